@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Bodies of the chapter errhan: error handlers, classes, codes and strings. */
+#include <string.h>
+
+#include "ompi/api/bodies.h"
+#include "ompi/errhandler/error_code.h"
+
+static int create(ompi_kind_t target, ompi_errhandler_fn_t call, ompi_errhandler_t **errhandler)
+{
+    *errhandler = ompi_errhandler_create(target, call);
+    return *errhandler != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+}
+
+int ompi_api_comm_create_errhandler(MPI_Comm_errhandler_function *comm_errhandler_fn,
+                                    ompi_errhandler_t **errhandler)
+{
+    return create(OMPI_COMM, (ompi_errhandler_fn_t){.comm = comm_errhandler_fn}, errhandler);
+}
+
+int ompi_api_file_create_errhandler(MPI_File_errhandler_function *file_errhandler_fn,
+                                    ompi_errhandler_t **errhandler)
+{
+    return create(OMPI_FILE, (ompi_errhandler_fn_t){.file = file_errhandler_fn}, errhandler);
+}
+
+int ompi_api_session_create_errhandler(MPI_Session_errhandler_function *session_errhandler_fn,
+                                       ompi_errhandler_t **errhandler)
+{
+    return create(OMPI_SESSION, (ompi_errhandler_fn_t){.session = session_errhandler_fn},
+                  errhandler);
+}
+
+int ompi_api_win_create_errhandler(MPI_Win_errhandler_function *win_errhandler_fn,
+                                   ompi_errhandler_t **errhandler)
+{
+    return create(OMPI_WIN, (ompi_errhandler_fn_t){.win = win_errhandler_fn}, errhandler);
+}
+
+int ompi_api_errhandler_free(ompi_errhandler_t **errhandler)
+{
+    ompi_object_release(&(*errhandler)->head);
+    *errhandler = NULL;
+    return MPI_SUCCESS;
+}
+
+int ompi_api_comm_set_errhandler(ompi_communicator_t *comm, ompi_errhandler_t *errhandler)
+{
+    if (!ompi_errhandler_fits(errhandler, OMPI_COMM))
+        return ompi_api_explain(MPI_ERR_ERRHANDLER,
+                                "The error handler was not made for communicators.");
+    ompi_errhandler_attach(&comm->head, errhandler);
+    return MPI_SUCCESS;
+}
+
+int ompi_api_comm_get_errhandler(ompi_communicator_t *comm, ompi_errhandler_t **errhandler)
+{
+    *errhandler = ompi_errhandler_get(&comm->head);
+    return MPI_SUCCESS;
+}
+
+/* The call itself succeeds, whatever the handler makes of the code. */
+int ompi_api_comm_call_errhandler(ompi_communicator_t *comm, int errorcode)
+{
+    ompi_errhandler_invoke(comm, errorcode, "MPI_Comm_call_errhandler", NULL);
+    return MPI_SUCCESS;
+}
+
+int ompi_api_error_class(int errorcode, int *errorclass)
+{
+    if (!ompi_error_is_known(errorcode))
+        return MPI_ERR_ARG;
+    *errorclass = ompi_error_class(errorcode);
+    return MPI_SUCCESS;
+}
+
+int ompi_api_error_string(int errorcode, char *string, int *resultlen)
+{
+    if (!ompi_error_is_known(errorcode))
+        return MPI_ERR_ARG;
+    ompi_error_string(errorcode, string);
+    *resultlen = (int)strlen(string);
+    return MPI_SUCCESS;
+}
+
+int ompi_api_add_error_class(int *errorclass)
+{
+    return ompi_error_add_class(errorclass);
+}
+
+int ompi_api_add_error_code(int errorclass, int *errorcode)
+{
+    return ompi_error_add_code(errorclass, errorcode);
+}
+
+int ompi_api_add_error_string(int errorcode, const char *string)
+{
+    return ompi_error_add_string(errorcode, string);
+}
+
+int ompi_api_remove_error_class(int errorclass)
+{
+    return ompi_error_remove_class(errorclass);
+}
+
+int ompi_api_remove_error_code(int errorcode)
+{
+    return ompi_error_remove_code(errorcode);
+}
+
+int ompi_api_remove_error_string(int errorcode)
+{
+    return ompi_error_remove_string(errorcode);
+}

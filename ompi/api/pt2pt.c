@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Bodies of the chapter pt2pt. What all of them share: the lock, and MPI_PROC_NULL, with which
+ * everything succeeds at once and receives are empty.
+ */
+#include "opal/runtime/wait.h"
+#include "ompi/api/bodies.h"
+#include "ompi/request/status.h"
+
+static ompi_route_t route_to(ompi_communicator_t *comm, int rank, int tag)
+{
+    return (ompi_route_t){comm, OMPI_CONTEXT_USER, rank, tag};
+}
+
+static ompi_data_t data_of(const void *buffer, MPI_Count count, ompi_datatype_t *type)
+{
+    return (ompi_data_t){(void *)(uintptr_t)buffer, (size_t)count, type};
+}
+
+static void set_no_process(MPI_Status *status)
+{
+    MPI_Status none;
+    ompi_status_set(&none, MPI_PROC_NULL, MPI_ANY_TAG, MPI_SUCCESS, 0);
+    ompi_status_tell(status, &none);
+}
+
+/* A request to or from MPI_PROC_NULL. */
+static int request_nothing(bool receive, ompi_request_t **request)
+{
+    MPI_Status status;
+    ompi_status_set(&status, receive ? MPI_PROC_NULL : MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_SUCCESS, 0);
+    *request = ompi_request_create_done(&status);
+    return *request != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+}
+
+static int send(const void *buf, MPI_Count count, ompi_datatype_t *type, int dest, int tag,
+                ompi_communicator_t *comm, ompi_send_mode_t mode)
+{
+    if (dest == MPI_PROC_NULL)
+        return MPI_SUCCESS;
+    ompi_route_t to = route_to(comm, dest, tag);
+    ompi_data_t data = data_of(buf, count, type);
+    ompi_lock();
+    int error = ompi_pml->send(&to, &data, mode);
+    ompi_unlock();
+    return error;
+}
+
+static int isend(const void *buf, MPI_Count count, ompi_datatype_t *type, int dest, int tag,
+                 ompi_communicator_t *comm, ompi_send_mode_t mode, ompi_request_t **request)
+{
+    if (dest == MPI_PROC_NULL)
+        return request_nothing(false, request);
+    ompi_route_t to = route_to(comm, dest, tag);
+    ompi_data_t data = data_of(buf, count, type);
+    ompi_lock();
+    int error = ompi_pml->isend(&to, &data, mode, request);
+    ompi_unlock();
+    return error;
+}
+
+int ompi_api_send(const void *buf, MPI_Count count, ompi_datatype_t *datatype, int dest, int tag,
+                  ompi_communicator_t *comm)
+{
+    return send(buf, count, datatype, dest, tag, comm, OMPI_SEND_STANDARD);
+}
+
+int ompi_api_ssend(const void *buf, MPI_Count count, ompi_datatype_t *datatype, int dest, int tag,
+                   ompi_communicator_t *comm)
+{
+    return send(buf, count, datatype, dest, tag, comm, OMPI_SEND_SYNCHRONOUS);
+}
+
+int ompi_api_rsend(const void *buf, MPI_Count count, ompi_datatype_t *datatype, int dest, int tag,
+                   ompi_communicator_t *comm)
+{
+    return send(buf, count, datatype, dest, tag, comm, OMPI_SEND_READY);
+}
+
+int ompi_api_isend(const void *buf, MPI_Count count, ompi_datatype_t *datatype, int dest, int tag,
+                   ompi_communicator_t *comm, ompi_request_t **request)
+{
+    return isend(buf, count, datatype, dest, tag, comm, OMPI_SEND_STANDARD, request);
+}
+
+int ompi_api_issend(const void *buf, MPI_Count count, ompi_datatype_t *datatype, int dest, int tag,
+                    ompi_communicator_t *comm, ompi_request_t **request)
+{
+    return isend(buf, count, datatype, dest, tag, comm, OMPI_SEND_SYNCHRONOUS, request);
+}
+
+int ompi_api_irsend(const void *buf, MPI_Count count, ompi_datatype_t *datatype, int dest, int tag,
+                    ompi_communicator_t *comm, ompi_request_t **request)
+{
+    return isend(buf, count, datatype, dest, tag, comm, OMPI_SEND_READY, request);
+}
+
+int ompi_api_recv(void *buf, MPI_Count count, ompi_datatype_t *datatype, int source, int tag,
+                  ompi_communicator_t *comm, MPI_Status *status)
+{
+    if (source == MPI_PROC_NULL) {
+        set_no_process(status);
+        return MPI_SUCCESS;
+    }
+    ompi_route_t from = route_to(comm, source, tag);
+    ompi_data_t data = data_of(buf, count, datatype);
+    ompi_lock();
+    int error = ompi_pml->recv(&from, &data, status);
+    ompi_unlock();
+    return error;
+}
+
+int ompi_api_irecv(void *buf, MPI_Count count, ompi_datatype_t *datatype, int source, int tag,
+                   ompi_communicator_t *comm, ompi_request_t **request)
+{
+    if (source == MPI_PROC_NULL)
+        return request_nothing(true, request);
+    ompi_route_t from = route_to(comm, source, tag);
+    ompi_data_t data = data_of(buf, count, datatype);
+    ompi_lock();
+    int error = ompi_pml->irecv(&from, &data, request);
+    ompi_unlock();
+    return error;
+}
+
+int ompi_api_sendrecv(const void *sendbuf, MPI_Count sendcount, ompi_datatype_t *sendtype, int dest,
+                      int sendtag, void *recvbuf, MPI_Count recvcount, ompi_datatype_t *recvtype,
+                      int source, int recvtag, ompi_communicator_t *comm, MPI_Status *status)
+{
+    ompi_request_t *request;
+    int error = ompi_api_irecv(recvbuf, recvcount, recvtype, source, recvtag, comm, &request);
+    if (error != MPI_SUCCESS)
+        return error;
+    int sent = send(sendbuf, sendcount, sendtype, dest, sendtag, comm, OMPI_SEND_STANDARD);
+    ompi_lock();
+    ompi_request_wait(&request, 1, 1);
+    error = ompi_request_finish(&request, status);
+    ompi_unlock();
+    return sent != MPI_SUCCESS ? sent : error;
+}
+
+/* -- probing ------------------------------------------------------------------------- */
+
+static int probe_once(ompi_communicator_t *comm, int source, int tag, bool *found,
+                      ompi_message_t **message, MPI_Status *status)
+{
+    ompi_route_t from = route_to(comm, source, tag);
+    int error = ompi_pml->iprobe(&from, found, message, status);
+    if (error == MPI_SUCCESS && !*found) {
+        opal_progress();
+        error = ompi_pml->iprobe(&from, found, message, status);
+    }
+    return error;
+}
+
+int ompi_api_iprobe(int source, int tag, ompi_communicator_t *comm, int *flag, MPI_Status *status)
+{
+    bool found = true;
+    int error = MPI_SUCCESS;
+    if (source == MPI_PROC_NULL) {
+        set_no_process(status);
+    } else {
+        ompi_lock();
+        error = probe_once(comm, source, tag, &found, NULL, status);
+        ompi_unlock();
+    }
+    *flag = found;
+    return error;
+}
+
+int ompi_api_probe(int source, int tag, ompi_communicator_t *comm, MPI_Status *status)
+{
+    if (source == MPI_PROC_NULL) {
+        set_no_process(status);
+        return MPI_SUCCESS;
+    }
+    ompi_route_t from = route_to(comm, source, tag);
+    ompi_lock();
+    int error = ompi_pml->probe(&from, NULL, status);
+    ompi_unlock();
+    return error;
+}
+
+int ompi_api_improbe(int source, int tag, ompi_communicator_t *comm, int *flag,
+                     ompi_message_t **message, MPI_Status *status)
+{
+    bool found = true;
+    int error = MPI_SUCCESS;
+    if (source == MPI_PROC_NULL) {
+        set_no_process(status);
+        *message = &ompi_message_no_process;
+    } else {
+        ompi_lock();
+        error = probe_once(comm, source, tag, &found, message, status);
+        ompi_unlock();
+    }
+    *flag = found;
+    return error;
+}
+
+int ompi_api_mprobe(int source, int tag, ompi_communicator_t *comm, ompi_message_t **message,
+                    MPI_Status *status)
+{
+    if (source == MPI_PROC_NULL) {
+        set_no_process(status);
+        *message = &ompi_message_no_process;
+        return MPI_SUCCESS;
+    }
+    ompi_route_t from = route_to(comm, source, tag);
+    ompi_lock();
+    int error = ompi_pml->probe(&from, message, status);
+    ompi_unlock();
+    return error;
+}
+
+int ompi_api_imrecv(void *buf, MPI_Count count, ompi_datatype_t *datatype, ompi_message_t **message,
+                    ompi_request_t **request)
+{
+    ompi_message_t *taken = *message;
+    if (taken == &ompi_message_no_process) {
+        *message = NULL;
+        return request_nothing(true, request);
+    }
+    ompi_data_t data = data_of(buf, count, datatype);
+    ompi_lock();
+    int error = ompi_pml->imrecv(taken, &data, request);
+    ompi_unlock();
+    if (error == MPI_SUCCESS)
+        *message = NULL;
+    return error;
+}
+
+int ompi_api_mrecv(void *buf, MPI_Count count, ompi_datatype_t *datatype, ompi_message_t **message,
+                   MPI_Status *status)
+{
+    ompi_request_t *request;
+    int error = ompi_api_imrecv(buf, count, datatype, message, &request);
+    if (error != MPI_SUCCESS)
+        return error;
+    ompi_lock();
+    ompi_request_wait(&request, 1, 1);
+    error = ompi_request_finish(&request, status);
+    ompi_unlock();
+    return error;
+}

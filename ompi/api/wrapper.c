@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How calls fail before they reach their body, or after it. */
+#include "ompi/api/wrapper.h"
+
+#include <stdio.h>
+
+enum { DETAIL_MAX_BYTES = 128 };
+
+/* From the body that explains to the wrapper that it returns to. */
+static _Thread_local const char *explanation;
+
+int ompi_api_explain(int code, const char *detail)
+{
+    explanation = detail;
+    return code;
+}
+
+int ompi_api_fail(void *object, int code, const char *function)
+{
+    const char *detail = explanation;
+    explanation = NULL;
+    return ompi_errhandler_invoke(object, code, function, detail);
+}
+
+int ompi_api_bad_argument(void *object, int code, const char *function, const char *argument)
+{
+    char detail[DETAIL_MAX_BYTES];
+    snprintf(detail, sizeof detail, "The argument '%s' is not valid.", argument);
+    return ompi_errhandler_invoke(object, code, function, detail);
+}
+
+int ompi_api_wrong_state(const char *function)
+{
+    return ompi_errhandler_invoke(NULL, MPI_ERR_OTHER, function,
+                                  ompi_runtime_is_finalized()
+                                      ? "It was called after MPI_Finalize."
+                                      : "It was called before MPI_Init, or during MPI_Finalize.");
+}
+
+int ompi_api_later(void *object, const char *function, bool anytime)
+{
+    char detail[DETAIL_MAX_BYTES];
+    if (!anytime && ompi_api_mode() & OMPI_API_UNUSABLE)
+        return ompi_api_wrong_state(function);
+    bool is_told = ompi_object_is(object, OMPI_COMM) || ompi_object_is(object, OMPI_WIN) ||
+                   ompi_object_is(object, OMPI_FILE) || ompi_object_is(object, OMPI_SESSION);
+    snprintf(detail, sizeof detail, "This version of Mica does not have %s yet.", function);
+    return ompi_errhandler_invoke(is_told ? object : NULL, MPI_ERR_UNSUPPORTED_OPERATION, function,
+                                  detail);
+}

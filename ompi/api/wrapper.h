@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the generated wrappers of the MPI functions are made of, and the objects that they and
+ * the bodies know.
+ */
+#ifndef OMPI_API_WRAPPER_H
+#define OMPI_API_WRAPPER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "opal/include/compiler.h"
+#include "ompi/api/mpi.h"
+#include "ompi/communicator/communicator.h"
+#include "ompi/datatype/datatype.h"
+#include "ompi/errhandler/errhandler.h"
+#include "ompi/group/group.h"
+#include "ompi/info/info.h"
+#include "ompi/mca/pml/pml.h"
+#include "ompi/object/handle.h"
+#include "ompi/request/request.h"
+#include "ompi/op/op.h"
+#include "ompi/runtime/runtime.h"
+
+/* Objects that bodies only pass on. */
+typedef struct ompi_win ompi_win_t;
+
+/* A tool defines the MPI_ name itself and calls the PMPI_ one. */
+#define OMPI_API_ALIAS(name, target)                                                               \
+    OPAL_EXPORT extern __typeof__(target) name __attribute__((weak, alias(#target)))
+
+/* Keeps what a call that succeeds never runs out of its way. */
+#define OMPI_API_RARE __attribute__((cold))
+
+/* For functions that may be called at any time. */
+static inline bool ompi_api_checks(void)
+{
+    return (ompi_api_mode() & OMPI_API_CHECKED) != 0;
+}
+
+/* An error of a call: to the object's error handler (ompi_errhandler_invoke). Returns the code. */
+OMPI_API_RARE int ompi_api_fail(void *object, int code, const char *function);
+
+/* For a body: `return ompi_api_explain(MPI_ERR_OTHER, "...")` adds a sentence to the error that the
+ * wrapper reports. The text is a constant. */
+OMPI_API_RARE int ompi_api_explain(int code, const char *detail);
+
+/* An argument that does not hold what the table says. */
+OMPI_API_RARE int ompi_api_bad_argument(void *object, int code, const char *function,
+                                        const char *argument);
+
+/* A call before MPI_Init or after MPI_Finalize. */
+OMPI_API_RARE int ompi_api_wrong_state(const char *function);
+
+/* A function that is not built yet. `object` may be anything that a handle led to. */
+int ompi_api_later(void *object, const char *function, bool anytime);
+
+/*
+ * An array of counts or displacements: int in X, 64 bits in X_c. MPI_Aint and MPI_Count are both
+ * 64 bits where Mica runs.
+ */
+typedef struct ompi_ints {
+    const void *items;
+    bool wide;
+} ompi_ints_t;
+
+_Static_assert(sizeof(MPI_Aint) == sizeof(MPI_Count), "one view serves both");
+
+static inline ompi_ints_t ompi_ints_small(const int *items)
+{
+    return (ompi_ints_t){items, false};
+}
+
+static inline ompi_ints_t ompi_ints_large(const void *items)
+{
+    return (ompi_ints_t){items, true};
+}
+
+/* Those that are MPI_Aint in X and MPI_Count in X_c. */
+#define ompi_wide_ints_small ompi_ints_large
+#define ompi_wide_ints_large ompi_ints_large
+
+static inline MPI_Count ompi_ints_at(ompi_ints_t ints, size_t index)
+{
+    return ints.wide ? ((const MPI_Count *)ints.items)[index] : ((const int *)ints.items)[index];
+}
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Communicators: who talks, as which rank, of how many.
+ *
+ * Threading: rank, size and group never change. The name has the lock of communicator.c.
+ */
+#ifndef OMPI_COMMUNICATOR_H
+#define OMPI_COMMUNICATOR_H
+
+#include "ompi/group/group.h"
+#include "ompi/object/object.h"
+
+typedef struct ompi_communicator {
+    ompi_object_t head;
+    int rank, size;
+    ompi_group_t *group; /* of the ranks; of an intercommunicator: those on this side */
+    uint32_t context;    /* of its messages; the same in all its processes */
+    void *pml;           /* what the pml has of it */
+    char name[MPI_MAX_OBJECT_NAME];
+} ompi_communicator_t;
+
+/* MPI_COMM_WORLD and MPI_COMM_SELF; their handles lead to them while MPI is initialized. */
+extern ompi_communicator_t ompi_comm_world, ompi_comm_self;
+
+/* Makes world and self usable, with the error handler that they begin with. */
+void ompi_comm_init(int rank, int size, struct ompi_errhandler *errhandler);
+void ompi_comm_fini(void);
+
+/* Copies at most MPI_MAX_OBJECT_NAME bytes with the ending 0; what is longer is cut. */
+void ompi_comm_set_name(ompi_communicator_t *comm, const char *name);
+void ompi_comm_get_name(const ompi_communicator_t *comm, char name[MPI_MAX_OBJECT_NAME]);
+
+/* The process (rank in MPI_COMM_WORLD) that a rank of a send or receive is. */
+static inline unsigned ompi_comm_process(const ompi_communicator_t *comm, int rank)
+{
+    return (unsigned)ompi_group_process(comm->group, rank);
+}
+
+/* What the argument checks ask. */
+static inline bool ompi_comm_has_rank(const ompi_communicator_t *comm, int rank)
+{
+    return rank >= 0 && rank < comm->size;
+}
+
+static inline bool ompi_comm_may_send(const ompi_communicator_t *comm, int dest)
+{
+    return ompi_comm_has_rank(comm, dest) || dest == MPI_PROC_NULL;
+}
+
+static inline bool ompi_comm_may_receive(const ompi_communicator_t *comm, int source)
+{
+    return ompi_comm_may_send(comm, source) || source == MPI_ANY_SOURCE;
+}
+
+static inline bool ompi_comm_may_root(const ompi_communicator_t *comm, int root)
+{
+    return ompi_comm_has_rank(comm, root);
+}
+
+static inline bool ompi_comm_is_root(const ompi_communicator_t *comm, int root)
+{
+    return comm->rank == root;
+}
+
+#endif

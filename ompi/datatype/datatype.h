@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Datatypes: what the rest of the library may know about them.
+ *
+ *   - objects: predefined ones, made ones, references;
+ *   - questions: size, bounds, whether the data is one run, of which element it is made;
+ *   - moving data: between a user's buffer of `count` elements and its packed form, from any byte
+ *     of the packed form on, so that a message can be cut anywhere.
+ *
+ * Positions and lengths are bytes of the packed form, 0 <= position <= size * count. A buffer is
+ * the user's address: data begins at buffer + true_lb. It may be MPI_BOTTOM if the type has
+ * absolute addresses.
+ *
+ * Threading: any. A datatype does not change but for its name and being committed; moving data
+ * allocates nothing and takes no lock. Whoever keeps a type beyond a call retains it.
+ */
+#ifndef OMPI_DATATYPE_H
+#define OMPI_DATATYPE_H
+
+#include <sys/uio.h>
+
+#include "ompi/datatype/shape.h"
+#include "ompi/object/handle.h"
+#include "ompi/object/object.h"
+
+struct ompi_envelope;
+
+typedef struct ompi_datatype {
+    ompi_object_t head;
+    ompi_shape_t shape;
+    struct ompi_envelope *envelope; /* how it was made; NULL: predefined, with a name */
+    atomic_bool is_committed;
+    bool is_predefined;
+    char *name; /* the user's; NULL: the predefined one, or none. Lock of datatype.c */
+} ompi_datatype_t;
+
+/* Objects. */
+
+/* Makes the predefined types reachable by their handles; MPI_ERR_NO_MEM if it cannot. */
+int ompi_datatype_init(void);
+void ompi_datatype_fini(void);
+
+/* The predefined type of a handle, for example MPI_INT. */
+static inline ompi_datatype_t *ompi_datatype_of(MPI_Datatype handle)
+{
+    return (ompi_datatype_t *)ompi_handle_predefined[(uintptr_t)handle];
+}
+
+/* A new type, not committed, with one reference. Takes the shape and the envelope, also if it
+ * returns NULL for want of memory. */
+ompi_datatype_t *ompi_datatype_create(ompi_shape_t *shape, struct ompi_envelope *envelope);
+
+static inline void ompi_datatype_retain(ompi_datatype_t *type)
+{
+    ompi_object_retain(&type->head);
+}
+
+static inline void ompi_datatype_release(ompi_datatype_t *type)
+{
+    ompi_object_release(&type->head);
+}
+
+void ompi_datatype_commit(ompi_datatype_t *type);
+
+/* Copies at most MPI_MAX_OBJECT_NAME bytes with the ending 0; what is longer is cut. */
+int ompi_datatype_set_name(ompi_datatype_t *type, const char *name);
+void ompi_datatype_get_name(const ompi_datatype_t *type, char name[MPI_MAX_OBJECT_NAME]);
+
+/* What the argument checks ask; safe for whatever a handle led to. Optional predefined types that
+ * no compiler here has are no types but for MPI_Type_size. */
+static inline bool ompi_datatype_is_type(const ompi_datatype_t *type)
+{
+    return ompi_object_is(type, OMPI_DATATYPE) && type->shape.layout != NULL;
+}
+
+static inline bool ompi_datatype_is_committed(const ompi_datatype_t *type)
+{
+    return ompi_datatype_is_type(type) &&
+           atomic_load_explicit(&type->is_committed, memory_order_relaxed);
+}
+
+/* Questions. */
+
+static inline size_t ompi_datatype_size(const ompi_datatype_t *type)
+{
+    return type->shape.layout->bytes;
+}
+
+static inline MPI_Count ompi_datatype_lb(const ompi_datatype_t *type)
+{
+    return type->shape.bounds.lb;
+}
+
+static inline MPI_Count ompi_datatype_extent(const ompi_datatype_t *type)
+{
+    return ompi_shape_extent(&type->shape);
+}
+
+static inline MPI_Count ompi_datatype_true_lb(const ompi_datatype_t *type)
+{
+    return type->shape.bounds.true_lb;
+}
+
+static inline MPI_Count ompi_datatype_true_extent(const ompi_datatype_t *type)
+{
+    return type->shape.bounds.true_ub - type->shape.bounds.true_lb;
+}
+
+/* The bytes of `count` elements when packed; SIZE_MAX if that is more than can be counted. */
+static inline size_t ompi_datatype_bytes(const ompi_datatype_t *type, size_t count)
+{
+    size_t bytes;
+    return __builtin_mul_overflow(ompi_datatype_size(type), count, &bytes) ? SIZE_MAX : bytes;
+}
+
+/* The bytes from the first to the last that `count` >= 1 elements occupy in memory. */
+static inline MPI_Count ompi_datatype_span(const ompi_datatype_t *type, size_t count)
+{
+    MPI_Count apart = (MPI_Count)(count - 1) * ompi_datatype_extent(type);
+    return ompi_datatype_true_extent(type) + (apart < 0 ? -apart : apart);
+}
+
+/* Whether one element's data is one run of bytes in the order in which it is packed. */
+static inline bool ompi_datatype_is_run(const ompi_datatype_t *type)
+{
+    return type->shape.layout->kind == OMPI_LAYOUT_RUN;
+}
+
+/* Whether the data of any number of elements is one run, which begins at buffer + true_lb. */
+static inline bool ompi_datatype_is_contiguous(const ompi_datatype_t *type)
+{
+    return ompi_datatype_is_run(type) &&
+           (MPI_Count)ompi_datatype_size(type) == ompi_datatype_extent(type);
+}
+
+/* The predefined type whose repetition the type is (MPI_FLOAT_INT counts as one); NULL: of several,
+ * or without data. */
+static inline ompi_datatype_t *ompi_datatype_element(const ompi_datatype_t *type)
+{
+    return type->shape.element;
+}
+
+/* The number of elements of predefined types, a pair being two; and a number that tells two
+ * sequences of them apart, with a chance of 2^-64 that it does not. */
+static inline size_t ompi_datatype_elements(const ompi_datatype_t *type)
+{
+    return type->shape.signature->elements;
+}
+
+static inline uint64_t ompi_datatype_signature_hash(const ompi_datatype_t *type)
+{
+    return type->shape.signature->hash;
+}
+
+/* Moving data. */
+
+/*
+ * Copies the bytes [from, from + length) of the packed form of `count` elements to `packed`, or
+ * fewer where it ends. Returns how many.
+ */
+size_t ompi_datatype_pack(const ompi_datatype_t *type, size_t count, const void *buffer,
+                          size_t from, void *packed, size_t length);
+
+/* The other way. What is not in the given range is not written. */
+size_t ompi_datatype_unpack(const ompi_datatype_t *type, size_t count, void *buffer, size_t from,
+                            const void *packed, size_t length);
+
+/*
+ * Where the data lies from the byte `from` on: fills at most `max` segments, neighbours made one,
+ * in the order of packing. *bytes is what they have together. Returns how many segments.
+ */
+size_t ompi_datatype_segments(const ompi_datatype_t *type, size_t count, const void *buffer,
+                              size_t from, struct iovec *segments, size_t max, size_t *bytes);
+
+/* From one layout to another, which do not overlap, as far as both go. Returns the bytes. */
+size_t ompi_datatype_copy(const ompi_datatype_t *source_type, size_t source_count,
+                          const void *source, const ompi_datatype_t *target_type,
+                          size_t target_count, void *target);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Error handlers, and the one place where an error of a call meets one.
+ *
+ * Functions inside return an error code and call nobody. The wrapper of the MPI function (made
+ * by ompi/api/generate.py) hands the code to ompi_errhandler_invoke() together with the object
+ * that the call was about.
+ *
+ * Threading: any thread. Attaching and invoking on one object may happen at the same time.
+ */
+#ifndef OMPI_ERRHANDLER_H
+#define OMPI_ERRHANDLER_H
+
+#include "ompi/object/object.h"
+
+typedef enum ompi_errhandler_action {
+    OMPI_ERRHANDLER_FATAL,  /* ends the job */
+    OMPI_ERRHANDLER_ABORT,  /* ends the processes of the communicator; here: the job */
+    OMPI_ERRHANDLER_RETURN, /* the call returns the code */
+    OMPI_ERRHANDLER_CALL,   /* the user's function, then the call returns the code */
+} ompi_errhandler_action_t;
+
+/* The user's function; which one is valid is said by `target`. */
+typedef union ompi_errhandler_fn {
+    MPI_Comm_errhandler_function *comm;
+    MPI_File_errhandler_function *file;
+    MPI_Session_errhandler_function *session;
+    MPI_Win_errhandler_function *win;
+} ompi_errhandler_fn_t;
+
+typedef struct ompi_errhandler {
+    ompi_object_t head;
+    ompi_errhandler_action_t action;
+    ompi_kind_t target; /* of OMPI_ERRHANDLER_CALL: the kind that it can be attached to */
+    ompi_errhandler_fn_t call;
+} ompi_errhandler_t;
+
+extern ompi_errhandler_t ompi_errors_are_fatal, ompi_errors_abort, ompi_errors_return;
+
+/* A handler that calls a function of the user's; NULL: no memory. */
+ompi_errhandler_t *ompi_errhandler_create(ompi_kind_t target, ompi_errhandler_fn_t call);
+
+/* Whether the handler is for objects of that kind. */
+bool ompi_errhandler_fits(const ompi_errhandler_t *errhandler, ompi_kind_t kind);
+
+/* Makes it the object's handler and keeps a reference; gives back that to the one before. */
+void ompi_errhandler_attach(ompi_object_t *object, ompi_errhandler_t *errhandler);
+
+/* Leaves the object without a handler. */
+void ompi_errhandler_detach(ompi_object_t *object);
+
+/* The object's handler, with a reference for the caller; NULL if it has none. */
+ompi_errhandler_t *ompi_errhandler_get(ompi_object_t *object);
+
+/*
+ * An error `code` of `function` ("MPI_Send") goes to the object's handler. An object that is
+ * NULL or has no handler: to that of MPI_COMM_SELF, or while MPI is not initialized to the
+ * initial one. `detail` is a phrase for a person, or NULL. Returns the code, if at all.
+ */
+int ompi_errhandler_invoke(void *object, int code, const char *function, const char *detail);
+
+#endif

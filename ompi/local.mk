@@ -1,0 +1,111 @@
+# libmpi_abi. The MPI functions are made of a table by a script: bodies are written by hand,
+# their prototypes, the wrappers around them and mpi.h are not.
+libompi_core_la_SOURCES += \
+	%D%/api/attr.c \
+	%D%/api/comm.c \
+	%D%/api/datatype.c \
+	%D%/api/datatype_array.c \
+	%D%/api/datatype_create.c %D%/api/datatype_create.h \
+	%D%/api/datatype_pack.c \
+	%D%/api/env.c \
+	%D%/api/errhan.c \
+	%D%/api/fortran.c \
+	%D%/api/group.c \
+	%D%/api/info.c \
+	%D%/api/pt2pt.c \
+	%D%/api/request.c \
+	%D%/api/op.c \
+	%D%/api/status.c \
+	%D%/api/wrapper.c %D%/api/wrapper.h \
+	%D%/attribute/attribute.c %D%/attribute/attribute.h \
+	%D%/attribute/keyval.c %D%/attribute/keyval.h \
+	%D%/attribute/predefined.c \
+	%D%/communicator/communicator.c %D%/communicator/communicator.h \
+	%D%/datatype/array.c %D%/datatype/array.h \
+	%D%/datatype/datatype.c %D%/datatype/datatype.h \
+	%D%/datatype/envelope.c %D%/datatype/envelope.h \
+	%D%/datatype/external.c %D%/datatype/external.h \
+	%D%/datatype/kernel.c %D%/datatype/kernel.h \
+	%D%/datatype/layout.c %D%/datatype/layout.h \
+	%D%/datatype/pack.c \
+	%D%/datatype/predefined.c %D%/datatype/predefined.h \
+	%D%/datatype/shape.c %D%/datatype/shape.h \
+	%D%/datatype/signature.c %D%/datatype/signature.h \
+	%D%/errhandler/errhandler.c %D%/errhandler/errhandler.h \
+	%D%/errhandler/error_code.c %D%/errhandler/error_code.h \
+	%D%/group/group.c %D%/group/group.h \
+	%D%/group/set.c \
+	%D%/info/env.c %D%/info/env.h \
+	%D%/info/info.c %D%/info/info.h \
+	%D%/object/handle.c %D%/object/handle.h \
+	%D%/object/object.c %D%/object/object.h \
+	%D%/mca/pml/pml.h \
+	%D%/mca/pml/base/base.c %D%/mca/pml/base/base.h \
+	%D%/request/request.c %D%/request/request.h %D%/request/status.h \
+	%D%/runtime/messages.c %D%/runtime/messages.h \
+	%D%/op/arithmetic.c \
+	%D%/op/bits.c \
+	%D%/op/kernel.h \
+	%D%/op/location.c \
+	%D%/op/op.c %D%/op/op.h \
+	%D%/op/type.c \
+	%D%/runtime/params.c %D%/runtime/params.h \
+	%D%/runtime/runtime.c %D%/runtime/runtime.h
+
+# One file of wrappers a chapter of the table.
+ompi_wrappers = \
+	%D%/api/wrap_attr.c \
+	%D%/api/wrap_buffer.c \
+	%D%/api/wrap_coll.c \
+	%D%/api/wrap_comm.c \
+	%D%/api/wrap_datatype.c \
+	%D%/api/wrap_env.c \
+	%D%/api/wrap_errhan.c \
+	%D%/api/wrap_fortran.c \
+	%D%/api/wrap_group.c \
+	%D%/api/wrap_handle.c \
+	%D%/api/wrap_info.c \
+	%D%/api/wrap_io.c \
+	%D%/api/wrap_neighbor.c \
+	%D%/api/wrap_op.c \
+	%D%/api/wrap_part.c \
+	%D%/api/wrap_pt2pt.c \
+	%D%/api/wrap_request.c \
+	%D%/api/wrap_rma.c \
+	%D%/api/wrap_session.c \
+	%D%/api/wrap_spawn.c \
+	%D%/api/wrap_status.c \
+	%D%/api/wrap_tool.c \
+	%D%/api/wrap_topo.c
+
+ompi_generated = %D%/api/mpi.h %D%/api/bodies.h $(ompi_wrappers)
+ompi_generator_inputs = \
+	%D%/api/generate.py \
+	%D%/api/mpi_api.tbl \
+	%D%/api/mpi.h.in \
+	%D%/api/abi/constants.tsv
+
+nodist_libompi_core_la_SOURCES += $(ompi_generated)
+nodist_include_HEADERS += %D%/api/mpi.h
+BUILT_SOURCES += $(ompi_generated)
+CLEANFILES += $(ompi_generated) %D%/api/generated
+EXTRA_DIST += $(ompi_generator_inputs) \
+	%D%/api/abi/README.md \
+	%D%/api/abi/callbacks.txt \
+	%D%/api/abi/functions.tsv
+
+# The script writes only what changes, so the stamp is what is newer than its inputs.
+%D%/api/generated: $(ompi_generator_inputs)
+	$(AM_V_GEN)$(PYTHON) $(srcdir)/%D%/api/generate.py --out %D%/api && touch $@
+$(ompi_generated): %D%/api/generated
+	@test -f $@ || { rm -f %D%/api/generated; $(MAKE) %D%/api/generated; }
+
+# Programs are linked with -lmpi; what they record is the ABI's name, libmpi_abi.so.0.
+.PHONY: install-libmpi-link uninstall-libmpi-link
+install-libmpi-link:
+	cd "$(DESTDIR)$(libdir)" && rm -f libmpi.so libmpi.a && \
+	for kind in so a; do \
+		test ! -e libmpi_abi.$$kind || $(LN_S) libmpi_abi.$$kind libmpi.$$kind || exit 1; \
+	done
+uninstall-libmpi-link:
+	cd "$(DESTDIR)$(libdir)" && rm -f libmpi.so libmpi.a

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Bins by hash of source and tag. Bins that are empty stay for the next use until they are many. */
+#include "ompi/mca/pml/ob1/match.h"
+
+#include <stdlib.h>
+
+#include "opal/util/text.h"
+#include "ompi/api/mpi.h"
+
+enum {
+    ANY_SOURCE_BIT = 1,
+    ANY_TAG_BIT = 2,
+    FIRST_HEADS = 16,
+    IDLE_BINS = 256, /* up to so many bins, empty ones are kept */
+};
+
+typedef struct ob1_bin {
+    struct ob1_bin *next;
+    int source, tag;
+    opal_list_t posted, arrived;
+} ob1_bin_t;
+
+static unsigned class_of(int source, int tag)
+{
+    return (source == MPI_ANY_SOURCE ? ANY_SOURCE_BIT : 0) | (tag == MPI_ANY_TAG ? ANY_TAG_BIT : 0);
+}
+
+static int source_in_class(unsigned class, int source)
+{
+    return class & ANY_SOURCE_BIT ? MPI_ANY_SOURCE : source;
+}
+
+static int tag_in_class(unsigned class, int tag)
+{
+    return class & ANY_TAG_BIT ? MPI_ANY_TAG : tag;
+}
+
+static size_t head_of(const ob1_matcher_t *matcher, int source, int tag)
+{
+    uint64_t key = (uint64_t)(uint32_t)source << 32 | (uint32_t)tag;
+    key *= UINT64_C(0x9e3779b97f4a7c15);
+    return (size_t)(key >> 40) & (matcher->head_count - 1);
+}
+
+void ob1_matcher_init(ob1_matcher_t *matcher)
+{
+    *matcher = (ob1_matcher_t){.head_count = FIRST_HEADS};
+    matcher->heads = opal_xcalloc(FIRST_HEADS, sizeof(ob1_bin_t *));
+}
+
+void ob1_matcher_fini(ob1_matcher_t *matcher)
+{
+    for (size_t i = 0; i < matcher->head_count; i++) {
+        while (matcher->heads[i] != NULL) {
+            ob1_bin_t *bin = matcher->heads[i];
+            matcher->heads[i] = bin->next;
+            free(bin);
+        }
+    }
+    free(matcher->heads);
+    matcher->heads = NULL;
+}
+
+static ob1_bin_t *find_bin(const ob1_matcher_t *matcher, int source, int tag)
+{
+    ob1_bin_t *bin = matcher->heads[head_of(matcher, source, tag)];
+    while (bin != NULL && (bin->source != source || bin->tag != tag))
+        bin = bin->next;
+    return bin;
+}
+
+static bool is_idle(const ob1_bin_t *bin)
+{
+    return opal_list_is_empty(&bin->posted) && opal_list_is_empty(&bin->arrived);
+}
+
+/* Rebuilds the table: of many bins the idle ones go; there are twice as many heads as bins. */
+static void rebuild(ob1_matcher_t *matcher)
+{
+    ob1_bin_t **old = matcher->heads, *all = NULL;
+    size_t old_count = matcher->head_count;
+    bool many = matcher->bin_count >= IDLE_BINS;
+
+    matcher->bin_count = 0;
+    for (size_t i = 0; i < old_count; i++) {
+        while (old[i] != NULL) {
+            ob1_bin_t *bin = old[i];
+            old[i] = bin->next;
+            if (many && is_idle(bin)) {
+                free(bin);
+                continue;
+            }
+            bin->next = all;
+            all = bin;
+            matcher->bin_count++;
+        }
+    }
+    free(old);
+    matcher->head_count = FIRST_HEADS;
+    while (matcher->head_count < 2 * matcher->bin_count)
+        matcher->head_count *= 2;
+    matcher->heads = opal_xcalloc(matcher->head_count, sizeof(ob1_bin_t *));
+    while (all != NULL) {
+        ob1_bin_t *bin = all;
+        all = bin->next;
+        size_t head = head_of(matcher, bin->source, bin->tag);
+        bin->next = matcher->heads[head];
+        matcher->heads[head] = bin;
+    }
+}
+
+static ob1_bin_t *need_bin(ob1_matcher_t *matcher, int source, int tag)
+{
+    ob1_bin_t *bin = find_bin(matcher, source, tag);
+    if (bin != NULL)
+        return bin;
+    if (matcher->bin_count >= matcher->head_count)
+        rebuild(matcher);
+    bin = opal_xmalloc(sizeof *bin);
+    size_t head = head_of(matcher, source, tag);
+    *bin = (ob1_bin_t){.next = matcher->heads[head], .source = source, .tag = tag};
+    opal_list_init(&bin->posted);
+    opal_list_init(&bin->arrived);
+    matcher->heads[head] = bin;
+    matcher->bin_count++;
+    return bin;
+}
+
+ob1_posted_t *ob1_matcher_take_posted(ob1_matcher_t *matcher, int source, int tag)
+{
+    ob1_posted_t *oldest = NULL;
+    for (unsigned class = 0; class < OB1_CLASSES; class ++) {
+        if (matcher->posted[class] == 0)
+            continue;
+        const ob1_bin_t *bin =
+            find_bin(matcher, source_in_class(class, source), tag_in_class(class, tag));
+        opal_list_node_t *first = bin != NULL ? opal_list_first(&bin->posted) : NULL;
+        if (first == NULL)
+            continue;
+        ob1_posted_t *posted = opal_container_of(first, ob1_posted_t, node);
+        if (oldest == NULL || posted->order < oldest->order)
+            oldest = posted;
+    }
+    if (oldest != NULL)
+        ob1_matcher_remove_posted(matcher, oldest);
+    return oldest;
+}
+
+void ob1_matcher_post(ob1_matcher_t *matcher, ob1_posted_t *posted)
+{
+    ob1_bin_t *bin = need_bin(matcher, posted->source, posted->tag);
+    posted->order = matcher->next_order++;
+    opal_list_append(&bin->posted, &posted->node);
+    matcher->posted[class_of(posted->source, posted->tag)]++;
+}
+
+void ob1_matcher_remove_posted(ob1_matcher_t *matcher, ob1_posted_t *posted)
+{
+    opal_list_remove(&posted->node);
+    matcher->posted[class_of(posted->source, posted->tag)]--;
+}
+
+void ob1_matcher_keep(ob1_matcher_t *matcher, ob1_arrived_t *arrived)
+{
+    for (unsigned class = 0; class < OB1_CLASSES; class ++) {
+        ob1_bin_t *bin = need_bin(matcher, source_in_class(class, arrived->source),
+                                  tag_in_class(class, arrived->tag));
+        opal_list_append(&bin->arrived, &arrived->nodes[class]);
+    }
+    matcher->arrived++;
+}
+
+ob1_arrived_t *ob1_matcher_find_arrived(ob1_matcher_t *matcher, int source, int tag)
+{
+    if (matcher->arrived == 0)
+        return NULL;
+    const ob1_bin_t *bin = find_bin(matcher, source, tag);
+    opal_list_node_t *first = bin != NULL ? opal_list_first(&bin->arrived) : NULL;
+    if (first == NULL)
+        return NULL;
+    /* The node's place in the record depends on the class that was asked for. */
+    opal_list_node_t *nodes = first - class_of(source, tag);
+    return opal_container_of(nodes, ob1_arrived_t, nodes);
+}
+
+void ob1_matcher_remove_arrived(ob1_matcher_t *matcher, ob1_arrived_t *arrived)
+{
+    for (unsigned class = 0; class < OB1_CLASSES; class ++)
+        opal_list_remove(&arrived->nodes[class]);
+    matcher->arrived--;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * MPI's matching, for one context: which posted receive takes an arriving message, which waiting
+ * message a receive takes. Knows sources, tags and order, and nothing of data.
+ *
+ * Everything has a bin, found by hashing: a receive that of its own source and tag, wildcards
+ * included as such; an unexpected message each of the four that a receive could ask for.
+ *
+ *                    (source, tag)   (any, tag)   (source, any)   (any, any)
+ *   posted receive        in exactly one of them, in order of posting
+ *   arrived message       in all of them, in order of arrival
+ *
+ * So a receive finds its message at the head of one bin, and a message its receive at the head
+ * of four at most: the cost does not depend on how many others wait.
+ */
+#ifndef OMPI_PML_OB1_MATCH_H
+#define OMPI_PML_OB1_MATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "opal/util/list.h"
+
+enum { OB1_CLASSES = 4 };
+
+/* A receive that waits for a message; a part of its request. */
+typedef struct ob1_posted {
+    opal_list_node_t node;
+    uint64_t order;
+    int source, tag; /* or MPI_ANY_SOURCE, MPI_ANY_TAG */
+} ob1_posted_t;
+
+/* A message that waits for a receive; the first part of its record. */
+typedef struct ob1_arrived {
+    opal_list_node_t nodes[OB1_CLASSES];
+    int source, tag;
+} ob1_arrived_t;
+
+typedef struct ob1_matcher {
+    struct ob1_bin **heads; /* of chains; a power of two */
+    size_t head_count, bin_count;
+    size_t posted[OB1_CLASSES]; /* how many, so that classes that nobody uses cost nothing */
+    size_t arrived;
+    uint64_t next_order;
+} ob1_matcher_t;
+
+void ob1_matcher_init(ob1_matcher_t *matcher);
+
+/* Frees the bins. What is still in them is the caller's. */
+void ob1_matcher_fini(ob1_matcher_t *matcher);
+
+/* Takes out the receive that a message from source with tag goes to; NULL: nobody waits for it. */
+ob1_posted_t *ob1_matcher_take_posted(ob1_matcher_t *matcher, int source, int tag);
+
+/* Keeps a message that take_posted found no receive for. source and tag are set. */
+void ob1_matcher_keep(ob1_matcher_t *matcher, ob1_arrived_t *arrived);
+
+/* The message that a receive would take; NULL: none. */
+ob1_arrived_t *ob1_matcher_find_arrived(ob1_matcher_t *matcher, int source, int tag);
+
+void ob1_matcher_remove_arrived(ob1_matcher_t *matcher, ob1_arrived_t *arrived);
+
+/* Adds a receive that find_arrived found no message for. source and tag are set. */
+void ob1_matcher_post(ob1_matcher_t *matcher, ob1_posted_t *posted);
+
+void ob1_matcher_remove_posted(ob1_matcher_t *matcher, ob1_posted_t *posted);
+
+#endif

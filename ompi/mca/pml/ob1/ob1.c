@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The component, and what it knows of communicators: which context on the wire is whose. */
+#include "ompi/mca/pml/ob1/ob1.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "opal/mca/btl/base/base.h"
+#include "opal/runtime/init.h"
+#include "opal/util/text.h"
+
+/* Messages for a communicator that this rank has not finished making. */
+typedef struct early {
+    struct early *next;
+    uint32_t context;
+    ob1_message_t *message;
+} early_t;
+
+static ob1_matcher_t **matchers; /* by context on the wire */
+static size_t matcher_count;
+static early_t *early_messages, **early_end = &early_messages; /* oldest first */
+
+ob1_matcher_t *ob1_matcher_of(uint32_t context)
+{
+    return opal_likely(context < matcher_count) ? matchers[context] : NULL;
+}
+
+void ob1_keep_early(ob1_message_t *message, uint32_t context)
+{
+    early_t *early = opal_xmalloc(sizeof *early);
+    *early = (early_t){.context = context, .message = message};
+    *early_end = early;
+    early_end = &early->next;
+}
+
+static void replay_early(uint32_t context)
+{
+    early_t **link = &early_messages;
+    while (*link != NULL) {
+        early_t *early = *link;
+        if (early->context != context) {
+            link = &early->next;
+            continue;
+        }
+        *link = early->next;
+        ob1_replay_early(matchers[context], early->message);
+        free(early);
+    }
+    early_end = link;
+}
+
+static int comm_add(ompi_communicator_t *comm)
+{
+    ob1_comm_t *own = opal_xmalloc(sizeof *own);
+    comm->pml = own;
+    for (int kind = OMPI_CONTEXT_USER; kind <= OMPI_CONTEXT_COLLECTIVE; kind++) {
+        uint32_t context = ompi_comm_wire_context(comm, (ompi_context_t)kind);
+        if (context >= matcher_count) {
+            size_t count = 2 * (size_t)context + 16;
+            matchers = opal_xrealloc(matchers, count * sizeof(ob1_matcher_t *));
+            memset(matchers + matcher_count, 0, (count - matcher_count) * sizeof(ob1_matcher_t *));
+            matcher_count = count;
+        }
+        ob1_matcher_init(&own->matchers[kind]);
+        matchers[context] = &own->matchers[kind];
+        replay_early(context);
+    }
+    return MPI_SUCCESS;
+}
+
+static void comm_remove(ompi_communicator_t *comm)
+{
+    ob1_comm_t *own = comm->pml;
+    for (int kind = OMPI_CONTEXT_USER; kind <= OMPI_CONTEXT_COLLECTIVE; kind++) {
+        ob1_arrived_t *arrived;
+        ob1_matcher_t *matcher = &own->matchers[kind];
+        while ((arrived = ob1_matcher_find_arrived(matcher, MPI_ANY_SOURCE, MPI_ANY_TAG)) != NULL) {
+            ob1_matcher_remove_arrived(matcher, arrived);
+            free(opal_container_of(arrived, ob1_message_t, arrived));
+        }
+        matchers[ompi_comm_wire_context(comm, (ompi_context_t)kind)] = NULL;
+        ob1_matcher_fini(matcher);
+    }
+    free(own);
+    comm->pml = NULL;
+}
+
+static opal_status_t ob1_start(void *state OPAL_UNUSED)
+{
+    return ob1_peers_start(opal_job()->size, ob1_handle_frame);
+}
+
+static void ob1_stop(void *state OPAL_UNUSED)
+{
+    ob1_peers_stop();
+    while (early_messages != NULL) {
+        early_t *early = early_messages;
+        early_messages = early->next;
+        free(early->message);
+        free(early);
+    }
+    early_end = &early_messages;
+    free(matchers);
+    matchers = NULL;
+    matcher_count = 0;
+}
+
+static const ompi_pml_ops_t ob1_ops = {
+    .max_tag = INT_MAX,
+    .max_context = INT32_MAX / 2 - 1,
+    .start = ob1_start,
+    .stop = ob1_stop,
+    .flush = ob1_peers_flush,
+    .comm_add = comm_add,
+    .comm_remove = comm_remove,
+    .isend = ob1_isend,
+    .irecv = ob1_irecv,
+    .send = ob1_send,
+    .recv = ob1_recv,
+    .iprobe = ob1_iprobe,
+    .probe = ob1_probe,
+    .imrecv = ob1_imrecv,
+};
+
+static void ob1_query(opal_answer_t *answer)
+{
+    opal_answer_yes(answer, 20, &ob1_ops, NULL, "matching in the library, over any transport");
+}
+
+OPAL_EXPORT extern const opal_component_t mca_pml_ob1_component;
+const opal_component_t mca_pml_ob1_component = {
+    OPAL_COMPONENT_HEAD(pml, ob1),
+    .prose = "messages over btl transports, matched in the library",
+    .query = ob1_query,
+};

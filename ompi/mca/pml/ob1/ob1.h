@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * pml/ob1: messages with matching in the library, over btl frames.
+ *
+ *   match.[ch]    which message meets which receive
+ *   peer.c        the way to a rank, and what waits for room on it
+ *   send.c        the sending side of the protocols
+ *   receive.c     the receiving side: posting, and every frame that arrives
+ *   ob1.c         the component, and communicators
+ *   wire.h        the frames
+ *
+ * Protocols: a message up to the transport's eager limit travels in one frame and its send is
+ * done. A longer one leaves a rendezvous at the receiver, which copies the data out of the
+ * sender's memory as soon as it is matched, or, where that is impossible, asks for fragments.
+ *
+ * Threading: all of it under ompi_lock.
+ */
+#ifndef OMPI_PML_OB1_H
+#define OMPI_PML_OB1_H
+
+#include "opal/mca/btl/btl.h"
+#include "opal/util/list.h"
+#include "ompi/mca/pml/ob1/match.h"
+#include "ompi/mca/pml/ob1/wire.h"
+#include "ompi/mca/pml/pml.h"
+
+struct ob1_peer;
+
+/* Something that could not be sent for lack of room; a part of what sends it. */
+typedef struct ob1_pending {
+    opal_list_node_t node;
+    /* Tries again; true: it is sent (and may be gone). */
+    bool (*push)(struct ob1_pending *pending, struct ob1_peer *peer);
+} ob1_pending_t;
+
+/* The way to a rank of MPI_COMM_WORLD. Made when it is first needed. */
+typedef struct ob1_peer {
+    opal_btl_peer_t *btl;
+    opal_list_t frames;    /* ob1_pending_t, in the order in which they have to leave */
+    opal_list_t streams;   /* ob1_pending_t of fragments, whose order does not matter */
+    opal_list_node_t node; /* in the list of those with something pending */
+    bool is_listed;
+} ob1_peer_t;
+
+typedef struct ob1_send {
+    ompi_request_t request;
+    ob1_pending_t pending;
+    ob1_peer_t *peer;
+    ob1_match_t match;
+    ompi_data_t data;
+    size_t bytes;
+    bool synchronous;
+    uint64_t receiver;     /* the receiver's request, once it asked for fragments */
+    size_t wanted, pushed; /* bytes it asked for, bytes sent */
+} ob1_send_t;
+
+typedef struct ob1_receive {
+    ompi_request_t request;
+    ob1_posted_t posted;
+    bool is_posted;
+    ompi_communicator_t *comm;
+    ompi_context_t context;
+    ompi_data_t data;
+    size_t capacity;         /* bytes that fit */
+    size_t wanted, received; /* while fragments arrive */
+} ob1_receive_t;
+
+/* A message that nobody has asked for yet. `rank` is the sender's in MPI_COMM_WORLD. */
+typedef struct ob1_message {
+    ompi_message_t base;
+    ob1_arrived_t arrived;
+    ompi_communicator_t *comm; /* set by a matched probe */
+    ompi_context_t context;
+    unsigned rank;
+    unsigned kind;
+    size_t length;
+    _Alignas(8) unsigned char frame[];
+} ob1_message_t;
+
+/* What a communicator has of ours: a matcher for each of its contexts. */
+typedef struct ob1_comm {
+    ob1_matcher_t matchers[2];
+} ob1_comm_t;
+
+/* -- peer.c -- */
+
+/* The way to a rank; NULL, with a message: there is none. */
+ob1_peer_t *ob1_peer(unsigned rank);
+
+/* Remembers something that found no room. */
+void ob1_peer_defer(ob1_peer_t *peer, opal_list_t *list, ob1_pending_t *pending);
+
+/* Whether a frame that has to keep its place may leave now. */
+static inline bool ob1_peer_is_clear(const ob1_peer_t *peer)
+{
+    return opal_list_is_empty(&peer->frames);
+}
+
+/* Sends a short frame without matching now or later; its bytes are copied. */
+void ob1_peer_tell(ob1_peer_t *peer, ob1_kind_t kind, const void *bytes, size_t length);
+
+/* A poll function: what was deferred is tried again. */
+int ob1_peer_progress(void *state);
+
+opal_status_t ob1_peers_start(unsigned count, opal_btl_handler_fn_t *handler);
+void ob1_peers_stop(void);
+
+/* Waits until nothing is deferred. */
+void ob1_peers_flush(void);
+
+/* -- send.c -- */
+
+int ob1_isend(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode,
+              ompi_request_t **request);
+int ob1_send(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode);
+
+void ob1_send_acknowledged(const ob1_ack_t *ack);
+void ob1_send_clear(const ob1_clear_t *clear);
+
+/* -- receive.c -- */
+
+int ob1_irecv(const ompi_route_t *from, const ompi_data_t *data, ompi_request_t **request);
+int ob1_recv(const ompi_route_t *from, const ompi_data_t *data, MPI_Status *status);
+int ob1_iprobe(const ompi_route_t *from, bool *found, ompi_message_t **message, MPI_Status *status);
+int ob1_probe(const ompi_route_t *from, ompi_message_t **message, MPI_Status *status);
+int ob1_imrecv(ompi_message_t *message, const ompi_data_t *data, ompi_request_t **request);
+
+/* A message whose communicator exists now; frees it. */
+void ob1_replay_early(ob1_matcher_t *matcher, ob1_message_t *message);
+
+/* The btl's handler. */
+void ob1_handle_frame(unsigned rank, unsigned kind, const void *bytes, size_t length);
+
+/* -- ob1.c -- */
+
+/* The matcher of a context on the wire; NULL: no such communicator here yet, or any more. */
+ob1_matcher_t *ob1_matcher_of(uint32_t context);
+
+/* Keeps a message of such a context until it is added. */
+void ob1_keep_early(ob1_message_t *message, uint32_t context);
+
+#endif

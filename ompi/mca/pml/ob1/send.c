@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The sending side: one frame, or a rendezvous and whatever the receiver then asks for. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "opal/util/text.h"
+#include "ompi/mca/pml/ob1/ob1.h"
+#include "ompi/request/status.h"
+
+static void destroy_send(ompi_object_t *head)
+{
+    ob1_send_t *send = opal_container_of(head, ob1_send_t, request.head);
+    ompi_datatype_release(send->data.type);
+    free(send);
+}
+
+static const ompi_request_ops_t send_request_ops;
+
+static void finish_send(ob1_send_t *send)
+{
+    ompi_request_complete(&send->request);
+}
+
+static ob1_match_t match_of(const ompi_route_t *to)
+{
+    return (ob1_match_t){
+        .context = ompi_comm_wire_context(to->comm, to->context),
+        .source = to->comm->rank,
+        .tag = to->tag,
+    };
+}
+
+/* -- eager --------------------------------------------------------------------------- */
+
+/* The whole message in one frame; false: no room. */
+static bool push_eager(ob1_peer_t *peer, const ob1_match_t *match, const ompi_data_t *data,
+                       size_t bytes)
+{
+    unsigned char *room = peer->btl->ops->reserve(peer->btl, sizeof *match + bytes);
+    if (opal_unlikely(room == NULL))
+        return false;
+    memcpy(room, match, sizeof *match);
+    ompi_datatype_pack(data->type, data->count, data->buffer, 0, room + sizeof *match, bytes);
+    peer->btl->ops->commit(peer->btl, room, OB1_EAGER, sizeof *match + bytes);
+    return true;
+}
+
+static bool push_eager_sync(ob1_send_t *send)
+{
+    ob1_peer_t *peer = send->peer;
+    ob1_sync_t head = {.match = send->match, .sender = (uint64_t)(uintptr_t)send};
+    unsigned char *room = peer->btl->ops->reserve(peer->btl, sizeof head + send->bytes);
+    if (room == NULL)
+        return false;
+    memcpy(room, &head, sizeof head);
+    ompi_datatype_pack(send->data.type, send->data.count, send->data.buffer, 0, room + sizeof head,
+                       send->bytes);
+    peer->btl->ops->commit(peer->btl, room, OB1_EAGER_SYNC, sizeof head + send->bytes);
+    return true;
+}
+
+/* -- rendezvous ---------------------------------------------------------------------- */
+
+/* Where the data is, if that can be said in few segments and the receiver can get at it. */
+static uint32_t describe_data(const ob1_send_t *send, ob1_segment_t *segments)
+{
+    struct iovec vector[OB1_MAX_SEGMENTS];
+    opal_btl_peer_t *btl = send->peer->btl;
+    size_t described = 0;
+    if (btl->ops->get == NULL || (btl->ops->can_get != NULL && !btl->ops->can_get(btl)))
+        return 0;
+    size_t count = ompi_datatype_segments(send->data.type, send->data.count, send->data.buffer, 0,
+                                          vector, OB1_MAX_SEGMENTS, &described);
+    if (described < send->bytes)
+        return 0;
+    for (size_t i = 0; i < count; i++)
+        segments[i] = (ob1_segment_t){(uint64_t)(uintptr_t)vector[i].iov_base, vector[i].iov_len};
+    return (uint32_t)count;
+}
+
+static bool push_rendezvous(ob1_send_t *send)
+{
+    opal_btl_peer_t *btl = send->peer->btl;
+    ob1_rendezvous_t head = {
+        .match = send->match,
+        .sender = (uint64_t)(uintptr_t)send,
+        .total = send->bytes,
+        .synchronous = send->synchronous,
+    };
+    head.segment_count = describe_data(send, head.segments);
+    size_t length =
+        offsetof(ob1_rendezvous_t, segments) + head.segment_count * sizeof(ob1_segment_t);
+    void *room = btl->ops->reserve(btl, length);
+    if (room == NULL)
+        return false;
+    memcpy(room, &head, length);
+    btl->ops->commit(btl, room, OB1_RENDEZVOUS, length);
+    return true;
+}
+
+/* -- starting ------------------------------------------------------------------------ */
+
+static bool push_first(ob1_send_t *send)
+{
+    ob1_peer_t *peer = send->peer;
+    if (send->bytes > peer->btl->ops->eager_bytes)
+        return push_rendezvous(send);
+    if (send->synchronous)
+        return push_eager_sync(send);
+    if (!push_eager(peer, &send->match, &send->data, send->bytes))
+        return false;
+    finish_send(send);
+    return true;
+}
+
+static bool push_deferred(ob1_pending_t *pending, ob1_peer_t *peer OPAL_UNUSED)
+{
+    return push_first(opal_container_of(pending, ob1_send_t, pending));
+}
+
+int ob1_isend(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode,
+              ompi_request_t **request)
+{
+    ob1_peer_t *peer = ob1_peer(ompi_comm_process(to->comm, to->rank));
+    if (peer == NULL)
+        return MPI_ERR_OTHER;
+    ob1_send_t *send = malloc(sizeof *send);
+    if (send == NULL)
+        return MPI_ERR_NO_MEM;
+    ompi_request_init(&send->request, &send_request_ops, to->comm, destroy_send);
+    send->pending.push = push_deferred;
+    send->peer = peer;
+    send->match = match_of(to);
+    send->data = *data;
+    send->bytes = ompi_datatype_bytes(data->type, data->count);
+    send->synchronous = mode == OMPI_SEND_SYNCHRONOUS;
+    ompi_datatype_retain(data->type);
+
+    if (!ob1_peer_is_clear(peer) || !push_first(send))
+        ob1_peer_defer(peer, &peer->frames, &send->pending);
+    *request = &send->request;
+    return MPI_SUCCESS;
+}
+
+int ob1_send(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode)
+{
+    ob1_peer_t *peer = ob1_peer(ompi_comm_process(to->comm, to->rank));
+    size_t bytes = ompi_datatype_bytes(data->type, data->count);
+    if (peer == NULL)
+        return MPI_ERR_OTHER;
+    if (opal_likely(bytes <= peer->btl->ops->eager_bytes && mode != OMPI_SEND_SYNCHRONOUS &&
+                    ob1_peer_is_clear(peer))) {
+        ob1_match_t match = match_of(to);
+        if (push_eager(peer, &match, data, bytes))
+            return MPI_SUCCESS;
+    }
+    ompi_request_t *request;
+    int error = ob1_isend(to, data, mode, &request);
+    if (error != MPI_SUCCESS)
+        return error;
+    ompi_request_wait(&request, 1, 1);
+    return ompi_request_finish(&request, MPI_STATUS_IGNORE);
+}
+
+/* -- what the receiver answers ------------------------------------------------------- */
+
+void ob1_send_acknowledged(const ob1_ack_t *ack)
+{
+    finish_send((ob1_send_t *)(uintptr_t)ack->sender);
+}
+
+/* As many fragments as there is room for; true: that was all. */
+static bool push_fragments(ob1_pending_t *pending, ob1_peer_t *peer)
+{
+    ob1_send_t *send = opal_container_of(pending, ob1_send_t, pending);
+    size_t most = peer->btl->ops->max_frame_bytes - sizeof(ob1_fragment_t);
+    while (send->pushed < send->wanted) {
+        ob1_fragment_t head = {send->receiver, send->pushed};
+        size_t part = send->wanted - send->pushed < most ? send->wanted - send->pushed : most;
+        unsigned char *room = peer->btl->ops->reserve(peer->btl, sizeof head + part);
+        if (room == NULL)
+            return false;
+        memcpy(room, &head, sizeof head);
+        ompi_datatype_pack(send->data.type, send->data.count, send->data.buffer, send->pushed,
+                           room + sizeof head, part);
+        peer->btl->ops->commit(peer->btl, room, OB1_FRAGMENT, sizeof head + part);
+        send->pushed += part;
+    }
+    finish_send(send);
+    return true;
+}
+
+void ob1_send_clear(const ob1_clear_t *clear)
+{
+    ob1_send_t *send = (ob1_send_t *)(uintptr_t)clear->sender;
+    send->receiver = clear->receiver;
+    send->wanted = clear->wanted;
+    send->pushed = 0;
+    send->pending.push = push_fragments;
+    if (!push_fragments(&send->pending, send->peer))
+        ob1_peer_defer(send->peer, &send->peer->streams, &send->pending);
+}

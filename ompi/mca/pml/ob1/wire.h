@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The frames of pml/ob1, as they travel. Between processes of one job and one architecture.
+ *
+ *   eager         match | payload                                    the whole message
+ *   eager sync    match | sender | payload                           + wants a match_ack
+ *   rendezvous    match | sender, total, segment count | segments    data stays with the sender
+ *   match_ack     sender                                             a synchronous send was matched
+ *   pull_done     sender                                             the receiver has copied it all
+ *   clear         sender, receiver, wanted                           send me so much in fragments
+ *   fragment      receiver, offset | payload
+ *
+ * `sender` and `receiver` are the addresses of requests in the process that gets the frame back,
+ * so nothing has to be looked up. The segments of a rendezvous are addresses and lengths in the
+ * sender's memory, for opal_btl_ops_t.get; none: it cannot be got, only asked for.
+ */
+#ifndef OMPI_PML_OB1_WIRE_H
+#define OMPI_PML_OB1_WIRE_H
+
+#include <stdint.h>
+
+typedef enum ob1_kind {
+    OB1_EAGER = 1,
+    OB1_EAGER_SYNC,
+    OB1_RENDEZVOUS,
+    OB1_MATCH_ACK,
+    OB1_PULL_DONE,
+    OB1_CLEAR,
+    OB1_FRAGMENT,
+} ob1_kind_t;
+
+/* First in every frame that takes part in matching. */
+typedef struct ob1_match {
+    uint32_t context;
+    int32_t source; /* rank in the communicator */
+    int32_t tag;
+} ob1_match_t;
+
+/* The sender's `sender` is not aligned behind a match: these are copied in and out. */
+typedef struct ob1_sync {
+    ob1_match_t match;
+    uint32_t unused;
+    uint64_t sender;
+} ob1_sync_t;
+
+typedef struct ob1_segment {
+    uint64_t address, length;
+} ob1_segment_t;
+
+enum { OB1_MAX_SEGMENTS = 24 };
+
+typedef struct ob1_rendezvous {
+    ob1_match_t match;
+    uint32_t segment_count;
+    uint64_t sender;
+    uint64_t total; /* bytes of the message */
+    uint8_t synchronous, unused[7];
+    ob1_segment_t segments[OB1_MAX_SEGMENTS]; /* sent are segment_count of them */
+} ob1_rendezvous_t;
+
+typedef struct ob1_ack {
+    uint64_t sender;
+} ob1_ack_t;
+
+typedef struct ob1_clear {
+    uint64_t sender, receiver, wanted;
+} ob1_clear_t;
+
+typedef struct ob1_fragment {
+    uint64_t receiver, offset;
+} ob1_fragment_t;
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The head of everything that an MPI handle stands for.
+ *
+ * A handle is a number below 4096 if its object is predefined, and the object's address
+ * otherwise (handle.h). The head says that there is an object at that address at all, and of
+ * which kind; it is erased before the memory is released, so that a handle that was freed is
+ * mostly recognised.
+ *
+ * Threading: references are counted atomically. The handle and the kind never change; who
+ * guards the number, the error handler and the attributes is said below.
+ */
+#ifndef OMPI_OBJECT_H
+#define OMPI_OBJECT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stddef.h>
+
+#include "ompi/api/mpi.h"
+
+typedef enum ompi_kind {
+    OMPI_COMM,
+    OMPI_DATATYPE,
+    OMPI_ERRHANDLER,
+    OMPI_FILE,
+    OMPI_GROUP,
+    OMPI_INFO,
+    OMPI_MESSAGE,
+    OMPI_OP,
+    OMPI_REQUEST,
+    OMPI_SESSION,
+    OMPI_WIN,
+    OMPI_KIND_COUNT
+} ompi_kind_t;
+
+/* The mark of a live object; the kind is added to it. */
+#define OMPI_OBJECT_MARK UINT32_C(0x4d696361)
+
+typedef struct ompi_object {
+    uint32_t mark;                      /* OMPI_OBJECT_MARK + kind while it lives, 0 afterwards */
+    int number;                         /* MPI_Comm_toint's; 0: nobody asked. Lock of handle.c */
+    atomic_int references;              /* of a predefined object: not used */
+    void *handle;                       /* what the user holds */
+    struct ompi_errhandler *errhandler; /* NULL: its kind has none. Lock of errhandler.c */
+    struct ompi_attribute *attributes;  /* the newest of a list. Lock of attribute.c */
+    void (*destroy)(struct ompi_object *object); /* frees it; NULL: it is predefined */
+} ompi_object_t;
+
+/* The head of a predefined object. */
+#define OMPI_OBJECT_PREDEFINED(object_kind, object_handle)                                         \
+    {                                                                                              \
+        .mark = OMPI_OBJECT_MARK + (object_kind), .handle = (object_handle)                        \
+    }
+
+/* Whether there is an object of that kind. Safe for NULL and for what is aligned like none. */
+static inline bool ompi_object_is(const void *object, ompi_kind_t kind)
+{
+    return object != NULL && ((uintptr_t)object & (_Alignof(ompi_object_t) - 1)) == 0 &&
+           ((const ompi_object_t *)object)->mark == OMPI_OBJECT_MARK + kind;
+}
+
+static inline ompi_kind_t ompi_object_kind(const ompi_object_t *object)
+{
+    return (ompi_kind_t)(object->mark - OMPI_OBJECT_MARK);
+}
+
+static inline void *ompi_object_handle(const void *object)
+{
+    return ((const ompi_object_t *)object)->handle;
+}
+
+/* Begins the life of an object on the heap, with one reference, which is the caller's. */
+void ompi_object_init(ompi_object_t *object, ompi_kind_t kind,
+                      void (*destroy)(ompi_object_t *object));
+
+void ompi_object_retain(ompi_object_t *object);
+
+/* Gives a reference back; the last one ends the object. */
+void ompi_object_release(ompi_object_t *object);
+
+#endif

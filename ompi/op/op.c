@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Operations: the predefined ones, and those of programs. See op.h. */
+#include "ompi/op/op.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "opal/include/compiler.h"
+#include "ompi/object/handle.h"
+
+enum {
+    ORDERED = OMPI_OP_INTEGER | OMPI_OP_REAL,
+    NUMBERS = OMPI_OP_INTEGER | OMPI_OP_REAL | OMPI_OP_COMPLEX,
+    /* The standard leaves out floating point, but programs reduce flags in it. */
+    LOGICALS = OMPI_OP_INTEGER | OMPI_OP_LOGICAL | OMPI_OP_REAL,
+    BITS = OMPI_OP_INTEGER | OMPI_OP_BYTE,
+};
+
+#define OP(name, op_kernels, op_classes)                                                           \
+    {                                                                                              \
+        .head = OMPI_OBJECT_PREDEFINED(OMPI_OP, MPI_##name), .action = OMPI_OP_KERNELS,            \
+        .is_commutative = true, .classes = (op_classes), .kernels = (op_kernels)                   \
+    }
+#define RMA_OP(name, op_action)                                                                    \
+    {                                                                                              \
+        .head = OMPI_OBJECT_PREDEFINED(OMPI_OP, MPI_##name), .action = (op_action)                 \
+    }
+
+static ompi_op_t predefined[] = {
+    OP(SUM, ompi_op_sum, NUMBERS),
+    OP(PROD, ompi_op_prod, NUMBERS),
+    OP(MAX, ompi_op_max, ORDERED),
+    OP(MIN, ompi_op_min, ORDERED),
+    OP(LAND, ompi_op_land, LOGICALS),
+    OP(LOR, ompi_op_lor, LOGICALS),
+    OP(LXOR, ompi_op_lxor, LOGICALS),
+    OP(BAND, ompi_op_band, BITS),
+    OP(BOR, ompi_op_bor, BITS),
+    OP(BXOR, ompi_op_bxor, BITS),
+    OP(MINLOC, ompi_op_minloc, OMPI_OP_PAIR),
+    OP(MAXLOC, ompi_op_maxloc, OMPI_OP_PAIR),
+    RMA_OP(REPLACE, OMPI_OP_REPLACE),
+    RMA_OP(NO_OP, OMPI_OP_KEEP),
+};
+
+void ompi_op_init(void)
+{
+    for (size_t i = 0; i < OPAL_COUNT_OF(predefined); i++)
+        ompi_handle_define(&predefined[i].head);
+}
+
+void ompi_op_fini(void)
+{
+    for (size_t i = 0; i < OPAL_COUNT_OF(predefined); i++)
+        ompi_handle_undefine(&predefined[i].head);
+}
+
+static void destroy(ompi_object_t *object)
+{
+    free(opal_container_of(object, ompi_op_t, head));
+}
+
+ompi_op_t *ompi_op_create(ompi_op_fn_t fn, bool is_commutative)
+{
+    ompi_op_t *op = calloc(1, sizeof *op);
+    if (op == NULL)
+        return NULL;
+    ompi_object_init(&op->head, OMPI_OP, destroy);
+    op->action = OMPI_OP_CALL;
+    op->is_commutative = is_commutative;
+    op->fn = fn;
+    return op;
+}
+
+bool ompi_op_is_valid_for_rma(const ompi_op_t *op, const ompi_datatype_t *type)
+{
+    switch (op->action) {
+    case OMPI_OP_REPLACE:
+    case OMPI_OP_KEEP:
+        return type->is_predefined;
+    default:
+        return op->action == OMPI_OP_KERNELS && ompi_op_is_valid_for(op, type);
+    }
+}
+
+void ompi_op_combine(const ompi_op_t *op, const void *a, const void *b, void *out, size_t count,
+                     const ompi_datatype_t *type)
+{
+    assert(ompi_op_is_predefined(op));
+    if (op->action == OMPI_OP_KERNELS) {
+        ompi_op_kernel_t kernel = op->kernels[ompi_op_type(type).kind];
+        kernel.run(a, b, out, count * kernel.units);
+    } else {
+        /* Predefined types have no negative and no partial extents. memmove: out may be one of
+         * the operands. */
+        const void *from = op->action == OMPI_OP_REPLACE ? a : b;
+        memmove(out, from, count * (size_t)ompi_datatype_extent(type));
+    }
+}
+
+/* A function that counts in int gets as many elements at a time as it can count. */
+static void call_small(MPI_User_function *fn, const char *in, char *inout, size_t count,
+                       ompi_datatype_t *type)
+{
+    MPI_Datatype handle = ompi_object_handle(type);
+    ptrdiff_t extent = (ptrdiff_t)ompi_datatype_extent(type);
+    do {
+        int part = count < INT_MAX ? (int)count : INT_MAX, length = part;
+        /* The function may not write to `in`, but its prototype does not say so. */
+        fn((void *)in, inout, &length, &handle);
+        in += part * extent;
+        inout += part * extent;
+        count -= (size_t)part;
+    } while (count > 0);
+}
+
+void ompi_op_reduce(const ompi_op_t *op, const void *in, void *inout, size_t count,
+                    ompi_datatype_t *type)
+{
+    if (op->action != OMPI_OP_CALL) {
+        ompi_op_combine(op, in, inout, inout, count, type);
+    } else if (op->fn.small != NULL) {
+        call_small(op->fn.small, in, inout, count, type);
+    } else {
+        MPI_Datatype handle = ompi_object_handle(type);
+        MPI_Count length = (MPI_Count)count;
+        op->fn.large((void *)in, inout, &length, &handle);
+    }
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Completing requests and waiting for them. */
+#include "ompi/request/request.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "opal/runtime/wait.h"
+#include "ompi/api/mpi.h"
+#include "ompi/request/status.h"
+
+bool ompi_lock_needed;
+static pthread_mutex_t message_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void ompi_lock_acquire_slow(void)
+{
+    pthread_mutex_lock(&message_lock);
+}
+
+void ompi_lock_release_slow(void)
+{
+    pthread_mutex_unlock(&message_lock);
+}
+
+static const opal_wait_lock_t wait_lock = {
+    .release = ompi_lock_release_slow,
+    .acquire = ompi_lock_acquire_slow,
+};
+
+void ompi_request_init_bare(ompi_request_t *request, const ompi_request_ops_t *ops,
+                            struct ompi_communicator *comm)
+{
+    request->ops = ops;
+    request->comm = comm;
+    atomic_store_explicit(&request->done, 0, memory_order_relaxed);
+    request->active = true;
+    request->persistent = request->orphan = false;
+    request->wait = NULL;
+    request->on_complete = NULL;
+    ompi_status_set_empty(&request->status);
+}
+
+void ompi_request_init(ompi_request_t *request, const ompi_request_ops_t *ops,
+                       struct ompi_communicator *comm, void (*destroy)(ompi_object_t *head))
+{
+    ompi_object_init(&request->head, OMPI_REQUEST, destroy);
+    ompi_request_init_bare(request, ops, comm);
+}
+
+static void destroy_done(ompi_object_t *head)
+{
+    free(opal_container_of(head, ompi_request_t, head));
+}
+
+ompi_request_t *ompi_request_create_done(const MPI_Status *status)
+{
+    static const ompi_request_ops_t nothing;
+    ompi_request_t *request = malloc(sizeof *request);
+    if (request == NULL)
+        return NULL;
+    ompi_request_init(request, &nothing, NULL, destroy_done);
+    request->status = *status;
+    ompi_request_complete(request);
+    return request;
+}
+
+void ompi_request_complete(ompi_request_t *request)
+{
+    if (request->on_complete != NULL) {
+        void (*call)(ompi_request_t *, void *) = request->on_complete;
+        request->on_complete = NULL;
+        call(request, request->on_complete_context);
+    }
+    ompi_wait_t *wait = request->wait;
+    request->wait = NULL;
+    atomic_store_explicit(&request->done, 1, memory_order_release);
+    if (wait != NULL && --wait->missing == 0)
+        atomic_store_explicit(&wait->done, 1, memory_order_release);
+    if (request->orphan) {
+        request->active = false;
+        ompi_object_release(&request->head);
+    }
+}
+
+int ompi_request_finish(ompi_request_t **slot, MPI_Status *status)
+{
+    ompi_request_t *request = *slot;
+    int error = request->status.MPI_ERROR;
+    if (request->ops->query != NULL) {
+        int queried = request->ops->query(request, &request->status);
+        if (error == MPI_SUCCESS)
+            error = queried;
+    }
+    ompi_status_tell(status, &request->status);
+    request->active = false;
+    if (!request->persistent) {
+        ompi_object_release(&request->head);
+        *slot = NULL;
+    }
+    return error;
+}
+
+void ompi_request_free(ompi_request_t **slot)
+{
+    ompi_request_t *request = *slot;
+    *slot = NULL;
+    if (request->active && !ompi_request_is_done(request)) {
+        request->orphan = true;
+        return;
+    }
+    if (request->active && request->ops->query != NULL)
+        request->ops->query(request, &request->status);
+    request->active = false;
+    ompi_object_release(&request->head);
+}
+
+void ompi_wait_until(const atomic_int *done)
+{
+    opal_wait_until(done, ompi_lock_needed ? &wait_lock : NULL);
+}
+
+static bool is_open(const ompi_request_t *request)
+{
+    return request != NULL && request->active && !ompi_request_is_done(request);
+}
+
+void ompi_request_wait(ompi_request_t *const *requests, size_t count, size_t wanted)
+{
+    ompi_wait_t wait = {0};
+    size_t open = 0, done = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (is_open(requests[i]))
+            open++;
+        else if (requests[i] != NULL && requests[i]->active)
+            done++;
+    }
+    if (done >= wanted || open == 0)
+        return;
+    wait.missing = wanted - done < open ? wanted - done : open;
+    for (size_t i = 0; i < count; i++) {
+        if (is_open(requests[i]))
+            requests[i]->wait = &wait;
+    }
+    ompi_wait_until(&wait.done);
+    for (size_t i = 0; i < count; i++) {
+        if (requests[i] != NULL && requests[i]->wait == &wait)
+            requests[i]->wait = NULL;
+    }
+}

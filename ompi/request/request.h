@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Requests: operations that end later, and waiting for them.
+ *
+ *                 start                     complete
+ *   INACTIVE  ------------>  ACTIVE, not done  ------->  ACTIVE, done
+ *      ^                                                     |
+ *      +------ persistent: Wait or Test ---------------------+------> freed, if not persistent
+ *
+ * Whoever runs an operation completes its request exactly once per start. A wait does not look
+ * at its requests while it sleeps: it hangs one `ompi_wait_t` on all of them and counts down.
+ *
+ * Threading: everything here is under the message lock (ompi_lock), which exists only at
+ * MPI_THREAD_MULTIPLE, but for ompi_request_is_done.
+ */
+#ifndef OMPI_REQUEST_H
+#define OMPI_REQUEST_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "opal/include/compiler.h"
+#include "ompi/object/object.h"
+
+struct ompi_communicator;
+struct ompi_request;
+
+/* One wait for one or several requests. */
+typedef struct ompi_wait {
+    atomic_int done; /* what opal_wait_until watches */
+    size_t missing;  /* completions until then */
+} ompi_wait_t;
+
+/* What kinds of operations do differently. Slots may be NULL where said. */
+typedef struct ompi_request_ops {
+    /* Begins a persistent operation. NULL: it is not persistent. */
+    int (*start)(struct ompi_request *request);
+
+    /* Asks for an early end; the operation completes anyhow, cancelled or not. NULL: no effect. */
+    int (*cancel)(struct ompi_request *request);
+
+    /* Fills in the status just before it is told to the user (generalized requests). Returns the
+     * error code of the query. NULL: the status is there already. */
+    int (*query)(struct ompi_request *request, MPI_Status *status);
+
+} ompi_request_ops_t;
+
+typedef struct ompi_request {
+    ompi_object_t head;
+    const ompi_request_ops_t *ops;
+    struct ompi_communicator *comm; /* whose error handler is told; NULL: self's */
+    atomic_int done;                /* paired with the reads of ompi_request_is_done */
+    bool active;                    /* false: a persistent one that is not started */
+    bool persistent;
+    bool orphan;       /* MPI_Request_free: it ends without anybody waiting */
+    ompi_wait_t *wait; /* the wait that hangs on it, or NULL */
+    void (*on_complete)(struct ompi_request *request, void *context); /* runs once, or NULL */
+    void *on_complete_context;
+    MPI_Status status; /* MPI_ERROR is the result; valid when done */
+} ompi_request_t;
+
+/* Begins an operation whose request nobody gets to see: it has no head and is not released. */
+void ompi_request_init_bare(ompi_request_t *request, const ompi_request_ops_t *ops,
+                            struct ompi_communicator *comm);
+
+/* Begins the life of a request as an active one. `destroy` gets its head, as of any object. */
+void ompi_request_init(ompi_request_t *request, const ompi_request_ops_t *ops,
+                       struct ompi_communicator *comm, void (*destroy)(ompi_object_t *head));
+
+/* A request that is done already, as those to and from MPI_PROC_NULL. NULL: no memory. */
+ompi_request_t *ompi_request_create_done(const MPI_Status *status);
+
+/* The operation has ended; request->status says how. */
+void ompi_request_complete(ompi_request_t *request);
+
+static inline bool ompi_request_is_done(const ompi_request_t *request)
+{
+    return atomic_load_explicit(&request->done, memory_order_acquire) != 0;
+}
+
+/*
+ * A done request is told to the user: `status` (may be MPI_STATUS_IGNORE) is written, a persistent
+ * one becomes inactive, another is released and *slot becomes NULL. Returns the operation's error
+ * code.
+ */
+int ompi_request_finish(ompi_request_t **slot, MPI_Status *status);
+
+/* MPI_Request_free. */
+void ompi_request_free(ompi_request_t **slot);
+
+/*
+ * Waits until `wanted` of the requests that are active are done, or all that are active if there
+ * are fewer. NULL entries are skipped. Nothing is finished.
+ */
+void ompi_request_wait(ompi_request_t *const *requests, size_t count, size_t wanted);
+
+/* opal_wait_until, with the lock of the message layer given back while it sleeps. */
+void ompi_wait_until(const atomic_int *done);
+
+/* The lock of the message layer: no-ops below MPI_THREAD_MULTIPLE. */
+extern bool ompi_lock_needed;
+void ompi_lock_acquire_slow(void);
+void ompi_lock_release_slow(void);
+
+static inline void ompi_lock(void)
+{
+    if (opal_unlikely(ompi_lock_needed))
+        ompi_lock_acquire_slow();
+}
+
+static inline void ompi_unlock(void)
+{
+    if (opal_unlikely(ompi_lock_needed))
+        ompi_lock_release_slow();
+}
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The parameters of MPI itself. */
+#include "ompi/runtime/params.h"
+
+enum { INITIAL_FATAL, INITIAL_ABORT, INITIAL_RETURN };
+
+static bool check = true;
+static int initial_errhandler = INITIAL_FATAL;
+
+/* The names are the standard's, from the info key mpi_initial_errhandler of MPI_Comm_spawn. */
+static const opal_param_choice_t errhandlers[] = {
+    {"mpi_errors_are_fatal", INITIAL_FATAL},
+    {"mpi_errors_abort", INITIAL_ABORT},
+    {"mpi_errors_return", INITIAL_RETURN},
+    {0},
+};
+
+static const opal_param_row_t params[] = {
+    {.name = "param_check",
+     .type = OPAL_PARAM_BOOL,
+     .value = &check,
+     .preset = "yes",
+     .prose = "check the arguments of every MPI call"},
+    {.name = "initial_errhandler",
+     .type = OPAL_PARAM_ENUM,
+     .value = &initial_errhandler,
+     .preset = "mpi_errors_are_fatal",
+     .choices = errhandlers,
+     .prose = "error handler of MPI_COMM_WORLD and MPI_COMM_SELF at the start, and outside of "
+              "MPI_Init and MPI_Finalize"},
+    {0},
+};
+
+opal_status_t ompi_params_register(void)
+{
+    return opal_param_register("mpi", "", params);
+}
+
+void ompi_params_withdraw(void)
+{
+    opal_param_withdraw(params);
+}
+
+bool ompi_params_check(void)
+{
+    return check;
+}
+
+ompi_errhandler_t *ompi_params_initial_errhandler(void)
+{
+    switch (initial_errhandler) {
+    case INITIAL_ABORT:
+        return &ompi_errors_abort;
+    case INITIAL_RETURN:
+        return &ompi_errors_return;
+    default:
+        return &ompi_errors_are_fatal;
+    }
+}

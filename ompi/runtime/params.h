@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The parameters of MPI itself: mpi_param_check, mpi_initial_errhandler.
+ *
+ * Threading: the caller sees to it that one thread at a time is in here.
+ */
+#ifndef OMPI_PARAMS_H
+#define OMPI_PARAMS_H
+
+#include "opal/mca/base/framework.h"
+#include "ompi/errhandler/errhandler.h"
+
+/* The frameworks and static components of libmpi_abi; written by config/registry.sh. */
+OPAL_EXPORT extern const opal_project_t ompi_project;
+
+/* Registers the rows under the name "mpi", between opal_param_init() and opal_param_fini(). */
+OPAL_EXPORT opal_status_t ompi_params_register(void);
+void ompi_params_withdraw(void);
+
+/* Values; they keep what was read last. Before that: the defaults. */
+bool ompi_params_check(void);
+ompi_errhandler_t *ompi_params_initial_errhandler(void);
+
+#endif

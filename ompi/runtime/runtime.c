@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Start and end of MPI.
+ *
+ * Threading: `state` moves by compare-and-exchange, so of two threads that start or end MPI one
+ * is refused. The settings are read under a lock, since an error before MPI_Init reads them
+ * from any thread. What else is written here is written by the thread that moved the state, and
+ * read after the state has been.
+ */
+#include "ompi/runtime/runtime.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "opal/mca/base/diagnostic.h"
+#include "opal/mca/base/framework.h"
+#include "opal/runtime/init.h"
+#include "ompi/attribute/attribute.h"
+#include "ompi/communicator/communicator.h"
+#include "ompi/datatype/datatype.h"
+#include "ompi/errhandler/error_code.h"
+#include "ompi/info/env.h"
+#include "ompi/runtime/messages.h"
+#include "ompi/op/op.h"
+#include "ompi/runtime/params.h"
+
+typedef enum state { NEW, STARTING, RUNNING, ENDING, ENDED } state_t;
+
+atomic_uint ompi_api_mode_word = OMPI_API_UNUSABLE | OMPI_API_CHECKED;
+
+static _Atomic state_t state = NEW;
+static int thread_level;
+static pthread_t main_thread;
+
+static pthread_mutex_t settings_lock = PTHREAD_MUTEX_INITIALIZER;
+static bool settings_known; /* they were read at least once */
+
+static bool move_state(state_t from, state_t to)
+{
+    return atomic_compare_exchange_strong(&state, &from, to);
+}
+
+/* Mistakes in them become diagnostics, which opal_init() reports and fails with. */
+static void read_settings(void)
+{
+    opal_param_init();
+    ompi_params_register();
+}
+
+static void forget_settings(void)
+{
+    ompi_params_withdraw();
+    opal_param_fini();
+}
+
+/* Everything that can fail. What was done is undone then. */
+static opal_status_t start(void)
+{
+    pthread_mutex_lock(&settings_lock);
+    read_settings();
+    settings_known = true;
+    pthread_mutex_unlock(&settings_lock);
+
+    if (ompi_datatype_init() != MPI_SUCCESS) {
+        forget_settings();
+        return OPAL_ERR_NO_MEMORY;
+    }
+    opal_project_add(&ompi_project);
+    opal_status_t status = opal_init();
+    if (status != OPAL_SUCCESS) {
+        ompi_datatype_fini();
+        forget_settings();
+        return status;
+    }
+    return OPAL_SUCCESS;
+}
+
+/* Says no goodbye: the launcher ends the ranks that would wait for this one. */
+static void undo_start(void)
+{
+    ompi_comm_fini();
+    ompi_op_fini();
+    ompi_datatype_fini();
+    opal_drop();
+    forget_settings();
+}
+
+bool ompi_runtime_claim_init(void)
+{
+    return move_state(NEW, STARTING);
+}
+
+int ompi_runtime_init(int required, int *provided)
+{
+    opal_status_t status = start();
+    if (status != OPAL_SUCCESS) {
+        atomic_store(&state, NEW);
+        return ompi_error_of_status(status);
+    }
+    const opal_pmi_job_t *job = opal_job();
+    ompi_info_env_set_job(job->size);
+    ompi_attributes_init(job);
+    ompi_op_init();
+    ompi_comm_init((int)job->rank, (int)job->size, ompi_params_initial_errhandler());
+    status = ompi_messages_start(required == MPI_THREAD_MULTIPLE);
+    if (status != OPAL_SUCCESS) {
+        undo_start();
+        atomic_store(&state, NEW);
+        return ompi_error_of_status(status);
+    }
+    /* Now that every framework is open: what is set, but belongs to nobody. */
+    opal_param_diagnose_unknown(opal_framework_owns_unseen);
+    /* Nothing in here is unsafe under threads: the level is what was asked for. */
+    thread_level = required;
+    main_thread = pthread_self();
+    atomic_store(&ompi_api_mode_word, ompi_params_check() ? OMPI_API_CHECKED : OMPI_API_UNCHECKED);
+    atomic_store(&state, RUNNING);
+    *provided = thread_level;
+    return MPI_SUCCESS;
+}
+
+int ompi_runtime_finalize(void)
+{
+    if (!move_state(RUNNING, ENDING))
+        return MPI_ERR_OTHER;
+    atomic_store(&ompi_api_mode_word, OMPI_API_UNUSABLE | OMPI_API_CHECKED);
+    ompi_messages_stop();
+    ompi_comm_fini();
+    ompi_op_fini();
+    ompi_datatype_fini();
+    opal_status_t status = opal_finalize();
+    forget_settings();
+    atomic_store(&state, ENDED);
+    return ompi_error_of_status(status);
+}
+
+bool ompi_runtime_is_initialized(void)
+{
+    return atomic_load(&state) >= RUNNING;
+}
+
+bool ompi_runtime_is_finalized(void)
+{
+    return atomic_load(&state) == ENDED;
+}
+
+int ompi_runtime_thread_level(void)
+{
+    return thread_level;
+}
+
+bool ompi_runtime_is_main_thread(void)
+{
+    return pthread_equal(pthread_self(), main_thread);
+}
+
+void ompi_runtime_abort(int code)
+{
+    /* The launcher is going to kill us: what the program has printed would be lost. Not if
+     * another thread is in the middle of printing, which could hold us up for ever. */
+    if (ftrylockfile(stdout) == 0) {
+        fflush_unlocked(stdout);
+        funlockfile(stdout);
+    }
+    /* An exit status has 8 bits: what would become 0 must not look like success. */
+    opal_abort(code % 256 == 0 && code != 0 ? EXIT_FAILURE : code);
+}
+
+ompi_errhandler_t *ompi_runtime_initial_errhandler(void)
+{
+    pthread_mutex_lock(&settings_lock);
+    if (!settings_known) {
+        /* Before MPI_Init nobody knows who prints mistakes: MPI_Init will find them again. */
+        read_settings();
+        forget_settings();
+        opal_diagnostic_reset();
+        settings_known = true;
+    }
+    ompi_errhandler_t *errhandler = ompi_params_initial_errhandler();
+    pthread_mutex_unlock(&settings_lock);
+    return errhandler;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the compiler must be told: visibility, printf checking, layout.
+ *
+ * Everything is hidden unless it carries OPAL_EXPORT (configure passes
+ * -fvisibility=hidden), so the list of exports is the list of these marks.
+ */
+#ifndef OPAL_COMPILER_H
+#define OPAL_COMPILER_H
+
+#include <stddef.h>
+
+#define OPAL_EXPORT             __attribute__((visibility("default")))
+#define OPAL_PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
+#define OPAL_UNUSED             __attribute__((unused))
+#define OPAL_NORETURN           __attribute__((noreturn))
+#define OPAL_MUST_CHECK         __attribute__((warn_unused_result))
+
+#define opal_likely(x)   __builtin_expect(!!(x), 1)
+#define opal_unlikely(x) __builtin_expect(!!(x), 0)
+
+#define OPAL_COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+#define opal_container_of(pointer, type, member)                                                   \
+    ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
+
+#endif

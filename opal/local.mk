@@ -1,0 +1,32 @@
+# libopen-pal without its components; config/mca.am adds those that are static.
+libopal_core_la_SOURCES += \
+	%D%/arch/copy.h \
+	%D%/include/compiler.h \
+	%D%/include/status.h \
+	%D%/util/status.c \
+	%D%/util/log.c %D%/util/log.h \
+	%D%/util/nearest.c \
+	%D%/util/text.c %D%/util/text.h \
+	%D%/mca/base/component.h \
+	%D%/mca/base/diagnostic.c %D%/mca/base/diagnostic.h \
+	%D%/mca/base/dso.c %D%/mca/base/dso.h \
+	%D%/mca/base/framework.c %D%/mca/base/framework.h \
+	%D%/mca/base/select.c \
+	%D%/mca/base/param.c %D%/mca/base/param.h \
+	%D%/mca/base/param_file.c %D%/mca/base/param_file.h \
+	%D%/mca/base/param_value.c %D%/mca/base/param_value.h \
+	%D%/mca/base/paths.c %D%/mca/base/paths.h \
+	%D%/mca/btl/btl.h \
+	%D%/mca/btl/base/base.c %D%/mca/btl/base/base.h \
+	%D%/mca/memory/memory.h \
+	%D%/mca/memory/base/base.c %D%/mca/memory/base/base.h \
+	%D%/mca/pmi/pmi.h \
+	%D%/mca/pmi/base/base.c %D%/mca/pmi/base/base.h \
+	%D%/mca/pmi/base/message.c %D%/mca/pmi/base/message.h \
+	%D%/arch/pause.h \
+	%D%/arch/vector.h \
+	%D%/runtime/init.c %D%/runtime/init.h \
+	%D%/runtime/node.c %D%/runtime/node.h \
+	%D%/runtime/node_pass.c %D%/runtime/node_pass.h \
+	%D%/runtime/wait.c %D%/runtime/wait.h \
+	%D%/runtime/launcher.c %D%/runtime/launcher.h

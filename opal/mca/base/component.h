@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A component, seen from outside: the one symbol that it exports.
+ *
+ *   const opal_component_t mca_pmi_wire_component = { ... };
+ *
+ * A component is a folder <project>/mca/<framework>/<name>/ and becomes part of
+ * its library or a DSO (mca_<framework>_<name>.so) by configure's decision; its
+ * source is the same in both cases. What it can do is its framework's header
+ * (opal/mca/pmi/pmi.h): a table of operations. This header is how it is found,
+ * set up and chosen. In order:
+ *
+ *   params    its rows are registered: its variables hold the user's values
+ *   open      once; acquires what query needs, and may read its parameters. One
+ *             whose setting was refused holds its default then: the run fails,
+ *             but only when everything that is wrong has been said. Failing is no
+ *             error of the run: the component is out, with the status as the reason
+ *   query     answers "can I run here, how well, and if not, why"
+ *   ops       called as the framework's header says, if it was chosen
+ *   close     once, if open succeeded or is NULL; releases everything
+ *
+ * All calls come from one thread. A component may be opened again after close.
+ */
+#ifndef OPAL_MCA_BASE_COMPONENT_H
+#define OPAL_MCA_BASE_COMPONENT_H
+
+#include "opal/include/compiler.h"
+#include "opal/include/status.h"
+#include "opal/mca/base/param.h"
+
+enum {
+    OPAL_COMPONENT_ABI = 1, /* goes up when this header or a framework's changes */
+    OPAL_REASON_MAX_BYTES = 256,
+    OPAL_PRIORITY_MAX = 100,
+};
+
+/* Filled in by query. All zero on entry. */
+typedef struct opal_answer {
+    bool usable;     /* false: `reason` must say why not */
+    int priority;    /* 0 to OPAL_PRIORITY_MAX, or it is skipped; the highest is taken */
+    const void *ops; /* the framework's operation table; required when usable */
+    void *state;     /* handed to the operations; may be NULL */
+    char reason[OPAL_REASON_MAX_BYTES]; /* one phrase: "PMI_FD is not set" */
+} opal_answer_t;
+
+/* Sets usable, or the reason for not being so; both write the phrase that --why prints. */
+OPAL_EXPORT void opal_answer_yes(opal_answer_t *answer, int priority, const void *ops, void *state,
+                                 const char *reason, ...) OPAL_PRINTF(5, 6);
+OPAL_EXPORT void opal_answer_no(opal_answer_t *answer, const char *reason, ...) OPAL_PRINTF(2, 3);
+
+typedef struct opal_component {
+    int abi;                        /* OPAL_COMPONENT_ABI */
+    const void *base;               /* &opal_component_base: refuses a second copy of libopen-pal */
+    const char *framework;          /* "pmi" */
+    const char *name;               /* "wire" */
+    const char *prose;              /* one line for ompi_info */
+    const opal_param_row_t *params; /* ends with a row of zeros; NULL: none */
+    opal_status_t (*open)(void);    /* NULL: nothing to do */
+    void (*query)(opal_answer_t *answer); /* required */
+    void (*close)(void);                  /* NULL: nothing to do */
+} opal_component_t;
+
+/*
+ * Its address is in every component. A DSO that was linked to another copy of
+ * libopen-pal (a program with the static library has its own) carries another
+ * address, and is refused instead of running on a second set of variables.
+ */
+OPAL_EXPORT extern const char opal_component_base;
+
+/* The fixed head of every descriptor. */
+#define OPAL_COMPONENT_HEAD(framework_name, component_name)                                        \
+    .abi = OPAL_COMPONENT_ABI, .base = &opal_component_base, .framework = #framework_name,         \
+    .name = #component_name
+
+#endif

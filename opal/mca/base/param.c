@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The parameter registry: settings (what users wrote, wherever) on one side,
+ * entries (what components registered) on the other. Registration joins them.
+ */
+#include "opal/mca/base/param.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "opal/mca/base/diagnostic.h"
+#include "opal/mca/base/param_file.h"
+#include "opal/mca/base/param_value.h"
+#include "opal/mca/base/paths.h"
+
+static const char environment_prefix[] = "OMPI_MCA_";
+
+/* Names the files to read; looked up before they are, so it cannot stand in them. */
+static const char files_parameter[] = "mca_base_param_files";
+
+/* Set by mpirun: the names that it got by --mca and put into the environment. */
+static const char command_line_names[] = "MICA_MCA_COMMAND_LINE";
+
+typedef struct setting {
+    char *name, *value, *origin;
+    opal_param_source_t source;
+    bool taken; /* a registered parameter has this name */
+} setting_t;
+
+typedef struct entry {
+    opal_param_info_t info; /* full_name, framework and component are owned */
+    const opal_param_row_t *table;
+} entry_t;
+
+static struct {
+    unsigned init_count;
+    setting_t *settings;
+    size_t setting_count;
+    entry_t *entries;
+    size_t entry_count;
+} registry;
+
+/* -- settings ----------------------------------------------------------------- */
+
+static setting_t *find_setting(const char *name, opal_param_source_t source)
+{
+    for (size_t i = 0; i < registry.setting_count; i++) {
+        setting_t *setting = &registry.settings[i];
+        if (setting->source == source && strcmp(setting->name, name) == 0)
+            return setting;
+    }
+    return NULL;
+}
+
+/* What the strongest source says about a name, or NULL. */
+static setting_t *strongest_setting(const char *name)
+{
+    for (int source = OPAL_PARAM_SOURCE_COUNT - 1; source >= 0; source--) {
+        setting_t *setting = find_setting(name, (opal_param_source_t)source);
+        if (setting != NULL)
+            return setting;
+    }
+    return NULL;
+}
+
+/* A parameter has this name, so that it is no typing error, whichever sources use it. */
+static void mark_taken(const char *name)
+{
+    for (size_t i = 0; i < registry.setting_count; i++) {
+        if (strcmp(registry.settings[i].name, name) == 0)
+            registry.settings[i].taken = true;
+    }
+}
+
+/* Within one source the later setting wins, as in a shell script. Takes `origin` over. */
+static void add_setting(const char *name, const char *value, opal_param_source_t source,
+                        char *origin)
+{
+    setting_t *setting = find_setting(name, source);
+    if (setting == NULL) {
+        registry.settings = opal_xrealloc(registry.settings,
+                                          (registry.setting_count + 1) * sizeof *registry.settings);
+        setting = &registry.settings[registry.setting_count++];
+        *setting = (setting_t){.name = opal_xstrdup(name), .source = source};
+    }
+    free(setting->value);
+    free(setting->origin);
+    setting->value = opal_xstrdup(value);
+    setting->origin = origin;
+}
+
+static void read_environment(void)
+{
+    opal_strings_t by_command_line = {0};
+    const char *names = getenv(command_line_names);
+    if (names != NULL)
+        opal_strings_split(&by_command_line, names, ",");
+
+    for (char **variable = environ; variable != NULL && *variable != NULL; variable++) {
+        size_t prefix = sizeof environment_prefix - 1;
+        const char *equals = strchr(*variable, '=');
+        if (equals == NULL || strncmp(*variable, environment_prefix, prefix) != 0)
+            continue;
+        char *name = opal_xstrndup(*variable + prefix, (size_t)(equals - *variable) - prefix);
+        if (opal_strings_has(&by_command_line, name))
+            add_setting(name, equals + 1, OPAL_PARAM_FROM_COMMAND_LINE,
+                        opal_xstrdup("mpirun --mca"));
+        else
+            add_setting(name, equals + 1, OPAL_PARAM_FROM_ENVIRONMENT, opal_xstrdup("environment"));
+        free(name);
+    }
+    opal_strings_free(&by_command_line);
+}
+
+typedef struct file_being_read {
+    const char *path;
+    opal_param_source_t source;
+} file_being_read_t;
+
+static void file_setting(const char *name, const char *value, unsigned line, void *context)
+{
+    const file_being_read_t *file = context;
+    if (strncmp(name, environment_prefix, sizeof environment_prefix - 1) == 0)
+        name += sizeof environment_prefix - 1;
+    if (strcmp(name, files_parameter) == 0) {
+        opal_diagnostic(OPAL_WARNING,
+                        "%s:%u: %s has no effect in a file; it works in the environment and as "
+                        "mpirun --mca",
+                        file->path, line, name);
+        return;
+    }
+    add_setting(name, value, file->source, opal_xprintf("%s:%u", file->path, line));
+}
+
+static void file_complaint(const char *complaint, unsigned line, void *context)
+{
+    const file_being_read_t *file = context;
+    opal_diagnostic(OPAL_ERROR, "%s:%u: this line cannot be read: %s", file->path, line, complaint);
+}
+
+/* A pipe would keep start-up waiting for its writer, or give its text to one rank only. */
+static FILE *open_file(const char *path, const char **complaint)
+{
+    struct stat status;
+    errno = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    bool is_pipe = fd >= 0 && fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode);
+    FILE *stream = fd < 0 || is_pipe ? NULL : fdopen(fd, "r");
+    *complaint = is_pipe ? "it is a pipe" : strerror(errno);
+    if (stream == NULL && fd >= 0)
+        close(fd);
+    return stream;
+}
+
+/*
+ * A file that is not there is fine unless the user named it; one that nobody named and that
+ * cannot be read is worth a word, but HOME may be somebody else's.
+ */
+static void read_file(const char *path, opal_param_source_t source, bool named)
+{
+    enum { LARGEST_FILE = 1 << 20 };
+    opal_severity_t severity = named ? OPAL_ERROR : OPAL_WARNING;
+    const char *complaint;
+    FILE *stream = open_file(path, &complaint);
+    if (stream == NULL) {
+        if (named || (errno != ENOENT && errno != ENOTDIR))
+            opal_diagnostic(severity, "the parameter file %s cannot be read: %s", path, complaint);
+        return;
+    }
+    file_being_read_t file = {path, source};
+    char *bytes = opal_xmalloc(LARGEST_FILE + 1);
+    size_t length = fread(bytes, 1, LARGEST_FILE + 1, stream);
+    if (ferror(stream))
+        opal_diagnostic(severity, "the parameter file %s cannot be read: %s", path,
+                        strerror(errno));
+    else if (length > LARGEST_FILE)
+        opal_diagnostic(OPAL_ERROR, "the parameter file %s is larger than 1 MiB", path);
+    else
+        opal_param_file_parse(bytes, length, file_setting, file_complaint, &file);
+    free(bytes);
+    fclose(stream);
+}
+
+static void read_files(void)
+{
+    char complaint[OPAL_COMPLAINT_MAX_BYTES];
+    const setting_t *named = strongest_setting(files_parameter);
+    if (named != NULL) {
+        opal_strings_t paths = {0};
+        opal_strings_split(&paths, named->value, ",");
+        for (size_t i = 0; i < paths.count; i++) {
+            char *path = opal_param_expand(paths.items[i], complaint);
+            if (path != NULL)
+                read_file(path, OPAL_PARAM_FROM_USER_FILE, true);
+            else
+                opal_diagnostic(OPAL_ERROR, "%s names \"%s\": %s", files_parameter, paths.items[i],
+                                complaint);
+            free(path);
+        }
+        opal_strings_free(&paths);
+        return;
+    }
+    read_file(opal_path_system_params(), OPAL_PARAM_FROM_SYSTEM_FILE, false);
+    char *path =
+        getenv("HOME") != NULL ? opal_param_expand(OPAL_PATH_USER_PARAMS, complaint) : NULL;
+    if (path != NULL)
+        read_file(path, OPAL_PARAM_FROM_USER_FILE, false);
+    free(path);
+}
+
+void opal_param_init(void)
+{
+    if (registry.init_count++ > 0)
+        return;
+    read_environment();
+    read_files();
+}
+
+const char *opal_param_setting(const char *full_name, const char **origin)
+{
+    const setting_t *setting = strongest_setting(full_name);
+    if (setting == NULL)
+        return NULL;
+    if (origin != NULL)
+        *origin = setting->origin;
+    return setting->value;
+}
+
+/* -- entries ------------------------------------------------------------------ */
+
+static char *join_name(const char *framework, const char *component, const char *name)
+{
+    const char *parts[] = {framework, component, name};
+    opal_text_t full = {0};
+    for (size_t i = 0; i < OPAL_COUNT_OF(parts); i++) {
+        if (*parts[i] != 0)
+            opal_text_printf(&full, "%s%s", full.length > 0 ? "_" : "", parts[i]);
+    }
+    return opal_text_take(&full);
+}
+
+static entry_t *find_entry(const char *full_name)
+{
+    for (size_t i = 0; i < registry.entry_count; i++) {
+        if (strcmp(registry.entries[i].info.full_name, full_name) == 0)
+            return &registry.entries[i];
+    }
+    return NULL;
+}
+
+/*
+ * The setting that counts for an entry: the strongest, by whichever of its names; the proper
+ * name where both are equally strong.
+ */
+static setting_t *setting_for(entry_t *entry)
+{
+    setting_t *best = strongest_setting(entry->info.full_name);
+    entry->info.synonym_used = NULL;
+    mark_taken(entry->info.full_name);
+    if (entry->info.row->synonyms == NULL)
+        return best;
+
+    opal_strings_t synonyms = {0};
+    opal_strings_split(&synonyms, entry->info.row->synonyms, ",");
+    for (size_t i = 0; i < synonyms.count; i++) {
+        setting_t *old = strongest_setting(synonyms.items[i]);
+        if (old == NULL)
+            continue;
+        mark_taken(old->name);
+        bool wins = best == NULL || old->source > best->source;
+        opal_diagnostic(OPAL_WARNING, "%s (%s) is deprecated; the parameter's name is %s%s",
+                        old->name, old->origin, entry->info.full_name,
+                        wins ? "" : ", which is set too and counts");
+        if (wins) {
+            best = old;
+            entry->info.synonym_used = old->name;
+        }
+    }
+    opal_strings_free(&synonyms);
+    return best;
+}
+
+static void describe_default(entry_t *entry)
+{
+    entry->info.source = OPAL_PARAM_FROM_DEFAULT;
+    entry->info.origin = "default";
+    entry->info.value_text = entry->info.row->preset != NULL ? entry->info.row->preset : "";
+}
+
+static opal_status_t set_entry(entry_t *entry)
+{
+    char complaint[OPAL_COMPLAINT_MAX_BYTES];
+    const opal_param_row_t *row = entry->info.row;
+
+    opal_param_value_clear(row);
+    describe_default(entry);
+    if (!opal_param_value_set(row, row->preset, complaint)) {
+        opal_diagnostic(OPAL_ERROR, "the default \"%s\" of the parameter %s is wrong: %s",
+                        row->preset != NULL ? row->preset : "", entry->info.full_name, complaint);
+        return OPAL_ERR_BAD_PARAM;
+    }
+    setting_t *setting = setting_for(entry);
+    if (setting == NULL)
+        return OPAL_SUCCESS;
+
+    if (!opal_param_value_set(row, setting->value, complaint)) {
+        opal_diagnostic(OPAL_ERROR, "%s = \"%s\" (%s) is refused: %s", setting->name,
+                        setting->value, setting->origin, complaint);
+        return OPAL_ERR_BAD_PARAM;
+    }
+    entry->info.source = setting->source;
+    entry->info.origin = setting->origin;
+    entry->info.value_text = setting->value;
+    return OPAL_SUCCESS;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const opal_param_info_t *left = &((const entry_t *)a)->info;
+    const opal_param_info_t *right = &((const entry_t *)b)->info;
+    int order = strcmp(left->framework, right->framework);
+    if (order == 0)
+        order = strcmp(left->component, right->component);
+    return order != 0 ? order : strcmp(left->full_name, right->full_name);
+}
+
+static entry_t *add_entry(char *full_name, const char *framework, const char *component,
+                          const opal_param_row_t *table, const opal_param_row_t *row)
+{
+    registry.entries =
+        opal_xrealloc(registry.entries, (registry.entry_count + 1) * sizeof *registry.entries);
+    entry_t *entry = &registry.entries[registry.entry_count++];
+    *entry = (entry_t){
+        .info = {.full_name = full_name,
+                 .framework = opal_xstrdup(framework),
+                 .component = opal_xstrdup(component),
+                 .row = row},
+        .table = table,
+    };
+    return entry;
+}
+
+opal_status_t opal_param_register(const char *framework, const char *component,
+                                  const opal_param_row_t *table)
+{
+    opal_status_t status = OPAL_SUCCESS;
+    for (const opal_param_row_t *row = table; row != NULL && row->name != NULL; row++) {
+        char *full_name = join_name(framework, component, row->name);
+        const entry_t *known = find_entry(full_name);
+        if (known != NULL) {
+            if (known->info.row != row)
+                opal_diagnostic(OPAL_ERROR, "two parameters have the name %s", full_name);
+            free(full_name);
+            continue;
+        }
+        entry_t *entry = add_entry(full_name, framework, component, table, row);
+        if (set_entry(entry) != OPAL_SUCCESS)
+            status = OPAL_ERR_BAD_PARAM;
+    }
+    return status;
+}
+
+static void free_entry(entry_t *entry)
+{
+    opal_param_value_clear(entry->info.row);
+    free((char *)entry->info.full_name);
+    free((char *)entry->info.framework);
+    free((char *)entry->info.component);
+}
+
+void opal_param_withdraw(const opal_param_row_t *table)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < registry.entry_count; i++) {
+        if (registry.entries[i].table == table)
+            free_entry(&registry.entries[i]);
+        else
+            registry.entries[kept++] = registry.entries[i];
+    }
+    registry.entry_count = kept;
+}
+
+void opal_param_visit(opal_param_visit_fn_t *visit, void *context)
+{
+    if (registry.entry_count > 1)
+        qsort(registry.entries, registry.entry_count, sizeof *registry.entries, by_place);
+    for (size_t i = 0; i < registry.entry_count; i++)
+        visit(&registry.entries[i].info, context);
+}
+
+size_t opal_param_diagnose_unknown(opal_param_foreign_fn_t *is_foreign)
+{
+    const char **names = opal_xcalloc(registry.entry_count + 1, sizeof *names);
+    size_t unknown = 0;
+    for (size_t i = 0; i < registry.entry_count; i++)
+        names[i] = registry.entries[i].info.full_name;
+
+    for (size_t i = 0; i < registry.setting_count; i++) {
+        const setting_t *setting = &registry.settings[i];
+        if (setting->taken || find_entry(setting->name) != NULL ||
+            (is_foreign != NULL && is_foreign(setting->name)))
+            continue;
+        unknown++;
+        const char *nearest = opal_nearest_name(setting->name, names, registry.entry_count);
+        opal_diagnostic(OPAL_WARNING,
+                        "%s (%s) is not a parameter, so its value \"%s\" has no effect%s%s%s",
+                        setting->name, setting->origin, setting->value,
+                        nearest != NULL ? "; did you mean " : "", nearest != NULL ? nearest : "",
+                        nearest != NULL ? "?" : "; ompi_info --all lists all of them");
+    }
+    free(names);
+    return unknown;
+}
+
+void opal_param_fini(void)
+{
+    if (registry.init_count == 0 || --registry.init_count > 0)
+        return;
+    for (size_t i = 0; i < registry.entry_count; i++)
+        free_entry(&registry.entries[i]);
+    for (size_t i = 0; i < registry.setting_count; i++) {
+        free(registry.settings[i].name);
+        free(registry.settings[i].value);
+        free(registry.settings[i].origin);
+    }
+    free(registry.entries);
+    free(registry.settings);
+    memset(&registry, 0, sizeof registry);
+}

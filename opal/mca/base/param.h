@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Parameters: a table row each, set from outside.
+ *
+ * A row names a variable; registering the row writes the variable: its default,
+ * or what the user set. Later sources win over earlier ones:
+ *
+ *   default < system file < user file < environment < mpirun --mca
+ *
+ * The full name is FRAMEWORK_COMPONENT_NAME ("pmi_wire_timeout"), with the parts
+ * that are empty left out. In the environment it is OMPI_MCA_<full name>.
+ *
+ * Parsing is strict. A value that does not fit its type or its limits, and a
+ * name that nothing registered, become diagnostics (diagnostic.h) that say
+ * where the setting came from and what was probably meant.
+ *
+ * The same rows feed ompi_info and the documentation.
+ *
+ * Threading: start-up and shutdown only, one thread.
+ */
+#ifndef OPAL_MCA_BASE_PARAM_H
+#define OPAL_MCA_BASE_PARAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "opal/include/compiler.h"
+#include "opal/include/status.h"
+#include "opal/util/text.h"
+
+/* A type says which C variable `value` points to and what a user may write. */
+typedef enum opal_param_type {
+    OPAL_PARAM_BOOL,     /* bool:           yes no true false on off 1 0 enable disable */
+    OPAL_PARAM_INT,      /* int:            decimal, or 0x... */
+    OPAL_PARAM_UNSIGNED, /* unsigned:       decimal, or 0x... */
+    OPAL_PARAM_SIZE,     /* size_t:         bytes, or with K, M, G, T (1024), "64K", "64KiB" */
+    OPAL_PARAM_DOUBLE,   /* double:         1.5, 2e-3; no inf, no nan */
+    OPAL_PARAM_STRING,   /* const char *:   any text; NULL while unset */
+    OPAL_PARAM_ENUM,     /* int:            one of the names in `choices` */
+    OPAL_PARAM_LIST,     /* opal_strings_t: comma-separated */
+    OPAL_PARAM_TYPE_COUNT
+} opal_param_type_t;
+
+typedef struct opal_param_choice {
+    const char *name; /* NULL ends the array */
+    int value;
+} opal_param_choice_t;
+
+/* `preset` is required; for strings and lists NULL is legal and means unset. */
+typedef struct opal_param_row {
+    const char *name;                   /* last part of the full name; NULL ends the table */
+    opal_param_type_t type;             /* */
+    void *value;                        /* the variable; strings in it belong to the base */
+    const char *preset;                 /* the default as a user would write it; see below */
+    const char *min, *max;              /* limits, likewise; NULL: those of the type */
+    const char *unit;                   /* "ms", "bytes"; NULL: none */
+    const opal_param_choice_t *choices; /* OPAL_PARAM_ENUM only */
+    const char *synonyms;               /* deprecated full names, comma-separated; or NULL */
+    const char *prose;                  /* one line for a person */
+} opal_param_row_t;
+
+typedef enum opal_param_source {
+    OPAL_PARAM_FROM_DEFAULT,
+    OPAL_PARAM_FROM_SYSTEM_FILE,
+    OPAL_PARAM_FROM_USER_FILE,
+    OPAL_PARAM_FROM_ENVIRONMENT,
+    OPAL_PARAM_FROM_COMMAND_LINE, /* mpirun --mca */
+    OPAL_PARAM_SOURCE_COUNT
+} opal_param_source_t;
+
+/* What a registered parameter is now; for ompi_info. Strings live until the row is withdrawn. */
+typedef struct opal_param_info {
+    const char *full_name;
+    const char *framework, *component; /* "" when the parameter belongs to none */
+    const opal_param_row_t *row;
+    opal_param_source_t source;
+    const char *origin;       /* "default", "environment", "mpirun --mca", "/etc/x.conf:12" */
+    const char *value_text;   /* as the user wrote it, or the default; "" while unset */
+    const char *synonym_used; /* the deprecated name that set it, or NULL */
+} opal_param_info_t;
+
+/*
+ * Reads the files and the environment. Call before anything else of this header;
+ * calls nest, each needs its opal_param_fini(). Files that cannot be parsed become
+ * diagnostics; the lines that can be are used.
+ */
+OPAL_EXPORT void opal_param_init(void);
+OPAL_EXPORT void opal_param_fini(void);
+
+/*
+ * Adds a table. `framework` and `component` may be "". The table and what its
+ * `value` point to stay valid until it is withdrawn. Registering the same table
+ * again does nothing: it does not nest, one withdrawal undoes both. OPAL_ERR_BAD_PARAM: at least
+ * one setting was refused; its variable holds the default and a diagnostic says why.
+ */
+OPAL_EXPORT opal_status_t opal_param_register(const char *framework, const char *component,
+                                              const opal_param_row_t *table);
+
+/* Takes the table out, before a DSO that holds it is unloaded. */
+OPAL_EXPORT void opal_param_withdraw(const opal_param_row_t *table);
+
+/*
+ * What the user set for a full name, before or without its being registered;
+ * NULL if nothing. `origin` (may be NULL) is told where it came from.
+ */
+OPAL_EXPORT const char *opal_param_setting(const char *full_name, const char **origin);
+
+/* Calls visit for every registered parameter, in order of framework, component and name. */
+typedef void opal_param_visit_fn_t(const opal_param_info_t *info, void *context);
+OPAL_EXPORT void opal_param_visit(opal_param_visit_fn_t *visit, void *context);
+
+/*
+ * Settings that no registered parameter took become diagnostics with the nearest
+ * name. `is_foreign` (may be NULL) tells names that are somebody else's business.
+ * Call when every component that will be opened is. Returns how many there were.
+ */
+typedef bool opal_param_foreign_fn_t(const char *full_name);
+OPAL_EXPORT size_t opal_param_diagnose_unknown(opal_param_foreign_fn_t *is_foreign);
+
+/* "bool", "int", ... */
+OPAL_EXPORT const char *opal_param_type_name(opal_param_type_t type);
+
+#endif

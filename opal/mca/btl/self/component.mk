@@ -1,0 +1,1 @@
+mca_btl_self_sources = %D%/self.c

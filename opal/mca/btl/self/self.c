@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * btl/self: what a rank sends to itself. A frame is written into a queue of buffers and
+ * delivered from there by progress, so that a send never runs a receive inside of it; a long
+ * message is copied once, by get. The smallest transport: begin here to learn how one is made.
+ */
+#include <stdlib.h>
+
+#include "opal/arch/copy.h"
+#include "opal/mca/btl/base/base.h"
+#include "opal/runtime/init.h"
+#include "opal/util/text.h"
+
+enum {
+    EAGER_BYTES = 4096,
+    FRAME_BYTES = EAGER_BYTES + 128, /* with the upper layer's header */
+    FRAME_COUNT = 64,
+};
+
+typedef struct frame {
+    unsigned kind;
+    size_t length;
+    _Alignas(8) unsigned char bytes[FRAME_BYTES];
+} frame_t;
+
+/* Frames from `head` to `tail` wait for delivery; both only grow. */
+typedef struct self {
+    opal_btl_peer_t peer; /* the only one */
+    opal_btl_handler_fn_t *handler;
+    frame_t *frames; /* FRAME_COUNT */
+    unsigned head, tail;
+} self_t;
+
+static self_t self_state;
+
+static opal_status_t self_start(void *state, opal_btl_handler_fn_t *handler)
+{
+    self_t *self = state;
+    self->handler = handler;
+    self->frames = opal_xmalloc(FRAME_COUNT * sizeof *self->frames);
+    self->head = self->tail = 0;
+    return OPAL_SUCCESS;
+}
+
+static opal_status_t self_connect(void *state, unsigned rank, opal_btl_peer_t **peer)
+{
+    self_t *self = state;
+    if (rank != self->peer.rank)
+        return OPAL_ERR_NOT_AVAILABLE;
+    *peer = &self->peer;
+    return OPAL_SUCCESS;
+}
+
+static void *self_reserve(opal_btl_peer_t *peer, size_t length OPAL_UNUSED)
+{
+    self_t *self = opal_container_of(peer, self_t, peer);
+    if (self->tail - self->head == FRAME_COUNT)
+        return NULL;
+    return self->frames[self->tail % FRAME_COUNT].bytes;
+}
+
+static void self_commit(opal_btl_peer_t *peer, void *room OPAL_UNUSED, unsigned kind, size_t length)
+{
+    self_t *self = opal_container_of(peer, self_t, peer);
+    frame_t *frame = &self->frames[self->tail++ % FRAME_COUNT];
+    frame->kind = kind;
+    frame->length = length;
+}
+
+/* Those that are there now: what the handler sends meanwhile waits for the next call. */
+static int self_progress(void *state)
+{
+    self_t *self = state;
+    unsigned end = self->tail;
+    int count = 0;
+    for (; self->head != end; count++) {
+        const frame_t *frame = &self->frames[self->head % FRAME_COUNT];
+        self->handler(self->peer.rank, frame->kind, frame->bytes, frame->length);
+        self->head++;
+    }
+    return count;
+}
+
+static void self_stop(void *state)
+{
+    self_t *self = state;
+    free(self->frames);
+    self->frames = NULL;
+}
+
+static ssize_t self_get(opal_btl_peer_t *peer OPAL_UNUSED, const struct iovec *to, size_t to_count,
+                        const struct iovec *from, size_t from_count)
+{
+    size_t to_done = 0, from_done = 0;
+    ssize_t total = 0;
+    while (to_count > 0 && from_count > 0) {
+        size_t to_left = to->iov_len - to_done, from_left = from->iov_len - from_done;
+        size_t bytes = to_left < from_left ? to_left : from_left;
+        if (bytes > 0)
+            opal_copy((char *)to->iov_base + to_done, (char *)from->iov_base + from_done, bytes);
+        total += (ssize_t)bytes;
+        to_done += bytes;
+        from_done += bytes;
+        if (to_done == to->iov_len) {
+            to++;
+            to_count--;
+            to_done = 0;
+        }
+        if (from_done == from->iov_len) {
+            from++;
+            from_count--;
+            from_done = 0;
+        }
+    }
+    return total;
+}
+
+static const char *self_describe(opal_btl_peer_t *peer OPAL_UNUSED)
+{
+    return "queue in memory, get by copying";
+}
+
+static const opal_btl_ops_t self_ops = {
+    .name = "self",
+    .eager_bytes = EAGER_BYTES,
+    .max_frame_bytes = FRAME_BYTES,
+    .start = self_start,
+    .connect = self_connect,
+    .reserve = self_reserve,
+    .commit = self_commit,
+    .progress = self_progress,
+    .stop = self_stop,
+    .get = self_get,
+    .describe = self_describe,
+};
+
+static void self_query(opal_answer_t *answer)
+{
+    self_state.peer = (opal_btl_peer_t){.ops = &self_ops, .rank = opal_job()->rank};
+    opal_answer_yes(answer, 100, &self_ops, &self_state, "every rank can send to itself");
+}
+
+OPAL_EXPORT extern const opal_component_t mca_btl_self_component;
+const opal_component_t mca_btl_self_component = {
+    OPAL_COMPONENT_HEAD(btl, self),
+    .prose = "what a rank sends to itself",
+    .query = self_query,
+};

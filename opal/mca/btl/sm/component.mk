@@ -1,0 +1,1 @@
+mca_btl_sm_sources = %D%/sm.c %D%/sm.h %D%/ring.c %D%/ring.h %D%/get.c

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The rare half of a ring: its beginning, its end of a lap, and looking for room. See ring.h. */
+#include "opal/mca/btl/sm/ring.h"
+
+#include "opal/runtime/node.h"
+
+/* Memory is taken this much at a time while the first lap goes through the ring. */
+enum { POPULATE_BYTES = 32 << 10 };
+
+void ring_writer_init(ring_writer_t *writer, ring_t *ring, size_t size)
+{
+    ring->size = size;
+    *writer = (ring_writer_t){.ring = ring, .size = size};
+}
+
+void ring_reader_init(ring_reader_t *reader, ring_t *ring)
+{
+    *reader = (ring_reader_t){
+        .ring = ring, .size = ring->size, .rank = ring->rank, .local_rank = ring->local_rank};
+}
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Makes memory be there up to a position of the first lap. */
+static opal_status_t populate(ring_writer_t *writer, uint64_t end)
+{
+    while (writer->populated < end) {
+        uint64_t chunk = smaller(POPULATE_BYTES, writer->size - writer->populated);
+        opal_status_t status =
+            opal_node_populate(writer->ring->bytes + writer->populated, (size_t)chunk);
+        if (status != OPAL_SUCCESS)
+            return status;
+        writer->populated += chunk;
+        if (writer->populated == writer->size)
+            writer->populated = UINT64_MAX;
+    }
+    return OPAL_SUCCESS;
+}
+
+/*
+ * Sets the limit for the quick look so that a frame of these bytes passes it, or goes as far as
+ * it must by itself: a frame that ends exactly with the lap is let through here, since the word
+ * behind it lies at the ring's beginning.
+ */
+opal_status_t ring_make_room(ring_writer_t *writer, uint64_t frame_bytes)
+{
+    ring_t *ring = writer->ring;
+    uint64_t free_end = atomic_load_explicit(&ring->freed, memory_order_acquire) + writer->size;
+    uint64_t lap_end = (writer->tail / writer->size + 1) * writer->size;
+    uint64_t begin = writer->tail + frame_bytes <= lap_end ? writer->tail : lap_end;
+    uint64_t end = begin + frame_bytes;
+    if (end + RING_LINE > free_end)
+        return OPAL_ERR_BUSY;
+
+    opal_status_t status = populate(writer, smaller(end + RING_LINE, writer->size));
+    if (status != OPAL_SUCCESS)
+        return status;
+    if (begin != writer->tail) {
+        atomic_store_explicit(ring_word(ring, writer->size, lap_end), 0, memory_order_relaxed);
+        atomic_store_explicit(ring_word(ring, writer->size, writer->tail), RING_VALID | RING_SKIP,
+                              memory_order_release);
+        writer->tail = lap_end;
+        lap_end += writer->size;
+    }
+    writer->limit = smaller(free_end, smaller(lap_end, writer->populated));
+    return OPAL_SUCCESS;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A ring of frames from one process to another: one writes, one reads, no lock, no system call.
+ *
+ *        consumed     frames to be read              free
+ *   ....|............|=====|==|===========|0|......................|
+ *       freed        head                  tail           freed + size
+ *
+ *   frame    | control word | bytes ... | up to the next multiple of 64
+ *
+ * A frame begins on a cache line with its control word, which is written last; its bytes follow,
+ * contiguous, so that it is filled and read in place. 56 bytes fit beside the word: such a frame
+ * is one cache line. A frame never crosses the end of the ring: a SKIP takes its place there.
+ *
+ * What makes a word valid cannot be left over from an earlier lap: before a frame is published,
+ * the word behind it is cleared. So at `head` there is 0 until the next frame is complete, also
+ * when its writer died while writing. The line that is cleared is the one that the next frame is
+ * written to, so this costs no transfer of its own.
+ *
+ * The reader tells what it has consumed a quarter of the ring at a time, on a line of its own;
+ * the writer keeps what it saw there last. Positions count bytes and never wrap.
+ */
+#ifndef BTL_SM_RING_H
+#define BTL_SM_RING_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "opal/include/compiler.h"
+#include "opal/include/status.h"
+
+enum {
+    RING_LINE = 64,
+    RING_MIN_BYTES = 4096,
+};
+
+/* Published with the word: what it says beside the length in its lower half. */
+#define RING_VALID      (UINT64_C(1) << 63)
+#define RING_SKIP       (UINT64_C(1) << 62)
+#define RING_KIND_SHIFT 32
+
+/* In the node's segment. */
+typedef struct ring {
+    _Alignas(RING_LINE) uint64_t size; /* of bytes; a power of 2 */
+    uint32_t rank;                     /* of the writer, in MPI_COMM_WORLD */
+    uint32_t local_rank;
+    uint32_t next;                              /* in the reader's inbox */
+    _Alignas(RING_LINE) _Atomic uint64_t freed; /* by the reader */
+    _Alignas(RING_LINE) unsigned char bytes[];
+} ring_t;
+
+/* The writer's end; in its own memory. All zero: there is no ring. */
+typedef struct ring_writer {
+    ring_t *ring;
+    uint64_t tail;  /* where the next frame begins */
+    uint64_t limit; /* a frame whose end and following word are before it fits, without a look */
+    uint64_t size;
+    uint64_t populated; /* positions before it have memory; UINT64_MAX: all */
+} ring_writer_t;
+
+/* The reader's end. */
+typedef struct ring_reader {
+    ring_t *ring;
+    uint64_t head;
+    uint64_t told; /* the last `freed` */
+    uint64_t size;
+    unsigned rank, local_rank; /* of the writer */
+} ring_reader_t;
+
+/* How much of the segment a ring takes; the longest frame that always fits in an empty one. */
+static inline size_t ring_segment_bytes(size_t size)
+{
+    return sizeof(ring_t) + size;
+}
+
+static inline size_t ring_max_frame(size_t size)
+{
+    return size / 4 - sizeof(uint64_t);
+}
+
+/* Begin to use it; `ring` is zeroed. */
+void ring_writer_init(ring_writer_t *writer, ring_t *ring, size_t size);
+void ring_reader_init(ring_reader_t *reader, ring_t *ring);
+
+/* What ring_reserve does when its quick look fails. */
+opal_status_t ring_make_room(ring_writer_t *writer, uint64_t frame_bytes);
+
+static inline uint64_t ring_frame_bytes(size_t length)
+{
+    return (length + sizeof(uint64_t) + RING_LINE - 1) & ~(uint64_t)(RING_LINE - 1);
+}
+
+static inline _Atomic uint64_t *ring_word(ring_t *ring, uint64_t size, uint64_t position)
+{
+    return (_Atomic uint64_t *)(void *)(ring->bytes + (position & (size - 1)));
+}
+
+/*
+ * Room for `length` bytes. NULL: not now (*status OPAL_ERR_BUSY), or never: the memory has run
+ * out, which was reported.
+ */
+static inline void *ring_reserve(ring_writer_t *writer, size_t length, opal_status_t *status)
+{
+    uint64_t bytes = ring_frame_bytes(length);
+    if (opal_unlikely(writer->tail + bytes + RING_LINE > writer->limit)) {
+        *status = ring_make_room(writer, bytes);
+        if (*status != OPAL_SUCCESS)
+            return NULL;
+    }
+    return (void *)(ring_word(writer->ring, writer->size, writer->tail) + 1);
+}
+
+/* Publishes the frame that was reserved, cut to `length`. */
+static inline void ring_commit(ring_writer_t *writer, unsigned kind, size_t length)
+{
+    uint64_t next = writer->tail + ring_frame_bytes(length);
+    atomic_store_explicit(ring_word(writer->ring, writer->size, next), 0, memory_order_relaxed);
+    atomic_store_explicit(ring_word(writer->ring, writer->size, writer->tail),
+                          RING_VALID | (uint64_t)kind << RING_KIND_SHIFT | length,
+                          memory_order_release);
+    writer->tail = next;
+}
+
+/* The bytes of the next frame, or NULL. */
+static inline const void *ring_peek(ring_reader_t *reader, unsigned *kind, size_t *length)
+{
+    for (;;) {
+        _Atomic uint64_t *word = ring_word(reader->ring, reader->size, reader->head);
+        uint64_t control = atomic_load_explicit(word, memory_order_acquire);
+        if (control == 0)
+            return NULL;
+        if (opal_unlikely((control & RING_SKIP) != 0)) {
+            reader->head = (reader->head / reader->size + 1) * reader->size;
+            continue;
+        }
+        *kind = (control >> RING_KIND_SHIFT) & 0xff;
+        *length = (uint32_t)control;
+        return (const void *)(word + 1);
+    }
+}
+
+/* Done with the frame that ring_peek showed. True: the writer has been told of more room. */
+static inline bool ring_pop(ring_reader_t *reader, size_t length)
+{
+    reader->head += ring_frame_bytes(length);
+    if (opal_likely(reader->head - reader->told < reader->size / 4))
+        return false;
+    reader->told = reader->head;
+    atomic_store_explicit(&reader->ring->freed, reader->head, memory_order_release);
+    return true;
+}
+
+#endif

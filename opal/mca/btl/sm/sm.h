@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The parts of btl/sm: rings (ring.h), reading a peer's memory (get.c), and the component. */
+#ifndef BTL_SM_H
+#define BTL_SM_H
+
+#include "opal/mca/btl/btl.h"
+#include "opal/mca/btl/sm/ring.h"
+#include "opal/runtime/node.h"
+
+/* Whether the system lets us read a peer's memory: asked when it is first needed. */
+typedef enum sm_get_state {
+    SM_GET_UNKNOWN,
+    SM_GET_WORKS,
+    SM_GET_FORBIDDEN,
+} sm_get_state_t;
+
+typedef struct sm_peer {
+    opal_btl_peer_t base;
+    ring_writer_t writer; /* no ring before the first frame */
+    opal_node_slot_t *slot;
+    unsigned local_rank;
+    sm_get_state_t get_state;
+} sm_peer_t;
+
+/* Lets the peers of this node read this process's memory, as far as it is ours to say. */
+void sm_get_permit(void);
+
+/* The operations of btl.h. */
+ssize_t sm_get(opal_btl_peer_t *base, const struct iovec *to, size_t to_count,
+               const struct iovec *from, size_t from_count);
+bool sm_can_get(opal_btl_peer_t *base);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * memory: who knows when memory leaves this process.
+ *
+ * Contract of the framework. At most one component is chosen. It has to be in
+ * the process before main, because memory that was handed out earlier cannot be
+ * watched any more; so the framework's components are always part of libopen-pal
+ * (base/configure.m4), never DSOs.
+ */
+#ifndef OPAL_MCA_MEMORY_H
+#define OPAL_MCA_MEMORY_H
+
+#include "opal/include/compiler.h"
+
+/* What is seen leaving. Set only for what was seen to work in this process. */
+enum {
+    OPAL_MEMORY_FREE_SUPPORT = 1 << 0,   /* free() of an allocation */
+    OPAL_MEMORY_CHUNK_SUPPORT = 1 << 1,  /* the allocator giving memory back to the system */
+    OPAL_MEMORY_MUNMAP_SUPPORT = 1 << 2, /* munmap() by anybody */
+};
+
+/* Every slot is required. */
+typedef struct opal_memory_ops {
+    /* The OPAL_MEMORY_*_SUPPORT bits. Takes no lock, allocates nothing; any thread. */
+    unsigned (*support)(void *state);
+} opal_memory_ops_t;
+
+#endif

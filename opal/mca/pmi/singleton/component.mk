@@ -1,0 +1,1 @@
+mca_pmi_singleton_sources = %D%/singleton.c

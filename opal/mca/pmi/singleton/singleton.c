@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * pmi/singleton: a program that was started without a launcher is a job of one.
+ * What it puts it can get back. The smallest component: begin here to learn how one
+ * is made.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "opal/mca/pmi/base/base.h"
+#include "opal/util/log.h"
+
+typedef struct item {
+    struct item *next;
+    char *key;
+    void *bytes;
+    size_t length;
+} item_t;
+
+typedef struct singleton {
+    item_t *items;
+    char job_id[64];
+} singleton_t;
+
+static singleton_t singleton;
+
+static opal_status_t singleton_init(void *state, opal_pmi_job_t *job)
+{
+    static const unsigned only_node[] = {0};
+    singleton_t *self = state;
+    struct timespec now;
+    /* Process ids come back, and are the same in several containers of a node. */
+    clock_gettime(CLOCK_REALTIME, &now);
+    snprintf(self->job_id, sizeof self->job_id, "singleton-%d-%lld%09ld", (int)getpid(),
+             (long long)now.tv_sec, now.tv_nsec);
+    *job = (opal_pmi_job_t){
+        .size = 1,
+        .local_size = 1,
+        .node_of = only_node,
+        .node_count = 1,
+        .app_number = -1,
+        .universe_size = -1,
+        .job_id = self->job_id,
+        .reporter = true,
+    };
+    return OPAL_SUCCESS;
+}
+
+static opal_status_t singleton_put(void *state, const char *key, const void *bytes, size_t length)
+{
+    singleton_t *self = state;
+    item_t *item = malloc(sizeof *item);
+    char *key_copy = strdup(key);
+    void *bytes_copy = malloc(length > 0 ? length : 1);
+    if (item == NULL || key_copy == NULL || bytes_copy == NULL) {
+        free(item);
+        free(key_copy);
+        free(bytes_copy);
+        opal_log_error("pmi/singleton: out of memory for the key %s (%zu bytes)", key, length);
+        return OPAL_ERR_NO_MEMORY;
+    }
+    if (length > 0)
+        memcpy(bytes_copy, bytes, length);
+    *item = (item_t){self->items, key_copy, bytes_copy, length};
+    self->items = item;
+    return OPAL_SUCCESS;
+}
+
+static opal_status_t singleton_fence(void *state OPAL_UNUSED)
+{
+    return OPAL_SUCCESS;
+}
+
+static opal_status_t singleton_get(void *state, unsigned rank, const char *key, void **bytes,
+                                   size_t *length)
+{
+    singleton_t *self = state;
+    for (item_t *item = self->items; rank == 0 && item != NULL; item = item->next) {
+        if (strcmp(item->key, key) != 0)
+            continue;
+        *bytes = malloc(item->length > 0 ? item->length : 1);
+        if (*bytes == NULL)
+            return OPAL_ERR_NO_MEMORY;
+        memcpy(*bytes, item->bytes, item->length);
+        *length = item->length;
+        return OPAL_SUCCESS;
+    }
+    return OPAL_ERR_NOT_FOUND;
+}
+
+OPAL_NORETURN static void singleton_abort(void *state OPAL_UNUSED, int code)
+{
+    _exit(code);
+}
+
+static opal_status_t singleton_finalize(void *state)
+{
+    singleton_t *self = state;
+    while (self->items != NULL) {
+        item_t *item = self->items;
+        self->items = item->next;
+        free(item->key);
+        free(item->bytes);
+        free(item);
+    }
+    return OPAL_SUCCESS;
+}
+
+static const opal_pmi_ops_t singleton_ops = {
+    .init = singleton_init,
+    .put = singleton_put,
+    .fence = singleton_fence,
+    .get = singleton_get,
+    .abort = singleton_abort,
+    .finalize = singleton_finalize,
+};
+
+/* Always able, never preferred: whoever knows a launcher comes first. */
+static void singleton_query(opal_answer_t *answer)
+{
+    opal_answer_yes(answer, 0, &singleton_ops, &singleton,
+                    "a program without a launcher is a job of one");
+}
+
+OPAL_EXPORT extern const opal_component_t mca_pmi_singleton_component;
+const opal_component_t mca_pmi_singleton_component = {
+    OPAL_COMPONENT_HEAD(pmi, singleton),
+    .prose = "a job of one process, without a launcher",
+    .query = singleton_query,
+};

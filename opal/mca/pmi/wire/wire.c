@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * pmi/wire: the PMI-1 wire protocol, spoken by mpirun and by MPICH's Hydra
+ * through a socket that the rank inherits (PMI_FD).
+ *
+ * Our mpirun answers most questions in the environment already; a question that it
+ * answered there is not asked, so a rank's start costs one round trip.
+ *
+ * The launcher's key-value space holds short text only. A put of bytes becomes hex
+ * in pieces, under <key>-<rank>-<piece>; the first piece begins with "<bytes>:".
+ */
+#include "opal/mca/pmi/wire/wire.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "opal/mca/pmi/base/base.h"
+#include "opal/util/log.h"
+#include "opal/util/text.h"
+
+enum {
+    PIECE_BYTES = 400, /* 800 letters and the length fit into a value of 1024 */
+    MAX_RANKS = 1 << 24,
+};
+
+typedef struct wire {
+    wire_connection_t connection;
+    unsigned rank, size;
+    unsigned *node_of;
+    char kvs_name[OPAL_PMI_MAX_KVSNAME + 1]; /* "" until it is needed */
+    char job_id[OPAL_PMI_MAX_KVSNAME + 1];
+} wire_t;
+
+static wire_t wire = {.connection.fd = -1};
+
+/* For an answer that no launcher may refuse: says so, and makes it a failure of the protocol. */
+static opal_status_t insist(wire_t *self, opal_status_t status, const char *what,
+                            const char *object)
+{
+    if (status != OPAL_ERR_NOT_FOUND)
+        return status;
+    const char *reason = opal_pmi_message_get(&self->connection.answer, "msg");
+    opal_log_error("pmi/wire: the launcher refused %s%s: %s", what, object,
+                   reason != NULL ? reason : "no reason given");
+    return OPAL_ERR_PROTOCOL;
+}
+
+/* Asks a question whose answer is a number; -1 when the launcher does not know. */
+static opal_status_t ask_number(wire_t *self, const char *question, const char *expected,
+                                const char *key, int *number)
+{
+    *number = -1;
+    opal_status_t status = wire_ask(&self->connection, expected, "cmd=%s", question);
+    if (status != OPAL_SUCCESS && status != OPAL_ERR_NOT_FOUND)
+        return status;
+    opal_pmi_message_get_int(&self->connection.answer, key, 0, INT_MAX, number);
+    return OPAL_SUCCESS;
+}
+
+static opal_status_t need_kvs_name(wire_t *self)
+{
+    if (self->kvs_name[0] != 0)
+        return OPAL_SUCCESS;
+    opal_status_t status = wire_ask(&self->connection, "my_kvsname", "cmd=get_my_kvsname");
+    status = insist(self, status, "to name its key-value space", "");
+    if (status != OPAL_SUCCESS)
+        return status;
+    const char *name = opal_pmi_message_get(&self->connection.answer, "kvsname");
+    if (name == NULL || *name == 0 || strlen(name) > OPAL_PMI_MAX_KVSNAME) {
+        opal_log_error("pmi/wire: the launcher's key-value space has no good name: \"%s\"",
+                       name != NULL ? name : "");
+        return OPAL_ERR_PROTOCOL;
+    }
+    strcpy(self->kvs_name, name);
+    return OPAL_SUCCESS;
+}
+
+/* -- who am I ------------------------------------------------------------------- */
+
+static opal_status_t learn_nodes(wire_t *self, opal_pmi_job_t *job)
+{
+    int local_size;
+    self->node_of = opal_xcalloc(self->size, sizeof *self->node_of);
+    job->node_of = self->node_of;
+    job->node_count = 1;
+    if (opal_pmi_environment_int("MICA_LOCAL_SIZE", 1, MAX_RANKS, &local_size) &&
+        (unsigned)local_size == self->size) {
+        job->local_rank = self->rank;
+        job->local_size = self->size;
+        return OPAL_SUCCESS;
+    }
+
+    opal_status_t status = need_kvs_name(self);
+    if (status == OPAL_SUCCESS)
+        status = wire_ask(&self->connection, "get_result",
+                          "cmd=get kvsname=%s key=PMI_process_mapping", self->kvs_name);
+    status = insist(self, status, "to tell which ranks share a node", "");
+    if (status != OPAL_SUCCESS)
+        return status;
+    const char *mapping = opal_pmi_message_get(&self->connection.answer, "value");
+    if (mapping == NULL ||
+        !wire_parse_mapping(mapping, self->size, self->node_of, &job->node_count)) {
+        opal_log_error("pmi/wire: the launcher's process mapping \"%s\" does not describe %u ranks",
+                       mapping != NULL ? mapping : "", self->size);
+        return OPAL_ERR_PROTOCOL;
+    }
+    for (unsigned rank = 0; rank < self->size; rank++) {
+        if (self->node_of[rank] != self->node_of[self->rank])
+            continue;
+        job->local_rank += rank < self->rank;
+        job->local_size++;
+    }
+    return OPAL_SUCCESS;
+}
+
+static opal_status_t learn_job(wire_t *self, opal_pmi_job_t *job)
+{
+    opal_status_t status = OPAL_SUCCESS;
+    const char *id = getenv("MICA_JOBID");
+    job->abort_is_told = id != NULL;
+    if (id == NULL) {
+        status = need_kvs_name(self);
+        id = self->kvs_name;
+    }
+    snprintf(self->job_id, sizeof self->job_id, "%s", id);
+    job->job_id = self->job_id;
+
+    if (status == OPAL_SUCCESS &&
+        !opal_pmi_environment_int("MICA_APP_NUMBER", 0, INT_MAX, &job->app_number))
+        status = ask_number(self, "get_appnum", "appnum", "appnum", &job->app_number);
+    if (status == OPAL_SUCCESS &&
+        !opal_pmi_environment_int("OMPI_UNIVERSE_SIZE", 0, INT_MAX, &job->universe_size))
+        status =
+            ask_number(self, "get_universe_size", "universe_size", "size", &job->universe_size);
+    return status;
+}
+
+static opal_status_t wire_init(void *state, opal_pmi_job_t *job)
+{
+    wire_t *self = state;
+    opal_status_t status =
+        wire_ask(&self->connection, "response_to_init", "cmd=init pmi_version=1 pmi_subversion=1");
+    status = insist(self, status, "to speak version 1 of PMI", "");
+    if (status != OPAL_SUCCESS)
+        return status;
+
+    *job = (opal_pmi_job_t){
+        .rank = self->rank,
+        .size = self->size,
+        .reporter = opal_pmi_is_reporter(),
+    };
+    status = learn_nodes(self, job);
+    return status == OPAL_SUCCESS ? learn_job(self, job) : status;
+}
+
+/* -- put, fence, get -------------------------------------------------------------- */
+
+static opal_status_t put_piece(wire_t *self, const char *key, size_t piece, const char *head,
+                               const unsigned char *bytes, size_t length)
+{
+    static const char digits[] = "0123456789abcdef";
+    char hex[2 * PIECE_BYTES + 1];
+    for (size_t i = 0; i < length; i++) {
+        hex[2 * i] = digits[bytes[i] >> 4];
+        hex[2 * i + 1] = digits[bytes[i] & 15];
+    }
+    hex[2 * length] = 0;
+    opal_status_t status =
+        wire_ask(&self->connection, "put_result", "cmd=put kvsname=%s key=%s-%u-%zu value=%s%s",
+                 self->kvs_name, key, self->rank, piece, head, hex);
+    return insist(self, status, "the key ", key);
+}
+
+static opal_status_t wire_put(void *state, const char *key, const void *bytes, size_t length)
+{
+    wire_t *self = state;
+    char head[32];
+    snprintf(head, sizeof head, "%zu:", length);
+    opal_status_t status = need_kvs_name(self);
+    size_t done = 0;
+    for (size_t piece = 0; status == OPAL_SUCCESS && (piece == 0 || done < length); piece++) {
+        size_t part = length - done < PIECE_BYTES ? length - done : PIECE_BYTES;
+        status = put_piece(self, key, piece, piece == 0 ? head : "",
+                           (const unsigned char *)bytes + done, part);
+        done += part;
+    }
+    return status;
+}
+
+static opal_status_t wire_fence(void *state)
+{
+    wire_t *self = state;
+    opal_status_t status = wire_ask(&self->connection, "barrier_out", "cmd=barrier_in");
+    return insist(self, status, "the fence", "");
+}
+
+static int hex_value(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Appends the bytes that the hex text stands for; false: it is no such text, or too long. */
+static bool unhex(const char *hex, unsigned char *bytes, size_t length, size_t *done)
+{
+    for (; hex[0] != 0; hex += 2) {
+        int high = hex_value(hex[0]);
+        int low = high < 0 ? -1 : hex_value(hex[1]);
+        if (low < 0 || *done == length)
+            return false;
+        bytes[(*done)++] = (unsigned char)(high << 4 | low);
+    }
+    return true;
+}
+
+/* `*hex` is NULL when the answer has no value. */
+static opal_status_t get_piece(wire_t *self, unsigned rank, const char *key, size_t piece,
+                               const char **hex)
+{
+    opal_status_t status =
+        wire_ask(&self->connection, "get_result", "cmd=get kvsname=%s key=%s-%u-%zu",
+                 self->kvs_name, key, rank, piece);
+    *hex = opal_pmi_message_get(&self->connection.answer, "value");
+    return status;
+}
+
+/* Cuts "<bytes>:" off the first piece. */
+static bool take_length(const char **hex, size_t *length)
+{
+    char *colon;
+    unsigned long number = strtoul(*hex, &colon, 10);
+    if (hex_value(**hex) < 0 || *colon != ':' || number > INT_MAX)
+        return false;
+    *length = number;
+    *hex = colon + 1;
+    return true;
+}
+
+/* A value that is being put together again. */
+typedef struct collected {
+    unsigned char *bytes;
+    size_t total, done;
+} collected_t;
+
+/* False: the piece is no good. */
+static bool add_piece(collected_t *value, size_t piece, const char *hex)
+{
+    size_t before = value->done;
+    if (piece == 0) {
+        if (!take_length(&hex, &value->total))
+            return false;
+        value->bytes = opal_xmalloc(value->total);
+    }
+    return unhex(hex, value->bytes, value->total, &value->done) &&
+           (value->done > before || value->total == 0);
+}
+
+static opal_status_t wire_get(void *state, unsigned rank, const char *key, void **bytes,
+                              size_t *length)
+{
+    wire_t *self = state;
+    collected_t value = {0};
+    bool damaged = false;
+    const char *hex;
+
+    opal_status_t status = need_kvs_name(self);
+    for (size_t piece = 0;
+         status == OPAL_SUCCESS && !damaged && (piece == 0 || value.done < value.total); piece++) {
+        status = get_piece(self, rank, key, piece, &hex);
+        if (status == OPAL_SUCCESS)
+            damaged = hex == NULL || !add_piece(&value, piece, hex);
+        else
+            damaged = status == OPAL_ERR_NOT_FOUND && piece > 0;
+    }
+    if (damaged) {
+        opal_log_error("pmi/wire: the launcher's value of the key %s of rank %u is damaged", key,
+                       rank);
+        status = OPAL_ERR_PROTOCOL;
+    }
+    if (status != OPAL_SUCCESS) {
+        free(value.bytes);
+        return status;
+    }
+    *bytes = value.bytes;
+    *length = value.total;
+    return OPAL_SUCCESS;
+}
+
+/* -- the end ---------------------------------------------------------------------- */
+
+OPAL_NORETURN static void wire_abort(void *state, int code)
+{
+    wire_t *self = state;
+    wire_tell(&self->connection, "cmd=abort exitcode=%d", code);
+    /* The launcher ends this process too; going first could look like a crash of our own. */
+    wire_wait_for_end(&self->connection);
+    _exit(code);
+}
+
+static opal_status_t wire_finalize(void *state)
+{
+    wire_t *self = state;
+    opal_status_t status = wire_ask(&self->connection, "finalize_ack", "cmd=finalize");
+    return insist(self, status, "to let this rank go", "");
+}
+
+static const opal_pmi_ops_t wire_ops = {
+    .init = wire_init,
+    .put = wire_put,
+    .fence = wire_fence,
+    .get = wire_get,
+    .abort = wire_abort,
+    .finalize = wire_finalize,
+};
+
+static void wire_query(opal_answer_t *answer)
+{
+    int fd, rank, size;
+    if (!opal_pmi_environment_int("PMI_FD", 0, INT_MAX, &fd)) {
+        opal_answer_no(answer, "PMI_FD is not set: no launcher that speaks PMI-1 started this");
+    } else if (!opal_pmi_environment_int("PMI_SIZE", 1, MAX_RANKS, &size) ||
+               !opal_pmi_environment_int("PMI_RANK", 0, size - 1, &rank)) {
+        opal_answer_no(answer, "PMI_FD is set, but PMI_RANK and PMI_SIZE are no rank and size");
+    } else {
+        wire.connection.fd = fd;
+        wire.rank = (unsigned)rank;
+        wire.size = (unsigned)size;
+        opal_answer_yes(answer, 50, &wire_ops, &wire, "PMI_FD is set (rank %d of %d)", rank, size);
+    }
+}
+
+static void wire_close(void)
+{
+    free(wire.node_of);
+    memset(&wire, 0, sizeof wire);
+    wire.connection.fd = -1;
+}
+
+OPAL_EXPORT extern const opal_component_t mca_pmi_wire_component;
+const opal_component_t mca_pmi_wire_component = {
+    OPAL_COMPONENT_HEAD(pmi, wire),
+    .prose = "PMI-1 over an inherited socket: mpirun, and MPICH's mpiexec.hydra",
+    .query = wire_query,
+    .close = wire_close,
+};

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The order of start-up. A step that fails over a user's setting does not stop the
+ * steps behind it until the launcher has told which rank this is: only then is it
+ * known who prints, and everything that is wrong can be said at once.
+ */
+#include "opal/runtime/init.h"
+
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "opal/mca/base/diagnostic.h"
+#include "opal/mca/base/framework.h"
+#include "opal/mca/memory/base/base.h"
+#include "opal/mca/pmi/base/base.h"
+#include "opal/runtime/launcher.h"
+#include "opal/runtime/node.h"
+#include "opal/runtime/wait.h"
+#include "opal/util/log.h"
+
+static opal_pmi_job_t job;
+static const opal_pmi_ops_t *pmi_ops;
+static void *pmi_state;
+
+static opal_status_t open_frameworks(void)
+{
+    opal_status_t base = opal_framework_register_base();
+    opal_status_t wait = opal_wait_register();
+    opal_status_t node = opal_node_register();
+    opal_status_t memory = opal_framework_open(&mca_memory_framework);
+    opal_status_t pmi = opal_framework_open(&mca_pmi_framework);
+    opal_status_t all[] = {base, wait, node, memory, pmi};
+    for (size_t i = 0; i < OPAL_COUNT_OF(all); i++) {
+        if (all[i] != OPAL_SUCCESS)
+            return all[i];
+    }
+    return OPAL_SUCCESS;
+}
+
+static opal_status_t start_pmi(void)
+{
+    const opal_candidate_t *chosen = opal_framework_best(&mca_pmi_framework);
+    const opal_pmi_ops_t *ops = chosen->answer.ops;
+    opal_status_t status = ops->init(chosen->answer.state, &job);
+    if (status != OPAL_SUCCESS)
+        return status;
+    pmi_ops = ops;
+    pmi_state = chosen->answer.state;
+    return OPAL_SUCCESS;
+}
+
+static void set_log_origin(void)
+{
+    char host[HOST_NAME_MAX + 1] = "localhost", origin[HOST_NAME_MAX + 32];
+    gethostname(host, sizeof host - 1);
+    host[strcspn(host, ".")] = 0;
+    snprintf(origin, sizeof origin, "%s:%u", host, job.rank);
+    opal_log_set_origin(origin);
+}
+
+static void close_everything(void)
+{
+    pmi_ops = NULL;
+    opal_framework_close(&mca_pmi_framework);
+    opal_framework_close(&mca_memory_framework);
+    opal_node_withdraw();
+    opal_wait_withdraw();
+    opal_launcher_params_withdraw();
+    opal_framework_withdraw_base();
+    opal_param_fini();
+    opal_diagnostic_reset();
+}
+
+/*
+ * The ranks of a job mostly fail together. Were another rank to go first, the launcher could end
+ * the reporter before it has said why; so the others wait to be ended. Who is still here after a
+ * while is alone with its failure, and tells it itself.
+ */
+static void report(opal_status_t status)
+{
+    enum { ALONE_AFTER_MSEC = 2000 };
+    bool reporter = pmi_ops != NULL ? job.reporter : opal_pmi_is_reporter();
+    if (status != OPAL_SUCCESS && !reporter) {
+        poll(NULL, 0, ALONE_AFTER_MSEC);
+        reporter = true;
+    }
+    opal_diagnostic_report(reporter);
+}
+
+opal_status_t opal_init(void)
+{
+    opal_param_init();
+    opal_status_t status = open_frameworks();
+    opal_status_t selected = opal_framework_select(&mca_memory_framework);
+    if (selected == OPAL_SUCCESS)
+        selected = opal_framework_select(&mca_pmi_framework);
+    if (status == OPAL_SUCCESS)
+        status = selected;
+
+    if (selected == OPAL_SUCCESS) {
+        opal_status_t started = start_pmi();
+        if (status == OPAL_SUCCESS)
+            status = started;
+    }
+    /* A file that cannot be read, say, or a row of the caller's: no status here tells of it. */
+    if (status == OPAL_SUCCESS && opal_diagnostic_has_error())
+        status = OPAL_ERR_BAD_PARAM;
+    if (pmi_ops != NULL)
+        set_log_origin();
+    report(status);
+    if (status != OPAL_SUCCESS)
+        close_everything();
+    else /* without it, transports that need it are out, and say so */
+        opal_node_attach(&job, pmi_ops, pmi_state);
+    return status;
+}
+
+const opal_pmi_job_t *opal_job(void)
+{
+    return &job;
+}
+
+const opal_pmi_ops_t *opal_pmi(void **state)
+{
+    *state = pmi_state;
+    return pmi_ops;
+}
+
+opal_status_t opal_finalize(void)
+{
+    opal_node_detach();
+    opal_status_t status = pmi_ops != NULL ? pmi_ops->finalize(pmi_state) : OPAL_SUCCESS;
+    close_everything();
+    return status;
+}
+
+void opal_drop(void)
+{
+    close_everything();
+}
+
+void opal_abort(int code)
+{
+    if (pmi_ops != NULL)
+        pmi_ops->abort(pmi_state, code);
+    _exit(code);
+}

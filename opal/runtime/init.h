@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Start and end of libopen-pal: parameters, the memory and pmi frameworks, and who this
+ * process is. ompi's MPI_Init and the tools stand on this.
+ *
+ * One thread at a time; init and finalize may alternate, but do not nest.
+ */
+#ifndef OPAL_RUNTIME_INIT_H
+#define OPAL_RUNTIME_INIT_H
+
+#include "opal/include/status.h"
+#include "opal/mca/pmi/pmi.h"
+
+/*
+ * Everything up to "this is rank 3 of 8". All mistakes in settings that were found until then, in
+ * tables that the caller registered before too, are reported now, by one rank of the job, and
+ * make this fail. A failure has been reported when this returns, and nothing of it is left
+ * behind; the launcher is not told goodbye, so that it ends the ranks that would wait for this
+ * one.
+ */
+OPAL_EXPORT opal_status_t opal_init(void);
+
+/* Undoes opal_init without a goodbye, for a start that fails later on. */
+OPAL_EXPORT void opal_drop(void);
+
+/* Valid between opal_init and opal_finalize. */
+OPAL_EXPORT const opal_pmi_job_t *opal_job(void);
+OPAL_EXPORT const opal_pmi_ops_t *opal_pmi(void **state);
+
+/* Says goodbye to the launcher and closes what opal_init opened. */
+OPAL_EXPORT opal_status_t opal_finalize(void);
+
+/* Ends the job with an exit code, or this process when there is no job (yet). */
+OPAL_EXPORT void opal_abort(int code) OPAL_NORETURN;
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The node's segment: memory that all ranks of a job on one node map, at whatever address.
+ *
+ *   +---------------------------+ 0
+ *   | header: magic, size, who  |
+ *   | cursor of what is carved  |
+ *   +---------------------------+
+ *   | slot of local rank 0      |  doorbell, pid, state; list of what is addressed to it
+ *   | slot of local rank 1      |
+ *   | ...                       |
+ *   +---------------------------+
+ *   | carved: rings ...         |  never given back; sparse, so what is not touched costs nothing
+ *   +---------------------------+ size
+ *
+ * It is a memfd, so nothing of it is left behind: mpirun's, handed down by MICA_NODE_FD, or, under
+ * another launcher, that of local rank 0, who hands it to the others (node_pass.h). Places in it
+ * are told as offsets.
+ */
+#ifndef OPAL_RUNTIME_NODE_H
+#define OPAL_RUNTIME_NODE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "opal/include/compiler.h"
+#include "opal/include/status.h"
+#include "opal/mca/pmi/pmi.h"
+#include "opal/runtime/wait.h"
+
+enum { OPAL_NODE_CPU_WORDS = 16 }; /* CPUs beyond 1024 are folded */
+
+typedef struct opal_node_slot {
+    _Alignas(64) opal_doorbell_t doorbell;
+
+    /* Written by the owner when it attaches, `pid` last. */
+    _Alignas(64) atomic_int pid; /* 0: not attached yet; -1: said goodbye */
+    unsigned rank;               /* in MPI_COMM_WORLD */
+    atomic_uint is_dead;         /* it ended without goodbye; by who noticed it */
+    uint64_t cpus[OPAL_NODE_CPU_WORDS];
+
+    /* For btl/sm: a word that a peer reads to learn whether it may, and what it finds there. */
+    _Alignas(64) _Atomic uint64_t probe_address;
+    uint64_t probe_value;
+
+    /* For btl/sm: offset >> 6 of the newest ring that leads here, linked; 0: none. Pushed by
+     * peers, taken as a whole by the owner. */
+    _Alignas(64) atomic_uint inbox;
+} opal_node_slot_t;
+
+/* -- of this process --------------------------------------------------------------------- */
+
+/* Parameters (node_...). */
+OPAL_EXPORT opal_status_t opal_node_register(void);
+OPAL_EXPORT void opal_node_withdraw(void);
+
+/*
+ * Attaches, if the job has more than one rank on this node; collective, with one fence where the
+ * launcher has left no segment. `job` stays valid until detach. A failure is reported and leaves
+ * the process without a segment: transports that need it say so.
+ */
+OPAL_EXPORT opal_status_t opal_node_attach(const opal_pmi_job_t *job, const opal_pmi_ops_t *pmi,
+                                           void *pmi_state);
+
+/* Says goodbye and unmaps. What was written for peers stays readable for them. */
+OPAL_EXPORT void opal_node_detach(void);
+
+/* NULL and 0: there is none. */
+OPAL_EXPORT void *opal_node_base(void);
+OPAL_EXPORT size_t opal_node_bytes(void);
+
+/* How many ranks the segment is for, on this node; the pid of the launcher that watches, or 0. */
+OPAL_EXPORT unsigned opal_node_ranks(void);
+OPAL_EXPORT int opal_node_launcher(void);
+
+/* The slot of a local rank; that of this process. */
+OPAL_EXPORT opal_node_slot_t *opal_node_slot(unsigned local_rank);
+OPAL_EXPORT opal_node_slot_t *opal_node_own_slot(void);
+
+/* The local rank of a rank of MPI_COMM_WORLD; -1: it is on another node. */
+OPAL_EXPORT int opal_node_local_rank(unsigned rank);
+
+/*
+ * Carves `bytes`, zeroed, aligned to 64; 0: the segment is full, which is not reported. Any
+ * process, any time. Only addresses are taken: memory comes with the first touch, or by
+ * opal_node_populate.
+ */
+OPAL_EXPORT uint64_t opal_node_carve(size_t bytes);
+
+/* Makes memory be there, so that running out is an error and no signal. Reports it. */
+OPAL_EXPORT opal_status_t opal_node_populate(void *begin, size_t bytes);
+
+static inline void *opal_node_at(uint64_t offset)
+{
+    return (char *)opal_node_base() + offset;
+}
+
+static inline uint64_t opal_node_offset(const void *place)
+{
+    return (uint64_t)((const char *)place - (const char *)opal_node_base());
+}
+
+/* -- death ------------------------------------------------------------------------------- */
+
+/*
+ * How many ranks of the node have died so far: a poll function compares it with what it saw last
+ * and asks about its peers when it has grown. Every wait is woken then. Under a launcher that does
+ * not watch, a waiting process looks once a second.
+ */
+OPAL_EXPORT unsigned opal_node_deaths(void);
+OPAL_EXPORT bool opal_node_peer_is_dead(unsigned local_rank);
+
+/* -- for who makes a segment: mpirun, and local rank 0 under another launcher ------------- */
+
+typedef struct opal_node_segment {
+    int fd; /* -1: none */
+    void *base;
+    size_t bytes;
+} opal_node_segment_t;
+
+/* `launcher` is the pid of who will declare ranks dead; 0: nobody, the ranks watch themselves. */
+OPAL_EXPORT opal_status_t opal_node_create(const char *job_id, unsigned ranks, int launcher,
+                                           opal_node_segment_t *segment);
+OPAL_EXPORT void opal_node_destroy(opal_node_segment_t *segment);
+
+/*
+ * The process of a local rank has ended. If it had attached and not said goodbye, it is marked
+ * dead and everybody is woken.
+ */
+OPAL_EXPORT void opal_node_declare_ended(const opal_node_segment_t *segment, unsigned local_rank);
+
+#endif

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The loop that every blocking call ends in. See wait.h.
+ *
+ * How the sleeper and a sender cannot miss each other: both write one word and read the other's.
+ * The sleeper's membarrier makes every core that runs one of us pass a full fence, so either the
+ * sender's look comes after it and sees ASLEEP, or what the sender published before is seen by the
+ * sleeper's last poll. With FENCED both sides fence instead. A process turns FENCED once, with a
+ * membarrier behind it, so nobody is left who has not seen it.
+ */
+#include "opal/runtime/wait.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "opal/arch/pause.h"
+#include "opal/mca/base/param.h"
+
+enum {
+    MAX_POLLS = 8,
+    POLLS_PER_LOOK = 32, /* at the clock, while spinning */
+    WATCH_SECONDS = 1,
+};
+
+static struct {
+    opal_poll_fn_t *poll;
+    void *state;
+} polls[MAX_POLLS];
+static unsigned poll_count;
+
+static opal_doorbell_t private_doorbell;
+static opal_doorbell_t *own = &private_doorbell;
+static bool has_membarrier;
+static bool crowded;
+static void (*watch)(void);
+static unsigned sleepers; /* threads in futex_wait; under the upper layer's lock */
+
+static unsigned spin_usec, crowded_yields;
+
+static const opal_param_row_t params[] = {
+    {.name = "spin_usec",
+     .type = OPAL_PARAM_UNSIGNED,
+     .value = &spin_usec,
+     .preset = "50",
+     .max = "1000000",
+     .unit = "us",
+     .prose = "How long a wait polls at full speed before it sleeps, when every rank has a core"},
+    {.name = "yields",
+     .type = OPAL_PARAM_UNSIGNED,
+     .value = &crowded_yields,
+     .preset = "2",
+     .max = "1000000",
+     .prose = "How often a wait yields its core before it sleeps, when ranks outnumber cores"},
+    {0},
+};
+
+opal_status_t opal_wait_register(void)
+{
+    return opal_param_register("wait", "", params);
+}
+
+void opal_wait_withdraw(void)
+{
+    opal_param_withdraw(params);
+}
+
+/* -- polling ------------------------------------------------------------------- */
+
+opal_status_t opal_progress_add(opal_poll_fn_t *poll, void *state)
+{
+    if (poll_count == MAX_POLLS)
+        return OPAL_ERR_TOO_LARGE;
+    polls[poll_count].poll = poll;
+    polls[poll_count].state = state;
+    poll_count++;
+    return OPAL_SUCCESS;
+}
+
+void opal_progress_remove(opal_poll_fn_t *poll, void *state)
+{
+    for (unsigned i = 0; i < poll_count; i++) {
+        if (polls[i].poll != poll || polls[i].state != state)
+            continue;
+        poll_count--;
+        for (; i < poll_count; i++)
+            polls[i] = polls[i + 1];
+        return;
+    }
+}
+
+int opal_progress(void)
+{
+    int count = 0;
+    for (unsigned i = 0; i < poll_count; i++)
+        count += polls[i].poll(polls[i].state);
+    return count;
+}
+
+/* -- ringing ------------------------------------------------------------------- */
+
+/* Shared between processes, so without FUTEX_PRIVATE_FLAG. */
+static void futex_wait(atomic_uint *word, unsigned seen, const struct timespec *timeout)
+{
+    syscall(SYS_futex, word, FUTEX_WAIT, seen, timeout, NULL, 0);
+}
+
+void opal_doorbell_wake(opal_doorbell_t *doorbell)
+{
+    /* For FENCED, and for a ringer that is not one of us: mpirun. */
+    atomic_thread_fence(memory_order_seq_cst);
+    if ((atomic_load_explicit(&doorbell->state, memory_order_relaxed) & OPAL_DOORBELL_ASLEEP) == 0)
+        return;
+    /* Of many senders one makes the system call. */
+    unsigned before = atomic_fetch_and(&doorbell->state, ~(unsigned)OPAL_DOORBELL_ASLEEP);
+    if ((before & OPAL_DOORBELL_ASLEEP) == 0)
+        return;
+    atomic_fetch_add(&doorbell->bell, 1);
+    syscall(SYS_futex, &doorbell->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+void opal_wait_ring_self(void)
+{
+    opal_doorbell_wake(own);
+}
+
+/* -- setting up ---------------------------------------------------------------- */
+
+static bool membarrier(int command)
+{
+    return syscall(SYS_membarrier, command, 0, 0) == 0;
+}
+
+/* From now on senders fence; those that have not seen it yet are made to. */
+static void turn_fenced(void)
+{
+    unsigned before = atomic_fetch_or(&own->state, OPAL_DOORBELL_FENCED);
+    if ((before & OPAL_DOORBELL_FENCED) == 0 && has_membarrier)
+        membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
+}
+
+bool opal_wait_join_membarrier(void)
+{
+    has_membarrier = membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED);
+    if (!has_membarrier)
+        turn_fenced();
+    return has_membarrier;
+}
+
+void opal_wait_set_doorbell(opal_doorbell_t *mine)
+{
+    own = mine != NULL ? mine : &private_doorbell;
+    if (!has_membarrier || crowded)
+        turn_fenced();
+}
+
+void opal_wait_set_crowded(bool is_crowded)
+{
+    crowded = is_crowded;
+    if (crowded)
+        turn_fenced();
+}
+
+void opal_wait_set_watch(void (*function)(void))
+{
+    watch = function;
+}
+
+/* -- waiting ------------------------------------------------------------------- */
+
+static uint64_t now_nsec(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static bool is_done(const atomic_int *done)
+{
+    return atomic_load_explicit(done, memory_order_acquire) != 0;
+}
+
+/* Polls until it is done or nothing has come for the time of the parameter. True: done. */
+static bool spin(const atomic_int *done)
+{
+    uint64_t give_up = 0;
+    for (unsigned idle = 0;; idle++) {
+        if (is_done(done))
+            return true;
+        if (opal_progress() > 0) {
+            idle = 0;
+            give_up = 0;
+            continue;
+        }
+        opal_cpu_pause();
+        if (idle % POLLS_PER_LOOK != POLLS_PER_LOOK - 1)
+            continue;
+        uint64_t now = now_nsec();
+        if (give_up == 0)
+            give_up = now + (uint64_t)spin_usec * 1000;
+        if (now >= give_up)
+            return false;
+    }
+}
+
+/* With more ranks than cores, who is waited for may need this one. True: done. */
+static bool yield(const atomic_int *done)
+{
+    for (unsigned idle = 0;; idle++) {
+        if (is_done(done))
+            return true;
+        if (opal_progress() > 0) {
+            idle = 0;
+            continue;
+        }
+        if (idle >= crowded_yields)
+            return false;
+        sched_yield();
+    }
+}
+
+/* Goes to sleep unless something has come meanwhile. */
+static void sleep_once(const atomic_int *done, const opal_wait_lock_t *lock)
+{
+    static const struct timespec watch_time = {.tv_sec = WATCH_SECONDS};
+    unsigned seen = atomic_load(&own->bell);
+    unsigned before = atomic_fetch_or(&own->state, OPAL_DOORBELL_ASLEEP);
+    if ((before & OPAL_DOORBELL_FENCED) != 0)
+        atomic_thread_fence(memory_order_seq_cst);
+    else
+        membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
+    sleepers++;
+    if (!is_done(done) && opal_progress() == 0 && !is_done(done)) {
+        if (lock != NULL)
+            lock->release();
+        futex_wait(&own->bell, seen, watch != NULL ? &watch_time : NULL);
+        if (lock != NULL)
+            lock->acquire();
+    }
+    /* While another thread sleeps on it the bit stays: it is that thread's too. */
+    if (--sleepers == 0)
+        atomic_fetch_and(&own->state, ~(unsigned)OPAL_DOORBELL_ASLEEP);
+    if (watch != NULL)
+        watch();
+}
+
+void opal_wait_until(const atomic_int *done, const opal_wait_lock_t *lock)
+{
+    while (!(crowded ? yield(done) : spin(done)))
+        sleep_once(done, lock);
+}

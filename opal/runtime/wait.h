@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Progress and waiting.
+ *
+ * Whoever moves data registers a poll function. A wait polls: for a short time at full speed,
+ * hardly at all when the ranks of the node outnumber its cores; then it says in the node's segment
+ * that this process is asleep and sleeps until a peer rings. A peer that has sent something looks
+ * at that word with a plain load and pays no fence: the sleeper's membarrier(2) orders the two.
+ *
+ *   sleeper   state |= ASLEEP; membarrier; poll once more; futex wait on the bell
+ *   sender    write frame; if (state != 0) { ASLEEP? state &= ~ASLEEP; bell++; futex wake }
+ *
+ * Where membarrier is missing, and where a process sleeps so often that interrupting the other
+ * cores costs more than it saves, the sleeper says FENCED: senders to it then pay a fence.
+ *
+ * Threading: one thread at a time polls; see the lock of the upper layer (the wait gives it back
+ * while it sleeps). Any number of threads may be in a wait.
+ */
+#ifndef OPAL_RUNTIME_WAIT_H
+#define OPAL_RUNTIME_WAIT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "opal/include/compiler.h"
+#include "opal/include/status.h"
+
+/* Returns how many things it did. */
+typedef int opal_poll_fn_t(void *state);
+
+/* Adds and removes a poll function; up to 8. The state is what tells two apart. */
+OPAL_EXPORT opal_status_t opal_progress_add(opal_poll_fn_t *poll, void *state);
+OPAL_EXPORT void opal_progress_remove(opal_poll_fn_t *poll, void *state);
+
+/* Polls everything once. Returns how many things were done. */
+OPAL_EXPORT int opal_progress(void);
+
+/*
+ * Polls, and sleeps when there is nothing to do, until *done is not 0. Somebody else's thread may
+ * set it too, and calls opal_wait_ring_self then. `lock` (may be NULL) is held by the caller and
+ * given back while this sleeps. What a poll function watches beside frames (a peer's death, room
+ * in a ring) must be seen by a call of it: a sleep is preceded by one.
+ */
+typedef struct opal_wait_lock {
+    void (*release)(void);
+    void (*acquire)(void);
+} opal_wait_lock_t;
+
+OPAL_EXPORT void opal_wait_until(const atomic_int *done, const opal_wait_lock_t *lock);
+
+/* Wakes the waits of this process. Any thread. */
+OPAL_EXPORT void opal_wait_ring_self(void);
+
+enum {
+    OPAL_DOORBELL_ASLEEP = 1, /* set by the owner, cleared by whoever wakes it */
+    OPAL_DOORBELL_FENCED = 2, /* a sender must fence before it believes in !ASLEEP; stays */
+};
+
+/* The word of a process in the node's segment: on a cache line of its own. */
+typedef struct opal_doorbell {
+    atomic_uint state; /* OPAL_DOORBELL_*; 0 while the owner is awake */
+    atomic_uint bell;  /* futex; counts rings */
+} opal_doorbell_t;
+
+/* Which doorbell is ours: in the node's segment, or a private one (NULL). No wait is on. */
+OPAL_EXPORT void opal_wait_set_doorbell(opal_doorbell_t *mine);
+
+/*
+ * Makes membarrier reach this process. False: the system has none, so all whom this process
+ * sends to must have FENCED doorbells.
+ */
+OPAL_EXPORT bool opal_wait_join_membarrier(void);
+
+/* Ours are more than the cores: do not spin, and make FENCED our doorbell. */
+OPAL_EXPORT void opal_wait_set_crowded(bool crowded);
+
+/*
+ * For a node without a launcher that watches: called between sleeps, at least once a second while
+ * this process waits. NULL: nobody.
+ */
+OPAL_EXPORT void opal_wait_set_watch(void (*watch)(void));
+
+/* Parameters (wait_...), before opal_init selects components. */
+OPAL_EXPORT opal_status_t opal_wait_register(void);
+OPAL_EXPORT void opal_wait_withdraw(void);
+
+/* What opal_doorbell_ring does when the owner may be asleep. */
+OPAL_EXPORT void opal_doorbell_wake(opal_doorbell_t *doorbell);
+
+/* After something was published for the owner of the doorbell. */
+static inline void opal_doorbell_ring(opal_doorbell_t *doorbell)
+{
+    atomic_signal_fence(memory_order_seq_cst); /* the look comes after what was published */
+    if (opal_unlikely(atomic_load_explicit(&doorbell->state, memory_order_relaxed) != 0))
+        opal_doorbell_wake(doorbell);
+}
+
+#endif

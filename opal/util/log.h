@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Messages for a person, on stderr.
+ *
+ * One call is one write(2) of whole lines, so messages of different ranks do
+ * not mix inside a line. No allocation; safe from any thread. A message says
+ * what happened, to which object, and what to try. Lines begin with
+ * "[host:rank] " in a rank of a job, and with the program's name in a tool.
+ */
+#ifndef OPAL_LOG_H
+#define OPAL_LOG_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+
+#include "opal/include/compiler.h"
+
+/* The longest message; what is longer is cut and ends in "...". */
+enum { OPAL_LOG_MAX_BYTES = 4096 };
+
+/* What a line begins with, without brackets: "node7:3" or "mpirun". Copied. */
+OPAL_EXPORT void opal_log_set_origin(const char *origin);
+
+/* The current origin; never NULL. */
+OPAL_EXPORT const char *opal_log_origin(void);
+
+/* Something failed: "[origin] error: ...". A newline in the text starts a new line of it. */
+OPAL_EXPORT void opal_log_error(const char *format, ...) OPAL_PRINTF(1, 2);
+
+/* Something is odd but goes on: "[origin] warning: ...". */
+OPAL_EXPORT void opal_log_warning(const char *format, ...) OPAL_PRINTF(1, 2);
+
+/* Writes out what stdio still holds for stdout. False: that, or something before, failed; it says
+ * so. For programs whose output is their purpose. */
+OPAL_EXPORT bool opal_log_flush_stdout(void);
+
+/* For a person who asked for it: "[origin] ...". The caller checks its verbosity. */
+OPAL_EXPORT void opal_log_note(const char *format, ...) OPAL_PRINTF(1, 2);
+
+#endif

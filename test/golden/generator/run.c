@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Runs the wrappers of sample.tbl over bodies that do little: what the generator writes must not
+ * only look as expected but do it. Prints a line for everything that is wrong.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "ompi/api/bodies.h"
+
+static unsigned mode = OMPI_API_CHECKED;
+
+/* The last error, and to whom it went. */
+static struct {
+    void *object;
+    int code;
+    const char *function, *argument;
+    bool anytime;
+} told;
+
+/* What the bodies were called with, and what they are to do. */
+static struct {
+    int calls, fails;
+    MPI_Count count, position, give;
+    bool large, has_holds;
+    void *object;
+} body;
+
+static fleet_t fleet = {3}, sunk;
+static cargo_t cargo = {7};
+
+#define expect(condition)                                                                          \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            printf("run.c:%d: %s\n", __LINE__, #condition);                                        \
+    } while (0)
+
+static void reset(void)
+{
+    memset(&told, 0, sizeof told);
+    memset(&body, 0, sizeof body);
+    mode = OMPI_API_CHECKED;
+}
+
+static bool was_told(void *object, int code, const char *function, const char *argument)
+{
+    bool same_argument = argument == NULL ? told.argument == NULL
+                                          : told.argument && !strcmp(told.argument, argument);
+    return told.object == object && told.code == code && !strcmp(told.function, function) &&
+           same_argument && (argument == NULL || body.calls == 0);
+}
+
+/* The helpers of wrapper.h. */
+unsigned ompi_api_mode(void)
+{
+    return mode;
+}
+
+bool ompi_api_checks(void)
+{
+    return mode & OMPI_API_CHECKED;
+}
+
+int ompi_api_bad_argument(void *object, int code, const char *function, const char *argument)
+{
+    told.object = object;
+    told.code = code;
+    told.function = function;
+    told.argument = argument;
+    return code;
+}
+
+int ompi_api_fail(void *object, int code, const char *function)
+{
+    return ompi_api_bad_argument(object, code, function, NULL);
+}
+
+int ompi_api_wrong_state(const char *function)
+{
+    return ompi_api_fail(NULL, MPI_ERR_STATE, function);
+}
+
+int ompi_api_later(void *object, const char *function, bool anytime)
+{
+    told.anytime = anytime;
+    return ompi_api_fail(object, MPI_ERR_LATER, function);
+}
+
+bool is_fleet(const fleet_t *object)
+{
+    return object == &fleet;
+}
+
+bool is_cargo(const cargo_t *object)
+{
+    return object == &cargo;
+}
+
+bool has_rank(const fleet_t *object, int rank)
+{
+    return rank >= 0 && rank < object->ships;
+}
+
+int number_of(MPI_Fleet handle)
+{
+    return handle == &fleet ? 1 : 0;
+}
+
+/* The bodies. */
+static int done(void)
+{
+    body.calls++;
+    return body.fails ? MPI_ERR_CARGO : MPI_SUCCESS;
+}
+
+int ompi_api_ship(const void *buf, MPI_Count count, cargo_t *goods, int harbour, fleet_t *ships)
+{
+    body.count = count;
+    expect(buf != NULL && goods == &cargo && harbour == 2 && ships == &fleet);
+    return done();
+}
+
+int ompi_api_load(ompi_ints_t amounts, fleet_t *ships, cargo_t **loaded)
+{
+    body.large = amounts.large;
+    expect(ships == &fleet && *loaded == NULL);
+    *loaded = body.object;
+    return done();
+}
+
+int ompi_api_weigh(cargo_t *goods, MPI_Count *weight)
+{
+    expect(goods == &cargo);
+    *weight = body.give;
+    return done();
+}
+
+int ompi_api_stow(fleet_t *ships, MPI_Count *stowed, MPI_Count *position, MPI_Count *holds)
+{
+    expect(ships == &fleet);
+    body.position = *position;
+    body.has_holds = holds != NULL;
+    *stowed = body.give;
+    *position += 10;
+    return done();
+}
+
+int ompi_api_sink(fleet_t **ships)
+{
+    expect(*ships == &fleet);
+    if (!body.fails)
+        *ships = NULL;
+    return done();
+}
+
+int ompi_api_wait(void)
+{
+    return done();
+}
+
+int ompi_api_depth(int *depth)
+{
+    *depth = 20;
+    return done();
+}
+
+int ompi_api_signal(int flag)
+{
+    body.count = flag;
+    return done();
+}
+
+double ompi_api_speed(int engine)
+{
+    return engine * 2.5;
+}
+
+static void check_arguments(void)
+{
+    reset();
+    expect(MPI_Ship("x", 5, &cargo, 2, &fleet) == MPI_SUCCESS && body.count == 5);
+    expect(MPI_Ship_c("x", INT64_C(5000000000), &cargo, 2, &fleet) == MPI_SUCCESS);
+    expect(body.count == INT64_C(5000000000) && told.function == NULL);
+    reset();
+    expect(MPI_Ship("x", -1, MPI_CARGO_NULL, 2, &fleet) == MPI_ERR_COUNT);
+    expect(was_told(&fleet, MPI_ERR_COUNT, "MPI_Ship", "count"));
+    expect(MPI_Ship_c("x", 1, MPI_CARGO_NULL, 2, &fleet) == MPI_ERR_CARGO);
+    expect(was_told(&fleet, MPI_ERR_CARGO, "MPI_Ship_c", "cargo"));
+    expect(MPI_Ship("x", 1, &cargo, 3, &fleet) == MPI_ERR_RANK);
+    expect(was_told(&fleet, MPI_ERR_RANK, "MPI_Ship", "harbour"));
+    /* The object that is told of errors is checked first: the other checks may ask it. */
+    expect(MPI_Ship("x", -1, MPI_CARGO_NULL, 9, MPI_FLEET_NULL) == MPI_ERR_FLEET);
+    expect(was_told(NULL, MPI_ERR_FLEET, "MPI_Ship", "fleet"));
+    /* One that is not valid is not told either. */
+    expect(MPI_Ship("x", 1, &cargo, 2, &sunk) == MPI_ERR_FLEET);
+    expect(was_told(NULL, MPI_ERR_FLEET, "MPI_Ship", "fleet"));
+    expect(MPI_Depth(NULL) == MPI_ERR_ARG && was_told(NULL, MPI_ERR_ARG, "MPI_Depth", "depth"));
+    expect(MPI_Signal(-2, "x", 1.0) == MPI_ERR_ARG);
+    expect(MPI_Signal(MPI_ANY, "x", 1.0) == MPI_SUCCESS && body.count == -1);
+}
+
+static void check_modes(void)
+{
+    int depth = 0;
+    reset();
+    mode = OMPI_API_UNCHECKED;
+    expect(MPI_Ship("x", -1, &cargo, 2, &fleet) == MPI_SUCCESS && body.count == -1);
+    mode = OMPI_API_UNUSABLE | OMPI_API_CHECKED;
+    expect(MPI_Ship("x", 1, &cargo, 2, &fleet) == MPI_ERR_STATE && body.calls == 1);
+    expect(MPI_Wait() == MPI_SUCCESS && MPI_Depth(&depth) == MPI_SUCCESS && depth == 20);
+    expect(MPI_Depth(NULL) == MPI_ERR_ARG);
+}
+
+static void check_errors(void)
+{
+    MPI_Fleet handle = &fleet;
+    MPI_Cargo loaded = MPI_CARGO_NULL;
+    int weight = 1, stowed = 1, position = 5;
+    reset();
+    body.fails = 1;
+    expect(MPI_Ship("x", 1, &cargo, 2, &fleet) == MPI_ERR_CARGO);
+    expect(was_told(&fleet, MPI_ERR_CARGO, "MPI_Ship", NULL));
+    body.object = &cargo;
+    expect(MPI_Load(NULL, &fleet, &loaded) == MPI_ERR_CARGO && loaded == MPI_CARGO_NULL);
+    expect(MPI_Weigh(&cargo, &weight) == MPI_ERR_CARGO && weight == 1);
+    expect(MPI_Stow(&fleet, &stowed, &position) == MPI_ERR_CARGO && stowed == 1 && position == 5);
+    expect(MPI_Sink(&handle) == MPI_ERR_CARGO && handle == &fleet);
+}
+
+static void check_handles(void)
+{
+    MPI_Fleet handle = &fleet;
+    MPI_Cargo loaded = NULL;
+    reset();
+    body.object = &cargo;
+    expect(MPI_Load(NULL, &fleet, &loaded) == MPI_SUCCESS && loaded == &cargo && !body.large);
+    body.object = NULL;
+    expect(MPI_Load_c(NULL, &fleet, &loaded) == MPI_SUCCESS && loaded == MPI_CARGO_NULL);
+    expect(body.large);
+    expect(MPI_Sink(&handle) == MPI_SUCCESS && handle == MPI_FLEET_NULL);
+    expect(MPI_Sink(&handle) == MPI_ERR_FLEET && MPI_Sink(NULL) == MPI_ERR_FLEET);
+    expect(MPI_Fleet_number(&fleet) == 1 && MPI_Speed(2) == 5.0);
+}
+
+static void check_narrow_values(void)
+{
+    int weight = 0, stowed = 1, position = 5;
+    MPI_Count large = 0, large_position = 6, holds;
+    reset();
+    body.give = INT32_MAX;
+    expect(MPI_Weigh(&cargo, &weight) == MPI_SUCCESS && weight == INT32_MAX);
+    body.give = INT64_C(1) << 31;
+    expect(MPI_Weigh(&cargo, &weight) == MPI_SUCCESS && weight == MPI_UNDEFINED);
+    expect(MPI_Weigh_c(&cargo, &large) == MPI_SUCCESS && large == body.give);
+    expect(MPI_Weigh_x(&cargo, &large) == MPI_SUCCESS && large == body.give);
+
+    expect(MPI_Stow(&fleet, &stowed, &position) == MPI_ERR_VALUE_TOO_LARGE);
+    expect(stowed == 1 && position == 5 && body.position == 5 && !body.has_holds);
+    expect(was_told(&fleet, MPI_ERR_VALUE_TOO_LARGE, "MPI_Stow", NULL));
+    expect(MPI_Stow_c(&fleet, &large, &large_position, &holds) == MPI_SUCCESS);
+    expect(large == body.give && large_position == 16 && body.has_holds);
+    body.give = 3;
+    expect(MPI_Stow(&fleet, &stowed, &position) == MPI_SUCCESS && stowed == 3 && position == 15);
+    position = INT32_MAX;
+    expect(MPI_Stow(&fleet, &stowed, &position) == MPI_ERR_VALUE_TOO_LARGE);
+    expect(position == INT32_MAX);
+}
+
+static void check_later(void)
+{
+    MPI_Fleet handle = &fleet;
+    reset();
+    expect(MPI_Fly(&fleet, 1) == MPI_ERR_LATER && was_told(&fleet, MPI_ERR_LATER, "MPI_Fly", NULL));
+    expect(!told.anytime);
+    expect(MPI_Land(&handle) == MPI_ERR_LATER && told.object == &fleet);
+    expect(MPI_Land(NULL) == MPI_ERR_LATER && told.object == NULL);
+    expect(MPI_Hover(1) == MPI_ERR_LATER && told.object == NULL && told.anytime);
+    reset();
+    expect(MPI_T_look(NULL) == MPI_T_ERR_NOT_SUPPORTED && told.function == NULL);
+}
+
+int main(void)
+{
+    check_arguments();
+    check_modes();
+    check_errors();
+    check_handles();
+    check_narrow_values();
+    check_later();
+    return 0;
+}

@@ -1,0 +1,456 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The test runner: finds the tests, runs each under a supervisor, counts TAP lines.
+
+What is a test:
+  test/unit/**.c      programs of the build (`make print-unit-tests`), one a source file
+  test/mpi/*.c        listed in test/mpi/tests.list, compiled with the installed mpicc
+  test/*/**.test      executable scripts
+  test/fuzz/*.c       programs of the build (`make print-fuzz-targets`), for a bounded time
+
+Every test prints TAP: "ok N - text", "not ok N - text", "ok N - text # SKIP reason". It fails
+besides by: a bad exit status, no TAP line at all, fewer or more lines than its plan "1..N", its
+timeout, a process or file that it leaves behind (supervise.py). Each of these counts as one
+failure. Its output is kept in the log folder and shown when it failed.
+
+The environment of a test: MICA_SOURCE, MICA_BUILD, MICA_PREFIX, MICA_TMP (an empty folder of its
+own, where it starts), TMPDIR (beside it, checked to be left empty).
+
+The last line is "N passed, N failed" (and ", N skipped"); the exit status is 0 if none failed.
+A script that needs longer than the default says so in its head: "# timeout: SECONDS".
+"""
+
+import argparse
+import dataclasses
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+sys.dont_write_bytecode = True  # the source tree stays as it is
+import supervise  # noqa: E402
+
+SHOWN_LINES = 60
+TAP_LINE = re.compile(r"^(not )?ok\b(.*)$")
+TAP_PLAN = re.compile(r"^1\.\.(\d+)\s*(?:#.*)?$")
+SCRIPT_TIMEOUT = re.compile(r"(?:#.*\n)*?# timeout: (\d+)\n")
+TAP_SKIP = re.compile(r"#\s*skip", re.IGNORECASE)
+
+
+@dataclasses.dataclass
+class Test:
+    """One process to run. `path` is its source below the top, `label` what is printed."""
+    path: str
+    command: list
+    label: str = ""
+    timeout: float = 120
+    env: dict = dataclasses.field(default_factory=dict)
+    cwd: str = ""  # "": its MICA_TMP
+    expect: int = 0
+    patterns: list = dataclasses.field(default_factory=list)  # (stream, regex) that must match
+    alone: bool = True  # it measures time or fills the machine: nothing runs beside it
+    broken: str = ""    # why it cannot be started
+
+
+@dataclasses.dataclass
+class Tally:
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+    def add(self, other):
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+
+    def __str__(self):
+        text = f"{self.passed} passed, {self.failed} failed"
+        return text + (f", {self.skipped} skipped" if self.skipped else "")
+
+
+class Suite:
+    """Where things are, and the tests in them."""
+
+    def __init__(self, options):
+        self.source = os.path.abspath(options.source)
+        self.build = os.path.abspath(options.build)
+        self.prefix = os.path.abspath(options.prefix)
+        self.options = options
+        self.logs = os.path.abspath(options.logs or os.path.join(self.build, "test-logs"))
+        self.filters = [self.normal_path(path) for path in options.paths]
+        self.without = [self.normal_path(path) for path in options.without]
+        self.broken_builds = []
+
+    def normal_path(self, path):
+        """test/unit/opal/util/text.c, opal/util/text.c, opal/util/text: all the same test."""
+        path = os.path.normpath(path)
+        if os.path.isabs(path):
+            path = os.path.relpath(path, self.source)
+        path = re.sub(r"\.(c|test)$", "", path)
+        if path.split(os.sep)[0] in ("opal", "ompi"):
+            path = os.path.join("test", "unit", path)
+        return path
+
+    def wanted(self, path):
+        """By the filters; a folder stands for all below it."""
+        path = self.normal_path(path) + os.sep
+        if any(path.startswith(unwanted + os.sep) for unwanted in self.without):
+            return False
+        return not self.filters or any(
+            wanted == "." or path.startswith(wanted + os.sep) for wanted in self.filters)
+
+    def may_want(self, folder):
+        """Something below folder may be wanted: so its build is worth the time."""
+        return not self.filters or any(
+            (wanted + os.sep).startswith(folder + os.sep) or
+            (folder + os.sep).startswith(wanted + os.sep) or wanted == "."
+            for wanted in self.filters)
+
+    def collect(self):
+        tests = []
+        if self.may_want("test/unit"):
+            tests += self.unit_tests()
+        if self.may_want("test/mpi"):
+            tests += self.mpi_tests()
+        tests += self.script_tests()
+        if self.options.fuzz_seconds > 0 and self.may_want("test/fuzz"):
+            tests += self.fuzz_tests()
+        return tests
+
+    def make(self, print_target, build_target, folder):
+        """Names that the build prints, after building them. A failure becomes a failed test."""
+        command = ["make", "-C", self.build, "--no-print-directory"]
+        listed = subprocess.run(command + ["-s", print_target], stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, text=True, check=False)
+        if listed.returncode != 0:
+            self.broken_builds.append(Test(folder, [], broken=listed.stdout))
+            return []
+        names = [name for name in listed.stdout.split() if self.wanted(name)]
+        if names:
+            built = subprocess.run(command + [f"-j{os.cpu_count()}", "-k", build_target],
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                   check=False)
+            if built.returncode != 0:
+                self.broken_builds.append(Test(folder, [], broken=built.stdout))
+        return names
+
+    def unit_tests(self):
+        env = {"CK_TAP_LOG_FILE_NAME": "-", "CK_VERBOSITY": "silent"}
+        return [Test(name + ".c", [os.path.join(self.build, name)], env=env, alone=False)
+                for name in self.make("print-unit-tests", "unit-tests", "test/unit")]
+
+    def fuzz_tests(self):
+        seconds = self.options.fuzz_seconds
+        return [Test(name + ".c", [os.path.join(self.build, name), "--seconds", str(seconds),
+                                   os.path.join(self.source, name + ".corpus")],
+                     timeout=seconds + 60, alone=False)
+                for name in self.make("print-fuzz-targets", "fuzz-targets", "test/fuzz")]
+
+    def script_tests(self):
+        tests = []
+        top = os.path.join(self.source, "test")
+        for folder, folders, files in os.walk(top):
+            folders.sort()
+            for name in sorted(files):
+                path = os.path.relpath(os.path.join(folder, name), self.source)
+                if not name.endswith(".test") or folder == top or not self.wanted(path):
+                    continue
+                test = Test(path, [os.path.join(folder, name)])
+                timeout = SCRIPT_TIMEOUT.match(read(test.command[0]))
+                test.timeout = float(timeout[1]) if timeout else self.options.timeout
+                if not os.access(test.command[0], os.X_OK):
+                    test.broken = "is not executable"
+                tests.append(test)
+        return tests
+
+    def mpi_tests(self):
+        path = os.path.join(self.source, "test", "mpi", "tests.list")
+        if not os.path.exists(path):
+            return []
+        tests = []
+        with open(path, encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                words = shlex.split(line, comments=True)
+                if words and self.wanted(f"test/mpi/{words[0]}"):
+                    tests.append(self.mpi_test(words, f"test/mpi/tests.list:{number}"))
+        self.compile(tests)
+        return tests
+
+    def mpi_test(self, words, where):
+        """A line of tests.list: name np=2 timeout=20 env=A=b,C=d args='..' mpirun='..' expect=1
+        stdout~REGEX stderr~REGEX. np=0 starts it without mpirun."""
+        name = words[0]
+        program = os.path.join(self.programs(), name)
+        test = Test(f"test/mpi/{name}.c", [], timeout=self.options.timeout)
+        np, args, options = 2, [], []
+        for word in words[1:]:
+            match = re.match(r"(\w+)([=~])(.*)$", word, re.DOTALL)
+            key, value = (match[1] + match[2], match[3]) if match else (word, "")
+            if key == "np=":
+                np = int(value)
+            elif key == "timeout=":
+                test.timeout = float(value)
+            elif key == "env=":
+                test.env.update(pair.partition("=")[::2] for pair in value.split(","))
+            elif key == "args=":
+                args += shlex.split(value)
+            elif key == "mpirun=":
+                options += shlex.split(value)
+            elif key == "expect=":
+                test.expect = int(value)
+            elif key in ("stdout~", "stderr~"):
+                test.patterns.append((key[:-1], value))
+            else:
+                test.broken = f"{where}: unknown word '{word}'"
+        launcher = [os.path.join(self.prefix, "bin", "mpirun"), *options, "-n", str(np)]
+        test.command = (launcher if np else []) + [program] + args
+        test.label = " ".join([test.path] + [word for word in words[1:] if not re.match(
+            r"(expect=|stdout~|stderr~)", word)])
+        return test
+
+    def programs(self):
+        return os.path.join(self.build, "test-mpi")
+
+    def compile(self, tests):
+        """Each program once. One that does not compile is broken, with the compiler's words."""
+        os.makedirs(self.programs(), exist_ok=True)
+        mpicc = os.path.join(self.prefix, "bin", "mpicc")
+
+        def compile_one(path):
+            output = os.path.join(self.programs(), os.path.basename(path)[:-2])
+            command = [mpicc, "-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror",
+                       "-o", output, os.path.join(self.source, path), "-I" + self.source]
+            try:
+                done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                      text=True, errors="replace", check=False)
+            except OSError as error:
+                return f"{mpicc}: {error.strerror}"
+            return done.stdout if done.returncode else ""
+
+        paths = sorted({test.path for test in tests})
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            complaints = dict(zip(paths, pool.map(compile_one, paths)))
+        for test in tests:
+            test.broken = test.broken or complaints[test.path]
+
+
+def read(path):
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def judge(test, outcome, out, err):
+    """The tally of a test, and one line for each thing that is wrong with it."""
+    tally, wrong, lines, plans = Tally(), [], 0, []
+    for line in out.splitlines():
+        match = TAP_LINE.match(line)
+        plan = TAP_PLAN.match(line)
+        if plan:
+            plans.append(int(plan[1]))
+        if not match:
+            continue
+        lines += 1
+        if match[1]:
+            tally.failed += 1
+        elif TAP_SKIP.search(match[2]):
+            tally.skipped += 1
+        else:
+            tally.passed += 1
+    tap_failed = tally.failed
+    status = outcome["status"]
+    if status is None:
+        wrong.append(f"did not end within {test.timeout:g} s")
+    elif status != test.expect and not (tap_failed and status == 1):
+        what = f"signal {status - 128}" if outcome["signalled"] else f"exit status {status}"
+        wrong.append(f"{what}, wanted {test.expect}")
+    elif test.expect:
+        tally.passed += 1
+    for stream, regex in test.patterns:
+        if re.search(regex, err if stream == "stderr" else out, re.MULTILINE):
+            tally.passed += 1
+        else:
+            wrong.append(f"{stream} does not match {regex}")
+    if lines == 0 and not test.patterns and not test.expect:
+        wrong.append("printed no TAP line")
+    if status is not None and len(plans) == 1 and plans[0] != lines:
+        wrong.append(f"planned {plans[0]} checks but printed {lines}")
+    wrong += [f"left a process: {line}" for line in outcome["processes"]]
+    wrong += [f"left a file: {name}" for name in outcome["files"]]
+    tally.failed += len(wrong)
+    return tally, wrong
+
+
+class Report:
+    """Prints a line a test and keeps the sum."""
+
+    def __init__(self):
+        self.total = Tally()
+        self.tests = 0
+
+    def result(self, test, tally, seconds, wrong=(), outputs=()):
+        self.total.add(tally)
+        self.tests += 1
+        verdict = "FAIL" if tally.failed else "skip" if not tally.passed else "ok"
+        print(f"{verdict:4}  {seconds:7.2f} s  {test.label or test.path}  ({tally})", flush=True)
+        if not tally.failed:
+            return
+        for line in wrong:
+            print(f"      ! {line}")
+        for name, text in outputs:
+            lines = text.splitlines()
+            if len(lines) > SHOWN_LINES:  # what passed is not the news
+                lines = [line for line in lines if not line.startswith("ok ")]
+            if lines:
+                print(f"      -- {name}, last lines:" if len(lines) > SHOWN_LINES else
+                      f"      -- {name}:")
+            for line in lines[-SHOWN_LINES:]:
+                print(f"      | {line}")
+        sys.stdout.flush()
+
+    def broken(self, test):
+        """A test that never ran."""
+        self.result(test, Tally(failed=1), 0, ["could not be started"], [("reason", test.broken)])
+
+
+class Scheduler:
+    """Runs tests, up to `jobs` of those that do not mind company at a time."""
+
+    def __init__(self, suite, report, scratch):
+        self.suite = suite
+        self.report = report
+        self.scratch = scratch
+        self.running = {}  # pid of the supervisor: (test, log)
+        self.number = 0
+
+    def environment(self, test):
+        """Makes the test's temp dirs; TMPDIR/own, so that strays show up beside `own`."""
+        beside = os.path.join(self.scratch, str(self.number))
+        own = os.path.join(beside, "tmp")
+        os.makedirs(own)
+        base = {name: value for name, value in os.environ.items()
+                if not name.startswith(("OMPI_MCA_", "PMI_", "PMIX_", "CK_", "MAKE", "MFLAGS"))}
+        suite = self.suite
+        return {**base, "MICA_SOURCE": suite.source, "MICA_BUILD": suite.build,
+                "MICA_PREFIX": suite.prefix, "MICA_TMP": own, "TMPDIR": beside,
+                "LC_ALL": "C.UTF-8", **test.env}
+
+    def run(self, tests):
+        for alone, jobs in ((False, self.suite.options.jobs), (True, 1)):
+            for test in (test for test in tests if test.alone == alone):
+                while len(self.running) >= jobs:
+                    self.finish_one()
+                if test.broken:
+                    self.report.broken(test)
+                else:
+                    self.start(test)
+            while self.running:
+                self.finish_one()
+
+    def start(self, test):
+        self.number += 1
+        test.env = self.environment(test)
+        name = re.sub(r"[^\w.+=-]+", "_", os.path.splitext(test.path)[0][len("test/"):])
+        log = os.path.join(self.suite.logs, f"{self.number:03}-{name}")
+        self.running[supervise.start(test, log)] = (test, log)
+
+    def stop(self):
+        """Interrupted: a supervisor that is told to end kills its test first."""
+        for pid in self.running:
+            os.kill(pid, signal.SIGTERM)
+        for pid in self.running:
+            os.waitpid(pid, 0)
+
+    def finish_one(self):
+        pid, _ = os.wait()
+        if pid not in self.running:
+            return
+        test, log = self.running.pop(pid)
+        out, err = read(log + ".out"), read(log + ".err")
+        try:
+            outcome = json.loads(read(log + ".json"))
+        except ValueError:
+            test.broken = "its supervisor was killed\n" + err
+            self.report.broken(test)
+            return
+        tally, wrong = judge(test, outcome, out, err)
+        self.report.result(test, tally, outcome["seconds"], wrong,
+                           [("stdout", out), ("stderr", err)])
+        remove_tree(os.path.dirname(test.env["MICA_TMP"]))
+
+
+def remove_tree(path):
+    """Also what a test made unreadable."""
+    for folder, folders, _ in os.walk(path):
+        for name in folders:
+            below = os.path.join(folder, name)
+            if not os.path.islink(below):
+                os.chmod(below, 0o700)  # before os.walk looks into it
+    shutil.rmtree(path)
+
+
+def parse_options():
+    top = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    parser = argparse.ArgumentParser(description="Runs the test suite or the parts below PATHs.")
+    parser.add_argument("--source", default=top, help="top of the source tree")
+    parser.add_argument("--build", default=os.path.join(top, "build"), help="build dir")
+    parser.add_argument("--prefix", default=os.path.join(top, "local"), help="where it is installed")
+    parser.add_argument("--logs", help="folder for outputs (BUILD/test-logs)")
+    parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1),
+                        help="unit tests at a time (%(default)s); all others run alone")
+    parser.add_argument("--timeout", type=float, default=120,
+                        help="seconds for a test that names none (%(default)s)")
+    parser.add_argument("--fuzz-seconds", type=int, default=10,
+                        help="for each fuzz target; 0 leaves them out (%(default)s)")
+    parser.add_argument("--without", action="append", default=[], metavar="PATH",
+                        help="leave this out; may be repeated")
+    parser.add_argument("--list", action="store_true", help="only print what would run")
+    parser.add_argument("paths", nargs="*", metavar="PATH",
+                        help="test/mpirun, test/mpi/init.c, opal/mca/base, ...")
+    return parser.parse_args()
+
+
+def main():
+    options = parse_options()
+    suite = Suite(options)
+    tests = suite.collect()
+    if options.list:
+        print("\n".join(test.label or test.path for test in tests))
+        return 0
+    if not tests and not suite.broken_builds:
+        print(f"no test is below {', '.join(options.paths) or suite.source}", file=sys.stderr)
+        return 2
+    shutil.rmtree(suite.logs, ignore_errors=True)
+    os.makedirs(suite.logs)
+    scratch = tempfile.mkdtemp(prefix="mica-test-")
+    report = Report()
+    scheduler = Scheduler(suite, report, scratch)
+    began = time.monotonic()
+    try:
+        for test in suite.broken_builds:
+            report.broken(test)
+        scheduler.run(tests)
+    finally:
+        scheduler.stop()
+        remove_tree(scratch)
+    print(f"{report.tests} tests in {time.monotonic() - began:.0f} s, "
+          f"outputs in {os.path.relpath(suite.logs)}")
+    print(report.total)
+    return 1 if report.total.failed else 0
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# A unit test is one Check program with the name of the file that it tests, and one line here:
+#   test/unit/opal/util/text.c tests opal/util/text.c
+# A fuzz target is test/fuzz/NAME.c with its inputs in test/fuzz/NAME.corpus/, and three.
+# MPI programs and scripts need nothing here: test/lib/run.py finds them.
+
+unit_tests =
+fuzz_targets =
+
+include $(top_srcdir)/test/unit/opal/local.mk
+include $(top_srcdir)/test/unit/ompi/local.mk
+include $(top_srcdir)/test/unit/tools/mpirun/local.mk
+
+fuzz_targets += test/fuzz/param
+test_fuzz_param_CFLAGS = $(fuzz_cflags)
+test_fuzz_param_LDADD = $(fuzz_ldadd)
+
+fuzz_targets += test/fuzz/pmi_server
+test_fuzz_pmi_server_SOURCES = test/fuzz/pmi_server.c \
+	tools/mpirun/pmi_server.c tools/mpirun/pmi_kvs.c
+test_fuzz_pmi_server_CFLAGS = $(fuzz_cflags)
+test_fuzz_pmi_server_LDADD = $(fuzz_ldadd)
+
+# What a unit test is linked to unless it says otherwise: all of opal, hidden functions included.
+LDADD = libopal_core.la $(CHECK_LIBS)
+
+if HAVE_CHECK
+check_PROGRAMS += $(unit_tests)
+TESTS += $(unit_tests)
+AM_CPPFLAGS += $(CHECK_CFLAGS)
+endif
+
+# A benchmark that is below MPI: make bench/btl && bench/btl
+EXTRA_PROGRAMS += bench/btl
+bench_btl_SOURCES = bench/btl.c test/unit/opal/mca/btl/crew.c test/unit/opal/mca/btl/crew.h
+bench_btl_CFLAGS = $(AM_CFLAGS)
+CLEANFILES += bench/btl
+if !MCA_STATIC_btl_sm
+bench_btl_SOURCES += $(mca_btl_sm_sources)
+endif
+
+# For the runner: what there is, and building it.
+.PHONY: print-unit-tests unit-tests print-fuzz-targets fuzz-targets
+if HAVE_CHECK
+print-unit-tests:
+	@echo $(unit_tests)
+unit-tests: $(unit_tests)
+else
+print-unit-tests:
+	@echo "configure did not find Check (package check)"; exit 1
+unit-tests:
+endif
+
+print-fuzz-targets:
+	@echo $(fuzz_targets)
+fuzz-targets: $(fuzz_targets)
+
+# For clang-tidy: every flag that some file is compiled with, one a line.
+.PHONY: print-flags
+print-flags:
+	@printf '%s\n' $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) $(AM_CFLAGS) $(HWLOC_CFLAGS) -Iompi/api \
+		$(mpicc_CPPFLAGS) $(mpirun_CPPFLAGS) $(ompi_info_CPPFLAGS)
+
+# Fuzz targets have all of opal compiled in, watched by the sanitizers. The engine is our driver;
+# ./dev fuzz sets FUZZ_FLAGS to clang's.
+FUZZ_FLAGS = -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
+fuzz_cflags = $(AM_CFLAGS) $(FUZZ_FLAGS)
+fuzz_ldadd = libopal_fuzz.a $(HWLOC_LIBS) -ldl
+EXTRA_PROGRAMS += $(fuzz_targets)
+EXTRA_LIBRARIES = libopal_fuzz.a
+libopal_fuzz_a_SOURCES = $(libopal_core_la_SOURCES) test/fuzz/driver.c
+nodist_libopal_fuzz_a_SOURCES = $(nodist_libopal_core_la_SOURCES)
+libopal_fuzz_a_CFLAGS = $(fuzz_cflags)
+
+CLEANFILES += $(fuzz_targets) libopal_fuzz.a
+
+EXTRA_DIST += \
+	.ci \
+	.clang-format \
+	.clang-tidy \
+	.gitignore \
+	CONTRIBUTING.md \
+	LICENSE \
+	README \
+	README.md \
+	SECURITY.md \
+	bench \
+	dev \
+	doc \
+	examples \
+	quickstart \
+	%D%/fault \
+	%D%/fuzz/driver.test \
+	%D%/fuzz/param.corpus \
+	%D%/fuzz/pmi_server.corpus \
+	%D%/golden \
+	%D%/lib \
+	%D%/mca \
+	%D%/mpi \
+	%D%/mpirun \
+	%D%/tree \
+	%D%/wrapper

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Error handlers of communicators: predefined ones, the program's, and what they are told. */
+#include <mpi.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "tap.h"
+
+static struct {
+    int calls;
+    MPI_Comm comm;
+    int code;
+    char function[64];
+} told;
+
+static void remember(MPI_Comm *comm, int *error_code, ...)
+{
+    va_list rest;
+    va_start(rest, error_code);
+    told.calls++;
+    told.comm = *comm;
+    told.code = *error_code;
+    snprintf(told.function, sizeof told.function, "%s", va_arg(rest, const char *));
+    va_end(rest);
+}
+
+static void forget(void)
+{
+    memset(&told, 0, sizeof told);
+}
+
+static bool was_told(MPI_Comm comm, int code, const char *function)
+{
+    return told.calls == 1 && told.comm == comm && told.code == code &&
+           strcmp(told.function, function) == 0;
+}
+
+static void check_user_handler(void)
+{
+    MPI_Errhandler mine = MPI_ERRHANDLER_NULL, got = MPI_ERRHANDLER_NULL;
+    MPI_Win win;
+    int rank;
+    tap_check(MPI_Comm_create_errhandler(remember, &mine) == MPI_SUCCESS &&
+                  mine != MPI_ERRHANDLER_NULL,
+              "a handler is created");
+    tap_check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, mine) == MPI_SUCCESS, "and set");
+    MPI_Comm_get_errhandler(MPI_COMM_WORLD, &got);
+    tap_check(got == mine, "MPI_Comm_get_errhandler gives it");
+    MPI_Errhandler_free(&got);
+    tap_check(got == MPI_ERRHANDLER_NULL, "MPI_Errhandler_free clears the handle");
+    MPI_Errhandler_free(&mine);
+
+    forget();
+    tap_check(MPI_Comm_rank(MPI_COMM_WORLD, NULL) == MPI_ERR_ARG &&
+                  was_told(MPI_COMM_WORLD, MPI_ERR_ARG, "MPI_Comm_rank"),
+              "freed but still set, it is told of a NULL argument");
+    forget();
+    tap_check(MPI_Win_create(NULL, 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win) ==
+                      MPI_ERR_UNSUPPORTED_OPERATION &&
+                  was_told(MPI_COMM_WORLD, MPI_ERR_UNSUPPORTED_OPERATION, "MPI_Win_create"),
+              "of a function that is not built, with its name");
+    forget();
+    tap_check(MPI_Comm_call_errhandler(MPI_COMM_WORLD, MPI_ERR_IO) == MPI_SUCCESS &&
+                  was_told(MPI_COMM_WORLD, MPI_ERR_IO, "MPI_Comm_call_errhandler"),
+              "and by MPI_Comm_call_errhandler, which succeeds");
+    forget();
+    tap_check(MPI_Comm_rank(MPI_COMM_WORLD, &rank) == MPI_SUCCESS && told.calls == 0,
+              "a call that succeeds tells nobody");
+}
+
+/* Errors that belong to no object go to MPI_COMM_SELF. */
+static void check_self(void)
+{
+    MPI_Errhandler mine;
+    int rank;
+    MPI_Group group;
+    MPI_Comm_create_errhandler(remember, &mine);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, mine);
+    MPI_Errhandler_free(&mine);
+    forget();
+    tap_check(MPI_Comm_rank(MPI_COMM_NULL, &rank) == MPI_ERR_COMM &&
+                  was_told(MPI_COMM_SELF, MPI_ERR_COMM, "MPI_Comm_rank"),
+              "MPI_COMM_NULL: MPI_COMM_SELF's handler is told");
+    forget();
+    tap_check(MPI_Comm_rank((MPI_Comm)MPI_INFO_ENV, &rank) == MPI_ERR_COMM && told.calls == 1,
+              "a handle of another kind is no communicator");
+    forget();
+    tap_check(MPI_Group_incl(MPI_GROUP_EMPTY, 1, NULL, &group) == MPI_ERR_ARG &&
+                  was_told(MPI_COMM_SELF, MPI_ERR_ARG, "MPI_Group_incl"),
+              "a function without a communicator: likewise");
+    forget();
+    tap_check(PMPI_Comm_rank(MPI_COMM_NULL, &rank) == MPI_ERR_COMM && told.calls == 1,
+              "PMPI_Comm_rank is the same function");
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+}
+
+static void check_predefined(void)
+{
+    MPI_Errhandler errhandler = MPI_ERRHANDLER_NULL;
+    MPI_Comm_get_errhandler(MPI_COMM_WORLD, &errhandler);
+    tap_check(errhandler == MPI_ERRORS_ARE_FATAL, "MPI_COMM_WORLD begins with the fatal one");
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    tap_check(MPI_Comm_rank(MPI_COMM_WORLD, NULL) == MPI_ERR_ARG, "MPI_ERRORS_RETURN returns");
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    tap_check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRHANDLER_NULL) == MPI_ERR_ERRHANDLER,
+              "MPI_ERRHANDLER_NULL cannot be set");
+    MPI_Comm_get_errhandler(MPI_COMM_WORLD, &errhandler);
+    tap_check(errhandler == MPI_ERRORS_RETURN, "and the one before stays");
+}
+
+static void window_handler(MPI_Win *win, int *error_code, ...)
+{
+    (void)win;
+    (void)error_code;
+}
+
+static void check_other_kinds(void)
+{
+    MPI_Errhandler errhandler = MPI_ERRHANDLER_NULL;
+    tap_check(MPI_Win_create_errhandler(window_handler, &errhandler) == MPI_SUCCESS,
+              "a handler for windows is created");
+    tap_check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, errhandler) == MPI_ERR_ERRHANDLER,
+              "a communicator refuses it");
+    MPI_Errhandler_free(&errhandler);
+    tap_check(MPI_Comm_create_errhandler(NULL, &errhandler) == MPI_ERR_ARG, "NULL is no handler");
+}
+
+int main(int argc, char **argv)
+{
+    int rank = -1;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    tap_rank(rank);
+    check_predefined();
+    check_user_handler();
+    check_self();
+    check_other_kinds();
+    MPI_Finalize();
+    return tap_finish();
+}

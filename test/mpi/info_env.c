@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * MPI_INFO_ENV and MPI_Info_create_env: how the program was started. Called with the arguments
+ * "one" and "two words".
+ */
+#include <mpi.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "tap.h"
+
+static bool get(MPI_Info info, const char *key, char value[MPI_MAX_INFO_VAL])
+{
+    int length = MPI_MAX_INFO_VAL, flag = 0;
+    return MPI_Info_get_string(info, key, &length, value, &flag) == MPI_SUCCESS && flag;
+}
+
+static bool has(MPI_Info info, const char *key, const char *wanted)
+{
+    char value[MPI_MAX_INFO_VAL];
+    return get(info, key, value) && strcmp(value, wanted) == 0;
+}
+
+/* What is true from the first instruction on. `folder` is where the program began. */
+static void check_process(MPI_Info info, const char *program, const char *folder, const char *when)
+{
+    char host[MPI_MAX_INFO_VAL], none[MPI_MAX_INFO_VAL];
+    struct utsname system;
+    uname(&system);
+    gethostname(host, sizeof host);
+    tap_check(has(info, "command", program), "%s, the command", when);
+    tap_check(has(info, "argv", "one two words"), "%s, its arguments", when);
+    tap_check(has(info, "host", host), "%s, the host", when);
+    tap_check(has(info, "arch", system.machine), "%s, the architecture", when);
+    tap_check(has(info, "wdir", folder), "%s, the working directory", when);
+    tap_check(!get(info, "file", none) && !get(info, "thread_level", none),
+              "%s, nothing of what nobody asked for", when);
+}
+
+static void check_job(MPI_Info info, int size, const char *when)
+{
+    char number[16];
+    snprintf(number, sizeof number, "%d", size);
+    tap_check(has(info, "maxprocs", number) && has(info, "soft", number), "%s, %d processes", when,
+              size);
+}
+
+static void check_create_env(const char *program, const char *folder, const char *when)
+{
+    char first[] = "other", second[] = "a", third[] = "b";
+    char *arguments[] = {first, second, third, NULL};
+    char number[MPI_MAX_INFO_VAL];
+    MPI_Info info;
+    MPI_Info_create_env(0, NULL, &info);
+    check_process(info, program, folder, when);
+    tap_check(MPI_Info_set(info, "argv", "mine") == MPI_SUCCESS && has(info, "argv", "mine"),
+              "%s, an object that can be changed", when);
+    MPI_Info_free(&info);
+    MPI_Info_create_env(3, arguments, &info);
+    tap_check(has(info, "command", "other") && has(info, "argv", "a b"),
+              "%s, arguments that are handed over", when);
+    MPI_Info_free(&info);
+    MPI_Info_create_env(1, arguments, &info);
+    tap_check(has(info, "command", "other") && !get(info, "argv", number),
+              "%s, a command without arguments", when);
+    MPI_Info_free(&info);
+}
+
+static void check_many_arguments(void)
+{
+    enum { COUNT = 500 };
+    char word[] = "argument", value[MPI_MAX_INFO_VAL];
+    char *arguments[COUNT + 1];
+    MPI_Info info;
+    for (int i = 0; i < COUNT; i++)
+        arguments[i] = word;
+    arguments[COUNT] = NULL;
+    MPI_Info_create_env(COUNT, arguments, &info);
+    tap_check(get(info, "argv", value) && strlen(value) == MPI_MAX_INFO_VAL - 1,
+              "too many arguments are cut");
+    MPI_Info_free(&info);
+}
+
+static void *ask(void *unused)
+{
+    int count = 0;
+    MPI_Info_get_nkeys(MPI_INFO_ENV, &count);
+    return count == 5 ? NULL : unused;
+}
+
+static void check_threads(void)
+{
+    pthread_t threads[4];
+    void *wrong = NULL, *result;
+    for (int i = 0; i < 4; i++)
+        pthread_create(&threads[i], NULL, ask, threads);
+    for (int i = 0; i < 4; i++) {
+        pthread_join(threads[i], &result);
+        wrong = result != NULL ? result : wrong;
+    }
+    tap_check(wrong == NULL, "four threads ask first");
+}
+
+int main(int argc, char **argv)
+{
+    int rank, size;
+    char folder[MPI_MAX_INFO_VAL];
+    if (getcwd(folder, sizeof folder) == NULL)
+        return 1;
+    check_threads();
+    check_process(MPI_INFO_ENV, argv[0], folder, "before MPI_Init");
+    check_create_env(argv[0], folder, "before MPI_Init");
+    check_many_arguments();
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    tap_rank(rank);
+    if (chdir("/") != 0)
+        return 1;
+    check_process(MPI_INFO_ENV, argv[0], folder, "after MPI_Init");
+    check_job(MPI_INFO_ENV, size, "after MPI_Init");
+    MPI_Finalize();
+    check_process(MPI_INFO_ENV, argv[0], folder, "after MPI_Finalize");
+    check_job(MPI_INFO_ENV, size, "after MPI_Finalize");
+    return tap_finish();
+}

@@ -1,0 +1,36 @@
+# Unit tests of ompi; they are linked to all of it, hidden functions included.
+ompi_unit_tests = \
+	%D%/api/wrapper \
+	%D%/attribute/attribute \
+	%D%/communicator/communicator \
+	%D%/datatype/layout \
+	%D%/datatype/pack \
+	%D%/datatype/shape \
+	%D%/errhandler/errhandler \
+	%D%/errhandler/error_code \
+	%D%/group/group \
+	%D%/mca/pml/ob1/match \
+	%D%/object/handle
+	%D%/object/handle \
+	%D%/op/op
+unit_tests += $(ompi_unit_tests)
+
+# Types made at random, and what they must be.
+ompi_datatype_model = %D%/datatype/model.c %D%/datatype/model.h
+
+ompi_unit_libs = libompi_core.la libopal_core.la $(CHECK_LIBS)
+%C%_api_wrapper_LDADD = $(ompi_unit_libs)
+%C%_attribute_attribute_LDADD = $(ompi_unit_libs)
+%C%_communicator_communicator_LDADD = $(ompi_unit_libs)
+%C%_datatype_layout_LDADD = $(ompi_unit_libs)
+%C%_datatype_pack_SOURCES = %D%/datatype/pack.c $(ompi_datatype_model)
+%C%_datatype_pack_LDADD = $(ompi_unit_libs)
+%C%_datatype_shape_LDADD = $(ompi_unit_libs)
+%C%_errhandler_errhandler_LDADD = $(ompi_unit_libs)
+%C%_errhandler_error_code_LDADD = $(ompi_unit_libs)
+%C%_group_group_LDADD = $(ompi_unit_libs)
+%C%_mca_pml_ob1_match_SOURCES = %D%/mca/pml/ob1/match.c ompi/mca/pml/ob1/match.c
+%C%_mca_pml_ob1_match_CFLAGS = $(AM_CFLAGS)
+%C%_mca_pml_ob1_match_LDADD = $(ompi_unit_libs)
+%C%_object_handle_LDADD = $(ompi_unit_libs)
+%C%_op_op_LDADD = $(ompi_unit_libs)

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The matcher, against a model that searches lists in the order of the standard. */
+#include "ompi/mca/pml/ob1/match.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "ompi/api/mpi.h"
+
+enum { MODEL_MAX = 4096 };
+
+/* What waits, oldest first. */
+typedef struct model {
+    void *items[MODEL_MAX];
+    size_t count;
+} model_t;
+
+static void model_add(model_t *model, void *item)
+{
+    ck_assert_uint_lt(model->count, MODEL_MAX);
+    model->items[model->count++] = item;
+}
+
+static void model_remove(model_t *model, size_t i)
+{
+    for (model->count--; i < model->count; i++)
+        model->items[i] = model->items[i + 1];
+}
+
+static bool fits(int pattern_source, int pattern_tag, int source, int tag)
+{
+    return (pattern_source == MPI_ANY_SOURCE || pattern_source == source) &&
+           (pattern_tag == MPI_ANY_TAG || pattern_tag == tag);
+}
+
+static void message_arrives(ob1_matcher_t *matcher, model_t *receives, model_t *messages)
+{
+    int source = rand() % 5, tag = rand() % 5;
+    size_t i = 0;
+    ob1_posted_t *expected = NULL;
+    for (; i < receives->count && expected == NULL; i++) {
+        ob1_posted_t *posted = receives->items[i];
+        if (fits(posted->source, posted->tag, source, tag))
+            expected = posted;
+    }
+    ck_assert_ptr_eq(ob1_matcher_take_posted(matcher, source, tag), expected);
+    if (expected != NULL) {
+        model_remove(receives, i - 1);
+        free(expected);
+        return;
+    }
+    ob1_arrived_t *arrived = malloc(sizeof *arrived);
+    arrived->source = source;
+    arrived->tag = tag;
+    ob1_matcher_keep(matcher, arrived);
+    model_add(messages, arrived);
+}
+
+static void receive_is_posted(ob1_matcher_t *matcher, model_t *receives, model_t *messages)
+{
+    int source = rand() % 3 == 0 ? MPI_ANY_SOURCE : rand() % 5;
+    int tag = rand() % 3 == 0 ? MPI_ANY_TAG : rand() % 5;
+    size_t i = 0;
+    ob1_arrived_t *expected = NULL;
+    for (; i < messages->count && expected == NULL; i++) {
+        ob1_arrived_t *arrived = messages->items[i];
+        if (fits(source, tag, arrived->source, arrived->tag))
+            expected = arrived;
+    }
+    ck_assert_ptr_eq(ob1_matcher_find_arrived(matcher, source, tag), expected);
+    if (expected != NULL) {
+        ob1_matcher_remove_arrived(matcher, expected);
+        model_remove(messages, i - 1);
+        free(expected);
+        return;
+    }
+    ob1_posted_t *posted = malloc(sizeof *posted);
+    posted->source = source;
+    posted->tag = tag;
+    ob1_matcher_post(matcher, posted);
+    model_add(receives, posted);
+}
+
+START_TEST(random_traffic_matches_like_the_model)
+{
+    static model_t receives, messages;
+    ob1_matcher_t matcher;
+    receives.count = messages.count = 0;
+    ob1_matcher_init(&matcher);
+    srand((unsigned)_i + 1);
+    for (int step = 0; step < 20000; step++) {
+        /* Now one side is ahead, now the other. */
+        bool mostly_messages = (step / 500) % 2 == 0;
+        if ((rand() % 4 != 0) == mostly_messages)
+            message_arrives(&matcher, &receives, &messages);
+        else
+            receive_is_posted(&matcher, &receives, &messages);
+        if (receives.count > 0 && rand() % 50 == 0) { /* MPI_Cancel */
+            size_t i = (size_t)rand() % receives.count;
+            ob1_matcher_remove_posted(&matcher, receives.items[i]);
+            free(receives.items[i]);
+            model_remove(&receives, i);
+        }
+    }
+    while (receives.count > 0)
+        free(receives.items[--receives.count]);
+    while (messages.count > 0)
+        free(messages.items[--messages.count]);
+    ob1_matcher_fini(&matcher);
+}
+END_TEST
+
+START_TEST(bins_of_tags_that_are_gone_are_given_back)
+{
+    ob1_matcher_t matcher;
+    ob1_matcher_init(&matcher);
+    for (int tag = 0; tag < 1000000; tag++) {
+        ob1_posted_t posted = {.source = 1, .tag = tag};
+        ob1_matcher_post(&matcher, &posted);
+        ck_assert_ptr_eq(ob1_matcher_take_posted(&matcher, 1, tag), &posted);
+    }
+    ck_assert_uint_le(matcher.bin_count, 1024);
+    ob1_matcher_fini(&matcher);
+}
+END_TEST
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+/* CPU time of receives that each find their message behind `depth` others of other tags. */
+static double time_behind(int depth)
+{
+    enum { ROUNDS = 20000 };
+    ob1_matcher_t matcher;
+    ob1_arrived_t *others = malloc((size_t)depth * sizeof *others);
+    ob1_matcher_init(&matcher);
+    for (int i = 0; i < depth; i++) {
+        others[i].source = i % 7;
+        others[i].tag = 10 + i;
+        ob1_matcher_keep(&matcher, &others[i]);
+    }
+    double begin = now();
+    for (int i = 0; i < ROUNDS; i++) {
+        ob1_arrived_t message = {.source = 3, .tag = 1};
+        ob1_matcher_keep(&matcher, &message);
+        ck_assert_ptr_eq(ob1_matcher_find_arrived(&matcher, MPI_ANY_SOURCE, 1), &message);
+        ob1_matcher_remove_arrived(&matcher, &message);
+    }
+    double seconds = now() - begin;
+    free(others);
+    ob1_matcher_fini(&matcher);
+    return seconds;
+}
+
+/* A search through them would take a thousand times as long; caches are allowed for. */
+START_TEST(ten_thousand_others_cost_nothing)
+{
+    double shallow = time_behind(10);
+    ck_assert_double_lt(time_behind(10000), 20 * shallow);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("ob1/match");
+    TCase *cases = tcase_create("match");
+    tcase_set_timeout(cases, 60);
+    tcase_add_loop_test(cases, random_traffic_matches_like_the_model, 0, 8);
+    tcase_add_test(cases, bins_of_tags_that_are_gone_are_given_back);
+    tcase_add_test(cases, ten_thousand_others_cost_nothing);
+    suite_add_tcase(suite, cases);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed > 0;
+}

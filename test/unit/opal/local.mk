@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The unit tests of libopen-pal, and what a few of them need besides libopal_core.
+
+unit_tests += \
+	%D%/util/log \
+	%D%/util/nearest \
+	%D%/util/status \
+	%D%/util/text \
+	%D%/mca/base/diagnostic \
+	%D%/mca/base/dso \
+	%D%/mca/base/framework \
+	%D%/mca/base/param \
+	%D%/mca/base/param_file \
+	%D%/mca/base/param_value \
+	%D%/mca/base/select \
+	%D%/mca/btl/contract \
+	%D%/mca/btl/sm/ring \
+	%D%/mca/btl/sm/sm \
+	%D%/mca/pmi/base/base \
+	%D%/mca/pmi/base/message \
+	%D%/mca/pmi/singleton/singleton \
+	%D%/mca/pmi/wire/connection \
+	%D%/mca/pmi/wire/mapping \
+	%D%/mca/pmi/wire/wire \
+	%D%/runtime/init \
+	%D%/runtime/node \
+	%D%/runtime/wait
+
+# A framework and three components that do as they are told.
+fake_sources = %D%/mca/base/fake.c %D%/mca/base/fake.h
+test_unit_opal_mca_base_framework_SOURCES = %D%/mca/base/framework.c $(fake_sources)
+test_unit_opal_mca_base_select_SOURCES = %D%/mca/base/select.c $(fake_sources)
+
+# Component files, good and broken, of one source. They resolve the base in the program itself.
+if HAVE_CHECK
+check_LTLIBRARIES = $(dso_fixtures)
+endif
+fixture_ldflags = -module -shared -avoid-version -rpath $(abs_builddir)
+dso_fixtures =
+dso_fixtures += %D%/mca/base/mca_fake_good.la
+test_unit_opal_mca_base_mca_fake_good_la_SOURCES = %D%/mca/base/dso_fixture.c
+test_unit_opal_mca_base_mca_fake_good_la_CPPFLAGS = $(AM_CPPFLAGS) -DNAME=good
+test_unit_opal_mca_base_mca_fake_good_la_LDFLAGS = $(fixture_ldflags)
+test_unit_opal_mca_base_mca_fake_good_la_LIBADD =
+dso_fixtures += %D%/mca/base/mca_fake_other.la
+test_unit_opal_mca_base_mca_fake_other_la_SOURCES = %D%/mca/base/dso_fixture.c
+test_unit_opal_mca_base_mca_fake_other_la_CPPFLAGS = $(AM_CPPFLAGS) -DNAME=other
+test_unit_opal_mca_base_mca_fake_other_la_LDFLAGS = $(fixture_ldflags)
+test_unit_opal_mca_base_mca_fake_other_la_LIBADD =
+dso_fixtures += %D%/mca/base/mca_fake_abi.la
+test_unit_opal_mca_base_mca_fake_abi_la_SOURCES = %D%/mca/base/dso_fixture.c
+test_unit_opal_mca_base_mca_fake_abi_la_CPPFLAGS = $(AM_CPPFLAGS) -DNAME=abi -DBREAK_ABI
+test_unit_opal_mca_base_mca_fake_abi_la_LDFLAGS = $(fixture_ldflags)
+test_unit_opal_mca_base_mca_fake_abi_la_LIBADD =
+dso_fixtures += %D%/mca/base/mca_fake_base.la
+test_unit_opal_mca_base_mca_fake_base_la_SOURCES = %D%/mca/base/dso_fixture.c
+test_unit_opal_mca_base_mca_fake_base_la_CPPFLAGS = $(AM_CPPFLAGS) -DNAME=base -DBREAK_BASE
+test_unit_opal_mca_base_mca_fake_base_la_LDFLAGS = $(fixture_ldflags)
+test_unit_opal_mca_base_mca_fake_base_la_LIBADD =
+dso_fixtures += %D%/mca/base/mca_fake_framework.la
+test_unit_opal_mca_base_mca_fake_framework_la_SOURCES = %D%/mca/base/dso_fixture.c
+test_unit_opal_mca_base_mca_fake_framework_la_CPPFLAGS = $(AM_CPPFLAGS) -DNAME=framework -DBREAK_FRAMEWORK
+test_unit_opal_mca_base_mca_fake_framework_la_LDFLAGS = $(fixture_ldflags)
+test_unit_opal_mca_base_mca_fake_framework_la_LIBADD =
+dso_fixtures += %D%/mca/base/mca_fake_name.la
+test_unit_opal_mca_base_mca_fake_name_la_SOURCES = %D%/mca/base/dso_fixture.c
+test_unit_opal_mca_base_mca_fake_name_la_CPPFLAGS = $(AM_CPPFLAGS) -DNAME=name -DBREAK_NAME
+test_unit_opal_mca_base_mca_fake_name_la_LDFLAGS = $(fixture_ldflags)
+test_unit_opal_mca_base_mca_fake_name_la_LIBADD =
+dso_fixtures += %D%/mca/base/mca_fake_symbol.la
+test_unit_opal_mca_base_mca_fake_symbol_la_SOURCES = %D%/mca/base/dso_fixture.c
+test_unit_opal_mca_base_mca_fake_symbol_la_CPPFLAGS = $(AM_CPPFLAGS) -DNAME=symbol -DBREAK_SYMBOL
+test_unit_opal_mca_base_mca_fake_symbol_la_LDFLAGS = $(fixture_ldflags)
+test_unit_opal_mca_base_mca_fake_symbol_la_LIBADD =
+dso_fixtures += %D%/mca/base/mca_fake_unresolved.la
+test_unit_opal_mca_base_mca_fake_unresolved_la_SOURCES = %D%/mca/base/dso_fixture.c
+test_unit_opal_mca_base_mca_fake_unresolved_la_CPPFLAGS = $(AM_CPPFLAGS) -DNAME=unresolved -DBREAK_UNRESOLVED
+test_unit_opal_mca_base_mca_fake_unresolved_la_LDFLAGS = $(fixture_ldflags)
+test_unit_opal_mca_base_mca_fake_unresolved_la_LIBADD =
+dso_fixtures += %D%/mca/base/mca_fake_query.la
+test_unit_opal_mca_base_mca_fake_query_la_SOURCES = %D%/mca/base/dso_fixture.c
+test_unit_opal_mca_base_mca_fake_query_la_CPPFLAGS = $(AM_CPPFLAGS) -DNAME=query -DBREAK_QUERY
+test_unit_opal_mca_base_mca_fake_query_la_LDFLAGS = $(fixture_ldflags)
+test_unit_opal_mca_base_mca_fake_query_la_LIBADD =
+dso_fixtures += %D%/mca/base/mca_fake_slot.la
+test_unit_opal_mca_base_mca_fake_slot_la_SOURCES = %D%/mca/base/dso_fixture.c
+test_unit_opal_mca_base_mca_fake_slot_la_CPPFLAGS = $(AM_CPPFLAGS) -DNAME=slot -DBREAK_SLOT
+test_unit_opal_mca_base_mca_fake_slot_la_LDFLAGS = $(fixture_ldflags)
+test_unit_opal_mca_base_mca_fake_slot_la_LIBADD =
+test_unit_opal_mca_base_dso_SOURCES = %D%/mca/base/dso.c $(fake_sources)
+test_unit_opal_mca_base_dso_CPPFLAGS = $(AM_CPPFLAGS) \
+	-DUNIT_FIXTURES='"$(abs_builddir)/%D%/mca/base/.libs"'
+test_unit_opal_mca_base_dso_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
+EXTRA_test_unit_opal_mca_base_dso_DEPENDENCIES = $(dso_fixtures)
+
+# It has a system-wide parameter file of its own.
+test_unit_opal_mca_base_param_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=opal_path_system_params
+
+# A component that is not in libopal_core is compiled into its tests (under other object names, as
+# the flags of its own say).
+launcher_sources = %D%/mca/pmi/wire/launcher.c %D%/mca/pmi/wire/launcher.h
+test_unit_opal_mca_pmi_singleton_singleton_SOURCES = %D%/mca/pmi/singleton/singleton.c
+test_unit_opal_mca_pmi_singleton_singleton_CFLAGS = $(AM_CFLAGS)
+test_unit_opal_mca_pmi_wire_connection_SOURCES = %D%/mca/pmi/wire/connection.c
+test_unit_opal_mca_pmi_wire_connection_CFLAGS = $(AM_CFLAGS)
+test_unit_opal_mca_pmi_wire_mapping_SOURCES = %D%/mca/pmi/wire/mapping.c
+test_unit_opal_mca_pmi_wire_mapping_CFLAGS = $(AM_CFLAGS)
+test_unit_opal_mca_pmi_wire_wire_SOURCES = %D%/mca/pmi/wire/wire.c $(launcher_sources)
+test_unit_opal_mca_pmi_wire_wire_CFLAGS = $(AM_CFLAGS)
+if !MCA_STATIC_pmi_singleton
+test_unit_opal_mca_pmi_singleton_singleton_SOURCES += $(mca_pmi_singleton_sources)
+endif
+if !MCA_STATIC_pmi_wire
+test_unit_opal_mca_pmi_wire_connection_SOURCES += $(mca_pmi_wire_sources)
+test_unit_opal_mca_pmi_wire_mapping_SOURCES += $(mca_pmi_wire_sources)
+test_unit_opal_mca_pmi_wire_wire_SOURCES += $(mca_pmi_wire_sources)
+endif
+
+crew_sources = %D%/mca/btl/crew.c %D%/mca/btl/crew.h
+test_unit_opal_mca_btl_contract_SOURCES = %D%/mca/btl/contract.c %D%/mca/btl/fake.c $(crew_sources)
+test_unit_opal_mca_btl_contract_CFLAGS = $(AM_CFLAGS)
+test_unit_opal_mca_btl_sm_ring_SOURCES = %D%/mca/btl/sm/ring.c
+test_unit_opal_mca_btl_sm_ring_CFLAGS = $(AM_CFLAGS)
+test_unit_opal_mca_btl_sm_sm_SOURCES = %D%/mca/btl/sm/sm.c $(crew_sources)
+test_unit_opal_mca_btl_sm_sm_CFLAGS = $(AM_CFLAGS)
+if !MCA_STATIC_btl_self
+test_unit_opal_mca_btl_contract_SOURCES += $(mca_btl_self_sources)
+endif
+if !MCA_STATIC_btl_sm
+test_unit_opal_mca_btl_contract_SOURCES += $(mca_btl_sm_sources)
+test_unit_opal_mca_btl_sm_ring_SOURCES += $(mca_btl_sm_sources)
+test_unit_opal_mca_btl_sm_sm_SOURCES += $(mca_btl_sm_sources)
+endif
+
+# Its waiting is looked at, not waited for. Components that are DSOs it finds in the build, and they the base in the program itself.
+test_unit_opal_runtime_init_LDFLAGS = $(AM_LDFLAGS) -export-dynamic -Wl,--wrap=poll
+test_unit_opal_runtime_init_CPPFLAGS = $(AM_CPPFLAGS)
+if MCA_DSO_pmi_singleton
+test_unit_opal_runtime_init_CPPFLAGS += -DUNIT_COMPONENTS='"$(abs_builddir)/.libs"'
+EXTRA_test_unit_opal_runtime_init_DEPENDENCIES = $(component_LTLIBRARIES)
+endif
+
+EXTRA_DIST += %D%/support.h

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Ranks of one node without a launcher: forked processes that attach to one segment, each with a
+ * transport that is started. For tests and bench/btl.c.
+ */
+#ifndef OPAL_UNIT_BTL_CREW_H
+#define OPAL_UNIT_BTL_CREW_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "opal/mca/base/component.h"
+#include "opal/mca/btl/btl.h"
+#include "opal/runtime/node.h"
+
+/* What a rank of the crew knows. */
+typedef struct crew {
+    unsigned rank, size;
+    const opal_btl_ops_t *ops;
+    void *state;
+    opal_btl_peer_t **peers;   /* NULL: the transport does not go there */
+    volatile uint64_t *shared; /* CREW_SHARED_WORDS words that all see, zero at first */
+    bool launcher_watches;
+} crew_t;
+
+enum { CREW_SHARED_WORDS = 512 };
+
+extern crew_t crew;
+
+/*
+ * Runs `work` in `size` processes, each a rank with the component's transport started and
+ * connected to all, frames going to `handler`. How many of them did not end well: _exit(0), or
+ * return.
+ */
+unsigned crew_run(const opal_component_t *component, unsigned size, opal_btl_handler_fn_t *handler,
+                  void (*work)(void));
+
+/* The same; ranks ended on purpose are told to the segment as mpirun would tell it. */
+unsigned crew_run_watched(const opal_component_t *component, unsigned size,
+                          opal_btl_handler_fn_t *handler, void (*work)(void));
+
+/* Sends one frame, polling while there is no room. */
+void crew_send(unsigned to, unsigned kind, const void *bytes, size_t length);
+
+/* A check in a rank: it ends with status 1, and the others of the crew are ended. */
+#define CREW_MUST(condition)                                                                       \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "%s:%d: rank %u: %s\n", __FILE__, __LINE__, crew.rank, #condition);    \
+            _exit(1);                                                                              \
+        }                                                                                          \
+    } while (0)
+
+/* Every rank is in it; polls nothing. */
+void crew_barrier(void);
+
+#endif

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * opal/mca/btl/sm: what the contract does not say: small rings, many peers, sleeping, dying, and
+ * systems that forbid reading other processes.
+ */
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "opal/mca/btl/btl.h"
+#include "opal/mca/btl/sm/ring.h"
+#include "test/unit/opal/mca/btl/crew.h"
+#include "test/unit/opal/support.h"
+
+#define SET(name, value) setenv("OMPI_MCA_" name, value, 1)
+
+extern const opal_component_t mca_btl_sm_component;
+
+static unsigned crew_of(unsigned size, opal_btl_handler_fn_t *handler, void (*work)(void))
+{
+    return crew_run(&mca_btl_sm_component, size, handler, work);
+}
+
+static unsigned received;
+static unsigned received_from[64];
+
+static void count(unsigned rank, unsigned kind OPAL_UNUSED, const void *bytes OPAL_UNUSED,
+                  size_t length OPAL_UNUSED)
+{
+    received++;
+    received_from[rank]++;
+}
+
+/* -- rings --------------------------------------------------------------------------------- */
+
+static size_t length_of(unsigned number)
+{
+    unsigned mixed = number * 2654435761u >> 8;
+    return mixed % (crew.ops->max_frame_bytes + 1) >> mixed / 4096 % 6;
+}
+
+static void check(unsigned rank, unsigned kind OPAL_UNUSED, const void *bytes, size_t length)
+{
+    const unsigned char *found = bytes;
+    CREW_MUST(rank == !crew.rank);
+    CREW_MUST(length == length_of(received));
+    for (size_t i = 0; i < length; i++)
+        CREW_MUST(found[i] == (unsigned char)(0x80 | (received + i)));
+    received++;
+}
+
+/* Both write and read at once. */
+static void go_round(void)
+{
+    static unsigned char bytes[65536];
+    enum { FRAMES = 200000 };
+    CREW_MUST(crew.ops->max_frame_bytes == 1024 - 8);
+    for (unsigned i = 0; i < FRAMES; i++) {
+        size_t length = length_of(i);
+        for (size_t k = 0; k < length; k++)
+            bytes[k] = (unsigned char)(0x80 | (i + k));
+        crew_send(!crew.rank, 0, bytes, length);
+    }
+    while (received < FRAMES)
+        opal_progress();
+}
+
+START_TEST(round_and_round_a_small_ring)
+{
+    SET("btl_sm_ring_bytes", "4K");
+    SET("btl_sm_eager_limit", "256");
+    ck_assert_uint_eq(crew_of(2, check, go_round), 0);
+}
+END_TEST
+
+static void talk_to_neighbours(void)
+{
+    uint64_t before = opal_node_carve(64);
+    crew_barrier();
+    if (crew.rank < 2)
+        crew_send(!crew.rank, 0, "x", 1);
+    crew_send((crew.rank + 1) % crew.size, 0, "x", 1);
+    crew_barrier();
+    /* Eight neighbours and one back: rings of 128 KiB. */
+    uint64_t after = opal_node_carve(64);
+    CREW_MUST(after - before >= 9 * ring_segment_bytes(128 << 10));
+    CREW_MUST(after - before < 10 * ring_segment_bytes(128 << 10));
+}
+
+START_TEST(only_pairs_that_talk_get_rings)
+{
+    ck_assert_uint_eq(crew_of(8, count, talk_to_neighbours), 0);
+}
+END_TEST
+
+enum { EACH = 40 };
+
+static atomic_int all_here;
+
+static int see_all_here(void *state OPAL_UNUSED)
+{
+    if (received == EACH * (crew.size - 1))
+        atomic_store(&all_here, 1);
+    return 0;
+}
+
+static void talk_to_all(void)
+{
+    opal_progress_add(see_all_here, NULL);
+    for (unsigned i = 0; i < EACH; i++) {
+        for (unsigned step = 1; step < crew.size; step++)
+            crew_send((crew.rank + step) % crew.size, 0, &i, sizeof i);
+    }
+    opal_wait_until(&all_here, NULL);
+    for (unsigned i = 0; i < crew.size; i++)
+        CREW_MUST(received_from[i] == (i == crew.rank ? 0 : EACH));
+}
+
+START_TEST(sixty_four_ranks_all_to_all)
+{
+    ck_assert_uint_eq(crew_of(64, count, talk_to_all), 0);
+}
+END_TEST
+
+/* Two write as much as they can; each call of progress takes as many from one as from the other. */
+static void flood(void)
+{
+    if (crew.rank > 0) {
+        opal_btl_peer_t *peer = crew.peers[0];
+        while (crew.ops->reserve(peer, 8) != NULL)
+            crew.ops->commit(peer, NULL, 0, 8);
+    }
+    crew_barrier();
+    for (unsigned i = 0; i < 50 && crew.rank == 0; i++) {
+        CREW_MUST(opal_progress() > 0);
+        CREW_MUST(received_from[1] == received_from[2]);
+    }
+}
+
+START_TEST(peers_are_served_in_turns)
+{
+    ck_assert_uint_eq(crew_of(3, count, flood), 0);
+}
+END_TEST
+
+START_TEST(a_full_segment_ends_the_job)
+{
+    SET("node_segment_size", "100K");
+    unit_capture();
+    ck_assert_uint_gt(crew_of(8, count, talk_to_neighbours), 0);
+    unit_assert_part(unit_stderr(), "has no room for a ring of 131072 bytes to rank ");
+    unit_assert_part(unit_stderr(), "a larger node_segment_size or a smaller btl_sm_ring_bytes");
+}
+END_TEST
+
+/* -- sleeping ------------------------------------------------------------------------------ */
+
+static atomic_int arrived;
+
+static void arrive(unsigned rank OPAL_UNUSED, unsigned kind OPAL_UNUSED,
+                   const void *bytes OPAL_UNUSED, size_t length OPAL_UNUSED)
+{
+    received++;
+    atomic_store_explicit(&arrived, 1, memory_order_relaxed);
+}
+
+static void busy(unsigned loops)
+{
+    for (volatile unsigned i = 0; i < loops; i++)
+        continue;
+}
+
+/* Both sleep as soon as they can, and send when the other one may be anywhere on its way to it. */
+static void sleep_and_wake(void)
+{
+    enum { ROUNDS = 100000 };
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        unsigned loops = i * 2654435761u >> 20; /* up to some microseconds */
+        if (crew.rank == 0) {
+            busy(loops);
+            crew_send(1, 0, "", 0);
+        }
+        opal_wait_until(&arrived, NULL);
+        atomic_store_explicit(&arrived, 0, memory_order_relaxed);
+        if (crew.rank == 1) {
+            busy(loops);
+            crew_send(0, 0, "", 0);
+        }
+    }
+}
+
+static void sleep_crowded(void)
+{
+    opal_wait_set_crowded(true);
+    sleep_and_wake();
+}
+
+START_TEST(no_wake_up_is_lost)
+{
+    SET("wait_spin_usec", "0");
+    SET("wait_yields", "0");
+    ck_assert_uint_eq(crew_run_watched(&mca_btl_sm_component, 2, arrive,
+                                       _i == 0 ? sleep_and_wake : sleep_crowded),
+                      0);
+}
+END_TEST
+
+static void be_idle(void)
+{
+    crew_barrier();
+    if (crew.rank == 0) {
+        poll(NULL, 0, 1000);
+        for (unsigned i = 1; i < crew.size; i++)
+            crew_send(i, 0, "", 0);
+        return;
+    }
+    struct timespec before, after;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
+    opal_wait_until(&arrived, NULL);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
+    uint64_t nsec = (uint64_t)(after.tv_sec - before.tv_sec) * 1000000000 +
+                    (uint64_t)(after.tv_nsec - before.tv_nsec);
+    __atomic_fetch_add(&crew.shared[1], nsec, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&crew.shared[0], 1, __ATOMIC_ACQ_REL);
+    if (crew.rank == 1) {
+        while (__atomic_load_n(&crew.shared[0], __ATOMIC_ACQUIRE) < crew.size - 1)
+            sched_yield();
+        CREW_MUST(crew.shared[1] < 20 * 1000 * 1000);
+    }
+}
+
+START_TEST(who_waits_uses_no_cpu)
+{
+    ck_assert_uint_eq(crew_of(8, arrive, be_idle), 0);
+}
+END_TEST
+
+/* The one that sleeps because a ring is full is woken when there is room. */
+static opal_btl_peer_t *stuck_peer;
+static atomic_int has_room;
+
+static int try_again(void *state OPAL_UNUSED)
+{
+    if (crew.ops->reserve(stuck_peer, 8) == NULL)
+        return 0;
+    crew.ops->commit(stuck_peer, NULL, 1, 8);
+    atomic_store(&has_room, 1);
+    return 1;
+}
+
+static void be_stuck(void)
+{
+    opal_doorbell_t *bell = &opal_node_slot(0)->doorbell;
+    if (crew.rank == 0) {
+        stuck_peer = crew.peers[1];
+        while (crew.ops->reserve(stuck_peer, 8) != NULL)
+            crew.ops->commit(stuck_peer, NULL, 0, 8);
+        opal_progress_add(try_again, NULL);
+        opal_wait_until(&has_room, NULL);
+        return;
+    }
+    while ((atomic_load(&bell->state) & OPAL_DOORBELL_ASLEEP) == 0)
+        continue;
+    while (received < (128 << 10) / 64)
+        opal_progress();
+}
+
+START_TEST(room_ends_a_wait)
+{
+    ck_assert_uint_eq(crew_run_watched(&mca_btl_sm_component, 2, count, be_stuck), 0);
+}
+END_TEST
+
+/* -- dying --------------------------------------------------------------------------------- */
+
+static atomic_int saw_death;
+
+static int look_for_deaths(void *state OPAL_UNUSED)
+{
+    if (opal_node_deaths() > 0)
+        atomic_store(&saw_death, 1);
+    return 0;
+}
+
+/* Rank 1 dies with a frame half written. */
+static void die_while_writing(void)
+{
+    if (crew.rank == 1) {
+        for (unsigned i = 0; i < 10; i++)
+            crew_send(0, 0, "whole", 6);
+        void *room = crew.ops->reserve(crew.peers[0], 500);
+        memset(room, 0xff, 400);
+        while ((atomic_load(&opal_node_slot(0)->doorbell.state) & OPAL_DOORBELL_ASLEEP) == 0)
+            continue;
+        raise(SIGKILL);
+    }
+    opal_progress_add(look_for_deaths, NULL);
+    CREW_MUST(!opal_node_peer_is_dead(1));
+    opal_wait_until(&saw_death, NULL);
+    CREW_MUST(opal_node_peer_is_dead(1));
+    CREW_MUST(!opal_node_peer_is_dead(0));
+    CREW_MUST(opal_node_deaths() == 1);
+    for (unsigned i = 0; i < 100; i++)
+        opal_progress();
+    CREW_MUST(received == 10);
+    _exit(0);
+}
+
+/* With mpirun, and with a launcher that tells nothing. */
+START_TEST(a_dead_peer_ends_a_wait)
+{
+    unsigned failed = _i == 0 ? crew_run_watched(&mca_btl_sm_component, 2, count, die_while_writing)
+                              : crew_of(2, count, die_while_writing);
+    ck_assert_uint_eq(failed, 1); /* the one that was killed */
+}
+END_TEST
+
+/* -- get ----------------------------------------------------------------------------------- */
+
+static void forbid_reading(int error)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)error),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog filter = {.len = OPAL_COUNT_OF(code), .filter = code};
+    CREW_MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    CREW_MUST(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0);
+}
+
+static const int refusals[] = {EPERM, ENOSYS};
+static int refusal;
+static char here[64], there[64];
+
+static ssize_t get_here(void)
+{
+    struct iovec to = {here, sizeof here}, from = {there, sizeof there};
+    return crew.ops->get(crew.peers[!crew.rank], &to, 1, &from, 1);
+}
+
+static void get_when_forbidden(void)
+{
+    forbid_reading(refusal);
+    CREW_MUST(!crew.ops->can_get(crew.peers[!crew.rank]));
+    CREW_MUST(get_here() == -OPAL_ERR_NOT_SUPPORTED);
+    CREW_MUST(strstr(crew.ops->describe(crew.peers[!crew.rank]), "no get") != NULL);
+}
+
+START_TEST(get_forbidden)
+{
+    refusal = refusals[_i];
+    unit_capture();
+    ck_assert_uint_eq(crew_of(2, count, get_when_forbidden), 0);
+    ck_assert_str_eq(unit_stderr(), "");
+}
+END_TEST
+
+/* As when a program drops its rights. */
+static void get_until_forbidden(void)
+{
+    CREW_MUST(crew.ops->can_get(crew.peers[!crew.rank]));
+    CREW_MUST(get_here() == sizeof here);
+    crew_barrier();
+    forbid_reading(EPERM);
+    CREW_MUST(get_here() == -OPAL_ERR_NOT_SUPPORTED);
+    CREW_MUST(!crew.ops->can_get(crew.peers[!crew.rank]));
+}
+
+START_TEST(get_forbidden_later)
+{
+    ck_assert_uint_eq(crew_of(2, count, get_until_forbidden), 0);
+}
+END_TEST
+
+static void get_nothing(void)
+{
+    CREW_MUST(!crew.ops->can_get(crew.peers[!crew.rank]));
+}
+
+START_TEST(get_switched_off)
+{
+    SET("btl_sm_use_cma", "no");
+    ck_assert_uint_eq(crew_of(2, count, get_nothing), 0);
+}
+END_TEST
+
+/* The second of two segments is not there; nor is there an end to what is asked for. */
+static void get_what_is_not_there(void)
+{
+    struct iovec to = {here, 64};
+    struct iovec from[] = {{there, 32}, {(void *)16, 32}};
+    CREW_MUST(crew.ops->get(crew.peers[!crew.rank], &to, 1, from, 2) == -OPAL_ERR_SYSTEM);
+    CREW_MUST(crew.ops->can_get(crew.peers[!crew.rank]));
+}
+
+START_TEST(get_of_memory_that_is_not_there)
+{
+    ck_assert_uint_eq(crew_of(2, count, get_what_is_not_there), 0);
+}
+END_TEST
+
+static const unit_test_t tests[] = {
+    {.test = &round_and_round_a_small_ring},
+    {.test = &only_pairs_that_talk_get_rings},
+    {.test = &sixty_four_ranks_all_to_all},
+    {.test = &peers_are_served_in_turns},
+    {.test = &a_full_segment_ends_the_job},
+    {.test = &no_wake_up_is_lost, .repeats = 2},
+    {.test = &who_waits_uses_no_cpu},
+    {.test = &room_ends_a_wait},
+    {.test = &a_dead_peer_ends_a_wait, .repeats = 2},
+    {.test = &get_forbidden, .repeats = OPAL_COUNT_OF(refusals)},
+    {.test = &get_forbidden_later},
+    {.test = &get_switched_off},
+    {.test = &get_of_memory_that_is_not_there},
+};
+
+UNIT_MAIN("btl/sm", tests, NULL);

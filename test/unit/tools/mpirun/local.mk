@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Unit tests of mpirun; they are linked to all of it but main.
+unit_tests += \
+	%D%/appfile \
+	%D%/gather \
+	%D%/hosts \
+	%D%/number \
+	%D%/options \
+	%D%/pmi_kvs \
+	%D%/pmi_server
+
+mpirun_unit_libs = libmpirun_core.la libopal_core.la $(HWLOC_LIBS) $(CHECK_LIBS)
+%C%_appfile_LDADD = $(mpirun_unit_libs)
+%C%_gather_LDADD = $(mpirun_unit_libs)
+%C%_hosts_LDADD = $(mpirun_unit_libs)
+%C%_number_LDADD = $(mpirun_unit_libs)
+%C%_options_LDADD = $(mpirun_unit_libs)
+%C%_pmi_kvs_LDADD = $(mpirun_unit_libs)
+%C%_pmi_server_LDADD = $(mpirun_unit_libs)

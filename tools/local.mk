@@ -1,0 +1,3 @@
+include $(top_srcdir)/tools/ompi_info/local.mk
+include $(top_srcdir)/tools/mpirun/local.mk
+include $(top_srcdir)/tools/wrapper/local.mk

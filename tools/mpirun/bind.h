@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Where ranks may run: the only file that asks hwloc. The default job (-n given,
+ * nothing bound) never gets here: a topology costs milliseconds.
+ */
+#ifndef MPIRUN_BIND_H
+#define MPIRUN_BIND_H
+
+#include "tools/mpirun/job.h"
+
+/* The cores that mpirun, and so its ranks, may use; at least 1. */
+unsigned bind_allowed_cores(void);
+
+/*
+ * Deals the ranks to the parts of the machine (--map-by) and gives each the set
+ * of hardware threads that it is bound to (--bind-to). False: it has said why not.
+ */
+bool bind_ranks(job_t *job);
+
+#endif

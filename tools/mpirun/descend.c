@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Walking the process tree in /proc. See descend.h.
+ *
+ * One pass over /proc reads each process's parent; descendants are then what
+ * reaches us by parent links. (/proc/PID/task/TID/children would be shorter but is
+ * not in every kernel, and is documented to be unreliable for running processes.)
+ */
+#include "tools/mpirun/descend.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "opal/util/text.h"
+
+typedef struct process {
+    pid_t pid, parent, group;
+    bool ended; /* a zombie */
+    bool is_ours;
+} process_t;
+
+typedef struct table {
+    process_t *items;
+    size_t count, capacity;
+} table_t;
+
+void descend_adopt_orphans(void)
+{
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+/* Reads /proc/PID/stat; false if the process is gone. */
+static bool read_process(int proc, const char *pid, process_t *process)
+{
+    char path[64], text[1024];
+    snprintf(path, sizeof path, "%.32s/stat", pid);
+    int file = openat(proc, path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return false;
+    ssize_t length = read(file, text, sizeof text - 1);
+    close(file);
+    if (length <= 0)
+        return false;
+    text[length] = 0;
+    /* "17 (name) S 1 17 ...": the name may hold anything, so look for the last ')'. */
+    const char *rest = strrchr(text, ')');
+    char state;
+    int parent, group;
+    if (rest == NULL || sscanf(rest + 1, " %c %d %d", &state, &parent, &group) != 3)
+        return false;
+    *process = (process_t){.pid = (pid_t)strtol(pid, NULL, 10),
+                           .parent = parent,
+                           .group = group,
+                           .ended = state == 'Z' || state == 'X'};
+    return true;
+}
+
+/* False: /proc shows nothing. */
+static bool read_table(table_t *table)
+{
+    DIR *proc = opendir("/proc");
+    if (proc == NULL)
+        return false;
+    for (struct dirent *entry; (entry = readdir(proc)) != NULL;) {
+        process_t process;
+        if (!isdigit((unsigned char)entry->d_name[0]) ||
+            !read_process(dirfd(proc), entry->d_name, &process))
+            continue;
+        if (table->count == table->capacity) {
+            table->capacity = table->capacity == 0 ? 256 : 2 * table->capacity;
+            table->items = opal_xrealloc(table->items, table->capacity * sizeof *table->items);
+        }
+        table->items[table->count++] = process;
+    }
+    closedir(proc);
+    return table->count > 0;
+}
+
+static int by_pid(const void *a, const void *b)
+{
+    pid_t x = ((const process_t *)a)->pid, y = ((const process_t *)b)->pid;
+    return (x > y) - (x < y);
+}
+
+/* Marks those that lead to us; a child may have a smaller id than its parent, so until stable. */
+static void mark_ours(table_t *table)
+{
+    pid_t self = getpid();
+    qsort(table->items, table->count, sizeof *table->items, by_pid);
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (size_t i = 0; i < table->count; i++) {
+            process_t *process = &table->items[i];
+            if (process->is_ours)
+                continue;
+            process_t key = {.pid = process->parent};
+            const process_t *parent = bsearch(&key, table->items, table->count, sizeof key, by_pid);
+            if (process->parent == self || (parent != NULL && parent->is_ours))
+                process->is_ours = changed = true;
+        }
+    }
+}
+
+/* Signals all; *denied: there are some that it cannot signal, or it cannot see any. */
+static unsigned signal_all(int signal, bool other_groups_only, bool *denied)
+{
+    table_t table = {0};
+    pid_t own_group = getpgrp();
+    unsigned count = 0;
+    *denied = !read_table(&table);
+    if (table.count > 0)
+        mark_ours(&table);
+    for (size_t i = 0; i < table.count; i++) {
+        const process_t *process = &table.items[i];
+        if (!process->is_ours || process->ended ||
+            (other_groups_only && process->group == own_group))
+            continue;
+        if (kill(process->pid, signal) == 0)
+            count++;
+        else if (errno == EPERM)
+            *denied = true;
+    }
+    free(table.items);
+    return count;
+}
+
+unsigned descend_signal(int signal, bool other_groups_only)
+{
+    bool denied;
+    return signal_all(signal, other_groups_only, &denied);
+}
+
+/* Reaps what has ended, or waits for one. False: there are no children at all. */
+static bool reap(bool wait, descend_reaped_fn_t *reaped, void *context)
+{
+    int status;
+    pid_t pid;
+    while ((pid = waitpid(-1, &status, wait ? 0 : WNOHANG)) > 0) {
+        wait = false;
+        if (reaped != NULL)
+            reaped(pid, status, context);
+    }
+    return pid == 0 || errno != ECHILD;
+}
+
+bool descend_kill_all(descend_reaped_fn_t *reaped, void *context)
+{
+    while (reap(false, reaped, context)) {
+        bool denied;
+        if (signal_all(SIGKILL, false, &denied) == 0 && denied)
+            return false;
+        reap(true, reaped, context);
+    }
+    return true;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Our descendants: children, their children, and what they turned into daemons.
+ *
+ * A process that is a child subreaper becomes the parent of every orphan below
+ * it, so whatever a rank has started, in whatever session, is found under the
+ * supervisor (or, once that is dead, under mpirun) by walking parent links.
+ */
+#ifndef MPIRUN_DESCEND_H
+#define MPIRUN_DESCEND_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* Makes the caller the parent of the orphans below it. */
+void descend_adopt_orphans(void);
+
+/*
+ * Sends a signal to every descendant of the caller. `other_groups_only` leaves out
+ * those in the caller's process group, which a terminal has signalled itself. How
+ * many got it; processes that have ended but are not reaped do not count.
+ */
+unsigned descend_signal(int signal, bool other_groups_only);
+
+/*
+ * Kills every descendant and reaps it, over and over until there is none: a
+ * process may fork between being seen and being killed. `reaped` (may be NULL)
+ * sees each one's end. False: some live on, since they belong to another user or /proc
+ * does not show them.
+ */
+typedef void descend_reaped_fn_t(pid_t pid, int wait_status, void *context);
+bool descend_kill_all(descend_reaped_fn_t *reaped, void *context);
+
+#endif

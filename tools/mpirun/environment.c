@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The environment of ranks. See environment.h. */
+#include "tools/mpirun/environment.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/*
+ * Left by a launcher around us (an mpirun inside a rank, a batch step): it would
+ * tell our ranks that they belong to that job. A name that ends in '_' stands for
+ * all that begin with it.
+ */
+static const char *const foreign[] = {
+    "PMI_",
+    "PMIX_",
+    "HYDI_",
+    "OMPI_COMM_WORLD_",
+    "OMPI_UNIVERSE_SIZE",
+    "MPI_LOCALRANKID",
+    "MPI_LOCALNRANKS",
+    "MICA_JOBID",
+    "MICA_APP_NUMBER",
+    "MICA_REPORTER",
+    "MICA_LOCAL_",
+    "MICA_NODE_FD",
+};
+
+static bool same_name(const char *setting, const char *name, size_t length)
+{
+    return strncmp(setting, name, length) == 0 && setting[length] == '=';
+}
+
+static bool is_foreign(const char *setting)
+{
+    for (size_t i = 0; i < OPAL_COUNT_OF(foreign); i++) {
+        size_t length = strlen(foreign[i]);
+        if (foreign[i][length - 1] == '_' ? strncmp(setting, foreign[i], length) == 0
+                                          : same_name(setting, foreign[i], length))
+            return true;
+    }
+    return false;
+}
+
+/* Adds NAME=VALUE, or replaces what NAME was. */
+static void set(opal_strings_t *list, const char *setting)
+{
+    size_t length = strcspn(setting, "=");
+    for (size_t i = 0; i < list->count; i++) {
+        if (same_name(list->items[i], setting, length)) {
+            free(list->items[i]);
+            list->items[i] = opal_xstrdup(setting);
+            return;
+        }
+    }
+    opal_strings_add(list, setting);
+}
+
+void environment_adopt_mca(const opal_strings_t *mca)
+{
+    opal_text_t names = {0};
+    for (size_t i = 0; i < mca->count; i++) {
+        size_t length = strcspn(mca->items[i], "=");
+        char *name = opal_xprintf("OMPI_MCA_%.*s", (int)length, mca->items[i]);
+        setenv(name, mca->items[i] + length + 1, 1);
+        opal_text_printf(&names, "%s%s", i == 0 ? "" : ",", name + strlen("OMPI_MCA_"));
+        free(name);
+    }
+    if (mca->count > 0)
+        setenv("MICA_MCA_COMMAND_LINE", opal_text_string(&names), 1);
+    else
+        unsetenv("MICA_MCA_COMMAND_LINE");
+    opal_text_free(&names);
+}
+
+void environment_of_app(app_t *app)
+{
+    for (char **setting = environ; *setting != NULL; setting++) {
+        if (!is_foreign(*setting))
+            opal_strings_add(&app->environment, *setting);
+    }
+    for (size_t i = 0; i < app->export.count; i++)
+        set(&app->environment, app->export.items[i]);
+}
+
+static void add_number(opal_strings_t *list, const char *name, unsigned value)
+{
+    char *setting = opal_xprintf("%s=%u", name, value);
+    opal_strings_add(list, setting);
+    free(setting);
+}
+
+/*
+ * Rank 0 tells what is wrong with the settings of the job; the first rank of a program that has
+ * settings of its own tells about these.
+ */
+static bool is_reporter(const app_t *app, unsigned rank)
+{
+    bool own_settings = false;
+    for (size_t i = 0; i < app->export.count; i++)
+        own_settings |= strncmp(app->export.items[i], "OMPI_MCA_", strlen("OMPI_MCA_")) == 0;
+    return rank == 0 || (rank == app->first_rank && own_settings);
+}
+
+void environment_of_rank(const job_t *job, unsigned rank, rank_environment_t *environment)
+{
+    const app_t *app = job->ranks[rank].app;
+    opal_strings_t *own = &environment->own;
+    *own = (opal_strings_t){0};
+    add_number(own, "PMI_FD", PMI_FD_OF_RANK);
+    add_number(own, "PMI_RANK", rank);
+    add_number(own, "PMI_SIZE", job->size);
+    add_number(own, "PMI_SPAWNED", 0);
+    add_number(own, "MICA_APP_NUMBER", (unsigned)(app - job->apps));
+    add_number(own, "MICA_REPORTER", is_reporter(app, rank));
+    add_number(own, "MICA_LOCAL_RANK", rank);
+    add_number(own, "MICA_LOCAL_SIZE", job->size);
+    if (job->size > 1)
+        add_number(own, "MICA_NODE_FD", NODE_FD_OF_RANK);
+    add_number(own, "OMPI_COMM_WORLD_RANK", rank);
+    add_number(own, "OMPI_COMM_WORLD_SIZE", job->size);
+    add_number(own, "OMPI_COMM_WORLD_LOCAL_RANK", rank);
+    add_number(own, "OMPI_COMM_WORLD_LOCAL_SIZE", job->size);
+    add_number(own, "OMPI_COMM_WORLD_NODE_RANK", rank);
+    add_number(own, "OMPI_UNIVERSE_SIZE", job->size);
+    add_number(own, "MPI_LOCALRANKID", rank);
+    add_number(own, "MPI_LOCALNRANKS", job->size);
+    char *id = opal_xprintf("MICA_JOBID=%s", job->id);
+    opal_strings_add(own, id);
+    free(id);
+
+    size_t shared = app->environment.count;
+    environment->all = opal_xcalloc(shared + own->count + 1, sizeof *environment->all);
+    if (shared > 0)
+        memcpy(environment->all, app->environment.items, shared * sizeof *environment->all);
+    memcpy(environment->all + shared, own->items, own->count * sizeof *environment->all);
+}
+
+void environment_free(rank_environment_t *environment)
+{
+    opal_strings_free(&environment->own);
+    free(environment->all);
+    environment->all = NULL;
+}

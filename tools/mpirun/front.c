@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Forking the supervisor and waiting for it. See front.h. */
+#include "tools/mpirun/front.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "opal/util/log.h"
+#include "tools/mpirun/descend.h"
+#include "tools/mpirun/outcome.h"
+#include "tools/mpirun/supervise.h"
+
+/* What the front has seen of its job. */
+typedef struct front {
+    pid_t supervisor;
+    bool interrupted; /* the terminal sent SIGINT */
+    bool ended;
+    int wait_status;
+} front_t;
+
+/*
+ * The signals that are handed on, and SIGCHLD. Those that mpirun was started with
+ * ignored (nohup) stay so: a blocked signal would be queued all the same.
+ */
+static void choose_signals(sigset_t *set)
+{
+    static const int handled[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
+                                  SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
+    signal(SIGCHLD, SIG_DFL); /* ignored, it would hide how children end */
+    sigemptyset(set);
+    sigaddset(set, SIGCHLD);
+    for (size_t i = 0; i < OPAL_COUNT_OF(handled); i++) {
+        struct sigaction action;
+        if (sigaction(handled[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+            sigaddset(set, handled[i]);
+    }
+}
+
+static void become_supervisor(supervise_setup_t *setup, const int life[2], pid_t front)
+{
+    close(life[1]);
+    prctl(PR_SET_NAME, "mica-supervise");
+    /* The pipe tells that the front has died; a stopped supervisor must first be woken. */
+    prctl(PR_SET_PDEATHSIG, SIGCONT);
+    if (getppid() != front)
+        _exit(STATUS_TROUBLE);
+    setup->front_fd = life[0];
+    int status = supervise_job(setup);
+    job_free(setup->job);
+    exit(status);
+}
+
+/* Takes note of the supervisor's end, and stops when it has stopped, so that the shell sees it. */
+static void see_child(front_t *front)
+{
+    int status;
+    while (!front->ended && waitpid(front->supervisor, &status, WNOHANG | WUNTRACED) > 0) {
+        if (WIFSTOPPED(status)) {
+            raise(SIGSTOP);
+        } else {
+            front->ended = true;
+            front->wait_status = status;
+        }
+    }
+}
+
+static void handle_signal(front_t *front, const siginfo_t *info)
+{
+    if (info->si_signo == SIGCHLD) {
+        see_child(front);
+    } else if (info->si_code != SI_KERNEL) {
+        kill(front->supervisor, info->si_signo);
+    } else if (info->si_signo == SIGINT) {
+        front->interrupted = true; /* the terminal has sent it to the supervisor, too */
+    }
+}
+
+/* The supervisor was killed: what is left of the job is ours now. */
+static int clean_up_after(int wait_status)
+{
+    char *name = outcome_name_signal(WTERMSIG(wait_status));
+    opal_log_error("the supervisor of the ranks was ended by %s; the job is killed", name);
+    free(name);
+    if (!descend_kill_all(NULL, NULL))
+        opal_log_warning("some processes of the job could not be killed and are left alone");
+    return STATUS_SIGNAL_BASE + WTERMSIG(wait_status);
+}
+
+static int wait_for_supervisor(front_t *front, const sigset_t *signals)
+{
+    while (!front->ended) {
+        siginfo_t info;
+        if (sigwaitinfo(signals, &info) > 0)
+            handle_signal(front, &info);
+    }
+    if (WIFSIGNALED(front->wait_status))
+        return clean_up_after(front->wait_status);
+    int status = WEXITSTATUS(front->wait_status);
+    if (front->interrupted && status == STATUS_SIGNAL_BASE + SIGINT) {
+        /* Die of it, so that a shell's loop around mpirun ends as well. */
+        sigset_t only;
+        sigemptyset(&only);
+        sigaddset(&only, SIGINT);
+        signal(SIGINT, SIG_DFL);
+        raise(SIGINT);
+        sigprocmask(SIG_UNBLOCK, &only, NULL);
+    }
+    return status;
+}
+
+int front_run(job_t *job, double kill_grace)
+{
+    sigset_t blocked, mask;
+    int life[2];
+    supervise_setup_t setup = {.job = job, .kill_grace = kill_grace, .mask = &mask};
+
+    choose_signals(&setup.signals);
+    blocked = setup.signals;
+    sigaddset(&blocked, SIGPIPE); /* a write to a closed pipe is to fail, not to kill us */
+    sigprocmask(SIG_BLOCK, &blocked, &mask);
+    descend_adopt_orphans();
+    if (pipe2(life, O_CLOEXEC) != 0) {
+        opal_log_error("cannot make a pipe: %s", strerror(errno));
+        return STATUS_TROUBLE;
+    }
+    front_t front = {0};
+    pid_t self = getpid();
+    front.supervisor = fork();
+    if (front.supervisor == 0)
+        become_supervisor(&setup, life, self);
+    if (front.supervisor < 0) {
+        opal_log_error("cannot start the supervisor: %s", strerror(errno));
+        return STATUS_TROUBLE;
+    }
+    close(life[0]); /* life[1] stays open for as long as we live */
+    return wait_for_supervisor(&front, &setup.signals);
+}

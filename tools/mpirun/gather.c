@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Whose turn it is at each sink. See gather.h. */
+#include "tools/mpirun/gather.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "opal/util/log.h"
+#include "tools/mpirun/channel.h"
+
+enum {
+    TURNS_AT_ONCE = 16, /* of a sink, before other events are looked at */
+    SINK_PIPE_BYTES = 1024 * 1024,
+};
+
+/* How long a silent owner keeps a sink that others wait for. */
+static const double stall_seconds = 5;
+
+struct sink {
+    target_t target;
+    loop_watch_t watch; /* our own descriptor of the target, where it can be polled: tells
+                           of room in it while `blocked`, and always of its end */
+    gather_t *gather;
+    struct sink *next;
+    char *name;
+    bool blocked;            /* the target takes nothing until `watch` says so */
+    bool broken;             /* the target failed: its channels are closed */
+    channel_t *owner;        /* is inside of a line or of a write; alone may use the target */
+    channel_t *first, *last; /* those with something to read, in order of their turns */
+    loop_timer_t stall;      /* runs while others wait for a silent owner */
+    loop_timer_t again;      /* due at once: more turns are to be had */
+};
+
+struct gather {
+    loop_t *loop;
+    sink_t *sinks;
+    channel_t *channels;
+};
+
+gather_t *gather_create(loop_t *loop)
+{
+    gather_t *gather = opal_xcalloc(1, sizeof *gather);
+    gather->loop = loop;
+    return gather;
+}
+
+static void enqueue(sink_t *sink, channel_t *channel)
+{
+    if (channel->is_queued || channel->watch.fd < 0)
+        return;
+    channel->is_queued = true;
+    channel->queued_next = NULL;
+    if (sink->first == NULL)
+        sink->first = channel;
+    else
+        sink->last->queued_next = channel;
+    sink->last = channel;
+}
+
+static channel_t *dequeue(sink_t *sink)
+{
+    channel_t *channel = sink->first;
+    if (channel != NULL) {
+        sink->first = channel->queued_next;
+        channel->is_queued = false;
+    }
+    return channel;
+}
+
+/* The target failed: the ranks find their pipes closed, as they would find the target. */
+static void break_sink(sink_t *sink, int error)
+{
+    if (error != EPIPE)
+        opal_log_error("cannot write the output of the ranks to %s: %s", sink->name,
+                       strerror(error));
+    sink->broken = true;
+    sink->owner = sink->first = NULL;
+    loop_close(sink->gather->loop, &sink->watch);
+    for (channel_t *channel = sink->gather->channels; channel != NULL; channel = channel->next) {
+        if (channel->sink != sink)
+            continue;
+        channel->is_queued = false;
+        loop_close(sink->gather->loop, &channel->watch);
+    }
+}
+
+/* Gives one channel its turn. False: nobody can have another one now. */
+static bool take_turn(sink_t *sink)
+{
+    loop_t *loop = sink->gather->loop;
+    if (sink->blocked)
+        return false;
+    channel_t *channel = sink->owner != NULL ? sink->owner : dequeue(sink);
+    if (channel == NULL)
+        return false;
+    sink->owner = channel;
+    switch (channel_step(channel)) {
+    case STEP_MORE:
+        sink->owner = NULL;
+        enqueue(sink, channel);
+        break;
+    case STEP_EMPTY:
+        sink->owner = NULL;
+        break;
+    case STEP_ENDED:
+        sink->owner = NULL;
+        loop_close(loop, &channel->watch);
+        break;
+    case STEP_BLOCKED:
+        if (sink->watch.fd < 0)
+            break; /* it cannot be waited for; the next write will */
+        sink->blocked = true;
+        loop_change(loop, &sink->watch, EPOLLOUT);
+        return false;
+    case STEP_WAITING:
+        if (sink->first != NULL && sink->stall.due_nsec == 0)
+            loop_start(loop, &sink->stall, stall_seconds);
+        return false;
+    case STEP_BROKEN:
+        break_sink(sink, errno);
+        return false;
+    }
+    loop_stop(&sink->stall);
+    return true;
+}
+
+static void work(sink_t *sink)
+{
+    for (int turns = 0; turns < TURNS_AT_ONCE; turns++) {
+        if (sink->broken || !take_turn(sink))
+            return;
+    }
+    loop_start(sink->gather->loop, &sink->again, 0);
+}
+
+static void channel_ready(loop_watch_t *watch, uint32_t events)
+{
+    (void)events;
+    channel_t *channel = opal_container_of(watch, channel_t, watch);
+    sink_t *sink = channel->sink;
+    if (sink->owner == channel)
+        loop_stop(&sink->stall);
+    else
+        enqueue(sink, channel);
+    work(sink);
+}
+
+static void sink_ready(loop_watch_t *watch, uint32_t events)
+{
+    sink_t *sink = opal_container_of(watch, sink_t, watch);
+    if (events & (EPOLLERR | EPOLLHUP)) {
+        break_sink(sink, EPIPE);
+        return;
+    }
+    sink->blocked = false;
+    loop_change(sink->gather->loop, watch, 0);
+    work(sink);
+}
+
+static void again_fired(loop_timer_t *timer)
+{
+    work(opal_container_of(timer, sink_t, again));
+}
+
+static void stall_fired(loop_timer_t *timer)
+{
+    sink_t *sink = opal_container_of(timer, sink_t, stall);
+    if (sink->owner == NULL || sink->blocked)
+        return;
+    opal_log_warning("a line of more than 1 MiB on %s stopped half-way; others are let in",
+                     sink->name);
+    sink->owner->mid_line = false;
+    sink->owner = NULL;
+    work(sink);
+}
+
+/*
+ * A descriptor on which a write does not block us. The flag O_NONBLOCK belongs to the open
+ * file, which we share with the shell and others, so a pipe or terminal is opened anew.
+ */
+static int open_own(int fd, mode_t mode, target_t *target)
+{
+    char path[32];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    int own = -1;
+    if (S_ISFIFO(mode) || S_ISCHR(mode))
+        own = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (own < 0) {
+        own = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+        target->is_socket = S_ISSOCK(mode);
+        target->may_block = !target->is_socket && (fcntl(fd, F_GETFL) & O_NONBLOCK) == 0;
+    }
+    return own;
+}
+
+sink_t *gather_add_sink(gather_t *gather, int fd, const char *name)
+{
+    sink_t *sink = opal_xcalloc(1, sizeof *sink);
+    struct stat status = {0};
+    fstat(fd, &status);
+    sink->gather = gather;
+    sink->name = opal_xstrdup(name);
+    sink->watch = (loop_watch_t){-1, sink_ready};
+    sink->stall.fire = stall_fired;
+    sink->again.fire = again_fired;
+    sink->target.fd = fd;
+    sink->next = gather->sinks;
+    gather->sinks = sink;
+    /* Into a file splice works, but measures no faster than a copy through us. */
+    sink->target.can_splice = S_ISFIFO(status.st_mode);
+    if (S_ISREG(status.st_mode))
+        return sink; /* never makes us wait */
+
+    sink->watch.fd = open_own(fd, status.st_mode, &sink->target);
+    if (sink->watch.fd >= 0 && !loop_add(gather->loop, &sink->watch, 0)) {
+        close(sink->watch.fd);
+        sink->watch.fd = -1;
+    }
+    if (sink->watch.fd >= 0)
+        sink->target.fd = sink->watch.fd;
+    if (S_ISFIFO(status.st_mode))
+        fcntl(sink->target.fd, F_SETPIPE_SZ, SINK_PIPE_BYTES); /* if allowed */
+    return sink;
+}
+
+int gather_add_channel(gather_t *gather, sink_t *sink, const char *label, bool stamped,
+                       size_t pipe_bytes)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return -1;
+    channel_t *channel = opal_xcalloc(1, sizeof *channel);
+    channel->watch = (loop_watch_t){ends[0], channel_ready};
+    fcntl(ends[0], F_SETFL, O_NONBLOCK); /* of our end only */
+    if (!loop_add(gather->loop, &channel->watch, EPOLLIN | EPOLLET)) {
+        int error = errno;
+        close(ends[0]);
+        close(ends[1]);
+        free(channel);
+        errno = error;
+        return -1;
+    }
+    fcntl(ends[0], F_SETPIPE_SZ, (int)pipe_bytes); /* if allowed */
+    channel->sink = sink;
+    channel->target = &sink->target;
+    channel->label = label != NULL ? opal_xstrdup(label) : NULL;
+    channel->stamped = stamped;
+    channel->next = gather->channels;
+    gather->channels = channel;
+    if (sink->broken)
+        loop_close(gather->loop, &channel->watch);
+    return ends[1];
+}
+
+bool gather_finished(gather_t *gather)
+{
+    bool finished = true;
+    for (channel_t *channel = gather->channels; channel != NULL; channel = channel->next) {
+        if (channel->watch.fd >= 0 && !channel->drains) {
+            channel->drains = true;
+            if (channel->sink->owner != channel)
+                enqueue(channel->sink, channel);
+        }
+    }
+    for (sink_t *sink = gather->sinks; sink != NULL; sink = sink->next)
+        work(sink);
+    for (channel_t *channel = gather->channels; channel != NULL; channel = channel->next)
+        finished = finished && channel->watch.fd < 0;
+    return finished;
+}
+
+void gather_destroy(gather_t *gather)
+{
+    for (channel_t *channel = gather->channels, *next; channel != NULL; channel = next) {
+        next = channel->next;
+        loop_close(gather->loop, &channel->watch);
+        channel_fini(channel);
+        free(channel);
+    }
+    for (sink_t *sink = gather->sinks, *next; sink != NULL; sink = next) {
+        next = sink->next;
+        loop_close(gather->loop, &sink->watch);
+        free(sink->name);
+        free(sink);
+    }
+    free(gather);
+}

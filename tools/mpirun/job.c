@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From what was asked for to ranks that can be started. See job.h. */
+#include "tools/mpirun/job.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "opal/util/log.h"
+#include "tools/mpirun/bind.h"
+#include "tools/mpirun/environment.h"
+#include "tools/mpirun/program.h"
+
+void job_init(job_t *job)
+{
+    *job = (job_t){0};
+    if (gethostname(job->host, sizeof job->host - 1) != 0)
+        snprintf(job->host, sizeof job->host, "localhost");
+    /* A process id alone comes back, while files of a dead job may still be looked at. */
+    unsigned random = 0;
+    if (getrandom(&random, sizeof random, GRND_NONBLOCK) != (ssize_t)sizeof random)
+        random = (unsigned)(size_t)job ^ (unsigned)getppid();
+    snprintf(job->id, sizeof job->id, "%d-%08x", (int)getpid(), random);
+}
+
+app_t *job_add_app(job_t *job)
+{
+    job->apps = opal_xrealloc(job->apps, (job->app_count + 1) * sizeof *job->apps);
+    job->apps[job->app_count] = (app_t){0};
+    return &job->apps[job->app_count++];
+}
+
+void app_free(app_t *app)
+{
+    opal_strings_free(&app->argv);
+    opal_strings_free(&app->export);
+    opal_strings_free(&app->environment);
+    free(app->path);
+    free(app->wdir);
+}
+
+void job_free(job_t *job)
+{
+    for (size_t i = 0; i < job->app_count; i++)
+        app_free(&job->apps[i]);
+    for (unsigned i = 0; i < job->size; i++) {
+        free(job->ranks[i].cpus);
+        free(job->ranks[i].where);
+    }
+    free(job->apps);
+    free(job->ranks);
+    opal_strings_free(&job->options.mca);
+    free(job->options.output_dir);
+    *job = (job_t){0};
+}
+
+static int check_directory(const char *path)
+{
+    struct stat status;
+    int error = stat(path, &status) != 0 ? errno : S_ISDIR(status.st_mode) ? 0 : ENOTDIR;
+    if (error == 0)
+        return 0;
+    opal_log_error("--wdir: cannot go to %s: %s", path, strerror(error));
+    return STATUS_USAGE;
+}
+
+static int find_programs(job_t *job)
+{
+    for (size_t i = 0; i < job->app_count; i++) {
+        app_t *app = &job->apps[i];
+        int status = app->wdir != NULL ? check_directory(app->wdir) : 0;
+        if (status == 0)
+            status = program_find(app->argv.items[0], app->wdir, &app->path);
+        if (status != 0)
+            return status;
+        environment_of_app(app);
+    }
+    return 0;
+}
+
+/* Sets the size of the job. Asks for the machine's cores only if the answer depends on them. */
+static int count_ranks(job_t *job)
+{
+    const options_t *options = &job->options;
+    bool counted = job->app_count > 1 || job->apps[0].rank_count != 0;
+    unsigned cores = 0, slots = options->hosts.slots;
+    if (!counted || options->no_oversubscribe || options->hosts.whole_node)
+        cores = bind_allowed_cores();
+    if (options->hosts.whole_node)
+        slots += cores;
+    if (!options->has_hosts)
+        slots = cores;
+
+    size_t size = 0;
+    for (size_t i = 0; i < job->app_count; i++) {
+        app_t *app = &job->apps[i];
+        if (app->rank_count == 0)
+            app->rank_count = counted ? 1 : slots;
+        app->first_rank = (unsigned)size;
+        size += app->rank_count;
+    }
+    if (size > MAX_RANKS) {
+        opal_log_error("%zu ranks are asked for; this mpirun starts up to %d", size, MAX_RANKS);
+        return STATUS_USAGE;
+    }
+    unsigned room = slots < cores ? slots : cores;
+    if (options->no_oversubscribe && size > room) {
+        opal_log_error("%zu ranks are asked for with --no-oversubscribe, but there is room for %u "
+                       "(%u core%s, %u slot%s)",
+                       size, room, cores, cores == 1 ? "" : "s", slots, slots == 1 ? "" : "s");
+        return STATUS_USAGE;
+    }
+    job->size = (unsigned)size;
+    return 0;
+}
+
+int job_prepare(job_t *job)
+{
+    int status = find_programs(job);
+    if (status == 0)
+        status = count_ranks(job);
+    if (status != 0)
+        return status;
+
+    job->ranks = opal_xcalloc(job->size, sizeof *job->ranks);
+    for (size_t i = 0; i < job->app_count; i++) {
+        for (unsigned k = 0; k < job->apps[i].rank_count; k++)
+            job->ranks[job->apps[i].first_rank + k].app = &job->apps[i];
+    }
+    const options_t *options = &job->options;
+    if (options->stdin_mode == STDIN_ONE && options->stdin_rank >= job->size) {
+        opal_log_error("--stdin: there is no rank %u in a job of %u", options->stdin_rank,
+                       job->size);
+        return STATUS_USAGE;
+    }
+    if (options->bind_to != LEVEL_NONE && !bind_ranks(job))
+        return STATUS_TROUBLE;
+    return 0;
+}
+
+void job_display_map(const job_t *job)
+{
+    printf("job %s: %u rank%s on %s\n", job->id, job->size, job->size == 1 ? "" : "s", job->host);
+    for (size_t i = 0; i < job->app_count; i++) {
+        const app_t *app = &job->apps[i];
+        char *arguments = opal_strings_join(&app->argv, " ");
+        if (app->rank_count == 1)
+            printf("  rank %u: %s\n", app->first_rank, arguments);
+        else
+            printf("  ranks %u to %u: %s\n", app->first_rank, app->first_rank + app->rank_count - 1,
+                   arguments);
+        if (app->wdir != NULL)
+            printf("    in directory %s\n", app->wdir);
+        for (unsigned k = 0; k < app->rank_count; k++) {
+            const rank_t *rank = &job->ranks[app->first_rank + k];
+            if (rank->where != NULL)
+                printf("    rank %u on %s\n", app->first_rank + k, rank->where);
+        }
+        free(arguments);
+    }
+    fflush(stdout);
+}
+
+/* "0-3,6": the hardware threads that mpirun may use itself. */
+static char *own_threads(void)
+{
+    enum { SET_BYTES = 8192, CPUS = SET_BYTES * 8 };
+    cpu_set_t *set = opal_xcalloc(1, SET_BYTES);
+    opal_text_t text = {0};
+    if (sched_getaffinity(0, SET_BYTES, set) == 0) {
+        for (int cpu = 0; cpu < CPUS; cpu++) {
+            if (!CPU_ISSET_S(cpu, SET_BYTES, set))
+                continue;
+            int last = cpu;
+            while (last + 1 < CPUS && CPU_ISSET_S(last + 1, SET_BYTES, set))
+                last++;
+            opal_text_printf(&text, "%s%d", text.length == 0 ? "" : ",", cpu);
+            if (last > cpu)
+                opal_text_printf(&text, "-%d", last);
+            cpu = last;
+        }
+    }
+    free(set);
+    return opal_text_take(&text);
+}
+
+void job_report_bindings(const job_t *job)
+{
+    if (job->options.bind_to == LEVEL_NONE) {
+        char *threads = own_threads();
+        opal_log_note("no rank is bound; all may run on hardware threads %s of %s", threads,
+                      job->host);
+        free(threads);
+        return;
+    }
+    for (unsigned i = 0; i < job->size; i++)
+        opal_log_note("rank %u is bound to %s", i, job->ranks[i].where);
+}

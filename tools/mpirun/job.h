@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What is to be run: the job, its programs, its ranks.
+ *
+ * options.c fills in what the user asked for; job.c turns it into ranks;
+ * bind.c says where they may run; supervise.c runs them. An app is one context
+ * of the command line ("-n 2 prog a b"), several are separated by ':'.
+ */
+#ifndef MPIRUN_JOB_H
+#define MPIRUN_JOB_H
+
+#include <sched.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "opal/util/text.h"
+#include "tools/mpirun/hosts.h"
+
+/* mpirun's own exit statuses; a rank's is passed on as it is. */
+enum {
+    STATUS_TROUBLE = 1,          /* the system refused something: no memory, no process */
+    STATUS_USAGE = 2,            /* the command line asks for what cannot be: nothing was started */
+    STATUS_TIMEOUT = 110,        /* --timeout */
+    STATUS_NOT_EXECUTABLE = 126, /* as in a shell */
+    STATUS_NOT_FOUND = 127,      /* as in a shell */
+    STATUS_SIGNAL_BASE = 128,    /* plus the signal's number */
+};
+
+/* More ranks than this on one node are a typing mistake. */
+enum { MAX_RANKS = 65536 };
+
+/* A part of the machine that ranks are dealt to or bound to. */
+typedef enum level {
+    LEVEL_NONE, /* --bind-to none */
+    LEVEL_SLOT,
+    LEVEL_HWTHREAD,
+    LEVEL_CORE,
+    LEVEL_NUMA,
+    LEVEL_SOCKET,
+    LEVEL_NODE,
+} level_t;
+
+typedef enum stdin_mode {
+    STDIN_ONE,  /* one rank reads mpirun's stdin itself */
+    STDIN_ALL,  /* every rank gets a copy */
+    STDIN_NONE, /* everybody reads /dev/null */
+} stdin_mode_t;
+
+typedef struct app {
+    opal_strings_t argv;   /* as typed */
+    char *path;            /* the file that argv[0] means */
+    char *wdir;            /* NULL: mpirun's own */
+    opal_strings_t export; /* of -x: NAME=VALUE */
+    unsigned rank_count;   /* 0: -n was not given */
+    unsigned first_rank;
+    opal_strings_t environment; /* of its ranks, without what differs by rank */
+} app_t;
+
+typedef struct options {
+    bool help, version, verbose, quiet;
+    bool tag_output, timestamp_output;
+    bool display_map, report_bindings;
+    bool no_oversubscribe;
+    level_t bind_to, map_by;
+    stdin_mode_t stdin_mode;
+    unsigned stdin_rank; /* with STDIN_ONE */
+    double timeout;      /* seconds; 0: none */
+    char *output_dir;    /* NULL: output goes where mpirun's goes */
+    opal_strings_t mca;  /* NAME=VALUE */
+    bool has_hosts;      /* --host or --hostfile was given */
+    hosts_t hosts;
+} options_t;
+
+typedef struct rank {
+    app_t *app;
+    pid_t pid; /* 0: not started */
+    bool running;
+    bool is_told;    /* it aborted or broke PMI, and mpirun has said so */
+    bool by_itself;  /* it ended unasked and untold: its end is news */
+    int wait_status; /* when it has ended */
+    cpu_set_t *cpus; /* NULL: not bound */
+    size_t cpus_bytes;
+    char *where; /* the same for a person: "core 1 of socket 0"; NULL: not bound */
+} rank_t;
+
+typedef struct job {
+    options_t options;
+    app_t *apps;
+    size_t app_count;
+    rank_t *ranks;
+    unsigned size;
+    char id[48];    /* unlike any other job's on this node */
+    char host[256]; /* this node */
+} job_t;
+
+/* Names the node and the job. */
+void job_init(job_t *job);
+void job_free(job_t *job);
+
+/* A new, empty app at the end. Pointers to others may move. */
+app_t *job_add_app(job_t *job);
+void app_free(app_t *app);
+
+/*
+ * Checks what was asked for against the machine and lays out the ranks: finds
+ * programs and directories, counts, environment, bindings. 0, or the exit status
+ * after it has said what is wrong.
+ */
+int job_prepare(job_t *job);
+
+/* The table of --display-map, on stdout. */
+void job_display_map(const job_t *job);
+
+/* The lines of --report-bindings, on stderr. */
+void job_report_bindings(const job_t *job);
+
+#endif

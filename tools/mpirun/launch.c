@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Starting a process by vfork. See launch.h.
+ *
+ * vfork and not fork: no page table is copied, and measured over 16 starts it is
+ * the faster one. The child borrows our memory until exec, so it only makes system
+ * calls, and leaves its failure where we see it: no pipe is needed.
+ */
+#include "tools/mpirun/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tools/mpirun/environment.h"
+
+/* Puts a descriptor at a number, to survive exec there. */
+static int place(int fd, int number)
+{
+    if (fd == number)
+        return fcntl(fd, F_SETFD, 0);
+    return dup2(fd, number);
+}
+
+/* The child's side: the name of the step that failed, with errno; does not return otherwise. */
+static const char *become_program(const launch_plan_t *plan, pid_t parent)
+{
+    /* Nobody outlives the supervisor; it may have gone before this was said. */
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
+        return "tie its life to mpirun's";
+    if (getppid() != parent)
+        _exit(1);
+    for (int i = 0; i < 3; i++) {
+        if (plan->standard[i] >= 0 && place(plan->standard[i], i) < 0)
+            return "set up its standard input and output";
+    }
+    /* Its number may be the one that the socket is to have. */
+    int node_fd = fcntl(plan->node_fd, F_DUPFD_CLOEXEC, NODE_FD_OF_RANK + 1);
+    if (place(plan->pmi_fd, PMI_FD_OF_RANK) < 0)
+        return "set up its PMI socket";
+    if (plan->node_fd >= 0 && place(node_fd, NODE_FD_OF_RANK) < 0)
+        return "set up the node's shared memory";
+    setrlimit(RLIMIT_NOFILE, plan->file_limit);
+    if (plan->cpus != NULL && sched_setaffinity(0, plan->cpus_bytes, plan->cpus) != 0)
+        return "bind it";
+    if (plan->wdir != NULL && chdir(plan->wdir) != 0)
+        return "go to its directory";
+    sigprocmask(SIG_SETMASK, plan->mask, NULL);
+    execve(plan->path, plan->argv, plan->environment);
+    return "execute it";
+}
+
+pid_t launch_process(const launch_plan_t *plan, launch_failure_t *failure)
+{
+    volatile launch_failure_t told = {0}; /* written by the child, in our memory */
+    pid_t self = getpid();
+    pid_t pid = vfork();
+    if (pid == 0) {
+        told.step = become_program(plan, self);
+        told.error = errno;
+        _exit(1);
+    }
+    if (pid < 0) {
+        *failure = (launch_failure_t){.step = "start a process for it", .error = errno};
+        return -1;
+    }
+    if (told.step != NULL) {
+        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+            continue;
+        *failure = (launch_failure_t){.step = told.step, .error = told.error};
+        return -1;
+    }
+    return pid;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Starting one process, given everything that it needs ready-made. */
+#ifndef MPIRUN_LAUNCH_H
+#define MPIRUN_LAUNCH_H
+
+#include <sched.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+typedef struct launch_plan {
+    const char *path; /* seen from wdir */
+    char *const *argv;
+    char *const *environment;
+    const char *wdir;      /* NULL: mpirun's own */
+    int standard[3];       /* what becomes its 0, 1, 2; -1: mpirun's own */
+    int pmi_fd;            /* becomes PMI_FD_OF_RANK */
+    int node_fd;           /* becomes NODE_FD_OF_RANK; -1: there is none */
+    const cpu_set_t *cpus; /* NULL: not bound */
+    size_t cpus_bytes;
+    const sigset_t *mask; /* its blocked signals */
+    const struct rlimit *file_limit;
+} launch_plan_t;
+
+/* What the child could not do. */
+typedef struct launch_failure {
+    const char *step; /* "execute" */
+    int error;        /* errno */
+} launch_failure_t;
+
+/*
+ * The pid of a process that runs the program. -1: no process could be made, or a step
+ * in it failed and it is gone again; `failure` says which.
+ */
+pid_t launch_process(const launch_plan_t *plan, launch_failure_t *failure);
+
+#endif

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-3-Clause
+bin_PROGRAMS += mpirun
+mpirun_SOURCES = %D%/main.c
+
+# hwloc is linked and not opened on need: loading it costs 0.2 ms.
+mpirun_LDADD = libmpirun_core.la libopen-pal.la $(HWLOC_LIBS)
+
+# All but main, for the unit tests as well.
+noinst_LTLIBRARIES += libmpirun_core.la
+libmpirun_core_la_SOURCES = \
+	%D%/appfile.c %D%/appfile.h \
+	%D%/bind.c %D%/bind.h \
+	%D%/channel.c %D%/channel.h \
+	%D%/descend.c %D%/descend.h \
+	%D%/environment.c %D%/environment.h \
+	%D%/front.c %D%/front.h \
+	%D%/gather.c %D%/gather.h \
+	%D%/hosts.c %D%/hosts.h \
+	%D%/input.c %D%/input.h \
+	%D%/job.c %D%/job.h \
+	%D%/launch.c %D%/launch.h \
+	%D%/loop.c %D%/loop.h \
+	%D%/number.c %D%/number.h \
+	%D%/options.c %D%/options.h \
+	%D%/outcome.c %D%/outcome.h \
+	%D%/output.c %D%/output.h \
+	%D%/pmi_kvs.c %D%/pmi_kvs.h \
+	%D%/pmi_link.c %D%/pmi_link.h \
+	%D%/pmi_server.c %D%/pmi_server.h \
+	%D%/program.c %D%/program.h \
+	%D%/supervise.c %D%/supervise.h
+
+.PHONY: install-mpiexec-link uninstall-mpiexec-link
+install-mpiexec-link:
+	$(MKDIR_P) "$(DESTDIR)$(bindir)"
+	ln -sf mpirun$(EXEEXT) "$(DESTDIR)$(bindir)/mpiexec$(EXEEXT)"
+uninstall-mpiexec-link:
+	rm -f "$(DESTDIR)$(bindir)/mpiexec$(EXEEXT)"

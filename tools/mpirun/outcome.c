@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Ends of ranks, as numbers and as sentences. See outcome.h. */
+#include "tools/mpirun/outcome.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "opal/util/log.h"
+
+/* Failures named one by one in a message; the rest are counted. */
+enum { MOST_NAMED = 8 };
+
+int outcome_status(const rank_t *rank, pmi_state_t state)
+{
+    if (WIFSIGNALED(rank->wait_status))
+        return STATUS_SIGNAL_BASE + WTERMSIG(rank->wait_status);
+    int status = WEXITSTATUS(rank->wait_status);
+    return status == 0 && state == PMI_RUNNING ? 1 : status;
+}
+
+bool outcome_ends_job(const rank_t *rank, pmi_state_t state)
+{
+    if (outcome_status(rank, state) == 0)
+        return false;
+    return WIFSIGNALED(rank->wait_status) || state != PMI_FINALIZED;
+}
+
+static bool failed_by_itself(const job_t *job, const pmi_server_t *pmi, unsigned rank)
+{
+    const rank_t *one = &job->ranks[rank];
+    return one->by_itself && outcome_status(one, pmi_server_state(pmi, rank)) != 0;
+}
+
+int outcome_of_job(const job_t *job, const pmi_server_t *pmi)
+{
+    for (unsigned i = 0; i < job->size; i++) {
+        if (failed_by_itself(job, pmi, i))
+            return outcome_status(&job->ranks[i], pmi_server_state(pmi, i));
+    }
+    return 0;
+}
+
+char *outcome_name_signal(int signal)
+{
+    const char *name = sigabbrev_np(signal), *text = sigdescr_np(signal);
+    if (name == NULL || text == NULL)
+        return opal_xprintf("signal %d", signal);
+    return opal_xprintf("SIG%s (%c%s)", name, tolower((unsigned char)text[0]), text + 1);
+}
+
+char *outcome_name_rank(const job_t *job, unsigned rank)
+{
+    return opal_xprintf("rank %u on %s (pid %d)", rank, job->host, (int)job->ranks[rank].pid);
+}
+
+static void describe(const job_t *job, unsigned rank, pmi_state_t state, opal_text_t *text)
+{
+    int status = job->ranks[rank].wait_status;
+    char *name = outcome_name_rank(job, rank);
+    opal_text_add(text, name);
+    free(name);
+    if (WIFSIGNALED(status)) {
+        char *signal = outcome_name_signal(WTERMSIG(status));
+        opal_text_printf(text, " was ended by %s%s", signal,
+                         WCOREDUMP(status) ? ", core dumped" : "");
+        free(signal);
+    } else if (WEXITSTATUS(status) == 0) {
+        opal_text_add(text, " exited without MPI_Finalize; its exit status 0 counts as 1");
+    } else {
+        static const char *const when[] = {[PMI_NEW] = "",
+                                           [PMI_RUNNING] = " before MPI_Finalize",
+                                           [PMI_FINALIZED] = " after MPI_Finalize"};
+        opal_text_printf(text, " exited with status %d%s", WEXITSTATUS(status), when[state]);
+    }
+}
+
+void outcome_report(const job_t *job, const pmi_server_t *pmi)
+{
+    opal_text_t text = {0};
+    unsigned failed = 0, running = 0;
+    for (unsigned i = 0; i < job->size; i++) {
+        running += job->ranks[i].running;
+        if (!failed_by_itself(job, pmi, i) || failed++ >= MOST_NAMED)
+            continue;
+        opal_text_add(&text, failed > 1 ? "\n" : "");
+        describe(job, i, pmi_server_state(pmi, i), &text);
+    }
+    if (failed > MOST_NAMED)
+        opal_text_printf(&text, "\nand %u more", failed - MOST_NAMED);
+    if (running == 1)
+        opal_text_add(&text, "\nThe one other rank that still ran is ended.");
+    else if (running > 1)
+        opal_text_printf(&text, "\nThe %u other ranks that still ran are ended.", running);
+    if (failed > 0)
+        opal_log_error("%s", opal_text_string(&text));
+    opal_text_free(&text);
+}
+
+char *outcome_list_running(const job_t *job)
+{
+    opal_text_t text = {0};
+    unsigned count = 0;
+    for (unsigned i = 0; i < job->size; i++) {
+        if (!job->ranks[i].running)
+            continue;
+        unsigned last = i;
+        while (last + 1 < job->size && job->ranks[last + 1].running)
+            last++;
+        opal_text_printf(&text, "%s%u", count == 0 ? "" : ", ", i);
+        if (last > i)
+            opal_text_printf(&text, "-%u", last);
+        count += last - i + 1;
+        i = last;
+    }
+    char *result = opal_xprintf("rank%s %s", count == 1 ? "" : "s", opal_text_string(&text));
+    opal_text_free(&text);
+    return result;
+}

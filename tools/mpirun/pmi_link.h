@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The sockets between the ranks and the PMI server. */
+#ifndef MPIRUN_PMI_LINK_H
+#define MPIRUN_PMI_LINK_H
+
+#include "tools/mpirun/loop.h"
+#include "tools/mpirun/pmi_server.h"
+
+typedef struct pmi_links pmi_links_t;
+
+pmi_links_t *pmi_links_create(loop_t *loop, pmi_server_t *server, unsigned size);
+void pmi_links_destroy(pmi_links_t *links);
+
+/* Makes a rank's socket and returns the end that is its; the caller closes it. -1 with errno. */
+int pmi_links_open(pmi_links_t *links, unsigned rank);
+
+/* Serves what an ended rank still had to say, and closes. */
+void pmi_links_finish(pmi_links_t *links, unsigned rank);
+
+#endif

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ompi_info: what this installation is, what its parameters are and where their
+ * values come from, and what would be chosen here, and why.
+ */
+#include "config.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ompi/runtime/params.h"
+#include "opal/mca/base/diagnostic.h"
+#include "opal/runtime/launcher.h"
+#include "opal/util/log.h"
+#include "tools/ompi_info/report.h"
+
+enum { USAGE_STATUS = 2 };
+
+typedef struct options {
+    bool done; /* --help or --version said it all */
+    bool all, parsable, config;
+    const char *framework, *component; /* --param */
+    const char *why;
+} options_t;
+
+static const char usage[] =
+    "Usage: ompi_info [OPTION...]\n"
+    "Shows the version, the configuration and the components; with options:\n"
+    "\n"
+    "  -a, --all                        the parameters of all of them too\n"
+    "      --param FRAMEWORK COMPONENT  parameters; \"all\" stands for any, \"base\" for the\n"
+    "                                   framework's own, framework \"mpi\" for MPI's\n"
+    "      --why FRAMEWORK              what would be chosen here, and why not the others\n"
+    "                                   (\"all\": every framework)\n"
+    "  -c, --config                     version and configuration only\n"
+    "      --parsable                   one fact a line, key:key:...:value\n"
+    "  -V, --version                    the version\n"
+    "  -h, --help                       this text\n";
+
+static void open_everything(void)
+{
+    opal_framework_t *framework;
+    opal_param_init();
+    opal_project_add(&ompi_project);
+    opal_framework_load_excluded();
+    opal_framework_register_base();
+    opal_launcher_params_register();
+    ompi_params_register();
+    for (size_t i = 0; (framework = opal_framework_at(i, NULL)) != NULL; i++) {
+        opal_framework_open(framework);
+        /* Nobody usable is an answer here, not a failure; --why tells the reasons. */
+        opal_framework_select(framework);
+    }
+}
+
+static void close_everything(void)
+{
+    opal_framework_t *framework;
+    for (size_t i = 0; (framework = opal_framework_at(i, NULL)) != NULL; i++)
+        opal_framework_close(framework);
+    opal_param_fini();
+    opal_diagnostic_reset();
+}
+
+/* `kind`: what there is none of by this name. */
+static void complain_name(const char *kind, const char *name, const opal_strings_t *names)
+{
+    char *all = opal_strings_join(names, ", ");
+    const char *nearest = opal_nearest_name(name, (const char *const *)names->items, names->count);
+    opal_log_error(
+        "there is no %s \"%s\"; %s%s%s%s", kind, name, nearest != NULL ? "did you mean " : "",
+        nearest != NULL ? nearest : "",
+        nearest != NULL ? "? There are: " : "there are: ", names->count > 0 ? all : "none");
+    free(all);
+}
+
+static void complain_framework(const char *name)
+{
+    const opal_framework_t *framework;
+    opal_strings_t names = {0};
+    for (size_t i = 0; (framework = opal_framework_at(i, NULL)) != NULL; i++)
+        opal_strings_add(&names, framework->name);
+    complain_name("framework", name, &names);
+    opal_strings_free(&names);
+}
+
+/* True if the framework has the component; else it has said so. */
+static bool has_component(const opal_framework_t *framework, const char *name)
+{
+    opal_strings_t names = {0};
+    for (size_t i = 0; i < framework->candidate_count; i++)
+        opal_strings_add(&names, framework->candidates[i].name);
+    bool known =
+        opal_strings_has(&names, name) || strcmp(name, "all") == 0 || strcmp(name, "base") == 0;
+    if (!known) {
+        char *kind = opal_xprintf("component of %s", framework->name);
+        complain_name(kind, name, &names);
+        free(kind);
+    }
+    opal_strings_free(&names);
+    return known;
+}
+
+static int show_why(const options_t *options)
+{
+    const opal_framework_t *framework;
+    if (strcmp(options->why, "all") == 0) {
+        for (size_t i = 0; (framework = opal_framework_at(i, NULL)) != NULL; i++)
+            report_why(framework, options->parsable);
+        return EXIT_SUCCESS;
+    }
+    framework = opal_framework_find(options->why);
+    if (framework == NULL) {
+        complain_framework(options->why);
+        return EXIT_FAILURE;
+    }
+    report_why(framework, options->parsable);
+    return EXIT_SUCCESS;
+}
+
+static int show_params(const options_t *options)
+{
+    if (report_params(options->framework, options->component, options->parsable) > 0)
+        return EXIT_SUCCESS;
+    bool known = strcmp(options->framework, "all") == 0 || strcmp(options->framework, "mpi") == 0 ||
+                 strcmp(options->framework, "mca") == 0;
+    const opal_framework_t *framework = opal_framework_find(options->framework);
+    if (!known && framework == NULL)
+        complain_framework(options->framework);
+    else if (framework == NULL || has_component(framework, options->component))
+        opal_log_error("%s %s has no parameters; ompi_info lists the components",
+                       options->framework, options->component);
+    return EXIT_FAILURE;
+}
+
+static int show(const options_t *options)
+{
+    if (options->why != NULL)
+        return show_why(options);
+    if (options->framework != NULL)
+        return show_params(options);
+    report_configuration(options->parsable);
+    if (options->config)
+        return EXIT_SUCCESS;
+    report_components(options->parsable);
+    if (options->all) {
+        if (!options->parsable)
+            printf("\nParameters (OMPI_MCA_<name>=<value>, or mpirun --mca <name> <value>):\n");
+        report_params("all", "all", options->parsable);
+    }
+    return EXIT_SUCCESS;
+}
+
+static int parse_options(int argc, char **argv, options_t *options)
+{
+    static const struct option table[] = {
+        {"all", no_argument, NULL, 'a'},          {"param", required_argument, NULL, 'p'},
+        {"params", required_argument, NULL, 'p'}, {"why", required_argument, NULL, 'w'},
+        {"parsable", no_argument, NULL, 'P'},     {"parseable", no_argument, NULL, 'P'},
+        {"config", no_argument, NULL, 'c'},       {"version", no_argument, NULL, 'V'},
+        {"help", no_argument, NULL, 'h'},         {0},
+    };
+    for (int option; (option = getopt_long(argc, argv, "achV", table, NULL)) != -1;) {
+        switch (option) {
+        case 'a':
+            options->all = true;
+            break;
+        case 'c':
+            options->config = true;
+            break;
+        case 'P':
+            options->parsable = true;
+            break;
+        case 'w':
+            options->why = optarg;
+            break;
+        case 'p':
+            options->framework = optarg;
+            if (optind == argc || argv[optind][0] == '-') {
+                opal_log_error("--param needs a framework and a component; \"--param %s all\" "
+                               "shows all of it",
+                               optarg);
+                return USAGE_STATUS;
+            }
+            options->component = argv[optind++];
+            break;
+        case 'V':
+            printf("Mica %s\n", PACKAGE_VERSION);
+            options->done = true;
+            return EXIT_SUCCESS;
+        case 'h':
+            fputs(usage, stdout);
+            options->done = true;
+            return EXIT_SUCCESS;
+        default:
+            fputs("ompi_info --help lists the options.\n", stderr);
+            return USAGE_STATUS;
+        }
+    }
+    if (optind < argc) {
+        opal_log_error("\"%s\" is no option; ompi_info --help lists them", argv[optind]);
+        return USAGE_STATUS;
+    }
+    return EXIT_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+    options_t options = {0};
+    opal_log_set_origin("ompi_info");
+    int status = parse_options(argc, argv, &options);
+    if (status != EXIT_SUCCESS)
+        return status;
+    if (options.done)
+        return opal_log_flush_stdout() ? EXIT_SUCCESS : EXIT_FAILURE;
+
+    open_everything();
+    status = show(&options);
+    if (!opal_log_flush_stdout())
+        status = EXIT_FAILURE;
+    opal_param_diagnose_unknown(NULL);
+    opal_diagnostic_report(true);
+    close_everything();
+    return status;
+}

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * mpicc and mpicxx: the compiler, with what an MPI program needs added to its command line.
+ *
+ * One program; the name it is called by says which language. The user's words come first, so the
+ * user's -I and -L win. It becomes the compiler by exec: no shell, no child.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "config.h"
+#include "opal/util/log.h"
+#include "opal/util/text.h"
+#include "tools/wrapper/command_line.h"
+#include "tools/wrapper/shell.h"
+#include "tools/wrapper/tree.h"
+
+/* What differs between the languages. The first variable that is set wins. */
+typedef struct language {
+    const char *compiler; /* configured */
+    const char *compiler_variables[3];
+    const char *flag_variables[3];
+    const char *compiler_option; /* of MPICH */
+} language_t;
+
+static const language_t language_c = {
+    .compiler = WRAPPER_CC,
+    .compiler_variables = {"OMPI_CC", "MPICH_CC"},
+    .flag_variables = {"OMPI_CFLAGS", "MPICH_CFLAGS"},
+    .compiler_option = "-cc=",
+};
+
+static const language_t language_cxx = {
+    .compiler = WRAPPER_CXX,
+    .compiler_variables = {"OMPI_CXX", "MPICH_CXX"},
+    .flag_variables = {"OMPI_CXXFLAGS", "MPICH_CXXFLAGS"},
+    .compiler_option = "-cxx=",
+};
+
+typedef enum show {
+    SHOW_NOTHING, /* run it */
+    SHOW_COMMAND,
+    SHOW_COMPILE_COMMAND,
+    SHOW_LINK_COMMAND,
+    SHOW_COMPILER,
+    SHOW_COMPILE_FLAGS,
+    SHOW_LINK_FLAGS,
+    SHOW_INCLUDE_DIRS,
+    SHOW_LIBRARY_DIRS,
+    SHOW_LIBRARIES,
+    SHOW_VERSION,
+    SHOW_HELP,
+} show_t;
+
+/* Open MPI's and MPICH's names for the same things. */
+static const struct {
+    const char *option;
+    show_t show;
+} show_options[] = {
+    {"-show", SHOW_COMMAND},
+    {"-showme", SHOW_COMMAND},
+    {"--showme", SHOW_COMMAND},
+    {"-compile_info", SHOW_COMPILE_COMMAND},
+    {"-compile-info", SHOW_COMPILE_COMMAND},
+    {"-link_info", SHOW_LINK_COMMAND},
+    {"-link-info", SHOW_LINK_COMMAND},
+    {"--showme:command", SHOW_COMPILER},
+    {"--showme:compile", SHOW_COMPILE_FLAGS},
+    {"--showme:link", SHOW_LINK_FLAGS},
+    {"--showme:incdirs", SHOW_INCLUDE_DIRS},
+    {"--showme:libdirs", SHOW_LIBRARY_DIRS},
+    {"--showme:libs", SHOW_LIBRARIES},
+    {"--showme:version", SHOW_VERSION},
+    {"--showme:help", SHOW_HELP},
+};
+
+static const char help[] =
+    "%s calls the compiler with the flags of MPI programs; all words that are not named here\n"
+    "go to the compiler.\n"
+    "\n"
+    "  -show, --showme        print the command instead of running it\n"
+    "  -compile_info          print the command for compiling\n"
+    "  -link_info             print the command for linking\n"
+    "  --showme:command       print the compiler\n"
+    "  --showme:compile       print the flags for compiling\n"
+    "  --showme:link          print the flags for linking\n"
+    "  --showme:incdirs       print the directories with headers\n"
+    "  --showme:libdirs       print the directories with libraries\n"
+    "  --showme:libs          print the libraries' names\n"
+    "  --showme:version       print the version\n"
+    "  %s<compiler>%*suse this compiler\n"
+    "\n"
+    "Environment: %s or %s names the compiler; OMPI_CPPFLAGS and %s are\n"
+    "added when compiling, OMPI_LDFLAGS and OMPI_LIBS when linking.\n";
+
+typedef struct request {
+    const char *program; /* "mpicc" */
+    const language_t *language;
+    show_t show;
+    const char *compiler; /* as somebody wrote it, perhaps several words */
+    const char *compiler_origin;
+    opal_strings_t words; /* the compiler's */
+    command_line_t line;
+} request_t;
+
+/* The first of the variables that is set to something, or NULL; tells which. */
+static const char *first_set(const char *const *variables, const char **which)
+{
+    for (; *variables != NULL; variables++) {
+        const char *value = getenv(*variables);
+        if (value != NULL && value[strspn(value, " \t")] != 0) {
+            if (which != NULL)
+                *which = *variables;
+            return value;
+        }
+    }
+    return NULL;
+}
+
+/* "mpicxx", "mpic++", "mpiCC", with anything around it. */
+static const language_t *language_of(const char *program)
+{
+    bool is_cxx = strstr(program, "cxx") != NULL || strstr(program, "c++") != NULL ||
+                  strstr(program, "CC") != NULL;
+    return is_cxx ? &language_cxx : &language_c;
+}
+
+static void choose_compiler(request_t *request)
+{
+    const char *named = first_set(request->language->compiler_variables, &request->compiler_origin);
+    if (named != NULL) {
+        request->compiler = named;
+    } else {
+        request->compiler = request->language->compiler;
+        request->compiler_origin = "configure";
+    }
+}
+
+/* Takes a word that is meant for us; false: it is the compiler's. */
+static bool take_word(request_t *request, const char *word)
+{
+    for (size_t i = 0; i < OPAL_COUNT_OF(show_options); i++) {
+        if (strcmp(word, show_options[i].option) == 0) {
+            request->show = show_options[i].show;
+            return true;
+        }
+    }
+    const char *option = request->language->compiler_option;
+    if (strncmp(word, option, strlen(option)) != 0)
+        return false;
+    request->compiler = word + strlen(option);
+    request->compiler_origin = option;
+    return true;
+}
+
+static request_t read_request(int argc, char **argv)
+{
+    request_t request = {0};
+    const char *slash = strrchr(argv[0], '/');
+
+    request.program = slash != NULL ? slash + 1 : argv[0];
+    request.language = language_of(request.program);
+    choose_compiler(&request);
+    for (int i = 1; i < argc; i++)
+        if (!take_word(&request, argv[i]))
+            opal_strings_add(&request.words, argv[i]);
+    request.line = command_line_read(request.words.items, request.words.count);
+    return request;
+}
+
+static void add_from(opal_strings_t *command, const char *variable)
+{
+    const char *value = getenv(variable);
+    if (value != NULL)
+        shell_split(command, value);
+}
+
+static void add_joined(opal_strings_t *command, const char *option, const char *value)
+{
+    char *word = opal_xprintf("%s%s", option, value);
+    opal_strings_add(command, word);
+    free(word);
+}
+
+/* Flags that stand before the user's words, so that these can overrule them. */
+static void add_early_flags(opal_strings_t *command, const request_t *request)
+{
+    const char *flags = first_set(request->language->flag_variables, NULL);
+    add_from(command, "OMPI_CPPFLAGS");
+    if (flags != NULL)
+        shell_split(command, flags);
+}
+
+/* The libraries behind libmpi_abi: only a static link must name them. */
+static bool needs_private_libraries(const request_t *request, const tree_t *tree)
+{
+    char *shared = opal_xprintf("%s/libmpi_abi.so", tree->library_dir);
+    bool is_there = access(shared, F_OK) == 0;
+    free(shared);
+    return request->line.is_static || !is_there;
+}
+
+static void add_link_flags(opal_strings_t *command, const request_t *request, const tree_t *tree)
+{
+    add_from(command, "OMPI_LDFLAGS");
+    add_joined(command, "-L", tree->library_dir);
+    if (!request->line.is_static) {
+        /* RUNPATH, not RPATH: LD_LIBRARY_PATH stays the user's way to run on another build. */
+        add_joined(command, "-Wl,-rpath,", tree->library_dir);
+        opal_strings_add(command, "-Wl,--enable-new-dtags");
+    }
+    opal_strings_add(command, "-lmpi_abi");
+    if (needs_private_libraries(request, tree)) {
+        opal_strings_add(command, "-lopen-pal");
+        shell_split(command, WRAPPER_PRIVATE_LIBS);
+    }
+    add_from(command, "OMPI_LIBS");
+}
+
+/* The whole command, as it is run or shown. */
+static void build_command(opal_strings_t *command, const request_t *request, const tree_t *tree,
+                          bool links)
+{
+    shell_split(command, request->compiler);
+    add_early_flags(command, request);
+    for (size_t i = 0; i < request->words.count; i++)
+        opal_strings_add(command, request->words.items[i]);
+    add_joined(command, "-I", tree->include_dir);
+    if (links)
+        add_link_flags(command, request, tree);
+}
+
+static int print_words(const opal_strings_t *words)
+{
+    opal_text_t text = {0};
+    for (size_t i = 0; i < words->count; i++)
+        shell_quote(&text, words->items[i]);
+    int status = puts(opal_text_string(&text)) < 0 || fflush(stdout) != 0;
+    opal_text_free(&text);
+    return status;
+}
+
+static int print_help(const request_t *request)
+{
+    const language_t *language = request->language;
+    printf(help, request->program, language->compiler_option,
+           (int)(13 - strlen(language->compiler_option)), "", language->compiler_variables[0],
+           language->compiler_variables[1], language->flag_variables[0]);
+    return fflush(stdout) != 0;
+}
+
+static int show(const request_t *request, const tree_t *tree)
+{
+    opal_strings_t words = {0};
+
+    switch (request->show) {
+    case SHOW_COMMAND: /* without a file it is the command for the whole way */
+        build_command(&words, request, tree, !request->line.stops_early);
+        break;
+    case SHOW_COMPILE_COMMAND:
+        build_command(&words, request, tree, false);
+        break;
+    case SHOW_LINK_COMMAND:
+        build_command(&words, request, tree, true);
+        break;
+    case SHOW_COMPILER:
+        shell_split(&words, request->compiler);
+        break;
+    case SHOW_COMPILE_FLAGS:
+        add_early_flags(&words, request);
+        add_joined(&words, "-I", tree->include_dir);
+        break;
+    case SHOW_LINK_FLAGS:
+        add_link_flags(&words, request, tree);
+        break;
+    case SHOW_INCLUDE_DIRS:
+        opal_strings_add(&words, tree->include_dir);
+        break;
+    case SHOW_LIBRARY_DIRS:
+        opal_strings_add(&words, tree->library_dir);
+        break;
+    case SHOW_LIBRARIES:
+        opal_strings_add(&words, "mpi_abi");
+        break;
+    case SHOW_VERSION:
+        printf("%s: %s\n", request->program, PACKAGE_STRING);
+        return fflush(stdout) != 0;
+    case SHOW_HELP:
+    case SHOW_NOTHING:
+        return print_help(request);
+    }
+    int status = print_words(&words);
+    opal_strings_free(&words);
+    return status;
+}
+
+/* Becomes the compiler; returns the exit status if that fails. */
+static int run(const request_t *request, const tree_t *tree)
+{
+    opal_strings_t command = {0};
+    const command_line_t *line = &request->line;
+
+    build_command(&command, request, tree, line->has_input && !line->stops_early);
+    execvp(command.items[0], command.items);
+    int status = errno == ENOENT ? 127 : 126;
+    opal_log_error("the compiler '%s' (named by %s) cannot be started: %s; set %s to another one",
+                   command.items[0], request->compiler_origin, strerror(errno),
+                   request->language->compiler_variables[0]);
+    opal_strings_free(&command);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 1) /* exec allows it, and then there is no name that tells the language */
+        return 2;
+    request_t request = read_request(argc, argv);
+    tree_t tree = tree_find();
+    int status;
+
+    opal_log_set_origin(request.program);
+    if (request.compiler[strspn(request.compiler, " \t")] == 0) {
+        opal_log_error("%s names no compiler", request.compiler_origin);
+        status = 2;
+    } else {
+        status = request.show != SHOW_NOTHING ? show(&request, &tree) : run(&request, &tree);
+    }
+    tree_free(&tree);
+    opal_strings_free(&request.words);
+    return status;
+}

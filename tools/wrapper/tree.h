@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Where the installed files are. A tree that was moved or mounted elsewhere works: the place of
+ * this program tells the new prefix.
+ */
+#ifndef MICA_WRAPPER_TREE_H
+#define MICA_WRAPPER_TREE_H
+
+typedef struct tree {
+    char *include_dir; /* holds mpi.h */
+    char *library_dir;
+} tree_t;
+
+/* Never fails; tree_free gives back what it allocated. */
+tree_t tree_find(void);
+void tree_free(tree_t *tree);
+
+#endif
