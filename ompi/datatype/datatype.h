@@ -158,19 +158,20 @@ static inline uint64_t ompi_datatype_signature_hash(const ompi_datatype_t *type)
  * Copies the bytes [from, from + length) of the packed form of `count` elements to `packed`, or
  * fewer where it ends. Returns how many.
  */
-size_t ompi_datatype_pack(const ompi_datatype_t *type, size_t count, const void *buffer,
-                          size_t from, void *packed, size_t length);
+OPAL_EXPORT size_t ompi_datatype_pack(const ompi_datatype_t *type, size_t count, const void *buffer,
+                                      size_t from, void *packed, size_t length);
 
 /* The other way. What is not in the given range is not written. */
-size_t ompi_datatype_unpack(const ompi_datatype_t *type, size_t count, void *buffer, size_t from,
-                            const void *packed, size_t length);
+OPAL_EXPORT size_t ompi_datatype_unpack(const ompi_datatype_t *type, size_t count, void *buffer,
+                                        size_t from, const void *packed, size_t length);
 
 /*
  * Where the data lies from the byte `from` on: fills at most `max` segments, neighbours made one,
  * in the order of packing. *bytes is what they have together. Returns how many segments.
  */
-size_t ompi_datatype_segments(const ompi_datatype_t *type, size_t count, const void *buffer,
-                              size_t from, struct iovec *segments, size_t max, size_t *bytes);
+OPAL_EXPORT size_t ompi_datatype_segments(const ompi_datatype_t *type, size_t count,
+                                          const void *buffer, size_t from, struct iovec *segments,
+                                          size_t max, size_t *bytes);
 
 /* From one layout to another, which do not overlap, as far as both go. Returns the bytes. */
 size_t ompi_datatype_copy(const ompi_datatype_t *source_type, size_t source_count,

@@ -19,6 +19,7 @@
 #include <stddef.h>
 
 #include "ompi/api/mpi.h"
+#include "opal/include/compiler.h"
 
 typedef enum ompi_kind {
     OMPI_COMM,
@@ -72,12 +73,12 @@ static inline void *ompi_object_handle(const void *object)
 }
 
 /* Begins the life of an object on the heap, with one reference, which is the caller's. */
-void ompi_object_init(ompi_object_t *object, ompi_kind_t kind,
-                      void (*destroy)(ompi_object_t *object));
+OPAL_EXPORT void ompi_object_init(ompi_object_t *object, ompi_kind_t kind,
+                                  void (*destroy)(ompi_object_t *object));
 
-void ompi_object_retain(ompi_object_t *object);
+OPAL_EXPORT void ompi_object_retain(ompi_object_t *object);
 
 /* Gives a reference back; the last one ends the object. */
-void ompi_object_release(ompi_object_t *object);
+OPAL_EXPORT void ompi_object_release(ompi_object_t *object);
 
 #endif

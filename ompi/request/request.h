@@ -61,18 +61,19 @@ typedef struct ompi_request {
 } ompi_request_t;
 
 /* Begins an operation whose request nobody gets to see: it has no head and is not released. */
-void ompi_request_init_bare(ompi_request_t *request, const ompi_request_ops_t *ops,
-                            struct ompi_communicator *comm);
+OPAL_EXPORT void ompi_request_init_bare(ompi_request_t *request, const ompi_request_ops_t *ops,
+                                        struct ompi_communicator *comm);
 
 /* Begins the life of a request as an active one. `destroy` gets its head, as of any object. */
-void ompi_request_init(ompi_request_t *request, const ompi_request_ops_t *ops,
-                       struct ompi_communicator *comm, void (*destroy)(ompi_object_t *head));
+OPAL_EXPORT void ompi_request_init(ompi_request_t *request, const ompi_request_ops_t *ops,
+                                   struct ompi_communicator *comm,
+                                   void (*destroy)(ompi_object_t *head));
 
 /* A request that is done already, as those to and from MPI_PROC_NULL. NULL: no memory. */
 ompi_request_t *ompi_request_create_done(const MPI_Status *status);
 
 /* The operation has ended; request->status says how. */
-void ompi_request_complete(ompi_request_t *request);
+OPAL_EXPORT void ompi_request_complete(ompi_request_t *request);
 
 static inline bool ompi_request_is_done(const ompi_request_t *request)
 {
@@ -84,7 +85,7 @@ static inline bool ompi_request_is_done(const ompi_request_t *request)
  * one becomes inactive, another is released and *slot becomes NULL. Returns the operation's error
  * code.
  */
-int ompi_request_finish(ompi_request_t **slot, MPI_Status *status);
+OPAL_EXPORT int ompi_request_finish(ompi_request_t **slot, MPI_Status *status);
 
 /* MPI_Request_free. */
 void ompi_request_free(ompi_request_t **slot);
@@ -93,15 +94,15 @@ void ompi_request_free(ompi_request_t **slot);
  * Waits until `wanted` of the requests that are active are done, or all that are active if there
  * are fewer. NULL entries are skipped. Nothing is finished.
  */
-void ompi_request_wait(ompi_request_t *const *requests, size_t count, size_t wanted);
+OPAL_EXPORT void ompi_request_wait(ompi_request_t *const *requests, size_t count, size_t wanted);
 
 /* opal_wait_until, with the lock of the message layer given back while it sleeps. */
-void ompi_wait_until(const atomic_int *done);
+OPAL_EXPORT void ompi_wait_until(const atomic_int *done);
 
 /* The lock of the message layer: no-ops below MPI_THREAD_MULTIPLE. */
-extern bool ompi_lock_needed;
-void ompi_lock_acquire_slow(void);
-void ompi_lock_release_slow(void);
+OPAL_EXPORT extern bool ompi_lock_needed;
+OPAL_EXPORT void ompi_lock_acquire_slow(void);
+OPAL_EXPORT void ompi_lock_release_slow(void);
 
 static inline void ompi_lock(void)
 {

@@ -106,4 +106,14 @@ typedef struct opal_btl_ops {
     const char *(*describe)(opal_btl_peer_t *peer);
 } opal_btl_ops_t;
 
+/*
+ * All transports of the process together. Starts every chosen one, with its progress; a failure
+ * has been reported, and opal_btl_stop ends what had begun.
+ */
+OPAL_EXPORT opal_status_t opal_btl_start(opal_btl_handler_fn_t *handler);
+OPAL_EXPORT void opal_btl_stop(void);
+
+/* The way to a peer, by the first transport that reaches it; NULL: none does, which is reported. */
+OPAL_EXPORT opal_btl_peer_t *opal_btl_connect(unsigned rank);
+
 #endif

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "opal/mca/btl/base/base.h"
+#include "opal/mca/base/component.h"
 #include "opal/runtime/init.h"
 #include "opal/util/text.h"
 

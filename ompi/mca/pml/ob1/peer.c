@@ -5,9 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "opal/mca/btl/base/base.h"
 #include "opal/runtime/wait.h"
-#include "opal/util/log.h"
 #include "opal/util/text.h"
 
 /* A short frame that waits for room. */
@@ -22,26 +20,11 @@ static ob1_peer_t **peers;
 static unsigned peer_count;
 static opal_list_t waiting; /* peers with something pending */
 
-static opal_btl_peer_t *connect_peer(unsigned rank)
-{
-    opal_btl_peer_t *peer = NULL;
-    for (size_t i = 0; i < mca_btl_framework.candidate_count; i++) {
-        const opal_candidate_t *candidate = &mca_btl_framework.candidates[i];
-        if (candidate->state != OPAL_CANDIDATE_CHOSEN)
-            continue;
-        const opal_btl_ops_t *ops = candidate->answer.ops;
-        if (ops->connect(candidate->answer.state, rank, &peer) == OPAL_SUCCESS)
-            return peer;
-    }
-    opal_log_error("no transport reaches rank %u; ompi_info --why btl tells what there is", rank);
-    return NULL;
-}
-
 ob1_peer_t *ob1_peer(unsigned rank)
 {
     if (opal_likely(peers[rank] != NULL))
         return peers[rank];
-    opal_btl_peer_t *btl = connect_peer(rank);
+    opal_btl_peer_t *btl = opal_btl_connect(rank);
     if (btl == NULL)
         return NULL;
     ob1_peer_t *peer = opal_xcalloc(1, sizeof *peer);
@@ -129,17 +112,9 @@ opal_status_t ob1_peers_start(unsigned count, opal_btl_handler_fn_t *handler)
     peer_count = count;
     peers = opal_xcalloc(count, sizeof(ob1_peer_t *));
     opal_list_init(&waiting);
-    for (size_t i = 0; i < mca_btl_framework.candidate_count; i++) {
-        const opal_candidate_t *candidate = &mca_btl_framework.candidates[i];
-        if (candidate->state != OPAL_CANDIDATE_CHOSEN)
-            continue;
-        const opal_btl_ops_t *ops = candidate->answer.ops;
-        opal_status_t status = ops->start(candidate->answer.state, handler);
-        if (status == OPAL_SUCCESS)
-            status = opal_progress_add(ops->progress, candidate->answer.state);
-        if (status != OPAL_SUCCESS)
-            return status;
-    }
+    opal_status_t status = opal_btl_start(handler);
+    if (status != OPAL_SUCCESS)
+        return status;
     return opal_progress_add(ob1_peer_progress, NULL);
 }
 
@@ -152,14 +127,7 @@ void ob1_peers_flush(void)
 void ob1_peers_stop(void)
 {
     opal_progress_remove(ob1_peer_progress, NULL);
-    for (size_t i = 0; i < mca_btl_framework.candidate_count; i++) {
-        const opal_candidate_t *candidate = &mca_btl_framework.candidates[i];
-        if (candidate->state != OPAL_CANDIDATE_CHOSEN)
-            continue;
-        const opal_btl_ops_t *ops = candidate->answer.ops;
-        opal_progress_remove(ops->progress, candidate->answer.state);
-        ops->stop(candidate->answer.state);
-    }
+    opal_btl_stop();
     for (unsigned rank = 0; rank < peer_count; rank++)
         free(peers[rank]);
     free(peers);

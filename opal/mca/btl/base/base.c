@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The btl framework object. */
+/* The btl framework object, and the chosen transports taken together. */
 #include "opal/mca/btl/base/base.h"
+
+#include "opal/runtime/wait.h"
+#include "opal/util/log.h"
 
 static const opal_slot_t btl_slots[] = {
     OPAL_SLOT_REQUIRED(opal_btl_ops_t, start),    OPAL_SLOT_REQUIRED(opal_btl_ops_t, connect),
@@ -17,3 +20,59 @@ opal_framework_t mca_btl_framework = {
     .takes_all = true,
     .may_be_empty = true,
 };
+
+/* Of the transports in use: those up to this one have begun. */
+static const opal_answer_t *last_started;
+
+/* The candidates that were chosen, by priority: begin with NULL, end with NULL. */
+static const opal_answer_t *next_chosen(const opal_answer_t *previous)
+{
+    bool behind = previous == NULL;
+    for (size_t i = 0; i < mca_btl_framework.candidate_count; i++) {
+        const opal_candidate_t *candidate = &mca_btl_framework.candidates[i];
+        if (behind && candidate->state == OPAL_CANDIDATE_CHOSEN)
+            return &candidate->answer;
+        behind = behind || &candidate->answer == previous;
+    }
+    return NULL;
+}
+
+opal_status_t opal_btl_start(opal_btl_handler_fn_t *handler)
+{
+    last_started = NULL;
+    for (const opal_answer_t *each = NULL; (each = next_chosen(each)) != NULL;) {
+        const opal_btl_ops_t *ops = each->ops;
+        opal_status_t status = ops->start(each->state, handler);
+        if (status != OPAL_SUCCESS)
+            return status;
+        last_started = each;
+        status = opal_progress_add(ops->progress, each->state);
+        if (status != OPAL_SUCCESS)
+            return status;
+    }
+    return OPAL_SUCCESS;
+}
+
+opal_btl_peer_t *opal_btl_connect(unsigned rank)
+{
+    opal_btl_peer_t *peer = NULL;
+    for (const opal_answer_t *each = NULL; (each = next_chosen(each)) != NULL;) {
+        const opal_btl_ops_t *ops = each->ops;
+        if (ops->connect(each->state, rank, &peer) == OPAL_SUCCESS)
+            return peer;
+    }
+    opal_log_error("no transport reaches rank %u; ompi_info --why btl tells what there is", rank);
+    return NULL;
+}
+
+void opal_btl_stop(void)
+{
+    for (const opal_answer_t *each = NULL;
+         last_started != NULL && (each = next_chosen(each)) != NULL;) {
+        const opal_btl_ops_t *ops = each->ops;
+        opal_progress_remove(ops->progress, each->state);
+        ops->stop(each->state);
+        if (each == last_started)
+            last_started = NULL;
+    }
+}
