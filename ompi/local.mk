@@ -41,6 +41,7 @@ libompi_core_la_SOURCES += \
 	%D%/object/object.c %D%/object/object.h \
 	%D%/mca/pml/pml.h \
 	%D%/mca/pml/base/base.c %D%/mca/pml/base/base.h \
+	%D%/topology/topology.h \
 	%D%/request/request.c %D%/request/request.h %D%/request/status.h \
 	%D%/runtime/messages.c %D%/runtime/messages.h \
 	%D%/op/arithmetic.c \

@@ -22,6 +22,7 @@ static void start(ompi_communicator_t *comm, int rank, int size, ompi_group_t *g
     comm->rank = rank;
     comm->size = size;
     comm->group = group;
+    comm->local = comm;
     ompi_comm_set_name(comm, name);
     ompi_errhandler_attach(&comm->head, errhandler);
     ompi_handle_define(&comm->head);

@@ -2,7 +2,12 @@
 /*
  * Communicators: who talks, as which rank, of how many.
  *
- * Threading: rank, size and group never change. The name has the lock of communicator.c.
+ *                     group      remote_group    ranks of messages    local
+ *   intracommunicator the ranks  NULL            of group             itself
+ *   intercommunicator this side  the other side  of remote_group      an intracommunicator of group
+ *
+ * Threading: what is here never changes while the user has the communicator, unless a line says
+ * otherwise. The name has the lock of communicator.c.
  */
 #ifndef OMPI_COMMUNICATOR_H
 #define OMPI_COMMUNICATOR_H
@@ -10,12 +15,19 @@
 #include "ompi/group/group.h"
 #include "ompi/object/object.h"
 
+struct ompi_topology;
+
 typedef struct ompi_communicator {
     ompi_object_t head;
-    int rank, size;
-    ompi_group_t *group; /* of the ranks; of an intercommunicator: those on this side */
-    uint32_t context;    /* of its messages; the same in all its processes */
-    void *pml;           /* what the pml has of it */
+    int rank, size;                  /* in group */
+    ompi_group_t *group;             /* retained, as all that follows */
+    ompi_group_t *remote_group;      /* NULL: an intracommunicator */
+    struct ompi_communicator *local; /* for the collectives of one side */
+    struct ompi_topology *topology;  /* NULL: none */
+    uint32_t context;                /* of its messages; the same in all its processes */
+    uint32_t collectives;            /* how many have begun, for their tags. The message lock */
+    void *pml;                       /* what the pml has of it */
+    void *coll;                      /* what the coll framework has of it */
     char name[MPI_MAX_OBJECT_NAME];
 } ompi_communicator_t;
 
@@ -33,13 +45,25 @@ void ompi_comm_get_name(const ompi_communicator_t *comm, char name[MPI_MAX_OBJEC
 /* The process (rank in MPI_COMM_WORLD) that a rank of a send or receive is. */
 static inline unsigned ompi_comm_process(const ompi_communicator_t *comm, int rank)
 {
-    return (unsigned)ompi_group_process(comm->group, rank);
+    const ompi_group_t *group = comm->remote_group != NULL ? comm->remote_group : comm->group;
+    return (unsigned)ompi_group_process(group, rank);
+}
+
+static inline bool ompi_comm_is_inter(const ompi_communicator_t *comm)
+{
+    return comm->remote_group != NULL;
+}
+
+/* How many ranks there are to talk to. */
+static inline int ompi_comm_peers(const ompi_communicator_t *comm)
+{
+    return comm->remote_group != NULL ? comm->remote_group->size : comm->size;
 }
 
 /* What the argument checks ask. */
 static inline bool ompi_comm_has_rank(const ompi_communicator_t *comm, int rank)
 {
-    return rank >= 0 && rank < comm->size;
+    return rank >= 0 && rank < ompi_comm_peers(comm);
 }
 
 static inline bool ompi_comm_may_send(const ompi_communicator_t *comm, int dest)
@@ -54,12 +78,14 @@ static inline bool ompi_comm_may_receive(const ompi_communicator_t *comm, int so
 
 static inline bool ompi_comm_may_root(const ompi_communicator_t *comm, int root)
 {
-    return ompi_comm_has_rank(comm, root);
+    return ompi_comm_has_rank(comm, root) ||
+           (ompi_comm_is_inter(comm) && (root == MPI_ROOT || root == MPI_PROC_NULL));
 }
 
+/* Whether arguments that only the root gives are read here. */
 static inline bool ompi_comm_is_root(const ompi_communicator_t *comm, int root)
 {
-    return comm->rank == root;
+    return ompi_comm_is_inter(comm) ? root == MPI_ROOT : comm->rank == root;
 }
 
 #endif
