@@ -39,6 +39,8 @@ libompi_core_la_SOURCES += \
 	%D%/info/info.c %D%/info/info.h \
 	%D%/object/handle.c %D%/object/handle.h \
 	%D%/object/object.c %D%/object/object.h \
+	%D%/mca/coll/coll.h \
+	%D%/mca/coll/base/base.c %D%/mca/coll/base/base.h \
 	%D%/mca/pml/pml.h \
 	%D%/mca/pml/base/base.c %D%/mca/pml/base/base.h \
 	%D%/topology/topology.h \

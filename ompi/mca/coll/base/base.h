@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The coll framework object. */
+#ifndef OMPI_MCA_COLL_BASE_H
+#define OMPI_MCA_COLL_BASE_H
+
+#include "opal/mca/base/framework.h"
+#include "ompi/mca/coll/coll.h"
+
+OPAL_EXPORT extern opal_framework_t mca_coll_framework;
+
+#endif
