@@ -10,7 +10,6 @@ ompi_unit_tests = \
 	%D%/errhandler/error_code \
 	%D%/group/group \
 	%D%/mca/pml/ob1/match \
-	%D%/object/handle
 	%D%/object/handle \
 	%D%/op/op
 unit_tests += $(ompi_unit_tests)
