@@ -14,6 +14,7 @@ libompi_core_la_SOURCES += \
 	%D%/api/info.c \
 	%D%/api/pt2pt.c \
 	%D%/api/request.c \
+	%D%/api/request_list.c \
 	%D%/api/op.c \
 	%D%/api/status.c \
 	%D%/api/wrapper.c %D%/api/wrapper.h \
@@ -44,6 +45,7 @@ libompi_core_la_SOURCES += \
 	%D%/mca/pml/pml.h \
 	%D%/mca/pml/base/base.c %D%/mca/pml/base/base.h \
 	%D%/topology/topology.h \
+	%D%/request/grequest.c %D%/request/grequest.h \
 	%D%/request/request.c %D%/request/request.h %D%/request/status.h \
 	%D%/runtime/messages.c %D%/runtime/messages.h \
 	%D%/op/arithmetic.c \
