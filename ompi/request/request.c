@@ -64,16 +64,47 @@ static void destroy_done(ompi_object_t *head)
     free(opal_container_of(head, ompi_request_t, head));
 }
 
-ompi_request_t *ompi_request_create_done(const MPI_Status *status)
+static int start_done(ompi_request_t *request)
 {
-    static const ompi_request_ops_t nothing;
+    ompi_request_complete(request);
+    return MPI_SUCCESS;
+}
+
+static ompi_request_t *create_done(const MPI_Status *status)
+{
+    static const ompi_request_ops_t nothing = {.start = start_done};
     ompi_request_t *request = malloc(sizeof *request);
     if (request == NULL)
         return NULL;
     ompi_request_init(request, &nothing, NULL, destroy_done);
     request->status = *status;
-    ompi_request_complete(request);
     return request;
+}
+
+ompi_request_t *ompi_request_create_done(const MPI_Status *status)
+{
+    ompi_request_t *request = create_done(status);
+    if (request != NULL)
+        ompi_request_complete(request);
+    return request;
+}
+
+ompi_request_t *ompi_request_create_persistent_done(const MPI_Status *status)
+{
+    ompi_request_t *request = create_done(status);
+    if (request != NULL)
+        ompi_request_make_persistent(request);
+    return request;
+}
+
+int ompi_request_start(ompi_request_t *request)
+{
+    atomic_store_explicit(&request->done, 0, memory_order_relaxed);
+    request->active = true;
+    int error = request->ops->start(request);
+    if (error != MPI_SUCCESS)
+        request->active = false;
+    return error;
 }
 
 void ompi_request_complete(ompi_request_t *request)

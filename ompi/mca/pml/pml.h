@@ -83,6 +83,14 @@ typedef struct ompi_pml_ops {
                  ompi_request_t **request);
     int (*irecv)(const ompi_route_t *from, const ompi_data_t *data, ompi_request_t **request);
 
+    /*
+     * The same as persistent requests, which are the caller's and inactive: ompi_request_start
+     * begins them any number of times, and allocates nothing. They retain type and communicator.
+     */
+    int (*send_init)(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode,
+                     ompi_request_t **request);
+    int (*recv_init)(const ompi_route_t *from, const ompi_data_t *data, ompi_request_t **request);
+
     /* The blocking forms; a small message needs no request. */
     int (*send)(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode);
     int (*recv)(const ompi_route_t *from, const ompi_data_t *data, MPI_Status *status);
