@@ -8,6 +8,7 @@
 
 #include "opal/runtime/wait.h"
 #include "ompi/api/mpi.h"
+#include "ompi/communicator/communicator.h"
 #include "ompi/request/status.h"
 
 bool ompi_lock_needed;
@@ -63,6 +64,17 @@ void ompi_request_init(ompi_request_t *request, const ompi_request_ops_t *ops,
 {
     ompi_object_init(&request->head, OMPI_REQUEST, destroy);
     ompi_request_init_bare(request, ops, comm);
+    if (comm != NULL)
+        ompi_object_retain(&comm->head);
+}
+
+/* The request ends, and with the last request a communicator that was freed. */
+static void release(ompi_request_t *request)
+{
+    ompi_communicator_t *comm = request->comm;
+    ompi_object_release(&request->head);
+    if (comm != NULL)
+        ompi_object_release(&comm->head);
 }
 
 static void destroy_done(ompi_object_t *head)
@@ -127,7 +139,7 @@ void ompi_request_complete(ompi_request_t *request)
         opal_wait_signal(&wait->done);
     if (request->orphan) {
         request->active = false;
-        ompi_object_release(&request->head);
+        release(request);
     }
 }
 
@@ -166,7 +178,7 @@ int ompi_request_finish(ompi_request_t **slot, MPI_Status *status)
         if (left != MPI_SUCCESS)
             error = left;
         *slot = NULL;
-        ompi_object_release(&request->head);
+        release(request);
     }
     return error;
 }
@@ -181,7 +193,7 @@ int ompi_request_free(ompi_request_t **slot)
     }
     request->active = false;
     int error = call_leave(request);
-    ompi_object_release(&request->head);
+    release(request);
     return error;
 }
 

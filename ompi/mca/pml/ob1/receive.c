@@ -20,7 +20,6 @@ static void destroy_receive(ompi_object_t *head)
 {
     ob1_receive_t *receive = opal_container_of(head, ob1_receive_t, request.head);
     ompi_datatype_release(receive->data.type);
-    ompi_object_release(&receive->request.comm->head);
     free(receive);
 }
 
@@ -64,7 +63,6 @@ static ob1_receive_t *create_receive(const ompi_route_t *from, const ompi_data_t
     ompi_request_init(&receive->request, &receive_request_ops, from->comm, destroy_receive);
     init_receive(receive, from, data);
     ompi_datatype_retain(data->type);
-    ompi_object_retain(&from->comm->head);
     return receive;
 }
 

@@ -11,7 +11,6 @@ static void destroy_send(ompi_object_t *head)
 {
     ob1_send_t *send = opal_container_of(head, ob1_send_t, request.head);
     ompi_datatype_release(send->data.type);
-    ompi_object_release(&send->request.comm->head);
     free(send);
 }
 
@@ -194,7 +193,6 @@ static int create_send(const ompi_route_t *to, const ompi_data_t *data, ompi_sen
     ompi_request_init(&send->request, &send_request_ops, to->comm, destroy_send);
     init_send(send, peer, to, data, mode);
     ompi_datatype_retain(data->type);
-    ompi_object_retain(&to->comm->head);
     *created = send;
     return MPI_SUCCESS;
 }
