@@ -25,6 +25,7 @@
 enum {
     MAX_POLLS = 8,
     POLLS_PER_LOOK = 32, /* at the clock, while spinning */
+    POLLS_WITHOUT_PAUSE = 256,
     WATCH_SECONDS = 1,
 };
 
@@ -204,7 +205,9 @@ static bool spin(const atomic_int *done)
             give_up = 0;
             continue;
         }
-        opal_cpu_pause();
+        /* A pause may take longer than a message does. */
+        if (idle >= POLLS_WITHOUT_PAUSE)
+            opal_cpu_pause();
         if (idle % POLLS_PER_LOOK != POLLS_PER_LOOK - 1)
             continue;
         uint64_t now = now_nsec();
