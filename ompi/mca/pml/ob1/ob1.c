@@ -107,7 +107,7 @@ static void ob1_stop(void *state OPAL_UNUSED)
 }
 
 static const ompi_pml_ops_t ob1_ops = {
-    .max_tag = INT_MAX,
+    .max_tag = INT_MAX / 2,
     .max_context = INT32_MAX / 2 - 1,
     .start = ob1_start,
     .stop = ob1_stop,
@@ -116,6 +116,8 @@ static const ompi_pml_ops_t ob1_ops = {
     .comm_remove = comm_remove,
     .isend = ob1_isend,
     .irecv = ob1_irecv,
+    .send_init = ob1_send_init,
+    .recv_init = ob1_recv_init,
     .send = ob1_send,
     .recv = ob1_recv,
     .iprobe = ob1_iprobe,

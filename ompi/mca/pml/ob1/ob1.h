@@ -128,6 +128,8 @@ void ob1_peers_flush(void);
 
 int ob1_isend(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode,
               ompi_request_t **request);
+int ob1_send_init(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode,
+                  ompi_request_t **request);
 int ob1_send(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode);
 
 void ob1_send_acknowledged(const ob1_ack_t *ack);
@@ -136,6 +138,7 @@ void ob1_send_clear(const ob1_clear_t *clear);
 /* -- receive.c -- */
 
 int ob1_irecv(const ompi_route_t *from, const ompi_data_t *data, ompi_request_t **request);
+int ob1_recv_init(const ompi_route_t *from, const ompi_data_t *data, ompi_request_t **request);
 int ob1_recv(const ompi_route_t *from, const ompi_data_t *data, MPI_Status *status);
 int ob1_iprobe(const ompi_route_t *from, bool *found, ompi_message_t **message, MPI_Status *status);
 int ob1_probe(const ompi_route_t *from, ompi_message_t **message, MPI_Status *status);

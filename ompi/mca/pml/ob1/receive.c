@@ -19,6 +19,8 @@ static void destroy_receive(ompi_object_t *head)
 {
     ob1_receive_t *receive = opal_container_of(head, ob1_receive_t, request.head);
     ompi_datatype_release(receive->data.type);
+    if (receive->request.persistent)
+        ompi_object_release(&receive->request.comm->head);
     free(receive);
 }
 
@@ -35,7 +37,10 @@ static int cancel_receive(ompi_request_t *request)
     return MPI_SUCCESS;
 }
 
+static int restart_receive(ompi_request_t *request);
+
 static const ompi_request_ops_t receive_request_ops = {
+    .start = restart_receive,
     .cancel = cancel_receive,
 };
 
@@ -397,6 +402,27 @@ int ob1_irecv(const ompi_route_t *from, const ompi_data_t *data, ompi_request_t 
     if (receive == NULL)
         return MPI_ERR_NO_MEM;
     start_receive(receive, from);
+    *request = &receive->request;
+    return MPI_SUCCESS;
+}
+
+static int restart_receive(ompi_request_t *request)
+{
+    ob1_receive_t *receive = opal_container_of(request, ob1_receive_t, request);
+    ompi_route_t from = {receive->comm, receive->context, receive->posted.source,
+                         receive->posted.tag};
+    ompi_status_set_empty(&request->status); /* of the last time: it may have been cancelled */
+    start_receive(receive, &from);
+    return MPI_SUCCESS;
+}
+
+int ob1_recv_init(const ompi_route_t *from, const ompi_data_t *data, ompi_request_t **request)
+{
+    ob1_receive_t *receive = create_receive(from, data);
+    if (receive == NULL)
+        return MPI_ERR_NO_MEM;
+    ompi_object_retain(&from->comm->head);
+    ompi_request_make_persistent(&receive->request);
     *request = &receive->request;
     return MPI_SUCCESS;
 }

@@ -11,10 +11,16 @@ static void destroy_send(ompi_object_t *head)
 {
     ob1_send_t *send = opal_container_of(head, ob1_send_t, request.head);
     ompi_datatype_release(send->data.type);
+    if (send->request.persistent)
+        ompi_object_release(&send->request.comm->head);
     free(send);
 }
 
-static const ompi_request_ops_t send_request_ops;
+static int restart_send(ompi_request_t *request);
+
+static const ompi_request_ops_t send_request_ops = {
+    .start = restart_send,
+};
 
 static void finish_send(ob1_send_t *send)
 {
@@ -161,24 +167,24 @@ static bool push_deferred(ob1_pending_t *pending, ob1_peer_t *peer OPAL_UNUSED)
 static void init_send(ob1_send_t *send, ob1_peer_t *peer, const ompi_route_t *to,
                       const ompi_data_t *data, ompi_send_mode_t mode)
 {
-    send->pending.push = push_deferred;
     send->peer = peer;
     send->match = match_of(to);
     send->data = *data;
     send->bytes = ompi_datatype_bytes(data->type, data->count);
     send->synchronous = mode == OMPI_SEND_SYNCHRONOUS;
-    send->pushed = 0;
 }
 
 static void start_send(ob1_send_t *send)
 {
     ob1_peer_t *peer = send->peer;
+    send->pending.push = push_deferred;
+    send->pushed = 0;
     if (!ob1_peer_is_clear(peer) || !push_first(send))
         ob1_peer_defer(peer, &peer->frames, &send->pending);
 }
 
-int ob1_isend(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode,
-              ompi_request_t **request)
+static int create_send(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode,
+                       ob1_send_t **created)
 {
     ob1_peer_t *peer = ob1_peer(ompi_comm_process(to->comm, to->rank));
     if (peer == NULL)
@@ -189,7 +195,37 @@ int ob1_isend(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t 
     ompi_request_init(&send->request, &send_request_ops, to->comm, destroy_send);
     init_send(send, peer, to, data, mode);
     ompi_datatype_retain(data->type);
+    *created = send;
+    return MPI_SUCCESS;
+}
+
+int ob1_isend(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode,
+              ompi_request_t **request)
+{
+    ob1_send_t *send;
+    int error = create_send(to, data, mode, &send);
+    if (error != MPI_SUCCESS)
+        return error;
     start_send(send);
+    *request = &send->request;
+    return MPI_SUCCESS;
+}
+
+static int restart_send(ompi_request_t *request)
+{
+    start_send(opal_container_of(request, ob1_send_t, request));
+    return MPI_SUCCESS;
+}
+
+int ob1_send_init(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode,
+                  ompi_request_t **request)
+{
+    ob1_send_t *send;
+    int error = create_send(to, data, mode, &send);
+    if (error != MPI_SUCCESS)
+        return error;
+    ompi_object_retain(&to->comm->head);
+    ompi_request_make_persistent(&send->request);
     *request = &send->request;
     return MPI_SUCCESS;
 }
