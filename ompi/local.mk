@@ -2,6 +2,9 @@
 # their prototypes, the wrappers around them and mpi.h are not.
 libompi_core_la_SOURCES += \
 	%D%/api/attr.c \
+	%D%/api/coll.c %D%/api/coll.h \
+	%D%/api/coll_check.c \
+	%D%/api/coll_reduce.c \
 	%D%/api/comm.c \
 	%D%/api/datatype.c \
 	%D%/api/datatype_array.c \
@@ -38,6 +41,7 @@ libompi_core_la_SOURCES += \
 	%D%/info/env.c %D%/info/env.h \
 	%D%/info/info.c %D%/info/info.h \
 	%D%/object/handle.c %D%/object/handle.h \
+	%D%/object/ints.h \
 	%D%/object/object.c %D%/object/object.h \
 	%D%/mca/coll/coll.h \
 	%D%/mca/coll/base/base.c %D%/mca/coll/base/base.h \
@@ -45,6 +49,7 @@ libompi_core_la_SOURCES += \
 	%D%/mca/pml/base/base.c %D%/mca/pml/base/base.h \
 	%D%/topology/topology.h \
 	%D%/request/request.c %D%/request/request.h %D%/request/status.h \
+	%D%/schedule/schedule.c %D%/schedule/schedule.h \
 	%D%/runtime/messages.c %D%/runtime/messages.h \
 	%D%/op/arithmetic.c \
 	%D%/op/bits.c \

@@ -3,11 +3,13 @@
 #include "ompi/runtime/messages.h"
 
 #include "opal/mca/btl/base/base.h"
+#include "ompi/mca/coll/base/base.h"
 #include "ompi/mca/pml/base/base.h"
 #include "ompi/object/handle.h"
 #include "ompi/request/request.h"
 
-static opal_framework_t *const frameworks[] = {&mca_btl_framework, &mca_pml_framework};
+static opal_framework_t *const frameworks[] = {&mca_btl_framework, &mca_pml_framework,
+                                               &mca_coll_framework};
 
 static opal_status_t open_frameworks(void)
 {
@@ -33,6 +35,18 @@ static void *pml_state(void)
     return opal_framework_best(&mca_pml_framework)->answer.state;
 }
 
+static int add_comm(ompi_communicator_t *comm)
+{
+    int error = ompi_pml->comm_add(comm);
+    return error == MPI_SUCCESS ? ompi_coll_comm_add(comm) : error;
+}
+
+static void remove_comm(ompi_communicator_t *comm)
+{
+    ompi_coll_comm_remove(comm);
+    ompi_pml->comm_remove(comm);
+}
+
 opal_status_t ompi_messages_start(bool threads)
 {
     opal_status_t status = open_frameworks();
@@ -41,9 +55,11 @@ opal_status_t ompi_messages_start(bool threads)
         ompi_pml = opal_framework_best(&mca_pml_framework)->answer.ops;
         status = ompi_pml->start(pml_state());
     }
-    if (status == OPAL_SUCCESS && (ompi_pml->comm_add(&ompi_comm_world) != MPI_SUCCESS ||
-                                   ompi_pml->comm_add(&ompi_comm_self) != MPI_SUCCESS))
-        status = OPAL_ERR_NO_MEMORY;
+    if (status == OPAL_SUCCESS) {
+        ompi_coll_start();
+        if (add_comm(&ompi_comm_world) != MPI_SUCCESS || add_comm(&ompi_comm_self) != MPI_SUCCESS)
+            status = OPAL_ERR_NO_MEMORY;
+    }
     if (status != OPAL_SUCCESS)
         close_frameworks();
     else
@@ -55,8 +71,8 @@ void ompi_messages_stop(void)
 {
     ompi_handle_undefine(&ompi_message_no_process.head);
     ompi_pml->flush();
-    ompi_pml->comm_remove(&ompi_comm_self);
-    ompi_pml->comm_remove(&ompi_comm_world);
+    remove_comm(&ompi_comm_self);
+    remove_comm(&ompi_comm_world);
     ompi_pml->stop(pml_state());
     ompi_pml = NULL;
     ompi_lock_needed = false;
