@@ -7,6 +7,7 @@
 
 #include "opal/runtime/wait.h"
 #include "ompi/api/mpi.h"
+#include "ompi/communicator/communicator.h"
 #include "ompi/request/status.h"
 
 bool ompi_lock_needed;
@@ -45,6 +46,17 @@ void ompi_request_init(ompi_request_t *request, const ompi_request_ops_t *ops,
 {
     ompi_object_init(&request->head, OMPI_REQUEST, destroy);
     ompi_request_init_bare(request, ops, comm);
+    if (comm != NULL)
+        ompi_object_retain(&comm->head);
+}
+
+/* The request ends, and with the last request a communicator that was freed. */
+static void release(ompi_request_t *request)
+{
+    ompi_communicator_t *comm = request->comm;
+    ompi_object_release(&request->head);
+    if (comm != NULL)
+        ompi_object_release(&comm->head);
 }
 
 static void destroy_done(ompi_object_t *head)
@@ -109,7 +121,7 @@ void ompi_request_complete(ompi_request_t *request)
         atomic_store_explicit(&wait->done, 1, memory_order_release);
     if (request->orphan) {
         request->active = false;
-        ompi_object_release(&request->head);
+        release(request);
     }
 }
 
@@ -125,7 +137,7 @@ int ompi_request_finish(ompi_request_t **slot, MPI_Status *status)
     ompi_status_tell(status, &request->status);
     request->active = false;
     if (!request->persistent) {
-        ompi_object_release(&request->head);
+        release(request);
         *slot = NULL;
     }
     return error;
@@ -142,7 +154,7 @@ void ompi_request_free(ompi_request_t **slot)
     if (request->active && request->ops->query != NULL)
         request->ops->query(request, &request->status);
     request->active = false;
-    ompi_object_release(&request->head);
+    release(request);
 }
 
 void ompi_wait_until(const atomic_int *done)

@@ -53,7 +53,7 @@ typedef struct ompi_request_ops {
 typedef struct ompi_request {
     ompi_object_t head;
     const ompi_request_ops_t *ops;
-    struct ompi_communicator *comm; /* whose error handler is told; NULL: self's */
+    struct ompi_communicator *comm; /* whose error handler is told, retained; NULL: self's */
     atomic_int done;                /* paired with the reads of ompi_request_is_done */
     bool active;                    /* false: a persistent one that is not started */
     bool persistent;
@@ -64,7 +64,8 @@ typedef struct ompi_request {
     MPI_Status status; /* MPI_ERROR is the result; valid when done */
 } ompi_request_t;
 
-/* Begins an operation whose request nobody gets to see: it has no head and is not released. */
+/* Begins an operation whose request nobody gets to see: it has no head and is not released, and the
+ * communicator is not retained. */
 OPAL_EXPORT void ompi_request_init_bare(ompi_request_t *request, const ompi_request_ops_t *ops,
                                         struct ompi_communicator *comm);
 

@@ -7,6 +7,7 @@
 #include "ompi/mca/pml/base/base.h"
 #include "ompi/object/handle.h"
 #include "ompi/request/request.h"
+#include "ompi/runtime/params.h"
 
 static opal_framework_t *const frameworks[] = {&mca_btl_framework, &mca_pml_framework,
                                                &mca_coll_framework};
@@ -35,16 +36,10 @@ static void *pml_state(void)
     return opal_framework_best(&mca_pml_framework)->answer.state;
 }
 
-static int add_comm(ompi_communicator_t *comm)
+static uint32_t communicator_limit(void)
 {
-    int error = ompi_pml->comm_add(comm);
-    return error == MPI_SUCCESS ? ompi_coll_comm_add(comm) : error;
-}
-
-static void remove_comm(ompi_communicator_t *comm)
-{
-    ompi_coll_comm_remove(comm);
-    ompi_pml->comm_remove(comm);
+    uint32_t wanted = ompi_params_max_communicators();
+    return wanted <= ompi_pml->max_context ? wanted : ompi_pml->max_context + 1;
 }
 
 opal_status_t ompi_messages_start(bool threads)
@@ -57,7 +52,7 @@ opal_status_t ompi_messages_start(bool threads)
     }
     if (status == OPAL_SUCCESS) {
         ompi_coll_start();
-        if (add_comm(&ompi_comm_world) != MPI_SUCCESS || add_comm(&ompi_comm_self) != MPI_SUCCESS)
+        if (ompi_comm_start_messages(communicator_limit()) != MPI_SUCCESS)
             status = OPAL_ERR_NO_MEMORY;
     }
     if (status != OPAL_SUCCESS)
@@ -71,8 +66,7 @@ void ompi_messages_stop(void)
 {
     ompi_handle_undefine(&ompi_message_no_process.head);
     ompi_pml->flush();
-    remove_comm(&ompi_comm_self);
-    remove_comm(&ompi_comm_world);
+    ompi_comm_stop_messages();
     ompi_pml->stop(pml_state());
     ompi_pml = NULL;
     ompi_lock_needed = false;

@@ -285,9 +285,6 @@ static void destroy(ompi_object_t *head)
 static int start(ompi_request_t *request)
 {
     ompi_schedule_t *schedule = opal_container_of(request, ompi_schedule_t, request);
-    atomic_store_explicit(&request->done, 0, memory_order_relaxed);
-    request->active = true;
-    ompi_status_set_empty(&request->status);
     schedule->error = MPI_SUCCESS;
     schedule->next = 0;
     advance(schedule);
@@ -304,7 +301,8 @@ ompi_schedule_t *ompi_schedule_create(ompi_communicator_t *comm, ompi_op_t *op, 
         return NULL;
     ompi_request_init(&schedule->request, persistent ? &persistent_ops : &request_ops, comm,
                       destroy);
-    schedule->request.persistent = persistent;
+    if (persistent)
+        ompi_request_make_persistent(&schedule->request);
     init(schedule, comm, op, persistent);
     return schedule;
 }
@@ -319,9 +317,7 @@ ompi_request_t *ompi_schedule_request(ompi_schedule_t *schedule)
     ompi_request_t *request = &schedule->request;
     schedule->holds = true;
     hold_all(schedule, ompi_object_retain);
-    if (request->persistent)
-        request->active = false;
-    else
+    if (!request->persistent)
         advance(schedule);
     return request;
 }

@@ -62,7 +62,7 @@ extern ompi_message_t ompi_message_no_process;
 
 /* Every slot is required. */
 typedef struct ompi_pml_ops {
-    int max_tag;          /* MPI_TAG_UB */
+    int max_tag;          /* MPI_TAG_UB; below 2^30, see ompi/communicator/exchange.h */
     uint32_t max_context; /* ids of communicators are 0 to this */
 
     opal_status_t (*start)(void *state);

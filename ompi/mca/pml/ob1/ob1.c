@@ -107,7 +107,7 @@ static void ob1_stop(void *state OPAL_UNUSED)
 }
 
 static const ompi_pml_ops_t ob1_ops = {
-    .max_tag = INT_MAX,
+    .max_tag = INT_MAX / 2,
     .max_context = INT32_MAX / 2 - 1,
     .start = ob1_start,
     .stop = ob1_stop,
