@@ -3,6 +3,7 @@
 libompi_core_la_SOURCES += \
 	%D%/api/attr.c \
 	%D%/api/comm.c \
+	%D%/api/comm_create.c %D%/api/comm_create.h \
 	%D%/api/datatype.c \
 	%D%/api/datatype_array.c \
 	%D%/api/datatype_create.c %D%/api/datatype_create.h \
@@ -20,7 +21,13 @@ libompi_core_la_SOURCES += \
 	%D%/attribute/attribute.c %D%/attribute/attribute.h \
 	%D%/attribute/keyval.c %D%/attribute/keyval.h \
 	%D%/attribute/predefined.c \
+	%D%/communicator/agree.c %D%/communicator/agree.h \
+	%D%/communicator/birth.c %D%/communicator/birth.h \
 	%D%/communicator/communicator.c %D%/communicator/communicator.h \
+	%D%/communicator/context.c %D%/communicator/context.h \
+	%D%/communicator/create.c %D%/communicator/create.h \
+	%D%/communicator/exchange.c %D%/communicator/exchange.h \
+	%D%/communicator/hints.c \
 	%D%/datatype/array.c %D%/datatype/array.h \
 	%D%/datatype/datatype.c %D%/datatype/datatype.h \
 	%D%/datatype/envelope.c %D%/datatype/envelope.h \
@@ -43,7 +50,7 @@ libompi_core_la_SOURCES += \
 	%D%/mca/coll/base/base.c %D%/mca/coll/base/base.h \
 	%D%/mca/pml/pml.h \
 	%D%/mca/pml/base/base.c %D%/mca/pml/base/base.h \
-	%D%/topology/topology.h \
+	%D%/topology/topology.c %D%/topology/topology.h \
 	%D%/request/request.c %D%/request/request.h %D%/request/status.h \
 	%D%/runtime/messages.c %D%/runtime/messages.h \
 	%D%/op/arithmetic.c \

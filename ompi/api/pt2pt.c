@@ -25,12 +25,16 @@ static void set_no_process(MPI_Status *status)
 }
 
 /* A request to or from MPI_PROC_NULL. */
-static int request_nothing(bool receive, ompi_request_t **request)
+static int request_nothing(bool receive, bool persistent, ompi_request_t **request)
 {
     MPI_Status status;
     ompi_status_set(&status, receive ? MPI_PROC_NULL : MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_SUCCESS, 0);
-    *request = ompi_request_create_done(&status);
-    return *request != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+    ompi_request_t *made = persistent ? ompi_request_create_persistent_done(&status)
+                                      : ompi_request_create_done(&status);
+    if (made == NULL)
+        return MPI_ERR_NO_MEM;
+    *request = made;
+    return MPI_SUCCESS;
 }
 
 static int send(const void *buf, MPI_Count count, ompi_datatype_t *type, int dest, int tag,
@@ -50,7 +54,7 @@ static int isend(const void *buf, MPI_Count count, ompi_datatype_t *type, int de
                  ompi_communicator_t *comm, ompi_send_mode_t mode, ompi_request_t **request)
 {
     if (dest == MPI_PROC_NULL)
-        return request_nothing(false, request);
+        return request_nothing(false, false, request);
     ompi_route_t to = route_to(comm, dest, tag);
     ompi_data_t data = data_of(buf, count, type);
     ompi_lock();
@@ -114,7 +118,7 @@ int ompi_api_irecv(void *buf, MPI_Count count, ompi_datatype_t *datatype, int so
                    ompi_communicator_t *comm, ompi_request_t **request)
 {
     if (source == MPI_PROC_NULL)
-        return request_nothing(true, request);
+        return request_nothing(true, false, request);
     ompi_route_t from = route_to(comm, source, tag);
     ompi_data_t data = data_of(buf, count, datatype);
     ompi_lock();
@@ -137,6 +141,52 @@ int ompi_api_sendrecv(const void *sendbuf, MPI_Count sendcount, ompi_datatype_t 
     error = ompi_request_finish(&request, status);
     ompi_unlock();
     return sent != MPI_SUCCESS ? sent : error;
+}
+
+/* -- persistent ---------------------------------------------------------------------- */
+
+static int send_init(const void *buf, MPI_Count count, ompi_datatype_t *type, int dest, int tag,
+                     ompi_communicator_t *comm, ompi_send_mode_t mode, ompi_request_t **request)
+{
+    if (dest == MPI_PROC_NULL)
+        return request_nothing(false, true, request);
+    ompi_route_t to = route_to(comm, dest, tag);
+    ompi_data_t data = data_of(buf, count, type);
+    ompi_lock();
+    int error = ompi_pml->send_init(&to, &data, mode, request);
+    ompi_unlock();
+    return error;
+}
+
+int ompi_api_send_init(const void *buf, MPI_Count count, ompi_datatype_t *datatype, int dest,
+                       int tag, ompi_communicator_t *comm, ompi_request_t **request)
+{
+    return send_init(buf, count, datatype, dest, tag, comm, OMPI_SEND_STANDARD, request);
+}
+
+int ompi_api_ssend_init(const void *buf, MPI_Count count, ompi_datatype_t *datatype, int dest,
+                        int tag, ompi_communicator_t *comm, ompi_request_t **request)
+{
+    return send_init(buf, count, datatype, dest, tag, comm, OMPI_SEND_SYNCHRONOUS, request);
+}
+
+int ompi_api_rsend_init(const void *buf, MPI_Count count, ompi_datatype_t *datatype, int dest,
+                        int tag, ompi_communicator_t *comm, ompi_request_t **request)
+{
+    return send_init(buf, count, datatype, dest, tag, comm, OMPI_SEND_READY, request);
+}
+
+int ompi_api_recv_init(void *buf, MPI_Count count, ompi_datatype_t *datatype, int source, int tag,
+                       ompi_communicator_t *comm, ompi_request_t **request)
+{
+    if (source == MPI_PROC_NULL)
+        return request_nothing(true, true, request);
+    ompi_route_t from = route_to(comm, source, tag);
+    ompi_data_t data = data_of(buf, count, datatype);
+    ompi_lock();
+    int error = ompi_pml->recv_init(&from, &data, request);
+    ompi_unlock();
+    return error;
 }
 
 /* -- probing ------------------------------------------------------------------------- */
@@ -219,7 +269,7 @@ int ompi_api_imrecv(void *buf, MPI_Count count, ompi_datatype_t *datatype, ompi_
     ompi_message_t *taken = *message;
     if (taken == &ompi_message_no_process) {
         *message = NULL;
-        return request_nothing(true, request);
+        return request_nothing(true, false, request);
     }
     ompi_data_t data = data_of(buf, count, datatype);
     ompi_lock();

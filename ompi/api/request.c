@@ -145,6 +145,46 @@ int ompi_api_request_get_status(ompi_request_t *request, int *flag, MPI_Status *
     return MPI_SUCCESS;
 }
 
+/* Why a request cannot be started; MPI_SUCCESS: it can. */
+static int check_start(const ompi_request_t *request)
+{
+    if (!ompi_object_is(request, OMPI_REQUEST))
+        return ompi_api_explain(MPI_ERR_REQUEST, "There is no such request.");
+    if (!request->persistent)
+        return ompi_api_explain(MPI_ERR_REQUEST, "The request is not persistent.");
+    if (request->active)
+        return ompi_api_explain(MPI_ERR_REQUEST,
+                                "The request is active: it was started and not yet waited for.");
+    return MPI_SUCCESS;
+}
+
+int ompi_api_start(ompi_request_t **request)
+{
+    ompi_lock();
+    int error = check_start(*request);
+    if (error == MPI_SUCCESS)
+        error = ompi_request_start(*request);
+    ompi_unlock();
+    return error;
+}
+
+/* In the order of the list; none, if one of them cannot be started. */
+int ompi_api_startall(int count, MPI_Request array_of_requests[])
+{
+    int error = MPI_SUCCESS;
+    ompi_lock();
+    for (int i = 0; i < count && error == MPI_SUCCESS; i++)
+        error = check_start(ompi_handle_object(array_of_requests[i]));
+    for (int i = 0; i < count && error == MPI_SUCCESS; i++) {
+        ompi_request_t *request = ompi_handle_object(array_of_requests[i]);
+        error = check_start(request); /* again: it may be in the list twice */
+        if (error == MPI_SUCCESS)
+            error = ompi_request_start(request);
+    }
+    ompi_unlock();
+    return error;
+}
+
 int ompi_api_request_free(ompi_request_t **request)
 {
     ompi_lock();

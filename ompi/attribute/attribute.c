@@ -324,3 +324,11 @@ int ompi_attributes_delete_all(ompi_object_t *object)
     pthread_mutex_unlock(&lock);
     return error;
 }
+
+void ompi_attributes_forget_all(ompi_object_t *object)
+{
+    pthread_mutex_lock(&lock);
+    while (object->attributes != NULL)
+        remove_attribute(object, object->attributes);
+    pthread_mutex_unlock(&lock);
+}

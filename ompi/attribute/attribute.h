@@ -64,6 +64,9 @@ int ompi_attributes_copy_all(ompi_object_t *from, ompi_object_t *to);
 /* Deletes all, the newest first, or until a callback fails. */
 int ompi_attributes_delete_all(ompi_object_t *object);
 
+/* For an object that ends with MPI: its values go without a call. */
+void ompi_attributes_forget_all(ompi_object_t *object);
+
 /* Gives an object the value of a predefined keyval, which the program cannot change. */
 int ompi_attribute_predefine(ompi_object_t *object, int number, void *value);
 

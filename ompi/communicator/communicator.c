@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The predefined communicators, and names. */
+/* Life and end of communicators: those that are predefined, and others once they are agreed on. */
 #include "ompi/communicator/communicator.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "ompi/attribute/attribute.h"
+#include "ompi/communicator/context.h"
 #include "ompi/errhandler/errhandler.h"
+#include "ompi/mca/pml/pml.h"
 #include "ompi/object/handle.h"
+#include "ompi/topology/topology.h"
 
 ompi_communicator_t ompi_comm_world = {.head = OMPI_OBJECT_PREDEFINED(OMPI_COMM, MPI_COMM_WORLD)};
 ompi_communicator_t ompi_comm_self = {.head = OMPI_OBJECT_PREDEFINED(OMPI_COMM, MPI_COMM_SELF)};
@@ -14,6 +19,9 @@ ompi_communicator_t ompi_comm_self = {.head = OMPI_OBJECT_PREDEFINED(OMPI_COMM, 
 enum { WORLD_CONTEXT, SELF_CONTEXT };
 
 static pthread_mutex_t name_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* What the user has and has not freed. The message lock. */
+static opal_list_t all = {{&all.head, &all.head}};
 
 static void start(ompi_communicator_t *comm, int rank, int size, ompi_group_t *group,
                   const char *name, ompi_errhandler_t *errhandler)
@@ -47,6 +55,154 @@ void ompi_comm_fini(void)
     stop(&ompi_comm_world);
     ompi_group_fini();
 }
+
+/* -- messages ------------------------------------------------------------------------ */
+
+/* A communicator begins, and ends, to be used: whoever keeps something for each is told here. */
+static int start_messages(ompi_communicator_t *comm)
+{
+    int error = ompi_pml->comm_add(comm);
+    comm->has_begun = error == MPI_SUCCESS;
+    return error;
+}
+
+static void stop_messages(ompi_communicator_t *comm)
+{
+    ompi_pml->comm_remove(comm);
+    comm->has_begun = false;
+}
+
+int ompi_comm_start_messages(uint32_t limit)
+{
+    ompi_contexts_init(limit);
+    ompi_context_take(WORLD_CONTEXT);
+    ompi_context_take(SELF_CONTEXT);
+    int error = start_messages(&ompi_comm_world);
+    return error == MPI_SUCCESS ? start_messages(&ompi_comm_self) : error;
+}
+
+/* The program did not free them, and nobody will call their callbacks. */
+static void end_forgotten(void)
+{
+    while (!opal_list_is_empty(&all)) {
+        ompi_communicator_t *comm =
+            opal_container_of(opal_list_first(&all), ompi_communicator_t, node);
+        ompi_attributes_forget_all(&comm->head);
+        atomic_store(&comm->head.references, 1);
+        ompi_object_release(&comm->head);
+    }
+}
+
+void ompi_comm_stop_messages(void)
+{
+    end_forgotten();
+    if (ompi_comm_self.has_begun)
+        stop_messages(&ompi_comm_self);
+    if (ompi_comm_world.has_begun)
+        stop_messages(&ompi_comm_world);
+    ompi_contexts_fini();
+}
+
+/* -- made ones ----------------------------------------------------------------------- */
+
+static void release_group(ompi_group_t *group)
+{
+    if (group != NULL)
+        ompi_object_release(&group->head);
+}
+
+static void destroy(ompi_object_t *head)
+{
+    ompi_communicator_t *comm = opal_container_of(head, ompi_communicator_t, head);
+    if (comm->has_begun) {
+        stop_messages(comm);
+        ompi_context_give_back(comm->context);
+    }
+    if (comm->local != NULL && comm->local != comm)
+        ompi_object_release(&comm->local->head);
+    release_group(comm->group);
+    release_group(comm->remote_group);
+    if (comm->topology != NULL)
+        ompi_topology_release(comm->topology);
+    opal_list_remove(&comm->node);
+    free(comm);
+}
+
+ompi_communicator_t *ompi_comm_create(ompi_communicator_t *parent)
+{
+    ompi_communicator_t *comm = calloc(1, sizeof *comm);
+    if (comm == NULL)
+        return NULL;
+    ompi_object_init(&comm->head, OMPI_COMM, destroy);
+    comm->node = (opal_list_node_t){&comm->node, &comm->node}; /* it can be removed from there */
+    comm->local = comm;
+    ompi_errhandler_t *errhandler = ompi_errhandler_get(&parent->head);
+    if (errhandler != NULL) {
+        ompi_errhandler_attach(&comm->head, errhandler);
+        ompi_object_release(&errhandler->head);
+    }
+    return comm;
+}
+
+void ompi_comm_set_groups(ompi_communicator_t *comm, ompi_group_t *group, ompi_group_t *remote)
+{
+    ompi_object_retain(&group->head);
+    comm->group = group;
+    comm->rank = group->rank;
+    comm->size = group->size;
+    if (remote != NULL)
+        ompi_object_retain(&remote->head);
+    comm->remote_group = remote;
+}
+
+/* The communicator of one side, which the user never sees. */
+static int begin_local(ompi_communicator_t *comm, uint32_t context)
+{
+    ompi_communicator_t *local = ompi_comm_create(comm);
+    if (local == NULL)
+        return MPI_ERR_NO_MEM;
+    ompi_comm_set_groups(local, comm->group, NULL);
+    local->context = context;
+    int error = start_messages(local);
+    if (error != MPI_SUCCESS) {
+        ompi_object_release(&local->head);
+        return error;
+    }
+    comm->local = local;
+    return MPI_SUCCESS;
+}
+
+/* Undoes begin_local, but for the context. */
+static void end_local(ompi_communicator_t *comm)
+{
+    stop_messages(comm->local);
+    ompi_object_release(&comm->local->head);
+    comm->local = comm;
+}
+
+int ompi_comm_begin(ompi_communicator_t *comm, uint32_t context, uint32_t local_context)
+{
+    int error = ompi_comm_is_inter(comm) ? begin_local(comm, local_context) : MPI_SUCCESS;
+    if (error != MPI_SUCCESS)
+        return error;
+    comm->context = context;
+    error = start_messages(comm);
+    if (error != MPI_SUCCESS) {
+        if (ompi_comm_is_inter(comm))
+            end_local(comm);
+        return error;
+    }
+    ompi_comm_list(comm);
+    return MPI_SUCCESS;
+}
+
+void ompi_comm_list(ompi_communicator_t *comm)
+{
+    opal_list_remove(&comm->node);
+    opal_list_append(&all, &comm->node);
+}
+
+/* -- names --------------------------------------------------------------------------- */
 
 void ompi_comm_set_name(ompi_communicator_t *comm, const char *name)
 {

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Communicators: who talks, as which rank, of how many.
+ * Communicators: who talks, as which rank, of how many. How they are made: create.h.
  *
  *                     group      remote_group    ranks of messages    local
  *   intracommunicator the ranks  NULL            of group             itself
  *   intercommunicator this side  the other side  of remote_group      an intracommunicator of group
  *
  * Threading: what is here never changes while the user has the communicator, unless a line says
- * otherwise. The name has the lock of communicator.c.
+ * otherwise. The name has the lock of communicator.c. The last reference to a communicator is
+ * given back under the message lock.
  */
 #ifndef OMPI_COMMUNICATOR_H
 #define OMPI_COMMUNICATOR_H
 
+#include "opal/util/list.h"
 #include "ompi/group/group.h"
+#include "ompi/info/info.h"
 #include "ompi/object/object.h"
 
 struct ompi_topology;
@@ -26,8 +29,13 @@ typedef struct ompi_communicator {
     struct ompi_topology *topology;  /* NULL: none */
     uint32_t context;                /* of its messages; the same in all its processes */
     uint32_t collectives;            /* how many have begun, for their tags. The message lock */
+    uint32_t creations;              /* how many communicators were begun from it, likewise */
     void *pml;                       /* what the pml has of it */
     void *coll;                      /* what the coll framework has of it */
+    bool has_begun;                  /* it has a context and messages */
+    opal_list_node_t node;           /* in the list of those that the user has. The message lock */
+    atomic_uint hints;               /* a bit for each that is true: hints.c */
+    const char *resource;            /* what MPI_Comm_split_type split by; NULL: nothing */
     char name[MPI_MAX_OBJECT_NAME];
 } ompi_communicator_t;
 
@@ -37,6 +45,37 @@ extern ompi_communicator_t ompi_comm_world, ompi_comm_self;
 /* Makes world and self usable, with the error handler that they begin with. */
 void ompi_comm_init(int rank, int size, struct ompi_errhandler *errhandler);
 void ompi_comm_fini(void);
+
+/*
+ * A communicator without groups and context, with one reference and the error handler of `parent`;
+ * NULL: no memory.
+ */
+ompi_communicator_t *ompi_comm_create(ompi_communicator_t *parent);
+
+/* The groups, which it retains. `remote` is NULL for an intracommunicator. */
+void ompi_comm_set_groups(ompi_communicator_t *comm, ompi_group_t *group, ompi_group_t *remote);
+
+/*
+ * It gets a context, which it gives back in its end, and messages. `local_context` is for the
+ * communicator of the own side, if it has two. On an error the contexts remain the caller's.
+ * Under the message lock.
+ */
+int ompi_comm_begin(ompi_communicator_t *comm, uint32_t context, uint32_t local_context);
+
+/* The user has it from now on: if it is not freed, it ends with MPI. ompi_comm_begin does it, too.
+ * Under the message lock. */
+void ompi_comm_list(ompi_communicator_t *comm);
+
+/* World and self begin and end to have messages; what is left of others then ends, too. `limit`
+ * communicators may exist. */
+int ompi_comm_start_messages(uint32_t limit);
+void ompi_comm_stop_messages(void);
+
+/* Hints (hints.c): those of an info object that are known; all that it has, for the caller. NULL:
+ * no memory. */
+void ompi_comm_set_hints(ompi_communicator_t *comm, ompi_info_t *info);
+void ompi_comm_copy_hints(const ompi_communicator_t *from, ompi_communicator_t *to);
+ompi_info_t *ompi_comm_get_hints(const ompi_communicator_t *comm);
 
 /* Copies at most MPI_MAX_OBJECT_NAME bytes with the ending 0; what is longer is cut. */
 void ompi_comm_set_name(ompi_communicator_t *comm, const char *name);

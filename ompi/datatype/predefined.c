@@ -62,7 +62,8 @@ typedef struct element {
 #define LONG_COMPLEX(name, type)   ELEMENT(name, type, LONG_DOUBLE, 2, 16)
 #define SIZED(kind, name, c, size) ELEMENT(name, c, kind, 1, size)
 
-/* external32 was made for a long of 4 bytes and a wchar_t of 2. */
+/* Of two names for one handle, the one that the standard does not call a synonym.
+ * external32 was made for a long of 4 bytes and a wchar_t of 2. */
 static const element_t elements[] = {
     INTEGER(AINT, MPI_Aint),
     INTEGER(COUNT, MPI_Count),
@@ -72,7 +73,7 @@ static const element_t elements[] = {
     INTEGER(SHORT, short),
     INTEGER(INT, int),
     SIZED(INTEGER, LONG, long, 4),
-    INTEGER(LONG_LONG, long long),
+    INTEGER(LONG_LONG_INT, long long),
     UNSIGNED(UNSIGNED_SHORT, unsigned short),
     UNSIGNED(UNSIGNED, unsigned),
     SIZED(UNSIGNED, UNSIGNED_LONG, unsigned long, 4),
@@ -94,7 +95,7 @@ static const element_t elements[] = {
     REAL(FLOAT, float),
     REAL(DOUBLE, double),
     LONG_REAL(LONG_DOUBLE, long double),
-    COMPLEX(C_FLOAT_COMPLEX, float),
+    COMPLEX(C_COMPLEX, float),
     COMPLEX(C_DOUBLE_COMPLEX, double),
     LONG_COMPLEX(C_LONG_DOUBLE_COMPLEX, long double),
     COMPLEX(CXX_FLOAT_COMPLEX, float),

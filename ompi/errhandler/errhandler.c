@@ -26,7 +26,8 @@ ompi_errhandler_t ompi_errors_are_fatal = PREDEFINED(MPI_ERRORS_ARE_FATAL, OMPI_
 ompi_errhandler_t ompi_errors_abort = PREDEFINED(MPI_ERRORS_ABORT, OMPI_ERRHANDLER_ABORT);
 ompi_errhandler_t ompi_errors_return = PREDEFINED(MPI_ERRORS_RETURN, OMPI_ERRHANDLER_RETURN);
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* ompi_object_t.errhandler */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* ompi_object_t.errhandler, and: */
+static bool self_was_given_one; /* MPI_COMM_SELF has another than the one that it began with */
 
 static void destroy(ompi_object_t *object)
 {
@@ -56,6 +57,8 @@ static void replace(ompi_object_t *object, ompi_errhandler_t *errhandler)
     pthread_mutex_lock(&lock);
     ompi_errhandler_t *before = object->errhandler;
     object->errhandler = errhandler;
+    if (object == &ompi_comm_self.head)
+        self_was_given_one = before != NULL && errhandler != NULL;
     pthread_mutex_unlock(&lock);
     if (before != NULL)
         ompi_object_release(&before->head);
@@ -148,11 +151,22 @@ static void call_user(const ompi_errhandler_t *errhandler, ompi_object_t *object
     }
 }
 
-/* The handler of who is told instead when the call was about nobody who has one. */
+/*
+ * The handler of who is told instead when the call was about nobody who has one. The standard
+ * says MPI_COMM_SELF; before MPI 4.0 it said MPI_COMM_WORLD, and many programs set a handler
+ * there alone.
+ */
 static ompi_errhandler_t *fallback(ompi_object_t **object)
 {
-    *object = &ompi_comm_self.head;
+    pthread_mutex_lock(&lock);
+    bool self_first = self_was_given_one;
+    pthread_mutex_unlock(&lock);
+    *object = self_first ? &ompi_comm_self.head : &ompi_comm_world.head;
     ompi_errhandler_t *errhandler = ompi_errhandler_get(*object);
+    if (errhandler == NULL) {
+        *object = &ompi_comm_self.head;
+        errhandler = ompi_errhandler_get(*object);
+    }
     return errhandler != NULL ? errhandler : ompi_runtime_initial_errhandler();
 }
 

@@ -54,8 +54,9 @@ ompi_errhandler_t *ompi_errhandler_get(ompi_object_t *object);
 
 /*
  * An error `code` of `function` ("MPI_Send") goes to the object's handler. An object that is
- * NULL or has no handler: to that of MPI_COMM_SELF, or while MPI is not initialized to the
- * initial one. `detail` is a phrase for a person, or NULL. Returns the code, if at all.
+ * NULL or has no handler: to that of MPI_COMM_SELF, if the program has set one there, else to
+ * that of MPI_COMM_WORLD, or while MPI is not initialized to the initial one. `detail` is a phrase
+ * for a person, or NULL. Returns the code, if at all.
  */
 int ompi_errhandler_invoke(void *object, int code, const char *function, const char *detail);
 

@@ -10,6 +10,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "opal/mca/pmi/base/base.h"
+
 /* Sets a value that may be as long as it likes. */
 static int set(ompi_info_t *info, const char *key, const char *value)
 {
@@ -44,6 +46,14 @@ static void describe_command(ompi_info_t *info)
         set(info, "argv", arguments);
 }
 
+static void describe_job(unsigned size)
+{
+    char number[sizeof "4294967295"];
+    snprintf(number, sizeof number, "%u", size);
+    ompi_info_set(&ompi_info_env, "maxprocs", number);
+    ompi_info_set(&ompi_info_env, "soft", number);
+}
+
 static void describe_process(void)
 {
     struct utsname system;
@@ -55,6 +65,9 @@ static void describe_process(void)
     }
     if (getcwd(folder, sizeof folder) != NULL)
         set(&ompi_info_env, "wdir", folder);
+    unsigned size = opal_pmi_announced_size();
+    if (size > 0)
+        describe_job(size);
 }
 
 void ompi_info_env_prepare(void)
@@ -65,11 +78,8 @@ void ompi_info_env_prepare(void)
 
 void ompi_info_env_set_job(unsigned size)
 {
-    char number[sizeof "4294967295"];
     ompi_info_env_prepare();
-    snprintf(number, sizeof number, "%u", size);
-    ompi_info_set(&ompi_info_env, "maxprocs", number);
-    ompi_info_set(&ompi_info_env, "soft", number);
+    describe_job(size);
 }
 
 int ompi_info_set_command(ompi_info_t *info, int argc, char *const argv[])

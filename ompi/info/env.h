@@ -4,7 +4,7 @@
  *
  *   command, argv     from the kernel's record of the command line
  *   host, arch, wdir  of this process
- *   maxprocs, soft    the ranks of the job; from MPI_Init on
+ *   maxprocs, soft    the ranks of the job; before MPI_Init what the launcher's environment says
  *
  * Nobody can ask for a thread level or name a file of more before the program starts, so the keys
  * thread_level and file are not there.

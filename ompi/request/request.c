@@ -7,6 +7,7 @@
 
 #include "opal/runtime/wait.h"
 #include "ompi/api/mpi.h"
+#include "ompi/communicator/communicator.h"
 #include "ompi/request/status.h"
 
 bool ompi_lock_needed;
@@ -45,6 +46,17 @@ void ompi_request_init(ompi_request_t *request, const ompi_request_ops_t *ops,
 {
     ompi_object_init(&request->head, OMPI_REQUEST, destroy);
     ompi_request_init_bare(request, ops, comm);
+    if (comm != NULL)
+        ompi_object_retain(&comm->head);
+}
+
+/* The request ends, and with the last request a communicator that was freed. */
+static void release(ompi_request_t *request)
+{
+    ompi_communicator_t *comm = request->comm;
+    ompi_object_release(&request->head);
+    if (comm != NULL)
+        ompi_object_release(&comm->head);
 }
 
 static void destroy_done(ompi_object_t *head)
@@ -52,16 +64,47 @@ static void destroy_done(ompi_object_t *head)
     free(opal_container_of(head, ompi_request_t, head));
 }
 
-ompi_request_t *ompi_request_create_done(const MPI_Status *status)
+static int start_done(ompi_request_t *request)
 {
-    static const ompi_request_ops_t nothing;
+    ompi_request_complete(request);
+    return MPI_SUCCESS;
+}
+
+static ompi_request_t *create_done(const MPI_Status *status)
+{
+    static const ompi_request_ops_t nothing = {.start = start_done};
     ompi_request_t *request = malloc(sizeof *request);
     if (request == NULL)
         return NULL;
     ompi_request_init(request, &nothing, NULL, destroy_done);
     request->status = *status;
-    ompi_request_complete(request);
     return request;
+}
+
+ompi_request_t *ompi_request_create_done(const MPI_Status *status)
+{
+    ompi_request_t *request = create_done(status);
+    if (request != NULL)
+        ompi_request_complete(request);
+    return request;
+}
+
+ompi_request_t *ompi_request_create_persistent_done(const MPI_Status *status)
+{
+    ompi_request_t *request = create_done(status);
+    if (request != NULL)
+        ompi_request_make_persistent(request);
+    return request;
+}
+
+int ompi_request_start(ompi_request_t *request)
+{
+    atomic_store_explicit(&request->done, 0, memory_order_relaxed);
+    request->active = true;
+    int error = request->ops->start(request);
+    if (error != MPI_SUCCESS)
+        request->active = false;
+    return error;
 }
 
 void ompi_request_complete(ompi_request_t *request)
@@ -78,7 +121,7 @@ void ompi_request_complete(ompi_request_t *request)
         atomic_store_explicit(&wait->done, 1, memory_order_release);
     if (request->orphan) {
         request->active = false;
-        ompi_object_release(&request->head);
+        release(request);
     }
 }
 
@@ -94,7 +137,7 @@ int ompi_request_finish(ompi_request_t **slot, MPI_Status *status)
     ompi_status_tell(status, &request->status);
     request->active = false;
     if (!request->persistent) {
-        ompi_object_release(&request->head);
+        release(request);
         *slot = NULL;
     }
     return error;
@@ -111,7 +154,7 @@ void ompi_request_free(ompi_request_t **slot)
     if (request->active && request->ops->query != NULL)
         request->ops->query(request, &request->status);
     request->active = false;
-    ompi_object_release(&request->head);
+    release(request);
 }
 
 void ompi_wait_until(const atomic_int *done)

@@ -34,7 +34,11 @@ typedef struct ompi_wait {
 
 /* What kinds of operations do differently. Slots may be NULL where said. */
 typedef struct ompi_request_ops {
-    /* Begins a persistent operation. NULL: it is not persistent. */
+    /*
+     * Begins a persistent operation; it may complete in here. The status is what the last round
+     * left, the rest of the request is as of a new one. An error: the request is inactive again.
+     * NULL: there are no persistent ones.
+     */
     int (*start)(struct ompi_request *request);
 
     /* Asks for an early end; the operation completes anyhow, cancelled or not. NULL: no effect. */
@@ -49,7 +53,7 @@ typedef struct ompi_request_ops {
 typedef struct ompi_request {
     ompi_object_t head;
     const ompi_request_ops_t *ops;
-    struct ompi_communicator *comm; /* whose error handler is told; NULL: self's */
+    struct ompi_communicator *comm; /* whose error handler is told, retained; NULL: self's */
     atomic_int done;                /* paired with the reads of ompi_request_is_done */
     bool active;                    /* false: a persistent one that is not started */
     bool persistent;
@@ -60,7 +64,8 @@ typedef struct ompi_request {
     MPI_Status status; /* MPI_ERROR is the result; valid when done */
 } ompi_request_t;
 
-/* Begins an operation whose request nobody gets to see: it has no head and is not released. */
+/* Begins an operation whose request nobody gets to see: it has no head and is not released, and the
+ * communicator is not retained. */
 OPAL_EXPORT void ompi_request_init_bare(ompi_request_t *request, const ompi_request_ops_t *ops,
                                         struct ompi_communicator *comm);
 
@@ -71,6 +76,19 @@ OPAL_EXPORT void ompi_request_init(ompi_request_t *request, const ompi_request_o
 
 /* A request that is done already, as those to and from MPI_PROC_NULL. NULL: no memory. */
 ompi_request_t *ompi_request_create_done(const MPI_Status *status);
+
+/* Turns a request that was just made into a persistent one, which is inactive. */
+static inline void ompi_request_make_persistent(ompi_request_t *request)
+{
+    request->persistent = true;
+    request->active = false;
+}
+
+/* A persistent one that is done whenever it is started. NULL: no memory. */
+ompi_request_t *ompi_request_create_persistent_done(const MPI_Status *status);
+
+/* Starts a persistent request that is inactive. */
+OPAL_EXPORT int ompi_request_start(ompi_request_t *request);
 
 /* The operation has ended; request->status says how. */
 OPAL_EXPORT void ompi_request_complete(ompi_request_t *request);

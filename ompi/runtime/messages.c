@@ -6,6 +6,7 @@
 #include "ompi/mca/pml/base/base.h"
 #include "ompi/object/handle.h"
 #include "ompi/request/request.h"
+#include "ompi/runtime/params.h"
 
 static opal_framework_t *const frameworks[] = {&mca_btl_framework, &mca_pml_framework};
 
@@ -33,6 +34,12 @@ static void *pml_state(void)
     return opal_framework_best(&mca_pml_framework)->answer.state;
 }
 
+static uint32_t communicator_limit(void)
+{
+    uint32_t wanted = ompi_params_max_communicators();
+    return wanted <= ompi_pml->max_context ? wanted : ompi_pml->max_context + 1;
+}
+
 opal_status_t ompi_messages_start(bool threads)
 {
     opal_status_t status = open_frameworks();
@@ -41,8 +48,7 @@ opal_status_t ompi_messages_start(bool threads)
         ompi_pml = opal_framework_best(&mca_pml_framework)->answer.ops;
         status = ompi_pml->start(pml_state());
     }
-    if (status == OPAL_SUCCESS && (ompi_pml->comm_add(&ompi_comm_world) != MPI_SUCCESS ||
-                                   ompi_pml->comm_add(&ompi_comm_self) != MPI_SUCCESS))
+    if (status == OPAL_SUCCESS && ompi_comm_start_messages(communicator_limit()) != MPI_SUCCESS)
         status = OPAL_ERR_NO_MEMORY;
     if (status != OPAL_SUCCESS)
         close_frameworks();
@@ -55,8 +61,7 @@ void ompi_messages_stop(void)
 {
     ompi_handle_undefine(&ompi_message_no_process.head);
     ompi_pml->flush();
-    ompi_pml->comm_remove(&ompi_comm_self);
-    ompi_pml->comm_remove(&ompi_comm_world);
+    ompi_comm_stop_messages();
     ompi_pml->stop(pml_state());
     ompi_pml = NULL;
     ompi_lock_needed = false;

@@ -6,6 +6,7 @@ enum { INITIAL_FATAL, INITIAL_ABORT, INITIAL_RETURN };
 
 static bool check = true;
 static int initial_errhandler = INITIAL_FATAL;
+static int max_communicators = 65536;
 
 /* The names are the standard's, from the info key mpi_initial_errhandler of MPI_Comm_spawn. */
 static const opal_param_choice_t errhandlers[] = {
@@ -28,6 +29,14 @@ static const opal_param_row_t params[] = {
      .choices = errhandlers,
      .prose = "error handler of MPI_COMM_WORLD and MPI_COMM_SELF at the start, and outside of "
               "MPI_Init and MPI_Finalize"},
+    {.name = "max_communicators",
+     .type = OPAL_PARAM_INT,
+     .value = &max_communicators,
+     .preset = "65536",
+     .min = "2",
+     .max = "16777216",
+     .prose = "how many communicators a process can be in at the same time, MPI_COMM_WORLD and "
+              "MPI_COMM_SELF included; an intercommunicator counts twice. The same in all ranks"},
     {0},
 };
 
@@ -44,6 +53,11 @@ void ompi_params_withdraw(void)
 bool ompi_params_check(void)
 {
     return check;
+}
+
+uint32_t ompi_params_max_communicators(void)
+{
+    return (uint32_t)max_communicators;
 }
 
 ompi_errhandler_t *ompi_params_initial_errhandler(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The parameters of MPI itself: mpi_param_check, mpi_initial_errhandler.
+ * The parameters of MPI itself: mpi_param_check, mpi_initial_errhandler, mpi_max_communicators.
  *
  * Threading: the caller sees to it that one thread at a time is in here.
  */
@@ -20,5 +20,6 @@ void ompi_params_withdraw(void);
 /* Values; they keep what was read last. Before that: the defaults. */
 bool ompi_params_check(void);
 ompi_errhandler_t *ompi_params_initial_errhandler(void);
+uint32_t ompi_params_max_communicators(void);
 
 #endif

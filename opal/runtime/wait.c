@@ -47,10 +47,12 @@ static const opal_param_row_t params[] = {
     {.name = "spin_usec",
      .type = OPAL_PARAM_UNSIGNED,
      .value = &spin_usec,
-     .preset = "50",
+     .preset = "1000",
      .max = "1000000",
      .unit = "us",
-     .prose = "How long a wait polls at full speed before it sleeps, when every rank has a core"},
+     .prose =
+         "How long a wait polls at full speed before it sleeps, when every rank has a core; to "
+         "sleep and be woken takes 50 to 100"},
     {.name = "yields",
      .type = OPAL_PARAM_UNSIGNED,
      .value = &crowded_yields,
@@ -164,6 +166,11 @@ void opal_wait_set_crowded(bool is_crowded)
     crowded = is_crowded;
     if (crowded)
         turn_fenced();
+}
+
+bool opal_wait_is_crowded(void)
+{
+    return crowded;
 }
 
 void opal_wait_set_watch(void (*function)(void))

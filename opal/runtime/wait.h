@@ -74,6 +74,7 @@ OPAL_EXPORT bool opal_wait_join_membarrier(void);
 
 /* Ours are more than the cores: do not spin, and make FENCED our doorbell. */
 OPAL_EXPORT void opal_wait_set_crowded(bool crowded);
+OPAL_EXPORT bool opal_wait_is_crowded(void);
 
 /*
  * For a node without a launcher that watches: called between sleeps, at least once a second while

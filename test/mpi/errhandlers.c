@@ -68,6 +68,24 @@ static void check_user_handler(void)
               "a call that succeeds tells nobody");
 }
 
+/* A program that knows only MPI_COMM_WORLD's handler is heard. */
+static void check_world_alone(void)
+{
+    MPI_Errhandler mine;
+    int rank;
+    MPI_Comm_create_errhandler(remember, &mine);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, mine);
+    MPI_Errhandler_free(&mine);
+    forget();
+    tap_check(MPI_Comm_rank(MPI_COMM_NULL, &rank) == MPI_ERR_COMM &&
+                  was_told(MPI_COMM_WORLD, MPI_ERR_COMM, "MPI_Comm_rank"),
+              "MPI_COMM_SELF was given no handler: MPI_COMM_WORLD's is told");
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    forget();
+    tap_check(MPI_Comm_rank(MPI_COMM_NULL, &rank) == MPI_ERR_COMM && told.calls == 0,
+              "MPI_COMM_SELF was given one: MPI_COMM_WORLD's is not told");
+}
+
 /* Errors that belong to no object go to MPI_COMM_SELF. */
 static void check_self(void)
 {
@@ -94,14 +112,18 @@ static void check_self(void)
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
 }
 
+static void check_initial(MPI_Comm comm, const char *name)
+{
+    MPI_Errhandler errhandler = MPI_ERRHANDLER_NULL;
+    MPI_Comm_get_errhandler(comm, &errhandler);
+    tap_check(errhandler == MPI_ERRORS_ARE_FATAL, "%s begins with the fatal one", name);
+}
+
 static void check_predefined(void)
 {
     MPI_Errhandler errhandler = MPI_ERRHANDLER_NULL;
-    MPI_Comm_get_errhandler(MPI_COMM_WORLD, &errhandler);
-    tap_check(errhandler == MPI_ERRORS_ARE_FATAL, "MPI_COMM_WORLD begins with the fatal one");
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     tap_check(MPI_Comm_rank(MPI_COMM_WORLD, NULL) == MPI_ERR_ARG, "MPI_ERRORS_RETURN returns");
-    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     tap_check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRHANDLER_NULL) == MPI_ERR_ERRHANDLER,
               "MPI_ERRHANDLER_NULL cannot be set");
     MPI_Comm_get_errhandler(MPI_COMM_WORLD, &errhandler);
@@ -131,6 +153,9 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     tap_rank(rank);
+    check_initial(MPI_COMM_WORLD, "MPI_COMM_WORLD");
+    check_initial(MPI_COMM_SELF, "MPI_COMM_SELF");
+    check_world_alone();
     check_predefined();
     check_user_handler();
     check_self();

@@ -48,7 +48,7 @@ static void check_job(MPI_Info info, int size, const char *when)
               size);
 }
 
-static void check_create_env(const char *program, const char *folder, const char *when)
+static void check_create_env(const char *program, const char *folder, int size, const char *when)
 {
     char first[] = "other", second[] = "a", third[] = "b";
     char *arguments[] = {first, second, third, NULL};
@@ -56,6 +56,7 @@ static void check_create_env(const char *program, const char *folder, const char
     MPI_Info info;
     MPI_Info_create_env(0, NULL, &info);
     check_process(info, program, folder, when);
+    check_job(info, size, when);
     tap_check(MPI_Info_set(info, "argv", "mine") == MPI_SUCCESS && has(info, "argv", "mine"),
               "%s, an object that can be changed", when);
     MPI_Info_free(&info);
@@ -88,7 +89,7 @@ static void *ask(void *unused)
 {
     int count = 0;
     MPI_Info_get_nkeys(MPI_INFO_ENV, &count);
-    return count == 5 ? NULL : unused;
+    return count == 7 ? NULL : unused;
 }
 
 static void check_threads(void)
@@ -106,13 +107,14 @@ static void check_threads(void)
 
 int main(int argc, char **argv)
 {
-    int rank, size;
+    const char *launched = getenv("PMI_SIZE");
+    int rank, size, announced = launched != NULL ? atoi(launched) : 1;
     char folder[MPI_MAX_INFO_VAL];
     if (getcwd(folder, sizeof folder) == NULL)
         return 1;
     check_threads();
     check_process(MPI_INFO_ENV, argv[0], folder, "before MPI_Init");
-    check_create_env(argv[0], folder, "before MPI_Init");
+    check_create_env(argv[0], folder, announced, "before MPI_Init");
     check_many_arguments();
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -123,6 +125,7 @@ int main(int argc, char **argv)
     check_process(MPI_INFO_ENV, argv[0], folder, "after MPI_Init");
     check_job(MPI_INFO_ENV, size, "after MPI_Init");
     MPI_Finalize();
+    check_create_env(argv[0], folder, size, "after MPI_Finalize");
     check_process(MPI_INFO_ENV, argv[0], folder, "after MPI_Finalize");
     check_job(MPI_INFO_ENV, size, "after MPI_Finalize");
     return tap_finish();

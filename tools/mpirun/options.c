@@ -218,6 +218,13 @@ static bool take_timeout(cursor_t *cursor, const char *option, char **values)
     return true;
 }
 
+/* Scripts that start programs under any MPI set a limit in this way. */
+static bool take_timeout_of_environment(cursor_t *cursor)
+{
+    char *seconds = getenv("MPIEXEC_TIMEOUT");
+    return seconds == NULL || *seconds == 0 || take_timeout(cursor, "MPIEXEC_TIMEOUT", &seconds);
+}
+
 static bool take_app_file(cursor_t *cursor, const char *option, char **values);
 
 /* A switch: sets one bool of the options. */
@@ -263,7 +270,8 @@ static const option_row_t rows[] = {
     {"timestamp-output", "", take_timestamp_output, "begin each line of output with the time"},
     {"output-filename", "DIR", take_output_dir,
      "write the output to DIR/rank.N/stdout and stderr"},
-    {"timeout", "SECONDS", take_timeout, "end the job with status 110 after so long"},
+    {"timeout", "SECONDS", take_timeout,
+     "end the job with status 110 after so long (default: MPIEXEC_TIMEOUT)"},
     {"verbose v", "", take_verbose, "say what is done"},
     {"quiet q", "", take_quiet, "no warnings, only errors"},
     {"version V", "", take_version, "print the version"},
@@ -463,7 +471,7 @@ bool options_parse(job_t *job, int argc, char **argv)
 {
     job->options.map_by = LEVEL_SLOT;
     cursor_t cursor = {.job = job, .origin = ""};
-    return parse_contexts(&cursor, argc - 1, argv + 1);
+    return take_timeout_of_environment(&cursor) && parse_contexts(&cursor, argc - 1, argv + 1);
 }
 
 /* "-n, -np, -c COUNT": how a row looks in the help. */

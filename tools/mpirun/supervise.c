@@ -145,8 +145,8 @@ static void timeout_fired(loop_timer_t *timer)
     if (self->phase != PHASE_RUNNING || self->running == 0)
         return;
     char *list = outcome_list_running(self->job);
-    opal_log_error("the job ran for %g s, the limit that --timeout set; ended: %s of %u",
-                   self->job->options.timeout, list, self->job->size);
+    opal_log_error("the job ran for %g s, its limit; ended: %s of %u", self->job->options.timeout,
+                   list, self->job->size);
     free(list);
     decide(self, STATUS_TIMEOUT);
     end_all(self, SIGTERM, false);

@@ -62,7 +62,7 @@ extern ompi_message_t ompi_message_no_process;
 
 /* Every slot is required. */
 typedef struct ompi_pml_ops {
-    int max_tag;          /* MPI_TAG_UB */
+    int max_tag;          /* MPI_TAG_UB; below 2^30, see ompi/communicator/exchange.h */
     uint32_t max_context; /* ids of communicators are 0 to this */
 
     opal_status_t (*start)(void *state);
@@ -82,6 +82,14 @@ typedef struct ompi_pml_ops {
     int (*isend)(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode,
                  ompi_request_t **request);
     int (*irecv)(const ompi_route_t *from, const ompi_data_t *data, ompi_request_t **request);
+
+    /*
+     * The same as persistent requests, which are the caller's and inactive: ompi_request_start
+     * begins them any number of times, and allocates nothing. They retain type and communicator.
+     */
+    int (*send_init)(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode,
+                     ompi_request_t **request);
+    int (*recv_init)(const ompi_route_t *from, const ompi_data_t *data, ompi_request_t **request);
 
     /* The blocking forms; a small message needs no request. */
     int (*send)(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode);

@@ -102,6 +102,12 @@ typedef struct opal_btl_ops {
     /* Whether get can work with this peer, as far as is known. NULL: as `get` is there or not. */
     bool (*can_get)(opal_btl_peer_t *peer);
 
+    /*
+     * Whether get is faster than frames for a message of that many bytes, which comes from the peer
+     * (`incoming`) or goes to it. Only where it can work. NULL: always.
+     */
+    bool (*get_pays)(opal_btl_peer_t *peer, size_t bytes, bool incoming);
+
     /* NULL, or a phrase for --explain: "ring of 64 KiB, get by process_vm_readv". */
     const char *(*describe)(opal_btl_peer_t *peer);
 } opal_btl_ops_t;

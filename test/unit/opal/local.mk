@@ -14,6 +14,7 @@ unit_tests += \
 	%D%/mca/base/param_value \
 	%D%/mca/base/select \
 	%D%/mca/btl/contract \
+	%D%/mca/btl/sm/pace \
 	%D%/mca/btl/sm/ring \
 	%D%/mca/btl/sm/sm \
 	%D%/mca/pmi/base/base \
@@ -119,6 +120,8 @@ endif
 crew_sources = %D%/mca/btl/crew.c %D%/mca/btl/crew.h
 test_unit_opal_mca_btl_contract_SOURCES = %D%/mca/btl/contract.c %D%/mca/btl/fake.c $(crew_sources)
 test_unit_opal_mca_btl_contract_CFLAGS = $(AM_CFLAGS)
+test_unit_opal_mca_btl_sm_pace_SOURCES = %D%/mca/btl/sm/pace.c opal/mca/btl/sm/pace.c
+test_unit_opal_mca_btl_sm_pace_CFLAGS = $(AM_CFLAGS)
 test_unit_opal_mca_btl_sm_ring_SOURCES = %D%/mca/btl/sm/ring.c
 test_unit_opal_mca_btl_sm_ring_CFLAGS = $(AM_CFLAGS)
 test_unit_opal_mca_btl_sm_sm_SOURCES = %D%/mca/btl/sm/sm.c $(crew_sources)

@@ -13,6 +13,8 @@ static const opal_slot_t pml_slots[] = {
     OPAL_SLOT_REQUIRED(ompi_pml_ops_t, comm_remove),
     OPAL_SLOT_REQUIRED(ompi_pml_ops_t, isend),
     OPAL_SLOT_REQUIRED(ompi_pml_ops_t, irecv),
+    OPAL_SLOT_REQUIRED(ompi_pml_ops_t, send_init),
+    OPAL_SLOT_REQUIRED(ompi_pml_ops_t, recv_init),
     OPAL_SLOT_REQUIRED(ompi_pml_ops_t, send),
     OPAL_SLOT_REQUIRED(ompi_pml_ops_t, recv),
     OPAL_SLOT_REQUIRED(ompi_pml_ops_t, iprobe),

@@ -77,7 +77,7 @@ static void comm_remove(ompi_communicator_t *comm)
         ob1_matcher_t *matcher = &own->matchers[kind];
         while ((arrived = ob1_matcher_find_arrived(matcher, MPI_ANY_SOURCE, MPI_ANY_TAG)) != NULL) {
             ob1_matcher_remove_arrived(matcher, arrived);
-            free(opal_container_of(arrived, ob1_message_t, arrived));
+            ob1_message_drop(opal_container_of(arrived, ob1_message_t, arrived));
         }
         matchers[ompi_comm_wire_context(comm, (ompi_context_t)kind)] = NULL;
         ob1_matcher_fini(matcher);
@@ -107,7 +107,7 @@ static void ob1_stop(void *state OPAL_UNUSED)
 }
 
 static const ompi_pml_ops_t ob1_ops = {
-    .max_tag = INT_MAX,
+    .max_tag = INT_MAX / 2,
     .max_context = INT32_MAX / 2 - 1,
     .start = ob1_start,
     .stop = ob1_stop,
@@ -116,11 +116,35 @@ static const ompi_pml_ops_t ob1_ops = {
     .comm_remove = comm_remove,
     .isend = ob1_isend,
     .irecv = ob1_irecv,
+    .send_init = ob1_send_init,
+    .recv_init = ob1_recv_init,
     .send = ob1_send,
     .recv = ob1_recv,
     .iprobe = ob1_iprobe,
     .probe = ob1_probe,
     .imrecv = ob1_imrecv,
+};
+
+size_t ob1_rendezvous_limit, ob1_part_bytes;
+
+static const opal_param_row_t params[] = {
+    {.name = "rendezvous_limit",
+     .type = OPAL_PARAM_SIZE,
+     .value = &ob1_rendezvous_limit,
+     .preset = "64K",
+     .max = "1G",
+     .unit = "bytes",
+     .prose = "The longest message that is sent without asking the receiver: up to the transport's "
+              "eager limit in one frame, beyond it in parts"},
+    {.name = "part_bytes",
+     .type = OPAL_PARAM_SIZE,
+     .value = &ob1_part_bytes,
+     .preset = "8K",
+     .min = "256",
+     .max = "1G",
+     .unit = "bytes",
+     .prose = "The parts of such a message, cut to what the transport carries in a frame"},
+    {0},
 };
 
 static void ob1_query(opal_answer_t *answer)
@@ -132,5 +156,6 @@ OPAL_EXPORT extern const opal_component_t mca_pml_ob1_component;
 const opal_component_t mca_pml_ob1_component = {
     OPAL_COMPONENT_HEAD(pml, ob1),
     .prose = "messages over btl transports, matched in the library",
+    .params = params,
     .query = ob1_query,
 };

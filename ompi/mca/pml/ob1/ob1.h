@@ -9,9 +9,14 @@
  *   ob1.c         the component, and communicators
  *   wire.h        the frames
  *
- * Protocols: a message up to the transport's eager limit travels in one frame and its send is
- * done. A longer one leaves a rendezvous at the receiver, which copies the data out of the
- * sender's memory as soon as it is matched, or, where that is impossible, asks for fragments.
+ * Protocols, by length:
+ *
+ *   eager        up to the transport's eager limit: one frame, and the send is done
+ *   stream       up to rendezvous_limit: parts in order, without asking; the receiver copies one
+ *                part out while the sender copies the next one in
+ *   rendezvous   beyond, and synchronous sends that are not eager: the receiver is told where the
+ *                data lies. When it has matched it copies the data out of the sender's memory, or
+ *                asks for fragments, whichever the transport finds faster
  *
  * Threading: all of it under ompi_lock.
  */
@@ -33,6 +38,16 @@ typedef struct ob1_pending {
     bool (*push)(struct ob1_pending *pending, struct ob1_peer *peer);
 } ob1_pending_t;
 
+struct ob1_receive;
+struct ob1_message;
+
+/* The message that is arriving in parts: for whom they are. Neither: they are dropped. */
+typedef struct ob1_stream {
+    struct ob1_receive *receive;
+    struct ob1_message *message; /* nobody has asked for it yet */
+    size_t arrived, total;
+} ob1_stream_t;
+
 /* The way to a rank of MPI_COMM_WORLD. Made when it is first needed. */
 typedef struct ob1_peer {
     opal_btl_peer_t *btl;
@@ -40,6 +55,7 @@ typedef struct ob1_peer {
     opal_list_t streams;   /* ob1_pending_t of fragments, whose order does not matter */
     opal_list_node_t node; /* in the list of those with something pending */
     bool is_listed;
+    ob1_stream_t stream; /* from it to us */
 } ob1_peer_t;
 
 typedef struct ob1_send {
@@ -51,7 +67,7 @@ typedef struct ob1_send {
     size_t bytes;
     bool synchronous;
     uint64_t receiver;     /* the receiver's request, once it asked for fragments */
-    size_t wanted, pushed; /* bytes it asked for, bytes sent */
+    size_t wanted, pushed; /* bytes it asked for, bytes sent, as fragments or as a stream */
 } ob1_send_t;
 
 typedef struct ob1_receive {
@@ -65,7 +81,10 @@ typedef struct ob1_receive {
     size_t wanted, received; /* while fragments arrive */
 } ob1_receive_t;
 
-/* A message that nobody has asked for yet. `rank` is the sender's in MPI_COMM_WORLD. */
+/*
+ * A message that nobody has asked for yet. `rank` is the sender's in MPI_COMM_WORLD. The frame of
+ * a stream has room for all of it, and grows.
+ */
 typedef struct ob1_message {
     ompi_message_t base;
     ob1_arrived_t arrived;
@@ -112,6 +131,8 @@ void ob1_peers_flush(void);
 
 int ob1_isend(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode,
               ompi_request_t **request);
+int ob1_send_init(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode,
+                  ompi_request_t **request);
 int ob1_send(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode);
 
 void ob1_send_acknowledged(const ob1_ack_t *ack);
@@ -120,18 +141,25 @@ void ob1_send_clear(const ob1_clear_t *clear);
 /* -- receive.c -- */
 
 int ob1_irecv(const ompi_route_t *from, const ompi_data_t *data, ompi_request_t **request);
+int ob1_recv_init(const ompi_route_t *from, const ompi_data_t *data, ompi_request_t **request);
 int ob1_recv(const ompi_route_t *from, const ompi_data_t *data, MPI_Status *status);
 int ob1_iprobe(const ompi_route_t *from, bool *found, ompi_message_t **message, MPI_Status *status);
 int ob1_probe(const ompi_route_t *from, ompi_message_t **message, MPI_Status *status);
 int ob1_imrecv(ompi_message_t *message, const ompi_data_t *data, ompi_request_t **request);
 
-/* A message whose communicator exists now; frees it. */
+/* Ends a message that nobody will ask for. */
+void ob1_message_drop(ob1_message_t *message);
+
+/* A message whose communicator exists now. Takes it. */
 void ob1_replay_early(ob1_matcher_t *matcher, ob1_message_t *message);
 
 /* The btl's handler. */
 void ob1_handle_frame(unsigned rank, unsigned kind, const void *bytes, size_t length);
 
 /* -- ob1.c -- */
+
+/* Parameters. */
+extern size_t ob1_rendezvous_limit, ob1_part_bytes;
 
 /* The matcher of a context on the wire; NULL: no such communicator here yet, or any more. */
 ob1_matcher_t *ob1_matcher_of(uint32_t context);

@@ -19,6 +19,8 @@ static void destroy_receive(ompi_object_t *head)
 {
     ob1_receive_t *receive = opal_container_of(head, ob1_receive_t, request.head);
     ompi_datatype_release(receive->data.type);
+    if (receive->request.persistent)
+        ompi_object_release(&receive->request.comm->head);
     free(receive);
 }
 
@@ -35,7 +37,10 @@ static int cancel_receive(ompi_request_t *request)
     return MPI_SUCCESS;
 }
 
+static int restart_receive(ompi_request_t *request);
+
 static const ompi_request_ops_t receive_request_ops = {
+    .start = restart_receive,
     .cancel = cancel_receive,
 };
 
@@ -130,7 +135,9 @@ static ssize_t get_part(opal_btl_peer_t *btl, const ob1_receive_t *receive,
 static bool get_all(ob1_peer_t *peer, ob1_receive_t *receive, const ob1_rendezvous_t *head)
 {
     struct iovec from[OB1_MAX_SEGMENTS];
-    if (head->segment_count == 0 || peer->btl->ops->get == NULL)
+    const opal_btl_ops_t *ops = peer->btl->ops;
+    if (head->segment_count == 0 || ops->get == NULL ||
+        (ops->get_pays != NULL && !ops->get_pays(peer->btl, head->total, true)))
         return false;
     for (uint32_t i = 0; i < head->segment_count; i++)
         from[i] =
@@ -144,6 +151,24 @@ static bool get_all(ob1_peer_t *peer, ob1_receive_t *receive, const ob1_rendezvo
         receive->received += (size_t)got;
     }
     return true;
+}
+
+/* What has arrived of a stream; the rest will follow. */
+static void take_stream(ob1_receive_t *receive, ob1_peer_t *peer, const void *bytes, size_t length)
+{
+    ob1_stream_head_t head;
+    memcpy(&head, bytes, sizeof head);
+    size_t arrived = length - sizeof head;
+    meet(receive, &head.match, head.total);
+    ompi_datatype_unpack(receive->data.type, receive->data.count, receive->data.buffer, 0,
+                         (const char *)bytes + sizeof head,
+                         arrived < receive->wanted ? arrived : receive->wanted);
+    if (arrived == head.total) {
+        finish_receive(receive);
+        return;
+    }
+    peer->stream.receive = receive;
+    peer->stream.message = NULL;
 }
 
 static void take_rendezvous(ob1_receive_t *receive, ob1_peer_t *peer, const ob1_rendezvous_t *head)
@@ -176,6 +201,8 @@ static void take_frame(ob1_receive_t *receive, unsigned rank, unsigned kind, con
         ob1_ack_t ack = {head.sender};
         ob1_peer_tell(peer, OB1_MATCH_ACK, &ack, sizeof ack);
         take_eager(receive, &match, (const char *)bytes + sizeof head, length - sizeof head);
+    } else if (kind == OB1_STREAM) {
+        take_stream(receive, peer, bytes, length);
     } else {
         ob1_rendezvous_t head;
         memcpy(&head, bytes, length);
@@ -202,30 +229,78 @@ static void wake_probes(void)
 
 /* -- arriving ------------------------------------------------------------------------ */
 
+/* Keeps a frame; of a stream, with room for what will follow. */
 static ob1_message_t *copy_frame(unsigned rank, unsigned kind, const void *bytes, size_t length)
 {
-    ob1_message_t *message = opal_xmalloc(sizeof *message + length);
+    size_t room = length;
+    if (kind == OB1_STREAM) {
+        ob1_stream_head_t head;
+        memcpy(&head, bytes, sizeof head);
+        room = sizeof head + head.total;
+    }
+    ob1_message_t *message = opal_xmalloc(sizeof *message + room);
     message->comm = NULL;
     message->rank = rank;
     message->kind = kind;
     message->length = length;
     memcpy(message->frame, bytes, length);
+    if (kind == OB1_STREAM)
+        ob1_peer(rank)->stream.message = message;
     return message;
+}
+
+void ob1_message_drop(ob1_message_t *message)
+{
+    if (message->kind == OB1_STREAM && ob1_peer(message->rank)->stream.message == message)
+        ob1_peer(message->rank)->stream.message = NULL;
+    free(message);
+}
+
+static void keep(ob1_matcher_t *matcher, ob1_message_t *message, const ob1_match_t *match)
+{
+    message->arrived.source = match->source;
+    message->arrived.tag = match->tag;
+    ob1_matcher_keep(matcher, &message->arrived);
+    wake_probes();
 }
 
 static void arrive(ob1_matcher_t *matcher, unsigned rank, unsigned kind, const void *bytes,
                    size_t length, const ob1_match_t *match)
 {
     ob1_posted_t *posted = ob1_matcher_take_posted(matcher, match->source, match->tag);
-    if (posted != NULL) {
+    if (posted != NULL)
         take_frame(opal_container_of(posted, ob1_receive_t, posted), rank, kind, bytes, length);
-        return;
+    else
+        keep(matcher, copy_frame(rank, kind, bytes, length), match);
+}
+
+/* The first part of a stream: for now nobody gets the others. */
+static void begin_stream(unsigned rank, const void *bytes, size_t length)
+{
+    ob1_stream_head_t head;
+    memcpy(&head, bytes, sizeof head);
+    ob1_peer(rank)->stream = (ob1_stream_t){.arrived = length - sizeof head, .total = head.total};
+}
+
+static void handle_stream_part(unsigned rank, const void *bytes, size_t length)
+{
+    ob1_stream_t *stream = &ob1_peer(rank)->stream;
+    ob1_receive_t *receive = stream->receive;
+    ob1_message_t *message = stream->message;
+    if (receive != NULL && stream->arrived < receive->wanted) {
+        size_t fits = receive->wanted - stream->arrived;
+        ompi_datatype_unpack(receive->data.type, receive->data.count, receive->data.buffer,
+                             stream->arrived, bytes, length < fits ? length : fits);
+    } else if (message != NULL) {
+        memcpy(message->frame + message->length, bytes, length);
+        message->length += length;
     }
-    ob1_message_t *message = copy_frame(rank, kind, bytes, length);
-    message->arrived.source = match->source;
-    message->arrived.tag = match->tag;
-    ob1_matcher_keep(matcher, &message->arrived);
-    wake_probes();
+    stream->arrived += length;
+    if (stream->arrived < stream->total)
+        return;
+    *stream = (ob1_stream_t){0};
+    if (receive != NULL)
+        finish_receive(receive);
 }
 
 static void handle_fragment(const void *bytes, size_t length)
@@ -245,8 +320,11 @@ void ob1_handle_frame(unsigned rank, unsigned kind, const void *bytes, size_t le
     switch ((ob1_kind_t)kind) {
     case OB1_EAGER:
     case OB1_EAGER_SYNC:
+    case OB1_STREAM:
     case OB1_RENDEZVOUS: {
         ob1_match_t match;
+        if (kind == OB1_STREAM)
+            begin_stream(rank, bytes, length);
         memcpy(&match, bytes, sizeof match);
         ob1_matcher_t *matcher = ob1_matcher_of(match.context);
         if (opal_likely(matcher != NULL))
@@ -265,6 +343,9 @@ void ob1_handle_frame(unsigned rank, unsigned kind, const void *bytes, size_t le
     case OB1_FRAGMENT:
         handle_fragment(bytes, length);
         return;
+    case OB1_STREAM_PART:
+        handle_stream_part(rank, bytes, length);
+        return;
     }
     opal_log_error("pml/ob1: rank %u sent a frame of the unknown kind %u (%zu bytes)", rank, kind,
                    length);
@@ -274,7 +355,13 @@ void ob1_replay_early(ob1_matcher_t *matcher, ob1_message_t *message)
 {
     ob1_match_t match;
     memcpy(&match, message->frame, sizeof match);
-    arrive(matcher, message->rank, message->kind, message->frame, message->length, &match);
+    ob1_posted_t *posted = ob1_matcher_take_posted(matcher, match.source, match.tag);
+    if (posted == NULL) {
+        keep(matcher, message, &match);
+        return;
+    }
+    take_frame(opal_container_of(posted, ob1_receive_t, posted), message->rank, message->kind,
+               message->frame, message->length);
     free(message);
 }
 
@@ -319,6 +406,27 @@ int ob1_irecv(const ompi_route_t *from, const ompi_data_t *data, ompi_request_t 
     return MPI_SUCCESS;
 }
 
+static int restart_receive(ompi_request_t *request)
+{
+    ob1_receive_t *receive = opal_container_of(request, ob1_receive_t, request);
+    ompi_route_t from = {receive->comm, receive->context, receive->posted.source,
+                         receive->posted.tag};
+    ompi_status_set_empty(&request->status); /* of the last time: it may have been cancelled */
+    start_receive(receive, &from);
+    return MPI_SUCCESS;
+}
+
+int ob1_recv_init(const ompi_route_t *from, const ompi_data_t *data, ompi_request_t **request)
+{
+    ob1_receive_t *receive = create_receive(from, data);
+    if (receive == NULL)
+        return MPI_ERR_NO_MEM;
+    ompi_object_retain(&from->comm->head);
+    ompi_request_make_persistent(&receive->request);
+    *request = &receive->request;
+    return MPI_SUCCESS;
+}
+
 /* The request of a blocking receive stands on the stack. */
 int ob1_recv(const ompi_route_t *from, const ompi_data_t *data, MPI_Status *status)
 {
@@ -339,7 +447,11 @@ int ob1_recv(const ompi_route_t *from, const ompi_data_t *data, MPI_Status *stat
 static size_t message_bytes(const ob1_message_t *message)
 {
     ob1_rendezvous_t head;
+    ob1_stream_head_t stream;
     switch ((ob1_kind_t)message->kind) {
+    case OB1_STREAM:
+        memcpy(&stream, message->frame, sizeof stream);
+        return stream.total;
     case OB1_EAGER:
         return message->length - sizeof(ob1_match_t);
     case OB1_EAGER_SYNC:
@@ -352,7 +464,7 @@ static size_t message_bytes(const ob1_message_t *message)
 
 static void destroy_message(ompi_object_t *head)
 {
-    free(opal_container_of(head, ob1_message_t, base.head));
+    ob1_message_drop(opal_container_of(head, ob1_message_t, base.head));
 }
 
 int ob1_iprobe(const ompi_route_t *from, bool *found, ompi_message_t **message, MPI_Status *status)

@@ -11,10 +11,16 @@ static void destroy_send(ompi_object_t *head)
 {
     ob1_send_t *send = opal_container_of(head, ob1_send_t, request.head);
     ompi_datatype_release(send->data.type);
+    if (send->request.persistent)
+        ompi_object_release(&send->request.comm->head);
     free(send);
 }
 
-static const ompi_request_ops_t send_request_ops;
+static int restart_send(ompi_request_t *request);
+
+static const ompi_request_ops_t send_request_ops = {
+    .start = restart_send,
+};
 
 static void finish_send(ob1_send_t *send)
 {
@@ -59,6 +65,33 @@ static bool push_eager_sync(ob1_send_t *send)
     return true;
 }
 
+/* -- stream -------------------------------------------------------------------------- */
+
+/* As many parts as there is room for; true: that was all. */
+static bool push_stream(ob1_send_t *send)
+{
+    const opal_btl_ops_t *ops = send->peer->btl->ops;
+    ob1_stream_head_t head = {.match = send->match, .total = send->bytes};
+    size_t most = ops->max_frame_bytes - sizeof head;
+    if (most > ob1_part_bytes)
+        most = ob1_part_bytes;
+    while (send->pushed < send->bytes) {
+        bool first = send->pushed == 0;
+        size_t head_bytes = first ? sizeof head : 0;
+        size_t part = send->bytes - send->pushed < most ? send->bytes - send->pushed : most;
+        unsigned char *room = ops->reserve(send->peer->btl, head_bytes + part);
+        if (room == NULL)
+            return false;
+        memcpy(room, &head, head_bytes);
+        ompi_datatype_pack(send->data.type, send->data.count, send->data.buffer, send->pushed,
+                           room + head_bytes, part);
+        ops->commit(send->peer->btl, room, first ? OB1_STREAM : OB1_STREAM_PART, head_bytes + part);
+        send->pushed += part;
+    }
+    finish_send(send);
+    return true;
+}
+
 /* -- rendezvous ---------------------------------------------------------------------- */
 
 /* Where the data is, if that can be said in few segments and the receiver can get at it. */
@@ -100,11 +133,23 @@ static bool push_rendezvous(ob1_send_t *send)
 
 /* -- starting ------------------------------------------------------------------------ */
 
+/* Whether a message that is too long for a frame goes as a stream, without asking. */
+static bool streams(const ob1_send_t *send)
+{
+    opal_btl_peer_t *btl = send->peer->btl;
+    if (send->pushed > 0)
+        return true; /* it has begun to */
+    if (send->synchronous || send->bytes > ob1_rendezvous_limit)
+        return false;
+    return btl->ops->get_pays == NULL || !ompi_datatype_is_contiguous(send->data.type) ||
+           !btl->ops->get_pays(btl, send->bytes, false);
+}
+
 static bool push_first(ob1_send_t *send)
 {
     ob1_peer_t *peer = send->peer;
     if (send->bytes > peer->btl->ops->eager_bytes)
-        return push_rendezvous(send);
+        return streams(send) ? push_stream(send) : push_rendezvous(send);
     if (send->synchronous)
         return push_eager_sync(send);
     if (!push_eager(peer, &send->match, &send->data, send->bytes))
@@ -118,8 +163,28 @@ static bool push_deferred(ob1_pending_t *pending, ob1_peer_t *peer OPAL_UNUSED)
     return push_first(opal_container_of(pending, ob1_send_t, pending));
 }
 
-int ob1_isend(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode,
-              ompi_request_t **request)
+/* All but the request itself. */
+static void init_send(ob1_send_t *send, ob1_peer_t *peer, const ompi_route_t *to,
+                      const ompi_data_t *data, ompi_send_mode_t mode)
+{
+    send->peer = peer;
+    send->match = match_of(to);
+    send->data = *data;
+    send->bytes = ompi_datatype_bytes(data->type, data->count);
+    send->synchronous = mode == OMPI_SEND_SYNCHRONOUS;
+}
+
+static void start_send(ob1_send_t *send)
+{
+    ob1_peer_t *peer = send->peer;
+    send->pending.push = push_deferred;
+    send->pushed = 0;
+    if (!ob1_peer_is_clear(peer) || !push_first(send))
+        ob1_peer_defer(peer, &peer->frames, &send->pending);
+}
+
+static int create_send(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode,
+                       ob1_send_t **created)
 {
     ob1_peer_t *peer = ob1_peer(ompi_comm_process(to->comm, to->rank));
     if (peer == NULL)
@@ -128,20 +193,44 @@ int ob1_isend(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t 
     if (send == NULL)
         return MPI_ERR_NO_MEM;
     ompi_request_init(&send->request, &send_request_ops, to->comm, destroy_send);
-    send->pending.push = push_deferred;
-    send->peer = peer;
-    send->match = match_of(to);
-    send->data = *data;
-    send->bytes = ompi_datatype_bytes(data->type, data->count);
-    send->synchronous = mode == OMPI_SEND_SYNCHRONOUS;
+    init_send(send, peer, to, data, mode);
     ompi_datatype_retain(data->type);
+    *created = send;
+    return MPI_SUCCESS;
+}
 
-    if (!ob1_peer_is_clear(peer) || !push_first(send))
-        ob1_peer_defer(peer, &peer->frames, &send->pending);
+int ob1_isend(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode,
+              ompi_request_t **request)
+{
+    ob1_send_t *send;
+    int error = create_send(to, data, mode, &send);
+    if (error != MPI_SUCCESS)
+        return error;
+    start_send(send);
     *request = &send->request;
     return MPI_SUCCESS;
 }
 
+static int restart_send(ompi_request_t *request)
+{
+    start_send(opal_container_of(request, ob1_send_t, request));
+    return MPI_SUCCESS;
+}
+
+int ob1_send_init(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode,
+                  ompi_request_t **request)
+{
+    ob1_send_t *send;
+    int error = create_send(to, data, mode, &send);
+    if (error != MPI_SUCCESS)
+        return error;
+    ompi_object_retain(&to->comm->head);
+    ompi_request_make_persistent(&send->request);
+    *request = &send->request;
+    return MPI_SUCCESS;
+}
+
+/* The request of a blocking send stands on the stack, if it needs one at all. */
 int ob1_send(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode)
 {
     ob1_peer_t *peer = ob1_peer(ompi_comm_process(to->comm, to->rank));
@@ -154,12 +243,14 @@ int ob1_send(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t m
         if (push_eager(peer, &match, data, bytes))
             return MPI_SUCCESS;
     }
-    ompi_request_t *request;
-    int error = ob1_isend(to, data, mode, &request);
-    if (error != MPI_SUCCESS)
-        return error;
-    ompi_request_wait(&request, 1, 1);
-    return ompi_request_finish(&request, MPI_STATUS_IGNORE);
+    ob1_send_t send;
+    ompi_request_t *request = &send.request;
+    ompi_request_init_bare(request, &send_request_ops, to->comm);
+    init_send(&send, peer, to, data, mode);
+    start_send(&send);
+    if (!ompi_request_is_done(request))
+        ompi_request_wait(&request, 1, 1);
+    return request->status.MPI_ERROR;
 }
 
 /* -- what the receiver answers ------------------------------------------------------- */

@@ -4,11 +4,16 @@
  *
  *   eager         match | payload                                    the whole message
  *   eager sync    match | sender | payload                           + wants a match_ack
+ *   stream        match | total | payload                            the first part of a message
+ *   stream part   payload                                            the next part of it
  *   rendezvous    match | sender, total, segment count | segments    data stays with the sender
  *   match_ack     sender                                             a synchronous send was matched
  *   pull_done     sender                                             the receiver has copied it all
  *   clear         sender, receiver, wanted                           send me so much in fragments
  *   fragment      receiver, offset | payload
+ *
+ * The parts of a stream follow each other in order, and no other stream between the same two begins
+ * before it has ended, so they need no name.
  *
  * `sender` and `receiver` are the addresses of requests in the process that gets the frame back,
  * so nothing has to be looked up. The segments of a rendezvous are addresses and lengths in the
@@ -27,6 +32,8 @@ typedef enum ob1_kind {
     OB1_PULL_DONE,
     OB1_CLEAR,
     OB1_FRAGMENT,
+    OB1_STREAM,
+    OB1_STREAM_PART,
 } ob1_kind_t;
 
 /* First in every frame that takes part in matching. */
@@ -42,6 +49,12 @@ typedef struct ob1_sync {
     uint32_t unused;
     uint64_t sender;
 } ob1_sync_t;
+
+typedef struct ob1_stream_head {
+    ob1_match_t match;
+    uint32_t unused;
+    uint64_t total;
+} ob1_stream_head_t;
 
 typedef struct ob1_segment {
     uint64_t address, length;

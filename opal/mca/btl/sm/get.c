@@ -74,6 +74,7 @@ ssize_t sm_get(opal_btl_peer_t *base, const struct iovec *to, size_t to_count,
     if (!sm_can_get(base))
         return -OPAL_ERR_NOT_SUPPORTED;
     pid_t pid = atomic_load_explicit(&peer->slot->pid, memory_order_relaxed);
+    uint64_t begin = pace_now_nsec();
     cursor_t local = {.segments = to, .count = to_count};
     cursor_t remote = {.segments = from, .count = from_count};
     ssize_t total = 0;
@@ -97,26 +98,29 @@ ssize_t sm_get(opal_btl_peer_t *base, const struct iovec *to, size_t to_count,
         cursor_advance(&local, (size_t)bytes);
         cursor_advance(&remote, (size_t)bytes);
     }
+    if (pace_note_get(&peer->pace, (size_t)total, pace_now_nsec() - begin))
+        sm_advise(peer);
     return total;
 }
 
-static bool probe(const sm_peer_t *peer)
+static bool probe(const sm_peer_t *peer, uint64_t address)
 {
     uint64_t found = 0;
-    uint64_t address = atomic_load_explicit(&peer->slot->probe_address, memory_order_acquire);
     pid_t pid = atomic_load_explicit(&peer->slot->pid, memory_order_acquire);
     struct iovec to = {&found, sizeof found};
     struct iovec from = {(void *)(uintptr_t)address, sizeof found};
-    if (address == 0 || pid <= 0)
-        return false;
-    return process_vm_readv(pid, &to, 1, &from, 1, 0) == (ssize_t)sizeof found &&
+    return pid > 0 && process_vm_readv(pid, &to, 1, &from, 1, 0) == (ssize_t)sizeof found &&
            found == peer->slot->probe_value;
 }
 
 bool sm_can_get(opal_btl_peer_t *base)
 {
     sm_peer_t *peer = (sm_peer_t *)base;
-    if (opal_unlikely(peer->get_state == SM_GET_UNKNOWN))
-        peer->get_state = probe(peer) ? SM_GET_WORKS : SM_GET_FORBIDDEN;
+    if (opal_unlikely(peer->get_state == SM_GET_UNKNOWN)) {
+        uint64_t address = atomic_load_explicit(&peer->slot->probe_address, memory_order_acquire);
+        if (address == 0)
+            return true; /* it is still in MPI_Init; nobody knows better yet */
+        peer->get_state = probe(peer, address) ? SM_GET_WORKS : SM_GET_FORBIDDEN;
+    }
     return peer->get_state == SM_GET_WORKS;
 }

@@ -47,6 +47,8 @@ typedef struct ring {
     uint32_t rank;                     /* of the writer, in MPI_COMM_WORLD */
     uint32_t local_rank;
     uint32_t next;                              /* in the reader's inbox */
+    _Atomic uint32_t fill_nsec;                 /* the writer's, for long data (pace.h) */
+    _Atomic uint32_t advice;                    /* the reader's */
     _Alignas(RING_LINE) _Atomic uint64_t freed; /* by the reader */
     _Alignas(RING_LINE) unsigned char bytes[];
 } ring_t;

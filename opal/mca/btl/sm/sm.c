@@ -21,12 +21,17 @@
 #include "opal/util/text.h"
 
 enum {
-    FRAMES_PER_RING = 16, /* one peer's share of a call of progress */
-    HEADER_BYTES = 128,   /* the upper layer's, at most; see btl.h */
+    FRAMES_PER_RING = 16,  /* one peer's share of a call of progress */
+    FRAMES_PER_SAMPLE = 7, /* of the long ones, one in so many is timed: no power of 2, as the
+                              parts of messages often are */
+    HEADER_BYTES = 128,    /* the upper layer's, at most; see btl.h */
 };
 
 static size_t eager_limit, ring_bytes;
-static bool use_cma;
+static int use_cma; /* sm_cma_t */
+
+static const opal_param_choice_t cma_choices[] = {
+    {"no", SM_CMA_NO}, {"auto", SM_CMA_AUTO}, {"always", SM_CMA_ALWAYS}, {0}};
 
 static const opal_param_row_t params[] = {
     {.name = "eager_limit",
@@ -46,11 +51,12 @@ static const opal_param_row_t params[] = {
      .prose = "Memory between two ranks of a node, in each direction, rounded up to a power of 2; "
               "0: by the number of ranks"},
     {.name = "use_cma",
-     .type = OPAL_PARAM_BOOL,
+     .type = OPAL_PARAM_ENUM,
      .value = &use_cma,
-     .preset = "yes",
+     .preset = "auto",
+     .choices = cma_choices,
      .prose = "Whether long messages are read out of the sender's memory (process_vm_readv), where "
-              "the system permits it"},
+              "the system permits it; auto: where that is measured to be faster"},
     {0},
 };
 
@@ -103,12 +109,20 @@ static void *sm_reserve(opal_btl_peer_t *base, size_t length)
     void *room = ring_reserve(&peer->writer, length, &status);
     if (opal_unlikely(room == NULL && status != OPAL_ERR_BUSY))
         opal_abort(1);
+    if (opal_unlikely(length >= PACE_LONG_FRAME) && room != NULL &&
+        peer->long_sent++ % FRAMES_PER_SAMPLE == 0)
+        peer->fill_begin = pace_now_nsec();
     return room;
 }
 
 static void sm_commit(opal_btl_peer_t *base, void *room OPAL_UNUSED, unsigned kind, size_t length)
 {
     sm_peer_t *peer = (sm_peer_t *)base;
+    if (opal_unlikely(peer->fill_begin != 0)) {
+        uint32_t nsec = pace_note_filled(&peer->pace, length, pace_now_nsec() - peer->fill_begin);
+        atomic_store_explicit(&peer->writer.ring->fill_nsec, nsec, memory_order_relaxed);
+        peer->fill_begin = 0;
+    }
     ring_commit(&peer->writer, kind, length);
     opal_doorbell_ring(&peer->slot->doorbell);
 }
@@ -130,6 +144,29 @@ static void take_inbox(sm_t *self)
     }
 }
 
+void sm_advise(sm_peer_t *peer)
+{
+    if (peer->incoming != NULL)
+        atomic_store_explicit(&peer->incoming->advice, peer->pace.advice, memory_order_relaxed);
+}
+
+/* A long frame: some of them tell how long it takes to copy out of the ring. */
+static void take_long_frame(sm_t *self, const ring_reader_t *reader, unsigned kind,
+                            const void *bytes, size_t length)
+{
+    sm_peer_t *peer = self->peers[reader->local_rank];
+    if (peer == NULL || peer->long_got++ % FRAMES_PER_SAMPLE != 0) {
+        self->handler(reader->rank, kind, bytes, length);
+        return;
+    }
+    peer->incoming = reader->ring;
+    uint64_t begin = pace_now_nsec();
+    self->handler(reader->rank, kind, bytes, length);
+    uint32_t fill_nsec = atomic_load_explicit(&reader->ring->fill_nsec, memory_order_relaxed);
+    if (pace_note_emptied(&peer->pace, length, pace_now_nsec() - begin, fill_nsec))
+        sm_advise(peer);
+}
+
 static int drain(sm_t *self, ring_reader_t *reader)
 {
     unsigned kind;
@@ -137,7 +174,10 @@ static int drain(sm_t *self, ring_reader_t *reader)
     int count = 0;
     const void *bytes;
     while (count < FRAMES_PER_RING && (bytes = ring_peek(reader, &kind, &length)) != NULL) {
-        self->handler(reader->rank, kind, bytes, length);
+        if (opal_likely(length < PACE_LONG_FRAME))
+            self->handler(reader->rank, kind, bytes, length);
+        else
+            take_long_frame(self, reader, kind, bytes, length);
         count++;
         /* The writer may be asleep because the ring was full. */
         if (ring_pop(reader, length))
@@ -172,7 +212,7 @@ static opal_status_t sm_start(void *state, opal_btl_handler_fn_t *handler)
     self->own = opal_node_own_slot();
     self->peer_count = opal_node_ranks();
     self->peers = opal_xcalloc(self->peer_count, sizeof *self->peers);
-    if (use_cma)
+    if (use_cma != SM_CMA_NO)
         sm_get_permit();
     return OPAL_SUCCESS;
 }
@@ -192,7 +232,7 @@ static opal_status_t sm_connect(void *state, unsigned rank, opal_btl_peer_t **pe
             .base = {.ops = sm_ops(), .rank = rank},
             .slot = opal_node_slot((unsigned)local_rank),
             .local_rank = (unsigned)local_rank,
-            .get_state = use_cma ? SM_GET_UNKNOWN : SM_GET_FORBIDDEN,
+            .get_state = use_cma != SM_CMA_NO ? SM_GET_UNKNOWN : SM_GET_FORBIDDEN,
         };
     }
     *peer = &(*known)->base;
@@ -207,6 +247,22 @@ static void sm_stop(void *state)
     free(self->peers);
     free(self->readers);
     *self = (sm_t){.ring_bytes = self->ring_bytes};
+}
+
+static bool sm_get_pays(opal_btl_peer_t *base, size_t bytes, bool incoming)
+{
+    sm_peer_t *peer = (sm_peer_t *)base;
+    if (!sm_can_get(base))
+        return false;
+    /* Ranks that share a core cannot copy at the same time. */
+    if (use_cma == SM_CMA_ALWAYS || opal_wait_is_crowded())
+        return true;
+    if (incoming)
+        return pace_get_pays(peer->pace.advice, bytes, peer->got_turns);
+    if (peer->writer.ring == NULL)
+        open_ring(peer);
+    uint32_t advice = atomic_load_explicit(&peer->writer.ring->advice, memory_order_relaxed);
+    return pace_get_pays(advice, bytes, peer->sent_turns);
 }
 
 static const char *sm_describe(opal_btl_peer_t *base)
@@ -227,6 +283,7 @@ static opal_btl_ops_t ops = {
     .stop = sm_stop,
     .get = sm_get,
     .can_get = sm_can_get,
+    .get_pays = sm_get_pays,
     .describe = sm_describe,
 };
 

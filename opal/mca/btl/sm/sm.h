@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The parts of btl/sm: rings (ring.h), reading a peer's memory (get.c), and the component. */
+/* The parts of btl/sm: rings (ring.h), reading a peer's memory (get.c), which
+ * of the two is faster (pace.h), and the component. */
 #ifndef BTL_SM_H
 #define BTL_SM_H
 
 #include "opal/mca/btl/btl.h"
+#include "opal/mca/btl/sm/pace.h"
 #include "opal/mca/btl/sm/ring.h"
 #include "opal/runtime/node.h"
 
@@ -20,7 +22,15 @@ typedef struct sm_peer {
     opal_node_slot_t *slot;
     unsigned local_rank;
     sm_get_state_t get_state;
+    ring_t *incoming; /* the ring from it to us; NULL: we know of none */
+    pace_t pace;      /* of what comes from it */
+    unsigned sent_turns[PACE_CLASSES], got_turns[PACE_CLASSES]; /* of pace_get_pays */
+    unsigned long_sent, long_got;                               /* frames; some of them are timed */
+    uint64_t fill_begin; /* of a frame that is timed, else 0 */
 } sm_peer_t;
+
+/* Whether get is allowed, tried where it seems faster, or always used. */
+typedef enum sm_cma { SM_CMA_NO, SM_CMA_AUTO, SM_CMA_ALWAYS } sm_cma_t;
 
 /* Lets the peers of this node read this process's memory, as far as it is ours to say. */
 void sm_get_permit(void);
@@ -29,5 +39,8 @@ void sm_get_permit(void);
 ssize_t sm_get(opal_btl_peer_t *base, const struct iovec *to, size_t to_count,
                const struct iovec *from, size_t from_count);
 bool sm_can_get(opal_btl_peer_t *base);
+
+/* The receiver's measurements have changed its advice: the sender gets to see it. */
+void sm_advise(sm_peer_t *peer);
 
 #endif

@@ -36,6 +36,14 @@ bool opal_pmi_environment_int(const char *name, int min, int max, int *value)
     return true;
 }
 
+unsigned opal_pmi_announced_size(void)
+{
+    int size;
+    if (opal_pmi_environment_int("PMI_SIZE", 1, INT_MAX, &size))
+        return (unsigned)size;
+    return getenv("PMIX_RANK") == NULL ? 1 : 0;
+}
+
 bool opal_pmi_is_reporter(void)
 {
     static const char *const rank_variables[] = {"PMI_RANK", "PMIX_RANK"};

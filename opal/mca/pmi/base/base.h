@@ -17,6 +17,12 @@ OPAL_EXPORT extern opal_framework_t mca_pmi_framework;
  */
 OPAL_EXPORT bool opal_pmi_is_reporter(void);
 
+/*
+ * How many ranks the job has, by the launcher's environment alone, before a component is chosen;
+ * 0: a launcher that does not say it there.
+ */
+OPAL_EXPORT unsigned opal_pmi_announced_size(void);
+
 /* The variable as a whole decimal number in [min, max]; false: not set, or no such number. */
 OPAL_EXPORT bool opal_pmi_environment_int(const char *name, int min, int max, int *value);
 

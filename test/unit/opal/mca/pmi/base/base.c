@@ -10,6 +10,7 @@ static void setup(void)
 {
     unsetenv("MICA_REPORTER");
     unsetenv("PMI_RANK");
+    unsetenv("PMI_SIZE");
     unsetenv("PMIX_RANK");
 }
 
@@ -56,9 +57,28 @@ START_TEST(who_prints)
 }
 END_TEST
 
+static const struct {
+    const char *pmi, *pmix;
+    unsigned size;
+} sizes[] = {
+    {NULL, NULL, 1}, {"5", NULL, 5}, {"0", NULL, 1},   {"many", NULL, 1},
+    {NULL, "0", 0},  {"5", "0", 5},  {"many", "0", 0},
+};
+
+START_TEST(how_many_ranks)
+{
+    if (sizes[_i].pmi != NULL)
+        setenv("PMI_SIZE", sizes[_i].pmi, 1);
+    if (sizes[_i].pmix != NULL)
+        setenv("PMIX_RANK", sizes[_i].pmix, 1);
+    ck_assert_uint_eq(opal_pmi_announced_size(), sizes[_i].size);
+}
+END_TEST
+
 static const unit_test_t tests[] = {
     {.test = &numbers_are_strict, .repeats = OPAL_COUNT_OF(numbers)},
     {.test = &who_prints, .repeats = OPAL_COUNT_OF(reporters)},
+    {.test = &how_many_ranks, .repeats = OPAL_COUNT_OF(sizes)},
 };
 
 UNIT_MAIN("pmi base", tests, setup);

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Bodies of the chapter comm that make communicators. */
+#include <stdio.h>
+#include <string.h>
+
+#include "ompi/api/bodies.h"
+#include "ompi/api/comm_create.h"
+#include "ompi/communicator/agree.h"
+#include "ompi/communicator/create.h"
+
+static int no_id(void)
+{
+    static _Thread_local char detail[256];
+    ompi_lock();
+    uint32_t taken = ompi_contexts_taken(), limit = ompi_contexts_limit();
+    ompi_unlock();
+    snprintf(detail, sizeof detail,
+             "The processes have no id for a communicator left that is free in all of them: here "
+             "%u of %u are in use. Free communicators, or raise the parameter "
+             "mpi_max_communicators.",
+             taken, limit);
+    return ompi_api_explain(MPI_ERR_OTHER, detail);
+}
+
+int ompi_api_explain_creation(int error)
+{
+    switch (error) {
+    case OMPI_AGREE_NO_ID:
+        return no_id();
+    case OMPI_AGREE_OTHER_FAILED:
+        return ompi_api_explain(MPI_ERR_OTHER,
+                                "Another process of the new communicator could not make it.");
+    case OMPI_AGREE_NOT_ALIKE:
+        return ompi_api_explain(MPI_ERR_ARG, "The processes gave different arguments where all "
+                                             "must give the same.");
+    default:
+        return error;
+    }
+}
+
+int ompi_api_comm_dup(ompi_communicator_t *comm, ompi_communicator_t **newcomm)
+{
+    return ompi_api_explain_creation(ompi_comm_dup(comm, false, NULL, newcomm));
+}
+
+int ompi_api_comm_dup_with_info(ompi_communicator_t *comm, ompi_info_t *info,
+                                ompi_communicator_t **newcomm)
+{
+    return ompi_api_explain_creation(ompi_comm_dup(comm, true, info, newcomm));
+}
+
+int ompi_api_comm_idup(ompi_communicator_t *comm, ompi_communicator_t **newcomm,
+                       ompi_request_t **request)
+{
+    return ompi_api_explain_creation(ompi_comm_idup(comm, false, NULL, newcomm, request));
+}
+
+int ompi_api_comm_idup_with_info(ompi_communicator_t *comm, ompi_info_t *info,
+                                 ompi_communicator_t **newcomm, ompi_request_t **request)
+{
+    return ompi_api_explain_creation(ompi_comm_idup(comm, true, info, newcomm, request));
+}
+
+int ompi_api_comm_split(ompi_communicator_t *comm, int color, int key,
+                        ompi_communicator_t **newcomm)
+{
+    if (color < 0 && color != MPI_UNDEFINED)
+        return ompi_api_explain(MPI_ERR_ARG, "A color is negative.");
+    return ompi_api_explain_creation(ompi_comm_split(comm, color, key, NULL, newcomm));
+}
+
+static bool is_part_of(const ompi_group_t *group, ompi_group_t *whole)
+{
+    for (int rank = 0; rank < group->size; rank++) {
+        if (ompi_group_rank_of(whole, ompi_group_process(group, rank)) == MPI_UNDEFINED)
+            return false;
+    }
+    return true;
+}
+
+static int no_part(void)
+{
+    return ompi_api_explain(MPI_ERR_GROUP,
+                            "The group has processes that the communicator does not have.");
+}
+
+int ompi_api_comm_create(ompi_communicator_t *comm, ompi_group_t *group,
+                         ompi_communicator_t **newcomm)
+{
+    if (!is_part_of(group, comm->group))
+        return no_part();
+    return ompi_api_explain_creation(ompi_comm_create_of(comm, group, NULL, newcomm));
+}
+
+static int not_intra(void)
+{
+    return ompi_api_explain(MPI_ERR_COMM, "The communicator is an intercommunicator.");
+}
+
+int ompi_api_comm_create_group(ompi_communicator_t *comm, ompi_group_t *group, int tag,
+                               ompi_communicator_t **newcomm)
+{
+    if (ompi_comm_is_inter(comm))
+        return not_intra();
+    if (!is_part_of(group, comm->group))
+        return no_part();
+    return ompi_api_explain_creation(ompi_comm_create_group(comm, group, tag, newcomm));
+}
+
+static int check_creation(const char *stringtag, const ompi_errhandler_t *errhandler)
+{
+    if (strnlen(stringtag, MPI_MAX_STRINGTAG_LEN) == MPI_MAX_STRINGTAG_LEN)
+        return ompi_api_explain(MPI_ERR_ARG, "The stringtag is longer than "
+                                             "MPI_MAX_STRINGTAG_LEN - 1.");
+    if (!ompi_errhandler_fits(errhandler, OMPI_COMM))
+        return ompi_api_explain(MPI_ERR_ERRHANDLER, "The error handler is not for communicators.");
+    return MPI_SUCCESS;
+}
+
+int ompi_api_comm_create_from_group(ompi_group_t *group, const char *stringtag, ompi_info_t *info,
+                                    ompi_errhandler_t *errhandler, ompi_communicator_t **newcomm)
+{
+    int error = check_creation(stringtag, errhandler);
+    if (error == MPI_SUCCESS)
+        error = ompi_comm_create_from_group(group, stringtag, info, errhandler, newcomm);
+    return ompi_api_explain_creation(error);
+}

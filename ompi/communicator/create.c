@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Duplicates, parts, and communicators of groups. See create.h; inter.c has the rest. */
+#include "ompi/communicator/create.h"
+
+#include <stdlib.h>
+
+#include "opal/util/text.h"
+#include "ompi/attribute/attribute.h"
+#include "ompi/communicator/birth.h"
+#include "ompi/topology/topology.h"
+
+/* -- duplicates ---------------------------------------------------------------------- */
+
+/* All of the duplicate but its context; *error is that of an attribute's callback. NULL: no memory,
+ * which *error says too. */
+static ompi_communicator_t *copy_of(ompi_communicator_t *comm, bool has_info, ompi_info_t *info,
+                                    int *error)
+{
+    ompi_communicator_t *copy = ompi_comm_create(comm);
+    *error = MPI_ERR_NO_MEM;
+    if (copy == NULL)
+        return NULL;
+    ompi_comm_set_groups(copy, comm->group, comm->remote_group);
+    if (comm->topology != NULL)
+        ompi_topology_retain(comm->topology);
+    copy->topology = comm->topology;
+    if (has_info)
+        ompi_comm_set_hints(copy, info);
+    else
+        ompi_comm_copy_hints(comm, copy);
+    *error = ompi_attributes_copy_all(&comm->head, &copy->head);
+    return copy;
+}
+
+/* A process that cannot go on takes part nevertheless, so that the others hear of it. */
+static void begin_copy(ompi_birth_t *birth, ompi_communicator_t *comm, ompi_communicator_t *copy,
+                       int error)
+{
+    ompi_birth_init(birth, comm, copy);
+    birth->error = error;
+    ompi_lock();
+    ompi_birth_of_all(birth);
+    ompi_unlock();
+}
+
+int ompi_comm_dup(ompi_communicator_t *comm, bool has_info, ompi_info_t *info,
+                  ompi_communicator_t **result)
+{
+    int error;
+    ompi_birth_t birth;
+    ompi_communicator_t *copy = copy_of(comm, has_info, info, &error);
+    begin_copy(&birth, comm, copy, error);
+    return ompi_birth_run(&birth, result);
+}
+
+static void destroy_idup(ompi_object_t *head)
+{
+    free(opal_container_of(head, ompi_birth_t, request.head));
+}
+
+int ompi_comm_idup(ompi_communicator_t *comm, bool has_info, ompi_info_t *info,
+                   ompi_communicator_t **result, ompi_request_t **request)
+{
+    static const ompi_request_ops_t nothing;
+    int error;
+    ompi_birth_t *birth = opal_xmalloc(sizeof *birth);
+    ompi_communicator_t *copy = copy_of(comm, has_info, info, &error);
+    if (error != MPI_SUCCESS && copy != NULL) {
+        ompi_object_release(&copy->head); /* it has not begun, so without the lock */
+        copy = NULL;
+    }
+    begin_copy(birth, comm, copy, error);
+
+    ompi_request_t *own = &birth->request;
+    ompi_lock();
+    ompi_request_init(own, &nothing, comm, destroy_idup);
+    if (copy != NULL)
+        ompi_comm_list(copy);
+    ompi_birth_begin(birth);
+    if (error != MPI_SUCCESS) {
+        ompi_request_free(&own); /* the others will hear of it */
+    } else {
+        *result = copy;
+        *request = own;
+    }
+    ompi_unlock();
+    return error;
+}
+
+/* -- parts --------------------------------------------------------------------------- */
+
+/* What each process of the communicator tells of itself. */
+typedef struct split_item {
+    int color, key;
+} split_item_t;
+
+typedef struct candidate {
+    int key, rank;
+} candidate_t;
+
+static int compare_candidates(const void *first, const void *second)
+{
+    const candidate_t *a = first, *b = second;
+    if (a->key != b->key)
+        return a->key < b->key ? -1 : 1;
+    return a->rank < b->rank ? -1 : a->rank > b->rank;
+}
+
+/* Those of a group who gave the color, by key; NULL: no memory. */
+static ompi_group_t *group_of_color(const ompi_group_t *group, const split_item_t *items, int color)
+{
+    size_t count = 0;
+    ompi_group_builder_t builder = {0};
+    candidate_t *found = malloc((size_t)group->size * sizeof *found);
+    if (found == NULL)
+        return NULL;
+    for (int rank = 0; rank < group->size; rank++) {
+        if (items[rank].color == color)
+            found[count++] = (candidate_t){items[rank].key, rank};
+    }
+    qsort(found, count, sizeof *found, compare_candidates);
+    for (size_t i = 0; i < count; i++)
+        ompi_group_builder_add(&builder, ompi_group_process(group, found[i].rank));
+    free(found);
+    return ompi_group_builder_finish(&builder);
+}
+
+static int form_part(ompi_birth_t *birth, bool *is_left)
+{
+    const ompi_communicator_t *parent = birth->parent;
+    const split_item_t *items = (const split_item_t *)birth->agreement.exchange.items;
+    int color = items[parent->rank].color;
+    if (birth->comm == NULL)
+        return MPI_SUCCESS;
+    ompi_group_t *group = group_of_color(parent->group, items, color), *remote = NULL;
+    if (ompi_comm_is_inter(parent))
+        remote = group_of_color(parent->remote_group, items + parent->size, color);
+    int error = MPI_ERR_NO_MEM;
+    if (group != NULL && (remote != NULL || !ompi_comm_is_inter(parent))) {
+        error = MPI_SUCCESS;
+        *is_left = remote == &ompi_group_empty;
+        ompi_comm_set_groups(birth->comm, group, remote);
+    }
+    if (group != NULL)
+        ompi_object_release(&group->head);
+    if (remote != NULL)
+        ompi_object_release(&remote->head);
+    return error;
+}
+
+int ompi_comm_split(ompi_communicator_t *comm, int color, int key, const char *resource,
+                    ompi_communicator_t **result)
+{
+    ompi_birth_t birth;
+    ompi_communicator_t *part = NULL;
+    split_item_t *items = calloc((size_t)comm->size + (size_t)ompi_comm_peers(comm), sizeof *items);
+    if (items == NULL)
+        return MPI_ERR_NO_MEM;
+    if (color != MPI_UNDEFINED)
+        part = ompi_comm_create(comm);
+    ompi_birth_init(&birth, comm, part);
+    if (color != MPI_UNDEFINED && part == NULL)
+        birth.error = MPI_ERR_NO_MEM;
+    if (part != NULL)
+        part->resource = resource;
+    birth.form = form_part;
+    birth.agreement.is_bystander = color == MPI_UNDEFINED;
+    birth.agreement.exchange.item_bytes = sizeof *items;
+    birth.agreement.exchange.items = (unsigned char *)items;
+    items[comm->rank] = (split_item_t){color, key};
+    ompi_lock();
+    ompi_birth_of_all(&birth);
+    ompi_unlock();
+    int error = ompi_birth_run(&birth, result);
+    free(items);
+    return error;
+}
+
+/* -- of groups ----------------------------------------------------------------------- */
+
+/* The group's members make a communicator, over messages of another. */
+static int create_over(ompi_communicator_t *over, ompi_group_t *group, int tag,
+                       struct ompi_topology *topology, ompi_communicator_t **result)
+{
+    ompi_birth_t birth;
+    ompi_communicator_t *comm = ompi_comm_create(over);
+    ompi_birth_init(&birth, over, comm);
+    if (comm == NULL) {
+        birth.error = MPI_ERR_NO_MEM;
+        if (topology != NULL)
+            ompi_topology_release(topology);
+    } else {
+        comm->topology = topology;
+        ompi_comm_set_groups(comm, group, NULL);
+    }
+    ompi_birth_of_group(&birth, over, group, tag);
+    return ompi_birth_run(&birth, result);
+}
+
+int ompi_comm_create_of(ompi_communicator_t *comm, ompi_group_t *group,
+                        struct ompi_topology *topology, ompi_communicator_t **result)
+{
+    if (ompi_comm_is_inter(comm)) {
+        bool is_in = group->rank != MPI_UNDEFINED;
+        return ompi_comm_split(comm, is_in ? 0 : MPI_UNDEFINED, is_in ? group->rank : 0, NULL,
+                               result);
+    }
+    ompi_lock();
+    int tag = ompi_exchange_next_tag(comm);
+    ompi_unlock();
+    if (group->rank != MPI_UNDEFINED)
+        return create_over(comm, group, tag, topology, result);
+    if (topology != NULL)
+        ompi_topology_release(topology);
+    *result = NULL;
+    return MPI_SUCCESS;
+}
+
+int ompi_comm_create_group(ompi_communicator_t *comm, ompi_group_t *group, int tag,
+                           ompi_communicator_t **result)
+{
+    *result = NULL;
+    if (group->rank == MPI_UNDEFINED)
+        return MPI_SUCCESS;
+    return create_over(comm, group, ompi_exchange_user_tag(tag), NULL, result);
+}
+
+int ompi_comm_create_from_group(ompi_group_t *group, const char *stringtag, ompi_info_t *info,
+                                ompi_errhandler_t *errhandler, ompi_communicator_t **result)
+{
+    ompi_birth_t birth;
+    *result = NULL;
+    if (group->rank == MPI_UNDEFINED)
+        return MPI_SUCCESS;
+    ompi_communicator_t *comm = ompi_comm_create(&ompi_comm_world);
+    ompi_birth_init(&birth, &ompi_comm_world, comm);
+    if (comm != NULL) {
+        ompi_errhandler_attach(&comm->head, errhandler);
+        ompi_comm_set_hints(comm, info);
+        ompi_comm_set_groups(comm, group, NULL);
+    } else {
+        birth.error = MPI_ERR_NO_MEM;
+    }
+    ompi_birth_of_group(&birth, &ompi_comm_world, group, ompi_birth_set_string(&birth, stringtag));
+    return ompi_birth_run(&birth, result);
+}

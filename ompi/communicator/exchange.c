@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See exchange.h. */
+#include "ompi/communicator/exchange.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "opal/util/text.h"
+#include "ompi/mca/pml/pml.h"
+
+enum {
+    STRING_TAGS = -(1 << 30),
+    CREATION_TAGS = -(1 << 29),
+    CREATION_TAG_COUNT = 1 << 20,
+    USER_TAG_COUNT = 1 << 30,
+};
+
+/* -- tags and places ----------------------------------------------------------------- */
+
+int ompi_exchange_user_tag(int tag)
+{
+    return INT_MIN + tag % USER_TAG_COUNT;
+}
+
+int ompi_exchange_string_tag(uint64_t hash)
+{
+    return STRING_TAGS + (int)(hash % (uint64_t)(CREATION_TAGS - STRING_TAGS));
+}
+
+int ompi_exchange_next_tag(ompi_communicator_t *comm)
+{
+    return CREATION_TAGS + (int)(comm->creations++ % CREATION_TAG_COUNT);
+}
+
+ompi_side_t ompi_side_of(ompi_communicator_t *comm, int tag)
+{
+    return (ompi_side_t){.comm = comm, .tag = tag, .index = comm->rank, .size = comm->size};
+}
+
+ompi_side_t ompi_side_of_group(ompi_communicator_t *comm, ompi_group_t *members, int tag)
+{
+    return (ompi_side_t){.comm = comm,
+                         .tag = tag,
+                         .members = members,
+                         .index = members->rank,
+                         .size = members->size};
+}
+
+static int rank_at(const ompi_side_t *side, int index)
+{
+    if (side->members == NULL)
+        return index;
+    return ompi_group_rank_of(side->comm->group, ompi_group_process(side->members, index));
+}
+
+static ompi_route_t route_at(const ompi_side_t *side, int index)
+{
+    return (ompi_route_t){side->comm, OMPI_CONTEXT_COLLECTIVE, rank_at(side, index), side->tag};
+}
+
+static ompi_route_t route_over(const ompi_bridge_t *bridge)
+{
+    return (ompi_route_t){bridge->comm, OMPI_CONTEXT_COLLECTIVE, bridge->rank, bridge->tag};
+}
+
+static ompi_data_t bytes_at(const void *bytes, size_t count)
+{
+    return (ompi_data_t){(void *)(uintptr_t)bytes, count, ompi_datatype_of(MPI_BYTE)};
+}
+
+/* -- ballots ------------------------------------------------------------------------- */
+
+void ompi_ballot_combine(ompi_ballot_t *ballot, const ompi_ballot_t *other)
+{
+    ompi_context_combine(&ballot->offer, &other->offer);
+    if (other->least < ballot->least)
+        ballot->least = other->least;
+    if (other->most > ballot->most)
+        ballot->most = other->most;
+    if (other->salt > ballot->salt)
+        ballot->salt = other->salt;
+    ballot->failure |= other->failure;
+    ballot->refusals |= other->refusals;
+}
+
+/* -- messages ------------------------------------------------------------------------ */
+
+static void advance(ompi_exchange_t *exchange);
+
+static void settle(ompi_request_t *request, void *context)
+{
+    ompi_exchange_t *exchange = context;
+    if (request->status.MPI_ERROR != MPI_SUCCESS)
+        exchange->error = request->status.MPI_ERROR;
+    if (--exchange->pending == 0 && !exchange->is_posting)
+        advance(exchange);
+}
+
+/* A request that was started, or could not be, is left to itself. */
+static void follow(ompi_exchange_t *exchange, int error, ompi_request_t *request)
+{
+    if (error != MPI_SUCCESS) {
+        exchange->error = error;
+        return;
+    }
+    exchange->pending++;
+    if (ompi_request_is_done(request)) {
+        settle(request, exchange);
+    } else {
+        request->on_complete = settle;
+        request->on_complete_context = exchange;
+    }
+    ompi_request_free(&request);
+}
+
+static void post_send(ompi_exchange_t *exchange, ompi_route_t to, const void *bytes, size_t count)
+{
+    ompi_request_t *request = NULL;
+    ompi_data_t data = bytes_at(bytes, count);
+    int error = ompi_pml->isend(&to, &data, OMPI_SEND_STANDARD, &request);
+    follow(exchange, error, request);
+}
+
+static void post_receive(ompi_exchange_t *exchange, ompi_route_t from, void *bytes, size_t count)
+{
+    ompi_request_t *request = NULL;
+    ompi_data_t data = bytes_at(bytes, count);
+    int error = ompi_pml->irecv(&from, &data, &request);
+    follow(exchange, error, request);
+}
+
+/* -- steps --------------------------------------------------------------------------- */
+
+/*
+ * Items stand in the order of the indices, but travel from the own one on. A packet is a ballot and
+ * the items of `count` indices from `first` on, modulo the size of the side.
+ */
+static size_t pack(const ompi_exchange_t *exchange, int first, int count)
+{
+    size_t each = exchange->item_bytes;
+    unsigned char *place = exchange->sent;
+    memcpy(place, &exchange->ballot, sizeof exchange->ballot);
+    place += sizeof exchange->ballot;
+    for (int i = 0; each > 0 && i < count; i++, place += each)
+        memcpy(place, exchange->items + (size_t)((first + i) % exchange->side.size) * each, each);
+    return (size_t)(place - exchange->sent);
+}
+
+static void unpack(ompi_exchange_t *exchange, int first, int count)
+{
+    ompi_ballot_t other;
+    size_t each = exchange->item_bytes;
+    const unsigned char *place = exchange->received;
+    memcpy(&other, place, sizeof other);
+    ompi_ballot_combine(&exchange->ballot, &other);
+    place += sizeof other;
+    for (int i = 0; each > 0 && i < count; i++, place += each)
+        memcpy(exchange->items + (size_t)((first + i) % exchange->side.size) * each, place, each);
+}
+
+static int steps_of(int size)
+{
+    int steps = 0;
+    while ((INT64_C(1) << steps) < size)
+        steps++;
+    return steps;
+}
+
+/* How many items a step of the first phase moves. */
+static int part_of(const ompi_exchange_t *exchange, int step)
+{
+    int distance = 1 << step, rest = exchange->side.size - distance;
+    return rest < distance ? rest : distance;
+}
+
+static void gather(ompi_exchange_t *exchange, int step)
+{
+    const ompi_side_t *side = &exchange->side;
+    int distance = 1 << step, count = part_of(exchange, step);
+    size_t bytes = pack(exchange, side->index, count);
+    post_receive(exchange, route_at(side, (side->index + distance) % side->size),
+                 exchange->received, bytes);
+    post_send(exchange, route_at(side, (side->index - distance + side->size) % side->size),
+              exchange->sent, bytes);
+}
+
+static void gathered(ompi_exchange_t *exchange, int step)
+{
+    const ompi_side_t *side = &exchange->side;
+    unpack(exchange, (side->index + (1 << step)) % side->size, part_of(exchange, step));
+}
+
+static size_t other_items_bytes(const ompi_exchange_t *exchange)
+{
+    return (size_t)exchange->bridge.size * exchange->item_bytes;
+}
+
+static unsigned char *other_items(const ompi_exchange_t *exchange)
+{
+    return exchange->items + (size_t)exchange->side.size * exchange->item_bytes;
+}
+
+static void cross(ompi_exchange_t *exchange)
+{
+    size_t bytes = pack(exchange, 0, exchange->side.size);
+    post_receive(exchange, route_over(&exchange->bridge), exchange->received,
+                 sizeof exchange->ballot + other_items_bytes(exchange));
+    post_send(exchange, route_over(&exchange->bridge), exchange->sent, bytes);
+}
+
+/* What has come from the other side, to the leader or down the tree. */
+static void take_other_side(ompi_exchange_t *exchange)
+{
+    unpack(exchange, 0, 0);
+    if (exchange->item_bytes > 0)
+        memcpy(other_items(exchange), exchange->received + sizeof exchange->ballot,
+               other_items_bytes(exchange));
+}
+
+/* Index in the tree whose root is the leader. */
+static int place_in_tree(const ompi_side_t *side, int root)
+{
+    return (side->index - root + side->size) % side->size;
+}
+
+static int index_of_place(const ompi_side_t *side, int root, int place)
+{
+    return (place + root) % side->size;
+}
+
+/* A place's parent lacks its lowest bit; its children have one more bit, below that. */
+static void receive_from_parent(ompi_exchange_t *exchange)
+{
+    int root = exchange->bridge.leader, place = place_in_tree(&exchange->side, root);
+    int parent = index_of_place(&exchange->side, root, place & (place - 1));
+    post_receive(exchange, route_at(&exchange->side, parent), exchange->received,
+                 sizeof exchange->ballot + other_items_bytes(exchange));
+}
+
+static void send_to_children(ompi_exchange_t *exchange)
+{
+    const ompi_side_t *side = &exchange->side;
+    int root = exchange->bridge.leader, place = place_in_tree(side, root);
+    size_t bytes = sizeof exchange->ballot + other_items_bytes(exchange);
+    memcpy(exchange->sent, &exchange->ballot, sizeof exchange->ballot);
+    if (exchange->item_bytes > 0)
+        memcpy(exchange->sent + sizeof exchange->ballot, other_items(exchange),
+               other_items_bytes(exchange));
+    for (int bit = 1; place + bit < side->size && (place & bit) == 0; bit *= 2)
+        post_send(exchange, route_at(side, index_of_place(side, root, place + bit)), exchange->sent,
+                  bytes);
+}
+
+/* -- running ------------------------------------------------------------------------- */
+
+/* Posts what belongs to a step; false: there is no such step. Steps behind the first phase are: the
+ * way across (leader) or from the parent, and to the children. */
+static bool post_step(ompi_exchange_t *exchange, int step)
+{
+    int behind = step - steps_of(exchange->side.size);
+    bool is_leader = exchange->side.index == exchange->bridge.leader;
+    if (behind < 0)
+        gather(exchange, step);
+    else if (exchange->bridge.comm == NULL || behind > 1)
+        return false;
+    else if (behind == 1)
+        send_to_children(exchange);
+    else if (is_leader)
+        cross(exchange);
+    else
+        receive_from_parent(exchange);
+    return true;
+}
+
+static void end_step(ompi_exchange_t *exchange, int step)
+{
+    int behind = step - steps_of(exchange->side.size);
+    if (behind < 0)
+        gathered(exchange, step);
+    else if (behind == 0)
+        take_other_side(exchange);
+}
+
+static void finish(ompi_exchange_t *exchange)
+{
+    free(exchange->sent);
+    free(exchange->received);
+    exchange->sent = exchange->received = NULL;
+    exchange->done(exchange);
+}
+
+static void advance(ompi_exchange_t *exchange)
+{
+    for (;;) {
+        if (exchange->step >= 0 && exchange->error == MPI_SUCCESS)
+            end_step(exchange, exchange->step);
+        exchange->is_posting = true;
+        bool is_posted = post_step(exchange, ++exchange->step);
+        exchange->is_posting = false;
+        if (!is_posted) {
+            finish(exchange);
+            return;
+        }
+        if (exchange->pending > 0)
+            return;
+    }
+}
+
+void ompi_exchange_begin(ompi_exchange_t *exchange)
+{
+    int most =
+        exchange->side.size > exchange->bridge.size ? exchange->side.size : exchange->bridge.size;
+    size_t bytes = sizeof exchange->ballot + (size_t)most * exchange->item_bytes;
+    exchange->error = MPI_SUCCESS;
+    exchange->step = -1;
+    exchange->pending = 0;
+    exchange->sent = opal_xmalloc(bytes);
+    exchange->received = opal_xmalloc(bytes);
+    advance(exchange);
+}
+
+/* -- blocking helpers ---------------------------------------------------------------- */
+
+int ompi_side_broadcast(const ompi_side_t *side, int from, void *bytes, size_t count)
+{
+    int place = place_in_tree(side, from), error = MPI_SUCCESS;
+    ompi_data_t data = bytes_at(bytes, count);
+    if (place != 0) {
+        ompi_route_t parent = route_at(side, index_of_place(side, from, place & (place - 1)));
+        error = ompi_pml->recv(&parent, &data, MPI_STATUS_IGNORE);
+    }
+    for (int bit = 1; place + bit < side->size && (place & bit) == 0; bit *= 2) {
+        ompi_route_t child = route_at(side, index_of_place(side, from, place + bit));
+        int sent = ompi_pml->send(&child, &data, OMPI_SEND_STANDARD);
+        error = error != MPI_SUCCESS ? error : sent;
+    }
+    return error;
+}
+
+int ompi_bridge_swap(const ompi_bridge_t *bridge, const void *sent, size_t sent_bytes,
+                     void *received, size_t received_bytes)
+{
+    ompi_request_t *request;
+    ompi_route_t route = route_over(bridge);
+    ompi_data_t in = bytes_at(received, received_bytes), out = bytes_at(sent, sent_bytes);
+    int error = ompi_pml->irecv(&route, &in, &request);
+    if (error != MPI_SUCCESS)
+        return error;
+    int sent_error = ompi_pml->send(&route, &out, OMPI_SEND_STANDARD);
+    ompi_request_wait(&request, 1, 1);
+    error = ompi_request_finish(&request, MPI_STATUS_IGNORE);
+    return error != MPI_SUCCESS ? error : sent_error;
+}

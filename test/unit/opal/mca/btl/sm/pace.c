@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* opal/mca/btl/sm/pace.c: from measurements to advice. */
+#include "opal/mca/btl/sm/pace.h"
+
+#include "test/unit/opal/support.h"
+
+static pace_t pace;
+
+/* The advice alone, without trials. */
+static bool get_is_advised(size_t bytes)
+{
+    unsigned turns[PACE_CLASSES];
+    for (unsigned class = 0; class < PACE_CLASSES; class ++)
+        turns[class] = 1001;
+    return pace_get_pays(pace.advice, bytes, turns);
+}
+
+/* Frames at so many ns per KiB at each end, gets of 64 KiB at another price. */
+static void measure(uint64_t empty, uint64_t fill, uint64_t get, int times)
+{
+    for (int i = 0; i < times; i++) {
+        pace_note_emptied(&pace, 8192, 8 * empty, pace_note_filled(&pace, 8192, 8 * fill));
+        pace_note_get(&pace, 65536, 64 * get);
+    }
+}
+
+START_TEST(nothing_known_means_frames)
+{
+    pace = (pace_t){0};
+    ck_assert(!get_is_advised(65536));
+    pace_note_get(&pace, 65536, 1);
+    ck_assert(!get_is_advised(65536));
+}
+END_TEST
+
+START_TEST(the_cheaper_way_is_advised)
+{
+    pace = (pace_t){0};
+    measure(100, 90, 50, 5);
+    ck_assert(get_is_advised(65536));
+    ck_assert(get_is_advised(131071));
+    ck_assert(!get_is_advised(131072)); /* of which nothing is known */
+    pace = (pace_t){0};
+    measure(20, 20, 50, 5);
+    ck_assert(!get_is_advised(65536));
+}
+END_TEST
+
+START_TEST(the_slower_end_counts)
+{
+    pace = (pace_t){0};
+    measure(20, 200, 50, 5);
+    ck_assert(get_is_advised(65536));
+    pace = (pace_t){0};
+    measure(200, 20, 50, 5);
+    ck_assert(get_is_advised(65536));
+}
+END_TEST
+
+START_TEST(it_follows_a_change)
+{
+    pace = (pace_t){0};
+    measure(100, 100, 50, 50);
+    ck_assert(get_is_advised(65536));
+    measure(20, 20, 60, 50);
+    ck_assert(!get_is_advised(65536));
+    measure(100, 100, 50, 100);
+    ck_assert(get_is_advised(65536));
+}
+END_TEST
+
+START_TEST(one_outlier_changes_nothing)
+{
+    pace = (pace_t){0};
+    measure(100, 100, 50, 5);
+    pace_note_get(&pace, 65536, 1000000000);
+    ck_assert(get_is_advised(65536));
+}
+END_TEST
+
+START_TEST(a_change_is_told_once)
+{
+    pace = (pace_t){0};
+    ck_assert(!pace_note_emptied(&pace, 8192, 800, 100));
+    ck_assert(pace_note_get(&pace, 65536, 64));
+    ck_assert(!pace_note_get(&pace, 65536, 64));
+}
+END_TEST
+
+START_TEST(both_ways_are_tried)
+{
+    for (uint32_t advice = 0; advice <= 1; advice++) {
+        unsigned turns[PACE_CLASSES] = {0}, gets = 0, late = 0;
+        for (unsigned i = 0; i < 1000; i++) {
+            bool get = pace_get_pays(advice, 2048, turns);
+            gets += get;
+            late += i >= 900 && get != (advice != 0);
+        }
+        ck_assert_uint_ge(gets, 10);
+        ck_assert_uint_le(gets, 990);
+        ck_assert_uint_ge(late, 1);
+    }
+}
+END_TEST
+
+START_TEST(any_size_has_a_class)
+{
+    unsigned turns[PACE_CLASSES] = {0};
+    pace_get_pays(0, 0, turns);
+    pace_get_pays(0, 1, turns);
+    ck_assert_uint_eq(turns[0], 2);
+    pace_get_pays(0, SIZE_MAX, turns);
+    ck_assert_uint_eq(turns[PACE_CLASSES - 1], 1);
+}
+END_TEST
+
+static const unit_test_t tests[] = {
+    {.test = &nothing_known_means_frames},  {.test = &the_cheaper_way_is_advised},
+    {.test = &the_slower_end_counts},       {.test = &it_follows_a_change},
+    {.test = &one_outlier_changes_nothing}, {.test = &a_change_is_told_once},
+    {.test = &both_ways_are_tried},         {.test = &any_size_has_a_class},
+};
+
+UNIT_MAIN("pace", tests, NULL);
