@@ -27,6 +27,7 @@
 enum {
     MAX_POLLS = 8,
     POLLS_PER_LOOK = 32, /* at the clock, while spinning */
+    POLLS_WITHOUT_PAUSE = 256,
     WATCH_SECONDS = 1,
 };
 
@@ -250,7 +251,9 @@ static bool spin(const atomic_int *done, const opal_wait_lock_t *lock)
             give_up = 0;
             continue;
         }
-        opal_cpu_pause();
+        /* A pause may take longer than a message does. */
+        if (idle >= POLLS_WITHOUT_PAUSE)
+            opal_cpu_pause();
         if (idle % POLLS_PER_LOOK != POLLS_PER_LOOK - 1)
             continue;
         uint64_t now = now_nsec();

@@ -434,7 +434,7 @@ int ob1_recv(const ompi_route_t *from, const ompi_data_t *data, MPI_Status *stat
     init_receive(&receive, from, data);
     start_receive(&receive, from);
     if (!ompi_request_is_done(request))
-        ompi_request_wait(&request, 1, 1);
+        ompi_wait_until(&request->done);
     ompi_status_tell(status, &request->status);
     return request->status.MPI_ERROR;
 }

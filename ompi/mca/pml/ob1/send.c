@@ -246,7 +246,7 @@ int ob1_send(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t m
     init_send(&send, peer, to, data, mode);
     start_send(&send);
     if (!ompi_request_is_done(request))
-        ompi_request_wait(&request, 1, 1);
+        ompi_wait_until(&request->done);
     return request->status.MPI_ERROR;
 }
 
