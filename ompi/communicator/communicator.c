@@ -9,6 +9,7 @@
 #include "ompi/attribute/attribute.h"
 #include "ompi/communicator/context.h"
 #include "ompi/errhandler/errhandler.h"
+#include "ompi/mca/coll/coll.h"
 #include "ompi/mca/pml/pml.h"
 #include "ompi/object/handle.h"
 #include "ompi/topology/topology.h"
@@ -62,12 +63,18 @@ void ompi_comm_fini(void)
 static int start_messages(ompi_communicator_t *comm)
 {
     int error = ompi_pml->comm_add(comm);
+    if (error != MPI_SUCCESS)
+        return error;
+    error = ompi_coll_comm_add(comm);
+    if (error != MPI_SUCCESS)
+        ompi_pml->comm_remove(comm);
     comm->has_begun = error == MPI_SUCCESS;
     return error;
 }
 
 static void stop_messages(ompi_communicator_t *comm)
 {
+    ompi_coll_comm_remove(comm);
     ompi_pml->comm_remove(comm);
     comm->has_begun = false;
 }

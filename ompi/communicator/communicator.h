@@ -29,6 +29,7 @@ typedef struct ompi_communicator {
     struct ompi_topology *topology;  /* NULL: none */
     uint32_t context;                /* of its messages; the same in all its processes */
     uint32_t collectives;            /* how many have begun, for their tags. The message lock */
+    uint32_t prepared;               /* how many persistent ones have been made, likewise */
     uint32_t creations;              /* how many communicators were begun from it, likewise */
     void *pml;                       /* what the pml has of it */
     void *coll;                      /* what the coll framework has of it */
