@@ -17,6 +17,7 @@ libompi_core_la_SOURCES += \
 	%D%/api/fortran.c \
 	%D%/api/group.c \
 	%D%/api/info.c \
+	%D%/api/part.c \
 	%D%/api/pt2pt.c \
 	%D%/api/request.c \
 	%D%/api/request_list.c \
@@ -58,6 +59,7 @@ libompi_core_la_SOURCES += \
 	%D%/mca/pml/base/base.c %D%/mca/pml/base/base.h \
 	%D%/topology/topology.c %D%/topology/topology.h \
 	%D%/buffer/buffer.c %D%/buffer/buffer.h \
+	%D%/part/part.c %D%/part/part.h \
 	%D%/request/grequest.c %D%/request/grequest.h \
 	%D%/request/pair.c %D%/request/pair.h \
 	%D%/request/request.c %D%/request/request.h %D%/request/status.h \

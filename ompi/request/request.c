@@ -134,7 +134,7 @@ void ompi_request_complete(ompi_request_t *request)
     }
     ompi_wait_t *wait = request->wait;
     request->wait = NULL;
-    atomic_store_explicit(&request->done, 1, memory_order_release);
+    opal_wait_signal(&request->done); /* a blocking receive waits for this word itself */
     if (wait != NULL && --wait->missing == 0)
         opal_wait_signal(&wait->done);
     if (request->orphan) {

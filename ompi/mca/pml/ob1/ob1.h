@@ -98,7 +98,7 @@ typedef struct ob1_message {
 
 /* What a communicator has of ours: a matcher for each of its contexts. */
 typedef struct ob1_comm {
-    ob1_matcher_t matchers[2];
+    ob1_matcher_t matchers[OMPI_CONTEXT_COUNT];
 } ob1_comm_t;
 
 /* -- peer.c -- */
