@@ -28,6 +28,7 @@ libompi_core_la_SOURCES += \
 	%D%/communicator/create.c %D%/communicator/create.h \
 	%D%/communicator/exchange.c %D%/communicator/exchange.h \
 	%D%/communicator/hints.c \
+	%D%/communicator/inter.c \
 	%D%/datatype/array.c %D%/datatype/array.h \
 	%D%/datatype/datatype.c %D%/datatype/datatype.h \
 	%D%/datatype/envelope.c %D%/datatype/envelope.h \
