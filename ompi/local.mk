@@ -17,6 +17,8 @@ libompi_core_la_SOURCES += \
 	%D%/api/request.c \
 	%D%/api/op.c \
 	%D%/api/status.c \
+	%D%/api/topo.c %D%/api/topo.h \
+	%D%/api/topo_graph.c \
 	%D%/api/wrapper.c %D%/api/wrapper.h \
 	%D%/attribute/attribute.c %D%/attribute/attribute.h \
 	%D%/attribute/keyval.c %D%/attribute/keyval.h \
@@ -51,6 +53,9 @@ libompi_core_la_SOURCES += \
 	%D%/mca/coll/base/base.c %D%/mca/coll/base/base.h \
 	%D%/mca/pml/pml.h \
 	%D%/mca/pml/base/base.c %D%/mca/pml/base/base.h \
+	%D%/topology/cart.c \
+	%D%/topology/dims.c \
+	%D%/topology/dist.c %D%/topology/dist.h \
 	%D%/topology/topology.c %D%/topology/topology.h \
 	%D%/request/request.c %D%/request/request.h %D%/request/status.h \
 	%D%/runtime/messages.c %D%/runtime/messages.h \

@@ -89,7 +89,7 @@ int ompi_api_comm_create(ompi_communicator_t *comm, ompi_group_t *group,
 {
     if (!is_part_of(group, comm->group))
         return no_part();
-    return ompi_api_explain_creation(ompi_comm_create_of(comm, group, NULL, newcomm));
+    return ompi_api_explain_creation(ompi_comm_create_of(comm, group, newcomm));
 }
 
 static int not_intra(void)
