@@ -7,13 +7,15 @@
 #include "ompi/api/topo.h"
 #include "ompi/communicator/create.h"
 
-int ompi_api_topology_of(ompi_communicator_t *comm, ompi_topology_kind_t kind,
-                         ompi_topology_t **topology)
+const ompi_topology_t *ompi_api_topology_of(const ompi_communicator_t *comm,
+                                            ompi_topology_kind_t kind)
 {
-    if (comm->topology == NULL || comm->topology->kind != kind)
-        return ompi_api_explain(MPI_ERR_TOPOLOGY, "The communicator has no topology of that kind.");
-    *topology = comm->topology;
-    return MPI_SUCCESS;
+    return comm->topology != NULL && comm->topology->kind == kind ? comm->topology : NULL;
+}
+
+int ompi_api_no_topology(void)
+{
+    return ompi_api_explain(MPI_ERR_TOPOLOGY, "The communicator has no topology of that kind.");
 }
 
 int ompi_api_topo_check_list(const void *list, int count)
@@ -119,58 +121,60 @@ int ompi_api_cart_map(ompi_communicator_t *comm, int ndims, const int dims[], co
 
 int ompi_api_cartdim_get(ompi_communicator_t *comm, int *ndims)
 {
-    ompi_topology_t *topology;
-    int error = ompi_api_topology_of(comm, OMPI_CART, &topology);
-    if (error == MPI_SUCCESS)
-        *ndims = topology->of.cart.dimensions;
-    return error;
+    const ompi_topology_t *grid = ompi_api_topology_of(comm, OMPI_CART);
+    if (grid == NULL)
+        return ompi_api_no_topology();
+    *ndims = grid->of.cart.dimensions;
+    return MPI_SUCCESS;
 }
 
-/* The grid, after a look at the arrays for what it has of each dimension. */
-static int grid_of(ompi_communicator_t *comm, int room, const void *array,
-                   ompi_topology_t **topology)
+/* An array with room for something of each dimension. */
+static int check_room(const ompi_topology_t *grid, int room, const void *array)
 {
-    int error = ompi_api_topology_of(comm, OMPI_CART, topology);
-    if (error != MPI_SUCCESS)
-        return error;
-    if (room < (*topology)->of.cart.dimensions)
+    if (room < grid->of.cart.dimensions)
         return ompi_api_too_small();
-    return ompi_api_topo_check_list(array, (*topology)->of.cart.dimensions);
+    return ompi_api_topo_check_list(array, grid->of.cart.dimensions);
 }
 
 int ompi_api_cart_get(ompi_communicator_t *comm, int maxdims, int dims[], int periods[],
                       int coords[])
 {
-    ompi_topology_t *topology;
-    int error = grid_of(comm, maxdims, dims, &topology);
+    const ompi_topology_t *grid = ompi_api_topology_of(comm, OMPI_CART);
+    if (grid == NULL)
+        return ompi_api_no_topology();
+    int error = check_room(grid, maxdims, dims);
     if (error == MPI_SUCCESS)
-        error = ompi_api_topo_check_list(periods, topology->of.cart.dimensions);
+        error = check_room(grid, maxdims, periods);
     if (error == MPI_SUCCESS)
-        error = ompi_api_topo_check_list(coords, topology->of.cart.dimensions);
-    for (int i = 0; error == MPI_SUCCESS && i < topology->of.cart.dimensions; i++) {
-        dims[i] = topology->of.cart.extents[i];
-        periods[i] = topology->of.cart.periodic[i];
-        coords[i] = topology->of.cart.coordinates[i];
+        error = check_room(grid, maxdims, coords);
+    for (int i = 0; error == MPI_SUCCESS && i < grid->of.cart.dimensions; i++) {
+        dims[i] = grid->of.cart.extents[i];
+        periods[i] = grid->of.cart.periodic[i];
+        coords[i] = grid->of.cart.coordinates[i];
     }
     return error;
 }
 
 int ompi_api_cart_coords(ompi_communicator_t *comm, int rank, int maxdims, int coords[])
 {
-    ompi_topology_t *topology;
-    int error = grid_of(comm, maxdims, coords, &topology);
+    const ompi_topology_t *grid = ompi_api_topology_of(comm, OMPI_CART);
+    if (grid == NULL)
+        return ompi_api_no_topology();
+    int error = check_room(grid, maxdims, coords);
     if (error == MPI_SUCCESS)
-        ompi_cart_coordinates(topology, rank, coords);
+        ompi_cart_coordinates(grid, rank, coords);
     return error;
 }
 
 int ompi_api_cart_rank(ompi_communicator_t *comm, const int coords[], int *rank)
 {
-    ompi_topology_t *topology;
-    int error = grid_of(comm, INT32_MAX, coords, &topology);
+    const ompi_topology_t *grid = ompi_api_topology_of(comm, OMPI_CART);
+    if (grid == NULL)
+        return ompi_api_no_topology();
+    int error = check_room(grid, INT32_MAX, coords);
     if (error != MPI_SUCCESS)
         return error;
-    int found = ompi_cart_rank(topology, coords);
+    int found = ompi_cart_rank(grid, coords);
     if (found == MPI_PROC_NULL)
         return ompi_api_explain(MPI_ERR_ARG,
                                 "A coordinate is outside of a dimension that is not periodic.");
@@ -181,14 +185,13 @@ int ompi_api_cart_rank(ompi_communicator_t *comm, const int coords[], int *rank)
 int ompi_api_cart_shift(ompi_communicator_t *comm, int direction, int disp, int *rank_source,
                         int *rank_dest)
 {
-    ompi_topology_t *topology;
-    int error = ompi_api_topology_of(comm, OMPI_CART, &topology);
-    if (error != MPI_SUCCESS)
-        return error;
-    if (direction < 0 || direction >= topology->of.cart.dimensions)
+    const ompi_topology_t *grid = ompi_api_topology_of(comm, OMPI_CART);
+    if (grid == NULL)
+        return ompi_api_no_topology();
+    if (direction < 0 || direction >= grid->of.cart.dimensions)
         return ompi_api_explain(MPI_ERR_DIMS, "The grid has no such dimension.");
-    *rank_source = ompi_cart_shift(topology, direction, -(int64_t)disp);
-    *rank_dest = ompi_cart_shift(topology, direction, disp);
+    *rank_source = ompi_cart_shift(grid, direction, -(int64_t)disp);
+    *rank_dest = ompi_cart_shift(grid, direction, disp);
     return MPI_SUCCESS;
 }
 
@@ -219,8 +222,10 @@ static ompi_group_t *group_of_part(const ompi_communicator_t *comm, const int re
 int ompi_api_cart_sub(ompi_communicator_t *comm, const int remain_dims[],
                       ompi_communicator_t **newcomm)
 {
-    ompi_topology_t *grid;
-    int error = grid_of(comm, INT32_MAX, remain_dims, &grid), kept = 0;
+    const ompi_topology_t *grid = ompi_api_topology_of(comm, OMPI_CART);
+    if (grid == NULL)
+        return ompi_api_no_topology();
+    int error = check_room(grid, INT32_MAX, remain_dims), kept = 0;
     if (error != MPI_SUCCESS)
         return error;
     size_t count = (size_t)grid->of.cart.dimensions;

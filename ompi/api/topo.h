@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the bodies of the chapter topo share. All return an MPI error code, explained. */
+/* What the bodies of the chapter topo share. Results are MPI error codes, explained. */
 #ifndef OMPI_API_TOPO_H
 #define OMPI_API_TOPO_H
 
 #include "ompi/communicator/communicator.h"
 #include "ompi/topology/topology.h"
 
-/* The communicator's topology, if it is of that kind. */
-int ompi_api_topology_of(ompi_communicator_t *comm, ompi_topology_kind_t kind,
-                         ompi_topology_t **topology);
+/* The communicator's topology, if it is of that kind; NULL: return ompi_api_no_topology(). */
+const ompi_topology_t *ompi_api_topology_of(const ompi_communicator_t *comm,
+                                            ompi_topology_kind_t kind);
+int ompi_api_no_topology(void);
 
 /* A list that is not there must be empty. */
 int ompi_api_topo_check_list(const void *list, int count);

@@ -96,26 +96,24 @@ int ompi_api_graph_map(ompi_communicator_t *comm, int nnodes, const int indx[], 
 
 int ompi_api_graphdims_get(ompi_communicator_t *comm, int *nnodes, int *nedges)
 {
-    ompi_topology_t *topology;
-    int error = ompi_api_topology_of(comm, OMPI_GRAPH, &topology);
-    if (error == MPI_SUCCESS) {
-        *nnodes = topology->of.graph.nodes;
-        *nedges = edges_of(topology);
-    }
-    return error;
+    const ompi_topology_t *topology = ompi_api_topology_of(comm, OMPI_GRAPH);
+    if (topology == NULL)
+        return ompi_api_no_topology();
+    *nnodes = topology->of.graph.nodes;
+    *nedges = edges_of(topology);
+    return MPI_SUCCESS;
 }
 
 int ompi_api_graph_get(ompi_communicator_t *comm, int maxindex, int maxedges, int indx[],
                        int edges[])
 {
-    ompi_topology_t *topology;
-    int error = ompi_api_topology_of(comm, OMPI_GRAPH, &topology);
-    if (error != MPI_SUCCESS)
-        return error;
+    const ompi_topology_t *topology = ompi_api_topology_of(comm, OMPI_GRAPH);
+    if (topology == NULL)
+        return ompi_api_no_topology();
     int nodes = topology->of.graph.nodes, count = edges_of(topology);
     if (maxindex < nodes || maxedges < count)
         return ompi_api_too_small();
-    error = ompi_api_topo_check_list(indx, nodes);
+    int error = ompi_api_topo_check_list(indx, nodes);
     if (error == MPI_SUCCESS)
         error = ompi_api_topo_check_list(edges, count);
     if (error == MPI_SUCCESS) {
@@ -127,25 +125,24 @@ int ompi_api_graph_get(ompi_communicator_t *comm, int maxindex, int maxedges, in
 
 int ompi_api_graph_neighbors_count(ompi_communicator_t *comm, int rank, int *nneighbors)
 {
-    ompi_topology_t *topology;
+    const ompi_topology_t *topology = ompi_api_topology_of(comm, OMPI_GRAPH);
     int out;
-    int error = ompi_api_topology_of(comm, OMPI_GRAPH, &topology);
-    if (error == MPI_SUCCESS)
-        ompi_topology_degrees(topology, rank, nneighbors, &out);
-    return error;
+    if (topology == NULL)
+        return ompi_api_no_topology();
+    ompi_topology_degrees(topology, rank, nneighbors, &out);
+    return MPI_SUCCESS;
 }
 
 int ompi_api_graph_neighbors(ompi_communicator_t *comm, int rank, int maxneighbors, int neighbors[])
 {
-    ompi_topology_t *topology;
+    const ompi_topology_t *topology = ompi_api_topology_of(comm, OMPI_GRAPH);
     int count, out;
-    int error = ompi_api_topology_of(comm, OMPI_GRAPH, &topology);
-    if (error != MPI_SUCCESS)
-        return error;
+    if (topology == NULL)
+        return ompi_api_no_topology();
     ompi_topology_degrees(topology, rank, &count, &out);
     if (maxneighbors < count)
         return ompi_api_too_small();
-    error = ompi_api_topo_check_list(neighbors, count);
+    int error = ompi_api_topo_check_list(neighbors, count);
     if (error == MPI_SUCCESS)
         copy_ints(neighbors, topology->of.graph.edges + topology->of.graph.index[rank] - count,
                   count);
@@ -276,14 +273,13 @@ int ompi_api_dist_graph_create(ompi_communicator_t *comm_old, int n, const int s
 int ompi_api_dist_graph_neighbors_count(ompi_communicator_t *comm, int *indegree, int *outdegree,
                                         int *weighted)
 {
-    ompi_topology_t *topology;
-    int error = ompi_api_topology_of(comm, OMPI_DIST_GRAPH, &topology);
-    if (error == MPI_SUCCESS) {
-        *indegree = topology->of.dist.in;
-        *outdegree = topology->of.dist.out;
-        *weighted = topology->of.dist.source_weights != NULL;
-    }
-    return error;
+    const ompi_topology_t *topology = ompi_api_topology_of(comm, OMPI_DIST_GRAPH);
+    if (topology == NULL)
+        return ompi_api_no_topology();
+    *indegree = topology->of.dist.in;
+    *outdegree = topology->of.dist.out;
+    *weighted = topology->of.dist.source_weights != NULL;
+    return MPI_SUCCESS;
 }
 
 /* Weights go where somebody wants them. */
@@ -297,15 +293,14 @@ int ompi_api_dist_graph_neighbors(ompi_communicator_t *comm, int maxindegree, in
                                   int *sourceweights, int maxoutdegree, int destinations[],
                                   int *destweights)
 {
-    ompi_topology_t *topology;
-    int error = ompi_api_topology_of(comm, OMPI_DIST_GRAPH, &topology);
-    if (error != MPI_SUCCESS)
-        return error;
+    const ompi_topology_t *topology = ompi_api_topology_of(comm, OMPI_DIST_GRAPH);
+    if (topology == NULL)
+        return ompi_api_no_topology();
     if (maxindegree < 0 || maxoutdegree < 0)
         return ompi_api_explain(MPI_ERR_ARG, "A number of neighbours is negative.");
     int in = topology->of.dist.in < maxindegree ? topology->of.dist.in : maxindegree;
     int out = topology->of.dist.out < maxoutdegree ? topology->of.dist.out : maxoutdegree;
-    error = ompi_api_topo_check_list(sources, in);
+    int error = ompi_api_topo_check_list(sources, in);
     if (error == MPI_SUCCESS)
         error = ompi_api_topo_check_list(destinations, out);
     if (error != MPI_SUCCESS)

@@ -58,6 +58,8 @@ static int find_other_side(const ompi_side_t *side, const ompi_bridge_t *bridge,
         error = swap_lists(bridge, side->comm->group, &count, &list);
     if (error == MPI_SUCCESS)
         error = share_list(side, bridge->leader, &count, &list);
+    if (error == MPI_SUCCESS && list == NULL)
+        error = MPI_ERR_NO_MEM;
     if (error == MPI_SUCCESS) {
         for (int i = 0; i < count; i++)
             ompi_group_builder_add(&builder, list[i]);

@@ -13,11 +13,13 @@ typedef struct divisors {
     int count;
 } divisors_t;
 
-/* 46341^2 is more than INT_MAX, so this is short. */
+/* 46341^2 is more than INT_MAX: half of the divisors are smaller. */
+enum { MOST_DIVISORS = 2 * 46341 };
+
 static divisors_t divisors_of(int number)
 {
-    divisors_t found = {.items = opal_xmalloc(2 * 46341 * sizeof(int))};
-    int low = 0, high = 2 * 46341;
+    divisors_t found = {.items = opal_xmalloc(MOST_DIVISORS * sizeof(int))};
+    int low = 0, high = MOST_DIVISORS;
     for (int64_t i = 1; i * i <= number; i++) {
         if (number % i != 0)
             continue;
@@ -25,7 +27,7 @@ static divisors_t divisors_of(int number)
         if (number / i != i)
             found.items[--high] = (int)(number / i);
     }
-    for (; high < 2 * 46341; high++)
+    for (; high < MOST_DIVISORS; high++)
         found.items[low++] = found.items[high];
     found.count = low;
     return found;

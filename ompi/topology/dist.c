@@ -27,7 +27,7 @@ typedef struct parcels {
 static bool reserve(parcels_t *parcels, size_t more)
 {
     if (parcels->count + more <= parcels->capacity)
-        return true;
+        return parcels->items != NULL;
     size_t capacity = 2 * (parcels->count + more);
     parcel_t *items = realloc(parcels->items, capacity * sizeof *items);
     if (items == NULL)
