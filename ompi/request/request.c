@@ -10,6 +10,16 @@
 #include "ompi/communicator/communicator.h"
 #include "ompi/request/status.h"
 
+static const ompi_request_ops_t no_ops;
+
+ompi_request_t ompi_request_sent = {
+    .head = OMPI_OBJECT_PREDEFINED(OMPI_REQUEST, &ompi_request_sent),
+    .ops = &no_ops,
+    .done = 1,
+    .active = true,
+    .status = {.MPI_SOURCE = MPI_ANY_SOURCE, .MPI_TAG = MPI_ANY_TAG, .MPI_ERROR = MPI_SUCCESS},
+};
+
 bool ompi_lock_needed;
 static pthread_mutex_t message_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -129,6 +139,11 @@ int ompi_request_finish(ompi_request_t **slot, MPI_Status *status)
 {
     ompi_request_t *request = *slot;
     int error = request->status.MPI_ERROR;
+    if (request == &ompi_request_sent) {
+        ompi_status_tell(status, &request->status);
+        *slot = NULL;
+        return MPI_SUCCESS;
+    }
     if (request->ops->query != NULL) {
         int queried = request->ops->query(request, &request->status);
         if (error == MPI_SUCCESS)
@@ -147,6 +162,8 @@ void ompi_request_free(ompi_request_t **slot)
 {
     ompi_request_t *request = *slot;
     *slot = NULL;
+    if (request == &ompi_request_sent)
+        return;
     if (request->active && !ompi_request_is_done(request)) {
         request->orphan = true;
         return;
