@@ -14,8 +14,6 @@ static void destroy_send(ompi_object_t *head)
 {
     ob1_send_t *send = opal_container_of(head, ob1_send_t, request.head);
     ompi_datatype_release(send->data.type);
-    if (send->request.persistent)
-        ompi_object_release(&send->request.comm->head);
     opal_pool_give(&sends, send);
 }
 
@@ -243,7 +241,6 @@ int ob1_send_init(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mod
     int error = create_send(to, data, mode, &send);
     if (error != MPI_SUCCESS)
         return error;
-    ompi_object_retain(&to->comm->head);
     ompi_request_make_persistent(&send->request);
     *request = &send->request;
     return MPI_SUCCESS;
