@@ -1,224 +1,70 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How fast MPI_Pack and MPI_Unpack are, in portable MPI, on one rank.
+ * MPI_Pack and MPI_Unpack on one rank: the time of a call, by layout and bytes of data.
  *
- *   datatype [LAYOUT]
- *
- * For each layout and size one line: layout, bytes, nanoseconds to pack, nanoseconds to unpack; of
- * each the median of the repetitions.
+ *   datatype [--quick] [NAME]     pack/LAYOUT and unpack/LAYOUT
  */
 #include <mpi.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-enum {
-    MIN_BYTES = 1024,
-    MAX_BYTES = 1024 * 1024,
-    SPREAD = 8, /* at most so much memory for a packed byte */
-    REPETITIONS = 9,
-    REPETITION_USEC = 400,
+#include "layouts.h"
+#include "measure.h"
+
+enum { MIN_BYTES = 1024, MAX_BYTES = 1024 * 1024 };
+
+struct job {
+    MPI_Datatype type;
+    int size;
 };
-
-typedef MPI_Datatype(create_fn)(int bytes);
 
 static char *memory, *packed;
 
-/* The same on every machine. */
-static int number(void)
+static void pack(void *context, int rounds)
 {
-    static unsigned state = 12345;
-    state = state * 1103515245 + 12345;
-    return (int)(state >> 8 & 0x7fffff);
-}
-
-static MPI_Datatype vector_of_doubles(int bytes, int length)
-{
-    MPI_Datatype type;
-    MPI_Type_vector(bytes / 8 / length, length, 2 * length, MPI_DOUBLE, &type);
-    return type;
-}
-
-static MPI_Datatype vector_1(int bytes)
-{
-    return vector_of_doubles(bytes, 1);
-}
-
-static MPI_Datatype vector_2(int bytes)
-{
-    return vector_of_doubles(bytes, 2);
-}
-
-static MPI_Datatype vector_8(int bytes)
-{
-    return vector_of_doubles(bytes, 8);
-}
-
-static MPI_Datatype vector_64(int bytes)
-{
-    return vector_of_doubles(bytes, 64);
-}
-
-/* Blocks of 1 to 7 doubles, 0 to 7 apart. */
-static MPI_Datatype indexed(int bytes)
-{
-    int left = bytes / 8, count = 0, place = 0;
-    int *lengths = malloc(sizeof(int) * (size_t)left), *places = malloc(sizeof(int) * (size_t)left);
-    MPI_Datatype type;
-    for (; left > 0; count++) {
-        int length = 1 + number() % 7;
-        lengths[count] = length < left ? length : left;
-        places[count] = place;
-        place += length + number() % 8;
-        left -= lengths[count];
+    const struct job *job = context;
+    for (int i = 0; i < rounds; i++) {
+        int position = 0;
+        MPI_Pack(memory, 1, job->type, packed, job->size, &position, MPI_COMM_SELF);
     }
-    MPI_Type_indexed(count, lengths, places, MPI_DOUBLE, &type);
-    free(lengths);
-    free(places);
-    return type;
 }
 
-static MPI_Datatype indexed_block(int bytes, int length)
+static void unpack(void *context, int rounds)
 {
-    int count = bytes / 8 / length, place = 0, *places = malloc(sizeof(int) * (size_t)count);
-    MPI_Datatype type;
-    for (int i = 0; i < count; i++) {
-        places[i] = place;
-        place += length + number() % (2 * length + 1);
+    const struct job *job = context;
+    for (int i = 0; i < rounds; i++) {
+        int position = 0;
+        MPI_Unpack(packed, job->size, &position, memory, 1, job->type, MPI_COMM_SELF);
     }
-    MPI_Type_create_indexed_block(count, length, places, MPI_DOUBLE, &type);
-    free(places);
-    return type;
 }
 
-static MPI_Datatype indexed_block_1(int bytes)
+static void measure(const char *what, const char *layout, int bytes, bench_rounds_fn_t *run,
+                    struct job *job)
 {
-    return indexed_block(bytes, 1);
-}
-
-static MPI_Datatype indexed_block_4(int bytes)
-{
-    return indexed_block(bytes, 4);
-}
-
-/* Particles: 3 doubles, an int, a char, with gaps between them. */
-static MPI_Datatype structure(int bytes)
-{
-    int lengths[] = {3, 1, 1};
-    MPI_Aint places[] = {0, 32, 40};
-    MPI_Datatype types[] = {MPI_DOUBLE, MPI_INT, MPI_CHAR}, particle, spaced, type;
-    MPI_Type_create_struct(3, lengths, places, types, &particle);
-    MPI_Type_create_resized(particle, 0, 48, &spaced);
-    MPI_Type_contiguous(bytes / 29, spaced, &type);
-    MPI_Type_free(&particle);
-    MPI_Type_free(&spaced);
-    return type;
-}
-
-/* Columns 6 to 9 of a matrix with 16. */
-static MPI_Datatype face(int bytes)
-{
-    int rows = bytes / 8 / 4, sizes[2] = {rows, 16}, parts[2] = {rows, 4}, starts[2] = {0, 6};
-    MPI_Datatype type;
-    MPI_Type_create_subarray(2, sizes, parts, starts, MPI_ORDER_C, MPI_DOUBLE, &type);
-    return type;
-}
-
-static MPI_Datatype nested_vector(int bytes)
-{
-    MPI_Datatype inner, type;
-    MPI_Type_vector(8, 1, 2, MPI_DOUBLE, &inner);
-    MPI_Type_create_hvector(bytes / 64, 1, 192, inner, &type);
-    MPI_Type_free(&inner);
-    return type;
-}
-
-static MPI_Datatype contiguous(int bytes)
-{
-    MPI_Datatype type;
-    MPI_Type_contiguous(bytes / 8, MPI_DOUBLE, &type);
-    return type;
-}
-
-static const struct layout {
-    const char *name;
-    create_fn *create;
-} layouts[] = {
-    {"vector-1", vector_1},
-    {"vector-2", vector_2},
-    {"vector-8", vector_8},
-    {"vector-64", vector_64},
-    {"indexed", indexed},
-    {"indexed_block-1", indexed_block_1},
-    {"indexed_block-4", indexed_block_4},
-    {"struct", structure},
-    {"subarray-face", face},
-    {"nested-vector", nested_vector},
-    {"contiguous", contiguous},
-};
-
-static void move(MPI_Datatype type, int bytes, int is_unpack)
-{
-    int position = 0;
-    if (is_unpack)
-        MPI_Unpack(packed, bytes, &position, memory, 1, type, MPI_COMM_SELF);
-    else
-        MPI_Pack(memory, 1, type, packed, bytes, &position, MPI_COMM_SELF);
-}
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double measure(MPI_Datatype type, int bytes, int is_unpack)
-{
-    double times[REPETITIONS], start = MPI_Wtime();
-    int calls = 0;
-    while (MPI_Wtime() - start < REPETITION_USEC * 1e-6 || calls == 0) {
-        move(type, bytes, is_unpack);
-        calls++;
-    }
-    for (int i = 0; i < REPETITIONS; i++) {
-        start = MPI_Wtime();
-        for (int j = 0; j < calls; j++)
-            move(type, bytes, is_unpack);
-        times[i] = (MPI_Wtime() - start) / calls * 1e9;
-    }
-    qsort(times, REPETITIONS, sizeof times[0], compare);
-    return times[REPETITIONS / 2];
-}
-
-static void measure_layout(const struct layout *layout)
-{
-    for (int bytes = MIN_BYTES; bytes <= MAX_BYTES; bytes *= 4) {
-        MPI_Datatype type = layout->create(bytes);
-        int size;
-        double pack, unpack;
-        MPI_Type_commit(&type);
-        MPI_Type_size(type, &size);
-        pack = measure(type, size, 0);
-        unpack = measure(type, size, 1);
-        printf("%s %d %.1f %.1f\n", layout->name, bytes, pack, unpack);
-        fflush(stdout);
-        MPI_Type_free(&type);
-    }
+    char name[64];
+    snprintf(name, sizeof name, "%s/%s", what, layout);
+    bench_measure(&(bench_case_t){.name = name,
+                                  .size = bytes,
+                                  .unit = BENCH_USEC,
+                                  .work = 1,
+                                  .ranks = 1,
+                                  .run = run,
+                                  .context = job});
 }
 
 int main(int argc, char **argv)
 {
-    MPI_Init(&argc, &argv);
-    memory = malloc((size_t)MAX_BYTES * SPREAD);
-    packed = malloc(MAX_BYTES);
-    memset(memory, 1, (size_t)MAX_BYTES * SPREAD);
-    memset(packed, 2, MAX_BYTES);
-    for (size_t i = 0; i < sizeof layouts / sizeof layouts[0]; i++) {
-        if (argc < 2 || strcmp(argv[1], layouts[i].name) == 0)
-            measure_layout(&layouts[i]);
+    bench_init(&argc, &argv);
+    memory = bench_memory((size_t)MAX_BYTES * BENCH_SPREAD);
+    packed = bench_memory(MAX_BYTES);
+    for (const bench_layout_t *layout = bench_layouts; layout->name != NULL; layout++) {
+        for (int bytes = MIN_BYTES; bytes <= MAX_BYTES; bytes *= bench_quick ? 32 : 4) {
+            struct job job = {.type = layout->create(bytes)};
+            MPI_Type_commit(&job.type);
+            MPI_Type_size(job.type, &job.size);
+            measure("pack", layout->name, bytes, pack, &job);
+            measure("unpack", layout->name, bytes, unpack, &job);
+            MPI_Type_free(&job.type);
+        }
     }
-    free(memory);
-    free(packed);
-    MPI_Finalize();
-    return 0;
+    return bench_fini();
 }

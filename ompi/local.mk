@@ -2,6 +2,10 @@
 # their prototypes, the wrappers around them and mpi.h are not.
 libompi_core_la_SOURCES += \
 	%D%/api/attr.c \
+	%D%/api/coll.c %D%/api/coll.h \
+	%D%/api/coll_check.c \
+	%D%/api/coll_reduce.c \
+	%D%/api/buffer.c \
 	%D%/api/comm.c \
 	%D%/api/comm_create.c %D%/api/comm_create.h \
 	%D%/api/datatype.c \
@@ -15,6 +19,7 @@ libompi_core_la_SOURCES += \
 	%D%/api/info.c \
 	%D%/api/pt2pt.c \
 	%D%/api/request.c \
+	%D%/api/request_list.c \
 	%D%/api/op.c \
 	%D%/api/status.c \
 	%D%/api/topo.c %D%/api/topo.h \
@@ -48,6 +53,7 @@ libompi_core_la_SOURCES += \
 	%D%/info/env.c %D%/info/env.h \
 	%D%/info/info.c %D%/info/info.h \
 	%D%/object/handle.c %D%/object/handle.h \
+	%D%/object/ints.h \
 	%D%/object/object.c %D%/object/object.h \
 	%D%/mca/coll/coll.h \
 	%D%/mca/coll/base/base.c %D%/mca/coll/base/base.h \
@@ -57,7 +63,11 @@ libompi_core_la_SOURCES += \
 	%D%/topology/dims.c \
 	%D%/topology/dist.c %D%/topology/dist.h \
 	%D%/topology/topology.c %D%/topology/topology.h \
+	%D%/buffer/buffer.c %D%/buffer/buffer.h \
+	%D%/request/grequest.c %D%/request/grequest.h \
+	%D%/request/pair.c %D%/request/pair.h \
 	%D%/request/request.c %D%/request/request.h %D%/request/status.h \
+	%D%/schedule/schedule.c %D%/schedule/schedule.h \
 	%D%/runtime/messages.c %D%/runtime/messages.h \
 	%D%/op/arithmetic.c \
 	%D%/op/bits.c \

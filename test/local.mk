@@ -75,6 +75,10 @@ libopal_fuzz_a_CFLAGS = $(fuzz_cflags)
 
 CLEANFILES += $(fuzz_targets) libopal_fuzz.a
 
+# Not by EXTRA_DIST, which would also take what ./dev bench wrote into the build folder's bench/.
+dist-hook:
+	cp -fpR $(srcdir)/bench $(distdir)/
+
 EXTRA_DIST += \
 	.ci \
 	.clang-format \
@@ -85,11 +89,12 @@ EXTRA_DIST += \
 	README \
 	README.md \
 	SECURITY.md \
-	bench \
 	dev \
 	doc \
 	examples \
 	quickstart \
+	%D%/bench \
+	%D%/examples \
 	%D%/fault \
 	%D%/fuzz/driver.test \
 	%D%/fuzz/param.corpus \

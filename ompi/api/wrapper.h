@@ -19,6 +19,7 @@
 #include "ompi/info/info.h"
 #include "ompi/mca/pml/pml.h"
 #include "ompi/object/handle.h"
+#include "ompi/object/ints.h"
 #include "ompi/request/request.h"
 #include "ompi/op/op.h"
 #include "ompi/runtime/runtime.h"
@@ -46,6 +47,17 @@ OMPI_API_RARE int ompi_api_fail(void *object, int code, const char *function);
  * wrapper reports. The text is a constant. */
 OMPI_API_RARE int ompi_api_explain(int code, const char *detail);
 
+/* For a body whose call names no object and that is going to return an error: who is told of it.
+ * The object is retained until then. */
+OMPI_API_RARE void ompi_api_blame(ompi_object_t *object);
+
+/* A request that is about to be finished: if it failed, its communicator is told. */
+static inline void ompi_request_blame(const ompi_request_t *request)
+{
+    if (opal_unlikely(request->status.MPI_ERROR != MPI_SUCCESS) && request->comm != NULL)
+        ompi_api_blame(&request->comm->head);
+}
+
 /* An argument that does not hold what the table says. */
 OMPI_API_RARE int ompi_api_bad_argument(void *object, int code, const char *function,
                                         const char *argument);
@@ -55,35 +67,5 @@ OMPI_API_RARE int ompi_api_wrong_state(const char *function);
 
 /* A function that is not built yet. `object` may be anything that a handle led to. */
 int ompi_api_later(void *object, const char *function, bool anytime);
-
-/*
- * An array of counts or displacements: int in X, 64 bits in X_c. MPI_Aint and MPI_Count are both
- * 64 bits where Mica runs.
- */
-typedef struct ompi_ints {
-    const void *items;
-    bool wide;
-} ompi_ints_t;
-
-_Static_assert(sizeof(MPI_Aint) == sizeof(MPI_Count), "one view serves both");
-
-static inline ompi_ints_t ompi_ints_small(const int *items)
-{
-    return (ompi_ints_t){items, false};
-}
-
-static inline ompi_ints_t ompi_ints_large(const void *items)
-{
-    return (ompi_ints_t){items, true};
-}
-
-/* Those that are MPI_Aint in X and MPI_Count in X_c. */
-#define ompi_wide_ints_small ompi_ints_large
-#define ompi_wide_ints_large ompi_ints_large
-
-static inline MPI_Count ompi_ints_at(ompi_ints_t ints, size_t index)
-{
-    return ints.wide ? ((const MPI_Count *)ints.items)[index] : ((const int *)ints.items)[index];
-}
 
 #endif

@@ -7,8 +7,10 @@
 #include <string.h>
 
 #include "ompi/attribute/attribute.h"
+#include "ompi/buffer/buffer.h"
 #include "ompi/communicator/context.h"
 #include "ompi/errhandler/errhandler.h"
+#include "ompi/mca/coll/coll.h"
 #include "ompi/mca/pml/pml.h"
 #include "ompi/object/handle.h"
 #include "ompi/topology/topology.h"
@@ -62,12 +64,18 @@ void ompi_comm_fini(void)
 static int start_messages(ompi_communicator_t *comm)
 {
     int error = ompi_pml->comm_add(comm);
+    if (error != MPI_SUCCESS)
+        return error;
+    error = ompi_coll_comm_add(comm);
+    if (error != MPI_SUCCESS)
+        ompi_pml->comm_remove(comm);
     comm->has_begun = error == MPI_SUCCESS;
     return error;
 }
 
 static void stop_messages(ompi_communicator_t *comm)
 {
+    ompi_coll_comm_remove(comm);
     ompi_pml->comm_remove(comm);
     comm->has_begun = false;
 }
@@ -122,6 +130,9 @@ static void destroy(ompi_object_t *head)
         ompi_object_release(&comm->local->head);
     release_group(comm->group);
     release_group(comm->remote_group);
+    /* Its messages had requests, and each of those a reference: the buffer is empty. */
+    if (comm->bsend_buffer != NULL)
+        ompi_bsend_buffer_destroy(comm->bsend_buffer);
     if (comm->topology != NULL)
         ompi_topology_release(comm->topology);
     opal_list_remove(&comm->node);

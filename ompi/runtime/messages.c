@@ -3,12 +3,15 @@
 #include "ompi/runtime/messages.h"
 
 #include "opal/mca/btl/base/base.h"
+#include "ompi/mca/coll/base/base.h"
+#include "ompi/buffer/buffer.h"
 #include "ompi/mca/pml/base/base.h"
 #include "ompi/object/handle.h"
 #include "ompi/request/request.h"
 #include "ompi/runtime/params.h"
 
-static opal_framework_t *const frameworks[] = {&mca_btl_framework, &mca_pml_framework};
+static opal_framework_t *const frameworks[] = {&mca_btl_framework, &mca_pml_framework,
+                                               &mca_coll_framework};
 
 static opal_status_t open_frameworks(void)
 {
@@ -48,8 +51,11 @@ opal_status_t ompi_messages_start(bool threads)
         ompi_pml = opal_framework_best(&mca_pml_framework)->answer.ops;
         status = ompi_pml->start(pml_state());
     }
-    if (status == OPAL_SUCCESS && ompi_comm_start_messages(communicator_limit()) != MPI_SUCCESS)
-        status = OPAL_ERR_NO_MEMORY;
+    if (status == OPAL_SUCCESS) {
+        ompi_coll_start();
+        if (ompi_comm_start_messages(communicator_limit()) != MPI_SUCCESS)
+            status = OPAL_ERR_NO_MEMORY;
+    }
     if (status != OPAL_SUCCESS)
         close_frameworks();
     else
@@ -60,6 +66,9 @@ opal_status_t ompi_messages_start(bool threads)
 void ompi_messages_stop(void)
 {
     ompi_handle_undefine(&ompi_message_no_process.head);
+    ompi_lock();
+    ompi_bsend_fini();
+    ompi_unlock();
     ompi_pml->flush();
     ompi_comm_stop_messages();
     ompi_pml->stop(pml_state());

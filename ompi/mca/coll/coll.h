@@ -18,11 +18,12 @@
 #define OMPI_MCA_COLL_H
 
 #include "opal/include/status.h"
-#include "ompi/api/wrapper.h"
 #include "ompi/communicator/communicator.h"
 #include "ompi/datatype/datatype.h"
+#include "ompi/object/ints.h"
 #include "ompi/op/op.h"
 #include "ompi/request/request.h"
+#include "ompi/schedule/schedule.h"
 
 typedef enum ompi_coll_kind {
     OMPI_ALLGATHER,
@@ -56,38 +57,46 @@ typedef struct ompi_coll_side {
     MPI_Count count;
     ompi_datatype_t *type;
     ompi_ints_t counts, displs; /* of the v and w forms, instead of count */
-    const MPI_Datatype *types;  /* of the w forms, instead of type */
-    bool displs_in_bytes;       /* of the w forms */
+    const MPI_Datatype *types;  /* of the w forms, instead of type; their displs are bytes */
 } ompi_coll_side_t;
 
-/* Only what the operation has is set. A reduction has its count and type in `recv`, a broadcast
- * its buffer too. */
+/*
+ * Only what the operation has is set. A reduction has its count (or counts) and type in `recv`, a
+ * broadcast its buffer too. What only the root gives is not set elsewhere.
+ */
 typedef struct ompi_coll_call {
     ompi_coll_kind_t kind;
     ompi_communicator_t *comm;
     ompi_coll_side_t send, recv;
-    ompi_op_t *op;
-    int root; /* of an intercommunicator, MPI_ROOT and MPI_PROC_NULL too */
+    ompi_op_t *op; /* NULL: it is no reduction */
+    int root;      /* of an intercommunicator, MPI_ROOT and MPI_PROC_NULL too */
 } ompi_coll_call_t;
 
-struct ompi_schedule;
-
+/*
+ * What a component does. `state` is what its comm_add said of the call's communicator.
+ *
+ * Whether it takes a call is said before it does anything: *taken is true when it is called, and it
+ * sets it to false if it does not. One that takes calls of some kind in one of its two forms takes
+ * the same ones in the other: ranks need not agree on blocking or not for MPI_Barrier's sake, but
+ * they do for who carries it out.
+ */
 typedef struct ompi_coll_ops {
-    /*
-     * Does a blocking call, or sets *taken to false, having done nothing. NULL: it has no blocking
-     * form of its own, so its schedule is run.
-     */
-    int (*run)(const ompi_coll_call_t *call, bool *taken);
+    /* Does a blocking call. NULL: it has no blocking form of its own, so its schedule is run. */
+    int (*run)(const ompi_coll_call_t *call, void *state, bool *taken);
 
     /*
-     * Adds to an empty schedule (ompi/schedule/schedule.h) what this rank does in the call, or sets
-     * *taken to false. Buffers, types and operators live as long as the schedule.
+     * Adds to an empty schedule (ompi/schedule/schedule.h) what this rank does in the call.
+     * Buffers, types and operators live as long as the schedule; the arrays of counts,
+     * displacements and types, and the call itself, do not.
      */
-    int (*build)(const ompi_coll_call_t *call, struct ompi_schedule *schedule, bool *taken);
+    int (*build)(const ompi_coll_call_t *call, void *state, ompi_schedule_t *schedule, bool *taken);
 
-    /* A communicator begins and ends: before the first and after the last call. May be NULL. */
-    int (*comm_add)(ompi_communicator_t *comm);
-    void (*comm_remove)(ompi_communicator_t *comm);
+    /*
+     * A communicator begins and ends: before the first and after the last call. In comm_add nothing
+     * is sent or waited for; *state is NULL when it is called. Both or neither; may be NULL.
+     */
+    int (*comm_add)(ompi_communicator_t *comm, void **state);
+    void (*comm_remove)(ompi_communicator_t *comm, void *state);
 } ompi_coll_ops_t;
 
 /* -- what the rest of the library calls (base/) ----------------------------------------- */
@@ -95,6 +104,10 @@ typedef struct ompi_coll_ops {
 /* The three forms of every collective. */
 int ompi_coll_run(const ompi_coll_call_t *call);
 int ompi_coll_begin(const ompi_coll_call_t *call, ompi_request_t **request);
-int ompi_coll_prepare(const ompi_coll_call_t *call, ompi_info_t *info, ompi_request_t **request);
+int ompi_coll_prepare(const ompi_coll_call_t *call, ompi_request_t **request);
+
+/* A communicator begins and ends to have collectives. Its messages are there by then. */
+int ompi_coll_comm_add(ompi_communicator_t *comm);
+void ompi_coll_comm_remove(ompi_communicator_t *comm);
 
 #endif

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The coll framework object. */
+/*
+ * The coll framework object, and the chosen components taken together: a call goes to the first one
+ * that takes it.
+ */
 #include "ompi/mca/coll/base/base.h"
+
+#include <stdlib.h>
 
 static const opal_slot_t coll_slots[] = {
     OPAL_SLOT_OPTIONAL(ompi_coll_ops_t, run),
@@ -15,5 +20,123 @@ opal_framework_t mca_coll_framework = {
     .prose = "collective operations",
     .slots = coll_slots,
     .takes_all = true,
-    .may_be_empty = true,
 };
+
+/*
+ * The chosen ones are the first of the framework's candidates, best first. comm->coll is an array
+ * of their states, in the same order.
+ */
+static size_t chosen_count;
+
+void ompi_coll_start(void)
+{
+    chosen_count = 0;
+    while (chosen_count < mca_coll_framework.candidate_count &&
+           mca_coll_framework.candidates[chosen_count].state == OPAL_CANDIDATE_CHOSEN)
+        chosen_count++;
+}
+
+static const ompi_coll_ops_t *ops_at(size_t i)
+{
+    return mca_coll_framework.candidates[i].answer.ops;
+}
+
+/* -- communicators ------------------------------------------------------------------- */
+
+static void remove_first(ompi_communicator_t *comm, size_t count)
+{
+    void **states = comm->coll;
+    for (size_t i = count; i > 0; i--) {
+        if (ops_at(i - 1)->comm_remove != NULL)
+            ops_at(i - 1)->comm_remove(comm, states[i - 1]);
+    }
+    free(states);
+    comm->coll = NULL;
+}
+
+int ompi_coll_comm_add(ompi_communicator_t *comm)
+{
+    void **states = calloc(chosen_count, sizeof *states);
+    comm->coll = states;
+    if (states == NULL)
+        return MPI_ERR_NO_MEM;
+    for (size_t i = 0; i < chosen_count; i++) {
+        if (ops_at(i)->comm_add == NULL)
+            continue;
+        int error = ops_at(i)->comm_add(comm, &states[i]);
+        if (error != MPI_SUCCESS) {
+            remove_first(comm, i);
+            return error;
+        }
+    }
+    return MPI_SUCCESS;
+}
+
+void ompi_coll_comm_remove(ompi_communicator_t *comm)
+{
+    remove_first(comm, chosen_count);
+}
+
+/* -- calls --------------------------------------------------------------------------- */
+
+/* Asks one component after the other. */
+static int build(const ompi_coll_call_t *call, size_t first, ompi_schedule_t *schedule)
+{
+    void *const *states = call->comm->coll;
+    for (size_t i = first; i < chosen_count; i++) {
+        bool taken = true;
+        int error = ops_at(i)->build(call, states[i], schedule, &taken);
+        if (taken)
+            return error != MPI_SUCCESS ? error : schedule->error;
+    }
+    return MPI_ERR_UNSUPPORTED_OPERATION;
+}
+
+/* By a schedule, of the component `first` or one behind it. */
+static int run_schedule(const ompi_coll_call_t *call, size_t first)
+{
+    ompi_schedule_t schedule;
+    ompi_schedule_init(&schedule, call->comm, call->op);
+    int error = build(call, first, &schedule);
+    if (error == MPI_SUCCESS)
+        error = ompi_schedule_run(&schedule);
+    ompi_schedule_fini(&schedule);
+    return error;
+}
+
+int ompi_coll_run(const ompi_coll_call_t *call)
+{
+    void *const *states = call->comm->coll;
+    for (size_t i = 0; i < chosen_count; i++) {
+        bool taken = true;
+        if (ops_at(i)->run == NULL)
+            return run_schedule(call, i);
+        int error = ops_at(i)->run(call, states[i], &taken);
+        if (taken)
+            return error;
+    }
+    return MPI_ERR_UNSUPPORTED_OPERATION;
+}
+
+static int create(const ompi_coll_call_t *call, bool persistent, ompi_request_t **request)
+{
+    ompi_schedule_t *schedule = ompi_schedule_create(call->comm, call->op, persistent);
+    if (schedule == NULL)
+        return MPI_ERR_NO_MEM;
+    int error = build(call, 0, schedule);
+    if (error == MPI_SUCCESS)
+        *request = ompi_schedule_request(schedule);
+    else
+        ompi_schedule_drop(schedule);
+    return error;
+}
+
+int ompi_coll_begin(const ompi_coll_call_t *call, ompi_request_t **request)
+{
+    return create(call, false, request);
+}
+
+int ompi_coll_prepare(const ompi_coll_call_t *call, ompi_request_t **request)
+{
+    return create(call, true, request);
+}

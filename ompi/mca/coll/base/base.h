@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The coll framework object. */
+/* The coll framework object, and its components taken together. */
 #ifndef OMPI_MCA_COLL_BASE_H
 #define OMPI_MCA_COLL_BASE_H
 
@@ -7,5 +7,8 @@
 #include "ompi/mca/coll/coll.h"
 
 OPAL_EXPORT extern opal_framework_t mca_coll_framework;
+
+/* After the selection: the chosen components are asked from now on. */
+void ompi_coll_start(void);
 
 #endif

@@ -94,6 +94,8 @@ static opal_status_t ob1_start(void *state OPAL_UNUSED)
 static void ob1_stop(void *state OPAL_UNUSED)
 {
     ob1_peers_stop();
+    ob1_sends_end();
+    ob1_receives_end();
     while (early_messages != NULL) {
         early_t *early = early_messages;
         early_messages = early->next;
@@ -139,7 +141,7 @@ static const opal_param_row_t params[] = {
     {.name = "part_bytes",
      .type = OPAL_PARAM_SIZE,
      .value = &ob1_part_bytes,
-     .preset = "8K",
+     .preset = "4K",
      .min = "256",
      .max = "1G",
      .unit = "bytes",

@@ -118,9 +118,6 @@ static inline bool ob1_peer_is_clear(const ob1_peer_t *peer)
 /* Sends a short frame without matching now or later; its bytes are copied. */
 void ob1_peer_tell(ob1_peer_t *peer, ob1_kind_t kind, const void *bytes, size_t length);
 
-/* A poll function: what was deferred is tried again. */
-int ob1_peer_progress(void *state);
-
 opal_status_t ob1_peers_start(unsigned count, opal_btl_handler_fn_t *handler);
 void ob1_peers_stop(void);
 
@@ -135,6 +132,9 @@ int ob1_send_init(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mod
                   ompi_request_t **request);
 int ob1_send(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode);
 
+/* Frees what is kept for requests to come. */
+void ob1_sends_end(void);
+
 void ob1_send_acknowledged(const ob1_ack_t *ack);
 void ob1_send_clear(const ob1_clear_t *clear);
 
@@ -146,6 +146,8 @@ int ob1_recv(const ompi_route_t *from, const ompi_data_t *data, MPI_Status *stat
 int ob1_iprobe(const ompi_route_t *from, bool *found, ompi_message_t **message, MPI_Status *status);
 int ob1_probe(const ompi_route_t *from, ompi_message_t **message, MPI_Status *status);
 int ob1_imrecv(ompi_message_t *message, const ompi_data_t *data, ompi_request_t **request);
+
+void ob1_receives_end(void);
 
 /* Ends a message that nobody will ask for. */
 void ob1_message_drop(ob1_message_t *message);

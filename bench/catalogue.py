@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What there is to measure: a row for each benchmark, and what the axes of its plot are."""
+
+import dataclasses
+import os
+
+COLLECTIVES = ("barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather",
+               "alltoall", "reduce_scatter_block", "scan")
+BYTES, ENTRIES, RANKS = "message size [bytes]", "entries in the queue", "ranks"
+
+
+@dataclasses.dataclass(frozen=True)
+class Benchmark:
+    """`name` is what the user asks for and the outputs are called; `program` is bench/<program>.c.
+
+    The program runs once for each of `ranks` and `series` (its argument), so that an MPI which
+    fails in one of them is still measured in the others. `limit` is a name that limits.py knows.
+    """
+    name: str
+    title: str
+    program: str
+    ranks: tuple
+    axis: str = BYTES
+    series: tuple = ("",)
+    sources: tuple = ("measure.c", "samples.c")
+    limit: str = ""
+    with_ucx: bool = False    # worth a second Open MPI: point-to-point between two ranks
+    wall_time: bool = False   # the time of the whole job is what is measured
+
+
+def catalogue():
+    """Where more ranks than two are wanted: one for each core, and four on a small machine."""
+    many = max(4, len(os.sched_getaffinity(0)) // 2 * 2)
+    rows = [
+        Benchmark("latency", "Latency of a message, one way", "latency", (2,),
+                  limit="transfer", with_ucx=True),
+        Benchmark("bandwidth", "Bandwidth, 64 messages under way", "bandwidth", (2,),
+                  limit="copy-rate", with_ucx=True),
+        Benchmark("message-rate", "Message rate by window", "message_rate", (2,),
+                  limit="lines", with_ucx=True),
+        Benchmark("multi-pair", f"All pairs of {many} ranks at once", "multi_pair", (many,),
+                  series=("latency", "rate")),
+        Benchmark("matching", "Latency while other entries are queued", "matching", (2,),
+                  ENTRIES, limit="cache-line", with_ucx=True),
+        Benchmark("matching-sources", f"The same with entries from {many - 1} ranks", "matching",
+                  (many,), ENTRIES, series=("posted/many-sources", "unexpected/many-sources"),
+                  limit="cache-line"),
+        Benchmark("datatype", "MPI_Pack and MPI_Unpack by layout", "datatype", (1,),
+                  sources=("layouts.c", "measure.c", "samples.c"), limit="copy"),
+        Benchmark("datatype-send", "Latency of a message by layout", "datatype_send", (2,),
+                  sources=("layouts.c", "measure.c", "samples.c"),
+                  limit="transfer", with_ucx=True),
+        Benchmark("reduce-local", "MPI_Reduce_local by operation", "reduce_local", (1,)),
+    ]
+    for ranks in (2, many):
+        rows.append(Benchmark(f"collectives-{ranks}", f"Collectives on {ranks} ranks",
+                              "collectives", (ranks,), series=COLLECTIVES, limit="cache-line"))
+    rows.append(Benchmark("start-up", "A job that does nothing", "hello", (2, many, 4 * many),
+                          RANKS, sources=(), limit="bare", wall_time=True))
+    return rows

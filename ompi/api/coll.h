@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the bodies of collectives share: arguments become a call (ompi/mca/coll/coll.h), and a call
+ * is checked and carried out in one of three forms.
+ */
+#ifndef OMPI_API_COLL_H
+#define OMPI_API_COLL_H
+
+#include "ompi/mca/coll/coll.h"
+
+/* What relates several arguments; in coll_check.c. MPI_SUCCESS or an error with its sentence. */
+int ompi_api_coll_check(const ompi_coll_call_t *call);
+
+int ompi_api_coll_run(const ompi_coll_call_t *call);
+int ompi_api_coll_begin(const ompi_coll_call_t *call, ompi_request_t **request);
+int ompi_api_coll_prepare(const ompi_coll_call_t *call, ompi_request_t **request);
+
+/* Blocks of one size; or all data of one rank. */
+static inline ompi_coll_side_t ompi_api_side(const void *buffer, MPI_Count count,
+                                             ompi_datatype_t *type)
+{
+    return (ompi_coll_side_t){.buffer = (void *)(uintptr_t)buffer, .count = count, .type = type};
+}
+
+static inline ompi_coll_side_t ompi_api_side_v(const void *buffer, ompi_ints_t counts,
+                                               ompi_ints_t displs, ompi_datatype_t *type)
+{
+    return (ompi_coll_side_t){
+        .buffer = (void *)(uintptr_t)buffer, .counts = counts, .displs = displs, .type = type};
+}
+
+static inline ompi_coll_side_t ompi_api_side_w(const void *buffer, ompi_ints_t counts,
+                                               ompi_ints_t displs, const MPI_Datatype types[])
+{
+    return (ompi_coll_side_t){
+        .buffer = (void *)(uintptr_t)buffer, .counts = counts, .displs = displs, .types = types};
+}
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Allgather, and that of blocks of different sizes.
+ *
+ *   doubling   log2(n) a + (n-1) m b    pairs exchange all that they have, then pairs of pairs;
+ *                                       powers of two of ranks and blocks of one size only
+ *   bruck      log2(n) a + (n-1) m b    any number of ranks; everything is copied once more
+ *   ring       (n-1) (a + m b)          to and from neighbours only
+ *   linear     (n-1) (a + m b)          everybody sends to everybody at once
+ */
+#include "ompi/mca/coll/p2p/p2p.h"
+
+/* What this rank gives. */
+static ompi_data_t contribution(const ompi_coll_call_t *call, const ompi_schedule_t *schedule)
+{
+    return p2p_in_place(&call->send) ? p2p_block(&call->recv, schedule->rank)
+                                     : p2p_whole(&call->send);
+}
+
+/* Puts it where it belongs. */
+static void keep_own(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
+{
+    if (!p2p_in_place(&call->send))
+        p2p_copy(schedule, p2p_whole(&call->send), p2p_block(&call->recv, schedule->rank));
+}
+
+int p2p_allgather_linear(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
+{
+    int rank = schedule->rank, size = schedule->size;
+    ompi_data_t own = contribution(call, schedule);
+    for (int distance = 1; distance < size; distance++)
+        p2p_send(schedule, p2p_shift(rank, distance, size), own);
+    keep_own(call, schedule);
+    for (int distance = 1; distance < size; distance++) {
+        int from = p2p_shift(rank, -distance, size);
+        p2p_recv(schedule, from, p2p_block(&call->recv, from));
+    }
+    return MPI_SUCCESS;
+}
+
+int p2p_allgather_ring(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
+{
+    int rank = schedule->rank, size = schedule->size;
+    int behind = p2p_shift(rank, 1, size), before = p2p_shift(rank, -1, size);
+    ompi_data_t out = contribution(call, schedule);
+    for (int round = 0; round < size - 1; round++) {
+        ompi_data_t in = p2p_block(&call->recv, p2p_shift(before, -round, size));
+        p2p_send(schedule, behind, out);
+        if (round == 0)
+            keep_own(call, schedule);
+        p2p_recv(schedule, before, in);
+        ompi_schedule_wait(schedule);
+        out = in;
+    }
+    if (size == 1)
+        keep_own(call, schedule);
+    return MPI_SUCCESS;
+}
+
+int p2p_allgather_doubling(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
+{
+    int rank = schedule->rank, size = schedule->size;
+    size_t each = (size_t)call->recv.count;
+    ompi_data_t all = p2p_whole(&call->recv), out = contribution(call, schedule);
+    for (int have = 1; have < size; have *= 2) {
+        int peer = rank ^ have;
+        size_t ours = (size_t)(rank & -have), theirs = (size_t)(peer & -have);
+        if (have > 1)
+            out = p2p_part(all, ours * each, (size_t)have * each);
+        ompi_schedule_send(schedule, peer, out);
+        if (have == 1)
+            keep_own(call, schedule);
+        ompi_schedule_recv(schedule, peer, p2p_part(all, theirs * each, (size_t)have * each));
+        ompi_schedule_wait(schedule);
+    }
+    if (size == 1)
+        keep_own(call, schedule);
+    return MPI_SUCCESS;
+}
+
+/* -- bruck --------------------------------------------------------------------------- */
+
+/* The bytes of the blocks of `count` ranks, from this one on and around the end. */
+static size_t bytes_from(const ompi_coll_call_t *call, const ompi_schedule_t *schedule, int first,
+                         int count)
+{
+    if (call->recv.counts.items == NULL)
+        return (size_t)count * p2p_bytes(p2p_block(&call->recv, 0));
+    size_t bytes = 0;
+    for (int i = first; i < first + count; i++)
+        bytes += p2p_bytes(p2p_block(&call->recv, p2p_shift(schedule->rank, i, schedule->size)));
+    return bytes;
+}
+
+/* All blocks but our own, out of the packed ones, which begin with ours. */
+static void unpack(const ompi_coll_call_t *call, ompi_schedule_t *schedule, char *packed)
+{
+    int rank = schedule->rank, size = schedule->size;
+    char *next = packed + bytes_from(call, schedule, 0, 1);
+    if (call->recv.counts.items == NULL) {
+        size_t each = (size_t)call->recv.count;
+        size_t above = (size_t)(size - 1 - rank) * each, below = (size_t)rank * each;
+        ompi_data_t all = p2p_whole(&call->recv);
+        ompi_data_t upper = p2p_part(all, below + each, above), lower = p2p_part(all, 0, below);
+        p2p_copy(schedule, p2p_packed(schedule, next, p2p_bytes(upper)), upper);
+        next += p2p_bytes(upper);
+        p2p_copy(schedule, p2p_packed(schedule, next, p2p_bytes(lower)), lower);
+        return;
+    }
+    for (int i = 1; i < size; i++) {
+        ompi_data_t block = p2p_block(&call->recv, p2p_shift(rank, i, size));
+        p2p_copy(schedule, p2p_packed(schedule, next, p2p_bytes(block)), block);
+        next += p2p_bytes(block);
+    }
+}
+
+int p2p_allgather_bruck(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
+{
+    int rank = schedule->rank, size = schedule->size;
+    size_t have_bytes = bytes_from(call, schedule, 0, 1);
+    char *packed = ompi_schedule_memory(schedule, bytes_from(call, schedule, 0, size));
+    if (packed == NULL)
+        return MPI_ERR_NO_MEM;
+    p2p_copy(schedule, contribution(call, schedule), p2p_packed(schedule, packed, have_bytes));
+    for (int have = 1; have < size; have *= 2) {
+        int count = have < size - have ? have : size - have;
+        size_t out = bytes_from(call, schedule, 0, count);
+        size_t in = bytes_from(call, schedule, have, count);
+        p2p_send(schedule, p2p_shift(rank, -have, size), p2p_packed(schedule, packed, out));
+        p2p_recv(schedule, p2p_shift(rank, have, size),
+                 p2p_packed(schedule, packed + have_bytes, in));
+        ompi_schedule_wait(schedule);
+        have_bytes += in;
+    }
+    keep_own(call, schedule);
+    unpack(call, schedule, packed);
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reduction to all ranks.
+ *
+ *   doubling       log2(n) (a + m b + m g)        pairs exchange their values, then pairs of pairs;
+ *                                                 in rank order. With ranks that are no power of
+ *                                                 two, two more steps
+ *   halving        2 log2(n) a + 2 m b + m g      halves.c, and back the same way; operators that
+ *                                                 commute only
+ *   ring           2 (n-1) a + 2 m b + m g        pieces travel around, reduced on the first round
+ *                                                 and final on the second; likewise
+ *   reduce_bcast   2 log2(n) (a + m b) + m g
+ */
+#include "ompi/mca/coll/p2p/p2p.h"
+
+static ompi_data_t contribution(const ompi_coll_call_t *call)
+{
+    const void *buffer = p2p_in_place(&call->send) ? call->recv.buffer : call->send.buffer;
+    return ompi_data(buffer, (size_t)call->recv.count, call->recv.type);
+}
+
+/* Sends the value to a peer and takes in its own. */
+static int swap(p2p_sum_t *sum, int peer)
+{
+    ompi_data_t operand = p2p_sum_target(sum);
+    if (operand.buffer == NULL)
+        return MPI_ERR_NO_MEM;
+    ompi_schedule_send(sum->schedule, peer, sum->value);
+    ompi_schedule_recv(sum->schedule, peer, operand);
+    ompi_schedule_wait(sum->schedule);
+    if (peer < sum->schedule->rank)
+        p2p_sum_lower(sum, operand.buffer);
+    else
+        p2p_sum_higher(sum, operand.buffer);
+    return MPI_SUCCESS;
+}
+
+/* Of the first 2 `extra` ranks, the even ones leave their operand to the odd ones, and get the
+ * result from them. The others are a power of two. */
+int p2p_allreduce_doubling(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
+{
+    int rank = schedule->rank, power = p2p_power(schedule->size), extra = schedule->size - power;
+    bool is_extra = rank < 2 * extra;
+    p2p_sum_t sum;
+    p2p_sum_init(&sum, schedule, contribution(call), call->recv.buffer);
+    if (is_extra && rank % 2 == 0) {
+        ompi_schedule_send(schedule, rank + 1, sum.value);
+        ompi_schedule_wait(schedule);
+        ompi_schedule_recv(schedule, rank + 1, p2p_whole(&call->recv));
+        return MPI_SUCCESS;
+    }
+    if (is_extra) {
+        ompi_data_t operand = p2p_sum_target(&sum);
+        if (operand.buffer == NULL)
+            return MPI_ERR_NO_MEM;
+        ompi_schedule_recv(schedule, rank - 1, operand);
+        ompi_schedule_wait(schedule);
+        p2p_sum_lower(&sum, operand.buffer);
+    }
+    int number = is_extra ? rank / 2 : rank - extra;
+    for (int distance = 1; distance < power; distance *= 2) {
+        int other = number ^ distance;
+        int error = swap(&sum, other < extra ? 2 * other + 1 : other + extra);
+        if (error != MPI_SUCCESS)
+            return error;
+    }
+    p2p_sum_finish(&sum);
+    if (is_extra)
+        ompi_schedule_send(schedule, rank - 1, sum.value);
+    return MPI_SUCCESS;
+}
+
+int p2p_allreduce_halving(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
+{
+    p2p_halves_t halves;
+    if (schedule->size == 1)
+        return p2p_allreduce_doubling(call, schedule);
+    int error = p2p_halves_init(&halves, schedule, contribution(call), call->recv.buffer, NULL);
+    if (error != MPI_SUCCESS)
+        return error;
+    p2p_halves_reduce(&halves);
+    p2p_halves_allgather(&halves);
+    return MPI_SUCCESS;
+}
+
+/* A rank's piece of the data. */
+static ompi_data_t piece(ompi_data_t data, int rank, int size)
+{
+    size_t n = (size_t)size, at = (size_t)rank, each = data.count / n, longer = data.count % n;
+    return p2p_part(data, each * at + (at < longer ? at : longer), each + (at < longer));
+}
+
+int p2p_allreduce_ring(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
+{
+    int rank = schedule->rank, size = schedule->size;
+    int behind = p2p_shift(rank, 1, size), before = p2p_shift(rank, -1, size);
+    ompi_data_t own = contribution(call), home = p2p_whole(&call->recv), spare = home;
+    if (size == 1)
+        return p2p_allreduce_doubling(call, schedule);
+    /* What arrives may go home if our own operand is somewhere else. */
+    if (p2p_in_place(&call->send))
+        spare.buffer = ompi_schedule_elements(schedule, home.count, home.type);
+    if (spare.buffer == NULL)
+        return MPI_ERR_NO_MEM;
+    for (int round = 0; round < size - 1; round++) {
+        int out = p2p_shift(rank, -round, size), in = p2p_shift(out, -1, size);
+        ompi_data_t target = piece(home, in, size), operand = piece(spare, in, size);
+        p2p_send(schedule, behind, piece(round == 0 ? own : home, out, size));
+        p2p_recv(schedule, before, operand);
+        ompi_schedule_wait(schedule);
+        const void *other =
+            p2p_in_place(&call->send) ? operand.buffer : piece(own, in, size).buffer;
+        if (target.count > 0)
+            ompi_schedule_reduce(schedule, other, target);
+    }
+    for (int round = 0; round < size - 1; round++) {
+        int out = p2p_shift(behind, -round, size), in = p2p_shift(out, -1, size);
+        p2p_send(schedule, behind, piece(home, out, size));
+        p2p_recv(schedule, before, piece(home, in, size));
+        ompi_schedule_wait(schedule);
+    }
+    return MPI_SUCCESS;
+}
+
+int p2p_allreduce_reduce_bcast(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
+{
+    ompi_coll_call_t part = *call;
+    part.root = 0;
+    if (p2p_in_place(&call->send) && schedule->rank != 0)
+        part.send.buffer = call->recv.buffer;
+    int error = p2p_reduce_binomial(&part, schedule);
+    if (error != MPI_SUCCESS)
+        return error;
+    ompi_schedule_wait(schedule);
+    return p2p_bcast_binomial(&part, schedule);
+}

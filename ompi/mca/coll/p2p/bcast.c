@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Broadcast. Ranks are counted from the root.
+ *
+ *   linear             (n-1) (a + m b)                 the root sends to everybody
+ *   binomial           log2(n) (a + m b)
+ *   scatter_allgather  (log2(n) + n) a + 2 m b         pieces down a tree, then around a ring
+ *   chain              (n - 2 + m/s) (a + s b)         pieces of s bytes, one after the other,
+ *                                                      along a chain
+ *
+ * The last two cut the data anywhere, so they work on bytes: on those of the buffer if they are
+ * one run, else on a packed copy.
+ */
+#include "ompi/mca/coll/p2p/p2p.h"
+
+/* A rank's data as a run of bytes. */
+static char *flat_bytes(ompi_data_t data, ompi_schedule_t *schedule, bool is_root)
+{
+    if (ompi_datatype_is_contiguous(data.type))
+        return p2p_at(data.buffer, ompi_datatype_true_lb(data.type));
+    char *bytes = ompi_schedule_memory(schedule, p2p_bytes(data));
+    if (is_root && bytes != NULL)
+        ompi_schedule_copy(schedule, data, p2p_packed(schedule, bytes, p2p_bytes(data)));
+    return bytes;
+}
+
+static void unpack_bytes(ompi_data_t data, ompi_schedule_t *schedule, char *bytes, bool is_root)
+{
+    if (!is_root && !ompi_datatype_is_contiguous(data.type))
+        ompi_schedule_copy(schedule, p2p_packed(schedule, bytes, p2p_bytes(data)), data);
+}
+
+int p2p_bcast_linear(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
+{
+    ompi_data_t data = p2p_whole(&call->recv);
+    if (schedule->rank != call->root) {
+        ompi_schedule_recv(schedule, call->root, data);
+        return MPI_SUCCESS;
+    }
+    for (int rank = 0; rank < schedule->size; rank++) {
+        if (rank != call->root)
+            ompi_schedule_send(schedule, rank, data);
+    }
+    return MPI_SUCCESS;
+}
+
+int p2p_bcast_binomial(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
+{
+    int size = schedule->size, from_root = p2p_shift(schedule->rank, -call->root, size);
+    int distance = 1;
+    ompi_data_t data = p2p_whole(&call->recv);
+    while (distance < size && (from_root & distance) == 0)
+        distance *= 2;
+    if (from_root != 0) {
+        ompi_schedule_recv(schedule, p2p_shift(schedule->rank, -distance, size), data);
+        ompi_schedule_wait(schedule);
+    }
+    for (distance /= 2; distance > 0; distance /= 2) {
+        if (from_root + distance < size)
+            ompi_schedule_send(schedule, p2p_shift(schedule->rank, distance, size), data);
+    }
+    return MPI_SUCCESS;
+}
+
+/* The piece of `length` bytes that a rank has at the end of the scatter; the last ones may be short
+ * or empty. */
+typedef struct pieces {
+    char *bytes;
+    size_t total, length;
+} pieces_t;
+
+static ompi_data_t piece_range(const ompi_schedule_t *schedule, const pieces_t *pieces, int first,
+                               int end)
+{
+    size_t from = (size_t)first * pieces->length, to = (size_t)end * pieces->length;
+    if (to > pieces->total)
+        to = pieces->total;
+    if (from > to)
+        from = to;
+    return p2p_packed(schedule, pieces->bytes + from, to - from);
+}
+
+static void scatter_pieces(ompi_schedule_t *schedule, const pieces_t *pieces, int from_root)
+{
+    int size = schedule->size, distance = 1;
+    while (distance < size && (from_root & distance) == 0)
+        distance *= 2;
+    if (from_root != 0) {
+        ompi_data_t ours = piece_range(schedule, pieces, from_root, from_root + distance);
+        p2p_recv(schedule, p2p_shift(schedule->rank, -distance, size), ours);
+        ompi_schedule_wait(schedule);
+    }
+    for (distance /= 2; distance > 0; distance /= 2) {
+        int child = from_root + distance;
+        if (child < size)
+            p2p_send(schedule, p2p_shift(schedule->rank, distance, size),
+                     piece_range(schedule, pieces, child, child + distance));
+    }
+}
+
+/* Whether a rank, counted from the root, has a piece after the scatter. */
+static bool has_piece(int from_root, int piece, int size)
+{
+    int span = from_root == 0 ? size : from_root & -from_root;
+    return piece >= from_root && piece < from_root + span;
+}
+
+int p2p_bcast_scatter_allgather(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
+{
+    int size = schedule->size, from_root = p2p_shift(schedule->rank, -call->root, size);
+    int next = p2p_shift(from_root, 1, size);
+    ompi_data_t data = p2p_whole(&call->recv);
+    char *bytes = flat_bytes(data, schedule, from_root == 0);
+    if (bytes == NULL)
+        return MPI_ERR_NO_MEM;
+    size_t total = p2p_bytes(data), each = (size_t)size;
+    pieces_t pieces = {bytes, total, total / each + (total % each != 0)};
+    scatter_pieces(schedule, &pieces, from_root);
+    for (int round = 0; round < size - 1; round++) {
+        int out = p2p_shift(from_root, -round, size), in = p2p_shift(out, -1, size);
+        if (!has_piece(next, out, size))
+            p2p_send(schedule, p2p_shift(schedule->rank, 1, size),
+                     piece_range(schedule, &pieces, out, out + 1));
+        if (!has_piece(from_root, in, size))
+            p2p_recv(schedule, p2p_shift(schedule->rank, -1, size),
+                     piece_range(schedule, &pieces, in, in + 1));
+        ompi_schedule_wait(schedule);
+    }
+    unpack_bytes(data, schedule, bytes, from_root == 0);
+    return MPI_SUCCESS;
+}
+
+int p2p_bcast_chain(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
+{
+    int size = schedule->size, from_root = p2p_shift(schedule->rank, -call->root, size);
+    ompi_data_t data = p2p_whole(&call->recv);
+    char *bytes = flat_bytes(data, schedule, from_root == 0);
+    if (bytes == NULL)
+        return MPI_ERR_NO_MEM;
+    pieces_t pieces = {bytes, p2p_bytes(data), p2p_segment_bytes};
+    int count = (int)((pieces.total - 1) / pieces.length) + 1;
+    int before = p2p_shift(schedule->rank, -1, size), behind = p2p_shift(schedule->rank, 1, size);
+    /* A piece is passed on while the next one arrives. */
+    for (int i = 0; i <= count; i++) {
+        if (i > 0 && from_root < size - 1)
+            ompi_schedule_send(schedule, behind, piece_range(schedule, &pieces, i - 1, i));
+        if (i < count && from_root > 0)
+            ompi_schedule_recv(schedule, before, piece_range(schedule, &pieces, i, i + 1));
+        ompi_schedule_wait(schedule);
+    }
+    unpack_bytes(data, schedule, bytes, from_root == 0);
+    return MPI_SUCCESS;
+}

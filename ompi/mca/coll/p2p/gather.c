@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Gather, and gather of blocks of different sizes.
+ *
+ *   linear     n a + n m b          each sends to the root
+ *   binomial   log2(n) a + n m b    in a tree, counted from the root; inner ranks pass on what
+ *                                   they have from below. Blocks of one size only
+ */
+#include "ompi/mca/coll/p2p/p2p.h"
+
+int p2p_gather_linear(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
+{
+    int root = call->root;
+    if (schedule->rank != root) {
+        p2p_send(schedule, root, p2p_whole(&call->send));
+        return MPI_SUCCESS;
+    }
+    for (int rank = 0; rank < schedule->size; rank++) {
+        if (rank != root)
+            p2p_recv(schedule, rank, p2p_block(&call->recv, rank));
+    }
+    if (!p2p_in_place(&call->send))
+        p2p_copy(schedule, p2p_whole(&call->send), p2p_block(&call->recv, root));
+    return MPI_SUCCESS;
+}
+
+/* The blocks of `count` ranks from `first` on, which do not go around the end. */
+static ompi_data_t blocks(const ompi_coll_call_t *call, int first, int count)
+{
+    size_t each = (size_t)call->recv.count;
+    return p2p_part(p2p_whole(&call->recv), (size_t)first * each, (size_t)count * each);
+}
+
+/* The root receives what a child has from `count` ranks. */
+static int receive_subtree(const ompi_coll_call_t *call, ompi_schedule_t *schedule, int child,
+                           int count)
+{
+    int before_end = schedule->size - child;
+    if (count <= before_end) {
+        ompi_schedule_recv(schedule, child, blocks(call, child, count));
+        return MPI_SUCCESS;
+    }
+    size_t bytes = p2p_bytes(blocks(call, 0, count)), head = p2p_bytes(blocks(call, 0, before_end));
+    char *packed = ompi_schedule_memory(schedule, bytes);
+    if (packed == NULL)
+        return MPI_ERR_NO_MEM;
+    ompi_schedule_recv(schedule, child, p2p_packed(schedule, packed, bytes));
+    ompi_schedule_wait(schedule);
+    ompi_schedule_copy(schedule, p2p_packed(schedule, packed, head),
+                       blocks(call, child, before_end));
+    ompi_schedule_copy(schedule, p2p_packed(schedule, packed + head, bytes - head),
+                       blocks(call, 0, count - before_end));
+    return MPI_SUCCESS;
+}
+
+static int gather_at_root(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
+{
+    int root = schedule->rank, size = schedule->size;
+    if (!p2p_in_place(&call->send))
+        ompi_schedule_copy(schedule, p2p_whole(&call->send), blocks(call, root, 1));
+    for (int distance = 1; distance < size; distance *= 2) {
+        int count = distance < size - distance ? distance : size - distance;
+        int error = receive_subtree(call, schedule, p2p_shift(root, distance, size), count);
+        if (error != MPI_SUCCESS)
+            return error;
+    }
+    return MPI_SUCCESS;
+}
+
+int p2p_gather_binomial(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
+{
+    int rank = schedule->rank, size = schedule->size;
+    int from_root = p2p_shift(rank, -call->root, size);
+    if (from_root == 0)
+        return gather_at_root(call, schedule);
+    int span = from_root & -from_root, parent = p2p_shift(rank, -span, size);
+    ompi_data_t own = p2p_whole(&call->send);
+    if (span > size - from_root)
+        span = size - from_root;
+    if (span == 1) {
+        ompi_schedule_send(schedule, parent, own);
+        return MPI_SUCCESS;
+    }
+    size_t bytes = p2p_bytes(own);
+    char *packed = ompi_schedule_memory(schedule, (size_t)span * bytes);
+    if (packed == NULL)
+        return MPI_ERR_NO_MEM;
+    ompi_schedule_copy(schedule, own, p2p_packed(schedule, packed, bytes));
+    for (int distance = 1; distance < span; distance *= 2) {
+        int count = distance < span - distance ? distance : span - distance;
+        ompi_schedule_recv(
+            schedule, p2p_shift(rank, distance, size),
+            p2p_packed(schedule, packed + (size_t)distance * bytes, (size_t)count * bytes));
+    }
+    ompi_schedule_wait(schedule);
+    ompi_schedule_send(schedule, parent, p2p_packed(schedule, packed, (size_t)span * bytes));
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reduction to one rank.
+ *
+ *   linear          n (a + m b + m g)            the root takes in one operand after the other
+ *   binomial        log2(n) (a + m b + m g)      up a tree: counted from the root if the operator
+ *                                                commutes, else from rank 0, which passes it on
+ *   scatter_gather  2 log2(n) a + 2 m b + m g    halves.c, then pieces to the root up a tree;
+ *                                                operators that commute only
+ */
+#include "ompi/mca/coll/p2p/p2p.h"
+
+static ompi_data_t contribution(const ompi_coll_call_t *call)
+{
+    const void *buffer = p2p_in_place(&call->send) ? call->recv.buffer : call->send.buffer;
+    return ompi_data(buffer, (size_t)call->recv.count, call->recv.type);
+}
+
+int p2p_reduce_linear(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
+{
+    int root = call->root;
+    p2p_sum_t sum;
+    if (schedule->rank != root) {
+        ompi_schedule_send(schedule, root, contribution(call));
+        return MPI_SUCCESS;
+    }
+    p2p_sum_init(&sum, schedule, contribution(call), call->recv.buffer);
+    for (int i = 1; i < schedule->size; i++) {
+        bool is_lower = i <= root;
+        ompi_data_t operand = p2p_sum_target(&sum);
+        if (operand.buffer == NULL)
+            return MPI_ERR_NO_MEM;
+        ompi_schedule_recv(schedule, is_lower ? root - i : i, operand);
+        ompi_schedule_wait(schedule);
+        if (is_lower)
+            p2p_sum_lower(&sum, operand.buffer);
+        else
+            p2p_sum_higher(&sum, operand.buffer);
+    }
+    p2p_sum_finish(&sum);
+    return MPI_SUCCESS;
+}
+
+/* Up the tree; what is at its top in the end is in *sum. */
+static int climb(p2p_sum_t *sum, int top)
+{
+    ompi_schedule_t *schedule = sum->schedule;
+    int rank = schedule->rank, size = schedule->size, from_top = p2p_shift(rank, -top, size);
+    for (int distance = 1; distance < size; distance *= 2) {
+        if (from_top & distance) {
+            ompi_schedule_send(schedule, p2p_shift(rank, -distance, size), sum->value);
+            ompi_schedule_wait(schedule);
+            return MPI_SUCCESS;
+        }
+        if (from_top + distance >= size)
+            continue;
+        ompi_data_t operand = p2p_sum_target(sum);
+        if (operand.buffer == NULL)
+            return MPI_ERR_NO_MEM;
+        ompi_schedule_recv(schedule, p2p_shift(rank, distance, size), operand);
+        ompi_schedule_wait(schedule);
+        p2p_sum_higher(sum, operand.buffer);
+    }
+    return MPI_SUCCESS;
+}
+
+int p2p_reduce_binomial(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
+{
+    int rank = schedule->rank, root = call->root;
+    int top = ompi_op_is_commutative(call->op) ? root : 0;
+    p2p_sum_t sum;
+    p2p_sum_init(&sum, schedule, contribution(call), rank == root ? call->recv.buffer : NULL);
+    int error = climb(&sum, top);
+    if (error != MPI_SUCCESS)
+        return error;
+    if (rank == root && rank == top)
+        p2p_sum_finish(&sum);
+    else if (rank == top)
+        ompi_schedule_send(schedule, root, sum.value);
+    else if (rank == root)
+        ompi_schedule_recv(schedule, top, p2p_whole(&call->recv));
+    return MPI_SUCCESS;
+}
+
+int p2p_reduce_scatter_gather(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
+{
+    int rank = schedule->rank, root = call->root;
+    p2p_halves_t halves;
+    if (schedule->size == 1)
+        return p2p_reduce_binomial(call, schedule);
+    int error = p2p_halves_init(&halves, schedule, contribution(call),
+                                rank == root ? call->recv.buffer : NULL, NULL);
+    if (error != MPI_SUCCESS)
+        return error;
+    p2p_halves_reduce(&halves);
+    p2p_halves_gather(&halves, root);
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reduction of which each rank gets a block, of one size or of different ones.
+ *
+ *   halving     log2(n) a + m b + m g           halves.c; operators that commute only
+ *   pairwise    (n-1) (a + m/n b + m/n g)       each rank sends each other one its block, one at a
+ *                                               time; likewise
+ *   reduce      log2(n) (a + m b + m g) + m b   a reduction, then a scatter; in rank order
+ */
+#include "ompi/mca/coll/p2p/p2p.h"
+
+static size_t elements_before(const ompi_coll_call_t *call, int rank)
+{
+    if (call->recv.counts.items == NULL)
+        return (size_t)rank * (size_t)call->recv.count;
+    size_t before = 0;
+    for (int i = 0; i < rank; i++)
+        before += p2p_count(&call->recv, i);
+    return before;
+}
+
+/* All blocks of this rank's operand. */
+static ompi_data_t contribution(const ompi_coll_call_t *call, const ompi_schedule_t *schedule)
+{
+    const void *buffer = p2p_in_place(&call->send) ? call->recv.buffer : call->send.buffer;
+    return ompi_data(buffer, elements_before(call, schedule->size), call->recv.type);
+}
+
+static ompi_data_t result(const ompi_coll_call_t *call, const ompi_schedule_t *schedule)
+{
+    return ompi_data(call->recv.buffer, p2p_count(&call->recv, schedule->rank), call->recv.type);
+}
+
+int p2p_reduce_scatter_halving(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
+{
+    p2p_halves_t halves;
+    if (schedule->size == 1)
+        return p2p_reduce_scatter_pairwise(call, schedule);
+    int error = p2p_halves_init(&halves, schedule, contribution(call, schedule), NULL, &call->recv);
+    if (error != MPI_SUCCESS)
+        return error;
+    p2p_halves_reduce(&halves);
+    p2p_halves_scatter_rest(&halves, result(call, schedule));
+    return MPI_SUCCESS;
+}
+
+static ompi_data_t block(const ompi_coll_call_t *call, ompi_data_t all, int rank)
+{
+    return p2p_part(all, elements_before(call, rank), p2p_count(&call->recv, rank));
+}
+
+int p2p_reduce_scatter_pairwise(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
+{
+    int rank = schedule->rank, size = schedule->size;
+    ompi_data_t all = contribution(call, schedule), own = block(call, all, rank);
+    ompi_data_t home = result(call, schedule);
+    p2p_sum_t sum;
+    /* In place, home is where blocks are that have not been sent yet. */
+    p2p_sum_init(&sum, schedule, own, p2p_in_place(&call->send) ? NULL : home.buffer);
+    for (int distance = 1; distance < size; distance++) {
+        int to = p2p_shift(rank, distance, size), from = p2p_shift(rank, -distance, size);
+        ompi_data_t operand = p2p_sum_target(&sum);
+        if (operand.buffer == NULL)
+            return MPI_ERR_NO_MEM;
+        p2p_send(schedule, to, block(call, all, to));
+        p2p_recv(schedule, from, operand);
+        ompi_schedule_wait(schedule);
+        if (home.count > 0)
+            p2p_sum_lower(&sum, operand.buffer);
+    }
+    if (sum.value.buffer != home.buffer)
+        p2p_copy(schedule, sum.value, home);
+    return MPI_SUCCESS;
+}
+
+int p2p_reduce_scatter_reduce(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
+{
+    bool is_root = schedule->rank == 0;
+    ompi_data_t own = contribution(call, schedule);
+    ompi_coll_call_t part = *call;
+    part.root = 0;
+    part.send.buffer = own.buffer;
+    part.recv = (ompi_coll_side_t){.count = (MPI_Count)own.count, .type = own.type};
+    if (is_root)
+        part.recv.buffer = ompi_schedule_elements(schedule, own.count, own.type);
+    int error = p2p_reduce_binomial(&part, schedule);
+    if (error != MPI_SUCCESS || schedule->error != MPI_SUCCESS)
+        return error;
+    ompi_schedule_wait(schedule);
+    if (!is_root) {
+        p2p_recv(schedule, 0, result(call, schedule));
+        return MPI_SUCCESS;
+    }
+    for (int rank = 1; rank < schedule->size; rank++)
+        p2p_send(schedule, rank, block(call, p2p_whole(&part.recv), rank));
+    p2p_copy(schedule, block(call, p2p_whole(&part.recv), 0), result(call, schedule));
+    return MPI_SUCCESS;
+}

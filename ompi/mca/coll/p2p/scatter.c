@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Scatter, and scatter of blocks of different sizes: a gather backwards.
+ *
+ *   linear     n a + n m b          the root sends to each
+ *   binomial   log2(n) a + n m b    down a tree, counted from the root. Blocks of one size only
+ */
+#include "ompi/mca/coll/p2p/p2p.h"
+
+int p2p_scatter_linear(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
+{
+    int root = call->root;
+    if (schedule->rank != root) {
+        p2p_recv(schedule, root, p2p_whole(&call->recv));
+        return MPI_SUCCESS;
+    }
+    for (int rank = 0; rank < schedule->size; rank++) {
+        if (rank != root)
+            p2p_send(schedule, rank, p2p_block(&call->send, rank));
+    }
+    if (!p2p_in_place(&call->recv))
+        p2p_copy(schedule, p2p_block(&call->send, root), p2p_whole(&call->recv));
+    return MPI_SUCCESS;
+}
+
+/* The blocks of `count` ranks from `first` on, which do not go around the end. */
+static ompi_data_t blocks(const ompi_coll_call_t *call, int first, int count)
+{
+    size_t each = (size_t)call->send.count;
+    return p2p_part(p2p_whole(&call->send), (size_t)first * each, (size_t)count * each);
+}
+
+/* The root sends a child what is for `count` ranks. */
+static int send_subtree(const ompi_coll_call_t *call, ompi_schedule_t *schedule, int child,
+                        int count)
+{
+    int before_end = schedule->size - child;
+    if (count <= before_end) {
+        ompi_schedule_send(schedule, child, blocks(call, child, count));
+        return MPI_SUCCESS;
+    }
+    size_t bytes = p2p_bytes(blocks(call, 0, count)), head = p2p_bytes(blocks(call, 0, before_end));
+    char *packed = ompi_schedule_memory(schedule, bytes);
+    if (packed == NULL)
+        return MPI_ERR_NO_MEM;
+    ompi_schedule_copy(schedule, blocks(call, child, before_end),
+                       p2p_packed(schedule, packed, head));
+    ompi_schedule_copy(schedule, blocks(call, 0, count - before_end),
+                       p2p_packed(schedule, packed + head, bytes - head));
+    ompi_schedule_send(schedule, child, p2p_packed(schedule, packed, bytes));
+    return MPI_SUCCESS;
+}
+
+static int scatter_at_root(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
+{
+    int root = schedule->rank, size = schedule->size;
+    for (int distance = size > 1 ? p2p_power(size - 1) : 0; distance > 0; distance /= 2) {
+        int count = distance < size - distance ? distance : size - distance;
+        int error = send_subtree(call, schedule, p2p_shift(root, distance, size), count);
+        if (error != MPI_SUCCESS)
+            return error;
+    }
+    if (!p2p_in_place(&call->recv))
+        ompi_schedule_copy(schedule, blocks(call, root, 1), p2p_whole(&call->recv));
+    return MPI_SUCCESS;
+}
+
+int p2p_scatter_binomial(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
+{
+    int rank = schedule->rank, size = schedule->size;
+    int from_root = p2p_shift(rank, -call->root, size);
+    if (from_root == 0)
+        return scatter_at_root(call, schedule);
+    int span = from_root & -from_root, parent = p2p_shift(rank, -span, size);
+    ompi_data_t own = p2p_whole(&call->recv);
+    if (span > size - from_root)
+        span = size - from_root;
+    if (span == 1) {
+        ompi_schedule_recv(schedule, parent, own);
+        return MPI_SUCCESS;
+    }
+    size_t bytes = p2p_bytes(own);
+    char *packed = ompi_schedule_memory(schedule, (size_t)span * bytes);
+    if (packed == NULL)
+        return MPI_ERR_NO_MEM;
+    ompi_schedule_recv(schedule, parent, p2p_packed(schedule, packed, (size_t)span * bytes));
+    ompi_schedule_wait(schedule);
+    for (int distance = p2p_power(span - 1); distance > 0; distance /= 2) {
+        int count = distance < span - distance ? distance : span - distance;
+        ompi_schedule_send(
+            schedule, p2p_shift(rank, distance, size),
+            p2p_packed(schedule, packed + (size_t)distance * bytes, (size_t)count * bytes));
+    }
+    ompi_schedule_copy(schedule, p2p_packed(schedule, packed, bytes), own);
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The engine of schedules: adding steps, and carrying them out round by round.
+ *
+ * `pending` counts the messages of the round that are not done, and one more while the round is
+ * being begun, so that a message that completes meanwhile does not begin the next round.
+ */
+#include "ompi/schedule/schedule.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ompi/request/status.h"
+
+/* -- adding -------------------------------------------------------------------------- */
+
+static void note_error(ompi_schedule_t *schedule, int error)
+{
+    if (opal_unlikely(error != MPI_SUCCESS) && schedule->error == MPI_SUCCESS)
+        schedule->error = error;
+}
+
+static bool grow(ompi_schedule_t *schedule)
+{
+    size_t capacity = 2 * schedule->capacity;
+    ompi_step_t *old = schedule->steps != schedule->first ? schedule->steps : NULL;
+    ompi_step_t *steps = realloc(old, capacity * sizeof *steps);
+    if (steps == NULL) {
+        note_error(schedule, MPI_ERR_NO_MEM);
+        return false;
+    }
+    if (old == NULL)
+        memcpy(steps, schedule->first, sizeof schedule->first);
+    schedule->steps = steps;
+    schedule->capacity = capacity;
+    return true;
+}
+
+static void add(ompi_schedule_t *schedule, ompi_step_kind_t kind, int rank, ompi_data_t to,
+                ompi_data_t from)
+{
+    if (schedule->count == schedule->capacity && !grow(schedule))
+        return;
+    schedule->steps[schedule->count++] = (ompi_step_t){
+        .kind = kind, .is_local = schedule->is_local, .rank = rank, .to = to, .from = from};
+}
+
+void ompi_schedule_send(ompi_schedule_t *schedule, int rank, ompi_data_t what)
+{
+    add(schedule, OMPI_STEP_SEND, rank, what, (ompi_data_t){0});
+}
+
+void ompi_schedule_recv(ompi_schedule_t *schedule, int rank, ompi_data_t where)
+{
+    add(schedule, OMPI_STEP_RECV, rank, where, (ompi_data_t){0});
+}
+
+void ompi_schedule_copy(ompi_schedule_t *schedule, ompi_data_t from, ompi_data_t to)
+{
+    add(schedule, OMPI_STEP_COPY, MPI_PROC_NULL, to, from);
+}
+
+void ompi_schedule_reduce(ompi_schedule_t *schedule, const void *in, ompi_data_t inout)
+{
+    add(schedule, OMPI_STEP_REDUCE, MPI_PROC_NULL, inout, ompi_data(in, inout.count, inout.type));
+}
+
+void ompi_schedule_within(ompi_schedule_t *schedule, bool is_local)
+{
+    ompi_communicator_t *comm = schedule->comm;
+    schedule->is_local = is_local;
+    schedule->rank = comm->rank;
+    schedule->size = is_local ? comm->size : ompi_comm_peers(comm);
+}
+
+void *ompi_schedule_memory(ompi_schedule_t *schedule, size_t bytes)
+{
+    size_t rounded = (bytes + 63) & ~(size_t)63;
+    if (rounded >= bytes && rounded <= sizeof schedule->bytes - schedule->used) {
+        schedule->used += rounded;
+        return schedule->bytes + schedule->used - rounded;
+    }
+    ompi_schedule_block_t *block = NULL;
+    if (rounded >= bytes && rounded + sizeof *block > rounded)
+        block = aligned_alloc(_Alignof(ompi_schedule_block_t), sizeof *block + rounded);
+    if (block == NULL) {
+        note_error(schedule, MPI_ERR_NO_MEM);
+        return NULL;
+    }
+    block->next = schedule->blocks;
+    schedule->blocks = block;
+    return block->bytes;
+}
+
+void *ompi_schedule_elements(ompi_schedule_t *schedule, size_t count, const ompi_datatype_t *type)
+{
+    if (count == 0)
+        count = 1;
+    MPI_Count last = (MPI_Count)(count - 1) * ompi_datatype_extent(type);
+    MPI_Count lowest = ompi_datatype_true_lb(type) + (last < 0 ? last : 0);
+    void *memory = ompi_schedule_memory(schedule, (size_t)ompi_datatype_span(type, count));
+    return memory != NULL ? (void *)((uintptr_t)memory - (uintptr_t)lowest) : NULL;
+}
+
+/* -- carrying out -------------------------------------------------------------------- */
+
+static void advance(ompi_schedule_t *schedule);
+
+static void message_done(ompi_request_t *request, void *context)
+{
+    ompi_schedule_t *schedule = context;
+    note_error(schedule, request->status.MPI_ERROR);
+    if (--schedule->pending > 0)
+        return;
+    if (schedule->is_blocking)
+        ompi_request_complete(&schedule->request);
+    else
+        advance(schedule);
+}
+
+/* The request of a message, if it could be begun: done, or from now on counted. */
+static void follow(ompi_schedule_t *schedule, int error, ompi_request_t *message)
+{
+    note_error(schedule, error);
+    if (error != MPI_SUCCESS)
+        return;
+    if (ompi_request_is_done(message)) {
+        note_error(schedule, message->status.MPI_ERROR);
+        ompi_request_release(message);
+        return;
+    }
+    schedule->pending++;
+    message->on_complete = message_done;
+    message->on_complete_context = schedule;
+    message->orphan = true; /* it releases itself */
+}
+
+static void begin_message(ompi_schedule_t *schedule, const ompi_step_t *step)
+{
+    ompi_communicator_t *comm = schedule->comm;
+    ompi_request_t *message = NULL;
+    /* A wait for the only thing that is missing needs no request on the heap. */
+    bool waits = schedule->is_blocking && step->ends_round;
+    ompi_route_t route = {comm, OMPI_CONTEXT_COLLECTIVE, step->rank, schedule->tag};
+    if (step->is_local) {
+        route.comm = comm->local;
+        route.tag = schedule->local_tag;
+    }
+    if (step->kind == OMPI_STEP_SEND && waits && schedule->pending == 1) {
+        note_error(schedule, ompi_pml->send(&route, &step->to, OMPI_SEND_STANDARD));
+    } else if (step->kind == OMPI_STEP_SEND) {
+        int error = ompi_pml->isend(&route, &step->to, OMPI_SEND_STANDARD, &message);
+        follow(schedule, error, message);
+    } else if (waits) {
+        note_error(schedule, ompi_pml->recv(&route, &step->to, MPI_STATUS_IGNORE));
+    } else {
+        int error = ompi_pml->irecv(&route, &step->to, &message);
+        follow(schedule, error, message);
+    }
+}
+
+static void begin_step(ompi_schedule_t *schedule, const ompi_step_t *step)
+{
+    switch (step->kind) {
+    case OMPI_STEP_SEND:
+    case OMPI_STEP_RECV:
+        begin_message(schedule, step);
+        return;
+    case OMPI_STEP_COPY:
+        ompi_datatype_copy(step->from.type, step->from.count, step->from.buffer, step->to.type,
+                           step->to.count, step->to.buffer);
+        return;
+    case OMPI_STEP_REDUCE:
+        ompi_op_reduce(schedule->op, step->from.buffer, step->to.buffer, step->to.count,
+                       step->to.type);
+        return;
+    }
+}
+
+/* Begins what is left of the schedule up to the end of a round. True: the round is done. */
+static bool begin_round(ompi_schedule_t *schedule)
+{
+    const ompi_step_t *step;
+    schedule->pending = 1;
+    do {
+        step = &schedule->steps[schedule->next++];
+        begin_step(schedule, step);
+    } while (schedule->next < schedule->count && !step->ends_round);
+    return --schedule->pending == 0;
+}
+
+/* Goes on until messages are under way, or to the end. The schedule may be gone afterwards. */
+static void advance(ompi_schedule_t *schedule)
+{
+    while (schedule->next < schedule->count) {
+        if (!begin_round(schedule))
+            return;
+    }
+    schedule->request.status.MPI_ERROR = schedule->error;
+    ompi_request_complete(&schedule->request);
+}
+
+int ompi_schedule_run(ompi_schedule_t *schedule)
+{
+    ompi_request_t *request = &schedule->request;
+    ompi_schedule_wait(schedule);
+    schedule->is_blocking = true;
+    while (schedule->next < schedule->count) {
+        atomic_store_explicit(&request->done, 0, memory_order_relaxed);
+        if (!begin_round(schedule))
+            ompi_request_wait(&request, 1, 1);
+    }
+    return schedule->error;
+}
+
+/* -- life ---------------------------------------------------------------------------- */
+
+static const ompi_request_ops_t request_ops;
+
+/* Tags of persistent operations are apart from the others', since they live as long as these
+ * live: of the larger half of what the message layer has. */
+static int next_tag(ompi_communicator_t *comm, bool persistent)
+{
+    uint32_t half = (uint32_t)ompi_pml->max_tag / 2;
+    return (int)(persistent ? half + 1 + comm->prepared++ % half : comm->collectives++ % half);
+}
+
+static void init(ompi_schedule_t *schedule, ompi_communicator_t *comm, ompi_op_t *op,
+                 bool persistent)
+{
+    schedule->comm = comm;
+    schedule->op = op;
+    schedule->byte = ompi_datatype_of(MPI_BYTE);
+    schedule->tag = next_tag(comm, persistent);
+    schedule->local_tag = ompi_comm_is_inter(comm) ? next_tag(comm->local, persistent) : 0;
+    schedule->is_blocking = schedule->holds = false;
+    schedule->error = MPI_SUCCESS;
+    schedule->count = schedule->next = schedule->used = 0;
+    schedule->capacity = OMPI_SCHEDULE_STEPS;
+    schedule->steps = schedule->first;
+    schedule->blocks = NULL;
+    ompi_schedule_within(schedule, false);
+}
+
+void ompi_schedule_init(ompi_schedule_t *schedule, ompi_communicator_t *comm, ompi_op_t *op)
+{
+    ompi_request_init_bare(&schedule->request, &request_ops, comm);
+    init(schedule, comm, op, false);
+}
+
+/* Takes or gives back the references of a schedule that outlives the call that made it. */
+static void hold_all(ompi_schedule_t *schedule, void (*each)(ompi_object_t *object))
+{
+    for (size_t i = 0; i < schedule->count; i++) {
+        const ompi_step_t *step = &schedule->steps[i];
+        each(&step->to.type->head);
+        if (step->from.type != NULL)
+            each(&step->from.type->head);
+    }
+    if (schedule->op != NULL)
+        each(&schedule->op->head);
+    each(&schedule->comm->head);
+}
+
+void ompi_schedule_fini(ompi_schedule_t *schedule)
+{
+    if (schedule->holds)
+        hold_all(schedule, ompi_object_release);
+    if (schedule->steps != schedule->first)
+        free(schedule->steps);
+    while (schedule->blocks != NULL) {
+        ompi_schedule_block_t *block = schedule->blocks;
+        schedule->blocks = block->next;
+        free(block);
+    }
+}
+
+static void destroy(ompi_object_t *head)
+{
+    ompi_schedule_t *schedule = opal_container_of(head, ompi_schedule_t, request.head);
+    ompi_schedule_fini(schedule);
+    free(schedule);
+}
+
+static int start(ompi_request_t *request)
+{
+    ompi_schedule_t *schedule = opal_container_of(request, ompi_schedule_t, request);
+    schedule->error = MPI_SUCCESS;
+    schedule->next = 0;
+    advance(schedule);
+    return MPI_SUCCESS;
+}
+
+static const ompi_request_ops_t request_ops = {0};
+static const ompi_request_ops_t persistent_ops = {.start = start};
+
+ompi_schedule_t *ompi_schedule_create(ompi_communicator_t *comm, ompi_op_t *op, bool persistent)
+{
+    ompi_schedule_t *schedule = aligned_alloc(_Alignof(ompi_schedule_t), sizeof(ompi_schedule_t));
+    if (schedule == NULL)
+        return NULL;
+    ompi_request_init(&schedule->request, persistent ? &persistent_ops : &request_ops, comm,
+                      destroy);
+    if (persistent)
+        ompi_request_make_persistent(&schedule->request);
+    init(schedule, comm, op, persistent);
+    return schedule;
+}
+
+void ompi_schedule_drop(ompi_schedule_t *schedule)
+{
+    ompi_request_release(&schedule->request);
+}
+
+ompi_request_t *ompi_schedule_request(ompi_schedule_t *schedule)
+{
+    ompi_request_t *request = &schedule->request;
+    schedule->holds = true;
+    hold_all(schedule, ompi_object_retain);
+    if (!request->persistent)
+        advance(schedule);
+    return request;
+}
