@@ -18,6 +18,7 @@ libompi_core_la_SOURCES += \
 	%D%/api/info.c \
 	%D%/api/pt2pt.c \
 	%D%/api/request.c \
+	%D%/api/request_list.c \
 	%D%/api/op.c \
 	%D%/api/status.c \
 	%D%/api/wrapper.c %D%/api/wrapper.h \
@@ -55,6 +56,7 @@ libompi_core_la_SOURCES += \
 	%D%/mca/pml/pml.h \
 	%D%/mca/pml/base/base.c %D%/mca/pml/base/base.h \
 	%D%/topology/topology.c %D%/topology/topology.h \
+	%D%/request/grequest.c %D%/request/grequest.h \
 	%D%/request/request.c %D%/request/request.h %D%/request/status.h \
 	%D%/schedule/schedule.c %D%/schedule/schedule.h \
 	%D%/runtime/messages.c %D%/runtime/messages.h \

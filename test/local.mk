@@ -94,6 +94,7 @@ EXTRA_DIST += \
 	examples \
 	quickstart \
 	%D%/bench \
+	%D%/examples \
 	%D%/fault \
 	%D%/fuzz/driver.test \
 	%D%/fuzz/param.corpus \

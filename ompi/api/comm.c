@@ -79,7 +79,10 @@ int ompi_api_comm_compare(ompi_communicator_t *comm1, ompi_communicator_t *comm2
 
 int ompi_api_comm_get_name(ompi_communicator_t *comm, char *comm_name, int *resultlen)
 {
-    ompi_comm_get_name(comm, comm_name);
+    if (comm != NULL)
+        ompi_comm_get_name(comm, comm_name);
+    else
+        strcpy(comm_name, "MPI_COMM_NULL");
     *resultlen = (int)strlen(comm_name);
     return MPI_SUCCESS;
 }

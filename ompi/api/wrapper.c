@@ -8,6 +8,7 @@ enum { DETAIL_MAX_BYTES = 128 };
 
 /* From the body that explains to the wrapper that it returns to. */
 static _Thread_local const char *explanation;
+static _Thread_local ompi_object_t *blamed;
 
 int ompi_api_explain(int code, const char *detail)
 {
@@ -15,11 +16,27 @@ int ompi_api_explain(int code, const char *detail)
     return code;
 }
 
+void ompi_api_blame(ompi_object_t *object)
+{
+    ompi_object_retain(object);
+    if (blamed != NULL)
+        ompi_object_release(blamed);
+    blamed = object;
+}
+
 int ompi_api_fail(void *object, int code, const char *function)
 {
     const char *detail = explanation;
+    ompi_object_t *about = blamed;
     explanation = NULL;
-    return ompi_errhandler_invoke(object, code, function, detail);
+    blamed = NULL;
+    ompi_errhandler_invoke(object != NULL ? object : about, code, function, detail);
+    if (about != NULL) {
+        ompi_lock(); /* it may be the last reference of a communicator */
+        ompi_object_release(about);
+        ompi_unlock();
+    }
+    return code;
 }
 
 int ompi_api_bad_argument(void *object, int code, const char *function, const char *argument)

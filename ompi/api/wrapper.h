@@ -47,6 +47,17 @@ OMPI_API_RARE int ompi_api_fail(void *object, int code, const char *function);
  * wrapper reports. The text is a constant. */
 OMPI_API_RARE int ompi_api_explain(int code, const char *detail);
 
+/* For a body whose call names no object and that is going to return an error: who is told of it.
+ * The object is retained until then. */
+OMPI_API_RARE void ompi_api_blame(ompi_object_t *object);
+
+/* A request that is about to be finished: if it failed, its communicator is told. */
+static inline void ompi_request_blame(const ompi_request_t *request)
+{
+    if (opal_unlikely(request->status.MPI_ERROR != MPI_SUCCESS) && request->comm != NULL)
+        ompi_api_blame(&request->comm->head);
+}
+
 /* An argument that does not hold what the table says. */
 OMPI_API_RARE int ompi_api_bad_argument(void *object, int code, const char *function,
                                         const char *argument);

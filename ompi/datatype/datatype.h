@@ -19,6 +19,8 @@
 
 #include <sys/uio.h>
 
+#include "opal/arch/copy.h"
+#include "opal/include/compiler.h"
 #include "ompi/datatype/shape.h"
 #include "ompi/object/handle.h"
 #include "ompi/object/object.h"
@@ -154,16 +156,52 @@ static inline uint64_t ompi_datatype_signature_hash(const ompi_datatype_t *type)
 
 /* Moving data. */
 
+/* Where the layout begins: of a run, its data. A number, as MPI_BOTTOM is no place to count from.
+ */
+static inline uintptr_t ompi_datatype_origin(const ompi_datatype_t *type, const void *buffer)
+{
+    return (uintptr_t)buffer + (uintptr_t)type->shape.origin;
+}
+
+/* For what is no run. */
+OPAL_EXPORT size_t ompi_datatype_pack_pieces(const ompi_datatype_t *type, size_t count,
+                                             const void *buffer, size_t from, void *packed,
+                                             size_t length);
+OPAL_EXPORT size_t ompi_datatype_unpack_pieces(const ompi_datatype_t *type, size_t count,
+                                               void *buffer, size_t from, const void *packed,
+                                               size_t length);
+
+/* How much of [from, from + length) there is of so many bytes. */
+static inline size_t ompi_datatype_clamp(size_t bytes, size_t from, size_t length)
+{
+    return from >= bytes ? 0 : bytes - from < length ? bytes - from : length;
+}
+
 /*
  * Copies the bytes [from, from + length) of the packed form of `count` elements to `packed`, or
  * fewer where it ends. Returns how many.
  */
-OPAL_EXPORT size_t ompi_datatype_pack(const ompi_datatype_t *type, size_t count, const void *buffer,
-                                      size_t from, void *packed, size_t length);
+static inline size_t ompi_datatype_pack(const ompi_datatype_t *type, size_t count,
+                                        const void *buffer, size_t from, void *packed,
+                                        size_t length)
+{
+    if (opal_unlikely(!ompi_datatype_is_contiguous(type)))
+        return ompi_datatype_pack_pieces(type, count, buffer, from, packed, length);
+    length = ompi_datatype_clamp(ompi_datatype_bytes(type, count), from, length);
+    opal_copy(packed, (const void *)(ompi_datatype_origin(type, buffer) + from), length);
+    return length;
+}
 
 /* The other way. What is not in the given range is not written. */
-OPAL_EXPORT size_t ompi_datatype_unpack(const ompi_datatype_t *type, size_t count, void *buffer,
-                                        size_t from, const void *packed, size_t length);
+static inline size_t ompi_datatype_unpack(const ompi_datatype_t *type, size_t count, void *buffer,
+                                          size_t from, const void *packed, size_t length)
+{
+    if (opal_unlikely(!ompi_datatype_is_contiguous(type)))
+        return ompi_datatype_unpack_pieces(type, count, buffer, from, packed, length);
+    length = ompi_datatype_clamp(ompi_datatype_bytes(type, count), from, length);
+    opal_copy((void *)(ompi_datatype_origin(type, buffer) + from), packed, length);
+    return length;
+}
 
 /*
  * Where the data lies from the byte `from` on: fills at most `max` segments, neighbours made one,

@@ -124,18 +124,6 @@ static const ompi_layout_t *repeated(const ompi_datatype_t *type, size_t count, 
     return room;
 }
 
-static inline size_t clamp(size_t total, size_t from, size_t length)
-{
-    if (from >= total)
-        return 0;
-    return length < total - from ? length : total - from;
-}
-
-static inline uintptr_t origin_of(const ompi_datatype_t *type, const void *buffer)
-{
-    return (uintptr_t)buffer + (uintptr_t)type->shape.origin;
-}
-
 /* Packing and unpacking. */
 
 typedef struct mover {
@@ -168,26 +156,28 @@ static bool move_children(visitor_t *visitor, const ompi_layout_t *layout, uintp
     return true;
 }
 
-size_t ompi_datatype_pack(const ompi_datatype_t *type, size_t count, const void *buffer,
-                          size_t from, void *packed, size_t length)
+size_t ompi_datatype_pack_pieces(const ompi_datatype_t *type, size_t count, const void *buffer,
+                                 size_t from, void *packed, size_t length)
 {
     ompi_layout_t room;
     mover_t mover = {{pack_run, move_children}, ompi_kernel_pack, packed};
-    length = clamp(ompi_datatype_bytes(type, count), from, length);
+    length = ompi_datatype_clamp(ompi_datatype_bytes(type, count), from, length);
     if (length > 0)
-        walk(repeated(type, count, &room), origin_of(type, buffer), from, length, &mover.visitor);
+        walk(repeated(type, count, &room), ompi_datatype_origin(type, buffer), from, length,
+             &mover.visitor);
     return length;
 }
 
-size_t ompi_datatype_unpack(const ompi_datatype_t *type, size_t count, void *buffer, size_t from,
-                            const void *packed, size_t length)
+size_t ompi_datatype_unpack_pieces(const ompi_datatype_t *type, size_t count, void *buffer,
+                                   size_t from, const void *packed, size_t length)
 {
     ompi_layout_t room;
     /* The unpacking kernel only reads what is packed. */
     mover_t mover = {{unpack_run, move_children}, ompi_kernel_unpack, (char *)packed};
-    length = clamp(ompi_datatype_bytes(type, count), from, length);
+    length = ompi_datatype_clamp(ompi_datatype_bytes(type, count), from, length);
     if (length > 0)
-        walk(repeated(type, count, &room), origin_of(type, buffer), from, length, &mover.visitor);
+        walk(repeated(type, count, &room), ompi_datatype_origin(type, buffer), from, length,
+             &mover.visitor);
     return length;
 }
 
@@ -233,9 +223,10 @@ size_t ompi_datatype_segments(const ompi_datatype_t *type, size_t count, const v
 {
     ompi_layout_t room;
     lister_t lister = {{list_run, list_children}, segments, 0, max, 0};
-    size_t length = clamp(ompi_datatype_bytes(type, count), from, SIZE_MAX);
+    size_t length = ompi_datatype_clamp(ompi_datatype_bytes(type, count), from, SIZE_MAX);
     if (length > 0)
-        walk(repeated(type, count, &room), origin_of(type, buffer), from, length, &lister.visitor);
+        walk(repeated(type, count, &room), ompi_datatype_origin(type, buffer), from, length,
+             &lister.visitor);
     *bytes = lister.bytes;
     return lister.count;
 }
@@ -245,7 +236,7 @@ size_t ompi_datatype_segments(const ompi_datatype_t *type, size_t count, const v
 static char *run_of(const ompi_datatype_t *type, size_t count, const void *buffer)
 {
     bool is_run = count == 1 ? ompi_datatype_is_run(type) : ompi_datatype_is_contiguous(type);
-    return is_run ? (char *)origin_of(type, buffer) : NULL;
+    return is_run ? (char *)ompi_datatype_origin(type, buffer) : NULL;
 }
 
 size_t ompi_datatype_copy(const ompi_datatype_t *source_type, size_t source_count,
@@ -265,7 +256,7 @@ size_t ompi_datatype_copy(const ompi_datatype_t *source_type, size_t source_coun
     if (run != NULL)
         return ompi_datatype_unpack(target_type, target_count, target, 0, run, total);
     for (size_t done = 0, bytes; done < total; done += bytes) {
-        bytes = clamp(total, done, sizeof chunk);
+        bytes = ompi_datatype_clamp(total, done, sizeof chunk);
         ompi_datatype_pack(source_type, source_count, source, done, chunk, bytes);
         ompi_datatype_unpack(target_type, target_count, target, done, chunk, bytes);
     }

@@ -3,6 +3,7 @@
 #include "ompi/request/request.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 
 #include "opal/runtime/wait.h"
@@ -13,9 +14,15 @@
 bool ompi_lock_needed;
 static pthread_mutex_t message_lock = PTHREAD_MUTEX_INITIALIZER;
 
+static atomic_uint lock_wanted; /* threads that wait for it */
+
 void ompi_lock_acquire_slow(void)
 {
+    if (pthread_mutex_trylock(&message_lock) == 0)
+        return;
+    atomic_fetch_add_explicit(&lock_wanted, 1, memory_order_relaxed);
     pthread_mutex_lock(&message_lock);
+    atomic_fetch_sub_explicit(&lock_wanted, 1, memory_order_relaxed);
 }
 
 void ompi_lock_release_slow(void)
@@ -23,7 +30,18 @@ void ompi_lock_release_slow(void)
     pthread_mutex_unlock(&message_lock);
 }
 
+/* The mutex is not fair: without giving up the core the same thread would have it again. */
+static void yield_lock(void)
+{
+    if (opal_likely(atomic_load_explicit(&lock_wanted, memory_order_relaxed) == 0))
+        return;
+    ompi_lock_release_slow();
+    sched_yield();
+    ompi_lock_acquire_slow();
+}
+
 static const opal_wait_lock_t wait_lock = {
+    .yield = yield_lock,
     .release = ompi_lock_release_slow,
     .acquire = ompi_lock_acquire_slow,
 };
@@ -118,43 +136,65 @@ void ompi_request_complete(ompi_request_t *request)
     request->wait = NULL;
     atomic_store_explicit(&request->done, 1, memory_order_release);
     if (wait != NULL && --wait->missing == 0)
-        atomic_store_explicit(&wait->done, 1, memory_order_release);
+        opal_wait_signal(&wait->done);
     if (request->orphan) {
         request->active = false;
         release(request);
     }
 }
 
+/* The user's callbacks may call MPI. */
+static int call_leave(ompi_request_t *request)
+{
+    if (request->ops->leave == NULL)
+        return MPI_SUCCESS;
+    ompi_unlock();
+    int error = request->ops->leave(request);
+    ompi_lock();
+    return error;
+}
+
+int ompi_request_query(ompi_request_t *request, MPI_Status *status)
+{
+    int error = MPI_SUCCESS;
+    if (request->ops->query != NULL) {
+        ompi_unlock();
+        error = request->ops->query(request, &request->status);
+        ompi_lock();
+    }
+    ompi_status_tell(status, &request->status);
+    return error;
+}
+
 int ompi_request_finish(ompi_request_t **slot, MPI_Status *status)
 {
     ompi_request_t *request = *slot;
-    int error = request->status.MPI_ERROR;
-    if (request->ops->query != NULL) {
-        int queried = request->ops->query(request, &request->status);
-        if (error == MPI_SUCCESS)
-            error = queried;
-    }
-    ompi_status_tell(status, &request->status);
+    int error = ompi_request_query(request, status);
+    if (error == MPI_SUCCESS)
+        error = request->status.MPI_ERROR;
     request->active = false;
     if (!request->persistent) {
-        release(request);
+        int left = call_leave(request);
+        if (left != MPI_SUCCESS)
+            error = left;
         *slot = NULL;
+        release(request);
     }
     return error;
 }
 
-void ompi_request_free(ompi_request_t **slot)
+int ompi_request_free(ompi_request_t **slot)
 {
     ompi_request_t *request = *slot;
     *slot = NULL;
     if (request->active && !ompi_request_is_done(request)) {
         request->orphan = true;
-        return;
+        return MPI_SUCCESS;
     }
-    if (request->active && request->ops->query != NULL)
-        request->ops->query(request, &request->status);
     request->active = false;
+    int error = call_leave(request);
     release(request);
+    return error;
 }
 
 void ompi_wait_until(const atomic_int *done)

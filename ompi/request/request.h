@@ -41,13 +41,17 @@ typedef struct ompi_request_ops {
      */
     int (*start)(struct ompi_request *request);
 
-    /* Asks for an early end; the operation completes anyhow, cancelled or not. NULL: no effect. */
+    /* Asks for an early end of one that is active, perhaps done; it completes anyhow, cancelled or
+     * not. NULL: no effect. */
     int (*cancel)(struct ompi_request *request);
 
-    /* Fills in the status just before it is told to the user (generalized requests). Returns the
-     * error code of the query. NULL: the status is there already. */
+    /*
+     * The user's part of a generalized request, called without the message lock. `query` fills in
+     * the status whenever it is told; `leave` is called once, when the request is done and the
+     * user has let go of it. They return the user's error codes. NULL: there is no such part.
+     */
     int (*query)(struct ompi_request *request, MPI_Status *status);
-
+    int (*leave)(struct ompi_request *request);
 } ompi_request_ops_t;
 
 typedef struct ompi_request {
@@ -98,6 +102,20 @@ static inline bool ompi_request_is_done(const ompi_request_t *request)
     return atomic_load_explicit(&request->done, memory_order_acquire) != 0;
 }
 
+static inline bool ompi_request_is_active(const ompi_request_t *request)
+{
+    return request != NULL && request->active;
+}
+
+/* Null and inactive ones count as done in all that asks for all. */
+static inline bool ompi_request_is_settled(const ompi_request_t *request)
+{
+    return !ompi_request_is_active(request) || ompi_request_is_done(request);
+}
+
+/* The status of a done request, as it is told to the user. Returns the error code of the query. */
+int ompi_request_query(ompi_request_t *request, MPI_Status *status);
+
 /*
  * A done request is told to the user: `status` (may be MPI_STATUS_IGNORE) is written, a persistent
  * one becomes inactive, another is released and *slot becomes NULL. Returns the operation's error
@@ -105,8 +123,8 @@ static inline bool ompi_request_is_done(const ompi_request_t *request)
  */
 OPAL_EXPORT int ompi_request_finish(ompi_request_t **slot, MPI_Status *status);
 
-/* MPI_Request_free. */
-void ompi_request_free(ompi_request_t **slot);
+/* MPI_Request_free. Returns the error code of `leave`. */
+int ompi_request_free(ompi_request_t **slot);
 
 /*
  * Waits until `wanted` of the requests that are active are done, or all that are active if there

@@ -61,4 +61,11 @@ static inline void ompi_status_tell(MPI_Status *told, const MPI_Status *status)
     told->MPI_ERROR = kept;
 }
 
+static inline void ompi_status_tell_empty(MPI_Status *told)
+{
+    MPI_Status empty;
+    ompi_status_set_empty(&empty);
+    ompi_status_tell(told, &empty);
+}
+
 #endif

@@ -45,6 +45,10 @@ typedef struct opal_node_slot {
     _Alignas(64) _Atomic uint64_t probe_address;
     uint64_t probe_value;
 
+    /* For btl/sm: the long message that the owner is reading; see share.c. */
+    _Alignas(64) _Atomic uint64_t share_claims;
+    atomic_uint share_done;
+
     /* For btl/sm: offset >> 6 of the newest ring that leads here, linked; 0: none. Pushed by
      * peers, taken as a whole by the owner. */
     _Alignas(64) atomic_uint inbox;

@@ -14,6 +14,7 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -21,10 +22,12 @@
 
 #include "opal/arch/pause.h"
 #include "opal/mca/base/param.h"
+#include "opal/util/list.h"
 
 enum {
     MAX_POLLS = 8,
     POLLS_PER_LOOK = 32, /* at the clock, while spinning */
+    POLLS_WITHOUT_PAUSE = 256,
     WATCH_SECONDS = 1,
 };
 
@@ -39,7 +42,18 @@ static opal_doorbell_t *own = &private_doorbell;
 static bool has_membarrier;
 static bool crowded;
 static void (*watch)(void);
-static unsigned sleepers; /* threads in futex_wait; under the upper layer's lock */
+
+/* A thread in a wait while another one polls; on that thread's stack. */
+typedef struct parked {
+    opal_list_node_t node;
+    const atomic_int *done; /* what it waits for */
+    atomic_uint woken;      /* futex */
+} parked_t;
+
+static const atomic_int *polling_for; /* what the poller waits for; the upper layer's lock */
+static pthread_mutex_t parked_lock = PTHREAD_MUTEX_INITIALIZER; /* the list; the innermost lock */
+static opal_list_t parked_threads = {{&parked_threads.head, &parked_threads.head}};
+static atomic_uint parked_count; /* paired with `done`: each side writes one and reads the other */
 
 static unsigned spin_usec, crowded_yields;
 
@@ -126,9 +140,40 @@ void opal_doorbell_wake(opal_doorbell_t *doorbell)
     syscall(SYS_futex, &doorbell->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
+static void unpark(parked_t *parked)
+{
+    atomic_store(&parked->woken, 1);
+    syscall(SYS_futex, &parked->woken, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+/* Wakes those that are parked for `done`; all, if that is NULL. */
+static void wake_parked(const atomic_int *done)
+{
+    pthread_mutex_lock(&parked_lock);
+    for (opal_list_node_t *node = opal_list_first(&parked_threads); node != NULL;
+         node = opal_list_next(&parked_threads, node)) {
+        parked_t *parked = opal_container_of(node, parked_t, node);
+        if (done == NULL || parked->done == done)
+            unpark(parked);
+    }
+    pthread_mutex_unlock(&parked_lock);
+}
+
 void opal_wait_ring_self(void)
 {
     opal_doorbell_wake(own);
+    if (atomic_load(&parked_count) != 0)
+        wake_parked(NULL);
+}
+
+void opal_wait_signal(atomic_int *done)
+{
+    atomic_store_explicit(done, 1, memory_order_release);
+    /* Who waits has parked itself, or begun to poll, under the lock that the caller holds. */
+    if (opal_unlikely(polling_for == done))
+        opal_doorbell_wake(own);
+    else if (opal_unlikely(atomic_load_explicit(&parked_count, memory_order_relaxed) != 0))
+        wake_parked(done);
 }
 
 /* -- setting up ---------------------------------------------------------------- */
@@ -193,18 +238,22 @@ static bool is_done(const atomic_int *done)
 }
 
 /* Polls until it is done or nothing has come for the time of the parameter. True: done. */
-static bool spin(const atomic_int *done)
+static bool spin(const atomic_int *done, const opal_wait_lock_t *lock)
 {
     uint64_t give_up = 0;
     for (unsigned idle = 0;; idle++) {
         if (is_done(done))
             return true;
+        if (lock != NULL)
+            lock->yield();
         if (opal_progress() > 0) {
             idle = 0;
             give_up = 0;
             continue;
         }
-        opal_cpu_pause();
+        /* A pause may take longer than a message does. */
+        if (idle >= POLLS_WITHOUT_PAUSE)
+            opal_cpu_pause();
         if (idle % POLLS_PER_LOOK != POLLS_PER_LOOK - 1)
             continue;
         uint64_t now = now_nsec();
@@ -216,11 +265,13 @@ static bool spin(const atomic_int *done)
 }
 
 /* With more ranks than cores, who is waited for may need this one. True: done. */
-static bool yield(const atomic_int *done)
+static bool yield(const atomic_int *done, const opal_wait_lock_t *lock)
 {
     for (unsigned idle = 0;; idle++) {
         if (is_done(done))
             return true;
+        if (lock != NULL)
+            lock->yield();
         if (opal_progress() > 0) {
             idle = 0;
             continue;
@@ -241,7 +292,6 @@ static void sleep_once(const atomic_int *done, const opal_wait_lock_t *lock)
         atomic_thread_fence(memory_order_seq_cst);
     else
         membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
-    sleepers++;
     if (!is_done(done) && opal_progress() == 0 && !is_done(done)) {
         if (lock != NULL)
             lock->release();
@@ -249,15 +299,63 @@ static void sleep_once(const atomic_int *done, const opal_wait_lock_t *lock)
         if (lock != NULL)
             lock->acquire();
     }
-    /* While another thread sleeps on it the bit stays: it is that thread's too. */
-    if (--sleepers == 0)
-        atomic_fetch_and(&own->state, ~(unsigned)OPAL_DOORBELL_ASLEEP);
+    atomic_fetch_and(&own->state, ~(unsigned)OPAL_DOORBELL_ASLEEP);
     if (watch != NULL)
         watch();
 }
 
+static void poll_until(const atomic_int *done, const opal_wait_lock_t *lock)
+{
+    while (!(crowded ? yield(done, lock) : spin(done, lock)))
+        sleep_once(done, lock);
+}
+
+/* Sleeps while another thread polls, until it is done or this one is to poll. */
+static void park(const atomic_int *done, const opal_wait_lock_t *lock)
+{
+    parked_t self = {.done = done};
+    pthread_mutex_lock(&parked_lock);
+    opal_list_append(&parked_threads, &self.node);
+    atomic_fetch_add(&parked_count, 1);
+    pthread_mutex_unlock(&parked_lock);
+    /* Who rings without the lock has set `done` before it looks for the parked. */
+    atomic_thread_fence(memory_order_seq_cst);
+    lock->release();
+    while (!is_done(done) && atomic_load(&self.woken) == 0)
+        syscall(SYS_futex, &self.woken, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+    lock->acquire();
+    pthread_mutex_lock(&parked_lock);
+    opal_list_remove(&self.node);
+    atomic_fetch_sub(&parked_count, 1);
+    pthread_mutex_unlock(&parked_lock);
+}
+
+/* Nobody polls: one of those that are parked is going to. */
+static void hand_on(void)
+{
+    pthread_mutex_lock(&parked_lock);
+    opal_list_node_t *node = opal_list_first(&parked_threads);
+    if (node != NULL)
+        unpark(opal_container_of(node, parked_t, node));
+    pthread_mutex_unlock(&parked_lock);
+}
+
 void opal_wait_until(const atomic_int *done, const opal_wait_lock_t *lock)
 {
-    while (!(crowded ? yield(done) : spin(done)))
-        sleep_once(done, lock);
+    if (lock == NULL) {
+        poll_until(done, NULL);
+        return;
+    }
+    while (!is_done(done)) {
+        if (polling_for != NULL) {
+            park(done, lock);
+            continue;
+        }
+        polling_for = done;
+        poll_until(done, lock);
+        polling_for = NULL;
+    }
+    /* Also by one that was to poll and found itself done: there may be no other. */
+    if (polling_for == NULL && atomic_load(&parked_count) != 0)
+        hand_on();
 }

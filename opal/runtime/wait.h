@@ -13,8 +13,10 @@
  * Where membarrier is missing, and where a process sleeps so often that interrupting the other
  * cores costs more than it saves, the sleeper says FENCED: senders to it then pay a fence.
  *
- * Threading: one thread at a time polls; see the lock of the upper layer (the wait gives it back
- * while it sleeps). Any number of threads may be in a wait.
+ * Threading: any number of threads may be in a wait, with the lock of the upper layer. One of them
+ * polls, and sleeps on the doorbell; the others are parked, each on a word of its own. Whoever
+ * completes what somebody waits for wakes that one alone. The poller hands its role on when it
+ * leaves, and gives the lock to others while it polls.
  */
 #ifndef OPAL_RUNTIME_WAIT_H
 #define OPAL_RUNTIME_WAIT_H
@@ -36,20 +38,26 @@ OPAL_EXPORT void opal_progress_remove(opal_poll_fn_t *poll, void *state);
 /* Polls everything once. Returns how many things were done. */
 OPAL_EXPORT int opal_progress(void);
 
-/*
- * Polls, and sleeps when there is nothing to do, until *done is not 0. Somebody else's thread may
- * set it too, and calls opal_wait_ring_self then. `lock` (may be NULL) is held by the caller and
- * given back while this sleeps. What a poll function watches beside frames (a peer's death, room
- * in a ring) must be seen by a call of it: a sleep is preceded by one.
- */
+/* The upper layer's lock; required, all three. */
 typedef struct opal_wait_lock {
     void (*release)(void);
     void (*acquire)(void);
+    void (*yield)(void); /* lets others have it, if any wait for it, and returns with it */
 } opal_wait_lock_t;
+
+/*
+ * Polls, and sleeps when there is nothing to do, until *done is not 0. Who sets it calls
+ * opal_wait_signal, or opal_wait_ring_self afterwards. `lock` is held by the caller and given back
+ * while this sleeps; NULL: there are no other threads. What a poll function watches beside frames
+ * (a peer's death, room in a ring) must be seen by a call of it: a sleep is preceded by one.
+ */
 
 OPAL_EXPORT void opal_wait_until(const atomic_int *done, const opal_wait_lock_t *lock);
 
-/* Wakes the waits of this process. Any thread. */
+/* Sets *done and wakes the thread that waits for it. The caller has the lock of that wait. */
+OPAL_EXPORT void opal_wait_signal(atomic_int *done);
+
+/* Wakes all waits of this process, to look at what they wait for. Any thread, without a lock. */
 OPAL_EXPORT void opal_wait_ring_self(void);
 
 enum {

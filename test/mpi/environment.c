@@ -39,6 +39,9 @@ static void check_communicators(int size)
     MPI_Comm_get_name(MPI_COMM_SELF, name, &length);
     tap_check(length == MPI_MAX_OBJECT_NAME - 1 && strlen(name) == (size_t)length,
               "one that is too long is cut");
+    tap_check(MPI_Comm_get_name(MPI_COMM_NULL, name, &length) == MPI_SUCCESS &&
+                  strcmp(name, "MPI_COMM_NULL") == 0 && length == 13,
+              "MPI_COMM_NULL has a name");
 }
 
 static void check_memory(void)

@@ -77,7 +77,7 @@ typedef struct ompi_pml_ops {
 
     /*
      * Starts a send or a receive. The request is the caller's, and may be complete already. The
-     * type is retained while it is needed.
+     * type and the communicator are retained while they are needed.
      */
     int (*isend)(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode,
                  ompi_request_t **request);
@@ -85,7 +85,7 @@ typedef struct ompi_pml_ops {
 
     /*
      * The same as persistent requests, which are the caller's and inactive: ompi_request_start
-     * begins them any number of times, and allocates nothing. They retain type and communicator.
+     * begins them any number of times, and allocates nothing.
      */
     int (*send_init)(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode,
                      ompi_request_t **request);

@@ -76,7 +76,7 @@ typedef struct opal_btl_ops {
      */
     void *(*reserve)(opal_btl_peer_t *peer, size_t length);
 
-    /* Sends it, cut to `length` bytes (not more than reserved). `kind` is 0 to 255. Wakes a peer
+    /* Sends it, cut to `length` bytes (not more than reserved). `kind` is 0 to 254. Wakes a peer
      * that sleeps. */
     void (*commit)(opal_btl_peer_t *peer, void *room, unsigned kind, size_t length);
 

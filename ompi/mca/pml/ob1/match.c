@@ -126,7 +126,13 @@ static ob1_bin_t *need_bin(ob1_matcher_t *matcher, int source, int tag)
     return bin;
 }
 
-ob1_posted_t *ob1_matcher_take_posted(ob1_matcher_t *matcher, int source, int tag)
+static bool takes(const ob1_posted_t *posted, int source, int tag)
+{
+    return (posted->source == source || posted->source == MPI_ANY_SOURCE) &&
+           (posted->tag == tag || posted->tag == MPI_ANY_TAG);
+}
+
+static ob1_posted_t *take_filed(ob1_matcher_t *matcher, int source, int tag)
 {
     ob1_posted_t *oldest = NULL;
     for (unsigned class = 0; class < OB1_CLASSES; class ++) {
@@ -146,18 +152,48 @@ ob1_posted_t *ob1_matcher_take_posted(ob1_matcher_t *matcher, int source, int ta
     return oldest;
 }
 
-void ob1_matcher_post(ob1_matcher_t *matcher, ob1_posted_t *posted)
+ob1_posted_t *ob1_matcher_take_posted(ob1_matcher_t *matcher, int source, int tag)
+{
+    ob1_posted_t *only = matcher->only;
+    if (opal_likely(only != NULL)) {
+        if (!takes(only, source, tag))
+            return NULL;
+        matcher->only = NULL;
+        return only;
+    }
+    return matcher->posted_total > 0 ? take_filed(matcher, source, tag) : NULL;
+}
+
+static void file(ob1_matcher_t *matcher, ob1_posted_t *posted)
 {
     ob1_bin_t *bin = need_bin(matcher, posted->source, posted->tag);
     posted->order = matcher->next_order++;
     opal_list_append(&bin->posted, &posted->node);
     matcher->posted[class_of(posted->source, posted->tag)]++;
+    matcher->posted_total++;
+}
+
+void ob1_matcher_post(ob1_matcher_t *matcher, ob1_posted_t *posted)
+{
+    if (matcher->only == NULL && matcher->posted_total == 0) {
+        matcher->only = posted;
+        return;
+    }
+    if (matcher->only != NULL)
+        file(matcher, matcher->only);
+    matcher->only = NULL;
+    file(matcher, posted);
 }
 
 void ob1_matcher_remove_posted(ob1_matcher_t *matcher, ob1_posted_t *posted)
 {
+    if (matcher->only == posted) {
+        matcher->only = NULL;
+        return;
+    }
     opal_list_remove(&posted->node);
     matcher->posted[class_of(posted->source, posted->tag)]--;
+    matcher->posted_total--;
 }
 
 void ob1_matcher_keep(ob1_matcher_t *matcher, ob1_arrived_t *arrived)

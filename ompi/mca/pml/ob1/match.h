@@ -11,7 +11,8 @@
  *   arrived message       in all of them, in order of arrival
  *
  * So a receive finds its message at the head of one bin, and a message its receive at the head
- * of four at most: the cost does not depend on how many others wait.
+ * of four at most: the cost does not depend on how many others wait. A receive that is the only
+ * one is not filed at all.
  */
 #ifndef OMPI_PML_OB1_MATCH_H
 #define OMPI_PML_OB1_MATCH_H
@@ -40,7 +41,9 @@ typedef struct ob1_arrived {
 typedef struct ob1_matcher {
     struct ob1_bin **heads; /* of chains; a power of two */
     size_t head_count, bin_count;
-    size_t posted[OB1_CLASSES]; /* how many, so that classes that nobody uses cost nothing */
+    ob1_posted_t *only; /* the one posted receive, which then has no bin; NULL: none or several */
+    size_t posted[OB1_CLASSES]; /* of those with a bin, so that unused classes cost nothing */
+    size_t posted_total;        /* of the same */
     size_t arrived;
     uint64_t next_order;
 } ob1_matcher_t;

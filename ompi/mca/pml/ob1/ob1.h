@@ -118,9 +118,6 @@ static inline bool ob1_peer_is_clear(const ob1_peer_t *peer)
 /* Sends a short frame without matching now or later; its bytes are copied. */
 void ob1_peer_tell(ob1_peer_t *peer, ob1_kind_t kind, const void *bytes, size_t length);
 
-/* A poll function: what was deferred is tried again. */
-int ob1_peer_progress(void *state);
-
 opal_status_t ob1_peers_start(unsigned count, opal_btl_handler_fn_t *handler);
 void ob1_peers_stop(void);
 

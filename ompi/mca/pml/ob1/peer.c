@@ -35,11 +35,54 @@ ob1_peer_t *ob1_peer(unsigned rank)
     return peer;
 }
 
+/* Pushes from the head until there is no room. Returns how many left. */
+static int push_list(ob1_peer_t *peer, opal_list_t *list)
+{
+    int pushed = 0;
+    for (opal_list_node_t *node; (node = opal_list_first(list)) != NULL; pushed++) {
+        ob1_pending_t *pending = opal_container_of(node, ob1_pending_t, node);
+        /* Out first: what is sent may complete and be gone. */
+        opal_list_remove(node);
+        if (!pending->push(pending, peer)) {
+            node->previous = &list->head;
+            node->next = list->head.next;
+            list->head.next->previous = node;
+            list->head.next = node;
+            break;
+        }
+    }
+    return pushed;
+}
+
+/* A poll function: what was deferred is tried again. */
+static int push_all(void *state OPAL_UNUSED)
+{
+    int pushed = 0;
+    opal_list_node_t *next;
+    for (opal_list_node_t *node = opal_list_first(&waiting); node != NULL; node = next) {
+        ob1_peer_t *peer = opal_container_of(node, ob1_peer_t, node);
+        next = opal_list_next(&waiting, node);
+        pushed += push_list(peer, &peer->frames);
+        if (opal_list_is_empty(&peer->frames))
+            pushed += push_list(peer, &peer->streams);
+        if (opal_list_is_empty(&peer->frames) && opal_list_is_empty(&peer->streams)) {
+            opal_list_remove(&peer->node);
+            peer->is_listed = false;
+        }
+    }
+    if (opal_list_is_empty(&waiting))
+        opal_progress_remove(push_all, NULL);
+    return pushed;
+}
+
+/* While something waits for room it is polled for; there is always a place for that. */
 void ob1_peer_defer(ob1_peer_t *peer, opal_list_t *list, ob1_pending_t *pending)
 {
     opal_list_append(list, &pending->node);
     if (!peer->is_listed) {
         peer->is_listed = true;
+        if (opal_list_is_empty(&waiting))
+            opal_progress_add(push_all, NULL);
         opal_list_append(&waiting, &peer->node);
     }
 }
@@ -70,52 +113,12 @@ void ob1_peer_tell(ob1_peer_t *peer, ob1_kind_t kind, const void *bytes, size_t 
     ob1_peer_defer(peer, &peer->frames, &note->pending);
 }
 
-/* Pushes from the head until there is no room. Returns how many left. */
-static int push_list(ob1_peer_t *peer, opal_list_t *list)
-{
-    int pushed = 0;
-    for (opal_list_node_t *node; (node = opal_list_first(list)) != NULL; pushed++) {
-        ob1_pending_t *pending = opal_container_of(node, ob1_pending_t, node);
-        /* Out first: what is sent may complete and be gone. */
-        opal_list_remove(node);
-        if (!pending->push(pending, peer)) {
-            node->previous = &list->head;
-            node->next = list->head.next;
-            list->head.next->previous = node;
-            list->head.next = node;
-            break;
-        }
-    }
-    return pushed;
-}
-
-int ob1_peer_progress(void *state OPAL_UNUSED)
-{
-    int pushed = 0;
-    opal_list_node_t *next;
-    for (opal_list_node_t *node = opal_list_first(&waiting); node != NULL; node = next) {
-        ob1_peer_t *peer = opal_container_of(node, ob1_peer_t, node);
-        next = opal_list_next(&waiting, node);
-        pushed += push_list(peer, &peer->frames);
-        if (opal_list_is_empty(&peer->frames))
-            pushed += push_list(peer, &peer->streams);
-        if (opal_list_is_empty(&peer->frames) && opal_list_is_empty(&peer->streams)) {
-            opal_list_remove(&peer->node);
-            peer->is_listed = false;
-        }
-    }
-    return pushed;
-}
-
 opal_status_t ob1_peers_start(unsigned count, opal_btl_handler_fn_t *handler)
 {
     peer_count = count;
     peers = opal_xcalloc(count, sizeof(ob1_peer_t *));
     opal_list_init(&waiting);
-    opal_status_t status = opal_btl_start(handler);
-    if (status != OPAL_SUCCESS)
-        return status;
-    return opal_progress_add(ob1_peer_progress, NULL);
+    return opal_btl_start(handler);
 }
 
 void ob1_peers_flush(void)
@@ -126,7 +129,7 @@ void ob1_peers_flush(void)
 
 void ob1_peers_stop(void)
 {
-    opal_progress_remove(ob1_peer_progress, NULL);
+    opal_progress_remove(push_all, NULL);
     opal_btl_stop();
     for (unsigned rank = 0; rank < peer_count; rank++)
         free(peers[rank]);

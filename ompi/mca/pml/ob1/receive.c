@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "opal/runtime/wait.h"
 #include "opal/util/log.h"
 #include "opal/util/text.h"
 #include "ompi/mca/pml/ob1/ob1.h"
@@ -19,8 +20,6 @@ static void destroy_receive(ompi_object_t *head)
 {
     ob1_receive_t *receive = opal_container_of(head, ob1_receive_t, request.head);
     ompi_datatype_release(receive->data.type);
-    if (receive->request.persistent)
-        ompi_object_release(&receive->request.comm->head);
     free(receive);
 }
 
@@ -224,7 +223,7 @@ static void wake_probes(void)
 {
     for (opal_list_node_t *node = opal_list_first(&waiting_probes); node != NULL;
          node = opal_list_next(&waiting_probes, node))
-        atomic_store(&opal_container_of(node, waiting_probe_t, node)->done, 1);
+        opal_wait_signal(&opal_container_of(node, waiting_probe_t, node)->done);
 }
 
 /* -- arriving ------------------------------------------------------------------------ */
@@ -421,7 +420,6 @@ int ob1_recv_init(const ompi_route_t *from, const ompi_data_t *data, ompi_reques
     ob1_receive_t *receive = create_receive(from, data);
     if (receive == NULL)
         return MPI_ERR_NO_MEM;
-    ompi_object_retain(&from->comm->head);
     ompi_request_make_persistent(&receive->request);
     *request = &receive->request;
     return MPI_SUCCESS;
@@ -436,7 +434,7 @@ int ob1_recv(const ompi_route_t *from, const ompi_data_t *data, MPI_Status *stat
     init_receive(&receive, from, data);
     start_receive(&receive, from);
     if (!ompi_request_is_done(request))
-        ompi_request_wait(&request, 1, 1);
+        ompi_wait_until(&request->done);
     ompi_status_tell(status, &request->status);
     return request->status.MPI_ERROR;
 }

@@ -11,8 +11,6 @@ static void destroy_send(ompi_object_t *head)
 {
     ob1_send_t *send = opal_container_of(head, ob1_send_t, request.head);
     ompi_datatype_release(send->data.type);
-    if (send->request.persistent)
-        ompi_object_release(&send->request.comm->head);
     free(send);
 }
 
@@ -224,7 +222,6 @@ int ob1_send_init(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mod
     int error = create_send(to, data, mode, &send);
     if (error != MPI_SUCCESS)
         return error;
-    ompi_object_retain(&to->comm->head);
     ompi_request_make_persistent(&send->request);
     *request = &send->request;
     return MPI_SUCCESS;
@@ -249,7 +246,7 @@ int ob1_send(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t m
     init_send(&send, peer, to, data, mode);
     start_send(&send);
     if (!ompi_request_is_done(request))
-        ompi_request_wait(&request, 1, 1);
+        ompi_wait_until(&request->done);
     return request->status.MPI_ERROR;
 }
 

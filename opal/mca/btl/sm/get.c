@@ -67,14 +67,10 @@ static bool is_forbidden(int error)
     return error == EPERM || error == ENOSYS || error == EACCES;
 }
 
-ssize_t sm_get(opal_btl_peer_t *base, const struct iovec *to, size_t to_count,
-               const struct iovec *from, size_t from_count)
+ssize_t sm_get_alone(sm_peer_t *peer, const struct iovec *to, size_t to_count,
+                     const struct iovec *from, size_t from_count)
 {
-    sm_peer_t *peer = (sm_peer_t *)base;
-    if (!sm_can_get(base))
-        return -OPAL_ERR_NOT_SUPPORTED;
     pid_t pid = atomic_load_explicit(&peer->slot->pid, memory_order_relaxed);
-    uint64_t begin = pace_now_nsec();
     cursor_t local = {.segments = to, .count = to_count};
     cursor_t remote = {.segments = from, .count = from_count};
     ssize_t total = 0;
@@ -98,7 +94,21 @@ ssize_t sm_get(opal_btl_peer_t *base, const struct iovec *to, size_t to_count,
         cursor_advance(&local, (size_t)bytes);
         cursor_advance(&remote, (size_t)bytes);
     }
-    if (pace_note_get(&peer->pace, (size_t)total, pace_now_nsec() - begin))
+    return total;
+}
+
+ssize_t sm_get(opal_btl_peer_t *base, const struct iovec *to, size_t to_count,
+               const struct iovec *from, size_t from_count)
+{
+    sm_peer_t *peer = (sm_peer_t *)base;
+    if (!sm_can_get(base))
+        return -OPAL_ERR_NOT_SUPPORTED;
+    uint64_t begin = pace_now_nsec();
+    bool one_run = to_count == 1 && from_count == 1 && to->iov_len == from->iov_len;
+    ssize_t total = one_run && sm_share_pays(to->iov_len)
+                        ? sm_share_get(peer, to->iov_base, from->iov_base, to->iov_len)
+                        : sm_get_alone(peer, to, to_count, from, from_count);
+    if (total > 0 && pace_note_get(&peer->pace, (size_t)total, pace_now_nsec() - begin))
         sm_advise(peer);
     return total;
 }

@@ -150,6 +150,13 @@ void sm_advise(sm_peer_t *peer)
         atomic_store_explicit(&peer->incoming->advice, peer->pace.advice, memory_order_relaxed);
 }
 
+/* A frame that is for the transport itself. */
+static void take_own_frame(sm_t *self, const ring_reader_t *reader, const void *bytes)
+{
+    if (self->peers[reader->local_rank] != NULL)
+        sm_share_help(self->peers[reader->local_rank], bytes);
+}
+
 /* A long frame: some of them tell how long it takes to copy out of the ring. */
 static void take_long_frame(sm_t *self, const ring_reader_t *reader, unsigned kind,
                             const void *bytes, size_t length)
@@ -174,7 +181,9 @@ static int drain(sm_t *self, ring_reader_t *reader)
     int count = 0;
     const void *bytes;
     while (count < FRAMES_PER_RING && (bytes = ring_peek(reader, &kind, &length)) != NULL) {
-        if (opal_likely(length < PACE_LONG_FRAME))
+        if (opal_unlikely(kind == SM_SHARE))
+            take_own_frame(self, reader, bytes);
+        else if (opal_likely(length < PACE_LONG_FRAME))
             self->handler(reader->rank, kind, bytes, length);
         else
             take_long_frame(self, reader, kind, bytes, length);

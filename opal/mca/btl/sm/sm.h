@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The parts of btl/sm: rings (ring.h), reading a peer's memory (get.c), which
- * of the two is faster (pace.h), and the component. */
+/* The parts of btl/sm: rings (ring.h), reading a peer's memory (get.c), help with that
+ * (share.c), which of the two is faster (pace.h), and the component. */
 #ifndef BTL_SM_H
 #define BTL_SM_H
 
@@ -39,6 +39,26 @@ void sm_get_permit(void);
 ssize_t sm_get(opal_btl_peer_t *base, const struct iovec *to, size_t to_count,
                const struct iovec *from, size_t from_count);
 bool sm_can_get(opal_btl_peer_t *base);
+
+/* A get without the peer's help. */
+ssize_t sm_get_alone(sm_peer_t *peer, const struct iovec *to, size_t to_count,
+                     const struct iovec *from, size_t from_count);
+
+/* -- share.c -- */
+
+/* The kind of the frame that asks for help. */
+enum { SM_SHARE = 255 };
+
+/* Whether two get so many bytes in less time than one. */
+bool sm_share_pays(size_t bytes);
+
+/* A get of one run, which the peer helps with. Returns what sm_get does. */
+ssize_t sm_share_get(sm_peer_t *peer, void *to, const void *from, size_t bytes);
+
+/* The peer asks for help. */
+void sm_share_help(sm_peer_t *peer, const void *frame);
+
+/* -- sm.c -- */
 
 /* The receiver's measurements have changed its advice: the sender gets to see it. */
 void sm_advise(sm_peer_t *peer);

@@ -118,7 +118,14 @@ static void acquire(void)
     pthread_mutex_lock(&mutex);
 }
 
-static const opal_wait_lock_t wait_lock = {release, acquire};
+static void yield(void)
+{
+    pthread_mutex_unlock(&mutex);
+    sched_yield();
+    pthread_mutex_lock(&mutex);
+}
+
+static const opal_wait_lock_t wait_lock = {release, acquire, yield};
 
 static void *end_under_lock(void *unused)
 {

@@ -21,7 +21,7 @@ static const struct {
     {&mca_btl_sm_component, 2},
 };
 
-enum { TRANSPORTS = OPAL_COUNT_OF(transports), GO_WORD = 0, SEED = 12345 };
+enum { TRANSPORTS = OPAL_COUNT_OF(transports), GO_WORD = 0, SEED = 12345, KINDS = 255 };
 
 static unsigned above(void)
 {
@@ -54,7 +54,7 @@ static size_t (*length_of)(unsigned number);
 static void check_numbered(unsigned rank, unsigned kind, const void *bytes, size_t length)
 {
     CREW_MUST(rank == below());
-    CREW_MUST(kind == received % 256);
+    CREW_MUST(kind == received % KINDS);
     CREW_MUST(length == length_of(received));
     CREW_MUST((uintptr_t)bytes % 8 == 0);
     for (size_t i = 0; i < length; i++)
@@ -66,7 +66,7 @@ static void check_numbered(unsigned rank, unsigned kind, const void *bytes, size
 static void exchange(unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
-        send_numbered(i, i % 256, length_of(i));
+        send_numbered(i, i % KINDS, length_of(i));
         opal_progress();
     }
     while (received < count)
@@ -167,7 +167,7 @@ static void send_cut_frames(void)
         memset(room, 0xee, 512);
         for (size_t at = 0; at < cut_length(i); at++)
             room[at] = byte_of(i, at);
-        crew.ops->commit(peer, room, i % 256, cut_length(i));
+        crew.ops->commit(peer, room, i % KINDS, cut_length(i));
     }
     while (received < 3000)
         opal_progress();
@@ -199,7 +199,7 @@ static void fill_it_up(void)
             continue;
         for (size_t at = 0; at < 200; at++)
             room[at] = byte_of(sent, at);
-        crew.ops->commit(peer, room, sent % 256, 200);
+        crew.ops->commit(peer, room, sent % KINDS, 200);
         sent++;
     }
     crew_barrier();
@@ -208,7 +208,7 @@ static void fill_it_up(void)
         opal_progress();
     crew_barrier();
     for (unsigned i = 0; i < sent; i++) {
-        send_numbered(sent + i, (sent + i) % 256, 200);
+        send_numbered(sent + i, (sent + i) % KINDS, 200);
         opal_progress();
     }
     while (received < 2 * sent)
