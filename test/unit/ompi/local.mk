@@ -11,7 +11,8 @@ ompi_unit_tests = \
 	%D%/group/group \
 	%D%/mca/pml/ob1/match \
 	%D%/object/handle \
-	%D%/op/op
+	%D%/op/op \
+	%D%/schedule/schedule
 unit_tests += $(ompi_unit_tests)
 
 # Types made at random, and what they must be.
@@ -33,3 +34,4 @@ ompi_unit_libs = libompi_core.la libopal_core.la $(CHECK_LIBS)
 %C%_mca_pml_ob1_match_LDADD = $(ompi_unit_libs)
 %C%_object_handle_LDADD = $(ompi_unit_libs)
 %C%_op_op_LDADD = $(ompi_unit_libs)
+%C%_schedule_schedule_LDADD = $(ompi_unit_libs)
