@@ -5,6 +5,7 @@ libompi_core_la_SOURCES += \
 	%D%/api/coll.c %D%/api/coll.h \
 	%D%/api/coll_check.c \
 	%D%/api/coll_reduce.c \
+	%D%/api/buffer.c \
 	%D%/api/comm.c \
 	%D%/api/comm_create.c %D%/api/comm_create.h \
 	%D%/api/datatype.c \
@@ -56,7 +57,9 @@ libompi_core_la_SOURCES += \
 	%D%/mca/pml/pml.h \
 	%D%/mca/pml/base/base.c %D%/mca/pml/base/base.h \
 	%D%/topology/topology.c %D%/topology/topology.h \
+	%D%/buffer/buffer.c %D%/buffer/buffer.h \
 	%D%/request/grequest.c %D%/request/grequest.h \
+	%D%/request/pair.c %D%/request/pair.h \
 	%D%/request/request.c %D%/request/request.h %D%/request/status.h \
 	%D%/schedule/schedule.c %D%/schedule/schedule.h \
 	%D%/runtime/messages.c %D%/runtime/messages.h \

@@ -3,8 +3,11 @@
  * Bodies of the chapter pt2pt. What all of them share: the lock, and MPI_PROC_NULL, with which
  * everything succeeds at once and receives are empty.
  */
+#include <stdlib.h>
+
 #include "opal/runtime/wait.h"
 #include "ompi/api/bodies.h"
+#include "ompi/request/pair.h"
 #include "ompi/request/status.h"
 
 static ompi_route_t route_to(ompi_communicator_t *comm, int rank, int tag)
@@ -141,6 +144,110 @@ int ompi_api_sendrecv(const void *sendbuf, MPI_Count sendcount, ompi_datatype_t 
     error = ompi_request_finish(&request, status);
     ompi_unlock();
     return sent != MPI_SUCCESS ? sent : error;
+}
+
+/* -- both directions ----------------------------------------------------------------- */
+
+/* A send and a receive; either may be with MPI_PROC_NULL. */
+typedef struct exchange {
+    ompi_route_t to, from;
+    ompi_data_t out, in;
+} exchange_t;
+
+static int start_parts(const exchange_t *exchange, ompi_request_t *pair)
+{
+    ompi_request_t *receive = NULL, *send;
+    if (exchange->from.rank == MPI_PROC_NULL) {
+        ompi_status_set(&pair->status, MPI_PROC_NULL, MPI_ANY_TAG, MPI_SUCCESS, 0);
+    } else {
+        int error = ompi_pml->irecv(&exchange->from, &exchange->in, &receive);
+        if (error != MPI_SUCCESS)
+            return error;
+    }
+    if (exchange->to.rank != MPI_PROC_NULL) {
+        int error = ompi_pml->isend(&exchange->to, &exchange->out, OMPI_SEND_STANDARD, &send);
+        if (error != MPI_SUCCESS) {
+            if (receive != NULL) {
+                receive->ops->cancel(receive);
+                ompi_request_free(&receive);
+            }
+            return error;
+        }
+        ompi_pair_add(pair, send, false);
+    }
+    if (receive != NULL)
+        ompi_pair_add(pair, receive, true);
+    return MPI_SUCCESS;
+}
+
+/* Takes `scratch`, from which the send is made; it is freed at the end, or before an error. */
+static int start_exchange(const exchange_t *exchange, void *scratch, ompi_request_t **request)
+{
+    ompi_lock();
+    ompi_request_t *pair = ompi_pair_create(exchange->to.comm, scratch);
+    int error = pair != NULL ? start_parts(exchange, pair) : MPI_ERR_NO_MEM;
+    if (pair == NULL)
+        free(scratch);
+    else
+        ompi_pair_seal(pair);
+    if (error == MPI_SUCCESS)
+        *request = pair;
+    else if (pair != NULL)
+        ompi_request_free(&pair);
+    ompi_unlock();
+    return error;
+}
+
+int ompi_api_isendrecv(const void *sendbuf, MPI_Count sendcount, ompi_datatype_t *sendtype,
+                       int dest, int sendtag, void *recvbuf, MPI_Count recvcount,
+                       ompi_datatype_t *recvtype, int source, int recvtag,
+                       ompi_communicator_t *comm, ompi_request_t **request)
+{
+    exchange_t exchange = {
+        .to = route_to(comm, dest, sendtag),
+        .from = route_to(comm, source, recvtag),
+        .out = data_of(sendbuf, sendcount, sendtype),
+        .in = data_of(recvbuf, recvcount, recvtype),
+    };
+    return start_exchange(&exchange, NULL, request);
+}
+
+/* What is sent is copied first, in its packed form. */
+int ompi_api_isendrecv_replace(void *buf, MPI_Count count, ompi_datatype_t *datatype, int dest,
+                               int sendtag, int source, int recvtag, ompi_communicator_t *comm,
+                               ompi_request_t **request)
+{
+    size_t bytes = ompi_datatype_bytes(datatype, (size_t)count);
+    void *scratch = NULL;
+    if (dest != MPI_PROC_NULL && bytes > 0) {
+        scratch = malloc(bytes);
+        if (scratch == NULL)
+            return MPI_ERR_NO_MEM;
+        ompi_datatype_pack(datatype, (size_t)count, buf, 0, scratch, bytes);
+    }
+    exchange_t exchange = {
+        .to = route_to(comm, dest, sendtag),
+        .from = route_to(comm, source, recvtag),
+        .out = {scratch, bytes, ompi_datatype_of(MPI_BYTE)},
+        .in = data_of(buf, count, datatype),
+    };
+    return start_exchange(&exchange, scratch, request);
+}
+
+int ompi_api_sendrecv_replace(void *buf, MPI_Count count, ompi_datatype_t *datatype, int dest,
+                              int sendtag, int source, int recvtag, ompi_communicator_t *comm,
+                              MPI_Status *status)
+{
+    ompi_request_t *request;
+    int error = ompi_api_isendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag,
+                                           comm, &request);
+    if (error != MPI_SUCCESS)
+        return error;
+    ompi_lock();
+    ompi_request_wait(&request, 1, 1);
+    error = ompi_request_finish(&request, status);
+    ompi_unlock();
+    return error;
 }
 
 /* -- persistent ---------------------------------------------------------------------- */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ompi/attribute/attribute.h"
+#include "ompi/buffer/buffer.h"
 #include "ompi/communicator/context.h"
 #include "ompi/errhandler/errhandler.h"
 #include "ompi/mca/coll/coll.h"
@@ -129,6 +130,9 @@ static void destroy(ompi_object_t *head)
         ompi_object_release(&comm->local->head);
     release_group(comm->group);
     release_group(comm->remote_group);
+    /* Its messages had requests, and each of those a reference: the buffer is empty. */
+    if (comm->bsend_buffer != NULL)
+        ompi_bsend_buffer_destroy(comm->bsend_buffer);
     if (comm->topology != NULL)
         ompi_topology_release(comm->topology);
     opal_list_remove(&comm->node);

@@ -18,6 +18,7 @@
 #include "ompi/info/info.h"
 #include "ompi/object/object.h"
 
+struct ompi_bsend_buffer;
 struct ompi_topology;
 
 typedef struct ompi_communicator {
@@ -33,10 +34,11 @@ typedef struct ompi_communicator {
     uint32_t creations;              /* how many communicators were begun from it, likewise */
     void *pml;                       /* what the pml has of it */
     void *coll;                      /* what the coll framework has of it */
-    bool has_begun;                  /* it has a context and messages */
-    opal_list_node_t node;           /* in the list of those that the user has. The message lock */
-    atomic_uint hints;               /* a bit for each that is true: hints.c */
-    const char *resource;            /* what MPI_Comm_split_type split by; NULL: nothing */
+    struct ompi_bsend_buffer *bsend_buffer; /* of its own; NULL: none. The message lock */
+    bool has_begun;                         /* it has a context and messages */
+    opal_list_node_t node; /* in the list of those that the user has. The message lock */
+    atomic_uint hints;     /* a bit for each that is true: hints.c */
+    const char *resource;  /* what MPI_Comm_split_type split by; NULL: nothing */
     char name[MPI_MAX_OBJECT_NAME];
 } ompi_communicator_t;
 

@@ -4,6 +4,7 @@
 
 #include "opal/mca/btl/base/base.h"
 #include "ompi/mca/coll/base/base.h"
+#include "ompi/buffer/buffer.h"
 #include "ompi/mca/pml/base/base.h"
 #include "ompi/object/handle.h"
 #include "ompi/request/request.h"
@@ -65,6 +66,9 @@ opal_status_t ompi_messages_start(bool threads)
 void ompi_messages_stop(void)
 {
     ompi_handle_undefine(&ompi_message_no_process.head);
+    ompi_lock();
+    ompi_bsend_fini();
+    ompi_unlock();
     ompi_pml->flush();
     ompi_comm_stop_messages();
     ompi_pml->stop(pml_state());
