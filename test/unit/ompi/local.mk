@@ -13,6 +13,7 @@ ompi_unit_tests = \
 	%D%/mca/pml/ob1/match \
 	%D%/object/handle \
 	%D%/op/op \
+	%D%/schedule/schedule \
 	%D%/topology/dims
 unit_tests += $(ompi_unit_tests)
 
@@ -36,4 +37,5 @@ ompi_unit_libs = libompi_core.la libopal_core.la $(CHECK_LIBS)
 %C%_mca_pml_ob1_match_LDADD = $(ompi_unit_libs)
 %C%_object_handle_LDADD = $(ompi_unit_libs)
 %C%_op_op_LDADD = $(ompi_unit_libs)
+%C%_schedule_schedule_LDADD = $(ompi_unit_libs)
 %C%_topology_dims_LDADD = $(ompi_unit_libs)
