@@ -17,6 +17,7 @@ libompi_core_la_SOURCES += \
 	%D%/api/fortran.c \
 	%D%/api/group.c \
 	%D%/api/info.c \
+	%D%/api/neighbor.c \
 	%D%/api/pt2pt.c \
 	%D%/api/request.c \
 	%D%/api/request_list.c \
