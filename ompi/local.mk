@@ -17,12 +17,15 @@ libompi_core_la_SOURCES += \
 	%D%/api/fortran.c \
 	%D%/api/group.c \
 	%D%/api/info.c \
+	%D%/api/neighbor.c \
 	%D%/api/part.c \
 	%D%/api/pt2pt.c \
 	%D%/api/request.c \
 	%D%/api/request_list.c \
 	%D%/api/op.c \
 	%D%/api/status.c \
+	%D%/api/topo.c %D%/api/topo.h \
+	%D%/api/topo_graph.c \
 	%D%/api/wrapper.c %D%/api/wrapper.h \
 	%D%/attribute/attribute.c %D%/attribute/attribute.h \
 	%D%/attribute/keyval.c %D%/attribute/keyval.h \
@@ -34,6 +37,7 @@ libompi_core_la_SOURCES += \
 	%D%/communicator/create.c %D%/communicator/create.h \
 	%D%/communicator/exchange.c %D%/communicator/exchange.h \
 	%D%/communicator/hints.c \
+	%D%/communicator/inter.c \
 	%D%/datatype/array.c %D%/datatype/array.h \
 	%D%/datatype/datatype.c %D%/datatype/datatype.h \
 	%D%/datatype/envelope.c %D%/datatype/envelope.h \
@@ -57,6 +61,9 @@ libompi_core_la_SOURCES += \
 	%D%/mca/coll/base/base.c %D%/mca/coll/base/base.h \
 	%D%/mca/pml/pml.h \
 	%D%/mca/pml/base/base.c %D%/mca/pml/base/base.h \
+	%D%/topology/cart.c \
+	%D%/topology/dims.c \
+	%D%/topology/dist.c %D%/topology/dist.h \
 	%D%/topology/topology.c %D%/topology/topology.h \
 	%D%/buffer/buffer.c %D%/buffer/buffer.h \
 	%D%/part/part.c %D%/part/part.h \

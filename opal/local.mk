@@ -7,6 +7,7 @@ libopal_core_la_SOURCES += \
 	%D%/util/list.h \
 	%D%/util/log.c %D%/util/log.h \
 	%D%/util/nearest.c \
+	%D%/util/pool.h \
 	%D%/util/text.c %D%/util/text.h \
 	%D%/mca/base/component.h \
 	%D%/mca/base/diagnostic.c %D%/mca/base/diagnostic.h \

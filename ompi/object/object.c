@@ -33,8 +33,11 @@ void ompi_object_release(ompi_object_t *object)
     /* Release, and acquire by the last one: it sees what all others did to the object. */
     if (atomic_fetch_sub_explicit(&object->references, 1, memory_order_acq_rel) > 1)
         return;
-    ompi_errhandler_detach(object);
-    ompi_handle_forget(object);
+    /* Nobody else has it any more, so a look without the locks is enough. */
+    if (object->errhandler != NULL)
+        ompi_errhandler_detach(object);
+    if (object->number != 0)
+        ompi_handle_forget(object);
     object->mark = 0;
     object->destroy(object);
 }

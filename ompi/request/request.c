@@ -11,6 +11,16 @@
 #include "ompi/communicator/communicator.h"
 #include "ompi/request/status.h"
 
+static const ompi_request_ops_t no_ops;
+
+ompi_request_t ompi_request_sent = {
+    .head = OMPI_OBJECT_PREDEFINED(OMPI_REQUEST, &ompi_request_sent),
+    .ops = &no_ops,
+    .done = 1,
+    .active = true,
+    .status = {.MPI_SOURCE = MPI_ANY_SOURCE, .MPI_TAG = MPI_ANY_TAG, .MPI_ERROR = MPI_SUCCESS},
+};
+
 bool ompi_lock_needed;
 static pthread_mutex_t message_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -68,8 +78,8 @@ void ompi_request_init(ompi_request_t *request, const ompi_request_ops_t *ops,
         ompi_object_retain(&comm->head);
 }
 
-/* The request ends, and with the last request a communicator that was freed. */
-static void release(ompi_request_t *request)
+/* With the last request a communicator ends that was freed. */
+void ompi_request_release(ompi_request_t *request)
 {
     ompi_communicator_t *comm = request->comm;
     ompi_object_release(&request->head);
@@ -134,12 +144,15 @@ void ompi_request_complete(ompi_request_t *request)
     }
     ompi_wait_t *wait = request->wait;
     request->wait = NULL;
-    opal_wait_signal(&request->done); /* a blocking receive waits for this word itself */
+    if (ompi_lock_needed)
+        opal_wait_signal(&request->done); /* the wait of a request that nobody else sees */
+    else
+        atomic_store_explicit(&request->done, 1, memory_order_release);
     if (wait != NULL && --wait->missing == 0)
         opal_wait_signal(&wait->done);
     if (request->orphan) {
         request->active = false;
-        release(request);
+        ompi_request_release(request);
     }
 }
 
@@ -169,6 +182,11 @@ int ompi_request_query(ompi_request_t *request, MPI_Status *status)
 int ompi_request_finish(ompi_request_t **slot, MPI_Status *status)
 {
     ompi_request_t *request = *slot;
+    if (request == &ompi_request_sent) {
+        ompi_status_tell(status, &request->status);
+        *slot = NULL;
+        return MPI_SUCCESS;
+    }
     int error = ompi_request_query(request, status);
     if (error == MPI_SUCCESS)
         error = request->status.MPI_ERROR;
@@ -178,7 +196,7 @@ int ompi_request_finish(ompi_request_t **slot, MPI_Status *status)
         if (left != MPI_SUCCESS)
             error = left;
         *slot = NULL;
-        release(request);
+        ompi_request_release(request);
     }
     return error;
 }
@@ -187,13 +205,15 @@ int ompi_request_free(ompi_request_t **slot)
 {
     ompi_request_t *request = *slot;
     *slot = NULL;
+    if (request == &ompi_request_sent)
+        return MPI_SUCCESS;
     if (request->active && !ompi_request_is_done(request)) {
         request->orphan = true;
         return MPI_SUCCESS;
     }
     request->active = false;
     int error = call_leave(request);
-    release(request);
+    ompi_request_release(request);
     return error;
 }
 

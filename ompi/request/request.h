@@ -94,6 +94,14 @@ ompi_request_t *ompi_request_create_persistent_done(const MPI_Status *status);
 /* Starts a persistent request that is inactive. */
 OPAL_EXPORT int ompi_request_start(ompi_request_t *request);
 
+/* A send that is complete, as most small ones are when they have begun: one for all of them. It is
+ * never freed, and nothing of it changes: whoever hangs something on a request looks first whether
+ * it is done. */
+OPAL_EXPORT extern ompi_request_t ompi_request_sent;
+
+/* Ends a request that nobody waits for, and that is not under way. */
+OPAL_EXPORT void ompi_request_release(ompi_request_t *request);
+
 /* The operation has ended; request->status says how. */
 OPAL_EXPORT void ompi_request_complete(ompi_request_t *request);
 

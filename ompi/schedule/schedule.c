@@ -126,7 +126,7 @@ static void follow(ompi_schedule_t *schedule, int error, ompi_request_t *message
         return;
     if (ompi_request_is_done(message)) {
         note_error(schedule, message->status.MPI_ERROR);
-        ompi_object_release(&message->head);
+        ompi_request_release(message);
         return;
     }
     schedule->pending++;
@@ -309,7 +309,7 @@ ompi_schedule_t *ompi_schedule_create(ompi_communicator_t *comm, ompi_op_t *op, 
 
 void ompi_schedule_drop(ompi_schedule_t *schedule)
 {
-    ompi_object_release(&schedule->request.head);
+    ompi_request_release(&schedule->request);
 }
 
 ompi_request_t *ompi_schedule_request(ompi_schedule_t *schedule)

@@ -61,11 +61,16 @@ void ob1_matcher_fini(ob1_matcher_t *matcher)
     matcher->heads = NULL;
 }
 
-static ob1_bin_t *find_bin(const ob1_matcher_t *matcher, int source, int tag)
+static ob1_bin_t *find_bin(ob1_matcher_t *matcher, int source, int tag)
 {
-    ob1_bin_t *bin = matcher->heads[head_of(matcher, source, tag)];
+    ob1_bin_t *bin = matcher->recent;
+    if (opal_likely(bin != NULL && bin->source == source && bin->tag == tag))
+        return bin;
+    bin = matcher->heads[head_of(matcher, source, tag)];
     while (bin != NULL && (bin->source != source || bin->tag != tag))
         bin = bin->next;
+    if (bin != NULL)
+        matcher->recent = bin;
     return bin;
 }
 
@@ -82,6 +87,7 @@ static void rebuild(ob1_matcher_t *matcher)
     bool many = matcher->bin_count >= IDLE_BINS;
 
     matcher->bin_count = 0;
+    matcher->recent = NULL;
     for (size_t i = 0; i < old_count; i++) {
         while (old[i] != NULL) {
             ob1_bin_t *bin = old[i];
@@ -135,9 +141,11 @@ static bool takes(const ob1_posted_t *posted, int source, int tag)
 static ob1_posted_t *take_filed(ob1_matcher_t *matcher, int source, int tag)
 {
     ob1_posted_t *oldest = NULL;
-    for (unsigned class = 0; class < OB1_CLASSES; class ++) {
+    size_t others = matcher->posted_total; /* in the classes that were not looked at */
+    for (unsigned class = 0; others > 0; class ++) {
         if (matcher->posted[class] == 0)
             continue;
+        others -= matcher->posted[class];
         const ob1_bin_t *bin =
             find_bin(matcher, source_in_class(class, source), tag_in_class(class, tag));
         opal_list_node_t *first = bin != NULL ? opal_list_first(&bin->posted) : NULL;

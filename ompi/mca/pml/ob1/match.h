@@ -40,6 +40,7 @@ typedef struct ob1_arrived {
 
 typedef struct ob1_matcher {
     struct ob1_bin **heads; /* of chains; a power of two */
+    struct ob1_bin *recent; /* the one that was last asked for; NULL: none */
     size_t head_count, bin_count;
     ob1_posted_t *only; /* the one posted receive, which then has no bin; NULL: none or several */
     size_t posted[OB1_CLASSES]; /* of those with a bin, so that unused classes cost nothing */

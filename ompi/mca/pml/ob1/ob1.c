@@ -94,6 +94,8 @@ static opal_status_t ob1_start(void *state OPAL_UNUSED)
 static void ob1_stop(void *state OPAL_UNUSED)
 {
     ob1_peers_stop();
+    ob1_sends_end();
+    ob1_receives_end();
     while (early_messages != NULL) {
         early_t *early = early_messages;
         early_messages = early->next;

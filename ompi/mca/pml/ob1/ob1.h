@@ -132,6 +132,9 @@ int ob1_send_init(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mod
                   ompi_request_t **request);
 int ob1_send(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode);
 
+/* Frees what is kept for requests to come. */
+void ob1_sends_end(void);
+
 void ob1_send_acknowledged(const ob1_ack_t *ack);
 void ob1_send_clear(const ob1_clear_t *clear);
 
@@ -143,6 +146,8 @@ int ob1_recv(const ompi_route_t *from, const ompi_data_t *data, MPI_Status *stat
 int ob1_iprobe(const ompi_route_t *from, bool *found, ompi_message_t **message, MPI_Status *status);
 int ob1_probe(const ompi_route_t *from, ompi_message_t **message, MPI_Status *status);
 int ob1_imrecv(ompi_message_t *message, const ompi_data_t *data, ompi_request_t **request);
+
+void ob1_receives_end(void);
 
 /* Ends a message that nobody will ask for. */
 void ob1_message_drop(ob1_message_t *message);

@@ -10,17 +10,20 @@
 
 #include "opal/runtime/wait.h"
 #include "opal/util/log.h"
+#include "opal/util/pool.h"
 #include "opal/util/text.h"
 #include "ompi/mca/pml/ob1/ob1.h"
 #include "ompi/request/status.h"
 
 /* -- requests ------------------------------------------------------------------------ */
 
+static opal_pool_t receives = {.bytes = sizeof(ob1_receive_t)};
+
 static void destroy_receive(ompi_object_t *head)
 {
     ob1_receive_t *receive = opal_container_of(head, ob1_receive_t, request.head);
     ompi_datatype_release(receive->data.type);
-    free(receive);
+    opal_pool_give(&receives, receive);
 }
 
 static int cancel_receive(ompi_request_t *request)
@@ -57,7 +60,7 @@ static void init_receive(ob1_receive_t *receive, const ompi_route_t *from, const
 
 static ob1_receive_t *create_receive(const ompi_route_t *from, const ompi_data_t *data)
 {
-    ob1_receive_t *receive = malloc(sizeof *receive);
+    ob1_receive_t *receive = opal_pool_take(&receives);
     if (receive == NULL)
         return NULL;
     ompi_request_init(&receive->request, &receive_request_ops, from->comm, destroy_receive);
@@ -437,6 +440,11 @@ int ob1_recv(const ompi_route_t *from, const ompi_data_t *data, MPI_Status *stat
         ompi_wait_until(&request->done);
     ompi_status_tell(status, &request->status);
     return request->status.MPI_ERROR;
+}
+
+void ob1_receives_end(void)
+{
+    opal_pool_empty(&receives);
 }
 
 /* -- probing ------------------------------------------------------------------------- */

@@ -3,15 +3,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "opal/util/pool.h"
 #include "opal/util/text.h"
 #include "ompi/mca/pml/ob1/ob1.h"
 #include "ompi/request/status.h"
+
+static opal_pool_t sends = {.bytes = sizeof(ob1_send_t)};
 
 static void destroy_send(ompi_object_t *head)
 {
     ob1_send_t *send = opal_container_of(head, ob1_send_t, request.head);
     ompi_datatype_release(send->data.type);
-    free(send);
+    opal_pool_give(&sends, send);
 }
 
 static int restart_send(ompi_request_t *request);
@@ -187,7 +190,7 @@ static int create_send(const ompi_route_t *to, const ompi_data_t *data, ompi_sen
     ob1_peer_t *peer = ob1_peer(ompi_comm_process(to->comm, to->rank));
     if (peer == NULL)
         return MPI_ERR_OTHER;
-    ob1_send_t *send = malloc(sizeof *send);
+    ob1_send_t *send = opal_pool_take(&sends);
     if (send == NULL)
         return MPI_ERR_NO_MEM;
     ompi_request_init(&send->request, &send_request_ops, to->comm, destroy_send);
@@ -197,9 +200,25 @@ static int create_send(const ompi_route_t *to, const ompi_data_t *data, ompi_sen
     return MPI_SUCCESS;
 }
 
+/* True: it is gone, in one frame. */
+static bool send_at_once(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode)
+{
+    ob1_peer_t *peer = ob1_peer(ompi_comm_process(to->comm, to->rank));
+    size_t bytes = ompi_datatype_bytes(data->type, data->count);
+    if (peer == NULL || bytes > peer->btl->ops->eager_bytes || mode == OMPI_SEND_SYNCHRONOUS ||
+        !ob1_peer_is_clear(peer))
+        return false;
+    ob1_match_t match = match_of(to);
+    return push_eager(peer, &match, data, bytes);
+}
+
 int ob1_isend(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode,
               ompi_request_t **request)
 {
+    if (opal_likely(send_at_once(to, data, mode))) {
+        *request = &ompi_request_sent;
+        return MPI_SUCCESS;
+    }
     ob1_send_t *send;
     int error = create_send(to, data, mode, &send);
     if (error != MPI_SUCCESS)
@@ -230,16 +249,11 @@ int ob1_send_init(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mod
 /* The request of a blocking send stands on the stack, if it needs one at all. */
 int ob1_send(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode)
 {
+    if (opal_likely(send_at_once(to, data, mode)))
+        return MPI_SUCCESS;
     ob1_peer_t *peer = ob1_peer(ompi_comm_process(to->comm, to->rank));
-    size_t bytes = ompi_datatype_bytes(data->type, data->count);
     if (peer == NULL)
         return MPI_ERR_OTHER;
-    if (opal_likely(bytes <= peer->btl->ops->eager_bytes && mode != OMPI_SEND_SYNCHRONOUS &&
-                    ob1_peer_is_clear(peer))) {
-        ob1_match_t match = match_of(to);
-        if (push_eager(peer, &match, data, bytes))
-            return MPI_SUCCESS;
-    }
     ob1_send_t send;
     ompi_request_t *request = &send.request;
     ompi_request_init_bare(request, &send_request_ops, to->comm);
@@ -248,6 +262,11 @@ int ob1_send(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t m
     if (!ompi_request_is_done(request))
         ompi_wait_until(&request->done);
     return request->status.MPI_ERROR;
+}
+
+void ob1_sends_end(void)
+{
+    opal_pool_empty(&sends);
 }
 
 /* -- what the receiver answers ------------------------------------------------------- */

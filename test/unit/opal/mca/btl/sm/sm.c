@@ -88,10 +88,10 @@ static void talk_to_neighbours(void)
         crew_send(!crew.rank, 0, "x", 1);
     crew_send((crew.rank + 1) % crew.size, 0, "x", 1);
     crew_barrier();
-    /* Eight neighbours and one back: rings of 128 KiB. */
+    /* Eight neighbours and one back: rings of 256 KiB. */
     uint64_t after = opal_node_carve(64);
-    CREW_MUST(after - before >= 9 * ring_segment_bytes(128 << 10));
-    CREW_MUST(after - before < 10 * ring_segment_bytes(128 << 10));
+    CREW_MUST(after - before >= 9 * ring_segment_bytes(256 << 10));
+    CREW_MUST(after - before < 10 * ring_segment_bytes(256 << 10));
 }
 
 START_TEST(only_pairs_that_talk_get_rings)
@@ -155,7 +155,7 @@ START_TEST(a_full_segment_ends_the_job)
     SET("node_segment_size", "100K");
     unit_capture();
     ck_assert_uint_gt(crew_of(8, count, talk_to_neighbours), 0);
-    unit_assert_part(unit_stderr(), "has no room for a ring of 131072 bytes to rank ");
+    unit_assert_part(unit_stderr(), "has no room for a ring of 262144 bytes to rank ");
     unit_assert_part(unit_stderr(), "a larger node_segment_size or a smaller btl_sm_ring_bytes");
 }
 END_TEST
