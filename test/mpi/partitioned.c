@@ -169,11 +169,12 @@ static void check_types(void)
 {
     static int in[6][5][2];
     int out[30] = {0};
-    MPI_Datatype column;
+    MPI_Datatype vector, column;
     MPI_Request send, receive;
     bool good = true;
-    MPI_Type_vector(5, 1, 2, MPI_INT, &column);
-    MPI_Type_create_resized(column, 0, 10 * (MPI_Aint)sizeof(int), &column);
+    MPI_Type_vector(5, 1, 2, MPI_INT, &vector);
+    MPI_Type_create_resized(vector, 0, 10 * (MPI_Aint)sizeof(int), &column);
+    MPI_Type_free(&vector);
     MPI_Type_commit(&column);
     MPI_Precv_init(in, 6, 1, column, left, 4, MPI_COMM_WORLD, MPI_INFO_NULL, &receive);
     MPI_Type_free(&column);
