@@ -22,6 +22,8 @@ libompi_core_la_SOURCES += \
 	%D%/api/request_list.c \
 	%D%/api/op.c \
 	%D%/api/status.c \
+	%D%/api/topo.c %D%/api/topo.h \
+	%D%/api/topo_graph.c \
 	%D%/api/wrapper.c %D%/api/wrapper.h \
 	%D%/attribute/attribute.c %D%/attribute/attribute.h \
 	%D%/attribute/keyval.c %D%/attribute/keyval.h \
@@ -33,6 +35,7 @@ libompi_core_la_SOURCES += \
 	%D%/communicator/create.c %D%/communicator/create.h \
 	%D%/communicator/exchange.c %D%/communicator/exchange.h \
 	%D%/communicator/hints.c \
+	%D%/communicator/inter.c \
 	%D%/datatype/array.c %D%/datatype/array.h \
 	%D%/datatype/datatype.c %D%/datatype/datatype.h \
 	%D%/datatype/envelope.c %D%/datatype/envelope.h \
@@ -56,6 +59,9 @@ libompi_core_la_SOURCES += \
 	%D%/mca/coll/base/base.c %D%/mca/coll/base/base.h \
 	%D%/mca/pml/pml.h \
 	%D%/mca/pml/base/base.c %D%/mca/pml/base/base.h \
+	%D%/topology/cart.c \
+	%D%/topology/dims.c \
+	%D%/topology/dist.c %D%/topology/dist.h \
 	%D%/topology/topology.c %D%/topology/topology.h \
 	%D%/buffer/buffer.c %D%/buffer/buffer.h \
 	%D%/request/grequest.c %D%/request/grequest.h \
