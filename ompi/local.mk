@@ -22,6 +22,7 @@ libompi_core_la_SOURCES += \
 	%D%/api/request.c \
 	%D%/api/request_list.c \
 	%D%/api/op.c \
+	%D%/api/rma.c \
 	%D%/api/status.c \
 	%D%/api/topo.c %D%/api/topo.h \
 	%D%/api/topo_graph.c \
@@ -77,7 +78,8 @@ libompi_core_la_SOURCES += \
 	%D%/op/op.c %D%/op/op.h \
 	%D%/op/type.c \
 	%D%/runtime/params.c %D%/runtime/params.h \
-	%D%/runtime/runtime.c %D%/runtime/runtime.h
+	%D%/runtime/runtime.c %D%/runtime/runtime.h \
+	%D%/win/win.c %D%/win/win.h
 
 # One file of wrappers a chapter of the table.
 ompi_wrappers = \

@@ -26,6 +26,14 @@ ob1_matcher_t *ob1_matcher_of(uint32_t context)
     return opal_likely(context < matcher_count) ? matchers[context] : NULL;
 }
 
+void ob1_each_matcher(void (*visit)(ob1_matcher_t *matcher))
+{
+    for (size_t i = 0; i < matcher_count; i++) {
+        if (matchers[i] != NULL)
+            visit(matchers[i]);
+    }
+}
+
 void ob1_keep_early(ob1_message_t *message, uint32_t context)
 {
     early_t *early = opal_xmalloc(sizeof *early);
