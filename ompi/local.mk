@@ -18,11 +18,14 @@ libompi_core_la_SOURCES += \
 	%D%/api/fortran.c \
 	%D%/api/group.c \
 	%D%/api/info.c \
+	%D%/api/neighbor.c \
+	%D%/api/part.c \
 	%D%/api/pt2pt.c \
 	%D%/api/request.c \
 	%D%/api/request_list.c \
 	%D%/api/op.c \
 	%D%/api/spawn.c \
+	%D%/api/rma.c \
 	%D%/api/status.c \
 	%D%/api/topo.c %D%/api/topo.h \
 	%D%/api/topo_graph.c \
@@ -67,6 +70,7 @@ libompi_core_la_SOURCES += \
 	%D%/topology/dist.c %D%/topology/dist.h \
 	%D%/topology/topology.c %D%/topology/topology.h \
 	%D%/buffer/buffer.c %D%/buffer/buffer.h \
+	%D%/part/part.c %D%/part/part.h \
 	%D%/request/grequest.c %D%/request/grequest.h \
 	%D%/request/pair.c %D%/request/pair.h \
 	%D%/request/request.c %D%/request/request.h %D%/request/status.h \
@@ -79,7 +83,8 @@ libompi_core_la_SOURCES += \
 	%D%/op/op.c %D%/op/op.h \
 	%D%/op/type.c \
 	%D%/runtime/params.c %D%/runtime/params.h \
-	%D%/runtime/runtime.c %D%/runtime/runtime.h
+	%D%/runtime/runtime.c %D%/runtime/runtime.h \
+	%D%/win/win.c %D%/win/win.h
 
 # One file of wrappers a chapter of the table.
 ompi_wrappers = \

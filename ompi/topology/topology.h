@@ -21,6 +21,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "opal/include/compiler.h"
+
 typedef enum ompi_topology_kind { OMPI_CART, OMPI_GRAPH, OMPI_DIST_GRAPH } ompi_topology_kind_t;
 
 typedef struct ompi_topology {
@@ -50,11 +52,12 @@ void ompi_topology_retain(ompi_topology_t *topology);
 void ompi_topology_release(ompi_topology_t *topology);
 
 /* How many neighbours the rank, which is this process's in the communicator, has. */
-void ompi_topology_degrees(const ompi_topology_t *topology, int rank, int *in, int *out);
+OPAL_EXPORT void ompi_topology_degrees(const ompi_topology_t *topology, int rank, int *in,
+                                       int *out);
 
 /* Fills in the neighbours: as many as ompi_topology_degrees says. */
-void ompi_topology_neighbors(const ompi_topology_t *topology, int rank, int sources[],
-                             int destinations[]);
+OPAL_EXPORT void ompi_topology_neighbors(const ompi_topology_t *topology, int rank, int sources[],
+                                         int destinations[]);
 
 /* -- grids ------------------------------------------------------------------------------ */
 

@@ -166,6 +166,12 @@ void opal_wait_ring_self(void)
         wake_parked(NULL);
 }
 
+void opal_wait_poke(void)
+{
+    if (opal_unlikely(polling_for != NULL))
+        opal_doorbell_wake(own);
+}
+
 void opal_wait_signal(atomic_int *done)
 {
     atomic_store_explicit(done, 1, memory_order_release);

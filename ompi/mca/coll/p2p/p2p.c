@@ -79,6 +79,8 @@ static int build(const ompi_coll_call_t *call, void *state OPAL_UNUSED, ompi_sch
     int size = schedule->size;
     if (ompi_comm_is_inter(call->comm))
         return p2p_inter(call, schedule);
+    if (call->kind >= OMPI_NEIGHBOR_ALLGATHER)
+        return p2p_neighbor_linear(call, schedule);
     measure_t all = measure(call, schedule);
     if (all.bytes == 0)
         return MPI_SUCCESS;
