@@ -70,7 +70,7 @@ static const opal_param_row_t params[] = {
     {.name = "yields",
      .type = OPAL_PARAM_UNSIGNED,
      .value = &crowded_yields,
-     .preset = "2",
+     .preset = "50",
      .max = "1000000",
      .prose = "How often a wait yields its core before it sleeps, when ranks outnumber cores"},
     {0},
