@@ -18,6 +18,7 @@ is measured there. A peer that fails or hangs is told and left out.
 import argparse
 import os
 import shutil
+import signal
 import sys
 
 sys.dont_write_bytecode = True  # the source tree stays as it is
@@ -103,6 +104,7 @@ class Session:
                     for series in benchmark.series:
                         self.take_turns(benchmark, ranks, series, turn)
             self.disturbed[benchmark.name] = watch.others_share()
+            self.write(benchmarks[:number])  # what is there stays there, if the rest is stopped
 
     def measure_limits(self, program, benchmark):
         if benchmark.limit == "bare":
@@ -169,14 +171,11 @@ class Session:
         return files
 
     def write_plots(self, benchmarks):
-        written = []
         for benchmark in benchmarks:
             for name, panels in self.panels(benchmark).items():
                 path = os.path.join(self.options.output, name + ".svg")
-                if plot.write(path, f"{benchmark.title} ({name})", self.note().split("; "),
-                              panels, self.names()):
-                    written.append(path)
-        return written
+                plot.write(path, f"{benchmark.title} ({name})", self.note().split("; "), panels,
+                           self.names())
 
     def report(self, benchmarks):
         yield f"Mica beside others: {self.note()}"
@@ -210,7 +209,7 @@ class Session:
         for name, lines in texts.items():
             with open(os.path.join(self.options.output, name), "w", encoding="utf-8") as file:
                 file.writelines(line + "\n" for line in lines)
-        return self.write_plots(benchmarks)
+        self.write_plots(benchmarks)
 
 
 def check_quiet(options):
@@ -280,16 +279,16 @@ def main():
     session = Session(options)
     session.find_peers()
     session.run_all(benchmarks)
-    plots = session.write(benchmarks)
     print()
     print("\n".join(session.results.summary(benchmarks)))
-    print(f"\n{len(plots)} plots, report.txt, results.tsv and ratios.tsv are in "
+    print("\nreport.txt, results.tsv, ratios.tsv and the plots are in "
           f"{os.path.relpath(options.output)}")
     failed = any(who == peers_module.OURS for who, _, _, _ in session.given_up)
     return FAILED if failed else 0
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         sys.exit(main())
     except KeyboardInterrupt:

@@ -17,11 +17,16 @@ libompi_core_la_SOURCES += \
 	%D%/api/fortran.c \
 	%D%/api/group.c \
 	%D%/api/info.c \
+	%D%/api/neighbor.c \
+	%D%/api/part.c \
 	%D%/api/pt2pt.c \
 	%D%/api/request.c \
 	%D%/api/request_list.c \
 	%D%/api/op.c \
+	%D%/api/rma.c \
 	%D%/api/status.c \
+	%D%/api/topo.c %D%/api/topo.h \
+	%D%/api/topo_graph.c \
 	%D%/api/wrapper.c %D%/api/wrapper.h \
 	%D%/attribute/attribute.c %D%/attribute/attribute.h \
 	%D%/attribute/keyval.c %D%/attribute/keyval.h \
@@ -33,6 +38,7 @@ libompi_core_la_SOURCES += \
 	%D%/communicator/create.c %D%/communicator/create.h \
 	%D%/communicator/exchange.c %D%/communicator/exchange.h \
 	%D%/communicator/hints.c \
+	%D%/communicator/inter.c \
 	%D%/datatype/array.c %D%/datatype/array.h \
 	%D%/datatype/datatype.c %D%/datatype/datatype.h \
 	%D%/datatype/envelope.c %D%/datatype/envelope.h \
@@ -56,8 +62,12 @@ libompi_core_la_SOURCES += \
 	%D%/mca/coll/base/base.c %D%/mca/coll/base/base.h \
 	%D%/mca/pml/pml.h \
 	%D%/mca/pml/base/base.c %D%/mca/pml/base/base.h \
+	%D%/topology/cart.c \
+	%D%/topology/dims.c \
+	%D%/topology/dist.c %D%/topology/dist.h \
 	%D%/topology/topology.c %D%/topology/topology.h \
 	%D%/buffer/buffer.c %D%/buffer/buffer.h \
+	%D%/part/part.c %D%/part/part.h \
 	%D%/request/grequest.c %D%/request/grequest.h \
 	%D%/request/pair.c %D%/request/pair.h \
 	%D%/request/request.c %D%/request/request.h %D%/request/status.h \
@@ -70,7 +80,8 @@ libompi_core_la_SOURCES += \
 	%D%/op/op.c %D%/op/op.h \
 	%D%/op/type.c \
 	%D%/runtime/params.c %D%/runtime/params.h \
-	%D%/runtime/runtime.c %D%/runtime/runtime.h
+	%D%/runtime/runtime.c %D%/runtime/runtime.h \
+	%D%/win/win.c %D%/win/win.h
 
 # One file of wrappers a chapter of the table.
 ompi_wrappers = \

@@ -7,6 +7,7 @@
 #include "ompi/api/coll.h"
 
 #include "ompi/api/wrapper.h"
+#include "ompi/topology/topology.h"
 
 /* Which arguments of a call this rank gives. */
 typedef struct roles {
@@ -51,7 +52,11 @@ static roles_t roles_of(const ompi_coll_call_t *call)
         roles.received = call->comm->size;
         break;
     default:
-        break;
+        if (call->kind >= OMPI_NEIGHBOR_ALLGATHER) {
+            roles.send_in_place = false;
+            ompi_topology_degrees(call->comm->topology, call->comm->rank, &roles.received,
+                                  &roles.sent);
+        }
     }
     return roles;
 }
@@ -96,6 +101,8 @@ static int check_buffers(const ompi_coll_call_t *call, const roles_t *roles)
 int ompi_api_coll_check(const ompi_coll_call_t *call)
 {
     bool is_local = call->kind == OMPI_SCAN || call->kind == OMPI_EXSCAN;
+    if (call->kind >= OMPI_NEIGHBOR_ALLGATHER && call->comm->topology == NULL)
+        return ompi_api_explain(MPI_ERR_TOPOLOGY, "The communicator has no topology.");
     if (is_local && ompi_comm_is_inter(call->comm))
         return ompi_api_explain(MPI_ERR_COMM, "The call is for intracommunicators only.");
     if (call->op != NULL && !ompi_op_is_valid_for(call->op, call->recv.type))

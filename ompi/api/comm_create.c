@@ -89,7 +89,7 @@ int ompi_api_comm_create(ompi_communicator_t *comm, ompi_group_t *group,
 {
     if (!is_part_of(group, comm->group))
         return no_part();
-    return ompi_api_explain_creation(ompi_comm_create_of(comm, group, NULL, newcomm));
+    return ompi_api_explain_creation(ompi_comm_create_of(comm, group, newcomm));
 }
 
 static int not_intra(void)
@@ -124,4 +124,65 @@ int ompi_api_comm_create_from_group(ompi_group_t *group, const char *stringtag, 
     if (error == MPI_SUCCESS)
         error = ompi_comm_create_from_group(group, stringtag, info, errhandler, newcomm);
     return ompi_api_explain_creation(error);
+}
+
+/* -- two sides ----------------------------------------------------------------------- */
+
+static int check_leaders(const ompi_communicator_t *local_comm, int local_leader,
+                         const ompi_communicator_t *peer_comm, int remote_leader)
+{
+    if (ompi_comm_is_inter(local_comm))
+        return not_intra();
+    if (!ompi_comm_has_rank(local_comm, local_leader))
+        return ompi_api_explain(MPI_ERR_RANK, "The local leader is no rank of the communicator.");
+    if (local_comm->rank != local_leader)
+        return MPI_SUCCESS;
+    if (!ompi_object_is(peer_comm, OMPI_COMM))
+        return ompi_api_explain(MPI_ERR_COMM, "The leader needs a peer communicator.");
+    if (!ompi_comm_has_rank(peer_comm, remote_leader))
+        return ompi_api_explain(MPI_ERR_RANK,
+                                "The remote leader is no rank of the peer communicator.");
+    return MPI_SUCCESS;
+}
+
+int ompi_api_intercomm_create(ompi_communicator_t *local_comm, int local_leader,
+                              ompi_communicator_t *peer_comm, int remote_leader, int tag,
+                              ompi_communicator_t **newintercomm)
+{
+    int error = check_leaders(local_comm, local_leader, peer_comm, remote_leader);
+    if (error != MPI_SUCCESS)
+        return error;
+    error = ompi_intercomm_create(local_comm, local_leader, peer_comm, remote_leader, tag,
+                                  newintercomm);
+    if (error == MPI_ERR_COMM)
+        return ompi_api_explain(error, "The two sides have processes in common.");
+    return ompi_api_explain_creation(error);
+}
+
+int ompi_api_intercomm_create_from_groups(ompi_group_t *local_group, int local_leader,
+                                          ompi_group_t *remote_group, int remote_leader,
+                                          const char *stringtag, ompi_info_t *info,
+                                          ompi_errhandler_t *errhandler,
+                                          ompi_communicator_t **newintercomm)
+{
+    int error = check_creation(stringtag, errhandler);
+    if (error != MPI_SUCCESS)
+        return error;
+    if (local_group->rank != MPI_UNDEFINED && (!ompi_group_has_rank(local_group, local_leader) ||
+                                               !ompi_group_has_rank(remote_group, remote_leader)))
+        return ompi_api_explain(MPI_ERR_RANK, "A leader is no rank of its group.");
+    error =
+        ompi_intercomm_create_from_groups(local_group, local_leader, remote_group, remote_leader,
+                                          stringtag, info, errhandler, newintercomm);
+    if (error == MPI_ERR_GROUP)
+        return ompi_api_explain(error, "The two groups have processes in common.");
+    return ompi_api_explain_creation(error);
+}
+
+int ompi_api_intercomm_merge(ompi_communicator_t *intercomm, int high,
+                             ompi_communicator_t **newintracomm)
+{
+    if (!ompi_comm_is_inter(intercomm))
+        return ompi_api_explain(MPI_ERR_COMM, "The communicator is no intercommunicator.");
+    return ompi_api_explain_creation(ompi_intercomm_merge(intercomm, high != 0, newintracomm));
 }

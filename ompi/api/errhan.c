@@ -65,6 +65,26 @@ int ompi_api_comm_call_errhandler(ompi_communicator_t *comm, int errorcode)
     return MPI_SUCCESS;
 }
 
+int ompi_api_win_set_errhandler(ompi_win_t *win, ompi_errhandler_t *errhandler)
+{
+    if (!ompi_errhandler_fits(errhandler, OMPI_WIN))
+        return ompi_api_explain(MPI_ERR_ERRHANDLER, "The error handler was not made for windows.");
+    ompi_errhandler_attach(&win->head, errhandler);
+    return MPI_SUCCESS;
+}
+
+int ompi_api_win_get_errhandler(ompi_win_t *win, ompi_errhandler_t **errhandler)
+{
+    *errhandler = ompi_errhandler_get(&win->head);
+    return MPI_SUCCESS;
+}
+
+int ompi_api_win_call_errhandler(ompi_win_t *win, int errorcode)
+{
+    ompi_errhandler_invoke(win, errorcode, "MPI_Win_call_errhandler", NULL);
+    return MPI_SUCCESS;
+}
+
 int ompi_api_error_class(int errorcode, int *errorclass)
 {
     if (!ompi_error_is_known(errorcode))

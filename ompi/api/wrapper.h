@@ -23,9 +23,7 @@
 #include "ompi/request/request.h"
 #include "ompi/op/op.h"
 #include "ompi/runtime/runtime.h"
-
-/* Objects that bodies only pass on. */
-typedef struct ompi_win ompi_win_t;
+#include "ompi/win/win.h"
 
 /* A tool defines the MPI_ name itself and calls the PMPI_ one. */
 #define OMPI_API_ALIAS(name, target)                                                               \

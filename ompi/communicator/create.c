@@ -180,40 +180,62 @@ int ompi_comm_split(ompi_communicator_t *comm, int color, int key, const char *r
 
 /* The group's members make a communicator, over messages of another. */
 static int create_over(ompi_communicator_t *over, ompi_group_t *group, int tag,
-                       struct ompi_topology *topology, ompi_communicator_t **result)
+                       ompi_communicator_t **result)
 {
     ompi_birth_t birth;
     ompi_communicator_t *comm = ompi_comm_create(over);
     ompi_birth_init(&birth, over, comm);
-    if (comm == NULL) {
-        birth.error = MPI_ERR_NO_MEM;
-        if (topology != NULL)
-            ompi_topology_release(topology);
-    } else {
-        comm->topology = topology;
+    if (comm != NULL)
         ompi_comm_set_groups(comm, group, NULL);
-    }
+    else
+        birth.error = MPI_ERR_NO_MEM;
     ompi_birth_of_group(&birth, over, group, tag);
     return ompi_birth_run(&birth, result);
 }
 
-int ompi_comm_create_of(ompi_communicator_t *comm, ompi_group_t *group,
-                        struct ompi_topology *topology, ompi_communicator_t **result)
+static int next_tag(ompi_communicator_t *comm)
 {
-    if (ompi_comm_is_inter(comm)) {
-        bool is_in = group->rank != MPI_UNDEFINED;
-        return ompi_comm_split(comm, is_in ? 0 : MPI_UNDEFINED, is_in ? group->rank : 0, NULL,
-                               result);
-    }
     ompi_lock();
     int tag = ompi_exchange_next_tag(comm);
     ompi_unlock();
-    if (group->rank != MPI_UNDEFINED)
-        return create_over(comm, group, tag, topology, result);
-    if (topology != NULL)
-        ompi_topology_release(topology);
+    return tag;
+}
+
+int ompi_comm_create_of(ompi_communicator_t *comm, ompi_group_t *group,
+                        ompi_communicator_t **result)
+{
+    bool is_in = group->rank != MPI_UNDEFINED;
+    if (ompi_comm_is_inter(comm))
+        return ompi_comm_split(comm, is_in ? 0 : MPI_UNDEFINED, is_in ? group->rank : 0, NULL,
+                               result);
+    int tag = next_tag(comm);
     *result = NULL;
-    return MPI_SUCCESS;
+    return is_in ? create_over(comm, group, tag, result) : MPI_SUCCESS;
+}
+
+int ompi_comm_create_with(ompi_communicator_t *comm, ompi_group_t *group,
+                          struct ompi_topology *topology, uint64_t alike,
+                          ompi_communicator_t **result)
+{
+    ompi_birth_t birth;
+    ompi_communicator_t *made = ompi_comm_create(comm);
+    ompi_birth_init(&birth, comm, made);
+    if (made == NULL || topology == NULL)
+        birth.error = MPI_ERR_NO_MEM;
+    if (made != NULL) {
+        ompi_comm_set_groups(made, group, NULL);
+        made->topology = topology;
+    } else if (topology != NULL) {
+        ompi_topology_release(topology);
+    }
+    birth.agreement.exchange.ballot.least = birth.agreement.exchange.ballot.most = alike;
+    ompi_birth_of_group(&birth, comm, group, next_tag(comm));
+    return ompi_birth_run(&birth, result);
+}
+
+void ompi_comm_create_without(ompi_communicator_t *comm)
+{
+    (void)next_tag(comm);
 }
 
 int ompi_comm_create_group(ompi_communicator_t *comm, ompi_group_t *group, int tag,
@@ -222,7 +244,7 @@ int ompi_comm_create_group(ompi_communicator_t *comm, ompi_group_t *group, int t
     *result = NULL;
     if (group->rank == MPI_UNDEFINED)
         return MPI_SUCCESS;
-    return create_over(comm, group, ompi_exchange_user_tag(tag), NULL, result);
+    return create_over(comm, group, ompi_exchange_user_tag(tag), result);
 }
 
 int ompi_comm_create_from_group(ompi_group_t *group, const char *stringtag, ompi_info_t *info,

@@ -338,17 +338,31 @@ int ompi_side_broadcast(const ompi_side_t *side, int from, void *bytes, size_t c
     return error;
 }
 
-int ompi_bridge_swap(const ompi_bridge_t *bridge, const void *sent, size_t sent_bytes,
-                     void *received, size_t received_bytes)
+static int send_and_receive(const ompi_route_t *to, const void *sent, size_t sent_bytes,
+                            const ompi_route_t *from, void *received, size_t received_bytes)
 {
     ompi_request_t *request;
-    ompi_route_t route = route_over(bridge);
     ompi_data_t in = bytes_at(received, received_bytes), out = bytes_at(sent, sent_bytes);
-    int error = ompi_pml->irecv(&route, &in, &request);
+    int error = ompi_pml->irecv(from, &in, &request);
     if (error != MPI_SUCCESS)
         return error;
-    int sent_error = ompi_pml->send(&route, &out, OMPI_SEND_STANDARD);
+    int sent_error = ompi_pml->send(to, &out, OMPI_SEND_STANDARD);
     ompi_request_wait(&request, 1, 1);
     error = ompi_request_finish(&request, MPI_STATUS_IGNORE);
     return error != MPI_SUCCESS ? error : sent_error;
+}
+
+int ompi_side_shift(const ompi_side_t *side, int distance, const void *sent, size_t sent_bytes,
+                    void *received, size_t received_bytes)
+{
+    ompi_route_t to = route_at(side, (side->index + distance) % side->size);
+    ompi_route_t from = route_at(side, (side->index - distance + side->size) % side->size);
+    return send_and_receive(&to, sent, sent_bytes, &from, received, received_bytes);
+}
+
+int ompi_bridge_swap(const ompi_bridge_t *bridge, const void *sent, size_t sent_bytes,
+                     void *received, size_t received_bytes)
+{
+    ompi_route_t route = route_over(bridge);
+    return send_and_receive(&route, sent, sent_bytes, &route, received, received_bytes);
 }

@@ -89,10 +89,13 @@ void ompi_exchange_begin(ompi_exchange_t *exchange);
 void ompi_ballot_combine(ompi_ballot_t *ballot, const ompi_ballot_t *other);
 
 /*
- * Bytes of one member's for all, in the blocking way; and two leaders that swap such. Return an MPI
- * error code. The lock is given back while they wait.
+ * In the blocking way: bytes of one member's for all; bytes from each to the index that is
+ * `distance` further; two leaders that swap some. Return an MPI error code. The lock is given back
+ * while they wait.
  */
 int ompi_side_broadcast(const ompi_side_t *side, int from, void *bytes, size_t count);
+int ompi_side_shift(const ompi_side_t *side, int distance, const void *sent, size_t sent_bytes,
+                    void *received, size_t received_bytes);
 int ompi_bridge_swap(const ompi_bridge_t *bridge, const void *sent, size_t sent_bytes,
                      void *received, size_t received_bytes);
 

@@ -19,7 +19,7 @@ enum { OMPI_HANDLE_PREDEFINED = 4096 };
  * Written at start-up and shutdown only. NULL: no predefined handle, a null handle, or one whose
  * object exists only between MPI_Init and MPI_Finalize.
  */
-extern ompi_object_t *ompi_handle_predefined[OMPI_HANDLE_PREDEFINED];
+OPAL_EXPORT extern ompi_object_t *ompi_handle_predefined[OMPI_HANDLE_PREDEFINED];
 
 /* The object, or NULL for a null handle. Does not look at the object: see ompi_object_is(). */
 static inline void *ompi_handle_object(const void *handle)

@@ -6,7 +6,11 @@
  * duplicate of the communicator shares it.
  *
  * Neighbourhood collectives ask for the neighbours in the order in which the standard gives them
- * their blocks of the buffers; MPI_PROC_NULL is among them where a grid ends.
+ * their blocks of the buffers; MPI_PROC_NULL is among them where a grid ends. In a grid that is,
+ * for each dimension, the neighbour in the negative and then that in the positive direction. What a
+ * process sends to its negative neighbour is what that one receives from its positive neighbour:
+ * block 2d of the sender meets block 2d + 1 of the receiver, and the other way round, also where
+ * both neighbours are the same process (a periodic dimension of extent 1 or 2).
  *
  * Threading: any.
  */
@@ -15,6 +19,9 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
+
+#include "opal/include/compiler.h"
 
 typedef enum ompi_topology_kind { OMPI_CART, OMPI_GRAPH, OMPI_DIST_GRAPH } ompi_topology_kind_t;
 
@@ -38,14 +45,38 @@ typedef struct ompi_topology {
     } of;
 } ompi_topology_t;
 
+/* With one reference, and all of `of` zero; NULL: no memory. */
+ompi_topology_t *ompi_topology_create(ompi_topology_kind_t kind);
+
 void ompi_topology_retain(ompi_topology_t *topology);
 void ompi_topology_release(ompi_topology_t *topology);
 
 /* How many neighbours the rank, which is this process's in the communicator, has. */
-void ompi_topology_degrees(const ompi_topology_t *topology, int rank, int *in, int *out);
+OPAL_EXPORT void ompi_topology_degrees(const ompi_topology_t *topology, int rank, int *in,
+                                       int *out);
 
 /* Fills in the neighbours: as many as ompi_topology_degrees says. */
-void ompi_topology_neighbors(const ompi_topology_t *topology, int rank, int sources[],
-                             int destinations[]);
+OPAL_EXPORT void ompi_topology_neighbors(const ompi_topology_t *topology, int rank, int sources[],
+                                         int destinations[]);
+
+/* -- grids ------------------------------------------------------------------------------ */
+
+/* The position of `rank` in a grid of such extents; NULL: no memory. */
+ompi_topology_t *ompi_cart_create(int dimensions, const int extents[], const int periodic[],
+                                  int rank);
+
+void ompi_cart_coordinates(const ompi_topology_t *topology, int rank, int coordinates[]);
+
+/* MPI_PROC_NULL: there is nobody. */
+int ompi_cart_rank(const ompi_topology_t *topology, const int coordinates[]);
+
+/* The rank that is `distance` away along a dimension; MPI_PROC_NULL: the grid ends before. */
+int ompi_cart_shift(const ompi_topology_t *topology, int dimension, int64_t distance);
+
+/*
+ * MPI_Dims_create: fills in the zeros of extents so that the product is `nodes`, the largest one
+ * as small as possible, then the next one, and so on. False: there is no such product.
+ */
+bool ompi_dims_create(int nodes, int dimensions, int extents[]);
 
 #endif

@@ -70,7 +70,7 @@ static const opal_param_row_t params[] = {
     {.name = "yields",
      .type = OPAL_PARAM_UNSIGNED,
      .value = &crowded_yields,
-     .preset = "2",
+     .preset = "50",
      .max = "1000000",
      .prose = "How often a wait yields its core before it sleeps, when ranks outnumber cores"},
     {0},
@@ -164,6 +164,12 @@ void opal_wait_ring_self(void)
     opal_doorbell_wake(own);
     if (atomic_load(&parked_count) != 0)
         wake_parked(NULL);
+}
+
+void opal_wait_poke(void)
+{
+    if (opal_unlikely(polling_for != NULL))
+        opal_doorbell_wake(own);
 }
 
 void opal_wait_signal(atomic_int *done)

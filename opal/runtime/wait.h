@@ -57,6 +57,10 @@ OPAL_EXPORT void opal_wait_until(const atomic_int *done, const opal_wait_lock_t 
 /* Sets *done and wakes the thread that waits for it. The caller has the lock of that wait. */
 OPAL_EXPORT void opal_wait_signal(atomic_int *done);
 
+/* There is something to poll for that no other process rings for: the thread that polls is woken if
+ * it sleeps. The caller has the lock. */
+OPAL_EXPORT void opal_wait_poke(void);
+
 /* Wakes all waits of this process, to look at what they wait for. Any thread, without a lock. */
 OPAL_EXPORT void opal_wait_ring_self(void);
 

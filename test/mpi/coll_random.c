@@ -17,7 +17,7 @@
 
 #include "tap.h"
 
-enum { RANKS_MAX = 128, WORDS_MAX = 2, OUTSTANDING_MAX = 12, MARGIN = 64 };
+enum { RANKS_MAX = 128, WORDS_MAX = 2, STEPS = 100, OUTSTANDING_MAX = 12, MARGIN = 64 };
 
 /* -- chance -------------------------------------------------------------------------- */
 
@@ -152,9 +152,18 @@ typedef struct side {
     int counts[RANKS_MAX], displs[RANKS_MAX];
     const layout_t *layouts[RANKS_MAX];
     MPI_Datatype types[RANKS_MAX];
+    uint64_t salt;
     size_t bytes;
     char *memory, *image, *buffer;
 } side_t;
+
+/* What is in the memory before any data. */
+static void paint(side_t *side)
+{
+    for (size_t i = 0; i < side->bytes; i++)
+        side->memory[i] = (char)(i * 7 + side->salt);
+    memcpy(side->image, side->memory, side->bytes);
+}
 
 /* Blocks with their counts and layouts are there: places them, with gaps if there may be some. */
 static void place_side(side_t *side, bool gaps, uint64_t salt)
@@ -169,12 +178,11 @@ static void place_side(side_t *side, bool gaps, uint64_t salt)
         at += side->counts[b] * side->layouts[b]->extent;
     }
     side->bytes = (size_t)at + 2 * MARGIN;
+    side->salt = salt;
     side->memory = malloc(side->bytes);
     side->image = malloc(side->bytes);
-    for (size_t i = 0; i < side->bytes; i++)
-        side->memory[i] = (char)(i * 7 + salt);
-    memcpy(side->image, side->memory, side->bytes);
     side->buffer = side->memory + MARGIN;
+    paint(side);
 }
 
 static char *word_at(const side_t *side, char *memory, int b, int i, int w)
@@ -217,16 +225,18 @@ static const char *const kind_names[KINDS] = {"allgather",      "allgatherv",
                                               "scan",           "scatter",
                                               "scatterv"};
 
-typedef enum form { BLOCKING, NONBLOCKING, FORMS } form_t;
+typedef enum form { BLOCKING, NONBLOCKING, PERSISTENT, FORMS } form_t;
 
 typedef struct call {
     uint64_t step;
+    uint64_t data; /* goes up with each start */
     kind_t kind;
     form_t form;
     MPI_Comm comm;
     int rank, size, root, count, words;
     fold_t fold;
     bool in_place;
+    int starts; /* of a persistent one, that are still to come */
     side_t send, recv;
     MPI_Request request;
 } call_t;
@@ -270,7 +280,7 @@ static int count_of(const call_t *call, int from, int to)
 /* What a rank has in a block before the call. */
 static unsigned input(const call_t *call, int rank, int b, int i, int w)
 {
-    return hash(call->step, 1000 + (uint64_t)rank, (uint64_t)b, 4 * (uint64_t)i + (uint64_t)w);
+    return hash(call->data, 1000 + (uint64_t)rank, (uint64_t)b, 4 * (uint64_t)i + (uint64_t)w);
 }
 
 /* Elements of the blocks before one, in a reduction. */
@@ -371,8 +381,6 @@ static void make_sides(call_t *call)
 {
     kind_t kind = call->kind;
     bool is_root = call->rank == call->root;
-    bool gathers = kind == GATHER || kind == GATHERV,
-         scatters = kind == SCATTER || kind == SCATTERV;
     int n = call->size, send = 1, recv = 1;
     if (kind == BARRIER)
         send = recv = 0;
@@ -382,34 +390,44 @@ static void make_sides(call_t *call)
         send = recv = n;
     else if (kind == ALLGATHER || kind == ALLGATHERV)
         recv = n;
-    else if (gathers)
+    else if (kind == GATHER || kind == GATHERV)
         recv = is_root ? n : 0;
-    else if (scatters)
+    else if (kind == SCATTER || kind == SCATTERV)
         send = is_root ? n : 0;
     set_blocks(call, &call->send, true, send);
     set_blocks(call, &call->recv, false, recv);
     bool gaps = has_counts(kind) && kind != REDUCE_SCATTER;
     place_side(&call->send, gaps && send > 1, 2 * call->step);
     place_side(&call->recv, gaps && recv > 1, 2 * call->step + 1);
-    for (int b = 0; b < send; b++)
+}
+
+/* The rank's data, where it gives it. */
+static void fill_sides(call_t *call)
+{
+    kind_t kind = call->kind;
+    bool is_root = call->rank == call->root;
+    for (int b = 0; b < call->send.blocks; b++)
         fill(call, &call->send, b, b);
     if (kind == BCAST && is_root)
         fill(call, &call->recv, 0, 0);
     if (!call->in_place)
         return;
     if (is_alltoall(kind)) {
-        for (int b = 0; b < n; b++)
+        for (int b = 0; b < call->size; b++)
             fill(call, &call->recv, b, b);
-    } else if ((gathers && is_root) || kind == ALLGATHER || kind == ALLGATHERV) {
+    } else if (((kind == GATHER || kind == GATHERV) && is_root) || kind == ALLGATHER ||
+               kind == ALLGATHERV) {
         fill(call, &call->recv, call->rank, 0);
     } else if (is_reduction(kind) && (kind != REDUCE || is_root)) {
         fill(call, &call->recv, 0, 0);
     }
 }
 
-/* The collective itself: MPI_X(arguments), or MPI_Ix(arguments, request). */
+/* MPI_X(arguments), MPI_Ix(arguments, request), or MPI_X_init(arguments, info, request). */
 #define CALL(upper, lower, ...)                                                                    \
-    (call->form == BLOCKING ? MPI_##upper(__VA_ARGS__) : MPI_I##lower(__VA_ARGS__, &call->request))
+    (call->form == BLOCKING      ? MPI_##upper(__VA_ARGS__)                                        \
+     : call->form == NONBLOCKING ? MPI_I##lower(__VA_ARGS__, &call->request)                       \
+                                 : MPI_##upper##_init(__VA_ARGS__, MPI_INFO_NULL, &call->request))
 
 static int start_movement(call_t *call, void *sendbuf, void *recvbuf)
 {
@@ -447,7 +465,7 @@ static int start_movement(call_t *call, void *sendbuf, void *recvbuf)
     case BCAST:
         return CALL(Bcast, bcast, recvbuf, r->counts[0], r->types[0], root, comm);
     default:
-        return call->form == BLOCKING ? MPI_Barrier(comm) : MPI_Ibarrier(comm, &call->request);
+        return CALL(Barrier, barrier, comm);
     }
 }
 
@@ -484,6 +502,8 @@ static void start(call_t *call)
     void *recvbuf = in_place && scatters ? MPI_IN_PLACE : call->recv.buffer;
     int error = is_reduction(call->kind) ? start_reduction(call, sendbuf, recvbuf)
                                          : start_movement(call, sendbuf, recvbuf);
+    if (error == MPI_SUCCESS && call->form == PERSISTENT)
+        error = MPI_Start(&call->request);
     if (error != MPI_SUCCESS)
         tap_check(false, "%s begins: %d", kind_names[call->kind], error);
 }
@@ -497,7 +517,7 @@ static bool is_right(const side_t *side)
     return memcmp(side->memory, side->image, side->bytes) == 0;
 }
 
-static void finish(call_t *call)
+static void check(const call_t *call)
 {
     if (!is_right(&call->send) || !is_right(&call->recv)) {
         if (calls_wrong++ < 5)
@@ -509,11 +529,29 @@ static void finish(call_t *call)
                     call->in_place ? ", in place" : "", is_right(&call->send) ? "receive" : "send");
     }
     calls_done++;
+}
+
+static void finish(call_t *call)
+{
+    check(call);
+    if (call->request != MPI_REQUEST_NULL)
+        MPI_Request_free(&call->request);
     free(call->send.memory);
     free(call->send.image);
     free(call->recv.memory);
     free(call->recv.image);
     free(call);
+}
+
+/* A persistent one with other data. */
+static void start_again(call_t *call)
+{
+    call->starts--;
+    call->data += UINT64_C(1) << 32;
+    paint(&call->recv);
+    fill_sides(call);
+    expect(call);
+    MPI_Start(&call->request);
 }
 
 static int draw_count(void)
@@ -535,7 +573,7 @@ static int draw_count(void)
 static call_t *draw_call(uint64_t step, MPI_Comm comm)
 {
     call_t *call = calloc(1, sizeof *call);
-    call->step = step;
+    call->step = call->data = step;
     call->comm = comm;
     MPI_Comm_rank(comm, &call->rank);
     MPI_Comm_size(comm, &call->size);
@@ -550,15 +588,21 @@ static call_t *draw_call(uint64_t step, MPI_Comm comm)
     call->root = (int)(draw(&common_state, 1000) % (unsigned)call->size);
     call->in_place = draw(&common_state, 3) == 0 && call->kind != BARRIER && call->kind != BCAST;
     call->request = MPI_REQUEST_NULL;
+    call->starts = call->form == PERSISTENT ? (int)draw(&common_state, 4) : 0;
     make_sides(call);
+    fill_sides(call);
     expect(call);
     return call;
 }
 
+/* Persistent ones that are done and will be started again. */
+static call_t *idle[STEPS];
+static int idle_count;
+
 /* Completes one of those that are outstanding, or looks whether one is done. */
 static int complete_one(call_t *calls[], int count)
 {
-    MPI_Request requests[OUTSTANDING_MAX];
+    MPI_Request requests[STEPS];
     int which = (int)draw(&own_state, (unsigned)count), is_done = 1;
     for (int i = 0; i < count; i++)
         requests[i] = calls[i]->request;
@@ -572,11 +616,31 @@ static int complete_one(call_t *calls[], int count)
     default:
         MPI_Test(&requests[which], &is_done, MPI_STATUS_IGNORE);
     }
+    calls[which]->request = requests[which];
     if (!is_done)
         return count;
-    finish(calls[which]);
+    call_t *done = calls[which];
     calls[which] = calls[count - 1];
+    if (done->starts == 0) {
+        finish(done);
+    } else {
+        check(done);
+        idle[idle_count++] = done;
+    }
     return count - 1;
+}
+
+/* World, self, and others with other ranks: reversed, every other rank, a part of the world. */
+enum { COMMS = 5 };
+static MPI_Comm comms[COMMS];
+
+static void make_comms(int rank)
+{
+    comms[0] = MPI_COMM_WORLD;
+    comms[1] = MPI_COMM_SELF;
+    MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &comms[2]);
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &comms[3]);
+    MPI_Comm_split(MPI_COMM_WORLD, rank < 3, rank % 3, &comms[4]);
 }
 
 static void run_steps(uint64_t first, int steps)
@@ -584,7 +648,8 @@ static void run_steps(uint64_t first, int steps)
     call_t *calls[OUTSTANDING_MAX];
     int count = 0;
     for (int step = 0; step < steps; step++) {
-        MPI_Comm comm = draw(&common_state, 10) == 0 ? MPI_COMM_SELF : MPI_COMM_WORLD;
+        unsigned which = draw(&common_state, 2 * COMMS);
+        MPI_Comm comm = comms[which < COMMS ? which : 0];
         call_t *call = draw_call(first + (uint64_t)step, comm);
         start(call);
         if (call->form == BLOCKING)
@@ -598,9 +663,28 @@ static void run_steps(uint64_t first, int steps)
         count = complete_one(calls, count);
 }
 
+/* Each rank starts the persistent ones in an order of its own. All have the same ones. */
+static void run_idle(void)
+{
+    while (idle_count > 0) {
+        call_t *calls[STEPS];
+        int count = idle_count;
+        memcpy(calls, idle, sizeof calls);
+        idle_count = 0;
+        for (int i = 0; i < count; i++) {
+            int other = i + (int)draw(&own_state, (unsigned)(count - i));
+            call_t *call = calls[other];
+            calls[other] = calls[i];
+            calls[i] = call;
+            start_again(call);
+        }
+        while (count > 0)
+            count = complete_one(calls, count);
+    }
+}
+
 int main(int argc, char **argv)
 {
-    enum { STEPS = 100 };
     int rank, size, go_on = 1;
     uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1, steps = 0;
     double seconds = argc > 2 ? strtod(argv[2], NULL) : 1;
@@ -612,6 +696,7 @@ int main(int argc, char **argv)
     common_state = mix(seed);
     own_state = mix(seed + 1000 + (uint64_t)rank);
     make_layouts();
+    make_comms(rank);
     ops[FOLD_SUM] = MPI_SUM;
     ops[FOLD_MAX] = MPI_MAX;
     ops[FOLD_XOR] = MPI_BXOR;
@@ -620,12 +705,15 @@ int main(int argc, char **argv)
     double end = MPI_Wtime() + seconds;
     for (; go_on; steps += STEPS) {
         run_steps(steps, STEPS);
+        run_idle();
         go_on = MPI_Wtime() < end;
         MPI_Bcast(&go_on, 1, MPI_INT, 0, MPI_COMM_WORLD);
     }
     MPI_Op_free(&ops[FOLD_CHAIN]);
     MPI_Op_free(&ops[FOLD_PAIRS]);
     free_layouts();
+    for (int i = 2; i < COMMS; i++)
+        MPI_Comm_free(&comms[i]);
     tap_check(calls_wrong == 0, "seed %llu: %d of %d collectives are wrong",
               (unsigned long long)seed, calls_wrong, calls_done);
     MPI_Finalize();

@@ -194,6 +194,24 @@ static void check_nothing(void)
     tap_check(good, "MPI_PROC_NULL and null requests");
 }
 
+/* Where there is no message, nobody looks at its datatype. */
+static void check_no_datatype(void)
+{
+    const MPI_Datatype none = MPI_DATATYPE_NULL;
+    MPI_Request request;
+    MPI_Status status;
+    bool good = MPI_Send(NULL, 0, none, MPI_PROC_NULL, 0, MPI_COMM_WORLD) == MPI_SUCCESS;
+    good &= MPI_Irecv(NULL, 0, none, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &request) == MPI_SUCCESS;
+    MPI_Wait(&request, &status);
+    good &= status.MPI_SOURCE == MPI_PROC_NULL && status.MPI_TAG == MPI_ANY_TAG;
+    good &= MPI_Sendrecv(NULL, 0, none, MPI_PROC_NULL, 0, NULL, 0, none, MPI_PROC_NULL, 0,
+                         MPI_COMM_WORLD, &status) == MPI_SUCCESS;
+    tap_check(good, "MPI_PROC_NULL goes with MPI_DATATYPE_NULL");
+    tap_check(MPI_Send(NULL, 0, none, rank, 0, MPI_COMM_WORLD) == MPI_ERR_TYPE &&
+                  MPI_Recv(NULL, 0, none, rank, 0, MPI_COMM_WORLD, &status) == MPI_ERR_TYPE,
+              "a rank does not");
+}
+
 static void check_cancel(void)
 {
     MPI_Request request;
@@ -258,6 +276,7 @@ int main(int argc, char **argv)
     check_probes(500, 102);
     check_probes(200000, 103);
     check_nothing();
+    check_no_datatype();
     check_cancel();
     check_taking(true);
     check_taking(false);

@@ -7,7 +7,8 @@
  * types have been checked. MPI_PROC_NULL never comes here. Results are MPI error codes, unless
  * said otherwise.
  *
- * A communicator has two contexts, so that the messages of collectives never match the user's.
+ * A communicator has several contexts, so that the messages of collectives and of partitioned
+ * requests never match the user's.
  *
  * Threading: the caller holds ompi_lock in every call. Whatever blocks gives it back meanwhile.
  */
@@ -22,6 +23,8 @@
 typedef enum ompi_context {
     OMPI_CONTEXT_USER,       /* point to point */
     OMPI_CONTEXT_COLLECTIVE, /* messages of collectives and of communicator creation */
+    OMPI_CONTEXT_PARTITIONED,
+    OMPI_CONTEXT_COUNT
 } ompi_context_t;
 
 typedef enum ompi_send_mode {
@@ -34,7 +37,7 @@ typedef enum ompi_send_mode {
 static inline uint32_t ompi_comm_wire_context(const ompi_communicator_t *comm,
                                               ompi_context_t context)
 {
-    return 2 * comm->context + (uint32_t)context;
+    return OMPI_CONTEXT_COUNT * comm->context + (uint32_t)context;
 }
 
 /* Where to and how a message goes, or which ones a receive takes. */

@@ -119,6 +119,15 @@ typedef struct opal_btl_ops {
 OPAL_EXPORT opal_status_t opal_btl_start(opal_btl_handler_fn_t *handler);
 OPAL_EXPORT void opal_btl_stop(void);
 
+/*
+ * Who is told that a process of the job has died, once for each; from opal_btl_start to
+ * opal_btl_stop, inside of progress. NULL, as in the beginning: nobody. Transports that notice
+ * say it by opal_btl_report_death; not under a launcher that then ends the job anyway.
+ */
+typedef void opal_btl_death_fn_t(unsigned rank);
+OPAL_EXPORT void opal_btl_on_death(opal_btl_death_fn_t *died);
+OPAL_EXPORT void opal_btl_report_death(unsigned rank);
+
 /* The way to a peer, by the first transport that reaches it; NULL: none does, which is reported. */
 OPAL_EXPORT opal_btl_peer_t *opal_btl_connect(unsigned rank);
 

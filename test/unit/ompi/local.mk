@@ -3,6 +3,7 @@ ompi_unit_tests = \
 	%D%/api/wrapper \
 	%D%/attribute/attribute \
 	%D%/communicator/communicator \
+	%D%/communicator/context \
 	%D%/datatype/layout \
 	%D%/datatype/pack \
 	%D%/datatype/shape \
@@ -11,7 +12,9 @@ ompi_unit_tests = \
 	%D%/group/group \
 	%D%/mca/pml/ob1/match \
 	%D%/object/handle \
-	%D%/op/op
+	%D%/op/op \
+	%D%/schedule/schedule \
+	%D%/topology/dims
 unit_tests += $(ompi_unit_tests)
 
 # Types made at random, and what they must be.
@@ -21,6 +24,7 @@ ompi_unit_libs = libompi_core.la libopal_core.la $(CHECK_LIBS)
 %C%_api_wrapper_LDADD = $(ompi_unit_libs)
 %C%_attribute_attribute_LDADD = $(ompi_unit_libs)
 %C%_communicator_communicator_LDADD = $(ompi_unit_libs)
+%C%_communicator_context_LDADD = $(ompi_unit_libs)
 %C%_datatype_layout_LDADD = $(ompi_unit_libs)
 %C%_datatype_pack_SOURCES = %D%/datatype/pack.c $(ompi_datatype_model)
 %C%_datatype_pack_LDADD = $(ompi_unit_libs)
@@ -33,3 +37,5 @@ ompi_unit_libs = libompi_core.la libopal_core.la $(CHECK_LIBS)
 %C%_mca_pml_ob1_match_LDADD = $(ompi_unit_libs)
 %C%_object_handle_LDADD = $(ompi_unit_libs)
 %C%_op_op_LDADD = $(ompi_unit_libs)
+%C%_schedule_schedule_LDADD = $(ompi_unit_libs)
+%C%_topology_dims_LDADD = $(ompi_unit_libs)

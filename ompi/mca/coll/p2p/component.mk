@@ -7,6 +7,8 @@ mca_coll_p2p_sources = %D%/p2p.c %D%/p2p.h \
 	%D%/bcast.c \
 	%D%/gather.c \
 	%D%/halves.c \
+	%D%/inter.c \
+	%D%/neighbor.c \
 	%D%/reduce.c \
 	%D%/reduce_scatter.c \
 	%D%/scan.c \

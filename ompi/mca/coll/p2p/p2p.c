@@ -74,13 +74,13 @@ static measure_t measure(const ompi_coll_call_t *call, const ompi_schedule_t *sc
 }
 
 static int build(const ompi_coll_call_t *call, void *state OPAL_UNUSED, ompi_schedule_t *schedule,
-                 bool *taken)
+                 bool *taken OPAL_UNUSED)
 {
     int size = schedule->size;
-    if (ompi_comm_is_inter(call->comm) || call->kind >= OMPI_NEIGHBOR_ALLGATHER) {
-        *taken = false;
-        return MPI_SUCCESS;
-    }
+    if (ompi_comm_is_inter(call->comm))
+        return p2p_inter(call, schedule);
+    if (call->kind >= OMPI_NEIGHBOR_ALLGATHER)
+        return p2p_neighbor_linear(call, schedule);
     measure_t all = measure(call, schedule);
     if (all.bytes == 0)
         return MPI_SUCCESS;

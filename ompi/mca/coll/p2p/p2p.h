@@ -189,5 +189,6 @@ p2p_build_fn_t p2p_allreduce_doubling, p2p_allreduce_halving, p2p_allreduce_ring
     p2p_allreduce_reduce_bcast;
 p2p_build_fn_t p2p_reduce_scatter_halving, p2p_reduce_scatter_pairwise, p2p_reduce_scatter_reduce;
 p2p_build_fn_t p2p_scan_doubling, p2p_scan_linear, p2p_exscan_doubling, p2p_exscan_linear;
+p2p_build_fn_t p2p_neighbor_linear, p2p_inter;
 
 #endif

@@ -68,6 +68,10 @@ void ob1_matcher_remove_arrived(ob1_matcher_t *matcher, ob1_arrived_t *arrived);
 /* Adds a receive that find_arrived found no message for. source and tag are set. */
 void ob1_matcher_post(ob1_matcher_t *matcher, ob1_posted_t *posted);
 
+/* One for which the condition holds; NULL: there is none. It looks at all. */
+ob1_posted_t *ob1_matcher_find_posted(const ob1_matcher_t *matcher,
+                                      bool (*condition)(const ob1_posted_t *posted));
+
 void ob1_matcher_remove_posted(ob1_matcher_t *matcher, ob1_posted_t *posted);
 
 #endif

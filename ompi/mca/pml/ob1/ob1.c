@@ -26,6 +26,14 @@ ob1_matcher_t *ob1_matcher_of(uint32_t context)
     return opal_likely(context < matcher_count) ? matchers[context] : NULL;
 }
 
+void ob1_each_matcher(void (*visit)(ob1_matcher_t *matcher))
+{
+    for (size_t i = 0; i < matcher_count; i++) {
+        if (matchers[i] != NULL)
+            visit(matchers[i]);
+    }
+}
+
 void ob1_keep_early(ob1_message_t *message, uint32_t context)
 {
     early_t *early = opal_xmalloc(sizeof *early);
@@ -54,7 +62,7 @@ static int comm_add(ompi_communicator_t *comm)
 {
     ob1_comm_t *own = opal_xmalloc(sizeof *own);
     comm->pml = own;
-    for (int kind = OMPI_CONTEXT_USER; kind <= OMPI_CONTEXT_COLLECTIVE; kind++) {
+    for (int kind = OMPI_CONTEXT_USER; kind < OMPI_CONTEXT_COUNT; kind++) {
         uint32_t context = ompi_comm_wire_context(comm, (ompi_context_t)kind);
         if (context >= matcher_count) {
             size_t count = 2 * (size_t)context + 16;
@@ -72,7 +80,7 @@ static int comm_add(ompi_communicator_t *comm)
 static void comm_remove(ompi_communicator_t *comm)
 {
     ob1_comm_t *own = comm->pml;
-    for (int kind = OMPI_CONTEXT_USER; kind <= OMPI_CONTEXT_COLLECTIVE; kind++) {
+    for (int kind = OMPI_CONTEXT_USER; kind < OMPI_CONTEXT_COUNT; kind++) {
         ob1_arrived_t *arrived;
         ob1_matcher_t *matcher = &own->matchers[kind];
         while ((arrived = ob1_matcher_find_arrived(matcher, MPI_ANY_SOURCE, MPI_ANY_TAG)) != NULL) {
@@ -110,7 +118,7 @@ static void ob1_stop(void *state OPAL_UNUSED)
 
 static const ompi_pml_ops_t ob1_ops = {
     .max_tag = INT_MAX / 2,
-    .max_context = INT32_MAX / 2 - 1,
+    .max_context = INT32_MAX / OMPI_CONTEXT_COUNT - 1,
     .start = ob1_start,
     .stop = ob1_stop,
     .flush = ob1_peers_flush,

@@ -6,6 +6,7 @@
  *   peer.c        the way to a rank, and what waits for room on it
  *   send.c        the sending side of the protocols
  *   receive.c     the receiving side: posting, and every frame that arrives
+ *   death.c       what becomes of messages when a rank dies
  *   ob1.c         the component, and communicators
  *   wire.h        the frames
  *
@@ -36,6 +37,8 @@ typedef struct ob1_pending {
     opal_list_node_t node;
     /* Tries again; true: it is sent (and may be gone). */
     bool (*push)(struct ob1_pending *pending, struct ob1_peer *peer);
+    /* The peer has died. Ends it, in whatever list of the peer it is. */
+    void (*fail)(struct ob1_pending *pending, struct ob1_peer *peer);
 } ob1_pending_t;
 
 struct ob1_receive;
@@ -53,8 +56,11 @@ typedef struct ob1_peer {
     opal_btl_peer_t *btl;
     opal_list_t frames;    /* ob1_pending_t, in the order in which they have to leave */
     opal_list_t streams;   /* ob1_pending_t of fragments, whose order does not matter */
+    opal_list_t awaiting;  /* ob1_pending_t of sends that it has to answer */
+    opal_list_t receiving; /* ob1_receive_t whose fragments it has to send, by posted.node */
     opal_list_node_t node; /* in the list of those with something pending */
     bool is_listed;
+    bool is_dead;
     ob1_stream_t stream; /* from it to us */
 } ob1_peer_t;
 
@@ -98,7 +104,7 @@ typedef struct ob1_message {
 
 /* What a communicator has of ours: a matcher for each of its contexts. */
 typedef struct ob1_comm {
-    ob1_matcher_t matchers[2];
+    ob1_matcher_t matchers[OMPI_CONTEXT_COUNT];
 } ob1_comm_t;
 
 /* -- peer.c -- */
@@ -112,8 +118,11 @@ void ob1_peer_defer(ob1_peer_t *peer, opal_list_t *list, ob1_pending_t *pending)
 /* Whether a frame that has to keep its place may leave now. */
 static inline bool ob1_peer_is_clear(const ob1_peer_t *peer)
 {
-    return opal_list_is_empty(&peer->frames);
+    return opal_list_is_empty(&peer->frames) && !peer->is_dead;
 }
+
+/* NULL, without a message: nothing was sent there yet, nor came from there. */
+ob1_peer_t *ob1_known_peer(unsigned rank);
 
 /* Sends a short frame without matching now or later; its bytes are copied. */
 void ob1_peer_tell(ob1_peer_t *peer, ob1_kind_t kind, const void *bytes, size_t length);
@@ -149,6 +158,9 @@ int ob1_imrecv(ompi_message_t *message, const ompi_data_t *data, ompi_request_t 
 
 void ob1_receives_end(void);
 
+/* Those who wait in a probe look again. */
+void ob1_wake_probes(void);
+
 /* Ends a message that nobody will ask for. */
 void ob1_message_drop(ob1_message_t *message);
 
@@ -158,7 +170,21 @@ void ob1_replay_early(ob1_matcher_t *matcher, ob1_message_t *message);
 /* The btl's handler. */
 void ob1_handle_frame(unsigned rank, unsigned kind, const void *bytes, size_t length);
 
+/* -- death.c -- */
+
+/* Of opal_btl_on_death. */
+void ob1_peer_died(unsigned rank);
+
+/* Whether no message can be expected from there any more. */
+bool ob1_is_hopeless(const ompi_communicator_t *comm, int source);
+
+/* They have been taken out of all lists. */
+void ob1_send_fail(ob1_send_t *send);
+void ob1_receive_fail(ob1_receive_t *receive);
+
 /* -- ob1.c -- */
+
+void ob1_each_matcher(void (*visit)(ob1_matcher_t *matcher));
 
 /* Parameters. */
 extern size_t ob1_rendezvous_limit, ob1_part_bytes;

@@ -20,6 +20,11 @@ static ob1_peer_t **peers;
 static unsigned peer_count;
 static opal_list_t waiting; /* peers with something pending */
 
+ob1_peer_t *ob1_known_peer(unsigned rank)
+{
+    return peers[rank];
+}
+
 ob1_peer_t *ob1_peer(unsigned rank)
 {
     if (opal_likely(peers[rank] != NULL))
@@ -31,6 +36,8 @@ ob1_peer_t *ob1_peer(unsigned rank)
     peer->btl = btl;
     opal_list_init(&peer->frames);
     opal_list_init(&peer->streams);
+    opal_list_init(&peer->awaiting);
+    opal_list_init(&peer->receiving);
     peers[rank] = peer;
     return peer;
 }
@@ -87,6 +94,11 @@ void ob1_peer_defer(ob1_peer_t *peer, opal_list_t *list, ob1_pending_t *pending)
     }
 }
 
+static void fail_note(ob1_pending_t *pending, ob1_peer_t *peer OPAL_UNUSED)
+{
+    free(opal_container_of(pending, note_t, pending));
+}
+
 static bool push_note(ob1_pending_t *pending, ob1_peer_t *peer)
 {
     note_t *note = opal_container_of(pending, note_t, pending);
@@ -101,6 +113,8 @@ static bool push_note(ob1_pending_t *pending, ob1_peer_t *peer)
 
 void ob1_peer_tell(ob1_peer_t *peer, ob1_kind_t kind, const void *bytes, size_t length)
 {
+    if (opal_unlikely(peer->is_dead))
+        return;
     void *room = peer->btl->ops->reserve(peer->btl, length);
     if (opal_likely(room != NULL)) {
         memcpy(room, bytes, length);
@@ -108,7 +122,8 @@ void ob1_peer_tell(ob1_peer_t *peer, ob1_kind_t kind, const void *bytes, size_t 
         return;
     }
     note_t *note = opal_xmalloc(sizeof *note);
-    *note = (note_t){.pending.push = push_note, .kind = kind, .length = length};
+    *note = (note_t){.pending = {.push = push_note, .fail = fail_note}, .kind = kind};
+    note->length = length;
     memcpy(note->bytes, bytes, length);
     ob1_peer_defer(peer, &peer->frames, &note->pending);
 }
@@ -118,6 +133,7 @@ opal_status_t ob1_peers_start(unsigned count, opal_btl_handler_fn_t *handler)
     peer_count = count;
     peers = opal_xcalloc(count, sizeof(ob1_peer_t *));
     opal_list_init(&waiting);
+    opal_btl_on_death(ob1_peer_died);
     return opal_btl_start(handler);
 }
 
@@ -131,6 +147,7 @@ void ob1_peers_stop(void)
 {
     opal_progress_remove(push_all, NULL);
     opal_btl_stop();
+    opal_btl_on_death(NULL);
     for (unsigned rank = 0; rank < peer_count; rank++)
         free(peers[rank]);
     free(peers);

@@ -169,6 +169,10 @@ static void take_stream(ob1_receive_t *receive, ob1_peer_t *peer, const void *by
         finish_receive(receive);
         return;
     }
+    if (opal_unlikely(peer->is_dead)) {
+        ob1_receive_fail(receive);
+        return;
+    }
     peer->stream.receive = receive;
     peer->stream.message = NULL;
 }
@@ -182,6 +186,11 @@ static void take_rendezvous(ob1_receive_t *receive, ob1_peer_t *peer, const ob1_
         finish_receive(receive);
         return;
     }
+    if (opal_unlikely(peer->is_dead)) {
+        ob1_receive_fail(receive);
+        return;
+    }
+    opal_list_append(&peer->receiving, &receive->posted.node);
     ob1_clear_t clear = {head->sender, (uint64_t)(uintptr_t)receive, receive->wanted};
     ob1_peer_tell(peer, OB1_CLEAR, &clear, sizeof clear);
 }
@@ -222,7 +231,7 @@ typedef struct waiting_probe {
 static opal_list_t waiting_probes = {{&waiting_probes.head, &waiting_probes.head}};
 
 /* Something has arrived that nobody had asked for: whoever probes looks again. */
-static void wake_probes(void)
+void ob1_wake_probes(void)
 {
     for (opal_list_node_t *node = opal_list_first(&waiting_probes); node != NULL;
          node = opal_list_next(&waiting_probes, node))
@@ -263,7 +272,7 @@ static void keep(ob1_matcher_t *matcher, ob1_message_t *message, const ob1_match
     message->arrived.source = match->source;
     message->arrived.tag = match->tag;
     ob1_matcher_keep(matcher, &message->arrived);
-    wake_probes();
+    ob1_wake_probes();
 }
 
 static void arrive(ob1_matcher_t *matcher, unsigned rank, unsigned kind, const void *bytes,
@@ -313,8 +322,10 @@ static void handle_fragment(const void *bytes, size_t length)
     ompi_datatype_unpack(receive->data.type, receive->data.count, receive->data.buffer, head.offset,
                          (const char *)bytes + sizeof head, length - sizeof head);
     receive->received += length - sizeof head;
-    if (receive->received == receive->wanted)
+    if (receive->received == receive->wanted) {
+        opal_list_remove(&receive->posted.node);
         finish_receive(receive);
+    }
 }
 
 void ob1_handle_frame(unsigned rank, unsigned kind, const void *bytes, size_t length)
@@ -389,6 +400,10 @@ static ob1_message_t *take_arrived(const ompi_route_t *from)
 static void start_receive(ob1_receive_t *receive, const ompi_route_t *from)
 {
     ob1_message_t *message = take_arrived(from);
+    if (message == NULL && opal_unlikely(ob1_is_hopeless(from->comm, from->rank))) {
+        ob1_receive_fail(receive);
+        return;
+    }
     if (message == NULL) {
         receive->is_posted = true;
         ob1_matcher_post(matcher_for(from), &receive->posted);
@@ -501,6 +516,8 @@ int ob1_probe(const ompi_route_t *from, ompi_message_t **message, MPI_Status *st
         int error = ob1_iprobe(from, &found, message, status);
         if (error != MPI_SUCCESS || found)
             return error;
+        if (ob1_is_hopeless(from->comm, from->rank))
+            return MPI_ERR_PROC_ABORTED;
         waiting_probe_t probe = {.done = 0};
         opal_list_append(&waiting_probes, &probe.node);
         ompi_wait_until(&probe.done);

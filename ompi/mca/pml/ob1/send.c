@@ -52,6 +52,17 @@ static bool push_eager(ob1_peer_t *peer, const ob1_match_t *match, const ompi_da
     return true;
 }
 
+/* The peer has to answer it. */
+static void await_answer(ob1_send_t *send)
+{
+    opal_list_append(&send->peer->awaiting, &send->pending.node);
+}
+
+static void answered(ob1_send_t *send)
+{
+    opal_list_remove(&send->pending.node);
+}
+
 static bool push_eager_sync(ob1_send_t *send)
 {
     ob1_peer_t *peer = send->peer;
@@ -63,6 +74,7 @@ static bool push_eager_sync(ob1_send_t *send)
     ompi_datatype_pack(send->data.type, send->data.count, send->data.buffer, 0, room + sizeof head,
                        send->bytes);
     peer->btl->ops->commit(peer->btl, room, OB1_EAGER_SYNC, sizeof head + send->bytes);
+    await_answer(send);
     return true;
 }
 
@@ -129,6 +141,7 @@ static bool push_rendezvous(ob1_send_t *send)
         return false;
     memcpy(room, &head, length);
     btl->ops->commit(btl, room, OB1_RENDEZVOUS, length);
+    await_answer(send);
     return true;
 }
 
@@ -164,6 +177,11 @@ static bool push_deferred(ob1_pending_t *pending, ob1_peer_t *peer OPAL_UNUSED)
     return push_first(opal_container_of(pending, ob1_send_t, pending));
 }
 
+static void fail_pending(ob1_pending_t *pending, ob1_peer_t *peer OPAL_UNUSED)
+{
+    ob1_send_fail(opal_container_of(pending, ob1_send_t, pending));
+}
+
 /* All but the request itself. */
 static void init_send(ob1_send_t *send, ob1_peer_t *peer, const ompi_route_t *to,
                       const ompi_data_t *data, ompi_send_mode_t mode)
@@ -179,7 +197,12 @@ static void start_send(ob1_send_t *send)
 {
     ob1_peer_t *peer = send->peer;
     send->pending.push = push_deferred;
+    send->pending.fail = fail_pending;
     send->pushed = 0;
+    if (opal_unlikely(peer->is_dead)) {
+        ob1_send_fail(send);
+        return;
+    }
     if (!ob1_peer_is_clear(peer) || !push_first(send))
         ob1_peer_defer(peer, &peer->frames, &send->pending);
 }
@@ -273,7 +296,9 @@ void ob1_sends_end(void)
 
 void ob1_send_acknowledged(const ob1_ack_t *ack)
 {
-    finish_send((ob1_send_t *)(uintptr_t)ack->sender);
+    ob1_send_t *send = (ob1_send_t *)(uintptr_t)ack->sender;
+    answered(send);
+    finish_send(send);
 }
 
 /* As many fragments as there is room for; true: that was all. */
@@ -300,6 +325,7 @@ static bool push_fragments(ob1_pending_t *pending, ob1_peer_t *peer)
 void ob1_send_clear(const ob1_clear_t *clear)
 {
     ob1_send_t *send = (ob1_send_t *)(uintptr_t)clear->sender;
+    answered(send);
     send->receiver = clear->receiver;
     send->wanted = clear->wanted;
     send->pushed = 0;

@@ -59,6 +59,19 @@ opal_status_t opal_btl_start(opal_btl_handler_fn_t *handler)
     return OPAL_SUCCESS;
 }
 
+static opal_btl_death_fn_t *on_death;
+
+void opal_btl_on_death(opal_btl_death_fn_t *died)
+{
+    on_death = died;
+}
+
+void opal_btl_report_death(unsigned rank)
+{
+    if (on_death != NULL)
+        on_death(rank);
+}
+
 opal_btl_peer_t *opal_btl_connect(unsigned rank)
 {
     opal_btl_peer_t *peer = NULL;

@@ -9,6 +9,7 @@
 #include "opal/arch/copy.h"
 #include "opal/mca/btl/base/base.h"
 #include "opal/runtime/init.h"
+#include "opal/runtime/wait.h"
 #include "opal/util/text.h"
 
 enum {
@@ -65,6 +66,7 @@ static void self_commit(opal_btl_peer_t *peer, void *room OPAL_UNUSED, unsigned 
     frame_t *frame = &self->frames[self->tail++ % FRAME_COUNT];
     frame->kind = kind;
     frame->length = length;
+    opal_wait_poke(); /* the sender may be another thread than the one that polls */
 }
 
 /* Those that are there now: what the handler sends meanwhile waits for the next call. */

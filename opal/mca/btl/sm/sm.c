@@ -70,6 +70,8 @@ typedef struct sm {
     ring_reader_t *readers;
     unsigned reader_count, reader_room;
     unsigned next_reader; /* whose turn it is */
+    unsigned deaths;      /* on this node, as far as they have been looked at */
+    bool *reported;       /* by local rank */
 } sm_t;
 
 static sm_t sm;
@@ -196,10 +198,26 @@ static int drain(sm_t *self, ring_reader_t *reader)
     return count;
 }
 
+/* mpirun ends the job when a rank dies; elsewhere the others have to be told. */
+static void report_deaths(sm_t *self)
+{
+    self->deaths = opal_node_deaths();
+    if (opal_node_launcher() != 0)
+        return;
+    for (unsigned i = 0; i < self->peer_count; i++) {
+        if (opal_node_peer_is_dead(i) && !self->reported[i]) {
+            self->reported[i] = true;
+            opal_btl_report_death(opal_node_slot(i)->rank);
+        }
+    }
+}
+
 static int sm_progress(void *state)
 {
     sm_t *self = state;
     int count = 0;
+    if (opal_unlikely(opal_node_deaths() != self->deaths))
+        report_deaths(self);
     if (opal_unlikely(atomic_load_explicit(&self->own->inbox, memory_order_relaxed) != 0))
         take_inbox(self);
     unsigned readers = self->reader_count;
@@ -222,6 +240,7 @@ static opal_status_t sm_start(void *state, opal_btl_handler_fn_t *handler)
     self->own = opal_node_own_slot();
     self->peer_count = opal_node_ranks();
     self->peers = opal_xcalloc(self->peer_count, sizeof *self->peers);
+    self->reported = opal_xcalloc(self->peer_count, sizeof *self->reported);
     if (use_cma != SM_CMA_NO)
         sm_get_permit();
     return OPAL_SUCCESS;
@@ -256,6 +275,7 @@ static void sm_stop(void *state)
         free(self->peers[i]);
     free(self->peers);
     free(self->readers);
+    free(self->reported);
     *self = (sm_t){.ring_bytes = self->ring_bytes};
 }
 

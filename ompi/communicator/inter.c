@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Communicators with two sides: made of two groups, and merged into one. See create.h. */
+#include <stdlib.h>
+
+#include "ompi/communicator/birth.h"
+#include "ompi/communicator/create.h"
+
+/* -- who is on the other side -------------------------------------------------------- */
+
+/* The processes of a group; NULL: no memory. */
+static int *list_of(const ompi_group_t *group)
+{
+    int *list = malloc((size_t)group->size * sizeof *list);
+    for (int rank = 0; list != NULL && rank < group->size; rank++)
+        list[rank] = ompi_group_process(group, rank);
+    return list;
+}
+
+/* The leaders swap lists of processes. *theirs: malloc'ed. */
+static int swap_lists(const ompi_bridge_t *bridge, const ompi_group_t *group, int *count,
+                      int **theirs)
+{
+    int *ours = list_of(group);
+    if (ours == NULL)
+        return MPI_ERR_NO_MEM;
+    int error = ompi_bridge_swap(bridge, &group->size, sizeof group->size, count, sizeof *count);
+    *theirs = NULL;
+    if (error == MPI_SUCCESS) {
+        *theirs = malloc((size_t)*count * sizeof **theirs);
+        error = *theirs == NULL ? MPI_ERR_NO_MEM
+                                : ompi_bridge_swap(bridge, ours, (size_t)group->size * sizeof *ours,
+                                                   *theirs, (size_t)*count * sizeof **theirs);
+    }
+    free(ours);
+    return error;
+}
+
+/* The leader hands the list to its side. */
+static int share_list(const ompi_side_t *side, int leader, int *count, int **list)
+{
+    int error = ompi_side_broadcast(side, leader, count, sizeof *count);
+    if (error == MPI_SUCCESS && side->index != leader) {
+        *list = malloc((size_t)*count * sizeof **list);
+        error = *list != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+    }
+    if (error == MPI_SUCCESS)
+        error = ompi_side_broadcast(side, leader, *list, (size_t)*count * sizeof **list);
+    return error;
+}
+
+/* The group of the other side, in all of this side. Under the message lock. */
+static int find_other_side(const ompi_side_t *side, const ompi_bridge_t *bridge,
+                           ompi_group_t **remote)
+{
+    int count = 0, *list = NULL, error = MPI_SUCCESS;
+    ompi_group_builder_t builder = {0};
+    if (side->index == bridge->leader)
+        error = swap_lists(bridge, side->comm->group, &count, &list);
+    if (error == MPI_SUCCESS)
+        error = share_list(side, bridge->leader, &count, &list);
+    if (error == MPI_SUCCESS && list == NULL)
+        error = MPI_ERR_NO_MEM;
+    if (error == MPI_SUCCESS) {
+        for (int i = 0; i < count; i++)
+            ompi_group_builder_add(&builder, list[i]);
+        *remote = ompi_group_builder_finish(&builder);
+        error = *remote != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+    }
+    free(list);
+    return error;
+}
+
+static bool have_common(ompi_group_t *group1, const ompi_group_t *group2)
+{
+    for (int rank = 0; rank < group2->size; rank++) {
+        if (ompi_group_rank_of(group1, ompi_group_process(group2, rank)) != MPI_UNDEFINED)
+            return true;
+    }
+    return false;
+}
+
+/* -- two sides ----------------------------------------------------------------------- */
+
+/* Begins the birth of an intercommunicator; NULL in birth->comm: no memory, which it will tell. */
+static void init_two_sides(ompi_birth_t *birth, ompi_communicator_t *parent, ompi_group_t *group,
+                           ompi_group_t *remote)
+{
+    ompi_communicator_t *comm = ompi_comm_create(parent);
+    ompi_birth_init(birth, parent, comm);
+    if (comm != NULL)
+        ompi_comm_set_groups(comm, group, remote);
+    else
+        birth->error = MPI_ERR_NO_MEM;
+    birth->agreement.wanted = 2;
+}
+
+int ompi_intercomm_create(ompi_communicator_t *comm, int leader, ompi_communicator_t *peer_comm,
+                          int remote_leader, int tag, ompi_communicator_t **result)
+{
+    ompi_birth_t birth;
+    ompi_group_t *remote = NULL;
+    ompi_bridge_t bridge = {.comm = comm->rank == leader ? peer_comm : comm,
+                            .rank = remote_leader,
+                            .tag = ompi_exchange_user_tag(tag),
+                            .leader = leader};
+    ompi_lock();
+    ompi_side_t side = ompi_side_of(comm, ompi_exchange_next_tag(comm));
+    int error = find_other_side(&side, &bridge, &remote);
+    ompi_unlock();
+    if (error != MPI_SUCCESS)
+        return error;
+    if (have_common(comm->group, remote)) {
+        ompi_object_release(&remote->head);
+        return MPI_ERR_COMM;
+    }
+    bridge.size = remote->size;
+    init_two_sides(&birth, comm, comm->group, remote);
+    ompi_object_release(&remote->head);
+    birth.agreement.exchange.side = side;
+    birth.agreement.exchange.bridge = bridge;
+    return ompi_birth_run(&birth, result);
+}
+
+int ompi_intercomm_create_from_groups(ompi_group_t *group, int leader, ompi_group_t *remote_group,
+                                      int remote_leader, const char *stringtag, ompi_info_t *info,
+                                      ompi_errhandler_t *errhandler, ompi_communicator_t **result)
+{
+    ompi_birth_t birth;
+    *result = NULL;
+    if (group->rank == MPI_UNDEFINED)
+        return MPI_SUCCESS;
+    if (have_common(group, remote_group))
+        return MPI_ERR_GROUP;
+    init_two_sides(&birth, &ompi_comm_world, group, remote_group);
+    if (birth.comm != NULL) {
+        ompi_errhandler_attach(&birth.comm->head, errhandler);
+        ompi_comm_set_hints(birth.comm, info);
+    }
+    int tag = ompi_birth_set_string(&birth, stringtag);
+    birth.agreement.exchange.side = ompi_side_of_group(&ompi_comm_world, group, tag);
+    birth.agreement.exchange.bridge =
+        (ompi_bridge_t){.comm = &ompi_comm_world,
+                        .rank = ompi_group_process(remote_group, remote_leader),
+                        .tag = tag,
+                        .leader = leader,
+                        .size = remote_group->size};
+    return ompi_birth_run(&birth, result);
+}
+
+/* -- one of two ---------------------------------------------------------------------- */
+
+static bool are_alike(const int *items, int count)
+{
+    for (int i = 1; i < count; i++) {
+        if (items[i] != items[0])
+            return false;
+    }
+    return true;
+}
+
+static void add_all(ompi_group_builder_t *builder, const ompi_group_t *group)
+{
+    for (int rank = 0; rank < group->size; rank++)
+        ompi_group_builder_add(builder, ompi_group_process(group, rank));
+}
+
+/* Who is low comes first; if both sides want the same, the one with the lower first process does.
+ */
+static int form_merged(ompi_birth_t *birth, bool *is_left OPAL_UNUSED)
+{
+    const ompi_communicator_t *parent = birth->parent;
+    const ompi_group_t *own = parent->group, *other = parent->remote_group;
+    const int *own_high = (const int *)birth->agreement.exchange.items;
+    const int *other_high = own_high + own->size;
+    ompi_group_builder_t builder = {0};
+    if (!are_alike(own_high, own->size) || !are_alike(other_high, other->size))
+        return OMPI_AGREE_NOT_ALIKE;
+    bool own_first = own_high[0] != other_high[0]
+                         ? !own_high[0]
+                         : ompi_group_process(own, 0) < ompi_group_process(other, 0);
+    add_all(&builder, own_first ? own : other);
+    add_all(&builder, own_first ? other : own);
+    ompi_group_t *group = ompi_group_builder_finish(&builder);
+    if (group == NULL)
+        return MPI_ERR_NO_MEM;
+    ompi_comm_set_groups(birth->comm, group, NULL);
+    ompi_object_release(&group->head);
+    return MPI_SUCCESS;
+}
+
+int ompi_intercomm_merge(ompi_communicator_t *comm, bool high, ompi_communicator_t **result)
+{
+    ompi_birth_t birth;
+    int *items = calloc((size_t)comm->size + (size_t)comm->remote_group->size, sizeof *items);
+    ompi_communicator_t *merged = ompi_comm_create(comm);
+    if (items == NULL) {
+        if (merged != NULL)
+            ompi_object_release(&merged->head);
+        return MPI_ERR_NO_MEM;
+    }
+    items[comm->rank] = high;
+    ompi_birth_init(&birth, comm, merged);
+    if (merged == NULL)
+        birth.error = MPI_ERR_NO_MEM;
+    birth.form = form_merged;
+    birth.agreement.exchange.item_bytes = sizeof *items;
+    birth.agreement.exchange.items = (unsigned char *)items;
+    ompi_lock();
+    ompi_birth_of_all(&birth);
+    ompi_unlock();
+    birth.agreement.wanted = 1;
+    int error = ompi_birth_run(&birth, result);
+    free(items);
+    return error;
+}

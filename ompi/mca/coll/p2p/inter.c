@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Collectives of intercommunicators: each side gets what comes of the other side's data.
+ *
+ *   barrier, broadcast, reductions   rank 0 speaks for its side: what a side has is reduced to it,
+ *                                    what it gets is spread from it
+ *   the others                       each sends to those who need its data
+ */
+#include "ompi/mca/coll/p2p/p2p.h"
+
+static int barrier(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
+{
+    ompi_data_t nothing = p2p_packed(schedule, NULL, 0);
+    ompi_coll_call_t spread = {.recv = {.type = schedule->byte}};
+    ompi_schedule_within(schedule, true);
+    p2p_barrier_dissemination(call, schedule);
+    if (schedule->rank == 0) {
+        ompi_schedule_within(schedule, false);
+        ompi_schedule_send(schedule, 0, nothing);
+        ompi_schedule_recv(schedule, 0, nothing);
+        ompi_schedule_wait(schedule);
+        ompi_schedule_within(schedule, true);
+    }
+    return p2p_bcast_binomial(&spread, schedule);
+}
+
+static int bcast(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
+{
+    ompi_coll_call_t spread = *call;
+    spread.root = 0;
+    if (call->root == MPI_ROOT)
+        ompi_schedule_send(schedule, 0, p2p_whole(&call->recv));
+    if (call->root == MPI_ROOT || call->root == MPI_PROC_NULL)
+        return MPI_SUCCESS;
+    if (schedule->rank == 0) {
+        ompi_schedule_recv(schedule, call->root, p2p_whole(&call->recv));
+        ompi_schedule_wait(schedule);
+    }
+    ompi_schedule_within(schedule, true);
+    return p2p_bcast_binomial(&spread, schedule);
+}
+
+static int gather(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
+{
+    if (call->root == MPI_PROC_NULL)
+        return MPI_SUCCESS;
+    if (call->root != MPI_ROOT)
+        p2p_send(schedule, call->root, p2p_whole(&call->send));
+    for (int rank = 0; call->root == MPI_ROOT && rank < schedule->size; rank++)
+        p2p_recv(schedule, rank, p2p_block(&call->recv, rank));
+    return MPI_SUCCESS;
+}
+
+static int scatter(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
+{
+    if (call->root == MPI_PROC_NULL)
+        return MPI_SUCCESS;
+    if (call->root != MPI_ROOT)
+        p2p_recv(schedule, call->root, p2p_whole(&call->recv));
+    for (int rank = 0; call->root == MPI_ROOT && rank < schedule->size; rank++)
+        p2p_send(schedule, rank, p2p_block(&call->send, rank));
+    return MPI_SUCCESS;
+}
+
+/* Everybody with everybody on the other side: an allgather, or an alltoall. */
+static int exchange(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
+{
+    bool gathers = call->kind == OMPI_ALLGATHER || call->kind == OMPI_ALLGATHERV;
+    for (int rank = 0; rank < schedule->size; rank++)
+        p2p_send(schedule, rank, gathers ? p2p_whole(&call->send) : p2p_block(&call->send, rank));
+    for (int rank = 0; rank < schedule->size; rank++)
+        p2p_recv(schedule, rank, p2p_block(&call->recv, rank));
+    return MPI_SUCCESS;
+}
+
+/* This side's value, at its rank 0: *value is where. */
+static int reduce_side(const ompi_coll_call_t *call, ompi_schedule_t *schedule, ompi_data_t *value)
+{
+    ompi_coll_call_t part = *call;
+    part.root = 0;
+    part.recv = (ompi_coll_side_t){.count = (MPI_Count)value->count, .type = value->type};
+    if (schedule->rank == 0)
+        part.recv.buffer = ompi_schedule_elements(schedule, value->count, value->type);
+    value->buffer = part.recv.buffer;
+    ompi_schedule_within(schedule, true);
+    int error = p2p_reduce_binomial(&part, schedule);
+    ompi_schedule_wait(schedule);
+    ompi_schedule_within(schedule, false);
+    return error;
+}
+
+static int reduce(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
+{
+    ompi_data_t value = p2p_whole(&call->recv);
+    if (call->root == MPI_ROOT)
+        ompi_schedule_recv(schedule, 0, value);
+    if (call->root == MPI_ROOT || call->root == MPI_PROC_NULL)
+        return MPI_SUCCESS;
+    int error = reduce_side(call, schedule, &value);
+    if (error == MPI_SUCCESS && schedule->rank == 0)
+        ompi_schedule_send(schedule, call->root, value);
+    return error;
+}
+
+/* The two ranks 0 exchange their sides' values. */
+static void swap_values(ompi_schedule_t *schedule, ompi_data_t ours, ompi_data_t theirs)
+{
+    ompi_schedule_send(schedule, 0, ours);
+    ompi_schedule_recv(schedule, 0, theirs);
+    ompi_schedule_wait(schedule);
+}
+
+static int allreduce(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
+{
+    ompi_coll_call_t spread = *call;
+    ompi_data_t value = p2p_whole(&call->recv);
+    spread.root = 0;
+    int error = reduce_side(call, schedule, &value);
+    if (error != MPI_SUCCESS)
+        return error;
+    if (schedule->rank == 0)
+        swap_values(schedule, value, p2p_whole(&call->recv));
+    ompi_schedule_within(schedule, true);
+    return p2p_bcast_binomial(&spread, schedule);
+}
+
+static int reduce_scatter(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
+{
+    int rank = schedule->rank, size = call->comm->size;
+    size_t first = 0, total = 0;
+    for (int i = 0; i < size; i++)
+        total += p2p_count(&call->recv, i);
+    ompi_data_t value = ompi_data(NULL, total, call->recv.type), theirs = value;
+    int error = reduce_side(call, schedule, &value);
+    if (error != MPI_SUCCESS)
+        return error;
+    if (rank == 0) {
+        theirs.buffer = ompi_schedule_elements(schedule, total, theirs.type);
+        swap_values(schedule, value, theirs);
+    }
+    ompi_data_t result = ompi_data(call->recv.buffer, p2p_count(&call->recv, rank), value.type);
+    ompi_schedule_within(schedule, true);
+    if (rank > 0) {
+        p2p_recv(schedule, 0, result);
+        return MPI_SUCCESS;
+    }
+    for (int i = 0; i < size; i++) {
+        ompi_data_t block = p2p_part(theirs, first, p2p_count(&call->recv, i));
+        if (i == 0)
+            p2p_copy(schedule, block, result);
+        else
+            p2p_send(schedule, i, block);
+        first += block.count;
+    }
+    return MPI_SUCCESS;
+}
+
+int p2p_inter(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
+{
+    switch (call->kind) {
+    case OMPI_BARRIER:
+        return barrier(call, schedule);
+    case OMPI_BCAST:
+        return bcast(call, schedule);
+    case OMPI_GATHER:
+    case OMPI_GATHERV:
+        return gather(call, schedule);
+    case OMPI_SCATTER:
+    case OMPI_SCATTERV:
+        return scatter(call, schedule);
+    case OMPI_REDUCE:
+        return reduce(call, schedule);
+    case OMPI_ALLREDUCE:
+        return allreduce(call, schedule);
+    case OMPI_REDUCE_SCATTER:
+    case OMPI_REDUCE_SCATTER_BLOCK:
+        return reduce_scatter(call, schedule);
+    default:
+        return exchange(call, schedule);
+    }
+}

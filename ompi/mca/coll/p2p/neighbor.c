@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Neighbourhood collectives: linear, degree (a + m b). Everything is sent and received at once.
+ *
+ * Two ranks may be neighbours more than once, and messages between them arrive in the order in
+ * which they are sent. In a list of neighbours the first edge meets the first one. In a grid what
+ * is sent in one direction comes from the other: so each dimension sends to its upper neighbour
+ * first, and receives from its lower one first.
+ */
+#include "ompi/mca/coll/p2p/p2p.h"
+
+#include "ompi/topology/topology.h"
+
+static ompi_data_t block_to_send(const ompi_coll_call_t *call, int i)
+{
+    bool gathers = call->kind == OMPI_NEIGHBOR_ALLGATHER || call->kind == OMPI_NEIGHBOR_ALLGATHERV;
+    return gathers ? p2p_whole(&call->send) : p2p_block(&call->send, i);
+}
+
+int p2p_neighbor_linear(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
+{
+    const ompi_topology_t *topology = call->comm->topology;
+    int in, out;
+    ompi_topology_degrees(topology, schedule->rank, &in, &out);
+    int *sources = ompi_schedule_memory(schedule, (size_t)in * sizeof *sources);
+    int *targets = ompi_schedule_memory(schedule, (size_t)out * sizeof *targets);
+    if (sources == NULL || targets == NULL)
+        return MPI_ERR_NO_MEM;
+    ompi_topology_neighbors(topology, schedule->rank, sources, targets);
+    for (int i = 0; i < out; i++) {
+        int edge = topology->kind == OMPI_CART ? i ^ 1 : i;
+        if (targets[edge] != MPI_PROC_NULL)
+            p2p_send(schedule, targets[edge], block_to_send(call, edge));
+    }
+    for (int i = 0; i < in; i++) {
+        if (sources[i] != MPI_PROC_NULL)
+            p2p_recv(schedule, sources[i], p2p_block(&call->recv, i));
+    }
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Partitioned messages: a send whose parts are made ready one by one, by any thread, and a receive
+ * that can be asked for its parts, of which it may have another number.
+ *
+ * They are made of messages of the pml, in a context of their own (OMPI_CONTEXT_PARTITIONED):
+ *
+ *   tag >= 0   the user's: one offer for each MPI_Psend_init, with the sender's partitions and the
+ *              tag of the first. A receive takes one when it is made, so the inits match in order.
+ *   tag < 0    partition i of a sender has the tag of its first plus i, in every round. No two
+ *              senders of a process that live have a tag in common.
+ *
+ * The receive posts a persistent receive for each partition of the sender, in the place of its
+ * buffer that it goes to; what does not begin and end with elements of its type goes through a
+ * buffer of its own.
+ *
+ * Threading: the caller holds the message lock.
+ */
+#ifndef OMPI_PART_H
+#define OMPI_PART_H
+
+#include "ompi/mca/pml/pml.h"
+
+/* Inactive persistent requests; the data of one partition is data->count elements. The peer may be
+ * MPI_PROC_NULL; the route's context is set here. */
+int ompi_part_send_init(const ompi_route_t *to, const ompi_data_t *data, size_t partitions,
+                        ompi_request_t **request);
+int ompi_part_recv_init(const ompi_route_t *from, const ompi_data_t *data, size_t partitions,
+                        ompi_request_t **request);
+
+bool ompi_part_is_send(const ompi_request_t *request);
+bool ompi_part_is_receive(const ompi_request_t *request);
+
+/* How many the request was made with. */
+size_t ompi_part_count(const ompi_request_t *request);
+
+/* Whether the partition of an active send may be made ready: it was not yet in this round. */
+bool ompi_part_is_open(const ompi_request_t *send, size_t partition);
+int ompi_part_ready(ompi_request_t *send, size_t partition);
+
+/* Whether the partition of a receive is in its place; so are all of an inactive one. */
+bool ompi_part_has_arrived(const ompi_request_t *receive, size_t partition);
+
+#endif

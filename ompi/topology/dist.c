@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Edges travel as parcels, one to each end, in log2(size) steps: in step k a parcel goes on by 2^k
+ * ranks if bit k of its distance says so. So nobody sees the whole graph, nor talks to everybody.
+ */
+#include "ompi/topology/dist.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ompi/communicator/exchange.h"
+#include "ompi/request/request.h"
+
+typedef struct parcel {
+    int to;   /* an end of the edge */
+    int peer; /* the other one */
+    int weight;
+    int is_out;        /* `to` is where the edge begins */
+    int origin, place; /* who gave the edge, and its place among those it gave */
+} parcel_t;
+
+typedef struct parcels {
+    parcel_t *items;
+    size_t count, capacity;
+} parcels_t;
+
+static bool reserve(parcels_t *parcels, size_t more)
+{
+    if (parcels->count + more <= parcels->capacity)
+        return parcels->items != NULL;
+    size_t capacity = 2 * (parcels->count + more);
+    parcel_t *items = realloc(parcels->items, capacity * sizeof *items);
+    if (items == NULL)
+        return false;
+    parcels->items = items;
+    parcels->capacity = capacity;
+    return true;
+}
+
+/* Moves those that take this step to the end; returns how many stay. */
+static size_t sort_out(parcels_t *parcels, parcel_t *leaving, const ompi_side_t *side, int distance)
+{
+    size_t stay = 0, leave = 0;
+    for (size_t i = 0; i < parcels->count; i++) {
+        int way = (parcels->items[i].to - side->index + side->size) % side->size;
+        if ((way & distance) != 0)
+            leaving[leave++] = parcels->items[i];
+        else
+            parcels->items[stay++] = parcels->items[i];
+    }
+    return stay;
+}
+
+/* Under the message lock. */
+static int step(parcels_t *parcels, const ompi_side_t *side, int distance)
+{
+    parcel_t *leaving = malloc((parcels->count + 1) * sizeof *leaving);
+    if (leaving == NULL)
+        return MPI_ERR_NO_MEM;
+    size_t stay = sort_out(parcels, leaving, side, distance), coming = 0;
+    size_t leave = parcels->count - stay;
+    parcels->count = stay;
+    int error = ompi_side_shift(side, distance, &leave, sizeof leave, &coming, sizeof coming);
+    if (error == MPI_SUCCESS && !reserve(parcels, coming))
+        error = MPI_ERR_NO_MEM;
+    if (error == MPI_SUCCESS)
+        error = ompi_side_shift(side, distance, leaving, leave * sizeof *leaving,
+                                parcels->items + stay, coming * sizeof *leaving);
+    parcels->count += coming;
+    free(leaving);
+    return error;
+}
+
+static int compare(const void *first, const void *second)
+{
+    const parcel_t *a = first, *b = second;
+    if (a->is_out != b->is_out)
+        return a->is_out - b->is_out;
+    if (a->origin != b->origin)
+        return a->origin < b->origin ? -1 : 1;
+    return a->place < b->place ? -1 : a->place > b->place;
+}
+
+static bool make_parcels(parcels_t *parcels, const ompi_edge_t edges[], size_t count, int origin)
+{
+    if (!reserve(parcels, 2 * count + 1))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        const ompi_edge_t *edge = &edges[i];
+        parcels->items[parcels->count++] =
+            (parcel_t){edge->source, edge->destination, edge->weight, true, origin, (int)i};
+        parcels->items[parcels->count++] =
+            (parcel_t){edge->destination, edge->source, edge->weight, false, origin, (int)i};
+    }
+    return true;
+}
+
+/* Sorted parcels, all of them for this process, as a topology. */
+static ompi_topology_t *unpack(const parcels_t *parcels, bool is_weighted)
+{
+    size_t in = 0, count = parcels->count;
+    ompi_topology_t *topology = NULL;
+    int *peers = malloc((count + 1) * sizeof *peers),
+        *weights = malloc((count + 1) * sizeof *peers);
+    for (size_t i = 0; peers != NULL && weights != NULL && i < count; i++) {
+        in += !parcels->items[i].is_out;
+        peers[i] = parcels->items[i].peer;
+        weights[i] = parcels->items[i].weight;
+    }
+    if (peers != NULL && weights != NULL)
+        topology = ompi_dist_create_adjacent((int)in, peers, is_weighted ? weights : NULL,
+                                             (int)(count - in), peers + in,
+                                             is_weighted ? weights + in : NULL);
+    free(peers);
+    free(weights);
+    return topology;
+}
+
+int ompi_dist_create(ompi_communicator_t *comm, const ompi_edge_t edges[], size_t count,
+                     bool is_weighted, ompi_topology_t **topology)
+{
+    parcels_t parcels = {0};
+    if (!make_parcels(&parcels, edges, count, comm->rank))
+        return MPI_ERR_NO_MEM;
+    int error = MPI_SUCCESS;
+    ompi_lock();
+    ompi_side_t side = ompi_side_of(comm, ompi_exchange_next_tag(comm));
+    for (int distance = 1; distance < side.size && error == MPI_SUCCESS; distance *= 2)
+        error = step(&parcels, &side, distance);
+    ompi_unlock();
+    if (error == MPI_SUCCESS) {
+        qsort(parcels.items, parcels.count, sizeof *parcels.items, compare);
+        *topology = unpack(&parcels, is_weighted);
+        error = *topology != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+    }
+    free(parcels.items);
+    return error;
+}
+
+/* NULL: no memory, or nothing to copy from. */
+static int *copy_of(const int items[], int count)
+{
+    int *copy = items != NULL ? malloc(((size_t)count + 1) * sizeof *copy) : NULL;
+    if (copy != NULL && count > 0)
+        memcpy(copy, items, (size_t)count * sizeof *copy);
+    return copy;
+}
+
+ompi_topology_t *ompi_dist_create_adjacent(int in, const int sources[], const int source_weights[],
+                                           int out, const int destinations[],
+                                           const int destination_weights[])
+{
+    static const int nothing;
+    ompi_topology_t *topology = ompi_topology_create(OMPI_DIST_GRAPH);
+    if (topology == NULL)
+        return NULL;
+    topology->of.dist.in = in;
+    topology->of.dist.out = out;
+    topology->of.dist.sources = copy_of(in > 0 ? sources : &nothing, in);
+    topology->of.dist.destinations = copy_of(out > 0 ? destinations : &nothing, out);
+    topology->of.dist.source_weights = copy_of(source_weights, in);
+    topology->of.dist.destination_weights = copy_of(destination_weights, out);
+    bool is_whole = topology->of.dist.sources != NULL && topology->of.dist.destinations != NULL &&
+                    (source_weights == NULL || topology->of.dist.source_weights != NULL) &&
+                    (destination_weights == NULL || topology->of.dist.destination_weights != NULL);
+    if (is_whole)
+        return topology;
+    ompi_topology_release(topology);
+    return NULL;
+}

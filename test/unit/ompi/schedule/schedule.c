@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The engine of schedules, over a message layer whose messages complete when the test says so. */
+#include "ompi/schedule/schedule.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "test/unit/opal/support.h"
+
+enum { MESSAGES_MAX = 100 };
+
+/* -- a message layer ----------------------------------------------------------------- */
+
+typedef struct message {
+    ompi_request_t request;
+    bool sends;
+    ompi_route_t route;
+    ompi_data_t data;
+} message_t;
+
+static message_t *messages[MESSAGES_MAX];
+static int message_count, message_lives;
+static bool completes_at_once;
+static ompi_communicator_t comm = {.rank = 1, .size = 4, .local = &comm};
+
+static void destroy_message(ompi_object_t *head)
+{
+    message_lives--;
+    free(opal_container_of(head, message_t, request.head));
+}
+
+static int add_message(bool sends, const ompi_route_t *route, const ompi_data_t *data,
+                       ompi_request_t **request)
+{
+    static const ompi_request_ops_t ops;
+    message_t *message = malloc(sizeof *message);
+    ck_assert_int_lt(message_count, MESSAGES_MAX);
+    ompi_request_init(&message->request, &ops, route->comm, destroy_message);
+    message->sends = sends;
+    message->route = *route;
+    message->data = *data;
+    messages[message_count++] = message;
+    message_lives++;
+    if (completes_at_once)
+        ompi_request_complete(&message->request);
+    *request = &message->request;
+    return MPI_SUCCESS;
+}
+
+static int fake_isend(const ompi_route_t *to, const ompi_data_t *data,
+                      ompi_send_mode_t mode OPAL_UNUSED, ompi_request_t **request)
+{
+    return add_message(true, to, data, request);
+}
+
+static int fake_irecv(const ompi_route_t *from, const ompi_data_t *data, ompi_request_t **request)
+{
+    return add_message(false, from, data, request);
+}
+
+static const ompi_pml_ops_t fake_pml = {
+    .max_tag = INT_MAX, .isend = fake_isend, .irecv = fake_irecv};
+
+static void complete(int i, int error)
+{
+    messages[i]->request.status.MPI_ERROR = error;
+    ompi_request_complete(&messages[i]->request);
+}
+
+static void setup(void)
+{
+    ck_assert_int_eq(ompi_datatype_init(), MPI_SUCCESS);
+    ompi_op_init();
+    ompi_pml = &fake_pml;
+    message_count = message_lives = 0;
+    completes_at_once = false;
+}
+
+static ompi_data_t ints(int *buffer, size_t count)
+{
+    return ompi_data(buffer, count, ompi_datatype_of(MPI_INT));
+}
+
+static ompi_op_t *sum(void)
+{
+    return ompi_handle_object(MPI_SUM);
+}
+
+static void finish(ompi_request_t *request, int error)
+{
+    ck_assert(ompi_request_is_done(request));
+    ck_assert_int_eq(ompi_request_finish(&request, MPI_STATUS_IGNORE), error);
+    ck_assert_ptr_null(request);
+}
+
+/* -- tests --------------------------------------------------------------------------- */
+
+START_TEST(a_round_begins_when_the_one_before_is_done)
+{
+    int a = 1, b = 2, c = 0;
+    ompi_schedule_t *schedule = ompi_schedule_create(&comm, sum(), false);
+    ompi_schedule_send(schedule, 2, ints(&a, 1));
+    ompi_schedule_recv(schedule, 3, ints(&b, 1));
+    ompi_schedule_wait(schedule);
+    ompi_schedule_reduce(schedule, &a, ints(&b, 1));
+    ompi_schedule_copy(schedule, ints(&b, 1), ints(&c, 1));
+    ompi_schedule_send(schedule, 0, ints(&c, 1));
+    ompi_request_t *request = ompi_schedule_request(schedule);
+
+    ck_assert_int_eq(message_count, 2);
+    ck_assert(messages[0]->sends && messages[0]->route.rank == 2);
+    ck_assert(!messages[1]->sends && messages[1]->route.rank == 3);
+    ck_assert_int_eq(messages[0]->route.context, OMPI_CONTEXT_COLLECTIVE);
+    ck_assert_int_eq(messages[0]->route.tag, messages[1]->route.tag);
+    complete(1, MPI_SUCCESS);
+    ck_assert_int_eq(message_count, 2);
+    ck_assert_int_eq(c, 0);
+    b = 10;
+    complete(0, MPI_SUCCESS);
+    ck_assert_int_eq(message_count, 3);
+    ck_assert_int_eq(c, 11);
+    ck_assert(!ompi_request_is_done(request));
+    complete(2, MPI_SUCCESS);
+    finish(request, MPI_SUCCESS);
+    ck_assert_int_eq(message_lives, 0);
+}
+END_TEST
+
+START_TEST(what_is_done_at_once_leads_to_the_end_at_once)
+{
+    int a = 1;
+    completes_at_once = true;
+    ompi_schedule_t *schedule = ompi_schedule_create(&comm, NULL, false);
+    for (int i = 0; i < 90; i++) { /* more than there is room for at first */
+        ompi_schedule_send(schedule, i % 4, ints(&a, 1));
+        ompi_schedule_wait(schedule);
+    }
+    finish(ompi_schedule_request(schedule), MPI_SUCCESS);
+    ck_assert_int_eq(message_count, 90);
+    ck_assert_int_eq(message_lives, 0);
+}
+END_TEST
+
+START_TEST(a_failed_message_fails_the_whole_at_its_end)
+{
+    int a = 1;
+    ompi_schedule_t *schedule = ompi_schedule_create(&comm, NULL, false);
+    ompi_schedule_recv(schedule, 0, ints(&a, 1));
+    ompi_schedule_wait(schedule);
+    ompi_schedule_send(schedule, 2, ints(&a, 1));
+    ompi_request_t *request = ompi_schedule_request(schedule);
+    complete(0, MPI_ERR_TRUNCATE);
+    ck_assert_int_eq(message_count, 2);
+    ck_assert(!ompi_request_is_done(request));
+    complete(1, MPI_ERR_OTHER);
+    finish(request, MPI_ERR_TRUNCATE);
+    ck_assert_int_eq(message_lives, 0);
+}
+END_TEST
+
+START_TEST(an_empty_schedule_is_done)
+{
+    finish(ompi_schedule_request(ompi_schedule_create(&comm, NULL, false)), MPI_SUCCESS);
+    ompi_schedule_drop(ompi_schedule_create(&comm, NULL, false));
+    ck_assert_int_eq(message_lives, 0);
+}
+END_TEST
+
+START_TEST(a_persistent_one_runs_again_with_its_own_tag)
+{
+    int a = 1, tag = -1;
+    ompi_schedule_t *schedule = ompi_schedule_create(&comm, NULL, true);
+    ompi_schedule_send(schedule, 2, ints(&a, 1));
+    ompi_schedule_wait(schedule);
+    ompi_schedule_recv(schedule, 2, ints(&a, 1));
+    ompi_request_t *request = ompi_schedule_request(schedule);
+    ck_assert_int_eq(message_count, 0);
+    for (int start = 0; start < 3; start++) {
+        ck_assert(!request->active);
+        ck_assert_int_eq(ompi_request_start(request), MPI_SUCCESS);
+        ck_assert_int_eq(message_count, 2 * start + 1);
+        tag = start == 0 ? messages[0]->route.tag : tag;
+        ck_assert_int_eq(messages[2 * start]->route.tag, tag);
+        complete(2 * start, MPI_SUCCESS);
+        complete(2 * start + 1, start == 1 ? MPI_ERR_TRUNCATE : MPI_SUCCESS);
+        ck_assert(ompi_request_is_done(request));
+        ck_assert_int_eq(ompi_request_finish(&request, MPI_STATUS_IGNORE),
+                         start == 1 ? MPI_ERR_TRUNCATE : MPI_SUCCESS);
+        ck_assert_ptr_nonnull(request);
+    }
+    ompi_request_free(&request);
+
+    ompi_schedule_t *other = ompi_schedule_create(&comm, NULL, true);
+    ompi_schedule_t *third = ompi_schedule_create(&comm, NULL, false);
+    ck_assert_int_ne(other->tag, tag);
+    ck_assert_int_ne(third->tag, tag);
+    ck_assert_int_ne(third->tag, other->tag);
+    ompi_schedule_drop(other);
+    ompi_schedule_drop(third);
+    ck_assert_int_eq(message_lives, 0);
+}
+END_TEST
+
+START_TEST(tags_stay_in_their_halves)
+{
+    for (int i = 0; i < 3; i++) {
+        comm.collectives = UINT32_MAX - 1 + (uint32_t)i;
+        comm.prepared = UINT32_MAX - 1 + (uint32_t)i;
+        ompi_schedule_t *one = ompi_schedule_create(&comm, NULL, false);
+        ompi_schedule_t *persistent = ompi_schedule_create(&comm, NULL, true);
+        ck_assert_int_ge(one->tag, 0);
+        ck_assert_int_le(one->tag, INT_MAX / 2);
+        ck_assert_int_gt(persistent->tag, INT_MAX / 2);
+        ompi_schedule_drop(one);
+        ompi_schedule_drop(persistent);
+    }
+    ck_assert_int_eq(message_lives, 0);
+}
+END_TEST
+
+START_TEST(what_the_program_frees_lives_until_the_end)
+{
+    int a = 1, b = 2;
+    ompi_op_t *op = ompi_op_create(ompi_op_fn_small(NULL), true);
+    ompi_schedule_t *schedule = ompi_schedule_create(&comm, op, false);
+    ompi_schedule_send(schedule, 2, ints(&a, 1));
+    ompi_schedule_wait(schedule);
+    ompi_schedule_recv(schedule, 2, ints(&b, 1));
+    ompi_request_t *request = ompi_schedule_request(schedule);
+    ck_assert_int_eq(atomic_load(&op->head.references), 2);
+    ompi_request_free(&request); /* and nobody waits */
+    complete(0, MPI_SUCCESS);
+    ck_assert_int_eq(atomic_load(&op->head.references), 2);
+    complete(1, MPI_SUCCESS);
+    ck_assert_int_eq(atomic_load(&op->head.references), 1);
+    ompi_object_release(&op->head);
+    ck_assert_int_eq(message_lives, 0);
+}
+END_TEST
+
+START_TEST(memory_is_aligned_and_apart)
+{
+    static const size_t sizes[] = {1, 63, 64, 700, 1000, 100000, 5};
+    unsigned char *pieces[OPAL_COUNT_OF(sizes)];
+    ompi_schedule_t schedule;
+    ompi_schedule_init(&schedule, &comm, NULL);
+    for (size_t i = 0; i < OPAL_COUNT_OF(sizes); i++) {
+        pieces[i] = ompi_schedule_memory(&schedule, sizes[i]);
+        ck_assert_uint_eq((uintptr_t)pieces[i] % 64, 0);
+        memset(pieces[i], (int)i, sizes[i]);
+    }
+    for (size_t i = 0; i < OPAL_COUNT_OF(sizes); i++)
+        ck_assert(pieces[i][0] == i && pieces[i][sizes[i] - 1] == i);
+    ck_assert_int_eq(schedule.error, MPI_SUCCESS);
+    ck_assert_ptr_null(ompi_schedule_memory(&schedule, SIZE_MAX));
+    ck_assert_ptr_null(ompi_schedule_memory(&schedule, SIZE_MAX - 100));
+    ck_assert_int_eq(schedule.error, MPI_ERR_NO_MEM);
+    ompi_schedule_fini(&schedule);
+    ck_assert_int_eq(message_lives, 0);
+}
+END_TEST
+
+static const unit_test_t tests[] = {
+    {.test = &a_round_begins_when_the_one_before_is_done},
+    {.test = &what_is_done_at_once_leads_to_the_end_at_once},
+    {.test = &a_failed_message_fails_the_whole_at_its_end},
+    {.test = &an_empty_schedule_is_done},
+    {.test = &a_persistent_one_runs_again_with_its_own_tag},
+    {.test = &tags_stay_in_their_halves},
+    {.test = &what_the_program_frees_lives_until_the_end},
+    {.test = &memory_is_aligned_and_apart},
+};
+
+UNIT_MAIN("schedule", tests, setup);
