@@ -16,13 +16,13 @@
 #include "opal/util/text.h"
 
 typedef struct free_area {
-    opal_list_node_t node;
+    struct free_area *next;
     sm_area_t *area;
     size_t bytes;
     int ranks; /* all of them must have left */
 } free_area_t;
 
-static opal_list_t free_areas = {{&free_areas.head, &free_areas.head}};
+static free_area_t *free_areas;
 
 /* Without the room. */
 static size_t control_bytes(int ranks)
@@ -38,20 +38,19 @@ static size_t area_bytes(const sm_comm_t *self)
 /* The smallest of at least *bytes, and how many it has. NULL: none. */
 static sm_area_t *take_free(size_t *bytes)
 {
-    free_area_t *best = NULL;
-    for (opal_list_node_t *node = opal_list_first(&free_areas); node != NULL;
-         node = opal_list_next(&free_areas, node)) {
-        free_area_t *each = opal_container_of(node, free_area_t, node);
-        if (each->bytes >= *bytes && (best == NULL || each->bytes < best->bytes) &&
-            atomic_load_explicit(&each->area->left, memory_order_acquire) == each->ranks)
+    free_area_t **best = NULL;
+    for (free_area_t **each = &free_areas; *each != NULL; each = &(*each)->next) {
+        if ((*each)->bytes >= *bytes && (best == NULL || (*each)->bytes < (*best)->bytes) &&
+            atomic_load_explicit(&(*each)->area->left, memory_order_acquire) == (*each)->ranks)
             best = each;
     }
     if (best == NULL)
         return NULL;
-    sm_area_t *area = best->area;
-    *bytes = best->bytes;
-    opal_list_remove(&best->node);
-    free(best);
+    free_area_t *taken = *best;
+    sm_area_t *area = taken->area;
+    *bytes = taken->bytes;
+    *best = taken->next;
+    free(taken);
     return area;
 }
 
@@ -106,7 +105,8 @@ void sm_area_leave(sm_comm_t *self)
         entry->area = self->area;
         entry->bytes = self->area_bytes;
         entry->ranks = self->size;
-        opal_list_append(&free_areas, &entry->node);
+        entry->next = free_areas;
+        free_areas = entry;
     }
     atomic_fetch_add_explicit(&self->area->left, 1, memory_order_release);
     self->area = NULL;
@@ -114,9 +114,9 @@ void sm_area_leave(sm_comm_t *self)
 
 void sm_area_close(void)
 {
-    opal_list_node_t *node;
-    while ((node = opal_list_first(&free_areas)) != NULL) {
-        opal_list_remove(node);
-        free(opal_container_of(node, free_area_t, node));
+    while (free_areas != NULL) {
+        free_area_t *next = free_areas->next;
+        free(free_areas);
+        free_areas = next;
     }
 }
