@@ -7,7 +7,7 @@
 #include "opal/mca/base/component.h"
 #include "opal/runtime/init.h"
 
-size_t sm_max_bytes;
+static size_t max_bytes, pair_max_bytes;
 static int priority;
 
 static const opal_param_row_t params[] = {
@@ -20,13 +20,22 @@ static const opal_param_row_t params[] = {
      .prose = "Priority among the usable components; the highest is asked first"},
     {.name = "max_bytes",
      .type = OPAL_PARAM_SIZE,
-     .value = &sm_max_bytes,
+     .value = &max_bytes,
      .preset = "8K",
      .min = "64",
      .max = "1M",
      .unit = "bytes",
      .prose = "The longest data of one rank, for all receivers together, that goes through the "
               "shared area of a communicator; the same in all ranks"},
+    {.name = "pair_max_bytes",
+     .type = OPAL_PARAM_SIZE,
+     .value = &pair_max_bytes,
+     .preset = "2K",
+     .min = "64",
+     .max = "1M",
+     .unit = "bytes",
+     .prose = "The same where a communicator has two ranks, between which long messages overlap "
+              "the two copies"},
     {0},
 };
 
@@ -65,11 +74,11 @@ static int run(const ompi_coll_call_t *call, void *state, bool *taken)
     if (self == NULL || kinds[call->kind].run == NULL)
         return MPI_SUCCESS;
     size_t bytes = block_bytes(call, self->rank == call->root);
-    if (bytes > sm_max_bytes)
+    if (bytes > self->max_bytes)
         return MPI_SUCCESS;
     if (kinds[call->kind].has_blocks)
         bytes *= (size_t)self->size;
-    if (bytes > sm_max_bytes || (bytes == 0 && call->kind != OMPI_BARRIER))
+    if (bytes > self->max_bytes || (bytes == 0 && call->kind != OMPI_BARRIER))
         return MPI_SUCCESS;
     if (opal_unlikely(self->stage == SM_NEW)) {
         int error = sm_area_join(self);
@@ -114,7 +123,8 @@ static int comm_add(ompi_communicator_t *comm, void **state)
     self->comm = comm;
     self->rank = comm->rank;
     self->size = comm->size;
-    self->room_bytes = SM_ROOMS * ((sm_max_bytes + 63) & ~(size_t)63);
+    self->max_bytes = comm->size == 2 ? pair_max_bytes : max_bytes;
+    self->room_bytes = SM_ROOMS * ((self->max_bytes + 63) & ~(size_t)63);
     for (int rank = 0; rank < comm->size; rank++)
         self->local_ranks[rank] = (unsigned)opal_node_local_rank(ompi_comm_process(comm, rank));
     *state = self;

@@ -74,6 +74,7 @@ typedef struct sm_comm {
     ompi_communicator_t *comm;
     sm_stage_t stage;
     int rank, size;
+    size_t max_bytes;  /* the longest data of a rank that goes this way */
     size_t room_bytes; /* of a row's half */
     size_t area_bytes; /* in rank 0: what was carved, which may be more than what is used */
     sm_area_t *area;
@@ -86,9 +87,6 @@ typedef struct sm_comm {
     bool has_memory, has_result_memory; /* in our row's room, in that of the last row */
     unsigned local_ranks[];             /* of the ranks of the communicator */
 } sm_comm_t;
-
-/* The longest data of a rank that goes this way. */
-extern size_t sm_max_bytes;
 
 /* -- area.c ------------------------------------------------------------------------------ */
 
