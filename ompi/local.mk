@@ -8,6 +8,7 @@ libompi_core_la_SOURCES += \
 	%D%/api/buffer.c \
 	%D%/api/comm.c \
 	%D%/api/comm_create.c %D%/api/comm_create.h \
+	%D%/api/comm_split_type.c \
 	%D%/api/datatype.c \
 	%D%/api/datatype_array.c \
 	%D%/api/datatype_create.c %D%/api/datatype_create.h \
@@ -23,6 +24,7 @@ libompi_core_la_SOURCES += \
 	%D%/api/request.c \
 	%D%/api/request_list.c \
 	%D%/api/op.c \
+	%D%/api/spawn.c \
 	%D%/api/rma.c \
 	%D%/api/status.c \
 	%D%/api/topo.c %D%/api/topo.h \
@@ -39,6 +41,7 @@ libompi_core_la_SOURCES += \
 	%D%/communicator/exchange.c %D%/communicator/exchange.h \
 	%D%/communicator/hints.c \
 	%D%/communicator/inter.c \
+	%D%/communicator/place.c %D%/communicator/place.h \
 	%D%/datatype/array.c %D%/datatype/array.h \
 	%D%/datatype/datatype.c %D%/datatype/datatype.h \
 	%D%/datatype/envelope.c %D%/datatype/envelope.h \

@@ -109,11 +109,12 @@ OPAL_EXPORT void *ompi_schedule_elements(ompi_schedule_t *schedule, size_t count
 /* -- for the collectives' framework ------------------------------------------------------- */
 
 /* Begins a schedule in memory of the caller's, which takes the tags of the next collective. */
-void ompi_schedule_init(ompi_schedule_t *schedule, ompi_communicator_t *comm, ompi_op_t *op);
-void ompi_schedule_fini(ompi_schedule_t *schedule);
+OPAL_EXPORT void ompi_schedule_init(ompi_schedule_t *schedule, ompi_communicator_t *comm,
+                                    ompi_op_t *op);
+OPAL_EXPORT void ompi_schedule_fini(ompi_schedule_t *schedule);
 
 /* Carries it out, and returns its error code when it is done. */
-int ompi_schedule_run(ompi_schedule_t *schedule);
+OPAL_EXPORT int ompi_schedule_run(ompi_schedule_t *schedule);
 
 /* One on the heap, for the other two forms. NULL: no memory. */
 ompi_schedule_t *ompi_schedule_create(ompi_communicator_t *comm, ompi_op_t *op, bool persistent);

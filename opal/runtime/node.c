@@ -29,9 +29,9 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-enum { ALIGNMENT = 64, SET_BYTES = 8192 };
+enum { ALIGNMENT = 64, SET_BYTES = 8192, SPARE_MAX = 32 << 20 };
 
-static const uint64_t magic = 0x31676573616369f3; /* changes with the layout */
+static const uint64_t magic = 0x31676573616369f4; /* changes with the layout */
 
 typedef struct header {
     _Atomic uint64_t magic; /* written last */
@@ -40,6 +40,7 @@ typedef struct header {
     int32_t launcher; /* 0: nobody watches the ranks */
     char job_id[64];
     _Alignas(64) _Atomic uint64_t cursor; /* where the next piece is carved */
+    _Atomic uint64_t spare;               /* what opal_node_carve_spare may still carve */
     _Alignas(64) atomic_uint deaths;
     _Alignas(64) opal_node_slot_t slots[];
 } header_t;
@@ -127,6 +128,7 @@ opal_status_t opal_node_create(const char *job_id, unsigned ranks, int launcher,
     header->launcher = launcher;
     snprintf(header->job_id, sizeof header->job_id, "%s", job_id);
     atomic_init(&header->cursor, sizeof *header + ranks * sizeof header->slots[0]);
+    atomic_init(&header->spare, bytes / 4 < SPARE_MAX ? bytes / 4 : SPARE_MAX);
     atomic_store_explicit(&header->magic, magic, memory_order_release);
     *segment = (opal_node_segment_t){.fd = fd, .base = header, .bytes = bytes};
     return OPAL_SUCCESS;
@@ -458,6 +460,17 @@ uint64_t opal_node_carve(size_t bytes)
     return at;
 }
 
+uint64_t opal_node_carve_spare(size_t bytes)
+{
+    uint64_t rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    uint64_t left = atomic_load_explicit(&node.header->spare, memory_order_relaxed);
+    do {
+        if (rounded > left)
+            return 0;
+    } while (!atomic_compare_exchange_weak(&node.header->spare, &left, left - rounded));
+    return opal_node_carve(bytes);
+}
+
 opal_status_t opal_node_populate(void *begin, size_t bytes)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -470,7 +483,7 @@ opal_status_t opal_node_populate(void *begin, size_t bytes)
     /* Before Linux 5.14 (EINVAL) a memfd runs out as all memory does. */
     if (result == 0 || errno == EINVAL)
         return OPAL_SUCCESS;
-    opal_log_error("no memory for the ring to a peer of this node (%zu bytes): %s", bytes,
+    opal_log_error("no memory for what the ranks of this node share (%zu bytes): %s", bytes,
                    strerror(errno));
     return OPAL_ERR_NO_MEMORY;
 }

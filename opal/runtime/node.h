@@ -93,6 +93,12 @@ OPAL_EXPORT int opal_node_local_rank(unsigned rank);
  */
 OPAL_EXPORT uint64_t opal_node_carve(size_t bytes);
 
+/*
+ * The same for who can do without: it takes no more than a quarter of the segment (and 32 MiB), all
+ * ranks together, so that the rings, which cannot be done without, find room.
+ */
+OPAL_EXPORT uint64_t opal_node_carve_spare(size_t bytes);
+
 /* Makes memory be there, so that running out is an error and no signal. Reports it. */
 OPAL_EXPORT opal_status_t opal_node_populate(void *begin, size_t bytes);
 

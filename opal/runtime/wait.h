@@ -109,4 +109,12 @@ static inline void opal_doorbell_ring(opal_doorbell_t *doorbell)
         opal_doorbell_wake(doorbell);
 }
 
+/* The same for who rings many, with a seq_cst fence before the first one. */
+static inline void opal_doorbell_ring_fenced(opal_doorbell_t *doorbell)
+{
+    unsigned state = atomic_load_explicit(&doorbell->state, memory_order_relaxed);
+    if (opal_unlikely((state & OPAL_DOORBELL_ASLEEP) != 0))
+        opal_doorbell_wake(doorbell);
+}
+
 #endif

@@ -120,6 +120,21 @@ def listing(folder):
         return set()
 
 
+def in_use(path):
+    """Whether a process has the file open or mapped: then it is not of this test, which has none."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/maps", encoding="utf-8", errors="replace") as maps:
+                if any(line.rstrip().endswith(path) for line in maps):
+                    return True
+            fds = f"/proc/{pid}/fd"
+            if any(os.readlink(f"{fds}/{fd}") == path for fd in os.listdir(fds)):
+                return True
+        except OSError:
+            continue  # it has ended, or belongs to somebody else
+    return False
+
+
 def left_files(before_shm, scratch, own):
     """Files that are new in /dev/shm or beside the test's own temp dir; gone soon is not left."""
     deadline = time.monotonic() + GRACE_SECONDS
@@ -127,7 +142,7 @@ def left_files(before_shm, scratch, own):
         new = [f"{SHM}/{name}" for name in sorted(listing(SHM) - before_shm)]
         new += [f"$TMPDIR/{name}" for name in sorted(listing(scratch) - {own})]
         if not new or time.monotonic() > deadline:
-            return new
+            return [path for path in new if not in_use(path)]
         signal.sigtimedwait({signal.SIGCHLD}, 0.05)
 
 

@@ -271,6 +271,16 @@ static void check_free(void)
     char wanted = (char)((rank + size - 1) % size + 1);
     tap_check(in[0] == wanted && in[LONG - 1] == wanted, "what has begun ends after MPI_Comm_free");
 
+    MPI_Message message;
+    MPI_Comm_dup(MPI_COMM_SELF, &comm);
+    MPI_Isend(out, 1, MPI_CHAR, 0, 0, comm, &requests[0]);
+    MPI_Mprobe(0, 0, comm, &message, MPI_STATUS_IGNORE);
+    MPI_Comm_free(&comm);
+    in[0] = 0;
+    MPI_Mrecv(in, 1, MPI_CHAR, &message, MPI_STATUS_IGNORE);
+    MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+    tap_check(in[0] == out[0], "also a message that was probed for");
+
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     MPI_Error_class(MPI_Comm_free(&world), &class);

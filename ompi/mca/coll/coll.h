@@ -76,9 +76,8 @@ typedef struct ompi_coll_call {
  * What a component does. `state` is what its comm_add said of the call's communicator.
  *
  * Whether it takes a call is said before it does anything: *taken is true when it is called, and it
- * sets it to false if it does not. One that takes calls of some kind in one of its two forms takes
- * the same ones in the other: ranks need not agree on blocking or not for MPI_Barrier's sake, but
- * they do for who carries it out.
+ * sets it to false if it does not. The two forms need not agree: a blocking call of one rank never
+ * meets a nonblocking one of another.
  */
 typedef struct ompi_coll_ops {
     /* Does a blocking call. NULL: it has no blocking form of its own, so its schedule is run. */

@@ -485,7 +485,10 @@ static size_t message_bytes(const ob1_message_t *message)
 
 static void destroy_message(ompi_object_t *head)
 {
-    ob1_message_drop(opal_container_of(head, ob1_message_t, base.head));
+    ob1_message_t *message = opal_container_of(head, ob1_message_t, base.head);
+    ompi_communicator_t *comm = message->comm;
+    ob1_message_drop(message);
+    ompi_object_release(&comm->head);
 }
 
 int ob1_iprobe(const ompi_route_t *from, bool *found, ompi_message_t **message, MPI_Status *status)
@@ -503,6 +506,7 @@ int ob1_iprobe(const ompi_route_t *from, bool *found, ompi_message_t **message, 
         ob1_matcher_remove_arrived(matcher, arrived);
         ompi_object_init(&seen->base.head, OMPI_MESSAGE, destroy_message);
         seen->comm = from->comm;
+        ompi_object_retain(&seen->comm->head);
         seen->context = from->context;
         *message = &seen->base;
     }

@@ -234,6 +234,31 @@ START_TEST(a_full_segment_has_no_more)
 }
 END_TEST
 
+START_TEST(spare_is_a_quarter)
+{
+    set_size("1M");
+    make_segment(2);
+    attach();
+    unsigned pieces = 0;
+    while (opal_node_carve_spare(64 << 10) != 0)
+        pieces++;
+    ck_assert_uint_eq(pieces, 4);
+    ck_assert_uint_eq(opal_node_carve_spare(64), 0);
+    ck_assert_uint_ne(opal_node_carve(64 << 10), 0); /* the others are not concerned */
+}
+END_TEST
+
+START_TEST(spare_is_not_there_when_the_segment_is_full)
+{
+    set_size("1M");
+    make_segment(2);
+    attach();
+    while (opal_node_carve(64 << 10) != 0) {
+    }
+    ck_assert_uint_eq(opal_node_carve_spare(64 << 10), 0);
+}
+END_TEST
+
 START_TEST(processes_carve_at_once)
 {
     enum { PROCESSES = 4, PIECES = 2000 };
@@ -269,7 +294,7 @@ START_TEST(memory_that_is_not_there_is_told)
     piece = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ck_assert_int_eq(munmap(piece, 4096), 0);
     ck_assert_int_eq(opal_node_populate(piece, 4096), OPAL_ERR_NO_MEMORY);
-    unit_assert_part(unit_stderr(), "no memory for the ring to a peer of this node (4096 bytes)");
+    unit_assert_part(unit_stderr(), "no memory for what the ranks of this node share (4096 bytes)");
 }
 END_TEST
 
@@ -465,6 +490,8 @@ static const unit_test_t tests[] = {
     {.test = &ranks_of_other_nodes},
     {.test = &pieces_are_aligned_zeroed_and_apart},
     {.test = &a_full_segment_has_no_more},
+    {.test = &spare_is_a_quarter},
+    {.test = &spare_is_not_there_when_the_segment_is_full},
     {.test = &processes_carve_at_once},
     {.test = &memory_that_is_not_there_is_told},
     {.test = &only_who_said_hello_and_not_goodbye_is_dead},

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* MPI_Comm_split_type: parts of a communicator by where its processes run. */
+#include <strings.h>
+
+#include "ompi/api/bodies.h"
+#include "ompi/api/comm_create.h"
+#include "ompi/communicator/create.h"
+#include "ompi/communicator/place.h"
+
+/* A level of -1 is one that nobody has. */
+static int split_by(ompi_communicator_t *comm, int level, int key, ompi_communicator_t **newcomm)
+{
+    int color = MPI_UNDEFINED;
+    if (level < 0 || !ompi_place_color(level, &color))
+        color = MPI_UNDEFINED;
+    return ompi_comm_split(comm, color, key, level < 0 ? NULL : ompi_place_name(level), newcomm);
+}
+
+static bool is_all(const ompi_communicator_t *part, const ompi_communicator_t *comm)
+{
+    return part != NULL && part->size == comm->size &&
+           ompi_comm_peers(part) == ompi_comm_peers(comm);
+}
+
+/* By the outermost level that is a split at all. Where nobody was split, everybody sees so. */
+static int split_unguided(ompi_communicator_t *comm, int key, ompi_communicator_t **newcomm)
+{
+    ompi_communicator_t *part = NULL;
+    for (int level = 0; level < OMPI_PLACE_LEVELS; level++) {
+        int error = split_by(comm, level, key, &part);
+        if (error != MPI_SUCCESS)
+            return error;
+        if (!is_all(part, comm))
+            break;
+        ompi_lock();
+        ompi_object_release(&part->head);
+        ompi_unlock();
+        part = NULL;
+    }
+    *newcomm = part;
+    return MPI_SUCCESS;
+}
+
+/* By what the info says; without the key, nobody is in a part. */
+static int split_guided(ompi_communicator_t *comm, int key, ompi_info_t *info,
+                        ompi_communicator_t **newcomm)
+{
+    char name[MPI_MAX_INFO_VAL];
+    size_t length;
+    bool is_there =
+        info != NULL && ompi_info_get(info, "mpi_hw_resource_type", name, sizeof name, &length);
+    return split_by(comm, is_there ? ompi_place_level(name) : -1, key, newcomm);
+}
+
+/* Those of the program's process sets that are here without a session. */
+static int split_by_set(ompi_communicator_t *comm, const char *name, int key,
+                        ompi_communicator_t **newcomm)
+{
+    int color = MPI_UNDEFINED;
+    if (strcasecmp(name, "mpi://WORLD") == 0)
+        color = 0;
+    else if (strcasecmp(name, "mpi://SELF") == 0)
+        color = comm->rank;
+    return ompi_comm_split(comm, color, key, NULL, newcomm);
+}
+
+static int split_by_resource(ompi_communicator_t *comm, int key, ompi_info_t *info,
+                             ompi_communicator_t **newcomm)
+{
+    char name[MPI_MAX_INFO_VAL];
+    size_t length;
+    if (info != NULL && ompi_info_get(info, "mpi_pset_name", name, sizeof name, &length))
+        return split_by_set(comm, name, key, newcomm);
+    return split_guided(comm, key, info, newcomm);
+}
+
+int ompi_api_comm_split_type(ompi_communicator_t *comm, int split_type, int key, ompi_info_t *info,
+                             ompi_communicator_t **newcomm)
+{
+    int error;
+    switch (split_type) {
+    case MPI_COMM_TYPE_SHARED:
+        error = split_by(comm, 0, key, newcomm);
+        break;
+    case MPI_COMM_TYPE_HW_GUIDED:
+        error = split_guided(comm, key, info, newcomm);
+        break;
+    case MPI_COMM_TYPE_HW_UNGUIDED:
+        error = split_unguided(comm, key, newcomm);
+        break;
+    case MPI_COMM_TYPE_RESOURCE_GUIDED:
+        error = split_by_resource(comm, key, info, newcomm);
+        break;
+    case MPI_UNDEFINED:
+        error = ompi_comm_split(comm, MPI_UNDEFINED, key, NULL, newcomm);
+        break;
+    default:
+        return ompi_api_explain(MPI_ERR_ARG, "The split type is none of MPI_COMM_TYPE_*.");
+    }
+    return ompi_api_explain_creation(error);
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The areas of communicators.
+ *
+ * Rank 0 of a communicator carves its area at the first call that needs one, and sends the others
+ * the place, or that there is none. What is carved is never given back, so rank 0 keeps a list of
+ * the areas that it has made. One may be used again when all ranks of the communicator it was for
+ * have left it: the slowest of them may read it for a while after rank 0 has freed the
+ * communicator.
+ */
+#include "ompi/mca/coll/sm/sm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "opal/util/text.h"
+
+typedef struct free_area {
+    struct free_area *next;
+    sm_area_t *area;
+    size_t bytes;
+    int ranks; /* all of them must have left */
+} free_area_t;
+
+static free_area_t *free_areas;
+
+/* Without the room. */
+static size_t control_bytes(int ranks)
+{
+    return sizeof(sm_area_t) + ((size_t)ranks + 1) * sizeof(((sm_area_t *)NULL)->lines[0]);
+}
+
+static size_t area_bytes(const sm_comm_t *self)
+{
+    return control_bytes(self->size) + ((size_t)self->size + 1) * 2 * self->room_bytes;
+}
+
+/* The smallest of at least *bytes, and how many it has. NULL: none. */
+static sm_area_t *take_free(size_t *bytes)
+{
+    free_area_t **best = NULL;
+    for (free_area_t **each = &free_areas; *each != NULL; each = &(*each)->next) {
+        if ((*each)->bytes >= *bytes && (best == NULL || (*each)->bytes < (*best)->bytes) &&
+            atomic_load_explicit(&(*each)->area->left, memory_order_acquire) == (*each)->ranks)
+            best = each;
+    }
+    if (best == NULL)
+        return NULL;
+    free_area_t *taken = *best;
+    sm_area_t *area = taken->area;
+    *bytes = taken->bytes;
+    *best = taken->next;
+    free(taken);
+    return area;
+}
+
+/* Its offset; 0: the segment has no room. */
+static uint64_t make(sm_comm_t *self)
+{
+    self->area_bytes = area_bytes(self);
+    sm_area_t *area = take_free(&self->area_bytes);
+    if (area == NULL) {
+        uint64_t offset = opal_node_carve_spare(self->area_bytes);
+        if (offset == 0)
+            return 0;
+        area = opal_node_at(offset);
+    }
+    if (opal_node_populate(area, control_bytes(self->size)) != OPAL_SUCCESS)
+        return 0;
+    memset(area, 0, control_bytes(self->size));
+    return opal_node_offset(area);
+}
+
+int sm_area_join(sm_comm_t *self)
+{
+    uint64_t offset = self->rank == 0 ? make(self) : 0;
+    ompi_schedule_t schedule;
+    ompi_schedule_init(&schedule, self->comm, NULL);
+    ompi_data_t data = ompi_data(&offset, sizeof offset, schedule.byte);
+    if (self->rank != 0)
+        ompi_schedule_recv(&schedule, 0, data);
+    for (int rank = 1; self->rank == 0 && rank < self->size; rank++)
+        ompi_schedule_send(&schedule, rank, data);
+    int error = schedule.error;
+    if (error == MPI_SUCCESS)
+        error = ompi_schedule_run(&schedule);
+    ompi_schedule_fini(&schedule);
+    if (error != MPI_SUCCESS)
+        return error;
+    self->stage = SM_DECLINED;
+    if (offset == 0)
+        return MPI_SUCCESS;
+    self->area = opal_node_at(offset);
+    self->room = (char *)self->area + control_bytes(self->size);
+    self->stage = SM_READY;
+    return MPI_SUCCESS;
+}
+
+void sm_area_leave(sm_comm_t *self)
+{
+    if (self->area == NULL)
+        return;
+    if (self->rank == 0) {
+        free_area_t *entry = opal_xmalloc(sizeof *entry);
+        entry->area = self->area;
+        entry->bytes = self->area_bytes;
+        entry->ranks = self->size;
+        entry->next = free_areas;
+        free_areas = entry;
+    }
+    atomic_fetch_add_explicit(&self->area->left, 1, memory_order_release);
+    self->area = NULL;
+}
+
+void sm_area_close(void)
+{
+    while (free_areas != NULL) {
+        free_area_t *next = free_areas->next;
+        free(free_areas);
+        free_areas = next;
+    }
+}

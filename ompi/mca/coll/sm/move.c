@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Operations that move data: it is packed into rows, and unpacked out of them. With n ranks and m
+ * bytes of a block, a rank copies
+ *
+ *   bcast      m            scatter    n m in the root, m elsewhere
+ *   gather     m, n m in the root
+ *   allgather  (n + 1) m    alltoall   2 n m
+ *
+ * and waits once, but for the root of a broadcast or scatter and the others of a gather, which do
+ * not wait.
+ */
+#include "ompi/mca/coll/sm/sm.h"
+
+int sm_barrier(sm_comm_t *self, const ompi_coll_call_t *call OPAL_UNUSED, size_t bytes OPAL_UNUSED)
+{
+    sm_place_t place;
+    int error = sm_step_begin(self, SM_SYNC, 0, &place);
+    return error == MPI_SUCCESS ? sm_step_meet(self, &place) : error;
+}
+
+int sm_bcast(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
+{
+    sm_place_t place;
+    int error = sm_step_begin(self, SM_BY_ROOT, bytes, &place);
+    if (error != MPI_SUCCESS)
+        return error;
+    if (self->rank == call->root) {
+        sm_pack(sm_block(&call->recv, 0), sm_step_own_row(self, &place));
+        sm_step_tell(self, &place);
+        return MPI_SUCCESS;
+    }
+    error = sm_step_await(self, &place, call->root);
+    if (error == MPI_SUCCESS)
+        sm_unpack(sm_block(&call->recv, 0), sm_step_row(self, &place, call->root));
+    return error;
+}
+
+/* The root has nobody read its own block. */
+int sm_gather(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
+{
+    bool is_root = self->rank == call->root;
+    sm_place_t place;
+    int error = sm_step_begin(self, SM_TO_ROOT, bytes, &place);
+    if (error != MPI_SUCCESS)
+        return error;
+    if (!is_root)
+        sm_pack(sm_block(&call->send, 0), sm_step_own_row(self, &place));
+    error = sm_step_give(self, &place, call->root);
+    if (error != MPI_SUCCESS || !is_root)
+        return error;
+    for (int rank = 0; rank < self->size; rank++) {
+        if (rank != self->rank)
+            sm_unpack(sm_block(&call->recv, rank), sm_step_row(self, &place, rank));
+    }
+    if (call->send.buffer != MPI_IN_PLACE) {
+        ompi_data_t own = sm_block(&call->recv, self->rank);
+        ompi_datatype_copy(call->send.type, (size_t)call->send.count, call->send.buffer, own.type,
+                           own.count, own.buffer);
+    }
+    return MPI_SUCCESS;
+}
+
+int sm_scatter(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
+{
+    size_t block = bytes / (size_t)self->size;
+    sm_place_t place;
+    int error = sm_step_begin(self, SM_BY_ROOT, bytes, &place);
+    if (error != MPI_SUCCESS)
+        return error;
+    if (self->rank == call->root) {
+        size_t count = (size_t)self->size * (size_t)call->send.count;
+        sm_pack(sm_elements(&call->send, 0, count), sm_step_own_row(self, &place));
+        sm_step_tell(self, &place);
+    } else {
+        error = sm_step_await(self, &place, call->root);
+    }
+    if (error == MPI_SUCCESS && call->recv.buffer != MPI_IN_PLACE) {
+        const char *row = sm_step_row(self, &place, call->root);
+        sm_unpack(sm_block(&call->recv, 0), row + (size_t)self->rank * block);
+    }
+    return error;
+}
+
+int sm_allgather(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
+{
+    bool in_place = call->send.buffer == MPI_IN_PLACE;
+    sm_place_t place;
+    int error = sm_step_begin(self, SM_SYNC, bytes, &place);
+    if (error != MPI_SUCCESS)
+        return error;
+    sm_pack(in_place ? sm_block(&call->recv, self->rank) : sm_block(&call->send, 0),
+            sm_step_own_row(self, &place));
+    error = sm_step_meet(self, &place);
+    for (int rank = 0; error == MPI_SUCCESS && rank < self->size; rank++) {
+        if (rank != self->rank || !in_place)
+            sm_unpack(sm_block(&call->recv, rank), sm_step_row(self, &place, rank));
+    }
+    return error;
+}
+
+int sm_alltoall(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
+{
+    bool in_place = call->send.buffer == MPI_IN_PLACE;
+    const ompi_coll_side_t *from = in_place ? &call->recv : &call->send;
+    size_t block = bytes / (size_t)self->size;
+    sm_place_t place;
+    int error = sm_step_begin(self, SM_SYNC, bytes, &place);
+    if (error != MPI_SUCCESS)
+        return error;
+    sm_pack(sm_elements(from, 0, (size_t)self->size * (size_t)from->count),
+            sm_step_own_row(self, &place));
+    error = sm_step_meet(self, &place);
+    for (int rank = 0; error == MPI_SUCCESS && rank < self->size; rank++) {
+        const char *row = sm_step_row(self, &place, rank);
+        sm_unpack(sm_block(&call->recv, rank), row + (size_t)self->rank * block);
+    }
+    return error;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * coll/sm: blocking collectives of small data, in communicators whose ranks share a node.
+ *
+ *   sm.c      the component: which calls it takes
+ *   area.c    the shared memory of a communicator: carving it, agreeing on it, using it again
+ *   step.c    taking a place in it, saying that data is there, waiting for others
+ *   move.c    operations that move data
+ *   reduce.c  reductions
+ *
+ * A communicator has an area in the node's segment. Row i belongs to rank i, the last row to
+ * whoever computes a result for all:
+ *
+ *   +--------------------------------------------------+
+ *   | how many ranks have left                         |
+ *   | counters:  half 0: SM_LINES, half 1: SM_LINES    |  arrivals, a cache line each
+ *   | lines:     row 0: half 0, half 1; row 1: ...     |  flag and up to SM_INLINE bytes
+ *   | room:      row 0: half 0, half 1; row 1: ...     |  longer data
+ *   +--------------------------------------------------+
+ *
+ * An operation (a step) takes the next line, the same one in every row, and, if its data is longer,
+ * the next bytes of the room. Who has written its row stores the number of the step as the flag,
+ * and, where all give something, counts itself in; the one who completes the count wakes the
+ * others. So a rank that waits sleeps once, and only one other rank rings it.
+ *
+ * Nothing is ever reset. A step in which all wait for all (a sync step) tells everybody that
+ * everything before it has been read. So steps go through one half up to a sync step, and then
+ * through the other half, up to the next one. A sequence of operations without one (broadcasts from
+ * one root, say) gets a barrier when the half is full: up to then the root runs ahead.
+ *
+ * Between two ranks there are no counters: each waits for the other's flag.
+ *
+ * Threading: under ompi_lock. Threads in different communicators wait at the same time.
+ */
+#ifndef OMPI_COLL_SM_H
+#define OMPI_COLL_SM_H
+
+#include <stdatomic.h>
+
+#include "opal/runtime/node.h"
+#include "ompi/mca/coll/coll.h"
+
+enum {
+    SM_LINES = 64,
+    SM_INLINE = 48,
+    SM_ROOMS = 2, /* a half has room for so many steps of the largest size */
+};
+
+typedef struct sm_counter {
+    _Alignas(64) _Atomic uint64_t count;
+} sm_counter_t;
+
+typedef struct sm_line {
+    _Alignas(64) _Atomic uint64_t flag; /* the step whose data is there */
+    _Alignas(16) char bytes[SM_INLINE];
+} sm_line_t;
+
+typedef struct sm_area {
+    _Alignas(64) atomic_int left; /* ranks that will not touch it any more */
+    sm_counter_t counters[2][SM_LINES];
+    sm_line_t lines[][2][SM_LINES];
+} sm_area_t;
+
+typedef enum sm_stage {
+    SM_NEW,      /* there was no call yet that would need an area */
+    SM_READY,    /* `area` is there */
+    SM_DECLINED, /* there was no room for it */
+    SM_BROKEN,   /* a rank of the communicator has died */
+} sm_stage_t;
+
+/* What the component has of a communicator. From `step` to `arrivals` it is the same in all ranks
+ * when they begin a step. */
+typedef struct sm_comm {
+    ompi_communicator_t *comm;
+    sm_stage_t stage;
+    int rank, size;
+    size_t max_bytes;  /* the longest data of a rank that goes this way */
+    size_t room_bytes; /* of a row's half */
+    size_t area_bytes; /* in rank 0: what was carved, which may be more than what is used */
+    sm_area_t *area;
+    char *room;
+    uint64_t step;
+    unsigned half, line;                /* of the next step */
+    size_t used;                        /* of the half's room */
+    uint64_t arrivals[2][SM_LINES];     /* what the counters are when all have arrived */
+    unsigned deaths;                    /* of the node, when we looked last */
+    bool has_memory, has_result_memory; /* in our row's room, in that of the last row */
+    unsigned local_ranks[];             /* of the ranks of the communicator */
+} sm_comm_t;
+
+/* -- area.c ------------------------------------------------------------------------------ */
+
+/* Makes an area for the communicator, or gives up in all ranks: its first step. */
+int sm_area_join(sm_comm_t *self);
+
+/* This rank is done with it. */
+void sm_area_leave(sm_comm_t *self);
+
+/* Forgets areas that may be used again. */
+void sm_area_close(void);
+
+/* -- step.c ------------------------------------------------------------------------------ */
+
+/* Where a step is. */
+typedef struct sm_place {
+    uint64_t step, arrivals;
+    unsigned half, line;
+    size_t at; /* in the half's room; SIZE_MAX: in the lines */
+} sm_place_t;
+
+typedef enum sm_flow {
+    SM_SYNC,    /* everybody gives, and waits for all */
+    SM_TO_ROOT, /* everybody gives, the root waits for all */
+    SM_BY_ROOT, /* the root gives, the others wait for it */
+} sm_flow_t;
+
+/* A step with so many bytes in a row. May wait. */
+int sm_step_begin(sm_comm_t *self, sm_flow_t flow, size_t bytes, sm_place_t *place);
+
+/* The bytes of a row; that of results is row `size`. */
+char *sm_step_row(const sm_comm_t *self, const sm_place_t *place, int row);
+
+/* The same, for who is going to write. */
+char *sm_step_own_row(sm_comm_t *self, const sm_place_t *place);
+char *sm_step_result_row(sm_comm_t *self, const sm_place_t *place);
+
+/* SM_SYNC: this rank has given; returns when all have. */
+int sm_step_meet(sm_comm_t *self, const sm_place_t *place);
+
+/* SM_SYNC, where one computes for all. True: that one is this rank, and all have given; it tells
+ * the others when the result is there. They wait for it. */
+bool sm_step_arrive(sm_comm_t *self, const sm_place_t *place);
+void sm_step_tell_result(sm_comm_t *self, const sm_place_t *place);
+int sm_step_await_result(sm_comm_t *self, const sm_place_t *place);
+
+/* SM_TO_ROOT: this rank has given. Returns, in the root, when all have. */
+int sm_step_give(sm_comm_t *self, const sm_place_t *place, int root);
+
+/* SM_BY_ROOT: the root has given; the others wait for that. */
+void sm_step_tell(sm_comm_t *self, const sm_place_t *place);
+int sm_step_await(sm_comm_t *self, const sm_place_t *place, int root);
+
+/* -- the operations ------------------------------------------------------------------------ */
+
+/* `bytes` is what a row holds; it is not 0 but for the barrier. */
+typedef int sm_run_fn_t(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes);
+
+sm_run_fn_t sm_barrier, sm_bcast, sm_gather, sm_scatter, sm_allgather, sm_alltoall;
+sm_run_fn_t sm_reduce, sm_allreduce, sm_reduce_scatter_block;
+
+/* `count` elements of the side's type, `first` elements behind its buffer. */
+static inline ompi_data_t sm_elements(const ompi_coll_side_t *side, size_t first, size_t count)
+{
+    MPI_Count offset = (MPI_Count)first * ompi_datatype_extent(side->type);
+    return ompi_data((void *)((uintptr_t)side->buffer + (uintptr_t)offset), count, side->type);
+}
+
+static inline ompi_data_t sm_block(const ompi_coll_side_t *side, int i)
+{
+    return sm_elements(side, (size_t)i * (size_t)side->count, (size_t)side->count);
+}
+
+static inline void sm_pack(ompi_data_t data, char *row)
+{
+    ompi_datatype_pack(data.type, data.count, data.buffer, 0, row, SIZE_MAX);
+}
+
+static inline void sm_unpack(ompi_data_t data, const char *row)
+{
+    ompi_datatype_unpack(data.type, data.count, data.buffer, 0, row, SIZE_MAX);
+}
+
+#endif

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Steps: places, flags and counters, and waiting for them. sm.h explains the protocol.
+ *
+ * A wait looks at one word of the area. It looks for a short time; then it polls everything and
+ * sleeps, as all waits of the library do, with the word among what is polled. There is one poll
+ * function for all threads that wait.
+ */
+#include "ompi/mca/coll/sm/sm.h"
+
+#include "opal/runtime/init.h"
+#include "opal/util/list.h"
+
+enum { LOOKS = 400 }; /* about as long as a peer needs that is there already */
+
+/* -- waiting ------------------------------------------------------------------------------- */
+
+/* On the stack of the thread that waits. */
+typedef struct waiter {
+    opal_list_node_t node;
+    sm_comm_t *self;
+    const _Atomic uint64_t *word;
+    uint64_t value; /* that it waits for */
+    atomic_int done;
+} waiter_t;
+
+static opal_list_t waiters = {{&waiters.head, &waiters.head}};
+
+static bool has_value(const _Atomic uint64_t *word, uint64_t value)
+{
+    return atomic_load_explicit(word, memory_order_acquire) == value;
+}
+
+/* Whether the communicator can go on. */
+static bool is_alive(sm_comm_t *self)
+{
+    unsigned deaths = opal_node_deaths();
+    if (opal_likely(deaths == self->deaths))
+        return self->stage == SM_READY;
+    self->deaths = deaths;
+    for (int rank = 0; rank < self->size; rank++) {
+        if (opal_node_peer_is_dead(self->local_ranks[rank]))
+            self->stage = SM_BROKEN;
+    }
+    return self->stage == SM_READY;
+}
+
+static int poll(void *state OPAL_UNUSED)
+{
+    int count = 0;
+    for (opal_list_node_t *node = opal_list_first(&waiters); node != NULL;
+         node = opal_list_next(&waiters, node)) {
+        waiter_t *waiter = opal_container_of(node, waiter_t, node);
+        if (atomic_load_explicit(&waiter->done, memory_order_relaxed) != 0)
+            continue;
+        if (!has_value(waiter->word, waiter->value) && is_alive(waiter->self))
+            continue;
+        opal_wait_signal(&waiter->done);
+        count++;
+    }
+    return count;
+}
+
+static int wait_slowly(sm_comm_t *self, const _Atomic uint64_t *word, uint64_t value)
+{
+    waiter_t waiter = {.self = self, .word = word, .value = value};
+    if (opal_list_first(&waiters) == NULL && opal_progress_add(poll, NULL) != OPAL_SUCCESS)
+        return MPI_ERR_INTERN;
+    opal_list_append(&waiters, &waiter.node);
+    ompi_wait_until(&waiter.done);
+    opal_list_remove(&waiter.node);
+    if (opal_list_first(&waiters) == NULL)
+        opal_progress_remove(poll, NULL);
+    return has_value(word, value) ? MPI_SUCCESS : MPI_ERR_PROC_ABORTED;
+}
+
+static int wait_for(sm_comm_t *self, const _Atomic uint64_t *word, uint64_t value)
+{
+    int looks = opal_wait_is_crowded() ? 1 : LOOKS;
+    while (looks-- > 0) {
+        if (has_value(word, value))
+            return MPI_SUCCESS;
+    }
+    return wait_slowly(self, word, value);
+}
+
+static opal_doorbell_t *doorbell_of(const sm_comm_t *self, int rank)
+{
+    return &opal_node_slot(self->local_ranks[rank])->doorbell;
+}
+
+static void ring_others(const sm_comm_t *self)
+{
+    if (self->size == 2) {
+        opal_doorbell_ring(doorbell_of(self, 1 - self->rank));
+        return;
+    }
+    atomic_thread_fence(memory_order_seq_cst);
+    for (int rank = 0; rank < self->size; rank++) {
+        if (rank != self->rank)
+            opal_doorbell_ring_fenced(doorbell_of(self, rank));
+    }
+}
+
+/* -- places -------------------------------------------------------------------------------- */
+
+static sm_line_t *line_of(const sm_comm_t *self, const sm_place_t *place, int row)
+{
+    return &self->area->lines[row][place->half][place->line];
+}
+
+static sm_counter_t *counter_of(const sm_comm_t *self, const sm_place_t *place)
+{
+    return &self->area->counters[place->half][place->line];
+}
+
+static void take_place(sm_comm_t *self, sm_flow_t flow, size_t bytes, sm_place_t *place)
+{
+    *place =
+        (sm_place_t){.step = ++self->step, .half = self->half, .line = self->line, .at = SIZE_MAX};
+    if (bytes > SM_INLINE) {
+        place->at = self->used;
+        self->used += (bytes + 63) & ~(size_t)63;
+    }
+    if (flow != SM_BY_ROOT)
+        place->arrivals = self->arrivals[self->half][self->line] += (uint64_t)self->size;
+    self->line++;
+    if (flow == SM_SYNC) {
+        self->half ^= 1;
+        self->line = 0;
+        self->used = 0;
+    }
+}
+
+int sm_step_begin(sm_comm_t *self, sm_flow_t flow, size_t bytes, sm_place_t *place)
+{
+    /* The last line is for a sync step. */
+    bool has_line = self->line < SM_LINES - 1 || flow == SM_SYNC;
+    if (!has_line || (bytes > SM_INLINE && bytes > self->room_bytes - self->used)) {
+        take_place(self, SM_SYNC, 0, place);
+        int error = sm_step_meet(self, place);
+        if (error != MPI_SUCCESS)
+            return error;
+    }
+    take_place(self, flow, bytes, place);
+    return MPI_SUCCESS;
+}
+
+char *sm_step_row(const sm_comm_t *self, const sm_place_t *place, int row)
+{
+    if (place->at == SIZE_MAX)
+        return line_of(self, place, row)->bytes;
+    return self->room + (2 * (size_t)row + place->half) * self->room_bytes + place->at;
+}
+
+/* Memory that is missing when it is touched would be a signal. There is no going on without. */
+static void touch(const sm_comm_t *self, const sm_place_t *place, int row, bool *has_memory)
+{
+    if (opal_likely(*has_memory) || place->at == SIZE_MAX)
+        return;
+    char *room = self->room + 2 * (size_t)row * self->room_bytes;
+    if (opal_node_populate(room, 2 * self->room_bytes) != OPAL_SUCCESS)
+        opal_abort(1);
+    *has_memory = true;
+}
+
+char *sm_step_own_row(sm_comm_t *self, const sm_place_t *place)
+{
+    touch(self, place, self->rank, &self->has_memory);
+    return sm_step_row(self, place, self->rank);
+}
+
+char *sm_step_result_row(sm_comm_t *self, const sm_place_t *place)
+{
+    touch(self, place, self->size, &self->has_result_memory);
+    return sm_step_row(self, place, self->size);
+}
+
+/* -- flows --------------------------------------------------------------------------------- */
+
+static void set_flag(const sm_comm_t *self, const sm_place_t *place, int row)
+{
+    atomic_store_explicit(&line_of(self, place, row)->flag, place->step, memory_order_release);
+}
+
+static int await_flag(sm_comm_t *self, const sm_place_t *place, int row)
+{
+    return wait_for(self, &line_of(self, place, row)->flag, place->step);
+}
+
+/* True: this rank is the last one. */
+static bool count_in(const sm_comm_t *self, const sm_place_t *place)
+{
+    uint64_t before =
+        atomic_fetch_add_explicit(&counter_of(self, place)->count, 1, memory_order_acq_rel);
+    return before + 1 == place->arrivals;
+}
+
+static int await_all(sm_comm_t *self, const sm_place_t *place)
+{
+    return wait_for(self, &counter_of(self, place)->count, place->arrivals);
+}
+
+int sm_step_meet(sm_comm_t *self, const sm_place_t *place)
+{
+    if (self->size == 2) {
+        set_flag(self, place, self->rank);
+        ring_others(self);
+        return await_flag(self, place, 1 - self->rank);
+    }
+    if (!count_in(self, place))
+        return await_all(self, place);
+    ring_others(self);
+    return MPI_SUCCESS;
+}
+
+bool sm_step_arrive(sm_comm_t *self, const sm_place_t *place)
+{
+    return count_in(self, place);
+}
+
+void sm_step_tell_result(sm_comm_t *self, const sm_place_t *place)
+{
+    set_flag(self, place, self->size);
+    ring_others(self);
+}
+
+int sm_step_await_result(sm_comm_t *self, const sm_place_t *place)
+{
+    return await_flag(self, place, self->size);
+}
+
+int sm_step_give(sm_comm_t *self, const sm_place_t *place, int root)
+{
+    if (self->size == 2 && self->rank == root)
+        return await_flag(self, place, 1 - root);
+    if (self->size == 2)
+        set_flag(self, place, self->rank);
+    else if (!count_in(self, place))
+        return self->rank == root ? await_all(self, place) : MPI_SUCCESS;
+    if (self->rank != root)
+        opal_doorbell_ring(doorbell_of(self, root));
+    return MPI_SUCCESS;
+}
+
+void sm_step_tell(sm_comm_t *self, const sm_place_t *place)
+{
+    set_flag(self, place, self->rank);
+    ring_others(self);
+}
+
+int sm_step_await(sm_comm_t *self, const sm_place_t *place, int root)
+{
+    return await_flag(self, place, root);
+}
