@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI_Dims_create. The largest extent is tried from the smallest divisor on that could do, and
- * what is left is divided the same way, with nothing larger.
+ * MPI_Dims_create. The smallest extent is tried from the largest divisor down that could do, and
+ * what is left is divided the same way. Each solution bounds the largest extent of the next, so
+ * that the search ends soon.
  */
 #include <stdlib.h>
 
@@ -44,7 +45,7 @@ static int largest_prime_of(int number)
 }
 
 /* Whether `count` factors up to `bound` can reach the number. */
-static bool can_reach(int64_t number, int count, int bound)
+static bool can_reach(int64_t number, int count, int64_t bound)
 {
     int64_t product = 1;
     for (int i = 0; i < count && product < number; i++)
@@ -52,24 +53,52 @@ static bool can_reach(int64_t number, int count, int bound)
     return product >= number;
 }
 
-/* `number` as `count` falling factors, none larger than `bound`. */
-static bool factorize(const divisors_t *divisors, int number, int count, int bound, int factors[])
+/*
+ * `number` as `count` rising factors from `low` on, the last one below `limit` and as small as
+ * possible, then the first one as large as possible, and so on. False: there are none.
+ */
+static bool factorize(const divisors_t *divisors, int number, int count, int low, int64_t limit,
+                      int factors[])
 {
+    bool found = false;
+    if (largest_prime_of(number) >= limit)
+        return false;
     if (count == 1) {
         factors[0] = number;
-        return number <= bound;
+        return number < limit;
     }
-    int prime = largest_prime_of(number);
-    for (int i = 0; i < divisors->count && divisors->items[i] <= bound; i++) {
+    for (int i = divisors->count - 1; i >= 0 && divisors->items[i] >= low; i--) {
         int factor = divisors->items[i];
-        if (factor < prime || number % factor != 0 || !can_reach(number, count, factor))
+        if (number % factor != 0 || can_reach((int64_t)number + 1, count, factor))
             continue;
-        if (factorize(divisors, number / factor, count - 1, factor, factors + 1)) {
+        if (!can_reach(number / factor, count - 1, limit - 1))
+            break;
+        if (factorize(divisors, number / factor, count - 1, factor, limit, factors + 1)) {
             factors[0] = factor;
-            return true;
+            limit = factors[count - 1];
+            found = true;
         }
     }
-    return false;
+    return found;
+}
+
+/* `number` as `count` rising factors, the first and the last as close as possible. */
+static void balance(const divisors_t *divisors, int number, int count, int factors[])
+{
+    int64_t spread = number; /* no solution has so much */
+    if (count == 1)
+        factors[0] = number;
+    for (int i = divisors->count - 1; i >= 0 && count > 1; i--) {
+        int factor = divisors->items[i];
+        if (can_reach((int64_t)number + 1, count, factor))
+            continue;
+        if (!can_reach(number / factor, count - 1, factor + spread - 1))
+            break;
+        if (factorize(divisors, number / factor, count - 1, factor, factor + spread, factors + 1)) {
+            factors[0] = factor;
+            spread = factors[count - 1] - factor;
+        }
+    }
 }
 
 bool ompi_dims_create(int nodes, int dimensions, int extents[])
@@ -85,12 +114,12 @@ bool ompi_dims_create(int nodes, int dimensions, int extents[])
     }
     if (open == 0)
         return rest == 1;
-    int *factors = opal_xmalloc((size_t)open * sizeof *factors), next = 0;
+    int *factors = opal_xmalloc((size_t)open * sizeof *factors);
     divisors_t divisors = divisors_of(rest);
-    factorize(&divisors, rest, open, rest, factors); /* the number itself and ones would do */
+    balance(&divisors, rest, open, factors);
     for (int i = 0; i < dimensions; i++) {
         if (extents[i] == 0)
-            extents[i] = factors[next++];
+            extents[i] = factors[--open];
     }
     free(divisors.items);
     free(factors);

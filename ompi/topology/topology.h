@@ -74,8 +74,9 @@ int ompi_cart_rank(const ompi_topology_t *topology, const int coordinates[]);
 int ompi_cart_shift(const ompi_topology_t *topology, int dimension, int64_t distance);
 
 /*
- * MPI_Dims_create: fills in the zeros of extents so that the product is `nodes`, the largest one
- * as small as possible, then the next one, and so on. False: there is no such product.
+ * MPI_Dims_create: fills in the zeros of extents, falling, so that the product is `nodes`. The
+ * largest and the smallest of these are as close as possible; of several such, the smallest is as
+ * large as possible, then the one before it, and so on. False: there is no such product.
  */
 bool ompi_dims_create(int nodes, int dimensions, int extents[]);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ompi/topology/dims.c: against all ways to write a number as a product. */
 #include <limits.h>
+#include <string.h>
 
 #include "ompi/topology/topology.h"
 #include "test/unit/opal/support.h"
@@ -11,25 +12,38 @@ static void setup(void)
 
 enum { MOST = 6 };
 
-/* Falling factors, tried from the smallest first one on, so that the first product is the best. */
-static bool search(int rest, int count, int bound, int factors[])
+/* Whether falling factors are better than others: closer, or else the last ones larger. */
+static bool is_better(const int factors[], const int others[], int count)
 {
-    if (count == 0)
-        return rest == 1;
-    for (int factor = 1; factor <= bound; factor++) {
-        factors[0] = factor;
-        if (rest % factor == 0 && search(rest / factor, count - 1, factor, factors + 1))
-            return true;
+    int spread = factors[0] - factors[count - 1], other = others[0] - others[count - 1];
+    for (int i = count - 1; spread == other && i >= 0; i--) {
+        if (factors[i] != others[i])
+            return factors[i] > others[i];
     }
-    return false;
+    return spread < other;
+}
+
+/* Goes through all products of falling factors, of which the first `done` are there. */
+static void search(int rest, int count, int done, int factors[], int best[])
+{
+    if (done == count) {
+        if (rest == 1 && (best[0] == 0 || is_better(factors, best, count)))
+            memcpy(best, factors, (size_t)count * sizeof *best);
+        return;
+    }
+    for (int factor = 1; factor <= (done > 0 ? factors[done - 1] : rest); factor++) {
+        factors[done] = factor;
+        if (rest % factor == 0)
+            search(rest / factor, count, done + 1, factors, best);
+    }
 }
 
 START_TEST(small_numbers)
 {
     for (int nodes = 1; nodes <= 400; nodes++) {
         for (int count = 1; count <= MOST; count++) {
-            int extents[MOST] = {0}, best[MOST];
-            ck_assert(search(nodes, count, nodes, best));
+            int extents[MOST] = {0}, factors[MOST], best[MOST] = {0};
+            search(nodes, count, 0, factors, best);
             ck_assert(ompi_dims_create(nodes, count, extents));
             for (int i = 0; i < count; i++)
                 ck_assert_int_eq(extents[i], best[i]);
@@ -79,7 +93,22 @@ START_TEST(large_numbers)
 }
 END_TEST
 
+/* Where the smallest first factor is not the best, and where the differences are the same. */
+START_TEST(close_ones)
+{
+    int first[3] = {0}, second[3] = {0};
+    ck_assert(ompi_dims_create(5040, 3, first));
+    ck_assert(first[0] == 21 && first[1] == 16 && first[2] == 15); /* and not 20 x 18 x 14 */
+    ck_assert(ompi_dims_create(7488, 3, second));
+    ck_assert(second[0] == 26 && second[1] == 18 && second[2] == 16); /* and not 24 x 24 x 13 */
+}
+END_TEST
+
 static const unit_test_t tests[] = {
-    {.test = &small_numbers}, {.test = &given_ones}, {.test = &large_numbers}};
+    {.test = &small_numbers},
+    {.test = &given_ones},
+    {.test = &large_numbers},
+    {.test = &close_ones},
+};
 
 UNIT_MAIN("ompi/topology/dims", tests, setup);
