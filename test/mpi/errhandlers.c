@@ -38,7 +38,7 @@ static bool was_told(MPI_Comm comm, int code, const char *function)
 static void check_user_handler(void)
 {
     MPI_Errhandler mine = MPI_ERRHANDLER_NULL, got = MPI_ERRHANDLER_NULL;
-    MPI_Win win;
+    MPI_Comm other;
     int rank;
     tap_check(MPI_Comm_create_errhandler(remember, &mine) == MPI_SUCCESS &&
                   mine != MPI_ERRHANDLER_NULL,
@@ -55,9 +55,9 @@ static void check_user_handler(void)
                   was_told(MPI_COMM_WORLD, MPI_ERR_ARG, "MPI_Comm_rank"),
               "freed but still set, it is told of a NULL argument");
     forget();
-    tap_check(MPI_Win_create(NULL, 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win) ==
+    tap_check(MPI_Comm_connect("nowhere", MPI_INFO_NULL, 0, MPI_COMM_WORLD, &other) ==
                       MPI_ERR_UNSUPPORTED_OPERATION &&
-                  was_told(MPI_COMM_WORLD, MPI_ERR_UNSUPPORTED_OPERATION, "MPI_Win_create"),
+                  was_told(MPI_COMM_WORLD, MPI_ERR_UNSUPPORTED_OPERATION, "MPI_Comm_connect"),
               "of a function that is not built, with its name");
     forget();
     tap_check(MPI_Comm_call_errhandler(MPI_COMM_WORLD, MPI_ERR_IO) == MPI_SUCCESS &&

@@ -11,8 +11,8 @@
 
 static void unbuilt(void)
 {
-    MPI_Win win;
-    MPI_Win_create(NULL, 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Comm other;
+    MPI_Comm_connect("nowhere", MPI_INFO_NULL, 0, MPI_COMM_WORLD, &other);
 }
 
 static void bad_comm(void)
