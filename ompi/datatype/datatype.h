@@ -212,8 +212,8 @@ OPAL_EXPORT size_t ompi_datatype_segments(const ompi_datatype_t *type, size_t co
                                           size_t max, size_t *bytes);
 
 /* From one layout to another, which do not overlap, as far as both go. Returns the bytes. */
-size_t ompi_datatype_copy(const ompi_datatype_t *source_type, size_t source_count,
-                          const void *source, const ompi_datatype_t *target_type,
-                          size_t target_count, void *target);
+OPAL_EXPORT size_t ompi_datatype_copy(const ompi_datatype_t *source_type, size_t source_count,
+                                      const void *source, const ompi_datatype_t *target_type,
+                                      size_t target_count, void *target);
 
 #endif
