@@ -4,6 +4,7 @@
 #include "opal/runtime/wait.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <time.h>
 
@@ -86,7 +87,7 @@ static bool is_asleep(void)
 static void *end_when_asleep(void *unused)
 {
     while (!is_asleep())
-        continue;
+        sched_yield();
     atomic_store(&done, 1);
     opal_wait_ring_self();
     return unused;
@@ -193,7 +194,7 @@ static void *interrupt(void *waiter)
 {
     for (int i = 0; i < 100; i++) {
         while (!is_asleep())
-            continue;
+            sched_yield();
         pthread_kill(*(pthread_t *)waiter, SIGUSR1);
     }
     atomic_store(&done, 1);

@@ -5,6 +5,8 @@
  *
  * In the processes of a crew a failed check ends with status 1, and the test counts those.
  */
+#include <sched.h>
+
 #include "opal/mca/btl/btl.h"
 
 #include "test/unit/opal/mca/btl/crew.h"
@@ -70,7 +72,7 @@ static void exchange(unsigned count)
         opal_progress();
     }
     while (received < count)
-        opal_progress();
+        crew_poll();
 }
 
 /* -- the table ----------------------------------------------------------------------------- */
@@ -162,7 +164,7 @@ static void send_cut_frames(void)
     for (unsigned i = 0; i < 3000; i++) {
         unsigned char *room;
         while ((room = crew.ops->reserve(peer, 512)) == NULL)
-            opal_progress();
+            crew_poll();
         CREW_MUST((uintptr_t)room % 8 == 0);
         memset(room, 0xee, 512);
         for (size_t at = 0; at < cut_length(i); at++)
@@ -170,7 +172,7 @@ static void send_cut_frames(void)
         crew.ops->commit(peer, room, i % KINDS, cut_length(i));
     }
     while (received < 3000)
-        opal_progress();
+        crew_poll();
 }
 
 START_TEST(a_frame_may_be_cut)
@@ -205,14 +207,14 @@ static void fill_it_up(void)
     crew_barrier();
     CREW_MUST(sent > 1);
     while (received < sent)
-        opal_progress();
+        crew_poll();
     crew_barrier();
     for (unsigned i = 0; i < sent; i++) {
         send_numbered(sent + i, (sent + i) % KINDS, 200);
         opal_progress();
     }
     while (received < 2 * sent)
-        opal_progress();
+        crew_poll();
 }
 
 START_TEST(a_full_one_says_so_and_recovers)
@@ -254,7 +256,7 @@ static void play_ball(void)
     if (crew.rank == 0)
         crew_send(above(), 7, &left, sizeof left);
     while (received < HOPS / crew.size) {
-        opal_progress();
+        crew_poll();
         if (owed > 0) {
             left = owed - 1;
             owed = 0;
@@ -329,7 +331,7 @@ static void wake_up(void)
             if (crew.size > 1) {
                 opal_doorbell_t *bell = &opal_node_slot(1)->doorbell;
                 while ((atomic_load(&bell->state) & OPAL_DOORBELL_ASLEEP) == 0)
-                    continue;
+                    sched_yield();
             }
             crew_send(above(), 1, "wake", 5);
         }
@@ -358,9 +360,9 @@ static void send_and_leave(void)
     }
     if (crew.size > 1) {
         while (crew.shared[GO_WORD] == 0)
-            continue;
+            sched_yield();
         while (received < 100)
-            opal_progress();
+            crew_poll();
     }
     crew.ops->stop(crew.state);
     CREW_MUST(received == (crew.size > 1 ? 100 : 0));

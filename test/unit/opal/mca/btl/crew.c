@@ -143,12 +143,18 @@ unsigned crew_run_watched(const opal_component_t *component, unsigned size,
     return run(component, size, handler, work, true);
 }
 
+void crew_poll(void)
+{
+    if (opal_progress() == 0)
+        sched_yield();
+}
+
 void crew_send(unsigned to, unsigned kind, const void *bytes, size_t length)
 {
     opal_btl_peer_t *peer = crew.peers[to];
     void *room;
     while ((room = crew.ops->reserve(peer, length)) == NULL)
-        crew.ops->progress(crew.state);
+        crew_poll();
     memcpy(room, bytes, length);
     crew.ops->commit(peer, room, kind, length);
 }

@@ -40,6 +40,9 @@ unsigned crew_run(const opal_component_t *component, unsigned size, opal_btl_han
 unsigned crew_run_watched(const opal_component_t *component, unsigned size,
                           opal_btl_handler_fn_t *handler, void (*work)(void));
 
+/* Polls; gives the core to another rank if nothing has come, since ranks may share one. */
+void crew_poll(void);
+
 /* Sends one frame, polling while there is no room. */
 void crew_send(unsigned to, unsigned kind, const void *bytes, size_t length);
 

@@ -69,7 +69,7 @@ static void go_round(void)
         crew_send(!crew.rank, 0, bytes, length);
     }
     while (received < FRAMES)
-        opal_progress();
+        crew_poll();
 }
 
 START_TEST(round_and_round_a_small_ring)
@@ -267,9 +267,9 @@ static void be_stuck(void)
         return;
     }
     while ((atomic_load(&bell->state) & OPAL_DOORBELL_ASLEEP) == 0)
-        continue;
+        sched_yield();
     while (received < (128 << 10) / 64)
-        opal_progress();
+        crew_poll();
 }
 
 START_TEST(room_ends_a_wait)
@@ -298,7 +298,7 @@ static void die_while_writing(void)
         void *room = crew.ops->reserve(crew.peers[0], 500);
         memset(room, 0xff, 400);
         while ((atomic_load(&opal_node_slot(0)->doorbell.state) & OPAL_DOORBELL_ASLEEP) == 0)
-            continue;
+            sched_yield();
         raise(SIGKILL);
     }
     opal_progress_add(look_for_deaths, NULL);
