@@ -26,6 +26,7 @@ libopal_core_la_SOURCES += \
 	%D%/mca/pmi/base/base.c %D%/mca/pmi/base/base.h \
 	%D%/mca/pmi/base/message.c %D%/mca/pmi/base/message.h \
 	%D%/arch/pause.h \
+	%D%/arch/prefetch.h \
 	%D%/arch/vector.h \
 	%D%/runtime/init.c %D%/runtime/init.h \
 	%D%/runtime/node.c %D%/runtime/node.h \

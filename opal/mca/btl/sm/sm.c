@@ -288,11 +288,12 @@ static bool sm_get_pays(opal_btl_peer_t *base, size_t bytes, bool incoming)
     if (use_cma == SM_CMA_ALWAYS || opal_wait_is_crowded())
         return true;
     if (incoming)
-        return pace_get_pays(peer->pace.advice, bytes, peer->got_turns);
+        return pace_get_pays(peer->pace.advice, bytes, false, peer->got_turns);
     if (peer->writer.ring == NULL)
         open_ring(peer);
     uint32_t advice = atomic_load_explicit(&peer->writer.ring->advice, memory_order_relaxed);
-    return pace_get_pays(advice, bytes, peer->sent_turns);
+    bool burst = pace_is_burst(&peer->pace, bytes, pace_now_nsec());
+    return pace_get_pays(advice, bytes, burst, peer->sent_turns);
 }
 
 static const char *sm_describe(opal_btl_peer_t *base)
