@@ -57,7 +57,7 @@ static bool advise(pace_t *pace)
             continue;
         if (get_nsec * kib < frame_nsec * (kib + PART_KIB) * GET_BONUS)
             advice |= 1u << class;
-        if (get_nsec < frame_nsec)
+        if (get_nsec < frame_nsec * GET_BONUS)
             advice |= 1u << (PACE_BURST + class);
     }
     bool changed = advice != pace->advice;

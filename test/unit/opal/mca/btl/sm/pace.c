@@ -60,7 +60,7 @@ END_TEST
 START_TEST(in_a_burst_the_rate_counts)
 {
     pace = (pace_t){0};
-    measure(100, 100, 105, 5);
+    measure(100, 100, 130, 5);
     ck_assert(get_is_advised(65536));
     ck_assert(!get_is_advised_in_burst(65536));
     measure(100, 100, 95, 50);
