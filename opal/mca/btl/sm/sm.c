@@ -325,16 +325,16 @@ static const opal_btl_ops_t *sm_ops(void)
 
 /*
  * Measured between two cores with caches of their own: a ring that holds a burst without being
- * reused carries short messages at two to three times the rate of one of 128 KiB, and from 512 KiB
- * on nothing more is gained. For many ranks memory counts: all of them may talk to all.
+ * reused carries short messages at two to three times the rate of one of 128 KiB. Beyond 256 KiB
+ * little is gained, and the first lap, in which every page is new to both ends, is longer. For many
+ * ranks memory counts: all of them may talk to all.
  */
 static size_t choose_ring_bytes(void)
 {
     static const struct {
         unsigned ranks; /* up to */
         size_t bytes;
-    } sizes[] = {
-        {4, 512 << 10}, {8, 256 << 10}, {16, 128 << 10}, {64, 64 << 10}, {UINT_MAX, 32 << 10}};
+    } sizes[] = {{8, 256 << 10}, {16, 128 << 10}, {64, 64 << 10}, {UINT_MAX, 32 << 10}};
     size_t wanted = ring_bytes;
     for (unsigned i = 0; wanted == 0; i++) {
         if (opal_node_ranks() <= sizes[i].ranks)
