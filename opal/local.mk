@@ -1,6 +1,8 @@
 # libopen-pal without its components; config/mca.am adds those that are static.
 libopal_core_la_SOURCES += \
 	%D%/arch/copy.h \
+	%D%/heap/heap.h \
+	%D%/heap/system.h \
 	%D%/include/compiler.h \
 	%D%/include/status.h \
 	%D%/util/status.c \
