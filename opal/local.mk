@@ -23,6 +23,7 @@ libopal_core_la_SOURCES += \
 	%D%/mca/btl/btl.h \
 	%D%/mca/btl/base/base.c %D%/mca/btl/base/base.h \
 	%D%/mca/memory/memory.h \
+	%D%/mca/memory/base/events.h \
 	%D%/mca/memory/base/base.c %D%/mca/memory/base/base.h \
 	%D%/mca/pmi/pmi.h \
 	%D%/mca/pmi/base/base.c %D%/mca/pmi/base/base.h \
