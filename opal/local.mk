@@ -34,5 +34,6 @@ libopal_core_la_SOURCES += \
 	%D%/runtime/init.c %D%/runtime/init.h \
 	%D%/runtime/node.c %D%/runtime/node.h \
 	%D%/runtime/node_pass.c %D%/runtime/node_pass.h \
+	%D%/runtime/place.c %D%/runtime/place.h \
 	%D%/runtime/wait.c %D%/runtime/wait.h \
 	%D%/runtime/launcher.c %D%/runtime/launcher.h

@@ -25,6 +25,7 @@ unit_tests += \
 	%D%/mca/pmi/wire/wire \
 	%D%/runtime/init \
 	%D%/runtime/node \
+	%D%/runtime/place \
 	%D%/runtime/wait
 
 # A framework and three components that do as they are told.
