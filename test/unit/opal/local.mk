@@ -17,6 +17,7 @@ unit_tests += \
 	%D%/mca/btl/sm/pace \
 	%D%/mca/btl/sm/ring \
 	%D%/mca/btl/sm/sm \
+	%D%/mca/memory/base/pinned \
 	%D%/mca/pmi/base/base \
 	%D%/mca/pmi/base/message \
 	%D%/mca/pmi/singleton/singleton \
