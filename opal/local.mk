@@ -6,6 +6,7 @@ libopal_core_la_SOURCES += \
 	%D%/include/compiler.h \
 	%D%/include/status.h \
 	%D%/util/status.c \
+	%D%/util/interval.c %D%/util/interval.h \
 	%D%/util/list.h \
 	%D%/util/log.c %D%/util/log.h \
 	%D%/util/nearest.c \

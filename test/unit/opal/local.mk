@@ -2,6 +2,7 @@
 # The unit tests of libopen-pal, and what a few of them need besides libopal_core.
 
 unit_tests += \
+	%D%/util/interval \
 	%D%/util/log \
 	%D%/util/nearest \
 	%D%/util/status \
