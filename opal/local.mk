@@ -5,6 +5,8 @@ libopal_core_la_SOURCES += \
 	%D%/include/status.h \
 	%D%/util/status.c \
 	%D%/util/list.h \
+	%D%/util/maps.c %D%/util/maps.h \
+	%D%/util/say.c %D%/util/say.h \
 	%D%/util/log.c %D%/util/log.h \
 	%D%/util/nearest.c \
 	%D%/util/pool.h \
@@ -21,8 +23,8 @@ libopal_core_la_SOURCES += \
 	%D%/mca/btl/btl.h \
 	%D%/mca/btl/base/base.c %D%/mca/btl/base/base.h \
 	%D%/mca/memory/memory.h \
-	%D%/mca/memory/base/events.h \
 	%D%/mca/memory/base/base.c %D%/mca/memory/base/base.h \
+	%D%/mca/memory/base/events.h \
 	%D%/mca/pmi/pmi.h \
 	%D%/mca/pmi/base/base.c %D%/mca/pmi/base/base.h \
 	%D%/mca/pmi/base/message.c %D%/mca/pmi/base/message.h \

@@ -3,7 +3,9 @@
 
 unit_tests += \
 	%D%/util/log \
+	%D%/util/maps \
 	%D%/util/nearest \
+	%D%/util/say \
 	%D%/util/status \
 	%D%/util/text \
 	%D%/mca/base/diagnostic \
