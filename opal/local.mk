@@ -1,6 +1,7 @@
 # libopen-pal without its components; config/mca.am adds those that are static.
 libopal_core_la_SOURCES += \
 	%D%/arch/copy.h \
+	%D%/arch/relocation.h \
 	%D%/include/compiler.h \
 	%D%/include/status.h \
 	%D%/util/status.c \
@@ -25,6 +26,9 @@ libopal_core_la_SOURCES += \
 	%D%/mca/memory/memory.h \
 	%D%/mca/memory/base/base.c %D%/mca/memory/base/base.h \
 	%D%/mca/memory/base/events.h \
+	%D%/mca/patcher/patcher.h \
+	%D%/mca/patcher/base/base.c %D%/mca/patcher/base/base.h \
+	%D%/mca/patcher/base/image.c %D%/mca/patcher/base/image.h \
 	%D%/mca/pmi/pmi.h \
 	%D%/mca/pmi/base/base.c %D%/mca/pmi/base/base.h \
 	%D%/mca/pmi/base/message.c %D%/mca/pmi/base/message.h \

@@ -19,6 +19,10 @@ unit_tests += \
 	%D%/mca/btl/sm/pace \
 	%D%/mca/btl/sm/ring \
 	%D%/mca/btl/sm/sm \
+	%D%/mca/patcher/base/image \
+	%D%/mca/patcher/overwrite/overwrite \
+	%D%/mca/patcher/overwrite/x86_64 \
+	%D%/mca/patcher/reloc/reloc \
 	%D%/mca/pmi/base/base \
 	%D%/mca/pmi/base/message \
 	%D%/mca/pmi/singleton/singleton \
