@@ -24,8 +24,16 @@ libopal_core_la_SOURCES += \
 	%D%/mca/btl/btl.h \
 	%D%/mca/btl/base/base.c %D%/mca/btl/base/base.h \
 	%D%/mca/memory/memory.h \
+	%D%/mca/memory/base/aside.c %D%/mca/memory/base/aside.h \
 	%D%/mca/memory/base/base.c %D%/mca/memory/base/base.h \
+	%D%/mca/memory/base/calls.c \
+	%D%/mca/memory/base/dispatch.c %D%/mca/memory/base/dispatch.h \
 	%D%/mca/memory/base/events.h \
+	%D%/mca/memory/base/install.c \
+	%D%/mca/memory/base/probe.c %D%/mca/memory/base/probe.h \
+	%D%/mca/memory/base/range.c %D%/mca/memory/base/range.h \
+	%D%/mca/memory/base/settings.c %D%/mca/memory/base/settings.h \
+	%D%/mca/memory/base/system.c %D%/mca/memory/base/system.h \
 	%D%/mca/patcher/patcher.h \
 	%D%/mca/patcher/base/base.c %D%/mca/patcher/base/base.h \
 	%D%/mca/patcher/base/image.c %D%/mca/patcher/base/image.h \

@@ -19,6 +19,10 @@ unit_tests += \
 	%D%/mca/btl/sm/pace \
 	%D%/mca/btl/sm/ring \
 	%D%/mca/btl/sm/sm \
+	%D%/mca/memory/base/calls \
+	%D%/mca/memory/base/dispatch \
+	%D%/mca/memory/base/install \
+	%D%/mca/memory/base/range \
 	%D%/mca/patcher/base/image \
 	%D%/mca/patcher/overwrite/overwrite \
 	%D%/mca/patcher/overwrite/x86_64 \
