@@ -30,5 +30,6 @@ libopal_core_la_SOURCES += \
 	%D%/runtime/init.c %D%/runtime/init.h \
 	%D%/runtime/node.c %D%/runtime/node.h \
 	%D%/runtime/node_pass.c %D%/runtime/node_pass.h \
+	%D%/runtime/node_read.c \
 	%D%/runtime/wait.c %D%/runtime/wait.h \
 	%D%/runtime/launcher.c %D%/runtime/launcher.h
