@@ -1,6 +1,8 @@
 # libopen-pal without its components; config/mca.am adds those that are static.
 libopal_core_la_SOURCES += \
 	%D%/arch/copy.h \
+	%D%/heap/heap.h \
+	%D%/heap/system.h \
 	%D%/include/compiler.h \
 	%D%/include/status.h \
 	%D%/util/status.c \
@@ -21,11 +23,13 @@ libopal_core_la_SOURCES += \
 	%D%/mca/btl/btl.h \
 	%D%/mca/btl/base/base.c %D%/mca/btl/base/base.h \
 	%D%/mca/memory/memory.h \
+	%D%/mca/memory/base/events.h \
 	%D%/mca/memory/base/base.c %D%/mca/memory/base/base.h \
 	%D%/mca/pmi/pmi.h \
 	%D%/mca/pmi/base/base.c %D%/mca/pmi/base/base.h \
 	%D%/mca/pmi/base/message.c %D%/mca/pmi/base/message.h \
 	%D%/arch/pause.h \
+	%D%/arch/prefetch.h \
 	%D%/arch/vector.h \
 	%D%/runtime/init.c %D%/runtime/init.h \
 	%D%/runtime/node.c %D%/runtime/node.h \

@@ -26,7 +26,7 @@
 
 enum {
     MAX_POLLS = 8,
-    POLLS_PER_LOOK = 32, /* at the clock, while spinning */
+    POLLS_PER_LOOK = 32, /* at the clock and around, while spinning */
     POLLS_WITHOUT_PAUSE = 256,
     WATCH_SECONDS = 1,
 };
@@ -262,10 +262,12 @@ static bool spin(const atomic_int *done, const opal_wait_lock_t *lock)
             opal_cpu_pause();
         if (idle % POLLS_PER_LOOK != POLLS_PER_LOOK - 1)
             continue;
+        if (watch != NULL)
+            watch();
         uint64_t now = now_nsec();
         if (give_up == 0)
             give_up = now + (uint64_t)spin_usec * 1000;
-        if (now >= give_up)
+        if (now >= give_up || crowded)
             return false;
     }
 }
@@ -286,6 +288,22 @@ static bool yield(const atomic_int *done, const opal_wait_lock_t *lock)
             return false;
         sched_yield();
     }
+}
+
+void opal_wait_look(const opal_wait_lock_t *lock)
+{
+    static unsigned idle;
+    if (opal_progress() > 0)
+        return;
+    if (watch != NULL && ++idle % POLLS_PER_LOOK == 0)
+        watch();
+    if (!crowded)
+        return;
+    if (lock != NULL)
+        lock->release();
+    sched_yield();
+    if (lock != NULL)
+        lock->acquire();
 }
 
 /* Goes to sleep unless something has come meanwhile. */

@@ -82,12 +82,13 @@ ssize_t sm_get(opal_btl_peer_t *base, const struct iovec *to, size_t to_count,
     sm_peer_t *peer = (sm_peer_t *)base;
     if (!sm_can_get(base))
         return -OPAL_ERR_NOT_SUPPORTED;
-    uint64_t begin = pace_now_nsec();
     bool one_run = to_count == 1 && from_count == 1 && to->iov_len == from->iov_len;
+    bool timed = !one_run || pace_wants_get(&peer->pace, to->iov_len);
+    uint64_t begin = timed ? pace_now_nsec() : 0;
     ssize_t total = one_run && sm_share_pays(to->iov_len)
                         ? sm_share_get(peer, to->iov_base, from->iov_base, to->iov_len)
                         : sm_get_alone(peer, to, to_count, from, from_count);
-    if (total > 0 && pace_note_get(&peer->pace, (size_t)total, pace_now_nsec() - begin))
+    if (timed && total > 0 && pace_note_get(&peer->pace, (size_t)total, pace_now_nsec() - begin))
         sm_advise(peer);
     return total;
 }

@@ -17,7 +17,7 @@
 #include "opal/mca/btl/sm/sm.h"
 
 enum {
-    MIN_BYTES = 48 << 10, /* measured: below, telling costs more than the help saves */
+    MIN_BYTES = 24 << 10, /* measured: below, telling costs more than the help saves */
     MIN_BLOCK = 16 << 10, /* a block is a system call */
     MAX_BLOCK = 128 << 10,
     BLOCKS = 2, /* at least: more begin more often */
