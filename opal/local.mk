@@ -24,6 +24,7 @@ libopal_core_la_SOURCES += \
 	%D%/mca/btl/base/base.c %D%/mca/btl/base/base.h \
 	%D%/mca/memory/memory.h \
 	%D%/mca/memory/base/events.h \
+	%D%/mca/memory/base/pinned.c %D%/mca/memory/base/pinned.h \
 	%D%/mca/memory/base/base.c %D%/mca/memory/base/base.h \
 	%D%/mca/pmi/pmi.h \
 	%D%/mca/pmi/base/base.c %D%/mca/pmi/base/base.h \
@@ -35,5 +36,6 @@ libopal_core_la_SOURCES += \
 	%D%/runtime/node.c %D%/runtime/node.h \
 	%D%/runtime/node_pass.c %D%/runtime/node_pass.h \
 	%D%/runtime/node_read.c \
+	%D%/runtime/place.c %D%/runtime/place.h \
 	%D%/runtime/wait.c %D%/runtime/wait.h \
 	%D%/runtime/launcher.c %D%/runtime/launcher.h

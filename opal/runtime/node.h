@@ -44,6 +44,7 @@ typedef struct opal_node_slot {
     /* A word that a peer reads to learn whether it may, and what it finds there; node_read.c. */
     _Alignas(64) _Atomic uint64_t probe_address;
     uint64_t probe_value;
+    atomic_uint is_reading; /* the owner reads a long message itself */
 
     /* For btl/sm: the long message that the owner is reading; see share.c. */
     _Alignas(64) _Atomic uint64_t share_claims;

@@ -17,6 +17,7 @@ unit_tests += \
 	%D%/mca/btl/sm/pace \
 	%D%/mca/btl/sm/ring \
 	%D%/mca/btl/sm/sm \
+	%D%/mca/memory/base/pinned \
 	%D%/mca/pmi/base/base \
 	%D%/mca/pmi/base/message \
 	%D%/mca/pmi/singleton/singleton \
@@ -25,6 +26,7 @@ unit_tests += \
 	%D%/mca/pmi/wire/wire \
 	%D%/runtime/init \
 	%D%/runtime/node \
+	%D%/runtime/place \
 	%D%/runtime/wait
 
 # A framework and three components that do as they are told.

@@ -85,9 +85,12 @@ ssize_t sm_get(opal_btl_peer_t *base, const struct iovec *to, size_t to_count,
     bool one_run = to_count == 1 && from_count == 1 && to->iov_len == from->iov_len;
     bool timed = !one_run || pace_wants_get(&peer->pace, to->iov_len);
     uint64_t begin = timed ? pace_now_nsec() : 0;
-    ssize_t total = one_run && sm_share_pays(to->iov_len)
+    atomic_uint *is_reading = &opal_node_own_slot()->is_reading;
+    atomic_store_explicit(is_reading, 1, memory_order_relaxed);
+    ssize_t total = one_run && sm_share_pays(peer, to->iov_len)
                         ? sm_share_get(peer, to->iov_base, from->iov_base, to->iov_len)
                         : sm_get_alone(peer, to, to_count, from, from_count);
+    atomic_store_explicit(is_reading, 0, memory_order_relaxed);
     if (timed && total > 0 && pace_note_get(&peer->pace, (size_t)total, pace_now_nsec() - begin))
         sm_advise(peer);
     return total;

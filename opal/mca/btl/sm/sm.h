@@ -46,8 +46,8 @@ ssize_t sm_get_alone(sm_peer_t *peer, const struct iovec *to, size_t to_count,
 /* The kind of the frame that asks for help. */
 enum { SM_SHARE = 255 };
 
-/* Whether two get so many bytes in less time than one. */
-bool sm_share_pays(size_t bytes);
+/* Whether two get so many bytes from that peer in less time than one. */
+bool sm_share_pays(const sm_peer_t *peer, size_t bytes);
 
 /* A get of one run, which the peer helps with. Returns what sm_get does. */
 ssize_t sm_share_get(sm_peer_t *peer, void *to, const void *from, size_t bytes);
