@@ -2,6 +2,8 @@
 libopal_core_la_SOURCES += \
 	%D%/arch/copy.h \
 	%D%/arch/relocation.h \
+	%D%/heap/heap.h \
+	%D%/heap/system.h \
 	%D%/include/compiler.h \
 	%D%/include/status.h \
 	%D%/util/status.c \
@@ -25,6 +27,7 @@ libopal_core_la_SOURCES += \
 	%D%/mca/btl/base/base.c %D%/mca/btl/base/base.h \
 	%D%/mca/memory/memory.h \
 	%D%/mca/memory/base/aside.c %D%/mca/memory/base/aside.h \
+	%D%/mca/memory/base/pinned.c %D%/mca/memory/base/pinned.h \
 	%D%/mca/memory/base/base.c %D%/mca/memory/base/base.h \
 	%D%/mca/memory/base/calls.c \
 	%D%/mca/memory/base/dispatch.c %D%/mca/memory/base/dispatch.h \
@@ -41,9 +44,12 @@ libopal_core_la_SOURCES += \
 	%D%/mca/pmi/base/base.c %D%/mca/pmi/base/base.h \
 	%D%/mca/pmi/base/message.c %D%/mca/pmi/base/message.h \
 	%D%/arch/pause.h \
+	%D%/arch/prefetch.h \
 	%D%/arch/vector.h \
 	%D%/runtime/init.c %D%/runtime/init.h \
 	%D%/runtime/node.c %D%/runtime/node.h \
 	%D%/runtime/node_pass.c %D%/runtime/node_pass.h \
+	%D%/runtime/node_read.c \
+	%D%/runtime/place.c %D%/runtime/place.h \
 	%D%/runtime/wait.c %D%/runtime/wait.h \
 	%D%/runtime/launcher.c %D%/runtime/launcher.h

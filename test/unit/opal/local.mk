@@ -27,6 +27,7 @@ unit_tests += \
 	%D%/mca/patcher/overwrite/overwrite \
 	%D%/mca/patcher/overwrite/x86_64 \
 	%D%/mca/patcher/reloc/reloc \
+	%D%/mca/memory/base/pinned \
 	%D%/mca/pmi/base/base \
 	%D%/mca/pmi/base/message \
 	%D%/mca/pmi/singleton/singleton \
@@ -35,6 +36,7 @@ unit_tests += \
 	%D%/mca/pmi/wire/wire \
 	%D%/runtime/init \
 	%D%/runtime/node \
+	%D%/runtime/place \
 	%D%/runtime/wait
 
 # A framework and three components that do as they are told.

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The allocator engine: malloc and its family on address space that a source provides.
+ *
+ * A heap is a range of addresses, and this process' blocks in it. Where the pages come from is the
+ * business of its source: anonymous memory of this process (system.h), or a region that all
+ * processes of a node have mapped. In a shared region each process opens a heap of its own on the
+ * same range; the source hands each of them its own chunks. Any process may free any block of the
+ * region: the block goes home to the heap that it came from.
+ *
+ *   static opal_heap_t heap;
+ *   opal_heap_open(&heap, &config);           before the first use, from one thread
+ *   p = opal_heap_malloc(&heap, 100);
+ *   if (opal_heap_owns(&heap, p))             else it is another allocator's
+ *       opal_heap_free(&heap, p);
+ *
+ * Everything that another process must know lies in the region, without a pointer in it, so it need
+ * not be mapped at the same address everywhere (layout.h draws it). Everything that only this
+ * process may know lies in opal_heap_t.
+ *
+ * Threading: any thread may call anything on an open heap. malloc and free of small blocks take no
+ * lock and use no locked instruction, unless another thread frees what this one allocated. Nothing
+ * here allocates by other means, uses stdio, or needs main to have begun. Not for signal handlers.
+ *
+ * errno: set to ENOMEM where a function returns NULL for want of memory; otherwise left alone, by
+ * free too.
+ */
+#ifndef OPAL_HEAP_H
+#define OPAL_HEAP_H
+
+#include <malloc.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "opal/include/compiler.h"
+
+enum {
+    OPAL_HEAP_CHUNK_BYTES = 4 << 20, /* the range and what a source gives are multiples of it */
+};
+
+/* What a program did wrong with a block. */
+typedef enum opal_heap_fault {
+    OPAL_HEAP_FREED_TWICE,
+    OPAL_HEAP_NO_BLOCK,    /* in the range, but no block begins there */
+    OPAL_HEAP_OVERWRITTEN, /* a free block was written to */
+} opal_heap_fault_t;
+
+/*
+ * Where memory comes from. Addresses and sizes are multiples of the system's page.
+ *
+ * No slot may allocate from this heap. extend, commit and move are called with the heap's lock
+ * held; before_release and decommit are not, so they may take their time. now_msec and fault are
+ * called either way.
+ */
+typedef struct opal_heap_source_ops {
+    /* More address space inside the range: at least *bytes, a multiple of the chunk size, aligned
+       to it, that nobody else uses. *bytes becomes what was given. NULL: there is no more.
+       Required. */
+    void *(*extend)(void *context, size_t *bytes);
+
+    /* Makes pages usable that are not; they read as zero. 0, or an errno value and nothing has
+       changed: ENOMEM, or EEXIST if somebody else has something there, and then the addresses are
+       left alone for good. Required. */
+    int (*commit)(void *context, void *start, size_t bytes);
+
+    /* These pages, all of them usable, are about to go, by decommit or move. NULL is legal. */
+    void (*before_release)(void *context, void *start, size_t bytes);
+
+    /* The pages go back to the system. `again`: they stay usable and read as zero; otherwise they
+       are as before commit. Cannot fail towards the caller: a source that fails to give pages back
+       for `again` has to zero them. Required. */
+    void (*decommit)(void *context, void *start, size_t bytes, bool again);
+
+    /* The pages and what is in them to another place, where none is usable; `start` is as before
+       commit then. False: nothing has changed. NULL: this source never can, as with a shared one.
+     */
+    bool (*move)(void *context, void *start, size_t bytes, void *to);
+
+    /* A clock for what has been unused for long. NULL: the system's. */
+    uint32_t (*now_msec)(void *context);
+
+    /* Says so, for instance with opal_heap_say. The call then does nothing with the block.
+       NULL: says so on standard error and aborts, as glibc does. */
+    void (*fault)(void *context, opal_heap_fault_t fault, const void *pointer);
+} opal_heap_source_ops_t;
+
+/* What is 0 takes the default. */
+typedef struct opal_heap_config {
+    const opal_heap_source_ops_t *ops; /* stays the caller's, as does the context */
+    void *context;
+    void *base; /* the range, aligned to chunks. All of a region, not only our part */
+    size_t bytes;
+    size_t alignment;    /* of every block; a power of two, 16 to 4096; 16 */
+    size_t commit_bytes; /* as much is committed at a time, a power of two, 64 KiB up to a chunk; a
+                            chunk. Less where committing takes memory even if nobody touches it */
+    size_t keep_bytes;   /* free memory that is kept although it could go back; 64 MiB */
+    uint32_t keep_msec;  /* for how long, if it is not used; 1000 */
+} opal_heap_config_t;
+
+typedef struct opal_heap_stats {
+    size_t committed_bytes; /* usable pages, this heap's */
+    size_t peak_committed_bytes;
+    size_t used_bytes; /* in blocks that are handed out, at their full size */
+    size_t used_blocks;
+    size_t kept_bytes; /* in free chunks and pages that were used and did not go back */
+    size_t huge_bytes; /* of the used ones: in blocks with chunks of their own */
+    size_t huge_blocks;
+    size_t threads;        /* states of threads, of live ones and in reserve */
+    size_t released_bytes; /* went back to the system so far */
+} opal_heap_stats_t;
+
+struct opal_heap_thread;
+struct opal_heap_chunk;
+struct opal_heap_directory;
+
+enum { OPAL_HEAP_RUN_BINS = 32 };
+
+/* A heap. Only `base` and `bytes` are for others than the engine, and they for opal_heap_owns. */
+typedef struct opal_heap {
+    uintptr_t base;
+    size_t bytes;
+    opal_heap_config_t config;
+    /* `common` serves threads that have no state of their own: they are about to end, or there was
+       no memory for one. common_lock protects its use; it is taken before `lock`. */
+    pthread_mutex_t common_lock;
+    struct opal_heap_thread *common;
+    /* Protects all below, and in this heap's chunks what layout.h says. */
+    pthread_mutex_t lock;
+    struct opal_heap_directory *directory;  /* what this heap knows of each chunk of the range */
+    struct opal_heap_chunk *slab_chunks[2]; /* with free units that are [1] used before, [0] new */
+    struct opal_heap_chunk *run_chunks[OPAL_HEAP_RUN_BINS]; /* by the longest free run */
+    struct opal_heap_thread *threads;                       /* all */
+    struct opal_heap_thread *idle;                          /* those whose threads have ended */
+    opal_heap_stats_t stats; /* what is cheap to count: committed, peak, kept, huge, released */
+    uint32_t last_sweep_msec;
+} opal_heap_t;
+
+/* 0, or an errno value: EINVAL for a config that cannot be, ENOMEM. A zeroed or closed heap. */
+int opal_heap_open(opal_heap_t *heap, const opal_heap_config_t *config);
+
+/* All pages of this heap go back (and are reported), whoever uses blocks of it. No other thread is
+   in the heap or ever will be again. Not needed at the end of a process. */
+void opal_heap_close(opal_heap_t *heap);
+
+/* Whether the address lies in the heap's range. Not whether a block begins there. */
+static inline bool opal_heap_owns(const opal_heap_t *heap, const void *pointer)
+{
+    return (uintptr_t)pointer - heap->base < heap->bytes;
+}
+
+/* -- the family of malloc: as in glibc's manual, except as said ----------------------------------
+ */
+
+void *opal_heap_malloc(opal_heap_t *heap, size_t bytes);
+void *opal_heap_calloc(opal_heap_t *heap, size_t count, size_t bytes);
+
+/* NULL is legal; else a block that this range's heaps handed out, to whatever process. */
+void opal_heap_free(opal_heap_t *heap, void *block);
+
+/* realloc(block, 0) frees and returns NULL. The block may be another process'; what is returned is
+   then this one's. */
+void *opal_heap_realloc(opal_heap_t *heap, void *block, size_t bytes);
+void *opal_heap_reallocarray(opal_heap_t *heap, void *block, size_t count, size_t bytes);
+
+/* aligned_alloc is the same function. EINVAL for an alignment that no power of two reaches. */
+void *opal_heap_memalign(opal_heap_t *heap, size_t alignment, size_t bytes);
+
+/* 0, EINVAL or ENOMEM; errno and, if it failed, *block are as before. */
+int opal_heap_posix_memalign(opal_heap_t *heap, void **block, size_t alignment, size_t bytes);
+void *opal_heap_valloc(opal_heap_t *heap, size_t bytes);
+void *opal_heap_pvalloc(opal_heap_t *heap, size_t bytes);
+
+/* 0 for NULL. The block may be another process'. */
+size_t opal_heap_usable_size(opal_heap_t *heap, const void *block);
+
+/* -- giving back and looking at -------------------------------------------------------------------
+ */
+
+/* Gives all free pages back but for about `keep_bytes`. Free blocks that other live threads have at
+   hand stay. 1 if something went back, else 0. */
+int opal_heap_trim(opal_heap_t *heap, size_t keep_bytes);
+
+/* As of now where other threads rest, roughly where they are at work. */
+void opal_heap_stats(opal_heap_t *heap, opal_heap_stats_t *stats);
+struct mallinfo2 opal_heap_mallinfo2(opal_heap_t *heap);
+
+/* malloc_stats: on standard error. */
+void opal_heap_print_stats(opal_heap_t *heap);
+
+/* Calls for each stretch of usable pages of this heap, used or not. Takes the heap's lock, unless
+   it is held for a fork. For a shared region's snapshot: between opal_heap_fork_prepare and the
+   first step of the child, nobody but this thread may write to them. */
+typedef void opal_heap_stretch_fn_t(void *context, void *start, size_t bytes);
+void opal_heap_each_stretch(opal_heap_t *heap, opal_heap_stretch_fn_t *call, void *context);
+
+/* -- fork: what pthread_atfork wants, but with the heap -------------------------------------------
+ */
+
+/* The child has all blocks and may go on. What other threads of the parent had at hand as free
+   blocks is lost to it. A heap in a shared region: `child` is called when the region's pages have
+   become private to the child, at the same addresses. */
+void opal_heap_fork_prepare(opal_heap_t *heap);
+void opal_heap_fork_parent(opal_heap_t *heap);
+void opal_heap_fork_child(opal_heap_t *heap);
+
+/* -- messages that allocate nothing ---------------------------------------------------------------
+ */
+
+/* One write of one line to standard error: what a heap's fault is, in words. */
+void opal_heap_say(opal_heap_fault_t fault, const void *pointer);
+
+#endif
