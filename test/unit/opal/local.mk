@@ -4,7 +4,9 @@
 unit_tests += \
 	%D%/util/interval \
 	%D%/util/log \
+	%D%/util/maps \
 	%D%/util/nearest \
+	%D%/util/say \
 	%D%/util/status \
 	%D%/util/text \
 	%D%/mca/base/diagnostic \
@@ -18,6 +20,14 @@ unit_tests += \
 	%D%/mca/btl/sm/pace \
 	%D%/mca/btl/sm/ring \
 	%D%/mca/btl/sm/sm \
+	%D%/mca/memory/base/calls \
+	%D%/mca/memory/base/dispatch \
+	%D%/mca/memory/base/install \
+	%D%/mca/memory/base/range \
+	%D%/mca/patcher/base/image \
+	%D%/mca/patcher/overwrite/overwrite \
+	%D%/mca/patcher/overwrite/x86_64 \
+	%D%/mca/patcher/reloc/reloc \
 	%D%/mca/memory/base/pinned \
 	%D%/mca/pmi/base/base \
 	%D%/mca/pmi/base/message \
