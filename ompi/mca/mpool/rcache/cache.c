@@ -25,6 +25,17 @@ static void take_marks(rcache_t *cache)
     }
 }
 
+/*
+ * Not earlier than here, even if nothing is registered for a while: a neighbour that is taken in is
+ * known to nobody between its drop and the pin of the whole, and may leave then.
+ */
+static void unlock(rcache_t *cache)
+{
+    if (cache->spans.count == 0)
+        ompi_mpool_marks_watch_nothing(&cache->marks);
+    pthread_mutex_unlock(&cache->lock);
+}
+
 /* -- planning ------------------------------------------------------------------------ */
 
 /*
@@ -49,8 +60,8 @@ static void grow(const rcache_t *cache, plan_t *plan)
         uintptr_t begin = pages->begin < plan->begin ? pages->begin : plan->begin;
         uintptr_t end = pages->end > plan->end ? pages->end : plan->end;
         bool inside = pages->begin >= asked.begin && pages->end <= asked.end;
-        bool alike = registration->outer.access == asked.access &&
-                     opal_list_is_empty(&registration->uses);
+        bool alike =
+            registration->outer.access == asked.access && opal_list_is_empty(&registration->uses);
         if (!inside && (!alike || end - begin > limit))
             continue;
         plan->begin = begin;
@@ -127,8 +138,6 @@ static opal_status_t pin(rcache_t *cache, const plan_t *plan, rcache_registratio
     status = pin_by_device(cache, plan, &handle);
     if (status != OPAL_SUCCESS)
         return status;
-    /* Again: had the last of the others gone meanwhile, nothing would be watched. */
-    ompi_mpool_marks_watch(&cache->marks, plan->begin, plan->end);
     *registration = rcache_add(cache, plan->begin, plan->end, plan->access, handle);
     if (*registration != NULL)
         return OPAL_SUCCESS;
@@ -143,8 +152,8 @@ static opal_status_t add(rcache_t *cache, const plan_t *asked, rcache_registrati
     grow(cache, &plan);
     opal_status_t status = pin(cache, &plan, registration);
     /* A neighbour may be what cannot be pinned: it may have left, or be read-only by now. */
-    bool grown = plan.begin != asked->begin || plan.end != asked->end ||
-                 plan.access != asked->access;
+    bool grown =
+        plan.begin != asked->begin || plan.end != asked->end || plan.access != asked->access;
     if (status != OPAL_SUCCESS && grown)
         status = pin(cache, asked, registration);
     return status;
@@ -173,8 +182,8 @@ static void begin_use(rcache_t *cache, rcache_registration_t *registration, ompi
     use->registration = &registration->outer;
 }
 
-opal_status_t rcache_acquire(ompi_mpool_t *pool, const void *address, size_t bytes,
-                             unsigned access, ompi_mpool_use_t *use)
+opal_status_t rcache_acquire(ompi_mpool_t *pool, const void *address, size_t bytes, unsigned access,
+                             ompi_mpool_use_t *use)
 {
     rcache_t *cache = opal_container_of(pool, rcache_t, outer);
     uintptr_t begin = (uintptr_t)address;
@@ -196,7 +205,7 @@ opal_status_t rcache_acquire(ompi_mpool_t *pool, const void *address, size_t byt
         use->told = false;
         begin_use(cache, registration, use);
     }
-    pthread_mutex_unlock(&cache->lock);
+    unlock(cache);
     return status;
 }
 
@@ -215,7 +224,7 @@ void rcache_release(ompi_mpool_use_t *use)
         if (!rcache_is_worth_keeping(cache, registration))
             rcache_drop(cache, registration);
     }
-    pthread_mutex_unlock(&cache->lock);
+    unlock(cache);
 }
 
 void rcache_progress(ompi_mpool_t *pool)
@@ -225,5 +234,5 @@ void rcache_progress(ompi_mpool_t *pool)
         pthread_mutex_trylock(&cache->lock) != 0)
         return;
     take_marks(cache);
-    pthread_mutex_unlock(&cache->lock);
+    unlock(cache);
 }

@@ -99,8 +99,6 @@ void rcache_drop(rcache_t *cache, rcache_registration_t *registration)
     opal_list_remove(&registration->node);
     rcache_count(&cache->counters.registrations, (size_t)-1);
     rcache_count(&cache->counters.registered_bytes, -outer->bytes);
-    if (cache->spans.count == 0)
-        ompi_mpool_marks_watch_nothing(&cache->marks);
     cache->device->unpin(cache->device->context, outer->handle, outer->base, outer->bytes);
     free(registration);
 }
@@ -172,7 +170,7 @@ static void cut(rcache_t *cache, rcache_span_t *span, uintptr_t begin, uintptr_t
 {
     rcache_registration_t *registration = span->registration;
     uintptr_t low = span->pages.begin, high = span->pages.end;
-    bool left = low < begin, right = high > end;
+    bool left = low<begin, right = high> end;
     rcache_span_t *behind = left && right ? split_off(registration) : span;
     if (behind == NULL) {
         left = begin - low >= high - end;

@@ -47,14 +47,14 @@ typedef struct rcache_registration {
 /* What happened and what there is. Changed under the lock, read by anybody. */
 typedef struct rcache_counters {
     atomic_size_t hits, misses;
-    atomic_size_t evictions;         /* unpinned to make room */
-    atomic_size_t ranges_gone;       /* marks that were taken */
-    atomic_size_t cuts;              /* spans that lost pages by them */
-    atomic_size_t flushes;           /* everything was forgotten, as marks were lost */
-    atomic_size_t faults;            /* uses whose pages have left */
-    atomic_size_t registrations;     /* now */
-    atomic_size_t registered_bytes;  /* now */
-    atomic_size_t peak_bytes;        /* of registered_bytes */
+    atomic_size_t evictions;        /* unpinned to make room */
+    atomic_size_t ranges_gone;      /* marks that were taken */
+    atomic_size_t cuts;             /* spans that lost pages by them */
+    atomic_size_t flushes;          /* everything was forgotten, as marks were lost */
+    atomic_size_t faults;           /* uses whose pages have left */
+    atomic_size_t registrations;    /* now */
+    atomic_size_t registered_bytes; /* now */
+    atomic_size_t peak_bytes;       /* of registered_bytes */
 } rcache_counters_t;
 
 typedef struct rcache {
@@ -111,8 +111,8 @@ void rcache_gone(void *cache, uintptr_t begin, uintptr_t end);
 
 /* -- cache.c: the slots of the pool ------------------------------------------------------ */
 
-opal_status_t rcache_acquire(ompi_mpool_t *pool, const void *address, size_t bytes,
-                             unsigned access, ompi_mpool_use_t *use);
+opal_status_t rcache_acquire(ompi_mpool_t *pool, const void *address, size_t bytes, unsigned access,
+                             ompi_mpool_use_t *use);
 void rcache_release(ompi_mpool_use_t *use);
 void rcache_progress(ompi_mpool_t *pool);
 
