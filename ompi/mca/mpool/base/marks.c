@@ -57,16 +57,19 @@ void ompi_mpool_marks_watch_nothing(ompi_mpool_marks_t *marks)
     atomic_store(&marks->end, 0);
 }
 
+/* A range that lies there already counts for this time too: it is taken later than now. So memory
+ * that comes and goes at the same address, which is what large blocks do, needs one word. */
 static bool write_down(ompi_mpool_marks_t *marks, uint64_t first_unit, uint64_t count)
 {
     uint64_t range = first_unit << OMPI_MPOOL_MARK_COUNT_BITS | count;
     /* Anywhere: neighbours in the address space shall not all begin at the same word. */
     size_t place = (size_t)(first_unit * UINT64_C(0x9e3779b97f4a7c15) >> 32);
     for (size_t i = 0; i < PROBES; i++) {
-        uint64_t expected = 0;
         _Atomic uint64_t *word = &marks->words[(place + i) % OMPI_MPOOL_MARK_WORDS];
-        if (atomic_load_explicit(word, memory_order_relaxed) == 0 &&
-            atomic_compare_exchange_strong(word, &expected, range))
+        uint64_t there = atomic_load(word);
+        if (there == 0 && atomic_compare_exchange_strong(word, &there, range))
+            return true;
+        if (there == range)
             return true;
     }
     return false;

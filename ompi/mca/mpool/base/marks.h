@@ -8,6 +8,7 @@
  *
  *   handler (many)                             pool (one, by its lock)
  *   H1  free word: compare-exchange 0 -> range   P1  pending: exchange -> 0
+ *       (or a word that holds the range: load)
  *   H2  pending == 0? pending = 1                P2  each word: exchange -> 0, and forget the range
  *                                                P3  look for the registration
  *
