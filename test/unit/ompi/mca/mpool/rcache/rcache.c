@@ -598,6 +598,36 @@ START_TEST(a_device_may_unmap)
 }
 END_TEST
 
+/* -- between the look at the marks and the pin -------------------------------------------- */
+
+static size_t calls_until_event;
+
+static void raise_at_call(void)
+{
+    if (calls_until_event-- == 0)
+        opal_memory_unmapped((void *)fake_at(10), 4 * FAKE_PAGE);
+}
+
+/*
+ * Another thread unmaps a neighbour that nobody uses while it is taken in: its event comes while
+ * the device unpins the old registration or pins the new one, and its pages go later.
+ */
+START_TEST(a_neighbour_leaves_while_it_is_taken_in)
+{
+    ompi_mpool_t *pool = fake_pool(&device);
+    use_once(pool, 10, 4);
+    calls_until_event = (size_t)_i;
+    device.on_pin = raise_at_call;
+    use_once(pool, 14, 4);
+    device.on_pin = NULL;
+    ck_assert_uint_eq(fake_read_out("registered_bytes"), 8 * FAKE_PAGE);
+    fake_age(10, 4);
+    ck_assert(is_known(pool, 14, 4));
+    ck_assert(!is_known(pool, 10, 4));
+    finish(pool);
+}
+END_TEST
+
 static const unit_test_t tests[] = {
     {.test = &what_was_used_is_found_again},
     {.test = &bytes_become_whole_pages},
@@ -629,6 +659,7 @@ static const unit_test_t tests[] = {
     {.test = &what_is_not_in_use_may_leave},
     {.test = &a_child_leaves_the_parents_pool_alone},
     {.test = &a_device_may_unmap},
+    {.test = &a_neighbour_leaves_while_it_is_taken_in, .repeats = 2},
 };
 
 UNIT_MAIN("rcache", tests, setup);
