@@ -31,7 +31,7 @@ TESTS += $(unit_tests)
 AM_CPPFLAGS += $(CHECK_CFLAGS)
 endif
 
-# A benchmark that is below MPI: make bench/btl && bench/btl
+# Benchmarks that are below MPI: make bench/btl && bench/btl
 EXTRA_PROGRAMS += bench/btl
 bench_btl_SOURCES = bench/btl.c test/unit/opal/mca/btl/crew.c test/unit/opal/mca/btl/crew.h
 bench_btl_CFLAGS = $(AM_CFLAGS)
@@ -39,6 +39,11 @@ CLEANFILES += bench/btl
 if !MCA_STATIC_btl_sm
 bench_btl_SOURCES += $(mca_btl_sm_sources)
 endif
+
+EXTRA_PROGRAMS += bench/rcache
+bench_rcache_SOURCES = bench/rcache.c
+bench_rcache_LDADD = libompi_core.la libopal_core.la
+CLEANFILES += bench/rcache
 
 # For the runner: what there is, and building it.
 .PHONY: print-unit-tests unit-tests print-fuzz-targets fuzz-targets
