@@ -2,6 +2,7 @@
 libopal_core_la_SOURCES += \
 	%D%/arch/copy.h \
 	%D%/arch/relocation.h \
+	%D%/arch/syscall.h \
 	%D%/heap/heap.h \
 	%D%/heap/system.h \
 	%D%/include/compiler.h \
