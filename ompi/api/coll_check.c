@@ -9,12 +9,43 @@
 #include "ompi/api/wrapper.h"
 #include "ompi/topology/topology.h"
 
+/* The arrays that a side has. */
+typedef enum arrays { NO_ARRAYS, COUNTS, COUNTS_DISPLS, COUNTS_DISPLS_TYPES } arrays_t;
+
 /* Which arguments of a call this rank gives. */
 typedef struct roles {
     bool sends, receives;                 /* data of the side is read, written here */
     bool send_in_place, receive_in_place; /* may be MPI_IN_PLACE */
-    int sent, received;                   /* blocks of the v and w forms */
+    int sent, received;                   /* blocks, if there are arrays */
+    arrays_t send_arrays, receive_arrays;
 } roles_t;
+
+static void set_arrays(ompi_coll_kind_t kind, roles_t *roles)
+{
+    switch (kind) {
+    case OMPI_ALLGATHERV:
+    case OMPI_GATHERV:
+    case OMPI_NEIGHBOR_ALLGATHERV:
+        roles->receive_arrays = COUNTS_DISPLS;
+        break;
+    case OMPI_SCATTERV:
+        roles->send_arrays = COUNTS_DISPLS;
+        break;
+    case OMPI_REDUCE_SCATTER:
+        roles->receive_arrays = COUNTS;
+        break;
+    case OMPI_ALLTOALLV:
+    case OMPI_NEIGHBOR_ALLTOALLV:
+        roles->send_arrays = roles->receive_arrays = COUNTS_DISPLS;
+        break;
+    case OMPI_ALLTOALLW:
+    case OMPI_NEIGHBOR_ALLTOALLW:
+        roles->send_arrays = roles->receive_arrays = COUNTS_DISPLS_TYPES;
+        break;
+    default:
+        break;
+    }
+}
 
 static void set_rooted(const ompi_coll_call_t *call, bool is_root, roles_t *roles)
 {
@@ -23,6 +54,7 @@ static void set_rooted(const ompi_coll_call_t *call, bool is_root, roles_t *role
     if (call->kind == OMPI_SCATTER || call->kind == OMPI_SCATTERV) {
         roles->sends = is_root;
         roles->receives = !is_idle && !(is_inter && is_root);
+        roles->send_in_place = false;
         roles->receive_in_place = is_root && !is_inter;
     } else {
         roles->sends = !is_idle && !(is_inter && is_root);
@@ -35,11 +67,19 @@ static roles_t roles_of(const ompi_coll_call_t *call)
 {
     int peers = ompi_comm_peers(call->comm);
     bool is_intra = !ompi_comm_is_inter(call->comm);
-    roles_t roles = {true, true, is_intra, false, peers, peers};
+    roles_t roles = {.sends = true,
+                     .receives = true,
+                     .send_in_place = is_intra,
+                     .sent = peers,
+                     .received = peers};
+    set_arrays(call->kind, &roles);
     switch (call->kind) {
     case OMPI_BARRIER:
-    case OMPI_BCAST:
         roles.sends = roles.receives = false;
+        break;
+    case OMPI_BCAST: /* of its one buffer, which the root does not receive into */
+        roles.sends = false;
+        roles.receives = is_intra || call->root != MPI_PROC_NULL;
         break;
     case OMPI_GATHER:
     case OMPI_GATHERV:
@@ -61,17 +101,21 @@ static roles_t roles_of(const ompi_coll_call_t *call)
     return roles;
 }
 
-static int check_blocks(const ompi_coll_side_t *side, int blocks)
+static int check_blocks(const ompi_coll_side_t *side, arrays_t arrays, int blocks)
 {
-    if (side->counts.items == NULL && side->types == NULL)
+    if (arrays == NO_ARRAYS || blocks == 0)
         return MPI_SUCCESS;
-    if (blocks > 0 && side->counts.items == NULL)
+    if (side->counts.items == NULL)
         return ompi_api_explain(MPI_ERR_ARG, "An array of counts is NULL.");
+    if (arrays >= COUNTS_DISPLS && side->displs.items == NULL)
+        return ompi_api_explain(MPI_ERR_ARG, "An array of displacements is NULL.");
+    if (arrays == COUNTS_DISPLS_TYPES && side->types == NULL)
+        return ompi_api_explain(MPI_ERR_ARG, "An array of datatypes is NULL.");
     for (int i = 0; i < blocks; i++) {
         if (ompi_ints_at(side->counts, (size_t)i) < 0)
             return ompi_api_explain(MPI_ERR_COUNT, "One of the counts is negative.");
     }
-    for (int i = 0; side->types != NULL && i < blocks; i++) {
+    for (int i = 0; arrays == COUNTS_DISPLS_TYPES && i < blocks; i++) {
         if (!ompi_datatype_is_committed(ompi_handle_object(side->types[i])))
             return ompi_api_explain(MPI_ERR_TYPE,
                                     "One of the datatypes is none, or not committed.");
@@ -79,7 +123,7 @@ static int check_blocks(const ompi_coll_side_t *side, int blocks)
     return MPI_SUCCESS;
 }
 
-static int check_buffers(const ompi_coll_call_t *call, const roles_t *roles)
+static int check_in_place(const ompi_coll_call_t *call, const roles_t *roles)
 {
     const ompi_coll_side_t *send = &call->send, *recv = &call->recv;
     if (roles->sends && send->buffer == MPI_IN_PLACE && !roles->send_in_place)
@@ -88,11 +132,40 @@ static int check_buffers(const ompi_coll_call_t *call, const roles_t *roles)
     if (roles->receives && recv->buffer == MPI_IN_PLACE && !roles->receive_in_place)
         return ompi_api_explain(MPI_ERR_BUFFER,
                                 "MPI_IN_PLACE is no receive buffer of this call here.");
-    bool has_data = call->op != NULL || send->counts.items != NULL || send->count > 0;
-    if (recv->counts.items == NULL)
-        has_data = has_data && recv->count > 0;
-    if (roles->sends && roles->receives && has_data && send->types == NULL &&
-        send->buffer == recv->buffer && send->buffer != MPI_BOTTOM)
+    return MPI_SUCCESS;
+}
+
+/* The lowest byte of the first element that there is; 0 if there is none. */
+static uintptr_t first_byte(const ompi_coll_side_t *side, arrays_t arrays, int blocks)
+{
+    int first = 0;
+    while (arrays != NO_ARRAYS && first < blocks && ompi_ints_at(side->counts, (size_t)first) == 0)
+        first++;
+    if (arrays == NO_ARRAYS ? side->count == 0 : first == blocks)
+        return 0;
+    const ompi_datatype_t *type =
+        arrays == COUNTS_DISPLS_TYPES ? ompi_handle_object(side->types[first]) : side->type;
+    MPI_Count displacement = ompi_datatype_true_lb(type);
+    if (arrays == COUNTS_DISPLS)
+        displacement +=
+            ompi_ints_at(side->displs, (size_t)first) * ompi_datatype_extent(side->type);
+    else if (arrays == COUNTS_DISPLS_TYPES)
+        displacement += ompi_ints_at(side->displs, (size_t)first);
+    return ompi_datatype_size(type) > 0 ? (uintptr_t)side->buffer + (uintptr_t)displacement : 0;
+}
+
+/* Sides may share a base address, if what lies at it is disjoint. That the first elements are the
+ * same is certainly a mistake, and the usual one. */
+static int check_aliases(const ompi_coll_call_t *call, const roles_t *roles)
+{
+    if (!roles->sends || !roles->receives || call->send.buffer == MPI_IN_PLACE ||
+        call->recv.buffer == MPI_IN_PLACE)
+        return MPI_SUCCESS;
+    uintptr_t received = first_byte(&call->recv, roles->receive_arrays, roles->received);
+    uintptr_t sent = first_byte(&call->send, roles->send_arrays, roles->sent);
+    if (call->op != NULL && received != 0) /* its send side has nothing but a buffer */
+        sent = received - (uintptr_t)call->recv.buffer + (uintptr_t)call->send.buffer;
+    if (sent != 0 && sent == received)
         return ompi_api_explain(MPI_ERR_BUFFER,
                                 "The send buffer is the receive buffer; MPI_IN_PLACE says so.");
     return MPI_SUCCESS;
@@ -108,10 +181,12 @@ int ompi_api_coll_check(const ompi_coll_call_t *call)
     if (call->op != NULL && !ompi_op_is_valid_for(call->op, call->recv.type))
         return ompi_api_explain(MPI_ERR_OP, "The operation is not for that datatype.");
     roles_t roles = roles_of(call);
-    int error = check_buffers(call, &roles);
+    int error = check_in_place(call, &roles);
     if (error == MPI_SUCCESS && roles.sends && call->send.buffer != MPI_IN_PLACE)
-        error = check_blocks(&call->send, roles.sent);
+        error = check_blocks(&call->send, roles.send_arrays, roles.sent);
     if (error == MPI_SUCCESS && roles.receives)
-        error = check_blocks(&call->recv, roles.received);
+        error = check_blocks(&call->recv, roles.receive_arrays, roles.received);
+    if (error == MPI_SUCCESS)
+        error = check_aliases(call, &roles);
     return error;
 }

@@ -2,6 +2,7 @@
 /* Opening and closing what carries messages. */
 #include "ompi/runtime/messages.h"
 
+#include "opal/mca/base/diagnostic.h"
 #include "opal/mca/btl/base/base.h"
 #include "ompi/mca/coll/base/base.h"
 #include "ompi/buffer/buffer.h"
@@ -23,6 +24,9 @@ static opal_status_t open_frameworks(void)
         if (status == OPAL_SUCCESS)
             status = opened;
     }
+    /* A component whose settings make no sense is out, and others could do without it. */
+    if (status == OPAL_SUCCESS && opal_diagnostic_has_error())
+        status = OPAL_ERR_BAD_PARAM;
     return status;
 }
 

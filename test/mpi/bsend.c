@@ -216,6 +216,7 @@ static void check_communicator(void)
     static unsigned char large[20000], small[1000], data[8000];
     MPI_Comm comm;
     MPI_Request flush;
+    MPI_Count large_bytes = -1;
     void *detached = NULL;
     int bytes = -1;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -237,6 +238,9 @@ static void check_communicator(void)
     good &= is_class(MPI_Bsend(data, sizeof data, MPI_BYTE, right, 3, comm), MPI_ERR_BUFFER);
     MPI_Buffer_detach(&detached, &bytes);
     tap_check(good && detached == small, "a buffer of a communicator");
+    MPI_Comm_attach_buffer_c(comm, small, sizeof small);
+    MPI_Comm_detach_buffer_c(comm, &detached, &large_bytes);
+    tap_check(detached == small && large_bytes == sizeof small, "the same with a large count");
     MPI_Comm_attach_buffer(comm, large, sizeof large); /* goes with it */
     MPI_Comm_free(&comm);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Neighbourhood collectives, in each form: on grids, whose ends and small periods matter, and on
- * graphs in which two ranks may be neighbours several times.
+ * Neighbourhood collectives, in each form, MPI_X and MPI_X_c: on grids, whose ends and small
+ * periods matter, and on graphs in which two ranks may be neighbours several times.
  */
 #include <mpi.h>
 #include <string.h>
@@ -22,15 +22,17 @@ typedef struct hood {
 static form_t form;
 static int wrong;
 
-#define CALL(upper, lower, ...)                                                                    \
+static bool is_large; /* X_c */
+
+#define CALL_FORM(c, upper, lower, ...)                                                            \
     do {                                                                                           \
         MPI_Request request;                                                                       \
         if (form == BLOCKING)                                                                      \
-            MPI_Neighbor_##upper(__VA_ARGS__);                                                     \
+            MPI_Neighbor_##upper##c(__VA_ARGS__);                                                  \
         else if (form == NONBLOCKING)                                                              \
-            MPI_Ineighbor_##lower(__VA_ARGS__, &request);                                          \
+            MPI_Ineighbor_##lower##c(__VA_ARGS__, &request);                                       \
         else                                                                                       \
-            MPI_Neighbor_##upper##_init(__VA_ARGS__, MPI_INFO_NULL, &request);                     \
+            MPI_Neighbor_##upper##_init##c(__VA_ARGS__, MPI_INFO_NULL, &request);                  \
         for (int starts = form; starts > 0; starts--) {                                            \
             if (form == PERSISTENT)                                                                \
                 MPI_Start(&request);                                                               \
@@ -39,6 +41,29 @@ static int wrong;
         if (form == PERSISTENT)                                                                    \
             MPI_Request_free(&request);                                                            \
     } while (0)
+
+/* The arguments name the arrays of `with`. */
+#define CALL(...)                                                                                  \
+    do {                                                                                           \
+        if (is_large) {                                                                            \
+            const large_arrays_t *with = &large;                                                   \
+            (void)with;                                                                            \
+            CALL_FORM(_c, __VA_ARGS__);                                                            \
+        } else {                                                                                   \
+            const arrays_t *with = &small;                                                         \
+            (void)with;                                                                            \
+            CALL_FORM(, __VA_ARGS__);                                                              \
+        }                                                                                          \
+    } while (0)
+
+typedef struct arrays {
+    int sent[DEGREE_MAX], received[DEGREE_MAX], displs[DEGREE_MAX];
+} arrays_t;
+
+typedef struct large_arrays {
+    MPI_Count sent[DEGREE_MAX], received[DEGREE_MAX];
+    MPI_Aint displs[DEGREE_MAX];
+} large_arrays_t;
 
 static int value(int rank, int block, int i)
 {
@@ -58,37 +83,42 @@ static void compare(const hood_t *hood, int *recv, bool gathers, bool varies, co
     }
     memset(recv, 0, DEGREE_MAX * COUNT * sizeof *recv);
     if (!ok && wrong++ < 5)
-        tap_check(false, "neighbor_%s, form %d, %d in and %d out", what, form, hood->in, hood->out);
+        tap_check(false, "neighbor_%s%s, form %d, %d in and %d out", what, is_large ? "_c" : "",
+                  form, hood->in, hood->out);
 }
 
 static void check_hood(const hood_t *hood)
 {
     int send[DEGREE_MAX * COUNT], recv[DEGREE_MAX * COUNT] = {0};
-    int send_counts[DEGREE_MAX], recv_counts[DEGREE_MAX], displs[DEGREE_MAX];
+    arrays_t small;
+    large_arrays_t large;
     MPI_Aint bytes[DEGREE_MAX];
     MPI_Datatype types[DEGREE_MAX];
     for (int e = 0; e < DEGREE_MAX; e++) {
         for (int i = 0; i < COUNT; i++)
             send[e * COUNT + i] = value(hood->rank, e, i);
-        send_counts[e] = hood->rank % COUNT + 1;
-        recv_counts[e] = e < hood->in && hood->sources[e] >= 0 ? hood->sources[e] % COUNT + 1 : 0;
-        displs[e] = e * COUNT;
-        bytes[e] = displs[e] * (MPI_Aint)sizeof(int);
+        large.sent[e] = small.sent[e] = hood->rank % COUNT + 1;
+        large.received[e] = small.received[e] =
+            e < hood->in && hood->sources[e] >= 0 ? hood->sources[e] % COUNT + 1 : 0;
+        large.displs[e] = small.displs[e] = e * COUNT;
+        bytes[e] = small.displs[e] * (MPI_Aint)sizeof(int);
         types[e] = MPI_INT;
     }
-    for (form = BLOCKING; form < FORMS; form++) {
+    for (int each = 0; each < 2 * FORMS; each++) {
+        form = (form_t)(each / 2);
+        is_large = each % 2 == 1;
         CALL(allgather, allgather, send, COUNT, MPI_INT, recv, COUNT, MPI_INT, hood->comm);
         compare(hood, recv, true, false, "allgather");
-        CALL(allgatherv, allgatherv, send, send_counts[0], MPI_INT, recv, recv_counts, displs,
-             MPI_INT, hood->comm);
+        CALL(allgatherv, allgatherv, send, with->sent[0], MPI_INT, recv, with->received,
+             with->displs, MPI_INT, hood->comm);
         compare(hood, recv, true, true, "allgatherv");
         CALL(alltoall, alltoall, send, COUNT, MPI_INT, recv, COUNT, MPI_INT, hood->comm);
         compare(hood, recv, false, false, "alltoall");
-        CALL(alltoallv, alltoallv, send, send_counts, displs, MPI_INT, recv, recv_counts, displs,
-             MPI_INT, hood->comm);
+        CALL(alltoallv, alltoallv, send, with->sent, with->displs, MPI_INT, recv, with->received,
+             with->displs, MPI_INT, hood->comm);
         compare(hood, recv, false, true, "alltoallv");
-        CALL(alltoallw, alltoallw, send, send_counts, bytes, types, recv, recv_counts, bytes, types,
-             hood->comm);
+        CALL(alltoallw, alltoallw, send, with->sent, bytes, types, recv, with->received, bytes,
+             types, hood->comm);
         compare(hood, recv, false, true, "alltoallw");
     }
 }

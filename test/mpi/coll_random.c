@@ -4,7 +4,8 @@
  *
  *   coll_random SEED SECONDS
  *
- * All ranks draw the same program from the seed: kind, form, root, counts, types, operator. Every
+ * All ranks draw the same program from the seed: kind, form, root, counts, types, operator. Each
+ * rank draws for itself whether it calls MPI_X or MPI_X_c. Every
  * word that is sent is a hash of where it comes from, so each rank can say alone what must be in
  * its buffers. They are compared whole: what lies in the gaps of types, between blocks and around
  * the buffer must be what it was. Nonblocking operations stay outstanding, and are completed in an
@@ -150,6 +151,8 @@ typedef struct side {
     int blocks;
     bool in_bytes; /* displs */
     int counts[RANKS_MAX], displs[RANKS_MAX];
+    MPI_Count large_counts[RANKS_MAX]; /* the same, for X_c */
+    MPI_Aint large_displs[RANKS_MAX];
     const layout_t *layouts[RANKS_MAX];
     MPI_Datatype types[RANKS_MAX];
     uint64_t salt;
@@ -176,6 +179,8 @@ static void place_side(side_t *side, bool gaps, uint64_t salt)
         at += side->in_bytes ? 16 : 0; /* the next one may begin before its address */
         side->displs[b] = at / unit;
         at += side->counts[b] * side->layouts[b]->extent;
+        side->large_counts[b] = side->counts[b];
+        side->large_displs[b] = side->displs[b];
     }
     side->bytes = (size_t)at + 2 * MARGIN;
     side->salt = salt;
@@ -236,7 +241,8 @@ typedef struct call {
     int rank, size, root, count, words;
     fold_t fold;
     bool in_place;
-    int starts; /* of a persistent one, that are still to come */
+    bool is_large; /* X_c */
+    int starts;    /* of a persistent one, that are still to come */
     side_t send, recv;
     MPI_Request request;
 } call_t;
@@ -424,10 +430,36 @@ static void fill_sides(call_t *call)
 }
 
 /* MPI_X(arguments), MPI_Ix(arguments, request), or MPI_X_init(arguments, info, request). */
+#define CALL_FORM(c, upper, lower, ...)                                                            \
+    (call->form == BLOCKING ? MPI_##upper##c(__VA_ARGS__)                                          \
+     : call->form == NONBLOCKING                                                                   \
+         ? MPI_I##lower##c(__VA_ARGS__, &call->request)                                            \
+         : MPI_##upper##_init##c(__VA_ARGS__, MPI_INFO_NULL, &call->request))
 #define CALL(upper, lower, ...)                                                                    \
-    (call->form == BLOCKING      ? MPI_##upper(__VA_ARGS__)                                        \
-     : call->form == NONBLOCKING ? MPI_I##lower(__VA_ARGS__, &call->request)                       \
-                                 : MPI_##upper##_init(__VA_ARGS__, MPI_INFO_NULL, &call->request))
+    (call->is_large ? CALL_FORM(_c, upper, lower, __VA_ARGS__)                                     \
+                    : CALL_FORM(, upper, lower, __VA_ARGS__))
+
+/* What X and X_c are given as arrays. */
+typedef struct arrays {
+    const int *sendcounts, *sdispls, *recvcounts, *rdispls;
+} arrays_t;
+
+typedef struct large_arrays {
+    const MPI_Count *sendcounts, *recvcounts;
+    const MPI_Aint *sdispls, *rdispls;
+} large_arrays_t;
+
+/* CALL for arguments that name the arrays as those of `with`. */
+#define CALL_V(upper, lower, ...)                                                                  \
+    (call->is_large ? ({                                                                           \
+        large_arrays_t with = {s->large_counts, r->large_counts, s->large_displs,                  \
+                               r->large_displs};                                                   \
+        CALL_FORM(_c, upper, lower, __VA_ARGS__);                                                  \
+    })                                                                                             \
+                    : ({                                                                           \
+                          arrays_t with = {s->counts, s->displs, r->counts, r->displs};            \
+                          CALL_FORM(, upper, lower, __VA_ARGS__);                                  \
+                      }))
 
 static int start_movement(call_t *call, void *sendbuf, void *recvbuf)
 {
@@ -439,33 +471,33 @@ static int start_movement(call_t *call, void *sendbuf, void *recvbuf)
         return CALL(Allgather, allgather, sendbuf, s->counts[0], s->types[0], recvbuf, r->counts[0],
                     r->types[0], comm);
     case ALLGATHERV:
-        return CALL(Allgatherv, allgatherv, sendbuf, s->counts[0], s->types[0], recvbuf, r->counts,
-                    r->displs, r->types[0], comm);
+        return CALL_V(Allgatherv, allgatherv, sendbuf, s->counts[0], s->types[0], recvbuf,
+                      with.recvcounts, with.rdispls, r->types[0], comm);
     case ALLTOALL:
         return CALL(Alltoall, alltoall, sendbuf, s->counts[0], s->types[0], recvbuf, r->counts[0],
                     r->types[0], comm);
     case ALLTOALLV:
-        return CALL(Alltoallv, alltoallv, sendbuf, s->counts, s->displs, s->types[0], recvbuf,
-                    r->counts, r->displs, r->types[0], comm);
+        return CALL_V(Alltoallv, alltoallv, sendbuf, with.sendcounts, with.sdispls, s->types[0],
+                      recvbuf, with.recvcounts, with.rdispls, r->types[0], comm);
     case ALLTOALLW:
-        return CALL(Alltoallw, alltoallw, sendbuf, s->counts, s->displs, s->types, recvbuf,
-                    r->counts, r->displs, r->types, comm);
+        return CALL_V(Alltoallw, alltoallw, sendbuf, with.sendcounts, with.sdispls, s->types,
+                      recvbuf, with.recvcounts, with.rdispls, r->types, comm);
     case GATHER:
         return CALL(Gather, gather, sendbuf, s->counts[0], s->types[0], recvbuf, r->counts[0],
                     r->types[0], root, comm);
     case GATHERV:
-        return CALL(Gatherv, gatherv, sendbuf, s->counts[0], s->types[0], recvbuf, r->counts,
-                    r->displs, r->types[0], root, comm);
+        return CALL_V(Gatherv, gatherv, sendbuf, s->counts[0], s->types[0], recvbuf,
+                      with.recvcounts, with.rdispls, r->types[0], root, comm);
     case SCATTER:
         return CALL(Scatter, scatter, sendbuf, s->counts[0], s->types[0], recvbuf, r->counts[0],
                     r->types[0], root, comm);
     case SCATTERV:
-        return CALL(Scatterv, scatterv, sendbuf, s->counts, s->displs, s->types[0], recvbuf,
-                    r->counts[0], r->types[0], root, comm);
+        return CALL_V(Scatterv, scatterv, sendbuf, with.sendcounts, with.sdispls, s->types[0],
+                      recvbuf, r->counts[0], r->types[0], root, comm);
     case BCAST:
         return CALL(Bcast, bcast, recvbuf, r->counts[0], r->types[0], root, comm);
     default:
-        return CALL(Barrier, barrier, comm);
+        return CALL_FORM(, Barrier, barrier, comm);
     }
 }
 
@@ -474,7 +506,8 @@ static int start_reduction(call_t *call, void *sendbuf, void *recvbuf)
     MPI_Comm comm = call->comm;
     MPI_Op op = ops[call->fold];
     MPI_Datatype type = call->recv.types[0];
-    int counts[RANKS_MAX], count = call->count;
+    side_t shares = {0}, *s = &shares, *r = &shares;
+    int count = call->count;
     switch (call->kind) {
     case ALLREDUCE:
         return CALL(Allreduce, allreduce, sendbuf, recvbuf, count, type, op, comm);
@@ -489,8 +522,9 @@ static int start_reduction(call_t *call, void *sendbuf, void *recvbuf)
                     comm);
     default:
         for (int i = 0; i < call->size; i++)
-            counts[i] = count_of(call, i, i);
-        return CALL(Reduce_scatter, reduce_scatter, sendbuf, recvbuf, counts, type, op, comm);
+            shares.large_counts[i] = shares.counts[i] = count_of(call, i, i);
+        return CALL_V(Reduce_scatter, reduce_scatter, sendbuf, recvbuf, with.recvcounts, type, op,
+                      comm);
     }
 }
 
@@ -523,10 +557,11 @@ static void check(const call_t *call)
         if (calls_wrong++ < 5)
             fprintf(stderr,
                     "rank %d of %d, step %llu: %s, form %d, count %d of %d words, root %d, "
-                    "operator %d%s: the %s buffer is wrong\n",
+                    "operator %d%s%s: the %s buffer is wrong\n",
                     call->rank, call->size, (unsigned long long)call->step, kind_names[call->kind],
                     call->form, call->count, call->words, call->root, call->fold,
-                    call->in_place ? ", in place" : "", is_right(&call->send) ? "receive" : "send");
+                    call->in_place ? ", in place" : "", call->is_large ? ", large" : "",
+                    is_right(&call->send) ? "receive" : "send");
     }
     calls_done++;
 }
@@ -587,6 +622,7 @@ static call_t *draw_call(uint64_t step, MPI_Comm comm)
                                   : (fold_t)(FOLD_CHAIN + draw(&common_state, 2));
     call->root = (int)(draw(&common_state, 1000) % (unsigned)call->size);
     call->in_place = draw(&common_state, 3) == 0 && call->kind != BARRIER && call->kind != BCAST;
+    call->is_large = draw(&own_state, 2) == 0;
     call->request = MPI_REQUEST_NULL;
     call->starts = call->form == PERSISTENT ? (int)draw(&common_state, 4) : 0;
     make_sides(call);

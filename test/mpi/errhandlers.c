@@ -136,14 +136,31 @@ static void window_handler(MPI_Win *win, int *error_code, ...)
     (void)error_code;
 }
 
+static void file_handler(MPI_File *file, int *error_code, ...)
+{
+    (void)file;
+    (void)error_code;
+}
+
+static void session_handler(MPI_Session *session, int *error_code, ...)
+{
+    (void)session;
+    (void)error_code;
+}
+
 static void check_other_kinds(void)
 {
-    MPI_Errhandler errhandler = MPI_ERRHANDLER_NULL;
-    tap_check(MPI_Win_create_errhandler(window_handler, &errhandler) == MPI_SUCCESS,
-              "a handler for windows is created");
-    tap_check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, errhandler) == MPI_ERR_ERRHANDLER,
-              "a communicator refuses it");
-    MPI_Errhandler_free(&errhandler);
+    const char *const kinds[] = {"windows", "files", "sessions"};
+    MPI_Errhandler errhandlers[3], errhandler;
+    tap_check(MPI_Win_create_errhandler(window_handler, &errhandlers[0]) == MPI_SUCCESS &&
+                  MPI_File_create_errhandler(file_handler, &errhandlers[1]) == MPI_SUCCESS &&
+                  MPI_Session_create_errhandler(session_handler, &errhandlers[2]) == MPI_SUCCESS,
+              "handlers for other objects are created");
+    for (int i = 0; i < 3; i++) {
+        tap_check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, errhandlers[i]) == MPI_ERR_ERRHANDLER,
+                  "a communicator refuses one for %s", kinds[i]);
+        MPI_Errhandler_free(&errhandlers[i]);
+    }
     tap_check(MPI_Comm_create_errhandler(NULL, &errhandler) == MPI_ERR_ARG, "NULL is no handler");
 }
 

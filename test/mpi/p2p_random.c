@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "p2p_calls.h"
 #include "p2p_plan.h"
 #include "tap.h"
 
@@ -140,14 +141,6 @@ static void complete(int how)
 
 /* -- sends --------------------------------------------------------------------------- */
 
-typedef int send_fn_t(const void *, int, MPI_Datatype, int, int, MPI_Comm);
-typedef int isend_fn_t(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
-
-static send_fn_t *const sends[MODES] = {MPI_Send, MPI_Bsend, MPI_Ssend, MPI_Rsend};
-static isend_fn_t *const isends[MODES] = {MPI_Isend, MPI_Ibsend, MPI_Issend, MPI_Irsend};
-static isend_fn_t *const send_inits[MODES] = {MPI_Send_init, MPI_Bsend_init, MPI_Ssend_init,
-                                              MPI_Rsend_init};
-
 static void start_send(message_t *m)
 {
     bool ints = box_has_ints(m->comm, m->dest);
@@ -160,14 +153,12 @@ static void start_send(message_t *m)
     write_data(area, area->memory, message_key(m->id), m->units * unit_bytes[ints]);
     memcpy(area->image, area->memory, area->bytes);
     if (m->form == BLOCKING) {
-        operation->error = sends[m->mode](area->buffer, area->count, layout->type, m->dest, m->tag,
-                                          comms[m->comm]);
+        operation->error = call_send(m->mode, area, m->dest, m->tag, comms[m->comm]);
         return;
     }
-    isend_fn_t *function = m->form == PERSISTENT ? send_inits[m->mode] : isends[m->mode];
-    int error = function(area->buffer, area->count, layout->type, m->dest, m->tag, comms[m->comm],
-                         &operation->request);
     operation->is_persistent = m->form == PERSISTENT;
+    int error = call_isend(m->mode, operation->is_persistent, area, m->dest, m->tag, comms[m->comm],
+                           &operation->request);
     if (error == MPI_SUCCESS && operation->is_persistent)
         error = MPI_Start(&operation->request);
     if (error != MPI_SUCCESS)
@@ -320,15 +311,16 @@ static void receive_probed(receive_t *receive)
     area_t *area = &receive->area;
     operation_t *operation = &receive->operation;
     MPI_Datatype type = area->layout->type;
+    void *buffer = area->buffer;
+    int count = area->count;
     probe(receive, &message);
     if (receive->how == PROBE || receive->how == IPROBE) {
-        operation->error =
-            MPI_Recv(area->buffer, area->count, type, receive->probed.MPI_SOURCE,
-                     receive->probed.MPI_TAG, comms[receive->comm], &operation->status);
+        operation->error = call_receive(area, receive->probed.MPI_SOURCE, receive->probed.MPI_TAG,
+                                        comms[receive->comm], &operation->status);
     } else if (draw(&own_state, 2) == 0) {
-        operation->error = MPI_Mrecv(area->buffer, area->count, type, &message, &operation->status);
+        operation->error = CALL(Mrecv, buffer, count, type, &message, &operation->status);
     } else {
-        MPI_Imrecv(area->buffer, area->count, type, &message, &operation->request);
+        CALL(Imrecv, buffer, count, type, &message, &operation->request);
         add_outstanding(operation);
     }
 }
@@ -341,13 +333,12 @@ static void start_receive(receive_t *receive)
     MPI_Comm comm = comms[receive->comm];
     int source = receive->source, tag = receive->tag;
     if (receive->how == RECV) {
-        operation->error =
-            MPI_Recv(area->buffer, area->count, type, source, tag, comm, &operation->status);
+        operation->error = call_receive(area, source, tag, comm, &operation->status);
     } else if (receive->how == IRECV) {
-        MPI_Irecv(area->buffer, area->count, type, source, tag, comm, &operation->request);
+        CALL(Irecv, area->buffer, area->count, type, source, tag, comm, &operation->request);
         add_outstanding(operation);
     } else if (receive->how == RECV_INIT) {
-        MPI_Recv_init(area->buffer, area->count, type, source, tag, comm, &operation->request);
+        CALL(Recv_init, area->buffer, area->count, type, source, tag, comm, &operation->request);
         operation->is_persistent = true;
         MPI_Start(&operation->request);
         add_outstanding(operation);
@@ -452,18 +443,17 @@ static void shift(void)
     const layout_t *from = &layouts[1][draw(&own_state, LAYOUTS)];
     const layout_t *to = replaces ? from : &layouts[1][draw(&own_state, LAYOUTS)];
     area_t send, receive;
+    MPI_Comm comm = comms[TOGETHER];
     MPI_Status status;
     int error;
     make_area(&send, from, units / from->units);
     make_area(&receive, to, units / to->units);
     write_data(&send, send.memory, hash(5, ranks[TOGETHER], 0), units * 4);
     if (replaces) {
-        error = MPI_Sendrecv_replace(send.buffer, send.count, from->type, dest, 1, source, 1,
-                                     comms[TOGETHER], &status);
+        error = call_replace(&send, dest, source, comm, &status);
         write_data(&send, send.image, hash(5, source, 0), units * 4);
     } else {
-        error = MPI_Sendrecv(send.buffer, send.count, from->type, dest, 1, receive.buffer,
-                             receive.count, to->type, source, 1, comms[TOGETHER], &status);
+        error = call_sendrecv(&send, dest, &receive, source, comm, &status);
         write_data(&send, send.image, hash(5, ranks[TOGETHER], 0), units * 4);
         write_data(&receive, receive.image, hash(5, source, 0), units * 4);
     }

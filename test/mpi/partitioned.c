@@ -44,7 +44,31 @@ static void make_ready(int way, int count, MPI_Request send)
     }
 }
 
-/* `total` numbers in so many partitions here and there. */
+static MPI_Request init_send(const int *out, int partitions, int each, bool large)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (large)
+        MPI_Psend_init_c(out, partitions, each, MPI_INT, right, 1, MPI_COMM_WORLD, MPI_INFO_NULL,
+                         &request);
+    else
+        MPI_Psend_init(out, partitions, each, MPI_INT, right, 1, MPI_COMM_WORLD, MPI_INFO_NULL,
+                       &request);
+    return request;
+}
+
+static MPI_Request init_receive(int *in, int partitions, int each, bool large)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (large)
+        MPI_Precv_init_c(in, partitions, each, MPI_INT, left, 1, MPI_COMM_WORLD, MPI_INFO_NULL,
+                         &request);
+    else
+        MPI_Precv_init(in, partitions, each, MPI_INT, left, 1, MPI_COMM_WORLD, MPI_INFO_NULL,
+                       &request);
+    return request;
+}
+
+/* `total` numbers in so many partitions here and there. One side calls MPI_X, the other MPI_X_c. */
 static void check_counts(int total, int sent_in, int received_in, bool receiver_first)
 {
     enum { ROUNDS = 6 };
@@ -52,13 +76,10 @@ static void check_counts(int total, int sent_in, int received_in, bool receiver_
     MPI_Request send, receive;
     bool good = true;
     if (receiver_first)
-        MPI_Precv_init(in, received_in, total / received_in, MPI_INT, left, 1, MPI_COMM_WORLD,
-                       MPI_INFO_NULL, &receive);
-    MPI_Psend_init(out, sent_in, total / sent_in, MPI_INT, right, 1, MPI_COMM_WORLD, MPI_INFO_NULL,
-                   &send);
+        receive = init_receive(in, received_in, total / received_in, false);
+    send = init_send(out, sent_in, total / sent_in, receiver_first);
     if (!receiver_first)
-        MPI_Precv_init(in, received_in, total / received_in, MPI_INT, left, 1, MPI_COMM_WORLD,
-                       MPI_INFO_NULL, &receive);
+        receive = init_receive(in, received_in, total / received_in, true);
     for (int round = 0; round < ROUNDS; round++) {
         MPI_Status status;
         int count = -1;

@@ -150,6 +150,7 @@ static void test_create(MPI_Comm comm)
 
 static void test_other_flavors(void)
 {
+    short data[ELEMENTS];
     char *memory = NULL;
     MPI_Win win;
     MPI_Win_allocate(100, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
@@ -158,6 +159,12 @@ static void test_other_flavors(void)
     MPI_Win_free(&win);
     MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
     test_attributes(win, MPI_BOTTOM, 0, 1, MPI_WIN_FLAVOR_DYNAMIC);
+    MPI_Win_free(&win);
+    MPI_Win_create_c(data, sizeof data, sizeof data[0], MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    test_attributes(win, data, sizeof data, sizeof data[0], MPI_WIN_FLAVOR_CREATE);
+    MPI_Win_free(&win);
+    MPI_Win_allocate_c(100, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+    test_attributes(win, memory, 100, 4, MPI_WIN_FLAVOR_ALLOCATE);
     MPI_Win_free(&win);
 }
 

@@ -2,6 +2,9 @@
 /* The families with their algorithms, their parameters, and the choice. */
 #include "ompi/mca/coll/p2p/choose.h"
 
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -167,29 +170,35 @@ static const algorithm_t *find_algorithm(const struct family *family, const char
     return NULL;
 }
 
-/* A number up to `end`, or nothing. */
-static bool read_number(const char *text, unsigned long long *number)
+/* If a colon is next, a number must follow it. Moves *text behind both. */
+static bool read_number(const char **text, unsigned long long most, unsigned long long *number)
 {
     char *end;
-    if (text[0] < '0' || text[0] > '9')
+    *number = 0;
+    if (**text != ':')
+        return true;
+    if (!isdigit((unsigned char)(*text)[1]))
         return false;
-    *number = strtoull(text, &end, 10);
-    return *end == 0;
+    errno = 0;
+    *number = strtoull(*text + 1, &end, 10);
+    *text = end;
+    return errno == 0 && *number <= most;
 }
 
 static bool read_rule(const struct family *family, const char *text, rule_t *rule)
 {
-    opal_strings_t words = {0};
-    unsigned long long bytes = 0, ranks = 0;
-    opal_strings_split(&words, text, ":");
-    rule->algorithm = words.count > 0 ? find_algorithm(family, words.items[0]) : NULL;
-    bool is_good = rule->algorithm != NULL && words.count <= 3 &&
-                   (words.count < 2 || read_number(words.items[1], &bytes)) &&
-                   (words.count < 3 || read_number(words.items[2], &ranks)) && ranks <= INT32_MAX;
+    size_t length = strcspn(text, ":");
+    char *name = opal_xstrndup(text, length);
+    unsigned long long bytes, ranks;
+    rule->algorithm = find_algorithm(family, name);
+    free(name);
+    text += length;
+    if (rule->algorithm == NULL || !read_number(&text, SIZE_MAX, &bytes) ||
+        !read_number(&text, INT_MAX, &ranks) || *text != 0)
+        return false;
     rule->bytes = bytes;
     rule->ranks = (int)ranks;
-    opal_strings_free(&words);
-    return is_good;
+    return true;
 }
 
 static opal_status_t read_table(p2p_family_id_t id)
