@@ -5,6 +5,22 @@ libopal_core_la_SOURCES += \
 	%D%/arch/syscall.h \
 	%D%/heap/heap.h \
 	%D%/heap/system.h \
+	%D%/heap/blocks.c %D%/heap/blocks.h \
+	%D%/heap/chunks.c \
+	%D%/heap/classes.h \
+	%D%/heap/engine.h \
+	%D%/heap/heap.c %D%/heap/heap.h \
+	%D%/heap/huge.c \
+	%D%/heap/layout.h \
+	%D%/heap/malloc.c \
+	%D%/heap/pages.c \
+	%D%/heap/remote.c \
+	%D%/heap/runs.c \
+	%D%/heap/say.c \
+	%D%/heap/slabs.c \
+	%D%/heap/system.c %D%/heap/system.h \
+	%D%/heap/threads.c \
+	%D%/heap/tidy.c \
 	%D%/include/compiler.h \
 	%D%/include/status.h \
 	%D%/util/status.c \
