@@ -2,8 +2,23 @@
 libopal_core_la_SOURCES += \
 	%D%/arch/copy.h \
 	%D%/arch/relocation.h \
-	%D%/heap/heap.h \
-	%D%/heap/system.h \
+	%D%/arch/syscall.h \
+	%D%/heap/blocks.c %D%/heap/blocks.h \
+	%D%/heap/chunks.c \
+	%D%/heap/classes.h \
+	%D%/heap/engine.h \
+	%D%/heap/heap.c %D%/heap/heap.h \
+	%D%/heap/huge.c \
+	%D%/heap/layout.h \
+	%D%/heap/malloc.c \
+	%D%/heap/pages.c \
+	%D%/heap/remote.c \
+	%D%/heap/runs.c \
+	%D%/heap/say.c \
+	%D%/heap/slabs.c \
+	%D%/heap/system.c %D%/heap/system.h \
+	%D%/heap/threads.c \
+	%D%/heap/tidy.c \
 	%D%/include/compiler.h \
 	%D%/include/status.h \
 	%D%/util/status.c \
@@ -38,6 +53,7 @@ libopal_core_la_SOURCES += \
 	%D%/mca/memory/base/range.c %D%/mca/memory/base/range.h \
 	%D%/mca/memory/base/settings.c %D%/mca/memory/base/settings.h \
 	%D%/mca/memory/base/system.c %D%/mca/memory/base/system.h \
+	%D%/mca/memory/base/unload.c %D%/mca/memory/base/unload.h \
 	%D%/mca/patcher/patcher.h \
 	%D%/mca/patcher/base/base.c %D%/mca/patcher/base/base.h \
 	%D%/mca/patcher/base/image.c %D%/mca/patcher/base/image.h \

@@ -2,6 +2,13 @@
 # The unit tests of libopen-pal, and what a few of them need besides libopal_core.
 
 unit_tests += \
+	%D%/heap/blocks \
+	%D%/heap/classes \
+	%D%/heap/heap \
+	%D%/heap/malloc \
+	%D%/heap/remote \
+	%D%/heap/system \
+	%D%/heap/threads \
 	%D%/util/interval \
 	%D%/util/log \
 	%D%/util/maps \
@@ -156,4 +163,4 @@ test_unit_opal_runtime_init_CPPFLAGS += -DUNIT_COMPONENTS='"$(abs_builddir)/.lib
 EXTRA_test_unit_opal_runtime_init_DEPENDENCIES = $(component_LTLIBRARIES)
 endif
 
-EXTRA_DIST += %D%/support.h
+EXTRA_DIST += %D%/heap/place.h %D%/support.h

@@ -8,8 +8,8 @@
  *   VM_UNMAPPED   delivered BEFORE the pages go. Sources: munmap; mmap with MAP_FIXED (whatever was
  *                 there); mremap (what is moved or cut off, and the destination of MREMAP_FIXED);
  *                 shmdt (the whole attachment); shmat with SHM_REMAP; brk and sbrk downwards;
- *                 madvise with an advice that drops pages; remap_file_pages; and allocators that
- *                 say so themselves (opal_memory_unmapped).
+ *                 madvise with an advice that drops pages; remap_file_pages; dlclose of an object
+ *                 that goes; and allocators that say so themselves (opal_memory_unmapped).
  *   VM_MAPPED     delivered AFTER the pages came.
  *
  * VM_UNMAPPED means "may be gone from now on". A call that cannot succeed (munmap of an unaligned
@@ -22,7 +22,7 @@
  *
  * Threading: everything here may be called by any thread at any time, before main and inside
  * handlers as well, but not from a signal handler, opal_memory_(un)mapped excepted. Delivery takes
- * no lock, allocates nothing, uses no stdio, and leaves errno alone.
+ * no lock, allocates nothing and uses no stdio.
  */
 #ifndef OPAL_MCA_MEMORY_BASE_EVENTS_H
 #define OPAL_MCA_MEMORY_BASE_EVENTS_H
