@@ -216,6 +216,9 @@ static void measure_hook(void)
     if (!pool->keeps)
         printf("munmap is not caught in this process: the hook is called in its place\n");
     int (*unmap)(void *, size_t) = pool->keeps ? munmap : opal_memory_munmap;
+    pool->ops->destroy(pool);
+    measure_munmap("nobody listens", unmap);
+    pool = create();
     measure_munmap("nothing registered", unmap);
     free(fill(pool, area, MANY));
     measure_munmap("10000, elsewhere", unmap);

@@ -118,7 +118,7 @@ void rcache_retire_all(rcache_t *cache)
         rcache_drop(cache, opal_container_of(node, rcache_registration_t, node));
     for (node = opal_list_first(&cache->used); node != NULL;
          node = opal_list_next(&cache->used, node))
-        rcache_retire(cache, opal_container_of(node, rcache_registration_t, node));
+        opal_container_of(node, rcache_registration_t, node)->retired = true;
 }
 
 bool rcache_is_worth_keeping(const rcache_t *cache, const rcache_registration_t *registration)

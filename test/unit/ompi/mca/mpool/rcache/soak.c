@@ -6,7 +6,7 @@
  */
 #include "test/unit/ompi/mca/mpool/fake.h"
 
-enum { PAGES = 400, USES = 12, STEPS = 20000 };
+enum { PAGES = 400, USES = 12, STEPS = 15000 };
 
 static fake_device_t device;
 static ompi_mpool_t *pool;
@@ -133,7 +133,7 @@ START_TEST(whatever_happens_nothing_is_stale)
 END_TEST
 
 static const unit_test_t tests[] = {
-    {.test = &whatever_happens_nothing_is_stale, .repeats = 12},
+    {.test = &whatever_happens_nothing_is_stale, .repeats = 6},
 };
 
 UNIT_MAIN("soak", tests, setup);
