@@ -42,7 +42,11 @@ endif
 
 EXTRA_PROGRAMS += bench/rcache
 bench_rcache_SOURCES = bench/rcache.c
+bench_rcache_CFLAGS = $(AM_CFLAGS)
 bench_rcache_LDADD = libompi_core.la libopal_core.la
+if !MCA_STATIC_mpool_rcache
+bench_rcache_SOURCES += $(mca_mpool_rcache_sources)
+endif
 CLEANFILES += bench/rcache
 
 # For the runner: what there is, and building it.

@@ -4,7 +4,6 @@
 
 #include "opal/mca/memory/base/events.h"
 #include "opal/mca/memory/memory.h"
-#include "ompi/runtime/params.h"
 
 static atomic_uint ages[FAKE_PAGES];
 
@@ -113,6 +112,13 @@ void fake_unmap(size_t page, size_t count)
     fake_age(page, count);
 }
 
+/* -- the pool's component --------------------------------------------------------- */
+
+extern const opal_component_t mca_mpool_rcache_component;
+static opal_framework_t *const frameworks[] = {&mca_mpool_framework, NULL};
+static const opal_component_t *const components[] = {&mca_mpool_rcache_component, NULL};
+static const opal_project_t project = {"fake", frameworks, components};
+
 /* -- the pool ---------------------------------------------------------------------- */
 
 void fake_setup(void)
@@ -120,7 +126,7 @@ void fake_setup(void)
     setenv("OMPI_MCA_mca_base_param_files", "", 1);
     opal_memory_events_external(OPAL_MEMORY_ALL_EVENTS);
     opal_param_init();
-    opal_project_add(&ompi_project);
+    opal_project_add(&project);
     ck_assert_int_eq(opal_framework_open(&mca_mpool_framework), OPAL_SUCCESS);
     ck_assert_int_eq(opal_framework_select(&mca_mpool_framework), OPAL_SUCCESS);
     ompi_mpool_start((ompi_mpool_pinned_t){OPAL_PINNED_YES, OPAL_PINNED_NO});
