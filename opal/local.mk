@@ -51,6 +51,7 @@ libopal_core_la_SOURCES += \
 	%D%/mca/memory/base/range.c %D%/mca/memory/base/range.h \
 	%D%/mca/memory/base/settings.c %D%/mca/memory/base/settings.h \
 	%D%/mca/memory/base/system.c %D%/mca/memory/base/system.h \
+	%D%/mca/memory/base/unload.c %D%/mca/memory/base/unload.h \
 	%D%/mca/patcher/patcher.h \
 	%D%/mca/patcher/base/base.c %D%/mca/patcher/base/base.h \
 	%D%/mca/patcher/base/image.c %D%/mca/patcher/base/image.h \

@@ -22,6 +22,7 @@
 #include "opal/mca/memory/base/probe.h"
 #include "opal/mca/memory/base/settings.h"
 #include "opal/mca/memory/base/system.h"
+#include "opal/mca/memory/base/unload.h"
 #include "opal/mca/patcher/base/base.h"
 #include "opal/util/say.h"
 
@@ -173,6 +174,20 @@ static void apply(const char *method, unsigned calls)
     ops->apply(patcher, patches, HOOK_COUNT);
 }
 
+/* Whatever catches the rest: it is no call of an event, and it goes on to libc. */
+static void catch_unloading(void)
+{
+    void *patcher = NULL;
+    char reason[OPAL_PATCH_REASON_MAX_BYTES];
+    opal_patch_t *const patches[] = {&opal_memory_unload_patch};
+    const opal_patcher_ops_t *ops = opal_patcher_method("reloc", &patcher, reason);
+    opal_patcher_resolve(patches, OPAL_COUNT_OF(patches));
+    if (ops == NULL || opal_memory_unload_patch.original == NULL)
+        return;
+    opal_memory_unload_prepare();
+    ops->apply(patcher, patches, OPAL_COUNT_OF(patches));
+}
+
 /* Straight into libc's functions, as libc itself calls them. */
 static unsigned test_inside(unsigned calls)
 {
@@ -222,6 +237,8 @@ static void install(unsigned events)
     state.obstacle[0] = 0;
     if (settings->symbol_hooks)
         test_by_name(calls, OPAL_MEMORY_BY_SYMBOLS);
+    if (settings->reloc_hooks && (events & OPAL_MEMORY_VM_UNMAPPED) != 0)
+        catch_unloading();
     if (settings->reloc_hooks && (calls & ~state.caught) != 0) {
         apply("reloc", calls & ~state.caught);
         choose_system();

@@ -14,6 +14,7 @@
 #include <sys/shm.h>
 #include <sys/wait.h>
 
+#include "opal/mca/memory/base/aside.h"
 #include "opal/mca/memory/base/dispatch.h"
 #include "opal/mca/memory/base/settings.h"
 #include "opal/util/maps.h"
@@ -403,6 +404,19 @@ START_TEST(children_of_all_kinds)
 }
 END_TEST
 
+/* In a build with a sanitizer this is all there is to test. */
+START_TEST(standing_aside)
+{
+    unmap_fn_t *before = by_dlsym();
+    ck_assert_int_eq(opal_memory_handler_add(&watcher), OPAL_ERR_NOT_AVAILABLE);
+    opal_memory_report_t report = report_of(OPAL_MEMORY_VM_UNMAPPED);
+    ck_assert_int_eq(report.finding, OPAL_MEMORY_MISSING);
+    ck_assert_ptr_nonnull(strstr(report.reason, "standing aside for"));
+    ck_assert_ptr_nonnull(strstr(report.reason, opal_memory_watcher()));
+    ck_assert_ptr_eq((void *)by_dlsym(), (void *)before);
+}
+END_TEST
+
 /* -- settings --------------------------------------------------------------------- */
 
 START_TEST(settings_are_read_from_the_environment_alone)
@@ -438,8 +452,16 @@ static unit_test_t tests[] = {
     {.test = &settings_are_read_from_the_environment_alone},
 };
 
+static const unit_test_t tests_aside[] = {
+    {.test = &standing_aside},
+    {.test = &who_does_not_ask_pays_nothing},
+    {.test = &settings_are_read_from_the_environment_alone},
+};
+
 int main(int argc, char **argv)
 {
+    if (opal_memory_watcher() != NULL)
+        return unit_run("install", tests_aside, OPAL_COUNT_OF(tests_aside), NULL);
     if (argc > 1)
         tests[0].repeats = atoi(argv[1]);
     return unit_run("install", tests, OPAL_COUNT_OF(tests), keep_malloc_mapping);

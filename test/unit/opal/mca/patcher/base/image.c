@@ -13,11 +13,17 @@ typedef struct found {
 
 static const char *const names[] = {"munmap", "mmap", "brk", "sbrk", "shmat", "free", "printf"};
 
+/* By its own table: others may stand before it. */
+static void *in_libc(const char *name)
+{
+    return dlsym(dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD), name);
+}
+
 static void check_libc(const opal_image_t *image)
 {
     for (size_t i = 0; i < OPAL_COUNT_OF(names); i++) {
         void *function = opal_image_function(image, names[i]);
-        ck_assert_ptr_eq(function, dlsym(RTLD_NEXT, names[i]));
+        ck_assert_ptr_eq(function, in_libc(names[i]));
         ck_assert(opal_image_holds(image, (uintptr_t)function));
     }
     ck_assert_ptr_null(opal_image_function(image, "munmap_"));
@@ -36,7 +42,7 @@ static void check_versions(const opal_image_t *image)
          (symbol = opal_image_definition(image, "posix_spawn", symbol)) != NULL;)
         entries++;
     ck_assert_uint_ge(entries, 1);
-    ck_assert_ptr_eq(opal_image_function(image, "posix_spawn"), dlsym(RTLD_NEXT, "posix_spawn"));
+    ck_assert_ptr_eq(opal_image_function(image, "posix_spawn"), in_libc("posix_spawn"));
 }
 
 static int visit(struct dl_phdr_info *info, size_t size OPAL_UNUSED, void *context)

@@ -102,7 +102,8 @@ static void execute_on_paper(const sample_t *sample, unsigned char *page)
     ck_assert_int_eq(plan.padding_at != 0, sample->is_short);
 
     memcpy(before, page, sizeof before);
-    memcpy((void *)plan.padding_at, plan.padding, plan.padding_bytes);
+    if (sample->is_short)
+        memcpy((void *)plan.padding_at, plan.padding, plan.padding_bytes);
     memcpy((void *)plan.store_at, &plan.store_value, plan.store_bytes);
     uintptr_t target = follow(entry);
     ck_assert_uint_eq(sample->is_short ? follow((unsigned char *)target) : target, island);
