@@ -31,6 +31,7 @@ unit_tests += \
 	%D%/mca/memory/base/events \
 	%D%/mca/memory/base/install \
 	%D%/mca/memory/base/range \
+	%D%/mca/memory/base/redirect \
 	%D%/mca/patcher/base/image \
 	%D%/mca/patcher/overwrite/overwrite \
 	%D%/mca/patcher/overwrite/x86_64 \
