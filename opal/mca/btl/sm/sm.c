@@ -242,7 +242,7 @@ static opal_status_t sm_start(void *state, opal_btl_handler_fn_t *handler)
     self->peers = opal_xcalloc(self->peer_count, sizeof *self->peers);
     self->reported = opal_xcalloc(self->peer_count, sizeof *self->reported);
     if (use_cma != SM_CMA_NO)
-        sm_get_permit();
+        opal_node_permit_reading();
     return OPAL_SUCCESS;
 }
 

@@ -32,9 +32,6 @@ typedef struct sm_peer {
 /* Whether get is allowed, tried where it seems faster, or always used. */
 typedef enum sm_cma { SM_CMA_NO, SM_CMA_AUTO, SM_CMA_ALWAYS } sm_cma_t;
 
-/* Lets the peers of this node read this process's memory, as far as it is ours to say. */
-void sm_get_permit(void);
-
 /* The operations of btl.h. */
 ssize_t sm_get(opal_btl_peer_t *base, const struct iovec *to, size_t to_count,
                const struct iovec *from, size_t from_count);
