@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who else watches this process's memory, so closely that patching would break one of us. For the
- * framework and its components.
+ * Who else watches this process's memory, so closely that patching would break one of us. Internal
+ * to opal/mca/memory/base.
  */
 #ifndef OPAL_MCA_MEMORY_BASE_ASIDE_H
 #define OPAL_MCA_MEMORY_BASE_ASIDE_H

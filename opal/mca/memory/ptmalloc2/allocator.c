@@ -9,9 +9,9 @@
 
 #include "opal/heap/system.h"
 #include "opal/mca/memory/base/events.h"
+#include "opal/mca/memory/base/replace.h"
 #include "opal/mca/memory/base/settings.h"
 #include "opal/mca/memory/ptmalloc2/symbols.h"
-#include "opal/mca/patcher/base/base.h"
 #include "opal/util/say.h"
 
 /* -- the heap ------------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ static void learn_owner(void)
     opal_patch_t *patches[OPAL_COUNT_OF(family)];
     for (size_t i = 0; i < OPAL_COUNT_OF(family); i++)
         patches[i] = &family[i];
-    opal_patcher_resolve(patches, OPAL_COUNT_OF(family));
+    opal_memory_find_originals(patches, OPAL_COUNT_OF(family));
     bool found = family[PATCH_MALLOC].original != NULL && family[PATCH_FREE].original != NULL &&
                  family[PATCH_REALLOC].original != NULL &&
                  family[PATCH_USABLE_SIZE].original != NULL;
@@ -168,7 +168,6 @@ static bool comes_to_us(void)
 bool ptmalloc2_replace(char *reason, size_t size)
 {
     char obstacle[OPAL_PATCH_REASON_MAX_BYTES] = "";
-    void *patcher = NULL;
     opal_patch_t *patches[OPAL_COUNT_OF(family)];
     ptmalloc2_owner();
     if (family[PATCH_MALLOC].original == NULL) {
@@ -177,14 +176,16 @@ bool ptmalloc2_replace(char *reason, size_t size)
     }
     if (is_foreign(reason, size))
         return false;
-    const opal_patcher_ops_t *ops = opal_patcher_method("reloc", &patcher, obstacle);
-    if (ops == NULL || ptmalloc2_heap() == NULL) {
-        opal_say_into(reason, size, "%s", ops == NULL ? obstacle : "there is no memory for a heap");
-        return false;
-    }
     for (size_t i = 0; i < OPAL_COUNT_OF(family); i++)
         patches[i] = &family[i];
-    ops->apply(patcher, patches, OPAL_COUNT_OF(family));
+    if (ptmalloc2_heap() == NULL) {
+        opal_say_into(reason, size, "there is no memory for a heap");
+        return false;
+    }
+    if (!opal_memory_replace(patches, OPAL_COUNT_OF(family), obstacle)) {
+        opal_say_into(reason, size, "%s", obstacle);
+        return false;
+    }
     if (comes_to_us())
         return true;
     const char *why = family[PATCH_MALLOC].reason;

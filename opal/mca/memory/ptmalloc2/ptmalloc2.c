@@ -16,12 +16,10 @@
 
 #include "opal/mca/base/component.h"
 #include "opal/mca/base/diagnostic.h"
-#include "opal/mca/memory/base/aside.h"
 #include "opal/mca/memory/base/events.h"
 #include "opal/mca/memory/memory.h"
 #include "opal/mca/memory/ptmalloc2/allocator.h"
 #include "opal/mca/memory/ptmalloc2/decision.h"
-#include "opal/util/say.h"
 
 enum { PROBE_BYTES = 4 << 20, PROBE_ALIGNMENT = 4096 };
 
@@ -54,11 +52,6 @@ __attribute__((constructor)) static void decide_before_main(void)
     ptmalloc2_decide(&world, &decision);
     if (!decision.enabled)
         return;
-    const char *watcher = opal_memory_watcher();
-    if (watcher != NULL) {
-        opal_say_into(decision.reason, sizeof decision.reason, "standing aside for %s", watcher);
-        return;
-    }
     replaced = ptmalloc2_replace(decision.reason, sizeof decision.reason);
     opal_memory_events_install(OPAL_MEMORY_VM_UNMAPPED);
 }
