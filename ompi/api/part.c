@@ -2,7 +2,6 @@
 /* Bodies of the chapter part: partitioned messages. */
 #include "ompi/part/part.h"
 
-#include "opal/runtime/wait.h"
 #include "ompi/api/bodies.h"
 
 int ompi_api_psend_init(const void *buf, int partitions, MPI_Count count, ompi_datatype_t *datatype,
@@ -90,7 +89,7 @@ int ompi_api_parrived(ompi_request_t *request, int partition, int *flag)
     ompi_lock();
     bool arrived = ompi_part_has_arrived(request, (size_t)partition);
     if (!arrived) {
-        opal_progress();
+        ompi_request_look();
         arrived = ompi_part_has_arrived(request, (size_t)partition);
     }
     ompi_unlock();

@@ -5,7 +5,6 @@
  */
 #include <stdlib.h>
 
-#include "opal/runtime/wait.h"
 #include "ompi/api/bodies.h"
 #include "ompi/request/pair.h"
 #include "ompi/request/status.h"
@@ -304,7 +303,7 @@ static int probe_once(ompi_communicator_t *comm, int source, int tag, bool *foun
     ompi_route_t from = route_to(comm, source, tag);
     int error = ompi_pml->iprobe(&from, found, message, status);
     if (error == MPI_SUCCESS && !*found) {
-        opal_progress();
+        ompi_request_look();
         error = ompi_pml->iprobe(&from, found, message, status);
     }
     return error;

@@ -3,7 +3,6 @@
  * Bodies of the chapter request that are about one request, or start or make some. Those that look
  * at several are in request_list.c.
  */
-#include "opal/runtime/wait.h"
 #include "ompi/api/bodies.h"
 #include "ompi/request/grequest.h"
 #include "ompi/request/request.h"
@@ -35,7 +34,7 @@ int ompi_api_test(ompi_request_t **request, int *flag, MPI_Status *status)
     int error = MPI_SUCCESS;
     ompi_lock();
     if (!ompi_request_is_settled(*request))
-        opal_progress();
+        ompi_request_look();
     *flag = ompi_request_is_settled(*request);
     if (*flag)
         error = finish_one(request, status);
@@ -48,7 +47,7 @@ int ompi_api_request_get_status(ompi_request_t *request, int *flag, MPI_Status *
     int error = MPI_SUCCESS;
     ompi_lock();
     if (!ompi_request_is_settled(request))
-        opal_progress();
+        ompi_request_look();
     *flag = ompi_request_is_settled(request);
     if (*flag && ompi_request_is_active(request))
         error = ompi_request_query(request, status);

@@ -12,7 +12,6 @@
  */
 #include <stdlib.h>
 
-#include "opal/runtime/wait.h"
 #include "ompi/api/bodies.h"
 #include "ompi/request/request.h"
 #include "ompi/request/status.h"
@@ -151,7 +150,7 @@ int ompi_api_waitall(int count, MPI_Request array_of_requests[], MPI_Status *arr
 static bool test_all(const request_array_t *array)
 {
     if (!all_settled(array))
-        opal_progress();
+        ompi_request_look();
     return all_settled(array);
 }
 
@@ -224,7 +223,7 @@ static size_t poll_ready(int count, const MPI_Request *handles, bool *active)
 {
     size_t i = find_ready((size_t)count, handles, active);
     if (i == (size_t)count && *active) {
-        opal_progress();
+        ompi_request_look();
         i = find_ready((size_t)count, handles, active);
     }
     return i;

@@ -222,6 +222,11 @@ void ompi_wait_until(const atomic_int *done)
     opal_wait_until(done, ompi_lock_needed ? &wait_lock : NULL);
 }
 
+void ompi_request_look(void)
+{
+    opal_wait_look(ompi_lock_needed ? &wait_lock : NULL);
+}
+
 static bool is_open(const ompi_request_t *request)
 {
     return request != NULL && request->active && !ompi_request_is_done(request);

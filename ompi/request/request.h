@@ -143,6 +143,9 @@ OPAL_EXPORT void ompi_request_wait(ompi_request_t *const *requests, size_t count
 /* opal_wait_until, with the lock of the message layer given back while it sleeps. */
 OPAL_EXPORT void ompi_wait_until(const atomic_int *done);
 
+/* opal_wait_look with that lock: what calls do that look and do not wait. */
+void ompi_request_look(void);
+
 /* The lock of the message layer: no-ops below MPI_THREAD_MULTIPLE. */
 OPAL_EXPORT extern bool ompi_lock_needed;
 OPAL_EXPORT void ompi_lock_acquire_slow(void);

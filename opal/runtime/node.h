@@ -41,9 +41,10 @@ typedef struct opal_node_slot {
     atomic_uint is_dead;         /* it ended without goodbye; by who noticed it */
     uint64_t cpus[OPAL_NODE_CPU_WORDS];
 
-    /* For btl/sm: a word that a peer reads to learn whether it may, and what it finds there. */
+    /* A word that a peer reads to learn whether it may, and what it finds there; node_read.c. */
     _Alignas(64) _Atomic uint64_t probe_address;
     uint64_t probe_value;
+    atomic_uint is_reading; /* the owner reads a long message itself */
 
     /* For btl/sm: the long message that the owner is reading; see share.c. */
     _Alignas(64) _Atomic uint64_t share_claims;
@@ -111,6 +112,19 @@ static inline uint64_t opal_node_offset(const void *place)
 {
     return (uint64_t)((const char *)place - (const char *)opal_node_base());
 }
+
+/* -- reading a peer's memory (node_read.c) ------------------------------------------------ */
+
+/* Lets the peers of this node read this process's memory, as far as it is ours to say. */
+OPAL_EXPORT void opal_node_permit_reading(void);
+
+/* Whether that peer's can be read, by trying. OPAL_ERR_NOT_AVAILABLE: it has not said that it may
+ * be, which it does in MPI_Init or never; OPAL_ERR_NOT_SUPPORTED: the system does not permit it. */
+OPAL_EXPORT opal_status_t opal_node_probe_reading(unsigned local_rank);
+
+/* Copies from an address of that peer's. OPAL_ERR_SYSTEM: something of it is not there. */
+OPAL_EXPORT opal_status_t opal_node_read(unsigned local_rank, void *to, uintptr_t from,
+                                         size_t bytes);
 
 /* -- death ------------------------------------------------------------------------------- */
 

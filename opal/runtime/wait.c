@@ -22,13 +22,15 @@
 
 #include "opal/arch/pause.h"
 #include "opal/mca/base/param.h"
+#include "opal/runtime/place.h"
 #include "opal/util/list.h"
 
 enum {
     MAX_POLLS = 8,
-    POLLS_PER_LOOK = 32, /* at the clock, while spinning */
+    POLLS_PER_LOOK = 32, /* at the clock and around, while spinning */
     POLLS_WITHOUT_PAUSE = 256,
     WATCH_SECONDS = 1,
+    YIELD_NSEC = 20000, /* of polling in vain */
 };
 
 static struct {
@@ -54,6 +56,8 @@ static const atomic_int *polling_for; /* what the poller waits for; the upper la
 static pthread_mutex_t parked_lock = PTHREAD_MUTEX_INITIALIZER; /* the list; the innermost lock */
 static opal_list_t parked_threads = {{&parked_threads.head, &parked_threads.head}};
 static atomic_uint parked_count; /* paired with `done`: each side writes one and reads the other */
+
+static opal_place_t place;
 
 static unsigned spin_usec, crowded_yields;
 
@@ -243,10 +247,20 @@ static bool is_done(const atomic_int *done)
     return atomic_load_explicit(done, memory_order_acquire) != 0;
 }
 
+/* Another one may need this core, the very one that is waited for. */
+static void share_core(uint64_t now)
+{
+    sched_yield();
+    if (place.seed == 0)
+        place.seed = (unsigned)getpid();
+    if (opal_place_decide(&place, now, now_nsec()))
+        opal_place_move();
+}
+
 /* Polls until it is done or nothing has come for the time of the parameter. True: done. */
 static bool spin(const atomic_int *done, const opal_wait_lock_t *lock)
 {
-    uint64_t give_up = 0;
+    uint64_t give_up = 0, next_yield = 0;
     for (unsigned idle = 0;; idle++) {
         if (is_done(done))
             return true;
@@ -262,10 +276,18 @@ static bool spin(const atomic_int *done, const opal_wait_lock_t *lock)
             opal_cpu_pause();
         if (idle % POLLS_PER_LOOK != POLLS_PER_LOOK - 1)
             continue;
+        if (watch != NULL)
+            watch();
         uint64_t now = now_nsec();
-        if (give_up == 0)
+        if (give_up == 0) {
             give_up = now + (uint64_t)spin_usec * 1000;
-        if (now >= give_up)
+            next_yield = now + YIELD_NSEC;
+        }
+        if (now >= next_yield) {
+            share_core(now);
+            next_yield = now + YIELD_NSEC;
+        }
+        if (now >= give_up || crowded)
             return false;
     }
 }
@@ -286,6 +308,22 @@ static bool yield(const atomic_int *done, const opal_wait_lock_t *lock)
             return false;
         sched_yield();
     }
+}
+
+void opal_wait_look(const opal_wait_lock_t *lock)
+{
+    static unsigned idle;
+    if (opal_progress() > 0)
+        return;
+    if (watch != NULL && ++idle % POLLS_PER_LOOK == 0)
+        watch();
+    if (!crowded)
+        return;
+    if (lock != NULL)
+        lock->release();
+    sched_yield();
+    if (lock != NULL)
+        lock->acquire();
 }
 
 /* Goes to sleep unless something has come meanwhile. */

@@ -54,6 +54,13 @@ typedef struct opal_wait_lock {
 
 OPAL_EXPORT void opal_wait_until(const atomic_int *done, const opal_wait_lock_t *lock);
 
+/*
+ * One poll for a caller that does not wait but may ask again at once (MPI_Test). Where ranks share
+ * cores and nothing has come, who is asked for may need this core: it is given away, and so is the
+ * lock meanwhile.
+ */
+OPAL_EXPORT void opal_wait_look(const opal_wait_lock_t *lock);
+
 /* Sets *done and wakes the thread that waits for it. The caller has the lock of that wait. */
 OPAL_EXPORT void opal_wait_signal(atomic_int *done);
 
@@ -89,8 +96,8 @@ OPAL_EXPORT void opal_wait_set_crowded(bool crowded);
 OPAL_EXPORT bool opal_wait_is_crowded(void);
 
 /*
- * For a node without a launcher that watches: called between sleeps, at least once a second while
- * this process waits. NULL: nobody.
+ * Called now and then while this process waits, or looks and finds nothing; at least once a second.
+ * NULL: nobody.
  */
 OPAL_EXPORT void opal_wait_set_watch(void (*watch)(void));
 

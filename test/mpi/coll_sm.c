@@ -325,7 +325,7 @@ int main(int argc, char **argv)
 {
     int provided;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
-    int limit = argc > 1 ? atoi(argv[1]) : 8192, renewals = argc > 2 ? atoi(argv[2]) : 500;
+    int limit = argc > 1 ? atoi(argv[1]) : 65536, renewals = argc > 2 ? atoi(argv[2]) : 500;
     caller_t world;
     caller_init(&world, MPI_COMM_WORLD, limit / (int)sizeof(int));
     tap_rank(world.rank);

@@ -15,6 +15,8 @@
 
 #include "opal/util/text.h"
 
+enum { SMALL_BYTES = 4 << 10 }; /* of an area where there is little room */
+
 typedef struct free_area {
     struct free_area *next;
     sm_area_t *area;
@@ -28,6 +30,12 @@ static free_area_t *free_areas;
 static size_t control_bytes(int ranks)
 {
     return sizeof(sm_area_t) + ((size_t)ranks + 1) * sizeof(((sm_area_t *)NULL)->lines[0]);
+}
+
+static void set_max_bytes(sm_comm_t *self, size_t max_bytes)
+{
+    self->max_bytes = max_bytes;
+    self->room_bytes = (max_bytes + 63) & ~(size_t)63;
 }
 
 static size_t area_bytes(const sm_comm_t *self)
@@ -54,7 +62,13 @@ static sm_area_t *take_free(size_t *bytes)
     return area;
 }
 
-/* Its offset; 0: the segment has no room. */
+/* What rank 0 tells the others. */
+typedef struct offer {
+    uint64_t offset; /* 0: the segment has no room */
+    uint64_t max_bytes;
+} offer_t;
+
+/* Its offset, or 0. */
 static uint64_t make(sm_comm_t *self)
 {
     self->area_bytes = area_bytes(self);
@@ -71,12 +85,26 @@ static uint64_t make(sm_comm_t *self)
     return opal_node_offset(area);
 }
 
+/* A smaller one is better than none. */
+static offer_t make_offer(sm_comm_t *self)
+{
+    uint64_t offset = make(self);
+    if (offset == 0 && self->max_bytes > SMALL_BYTES) {
+        set_max_bytes(self, SMALL_BYTES);
+        offset = make(self);
+    }
+    return (offer_t){offset, self->max_bytes};
+}
+
 int sm_area_join(sm_comm_t *self)
 {
-    uint64_t offset = self->rank == 0 ? make(self) : 0;
+    offer_t offer = {0};
+    set_max_bytes(self, self->max_bytes);
+    if (self->rank == 0)
+        offer = make_offer(self);
     ompi_schedule_t schedule;
     ompi_schedule_init(&schedule, self->comm, NULL);
-    ompi_data_t data = ompi_data(&offset, sizeof offset, schedule.byte);
+    ompi_data_t data = ompi_data(&offer, sizeof offer, schedule.byte);
     if (self->rank != 0)
         ompi_schedule_recv(&schedule, 0, data);
     for (int rank = 1; self->rank == 0 && rank < self->size; rank++)
@@ -88,9 +116,10 @@ int sm_area_join(sm_comm_t *self)
     if (error != MPI_SUCCESS)
         return error;
     self->stage = SM_DECLINED;
-    if (offset == 0)
+    if (offer.offset == 0)
         return MPI_SUCCESS;
-    self->area = opal_node_at(offset);
+    set_max_bytes(self, offer.max_bytes);
+    self->area = opal_node_at(offer.offset);
     self->room = (char *)self->area + control_bytes(self->size);
     self->stage = SM_READY;
     return MPI_SUCCESS;

@@ -8,6 +8,7 @@
 #include "opal/runtime/init.h"
 
 static size_t max_bytes, pair_max_bytes;
+static bool use_direct;
 static int priority;
 
 static const opal_param_row_t params[] = {
@@ -21,50 +22,100 @@ static const opal_param_row_t params[] = {
     {.name = "max_bytes",
      .type = OPAL_PARAM_SIZE,
      .value = &max_bytes,
-     .preset = "8K",
+     .preset = "64K",
      .min = "64",
      .max = "1M",
      .unit = "bytes",
      .prose = "The longest data of one rank, for all receivers together, that goes through the "
-              "shared area of a communicator; the same in all ranks"},
+              "shared area of a communicator; a quarter of it if only the root gives data; the "
+              "same in all ranks"},
     {.name = "pair_max_bytes",
      .type = OPAL_PARAM_SIZE,
      .value = &pair_max_bytes,
-     .preset = "2K",
+     .preset = "16K",
      .min = "64",
      .max = "1M",
      .unit = "bytes",
-     .prose = "The same where a communicator has two ranks, between which long messages overlap "
-              "the two copies"},
+     .prose = "The same where a communicator has two ranks; a quarter of it for what is no "
+              "reduction"},
+    {.name = "direct",
+     .type = OPAL_PARAM_BOOL,
+     .value = &use_direct,
+     .preset = "yes",
+     .prose = "Whether longer data is read out of the memory of the ranks that have it, where the "
+              "system permits that and btl_sm_use_cma is not no; the same in all ranks"},
     {0},
 };
 
 /* -- calls ----------------------------------------------------------------------------- */
 
+/*
+ * Measured: the second copy, through the area, costs less than what it saves (a system call, and
+ * that who gives waits for who reads) up to the longer the data, the more is done with it: a
+ * reduction's operands are read by all, and ranks that share a core find them in its cache.
+ */
 static const struct {
-    sm_run_fn_t *run; /* NULL: such calls are not taken */
-    bool has_blocks;  /* a rank gives (or the root of a scatter) a block for each rank */
+    sm_run_fn_t *run;      /* NULL: such calls are not taken */
+    sm_run_fn_t *direct;   /* NULL: nor long ones */
+    bool has_blocks;       /* a rank gives (or the root of a scatter) a block for each rank */
+    unsigned part;         /* of max_bytes, 1 / part is for it */
+    unsigned pair_part;    /* likewise, of pair_max_bytes */
+    size_t pair_max_bytes; /* longer data between two ranks is a message, of which each end copies
+                              a half; 0: never */
 } kinds[OMPI_COLL_KINDS] = {
-    [OMPI_ALLGATHER] = {sm_allgather, false},
-    [OMPI_ALLREDUCE] = {sm_allreduce, false},
-    [OMPI_ALLTOALL] = {sm_alltoall, true},
-    [OMPI_BARRIER] = {sm_barrier, false},
-    [OMPI_BCAST] = {sm_bcast, false},
-    [OMPI_GATHER] = {sm_gather, false},
-    [OMPI_REDUCE] = {sm_reduce, false},
-    [OMPI_REDUCE_SCATTER_BLOCK] = {sm_reduce_scatter_block, true},
-    [OMPI_SCATTER] = {sm_scatter, true},
+    [OMPI_ALLGATHER] = {sm_allgather, sm_direct_allgather, false, 1, 4, 0},
+    [OMPI_ALLREDUCE] = {sm_allreduce, sm_direct_allreduce, false, 1, 1, 0},
+    [OMPI_ALLTOALL] = {sm_alltoall, sm_direct_alltoall, true, 1, 4, 0},
+    [OMPI_BARRIER] = {sm_barrier, NULL, false, 1, 1, 0},
+    [OMPI_BCAST] = {sm_bcast, sm_direct_bcast, false, 4, 4, 64 << 10},
+    [OMPI_GATHER] = {sm_gather, NULL, false, 1, 4, 0},
+    [OMPI_REDUCE] = {sm_reduce, sm_direct_reduce, false, 1, 1, 0},
+    [OMPI_REDUCE_SCATTER] = {sm_reduce_scatter, sm_direct_reduce_scatter, false, 1, 1, 0},
+    [OMPI_REDUCE_SCATTER_BLOCK] = {sm_reduce_scatter, sm_direct_reduce_scatter, true, 1, 1, 0},
+    [OMPI_SCATTER] = {sm_scatter, sm_direct_scatter, true, 4, 4, 0},
 };
 
-/* The bytes of a block, from a side that this rank gives. */
-static size_t block_bytes(const ompi_coll_call_t *call, bool is_root)
+/* What a rank gives, of all blocks together; SIZE_MAX: too much to be counted. */
+static size_t call_bytes(const sm_comm_t *self, const ompi_coll_call_t *call)
 {
     const ompi_coll_side_t *side = &call->recv;
+    bool is_root = self->rank == call->root;
     if (call->kind == OMPI_BARRIER)
         return 0;
     if ((call->kind == OMPI_GATHER && !is_root) || (call->kind == OMPI_SCATTER && is_root))
         side = &call->send;
-    return ompi_datatype_bytes(side->type, (size_t)side->count);
+    if (call->kind == OMPI_REDUCE_SCATTER)
+        return ompi_datatype_bytes(side->type, sm_blocks(side, self).total);
+    size_t bytes = ompi_datatype_bytes(side->type, (size_t)side->count), all = bytes;
+    if (kinds[call->kind].has_blocks && __builtin_mul_overflow(bytes, (size_t)self->size, &all))
+        return SIZE_MAX;
+    return all;
+}
+
+/* Whether it is data for the area. */
+static bool is_short(const sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
+{
+    unsigned part = self->size == 2 ? kinds[call->kind].pair_part : kinds[call->kind].part;
+    return bytes <= self->max_bytes / part || bytes <= SM_INLINE;
+}
+
+/* Whether it may be read directly, as far as is known. */
+static bool may_be_direct(const sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
+{
+    size_t pair_max = kinds[call->kind].pair_max_bytes;
+    return kinds[call->kind].direct != NULL && self->direct != SM_DIRECT_FORBIDDEN &&
+           (self->size > 2 || pair_max == 0 || bytes <= pair_max);
+}
+
+static int run_direct(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes, bool *taken)
+{
+    int error = MPI_SUCCESS;
+    if (opal_unlikely(self->direct == SM_DIRECT_UNKNOWN))
+        error = sm_direct_agree(self);
+    *taken = error != MPI_SUCCESS || self->direct == SM_DIRECT_WORKS;
+    if (self->direct == SM_DIRECT_WORKS)
+        error = kinds[call->kind].direct(self, call, bytes);
+    return error;
 }
 
 static int run(const ompi_coll_call_t *call, void *state, bool *taken)
@@ -73,12 +124,10 @@ static int run(const ompi_coll_call_t *call, void *state, bool *taken)
     *taken = false;
     if (self == NULL || kinds[call->kind].run == NULL)
         return MPI_SUCCESS;
-    size_t bytes = block_bytes(call, self->rank == call->root);
-    if (bytes > self->max_bytes)
+    size_t bytes = call_bytes(self, call);
+    if ((bytes == 0 && call->kind != OMPI_BARRIER) || bytes == SIZE_MAX)
         return MPI_SUCCESS;
-    if (kinds[call->kind].has_blocks)
-        bytes *= (size_t)self->size;
-    if (bytes > self->max_bytes || (bytes == 0 && call->kind != OMPI_BARRIER))
+    if (!is_short(self, call, bytes) && !may_be_direct(self, call, bytes))
         return MPI_SUCCESS;
     if (opal_unlikely(self->stage == SM_NEW)) {
         int error = sm_area_join(self);
@@ -88,10 +137,14 @@ static int run(const ompi_coll_call_t *call, void *state, bool *taken)
     }
     if (self->stage == SM_DECLINED)
         return MPI_SUCCESS;
+    bool goes_through_area = is_short(self, call, bytes); /* whose size is known by now */
+    if (!goes_through_area && !may_be_direct(self, call, bytes))
+        return MPI_SUCCESS;
     *taken = true;
     if (opal_unlikely(self->stage == SM_BROKEN))
         return MPI_ERR_PROC_ABORTED;
-    return kinds[call->kind].run(self, call, bytes);
+    return goes_through_area ? kinds[call->kind].run(self, call, bytes)
+                             : run_direct(self, call, bytes, taken);
 }
 
 /* Nonblocking operations have no rank that waits in them. */
@@ -123,8 +176,8 @@ static int comm_add(ompi_communicator_t *comm, void **state)
     self->comm = comm;
     self->rank = comm->rank;
     self->size = comm->size;
+    self->direct = use_direct ? SM_DIRECT_UNKNOWN : SM_DIRECT_FORBIDDEN;
     self->max_bytes = comm->size == 2 ? pair_max_bytes : max_bytes;
-    self->room_bytes = SM_ROOMS * ((self->max_bytes + 63) & ~(size_t)63);
     for (int rank = 0; rank < comm->size; rank++)
         self->local_ranks[rank] = (unsigned)opal_node_local_rank(ompi_comm_process(comm, rank));
     *state = self;
@@ -158,11 +211,17 @@ static void query(opal_answer_t *answer)
                     opal_node_ranks());
 }
 
+static void close_all(void)
+{
+    sm_area_close();
+    sm_fold_close();
+}
+
 OPAL_EXPORT extern const opal_component_t mca_coll_sm_component;
 const opal_component_t mca_coll_sm_component = {
     OPAL_COMPONENT_HEAD(coll, sm),
-    .prose = "blocking collectives of small data in shared memory",
+    .prose = "blocking collectives in shared memory",
     .params = params,
     .query = query,
-    .close = sm_area_close,
+    .close = close_all,
 };

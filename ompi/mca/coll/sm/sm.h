@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * coll/sm: blocking collectives of small data, in communicators whose ranks share a node.
+ * coll/sm: blocking collectives in communicators whose ranks share a node.
  *
- *   sm.c      the component: which calls it takes
- *   area.c    the shared memory of a communicator: carving it, agreeing on it, using it again
- *   step.c    taking a place in it, saying that data is there, waiting for others
- *   move.c    operations that move data
- *   reduce.c  reductions
+ *   sm.c             the component: which calls it takes, and which way they go
+ *   area.c           the shared memory of a communicator: carving it, agreeing on it, using it
+ * again step.c           taking a place in it, saying that data is there, waiting for others move.c
+ * operations that move data through the area reduce.c         reductions of data in the area fold.c
+ * reducing the operands of all ranks direct.c         reading data where it is, in the memory of
+ * another rank direct_move.c    operations that move data in this way direct_reduce.c  reductions
+ * of such data
+ *
+ * Short data goes through the area, packed. Of longer data the area has the addresses only.
  *
  * A communicator has an area in the node's segment. Row i belongs to rank i, the last row to
  * whoever computes a result for all:
@@ -43,7 +47,6 @@
 enum {
     SM_LINES = 64,
     SM_INLINE = 48,
-    SM_ROOMS = 2, /* a half has room for so many steps of the largest size */
 };
 
 typedef struct sm_counter {
@@ -68,14 +71,23 @@ typedef enum sm_stage {
     SM_BROKEN,   /* a rank of the communicator has died */
 } sm_stage_t;
 
+/* Whether all ranks may read each other's memory. */
+typedef enum sm_direct_state {
+    SM_DIRECT_UNKNOWN, /* there was no call yet for which it counts */
+    SM_DIRECT_WORKS,
+    SM_DIRECT_FORBIDDEN, /* to one of them, so nobody does it */
+} sm_direct_state_t;
+
 /* What the component has of a communicator. From `step` to `arrivals` it is the same in all ranks
  * when they begin a step. */
 typedef struct sm_comm {
     ompi_communicator_t *comm;
     sm_stage_t stage;
+    sm_direct_state_t direct;
     int rank, size;
-    size_t max_bytes;  /* the longest data of a rank that goes this way */
-    size_t room_bytes; /* of a row's half */
+    size_t
+        max_bytes; /* the longest data of a rank that goes through the area; rank 0's when READY */
+    size_t room_bytes; /* of a row's half: for one step with data of that length, or more shorter */
     size_t area_bytes; /* in rank 0: what was carved, which may be more than what is used */
     sm_area_t *area;
     char *room;
@@ -124,8 +136,10 @@ char *sm_step_row(const sm_comm_t *self, const sm_place_t *place, int row);
 char *sm_step_own_row(sm_comm_t *self, const sm_place_t *place);
 char *sm_step_result_row(sm_comm_t *self, const sm_place_t *place);
 
-/* SM_SYNC: this rank has given; returns when all have. */
+/* SM_SYNC: this rank has given; returns when all have. Or in two parts, with work between them. */
 int sm_step_meet(sm_comm_t *self, const sm_place_t *place);
+void sm_step_come(sm_comm_t *self, const sm_place_t *place);
+int sm_step_await_all(sm_comm_t *self, const sm_place_t *place);
 
 /* SM_SYNC, where one computes for all. True: that one is this rank, and all have given; it tells
  * the others when the result is there. They wait for it. */
@@ -146,19 +160,35 @@ int sm_step_await(sm_comm_t *self, const sm_place_t *place, int root);
 typedef int sm_run_fn_t(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes);
 
 sm_run_fn_t sm_barrier, sm_bcast, sm_gather, sm_scatter, sm_allgather, sm_alltoall;
-sm_run_fn_t sm_reduce, sm_allreduce, sm_reduce_scatter_block;
+sm_run_fn_t sm_reduce, sm_allreduce, sm_reduce_scatter;
 
-/* `count` elements of the side's type, `first` elements behind its buffer. */
+/* `bytes` is what the row would hold. */
+sm_run_fn_t sm_direct_bcast, sm_direct_scatter, sm_direct_allgather, sm_direct_alltoall;
+sm_run_fn_t sm_direct_reduce, sm_direct_allreduce, sm_direct_reduce_scatter;
+
+/* `count` elements of the data, beginning with the given one. Also for MPI_BOTTOM. */
+static inline ompi_data_t sm_part(ompi_data_t data, size_t first, size_t count)
+{
+    MPI_Count offset = (MPI_Count)first * ompi_datatype_extent(data.type);
+    return ompi_data((void *)((uintptr_t)data.buffer + (uintptr_t)offset), count, data.type);
+}
+
 static inline ompi_data_t sm_elements(const ompi_coll_side_t *side, size_t first, size_t count)
 {
-    MPI_Count offset = (MPI_Count)first * ompi_datatype_extent(side->type);
-    return ompi_data((void *)((uintptr_t)side->buffer + (uintptr_t)offset), count, side->type);
+    return sm_part(ompi_data(side->buffer, 0, side->type), first, count);
 }
 
 static inline ompi_data_t sm_block(const ompi_coll_side_t *side, int i)
 {
     return sm_elements(side, (size_t)i * (size_t)side->count, (size_t)side->count);
 }
+
+/* This rank's block of a reduce_scatter, in elements. */
+typedef struct sm_blocks {
+    size_t first, count, total;
+} sm_blocks_t;
+
+sm_blocks_t sm_blocks(const ompi_coll_side_t *side, const sm_comm_t *self);
 
 static inline void sm_pack(ompi_data_t data, char *row)
 {
@@ -169,5 +199,64 @@ static inline void sm_unpack(ompi_data_t data, const char *row)
 {
     ompi_datatype_unpack(data.type, data.count, data.buffer, 0, row, SIZE_MAX);
 }
+
+/* -- fold.c -------------------------------------------------------------------------------- */
+
+typedef struct sm_fold {
+    sm_comm_t *self;
+    ompi_op_t *op;
+    ompi_datatype_t *type;
+    bool is_direct; /* rows have the addresses of the operands */
+    bool is_plain;  /* they are reduced as they are packed */
+    size_t step;    /* elements at a time */
+    size_t each;    /* bytes of scratch memory for them, twice */
+} sm_fold_t;
+
+/* Takes the memory that is needed, before this rank gives: nobody can go back afterwards. */
+int sm_fold_init(sm_fold_t *fold, sm_comm_t *self, const ompi_coll_call_t *call, bool is_direct);
+
+/* Reduces `count` elements of everybody's operands, from the first one given on, into a result of
+ * the same type, or of so many packed bytes. */
+int sm_fold_run(const sm_fold_t *fold, const sm_place_t *place, size_t first, size_t count,
+                ompi_data_t result);
+
+void sm_fold_close(void);
+
+/* -- direct.c ------------------------------------------------------------------------------ */
+
+/* Finds out whether it is possible, for all together. */
+int sm_direct_agree(sm_comm_t *self);
+
+/* Packed data of this rank that others read. */
+typedef struct sm_source {
+    uintptr_t address; /* 0: there was no memory for it */
+    char *room;        /* its own; NULL: it is the user's */
+} sm_source_t;
+
+/* The user's data; `needs_copy`: it is going to change. */
+void sm_source_init(sm_source_t *source, ompi_data_t data, bool needs_copy);
+
+/* Room for data. False: no memory. */
+bool sm_source_init_room(sm_source_t *source, size_t bytes);
+void sm_source_fini(sm_source_t *source);
+
+/* The address in a row. */
+void sm_direct_put_address(sm_comm_t *self, const sm_place_t *place, const sm_source_t *source);
+uintptr_t sm_direct_address(const sm_comm_t *self, const sm_place_t *place, int rank);
+
+/* SM_SYNC: tells where this rank's data is; waits until all have. MPI_ERR_NO_MEM: one has none. */
+int sm_direct_publish(sm_comm_t *self, const sm_source_t *source, sm_place_t *place);
+int sm_direct_await(sm_comm_t *self, const sm_place_t *place);
+
+/* Everybody has read what he wanted, or failed. Returns that, or a new error. */
+int sm_direct_finish(sm_comm_t *self, int error);
+
+/* Packed bytes of another rank (or our own): where they can be read as they are, or copied to the
+ * buffer. NULL: they cannot be read. */
+const char *sm_direct_reach(const sm_comm_t *self, int rank, uintptr_t from, size_t bytes,
+                            char *buffer);
+
+/* Copies packed bytes of another rank to where the user wants them. */
+int sm_direct_fetch(const sm_comm_t *self, int rank, uintptr_t from, ompi_data_t to);
 
 #endif

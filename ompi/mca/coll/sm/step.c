@@ -201,17 +201,24 @@ static int await_all(sm_comm_t *self, const sm_place_t *place)
     return wait_for(self, &counter_of(self, place)->count, place->arrivals);
 }
 
+void sm_step_come(sm_comm_t *self, const sm_place_t *place)
+{
+    if (self->size == 2)
+        set_flag(self, place, self->rank);
+    else if (!count_in(self, place))
+        return;
+    ring_others(self);
+}
+
+int sm_step_await_all(sm_comm_t *self, const sm_place_t *place)
+{
+    return self->size == 2 ? await_flag(self, place, 1 - self->rank) : await_all(self, place);
+}
+
 int sm_step_meet(sm_comm_t *self, const sm_place_t *place)
 {
-    if (self->size == 2) {
-        set_flag(self, place, self->rank);
-        ring_others(self);
-        return await_flag(self, place, 1 - self->rank);
-    }
-    if (!count_in(self, place))
-        return await_all(self, place);
-    ring_others(self);
-    return MPI_SUCCESS;
+    sm_step_come(self, place);
+    return sm_step_await_all(self, place);
 }
 
 bool sm_step_arrive(sm_comm_t *self, const sm_place_t *place)

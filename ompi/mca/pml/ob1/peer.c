@@ -140,7 +140,7 @@ opal_status_t ob1_peers_start(unsigned count, opal_btl_handler_fn_t *handler)
 void ob1_peers_flush(void)
 {
     while (!opal_list_is_empty(&waiting))
-        opal_progress();
+        opal_wait_look(NULL);
 }
 
 void ob1_peers_stop(void)

@@ -1,35 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reading out of a peer's memory by process_vm_readv(2): one copy, without the peer's help. It
- * needs the right to trace the peer. Containers and Yama often deny it; that is found out once a
- * peer, by reading a word whose value the peer has told in its slot, and is no error.
+ * Reading out of a peer's memory by process_vm_readv(2): one copy, without the peer's help. Whether
+ * that is permitted is found out once a peer.
  */
 #include <errno.h>
-#include <string.h>
-#include <sys/prctl.h>
-#include <sys/random.h>
-#include <unistd.h>
 
 #include "opal/mca/btl/sm/sm.h"
 
 /* Segments handed to the kernel at once; far below its own limit, to spare the stack. */
 enum { BATCH = 64 };
-
-static uint64_t probed; /* read by peers */
-
-void sm_get_permit(void)
-{
-    opal_node_slot_t *slot = opal_node_own_slot();
-#ifdef PR_SET_PTRACER
-    /* Yama lets only ancestors, and whom we name. The launcher's descendants are our peers. */
-    int launcher = opal_node_launcher();
-    prctl(PR_SET_PTRACER, launcher != 0 ? (unsigned long)launcher : PR_SET_PTRACER_ANY, 0, 0, 0);
-#endif
-    if (getrandom(&probed, sizeof probed, GRND_NONBLOCK) != (ssize_t)sizeof probed)
-        probed = (uint64_t)getpid() << 32 | slot->rank;
-    slot->probe_value = probed;
-    atomic_store_explicit(&slot->probe_address, (uintptr_t)&probed, memory_order_release);
-}
 
 /* A walk over segments, which may stop inside of one. */
 typedef struct cursor {
@@ -103,34 +82,28 @@ ssize_t sm_get(opal_btl_peer_t *base, const struct iovec *to, size_t to_count,
     sm_peer_t *peer = (sm_peer_t *)base;
     if (!sm_can_get(base))
         return -OPAL_ERR_NOT_SUPPORTED;
-    uint64_t begin = pace_now_nsec();
     bool one_run = to_count == 1 && from_count == 1 && to->iov_len == from->iov_len;
-    ssize_t total = one_run && sm_share_pays(to->iov_len)
+    bool timed = !one_run || pace_wants_get(&peer->pace, to->iov_len);
+    uint64_t begin = timed ? pace_now_nsec() : 0;
+    atomic_uint *is_reading = &opal_node_own_slot()->is_reading;
+    atomic_store_explicit(is_reading, 1, memory_order_relaxed);
+    ssize_t total = one_run && sm_share_pays(peer, to->iov_len)
                         ? sm_share_get(peer, to->iov_base, from->iov_base, to->iov_len)
                         : sm_get_alone(peer, to, to_count, from, from_count);
-    if (total > 0 && pace_note_get(&peer->pace, (size_t)total, pace_now_nsec() - begin))
+    atomic_store_explicit(is_reading, 0, memory_order_relaxed);
+    if (timed && total > 0 && pace_note_get(&peer->pace, (size_t)total, pace_now_nsec() - begin))
         sm_advise(peer);
     return total;
-}
-
-static bool probe(const sm_peer_t *peer, uint64_t address)
-{
-    uint64_t found = 0;
-    pid_t pid = atomic_load_explicit(&peer->slot->pid, memory_order_acquire);
-    struct iovec to = {&found, sizeof found};
-    struct iovec from = {(void *)(uintptr_t)address, sizeof found};
-    return pid > 0 && process_vm_readv(pid, &to, 1, &from, 1, 0) == (ssize_t)sizeof found &&
-           found == peer->slot->probe_value;
 }
 
 bool sm_can_get(opal_btl_peer_t *base)
 {
     sm_peer_t *peer = (sm_peer_t *)base;
     if (opal_unlikely(peer->get_state == SM_GET_UNKNOWN)) {
-        uint64_t address = atomic_load_explicit(&peer->slot->probe_address, memory_order_acquire);
-        if (address == 0)
+        opal_status_t status = opal_node_probe_reading(peer->local_rank);
+        if (status == OPAL_ERR_NOT_AVAILABLE)
             return true; /* it is still in MPI_Init; nobody knows better yet */
-        peer->get_state = probe(peer, address) ? SM_GET_WORKS : SM_GET_FORBIDDEN;
+        peer->get_state = status == OPAL_SUCCESS ? SM_GET_WORKS : SM_GET_FORBIDDEN;
     }
     return peer->get_state == SM_GET_WORKS;
 }

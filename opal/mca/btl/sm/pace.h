@@ -7,8 +7,8 @@
  *
  * Costs are per KiB. The sender measures what it takes to fill a frame and tells it in the ring,
  * the receiver what it takes to empty one, and to get; it gives its advice for each class of
- * sizes, a power of two, which the sender finds in the ring. Now and then the other way is taken,
- * so that its cost stays known.
+ * sizes, a power of two, alone and in a burst, which the sender finds in the ring. Now and then the
+ * other way is taken, so that its cost stays known.
  *
  * Threading: that of the transport.
  */
@@ -22,6 +22,7 @@
 enum {
     PACE_FIRST_CLASS = 11, /* log2 of the bytes */
     PACE_CLASSES = 12,
+    PACE_BURST = 16,        /* the bits of an advice from here on are for bursts */
     PACE_LONG_FRAME = 2048, /* shorter ones say nothing about long data */
 };
 
@@ -29,8 +30,10 @@ enum {
 typedef struct pace {
     float empty_nsec, told_nsec; /* our end and the sender's, of frames that come */
     float get_nsec[PACE_CLASSES];
-    float fill_nsec; /* our end of frames that we send */
-    uint32_t advice; /* a bit for each class: get is faster */
+    unsigned gets;         /* that are taken for faster */
+    float fill_nsec;       /* our end of frames that we send */
+    uint32_t advice;       /* a bit for each class: get is faster */
+    uint64_t sent_at_nsec; /* the last message */
 } pace_t;
 
 /* The receiver's measurements. `fill_nsec` is what the sender told last. They return whether the
@@ -38,12 +41,18 @@ typedef struct pace {
 bool pace_note_emptied(pace_t *pace, size_t bytes, uint64_t nsec, uint32_t fill_nsec);
 bool pace_note_get(pace_t *pace, size_t bytes, uint64_t nsec);
 
+/* Whether the next get is to be measured: a part of those that are taken for the faster way. */
+bool pace_wants_get(pace_t *pace, size_t bytes);
+
 /* The sender's. Returns what to tell. */
 uint32_t pace_note_filled(pace_t *pace, size_t bytes, uint64_t nsec);
 
+/* Whether a message follows another one so soon that the peer cannot have answered that. */
+bool pace_is_burst(pace_t *pace, size_t bytes, uint64_t now_nsec);
+
 /* What an advice says of that many bytes. `turns` counts such questions for one peer and direction,
  * by class: some are answered the other way, to learn. */
-bool pace_get_pays(uint32_t advice, size_t bytes, unsigned turns[PACE_CLASSES]);
+bool pace_get_pays(uint32_t advice, size_t bytes, bool burst, unsigned turns[PACE_CLASSES]);
 
 uint64_t pace_now_nsec(void);
 

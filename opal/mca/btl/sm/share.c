@@ -8,6 +8,9 @@
  *                     share_done     blocks that the sender has written, and whether one failed
  *
  * The frame says all that the sender has to know. One that is late finds another generation.
+ *
+ * A sender that reads a long message at that moment has no time: where both ends send, each reads
+ * alone, in one piece.
  */
 #include <stdatomic.h>
 #include <string.h>
@@ -17,7 +20,7 @@
 #include "opal/mca/btl/sm/sm.h"
 
 enum {
-    MIN_BYTES = 48 << 10, /* measured: below, telling costs more than the help saves */
+    MIN_BYTES = 24 << 10, /* measured: below, telling costs more than the help saves */
     MIN_BLOCK = 16 << 10, /* a block is a system call */
     MAX_BLOCK = 128 << 10,
     BLOCKS = 2, /* at least: more begin more often */
@@ -34,9 +37,10 @@ typedef struct request {
 
 static uint32_t last_generation;
 
-bool sm_share_pays(size_t bytes)
+bool sm_share_pays(const sm_peer_t *peer, size_t bytes)
 {
-    return bytes >= MIN_BYTES && !opal_wait_is_crowded();
+    return bytes >= MIN_BYTES && !opal_wait_is_crowded() &&
+           atomic_load_explicit(&peer->slot->is_reading, memory_order_relaxed) == 0;
 }
 
 /* The next block of that generation; false: there is none. */

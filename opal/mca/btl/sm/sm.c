@@ -242,7 +242,7 @@ static opal_status_t sm_start(void *state, opal_btl_handler_fn_t *handler)
     self->peers = opal_xcalloc(self->peer_count, sizeof *self->peers);
     self->reported = opal_xcalloc(self->peer_count, sizeof *self->reported);
     if (use_cma != SM_CMA_NO)
-        sm_get_permit();
+        opal_node_permit_reading();
     return OPAL_SUCCESS;
 }
 
@@ -288,11 +288,12 @@ static bool sm_get_pays(opal_btl_peer_t *base, size_t bytes, bool incoming)
     if (use_cma == SM_CMA_ALWAYS || opal_wait_is_crowded())
         return true;
     if (incoming)
-        return pace_get_pays(peer->pace.advice, bytes, peer->got_turns);
+        return pace_get_pays(peer->pace.advice, bytes, false, peer->got_turns);
     if (peer->writer.ring == NULL)
         open_ring(peer);
     uint32_t advice = atomic_load_explicit(&peer->writer.ring->advice, memory_order_relaxed);
-    return pace_get_pays(advice, bytes, peer->sent_turns);
+    bool burst = pace_is_burst(&peer->pace, bytes, pace_now_nsec());
+    return pace_get_pays(advice, bytes, burst, peer->sent_turns);
 }
 
 static const char *sm_describe(opal_btl_peer_t *base)
@@ -324,16 +325,16 @@ static const opal_btl_ops_t *sm_ops(void)
 
 /*
  * Measured between two cores with caches of their own: a ring that holds a burst without being
- * reused carries short messages at two to three times the rate of one of 128 KiB, and from 512 KiB
- * on nothing more is gained. For many ranks memory counts: all of them may talk to all.
+ * reused carries short messages at two to three times the rate of one of 128 KiB. Beyond 256 KiB
+ * little is gained, and the first lap, in which every page is new to both ends, is longer. For many
+ * ranks memory counts: all of them may talk to all.
  */
 static size_t choose_ring_bytes(void)
 {
     static const struct {
         unsigned ranks; /* up to */
         size_t bytes;
-    } sizes[] = {
-        {4, 512 << 10}, {8, 256 << 10}, {16, 128 << 10}, {64, 64 << 10}, {UINT_MAX, 32 << 10}};
+    } sizes[] = {{8, 256 << 10}, {16, 128 << 10}, {64, 64 << 10}, {UINT_MAX, 32 << 10}};
     size_t wanted = ring_bytes;
     for (unsigned i = 0; wanted == 0; i++) {
         if (opal_node_ranks() <= sizes[i].ranks)

@@ -32,9 +32,6 @@ typedef struct sm_peer {
 /* Whether get is allowed, tried where it seems faster, or always used. */
 typedef enum sm_cma { SM_CMA_NO, SM_CMA_AUTO, SM_CMA_ALWAYS } sm_cma_t;
 
-/* Lets the peers of this node read this process's memory, as far as it is ours to say. */
-void sm_get_permit(void);
-
 /* The operations of btl.h. */
 ssize_t sm_get(opal_btl_peer_t *base, const struct iovec *to, size_t to_count,
                const struct iovec *from, size_t from_count);
@@ -49,8 +46,8 @@ ssize_t sm_get_alone(sm_peer_t *peer, const struct iovec *to, size_t to_count,
 /* The kind of the frame that asks for help. */
 enum { SM_SHARE = 255 };
 
-/* Whether two get so many bytes in less time than one. */
-bool sm_share_pays(size_t bytes);
+/* Whether two get so many bytes from that peer in less time than one. */
+bool sm_share_pays(const sm_peer_t *peer, size_t bytes);
 
 /* A get of one run, which the peer helps with. Returns what sm_get does. */
 ssize_t sm_share_get(sm_peer_t *peer, void *to, const void *from, size_t bytes);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * opal/runtime/node.c and node_pass.c: segments that are made, handed over, found, refused and
- * carved. Ranks are forked; the launcher that knows no segments is a shared page.
+ * opal/runtime/node.c, node_pass.c and node_read.c: segments that are made, handed over, found,
+ * refused and carved; memory of a peer that is read. Ranks are forked; the launcher that knows no
+ * segments is a shared page.
  */
 #include "opal/runtime/node.h"
 
@@ -298,6 +299,60 @@ START_TEST(memory_that_is_not_there_is_told)
 }
 END_TEST
 
+/* -- reading a peer's memory --------------------------------------------------------------- */
+
+static char secret[100000];
+
+/* Rank 1: writes, tells in two steps, and stays until its memory has been read. */
+static void be_read(int from_parent, int to_parent)
+{
+    char word = 0;
+    job.rank = job.local_rank = 1;
+    bool is_fine = opal_node_attach(&job, NULL, NULL) == OPAL_SUCCESS;
+    memset(secret, 'y', sizeof secret);
+    is_fine = is_fine && write(to_parent, &word, 1) == 1 && read(from_parent, &word, 1) == 1;
+    if (is_fine)
+        opal_node_permit_reading();
+    is_fine = is_fine && write(to_parent, &word, 1) == 1 && read(from_parent, &word, 1) == 0;
+    _exit(is_fine ? 0 : 1);
+}
+
+START_TEST(a_peer_is_read_if_it_may_be)
+{
+    int there[2], back[2], status;
+    char word = 0, found[sizeof secret];
+    make_segment(2);
+    ck_assert_int_eq(pipe(there), 0);
+    ck_assert_int_eq(pipe(back), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        close(there[1]);
+        be_read(there[0], back[1]);
+    }
+    attach();
+    memset(secret, 'n', sizeof secret);
+    ck_assert_int_eq(opal_node_probe_reading(1), OPAL_ERR_NOT_AVAILABLE);
+    ck_assert_int_eq(read(back[0], &word, 1), 1);
+    ck_assert_int_eq(opal_node_probe_reading(1), OPAL_ERR_NOT_AVAILABLE);
+    ck_assert_int_eq(write(there[1], &word, 1), 1);
+    ck_assert_int_eq(read(back[0], &word, 1), 1);
+    opal_status_t permitted = opal_node_probe_reading(1);
+    if (permitted == OPAL_SUCCESS) {
+        ck_assert_int_eq(opal_node_read(1, found, (uintptr_t)secret, sizeof found), OPAL_SUCCESS);
+        ck_assert(found[0] == 'y' && found[sizeof found - 1] == 'y');
+        opal_node_slot(1)->probe_value++;
+        ck_assert_int_eq(opal_node_probe_reading(1), OPAL_ERR_NOT_SUPPORTED);
+    } else { /* the system does not */
+        ck_assert_int_eq(permitted, OPAL_ERR_NOT_SUPPORTED);
+    }
+    ck_assert_int_eq(opal_node_read(1, found, 8, sizeof found), OPAL_ERR_SYSTEM);
+    close(there[1]);
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+    ck_assert_int_eq(opal_node_read(1, found, (uintptr_t)secret, 1), OPAL_ERR_SYSTEM);
+}
+END_TEST
+
 /* -- death --------------------------------------------------------------------------------- */
 
 START_TEST(only_who_said_hello_and_not_goodbye_is_dead)
@@ -494,6 +549,7 @@ static const unit_test_t tests[] = {
     {.test = &spare_is_not_there_when_the_segment_is_full},
     {.test = &processes_carve_at_once},
     {.test = &memory_that_is_not_there_is_told},
+    {.test = &a_peer_is_read_if_it_may_be},
     {.test = &only_who_said_hello_and_not_goodbye_is_dead},
     {.test = &a_crowd_is_noticed, .repeats = OPAL_COUNT_OF(loads)},
     {.test = &the_first_rank_of_each_node_makes_one},

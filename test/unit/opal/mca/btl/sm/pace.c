@@ -7,12 +7,22 @@
 static pace_t pace;
 
 /* The advice alone, without trials. */
-static bool get_is_advised(size_t bytes)
+static bool advice_of(size_t bytes, bool burst)
 {
     unsigned turns[PACE_CLASSES];
     for (unsigned class = 0; class < PACE_CLASSES; class ++)
         turns[class] = 1001;
-    return pace_get_pays(pace.advice, bytes, turns);
+    return pace_get_pays(pace.advice, bytes, burst, turns);
+}
+
+static bool get_is_advised(size_t bytes)
+{
+    return advice_of(bytes, false);
+}
+
+static bool get_is_advised_in_burst(size_t bytes)
+{
+    return advice_of(bytes, true);
 }
 
 /* Frames at so many ns per KiB at each end, gets of 64 KiB at another price. */
@@ -43,6 +53,43 @@ START_TEST(the_cheaper_way_is_advised)
     pace = (pace_t){0};
     measure(20, 20, 50, 5);
     ck_assert(!get_is_advised(65536));
+}
+END_TEST
+
+/* A get that is over sooner, but slower than the frames' rate. */
+START_TEST(in_a_burst_the_rate_counts)
+{
+    pace = (pace_t){0};
+    measure(100, 100, 130, 5);
+    ck_assert(get_is_advised(65536));
+    ck_assert(!get_is_advised_in_burst(65536));
+    measure(100, 100, 95, 50);
+    ck_assert(get_is_advised_in_burst(65536));
+}
+END_TEST
+
+START_TEST(what_is_taken_for_slower_is_always_measured)
+{
+    unsigned wanted = 0;
+    pace = (pace_t){0};
+    for (int i = 0; i < 100; i++)
+        ck_assert(pace_wants_get(&pace, 65536));
+    measure(100, 100, 50, 5);
+    for (int i = 0; i < 100; i++)
+        wanted += pace_wants_get(&pace, 65536);
+    ck_assert_uint_ge(wanted, 5);
+    ck_assert_uint_le(wanted, 50);
+}
+END_TEST
+
+START_TEST(who_cannot_have_answered_makes_a_burst)
+{
+    pace = (pace_t){0};
+    ck_assert(!pace_is_burst(&pace, 8192, 1000000)); /* nothing is known */
+    pace_note_filled(&pace, 8192, 800);
+    ck_assert(pace_is_burst(&pace, 8192, 1000900));
+    ck_assert(!pace_is_burst(&pace, 8192, 1000900 + 1700));
+    ck_assert(pace_is_burst(&pace, 16384, 1002600 + 1700));
 }
 END_TEST
 
@@ -91,13 +138,13 @@ START_TEST(both_ways_are_tried)
 {
     for (uint32_t advice = 0; advice <= 1; advice++) {
         unsigned turns[PACE_CLASSES] = {0}, gets = 0, late = 0;
-        for (unsigned i = 0; i < 1000; i++) {
-            bool get = pace_get_pays(advice, 2048, turns);
+        for (unsigned i = 0; i < 2000; i++) {
+            bool get = pace_get_pays(advice, 2048, false, turns);
             gets += get;
-            late += i >= 900 && get != (advice != 0);
+            late += i >= 1700 && get != (advice != 0);
         }
         ck_assert_uint_ge(gets, 10);
-        ck_assert_uint_le(gets, 990);
+        ck_assert_uint_le(gets, 1990);
         ck_assert_uint_ge(late, 1);
     }
 }
@@ -106,19 +153,26 @@ END_TEST
 START_TEST(any_size_has_a_class)
 {
     unsigned turns[PACE_CLASSES] = {0};
-    pace_get_pays(0, 0, turns);
-    pace_get_pays(0, 1, turns);
+    pace_get_pays(0, 0, false, turns);
+    pace_get_pays(0, 1, false, turns);
     ck_assert_uint_eq(turns[0], 2);
-    pace_get_pays(0, SIZE_MAX, turns);
+    pace_get_pays(0, SIZE_MAX, false, turns);
     ck_assert_uint_eq(turns[PACE_CLASSES - 1], 1);
 }
 END_TEST
 
 static const unit_test_t tests[] = {
-    {.test = &nothing_known_means_frames},  {.test = &the_cheaper_way_is_advised},
-    {.test = &the_slower_end_counts},       {.test = &it_follows_a_change},
-    {.test = &one_outlier_changes_nothing}, {.test = &a_change_is_told_once},
-    {.test = &both_ways_are_tried},         {.test = &any_size_has_a_class},
+    {.test = &nothing_known_means_frames},
+    {.test = &the_cheaper_way_is_advised},
+    {.test = &in_a_burst_the_rate_counts},
+    {.test = &what_is_taken_for_slower_is_always_measured},
+    {.test = &who_cannot_have_answered_makes_a_burst},
+    {.test = &the_slower_end_counts},
+    {.test = &it_follows_a_change},
+    {.test = &one_outlier_changes_nothing},
+    {.test = &a_change_is_told_once},
+    {.test = &both_ways_are_tried},
+    {.test = &any_size_has_a_class},
 };
 
 UNIT_MAIN("pace", tests, NULL);

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reducing the operands of all ranks, wherever they are: in the rows of a step, or in the ranks'
+ * own memory, of which the rows have the addresses. Always in the order of the ranks, so the result
+ * does not depend on who does it, and operations need not commute.
+ *
+ * Operands are packed. A predefined operation reduces them as they are, if the elements of its type
+ * lie without gaps; everything else is unpacked into temporary memory first, in the layout of the
+ * type, which is what users' operations know. It goes piece by piece, so that what is temporary
+ * stays in the cache.
+ *
+ * Threading: under ompi_lock. All folds of the process have the same scratch memory, so nothing is
+ * kept in it while a rank waits.
+ */
+#include "ompi/mca/coll/sm/sm.h"
+
+#include <stdlib.h>
+
+enum {
+    ROW_STEP = 16 << 10,     /* bytes at a time, of rows */
+    DIRECT_STEP = 128 << 10, /* of memory that is read by system calls */
+};
+
+static char *scratch;
+static size_t scratch_bytes;
+
+static bool reserve(size_t bytes)
+{
+    if (bytes <= scratch_bytes)
+        return true;
+    free(scratch);
+    scratch = bytes <= SIZE_MAX - 63 ? aligned_alloc(64, (bytes + 63) & ~(size_t)63) : NULL;
+    scratch_bytes = scratch != NULL ? bytes : 0;
+    return scratch != NULL;
+}
+
+void sm_fold_close(void)
+{
+    free(scratch);
+    scratch = NULL;
+    scratch_bytes = 0;
+}
+
+int sm_fold_init(sm_fold_t *fold, sm_comm_t *self, const ompi_coll_call_t *call, bool is_direct)
+{
+    ompi_datatype_t *type = call->recv.type;
+    *fold = (sm_fold_t){.self = self, .op = call->op, .type = type, .is_direct = is_direct};
+    fold->is_plain = ompi_op_is_predefined(call->op) && ompi_datatype_is_contiguous(type);
+    size_t bytes = ompi_datatype_size(type), apart = (size_t)llabs(ompi_datatype_extent(type));
+    size_t span = (size_t)ompi_datatype_true_extent(type), longest = bytes > apart ? bytes : apart;
+    longest = span > longest ? span : longest;
+    fold->step = (is_direct ? DIRECT_STEP : ROW_STEP) / longest;
+    if (fold->step == 0)
+        fold->step = 1;
+    if (fold->is_plain && !is_direct)
+        return MPI_SUCCESS;
+    fold->each = ((size_t)ompi_datatype_span(type, fold->step) + 63) & ~(size_t)63;
+    size_t packed = fold->is_plain ? 0 : fold->step * bytes;
+    return reserve(2 * fold->each + packed) ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+}
+
+/* `bytes` of a rank's operands, `at` bytes behind their beginning: where they are, or in `buffer`
+ * if they cannot be read there. NULL: they cannot be read at all. */
+static const char *operand(const sm_fold_t *fold, const sm_place_t *place, int rank, size_t at,
+                           size_t bytes, char *buffer)
+{
+    if (!fold->is_direct)
+        return sm_step_row(fold->self, place, rank) + at;
+    return sm_direct_reach(fold->self, rank, sm_direct_address(fold->self, place, rank) + at, bytes,
+                           buffer);
+}
+
+/* The results of `count` elements, to where they belong. */
+static int fold_plain(const sm_fold_t *fold, const sm_place_t *place, size_t at, size_t count,
+                      char *result)
+{
+    size_t bytes = count * ompi_datatype_size(fold->type);
+    /* The result may lie where our own operand is, which is needed until its turn comes. */
+    char *sum = fold->is_direct ? scratch : result;
+    const char *left = operand(fold, place, 0, at, bytes, scratch);
+    for (int rank = 1, last = fold->self->size - 1; rank <= last && left != NULL; rank++) {
+        const char *right = operand(fold, place, rank, at, bytes, scratch + fold->each);
+        if (right == NULL)
+            return MPI_ERR_OTHER;
+        char *target = rank == last ? result : sum;
+        ompi_op_combine(fold->op, left, right, target, count, fold->type);
+        left = target;
+    }
+    return left != NULL ? MPI_SUCCESS : MPI_ERR_OTHER;
+}
+
+/* From the last rank to the first: `in op inout` overwrites the right one. */
+static int fold_laid_out(const sm_fold_t *fold, const sm_place_t *place, size_t at, size_t count,
+                         ompi_data_t result)
+{
+    ompi_datatype_t *type = fold->type;
+    MPI_Count last = (MPI_Count)(count - 1) * ompi_datatype_extent(type);
+    uintptr_t lowest = (uintptr_t)(ompi_datatype_true_lb(type) + (last < 0 ? last : 0));
+    void *value = (void *)((uintptr_t)scratch - lowest);
+    void *left = (void *)((uintptr_t)scratch + fold->each - lowest);
+    size_t bytes = count * ompi_datatype_size(type);
+    for (int rank = fold->self->size - 1; rank >= 0; rank--) {
+        const char *packed = operand(fold, place, rank, at, bytes, scratch + 2 * fold->each);
+        bool is_first = rank == fold->self->size - 1;
+        if (packed == NULL)
+            return MPI_ERR_OTHER;
+        sm_unpack(ompi_data(is_first ? value : left, count, type), packed);
+        if (!is_first)
+            ompi_op_reduce(fold->op, left, value, count, type);
+    }
+    ompi_datatype_copy(type, count, value, result.type, result.count, result.buffer);
+    return MPI_SUCCESS;
+}
+
+int sm_fold_run(const sm_fold_t *fold, const sm_place_t *place, size_t first, size_t count,
+                ompi_data_t result)
+{
+    size_t size = ompi_datatype_size(fold->type);
+    /* In units of its own type: the same elements, or their packed bytes. */
+    size_t unit = count > 0 ? result.count / count : 0;
+    for (size_t done = 0; done < count; done += fold->step) {
+        size_t at = (first + done) * size;
+        size_t now = count - done < fold->step ? count - done : fold->step;
+        ompi_data_t part = sm_part(result, done * unit, now * unit);
+        int error = fold->is_plain
+                        ? fold_plain(fold, place, at, now,
+                                     (char *)ompi_datatype_origin(part.type, part.buffer))
+                        : fold_laid_out(fold, place, at, now, part);
+        if (error != MPI_SUCCESS)
+            return error;
+    }
+    return MPI_SUCCESS;
+}
