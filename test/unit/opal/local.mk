@@ -37,6 +37,7 @@ unit_tests += \
 	%D%/mca/patcher/overwrite/x86_64 \
 	%D%/mca/patcher/reloc/reloc \
 	%D%/mca/memory/base/pinned \
+	%D%/mca/memory/ptmalloc2/decision \
 	%D%/mca/pmi/base/base \
 	%D%/mca/pmi/base/message \
 	%D%/mca/pmi/singleton/singleton \
