@@ -44,6 +44,7 @@ libopal_core_la_SOURCES += \
 	%D%/mca/memory/memory.h \
 	%D%/mca/memory/base/aside.c %D%/mca/memory/base/aside.h \
 	%D%/mca/memory/base/pinned.c %D%/mca/memory/base/pinned.h \
+	%D%/mca/memory/base/replace.c %D%/mca/memory/base/replace.h \
 	%D%/mca/memory/base/base.c %D%/mca/memory/base/base.h \
 	%D%/mca/memory/base/calls.c \
 	%D%/mca/memory/base/dispatch.c %D%/mca/memory/base/dispatch.h \
@@ -51,6 +52,7 @@ libopal_core_la_SOURCES += \
 	%D%/mca/memory/base/install.c \
 	%D%/mca/memory/base/probe.c %D%/mca/memory/base/probe.h \
 	%D%/mca/memory/base/range.c %D%/mca/memory/base/range.h \
+	%D%/mca/memory/base/redirect.c %D%/mca/memory/base/redirect.h \
 	%D%/mca/memory/base/settings.c %D%/mca/memory/base/settings.h \
 	%D%/mca/memory/base/system.c %D%/mca/memory/base/system.h \
 	%D%/mca/memory/base/unload.c %D%/mca/memory/base/unload.h \
