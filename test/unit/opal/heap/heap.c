@@ -249,7 +249,7 @@ START_TEST(statistics)
     ck_assert_uint_ge(stats.kept_bytes, 5 * MIB);
     unit_capture();
     opal_heap_print_stats(&heap);
-    unit_assert_part(unit_stderr(), "[mica heap] huge blocks             0\n");
+    unit_assert_part(unit_stderr(), "heap: 0 huge blocks\n");
     ck_assert_uint_eq(unit_count(unit_stderr(), "\n"), 9);
 }
 END_TEST

@@ -226,7 +226,8 @@ START_TEST(misuse_is_said)
 {
     unit_capture();
     opal_heap_say(OPAL_HEAP_FREED_TWICE, (void *)0x1234abcd);
-    ck_assert_str_eq(unit_stderr(), "[mica heap] 0x1234abcd: this block is free already\n");
+    ck_assert_str_eq(unit_stderr(),
+                     "[mica] error: heap: 0x1234abcd: the block is freed a second time\n");
 }
 END_TEST
 
