@@ -30,8 +30,9 @@ opal_heap_block_t opal_heap_find_block(opal_heap_t *heap, const void *pointer)
     bool begins;
     switch (kind) {
     case OPAL_HEAP_SLABS:
-        begins = unit > 0 && unit < OPAL_HEAP_UNITS && offset % 16 == 0 &&
-                 opal_heap_owner_of(&chunk->pages[unit]) != 0;
+        begins = unit > 0 && unit < OPAL_HEAP_UNITS &&
+                 opal_heap_owner_of(&chunk->pages[unit]) != 0 &&
+                 opal_heap_begins(&chunk->pages[unit], offset);
         break;
     case OPAL_HEAP_RUNS:
         begins = offset % OPAL_HEAP_PAGE_BYTES == 0 && page < OPAL_HEAP_PAGES &&

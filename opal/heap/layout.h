@@ -106,9 +106,25 @@ typedef struct opal_heap_page {
     struct opal_heap_page *previous, *next; /* in a list of its thread */
     /* Everybody's. A line of its own: who frees from elsewhere does not take the owner's away. */
     _Alignas(OPAL_HEAP_LINE) _Atomic uint64_t remote;
-    _Atomic uint32_t owner; /* opal_heap_thread_t.id; 0: the unit is free */
-    uint32_t mail_next;     /* in a mailbox: the next page there */
+    _Atomic uint32_t owner;   /* opal_heap_thread_t.id; 0: the unit is free */
+    _Atomic uint32_t divisor; /* tells where blocks begin: opal_heap_begins */
+    uint32_t mail_next;       /* in a mailbox: the next page there */
 } opal_heap_page_t;
+
+/* 2^32 / bytes, rounded up. */
+static inline uint32_t opal_heap_divisor(uint32_t bytes)
+{
+    return UINT32_MAX / bytes + 1;
+}
+
+/* Whether a block begins at this offset: whether its place n in the slab is a multiple of the
+   blocks' size d. With f, 2^32 / d rounded up, n * f modulo 2^32 is less than f exactly if d
+   divides n, as both are less than 2^16. */
+static inline bool opal_heap_begins(opal_heap_page_t *page, uint32_t offset)
+{
+    uint32_t divisor = atomic_load_explicit(&page->divisor, memory_order_relaxed);
+    return (offset & (OPAL_HEAP_UNIT_BYTES - 1)) * divisor < divisor;
+}
 
 /* -- chunks ---------------------------------------------------------------------------------------
  */

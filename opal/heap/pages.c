@@ -151,6 +151,8 @@ static void set_up(opal_heap_page_t *page, unsigned size_class)
     page->end = begin + OPAL_HEAP_UNIT_BYTES;
     atomic_store_explicit(&page->block_bytes, opal_heap_class_bytes(size_class),
                           memory_order_relaxed);
+    atomic_store_explicit(&page->divisor, opal_heap_divisor(opal_heap_class_bytes(size_class)),
+                          memory_order_relaxed);
     page->size_class = (uint16_t)size_class;
     page->flags &= OPAL_HEAP_PAGE_ZERO;
 }
