@@ -78,8 +78,7 @@ size_t opal_heap_usable_size(opal_heap_t *heap, const void *block)
     return bytes_of(&found, block);
 }
 
-/* -- realloc --------------------------------------------------------------------------------------
- */
+/* -- realloc --------------------------------------------------------------------------- */
 
 /* Where the block is now, without having been copied; NULL: it must be. */
 static void *resize(opal_heap_t *heap, const opal_heap_block_t *found, void *block, size_t old,
@@ -142,8 +141,7 @@ void *opal_heap_reallocarray(opal_heap_t *heap, void *block, size_t count, size_
     return opal_heap_realloc(heap, block, bytes);
 }
 
-/* -- alignment ------------------------------------------------------------------------------------
- */
+/* -- alignment ------------------------------------------------------------------------- */
 
 static bool is_power_of_two(size_t number)
 {

@@ -12,8 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* -- taking ---------------------------------------------------------------------------------------
- */
+/* -- taking ---------------------------------------------------------------------------- */
 
 /* The first free block of a page; NULL if there is none, or if it was written to. */
 static inline void *take_block(opal_heap_page_t *page, bool *zero)
@@ -132,8 +131,7 @@ void *opal_heap_calloc(opal_heap_t *heap, size_t count, size_t size)
     return zero ? block : memset(block, 0, bytes);
 }
 
-/* -- freeing --------------------------------------------------------------------------------------
- */
+/* -- freeing --------------------------------------------------------------------------- */
 
 /* Of a page of this thread. */
 static inline void give_block(opal_heap_t *heap, opal_heap_thread_t *thread, opal_heap_page_t *page,

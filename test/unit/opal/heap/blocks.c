@@ -3,8 +3,7 @@
  */
 #include "test/unit/opal/heap/place.h"
 
-/* -- realloc --------------------------------------------------------------------------------------
- */
+/* -- realloc --------------------------------------------------------------------------- */
 
 START_TEST(realloc_keeps_what_is_in_it)
 {
@@ -119,8 +118,7 @@ START_TEST(a_huge_block_that_shrinks_gives_back)
 }
 END_TEST
 
-/* -- alignment ------------------------------------------------------------------------------------
- */
+/* -- alignment ------------------------------------------------------------------------- */
 
 START_TEST(memalign_aligns)
 {
@@ -194,7 +192,7 @@ START_TEST(pages)
 }
 END_TEST
 
-/* -- everything at random, against a model ----------------------------------------------------- */
+/* -- everything at random, against a model --------------------------------------------- */
 
 enum { MODEL_BLOCKS = 3000, MODEL_STEPS = 60000 };
 
