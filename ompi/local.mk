@@ -14,6 +14,7 @@ libompi_core_la_SOURCES += \
 	%D%/api/datatype_create.c %D%/api/datatype_create.h \
 	%D%/api/datatype_pack.c \
 	%D%/api/env.c \
+	%D%/api/env_abi.c \
 	%D%/api/errhan.c \
 	%D%/api/fortran.c \
 	%D%/api/group.c \

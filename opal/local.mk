@@ -51,6 +51,7 @@ libopal_core_la_SOURCES += \
 	%D%/mca/memory/base/install.c \
 	%D%/mca/memory/base/probe.c %D%/mca/memory/base/probe.h \
 	%D%/mca/memory/base/range.c %D%/mca/memory/base/range.h \
+	%D%/mca/memory/base/redirect.c %D%/mca/memory/base/redirect.h \
 	%D%/mca/memory/base/settings.c %D%/mca/memory/base/settings.h \
 	%D%/mca/memory/base/system.c %D%/mca/memory/base/system.h \
 	%D%/mca/memory/base/unload.c %D%/mca/memory/base/unload.h \

@@ -31,11 +31,13 @@ TESTS += $(unit_tests)
 AM_CPPFLAGS += $(CHECK_CFLAGS)
 endif
 
-# A benchmark that is below MPI: make bench/btl && bench/btl
+# Benchmarks that are below MPI: make bench/btl && bench/btl
 EXTRA_PROGRAMS += bench/btl
 bench_btl_SOURCES = bench/btl.c test/unit/opal/mca/btl/crew.c test/unit/opal/mca/btl/crew.h
 bench_btl_CFLAGS = $(AM_CFLAGS)
-CLEANFILES += bench/btl
+CLEANFILES += bench/btl bench/munmap
+EXTRA_PROGRAMS += bench/munmap
+bench_munmap_LDADD = libopen-pal.la
 if !MCA_STATIC_btl_sm
 bench_btl_SOURCES += $(mca_btl_sm_sources)
 endif
