@@ -3,7 +3,8 @@
  * Reductions of longer data: each rank reduces a piece, which it reads out of everybody's memory.
  * With n ranks and m bytes of an operand, a rank copies and reduces
  *
- *   allreduce       m, and copies m of the others' results; three waits
+ *   allreduce       m, and copies m of the others' results; three waits. Of two ranks, short: 2 m,
+ *                   two waits: both reduce everything
  *   reduce          m, and the root copies m; two waits, three in the root
  *   reduce_scatter  its block of all operands; two waits
  *
@@ -11,6 +12,8 @@
  * element are reduced in the order of the ranks.
  */
 #include "ompi/mca/coll/sm/sm.h"
+
+enum { PAIR_WHOLE_BYTES = 512 << 10 }; /* up to here two ranks gain nothing by splitting the work */
 
 /* A rank's piece of `count` elements. */
 typedef struct piece {
@@ -85,9 +88,33 @@ static int collect(sm_comm_t *self, const sm_place_t *place, const sm_source_t *
     return error;
 }
 
-int sm_direct_allreduce(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes OPAL_UNUSED)
+/* Reduces the block that this rank wants, to where it belongs. In place, what the others read is a
+ * copy: the result belongs where they do. */
+static int reduce_block(sm_comm_t *self, const ompi_coll_call_t *call, sm_blocks_t blocks)
+{
+    bool in_place = call->send.buffer == MPI_IN_PLACE;
+    ompi_data_t result = ompi_data(call->recv.buffer, blocks.count, call->recv.type);
+    sm_source_t source;
+    sm_place_t operands;
+    sm_fold_t fold;
+    int error = begin(&fold, self, call, blocks.total, in_place, &source, &operands);
+    if (error == MPI_SUCCESS) {
+        error = sm_fold_run(&fold, &operands, blocks.first, blocks.count, result);
+        for (int rank = 0; rank < self->size; rank++) {
+            if (rank != self->rank)
+                sm_direct_leave(self, &operands, rank, self->size - 1);
+        }
+        error = sm_direct_finish(self, &operands, self->size - 1, error);
+    }
+    sm_source_fini(&source);
+    return error;
+}
+
+int sm_direct_allreduce(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
     ompi_data_t result = sm_block(&call->recv, 0);
+    if (self->size == 2 && bytes <= PAIR_WHOLE_BYTES)
+        return reduce_block(self, call, (sm_blocks_t){0, result.count, result.count});
     sm_source_t source, reduced = {0};
     sm_place_t operands, pieces;
     sm_fold_t fold;
@@ -141,25 +168,8 @@ int sm_direct_reduce(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes
     return error;
 }
 
-/* In place, what the others read is a copy: the result belongs where they do. */
 int sm_direct_reduce_scatter(sm_comm_t *self, const ompi_coll_call_t *call,
                              size_t bytes OPAL_UNUSED)
 {
-    bool in_place = call->send.buffer == MPI_IN_PLACE;
-    sm_blocks_t blocks = sm_blocks(&call->recv, self);
-    ompi_data_t result = ompi_data(call->recv.buffer, blocks.count, call->recv.type);
-    sm_source_t source;
-    sm_place_t operands;
-    sm_fold_t fold;
-    int error = begin(&fold, self, call, blocks.total, in_place, &source, &operands);
-    if (error == MPI_SUCCESS) {
-        error = sm_fold_run(&fold, &operands, blocks.first, blocks.count, result);
-        for (int rank = 0; rank < self->size; rank++) {
-            if (rank != self->rank)
-                sm_direct_leave(self, &operands, rank, self->size - 1);
-        }
-        error = sm_direct_finish(self, &operands, self->size - 1, error);
-    }
-    sm_source_fini(&source);
-    return error;
+    return reduce_block(self, call, sm_blocks(&call->recv, self));
 }

@@ -32,12 +32,11 @@ static const opal_param_row_t params[] = {
     {.name = "pair_max_bytes",
      .type = OPAL_PARAM_SIZE,
      .value = &pair_max_bytes,
-     .preset = "16K",
+     .preset = "4K",
      .min = "64",
      .max = "1M",
      .unit = "bytes",
-     .prose = "The same where a communicator has two ranks; a quarter of it for what is no "
-              "reduction"},
+     .prose = "The same where a communicator has two ranks, for all data"},
     {.name = "direct",
      .type = OPAL_PARAM_BOOL,
      .value = &use_direct,
@@ -56,12 +55,12 @@ static const opal_param_row_t params[] = {
  * cache.
  */
 enum {
-    BLOCKS = 1,        /* a rank gives (or the root of a scatter) a block for each rank */
-    QUARTER = 2,       /* data is short up to a quarter of max_bytes */
-    PAIR_QUARTER = 4,  /* or of pair_max_bytes */
-    PIECES = 8,        /* `run` takes any length */
-    PAIR_MESSAGE = 16, /* what is long is a message between two ranks: each end copies a half */
-    MESSAGE_BYTES = 64 << 10, /* from here on */
+    BLOCKS = 1,             /* a rank gives (or the root of a scatter) a block for each rank */
+    QUARTER = 2,            /* of more than two, data is short up to a quarter of max_bytes */
+    PIECES = 4,             /* `run` takes any length */
+    PAIR_MESSAGE = 8,       /* between two, what is not short is a message: each copies a half */
+    PAIR_LONG_MESSAGE = 16, /* likewise, what is longer than this: */
+    LONG_BYTES = 64 << 10,
 };
 
 static const struct {
@@ -69,16 +68,16 @@ static const struct {
     sm_run_fn_t *direct; /* NULL: nor long ones */
     unsigned is;
 } kinds[OMPI_COLL_KINDS] = {
-    [OMPI_ALLGATHER] = {sm_allgather, sm_direct_allgather, PIECES | PAIR_QUARTER},
+    [OMPI_ALLGATHER] = {sm_allgather, sm_direct_allgather, PIECES},
     [OMPI_ALLREDUCE] = {sm_allreduce, sm_direct_allreduce, 0},
-    [OMPI_ALLTOALL] = {sm_alltoall, sm_direct_alltoall, BLOCKS | PIECES | PAIR_QUARTER},
+    [OMPI_ALLTOALL] = {sm_alltoall, sm_direct_alltoall, BLOCKS | PIECES},
     [OMPI_BARRIER] = {sm_barrier, NULL, 0},
-    [OMPI_BCAST] = {sm_bcast, sm_direct_bcast, QUARTER | PAIR_QUARTER | PAIR_MESSAGE},
-    [OMPI_GATHER] = {sm_gather, NULL, PAIR_QUARTER},
-    [OMPI_REDUCE] = {sm_reduce, sm_direct_reduce, 0},
+    [OMPI_BCAST] = {sm_bcast, sm_direct_bcast, QUARTER | PAIR_LONG_MESSAGE},
+    [OMPI_GATHER] = {sm_gather, NULL, 0},
+    [OMPI_REDUCE] = {sm_reduce, sm_direct_reduce, PAIR_MESSAGE},
     [OMPI_REDUCE_SCATTER] = {sm_reduce_scatter, sm_direct_reduce_scatter, 0},
     [OMPI_REDUCE_SCATTER_BLOCK] = {sm_reduce_scatter, sm_direct_reduce_scatter, BLOCKS},
-    [OMPI_SCATTER] = {sm_scatter, sm_direct_scatter, BLOCKS | QUARTER | PAIR_QUARTER},
+    [OMPI_SCATTER] = {sm_scatter, sm_direct_scatter, BLOCKS | QUARTER},
 };
 
 static bool kind_is(const ompi_coll_call_t *call, unsigned what)
@@ -106,15 +105,17 @@ static size_t call_bytes(const sm_comm_t *self, const ompi_coll_call_t *call)
 /* Whether it is data for the area. */
 static bool is_short(const sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
-    bool has_quarter = kind_is(call, self->size == 2 ? PAIR_QUARTER : QUARTER);
-    return bytes <= (has_quarter ? self->max_bytes / 4 : self->max_bytes) || bytes <= SM_INLINE;
+    bool is_quartered = self->size > 2 && kind_is(call, QUARTER);
+    return bytes <= (is_quartered ? self->max_bytes / 4 : self->max_bytes) || bytes <= SM_INLINE;
 }
 
 /* Whether it may be read directly, as far as is known. */
 static bool may_be_direct(const sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
-    bool is_message = self->size == 2 && kind_is(call, PAIR_MESSAGE) && bytes > MESSAGE_BYTES;
-    return kinds[call->kind].direct != NULL && self->direct != SM_DIRECT_FORBIDDEN && !is_message;
+    if (kinds[call->kind].direct == NULL || self->direct == SM_DIRECT_FORBIDDEN)
+        return false;
+    return self->size > 2 ||
+           !kind_is(call, bytes > LONG_BYTES ? PAIR_MESSAGE | PAIR_LONG_MESSAGE : PAIR_MESSAGE);
 }
 
 /* Whether longer data goes through the area nevertheless. Between two ranks messages are as good:
