@@ -1,12 +1,29 @@
 # libopen-pal without its components; config/mca.am adds those that are static.
 libopal_core_la_SOURCES += \
 	%D%/arch/copy.h \
-	%D%/heap/heap.h \
-	%D%/heap/system.h \
+	%D%/arch/relocation.h \
+	%D%/heap/blocks.c %D%/heap/blocks.h \
+	%D%/heap/chunks.c \
+	%D%/heap/classes.h \
+	%D%/heap/engine.h \
+	%D%/heap/heap.c %D%/heap/heap.h \
+	%D%/heap/huge.c \
+	%D%/heap/layout.h \
+	%D%/heap/malloc.c \
+	%D%/heap/pages.c \
+	%D%/heap/remote.c \
+	%D%/heap/runs.c \
+	%D%/heap/say.c \
+	%D%/heap/slabs.c \
+	%D%/heap/system.c %D%/heap/system.h \
+	%D%/heap/threads.c \
+	%D%/heap/tidy.c \
 	%D%/include/compiler.h \
 	%D%/include/status.h \
 	%D%/util/status.c \
 	%D%/util/list.h \
+	%D%/util/maps.c %D%/util/maps.h \
+	%D%/util/say.c %D%/util/say.h \
 	%D%/util/log.c %D%/util/log.h \
 	%D%/util/nearest.c \
 	%D%/util/pool.h \
@@ -23,9 +40,21 @@ libopal_core_la_SOURCES += \
 	%D%/mca/btl/btl.h \
 	%D%/mca/btl/base/base.c %D%/mca/btl/base/base.h \
 	%D%/mca/memory/memory.h \
-	%D%/mca/memory/base/events.h \
+	%D%/mca/memory/base/aside.c %D%/mca/memory/base/aside.h \
 	%D%/mca/memory/base/pinned.c %D%/mca/memory/base/pinned.h \
 	%D%/mca/memory/base/base.c %D%/mca/memory/base/base.h \
+	%D%/mca/memory/base/calls.c \
+	%D%/mca/memory/base/dispatch.c %D%/mca/memory/base/dispatch.h \
+	%D%/mca/memory/base/events.h \
+	%D%/mca/memory/base/install.c \
+	%D%/mca/memory/base/probe.c %D%/mca/memory/base/probe.h \
+	%D%/mca/memory/base/range.c %D%/mca/memory/base/range.h \
+	%D%/mca/memory/base/settings.c %D%/mca/memory/base/settings.h \
+	%D%/mca/memory/base/system.c %D%/mca/memory/base/system.h \
+	%D%/mca/memory/base/unload.c %D%/mca/memory/base/unload.h \
+	%D%/mca/patcher/patcher.h \
+	%D%/mca/patcher/base/base.c %D%/mca/patcher/base/base.h \
+	%D%/mca/patcher/base/image.c %D%/mca/patcher/base/image.h \
 	%D%/mca/pmi/pmi.h \
 	%D%/mca/pmi/base/base.c %D%/mca/pmi/base/base.h \
 	%D%/mca/pmi/base/message.c %D%/mca/pmi/base/message.h \

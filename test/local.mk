@@ -102,6 +102,7 @@ EXTRA_DIST += \
 	%D%/golden \
 	%D%/lib \
 	%D%/mca \
+	%D%/memory \
 	%D%/mpi \
 	%D%/mpirun \
 	%D%/tree \

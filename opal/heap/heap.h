@@ -65,7 +65,8 @@ typedef struct opal_heap_source_ops {
        left alone for good. Required. */
     int (*commit)(void *context, void *start, size_t bytes);
 
-    /* These pages, all of them usable, are about to go, by decommit or move. NULL is legal. */
+    /* These pages, all of them usable, are about to go, by decommit or move; a move may fail yet.
+       NULL is legal. */
     void (*before_release)(void *context, void *start, size_t bytes);
 
     /* The pages go back to the system. `again`: they stay usable and read as zero; otherwise they
@@ -121,20 +122,25 @@ enum { OPAL_HEAP_RUN_BINS = 32 };
 typedef struct opal_heap {
     uintptr_t base;
     size_t bytes;
+    size_t chunks; /* in the range */
     opal_heap_config_t config;
+    _Atomic uint8_t *is_slabs; /* for each chunk of the range, whether it is ours, of slabs */
+    uint32_t home;             /* in the region: where other processes send what they free */
+    uint32_t system_page_bytes;
     /* `common` serves threads that have no state of their own: they are about to end, or there was
-       no memory for one. common_lock protects its use; it is taken before `lock`. */
+       no memory for one. common_lock protects it; it is taken before `lock`. */
     pthread_mutex_t common_lock;
     struct opal_heap_thread *common;
-    /* Protects all below, and in this heap's chunks what layout.h says. */
+    /* Protects all below, and in the chunks what is said in layout.h. */
     pthread_mutex_t lock;
+    bool alone; /* nobody else is in the heap: it is closed, or the lock is held for a fork */
     struct opal_heap_directory *directory;  /* what this heap knows of each chunk of the range */
-    struct opal_heap_chunk *slab_chunks[2]; /* with free units that are [1] used before, [0] new */
+    struct opal_heap_chunk *slab_chunks[2]; /* with free units, [1] with some that were used */
     struct opal_heap_chunk *run_chunks[OPAL_HEAP_RUN_BINS]; /* by the longest free run */
-    struct opal_heap_thread *threads;                       /* all */
-    struct opal_heap_thread *idle;                          /* those whose threads have ended */
-    opal_heap_stats_t stats; /* what is cheap to count: committed, peak, kept, huge, released */
-    uint32_t last_sweep_msec;
+    struct opal_heap_thread *_Atomic idle; /* states whose threads have ended; a queue */
+    struct opal_heap_thread *last_idle;
+    opal_heap_stats_t stats; /* without what is counted when somebody asks */
+    uint32_t now_msec, swept_msec;
 } opal_heap_t;
 
 /* 0, or an errno value: EINVAL for a config that cannot be, ENOMEM. A zeroed or closed heap. */

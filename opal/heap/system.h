@@ -23,6 +23,7 @@
 #include "opal/heap/heap.h"
 
 typedef struct opal_heap_system {
+    opal_heap_source_ops_t ops;
     void *base;
     size_t bytes;
     bool reserved; /* by a mapping, not only claimed */

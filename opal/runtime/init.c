@@ -15,6 +15,7 @@
 #include "opal/mca/base/diagnostic.h"
 #include "opal/mca/base/framework.h"
 #include "opal/mca/memory/base/base.h"
+#include "opal/mca/patcher/base/base.h"
 #include "opal/mca/pmi/base/base.h"
 #include "opal/runtime/launcher.h"
 #include "opal/runtime/node.h"
@@ -30,9 +31,10 @@ static opal_status_t open_frameworks(void)
     opal_status_t base = opal_framework_register_base();
     opal_status_t wait = opal_wait_register();
     opal_status_t node = opal_node_register();
+    opal_status_t patcher = opal_framework_open(&mca_patcher_framework);
     opal_status_t memory = opal_framework_open(&mca_memory_framework);
     opal_status_t pmi = opal_framework_open(&mca_pmi_framework);
-    opal_status_t all[] = {base, wait, node, memory, pmi};
+    opal_status_t all[] = {base, wait, node, patcher, memory, pmi};
     for (size_t i = 0; i < OPAL_COUNT_OF(all); i++) {
         if (all[i] != OPAL_SUCCESS)
             return all[i];
@@ -66,6 +68,7 @@ static void close_everything(void)
     pmi_ops = NULL;
     opal_framework_close(&mca_pmi_framework);
     opal_framework_close(&mca_memory_framework);
+    opal_framework_close(&mca_patcher_framework);
     opal_node_withdraw();
     opal_wait_withdraw();
     opal_launcher_params_withdraw();
@@ -94,7 +97,9 @@ opal_status_t opal_init(void)
 {
     opal_param_init();
     opal_status_t status = open_frameworks();
-    opal_status_t selected = opal_framework_select(&mca_memory_framework);
+    opal_status_t selected = opal_framework_select(&mca_patcher_framework);
+    if (selected == OPAL_SUCCESS)
+        selected = opal_framework_select(&mca_memory_framework);
     if (selected == OPAL_SUCCESS)
         selected = opal_framework_select(&mca_pmi_framework);
     if (status == OPAL_SUCCESS)

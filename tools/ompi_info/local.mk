@@ -3,6 +3,7 @@ ompi_info_SOURCES = \
 	%D%/main.c \
 	%D%/report.h \
 	%D%/report_config.c \
+	%D%/report_memory.c \
 	%D%/report_params.c \
 	%D%/report_why.c
 ompi_info_CPPFLAGS = $(AM_CPPFLAGS) -DMICA_PREFIX='"$(prefix)"'

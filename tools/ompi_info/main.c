@@ -20,7 +20,7 @@ enum { USAGE_STATUS = 2 };
 
 typedef struct options {
     bool done; /* --help or --version said it all */
-    bool all, parsable, config;
+    bool all, parsable, config, memory;
     const char *framework, *component; /* --param */
     const char *why;
 } options_t;
@@ -34,6 +34,7 @@ static const char usage[] =
     "                                   framework's own, framework \"mpi\" for MPI's\n"
     "      --why FRAMEWORK              what would be chosen here, and why not the others\n"
     "                                   (\"all\": every framework)\n"
+    "      --memory                     which memory events are caught here, and by which method\n"
     "  -c, --config                     version and configuration only\n"
     "      --parsable                   one fact a line, key:key:...:value\n"
     "  -V, --version                    the version\n"
@@ -141,6 +142,10 @@ static int show(const options_t *options)
         return show_why(options);
     if (options->framework != NULL)
         return show_params(options);
+    if (options->memory) {
+        report_memory(options->parsable);
+        return EXIT_SUCCESS;
+    }
     report_configuration(options->parsable);
     if (options->config)
         return EXIT_SUCCESS;
@@ -156,11 +161,17 @@ static int show(const options_t *options)
 static int parse_options(int argc, char **argv, options_t *options)
 {
     static const struct option table[] = {
-        {"all", no_argument, NULL, 'a'},          {"param", required_argument, NULL, 'p'},
-        {"params", required_argument, NULL, 'p'}, {"why", required_argument, NULL, 'w'},
-        {"parsable", no_argument, NULL, 'P'},     {"parseable", no_argument, NULL, 'P'},
-        {"config", no_argument, NULL, 'c'},       {"version", no_argument, NULL, 'V'},
-        {"help", no_argument, NULL, 'h'},         {0},
+        {"all", no_argument, NULL, 'a'},
+        {"param", required_argument, NULL, 'p'},
+        {"params", required_argument, NULL, 'p'},
+        {"why", required_argument, NULL, 'w'},
+        {"parsable", no_argument, NULL, 'P'},
+        {"parseable", no_argument, NULL, 'P'},
+        {"config", no_argument, NULL, 'c'},
+        {"version", no_argument, NULL, 'V'},
+        {"help", no_argument, NULL, 'h'},
+        {"memory", no_argument, NULL, 'm'},
+        {0},
     };
     for (int option; (option = getopt_long(argc, argv, "achV", table, NULL)) != -1;) {
         switch (option) {
@@ -169,6 +180,9 @@ static int parse_options(int argc, char **argv, options_t *options)
             break;
         case 'c':
             options->config = true;
+            break;
+        case 'm':
+            options->memory = true;
             break;
         case 'P':
             options->parsable = true;

@@ -55,6 +55,7 @@ static void show_facts(const opal_param_info_t *info)
         {"max", row->max},
         {"choices", choices[0] != 0 ? choices : NULL},
         {"synonyms", row->synonyms},
+        {"variables", row->variables},
         {"help", row->prose},
     };
     for (size_t i = 0; i < OPAL_COUNT_OF(facts); i++) {
@@ -95,6 +96,8 @@ static void show_for_person(const opal_param_info_t *info)
     printf(")\n      %s\n", row->prose);
     if (row->synonyms != NULL)
         printf("      Deprecated names: %s\n", row->synonyms);
+    if (row->variables != NULL)
+        printf("      Also set by the environment's %s\n", row->variables);
     free(limits);
 }
 

@@ -17,6 +17,7 @@
 #include "opal/mca/base/param_file.h"
 #include "opal/mca/base/param_value.h"
 #include "opal/mca/base/paths.h"
+#include "opal/util/say.h"
 
 static const char environment_prefix[] = "OMPI_MCA_";
 
@@ -253,12 +254,30 @@ static entry_t *find_entry(const char *full_name)
     return NULL;
 }
 
+/* What other projects' variables say is a setting of the environment under the row's name, unless
+ * there is one already. */
+static void take_foreign_variables(const entry_t *entry)
+{
+    const char *name = entry->info.full_name;
+    opal_strings_t variables = {0};
+    if (entry->info.row->variables != NULL)
+        opal_strings_split(&variables, entry->info.row->variables, ",");
+    for (size_t i = 0; i < variables.count; i++) {
+        const char *value = getenv(variables.items[i]);
+        if (value != NULL && find_setting(name, OPAL_PARAM_FROM_ENVIRONMENT) == NULL)
+            add_setting(name, value, OPAL_PARAM_FROM_ENVIRONMENT,
+                        opal_xprintf("environment, %s", variables.items[i]));
+    }
+    opal_strings_free(&variables);
+}
+
 /*
  * The setting that counts for an entry: the strongest, by whichever of its names; the proper
  * name where both are equally strong.
  */
 static setting_t *setting_for(entry_t *entry)
 {
+    take_foreign_variables(entry);
     setting_t *best = strongest_setting(entry->info.full_name);
     entry->info.synonym_used = NULL;
     mark_taken(entry->info.full_name);
@@ -363,6 +382,44 @@ opal_status_t opal_param_register(const char *framework, const char *component,
             status = OPAL_ERR_BAD_PARAM;
     }
     return status;
+}
+
+/* Whether the text was taken. */
+static bool set_early(const opal_param_row_t *row, const char *text)
+{
+    return text != NULL && opal_param_value_set(row, text, NULL);
+}
+
+/* The variables are short names of ours: one that does not fit the buffer is not in the list. */
+static bool set_by_variables(const opal_param_row_t *row)
+{
+    char name[64];
+    for (const char *at = row->variables; at != NULL && *at != 0; at += *at == ',') {
+        size_t length = strcspn(at, ",");
+        if (length < sizeof name) {
+            memcpy(name, at, length);
+            name[length] = 0;
+            if (set_early(row, getenv(name)))
+                return true;
+        }
+        at += length;
+    }
+    return false;
+}
+
+void opal_param_read_early(const char *framework, const opal_param_row_t *table)
+{
+    char name[OPAL_COMPLAINT_MAX_BYTES];
+    for (size_t i = 0; i < registry.entry_count; i++) {
+        if (registry.entries[i].table == table)
+            return;
+    }
+    for (const opal_param_row_t *row = table; row->name != NULL; row++) {
+        opal_say_into(name, sizeof name, "%s%s_%s", environment_prefix, framework, row->name);
+        set_early(row, row->preset);
+        if (!set_early(row, getenv(name)))
+            set_by_variables(row);
+    }
 }
 
 static void free_entry(entry_t *entry)

@@ -56,6 +56,8 @@ typedef struct opal_param_row {
     const char *unit;                   /* "ms", "bytes"; NULL: none */
     const opal_param_choice_t *choices; /* OPAL_PARAM_ENUM only */
     const char *synonyms;               /* deprecated full names, comma-separated; or NULL */
+    const char *variables;              /* environment variables of other projects that set it
+                                         * too, comma-separated; the name of ours counts more */
     const char *prose;                  /* one line for a person */
 } opal_param_row_t;
 
@@ -95,6 +97,14 @@ OPAL_EXPORT void opal_param_fini(void);
  */
 OPAL_EXPORT opal_status_t opal_param_register(const char *framework, const char *component,
                                               const opal_param_row_t *table);
+
+/*
+ * For what runs before main: sets the variables of a table's rows by their defaults and the
+ * environment, with the same parser, but without the registry, files, findings and allocation; a
+ * value that does not fit counts as not set. Not for strings and lists. Does nothing for a table
+ * that is registered. May be called before opal_param_init.
+ */
+OPAL_EXPORT void opal_param_read_early(const char *framework, const opal_param_row_t *table);
 
 /* Takes the table out, before a DSO that holds it is unloaded. */
 OPAL_EXPORT void opal_param_withdraw(const opal_param_row_t *table);

@@ -18,10 +18,12 @@
 #include <string.h>
 #include <strings.h>
 
-/* Writes the complaint; false, so that a parser can return it. */
+/* Writes the complaint if it is wanted; false, so that a parser can return it. */
 OPAL_PRINTF(2, 3) static bool complain(char *complaint, const char *format, ...)
 {
     va_list arguments;
+    if (complaint == NULL)
+        return false;
     va_start(arguments, format);
     vsnprintf(complaint, OPAL_COMPLAINT_MAX_BYTES, format, arguments);
     va_end(arguments);
@@ -32,8 +34,9 @@ static const struct {
     const char *name;
     bool value;
 } bool_words[] = {
-    {"yes", true},  {"no", false}, {"true", true}, {"false", false}, {"on", true},
-    {"off", false}, {"1", true},   {"0", false},   {"enable", true}, {"disable", false},
+    {"yes", true},    {"no", false},      {"true", true}, {"false", false},
+    {"on", true},     {"off", false},     {"1", true},    {"0", false},
+    {"enable", true}, {"disable", false}, {"y", true},    {"n", false},
 };
 
 static bool parse_bool(const char *text, bool *value, char *complaint)
@@ -150,18 +153,13 @@ static bool parse_double(const char *text, double *value, char *complaint)
     return true;
 }
 
-static bool parse_enum(const opal_param_row_t *row, const char *text, int *value, char *complaint)
+static bool complain_choices(const opal_param_row_t *row, const char *text, char *complaint)
 {
     const char *names[32];
     size_t count = 0;
     opal_text_t all = {0};
 
     for (const opal_param_choice_t *choice = row->choices; choice->name != NULL; choice++) {
-        if (strcasecmp(text, choice->name) == 0) {
-            *value = choice->value;
-            opal_text_free(&all);
-            return true;
-        }
         opal_text_printf(&all, "%s%s", count > 0 ? ", " : "", choice->name);
         if (count < OPAL_COUNT_OF(names))
             names[count++] = choice->name;
@@ -174,6 +172,17 @@ static bool parse_enum(const opal_param_row_t *row, const char *text, int *value
         complain(complaint, "expected one of %s", opal_text_string(&all));
     opal_text_free(&all);
     return false;
+}
+
+static bool parse_enum(const opal_param_row_t *row, const char *text, int *value, char *complaint)
+{
+    for (const opal_param_choice_t *choice = row->choices; choice->name != NULL; choice++) {
+        if (strcasecmp(text, choice->name) == 0) {
+            *value = choice->value;
+            return true;
+        }
+    }
+    return complaint != NULL && complain_choices(row, text, complaint);
 }
 
 /* The limit that a value is beyond, or NULL. `side`: -1 below the lower one, 1 above the upper. */

@@ -15,6 +15,9 @@ enum { OPAL_COMPLAINT_MAX_BYTES = 512 };
  * "unset", legal for strings and lists. When the text does not fit, nothing is
  * written and `complaint` says why and what would fit. Strings and lists are
  * allocated: setting frees the one before, opal_param_value_clear the last.
+ *
+ * For bool, int, unsigned, size and enum `complaint` may be NULL: then nothing is
+ * allocated and no stdio is used.
  */
 bool opal_param_value_set(const opal_param_row_t *row, const char *text,
                           char complaint[OPAL_COMPLAINT_MAX_BYTES]);

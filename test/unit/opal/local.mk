@@ -2,8 +2,17 @@
 # The unit tests of libopen-pal, and what a few of them need besides libopal_core.
 
 unit_tests += \
+	%D%/heap/blocks \
+	%D%/heap/classes \
+	%D%/heap/heap \
+	%D%/heap/malloc \
+	%D%/heap/remote \
+	%D%/heap/system \
+	%D%/heap/threads \
 	%D%/util/log \
+	%D%/util/maps \
 	%D%/util/nearest \
+	%D%/util/say \
 	%D%/util/status \
 	%D%/util/text \
 	%D%/mca/base/diagnostic \
@@ -17,6 +26,14 @@ unit_tests += \
 	%D%/mca/btl/sm/pace \
 	%D%/mca/btl/sm/ring \
 	%D%/mca/btl/sm/sm \
+	%D%/mca/memory/base/calls \
+	%D%/mca/memory/base/dispatch \
+	%D%/mca/memory/base/install \
+	%D%/mca/memory/base/range \
+	%D%/mca/patcher/base/image \
+	%D%/mca/patcher/overwrite/overwrite \
+	%D%/mca/patcher/overwrite/x86_64 \
+	%D%/mca/patcher/reloc/reloc \
 	%D%/mca/memory/base/pinned \
 	%D%/mca/pmi/base/base \
 	%D%/mca/pmi/base/message \
@@ -145,4 +162,4 @@ test_unit_opal_runtime_init_CPPFLAGS += -DUNIT_COMPONENTS='"$(abs_builddir)/.lib
 EXTRA_test_unit_opal_runtime_init_DEPENDENCIES = $(component_LTLIBRARIES)
 endif
 
-EXTRA_DIST += %D%/support.h
+EXTRA_DIST += %D%/heap/place.h %D%/support.h

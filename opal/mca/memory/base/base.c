@@ -2,6 +2,8 @@
 /* The memory framework object. */
 #include "opal/mca/memory/base/base.h"
 
+#include "opal/mca/memory/base/settings.h"
+
 static const opal_slot_t memory_slots[] = {
     OPAL_SLOT_REQUIRED(opal_memory_ops_t, support),
     {0},
@@ -10,6 +12,7 @@ static const opal_slot_t memory_slots[] = {
 opal_framework_t mca_memory_framework = {
     .name = "memory",
     .prose = "who knows when memory leaves this process",
+    .params = opal_memory_params,
     .slots = memory_slots,
     .static_only = "memory components must be in the process before main, so they are part of "
                    "libopen-pal",

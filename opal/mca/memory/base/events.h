@@ -8,8 +8,8 @@
  *   VM_UNMAPPED   delivered BEFORE the pages go. Sources: munmap; mmap with MAP_FIXED (whatever was
  *                 there); mremap (what is moved or cut off, and the destination of MREMAP_FIXED);
  *                 shmdt (the whole attachment); shmat with SHM_REMAP; brk and sbrk downwards;
- *                 madvise with an advice that drops pages; remap_file_pages; and allocators that
- *                 say so themselves (opal_memory_unmapped).
+ *                 madvise with an advice that drops pages; remap_file_pages; dlclose of an object
+ *                 that goes; and allocators that say so themselves (opal_memory_unmapped).
  *   VM_MAPPED     delivered AFTER the pages came.
  *
  * VM_UNMAPPED means "may be gone from now on". A call that cannot succeed (munmap of an unaligned

@@ -523,6 +523,83 @@ START_TEST(visits_are_in_order)
 }
 END_TEST
 
+/* -- other projects' variables, and reading early ---------------------------------- */
+
+static int depth;
+static bool wet;
+
+static const opal_param_row_t sea[] = {
+    {.name = "depth",
+     .type = OPAL_PARAM_INT,
+     .value = &depth,
+     .preset = "5",
+     .max = "100",
+     .variables = "SEA_DEPTH,SEA_LEVEL"},
+    {.name = "wet",
+     .type = OPAL_PARAM_BOOL,
+     .value = &wet,
+     .preset = "yes",
+     .variables = "SEA_WET"},
+    {0},
+};
+
+static const struct {
+    const char *own, *first, *second, *file;
+    int depth;
+    const char *origin;
+} seas[] = {
+    {NULL, NULL, NULL, NULL, 5, "default"},
+    {NULL, "6", NULL, NULL, 6, "environment, SEA_DEPTH"},
+    {NULL, NULL, "7", NULL, 7, "environment, SEA_LEVEL"},
+    {NULL, "6", "7", NULL, 6, "environment, SEA_DEPTH"},
+    {"8", "6", "7", NULL, 8, "environment"},
+    {NULL, "6", NULL, "sea_depth = 9\n", 6, "environment, SEA_DEPTH"},
+};
+
+static void set_or_unset(const char *name, const char *value)
+{
+    if (value != NULL)
+        setenv(name, value, 1);
+    else
+        unsetenv(name);
+}
+
+START_TEST(variables_of_others_count)
+{
+    set_or_unset("OMPI_MCA_sea_depth", seas[_i].own);
+    set_or_unset("SEA_DEPTH", seas[_i].first);
+    set_or_unset("SEA_LEVEL", seas[_i].second);
+    if (seas[_i].file != NULL)
+        write_user_file(seas[_i].file);
+    opal_param_read_early("sea", sea);
+    ck_assert_int_eq(depth, seas[_i].depth);
+    depth = 0;
+    opal_param_init();
+    ck_assert_int_eq(opal_param_register("sea", "", sea), OPAL_SUCCESS);
+    ck_assert_int_eq(depth, seas[_i].depth);
+    ck_assert_str_eq(info_of("sea_depth")->origin, seas[_i].origin);
+    stop();
+}
+END_TEST
+
+START_TEST(early_is_without_files_and_findings)
+{
+    setenv("SEA_DEPTH", "101", 1); /* too deep: told when it is registered */
+    setenv("SEA_WET", "n", 1);
+    write_user_file("sea_depth = 9\n");
+    opal_param_read_early("sea", sea);
+    ck_assert_int_eq(depth, 5);
+    ck_assert(!wet);
+    opal_param_init();
+    unsetenv("SEA_DEPTH");
+    ck_assert_int_eq(opal_param_register("sea", "", sea), OPAL_SUCCESS);
+    ck_assert_int_eq(depth, 9);
+    opal_param_read_early("sea", sea); /* the registry knows more */
+    ck_assert_int_eq(depth, 9);
+    stop();
+}
+END_TEST
+
 static const unit_test_t tests[] = {
     {.test = &later_sources_win, .repeats = OPAL_PARAM_SOURCE_COUNT},
     {.test = &the_later_line_wins},
@@ -548,6 +625,8 @@ static const unit_test_t tests[] = {
     {.test = &withdrawn_tables_are_gone},
     {.test = &init_nests},
     {.test = &visits_are_in_order},
+    {.test = &variables_of_others_count, .repeats = OPAL_COUNT_OF(seas)},
+    {.test = &early_is_without_files_and_findings},
 };
 
 UNIT_MAIN("param", tests, setup);

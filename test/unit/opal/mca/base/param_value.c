@@ -10,14 +10,41 @@
 
 static char complaint[OPAL_COMPLAINT_MAX_BYTES];
 
+/* Before main nobody can be told, and nothing may be allocated. */
+START_TEST(a_complaint_is_not_needed)
+{
+    static const opal_param_choice_t choices[] = {{"red", 1}, {"green", 2}, {0}};
+    int value = 7;
+    size_t size = 8;
+    bool flag = true;
+    opal_param_row_t rows[] = {
+        {.type = OPAL_PARAM_INT, .value = &value, .min = "1", .max = "9"},
+        {.type = OPAL_PARAM_ENUM, .value = &value, .choices = choices},
+        {.type = OPAL_PARAM_BOOL, .value = &flag},
+        {.type = OPAL_PARAM_SIZE, .value = &size, .max = "1K"},
+    };
+    static const char *const bad[] = {"10", "gren", "maybe", "2K"};
+    static const char *const good[] = {"3", "green", "off", "1K"};
+    for (size_t i = 0; i < OPAL_COUNT_OF(rows); i++)
+        ck_assert(!opal_param_value_set(&rows[i], bad[i], NULL));
+    ck_assert_int_eq(value, 7);
+    for (size_t i = 0; i < OPAL_COUNT_OF(rows); i++)
+        ck_assert(opal_param_value_set(&rows[i], good[i], NULL));
+    ck_assert_int_eq(value, 2);
+    ck_assert(!flag);
+    ck_assert_uint_eq(size, 1024);
+}
+END_TEST
+
 /* -- numbers -------------------------------------------------------------------- */
 
 static const struct {
     const char *text;
     bool value;
 } good_bools[] = {
-    {"yes", true}, {"TRUE", true},   {"On", true},   {"1", true},  {"enable", true},
-    {"no", false}, {"false", false}, {"off", false}, {"0", false}, {"DISABLE", false},
+    {"yes", true},    {"TRUE", true},     {"On", true},     {"1", true},
+    {"enable", true}, {"no", false},      {"false", false}, {"off", false},
+    {"0", false},     {"DISABLE", false}, {"y", true},      {"N", false},
 };
 
 START_TEST(bool_accepts)
@@ -29,7 +56,7 @@ START_TEST(bool_accepts)
 }
 END_TEST
 
-static const char *const bad_bools[] = {"", " ", "y", "2", "-1", "yes ", " yes", "yesno", "01"};
+static const char *const bad_bools[] = {"", " ", "ye", "2", "-1", "yes ", " yes", "yesno", "01"};
 
 START_TEST(bool_refuses)
 {
@@ -504,6 +531,7 @@ END_TEST
 
 static const unit_test_t tests[] = {
     {.test = &bool_accepts, .repeats = OPAL_COUNT_OF(good_bools)},
+    {.test = &a_complaint_is_not_needed},
     {.test = &bool_refuses, .repeats = OPAL_COUNT_OF(bad_bools)},
     {.test = &int_accepts, .repeats = OPAL_COUNT_OF(good_ints)},
     {.test = &int_refuses, .repeats = OPAL_COUNT_OF(bad_ints)},

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which thread state a thread uses.
+ *
+ * A thread gets one when it first needs it: that of a thread that has ended, with its pages and
+ * free blocks, or a new one. When the thread ends, its state goes back, and blocks in use do not
+ * notice. What allocates later in a thread that ends (destructors of others, the C library) uses
+ * the common state, with a lock; so does a thread for whose state there was no memory.
+ *
+ * Thread-local memory is scarce if the library comes by dlopen: it is a few words.
+ */
+#include "opal/heap/engine.h"
+
+#include <errno.h>
+
+enum { LOOKED_AT = 4 }; /* idle states, when a page is wanted */
+
+__thread opal_heap_slot_t opal_heap_slots[OPAL_HEAP_SLOTS];
+static __thread bool ending;
+
+static pthread_mutex_t key_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_key_t key; /* its destructor tells that a thread ends */
+static bool have_key;
+
+/* -- idle states ----------------------------------------------------------------------------------
+ */
+
+static void add_idle(opal_heap_t *heap, opal_heap_thread_t *thread)
+{
+    thread->next_idle = NULL;
+    if (heap->idle == NULL)
+        heap->idle = thread;
+    else
+        heap->last_idle->next_idle = thread;
+    heap->last_idle = thread;
+}
+
+static opal_heap_thread_t *take_idle(opal_heap_t *heap)
+{
+    opal_heap_thread_t *thread = heap->idle;
+    if (thread != NULL)
+        heap->idle = thread->next_idle;
+    return thread;
+}
+
+opal_heap_page_t *opal_heap_adopt(opal_heap_t *heap, uint32_t owner, unsigned size_class)
+{
+    opal_heap_page_t *page = NULL;
+    if (atomic_load_explicit(&heap->idle, memory_order_relaxed) == NULL)
+        return NULL;
+    opal_heap_enter(heap);
+    for (int i = 0; i < LOOKED_AT && page == NULL; i++) {
+        opal_heap_thread_t *thread = take_idle(heap);
+        if (thread == NULL)
+            break;
+        page = opal_heap_page_from(heap, thread, size_class);
+        add_idle(heap, thread);
+    }
+    opal_heap_leave(heap);
+    if (page != NULL)
+        atomic_store_explicit(&page->owner, owner, memory_order_relaxed);
+    return page;
+}
+
+void opal_heap_idle_trim(opal_heap_t *heap)
+{
+    pthread_mutex_lock(&heap->lock);
+    opal_heap_thread_t *todo = heap->idle;
+    heap->idle = NULL;
+    pthread_mutex_unlock(&heap->lock);
+    while (todo != NULL) {
+        opal_heap_thread_t *thread = todo;
+        todo = thread->next_idle;
+        opal_heap_thread_trim(heap, thread);
+        pthread_mutex_lock(&heap->lock);
+        add_idle(heap, thread);
+        pthread_mutex_unlock(&heap->lock);
+    }
+}
+
+/* -- a thread's beginning and end
+ * ------------------------------------------------------------------ */
+
+static void set_up(const opal_heap_t *heap, opal_heap_thread_t *thread)
+{
+    *thread = (opal_heap_thread_t){.id = opal_heap_id_of(heap, thread)};
+    for (unsigned i = 0; i < OPAL_HEAP_CLASSES; i++)
+        thread->active[i] = &opal_heap_no_page;
+    for (unsigned i = 0; i < OPAL_COUNT_OF(thread->class_of_granule); i++)
+        thread->class_of_granule[i] = (uint8_t)opal_heap_class_aligned(
+            (size_t)i << OPAL_HEAP_GRANULE_SHIFT, heap->config.alignment);
+    atomic_store_explicit(opal_heap_mailbox(heap, thread->id), 0, memory_order_relaxed);
+}
+
+static opal_heap_thread_t *new_thread(opal_heap_t *heap)
+{
+    bool zero;
+    opal_heap_enter(heap);
+    opal_heap_thread_t *thread = take_idle(heap);
+    if (thread == NULL) {
+        thread = opal_heap_run_take(heap, 1, 1, &zero);
+        if (thread != NULL) {
+            heap->stats.threads++;
+            set_up(heap, thread);
+        }
+    }
+    opal_heap_leave(heap);
+    return thread;
+}
+
+static void thread_ends(void *slots)
+{
+    opal_heap_slot_t *slot = slots;
+    ending = true;
+    for (int i = 0; i < OPAL_HEAP_SLOTS; i++, slot++) {
+        opal_heap_t *heap = slot->heap;
+        opal_heap_thread_t *thread = slot->thread;
+        *slot = (opal_heap_slot_t){0};
+        if (heap == NULL)
+            continue;
+        opal_heap_thread_trim(heap, thread);
+        pthread_mutex_lock(&heap->lock);
+        add_idle(heap, thread);
+        pthread_mutex_unlock(&heap->lock);
+    }
+}
+
+int opal_heap_threads_open(void)
+{
+    int error = 0;
+    pthread_mutex_lock(&key_lock);
+    if (!have_key)
+        error = pthread_key_create(&key, thread_ends);
+    have_key = error == 0;
+    pthread_mutex_unlock(&key_lock);
+    return error;
+}
+
+opal_heap_thread_t *opal_heap_thread_find(opal_heap_t *heap)
+{
+    opal_heap_slot_t *free_slot = NULL;
+    for (int i = OPAL_HEAP_SLOTS - 1; i >= 0; i--) {
+        if (opal_heap_slots[i].heap == heap)
+            return opal_heap_slots[i].thread;
+        if (opal_heap_slots[i].heap == NULL)
+            free_slot = &opal_heap_slots[i];
+    }
+    if (ending || free_slot == NULL)
+        return NULL;
+    opal_heap_thread_t *thread = new_thread(heap);
+    if (thread == NULL)
+        return NULL;
+    *free_slot = (opal_heap_slot_t){heap, thread};
+    /* It may allocate, from this very heap: the slot is ready. If it fails, the state is lost when
+       the thread ends. */
+    int saved = errno;
+    pthread_setspecific(key, opal_heap_slots);
+    errno = saved;
+    return thread;
+}
+
+void opal_heap_thread_forget(const opal_heap_t *heap)
+{
+    for (int i = 0; i < OPAL_HEAP_SLOTS; i++)
+        if (opal_heap_slots[i].heap == heap)
+            opal_heap_slots[i] = (opal_heap_slot_t){0};
+}
+
+/* -- the common state
+ * ------------------------------------------------------------------------------ */
+
+opal_heap_thread_t *opal_heap_common_enter(opal_heap_t *heap)
+{
+    pthread_mutex_lock(&heap->common_lock);
+    if (heap->common == NULL)
+        heap->common = new_thread(heap);
+    if (heap->common == NULL)
+        pthread_mutex_unlock(&heap->common_lock);
+    return heap->common;
+}
+
+void opal_heap_common_leave(opal_heap_t *heap)
+{
+    pthread_mutex_unlock(&heap->common_lock);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* libc's functions through pointers, or what they do, by syscall(). */
+#include "opal/mca/memory/base/system.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Relaxed: a thread that still sees NULL makes the same call in the other way. */
+static void *_Atomic functions[OPAL_MEMORY_CALL_COUNT];
+
+/* Where glibc keeps the end of the heap for its sbrk; who moves it has to tell it. */
+extern void *__curbrk __attribute__((weak));
+
+void opal_memory_system_use(opal_memory_call_t call, void *function)
+{
+    atomic_store(&functions[call], function);
+}
+
+/* The function for a call with the type of `like`, NULL for none. */
+#define FUNCTION(call, like)                                                                       \
+    ((__typeof__(&(like)))atomic_load_explicit(&functions[OPAL_MEMORY_CALL_##call],                \
+                                               memory_order_relaxed))
+
+void *opal_memory_system_mmap(void *address, size_t length, int protection, int flags, int fd,
+                              off_t offset)
+{
+    __typeof__(&mmap) function = FUNCTION(MMAP, mmap);
+    if (function != NULL)
+        return function(address, length, protection, flags, fd, offset);
+    return (void *)syscall(SYS_mmap, address, length, protection, flags, fd, offset);
+}
+
+int opal_memory_system_munmap(void *address, size_t length)
+{
+    __typeof__(&munmap) function = FUNCTION(MUNMAP, munmap);
+    if (function != NULL)
+        return function(address, length);
+    return (int)syscall(SYS_munmap, address, length);
+}
+
+void *opal_memory_system_mremap(void *old_address, size_t old_length, size_t new_length, int flags,
+                                void *new_address)
+{
+    __typeof__(&mremap) function = FUNCTION(MREMAP, mremap);
+    if (function != NULL)
+        return function(old_address, old_length, new_length, flags, new_address);
+    return (void *)syscall(SYS_mremap, old_address, old_length, new_length, flags, new_address);
+}
+
+void *opal_memory_system_shmat(int id, const void *address, int flags)
+{
+    __typeof__(&shmat) function = FUNCTION(SHMAT, shmat);
+    if (function != NULL)
+        return function(id, address, flags);
+    return (void *)syscall(SYS_shmat, id, address, flags);
+}
+
+int opal_memory_system_shmdt(const void *address)
+{
+    __typeof__(&shmdt) function = FUNCTION(SHMDT, shmdt);
+    if (function != NULL)
+        return function(address);
+    return (int)syscall(SYS_shmdt, address);
+}
+
+int opal_memory_system_madvise(void *address, size_t length, int advice)
+{
+    __typeof__(&madvise) function = FUNCTION(MADVISE, madvise);
+    if (function != NULL)
+        return function(address, length, advice);
+    return (int)syscall(SYS_madvise, address, length, advice);
+}
+
+int opal_memory_system_remap_file_pages(void *address, size_t length, int protection,
+                                        size_t page_offset, int flags)
+{
+    __typeof__(&remap_file_pages) function = FUNCTION(REMAP_FILE_PAGES, remap_file_pages);
+    if (function != NULL)
+        return function(address, length, protection, page_offset, flags);
+    return (int)syscall(SYS_remap_file_pages, address, length, protection, page_offset, flags);
+}
+
+void *opal_memory_system_break(void)
+{
+    return (void *)syscall(SYS_brk, NULL);
+}
+
+/* The kernel answers with the break as it is then, whatever was asked for. */
+static int move_break(void *address)
+{
+    void *now = (void *)syscall(SYS_brk, address);
+    if (&__curbrk != NULL)
+        __curbrk = now;
+    if ((uintptr_t)now >= (uintptr_t)address)
+        return 0;
+    errno = ENOMEM;
+    return -1;
+}
+
+int opal_memory_system_brk(void *address)
+{
+    __typeof__(&brk) function = FUNCTION(BRK, brk);
+    return function != NULL ? function(address) : move_break(address);
+}
+
+void *opal_memory_system_sbrk(intptr_t increment)
+{
+    __typeof__(&sbrk) function = FUNCTION(SBRK, sbrk);
+    if (function != NULL)
+        return function(increment);
+    void *old = opal_memory_system_break();
+    uintptr_t wanted;
+    if (increment == 0)
+        return old;
+    if (__builtin_add_overflow((uintptr_t)old, increment, &wanted)) {
+        errno = ENOMEM;
+        return (void *)-1;
+    }
+    return move_break((void *)wanted) == 0 ? old : (void *)-1;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The patcher framework object, and its methods for those who come before main. */
+#ifndef OPAL_MCA_PATCHER_BASE_H
+#define OPAL_MCA_PATCHER_BASE_H
+
+#include "opal/mca/base/framework.h"
+#include "opal/mca/patcher/patcher.h"
+
+OPAL_EXPORT extern opal_framework_t mca_patcher_framework;
+
+/*
+ * The method of this name, or NULL with a reason of static storage or the component's. Works at any
+ * time: asks the component itself, without the framework's having been opened. A user's list
+ * (OMPI_MCA_patcher) is obeyed as far as it stands in the environment.
+ */
+const opal_patcher_ops_t *opal_patcher_method(const char *name, void **state,
+                                              char reason[OPAL_PATCH_REASON_MAX_BYTES]);
+
+/* Finds `original` of each patch. By the symbol table of libc, not by dlsym, which finds what was
+ * preloaded. */
+void opal_patcher_resolve(opal_patch_t *const *patches, size_t count);
+
+#endif

@@ -1,0 +1,1 @@
+mca_patcher_reloc_sources = %D%/reloc.c
