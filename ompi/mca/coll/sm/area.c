@@ -32,12 +32,10 @@ static size_t control_bytes(int ranks)
     return sizeof(sm_area_t) + ((size_t)ranks + 1) * sizeof(((sm_area_t *)NULL)->lines[0]);
 }
 
-/* A row has room for a byte for each rank, too: the shortest piece of an alltoall. */
 static void set_max_bytes(sm_comm_t *self, size_t max_bytes)
 {
-    size_t room = max_bytes > (size_t)self->size ? max_bytes : (size_t)self->size;
     self->max_bytes = max_bytes;
-    self->room_bytes = (room + 63) & ~(size_t)63;
+    self->room_bytes = (max_bytes + 63) & ~(size_t)63;
 }
 
 static size_t area_bytes(const sm_comm_t *self)

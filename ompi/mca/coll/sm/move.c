@@ -82,12 +82,11 @@ int sm_scatter(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
     return error;
 }
 
-/* How much of each of so many blocks goes in one step: a multiple of a cache line, if there can be.
- */
+/* How much of each of so many blocks goes in one step. */
 static size_t piece_bytes(const sm_comm_t *self, size_t blocks)
 {
-    size_t bytes = self->max_bytes / blocks, whole = bytes & ~(size_t)63;
-    return whole > 0 ? whole : bytes > 0 ? bytes : 1;
+    size_t bytes = self->max_bytes / blocks;
+    return bytes > SM_PIECE_MIN ? bytes & ~(size_t)63 : bytes;
 }
 
 static void copy_own(const ompi_coll_side_t *from, ompi_data_t block, ompi_data_t to)

@@ -122,7 +122,9 @@ static bool may_be_direct(const sm_comm_t *self, const ompi_coll_call_t *call, s
  * of those the two copies overlap. */
 static bool goes_in_pieces(const sm_comm_t *self, const ompi_coll_call_t *call)
 {
-    return kind_is(call, PIECES) && self->size > 2 && self->direct == SM_DIRECT_FORBIDDEN;
+    size_t blocks = kind_is(call, BLOCKS) ? (size_t)self->size : 1;
+    return kind_is(call, PIECES) && self->size > 2 && self->direct == SM_DIRECT_FORBIDDEN &&
+           self->max_bytes / blocks >= SM_PIECE_MIN;
 }
 
 /* NULL: none of ours. */

@@ -48,6 +48,7 @@
 enum {
     SM_LINES = 64,
     SM_INLINE = 48,
+    SM_PIECE_MIN = 64, /* of a block, that is worth a step */
 };
 
 typedef struct sm_counter {
