@@ -2,6 +2,7 @@
 libopal_core_la_SOURCES += \
 	%D%/arch/copy.h \
 	%D%/arch/relocation.h \
+	%D%/arch/syscall.h \
 	%D%/heap/blocks.c %D%/heap/blocks.h \
 	%D%/heap/chunks.c \
 	%D%/heap/classes.h \

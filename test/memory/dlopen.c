@@ -17,8 +17,9 @@
 typedef void *load_fn_t(const char *name, int mode);
 typedef int unmap_fn_t(void *address, size_t length);
 
-static uintptr_t watched;
-static unsigned gone;
+/* libc's declarations promise that munmap calls nothing of ours, and compilers believe them. */
+static volatile uintptr_t watched;
+static volatile unsigned gone;
 
 static opal_memory_verdict_t watch(opal_memory_event_t *event, void *context)
 {

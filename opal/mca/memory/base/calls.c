@@ -10,7 +10,8 @@
  *
  * A step that nobody listens to is not taken; without any listener a hook is one load and the call.
  *
- * Threading: as the functions themselves. errno is the call's, or the one of who answered.
+ * Threading: as the functions themselves. errno is the call's when it fails, or the one of who
+ * answered.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -22,18 +23,18 @@
 #include "opal/mca/memory/base/range.h"
 #include "opal/mca/memory/base/system.h"
 
-static void tell_unmapped(opal_memory_range_t range)
+static inline void tell_unmapped(opal_memory_range_t range)
 {
-    opal_memory_unmapped((void *)range.start, range.length);
+    opal_memory_deliver_vm(OPAL_MEMORY_VM_UNMAPPED, range.start, range.length);
 }
 
-static void tell_mapped(opal_memory_range_t range)
+static inline void tell_mapped(opal_memory_range_t range)
 {
-    opal_memory_mapped((void *)range.start, range.length);
+    opal_memory_deliver_vm(OPAL_MEMORY_VM_MAPPED, range.start, range.length);
 }
 
-void *opal_memory_mmap(void *address, size_t length, int protection, int flags, int fd,
-                       off_t offset)
+OPAL_MEMORY_HOT void *opal_memory_mmap(void *address, size_t length, int protection, int flags,
+                                       int fd, off_t offset)
 {
     const unsigned events = OPAL_MEMORY_MMAP | OPAL_MEMORY_VM_MAPPED | OPAL_MEMORY_VM_UNMAPPED;
     if (opal_likely(!opal_memory_wanted(events)))
@@ -43,33 +44,35 @@ void *opal_memory_mmap(void *address, size_t length, int protection, int flags, 
         .kind = OPAL_MEMORY_MMAP,
         .mmap = {MAP_FAILED, address, length, protection, flags, fd, offset},
     };
-    if (!opal_memory_raise(&event, false)) {
+    if (!opal_memory_deliver(&event, false)) {
         if (opal_memory_wanted(OPAL_MEMORY_VM_UNMAPPED))
             tell_unmapped(opal_memory_range_mmap(&event));
         event.mmap.result =
             opal_memory_system_mmap(event.mmap.address, event.mmap.length, event.mmap.protection,
                                     event.mmap.flags, event.mmap.fd, event.mmap.offset);
-        event.error = errno;
         if (event.mmap.result != MAP_FAILED)
             tell_mapped(opal_memory_range_of(event.mmap.result, event.mmap.length));
-        opal_memory_raise(&event, true);
+        else
+            event.error = errno;
+        opal_memory_deliver(&event, true);
     }
     if (event.mmap.result == MAP_FAILED)
         errno = event.error;
     return event.mmap.result;
 }
 
-int opal_memory_munmap(void *address, size_t length)
+OPAL_MEMORY_HOT int opal_memory_munmap(void *address, size_t length)
 {
     if (opal_likely(!opal_memory_wanted(OPAL_MEMORY_MUNMAP | OPAL_MEMORY_VM_UNMAPPED)))
         return opal_memory_system_munmap(address, length);
 
     opal_memory_event_t event = {.kind = OPAL_MEMORY_MUNMAP, .munmap = {-1, address, length}};
-    if (!opal_memory_raise(&event, false)) {
+    if (!opal_memory_deliver(&event, false)) {
         tell_unmapped(opal_memory_range_of(event.munmap.address, event.munmap.length));
         event.munmap.result = opal_memory_system_munmap(event.munmap.address, event.munmap.length);
-        event.error = errno;
-        opal_memory_raise(&event, true);
+        if (event.munmap.result != 0)
+            event.error = errno;
+        opal_memory_deliver(&event, true);
     }
     if (event.munmap.result != 0)
         errno = event.error;
@@ -94,16 +97,17 @@ void *opal_memory_mremap(void *old_address, size_t old_length, size_t new_length
         .kind = OPAL_MEMORY_MREMAP,
         .mremap = {MAP_FAILED, old_address, old_length, new_length, flags, new_address},
     };
-    if (!opal_memory_raise(&event, false)) {
+    if (!opal_memory_deliver(&event, false)) {
         tell_unmapped(opal_memory_range_mremap_old(&event));
         tell_unmapped(opal_memory_range_mremap_new(&event));
         event.mremap.result = opal_memory_system_mremap(
             event.mremap.old_address, event.mremap.old_length, event.mremap.new_length,
             event.mremap.flags, event.mremap.new_address);
-        event.error = errno;
         if (event.mremap.result != MAP_FAILED)
             tell_mapped(opal_memory_range_of(event.mremap.result, event.mremap.new_length));
-        opal_memory_raise(&event, true);
+        else
+            event.error = errno;
+        opal_memory_deliver(&event, true);
     }
     if (event.mremap.result == MAP_FAILED)
         errno = event.error;
@@ -118,7 +122,7 @@ void *opal_memory_shmat(int id, const void *address, int flags)
         return opal_memory_system_shmat(id, address, flags);
 
     opal_memory_event_t event = {.kind = OPAL_MEMORY_SHMAT, .shmat = {failed, id, address, flags}};
-    if (!opal_memory_raise(&event, false)) {
+    if (!opal_memory_deliver(&event, false)) {
         if (opal_memory_wanted(OPAL_MEMORY_VM_UNMAPPED))
             tell_unmapped(opal_memory_range_shmat(&event));
         event.shmat.result =
@@ -126,7 +130,7 @@ void *opal_memory_shmat(int id, const void *address, int flags)
         event.error = errno;
         if (event.shmat.result != failed && opal_memory_wanted(OPAL_MEMORY_VM_MAPPED))
             tell_mapped(opal_memory_range_segment(event.shmat.id, event.shmat.result));
-        opal_memory_raise(&event, true);
+        opal_memory_deliver(&event, true);
     }
     if (event.shmat.result == failed)
         errno = event.error;
@@ -139,12 +143,12 @@ int opal_memory_shmdt(const void *address)
         return opal_memory_system_shmdt(address);
 
     opal_memory_event_t event = {.kind = OPAL_MEMORY_SHMDT, .shmdt = {-1, address}};
-    if (!opal_memory_raise(&event, false)) {
+    if (!opal_memory_deliver(&event, false)) {
         if (opal_memory_wanted(OPAL_MEMORY_VM_UNMAPPED))
             tell_unmapped(opal_memory_range_shmdt(event.shmdt.address));
         event.shmdt.result = opal_memory_system_shmdt(event.shmdt.address);
         event.error = errno;
-        opal_memory_raise(&event, true);
+        opal_memory_deliver(&event, true);
     }
     if (event.shmdt.result != 0)
         errno = event.error;
@@ -175,7 +179,7 @@ static bool move_by_brk(opal_memory_event_t *event, void *old)
 static void *move_break(void *old, intptr_t increment, move_fn_t *move)
 {
     opal_memory_event_t event = {.kind = OPAL_MEMORY_SBRK, .sbrk = {(void *)-1, increment}};
-    if (!opal_memory_raise(&event, false)) {
+    if (!opal_memory_deliver(&event, false)) {
         uintptr_t wanted = (uintptr_t)old + (uintptr_t)event.sbrk.increment;
         if (event.sbrk.increment < 0)
             tell_unmapped(opal_memory_range_break((void *)wanted, old));
@@ -183,7 +187,7 @@ static void *move_break(void *old, intptr_t increment, move_fn_t *move)
         event.error = errno;
         if (moved && event.sbrk.increment > 0)
             tell_mapped(opal_memory_range_break(old, (void *)wanted));
-        opal_memory_raise(&event, true);
+        opal_memory_deliver(&event, true);
     }
     if (event.sbrk.result == (void *)-1)
         errno = event.error;
@@ -213,7 +217,7 @@ int opal_memory_brk(void *address)
 
 /* -- pages without a mapping call ------------------------------------------------- */
 
-int opal_memory_madvise(void *address, size_t length, int advice)
+OPAL_MEMORY_HOT int opal_memory_madvise(void *address, size_t length, int advice)
 {
     tell_unmapped(opal_memory_range_madvise(address, length, advice));
     return opal_memory_system_madvise(address, length, advice);

@@ -22,7 +22,6 @@
  */
 #include "opal/mca/memory/base/dispatch.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <sys/mman.h>
@@ -35,7 +34,7 @@ typedef struct shard {
     _Alignas(LINE_BYTES) atomic_uint inside[2]; /* readers by epoch; futex */
 } shard_t;
 
-typedef struct shared {
+typedef struct opal_memory_shared {
     shard_t shards[SHARDS];
     _Alignas(LINE_BYTES) atomic_uint epoch;    /* 0 or 1 */
     atomic_bool waiting;                       /* a writer sleeps on some `inside` */
@@ -48,11 +47,9 @@ typedef struct frame {
     struct frame *outer;
 } frame_t;
 
-atomic_uint opal_memory_interest;
+/* `shared` is set before the first handler is in the list, and never again. */
+opal_memory_hot_t opal_memory_hot;
 
-static opal_memory_handler_t *_Atomic first_handler;
-/* Set before the first handler is in the list, and never again. */
-static shared_t *_Atomic shared;
 /* initial-exec: no allocation at a thread's first access. */
 static _Thread_local frame_t *frames __attribute__((tls_model("initial-exec")));
 
@@ -64,14 +61,17 @@ static void make_page(void)
 {
     static shared_t plain;
     shared_t *none = NULL;
-    if (atomic_load(&shared) != NULL)
+    if (atomic_load(&opal_memory_hot.shared) != NULL)
         return;
+    opal_memory_hot.page_bytes = (uintptr_t)getpagesize();
     /* By syscall(): the functions may be hooked. */
     size_t size = (sizeof(shared_t) + PAGE_ALIGNMENT - 1) / PAGE_ALIGNMENT * PAGE_ALIGNMENT;
     void *page = (void *)syscall(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE,
                                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     bool usable = page != MAP_FAILED && syscall(SYS_madvise, page, size, MADV_WIPEONFORK) == 0;
-    bool used = atomic_compare_exchange_strong(&shared, &none, usable ? page : &plain) && usable;
+    bool used =
+        atomic_compare_exchange_strong(&opal_memory_hot.shared, &none, usable ? page : &plain) &&
+        usable;
     if (page != MAP_FAILED && !used)
         syscall(SYS_munmap, page, size);
 }
@@ -91,7 +91,7 @@ static void futex_wake(atomic_uint *word, int count)
 void opal_memory_lock(opal_memory_lock_t which)
 {
     make_page();
-    atomic_uint *word = &atomic_load(&shared)->locks[which];
+    atomic_uint *word = &atomic_load(&opal_memory_hot.shared)->locks[which];
     unsigned seen = 0;
     if (atomic_compare_exchange_strong(word, &seen, 1))
         return;
@@ -101,16 +101,16 @@ void opal_memory_lock(opal_memory_lock_t which)
 
 void opal_memory_unlock(opal_memory_lock_t which)
 {
-    atomic_uint *word = &atomic_load(&shared)->locks[which];
+    atomic_uint *word = &atomic_load(&opal_memory_hot.shared)->locks[which];
     if (atomic_exchange(word, 0) == 2)
         futex_wake(word, 1);
 }
 
 /* -- readers -------------------------------------------------------------------- */
 
-static atomic_uint *enter(void)
+OPAL_MEMORY_HOT static atomic_uint *enter(void)
 {
-    shared_t *page = atomic_load_explicit(&shared, memory_order_acquire);
+    shared_t *page = atomic_load_explicit(&opal_memory_hot.shared, memory_order_acquire);
     /* Thread-local storage of threads lies apart by whole stacks, mostly by powers of two. */
     uintptr_t thread = (uintptr_t)&frames;
     size_t shard = (size_t)((thread >> 12 ^ thread >> 20) % SHARDS);
@@ -119,13 +119,14 @@ static atomic_uint *enter(void)
     return inside;
 }
 
-static void leave(atomic_uint *inside)
+OPAL_MEMORY_HOT static void leave(atomic_uint *inside)
 {
-    if (atomic_fetch_sub(inside, 1) == 1 && atomic_load(&atomic_load(&shared)->waiting))
+    if (atomic_fetch_sub(inside, 1) == 1 &&
+        atomic_load(&atomic_load(&opal_memory_hot.shared)->waiting))
         futex_wake(inside, INT_MAX);
 }
 
-static bool is_running(const opal_memory_handler_t *handler)
+OPAL_MEMORY_HOT static bool is_running(const opal_memory_handler_t *handler)
 {
     for (const frame_t *frame = frames; frame != NULL; frame = frame->outer) {
         if (frame->handler == handler)
@@ -140,12 +141,11 @@ bool opal_memory_inside_handler(void)
 }
 
 /* Tells the handlers with priorities from `lowest` to `highest`. True: one has answered. */
-static bool deliver(opal_memory_event_t *event, int lowest, int highest)
+OPAL_MEMORY_HOT static bool walk(opal_memory_event_t *event, int lowest, int highest)
 {
-    int saved_errno = errno;
     bool answered = false;
     atomic_uint *inside = enter();
-    for (opal_memory_handler_t *handler = atomic_load(&first_handler);
+    for (opal_memory_handler_t *handler = atomic_load(&opal_memory_hot.first_handler);
          handler != NULL && handler->priority <= highest && !answered;
          handler = atomic_load(&handler->next)) {
         if ((handler->events & event->kind) == 0 || handler->priority < lowest ||
@@ -157,37 +157,41 @@ static bool deliver(opal_memory_event_t *event, int lowest, int highest)
         frames = frame.outer;
     }
     leave(inside);
-    errno = saved_errno;
     return answered;
+}
+
+OPAL_MEMORY_HOT bool opal_memory_deliver(opal_memory_event_t *event, bool after)
+{
+    const unsigned vm_events = OPAL_MEMORY_VM_MAPPED | OPAL_MEMORY_VM_UNMAPPED;
+    unsigned wanted = atomic_load_explicit(&opal_memory_hot.interest, memory_order_relaxed);
+    if ((wanted >> (after ? OPAL_MEMORY_AFTER_SHIFT : 0) & event->kind) == 0)
+        return false;
+    if ((event->kind & vm_events) != 0)
+        return walk(event, INT_MIN, INT_MAX);
+    return after ? walk(event, 0, INT_MAX) : walk(event, INT_MIN, -1);
+}
+
+OPAL_MEMORY_HOT void opal_memory_deliver_vm(unsigned kind, uintptr_t start, size_t length)
+{
+    if (length == 0 || !opal_memory_wanted(kind))
+        return;
+    opal_memory_event_t event = {.kind = kind, .vm = {(void *)start, length}};
+    walk(&event, INT_MIN, INT_MAX);
 }
 
 bool opal_memory_raise(opal_memory_event_t *event, bool after)
 {
-    const unsigned vm_events = OPAL_MEMORY_VM_MAPPED | OPAL_MEMORY_VM_UNMAPPED;
-    unsigned wanted = atomic_load_explicit(&opal_memory_interest, memory_order_relaxed);
-    if ((wanted >> (after ? OPAL_MEMORY_AFTER_SHIFT : 0) & event->kind) == 0)
-        return false;
-    if ((event->kind & vm_events) != 0)
-        return deliver(event, INT_MIN, INT_MAX);
-    return after ? deliver(event, 0, INT_MAX) : deliver(event, INT_MIN, -1);
-}
-
-static void raise_vm(unsigned kind, void *address, size_t length)
-{
-    if (length == 0 || !opal_memory_wanted(kind))
-        return;
-    opal_memory_event_t event = {.kind = kind, .vm = {address, length}};
-    deliver(&event, INT_MIN, INT_MAX);
+    return opal_memory_deliver(event, after);
 }
 
 void opal_memory_mapped(void *address, size_t length)
 {
-    raise_vm(OPAL_MEMORY_VM_MAPPED, address, length);
+    opal_memory_deliver_vm(OPAL_MEMORY_VM_MAPPED, (uintptr_t)address, length);
 }
 
 void opal_memory_unmapped(void *address, size_t length)
 {
-    raise_vm(OPAL_MEMORY_VM_UNMAPPED, address, length);
+    opal_memory_deliver_vm(OPAL_MEMORY_VM_UNMAPPED, (uintptr_t)address, length);
 }
 
 /* -- writers -------------------------------------------------------------------- */
@@ -196,20 +200,20 @@ static void update_interest(void)
 {
     const unsigned vm_events = OPAL_MEMORY_VM_MAPPED | OPAL_MEMORY_VM_UNMAPPED;
     unsigned interest = 0;
-    for (opal_memory_handler_t *handler = atomic_load(&first_handler); handler != NULL;
-         handler = atomic_load(&handler->next)) {
+    for (opal_memory_handler_t *handler = atomic_load(&opal_memory_hot.first_handler);
+         handler != NULL; handler = atomic_load(&handler->next)) {
         unsigned events = handler->events & OPAL_MEMORY_ALL_EVENTS;
         unsigned before = handler->priority < 0 ? events : events & vm_events;
         unsigned after = handler->priority >= 0 ? events : events & vm_events;
         interest |= before | after << OPAL_MEMORY_AFTER_SHIFT;
     }
-    atomic_store(&opal_memory_interest, interest);
+    atomic_store(&opal_memory_hot.interest, interest);
 }
 
 /* The pointer that leads to the first handler behind this priority, or to `handler` itself. */
 static opal_memory_handler_t *_Atomic *find_link(const opal_memory_handler_t *handler, int priority)
 {
-    opal_memory_handler_t *_Atomic *link = &first_handler;
+    opal_memory_handler_t *_Atomic *link = &opal_memory_hot.first_handler;
     for (opal_memory_handler_t *at; (at = atomic_load(link)) != NULL; link = &at->next) {
         if (at == handler || at->priority > priority)
             break;
@@ -256,7 +260,7 @@ bool opal_memory_quiesce(void)
     if (opal_memory_inside_handler())
         return false;
     opal_memory_lock(OPAL_MEMORY_GRACE_LOCK);
-    shared_t *page = atomic_load(&shared);
+    shared_t *page = atomic_load(&opal_memory_hot.shared);
     atomic_store(&page->waiting, true);
     for (unsigned round = 0; round < 2; round++) {
         unsigned old = atomic_load(&page->epoch);

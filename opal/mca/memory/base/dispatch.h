@@ -7,23 +7,50 @@
 #define OPAL_MCA_MEMORY_BASE_DISPATCH_H
 
 #include <stdatomic.h>
+#include <unistd.h>
 
-#include "opal/mca/memory/base/events.h"
+#include "opal/mca/memory/base/system.h"
 
 /*
- * The events that some handler wants: those told before the call in the low half, those told
- * behind it in the high one; VM events in both. One relaxed load is all that a hook pays while
- * nobody listens. A thread that misses a handler which is just being added has made its call
- * before that.
+ * All that a hook reads, side by side: what unmaps makes the processor forget where pages are, and
+ * each page that is touched afterwards has to be looked up. For the same reason the functions on
+ * the way are OPAL_MEMORY_HOT, which the linker puts together, and call nothing of other libraries.
  */
+typedef struct opal_memory_hot {
+    /*
+     * The events that some handler wants: those told before the call in the low half, those told
+     * behind it in the high one; VM events in both. One relaxed load is all that a hook pays while
+     * nobody listens. A thread that misses a handler which is just being added has made its call
+     * before that.
+     */
+    _Alignas(64) atomic_uint interest;
+    uintptr_t page_bytes; /* set before the first interest; 0 until then */
+    opal_memory_handler_t *_Atomic first_handler;
+    struct opal_memory_shared *_Atomic shared;       /* dispatch.c */
+    void *_Atomic functions[OPAL_MEMORY_CALL_COUNT]; /* system.c */
+} opal_memory_hot_t;
+
+extern opal_memory_hot_t opal_memory_hot;
+
+#define OPAL_MEMORY_HOT __attribute__((hot))
+
 enum { OPAL_MEMORY_AFTER_SHIFT = 16 };
-extern atomic_uint opal_memory_interest;
 
 static inline bool opal_memory_wanted(unsigned events)
 {
     unsigned both = events | events << OPAL_MEMORY_AFTER_SHIFT;
-    return (atomic_load_explicit(&opal_memory_interest, memory_order_relaxed) & both) != 0;
+    return (atomic_load_explicit(&opal_memory_hot.interest, memory_order_relaxed) & both) != 0;
 }
+
+static inline uintptr_t opal_memory_page_bytes(void)
+{
+    uintptr_t bytes = opal_memory_hot.page_bytes;
+    return opal_likely(bytes != 0) ? bytes : (uintptr_t)getpagesize();
+}
+
+/* opal_memory_raise and opal_memory_(un)mapped without the detour of an exported function. */
+bool opal_memory_deliver(opal_memory_event_t *event, bool after);
+void opal_memory_deliver_vm(unsigned kind, uintptr_t start, size_t length);
 
 /* True in a handler of any event, in this thread. */
 bool opal_memory_inside_handler(void);

@@ -22,7 +22,7 @@
  *
  * Threading: everything here may be called by any thread at any time, before main and inside
  * handlers as well, but not from a signal handler, opal_memory_(un)mapped excepted. Delivery takes
- * no lock, allocates nothing, uses no stdio, and leaves errno alone.
+ * no lock, allocates nothing and uses no stdio.
  */
 #ifndef OPAL_MCA_MEMORY_BASE_EVENTS_H
 #define OPAL_MCA_MEMORY_BASE_EVENTS_H

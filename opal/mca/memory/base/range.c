@@ -9,8 +9,8 @@
 #include <sys/shm.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
-#include <unistd.h>
 
+#include "opal/mca/memory/base/dispatch.h"
 #include "opal/util/maps.h"
 
 #ifndef MREMAP_DONTUNMAP
@@ -22,20 +22,22 @@ static const uintptr_t address_space_end = (uintptr_t)1 << 56;
 
 static const opal_memory_range_t nothing = {0, 0};
 
-static opal_memory_range_t make_range(const void *address, size_t length, size_t unit)
+/* Pages, and what else the kernel rounds to, are powers of two. */
+OPAL_MEMORY_HOT static opal_memory_range_t make_range(const void *address, size_t length,
+                                                      size_t unit)
 {
-    uintptr_t start = (uintptr_t)address, page = (uintptr_t)getpagesize();
-    if (start % page != 0 || start >= address_space_end || length > address_space_end)
+    uintptr_t start = (uintptr_t)address, page = opal_memory_page_bytes();
+    if ((start & (page - 1)) != 0 || start >= address_space_end || length > address_space_end)
         return nothing;
-    size_t rounded = (length + unit - 1) / unit * unit;
+    size_t rounded = (length + unit - 1) & ~(unit - 1);
     if (rounded > address_space_end - start)
         return nothing;
     return (opal_memory_range_t){start, rounded};
 }
 
-opal_memory_range_t opal_memory_range_of(const void *address, size_t length)
+OPAL_MEMORY_HOT opal_memory_range_t opal_memory_range_of(const void *address, size_t length)
 {
-    return make_range(address, length, (size_t)getpagesize());
+    return make_range(address, length, opal_memory_page_bytes());
 }
 
 /* -- mmap ----------------------------------------------------------------------- */
@@ -54,11 +56,11 @@ static size_t mmap_unit(int flags, int fd)
 {
     struct statfs status;
     if ((flags & MAP_ANONYMOUS) != 0)
-        return (flags & MAP_HUGETLB) != 0 ? huge_page_bytes(flags) : (size_t)getpagesize();
+        return (flags & MAP_HUGETLB) != 0 ? huge_page_bytes(flags) : opal_memory_page_bytes();
     int saved_errno = errno;
     bool huge = fstatfs(fd, &status) == 0 && status.f_type == HUGETLBFS_MAGIC;
     errno = saved_errno;
-    return huge ? (size_t)status.f_bsize : (size_t)getpagesize();
+    return huge ? (size_t)status.f_bsize : opal_memory_page_bytes();
 }
 
 opal_memory_range_t opal_memory_range_mmap(const opal_memory_event_t *event)
@@ -162,7 +164,7 @@ static bool visit_attachment(const opal_mapping_t *mapping, void *context)
 opal_memory_range_t opal_memory_range_shmdt(const void *address)
 {
     attachment_t attachment = {.address = (uintptr_t)address};
-    if (attachment.address % (uintptr_t)getpagesize() != 0 ||
+    if (attachment.address % opal_memory_page_bytes() != 0 ||
         attachment.address >= address_space_end)
         return nothing;
     if (!opal_maps_walk(visit_attachment, &attachment))
@@ -176,7 +178,7 @@ opal_memory_range_t opal_memory_range_shmdt(const void *address)
 
 opal_memory_range_t opal_memory_range_break(const void *low, const void *high)
 {
-    uintptr_t mask = (uintptr_t)getpagesize() - 1;
+    uintptr_t mask = opal_memory_page_bytes() - 1;
     uintptr_t start = ((uintptr_t)low + mask) & ~mask, end = ((uintptr_t)high + mask) & ~mask;
     return start < end ? (opal_memory_range_t){start, end - start} : nothing;
 }

@@ -1,45 +1,56 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* libc's functions through pointers, or what they do, by syscall(). */
+/* libc's functions through pointers, or what they do. */
 #include "opal/mca/memory/base/system.h"
 
 #include <errno.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-/* Relaxed: a thread that still sees NULL makes the same call in the other way. */
-static void *_Atomic functions[OPAL_MEMORY_CALL_COUNT];
+#include "opal/arch/syscall.h"
+#include "opal/mca/memory/base/dispatch.h"
 
 /* Where glibc keeps the end of the heap for its sbrk; who moves it has to tell it. */
 extern void *__curbrk __attribute__((weak));
 
 void opal_memory_system_use(opal_memory_call_t call, void *function)
 {
-    atomic_store(&functions[call], function);
+    atomic_store(&opal_memory_hot.functions[call], function);
 }
 
-/* The function for a call with the type of `like`, NULL for none. */
+/* The function for a call with the type of `like`, NULL for none. Relaxed: a thread that still sees
+ * the other one makes the same call in the other way. */
 #define FUNCTION(call, like)                                                                       \
-    ((__typeof__(&(like)))atomic_load_explicit(&functions[OPAL_MEMORY_CALL_##call],                \
-                                               memory_order_relaxed))
+    ((__typeof__(&(like)))atomic_load_explicit(                                                    \
+        &opal_memory_hot.functions[OPAL_MEMORY_CALL_##call], memory_order_relaxed))
 
-void *opal_memory_system_mmap(void *address, size_t length, int protection, int flags, int fd,
-                              off_t offset)
+/* The kernel's answer as libc gives it: -1 and errno for a failure. */
+OPAL_MEMORY_HOT static long settle(long answer)
+{
+    enum { MAX_ERRNO = 4095 };
+    if (opal_likely((unsigned long)answer < -(unsigned long)MAX_ERRNO))
+        return answer;
+    errno = (int)-answer;
+    return -1;
+}
+
+OPAL_MEMORY_HOT void *opal_memory_system_mmap(void *address, size_t length, int protection,
+                                              int flags, int fd, off_t offset)
 {
     __typeof__(&mmap) function = FUNCTION(MMAP, mmap);
     if (function != NULL)
         return function(address, length, protection, flags, fd, offset);
-    return (void *)syscall(SYS_mmap, address, length, protection, flags, fd, offset);
+    return (void *)settle(
+        opal_syscall(SYS_mmap, (long)address, (long)length, protection, flags, fd, offset));
 }
 
-int opal_memory_system_munmap(void *address, size_t length)
+OPAL_MEMORY_HOT int opal_memory_system_munmap(void *address, size_t length)
 {
     __typeof__(&munmap) function = FUNCTION(MUNMAP, munmap);
     if (function != NULL)
         return function(address, length);
-    return (int)syscall(SYS_munmap, address, length);
+    return (int)settle(opal_syscall(SYS_munmap, (long)address, (long)length, 0, 0, 0, 0));
 }
 
 void *opal_memory_system_mremap(void *old_address, size_t old_length, size_t new_length, int flags,
@@ -48,7 +59,8 @@ void *opal_memory_system_mremap(void *old_address, size_t old_length, size_t new
     __typeof__(&mremap) function = FUNCTION(MREMAP, mremap);
     if (function != NULL)
         return function(old_address, old_length, new_length, flags, new_address);
-    return (void *)syscall(SYS_mremap, old_address, old_length, new_length, flags, new_address);
+    return (void *)settle(opal_syscall(SYS_mremap, (long)old_address, (long)old_length,
+                                       (long)new_length, flags, (long)new_address, 0));
 }
 
 void *opal_memory_system_shmat(int id, const void *address, int flags)
@@ -56,7 +68,7 @@ void *opal_memory_system_shmat(int id, const void *address, int flags)
     __typeof__(&shmat) function = FUNCTION(SHMAT, shmat);
     if (function != NULL)
         return function(id, address, flags);
-    return (void *)syscall(SYS_shmat, id, address, flags);
+    return (void *)settle(opal_syscall(SYS_shmat, id, (long)address, flags, 0, 0, 0));
 }
 
 int opal_memory_system_shmdt(const void *address)
@@ -64,15 +76,15 @@ int opal_memory_system_shmdt(const void *address)
     __typeof__(&shmdt) function = FUNCTION(SHMDT, shmdt);
     if (function != NULL)
         return function(address);
-    return (int)syscall(SYS_shmdt, address);
+    return (int)settle(opal_syscall(SYS_shmdt, (long)address, 0, 0, 0, 0, 0));
 }
 
-int opal_memory_system_madvise(void *address, size_t length, int advice)
+OPAL_MEMORY_HOT int opal_memory_system_madvise(void *address, size_t length, int advice)
 {
     __typeof__(&madvise) function = FUNCTION(MADVISE, madvise);
     if (function != NULL)
         return function(address, length, advice);
-    return (int)syscall(SYS_madvise, address, length, advice);
+    return (int)settle(opal_syscall(SYS_madvise, (long)address, (long)length, advice, 0, 0, 0));
 }
 
 int opal_memory_system_remap_file_pages(void *address, size_t length, int protection,
@@ -81,18 +93,19 @@ int opal_memory_system_remap_file_pages(void *address, size_t length, int protec
     __typeof__(&remap_file_pages) function = FUNCTION(REMAP_FILE_PAGES, remap_file_pages);
     if (function != NULL)
         return function(address, length, protection, page_offset, flags);
-    return (int)syscall(SYS_remap_file_pages, address, length, protection, page_offset, flags);
+    return (int)settle(opal_syscall(SYS_remap_file_pages, (long)address, (long)length, protection,
+                                    (long)page_offset, flags, 0));
 }
 
 void *opal_memory_system_break(void)
 {
-    return (void *)syscall(SYS_brk, NULL);
+    return (void *)opal_syscall(SYS_brk, 0, 0, 0, 0, 0, 0);
 }
 
 /* The kernel answers with the break as it is then, whatever was asked for. */
 static int move_break(void *address)
 {
-    void *now = (void *)syscall(SYS_brk, address);
+    void *now = (void *)opal_syscall(SYS_brk, (long)address, 0, 0, 0, 0, 0);
     if (&__curbrk != NULL)
         __curbrk = now;
     if ((uintptr_t)now >= (uintptr_t)address)

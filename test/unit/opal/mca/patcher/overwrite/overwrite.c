@@ -153,4 +153,11 @@ static const unit_test_t tests[] = {
     {.test = &threads_go_from_the_old_to_the_new, .repeats = 20},
 };
 
-UNIT_MAIN("overwrite", tests, NULL);
+int main(void)
+{
+#ifdef __SANITIZE_THREAD__ /* it watches every store, and knows nothing of libc's code */
+    puts("1..1\nok 1 - all of it # SKIP the hooks stand aside for the sanitizer");
+    return 0;
+#endif
+    return unit_run("overwrite", tests, OPAL_COUNT_OF(tests), NULL);
+}
