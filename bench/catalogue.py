@@ -26,6 +26,7 @@ class Benchmark:
     limit: str = ""
     with_ucx: bool = False    # worth a second Open MPI: point-to-point between two ranks
     wall_time: bool = False   # the time of the whole job is what is measured
+    allocators: bool = False  # no MPI: allocators.py runs it
 
 
 def catalogue():
@@ -57,4 +58,6 @@ def catalogue():
                               "collectives", (ranks,), series=COLLECTIVES, limit="cache-line"))
     rows.append(Benchmark("start-up", "A job that does nothing", "hello", (2, many, 4 * many),
                           RANKS, sources=(), limit="bare", wall_time=True))
+    rows.append(Benchmark("memory-allocator", "opal/heap beside other allocators", "heap", (1,),
+                          "threads", allocators=True))
     return rows

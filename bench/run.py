@@ -22,6 +22,7 @@ import signal
 import sys
 
 sys.dont_write_bytecode = True  # the source tree stays as it is
+import allocators  # noqa: E402
 import catalogue  # noqa: E402
 import jobs  # noqa: E402
 import limits as limits_module  # noqa: E402
@@ -67,8 +68,12 @@ class Session:
         if len(self.peers) == 1:
             self.problem("there is nobody to compare with")
 
-    def names(self):
-        return [peer.name for peer in self.peers]
+    def names(self, benchmark=None):
+        """Of who takes part; in a benchmark, if it is given."""
+        if benchmark and benchmark.allocators:
+            return allocators.NAMES
+        return [peer.name for peer in self.peers
+                if not benchmark or benchmark.with_ucx or not peer.only_ucx]
 
     def problem(self, text):
         self.problems.append(text)
@@ -98,13 +103,27 @@ class Session:
         for number, benchmark in enumerate(benchmarks, 1):
             print(f"[{number}/{len(benchmarks)}] {benchmark.name}: {benchmark.title}", flush=True)
             watch = machine.Watch()
-            self.measure_limits(limits_program, benchmark)
-            for turn in range(self.options.repetitions):
-                for ranks in benchmark.ranks:
-                    for series in benchmark.series:
-                        self.take_turns(benchmark, ranks, series, turn)
+            if benchmark.allocators:
+                self.run_allocators(benchmark)
+            else:
+                self.measure_limits(limits_program, benchmark)
+                self.run_series(benchmark)
             self.disturbed[benchmark.name] = watch.others_share()
             self.write(benchmarks[:number])  # what is there stays there, if the rest is stopped
+
+    def run_series(self, benchmark):
+        for turn in range(self.options.repetitions):
+            for ranks in benchmark.ranks:
+                for series in benchmark.series:
+                    self.take_turns(benchmark, ranks, series, turn)
+
+    def run_allocators(self, benchmark):
+        wrong = allocators.measure(self.options.cc, os.path.join(self.options.output, "programs"),
+                                   self.quick_words(), self.options.timeout, benchmark.name,
+                                   self.results)
+        if wrong:
+            self.given_up.add((peers_module.OURS, benchmark.name, 1, ""))
+            self.problem(wrong)
 
     def measure_limits(self, program, benchmark):
         if benchmark.limit == "bare":
@@ -156,6 +175,8 @@ class Session:
     def panels(self, benchmark):
         """{file name: [Panel]}; what stands before a '/' in a series' name has its own file."""
         files = {}
+        if benchmark.allocators:
+            return files  # a number for each workload is no line
         for series, cases in self.results.of(benchmark.name).items():
             group, _, title = series.rpartition("/")
             unit = next(iter(cases.values())).unit
@@ -190,10 +211,13 @@ class Session:
         for benchmark in benchmarks:
             share = self.disturbed[benchmark.name]
             yield ""
-            yield (f"{benchmark.name}: {benchmark.title}, {' and '.join(map(str, benchmark.ranks))} "
-                   f"ranks; others used {share:.0%} of the machine; medians:")
-            names = [peer.name for peer in self.peers if benchmark.with_ucx or not peer.only_ucx]
-            yield from self.results.table(benchmark, names)
+            ranks = f", {' and '.join(map(str, benchmark.ranks))} ranks"
+            yield (f"{benchmark.name}: {benchmark.title}{'' if benchmark.allocators else ranks}; "
+                   f"others used {share:.0%} of the machine; medians:")
+            if benchmark.allocators:
+                yield from allocators.means(benchmark.name, self.results)
+                yield ""
+            yield from self.results.table(benchmark, self.names(benchmark))
         if self.limits.best:
             yield "Limits of the machine"
             for (name, size), (value, unit) in self.limits.best.items():
@@ -281,6 +305,9 @@ def main():
     session.run_all(benchmarks)
     print()
     print("\n".join(session.results.summary(benchmarks)))
+    for benchmark in benchmarks:
+        if benchmark.allocators:
+            print("\n".join(allocators.means(benchmark.name, session.results)))
     print("\nreport.txt, results.tsv, ratios.tsv and the plots are in "
           f"{os.path.relpath(options.output)}")
     failed = any(who == peers_module.OURS for who, _, _, _ in session.given_up)

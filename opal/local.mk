@@ -22,6 +22,7 @@ libopal_core_la_SOURCES += \
 	%D%/include/compiler.h \
 	%D%/include/status.h \
 	%D%/util/status.c \
+	%D%/util/interval.c %D%/util/interval.h \
 	%D%/util/list.h \
 	%D%/util/maps.c %D%/util/maps.h \
 	%D%/util/say.c %D%/util/say.h \
@@ -43,6 +44,7 @@ libopal_core_la_SOURCES += \
 	%D%/mca/memory/memory.h \
 	%D%/mca/memory/base/aside.c %D%/mca/memory/base/aside.h \
 	%D%/mca/memory/base/pinned.c %D%/mca/memory/base/pinned.h \
+	%D%/mca/memory/base/replace.c %D%/mca/memory/base/replace.h \
 	%D%/mca/memory/base/base.c %D%/mca/memory/base/base.h \
 	%D%/mca/memory/base/calls.c \
 	%D%/mca/memory/base/dispatch.c %D%/mca/memory/base/dispatch.h \
@@ -50,6 +52,7 @@ libopal_core_la_SOURCES += \
 	%D%/mca/memory/base/install.c \
 	%D%/mca/memory/base/probe.c %D%/mca/memory/base/probe.h \
 	%D%/mca/memory/base/range.c %D%/mca/memory/base/range.h \
+	%D%/mca/memory/base/redirect.c %D%/mca/memory/base/redirect.h \
 	%D%/mca/memory/base/settings.c %D%/mca/memory/base/settings.h \
 	%D%/mca/memory/base/system.c %D%/mca/memory/base/system.h \
 	%D%/mca/memory/base/unload.c %D%/mca/memory/base/unload.h \

@@ -31,14 +31,25 @@ TESTS += $(unit_tests)
 AM_CPPFLAGS += $(CHECK_CFLAGS)
 endif
 
-# A benchmark that is below MPI: make bench/btl && bench/btl
+# Benchmarks that are below MPI: make bench/btl && bench/btl
 EXTRA_PROGRAMS += bench/btl
 bench_btl_SOURCES = bench/btl.c test/unit/opal/mca/btl/crew.c test/unit/opal/mca/btl/crew.h
 bench_btl_CFLAGS = $(AM_CFLAGS)
-CLEANFILES += bench/btl
+CLEANFILES += bench/btl bench/munmap
+EXTRA_PROGRAMS += bench/munmap
+bench_munmap_LDADD = libopen-pal.la
 if !MCA_STATIC_btl_sm
 bench_btl_SOURCES += $(mca_btl_sm_sources)
 endif
+
+EXTRA_PROGRAMS += bench/rcache
+bench_rcache_SOURCES = bench/rcache.c
+bench_rcache_CFLAGS = $(AM_CFLAGS)
+bench_rcache_LDADD = libompi_core.la libopal_core.la
+if !MCA_STATIC_mpool_rcache
+bench_rcache_SOURCES += $(mca_mpool_rcache_sources)
+endif
+CLEANFILES += bench/rcache
 
 # For the runner: what there is, and building it.
 .PHONY: print-unit-tests unit-tests print-fuzz-targets fuzz-targets

@@ -11,7 +11,7 @@
 static int split_by(ompi_communicator_t *comm, int level, int key, ompi_communicator_t **newcomm)
 {
     int color = MPI_UNDEFINED;
-    if (level < 0 || !ompi_place_color(level, &color))
+    if (level < 0 || ompi_place_find(level, &color) != OMPI_PLACE_ONE)
         color = MPI_UNDEFINED;
     return ompi_comm_split(comm, color, key, level < 0 ? NULL : ompi_place_name(level), newcomm);
 }

@@ -13,6 +13,8 @@
 #include "opal/util/log.h"
 #include "ompi/api/bodies.h"
 #include "ompi/attribute/attribute.h"
+#include "ompi/communicator/place.h"
+#include "ompi/info/info.h"
 
 /* A start that failed has said why. Nothing is left to go on with: the usual handlers end it. */
 static int start_failed(int error)
@@ -115,13 +117,6 @@ int ompi_api_get_version(int *version, int *subversion)
     return MPI_SUCCESS;
 }
 
-int ompi_api_abi_get_version(int *abi_major, int *abi_minor)
-{
-    *abi_major = MPI_ABI_VERSION;
-    *abi_minor = MPI_ABI_SUBVERSION;
-    return MPI_SUCCESS;
-}
-
 int ompi_api_get_library_version(char *version, int *resultlen)
 {
     *resultlen =
@@ -138,6 +133,28 @@ int ompi_api_get_processor_name(char *name, int *resultlen)
         return MPI_ERR_OTHER;
     strcpy(name, host);
     *resultlen = (int)strlen(name);
+    return MPI_SUCCESS;
+}
+
+/* Each part of the hardware that is known of: whether the process may run in one of them only. */
+int ompi_api_get_hw_resource_info(ompi_info_t **hw_info)
+{
+    ompi_info_t *info = ompi_info_create();
+    if (info == NULL)
+        return MPI_ERR_NO_MEM;
+    for (int level = 0; level < OMPI_PLACE_LEVELS; level++) {
+        int color;
+        ompi_place_t place = ompi_place_find(level, &color);
+        if (place == OMPI_PLACE_UNKNOWN)
+            continue;
+        int error =
+            ompi_info_set(info, ompi_place_name(level), place == OMPI_PLACE_ONE ? "true" : "false");
+        if (error != MPI_SUCCESS) {
+            ompi_object_release(&info->head);
+            return error;
+        }
+    }
+    *hw_info = info;
     return MPI_SUCCESS;
 }
 

@@ -105,8 +105,8 @@ int ompi_api_request_free(ompi_request_t **request)
     return error;
 }
 
-/* Receives are cancelled if they have not met their message. Sends are never: they end as if
- * nobody had asked, which the standard allows. */
+/* Receives are cancelled if they have not met their message; sends if they have not left, or are
+ * long or synchronous and nobody took them. Others end as if nobody had asked. */
 int ompi_api_cancel(ompi_request_t **request)
 {
     int error = MPI_SUCCESS;

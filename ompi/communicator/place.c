@@ -14,9 +14,12 @@
 
 enum { MACHINE, PACKAGE, NUMA, L3, L2, CORE, PU };
 
+#define PROVIDER "hwloc://"
+
 static const char *const names[OMPI_PLACE_LEVELS] = {
-    [MACHINE] = "Machine", [PACKAGE] = "Package", [NUMA] = "NUMANode", [L3] = "L3Cache",
-    [L2] = "L2Cache",      [CORE] = "Core",       [PU] = "PU",
+    [MACHINE] = PROVIDER "Machine", [PACKAGE] = PROVIDER "Package", [NUMA] = PROVIDER "NUMANode",
+    [L3] = PROVIDER "L3Cache",      [L2] = PROVIDER "L2Cache",      [CORE] = PROVIDER "Core",
+    [PU] = PROVIDER "PU",
 };
 
 const char *ompi_place_name(int level)
@@ -29,7 +32,8 @@ int ompi_place_level(const char *name)
     if (strcasecmp(name, "mpi_shared_memory") == 0)
         return MACHINE;
     for (int level = 0; level < OMPI_PLACE_LEVELS; level++) {
-        if (strcasecmp(name, names[level]) == 0)
+        if (strcasecmp(name, names[level]) == 0 ||
+            strcasecmp(name, names[level] + strlen(PROVIDER)) == 0)
             return level;
     }
     return -1;
@@ -139,7 +143,7 @@ static int lowest(const cpu_set_t *set)
     return (int)cpu;
 }
 
-bool ompi_place_color(int level, int *color)
+ompi_place_t ompi_place_find(int level, int *color)
 {
     cpu_set_t allowed, part, both;
     const opal_pmi_job_t *job = opal_job();
@@ -147,12 +151,12 @@ bool ompi_place_color(int level, int *color)
     if (level != MACHINE) {
         if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 ||
             !read_part(level, lowest(&allowed), &part))
-            return false;
+            return OMPI_PLACE_UNKNOWN;
         CPU_AND(&both, &allowed, &part);
         if (!CPU_EQUAL(&both, &allowed))
-            return false;
+            return OMPI_PLACE_SEVERAL;
         first = lowest(&part);
     }
     *color = (int)(job->node_of[job->rank] % (INT32_MAX / CPU_SETSIZE)) * CPU_SETSIZE + first;
-    return true;
+    return OMPI_PLACE_ONE;
 }

@@ -1,26 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where a process runs, for MPI_Comm_split_type: levels of the hardware, outermost first, each with
- * the name that hwloc has for it. The answers come from what the kernel shows of the CPUs that this
- * process may use, when it is asked; nothing is read at start-up.
+ * Where a process runs, for MPI_Comm_split_type and MPI_Get_hw_resource_info: levels of the
+ * hardware, outermost first, each with the name that hwloc has for it, as "hwloc://NAME". The
+ * answers come from what the kernel shows of the CPUs that this process may use, when it is asked;
+ * nothing is read at start-up.
  */
 #ifndef OMPI_PLACE_H
 #define OMPI_PLACE_H
 
-#include <stdbool.h>
-
 enum { OMPI_PLACE_LEVELS = 7 };
 
-/* "Machine", "Package", "NUMANode", "L3Cache", "L2Cache", "Core", "PU". */
+/* Of "hwloc://Machine", Package, NUMANode, L3Cache, L2Cache, Core, PU. */
 const char *ompi_place_name(int level);
 
-/* The level of a name, in whatever letter case, or "mpi_shared_memory"; -1: there is none. */
+/* The level of a name, with or without hwloc://, in whatever letter case, or "mpi_shared_memory";
+ * -1: there is none. */
 int ompi_place_level(const char *name);
 
-/*
- * A color that all processes have who run in the same part of that level, and nobody else. False:
- * this process may run in more than one of them, or nobody knows.
- */
-bool ompi_place_color(int level, int *color);
+typedef enum ompi_place {
+    OMPI_PLACE_UNKNOWN, /* there is no such level here, or the kernel does not say */
+    OMPI_PLACE_SEVERAL, /* this process may run in more than one part of that level */
+    OMPI_PLACE_ONE,
+} ompi_place_t;
+
+/* With OMPI_PLACE_ONE, `*color` is one that all processes have who run in the same part of that
+ * level, and nobody else. */
+ompi_place_t ompi_place_find(int level, int *color);
 
 #endif

@@ -281,6 +281,14 @@ const char *ompi_datatype_predefined_name(const ompi_datatype_t *type)
     return NULL;
 }
 
+size_t ompi_datatype_predefined_bytes(MPI_Datatype handle)
+{
+    size_t i = 0;
+    while (i < ELEMENTS && elements[i].handle != handle)
+        i++;
+    return i < ELEMENTS ? elements[i].bytes * elements[i].numbers : 0;
+}
+
 /* The first supported type of a list that ends with MPI_DATATYPE_NULL and has that many bytes. */
 static ompi_datatype_t *of_size(const MPI_Datatype *candidates, size_t bytes)
 {

@@ -12,6 +12,9 @@
 /* "MPI_INT", or NULL if it is not predefined, or has no name. */
 const char *ompi_datatype_predefined_name(const ompi_datatype_t *type);
 
+/* The size of a predefined datatype that is no pair, also before MPI_Init; 0: there is no such. */
+size_t ompi_datatype_predefined_bytes(MPI_Datatype handle);
+
 /* MPI_Type_match_size; NULL: there is none. */
 ompi_datatype_t *ompi_datatype_match_size(int typeclass, size_t bytes);
 

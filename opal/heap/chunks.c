@@ -26,7 +26,7 @@ typedef enum state {
     BAD,  /* somebody else has mapped something there */
 } state_t;
 
-enum { STATE_SHIFT = 29, CHUNK_PAGES = OPAL_HEAP_PAGES };
+enum { STATE_SHIFT = 29, CHUNK_PAGES = OPAL_HEAP_PAGES, KEPT_SHARE = 4 };
 
 typedef struct entry {
     uint32_t stretch; /* state and length, at its first and its last entry; else 0 */
@@ -334,13 +334,16 @@ static void claim(opal_heap_t *heap, const search_t *search)
         directory->touched = search->first + search->chunks;
 }
 
-/* What is kept must not make the peak higher: it goes before new memory comes. */
+/* What is kept must not make the process much larger than it ever had to be: else it goes before
+   new memory comes. */
 static void make_room(opal_heap_t *heap, size_t bytes)
 {
-    opal_heap_stats_t *stats = &heap->stats;
-    if (stats->kept_bytes > 0 && stats->committed_bytes + bytes > stats->peak_committed_bytes)
-        opal_heap_chunks_trim(heap, stats->kept_bytes > bytes ? stats->kept_bytes - bytes : 0,
-                              UINT32_MAX);
+    size_t kept = heap->stats.kept_bytes, all = heap->stats.committed_bytes + bytes;
+    if (all - kept > heap->peak_needed_bytes)
+        heap->peak_needed_bytes = all - kept;
+    size_t most = heap->peak_needed_bytes + heap->peak_needed_bytes / KEPT_SHARE;
+    if (kept > 0 && all > most)
+        opal_heap_chunks_trim(heap, kept > all - most ? kept - (all - most) : 0, UINT32_MAX);
 }
 
 /* A stretch goes back as it is now. */

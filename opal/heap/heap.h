@@ -139,7 +139,9 @@ typedef struct opal_heap {
     struct opal_heap_chunk *run_chunks[OPAL_HEAP_RUN_BINS]; /* by the longest free run */
     struct opal_heap_thread *_Atomic idle; /* states whose threads have ended; a queue */
     struct opal_heap_thread *last_idle;
-    opal_heap_stats_t stats; /* without what is counted when somebody asks */
+    opal_heap_stats_t stats;  /* without what is counted when somebody asks */
+    size_t peak_needed_bytes; /* of what was usable, less what was kept */
+    size_t idle_bytes;        /* behind the ends of huge blocks */
     uint32_t now_msec, swept_msec;
 } opal_heap_t;
 

@@ -13,6 +13,8 @@
 
 #include <string.h>
 
+enum { IDLE_SHARE = 4 };
+
 static size_t round_up(size_t bytes, size_t step)
 {
     return (bytes + step - 1) & ~(step - 1);
@@ -50,10 +52,21 @@ static void zero_block(const opal_heap_t *heap, opal_heap_chunk_t *chunk, size_t
     }
 }
 
-static void set_end(opal_heap_t *heap, opal_heap_chunk_t *chunk, size_t end)
+/* The block ends at `total`, its pages at `end`. Locked. */
+static void set_end(opal_heap_t *heap, opal_heap_chunk_t *chunk, size_t end, size_t total)
 {
     heap->stats.huge_bytes += end - chunk->huge.end;
+    heap->idle_bytes -= (size_t)chunk->huge.idle_pages << OPAL_HEAP_PAGE_SHIFT;
     chunk->huge.end = end;
+    chunk->huge.idle_pages = opal_heap_pages_for(end - total);
+    heap->idle_bytes += (size_t)chunk->huge.idle_pages << OPAL_HEAP_PAGE_SHIFT;
+}
+
+/* Pages that were there already are left behind the end, but neither too many of one block nor of
+   all. Locked. */
+static bool is_too_idle(const opal_heap_t *heap, size_t end, size_t total)
+{
+    return end - total > total / 2 && heap->idle_bytes > heap->peak_needed_bytes / IDLE_SHARE;
 }
 
 /* Gives the pages from `end` on back to the system. */
@@ -61,7 +74,7 @@ static void cut_tail(opal_heap_t *heap, opal_heap_chunk_t *chunk, size_t end)
 {
     size_t old = chunk->huge.end, kept_end = (size_t)chunks_for(end) << OPAL_HEAP_CHUNK_SHIFT;
     opal_heap_enter(heap);
-    set_end(heap, chunk, end);
+    set_end(heap, chunk, end, end);
     if (old > kept_end)
         opal_heap_chunks_drop(heap, chunk, chunks_for(end), old);
     opal_heap_leave(heap);
@@ -92,16 +105,16 @@ void *opal_heap_huge_take(opal_heap_t *heap, size_t bytes, size_t alignment, boo
         return NULL;
     }
     chunk->home = heap->home;
-    chunk->huge.block = block;
-    chunk->huge.end = 0;
-    set_end(heap, chunk, usable_end(heap, chunk, total));
+    chunk->huge.block = (uint32_t)block;
+    chunk->huge.end = chunk->huge.idle_pages = 0;
+    set_end(heap, chunk, usable_end(heap, chunk, total), total);
     heap->stats.huge_blocks++;
     atomic_store_explicit(&chunk->pages[0].remote, OPAL_HEAP_REMOTE_PARKED, memory_order_relaxed);
     atomic_store_explicit(&chunk->pages[0].owner, heap->home, memory_order_relaxed);
     atomic_store_explicit(&chunk->kind, OPAL_HEAP_HUGE, memory_order_relaxed);
-    size_t idle = chunk->huge.end - total;
+    bool idle = is_too_idle(heap, chunk->huge.end, total);
     opal_heap_leave(heap);
-    if (idle > total / 2)
+    if (idle)
         cut_tail(heap, chunk, total);
     if (zero)
         zero_block(heap, chunk, bytes);
@@ -112,7 +125,7 @@ void opal_heap_huge_give(opal_heap_t *heap, opal_heap_chunk_t *chunk)
 {
     size_t end = chunk->huge.end;
     opal_heap_enter(heap);
-    heap->stats.huge_bytes -= end;
+    set_end(heap, chunk, 0, 0);
     heap->stats.huge_blocks--;
     atomic_store_explicit(&chunk->kind, 0, memory_order_relaxed);
     if (end > heap->config.keep_bytes / 2)
@@ -127,7 +140,7 @@ static bool grow_in_place(opal_heap_t *heap, opal_heap_chunk_t *chunk, size_t to
     opal_heap_enter(heap);
     bool grown = opal_heap_chunks_grow(heap, chunk, chunk->huge.end, total);
     if (grown)
-        set_end(heap, chunk, usable_end(heap, chunk, total));
+        set_end(heap, chunk, usable_end(heap, chunk, total), total);
     opal_heap_leave(heap);
     return grown;
 }
@@ -142,7 +155,7 @@ static opal_heap_chunk_t *move(opal_heap_t *heap, opal_heap_chunk_t *chunk, size
     opal_heap_enter(heap);
     opal_heap_chunk_t *moved = opal_heap_chunks_move(heap, chunk, end, total);
     if (moved != NULL)
-        set_end(heap, moved, total);
+        set_end(heap, moved, total, total);
     opal_heap_leave(heap);
     return moved;
 }

@@ -128,8 +128,9 @@ typedef struct opal_heap_chunk {
             uint32_t bin;
         } runs;
         struct {
-            uint64_t block; /* offset, up to a chunk's size */
-            uint64_t end;   /* of the usable pages, offset */
+            uint64_t end;        /* of the usable pages, offset */
+            uint32_t block;      /* offset, up to a chunk's size */
+            uint32_t idle_pages; /* usable, but not asked for */
         } huge;
     };
     uint32_t changed_msec; /* when something in it became free */

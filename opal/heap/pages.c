@@ -14,8 +14,7 @@ enum { EXTEND_BYTES = 4096 }; /* are linked at a time: their memory is touched *
 
 opal_heap_page_t opal_heap_no_page;
 
-/* -- counting; only the owner writes
- * --------------------------------------------------------------- */
+/* -- counting; only the owner writes ----------------------------------------------------------- */
 
 static uint32_t used_of(opal_heap_page_t *page)
 {
@@ -62,8 +61,7 @@ static void unlist(opal_heap_thread_t *thread, opal_heap_page_t *page)
         list->last = page->previous;
 }
 
-/* -- getting free blocks into `free`
- * --------------------------------------------------------------- */
+/* -- getting free blocks into `free` ----------------------------------------------------------- */
 
 /* Takes what others freed. `free` may have blocks. Whether there was any. */
 static bool collect(opal_heap_page_t *page)
@@ -104,12 +102,13 @@ static bool extend(opal_heap_page_t *page)
     return true;
 }
 
-/* Out of sight until somebody frees a block. False: somebody just did. */
+/* Out of sight until somebody frees a block. False: somebody just did. Who takes the PARKED bit
+   away has to see who the owner is, so this is released and that acquires. */
 static bool park(opal_heap_page_t *page)
 {
     uint64_t nothing = 0;
     if (!atomic_compare_exchange_strong_explicit(&page->remote, &nothing, OPAL_HEAP_REMOTE_PARKED,
-                                                 memory_order_relaxed, memory_order_relaxed))
+                                                 memory_order_release, memory_order_relaxed))
         return false;
     page->flags |= OPAL_HEAP_PAGE_PARKED;
     return true;

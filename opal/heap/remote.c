@@ -28,8 +28,9 @@ void opal_heap_push(opal_heap_t *heap, opal_heap_page_t *page, void *block)
         *(opal_heap_word_t *)block = opal_heap_link(offset, opal_heap_remote_first(old), false);
         now = (old & ~OPAL_HEAP_REMOTE_PARKED & ~(uint64_t)UINT32_MAX) + OPAL_HEAP_REMOTE_ONE +
               offset;
-    } while (!atomic_compare_exchange_weak_explicit(&page->remote, &old, now, memory_order_release,
-                                                    memory_order_relaxed)); /* with who collects */
+    } while (!atomic_compare_exchange_weak_explicit(
+        &page->remote, &old, now, memory_order_acq_rel,
+        memory_order_relaxed)); /* released to who collects; acquires from who parked */
     if (old & OPAL_HEAP_REMOTE_PARKED)
         mail(heap, page);
 }

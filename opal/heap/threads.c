@@ -56,9 +56,11 @@ opal_heap_page_t *opal_heap_adopt(opal_heap_t *heap, uint32_t owner, unsigned si
         page = opal_heap_page_from(heap, thread, size_class);
         add_idle(heap, thread);
     }
-    opal_heap_leave(heap);
+    /* Before the lock is released: the state may become another thread's at once, and what it owns
+       is then changed without a lock. */
     if (page != NULL)
         atomic_store_explicit(&page->owner, owner, memory_order_relaxed);
+    opal_heap_leave(heap);
     return page;
 }
 
@@ -78,8 +80,7 @@ void opal_heap_idle_trim(opal_heap_t *heap)
     }
 }
 
-/* -- a thread's beginning and end
- * ------------------------------------------------------------------ */
+/* -- a thread's beginning and end -------------------------------------------------------------- */
 
 static void set_up(const opal_heap_t *heap, opal_heap_thread_t *thread)
 {
@@ -166,8 +167,7 @@ void opal_heap_thread_forget(const opal_heap_t *heap)
             opal_heap_slots[i] = (opal_heap_slot_t){0};
 }
 
-/* -- the common state
- * ------------------------------------------------------------------------------ */
+/* -- the common state -------------------------------------------------------------------------- */
 
 opal_heap_thread_t *opal_heap_common_enter(opal_heap_t *heap)
 {

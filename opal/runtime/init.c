@@ -15,6 +15,7 @@
 #include "opal/mca/base/diagnostic.h"
 #include "opal/mca/base/framework.h"
 #include "opal/mca/memory/base/base.h"
+#include "opal/mca/memory/base/settings.h"
 #include "opal/mca/patcher/base/base.h"
 #include "opal/mca/pmi/base/base.h"
 #include "opal/runtime/launcher.h"
@@ -33,6 +34,7 @@ static opal_status_t open_frameworks(void)
     opal_status_t node = opal_node_register();
     opal_status_t patcher = opal_framework_open(&mca_patcher_framework);
     opal_status_t memory = opal_framework_open(&mca_memory_framework);
+    opal_memory_settings_check();
     opal_status_t pmi = opal_framework_open(&mca_pmi_framework);
     opal_status_t all[] = {base, wait, node, patcher, memory, pmi};
     for (size_t i = 0; i < OPAL_COUNT_OF(all); i++) {

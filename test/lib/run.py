@@ -16,6 +16,9 @@ failure. Its output is kept in the log folder and shown when it failed.
 The environment of a test: MICA_SOURCE, MICA_BUILD, MICA_PREFIX, MICA_TMP (an empty folder of its
 own, where it starts), TMPDIR (beside it, checked to be left empty).
 
+Random programs run for the seconds that tests.list says, times MICA_TEST_SOAK (1), with a seed that
+is made of MICA_TEST_SEED (the time). A test of test/mpi that fails tells the command to repeat it.
+
 The last line is "N passed, N failed" (and ", N skipped"); the exit status is 0 if none failed.
 A script that needs longer than the default says so in its head: "# timeout: SECONDS".
 """
@@ -55,6 +58,7 @@ class Test:
     cwd: str = ""  # "": its MICA_TMP
     expect: int = 0
     patterns: list = dataclasses.field(default_factory=list)  # (stream, regex) that must match
+    repeat: str = ""    # the command that repeats it by hand
     alone: bool = True  # it measures time or fills the machine: nothing runs beside it
     broken: str = ""    # why it cannot be started
 
@@ -87,6 +91,8 @@ class Suite:
         self.filters = [self.normal_path(path) for path in options.paths]
         self.without = [self.normal_path(path) for path in options.without]
         self.broken_builds = []
+        self.soak = float(os.environ.get("MICA_TEST_SOAK") or 1)
+        self.seed = int(os.environ.get("MICA_TEST_SEED") or time.time() % 10**8)
 
     def normal_path(self, path):
         """test/unit/opal/util/text.c, opal/util/text.c, opal/util/text: all the same test."""
@@ -179,17 +185,17 @@ class Suite:
             for number, line in enumerate(file, 1):
                 words = shlex.split(line, comments=True)
                 if words and self.wanted(f"test/mpi/{words[0]}"):
-                    tests.append(self.mpi_test(words, f"test/mpi/tests.list:{number}"))
+                    tests.append(self.mpi_test(words, number))
         self.compile(tests)
         return tests
 
-    def mpi_test(self, words, where):
-        """A line of tests.list: name np=2 timeout=20 env=A=b,C=d args='..' mpirun='..' expect=1
-        stdout~REGEX stderr~REGEX. np=0 starts it without mpirun."""
+    def mpi_test(self, words, number):
+        """A line of tests.list: name np=2 timeout=20 env=A=b,C=d args='..' soak=8 mpirun='..'
+        expect=1 stdout~REGEX stderr~REGEX. np=0 starts it without mpirun."""
         name = words[0]
         program = os.path.join(self.programs(), name)
         test = Test(f"test/mpi/{name}.c", [], timeout=self.options.timeout)
-        np, args, options = 2, [], []
+        np, args, options, random = 2, [], [], []
         for word in words[1:]:
             match = re.match(r"(\w+)([=~])(.*)$", word, re.DOTALL)
             key, value = (match[1] + match[2], match[3]) if match else (word, "")
@@ -201,6 +207,10 @@ class Suite:
                 test.env.update(pair.partition("=")[::2] for pair in value.split(","))
             elif key == "args=":
                 args += shlex.split(value)
+            elif key == "soak=":
+                seconds = float(value) * self.soak
+                random = [str(self.seed + number), f"{seconds:g}"]
+                test.timeout += seconds
             elif key == "mpirun=":
                 options += shlex.split(value)
             elif key == "expect=":
@@ -208,11 +218,13 @@ class Suite:
             elif key in ("stdout~", "stderr~"):
                 test.patterns.append((key[:-1], value))
             else:
-                test.broken = f"{where}: unknown word '{word}'"
+                test.broken = f"test/mpi/tests.list:{number}: unknown word '{word}'"
         launcher = [os.path.join(self.prefix, "bin", "mpirun"), *options, "-n", str(np)]
-        test.command = (launcher if np else []) + [program] + args
-        test.label = " ".join([test.path] + [word for word in words[1:] if not re.match(
-            r"(expect=|stdout~|stderr~)", word)])
+        settings = [f"{key}={value}" for key, value in test.env.items()]
+        test.command = (launcher if np else []) + [program] + args + random
+        test.repeat = shlex.join((["env"] if settings else []) + settings + test.command)
+        test.label = " ".join([test.path] + random + [word for word in words[1:] if not re.match(
+            r"(expect=|stdout~|stderr~|soak=)", word)])
         return test
 
     def programs(self):
@@ -306,6 +318,8 @@ class Report:
             return
         for line in wrong:
             print(f"      ! {line}")
+        if test.repeat and not test.broken:
+            print(f"      to repeat: {test.repeat}")
         for name, text in outputs:
             lines = text.splitlines()
             if len(lines) > SHOWN_LINES:  # what passed is not the news

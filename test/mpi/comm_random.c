@@ -2,7 +2,9 @@
 /*
  * Communicators made and freed at random, against a model: every rank knows of every communicator
  * who is in it, on which side and in which order. All draw the same numbers, so all know what the
- * others do. The argument is the seed.
+ * others do.
+ *
+ *   comm_random SEED SECONDS
  */
 #include <mpi.h>
 #include <stdlib.h>
@@ -265,32 +267,45 @@ static void step(void)
         do_create(from, what == 6);
 }
 
+/* Returns whether every communicator was right after each step. All are freed in the end. */
+static bool run(int *steps)
+{
+    bool right = true;
+    for (int i = 0; i < STEPS && right; i++, (*steps)++) {
+        step();
+        for (int k = 0; k < SLOTS; k++) {
+            if (models[k].is_used && !is_right(&models[k]))
+                right = tap_check(false, "slot %d is wrong after step %d", k, *steps);
+        }
+    }
+    for (int k = 1; k < SLOTS; k++) {
+        if (models[k].is_used)
+            do_free(&models[k]);
+    }
+    return right;
+}
+
 int main(int argc, char **argv)
 {
+    int steps = 0, go_on = 1;
+    bool right = true;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Comm_group(MPI_COMM_WORLD, &world);
     state = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
+    double seconds = argc > 2 ? strtod(argv[2], NULL) : 1;
     tap_rank(rank);
     models[0] = (model_t){.is_used = true, .count = {size}, .comm = MPI_COMM_WORLD};
     for (int i = 0; i < size; i++)
         models[0].ranks[0][i] = i;
-    int wrong = 0;
-    for (int i = 0; i < STEPS && wrong == 0; i++) {
-        step();
-        for (int k = 0; k < SLOTS; k++) {
-            if (models[k].is_used && !is_right(&models[k])) {
-                wrong++;
-                tap_check(false, "slot %d is wrong after step %d", k, i);
-            }
-        }
+    double end = MPI_Wtime() + seconds;
+    while (go_on && right) {
+        right = run(&steps);
+        go_on = MPI_Wtime() < end;
+        MPI_Bcast(&go_on, 1, MPI_INT, 0, MPI_COMM_WORLD);
     }
-    tap_check(wrong == 0, "%d steps with the seed %s", STEPS, argc > 1 ? argv[1] : "1");
-    for (int k = 1; k < SLOTS; k++) {
-        if (models[k].is_used)
-            do_free(&models[k]);
-    }
+    tap_check(right, "seed %s: %d steps", argc > 1 ? argv[1] : "1", steps);
     MPI_Group_free(&world);
     MPI_Finalize();
     return tap_finish();

@@ -59,7 +59,8 @@ static void check_shared(void)
 static void check_guided(void)
 {
     MPI_Comm comm = guided(MPI_COMM_TYPE_HW_GUIDED, "mpi_hw_resource_type", "mpi_shared_memory");
-    tap_check(comm != MPI_COMM_NULL && resource_is(comm, "Machine"), "the resource is told");
+    tap_check(comm != MPI_COMM_NULL && resource_is(comm, "hwloc://Machine"),
+              "the resource is told");
     tap_check(size_of(comm) == size, "mpi_shared_memory");
     comm = guided(MPI_COMM_TYPE_HW_GUIDED, "mpi_hw_resource_type", "toaster");
     tap_check(comm == MPI_COMM_NULL, "nobody has a toaster");

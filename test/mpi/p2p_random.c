@@ -466,22 +466,34 @@ static void shift(void)
     free_area(&receive);
 }
 
-/* Receives that nothing matches, among the others. */
-enum { TAG_NEVER = 99, CANCELS_MAX = 3 };
+/* Receives that nothing matches, and synchronous sends that nothing takes, among the others. */
+enum { TAG_NEVER = 99, CANCELS_MAX = 4 };
 static MPI_Request cancels[CANCELS_MAX];
 static area_t cancel_areas[CANCELS_MAX];
 static int cancel_count;
 
+static void start_cancel(int i)
+{
+    area_t *area = &cancel_areas[i];
+    int elements = draw(&own_state, 4) == 0 ? draw(&own_state, 20000) : draw(&own_state, 100);
+    make_area(area, &layouts[0][draw(&own_state, LAYOUTS)], elements);
+    MPI_Datatype type = area->layout->type;
+    int peer = draw(&own_state, world_size);
+    if (draw(&own_state, 2) == 0) { /* where no receive takes any tag */
+        MPI_Issend(area->buffer, area->count, type, peer, TAG_NEVER, comms[TOGETHER], &cancels[i]);
+        return;
+    }
+    if (draw(&own_state, 2) == 0)
+        peer = MPI_ANY_SOURCE;
+    MPI_Irecv(area->buffer, area->count, type, peer, TAG_NEVER, comms[draw(&own_state, COMMS)],
+              &cancels[i]);
+}
+
 static void start_cancels(void)
 {
     cancel_count = draw(&own_state, CANCELS_MAX + 1);
-    for (int i = 0; i < cancel_count; i++) {
-        area_t *area = &cancel_areas[i];
-        make_area(area, &layouts[0][draw(&own_state, LAYOUTS)], draw(&own_state, 100));
-        int source = draw(&own_state, 2) == 0 ? MPI_ANY_SOURCE : draw(&own_state, world_size);
-        MPI_Irecv(area->buffer, area->count, area->layout->type, source, TAG_NEVER,
-                  comms[draw(&own_state, COMMS)], &cancels[i]);
-    }
+    for (int i = 0; i < cancel_count; i++)
+        start_cancel(i);
 }
 
 static void cancel_all(void)
@@ -493,7 +505,7 @@ static void cancel_all(void)
         MPI_Wait(&cancels[i], &status);
         MPI_Test_cancelled(&status, &is_cancelled);
         if (!is_cancelled || !is_right(&cancel_areas[i]))
-            fault("a receive is not cancelled, or its buffer has changed");
+            fault("a request is not cancelled, or its buffer has changed");
         free_area(&cancel_areas[i]);
     }
 }
@@ -528,6 +540,7 @@ static void run_round(void)
     while (outstanding_count > 0)
         complete(draw(&own_state, COMPLETIONS));
     cancel_all();
+    MPI_Barrier(comms[TOGETHER]); /* a rank that has left MPI gives no send back */
     MPI_Buffer_detach(&detached, &bytes);
     check_all();
 }

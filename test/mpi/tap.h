@@ -55,6 +55,18 @@ __attribute__((format(printf, 2, 3))) static inline bool tap_check(bool passed, 
     return passed;
 }
 
+/* A check that cannot be made here, for a reason. */
+__attribute__((format(printf, 2, 3))) static inline void tap_skip(const char *text,
+                                                                  const char *format, ...)
+{
+    char reason[TAP_LINE / 2];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(reason, sizeof reason, format, arguments);
+    va_end(arguments);
+    tap_check(true, "%s # SKIP %s", text, reason);
+}
+
 /* Tells who this is, and prints what was checked until now. */
 static inline void tap_rank(int rank)
 {

@@ -20,6 +20,8 @@
 typedef struct front {
     pid_t supervisor;
     bool interrupted; /* the terminal sent SIGINT */
+    bool stop_wanted; /* by SIGTSTP, and not continued since */
+    bool stopped;     /* the supervisor */
     bool ended;
     int wait_status;
 } front_t;
@@ -56,22 +58,42 @@ static void become_supervisor(supervise_setup_t *setup, const int life[2], pid_t
     exit(status);
 }
 
-/* Takes note of the supervisor's end, and stops when it has stopped, so that the shell sees it. */
+/* Takes note of the supervisor's end, and of its stopping. */
 static void see_child(front_t *front)
 {
     int status;
-    while (!front->ended && waitpid(front->supervisor, &status, WNOHANG | WUNTRACED) > 0) {
-        if (WIFSTOPPED(status)) {
-            raise(SIGSTOP);
-        } else {
+    while (!front->ended &&
+           waitpid(front->supervisor, &status, WNOHANG | WUNTRACED | WCONTINUED) > 0) {
+        front->stopped = WIFSTOPPED(status);
+        if (!WIFSTOPPED(status) && !WIFCONTINUED(status)) {
             front->ended = true;
             front->wait_status = status;
         }
     }
 }
 
+/*
+ * Stops when the supervisor has, so that the shell sees it; but not if somebody stopped only that
+ * one, or every process of the job by itself, as a batch system does: who continues them in some
+ * order may have continued us already.
+ */
+static void stop_too(front_t *front)
+{
+    sigset_t pending;
+    if (!front->stop_wanted || !front->stopped)
+        return;
+    front->stop_wanted = false;
+    sigpending(&pending);
+    if (!sigismember(&pending, SIGCONT))
+        raise(SIGSTOP);
+}
+
 static void handle_signal(front_t *front, const siginfo_t *info)
 {
+    if (info->si_signo == SIGTSTP)
+        front->stop_wanted = true;
+    else if (info->si_signo == SIGCONT)
+        front->stop_wanted = false;
     if (info->si_signo == SIGCHLD) {
         see_child(front);
     } else if (info->si_code != SI_KERNEL) {
@@ -79,6 +101,7 @@ static void handle_signal(front_t *front, const siginfo_t *info)
     } else if (info->si_signo == SIGINT) {
         front->interrupted = true; /* the terminal has sent it to the supervisor, too */
     }
+    stop_too(front);
 }
 
 /* The supervisor was killed: what is left of the job is ours now. */

@@ -9,6 +9,7 @@ unit_tests += \
 	%D%/heap/remote \
 	%D%/heap/system \
 	%D%/heap/threads \
+	%D%/util/interval \
 	%D%/util/log \
 	%D%/util/maps \
 	%D%/util/nearest \
@@ -28,13 +29,16 @@ unit_tests += \
 	%D%/mca/btl/sm/sm \
 	%D%/mca/memory/base/calls \
 	%D%/mca/memory/base/dispatch \
+	%D%/mca/memory/base/events \
 	%D%/mca/memory/base/install \
 	%D%/mca/memory/base/range \
+	%D%/mca/memory/base/redirect \
 	%D%/mca/patcher/base/image \
 	%D%/mca/patcher/overwrite/overwrite \
 	%D%/mca/patcher/overwrite/x86_64 \
 	%D%/mca/patcher/reloc/reloc \
 	%D%/mca/memory/base/pinned \
+	%D%/mca/memory/ptmalloc2/decision \
 	%D%/mca/pmi/base/base \
 	%D%/mca/pmi/base/message \
 	%D%/mca/pmi/singleton/singleton \
@@ -135,6 +139,9 @@ test_unit_opal_mca_pmi_wire_connection_SOURCES += $(mca_pmi_wire_sources)
 test_unit_opal_mca_pmi_wire_mapping_SOURCES += $(mca_pmi_wire_sources)
 test_unit_opal_mca_pmi_wire_wire_SOURCES += $(mca_pmi_wire_sources)
 endif
+
+test_unit_opal_mca_memory_base_events_SOURCES = %D%/mca/memory/base/events.c \
+	%D%/mca/memory/oracle.c %D%/mca/memory/oracle.h
 
 crew_sources = %D%/mca/btl/crew.c %D%/mca/btl/crew.h
 test_unit_opal_mca_btl_contract_SOURCES = %D%/mca/btl/contract.c %D%/mca/btl/fake.c $(crew_sources)

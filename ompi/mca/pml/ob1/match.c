@@ -245,6 +245,23 @@ ob1_arrived_t *ob1_matcher_find_arrived(ob1_matcher_t *matcher, int source, int 
     return opal_container_of(nodes, ob1_arrived_t, nodes);
 }
 
+ob1_arrived_t *ob1_matcher_search_arrived(ob1_matcher_t *matcher, int source, int tag,
+                                          bool (*condition)(const ob1_arrived_t *arrived,
+                                                            const void *context),
+                                          const void *context)
+{
+    const ob1_bin_t *bin = matcher->arrived > 0 ? find_bin(matcher, source, tag) : NULL;
+    if (bin == NULL)
+        return NULL;
+    for (opal_list_node_t *node = opal_list_first(&bin->arrived); node != NULL;
+         node = opal_list_next(&bin->arrived, node)) {
+        ob1_arrived_t *arrived = opal_container_of(node, ob1_arrived_t, nodes[0]);
+        if (condition(arrived, context))
+            return arrived;
+    }
+    return NULL;
+}
+
 void ob1_matcher_remove_arrived(ob1_matcher_t *matcher, ob1_arrived_t *arrived)
 {
     for (unsigned class = 0; class < OB1_CLASSES; class ++)

@@ -63,6 +63,12 @@ void ob1_matcher_keep(ob1_matcher_t *matcher, ob1_arrived_t *arrived);
 /* The message that a receive would take; NULL: none. */
 ob1_arrived_t *ob1_matcher_find_arrived(ob1_matcher_t *matcher, int source, int tag);
 
+/* One with that very source and tag for which the condition holds; NULL: none. */
+ob1_arrived_t *ob1_matcher_search_arrived(ob1_matcher_t *matcher, int source, int tag,
+                                          bool (*condition)(const ob1_arrived_t *arrived,
+                                                            const void *context),
+                                          const void *context);
+
 void ob1_matcher_remove_arrived(ob1_matcher_t *matcher, ob1_arrived_t *arrived);
 
 /* Adds a receive that find_arrived found no message for. source and tag are set. */

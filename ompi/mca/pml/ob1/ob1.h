@@ -19,6 +19,9 @@
  *                data lies. When it has matched it copies the data out of the sender's memory, or
  *                asks for fragments, whichever the transport finds faster
  *
+ * A send that waits for room is cancelled at once, one that waits for an answer by asking the
+ * receiver, who has to be in MPI to answer. Others have left, and end as if nobody had asked.
+ *
  * Threading: all of it under ompi_lock.
  */
 #ifndef OMPI_PML_OB1_H
@@ -71,7 +74,7 @@ typedef struct ob1_send {
     ob1_match_t match;
     ompi_data_t data;
     size_t bytes;
-    bool synchronous;
+    bool synchronous, awaits_answer;
     uint64_t receiver;     /* the receiver's request, once it asked for fragments */
     size_t wanted, pushed; /* bytes it asked for, bytes sent, as fragments or as a stream */
 } ob1_send_t;
@@ -146,6 +149,7 @@ void ob1_sends_end(void);
 
 void ob1_send_acknowledged(const ob1_ack_t *ack);
 void ob1_send_clear(const ob1_clear_t *clear);
+void ob1_send_cancelled(const ob1_ack_t *ack);
 
 /* -- receive.c -- */
 

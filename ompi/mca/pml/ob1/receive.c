@@ -275,9 +275,46 @@ static void keep(ob1_matcher_t *matcher, ob1_message_t *message, const ob1_match
     ob1_wake_probes();
 }
 
+/* Whether a message is the one of this sender's request. */
+static bool is_of_request(const ob1_arrived_t *arrived, const void *context)
+{
+    const ob1_message_t *message = opal_container_of(arrived, ob1_message_t, arrived);
+    const ob1_sync_t *name = context;
+    ob1_rendezvous_t rendezvous;
+    ob1_sync_t sync;
+    if (message->kind == OB1_EAGER_SYNC) {
+        memcpy(&sync, message->frame, sizeof sync);
+        return sync.sender == name->sender;
+    }
+    if (message->kind == OB1_RENDEZVOUS) {
+        memcpy(&rendezvous, message->frame, offsetof(ob1_rendezvous_t, segments));
+        return rendezvous.sender == name->sender;
+    }
+    return false;
+}
+
+/* The sender wants a message back. It is one that waits for a receive, or too late. */
+static void give_back(ob1_matcher_t *matcher, unsigned rank, const void *bytes)
+{
+    ob1_sync_t name;
+    memcpy(&name, bytes, sizeof name);
+    ob1_arrived_t *arrived = ob1_matcher_search_arrived(matcher, name.match.source, name.match.tag,
+                                                        is_of_request, &name);
+    if (arrived == NULL)
+        return;
+    ob1_matcher_remove_arrived(matcher, arrived);
+    ob1_message_drop(opal_container_of(arrived, ob1_message_t, arrived));
+    ob1_ack_t ack = {name.sender};
+    ob1_peer_tell(ob1_peer(rank), OB1_CANCELLED, &ack, sizeof ack);
+}
+
 static void arrive(ob1_matcher_t *matcher, unsigned rank, unsigned kind, const void *bytes,
                    size_t length, const ob1_match_t *match)
 {
+    if (opal_unlikely(kind == OB1_CANCEL)) {
+        give_back(matcher, rank, bytes);
+        return;
+    }
     ob1_posted_t *posted = ob1_matcher_take_posted(matcher, match->source, match->tag);
     if (posted != NULL)
         take_frame(opal_container_of(posted, ob1_receive_t, posted), rank, kind, bytes, length);
@@ -334,7 +371,8 @@ void ob1_handle_frame(unsigned rank, unsigned kind, const void *bytes, size_t le
     case OB1_EAGER:
     case OB1_EAGER_SYNC:
     case OB1_STREAM:
-    case OB1_RENDEZVOUS: {
+    case OB1_RENDEZVOUS:
+    case OB1_CANCEL: {
         ob1_match_t match;
         if (kind == OB1_STREAM)
             begin_stream(rank, bytes, length);
@@ -353,6 +391,9 @@ void ob1_handle_frame(unsigned rank, unsigned kind, const void *bytes, size_t le
     case OB1_CLEAR:
         ob1_send_clear(bytes);
         return;
+    case OB1_CANCELLED:
+        ob1_send_cancelled(bytes);
+        return;
     case OB1_FRAGMENT:
         handle_fragment(bytes, length);
         return;
@@ -368,6 +409,11 @@ void ob1_replay_early(ob1_matcher_t *matcher, ob1_message_t *message)
 {
     ob1_match_t match;
     memcpy(&match, message->frame, sizeof match);
+    if (message->kind == OB1_CANCEL) {
+        give_back(matcher, message->rank, message->frame);
+        free(message);
+        return;
+    }
     ob1_posted_t *posted = ob1_matcher_take_posted(matcher, match.source, match.tag);
     if (posted == NULL) {
         keep(matcher, message, &match);

@@ -18,9 +18,11 @@ static void destroy_send(ompi_object_t *head)
 }
 
 static int restart_send(ompi_request_t *request);
+static int cancel_send(ompi_request_t *request);
 
 static const ompi_request_ops_t send_request_ops = {
     .start = restart_send,
+    .cancel = cancel_send,
 };
 
 static void finish_send(ob1_send_t *send)
@@ -55,11 +57,13 @@ static bool push_eager(ob1_peer_t *peer, const ob1_match_t *match, const ompi_da
 /* The peer has to answer it. */
 static void await_answer(ob1_send_t *send)
 {
+    send->awaits_answer = true;
     opal_list_append(&send->peer->awaiting, &send->pending.node);
 }
 
 static void answered(ob1_send_t *send)
 {
+    send->awaits_answer = false;
     opal_list_remove(&send->pending.node);
 }
 
@@ -199,6 +203,7 @@ static void start_send(ob1_send_t *send)
     send->pending.push = push_deferred;
     send->pending.fail = fail_pending;
     send->pushed = 0;
+    send->awaits_answer = false;
     if (opal_unlikely(peer->is_dead)) {
         ob1_send_fail(send);
         return;
@@ -253,6 +258,7 @@ int ob1_isend(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t 
 
 static int restart_send(ompi_request_t *request)
 {
+    ompi_status_set_empty(&request->status); /* of the last time: it may have been cancelled */
     start_send(opal_container_of(request, ob1_send_t, request));
     return MPI_SUCCESS;
 }
@@ -332,4 +338,34 @@ void ob1_send_clear(const ob1_clear_t *clear)
     send->pending.push = push_fragments;
     if (!push_fragments(&send->pending, send->peer))
         ob1_peer_defer(send->peer, &send->peer->streams, &send->pending);
+}
+
+/* -- cancelling ---------------------------------------------------------------------- */
+
+static void finish_cancelled(ob1_send_t *send)
+{
+    ompi_status_set_cancelled(&send->request.status, true);
+    finish_send(send);
+}
+
+static int cancel_send(ompi_request_t *request)
+{
+    ob1_send_t *send = opal_container_of(request, ob1_send_t, request);
+    if (ompi_request_is_done(request))
+        return MPI_SUCCESS;
+    if (send->awaits_answer) {
+        ob1_sync_t name = {.match = send->match, .sender = (uint64_t)(uintptr_t)send};
+        ob1_peer_tell(send->peer, OB1_CANCEL, &name, sizeof name);
+    } else if (send->pending.push == push_deferred && send->pushed == 0) {
+        opal_list_remove(&send->pending.node);
+        finish_cancelled(send);
+    }
+    return MPI_SUCCESS;
+}
+
+void ob1_send_cancelled(const ob1_ack_t *ack)
+{
+    ob1_send_t *send = (ob1_send_t *)(uintptr_t)ack->sender;
+    answered(send);
+    finish_cancelled(send);
 }

@@ -11,13 +11,17 @@
  *   pull_done     sender                                             the receiver has copied it all
  *   clear         sender, receiver, wanted                           send me so much in fragments
  *   fragment      receiver, offset | payload
+ *   cancel        match | sender                                     forget this, if nobody took it
+ *   cancelled     sender                                             it is forgotten
  *
  * The parts of a stream follow each other in order, and no other stream between the same two begins
  * before it has ended, so they need no name.
  *
  * `sender` and `receiver` are the addresses of requests in the process that gets the frame back,
- * so nothing has to be looked up. The segments of a rendezvous are addresses and lengths in the
- * sender's memory, for opal_btl_ops_t.get; none: it cannot be got, only asked for.
+ * so nothing has to be looked up. A cancel that finds nothing has no answer: the message was
+ * matched, and its own answer is under way. It cannot mean a later message of a request at the same
+ * address, since frames arrive in order. The segments of a rendezvous are addresses and lengths in
+ * the sender's memory, for opal_btl_ops_t.get; none: it cannot be got, only asked for.
  */
 #ifndef OMPI_PML_OB1_WIRE_H
 #define OMPI_PML_OB1_WIRE_H
@@ -34,6 +38,8 @@ typedef enum ob1_kind {
     OB1_FRAGMENT,
     OB1_STREAM,
     OB1_STREAM_PART,
+    OB1_CANCEL,
+    OB1_CANCELLED,
 } ob1_kind_t;
 
 /* First in every frame that takes part in matching. */
@@ -43,7 +49,8 @@ typedef struct ob1_match {
     int32_t tag;
 } ob1_match_t;
 
-/* The sender's `sender` is not aligned behind a match: these are copied in and out. */
+/* Of eager sync and cancel. The sender's `sender` is not aligned behind a match: these are copied
+ * in and out. */
 typedef struct ob1_sync {
     ob1_match_t match;
     uint32_t unused;

@@ -3,7 +3,9 @@
 #include "opal/mca/memory/base/settings.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
+#include "opal/mca/base/diagnostic.h"
 #include "opal/util/say.h"
 
 /* Written by the parser. */
@@ -75,10 +77,12 @@ const opal_param_row_t opal_memory_params[] = {
     {0},
 };
 
+/* What counts, once `ready`. */
+static opal_memory_settings_t settings;
+static atomic_bool ready;
+
 const opal_memory_settings_t *opal_memory_settings(void)
 {
-    static opal_memory_settings_t settings;
-    static atomic_bool ready;
     if (!atomic_load_explicit(&ready, memory_order_acquire)) {
         opal_param_read_early("memory", opal_memory_params);
         settings = parsed;
@@ -86,4 +90,22 @@ const opal_memory_settings_t *opal_memory_settings(void)
         atomic_store_explicit(&ready, true, memory_order_release);
     }
     return &settings;
+}
+
+static void check_late(const opal_param_info_t *info, void *context OPAL_UNUSED)
+{
+    const char *value = info->row->value;
+    size_t bytes = info->row->type == OPAL_PARAM_SIZE ? sizeof(size_t) : sizeof(bool);
+    size_t offset = (size_t)(value - (const char *)&parsed);
+    if (offset < sizeof parsed && memcmp(value, (const char *)&settings + offset, bytes) != 0)
+        opal_diagnostic(OPAL_WARNING,
+                        "%s = \"%s\" (%s) comes too late: it was needed before main; it works in "
+                        "the environment and as mpirun --mca",
+                        info->full_name, info->value_text, info->origin);
+}
+
+void opal_memory_settings_check(void)
+{
+    if (atomic_load_explicit(&ready, memory_order_acquire))
+        opal_param_visit(check_late, NULL);
 }

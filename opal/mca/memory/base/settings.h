@@ -26,4 +26,10 @@ extern const opal_param_row_t opal_memory_params[];
 /* What counts in this process. */
 OPAL_EXPORT const opal_memory_settings_t *opal_memory_settings(void);
 
+/*
+ * When the rows are registered: what a file says, but was not known when the settings were needed,
+ * is a finding. It does not count in this process.
+ */
+void opal_memory_settings_check(void);
+
 #endif

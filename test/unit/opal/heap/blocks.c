@@ -182,8 +182,7 @@ START_TEST(pages)
 }
 END_TEST
 
-/* -- everything at random, against a model
- * --------------------------------------------------------- */
+/* -- everything at random, against a model ----------------------------------------------------- */
 
 enum { MODEL_BLOCKS = 3000, MODEL_STEPS = 60000 };
 

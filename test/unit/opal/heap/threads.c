@@ -106,8 +106,7 @@ START_TEST(pages_are_adopted)
 }
 END_TEST
 
-/* -- passing blocks around
- * ------------------------------------------------------------------------- */
+/* -- passing blocks around --------------------------------------------------------------------- */
 
 typedef struct letter {
     struct letter *_Atomic next;
@@ -174,8 +173,58 @@ START_TEST(letters_between_threads)
 }
 END_TEST
 
-/* -- threads that cannot have a state
- * -------------------------------------------------------------- */
+/* Threads that come and go, so that states become idle, lose pages to others, and are taken up
+   again, while their blocks are freed elsewhere. */
+static void *live_and_end(void *number)
+{
+    int me = (int)(intptr_t)number;
+    unsigned random = (unsigned)me + (unsigned)atomic_fetch_add(&finished, 1) * 7919;
+    char *mine[100] = {NULL};
+    for (int i = 0; i < 4000; i++) {
+        random = random * 1103515245 + 12345;
+        unsigned at = (random >> 8) % 100;
+        if (mine[at] != NULL)
+            ck_assert(place_is_filled(mine[at], at + 16, at));
+        opal_heap_free(&heap, mine[at]);
+        mine[at] = opal_heap_malloc(&heap, at + 16);
+        place_fill(mine[at], at + 16, at);
+        send((int)(random >> 16) % WORKERS, random >> 8);
+        receive(me);
+    }
+    for (int i = 0; i < 100; i++)
+        opal_heap_free(&heap, mine[i]);
+    return NULL;
+}
+
+static void *line_of_threads(void *number)
+{
+    for (int i = 0; i < 12; i++) {
+        pthread_t thread;
+        ck_assert_int_eq(pthread_create(&thread, NULL, live_and_end, number), 0);
+        pthread_join(thread, NULL);
+    }
+    return NULL;
+}
+
+START_TEST(threads_come_and_go)
+{
+    pthread_t threads[WORKERS];
+    for (intptr_t i = 0; i < WORKERS; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, line_of_threads, (void *)i), 0);
+    for (int i = 0; i < WORKERS; i++)
+        pthread_join(threads[i], NULL);
+    for (int i = 0; i < WORKERS; i++)
+        receive(i);
+    opal_heap_trim(&heap, 0);
+    ck_assert_uint_eq(place_used_blocks(), 0);
+    ck_assert_int_eq(atomic_load(&place_faults), 0);
+    opal_heap_stats_t stats;
+    opal_heap_stats(&heap, &stats);
+    ck_assert_uint_le(stats.threads, 1 + WORKERS + 2);
+}
+END_TEST
+
+/* -- threads that cannot have a state ---------------------------------------------------------- */
 
 static pthread_key_t late;
 /* What the C library does at most. ThreadSanitizer's own state is gone before the last ones. */
@@ -243,6 +292,7 @@ static const unit_test_t tests[] = {
     {.test = &states_are_used_again},
     {.test = &pages_are_adopted},
     {.test = &letters_between_threads},
+    {.test = &threads_come_and_go, .repeats = 3},
     {.test = &destructors_of_threads_may_allocate},
     {.test = &more_heaps_than_a_thread_has_room_for},
 };

@@ -82,6 +82,24 @@ static void receive_is_posted(ob1_matcher_t *matcher, model_t *receives, model_t
     model_add(receives, posted);
 }
 
+static bool is_it(const ob1_arrived_t *arrived, const void *context)
+{
+    return arrived == context;
+}
+
+/* MPI_Cancel of a send: any message, wherever it stands among those of its source and tag. */
+static void message_is_taken_back(ob1_matcher_t *matcher, model_t *messages)
+{
+    size_t i = (size_t)rand() % messages->count;
+    ob1_arrived_t *arrived = messages->items[i];
+    int source = arrived->source, tag = arrived->tag;
+    ck_assert_ptr_eq(ob1_matcher_search_arrived(matcher, source, tag, is_it, arrived), arrived);
+    ob1_matcher_remove_arrived(matcher, arrived);
+    ck_assert_ptr_null(ob1_matcher_search_arrived(matcher, source, tag, is_it, arrived));
+    model_remove(messages, i);
+    free(arrived);
+}
+
 START_TEST(random_traffic_matches_like_the_model)
 {
     static model_t receives, messages;
@@ -102,6 +120,8 @@ START_TEST(random_traffic_matches_like_the_model)
             free(receives.items[i]);
             model_remove(&receives, i);
         }
+        if (messages.count > 0 && rand() % 50 == 0)
+            message_is_taken_back(&matcher, &messages);
     }
     while (receives.count > 0)
         free(receives.items[--receives.count]);

@@ -435,6 +435,27 @@ START_TEST(settings_are_read_from_the_environment_alone)
 }
 END_TEST
 
+/* The file is read in MPI_Init; who asked before that got the default. */
+START_TEST(a_file_comes_too_late)
+{
+    const char *file = unit_file("late.conf", "memory_reloc_hooks = no\nmemory_alloc_align = 16\n");
+    setenv("OMPI_MCA_mca_base_param_files", file, 1);
+    bool early = _i == 0;
+    if (early)
+        ck_assert(opal_memory_settings()->reloc_hooks);
+    opal_param_init();
+    ck_assert_int_eq(opal_param_register("memory", "", opal_memory_params), OPAL_SUCCESS);
+    opal_memory_settings_check();
+    ck_assert_int_eq(opal_memory_settings()->reloc_hooks, early);
+    unit_capture();
+    opal_diagnostic_report(true);
+    const char *said = unit_stderr();
+    ck_assert_int_eq(strstr(said, "memory_reloc_hooks") != NULL, early);
+    ck_assert_int_eq(strstr(said, "comes too late") != NULL, early);
+    ck_assert_ptr_null(strstr(said, "memory_alloc_align"));
+}
+END_TEST
+
 static unit_test_t tests[] = {
     {.test = &patching_under_running_threads, .repeats = 20},
     {.test = &a_method_alone_catches_every_event, .repeats = OPAL_COUNT_OF(methods)},
@@ -450,6 +471,7 @@ static unit_test_t tests[] = {
     {.test = &several_threads_install},
     {.test = &children_of_all_kinds},
     {.test = &settings_are_read_from_the_environment_alone},
+    {.test = &a_file_comes_too_late, .repeats = 2},
 };
 
 static const unit_test_t tests_aside[] = {
