@@ -31,8 +31,6 @@
 
 enum { ALIGNMENT = 64, SET_BYTES = 8192, SPARE_MAX = 32 << 20 };
 
-static const uint64_t magic = 0x31676573616369f4; /* changes with the layout */
-
 typedef struct header {
     _Atomic uint64_t magic; /* written last */
     uint64_t bytes;
@@ -44,6 +42,10 @@ typedef struct header {
     _Alignas(64) atomic_uint deaths;
     _Alignas(64) opal_node_slot_t slots[];
 } header_t;
+
+/* Of the layout: the number goes up with every change of it, the sizes with most by themselves. */
+static const uint64_t magic =
+    UINT64_C(0x31676573616369f5) + (sizeof(header_t) << 24) + (sizeof(opal_node_slot_t) << 40);
 
 /* Of this process. */
 static struct {
