@@ -311,7 +311,7 @@ static opal_status_t elect(const opal_pmi_job_t *job, const opal_pmi_ops_t *pmi,
 static const char *complaint_about(const header_t *header, size_t bytes, const opal_pmi_job_t *job)
 {
     if (atomic_load_explicit(&header->magic, memory_order_acquire) != magic)
-        return "it is of another version of this library";
+        return "mpirun, or the first rank, is of another version of this library";
     if (header->bytes != bytes || header->ranks != job->local_size)
         return "it is of another size";
     if (strncmp(header->job_id, job->job_id, sizeof header->job_id - 1) != 0)

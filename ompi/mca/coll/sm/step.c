@@ -31,13 +31,16 @@ static bool has_value(const _Atomic uint64_t *word, uint64_t value)
     return atomic_load_explicit(word, memory_order_acquire) == value;
 }
 
-/* Whether the communicator can go on. */
+/* Whether the communicator can go on. Where mpirun watches, it ends the job and says who has died:
+ * the others wait for that, as those do who wait for a message. */
 static bool is_alive(sm_comm_t *self)
 {
     unsigned deaths = opal_node_deaths();
     if (opal_likely(deaths == self->deaths))
         return self->stage == SM_READY;
     self->deaths = deaths;
+    if (opal_node_launcher() != 0)
+        return true;
     for (int rank = 0; rank < self->size; rank++) {
         if (opal_node_peer_is_dead(self->peers[rank].local_rank))
             self->stage = SM_BROKEN;
