@@ -8,7 +8,7 @@
  *   allgather  (n + 1) m    alltoall   2 n m
  *
  * and waits once, but for the root of a broadcast or scatter and the others of a gather, which do
- * not wait.
+ * not wait. An allgather or alltoall of any length goes through in pieces, with a wait for each.
  */
 #include "ompi/mca/coll/sm/sm.h"
 
@@ -82,19 +82,68 @@ int sm_scatter(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
     return error;
 }
 
-int sm_allgather(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
+/* How much of each of so many blocks goes in one step. */
+static size_t piece_bytes(const sm_comm_t *self, size_t blocks)
 {
-    bool in_place = call->send.buffer == MPI_IN_PLACE;
+    size_t bytes = self->max_bytes / blocks;
+    return bytes > SM_PIECE_MIN ? bytes & ~(size_t)63 : bytes;
+}
+
+static void copy_own(const ompi_coll_side_t *from, ompi_data_t block, ompi_data_t to)
+{
+    ompi_datatype_copy(from->type, block.count, block.buffer, to.type, to.count, to.buffer);
+}
+
+static int gather_piece(sm_comm_t *self, const ompi_coll_call_t *call, ompi_data_t own, size_t from,
+                        size_t length)
+{
     sm_place_t place;
-    int error = sm_step_begin(self, SM_SYNC, bytes, &place);
+    int error = sm_step_begin(self, SM_SYNC, length, &place);
     if (error != MPI_SUCCESS)
         return error;
-    sm_pack(in_place ? sm_block(&call->recv, self->rank) : sm_block(&call->send, 0),
-            sm_step_own_row(self, &place));
+    sm_pack_piece(own, from, length, sm_step_own_row(self, &place));
     error = sm_step_meet(self, &place);
     for (int rank = 0; error == MPI_SUCCESS && rank < self->size; rank++) {
-        if (rank != self->rank || !in_place)
-            sm_unpack(sm_block(&call->recv, rank), sm_step_row(self, &place, rank));
+        if (rank != self->rank)
+            sm_unpack_piece(sm_block(&call->recv, rank), from, length,
+                            sm_step_row(self, &place, rank));
+    }
+    return error;
+}
+
+int sm_allgather(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
+{
+    ompi_data_t own = sm_block(&call->recv, self->rank);
+    size_t piece = piece_bytes(self, 1);
+    int error = MPI_SUCCESS;
+    if (call->send.buffer != MPI_IN_PLACE) {
+        ompi_data_t given = sm_block(&call->send, 0);
+        copy_own(&call->send, given, own);
+        own = given;
+    }
+    for (size_t from = 0; error == MPI_SUCCESS && from < bytes; from += piece)
+        error = gather_piece(self, call, own, from, bytes - from < piece ? bytes - from : piece);
+    return error;
+}
+
+/* In place, too: what this step overwrites, it has packed. */
+static int exchange_piece(sm_comm_t *self, const ompi_coll_call_t *call,
+                          const ompi_coll_side_t *given, size_t from, size_t length)
+{
+    sm_place_t place;
+    int error = sm_step_begin(self, SM_SYNC, (size_t)self->size * length, &place);
+    if (error != MPI_SUCCESS)
+        return error;
+    char *row = sm_step_own_row(self, &place);
+    for (int rank = 0; rank < self->size; rank++) {
+        if (rank != self->rank)
+            sm_pack_piece(sm_block(given, rank), from, length, row + (size_t)rank * length);
+    }
+    error = sm_step_meet(self, &place);
+    for (int rank = 0; error == MPI_SUCCESS && rank < self->size; rank++) {
+        if (rank != self->rank)
+            sm_unpack_piece(sm_block(&call->recv, rank), from, length,
+                            sm_step_row(self, &place, rank) + (size_t)self->rank * length);
     }
     return error;
 }
@@ -102,18 +151,13 @@ int sm_allgather(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 int sm_alltoall(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
     bool in_place = call->send.buffer == MPI_IN_PLACE;
-    const ompi_coll_side_t *from = in_place ? &call->recv : &call->send;
-    size_t block = bytes / (size_t)self->size;
-    sm_place_t place;
-    int error = sm_step_begin(self, SM_SYNC, bytes, &place);
-    if (error != MPI_SUCCESS)
-        return error;
-    sm_pack(sm_elements(from, 0, (size_t)self->size * (size_t)from->count),
-            sm_step_own_row(self, &place));
-    error = sm_step_meet(self, &place);
-    for (int rank = 0; error == MPI_SUCCESS && rank < self->size; rank++) {
-        const char *row = sm_step_row(self, &place, rank);
-        sm_unpack(sm_block(&call->recv, rank), row + (size_t)self->rank * block);
-    }
+    const ompi_coll_side_t *given = in_place ? &call->recv : &call->send;
+    size_t block = bytes / (size_t)self->size, piece = piece_bytes(self, (size_t)self->size);
+    int error = MPI_SUCCESS;
+    if (!in_place)
+        copy_own(given, sm_block(given, self->rank), sm_block(&call->recv, self->rank));
+    for (size_t from = 0; error == MPI_SUCCESS && from < block; from += piece)
+        error =
+            exchange_piece(self, call, given, from, block - from < piece ? block - from : piece);
     return error;
 }

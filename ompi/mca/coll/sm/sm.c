@@ -32,12 +32,11 @@ static const opal_param_row_t params[] = {
     {.name = "pair_max_bytes",
      .type = OPAL_PARAM_SIZE,
      .value = &pair_max_bytes,
-     .preset = "16K",
+     .preset = "4K",
      .min = "64",
      .max = "1M",
      .unit = "bytes",
-     .prose = "The same where a communicator has two ranks; a quarter of it for what is no "
-              "reduction"},
+     .prose = "The same where a communicator has two ranks, for all data"},
     {.name = "direct",
      .type = OPAL_PARAM_BOOL,
      .value = &use_direct,
@@ -50,30 +49,41 @@ static const opal_param_row_t params[] = {
 /* -- calls ----------------------------------------------------------------------------- */
 
 /*
- * Measured: the second copy, through the area, costs less than what it saves (a system call, and
- * that who gives waits for who reads) up to the longer the data, the more is done with it: a
- * reduction's operands are read by all, and ranks that share a core find them in its cache.
+ * Measured: up to a length the second copy, through the area, costs less than what it saves: a
+ * system call, and that who gives waits for who reads. The length is greater the more is done with
+ * the data: a reduction's operands are read by all, and ranks that share a core find them in its
+ * cache.
  */
-static const struct {
-    sm_run_fn_t *run;      /* NULL: such calls are not taken */
-    sm_run_fn_t *direct;   /* NULL: nor long ones */
-    bool has_blocks;       /* a rank gives (or the root of a scatter) a block for each rank */
-    unsigned part;         /* of max_bytes, 1 / part is for it */
-    unsigned pair_part;    /* likewise, of pair_max_bytes */
-    size_t pair_max_bytes; /* longer data between two ranks is a message, of which each end copies
-                              a half; 0: never */
-} kinds[OMPI_COLL_KINDS] = {
-    [OMPI_ALLGATHER] = {sm_allgather, sm_direct_allgather, false, 1, 4, 0},
-    [OMPI_ALLREDUCE] = {sm_allreduce, sm_direct_allreduce, false, 1, 1, 0},
-    [OMPI_ALLTOALL] = {sm_alltoall, sm_direct_alltoall, true, 1, 4, 0},
-    [OMPI_BARRIER] = {sm_barrier, NULL, false, 1, 1, 0},
-    [OMPI_BCAST] = {sm_bcast, sm_direct_bcast, false, 4, 4, 64 << 10},
-    [OMPI_GATHER] = {sm_gather, NULL, false, 1, 4, 0},
-    [OMPI_REDUCE] = {sm_reduce, sm_direct_reduce, false, 1, 1, 0},
-    [OMPI_REDUCE_SCATTER] = {sm_reduce_scatter, sm_direct_reduce_scatter, false, 1, 1, 0},
-    [OMPI_REDUCE_SCATTER_BLOCK] = {sm_reduce_scatter, sm_direct_reduce_scatter, true, 1, 1, 0},
-    [OMPI_SCATTER] = {sm_scatter, sm_direct_scatter, true, 4, 4, 0},
+enum {
+    BLOCKS = 1,             /* a rank gives (or the root of a scatter) a block for each rank */
+    QUARTER = 2,            /* of more than two, data is short up to a quarter of max_bytes */
+    PIECES = 4,             /* `run` takes any length */
+    PAIR_MESSAGE = 8,       /* between two, what is not short is a message: each copies a half */
+    PAIR_LONG_MESSAGE = 16, /* likewise, what is longer than this: */
+    LONG_BYTES = 64 << 10,
 };
+
+static const struct {
+    sm_run_fn_t *run;    /* NULL: such calls are not taken */
+    sm_run_fn_t *direct; /* NULL: nor long ones */
+    unsigned is;
+} kinds[OMPI_COLL_KINDS] = {
+    [OMPI_ALLGATHER] = {sm_allgather, sm_direct_allgather, PIECES},
+    [OMPI_ALLREDUCE] = {sm_allreduce, sm_direct_allreduce, 0},
+    [OMPI_ALLTOALL] = {sm_alltoall, sm_direct_alltoall, BLOCKS | PIECES},
+    [OMPI_BARRIER] = {sm_barrier, NULL, 0},
+    [OMPI_BCAST] = {sm_bcast, sm_direct_bcast, QUARTER | PAIR_LONG_MESSAGE},
+    [OMPI_GATHER] = {sm_gather, NULL, 0},
+    [OMPI_REDUCE] = {sm_reduce, sm_direct_reduce, PAIR_MESSAGE},
+    [OMPI_REDUCE_SCATTER] = {sm_reduce_scatter, sm_direct_reduce_scatter, 0},
+    [OMPI_REDUCE_SCATTER_BLOCK] = {sm_reduce_scatter, sm_direct_reduce_scatter, BLOCKS},
+    [OMPI_SCATTER] = {sm_scatter, sm_direct_scatter, BLOCKS | QUARTER},
+};
+
+static bool kind_is(const ompi_coll_call_t *call, unsigned what)
+{
+    return (kinds[call->kind].is & what) != 0;
+}
 
 /* What a rank gives, of all blocks together; SIZE_MAX: too much to be counted. */
 static size_t call_bytes(const sm_comm_t *self, const ompi_coll_call_t *call)
@@ -87,7 +97,7 @@ static size_t call_bytes(const sm_comm_t *self, const ompi_coll_call_t *call)
     if (call->kind == OMPI_REDUCE_SCATTER)
         return ompi_datatype_bytes(side->type, sm_blocks(side, self).total);
     size_t bytes = ompi_datatype_bytes(side->type, (size_t)side->count), all = bytes;
-    if (kinds[call->kind].has_blocks && __builtin_mul_overflow(bytes, (size_t)self->size, &all))
+    if (kind_is(call, BLOCKS) && __builtin_mul_overflow(bytes, (size_t)self->size, &all))
         return SIZE_MAX;
     return all;
 }
@@ -95,26 +105,45 @@ static size_t call_bytes(const sm_comm_t *self, const ompi_coll_call_t *call)
 /* Whether it is data for the area. */
 static bool is_short(const sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
-    unsigned part = self->size == 2 ? kinds[call->kind].pair_part : kinds[call->kind].part;
-    return bytes <= self->max_bytes / part || bytes <= SM_INLINE;
+    bool is_quartered = self->size > 2 && kind_is(call, QUARTER);
+    return bytes <= (is_quartered ? self->max_bytes / 4 : self->max_bytes) || bytes <= SM_INLINE;
 }
 
 /* Whether it may be read directly, as far as is known. */
 static bool may_be_direct(const sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
-    size_t pair_max = kinds[call->kind].pair_max_bytes;
-    return kinds[call->kind].direct != NULL && self->direct != SM_DIRECT_FORBIDDEN &&
-           (self->size > 2 || pair_max == 0 || bytes <= pair_max);
+    if (kinds[call->kind].direct == NULL || self->direct == SM_DIRECT_FORBIDDEN)
+        return false;
+    return self->size > 2 ||
+           !kind_is(call, bytes > LONG_BYTES ? PAIR_MESSAGE | PAIR_LONG_MESSAGE : PAIR_MESSAGE);
 }
 
-static int run_direct(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes, bool *taken)
+/* Whether longer data goes through the area nevertheless. Between two ranks messages are as good:
+ * of those the two copies overlap. */
+static bool goes_in_pieces(const sm_comm_t *self, const ompi_coll_call_t *call)
+{
+    size_t blocks = kind_is(call, BLOCKS) ? (size_t)self->size : 1;
+    return kind_is(call, PIECES) && self->size > 2 && self->direct == SM_DIRECT_FORBIDDEN &&
+           self->max_bytes / blocks >= SM_PIECE_MIN;
+}
+
+/* NULL: none of ours. */
+static sm_run_fn_t *choose(const sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
+{
+    if (is_short(self, call, bytes) || goes_in_pieces(self, call))
+        return kinds[call->kind].run;
+    return may_be_direct(self, call, bytes) ? kinds[call->kind].direct : NULL;
+}
+
+/* Makes the area, and finds out what has to be known for such a call. */
+static int prepare(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
     int error = MPI_SUCCESS;
-    if (opal_unlikely(self->direct == SM_DIRECT_UNKNOWN))
+    if (self->stage == SM_NEW)
+        error = sm_area_join(self);
+    if (error == MPI_SUCCESS && self->stage == SM_READY && self->direct == SM_DIRECT_UNKNOWN &&
+        choose(self, call, bytes) == kinds[call->kind].direct)
         error = sm_direct_agree(self);
-    *taken = error != MPI_SUCCESS || self->direct == SM_DIRECT_WORKS;
-    if (self->direct == SM_DIRECT_WORKS)
-        error = kinds[call->kind].direct(self, call, bytes);
     return error;
 }
 
@@ -127,24 +156,19 @@ static int run(const ompi_coll_call_t *call, void *state, bool *taken)
     size_t bytes = call_bytes(self, call);
     if ((bytes == 0 && call->kind != OMPI_BARRIER) || bytes == SIZE_MAX)
         return MPI_SUCCESS;
-    if (!is_short(self, call, bytes) && !may_be_direct(self, call, bytes))
-        return MPI_SUCCESS;
-    if (opal_unlikely(self->stage == SM_NEW)) {
-        int error = sm_area_join(self);
+    sm_run_fn_t *chosen = choose(self, call, bytes);
+    bool is_unknown = self->stage == SM_NEW || self->direct == SM_DIRECT_UNKNOWN;
+    if (opal_unlikely(is_unknown) && chosen != NULL) {
+        int error = prepare(self, call, bytes);
         *taken = error != MPI_SUCCESS;
         if (*taken)
             return error;
+        chosen = choose(self, call, bytes);
     }
-    if (self->stage == SM_DECLINED)
-        return MPI_SUCCESS;
-    bool goes_through_area = is_short(self, call, bytes); /* whose size is known by now */
-    if (!goes_through_area && !may_be_direct(self, call, bytes))
+    if (chosen == NULL || self->stage == SM_DECLINED)
         return MPI_SUCCESS;
     *taken = true;
-    if (opal_unlikely(self->stage == SM_BROKEN))
-        return MPI_ERR_PROC_ABORTED;
-    return goes_through_area ? kinds[call->kind].run(self, call, bytes)
-                             : run_direct(self, call, bytes, taken);
+    return opal_likely(self->stage == SM_READY) ? chosen(self, call, bytes) : MPI_ERR_PROC_ABORTED;
 }
 
 /* Nonblocking operations have no rank that waits in them. */
@@ -170,7 +194,7 @@ static int comm_add(ompi_communicator_t *comm, void **state)
 {
     if (ompi_comm_is_inter(comm) || comm->size == 1 || !is_on_one_node(comm))
         return MPI_SUCCESS;
-    sm_comm_t *self = calloc(1, sizeof *self + (size_t)comm->size * sizeof self->local_ranks[0]);
+    sm_comm_t *self = calloc(1, sizeof *self + (size_t)comm->size * sizeof self->peers[0]);
     if (self == NULL)
         return MPI_ERR_NO_MEM;
     self->comm = comm;
@@ -179,7 +203,8 @@ static int comm_add(ompi_communicator_t *comm, void **state)
     self->direct = use_direct ? SM_DIRECT_UNKNOWN : SM_DIRECT_FORBIDDEN;
     self->max_bytes = comm->size == 2 ? pair_max_bytes : max_bytes;
     for (int rank = 0; rank < comm->size; rank++)
-        self->local_ranks[rank] = (unsigned)opal_node_local_rank(ompi_comm_process(comm, rank));
+        self->peers[rank].local_rank =
+            (unsigned)opal_node_local_rank(ompi_comm_process(comm, rank));
     *state = self;
     return MPI_SUCCESS;
 }

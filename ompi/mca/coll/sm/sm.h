@@ -10,7 +10,8 @@
  * another rank direct_move.c    operations that move data in this way direct_reduce.c  reductions
  * of such data
  *
- * Short data goes through the area, packed. Of longer data the area has the addresses only.
+ * Short data goes through the area, packed. Of longer data the area has the addresses only; where
+ * ranks may not read each other's memory, it goes through in pieces or is left to messages.
  *
  * A communicator has an area in the node's segment. Row i belongs to rank i, the last row to
  * whoever computes a result for all:
@@ -47,6 +48,7 @@
 enum {
     SM_LINES = 64,
     SM_INLINE = 48,
+    SM_PIECE_MIN = 64, /* of a block, that is worth a step */
 };
 
 typedef struct sm_counter {
@@ -78,6 +80,11 @@ typedef enum sm_direct_state {
     SM_DIRECT_FORBIDDEN, /* to one of them, so nobody does it */
 } sm_direct_state_t;
 
+typedef struct sm_peer {
+    unsigned local_rank;
+    bool is_read; /* in this step */
+} sm_peer_t;
+
 /* What the component has of a communicator. From `step` to `arrivals` it is the same in all ranks
  * when they begin a step. */
 typedef struct sm_comm {
@@ -97,7 +104,7 @@ typedef struct sm_comm {
     uint64_t arrivals[2][SM_LINES];     /* what the counters are when all have arrived */
     unsigned deaths;                    /* of the node, when we looked last */
     bool has_memory, has_result_memory; /* in our row's room, in that of the last row */
-    unsigned local_ranks[];             /* of the ranks of the communicator */
+    sm_peer_t peers[];                  /* the ranks of the communicator */
 } sm_comm_t;
 
 /* -- area.c ------------------------------------------------------------------------------ */
@@ -141,6 +148,10 @@ int sm_step_meet(sm_comm_t *self, const sm_place_t *place);
 void sm_step_come(sm_comm_t *self, const sm_place_t *place);
 int sm_step_await_all(sm_comm_t *self, const sm_place_t *place);
 
+/* This rank's row may be read before all have come, by those who look whether it is shown. */
+void sm_step_show(const sm_comm_t *self, const sm_place_t *place);
+bool sm_step_is_shown(const sm_comm_t *self, const sm_place_t *place, int rank);
+
 /* SM_SYNC, where one computes for all. True: that one is this rank, and all have given; it tells
  * the others when the result is there. They wait for it. */
 bool sm_step_arrive(sm_comm_t *self, const sm_place_t *place);
@@ -153,6 +164,10 @@ int sm_step_give(sm_comm_t *self, const sm_place_t *place, int root);
 /* SM_BY_ROOT: the root has given; the others wait for that. */
 void sm_step_tell(sm_comm_t *self, const sm_place_t *place);
 int sm_step_await(sm_comm_t *self, const sm_place_t *place, int root);
+
+/* A word in somebody's row: this rank has read what that one has; the owner waits for all. */
+void sm_step_take_leave(const sm_comm_t *self, _Atomic uint64_t *readers, uint64_t all, int owner);
+int sm_step_await_readers(sm_comm_t *self, const _Atomic uint64_t *readers, uint64_t all);
 
 /* -- the operations ------------------------------------------------------------------------ */
 
@@ -190,14 +205,25 @@ typedef struct sm_blocks {
 
 sm_blocks_t sm_blocks(const ompi_coll_side_t *side, const sm_comm_t *self);
 
+/* Bytes of the packed form; as many as there are, of those asked for. */
+static inline void sm_pack_piece(ompi_data_t data, size_t from, size_t length, char *row)
+{
+    ompi_datatype_pack(data.type, data.count, data.buffer, from, row, length);
+}
+
+static inline void sm_unpack_piece(ompi_data_t data, size_t from, size_t length, const char *row)
+{
+    ompi_datatype_unpack(data.type, data.count, data.buffer, from, row, length);
+}
+
 static inline void sm_pack(ompi_data_t data, char *row)
 {
-    ompi_datatype_pack(data.type, data.count, data.buffer, 0, row, SIZE_MAX);
+    sm_pack_piece(data, 0, SIZE_MAX, row);
 }
 
 static inline void sm_unpack(ompi_data_t data, const char *row)
 {
-    ompi_datatype_unpack(data.type, data.count, data.buffer, 0, row, SIZE_MAX);
+    sm_unpack_piece(data, 0, SIZE_MAX, row);
 }
 
 /* -- fold.c -------------------------------------------------------------------------------- */
@@ -227,29 +253,45 @@ void sm_fold_close(void);
 /* Finds out whether it is possible, for all together. */
 int sm_direct_agree(sm_comm_t *self);
 
-/* Packed data of this rank that others read. */
+/* Packed data of this rank that others read; or why there is none. */
 typedef struct sm_source {
-    uintptr_t address; /* 0: there was no memory for it */
-    char *room;        /* its own; NULL: it is the user's */
+    uintptr_t address;
+    char *room; /* its own; NULL: it is the user's */
+    int error;
 } sm_source_t;
 
 /* The user's data; `needs_copy`: it is going to change. */
 void sm_source_init(sm_source_t *source, ompi_data_t data, bool needs_copy);
 
-/* Room for data. False: no memory. */
-bool sm_source_init_room(sm_source_t *source, size_t bytes);
+/* Room for data. */
+void sm_source_init_room(sm_source_t *source, size_t bytes);
 void sm_source_fini(sm_source_t *source);
 
-/* The address in a row. */
-void sm_direct_put_address(sm_comm_t *self, const sm_place_t *place, const sm_source_t *source);
-uintptr_t sm_direct_address(const sm_comm_t *self, const sm_place_t *place, int rank);
+/* What a row tells of it. */
+typedef struct sm_entry {
+    uintptr_t address;
+    _Atomic uint64_t readers; /* who are done with it */
+    int error;
+} sm_entry_t;
 
-/* SM_SYNC: tells where this rank's data is; waits until all have. MPI_ERR_NO_MEM: one has none. */
+/* Of a step whose rows are entries: writes our own; what is in that of a rank. */
+void sm_direct_enter(sm_comm_t *self, const sm_place_t *place, const sm_source_t *source);
+uintptr_t sm_direct_address(const sm_comm_t *self, const sm_place_t *place, int rank);
+int sm_direct_error(const sm_comm_t *self, const sm_place_t *place, int rank);
+
+/* All entries are there: MPI_SUCCESS, or the first error among them, which all ranks see. */
+int sm_direct_offered(const sm_comm_t *self, const sm_place_t *place);
+
+/* SM_SYNC: tells where this rank's data is; waits until all have, and nobody goes on if one has an
+ * error. */
 int sm_direct_publish(sm_comm_t *self, const sm_source_t *source, sm_place_t *place);
 int sm_direct_await(sm_comm_t *self, const sm_place_t *place);
 
-/* Everybody has read what he wanted, or failed. Returns that, or a new error. */
-int sm_direct_finish(sm_comm_t *self, int error);
+/* This rank, one of so many readers, does not need that rank's data any more, or cannot read it. */
+void sm_direct_leave(const sm_comm_t *self, const sm_place_t *place, int rank, int readers);
+
+/* Waits until so many have left ours. Returns the error given, or a new one. */
+int sm_direct_finish(sm_comm_t *self, const sm_place_t *place, int readers, int error);
 
 /* Packed bytes of another rank (or our own): where they can be read as they are, or copied to the
  * buffer. NULL: they cannot be read. */

@@ -39,7 +39,7 @@ static bool is_alive(sm_comm_t *self)
         return self->stage == SM_READY;
     self->deaths = deaths;
     for (int rank = 0; rank < self->size; rank++) {
-        if (opal_node_peer_is_dead(self->local_ranks[rank]))
+        if (opal_node_peer_is_dead(self->peers[rank].local_rank))
             self->stage = SM_BROKEN;
     }
     return self->stage == SM_READY;
@@ -86,7 +86,7 @@ static int wait_for(sm_comm_t *self, const _Atomic uint64_t *word, uint64_t valu
 
 static opal_doorbell_t *doorbell_of(const sm_comm_t *self, int rank)
 {
-    return &opal_node_slot(self->local_ranks[rank])->doorbell;
+    return &opal_node_slot(self->peers[rank].local_rank)->doorbell;
 }
 
 static void ring_others(const sm_comm_t *self)
@@ -219,6 +219,27 @@ int sm_step_meet(sm_comm_t *self, const sm_place_t *place)
 {
     sm_step_come(self, place);
     return sm_step_await_all(self, place);
+}
+
+void sm_step_show(const sm_comm_t *self, const sm_place_t *place)
+{
+    set_flag(self, place, self->rank);
+}
+
+bool sm_step_is_shown(const sm_comm_t *self, const sm_place_t *place, int rank)
+{
+    return has_value(&line_of(self, place, rank)->flag, place->step);
+}
+
+void sm_step_take_leave(const sm_comm_t *self, _Atomic uint64_t *readers, uint64_t all, int owner)
+{
+    if (atomic_fetch_add_explicit(readers, 1, memory_order_acq_rel) + 1 == all)
+        opal_doorbell_ring(doorbell_of(self, owner));
+}
+
+int sm_step_await_readers(sm_comm_t *self, const _Atomic uint64_t *readers, uint64_t all)
+{
+    return wait_for(self, readers, all);
 }
 
 bool sm_step_arrive(sm_comm_t *self, const sm_place_t *place)
