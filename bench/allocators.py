@@ -23,6 +23,7 @@ def compile_program(compiler, folder):
     output = os.path.join(folder, "heap")
     files = [os.path.join(HERE, name) for name in ("heap.c", "heap_workloads.c", "samples.c")]
     files += sorted(glob.glob(os.path.join(TOP, "opal", "heap", "*.c")))
+    files += [os.path.join(TOP, "opal", "util", name) for name in ("log.c", "say.c")]
     done = subprocess.run([compiler, *FLAGS, "-o", output, *files, "-pthread", "-ldl"],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     return output, done.stdout.strip() if done.returncode else ""

@@ -24,7 +24,7 @@
 
 enum { MAX_ALLOCATORS = 4, REPEATS = 9, QUICK_REPEATS = 3, QUICK_SHARE = 10 };
 
-/* -- the allocators ---------------------------------------------------------------------------- */
+/* -- the allocators -------------------------------------------------------------------- */
 
 static opal_heap_t heap;
 
@@ -105,7 +105,7 @@ static int load(allocator_t *allocator)
     return calls->malloc != NULL && calls->aligned_alloc != NULL;
 }
 
-/* -- one run ----------------------------------------------------------------------------------- */
+/* -- one run --------------------------------------------------------------------------- */
 
 typedef struct outcome {
     double sec;

@@ -17,7 +17,7 @@
 
 enum { THREADS = 2, KIB = 1024, MIB = 1024 * KIB, PAGE = 4096 };
 
-/* -- what they share --------------------------------------------------------------------------- */
+/* -- what they share ------------------------------------------------------------------- */
 
 typedef uint64_t random_t;
 
@@ -76,7 +76,7 @@ static double run_threads(void *(*work)(void *), void *const *arguments, int cou
     return bench_now() - begin;
 }
 
-/* -- a set of live blocks, one of which is replaced at a time ---------------------------------- */
+/* -- a set of live blocks, one of which is replaced at a time -------------------------- */
 
 typedef struct set {
     const bench_allocator_t *with;
@@ -162,7 +162,7 @@ static double large_threads(const bench_allocator_t *with, int share)
     return run_sets(with, THREADS, 16, 3000 / share, large_bytes);
 }
 
-/* -- one thread takes, another one frees ------------------------------------------------------- */
+/* -- one thread takes, another one frees ----------------------------------------------- */
 
 enum { RING = 1024 };
 
@@ -217,7 +217,7 @@ static double producer(const bench_allocator_t *with, int share)
     return run_threads(one_end, arguments, 2);
 }
 
-/* -- a server: each thread serves for a while, then a new one goes on with its blocks ---------- */
+/* -- a server: each thread serves for a while, then a new one goes on with its blocks --- */
 
 typedef struct service {
     set_t set;
@@ -265,7 +265,7 @@ static double server(const bench_allocator_t *with, int share)
     return run_threads(serve_in_turn, arguments, THREADS);
 }
 
-/* -- vectors that grow ------------------------------------------------------------------------- */
+/* -- vectors that grow ----------------------------------------------------------------- */
 
 typedef struct vector {
     char *at;
@@ -308,7 +308,7 @@ static double growth(const bench_allocator_t *with, int share)
     return bench_now() - begin;
 }
 
-/* -- sizes that change over time --------------------------------------------------------------- */
+/* -- sizes that change over time ------------------------------------------------------- */
 
 /* Of each generation of blocks a tenth lives on among those of the next ones. */
 static double fragments(const bench_allocator_t *with, int share)
@@ -337,7 +337,7 @@ static double fragments(const bench_allocator_t *with, int share)
     return bench_now() - begin;
 }
 
-/* -- zeroed and aligned blocks ----------------------------------------------------------------- */
+/* -- zeroed and aligned blocks --------------------------------------------------------- */
 
 static double zeroed(const bench_allocator_t *with, int share)
 {
@@ -357,7 +357,7 @@ static double zeroed(const bench_allocator_t *with, int share)
     return bench_now() - begin;
 }
 
-/* -- freeing 400,000 blocks: only that is timed ------------------------------------------------ */
+/* -- freeing 400,000 blocks: only that is timed ---------------------------------------- */
 
 static double free_many(const bench_allocator_t *with, int share, int shuffled)
 {

@@ -75,6 +75,8 @@ def parameters():
             if "synonyms" in facts:
                 meaning += f" (deprecated: {facts['synonyms']})"
             default = f"`{facts['default']}`" if facts.get("default") else "unset"
+            if facts.get("source") == "read-out":
+                default = "read-out"
             print("| " + " | ".join(cell(text) for text in (
                 f"`{name}`", facts.get("type", ""), default, limits(facts), meaning)) + " |")
         print()

@@ -64,6 +64,10 @@ libompi_core_la_SOURCES += \
 	%D%/object/object.c %D%/object/object.h \
 	%D%/mca/coll/coll.h \
 	%D%/mca/coll/base/base.c %D%/mca/coll/base/base.h \
+	%D%/mca/mpool/mpool.h \
+	%D%/mca/mpool/base/base.c %D%/mca/mpool/base/base.h \
+	%D%/mca/mpool/base/marks.c %D%/mca/mpool/base/marks.h \
+	%D%/mca/mpool/base/pinned.c %D%/mca/mpool/base/pinned.h \
 	%D%/mca/pml/pml.h \
 	%D%/mca/pml/base/base.c %D%/mca/pml/base/base.h \
 	%D%/topology/cart.c \

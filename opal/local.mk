@@ -22,6 +22,7 @@ libopal_core_la_SOURCES += \
 	%D%/include/compiler.h \
 	%D%/include/status.h \
 	%D%/util/status.c \
+	%D%/util/interval.c %D%/util/interval.h \
 	%D%/util/list.h \
 	%D%/util/maps.c %D%/util/maps.h \
 	%D%/util/say.c %D%/util/say.h \

@@ -42,6 +42,15 @@ if !MCA_STATIC_btl_sm
 bench_btl_SOURCES += $(mca_btl_sm_sources)
 endif
 
+EXTRA_PROGRAMS += bench/rcache
+bench_rcache_SOURCES = bench/rcache.c
+bench_rcache_CFLAGS = $(AM_CFLAGS)
+bench_rcache_LDADD = libompi_core.la libopal_core.la
+if !MCA_STATIC_mpool_rcache
+bench_rcache_SOURCES += $(mca_mpool_rcache_sources)
+endif
+CLEANFILES += bench/rcache
+
 # For the runner: what there is, and building it.
 .PHONY: print-unit-tests unit-tests print-fuzz-targets fuzz-targets
 if HAVE_CHECK

@@ -6,13 +6,14 @@
 #include "opal/mca/btl/base/base.h"
 #include "ompi/mca/coll/base/base.h"
 #include "ompi/buffer/buffer.h"
+#include "ompi/mca/mpool/base/base.h"
 #include "ompi/mca/pml/base/base.h"
 #include "ompi/object/handle.h"
 #include "ompi/request/request.h"
 #include "ompi/runtime/params.h"
 
-static opal_framework_t *const frameworks[] = {&mca_btl_framework, &mca_pml_framework,
-                                               &mca_coll_framework};
+static opal_framework_t *const frameworks[] = {&mca_mpool_framework, &mca_btl_framework,
+                                               &mca_pml_framework, &mca_coll_framework};
 
 static opal_status_t open_frameworks(void)
 {
@@ -51,6 +52,8 @@ opal_status_t ompi_messages_start(bool threads)
 {
     opal_status_t status = open_frameworks();
     if (status == OPAL_SUCCESS) {
+        ompi_mpool_start(
+            (ompi_mpool_pinned_t){ompi_params_leave_pinned(), ompi_params_leave_pinned_pipeline()});
         ompi_lock_needed = threads;
         ompi_pml = opal_framework_best(&mca_pml_framework)->answer.ops;
         status = ompi_pml->start(pml_state());

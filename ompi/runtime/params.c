@@ -7,6 +7,8 @@ enum { INITIAL_FATAL, INITIAL_ABORT, INITIAL_RETURN };
 static bool check = true;
 static int initial_errhandler = INITIAL_FATAL;
 static int max_communicators = 65536;
+static int leave_pinned = OPAL_PINNED_RUNTIME;
+static int leave_pinned_pipeline = OPAL_PINNED_RUNTIME;
 
 /* The names are the standard's, from the info key mpi_initial_errhandler of MPI_Comm_spawn. */
 static const opal_param_choice_t errhandlers[] = {
@@ -37,6 +39,21 @@ static const opal_param_row_t params[] = {
      .max = "16777216",
      .prose = "how many communicators a process can be in at the same time, MPI_COMM_WORLD and "
               "MPI_COMM_SELF included; an intercommunicator counts twice. The same in all ranks"},
+    {.name = "leave_pinned",
+     .type = OPAL_PARAM_ENUM,
+     .value = &leave_pinned,
+     .preset = "runtime",
+     .choices = opal_pinned_choices,
+     .prose = "whether a buffer that a network has registered stays so when its message is over; "
+              "runtime: where a transport gains by it, and memory that leaves is seen. To be set "
+              "before the program starts, not in a file"},
+    {.name = "leave_pinned_pipeline",
+     .type = OPAL_PARAM_ENUM,
+     .value = &leave_pinned_pipeline,
+     .preset = "runtime",
+     .choices = opal_pinned_choices,
+     .prose = "the same for the parts of long messages that are registered one after the other; "
+              "not together with mpi_leave_pinned"},
     {0},
 };
 
@@ -70,4 +87,14 @@ ompi_errhandler_t *ompi_params_initial_errhandler(void)
     default:
         return &ompi_errors_are_fatal;
     }
+}
+
+opal_pinned_t ompi_params_leave_pinned(void)
+{
+    return (opal_pinned_t)leave_pinned;
+}
+
+opal_pinned_t ompi_params_leave_pinned_pipeline(void)
+{
+    return (opal_pinned_t)leave_pinned_pipeline;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The parameters of MPI itself: mpi_param_check, mpi_initial_errhandler, mpi_max_communicators.
+ * The parameters of MPI itself: mpi_param_check, mpi_initial_errhandler, mpi_max_communicators,
+ * mpi_leave_pinned, mpi_leave_pinned_pipeline.
  *
  * Threading: the caller sees to it that one thread at a time is in here.
  */
@@ -8,6 +9,7 @@
 #define OMPI_PARAMS_H
 
 #include "opal/mca/base/framework.h"
+#include "opal/mca/memory/base/pinned.h"
 #include "ompi/errhandler/errhandler.h"
 
 /* The frameworks and static components of libmpi_abi; written by config/registry.sh. */
@@ -21,5 +23,9 @@ void ompi_params_withdraw(void);
 bool ompi_params_check(void);
 ompi_errhandler_t *ompi_params_initial_errhandler(void);
 uint32_t ompi_params_max_communicators(void);
+
+/* What was asked for; what comes of it is ompi/mca/mpool's decision. Never OPAL_PINNED_NOT_SET. */
+opal_pinned_t ompi_params_leave_pinned(void);
+opal_pinned_t ompi_params_leave_pinned_pipeline(void);
 
 #endif

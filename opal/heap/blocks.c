@@ -30,8 +30,9 @@ opal_heap_block_t opal_heap_find_block(opal_heap_t *heap, const void *pointer)
     bool begins;
     switch (kind) {
     case OPAL_HEAP_SLABS:
-        begins = unit > 0 && unit < OPAL_HEAP_UNITS && offset % 16 == 0 &&
-                 opal_heap_owner_of(&chunk->pages[unit]) != 0;
+        begins = unit > 0 && unit < OPAL_HEAP_UNITS &&
+                 opal_heap_owner_of(&chunk->pages[unit]) != 0 &&
+                 opal_heap_begins(&chunk->pages[unit], offset);
         break;
     case OPAL_HEAP_RUNS:
         begins = offset % OPAL_HEAP_PAGE_BYTES == 0 && page < OPAL_HEAP_PAGES &&
@@ -77,8 +78,7 @@ size_t opal_heap_usable_size(opal_heap_t *heap, const void *block)
     return bytes_of(&found, block);
 }
 
-/* -- realloc --------------------------------------------------------------------------------------
- */
+/* -- realloc --------------------------------------------------------------------------- */
 
 /* Where the block is now, without having been copied; NULL: it must be. */
 static void *resize(opal_heap_t *heap, const opal_heap_block_t *found, void *block, size_t old,
@@ -141,8 +141,7 @@ void *opal_heap_reallocarray(opal_heap_t *heap, void *block, size_t count, size_
     return opal_heap_realloc(heap, block, bytes);
 }
 
-/* -- alignment ------------------------------------------------------------------------------------
- */
+/* -- alignment ------------------------------------------------------------------------- */
 
 static bool is_power_of_two(size_t number)
 {

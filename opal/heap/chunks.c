@@ -46,8 +46,7 @@ typedef struct opal_heap_directory {
     entry_t entries[];
 } directory_t;
 
-/* -- stretches ------------------------------------------------------------------------------------
- */
+/* -- stretches ------------------------------------------------------------------------- */
 
 static uint32_t length_at(const directory_t *directory, uint32_t at)
 {
@@ -134,8 +133,7 @@ static size_t bytes_of(uint32_t pages)
     return (size_t)pages << OPAL_HEAP_PAGE_SHIFT;
 }
 
-/* -- the directory --------------------------------------------------------------------------------
- */
+/* -- the directory --------------------------------------------------------------------- */
 
 int opal_heap_directory_open(opal_heap_t *heap)
 {
@@ -201,8 +199,7 @@ opal_heap_standing_t opal_heap_standing(const opal_heap_t *heap, const opal_heap
     return OPAL_HEAP_OURS;
 }
 
-/* -- taking ---------------------------------------------------------------------------------------
- */
+/* -- taking ---------------------------------------------------------------------------- */
 
 typedef struct search {
     uint32_t chunks, pages; /* in all; and of the last chunk */
@@ -278,7 +275,7 @@ static bool find(const opal_heap_t *heap, search_t *search)
     return search->value >= 0;
 }
 
-/* Makes pages [from, to) of the range usable. */
+/* Makes these pages usable. */
 static int commit(opal_heap_t *heap, void *start, size_t bytes)
 {
     int error = heap->config.ops->commit(heap->config.context, start, bytes);
@@ -452,8 +449,7 @@ bool opal_heap_commit_units(opal_heap_t *heap, opal_heap_chunk_t *chunk, uint64_
     return true;
 }
 
-/* -- giving back ----------------------------------------------------------------------------------
- */
+/* -- giving back ----------------------------------------------------------------------- */
 
 void opal_heap_chunks_give(opal_heap_t *heap, opal_heap_chunk_t *chunk, uint32_t skip,
                            size_t usable, size_t dirty)

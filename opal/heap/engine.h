@@ -10,7 +10,7 @@
 #include "opal/heap/classes.h"
 #include "opal/heap/layout.h"
 
-/* -- chunks.c: the directory, a heap's chunks and which of their pages are usable -------------- */
+/* -- chunks.c: the directory, a heap's chunks and which of their pages are usable ------ */
 
 int opal_heap_directory_open(opal_heap_t *heap);
 void opal_heap_directory_close(opal_heap_t *heap);
@@ -68,8 +68,7 @@ void opal_heap_release(opal_heap_t *heap, void *start, size_t bytes, bool again)
    so long. Locked; it is released in between. Whether something went. */
 bool opal_heap_chunks_trim(opal_heap_t *heap, size_t keep_bytes, uint32_t keep_msec);
 
-/* -- tidy.c ---------------------------------------------------------------------------------------
- */
+/* -- tidy.c ---------------------------------------------------------------------------- */
 
 void opal_heap_enter(opal_heap_t *heap);
 void opal_heap_leave(opal_heap_t *heap);
@@ -81,8 +80,7 @@ bool opal_heap_tidy(opal_heap_t *heap, size_t keep_bytes, uint32_t keep_msec);
 void opal_heap_chunk_list(opal_heap_chunk_t **list, opal_heap_chunk_t *chunk);
 void opal_heap_chunk_unlist(opal_heap_chunk_t **list, opal_heap_chunk_t *chunk);
 
-/* -- runs.c ---------------------------------------------------------------------------------------
- */
+/* -- runs.c ---------------------------------------------------------------------------- */
 
 /* NULL: no memory. *zero becomes whether all of it is zero. Locked. */
 void *opal_heap_run_take(opal_heap_t *heap, uint32_t pages, uint32_t alignment_pages, bool *zero);
@@ -98,7 +96,7 @@ static inline uint32_t opal_heap_pages_for(size_t bytes)
     return (uint32_t)((bytes + OPAL_HEAP_PAGE_BYTES - 1) >> OPAL_HEAP_PAGE_SHIFT);
 }
 
-/* -- huge.c: blocks with chunks of their own. Not locked --------------------------------------- */
+/* -- huge.c: blocks with chunks of their own. Not locked ------------------------------- */
 
 void *opal_heap_huge_take(opal_heap_t *heap, size_t bytes, size_t alignment, bool zero);
 void opal_heap_huge_give(opal_heap_t *heap, opal_heap_chunk_t *chunk);
@@ -106,14 +104,14 @@ void opal_heap_huge_give(opal_heap_t *heap, opal_heap_chunk_t *chunk);
 /* The block, moved or not; NULL: it cannot be, and nothing has changed. */
 void *opal_heap_huge_resize(opal_heap_t *heap, opal_heap_chunk_t *chunk, size_t bytes);
 
-/* -- slabs.c: the units of chunks of slabs. Not locked ----------------------------------------- */
+/* -- slabs.c: the units of chunks of slabs. Not locked --------------------------------- */
 
 /* A page that belongs to the thread with this id, not set up; or NULL. */
 opal_heap_page_t *opal_heap_slab_take(opal_heap_t *heap, uint32_t owner);
 void opal_heap_slab_give(opal_heap_t *heap, opal_heap_page_t *page);
 bool opal_heap_slabs_trim(opal_heap_t *heap, uint32_t keep_msec);
 
-/* -- pages.c: a thread's pages. By who may use the thread's state ------------------------------ */
+/* -- pages.c: a thread's pages. By who may use the thread's state ---------------------- */
 
 /* Makes a page with a free block active and returns it, or NULL. Not locked. */
 opal_heap_page_t *opal_heap_refill(opal_heap_t *heap, opal_heap_thread_t *thread,
@@ -130,7 +128,7 @@ void opal_heap_thread_trim(opal_heap_t *heap, opal_heap_thread_t *thread);
 opal_heap_page_t *opal_heap_page_from(opal_heap_t *heap, opal_heap_thread_t *thread,
                                       unsigned size_class);
 
-/* -- remote.c: freeing what is not ours -------------------------------------------------------- */
+/* -- remote.c: freeing what is not ours ------------------------------------------------ */
 
 /* A block of a page that belongs to somebody else. Lock or none. */
 void opal_heap_push(opal_heap_t *heap, opal_heap_page_t *page, void *block);
@@ -141,8 +139,7 @@ opal_heap_page_t *opal_heap_take_mail(opal_heap_t *heap, uint32_t id);
 /* Runs and huge blocks that came home. Locked; it may be released in between. */
 void opal_heap_take_home(opal_heap_t *heap);
 
-/* -- threads.c ------------------------------------------------------------------------------------
- */
+/* -- threads.c ------------------------------------------------------------------------- */
 
 enum { OPAL_HEAP_SLOTS = 4 }; /* heaps that a thread can have states in */
 
@@ -181,8 +178,7 @@ void opal_heap_idle_trim(opal_heap_t *heap);
 /* Forgets this thread's state. */
 void opal_heap_thread_forget(const opal_heap_t *heap);
 
-/* -- say.c ----------------------------------------------------------------------------------------
- */
+/* -- say.c ----------------------------------------------------------------------------- */
 
 void opal_heap_fault(opal_heap_t *heap, opal_heap_fault_t fault, const void *pointer);
 

@@ -12,8 +12,7 @@
 
 enum { MOST_ALIGNMENT = 4096, KEEP_BYTES = 64 << 20, KEEP_MSEC = 1000 };
 
-/* -- opening and closing --------------------------------------------------------------------------
- */
+/* -- opening and closing --------------------------------------------------------------- */
 
 static bool is_power_between(size_t number, size_t least, size_t most)
 {
@@ -81,8 +80,7 @@ void opal_heap_close(opal_heap_t *heap)
     *heap = (opal_heap_t){.base = 0};
 }
 
-/* -- fork -----------------------------------------------------------------------------------------
- */
+/* -- fork ------------------------------------------------------------------------------ */
 
 void opal_heap_fork_prepare(opal_heap_t *heap)
 {
@@ -105,8 +103,7 @@ void opal_heap_fork_child(opal_heap_t *heap)
     opal_heap_fork_parent(heap);
 }
 
-/* -- looking at it --------------------------------------------------------------------------------
- */
+/* -- looking at it --------------------------------------------------------------------- */
 
 typedef struct stretch_walk {
     opal_heap_stretch_fn_t *call;

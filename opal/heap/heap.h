@@ -158,8 +158,7 @@ static inline bool opal_heap_owns(const opal_heap_t *heap, const void *pointer)
     return (uintptr_t)pointer - heap->base < heap->bytes;
 }
 
-/* -- the family of malloc: as in glibc's manual, except as said ----------------------------------
- */
+/* -- the family of malloc: as in glibc's manual, except as said ------------------------ */
 
 void *opal_heap_malloc(opal_heap_t *heap, size_t bytes);
 void *opal_heap_calloc(opal_heap_t *heap, size_t count, size_t bytes);
@@ -183,8 +182,7 @@ void *opal_heap_pvalloc(opal_heap_t *heap, size_t bytes);
 /* 0 for NULL. The block may be another process'. */
 size_t opal_heap_usable_size(opal_heap_t *heap, const void *block);
 
-/* -- giving back and looking at -------------------------------------------------------------------
- */
+/* -- giving back and looking at -------------------------------------------------------- */
 
 /* Gives all free pages back but for about `keep_bytes`. Free blocks that other live threads have at
    hand stay. 1 if something went back, else 0. */
@@ -203,8 +201,7 @@ void opal_heap_print_stats(opal_heap_t *heap);
 typedef void opal_heap_stretch_fn_t(void *context, void *start, size_t bytes);
 void opal_heap_each_stretch(opal_heap_t *heap, opal_heap_stretch_fn_t *call, void *context);
 
-/* -- fork: what pthread_atfork wants, but with the heap -------------------------------------------
- */
+/* -- fork: what pthread_atfork wants, but with the heap -------------------------------- */
 
 /* The child has all blocks and may go on. What other threads of the parent had at hand as free
    blocks is lost to it. A heap in a shared region: `child` is called when the region's pages have
@@ -213,8 +210,7 @@ void opal_heap_fork_prepare(opal_heap_t *heap);
 void opal_heap_fork_parent(opal_heap_t *heap);
 void opal_heap_fork_child(opal_heap_t *heap);
 
-/* -- messages that allocate nothing ---------------------------------------------------------------
- */
+/* -- messages that allocate nothing ---------------------------------------------------- */
 
 /* One write of one line to standard error: what a heap's fault is, in words. */
 void opal_heap_say(opal_heap_fault_t fault, const void *pointer);

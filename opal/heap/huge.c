@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-enum { IDLE_SHARE = 4 };
+enum { IDLE_SHARE = 4, ROOM_SHARE = 8 };
 
 static size_t round_up(size_t bytes, size_t step)
 {
@@ -139,10 +139,21 @@ static bool grow_in_place(opal_heap_t *heap, opal_heap_chunk_t *chunk, size_t to
 {
     opal_heap_enter(heap);
     bool grown = opal_heap_chunks_grow(heap, chunk, chunk->huge.end, total);
-    if (grown)
-        set_end(heap, chunk, usable_end(heap, chunk, total), total);
+    if (grown) {
+        size_t end = usable_end(heap, chunk, total);
+        set_end(heap, chunk, end, end);
+    }
     opal_heap_leave(heap);
     return grown;
+}
+
+/* What grows does so again: some pages more, where pages cost nothing until they are written to. */
+static bool grow(opal_heap_t *heap, opal_heap_chunk_t *chunk, size_t total)
+{
+    size_t roomy = round_up(total + total / ROOM_SHARE, heap->system_page_bytes);
+    bool free_of_charge = heap->config.commit_bytes == OPAL_HEAP_CHUNK_BYTES;
+    return (free_of_charge && grow_in_place(heap, chunk, roomy)) ||
+           grow_in_place(heap, chunk, total);
 }
 
 static opal_heap_chunk_t *move(opal_heap_t *heap, opal_heap_chunk_t *chunk, size_t total)
@@ -166,7 +177,7 @@ void *opal_heap_huge_resize(opal_heap_t *heap, opal_heap_chunk_t *chunk, size_t 
     if (bytes > heap->bytes)
         return NULL;
     size_t total = round_up(block + bytes, heap->system_page_bytes);
-    if (total > end && !grow_in_place(heap, chunk, total))
+    if (total > end && !grow(heap, chunk, total))
         chunk = move(heap, chunk, total);
     else if (total < end && end - total > total / 4)
         cut_tail(heap, chunk, total);

@@ -69,8 +69,7 @@ typedef enum opal_heap_kind {
     OPAL_HEAP_HUGE = 0x48756765,
 } opal_heap_kind_t;
 
-/* -- pages ----------------------------------------------------------------------------------------
- */
+/* -- pages ----------------------------------------------------------------------------- */
 
 /* The word `remote`: offset of the newest block below, then how many, then PARKED. */
 #define OPAL_HEAP_REMOTE_ONE    ((uint64_t)1 << 32)
@@ -106,12 +105,27 @@ typedef struct opal_heap_page {
     struct opal_heap_page *previous, *next; /* in a list of its thread */
     /* Everybody's. A line of its own: who frees from elsewhere does not take the owner's away. */
     _Alignas(OPAL_HEAP_LINE) _Atomic uint64_t remote;
-    _Atomic uint32_t owner; /* opal_heap_thread_t.id; 0: the unit is free */
-    uint32_t mail_next;     /* in a mailbox: the next page there */
+    _Atomic uint32_t owner;   /* opal_heap_thread_t.id; 0: the unit is free */
+    _Atomic uint32_t divisor; /* tells where blocks begin: opal_heap_begins */
+    uint32_t mail_next;       /* in a mailbox: the next page there */
 } opal_heap_page_t;
 
-/* -- chunks ---------------------------------------------------------------------------------------
- */
+/* 2^32 / bytes, rounded up. */
+static inline uint32_t opal_heap_divisor(uint32_t bytes)
+{
+    return UINT32_MAX / bytes + 1;
+}
+
+/* Whether a block begins at this offset: whether its place n in the slab is a multiple of the
+   blocks' size d. With f, 2^32 / d rounded up, n * f modulo 2^32 is less than f exactly if d
+   divides n, as both are less than 2^16. */
+static inline bool opal_heap_begins(opal_heap_page_t *page, uint32_t offset)
+{
+    uint32_t divisor = atomic_load_explicit(&page->divisor, memory_order_relaxed);
+    return (offset & (OPAL_HEAP_UNIT_BYTES - 1)) * divisor < divisor;
+}
+
+/* -- chunks ---------------------------------------------------------------------------- */
 
 typedef struct opal_heap_chunk {
     _Atomic uint32_t kind;
@@ -198,8 +212,7 @@ static inline uint32_t opal_heap_owner_of(opal_heap_page_t *page)
     return atomic_load_explicit(&page->owner, memory_order_relaxed);
 }
 
-/* -- links ----------------------------------------------------------------------------------------
- */
+/* -- links ----------------------------------------------------------------------------- */
 
 #define OPAL_HEAP_MARK 0xb10c4ee0u /* the lowest bit is not part of it */
 
@@ -222,8 +235,7 @@ static inline bool opal_heap_link_says_zero(uint64_t link)
 /* A block's first word is its user's or a link, so it has no type of its own. */
 typedef uint64_t __attribute__((may_alias)) opal_heap_word_t;
 
-/* -- threads --------------------------------------------------------------------------------------
- */
+/* -- threads --------------------------------------------------------------------------- */
 
 enum {
     OPAL_HEAP_CLASSES = 73,      /* 1 to 72; 0 is none */
@@ -251,8 +263,7 @@ typedef struct opal_heap_thread {
 
 _Static_assert(sizeof(opal_heap_thread_t) <= OPAL_HEAP_MAILBOX, "a thread's state");
 
-/* -- mailboxes ------------------------------------------------------------------------------------
- */
+/* -- mailboxes ------------------------------------------------------------------------- */
 
 /* In a mailbox, and in mail_next: the page's unit in the range and 1; 0: none. */
 typedef _Atomic uint32_t opal_heap_mailbox_t;

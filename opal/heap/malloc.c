@@ -12,8 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* -- taking ---------------------------------------------------------------------------------------
- */
+/* -- taking ---------------------------------------------------------------------------- */
 
 /* The first free block of a page; NULL if there is none, or if it was written to. */
 static inline void *take_block(opal_heap_page_t *page, bool *zero)
@@ -132,8 +131,7 @@ void *opal_heap_calloc(opal_heap_t *heap, size_t count, size_t size)
     return zero ? block : memset(block, 0, bytes);
 }
 
-/* -- freeing --------------------------------------------------------------------------------------
- */
+/* -- freeing --------------------------------------------------------------------------- */
 
 /* Of a page of this thread. */
 static inline void give_block(opal_heap_t *heap, opal_heap_thread_t *thread, opal_heap_page_t *page,
@@ -167,10 +165,6 @@ static void free_small(opal_heap_t *heap, opal_heap_chunk_t *chunk, void *block)
     uint32_t offset = opal_heap_offset(chunk, block);
     opal_heap_page_t *page = &chunk->pages[offset >> OPAL_HEAP_UNIT_SHIFT];
     uint32_t owner = opal_heap_owner_of(page);
-    if (owner == 0 || offset % 16 != 0 || offset < OPAL_HEAP_UNIT_BYTES) {
-        opal_heap_fault(heap, OPAL_HEAP_NO_BLOCK, block);
-        return;
-    }
     opal_heap_thread_t *thread = opal_heap_thread_here(heap);
     bool mine = thread != NULL && owner == thread->id;
     if (opal_heap_is_link(*(opal_heap_word_t *)block, offset) && (!mine || is_free(page, offset))) {
@@ -226,8 +220,7 @@ void opal_heap_free(opal_heap_t *heap, void *block)
         opal_heap_chunk_t *chunk = opal_heap_chunk_of(block);
         uint32_t offset = opal_heap_offset(chunk, block);
         opal_heap_page_t *page = &chunk->pages[offset >> OPAL_HEAP_UNIT_SHIFT];
-        if (opal_likely(offset < OPAL_HEAP_CHUNK_BYTES && opal_heap_owner_of(page) == thread->id &&
-                        offset % 16 == 0 &&
+        if (opal_likely(opal_heap_owner_of(page) == thread->id && opal_heap_begins(page, offset) &&
                         !opal_heap_is_link(*(opal_heap_word_t *)block, offset))) {
             give_block(heap, thread, page, block, offset);
             return;

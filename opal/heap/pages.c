@@ -14,7 +14,7 @@ enum { EXTEND_BYTES = 4096 }; /* are linked at a time: their memory is touched *
 
 opal_heap_page_t opal_heap_no_page;
 
-/* -- counting; only the owner writes ----------------------------------------------------------- */
+/* -- counting; only the owner writes --------------------------------------------------- */
 
 static uint32_t used_of(opal_heap_page_t *page)
 {
@@ -31,8 +31,7 @@ static uint32_t bytes_of(opal_heap_page_t *page)
     return atomic_load_explicit(&page->block_bytes, memory_order_relaxed);
 }
 
-/* -- lists ----------------------------------------------------------------------------------------
- */
+/* -- lists ----------------------------------------------------------------------------- */
 
 static void list_last(opal_heap_thread_t *thread, opal_heap_page_t *page)
 {
@@ -61,7 +60,7 @@ static void unlist(opal_heap_thread_t *thread, opal_heap_page_t *page)
         list->last = page->previous;
 }
 
-/* -- getting free blocks into `free` ----------------------------------------------------------- */
+/* -- getting free blocks into `free` --------------------------------------------------- */
 
 /* Takes what others freed. `free` may have blocks. Whether there was any. */
 static bool collect(opal_heap_page_t *page)
@@ -139,8 +138,7 @@ static void open_mail(opal_heap_t *heap, opal_heap_thread_t *thread)
     }
 }
 
-/* -- slabs ----------------------------------------------------------------------------------------
- */
+/* -- slabs ----------------------------------------------------------------------------- */
 
 static void set_up(opal_heap_page_t *page, unsigned size_class)
 {
@@ -150,6 +148,8 @@ static void set_up(opal_heap_page_t *page, unsigned size_class)
     page->fresh = begin;
     page->end = begin + OPAL_HEAP_UNIT_BYTES;
     atomic_store_explicit(&page->block_bytes, opal_heap_class_bytes(size_class),
+                          memory_order_relaxed);
+    atomic_store_explicit(&page->divisor, opal_heap_divisor(opal_heap_class_bytes(size_class)),
                           memory_order_relaxed);
     page->size_class = (uint16_t)size_class;
     page->flags &= OPAL_HEAP_PAGE_ZERO;

@@ -15,8 +15,7 @@ enum {
     LOOKED_AT = 8, /* chunks of a bin that may have room */
 };
 
-/* -- bits -----------------------------------------------------------------------------------------
- */
+/* -- bits ------------------------------------------------------------------------------ */
 
 static uint64_t word_mask(uint32_t begin, uint32_t count)
 {
@@ -59,8 +58,7 @@ static bool all_bits(const uint64_t *map, uint32_t begin, uint32_t count)
     return find_bit(map, begin, false) >= begin + count;
 }
 
-/* -- chunks ---------------------------------------------------------------------------------------
- */
+/* -- chunks ---------------------------------------------------------------------------- */
 
 /* Four bins for each doubling. */
 static uint32_t bin_of(uint32_t pages)
@@ -152,8 +150,7 @@ static void give_chunk(opal_heap_t *heap, opal_heap_chunk_t *chunk)
     opal_heap_chunks_give(heap, chunk, 0, usable, touched < usable ? touched : usable);
 }
 
-/* -- taking and giving ----------------------------------------------------------------------------
- */
+/* -- taking and giving ----------------------------------------------------------------- */
 
 /* The shortest free run that has room; OPAL_HEAP_PAGES if none has. */
 static uint32_t find_run(opal_heap_chunk_t *chunk, uint32_t pages, uint32_t alignment)
@@ -264,8 +261,7 @@ bool opal_heap_run_resize(opal_heap_t *heap, opal_heap_chunk_t *chunk, uint32_t 
     return true;
 }
 
-/* -- giving back to the system --------------------------------------------------------------------
- */
+/* -- giving back to the system --------------------------------------------------------- */
 
 /* Takes out of a chunk, as if in use, the free pages that were used; the map of them. Only whole
    system pages. Whether there are any. */

@@ -35,7 +35,7 @@ enum { BYTES_OF_CHUNK = 16, LIMIT_SHARE = 16, ATTEMPTS = 8 };
 #define CAN_CLAIM 1
 #endif
 
-/* -- system calls, not by functions that somebody may have replaced ---------------------------- */
+/* -- system calls, not by functions that somebody may have replaced -------------------- */
 
 static void *map(void *start, size_t bytes, int protection, int flags)
 {
@@ -60,7 +60,7 @@ static int map_new(void *start, size_t bytes, int protection, int flags)
     return EEXIST;
 }
 
-/* -- the heap's operations --------------------------------------------------------------------- */
+/* -- the heap's operations ------------------------------------------------------------- */
 
 static void *source_extend(void *context, size_t *bytes)
 {
@@ -139,7 +139,7 @@ static void fill_ops(opal_heap_system_t *source)
     };
 }
 
-/* -- finding a range --------------------------------------------------------------------------- */
+/* -- finding a range ------------------------------------------------------------------- */
 
 static size_t address_limit(void)
 {

@@ -22,8 +22,7 @@ static pthread_mutex_t key_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t key; /* its destructor tells that a thread ends */
 static bool have_key;
 
-/* -- idle states ----------------------------------------------------------------------------------
- */
+/* -- idle states ----------------------------------------------------------------------- */
 
 static void add_idle(opal_heap_t *heap, opal_heap_thread_t *thread)
 {
@@ -80,7 +79,7 @@ void opal_heap_idle_trim(opal_heap_t *heap)
     }
 }
 
-/* -- a thread's beginning and end -------------------------------------------------------------- */
+/* -- a thread's beginning and end ------------------------------------------------------ */
 
 static void set_up(const opal_heap_t *heap, opal_heap_thread_t *thread)
 {
@@ -167,7 +166,7 @@ void opal_heap_thread_forget(const opal_heap_t *heap)
             opal_heap_slots[i] = (opal_heap_slot_t){0};
 }
 
-/* -- the common state -------------------------------------------------------------------------- */
+/* -- the common state ------------------------------------------------------------------ */
 
 opal_heap_thread_t *opal_heap_common_enter(opal_heap_t *heap)
 {

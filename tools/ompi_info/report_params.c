@@ -48,7 +48,9 @@ static void show_facts(const opal_param_info_t *info)
     } facts[] = {
         {"type", opal_param_type_name(row->type)},
         {"value", info->value_text},
-        {"default", row->preset != NULL ? row->preset : ""},
+        {"default", row->refresh != NULL  ? NULL
+                    : row->preset != NULL ? row->preset
+                                          : ""},
         {"source", info->origin},
         {"unit", row->unit},
         {"min", row->min},

@@ -36,6 +36,7 @@ typedef struct setting {
 typedef struct entry {
     opal_param_info_t info; /* full_name, framework and component are owned */
     const opal_param_row_t *table;
+    char *read_out; /* what info.value_text of a read-out points to; NULL: never looked at */
 } entry_t;
 
 static struct {
@@ -311,11 +312,30 @@ static void describe_default(entry_t *entry)
     entry->info.value_text = entry->info.row->preset != NULL ? entry->info.row->preset : "";
 }
 
+static opal_status_t refuse(const setting_t *setting, const char *complaint)
+{
+    opal_diagnostic(OPAL_ERROR, "%s = \"%s\" (%s) is refused: %s", setting->name, setting->value,
+                    setting->origin, complaint);
+    return OPAL_ERR_BAD_PARAM;
+}
+
+static opal_status_t begin_read_out(entry_t *entry)
+{
+    const setting_t *setting = setting_for(entry);
+    describe_default(entry);
+    entry->info.origin = "read-out";
+    if (setting == NULL)
+        return OPAL_SUCCESS;
+    return refuse(setting, "it tells what the library does, and nobody can set it");
+}
+
 static opal_status_t set_entry(entry_t *entry)
 {
     char complaint[OPAL_COMPLAINT_MAX_BYTES];
     const opal_param_row_t *row = entry->info.row;
 
+    if (row->refresh != NULL)
+        return begin_read_out(entry);
     opal_param_value_clear(row);
     describe_default(entry);
     if (!opal_param_value_set(row, row->preset, complaint)) {
@@ -327,11 +347,8 @@ static opal_status_t set_entry(entry_t *entry)
     if (setting == NULL)
         return OPAL_SUCCESS;
 
-    if (!opal_param_value_set(row, setting->value, complaint)) {
-        opal_diagnostic(OPAL_ERROR, "%s = \"%s\" (%s) is refused: %s", setting->name,
-                        setting->value, setting->origin, complaint);
-        return OPAL_ERR_BAD_PARAM;
-    }
+    if (!opal_param_value_set(row, setting->value, complaint))
+        return refuse(setting, complaint);
     entry->info.source = setting->source;
     entry->info.origin = setting->origin;
     entry->info.value_text = setting->value;
@@ -428,6 +445,7 @@ static void free_entry(entry_t *entry)
     free((char *)entry->info.full_name);
     free((char *)entry->info.framework);
     free((char *)entry->info.component);
+    free(entry->read_out);
 }
 
 void opal_param_withdraw(const opal_param_row_t *table)
@@ -442,12 +460,24 @@ void opal_param_withdraw(const opal_param_row_t *table)
     registry.entry_count = kept;
 }
 
+static void look(entry_t *entry)
+{
+    const opal_param_row_t *row = entry->info.row;
+    row->refresh();
+    free(entry->read_out);
+    entry->read_out = opal_xprintf("%zu", *(const size_t *)row->value);
+    entry->info.value_text = entry->read_out;
+}
+
 void opal_param_visit(opal_param_visit_fn_t *visit, void *context)
 {
     if (registry.entry_count > 1)
         qsort(registry.entries, registry.entry_count, sizeof *registry.entries, by_place);
-    for (size_t i = 0; i < registry.entry_count; i++)
+    for (size_t i = 0; i < registry.entry_count; i++) {
+        if (registry.entries[i].info.row->refresh != NULL)
+            look(&registry.entries[i]);
         visit(&registry.entries[i].info, context);
+    }
 }
 
 size_t opal_param_diagnose_unknown(opal_param_foreign_fn_t *is_foreign)

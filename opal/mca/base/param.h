@@ -56,10 +56,17 @@ typedef struct opal_param_row {
     const char *unit;                   /* "ms", "bytes"; NULL: none */
     const opal_param_choice_t *choices; /* OPAL_PARAM_ENUM only */
     const char *synonyms;               /* deprecated full names, comma-separated; or NULL */
+    void (*refresh)(void);              /* makes the row a read-out, see below; NULL: a setting */
     const char *variables;              /* environment variables of other projects that set it
                                          * too, comma-separated; the name of ours counts more */
     const char *prose;                  /* one line for a person */
 } opal_param_row_t;
+
+/*
+ * A read-out tells what the library does: a counter, a level. Nobody can set it. Its `refresh` is
+ * called before it is looked at (opal_param_visit) and brings the variable up to date; several rows
+ * may share one function. OPAL_PARAM_SIZE only, without preset and limits.
+ */
 
 typedef enum opal_param_source {
     OPAL_PARAM_FROM_DEFAULT,
@@ -76,8 +83,10 @@ typedef struct opal_param_info {
     const char *framework, *component; /* "" when the parameter belongs to none */
     const opal_param_row_t *row;
     opal_param_source_t source;
-    const char *origin;       /* "default", "environment", "mpirun --mca", "/etc/x.conf:12" */
-    const char *value_text;   /* as the user wrote it, or the default; "" while unset */
+    const char *origin;     /* "default", "environment", "mpirun --mca", "/etc/x.conf:12"; of a
+                             * read-out: "read-out" */
+    const char *value_text; /* as the user wrote it, or the default; "" while unset; of a read-out:
+                             * its value now */
     const char *synonym_used; /* the deprecated name that set it, or NULL */
 } opal_param_info_t;
 

@@ -9,6 +9,7 @@ unit_tests += \
 	%D%/heap/remote \
 	%D%/heap/system \
 	%D%/heap/threads \
+	%D%/util/interval \
 	%D%/util/log \
 	%D%/util/maps \
 	%D%/util/nearest \

@@ -3,8 +3,7 @@
  */
 #include "test/unit/opal/heap/place.h"
 
-/* -- realloc --------------------------------------------------------------------------------------
- */
+/* -- realloc --------------------------------------------------------------------------- */
 
 START_TEST(realloc_keeps_what_is_in_it)
 {
@@ -95,6 +94,18 @@ START_TEST(huge_blocks_move_by_the_page_table)
 }
 END_TEST
 
+START_TEST(huge_blocks_grow_in_a_few_steps)
+{
+    char *block = opal_heap_malloc(&heap, 10 * MIB);
+    int before = atomic_load(&place_commits_left);
+    for (size_t pages = 1; pages <= 500; pages++)
+        ck_assert_ptr_eq(opal_heap_realloc(&heap, block, 10 * MIB + pages * 4096), block);
+    ck_assert_int_ge(atomic_load(&place_commits_left), before - 3);
+    ck_assert_uint_le(opal_heap_usable_size(&heap, block), 14 * MIB);
+    ck_assert_uint_le(place_resident(block, 14 * MIB), 1);
+}
+END_TEST
+
 START_TEST(a_huge_block_that_shrinks_gives_back)
 {
     char *block = opal_heap_malloc(&heap, 50 * MIB);
@@ -107,8 +118,7 @@ START_TEST(a_huge_block_that_shrinks_gives_back)
 }
 END_TEST
 
-/* -- alignment ------------------------------------------------------------------------------------
- */
+/* -- alignment ------------------------------------------------------------------------- */
 
 START_TEST(memalign_aligns)
 {
@@ -182,7 +192,7 @@ START_TEST(pages)
 }
 END_TEST
 
-/* -- everything at random, against a model ----------------------------------------------------- */
+/* -- everything at random, against a model --------------------------------------------- */
 
 enum { MODEL_BLOCKS = 3000, MODEL_STEPS = 60000 };
 
@@ -288,6 +298,7 @@ static const unit_test_t tests[] = {
     {.test = &realloc_without_memory_leaves_the_block, .repeats = 3},
     {.test = &runs_grow_and_shrink_in_place},
     {.test = &huge_blocks_move_by_the_page_table},
+    {.test = &huge_blocks_grow_in_a_few_steps},
     {.test = &a_huge_block_that_shrinks_gives_back},
     {.test = &memalign_aligns},
     {.test = &memalign_refuses},

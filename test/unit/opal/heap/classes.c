@@ -42,10 +42,24 @@ START_TEST(aligned_classes_are_the_smallest)
 }
 END_TEST
 
+START_TEST(blocks_begin_at_multiples_of_their_size)
+{
+    for (unsigned i = 1; i < OPAL_HEAP_CLASSES; i++) {
+        uint32_t bytes = opal_heap_class_bytes(i);
+        opal_heap_page_t page = {.divisor = opal_heap_divisor(bytes)};
+        bool good = true;
+        for (uint32_t at = 0; at < OPAL_HEAP_UNIT_BYTES; at++)
+            good &= opal_heap_begins(&page, 5 * OPAL_HEAP_UNIT_BYTES + at) == (at % bytes == 0);
+        ck_assert(good);
+    }
+}
+END_TEST
+
 static const unit_test_t tests[] = {
     {.test = &each_size_has_the_smallest_class},
     {.test = &at_most_an_eighth_is_lost},
     {.test = &aligned_classes_are_the_smallest},
+    {.test = &blocks_begin_at_multiples_of_their_size},
 };
 
 UNIT_MAIN("opal/heap/classes", tests, NULL);

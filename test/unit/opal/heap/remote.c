@@ -33,7 +33,7 @@ static int region_fd;
 static char *region;
 static int me;
 
-/* -- a source: chunks by fetch-add; pages of a file that is shared ----------------------------- */
+/* -- a source: chunks by fetch-add; pages of a file that is shared --------------------- */
 
 static void *take_chunks(void *context OPAL_UNUSED, size_t *bytes)
 {
@@ -101,7 +101,7 @@ static size_t used_bytes(void)
     return stats.used_bytes;
 }
 
-/* -- the tests --------------------------------------------------------------------------------- */
+/* -- the tests ------------------------------------------------------------------------- */
 
 static size_t bytes_of(unsigned i)
 {

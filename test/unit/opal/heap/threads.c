@@ -106,7 +106,7 @@ START_TEST(pages_are_adopted)
 }
 END_TEST
 
-/* -- passing blocks around --------------------------------------------------------------------- */
+/* -- passing blocks around ------------------------------------------------------------- */
 
 typedef struct letter {
     struct letter *_Atomic next;
@@ -224,7 +224,7 @@ START_TEST(threads_come_and_go)
 }
 END_TEST
 
-/* -- threads that cannot have a state ---------------------------------------------------------- */
+/* -- threads that cannot have a state -------------------------------------------------- */
 
 static pthread_key_t late;
 /* What the C library does at most. ThreadSanitizer's own state is gone before the last ones. */

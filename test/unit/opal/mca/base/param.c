@@ -600,6 +600,46 @@ START_TEST(early_is_without_files_and_findings)
 }
 END_TEST
 
+/* -- read-outs -------------------------------------------------------------------- */
+
+static size_t counter;
+
+static void count(void)
+{
+    counter++;
+}
+
+static const opal_param_row_t counters[] = {
+    {.name = "counter", .type = OPAL_PARAM_SIZE, .value = &counter, .refresh = count},
+    {0},
+};
+
+START_TEST(a_read_out_is_looked_at)
+{
+    opal_param_init();
+    counter = 41;
+    ck_assert_int_eq(opal_param_register("fake", "one", counters), OPAL_SUCCESS);
+    ck_assert_uint_eq(counter, 41);
+    ck_assert_str_eq(info_of("fake_one_counter")->value_text, "42");
+    ck_assert_str_eq(info_of("fake_one_counter")->value_text, "43");
+    ck_assert_str_eq(info_of("fake_one_counter")->origin, "read-out");
+    stop();
+}
+END_TEST
+
+START_TEST(a_read_out_cannot_be_set)
+{
+    setenv("OMPI_MCA_fake_one_counter", "7", 1);
+    opal_param_init();
+    ck_assert_int_eq(opal_param_register("fake", "one", counters), OPAL_ERR_BAD_PARAM);
+    unit_finding(0, OPAL_ERROR, "fake_one_counter = \"7\" (environment) is refused");
+    ck_assert_uint_eq(counter, 0);
+    ck_assert_uint_eq(opal_param_diagnose_unknown(NULL), 0);
+    ck_assert_str_eq(info_of("fake_one_counter")->value_text, "1");
+    stop();
+}
+END_TEST
+
 static const unit_test_t tests[] = {
     {.test = &later_sources_win, .repeats = OPAL_PARAM_SOURCE_COUNT},
     {.test = &the_later_line_wins},
@@ -627,6 +667,8 @@ static const unit_test_t tests[] = {
     {.test = &visits_are_in_order},
     {.test = &variables_of_others_count, .repeats = OPAL_COUNT_OF(seas)},
     {.test = &early_is_without_files_and_findings},
+    {.test = &a_read_out_is_looked_at},
+    {.test = &a_read_out_cannot_be_set},
 };
 
 UNIT_MAIN("param", tests, setup);

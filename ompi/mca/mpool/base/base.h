@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The mpool framework object, and its start. */
+#ifndef OMPI_MCA_MPOOL_BASE_H
+#define OMPI_MCA_MPOOL_BASE_H
+
+#include "opal/mca/base/framework.h"
+#include "ompi/mca/mpool/base/pinned.h"
+#include "ompi/mca/mpool/mpool.h"
+
+OPAL_EXPORT extern opal_framework_t mca_mpool_framework;
+
+/* After the selection, before transports start: decides about what was asked for, and warns. */
+OPAL_EXPORT void ompi_mpool_start(ompi_mpool_pinned_t asked);
+
+/* For components: whether mpool_use_mem_hooks wants memory events where nothing is kept. */
+OPAL_EXPORT bool ompi_mpool_uses_mem_hooks(void);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The check of leave_pinned against what is seen of memory. See pinned.h. */
+#include "ompi/mca/mpool/base/pinned.h"
+
+#include "opal/mca/base/diagnostic.h"
+#include "opal/mca/memory/memory.h"
+
+/* CHUNK is not needed: an allocator that gives memory back tells so by FREE or by munmap. */
+enum { NEEDED = OPAL_MEMORY_FREE_SUPPORT | OPAL_MEMORY_MUNMAP_SUPPORT };
+
+static const char *missing_calls(unsigned missing)
+{
+    if (missing == NEEDED)
+        return "free and munmap";
+    return missing == OPAL_MEMORY_FREE_SUPPORT ? "free" : "munmap";
+}
+
+static void warn_missing(ompi_mpool_pinned_t asked, unsigned missing)
+{
+    const char *name = asked.leave == OPAL_PINNED_YES      ? "mpi_leave_pinned"
+                       : asked.pipeline == OPAL_PINNED_YES ? "mpi_leave_pinned_pipeline"
+                                                           : "mpool_use_mem_hooks";
+    opal_diagnostic(
+        OPAL_WARNING,
+        "%s is set, but calls of %s are not seen in this process, so buffers do not stay "
+        "registered: leave_pinned is off, and long messages cost more. ompi_info --why memory "
+        "tells who watches memory and who does not. It must be set before the program starts (in "
+        "the environment, or by mpirun --mca), without OMPI_MCA_memory_ptmalloc2_disable and "
+        "FAKEROOTKEY, and no other allocator may take the program's calls. %s = no silences this",
+        name, missing_calls(missing), name);
+}
+
+ompi_mpool_pinned_t ompi_mpool_decide(ompi_mpool_pinned_t asked, bool use_mem_hooks,
+                                      unsigned support)
+{
+    ompi_mpool_pinned_t decided = asked;
+    unsigned missing = NEEDED & ~support;
+    if (asked.leave == OPAL_PINNED_YES && asked.pipeline == OPAL_PINNED_YES) {
+        opal_diagnostic(OPAL_WARNING,
+                        "mpi_leave_pinned and mpi_leave_pinned_pipeline are both set, and exclude "
+                        "each other: the second one is off. Set only one of them");
+        decided.pipeline = OPAL_PINNED_NO;
+    }
+    if (missing == 0)
+        return decided;
+    if (asked.leave == OPAL_PINNED_YES || asked.pipeline == OPAL_PINNED_YES || use_mem_hooks)
+        warn_missing(asked, missing);
+    return (ompi_mpool_pinned_t){OPAL_PINNED_NO, OPAL_PINNED_NO};
+}

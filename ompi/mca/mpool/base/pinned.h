@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The last word on mpi_leave_pinned: what was asked for, and what this process can see.
+ *
+ * Memory components decide before main whether they watch the allocator, and find out in MPI_Init
+ * whether that works. Keeping registrations without it would move old data; so whoever asked for it
+ * is told what is missing, and it is switched off.
+ */
+#ifndef OMPI_MCA_MPOOL_BASE_PINNED_H
+#define OMPI_MCA_MPOOL_BASE_PINNED_H
+
+#include <stdbool.h>
+
+#include "opal/mca/memory/base/pinned.h"
+
+typedef struct ompi_mpool_pinned {
+    opal_pinned_t leave, pipeline;
+} ompi_mpool_pinned_t;
+
+/*
+ * `support`: OPAL_MEMORY_*_SUPPORT bits. `use_mem_hooks`: mpool_use_mem_hooks. Warnings are
+ * findings (diagnostic.h). OPAL_PINNED_RUNTIME in the result: where a device gains.
+ */
+OPAL_EXPORT ompi_mpool_pinned_t ompi_mpool_decide(ompi_mpool_pinned_t asked, bool use_mem_hooks,
+                                                  unsigned support);
+
+#endif

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ompi/mca/mpool/rcache under threads: nobody waits for ever, and no look-up is stale.
+ *
+ *   race [SECONDS]    per test; 1 if not told
+ *
+ * The first test has an allocator of its own with a lock, which it holds while memory leaves, and
+ * which the device needs to pin. The second one maps and unmaps real pages; who owns a page writes
+ * a number into it that no other page ever has.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/uio.h>
+#include <time.h>
+
+#include "opal/mca/memory/base/events.h"
+#include "opal/runtime/wait.h"
+#include "test/unit/ompi/mca/mpool/fake.h"
+
+enum { THREADS = 8, SLOTS = 6 };
+
+static double seconds = 1;
+static atomic_bool stop;
+static ompi_mpool_t *pool;
+static atomic_size_t rounds;
+
+static void run_threads(void *(*run)(void *))
+{
+    pthread_t threads[THREADS];
+    struct timespec length = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    for (uintptr_t i = 0; i < THREADS; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, run, (void *)i), 0);
+    nanosleep(&length, NULL);
+    atomic_store(&stop, true);
+    for (size_t i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    ck_assert_uint_gt(atomic_load(&rounds), 100);
+    ck_assert_uint_eq(fake_read_out("faults"), 0);
+}
+
+static unsigned next_random(unsigned *seed)
+{
+    *seed = *seed * 1103515245 + 12345;
+    return *seed >> 16;
+}
+
+/* -- an allocator that frees under its lock ------------------------------------------------ */
+
+enum { BLOCK_PAGES = 4, BLOCKS = 64 };
+
+static fake_device_t device;
+static pthread_mutex_t heap_lock = PTHREAD_MUTEX_INITIALIZER;
+static bool is_taken[BLOCKS];
+
+/* Pages of a block; the first ones that are free, so that blocks are used again soon. */
+static size_t take_block(void)
+{
+    size_t i = 0;
+    pthread_mutex_lock(&heap_lock);
+    while (is_taken[i])
+        i++;
+    is_taken[i] = true;
+    pthread_mutex_unlock(&heap_lock);
+    return i * BLOCK_PAGES;
+}
+
+static void give_block(size_t page)
+{
+    pthread_mutex_lock(&heap_lock);
+    fake_unmap(page, BLOCK_PAGES);
+    is_taken[page / BLOCK_PAGES] = false;
+    pthread_mutex_unlock(&heap_lock);
+}
+
+static void allocate_while_pinning(void)
+{
+    give_block(take_block());
+}
+
+static void *allocate_and_use(void *argument)
+{
+    unsigned seed = (unsigned)(uintptr_t)argument + 1;
+    for (; !atomic_load(&stop); atomic_fetch_add(&rounds, 1)) {
+        size_t page = take_block();
+        for (unsigned i = next_random(&seed) % 4; i > 0; i--) {
+            size_t from = page + next_random(&seed) % BLOCK_PAGES;
+            fake_done(fake_use(pool, from, page + BLOCK_PAGES - from));
+        }
+        if (next_random(&seed) % 64 == 0)
+            opal_progress();
+        give_block(page);
+    }
+    return NULL;
+}
+
+START_TEST(who_frees_waits_for_nobody)
+{
+    fake_open(&device);
+    device.on_pin = allocate_while_pinning;
+    device.device.max_registrations = _i == 0 ? 0 : THREADS; /* each needs one */
+    pool = fake_pool(&device);
+    run_threads(allocate_and_use);
+    ompi_mpool_destroy(pool);
+    ck_assert_uint_eq(device.pins, device.unpins);
+}
+END_TEST
+
+/* -- real pages ----------------------------------------------------------------------------- */
+
+/* The calls: the program's, if they are caught, else the hooks themselves. */
+static void *(*map)(void *, size_t, int, int, int, off_t) = mmap;
+static int (*unmap)(void *, size_t) = munmap;
+static void *(*remap)(void *, size_t, size_t, int, ...) = mremap;
+static int (*advise)(void *, size_t, int) = madvise;
+
+static void choose_calls(void)
+{
+    const unsigned events = OPAL_MEMORY_VM_UNMAPPED;
+    if (opal_memory_events_install(events) == events)
+        return;
+    map = opal_memory_mmap;
+    unmap = opal_memory_munmap;
+    remap = opal_memory_mremap;
+    advise = opal_memory_madvise;
+}
+
+/* What the pages held when they were pinned. */
+typedef struct real_pin {
+    uintptr_t begin, end;
+    size_t numbers[];
+} real_pin_t;
+
+static size_t real_pins; /* now */
+
+/* As the kernel does it: pages that are not there make it fail. */
+static opal_status_t pin_real(void *context OPAL_UNUSED, void *base, size_t bytes,
+                              unsigned access OPAL_UNUSED, void **handle)
+{
+    size_t count = bytes / FAKE_PAGE;
+    real_pin_t *pin = opal_xmalloc(sizeof *pin + count * sizeof pin->numbers[0]);
+    for (size_t i = 0; i < count; i++) {
+        struct iovec here = {&pin->numbers[i], sizeof pin->numbers[i]};
+        struct iovec there = {(char *)base + i * FAKE_PAGE, sizeof pin->numbers[i]};
+        if (process_vm_readv(getpid(), &here, 1, &there, 1, 0) != (ssize_t)here.iov_len) {
+            free(pin);
+            return OPAL_ERR_SYSTEM;
+        }
+    }
+    pin->begin = (uintptr_t)base;
+    pin->end = pin->begin + bytes;
+    real_pins++;
+    *handle = pin;
+    return OPAL_SUCCESS;
+}
+
+static void unpin_real(void *context OPAL_UNUSED, void *handle, void *base OPAL_UNUSED,
+                       size_t bytes OPAL_UNUSED)
+{
+    real_pins--;
+    free(handle);
+}
+
+static atomic_size_t last_number;
+
+static void number_pages(char *pages, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        *(size_t *)(void *)(pages + i * FAKE_PAGE) = atomic_fetch_add(&last_number, 1) + 1;
+}
+
+static void transfer(char *pages, size_t count)
+{
+    ompi_mpool_use_t use;
+    ck_assert_int_eq(ompi_mpool_acquire(pool, pages, count * FAKE_PAGE, FAKE_ALL, &use),
+                     OPAL_SUCCESS);
+    const real_pin_t *pin = use.registration->handle;
+    for (size_t i = 0; i < count; i++) {
+        size_t at = ((uintptr_t)pages - pin->begin) / FAKE_PAGE + i;
+        size_t number = *(size_t *)(void *)(pages + i * FAKE_PAGE);
+        ck_assert_msg(pin->numbers[at] == number, "the device has page %zu, and not %zu",
+                      pin->numbers[at], number);
+    }
+    ompi_mpool_release(&use);
+}
+
+/* Memory of a thread. */
+typedef struct slot {
+    char *pages;
+    size_t count;
+} slot_t;
+
+enum { MOST_PAGES = 12 };
+
+static void map_slot(slot_t *slot, unsigned *seed)
+{
+    slot->count = 2 + next_random(seed) % (MOST_PAGES - 2);
+    slot->pages = map(NULL, slot->count * FAKE_PAGE, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(slot->pages, MAP_FAILED);
+    number_pages(slot->pages, slot->count);
+}
+
+static void unmap_slot(slot_t *slot)
+{
+    ck_assert_int_eq(unmap(slot->pages, slot->count * FAKE_PAGE), 0);
+    slot->pages = NULL;
+}
+
+static void unmap_end(slot_t *slot)
+{
+    slot->count--;
+    ck_assert_int_eq(unmap(slot->pages + slot->count * FAKE_PAGE, FAKE_PAGE), 0);
+    if (slot->count == 0)
+        slot->pages = NULL;
+}
+
+static void map_over(slot_t *slot, unsigned *seed)
+{
+    size_t at = next_random(seed) % slot->count;
+    ck_assert_ptr_ne(map(slot->pages + at * FAKE_PAGE, FAKE_PAGE, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+                     MAP_FAILED);
+    number_pages(slot->pages + at * FAKE_PAGE, 1);
+}
+
+static void drop_pages(slot_t *slot, unsigned *seed)
+{
+    size_t at = next_random(seed) % slot->count;
+    ck_assert_int_eq(advise(slot->pages + at * FAKE_PAGE, FAKE_PAGE, MADV_DONTNEED), 0);
+    number_pages(slot->pages + at * FAKE_PAGE, 1);
+}
+
+static void move_slot(slot_t *slot)
+{
+    char *moved =
+        remap(slot->pages, slot->count * FAKE_PAGE, (slot->count + 1) * FAKE_PAGE, MREMAP_MAYMOVE);
+    if (moved == MAP_FAILED) { /* what was mapped over is another mapping, which does not move */
+        ck_assert_int_eq(errno, EFAULT);
+        return;
+    }
+    slot->pages = moved;
+    number_pages(moved + slot->count * FAKE_PAGE, 1);
+    slot->count++;
+}
+
+static void change_slot(slot_t *slot, unsigned *seed)
+{
+    switch (next_random(seed) % 6) {
+    case 0:
+        unmap_end(slot);
+        break;
+    case 1:
+        map_over(slot, seed);
+        break;
+    case 2:
+        drop_pages(slot, seed);
+        break;
+    case 3:
+        move_slot(slot);
+        break;
+    default:
+        unmap_slot(slot);
+    }
+}
+
+static void *map_and_use(void *argument)
+{
+    unsigned seed = (unsigned)(uintptr_t)argument + 1;
+    slot_t slots[SLOTS] = {0};
+    for (; !atomic_load(&stop); atomic_fetch_add(&rounds, 1)) {
+        slot_t *slot = &slots[next_random(&seed) % SLOTS];
+        if (slot->pages == NULL)
+            map_slot(slot, &seed);
+        for (unsigned i = next_random(&seed) % 4; i > 0; i--) {
+            size_t at = next_random(&seed) % slot->count;
+            transfer(slot->pages + at * FAKE_PAGE, slot->count - at);
+        }
+        change_slot(slot, &seed);
+    }
+    for (size_t i = 0; i < SLOTS; i++) {
+        if (slots[i].pages != NULL)
+            unmap_slot(&slots[i]);
+    }
+    return NULL;
+}
+
+START_TEST(no_real_page_is_stale)
+{
+    static const ompi_mpool_device_t real = {
+        .name = "a device that reads", .pin = pin_real, .unpin = unpin_real};
+    ck_assert_int_eq(ompi_mpool_create(&real, &pool), OPAL_SUCCESS);
+    ck_assert(pool->keeps);
+    run_threads(map_and_use);
+    ck_assert_uint_gt(fake_read_out("hits"), 100);
+    ck_assert_uint_gt(fake_read_out("cuts"), 100);
+    ompi_mpool_destroy(pool);
+    ck_assert_uint_eq(real_pins, 0);
+}
+END_TEST
+
+static void setup(void)
+{
+    choose_calls();
+    fake_setup();
+}
+
+static const unit_test_t tests[] = {
+    {.test = &who_frees_waits_for_nobody, .repeats = 2},
+    {.test = &no_real_page_is_stale},
+};
+
+int main(int argc, char **argv)
+{
+    char factor[32];
+    if (argc > 1)
+        seconds = strtod(argv[1], NULL);
+    snprintf(factor, sizeof factor, "%d", 1 + (int)(seconds / 20));
+    setenv("CK_TIMEOUT_MULTIPLIER", factor, 0);
+    return unit_run("race", tests, OPAL_COUNT_OF(tests), setup);
+}
