@@ -22,11 +22,12 @@ static void warn_missing(ompi_mpool_pinned_t asked, unsigned missing)
                                                            : "mpool_use_mem_hooks";
     opal_diagnostic(
         OPAL_WARNING,
-        "%s is set, but calls of %s are not seen in this process, so buffers do not stay "
-        "registered: leave_pinned is off, and long messages cost more. ompi_info --why memory "
-        "tells who watches memory and who does not. It must be set before the program starts (in "
-        "the environment, or by mpirun --mca), without OMPI_MCA_memory_ptmalloc2_disable and "
-        "FAKEROOTKEY, and no other allocator may take the program's calls. %s = no silences this",
+        "%s is set, but calls of %s are not seen in this process, so no buffer stays registered "
+        "(leave_pinned is off), and long messages cost more. Memory is watched if mpi_leave_pinned "
+        "or mpi_leave_pinned_pipeline is yes in the environment, or by mpirun --mca, when the "
+        "program starts, OMPI_MCA_memory_ptmalloc2_disable and FAKEROOTKEY are not set, and no "
+        "other allocator takes the program's calls; ompi_info --why memory tells more. %s = no "
+        "silences this",
         name, missing_calls(missing), name);
 }
 

@@ -63,7 +63,7 @@ static void make_page(void)
     shared_t *none = NULL;
     if (atomic_load(&opal_memory_hot.shared) != NULL)
         return;
-    opal_memory_hot.page_bytes = (uintptr_t)getpagesize();
+    atomic_store(&opal_memory_hot.page_bytes, (size_t)getpagesize());
     /* By syscall(): the functions may be hooked. */
     size_t size = (sizeof(shared_t) + PAGE_ALIGNMENT - 1) / PAGE_ALIGNMENT * PAGE_ALIGNMENT;
     void *page = (void *)syscall(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE,

@@ -24,7 +24,7 @@ typedef struct opal_memory_hot {
      * before that.
      */
     _Alignas(64) atomic_uint interest;
-    uintptr_t page_bytes; /* set before the first interest; 0 until then */
+    atomic_size_t page_bytes; /* set before the first interest; 0 until then */
     opal_memory_handler_t *_Atomic first_handler;
     struct opal_memory_shared *_Atomic shared;       /* dispatch.c */
     void *_Atomic functions[OPAL_MEMORY_CALL_COUNT]; /* system.c */
@@ -42,10 +42,10 @@ static inline bool opal_memory_wanted(unsigned events)
     return (atomic_load_explicit(&opal_memory_hot.interest, memory_order_relaxed) & both) != 0;
 }
 
-static inline uintptr_t opal_memory_page_bytes(void)
+static inline size_t opal_memory_page_bytes(void)
 {
-    uintptr_t bytes = opal_memory_hot.page_bytes;
-    return opal_likely(bytes != 0) ? bytes : (uintptr_t)getpagesize();
+    size_t bytes = atomic_load_explicit(&opal_memory_hot.page_bytes, memory_order_relaxed);
+    return opal_likely(bytes != 0) ? bytes : (size_t)getpagesize();
 }
 
 /* opal_memory_raise and opal_memory_(un)mapped without the detour of an exported function. */

@@ -25,24 +25,32 @@ static void give_reason(opal_patch_t *const *patches, size_t count, const char *
         opal_say_into(patches[i]->reason, sizeof patches[i]->reason, "%s", why);
 }
 
-opal_status_t opal_memory_redirect(opal_patch_t *const *patches, size_t count)
+/* The method, or NULL with every patch's reason. */
+static const opal_patcher_ops_t *find_method(opal_patch_t *const *patches, size_t count,
+                                             void **state)
 {
-    void *state = NULL;
     char reason[OPAL_PATCH_REASON_MAX_BYTES];
     const char *obstacle = find_obstacle();
     const opal_patcher_ops_t *ops =
-        obstacle == NULL ? opal_patcher_method("reloc", &state, reason) : NULL;
-    if (ops == NULL) {
+        obstacle == NULL ? opal_patcher_method("reloc", state, reason) : NULL;
+    if (ops == NULL)
         give_reason(patches, count, obstacle != NULL ? obstacle : reason);
-        return OPAL_ERR_NOT_AVAILABLE;
-    }
+    return ops;
+}
+
+opal_status_t opal_memory_redirect(opal_patch_t *const *patches, size_t count)
+{
+    void *state = NULL;
     opal_memory_lock(OPAL_MEMORY_INSTALL_LOCK);
-    opal_patcher_resolve(patches, count);
-    ops->apply(state, patches, count);
+    const opal_patcher_ops_t *ops = find_method(patches, count, &state);
+    if (ops != NULL) {
+        opal_patcher_resolve(patches, count);
+        ops->apply(state, patches, count);
+    }
     opal_memory_unlock(OPAL_MEMORY_INSTALL_LOCK);
 
-    opal_status_t status = OPAL_SUCCESS;
-    for (size_t i = 0; i < count; i++) {
+    opal_status_t status = ops != NULL ? OPAL_SUCCESS : OPAL_ERR_NOT_AVAILABLE;
+    for (size_t i = 0; ops != NULL && i < count; i++) {
         if (patches[i]->original == NULL)
             opal_say_into(patches[i]->reason, sizeof patches[i]->reason, "libc has no %s",
                           patches[i]->symbol);
