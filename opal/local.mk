@@ -44,7 +44,6 @@ libopal_core_la_SOURCES += \
 	%D%/mca/memory/memory.h \
 	%D%/mca/memory/base/aside.c %D%/mca/memory/base/aside.h \
 	%D%/mca/memory/base/pinned.c %D%/mca/memory/base/pinned.h \
-	%D%/mca/memory/base/replace.c %D%/mca/memory/base/replace.h \
 	%D%/mca/memory/base/base.c %D%/mca/memory/base/base.h \
 	%D%/mca/memory/base/calls.c \
 	%D%/mca/memory/base/dispatch.c %D%/mca/memory/base/dispatch.h \

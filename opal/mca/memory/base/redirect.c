@@ -8,21 +8,19 @@
 #include "opal/mca/patcher/base/base.h"
 #include "opal/util/say.h"
 
-/* NULL: nothing is in the way. */
-static const char *find_obstacle(void)
+static bool is_allowed(char reason[OPAL_PATCH_REASON_MAX_BYTES])
 {
     const opal_memory_settings_t *settings = opal_memory_settings();
+    const char *watcher = opal_memory_watcher();
     if (!settings->reloc_hooks)
-        return "memory_reloc_hooks is no";
-    if (!settings->malloc_hooks)
-        return "memory_malloc_hooks is no";
-    return opal_memory_watcher() != NULL ? "standing aside for who watches the memory" : NULL;
-}
-
-static void give_reason(opal_patch_t *const *patches, size_t count, const char *why)
-{
-    for (size_t i = 0; i < count; i++)
-        opal_say_into(patches[i]->reason, sizeof patches[i]->reason, "%s", why);
+        opal_say_into(reason, OPAL_PATCH_REASON_MAX_BYTES, "memory_reloc_hooks is no");
+    else if (!settings->malloc_hooks)
+        opal_say_into(reason, OPAL_PATCH_REASON_MAX_BYTES, "memory_malloc_hooks is no");
+    else if (watcher != NULL)
+        opal_say_into(reason, OPAL_PATCH_REASON_MAX_BYTES, "standing aside for %s", watcher);
+    else
+        return true;
+    return false;
 }
 
 /* The method, or NULL with every patch's reason. */
@@ -30,12 +28,16 @@ static const opal_patcher_ops_t *find_method(opal_patch_t *const *patches, size_
                                              void **state)
 {
     char reason[OPAL_PATCH_REASON_MAX_BYTES];
-    const char *obstacle = find_obstacle();
     const opal_patcher_ops_t *ops =
-        obstacle == NULL ? opal_patcher_method("reloc", state, reason) : NULL;
-    if (ops == NULL)
-        give_reason(patches, count, obstacle != NULL ? obstacle : reason);
+        is_allowed(reason) ? opal_patcher_method("reloc", state, reason) : NULL;
+    for (size_t i = 0; ops == NULL && i < count; i++)
+        opal_say_into(patches[i]->reason, sizeof patches[i]->reason, "%s", reason);
     return ops;
+}
+
+void opal_memory_find_originals(opal_patch_t *const *patches, size_t count)
+{
+    opal_patcher_resolve(patches, count);
 }
 
 opal_status_t opal_memory_redirect(opal_patch_t *const *patches, size_t count)

@@ -29,4 +29,7 @@
  */
 OPAL_EXPORT opal_status_t opal_memory_redirect(opal_patch_t *const *patches, size_t count);
 
+/* Only finds the originals: libc's own definitions, whatever was preloaded. */
+OPAL_EXPORT void opal_memory_find_originals(opal_patch_t *const *patches, size_t count);
+
 #endif

@@ -9,7 +9,7 @@
 
 #include "opal/heap/system.h"
 #include "opal/mca/memory/base/events.h"
-#include "opal/mca/memory/base/replace.h"
+#include "opal/mca/memory/base/redirect.h"
 #include "opal/mca/memory/base/settings.h"
 #include "opal/mca/memory/ptmalloc2/symbols.h"
 #include "opal/util/say.h"
@@ -88,8 +88,8 @@ size_t ptmalloc2_used_blocks(void)
 /* -- taking the place of malloc ------------------------------------------------------------------
  */
 
-/* The first four are the owner's; see learn_owner. */
-enum { PATCH_MALLOC, PATCH_FREE, PATCH_REALLOC, PATCH_USABLE_SIZE };
+/* What gives back or looks comes first, and is redirected first; see redirect.h. */
+enum { PATCH_FREE, PATCH_REALLOC, PATCH_USABLE_SIZE, PATCH_MALLOC, FIRST_STEP = PATCH_MALLOC };
 
 #define SHIFTED(name)                                                                              \
     {                                                                                              \
@@ -97,10 +97,10 @@ enum { PATCH_MALLOC, PATCH_FREE, PATCH_REALLOC, PATCH_USABLE_SIZE };
     }
 
 static opal_patch_t family[] = {
-    [PATCH_MALLOC] = SHIFTED(malloc),
     [PATCH_FREE] = SHIFTED(free),
     [PATCH_REALLOC] = SHIFTED(realloc),
     [PATCH_USABLE_SIZE] = SHIFTED(malloc_usable_size),
+    [PATCH_MALLOC] = SHIFTED(malloc),
     SHIFTED(calloc),
     SHIFTED(reallocarray),
     SHIFTED(memalign),
@@ -115,15 +115,26 @@ static opal_patch_t family[] = {
     SHIFTED(mallopt),
 };
 
+static atomic_bool hands_out;
 static ptmalloc2_owner_t owner;
 static pthread_once_t owner_once = PTHREAD_ONCE_INIT;
+
+static void list_family(opal_patch_t *patches[OPAL_COUNT_OF(family)])
+{
+    for (size_t i = 0; i < OPAL_COUNT_OF(family); i++)
+        patches[i] = &family[i];
+}
+
+bool ptmalloc2_hands_out(void)
+{
+    return atomic_load_explicit(&hands_out, memory_order_relaxed);
+}
 
 /* In a static program there is nothing to look up, and nothing of it was patched. */
 static void learn_owner(void)
 {
     opal_patch_t *patches[OPAL_COUNT_OF(family)];
-    for (size_t i = 0; i < OPAL_COUNT_OF(family); i++)
-        patches[i] = &family[i];
+    list_family(patches);
     opal_memory_find_originals(patches, OPAL_COUNT_OF(family));
     bool found = family[PATCH_MALLOC].original != NULL && family[PATCH_FREE].original != NULL &&
                  family[PATCH_REALLOC].original != NULL &&
@@ -165,10 +176,18 @@ static bool comes_to_us(void)
     return ours;
 }
 
+/* Not every member has to be there: an older libc lacks some. What counts is what is seen. */
+static void redirect_family(void)
+{
+    opal_patch_t *patches[OPAL_COUNT_OF(family)];
+    list_family(patches);
+    opal_memory_redirect(patches, FIRST_STEP);
+    atomic_store(&hands_out, true);
+    opal_memory_redirect(patches + FIRST_STEP, OPAL_COUNT_OF(family) - FIRST_STEP);
+}
+
 bool ptmalloc2_replace(char *reason, size_t size)
 {
-    char obstacle[OPAL_PATCH_REASON_MAX_BYTES] = "";
-    opal_patch_t *patches[OPAL_COUNT_OF(family)];
     ptmalloc2_owner();
     if (family[PATCH_MALLOC].original == NULL) {
         opal_say_into(reason, size, "libc was not found, as in a static program");
@@ -176,20 +195,15 @@ bool ptmalloc2_replace(char *reason, size_t size)
     }
     if (is_foreign(reason, size))
         return false;
-    for (size_t i = 0; i < OPAL_COUNT_OF(family); i++)
-        patches[i] = &family[i];
     if (ptmalloc2_heap() == NULL) {
         opal_say_into(reason, size, "there is no memory for a heap");
         return false;
     }
-    if (!opal_memory_replace(patches, OPAL_COUNT_OF(family), obstacle)) {
-        opal_say_into(reason, size, "%s", obstacle);
-        return false;
-    }
+    redirect_family();
     if (comes_to_us())
         return true;
+    atomic_store(&hands_out, false);
     const char *why = family[PATCH_MALLOC].reason;
-    opal_say_into(reason, size, "malloc could not be replaced: %s",
-                  why[0] != 0 ? why : "no call of it was found");
+    opal_say_into(reason, size, "%s", why[0] != 0 ? why : "no call of malloc was found");
     return false;
 }

@@ -18,6 +18,9 @@ opal_heap_t *ptmalloc2_heap(void);
  */
 bool ptmalloc2_replace(char *reason, size_t size);
 
+/* Whether malloc is ours: a block of libc's that changes its size may then become one of ours. */
+bool ptmalloc2_hands_out(void);
+
 /* Blocks that are handed out; for the probes. */
 size_t ptmalloc2_used_blocks(void);
 

@@ -63,7 +63,8 @@ void *opal_memory_ptmalloc2_realloc(void *block, size_t bytes)
     if (opal_unlikely(heap == NULL))
         return block != NULL ? ptmalloc2_owner()->realloc(block, bytes) : no_memory();
     if (is_foreign(heap, block))
-        return adopt(heap, block, bytes);
+        return ptmalloc2_hands_out() ? adopt(heap, block, bytes)
+                                     : ptmalloc2_owner()->realloc(block, bytes);
     return opal_heap_realloc(heap, block, bytes);
 }
 
