@@ -76,7 +76,7 @@ const char *ptmalloc2_network(const char *root)
         size_t length = strlen(networks[i].folder);
         if (root_length + length + 1 > sizeof path)
             return NULL;
-        memcpy(path, root, root_length);
+        memcpy(path, root, root_length + 1);
         memcpy(path + root_length, networks[i].folder, length + 1);
         int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (folder < 0)

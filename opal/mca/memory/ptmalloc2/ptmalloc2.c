@@ -80,11 +80,10 @@ static opal_memory_verdict_t see_release(opal_memory_event_t *event, void *conte
  * malloc and free do, and would do without them. */
 static bool comes_and_goes(void *volatile block)
 {
-    if (block == NULL || !opal_heap_owns(ptmalloc2_heap(), block))
-        return false;
+    bool ours = block != NULL && opal_heap_owns(ptmalloc2_heap(), block);
     size_t before = ptmalloc2_used_blocks();
     free(block);
-    return ptmalloc2_used_blocks() < before;
+    return ours && ptmalloc2_used_blocks() < before;
 }
 
 static bool probe_realloc(void)
