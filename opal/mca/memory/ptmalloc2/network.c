@@ -12,25 +12,29 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* An entry of the folder whose name begins so, and goes on with a digit if the name ends with '#'.
- */
+/* An entry of the folder whose name is this, or begins so and goes on with a digit if this ends
+ * with
+ * '#'; "": any. Those of a folder stand together, since it is read once; the first that fits
+ * counts. */
 static const struct {
     const char *name;
     const char *folder;
     const char *entry;
 } networks[] = {
-    /* sysfs lists the devices of every driver: before the adapters' own, which are more precise. */
+    /* sysfs has the devices of all drivers. */
     {"EFA", "/sys/class/infiniband", "efa_#"},
     {"Omni-Path", "/sys/class/infiniband", "hfi1_#"},
     {"InfiniBand", "/sys/class/infiniband", ""},
+    {"Slingshot", "/sys/class/cxi", ""},
     {"InfiniBand", "/dev/infiniband", "uverbs#"},
     {"Omni-Path", "/dev", "hfi1_#"},
-    {"Slingshot", "/sys/class/cxi", ""},
     {"Slingshot", "/dev", "cxi#"},
     {"Myrinet MX", "/dev", "mx#"},
     {"Myrinet MX", "/dev", "mxctl#"},
     {"Open-MX", "/dev", "open-mx"},
 };
+
+enum { COUNT = sizeof networks / sizeof networks[0] };
 
 /* What the system call writes: no header has it. */
 typedef struct kernel_entry {
@@ -52,39 +56,49 @@ static bool fits(const char *name, const char *wanted)
            name[length - 1] <= '9';
 }
 
-/* opendir would allocate. */
-static bool has_entry(int folder, const char *wanted)
+/* The first of the networks from `begin` to `end` that has an entry; `end`: none. opendir would
+ * allocate. */
+static size_t find_entry(int folder, size_t begin, size_t end)
 {
     _Alignas(8) char buffer[4096];
     long bytes;
     while ((bytes = syscall(SYS_getdents64, folder, buffer, sizeof buffer)) > 0) {
         for (long at = 0; at < bytes;) {
             const kernel_entry_t *entry = (const kernel_entry_t *)(const void *)(buffer + at);
-            if (fits(entry->name, wanted))
-                return true;
+            for (size_t i = begin; i < end; i++) {
+                if (fits(entry->name, networks[i].entry))
+                    end = i; /* what comes later must be better */
+            }
             at += entry->length;
         }
     }
-    return false;
+    return end;
+}
+
+static int open_folder(const char *root, const char *folder)
+{
+    char path[PATH_MAX];
+    size_t root_length = strlen(root), length = strlen(folder);
+    if (root_length + length + 1 > sizeof path)
+        return -1;
+    memcpy(path, root, root_length + 1);
+    memcpy(path + root_length, folder, length + 1);
+    return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
 const char *ptmalloc2_network(const char *root)
 {
-    char path[PATH_MAX];
-    size_t root_length = strlen(root);
-    for (size_t i = 0; i < sizeof networks / sizeof networks[0]; i++) {
-        size_t length = strlen(networks[i].folder);
-        if (root_length + length + 1 > sizeof path)
-            return NULL;
-        memcpy(path, root, root_length + 1);
-        memcpy(path + root_length, networks[i].folder, length + 1);
-        int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (size_t begin = 0, end; begin < COUNT; begin = end) {
+        end = begin + 1;
+        while (end < COUNT && strcmp(networks[end].folder, networks[begin].folder) == 0)
+            end++;
+        int folder = open_folder(root, networks[begin].folder);
         if (folder < 0)
             continue;
-        bool found = has_entry(folder, networks[i].entry);
+        size_t found = find_entry(folder, begin, end);
         close(folder);
-        if (found)
-            return networks[i].name;
+        if (found < end)
+            return networks[found].name;
     }
     return NULL;
 }

@@ -212,6 +212,19 @@ START_TEST(a_machine)
 }
 END_TEST
 
+/* Whatever the order in which the system lists them. */
+START_TEST(the_more_precise_one_counts)
+{
+    make("/sys/class/infiniband/mlx5_0");
+    make("/sys/class/infiniband/zzz");
+    ck_assert_pstr_eq(ptmalloc2_network(root), "InfiniBand");
+    make("/sys/class/infiniband/hfi1_0");
+    ck_assert_pstr_eq(ptmalloc2_network(root), "Omni-Path");
+    make("/sys/class/infiniband/efa_0");
+    ck_assert_pstr_eq(ptmalloc2_network(root), "EFA");
+}
+END_TEST
+
 /* The wanted one may not be in the first block of a long list. */
 START_TEST(a_long_folder)
 {
@@ -242,6 +255,7 @@ static const unit_test_t tests[] = {
     {.test = &a_switch, .repeats = OPAL_COUNT_OF(switches)},
     {.test = &our_name_counts_more},
     {.test = &a_machine, .repeats = OPAL_COUNT_OF(machines)},
+    {.test = &the_more_precise_one_counts},
     {.test = &a_long_folder},
     {.test = &a_root_that_is_too_long},
 };
