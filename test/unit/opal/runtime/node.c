@@ -132,7 +132,7 @@ static const struct {
 } spoilt[] = {
     {spoil_job, "it is another job's"},
     {spoil_ranks, "it is of another size"},
-    {spoil_version, "it is of another version"},
+    {spoil_version, "is of another version"},
     {spoil_size, "it is of another size"},
     {spoil_descriptor, "(descriptor 999) cannot be used: Bad file descriptor"},
 };
