@@ -15,7 +15,8 @@ typedef struct probe {
     atomic_uint heard; /* kinds of events since the call began; libc's declarations promise that its
                         * calls change nothing of ours, and compilers believe them */
     void *const *functions;
-    void *pages; /* two, while they are mapped */
+    char *pages;   /* what a call may work on */
+    size_t length; /* of what is left of them: other threads may have the rest by now */
 } probe_t;
 
 static opal_memory_verdict_t hear(opal_memory_event_t *event, void *context)
@@ -44,14 +45,15 @@ static unsigned make_call(probe_t *probe, opal_memory_call_t call)
         return OPAL_MEMORY_MMAP | OPAL_MEMORY_VM_MAPPED;
     }
     case OPAL_MEMORY_CALL_MREMAP:
-        CALL(probe, MREMAP, mremap)(probe->pages, 2 * page, page, 0);
+        if (CALL(probe, MREMAP, mremap)(probe->pages, 2 * page, page, 0) != MAP_FAILED)
+            probe->length = page;
         return OPAL_MEMORY_MREMAP | OPAL_MEMORY_VM_UNMAPPED;
     case OPAL_MEMORY_CALL_MADVISE:
         CALL(probe, MADVISE, madvise)(probe->pages, page, MADV_DONTNEED);
         return OPAL_MEMORY_VM_UNMAPPED;
     case OPAL_MEMORY_CALL_MUNMAP:
-        CALL(probe, MUNMAP, munmap)(probe->pages, 2 * page);
-        probe->pages = MAP_FAILED;
+        if (CALL(probe, MUNMAP, munmap)(probe->pages, 2 * page) == 0)
+            probe->length = 0;
         return OPAL_MEMORY_MUNMAP | OPAL_MEMORY_VM_UNMAPPED;
     case OPAL_MEMORY_CALL_SHMAT:
         CALL(probe, SHMAT, shmat)(-1, NULL, 0);
@@ -71,14 +73,16 @@ static unsigned make_call(probe_t *probe, opal_memory_call_t call)
 
 static bool is_caught(probe_t *probe, opal_memory_call_t call)
 {
-    size_t length = 2 * (size_t)getpagesize();
+    probe->length = 2 * (size_t)getpagesize();
     probe->pages =
-        opal_memory_system_mmap(NULL, length, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        opal_memory_system_mmap(NULL, probe->length, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (probe->pages == MAP_FAILED)
+        return false;
     atomic_store(&probe->heard, 0);
     unsigned expected = make_call(probe, call);
     bool caught = expected != 0 && (atomic_load(&probe->heard) & expected) == expected;
-    if (probe->pages != MAP_FAILED)
-        opal_memory_system_munmap(probe->pages, length);
+    if (probe->length > 0)
+        opal_memory_system_munmap(probe->pages, probe->length);
     return caught;
 }
 

@@ -339,6 +339,29 @@ START_TEST(patching_under_running_threads)
 }
 END_TEST
 
+static char *taken; /* what another thread would have been given */
+
+/* At once, where the call has just made room. */
+static opal_memory_verdict_t take_room(opal_memory_event_t *event, void *context OPAL_UNUSED)
+{
+    char *room = (char *)event->mremap.old_address + event->mremap.new_length;
+    taken = mmap(room, P, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    return OPAL_MEMORY_PASS;
+}
+
+START_TEST(a_test_unmaps_only_what_is_its_own)
+{
+    unsigned char there;
+    opal_memory_handler_t taker = {.events = OPAL_MEMORY_MREMAP, .fn = take_room};
+    ck_assert_int_eq(opal_memory_handler_add(&taker), OPAL_SUCCESS);
+    taken = MAP_FAILED;
+    ck_assert_uint_eq(opal_memory_events_test(OPAL_MEMORY_MREMAP), OPAL_MEMORY_MREMAP);
+    ck_assert_ptr_ne(taken, MAP_FAILED);
+    ck_assert_int_eq(mincore(taken, P, &there), 0);
+    ck_assert(opal_memory_handler_remove(&taker));
+}
+END_TEST
+
 static void *install_too(void *context OPAL_UNUSED)
 {
     return (void *)(uintptr_t)opal_memory_events_install(OPAL_MEMORY_ALL_EVENTS);
@@ -468,6 +491,7 @@ static unit_test_t tests[] = {
     {.test = &others_raise_the_event},
     {.test = &a_handler_adds_but_does_not_install},
     {.test = &protections_are_given_back},
+    {.test = &a_test_unmaps_only_what_is_its_own},
     {.test = &several_threads_install},
     {.test = &children_of_all_kinds},
     {.test = &settings_are_read_from_the_environment_alone},
