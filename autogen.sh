@@ -9,10 +9,11 @@
 #   <project>/mca/<framework>/configure.m4           optional, see config/mica_mca.m4
 #   <project>/mca/<framework>/<name>/component.mk    a component
 #   <project>/mca/<framework>/<name>/configure.m4    optional
+#   <project>/mca/<framework>/<name>/gate.c          optional, see opal/mca/base/component.h
 set -eu
 cd "$(dirname "$0")"
 
-frameworks="" components="" includes=""
+frameworks="" components="" includes="" gates=""
 
 add_m4() {
     [ ! -f "$1/configure.m4" ] || includes="$includes $1/configure.m4"
@@ -29,6 +30,7 @@ for header in opal/mca/*/*.h ompi/mca/*/*.h; do
         [ -f "$makefile" ] || continue
         name=${makefile%/component.mk}
         components="$components $project/$framework/${name##*/}"
+        [ ! -f "$name/gate.c" ] || gates="$gates ${framework}_${name##*/}"
         add_m4 "${makefile%/component.mk}"
     done
 done
@@ -47,6 +49,9 @@ m4_list() {
     echo "dnl Written by autogen.sh from the folders."
     echo "m4_define([mica_frameworks], [$(m4_list $frameworks)])"
     echo "m4_define([mica_components], [$(m4_list $components)])"
+    for gate in $gates; do
+        echo "m4_define([mica_gate_$gate])"
+    done
     for file in $includes; do
         echo "m4_include([$file])"
     done
@@ -63,18 +68,23 @@ m4_list() {
         opal) library=opal_core uplink=libopen-pal.la ;;
         *) library=${project}_core uplink="libmpi_abi.la libopen-pal.la" ;;
         esac
+        case " $gates " in
+        *" $id "*) gate=$folder/gate.c ;;
+        *) gate="" ;;
+        esac
         cat <<END
 
 include \$(top_srcdir)/$folder/component.mk
 if MCA_STATIC_$id
-lib${library}_la_SOURCES += \$(mca_${id}_sources)
+lib${library}_la_SOURCES += \$(mca_${id}_sources)${gate:+ $gate}
 lib${library}_la_LIBADD += \$(mca_${id}_libs)
 endif
 if MCA_DSO_$id
 component_LTLIBRARIES += mca_$id.la
 mca_${id}_la_SOURCES = \$(mca_${id}_sources)
 mca_${id}_la_LDFLAGS = \$(component_ldflags)
-mca_${id}_la_LIBADD = $uplink \$(mca_${id}_libs)
+mca_${id}_la_LIBADD = $uplink \$(mca_${id}_libs)${gate:+
+lib${library}_la_SOURCES += $gate}
 endif
 END
     done

@@ -7,6 +7,8 @@ import os
 COLLECTIVES = ("barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather",
                "alltoall", "reduce_scatter_block", "scan")
 BYTES, ENTRIES, RANKS = "message size [bytes]", "entries in the queue", "ranks"
+FABRICS = {"tcp": "tcp;ofi_rxm", "net": "net;ofi_rxm", "sockets": "sockets", "udp": "udp;ofi_rxd"}
+UNDER_WAY = "messages under way from one thread"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,8 +27,11 @@ class Benchmark:
     sources: tuple = ("measure.c", "samples.c")
     limit: str = ""
     with_ucx: bool = False    # worth a second Open MPI: point-to-point between two ranks
+    unbound: bool = False     # threads that are not to share the core of their rank
     wall_time: bool = False   # the time of the whole job is what is measured
     allocators: bool = False  # no MPI: allocators.py runs it
+    fabric: str = ""          # a provider of libfabric that all use; fabrics.py runs it
+    layer: bool = False       # a layer below MPI, by itself: the build's program, and what it says
 
 
 def catalogue():
@@ -35,12 +40,18 @@ def catalogue():
     rows = [
         Benchmark("latency", "Latency of a message, one way", "latency", (2,),
                   limit="transfer", with_ucx=True),
+        Benchmark("latency-live", "The same, the buffers being written and read", "latency_live",
+                  (2,), limit="transfer", with_ucx=True),
         Benchmark("bandwidth", "Bandwidth, 64 messages under way", "bandwidth", (2,),
                   limit="copy-rate", with_ucx=True),
         Benchmark("message-rate", "Message rate by window", "message_rate", (2,),
                   limit="lines", with_ucx=True),
         Benchmark("multi-pair", f"All pairs of {many} ranks at once", "multi_pair", (many,),
                   series=("latency", "rate")),
+        Benchmark("threads-latency", "Latency by thread level", "threads", (2,),
+                  series=("latency/single", "latency/multiple"), limit="transfer", with_ucx=True),
+        Benchmark("threads-rate", "Message rate of threads with own communicators", "threads", (2,),
+                  UNDER_WAY, series=("rate/one", "rate/two"), with_ucx=True, unbound=True),
         Benchmark("matching", "Latency while other entries are queued", "matching", (2,),
                   ENTRIES, limit="cache-line", with_ucx=True),
         Benchmark("matching-sources", f"The same with entries from {many - 1} ranks", "matching",
@@ -58,6 +69,12 @@ def catalogue():
                               "collectives", (ranks,), series=COLLECTIVES, limit="cache-line"))
     rows.append(Benchmark("start-up", "A job that does nothing", "hello", (2, many, 4 * many),
                           RANKS, sources=(), limit="bare", wall_time=True))
+    rows += [Benchmark(f"fabric-{name}", f"Latency over {fabric} of libfabric", "latency", (2,),
+                       fabric=fabric) for name, fabric in FABRICS.items()]
     rows.append(Benchmark("memory-allocator", "opal/heap beside other allocators", "heap", (1,),
                           "threads", allocators=True))
+    rows.append(Benchmark("memory-munmap", "What the hook costs munmap (at most 5 %)", "munmap",
+                          (1,), layer=True))
+    rows.append(Benchmark("memory-registration", "A registration that is found again (at most 100 ns)", "rcache",
+                          (1,), series=("", "munmap"), layer=True))
     return rows

@@ -23,17 +23,33 @@ int bench_rank, bench_ranks;
 bool bench_quick;
 static const char *only = "";
 
+static void begin(int argc, char **argv)
+{
+    MPI_Comm_rank(MPI_COMM_WORLD, &bench_rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &bench_ranks);
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--quick") == 0)
+            bench_quick = true;
+        else
+            only = argv[i];
+    }
+}
+
 void bench_init(int *argc, char ***argv)
 {
     MPI_Init(argc, argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &bench_rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &bench_ranks);
-    for (int i = 1; i < *argc; i++) {
-        if (strcmp((*argv)[i], "--quick") == 0)
-            bench_quick = true;
-        else
-            only = (*argv)[i];
+    begin(*argc, *argv);
+}
+
+void bench_init_thread(int *argc, char ***argv, int level)
+{
+    int provided;
+    MPI_Init_thread(argc, argv, level, &provided);
+    if (provided < level) {
+        fprintf(stderr, "this MPI does not give the thread level that is measured\n");
+        MPI_Abort(MPI_COMM_WORLD, 2);
     }
+    begin(*argc, *argv);
 }
 
 int bench_fini(void)

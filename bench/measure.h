@@ -39,6 +39,9 @@ extern bool bench_quick;
 /* MPI_Init, and the arguments. */
 void bench_init(int *argc, char ***argv);
 
+/* The same at a thread level; an MPI that does not have it ends the program. */
+void bench_init_thread(int *argc, char ***argv, int level);
+
 /* MPI_Finalize; main's result. */
 int bench_fini(void);
 

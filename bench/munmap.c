@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the hook costs munmap: make bench/munmap && bench/munmap.
+ * What the hook costs munmap: ./dev bench memory-munmap, or make bench/munmap && bench/munmap. With
+ * --quick only whether it works.
  *
  * The hooks cannot be taken out again, so there is no changing back and forth between with and
  * without. Instead munmap takes turns with the bare system call, before the hooks are installed,
@@ -9,13 +10,16 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 
 #include "opal/arch/syscall.h"
 #include "opal/mca/memory/base/events.h"
 
-enum { BATCH = 64, ROUNDS = 2000, PAGE = 4096 };
+enum { BATCH = 64, MOST_ROUNDS = 2000, QUICK_ROUNDS = 40, PAGE = 4096 };
+
+static size_t rounds = MOST_ROUNDS;
 
 static const struct {
     const char *name;
@@ -79,17 +83,17 @@ static int by_value(const void *left, const void *right)
 
 static double median(double *values)
 {
-    qsort(values, ROUNDS, sizeof *values, by_value);
-    return values[ROUNDS / 2];
+    qsort(values, rounds, sizeof *values, by_value);
+    return values[rounds / 2];
 }
 
 static void measure(const char *title, bool first)
 {
-    static double bare[ROUNDS], hooked[ROUNDS];
+    static double bare[MOST_ROUNDS], hooked[MOST_ROUNDS];
     printf("%-28s %10s %10s %8s\n", title, "bare ns", "munmap ns", "costs");
     for (size_t c = 0; c < CASES; c++) {
         size_t bytes = cases[c].pages * PAGE;
-        for (size_t round = 0; round < ROUNDS; round++) {
+        for (size_t round = 0; round < rounds; round++) {
             bool order = round % 2 != 0;
             (order ? bare : hooked)[round] = time_batch(bytes, cases[c].touched, order);
             (order ? hooked : bare)[round] = time_batch(bytes, cases[c].touched, !order);
@@ -102,9 +106,11 @@ static void measure(const char *title, bool first)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     size_t sum = 0;
+    if (argc > 1 && strcmp(argv[1], "--quick") == 0)
+        rounds = QUICK_ROUNDS;
     opal_memory_handler_t handler = {.events = OPAL_MEMORY_VM_UNMAPPED, .fn = add, .context = &sum};
     measure("libc's munmap", true);
     if (opal_memory_events_install(OPAL_MEMORY_VM_UNMAPPED) == 0) {

@@ -10,7 +10,7 @@ import jobs
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 OURS = "Mica"
-CFLAGS = ("-std=gnu11", "-O2", "-w")
+CFLAGS = ("-std=gnu11", "-O2", "-w", "-pthread")
 UCX_ENVIRONMENT = ("--mca", "pml", "ucx", "--mca", "opal_common_ucx_tls", "any",
                    "--mca", "opal_common_ucx_devices", "any", "-x", "UCX_TLS=self,sm")
 
@@ -34,8 +34,8 @@ class Peer:
         """Ways to run the same MPI share its programs."""
         return os.path.basename(self.compiler)
 
-    def command(self, ranks, program, arguments):
-        fits = ranks <= len(os.sched_getaffinity(0))
+    def command(self, ranks, program, arguments, unbound=False):
+        fits = not unbound and ranks <= len(os.sched_getaffinity(0))
         return [*self.launcher, *(self.bind if fits else self.no_bind), "-n", str(ranks), program,
                 *arguments]
 

@@ -2,6 +2,8 @@
 /*
  * mpool/rcache by itself, on a device that costs nothing:
  *
+ *   rcache [--quick] [munmap]
+ *
  *   rcache          what a look-up costs that finds its buffer, by the number of registrations, in
  *                   random order: ns for acquire, for release, and for one behind the other
  *   rcache munmap   what hearing of munmap costs: ns for the system's call and for the hooked one,
@@ -24,7 +26,9 @@
 
 extern const opal_component_t mca_mpool_rcache_component;
 
-enum { MANY = 10000, REPEATS = 60, BUFFER = 16 << 10, APART = 64 << 10 };
+enum { MANY = 10000, REPEATS = 60, BUFFER = 16 << 10, APART = 64 << 10, QUICK_SHARE = 10 };
+
+static bool quick;
 
 static double now_nsec(void)
 {
@@ -104,7 +108,7 @@ static void measure_hits(size_t count, const char *threads)
     char **buffers = fill(pool, (char *)0x600000000000, count);
     ompi_mpool_use_t *uses = opal_xmalloc(count * sizeof *uses);
     double begin = 1e9, end = 1e9, both = 1e9;
-    for (int repeat = 0; repeat < REPEATS; repeat++) {
+    for (int repeat = 0; repeat < (quick ? REPEATS / QUICK_SHARE : REPEATS); repeat++) {
         shuffle(buffers, count);
         double t0 = now_nsec();
         for (size_t i = 0; i < count; i++)
@@ -194,6 +198,7 @@ static void measure_munmap(const char *what, int (*unmap)(void *, size_t))
     static double system[ROUNDS], hooked[ROUNDS];
     for (size_t i = 0; i < OPAL_COUNT_OF(touched); i++) {
         size_t rounds = touched[i] < 100 ? ROUNDS : ROUNDS / 8;
+        rounds /= quick ? QUICK_SHARE : 1;
         for (size_t k = 0; k < rounds; k++) {
             system[k] = time_unmapping(unmap_by_system, touched[i]);
             hooked[k] = time_unmapping(unmap, touched[i]);
@@ -233,12 +238,15 @@ static void measure_hook(void)
 
 int main(int argc, char **argv)
 {
+    quick = argc > 1 && strcmp(argv[1], "--quick") == 0;
+    argv += quick;
+    argc -= quick;
     if (argc > 1 && strcmp(argv[1], "munmap") == 0) {
         measure_hook();
         return EXIT_SUCCESS;
     }
     if (argc > 1) {
-        fprintf(stderr, "rcache [munmap]\n");
+        fprintf(stderr, "rcache [--quick] [munmap]\n");
         return EXIT_FAILURE;
     }
     measure_all_hits();

@@ -19,11 +19,13 @@ import argparse
 import os
 import shutil
 import signal
+import subprocess
 import sys
 
 sys.dont_write_bytecode = True  # the source tree stays as it is
 import allocators  # noqa: E402
 import catalogue  # noqa: E402
+import fabrics  # noqa: E402
 import jobs  # noqa: E402
 import limits as limits_module  # noqa: E402
 import machine  # noqa: E402
@@ -49,6 +51,7 @@ class Session:
         self.compiled = {}   # (compiler, program): path, or None
         self.peers = []
         self.disturbed = {}  # benchmark: share of the machine that others used
+        self.said = {}       # benchmark of a layer: its lines
 
     # -- who takes part --
 
@@ -72,6 +75,8 @@ class Session:
         """Of who takes part; in a benchmark, if it is given."""
         if benchmark and benchmark.allocators:
             return allocators.NAMES
+        if benchmark and benchmark.fabric:
+            return fabrics.NAMES
         return [peer.name for peer in self.peers
                 if not benchmark or benchmark.with_ucx or not peer.only_ucx]
 
@@ -105,6 +110,10 @@ class Session:
             watch = machine.Watch()
             if benchmark.allocators:
                 self.run_allocators(benchmark)
+            elif benchmark.layer:
+                self.run_layer(benchmark)
+            elif benchmark.fabric:
+                fabrics.measure(self, benchmark)
             else:
                 self.measure_limits(limits_program, benchmark)
                 self.run_series(benchmark)
@@ -121,6 +130,21 @@ class Session:
         wrong = allocators.measure(self.options.cc, os.path.join(self.options.output, "programs"),
                                    self.quick_words(), self.options.timeout, benchmark.name,
                                    self.results)
+        if wrong:
+            self.given_up.add((peers_module.OURS, benchmark.name, 1, ""))
+            self.problem(wrong)
+
+    def run_layer(self, benchmark):
+        """Its program is linked to the parts of the library that nobody else sees: the build's."""
+        name = f"bench/{benchmark.program}"
+        built = subprocess.run(["make", "-s", "-C", self.options.build, name], text=True, check=False,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        wrong = f"{name} is not built:\n    {built.stdout.strip()}" if built.returncode else ""
+        for series in benchmark.series if not built.returncode else ():
+            words = [os.path.join(self.options.build, name), *self.quick_words()]
+            done = jobs.run(words + ([series] if series else []), self.options.timeout)
+            self.said.setdefault(benchmark.name, []).extend(done.out.splitlines())
+            wrong = f"{name} {series}: {done.problem}" if done.problem else wrong
         if wrong:
             self.given_up.add((peers_module.OURS, benchmark.name, 1, ""))
             self.problem(wrong)
@@ -150,7 +174,8 @@ class Session:
 
     def run_job(self, peer, benchmark, ranks, series, program):
         words = [] if benchmark.wall_time else self.quick_words() + ([series] if series else [])
-        done = jobs.run(peer.command(ranks, program, words), self.options.timeout)
+        done = jobs.run(peer.command(ranks, program, words, benchmark.unbound),
+                        self.options.timeout)
         # What a job printed before it failed is not used: it may be what went wrong.
         if not done.problem and not self.results.add_output(benchmark.name, peer.name, done.out):
             done.problem = "printed no result"
@@ -163,6 +188,10 @@ class Session:
             self.results.add(benchmark.name, "wall-time", ranks, peer.name, seconds, "ms", seconds)
 
     # -- what comes out --
+
+    def means(self, benchmark):
+        return (allocators.means(benchmark.name, self.results) if benchmark.allocators
+                else fabrics.means(benchmark, self.results))
 
     def note(self):
         """One line about this run, for the plots and the report."""
@@ -180,9 +209,10 @@ class Session:
         for series, cases in self.results.of(benchmark.name).items():
             group, _, title = series.rpartition("/")
             unit = next(iter(cases.values())).unit
-            lines = [plot.Line(name, points) for name in self.names() if (points := [
-                (size, case.median(name)) for size, case in sorted(cases.items())
-                if name in case.medians])]
+            lines = [plot.Line(name, points, limit=name in fabrics.BARE)
+                     for name in self.names(benchmark) if (points := [
+                         (size, case.median(name)) for size, case in sorted(cases.items())
+                         if name in case.medians])]
             points = self.limits.line(benchmark.limit, sorted(cases), unit)
             if points:
                 lines.append(plot.Line(limits_module.LABELS[benchmark.limit], points, limit=True))
@@ -207,15 +237,19 @@ class Session:
         yield ""
         yield "Ratios: Mica's time (or memory) by that of the best peer. Below 1 Mica is better."
         yield ""
-        yield from self.results.summary(benchmarks)
+        yield from self.results.summary([row for row in benchmarks if not row.layer])
         for benchmark in benchmarks:
             share = self.disturbed[benchmark.name]
             yield ""
             ranks = f", {' and '.join(map(str, benchmark.ranks))} ranks"
-            yield (f"{benchmark.name}: {benchmark.title}{'' if benchmark.allocators else ranks}; "
+            no_ranks = benchmark.allocators or benchmark.layer
+            yield (f"{benchmark.name}: {benchmark.title}{'' if no_ranks else ranks}; "
                    f"others used {share:.0%} of the machine; medians:")
-            if benchmark.allocators:
-                yield from allocators.means(benchmark.name, self.results)
+            if benchmark.layer:
+                yield from (f"  {line}" for line in self.said.get(benchmark.name, []))
+                continue
+            if benchmark.allocators or benchmark.fabric:
+                yield from self.means(benchmark)
                 yield ""
             yield from self.results.table(benchmark, self.names(benchmark))
         if self.limits.best:
@@ -275,6 +309,8 @@ def parse_options():
     parser.add_argument("--only-mica", action="store_true", help="nobody beside Mica")
     parser.add_argument("--timeout", type=float, default=120, help="seconds a job (%(default)g)")
     parser.add_argument("--prefix", default=os.environ.get("MICA_PREFIX", os.path.join(TOP, "local")))
+    parser.add_argument("--build", default=os.path.join(TOP, "build"),
+                        help="where the layers' programs are built (%(default)s)")
     parser.add_argument("--output", default=os.path.join(TOP, "build", "bench"))
     parser.add_argument("--cc", default="cc", help="compiler of what needs no MPI (%(default)s)")
     parser.add_argument("--list", action="store_true", help="only print what there is")
@@ -304,10 +340,14 @@ def main():
     session.find_peers()
     session.run_all(benchmarks)
     print()
-    print("\n".join(session.results.summary(benchmarks)))
+    compared = [benchmark for benchmark in benchmarks if not benchmark.layer]
+    if compared:
+        print("\n".join(session.results.summary(compared)))
     for benchmark in benchmarks:
-        if benchmark.allocators:
-            print("\n".join(allocators.means(benchmark.name, session.results)))
+        if benchmark.allocators or benchmark.fabric:
+            print("\n".join(session.means(benchmark)))
+        elif benchmark.layer:
+            print("\n".join(["", f"{benchmark.title}:", *session.said.get(benchmark.name, [])]))
     print("\nreport.txt, results.tsv, ratios.tsv and the plots are in "
           f"{os.path.relpath(options.output)}")
     failed = any(who == peers_module.OURS for who, _, _, _ in session.given_up)

@@ -25,6 +25,7 @@ libompi_core_la_SOURCES += \
 	%D%/api/request.c \
 	%D%/api/request_list.c \
 	%D%/api/op.c \
+	%D%/api/ownership.c \
 	%D%/api/spawn.c \
 	%D%/api/rma.c \
 	%D%/api/status.c \
@@ -68,13 +69,18 @@ libompi_core_la_SOURCES += \
 	%D%/mca/mpool/base/base.c %D%/mca/mpool/base/base.h \
 	%D%/mca/mpool/base/marks.c %D%/mca/mpool/base/marks.h \
 	%D%/mca/mpool/base/pinned.c %D%/mca/mpool/base/pinned.h \
-	%D%/mca/pml/pml.h \
+	%D%/mca/mtl/mtl.h \
+	%D%/mca/mtl/base/base.c %D%/mca/mtl/base/base.h \
+	%D%/mca/mtl/base/wanted.c %D%/mca/mtl/base/wanted.h \
+	%D%/mca/pml/pml.h %D%/mca/pml/tags.h \
 	%D%/mca/pml/base/base.c %D%/mca/pml/base/base.h \
 	%D%/topology/cart.c \
 	%D%/topology/dims.c \
 	%D%/topology/dist.c %D%/topology/dist.h \
 	%D%/topology/topology.c %D%/topology/topology.h \
 	%D%/buffer/buffer.c %D%/buffer/buffer.h \
+	%D%/ownership/blocks.c %D%/ownership/blocks.h \
+	%D%/ownership/pass.c %D%/ownership/pass.h \
 	%D%/part/part.c %D%/part/part.h \
 	%D%/request/grequest.c %D%/request/grequest.h \
 	%D%/request/pair.c %D%/request/pair.h \
@@ -107,6 +113,7 @@ ompi_wrappers = \
 	%D%/api/wrap_io.c \
 	%D%/api/wrap_neighbor.c \
 	%D%/api/wrap_op.c \
+	%D%/api/wrap_ownership.c \
 	%D%/api/wrap_part.c \
 	%D%/api/wrap_pt2pt.c \
 	%D%/api/wrap_request.c \
@@ -117,15 +124,16 @@ ompi_wrappers = \
 	%D%/api/wrap_tool.c \
 	%D%/api/wrap_topo.c
 
-ompi_generated = %D%/api/mpi.h %D%/api/bodies.h $(ompi_wrappers)
+ompi_generated = %D%/api/mpi.h %D%/api/mica.h %D%/api/bodies.h $(ompi_wrappers)
 ompi_generator_inputs = \
 	%D%/api/generate.py \
 	%D%/api/mpi_api.tbl \
 	%D%/api/mpi.h.in \
+	%D%/api/mica.h.in \
 	%D%/api/abi/constants.tsv
 
 nodist_libompi_core_la_SOURCES += $(ompi_generated)
-nodist_include_HEADERS += %D%/api/mpi.h
+nodist_include_HEADERS += %D%/api/mpi.h %D%/api/mica.h
 BUILT_SOURCES += $(ompi_generated)
 CLEANFILES += $(ompi_generated) %D%/api/generated
 EXTRA_DIST += $(ompi_generator_inputs) \

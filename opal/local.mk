@@ -1,6 +1,12 @@
 # libopen-pal without its components; config/mca.am adds those that are static.
 libopal_core_la_SOURCES += \
-	%D%/arch/copy.h \
+	%D%/arch/copy.c %D%/arch/copy.h \
+	%D%/arch/copy_avx2.c \
+	%D%/arch/copy_avx512.c \
+	%D%/arch/copy_kernel.h \
+	%D%/arch/copy_loop.h \
+	%D%/arch/copy_string.c \
+	%D%/arch/copy_vector.c \
 	%D%/arch/relocation.h \
 	%D%/arch/syscall.h \
 	%D%/heap/blocks.c %D%/heap/blocks.h \
@@ -10,6 +16,7 @@ libopal_core_la_SOURCES += \
 	%D%/heap/heap.c %D%/heap/heap.h \
 	%D%/heap/huge.c \
 	%D%/heap/layout.h \
+	%D%/heap/look.c %D%/heap/look.h \
 	%D%/heap/malloc.c \
 	%D%/heap/pages.c \
 	%D%/heap/remote.c \
@@ -22,9 +29,12 @@ libopal_core_la_SOURCES += \
 	%D%/include/compiler.h \
 	%D%/include/status.h \
 	%D%/util/status.c \
+	%D%/util/folder.c %D%/util/folder.h \
 	%D%/util/interval.c %D%/util/interval.h \
 	%D%/util/list.h \
 	%D%/util/maps.c %D%/util/maps.h \
+	%D%/util/segments.c %D%/util/segments.h \
+	%D%/util/sha256.c %D%/util/sha256.h \
 	%D%/util/say.c %D%/util/say.h \
 	%D%/util/log.c %D%/util/log.h \
 	%D%/util/nearest.c \
@@ -48,26 +58,57 @@ libopal_core_la_SOURCES += \
 	%D%/mca/memory/base/calls.c \
 	%D%/mca/memory/base/dispatch.c %D%/mca/memory/base/dispatch.h \
 	%D%/mca/memory/base/events.h \
+	%D%/mca/memory/base/family.c %D%/mca/memory/base/family.h \
+	%D%/mca/memory/base/forbid.c %D%/mca/memory/base/forbid.h \
 	%D%/mca/memory/base/install.c \
 	%D%/mca/memory/base/probe.c %D%/mca/memory/base/probe.h \
 	%D%/mca/memory/base/range.c %D%/mca/memory/base/range.h \
+	%D%/mca/memory/base/readers.c %D%/mca/memory/base/readers.h \
 	%D%/mca/memory/base/redirect.c %D%/mca/memory/base/redirect.h \
 	%D%/mca/memory/base/settings.c %D%/mca/memory/base/settings.h \
+	%D%/mca/memory/base/shared.c %D%/mca/memory/base/shared.h \
 	%D%/mca/memory/base/system.c %D%/mca/memory/base/system.h \
+	%D%/mca/memory/base/trial.c %D%/mca/memory/base/trial.h \
 	%D%/mca/memory/base/unload.c %D%/mca/memory/base/unload.h \
 	%D%/mca/patcher/patcher.h \
 	%D%/mca/patcher/base/base.c %D%/mca/patcher/base/base.h \
 	%D%/mca/patcher/base/image.c %D%/mca/patcher/base/image.h \
 	%D%/mca/pmi/pmi.h \
 	%D%/mca/pmi/base/base.c %D%/mca/pmi/base/base.h \
+	%D%/mca/pmi/base/origin.c \
 	%D%/mca/pmi/base/message.c %D%/mca/pmi/base/message.h \
 	%D%/arch/pause.h \
 	%D%/arch/prefetch.h \
 	%D%/arch/vector.h \
+	%D%/runtime/key.c %D%/runtime/key.h \
+	%D%/runtime/complaint.c %D%/runtime/complaint.h \
+	%D%/runtime/build.c %D%/runtime/build.h \
+	%D%/runtime/cards.c %D%/runtime/cards.h \
+	%D%/runtime/copy_setting.c %D%/runtime/copy_setting.h \
+	%D%/runtime/descriptor.c %D%/runtime/descriptor.h \
+	%D%/runtime/engine.h \
+	%D%/runtime/engine_epoll.c \
+	%D%/runtime/engine_poll.c \
+	%D%/runtime/fixed.c %D%/runtime/fixed.h \
 	%D%/runtime/init.c %D%/runtime/init.h \
+	%D%/runtime/listener.c %D%/runtime/listener.h \
+	%D%/runtime/network.c %D%/runtime/network.h \
 	%D%/runtime/node.c %D%/runtime/node.h \
 	%D%/runtime/node_pass.c %D%/runtime/node_pass.h \
 	%D%/runtime/node_read.c \
+	%D%/runtime/region.c %D%/runtime/region.h \
+	%D%/runtime/region_file.c %D%/runtime/region_file.h \
+	%D%/runtime/region_reap.c %D%/runtime/region_reap.h \
 	%D%/runtime/place.c %D%/runtime/place.h \
+	%D%/runtime/lock.c %D%/runtime/lock.h \
 	%D%/runtime/wait.c %D%/runtime/wait.h \
 	%D%/runtime/launcher.c %D%/runtime/launcher.h
+
+if HAVE_LIBURING
+libopal_core_la_SOURCES += \
+	%D%/runtime/engine_io_uring.c \
+	%D%/runtime/ring.h \
+	%D%/runtime/ring_fixed.c
+AM_CPPFLAGS += $(LIBURING_CFLAGS)
+libopal_core_la_LIBADD += $(LIBURING_LIBS)
+endif

@@ -10,6 +10,7 @@ fuzz_targets =
 
 include $(top_srcdir)/test/unit/opal/local.mk
 include $(top_srcdir)/test/unit/ompi/local.mk
+include $(top_srcdir)/test/unit/tools/heap/local.mk
 include $(top_srcdir)/test/unit/tools/mpirun/local.mk
 
 fuzz_targets += test/fuzz/param
@@ -22,6 +23,18 @@ test_fuzz_pmi_server_SOURCES = test/fuzz/pmi_server.c \
 test_fuzz_pmi_server_CFLAGS = $(fuzz_cflags)
 test_fuzz_pmi_server_LDADD = $(fuzz_ldadd)
 
+fuzz_targets += test/fuzz/sock_addresses
+test_fuzz_sock_addresses_CFLAGS = $(fuzz_cflags)
+test_fuzz_sock_addresses_LDADD = $(fuzz_ldadd)
+
+fuzz_targets += test/fuzz/sock_frames
+test_fuzz_sock_frames_CFLAGS = $(fuzz_cflags)
+test_fuzz_sock_frames_LDADD = $(fuzz_ldadd)
+
+fuzz_targets += test/fuzz/sock_handshake
+test_fuzz_sock_handshake_CFLAGS = $(fuzz_cflags)
+test_fuzz_sock_handshake_LDADD = $(fuzz_ldadd)
+
 # What a unit test is linked to unless it says otherwise: all of opal, hidden functions included.
 LDADD = libopal_core.la $(CHECK_LIBS)
 
@@ -33,9 +46,15 @@ endif
 
 # Benchmarks that are below MPI: make bench/btl && bench/btl
 EXTRA_PROGRAMS += bench/btl
-bench_btl_SOURCES = bench/btl.c test/unit/opal/mca/btl/crew.c test/unit/opal/mca/btl/crew.h
+bench_btl_SOURCES = bench/btl.c test/unit/opal/mca/btl/crew.c test/unit/opal/mca/btl/crew.h \
+	test/unit/opal/mca/btl/crew_pmi.c
 bench_btl_CFLAGS = $(AM_CFLAGS)
-CLEANFILES += bench/btl bench/munmap
+CLEANFILES += bench/btl bench/copy bench/direct bench/munmap
+EXTRA_PROGRAMS += bench/copy bench/direct
+bench_copy_LDADD = libopen-pal.la -lm
+bench_direct_SOURCES = bench/direct.c bench/live.h bench/samples.c bench/samples.h
+bench_direct_CFLAGS = $(AM_CFLAGS)
+bench_direct_LDADD = libopen-pal.la
 EXTRA_PROGRAMS += bench/munmap
 bench_munmap_LDADD = libopen-pal.la
 if !MCA_STATIC_btl_sm
@@ -77,7 +96,7 @@ print-flags:
 # ./dev fuzz sets FUZZ_FLAGS to clang's.
 FUZZ_FLAGS = -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
 fuzz_cflags = $(AM_CFLAGS) $(FUZZ_FLAGS)
-fuzz_ldadd = libopal_fuzz.a $(HWLOC_LIBS) -ldl
+fuzz_ldadd = libopal_fuzz.a $(HWLOC_LIBS) $(LIBURING_LIBS) -ldl
 EXTRA_PROGRAMS += $(fuzz_targets)
 EXTRA_LIBRARIES = libopal_fuzz.a
 libopal_fuzz_a_SOURCES = $(libopal_core_la_SOURCES) test/fuzz/driver.c
@@ -105,16 +124,28 @@ EXTRA_DIST += \
 	examples \
 	quickstart \
 	%D%/bench \
+	%D%/cluster \
 	%D%/examples \
+	%D%/fabric \
 	%D%/fault \
 	%D%/fuzz/driver.test \
 	%D%/fuzz/param.corpus \
 	%D%/fuzz/pmi_server.corpus \
+	%D%/fuzz/sock_addresses.corpus \
+	%D%/fuzz/sock_frames.corpus \
+	%D%/fuzz/sock_handshake.corpus \
 	%D%/golden \
 	%D%/lib \
 	%D%/mca \
 	%D%/memory \
 	%D%/mpi \
 	%D%/mpirun \
+	%D%/net \
 	%D%/tree \
 	%D%/wrapper
+
+# An mtl for tests of pml/cm: make test/mca/mca_mtl_via.la
+EXTRA_LTLIBRARIES = test/mca/mca_mtl_via.la
+test_mca_mca_mtl_via_la_SOURCES = test/mca/mtl_via.c
+test_mca_mca_mtl_via_la_LDFLAGS = $(component_ldflags) -rpath $(abs_builddir)
+test_mca_mca_mtl_via_la_LIBADD = libmpi_abi.la libopen-pal.la

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes mpi.h, the MPI_ and PMPI_ functions and bodies.h out of mpi_api.tbl.
+"""Makes mpi.h, mica.h, the MPI_ and PMPI_ functions and bodies.h out of mpi_api.tbl.
 
 It knows the table's columns, flags and `via` words, which the head of the table explains,
 and the C helpers of ompi/api/wrapper.h that the wrappers call. What it knows of MPI is only
-the prefix of the names; types, checks and error classes come from the table.
+the prefixes of the names; types, checks and error classes come from the table.
 
 A wrapper, in the order of its lines:
 
@@ -20,7 +20,7 @@ import re
 import sys
 
 COLUMNS = ('name', 'C', 'large C', 'body C', 'via', 'must hold', 'else')
-FLAGS = ('large', 'x', 'later', 'anytime', 'returns', 'extension')
+FLAGS = ('large', 'x', 'later', 'anytime', 'returns', 'extension', 'mica')
 NOTICE = '/* Made by ompi/api/generate.py out of %s. */\n'
 
 
@@ -81,8 +81,17 @@ class Function:
         self.where = where
 
     @property
+    def prefix(self):
+        return 'MICA_' if 'mica' in self.flags else 'MPI_'
+
+    @property
     def body(self):
-        return 'ompi_api_' + self.name.lower()
+        return 'ompi_api_' + ('mica_' if 'mica' in self.flags else '') + self.name.lower()
+
+    @property
+    def header(self):
+        """Which part of which header has it: 'mpi', 'extension' or 'mica'."""
+        return next((part for part in ('mica', 'extension') if part in self.flags), 'mpi')
 
     @property
     def returns(self):
@@ -95,11 +104,12 @@ class Function:
     @property
     def variants(self):
         """(name, large) of the C functions that the row stands for."""
-        result = [(self.name, False)]
+        name = self.prefix + self.name
+        result = [(name, False)]
         if 'large' in self.flags:
-            result.append((self.name + '_c', True))
+            result.append((name + '_c', True))
         if 'x' in self.flags:
-            result.append((self.name + '_x', True))
+            result.append((name + '_x', True))
         return result
 
     def prototype(self, large):
@@ -192,10 +202,10 @@ def parse_table(path):
             kinds[kind.name] = kind
         elif chapters:
             function = parse_function(line, kinds, chapters[-1], where)
-            if function.name in names:
-                raise TableError(f'{where}: MPI_{function.name} is already in '
-                                 f'{names[function.name]}')
-            names[function.name] = where
+            name = function.prefix + function.name
+            if name in names:
+                raise TableError(f'{where}: {name} is already in {names[name]}')
+            names[name] = where
             chapters[-1].functions.append(function)
         else:
             raise TableError(f'{where}: belongs to no list and no chapter')
@@ -236,7 +246,7 @@ def expand(function, parameter, condition):
                 found = [p.name for p in function.parameters if p.kind.name == kind]
                 if found:
                     return found[0] + suffix
-        raise TableError(f"{function.where}: '{parameter.kind.name}' of MPI_{function.name} asks "
+        raise TableError(f"{function.where}: '{parameter.kind.name}' of {function.prefix}{function.name} asks "
                          f"for %{match[1]}, and no parameter is of that kind")
     return re.sub(r'%(\w+)', other, condition).replace('@', parameter.name)
 
@@ -247,7 +257,7 @@ def pointee(ctype):
 
 
 class Wrapper:
-    """Writes one C function: X, X_c or X_x."""
+    """Writes one C function: X, X_c or X_x; `name` with its prefix."""
 
     def __init__(self, function, name, large):
         self.function = function
@@ -296,9 +306,9 @@ class Wrapper:
         self.add(f'    if (opal_unlikely({test})) {{')
         if not anytime:
             self.add('        if (ompi_api_mode() & OMPI_API_UNUSABLE) {',
-                     f'            return ompi_api_wrong_state("MPI_{self.name}");', '        }')
+                     f'            return ompi_api_wrong_state("{self.name}");', '        }')
         for condition, told, p in checks:
-            complaint = [told, p.kind.error_class, f'"MPI_{self.name}"', f'"{p.name}"']
+            complaint = [told, p.kind.error_class, f'"{self.name}"', f'"{p.name}"']
             self.add(f'        if (!({condition})) {{',
                      call('ompi_api_bad_argument', complaint, '            return ', ';'),
                      '        }')
@@ -347,7 +357,7 @@ class Wrapper:
     def finish(self):
         narrowed = self.narrow()
         self.add('    if (opal_unlikely(outcome != MPI_SUCCESS)) {',
-                 f'        return ompi_api_fail({self.told}, outcome, "MPI_{self.name}");', '    }')
+                 f'        return ompi_api_fail({self.told}, outcome, "{self.name}");', '    }')
         for p in narrowed:
             self.add(f'    *{p.name} = ({pointee(p.ctype(self.large))}){p.wide};')
         for p in self.present:
@@ -369,14 +379,14 @@ class Wrapper:
         else:
             told = 'NULL'
         anytime = 'true' if 'anytime' in self.function.flags else 'false'
-        self.add(f'    return ompi_api_later({told}, "MPI_{self.name}", {anytime});')
+        self.add(f'    return ompi_api_later({told}, "{self.name}", {anytime});')
 
     def text(self):
         later = 'later' in self.function.flags
         declarations = self.function.prototype(self.large)
         if later:
             declarations = [d if d == '...' else d + ' OPAL_UNUSED' for d in declarations]
-        head = signature('OPAL_EXPORT ' + self.function.returns, 'PMPI_' + self.name,
+        head = signature('OPAL_EXPORT ' + self.function.returns, 'P' + self.name,
                          declarations, '')
         if later:
             self.postpone()
@@ -389,7 +399,7 @@ class Wrapper:
             self.check()
             self.run()
             self.finish()
-        alias = f'OMPI_API_ALIAS(MPI_{self.name}, PMPI_{self.name});'
+        alias = f'OMPI_API_ALIAS({self.name}, P{self.name});'
         return '\n'.join([head, '{', *self.lines, '}', alias, ''])
 
 
@@ -417,15 +427,15 @@ def bodies(chapters, source):
     return '\n'.join(parts) + '\n\n#endif\n'
 
 
-def prototypes(chapters, extension):
+def prototypes(chapters, header):
     parts = []
     for chapter in chapters:
-        functions = [f for f in chapter.functions if ('extension' in f.flags) == extension]
+        functions = [f for f in chapter.functions if f.header == header]
         if functions:
             parts.append(f'\n/* {chapter.name} */')
         for function in functions:
             for name, large in function.variants:
-                for prefix in ('MPI_', 'PMPI_'):
+                for prefix in ('', 'P'):
                     parts.append(signature(function.returns, prefix + name,
                                            function.prototype(large), ';'))
     return '\n'.join(parts).lstrip('\n')
@@ -455,12 +465,13 @@ def constants(path, template):
     return '\n'.join(constant(*row) for row in read_facts(path) if row[0] not in own)
 
 
-def header(chapters, options):
-    with open(options.template, encoding='utf-8') as file:
+def header(chapters, template_path, options):
+    with open(template_path, encoding='utf-8') as file:
         template = file.read()
     parts = {'CONSTANTS': constants(options.constants, template),
-             'PROTOTYPES': prototypes(chapters, False),
-             'EXTENSIONS': prototypes(chapters, True)}
+             'PROTOTYPES': prototypes(chapters, 'mpi'),
+             'EXTENSIONS': prototypes(chapters, 'extension'),
+             'MICA': prototypes(chapters, 'mica')}
     return re.sub(r'@(\w+)@', lambda match: parts[match[1]], template)
 
 
@@ -484,10 +495,10 @@ def dump(chapters):
     rows = []
     for chapter in chapters:
         for function in chapter.functions:
-            if 'extension' not in function.flags:
+            if function.header == 'mpi':
                 for name, large in function.variants:
                     declarations = function.prototype(large)
-                    rows.append((f'MPI_{name}', function.returns,
+                    rows.append((name, function.returns,
                                  ', '.join(declarations) or 'void'))
     return 'name\treturns\targuments\n' + ''.join('\t'.join(row) + '\n' for row in sorted(rows))
 
@@ -495,7 +506,9 @@ def dump(chapters):
 def generate(chapters, options):
     source = os.path.basename(options.table)
     os.makedirs(options.out, exist_ok=True)
-    files = {'mpi.h': header(chapters, options), 'bodies.h': bodies(chapters, source)}
+    files = {'mpi.h': header(chapters, options.template, options),
+             'mica.h': header(chapters, options.mica_template, options),
+             'bodies.h': bodies(chapters, source)}
     for chapter in chapters:
         files[f'wrap_{chapter.name}.c'] = wrappers(chapter, source)
     for name, text in files.items():
@@ -508,6 +521,7 @@ def main():
     parser.add_argument('--table', default=os.path.join(here, 'mpi_api.tbl'))
     parser.add_argument('--constants', default=os.path.join(here, 'abi', 'constants.tsv'))
     parser.add_argument('--template', default=os.path.join(here, 'mpi.h.in'))
+    parser.add_argument('--mica-template', default=os.path.join(here, 'mica.h.in'))
     parser.add_argument('--out', help='the folder to write into')
     parser.add_argument('--dump', action='store_true',
                         help='print the prototypes as abi/functions.tsv has them')

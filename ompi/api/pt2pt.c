@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Bodies of the chapter pt2pt. What all of them share: the lock, and MPI_PROC_NULL, with which
- * everything succeeds at once and receives are empty.
+ * everything succeeds at once and receives are empty. Where threads share, plain sends and receives
+ * try the way beside the lock first.
  */
 #include <stdlib.h>
 
@@ -46,6 +47,8 @@ static int send(const void *buf, MPI_Count count, ompi_datatype_t *type, int des
         return MPI_SUCCESS;
     ompi_route_t to = route_to(comm, dest, tag);
     ompi_data_t data = data_of(buf, count, type);
+    if (ompi_pml_goes_beside() && ompi_pml->send_beside(&to, &data, mode))
+        return MPI_SUCCESS;
     ompi_lock();
     int error = ompi_pml->send(&to, &data, mode);
     ompi_unlock();
@@ -59,6 +62,10 @@ static int isend(const void *buf, MPI_Count count, ompi_datatype_t *type, int de
         return request_nothing(false, false, request);
     ompi_route_t to = route_to(comm, dest, tag);
     ompi_data_t data = data_of(buf, count, type);
+    if (ompi_pml_goes_beside() && ompi_pml->send_beside(&to, &data, mode)) {
+        *request = &ompi_request_sent;
+        return MPI_SUCCESS;
+    }
     ompi_lock();
     int error = ompi_pml->isend(&to, &data, mode, request);
     ompi_unlock();
@@ -110,8 +117,11 @@ int ompi_api_recv(void *buf, MPI_Count count, ompi_datatype_t *datatype, int sou
     }
     ompi_route_t from = route_to(comm, source, tag);
     ompi_data_t data = data_of(buf, count, datatype);
+    int error;
+    if (ompi_pml_goes_beside() && ompi_pml->recv_beside(&from, &data, status, &error))
+        return error;
     ompi_lock();
-    int error = ompi_pml->recv(&from, &data, status);
+    error = ompi_pml->recv(&from, &data, status);
     ompi_unlock();
     return error;
 }
@@ -123,6 +133,8 @@ int ompi_api_irecv(void *buf, MPI_Count count, ompi_datatype_t *datatype, int so
         return request_nothing(true, false, request);
     ompi_route_t from = route_to(comm, source, tag);
     ompi_data_t data = data_of(buf, count, datatype);
+    if (ompi_pml_goes_beside() && ompi_pml->irecv_beside(&from, &data, request))
+        return MPI_SUCCESS;
     ompi_lock();
     int error = ompi_pml->irecv(&from, &data, request);
     ompi_unlock();

@@ -8,23 +8,26 @@
 #include "ompi/request/request.h"
 #include "ompi/request/status.h"
 
-/* Finishes a settled request of the wrapper's. */
-static int finish_one(ompi_request_t **request, MPI_Status *status)
+/* Finishes a settled request of the wrapper's; under the lock, or loosely without it. */
+static int finish_one(ompi_request_t **request, MPI_Status *status, bool loosely)
 {
     if (!ompi_request_is_active(*request)) {
         ompi_status_tell_empty(status);
         return MPI_SUCCESS;
     }
     ompi_request_blame(*request);
-    return ompi_request_finish(request, status);
+    return loosely ? ompi_request_finish_loose(request, status)
+                   : ompi_request_finish(request, status);
 }
 
 int ompi_api_wait(ompi_request_t **request, MPI_Status *status)
 {
+    if (ompi_threads_share() && ompi_request_is_loose(*request))
+        return finish_one(request, status, true);
     ompi_lock();
     if (!ompi_request_is_settled(*request))
         ompi_request_wait(request, 1, 1);
-    int error = finish_one(request, status);
+    int error = finish_one(request, status, false);
     ompi_unlock();
     return error;
 }
@@ -32,12 +35,16 @@ int ompi_api_wait(ompi_request_t **request, MPI_Status *status)
 int ompi_api_test(ompi_request_t **request, int *flag, MPI_Status *status)
 {
     int error = MPI_SUCCESS;
+    if (ompi_threads_share() && ompi_request_is_loose(*request)) {
+        *flag = true;
+        return finish_one(request, status, true);
+    }
     ompi_lock();
     if (!ompi_request_is_settled(*request))
         ompi_request_look();
     *flag = ompi_request_is_settled(*request);
     if (*flag)
-        error = finish_one(request, status);
+        error = finish_one(request, status, false);
     ompi_unlock();
     return error;
 }

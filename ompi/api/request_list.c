@@ -7,6 +7,9 @@
  * looks for one that is done before that, so that a loop of MPI_Waitany over many requests that
  * are done does not gather them each time.
  *
+ * Where threads share, `all` and `any` finish without the message lock what can be finished so
+ * (ompi_request_is_loose); the lock is for waiting, and for the rest.
+ *
  * An error of a request belongs to its communicator, also if it is told as MPI_ERR_IN_STATUS: of
  * several, the first one's handler is called.
  */
@@ -63,27 +66,29 @@ static void scatter(request_array_t *array)
         free(array->objects);
 }
 
-/* Tells the user of one that is settled, and writes its handle back. */
-static int finish(MPI_Request *handle, MPI_Status *status)
+/* Tells the user of one that is settled, and writes its handle back; under the lock, or loosely
+ * without it. */
+static int finish(MPI_Request *handle, MPI_Status *status, bool loosely)
 {
     ompi_request_t *request = ompi_handle_object(*handle);
     if (!ompi_request_is_active(request)) {
         ompi_status_tell_empty(status);
         return MPI_SUCCESS;
     }
-    int error = ompi_request_finish(&request, status);
+    int error = loosely ? ompi_request_finish_loose(&request, status)
+                        : ompi_request_finish(&request, status);
     if (request == NULL)
         *handle = MPI_REQUEST_NULL;
     return error;
 }
 
 /* The same in an array: the error goes to the status too, if there is one. */
-static void finish_among(MPI_Request *handle, MPI_Status *status, int *result)
+static void finish_among(MPI_Request *handle, MPI_Status *status, bool loosely, int *result)
 {
     ompi_request_t *request = ompi_handle_object(*handle);
     if (*result == MPI_SUCCESS && ompi_request_is_active(request))
         ompi_request_blame(request);
-    int error = finish(handle, status);
+    int error = finish(handle, status, loosely);
     if (status != MPI_STATUS_IGNORE)
         status->MPI_ERROR = error;
     if (error != MPI_SUCCESS && *result == MPI_SUCCESS)
@@ -122,13 +127,25 @@ static bool all_settled(const request_array_t *array)
     return true;
 }
 
+/* Whether all are settled and can be finished without the lock. */
+static bool all_loose(const request_array_t *array)
+{
+    if (!ompi_threads_share())
+        return false;
+    for (size_t i = 0; i < array->count; i++) {
+        if (!ompi_request_is_loose(array->objects[i]))
+            return false;
+    }
+    return true;
+}
+
 /* -- all ----------------------------------------------------------------------------- */
 
-static int finish_all(const request_array_t *array, MPI_Status *statuses)
+static int finish_all(const request_array_t *array, MPI_Status *statuses, bool loosely)
 {
     int result = MPI_SUCCESS;
     for (size_t i = 0; i < array->count; i++)
-        finish_among(&array->handles[i], status_at(statuses, i), &result);
+        finish_among(&array->handles[i], status_at(statuses, i), loosely, &result);
     return result;
 }
 
@@ -138,10 +155,17 @@ int ompi_api_waitall(int count, MPI_Request array_of_requests[], MPI_Status *arr
     int error = gather(&array, count, array_of_requests);
     if (error != MPI_SUCCESS)
         return error;
-    ompi_lock();
-    ompi_request_wait(array.objects, array.count, array.count);
-    error = finish_all(&array, array_of_statuses);
-    ompi_unlock();
+    bool loosely = all_loose(&array);
+    if (!loosely) {
+        ompi_lock();
+        ompi_request_wait(array.objects, array.count, array.count);
+        loosely = all_loose(&array);
+        if (loosely)
+            ompi_unlock();
+    }
+    error = finish_all(&array, array_of_statuses, loosely);
+    if (!loosely)
+        ompi_unlock();
     scatter(&array);
     return error;
 }
@@ -161,11 +185,16 @@ int ompi_api_testall(int count, MPI_Request array_of_requests[], int *flag,
     int error = gather(&array, count, array_of_requests);
     if (error != MPI_SUCCESS)
         return error;
-    ompi_lock();
-    *flag = test_all(&array);
-    if (*flag)
-        error = finish_all(&array, array_of_statuses);
-    ompi_unlock();
+    if (all_loose(&array)) {
+        *flag = true;
+        error = finish_all(&array, array_of_statuses, true);
+    } else {
+        ompi_lock();
+        *flag = test_all(&array);
+        if (*flag)
+            error = finish_all(&array, array_of_statuses, false);
+        ompi_unlock();
+    }
     scatter(&array);
     return error;
 }
@@ -191,18 +220,32 @@ static int wait_for_one(int count, const MPI_Request *handles)
     return MPI_SUCCESS;
 }
 
-static int finish_any(MPI_Request *handles, size_t i, int *index, MPI_Status *status)
+static int finish_any(MPI_Request *handles, size_t i, int *index, MPI_Status *status, bool loosely)
 {
     *index = (int)i;
     ompi_request_blame(ompi_handle_object(handles[i]));
-    return finish(&handles[i], status);
+    return finish(&handles[i], status, loosely);
+}
+
+/* Finishes the first one that is done, if that can be without the lock. */
+static bool finish_any_loose(int count, MPI_Request *handles, int *index, MPI_Status *status,
+                             int *error)
+{
+    bool active;
+    if (!ompi_threads_share())
+        return false;
+    size_t i = find_ready((size_t)count, handles, &active);
+    if (i == (size_t)count || !ompi_request_is_loose(ompi_handle_object(handles[i])))
+        return false;
+    *error = finish_any(handles, i, index, status, true);
+    return true;
 }
 
 int ompi_api_waitany(int count, MPI_Request array_of_requests[], int *indx, MPI_Status *status)
 {
     bool active;
     int error = check_handles((size_t)count, array_of_requests);
-    if (error != MPI_SUCCESS)
+    if (error != MPI_SUCCESS || finish_any_loose(count, array_of_requests, indx, status, &error))
         return error;
     ompi_lock();
     size_t i = find_ready((size_t)count, array_of_requests, &active);
@@ -211,7 +254,7 @@ int ompi_api_waitany(int count, MPI_Request array_of_requests[], int *indx, MPI_
         i = find_ready((size_t)count, array_of_requests, &active);
     }
     if (i < (size_t)count)
-        error = finish_any(array_of_requests, i, indx, status);
+        error = finish_any(array_of_requests, i, indx, status, false);
     else if (error == MPI_SUCCESS)
         tell_none(indx, status);
     ompi_unlock();
@@ -236,12 +279,16 @@ int ompi_api_testany(int count, MPI_Request array_of_requests[], int *indx, int 
     int error = check_handles((size_t)count, array_of_requests);
     if (error != MPI_SUCCESS)
         return error;
+    if (finish_any_loose(count, array_of_requests, indx, status, &error)) {
+        *flag = true;
+        return error;
+    }
     ompi_lock();
     size_t i = poll_ready(count, array_of_requests, &active);
     *flag = i < (size_t)count || !active;
     *indx = MPI_UNDEFINED;
     if (i < (size_t)count)
-        error = finish_any(array_of_requests, i, indx, status);
+        error = finish_any(array_of_requests, i, indx, status, false);
     else if (*flag)
         tell_none(indx, status);
     ompi_unlock();
@@ -258,7 +305,7 @@ static int finish_some(int count, MPI_Request *handles, size_t first, int *outco
     for (size_t i = first; i < (size_t)count; i++) {
         if (!is_ready(ompi_handle_object(handles[i])))
             continue;
-        finish_among(&handles[i], status_at(statuses, (size_t)found), &result);
+        finish_among(&handles[i], status_at(statuses, (size_t)found), false, &result);
         indices[found++] = (int)i;
     }
     *outcount = found;

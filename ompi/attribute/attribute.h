@@ -72,6 +72,7 @@ int ompi_attribute_predefine(ompi_object_t *object, int number, void *value);
 
 /* The predefined attributes of communicators, which all of them have: see predefined.c. */
 void ompi_attributes_init(const opal_pmi_job_t *job);
+void ompi_attributes_set_tag_ub(int value); /* known when messages have started */
 bool ompi_attribute_of_comms(int number, void **value);
 
 #endif

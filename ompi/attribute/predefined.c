@@ -6,11 +6,9 @@
  */
 #include "ompi/attribute/attribute.h"
 
-#include <limits.h>
-
 #include "ompi/errhandler/error_code.h"
 
-static int tag_ub = INT_MAX;
+static int tag_ub;
 static int host = MPI_PROC_NULL; /* there is no host process */
 static int io = MPI_ANY_SOURCE;  /* every rank has the input and output of the language */
 static int wtime_is_global, app_number, universe_size; /* the latter two -1: not known */
@@ -20,6 +18,11 @@ void ompi_attributes_init(const opal_pmi_job_t *job)
     wtime_is_global = job->node_count == 1; /* MPI_Wtime is the clock of the node */
     app_number = job->app_number;
     universe_size = job->universe_size;
+}
+
+void ompi_attributes_set_tag_ub(int value)
+{
+    tag_ub = value;
 }
 
 /* The address of its value; NULL: it has none. */

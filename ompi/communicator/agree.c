@@ -63,6 +63,14 @@ static void keep_picked(ompi_agreement_t *agreement, uint32_t next)
         offer(agreement, next);
 }
 
+/* Neighbours as far apart as any: no sum or difference of two agreements makes them alike. */
+static uint32_t mix(uint32_t a, uint32_t b)
+{
+    uint32_t mixed = (a * UINT32_C(2654435769)) ^ (b * UINT32_C(2246822519));
+    mixed = (mixed ^ mixed >> 15) * UINT32_C(739982445);
+    return mixed ^ mixed >> 12;
+}
+
 /*
  * Two agreements that meet in several processes can spoil it for each other if all pick the lowest
  * id again and again. From the second attempt on they pick differently.
@@ -73,8 +81,7 @@ static unsigned skip_of(const ompi_agreement_t *agreement, unsigned available)
     unsigned missing = agreement->wanted - agreement->found;
     if (agreement->attempt == 0 || available <= missing)
         return 0;
-    uint32_t mixed = (ballot->salt + agreement->attempt) * UINT32_C(2654435769);
-    return (mixed >> 16) % (available - missing + 1);
+    return mix(ballot->salt, agreement->attempt) % (available - missing + 1);
 }
 
 /* All have offered. */
@@ -153,7 +160,7 @@ void ompi_agree_begin(ompi_agreement_t *agreement)
 {
     ompi_exchange_t *exchange = &agreement->exchange;
     const ompi_communicator_t *comm = exchange->side.comm;
-    exchange->ballot.salt = comm->context * UINT32_C(31) + (uint32_t)exchange->side.tag;
+    exchange->ballot.salt = mix(comm->context, (uint32_t)exchange->side.tag);
     exchange->ballot.refusals = 0;
     agreement->error = MPI_SUCCESS;
     agreement->found = agreement->attempt = 0;

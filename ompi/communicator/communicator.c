@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "opal/runtime/wait.h"
 #include "ompi/attribute/attribute.h"
 #include "ompi/buffer/buffer.h"
 #include "ompi/communicator/context.h"
@@ -63,21 +64,22 @@ void ompi_comm_fini(void)
 /* A communicator begins, and ends, to be used: whoever keeps something for each is told here. */
 static int start_messages(ompi_communicator_t *comm)
 {
-    int error = ompi_pml->comm_add(comm);
+    int error = ompi_coll_comm_add(comm);
     if (error != MPI_SUCCESS)
         return error;
-    error = ompi_coll_comm_add(comm);
+    error = ompi_pml->comm_add(comm);
     if (error != MPI_SUCCESS)
-        ompi_pml->comm_remove(comm);
+        ompi_coll_comm_remove(comm);
     comm->has_begun = error == MPI_SUCCESS;
     return error;
 }
 
-static void stop_messages(ompi_communicator_t *comm)
+/* False: the pml needs a while for it. */
+static bool stop_messages(ompi_communicator_t *comm)
 {
     ompi_coll_comm_remove(comm);
-    ompi_pml->comm_remove(comm);
     comm->has_begun = false;
+    return ompi_pml->comm_remove(comm);
 }
 
 int ompi_comm_start_messages(uint32_t limit)
@@ -95,6 +97,10 @@ static void end_forgotten(void)
     while (!opal_list_is_empty(&all)) {
         ompi_communicator_t *comm =
             opal_container_of(opal_list_first(&all), ompi_communicator_t, node);
+        if (comm->is_ending) {
+            opal_progress();
+            continue;
+        }
         ompi_attributes_forget_all(&comm->head);
         atomic_store(&comm->head.references, 1);
         ompi_object_release(&comm->head);
@@ -111,6 +117,21 @@ void ompi_comm_stop_messages(void)
     ompi_contexts_fini();
 }
 
+ompi_communicator_t *ompi_comm_find(uint32_t context)
+{
+    if (context == WORLD_CONTEXT)
+        return &ompi_comm_world;
+    if (context == SELF_CONTEXT)
+        return &ompi_comm_self;
+    for (opal_list_node_t *node = opal_list_first(&all); node != NULL;
+         node = opal_list_next(&all, node)) {
+        ompi_communicator_t *comm = opal_container_of(node, ompi_communicator_t, node);
+        if (comm->context == context)
+            return comm;
+    }
+    return NULL;
+}
+
 /* -- made ones ----------------------------------------------------------------------- */
 
 static void release_group(ompi_group_t *group)
@@ -119,13 +140,8 @@ static void release_group(ompi_group_t *group)
         ompi_object_release(&group->head);
 }
 
-static void destroy(ompi_object_t *head)
+static void free_all(ompi_communicator_t *comm)
 {
-    ompi_communicator_t *comm = opal_container_of(head, ompi_communicator_t, head);
-    if (comm->has_begun) {
-        stop_messages(comm);
-        ompi_context_give_back(comm->context);
-    }
     if (comm->local != NULL && comm->local != comm)
         ompi_object_release(&comm->local->head);
     release_group(comm->group);
@@ -137,6 +153,26 @@ static void destroy(ompi_object_t *head)
         ompi_topology_release(comm->topology);
     opal_list_remove(&comm->node);
     free(comm);
+}
+
+/* Only now others may get its context: what has come for it is gone. */
+void ompi_comm_removed(ompi_communicator_t *comm)
+{
+    if (!comm->lends_context)
+        ompi_context_give_back(comm->context);
+    free_all(comm);
+}
+
+static void destroy(ompi_object_t *head)
+{
+    ompi_communicator_t *comm = opal_container_of(head, ompi_communicator_t, head);
+    if (!comm->has_begun) {
+        free_all(comm);
+        return;
+    }
+    comm->is_ending = true;
+    if (stop_messages(comm))
+        ompi_comm_removed(comm);
 }
 
 ompi_communicator_t *ompi_comm_create(ompi_communicator_t *parent)
@@ -186,7 +222,7 @@ static int begin_local(ompi_communicator_t *comm, uint32_t context)
 /* Undoes begin_local, but for the context. */
 static void end_local(ompi_communicator_t *comm)
 {
-    stop_messages(comm->local);
+    comm->local->lends_context = true;
     ompi_object_release(&comm->local->head);
     comm->local = comm;
 }

@@ -36,6 +36,8 @@ typedef struct ompi_communicator {
     void *coll;                      /* what the coll framework has of it */
     struct ompi_bsend_buffer *bsend_buffer; /* of its own; NULL: none. The message lock */
     bool has_begun;                         /* it has a context and messages */
+    bool is_ending;                         /* it has had them, and nobody uses it any more */
+    bool lends_context;                     /* which is given back by who has lent it */
     opal_list_node_t node; /* in the list of those that the user has. The message lock */
     atomic_uint hints;     /* a bit for each that is true: hints.c */
     const char *resource;  /* what MPI_Comm_split_type split by; NULL: nothing */
@@ -65,6 +67,9 @@ void ompi_comm_set_groups(ompi_communicator_t *comm, ompi_group_t *group, ompi_g
  */
 int ompi_comm_begin(ompi_communicator_t *comm, uint32_t context, uint32_t local_context);
 
+/* The end of one that the pml could not remove at once. Under ompi_lock. */
+void ompi_comm_removed(ompi_communicator_t *comm);
+
 /* The user has it from now on: if it is not freed, it ends with MPI. ompi_comm_begin does it, too.
  * Under the message lock. */
 void ompi_comm_list(ompi_communicator_t *comm);
@@ -73,6 +78,10 @@ void ompi_comm_list(ompi_communicator_t *comm);
  * communicators may exist. */
 int ompi_comm_start_messages(uint32_t limit);
 void ompi_comm_stop_messages(void);
+
+/* The one of the user's with that context, world and self among them; NULL: none. It looks at all
+ * of them. Under the message lock. */
+OPAL_EXPORT ompi_communicator_t *ompi_comm_find(uint32_t context);
 
 /* Hints (hints.c): those of an info object that are known; all that it has, for the caller. NULL:
  * no memory. */

@@ -2,35 +2,27 @@
 /* See exchange.h. */
 #include "ompi/communicator/exchange.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "opal/util/text.h"
-#include "ompi/mca/pml/pml.h"
-
-enum {
-    STRING_TAGS = -(1 << 30),
-    CREATION_TAGS = -(1 << 29),
-    CREATION_TAG_COUNT = 1 << 20,
-    USER_TAG_COUNT = 1 << 30,
-};
+#include "ompi/mca/pml/tags.h"
 
 /* -- tags and places ----------------------------------------------------------------- */
 
 int ompi_exchange_user_tag(int tag)
 {
-    return INT_MIN + tag % USER_TAG_COUNT;
+    return ompi_tags_at(OMPI_TAGS_GROUP, (uint32_t)tag);
 }
 
 int ompi_exchange_string_tag(uint64_t hash)
 {
-    return STRING_TAGS + (int)(hash % (uint64_t)(CREATION_TAGS - STRING_TAGS));
+    return ompi_tags_at(OMPI_TAGS_NAME, hash);
 }
 
 int ompi_exchange_next_tag(ompi_communicator_t *comm)
 {
-    return CREATION_TAGS + (int)(comm->creations++ % CREATION_TAG_COUNT);
+    return ompi_tags_at(OMPI_TAGS_CREATION, comm->creations++);
 }
 
 ompi_side_t ompi_side_of(ompi_communicator_t *comm, int tag)

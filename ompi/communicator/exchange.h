@@ -11,12 +11,7 @@
  *
  * With two sides, the leaders then swap what their sides have, and hand it down a binomial tree.
  *
- * Tags of these messages are negative and in the collective context, where the collectives have the
- * others:
- *
- *   INT_MIN + tag             MPI_Comm_create_group and the leaders of MPI_Intercomm_create
- *   -2^30 + hash              functions with a stringtag, on MPI_COMM_WORLD
- *   -2^29 + n modulo 2^20     the n-th creation from a communicator
+ * These messages are in the collective context, with tags of their own (ompi/mca/pml/tags.h).
  *
  * Threading: under the message lock.
  */
@@ -71,7 +66,7 @@ typedef struct ompi_exchange {
     unsigned char *sent, *received; /* a ballot and items */
 } ompi_exchange_t;
 
-/* The tags above. */
+/* Tags: by the user's, by a string's hash (on MPI_COMM_WORLD), of the next creation. */
 int ompi_exchange_user_tag(int tag);
 int ompi_exchange_string_tag(uint64_t hash);
 int ompi_exchange_next_tag(ompi_communicator_t *comm);

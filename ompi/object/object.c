@@ -20,18 +20,53 @@ void ompi_object_init(ompi_object_t *object, ompi_kind_t kind,
     object->destroy = destroy;
 }
 
+bool ompi_object_threads = true;
+
+/* Info objects, error handlers and sessions are for all threads at every level. */
+static bool is_of_one_thread(const ompi_object_t *object)
+{
+    ompi_kind_t kind = ompi_object_kind(object);
+    return kind != OMPI_INFO && kind != OMPI_ERRHANDLER && kind != OMPI_SESSION &&
+           !ompi_object_threads;
+}
+
+/* Returns the references that there were. Release, and acquire by the last one: it sees what all
+ * others did to the object. */
+static int count(ompi_object_t *object, int change)
+{
+    if (!is_of_one_thread(object))
+        return atomic_fetch_add_explicit(&object->references, change, memory_order_acq_rel);
+    int before = atomic_load_explicit(&object->references, memory_order_relaxed);
+    atomic_store_explicit(&object->references, before + change, memory_order_relaxed);
+    return before;
+}
+
 void ompi_object_retain(ompi_object_t *object)
 {
     if (object->destroy != NULL)
-        atomic_fetch_add_explicit(&object->references, 1, memory_order_relaxed);
+        count(object, 1);
+}
+
+bool ompi_object_release_unless_last(ompi_object_t *object)
+{
+    if (object->destroy == NULL)
+        return true;
+    int seen = atomic_load_explicit(&object->references, memory_order_relaxed);
+    while (seen > 1) {
+        if (atomic_compare_exchange_weak_explicit(&object->references, &seen, seen - 1,
+                                                  memory_order_release, memory_order_relaxed))
+            return true;
+    }
+    return false;
 }
 
 void ompi_object_release(ompi_object_t *object)
 {
     if (object->destroy == NULL)
         return;
-    /* Release, and acquire by the last one: it sees what all others did to the object. */
-    if (atomic_fetch_sub_explicit(&object->references, 1, memory_order_acq_rel) > 1)
+    /* Who has the only reference has no need to count. */
+    if (atomic_load_explicit(&object->references, memory_order_acquire) > 1 &&
+        count(object, -1) > 1)
         return;
     /* Nobody else has it any more, so a look without the locks is enough. */
     if (object->errhandler != NULL)

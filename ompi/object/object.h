@@ -7,8 +7,9 @@
  * which kind; it is erased before the memory is released, so that a handle that was freed is
  * mostly recognised.
  *
- * Threading: references are counted atomically. The handle and the kind never change; who
- * guards the number, the error handler and the attributes is said below.
+ * Threading: references are counted atomically, but for what only threads of MPI_THREAD_MULTIPLE
+ * may use at the same time: that is counted so at this level only. The handle and the kind never
+ * change; who guards the number, the error handler and the attributes is said below.
  */
 #ifndef OMPI_OBJECT_H
 #define OMPI_OBJECT_H
@@ -72,6 +73,9 @@ static inline void *ompi_object_handle(const void *object)
     return ((const ompi_object_t *)object)->handle;
 }
 
+/* Whether MPI runs at MPI_THREAD_MULTIPLE, or has not said yet. */
+extern bool ompi_object_threads;
+
 /* Begins the life of an object on the heap, with one reference, which is the caller's. */
 OPAL_EXPORT void ompi_object_init(ompi_object_t *object, ompi_kind_t kind,
                                   void (*destroy)(ompi_object_t *object));
@@ -80,5 +84,9 @@ OPAL_EXPORT void ompi_object_retain(ompi_object_t *object);
 
 /* Gives a reference back; the last one ends the object. */
 OPAL_EXPORT void ompi_object_release(ompi_object_t *object);
+
+/* The same, but for the last one: false, and it is still there. For who lacks the lock that the end
+ * of the object needs. */
+bool ompi_object_release_unless_last(ompi_object_t *object);
 
 #endif

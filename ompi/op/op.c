@@ -5,8 +5,8 @@
 #include <assert.h>
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "opal/arch/copy.h"
 #include "opal/include/compiler.h"
 #include "ompi/object/handle.h"
 
@@ -93,10 +93,10 @@ void ompi_op_combine(const ompi_op_t *op, const void *a, const void *b, void *ou
         ompi_op_kernel_t kernel = op->kernels[ompi_op_type(type).kind];
         kernel.run(a, b, out, count * kernel.units);
     } else {
-        /* Predefined types have no negative and no partial extents. memmove: out may be one of
-         * the operands. */
+        /* Predefined types have no negative and no partial extents. */
         const void *from = op->action == OMPI_OP_REPLACE ? a : b;
-        memmove(out, from, count * (size_t)ompi_datatype_extent(type));
+        if (out != from)
+            opal_copy(out, from, count * (size_t)ompi_datatype_extent(type));
     }
 }
 

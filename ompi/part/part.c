@@ -2,28 +2,23 @@
 /* Partitioned sends and receives, made of a message for each partition of the sender. */
 #include "ompi/part/part.h"
 
-#include <limits.h>
 #include <stdlib.h>
 
 #include "opal/util/list.h"
+#include "ompi/mca/pml/tags.h"
 #include "ompi/request/status.h"
-
-enum {
-    FIRST_TAG = INT_MIN,
-    END_TAG = -1024, /* behind it are the tags that mean something: MPI_ANY_TAG */
-};
 
 /* What a sender tells its receiver, once. */
 typedef struct offer {
     uint64_t partitions, bytes; /* of one */
-    int64_t tag;                /* of the first */
+    uint64_t tag;               /* of the first: its number in the share */
 } offer_t;
 
 typedef struct part_send {
     ompi_request_t request;
     opal_list_node_t node; /* among those that live */
     size_t partitions, missing;
-    int64_t tag;
+    uint64_t tag;            /* of the first, likewise */
     offer_t offer;           /* until it has left */
     ompi_request_t **pieces; /* one a partition; NULL: MPI_PROC_NULL */
     bool *is_ready;          /* in this round */
@@ -31,6 +26,7 @@ typedef struct part_send {
 
 /* A partition of the sender, on this side. */
 typedef struct piece {
+    struct part_receive *receive;
     ompi_request_t *request;
     void *scratch; /* where it is received if it does not fall on elements; NULL: in its place */
 } piece_t;
@@ -47,7 +43,7 @@ typedef struct part_receive {
 } part_receive_t;
 
 static opal_list_t living = {{&living.head, &living.head}}; /* sends */
-static int64_t next_tag = FIRST_TAG;
+static uint64_t next_tag;
 
 /* -- sending ------------------------------------------------------------------------- */
 
@@ -56,27 +52,45 @@ static part_send_t *send_of(ompi_request_t *request)
     return opal_container_of(request, part_send_t, request);
 }
 
-/* A range of tags that no living send has; they come around after 2^31. */
-static int64_t take_tags(size_t count)
+/* Where a range that begins at `tag` meets the tags of a living send: the end of these. 0: it does
+ * not. */
+static uint64_t end_of_taken(uint64_t tag, size_t count)
 {
-    int64_t tag = next_tag;
-    bool is_free;
-    do {
-        is_free = true;
-        if (tag + (int64_t)count > END_TAG)
-            tag = FIRST_TAG;
-        for (opal_list_node_t *node = opal_list_first(&living); node != NULL;
-             node = opal_list_next(&living, node)) {
-            const part_send_t *send = opal_container_of(node, part_send_t, node);
-            int64_t end = send->tag + (int64_t)send->partitions;
-            if (tag < end && send->tag < tag + (int64_t)count) {
-                tag = end;
-                is_free = false;
-            }
+    for (opal_list_node_t *node = opal_list_first(&living); node != NULL;
+         node = opal_list_next(&living, node)) {
+        const part_send_t *send = opal_container_of(node, part_send_t, node);
+        uint64_t end = send->tag + send->partitions;
+        if (tag < end && send->tag < tag + count)
+            return end;
+    }
+    return 0;
+}
+
+/* A range of tags that no living send has; they come around. False: there is none. */
+static bool take_tags(size_t count, uint64_t *taken)
+{
+    uint64_t all = ompi_tags_count(OMPI_TAGS_PARTITION), tag = next_tag, end;
+    bool is_second_round = false;
+    for (;;) {
+        if (count > all || tag > all - count) {
+            if (is_second_round)
+                return false;
+            is_second_round = true;
+            tag = 0;
+        } else if ((end = end_of_taken(tag, count)) != 0) {
+            tag = end;
+        } else {
+            next_tag = tag + count;
+            *taken = tag;
+            return true;
         }
-    } while (!is_free);
-    next_tag = tag + (int64_t)count;
-    return tag;
+    }
+}
+
+static ompi_route_t route_of_piece(const ompi_route_t *route, uint64_t first, size_t i)
+{
+    return (ompi_route_t){route->comm, OMPI_CONTEXT_COLLECTIVE, route->rank,
+                          ompi_tags_at(OMPI_TAGS_PARTITION, first + i)};
 }
 
 static void end_piece_of_send(ompi_request_t *piece, void *context)
@@ -127,9 +141,8 @@ static int make_pieces_of_send(part_send_t *send, const ompi_route_t *to, const 
     if (send->pieces == NULL)
         return MPI_ERR_NO_MEM;
     for (size_t i = 0; i < send->partitions; i++) {
-        ompi_route_t route = *to;
+        ompi_route_t route = route_of_piece(to, send->tag, i);
         ompi_data_t part = {at(data, i * data->count), data->count, data->type};
-        route.tag = (int)(send->tag + (int64_t)i);
         int error = ompi_pml->send_init(&route, &part, OMPI_SEND_STANDARD, &send->pieces[i]);
         if (error != MPI_SUCCESS)
             return error;
@@ -169,11 +182,12 @@ int ompi_part_send_init(const ompi_route_t *route, const ompi_data_t *data, size
         return MPI_ERR_NO_MEM;
     ompi_request_init(&send->request, &send_ops, to.comm, destroy_send);
     ompi_request_make_persistent(&send->request);
-    send->partitions = partitions;
-    send->tag = take_tags(partitions);
+    /* One of no partitions, while it has no tags, is in nobody's way. */
+    bool has_tags = take_tags(partitions, &send->tag);
+    send->partitions = has_tags ? partitions : 0;
     opal_list_append(&living, &send->node);
-    send->is_ready = calloc(partitions + 1, sizeof *send->is_ready);
-    int error = send->is_ready != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+    send->is_ready = calloc(send->partitions + 1, sizeof *send->is_ready);
+    int error = !has_tags ? MPI_ERR_OTHER : send->is_ready != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
     if (error == MPI_SUCCESS && to.rank != MPI_PROC_NULL)
         error = make_pieces_of_send(send, &to, data);
     if (error == MPI_SUCCESS && to.rank != MPI_PROC_NULL)
@@ -224,10 +238,9 @@ static void fail(part_receive_t *receive, int error)
 /* One is in its place, or will be: its bytes are moved there. */
 static void end_piece_of_receive(ompi_request_t *request, void *context)
 {
-    part_receive_t *receive = context;
-    size_t got = ompi_status_bytes(&request->status);
-    size_t i = (size_t)((int64_t)request->status.MPI_TAG - receive->offer.tag);
-    piece_t *piece = &receive->pieces[i];
+    const piece_t *piece = context;
+    part_receive_t *receive = piece->receive;
+    size_t got = ompi_status_bytes(&request->status), i = (size_t)(piece - receive->pieces);
     if (piece->scratch != NULL)
         ompi_datatype_unpack(receive->data.type, receive->data.count, receive->data.buffer,
                              i * receive->offer.bytes, piece->scratch, got);
@@ -242,8 +255,8 @@ static void end_piece_of_receive(ompi_request_t *request, void *context)
 static int make_piece(part_receive_t *receive, size_t i)
 {
     piece_t *piece = &receive->pieces[i];
-    ompi_route_t route = receive->route;
-    route.tag = (int)(receive->offer.tag + (int64_t)i);
+    ompi_route_t route = route_of_piece(&receive->route, receive->offer.tag, i);
+    piece->receive = receive;
     size_t bytes = receive->offer.bytes, element = ompi_datatype_size(receive->data.type);
     size_t from = i * bytes, room = from < capacity(receive) ? capacity(receive) - from : 0;
     size_t length = bytes < room ? bytes : room;
@@ -264,10 +277,10 @@ static int make_piece(part_receive_t *receive, size_t i)
 static void start_pieces(part_receive_t *receive)
 {
     receive->missing = receive->offer.partitions + 1;
-    for (size_t i = 0; i < receive->offer.partitions; i++) {
+    for (size_t i = 0; receive->pieces != NULL && i < receive->offer.partitions; i++) {
         ompi_request_t *piece = receive->pieces[i].request;
         piece->on_complete = end_piece_of_receive;
-        piece->on_complete_context = receive;
+        piece->on_complete_context = &receive->pieces[i];
         ompi_request_start(piece); /* receives of the pml always start */
     }
     if (--receive->missing == 0)
@@ -323,17 +336,26 @@ static int start_receive(ompi_request_t *request)
     return MPI_SUCCESS;
 }
 
+static void end_matching(ompi_request_t *request OPAL_UNUSED, void *context)
+{
+    free(context);
+}
+
+/* Nobody has sent: the offer is the next one's. It has its place in the receive until then. */
 static void destroy_receive(ompi_object_t *head)
 {
     part_receive_t *receive = opal_container_of(head, part_receive_t, request.head);
-    if (receive->matching != NULL) { /* nobody has sent: the offer is the next one's */
-        receive->matching->on_complete = NULL;
-        receive->matching->ops->cancel(receive->matching);
-        ompi_request_free(&receive->matching);
-    }
+    ompi_request_t *matching = receive->matching;
     free_pieces(receive);
     ompi_datatype_release(receive->data.type);
-    free(receive);
+    if (matching == NULL) {
+        free(receive);
+        return;
+    }
+    matching->on_complete = end_matching;
+    matching->on_complete_context = receive;
+    matching->ops->cancel(matching);
+    ompi_request_free(&matching);
 }
 
 static const ompi_request_ops_t receive_ops = {.start = start_receive};

@@ -3,12 +3,14 @@
  * Partitioned messages: a send whose parts are made ready one by one, by any thread, and a receive
  * that can be asked for its parts, of which it may have another number.
  *
- * They are made of messages of the pml, in a context of their own (OMPI_CONTEXT_PARTITIONED):
+ * They are made of messages of the pml, in two contexts:
  *
- *   tag >= 0   the user's: one offer for each MPI_Psend_init, with the sender's partitions and the
- *              tag of the first. A receive takes one when it is made, so the inits match in order.
- *   tag < 0    partition i of a sender has the tag of its first plus i, in every round. No two
- *              senders of a process that live have a tag in common.
+ *   OMPI_CONTEXT_PARTITIONED   with the user's tag: one offer for each MPI_Psend_init, with the
+ *                              sender's partitions and the tag of the first. A receive takes one
+ *                              when it is made, so the inits match in order.
+ *   OMPI_CONTEXT_COLLECTIVE    partition i of a sender has the tag of its first plus i, in every
+ *                              round (OMPI_TAGS_PARTITION). No two senders of a process that live
+ *                              have a tag in common; those of all that live are limited.
  *
  * The receive posts a persistent receive for each partition of the sender, in the place of its
  * buffer that it goes to; what does not begin and end with elements of its type goes through a

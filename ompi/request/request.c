@@ -2,16 +2,15 @@
 /* Completing requests and waiting for them. */
 #include "ompi/request/request.h"
 
-#include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 
+#include "opal/runtime/lock.h"
 #include "opal/runtime/wait.h"
 #include "ompi/api/mpi.h"
 #include "ompi/communicator/communicator.h"
 #include "ompi/request/status.h"
 
-static const ompi_request_ops_t no_ops;
+static const ompi_request_ops_t no_ops = {.is_loose = true};
 
 ompi_request_t ompi_request_sent = {
     .head = OMPI_OBJECT_PREDEFINED(OMPI_REQUEST, &ompi_request_sent),
@@ -22,32 +21,36 @@ ompi_request_t ompi_request_sent = {
 };
 
 bool ompi_lock_needed;
-static pthread_mutex_t message_lock = PTHREAD_MUTEX_INITIALIZER;
+atomic_bool ompi_lock_is_shared;
+static opal_lock_t message_lock;
 
-static atomic_uint lock_wanted; /* threads that wait for it */
+void ompi_lock_start(bool threads)
+{
+    ompi_lock_needed = ompi_object_threads = threads;
+    atomic_store(&ompi_lock_is_shared, false);
+    if (threads)
+        opal_lock_bias(&message_lock);
+}
 
+/* Who does not have it by its bias is the second thread, or comes after it. */
 void ompi_lock_acquire_slow(void)
 {
-    if (pthread_mutex_trylock(&message_lock) == 0)
+    if (opal_likely(opal_lock_enter_by_bias(&message_lock)))
         return;
-    atomic_fetch_add_explicit(&lock_wanted, 1, memory_order_relaxed);
-    pthread_mutex_lock(&message_lock);
-    atomic_fetch_sub_explicit(&lock_wanted, 1, memory_order_relaxed);
+    opal_lock_acquire_unbiased(&message_lock);
+    if (!ompi_threads_share())
+        atomic_store_explicit(&ompi_lock_is_shared, true, memory_order_release);
 }
 
 void ompi_lock_release_slow(void)
 {
-    pthread_mutex_unlock(&message_lock);
+    opal_lock_release(&message_lock);
 }
 
-/* The mutex is not fair: without giving up the core the same thread would have it again. */
 static void yield_lock(void)
 {
-    if (opal_likely(atomic_load_explicit(&lock_wanted, memory_order_relaxed) == 0))
-        return;
-    ompi_lock_release_slow();
-    sched_yield();
-    ompi_lock_acquire_slow();
+    if (opal_unlikely(opal_lock_is_wanted(&message_lock)))
+        opal_lock_give_way(&message_lock);
 }
 
 static const opal_wait_lock_t wait_lock = {
@@ -100,7 +103,7 @@ static int start_done(ompi_request_t *request)
 
 static ompi_request_t *create_done(const MPI_Status *status)
 {
-    static const ompi_request_ops_t nothing = {.start = start_done};
+    static const ompi_request_ops_t nothing = {.start = start_done, .is_loose = true};
     ompi_request_t *request = malloc(sizeof *request);
     if (request == NULL)
         return NULL;
@@ -142,18 +145,17 @@ void ompi_request_complete(ompi_request_t *request)
         request->on_complete = NULL;
         call(request, request->on_complete_context);
     }
-    ompi_wait_t *wait = request->wait;
-    request->wait = NULL;
-    if (ompi_lock_needed)
-        opal_wait_signal(&request->done); /* the wait of a request that nobody else sees */
-    else
-        atomic_store_explicit(&request->done, 1, memory_order_release);
-    if (wait != NULL && --wait->missing == 0)
-        opal_wait_signal(&wait->done);
-    if (request->orphan) {
+    if (opal_unlikely(request->orphan)) { /* nobody waits, and nobody else will free it */
         request->active = false;
         ompi_request_release(request);
+        return;
     }
+    ompi_wait_t *wait = request->wait;
+    request->wait = NULL;
+    /* From here on its owner may free it. */
+    atomic_store_explicit(&request->done, 1, memory_order_release);
+    if (wait != NULL && --wait->missing == 0)
+        opal_wait_signal(&wait->done);
 }
 
 /* The user's callbacks may call MPI. */
@@ -197,6 +199,29 @@ int ompi_request_finish(ompi_request_t **slot, MPI_Status *status)
             error = left;
         *slot = NULL;
         ompi_request_release(request);
+    }
+    return error;
+}
+
+int ompi_request_finish_loose(ompi_request_t **slot, MPI_Status *status)
+{
+    ompi_request_t *request = *slot;
+    int error = request->status.MPI_ERROR;
+    ompi_status_tell(status, &request->status);
+    if (request == &ompi_request_sent) {
+        *slot = NULL;
+        return MPI_SUCCESS;
+    }
+    request->active = false;
+    if (request->persistent)
+        return error;
+    ompi_communicator_t *comm = request->comm;
+    *slot = NULL;
+    ompi_object_release(&request->head);
+    if (comm != NULL && !ompi_object_release_unless_last(&comm->head)) {
+        ompi_lock(); /* with it the communicator ends */
+        ompi_object_release(&comm->head);
+        ompi_unlock();
     }
     return error;
 }
@@ -254,4 +279,12 @@ void ompi_request_wait(ompi_request_t *const *requests, size_t count, size_t wan
         if (requests[i] != NULL && requests[i]->wait == &wait)
             requests[i]->wait = NULL;
     }
+}
+
+void ompi_request_wait_alone(ompi_request_t *request)
+{
+    if (ompi_lock_needed)
+        ompi_request_wait(&request, 1, 1); /* woken by its own wait alone */
+    else
+        opal_wait_until(&request->done, NULL);
 }

@@ -11,7 +11,10 @@
  * at its requests while it sleeps: it hangs one `ompi_wait_t` on all of them and counts down.
  *
  * Threading: everything here is under the message lock (ompi_lock), which exists only at
- * MPI_THREAD_MULTIPLE, but for ompi_request_is_done.
+ * MPI_THREAD_MULTIPLE, but for asking whether a request is done, settled or loose, and for
+ * ompi_request_finish_loose. Who completes a request has the lock, or has just made it. A request
+ * is not touched any more when it has been said that it is done: its owner may be looking without
+ * the lock, and free it.
  */
 #ifndef OMPI_REQUEST_H
 #define OMPI_REQUEST_H
@@ -52,6 +55,9 @@ typedef struct ompi_request_ops {
      */
     int (*query)(struct ompi_request *request, MPI_Status *status);
     int (*leave)(struct ompi_request *request);
+
+    /* A done one may be released without the message lock; it has no `query` and no `leave`. */
+    bool is_loose;
 } ompi_request_ops_t;
 
 typedef struct ompi_request {
@@ -121,6 +127,13 @@ static inline bool ompi_request_is_settled(const ompi_request_t *request)
     return !ompi_request_is_active(request) || ompi_request_is_done(request);
 }
 
+/* Whether it is settled and can be finished without the message lock. Threads share. */
+static inline bool ompi_request_is_loose(const ompi_request_t *request)
+{
+    return !ompi_request_is_active(request) ||
+           (ompi_request_is_done(request) && request->ops->is_loose);
+}
+
 /* The status of a done request, as it is told to the user. Returns the error code of the query. */
 int ompi_request_query(ompi_request_t *request, MPI_Status *status);
 
@@ -131,8 +144,11 @@ int ompi_request_query(ompi_request_t *request, MPI_Status *status);
  */
 OPAL_EXPORT int ompi_request_finish(ompi_request_t **slot, MPI_Status *status);
 
+/* The same without the message lock, of one that is loose. */
+int ompi_request_finish_loose(ompi_request_t **slot, MPI_Status *status);
+
 /* MPI_Request_free. Returns the error code of `leave`. */
-int ompi_request_free(ompi_request_t **slot);
+OPAL_EXPORT int ompi_request_free(ompi_request_t **slot);
 
 /*
  * Waits until `wanted` of the requests that are active are done, or all that are active if there
@@ -140,16 +156,36 @@ int ompi_request_free(ompi_request_t **slot);
  */
 OPAL_EXPORT void ompi_request_wait(ompi_request_t *const *requests, size_t count, size_t wanted);
 
+/* Until one is done that is active, and that nobody else knows. */
+OPAL_EXPORT void ompi_request_wait_alone(ompi_request_t *request);
+
 /* opal_wait_until, with the lock of the message layer given back while it sleeps. */
 OPAL_EXPORT void ompi_wait_until(const atomic_int *done);
 
 /* opal_wait_look with that lock: what calls do that look and do not wait. */
 void ompi_request_look(void);
 
-/* The lock of the message layer: no-ops below MPI_THREAD_MULTIPLE. */
+/*
+ * The lock of the message layer: no-ops below MPI_THREAD_MULTIPLE. It begins as the lock of the
+ * thread that starts MPI, and costs that one next to nothing while it is alone (opal_lock_t).
+ *
+ * From the moment when a second thread takes it, ompi_threads_share: what may be done without this
+ * lock is done without, under finer ones. That never ends, and begins under the lock: who sees that
+ * it has not begun takes this lock alone, and who has this lock sees the same until it gives it
+ * back. Below MPI_THREAD_MULTIPLE, and while one thread alone is in MPI, it is a branch that is not
+ * taken.
+ */
 OPAL_EXPORT extern bool ompi_lock_needed;
+void ompi_lock_start(bool threads);
 OPAL_EXPORT void ompi_lock_acquire_slow(void);
 OPAL_EXPORT void ompi_lock_release_slow(void);
+
+OPAL_EXPORT extern atomic_bool ompi_lock_is_shared;
+
+static inline bool ompi_threads_share(void)
+{
+    return opal_unlikely(atomic_load_explicit(&ompi_lock_is_shared, memory_order_acquire));
+}
 
 static inline void ompi_lock(void)
 {

@@ -2,13 +2,21 @@
 /* Opening and closing what carries messages. */
 #include "ompi/runtime/messages.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "opal/mca/base/diagnostic.h"
 #include "opal/mca/btl/base/base.h"
+#include "opal/runtime/init.h"
+#include "opal/runtime/node.h"
+#include "opal/util/log.h"
+#include "ompi/attribute/attribute.h"
 #include "ompi/mca/coll/base/base.h"
 #include "ompi/buffer/buffer.h"
 #include "ompi/mca/mpool/base/base.h"
 #include "ompi/mca/pml/base/base.h"
 #include "ompi/object/handle.h"
+#include "ompi/ownership/pass.h"
 #include "ompi/request/request.h"
 #include "ompi/runtime/params.h"
 
@@ -48,17 +56,86 @@ static uint32_t communicator_limit(void)
     return wanted <= ompi_pml->max_context ? wanted : ompi_pml->max_context + 1;
 }
 
+/* -- agreement ------------------------------------------------------------------------------------
+ *
+ * Ranks that send by different components would wait for each other forever. Of the ranks of a node
+ * each looks at its neighbours' words in shared memory; where the next rank is on another node, at
+ * what that has put.
+ */
+
+#define WAY_KEY "pml"
+
+static const char *own_way(void)
+{
+    return opal_framework_best(&mca_pml_framework)->component->name;
+}
+
+static opal_status_t disagree(unsigned rank, const char *way)
+{
+    opal_log_error(
+        "rank %u sends its messages by pml/%s, and rank %u by pml/%s; all ranks need the "
+        "same: set pml to one of them for all, and see ompi_info --why pml",
+        opal_job()->rank, own_way(), rank, way);
+    return OPAL_ERR_BAD_PARAM;
+}
+
+/* Before the fence in the pml's start. */
+static opal_status_t tell_way(void)
+{
+    void *state;
+    char other[OPAL_NODE_WAY_BYTES];
+    const opal_pmi_job_t *job = opal_job();
+    const opal_pmi_ops_t *pmi = opal_pmi(&state);
+    int local_rank = opal_node_tell_way(own_way(), other);
+    if (local_rank >= 0)
+        return disagree(opal_node_slot((unsigned)local_rank)->rank, other);
+    unsigned before = (job->rank + job->size - 1) % job->size;
+    if (job->node_of[before] == job->node_of[job->rank])
+        return OPAL_SUCCESS;
+    return pmi->put(state, WAY_KEY, own_way(), strlen(own_way()) + 1);
+}
+
+/* Behind it; a pml that needs no fence, since it reaches nobody beyond this node, learns nothing.
+ */
+static opal_status_t compare_ways(void)
+{
+    void *state, *bytes;
+    size_t length;
+    const opal_pmi_job_t *job = opal_job();
+    const opal_pmi_ops_t *pmi = opal_pmi(&state);
+    unsigned next = (job->rank + 1) % job->size;
+    if (job->node_of[next] == job->node_of[job->rank])
+        return OPAL_SUCCESS;
+    opal_status_t status = pmi->get(state, next, WAY_KEY, &bytes, &length);
+    if (status != OPAL_SUCCESS)
+        return status == OPAL_ERR_NOT_FOUND ? OPAL_SUCCESS : status;
+    char *way = bytes;
+    way[length > 0 ? length - 1 : 0] = 0;
+    if (strcmp(way, own_way()) != 0)
+        status = disagree(next, way);
+    free(bytes);
+    return status;
+}
+
 opal_status_t ompi_messages_start(bool threads)
 {
     opal_status_t status = open_frameworks();
     if (status == OPAL_SUCCESS) {
         ompi_mpool_start(
             (ompi_mpool_pinned_t){ompi_params_leave_pinned(), ompi_params_leave_pinned_pipeline()});
-        ompi_lock_needed = threads;
+        ompi_lock_start(threads);
         ompi_pml = opal_framework_best(&mca_pml_framework)->answer.ops;
+        status = tell_way();
+    }
+    if (status == OPAL_SUCCESS)
         status = ompi_pml->start(pml_state());
+    if (status == OPAL_SUCCESS) {
+        status = compare_ways();
+        if (status != OPAL_SUCCESS)
+            ompi_pml->stop(pml_state());
     }
     if (status == OPAL_SUCCESS) {
+        ompi_attributes_set_tag_ub(ompi_pml->max_tag);
         ompi_coll_start();
         if (ompi_comm_start_messages(communicator_limit()) != MPI_SUCCESS)
             status = OPAL_ERR_NO_MEMORY;
@@ -74,12 +151,17 @@ void ompi_messages_stop(void)
 {
     ompi_handle_undefine(&ompi_message_no_process.head);
     ompi_lock();
+    if (ompi_pml->leave != NULL)
+        ompi_pml->leave();
     ompi_bsend_fini();
+    ompi_ownership_flush();
+    ompi_blocks_end();
     ompi_unlock();
     ompi_pml->flush();
+    ompi_pml->meet();
     ompi_comm_stop_messages();
     ompi_pml->stop(pml_state());
     ompi_pml = NULL;
-    ompi_lock_needed = false;
+    ompi_lock_start(false);
     close_frameworks();
 }

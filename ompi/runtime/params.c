@@ -2,11 +2,14 @@
 /* The parameters of MPI itself. */
 #include "ompi/runtime/params.h"
 
+#include "ompi/api/mpi.h"
+
 enum { INITIAL_FATAL, INITIAL_ABORT, INITIAL_RETURN };
 
 static bool check = true;
 static int initial_errhandler = INITIAL_FATAL;
 static int max_communicators = 65536;
+static int thread_level = MPI_THREAD_SINGLE;
 static int leave_pinned = OPAL_PINNED_RUNTIME;
 static int leave_pinned_pipeline = OPAL_PINNED_RUNTIME;
 
@@ -15,6 +18,14 @@ static const opal_param_choice_t errhandlers[] = {
     {"mpi_errors_are_fatal", INITIAL_FATAL},
     {"mpi_errors_abort", INITIAL_ABORT},
     {"mpi_errors_return", INITIAL_RETURN},
+    {0},
+};
+
+static const opal_param_choice_t thread_levels[] = {
+    {"single", MPI_THREAD_SINGLE},
+    {"funneled", MPI_THREAD_FUNNELED},
+    {"serialized", MPI_THREAD_SERIALIZED},
+    {"multiple", MPI_THREAD_MULTIPLE},
     {0},
 };
 
@@ -39,6 +50,14 @@ static const opal_param_row_t params[] = {
      .max = "16777216",
      .prose = "how many communicators a process can be in at the same time, MPI_COMM_WORLD and "
               "MPI_COMM_SELF included; an intercommunicator counts twice. The same in all ranks"},
+    {.name = "thread_level",
+     .type = OPAL_PARAM_ENUM,
+     .value = &thread_level,
+     .preset = "single",
+     .choices = thread_levels,
+     .prose = "the least thread level that MPI starts with, whatever the program asks for: for "
+              "programs whose libraries have threads of their own, and to try a program at "
+              "MPI_THREAD_MULTIPLE"},
     {.name = "leave_pinned",
      .type = OPAL_PARAM_ENUM,
      .value = &leave_pinned,
@@ -87,6 +106,11 @@ ompi_errhandler_t *ompi_params_initial_errhandler(void)
     default:
         return &ompi_errors_are_fatal;
     }
+}
+
+int ompi_params_thread_level(void)
+{
+    return thread_level;
 }
 
 opal_pinned_t ompi_params_leave_pinned(void)

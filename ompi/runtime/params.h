@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The parameters of MPI itself: mpi_param_check, mpi_initial_errhandler, mpi_max_communicators,
- * mpi_leave_pinned, mpi_leave_pinned_pipeline.
+ * mpi_thread_level, mpi_leave_pinned, mpi_leave_pinned_pipeline.
  *
  * Threading: the caller sees to it that one thread at a time is in here.
  */
@@ -23,6 +23,7 @@ void ompi_params_withdraw(void);
 bool ompi_params_check(void);
 ompi_errhandler_t *ompi_params_initial_errhandler(void);
 uint32_t ompi_params_max_communicators(void);
+int ompi_params_thread_level(void); /* MPI_THREAD_*, which grow with what is permitted */
 
 /* What was asked for; what comes of it is ompi/mca/mpool's decision. Never OPAL_PINNED_NOT_SET. */
 opal_pinned_t ompi_params_leave_pinned(void);

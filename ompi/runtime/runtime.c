@@ -15,6 +15,7 @@
 
 #include "opal/mca/base/diagnostic.h"
 #include "opal/mca/base/framework.h"
+#include "opal/mca/pmi/base/base.h"
 #include "opal/runtime/init.h"
 #include "ompi/attribute/attribute.h"
 #include "ompi/communicator/communicator.h"
@@ -54,6 +55,14 @@ static void forget_settings(void)
     opal_param_fini();
 }
 
+/* Whether MPI_Init returns an error is the user's choice. */
+static opal_failure_t failure(void)
+{
+    return ompi_runtime_initial_errhandler()->action == OMPI_ERRHANDLER_RETURN
+               ? OPAL_FAILURE_IS_RETURNED
+               : OPAL_FAILURE_ENDS_JOB;
+}
+
 /* Everything that can fail. What was done is undone then. */
 static opal_status_t start(void)
 {
@@ -67,7 +76,7 @@ static opal_status_t start(void)
         return OPAL_ERR_NO_MEMORY;
     }
     opal_project_add(&ompi_project);
-    opal_status_t status = opal_init();
+    opal_status_t status = opal_init(failure());
     if (status != OPAL_SUCCESS) {
         ompi_datatype_fini();
         forget_settings();
@@ -82,13 +91,18 @@ static void undo_start(void)
     ompi_comm_fini();
     ompi_op_fini();
     ompi_datatype_fini();
-    opal_drop();
+    opal_drop(failure());
     forget_settings();
 }
 
 bool ompi_runtime_claim_init(void)
 {
     return move_state(NEW, STARTING);
+}
+
+static bool is_of_others(const char *parameter)
+{
+    return opal_framework_owns_unseen(parameter) || opal_pmi_launcher_owns(parameter);
 }
 
 int ompi_runtime_init(int required, int *provided)
@@ -103,16 +117,23 @@ int ompi_runtime_init(int required, int *provided)
     ompi_attributes_init(job);
     ompi_op_init();
     ompi_comm_init((int)job->rank, (int)job->size, ompi_params_initial_errhandler());
-    status = ompi_messages_start(required == MPI_THREAD_MULTIPLE);
+    int least = ompi_params_thread_level();
+    int level = required > least ? required : least;
+    status = ompi_messages_start(level == MPI_THREAD_MULTIPLE);
+    bool messages = status == OPAL_SUCCESS;
+    if (messages) /* behind a fence, then */
+        status = opal_init_check_peers();
     if (status != OPAL_SUCCESS) {
+        if (messages)
+            ompi_messages_stop();
         undo_start();
         atomic_store(&state, NEW);
         return ompi_error_of_status(status);
     }
     /* Now that every framework is open: what is set, but belongs to nobody. */
-    opal_param_diagnose_unknown(opal_framework_owns_unseen);
-    /* Nothing in here is unsafe under threads: the level is what was asked for. */
-    thread_level = required;
+    opal_param_diagnose_unknown(is_of_others);
+    /* Nothing in here is unsafe under threads: there is no level that is not given. */
+    thread_level = level;
     main_thread = pthread_self();
     atomic_store(&ompi_api_mode_word, ompi_params_check() ? OMPI_API_CHECKED : OMPI_API_UNCHECKED);
     atomic_store(&state, RUNNING);

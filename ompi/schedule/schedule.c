@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ompi/mca/pml/tags.h"
 #include "ompi/request/status.h"
 
 /* -- adding -------------------------------------------------------------------------- */
@@ -36,13 +37,27 @@ static bool grow(ompi_schedule_t *schedule)
     return true;
 }
 
-static void add(ompi_schedule_t *schedule, ompi_step_kind_t kind, int rank, ompi_data_t to,
-                ompi_data_t from)
+/* A schedule that outlives the call that made it has references to the types of its steps. */
+static void hold_types(const ompi_step_t *step, void (*each)(ompi_object_t *object))
+{
+    if (step->to.type != NULL)
+        each(&step->to.type->head);
+    if (step->from.type != NULL)
+        each(&step->from.type->head);
+}
+
+/* NULL: there is no memory for it. */
+static ompi_step_t *add(ompi_schedule_t *schedule, ompi_step_kind_t kind, int rank, ompi_data_t to,
+                        ompi_data_t from)
 {
     if (schedule->count == schedule->capacity && !grow(schedule))
-        return;
-    schedule->steps[schedule->count++] = (ompi_step_t){
+        return NULL;
+    ompi_step_t *step = &schedule->steps[schedule->count++];
+    *step = (ompi_step_t){
         .kind = kind, .is_local = schedule->is_local, .rank = rank, .to = to, .from = from};
+    if (schedule->holds)
+        hold_types(step, ompi_object_retain);
+    return step;
 }
 
 void ompi_schedule_send(ompi_schedule_t *schedule, int rank, ompi_data_t what)
@@ -63,6 +78,16 @@ void ompi_schedule_copy(ompi_schedule_t *schedule, ompi_data_t from, ompi_data_t
 void ompi_schedule_reduce(ompi_schedule_t *schedule, const void *in, ompi_data_t inout)
 {
     add(schedule, OMPI_STEP_REDUCE, MPI_PROC_NULL, inout, ompi_data(in, inout.count, inout.type));
+}
+
+void ompi_schedule_call(ompi_schedule_t *schedule, ompi_schedule_fn_t *call, void *context,
+                        ompi_data_t from, ompi_data_t to)
+{
+    ompi_step_t *step = add(schedule, OMPI_STEP_CALL, MPI_PROC_NULL, to, from);
+    if (step == NULL)
+        return;
+    step->call = call;
+    step->context = context;
 }
 
 void ompi_schedule_within(ompi_schedule_t *schedule, bool is_local)
@@ -97,9 +122,11 @@ void *ompi_schedule_elements(ompi_schedule_t *schedule, size_t count, const ompi
     if (count == 0)
         count = 1;
     MPI_Count last = (MPI_Count)(count - 1) * ompi_datatype_extent(type);
-    MPI_Count lowest = ompi_datatype_true_lb(type) + (last < 0 ? last : 0);
-    void *memory = ompi_schedule_memory(schedule, (size_t)ompi_datatype_span(type, count));
-    return memory != NULL ? (void *)((uintptr_t)memory - (uintptr_t)lowest) : NULL;
+    uintptr_t lowest = (uintptr_t)(ompi_datatype_true_lb(type) + (last < 0 ? last : 0));
+    /* Elements are aligned as the memory is, whatever of them comes first. */
+    size_t skip = lowest % _Alignof(ompi_schedule_block_t);
+    void *memory = ompi_schedule_memory(schedule, skip + (size_t)ompi_datatype_span(type, count));
+    return memory != NULL ? (void *)((uintptr_t)memory + skip - lowest) : NULL;
 }
 
 /* -- carrying out -------------------------------------------------------------------- */
@@ -174,18 +201,22 @@ static void begin_step(ompi_schedule_t *schedule, const ompi_step_t *step)
         ompi_op_reduce(schedule->op, step->from.buffer, step->to.buffer, step->to.count,
                        step->to.type);
         return;
+    case OMPI_STEP_CALL:
+        note_error(schedule, step->call(schedule, step->context));
+        return;
     }
 }
 
 /* Begins what is left of the schedule up to the end of a round. True: the round is done. */
 static bool begin_round(ompi_schedule_t *schedule)
 {
-    const ompi_step_t *step;
+    bool ends_round;
     schedule->pending = 1;
     do {
-        step = &schedule->steps[schedule->next++];
+        const ompi_step_t *step = &schedule->steps[schedule->next++];
+        ends_round = step->ends_round; /* a call may add steps, and move them */
         begin_step(schedule, step);
-    } while (schedule->next < schedule->count && !step->ends_round);
+    } while (schedule->next < schedule->count && !ends_round);
     return --schedule->pending == 0;
 }
 
@@ -218,11 +249,11 @@ int ompi_schedule_run(ompi_schedule_t *schedule)
 static const ompi_request_ops_t request_ops;
 
 /* Tags of persistent operations are apart from the others', since they live as long as these
- * live: of the larger half of what the message layer has. */
+ * live. */
 static int next_tag(ompi_communicator_t *comm, bool persistent)
 {
-    uint32_t half = (uint32_t)ompi_pml->max_tag / 2;
-    return (int)(persistent ? half + 1 + comm->prepared++ % half : comm->collectives++ % half);
+    return persistent ? ompi_tags_at(OMPI_TAGS_PERSISTENT, comm->prepared++)
+                      : ompi_tags_at(OMPI_TAGS_COLLECTIVE, comm->collectives++);
 }
 
 static void init(ompi_schedule_t *schedule, ompi_communicator_t *comm, ompi_op_t *op,
@@ -248,15 +279,11 @@ void ompi_schedule_init(ompi_schedule_t *schedule, ompi_communicator_t *comm, om
     init(schedule, comm, op, false);
 }
 
-/* Takes or gives back the references of a schedule that outlives the call that made it. */
+/* Takes or gives back all references. */
 static void hold_all(ompi_schedule_t *schedule, void (*each)(ompi_object_t *object))
 {
-    for (size_t i = 0; i < schedule->count; i++) {
-        const ompi_step_t *step = &schedule->steps[i];
-        each(&step->to.type->head);
-        if (step->from.type != NULL)
-            each(&step->from.type->head);
-    }
+    for (size_t i = 0; i < schedule->count; i++)
+        hold_types(&schedule->steps[i], each);
     if (schedule->op != NULL)
         each(&schedule->op->head);
     each(&schedule->comm->head);

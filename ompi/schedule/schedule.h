@@ -9,6 +9,9 @@
  *   send  recv  |  reduce  send  recv  |  reduce  copy
  *             wait                   wait
  *
+ * What has to be found out first, or is no step, is a function that is called as one. It may add
+ * the rest of the schedule, which follows then; a persistent schedule keeps it.
+ *
  * Within a round messages move at the same time, so a round must not touch what it receives, nor
  * write what it sends. Between two ranks, messages are received in the order in which they were
  * sent.
@@ -36,7 +39,12 @@ typedef enum ompi_step_kind {
     OMPI_STEP_RECV,   /* `to`, from the rank */
     OMPI_STEP_COPY,   /* to = from */
     OMPI_STEP_REDUCE, /* to = from op to */
+    OMPI_STEP_CALL,   /* `call` */
 } ompi_step_kind_t;
+
+/* A step of an algorithm's own. It does not wait. Returns an error code. */
+struct ompi_schedule;
+typedef int ompi_schedule_fn_t(struct ompi_schedule *schedule, void *context);
 
 typedef struct ompi_step {
     ompi_step_kind_t kind : 8;
@@ -44,6 +52,8 @@ typedef struct ompi_step {
     bool is_local; /* a message within one side of an intercommunicator */
     int rank;
     ompi_data_t to, from;
+    ompi_schedule_fn_t *call;
+    void *context;
 } ompi_step_t;
 
 /* A piece of temporary memory that was too large for `bytes`. */
@@ -86,6 +96,11 @@ OPAL_EXPORT void ompi_schedule_recv(ompi_schedule_t *schedule, int rank, ompi_da
 OPAL_EXPORT void ompi_schedule_copy(ompi_schedule_t *schedule, ompi_data_t from, ompi_data_t to);
 /* inout = in op inout; `in` is like `inout` in count and type, and does not overlap it. */
 OPAL_EXPORT void ompi_schedule_reduce(ompi_schedule_t *schedule, const void *in, ompi_data_t inout);
+
+/* Of the data that the function knows, the types (which may be NULL) live as long as the schedule.
+ */
+OPAL_EXPORT void ompi_schedule_call(ompi_schedule_t *schedule, ompi_schedule_fn_t *call,
+                                    void *context, ompi_data_t from, ompi_data_t to);
 
 /* Ends a round: what was added is done before what follows begins. */
 static inline void ompi_schedule_wait(ompi_schedule_t *schedule)

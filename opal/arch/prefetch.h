@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A line that this core is going to write: it is fetched, and taken from other cores, meanwhile. */
+/* Lines that this core is going to use are fetched meanwhile. */
 #ifndef OPAL_ARCH_PREFETCH_H
 #define OPAL_ARCH_PREFETCH_H
 
+static inline void opal_prefetch_read(const volatile void *line)
+{
+    __builtin_prefetch((const void *)line);
+}
+
+/* It is taken from other cores. */
 static inline void opal_prefetch_write(const volatile void *line)
 {
 #if defined(__x86_64__)

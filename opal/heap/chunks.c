@@ -412,6 +412,8 @@ bool opal_heap_chunks_grow(opal_heap_t *heap, opal_heap_chunk_t *chunk, size_t u
         clear_stretch(directory, behind, chunks - old);
         clear_stretch(directory, first, old);
         set_stretch(directory, first, chunks, USED);
+        if (directory->lowest == behind) /* where no stretch begins any more */
+            directory->lowest = first;
     }
     for (uint32_t i = 0; i < old; i++)
         directory->entries[first + i].usable = pages_below(usable, i);

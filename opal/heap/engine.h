@@ -98,7 +98,9 @@ static inline uint32_t opal_heap_pages_for(size_t bytes)
 
 /* -- huge.c: blocks with chunks of their own. Not locked ------------------------------- */
 
-void *opal_heap_huge_take(opal_heap_t *heap, size_t bytes, size_t alignment, bool zero);
+/* *dirty becomes whether its beginning may differ from zero. */
+void *opal_heap_huge_take(opal_heap_t *heap, size_t bytes, size_t alignment, bool zero,
+                          bool *dirty);
 void opal_heap_huge_give(opal_heap_t *heap, opal_heap_chunk_t *chunk);
 
 /* The block, moved or not; NULL: it cannot be, and nothing has changed. */

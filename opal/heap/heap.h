@@ -160,11 +160,11 @@ static inline bool opal_heap_owns(const opal_heap_t *heap, const void *pointer)
 
 /* -- the family of malloc: as in glibc's manual, except as said ------------------------ */
 
-void *opal_heap_malloc(opal_heap_t *heap, size_t bytes);
+OPAL_EXPORT void *opal_heap_malloc(opal_heap_t *heap, size_t bytes);
 void *opal_heap_calloc(opal_heap_t *heap, size_t count, size_t bytes);
 
 /* NULL is legal; else a block that this range's heaps handed out, to whatever process. */
-void opal_heap_free(opal_heap_t *heap, void *block);
+OPAL_EXPORT void opal_heap_free(opal_heap_t *heap, void *block);
 
 /* realloc(block, 0) frees and returns NULL. The block may be another process'; what is returned is
    then this one's. */
@@ -172,7 +172,7 @@ void *opal_heap_realloc(opal_heap_t *heap, void *block, size_t bytes);
 void *opal_heap_reallocarray(opal_heap_t *heap, void *block, size_t count, size_t bytes);
 
 /* aligned_alloc is the same function. EINVAL for an alignment that no power of two reaches. */
-void *opal_heap_memalign(opal_heap_t *heap, size_t alignment, size_t bytes);
+OPAL_EXPORT void *opal_heap_memalign(opal_heap_t *heap, size_t alignment, size_t bytes);
 
 /* 0, EINVAL or ENOMEM; errno and, if it failed, *block are as before. */
 int opal_heap_posix_memalign(opal_heap_t *heap, void **block, size_t alignment, size_t bytes);
@@ -186,10 +186,10 @@ size_t opal_heap_usable_size(opal_heap_t *heap, const void *block);
 
 /* Gives all free pages back but for about `keep_bytes`. Free blocks that other live threads have at
    hand stay. 1 if something went back, else 0. */
-int opal_heap_trim(opal_heap_t *heap, size_t keep_bytes);
+OPAL_EXPORT int opal_heap_trim(opal_heap_t *heap, size_t keep_bytes);
 
 /* As of now where other threads rest, roughly where they are at work. */
-void opal_heap_stats(opal_heap_t *heap, opal_heap_stats_t *stats);
+OPAL_EXPORT void opal_heap_stats(opal_heap_t *heap, opal_heap_stats_t *stats);
 struct mallinfo2 opal_heap_mallinfo2(opal_heap_t *heap);
 
 /* malloc_stats: on standard error. */

@@ -52,6 +52,13 @@ static void zero_block(const opal_heap_t *heap, opal_heap_chunk_t *chunk, size_t
     }
 }
 
+static bool begins_dirty(const opal_heap_t *heap, opal_heap_chunk_t *chunk)
+{
+    uint32_t first = chunk->huge.block >> OPAL_HEAP_CHUNK_SHIFT;
+    return opal_heap_chunk_dirty_bytes(heap, chunk_number(chunk, first)) >
+           (chunk->huge.block & OPAL_HEAP_CHUNK_MASK);
+}
+
 /* The block ends at `total`, its pages at `end`. Locked. */
 static void set_end(opal_heap_t *heap, opal_heap_chunk_t *chunk, size_t end, size_t total)
 {
@@ -88,7 +95,7 @@ static void cut_tail(opal_heap_t *heap, opal_heap_chunk_t *chunk, size_t end)
     opal_heap_leave(heap);
 }
 
-void *opal_heap_huge_take(opal_heap_t *heap, size_t bytes, size_t alignment, bool zero)
+void *opal_heap_huge_take(opal_heap_t *heap, size_t bytes, size_t alignment, bool zero, bool *dirty)
 {
     size_t block = heap->system_page_bytes;
     if (alignment > block)
@@ -116,6 +123,7 @@ void *opal_heap_huge_take(opal_heap_t *heap, size_t bytes, size_t alignment, boo
     opal_heap_leave(heap);
     if (idle)
         cut_tail(heap, chunk, total);
+    *dirty = !zero && begins_dirty(heap, chunk);
     if (zero)
         zero_block(heap, chunk, bytes);
     return (char *)chunk + block;

@@ -52,6 +52,14 @@ static void *take_small(opal_heap_t *heap, opal_heap_thread_t *thread, unsigned 
     }
 }
 
+/* What was there before may look like the link of a free block: of this one, when another process
+ * had freed it, or of another kind of block at this place. Who frees it without having written to
+ * it would be told that it is freed twice. */
+static void forget_link(void *block)
+{
+    *(opal_heap_word_t *)block = 0;
+}
+
 static void *take_run(opal_heap_t *heap, size_t bytes, size_t alignment, bool *zero)
 {
     uint32_t pages = alignment > OPAL_HEAP_PAGE_BYTES ? opal_heap_pages_for(alignment) : 1;
@@ -59,6 +67,17 @@ static void *take_run(opal_heap_t *heap, size_t bytes, size_t alignment, bool *z
     opal_heap_take_home(heap);
     void *block = opal_heap_run_take(heap, opal_heap_pages_for(bytes), pages, zero);
     opal_heap_leave(heap);
+    if (block != NULL && !*zero)
+        forget_link(block);
+    return block;
+}
+
+static void *take_huge(opal_heap_t *heap, size_t bytes, size_t alignment, bool zero)
+{
+    bool dirty = false;
+    void *block = opal_heap_huge_take(heap, bytes, alignment, zero, &dirty);
+    if (block != NULL && dirty)
+        forget_link(block);
     return block;
 }
 
@@ -87,7 +106,7 @@ void *opal_heap_take(opal_heap_t *heap, size_t bytes, size_t alignment, bool zer
     else if (bytes <= OPAL_HEAP_LARGEST_RUN && alignment <= OPAL_HEAP_LARGEST_RUN)
         block = take_run(heap, bytes == 0 ? 1 : bytes, alignment, &is_zero);
     else
-        block = opal_heap_huge_take(heap, bytes, alignment, zero);
+        block = take_huge(heap, bytes, alignment, zero);
     if (opal_unlikely(block == NULL))
         errno = ENOMEM;
     else if (zero && !is_zero)

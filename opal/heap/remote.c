@@ -55,9 +55,9 @@ opal_heap_page_t *opal_heap_take_mail(opal_heap_t *heap, uint32_t id)
 static void give_runs(opal_heap_t *heap, opal_heap_chunk_t *chunk, uint32_t offset)
 {
     while (offset != 0) {
-        uint64_t link = *(opal_heap_word_t *)opal_heap_at(chunk, offset);
+        uint32_t next = (uint32_t) * (opal_heap_word_t *)opal_heap_at(chunk, offset);
         opal_heap_run_give(heap, chunk, offset >> OPAL_HEAP_PAGE_SHIFT);
-        offset = (uint32_t)link;
+        offset = next;
     }
 }
 
@@ -71,9 +71,10 @@ void opal_heap_take_home(opal_heap_t *heap)
         opal_heap_chunk_t *chunk = opal_heap_chunk_of_page(page);
         uint64_t remote =
             atomic_exchange_explicit(&page->remote, OPAL_HEAP_REMOTE_PARKED, memory_order_acquire);
+        uint32_t first = opal_heap_remote_first(remote);
         if (opal_heap_kind_of(chunk) == OPAL_HEAP_RUNS) {
-            give_runs(heap, chunk, opal_heap_remote_first(remote));
-        } else {
+            give_runs(heap, chunk, first);
+        } else if (first != 0) { /* a copy that fork has made may have the mail without the block */
             pthread_mutex_unlock(&heap->lock);
             opal_heap_huge_give(heap, chunk);
             pthread_mutex_lock(&heap->lock);

@@ -7,8 +7,8 @@
 #include "opal/runtime/init.h"
 
 #include <limits.h>
-#include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,6 +18,10 @@
 #include "opal/mca/memory/base/settings.h"
 #include "opal/mca/patcher/base/base.h"
 #include "opal/mca/pmi/base/base.h"
+#include "opal/runtime/build.h"
+#include "opal/runtime/complaint.h"
+#include "opal/runtime/copy_setting.h"
+#include "opal/runtime/key.h"
 #include "opal/runtime/launcher.h"
 #include "opal/runtime/node.h"
 #include "opal/runtime/wait.h"
@@ -30,13 +34,15 @@ static void *pmi_state;
 static opal_status_t open_frameworks(void)
 {
     opal_status_t base = opal_framework_register_base();
+    opal_status_t copy = opal_copy_register();
     opal_status_t wait = opal_wait_register();
     opal_status_t node = opal_node_register();
+    opal_launcher_params_register(); /* mpirun's, which are no typing errors here */
     opal_status_t patcher = opal_framework_open(&mca_patcher_framework);
     opal_status_t memory = opal_framework_open(&mca_memory_framework);
     opal_memory_settings_check();
     opal_status_t pmi = opal_framework_open(&mca_pmi_framework);
-    opal_status_t all[] = {base, wait, node, patcher, memory, pmi};
+    opal_status_t all[] = {base, copy, wait, node, patcher, memory, pmi};
     for (size_t i = 0; i < OPAL_COUNT_OF(all); i++) {
         if (all[i] != OPAL_SUCCESS)
             return all[i];
@@ -73,10 +79,18 @@ static void close_everything(void)
     opal_framework_close(&mca_patcher_framework);
     opal_node_withdraw();
     opal_wait_withdraw();
+    opal_copy_withdraw();
     opal_launcher_params_withdraw();
     opal_framework_withdraw_base();
     opal_param_fini();
     opal_diagnostic_reset();
+}
+
+enum { ALONE_AFTER_MSEC = 2000 };
+
+static bool is_reporter(void)
+{
+    return pmi_ops != NULL ? job.reporter : opal_pmi_is_reporter();
 }
 
 /*
@@ -84,18 +98,30 @@ static void close_everything(void)
  * the reporter before it has said why; so the others wait to be ended. Who is still here after a
  * while is alone with its failure, and tells it itself.
  */
-static void report(opal_status_t status)
+static opal_complaint_t complain(void)
 {
-    enum { ALONE_AFTER_MSEC = 2000 };
-    bool reporter = pmi_ops != NULL ? job.reporter : opal_pmi_is_reporter();
-    if (status != OPAL_SUCCESS && !reporter) {
-        poll(NULL, 0, ALONE_AFTER_MSEC);
-        reporter = true;
-    }
-    opal_diagnostic_report(reporter);
+    opal_complaint_t complaint = opal_complaint_claim(is_reporter(), ALONE_AFTER_MSEC);
+    opal_diagnostic_report(complaint.is_mine);
+    return complaint;
 }
 
-opal_status_t opal_init(void)
+/*
+ * Our mpirun ends the others when this rank ends. Hydra does not end those of other hosts when the
+ * last rank of a host has gone, and srun ends none, unless it is told to; and they may wait for
+ * this one already.
+ */
+static void fail(opal_failure_t failure, bool has_complaint)
+{
+    opal_complaint_t complaint = {.name = -1};
+    if (has_complaint)
+        complaint = complain();
+    if (failure == OPAL_FAILURE_ENDS_JOB && pmi_ops != NULL && job.size > 1 && !job.abort_is_told)
+        opal_abort(EXIT_FAILURE);
+    opal_complaint_release(&complaint, is_reporter() ? ALONE_AFTER_MSEC : 0);
+    close_everything();
+}
+
+opal_status_t opal_init(opal_failure_t failure)
 {
     opal_param_init();
     opal_status_t status = open_frameworks();
@@ -117,12 +143,21 @@ opal_status_t opal_init(void)
         status = OPAL_ERR_BAD_PARAM;
     if (pmi_ops != NULL)
         set_log_origin();
-    report(status);
-    if (status != OPAL_SUCCESS)
-        close_everything();
-    else /* without it, transports that need it are out, and say so */
-        opal_node_attach(&job, pmi_ops, pmi_state);
-    return status;
+    if (status != OPAL_SUCCESS) {
+        fail(failure, true);
+        return status;
+    }
+    opal_diagnostic_report(is_reporter());
+    /* Without these, transports that need them are out, and say so. */
+    opal_job_key_publish(&job, pmi_ops, pmi_state);
+    opal_build_publish(&job, pmi_ops, pmi_state, opal_build_text);
+    opal_node_attach(&job, pmi_ops, pmi_state);
+    return OPAL_SUCCESS;
+}
+
+opal_status_t opal_init_check_peers(void)
+{
+    return opal_build_check(&job, pmi_ops, pmi_state, opal_build_text);
 }
 
 const opal_pmi_job_t *opal_job(void)
@@ -144,9 +179,9 @@ opal_status_t opal_finalize(void)
     return status;
 }
 
-void opal_drop(void)
+void opal_drop(opal_failure_t failure)
 {
-    close_everything();
+    fail(failure, opal_diagnostic_has_error());
 }
 
 void opal_abort(int code)

@@ -6,7 +6,12 @@
 
 opal_launcher_params_t opal_launcher_params;
 
-static const opal_param_row_t params[] = {
+static const opal_param_choice_t launchers[] = {
+    {"auto", OPAL_LAUNCHER_AUTO},   {"self", OPAL_LAUNCHER_SELF},
+    {"srun", OPAL_LAUNCHER_SRUN},   {"prterun", OPAL_LAUNCHER_PRTERUN},
+    {"hydra", OPAL_LAUNCHER_HYDRA}, {0}};
+
+static const opal_param_row_t own_params[] = {
     {.name = "kill_grace",
      .type = OPAL_PARAM_DOUBLE,
      .value = &opal_launcher_params.kill_grace,
@@ -15,15 +20,69 @@ static const opal_param_row_t params[] = {
      .max = "86400",
      .unit = "s",
      .prose = "How long mpirun waits between SIGTERM and SIGKILL when it ends a job"},
+    {.name = "launcher",
+     .type = OPAL_PARAM_ENUM,
+     .value = &opal_launcher_params.launcher,
+     .preset = "auto",
+     .choices = launchers,
+     .prose = "Who starts the ranks; auto: mpirun itself on this node, srun in an allocation of "
+              "several, else hydra or prterun for other hosts, whichever is found first"},
+    {.name = "slurm_mpi",
+     .type = OPAL_PARAM_STRING,
+     .value = &opal_launcher_params.slurm_mpi,
+     .preset = "pmix",
+     .prose = "What mpirun tells srun as --mpi, unless SLURM_MPI_TYPE does"},
+    {0},
+};
+
+static const opal_param_row_t orte_params[] = {
+    {.name = "default_hostfile",
+     .type = OPAL_PARAM_STRING,
+     .value = &opal_launcher_params.hostfile,
+     .preset = NULL,
+     .variables = "HYDRA_HOST_FILE",
+     .prose = "The --hostfile of mpirun when neither that nor --host is given"},
+    {.name = "set_default_slots",
+     .type = OPAL_PARAM_UNSIGNED,
+     .value = &opal_launcher_params.slots,
+     .preset = "0",
+     .max = "65536",
+     .prose = "The slots of a host of orte_default_hostfile that has no number; 0: its cores"},
+    {.name = "keep_fqdn_hostnames",
+     .type = OPAL_PARAM_BOOL,
+     .value = &opal_launcher_params.keep_fqdn,
+     .preset = "yes",
+     .prose = "Accepted for scripts: mpirun hands names of hosts on as they are, in any case"},
+    {0},
+};
+
+static const opal_param_row_t rsh_params[] = {
+    {.name = "agent",
+     .type = OPAL_PARAM_STRING,
+     .value = &opal_launcher_params.rsh_agent,
+     .preset = NULL,
+     .variables = "HYDRA_LAUNCHER_EXEC",
+     .prose = "The command that reaches another host, called like ssh"},
+    {.name = "args",
+     .type = OPAL_PARAM_STRING,
+     .value = &opal_launcher_params.rsh_args,
+     .preset = NULL,
+     .variables = "HYDRA_LAUNCHER_EXTRA_ARGS",
+     .prose = "Options for that command"},
     {0},
 };
 
 opal_status_t opal_launcher_params_register(void)
 {
-    return opal_param_register("mpirun", "", params);
+    opal_status_t own = opal_param_register("mpirun", "", own_params);
+    opal_status_t orte = opal_param_register("orte", "", orte_params);
+    opal_status_t rsh = opal_param_register("plm", "rsh", rsh_params);
+    return own != OPAL_SUCCESS ? own : orte != OPAL_SUCCESS ? orte : rsh;
 }
 
 void opal_launcher_params_withdraw(void)
 {
-    opal_param_withdraw(params);
+    opal_param_withdraw(own_params);
+    opal_param_withdraw(orte_params);
+    opal_param_withdraw(rsh_params);
 }

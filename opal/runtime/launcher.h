@@ -1,16 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The parameters of mpirun. They stand here, and not in it, so that ompi_info shows them and no
- * rank takes them for typing errors.
+ * rank takes them for typing errors. Some have the names under which Kubernetes' MPI operator, and
+ * scripts that were written for Open MPI, set them.
  */
 #ifndef OPAL_RUNTIME_LAUNCHER_H
 #define OPAL_RUNTIME_LAUNCHER_H
 
+#include <stdbool.h>
+
 #include "opal/include/compiler.h"
 #include "opal/include/status.h"
 
+/* Who starts the ranks. */
+typedef enum opal_launcher {
+    OPAL_LAUNCHER_SELF,
+    OPAL_LAUNCHER_SRUN,
+    OPAL_LAUNCHER_PRTERUN,
+    OPAL_LAUNCHER_HYDRA,
+    OPAL_LAUNCHER_COUNT,
+    OPAL_LAUNCHER_AUTO = OPAL_LAUNCHER_COUNT, /* what there is */
+} opal_launcher_t;
+
 typedef struct opal_launcher_params {
-    double kill_grace; /* seconds between SIGTERM and SIGKILL */
+    double kill_grace;     /* seconds between SIGTERM and SIGKILL */
+    int launcher;          /* opal_launcher_t */
+    const char *slurm_mpi; /* what srun gets as --mpi */
+    const char *hostfile;  /* when none is named; NULL: none */
+    unsigned slots;        /* of its hosts without a number; 0: their cores */
+    bool keep_fqdn;        /* names are kept whole in any case */
+    const char *rsh_agent; /* reaches another host; NULL: the launcher's own (ssh) */
+    const char *rsh_args;  /* words for it */
 } opal_launcher_params_t;
 
 /* The values, between register and withdraw. */

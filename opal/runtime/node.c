@@ -22,6 +22,7 @@
 #include "opal/mca/base/param.h"
 #include "opal/mca/pmi/base/base.h"
 #include "opal/runtime/node_pass.h"
+#include "opal/runtime/region.h"
 #include "opal/util/log.h"
 #include "opal/util/text.h"
 
@@ -45,7 +46,7 @@ typedef struct header {
 
 /* Of the layout: the number goes up with every change of it, the sizes with most by themselves. */
 static const uint64_t magic =
-    UINT64_C(0x31676573616369f5) + (sizeof(header_t) << 24) + (sizeof(opal_node_slot_t) << 40);
+    UINT64_C(0x32676573616369f5) + (sizeof(header_t) << 24) + (sizeof(opal_node_slot_t) << 40);
 
 /* Of this process. */
 static struct {
@@ -116,11 +117,13 @@ opal_status_t opal_node_create(const char *job_id, unsigned ranks, int launcher,
     if (fd >= 0 && ftruncate(fd, (off_t)bytes) == 0)
         header = map(fd, bytes);
     if (header == NULL) {
-        opal_log_error(
-            "cannot make the shared memory of the node's %u ranks (%zu MiB of addresses): "
-            "%s\nA limit on address space (ulimit -v) or file size (ulimit -f) may be the "
-            "reason; the parameter node_segment_size sets the size.",
-            ranks, bytes >> 20, strerror(errno));
+        const char *hint =
+            errno == EMFILE ? "The limit of open files (ulimit -n) is too low."
+                            : "A limit on address space (ulimit -v) or file size (ulimit -f) "
+                              "may be the reason; the parameter node_segment_size sets the size.";
+        opal_log_error("cannot make the shared memory of the node's %u ranks (%zu MiB of "
+                       "addresses): %s\n%s",
+                       ranks, bytes >> 20, strerror(errno), hint);
         if (fd >= 0)
             close(fd);
         return OPAL_ERR_SYSTEM;
@@ -201,15 +204,21 @@ static void look_for_the_dead(void)
 
 static void tell_cpus(opal_node_slot_t *slot)
 {
-    cpu_set_t *set = opal_xcalloc(1, SET_BYTES);
+    uint64_t *set = opal_xcalloc(1, SET_BYTES);
     memset(slot->cpus, 0, sizeof slot->cpus);
-    if (sched_getaffinity(0, SET_BYTES, set) == 0) {
-        for (unsigned cpu = 0; cpu < SET_BYTES * CHAR_BIT; cpu++) {
-            if (CPU_ISSET_S(cpu, SET_BYTES, set))
-                slot->cpus[cpu / 64 % OPAL_NODE_CPU_WORDS] |= UINT64_C(1) << (cpu % 64);
-        }
+    if (sched_getaffinity(0, SET_BYTES, (cpu_set_t *)(void *)set) == 0) {
+        for (size_t i = 0; i < SET_BYTES / sizeof *set; i++)
+            slot->cpus[i % OPAL_NODE_CPU_WORDS] |= set[i];
     }
     free(set);
+}
+
+static unsigned count_cpus(const uint64_t cpus[OPAL_NODE_CPU_WORDS])
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < OPAL_NODE_CPU_WORDS; i++)
+        count += (unsigned)__builtin_popcountll(cpus[i]);
+    return count;
 }
 
 static bool shares_cpus(const opal_node_slot_t *slot)
@@ -222,13 +231,29 @@ static bool shares_cpus(const opal_node_slot_t *slot)
 }
 
 /*
+ * Linux shares a core among sessions first (autogroup), and a yield goes to none of another
+ * session. Hydra makes one for each rank.
+ */
+static bool has_autogroups(void)
+{
+    char answer = '0';
+    int fd = open("/proc/sys/kernel/sched_autogroup_enabled", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    bool known = read(fd, &answer, 1) == 1;
+    close(fd);
+    return known && answer != '0';
+}
+
+/*
  * Whether the ranks that may run where this one may are more than the cores that they have
  * together. Answered when all have attached, so that ranks bound to one core each are no crowd.
  */
 static void learn_load(void)
 {
     uint64_t cpus[OPAL_NODE_CPU_WORDS] = {0};
-    unsigned ranks = 0, cores = 0;
+    unsigned ranks = 0;
+    bool apart = false;
     for (unsigned i = 0; i < node.header->ranks; i++) {
         opal_node_slot_t *slot = &node.header->slots[i];
         if (atomic_load_explicit(&slot->pid, memory_order_acquire) == 0)
@@ -236,13 +261,14 @@ static void learn_load(void)
         if (!shares_cpus(slot))
             continue;
         ranks++;
+        apart = apart || slot->session != node.slot->session;
         for (unsigned k = 0; k < OPAL_NODE_CPU_WORDS; k++)
             cpus[k] |= slot->cpus[k];
     }
-    for (unsigned k = 0; k < OPAL_NODE_CPU_WORDS; k++)
-        cores += (unsigned)__builtin_popcountll(cpus[k]);
     node.load_is_known = true;
-    opal_wait_set_crowded(ranks > cores);
+    bool crowded = ranks > count_cpus(cpus);
+    opal_wait_set_crowded(crowded);
+    opal_wait_set_apart(apart && crowded && has_autogroups());
 }
 
 /* Called while this process waits. */
@@ -261,6 +287,12 @@ static void watch_node(void)
         return;
     node.watched_at = now.tv_sec;
     look_for_the_dead();
+}
+
+void opal_node_watch(void)
+{
+    if (node.header != NULL)
+        watch_node();
 }
 
 /* -- finding it --------------------------------------------------------------------------- */
@@ -349,7 +381,11 @@ static void say_hello(header_t *header, const opal_pmi_job_t *job)
     opal_node_slot_t *slot = &header->slots[job->local_rank];
     node.slot = slot;
     slot->rank = job->rank;
+    slot->session = getsid(0);
     tell_cpus(slot);
+    slot->region_base = opal_region.base;
+    slot->region_bytes = opal_region.bytes;
+    slot->region_id = opal_region.id;
     if (header->launcher == 0) {
         struct flock life = life_of(job->local_rank);
         if (fcntl(node.fd, F_SETLK, &life) != 0)
@@ -363,6 +399,9 @@ static void say_hello(header_t *header, const opal_pmi_job_t *job)
     }
     opal_wait_set_doorbell(&slot->doorbell);
     opal_wait_set_watch(watch_node);
+    if (header->ranks > count_cpus(slot->cpus))
+        opal_wait_set_early();
+    opal_region_meet_peers();
     atomic_store_explicit(&slot->pid, (int)getpid(), memory_order_release);
 }
 
@@ -370,9 +409,13 @@ opal_status_t opal_node_attach(const opal_pmi_job_t *job, const opal_pmi_ops_t *
                                void *pmi_state)
 {
     int fd = -1;
-    if (job->size == 1)
+    opal_pmi_origin_t origin = opal_pmi_origin(NULL);
+    bool ours = origin != OPAL_PMI_SOCKET && origin != OPAL_PMI_PMIX; /* so are the variables */
+    bool by_mpirun = ours && getenv("MICA_JOBID") != NULL;
+    /* Nobody shares a node; or this rank does not, and mpirun lets nobody elect. */
+    if (job->node_count == job->size || (job->local_size == 1 && by_mpirun))
         return OPAL_SUCCESS;
-    if (node.fd < 0 && opal_pmi_environment_int("MICA_NODE_FD", 3, INT_MAX, &fd)) {
+    if (node.fd < 0 && ours && opal_pmi_environment_int("MICA_NODE_FD", 3, INT_MAX, &fd)) {
         fcntl(fd, F_SETFD, FD_CLOEXEC); /* programs that this one starts are no ranks */
         node.fd = fd;
     }
@@ -397,8 +440,10 @@ void opal_node_detach(void)
         return;
     opal_wait_set_watch(NULL);
     opal_wait_set_crowded(false);
+    opal_wait_set_apart(false);
     opal_wait_set_doorbell(NULL);
     atomic_store(&node.slot->pid, -1);
+    opal_region_leave_peers();
     munmap(node.header, node.bytes);
     node.header = NULL;
     node.slot = NULL;
@@ -425,7 +470,7 @@ unsigned opal_node_ranks(void)
 
 int opal_node_launcher(void)
 {
-    return node.header->launcher;
+    return node.header != NULL ? node.header->launcher : 0;
 }
 
 opal_node_slot_t *opal_node_slot(unsigned local_rank)
@@ -449,6 +494,28 @@ int opal_node_local_rank(unsigned rank)
     for (unsigned i = 0; i < rank; i++)
         local += job->node_of[i] == job->node_of[rank];
     return local;
+}
+
+int opal_node_tell_way(const char *way, char other[OPAL_NODE_WAY_BYTES])
+{
+    uint64_t word = 0;
+    unsigned ranks = opal_node_ranks();
+    if (ranks < 2)
+        return -1;
+    memcpy(&word, way, strnlen(way, sizeof word));
+    /* Sequentially consistent, here and below: of two ranks, one at least sees the other's. */
+    atomic_store(&node.slot->way, word);
+    unsigned own = (unsigned)(node.slot - node.header->slots);
+    const unsigned neighbours[] = {(own + 1) % ranks, (own + ranks - 1) % ranks};
+    for (size_t i = 0; i < OPAL_COUNT_OF(neighbours); i++) {
+        uint64_t seen = atomic_load(&opal_node_slot(neighbours[i])->way);
+        if (seen == 0 || seen == word)
+            continue;
+        memcpy(other, &seen, sizeof seen);
+        other[sizeof seen] = 0;
+        return (int)neighbours[i];
+    }
+    return -1;
 }
 
 uint64_t opal_node_carve(size_t bytes)

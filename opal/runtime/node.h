@@ -32,14 +32,26 @@
 
 enum { OPAL_NODE_CPU_WORDS = 16 }; /* CPUs beyond 1024 are folded */
 
+/* Of which components a rank's card is; cards.h. */
+typedef enum opal_node_card {
+    OPAL_NODE_CARD_BTL,
+    OPAL_NODE_CARD_MTL,
+    OPAL_NODE_CARDS,
+} opal_node_card_t;
+
 typedef struct opal_node_slot {
     _Alignas(64) opal_doorbell_t doorbell;
 
     /* Written by the owner when it attaches, `pid` last. */
     _Alignas(64) atomic_int pid; /* 0: not attached yet; -1: said goodbye */
     unsigned rank;               /* in MPI_COMM_WORLD */
-    atomic_uint is_dead;         /* it ended without goodbye; by who noticed it */
+    int session;
+    atomic_uint is_dead; /* it ended without goodbye; by who noticed it */
     uint64_t cpus[OPAL_NODE_CPU_WORDS];
+    uint64_t region_base, region_bytes, region_id; /* region.h, as the owner sees it */
+    _Atomic uint64_t
+        way; /* opal_node_tell_way: up to 8 letters, the first one lowest; 0: not yet */
+    _Atomic uint64_t cards[OPAL_NODE_CARDS]; /* offsets; 0: not laid yet */
 
     /* A word that a peer reads to learn whether it may, and what it finds there; node_read.c. */
     _Alignas(64) _Atomic uint64_t probe_address;
@@ -53,7 +65,13 @@ typedef struct opal_node_slot {
     /* For btl/sm: offset >> 6 of the newest ring that leads here, linked; 0: none. Pushed by
      * peers, taken as a whole by the owner. */
     _Alignas(64) atomic_uint inbox;
+
+    /* Written by peers at the start, and of local rank 0's slot alone: how many ranks have laid
+     * their cards. */
+    atomic_uint laid_cards[OPAL_NODE_CARDS];
 } opal_node_slot_t;
+
+#define OPAL_NODE_INBOX_CLOSED UINT32_MAX /* the owner takes no rings any more */
 
 /* -- of this process --------------------------------------------------------------------- */
 
@@ -62,8 +80,8 @@ OPAL_EXPORT opal_status_t opal_node_register(void);
 OPAL_EXPORT void opal_node_withdraw(void);
 
 /*
- * Attaches, if the job has more than one rank on this node; collective, with one fence where the
- * launcher has left no segment. `job` stays valid until detach. A failure is reported and leaves
+ * Attaches, if the job has more than one rank on this node; collective, with one fence, unless
+ * mpirun has made the segments. `job` stays valid until detach. A failure is reported and leaves
  * the process without a segment: transports that need it say so.
  */
 OPAL_EXPORT opal_status_t opal_node_attach(const opal_pmi_job_t *job, const opal_pmi_ops_t *pmi,
@@ -76,7 +94,8 @@ OPAL_EXPORT void opal_node_detach(void);
 OPAL_EXPORT void *opal_node_base(void);
 OPAL_EXPORT size_t opal_node_bytes(void);
 
-/* How many ranks the segment is for, on this node; the pid of the launcher that watches, or 0. */
+/* How many ranks the segment is for, on this node; the pid of the launcher that watches. 0: without
+ * a segment, and where nobody watches. */
 OPAL_EXPORT unsigned opal_node_ranks(void);
 OPAL_EXPORT int opal_node_launcher(void);
 
@@ -86,6 +105,15 @@ OPAL_EXPORT opal_node_slot_t *opal_node_own_slot(void);
 
 /* The local rank of a rank of MPI_COMM_WORLD; -1: it is on another node. */
 OPAL_EXPORT int opal_node_local_rank(unsigned rank);
+
+/*
+ * How this process sends its messages, which has to be the same in all: says it, and looks at what
+ * the ranks before and behind this one on the node have said. Of two that differ, whoever comes
+ * later sees it; so all are compared, and nobody waits. The local rank of one that differs, and its
+ * word; -1: none.
+ */
+enum { OPAL_NODE_WAY_BYTES = 9 };
+OPAL_EXPORT int opal_node_tell_way(const char *way, char other[OPAL_NODE_WAY_BYTES]);
 
 /*
  * Carves `bytes`, zeroed, aligned to 64; 0: the segment is full, which is not reported. Any
@@ -113,7 +141,26 @@ static inline uint64_t opal_node_offset(const void *place)
     return (uint64_t)((const char *)place - (const char *)opal_node_base());
 }
 
-/* -- reading a peer's memory (node_read.c) ------------------------------------------------ */
+/* -- a peer's memory (node_read.c) -------------------------------------------------------- */
+
+/* The addresses of a peer that this process has mapped too: ours = theirs + shift. */
+typedef struct opal_node_view {
+    uintptr_t base;
+    size_t bytes; /* 0: it has none that we see */
+    uintptr_t shift;
+} opal_node_view_t;
+
+/* False: the peer has not attached yet, so it has to be asked again. */
+OPAL_EXPORT bool opal_node_view(unsigned local_rank, opal_node_view_t *view);
+
+/* Where we see it; NULL: not all of it, or nothing. */
+static inline void *opal_view_at(const opal_node_view_t *view, uintptr_t address, size_t bytes)
+{
+    uintptr_t offset = address - view->base;
+    if (offset >= view->bytes || bytes > view->bytes - offset)
+        return NULL;
+    return (void *)(address + view->shift);
+}
 
 /* Lets the peers of this node read this process's memory, as far as it is ours to say. */
 OPAL_EXPORT void opal_node_permit_reading(void);
@@ -134,6 +181,9 @@ OPAL_EXPORT opal_status_t opal_node_read(unsigned local_rank, void *to, uintptr_
  * not watch, a waiting process looks once a second.
  */
 OPAL_EXPORT unsigned opal_node_deaths(void);
+
+/* For who waits for a peer other than by a wait of wait.h: call it now and then. */
+OPAL_EXPORT void opal_node_watch(void);
 OPAL_EXPORT bool opal_node_peer_is_dead(unsigned local_rank);
 
 /* -- for who makes a segment: mpirun, and local rank 0 under another launcher ------------- */

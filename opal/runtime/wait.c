@@ -22,6 +22,8 @@
 
 #include "opal/arch/pause.h"
 #include "opal/mca/base/param.h"
+#include "opal/runtime/descriptor.h"
+#include "opal/runtime/listener.h"
 #include "opal/runtime/place.h"
 #include "opal/util/list.h"
 
@@ -29,8 +31,9 @@ enum {
     MAX_POLLS = 8,
     POLLS_PER_LOOK = 32, /* at the clock and around, while spinning */
     POLLS_WITHOUT_PAUSE = 256,
-    WATCH_SECONDS = 1,
-    YIELD_NSEC = 20000, /* of polling in vain */
+    YIELD_NSEC = 20000,      /* of polling in vain */
+    WATCH_NSEC = 1000000000, /* the longest sleep while there is a watch */
+    UNHEARD_NSEC = 2000000,  /* ... while a ring would not end it */
 };
 
 static struct {
@@ -42,7 +45,7 @@ static unsigned poll_count;
 static opal_doorbell_t private_doorbell;
 static opal_doorbell_t *own = &private_doorbell;
 static bool has_membarrier;
-static bool crowded;
+static bool crowded, early, apart;
 static void (*watch)(void);
 
 /* A thread in a wait while another one polls; on that thread's stack. */
@@ -82,11 +85,15 @@ static const opal_param_row_t params[] = {
 
 opal_status_t opal_wait_register(void)
 {
-    return opal_param_register("wait", "", params);
+    opal_status_t status = opal_param_register("wait", "", params);
+    opal_status_t descriptor = opal_descriptor_register();
+    return status != OPAL_SUCCESS ? status : descriptor;
 }
 
 void opal_wait_withdraw(void)
 {
+    opal_listener_stop();
+    opal_descriptor_withdraw();
     opal_param_withdraw(params);
 }
 
@@ -119,29 +126,52 @@ int opal_progress(void)
     int count = 0;
     for (unsigned i = 0; i < poll_count; i++)
         count += polls[i].poll(polls[i].state);
+    if (opal_unlikely(opal_descriptor_active != 0))
+        count += opal_descriptor_look_sometimes(count);
     return count;
 }
 
 /* -- ringing ------------------------------------------------------------------- */
 
 /* Shared between processes, so without FUTEX_PRIVATE_FLAG. */
-static void futex_wait(atomic_uint *word, unsigned seen, const struct timespec *timeout)
+static void futex_wait(atomic_uint *word, unsigned seen, int64_t timeout_nsec)
 {
-    syscall(SYS_futex, word, FUTEX_WAIT, seen, timeout, NULL, 0);
+    struct timespec limit = {.tv_sec = timeout_nsec / 1000000000,
+                             .tv_nsec = timeout_nsec % 1000000000};
+    syscall(SYS_futex, word, FUTEX_WAIT, seen, timeout_nsec < 0 ? NULL : &limit, NULL, 0);
 }
 
-void opal_doorbell_wake(opal_doorbell_t *doorbell)
+/* Of many senders one makes the system call: who gets the state before, with ASLEEP in it. */
+static unsigned rouse(opal_doorbell_t *doorbell)
 {
     /* For FENCED, and for a ringer that is not one of us: mpirun. */
     atomic_thread_fence(memory_order_seq_cst);
     if ((atomic_load_explicit(&doorbell->state, memory_order_relaxed) & OPAL_DOORBELL_ASLEEP) == 0)
-        return;
-    /* Of many senders one makes the system call. */
+        return 0;
     unsigned before = atomic_fetch_and(&doorbell->state, ~(unsigned)OPAL_DOORBELL_ASLEEP);
-    if ((before & OPAL_DOORBELL_ASLEEP) == 0)
-        return;
+    return (before & OPAL_DOORBELL_ASLEEP) != 0 ? before : 0;
+}
+
+static void ring(opal_doorbell_t *doorbell)
+{
     atomic_fetch_add(&doorbell->bell, 1);
     syscall(SYS_futex, &doorbell->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+void opal_doorbell_wake(opal_doorbell_t *doorbell)
+{
+    if (rouse(doorbell) != 0)
+        ring(doorbell); /* if it is POLLING: its listener hears that */
+}
+
+/* The thread of this process that polls. */
+static void wake_poller(void)
+{
+    unsigned before = rouse(own);
+    if ((before & OPAL_DOORBELL_POLLING) != 0)
+        opal_descriptor_wake();
+    else if (before != 0)
+        ring(own);
 }
 
 static void unpark(parked_t *parked)
@@ -165,7 +195,7 @@ static void wake_parked(const atomic_int *done)
 
 void opal_wait_ring_self(void)
 {
-    opal_doorbell_wake(own);
+    wake_poller();
     if (atomic_load(&parked_count) != 0)
         wake_parked(NULL);
 }
@@ -173,7 +203,7 @@ void opal_wait_ring_self(void)
 void opal_wait_poke(void)
 {
     if (opal_unlikely(polling_for != NULL))
-        opal_doorbell_wake(own);
+        wake_poller();
 }
 
 void opal_wait_signal(atomic_int *done)
@@ -181,7 +211,7 @@ void opal_wait_signal(atomic_int *done)
     atomic_store_explicit(done, 1, memory_order_release);
     /* Who waits has parked itself, or begun to poll, under the lock that the caller holds. */
     if (opal_unlikely(polling_for == done))
-        opal_doorbell_wake(own);
+        wake_poller();
     else if (opal_unlikely(atomic_load_explicit(&parked_count, memory_order_relaxed) != 0))
         wake_parked(done);
 }
@@ -211,13 +241,20 @@ bool opal_wait_join_membarrier(void)
 
 void opal_wait_set_doorbell(opal_doorbell_t *mine)
 {
+    opal_listener_stop();
     own = mine != NULL ? mine : &private_doorbell;
     if (!has_membarrier || crowded)
         turn_fenced();
 }
 
+void opal_wait_set_early(void)
+{
+    early = true;
+}
+
 void opal_wait_set_crowded(bool is_crowded)
 {
+    early = false;
     crowded = is_crowded;
     if (crowded)
         turn_fenced();
@@ -228,19 +265,24 @@ bool opal_wait_is_crowded(void)
     return crowded;
 }
 
+static bool sleeps_next;
+
+bool opal_wait_sleeps_next(void)
+{
+    return sleeps_next;
+}
+
+void opal_wait_set_apart(bool is_apart)
+{
+    apart = is_apart;
+}
+
 void opal_wait_set_watch(void (*function)(void))
 {
     watch = function;
 }
 
 /* -- waiting ------------------------------------------------------------------- */
-
-static uint64_t now_nsec(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static bool is_done(const atomic_int *done)
 {
@@ -253,7 +295,7 @@ static void share_core(uint64_t now)
     sched_yield();
     if (place.seed == 0)
         place.seed = (unsigned)getpid();
-    if (opal_place_decide(&place, now, now_nsec()))
+    if (opal_place_decide(&place, now, opal_timer_now()))
         opal_place_move();
 }
 
@@ -278,7 +320,7 @@ static bool spin(const atomic_int *done, const opal_wait_lock_t *lock)
             continue;
         if (watch != NULL)
             watch();
-        uint64_t now = now_nsec();
+        uint64_t now = opal_timer_now();
         if (give_up == 0) {
             give_up = now + (uint64_t)spin_usec * 1000;
             next_yield = now + YIELD_NSEC;
@@ -310,48 +352,126 @@ static bool yield(const atomic_int *done, const opal_wait_lock_t *lock)
     }
 }
 
+/* The shortest sleep there is. Any other may have the core meanwhile. */
+static void nap(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 1}, NULL);
+}
+
 void opal_wait_look(const opal_wait_lock_t *lock)
 {
-    static unsigned idle;
-    if (opal_progress() > 0)
+    static unsigned idle, in_a_row;
+    if (opal_progress() > 0 || (opal_descriptor_active != 0 && opal_descriptor_look_again() > 0)) {
+        in_a_row = 0;
         return;
+    }
     if (watch != NULL && ++idle % POLLS_PER_LOOK == 0)
         watch();
     if (!crowded)
         return;
+    bool is_tired = apart && in_a_row++ >= crowded_yields;
+    if (is_tired)
+        in_a_row = 0;
     if (lock != NULL)
         lock->release();
-    sched_yield();
+    if (is_tired)
+        nap();
+    else
+        sched_yield();
     if (lock != NULL)
         lock->acquire();
 }
 
-/* Goes to sleep unless something has come meanwhile. */
-static void sleep_once(const atomic_int *done, const opal_wait_lock_t *lock)
+/* How the poller sleeps this time. */
+typedef struct bed {
+    bool on_descriptors;
+    unsigned state; /* what is said of it in the doorbell */
+    unsigned seen;  /* of the bell */
+    int64_t longest_nsec;
+} bed_t;
+
+static void shorten(int64_t *longest, int64_t limit)
 {
-    static const struct timespec watch_time = {.tv_sec = WATCH_SECONDS};
-    unsigned seen = atomic_load(&own->bell);
-    unsigned before = atomic_fetch_or(&own->state, OPAL_DOORBELL_ASLEEP);
+    if (*longest < 0 || *longest > limit)
+        *longest = limit;
+}
+
+/* Before it is said that this process is asleep. */
+static bed_t make_bed(void)
+{
+    bed_t bed = {.on_descriptors = opal_descriptor_is_watched(),
+                 .state = OPAL_DOORBELL_ASLEEP,
+                 .longest_nsec = watch != NULL ? WATCH_NSEC : -1};
+    if (bed.on_descriptors && !opal_descriptor_sees_word()) {
+        bed.state |= OPAL_DOORBELL_POLLING;
+        /* Nobody else can ring the private one. */
+        if (own != &private_doorbell && !opal_listener_is_on() &&
+            !opal_listener_start(&own->bell, opal_descriptor_wake_fd()))
+            shorten(&bed.longest_nsec, UNHEARD_NSEC);
+    }
+    bed.seen = atomic_load(&own->bell);
+    return bed;
+}
+
+/* Returns how many descriptors had something. */
+static int lie_down(bed_t *bed, const opal_wait_lock_t *lock)
+{
+    int64_t timer = opal_timer_left();
+    if (timer >= 0)
+        shorten(&bed->longest_nsec, timer);
+    if (bed->on_descriptors)
+        opal_descriptor_begin_block(&own->bell, bed->seen);
+    if (lock != NULL)
+        lock->release();
+    if (bed->on_descriptors)
+        opal_descriptor_block(bed->longest_nsec);
+    else
+        futex_wait(&own->bell, bed->seen, bed->longest_nsec);
+    if (lock != NULL)
+        lock->acquire();
+    if (bed->on_descriptors)
+        return opal_descriptor_end_block();
+    if (timer >= 0)
+        opal_descriptor_look();
+    return 0;
+}
+
+static int poll_before_sleep(void)
+{
+    sleeps_next = true;
+    int found = opal_progress();
+    sleeps_next = false;
+    return found;
+}
+
+/* Goes to sleep unless something has come meanwhile. True: it slept, and for nothing so far. */
+static bool sleep_once(const atomic_int *done, const opal_wait_lock_t *lock)
+{
+    bool in_vain = false;
+    bed_t bed = make_bed();
+    unsigned before = atomic_fetch_or(&own->state, bed.state);
     if ((before & OPAL_DOORBELL_FENCED) != 0)
         atomic_thread_fence(memory_order_seq_cst);
     else
         membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
-    if (!is_done(done) && opal_progress() == 0 && !is_done(done)) {
-        if (lock != NULL)
-            lock->release();
-        futex_wait(&own->bell, seen, watch != NULL ? &watch_time : NULL);
-        if (lock != NULL)
-            lock->acquire();
-    }
-    atomic_fetch_and(&own->state, ~(unsigned)OPAL_DOORBELL_ASLEEP);
+    /* A poll function may add the first descriptor. */
+    if (!is_done(done) && poll_before_sleep() == 0 && !is_done(done) &&
+        opal_descriptor_is_watched() == bed.on_descriptors &&
+        (!bed.on_descriptors || opal_descriptor_arm()))
+        in_vain = lie_down(&bed, lock) == 0;
+    atomic_fetch_and(&own->state, ~bed.state);
     if (watch != NULL)
         watch();
+    return in_vain;
 }
 
 static void poll_until(const atomic_int *done, const opal_wait_lock_t *lock)
 {
-    while (!(crowded ? yield(done, lock) : spin(done, lock)))
-        sleep_once(done, lock);
+    while (!(crowded || early ? yield(done, lock) : spin(done, lock))) {
+        /* A timer may end a sleep again and again: that is no reason to poll at full speed. */
+        while (sleep_once(done, lock) && !is_done(done) && opal_progress() == 0)
+            continue;
+    }
 }
 
 /* Sleeps while another thread polls, until it is done or this one is to poll. */

@@ -72,8 +72,9 @@ OPAL_EXPORT void opal_wait_poke(void);
 OPAL_EXPORT void opal_wait_ring_self(void);
 
 enum {
-    OPAL_DOORBELL_ASLEEP = 1, /* set by the owner, cleared by whoever wakes it */
-    OPAL_DOORBELL_FENCED = 2, /* a sender must fence before it believes in !ASLEEP; stays */
+    OPAL_DOORBELL_ASLEEP = 1,  /* set by the owner, cleared by whoever wakes it */
+    OPAL_DOORBELL_FENCED = 2,  /* a sender must fence before it believes in !ASLEEP; stays */
+    OPAL_DOORBELL_POLLING = 4, /* beside ASLEEP: on descriptors, by an engine that sees no bell */
 };
 
 /* The word of a process in the node's segment: on a cache line of its own. */
@@ -91,9 +92,22 @@ OPAL_EXPORT void opal_wait_set_doorbell(opal_doorbell_t *mine);
  */
 OPAL_EXPORT bool opal_wait_join_membarrier(void);
 
-/* Ours are more than the cores: do not spin, and make FENCED our doorbell. */
+/* Ours are more than the cores: do not spin, and make FENCED our doorbell. Whether or not they are,
+ * the start is over. */
 OPAL_EXPORT void opal_wait_set_crowded(bool crowded);
+
+/* Others are still starting, and may need this core to: do not spin until it is known whether ours
+ * are more than the cores. */
+OPAL_EXPORT void opal_wait_set_early(void);
 OPAL_EXPORT bool opal_wait_is_crowded(void);
+
+/* In a poll: if nothing is found, this process goes to sleep. Who can be noticed by polls alone has
+ * to set a timer now. */
+OPAL_EXPORT bool opal_wait_sleeps_next(void);
+
+/* Those who share our cores are scheduled apart from us: a yield goes to none of them, so who looks
+ * again and again naps now and then. */
+OPAL_EXPORT void opal_wait_set_apart(bool apart);
 
 /*
  * Called now and then while this process waits, or looks and finds nothing; at least once a second.

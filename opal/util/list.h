@@ -39,6 +39,14 @@ static inline void opal_list_append(opal_list_t *list, opal_list_node_t *node)
     list->head.previous = node;
 }
 
+static inline void opal_list_prepend(opal_list_t *list, opal_list_node_t *node)
+{
+    node->previous = &list->head;
+    node->next = list->head.next;
+    list->head.next->previous = node;
+    list->head.next = node;
+}
+
 static inline void opal_list_remove(opal_list_node_t *node)
 {
     node->previous->next = node->next;

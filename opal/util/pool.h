@@ -2,13 +2,17 @@
 /*
  * A pool of blocks of one size: what is given back is taken again, newest first.
  *
+ * What threads give back that do not have the lock waits in a chain of its own, which only grows
+ * and is taken as a whole, under the lock: so it needs no more than a compare-and-swap.
+ *
  * Under AddressSanitizer every block is the heap's own, so that a use after its end is seen.
  *
- * Threading: the caller's lock.
+ * Threading: the caller's lock, but for opal_pool_return.
  */
 #ifndef OPAL_POOL_H
 #define OPAL_POOL_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -17,7 +21,8 @@
 /* {.bytes = sizeof(thing)} is an empty pool; bytes >= sizeof(void *). */
 typedef struct opal_pool {
     size_t bytes;
-    void *first; /* of a chain through the first word of each block */
+    void *first;              /* of a chain through the first word of each block */
+    _Atomic(void *) returned; /* likewise; paired: release by who adds, acquire by who takes all */
 } opal_pool_t;
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -32,8 +37,12 @@ typedef struct opal_pool {
 static inline void *opal_pool_take(opal_pool_t *pool)
 {
     void *block = pool->first;
-    if (opal_unlikely(block == NULL))
-        return malloc(pool->bytes);
+    if (opal_unlikely(block == NULL)) {
+        if (atomic_load_explicit(&pool->returned, memory_order_relaxed) != NULL)
+            block = atomic_exchange_explicit(&pool->returned, NULL, memory_order_acquire);
+        if (block == NULL)
+            return malloc(pool->bytes);
+    }
     pool->first = *(void **)block;
     return block;
 }
@@ -48,13 +57,34 @@ static inline void opal_pool_give(opal_pool_t *pool, void *block)
     pool->first = block;
 }
 
+/* The same without the lock. */
+static inline void opal_pool_return(opal_pool_t *pool, void *block)
+{
+    if (!OPAL_POOL_KEEPS) {
+        free(block);
+        return;
+    }
+    void *first = atomic_load_explicit(&pool->returned, memory_order_relaxed);
+    do
+        *(void **)block = first;
+    while (!atomic_compare_exchange_weak_explicit(&pool->returned, &first, block,
+                                                  memory_order_release, memory_order_relaxed));
+}
+
+static inline void opal_pool_free_chain(void *block)
+{
+    while (block != NULL) {
+        void *next = *(void **)block;
+        free(block);
+        block = next;
+    }
+}
+
 static inline void opal_pool_empty(opal_pool_t *pool)
 {
-    while (pool->first != NULL) {
-        void *block = pool->first;
-        pool->first = *(void **)block;
-        free(block);
-    }
+    opal_pool_free_chain(pool->first);
+    opal_pool_free_chain(atomic_exchange_explicit(&pool->returned, NULL, memory_order_acquire));
+    pool->first = NULL;
 }
 
 #endif

@@ -27,6 +27,12 @@ void *opal_xcalloc(size_t count, size_t bytes)
     return have(calloc(count > 0 ? count : 1, bytes > 0 ? bytes : 1), count * bytes);
 }
 
+void *opal_xaligned(size_t alignment, size_t bytes)
+{
+    size_t rounded = (bytes + alignment - 1) / alignment * alignment;
+    return memset(have(aligned_alloc(alignment, rounded), bytes), 0, rounded);
+}
+
 void *opal_xrealloc(void *old, size_t bytes)
 {
     return have(realloc(old, bytes > 0 ? bytes : 1), bytes);

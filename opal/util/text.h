@@ -37,6 +37,7 @@ OPAL_EXPORT void opal_text_free(opal_text_t *text);
 /* malloc, calloc-like growth and strdup that end the process with a message instead of failing. */
 OPAL_EXPORT void *opal_xmalloc(size_t bytes);
 OPAL_EXPORT void *opal_xcalloc(size_t count, size_t bytes);
+OPAL_EXPORT void *opal_xaligned(size_t alignment, size_t bytes); /* zeroed, too */
 OPAL_EXPORT void *opal_xrealloc(void *old, size_t bytes);
 OPAL_EXPORT char *opal_xstrdup(const char *string);
 OPAL_EXPORT char *opal_xstrndup(const char *string, size_t length);

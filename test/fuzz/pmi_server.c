@@ -94,7 +94,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     static const unsigned apps[RANKS] = {0, 0, 1, 2};
     const uint8_t *end = bytes + length;
     memset(ranks, 0, sizeof ranks);
-    pmi_server_t *server = pmi_server_create(RANKS, apps, "fuzz", &events, NULL);
+    pmi_server_t *server =
+        pmi_server_create(RANKS, apps, "(vector,(0,2,2))", "fuzz", &events, NULL);
     while (end - bytes >= 2)
         bytes = play(server, bytes, end);
     for (unsigned i = 0; i < RANKS; i++) {

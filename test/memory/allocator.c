@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "opal/mca/memory/ptmalloc2/symbols.h"
+#include "test/memory/children.h"
 
 extern char **environ;
 
@@ -176,42 +177,10 @@ static void check_threads(void)
     check(whole, "blocks outlive their threads");
 }
 
-static volatile bool stop;
-
-static void *churn(void *unused)
-{
-    while (!stop) {
-        void *volatile block = malloc(1 + (size_t)rand() % 5000);
-        free(block);
-    }
-    return unused;
-}
-
-/* Others are inside the allocator at the moment of the fork. */
 static void check_fork(void)
 {
-    pthread_t threads[2];
-    int good = 0;
-    for (int i = 0; i < 2; i++)
-        pthread_create(&threads[i], NULL, churn, NULL);
-    for (int i = 0; i < 50; i++) {
-        pid_t child = fork();
-        if (child == 0) {
-            for (size_t bytes = 1; bytes < 100000; bytes = bytes * 3 + 1) {
-                char *block = malloc(bytes);
-                memset(block, 1, bytes);
-                free(block);
-            }
-            exit(3);
-        }
-        int status = 0;
-        waitpid(child, &status, 0);
-        good += WIFEXITED(status) && WEXITSTATUS(status) == 3;
-    }
-    stop = true;
-    for (int i = 0; i < 2; i++)
-        pthread_join(threads[i], NULL);
-    check(good == 50, "children of a threaded program allocate and exit");
+    check(count_good_children(50, 100000, exit) == 50,
+          "children of a threaded program allocate and exit");
 }
 
 static void check_programs(void)

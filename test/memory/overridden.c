@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Somebody patches one function of malloc's family after us and before MPI_Init: the argument names
- * it, or is "none". Prints the support flags that MPI_Init then finds.
+ * Somebody patches munmap or a function of malloc's family after us and before MPI_Init: the
+ * argument names it, or is "none". Prints the support flags that MPI_Init then finds.
  */
 #include <link.h>
 #include <malloc.h>
@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "opal/mca/memory/base/base.h"
@@ -32,6 +33,12 @@ static void *move(void *block, size_t bytes)
         memcpy(copy, block, old_bytes < bytes ? old_bytes : bytes);
     free(block);
     return copy;
+}
+
+/* Not by libc, whose code leads to us. */
+static int unmap(void *address, size_t bytes)
+{
+    return (int)syscall(SYS_munmap, address, bytes);
 }
 
 static int changed;
@@ -100,7 +107,8 @@ int main(int argc, char **argv)
     } changes[] = {{"malloc", __libc_malloc},
                    {"free", keep},
                    {"realloc", move},
-                   {"memalign", __libc_memalign}};
+                   {"memalign", __libc_memalign},
+                   {"munmap", unmap}};
     for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
         change_t change = {changes[i].symbol, changes[i].function};
         if (strcmp(argv[1], change.symbol) == 0)

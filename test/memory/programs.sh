@@ -39,8 +39,23 @@ print "$sum\n"; undef %h;
 my $pid = fork(); if (!$pid) { my $s = "y" x 30_000_000; exit(length($s) / 10_000_000); }
 waitpid($pid, 0); print $? >> 8, "\n", `echo from a shell`;
 END
-    programs=("python3 program.py" "perl program.pl" "git --version" "sort program.py"
+    programs=("python3 program.py" "perl program.pl" "sort program.py"
         "bash -c 'x=\$(seq 1 20000); echo \${#x}'")
+    make_repository >/dev/null 2>&1 && programs+=("git -C repository log -p --stat"
+        "git -C repository grep -c --threads=4 e" "git -C repository fsck --full")
+}
+
+# A few commits, packed.
+make_repository() {
+    export GIT_CONFIG_GLOBAL=/dev/null GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b
+    export GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
+    git init -q repository || return
+    for number in 1 2 3 4 5; do
+        seq $((number * 1000)) >repository/numbers
+        cp program.py "repository/program-$number"
+        git -C repository add -A && git -C repository commit -q -m "step $number" || return
+    done
+    git -C repository gc -q
 }
 
 same_output() {

@@ -3,6 +3,7 @@
 #include <mpi.h>
 #include <limits.h>
 
+#include "place.h"
 #include "tap.h"
 
 static struct {
@@ -155,8 +156,9 @@ static void check_predefined(bool has_launcher)
     tap_check(get_predefined(MPI_COMM_WORLD, MPI_HOST, &value) && value == MPI_PROC_NULL,
               "MPI_HOST");
     tap_check(get_predefined(MPI_COMM_WORLD, MPI_IO, &value) && value == MPI_ANY_SOURCE, "MPI_IO");
-    tap_check(get_predefined(MPI_COMM_WORLD, MPI_WTIME_IS_GLOBAL, &value) && value == 1,
-              "MPI_WTIME_IS_GLOBAL: all ranks are on one node");
+    tap_check(get_predefined(MPI_COMM_WORLD, MPI_WTIME_IS_GLOBAL, &value) &&
+                  value == place_is_one_node(),
+              "MPI_WTIME_IS_GLOBAL: whether all ranks are on one node");
     tap_check(get_predefined(MPI_COMM_WORLD, MPI_APPNUM, &value) == has_launcher,
               "MPI_APPNUM is known if there is a launcher");
     tap_check(!has_launcher || value == 0, "and 0");

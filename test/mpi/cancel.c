@@ -2,8 +2,8 @@
 /*
  * Cancelled sends: either the message is received, or the send is cancelled, and its wait returns.
  * Long and synchronous ones that nobody took are cancelled; those that were matched are not, nor
- * those that a matched probe has; persistent ones start again; many, of which some have not left
- * yet; and against receives that come at the same time.
+ * those that a matched probe has, nor those that are under way; persistent ones start again; many,
+ * of which some have not left yet; and against receives that come at the same time.
  */
 #include <mpi.h>
 #include <stdlib.h>
@@ -57,6 +57,11 @@ static int hear(void)
     return number;
 }
 
+static void hear_ready(void)
+{
+    MPI_Recv(NULL, 0, MPI_CHAR, 1, TAG_NEXT, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
 /* Nobody receives it; the next one with its tag is what is received. */
 static void check_unmatched(int length, bool synchronous)
 {
@@ -91,7 +96,7 @@ static void check_matched(bool probes)
         fill(3);
         MPI_Recv(NULL, 0, MPI_CHAR, 1, TAG_TELL, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         MPI_Issend(data, LONG, MPI_CHAR, 1, TAG, MPI_COMM_WORLD, &request);
-        MPI_Recv(NULL, 0, MPI_CHAR, 1, TAG_NEXT, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        hear_ready();
         MPI_Cancel(&request);
         tell(0);
         tap_check(wait_cancelled(&request) == 0, "a send that %s has is not cancelled",
@@ -138,6 +143,35 @@ static void check_persistent(void)
         good &= is_filled(round, LONG);
     }
     tap_check(good, "and received the other times");
+}
+
+/* The receiver has asked for it, and it is so long that it is under way for a while: it arrives. */
+static void check_under_way(void)
+{
+    enum { BYTES = 48 << 20 };
+    MPI_Request request;
+    char *bytes = malloc(BYTES);
+    for (int i = 0; i < BYTES; i++)
+        bytes[i] = rank == 0 ? pattern(5, i) : 0;
+    if (rank == 0) {
+        hear_ready();
+        MPI_Isend(bytes, BYTES, MPI_CHAR, 1, TAG, MPI_COMM_WORLD, &request);
+        tell(0);
+        hear_ready(); /* what it has asked for came before */
+        MPI_Cancel(&request);
+        tap_check(wait_cancelled(&request) == 0, "a send that is under way is not cancelled");
+    } else {
+        bool right = true;
+        MPI_Irecv(bytes, BYTES, MPI_CHAR, 0, TAG, MPI_COMM_WORLD, &request);
+        MPI_Send(NULL, 0, MPI_CHAR, 0, TAG_NEXT, MPI_COMM_WORLD);
+        hear();
+        MPI_Send(NULL, 0, MPI_CHAR, 0, TAG_NEXT, MPI_COMM_WORLD);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        for (int i = 0; i < BYTES; i++)
+            right &= bytes[i] == pattern(5, i);
+        tap_check(right, "and is received");
+    }
+    free(bytes);
 }
 
 /* More than there is room for: whatever is not cancelled is received, in order. */
@@ -239,6 +273,7 @@ int main(int argc, char **argv)
         check_unmatched(10, true);
         check_matched(false);
         check_matched(true);
+        check_under_way();
         check_persistent();
         check_many();
         check_race();

@@ -161,6 +161,86 @@ static void try_scatter(caller_t *caller, int count)
         require(caller, caller->recv[i] == value(caller, root, caller->rank, i));
 }
 
+/* -- blocks of which each rank knows its own only ---------------------------------------- */
+
+/* Lengths of a rank's block: some are empty, one is as long as can be. */
+static int length(const caller_t *caller, int count, int rank)
+{
+    const int parts[] = {2, 0, 4, 1, 3};
+    return count * parts[((unsigned)rank + caller->calls) % 5] / 4;
+}
+
+/* They do not touch each other, and do not begin at the beginning. */
+static void place_blocks(const caller_t *caller, int count, int counts[], int displs[])
+{
+    for (int rank = 0; rank < caller->size; rank++) {
+        counts[rank] = length(caller, count, rank);
+        displs[rank] = 1 + rank * (count + 1);
+    }
+}
+
+static void check_lengths(caller_t *caller, const int counts[], const int displs[], int to)
+{
+    for (int rank = 0; rank < caller->size; rank++) {
+        for (int i = 0; i < counts[rank]; i++)
+            require(caller, caller->recv[displs[rank] + i] == value(caller, rank, to, i));
+    }
+}
+
+static void try_gatherv(caller_t *caller, int count)
+{
+    int root = (int)(caller->calls / 3) % caller->size, own = length(caller, count, caller->rank);
+    int counts[RANKS_MAX], displs[RANKS_MAX];
+    place_blocks(caller, count, counts, displs);
+    for (int i = 0; i < own; i++)
+        caller->send[i] = value(caller, caller->rank, 0, i);
+    MPI_Gatherv(caller->send, own, MPI_INT, caller->recv, counts, displs, MPI_INT, root,
+                caller->comm);
+    if (caller->rank == root)
+        check_lengths(caller, counts, displs, 0);
+}
+
+static void try_scatterv(caller_t *caller, int count)
+{
+    int root = (int)(caller->calls / 2) % caller->size, own = length(caller, count, caller->rank);
+    int counts[RANKS_MAX], displs[RANKS_MAX];
+    place_blocks(caller, count, counts, displs);
+    for (int rank = 0; rank < caller->size; rank++) {
+        for (int i = 0; i < counts[rank]; i++)
+            caller->send[displs[rank] + i] = value(caller, caller->rank, rank, i);
+    }
+    MPI_Scatterv(caller->send, counts, displs, MPI_INT, caller->recv, own, MPI_INT, root,
+                 caller->comm);
+    for (int i = 0; i < own; i++)
+        require(caller, caller->recv[i] == value(caller, root, caller->rank, i));
+}
+
+static void try_allgatherv(caller_t *caller, int count)
+{
+    int own = length(caller, count, caller->rank);
+    int counts[RANKS_MAX], displs[RANKS_MAX];
+    place_blocks(caller, count, counts, displs);
+    for (int i = 0; i < own; i++)
+        caller->send[i] = value(caller, caller->rank, 0, i);
+    MPI_Allgatherv(caller->send, own, MPI_INT, caller->recv, counts, displs, MPI_INT, caller->comm);
+    check_lengths(caller, counts, displs, 0);
+}
+
+static void try_alltoallv(caller_t *caller, int count)
+{
+    int sent[RANKS_MAX], from[RANKS_MAX], got[RANKS_MAX], to[RANKS_MAX];
+    place_blocks(caller, count, sent, from);
+    place_blocks(caller, count, got, to);
+    for (int rank = 0; rank < caller->size; rank++) {
+        sent[rank] = length(caller, count, caller->rank + 2 * rank);
+        got[rank] = length(caller, count, rank + 2 * caller->rank);
+        for (int i = 0; i < sent[rank]; i++)
+            caller->send[from[rank] + i] = value(caller, caller->rank, rank, i);
+    }
+    MPI_Alltoallv(caller->send, sent, from, MPI_INT, caller->recv, got, to, MPI_INT, caller->comm);
+    check_lengths(caller, got, to, caller->rank);
+}
+
 static void try_reduce_scatter_block(caller_t *caller, int count)
 {
     give_blocks(caller, count);
@@ -174,9 +254,11 @@ typedef void try_fn_t(caller_t *caller, int count);
 static const struct {
     try_fn_t *run;
     bool has_blocks;
-} tries[] = {{try_barrier, false},   {try_bcast, false},  {try_reduce, false},
-             {try_allreduce, false}, {try_gather, false}, {try_allgather, false},
-             {try_alltoall, true},   {try_scatter, true}, {try_reduce_scatter_block, true}};
+} tries[] = {{try_barrier, false},   {try_bcast, false},   {try_reduce, false},
+             {try_allreduce, false}, {try_gather, false},  {try_allgather, false},
+             {try_alltoall, true},   {try_scatter, true},  {try_reduce_scatter_block, true},
+             {try_gatherv, false},   {try_scatterv, true}, {try_allgatherv, false},
+             {try_alltoallv, true}};
 
 enum { TRIES = sizeof tries / sizeof tries[0] };
 

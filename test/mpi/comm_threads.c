@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * MPI_THREAD_MULTIPLE: each thread makes communicators of its own parent, and of overlapping groups
- * with a tag of its own, while the others do the same. All are used before they are freed.
+ * with a tag of its own, while the others do the same. All are used before they are freed. And two
+ * threads make duplicates at the same moment, again and again: each wants the id that the other one
+ * wants, on the other rank first.
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -10,7 +12,7 @@
 
 #include "tap.h"
 
-enum { THREADS = 4, ROUNDS = 30 };
+enum { THREADS = 4, ROUNDS = 30, MEETINGS = 6000, LAG_BEGIN = 40 };
 
 static int rank, size;
 static MPI_Comm parents[THREADS];
@@ -68,6 +70,42 @@ static void *work(void *argument)
     return NULL;
 }
 
+/* The second thread has made more by then, and loses its lead: each difference comes. */
+static pthread_barrier_t both;
+
+static void duplicate(MPI_Comm parent)
+{
+    MPI_Comm comm;
+    MPI_Comm_dup(parent, &comm);
+    MPI_Comm_free(&comm);
+}
+
+static void *meet(void *argument)
+{
+    bool leads = argument == &parents[0];
+    for (int i = 0; i < MEETINGS; i++) {
+        if (!leads && i % (MEETINGS / LAG_BEGIN) == 0)
+            duplicate(parents[1]);
+        pthread_barrier_wait(&both);
+        duplicate(parents[!leads]);
+    }
+    return NULL;
+}
+
+static void meet_in_two(void)
+{
+    pthread_t threads[2];
+    pthread_barrier_init(&both, NULL, 2);
+    for (int i = 0; i < LAG_BEGIN; i++)
+        duplicate(parents[0]);
+    for (int i = 0; i < 2; i++)
+        pthread_create(&threads[i], NULL, meet, &parents[(i + rank) % 2]);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    pthread_barrier_destroy(&both);
+    tap_check(true, "two that always want the same id both get one");
+}
+
 int main(int argc, char **argv)
 {
     int provided = -1;
@@ -84,6 +122,11 @@ int main(int argc, char **argv)
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     tap_check(atomic_load(&wrong) == 0, "all communicators were made, and messages stayed in them");
+    for (int i = 0; i < THREADS; i++) {
+        MPI_Comm_free(&parents[i]);
+        MPI_Comm_dup(MPI_COMM_WORLD, &parents[i]);
+    }
+    meet_in_two();
     for (int i = 0; i < THREADS; i++)
         MPI_Comm_free(&parents[i]);
     MPI_Finalize();

@@ -2,7 +2,8 @@
 /*
  * A rank's memory grows with the peers that it talks to, and not with the job: rank 0 talks to one,
  * to two, to all; the others to rank 0 only. Looked at are the pages of its own and those that it
- * shares, after MPI_Init and as they become more.
+ * shares, after MPI_Init and as they become more. Of pml/ob1: what a network's library takes is not
+ * ours; nor is what libpmix does in MPI_Init.
  *
  *   memory KIB    what one peer may cost
  */
@@ -72,8 +73,11 @@ int main(int argc, char **argv)
     if (!IS_MEASURABLE) {
         tap_skip("what peers cost", "the sanitizer's memory is more");
     } else {
-        tap_check(start - before <= START_KIB, "MPI_Init of %d ranks costs %ld KiB", size,
-                  start - before);
+        if (getenv("PMIX_NAMESPACE") != NULL)
+            tap_skip("what MPI_Init costs", "%ld KiB, with what libpmix takes", start - before);
+        else
+            tap_check(start - before <= START_KIB, "MPI_Init of %d ranks costs %ld KiB", size,
+                      start - before);
         if (rank == 0) {
             check_rank_0(start, peer_kib);
         } else {

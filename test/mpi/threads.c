@@ -2,6 +2,8 @@
 /*
  * Thread levels, and what has a lock: handlers are set, asked for, called and freed, and numbers
  * taken and given back, by several threads at once.
+ *
+ *   threads REQUIRED [PROVIDED]    PROVIDED: more, since mpi_thread_level says so
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -50,9 +52,10 @@ static void *work(void *argument)
 
 int main(int argc, char **argv)
 {
-    int level = argc > 1 ? atoi(argv[1]) : MPI_THREAD_MULTIPLE;
+    int required = argc > 1 ? atoi(argv[1]) : MPI_THREAD_MULTIPLE;
+    int level = argc > 2 ? atoi(argv[2]) : required;
     int rank = -1, provided = -1, queried = -1, flag = 0;
-    tap_check(MPI_Init_thread(&argc, &argv, level, &provided) == MPI_SUCCESS, "MPI_Init_thread");
+    tap_check(MPI_Init_thread(&argc, &argv, required, &provided) == MPI_SUCCESS, "MPI_Init_thread");
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     tap_rank(rank);
     tap_check(provided == level, "it gives the level %d", level);

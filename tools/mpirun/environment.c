@@ -20,10 +20,12 @@ static const char *const foreign[] = {
     "MPI_LOCALRANKID",
     "MPI_LOCALNRANKS",
     "MICA_JOBID",
+    "MICA_SUPERVISOR",
     "MICA_APP_NUMBER",
     "MICA_REPORTER",
     "MICA_LOCAL_",
     "MICA_NODE_FD",
+    "MICA_HEAP_FD",
 };
 
 static bool same_name(const char *setting, const char *name, size_t length)
@@ -73,6 +75,21 @@ void environment_adopt_mca(const opal_strings_t *mca)
     opal_text_free(&names);
 }
 
+void environment_drop_foreign(void)
+{
+    opal_strings_t names = {0};
+    for (char **setting = environ; *setting != NULL; setting++) {
+        if (!is_foreign(*setting) || strncmp(*setting, "PMIX_MCA_", 9) == 0)
+            continue;
+        char *name = opal_xstrndup(*setting, strcspn(*setting, "="));
+        opal_strings_add(&names, name);
+        free(name);
+    }
+    for (size_t i = 0; i < names.count; i++)
+        unsetenv(names.items[i]);
+    opal_strings_free(&names);
+}
+
 void environment_of_app(app_t *app)
 {
     for (char **setting = environ; *setting != NULL; setting++) {
@@ -105,26 +122,31 @@ static bool is_reporter(const app_t *app, unsigned rank)
 void environment_of_rank(const job_t *job, unsigned rank, rank_environment_t *environment)
 {
     const app_t *app = job->ranks[rank].app;
+    const node_t *node = job->ranks[rank].node;
+    unsigned local_rank = rank - node->first_rank;
     opal_strings_t *own = &environment->own;
     *own = (opal_strings_t){0};
     add_number(own, "PMI_FD", PMI_FD_OF_RANK);
     add_number(own, "PMI_RANK", rank);
     add_number(own, "PMI_SIZE", job->size);
     add_number(own, "PMI_SPAWNED", 0);
+    add_number(own, "MICA_SUPERVISOR", (unsigned)getpid());
     add_number(own, "MICA_APP_NUMBER", (unsigned)(app - job->apps));
     add_number(own, "MICA_REPORTER", is_reporter(app, rank));
-    add_number(own, "MICA_LOCAL_RANK", rank);
-    add_number(own, "MICA_LOCAL_SIZE", job->size);
-    if (job->size > 1)
+    add_number(own, "MICA_LOCAL_RANK", local_rank);
+    add_number(own, "MICA_LOCAL_SIZE", node->size);
+    if (node->segment.fd >= 0)
         add_number(own, "MICA_NODE_FD", NODE_FD_OF_RANK);
+    if (node->heap_fd >= 0)
+        add_number(own, "MICA_HEAP_FD", HEAP_FD_OF_RANK);
     add_number(own, "OMPI_COMM_WORLD_RANK", rank);
     add_number(own, "OMPI_COMM_WORLD_SIZE", job->size);
-    add_number(own, "OMPI_COMM_WORLD_LOCAL_RANK", rank);
-    add_number(own, "OMPI_COMM_WORLD_LOCAL_SIZE", job->size);
-    add_number(own, "OMPI_COMM_WORLD_NODE_RANK", rank);
+    add_number(own, "OMPI_COMM_WORLD_LOCAL_RANK", local_rank);
+    add_number(own, "OMPI_COMM_WORLD_LOCAL_SIZE", node->size);
+    add_number(own, "OMPI_COMM_WORLD_NODE_RANK", local_rank);
     add_number(own, "OMPI_UNIVERSE_SIZE", job->size);
-    add_number(own, "MPI_LOCALRANKID", rank);
-    add_number(own, "MPI_LOCALNRANKS", job->size);
+    add_number(own, "MPI_LOCALRANKID", local_rank);
+    add_number(own, "MPI_LOCALNRANKS", node->size);
     char *id = opal_xprintf("MICA_JOBID=%s", job->id);
     opal_strings_add(own, id);
     free(id);

@@ -13,6 +13,7 @@
 #include "opal/util/log.h"
 #include "tools/mpirun/bind.h"
 #include "tools/mpirun/environment.h"
+#include "tools/mpirun/nodes.h"
 #include "tools/mpirun/program.h"
 
 void job_init(job_t *job)
@@ -53,8 +54,18 @@ void job_free(job_t *job)
     }
     free(job->apps);
     free(job->ranks);
+    free(job->nodes);
+    for (size_t i = 0; i < job->options.given_count; i++) {
+        free(job->options.given[i].typed);
+        free(job->options.given[i].value);
+    }
+    free(job->options.given);
+    hosts_free(&job->options.hosts);
     opal_strings_free(&job->options.mca);
     free(job->options.output_dir);
+    free(job->options.slurm_mpi);
+    free(job->options.rsh_agent);
+    free(job->options.rsh_args);
     *job = (job_t){0};
 }
 
@@ -131,6 +142,9 @@ int job_prepare(job_t *job)
         for (unsigned k = 0; k < job->apps[i].rank_count; k++)
             job->ranks[job->apps[i].first_rank + k].app = &job->apps[i];
     }
+    status = nodes_lay_out(job);
+    if (status != 0)
+        return status;
     const options_t *options = &job->options;
     if (options->stdin_mode == STDIN_ONE && options->stdin_rank >= job->size) {
         opal_log_error("--stdin: there is no rank %u in a job of %u", options->stdin_rank,
@@ -142,17 +156,36 @@ int job_prepare(job_t *job)
     return 0;
 }
 
+static void print_ranks(unsigned first, unsigned count)
+{
+    if (count == 1)
+        printf("rank %u", first);
+    else
+        printf("ranks %u to %u", first, first + count - 1);
+}
+
+static void display_nodes(const job_t *job)
+{
+    for (unsigned i = 0; job->node_count > 1 && i < job->node_count; i++) {
+        printf("  node %u: ", i);
+        print_ranks(job->nodes[i].first_rank, job->nodes[i].size);
+        puts("");
+    }
+}
+
 void job_display_map(const job_t *job)
 {
-    printf("job %s: %u rank%s on %s\n", job->id, job->size, job->size == 1 ? "" : "s", job->host);
+    printf("job %s: %u rank%s on %s", job->id, job->size, job->size == 1 ? "" : "s", job->host);
+    if (job->node_count > 1)
+        printf(", as %u nodes", job->node_count);
+    puts("");
+    display_nodes(job);
     for (size_t i = 0; i < job->app_count; i++) {
         const app_t *app = &job->apps[i];
         char *arguments = opal_strings_join(&app->argv, " ");
-        if (app->rank_count == 1)
-            printf("  rank %u: %s\n", app->first_rank, arguments);
-        else
-            printf("  ranks %u to %u: %s\n", app->first_rank, app->first_rank + app->rank_count - 1,
-                   arguments);
+        printf("  ");
+        print_ranks(app->first_rank, app->rank_count);
+        printf(": %s\n", arguments);
         if (app->wdir != NULL)
             printf("    in directory %s\n", app->wdir);
         for (unsigned k = 0; k < app->rank_count; k++) {

@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "opal/runtime/node.h"
+#include "opal/runtime/region_reap.h"
 #include "opal/util/text.h"
 #include "tools/mpirun/hosts.h"
 
@@ -27,8 +29,9 @@ enum {
     STATUS_SIGNAL_BASE = 128,    /* plus the signal's number */
 };
 
-/* More ranks than this on one node are a typing mistake. */
-enum { MAX_RANKS = 65536 };
+/* More ranks than this on one node are a typing mistake; a longer list of nodes does not fit into
+ * what PMI can tell. */
+enum { MAX_RANKS = 65536, MAX_LISTED_NODES = 64 };
 
 /* A part of the machine that ranks are dealt to or bound to. */
 typedef enum level {
@@ -57,8 +60,23 @@ typedef struct app {
     opal_strings_t environment; /* of its ranks, without what differs by rank */
 } app_t;
 
+/* What --fake-nodes asks for. */
+typedef struct node_plan {
+    unsigned count;                   /* 0: it was not given */
+    unsigned sizes[MAX_LISTED_NODES]; /* ranks of each; the first is 0: as even as can be */
+} node_plan_t;
+
+/* An option as it was given, for who hands it on (handover.h). */
+typedef struct given {
+    const char *name; /* the main one of its row */
+    char *typed;      /* "-np", "MPIEXEC_TIMEOUT" */
+    char *value;      /* the first one; NULL: it has none */
+} given_t;
+
 typedef struct options {
-    bool help, version, verbose, quiet;
+    bool help, version, verbose, quiet, show;
+    given_t *given;
+    size_t given_count;
     bool tag_output, timestamp_output;
     bool display_map, report_bindings;
     bool no_oversubscribe;
@@ -70,10 +88,21 @@ typedef struct options {
     opal_strings_t mca;  /* NAME=VALUE */
     bool has_hosts;      /* --host or --hostfile was given */
     hosts_t hosts;
+    node_plan_t nodes;
+    char *slurm_mpi, *rsh_agent, *rsh_args; /* parameters for launchers (launcher.h); may be NULL */
 } options_t;
+
+/* What ranks take for a node: this machine, or a part of it (nodes.h). */
+typedef struct node {
+    unsigned first_rank, size;        /* its ranks follow each other */
+    opal_node_segment_t segment;      /* that they share */
+    int heap_fd;                      /* the region of their shared heap; -1: there is none */
+    opal_region_tables_t heap_tables; /* header NULL: there are none */
+} node_t;
 
 typedef struct rank {
     app_t *app;
+    node_t *node;
     pid_t pid; /* 0: not started */
     bool running;
     bool is_told;    /* it aborted or broke PMI, and mpirun has said so */
@@ -90,6 +119,8 @@ typedef struct job {
     size_t app_count;
     rank_t *ranks;
     unsigned size;
+    node_t *nodes;
+    unsigned node_count;
     char id[48];    /* unlike any other job's on this node */
     char host[256]; /* this node */
 } job_t;

@@ -36,12 +36,15 @@ static const char *become_program(const launch_plan_t *plan, pid_t parent)
         if (plan->standard[i] >= 0 && place(plan->standard[i], i) < 0)
             return "set up its standard input and output";
     }
-    /* Its number may be the one that the socket is to have. */
-    int node_fd = fcntl(plan->node_fd, F_DUPFD_CLOEXEC, NODE_FD_OF_RANK + 1);
+    /* Their numbers may be those that others are to have. */
+    int node_fd = fcntl(plan->node_fd, F_DUPFD_CLOEXEC, HEAP_FD_OF_RANK + 1);
+    int heap_fd = fcntl(plan->heap_fd, F_DUPFD_CLOEXEC, HEAP_FD_OF_RANK + 1);
     if (place(plan->pmi_fd, PMI_FD_OF_RANK) < 0)
         return "set up its PMI socket";
     if (plan->node_fd >= 0 && place(node_fd, NODE_FD_OF_RANK) < 0)
         return "set up the node's shared memory";
+    if (plan->heap_fd >= 0 && place(heap_fd, HEAP_FD_OF_RANK) < 0)
+        return "set up the shared heap";
     setrlimit(RLIMIT_NOFILE, plan->file_limit);
     if (plan->cpus != NULL && sched_setaffinity(0, plan->cpus_bytes, plan->cpus) != 0)
         return "bind it";

@@ -16,6 +16,7 @@ typedef struct launch_plan {
     int standard[3];       /* what becomes its 0, 1, 2; -1: mpirun's own */
     int pmi_fd;            /* becomes PMI_FD_OF_RANK */
     int node_fd;           /* becomes NODE_FD_OF_RANK; -1: there is none */
+    int heap_fd;           /* becomes HEAP_FD_OF_RANK; -1: there is none */
     const cpu_set_t *cpus; /* NULL: not bound */
     size_t cpus_bytes;
     const sigset_t *mask; /* its blocked signals */

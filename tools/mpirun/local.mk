@@ -12,14 +12,18 @@ libmpirun_core_la_SOURCES = \
 	%D%/bind.c %D%/bind.h \
 	%D%/channel.c %D%/channel.h \
 	%D%/descend.c %D%/descend.h \
+	%D%/engine.c %D%/engine.h \
 	%D%/environment.c %D%/environment.h \
 	%D%/front.c %D%/front.h \
+	%D%/handover.c %D%/handover.h \
+	%D%/heap.c %D%/heap.h \
 	%D%/gather.c %D%/gather.h \
 	%D%/hosts.c %D%/hosts.h \
 	%D%/input.c %D%/input.h \
 	%D%/job.c %D%/job.h \
 	%D%/launch.c %D%/launch.h \
 	%D%/loop.c %D%/loop.h \
+	%D%/nodes.c %D%/nodes.h \
 	%D%/number.c %D%/number.h \
 	%D%/options.c %D%/options.h \
 	%D%/outcome.c %D%/outcome.h \
@@ -28,6 +32,7 @@ libmpirun_core_la_SOURCES = \
 	%D%/pmi_link.c %D%/pmi_link.h \
 	%D%/pmi_server.c %D%/pmi_server.h \
 	%D%/program.c %D%/program.h \
+	%D%/spelling.c %D%/spelling.h \
 	%D%/supervise.c %D%/supervise.h
 
 .PHONY: install-mpiexec-link uninstall-mpiexec-link

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * mpirun: starts the ranks of an MPI job on this node. Everything that can be wrong
- * with the request is found here, before there is a process to clean up.
+ * mpirun: starts the ranks of an MPI job on this node, or hands the job over to the launcher for
+ * several. Everything that can be wrong with the request is found here, before there is a process
+ * to clean up.
  *
  *   main -> options, job (what)   front -> supervise (who)   launch, output, input, pmi (how)
+ *      \ -> engine -> handover
  */
 #include "config.h"
 
@@ -17,11 +19,15 @@
 
 #include "opal/mca/base/diagnostic.h"
 #include "opal/mca/base/param.h"
+#include "opal/mca/memory/base/shared.h"
 #include "opal/runtime/launcher.h"
 #include "opal/runtime/node.h"
 #include "opal/util/log.h"
+#include "tools/mpirun/engine.h"
 #include "tools/mpirun/environment.h"
 #include "tools/mpirun/front.h"
+#include "tools/mpirun/handover.h"
+#include "tools/mpirun/heap.h"
 #include "tools/mpirun/job.h"
 #include "tools/mpirun/options.h"
 
@@ -44,32 +50,87 @@ static bool clean_descriptors(void)
     return true;
 }
 
+/* What of the parameters is needed later. False: it has said what is wrong. */
+static bool adopt_params(job_t *job)
+{
+    const opal_launcher_params_t *params = &opal_launcher_params;
+    options_t *options = &job->options;
+    options->slurm_mpi = opal_xstrdup(params->slurm_mpi != NULL ? params->slurm_mpi : "pmix");
+    if (params->rsh_agent != NULL)
+        options->rsh_agent = opal_xstrdup(params->rsh_agent);
+    if (params->rsh_args != NULL)
+        options->rsh_args = opal_xstrdup(params->rsh_args);
+    if (params->hostfile == NULL || options->has_hosts)
+        return true;
+    options->has_hosts = true;
+    return hosts_add_file(&options->hosts, "orte_default_hostfile", params->hostfile, job->host,
+                          params->slots);
+}
+
 /* Reads mpirun's own parameters. Findings about the others are the ranks' to report. */
-static bool read_params(void)
+static bool read_params(job_t *job)
 {
     opal_param_init();
     bool good = opal_launcher_params_register() == OPAL_SUCCESS;
     good = opal_node_register() == OPAL_SUCCESS && good;
+    good = opal_memory_shared_register() == OPAL_SUCCESS && good;
     opal_diagnostic_report(!good);
+    good = good && adopt_params(job);
+    opal_memory_shared_withdraw(&heap_settings);
     opal_node_withdraw();
     opal_launcher_params_withdraw();
     opal_param_fini();
     return good;
 }
 
-static int run(job_t *job)
+static int start_here(job_t *job)
 {
-    environment_adopt_mca(&job->options.mca);
-    if (!read_params())
-        return STATUS_USAGE;
     int status = job_prepare(job);
     if (status != 0)
         return status;
-    if (job->options.display_map)
+    if (job->options.display_map || job->options.show)
         job_display_map(job);
+    if (job->options.show)
+        return 0;
     if (job->options.report_bindings)
         job_report_bindings(job);
     return front_run(job, opal_launcher_params.kill_grace);
+}
+
+static int hand_over(const job_t *job, opal_launcher_t engine, const char *path)
+{
+    handover_t handover;
+    if (!handover_translate(job, engine, path, &handover))
+        return STATUS_USAGE;
+    char *text = handover_text(&handover);
+    int status = 0;
+    if (job->options.show) {
+        puts(text);
+    } else {
+        if (job->options.verbose)
+            opal_log_note("handing over: %s", text);
+        status = handover_run(&handover);
+    }
+    free(text);
+    handover_free(&handover);
+    return status;
+}
+
+static int run(job_t *job)
+{
+    engine_allocation_t allocation;
+    opal_launcher_t engine;
+    char *path;
+    environment_adopt_mca(&job->options.mca);
+    if (!read_params(job))
+        return STATUS_USAGE;
+    engine_look_around(&allocation, job->host);
+    if (!engine_choose(&allocation, &job->options.hosts,
+                       (opal_launcher_t)opal_launcher_params.launcher, &engine, &path))
+        return STATUS_USAGE;
+    int status = engine == OPAL_LAUNCHER_SELF ? start_here(job) : hand_over(job, engine, path);
+    free(path);
+    return status == 0 && job->options.show && !opal_log_flush_stdout() ? STATUS_TROUBLE : status;
 }
 
 int main(int argc, char **argv)

@@ -14,6 +14,7 @@
 
 #include "opal/util/log.h"
 #include "tools/mpirun/appfile.h"
+#include "tools/mpirun/nodes.h"
 #include "tools/mpirun/number.h"
 
 /* Where the parser stands. */
@@ -185,7 +186,15 @@ static bool take_hostfile(cursor_t *cursor, const char *option, char **values)
 {
     (void)option;
     cursor->job->options.has_hosts = true;
-    return hosts_add_file(&cursor->job->options.hosts, values[0], cursor->job->host);
+    return hosts_add_file(&cursor->job->options.hosts, "--hostfile", values[0], cursor->job->host,
+                          0);
+}
+
+static bool take_fake_nodes(cursor_t *cursor, const char *option, char **values)
+{
+    return nodes_parse(values[0], &cursor->job->options.nodes) ||
+           refuse(cursor, option, values[0],
+                  "a number of nodes, or the numbers of their ranks, such as 3,1");
 }
 
 static bool take_stdin(cursor_t *cursor, const char *option, char **values)
@@ -218,13 +227,6 @@ static bool take_timeout(cursor_t *cursor, const char *option, char **values)
     return true;
 }
 
-/* Scripts that start programs under any MPI set a limit in this way. */
-static bool take_timeout_of_environment(cursor_t *cursor)
-{
-    char *seconds = getenv("MPIEXEC_TIMEOUT");
-    return seconds == NULL || *seconds == 0 || take_timeout(cursor, "MPIEXEC_TIMEOUT", &seconds);
-}
-
 static bool take_app_file(cursor_t *cursor, const char *option, char **values);
 
 /* A switch: sets one bool of the options. */
@@ -242,6 +244,7 @@ SWITCH(take_report_bindings, report_bindings, true)
 SWITCH(take_display_map, display_map, true)
 SWITCH(take_tag_output, tag_output, true)
 SWITCH(take_timestamp_output, timestamp_output, true)
+SWITCH(take_show, show, true)
 SWITCH(take_verbose, verbose, true)
 SWITCH(take_quiet, quiet, true)
 SWITCH(take_help, help, true)
@@ -257,7 +260,7 @@ static const option_row_t rows[] = {
     {"mca", "NAME VALUE", take_mca, "set a parameter of the library (see ompi_info)"},
     {"initial-errhandler", "NAME", take_errhandler,
      "first error handler: mpi_errors_are_fatal, _abort or _return"},
-    {"host", "LIST", take_host, "names of this machine, NAME[:SLOTS] separated by commas"},
+    {"host", "LIST", take_host, "hosts to run on: NAME[:SLOTS], separated by commas"},
     {"hostfile", "FILE", take_hostfile, "the same from a file: NAME [slots=N], a line each"},
     {"map-by", "WHAT", take_map, "with --bind-to: deal ranks to slot, hwthread, core, numa, socket, node"},
     {"bind-to", "WHAT", take_bind, "pin each rank to a hwthread, core, numa or socket, or to none"},
@@ -265,6 +268,8 @@ static const option_row_t rows[] = {
     {"display-map", "", take_display_map, "show which program is which rank, then start"},
     {"oversubscribe", "", take_oversubscribe, "allow more ranks than cores (default)"},
     {"no-oversubscribe", "", take_no_oversubscribe, "refuse more ranks than cores or slots"},
+    {"fake-nodes", "HOW", take_fake_nodes,
+     "play several nodes, to try out what crosses them: 2, or ranks of each: 3,1"},
     {"stdin", "WHO", take_stdin, "who reads standard input: a rank, all or none (default: 0)"},
     {"tag-output", "", take_tag_output, "begin each line of output with its rank"},
     {"timestamp-output", "", take_timestamp_output, "begin each line of output with the time"},
@@ -272,6 +277,7 @@ static const option_row_t rows[] = {
      "write the output to DIR/rank.N/stdout and stderr"},
     {"timeout", "SECONDS", take_timeout,
      "end the job with status 110 after so long (default: MPIEXEC_TIMEOUT)"},
+    {"show", "", take_show, "print what would be started by which launcher, and start nothing"},
     {"verbose v", "", take_verbose, "say what is done"},
     {"quiet q", "", take_quiet, "no warnings, only errors"},
     {"version V", "", take_version, "print the version"},
@@ -322,9 +328,38 @@ static void report_unknown(const cursor_t *cursor, const char *option, const cha
     opal_strings_free(&names);
 }
 
+const char *options_names(size_t index)
+{
+    return index < ROW_COUNT ? rows[index].names : NULL;
+}
+
 static size_t value_count(const option_row_t *row)
 {
     return (row->values[0] != 0) + (strchr(row->values, ' ') != NULL);
+}
+
+/* Stores the values, and that it was given. */
+static bool take(cursor_t *cursor, const option_row_t *row, const char *option, char **values)
+{
+    options_t *options = &cursor->job->options;
+    if (!row->take(cursor, option, values))
+        return false;
+    options->given =
+        opal_xrealloc(options->given, (options->given_count + 1) * sizeof *options->given);
+    options->given[options->given_count++] =
+        (given_t){.name = row->names,
+                  .typed = opal_xstrdup(option),
+                  .value = value_count(row) > 0 ? opal_xstrdup(values[0]) : NULL};
+    return true;
+}
+
+/* Scripts that start programs under any MPI set a limit in this way. */
+static bool take_timeout_of_environment(cursor_t *cursor)
+{
+    static const char variable[] = "MPIEXEC_TIMEOUT";
+    char *seconds = getenv(variable);
+    return seconds == NULL || *seconds == 0 ||
+           take(cursor, find_row("timeout", strlen("timeout")), variable, &seconds);
 }
 
 /* Reads one option at argv[0]. How many words it took; 0: it has said what is wrong. */
@@ -348,13 +383,13 @@ static int parse_option(cursor_t *cursor, int argc, char **argv)
             return 0;
         }
         joined++;
-        return row->take(cursor, argv[0], &joined) ? 1 : 0;
+        return take(cursor, row, argv[0], &joined) ? 1 : 0;
     }
     if ((size_t)argc - 1 < wanted) {
         opal_log_error("%s%s needs %s", cursor->origin, argv[0], row->values);
         return 0;
     }
-    return row->take(cursor, argv[0], argv + 1) ? 1 + (int)wanted : 0;
+    return take(cursor, row, argv[0], argv + 1) ? 1 + (int)wanted : 0;
 }
 
 /* Reads the options of one context. Returns how many words they were; -1: they are no good. */
@@ -492,7 +527,8 @@ void options_print_help(void)
     enum { COLUMN = 28 };
     puts(
         "usage: mpirun [OPTION]... PROGRAM [ARGUMENT]... [: [OPTION]... PROGRAM [ARGUMENT]...]...\n"
-        "Starts the ranks of an MPI program, or of several, on this machine.\n");
+        "Starts the ranks of an MPI program, or of several: on this machine itself, on others through\n"
+        "the launcher that is there (srun, mpiexec.hydra, prterun).\n");
     for (size_t i = 0; i < ROW_COUNT; i++) {
         opal_text_t usage = {0};
         format_usage(&rows[i], &usage);

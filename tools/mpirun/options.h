@@ -9,10 +9,15 @@
 #ifndef MPIRUN_OPTIONS_H
 #define MPIRUN_OPTIONS_H
 
+#include <stddef.h>
+
 #include "tools/mpirun/job.h"
 
 /* Fills job->options and job->apps. False: it has said what is wrong. */
 bool options_parse(job_t *job, int argc, char **argv);
+
+/* The names of all options, the main one of each first; NULL: there are no more. */
+const char *options_names(size_t index);
 
 /* --help, on stdout. */
 void options_print_help(void);

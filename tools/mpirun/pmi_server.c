@@ -5,6 +5,7 @@
  */
 #include "tools/mpirun/pmi_server.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,8 +47,9 @@ struct pmi_server {
 typedef const char *serve_fn_t(pmi_server_t *server, unsigned rank,
                                const opal_pmi_message_t *message);
 
-pmi_server_t *pmi_server_create(unsigned size, const unsigned *app_of, const char *job_id,
-                                const pmi_server_events_t *events, void *context)
+pmi_server_t *pmi_server_create(unsigned size, const unsigned *app_of, const char *mapping,
+                                const char *job_id, const pmi_server_events_t *events,
+                                void *context)
 {
     pmi_server_t *server = opal_xcalloc(1, sizeof *server);
     server->events = *events;
@@ -58,9 +60,7 @@ pmi_server_t *pmi_server_create(unsigned size, const unsigned *app_of, const cha
     for (unsigned i = 0; i < size; i++)
         server->clients[i].app = app_of[i];
     server->kvs_name = opal_xprintf("kvs_%s", job_id);
-    char *mapping = opal_xprintf("(vector,(0,1,%u))", size);
     pmi_kvs_put(&server->kvs, "PMI_process_mapping", mapping, MAX_KVS_BYTES);
-    free(mapping);
     return server;
 }
 
@@ -76,6 +76,21 @@ void pmi_server_destroy(pmi_server_t *server)
     free(server->clients);
     free(server->pending);
     free(server);
+}
+
+void pmi_server_put_bytes(pmi_server_t *server, unsigned rank, const char *key, const void *bytes,
+                          size_t length)
+{
+    const unsigned char *from = bytes;
+    opal_text_t value = {0};
+    assert(length <= PMI_SERVER_MAX_BYTES);
+    opal_text_printf(&value, "%zu:", length);
+    for (size_t i = 0; i < length; i++)
+        opal_text_printf(&value, "%02x", from[i]);
+    char *name = opal_xprintf("%s-%u-0", key, rank);
+    pmi_kvs_put(&server->kvs, name, opal_text_string(&value), MAX_KVS_BYTES);
+    free(name);
+    opal_text_free(&value);
 }
 
 static void answer(pmi_server_t *server, unsigned rank, const char *format, ...) OPAL_PRINTF(3, 4);

@@ -12,8 +12,8 @@
  *
  * Served: init, get_maxes, get_appnum, get_universe_size, get_my_kvsname, put, get,
  * barrier_in, finalize, abort, publish_name, lookup_name, unpublish_name; spawn is
- * refused in a way that clients understand. The key PMI_process_mapping says that
- * all ranks are on one node. A process may go through init ... finalize again: a
+ * refused in a way that clients understand. The key PMI_process_mapping says which
+ * ranks share a node. A process may go through init ... finalize again: a
  * script can run several MPI programs one after the other.
  */
 #ifndef MPIRUN_PMI_SERVER_H
@@ -40,10 +40,20 @@ typedef enum pmi_state {
     PMI_FINALIZED,
 } pmi_state_t;
 
-/* `app_of` gives the app number of each rank. All is copied but the context. */
-pmi_server_t *pmi_server_create(unsigned size, const unsigned *app_of, const char *job_id,
-                                const pmi_server_events_t *events, void *context);
+/* `app_of` gives the app number of each rank, `mapping` is the value of PMI_process_mapping. All is
+ * copied but the context. */
+pmi_server_t *pmi_server_create(unsigned size, const unsigned *app_of, const char *mapping,
+                                const char *job_id, const pmi_server_events_t *events,
+                                void *context);
 void pmi_server_destroy(pmi_server_t *server);
+
+/*
+ * Puts up to PMI_SERVER_MAX_BYTES bytes in the name of a rank, in the form in which pmi/wire puts
+ * bytes; for what the launcher itself has to tell all ranks.
+ */
+enum { PMI_SERVER_MAX_BYTES = 400 };
+void pmi_server_put_bytes(pmi_server_t *server, unsigned rank, const char *key, const void *bytes,
+                          size_t length);
 
 /* Bytes from a rank, however cut. */
 void pmi_server_receive(pmi_server_t *server, unsigned rank, const char *bytes, size_t length);

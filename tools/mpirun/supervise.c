@@ -3,6 +3,7 @@
 #include "tools/mpirun/supervise.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -11,13 +12,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "opal/runtime/node.h"
+#include "opal/runtime/key.h"
 #include "opal/util/log.h"
+#include "opal/util/sha256.h"
 #include "tools/mpirun/descend.h"
 #include "tools/mpirun/environment.h"
 #include "tools/mpirun/input.h"
 #include "tools/mpirun/launch.h"
 #include "tools/mpirun/loop.h"
+#include "tools/mpirun/nodes.h"
 #include "tools/mpirun/outcome.h"
 #include "tools/mpirun/output.h"
 #include "tools/mpirun/pmi_link.h"
@@ -43,7 +46,6 @@ typedef struct supervisor {
     loop_t loop;
     pmi_server_t *pmi;
     pmi_links_t *links;
-    opal_node_segment_t node; /* what the ranks share */
     output_t *output;
     input_t *input;
     struct rlimit file_limit; /* of the ranks: what mpirun was started with */
@@ -211,8 +213,7 @@ static void see_end(pid_t pid, int wait_status, void *context)
     if (!rank->by_itself)
         return;
 
-    if (self->node.fd >= 0)
-        opal_node_declare_ended(&self->node, number);
+    nodes_declare_ended(self->job, number);
     pmi_state_t state = pmi_server_state(self->pmi, number);
     if (!outcome_ends_job(rank, state)) {
         pmi_server_gone(self->pmi, number);
@@ -226,8 +227,13 @@ static void reap(supervisor_t *self)
 {
     int status;
     pid_t pid;
-    while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+    bool any = false;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
         see_end(pid, status, self);
+        any = true;
+    }
+    if (any && self->running > 0 && self->phase == PHASE_RUNNING)
+        nodes_reap(self->job);
 }
 
 static void handle_end_signal(supervisor_t *self, int signal, bool from_terminal)
@@ -315,15 +321,30 @@ static bool watch_sources(supervisor_t *self)
            loop_add(&self->loop, &self->front, EPOLLIN);
 }
 
-/* A rank takes up to five descriptors of ours; the usual soft limit of 1024 is soon too low. */
+/* A rank takes up to five descriptors of ours, a node two. */
+static rlim_t count_files(const job_t *job)
+{
+    return 5 * (rlim_t)job->size + 2 * (rlim_t)job->node_count + 64;
+}
+
+/* The usual soft limit of 1024 is soon too low. */
 static void raise_file_limit(supervisor_t *self)
 {
-    rlim_t needed = 5 * (rlim_t)self->job->size + 64;
+    rlim_t needed = count_files(self->job);
     if (getrlimit(RLIMIT_NOFILE, &self->file_limit) != 0 || self->file_limit.rlim_cur >= needed)
         return;
     struct rlimit raised = self->file_limit;
     raised.rlim_cur = needed < raised.rlim_max ? needed : raised.rlim_max;
     setrlimit(RLIMIT_NOFILE, &raised); /* if it stays too low, opening one says so */
+}
+
+/* Ranks that need it say what is missing. */
+static void put_key(supervisor_t *self)
+{
+    unsigned char key[OPAL_JOB_KEY_BYTES];
+    if (opal_secret_random(key, sizeof key) == OPAL_SUCCESS)
+        pmi_server_put_bytes(self->pmi, 0, OPAL_JOB_KEY_NAME, key, sizeof key);
+    explicit_bzero(key, sizeof key);
 }
 
 static void create_pmi(supervisor_t *self)
@@ -333,17 +354,12 @@ static void create_pmi(supervisor_t *self)
     unsigned *app_of = opal_xcalloc(job->size, sizeof *app_of);
     for (unsigned i = 0; i < job->size; i++)
         app_of[i] = (unsigned)(job->ranks[i].app - job->apps);
-    self->pmi = pmi_server_create(job->size, app_of, job->id, &events, self);
+    char *mapping = nodes_mapping(job);
+    self->pmi = pmi_server_create(job->size, app_of, mapping, job->id, &events, self);
+    free(mapping);
+    put_key(self);
     self->links = pmi_links_create(&self->loop, self->pmi, job->size);
     free(app_of);
-}
-
-/* Ranks that have nobody to share memory with need none. */
-static bool create_node(supervisor_t *self)
-{
-    const job_t *job = self->job;
-    return job->size == 1 ||
-           opal_node_create(job->id, job->size, (int)getpid(), &self->node) == OPAL_SUCCESS;
 }
 
 /* A shell's statuses for a program that the kernel does not take. */
@@ -359,8 +375,13 @@ static void report_start_failure(supervisor_t *self, unsigned rank, const launch
     const app_t *app = self->job->ranks[rank].app;
     bool executing = strcmp(failure->step, "execute it") == 0;
     const char *hint = "";
-    if (failure->error == EMFILE || failure->error == EBADF) /* the latter: of dup2, by the limit */
-        hint = "\nThe limit of open files is too low; try: ulimit -n 1024";
+    char limit_hint[80];
+    if (failure->error == EMFILE || failure->error == EBADF) { /* the latter: of dup2 */
+        snprintf(limit_hint, sizeof limit_hint,
+                 "\nThe limit of open files is too low; try: ulimit -n %llu",
+                 (unsigned long long)count_files(self->job));
+        hint = limit_hint;
+    }
     if (executing && failure->error == ENOEXEC)
         hint = "\nIt is no program for this machine; a script needs a first line such as #!/bin/sh";
     else if (executing && failure->error == ENOENT)
@@ -379,7 +400,8 @@ static bool start_rank(supervisor_t *self, unsigned number)
                           .standard = {-1, -1, -1},
                           .cpus = rank->cpus,
                           .cpus_bytes = rank->cpus_bytes,
-                          .node_fd = self->node.fd,
+                          .node_fd = rank->node->segment.fd,
+                          .heap_fd = rank->node->heap_fd,
                           .mask = self->setup->mask,
                           .file_limit = &self->file_limit};
     launch_failure_t failure = {.step = "make its PMI socket"};
@@ -477,7 +499,7 @@ static void clean_up(supervisor_t *self)
         pmi_links_destroy(self->links);
     if (self->pmi != NULL)
         pmi_server_destroy(self->pmi);
-    opal_node_destroy(&self->node);
+    nodes_destroy(self->job);
     loop_close(&self->loop, &self->signals);
     loop_close(&self->loop, &self->front);
     loop_fini(&self->loop);
@@ -485,11 +507,8 @@ static void clean_up(supervisor_t *self)
 
 int supervise_job(const supervise_setup_t *setup)
 {
-    supervisor_t self = {.setup = setup,
-                         .job = setup->job,
-                         .node = {.fd = -1},
-                         .signals = {-1, NULL},
-                         .front = {-1, NULL}};
+    supervisor_t self = {
+        .setup = setup, .job = setup->job, .signals = {-1, NULL}, .front = {-1, NULL}};
     int status = STATUS_TROUBLE;
     descend_adopt_orphans();
     raise_file_limit(&self);
@@ -498,7 +517,7 @@ int supervise_job(const supervise_setup_t *setup)
         return status;
     }
     create_pmi(&self);
-    if (create_node(&self))
+    if (nodes_create(self.job, getpid()))
         self.output = output_create(&self.loop, self.job);
     self.input = self.output != NULL ? input_create(&self.loop, self.job) : NULL;
     if (self.input != NULL) {

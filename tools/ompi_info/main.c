@@ -12,6 +12,7 @@
 
 #include "ompi/runtime/params.h"
 #include "opal/mca/base/diagnostic.h"
+#include "opal/runtime/copy_setting.h"
 #include "opal/runtime/launcher.h"
 #include "opal/util/log.h"
 #include "tools/ompi_info/report.h"
@@ -20,7 +21,7 @@ enum { USAGE_STATUS = 2 };
 
 typedef struct options {
     bool done; /* --help or --version said it all */
-    bool all, parsable, config, memory;
+    bool all, parsable, config, copy, memory, protocols;
     const char *framework, *component; /* --param */
     const char *why;
 } options_t;
@@ -35,6 +36,8 @@ static const char usage[] =
     "      --why FRAMEWORK              what would be chosen here, and why not the others\n"
     "                                   (\"all\": every framework)\n"
     "      --memory                     which memory events are caught here, and by which method\n"
+    "      --copy                       what copies large blocks here, and how fast the others are\n"
+    "      --protocols                  which way a message goes, by place and size\n"
     "  -c, --config                     version and configuration only\n"
     "      --parsable                   one fact a line, key:key:...:value\n"
     "  -V, --version                    the version\n"
@@ -47,6 +50,7 @@ static void open_everything(void)
     opal_project_add(&ompi_project);
     opal_framework_load_excluded();
     opal_framework_register_base();
+    opal_copy_register();
     opal_launcher_params_register();
     ompi_params_register();
     for (size_t i = 0; (framework = opal_framework_at(i, NULL)) != NULL; i++) {
@@ -126,7 +130,7 @@ static int show_params(const options_t *options)
     if (report_params(options->framework, options->component, options->parsable) > 0)
         return EXIT_SUCCESS;
     bool known = strcmp(options->framework, "all") == 0 || strcmp(options->framework, "mpi") == 0 ||
-                 strcmp(options->framework, "mca") == 0;
+                 strcmp(options->framework, "mca") == 0 || strcmp(options->framework, "copy") == 0;
     const opal_framework_t *framework = opal_framework_find(options->framework);
     if (!known && framework == NULL)
         complain_framework(options->framework);
@@ -142,6 +146,14 @@ static int show(const options_t *options)
         return show_why(options);
     if (options->framework != NULL)
         return show_params(options);
+    if (options->copy) {
+        report_copy(options->parsable);
+        return EXIT_SUCCESS;
+    }
+    if (options->protocols) {
+        report_protocols(options->parsable);
+        return EXIT_SUCCESS;
+    }
     if (options->memory) {
         report_memory(options->parsable);
         return EXIT_SUCCESS;
@@ -171,6 +183,8 @@ static int parse_options(int argc, char **argv, options_t *options)
         {"version", no_argument, NULL, 'V'},
         {"help", no_argument, NULL, 'h'},
         {"memory", no_argument, NULL, 'm'},
+        {"copy", no_argument, NULL, 'C'},
+        {"protocols", no_argument, NULL, 'r'},
         {0},
     };
     for (int option; (option = getopt_long(argc, argv, "achV", table, NULL)) != -1;) {
@@ -180,6 +194,12 @@ static int parse_options(int argc, char **argv, options_t *options)
             break;
         case 'c':
             options->config = true;
+            break;
+        case 'C':
+            options->copy = true;
+            break;
+        case 'r':
+            options->protocols = true;
             break;
         case 'm':
             options->memory = true;

@@ -34,6 +34,12 @@ size_t report_params(const char *framework, const char *component, bool parsable
 /* What was chosen in a framework, what not, and why. The framework has been selected. */
 void report_why(const opal_framework_t *framework, bool parsable);
 
+/* Which way messages go, by place and size, as the components of a framework say. */
+void report_protocols(bool parsable);
+
+/* What copies large blocks, why, and how fast each kernel was in the measurement. */
+void report_copy(bool parsable);
+
 /* Which memory events are caught in a process like this one, how, and what that is good for. Hooks
  * are installed for it. */
 void report_memory(bool parsable);

@@ -16,6 +16,9 @@ static void why_parsable(const opal_framework_t *framework)
         if (candidate->answer.usable)
             printf("mca:%s:%s:why:priority:%d\n", framework->name, candidate->name,
                    candidate->answer.priority);
+        for (size_t j = 0; j < candidate->answer.notes.count; j++)
+            report_fact(candidate->answer.notes.items[j], "mca:%s:%s:why:note", framework->name,
+                        candidate->name);
     }
 }
 
@@ -41,6 +44,8 @@ static void why_for_person(const opal_framework_t *framework)
             snprintf(priority, sizeof priority, "priority %d", candidate->answer.priority);
         printf("  %-9s %-14s %-13s %s\n", opal_candidate_state_name(candidate->state),
                candidate->name, priority, candidate->answer.reason);
+        for (size_t j = 0; j < candidate->answer.notes.count; j++)
+            printf("    %s\n", candidate->answer.notes.items[j]);
     }
 }
 

@@ -21,7 +21,7 @@ mpicc_CPPFLAGS = $(AM_CPPFLAGS) \
 	-DWRAPPER_BINDIR='"$(bindir)"' \
 	-DWRAPPER_INCLUDEDIR='"$(includedir)"' \
 	-DWRAPPER_LIBDIR='"$(libdir)"' \
-	-DWRAPPER_PRIVATE_LIBS='"$(HWLOC_LIBS) -pthread -ldl"'
+	-DWRAPPER_PRIVATE_LIBS='"$(HWLOC_LIBS) $(LIBURING_LIBS) $(PMIX_PRIVATE_LIBS) -pthread -ldl"'
 mpicc_LDADD =
 
 pkgconfig_DATA = %D%/mica.pc

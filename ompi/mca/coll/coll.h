@@ -105,6 +105,11 @@ int ompi_coll_run(const ompi_coll_call_t *call);
 int ompi_coll_begin(const ompi_coll_call_t *call, ompi_request_t **request);
 int ompi_coll_prepare(const ompi_coll_call_t *call, ompi_request_t **request);
 
+/* For a component's schedule that cannot be carried out after all: adds what those behind the
+ * component do instead. The same in all ranks. */
+OPAL_EXPORT int ompi_coll_build_behind(const ompi_coll_call_t *call, const ompi_coll_ops_t *ops,
+                                       ompi_schedule_t *schedule);
+
 /* A communicator begins and ends to have collectives. Its messages are there by then. */
 int ompi_coll_comm_add(ompi_communicator_t *comm);
 void ompi_coll_comm_remove(ompi_communicator_t *comm);

@@ -7,10 +7,11 @@
  * types have been checked. MPI_PROC_NULL never comes here. Results are MPI error codes, unless
  * said otherwise.
  *
- * A communicator has several contexts, so that the messages of collectives and of partitioned
- * requests never match the user's.
+ * A communicator has several contexts, so that the messages of collectives, of partitioned requests
+ * and of ownership passing never match the user's.
  *
- * Threading: the caller holds ompi_lock in every call. Whatever blocks gives it back meanwhile.
+ * Threading: the caller holds ompi_lock in every call, but in those that go beside it, see there.
+ * Whatever blocks gives it back meanwhile.
  */
 #ifndef OMPI_MCA_PML_H
 #define OMPI_MCA_PML_H
@@ -24,6 +25,7 @@ typedef enum ompi_context {
     OMPI_CONTEXT_USER,       /* point to point */
     OMPI_CONTEXT_COLLECTIVE, /* messages of collectives and of communicator creation */
     OMPI_CONTEXT_PARTITIONED,
+    OMPI_CONTEXT_OWNERSHIP, /* notes of blocks that change their owner */
     OMPI_CONTEXT_COUNT
 } ompi_context_t;
 
@@ -55,6 +57,15 @@ typedef struct ompi_data {
     ompi_datatype_t *type;
 } ompi_data_t;
 
+/* Field by field: a load that is wider than the stores before it waits until they have left the
+ * core, and these have been made just now. */
+static inline void ompi_data_copy(ompi_data_t *to, const ompi_data_t *from)
+{
+    to->buffer = *(void *const volatile *)&from->buffer;
+    to->count = *(const volatile size_t *)&from->count;
+    to->type = *(ompi_datatype_t *const volatile *)&from->type;
+}
+
 /* A message that a matched probe has taken out of the matching. */
 typedef struct ompi_message {
     ompi_object_t head; /* a component's own structure begins with it */
@@ -63,10 +74,12 @@ typedef struct ompi_message {
 /* MPI_MESSAGE_NO_PROC, which never comes to a component. */
 extern ompi_message_t ompi_message_no_process;
 
-/* Every slot is required. */
+/* Every slot is required, but for `leave` and the last three. */
 typedef struct ompi_pml_ops {
-    int max_tag;          /* MPI_TAG_UB; below 2^30, see ompi/communicator/exchange.h */
-    uint32_t max_context; /* ids of communicators are 0 to this */
+    int max_tag;            /* MPI_TAG_UB: of all contexts but the collective one */
+    uint32_t internal_tags; /* those of the collective context are below it; a power of two, see
+                               tags.h. At least 1024 */
+    uint32_t max_context;   /* ids of communicators are 0 to this */
 
     opal_status_t (*start)(void *state);
     void (*stop)(void *state);
@@ -74,9 +87,22 @@ typedef struct ompi_pml_ops {
     /* Returns when everything that was sent has left this process. */
     void (*flush)(void);
 
-    /* A communicator begins and ends to receive. Its `contexts` are set by then. */
+    /*
+     * How MPI ends, before flush and behind it. leave: from now on the user receives nothing but
+     * what receives are posted for; who waits for that to receive something else gets an error,
+     * MPI_ERR_PROC_ABORTED, instead of waiting for ever; NULL: from `meet` on. meet: returns when
+     * no other process needs this one. Afterwards only communicators are removed.
+     */
+    void (*leave)(void);
+    void (*meet)(void);
+
+    /*
+     * A communicator begins and ends to receive. Its `contexts` are set by then. Removing one may
+     * happen in the middle of a completion, with the request that was the last to use it. False:
+     * not now, ompi_comm_removed will be called for it.
+     */
     int (*comm_add)(ompi_communicator_t *comm);
-    void (*comm_remove)(ompi_communicator_t *comm);
+    bool (*comm_remove)(ompi_communicator_t *comm);
 
     /*
      * Starts a send or a receive. The request is the caller's, and may be complete already. The
@@ -100,15 +126,41 @@ typedef struct ompi_pml_ops {
 
     /*
      * Looks for a message that a receive would take now. With `message`, takes it out of the
-     * matching for imrecv. probe waits until there is one.
+     * matching for imrecv. probe waits until there is one. If there is none, and none can be
+     * expected any more, as who would send it has died, that is the error a receive would get.
      */
     int (*iprobe)(const ompi_route_t *from, bool *found, ompi_message_t **message,
                   MPI_Status *status);
     int (*probe)(const ompi_route_t *from, ompi_message_t **message, MPI_Status *status);
     int (*imrecv)(ompi_message_t *message, const ompi_data_t *data, ompi_request_t **request);
+
+    /*
+     * The short way beside ompi_lock: without it, by any number of threads at a time and while
+     * another one has it; only if ompi_threads_share(). None of them blocks. False: it does not go
+     * this way, nothing has been done and nothing written, and the caller begins anew under the
+     * lock. send_beside: the message has left, as if the send had been waited for. recv_beside: it
+     * was here, and *error is what recv returns. All or none: NULL is as false.
+     */
+    bool (*send_beside)(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode);
+    bool (*recv_beside)(const ompi_route_t *from, const ompi_data_t *data, MPI_Status *status,
+                        int *error);
+    bool (*irecv_beside)(const ompi_route_t *from, const ompi_data_t *data,
+                         ompi_request_t **request);
 } ompi_pml_ops_t;
 
 /* The chosen component's, between MPI_Init and MPI_Finalize. */
 extern const ompi_pml_ops_t *ompi_pml;
+
+/* Whether the short ways beside ompi_lock are there to be tried. */
+static inline bool ompi_pml_goes_beside(void)
+{
+    return ompi_threads_share() && ompi_pml->send_beside != NULL;
+}
+
+/* What the argument checks ask: of a message of the user's. */
+static inline bool ompi_pml_may_tag(int tag)
+{
+    return tag >= 0 && tag <= ompi_pml->max_tag;
+}
 
 #endif

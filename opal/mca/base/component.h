@@ -29,7 +29,7 @@
 #include "opal/mca/base/param.h"
 
 enum {
-    OPAL_COMPONENT_ABI = 1, /* goes up when this header or a framework's changes */
+    OPAL_COMPONENT_ABI = 3, /* goes up when this header or a framework's changes */
     OPAL_REASON_MAX_BYTES = 256,
     OPAL_PRIORITY_MAX = 100,
 };
@@ -41,12 +41,32 @@ typedef struct opal_answer {
     const void *ops; /* the framework's operation table; required when usable */
     void *state;     /* handed to the operations; may be NULL */
     char reason[OPAL_REASON_MAX_BYTES]; /* one phrase: "PMI_FD is not set" */
+    opal_strings_t notes; /* for --why: a line about each thing that it has looked at; the base's */
 } opal_answer_t;
 
 /* Sets usable, or the reason for not being so; both write the phrase that --why prints. */
 OPAL_EXPORT void opal_answer_yes(opal_answer_t *answer, int priority, const void *ops, void *state,
                                  const char *reason, ...) OPAL_PRINTF(5, 6);
 OPAL_EXPORT void opal_answer_no(opal_answer_t *answer, const char *reason, ...) OPAL_PRINTF(2, 3);
+
+/*
+ * A gate: whether a component may be of use in this process, by what costs nothing to ask (the
+ * environment, a file). For one whose DSO needs a library that a run without it should not load:
+ * its folder has a gate.c with
+ *
+ *   opal_gate_fn_t mca_pmi_pmix_gate;
+ *
+ * which is part of the library also where the component is a DSO. Behind "no" the component is
+ * neither loaded nor opened, and has the gate's reason; behind "yes" (any priority, no operations)
+ * its query is asked as ever.
+ */
+typedef void opal_gate_fn_t(opal_answer_t *answer);
+
+/* Adds a line to the notes, before or after it answers. */
+OPAL_EXPORT void opal_answer_note(opal_answer_t *answer, const char *format, ...) OPAL_PRINTF(2, 3);
+
+/* Takes a rule: from so many bytes on, a message from there goes this way. */
+typedef void opal_rule_fn_t(void *context, const char *where, size_t bytes, const char *way);
 
 typedef struct opal_component {
     int abi;                        /* OPAL_COMPONENT_ABI */
@@ -58,6 +78,9 @@ typedef struct opal_component {
     opal_status_t (*open)(void);    /* NULL: nothing to do */
     void (*query)(opal_answer_t *answer); /* required */
     void (*close)(void);                  /* NULL: nothing to do */
+    /* How it moves messages with these settings, by place and size; NULL: nothing to tell. Behind
+       open, whether it was chosen or not. */
+    void (*rules)(opal_rule_fn_t *say, void *context);
 } opal_component_t;
 
 /*

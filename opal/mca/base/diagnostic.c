@@ -16,7 +16,7 @@ typedef struct finding {
 static finding_t *findings;
 static size_t finding_count;
 static bool has_error;
-static enum { COLLECT, PRINT, DROP } mode = COLLECT;
+static enum { COLLECT, PRINT, HOLD } mode = COLLECT;
 
 static void print_finding(const finding_t *finding)
 {
@@ -29,7 +29,7 @@ static void print_finding(const finding_t *finding)
 void opal_diagnostic(opal_severity_t severity, const char *format, ...)
 {
     has_error = has_error || severity == OPAL_ERROR;
-    if (mode == DROP)
+    if (mode == HOLD && severity != OPAL_ERROR)
         return;
 
     opal_text_t text = {0};
@@ -62,7 +62,7 @@ void opal_diagnostic_report(bool print)
     for (size_t i = 0; print && i < finding_count; i++)
         print_finding(&findings[i]);
     forget();
-    mode = print ? PRINT : DROP;
+    mode = print ? PRINT : HOLD;
 }
 
 bool opal_diagnostic_has_error(void)

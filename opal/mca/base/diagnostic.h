@@ -20,11 +20,12 @@ typedef enum opal_severity {
     OPAL_ERROR,   /* start-up fails with it */
 } opal_severity_t;
 
-/* Keeps one finding. After opal_diagnostic_report() it is printed or dropped at once. */
+/* Keeps one finding. After opal_diagnostic_report() it is printed at once; or dropped, but for an
+ * error: start-up fails with it, and who prints may not be there to say so. */
 OPAL_EXPORT void opal_diagnostic(opal_severity_t severity, const char *format, ...)
     OPAL_PRINTF(2, 3);
 
-/* Prints what was collected (print) or forgets it; later findings are treated the same way. */
+/* Prints what was kept (print) or forgets it; later findings are printed, too, or not. */
 OPAL_EXPORT void opal_diagnostic_report(bool print);
 
 /* Whether there was an OPAL_ERROR since the beginning or the last reset, printed or not. */

@@ -236,7 +236,7 @@ static opal_status_t check_selection(const opal_framework_t *framework)
     return status;
 }
 
-static bool is_allowed(const opal_framework_t *framework, const char *name)
+bool opal_framework_allows(const opal_framework_t *framework, const char *name)
 {
     if (framework->selection.count == 0)
         return true;
@@ -260,16 +260,46 @@ void opal_candidate_break(const opal_framework_t *framework, opal_candidate_t *c
                     candidate->path != NULL ? ")" : "", candidate->answer.reason);
 }
 
+static opal_gate_fn_t *find_gate(const char *framework, const char *component)
+{
+    for (size_t p = 0; p < MAX_PROJECTS && projects[p] != NULL; p++) {
+        for (const opal_gate_t *g = projects[p]->gates; g != NULL && g->framework != NULL; g++) {
+            if (strcmp(g->framework, framework) == 0 && strcmp(g->component, component) == 0)
+                return g->ask;
+        }
+    }
+    return NULL;
+}
+
+/* Whether the gate, if there is one, lets it pass. */
+static bool pass_gate(const opal_framework_t *framework, opal_candidate_t *candidate)
+{
+    opal_gate_fn_t *ask = find_gate(framework->name, candidate->name);
+    if (ask == NULL)
+        return true;
+    candidate->answer = (opal_answer_t){0};
+    ask(&candidate->answer);
+    if (!candidate->answer.usable)
+        candidate->state = OPAL_CANDIDATE_REFUSED;
+    return candidate->answer.usable;
+}
+
+/* By the user's list and its gate; if not, its answer has the reason. */
+static bool is_wanted(const opal_framework_t *framework, opal_candidate_t *candidate)
+{
+    if (opal_framework_allows(framework, candidate->name))
+        return pass_gate(framework, candidate);
+    candidate->state = OPAL_CANDIDATE_EXCLUDED;
+    opal_answer_no(&candidate->answer, "excluded by %s = %s (%s)", framework->name,
+                   opal_param_setting(framework->name, NULL), selection_origin(framework));
+    return false;
+}
+
 /* Loads what must be loaded; false when the candidate goes no further. */
 static bool load_candidate(const opal_framework_t *framework, opal_candidate_t *candidate,
-                           bool allowed)
+                           bool wanted)
 {
-    if (!allowed) {
-        candidate->state = OPAL_CANDIDATE_EXCLUDED;
-        opal_answer_no(&candidate->answer, "excluded by %s = %s (%s)", framework->name,
-                       opal_param_setting(framework->name, NULL), selection_origin(framework));
-    }
-    if (candidate->component == NULL && (allowed || load_excluded)) {
+    if (candidate->component == NULL && (wanted || load_excluded)) {
         char reason[OPAL_REASON_MAX_BYTES];
         candidate->component = opal_dso_load(framework->name, candidate->name, candidate->path,
                                              &candidate->dso, reason);
@@ -291,14 +321,14 @@ static bool load_candidate(const opal_framework_t *framework, opal_candidate_t *
 
 static opal_status_t open_candidate(const opal_framework_t *framework, opal_candidate_t *candidate)
 {
-    bool allowed = is_allowed(framework, candidate->name);
-    if (!load_candidate(framework, candidate, allowed))
+    bool wanted = is_wanted(framework, candidate);
+    if (!load_candidate(framework, candidate, wanted))
         return OPAL_SUCCESS;
 
-    /* An excluded component's rows are registered too: its settings are no typing errors. */
+    /* The rows of one that stays out are registered too: its settings are no typing errors. */
     opal_status_t status =
         opal_param_register(framework->name, candidate->name, candidate->component->params);
-    if (!allowed)
+    if (!wanted)
         return status;
 
     opal_status_t opened =
@@ -343,6 +373,23 @@ opal_status_t opal_framework_open(opal_framework_t *framework)
     return status;
 }
 
+const opal_answer_t *opal_framework_engage(opal_framework_t *framework, const char *name)
+{
+    opal_candidate_t *candidate = find_candidate(framework, name);
+    if (candidate == NULL || candidate->state == OPAL_CANDIDATE_BROKEN)
+        return NULL;
+    if (candidate->component == NULL &&
+        (!load_candidate(framework, candidate, true) ||
+         opal_param_register(framework->name, name, candidate->component->params) != OPAL_SUCCESS))
+        return NULL;
+    if (!candidate->opened && candidate->component->open != NULL &&
+        candidate->component->open() != OPAL_SUCCESS)
+        return NULL;
+    candidate->opened = true;
+    opal_candidate_ask(framework, candidate);
+    return candidate->answer.usable ? &candidate->answer : NULL;
+}
+
 void opal_framework_close(opal_framework_t *framework)
 {
     if (framework->open_count == 0 || --framework->open_count > 0)
@@ -354,6 +401,7 @@ void opal_framework_close(opal_framework_t *framework)
         if (candidate->component != NULL)
             opal_param_withdraw(candidate->component->params);
         opal_dso_unload(candidate->dso);
+        opal_strings_free(&candidate->answer.notes);
         free(candidate->name);
         free(candidate->path);
     }

@@ -8,11 +8,22 @@
 #include "opal/mca/base/diagnostic.h"
 #include "opal/mca/base/framework.h"
 
+/* What was answered before, but not the notes. */
+static void forget(opal_answer_t *answer)
+{
+    opal_strings_t notes = answer->notes;
+    *answer = (opal_answer_t){.notes = notes};
+}
+
 void opal_answer_yes(opal_answer_t *answer, int priority, const void *ops, void *state,
                      const char *reason, ...)
 {
     va_list arguments;
-    *answer = (opal_answer_t){.usable = true, .priority = priority, .ops = ops, .state = state};
+    forget(answer);
+    answer->usable = true;
+    answer->priority = priority;
+    answer->ops = ops;
+    answer->state = state;
     va_start(arguments, reason);
     vsnprintf(answer->reason, sizeof answer->reason, reason, arguments);
     va_end(arguments);
@@ -21,10 +32,21 @@ void opal_answer_yes(opal_answer_t *answer, int priority, const void *ops, void 
 void opal_answer_no(opal_answer_t *answer, const char *reason, ...)
 {
     va_list arguments;
-    *answer = (opal_answer_t){.usable = false};
+    forget(answer);
     va_start(arguments, reason);
     vsnprintf(answer->reason, sizeof answer->reason, reason, arguments);
     va_end(arguments);
+}
+
+void opal_answer_note(opal_answer_t *answer, const char *format, ...)
+{
+    va_list arguments;
+    opal_text_t line = {0};
+    va_start(arguments, format);
+    opal_text_vprintf(&line, format, arguments);
+    va_end(arguments);
+    opal_strings_add(&answer->notes, opal_text_string(&line));
+    opal_text_free(&line);
 }
 
 /* The name of a required operation that the table lacks, or NULL. */
@@ -39,9 +61,10 @@ static const char *missing_slot(const opal_framework_t *framework, const void *o
     return NULL;
 }
 
-static void ask(const opal_framework_t *framework, opal_candidate_t *candidate)
+void opal_candidate_ask(const opal_framework_t *framework, opal_candidate_t *candidate)
 {
     opal_answer_t *answer = &candidate->answer;
+    opal_strings_free(&answer->notes);
     *answer = (opal_answer_t){0};
     candidate->component->query(answer);
 
@@ -118,7 +141,7 @@ opal_status_t opal_framework_select(opal_framework_t *framework)
         return framework->select_status;
     for (size_t i = 0; i < framework->candidate_count; i++) {
         if (framework->candidates[i].state == OPAL_CANDIDATE_OPEN)
-            ask(framework, &framework->candidates[i]);
+            opal_candidate_ask(framework, &framework->candidates[i]);
     }
     if (framework->candidate_count > 1)
         qsort(framework->candidates, framework->candidate_count, sizeof *framework->candidates,

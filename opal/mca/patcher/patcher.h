@@ -31,6 +31,12 @@ typedef struct opal_patch {
      * to be found, as in a static program. Callable until `overwritten`. */
     void *original;
 
+    /* Set by opal_patcher_find_interposers: another object's function of this name, which the
+     * linker prefers to libc's, as an allocator may bring one along. Calls of it are led to the
+     * replacement too, which then calls it, as far as it goes on to anybody. NULL: there is none,
+     * or it is to stay as it is. */
+    void *interposer;
+
     /* Set by the methods. */
     unsigned slots;   /* words that lead to the replacement now, and did not before */
     bool overwritten; /* the code of `original` leads to the replacement */

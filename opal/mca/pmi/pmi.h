@@ -31,10 +31,11 @@ typedef struct opal_pmi_job {
     const char *job_id; /* the same in every rank, unlike any other job's on the node */
     bool reporter;      /* this rank prints what is to be said once per job */
     bool abort_is_told; /* the launcher tells the user of an abort, so the rank need not */
+    bool key_is_put;    /* it has put the job's key (opal/runtime/key.h) in the name of rank 0 */
 } opal_pmi_job_t;
 
 /*
- * Every slot is required. `state` is what query answered. A failing operation
+ * Every slot but put_for is required. `state` is what query answered. A failing operation
  * has logged why.
  */
 typedef struct opal_pmi_ops {
@@ -43,6 +44,11 @@ typedef struct opal_pmi_ops {
     /* Publishes bytes under a key (letters, digits, '-', '.'; up to 40). Copied. Others see it
      * after the next fence. A key is put once. */
     opal_status_t (*put)(void *state, const char *key, const void *bytes, size_t length);
+
+    /* The same in the name of another rank of this node, which does not put that key itself. NULL:
+     * a rank can speak for itself only. The same in all ranks of a job. */
+    opal_status_t (*put_for)(void *state, unsigned rank, const char *key, const void *bytes,
+                             size_t length);
 
     /* Returns when every rank is in it; what was put before is then visible to all. */
     opal_status_t (*fence)(void *state);

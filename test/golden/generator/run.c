@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ompi/api/bodies.h"
+#include "ompi/api/mica.h"
 
 static unsigned mode = OMPI_API_CHECKED;
 
@@ -170,6 +171,13 @@ int ompi_api_signal(int flag)
     return done();
 }
 
+int ompi_api_mica_tame(int arms, fleet_t *ships)
+{
+    expect(ships == &fleet);
+    body.count = arms;
+    return done();
+}
+
 double ompi_api_speed(int engine)
 {
     return engine * 2.5;
@@ -279,6 +287,17 @@ static void check_later(void)
     expect(MPI_T_look(NULL) == MPI_T_ERR_NOT_SUPPORTED && told.function == NULL);
 }
 
+/* With a prefix of their own. */
+static void check_mica(void)
+{
+    reset();
+    expect(MICA_Tame(8, &fleet) == MPI_SUCCESS && body.count == 8);
+    expect(PMICA_Tame(MPI_ANY, &fleet) == MPI_SUCCESS && body.count == MPI_ANY);
+    reset();
+    expect(MICA_Tame(-2, &fleet) == MPI_ERR_ARG);
+    expect(was_told(&fleet, MPI_ERR_ARG, "MICA_Tame", "arms"));
+}
+
 int main(void)
 {
     check_arguments();
@@ -287,5 +306,6 @@ int main(void)
     check_handles();
     check_narrow_values();
     check_later();
+    check_mica();
     return 0;
 }

@@ -15,11 +15,30 @@ ompi_unit_tests = \
 	%D%/mca/mpool/rcache/race \
 	%D%/mca/mpool/rcache/rcache \
 	%D%/mca/mpool/rcache/soak \
+	%D%/mca/mpool/rcache/stale \
+	%D%/mca/mtl/base/wanted \
+	%D%/mca/mtl/ofi/tag \
+	%D%/mca/pml/cm/both \
 	%D%/mca/pml/ob1/match \
+	%D%/mca/pml/tags \
 	%D%/object/handle \
 	%D%/op/op \
+	%D%/ownership/blocks \
 	%D%/schedule/schedule \
 	%D%/topology/dims
+if HAVE_LIBFABRIC
+ompi_unit_tests += \
+	%D%/mca/mtl/ofi/card \
+	%D%/mca/mtl/ofi/choose \
+	%D%/mca/mtl/ofi/monitor \
+	%D%/mca/mtl/ofi/near \
+	%D%/mca/mtl/ofi/quirks \
+	%D%/mca/mtl/ofi/select
+# It starts MPI, with a copy of the library that components in files refuse.
+if MCA_STATIC_pmi_singleton
+ompi_unit_tests += %D%/mca/mtl/ofi/protocol
+endif
+endif
 unit_tests += $(ompi_unit_tests)
 
 # Types made at random, and what they must be.
@@ -60,10 +79,61 @@ mpool_ldflags = $(AM_LDFLAGS) -Wl,--wrap=opal_memory_support
 %C%_mca_mpool_rcache_soak_CFLAGS = $(AM_CFLAGS)
 %C%_mca_mpool_rcache_soak_LDFLAGS = $(mpool_ldflags)
 %C%_mca_mpool_rcache_soak_LDADD = $(ompi_unit_libs)
+# Its cache can be made deaf.
+%C%_mca_mpool_rcache_stale_SOURCES = %D%/mca/mpool/rcache/stale.c $(mpool_fake) \
+	test/unit/opal/mca/memory/oracle.c test/unit/opal/mca/memory/oracle.h
+%C%_mca_mpool_rcache_stale_CFLAGS = $(AM_CFLAGS)
+%C%_mca_mpool_rcache_stale_LDFLAGS = $(mpool_ldflags) -Wl,--wrap=ompi_mpool_marks_take
+%C%_mca_mpool_rcache_stale_LDADD = $(ompi_unit_libs)
+%C%_mca_mtl_base_wanted_LDADD = $(ompi_unit_libs)
+# What of mtl/ofi needs none of the rest.
+mtl_ofi_offers = %D%/mca/mtl/ofi/offers.h ompi/mca/mtl/ofi/choose.c ompi/mca/mtl/ofi/choose.h
+%C%_mca_mtl_ofi_card_SOURCES = %D%/mca/mtl/ofi/card.c \
+	ompi/mca/mtl/ofi/card.c ompi/mca/mtl/ofi/tag.c
+%C%_mca_mtl_ofi_card_CFLAGS = $(AM_CFLAGS)
+%C%_mca_mtl_ofi_card_LDADD = $(ompi_unit_libs)
+%C%_mca_mtl_ofi_choose_SOURCES = %D%/mca/mtl/ofi/choose.c $(mtl_ofi_offers)
+%C%_mca_mtl_ofi_choose_CFLAGS = $(AM_CFLAGS)
+%C%_mca_mtl_ofi_choose_LDADD = $(ompi_unit_libs)
+%C%_mca_mtl_ofi_monitor_SOURCES = %D%/mca/mtl/ofi/monitor.c \
+	ompi/mca/mtl/ofi/monitor.c ompi/mca/mtl/ofi/monitor.h
+%C%_mca_mtl_ofi_monitor_CFLAGS = $(AM_CFLAGS)
+%C%_mca_mtl_ofi_monitor_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=opal_memory_handler_add
+%C%_mca_mtl_ofi_monitor_LDADD = $(ompi_unit_libs)
+%C%_mca_mtl_ofi_near_SOURCES = %D%/mca/mtl/ofi/near.c $(mtl_ofi_offers) ompi/mca/mtl/ofi/near.c
+%C%_mca_mtl_ofi_near_CFLAGS = $(AM_CFLAGS)
+%C%_mca_mtl_ofi_near_LDADD = $(ompi_unit_libs) $(HWLOC_LIBS)
+%C%_mca_mtl_ofi_protocol_SOURCES = %D%/mca/mtl/ofi/protocol.c
+if !MCA_STATIC_mtl_ofi
+%C%_mca_mtl_ofi_protocol_SOURCES += $(mca_mtl_ofi_sources)
+endif
+%C%_mca_mtl_ofi_protocol_CFLAGS = $(AM_CFLAGS)
+%C%_mca_mtl_ofi_protocol_LDADD = $(ompi_unit_libs) $(LIBFABRIC_LIBS) $(HWLOC_LIBS)
+%C%_mca_mtl_ofi_quirks_SOURCES = %D%/mca/mtl/ofi/quirks.c \
+	ompi/mca/mtl/ofi/quirks.c ompi/mca/mtl/ofi/choose.c ompi/mca/mtl/ofi/choose.h
+%C%_mca_mtl_ofi_quirks_CFLAGS = $(AM_CFLAGS)
+%C%_mca_mtl_ofi_quirks_LDADD = $(ompi_unit_libs)
+%C%_mca_mtl_ofi_select_SOURCES = %D%/mca/mtl/ofi/select.c $(mtl_ofi_offers) \
+	ompi/mca/mtl/ofi/near.c ompi/mca/mtl/ofi/select.c ompi/mca/mtl/ofi/tag.c
+%C%_mca_mtl_ofi_select_CFLAGS = $(AM_CFLAGS)
+%C%_mca_mtl_ofi_select_LDADD = $(ompi_unit_libs) $(LIBFABRIC_LIBS) $(HWLOC_LIBS)
+%C%_mca_mtl_ofi_tag_SOURCES = %D%/mca/mtl/ofi/tag.c ompi/mca/mtl/ofi/tag.c ompi/mca/mtl/ofi/tag.h
+%C%_mca_mtl_ofi_tag_CFLAGS = $(AM_CFLAGS)
+%C%_mca_mtl_ofi_tag_LDADD = $(ompi_unit_libs)
+# Where it is a DSO, the library does not have it.
+if MCA_STATIC_pml_cm
+%C%_mca_pml_cm_both_SOURCES = %D%/mca/pml/cm/both.c
+else
+%C%_mca_pml_cm_both_SOURCES = %D%/mca/pml/cm/both.c $(mca_pml_cm_sources)
+endif
+%C%_mca_pml_cm_both_CFLAGS = $(AM_CFLAGS)
+%C%_mca_pml_cm_both_LDADD = $(ompi_unit_libs)
 %C%_mca_pml_ob1_match_SOURCES = %D%/mca/pml/ob1/match.c ompi/mca/pml/ob1/match.c
 %C%_mca_pml_ob1_match_CFLAGS = $(AM_CFLAGS)
 %C%_mca_pml_ob1_match_LDADD = $(ompi_unit_libs)
+%C%_mca_pml_tags_LDADD = $(ompi_unit_libs)
 %C%_object_handle_LDADD = $(ompi_unit_libs)
 %C%_op_op_LDADD = $(ompi_unit_libs)
+%C%_ownership_blocks_LDADD = $(ompi_unit_libs)
 %C%_schedule_schedule_LDADD = $(ompi_unit_libs)
 %C%_topology_dims_LDADD = $(ompi_unit_libs)

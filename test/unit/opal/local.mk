@@ -2,18 +2,23 @@
 # The unit tests of libopen-pal, and what a few of them need besides libopal_core.
 
 unit_tests += \
+	%D%/arch/copy \
 	%D%/heap/blocks \
 	%D%/heap/classes \
 	%D%/heap/heap \
+	%D%/heap/look \
 	%D%/heap/malloc \
 	%D%/heap/remote \
 	%D%/heap/system \
 	%D%/heap/threads \
+	%D%/util/folder \
 	%D%/util/interval \
 	%D%/util/log \
 	%D%/util/maps \
 	%D%/util/nearest \
+	%D%/util/pool \
 	%D%/util/say \
+	%D%/util/sha256 \
 	%D%/util/status \
 	%D%/util/text \
 	%D%/mca/base/diagnostic \
@@ -24,30 +29,63 @@ unit_tests += \
 	%D%/mca/base/param_value \
 	%D%/mca/base/select \
 	%D%/mca/btl/contract \
+	%D%/mca/btl/memory \
+	%D%/mca/btl/sm/direct \
 	%D%/mca/btl/sm/pace \
 	%D%/mca/btl/sm/ring \
 	%D%/mca/btl/sm/sm \
+	%D%/mca/btl/sock/addresses \
+	%D%/mca/btl/sock/card \
+	%D%/mca/btl/sock/dial \
+	%D%/mca/btl/sock/ends \
+	%D%/mca/btl/sock/handshake \
+	%D%/mca/btl/sock/link \
+	%D%/mca/btl/sock/listen \
+	%D%/mca/btl/sock/pairs \
+	%D%/mca/btl/sock/peer \
+	%D%/mca/btl/sock/queue \
+	%D%/mca/memory/base/base \
 	%D%/mca/memory/base/calls \
 	%D%/mca/memory/base/dispatch \
 	%D%/mca/memory/base/events \
+	%D%/mca/memory/base/family \
+	%D%/mca/memory/base/forbid \
 	%D%/mca/memory/base/install \
 	%D%/mca/memory/base/range \
 	%D%/mca/memory/base/redirect \
 	%D%/mca/patcher/base/image \
+	%D%/mca/patcher/overwrite/aarch64 \
 	%D%/mca/patcher/overwrite/overwrite \
 	%D%/mca/patcher/overwrite/x86_64 \
 	%D%/mca/patcher/reloc/reloc \
 	%D%/mca/memory/base/pinned \
 	%D%/mca/memory/ptmalloc2/decision \
+	%D%/mca/memory/smheap/attach \
+	%D%/mca/memory/smheap/decision \
+	%D%/mca/memory/smheap/election \
+	%D%/mca/memory/smheap/launcher \
+	%D%/mca/memory/smheap/source \
 	%D%/mca/pmi/base/base \
 	%D%/mca/pmi/base/message \
+	%D%/mca/pmi/base/origin \
 	%D%/mca/pmi/singleton/singleton \
 	%D%/mca/pmi/wire/connection \
 	%D%/mca/pmi/wire/mapping \
 	%D%/mca/pmi/wire/wire \
+	%D%/runtime/complaint \
+	%D%/runtime/copy_setting \
+	%D%/runtime/descriptor \
+	%D%/runtime/fixed \
 	%D%/runtime/init \
+	%D%/runtime/build \
+	%D%/runtime/cards \
+	%D%/runtime/key \
+	%D%/runtime/lock \
+	%D%/runtime/network \
 	%D%/runtime/node \
 	%D%/runtime/place \
+	%D%/runtime/region_file \
+	%D%/runtime/region_reap \
 	%D%/runtime/wait
 
 # A framework and three components that do as they are told.
@@ -140,23 +178,78 @@ test_unit_opal_mca_pmi_wire_mapping_SOURCES += $(mca_pmi_wire_sources)
 test_unit_opal_mca_pmi_wire_wire_SOURCES += $(mca_pmi_wire_sources)
 endif
 
+# In front of libpmix, whose functions that talk to a server it replaces.
+if HAVE_PMIX
+unit_tests += %D%/mca/pmi/pmix/pmix
+test_unit_opal_mca_pmi_pmix_pmix_SOURCES = %D%/mca/pmi/pmix/pmix.c
+test_unit_opal_mca_pmi_pmix_pmix_CFLAGS = $(AM_CFLAGS)
+test_unit_opal_mca_pmi_pmix_pmix_LDADD = $(LDADD) $(PMIX_LIBS)
+if !MCA_STATIC_pmi_pmix
+test_unit_opal_mca_pmi_pmix_pmix_SOURCES += $(mca_pmi_pmix_sources)
+endif
+endif
+
 test_unit_opal_mca_memory_base_events_SOURCES = %D%/mca/memory/base/events.c \
 	%D%/mca/memory/oracle.c %D%/mca/memory/oracle.h
 
-crew_sources = %D%/mca/btl/crew.c %D%/mca/btl/crew.h
+crew_sources = %D%/mca/btl/crew.c %D%/mca/btl/crew.h %D%/mca/btl/crew_pmi.c
 test_unit_opal_mca_btl_contract_SOURCES = %D%/mca/btl/contract.c %D%/mca/btl/fake.c $(crew_sources)
 test_unit_opal_mca_btl_contract_CFLAGS = $(AM_CFLAGS)
+test_unit_opal_mca_btl_memory_SOURCES = %D%/mca/btl/memory.c $(crew_sources)
+test_unit_opal_mca_btl_memory_CFLAGS = $(AM_CFLAGS)
+test_unit_opal_mca_btl_memory_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=send -Wl,--wrap=sendmsg -Wl,--wrap=recv -Wl,--wrap=readv
+test_unit_opal_mca_btl_sock_addresses_SOURCES = %D%/mca/btl/sock/addresses.c
+test_unit_opal_mca_btl_sock_addresses_CFLAGS = $(AM_CFLAGS)
+test_unit_opal_mca_btl_sock_card_SOURCES = %D%/mca/btl/sock/card.c
+test_unit_opal_mca_btl_sock_card_CFLAGS = $(AM_CFLAGS)
+test_unit_opal_mca_btl_sock_handshake_SOURCES = %D%/mca/btl/sock/handshake.c
+test_unit_opal_mca_btl_sock_handshake_CFLAGS = $(AM_CFLAGS)
+test_unit_opal_mca_btl_sock_pairs_SOURCES = %D%/mca/btl/sock/pairs.c
+test_unit_opal_mca_btl_sock_pairs_CFLAGS = $(AM_CFLAGS)
+test_unit_opal_mca_btl_sock_link_SOURCES = %D%/mca/btl/sock/link.c $(crew_sources)
+test_unit_opal_mca_btl_sock_link_CFLAGS = $(AM_CFLAGS)
+test_unit_opal_mca_btl_sock_peer_SOURCES = %D%/mca/btl/sock/peer.c $(crew_sources)
+test_unit_opal_mca_btl_sock_peer_CFLAGS = $(AM_CFLAGS)
+test_unit_opal_mca_btl_sock_ends_SOURCES = %D%/mca/btl/sock/ends.c $(crew_sources)
+test_unit_opal_mca_btl_sock_ends_CFLAGS = $(AM_CFLAGS)
+test_unit_opal_mca_btl_sock_ends_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=connect -Wl,--wrap=opal_job_key
+test_unit_opal_mca_btl_sock_dial_SOURCES = %D%/mca/btl/sock/dial.c $(crew_sources)
+test_unit_opal_mca_btl_sock_dial_CFLAGS = $(AM_CFLAGS)
+test_unit_opal_mca_btl_sock_dial_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=connect -Wl,--wrap=sock_get_card -Wl,--wrap=clock_gettime
+test_unit_opal_mca_btl_sock_listen_SOURCES = %D%/mca/btl/sock/listen.c $(crew_sources)
+test_unit_opal_mca_btl_sock_listen_CFLAGS = $(AM_CFLAGS)
+test_unit_opal_mca_btl_sock_listen_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=accept4 -Wl,--wrap=clock_gettime
+test_unit_opal_mca_btl_sm_direct_SOURCES = %D%/mca/btl/sm/direct.c $(crew_sources)
+test_unit_opal_mca_btl_sm_direct_CFLAGS = $(AM_CFLAGS)
 test_unit_opal_mca_btl_sm_pace_SOURCES = %D%/mca/btl/sm/pace.c opal/mca/btl/sm/pace.c
 test_unit_opal_mca_btl_sm_pace_CFLAGS = $(AM_CFLAGS)
 test_unit_opal_mca_btl_sm_ring_SOURCES = %D%/mca/btl/sm/ring.c
 test_unit_opal_mca_btl_sm_ring_CFLAGS = $(AM_CFLAGS)
 test_unit_opal_mca_btl_sm_sm_SOURCES = %D%/mca/btl/sm/sm.c $(crew_sources)
 test_unit_opal_mca_btl_sm_sm_CFLAGS = $(AM_CFLAGS)
+if !MCA_STATIC_btl_sock
+test_unit_opal_mca_btl_contract_SOURCES += $(mca_btl_sock_sources)
+test_unit_opal_mca_btl_memory_SOURCES += $(mca_btl_sock_sources)
+test_unit_opal_mca_btl_sock_addresses_SOURCES += $(mca_btl_sock_sources)
+test_unit_opal_mca_btl_sock_card_SOURCES += $(mca_btl_sock_sources)
+test_unit_opal_mca_btl_sock_handshake_SOURCES += $(mca_btl_sock_sources)
+test_unit_opal_mca_btl_sock_pairs_SOURCES += $(mca_btl_sock_sources)
+test_unit_opal_mca_btl_sock_link_SOURCES += $(mca_btl_sock_sources)
+test_unit_opal_mca_btl_sock_peer_SOURCES += $(mca_btl_sock_sources)
+test_unit_opal_mca_btl_sock_ends_SOURCES += $(mca_btl_sock_sources)
+test_unit_opal_mca_btl_sock_dial_SOURCES += $(mca_btl_sock_sources)
+test_unit_opal_mca_btl_sock_listen_SOURCES += $(mca_btl_sock_sources)
+endif
 if !MCA_STATIC_btl_self
 test_unit_opal_mca_btl_contract_SOURCES += $(mca_btl_self_sources)
 endif
 if !MCA_STATIC_btl_sm
 test_unit_opal_mca_btl_contract_SOURCES += $(mca_btl_sm_sources)
+test_unit_opal_mca_btl_sm_direct_SOURCES += $(mca_btl_sm_sources)
 test_unit_opal_mca_btl_sm_ring_SOURCES += $(mca_btl_sm_sources)
 test_unit_opal_mca_btl_sm_sm_SOURCES += $(mca_btl_sm_sources)
 endif
@@ -164,9 +257,13 @@ endif
 # Its waiting is looked at, not waited for. Components that are DSOs it finds in the build, and they the base in the program itself.
 test_unit_opal_runtime_init_LDFLAGS = $(AM_LDFLAGS) -export-dynamic -Wl,--wrap=poll
 test_unit_opal_runtime_init_CPPFLAGS = $(AM_CPPFLAGS)
+test_unit_opal_runtime_key_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
+test_unit_opal_runtime_key_CPPFLAGS = $(AM_CPPFLAGS)
 if MCA_DSO_pmi_singleton
 test_unit_opal_runtime_init_CPPFLAGS += -DUNIT_COMPONENTS='"$(abs_builddir)/.libs"'
+test_unit_opal_runtime_key_CPPFLAGS += -DUNIT_COMPONENTS='"$(abs_builddir)/.libs"'
+EXTRA_test_unit_opal_runtime_key_DEPENDENCIES = $(component_LTLIBRARIES)
 EXTRA_test_unit_opal_runtime_init_DEPENDENCIES = $(component_LTLIBRARIES)
 endif
 
-EXTRA_DIST += %D%/heap/place.h %D%/support.h
+EXTRA_DIST += %D%/heap/place.h %D%/machine.h %D%/support.h

@@ -92,6 +92,15 @@ static int build(const ompi_coll_call_t *call, size_t first, ompi_schedule_t *sc
     return MPI_ERR_UNSUPPORTED_OPERATION;
 }
 
+int ompi_coll_build_behind(const ompi_coll_call_t *call, const ompi_coll_ops_t *ops,
+                           ompi_schedule_t *schedule)
+{
+    size_t first = 0;
+    while (ops_at(first++) != ops)
+        ;
+    return build(call, first, schedule);
+}
+
 /* By a schedule, of the component `first` or one behind it. */
 static int run_schedule(const ompi_coll_call_t *call, size_t first)
 {

@@ -35,7 +35,8 @@ static size_t control_bytes(int ranks)
 static void set_max_bytes(sm_comm_t *self, size_t max_bytes)
 {
     self->max_bytes = max_bytes;
-    self->room_bytes = (max_bytes + 63) & ~(size_t)63;
+    size_t least = sm_vector_bytes(self->size), bytes = max_bytes > least ? max_bytes : least;
+    self->room_bytes = (bytes + 63) & ~(size_t)63;
 }
 
 static size_t area_bytes(const sm_comm_t *self)

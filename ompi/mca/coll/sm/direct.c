@@ -7,28 +7,48 @@
  * Each rank waits for the readers of its own data only, and of many that leave it the last one
  * wakes it. So ranks that share a core go on one after the other.
  *
- * Packed data is the user's own, if it lies without gaps; else a packed copy of it. sm_direct_reach
- * and sm_direct_fetch are all that knows how a peer's memory is read.
+ * Data is the user's own, if it lies without gaps; else a packed copy of it, or, in the region, a
+ * list of where its pieces are. What lies in
+ * the region that the node's ranks have mapped is read in place, and may be written, too: a rank
+ * that wants a result there tells where. The rest is read by a system call. Where that is not
+ * permitted, a copy in the region takes the place of data that is not there. So nothing has to be
+ * agreed for an operation: the entries that a step publishes say all, also that a rank found no
+ * memory for its copy. Then nobody goes on, and messages do the operation.
  *
- * Whether that is permitted is asked at the first call for which it counts, for all pairs of the
- * communicator; one that is not, and nobody does it.
+ * Which of these ways there are is found out at the first call for which it counts, for all pairs
+ * of the communicator. If one pair has neither, nobody reads. sm_direct_reach, sm_direct_fetch and
+ * sm_direct_target are all that knows how a peer's memory is reached.
  */
 #include "ompi/mca/coll/sm/sm.h"
 
 #include <stdlib.h>
 
-enum { PIECE = 64 << 10 }; /* of packed data that is unpacked on its way */
+#include "opal/runtime/region.h"
+
+enum {
+    PIECE = 64 << 10,  /* of packed data that is unpacked on its way */
+    SEGMENT_MIN = 128, /* bytes on average, for which it pays to tell the others where they are */
+    SEGMENTS = 32,     /* of what is received, at a time */
+};
 
 /* -- may we? ------------------------------------------------------------------------------- */
 
-static bool can_read_all(const sm_comm_t *self)
+/* What a rank tells the others. */
+enum { SEES_ALL = 1, MAY_READ_ALL = 2, HAS_ROOM = 4 };
+
+static char look_around(sm_comm_t *self)
 {
+    char found = SEES_ALL | MAY_READ_ALL;
     for (int rank = 0; rank < self->size; rank++) {
-        if (rank != self->rank &&
-            opal_node_probe_reading(self->peers[rank].local_rank) != OPAL_SUCCESS)
-            return false;
+        sm_peer_t *peer = &self->peers[rank];
+        if (rank == self->rank)
+            continue;
+        if (!opal_node_view(peer->local_rank, &peer->view) || peer->view.bytes == 0)
+            found &= ~SEES_ALL;
+        if (opal_node_probe_reading(peer->local_rank) != OPAL_SUCCESS)
+            found &= ~MAY_READ_ALL;
     }
-    return true;
+    return found | (opal_wait_is_crowded() ? 0 : HAS_ROOM);
 }
 
 int sm_direct_agree(sm_comm_t *self)
@@ -40,45 +60,109 @@ int sm_direct_agree(sm_comm_t *self)
         error = sm_step_begin(self, SM_SYNC, 1, &place);
     if (error != MPI_SUCCESS)
         return error;
-    *sm_step_own_row(self, &place) = can_read_all(self);
+    *sm_step_own_row(self, &place) = look_around(self);
     error = sm_step_meet(self, &place);
     if (error != MPI_SUCCESS)
         return error;
-    self->direct = SM_DIRECT_WORKS;
-    for (int rank = 0; rank < self->size; rank++) {
-        if (*sm_step_row(self, &place, rank) == 0)
-            self->direct = SM_DIRECT_FORBIDDEN;
-    }
+    char all = SEES_ALL | MAY_READ_ALL | HAS_ROOM;
+    for (int rank = 0; rank < self->size; rank++)
+        all &= *sm_step_row(self, &place, rank);
+    self->is_seen = (all & SEES_ALL) != 0;
+    self->is_allowed = (all & MAY_READ_ALL) != 0;
+    self->is_crowded = (all & HAS_ROOM) == 0;
+    self->direct = self->is_seen || self->is_allowed ? SM_DIRECT_WORKS : SM_DIRECT_FORBIDDEN;
     return MPI_SUCCESS;
 }
 
 /* -- giving -------------------------------------------------------------------------------- */
 
-void sm_source_init(sm_source_t *source, ompi_data_t data, bool needs_copy)
+/* Whether all of it can be reached by loads and stores. Also of no bytes at MPI_BOTTOM. */
+static bool is_in_region(const sm_comm_t *self, uintptr_t start, size_t bytes)
 {
-    *source = (sm_source_t){0};
-    if (!needs_copy && ompi_datatype_is_contiguous(data.type)) {
-        source->address = ompi_datatype_origin(data.type, data.buffer);
+    return self->is_seen && opal_region_has((const void *)start, bytes);
+}
+
+/* Whether what all of these elements span is there. */
+static bool spans_region(const sm_comm_t *self, ompi_data_t data)
+{
+    uintptr_t start = (uintptr_t)data.buffer + (uintptr_t)ompi_datatype_true_lb(data.type);
+    return data.count > 0 && ompi_datatype_extent(data.type) > 0 &&
+           is_in_region(self, start, (size_t)ompi_datatype_span(data.type, data.count));
+}
+
+size_t sm_direct_describe(const sm_comm_t *self, ompi_data_t data, void *room, size_t bytes)
+{
+    size_t wanted = sm_bytes(data), found, max = wanted / SEGMENT_MIN + 1;
+    if (!opal_region_has(room, bytes) || max > bytes / sizeof(struct iovec) ||
+        ompi_datatype_is_contiguous(data.type) || !spans_region(self, data))
+        return 0;
+    size_t count = ompi_datatype_segments(data.type, data.count, data.buffer, 0, room, max, &found);
+    return found < wanted ? 0 : count;
+}
+
+void sm_source_init_layout(sm_source_t *source, const sm_comm_t *self, ompi_data_t data)
+{
+    size_t bytes = (sm_bytes(data) / SEGMENT_MIN + 1) * sizeof(struct iovec), count = 0;
+    char *room = NULL;
+    if (!ompi_datatype_is_contiguous(data.type) && spans_region(self, data))
+        room = opal_heap_malloc(opal_region.heap, bytes);
+    if (room != NULL)
+        count = sm_direct_describe(self, data, room, bytes);
+    if (count == 0 && room != NULL)
+        opal_heap_free(opal_region.heap, room);
+    if (count == 0)
+        sm_source_init(source, self, data, false);
+    else
+        *source = (sm_source_t){.address = (uintptr_t)room, .segments = count, .room = room};
+}
+
+bool sm_direct_is_readable(const sm_comm_t *self, ompi_data_t data)
+{
+    if (!ompi_datatype_is_contiguous(data.type))
+        return sm_bytes(data) == 0;
+    return self->is_allowed || sm_bytes(data) == 0 ||
+           is_in_region(self, ompi_datatype_origin(data.type, data.buffer), sm_bytes(data));
+}
+
+void sm_source_init(sm_source_t *source, const sm_comm_t *self, ompi_data_t data, bool needs_copy)
+{
+    *source = (sm_source_t){.address = ompi_datatype_origin(data.type, data.buffer)};
+    if (!needs_copy && sm_direct_is_readable(self, data))
         return;
-    }
-    sm_source_init_room(source, ompi_datatype_bytes(data.type, data.count));
+    sm_source_init_room(source, self, ompi_datatype_bytes(data.type, data.count));
     if (source->error == MPI_SUCCESS)
         sm_pack(data, source->room);
 }
 
-void sm_source_init_room(sm_source_t *source, size_t bytes)
+void sm_source_init_room(sm_source_t *source, const sm_comm_t *self, size_t bytes)
 {
-    char *room = malloc(bytes > 0 ? bytes : 1);
-    *source = (sm_source_t){
-        .address = (uintptr_t)room,
-        .room = room,
-        .error = room != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM,
-    };
+    char *room = self->is_seen ? opal_heap_malloc(opal_region.heap, bytes) : NULL;
+    if (room == NULL && self->is_allowed)
+        room = malloc(bytes > 0 ? bytes : 1);
+    *source = (sm_source_t){.address = (uintptr_t)room, .room = room};
+    /* There may be memory all the same, that messages can use. */
+    if (room == NULL)
+        source->error = self->is_allowed ? MPI_ERR_NO_MEM : SM_ELSEWHERE;
 }
 
 void sm_source_fini(sm_source_t *source)
 {
-    free(source->room);
+    if (opal_region_has(source->room, 0))
+        opal_heap_free(opal_region.heap, source->room);
+    else
+        free(source->room);
+}
+
+bool sm_direct_is_writable(const sm_comm_t *self, ompi_data_t result)
+{
+    return ompi_datatype_is_contiguous(result.type) &&
+           is_in_region(self, ompi_datatype_origin(result.type, result.buffer), sm_bytes(result));
+}
+
+void sm_source_take(sm_source_t *source, const sm_comm_t *self, ompi_data_t result)
+{
+    if (sm_direct_is_writable(self, result))
+        source->target = ompi_datatype_origin(result.type, result.buffer);
 }
 
 static sm_entry_t *entry_of(const sm_comm_t *self, const sm_place_t *place, int rank)
@@ -90,13 +174,41 @@ void sm_direct_enter(sm_comm_t *self, const sm_place_t *place, const sm_source_t
 {
     sm_entry_t *entry = entry_of(self, place, self->rank);
     entry->address = source->address;
+    entry->target = source->target;
+    entry->segments = source->segments;
     entry->error = source->error;
+    entry->in_place = source->in_place;
     atomic_store_explicit(&entry->readers, 0, memory_order_relaxed); /* the step publishes it */
 }
 
 uintptr_t sm_direct_address(const sm_comm_t *self, const sm_place_t *place, int rank)
 {
     return entry_of(self, place, rank)->address;
+}
+
+char *sm_direct_target(const sm_comm_t *self, const sm_place_t *place, int rank)
+{
+    uintptr_t target = entry_of(self, place, rank)->target;
+    /* Our own view of ourselves has no shift. */
+    return target != 0 ? (char *)(target + self->peers[rank].view.shift) : NULL;
+}
+
+bool sm_direct_has_targets(const sm_comm_t *self, const sm_place_t *place)
+{
+    for (int rank = 0; rank < self->size; rank++) {
+        if (entry_of(self, place, rank)->target == 0)
+            return false;
+    }
+    return true;
+}
+
+bool sm_direct_is_in_place(const sm_comm_t *self, const sm_place_t *place)
+{
+    for (int rank = 0; rank < self->size; rank++) {
+        if (entry_of(self, place, rank)->in_place)
+            return true;
+    }
+    return false;
 }
 
 int sm_direct_publish(sm_comm_t *self, const sm_source_t *source, sm_place_t *place)
@@ -129,16 +241,33 @@ int sm_direct_await(sm_comm_t *self, const sm_place_t *place)
     return error != MPI_SUCCESS ? error : sm_direct_offered(self, place);
 }
 
+int sm_direct_offer(sm_comm_t *self, const sm_source_t *source, sm_place_t *place)
+{
+    int error = sm_direct_publish(self, source, place);
+    return error == MPI_SUCCESS ? sm_direct_await(self, place) : error;
+}
+
+/* Two ranks tell each other by a step that they are done: a flag is stored without waiting for its
+ * line, where a count would. */
 void sm_direct_leave(const sm_comm_t *self, const sm_place_t *place, int rank, int readers)
 {
-    sm_step_take_leave(self, &entry_of(self, place, rank)->readers, (uint64_t)readers, rank);
+    if (self->size > 2)
+        sm_step_take_leave(self, &entry_of(self, place, rank)->readers, (uint64_t)readers, rank);
 }
 
 int sm_direct_finish(sm_comm_t *self, const sm_place_t *place, int readers, int error)
 {
+    if (self->size == 2)
+        return sm_direct_part(self, error);
     int left =
         sm_step_await_readers(self, &entry_of(self, place, self->rank)->readers, (uint64_t)readers);
     return left != MPI_SUCCESS ? left : error;
+}
+
+int sm_direct_part(sm_comm_t *self, int error)
+{
+    int parted = sm_barrier(self, NULL, 0);
+    return parted != MPI_SUCCESS ? parted : error;
 }
 
 /* -- reading ------------------------------------------------------------------------------- */
@@ -146,28 +275,77 @@ int sm_direct_finish(sm_comm_t *self, const sm_place_t *place, int readers, int 
 const char *sm_direct_reach(const sm_comm_t *self, int rank, uintptr_t from, size_t bytes,
                             char *buffer)
 {
+    const sm_peer_t *peer = &self->peers[rank];
     if (rank == self->rank)
         return (const char *)from;
-    return opal_node_read(self->peers[rank].local_rank, buffer, from, bytes) == OPAL_SUCCESS
-               ? buffer
-               : NULL;
+    const char *seen = opal_view_at(&peer->view, from, bytes);
+    if (seen != NULL)
+        return seen;
+    return opal_node_read(peer->local_rank, buffer, from, bytes) == OPAL_SUCCESS ? buffer : NULL;
 }
 
-int sm_direct_fetch(const sm_comm_t *self, int rank, uintptr_t from, ompi_data_t to)
+/* Packed bytes. */
+static int fetch_packed(const sm_peer_t *peer, uintptr_t from, ompi_data_t to)
 {
     static _Alignas(64) char piece[PIECE];
     size_t bytes = ompi_datatype_bytes(to.type, to.count);
+    const char *seen = opal_view_at(&peer->view, from, bytes);
+    if (seen != NULL) {
+        sm_unpack(to, seen);
+        return MPI_SUCCESS;
+    }
     if (ompi_datatype_is_contiguous(to.type)) {
         void *place = (void *)ompi_datatype_origin(to.type, to.buffer);
-        opal_status_t status = opal_node_read(self->peers[rank].local_rank, place, from, bytes);
+        opal_status_t status = opal_node_read(peer->local_rank, place, from, bytes);
         return status == OPAL_SUCCESS ? MPI_SUCCESS : MPI_ERR_OTHER;
     }
     for (size_t done = 0; done < bytes; done += PIECE) {
         size_t now = bytes - done < PIECE ? bytes - done : PIECE;
-        const char *packed = sm_direct_reach(self, rank, from + done, now, piece);
-        if (packed == NULL)
+        if (opal_node_read(peer->local_rank, piece, from + done, now) != OPAL_SUCCESS)
             return MPI_ERR_OTHER;
-        ompi_datatype_unpack(to.type, to.count, to.buffer, done, packed, now);
+        sm_unpack_piece(to, done, now, piece);
     }
     return MPI_SUCCESS;
+}
+
+/* From one layout to another: a part of the given one, which goes on, to each segment of ours. */
+static void fetch_laid_out(const struct iovec *from, size_t skip, uintptr_t shift, ompi_data_t to)
+{
+    struct iovec segments[SEGMENTS];
+    size_t bytes = ompi_datatype_bytes(to.type, to.count), done = 0, found;
+    while (done < bytes) {
+        size_t count =
+            ompi_datatype_segments(to.type, to.count, to.buffer, done, segments, SEGMENTS, &found);
+        for (size_t i = 0; i < count; i++) {
+            for (size_t at = 0, now; at < segments[i].iov_len; at += now, skip += now) {
+                for (; skip >= from->iov_len; from++)
+                    skip -= from->iov_len;
+                size_t left = from->iov_len - skip, room = segments[i].iov_len - at;
+                now = left < room ? left : room;
+                opal_copy((char *)segments[i].iov_base + at,
+                          (const void *)((uintptr_t)from->iov_base + shift + skip), now);
+            }
+        }
+        done += found;
+    }
+}
+
+int sm_direct_fetch_from(const sm_comm_t *self, int rank, uintptr_t address, size_t segments,
+                         size_t skip, ompi_data_t to)
+{
+    const sm_peer_t *peer = &self->peers[rank];
+    if (segments == 0)
+        return fetch_packed(peer, address + skip, to);
+    const struct iovec *first = opal_view_at(&peer->view, address, segments * sizeof *first);
+    if (first == NULL)
+        return MPI_ERR_OTHER;
+    fetch_laid_out(first, skip, peer->view.shift, to);
+    return MPI_SUCCESS;
+}
+
+int sm_direct_fetch(const sm_comm_t *self, const sm_place_t *place, int rank, size_t skip,
+                    ompi_data_t to)
+{
+    const sm_entry_t *entry = entry_of(self, place, rank);
+    return sm_direct_fetch_from(self, rank, entry->address, entry->segments, skip, to);
 }

@@ -1,16 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Operations that move longer data: each rank reads what it gets out of the memory of who gives it.
- * With n ranks and m bytes of a block, a rank copies
+ * Operations that move longer data: each rank reads what it gets out of the memory of who gives it,
+ * or who gives writes it to where it belongs, if that is in the region. With n ranks and m bytes of
+ * a block, a rank copies
  *
- *   bcast      nothing in the root, m elsewhere      scatter   m
- *   allgather  n m                                   alltoall  n m
+ *   bcast      nothing in the root, m elsewhere; each half of it between two ranks
+ *   gather     m, or n m in the root and nothing elsewhere         scatter   m
+ *   allgather  n m                                                 alltoall  n m
  *
- * Who gives waits until all have read, and who gets until all have given.
+ * Who gives waits until all have read, and who gets until all have given. Where ranks wait for the
+ * root only, a report to it says that they are done.
+ *
+ * Of a long allgather of two ranks, each writes its own block twice: the second time it is in the
+ * cache. Shorter ones fit there as a whole; then reading is better, since what was written last is
+ * near who needs it next.
  */
 #include "ompi/mca/coll/sm/sm.h"
 
-/* Tells where the root's data is. The others learn it. */
+enum {
+    HALVES_MIN = 8 << 10,  /* bytes from which on both ranks copy their part of a broadcast */
+    TWICE_MIN = 512 << 10, /* from which on a rank writes its block of an allgather twice */
+    PAGE = 4096,
+};
+
+static ompi_data_t bytes_at(void *buffer, size_t bytes)
+{
+    return ompi_data(buffer, bytes, ompi_datatype_of(MPI_BYTE));
+}
+
+/* Tells where the root's data is, or its result. The others learn it. */
 static int publish_root(sm_comm_t *self, int root, const sm_source_t *source, sm_place_t *place)
 {
     int error = sm_step_begin(self, SM_BY_ROOT, sizeof(sm_entry_t), place);
@@ -25,27 +43,56 @@ static int publish_root(sm_comm_t *self, int root, const sm_source_t *source, sm
     return error != MPI_SUCCESS ? error : sm_direct_error(self, place, root);
 }
 
-/* What lies `skip` bytes behind the root's address. */
-static int fetch_from_root(sm_comm_t *self, int root, const sm_place_t *place, size_t skip,
-                           ompi_data_t to)
+/* This rank is done with what the root has, which waits for all. */
+static int report(sm_comm_t *self, int root, int error)
 {
-    int error = sm_direct_fetch(self, root, sm_direct_address(self, place, root) + skip, to);
-    sm_direct_leave(self, place, root, self->size - 1);
-    return error;
+    int reported = sm_step_report(self, root);
+    return reported != MPI_SUCCESS ? reported : error;
 }
 
-int sm_direct_bcast(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes OPAL_UNUSED)
+/* -- broadcast and scatter ------------------------------------------------------------------- */
+
+/* Two ranks: the root writes the end of the data, if it can. */
+static int bcast_in_halves(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes,
+                           sm_source_t *source)
 {
     ompi_data_t data = sm_block(&call->recv, 0);
-    bool is_root = self->rank == call->root;
-    sm_source_t source = {0};
+    int root = call->root;
     sm_place_t place;
-    if (is_root)
-        sm_source_init(&source, data, false);
-    int error = publish_root(self, call->root, &source, &place);
-    if (error == MPI_SUCCESS)
-        error = is_root ? sm_direct_finish(self, &place, self->size - 1, MPI_SUCCESS)
-                        : fetch_from_root(self, call->root, &place, 0, data);
+    if (self->rank != root)
+        sm_source_take(source, self, data);
+    int error = sm_direct_offer(self, source, &place);
+    if (error != MPI_SUCCESS)
+        return error;
+    char *target = sm_direct_target(self, &place, 1 - root);
+    size_t first = (bytes / 2 + PAGE - 1) / PAGE * PAGE;
+    if (self->rank == root && target != NULL)
+        sm_pack_piece(data, first, bytes - first, target + first);
+    else if (self->rank != root)
+        error =
+            sm_direct_fetch(self, &place, root, 0, target != NULL ? bytes_at(target, first) : data);
+    return sm_direct_part(self, error);
+}
+
+static int bcast_to_all(sm_comm_t *self, const ompi_coll_call_t *call, const sm_source_t *source)
+{
+    sm_place_t place;
+    int error = publish_root(self, call->root, source, &place), fetched = MPI_SUCCESS;
+    if (error != MPI_SUCCESS)
+        return error;
+    if (self->rank != call->root)
+        fetched = sm_direct_fetch(self, &place, call->root, 0, sm_block(&call->recv, 0));
+    return report(self, call->root, fetched);
+}
+
+int sm_direct_bcast(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
+{
+    bool in_halves = self->size == 2 && self->is_seen && !self->is_crowded && bytes >= HALVES_MIN;
+    sm_source_t source = {0};
+    if (self->rank == call->root)
+        sm_source_init_layout(&source, self, sm_block(&call->recv, 0));
+    int error =
+        in_halves ? bcast_in_halves(self, call, bytes, &source) : bcast_to_all(self, call, &source);
     sm_source_fini(&source);
     return error;
 }
@@ -55,31 +102,100 @@ static void copy_own(const ompi_coll_side_t *from, ompi_data_t block, ompi_data_
     ompi_datatype_copy(from->type, block.count, block.buffer, to.type, to.count, to.buffer);
 }
 
-static int scatter_own(sm_comm_t *self, const ompi_coll_call_t *call, const sm_place_t *place)
-{
-    if (call->recv.buffer != MPI_IN_PLACE)
-        copy_own(&call->send, sm_block(&call->send, self->rank), sm_block(&call->recv, 0));
-    return sm_direct_finish(self, place, self->size - 1, MPI_SUCCESS);
-}
-
 int sm_direct_scatter(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
-    size_t block = bytes / (size_t)self->size;
-    bool is_root = self->rank == call->root;
+    size_t block = bytes / (size_t)self->size, n = (size_t)self->size;
+    int root = call->root;
     sm_source_t source = {0};
     sm_place_t place;
-    if (is_root) {
-        size_t count = (size_t)self->size * (size_t)call->send.count;
-        sm_source_init(&source, sm_elements(&call->send, 0, count), false);
+    if (self->rank == root)
+        sm_source_init_layout(&source, self,
+                              sm_elements(&call->send, 0, n * (size_t)call->send.count));
+    int error = publish_root(self, root, &source, &place);
+    if (error == MPI_SUCCESS) {
+        if (self->rank != root)
+            error = sm_direct_fetch(self, &place, root, (size_t)self->rank * block,
+                                    sm_block(&call->recv, 0));
+        else if (call->recv.buffer != MPI_IN_PLACE)
+            copy_own(&call->send, sm_block(&call->send, root), sm_block(&call->recv, 0));
+        error = report(self, root, error);
     }
-    int error = publish_root(self, call->root, &source, &place);
-    if (error == MPI_SUCCESS)
-        error = is_root ? scatter_own(self, call, &place)
-                        : fetch_from_root(self, call->root, &place, (size_t)self->rank * block,
-                                          sm_block(&call->recv, 0));
     sm_source_fini(&source);
     return error;
 }
+
+/* -- gather ---------------------------------------------------------------------------------- */
+
+/* Each rank writes its block to where the root wants it. */
+static int gather_into(sm_comm_t *self, const ompi_coll_call_t *call, char *target, size_t block)
+{
+    if (self->rank != call->root)
+        sm_pack(sm_block(&call->send, 0), target + (size_t)self->rank * block);
+    else if (call->send.buffer != MPI_IN_PLACE)
+        copy_own(&call->send, sm_block(&call->send, 0), sm_block(&call->recv, self->rank));
+    return report(self, call->root, MPI_SUCCESS);
+}
+
+/* The root's part of the following. */
+static int read_blocks(sm_comm_t *self, const ompi_coll_call_t *call, const sm_place_t *blocks)
+{
+    int error = MPI_SUCCESS;
+    for (int rank = 0; rank < self->size; rank++) {
+        if (rank == self->rank)
+            continue;
+        int read = sm_direct_error(self, blocks, rank);
+        if (read == MPI_SUCCESS)
+            read = sm_direct_fetch(self, blocks, rank, 0, sm_block(&call->recv, rank));
+        error = error != MPI_SUCCESS ? error : read;
+    }
+    if (call->send.buffer != MPI_IN_PLACE)
+        copy_own(&call->send, sm_block(&call->send, 0), sm_block(&call->recv, self->rank));
+    return error;
+}
+
+/* The root reads all blocks; the others wait for that, and learn if a block could not be told of.
+ */
+static int gather_by_root(sm_comm_t *self, const ompi_coll_call_t *call)
+{
+    bool is_root = self->rank == call->root;
+    sm_source_t source = {0};
+    sm_place_t blocks, end;
+    int error = sm_step_begin(self, SM_TO_ROOT, sizeof(sm_entry_t), &blocks);
+    if (error != MPI_SUCCESS)
+        return error;
+    if (!is_root)
+        sm_source_init_layout(&source, self, sm_block(&call->send, 0));
+    sm_direct_enter(self, &blocks, &source);
+    int given = sm_step_give(self, &blocks, call->root);
+    error = is_root && given == MPI_SUCCESS ? read_blocks(self, call, &blocks) : source.error;
+    int ended = given == MPI_SUCCESS ? sm_step_begin(self, SM_BY_ROOT, sizeof(bool), &end) : given;
+    if (ended == MPI_SUCCESS && is_root) {
+        *sm_step_own_row(self, &end) = error == SM_ELSEWHERE;
+        sm_step_tell(self, &end);
+    } else if (ended == MPI_SUCCESS) {
+        ended = sm_step_await(self, &end, call->root);
+        if (ended == MPI_SUCCESS && *sm_step_row(self, &end, call->root) != 0)
+            ended = SM_ELSEWHERE;
+    }
+    sm_source_fini(&source);
+    return ended != MPI_SUCCESS ? ended : error;
+}
+
+int sm_direct_gather(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
+{
+    sm_source_t source = {0};
+    sm_place_t place;
+    if (self->rank == call->root)
+        sm_source_take(&source, self,
+                       sm_elements(&call->recv, 0, (size_t)self->size * (size_t)call->recv.count));
+    int error = publish_root(self, call->root, &source, &place);
+    if (error != MPI_SUCCESS)
+        return error;
+    char *target = sm_direct_target(self, &place, call->root);
+    return target != NULL ? gather_into(self, call, target, bytes) : gather_by_root(self, call);
+}
+
+/* -- all to all ------------------------------------------------------------------------------ */
 
 /* Reads a rank's data if that has not been done, `skip` bytes behind its address. */
 static int fetch_once(sm_comm_t *self, const ompi_coll_call_t *call, const sm_place_t *place,
@@ -87,8 +203,7 @@ static int fetch_once(sm_comm_t *self, const ompi_coll_call_t *call, const sm_pl
 {
     if (self->peers[rank].is_read || sm_direct_error(self, place, rank) != MPI_SUCCESS)
         return MPI_SUCCESS;
-    int error = sm_direct_fetch(self, rank, sm_direct_address(self, place, rank) + skip,
-                                sm_block(&call->recv, rank));
+    int error = sm_direct_fetch(self, place, rank, skip, sm_block(&call->recv, rank));
     self->peers[rank].is_read = true;
     sm_direct_leave(self, place, rank, self->size - 1);
     return error;
@@ -96,15 +211,15 @@ static int fetch_once(sm_comm_t *self, const ompi_coll_call_t *call, const sm_pl
 
 /* From everybody. What is there already is read at once: a rank that waited first would begin when
  * others on its core do, too. What comes later waits for the last one, so that this rank sleeps
- * only once. */
+ * only once. Data that is overwritten waits until it is certain that nobody needs it again. */
 static int fetch_all(sm_comm_t *self, const ompi_coll_call_t *call, const sm_place_t *place,
-                     size_t skip)
+                     size_t skip, bool overwrites)
 {
     int error = MPI_SUCCESS, size = self->size;
     for (int rank = 0; rank < size; rank++)
         self->peers[rank].is_read = false;
     for (int rank = (self->rank + 1) % size; rank != self->rank; rank = (rank + 1) % size) {
-        if (sm_step_is_shown(self, place, rank)) {
+        if (!overwrites && sm_step_is_shown(self, place, rank)) {
             int read = fetch_once(self, call, place, rank, skip);
             error = error != MPI_SUCCESS ? error : read;
         }
@@ -119,18 +234,38 @@ static int fetch_all(sm_comm_t *self, const ompi_coll_call_t *call, const sm_pla
     return sm_direct_finish(self, place, size - 1, error);
 }
 
-int sm_direct_allgather(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes OPAL_UNUSED)
+/* Two ranks: this one writes its block into the other's result, if it can, or the other reads it.
+ */
+static int exchange_blocks(sm_comm_t *self, const ompi_coll_call_t *call, const sm_place_t *place,
+                           ompi_data_t given)
+{
+    int peer = 1 - self->rank, error = sm_direct_await(self, place);
+    if (error != MPI_SUCCESS)
+        return error;
+    char *target = sm_direct_target(self, place, peer);
+    if (target != NULL)
+        sm_pack(given, target);
+    if (sm_direct_target(self, place, self->rank) == NULL)
+        error = sm_direct_fetch(self, place, peer, 0, sm_block(&call->recv, peer));
+    return sm_direct_part(self, error);
+}
+
+int sm_direct_allgather(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
     bool in_place = call->send.buffer == MPI_IN_PLACE;
     ompi_data_t own = sm_block(&call->recv, self->rank);
+    ompi_data_t given = in_place ? own : sm_block(&call->send, 0);
     sm_source_t source;
     sm_place_t place;
-    sm_source_init(&source, in_place ? own : sm_block(&call->send, 0), false);
+    sm_source_init_layout(&source, self, given);
+    if (self->size == 2 && bytes >= TWICE_MIN)
+        sm_source_take(&source, self, sm_block(&call->recv, 1 - self->rank));
     int error = sm_direct_publish(self, &source, &place);
     if (error == MPI_SUCCESS && !in_place)
-        copy_own(&call->send, sm_block(&call->send, 0), own);
+        copy_own(&call->send, given, own);
     if (error == MPI_SUCCESS)
-        error = fetch_all(self, call, &place, 0);
+        error = self->size == 2 ? exchange_blocks(self, call, &place, given)
+                                : fetch_all(self, call, &place, 0, false);
     sm_source_fini(&source);
     return error;
 }
@@ -143,12 +278,15 @@ int sm_direct_alltoall(sm_comm_t *self, const ompi_coll_call_t *call, size_t byt
     size_t count = (size_t)self->size * (size_t)from->count, block = bytes / (size_t)self->size;
     sm_source_t source;
     sm_place_t place;
-    sm_source_init(&source, sm_elements(from, 0, count), in_place);
+    if (in_place)
+        sm_source_init(&source, self, sm_elements(from, 0, count), true);
+    else
+        sm_source_init_layout(&source, self, sm_elements(from, 0, count));
     int error = sm_direct_publish(self, &source, &place);
     if (error == MPI_SUCCESS && !in_place)
         copy_own(from, sm_block(from, self->rank), sm_block(&call->recv, self->rank));
     if (error == MPI_SUCCESS)
-        error = fetch_all(self, call, &place, (size_t)self->rank * block);
+        error = fetch_all(self, call, &place, (size_t)self->rank * block, in_place);
     sm_source_fini(&source);
     return error;
 }

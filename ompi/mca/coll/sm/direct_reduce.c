@@ -1,19 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reductions of longer data: each rank reduces a piece, which it reads out of everybody's memory.
- * With n ranks and m bytes of an operand, a rank copies and reduces
+ * Reductions of longer data: each rank reduces a piece, out of everybody's memory, and writes the
+ * result to where it belongs, if that is in the region; else those who want it read it there. With
+ * n ranks and m bytes of an operand,
  *
- *   allreduce       m, and copies m of the others' results; three waits. Of two ranks, short: 2 m,
- *                   two waits: both reduce everything
- *   reduce          m, and the root copies m; two waits, three in the root
+ *   allreduce       a rank reduces m / n, and writes m of results; two waits. Of two ranks, short:
+ *                   both reduce everything
+ *   reduce          a rank reduces and writes m / n; two waits
  *   reduce_scatter  its block of all operands; two waits
+ *
+ * Where results are read instead, an allreduce has a third wait, and so has the root of a reduce.
  *
  * Operations of the user's and those that do not commute are no exception: the operands of an
  * element are reduced in the order of the ranks.
  */
 #include "ompi/mca/coll/sm/sm.h"
 
-enum { PAIR_WHOLE_BYTES = 512 << 10 }; /* up to here two ranks gain nothing by splitting the work */
+enum {
+    /* Up to here two ranks gain nothing by splitting the work: if they can write each other's
+     * result, or if they cannot. */
+    PAIR_WHOLE_BYTES = 128 << 10,
+    PAIR_WHOLE_READ_BYTES = 512 << 10,
+    PUSH_BYTES = 16 << 10, /* of results, that are copied while they are in the nearest cache */
+};
 
 /* A rank's piece of `count` elements. */
 typedef struct piece {
@@ -26,150 +35,258 @@ static piece_t piece_of(const sm_comm_t *self, size_t count, int rank)
     return (piece_t){each * at + (at < longer ? at : longer), each + (at < longer)};
 }
 
-static ompi_data_t contribution(const ompi_coll_call_t *call, size_t count)
-{
-    const void *buffer = call->send.buffer == MPI_IN_PLACE ? call->recv.buffer : call->send.buffer;
-    return ompi_data(buffer, count, call->recv.type);
-}
-
-/* Publishes what this rank has, and returns when all have. */
-static int offer(sm_comm_t *self, const sm_source_t *source, sm_place_t *place)
-{
-    int error = sm_direct_publish(self, source, place);
-    return error == MPI_SUCCESS ? sm_direct_await(self, place) : error;
-}
-
-/* Begins a reduction of so many elements. A rank that has no memory says so, and nobody goes on. */
-static int begin(sm_fold_t *fold, sm_comm_t *self, const ompi_coll_call_t *call, size_t count,
-                 bool needs_copy, sm_source_t *source, sm_place_t *operands)
+/* A reduction of so many elements. A rank that has no memory says so, and nobody goes on. */
+static void begin(sm_fold_t *fold, sm_comm_t *self, const ompi_coll_call_t *call, size_t count,
+                  bool needs_copy, sm_source_t *source)
 {
     *source = (sm_source_t){0};
-    source->error = sm_fold_init(fold, self, call, true);
-    if (source->error == MPI_SUCCESS)
-        sm_source_init(source, contribution(call, count), needs_copy);
-    return offer(self, source, operands);
+    int error = sm_fold_init(fold, self, call, true);
+    if (error == MPI_SUCCESS)
+        sm_source_init(source, self, sm_contribution(call, count), needs_copy);
+    else
+        source->error = error;
+    source->in_place = call->send.buffer == MPI_IN_PLACE;
 }
 
-/* Reduces this rank's piece to where others can read it packed: in the result, if it may be there,
- * else in memory of its own. */
-static void reduce_piece(const sm_fold_t *fold, const sm_place_t *place, piece_t piece,
-                         ompi_data_t result, bool is_wanted, sm_source_t *reduced)
+/* -- everything in one rank ------------------------------------------------------------------ */
+
+/* Reduces elements from the first one given on, when all operands are there. */
+static int fold_alone(const sm_fold_t *fold, const sm_place_t *operands, size_t first,
+                      ompi_data_t result)
 {
-    ompi_data_t to = sm_part(result, piece.first, piece.count);
-    if (is_wanted && ompi_datatype_is_contiguous(result.type)) {
-        sm_source_init(reduced, to, false);
-    } else {
-        size_t bytes = ompi_datatype_bytes(result.type, piece.count);
-        sm_source_init_room(reduced, bytes);
-        to = ompi_data(reduced->room, bytes, ompi_datatype_of(MPI_BYTE));
+    sm_comm_t *self = fold->self;
+    int error = sm_fold_run(fold, operands, first, result.count, result);
+    for (int rank = 0; rank < self->size; rank++) {
+        if (rank != self->rank)
+            sm_direct_leave(self, operands, rank, self->size - 1);
     }
-    if (reduced->error == MPI_SUCCESS)
-        reduced->error = sm_fold_run(fold, place, piece.first, piece.count, to);
+    return sm_direct_finish(self, operands, self->size - 1, error);
 }
 
-/* All pieces into the result; this rank is one of so many readers of each. */
-static int collect(sm_comm_t *self, const sm_place_t *place, const sm_source_t *reduced,
-                   ompi_data_t result, int readers)
+/* In place, what the others read is a copy: the result belongs where they do. */
+int sm_direct_reduce_scatter(sm_comm_t *self, const ompi_coll_call_t *call,
+                             size_t bytes OPAL_UNUSED)
 {
-    int error = MPI_SUCCESS;
-    for (int distance = 0; distance < self->size; distance++) {
-        int rank = (self->rank + distance) % self->size;
-        piece_t piece = piece_of(self, result.count, rank);
-        ompi_data_t part = sm_part(result, piece.first, piece.count);
-        if (rank == self->rank) {
-            if (reduced->room != NULL)
-                sm_unpack(part, reduced->room);
-            continue;
-        }
-        if (error == MPI_SUCCESS && piece.count > 0)
-            error = sm_direct_fetch(self, rank, sm_direct_address(self, place, rank), part);
-        sm_direct_leave(self, place, rank, readers);
-    }
-    return error;
-}
-
-/* Reduces the block that this rank wants, to where it belongs. In place, what the others read is a
- * copy: the result belongs where they do. */
-static int reduce_block(sm_comm_t *self, const ompi_coll_call_t *call, sm_blocks_t blocks)
-{
+    sm_blocks_t blocks = sm_blocks(&call->recv, self);
     bool in_place = call->send.buffer == MPI_IN_PLACE;
     ompi_data_t result = ompi_data(call->recv.buffer, blocks.count, call->recv.type);
     sm_source_t source;
     sm_place_t operands;
     sm_fold_t fold;
-    int error = begin(&fold, self, call, blocks.total, in_place, &source, &operands);
-    if (error == MPI_SUCCESS) {
-        error = sm_fold_run(&fold, &operands, blocks.first, blocks.count, result);
-        for (int rank = 0; rank < self->size; rank++) {
-            if (rank != self->rank)
-                sm_direct_leave(self, &operands, rank, self->size - 1);
-        }
-        error = sm_direct_finish(self, &operands, self->size - 1, error);
-    }
+    begin(&fold, self, call, blocks.total, in_place, &source);
+    int error = sm_direct_offer(self, &source, &operands);
+    if (error == MPI_SUCCESS)
+        error = fold_alone(&fold, &operands, blocks.first, result);
     sm_source_fini(&source);
     return error;
+}
+
+/* -- pieces that are written to where they belong -------------------------------------------- */
+
+/* Where we see a rank's room for the result. */
+static char *target_of(const sm_fold_t *fold, const sm_place_t *operands, int rank)
+{
+    if (fold->known == NULL)
+        return sm_direct_target(fold->self, operands, rank);
+    return (char *)(fold->known[rank].target + fold->self->peers[rank].view.shift);
+}
+
+/* In place, too: nobody else reads these elements. */
+int sm_fold_into(const sm_fold_t *fold, const sm_place_t *operands, size_t count, int first_rank,
+                 int ranks)
+{
+    sm_comm_t *self = fold->self;
+    piece_t piece = piece_of(self, count, self->rank);
+    size_t size = ompi_datatype_size(fold->type);
+    size_t step = PUSH_BYTES > size ? PUSH_BYTES / size : 1;
+    char *target = target_of(fold, operands, first_rank);
+    for (size_t done = 0; done < piece.count; done += step) {
+        size_t now = piece.count - done < step ? piece.count - done : step;
+        size_t first = piece.first + done, at = first * size, bytes = now * size;
+        ompi_data_t result = ompi_data(target + at, bytes, ompi_datatype_of(MPI_BYTE));
+        int error = sm_fold_run(fold, operands, first, now, result);
+        if (error != MPI_SUCCESS)
+            return error;
+        for (int i = 1; i < ranks; i++) {
+            int rank = (first_rank + i) % self->size;
+            opal_copy(target_of(fold, operands, rank) + at, target + at, bytes);
+        }
+    }
+    return MPI_SUCCESS;
+}
+
+/* -- pieces that are read -------------------------------------------------------------------- */
+
+/* A rank's part of the result. */
+static ompi_data_t part_of(const sm_comm_t *self, ompi_data_t result, int rank)
+{
+    piece_t piece = piece_of(self, result.count, rank);
+    return sm_part(result, piece.first, piece.count);
+}
+
+/* Reduces a rank's piece to its place in the result. */
+static int reduce_part(const sm_fold_t *fold, const sm_place_t *operands, ompi_data_t result,
+                       int rank)
+{
+    piece_t piece = piece_of(fold->self, result.count, rank);
+    return sm_fold_run(fold, operands, piece.first, piece.count, part_of(fold->self, result, rank));
+}
+
+/* Memory for this rank's piece, packed. */
+static void take_room(const sm_comm_t *self, ompi_data_t result, sm_source_t *reduced)
+{
+    piece_t piece = piece_of(self, result.count, self->rank);
+    sm_source_init_room(reduced, self, ompi_datatype_bytes(result.type, piece.count));
+}
+
+/* Reduces this rank's piece to there. */
+static int reduce_to_room(const sm_fold_t *fold, const sm_place_t *operands, ompi_data_t result,
+                          const sm_source_t *reduced)
+{
+    piece_t piece = piece_of(fold->self, result.count, fold->self->rank);
+    size_t bytes = ompi_datatype_bytes(result.type, piece.count);
+    return sm_fold_run(fold, operands, piece.first, piece.count,
+                       ompi_data(reduced->room, bytes, ompi_datatype_of(MPI_BYTE)));
+}
+
+/* The others' pieces into the result; this rank is one of so many readers of each. */
+static int collect(sm_comm_t *self, const sm_place_t *place, ompi_data_t result, int readers)
+{
+    int error = MPI_SUCCESS;
+    for (int distance = 1; distance < self->size; distance++) {
+        int rank = (self->rank + distance) % self->size;
+        ompi_data_t part = part_of(self, result, rank);
+        bool is_there = sm_direct_error(self, place, rank) == MPI_SUCCESS;
+        if (error == MPI_SUCCESS && part.count > 0 && is_there)
+            error = sm_direct_fetch(self, place, rank, 0, part);
+        sm_direct_leave(self, place, rank, readers);
+    }
+    return error;
+}
+
+/* -- allreduce ------------------------------------------------------------------------------- */
+
+/* Where this rank's piece is read: in the result, or, if it may not be read there, in memory that
+ * is taken before the rank gives. Later nobody could go back: operands are overwritten. */
+static void reserve_piece(const sm_comm_t *self, ompi_data_t result, sm_source_t *source,
+                          sm_source_t *reduced)
+{
+    ompi_data_t part = part_of(self, result, self->rank);
+    *reduced = (sm_source_t){.address = ompi_datatype_origin(part.type, part.buffer)};
+    if (source->error != MPI_SUCCESS || source->target != 0 || sm_direct_is_readable(self, part))
+        return;
+    take_room(self, result, reduced);
+    source->error = reduced->error;
+}
+
+static int allreduce_by_reading(const sm_fold_t *fold, const sm_place_t *operands,
+                                ompi_data_t result, sm_source_t *reduced)
+{
+    sm_comm_t *self = fold->self;
+    sm_place_t pieces;
+    if (reduced->room != NULL)
+        reduced->error = reduce_to_room(fold, operands, result, reduced);
+    else
+        reduced->error = reduce_part(fold, operands, result, self->rank);
+    int error = sm_direct_offer(self, reduced, &pieces);
+    if (error != MPI_SUCCESS)
+        return error;
+    if (reduced->room != NULL)
+        sm_unpack(part_of(self, result, self->rank), reduced->room);
+    error = collect(self, &pieces, result, self->size - 1);
+    return sm_direct_finish(self, &pieces, self->size - 1, error);
 }
 
 int sm_direct_allreduce(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
     ompi_data_t result = sm_block(&call->recv, 0);
-    if (self->size == 2 && bytes <= PAIR_WHOLE_BYTES)
-        return reduce_block(self, call, (sm_blocks_t){0, result.count, result.count});
-    sm_source_t source, reduced = {0};
-    sm_place_t operands, pieces;
+    sm_source_t source, reduced;
+    sm_place_t operands;
     sm_fold_t fold;
-    int error = begin(&fold, self, call, result.count, false, &source, &operands);
+    begin(&fold, self, call, result.count, false, &source);
+    sm_source_take(&source, self, result);
+    reserve_piece(self, result, &source, &reduced);
+    int error = sm_direct_offer(self, &source, &operands);
     if (error == MPI_SUCCESS) {
-        piece_t piece = piece_of(self, result.count, self->rank);
-        reduce_piece(&fold, &operands, piece, result, true, &reduced);
-        error = offer(self, &reduced, &pieces);
-    }
-    if (error == MPI_SUCCESS) {
-        error = collect(self, &pieces, &reduced, result, self->size - 1);
-        error = sm_direct_finish(self, &pieces, self->size - 1, error);
+        bool pushes = sm_direct_has_targets(self, &operands);
+        size_t whole = pushes ? PAIR_WHOLE_BYTES : PAIR_WHOLE_READ_BYTES;
+        /* An operand where a result goes must be read in pieces, each by one rank only. */
+        if (self->size == 2 && bytes <= whole && !sm_direct_is_in_place(self, &operands))
+            error = fold_alone(&fold, &operands, 0, result);
+        else if (pushes)
+            error = sm_direct_part(
+                self, sm_fold_into(&fold, &operands, result.count, self->rank, self->size));
+        else
+            error = allreduce_by_reading(&fold, &operands, result, &reduced);
     }
     sm_source_fini(&reduced);
     sm_source_fini(&source);
     return error;
 }
 
-/* The root reads the pieces when they are all there; the others wait until it has. */
-static int gather_pieces(sm_comm_t *self, int root, const sm_source_t *reduced, ompi_data_t result)
+/* -- reduce ---------------------------------------------------------------------------------- */
+
+/* What a rank had no memory for, the root reduces, before it tells anybody that it has read. */
+static int reduce_missing(const sm_fold_t *fold, const sm_place_t *operands,
+                          const sm_place_t *pieces, ompi_data_t result)
 {
+    int error = MPI_SUCCESS;
+    for (int rank = 0; rank < fold->self->size && error == MPI_SUCCESS; rank++) {
+        if (sm_direct_error(fold->self, pieces, rank) != MPI_SUCCESS)
+            error = reduce_part(fold, operands, result, rank);
+    }
+    return error;
+}
+
+/* The root reads the pieces when they are all there; the others wait until it has. */
+static int reduce_by_reading(const sm_fold_t *fold, const sm_place_t *operands, int root,
+                             ompi_data_t result)
+{
+    sm_comm_t *self = fold->self;
+    bool is_root = self->rank == root;
+    sm_source_t reduced = {0};
     sm_place_t pieces;
+    int reduces = MPI_SUCCESS;
+    if (is_root) {
+        reduces = reduce_part(fold, operands, result, root);
+    } else {
+        take_room(self, result, &reduced);
+        if (reduced.error == MPI_SUCCESS)
+            reduced.error = reduce_to_room(fold, operands, result, &reduced);
+    }
     int error = sm_step_begin(self, SM_TO_ROOT, sizeof(sm_entry_t), &pieces);
-    if (error != MPI_SUCCESS)
-        return error;
-    sm_direct_enter(self, &pieces, reduced);
-    error = sm_step_give(self, &pieces, root);
-    if (error != MPI_SUCCESS)
-        return error;
-    if (self->rank != root)
-        return sm_direct_finish(self, &pieces, 1, reduced->error);
-    int offered = sm_direct_offered(self, &pieces);
-    error = collect(self, &pieces, reduced, result, 1);
-    return offered != MPI_SUCCESS ? offered : error;
+    if (error == MPI_SUCCESS) {
+        sm_direct_enter(self, &pieces, &reduced);
+        error = sm_step_give(self, &pieces, root);
+    }
+    if (error == MPI_SUCCESS && is_root) {
+        int missing = reduce_missing(fold, operands, &pieces, result);
+        int collected = collect(self, &pieces, result, 1);
+        reduces = reduces != MPI_SUCCESS ? reduces : missing != MPI_SUCCESS ? missing : collected;
+    }
+    if (error == MPI_SUCCESS)
+        error = sm_direct_finish(self, &pieces, is_root ? 0 : 1, reduces);
+    sm_source_fini(&reduced);
+    return error;
 }
 
 int sm_direct_reduce(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes OPAL_UNUSED)
 {
     ompi_data_t result = sm_block(&call->recv, 0);
-    sm_source_t source, reduced = {0};
+    sm_source_t source;
     sm_place_t operands;
     sm_fold_t fold;
-    int error = begin(&fold, self, call, result.count, false, &source, &operands);
+    begin(&fold, self, call, result.count, false, &source);
+    if (self->rank == call->root)
+        sm_source_take(&source, self, result);
+    int error = sm_direct_offer(self, &source, &operands);
     if (error == MPI_SUCCESS) {
-        piece_t piece = piece_of(self, result.count, self->rank);
-        reduce_piece(&fold, &operands, piece, result, self->rank == call->root, &reduced);
-        error = gather_pieces(self, call->root, &reduced, result);
+        if (sm_direct_target(self, &operands, call->root) != NULL)
+            error =
+                sm_direct_part(self, sm_fold_into(&fold, &operands, result.count, call->root, 1));
+        else
+            error = reduce_by_reading(&fold, &operands, call->root, result);
     }
-    sm_source_fini(&reduced);
     sm_source_fini(&source);
     return error;
-}
-
-int sm_direct_reduce_scatter(sm_comm_t *self, const ompi_coll_call_t *call,
-                             size_t bytes OPAL_UNUSED)
-{
-    return reduce_block(self, call, sm_blocks(&call->recv, self));
 }

@@ -28,10 +28,14 @@ static bool reserve(size_t bytes)
 {
     if (bytes <= scratch_bytes)
         return true;
+    /* The old one stays if there is no memory: somebody may be waiting with it. */
+    char *larger = bytes <= SIZE_MAX - 63 ? aligned_alloc(64, (bytes + 63) & ~(size_t)63) : NULL;
+    if (larger == NULL)
+        return false;
     free(scratch);
-    scratch = bytes <= SIZE_MAX - 63 ? aligned_alloc(64, (bytes + 63) & ~(size_t)63) : NULL;
-    scratch_bytes = scratch != NULL ? bytes : 0;
-    return scratch != NULL;
+    scratch = larger;
+    scratch_bytes = bytes;
+    return true;
 }
 
 void sm_fold_close(void)
@@ -54,7 +58,7 @@ int sm_fold_init(sm_fold_t *fold, sm_comm_t *self, const ompi_coll_call_t *call,
         fold->step = 1;
     if (fold->is_plain && !is_direct)
         return MPI_SUCCESS;
-    fold->each = ((size_t)ompi_datatype_span(type, fold->step) + 63) & ~(size_t)63;
+    fold->each = ((size_t)ompi_datatype_span(type, fold->step) + 64 + 63) & ~(size_t)63;
     size_t packed = fold->is_plain ? 0 : fold->step * bytes;
     return reserve(2 * fold->each + packed) ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
@@ -66,8 +70,9 @@ static const char *operand(const sm_fold_t *fold, const sm_place_t *place, int r
 {
     if (!fold->is_direct)
         return sm_step_row(fold->self, place, rank) + at;
-    return sm_direct_reach(fold->self, rank, sm_direct_address(fold->self, place, rank) + at, bytes,
-                           buffer);
+    uintptr_t address = fold->known != NULL ? fold->known[rank].operand
+                                            : sm_direct_address(fold->self, place, rank);
+    return sm_direct_reach(fold->self, rank, address + at, bytes, buffer);
 }
 
 /* The results of `count` elements, to where they belong. */
@@ -96,8 +101,9 @@ static int fold_laid_out(const sm_fold_t *fold, const sm_place_t *place, size_t 
     ompi_datatype_t *type = fold->type;
     MPI_Count last = (MPI_Count)(count - 1) * ompi_datatype_extent(type);
     uintptr_t lowest = (uintptr_t)(ompi_datatype_true_lb(type) + (last < 0 ? last : 0));
-    void *value = (void *)((uintptr_t)scratch - lowest);
-    void *left = (void *)((uintptr_t)scratch + fold->each - lowest);
+    /* Elements are aligned as the user's are, whatever of them comes first. */
+    void *value = (void *)((uintptr_t)scratch + lowest % 64 - lowest);
+    void *left = (void *)((uintptr_t)value + fold->each);
     size_t bytes = count * ompi_datatype_size(type);
     for (int rank = fold->self->size - 1; rank >= 0; rank--) {
         const char *packed = operand(fold, place, rank, at, bytes, scratch + 2 * fold->each);

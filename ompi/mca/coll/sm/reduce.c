@@ -8,6 +8,9 @@
  *   reduce_scatter        (n + 1) m                   everybody reduces its block of all rows
  *
  * With more ranks than cores the work of all adds up, so only one of them does the long one.
+ *
+ * A rank that finds no memory to reduce in goes through its steps all the same, and returns the
+ * error at their end; the others have their results, unless it was to reduce for them.
  */
 #include "ompi/mca/coll/sm/sm.h"
 
@@ -19,21 +22,25 @@ static void contribute(sm_comm_t *self, const sm_place_t *place, const ompi_coll
     sm_pack(ompi_data(buffer, count, call->recv.type), sm_step_own_row(self, place));
 }
 
+/* Reduces what the rows have, from an element on, to a result of so many elements of the type. */
+static int fold_rows(sm_comm_t *self, const ompi_coll_call_t *call, const sm_place_t *place,
+                     size_t first, ompi_data_t result)
+{
+    sm_fold_t fold;
+    int error = sm_fold_init(&fold, self, call, false);
+    return error == MPI_SUCCESS ? sm_fold_run(&fold, place, first, result.count, result) : error;
+}
+
 static int reduce_in_root(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
     ompi_data_t result = sm_block(&call->recv, 0);
-    sm_fold_t fold;
     sm_place_t place;
-    int error = sm_fold_init(&fold, self, call, false);
-    if (error == MPI_SUCCESS)
-        error = sm_step_begin(self, SM_TO_ROOT, bytes, &place);
+    int error = sm_step_begin(self, SM_TO_ROOT, bytes, &place);
     if (error != MPI_SUCCESS)
         return error;
     contribute(self, &place, call, result.count);
     error = sm_step_give(self, &place, call->root);
-    if (error == MPI_SUCCESS)
-        error = sm_fold_run(&fold, &place, 0, result.count, result);
-    return error;
+    return error == MPI_SUCCESS ? fold_rows(self, call, &place, 0, result) : error;
 }
 
 int sm_reduce(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
@@ -48,15 +55,18 @@ int sm_reduce(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
     return sm_step_give(self, &place, call->root);
 }
 
-static int reduce_by_last(sm_comm_t *self, const sm_fold_t *fold, const sm_place_t *place,
+static int reduce_by_last(sm_comm_t *self, const ompi_coll_call_t *call, const sm_place_t *place,
                           size_t bytes, ompi_data_t result)
 {
     int error;
     if (sm_step_arrive(self, place)) {
         char *row = sm_step_result_row(self, place);
-        error = sm_fold_run(fold, place, 0, result.count,
-                            ompi_data(row, bytes, ompi_datatype_of(MPI_BYTE)));
-        sm_step_tell_result(self, place);
+        sm_fold_t fold;
+        error = sm_fold_init(&fold, self, call, false);
+        if (error == MPI_SUCCESS)
+            error = sm_fold_run(&fold, place, 0, result.count,
+                                ompi_data(row, bytes, ompi_datatype_of(MPI_BYTE)));
+        sm_step_tell_result(self, place, error);
     } else {
         error = sm_step_await_result(self, place);
     }
@@ -68,18 +78,15 @@ static int reduce_by_last(sm_comm_t *self, const sm_fold_t *fold, const sm_place
 int sm_allreduce(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
     ompi_data_t result = sm_block(&call->recv, 0);
-    sm_fold_t fold;
     sm_place_t place;
-    int error = sm_fold_init(&fold, self, call, false);
-    if (error == MPI_SUCCESS)
-        error = sm_step_begin(self, SM_SYNC, bytes, &place);
+    int error = sm_step_begin(self, SM_SYNC, bytes, &place);
     if (error != MPI_SUCCESS)
         return error;
     contribute(self, &place, call, result.count);
     if (self->size > 2 && bytes > SM_INLINE)
-        return reduce_by_last(self, &fold, &place, bytes, result);
+        return reduce_by_last(self, call, &place, bytes, result);
     error = sm_step_meet(self, &place);
-    return error == MPI_SUCCESS ? sm_fold_run(&fold, &place, 0, result.count, result) : error;
+    return error == MPI_SUCCESS ? fold_rows(self, call, &place, 0, result) : error;
 }
 
 sm_blocks_t sm_blocks(const ompi_coll_side_t *side, const sm_comm_t *self)
@@ -100,16 +107,11 @@ int sm_reduce_scatter(sm_comm_t *self, const ompi_coll_call_t *call, size_t byte
 {
     sm_blocks_t blocks = sm_blocks(&call->recv, self);
     ompi_data_t result = ompi_data(call->recv.buffer, blocks.count, call->recv.type);
-    sm_fold_t fold;
     sm_place_t place;
-    int error = sm_fold_init(&fold, self, call, false);
-    if (error == MPI_SUCCESS)
-        error = sm_step_begin(self, SM_SYNC, bytes, &place);
+    int error = sm_step_begin(self, SM_SYNC, bytes, &place);
     if (error != MPI_SUCCESS)
         return error;
     contribute(self, &place, call, blocks.total);
     error = sm_step_meet(self, &place);
-    if (error == MPI_SUCCESS)
-        error = sm_fold_run(&fold, &place, blocks.first, blocks.count, result);
-    return error;
+    return error == MPI_SUCCESS ? fold_rows(self, call, &place, blocks.first, result) : error;
 }

@@ -7,7 +7,8 @@
 #include "opal/mca/base/component.h"
 #include "opal/runtime/init.h"
 
-static size_t max_bytes, pair_max_bytes;
+static size_t max_bytes, pair_max_bytes, seen_bytes, pair_seen_bytes;
+static size_t later_bytes, pair_later_bytes;
 static bool use_direct;
 static int priority;
 
@@ -37,6 +38,38 @@ static const opal_param_row_t params[] = {
      .max = "1M",
      .unit = "bytes",
      .prose = "The same where a communicator has two ranks, for all data"},
+    {.name = "seen_bytes",
+     .type = OPAL_PARAM_SIZE,
+     .value = &seen_bytes,
+     .preset = "16K",
+     .min = "64",
+     .max = "1M",
+     .unit = "bytes",
+     .prose = "Instead of max_bytes, if it is less, where all ranks allocate from shared memory, "
+              "which they read without a system call"},
+    {.name = "pair_seen_bytes",
+     .type = OPAL_PARAM_SIZE,
+     .value = &pair_seen_bytes,
+     .preset = "512",
+     .min = "64",
+     .max = "1M",
+     .unit = "bytes",
+     .prose = "The same instead of pair_max_bytes, where two ranks have a core each"},
+    {.name = "later_bytes",
+     .type = OPAL_PARAM_SIZE,
+     .value = &later_bytes,
+     .preset = "64K",
+     .min = "1",
+     .unit = "bytes",
+     .prose = "The shortest data of one rank for which a nonblocking or persistent reduction or "
+              "gather works in the memory that the ranks allocate from; the same in all ranks"},
+    {.name = "pair_later_bytes",
+     .type = OPAL_PARAM_SIZE,
+     .value = &pair_later_bytes,
+     .preset = "8K",
+     .min = "1",
+     .unit = "bytes",
+     .prose = "The same where a communicator has two ranks"},
     {.name = "direct",
      .type = OPAL_PARAM_BOOL,
      .value = &use_direct,
@@ -52,15 +85,20 @@ static const opal_param_row_t params[] = {
  * Measured: up to a length the second copy, through the area, costs less than what it saves: a
  * system call, and that who gives waits for who reads. The length is greater the more is done with
  * the data: a reduction's operands are read by all, and ranks that share a core find them in its
- * cache.
+ * cache. Without the system call it is less.
  */
 enum {
     BLOCKS = 1,             /* a rank gives (or the root of a scatter) a block for each rank */
     QUARTER = 2,            /* of more than two, data is short up to a quarter of max_bytes */
     PIECES = 4,             /* `run` takes any length */
-    PAIR_MESSAGE = 8,       /* between two, what is not short is a message: each copies a half */
+    PAIR_MESSAGE = 8,       /* between two that do not see each other's memory, what is not short
+                             * is a message: each copies a half */
     PAIR_LONG_MESSAGE = 16, /* likewise, what is longer than this: */
     LONG_BYTES = 64 << 10,
+    SEEN = 32,     /* of those who do not see each other's memory all is a message */
+    VECTOR = 64,   /* ranks do not know how much the others give; each says where its data is */
+    LONGEST = 128, /* all know all blocks, and the longest one counts */
+    LATER = 256,   /* has a nonblocking form, too */
 };
 
 static const struct {
@@ -68,21 +106,57 @@ static const struct {
     sm_run_fn_t *direct; /* NULL: nor long ones */
     unsigned is;
 } kinds[OMPI_COLL_KINDS] = {
-    [OMPI_ALLGATHER] = {sm_allgather, sm_direct_allgather, PIECES},
-    [OMPI_ALLREDUCE] = {sm_allreduce, sm_direct_allreduce, 0},
+    [OMPI_ALLGATHER] = {sm_allgather, sm_direct_allgather, PIECES | LATER},
+    [OMPI_ALLGATHERV] = {sm_allgather, sm_direct_allgather, PIECES | LONGEST | LATER},
+    [OMPI_ALLREDUCE] = {sm_allreduce, sm_direct_allreduce, LATER},
     [OMPI_ALLTOALL] = {sm_alltoall, sm_direct_alltoall, BLOCKS | PIECES},
+    [OMPI_ALLTOALLV] = {sm_alltoallv, sm_alltoallv, VECTOR},
+    [OMPI_ALLTOALLW] = {sm_alltoallv, sm_alltoallv, VECTOR},
     [OMPI_BARRIER] = {sm_barrier, NULL, 0},
     [OMPI_BCAST] = {sm_bcast, sm_direct_bcast, QUARTER | PAIR_LONG_MESSAGE},
-    [OMPI_GATHER] = {sm_gather, NULL, 0},
-    [OMPI_REDUCE] = {sm_reduce, sm_direct_reduce, PAIR_MESSAGE},
-    [OMPI_REDUCE_SCATTER] = {sm_reduce_scatter, sm_direct_reduce_scatter, 0},
-    [OMPI_REDUCE_SCATTER_BLOCK] = {sm_reduce_scatter, sm_direct_reduce_scatter, BLOCKS},
+    [OMPI_GATHER] = {sm_gather, sm_direct_gather, SEEN | LATER},
+    [OMPI_GATHERV] = {sm_gatherv, sm_gatherv, VECTOR | SEEN},
+    [OMPI_REDUCE] = {sm_reduce, sm_direct_reduce, PAIR_MESSAGE | LATER},
+    [OMPI_REDUCE_SCATTER] = {sm_reduce_scatter, sm_direct_reduce_scatter, LATER},
+    [OMPI_REDUCE_SCATTER_BLOCK] = {sm_reduce_scatter, sm_direct_reduce_scatter, BLOCKS | LATER},
     [OMPI_SCATTER] = {sm_scatter, sm_direct_scatter, BLOCKS | QUARTER},
+    [OMPI_SCATTERV] = {sm_scatterv, sm_scatterv, VECTOR | SEEN},
 };
 
 static bool kind_is(const ompi_coll_call_t *call, unsigned what)
 {
     return (kinds[call->kind].is & what) != 0;
+}
+
+/* Whether such data is read without a system call, as far as is known. */
+static bool may_be_seen(const sm_comm_t *self, const ompi_coll_call_t *call)
+{
+    if (kinds[call->kind].direct == NULL)
+        return false;
+    return self->direct == SM_DIRECT_UNKNOWN || self->is_seen;
+}
+
+static size_t longest_block(const sm_comm_t *self, const ompi_coll_side_t *side)
+{
+    size_t longest = 0;
+    for (int rank = 0; rank < self->size; rank++) {
+        size_t bytes = sm_bytes(sm_block(side, rank));
+        longest = bytes > longest ? bytes : longest;
+    }
+    return longest;
+}
+
+/* The longest data for the area. */
+static size_t short_bytes(const sm_comm_t *self, const ompi_coll_call_t *call)
+{
+    size_t max = self->max_bytes, seen = self->size > 2 ? seen_bytes : pair_seen_bytes;
+    /* Two ranks on one core: a wait that can be done without costs more than a copy. */
+    bool is_costly = self->is_crowded && self->size == 2;
+    if (max > seen && may_be_seen(self, call) && !is_costly)
+        max = seen;
+    if (self->size > 2 && kind_is(call, QUARTER))
+        max /= 4;
+    return max > SM_INLINE ? max : SM_INLINE;
 }
 
 /* What a rank gives, of all blocks together; SIZE_MAX: too much to be counted. */
@@ -92,6 +166,10 @@ static size_t call_bytes(const sm_comm_t *self, const ompi_coll_call_t *call)
     bool is_root = self->rank == call->root;
     if (call->kind == OMPI_BARRIER)
         return 0;
+    if (kind_is(call, VECTOR))
+        return short_bytes(self, call);
+    if (kind_is(call, LONGEST))
+        return longest_block(self, side);
     if ((call->kind == OMPI_GATHER && !is_root) || (call->kind == OMPI_SCATTER && is_root))
         side = &call->send;
     if (call->kind == OMPI_REDUCE_SCATTER)
@@ -102,20 +180,15 @@ static size_t call_bytes(const sm_comm_t *self, const ompi_coll_call_t *call)
     return all;
 }
 
-/* Whether it is data for the area. */
-static bool is_short(const sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
-{
-    bool is_quartered = self->size > 2 && kind_is(call, QUARTER);
-    return bytes <= (is_quartered ? self->max_bytes / 4 : self->max_bytes) || bytes <= SM_INLINE;
-}
-
 /* Whether it may be read directly, as far as is known. */
 static bool may_be_direct(const sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
     if (kinds[call->kind].direct == NULL || self->direct == SM_DIRECT_FORBIDDEN)
         return false;
-    return self->size > 2 ||
-           !kind_is(call, bytes > LONG_BYTES ? PAIR_MESSAGE | PAIR_LONG_MESSAGE : PAIR_MESSAGE);
+    if (self->is_seen || self->direct == SM_DIRECT_UNKNOWN)
+        return true;
+    unsigned message = bytes > LONG_BYTES ? PAIR_MESSAGE | PAIR_LONG_MESSAGE : PAIR_MESSAGE;
+    return !kind_is(call, self->size > 2 ? SEEN : SEEN | message);
 }
 
 /* Whether longer data goes through the area nevertheless. Between two ranks messages are as good:
@@ -130,7 +203,8 @@ static bool goes_in_pieces(const sm_comm_t *self, const ompi_coll_call_t *call)
 /* NULL: none of ours. */
 static sm_run_fn_t *choose(const sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
-    if (is_short(self, call, bytes) || goes_in_pieces(self, call))
+    bool is_short = bytes <= short_bytes(self, call) && !kind_is(call, VECTOR);
+    if (is_short || goes_in_pieces(self, call))
         return kinds[call->kind].run;
     return may_be_direct(self, call, bytes) ? kinds[call->kind].direct : NULL;
 }
@@ -167,16 +241,23 @@ static int run(const ompi_coll_call_t *call, void *state, bool *taken)
     }
     if (chosen == NULL || self->stage == SM_DECLINED)
         return MPI_SUCCESS;
-    *taken = true;
-    return opal_likely(self->stage == SM_READY) ? chosen(self, call, bytes) : MPI_ERR_PROC_ABORTED;
+    int error = MPI_ERR_PROC_ABORTED;
+    if (opal_likely(self->stage == SM_READY))
+        error = chosen(self, call, bytes);
+    *taken = error != SM_ELSEWHERE;
+    return *taken ? error : MPI_SUCCESS;
 }
 
-/* Nonblocking operations have no rank that waits in them. */
-static int build(const ompi_coll_call_t *call OPAL_UNUSED, void *state OPAL_UNUSED,
-                 ompi_schedule_t *schedule OPAL_UNUSED, bool *taken)
+/* What blocking calls have found out by now is the same in all ranks. */
+static int build(const ompi_coll_call_t *call, void *state, ompi_schedule_t *schedule, bool *taken)
 {
+    sm_comm_t *self = state;
     *taken = false;
-    return MPI_SUCCESS;
+    if (self == NULL || !kind_is(call, LATER) || !may_be_seen(self, call))
+        return MPI_SUCCESS;
+    size_t bytes = call_bytes(self, call);
+    *taken = bytes >= (self->size > 2 ? later_bytes : pair_later_bytes) && bytes < SIZE_MAX;
+    return *taken ? sm_later_build(self, call, schedule) : MPI_SUCCESS;
 }
 
 /* -- communicators --------------------------------------------------------------------- */
@@ -217,7 +298,7 @@ static void comm_remove(ompi_communicator_t *comm OPAL_UNUSED, void *state)
     free(self);
 }
 
-static const ompi_coll_ops_t sm_ops = {
+const ompi_coll_ops_t sm_ops = {
     .run = run,
     .build = build,
     .comm_add = comm_add,
@@ -245,7 +326,7 @@ static void close_all(void)
 OPAL_EXPORT extern const opal_component_t mca_coll_sm_component;
 const opal_component_t mca_coll_sm_component = {
     OPAL_COMPONENT_HEAD(coll, sm),
-    .prose = "blocking collectives in shared memory",
+    .prose = "collectives in shared memory",
     .params = params,
     .query = query,
     .close = close_all,

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * coll/sm: blocking collectives in communicators whose ranks share a node.
+ * coll/sm: collectives in communicators whose ranks share a node.
  *
  *   sm.c             the component: which calls it takes, and which way they go
- *   area.c           the shared memory of a communicator: carving it, agreeing on it, using it
- * again step.c           taking a place in it, saying that data is there, waiting for others move.c
- * operations that move data through the area reduce.c         reductions of data in the area fold.c
- * reducing the operands of all ranks direct.c         reading data where it is, in the memory of
- * another rank direct_move.c    operations that move data in this way direct_reduce.c  reductions
- * of such data
+ *   area.c           the shared memory of a communicator: made, agreed on, used again
+ *   step.c           taking a place in it, saying that data is there, waiting for others
+ *   move.c           operations that move data through the area
+ *   reduce.c         reductions of data in the area
+ *   fold.c           reducing the operands of all ranks
+ *   direct.c         data where it is, in the memory of another rank
+ *   direct_move.c    operations that move data in this way
+ *   direct_reduce.c  reductions of such data
+ *   vector.c         operations on blocks whose lengths not all ranks know
+ *   later.c          nonblocking and persistent ones, on data in the region
  *
- * Short data goes through the area, packed. Of longer data the area has the addresses only; where
- * ranks may not read each other's memory, it goes through in pieces or is left to messages.
+ * Short data goes through the area, packed. Of longer data the area has the addresses only: what
+ * lies in the region that the ranks allocate from is read, reduced and written in place. Where
+ * ranks may not reach each other's memory at all, it goes through in pieces or is left to messages.
  *
  * A communicator has an area in the node's segment. Row i belongs to rank i, the last row to
  * whoever computes a result for all:
@@ -73,16 +78,17 @@ typedef enum sm_stage {
     SM_BROKEN,   /* a rank of the communicator has died */
 } sm_stage_t;
 
-/* Whether all ranks may read each other's memory. */
+/* How all ranks can read each other's memory. */
 typedef enum sm_direct_state {
     SM_DIRECT_UNKNOWN, /* there was no call yet for which it counts */
     SM_DIRECT_WORKS,
-    SM_DIRECT_FORBIDDEN, /* to one of them, so nobody does it */
+    SM_DIRECT_FORBIDDEN, /* one of them cannot, so nobody does it */
 } sm_direct_state_t;
 
 typedef struct sm_peer {
     unsigned local_rank;
-    bool is_read; /* in this step */
+    bool is_read;          /* in this step */
+    opal_node_view_t view; /* what we see of its memory, when `direct` is known */
 } sm_peer_t;
 
 /* What the component has of a communicator. From `step` to `arrivals` it is the same in all ranks
@@ -91,6 +97,9 @@ typedef struct sm_comm {
     ompi_communicator_t *comm;
     sm_stage_t stage;
     sm_direct_state_t direct;
+    bool is_seen;    /* all have mapped the same region */
+    bool is_allowed; /* all may read the rest of each other's memory, too */
+    bool is_crowded; /* one of them is on a node with more ranks than cores, and does not spin */
     int rank, size;
     size_t
         max_bytes; /* the longest data of a rank that goes through the area; rank 0's when READY */
@@ -143,6 +152,9 @@ char *sm_step_row(const sm_comm_t *self, const sm_place_t *place, int row);
 char *sm_step_own_row(sm_comm_t *self, const sm_place_t *place);
 char *sm_step_result_row(sm_comm_t *self, const sm_place_t *place);
 
+/* Of a step whose rows are longer: the bytes beside the flag, which come with it. */
+char *sm_step_line(const sm_comm_t *self, const sm_place_t *place, int row);
+
 /* SM_SYNC: this rank has given; returns when all have. Or in two parts, with work between them. */
 int sm_step_meet(sm_comm_t *self, const sm_place_t *place);
 void sm_step_come(sm_comm_t *self, const sm_place_t *place);
@@ -152,14 +164,18 @@ int sm_step_await_all(sm_comm_t *self, const sm_place_t *place);
 void sm_step_show(const sm_comm_t *self, const sm_place_t *place);
 bool sm_step_is_shown(const sm_comm_t *self, const sm_place_t *place, int rank);
 
-/* SM_SYNC, where one computes for all. True: that one is this rank, and all have given; it tells
- * the others when the result is there. They wait for it. */
+/* SM_SYNC with more bytes than a line has, where one computes for all. True: that one is this rank,
+ * and all have given; it tells the others when the result is there, or why there is none. They wait
+ * for it, and get the error. */
 bool sm_step_arrive(sm_comm_t *self, const sm_place_t *place);
-void sm_step_tell_result(sm_comm_t *self, const sm_place_t *place);
+void sm_step_tell_result(sm_comm_t *self, const sm_place_t *place, int error);
 int sm_step_await_result(sm_comm_t *self, const sm_place_t *place);
 
 /* SM_TO_ROOT: this rank has given. Returns, in the root, when all have. */
 int sm_step_give(sm_comm_t *self, const sm_place_t *place, int root);
+
+/* A step of it without data. */
+int sm_step_report(sm_comm_t *self, int root);
 
 /* SM_BY_ROOT: the root has given; the others wait for that. */
 void sm_step_tell(sm_comm_t *self, const sm_place_t *place);
@@ -171,14 +187,32 @@ int sm_step_await_readers(sm_comm_t *self, const _Atomic uint64_t *readers, uint
 
 /* -- the operations ------------------------------------------------------------------------ */
 
+/* What an operation returns, in all ranks or in none, that has to be done by somebody else: nothing
+ * that the user gave has changed. It is no error code. */
+enum { SM_ELSEWHERE = -1 };
+
 /* `bytes` is what a row holds; it is not 0 but for the barrier. */
 typedef int sm_run_fn_t(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes);
 
 sm_run_fn_t sm_barrier, sm_bcast, sm_gather, sm_scatter, sm_allgather, sm_alltoall;
 sm_run_fn_t sm_reduce, sm_allreduce, sm_reduce_scatter;
 
+/* `bytes` is what a rank may pack, of all blocks together. */
+sm_run_fn_t sm_alltoallv, sm_gatherv, sm_scatterv;
+
+/* What an operation gives to a reduction. */
+static inline ompi_data_t sm_contribution(const ompi_coll_call_t *call, size_t count)
+{
+    const void *buffer = call->send.buffer == MPI_IN_PLACE ? call->recv.buffer : call->send.buffer;
+    return ompi_data(buffer, count, call->recv.type);
+}
+
+/* What a row must have room for. */
+size_t sm_vector_bytes(int ranks);
+
 /* `bytes` is what the row would hold. */
-sm_run_fn_t sm_direct_bcast, sm_direct_scatter, sm_direct_allgather, sm_direct_alltoall;
+sm_run_fn_t sm_direct_bcast, sm_direct_gather, sm_direct_scatter;
+sm_run_fn_t sm_direct_allgather, sm_direct_alltoall;
 sm_run_fn_t sm_direct_reduce, sm_direct_allreduce, sm_direct_reduce_scatter;
 
 /* `count` elements of the data, beginning with the given one. Also for MPI_BOTTOM. */
@@ -193,9 +227,22 @@ static inline ompi_data_t sm_elements(const ompi_coll_side_t *side, size_t first
     return sm_part(ompi_data(side->buffer, 0, side->type), first, count);
 }
 
+/* A rank's block, also of the v and w forms. */
 static inline ompi_data_t sm_block(const ompi_coll_side_t *side, int i)
 {
-    return sm_elements(side, (size_t)i * (size_t)side->count, (size_t)side->count);
+    if (side->counts.items == NULL)
+        return sm_elements(side, (size_t)i * (size_t)side->count, (size_t)side->count);
+    size_t at = (size_t)i, count = (size_t)ompi_ints_at(side->counts, at);
+    MPI_Count displ = ompi_ints_at(side->displs, at);
+    ompi_datatype_t *type = side->types != NULL ? ompi_handle_object(side->types[i]) : side->type;
+    if (side->types == NULL)
+        displ *= ompi_datatype_extent(type);
+    return ompi_data((void *)((uintptr_t)side->buffer + (uintptr_t)displ), count, type);
+}
+
+static inline size_t sm_bytes(ompi_data_t data)
+{
+    return ompi_datatype_bytes(data.type, data.count);
 }
 
 /* This rank's block of a reduce_scatter, in elements. */
@@ -228,17 +275,24 @@ static inline void sm_unpack(ompi_data_t data, const char *row)
 
 /* -- fold.c -------------------------------------------------------------------------------- */
 
+/* Where a rank's operand is, and room for its result; addresses of its own. */
+typedef struct sm_known {
+    uintptr_t operand, target;
+} sm_known_t;
+
 typedef struct sm_fold {
     sm_comm_t *self;
     ompi_op_t *op;
     ompi_datatype_t *type;
-    bool is_direct; /* rows have the addresses of the operands */
-    bool is_plain;  /* they are reduced as they are packed */
-    size_t step;    /* elements at a time */
-    size_t each;    /* bytes of scratch memory for them, twice */
+    bool is_direct;          /* rows have the addresses of the operands */
+    bool is_plain;           /* they are reduced as they are packed */
+    const sm_known_t *known; /* of all ranks, instead of rows, if there is no step */
+    size_t step;             /* elements at a time */
+    size_t each;             /* bytes of scratch memory for them, twice */
 } sm_fold_t;
 
-/* Takes the memory that is needed, before this rank gives: nobody can go back afterwards. */
+/* Takes the memory that is needed. Who gets none takes part nevertheless, and only does not reduce:
+ * the others are in the same step. */
 int sm_fold_init(sm_fold_t *fold, sm_comm_t *self, const ompi_coll_call_t *call, bool is_direct);
 
 /* Reduces `count` elements of everybody's operands, from the first one given on, into a result of
@@ -246,59 +300,113 @@ int sm_fold_init(sm_fold_t *fold, sm_comm_t *self, const ompi_coll_call_t *call,
 int sm_fold_run(const sm_fold_t *fold, const sm_place_t *place, size_t first, size_t count,
                 ompi_data_t result);
 
+/* Reduces this rank's piece of so many elements into the target of the first of the ranks given,
+ * and copies it to those of the others, which follow in a circle. */
+int sm_fold_into(const sm_fold_t *fold, const sm_place_t *operands, size_t count, int first_rank,
+                 int ranks);
+
 void sm_fold_close(void);
+
+/* -- later.c ------------------------------------------------------------------------------- */
+
+/* Adds the operation's schedule. */
+int sm_later_build(sm_comm_t *self, const ompi_coll_call_t *call, ompi_schedule_t *schedule);
+
+extern const ompi_coll_ops_t sm_ops;
 
 /* -- direct.c ------------------------------------------------------------------------------ */
 
-/* Finds out whether it is possible, for all together. */
+/* Finds out whether and how it is possible, for all together. */
 int sm_direct_agree(sm_comm_t *self);
 
-/* Packed data of this rank that others read; or why there is none. */
+/* What this rank shows the others: packed data that they read, room for the packed form of a result
+ * that they write; or why there is none. */
 typedef struct sm_source {
     uintptr_t address;
-    char *room; /* its own; NULL: it is the user's */
-    int error;
+    size_t segments;  /* 0: the data is there; else so many struct iovec, of which it is made */
+    uintptr_t target; /* 0: no room that all of them can write to */
+    char *room;       /* that `address` leads to, its own; NULL: it is the user's */
+    bool in_place;    /* the data lies where the result belongs */
+    int error;        /* also SM_ELSEWHERE: there is no memory that the others could read */
 } sm_source_t;
 
 /* The user's data; `needs_copy`: it is going to change. */
-void sm_source_init(sm_source_t *source, ompi_data_t data, bool needs_copy);
+void sm_source_init(sm_source_t *source, const sm_comm_t *self, ompi_data_t data, bool needs_copy);
+
+/* The same for who fetches only, and can do that from one layout to another. */
+void sm_source_init_layout(sm_source_t *source, const sm_comm_t *self, ompi_data_t data);
+
+/* Of data in the region that is in long pieces: where these are, into as many bytes of room. Their
+ * number, or 0. */
+size_t sm_direct_describe(const sm_comm_t *self, ompi_data_t data, void *room, size_t bytes);
+
+/* Whether the others can read it where it is, as packed data. */
+bool sm_direct_is_readable(const sm_comm_t *self, ompi_data_t data);
 
 /* Room for data. */
-void sm_source_init_room(sm_source_t *source, size_t bytes);
+void sm_source_init_room(sm_source_t *source, const sm_comm_t *self, size_t bytes);
 void sm_source_fini(sm_source_t *source);
+
+/* The others may write this result, if they can. */
+void sm_source_take(sm_source_t *source, const sm_comm_t *self, ompi_data_t result);
 
 /* What a row tells of it. */
 typedef struct sm_entry {
-    uintptr_t address;
+    uintptr_t address, target;
+    size_t segments;
     _Atomic uint64_t readers; /* who are done with it */
     int error;
+    bool in_place;
 } sm_entry_t;
+
+_Static_assert(sizeof(sm_entry_t) <= SM_INLINE, "it comes with the flag");
 
 /* Of a step whose rows are entries: writes our own; what is in that of a rank. */
 void sm_direct_enter(sm_comm_t *self, const sm_place_t *place, const sm_source_t *source);
 uintptr_t sm_direct_address(const sm_comm_t *self, const sm_place_t *place, int rank);
 int sm_direct_error(const sm_comm_t *self, const sm_place_t *place, int rank);
 
+/* Where we see a rank's room for a result, of which the caller knows the length. NULL: it has none.
+ * All ranks get the same answer to whether there is one; and whether all ranks have one. */
+char *sm_direct_target(const sm_comm_t *self, const sm_place_t *place, int rank);
+bool sm_direct_has_targets(const sm_comm_t *self, const sm_place_t *place);
+
+/* Whether the data of one of them lies where its result belongs. */
+bool sm_direct_is_in_place(const sm_comm_t *self, const sm_place_t *place);
+
 /* All entries are there: MPI_SUCCESS, or the first error among them, which all ranks see. */
 int sm_direct_offered(const sm_comm_t *self, const sm_place_t *place);
 
 /* SM_SYNC: tells where this rank's data is; waits until all have, and nobody goes on if one has an
- * error. */
+ * error. Or in one call. */
 int sm_direct_publish(sm_comm_t *self, const sm_source_t *source, sm_place_t *place);
 int sm_direct_await(sm_comm_t *self, const sm_place_t *place);
+int sm_direct_offer(sm_comm_t *self, const sm_source_t *source, sm_place_t *place);
 
 /* This rank, one of so many readers, does not need that rank's data any more, or cannot read it. */
 void sm_direct_leave(const sm_comm_t *self, const sm_place_t *place, int rank, int readers);
 
-/* Waits until so many have left ours. Returns the error given, or a new one. */
+/* All ranks call it: waits until so many have left ours. Returns the error given, or a new one. */
 int sm_direct_finish(sm_comm_t *self, const sm_place_t *place, int readers, int error);
+
+/* The same where ranks write each other's memory: until all are done with everything. */
+int sm_direct_part(sm_comm_t *self, int error);
 
 /* Packed bytes of another rank (or our own): where they can be read as they are, or copied to the
  * buffer. NULL: they cannot be read. */
 const char *sm_direct_reach(const sm_comm_t *self, int rank, uintptr_t from, size_t bytes,
                             char *buffer);
 
-/* Copies packed bytes of another rank to where the user wants them. */
-int sm_direct_fetch(const sm_comm_t *self, int rank, uintptr_t from, ompi_data_t to);
+/* Copies data of another rank to where the user wants it: what lies `skip` packed bytes behind the
+ * beginning of what its entry tells of. */
+int sm_direct_fetch(const sm_comm_t *self, const sm_place_t *place, int rank, size_t skip,
+                    ompi_data_t to);
+
+/* The same of data that no entry tells of. */
+int sm_direct_fetch_from(const sm_comm_t *self, int rank, uintptr_t address, size_t segments,
+                         size_t skip, ompi_data_t to);
+
+/* Whether the others may write a result where it is. */
+bool sm_direct_is_writable(const sm_comm_t *self, ompi_data_t result);
 
 #endif

@@ -8,6 +8,7 @@
  */
 #include "ompi/mca/coll/sm/sm.h"
 
+#include "opal/arch/prefetch.h"
 #include "opal/runtime/init.h"
 #include "opal/util/list.h"
 
@@ -149,6 +150,11 @@ int sm_step_begin(sm_comm_t *self, sm_flow_t flow, size_t bytes, sm_place_t *pla
     return MPI_SUCCESS;
 }
 
+char *sm_step_line(const sm_comm_t *self, const sm_place_t *place, int row)
+{
+    return line_of(self, place, row)->bytes;
+}
+
 char *sm_step_row(const sm_comm_t *self, const sm_place_t *place, int row)
 {
     if (place->at == SIZE_MAX)
@@ -177,6 +183,13 @@ char *sm_step_result_row(sm_comm_t *self, const sm_place_t *place)
 {
     touch(self, place, self->size, &self->has_result_memory);
     return sm_step_row(self, place, self->size);
+}
+
+/* The line that this rank writes next comes to this core while it does something else: to store to
+ * a line that a peer has read takes as long as to send one. */
+static void expect_next(const sm_comm_t *self)
+{
+    opal_prefetch_write(&self->area->lines[self->rank][self->half][self->line]);
 }
 
 /* -- flows --------------------------------------------------------------------------------- */
@@ -215,7 +228,11 @@ void sm_step_come(sm_comm_t *self, const sm_place_t *place)
 
 int sm_step_await_all(sm_comm_t *self, const sm_place_t *place)
 {
-    return self->size == 2 ? await_flag(self, place, 1 - self->rank) : await_all(self, place);
+    if (self->size > 2)
+        return await_all(self, place);
+    int error = await_flag(self, place, 1 - self->rank);
+    expect_next(self);
+    return error;
 }
 
 int sm_step_meet(sm_comm_t *self, const sm_place_t *place)
@@ -250,15 +267,22 @@ bool sm_step_arrive(sm_comm_t *self, const sm_place_t *place)
     return count_in(self, place);
 }
 
-void sm_step_tell_result(sm_comm_t *self, const sm_place_t *place)
+static int *result_error(const sm_comm_t *self, const sm_place_t *place)
 {
+    return (int *)(void *)sm_step_line(self, place, self->size);
+}
+
+void sm_step_tell_result(sm_comm_t *self, const sm_place_t *place, int error)
+{
+    *result_error(self, place) = error;
     set_flag(self, place, self->size);
     ring_others(self);
 }
 
 int sm_step_await_result(sm_comm_t *self, const sm_place_t *place)
 {
-    return await_flag(self, place, self->size);
+    int error = await_flag(self, place, self->size);
+    return error == MPI_SUCCESS ? *result_error(self, place) : error;
 }
 
 int sm_step_give(sm_comm_t *self, const sm_place_t *place, int root)
@@ -274,6 +298,13 @@ int sm_step_give(sm_comm_t *self, const sm_place_t *place, int root)
     return MPI_SUCCESS;
 }
 
+int sm_step_report(sm_comm_t *self, int root)
+{
+    sm_place_t place;
+    int error = sm_step_begin(self, SM_TO_ROOT, 0, &place);
+    return error == MPI_SUCCESS ? sm_step_give(self, &place, root) : error;
+}
+
 void sm_step_tell(sm_comm_t *self, const sm_place_t *place)
 {
     set_flag(self, place, self->rank);
@@ -282,5 +313,7 @@ void sm_step_tell(sm_comm_t *self, const sm_place_t *place)
 
 int sm_step_await(sm_comm_t *self, const sm_place_t *place, int root)
 {
-    return await_flag(self, place, root);
+    int error = await_flag(self, place, root);
+    expect_next(self);
+    return error;
 }

@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #include "opal/mca/memory/base/base.h"
+#include "opal/mca/memory/base/events.h"
 #include "opal/runtime/wait.h"
 
 static const opal_slot_t mpool_slots[] = {
@@ -25,7 +26,8 @@ static const opal_param_row_t mpool_params[] = {
      .value = &use_mem_hooks,
      .preset = "no",
      .prose = "watch memory also where buffers do not stay registered, so that a buffer that is "
-              "unmapped during its message is reported"},
+              "unmapped during its message is reported. That of malloc is watched only with "
+              "mpi_leave_pinned or mpi_leave_pinned_pipeline"},
     {0},
 };
 
@@ -41,8 +43,12 @@ opal_framework_t mca_mpool_framework = {
 
 static ompi_mpool_pinned_t pinned = {OPAL_PINNED_NO, OPAL_PINNED_NO};
 
+/* Who asks for hooks alone gets those that can be had now. malloc's had to be asked for before
+ * main, by mpi_leave_pinned. */
 void ompi_mpool_start(ompi_mpool_pinned_t asked)
 {
+    if (use_mem_hooks)
+        opal_memory_events_install(OPAL_MEMORY_VM_UNMAPPED);
     pinned = ompi_mpool_decide(asked, use_mem_hooks, opal_memory_support());
 }
 

@@ -15,20 +15,27 @@ static const char *missing_calls(unsigned missing)
     return missing == OPAL_MEMORY_FREE_SUPPORT ? "free" : "munmap";
 }
 
+/* Whoever asked only for hooks has not asked for buffers that stay registered. */
 static void warn_missing(ompi_mpool_pinned_t asked, unsigned missing)
 {
     const char *name = asked.leave == OPAL_PINNED_YES      ? "mpi_leave_pinned"
                        : asked.pipeline == OPAL_PINNED_YES ? "mpi_leave_pinned_pipeline"
-                                                           : "mpool_use_mem_hooks";
+                                                           : NULL;
+    const char *loss = name != NULL
+                           ? "no buffer stays registered (leave_pinned is off), and long messages "
+                             "cost more"
+                           : "a buffer that goes during its message may go unreported, and no "
+                             "buffer stays registered";
+    if (name == NULL)
+        name = "mpool_use_mem_hooks";
     opal_diagnostic(
         OPAL_WARNING,
-        "%s is set, but calls of %s are not seen in this process, so no buffer stays registered "
-        "(leave_pinned is off), and long messages cost more. Memory is watched if mpi_leave_pinned "
-        "or mpi_leave_pinned_pipeline is yes in the environment, or by mpirun --mca, when the "
-        "program starts, OMPI_MCA_memory_ptmalloc2_disable and FAKEROOTKEY are not set, and no "
-        "other allocator takes the program's calls; ompi_info --why memory tells more. %s = no "
-        "silences this",
-        name, missing_calls(missing), name);
+        "%s is set, but calls of %s are not seen in this process, so %s. Memory is watched if "
+        "mpi_leave_pinned or mpi_leave_pinned_pipeline is yes in the environment, or by mpirun "
+        "--mca, when the program starts, OMPI_MCA_memory_ptmalloc2_disable and FAKEROOTKEY are not "
+        "set, and no other allocator takes the program's calls; ompi_info --why memory tells more. "
+        "%s = no silences this",
+        name, missing_calls(missing), loss, name);
 }
 
 ompi_mpool_pinned_t ompi_mpool_decide(ompi_mpool_pinned_t asked, bool use_mem_hooks,

@@ -12,8 +12,9 @@
 
 #include "opal/util/log.h"
 
+enum { PRIORITY = 50 };
+
 static size_t max_bytes, max_registrations;
-static int priority;
 
 /* -- read-outs ----------------------------------------------------------------- */
 
@@ -71,13 +72,6 @@ static const opal_param_row_t params[] = {
      .value = &max_registrations,
      .preset = "0",
      .prose = "how many registrations a device may have at the same time; 0: as many as it takes"},
-    {.name = "priority",
-     .type = OPAL_PARAM_INT,
-     .value = &priority,
-     .preset = "50",
-     .min = "0",
-     .max = "100",
-     .prose = "Priority among the usable components; the highest is taken"},
     READ_OUT(hits, NULL, "buffers that were registered already"),
     READ_OUT(misses, NULL, "buffers that were not"),
     READ_OUT(evictions, NULL, "registrations that went to make room for others"),
@@ -161,7 +155,7 @@ static const ompi_mpool_ops_t ops = {
 
 static void query(opal_answer_t *answer)
 {
-    opal_answer_yes(answer, priority, &ops, NULL, "it serves every device");
+    opal_answer_yes(answer, PRIORITY, &ops, NULL, "it serves every device");
 }
 
 OPAL_EXPORT extern const opal_component_t mca_mpool_rcache_component;

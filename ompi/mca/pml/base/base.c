@@ -21,6 +21,11 @@ static const opal_slot_t pml_slots[] = {
     OPAL_SLOT_REQUIRED(ompi_pml_ops_t, probe),
     OPAL_SLOT_REQUIRED(ompi_pml_ops_t, imrecv),
     OPAL_SLOT_REQUIRED(ompi_pml_ops_t, flush),
+    OPAL_SLOT_OPTIONAL(ompi_pml_ops_t, leave),
+    OPAL_SLOT_REQUIRED(ompi_pml_ops_t, meet),
+    OPAL_SLOT_OPTIONAL(ompi_pml_ops_t, send_beside),
+    OPAL_SLOT_OPTIONAL(ompi_pml_ops_t, recv_beside),
+    OPAL_SLOT_OPTIONAL(ompi_pml_ops_t, irecv_beside),
     {0},
 };
 

@@ -6,6 +6,6 @@
 #include "opal/mca/base/framework.h"
 #include "ompi/mca/pml/pml.h"
 
-extern opal_framework_t mca_pml_framework;
+OPAL_EXPORT extern opal_framework_t mca_pml_framework;
 
 #endif

@@ -13,6 +13,8 @@
  * So a receive finds its message at the head of one bin, and a message its receive at the head
  * of four at most: the cost does not depend on how many others wait. A receive that is the only
  * one is not filed at all.
+ *
+ * Threading: the caller has the matcher's lock, or is the only one who knows the matcher.
  */
 #ifndef OMPI_PML_OB1_MATCH_H
 #define OMPI_PML_OB1_MATCH_H
@@ -21,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "opal/runtime/lock.h"
 #include "opal/util/list.h"
 
 enum { OB1_CLASSES = 4 };
@@ -39,6 +42,7 @@ typedef struct ob1_arrived {
 } ob1_arrived_t;
 
 typedef struct ob1_matcher {
+    opal_fair_lock_t lock;  /* of all that follows; taken by the callers, where threads share */
     struct ob1_bin **heads; /* of chains; a power of two */
     struct ob1_bin *recent; /* the one that was last asked for; NULL: none */
     size_t head_count, bin_count;

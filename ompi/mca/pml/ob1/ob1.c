@@ -60,7 +60,7 @@ static void replay_early(uint32_t context)
 
 static int comm_add(ompi_communicator_t *comm)
 {
-    ob1_comm_t *own = opal_xmalloc(sizeof *own);
+    ob1_comm_t *own = opal_xaligned(_Alignof(ob1_comm_t), sizeof *own);
     comm->pml = own;
     for (int kind = OMPI_CONTEXT_USER; kind < OMPI_CONTEXT_COUNT; kind++) {
         uint32_t context = ompi_comm_wire_context(comm, (ompi_context_t)kind);
@@ -71,13 +71,14 @@ static int comm_add(ompi_communicator_t *comm)
             matcher_count = count;
         }
         ob1_matcher_init(&own->matchers[kind]);
+        own->receives[kind].bytes = sizeof(ob1_receive_t);
         matchers[context] = &own->matchers[kind];
         replay_early(context);
     }
     return MPI_SUCCESS;
 }
 
-static void comm_remove(ompi_communicator_t *comm)
+static bool comm_remove(ompi_communicator_t *comm)
 {
     ob1_comm_t *own = comm->pml;
     for (int kind = OMPI_CONTEXT_USER; kind < OMPI_CONTEXT_COUNT; kind++) {
@@ -89,9 +90,11 @@ static void comm_remove(ompi_communicator_t *comm)
         }
         matchers[ompi_comm_wire_context(comm, (ompi_context_t)kind)] = NULL;
         ob1_matcher_fini(matcher);
+        opal_pool_empty(&own->receives[kind]);
     }
     free(own);
     comm->pml = NULL;
+    return true;
 }
 
 static opal_status_t ob1_start(void *state OPAL_UNUSED)
@@ -117,11 +120,13 @@ static void ob1_stop(void *state OPAL_UNUSED)
 }
 
 static const ompi_pml_ops_t ob1_ops = {
-    .max_tag = INT_MAX / 2,
+    .max_tag = INT_MAX,
+    .internal_tags = UINT32_C(1) << 31,
     .max_context = INT32_MAX / OMPI_CONTEXT_COUNT - 1,
     .start = ob1_start,
     .stop = ob1_stop,
     .flush = ob1_peers_flush,
+    .meet = ob1_peers_leave,
     .comm_add = comm_add,
     .comm_remove = comm_remove,
     .isend = ob1_isend,
@@ -133,9 +138,12 @@ static const ompi_pml_ops_t ob1_ops = {
     .iprobe = ob1_iprobe,
     .probe = ob1_probe,
     .imrecv = ob1_imrecv,
+    .send_beside = ob1_send_beside,
+    .recv_beside = ob1_recv_beside,
+    .irecv_beside = ob1_irecv_beside,
 };
 
-size_t ob1_rendezvous_limit, ob1_part_bytes;
+size_t ob1_rendezvous_limit, ob1_part_bytes, ob1_pin_bytes, ob1_pipeline_bytes;
 
 static const opal_param_row_t params[] = {
     {.name = "rendezvous_limit",
@@ -154,6 +162,23 @@ static const opal_param_row_t params[] = {
      .max = "1G",
      .unit = "bytes",
      .prose = "The parts of such a message, cut to what the transport carries in a frame"},
+    {.name = "pin_bytes",
+     .type = OPAL_PARAM_SIZE,
+     .value = &ob1_pin_bytes,
+     .preset = "256K",
+     .min = "4K",
+     .unit = "bytes",
+     .prose = "The shortest message that is sent out of pinned pages, if buffers stay pinned "
+              "(mpi_leave_pinned) and the transport can"},
+    {.name = "pipeline_bytes",
+     .type = OPAL_PARAM_SIZE,
+     .value = &ob1_pipeline_bytes,
+     .preset = "1M",
+     .min = "4K",
+     .max = "1G",
+     .unit = "bytes",
+     .prose = "The parts in which that is pinned one after the other with "
+              "mpi_leave_pinned_pipeline"},
     {0},
 };
 
@@ -162,10 +187,18 @@ static void ob1_query(opal_answer_t *answer)
     opal_answer_yes(answer, 20, &ob1_ops, NULL, "matching in the library, over any transport");
 }
 
+static void ob1_rules(opal_rule_fn_t *say, void *context)
+{
+    static const char frames[] = "what is sent in frames";
+    say(context, frames, 0, "at once, whether the receiver has asked for it or not");
+    say(context, frames, ob1_rendezvous_limit + 1, "when the receiver has asked for it");
+}
+
 OPAL_EXPORT extern const opal_component_t mca_pml_ob1_component;
 const opal_component_t mca_pml_ob1_component = {
     OPAL_COMPONENT_HEAD(pml, ob1),
     .prose = "messages over btl transports, matched in the library",
     .params = params,
+    .rules = ob1_rules,
     .query = ob1_query,
 };

@@ -6,7 +6,11 @@
  *   peer.c        the way to a rank, and what waits for room on it
  *   send.c        the sending side of the protocols
  *   receive.c     the receiving side: posting, and every frame that arrives
- *   death.c       what becomes of messages when a rank dies
+ *   probe.c       looking for messages
+ *   pull.c        copying out of the sender's memory
+ *   out.c         sending out of the user's memory
+ *   land.c        receiving into it
+ *   gone.c        what becomes of messages when a rank has died, or has left
  *   ob1.c         the component, and communicators
  *   wire.h        the frames
  *
@@ -19,19 +23,38 @@
  *                data lies. When it has matched it copies the data out of the sender's memory, or
  *                asks for fragments, whichever the transport finds faster
  *
- * A send that waits for room is cancelled at once, one that waits for an answer by asking the
- * receiver, who has to be in MPI to answer. Others have left, and end as if nobody had asked.
+ * A transport that sends from where the data lies, and receives to where it belongs, is given both
+ * (opal_btl_ops_t.send_now, .send_long, opal_btl_lander_t); to others data is packed.
  *
- * Threading: all of it under ompi_lock.
+ * A send that waits for room is cancelled at once, one that waits for an answer by asking the
+ * receiver, who has to be in MPI to answer, or else to have left it. Others are on their way, and
+ * end as if nobody had asked.
+ *
+ * Threading: everything is under ompi_lock, but for what goes beside it, once threads share
+ * (ompi_threads_share): a send of one frame, and a receive that is posted or finds its whole
+ * message here. Those meet the rest under two finer locks, which whoever has ompi_lock takes too:
+ *
+ *   matcher   what waits in a context of a communicator, and the pool of its receives. Beside,
+ *             receives are posted and eager messages taken out; under ompi_lock receives are taken
+ *             out and messages put in: there, posted ones only grow more, and messages fewer
+ *   peer      a frame from reserve to commit, and whether one may go beside (is_open)
+ *
+ * Order: ompi_lock, matcher, peer. With one of the finer ones held nothing is completed, and no
+ * other lock of messages is taken. Who completes a request has ompi_lock, or has just made it.
  */
 #ifndef OMPI_PML_OB1_H
 #define OMPI_PML_OB1_H
 
 #include "opal/mca/btl/btl.h"
+#include "opal/runtime/lock.h"
 #include "opal/util/list.h"
+#include "opal/util/pool.h"
+#include "opal/util/segments.h"
+#include "ompi/mca/mpool/mpool.h"
 #include "ompi/mca/pml/ob1/match.h"
 #include "ompi/mca/pml/ob1/wire.h"
 #include "ompi/mca/pml/pml.h"
+#include "ompi/request/request.h"
 
 struct ob1_peer;
 
@@ -40,7 +63,7 @@ typedef struct ob1_pending {
     opal_list_node_t node;
     /* Tries again; true: it is sent (and may be gone). */
     bool (*push)(struct ob1_pending *pending, struct ob1_peer *peer);
-    /* The peer has died. Ends it, in whatever list of the peer it is. */
+    /* The peer is gone. Ends it; it is out of the peer's lists. */
     void (*fail)(struct ob1_pending *pending, struct ob1_peer *peer);
 } ob1_pending_t;
 
@@ -56,15 +79,21 @@ typedef struct ob1_stream {
 
 /* The way to a rank of MPI_COMM_WORLD. Made when it is first needed. */
 typedef struct ob1_peer {
+    opal_fair_lock_t lock; /* from reserve to commit, where threads share */
     opal_btl_peer_t *btl;
     opal_list_t frames;    /* ob1_pending_t, in the order in which they have to leave */
     opal_list_t streams;   /* ob1_pending_t of fragments, whose order does not matter */
     opal_list_t awaiting;  /* ob1_pending_t of sends that it has to answer */
     opal_list_t receiving; /* ob1_receive_t whose fragments it has to send, by posted.node */
     opal_list_node_t node; /* in the list of those with something pending */
+    ob1_stream_t stream;   /* from it to us */
     bool is_listed;
     bool is_dead;
-    ob1_stream_t stream; /* from it to us */
+    bool has_left; /* nothing is sent there any more, and nothing comes */
+    bool is_told;  /* a person has been told that it is gone */
+    /* A frame may leave beside ompi_lock: one has left before, it lives, and none waits for room
+     * that has to leave first. Written under ompi_lock and `lock`, read under either. */
+    bool is_open;
 } ob1_peer_t;
 
 typedef struct ob1_send {
@@ -74,9 +103,16 @@ typedef struct ob1_send {
     ob1_match_t match;
     ompi_data_t data;
     size_t bytes;
-    bool synchronous, awaits_answer;
+    bool synchronous, blocking, awaits_answer;
+    bool is_asked_back;    /* the receiver is to give it back */
+    bool is_unreceived;    /* it has failed, as the receiver has left without having taken it */
+    uint32_t answer;       /* the number of the answer, if it is none by a frame, else 0 */
+    ob1_segment_t *list;   /* of more segments than fit a frame; NULL: none */
     uint64_t receiver;     /* the receiver's request, once it asked for fragments */
     size_t wanted, pushed; /* bytes it asked for, bytes sent, as fragments or as a stream */
+    opal_btl_long_t out;   /* while they are sent from where they lie; of `run`, or of a list */
+    struct iovec run;
+    ompi_mpool_use_t pinned; /* of the part that is sent, if its registration is not NULL */
 } ob1_send_t;
 
 typedef struct ob1_receive {
@@ -108,30 +144,82 @@ typedef struct ob1_message {
 /* What a communicator has of ours: a matcher for each of its contexts. */
 typedef struct ob1_comm {
     ob1_matcher_t matchers[OMPI_CONTEXT_COUNT];
+    opal_pool_t receives[OMPI_CONTEXT_COUNT]; /* where threads share; the lock of the matcher */
 } ob1_comm_t;
+
+static inline ob1_matcher_t *ob1_matcher_for(const ompi_route_t *from)
+{
+    ob1_comm_t *own = from->comm->pml;
+    return &own->matchers[from->context];
+}
+
+/* -- locks -- */
+
+static inline void ob1_lock(opal_fair_lock_t *lock)
+{
+    if (ompi_threads_share())
+        opal_fair_acquire(lock);
+}
+
+static inline void ob1_unlock(opal_fair_lock_t *lock)
+{
+    if (ompi_threads_share())
+        opal_fair_release(lock);
+}
 
 /* -- peer.c -- */
 
-/* The way to a rank; NULL, with a message: there is none. */
+/* The way to a rank; NULL, with a message when that is first found: there is none. */
 ob1_peer_t *ob1_peer(unsigned rank);
+
+/* NULL, without a message: nothing was sent there yet, nor came from there. Beside ompi_lock, too.
+ */
+ob1_peer_t *ob1_known_peer(unsigned rank);
 
 /* Remembers something that found no room. */
 void ob1_peer_defer(ob1_peer_t *peer, opal_list_t *list, ob1_pending_t *pending);
 
+static inline bool ob1_peer_is_gone(const ob1_peer_t *peer)
+{
+    return peer->is_dead || peer->has_left;
+}
+
 /* Whether a frame that has to keep its place may leave now. */
 static inline bool ob1_peer_is_clear(const ob1_peer_t *peer)
 {
-    return opal_list_is_empty(&peer->frames) && !peer->is_dead;
+    return opal_list_is_empty(&peer->frames) && !ob1_peer_is_gone(peer);
 }
 
-/* NULL, without a message: nothing was sent there yet, nor came from there. */
-ob1_peer_t *ob1_known_peer(unsigned rank);
+/* Room for a frame; with it the peer's lock, which commit gives back. NULL: none. */
+static inline void *ob1_peer_reserve(ob1_peer_t *peer, size_t length)
+{
+    ob1_lock(&peer->lock);
+    void *room = peer->btl->ops->reserve(peer->btl, length);
+    if (opal_unlikely(room == NULL))
+        ob1_unlock(&peer->lock);
+    return room;
+}
+
+static inline void ob1_peer_commit(ob1_peer_t *peer, void *room, ob1_kind_t kind, size_t length)
+{
+    peer->btl->ops->commit(peer->btl, room, kind, length);
+    if (ompi_threads_share()) {
+        peer->is_open = ob1_peer_is_clear(peer);
+        opal_fair_release(&peer->lock);
+    }
+}
+
+/* No frame leaves beside ompi_lock, until one has left under it. */
+void ob1_peer_close(ob1_peer_t *peer);
 
 /* Sends a short frame without matching now or later; its bytes are copied. */
 void ob1_peer_tell(ob1_peer_t *peer, ob1_kind_t kind, const void *bytes, size_t length);
 
 opal_status_t ob1_peers_start(unsigned count, opal_btl_handler_fn_t *handler);
 void ob1_peers_stop(void);
+
+/* The first part of stop: ends the transports, which tell the peers. */
+void ob1_peers_leave(void);
 
 /* Waits until nothing is deferred. */
 void ob1_peers_flush(void);
@@ -143,27 +231,54 @@ int ob1_isend(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t 
 int ob1_send_init(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode,
                   ompi_request_t **request);
 int ob1_send(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode);
+bool ob1_send_beside(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode);
 
 /* Frees what is kept for requests to come. */
 void ob1_sends_end(void);
 
+void ob1_send_finish(ob1_send_t *send);
+
 void ob1_send_acknowledged(const ob1_ack_t *ack);
 void ob1_send_clear(const ob1_clear_t *clear);
 void ob1_send_cancelled(const ob1_ack_t *ack);
+
+/* -- out.c -- */
+
+typedef enum ob1_pushed {
+    OB1_PUSHED,
+    OB1_NO_ROOM,
+    OB1_NOT_SO, /* it has to be packed: the transport, or the data, is not made for it */
+} ob1_pushed_t;
+
+/* A whole message: a frame of that kind and head with the data, or behind it if that is a stream's.
+ */
+ob1_pushed_t ob1_push_now(ob1_peer_t *peer, const void *head, size_t head_bytes, unsigned kind,
+                          const ompi_data_t *data, size_t bytes);
+
+/* What the receiver wants, as a long message that lands. False: it has to be packed. */
+bool ob1_send_long(ob1_send_t *send);
+
+/* Of transports that send out of pinned pages: before they are started, and while they are. */
+void ob1_pins_prepare(void);
+void ob1_pins_start(void);
+void ob1_pins_stop(void);
+
+/* -- land.c -- */
+
+extern const opal_btl_lander_t ob1_lander;
 
 /* -- receive.c -- */
 
 int ob1_irecv(const ompi_route_t *from, const ompi_data_t *data, ompi_request_t **request);
 int ob1_recv_init(const ompi_route_t *from, const ompi_data_t *data, ompi_request_t **request);
 int ob1_recv(const ompi_route_t *from, const ompi_data_t *data, MPI_Status *status);
-int ob1_iprobe(const ompi_route_t *from, bool *found, ompi_message_t **message, MPI_Status *status);
-int ob1_probe(const ompi_route_t *from, ompi_message_t **message, MPI_Status *status);
+bool ob1_recv_beside(const ompi_route_t *from, const ompi_data_t *data, MPI_Status *status,
+                     int *error);
+bool ob1_irecv_beside(const ompi_route_t *from, const ompi_data_t *data, ompi_request_t **request);
 int ob1_imrecv(ompi_message_t *message, const ompi_data_t *data, ompi_request_t **request);
 
+/* Frees what is kept for requests to come. */
 void ob1_receives_end(void);
-
-/* Those who wait in a probe look again. */
-void ob1_wake_probes(void);
 
 /* Ends a message that nobody will ask for. */
 void ob1_message_drop(ob1_message_t *message);
@@ -171,27 +286,61 @@ void ob1_message_drop(ob1_message_t *message);
 /* A message whose communicator exists now. Takes it. */
 void ob1_replay_early(ob1_matcher_t *matcher, ob1_message_t *message);
 
+/* Bytes of a stream, of fragments, are where they belong, or were for nobody. */
+void ob1_stream_arrived(ob1_peer_t *peer, size_t bytes);
+void ob1_fragment_arrived(ob1_receive_t *receive, size_t bytes);
+
 /* The btl's handler. */
 void ob1_handle_frame(unsigned rank, unsigned kind, const void *bytes, size_t length);
 
-/* -- death.c -- */
+/* What it told the receiver is of no use any more. */
+void ob1_send_drop_list(ob1_send_t *send);
 
-/* Of opal_btl_on_death. */
+/*
+ * Nothing can come from there, as nothing can be sent there. So in a collective every rank that
+ * needs a message that cannot be sent gets an error, and none waits for it.
+ */
+bool ob1_is_cut_off(const ompi_route_t *from);
+
+/* -- probe.c -- */
+
+int ob1_iprobe(const ompi_route_t *from, bool *found, ompi_message_t **message, MPI_Status *status);
+int ob1_probe(const ompi_route_t *from, ompi_message_t **message, MPI_Status *status);
+
+/* Something has arrived that nobody had asked for, or somebody has died: those who wait look again.
+ * No matcher is locked. */
+void ob1_wake_probes(void);
+
+/* -- pull.c -- */
+
+/* Gets what the receive wants, and answers if the sender expects that. False: the data must be
+ * asked for. */
+bool ob1_pull(opal_btl_peer_t *btl, ob1_receive_t *receive, const ob1_rendezvous_t *head);
+
+/* -- gone.c -- */
+
+/* Beside ompi_lock, too: what was posted before it was said is failed, and nothing is afterwards.
+ */
+bool ob1_any_is_dead(void);
+
+/* Of opal_btl_on_death, and of opal_btl_on_departure. */
 void ob1_peer_died(unsigned rank);
+void ob1_peer_left(unsigned rank);
 
 /* Whether no message can be expected from there any more. */
 bool ob1_is_hopeless(const ompi_communicator_t *comm, int source);
 
-/* They have been taken out of all lists. */
+/* They have been taken out of all lists. The receive's message is one of that peer's; NULL: it has
+ * none. */
 void ob1_send_fail(ob1_send_t *send);
-void ob1_receive_fail(ob1_receive_t *receive);
+void ob1_receive_fail(ob1_receive_t *receive, ob1_peer_t *peer);
 
 /* -- ob1.c -- */
 
 void ob1_each_matcher(void (*visit)(ob1_matcher_t *matcher));
 
 /* Parameters. */
-extern size_t ob1_rendezvous_limit, ob1_part_bytes;
+extern size_t ob1_rendezvous_limit, ob1_part_bytes, ob1_pin_bytes, ob1_pipeline_bytes;
 
 /* The matcher of a context on the wire; NULL: no such communicator here yet, or any more. */
 ob1_matcher_t *ob1_matcher_of(uint32_t context);

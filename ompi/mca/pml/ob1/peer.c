@@ -16,30 +16,45 @@ typedef struct note {
     _Alignas(8) unsigned char bytes[sizeof(ob1_clear_t)];
 } note_t;
 
-static ob1_peer_t **peers;
+static _Atomic(ob1_peer_t *) *peers; /* released when made; they stay until the end */
+static bool *is_out_of_reach;        /* no transport goes there; NULL: nowhere */
 static unsigned peer_count;
 static opal_list_t waiting; /* peers with something pending */
 
 ob1_peer_t *ob1_known_peer(unsigned rank)
 {
-    return peers[rank];
+    return atomic_load_explicit(&peers[rank], memory_order_acquire);
 }
 
 ob1_peer_t *ob1_peer(unsigned rank)
 {
-    if (opal_likely(peers[rank] != NULL))
-        return peers[rank];
-    opal_btl_peer_t *btl = opal_btl_connect(rank);
-    if (btl == NULL)
+    ob1_peer_t *known = ob1_known_peer(rank);
+    if (opal_likely(known != NULL))
+        return known;
+    if (is_out_of_reach != NULL && is_out_of_reach[rank])
         return NULL;
-    ob1_peer_t *peer = opal_xcalloc(1, sizeof *peer);
+    opal_btl_peer_t *btl = opal_btl_connect(rank);
+    if (btl == NULL) {
+        if (is_out_of_reach == NULL)
+            is_out_of_reach = opal_xcalloc(peer_count, sizeof *is_out_of_reach);
+        is_out_of_reach[rank] = true;
+        return NULL;
+    }
+    ob1_peer_t *peer = opal_xaligned(_Alignof(ob1_peer_t), sizeof *peer);
     peer->btl = btl;
     opal_list_init(&peer->frames);
     opal_list_init(&peer->streams);
     opal_list_init(&peer->awaiting);
     opal_list_init(&peer->receiving);
-    peers[rank] = peer;
+    atomic_store_explicit(&peers[rank], peer, memory_order_release);
     return peer;
+}
+
+void ob1_peer_close(ob1_peer_t *peer)
+{
+    ob1_lock(&peer->lock);
+    peer->is_open = false;
+    ob1_unlock(&peer->lock);
 }
 
 /* Pushes from the head until there is no room. Returns how many left. */
@@ -51,10 +66,7 @@ static int push_list(ob1_peer_t *peer, opal_list_t *list)
         /* Out first: what is sent may complete and be gone. */
         opal_list_remove(node);
         if (!pending->push(pending, peer)) {
-            node->previous = &list->head;
-            node->next = list->head.next;
-            list->head.next->previous = node;
-            list->head.next = node;
+            opal_list_prepend(list, node);
             break;
         }
     }
@@ -85,6 +97,8 @@ static int push_all(void *state OPAL_UNUSED)
 /* While something waits for room it is polled for; there is always a place for that. */
 void ob1_peer_defer(ob1_peer_t *peer, opal_list_t *list, ob1_pending_t *pending)
 {
+    if (list == &peer->frames)
+        ob1_peer_close(peer);
     opal_list_append(list, &pending->node);
     if (!peer->is_listed) {
         peer->is_listed = true;
@@ -102,23 +116,23 @@ static void fail_note(ob1_pending_t *pending, ob1_peer_t *peer OPAL_UNUSED)
 static bool push_note(ob1_pending_t *pending, ob1_peer_t *peer)
 {
     note_t *note = opal_container_of(pending, note_t, pending);
-    void *room = peer->btl->ops->reserve(peer->btl, note->length);
+    void *room = ob1_peer_reserve(peer, note->length);
     if (room == NULL)
         return false;
     memcpy(room, note->bytes, note->length);
-    peer->btl->ops->commit(peer->btl, room, note->kind, note->length);
+    ob1_peer_commit(peer, room, note->kind, note->length);
     free(note);
     return true;
 }
 
 void ob1_peer_tell(ob1_peer_t *peer, ob1_kind_t kind, const void *bytes, size_t length)
 {
-    if (opal_unlikely(peer->is_dead))
+    if (opal_unlikely(ob1_peer_is_gone(peer)))
         return;
-    void *room = peer->btl->ops->reserve(peer->btl, length);
+    void *room = ob1_peer_reserve(peer, length);
     if (opal_likely(room != NULL)) {
         memcpy(room, bytes, length);
-        peer->btl->ops->commit(peer->btl, room, kind, length);
+        ob1_peer_commit(peer, room, kind, length);
         return;
     }
     note_t *note = opal_xmalloc(sizeof *note);
@@ -131,10 +145,16 @@ void ob1_peer_tell(ob1_peer_t *peer, ob1_kind_t kind, const void *bytes, size_t 
 opal_status_t ob1_peers_start(unsigned count, opal_btl_handler_fn_t *handler)
 {
     peer_count = count;
-    peers = opal_xcalloc(count, sizeof(ob1_peer_t *));
+    peers = opal_xcalloc(count, sizeof *peers);
     opal_list_init(&waiting);
     opal_btl_on_death(ob1_peer_died);
-    return opal_btl_start(handler);
+    opal_btl_on_departure(ob1_peer_left);
+    opal_btl_set_lander(&ob1_lander);
+    ob1_pins_prepare();
+    opal_status_t status = opal_btl_start(handler);
+    if (status == OPAL_SUCCESS)
+        ob1_pins_start();
+    return status;
 }
 
 void ob1_peers_flush(void)
@@ -143,13 +163,22 @@ void ob1_peers_flush(void)
         opal_wait_look(NULL);
 }
 
-void ob1_peers_stop(void)
+void ob1_peers_leave(void)
 {
     opal_progress_remove(push_all, NULL);
+    ob1_pins_stop();
     opal_btl_stop();
+}
+
+void ob1_peers_stop(void)
+{
+    ob1_peers_leave();
     opal_btl_on_death(NULL);
+    opal_btl_on_departure(NULL);
     for (unsigned rank = 0; rank < peer_count; rank++)
-        free(peers[rank]);
+        free(ob1_known_peer(rank));
     free(peers);
+    free(is_out_of_reach);
     peers = NULL;
+    is_out_of_reach = NULL;
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "opal/runtime/wait.h"
+#include "opal/arch/copy.h"
 #include "opal/util/log.h"
 #include "opal/util/pool.h"
 #include "opal/util/text.h"
@@ -17,13 +17,23 @@
 
 /* -- requests ------------------------------------------------------------------------ */
 
+/* Where threads share, each matcher has its own. */
 static opal_pool_t receives = {.bytes = sizeof(ob1_receive_t)};
+
+static opal_pool_t *pool_of(const ompi_communicator_t *comm, ompi_context_t context)
+{
+    ob1_comm_t *own = comm->pml;
+    return &own->receives[context];
+}
 
 static void destroy_receive(ompi_object_t *head)
 {
     ob1_receive_t *receive = opal_container_of(head, ob1_receive_t, request.head);
     ompi_datatype_release(receive->data.type);
-    opal_pool_give(&receives, receive);
+    if (ompi_threads_share())
+        opal_pool_return(pool_of(receive->comm, receive->context), receive);
+    else
+        opal_pool_give(&receives, receive);
 }
 
 static int cancel_receive(ompi_request_t *request)
@@ -32,7 +42,10 @@ static int cancel_receive(ompi_request_t *request)
     if (!receive->is_posted)
         return MPI_SUCCESS; /* it has met its message, and will end with it */
     ob1_comm_t *own = receive->comm->pml;
-    ob1_matcher_remove_posted(&own->matchers[receive->context], &receive->posted);
+    ob1_matcher_t *matcher = &own->matchers[receive->context];
+    ob1_lock(&matcher->lock);
+    ob1_matcher_remove_posted(matcher, &receive->posted);
+    ob1_unlock(&matcher->lock);
     receive->is_posted = false;
     ompi_status_set_cancelled(&request->status, true);
     ompi_request_complete(request);
@@ -44,6 +57,7 @@ static int restart_receive(ompi_request_t *request);
 static const ompi_request_ops_t receive_request_ops = {
     .start = restart_receive,
     .cancel = cancel_receive,
+    .is_loose = true,
 };
 
 /* All but the request itself. */
@@ -58,14 +72,27 @@ static void init_receive(ob1_receive_t *receive, const ompi_route_t *from, const
     receive->capacity = ompi_datatype_bytes(data->type, data->count);
 }
 
-static ob1_receive_t *create_receive(const ompi_route_t *from, const ompi_data_t *data)
+/* Where threads share, under the lock of the matcher whose pool it is. */
+static inline ob1_receive_t *create_from(opal_pool_t *pool, const ompi_route_t *from,
+                                         const ompi_data_t *data)
 {
-    ob1_receive_t *receive = opal_pool_take(&receives);
+    ob1_receive_t *receive = opal_pool_take(pool);
     if (receive == NULL)
         return NULL;
     ompi_request_init(&receive->request, &receive_request_ops, from->comm, destroy_receive);
     init_receive(receive, from, data);
     ompi_datatype_retain(data->type);
+    return receive;
+}
+
+static ob1_receive_t *create_receive(const ompi_route_t *from, const ompi_data_t *data)
+{
+    if (!ompi_threads_share())
+        return create_from(&receives, from, data);
+    ob1_matcher_t *matcher = ob1_matcher_for(from);
+    opal_fair_acquire(&matcher->lock);
+    ob1_receive_t *receive = create_from(pool_of(from->comm, from->context), from, data);
+    opal_fair_release(&matcher->lock);
     return receive;
 }
 
@@ -96,65 +123,6 @@ static void take_eager(ob1_receive_t *receive, const ob1_match_t *match, const v
     finish_receive(receive);
 }
 
-/* Copies the next part; the segments on both sides are cut to the same size. */
-static ssize_t get_part(opal_btl_peer_t *btl, const ob1_receive_t *receive,
-                        const struct iovec *from, size_t from_count)
-{
-    struct iovec to[64];
-    size_t bytes = 0;
-    size_t to_count =
-        ompi_datatype_segments(receive->data.type, receive->data.count, receive->data.buffer,
-                               receive->received, to, OPAL_COUNT_OF(to), &bytes);
-    size_t left = receive->wanted - receive->received;
-    /* The buffer may be larger than the message. */
-    for (; bytes > left; to_count--) {
-        size_t over = bytes - left;
-        if (to[to_count - 1].iov_len > over) {
-            to[to_count - 1].iov_len -= over;
-            break;
-        }
-        bytes -= to[to_count - 1].iov_len;
-    }
-    if (bytes > left)
-        bytes = left;
-
-    struct iovec source[OB1_MAX_SEGMENTS];
-    size_t skip = receive->received, count = 0, need = bytes;
-    for (size_t i = 0; i < from_count && need > 0; i++) {
-        if (skip >= from[i].iov_len) {
-            skip -= from[i].iov_len;
-            continue;
-        }
-        size_t length = from[i].iov_len - skip < need ? from[i].iov_len - skip : need;
-        source[count++] = (struct iovec){(char *)from[i].iov_base + skip, length};
-        need -= length;
-        skip = 0;
-    }
-    return btl->ops->get(btl, to, to_count, source, count);
-}
-
-/* True: everything wanted is here. False: the data must be asked for. */
-static bool get_all(ob1_peer_t *peer, ob1_receive_t *receive, const ob1_rendezvous_t *head)
-{
-    struct iovec from[OB1_MAX_SEGMENTS];
-    const opal_btl_ops_t *ops = peer->btl->ops;
-    if (head->segment_count == 0 || ops->get == NULL ||
-        (ops->get_pays != NULL && !ops->get_pays(peer->btl, head->total, true)))
-        return false;
-    for (uint32_t i = 0; i < head->segment_count; i++)
-        from[i] =
-            (struct iovec){(void *)(uintptr_t)head->segments[i].address, head->segments[i].length};
-    while (receive->received < receive->wanted) {
-        ssize_t got = get_part(peer->btl, receive, from, head->segment_count);
-        if (got <= 0) {
-            receive->received = 0;
-            return false;
-        }
-        receive->received += (size_t)got;
-    }
-    return true;
-}
-
 /* What has arrived of a stream; the rest will follow. */
 static void take_stream(ob1_receive_t *receive, ob1_peer_t *peer, const void *bytes, size_t length)
 {
@@ -169,25 +137,36 @@ static void take_stream(ob1_receive_t *receive, ob1_peer_t *peer, const void *by
         finish_receive(receive);
         return;
     }
-    if (opal_unlikely(peer->is_dead)) {
-        ob1_receive_fail(receive);
+    if (opal_unlikely(ob1_peer_is_gone(peer))) {
+        ob1_receive_fail(receive, peer);
         return;
     }
     peer->stream.receive = receive;
     peer->stream.message = NULL;
 }
 
+/* The sender has its buffer back. If it expects an answer, that came with the get. */
+static void tell_pulled(ob1_peer_t *peer, const ob1_rendezvous_t *head, bool nothing)
+{
+    if (head->answer != 0) {
+        if (nothing)
+            peer->btl->ops->answer(peer->btl, head->answer);
+        return;
+    }
+    ob1_ack_t ack = {head->sender};
+    ob1_peer_tell(peer, OB1_PULL_DONE, &ack, sizeof ack);
+}
+
 static void take_rendezvous(ob1_receive_t *receive, ob1_peer_t *peer, const ob1_rendezvous_t *head)
 {
     meet(receive, &head->match, head->total);
-    if (receive->wanted == 0 || get_all(peer, receive, head)) {
-        ob1_ack_t ack = {head->sender};
-        ob1_peer_tell(peer, OB1_PULL_DONE, &ack, sizeof ack);
+    if (receive->wanted == 0 || ob1_pull(peer->btl, receive, head)) {
+        tell_pulled(peer, head, receive->wanted == 0);
         finish_receive(receive);
         return;
     }
-    if (opal_unlikely(peer->is_dead)) {
-        ob1_receive_fail(receive);
+    if (opal_unlikely(ob1_peer_is_gone(peer))) {
+        ob1_receive_fail(receive, peer);
         return;
     }
     opal_list_append(&peer->receiving, &receive->posted.node);
@@ -215,27 +194,8 @@ static void take_frame(ob1_receive_t *receive, unsigned rank, unsigned kind, con
     } else if (kind == OB1_STREAM) {
         take_stream(receive, peer, bytes, length);
     } else {
-        ob1_rendezvous_t head;
-        memcpy(&head, bytes, length);
-        take_rendezvous(receive, peer, &head);
+        take_rendezvous(receive, peer, bytes);
     }
-}
-
-/* -- probes that wait ---------------------------------------------------------------- */
-
-typedef struct waiting_probe {
-    opal_list_node_t node;
-    atomic_int done;
-} waiting_probe_t;
-
-static opal_list_t waiting_probes = {{&waiting_probes.head, &waiting_probes.head}};
-
-/* Something has arrived that nobody had asked for: whoever probes looks again. */
-void ob1_wake_probes(void)
-{
-    for (opal_list_node_t *node = opal_list_first(&waiting_probes); node != NULL;
-         node = opal_list_next(&waiting_probes, node))
-        opal_wait_signal(&opal_container_of(node, waiting_probe_t, node)->done);
 }
 
 /* -- arriving ------------------------------------------------------------------------ */
@@ -254,7 +214,7 @@ static ob1_message_t *copy_frame(unsigned rank, unsigned kind, const void *bytes
     message->rank = rank;
     message->kind = kind;
     message->length = length;
-    memcpy(message->frame, bytes, length);
+    opal_copy(message->frame, bytes, length);
     if (kind == OB1_STREAM)
         ob1_peer(rank)->stream.message = message;
     return message;
@@ -267,12 +227,12 @@ void ob1_message_drop(ob1_message_t *message)
     free(message);
 }
 
+/* Under the matcher's lock; when that is given back, those who wait in a probe have to look. */
 static void keep(ob1_matcher_t *matcher, ob1_message_t *message, const ob1_match_t *match)
 {
     message->arrived.source = match->source;
     message->arrived.tag = match->tag;
     ob1_matcher_keep(matcher, &message->arrived);
-    ob1_wake_probes();
 }
 
 /* Whether a message is the one of this sender's request. */
@@ -298,11 +258,14 @@ static void give_back(ob1_matcher_t *matcher, unsigned rank, const void *bytes)
 {
     ob1_sync_t name;
     memcpy(&name, bytes, sizeof name);
+    ob1_lock(&matcher->lock);
     ob1_arrived_t *arrived = ob1_matcher_search_arrived(matcher, name.match.source, name.match.tag,
                                                         is_of_request, &name);
+    if (arrived != NULL)
+        ob1_matcher_remove_arrived(matcher, arrived);
+    ob1_unlock(&matcher->lock);
     if (arrived == NULL)
         return;
-    ob1_matcher_remove_arrived(matcher, arrived);
     ob1_message_drop(opal_container_of(arrived, ob1_message_t, arrived));
     ob1_ack_t ack = {name.sender};
     ob1_peer_tell(ob1_peer(rank), OB1_CANCELLED, &ack, sizeof ack);
@@ -315,11 +278,15 @@ static void arrive(ob1_matcher_t *matcher, unsigned rank, unsigned kind, const v
         give_back(matcher, rank, bytes);
         return;
     }
+    ob1_lock(&matcher->lock);
     ob1_posted_t *posted = ob1_matcher_take_posted(matcher, match->source, match->tag);
+    if (posted == NULL)
+        keep(matcher, copy_frame(rank, kind, bytes, length), match);
+    ob1_unlock(&matcher->lock);
     if (posted != NULL)
         take_frame(opal_container_of(posted, ob1_receive_t, posted), rank, kind, bytes, length);
     else
-        keep(matcher, copy_frame(rank, kind, bytes, length), match);
+        ob1_wake_probes();
 }
 
 /* The first part of a stream: for now nobody gets the others. */
@@ -330,25 +297,41 @@ static void begin_stream(unsigned rank, const void *bytes, size_t length)
     ob1_peer(rank)->stream = (ob1_stream_t){.arrived = length - sizeof head, .total = head.total};
 }
 
+void ob1_stream_arrived(ob1_peer_t *peer, size_t bytes)
+{
+    ob1_stream_t *stream = &peer->stream;
+    ob1_receive_t *receive = stream->receive;
+    stream->arrived += bytes;
+    if (stream->arrived < stream->total)
+        return;
+    *stream = (ob1_stream_t){0};
+    if (receive != NULL)
+        finish_receive(receive);
+}
+
 static void handle_stream_part(unsigned rank, const void *bytes, size_t length)
 {
-    ob1_stream_t *stream = &ob1_peer(rank)->stream;
-    ob1_receive_t *receive = stream->receive;
+    const ob1_stream_t *stream = &ob1_peer(rank)->stream;
+    const ob1_receive_t *receive = stream->receive;
     ob1_message_t *message = stream->message;
     if (receive != NULL && stream->arrived < receive->wanted) {
         size_t fits = receive->wanted - stream->arrived;
         ompi_datatype_unpack(receive->data.type, receive->data.count, receive->data.buffer,
                              stream->arrived, bytes, length < fits ? length : fits);
     } else if (message != NULL) {
-        memcpy(message->frame + message->length, bytes, length);
+        opal_copy(message->frame + message->length, bytes, length);
         message->length += length;
     }
-    stream->arrived += length;
-    if (stream->arrived < stream->total)
-        return;
-    *stream = (ob1_stream_t){0};
-    if (receive != NULL)
+    ob1_stream_arrived(ob1_peer(rank), length);
+}
+
+void ob1_fragment_arrived(ob1_receive_t *receive, size_t bytes)
+{
+    receive->received += bytes;
+    if (receive->received == receive->wanted) {
+        opal_list_remove(&receive->posted.node);
         finish_receive(receive);
+    }
 }
 
 static void handle_fragment(const void *bytes, size_t length)
@@ -358,15 +341,22 @@ static void handle_fragment(const void *bytes, size_t length)
     ob1_receive_t *receive = (ob1_receive_t *)(uintptr_t)head.receiver;
     ompi_datatype_unpack(receive->data.type, receive->data.count, receive->data.buffer, head.offset,
                          (const char *)bytes + sizeof head, length - sizeof head);
-    receive->received += length - sizeof head;
-    if (receive->received == receive->wanted) {
-        opal_list_remove(&receive->posted.node);
-        finish_receive(receive);
-    }
+    ob1_fragment_arrived(receive, length - sizeof head);
+}
+
+/* What a rank sent before it died may come behind the news of its death. A message is a message;
+ * but what names a request of ours names one that has failed, and may be another one by now. */
+static bool is_too_late(unsigned rank, unsigned kind)
+{
+    bool names_no_request = kind == OB1_EAGER || kind == OB1_EAGER_SYNC || kind == OB1_STREAM ||
+                            kind == OB1_RENDEZVOUS || kind == OB1_CANCEL;
+    return !names_no_request && ob1_peer(rank)->is_dead;
 }
 
 void ob1_handle_frame(unsigned rank, unsigned kind, const void *bytes, size_t length)
 {
+    if (opal_unlikely(ob1_any_is_dead()) && is_too_late(rank, kind))
+        return;
     switch ((ob1_kind_t)kind) {
     case OB1_EAGER:
     case OB1_EAGER_SYNC:
@@ -414,9 +404,13 @@ void ob1_replay_early(ob1_matcher_t *matcher, ob1_message_t *message)
         free(message);
         return;
     }
+    ob1_lock(&matcher->lock);
     ob1_posted_t *posted = ob1_matcher_take_posted(matcher, match.source, match.tag);
-    if (posted == NULL) {
+    if (posted == NULL)
         keep(matcher, message, &match);
+    ob1_unlock(&matcher->lock);
+    if (posted == NULL) {
+        ob1_wake_probes();
         return;
     }
     take_frame(opal_container_of(posted, ob1_receive_t, posted), message->rank, message->kind,
@@ -426,37 +420,66 @@ void ob1_replay_early(ob1_matcher_t *matcher, ob1_message_t *message)
 
 /* -- receiving ----------------------------------------------------------------------- */
 
-static ob1_matcher_t *matcher_for(const ompi_route_t *from)
+bool ob1_is_cut_off(const ompi_route_t *from)
 {
-    ob1_comm_t *own = from->comm->pml;
-    return &own->matchers[from->context];
+    return from->rank != MPI_ANY_SOURCE &&
+           ob1_peer(ompi_comm_process(from->comm, from->rank)) == NULL;
 }
 
-/* The message that the receive would take, out of the matching; NULL: none is here. */
-static ob1_message_t *take_arrived(const ompi_route_t *from)
+/* Whether a receive may be posted as it is: nobody is dead, and the source has been met before. */
+static inline bool may_come(const ompi_route_t *from)
 {
-    ob1_matcher_t *matcher = matcher_for(from);
-    ob1_arrived_t *arrived = ob1_matcher_find_arrived(matcher, from->rank, from->tag);
-    if (arrived == NULL)
-        return NULL;
-    ob1_matcher_remove_arrived(matcher, arrived);
-    return opal_container_of(arrived, ob1_message_t, arrived);
+    return opal_likely(!ob1_any_is_dead()) &&
+           (from->rank == MPI_ANY_SOURCE ||
+            ob1_known_peer(ompi_comm_process(from->comm, from->rank)) != NULL);
+}
+
+/* Under the matcher's lock. */
+static void post(ob1_matcher_t *matcher, ob1_receive_t *receive)
+{
+    receive->is_posted = true;
+    ob1_matcher_post(matcher, &receive->posted);
+}
+
+/* It is out of the matching already. */
+static void take_message(ob1_receive_t *receive, ob1_message_t *message)
+{
+    take_frame(receive, message->rank, message->kind, message->frame, message->length);
+    free(message);
+}
+
+/* Its message is not here: it never comes, or from one that is met only now. Under ompi_lock, so
+ * that it has not come meanwhile. */
+static void start_in_doubt(ob1_receive_t *receive, const ompi_route_t *from)
+{
+    ob1_matcher_t *matcher = ob1_matcher_for(from);
+    if (ob1_is_hopeless(from->comm, from->rank)) {
+        ob1_receive_fail(receive, NULL);
+    } else if (ob1_is_cut_off(from)) {
+        receive->request.status.MPI_ERROR = MPI_ERR_OTHER;
+        ompi_request_complete(&receive->request);
+    } else {
+        ob1_lock(&matcher->lock);
+        post(matcher, receive);
+        ob1_unlock(&matcher->lock);
+    }
 }
 
 static void start_receive(ob1_receive_t *receive, const ompi_route_t *from)
 {
-    ob1_message_t *message = take_arrived(from);
-    if (message == NULL && opal_unlikely(ob1_is_hopeless(from->comm, from->rank))) {
-        ob1_receive_fail(receive);
-        return;
-    }
-    if (message == NULL) {
-        receive->is_posted = true;
-        ob1_matcher_post(matcher_for(from), &receive->posted);
-        return;
-    }
-    take_frame(receive, message->rank, message->kind, message->frame, message->length);
-    free(message);
+    ob1_matcher_t *matcher = ob1_matcher_for(from);
+    ob1_lock(&matcher->lock);
+    ob1_arrived_t *arrived = ob1_matcher_find_arrived(matcher, from->rank, from->tag);
+    bool posted = arrived == NULL && may_come(from);
+    if (posted)
+        post(matcher, receive);
+    else if (arrived != NULL)
+        ob1_matcher_remove_arrived(matcher, arrived);
+    ob1_unlock(&matcher->lock);
+    if (arrived != NULL)
+        take_message(receive, opal_container_of(arrived, ob1_message_t, arrived));
+    else if (opal_unlikely(!posted))
+        start_in_doubt(receive, from);
 }
 
 int ob1_irecv(const ompi_route_t *from, const ompi_data_t *data, ompi_request_t **request)
@@ -498,7 +521,7 @@ int ob1_recv(const ompi_route_t *from, const ompi_data_t *data, MPI_Status *stat
     init_receive(&receive, from, data);
     start_receive(&receive, from);
     if (!ompi_request_is_done(request))
-        ompi_wait_until(&request->done);
+        ompi_request_wait_alone(request);
     ompi_status_tell(status, &request->status);
     return request->status.MPI_ERROR;
 }
@@ -508,73 +531,64 @@ void ob1_receives_end(void)
     opal_pool_empty(&receives);
 }
 
-/* -- probing ------------------------------------------------------------------------- */
+/* -- receiving beside ompi_lock ------------------------------------------------------ */
 
-/* The bytes of the whole message. */
-static size_t message_bytes(const ob1_message_t *message)
+/* Under the matcher's lock: the message that a receive takes, if it is here and whole. Otherwise
+ * NULL, and *may_post says whether the receive can be posted without ompi_lock. */
+static ob1_message_t *find_whole(ob1_matcher_t *matcher, const ompi_route_t *from, bool *may_post)
 {
-    ob1_rendezvous_t head;
-    ob1_stream_head_t stream;
-    switch ((ob1_kind_t)message->kind) {
-    case OB1_STREAM:
-        memcpy(&stream, message->frame, sizeof stream);
-        return stream.total;
-    case OB1_EAGER:
-        return message->length - sizeof(ob1_match_t);
-    case OB1_EAGER_SYNC:
-        return message->length - sizeof(ob1_sync_t);
-    default:
-        memcpy(&head, message->frame, offsetof(ob1_rendezvous_t, segments));
-        return head.total;
-    }
-}
-
-static void destroy_message(ompi_object_t *head)
-{
-    ob1_message_t *message = opal_container_of(head, ob1_message_t, base.head);
-    ompi_communicator_t *comm = message->comm;
-    ob1_message_drop(message);
-    ompi_object_release(&comm->head);
-}
-
-int ob1_iprobe(const ompi_route_t *from, bool *found, ompi_message_t **message, MPI_Status *status)
-{
-    ob1_matcher_t *matcher = matcher_for(from);
     ob1_arrived_t *arrived = ob1_matcher_find_arrived(matcher, from->rank, from->tag);
-    *found = arrived != NULL;
+    *may_post = arrived == NULL && may_come(from);
     if (arrived == NULL)
-        return MPI_SUCCESS;
-    ob1_message_t *seen = opal_container_of(arrived, ob1_message_t, arrived);
-    MPI_Status told;
-    ompi_status_set(&told, arrived->source, arrived->tag, MPI_SUCCESS, message_bytes(seen));
-    ompi_status_tell(status, &told);
-    if (message != NULL) {
-        ob1_matcher_remove_arrived(matcher, arrived);
-        ompi_object_init(&seen->base.head, OMPI_MESSAGE, destroy_message);
-        seen->comm = from->comm;
-        ompi_object_retain(&seen->comm->head);
-        seen->context = from->context;
-        *message = &seen->base;
-    }
-    return MPI_SUCCESS;
+        return NULL;
+    ob1_message_t *message = opal_container_of(arrived, ob1_message_t, arrived);
+    return message->kind == OB1_EAGER ? message : NULL;
 }
 
-int ob1_probe(const ompi_route_t *from, ompi_message_t **message, MPI_Status *status)
+bool ob1_irecv_beside(const ompi_route_t *from, const ompi_data_t *data, ompi_request_t **request)
 {
-    bool found;
-    for (;;) {
-        int error = ob1_iprobe(from, &found, message, status);
-        if (error != MPI_SUCCESS || found)
-            return error;
-        if (ob1_is_hopeless(from->comm, from->rank))
-            return MPI_ERR_PROC_ABORTED;
-        waiting_probe_t probe = {.done = 0};
-        opal_list_append(&waiting_probes, &probe.node);
-        ompi_wait_until(&probe.done);
-        opal_list_remove(&probe.node);
-    }
+    ob1_matcher_t *matcher = ob1_matcher_for(from);
+    ob1_receive_t *receive = NULL;
+    bool may_post;
+    opal_fair_acquire(&matcher->lock);
+    ob1_message_t *message = find_whole(matcher, from, &may_post);
+    if (message != NULL || may_post)
+        receive = create_from(pool_of(from->comm, from->context), from, data);
+    if (receive != NULL && message != NULL)
+        ob1_matcher_remove_arrived(matcher, &message->arrived);
+    else if (receive != NULL)
+        post(matcher, receive);
+    opal_fair_release(&matcher->lock);
+    if (receive == NULL)
+        return false;
+    *request = &receive->request;
+    if (message != NULL)
+        take_message(receive, message);
+    return true;
 }
 
+bool ob1_recv_beside(const ompi_route_t *from, const ompi_data_t *data, MPI_Status *status,
+                     int *error)
+{
+    ob1_matcher_t *matcher = ob1_matcher_for(from);
+    ob1_receive_t receive;
+    bool may_post;
+    opal_fair_acquire(&matcher->lock);
+    ob1_message_t *message = find_whole(matcher, from, &may_post);
+    if (message != NULL)
+        ob1_matcher_remove_arrived(matcher, &message->arrived);
+    opal_fair_release(&matcher->lock);
+    if (message == NULL)
+        return false;
+    ompi_request_init_bare(&receive.request, &receive_request_ops, from->comm);
+    init_receive(&receive, from, data);
+    take_message(&receive, message);
+    ompi_status_tell(status, &receive.request.status);
+    *error = receive.request.status.MPI_ERROR;
+    return true;
+}
+
+/* What a matched probe has taken. */
 int ob1_imrecv(ompi_message_t *base, const ompi_data_t *data, ompi_request_t **request)
 {
     ob1_message_t *message = opal_container_of(base, ob1_message_t, base);

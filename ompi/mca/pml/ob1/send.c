@@ -3,10 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "opal/runtime/region.h"
 #include "opal/util/pool.h"
 #include "opal/util/text.h"
 #include "ompi/mca/pml/ob1/ob1.h"
 #include "ompi/request/status.h"
+
+enum { SHORTEST_LISTED = 512 }; /* bytes; the mean of what is copied piece by piece */
 
 static opal_pool_t sends = {.bytes = sizeof(ob1_send_t)};
 
@@ -14,7 +17,10 @@ static void destroy_send(ompi_object_t *head)
 {
     ob1_send_t *send = opal_container_of(head, ob1_send_t, request.head);
     ompi_datatype_release(send->data.type);
-    opal_pool_give(&sends, send);
+    if (ompi_threads_share())
+        opal_pool_return(&sends, send); /* its owner may have finished it without ompi_lock */
+    else
+        opal_pool_give(&sends, send);
 }
 
 static int restart_send(ompi_request_t *request);
@@ -23,10 +29,12 @@ static int cancel_send(ompi_request_t *request);
 static const ompi_request_ops_t send_request_ops = {
     .start = restart_send,
     .cancel = cancel_send,
+    .is_loose = true,
 };
 
-static void finish_send(ob1_send_t *send)
+void ob1_send_finish(ob1_send_t *send)
 {
+    ob1_send_drop_list(send);
     ompi_request_complete(&send->request);
 }
 
@@ -41,16 +49,25 @@ static ob1_match_t match_of(const ompi_route_t *to)
 
 /* -- eager --------------------------------------------------------------------------- */
 
+static void fill_eager(unsigned char *room, const ob1_match_t *match, const ompi_data_t *data,
+                       size_t bytes)
+{
+    memcpy(room, match, sizeof *match);
+    ompi_datatype_pack(data->type, data->count, data->buffer, 0, room + sizeof *match, bytes);
+}
+
 /* The whole message in one frame; false: no room. */
 static bool push_eager(ob1_peer_t *peer, const ob1_match_t *match, const ompi_data_t *data,
                        size_t bytes)
 {
-    unsigned char *room = peer->btl->ops->reserve(peer->btl, sizeof *match + bytes);
+    ob1_pushed_t pushed = ob1_push_now(peer, match, sizeof *match, OB1_EAGER, data, bytes);
+    if (pushed != OB1_NOT_SO)
+        return pushed == OB1_PUSHED;
+    unsigned char *room = ob1_peer_reserve(peer, sizeof *match + bytes);
     if (opal_unlikely(room == NULL))
         return false;
-    memcpy(room, match, sizeof *match);
-    ompi_datatype_pack(data->type, data->count, data->buffer, 0, room + sizeof *match, bytes);
-    peer->btl->ops->commit(peer->btl, room, OB1_EAGER, sizeof *match + bytes);
+    fill_eager(room, match, data, bytes);
+    ob1_peer_commit(peer, room, OB1_EAGER, sizeof *match + bytes);
     return true;
 }
 
@@ -67,17 +84,26 @@ static void answered(ob1_send_t *send)
     opal_list_remove(&send->pending.node);
 }
 
+/* It was answered in another way than the one that the number is for. */
+static void answered_otherwise(ob1_send_t *send)
+{
+    opal_btl_peer_t *btl = send->peer->btl;
+    answered(send);
+    if (send->answer != 0)
+        btl->ops->forget(btl, send->answer);
+}
+
 static bool push_eager_sync(ob1_send_t *send)
 {
     ob1_peer_t *peer = send->peer;
     ob1_sync_t head = {.match = send->match, .sender = (uint64_t)(uintptr_t)send};
-    unsigned char *room = peer->btl->ops->reserve(peer->btl, sizeof head + send->bytes);
+    unsigned char *room = ob1_peer_reserve(peer, sizeof head + send->bytes);
     if (room == NULL)
         return false;
     memcpy(room, &head, sizeof head);
     ompi_datatype_pack(send->data.type, send->data.count, send->data.buffer, 0, room + sizeof head,
                        send->bytes);
-    peer->btl->ops->commit(peer->btl, room, OB1_EAGER_SYNC, sizeof head + send->bytes);
+    ob1_peer_commit(peer, room, OB1_EAGER_SYNC, sizeof head + send->bytes);
     await_answer(send);
     return true;
 }
@@ -90,66 +116,149 @@ static bool push_stream(ob1_send_t *send)
     const opal_btl_ops_t *ops = send->peer->btl->ops;
     ob1_stream_head_t head = {.match = send->match, .total = send->bytes};
     size_t most = ops->max_frame_bytes - sizeof head;
-    if (most > ob1_part_bytes)
+    if (send->pushed == 0) {
+        ob1_pushed_t pushed =
+            ob1_push_now(send->peer, &head, sizeof head, OB1_STREAM, &send->data, send->bytes);
+        if (pushed == OB1_PUSHED)
+            ob1_send_finish(send);
+        if (pushed != OB1_NOT_SO)
+            return pushed == OB1_PUSHED;
+    }
+    /* Where the other end waits for each frame by itself, short ones are there sooner. */
+    if (most > ob1_part_bytes && ops->send_now == NULL)
         most = ob1_part_bytes;
     while (send->pushed < send->bytes) {
         bool first = send->pushed == 0;
         size_t head_bytes = first ? sizeof head : 0;
         size_t part = send->bytes - send->pushed < most ? send->bytes - send->pushed : most;
-        unsigned char *room = ops->reserve(send->peer->btl, head_bytes + part);
+        unsigned char *room = ob1_peer_reserve(send->peer, head_bytes + part);
         if (room == NULL)
             return false;
         memcpy(room, &head, head_bytes);
         ompi_datatype_pack(send->data.type, send->data.count, send->data.buffer, send->pushed,
                            room + head_bytes, part);
-        ops->commit(send->peer->btl, room, first ? OB1_STREAM : OB1_STREAM_PART, head_bytes + part);
+        ob1_peer_commit(send->peer, room, first ? OB1_STREAM : OB1_STREAM_PART, head_bytes + part);
         send->pushed += part;
     }
-    finish_send(send);
+    ob1_send_finish(send);
     return true;
 }
 
 /* -- rendezvous ---------------------------------------------------------------------- */
 
-/* Where the data is, if that can be said in few segments and the receiver can get at it. */
-static uint32_t describe_data(const ob1_send_t *send, ob1_segment_t *segments)
+/* The receiver has to see it, or may read it. */
+static void *take_shared(size_t bytes)
+{
+    return opal_region.heap != NULL ? opal_heap_memalign(opal_region.heap, 64, bytes)
+                                    : malloc(bytes);
+}
+
+void ob1_send_drop_list(ob1_send_t *send)
+{
+    if (opal_likely(send->list == NULL))
+        return;
+    if (opal_region_has(send->list, 1))
+        opal_heap_free(opal_region.heap, send->list);
+    else
+        free(send->list);
+    send->list = NULL;
+}
+
+/* The list lies where it was filled in by ompi_datatype_segments. */
+_Static_assert(sizeof(ob1_segment_t) == sizeof(struct iovec), "segments and iovecs are the same");
+
+/* Whether the data is better copied piece by piece than packed. */
+static bool is_in_long_pieces(const ob1_send_t *send)
+{
+    struct iovec first = {0};
+    size_t bytes;
+    return ompi_datatype_is_contiguous(send->data.type) ||
+           (ompi_datatype_segments(send->data.type, send->data.count, send->data.buffer, 0, &first,
+                                   1, &bytes) == 1 &&
+            bytes >= SHORTEST_LISTED);
+}
+
+/*
+ * What is in more pieces than a frame tells of. Packing them is faster than going from piece to
+ * piece if these are short. 0: they are, or there is no memory.
+ */
+static uint32_t list_segments(ob1_send_t *send)
+{
+    const ompi_data_t *data = &send->data;
+    size_t most = send->bytes / SHORTEST_LISTED, described = 0;
+    if (most > OB1_MAX_LISTED)
+        most = OB1_MAX_LISTED;
+    if (most <= OB1_MAX_SEGMENTS || !is_in_long_pieces(send))
+        return 0;
+    send->list = take_shared(most * sizeof *send->list);
+    if (send->list == NULL)
+        return 0;
+    size_t count = ompi_datatype_segments(data->type, data->count, data->buffer, 0,
+                                          (struct iovec *)(void *)send->list, most, &described);
+    if (described == send->bytes)
+        return (uint32_t)count;
+    ob1_send_drop_list(send);
+    return 0;
+}
+
+/* Where the data is, if the receiver can get at it. Returns how many segments it has. */
+static uint32_t describe_data(ob1_send_t *send, ob1_segment_t *segments)
 {
     struct iovec vector[OB1_MAX_SEGMENTS];
     opal_btl_peer_t *btl = send->peer->btl;
+    const ompi_data_t *data = &send->data;
     size_t described = 0;
     if (btl->ops->get == NULL || (btl->ops->can_get != NULL && !btl->ops->can_get(btl)))
         return 0;
-    size_t count = ompi_datatype_segments(send->data.type, send->data.count, send->data.buffer, 0,
-                                          vector, OB1_MAX_SEGMENTS, &described);
-    if (described < send->bytes)
-        return 0;
+    if (ompi_datatype_is_contiguous(data->type)) {
+        *segments = (ob1_segment_t){ompi_datatype_origin(data->type, data->buffer), send->bytes};
+        return 1;
+    }
+    size_t count = ompi_datatype_segments(data->type, data->count, data->buffer, 0, vector,
+                                          OB1_MAX_SEGMENTS, &described);
+    if (described < send->bytes) {
+        uint32_t listed = list_segments(send);
+        *segments = (ob1_segment_t){(uintptr_t)send->list, listed * sizeof *segments};
+        return listed;
+    }
     for (size_t i = 0; i < count; i++)
         segments[i] = (ob1_segment_t){(uint64_t)(uintptr_t)vector[i].iov_base, vector[i].iov_len};
     return (uint32_t)count;
 }
 
+/* Written where it is sent from, since what is copied right after it was written costs time. */
 static bool push_rendezvous(ob1_send_t *send)
 {
     opal_btl_peer_t *btl = send->peer->btl;
-    ob1_rendezvous_t head = {
-        .match = send->match,
-        .sender = (uint64_t)(uintptr_t)send,
-        .total = send->bytes,
-        .synchronous = send->synchronous,
-    };
-    head.segment_count = describe_data(send, head.segments);
-    size_t length =
-        offsetof(ob1_rendezvous_t, segments) + head.segment_count * sizeof(ob1_segment_t);
-    void *room = btl->ops->reserve(btl, length);
-    if (room == NULL)
+    ob1_rendezvous_t *head = ob1_peer_reserve(send->peer, sizeof *head);
+    if (head == NULL)
         return false;
-    memcpy(room, &head, length);
-    btl->ops->commit(btl, room, OB1_RENDEZVOUS, length);
+    ob1_match_copy(&head->match, &send->match);
+    head->sender = (uint64_t)(uintptr_t)send;
+    head->total = send->bytes;
+    head->synchronous = send->synchronous;
+    head->segment_count = describe_data(send, head->segments);
+    if (head->segment_count > 0 && btl->ops->expect != NULL)
+        send->answer =
+            btl->ops->expect(btl, OB1_PULL_DONE, head->sender, send->blocking ? send->bytes : 0);
+    head->answer = send->answer;
+    size_t told = head->segment_count > OB1_MAX_SEGMENTS ? 1 : head->segment_count;
+    ob1_peer_commit(send->peer, head, OB1_RENDEZVOUS,
+                    offsetof(ob1_rendezvous_t, segments) + told * sizeof(ob1_segment_t));
     await_answer(send);
     return true;
 }
 
 /* -- starting ------------------------------------------------------------------------ */
+
+/* Whether the message is best left where it is, although it may fit a frame. */
+static bool is_direct(opal_btl_peer_t *btl, const ompi_data_t *data, size_t bytes)
+{
+    return bytes >= btl->ops->direct_bytes && bytes <= btl->ops->eager_bytes &&
+           btl->ops->shows != NULL && ompi_datatype_is_contiguous(data->type) &&
+           btl->ops->shows(btl, (const void *)ompi_datatype_origin(data->type, data->buffer),
+                           bytes);
+}
 
 /* Whether a message that is too long for a frame goes as a stream, without asking. */
 static bool streams(const ob1_send_t *send)
@@ -157,22 +266,40 @@ static bool streams(const ob1_send_t *send)
     opal_btl_peer_t *btl = send->peer->btl;
     if (send->pushed > 0)
         return true; /* it has begun to */
-    if (send->synchronous || send->bytes > ob1_rendezvous_limit)
+    size_t limit = btl->ops->stream_bytes > 0 ? btl->ops->stream_bytes : ob1_rendezvous_limit;
+    if (send->synchronous || send->bytes > limit)
         return false;
-    return btl->ops->get_pays == NULL || !ompi_datatype_is_contiguous(send->data.type) ||
-           !btl->ops->get_pays(btl, send->bytes, false);
+    return btl->ops->get_pays == NULL || !is_in_long_pieces(send) ||
+           !btl->ops->get_pays(btl, ompi_datatype_origin(send->data.type, send->data.buffer),
+                               send->bytes, false);
+}
+
+/* The frame that it begins with: whether the receiver has to answer. */
+static ob1_kind_t first_kind(const ob1_send_t *send)
+{
+    opal_btl_peer_t *btl = send->peer->btl;
+    if (is_direct(btl, &send->data, send->bytes))
+        return OB1_RENDEZVOUS;
+    if (send->bytes > btl->ops->eager_bytes)
+        return streams(send) ? OB1_STREAM : OB1_RENDEZVOUS;
+    return send->synchronous ? OB1_EAGER_SYNC : OB1_EAGER;
 }
 
 static bool push_first(ob1_send_t *send)
 {
-    ob1_peer_t *peer = send->peer;
-    if (send->bytes > peer->btl->ops->eager_bytes)
-        return streams(send) ? push_stream(send) : push_rendezvous(send);
-    if (send->synchronous)
+    switch (first_kind(send)) {
+    case OB1_RENDEZVOUS:
+        return push_rendezvous(send);
+    case OB1_STREAM:
+        return push_stream(send);
+    case OB1_EAGER_SYNC:
         return push_eager_sync(send);
-    if (!push_eager(peer, &send->match, &send->data, send->bytes))
+    default:
+        break;
+    }
+    if (!push_eager(send->peer, &send->match, &send->data, send->bytes))
         return false;
-    finish_send(send);
+    ob1_send_finish(send);
     return true;
 }
 
@@ -181,9 +308,40 @@ static bool push_deferred(ob1_pending_t *pending, ob1_peer_t *peer OPAL_UNUSED)
     return push_first(opal_container_of(pending, ob1_send_t, pending));
 }
 
-static void fail_pending(ob1_pending_t *pending, ob1_peer_t *peer OPAL_UNUSED)
+static void finish_cancelled(ob1_send_t *send)
 {
-    ob1_send_fail(opal_container_of(pending, ob1_send_t, pending));
+    ompi_status_set_cancelled(&send->request.status, true);
+    ob1_send_finish(send);
+}
+
+/* The receiver has not asked for it, and is gone. */
+static void fail_unreceived(ob1_send_t *send)
+{
+    send->is_unreceived = send->peer->has_left;
+    ob1_send_fail(send);
+}
+
+/* Not all of its first frame was sent, and the receiver is gone. */
+static void end_unsent(ob1_send_t *send)
+{
+    ob1_kind_t kind = first_kind(send);
+    if (send->peer->has_left && (kind == OB1_EAGER || kind == OB1_STREAM))
+        ob1_send_finish(send);
+    else
+        fail_unreceived(send);
+}
+
+static void end_pending(ob1_pending_t *pending, ob1_peer_t *peer)
+{
+    ob1_send_t *send = opal_container_of(pending, ob1_send_t, pending);
+    if (send->awaits_answer && send->is_asked_back && peer->has_left)
+        finish_cancelled(send);
+    else if (send->awaits_answer)
+        fail_unreceived(send);
+    else if (pending->push == push_deferred)
+        end_unsent(send);
+    else
+        ob1_send_fail(send);
 }
 
 /* All but the request itself. */
@@ -192,20 +350,23 @@ static void init_send(ob1_send_t *send, ob1_peer_t *peer, const ompi_route_t *to
 {
     send->peer = peer;
     send->match = match_of(to);
-    send->data = *data;
+    ompi_data_copy(&send->data, data);
     send->bytes = ompi_datatype_bytes(data->type, data->count);
     send->synchronous = mode == OMPI_SEND_SYNCHRONOUS;
+    send->blocking = false;
 }
 
 static void start_send(ob1_send_t *send)
 {
     ob1_peer_t *peer = send->peer;
     send->pending.push = push_deferred;
-    send->pending.fail = fail_pending;
+    send->pending.fail = end_pending;
     send->pushed = 0;
-    send->awaits_answer = false;
-    if (opal_unlikely(peer->is_dead)) {
-        ob1_send_fail(send);
+    send->awaits_answer = send->is_asked_back = send->is_unreceived = false;
+    send->answer = 0;
+    send->list = NULL;
+    if (opal_unlikely(ob1_peer_is_gone(peer))) {
+        end_unsent(send);
         return;
     }
     if (!ob1_peer_is_clear(peer) || !push_first(send))
@@ -234,10 +395,32 @@ static bool send_at_once(const ompi_route_t *to, const ompi_data_t *data, ompi_s
     ob1_peer_t *peer = ob1_peer(ompi_comm_process(to->comm, to->rank));
     size_t bytes = ompi_datatype_bytes(data->type, data->count);
     if (peer == NULL || bytes > peer->btl->ops->eager_bytes || mode == OMPI_SEND_SYNCHRONOUS ||
-        !ob1_peer_is_clear(peer))
+        !ob1_peer_is_clear(peer) || is_direct(peer->btl, data, bytes))
         return false;
     ob1_match_t match = match_of(to);
     return push_eager(peer, &match, data, bytes);
+}
+
+bool ob1_send_beside(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode)
+{
+    ob1_peer_t *peer = ob1_known_peer(ompi_comm_process(to->comm, to->rank));
+    if (peer == NULL || mode == OMPI_SEND_SYNCHRONOUS)
+        return false;
+    const opal_btl_ops_t *ops = peer->btl->ops;
+    size_t bytes = ompi_datatype_bytes(data->type, data->count);
+    /* From direct_bytes on it may be best left where it is. */
+    if (sizeof(ob1_match_t) + bytes > ops->beside_bytes || bytes > ops->eager_bytes ||
+        bytes >= ops->direct_bytes)
+        return false;
+    ob1_match_t match = match_of(to);
+    opal_fair_acquire(&peer->lock);
+    unsigned char *room = peer->is_open ? ops->reserve(peer->btl, sizeof match + bytes) : NULL;
+    if (opal_likely(room != NULL)) {
+        fill_eager(room, &match, data, bytes);
+        ops->commit(peer->btl, room, OB1_EAGER, sizeof match + bytes);
+    }
+    opal_fair_release(&peer->lock);
+    return room != NULL;
 }
 
 int ob1_isend(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode,
@@ -287,9 +470,10 @@ int ob1_send(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t m
     ompi_request_t *request = &send.request;
     ompi_request_init_bare(request, &send_request_ops, to->comm);
     init_send(&send, peer, to, data, mode);
+    send.blocking = true;
     start_send(&send);
     if (!ompi_request_is_done(request))
-        ompi_wait_until(&request->done);
+        ompi_request_wait_alone(request);
     return request->status.MPI_ERROR;
 }
 
@@ -304,7 +488,7 @@ void ob1_send_acknowledged(const ob1_ack_t *ack)
 {
     ob1_send_t *send = (ob1_send_t *)(uintptr_t)ack->sender;
     answered(send);
-    finish_send(send);
+    ob1_send_finish(send);
 }
 
 /* As many fragments as there is room for; true: that was all. */
@@ -315,26 +499,28 @@ static bool push_fragments(ob1_pending_t *pending, ob1_peer_t *peer)
     while (send->pushed < send->wanted) {
         ob1_fragment_t head = {send->receiver, send->pushed};
         size_t part = send->wanted - send->pushed < most ? send->wanted - send->pushed : most;
-        unsigned char *room = peer->btl->ops->reserve(peer->btl, sizeof head + part);
+        unsigned char *room = ob1_peer_reserve(peer, sizeof head + part);
         if (room == NULL)
             return false;
         memcpy(room, &head, sizeof head);
         ompi_datatype_pack(send->data.type, send->data.count, send->data.buffer, send->pushed,
                            room + sizeof head, part);
-        peer->btl->ops->commit(peer->btl, room, OB1_FRAGMENT, sizeof head + part);
+        ob1_peer_commit(peer, room, OB1_FRAGMENT, sizeof head + part);
         send->pushed += part;
     }
-    finish_send(send);
+    ob1_send_finish(send);
     return true;
 }
 
 void ob1_send_clear(const ob1_clear_t *clear)
 {
     ob1_send_t *send = (ob1_send_t *)(uintptr_t)clear->sender;
-    answered(send);
+    answered_otherwise(send);
     send->receiver = clear->receiver;
     send->wanted = clear->wanted;
     send->pushed = 0;
+    if (ob1_send_long(send))
+        return;
     send->pending.push = push_fragments;
     if (!push_fragments(&send->pending, send->peer))
         ob1_peer_defer(send->peer, &send->peer->streams, &send->pending);
@@ -342,18 +528,21 @@ void ob1_send_clear(const ob1_clear_t *clear)
 
 /* -- cancelling ---------------------------------------------------------------------- */
 
-static void finish_cancelled(ob1_send_t *send)
+/* It has failed because nobody receives it. */
+static void cancel_unreceived(ob1_send_t *send)
 {
+    send->request.status.MPI_ERROR = MPI_SUCCESS;
     ompi_status_set_cancelled(&send->request.status, true);
-    finish_send(send);
 }
 
 static int cancel_send(ompi_request_t *request)
 {
     ob1_send_t *send = opal_container_of(request, ob1_send_t, request);
-    if (ompi_request_is_done(request))
-        return MPI_SUCCESS;
-    if (send->awaits_answer) {
+    if (ompi_request_is_done(request)) {
+        if (send->is_unreceived)
+            cancel_unreceived(send);
+    } else if (send->awaits_answer) {
+        send->is_asked_back = true;
         ob1_sync_t name = {.match = send->match, .sender = (uint64_t)(uintptr_t)send};
         ob1_peer_tell(send->peer, OB1_CANCEL, &name, sizeof name);
     } else if (send->pending.push == push_deferred && send->pushed == 0) {
@@ -366,6 +555,6 @@ static int cancel_send(ompi_request_t *request)
 void ob1_send_cancelled(const ob1_ack_t *ack)
 {
     ob1_send_t *send = (ob1_send_t *)(uintptr_t)ack->sender;
-    answered(send);
+    answered_otherwise(send);
     finish_cancelled(send);
 }

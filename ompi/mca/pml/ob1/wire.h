@@ -21,7 +21,8 @@
  * so nothing has to be looked up. A cancel that finds nothing has no answer: the message was
  * matched, and its own answer is under way. It cannot mean a later message of a request at the same
  * address, since frames arrive in order. The segments of a rendezvous are addresses and lengths in
- * the sender's memory, for opal_btl_ops_t.get; none: it cannot be got, only asked for.
+ * the sender's memory, for opal_btl_ops_t.get; none: it cannot be got, only asked for. If they are
+ * more than OB1_MAX_SEGMENTS, the one that is sent is where the list of them lies.
  */
 #ifndef OMPI_PML_OB1_WIRE_H
 #define OMPI_PML_OB1_WIRE_H
@@ -49,6 +50,17 @@ typedef struct ob1_match {
     int32_t tag;
 } ob1_match_t;
 
+/*
+ * Field by field: a load that is wider than the stores before it has to wait until they have left
+ * the core, and they are queued behind those of the last frame, whose line the peer has.
+ */
+static inline void ob1_match_copy(ob1_match_t *to, const ob1_match_t *from)
+{
+    to->context = *(const volatile uint32_t *)&from->context;
+    to->source = *(const volatile int32_t *)&from->source;
+    to->tag = *(const volatile int32_t *)&from->tag;
+}
+
 /* Of eager sync and cancel. The sender's `sender` is not aligned behind a match: these are copied
  * in and out. */
 typedef struct ob1_sync {
@@ -67,15 +79,19 @@ typedef struct ob1_segment {
     uint64_t address, length;
 } ob1_segment_t;
 
-enum { OB1_MAX_SEGMENTS = 24 };
+enum {
+    OB1_MAX_SEGMENTS = 24,
+    OB1_MAX_LISTED = 1 << 16,
+};
 
 typedef struct ob1_rendezvous {
     ob1_match_t match;
     uint32_t segment_count;
     uint64_t sender;
-    uint64_t total; /* bytes of the message */
-    uint8_t synchronous, unused[7];
-    ob1_segment_t segments[OB1_MAX_SEGMENTS]; /* sent are segment_count of them */
+    uint64_t total;  /* bytes of the message */
+    uint32_t answer; /* of opal_btl_ops_t.answer; 0: a pull_done */
+    uint8_t synchronous, unused[3];
+    ob1_segment_t segments[OB1_MAX_SEGMENTS]; /* sent are segment_count of them, or one */
 } ob1_rendezvous_t;
 
 typedef struct ob1_ack {

@@ -14,7 +14,17 @@ static const opal_slot_t btl_slots[] = {
     OPAL_SLOT_REQUIRED(opal_btl_ops_t, stop),
     OPAL_SLOT_OPTIONAL(opal_btl_ops_t, get),
     OPAL_SLOT_OPTIONAL(opal_btl_ops_t, can_get),
+    OPAL_SLOT_OPTIONAL(opal_btl_ops_t, shows),
+    OPAL_SLOT_OPTIONAL(opal_btl_ops_t, see),
     OPAL_SLOT_OPTIONAL(opal_btl_ops_t, get_pays),
+    OPAL_SLOT_OPTIONAL(opal_btl_ops_t, expect),
+    OPAL_SLOT_OPTIONAL(opal_btl_ops_t, forget),
+    OPAL_SLOT_OPTIONAL(opal_btl_ops_t, answer),
+    OPAL_SLOT_OPTIONAL(opal_btl_ops_t, send_now),
+    OPAL_SLOT_OPTIONAL(opal_btl_ops_t, send_long),
+    OPAL_SLOT_OPTIONAL(opal_btl_ops_t, pin),
+    OPAL_SLOT_OPTIONAL(opal_btl_ops_t, unpin),
+    OPAL_SLOT_OPTIONAL(opal_btl_ops_t, can_pin),
     OPAL_SLOT_OPTIONAL(opal_btl_ops_t, describe),
     {0},
 };
@@ -59,6 +69,15 @@ opal_status_t opal_btl_start(opal_btl_handler_fn_t *handler)
     return OPAL_SUCCESS;
 }
 
+const opal_btl_ops_t *opal_btl_next(const opal_btl_ops_t *previous)
+{
+    const opal_answer_t *each = NULL;
+    while (previous != NULL && (each = next_chosen(each)) != NULL && each->ops != previous)
+        ;
+    each = next_chosen(each);
+    return each != NULL ? each->ops : NULL;
+}
+
 static opal_btl_death_fn_t *on_death;
 
 void opal_btl_on_death(opal_btl_death_fn_t *died)
@@ -70,6 +89,31 @@ void opal_btl_report_death(unsigned rank)
 {
     if (on_death != NULL)
         on_death(rank);
+}
+
+static opal_btl_departure_fn_t *on_departure;
+
+void opal_btl_on_departure(opal_btl_departure_fn_t *left)
+{
+    on_departure = left;
+}
+
+void opal_btl_report_departure(unsigned rank)
+{
+    if (on_departure != NULL)
+        on_departure(rank);
+}
+
+static const opal_btl_lander_t *the_lander;
+
+void opal_btl_set_lander(const opal_btl_lander_t *lander)
+{
+    the_lander = lander;
+}
+
+const opal_btl_lander_t *opal_btl_lander(void)
+{
+    return the_lander;
 }
 
 opal_btl_peer_t *opal_btl_connect(unsigned rank)

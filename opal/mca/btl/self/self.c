@@ -6,10 +6,10 @@
  */
 #include <stdlib.h>
 
-#include "opal/arch/copy.h"
 #include "opal/mca/btl/base/base.h"
 #include "opal/runtime/init.h"
 #include "opal/runtime/wait.h"
+#include "opal/util/segments.h"
 #include "opal/util/text.h"
 
 enum {
@@ -91,30 +91,9 @@ static void self_stop(void *state)
 }
 
 static ssize_t self_get(opal_btl_peer_t *peer OPAL_UNUSED, const struct iovec *to, size_t to_count,
-                        const struct iovec *from, size_t from_count)
+                        const struct iovec *from, size_t from_count, uint32_t number OPAL_UNUSED)
 {
-    size_t to_done = 0, from_done = 0;
-    ssize_t total = 0;
-    while (to_count > 0 && from_count > 0) {
-        size_t to_left = to->iov_len - to_done, from_left = from->iov_len - from_done;
-        size_t bytes = to_left < from_left ? to_left : from_left;
-        if (bytes > 0)
-            opal_copy((char *)to->iov_base + to_done, (char *)from->iov_base + from_done, bytes);
-        total += (ssize_t)bytes;
-        to_done += bytes;
-        from_done += bytes;
-        if (to_done == to->iov_len) {
-            to++;
-            to_count--;
-            to_done = 0;
-        }
-        if (from_done == from->iov_len) {
-            from++;
-            from_count--;
-            from_done = 0;
-        }
-    }
-    return total;
+    return (ssize_t)opal_segments_copy(to, to_count, from, from_count, 0);
 }
 
 static const char *self_describe(opal_btl_peer_t *peer OPAL_UNUSED)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reading out of a peer's memory by process_vm_readv(2): one copy, without the peer's help. Whether
- * that is permitted is found out once a peer.
+ * Reading out of a peer's memory: what is mapped here as our own, the rest by process_vm_readv(2).
+ * Either is one copy, without the peer's help. Whether the second is permitted is found out once a
+ * peer.
  */
 #include <errno.h>
 
@@ -76,29 +77,8 @@ ssize_t sm_get_alone(sm_peer_t *peer, const struct iovec *to, size_t to_count,
     return total;
 }
 
-ssize_t sm_get(opal_btl_peer_t *base, const struct iovec *to, size_t to_count,
-               const struct iovec *from, size_t from_count)
+bool sm_can_read(sm_peer_t *peer)
 {
-    sm_peer_t *peer = (sm_peer_t *)base;
-    if (!sm_can_get(base))
-        return -OPAL_ERR_NOT_SUPPORTED;
-    bool one_run = to_count == 1 && from_count == 1 && to->iov_len == from->iov_len;
-    bool timed = !one_run || pace_wants_get(&peer->pace, to->iov_len);
-    uint64_t begin = timed ? pace_now_nsec() : 0;
-    atomic_uint *is_reading = &opal_node_own_slot()->is_reading;
-    atomic_store_explicit(is_reading, 1, memory_order_relaxed);
-    ssize_t total = one_run && sm_share_pays(peer, to->iov_len)
-                        ? sm_share_get(peer, to->iov_base, from->iov_base, to->iov_len)
-                        : sm_get_alone(peer, to, to_count, from, from_count);
-    atomic_store_explicit(is_reading, 0, memory_order_relaxed);
-    if (timed && total > 0 && pace_note_get(&peer->pace, (size_t)total, pace_now_nsec() - begin))
-        sm_advise(peer);
-    return total;
-}
-
-bool sm_can_get(opal_btl_peer_t *base)
-{
-    sm_peer_t *peer = (sm_peer_t *)base;
     if (opal_unlikely(peer->get_state == SM_GET_UNKNOWN)) {
         opal_status_t status = opal_node_probe_reading(peer->local_rank);
         if (status == OPAL_ERR_NOT_AVAILABLE)
@@ -106,4 +86,52 @@ bool sm_can_get(opal_btl_peer_t *base)
         peer->get_state = status == OPAL_SUCCESS ? SM_GET_WORKS : SM_GET_FORBIDDEN;
     }
     return peer->get_state == SM_GET_WORKS;
+}
+
+/* While we read a long message ourselves, we cannot help another one. */
+static ssize_t get_by(pace_way_t way, sm_peer_t *peer, const struct iovec *to, size_t to_count,
+                      const struct iovec *from, size_t from_count, uint32_t number)
+{
+    atomic_uint *is_reading = &opal_node_own_slot()->is_reading;
+    bool one_run = to_count == 1 && from_count == 1 && to->iov_len == from->iov_len;
+    bool shares = one_run && sm_share_pays(peer, way, to->iov_base, to->iov_len);
+    atomic_store_explicit(is_reading, 1, memory_order_relaxed);
+    ssize_t total = shares
+                        ? sm_share_get(peer, way, to->iov_base, from->iov_base, to->iov_len, number)
+                    : way == PACE_DIRECT ? sm_get_seen(peer, to, to_count, from, from_count)
+                                         : sm_get_alone(peer, to, to_count, from, from_count);
+    atomic_store_explicit(is_reading, 0, memory_order_relaxed);
+    if (total > 0 && !shares)
+        sm_answer(&peer->base, number);
+    return total;
+}
+
+static size_t bytes_of(const struct iovec *segments, size_t count)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < count; i++)
+        bytes += segments[i].iov_len;
+    return bytes;
+}
+
+ssize_t sm_get(opal_btl_peer_t *base, const struct iovec *to, size_t to_count,
+               const struct iovec *from, size_t from_count, uint32_t number)
+{
+    sm_peer_t *peer = (sm_peer_t *)base;
+    pace_way_t way = sm_sees_all(peer, from, from_count) ? PACE_DIRECT : PACE_CALL;
+    if (way == PACE_CALL && !sm_can_read(peer))
+        return -OPAL_ERR_NOT_SUPPORTED;
+    if (!pace_wants_get(&peer->pace, way, bytes_of(from, from_count)))
+        return get_by(way, peer, to, to_count, from, from_count, number);
+    uint64_t begin = pace_now_nsec();
+    ssize_t total = get_by(way, peer, to, to_count, from, from_count, number);
+    if (total > 0 && pace_note_get(&peer->pace, way, (size_t)total, pace_now_nsec() - begin))
+        sm_advise(peer);
+    return total;
+}
+
+bool sm_can_get(opal_btl_peer_t *base)
+{
+    sm_peer_t *peer = (sm_peer_t *)base;
+    return sm_can_read(peer) || sm_sees_any(peer);
 }

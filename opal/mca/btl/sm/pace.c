@@ -7,7 +7,8 @@
 
 enum {
     LEARNING_TURNS = 8,    /* at first both ways are taken in turns */
-    TURNS_PER_TRIAL = 256, /* later the other way is taken once in so many */
+    TURNS_PER_TRIAL = 256, /* later the other way is taken in two of so many: by the second time
+                              the data may be nearer */
     OUTLIER = 4,           /* a measurement counts at most as so many times the average */
     GETS_PER_SAMPLE = 7,
     PART_KIB = 8, /* frames: while the first part is copied in, nobody copies out */
@@ -20,8 +21,8 @@ uint64_t pace_now_nsec(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static const float GET_BONUS = 1.25F;
-static const float BURST_FACTOR = 2.0F;
+static const float CALL_FACTOR = 0.8F;
+static const float BURST_FACTOR = 2;
 
 static unsigned class_of(size_t bytes)
 {
@@ -41,27 +42,55 @@ static void average(float *nsec, size_t bytes, uint64_t measured)
         *nsec += ((sample < OUTLIER * *nsec ? sample : OUTLIER * *nsec) - *nsec) / 16;
 }
 
+static float frame_nsec(const pace_t *pace)
+{
+    return pace->empty_nsec > pace->told_nsec ? pace->empty_nsec : pace->told_nsec;
+}
+
+/*
+ * What a get costs, beside what we measure of it. Where it is about equal to frames, it leaves the
+ * sender's core alone. If a direct one is hardly faster than reading frames, the data is what the
+ * sender's cache holds, and costs the sender as much again when it next writes there: frames cost
+ * it nothing then, since they are another memory.
+ */
+static float factor_of(const pace_t *pace, pace_way_t way, float get_nsec)
+{
+    if (way == PACE_CALL)
+        return CALL_FACTOR;
+    return get_nsec * 2 > pace->empty_nsec ? 2 : CALL_FACTOR;
+}
+
 /*
  * Both ends copy at the same time, so the slower one counts. In a burst it is the rate that counts.
- * Of one message the time counts from its begin to its end; and where the two ways are about equal,
- * get leaves the sender's core alone.
+ * Of one message the time counts from its begin to its end.
  */
-static bool advise(pace_t *pace)
+static uint32_t advise(const pace_t *pace, pace_way_t way)
 {
-    float frame_nsec = pace->empty_nsec > pace->told_nsec ? pace->empty_nsec : pace->told_nsec;
-    uint32_t advice = 0;
+    uint32_t advice = pace_advice(way, 0);
     for (unsigned class = 0; class < PACE_CLASSES; class ++) {
         float kib = (float)(3u << (class + PACE_FIRST_CLASS - 1)) / 1024;
-        float get_nsec = pace->get_nsec[class];
-        if (get_nsec == 0 || frame_nsec == 0)
+        float get_nsec = pace->get_nsec[way][class];
+        uint32_t bit = 1u << class, burst_bit = bit << PACE_BURST;
+        if (get_nsec == 0 || frame_nsec(pace) == 0)
             continue;
-        if (get_nsec * kib < frame_nsec * (kib + PART_KIB) * GET_BONUS)
-            advice |= 1u << class;
-        if (get_nsec < frame_nsec * GET_BONUS)
-            advice |= 1u << (PACE_BURST + class);
+        advice &= ~(bit | burst_bit);
+        if (get_nsec * kib * factor_of(pace, way, get_nsec) < frame_nsec(pace) * (kib + PART_KIB))
+            advice |= bit;
+        if (get_nsec * CALL_FACTOR < frame_nsec(pace))
+            advice |= burst_bit;
     }
-    bool changed = advice != pace->advice;
-    pace->advice = advice;
+    return advice;
+}
+
+/* Whether something has changed. */
+static bool advise_anew(pace_t *pace)
+{
+    bool changed = false;
+    for (unsigned way = 0; way < PACE_WAYS; way++) {
+        uint32_t told = pace_advice((pace_way_t)way, advise(pace, (pace_way_t)way));
+        changed |= told != pace->told[way];
+        pace->told[way] = told;
+    }
     return changed;
 }
 
@@ -69,24 +98,28 @@ bool pace_note_emptied(pace_t *pace, size_t bytes, uint64_t nsec, uint32_t fill_
 {
     average(&pace->empty_nsec, bytes, nsec);
     pace->told_nsec = (float)fill_nsec;
-    return advise(pace);
+    return advise_anew(pace);
 }
 
-bool pace_wants_get(pace_t *pace, size_t bytes)
+bool pace_wants_get(pace_t *pace, pace_way_t way, size_t bytes)
 {
-    return (pace->advice >> class_of(bytes) & 1) == 0 || pace->gets++ % GETS_PER_SAMPLE == 0;
+    bool is_open = (pace_advice(way, pace->told[way]) >> class_of(bytes) & 1) == 0;
+    /* Without frames there is nothing to compare a direct one with. */
+    if (way == PACE_DIRECT && pace->empty_nsec == 0)
+        is_open = false;
+    return is_open || pace->gets[way]++ % GETS_PER_SAMPLE == 0;
 }
 
 uint32_t pace_note_filled(pace_t *pace, size_t bytes, uint64_t nsec)
 {
     average(&pace->fill_nsec, bytes, nsec);
-    return (uint32_t)pace->fill_nsec;
+    return pace->fill_nsec < (float)INT32_MAX ? (uint32_t)pace->fill_nsec : INT32_MAX;
 }
 
-bool pace_note_get(pace_t *pace, size_t bytes, uint64_t nsec)
+bool pace_note_get(pace_t *pace, pace_way_t way, size_t bytes, uint64_t nsec)
 {
-    average(&pace->get_nsec[class_of(bytes)], bytes, nsec);
-    return advise(pace);
+    average(&pace->get_nsec[way][class_of(bytes)], bytes, nsec);
+    return advise_anew(pace);
 }
 
 bool pace_is_burst(pace_t *pace, size_t bytes, uint64_t now_nsec)
@@ -102,5 +135,5 @@ bool pace_get_pays(uint32_t advice, size_t bytes, bool burst, unsigned turns[PAC
     if (turn < LEARNING_TURNS)
         return turn % 2 != 0;
     bool pays = (advice >> (burst ? PACE_BURST + class : class) & 1) != 0;
-    return turn % TURNS_PER_TRIAL == 0 ? !pays : pays;
+    return turn % TURNS_PER_TRIAL < 2 ? !pays : pays;
 }

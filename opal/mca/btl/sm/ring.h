@@ -31,6 +31,7 @@
 #include "opal/arch/prefetch.h"
 #include "opal/include/compiler.h"
 #include "opal/include/status.h"
+#include "opal/mca/btl/sm/pace.h"
 
 enum {
     RING_LINE = 64,
@@ -43,15 +44,25 @@ enum {
 #define RING_SKIP       (UINT64_C(1) << 62)
 #define RING_KIND_SHIFT 32
 
+/* Beside the ring, a line for who waits for one answer (btl.h: expect). Before the answer, there
+ * may be a request for help (share.c). */
+typedef struct ring_answer {
+    _Atomic uint32_t number; /* of the answer */
+    _Atomic uint32_t help;   /* number of the request that follows */
+    uint32_t block_bytes;
+    uint64_t from, to, bytes;
+} ring_answer_t;
+
 /* In the node's segment. */
 typedef struct ring {
     _Alignas(RING_LINE) uint64_t size; /* of bytes; a power of 2 */
     uint32_t rank;                     /* of the writer, in MPI_COMM_WORLD */
     uint32_t local_rank;
-    uint32_t next;                              /* in the reader's inbox */
+    uint32_t next;                              /* in an inbox: the reader's, or the writer's */
     _Atomic uint32_t fill_nsec;                 /* the writer's, for long data (pace.h) */
-    _Atomic uint32_t advice;                    /* the reader's */
+    _Atomic uint32_t advice[PACE_WAYS];         /* the reader's, as pace_t.told */
     _Alignas(RING_LINE) _Atomic uint64_t freed; /* by the reader */
+    _Alignas(RING_LINE) ring_answer_t answer;   /* by the writer */
     _Alignas(RING_LINE) unsigned char bytes[];
 } ring_t;
 
@@ -71,6 +82,13 @@ typedef struct ring_reader {
     uint64_t told; /* the last `freed` */
     uint64_t size;
     unsigned rank, local_rank; /* of the writer */
+    /* The answer that is expected, and what is delivered for it; 0: none. */
+    bool has_expected; /* something, some time: the line is looked at */
+    uint32_t expected, last_expected;
+    uint32_t helped;   /* the last request for help */
+    uint32_t patience; /* looks at nothing but the answer, before the ring gets its turn */
+    unsigned answer_kind;
+    uint64_t answer_what;
 } ring_reader_t;
 
 /* How much of the segment a ring takes; the longest frame that always fits in an empty one. */
@@ -157,6 +175,16 @@ static inline const void *ring_peek(ring_reader_t *reader, unsigned *kind, size_
         *length = (uint32_t)control;
         return (const void *)(word + 1);
     }
+}
+
+/* Asks for help with what is going to be answered. Who sleeps is not woken for it. */
+static inline void ring_ask(ring_answer_t *line, uint32_t number, const ring_answer_t *request)
+{
+    line->block_bytes = request->block_bytes;
+    line->from = request->from;
+    line->to = request->to;
+    line->bytes = request->bytes;
+    atomic_store_explicit(&line->help, number, memory_order_release);
 }
 
 /* Done with the frame that ring_peek showed. True: the writer has been told of more room. */

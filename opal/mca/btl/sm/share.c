@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A get that both ends work on. The receiver cuts it into blocks and tells the sender of it in a
- * frame; each takes the next block until there are none left: the receiver reads it, the sender
- * writes it. Nobody waits for a sender that is not there: it takes no blocks.
+ * A get that both ends work on. The receiver cuts it into blocks and tells the sender of it on the
+ * line where that looks for answers; each takes the next block until there are none left: the
+ * receiver reads it, the sender writes it. Nobody waits for a sender that is not there: it takes no
+ * blocks.
  *
- *   receiver's slot   share_claims   generation | next block
+ *   receiver's slot   share_claims   generation | how many blocks | next one
  *                     share_done     blocks that the sender has written, and whether one failed
  *
- * The frame says all that the sender has to know. One that is late finds another generation.
+ * The first block is the receiver's. A sender that is late finds another generation. From when it
+ * has claimed a block until it has written it, the request stays as it is.
+ *
+ * The answer may come before the sender's blocks are written: the sender itself sees it after that.
+ * Not where writing can fail; then the receiver has to read once more.
  *
  * A sender that reads a long message at that moment has no time: where both ends send, each reads
  * alone, in one piece.
@@ -16,80 +21,131 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "opal/arch/copy.h"
 #include "opal/arch/pause.h"
 #include "opal/mca/btl/sm/sm.h"
+#include "opal/runtime/region.h"
+
+/* Measured. */
+typedef struct cut {
+    size_t min_bytes; /* below, telling costs more than the help saves */
+    size_t lead;      /* what is read until the sender begins */
+    size_t max_block;
+} cut_t;
+
+static const cut_t cuts[PACE_WAYS] = {
+    [PACE_CALL] = {24 << 10, 0, 128 << 10},
+    [PACE_DIRECT] = {32 << 10, 16 << 10, 2 << 20},
+};
 
 enum {
-    MIN_BYTES = 24 << 10, /* measured: below, telling costs more than the help saves */
-    MIN_BLOCK = 16 << 10, /* a block is a system call */
-    MAX_BLOCK = 128 << 10,
-    BLOCKS = 2, /* at least: more begin more often */
     PAGE = 4096,
+    MAX_BLOCKS = 0xffff,
     SPINS_PER_LOOK = 4096, /* at whether the sender still lives */
 };
 
 #define FAILED (1u << 31) /* in share_done */
 
-typedef struct request {
-    uint32_t generation, block_bytes;
-    uint64_t from, to, bytes;
-} request_t;
-
 static uint32_t last_generation;
 
-bool sm_share_pays(const sm_peer_t *peer, size_t bytes)
+size_t sm_share_min_bytes(pace_way_t way)
 {
-    return bytes >= MIN_BYTES && !opal_wait_is_crowded() &&
-           atomic_load_explicit(&peer->slot->is_reading, memory_order_relaxed) == 0;
+    return cuts[way].min_bytes;
+}
+
+bool sm_share_pays(sm_peer_t *peer, pace_way_t way, const void *to, size_t bytes)
+{
+    return bytes >= cuts[way].min_bytes && !opal_wait_is_crowded() &&
+           atomic_load_explicit(&peer->slot->is_reading, memory_order_relaxed) == 0 &&
+           ((way == PACE_DIRECT && opal_region_has(to, bytes)) ||
+            (!peer->help_fails && sm_can_read(peer)));
+}
+
+/* -- blocks ---------------------------------------------------------------------------------- */
+
+static uint64_t first_claim(uint32_t generation, size_t blocks)
+{
+    return (uint64_t)generation << 32 | (uint64_t)blocks << 16 | 1;
 }
 
 /* The next block of that generation; false: there is none. */
-static bool claim(_Atomic uint64_t *claims, const request_t *request, size_t *offset)
+static bool claim(_Atomic uint64_t *claims, uint32_t generation, size_t *block)
 {
     uint64_t seen = atomic_load_explicit(claims, memory_order_relaxed);
     do {
-        *offset = (uint32_t)seen * (size_t)request->block_bytes;
-        if (seen >> 32 != request->generation || *offset >= request->bytes)
+        *block = seen & MAX_BLOCKS;
+        if (seen >> 32 != generation || *block >= (seen >> 16 & MAX_BLOCKS))
             return false;
     } while (!atomic_compare_exchange_weak_explicit(claims, &seen, seen + 1, memory_order_acq_rel,
                                                     memory_order_relaxed));
     return true;
 }
 
-static size_t block_at(const request_t *request, size_t offset)
+static size_t bytes_of_block(const ring_answer_t *request, size_t block)
 {
-    size_t left = request->bytes - offset;
+    size_t left = request->bytes - block * request->block_bytes;
     return left < request->block_bytes ? left : request->block_bytes;
 }
 
-void sm_share_help(sm_peer_t *peer, const void *frame)
+/* Into the peer's memory. */
+static bool write_block(sm_peer_t *peer, uint64_t to, uint64_t from, size_t bytes)
 {
-    request_t request;
-    size_t offset;
-    memcpy(&request, frame, sizeof request);
-    if (!sm_can_get((opal_btl_peer_t *)peer))
-        return;
-    while (claim(&peer->slot->share_claims, &request, &offset)) {
-        size_t bytes = block_at(&request, offset);
-        struct iovec from = {(void *)(uintptr_t)(request.from + offset), bytes};
-        struct iovec to = {(void *)(uintptr_t)(request.to + offset), bytes};
-        pid_t pid = atomic_load_explicit(&peer->slot->pid, memory_order_relaxed);
-        bool written = process_vm_writev(pid, &from, 1, &to, 1, 0) == (ssize_t)bytes;
-        atomic_fetch_add_explicit(&peer->slot->share_done, written ? 1 : 1 | FAILED,
-                                  memory_order_release);
+    struct iovec local = {(void *)(uintptr_t)from, bytes}, remote = {(void *)(uintptr_t)to, bytes};
+    void *seen = sm_see(peer, (uintptr_t)to, bytes);
+    if (seen != NULL) {
+        opal_copy(seen, local.iov_base, bytes);
+        return true;
+    }
+    pid_t pid = atomic_load_explicit(&peer->slot->pid, memory_order_relaxed);
+    return process_vm_writev(pid, &local, 1, &remote, 1, 0) == (ssize_t)bytes;
+}
+
+/* Out of it, as sm_get does. */
+static ssize_t read_block(sm_peer_t *peer, pace_way_t way, uint64_t to, uint64_t from, size_t bytes)
+{
+    struct iovec local = {(void *)(uintptr_t)to, bytes}, remote = {(void *)(uintptr_t)from, bytes};
+    return way == PACE_DIRECT ? sm_get_seen(peer, &local, 1, &remote, 1)
+                              : sm_get_alone(peer, &local, 1, &remote, 1);
+}
+
+/* -- the sender ------------------------------------------------------------------------------ */
+
+void sm_share_help(sm_peer_t *peer, uint32_t generation, const ring_answer_t *request)
+{
+    size_t block;
+    while (claim(&peer->slot->share_claims, generation, &block)) {
+        size_t offset = block * request->block_bytes;
+        bool written = write_block(peer, request->to + offset, request->from + offset,
+                                   bytes_of_block(request, block));
+        if (!written) /* not added: two of them would add up to none */
+            atomic_fetch_or_explicit(&peer->slot->share_done, FAILED, memory_order_relaxed);
+        atomic_fetch_add_explicit(&peer->slot->share_done, 1, memory_order_release);
     }
 }
 
-/* Tells the sender, if it is awake: it is not worth waking. */
-static void ask_for_help(sm_peer_t *peer, const request_t *request)
+/* -- the receiver ---------------------------------------------------------------------------- */
+
+/* The sender needs some time to learn of it, so the first of two blocks is the longer one. */
+static uint32_t choose_block(const cut_t *cut, size_t bytes)
 {
-    opal_status_t status;
-    void *room =
-        peer->writer.ring != NULL ? ring_reserve(&peer->writer, sizeof *request, &status) : NULL;
-    if (room == NULL)
-        return;
-    memcpy(room, request, sizeof *request);
-    ring_commit(&peer->writer, SM_SHARE, sizeof *request);
+    size_t block = (bytes + cut->lead) / 2;
+    if (block > cut->max_block)
+        block = cut->max_block;
+    if (block < bytes / MAX_BLOCKS)
+        block = bytes / MAX_BLOCKS;
+    return (uint32_t)((block + PAGE) / PAGE * PAGE);
+}
+
+/* Asks for help. Returns the generation. */
+static uint32_t begin(opal_node_slot_t *own, ring_answer_t *line, const ring_answer_t *request,
+                      size_t blocks)
+{
+    uint32_t generation = ++last_generation != 0 ? last_generation : ++last_generation;
+    atomic_store_explicit(&own->share_done, 0, memory_order_relaxed);
+    atomic_store_explicit(&own->share_claims, first_claim(generation, blocks),
+                          memory_order_release);
+    ring_ask(line, generation, request);
+    return generation;
 }
 
 /* Until the sender has done what it has begun. False: something of it is missing. */
@@ -101,39 +157,42 @@ static bool wait_for_help(const sm_peer_t *peer, const opal_node_slot_t *own, un
         if ((done & ~FAILED) >= blocks)
             return (done & FAILED) == 0;
         opal_cpu_pause();
-        if (spins % SPINS_PER_LOOK == 0 && opal_node_peer_is_dead(peer->local_rank))
+        if (spins % SPINS_PER_LOOK != 0)
+            continue;
+        opal_node_watch();
+        if (opal_node_peer_is_dead(peer->local_rank))
             return false;
     }
 }
 
-ssize_t sm_share_get(sm_peer_t *peer, void *to, const void *from, size_t bytes)
+ssize_t sm_share_get(sm_peer_t *peer, pace_way_t way, void *to, const void *from, size_t bytes,
+                     uint32_t number)
 {
     opal_node_slot_t *own = opal_node_own_slot();
-    size_t block = (bytes / BLOCKS + PAGE - 1) / PAGE * PAGE;
-    block = block < MIN_BLOCK ? MIN_BLOCK : block > MAX_BLOCK ? MAX_BLOCK : block;
-    request_t request = {++last_generation, (uint32_t)block, (uintptr_t)from, (uintptr_t)to, bytes};
-    atomic_store_explicit(&own->share_done, 0, memory_order_relaxed);
-    atomic_store_explicit(&own->share_claims, (uint64_t)request.generation << 32,
-                          memory_order_release);
-    ask_for_help(peer, &request);
-
+    ring_answer_t request = {.block_bytes = choose_block(&cuts[way], bytes),
+                             .from = (uintptr_t)from,
+                             .to = (uintptr_t)to,
+                             .bytes = bytes};
+    size_t blocks = (bytes + request.block_bytes - 1) / request.block_bytes, block = 0;
     unsigned mine = 0;
-    size_t offset;
-    ssize_t error = 0;
-    while (claim(&own->share_claims, &request, &offset)) {
-        struct iovec local = {(char *)to + offset, block_at(&request, offset)};
-        struct iovec remote = {(char *)(uintptr_t)from + offset, local.iov_len};
-        ssize_t got = error == 0 ? sm_get_alone(peer, &local, 1, &remote, 1) : error;
-        error = got < 0 ? got : 0;
+    uint32_t generation = begin(own, sm_answer_line(peer), &request, blocks);
+    ssize_t got = 1;
+    do {
+        size_t offset = block * request.block_bytes;
+        if (got > 0)
+            got = read_block(peer, way, request.to + offset, request.from + offset,
+                             bytes_of_block(&request, block));
         mine++;
-    }
-    unsigned blocks = (unsigned)((bytes + block - 1) / block);
-    bool helped = wait_for_help(peer, own, blocks - mine);
-    if (error != 0)
-        return error;
-    if (!helped) {
-        struct iovec local = {to, bytes}, remote = {(void *)(uintptr_t)from, bytes};
-        return sm_get_alone(peer, &local, 1, &remote, 1);
-    }
-    return (ssize_t)bytes;
+    } while (claim(&own->share_claims, generation, &block));
+
+    bool is_certain = way == PACE_DIRECT && opal_region_has(to, bytes);
+    if (is_certain)
+        sm_answer(&peer->base, number);
+    bool is_complete = wait_for_help(peer, own, (unsigned)blocks - mine);
+    peer->help_fails |= !is_complete;
+    if (got > 0 && !is_complete)
+        got = read_block(peer, way, request.to, request.from, bytes);
+    if (got > 0 && !is_certain)
+        sm_answer(&peer->base, number);
+    return got > 0 ? (ssize_t)bytes : got;
 }

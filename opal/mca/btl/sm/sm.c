@@ -6,9 +6,16 @@
  * reader's slot; the reader takes the list when it next polls. So a process pays, in memory and in
  * time, for the peers that talk to it.
  *
+ * Who stops closes its list and sends each ring that leads to it back to its writer, by the list of
+ * that one. A ring that comes back tells the writer that the reader has left, and that all of what
+ * the reader has sent can be seen. A writer that finds the list closed sends the ring to itself.
+ *
  * The path of a frame: reserve and commit write one cache line for up to 56 bytes and look at the
  * reader's doorbell, a line that changes only when it sleeps; progress looks at one line per ring.
  * No lock, no system call, no fence.
+ *
+ * Beside the upper layer's lock go reserve and commit of frames that are not measured, once there
+ * is a ring: they touch nothing but its writer's end, which nobody else touches then.
  */
 #include "opal/mca/btl/sm/sm.h"
 
@@ -18,6 +25,7 @@
 
 #include "opal/mca/btl/base/base.h"
 #include "opal/runtime/init.h"
+#include "opal/runtime/region.h"
 #include "opal/util/log.h"
 #include "opal/util/text.h"
 
@@ -25,10 +33,13 @@ enum {
     FRAMES_PER_RING = 16,  /* one peer's share of a call of progress */
     FRAMES_PER_SAMPLE = 7, /* of the long ones, one in so many is timed: no power of 2, as the
                               parts of messages often are */
-    HEADER_BYTES = 128,    /* the upper layer's, at most; see btl.h */
+    PATIENCE = 64,         /* looks, about a microsecond */
+    BYTES_PER_LOOK = 256,  /* more, as that long is copied meanwhile */
+    MAX_PATIENCE = 512,
+    HEADER_BYTES = 128, /* the upper layer's, at most; see btl.h */
 };
 
-static size_t eager_limit, ring_bytes;
+static size_t eager_limit, direct_limit, ring_bytes;
 static int use_cma; /* sm_cma_t */
 
 static const opal_param_choice_t cma_choices[] = {
@@ -43,6 +54,14 @@ static const opal_param_row_t params[] = {
      .max = "16M",
      .unit = "bytes",
      .prose = "The longest message that is sent at once, without asking the receiver"},
+    {.name = "direct_limit",
+     .type = OPAL_PARAM_SIZE,
+     .value = &direct_limit,
+     .preset = "4K",
+     .min = "256",
+     .unit = "bytes",
+     .prose = "The shortest message that the receiver copies out of the sender's buffer, if that "
+              "lies in the shared heap"},
     {.name = "ring_bytes",
      .type = OPAL_PARAM_SIZE,
      .value = &ring_bytes,
@@ -78,6 +97,25 @@ static sm_t sm;
 
 /* -- sending ------------------------------------------------------------------------------ */
 
+static ring_t *ring_at(uint32_t place)
+{
+    return opal_node_at((uint64_t)place * RING_LINE);
+}
+
+/* Puts a ring into an inbox. False: that is closed. */
+static bool push_ring(opal_node_slot_t *slot, ring_t *ring)
+{
+    uint32_t place = (uint32_t)(opal_node_offset(ring) / RING_LINE);
+    uint32_t head = atomic_load_explicit(&slot->inbox, memory_order_relaxed);
+    do {
+        if (head == OPAL_NODE_INBOX_CLOSED)
+            return false;
+        ring->next = head;
+    } while (!atomic_compare_exchange_weak_explicit(&slot->inbox, &head, place,
+                                                    memory_order_release, memory_order_relaxed));
+    return true;
+}
+
 /* A ring to this peer. There is no going on without. */
 static void open_ring(sm_peer_t *peer)
 {
@@ -95,12 +133,24 @@ static void open_ring(sm_peer_t *peer)
     ring_writer_init(&peer->writer, ring, sm.ring_bytes);
     ring->rank = sm.own->rank;
     ring->local_rank = (uint32_t)(sm.own - opal_node_slot(0));
-    uint32_t head = atomic_load_explicit(&peer->slot->inbox, memory_order_relaxed);
-    do
-        ring->next = head;
-    while (!atomic_compare_exchange_weak_explicit(&peer->slot->inbox, &head,
-                                                  (uint32_t)(offset / RING_LINE),
-                                                  memory_order_release, memory_order_relaxed));
+    if (!push_ring(peer->slot, ring))
+        push_ring(sm.own, ring);
+}
+
+ring_answer_t *sm_answer_line(sm_peer_t *peer)
+{
+    if (opal_unlikely(peer->writer.ring == NULL))
+        open_ring(peer);
+    return &peer->writer.ring->answer;
+}
+
+void sm_answer(opal_btl_peer_t *base, uint32_t number)
+{
+    sm_peer_t *peer = (sm_peer_t *)base;
+    if (number == 0)
+        return;
+    atomic_store_explicit(&sm_answer_line(peer)->number, number, memory_order_release);
+    opal_doorbell_ring(&peer->slot->doorbell);
 }
 
 static void *sm_reserve(opal_btl_peer_t *base, size_t length)
@@ -132,32 +182,37 @@ static void sm_commit(opal_btl_peer_t *base, void *room OPAL_UNUSED, unsigned ki
 
 /* -- receiving ---------------------------------------------------------------------------- */
 
-/* Takes the rings that peers have opened towards us. */
-static void take_inbox(sm_t *self)
+static bool is_returned(const sm_t *self, const ring_t *ring)
 {
-    uint32_t at = atomic_exchange_explicit(&self->own->inbox, 0, memory_order_acquire);
-    while (at != 0) {
-        ring_t *ring = opal_node_at((uint64_t)at * RING_LINE);
-        if (self->reader_count == self->reader_room) {
-            self->reader_room = self->reader_room > 0 ? 2 * self->reader_room : 8;
-            self->readers = opal_xrealloc(self->readers, self->reader_room * sizeof *self->readers);
-        }
-        ring_reader_init(&self->readers[self->reader_count++], ring);
-        at = ring->next;
+    return ring->rank == self->own->rank;
+}
+
+static void add_reader(sm_t *self, ring_t *ring)
+{
+    if (self->reader_count == self->reader_room) {
+        self->reader_room = self->reader_room > 0 ? 2 * self->reader_room : 8;
+        self->readers = opal_xrealloc(self->readers, self->reader_room * sizeof *self->readers);
     }
+    ring_reader_init(&self->readers[self->reader_count++], ring);
+}
+
+/* Takes the rings that peers have opened towards us, and leaves that in the inbox. The first one of
+ * all that were there; 0: none. */
+static uint32_t take_rings(sm_t *self, uint32_t instead)
+{
+    uint32_t first = atomic_exchange_explicit(&self->own->inbox, instead, memory_order_acquire);
+    for (uint32_t at = first; at != 0; at = ring_at(at)->next) {
+        if (!is_returned(self, ring_at(at)))
+            add_reader(self, ring_at(at));
+    }
+    return first;
 }
 
 void sm_advise(sm_peer_t *peer)
 {
-    if (peer->incoming != NULL)
-        atomic_store_explicit(&peer->incoming->advice, peer->pace.advice, memory_order_relaxed);
-}
-
-/* A frame that is for the transport itself. */
-static void take_own_frame(sm_t *self, const ring_reader_t *reader, const void *bytes)
-{
-    if (self->peers[reader->local_rank] != NULL)
-        sm_share_help(self->peers[reader->local_rank], bytes);
+    for (unsigned way = 0; peer->incoming != NULL && way < PACE_WAYS; way++)
+        atomic_store_explicit(&peer->incoming->advice[way], peer->pace.told[way],
+                              memory_order_relaxed);
 }
 
 /* A long frame: some of them tell how long it takes to copy out of the ring. */
@@ -177,16 +232,51 @@ static void take_long_frame(sm_t *self, const ring_reader_t *reader, unsigned ki
         sm_advise(peer);
 }
 
+static void take_answer(sm_t *self, ring_reader_t *reader)
+{
+    reader->expected = 0;
+    opal_prefetch_read(ring_word(reader->ring, reader->size, reader->head)); /* more may follow */
+    self->handler(reader->rank, reader->answer_kind, &reader->answer_what,
+                  sizeof reader->answer_what);
+}
+
+/*
+ * The answer, or a request for help. While the answer may come at any moment, nothing else is
+ * looked at (true): the line of the peer's next frame stays with the peer, who is about to write
+ * it. Not before we sleep.
+ */
+static bool look_for_answer(sm_t *self, ring_reader_t *reader, int *count)
+{
+    const ring_answer_t *line = &reader->ring->answer;
+    uint32_t help = atomic_load_explicit(&line->help, memory_order_acquire);
+    if (opal_unlikely(help != reader->helped)) {
+        reader->helped = help;
+        sm_share_help(self->peers[reader->local_rank], help, line);
+    }
+    if (reader->expected == 0)
+        return false;
+    if (atomic_load_explicit(&line->number, memory_order_acquire) == reader->expected) {
+        take_answer(self, reader);
+        *count = 1;
+        return true;
+    }
+    if (reader->patience == 0 ||
+        atomic_load_explicit(&self->own->doorbell.state, memory_order_relaxed) != 0)
+        return false;
+    reader->patience--;
+    return true;
+}
+
 static int drain(sm_t *self, ring_reader_t *reader)
 {
     unsigned kind;
     size_t length;
     int count = 0;
     const void *bytes;
+    if (reader->has_expected && look_for_answer(self, reader, &count))
+        return count;
     while (count < FRAMES_PER_RING && (bytes = ring_peek(reader, &kind, &length)) != NULL) {
-        if (opal_unlikely(kind == SM_SHARE))
-            take_own_frame(self, reader, bytes);
-        else if (opal_likely(length < PACE_LONG_FRAME))
+        if (opal_likely(length < PACE_LONG_FRAME))
             self->handler(reader->rank, kind, bytes, length);
         else
             take_long_frame(self, reader, kind, bytes, length);
@@ -196,6 +286,87 @@ static int drain(sm_t *self, ring_reader_t *reader)
             opal_doorbell_ring(&opal_node_slot(reader->local_rank)->doorbell);
     }
     return count;
+}
+
+/* The reader of what comes from that peer; NULL: nothing has come yet. */
+static ring_reader_t *reader_of(sm_t *self, sm_peer_t *peer)
+{
+    for (unsigned i = 0; peer->reader == 0 && i < self->reader_count; i++) {
+        if (self->readers[i].local_rank == peer->local_rank)
+            peer->reader = i + 1;
+    }
+    return peer->reader != 0 ? &self->readers[peer->reader - 1] : NULL;
+}
+
+static uint32_t sm_expect(opal_btl_peer_t *base, unsigned kind, uint64_t what, size_t bytes)
+{
+    ring_reader_t *reader = reader_of(&sm, (sm_peer_t *)base);
+    if (reader == NULL)
+        return 0;
+    reader->has_expected = true;
+    if (reader->expected != 0)
+        return 0;
+    reader->last_expected += reader->last_expected == UINT32_MAX ? 2 : 1;
+    reader->expected = reader->last_expected;
+    reader->patience = bytes > 0 ? (uint32_t)(PATIENCE + bytes / BYTES_PER_LOOK) : 0;
+    if (reader->patience > MAX_PATIENCE)
+        reader->patience = MAX_PATIENCE;
+    reader->answer_kind = kind;
+    reader->answer_what = what;
+    return reader->expected;
+}
+
+static void sm_forget(opal_btl_peer_t *base, uint32_t number)
+{
+    ring_reader_t *reader = reader_of(&sm, (sm_peer_t *)base);
+    if (reader != NULL && reader->expected == number)
+        reader->expected = 0;
+}
+
+/* -- peers that end ----------------------------------------------------------------------- */
+
+/* NULL: that is none of our rings, which only damage can bring about. */
+static sm_peer_t *reader_of_ring(const sm_t *self, const ring_t *ring)
+{
+    for (unsigned i = 0; i < self->peer_count; i++) {
+        if (self->peers[i] != NULL && self->peers[i]->writer.ring == ring)
+            return self->peers[i];
+    }
+    return NULL;
+}
+
+/* It has left. What it has sent is here: it comes first. */
+static void report_departure(sm_t *self, sm_peer_t *peer)
+{
+    ring_reader_t *reader = reader_of(self, peer);
+    do {
+        if (reader != NULL)
+            reader->patience = 0; /* an answer is there, or never comes */
+    } while (reader != NULL && drain(self, reader) > 0);
+    opal_btl_report_departure(peer->base.rank);
+}
+
+static void take_inbox(sm_t *self)
+{
+    uint32_t next;
+    for (uint32_t at = take_rings(self, 0); at != 0; at = next) {
+        const ring_t *ring = ring_at(at);
+        sm_peer_t *peer = is_returned(self, ring) ? reader_of_ring(self, ring) : NULL;
+        next = ring->next;
+        if (peer != NULL)
+            report_departure(self, peer);
+    }
+}
+
+/* Nobody is listened to any more. */
+static void return_rings(sm_t *self)
+{
+    take_rings(self, OPAL_NODE_INBOX_CLOSED);
+    for (unsigned i = 0; i < self->reader_count; i++) {
+        opal_node_slot_t *slot = opal_node_slot(self->readers[i].local_rank);
+        if (push_ring(slot, self->readers[i].ring))
+            opal_doorbell_ring(&slot->doorbell);
+    }
 }
 
 /* mpirun ends the job when a rank dies; elsewhere the others have to be told. */
@@ -238,6 +409,8 @@ static opal_status_t sm_start(void *state, opal_btl_handler_fn_t *handler)
     sm_t *self = state;
     self->handler = handler;
     self->own = opal_node_own_slot();
+    uint32_t closed = OPAL_NODE_INBOX_CLOSED; /* by an earlier stop */
+    atomic_compare_exchange_strong(&self->own->inbox, &closed, 0);
     self->peer_count = opal_node_ranks();
     self->peers = opal_xcalloc(self->peer_count, sizeof *self->peers);
     self->reported = opal_xcalloc(self->peer_count, sizeof *self->reported);
@@ -271,6 +444,7 @@ static opal_status_t sm_connect(void *state, unsigned rank, opal_btl_peer_t **pe
 static void sm_stop(void *state)
 {
     sm_t *self = state;
+    return_rings(self);
     for (unsigned i = 0; i < self->peer_count; i++)
         free(self->peers[i]);
     free(self->peers);
@@ -279,28 +453,54 @@ static void sm_stop(void *state)
     *self = (sm_t){.ring_bytes = self->ring_bytes};
 }
 
-static bool sm_get_pays(opal_btl_peer_t *base, size_t bytes, bool incoming)
+/* What the peer sees of us is what we see of it: both have the region, or not. */
+static bool sm_shows(opal_btl_peer_t *base, const void *start, size_t bytes)
 {
-    sm_peer_t *peer = (sm_peer_t *)base;
-    if (!sm_can_get(base))
-        return false;
-    /* Ranks that share a core cannot copy at the same time. */
-    if (use_cma == SM_CMA_ALWAYS || opal_wait_is_crowded())
-        return true;
-    if (incoming)
-        return pace_get_pays(peer->pace.advice, bytes, false, peer->got_turns);
+    return opal_region_has(start, bytes) && sm_sees_any((sm_peer_t *)base);
+}
+
+static const void *sm_see_start(opal_btl_peer_t *base, uintptr_t start, size_t bytes)
+{
+    return sm_see((sm_peer_t *)base, start, bytes);
+}
+
+/* The receiver's advice. */
+static bool is_advised(sm_peer_t *peer, pace_way_t way, size_t bytes)
+{
     if (peer->writer.ring == NULL)
         open_ring(peer);
-    uint32_t advice = atomic_load_explicit(&peer->writer.ring->advice, memory_order_relaxed);
+    uint32_t told = atomic_load_explicit(&peer->writer.ring->advice[way], memory_order_relaxed);
     bool burst = pace_is_burst(&peer->pace, bytes, pace_now_nsec());
-    return pace_get_pays(advice, bytes, burst, peer->sent_turns);
+    return pace_get_pays(pace_advice(way, told), bytes, burst, peer->sent_turns[way]);
+}
+
+/* Ranks that share a core cannot copy at the same time. What the receiver sees it copies: the
+ * sender has asked already. */
+static bool sm_get_pays(opal_btl_peer_t *base, uintptr_t start, size_t bytes, bool incoming)
+{
+    sm_peer_t *peer = (sm_peer_t *)base;
+    bool seen = incoming ? sm_see(peer, start, 1) != NULL : sm_shows(base, (const void *)start, 1);
+    if (seen && (incoming || use_cma == SM_CMA_ALWAYS || opal_wait_is_crowded()))
+        return true;
+    if (seen)
+        return is_advised(peer, PACE_DIRECT, bytes);
+    if (!sm_can_read(peer))
+        return false;
+    if (use_cma == SM_CMA_ALWAYS || opal_wait_is_crowded())
+        return true;
+    if (!incoming)
+        return is_advised(peer, PACE_CALL, bytes);
+    return pace_get_pays(pace_advice(PACE_CALL, peer->pace.told[PACE_CALL]), bytes, false,
+                         peer->got_turns);
 }
 
 static const char *sm_describe(opal_btl_peer_t *base)
 {
     static char text[96];
-    snprintf(text, sizeof text, "ring of %zu KiB, %s", sm.ring_bytes >> 10,
-             sm_can_get(base) ? "get by process_vm_readv" : "no get");
+    sm_peer_t *peer = (sm_peer_t *)base;
+    snprintf(text, sizeof text, "ring of %zu KiB, %s%s", sm.ring_bytes >> 10,
+             sm_sees_any(peer) ? "get out of the shared heap, " : "",
+             sm_can_read(peer) ? "get by process_vm_readv" : "no get of other memory");
     return text;
 }
 
@@ -314,7 +514,12 @@ static opal_btl_ops_t ops = {
     .stop = sm_stop,
     .get = sm_get,
     .can_get = sm_can_get,
+    .shows = sm_shows,
+    .see = sm_see_start,
     .get_pays = sm_get_pays,
+    .expect = sm_expect,
+    .forget = sm_forget,
+    .answer = sm_answer,
     .describe = sm_describe,
 };
 
@@ -356,8 +561,33 @@ static void sm_query(opal_answer_t *answer)
     }
     sm.ring_bytes = choose_ring_bytes();
     ops.eager_bytes = eager_limit;
+    ops.direct_bytes = opal_region.bytes > 0 ? direct_limit : SIZE_MAX;
     ops.max_frame_bytes = ring_max_frame(sm.ring_bytes);
+    ops.beside_bytes = PACE_LONG_FRAME - 1; /* longer ones are measured */
     opal_answer_yes(answer, 50, &ops, &sm, "%u ranks share memory on this node", opal_node_ranks());
+}
+
+/* What each pair measures in a run cannot be told before. */
+static void sm_rules(opal_rule_fn_t *say, void *context)
+{
+    static const char heap[] = "from the shared heap", other[] = "from other memory";
+    say(context, heap, 0, "one frame, copied into the ring and out of it");
+    say(context, heap, direct_limit, "the receiver copies it out of the sender's buffer");
+    if (direct_limit <= eager_limit)
+        say(context, heap, eager_limit + 1,
+            "the same, or frames where that pair has measured them to be faster");
+    say(context, heap, sm_share_min_bytes(PACE_DIRECT),
+        "of what is not sent in frames, the sender copies a half");
+    say(context, other, 0, "one frame, copied into the ring and out of it");
+    say(context, other, eager_limit + 1,
+        use_cma == SM_CMA_NO       ? "frames (btl_sm_use_cma is no)"
+        : use_cma == SM_CMA_ALWAYS ? "process_vm_readv (btl_sm_use_cma is always), or frames "
+                                     "where the system forbids it"
+                                   : "frames, or process_vm_readv where the system permits it and "
+                                     "that pair has measured it to be faster");
+    if (use_cma != SM_CMA_NO)
+        say(context, other, sm_share_min_bytes(PACE_CALL),
+            "of what is not sent in frames, the sender writes a half");
 }
 
 OPAL_EXPORT extern const opal_component_t mca_btl_sm_component;
@@ -366,4 +596,5 @@ const opal_component_t mca_btl_sm_component = {
     .prose = "shared memory between the ranks of a node",
     .params = params,
     .query = sm_query,
+    .rules = sm_rules,
 };

@@ -33,8 +33,8 @@ static inline void tell_mapped(opal_memory_range_t range)
     opal_memory_deliver_vm(OPAL_MEMORY_VM_MAPPED, range.start, range.length);
 }
 
-OPAL_MEMORY_HOT void *opal_memory_mmap(void *address, size_t length, int protection, int flags,
-                                       int fd, off_t offset)
+OPAL_MEMORY_HOT_FIRST void *opal_memory_mmap(void *address, size_t length, int protection,
+                                             int flags, int fd, off_t offset)
 {
     const unsigned events = OPAL_MEMORY_MMAP | OPAL_MEMORY_VM_MAPPED | OPAL_MEMORY_VM_UNMAPPED;
     if (opal_likely(!opal_memory_wanted(events)))
@@ -65,6 +65,10 @@ OPAL_MEMORY_HOT int opal_memory_munmap(void *address, size_t length)
 {
     if (opal_likely(!opal_memory_wanted(OPAL_MEMORY_MUNMAP | OPAL_MEMORY_VM_UNMAPPED)))
         return opal_memory_system_munmap(address, length);
+    if (opal_likely(!opal_memory_wanted(OPAL_MEMORY_MUNMAP))) {
+        tell_unmapped(opal_memory_range_of(address, length));
+        return opal_memory_system_munmap(address, length);
+    }
 
     opal_memory_event_t event = {.kind = OPAL_MEMORY_MUNMAP, .munmap = {-1, address, length}};
     if (!opal_memory_deliver(&event, false)) {

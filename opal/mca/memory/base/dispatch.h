@@ -26,13 +26,16 @@ typedef struct opal_memory_hot {
     _Alignas(64) atomic_uint interest;
     atomic_size_t page_bytes; /* set before the first interest; 0 until then */
     opal_memory_handler_t *_Atomic first_handler;
-    struct opal_memory_shared *_Atomic shared;       /* dispatch.c */
+    struct opal_memory_shared *_Atomic shared;       /* readers.h */
     void *_Atomic functions[OPAL_MEMORY_CALL_COUNT]; /* system.c */
 } opal_memory_hot_t;
 
 extern opal_memory_hot_t opal_memory_hot;
 
 #define OPAL_MEMORY_HOT __attribute__((hot))
+
+/* The first of them in the library. All are shorter than this together, so they lie in one page. */
+#define OPAL_MEMORY_HOT_FIRST __attribute__((hot, aligned(2048)))
 
 enum { OPAL_MEMORY_AFTER_SHIFT = 16 };
 
@@ -57,7 +60,7 @@ bool opal_memory_inside_handler(void);
 
 /*
  * A lock that works before main and that a forked child finds open whoever held it: one of a few,
- * in the page of the dispatcher. Not recursive; not for the delivery.
+ * in the page of the readers. Not recursive; not for the delivery.
  */
 typedef enum opal_memory_lock {
     OPAL_MEMORY_LIST_LOCK,    /* the list of handlers */

@@ -157,6 +157,9 @@ OPAL_EXPORT bool opal_memory_quiesce(void);
 OPAL_EXPORT void opal_memory_mapped(void *address, size_t length);
 OPAL_EXPORT void opal_memory_unmapped(void *address, size_t length);
 
+/* Whether anybody would hear of it; for who has to find out first what goes. */
+OPAL_EXPORT bool opal_memory_unmapping_matters(void);
+
 /* Any event by its record, for code that catches calls itself. True: a handler has answered. The
  * sort of handlers is chosen by `after`; for VM events it is ignored. */
 OPAL_EXPORT bool opal_memory_raise(opal_memory_event_t *event, bool after);

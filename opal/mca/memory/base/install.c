@@ -9,7 +9,7 @@
  * itself: its malloc, its threads, its stdio go past every relocation
  *
  * libc's own functions stay below the hooks until their code is overwritten: who else has patched
- * them hears what we do.
+ * them hears what we do. Likewise the functions of an object that the linker prefers to libc.
  *
  * Threading: everything here is under OPAL_MEMORY_INSTALL_LOCK. Handlers do not come here: the test
  * waits for them.
@@ -147,8 +147,8 @@ static unsigned with_untestable(unsigned calls)
     return calls != 0 ? calls | BIT(REMAP_FILE_PAGES) : 0;
 }
 
-/* Goes on with libc's functions below the hooks, except where their code leads to us. sbrk calls
- * brk, and would tell the same twice. */
+/* Goes on with the functions that were there below the hooks: somebody's who came before libc, or
+ * libc's, except where their code leads to us. sbrk calls brk, and would tell the same twice. */
 static void choose_system(void)
 {
     bool break_is_ours = false;
@@ -157,7 +157,10 @@ static void choose_system(void)
     for (size_t i = 0; i < HOOK_COUNT; i++) {
         const opal_patch_t *patch = &hooks[i].patch;
         bool ours = patch->overwritten || (hooks[i].call == OPAL_MEMORY_CALL_SBRK && break_is_ours);
-        opal_memory_system_use(hooks[i].call, ours ? NULL : patch->original);
+        if (patch->interposer != NULL)
+            opal_memory_system_use(hooks[i].call, patch->interposer);
+        else
+            opal_memory_system_use(hooks[i].call, ours ? NULL : patch->original);
     }
 }
 
@@ -172,6 +175,15 @@ static void apply(const char *method, unsigned calls)
     choose_patches(with_untestable(calls), patches);
     opal_patcher_resolve(patches, HOOK_COUNT);
     ops->apply(patcher, patches, HOOK_COUNT);
+}
+
+/* Only by relocations: who is called by the name can be reached then, and be called below the hook.
+ */
+static void find_interposers(unsigned calls)
+{
+    opal_patch_t *patches[HOOK_COUNT];
+    choose_patches(with_untestable(calls), patches);
+    opal_patcher_find_interposers(patches, HOOK_COUNT);
 }
 
 /* Whatever catches the rest: it is no call of an event, and it goes on to libc. */
@@ -240,6 +252,7 @@ static void install(unsigned events)
     if (settings->reloc_hooks && (events & OPAL_MEMORY_VM_UNMAPPED) != 0)
         catch_unloading();
     if (settings->reloc_hooks && (calls & ~state.caught) != 0) {
+        find_interposers(calls & ~state.caught);
         apply("reloc", calls & ~state.caught);
         choose_system();
         test_by_name(calls, OPAL_MEMORY_BY_RELOC);

@@ -18,20 +18,4 @@ opal_heap_t *ptmalloc2_heap(void);
  */
 bool ptmalloc2_replace(char *reason, size_t size);
 
-/* Whether malloc is ours: a block of libc's that changes its size may then become one of ours. */
-bool ptmalloc2_hands_out(void);
-
-/* Blocks that are handed out; for the probes. */
-size_t ptmalloc2_used_blocks(void);
-
-/* The functions of this family that would be called without us. */
-typedef struct ptmalloc2_owner {
-    void *(*malloc)(size_t bytes);
-    void (*free)(void *block);
-    void *(*realloc)(void *block, size_t bytes);
-    size_t (*usable_size)(void *block);
-} ptmalloc2_owner_t;
-
-const ptmalloc2_owner_t *ptmalloc2_owner(void);
-
 #endif

@@ -2,5 +2,4 @@ mca_memory_ptmalloc2_sources = \
 	%D%/ptmalloc2.c \
 	%D%/allocator.c %D%/allocator.h \
 	%D%/decision.c %D%/decision.h \
-	%D%/network.c %D%/network.h \
 	%D%/symbols.c %D%/symbols.h

@@ -3,11 +3,9 @@
 #include "opal/mca/memory/ptmalloc2/decision.h"
 
 #include <stddef.h>
-#include <string.h>
-#include <strings.h>
 
 #include "opal/include/compiler.h"
-#include "opal/mca/memory/ptmalloc2/network.h"
+#include "opal/runtime/network.h"
 #include "opal/util/say.h"
 
 #define NAME "ptmalloc2"
@@ -27,56 +25,12 @@ ptmalloc2_verdict_t ptmalloc2_matrix(opal_pinned_t leave_pinned, opal_pinned_t p
     return (ptmalloc2_verdict_t)matrix[leave_pinned][pipeline];
 }
 
-/* As the parameter's own parser: what it would refuse counts as not set. */
-static bool is_one_of(const char *text, const char *const *words)
-{
-    for (; text != NULL && *words != NULL; words++) {
-        if (strcasecmp(text, *words) == 0)
-            return true;
-    }
-    return false;
-}
-
-static bool is_yes(const char *text)
-{
-    static const char *const words[] = {"yes", "true", "on", "enable", "1", NULL};
-    return is_one_of(text, words);
-}
-
-static bool is_no(const char *text)
-{
-    static const char *const words[] = {"no", "false", "off", "disable", "0", NULL};
-    return is_one_of(text, words);
-}
-
-/* Whether the user's list of components ("a,b" or "^a,b") leaves this one out. */
-static bool is_left_out(const char *list)
-{
-    if (list == NULL || list[0] == 0)
-        return false;
-    bool inverted = list[0] == '^', named = false;
-    for (const char *word = list + inverted; *word != 0;) {
-        size_t length = strcspn(word, ",");
-        named |= length == strlen(NAME) && strncmp(word, NAME, length) == 0;
-        word += length + (word[length] == ',');
-    }
-    return named == inverted;
-}
-
 /* NULL: nothing is in the way. */
 static const char *what_forbids(const ptmalloc2_world_t *world)
 {
-    if (is_left_out(world->variable("OMPI_MCA_memory")))
-        return "OMPI_MCA_memory leaves it out";
-    if (is_yes(world->variable("OMPI_MCA_memory_ptmalloc2_disable")))
+    if (opal_memory_says_yes(world->variable("OMPI_MCA_memory_ptmalloc2_disable")))
         return "OMPI_MCA_memory_ptmalloc2_disable is set";
-    if (is_no(world->variable("OMPI_MCA_memory_malloc_hooks")) ||
-        (world->variable("OMPI_MCA_memory_malloc_hooks") == NULL &&
-         is_no(world->variable("UCX_MEM_MALLOC_HOOKS"))))
-        return "memory_malloc_hooks is no";
-    if (world->variable("FAKEROOTKEY") != NULL)
-        return "FAKEROOTKEY is set: fakeroot has hooks of its own";
-    return NULL;
+    return opal_memory_forbids(world->variable, NAME);
 }
 
 static const char *word_of(opal_pinned_t value)
@@ -107,7 +61,7 @@ void ptmalloc2_decide(const ptmalloc2_world_t *world, ptmalloc2_decision_t *deci
                       word_of(decision->leave_pinned), word_of(decision->pipeline));
         return;
     }
-    const char *network = ptmalloc2_network(world->root);
+    const char *network = opal_network(world->root, OPAL_NETWORK_ANY);
     decision->enabled = network != NULL;
     if (network != NULL)
         opal_say_into(decision->reason, room, "there is a network that needs it: %s", network);

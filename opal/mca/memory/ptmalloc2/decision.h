@@ -19,6 +19,7 @@
 
 #include <stdbool.h>
 
+#include "opal/mca/memory/base/forbid.h"
 #include "opal/mca/memory/base/pinned.h"
 
 typedef enum ptmalloc2_verdict {
@@ -39,8 +40,8 @@ typedef struct ptmalloc2_decision {
 
 /* Where the decision looks; both replaceable for tests. */
 typedef struct ptmalloc2_world {
-    const char *(*variable)(const char *name); /* NULL if it is not set */
-    const char *root;                          /* of the file system: "" */
+    opal_memory_variable_fn_t *variable;
+    const char *root; /* of the file system: "" */
 } ptmalloc2_world_t;
 
 void ptmalloc2_decide(const ptmalloc2_world_t *world, ptmalloc2_decision_t *decision);

@@ -9,19 +9,15 @@
  *
  * Not enabled, it costs the decision and nothing else: the program's malloc is the one it had.
  */
-#include <malloc.h>
-#include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "opal/mca/base/component.h"
 #include "opal/mca/base/diagnostic.h"
 #include "opal/mca/memory/base/events.h"
+#include "opal/mca/memory/base/trial.h"
 #include "opal/mca/memory/memory.h"
 #include "opal/mca/memory/ptmalloc2/allocator.h"
 #include "opal/mca/memory/ptmalloc2/decision.h"
-
-enum { PROBE_BYTES = 4 << 20, PROBE_ALIGNMENT = 4096 };
 
 static bool disable;
 
@@ -59,60 +55,6 @@ __attribute__((constructor)) static void decide_before_main(void)
 /* -- in MPI_Init: what works ----------------------------------------------------------------------
  */
 
-/* The range whose release is waited for. */
-typedef struct watch {
-    char *begin, *end;
-    _Atomic size_t seen;
-} watch_t;
-
-static opal_memory_verdict_t see_release(opal_memory_event_t *event, void *context)
-{
-    watch_t *watch = context;
-    char *begin = event->vm.address, *end = begin + event->vm.length;
-    begin = begin < watch->begin ? watch->begin : begin;
-    end = end > watch->end ? watch->end : end;
-    if (begin < end)
-        watch->seen += (size_t)(end - begin);
-    return OPAL_MEMORY_PASS;
-}
-
-/* Whether a block of that size came from us, and goes back to us. Volatile: the compiler knows what
- * malloc and free do, and would do without them. */
-static bool comes_and_goes(void *volatile block)
-{
-    bool ours = block != NULL && opal_heap_owns(ptmalloc2_heap(), block);
-    size_t before = ptmalloc2_used_blocks();
-    free(block);
-    return ours && ptmalloc2_used_blocks() < before;
-}
-
-static bool probe_realloc(void)
-{
-    void *volatile block = malloc(1);
-    void *grown = realloc(block, PROBE_BYTES);
-    if (grown == NULL)
-        free(block);
-    return comes_and_goes(grown);
-}
-
-/* Whether memory that goes back to the system is told. */
-static bool probe_release(void)
-{
-    char *volatile block = malloc(PROBE_BYTES);
-    watch_t watch = {.begin = block, .end = block + PROBE_BYTES};
-    opal_memory_handler_t handler = {
-        .events = OPAL_MEMORY_VM_UNMAPPED, .fn = see_release, .context = &watch};
-    if (block == NULL)
-        return false;
-    memset(block, 1, PROBE_BYTES);
-    opal_memory_handler_add_passive(&handler);
-    free(block);
-    malloc_trim(0);
-    opal_memory_handler_remove(&handler);
-    return watch.seen >=
-           PROBE_BYTES / 2; /* the block's own pages, of which the ends may be shared */
-}
-
 /* What was set where it is read too late, and would have changed the decision. */
 static void report_late(const char *name, opal_pinned_t found)
 {
@@ -129,26 +71,16 @@ static void report_late(const char *name, opal_pinned_t found)
 
 static opal_status_t ptmalloc2_open(void)
 {
-    support = 0;
     report_late("mpi_leave_pinned", decision.leave_pinned);
     report_late("mpi_leave_pinned_pipeline", decision.pipeline);
-    if (!replaced)
-        return OPAL_SUCCESS;
-    bool all = comes_and_goes(malloc(PROBE_BYTES)) && probe_realloc() &&
-               comes_and_goes(memalign(PROBE_ALIGNMENT, PROBE_BYTES));
-    if (all)
-        support |= OPAL_MEMORY_FREE_SUPPORT;
-    if (all && probe_release())
-        support |= OPAL_MEMORY_CHUNK_SUPPORT;
+    opal_memory_try_unmapping();
+    support = replaced ? opal_memory_try_family() : 0;
     return OPAL_SUCCESS;
 }
 
-/* munmap as it is now: somebody may have asked for the events since. */
 static unsigned ptmalloc2_support(void *state OPAL_UNUSED)
 {
-    opal_memory_report_t report;
-    opal_memory_events_report(OPAL_MEMORY_VM_UNMAPPED, &report);
-    return support | (report.finding == OPAL_MEMORY_VERIFIED ? OPAL_MEMORY_MUNMAP_SUPPORT : 0);
+    return opal_memory_with_munmap(support);
 }
 
 static const opal_memory_ops_t ops = {.support = ptmalloc2_support};

@@ -3,8 +3,8 @@
 #include "opal/mca/memory/ptmalloc2/symbols.h"
 
 #include <errno.h>
-#include <string.h>
 
+#include "opal/mca/memory/base/family.h"
 #include "opal/mca/memory/ptmalloc2/allocator.h"
 
 /* Whether a block is to be handed to its owner; NULL is not. */
@@ -29,7 +29,7 @@ void opal_memory_ptmalloc2_free(void *block)
 {
     opal_heap_t *heap = ptmalloc2_heap();
     if (is_foreign(heap, block))
-        ptmalloc2_owner()->free(block);
+        opal_memory_family_free(block);
     else if (opal_likely(heap != NULL))
         opal_heap_free(heap, block);
 }
@@ -40,32 +40,12 @@ void *opal_memory_ptmalloc2_calloc(size_t count, size_t bytes)
     return opal_likely(heap != NULL) ? opal_heap_calloc(heap, count, bytes) : no_memory();
 }
 
-/* It grows or shrinks into one of ours. */
-static void *adopt(opal_heap_t *heap, void *block, size_t bytes)
-{
-    const ptmalloc2_owner_t *owner = ptmalloc2_owner();
-    if (bytes == 0) {
-        owner->free(block);
-        return NULL;
-    }
-    void *copy = opal_heap_malloc(heap, bytes);
-    if (copy == NULL)
-        return NULL;
-    size_t old_bytes = owner->usable_size(block);
-    memcpy(copy, block, old_bytes < bytes ? old_bytes : bytes);
-    owner->free(block);
-    return copy;
-}
-
 void *opal_memory_ptmalloc2_realloc(void *block, size_t bytes)
 {
     opal_heap_t *heap = ptmalloc2_heap();
-    if (opal_unlikely(heap == NULL))
-        return block != NULL ? ptmalloc2_owner()->realloc(block, bytes) : no_memory();
     if (is_foreign(heap, block))
-        return ptmalloc2_hands_out() ? adopt(heap, block, bytes)
-                                     : ptmalloc2_owner()->realloc(block, bytes);
-    return opal_heap_realloc(heap, block, bytes);
+        return opal_memory_family_realloc(block, bytes);
+    return opal_likely(heap != NULL) ? opal_heap_realloc(heap, block, bytes) : no_memory();
 }
 
 void *opal_memory_ptmalloc2_reallocarray(void *block, size_t count, size_t bytes)
@@ -110,7 +90,7 @@ size_t opal_memory_ptmalloc2_malloc_usable_size(void *block)
 {
     opal_heap_t *heap = ptmalloc2_heap();
     if (is_foreign(heap, block))
-        return ptmalloc2_owner()->usable_size(block);
+        return opal_memory_family_malloc_usable_size(block);
     return heap != NULL ? opal_heap_usable_size(heap, block) : 0;
 }
 
@@ -135,37 +115,10 @@ struct mallinfo2 opal_memory_ptmalloc2_mallinfo2(void)
 
 struct mallinfo opal_memory_ptmalloc2_mallinfo(void)
 {
-    struct mallinfo2 wide = opal_memory_ptmalloc2_mallinfo2();
-    return (struct mallinfo){
-        .arena = (int)wide.arena,
-        .ordblks = (int)wide.ordblks,
-        .smblks = (int)wide.smblks,
-        .hblks = (int)wide.hblks,
-        .hblkhd = (int)wide.hblkhd,
-        .usmblks = (int)wide.usmblks,
-        .fsmblks = (int)wide.fsmblks,
-        .uordblks = (int)wide.uordblks,
-        .fordblks = (int)wide.fordblks,
-        .keepcost = (int)wide.keepcost,
-    };
+    return opal_memory_narrow(opal_memory_ptmalloc2_mallinfo2());
 }
 
-/* What it would tune is not there: accepted, since programs take a refusal for a fault of theirs.
- */
 int opal_memory_ptmalloc2_mallopt(int name, int value OPAL_UNUSED)
 {
-    switch (name) {
-    case M_MXFAST:
-    case M_TRIM_THRESHOLD:
-    case M_TOP_PAD:
-    case M_MMAP_THRESHOLD:
-    case M_MMAP_MAX:
-    case M_CHECK_ACTION:
-    case M_PERTURB:
-    case M_ARENA_TEST:
-    case M_ARENA_MAX:
-        return 1;
-    default:
-        return 0;
-    }
+    return opal_memory_accept_mallopt(name);
 }

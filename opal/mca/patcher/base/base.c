@@ -90,6 +90,29 @@ static int visit_object(struct dl_phdr_info *info, size_t size OPAL_UNUSED, void
     return 1;
 }
 
+/* The objects come in the order in which the linker looks a name up. */
+static int visit_before_libc(struct dl_phdr_info *info, size_t size OPAL_UNUSED, void *context)
+{
+    const wanted_t *wanted = context;
+    opal_image_t image;
+    if (!opal_image_read(&image, info) || opal_image_function(&image, OPAL_PATCHER_OURS) != NULL)
+        return 0;
+    if (opal_image_is_libc(&image))
+        return 1;
+    for (size_t i = 0; i < wanted->count; i++) {
+        opal_patch_t *patch = wanted->patches[i];
+        if (patch != NULL && patch->interposer == NULL)
+            patch->interposer = opal_image_function(&image, patch->symbol);
+    }
+    return 0;
+}
+
+void opal_patcher_find_interposers(opal_patch_t *const *patches, size_t count)
+{
+    wanted_t wanted = {patches, count};
+    dl_iterate_phdr(visit_before_libc, &wanted);
+}
+
 void opal_patcher_resolve(opal_patch_t *const *patches, size_t count)
 {
     wanted_t wanted = {patches, count};

@@ -20,4 +20,9 @@ const opal_patcher_ops_t *opal_patcher_method(const char *name, void **state,
  * preloaded. */
 void opal_patcher_resolve(opal_patch_t *const *patches, size_t count);
 
+/* Finds `interposer` of each patch: the definition that comes before libc's. Not in an object that
+ * exports this function too: it leads to us anyway (libopen-pal-memory). */
+#define OPAL_PATCHER_OURS "opal_memory_symbols"
+void opal_patcher_find_interposers(opal_patch_t *const *patches, size_t count);
+
 #endif

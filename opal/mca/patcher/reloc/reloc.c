@@ -13,7 +13,9 @@
  * it always did; dlsym finds the replacement; a lazy word that is bound while we are at work, or
  * bound again by dlopen with RTLD_NOW, gets it; and nothing has to be undone by dlclose.
  *
- * A word that leads to anybody else is left alone: somebody was here before us.
+ * A word that leads to anybody else is left alone: somebody was here before us. The exception is a
+ * function of the same name that the linker prefers to libc's, if the patch names it (interposer):
+ * words that lead to it, and its definition, are changed likewise.
  *
  * Words in read-only pages (RELRO, the symbol table) are written with the protection lifted for the
  * moment, and given back what /proc/self/maps has shown.
@@ -38,12 +40,21 @@
 
 typedef _Atomic(uintptr_t) word_t;
 
-enum { PRIORITY = 60 };
+enum { PRIORITY = 60, MOST_RANGES = 32 };
+
+/* Pages with one protection. */
+typedef struct range {
+    uintptr_t start, end;
+    int protection;
+} range_t;
 
 typedef struct pass {
     opal_patch_t *const *patches;
     size_t count;
-    opal_mapping_t mapping; /* of the word that was written last */
+    /* Of the object that was written to last, as they were then; perhaps not all of them. */
+    uintptr_t base;
+    range_t ranges[MOST_RANGES];
+    size_t range_count;
 } pass_t;
 
 /* What came of a word. */
@@ -53,33 +64,78 @@ typedef enum outcome {
     REFUSED,   /* errno tells */
 } outcome_t;
 
+/* -- protections ------------------------------------------------------------------ */
+
+typedef struct search {
+    pass_t *pass;
+    const opal_image_t *image;
+} search_t;
+
+static bool note_range(const opal_mapping_t *mapping, void *context)
+{
+    search_t *search = context;
+    pass_t *pass = search->pass;
+    /* A segment may begin behind the start of its first page, and end before that of its last. */
+    if (opal_image_holds(search->image, mapping->start) ||
+        opal_image_holds(search->image, mapping->end - 1))
+        pass->ranges[pass->range_count++] =
+            (range_t){mapping->start, mapping->end, mapping->protection};
+    return pass->range_count < MOST_RANGES;
+}
+
+static const range_t *find_range(const pass_t *pass, uintptr_t address)
+{
+    for (size_t i = 0; i < pass->range_count; i++) {
+        if (address - pass->ranges[i].start < pass->ranges[i].end - pass->ranges[i].start)
+            return &pass->ranges[i];
+    }
+    return NULL;
+}
+
+/* Those of an object are read once: an old answer will do, since we put back what it says. */
+static const range_t *range_of(pass_t *pass, const opal_image_t *image, uintptr_t address)
+{
+    opal_mapping_t mapping;
+    if (pass->base != image->base || pass->range_count == 0) {
+        search_t search = {pass, image};
+        pass->base = image->base;
+        pass->range_count = 0;
+        opal_maps_walk(note_range, &search);
+    }
+    const range_t *found = find_range(pass, address);
+    if (found != NULL || !opal_maps_find((void *)address, &mapping))
+        return found;
+    size_t last = pass->range_count < MOST_RANGES ? pass->range_count++ : MOST_RANGES - 1;
+    pass->ranges[last] = (range_t){mapping.start, mapping.end, mapping.protection};
+    return &pass->ranges[last];
+}
+
 /* -- words ---------------------------------------------------------------------- */
 
-static outcome_t write_protected(const opal_mapping_t *mapping, word_t *word, uintptr_t value)
+static outcome_t write_protected(const range_t *range, word_t *word, uintptr_t value)
 {
     size_t page_bytes = (size_t)getpagesize();
     void *page = (void *)((uintptr_t)word & ~(page_bytes - 1));
-    if (mprotect(page, page_bytes, mapping->protection | PROT_WRITE) != 0)
+    if (mprotect(page, page_bytes, range->protection | PROT_WRITE) != 0)
         return REFUSED;
     atomic_store(word, value);
-    return mprotect(page, page_bytes, mapping->protection) == 0 ? WRITTEN : REFUSED;
+    return mprotect(page, page_bytes, range->protection) == 0 ? WRITTEN : REFUSED;
 }
 
 static outcome_t write_word(pass_t *pass, const opal_image_t *image, word_t *word, uintptr_t value)
 {
-    opal_mapping_t *mapping = &pass->mapping;
     uintptr_t address = (uintptr_t)word;
     if (address % sizeof *word != 0) {
         errno = EFAULT;
         return REFUSED;
     }
-    /* An old answer will do for the same mapping: we put back what it says. */
-    if ((address < mapping->start || address >= mapping->end) && !opal_maps_find(word, mapping)) {
+    const range_t *range = range_of(pass, image, address);
+    if (range == NULL) {
         errno = ENOENT;
         return REFUSED;
     }
-    if ((mapping->protection & PROT_WRITE) == 0)
-        return write_protected(mapping, word, value);
+    if ((range->protection & PROT_WRITE) == 0)
+        return write_protected(range, word, value);
     if (opal_image_is_relro(image, address))
         return NOT_READY;
     atomic_store(word, value);
@@ -114,7 +170,7 @@ static void patch_relocation(pass_t *pass, const opal_image_t *image, const ElfW
     uintptr_t value = atomic_load(word), replacement = (uintptr_t)patch->replacement;
     if (value == replacement)
         return;
-    if (value != (uintptr_t)patch->original) {
+    if (value != (uintptr_t)patch->original && value != (uintptr_t)patch->interposer) {
         opal_mapping_t owner;
         if (!opal_image_holds(image, value) && opal_maps_find((void *)value, &owner))
             give_reason(patch, "some calls go to", owner.name, "instead of libc");
@@ -144,29 +200,37 @@ static int visit_object(struct dl_phdr_info *info, size_t size OPAL_UNUSED, void
 
 /* -- definitions ------------------------------------------------------------------ */
 
-static void patch_definition(pass_t *pass, const opal_image_t *image, opal_patch_t *patch)
+static void patch_definition(pass_t *pass, const opal_image_t *image, opal_patch_t *patch,
+                             const void *function)
 {
     uintptr_t value = (uintptr_t)patch->replacement - image->base;
     for (ElfW(Sym) *symbol = NULL;
          (symbol = opal_image_definition(image, patch->symbol, symbol)) != NULL;) {
-        if (image->base + symbol->st_value != (uintptr_t)patch->original)
+        if (image->base + symbol->st_value != (uintptr_t)function)
             continue;
         if (write_word(pass, image, (word_t *)(void *)&symbol->st_value, value) != WRITTEN)
             give_reason(patch, "the symbols of", image->name, "cannot be written");
     }
 }
 
-static int visit_libc(struct dl_phdr_info *info, size_t size OPAL_UNUSED, void *context)
+static int visit_definitions(struct dl_phdr_info *info, size_t size OPAL_UNUSED, void *context)
 {
     pass_t *pass = context;
     opal_image_t image;
-    if (!opal_image_read(&image, info) || !opal_image_is_libc(&image))
+    if (!opal_image_read(&image, info))
         return 0;
+    bool is_libc = opal_image_is_libc(&image);
     for (size_t i = 0; i < pass->count; i++) {
-        if (pass->patches[i] != NULL && pass->patches[i]->original != NULL)
-            patch_definition(pass, &image, pass->patches[i]);
+        opal_patch_t *patch = pass->patches[i];
+        if (patch == NULL || patch->original == NULL)
+            continue;
+        if (is_libc)
+            patch_definition(pass, &image, patch, patch->original);
+        else if (patch->interposer != NULL &&
+                 opal_image_holds(&image, (uintptr_t)patch->interposer))
+            patch_definition(pass, &image, patch, patch->interposer);
     }
-    return 1;
+    return is_libc;
 }
 
 static void reloc_apply(void *state OPAL_UNUSED, opal_patch_t *const *patches, size_t count)
@@ -177,7 +241,7 @@ static void reloc_apply(void *state OPAL_UNUSED, opal_patch_t *const *patches, s
         if (patches[i] != NULL)
             patches[i]->reason[0] = 0;
     }
-    dl_iterate_phdr(visit_libc, &pass);
+    dl_iterate_phdr(visit_definitions, &pass);
     dl_iterate_phdr(visit_object, &pass);
     errno = saved_errno;
 }

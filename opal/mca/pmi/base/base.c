@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,18 +37,48 @@ bool opal_pmi_environment_int(const char *name, int min, int max, int *value)
     return true;
 }
 
+void opal_pmi_count_local(opal_pmi_job_t *job)
+{
+    job->local_rank = job->local_size = 0;
+    for (unsigned rank = 0; rank < job->size; rank++) {
+        if (job->node_of[rank] != job->node_of[job->rank])
+            continue;
+        job->local_rank += rank < job->rank;
+        job->local_size++;
+    }
+}
+
 unsigned opal_pmi_announced_size(void)
 {
     int size;
+    if (opal_pmi_origin(NULL) == OPAL_PMI_PMIX)
+        return 0;
     if (opal_pmi_environment_int("PMI_SIZE", 1, INT_MAX, &size))
         return (unsigned)size;
     return getenv("PMIX_RANK") == NULL ? 1 : 0;
+}
+
+bool opal_pmi_announced_name(char *name, size_t room)
+{
+    const char *job = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID");
+    opal_pmi_origin_t origin = opal_pmi_origin(NULL);
+    int written = -1;
+    if (origin == OPAL_PMI_PMIX)
+        written = snprintf(name, room, "%s", getenv("PMIX_NAMESPACE"));
+    else if (origin == OPAL_PMI_SLURM && job != NULL && step != NULL)
+        written = snprintf(name, room, "%s.%s", job, step);
+    return written >= 0 && (size_t)written < room;
 }
 
 bool opal_pmi_is_reporter(void)
 {
     static const char *const rank_variables[] = {"PMI_RANK", "PMIX_RANK"};
     int value;
+    opal_pmi_origin_t origin = opal_pmi_origin(NULL);
+    if (origin == OPAL_PMI_PMIX && opal_pmi_environment_int("PMIX_RANK", 0, INT_MAX, &value))
+        return value == 0;
+    if (origin == OPAL_PMI_SLURM && opal_pmi_environment_int("SLURM_PROCID", 0, INT_MAX, &value))
+        return value == 0;
     if (opal_pmi_environment_int("MICA_REPORTER", 0, 1, &value))
         return value == 1;
     for (size_t i = 0; i < OPAL_COUNT_OF(rank_variables); i++) {

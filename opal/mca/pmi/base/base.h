@@ -11,6 +11,29 @@
 OPAL_EXPORT extern opal_framework_t mca_pmi_framework;
 
 /*
+ * Who started this process, by what the environment says. A variable is handed down to whatever a
+ * process starts, also by another launcher, so several may have left some; a descriptor is not, so
+ * one that is open tells who was the last.
+ */
+typedef enum opal_pmi_origin {
+    OPAL_PMI_ALONE,  /* no launcher has left a trace */
+    OPAL_PMI_MPIRUN, /* ours */
+    OPAL_PMI_SOCKET, /* another one that speaks PMI-1: Hydra, srun --mpi=pmi2 */
+    OPAL_PMI_PMIX,   /* one with a PMIx server */
+    OPAL_PMI_LOST,   /* one that speaks PMI-1, but its descriptor did not come through */
+    OPAL_PMI_SLURM,  /* srun, for one of several tasks, and without a word of PMI */
+} opal_pmi_origin_t;
+
+/* `why`, which may be NULL, becomes a phrase that names the variables. */
+OPAL_EXPORT opal_pmi_origin_t opal_pmi_origin(char why[OPAL_REASON_MAX_BYTES]);
+
+/*
+ * Whether a parameter that nobody here has (without OMPI_MCA_) is one of Open MPI's mpirun, which
+ * has started this process and hands its own settings down: no typing error of the user's.
+ */
+OPAL_EXPORT bool opal_pmi_launcher_owns(const char *parameter);
+
+/*
  * Whether this process is the one that prints what is to be said once per job, by the
  * launcher's environment alone: mpirun names the first rank of each program, elsewhere it is
  * rank 0. For failures that come before a component could tell.
@@ -22,6 +45,15 @@ OPAL_EXPORT bool opal_pmi_is_reporter(void);
  * 0: a launcher that does not say it there.
  */
 OPAL_EXPORT unsigned opal_pmi_announced_size(void);
+
+/*
+ * A name of the job, by the environment alone: unlike those of the user's other jobs. For launchers
+ * that let the others go on when a rank has failed. False: it has none, or it finds no room.
+ */
+OPAL_EXPORT bool opal_pmi_announced_name(char *name, size_t room);
+
+/* Fills local_rank and local_size in from rank, size and node_of. */
+OPAL_EXPORT void opal_pmi_count_local(opal_pmi_job_t *job);
 
 /* The variable as a whole decimal number in [min, max]; false: not set, or no such number. */
 OPAL_EXPORT bool opal_pmi_environment_int(const char *name, int min, int max, int *value);

@@ -13,6 +13,8 @@
 #include "opal/mca/pmi/base/base.h"
 #include "opal/util/log.h"
 
+#define ALONE "OMPI_MCA_pmi=singleton makes each task a job of one"
+
 typedef struct item {
     struct item *next;
     char *key;
@@ -118,11 +120,31 @@ static const opal_pmi_ops_t singleton_ops = {
     .finalize = singleton_finalize,
 };
 
-/* Always able, never preferred: whoever knows a launcher comes first. */
+/* Not by OMPI_MCA_pmi=^wire, say, but by its name. */
+static bool is_asked_for(void)
+{
+    const opal_strings_t *names = &mca_pmi_framework.selection;
+    return names->count > 0 && names->items[0][0] != '^';
+}
+
+/*
+ * Never preferred: whoever knows a launcher comes first. And where several ranks have been started
+ * but cannot be told of each other, each would do all of the work, over the others' files.
+ */
 static void singleton_query(opal_answer_t *answer)
 {
-    opal_answer_yes(answer, 0, &singleton_ops, &singleton,
-                    "a program without a launcher is a job of one");
+    char why[OPAL_REASON_MAX_BYTES];
+    opal_pmi_origin_t origin = opal_pmi_origin(why);
+    if (is_asked_for())
+        opal_answer_yes(answer, 0, &singleton_ops, &singleton,
+                        "asked for: a job of one, whoever started it");
+    else if (origin == OPAL_PMI_SLURM)
+        opal_answer_no(answer, "%s: use srun --mpi=pmix, or --mpi=pmi2; " ALONE, why);
+    else if (origin == OPAL_PMI_PMIX)
+        opal_answer_no(answer, "%s, but pmi/pmix is not usable; " ALONE, why);
+    else
+        opal_answer_yes(answer, 0, &singleton_ops, &singleton,
+                        "a program without a launcher is a job of one");
 }
 
 OPAL_EXPORT extern const opal_component_t mca_pmi_singleton_component;

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The rank's end of a PMI-1 connection: blocking, one request in flight. */
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "opal/mca/pmi/wire/wire.h"
@@ -109,12 +112,21 @@ void wire_tell(wire_connection_t *connection, const char *format, ...)
     va_end(arguments);
 }
 
-void wire_wait_for_end(const wire_connection_t *connection)
+void wire_wait_for_end(const wire_connection_t *connection, int patience_msec)
 {
     /* Not into the connection's buffer: another thread may be waiting for an answer in it. */
     char ignored[256];
-    ssize_t got;
-    do {
-        got = read(connection->fd, ignored, sizeof ignored);
-    } while (got > 0 || (got < 0 && errno == EINTR));
+    struct pollfd wanted = {.fd = connection->fd, .events = POLLIN};
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const int64_t end = now.tv_sec * 1000 + now.tv_nsec / 1000000 + patience_msec;
+    for (;;) {
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        int64_t left = end - (now.tv_sec * 1000 + now.tv_nsec / 1000000);
+        int ready = left > 0 ? poll(&wanted, 1, (int)left) : 0;
+        if (ready < 0 && errno == EINTR)
+            continue;
+        if (ready <= 0 || read(connection->fd, ignored, sizeof ignored) <= 0)
+            return;
+    }
 }

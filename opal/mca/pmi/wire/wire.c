@@ -12,9 +12,11 @@
 #include "opal/mca/pmi/wire/wire.h"
 
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "opal/mca/pmi/base/base.h"
@@ -24,11 +26,13 @@
 enum {
     PIECE_BYTES = 400, /* 800 letters and the length fit into a value of 1024 */
     MAX_RANKS = 1 << 24,
+    ABORT_PATIENCE_MSEC = 2000,
 };
 
 typedef struct wire {
     wire_connection_t connection;
     unsigned rank, size;
+    bool is_mpirun; /* ours, which answers questions in the environment */
     unsigned *node_of;
     char kvs_name[OPAL_PMI_MAX_KVSNAME + 1]; /* "" until it is needed */
     char job_id[OPAL_PMI_MAX_KVSNAME + 1];
@@ -86,7 +90,7 @@ static opal_status_t learn_nodes(wire_t *self, opal_pmi_job_t *job)
     self->node_of = opal_xcalloc(self->size, sizeof *self->node_of);
     job->node_of = self->node_of;
     job->node_count = 1;
-    if (opal_pmi_environment_int("MICA_LOCAL_SIZE", 1, MAX_RANKS, &local_size) &&
+    if (self->is_mpirun && opal_pmi_environment_int("MICA_LOCAL_SIZE", 1, MAX_RANKS, &local_size) &&
         (unsigned)local_size == self->size) {
         job->local_rank = self->rank;
         job->local_size = self->size;
@@ -107,21 +111,17 @@ static opal_status_t learn_nodes(wire_t *self, opal_pmi_job_t *job)
                        mapping != NULL ? mapping : "", self->size);
         return OPAL_ERR_PROTOCOL;
     }
-    for (unsigned rank = 0; rank < self->size; rank++) {
-        if (self->node_of[rank] != self->node_of[self->rank])
-            continue;
-        job->local_rank += rank < self->rank;
-        job->local_size++;
-    }
+    opal_pmi_count_local(job);
     return OPAL_SUCCESS;
 }
 
 static opal_status_t learn_job(wire_t *self, opal_pmi_job_t *job)
 {
     opal_status_t status = OPAL_SUCCESS;
+    bool ours = self->is_mpirun;
     const char *id = getenv("MICA_JOBID");
-    job->abort_is_told = id != NULL;
-    if (id == NULL) {
+    job->abort_is_told = job->key_is_put = ours;
+    if (!ours) {
         status = need_kvs_name(self);
         id = self->kvs_name;
     }
@@ -129,10 +129,10 @@ static opal_status_t learn_job(wire_t *self, opal_pmi_job_t *job)
     job->job_id = self->job_id;
 
     if (status == OPAL_SUCCESS &&
-        !opal_pmi_environment_int("MICA_APP_NUMBER", 0, INT_MAX, &job->app_number))
+        !(ours && opal_pmi_environment_int("MICA_APP_NUMBER", 0, INT_MAX, &job->app_number)))
         status = ask_number(self, "get_appnum", "appnum", "appnum", &job->app_number);
     if (status == OPAL_SUCCESS &&
-        !opal_pmi_environment_int("OMPI_UNIVERSE_SIZE", 0, INT_MAX, &job->universe_size))
+        !(ours && opal_pmi_environment_int("OMPI_UNIVERSE_SIZE", 0, INT_MAX, &job->universe_size)))
         status =
             ask_number(self, "get_universe_size", "universe_size", "size", &job->universe_size);
     return status;
@@ -158,8 +158,8 @@ static opal_status_t wire_init(void *state, opal_pmi_job_t *job)
 
 /* -- put, fence, get -------------------------------------------------------------- */
 
-static opal_status_t put_piece(wire_t *self, const char *key, size_t piece, const char *head,
-                               const unsigned char *bytes, size_t length)
+static opal_status_t put_piece(wire_t *self, unsigned rank, const char *key, size_t piece,
+                               const char *head, const unsigned char *bytes, size_t length)
 {
     static const char digits[] = "0123456789abcdef";
     char hex[2 * PIECE_BYTES + 1];
@@ -170,11 +170,12 @@ static opal_status_t put_piece(wire_t *self, const char *key, size_t piece, cons
     hex[2 * length] = 0;
     opal_status_t status =
         wire_ask(&self->connection, "put_result", "cmd=put kvsname=%s key=%s-%u-%zu value=%s%s",
-                 self->kvs_name, key, self->rank, piece, head, hex);
+                 self->kvs_name, key, rank, piece, head, hex);
     return insist(self, status, "the key ", key);
 }
 
-static opal_status_t wire_put(void *state, const char *key, const void *bytes, size_t length)
+static opal_status_t wire_put_for(void *state, unsigned rank, const char *key, const void *bytes,
+                                  size_t length)
 {
     wire_t *self = state;
     char head[32];
@@ -183,11 +184,17 @@ static opal_status_t wire_put(void *state, const char *key, const void *bytes, s
     size_t done = 0;
     for (size_t piece = 0; status == OPAL_SUCCESS && (piece == 0 || done < length); piece++) {
         size_t part = length - done < PIECE_BYTES ? length - done : PIECE_BYTES;
-        status = put_piece(self, key, piece, piece == 0 ? head : "",
+        status = put_piece(self, rank, key, piece, piece == 0 ? head : "",
                            (const unsigned char *)bytes + done, part);
         done += part;
     }
     return status;
+}
+
+static opal_status_t wire_put(void *state, const char *key, const void *bytes, size_t length)
+{
+    const wire_t *self = state;
+    return wire_put_for(state, self->rank, key, bytes, length);
 }
 
 static opal_status_t wire_fence(void *state)
@@ -290,12 +297,29 @@ static opal_status_t wire_get(void *state, unsigned rank, const char *key, void 
 
 /* -- the end ---------------------------------------------------------------------- */
 
+/*
+ * Hydra forwards no more output of a rank once that has aborted the job: what it said would be
+ * lost, the reason among it. So the proxy is given the time to read the pipes empty.
+ */
+static void await_readers(void)
+{
+    enum { TRIES = 200 };
+    for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++) {
+        int unread = 0;
+        for (int i = 0; i < TRIES && ioctl(fd, FIONREAD, &unread) == 0 && unread > 0; i++)
+            poll(NULL, 0, 1);
+    }
+}
+
 OPAL_NORETURN static void wire_abort(void *state, int code)
 {
     wire_t *self = state;
+    if (!self->is_mpirun)
+        await_readers();
     wire_tell(&self->connection, "cmd=abort exitcode=%d", code);
-    /* The launcher ends this process too; going first could look like a crash of our own. */
-    wire_wait_for_end(&self->connection);
+    /* The launcher ends this process too; going first could look like a crash of our own. But where
+     * the host has lost its network, Hydra's proxy waits for an order that never comes. */
+    wire_wait_for_end(&self->connection, ABORT_PATIENCE_MSEC);
     _exit(code);
 }
 
@@ -309,6 +333,7 @@ static opal_status_t wire_finalize(void *state)
 static const opal_pmi_ops_t wire_ops = {
     .init = wire_init,
     .put = wire_put,
+    .put_for = wire_put_for,
     .fence = wire_fence,
     .get = wire_get,
     .abort = wire_abort,
@@ -317,9 +342,13 @@ static const opal_pmi_ops_t wire_ops = {
 
 static void wire_query(opal_answer_t *answer)
 {
-    int fd, rank, size;
+    int fd = -1, rank, size;
+    char why[OPAL_REASON_MAX_BYTES];
+    opal_pmi_origin_t origin = opal_pmi_origin(why);
     if (!opal_pmi_environment_int("PMI_FD", 0, INT_MAX, &fd)) {
         opal_answer_no(answer, "PMI_FD is not set: no launcher that speaks PMI-1 started this");
+    } else if (origin == OPAL_PMI_PMIX) {
+        opal_answer_no(answer, "PMI_FD is no open connection, and %s", why);
     } else if (!opal_pmi_environment_int("PMI_SIZE", 1, MAX_RANKS, &size) ||
                !opal_pmi_environment_int("PMI_RANK", 0, size - 1, &rank)) {
         opal_answer_no(answer, "PMI_FD is set, but PMI_RANK and PMI_SIZE are no rank and size");
@@ -327,7 +356,8 @@ static void wire_query(opal_answer_t *answer)
         wire.connection.fd = fd;
         wire.rank = (unsigned)rank;
         wire.size = (unsigned)size;
-        opal_answer_yes(answer, 50, &wire_ops, &wire, "PMI_FD is set (rank %d of %d)", rank, size);
+        wire.is_mpirun = origin == OPAL_PMI_MPIRUN;
+        opal_answer_yes(answer, 50, &wire_ops, &wire, "%s (rank %d of %d)", why, rank, size);
     }
 }
 

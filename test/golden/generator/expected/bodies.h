@@ -18,4 +18,7 @@ int ompi_api_signal(int flag);
 /* bridge */
 double ompi_api_speed(int engine);
 
+/* kraken */
+int ompi_api_mica_tame(int arms, fleet_t *fleet);
+
 #endif

@@ -2,7 +2,6 @@
 /* The engine of schedules, over a message layer whose messages complete when the test says so. */
 #include "ompi/schedule/schedule.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,7 +59,7 @@ static int fake_irecv(const ompi_route_t *from, const ompi_data_t *data, ompi_re
 }
 
 static const ompi_pml_ops_t fake_pml = {
-    .max_tag = INT_MAX, .isend = fake_isend, .irecv = fake_irecv};
+    .internal_tags = 1 << 19, .isend = fake_isend, .irecv = fake_irecv};
 
 static void complete(int i, int error)
 {
@@ -202,16 +201,18 @@ START_TEST(a_persistent_one_runs_again_with_its_own_tag)
 }
 END_TEST
 
-START_TEST(tags_stay_in_their_halves)
+START_TEST(tags_stay_in_their_shares)
 {
+    const int share = 1 << 17;
     for (int i = 0; i < 3; i++) {
         comm.collectives = UINT32_MAX - 1 + (uint32_t)i;
         comm.prepared = UINT32_MAX - 1 + (uint32_t)i;
         ompi_schedule_t *one = ompi_schedule_create(&comm, NULL, false);
         ompi_schedule_t *persistent = ompi_schedule_create(&comm, NULL, true);
         ck_assert_int_ge(one->tag, 0);
-        ck_assert_int_le(one->tag, INT_MAX / 2);
-        ck_assert_int_gt(persistent->tag, INT_MAX / 2);
+        ck_assert_int_lt(one->tag, share);
+        ck_assert_int_ge(persistent->tag, share);
+        ck_assert_int_lt(persistent->tag, 2 * share);
         ompi_schedule_drop(one);
         ompi_schedule_drop(persistent);
     }
@@ -261,15 +262,85 @@ START_TEST(memory_is_aligned_and_apart)
 }
 END_TEST
 
+/* Adds what it finds in its context to be done, once. */
+typedef struct guest {
+    int calls, error, a, b;
+    ompi_datatype_t *type;
+    bool has_added;
+} guest_t;
+
+static int add_the_rest(ompi_schedule_t *schedule, void *context)
+{
+    guest_t *guest = context;
+    guest->calls++;
+    for (int i = 0; !guest->has_added && i < 40; i++) { /* the steps have to move */
+        ompi_schedule_send(schedule, i % 4, ompi_data(&guest->a, 1, guest->type));
+        ompi_schedule_wait(schedule);
+        ompi_schedule_copy(schedule, ints(&guest->a, 1), ints(&guest->b, 1));
+    }
+    guest->has_added = true;
+    return guest->error;
+}
+
+START_TEST(a_call_is_a_step_and_adds_the_rest_once)
+{
+    guest_t guest = {.a = 5, .type = ompi_datatype_of(MPI_INT)};
+    ompi_schedule_t *schedule = ompi_schedule_create(&comm, NULL, true);
+    ompi_schedule_recv(schedule, 1, ints(&guest.a, 1));
+    ompi_schedule_wait(schedule);
+    ompi_schedule_call(schedule, add_the_rest, &guest, ints(NULL, 0), (ompi_data_t){0});
+    ompi_schedule_wait(schedule);
+    ompi_request_t *request = ompi_schedule_request(schedule);
+    for (int start = 1; start <= 2; start++) {
+        message_count = 0;
+        guest.b = 0;
+        ck_assert_int_eq(ompi_request_start(request), MPI_SUCCESS);
+        ck_assert_int_eq(guest.calls, start - 1); /* not before the message is there */
+        complete(0, MPI_SUCCESS);
+        ck_assert_int_eq(guest.calls, start);
+        for (int i = 1; i <= 40; i++) {
+            ck_assert_int_eq(message_count, i + 1);
+            ck_assert(!ompi_request_is_done(request));
+            complete(i, MPI_SUCCESS);
+        }
+        ck_assert_int_eq(guest.b, 5);
+        ck_assert_int_eq(ompi_request_finish(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    }
+    ompi_request_free(&request);
+    ck_assert_int_eq(message_lives, 0);
+}
+END_TEST
+
+START_TEST(types_of_calls_and_of_added_steps_are_held)
+{
+    ompi_shape_t shape = ompi_shape_copy(&ompi_datatype_of(MPI_INT)->shape);
+    guest_t guest = {.error = MPI_ERR_NO_MEM, .type = ompi_datatype_create(&shape, NULL)};
+    atomic_int *references = &guest.type->head.references;
+    completes_at_once = true;
+    ompi_schedule_t *schedule = ompi_schedule_create(&comm, NULL, false);
+    ompi_schedule_call(schedule, add_the_rest, &guest, (ompi_data_t){0},
+                       ompi_data(NULL, 0, guest.type));
+    ompi_schedule_wait(schedule);
+    ompi_request_t *request = ompi_schedule_request(schedule);
+    ck_assert_int_eq(atomic_load(references), 1 + 1 + 40); /* ours, the call's, the sends' */
+    finish(request, MPI_ERR_NO_MEM);
+    ck_assert_int_eq(atomic_load(references), 1);
+    ompi_datatype_release(guest.type);
+    ck_assert_int_eq(message_lives, 0);
+}
+END_TEST
+
 static const unit_test_t tests[] = {
     {.test = &a_round_begins_when_the_one_before_is_done},
     {.test = &what_is_done_at_once_leads_to_the_end_at_once},
     {.test = &a_failed_message_fails_the_whole_at_its_end},
     {.test = &an_empty_schedule_is_done},
     {.test = &a_persistent_one_runs_again_with_its_own_tag},
-    {.test = &tags_stay_in_their_halves},
+    {.test = &tags_stay_in_their_shares},
     {.test = &what_the_program_frees_lives_until_the_end},
     {.test = &memory_is_aligned_and_apart},
+    {.test = &a_call_is_a_step_and_adds_the_rest_once},
+    {.test = &types_of_calls_and_of_added_steps_are_held},
 };
 
 UNIT_MAIN("schedule", tests, setup);

@@ -106,6 +106,23 @@ START_TEST(huge_blocks_grow_in_a_few_steps)
 }
 END_TEST
 
+/* What grows takes the lowest free chunks, where the next search would begin: by one of them, by
+   several. */
+START_TEST(who_searches_after_growth_finds)
+{
+    static const size_t grown[] = {6 * MIB, 25 * MIB};
+    char *block = opal_heap_malloc(&heap, 3 * MIB), *behind = opal_heap_malloc(&heap, 3 * MIB);
+    ck_assert_ptr_eq(behind, block + OPAL_HEAP_CHUNK_BYTES);
+    opal_heap_free(&heap, behind);
+    ck_assert_ptr_eq(opal_heap_realloc(&heap, block, grown[_i]), block);
+    char *next = opal_heap_malloc(&heap, 3 * MIB);
+    ck_assert(next >= block + grown[_i]);
+    opal_heap_free(&heap, next);
+    opal_heap_free(&heap, block);
+    ck_assert_uint_eq(place_used_blocks(), 0);
+}
+END_TEST
+
 START_TEST(a_huge_block_that_shrinks_gives_back)
 {
     char *block = opal_heap_malloc(&heap, 50 * MIB);
@@ -298,6 +315,7 @@ static const unit_test_t tests[] = {
     {.test = &realloc_without_memory_leaves_the_block, .repeats = 3},
     {.test = &runs_grow_and_shrink_in_place},
     {.test = &huge_blocks_move_by_the_page_table},
+    {.test = &who_searches_after_growth_finds, .repeats = 2},
     {.test = &huge_blocks_grow_in_a_few_steps},
     {.test = &a_huge_block_that_shrinks_gives_back},
     {.test = &memalign_aligns},

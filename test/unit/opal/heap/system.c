@@ -112,7 +112,8 @@ START_TEST(locked_pages)
     place_open();
     char *block = opal_heap_malloc(&heap, 100000);
     memset(block, 1, 100000);
-    if (mlock(block, 100000) != 0)
+    /* Directly, as a sanitizer's mlock does nothing. */
+    if (syscall(SYS_mlock, block, 100000) != 0)
         return; /* not allowed here */
     opal_heap_free(&heap, block);
     opal_heap_trim(&heap, 0);

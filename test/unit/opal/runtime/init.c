@@ -27,7 +27,7 @@ START_TEST(a_job_of_one)
 {
     void *state, *bytes;
     size_t length;
-    ck_assert_int_eq(opal_init(), OPAL_SUCCESS);
+    ck_assert_int_eq(opal_init(OPAL_FAILURE_IS_RETURNED), OPAL_SUCCESS);
     ck_assert_uint_eq(opal_job()->size, 1);
     ck_assert_uint_eq(opal_job()->rank, 0);
     ck_assert_ptr_nonnull(strstr(opal_log_origin(), ":0"));
@@ -46,7 +46,7 @@ END_TEST
 START_TEST(again_and_again)
 {
     for (int round = 0; round < 3; round++) {
-        ck_assert_int_eq(opal_init(), OPAL_SUCCESS);
+        ck_assert_int_eq(opal_init(OPAL_FAILURE_IS_RETURNED), OPAL_SUCCESS);
         ck_assert_int_eq(opal_finalize(), OPAL_SUCCESS);
     }
     ck_assert_str_eq(unit_stderr(), "");
@@ -63,8 +63,7 @@ static const struct {
      "wire?"},
     {"pmi", "^singletn", OPAL_ERR_BAD_PARAM, "did you mean singleton?"},
     {"pmi", "wire", OPAL_ERR_NOT_AVAILABLE,
-     "error: no component of pmi (who this process is in the job, and what the launcher knows of "
-     "the others) can be used here:\n    singleton: excluded by pmi = wire (environment)\n"
+     "\n    singleton: excluded by pmi = wire (environment)\n"
      "    wire: PMI_FD is not set"},
     {"memory", "nosuch", OPAL_ERR_BAD_PARAM, "memory (environment) names the component \"nosuch\""},
 #ifndef UNIT_COMPONENTS /* without them there would be nobody, which is said too */
@@ -80,7 +79,7 @@ START_TEST(a_wrong_setting_ends_it)
     char *variable = opal_xprintf("OMPI_MCA_%s", bad_settings[_i].name);
     setenv(variable, bad_settings[_i].value, 1);
     free(variable);
-    ck_assert_int_eq(opal_init(), bad_settings[_i].status);
+    ck_assert_int_eq(opal_init(OPAL_FAILURE_IS_RETURNED), bad_settings[_i].status);
     ck_assert_ptr_null(opal_pmi(&state));
     unit_assert_part(unit_stderr(), bad_settings[_i].message);
     ck_assert_uint_eq(unit_count(unit_stderr(), "error: "), 1);
@@ -89,7 +88,7 @@ START_TEST(a_wrong_setting_ends_it)
     unsetenv("OMPI_MCA_memory");
     unsetenv("OMPI_MCA_mca_base_component_path");
     setup();
-    ck_assert_int_eq(opal_init(), OPAL_SUCCESS);
+    ck_assert_int_eq(opal_init(OPAL_FAILURE_IS_RETURNED), OPAL_SUCCESS);
     ck_assert_int_eq(opal_finalize(), OPAL_SUCCESS);
     ck_assert_str_eq(unit_stderr(), "");
 }
@@ -100,7 +99,7 @@ START_TEST(a_junk_line_ends_it)
     char *files = opal_xprintf("%s", unit_file("params.conf", "# one\njunk\n"));
     SET("mca_base_param_files", files);
     free(files);
-    ck_assert_int_eq(opal_init(), OPAL_ERR_BAD_PARAM);
+    ck_assert_int_eq(opal_init(OPAL_FAILURE_IS_RETURNED), OPAL_ERR_BAD_PARAM);
     unit_assert_part(unit_stderr(), "/params.conf:2: this line cannot be read");
 }
 END_TEST
@@ -111,7 +110,7 @@ START_TEST(everything_is_said_at_once)
     SET("mca_base_param_files", "/nowhere/at.all");
     SET("memory", "nosuch");
     SET("pmi", "^nosuch");
-    ck_assert_int_eq(opal_init(), OPAL_ERR_BAD_PARAM);
+    ck_assert_int_eq(opal_init(OPAL_FAILURE_IS_RETURNED), OPAL_ERR_BAD_PARAM);
     const char *text = unit_stderr();
     const char *file = strstr(text, "/nowhere/at.all"), *memory = strstr(text, "memory ("),
                *pmi = strstr(text, "pmi (");
@@ -135,7 +134,7 @@ START_TEST(the_callers_settings_count)
     opal_param_init();
     ck_assert_int_eq(opal_param_register("unit", "", own_params), OPAL_ERR_BAD_PARAM);
     ck_assert_str_eq(unit_stderr(), "");
-    ck_assert_int_eq(opal_init(), OPAL_ERR_BAD_PARAM);
+    ck_assert_int_eq(opal_init(OPAL_FAILURE_IS_RETURNED), OPAL_ERR_BAD_PARAM);
     unit_assert_part(unit_stderr(), ":0] error: unit_own = \"many\" (environment) is refused");
     ck_assert_uint_eq(unit_count(unit_stderr(), "error: "), 2);
     opal_param_withdraw(own_params);
@@ -148,9 +147,9 @@ static unsigned waits;
 int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout_msec);
 
 /* The only one who waits here is a rank that is not the reporter. */
-int __wrap_poll(struct pollfd *fds OPAL_UNUSED, nfds_t count, int timeout_msec)
+int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout_msec)
 {
-    ck_assert_uint_eq(count, 0);
+    ck_assert(count == 0 || fds[0].fd < 0);
     ck_assert_int_gt(timeout_msec, 0);
     ck_assert_str_eq(unit_stderr(), "");
     waits++;
@@ -163,7 +162,7 @@ START_TEST(who_is_not_the_reporter_waits)
     setenv("MICA_REPORTER", "0", 1);
     SET("memory", "nosuch");
     SET("pmi", "wire");
-    ck_assert_int_eq(opal_init(), OPAL_ERR_BAD_PARAM);
+    ck_assert_int_eq(opal_init(OPAL_FAILURE_IS_RETURNED), OPAL_ERR_BAD_PARAM);
     ck_assert_uint_eq(waits, 1);
     ck_assert_uint_eq(unit_count(unit_stderr(), "error: "), 2);
 }
@@ -173,7 +172,7 @@ START_TEST(who_is_the_reporter_does_not_wait)
 {
     setenv("MICA_REPORTER", "1", 1);
     SET("pmi", "wire");
-    ck_assert_int_eq(opal_init(), OPAL_ERR_NOT_AVAILABLE);
+    ck_assert_int_eq(opal_init(OPAL_FAILURE_IS_RETURNED), OPAL_ERR_NOT_AVAILABLE);
     ck_assert_uint_eq(waits, 0);
     ck_assert_uint_eq(unit_count(unit_stderr(), "error: "), 1);
 }
@@ -183,7 +182,7 @@ START_TEST(unknown_settings_are_the_callers_to_ask_for)
 {
     SET("pmii", "wire");
     SET("nobodys_own", "1");
-    ck_assert_int_eq(opal_init(), OPAL_SUCCESS);
+    ck_assert_int_eq(opal_init(OPAL_FAILURE_IS_RETURNED), OPAL_SUCCESS);
     ck_assert_str_eq(unit_stderr(), "");
     ck_assert_uint_eq(opal_param_diagnose_unknown(opal_framework_owns_unseen), 2);
     unit_assert_part(unit_stderr(), "warning: pmii (environment) is not a parameter");
@@ -200,7 +199,7 @@ END_TEST
 
 START_TEST(abort_after_init)
 {
-    ck_assert_int_eq(opal_init(), OPAL_SUCCESS);
+    ck_assert_int_eq(opal_init(OPAL_FAILURE_IS_RETURNED), OPAL_SUCCESS);
     opal_abort(8);
 }
 END_TEST

@@ -41,6 +41,7 @@ static void setup(void)
 {
     SET("mca_base_param_files", "");
     unsetenv("MICA_NODE_FD");
+    unsetenv("MICA_JOBID");
     read_params();
     memset(node_of, 0, sizeof node_of);
     job = (opal_pmi_job_t){
@@ -74,6 +75,7 @@ START_TEST(a_job_of_one_has_none)
     ck_assert_uint_eq(opal_node_bytes(), 0);
     ck_assert_uint_eq(opal_node_ranks(), 0);
     ck_assert_uint_eq(opal_node_deaths(), 0);
+    ck_assert_int_eq(opal_node_launcher(), 0);
     ck_assert_int_eq(opal_node_local_rank(0), -1);
     opal_node_detach();
 }
@@ -164,8 +166,12 @@ START_TEST(limits_are_told)
     rlim_t before = set_limit(RLIMIT_NOFILE, 3); /* no new descriptor */
     ck_assert_int_eq(opal_node_create("unit", 2, 0, &segment), OPAL_ERR_SYSTEM);
     unit_assert_part(unit_stderr(), "cannot make the shared memory of the node's 2 ranks");
-    unit_assert_part(unit_stderr(), "ulimit -v");
+    unit_assert_part(unit_stderr(), "ulimit -n");
     set_limit(RLIMIT_NOFILE, before);
+    before = set_limit(RLIMIT_AS, 1 << 20); /* no new mapping of that size */
+    ck_assert_int_eq(opal_node_create("unit", 2, 0, &segment), OPAL_ERR_SYSTEM);
+    set_limit(RLIMIT_AS, before);
+    unit_assert_part(unit_stderr(), "ulimit -v");
 }
 END_TEST
 
@@ -192,6 +198,37 @@ START_TEST(ranks_of_other_nodes)
     attach();
     for (unsigned i = 0; i < 6; i++)
         ck_assert_int_eq(opal_node_local_rank(i), local[i]);
+}
+END_TEST
+
+/* What this process says as the rank, and whose word differs; -1. */
+static int tell(unsigned local_rank, const char *way, const char *others)
+{
+    char other[OPAL_NODE_WAY_BYTES];
+    job.rank = job.local_rank = local_rank;
+    attach();
+    int found = opal_node_tell_way(way, other);
+    if (found >= 0)
+        ck_assert_str_eq(other, others);
+    opal_node_detach();
+    return found;
+}
+
+START_TEST(two_ways_are_noticed)
+{
+    char other[OPAL_NODE_WAY_BYTES];
+    ck_assert_int_eq(opal_node_tell_way("ob1", other), -1); /* without a segment */
+    make_segment(5);
+    ck_assert_int_eq(tell(0, "ob1", ""), -1); /* the others have said nothing yet */
+    ck_assert_int_eq(tell(1, "ob1", ""), -1);
+    ck_assert_int_eq(tell(3, "cm", ""), -1);
+    ck_assert_int_eq(tell(2, "ob1", "cm"), 3);
+    ck_assert_int_eq(tell(2, "cm", "ob1"), 1);
+    ck_assert_int_eq(tell(4, "cm", "ob1"), 0);
+    /* Of a long word the beginning counts. */
+    ck_assert_int_eq(tell(3, "longer-than-8", "cm"), 4);
+    ck_assert_int_eq(tell(4, "longer-t", "ob1"), 0);
+    ck_assert_int_eq(tell(2, "cm", "longer-t"), 3);
 }
 END_TEST
 
@@ -428,6 +465,41 @@ START_TEST(a_crowd_is_noticed)
 }
 END_TEST
 
+static unsigned polled;
+
+static int count_polls(void *state OPAL_UNUSED)
+{
+    polled++;
+    return 0;
+}
+
+/* Until all have come, who waits on a core that others may need lets them have it: a rank that
+ * comes first would poll at full speed for each message of those that start. */
+START_TEST(who_waits_for_ranks_that_start_does_not_spin)
+{
+    cpu_set_t first;
+    CPU_ZERO(&first);
+    CPU_SET(0, &first);
+    ck_assert_int_eq(sched_setaffinity(0, sizeof first, &first), 0);
+    make_segment(2);
+    attach();
+    if (_i == 1) { /* the other one is there, and has a core of its own */
+        opal_node_slot(1)->cpus[0] = 2;
+        atomic_store(&opal_node_slot(1)->pid, 77);
+        opal_node_watch();
+    }
+    opal_progress_add(count_polls, NULL);
+    opal_progress_add(sleep_twice, NULL);
+    opal_progress_add(end_after_sleep, &enough);
+    atomic_store(&slept, 1); /* the first one will do */
+    opal_wait_until(&enough, NULL);
+    if (_i == 0)
+        ck_assert_uint_le(polled, 60); /* the parameter wait_yields, and a few around */
+    else
+        ck_assert_uint_gt(polled, 200); /* a thousand microseconds of it */
+}
+END_TEST
+
 /* -- a launcher that has left no segment ---------------------------------------------------- */
 
 enum { PUT_BYTES = 128 };
@@ -543,6 +615,7 @@ static const unit_test_t tests[] = {
     {.test = &limits_are_told},
     {.test = &a_limit_on_files_is_kept},
     {.test = &ranks_of_other_nodes},
+    {.test = &two_ways_are_noticed},
     {.test = &pieces_are_aligned_zeroed_and_apart},
     {.test = &a_full_segment_has_no_more},
     {.test = &spare_is_a_quarter},
@@ -552,6 +625,7 @@ static const unit_test_t tests[] = {
     {.test = &a_peer_is_read_if_it_may_be},
     {.test = &only_who_said_hello_and_not_goodbye_is_dead},
     {.test = &a_crowd_is_noticed, .repeats = OPAL_COUNT_OF(loads)},
+    {.test = &who_waits_for_ranks_that_start_does_not_spin, .repeats = 2},
     {.test = &the_first_rank_of_each_node_makes_one},
     {.test = &if_the_first_rank_cannot_all_go_without},
     {.test = &nobody_behind_a_name},

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "opal/mca/base/param.h"
@@ -74,6 +75,21 @@ START_TEST(a_poll_ends_a_wait)
     ck_assert_int_eq(left, 0);
     opal_wait_until(&done, NULL); /* done already: nobody is polled */
     ck_assert_int_eq(left, 0);
+}
+END_TEST
+
+/* A nap is all that makes a thread give its core up by itself; wait_yields is 50. */
+START_TEST(who_looks_again_and_again_naps_among_strangers)
+{
+    enum { LOOKS = 51 * 20 };
+    struct rusage before, after;
+    opal_wait_set_crowded(true);
+    opal_wait_set_apart(_i == 1);
+    getrusage(RUSAGE_THREAD, &before);
+    for (int i = 0; i < LOOKS; i++)
+        opal_wait_look(NULL);
+    getrusage(RUSAGE_THREAD, &after);
+    ck_assert_int_eq(after.ru_nvcsw - before.ru_nvcsw >= 20, _i == 1);
 }
 END_TEST
 
@@ -253,6 +269,7 @@ static const unit_test_t tests[] = {
     {.test = &polls_come_and_go},
     {.test = &there_is_room_for_eight},
     {.test = &a_poll_ends_a_wait, .repeats = 2},
+    {.test = &who_looks_again_and_again_naps_among_strangers, .repeats = 2},
     {.test = &another_thread_ends_a_wait, .repeats = 2},
     {.test = &the_lock_is_given_back},
     {.test = &many_threads_wait},

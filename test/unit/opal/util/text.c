@@ -97,6 +97,11 @@ START_TEST(nothing_is_something)
     for (size_t i = 0; i < 300; i++)
         ck_assert_uint_eq(zeros[i], 0);
     free(zeros);
+    unsigned char *aligned = opal_xaligned(256, 300);
+    ck_assert_uint_eq((uintptr_t)aligned % 256, 0);
+    for (size_t i = 0; i < 300; i++)
+        ck_assert_uint_eq(aligned[i], 0);
+    free(aligned);
 }
 END_TEST
 

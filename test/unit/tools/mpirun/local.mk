@@ -2,18 +2,26 @@
 # Unit tests of mpirun; they are linked to all of it but main.
 unit_tests += \
 	%D%/appfile \
+	%D%/engine \
 	%D%/gather \
+	%D%/handover \
 	%D%/hosts \
+	%D%/nodes \
 	%D%/number \
 	%D%/options \
 	%D%/pmi_kvs \
-	%D%/pmi_server
+	%D%/pmi_server \
+	%D%/spelling
 
 mpirun_unit_libs = libmpirun_core.la libopal_core.la $(HWLOC_LIBS) $(CHECK_LIBS)
 %C%_appfile_LDADD = $(mpirun_unit_libs)
+%C%_engine_LDADD = $(mpirun_unit_libs)
 %C%_gather_LDADD = $(mpirun_unit_libs)
+%C%_handover_LDADD = $(mpirun_unit_libs)
 %C%_hosts_LDADD = $(mpirun_unit_libs)
+%C%_nodes_LDADD = $(mpirun_unit_libs)
 %C%_number_LDADD = $(mpirun_unit_libs)
 %C%_options_LDADD = $(mpirun_unit_libs)
 %C%_pmi_kvs_LDADD = $(mpirun_unit_libs)
 %C%_pmi_server_LDADD = $(mpirun_unit_libs)
+%C%_spelling_LDADD = $(mpirun_unit_libs)

@@ -35,7 +35,7 @@ static void create(void)
 {
     static const pmi_server_events_t events = {on_abort, on_broken};
     static const unsigned apps[RANKS] = {0, 0, 1};
-    server = pmi_server_create(RANKS, apps, "17-ab", &events, &server);
+    server = pmi_server_create(RANKS, apps, "(vector,(0,1,3))", "17-ab", &events, &server);
 }
 
 static void tell(unsigned rank, const char *text)
@@ -104,6 +104,15 @@ START_TEST(server_keeps_what_is_put)
     ask(0, "cmd=put kvsname=k key=a value=1 2\n", "cmd=put_result rc=0 msg=success\n");
     ask(1, "cmd=get kvsname=k key=a\n", "cmd=get_result rc=0 msg=success value=1 2\n");
     ask(1, "cmd=get kvsname=k key=b\n", "cmd=get_result rc=-1 msg=key_not_found value=unknown\n");
+}
+END_TEST
+
+/* The form is pmi/wire's, which finds there what it is looking for. */
+START_TEST(server_puts_bytes_of_its_own)
+{
+    init(1);
+    pmi_server_put_bytes(server, 2, "note", "\1\xab\0", 3);
+    ask(1, "cmd=get kvsname=k key=note-2-0\n", "cmd=get_result rc=0 msg=success value=3:01ab00\n");
 }
 END_TEST
 
@@ -300,6 +309,7 @@ static const unit_test_t tests[] = {
     {.test = &server_answers},
     {.test = &server_refuses_another_version},
     {.test = &server_keeps_what_is_put},
+    {.test = &server_puts_bytes_of_its_own},
     {.test = &server_reads_in_pieces},
     {.test = &server_holds_a_barrier},
     {.test = &server_sees_a_barrier_that_cannot_end},

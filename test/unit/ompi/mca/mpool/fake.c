@@ -117,7 +117,7 @@ void fake_unmap(size_t page, size_t count)
 extern const opal_component_t mca_mpool_rcache_component;
 static opal_framework_t *const frameworks[] = {&mca_mpool_framework, NULL};
 static const opal_component_t *const components[] = {&mca_mpool_rcache_component, NULL};
-static const opal_project_t project = {"fake", frameworks, components};
+static const opal_project_t project = {"fake", frameworks, components, NULL};
 
 /* -- the pool ---------------------------------------------------------------------- */
 

@@ -82,7 +82,19 @@ static opal_framework_t *const frameworks[] = {&fake_framework, NULL};
 /* Not in the order of their names, which must not matter. */
 static const opal_component_t *const components[] = {&gamma_component, &alpha_component,
                                                      &beta_component, NULL};
-static const opal_project_t fake_project = {"fakes", frameworks, components};
+bool fake_gate_is_shut;
+
+static void ask_gate(opal_answer_t *answer)
+{
+    if (fake_gate_is_shut)
+        opal_answer_no(answer, "nothing for it here");
+    else
+        opal_answer_yes(answer, 0, NULL, NULL, "something for it here");
+}
+
+static const opal_gate_t fake_gates[] = {{"fake", "gamma", ask_gate}, {0}};
+
+static const opal_project_t fake_project = {"fakes", frameworks, components, fake_gates};
 
 void fake_setup(void)
 {

@@ -25,6 +25,7 @@ typedef struct fake {
 } fake_t;
 
 extern fake_t fake_alpha, fake_beta, fake_gamma;
+extern bool fake_gate_is_shut; /* that of gamma, which the others have not */
 extern const fake_ops_t fake_full, fake_minimal, fake_incomplete;
 extern opal_framework_t fake_framework;
 

@@ -192,7 +192,7 @@ START_TEST(broken_descriptors_are_skipped)
 {
     static opal_framework_t *const none[] = {NULL};
     static const opal_component_t *components[2];
-    static opal_project_t project = {"odd", none, components};
+    static opal_project_t project = {"odd", none, components, NULL};
     components[0] = &broken[_i].component;
     opal_project_add(&project);
     ck_assert_int_eq(opal_framework_open(&fake_framework), OPAL_SUCCESS);
@@ -204,13 +204,50 @@ START_TEST(broken_descriptors_are_skipped)
 }
 END_TEST
 
+START_TEST(a_gate_keeps_out)
+{
+    fake_gate_is_shut = true;
+    fake_gamma.priority = 90;
+    ck_assert_int_eq(opal_framework_open(&fake_framework), OPAL_SUCCESS);
+    ck_assert_str_eq(fake_states(), "alpha:open beta:open gamma:refused");
+    ck_assert_int_eq(opal_framework_select(&fake_framework), OPAL_SUCCESS);
+    ck_assert_str_eq(fake_states(), "beta:chosen alpha:usable gamma:refused");
+    ck_assert_str_eq(fake_framework.candidates[2].answer.reason, "nothing for it here");
+    ck_assert_uint_eq(fake_gamma.opened, 0);
+    ck_assert_uint_eq(fake_gamma.queried, 0);
+    ck_assert_uint_eq(unit_findings(), 0);
+    fake_end();
+}
+END_TEST
+
+/* What it says counts for nothing more: the component is asked as ever. */
+START_TEST(an_open_gate)
+{
+    ck_assert_int_eq(opal_framework_open(&fake_framework), OPAL_SUCCESS);
+    ck_assert_int_eq(opal_framework_select(&fake_framework), OPAL_SUCCESS);
+    ck_assert_str_eq(fake_states(), "beta:chosen gamma:usable alpha:usable");
+    ck_assert_str_eq(fake_framework.candidates[1].answer.reason, "it can, at 20");
+    fake_end();
+}
+END_TEST
+
+START_TEST(the_list_counts_more_than_a_gate)
+{
+    fake_gate_is_shut = true;
+    fake_set("fake", "^gamma");
+    ck_assert_int_eq(opal_framework_open(&fake_framework), OPAL_SUCCESS);
+    ck_assert_str_eq(fake_states(), "alpha:open beta:open gamma:excluded");
+    fake_end();
+}
+END_TEST
+
 START_TEST(a_fifth_project_is_a_bug)
 {
     static opal_framework_t *const none[] = {NULL};
     static const opal_component_t *const nobody[] = {NULL};
     /* libopen-pal's own and the fakes are there. */
     static const opal_project_t more[] = {
-        {"three", none, nobody}, {"four", none, nobody}, {"five", none, nobody}};
+        {"three", none, nobody, NULL}, {"four", none, nobody, NULL}, {"five", none, nobody, NULL}};
     opal_project_add(&more[0]);
     opal_project_add(&more[1]);
     opal_project_add(&more[0]);
@@ -252,6 +289,9 @@ static const unit_test_t tests[] = {
     {.test = &opening_nests},
     {.test = &a_wrong_list_stays_wrong_for_the_second},
     {.test = &broken_descriptors_are_skipped, .repeats = OPAL_COUNT_OF(broken)},
+    {.test = &a_gate_keeps_out},
+    {.test = &an_open_gate},
+    {.test = &the_list_counts_more_than_a_gate},
     {.test = &a_fifth_project_is_a_bug, .signal = SIGABRT},
     {.test = &unseen_names_have_an_owner},
     {.test = &the_base_knows_its_parameters},

@@ -186,10 +186,43 @@ START_TEST(the_user_may_forbid_the_best)
 }
 END_TEST
 
+static const char *const engaged[] = {"beta", "^gamma", ""}; /* the user's list */
+
+START_TEST(another_one_is_engaged)
+{
+    fake_set("fake", engaged[_i]);
+    ck_assert_int_eq(open_and_select(), OPAL_SUCCESS);
+    ck_assert_pstr_eq(best_name(), "beta");
+    unsigned opened = fake_gamma.opened;
+    const opal_answer_t *answer = opal_framework_engage(&fake_framework, "gamma");
+    ck_assert_ptr_nonnull(answer);
+    ck_assert_ptr_eq(answer->ops, fake_gamma.ops);
+    ck_assert_uint_eq(fake_gamma.opened, opened + 1);
+    ck_assert_uint_eq(fake_gamma.opened, fake_gamma.closed + 1);
+    /* Again, it is still open. */
+    ck_assert_ptr_nonnull(opal_framework_engage(&fake_framework, "gamma"));
+    ck_assert_uint_eq(fake_gamma.opened, opened + 1);
+    ck_assert_pstr_eq(best_name(), "beta");
+    fake_end();
+}
+END_TEST
+
+START_TEST(one_that_cannot_run_is_not_engaged)
+{
+    fake_gamma.usable = false;
+    fake_alpha.open_status = OPAL_ERR_SYSTEM;
+    ck_assert_int_eq(open_and_select(), OPAL_SUCCESS);
+    ck_assert_ptr_null(opal_framework_engage(&fake_framework, "gamma"));
+    ck_assert_ptr_null(opal_framework_engage(&fake_framework, "alpha"));
+    ck_assert_ptr_null(opal_framework_engage(&fake_framework, "delta"));
+    fake_end();
+}
+END_TEST
+
 START_TEST(answers_are_cut_not_overrun)
 {
     char text[2 * OPAL_REASON_MAX_BYTES];
-    opal_answer_t answer;
+    opal_answer_t answer = {0};
     memset(text, 'x', sizeof text);
     text[sizeof text - 1] = 0;
     opal_answer_no(&answer, "%s", text);
@@ -201,6 +234,21 @@ START_TEST(answers_are_cut_not_overrun)
     ck_assert_ptr_eq(answer.ops, &fake_full);
     ck_assert_ptr_eq(answer.state, text);
     ck_assert_str_eq(answer.reason, "7");
+    fake_end();
+}
+END_TEST
+
+START_TEST(notes_are_kept_by_an_answer)
+{
+    opal_answer_t answer = {0};
+    opal_answer_note(&answer, "%s is %d", "one", 1);
+    opal_answer_no(&answer, "no");
+    opal_answer_note(&answer, "two");
+    opal_answer_yes(&answer, 5, &fake_full, NULL, "yes");
+    ck_assert_uint_eq(answer.notes.count, 2);
+    ck_assert_str_eq(answer.notes.items[0], "one is 1");
+    ck_assert_str_eq(answer.notes.items[1], "two");
+    opal_strings_free(&answer.notes);
     fake_end();
 }
 END_TEST
@@ -229,7 +277,10 @@ static const unit_test_t tests[] = {
     {.test = &selecting_twice_changes_nothing},
     {.test = &a_choice_of_nobody_is_told_once},
     {.test = &the_user_may_forbid_the_best},
+    {.test = &another_one_is_engaged, .repeats = OPAL_COUNT_OF(engaged)},
+    {.test = &one_that_cannot_run_is_not_engaged},
     {.test = &answers_are_cut_not_overrun},
+    {.test = &notes_are_kept_by_an_answer},
     {.test = &every_state_has_a_name},
 };
 

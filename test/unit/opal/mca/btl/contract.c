@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What every transport promises (opal/mca/btl/btl.h), held against self, sm and a fake. A rank
+ * What every transport promises (opal/mca/btl/btl.h), held against self, sm, sock and a fake;
+ * what those promise that send out of the caller's memory is in memory.c. A rank
  * sends to the one above it: to itself where the crew is one.
  *
  * In the processes of a crew a failed check ends with status 1, and the test counts those.
@@ -12,7 +13,8 @@
 #include "test/unit/opal/mca/btl/crew.h"
 #include "test/unit/opal/support.h"
 
-extern const opal_component_t mca_btl_self_component, mca_btl_sm_component, mca_btl_fake_component;
+extern const opal_component_t mca_btl_self_component, mca_btl_sm_component, mca_btl_fake_component,
+    mca_btl_sock_component;
 
 static const struct {
     const opal_component_t *component;
@@ -21,6 +23,7 @@ static const struct {
     {&mca_btl_self_component, 1},
     {&mca_btl_fake_component, 1},
     {&mca_btl_sm_component, 2},
+    {&mca_btl_sock_component, 2},
 };
 
 enum { TRANSPORTS = OPAL_COUNT_OF(transports), GO_WORD = 0, SEED = 12345, KINDS = 255 };
@@ -62,6 +65,16 @@ static void check_numbered(unsigned rank, unsigned kind, const void *bytes, size
     for (size_t i = 0; i < length; i++)
         CREW_MUST(((const unsigned char *)bytes)[i] == byte_of(received, i));
     received++;
+}
+
+/* The first frame, which may need the other one's help. */
+static void greet(void)
+{
+    send_numbered(0, 0, length_of(0));
+    while (received < 1)
+        crew_poll();
+    crew_barrier();
+    received = 0;
 }
 
 /* Sends and receives `count` frames, each as length_of says. */
@@ -194,6 +207,7 @@ static void fill_it_up(void)
     opal_btl_peer_t *peer = crew.peers[above()];
     unsigned sent = 0, refused = 0;
     length_of = same_length;
+    greet();
     while (refused < 2 && sent < 100000) {
         unsigned char *room = crew.ops->reserve(peer, 200);
         refused = room == NULL ? refused + 1 : 0;
@@ -204,16 +218,18 @@ static void fill_it_up(void)
         crew.ops->commit(peer, room, sent % KINDS, 200);
         sent++;
     }
+    crew.shared[crew.rank] = sent;
     crew_barrier();
     CREW_MUST(sent > 1);
-    while (received < sent)
+    const unsigned coming = (unsigned)crew.shared[below()];
+    while (received < coming)
         crew_poll();
-    crew_barrier();
+    crew_meet();
     for (unsigned i = 0; i < sent; i++) {
         send_numbered(sent + i, (sent + i) % KINDS, 200);
         opal_progress();
     }
-    while (received < 2 * sent)
+    while (received < 2 * coming)
         crew_poll();
 }
 
@@ -346,11 +362,26 @@ START_TEST(a_frame_ends_a_wait)
 }
 END_TEST
 
+static unsigned departures;
+
+static void note_departure(unsigned rank)
+{
+    CREW_MUST(rank == below() && received == 100); /* behind its last frame */
+    departures++;
+}
+
 /* The sender is gone, stopped and ended, before the other one looks. */
 static void send_and_leave(void)
 {
+    opal_btl_on_departure(note_departure);
+    if (crew.size > 1) {
+        crew_send(above(), 0, "hello", 6);
+        while (received < 1)
+            crew_poll();
+        crew_barrier();
+    }
     if (crew.rank == 0 && crew.size > 1) {
-        for (unsigned i = 0; i < 100; i++)
+        for (unsigned i = 0; i < 99; i++)
             crew_send(above(), 0, "bye", 4);
         crew.ops->stop(crew.state);
         opal_node_detach();
@@ -361,8 +392,11 @@ static void send_and_leave(void)
     if (crew.size > 1) {
         while (crew.shared[GO_WORD] == 0)
             sched_yield();
-        while (received < 100)
+        while (departures < 1)
             crew_poll();
+        for (unsigned i = 0; i < 100; i++)
+            opal_progress();
+        CREW_MUST(departures == 1);
     }
     crew.ops->stop(crew.state);
     CREW_MUST(received == (crew.size > 1 ? 100 : 0));
@@ -438,7 +472,7 @@ static void get_once(size_t total, unsigned seed)
     size_t from_count = cut(from, source, total, seed);
     size_t to_count = cut(to, target, total, seed + 1);
     size_t at = 0;
-    ssize_t got = crew.ops->get(crew.peers[above()], to, to_count, from, from_count);
+    ssize_t got = crew.ops->get(crew.peers[above()], to, to_count, from, from_count, 0);
     CREW_MUST(got == (ssize_t)total);
     for (size_t i = 0; i < from_count; i++) {
         for (size_t k = 0; k < from[i].iov_len; k++)

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "opal/mca/btl/base/base.h"
 #include "opal/util/text.h"
 
 crew_t crew;
@@ -46,6 +47,9 @@ static void be_rank(const opal_component_t *component, const opal_node_segment_t
                           .job_id = job_id};
     snprintf(fd, sizeof fd, "%d", segment->fd);
     setenv("MICA_NODE_FD", fd, 1);
+    crew_pmi_join(&job);
+    /* Asked for by name, it does not leave the node to others. */
+    opal_strings_split(&mca_btl_framework.selection, component->name, ",");
     if (opal_wait_register() != OPAL_SUCCESS ||
         opal_param_register("btl", component->name, component->params) != OPAL_SUCCESS)
         fail("set parameters");
@@ -67,12 +71,13 @@ static void be_rank(const opal_component_t *component, const opal_node_segment_t
     opal_progress_add(poll_transport, crew.state);
     crew_barrier();
     work();
-    crew_barrier();
+    crew_meet();
     opal_progress_remove(poll_transport, crew.state);
     crew.ops->stop(crew.state);
     opal_node_detach();
     free(crew.peers);
     opal_wait_withdraw();
+    opal_strings_free(&mca_btl_framework.selection);
     opal_param_withdraw(component->params);
     opal_node_withdraw();
     opal_param_fini();
@@ -111,6 +116,7 @@ static unsigned run(const opal_component_t *component, unsigned size,
     crew = (crew_t){.size = size, .launcher_watches = watched};
     crew.shared = mmap(NULL, CREW_SHARED_WORDS * sizeof *crew.shared, PROT_READ | PROT_WRITE,
                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    crew_pmi_create();
     for (unsigned i = 0; i < size; i++) {
         fflush(NULL);
         pids[i] = fork();
@@ -122,6 +128,7 @@ static unsigned run(const opal_component_t *component, unsigned size,
         }
     }
     unsigned failed = wait_for_all(pids, &segment);
+    crew_pmi_destroy();
     opal_node_destroy(&segment);
     opal_node_withdraw();
     opal_param_fini();
@@ -143,10 +150,14 @@ unsigned crew_run_watched(const opal_component_t *component, unsigned size,
     return run(component, size, handler, work, true);
 }
 
+static int poll_or_yield(void)
+{
+    return opal_progress() == 0 ? sched_yield() : 0;
+}
+
 void crew_poll(void)
 {
-    if (opal_progress() == 0)
-        sched_yield();
+    poll_or_yield();
 }
 
 void crew_send(unsigned to, unsigned kind, const void *bytes, size_t length)
@@ -160,10 +171,20 @@ void crew_send(unsigned to, unsigned kind, const void *bytes, size_t length)
 }
 
 /* A counter that all raise; the round that it is in follows from it. */
-void crew_barrier(void)
+static void wait_for_others(int (*meanwhile)(void))
 {
     uint64_t mine = __atomic_add_fetch(&crew.shared[BARRIER_WORD], 1, __ATOMIC_ACQ_REL);
     uint64_t wanted = (mine + crew.size - 1) / crew.size * crew.size;
     while (__atomic_load_n(&crew.shared[BARRIER_WORD], __ATOMIC_ACQUIRE) < wanted)
-        sched_yield();
+        meanwhile();
+}
+
+void crew_barrier(void)
+{
+    wait_for_others(sched_yield);
+}
+
+void crew_meet(void)
+{
+    wait_for_others(poll_or_yield);
 }

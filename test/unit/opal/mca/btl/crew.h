@@ -46,6 +46,12 @@ void crew_poll(void);
 /* Sends one frame, polling while there is no room. */
 void crew_send(unsigned to, unsigned kind, const void *bytes, size_t length);
 
+/* What ranks tell one another before they are connected (crew_pmi.c): for all of them; for this
+ * one, which keeps the job. */
+void crew_pmi_create(void);
+void crew_pmi_destroy(void);
+void crew_pmi_join(const opal_pmi_job_t *job);
+
 /* A check in a rank: it ends with status 1, and the others of the crew are ended. */
 #define CREW_MUST(condition)                                                                       \
     do {                                                                                           \
@@ -55,7 +61,9 @@ void crew_send(unsigned to, unsigned kind, const void *bytes, size_t length);
         }                                                                                          \
     } while (0)
 
-/* Every rank is in it; polls nothing. */
+/* Every rank is in it; the first polls nothing, the second does, for those that still wait for what
+ * was sent. */
 void crew_barrier(void);
+void crew_meet(void);
 
 #endif

@@ -11,6 +11,7 @@
 #include <linux/userfaultfd.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -21,10 +22,15 @@ static int fd = -1, to_thread[2], from_thread[2];
 static pthread_t thread;
 static oracle_range_t noted[MOST_RANGES]; /* the thread's between two synchronisations */
 static size_t noted_count;
+static oracle_left_fn_t *_Atomic tell_left;
+static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
 
 static void note(uint64_t start, uint64_t end)
 {
-    if (noted_count < MOST_RANGES)
+    oracle_left_fn_t *left = atomic_load(&tell_left);
+    if (left != NULL)
+        left(start, end);
+    else if (noted_count < MOST_RANGES)
         noted[noted_count++] = (oracle_range_t){start, end};
 }
 
@@ -63,10 +69,22 @@ static void *listen(void *context)
 static void tell(char order)
 {
     char answer = 0;
+    pthread_mutex_lock(&asking);
     while (write(to_thread[1], &order, 1) < 0 && errno == EINTR)
         ;
     while (read(from_thread[0], &answer, 1) < 0 && errno == EINTR)
         ;
+    pthread_mutex_unlock(&asking);
+}
+
+void oracle_tell(oracle_left_fn_t *left)
+{
+    atomic_store(&tell_left, left);
+}
+
+void oracle_sync(void)
+{
+    tell(SYNC);
 }
 
 bool oracle_open(void)

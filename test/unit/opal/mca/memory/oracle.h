@@ -8,7 +8,7 @@
  * The call that makes pages leave waits for a thread of ours to hear of it, so nothing is missed
  * when it has returned.
  *
- * Threading: one thread asks; any thread unmaps.
+ * Threading: any thread unmaps and any thread asks; what oracle_take returns goes to one of them.
  */
 #ifndef UNIT_MEMORY_ORACLE_H
 #define UNIT_MEMORY_ORACLE_H
@@ -30,5 +30,14 @@ bool oracle_watch(void *address, size_t length);
 
 /* What has left since the last question, in its order; returns how many, at most `most`. */
 size_t oracle_take(oracle_range_t *ranges, size_t most);
+
+/*
+ * For who cannot ask after each call: `left` is called for each range instead, by the oracle's
+ * thread, which neither allocates nor unmaps. NULL ends it. oracle_sync returns when it was called
+ * for all that the calls before have taken away.
+ */
+typedef void oracle_left_fn_t(uintptr_t start, uintptr_t end);
+void oracle_tell(oracle_left_fn_t *left);
+void oracle_sync(void);
 
 #endif

@@ -51,10 +51,11 @@ START_TEST(what_is_missing_turns_it_off)
     if (asked.leave == OPAL_PINNED_YES && asked.pipeline == OPAL_PINNED_YES)
         unit_finding(finding++, OPAL_WARNING, "exclude each other");
     if (!whole && (wishes[wish].blamed != NULL || hooks)) {
+        bool pinned = wishes[wish].blamed != NULL;
         unit_finding(finding, OPAL_WARNING, supports[support].missing);
+        unit_finding(finding, OPAL_WARNING, pinned ? "leave_pinned is off" : "may go unreported");
         unit_finding(finding++, OPAL_WARNING,
-                     wishes[wish].blamed != NULL ? wishes[wish].blamed
-                                                 : "mpool_use_mem_hooks is set");
+                     pinned ? wishes[wish].blamed : "mpool_use_mem_hooks is set");
     }
     ck_assert_uint_eq(unit_findings(), finding);
 }

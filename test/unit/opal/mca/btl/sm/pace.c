@@ -7,22 +7,22 @@
 static pace_t pace;
 
 /* The advice alone, without trials. */
-static bool advice_of(size_t bytes, bool burst)
+static bool advice_of(pace_way_t way, size_t bytes, bool burst)
 {
     unsigned turns[PACE_CLASSES];
     for (unsigned class = 0; class < PACE_CLASSES; class ++)
         turns[class] = 1001;
-    return pace_get_pays(pace.advice, bytes, burst, turns);
+    return pace_get_pays(pace_advice(way, pace.told[way]), bytes, burst, turns);
 }
 
 static bool get_is_advised(size_t bytes)
 {
-    return advice_of(bytes, false);
+    return advice_of(PACE_CALL, bytes, false);
 }
 
 static bool get_is_advised_in_burst(size_t bytes)
 {
-    return advice_of(bytes, true);
+    return advice_of(PACE_CALL, bytes, true);
 }
 
 /* Frames at so many ns per KiB at each end, gets of 64 KiB at another price. */
@@ -30,7 +30,7 @@ static void measure(uint64_t empty, uint64_t fill, uint64_t get, int times)
 {
     for (int i = 0; i < times; i++) {
         pace_note_emptied(&pace, 8192, 8 * empty, pace_note_filled(&pace, 8192, 8 * fill));
-        pace_note_get(&pace, 65536, 64 * get);
+        pace_note_get(&pace, PACE_CALL, 65536, 64 * get);
     }
 }
 
@@ -38,8 +38,9 @@ START_TEST(nothing_known_means_frames)
 {
     pace = (pace_t){0};
     ck_assert(!get_is_advised(65536));
-    pace_note_get(&pace, 65536, 1);
+    pace_note_get(&pace, PACE_CALL, 65536, 1);
     ck_assert(!get_is_advised(65536));
+    ck_assert(advice_of(PACE_DIRECT, 65536, false)); /* but for what is only a copy */
 }
 END_TEST
 
@@ -73,10 +74,10 @@ START_TEST(what_is_taken_for_slower_is_always_measured)
     unsigned wanted = 0;
     pace = (pace_t){0};
     for (int i = 0; i < 100; i++)
-        ck_assert(pace_wants_get(&pace, 65536));
+        ck_assert(pace_wants_get(&pace, PACE_CALL, 65536));
     measure(100, 100, 50, 5);
     for (int i = 0; i < 100; i++)
-        wanted += pace_wants_get(&pace, 65536);
+        wanted += pace_wants_get(&pace, PACE_CALL, 65536);
     ck_assert_uint_ge(wanted, 5);
     ck_assert_uint_le(wanted, 50);
 }
@@ -120,7 +121,7 @@ START_TEST(one_outlier_changes_nothing)
 {
     pace = (pace_t){0};
     measure(100, 100, 50, 5);
-    pace_note_get(&pace, 65536, 1000000000);
+    pace_note_get(&pace, PACE_CALL, 65536, 1000000000);
     ck_assert(get_is_advised(65536));
 }
 END_TEST
@@ -129,8 +130,8 @@ START_TEST(a_change_is_told_once)
 {
     pace = (pace_t){0};
     ck_assert(!pace_note_emptied(&pace, 8192, 800, 100));
-    ck_assert(pace_note_get(&pace, 65536, 64));
-    ck_assert(!pace_note_get(&pace, 65536, 64));
+    ck_assert(pace_note_get(&pace, PACE_CALL, 65536, 64));
+    ck_assert(!pace_note_get(&pace, PACE_CALL, 65536, 64));
 }
 END_TEST
 
@@ -147,6 +148,47 @@ START_TEST(both_ways_are_tried)
         ck_assert_uint_le(gets, 1990);
         ck_assert_uint_ge(late, 1);
     }
+}
+END_TEST
+
+/* Reading what the sender has just written takes about as long as reading frames, and the sender
+ * pays as much again. In a burst it pays while the receiver copies. */
+START_TEST(live_data_is_better_sent_as_frames)
+{
+    pace = (pace_t){0};
+    measure(100, 50, 1, 5);
+    pace_note_get(&pace, PACE_DIRECT, 65536, 64 * 20);
+    ck_assert(advice_of(PACE_DIRECT, 65536, false));
+    pace = (pace_t){0};
+    measure(100, 50, 1, 5);
+    pace_note_get(&pace, PACE_DIRECT, 65536, 64 * 80);
+    ck_assert(!advice_of(PACE_DIRECT, 65536, false));
+    ck_assert(advice_of(PACE_DIRECT, 65536, true));
+}
+END_TEST
+
+/* What was got once is nearer the second time. */
+START_TEST(the_other_way_is_tried_twice_in_a_row)
+{
+    unsigned turns[PACE_CLASSES] = {0}, before = 0, in_a_row = 0;
+    for (unsigned i = 0; i < 2000; i++) {
+        bool other = pace_get_pays(0, 2048, false, turns);
+        in_a_row += i >= 300 && other && before;
+        before = other;
+    }
+    ck_assert_uint_ge(in_a_row, 5);
+}
+END_TEST
+
+/* Measuring takes time, and says nothing where there are no frames to compare with. */
+START_TEST(without_frames_few_direct_ones_are_measured)
+{
+    unsigned wanted = 0;
+    pace = (pace_t){0};
+    for (unsigned i = 0; i < 70; i++)
+        wanted += pace_wants_get(&pace, PACE_DIRECT, 65536);
+    ck_assert_uint_le(wanted, 20);
+    ck_assert_uint_ge(wanted, 1);
 }
 END_TEST
 
@@ -172,6 +214,9 @@ static const unit_test_t tests[] = {
     {.test = &one_outlier_changes_nothing},
     {.test = &a_change_is_told_once},
     {.test = &both_ways_are_tried},
+    {.test = &live_data_is_better_sent_as_frames},
+    {.test = &the_other_way_is_tried_twice_in_a_row},
+    {.test = &without_frames_few_direct_ones_are_measured},
     {.test = &any_size_has_a_class},
 };
 

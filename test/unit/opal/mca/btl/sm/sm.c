@@ -322,6 +322,75 @@ START_TEST(a_dead_peer_ends_a_wait)
 }
 END_TEST
 
+/* -- leaving ------------------------------------------------------------------------------- */
+
+static atomic_int has_left;
+static unsigned leaver, departures;
+
+static void note_departure(unsigned rank)
+{
+    CREW_MUST(rank == leaver);
+    departures++;
+    atomic_store(&has_left, 1);
+}
+
+static void leave(void)
+{
+    crew.ops->stop(crew.state);
+    opal_node_detach();
+    __atomic_store_n(&crew.shared[0], 1, __ATOMIC_RELEASE);
+    _exit(0);
+}
+
+static void outlive(void)
+{
+    opal_wait_until(&has_left, NULL);
+    for (unsigned i = 0; i < 100; i++)
+        opal_progress();
+    CREW_MUST(departures == 1);
+    crew.ops->stop(crew.state);
+    opal_node_detach();
+    _exit(0);
+}
+
+/* The ring to it is full, and nobody else sends anything. */
+static void leave_a_sleeper(void)
+{
+    leaver = 1;
+    opal_btl_on_departure(note_departure);
+    if (crew.rank == 0) {
+        while (crew.ops->reserve(crew.peers[1], 8) != NULL)
+            crew.ops->commit(crew.peers[1], NULL, 0, 8);
+        outlive();
+    }
+    while ((atomic_load(&opal_node_slot(0)->doorbell.state) & OPAL_DOORBELL_ASLEEP) == 0)
+        sched_yield();
+    leave();
+}
+
+START_TEST(who_waits_is_woken_when_its_peer_leaves)
+{
+    ck_assert_uint_eq(crew_run_watched(&mca_btl_sm_component, 2, count, leave_a_sleeper), 0);
+}
+END_TEST
+
+static void send_too_late(void)
+{
+    opal_btl_on_departure(note_departure);
+    if (crew.rank == leaver)
+        leave();
+    while (__atomic_load_n(&crew.shared[0], __ATOMIC_ACQUIRE) == 0)
+        sched_yield();
+    crew_send(leaver, 0, "", 0);
+    outlive();
+}
+
+START_TEST(who_sends_afterwards_is_told_so)
+{
+    ck_assert_uint_eq(crew_run_watched(&mca_btl_sm_component, 3, count, send_too_late), 0);
+}
+END_TEST
+
 /* -- get ----------------------------------------------------------------------------------- */
 
 static void forbid_reading(int error)
@@ -344,7 +413,7 @@ static char here[64], there[64];
 static ssize_t get_here(void)
 {
     struct iovec to = {here, sizeof here}, from = {there, sizeof there};
-    return crew.ops->get(crew.peers[!crew.rank], &to, 1, &from, 1);
+    return crew.ops->get(crew.peers[!crew.rank], &to, 1, &from, 1, 0);
 }
 
 static void get_when_forbidden(void)
@@ -398,7 +467,7 @@ static void get_what_is_not_there(void)
 {
     struct iovec to = {here, 64};
     struct iovec from[] = {{there, 32}, {(void *)16, 32}};
-    CREW_MUST(crew.ops->get(crew.peers[!crew.rank], &to, 1, from, 2) == -OPAL_ERR_SYSTEM);
+    CREW_MUST(crew.ops->get(crew.peers[!crew.rank], &to, 1, from, 2, 0) == -OPAL_ERR_SYSTEM);
     CREW_MUST(crew.ops->can_get(crew.peers[!crew.rank]));
 }
 
@@ -418,6 +487,8 @@ static const unit_test_t tests[] = {
     {.test = &who_waits_uses_no_cpu},
     {.test = &room_ends_a_wait},
     {.test = &a_dead_peer_ends_a_wait, .repeats = 2},
+    {.test = &who_waits_is_woken_when_its_peer_leaves},
+    {.test = &who_sends_afterwards_is_told_so},
     {.test = &get_forbidden, .repeats = OPAL_COUNT_OF(refusals)},
     {.test = &get_forbidden_later},
     {.test = &get_switched_off},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* opal/mca/memory/base/dispatch.c: events are raised by hand; nothing is hooked. */
+/* opal/mca/memory/base/dispatch.c and readers.c: events are raised by hand; nothing is hooked. */
 #include "opal/mca/memory/base/dispatch.h"
 
 #include <limits.h>
@@ -8,6 +8,7 @@
 #include <semaphore.h>
 #include <sys/wait.h>
 
+#include "opal/mca/memory/base/readers.h"
 #include "test/unit/opal/support.h"
 
 static char heard[64]; /* a letter for each handler that was told */
@@ -182,11 +183,27 @@ enum { THREADS = 8, ROUNDS = 300 };
 static atomic_bool stop;
 static atomic_ulong deliveries;
 
-static void *raise_all_the_time(void *context OPAL_UNUSED)
+static opal_memory_verdict_t pass(opal_memory_event_t *event OPAL_UNUSED, void *context OPAL_UNUSED)
+{
+    return OPAL_MEMORY_PASS;
+}
+
+static opal_memory_handler_t listener = {.events = OPAL_MEMORY_VM_UNMAPPED, .fn = pass};
+
+/* Whether threads get slots here: that takes a kernel with membarrier. */
+static bool listen(void)
+{
+    opal_memory_handler_add_passive(&listener);
+    opal_memory_unmapped(heard, 1);
+    return opal_memory_thread.slot != NULL;
+}
+
+static void *raise_all_the_time(void *context)
 {
     char page;
     while (!atomic_load(&stop))
         opal_memory_unmapped(&page, 4096);
+    *(bool *)context = opal_memory_thread.crowded;
     return NULL;
 }
 
@@ -231,20 +248,74 @@ static void *add_and_remove(void *context)
     return NULL;
 }
 
+static pthread_barrier_t parked, unparked;
+
+static void *raise_and_park(void *context OPAL_UNUSED)
+{
+    opal_memory_unmapped(heard, 1);
+    pthread_barrier_wait(&parked);
+    pthread_barrier_wait(&unparked);
+    return NULL;
+}
+
+/* Threads have all slots, until they are called back. */
+static void take_all_slots(pthread_t threads[OPAL_MEMORY_SLOTS])
+{
+    pthread_barrier_init(&parked, NULL, OPAL_MEMORY_SLOTS + 1);
+    pthread_barrier_init(&unparked, NULL, OPAL_MEMORY_SLOTS + 1);
+    for (size_t i = 0; i < OPAL_MEMORY_SLOTS; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, raise_and_park, NULL), 0);
+    pthread_barrier_wait(&parked);
+}
+
+/* With slots, and as a crowd. */
 START_TEST(a_removed_handler_is_free_of_threads)
 {
-    pthread_t raisers[THREADS], changers[3];
+    pthread_t raisers[THREADS], changers[3], parkers[OPAL_MEMORY_SLOTS];
+    bool has_slots = listen(), in_crowd = has_slots && _i == 1, crowded[THREADS];
+    if (in_crowd)
+        take_all_slots(parkers);
     for (size_t i = 0; i < THREADS; i++)
-        pthread_create(&raisers[i], NULL, raise_all_the_time, NULL);
+        pthread_create(&raisers[i], NULL, raise_all_the_time, &crowded[i]);
     for (size_t i = 0; i < OPAL_COUNT_OF(changers); i++)
         pthread_create(&changers[i], NULL, add_and_remove, (void *)i);
     for (size_t i = 0; i < OPAL_COUNT_OF(changers); i++)
         pthread_join(changers[i], NULL);
     atomic_store(&stop, true);
-    for (size_t i = 0; i < THREADS; i++)
+    for (size_t i = 0; i < THREADS; i++) {
         pthread_join(raisers[i], NULL);
+        ck_assert_int_eq(crowded[i], in_crowd);
+    }
+    if (in_crowd)
+        pthread_barrier_wait(&unparked);
+    for (size_t i = 0; in_crowd && i < OPAL_MEMORY_SLOTS; i++)
+        pthread_join(parkers[i], NULL);
+    ck_assert(opal_memory_handler_remove(&listener));
     ck_assert_uint_gt(atomic_load(&deliveries), 0);
     ck_assert_uint_eq(atomic_load(&opal_memory_hot.interest), 0);
+}
+END_TEST
+
+static void *raise_and_end(void *slot)
+{
+    opal_memory_unmapped(heard, 1);
+    *(opal_memory_slot_t **)slot = opal_memory_thread.slot;
+    return NULL;
+}
+
+/* Threads that come and go do not use up the slots. */
+START_TEST(slots_are_used_again)
+{
+    bool has_slots = listen();
+    for (int i = 0; has_slots && i < 3 * OPAL_MEMORY_SLOTS; i++) {
+        pthread_t thread;
+        opal_memory_slot_t *slot = NULL;
+        ck_assert_int_eq(pthread_create(&thread, NULL, raise_and_end, &slot), 0);
+        pthread_join(thread, NULL);
+        ck_assert_ptr_nonnull(slot);
+        ck_assert_uint_eq(atomic_load(&slot->turns), 2 * (unsigned)(i + 1));
+    }
+    ck_assert(opal_memory_handler_remove(&listener));
 }
 END_TEST
 
@@ -301,7 +372,8 @@ static const unit_test_t tests[] = {
     {.test = &a_handler_may_map},
     {.test = &two_handlers_that_map_come_to_an_end},
     {.test = &a_handler_may_remove_itself},
-    {.test = &a_removed_handler_is_free_of_threads},
+    {.test = &a_removed_handler_is_free_of_threads, .repeats = 2},
+    {.test = &slots_are_used_again},
     {.test = &a_forked_child_does_not_wait_for_threads_it_has_not},
 };
 

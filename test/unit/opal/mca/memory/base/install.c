@@ -3,7 +3,7 @@
  * opal/mca/memory/base/install.c, probe.c and settings.c: the methods, each alone and together, in
  * this process. Every test is a process of its own, so each begins unpatched.
  *
- *   install [RUNS]   how often the process is patched while threads unmap (20)
+ *   install [RUNS]   how often the process is patched while threads unmap (200)
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -480,7 +480,7 @@ START_TEST(a_file_comes_too_late)
 END_TEST
 
 static unit_test_t tests[] = {
-    {.test = &patching_under_running_threads, .repeats = 20},
+    {.test = &patching_under_running_threads, .repeats = 200},
     {.test = &a_method_alone_catches_every_event, .repeats = OPAL_COUNT_OF(methods)},
     {.test = &real_calls_raise_their_events, .repeats = OPAL_COUNT_OF(methods)},
     {.test = &the_stack_of_a_thread_is_seen_going},

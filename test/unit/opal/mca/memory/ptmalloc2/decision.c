@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* opal/mca/memory/ptmalloc2/decision.c and network.c: every cell, every switch, every network. */
+/* opal/mca/memory/ptmalloc2/decision.c: every cell, every switch. */
 #include "opal/mca/memory/ptmalloc2/decision.h"
 
-#include <sys/stat.h>
-
-#include "opal/mca/memory/ptmalloc2/network.h"
-#include "test/unit/opal/support.h"
+#include "test/unit/opal/machine.h"
 
 /* -- the matrix -------------------------------------------------------------------------------- */
 
@@ -46,8 +43,6 @@ static const char *look_up(const char *name)
     return NULL;
 }
 
-static char root[512];
-
 static void put(const char *name, const char *value)
 {
     for (size_t i = 0; i < OPAL_COUNT_OF(variables); i++) {
@@ -69,26 +64,10 @@ static ptmalloc2_decision_t decide(void)
     return decision;
 }
 
-/* Everything up to a '/' is a folder; what ends without one is a file. */
-static void make(const char *path)
-{
-    char full[1024];
-    snprintf(full, sizeof full, "%s%s", root, path);
-    for (char *at = full + strlen(unit_folder) + 1; (at = strchr(at, '/')) != NULL; at++) {
-        *at = 0;
-        mkdir(full, 0755);
-        *at = '/';
-    }
-    if (full[strlen(full) - 1] != '/')
-        fclose(fopen(full, "w"));
-}
-
 static void empty_world(void)
 {
-    static unsigned count;
     memset(variables, 0, sizeof variables);
-    snprintf(root, sizeof root, "%s/root%u-%d", unit_folder, count++, (int)getpid());
-    make("/");
+    empty_machine();
 }
 
 /* -- from the environment to the answer ----------------------------------------------------------
@@ -177,76 +156,6 @@ START_TEST(our_name_counts_more)
 }
 END_TEST
 
-/* -- networks
- * -------------------------------------------------------------------------------------- */
-
-static const struct {
-    const char *path, *network;
-} machines[] = {
-    {"/sys/class/infiniband/mlx5_0", "InfiniBand"},
-    {"/sys/class/infiniband/efa_0", "EFA"},
-    {"/sys/class/infiniband/hfi1_0", "Omni-Path"},
-    {"/dev/infiniband/uverbs3", "InfiniBand"},
-    {"/dev/hfi1_0", "Omni-Path"},
-    {"/sys/class/cxi/cxi0", "Slingshot"},
-    {"/dev/cxi1", "Slingshot"},
-    {"/dev/mx0", "Myrinet MX"},
-    {"/dev/mxctl0", "Myrinet MX"},
-    {"/dev/open-mx", "Open-MX"},
-    /* Lookalikes. */
-    {"/sys/class/infiniband/", NULL},
-    {"/sys/class/cxi/", NULL},
-    {"/dev/infiniband/rdma_cm", NULL},
-    {"/dev/infiniband/uverbs", NULL},
-    {"/dev/mxfoo", NULL},
-    {"/dev/open-mx-raw", NULL},
-    {"/dev/cxi", NULL},
-    {"/dev/null", NULL},
-};
-
-START_TEST(a_machine)
-{
-    ck_assert_ptr_null(ptmalloc2_network(root));
-    make(machines[_i].path);
-    ck_assert_pstr_eq(ptmalloc2_network(root), machines[_i].network);
-}
-END_TEST
-
-/* Whatever the order in which the system lists them. */
-START_TEST(the_more_precise_one_counts)
-{
-    make("/sys/class/infiniband/mlx5_0");
-    make("/sys/class/infiniband/zzz");
-    ck_assert_pstr_eq(ptmalloc2_network(root), "InfiniBand");
-    make("/sys/class/infiniband/hfi1_0");
-    ck_assert_pstr_eq(ptmalloc2_network(root), "Omni-Path");
-    make("/sys/class/infiniband/efa_0");
-    ck_assert_pstr_eq(ptmalloc2_network(root), "EFA");
-}
-END_TEST
-
-/* The wanted one may not be in the first block of a long list. */
-START_TEST(a_long_folder)
-{
-    char name[64];
-    for (int i = 0; i < 2000; i++) {
-        snprintf(name, sizeof name, "/dev/a-rather-long-name-of-a-device-%d", i);
-        make(name);
-    }
-    ck_assert_ptr_null(ptmalloc2_network(root));
-    make("/dev/cxi0");
-    ck_assert_pstr_eq(ptmalloc2_network(root), "Slingshot");
-}
-END_TEST
-
-START_TEST(a_root_that_is_too_long)
-{
-    static char path[8192];
-    memset(path, 'x', sizeof path - 1);
-    ck_assert_ptr_null(ptmalloc2_network(path));
-}
-END_TEST
-
 static const unit_test_t tests[] = {
     {.test = &cell, .repeats = 16},
     {.test = &every_cell_by_the_environment, .repeats = 32},
@@ -254,10 +163,6 @@ static const unit_test_t tests[] = {
     {.test = &nonsense_is_not_set},
     {.test = &a_switch, .repeats = OPAL_COUNT_OF(switches)},
     {.test = &our_name_counts_more},
-    {.test = &a_machine, .repeats = OPAL_COUNT_OF(machines)},
-    {.test = &the_more_precise_one_counts},
-    {.test = &a_long_folder},
-    {.test = &a_root_that_is_too_long},
 };
 
 UNIT_MAIN("decision", tests, empty_world);

@@ -144,7 +144,25 @@ START_TEST(threads_go_from_the_old_to_the_new)
 }
 END_TEST
 
+static int answer(void)
+{
+    return 42;
+}
+
+START_TEST(an_island_jumps_anywhere)
+{
+    unsigned char *page =
+        mmap((void *)0x10000000, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    overwrite_make_island(page, (void *)answer);
+    overwrite_make_island(page + overwrite_island_bytes, (void *)abort);
+    ck_assert_int_eq(mprotect(page, 4096, PROT_READ | PROT_EXEC), 0);
+    __builtin___clear_cache((char *)page, (char *)page + overwrite_island_bytes);
+    ck_assert_int_eq(((int (*)(void))(void *)page)(), 42);
+}
+END_TEST
+
 static const unit_test_t tests[] = {
+    {.test = &an_island_jumps_anywhere},
     {.test = &the_function_itself_leads_to_the_replacement},
     {.test = &repeated_it_does_nothing},
     {.test = &two_names_are_one_function},

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* opal/mca/patcher/overwrite/x86_64.c: plans for code that is not executed, byte by byte; and for
- * code that is. */
+/* opal/mca/patcher/overwrite/x86_64.c: plans for code that is not executed, byte by byte. */
 #include "opal/mca/patcher/overwrite/code.h"
 
 #include <stdlib.h>
@@ -128,25 +127,8 @@ START_TEST(plans)
 }
 END_TEST
 
-static int answer(void)
-{
-    return 42;
-}
-
-START_TEST(an_island_jumps_anywhere)
-{
-    unsigned char *page =
-        mmap((void *)0x10000000, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    overwrite_make_island(page, (void *)answer);
-    overwrite_make_island(page + overwrite_island_bytes, (void *)abort);
-    ck_assert_int_eq(mprotect(page, 4096, PROT_READ | PROT_EXEC), 0);
-    ck_assert_int_eq(((int (*)(void))(void *)page)(), 42);
-}
-END_TEST
-
 static const unit_test_t tests[] = {
     {.test = &plans, .repeats = OPAL_COUNT_OF(samples)},
-    {.test = &an_island_jumps_anywhere},
 };
 
 #else

@@ -102,7 +102,40 @@ START_TEST(abort_is_the_exit_code)
 }
 END_TEST
 
+static const struct {
+    const char *name, *value; /* of a variable */
+    const char *list;         /* OMPI_MCA_pmi, one name */
+    bool usable;
+    const char *reason;
+} starts[] = {
+    {"PMIX_NAMESPACE", "", "", true, "a program without a launcher"},
+    {"PMIX_NAMESPACE", "job", "", false,
+     "PMIX_NAMESPACE is job (rank 2), but pmi/pmix is not usable"},
+    {"PMIX_NAMESPACE", "job", "^wire", false,
+     "OMPI_MCA_pmi=singleton makes each task a job of one"},
+    {"PMIX_NAMESPACE", "job", "singleton", true, "asked for"},
+    {"SLURM_STEP_NUM_TASKS", "3", "", false, "use srun --mpi=pmix, or --mpi=pmi2"},
+    {"SLURM_STEP_NUM_TASKS", "1", "", true, "a program without a launcher"},
+    {"SLURM_STEP_NUM_TASKS", "3", "singleton", true, "asked for"},
+};
+
+START_TEST(one_of_several_is_no_job_of_one)
+{
+    opal_answer_t answer = {0};
+    setenv("PMIX_RANK", "2", 1);
+    setenv("SLURM_PROCID", "2", 1);
+    setenv(starts[_i].name, starts[_i].value, 1);
+    if (*starts[_i].list != 0)
+        opal_strings_add(&mca_pmi_framework.selection, starts[_i].list);
+    mca_pmi_singleton_component.query(&answer);
+    ck_assert_int_eq(answer.usable, starts[_i].usable);
+    unit_assert_part(answer.reason, starts[_i].reason);
+    opal_strings_free(&mca_pmi_framework.selection);
+}
+END_TEST
+
 static const unit_test_t tests[] = {
+    {.test = &one_of_several_is_no_job_of_one, .repeats = OPAL_COUNT_OF(starts)},
     {.test = &it_is_alone},
     {.test = &put_and_get},
     {.test = &what_was_not_put},

@@ -143,10 +143,19 @@ START_TEST(telling_is_not_asking)
     ck_assert_mem_eq(request, "cmd=abort exitcode=3\n", 21);
     launcher_says("cmd=whatever\n");
     shutdown(launcher_end, SHUT_WR);
-    wire_wait_for_end(&connection);
+    wire_wait_for_end(&connection, 60000);
     close(launcher_end);
     wire_tell(&connection, "cmd=abort exitcode=4");
     ck_assert_str_eq(unit_stderr(), "");
+}
+END_TEST
+
+/* A launcher that says much, but never ends: patience does. */
+START_TEST(waiting_for_the_end_ends)
+{
+    launcher_says("cmd=whatever\n");
+    wire_wait_for_end(&connection, 50);
+    ck_assert_int_eq(fcntl(connection.fd, F_GETFD) >= 0, 1);
 }
 END_TEST
 
@@ -160,6 +169,7 @@ static const unit_test_t tests[] = {
     {.test = &the_descriptor_is_closed},
     {.test = &the_descriptor_is_no_socket},
     {.test = &telling_is_not_asking},
+    {.test = &waiting_for_the_end_ends},
 };
 
 UNIT_MAIN("connection", tests, setup);

@@ -94,6 +94,7 @@ START_TEST(under_a_foreign_launcher)
     ck_assert_str_eq(job.job_id, "kvs_unit_0");
     ck_assert(!job.reporter);
     ck_assert(!job.abort_is_told);
+    ck_assert(!job.key_is_put);
     ck_assert_int_eq(ops->finalize(state), OPAL_SUCCESS);
     ck_assert_str_eq(end(), "init get_my_kvsname get get_appnum get_universe_size finalize ");
     ck_assert_str_eq(unit_stderr(), "");
@@ -103,8 +104,11 @@ END_TEST
 /* Ours says it all in the environment: one question is enough. */
 START_TEST(under_mpirun)
 {
+    char maker[32];
+    snprintf(maker, sizeof maker, "%d", (int)getpid()); /* of the socket */
     setenv("MICA_LOCAL_SIZE", "4", 1);
     setenv("MICA_JOBID", "job-7", 1);
+    setenv("MICA_SUPERVISOR", maker, 1);
     setenv("MICA_APP_NUMBER", "1", 1);
     setenv("OMPI_UNIVERSE_SIZE", "8", 1);
     setenv("MICA_REPORTER", "1", 1);
@@ -118,8 +122,27 @@ START_TEST(under_mpirun)
     ck_assert_str_eq(job.job_id, "job-7");
     ck_assert(job.reporter);
     ck_assert(job.abort_is_told);
+    ck_assert(job.key_is_put);
     ck_assert_int_eq(ops->finalize(state), OPAL_SUCCESS);
     ck_assert_str_eq(end(), "init finalize ");
+}
+END_TEST
+
+/* Hydra inside a rank of ours: what mpirun has told is about another job. */
+START_TEST(under_another_one_in_a_rank_of_mpirun)
+{
+    setenv("MICA_LOCAL_SIZE", "4", 1);
+    setenv("MICA_JOBID", "1-7", 1);
+    setenv("MICA_SUPERVISOR", "1", 1);
+    setenv("MICA_APP_NUMBER", "1", 1);
+    setenv("OMPI_UNIVERSE_SIZE", "8", 1);
+    start(2, 4, NULL);
+    ck_assert_int_eq(job.app_number, 2);
+    ck_assert_str_ne(job.job_id, "1-7");
+    ck_assert(!job.abort_is_told);
+    ck_assert(!job.key_is_put);
+    ck_assert_int_eq(ops->finalize(state), OPAL_SUCCESS);
+    ck_assert_str_eq(end(), "init get_my_kvsname get get_appnum get_universe_size finalize ");
 }
 END_TEST
 
@@ -205,6 +228,23 @@ START_TEST(round_trip)
     free(got);
     free(bytes);
     ck_assert_int_eq(ops->finalize(state), OPAL_SUCCESS);
+    end();
+}
+END_TEST
+
+START_TEST(in_the_name_of_another_rank)
+{
+    unsigned char *got = NULL;
+    size_t length = 0;
+    char bytes[500];
+    memset(bytes, 'b', sizeof bytes);
+    start(0, 3, NULL);
+    ck_assert_int_eq(ops->put_for(state, 2, "k", bytes, sizeof bytes), OPAL_SUCCESS);
+    ck_assert_int_eq(ops->get(state, 2, "k", (void **)&got, &length), OPAL_SUCCESS);
+    ck_assert_uint_eq(length, sizeof bytes);
+    ck_assert_mem_eq(got, bytes, length);
+    free(got);
+    ck_assert_int_eq(ops->get(state, 0, "k", (void **)&got, &length), OPAL_ERR_NOT_FOUND);
     end();
 }
 END_TEST
@@ -364,9 +404,11 @@ static const unit_test_t tests[] = {
     {.test = &the_environment_decides, .repeats = OPAL_COUNT_OF(environments)},
     {.test = &under_a_foreign_launcher},
     {.test = &under_mpirun},
+    {.test = &under_another_one_in_a_rank_of_mpirun},
     {.test = &starts_that_fail, .repeats = OPAL_COUNT_OF(bad_starts)},
     {.test = &answers_that_may_be_missing},
     {.test = &round_trip, .repeats = OPAL_COUNT_OF(lengths)},
+    {.test = &in_the_name_of_another_rank},
     {.test = &what_was_not_put},
     {.test = &damaged_values, .repeats = OPAL_COUNT_OF(damages)},
     {.test = &a_key_is_put_once},

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Nonblocking and persistent operations on data in the region that the ranks allocate from. No rank
+ * waits in them, so there is no step in the area; the schedule is
+ *
+ *   messages: each rank learns where the others have their data    log2(n) rounds
+ *   decide    whether all of it is in the region; if not, the components behind add the rest
+ *   work      this rank reads, reduces and writes its part
+ *   messages: all are done                                         log2(n) rounds
+ *
+ * and the work is that of direct_move.c and direct_reduce.c. A persistent operation decides once,
+ * as its buffers stay where they are.
+ *
+ * Broadcasts, scatters, alltoalls and the v forms but allgatherv are not here. A message copies
+ * once, too, from where the data is, and its receiver copies: measured, from 16 KiB to 1 MiB these
+ * take no longer as messages, since their work is the same and the messages before and after it are
+ * more. doc/PERFORMANCE.md has the figures.
+ *
+ * Threading: under ompi_lock. The work is done inside whatever call made progress.
+ */
+#include "ompi/mca/coll/sm/sm.h"
+
+#include <string.h>
+
+#include "opal/runtime/region.h"
+
+enum { PAIR_WHOLE_BYTES = 128 << 10 }; /* of two ranks, each reduces everything up to here */
+
+/* What a rank tells the others. */
+typedef struct offer {
+    uint64_t region; /* where the addresses are; 0: not all data is in one */
+    sm_known_t known;
+    uint64_t in_place;
+} offer_t;
+
+/* Lives with the schedule. */
+typedef struct plan {
+    sm_comm_t *self;
+    ompi_coll_call_t call;
+    sm_fold_t fold;
+    ompi_data_t result; /* this rank's block of a reduce_scatter; not the user's, if in place */
+    bool is_decided;
+    sm_known_t *known;
+    offer_t offers[]; /* of this rank, the next one, and so on in a circle */
+} plan_t;
+
+/* -- what a rank has ----------------------------------------------------------------------- */
+
+static bool is_reduction(const ompi_coll_call_t *call)
+{
+    return call->op != NULL;
+}
+
+static bool is_reduce_scatter(const ompi_coll_call_t *call)
+{
+    return call->kind == OMPI_REDUCE_SCATTER || call->kind == OMPI_REDUCE_SCATTER_BLOCK;
+}
+
+/* What the others read of this rank, or nothing. */
+static ompi_data_t operand_of(const plan_t *plan)
+{
+    const ompi_coll_call_t *call = &plan->call;
+    const sm_comm_t *self = plan->self;
+    bool in_place = call->send.buffer == MPI_IN_PLACE;
+    if (is_reduction(call))
+        return sm_contribution(call, is_reduce_scatter(call) ? sm_blocks(&call->recv, self).total
+                                                             : (size_t)call->recv.count);
+    if (call->kind == OMPI_ALLGATHER || call->kind == OMPI_ALLGATHERV)
+        return in_place ? sm_block(&call->recv, self->rank) : sm_block(&call->send, 0);
+    return (ompi_data_t){0};
+}
+
+/* What they write. */
+static ompi_data_t target_of(const plan_t *plan)
+{
+    const ompi_coll_call_t *call = &plan->call;
+    bool is_root = plan->self->rank == call->root;
+    if (call->kind == OMPI_ALLREDUCE || (call->kind == OMPI_REDUCE && is_root))
+        return sm_block(&call->recv, 0);
+    if (call->kind == OMPI_GATHER && is_root)
+        return sm_elements(&call->recv, 0, (size_t)plan->self->size * (size_t)call->recv.count);
+    return (ompi_data_t){0};
+}
+
+/* What the user has given that has a type of its own, and where the result goes: types to be kept.
+ */
+static ompi_data_t given_to(const ompi_coll_call_t *call)
+{
+    bool has_type = !is_reduction(call) && call->send.buffer != MPI_IN_PLACE;
+    return has_type ? sm_block(&call->send, 0) : (ompi_data_t){0};
+}
+
+static ompi_data_t result_of(const sm_comm_t *self, const ompi_coll_call_t *call)
+{
+    bool has_type = call->kind != OMPI_GATHER || self->rank == call->root;
+    return has_type ? ompi_data(call->recv.buffer, 0, call->recv.type) : (ompi_data_t){0};
+}
+
+/* Whether all can reach it; and where it is. */
+static bool is_reachable(ompi_data_t data, uintptr_t *address)
+{
+    *address = 0;
+    if (data.count == 0 || sm_bytes(data) == 0)
+        return true;
+    *address = ompi_datatype_origin(data.type, data.buffer);
+    return ompi_datatype_is_contiguous(data.type) &&
+           opal_region_has((const void *)*address, sm_bytes(data));
+}
+
+/* A rank that lacks memory says the same as one whose data is elsewhere. */
+static void make_offer(plan_t *plan)
+{
+    offer_t *own = &plan->offers[0];
+    bool is_good = opal_region.bytes > 0;
+    *own = (offer_t){.in_place = plan->call.send.buffer == MPI_IN_PLACE};
+    if (!is_reachable(operand_of(plan), &own->known.operand) ||
+        !is_reachable(target_of(plan), &own->known.target))
+        is_good = false;
+    if (is_reduction(&plan->call) &&
+        sm_fold_init(&plan->fold, plan->self, &plan->call, true) != MPI_SUCCESS)
+        is_good = false;
+    own->region = is_good ? opal_region.id : 0;
+}
+
+/* -- the work ------------------------------------------------------------------------------ */
+
+static void copy_own(ompi_data_t from, ompi_data_t to)
+{
+    ompi_datatype_copy(from.type, from.count, from.buffer, to.type, to.count, to.buffer);
+}
+
+static bool any_in_place(const plan_t *plan)
+{
+    for (int i = 0; i < plan->self->size; i++) {
+        if (plan->offers[i].in_place)
+            return true;
+    }
+    return false;
+}
+
+static int reduce(plan_t *plan)
+{
+    const sm_comm_t *self = plan->self;
+    const ompi_coll_call_t *call = &plan->call;
+    if (is_reduce_scatter(call))
+        return sm_fold_run(&plan->fold, NULL, sm_blocks(&call->recv, self).first,
+                           plan->result.count, plan->result);
+    ompi_data_t result = sm_block(&call->recv, 0);
+    if (call->kind == OMPI_REDUCE)
+        return sm_fold_into(&plan->fold, NULL, result.count, call->root, 1);
+    if (self->size == 2 && sm_bytes(result) <= PAIR_WHOLE_BYTES && !any_in_place(plan))
+        return sm_fold_run(&plan->fold, NULL, 0, result.count, result);
+    return sm_fold_into(&plan->fold, NULL, result.count, self->rank, self->size);
+}
+
+static int gather_all(const plan_t *plan)
+{
+    const sm_comm_t *self = plan->self;
+    const ompi_coll_call_t *call = &plan->call;
+    int error = MPI_SUCCESS;
+    if (call->send.buffer != MPI_IN_PLACE)
+        copy_own(sm_block(&call->send, 0), sm_block(&call->recv, self->rank));
+    for (int distance = 1; distance < self->size; distance++) {
+        int rank = (self->rank + distance) % self->size;
+        int fetched = sm_direct_fetch_from(self, rank, plan->known[rank].operand, 0, 0,
+                                           sm_block(&call->recv, rank));
+        error = error != MPI_SUCCESS ? error : fetched;
+    }
+    return error;
+}
+
+/* Into the root's buffer, where our block belongs. */
+static int gather(const plan_t *plan)
+{
+    const sm_comm_t *self = plan->self;
+    const ompi_coll_call_t *call = &plan->call;
+    if (self->rank != call->root) {
+        ompi_data_t block = sm_block(&call->send, 0);
+        uintptr_t target = plan->known[call->root].target + self->peers[call->root].view.shift;
+        sm_pack(block, (char *)(target + (size_t)self->rank * sm_bytes(block)));
+    } else if (call->send.buffer != MPI_IN_PLACE) {
+        copy_own(sm_block(&call->send, 0), sm_block(&call->recv, self->rank));
+    }
+    return MPI_SUCCESS;
+}
+
+/* Not if a message has failed: what is known of the others is from before, or nothing, and they may
+ * not be in this operation. */
+static int work(ompi_schedule_t *schedule, void *context)
+{
+    plan_t *plan = context;
+    if (schedule->error != MPI_SUCCESS)
+        return schedule->error;
+    if (is_reduction(&plan->call))
+        return reduce(plan);
+    return plan->call.kind == OMPI_GATHER ? gather(plan) : gather_all(plan);
+}
+
+/* -- the schedule -------------------------------------------------------------------------- */
+
+/* To the ranks before us what we know; from those behind us what they know, twice as much each
+ * time. */
+static void add_exchange(plan_t *plan, ompi_schedule_t *schedule)
+{
+    int size = plan->self->size, rank = plan->self->rank;
+    for (int hop = 1; hop < size; hop *= 2) {
+        size_t count = (size_t)(hop < size - hop ? hop : size - hop);
+        ompi_schedule_send(schedule, (rank - hop + size) % size,
+                           ompi_data(plan->offers, count * sizeof(offer_t), schedule->byte));
+        ompi_schedule_recv(schedule, (rank + hop) % size,
+                           ompi_data(&plan->offers[hop], count * sizeof(offer_t), schedule->byte));
+        ompi_schedule_wait(schedule);
+    }
+}
+
+static void add_parting(const plan_t *plan, ompi_schedule_t *schedule)
+{
+    int size = plan->self->size, rank = plan->self->rank;
+    ompi_data_t nothing = ompi_data(NULL, 0, schedule->byte);
+    for (int hop = 1; hop < size; hop *= 2) {
+        ompi_schedule_send(schedule, (rank + hop) % size, nothing);
+        ompi_schedule_recv(schedule, (rank - hop + size) % size, nothing);
+        ompi_schedule_wait(schedule);
+    }
+}
+
+/* All ranks see the same offers, so they decide alike. */
+static bool is_all_there(plan_t *plan)
+{
+    sm_comm_t *self = plan->self;
+    uint64_t region = plan->offers[0].region;
+    for (int i = 0; i < self->size; i++) {
+        int rank = (self->rank + i) % self->size;
+        sm_peer_t *peer = &self->peers[rank];
+        if (region == 0 || plan->offers[i].region != region)
+            return false;
+        if (i > 0)
+            opal_node_view(peer->local_rank, &peer->view); /* who has sent something is there */
+        plan->known[rank] = plan->offers[i].known;
+    }
+    return true;
+}
+
+static int decide(ompi_schedule_t *schedule, void *context)
+{
+    plan_t *plan = context;
+    if (plan->is_decided || schedule->error != MPI_SUCCESS)
+        return schedule->error;
+    plan->is_decided = true;
+    if (!is_all_there(plan))
+        return ompi_coll_build_behind(&plan->call, &sm_ops, schedule);
+    ompi_schedule_call(schedule, work, plan, (ompi_data_t){0}, (ompi_data_t){0});
+    add_parting(plan, schedule);
+    ompi_data_t result = ompi_data(plan->call.recv.buffer, plan->result.count, plan->result.type);
+    if (is_reduce_scatter(&plan->call) && plan->result.buffer != result.buffer)
+        ompi_schedule_copy(schedule, plan->result, result);
+    return schedule->error;
+}
+
+/* The caller's array ends with the call. */
+static bool keep(ompi_schedule_t *schedule, ompi_ints_t *ints, int count)
+{
+    size_t bytes = (size_t)count * (ints->wide ? sizeof(MPI_Count) : sizeof(int));
+    if (ints->items == NULL)
+        return true;
+    void *copy = ompi_schedule_memory(schedule, bytes);
+    if (copy != NULL)
+        memcpy(copy, ints->items, bytes);
+    ints->items = copy;
+    return copy != NULL;
+}
+
+/* In place, a result that others still read the operands of waits in memory of its own. */
+static bool place_result(plan_t *plan, ompi_schedule_t *schedule)
+{
+    const ompi_coll_call_t *call = &plan->call;
+    plan->result =
+        ompi_data(call->recv.buffer, sm_blocks(&call->recv, plan->self).count, call->recv.type);
+    if (call->send.buffer == MPI_IN_PLACE)
+        plan->result.buffer = ompi_schedule_elements(schedule, plan->result.count, call->recv.type);
+    return plan->result.buffer != NULL || sm_bytes(plan->result) == 0;
+}
+
+int sm_later_build(sm_comm_t *self, const ompi_coll_call_t *call, ompi_schedule_t *schedule)
+{
+    size_t size = (size_t)self->size;
+    plan_t *plan = ompi_schedule_memory(schedule, sizeof *plan + size * sizeof(offer_t));
+    sm_known_t *known = ompi_schedule_memory(schedule, size * sizeof *known);
+    if (plan == NULL || known == NULL)
+        return MPI_ERR_NO_MEM;
+    *plan = (plan_t){.self = self, .call = *call, .known = known};
+    if (!keep(schedule, &plan->call.recv.counts, self->size) ||
+        !keep(schedule, &plan->call.recv.displs, self->size) ||
+        (is_reduce_scatter(call) && !place_result(plan, schedule)))
+        return MPI_ERR_NO_MEM;
+    make_offer(plan);
+    plan->fold.known = known;
+    add_exchange(plan, schedule);
+    ompi_schedule_call(schedule, decide, plan, given_to(call), result_of(self, call));
+    ompi_schedule_wait(schedule);
+    return schedule->error;
+}

@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Operations in which a rank knows only of the blocks that it gives and gets itself: alltoallv and
+ * alltoallw, gatherv, scatterv. Nobody can decide for the others how data goes, so each row tells
+ * what its rank gives, and has it, too, if it is short:
+ *
+ *   line: | flag | readers | error | where | the item, if it is the only one |
+ *   room: | item 0 | item 1 | ... | packed blocks                            |
+ *
+ * Of longer data the items have the addresses; then its owner waits for those who read it. With n
+ * ranks that give m bytes each, a rank copies
+ *
+ *   alltoallv  2 m, or m if it is long     scatterv  n m + m / n, or m / n if it is long
+ *   gatherv    m, and the root n m; of long data nothing in the root
+ *
+ * The root of a gatherv tells where it wants the blocks, and who has a long one writes it there, as
+ * what a rank has written itself is near it. Short ones do not wait for the root to come.
+ */
+#include "ompi/mca/coll/sm/sm.h"
+
+enum { ROOTED_ROWS = 8 }; /* so many steps of one direction, before all have to meet */
+
+typedef enum where {
+    IN_ROW,    /* packed, at these offsets */
+    IN_MEMORY, /* of its owner */
+    DELIVERED, /* the owner has written it where it belongs */
+} where_t;
+
+typedef struct item {
+    uintptr_t address;
+    size_t segments, bytes;
+} item_t;
+
+typedef struct head {
+    _Atomic uint64_t readers; /* who are done with what is in memory */
+    int error;
+    where_t where;
+    item_t only;
+} head_t;
+
+_Static_assert(sizeof(head_t) <= SM_INLINE, "it comes with the flag");
+
+/* Of two ranks there is one other. */
+static int item_count(const sm_comm_t *self)
+{
+    return self->size > 2 ? self->size : 1;
+}
+
+static int item_index(const sm_comm_t *self, int rank)
+{
+    return self->size > 2 ? rank : 0;
+}
+
+static size_t items_bytes(int items)
+{
+    return items > 1 ? (size_t)items * sizeof(item_t) : 0;
+}
+
+size_t sm_vector_bytes(int ranks)
+{
+    return items_bytes(ranks) + SM_INLINE + 1; /* more than a line has, with or without items */
+}
+
+/* Of so many items, with room for so many bytes of packed data if there is as much. */
+static size_t row_bytes(const sm_comm_t *self, sm_flow_t flow, int items, size_t packed)
+{
+    size_t share = self->room_bytes / ROOTED_ROWS;
+    if (flow != SM_SYNC && packed > share)
+        packed = share;
+    size_t bytes = items_bytes(items) + (packed > SM_INLINE ? packed : SM_INLINE + 1);
+    return bytes < self->room_bytes ? bytes : self->room_bytes;
+}
+
+static head_t *head_of(const sm_comm_t *self, const sm_place_t *place, int rank)
+{
+    return (head_t *)(void *)sm_step_line(self, place, rank);
+}
+
+static item_t *items_of(const sm_comm_t *self, const sm_place_t *place, int rank, int items)
+{
+    if (items == 1)
+        return &head_of(self, place, rank)->only;
+    return (item_t *)(void *)sm_step_row(self, place, rank);
+}
+
+/* The one of our row that is for a rank, or the one of that rank's row that is for us. */
+static item_t *item_for(const sm_comm_t *self, const sm_place_t *place, int of, int rank)
+{
+    return &items_of(self, place, of, item_count(self))[item_index(self, rank)];
+}
+
+/* -- giving -------------------------------------------------------------------------------- */
+
+/* What a rank gives: as many blocks as items. */
+typedef struct blocks {
+    const ompi_coll_side_t *side;
+    int count;
+    int first; /* the block of the only item */
+    int own;   /* the block that is left out, or -1 */
+} blocks_t;
+
+static blocks_t only_block(const ompi_coll_side_t *side)
+{
+    return (blocks_t){side, 1, 0, -1};
+}
+
+static blocks_t blocks_for_others(const sm_comm_t *self, const ompi_coll_side_t *side)
+{
+    return (blocks_t){side, item_count(self), self->size == 2 ? 1 - self->rank : 0, self->rank};
+}
+
+static ompi_data_t block_at(const blocks_t *blocks, int i)
+{
+    ompi_data_t block = sm_block(blocks->side, blocks->first + i);
+    if (blocks->first + i == blocks->own)
+        block.count = 0;
+    return block;
+}
+
+/* Memory for a copy of a block, or for where its segments are. */
+static size_t room_for(const item_t *item)
+{
+    return (item->bytes + sizeof(struct iovec) + 15) & ~(size_t)15;
+}
+
+/* Where the blocks are: as the user has them; else where their segments are; else packed copies,
+ * which nothing else will do for data that is going to change. */
+static void tell_blocks(const sm_comm_t *self, const blocks_t *blocks, bool needs_copy,
+                        item_t *items, sm_source_t *source)
+{
+    size_t room = 0;
+    for (int i = 0; i < blocks->count; i++) {
+        if (items[i].bytes > 0 && (needs_copy || !sm_direct_is_readable(self, block_at(blocks, i))))
+            room += room_for(&items[i]);
+    }
+    if (room > 0)
+        sm_source_init_room(source, self, room);
+    if (source->error != MPI_SUCCESS)
+        return;
+    char *free = source->room;
+    for (int i = 0; i < blocks->count; i++) {
+        ompi_data_t block = block_at(blocks, i);
+        item_t *item = &items[i];
+        if (item->bytes == 0)
+            continue;
+        if (!needs_copy && sm_direct_is_readable(self, block)) {
+            item->address = ompi_datatype_origin(block.type, block.buffer);
+            continue;
+        }
+        item->address = (uintptr_t)free;
+        if (!needs_copy)
+            item->segments = sm_direct_describe(self, block, free, room_for(item));
+        if (item->segments == 0)
+            sm_pack(block, free);
+        free += room_for(item);
+    }
+}
+
+/* Begins our row, of so many items. */
+static item_t *write_head(sm_comm_t *self, const sm_place_t *place, where_t where, int items)
+{
+    head_t *head = head_of(self, place, self->rank);
+    sm_step_own_row(self, place);                                   /* is there from now on */
+    atomic_store_explicit(&head->readers, 0, memory_order_relaxed); /* the step publishes it */
+    head->error = MPI_SUCCESS;
+    head->where = where;
+    return items_of(self, place, self->rank, items);
+}
+
+/* Writes our row, of such a length: one block, or what each of the other ranks gets of a side. */
+static void give(sm_comm_t *self, const sm_place_t *place, size_t bytes, const blocks_t *blocks,
+                 bool needs_copy, sm_source_t *source)
+{
+    item_t *items = write_head(self, place, IN_ROW, blocks->count);
+    head_t *head = head_of(self, place, self->rank);
+    char *row = sm_step_row(self, place, self->rank);
+    size_t total = 0, at = items_bytes(blocks->count);
+    for (int i = 0; i < blocks->count; i++) {
+        items[i] = (item_t){.bytes = sm_bytes(block_at(blocks, i))};
+        total += items[i].bytes;
+    }
+    *source = (sm_source_t){0};
+    if (total > bytes - at) {
+        head->where = IN_MEMORY;
+        tell_blocks(self, blocks, needs_copy, items, source);
+        head->error = source->error;
+        return;
+    }
+    for (int i = 0; i < blocks->count; i++) {
+        items[i].address = at;
+        if (items[i].bytes > 0)
+            sm_pack(block_at(blocks, i), row + at);
+        at += items[i].bytes;
+    }
+}
+
+/* -- taking -------------------------------------------------------------------------------- */
+
+/* Cuts what is to be filled to the bytes that there are. */
+static int fit(ompi_data_t *to, size_t bytes)
+{
+    size_t room = sm_bytes(*to), size = ompi_datatype_size(to->type);
+    if (bytes >= room)
+        return bytes > room ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+    if (ompi_datatype_is_contiguous(to->type)) {
+        *to = ompi_data((void *)ompi_datatype_origin(to->type, to->buffer), bytes,
+                        ompi_datatype_of(MPI_BYTE));
+        return MPI_SUCCESS;
+    }
+    to->count = bytes / size;
+    return bytes % size == 0 ? MPI_SUCCESS : MPI_ERR_OTHER;
+}
+
+/* What an item of a rank's row tells of. */
+static int take(const sm_comm_t *self, const sm_place_t *place, int rank, const item_t *item,
+                ompi_data_t to)
+{
+    int fits = fit(&to, item->bytes), error = MPI_SUCCESS;
+    if (to.count == 0)
+        return fits;
+    if (head_of(self, place, rank)->where == IN_ROW)
+        sm_unpack(to, sm_step_row(self, place, rank) + item->address);
+    else
+        error = sm_direct_fetch_from(self, rank, item->address, item->segments, 0, to);
+    return error != MPI_SUCCESS ? error : fits;
+}
+
+/* This rank, one of so many, is done with what a rank has in memory. */
+static void leave(const sm_comm_t *self, const sm_place_t *place, int rank, int readers)
+{
+    sm_step_take_leave(self, &head_of(self, place, rank)->readers, (uint64_t)readers, rank);
+}
+
+/* Our own may be given back when all have left it. Returns the error given, or a new one. */
+static int await_readers(sm_comm_t *self, const sm_place_t *place, int readers, int error)
+{
+    const head_t *head = head_of(self, place, self->rank);
+    int left = sm_step_await_readers(self, &head->readers, (uint64_t)readers);
+    return left != MPI_SUCCESS ? left : error;
+}
+
+static void copy_own(ompi_data_t from, ompi_data_t to)
+{
+    ompi_datatype_copy(from.type, from.count, from.buffer, to.type, to.count, to.buffer);
+}
+
+/* -- alltoallv and alltoallw ----------------------------------------------------------------- */
+
+/* All rows are there. Two ranks part together, if one of them has to wait. */
+static int take_all(sm_comm_t *self, const ompi_coll_call_t *call, const sm_place_t *place)
+{
+    int error = MPI_SUCCESS, size = self->size;
+    bool is_read = head_of(self, place, self->rank)->where == IN_MEMORY, reads = false;
+    for (int distance = 1; distance < size; distance++) {
+        int rank = (self->rank + distance) % size;
+        int taken = take(self, place, rank, item_for(self, place, rank, self->rank),
+                         sm_block(&call->recv, rank));
+        error = error != MPI_SUCCESS ? error : taken;
+        reads = head_of(self, place, rank)->where == IN_MEMORY;
+        if (reads && size > 2)
+            leave(self, place, rank, size - 1);
+    }
+    if (size == 2)
+        return is_read || reads ? sm_direct_part(self, error) : error;
+    return is_read ? await_readers(self, place, size - 1, error) : error;
+}
+
+/* The first error of a rank that could not tell of its data: the same one in all. */
+static int first_error(const sm_comm_t *self, const sm_place_t *place)
+{
+    int error = MPI_SUCCESS;
+    for (int rank = 0; error == MPI_SUCCESS && rank < self->size; rank++)
+        error = head_of(self, place, rank)->error;
+    return error;
+}
+
+int sm_alltoallv(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
+{
+    bool in_place = call->send.buffer == MPI_IN_PLACE;
+    const ompi_coll_side_t *from = in_place ? &call->recv : &call->send;
+    size_t row = row_bytes(self, SM_SYNC, item_count(self), bytes);
+    blocks_t blocks = blocks_for_others(self, from);
+    sm_source_t source;
+    sm_place_t place;
+    int error = sm_step_begin(self, SM_SYNC, row, &place);
+    if (error != MPI_SUCCESS)
+        return error;
+    give(self, &place, row, &blocks, in_place, &source);
+    sm_step_come(self, &place);
+    if (!in_place)
+        copy_own(sm_block(from, self->rank), sm_block(&call->recv, self->rank));
+    error = sm_step_await_all(self, &place);
+    if (error == MPI_SUCCESS)
+        error = first_error(self, &place);
+    if (error == MPI_SUCCESS)
+        error = take_all(self, call, &place);
+    sm_source_fini(&source);
+    return error;
+}
+
+/* -- scatterv -------------------------------------------------------------------------------- */
+
+static int scatter_from_root(sm_comm_t *self, const ompi_coll_call_t *call, const sm_place_t *place,
+                             size_t row)
+{
+    blocks_t blocks = blocks_for_others(self, &call->send);
+    sm_source_t source;
+    give(self, place, row, &blocks, false, &source);
+    sm_step_tell(self, place);
+    if (call->recv.buffer != MPI_IN_PLACE)
+        copy_own(sm_block(&call->send, self->rank), sm_block(&call->recv, 0));
+    int error = source.error;
+    if (error == MPI_SUCCESS && head_of(self, place, self->rank)->where == IN_MEMORY)
+        error = await_readers(self, place, self->size - 1, error);
+    sm_source_fini(&source);
+    return error;
+}
+
+int sm_scatterv(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
+{
+    size_t row = row_bytes(self, SM_BY_ROOT, item_count(self), bytes);
+    int root = call->root;
+    sm_place_t place;
+    int error = sm_step_begin(self, SM_BY_ROOT, row, &place);
+    if (error != MPI_SUCCESS)
+        return error;
+    if (self->rank == root)
+        return scatter_from_root(self, call, &place, row);
+    error = sm_step_await(self, &place, root);
+    if (error == MPI_SUCCESS)
+        error = head_of(self, &place, root)->error;
+    if (error != MPI_SUCCESS)
+        return error;
+    error = take(self, &place, root, item_for(self, &place, root, self->rank),
+                 sm_block(&call->recv, 0));
+    if (head_of(self, &place, root)->where == IN_MEMORY)
+        leave(self, &place, root, self->size - 1);
+    return error;
+}
+
+/* -- gatherv --------------------------------------------------------------------------------- */
+
+/* Two steps: where the root wants the blocks, and what the others give. Who cannot even tell of its
+ * block sends it as a message, whose tag all have taken. */
+typedef struct gather {
+    sm_comm_t *self;
+    const ompi_coll_call_t *call;
+    sm_place_t wanted, given;
+    size_t row; /* of what is given */
+    ompi_schedule_t messages;
+} gather_t;
+
+/* Where the root wants the blocks; nowhere, where others cannot write. */
+static void tell_wishes(gather_t *gather)
+{
+    sm_comm_t *self = gather->self;
+    item_t *items = write_head(self, &gather->wanted, IN_MEMORY, item_count(self));
+    for (int rank = 0; rank < self->size; rank++) {
+        ompi_data_t block = sm_block(&gather->call->recv, rank);
+        item_t item = {.bytes = sm_bytes(block)};
+        if (sm_direct_is_writable(self, block))
+            item.address = ompi_datatype_origin(block.type, block.buffer);
+        if (rank != self->rank)
+            items[item_index(self, rank)] = item;
+    }
+    sm_step_tell(self, &gather->wanted);
+}
+
+/* The root's part, when all have given. */
+static int take_given(gather_t *gather)
+{
+    sm_comm_t *self = gather->self;
+    const sm_place_t *given = &gather->given;
+    int error = MPI_SUCCESS;
+    for (int rank = 0; rank < self->size; rank++) {
+        const head_t *head = head_of(self, given, rank);
+        ompi_data_t block = sm_block(&gather->call->recv, rank);
+        int taken = head->error;
+        if (rank == self->rank || head->where == DELIVERED)
+            continue;
+        if (taken == SM_ELSEWHERE) {
+            ompi_schedule_recv(&gather->messages, rank, block);
+            continue;
+        }
+        if (taken == MPI_SUCCESS) {
+            taken = take(self, given, rank, &head->only, block);
+            if (head->where == IN_MEMORY)
+                leave(self, given, rank, 1);
+        }
+        error = error != MPI_SUCCESS ? error : taken;
+    }
+    int received = ompi_schedule_run(&gather->messages);
+    return error != MPI_SUCCESS ? error : received;
+}
+
+static int gather_in_root(gather_t *gather)
+{
+    sm_comm_t *self = gather->self;
+    const ompi_coll_call_t *call = gather->call;
+    tell_wishes(gather);
+    if (call->send.buffer != MPI_IN_PLACE)
+        copy_own(sm_block(&call->send, 0), sm_block(&call->recv, self->rank));
+    int error = sm_step_give(self, &gather->given, self->rank);
+    return error == MPI_SUCCESS ? take_given(gather) : error;
+}
+
+/* A long block: false if the root has no place for it that we could write to. */
+static bool deliver(gather_t *gather, ompi_data_t block, int *error)
+{
+    sm_comm_t *self = gather->self;
+    int root = gather->call->root;
+    *error = sm_step_await(self, &gather->wanted, root);
+    if (*error != MPI_SUCCESS)
+        return false;
+    const item_t *item = item_for(self, &gather->wanted, root, self->rank);
+    if (item->address == 0 || item->bytes != sm_bytes(block))
+        return false;
+    sm_pack(block, (char *)(item->address + self->peers[root].view.shift));
+    return true;
+}
+
+static int give_to_root(gather_t *gather)
+{
+    sm_comm_t *self = gather->self;
+    blocks_t blocks = only_block(&gather->call->send);
+    ompi_data_t block = block_at(&blocks, 0);
+    sm_source_t source = {0};
+    int error = MPI_SUCCESS, root = gather->call->root;
+    if (sm_bytes(block) > gather->row && deliver(gather, block, &error))
+        write_head(self, &gather->given, DELIVERED, 1);
+    else if (error == MPI_SUCCESS)
+        give(self, &gather->given, gather->row, &blocks, false, &source);
+    if (error == MPI_SUCCESS)
+        error = sm_step_give(self, &gather->given, root);
+    if (error == MPI_SUCCESS)
+        error = source.error;
+    if (error == MPI_SUCCESS && head_of(self, &gather->given, self->rank)->where == IN_MEMORY)
+        error = await_readers(self, &gather->given, 1, error);
+    sm_source_fini(&source);
+    if (error == SM_ELSEWHERE) {
+        ompi_schedule_send(&gather->messages, root, block);
+        error = ompi_schedule_run(&gather->messages);
+    }
+    return error;
+}
+
+int sm_gatherv(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
+{
+    gather_t gather; /* not all of it is written */
+    size_t wanted = row_bytes(self, SM_BY_ROOT, item_count(self), 0);
+    gather.self = self;
+    gather.call = call;
+    gather.row = row_bytes(self, SM_TO_ROOT, 1, bytes);
+    int error = sm_step_begin(self, SM_BY_ROOT, wanted, &gather.wanted);
+    if (error == MPI_SUCCESS)
+        error = sm_step_begin(self, SM_TO_ROOT, gather.row, &gather.given);
+    if (error != MPI_SUCCESS)
+        return error;
+    ompi_schedule_init(&gather.messages, self->comm, NULL);
+    error = self->rank == call->root ? gather_in_root(&gather) : give_to_root(&gather);
+    ompi_schedule_fini(&gather.messages);
+    return error;
+}

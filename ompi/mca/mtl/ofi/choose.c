@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which of libfabric's offers is used. See choose.h. */
+#include "ompi/mca/mtl/ofi/choose.h"
+
+#include <fnmatch.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* -- names --------------------------------------------------------------------------------------
+ */
+
+bool ofi_provider_is(const char *provider, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = provider; length > 0 && at != NULL;) {
+        if (strncmp(at, name, length) == 0 && (at[length] == 0 || at[length] == ';'))
+            return true;
+        at = strchr(at, ';');
+        if (at != NULL)
+            at++;
+    }
+    return false;
+}
+
+static const char *provider_of(const struct fi_info *info)
+{
+    return info->fabric_attr->prov_name;
+}
+
+static const char *domain_of(const struct fi_info *info)
+{
+    return info->domain_attr->name != NULL ? info->domain_attr->name : "";
+}
+
+/* Equal, or both NULL. */
+static bool same_text(const char *one, const char *other)
+{
+    return one == other || (one != NULL && other != NULL && strcmp(one, other) == 0);
+}
+
+/* The first of the names that names it; NULL: none. */
+static const char *name_of_provider(const opal_strings_t *names, const char *provider)
+{
+    for (size_t i = 0; i < names->count; i++) {
+        if (ofi_provider_is(provider, names->items[i]))
+            return names->items[i];
+    }
+    return NULL;
+}
+
+/* -- addresses ----------------------------------------------------------------------------------
+ */
+
+typedef enum reach {
+    REACH_ANY,
+    REACH_HOST,    /* the loopback */
+    REACH_VIRTUAL, /* a bridge of this host's */
+    REACH_WIRE,    /* link-local */
+} reach_t;
+
+/* The interfaces that btl/sock leaves out, too. */
+static const char *const bridges[] = {
+    "docker0", "docker_gwbridge", "virbr*", "lxcbr*",   "lxdbr*", "podman*",
+    "cni0",    "cni-podman*",     "vmnet*", "vboxnet*",
+};
+
+static reach_t reach_of_ip(const struct sockaddr *address)
+{
+    if (address->sa_family == AF_INET) {
+        struct sockaddr_in four;
+        memcpy(&four, address, sizeof four);
+        return ntohl(four.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET ? REACH_HOST : REACH_ANY;
+    }
+    struct sockaddr_in6 six;
+    memcpy(&six, address, sizeof six);
+    if (IN6_IS_ADDR_LOOPBACK(&six.sin6_addr))
+        return REACH_HOST;
+    return IN6_IS_ADDR_LINKLOCAL(&six.sin6_addr) ? REACH_WIRE : REACH_ANY;
+}
+
+bool ofi_info_has_ip(const struct fi_info *info)
+{
+    const struct sockaddr *address = info->src_addr;
+    bool may_be = info->addr_format == FI_SOCKADDR || info->addr_format == FI_SOCKADDR_IN ||
+                  info->addr_format == FI_SOCKADDR_IN6;
+    if (!may_be || address == NULL || info->src_addrlen < sizeof(struct sockaddr_in))
+        return false;
+    return address->sa_family == AF_INET ||
+           (address->sa_family == AF_INET6 && info->src_addrlen >= sizeof(struct sockaddr_in6));
+}
+
+/* Of what has no address of the Internet's, nothing is known. */
+static reach_t reach_of(const struct fi_info *info)
+{
+    if (!ofi_info_has_ip(info))
+        return REACH_ANY;
+    reach_t reach = reach_of_ip(info->src_addr);
+    for (size_t i = 0; reach == REACH_ANY && i < OPAL_COUNT_OF(bridges); i++) {
+        if (fnmatch(bridges[i], domain_of(info), 0) == 0)
+            reach = REACH_VIRTUAL;
+    }
+    return reach;
+}
+
+/* -- judging ------------------------------------------------------------------------------------
+ */
+
+/* Why the provider is refused, or NULL. */
+static char *judge_provider(const char *provider, const ofi_wishes_t *wishes)
+{
+    if (wishes->include->count > 0) {
+        if (name_of_provider(wishes->include, provider) != NULL)
+            return NULL;
+        return opal_xprintf("mtl_ofi_provider_include (%s) does not name it",
+                            wishes->include_origin);
+    }
+    const char *name = name_of_provider(wishes->exclude, provider);
+    if (name == NULL)
+        return NULL;
+    return opal_xprintf("\"%s\" is in mtl_ofi_provider_exclude (%s)", name, wishes->exclude_origin);
+}
+
+static bool names_domain(const opal_strings_t *patterns, const char *domain)
+{
+    for (size_t i = 0; i < patterns->count; i++) {
+        if (fnmatch(patterns->items[i], domain, 0) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Why the domain is refused, or NULL. *is_last_resort: unless there is no other. */
+static char *judge_domain(const struct fi_info *info, const ofi_wishes_t *wishes,
+                          bool *is_last_resort)
+{
+    reach_t reach = reach_of(info);
+    *is_last_resort = false;
+    if (reach == REACH_WIRE)
+        return opal_xprintf("a link-local address means nothing to other interfaces");
+    if (wishes->domains->count > 0) {
+        if (names_domain(wishes->domains, domain_of(info)))
+            return NULL;
+        return opal_xprintf("mtl_ofi_domain_include does not name it");
+    }
+    *is_last_resort = true;
+    if (reach == REACH_HOST && wishes->spans_nodes)
+        return opal_xprintf("the loopback does not lead to other nodes");
+    if (reach == REACH_VIRTUAL)
+        return opal_xprintf("a bridge to virtual machines or containers");
+    return NULL;
+}
+
+static bool same_provider(const struct fi_info *one, const struct fi_info *other)
+{
+    return strcmp(provider_of(one), provider_of(other)) == 0;
+}
+
+/* Takes back the refusals of a provider that has nothing else. */
+static void resort(ofi_offers_t *offers, const bool *is_last_resort)
+{
+    for (size_t i = 0; i < offers->count; i++) {
+        ofi_offer_t *offer = &offers->items[i];
+        bool is_needed = is_last_resort[i] && offer->refusal != NULL;
+        for (size_t j = 0; is_needed && j < offers->count; j++)
+            is_needed = !same_provider(offers->items[j].info, offer->info) ||
+                        offers->items[j].refusal != NULL;
+        if (!is_needed)
+            continue;
+        /* All of the same provider at once: the next one would see this one. */
+        for (size_t j = i; j < offers->count; j++) {
+            if (is_last_resort[j] && same_provider(offers->items[j].info, offer->info)) {
+                free(offers->items[j].refusal);
+                offers->items[j].refusal = NULL;
+            }
+        }
+    }
+}
+
+void ofi_offers_judge(ofi_offers_t *offers, const struct fi_info *list, const ofi_wishes_t *wishes)
+{
+    *offers = (ofi_offers_t){0};
+    for (const struct fi_info *info = list; info != NULL; info = info->next)
+        offers->count++;
+    offers->items = opal_xcalloc(offers->count + 1, sizeof *offers->items);
+    bool *is_last_resort = opal_xcalloc(offers->count + 1, sizeof *is_last_resort);
+    size_t i = 0;
+    for (const struct fi_info *info = list; info != NULL; info = info->next, i++) {
+        ofi_offer_t *offer = &offers->items[i];
+        offer->info = info;
+        offer->refusal = judge_provider(provider_of(info), wishes);
+        offer->is_refused_provider = offer->refusal != NULL;
+        if (!offer->is_refused_provider)
+            offer->refusal = judge_domain(info, wishes, &is_last_resort[i]);
+    }
+    resort(offers, is_last_resort);
+    free(is_last_resort);
+}
+
+void ofi_offers_free(ofi_offers_t *offers)
+{
+    for (size_t i = 0; i < offers->count; i++)
+        free(offers->items[i].refusal);
+    free(offers->items);
+    *offers = (ofi_offers_t){0};
+}
+
+const struct fi_info *ofi_offers_best(const ofi_offers_t *offers)
+{
+    for (size_t i = 0; i < offers->count; i++) {
+        if (offers->items[i].refusal == NULL)
+            return offers->items[i].info;
+    }
+    return NULL;
+}
+
+bool ofi_offers_are_alike(const struct fi_info *one, const struct fi_info *other)
+{
+    return same_provider(one, other) &&
+           same_text(one->fabric_attr->name, other->fabric_attr->name) &&
+           one->addr_format == other->addr_format && one->caps == other->caps &&
+           one->ep_attr->protocol == other->ep_attr->protocol &&
+           one->ep_attr->mem_tag_format == other->ep_attr->mem_tag_format;
+}
+
+/* -- for a person -------------------------------------------------------------------------------
+ */
+
+void ofi_layers_collect(opal_strings_t *layers, const struct fi_info *list)
+{
+    for (const struct fi_info *info = list; info != NULL; info = info->next) {
+        opal_strings_t parts = {0};
+        opal_strings_split(&parts, provider_of(info), ";");
+        for (size_t i = 0; i < parts.count; i++) {
+            if (!opal_strings_has(layers, parts.items[i]))
+                opal_strings_add(layers, parts.items[i]);
+        }
+        opal_strings_free(&parts);
+    }
+}
+
+static bool is_offered(const ofi_offers_t *offers, const char *name)
+{
+    for (size_t i = 0; i < offers->count; i++) {
+        if (ofi_provider_is(provider_of(offers->items[i].info), name))
+            return true;
+    }
+    return false;
+}
+
+/* What libfabric has had of providers, wherever they were built in: a name of these is no mistake.
+ */
+static const char *const well_known[] = {
+    "bgq",      "cxi",       "efa",     "gni",     "lnx", "lpp", "mlx",   "net",   "netdir",
+    "off_coll", "ofi_mrail", "ofi_rxd", "ofi_rxm", "opx", "psm", "psm2",  "psm3",  "rstream",
+    "shm",      "sm2",       "sockets", "tcp",     "ucx", "udp", "usnic", "verbs",
+};
+
+static bool is_well_known(const char *layer)
+{
+    for (size_t i = 0; i < OPAL_COUNT_OF(well_known); i++) {
+        if (strcmp(well_known[i], layer) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Whether all its layers are those of some libfabric, of this one by `known`. */
+static bool may_be_elsewhere(const char *name, const opal_strings_t *known)
+{
+    opal_strings_t layers = {0};
+    opal_strings_split(&layers, name, ";");
+    bool may_be = layers.count > 0;
+    for (size_t i = 0; i < layers.count; i++)
+        may_be =
+            may_be && (opal_strings_has(known, layers.items[i]) || is_well_known(layers.items[i]));
+    opal_strings_free(&layers);
+    return may_be;
+}
+
+/* The offered provider, known or well-known layer that is nearest to a name. */
+static const char *nearest(const ofi_offers_t *offers, const opal_strings_t *known,
+                           const char *name)
+{
+    const char **candidates =
+        opal_xcalloc(offers->count + known->count + OPAL_COUNT_OF(well_known), sizeof *candidates);
+    size_t count = 0;
+    for (size_t i = 0; i < known->count; i++)
+        candidates[count++] = known->items[i];
+    for (size_t i = 0; i < offers->count; i++)
+        candidates[count++] = provider_of(offers->items[i].info);
+    for (size_t i = 0; i < OPAL_COUNT_OF(well_known); i++)
+        candidates[count++] = well_known[i];
+    const char *found = opal_nearest_name(name, candidates, count);
+    free(candidates);
+    return found;
+}
+
+static void say_unknown(const ofi_offers_t *offers, const opal_strings_t *known, const char *name,
+                        opal_text_t *text)
+{
+    opal_text_printf(text, "this libfabric has no provider \"%s\"", name);
+    const char *meant = may_be_elsewhere(name, known) ? NULL : nearest(offers, known, name);
+    if (meant != NULL)
+        opal_text_printf(text, " (did you mean \"%s\"?)", meant);
+}
+
+size_t ofi_includes_check(const ofi_offers_t *offers, const opal_strings_t *include,
+                          const opal_strings_t *known, opal_text_t *text)
+{
+    size_t missing = 0;
+    for (size_t i = 0; i < include->count; i++) {
+        const char *name = include->items[i];
+        if (is_offered(offers, name))
+            continue;
+        opal_text_add(text, missing++ > 0 ? "; " : "");
+        if (opal_strings_has(known, name))
+            opal_text_printf(text, "the provider \"%s\" offers no matched messages here", name);
+        else
+            say_unknown(offers, known, name, text);
+    }
+    return missing;
+}
+
+size_t ofi_excludes_check(const ofi_offers_t *offers, const opal_strings_t *exclude,
+                          const opal_strings_t *known, opal_text_t *text)
+{
+    size_t wrong = 0;
+    for (size_t i = 0; i < exclude->count; i++) {
+        const char *name = exclude->items[i];
+        if (is_offered(offers, name) || may_be_elsewhere(name, known))
+            continue;
+        opal_text_add(text, wrong++ > 0 ? "; " : "");
+        say_unknown(offers, known, name, text);
+    }
+    return wrong;
+}
+
+/* Whether this offer is the first of its provider. */
+static bool is_first(const ofi_offers_t *offers, size_t index)
+{
+    for (size_t i = 0; i < index; i++) {
+        if (same_provider(offers->items[i].info, offers->items[index].info))
+            return false;
+    }
+    return true;
+}
+
+void ofi_providers_say(const ofi_offers_t *offers, opal_text_t *text)
+{
+    for (size_t i = 0; i < offers->count; i++) {
+        if (is_first(offers, i))
+            opal_text_printf(text, "%s%s", i > 0 ? ", " : "", provider_of(offers->items[i].info));
+    }
+}
+
+/* Whether an earlier offer of the provider says the same: of the domain, and of whether it can be
+ * used. */
+static bool is_repeated(const ofi_offers_t *offers, size_t index)
+{
+    const ofi_offer_t *one = &offers->items[index];
+    for (size_t i = 0; i < index; i++) {
+        const ofi_offer_t *other = &offers->items[i];
+        if (same_provider(one->info, other->info) && same_text(one->refusal, other->refusal) &&
+            strcmp(domain_of(one->info), domain_of(other->info)) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* "eth0, lo" for the usable ones; "eth0: a link-local ..., lo: ..." for the others. */
+static void say_domains(const ofi_offers_t *offers, size_t first, bool usable, opal_text_t *text)
+{
+    for (size_t i = first; i < offers->count; i++) {
+        const ofi_offer_t *offer = &offers->items[i];
+        if (!same_provider(offer->info, offers->items[first].info) ||
+            (offer->refusal == NULL) != usable || is_repeated(offers, i))
+            continue;
+        opal_text_printf(text, "%s%s", text->length > 0 ? ", " : "", domain_of(offer->info));
+        if (!usable)
+            opal_text_printf(text, ": %s", offer->refusal);
+    }
+}
+
+void ofi_offers_tell(const ofi_offers_t *offers, const struct fi_info *chosen, ofi_fate_fn_t *tell,
+                     void *context)
+{
+    for (size_t i = 0; i < offers->count; i++) {
+        const ofi_offer_t *offer = &offers->items[i];
+        opal_text_t reason = {0};
+        if (!is_first(offers, i))
+            continue;
+        const char *fate = "refused";
+        if (offer->is_refused_provider) {
+            opal_text_add(&reason, offer->refusal);
+        } else {
+            say_domains(offers, i, true, &reason);
+            if (reason.length > 0)
+                fate = chosen != NULL && same_provider(chosen, offer->info) ? "used" : "usable";
+            else
+                say_domains(offers, i, false, &reason);
+        }
+        tell(context, provider_of(offer->info), fate, opal_text_string(&reason));
+        opal_text_free(&reason);
+    }
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What processes say to each other beside messages: news of a long message (long.c), that a send is
+ * to be taken back, and whether it was (recall.c), and that one was refused (refuse.c). One receive
+ * is always there for it; what comes while it is being posted again waits at the provider, as every
+ * message does.
+ */
+#include "opal/util/log.h"
+#include "ompi/mca/mtl/ofi/ofi.h"
+
+static ofi_operation_t ear;
+static ofi_control_t heard;
+static ofi_pin_t pin;
+static void *descriptor;
+static bool is_listening;
+
+static void listen_again(void)
+{
+    if (is_listening)
+        ofi_receive_post(&ear);
+}
+
+static void control_completed(ofi_operation_t *operation OPAL_UNUSED,
+                              const struct fi_cq_tagged_entry *entry OPAL_UNUSED)
+{
+    ofi_control_t control = heard;
+    listen_again();
+    switch ((ofi_control_kind_t)control.kind) {
+    case OFI_NEWS:
+        ofi_long_news(&control);
+        return;
+    case OFI_ARRIVED:
+        ofi_long_arrived(&control);
+        return;
+    case OFI_RECALL:
+        ofi_recall_asked(&control);
+        return;
+    case OFI_RECALLED:
+        ofi_recall_answered(&control);
+        return;
+    case OFI_REFUSED:
+        ofi_refused(&control);
+        return;
+    }
+    opal_log_error("mtl/ofi: rank %u said something of the unknown kind %u", control.process,
+                   control.kind);
+}
+
+static void control_failed(ofi_operation_t *operation OPAL_UNUSED,
+                           const struct fi_cq_err_entry *error)
+{
+    ofi_log_failure("hearing from", OFI_ANY_PROCESS, error->err, error);
+}
+
+static bool post_ear(ofi_operation_t *operation)
+{
+    ssize_t result = fi_trecv(ofi.ep, &heard, sizeof heard, descriptor, FI_ADDR_UNSPEC,
+                              ofi_tag_of_news(&ofi.tags), 0, &operation->context);
+    if (result == -FI_EAGAIN)
+        return false;
+    if (result == 0)
+        ofi_began(operation);
+    else
+        ofi_log_failure("hearing from", OFI_ANY_PROCESS, (int)-result, NULL);
+    return true;
+}
+
+static const ofi_operation_kind_t control_kind = {
+    .completed = control_completed,
+    .failed = control_failed,
+    .post = post_ear,
+    .is_idle = true,
+};
+
+opal_status_t ofi_control_start(void)
+{
+    if (ofi.needs_registration && !ofi_pin(&pin, &heard, sizeof heard, &descriptor))
+        return OPAL_ERR_SYSTEM;
+    ear.kind = &control_kind;
+    is_listening = true;
+    listen_again();
+    return OPAL_SUCCESS;
+}
+
+void ofi_control_stop(void)
+{
+    is_listening = false;
+    ofi_unpin(&pin);
+    descriptor = NULL;
+}
+
+void ofi_control_tell(ofi_peer_t *peer, const ofi_control_t *control)
+{
+    ofi_tell(peer, ofi_tag_of_news(&ofi.tags), control, sizeof *control);
+}

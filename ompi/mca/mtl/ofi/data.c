@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Where the data of a message lies for the provider. One run of bytes is left where it is. A few
+ * runs are handed over as segments, unless they would have to be registered one by one. Of all else
+ * a packed copy is made, and of what is received taken apart again.
+ */
+#include <stdlib.h>
+
+#include "ompi/mca/mtl/ofi/ofi.h"
+
+/* Whether the data is one run of bytes. */
+static bool is_one_run(const ompi_data_t *data)
+{
+    return ompi_datatype_is_contiguous(data->type) ||
+           (data->count == 1 && ompi_datatype_is_run(data->type));
+}
+
+static bool fits_segments(const ompi_data_t *data, size_t bytes, size_t limit)
+{
+    struct iovec segments[OFI_MAX_SEGMENTS];
+    size_t described;
+    if (limit < 2)
+        return false;
+    ompi_datatype_segments(data->type, data->count, data->buffer, 0, segments, limit, &described);
+    return described == bytes;
+}
+
+/* False: no memory. */
+static bool make_room(ofi_place_t *place, size_t bytes)
+{
+    place->start = malloc(bytes);
+    place->is_packed = place->start != NULL;
+    return place->is_packed;
+}
+
+static int make_known(ofi_place_t *place, size_t bytes)
+{
+    if (!ofi.needs_registration || bytes == 0)
+        return MPI_SUCCESS;
+    if (ofi_pin(&place->pin, place->start, bytes, &place->descriptor))
+        return MPI_SUCCESS;
+    ofi_place_end(place);
+    return MPI_ERR_OTHER;
+}
+
+int ofi_place_send(ofi_place_t *place, const ompi_data_t *data, size_t bytes)
+{
+    *place = (ofi_place_t){0};
+    if (opal_likely(is_one_run(data)) || bytes == 0) {
+        place->start = (void *)ompi_datatype_origin(data->type, data->buffer);
+    } else if (!ofi.needs_registration && bytes <= ofi.max_bytes &&
+               fits_segments(data, bytes, ofi.send_segments)) {
+        place->is_segments = true;
+        return MPI_SUCCESS;
+    } else {
+        if (!make_room(place, bytes))
+            return MPI_ERR_NO_MEM;
+        ompi_datatype_pack(data->type, data->count, data->buffer, 0, place->start, bytes);
+    }
+    return make_known(place, bytes);
+}
+
+int ofi_place_receive(ofi_place_t *place, const ompi_data_t *data, size_t capacity)
+{
+    *place = (ofi_place_t){0};
+    size_t least = ofi.has_long ? OFI_LONG_HEAD_BYTES : 0;
+    if (opal_likely(is_one_run(data) && capacity >= least)) {
+        place->start = (void *)ompi_datatype_origin(data->type, data->buffer);
+    } else if (!ofi.needs_registration && !ofi.has_long &&
+               fits_segments(data, capacity, ofi.receive_segments)) {
+        place->is_segments = true;
+        return MPI_SUCCESS;
+    } else {
+        size_t room = capacity > least ? capacity : least;
+        if (room > 0 && !make_room(place, room))
+            return MPI_ERR_NO_MEM;
+        return make_known(place, room);
+    }
+    return make_known(place, capacity);
+}
+
+void ofi_place_arrived(ofi_place_t *place, const ompi_data_t *data, size_t arrived)
+{
+    if (opal_unlikely(place->is_packed))
+        ompi_datatype_unpack(data->type, data->count, data->buffer, 0, place->start, arrived);
+}
+
+void ofi_place_end(ofi_place_t *place)
+{
+    if (opal_unlikely(ofi.needs_registration))
+        ofi_unpin(&place->pin);
+    if (opal_unlikely(place->is_packed))
+        free(place->start);
+    *place = (ofi_place_t){0};
+}

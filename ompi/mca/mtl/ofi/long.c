@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Messages of at least as many bytes as the provider carries in one (its max_msg_size). A message
+ * of exactly so many is never anything else than the beginning of a long one:
+ *
+ *   sender                                        receiver
+ *   --- message: head, then bytes 16 to max ----> lands in place; the head is where bytes 0 to 16
+ *                                                 belong, and says whose it is and how long
+ *   <-- news: whose, a number, bytes wanted -----
+ *   --- part 0 of the number: bytes 0 to 16 ----> over the head
+ *   --- part 1: from max on --------------------> and so on, as far as the buffer goes
+ *
+ *   head   | the sender's request  8 | bytes of the whole message  8 |
+ *   news   control.c, with the same request in it
+ *
+ * The beginning goes through the matching as any message does. The answer to a synchronous send is
+ * the news.
+ *
+ * Where everything is injected, no completion says when the parts have left. The receiver says that
+ * they are there, so that a sender does not go away with parts that need its progress.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "opal/runtime/init.h"
+#include "opal/util/text.h"
+#include "ompi/mca/mtl/ofi/ofi.h"
+
+_Static_assert(sizeof(ofi_long_head_t) == OFI_LONG_HEAD_BYTES, "the head as it is drawn");
+
+/* Of a sender: while the first message leaves and the parts follow. Of a receiver: for the parts.
+ */
+typedef struct ofi_long {
+    ofi_operation_t operation; /* the part that is under way */
+    ofi_request_t *request;
+    ofi_peer_t *peer;
+    ofi_long_head_t head;
+    ofi_pin_t pin; /* of this structure, for the head */
+    void *descriptor;
+    unsigned char *first; /* the first message, where it cannot be handed over as two segments */
+    uint64_t bits, data;  /* of a receive's completion */
+    uint32_t number;      /* the receiver's */
+    uint32_t part;
+    size_t wanted;        /* bytes of the message, from its beginning */
+    size_t begin, length; /* of the part */
+} ofi_long_t;
+
+static uint32_t last_number;
+
+static bool know(ofi_pin_t *pin, void *start, size_t bytes, void **descriptor)
+{
+    return !ofi.needs_registration || ofi_pin(pin, start, bytes, descriptor);
+}
+
+static void end_long(ofi_long_t *parts)
+{
+    parts->request->parts = NULL;
+    ofi_unpin(&parts->pin);
+    free(parts->first);
+    free(parts);
+}
+
+/* -- parts --------------------------------------------------------------------------- */
+
+static uint64_t bits_of_part(const ofi_long_t *parts)
+{
+    return ofi_tag_of_part(&ofi.tags, parts->number, parts->part & ofi.tags.max_part);
+}
+
+/* False: that was the last one. */
+static bool next_part(ofi_long_t *parts)
+{
+    parts->begin = parts->part == 0 ? ofi.max_bytes : parts->begin + parts->length;
+    if (parts->begin >= parts->wanted)
+        return false;
+    size_t left = parts->wanted - parts->begin;
+    parts->length = left < ofi.max_bytes ? left : ofi.max_bytes;
+    parts->part++;
+    return true;
+}
+
+static void first_part(ofi_long_t *parts)
+{
+    parts->begin = 0;
+    parts->part = 0;
+    parts->length = parts->wanted < OFI_LONG_HEAD_BYTES ? parts->wanted : OFI_LONG_HEAD_BYTES;
+}
+
+static char *start_of_part(const ofi_long_t *parts)
+{
+    return (char *)parts->request->place.start + parts->begin;
+}
+
+/* -- sending ------------------------------------------------------------------------- */
+
+static void end_send(ofi_long_t *parts)
+{
+    ofi_request_t *request = parts->request;
+    end_long(parts);
+    ofi_send_arrived(request);
+}
+
+static void part_sent(ofi_operation_t *operation,
+                      const struct fi_cq_tagged_entry *entry OPAL_UNUSED)
+{
+    ofi_long_t *parts = opal_container_of(operation, ofi_long_t, operation);
+    if (next_part(parts))
+        ofi_peer_post(parts->peer, operation);
+    else
+        end_send(parts);
+}
+
+static void part_not_sent(ofi_operation_t *operation, const struct fi_cq_err_entry *error)
+{
+    ofi_long_t *parts = opal_container_of(operation, ofi_long_t, operation);
+    ofi_request_fail(parts->request, error->err, error);
+    end_send(parts);
+}
+
+/* All that there is room for. */
+static ssize_t inject_parts(ofi_long_t *parts)
+{
+    ssize_t result;
+    do
+        result = fi_tinject(ofi.ep, start_of_part(parts), parts->length, parts->peer->address,
+                            bits_of_part(parts));
+    while (result == 0 && next_part(parts));
+    return result;
+}
+
+static bool post_part_send(ofi_operation_t *operation)
+{
+    ofi_long_t *parts = opal_container_of(operation, ofi_long_t, operation);
+    ssize_t result = ofi.quirks.only_injects
+                         ? inject_parts(parts)
+                         : fi_tsend(ofi.ep, start_of_part(parts), parts->length,
+                                    parts->request->place.descriptor, parts->peer->address,
+                                    bits_of_part(parts), &operation->context);
+    if (result == -FI_EAGAIN)
+        return false;
+    if (result != 0) {
+        ofi_request_fail(parts->request, (int)-result, NULL);
+        end_send(parts);
+    } else if (ofi.quirks.only_injects) {
+        ofi_more_under_way(); /* until they have arrived */
+    } else {
+        ofi_began(operation);
+    }
+    return true;
+}
+
+static const ofi_operation_kind_t part_send_kind = {
+    .completed = part_sent,
+    .failed = part_not_sent,
+    .post = post_part_send,
+};
+
+void ofi_long_news(const ofi_control_t *news)
+{
+    ofi_request_t *request = (ofi_request_t *)(uintptr_t)news->name;
+    ofi_long_t *parts = request->parts;
+    ofi_under_way--;
+    ofi_send_answered(request);
+    parts->number = news->number;
+    parts->wanted = news->bits;
+    parts->operation.kind = &part_send_kind;
+    first_part(parts);
+    ofi_peer_post(parts->peer, &parts->operation);
+}
+
+void ofi_long_arrived(const ofi_control_t *news)
+{
+    const ofi_request_t *request = (ofi_request_t *)(uintptr_t)news->name;
+    ofi_under_way--;
+    end_send(request->parts);
+}
+
+static void beginning_sent(ofi_operation_t *operation,
+                           const struct fi_cq_tagged_entry *entry OPAL_UNUSED)
+{
+    ofi_send_arrived(ofi_request_of(operation));
+}
+
+/* There will be no news. */
+static void give_up(ofi_request_t *request, int result, const struct fi_cq_err_entry *error)
+{
+    ofi_request_fail(request, result, error);
+    ofi_long_forget(request);
+    ofi_send_arrived(request);
+}
+
+static void beginning_failed(ofi_operation_t *operation, const struct fi_cq_err_entry *error)
+{
+    give_up(ofi_request_of(operation), error->err, error);
+}
+
+static ssize_t hand_over_beginning(ofi_request_t *request)
+{
+    ofi_long_t *parts = request->parts;
+    char *start = request->place.start;
+    struct iovec segments[2] = {
+        {&parts->head, sizeof parts->head},
+        {start + sizeof parts->head, ofi.max_bytes - sizeof parts->head},
+    };
+    void *descriptors[2] = {parts->descriptor, request->place.descriptor};
+    struct fi_msg_tagged message = {
+        .msg_iov = segments,
+        .desc = descriptors,
+        .iov_count = 2,
+        .addr = request->peer->address,
+        .tag = request->bits,
+        .context = &request->operation.context,
+        .data = (uint64_t)request->base.route.comm->rank,
+    };
+    if (ofi.quirks.only_injects)
+        return ofi_inject(parts->first, ofi.max_bytes, request->peer->address,
+                          request->base.route.comm->rank, request->bits);
+    if (parts->first != NULL) {
+        segments[0] = (struct iovec){parts->first, ofi.max_bytes};
+        message.iov_count = 1;
+    }
+    return fi_tsendmsg(ofi.ep, &message, ofi.source_is_data ? FI_REMOTE_CQ_DATA : 0);
+}
+
+static bool post_beginning(ofi_operation_t *operation)
+{
+    ofi_request_t *request = ofi_request_of(operation);
+    ssize_t result = hand_over_beginning(request);
+    if (result == -FI_EAGAIN)
+        return false;
+    request->stage = OFI_POSTED;
+    if (result != 0)
+        give_up(request, (int)-result, NULL);
+    else if (ofi.quirks.only_injects)
+        ofi_send_arrived(request);
+    else
+        ofi_began(operation);
+    return true;
+}
+
+static const ofi_operation_kind_t beginning_kind = {
+    .completed = beginning_sent,
+    .failed = beginning_failed,
+    .post = post_beginning,
+};
+
+/* Where the provider takes one segment only. */
+static bool copy_first(ofi_long_t *parts)
+{
+    parts->first = malloc(ofi.max_bytes);
+    if (parts->first == NULL)
+        return false;
+    memcpy(parts->first, &parts->head, sizeof parts->head);
+    memcpy(parts->first + sizeof parts->head,
+           (char *)parts->request->place.start + sizeof parts->head,
+           ofi.max_bytes - sizeof parts->head);
+    return true;
+}
+
+int ofi_long_prepare(ofi_request_t *request)
+{
+    ofi_long_t *parts = opal_xcalloc(1, sizeof *parts);
+    parts->request = request;
+    parts->peer = request->peer;
+    parts->head = (ofi_long_head_t){(uint64_t)(uintptr_t)request, request->bytes};
+    request->parts = parts;
+    bool copies = ofi.send_segments < 2;
+    if (copies && !copy_first(parts)) {
+        end_long(parts);
+        return MPI_ERR_NO_MEM;
+    }
+    void *start = copies ? (void *)parts->first : &parts->head;
+    if (!know(&parts->pin, start, copies ? ofi.max_bytes : sizeof parts->head,
+              &parts->descriptor)) {
+        end_long(parts);
+        return MPI_ERR_OTHER;
+    }
+    request->missing++; /* the news, and what follows */
+    ofi_more_under_way();
+    return MPI_SUCCESS;
+}
+
+void ofi_long_send(ofi_request_t *request)
+{
+    request->operation.kind = &beginning_kind;
+    request->stage = OFI_QUEUED;
+    ofi_peer_send(request->peer, &request->operation);
+}
+
+void ofi_long_forget(ofi_request_t *request)
+{
+    if (request->parts == NULL)
+        return;
+    end_long(request->parts);
+    request->missing--;
+    ofi_under_way--;
+}
+
+/* -- receiving ----------------------------------------------------------------------- */
+
+static void tell(const ofi_long_t *parts, ofi_control_kind_t kind)
+{
+    ofi_control_t news = {
+        .kind = kind,
+        .process = opal_job()->rank,
+        .name = parts->head.sender,
+        .bits = parts->wanted,
+        .number = parts->number,
+    };
+    ofi_control_tell(parts->peer, &news);
+}
+
+static void end_receive(ofi_long_t *parts)
+{
+    if (ofi.quirks.only_injects)
+        tell(parts, OFI_ARRIVED);
+    ofi_request_t *request = parts->request;
+    uint64_t bits = parts->bits, data = parts->data;
+    size_t total = parts->head.total;
+    end_long(parts);
+    ofi_receive_end(request, bits, data, total);
+}
+
+static void part_arrived(ofi_operation_t *operation,
+                         const struct fi_cq_tagged_entry *entry OPAL_UNUSED)
+{
+    ofi_long_t *parts = opal_container_of(operation, ofi_long_t, operation);
+    if (next_part(parts))
+        ofi_receive_post(operation);
+    else
+        end_receive(parts);
+}
+
+static void fail_receive(ofi_long_t *parts, int result, const struct fi_cq_err_entry *error)
+{
+    ofi_request_t *request = parts->request;
+    ofi_request_fail(request, result, error);
+    end_long(parts);
+    ofi_request_end(request);
+}
+
+static void part_failed(ofi_operation_t *operation, const struct fi_cq_err_entry *error)
+{
+    fail_receive(opal_container_of(operation, ofi_long_t, operation), error->err, error);
+}
+
+static bool post_part_receive(ofi_operation_t *operation)
+{
+    ofi_long_t *parts = opal_container_of(operation, ofi_long_t, operation);
+    ssize_t result =
+        fi_trecv(ofi.ep, start_of_part(parts), parts->length, parts->request->place.descriptor,
+                 FI_ADDR_UNSPEC, bits_of_part(parts), 0, &operation->context);
+    if (result == -FI_EAGAIN)
+        return false;
+    if (result == 0)
+        ofi_began(operation);
+    else
+        fail_receive(parts, (int)-result, NULL);
+    return true;
+}
+
+static const ofi_operation_kind_t part_receive_kind = {
+    .completed = part_arrived,
+    .failed = part_failed,
+    .post = post_part_receive,
+};
+
+void ofi_long_receive(ofi_request_t *request, uint64_t bits, uint64_t data,
+                      const ofi_long_head_t *head)
+{
+    const ompi_communicator_t *comm = request->base.route.comm;
+    ofi_peer_t *peer = ofi_peer_of(comm, ofi_source(bits, data));
+    if (peer == NULL) {
+        ofi_request_fail(request, FI_EADDRNOTAVAIL, NULL);
+        ofi_request_end(request);
+        return;
+    }
+    ofi_long_t *parts = opal_xcalloc(1, sizeof *parts);
+    parts->operation.kind = &part_receive_kind;
+    parts->request = request;
+    parts->peer = peer;
+    parts->head = *head;
+    parts->bits = bits & ~ofi.tags.synchronous; /* the news are the answer */
+    parts->data = data;
+    parts->wanted = head->total < request->bytes ? head->total : request->bytes;
+    /* There are more numbers than messages that can be under way. */
+    last_number = last_number % ofi.tags.max_message + 1;
+    parts->number = last_number;
+    request->parts = parts;
+    request->stage = OFI_IDLE; /* it has met its message */
+    first_part(parts);
+    ofi_receive_post(&parts->operation);
+    tell(parts, OFI_NEWS);
+}

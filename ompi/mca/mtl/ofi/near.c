@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The card nearest to this rank's cores. See near.h. */
+#include "ompi/mca/mtl/ofi/near.h"
+
+#include <hwloc/linux.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How many cores the smallest part of the machine has that holds both; none know: all. */
+static int distance_of(hwloc_topology_t topology, hwloc_const_cpuset_t cpus,
+                       hwloc_const_cpuset_t card)
+{
+    hwloc_const_cpuset_t all = hwloc_topology_get_topology_cpuset(topology);
+    hwloc_obj_t holder = NULL;
+    if (card != NULL) {
+        hwloc_bitmap_t both = hwloc_bitmap_alloc();
+        hwloc_bitmap_or(both, cpus, card);
+        holder = hwloc_get_obj_covering_cpuset(topology, both);
+        hwloc_bitmap_free(both);
+    }
+    return hwloc_bitmap_weight(holder != NULL ? holder->cpuset : all);
+}
+
+size_t ofi_nearest(hwloc_topology_t topology, hwloc_const_cpuset_t cpus,
+                   const hwloc_const_cpuset_t cards[], size_t count, unsigned local_rank)
+{
+    size_t *equals = opal_xcalloc(count, sizeof *equals); /* the nearest ones so far */
+    size_t found = 0;
+    int least = INT_MAX;
+    for (size_t i = 0; i < count; i++) {
+        int distance = distance_of(topology, cpus, cards[i]);
+        if (distance < least)
+            found = 0;
+        if (distance <= least) {
+            least = distance;
+            equals[found++] = i;
+        }
+    }
+    size_t chosen = found > 0 ? equals[local_rank % found] : 0;
+    free(equals);
+    return chosen;
+}
+
+hwloc_bitmap_t ofi_card_cpus(const char *root, const struct fi_info *info)
+{
+    const struct fi_bus_attr *bus = info->nic != NULL ? info->nic->bus_attr : NULL;
+    if (bus == NULL || bus->bus_type != FI_BUS_PCI)
+        return NULL;
+    const struct fi_pci_attr *pci = &bus->attr.pci;
+    char *path = opal_xprintf("%s/sys/bus/pci/devices/%04x:%02x:%02x.%x/local_cpus", root,
+                              pci->domain_id, pci->bus_id, pci->device_id, pci->function_id);
+    hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
+    if (hwloc_linux_read_path_as_cpumask(path, cpus) != 0 || hwloc_bitmap_iszero(cpus)) {
+        hwloc_bitmap_free(cpus);
+        cpus = NULL;
+    }
+    free(path);
+    return cpus;
+}
+
+/* -- offers -------------------------------------------------------------------------------------
+ */
+
+/* The usable offers that are alike, one for each domain, and where their cards are. */
+typedef struct cards {
+    const struct fi_info **infos;
+    hwloc_const_cpuset_t *cpus;
+    size_t count;
+} cards_t;
+
+static bool has_domain(const cards_t *cards, const struct fi_info *info)
+{
+    for (size_t i = 0; i < cards->count; i++) {
+        if (strcmp(cards->infos[i]->domain_attr->name, info->domain_attr->name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void collect(cards_t *cards, const ofi_offers_t *offers, const struct fi_info *best,
+                    const char *root)
+{
+    cards->infos = opal_xcalloc(offers->count, sizeof *cards->infos);
+    cards->cpus = opal_xcalloc(offers->count, sizeof *cards->cpus);
+    for (size_t i = 0; i < offers->count; i++) {
+        const struct fi_info *info = offers->items[i].info;
+        if (offers->items[i].refusal != NULL || info->domain_attr->name == NULL ||
+            !ofi_offers_are_alike(best, info) || has_domain(cards, info))
+            continue;
+        cards->cpus[cards->count] = ofi_card_cpus(root, info);
+        cards->infos[cards->count++] = info;
+    }
+}
+
+static void end(cards_t *cards)
+{
+    for (size_t i = 0; i < cards->count; i++)
+        hwloc_bitmap_free((hwloc_bitmap_t)cards->cpus[i]);
+    free(cards->infos);
+    free(cards->cpus);
+}
+
+static hwloc_topology_t load_topology(void)
+{
+    hwloc_topology_t topology;
+    if (hwloc_topology_init(&topology) != 0)
+        return NULL;
+    if (hwloc_topology_load(topology) == 0)
+        return topology;
+    hwloc_topology_destroy(topology);
+    return NULL;
+}
+
+static hwloc_bitmap_t cpus_of_process(hwloc_topology_t topology)
+{
+    hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
+    if (hwloc_get_cpubind(topology, cpus, HWLOC_CPUBIND_PROCESS) != 0 || hwloc_bitmap_iszero(cpus))
+        hwloc_bitmap_copy(cpus, hwloc_topology_get_topology_cpuset(topology));
+    return cpus;
+}
+
+/* Without a topology, in turns. */
+static size_t choose(const cards_t *cards, hwloc_topology_t topology, hwloc_const_cpuset_t cpus,
+                     unsigned local_rank)
+{
+    hwloc_topology_t own = topology == NULL ? load_topology() : NULL;
+    if (topology == NULL && own == NULL)
+        return local_rank % cards->count;
+    topology = topology != NULL ? topology : own;
+    hwloc_bitmap_t bound = cpus == NULL ? cpus_of_process(topology) : NULL;
+    size_t chosen =
+        ofi_nearest(topology, cpus != NULL ? cpus : bound, cards->cpus, cards->count, local_rank);
+    hwloc_bitmap_free(bound);
+    if (own != NULL)
+        hwloc_topology_destroy(own);
+    return chosen;
+}
+
+const struct fi_info *ofi_offers_nearest(const ofi_offers_t *offers, const struct fi_info *best,
+                                         const char *root, hwloc_topology_t topology,
+                                         hwloc_const_cpuset_t cpus, unsigned local_rank,
+                                         opal_text_t *why)
+{
+    cards_t cards = {0};
+    bool is_known = false;
+    collect(&cards, offers, best, root);
+    for (size_t i = 0; i < cards.count; i++)
+        is_known = is_known || cards.cpus[i] != NULL;
+    /* What is no card has no place, and libfabric's order is all there is. */
+    if (cards.count > 1 && is_known) {
+        best = cards.infos[choose(&cards, topology, cpus, local_rank)];
+        opal_text_printf(why, "nearest of %zu cards", cards.count);
+    }
+    end(&cards);
+    return best;
+}

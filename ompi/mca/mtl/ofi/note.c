@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A few bytes of ours for a peer, as the answer to a synchronous send: injected, or kept until
+ * there is room. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "opal/util/text.h"
+#include "ompi/mca/mtl/ofi/ofi.h"
+
+typedef struct note {
+    ofi_operation_t operation;
+    ofi_peer_t *peer;
+    uint64_t bits;
+    size_t length;
+    ofi_pin_t pin;
+    void *descriptor;
+    unsigned char bytes[OFI_NOTE_MAX_BYTES];
+} note_t;
+
+static void end_note(note_t *note)
+{
+    ofi_unpin(&note->pin);
+    free(note);
+    ofi_has_left();
+}
+
+/* Who waits for it may wait for ever if it does not leave, so that is told. */
+static void give_up(note_t *note, int result, const struct fi_cq_err_entry *error)
+{
+    ofi_log_failure("an answer to", note->peer->process, result, error);
+    end_note(note);
+}
+
+static void note_completed(ofi_operation_t *operation,
+                           const struct fi_cq_tagged_entry *entry OPAL_UNUSED)
+{
+    end_note(opal_container_of(operation, note_t, operation));
+}
+
+static void note_failed(ofi_operation_t *operation, const struct fi_cq_err_entry *error)
+{
+    give_up(opal_container_of(operation, note_t, operation), error->err, error);
+}
+
+static bool post_note(ofi_operation_t *operation)
+{
+    note_t *note = opal_container_of(operation, note_t, operation);
+    fi_addr_t to = note->peer->address;
+    bool is_injected = note->length <= ofi.inject_bytes;
+    ssize_t result = is_injected ? fi_tinject(ofi.ep, note->bytes, note->length, to, note->bits)
+                                 : fi_tsend(ofi.ep, note->bytes, note->length, note->descriptor, to,
+                                            note->bits, &note->operation.context);
+    if (result == -FI_EAGAIN)
+        return false;
+    if (result != 0)
+        give_up(note, (int)-result, NULL);
+    else if (is_injected)
+        end_note(note);
+    else
+        ofi_began(operation);
+    return true;
+}
+
+static const ofi_operation_kind_t note_kind = {
+    .completed = note_completed,
+    .failed = note_failed,
+    .post = post_note,
+};
+
+void ofi_tell(ofi_peer_t *peer, uint64_t bits, const void *bytes, size_t length)
+{
+    if (opal_likely(length <= ofi.inject_bytes && ofi_peer_is_clear(peer)) &&
+        opal_likely(fi_tinject(ofi.ep, bytes, length, peer->address, bits) == 0))
+        return;
+    note_t *note = opal_xmalloc(sizeof *note);
+    *note = (note_t){.operation.kind = &note_kind, .peer = peer, .bits = bits, .length = length};
+    memcpy(note->bytes, bytes, length);
+    ofi_outgoing++;
+    if (ofi.needs_registration && length > ofi.inject_bytes &&
+        !ofi_pin(&note->pin, note->bytes, length, &note->descriptor)) {
+        give_up(note, FI_ENOMEM, NULL);
+        return;
+    }
+    ofi_peer_post(peer, &note->operation);
+}

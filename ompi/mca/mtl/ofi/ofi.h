@@ -1,0 +1,528 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * mtl/ofi: messages that a libfabric provider matches.
+ *
+ *   tag.[ch]      the bits that are matched
+ *   choose.[ch]   which provider, and why not the others
+ *   endpoint.c    the provider's objects, from the choice to a queue that can be read
+ *   peers.c       the address of a rank, and what waits for room on the way to it
+ *   send.c        the sending side, and the messages that say "it was matched"
+ *   receive.c     the receiving side
+ *   long.c        messages that are longer than the provider takes
+ *   recall.c      sends that are taken back
+ *   refuse.c      messages that come when MPI ends here
+ *   probe.c       looking for messages, and throwing them away
+ *   kept.c        messages that were taken out of the matching
+ *   note.c        answers; control.c: what else processes say to each other
+ *   data.c        where the data lies for the provider: in place, as segments, or packed
+ *   pinned.c      buffers that the provider has to know first
+ *   monitor.c     our memory events, for the provider's own registrations
+ *   quirks.c      what single providers do otherwise
+ *   progress.c    completions, what has to be tried again, and what ends a sleep
+ *   ofi.c         the component's operations
+ *
+ * Everything that the provider is asked to do is an ofi_operation_t. It is the provider's from the
+ * call until its completion, which leads back to it by its address:
+ *
+ *   request --begin--> post --0--> at the provider --completion--> completed, or failed
+ *                       | ^
+ *          -FI_EAGAIN   v |  progress
+ *                      a queue: of the peer (sends), of all receives
+ *
+ * Order: what is queued goes before what comes later, to the same peer or among the receives, so
+ * that the provider sees everything in the order in which the program has called.
+ *
+ * A synchronous send receives an empty message (ofi_tag_of_answer) beside sending its own; it is
+ * done when both are. The answers for equal communicator, peer and tag are interchangeable: if that
+ * of the second has come, the first was matched, too.
+ *
+ * A failure at start is told where it is found; one of a message goes to its request.
+ *
+ * Threading: all of it under ompi_lock, and libfabric is told so (FI_THREAD_DOMAIN).
+ */
+#ifndef OMPI_MCA_MTL_OFI_H
+#define OMPI_MCA_MTL_OFI_H
+
+#include <rdma/fabric.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_tagged.h>
+
+#include "opal/runtime/descriptor.h"
+#include "opal/util/list.h"
+#include "opal/util/pool.h"
+#include "ompi/mca/mpool/mpool.h"
+#include "ompi/mca/mtl/mtl.h"
+#include "ompi/mca/mtl/ofi/tag.h"
+
+enum {
+    OFI_MAX_SEGMENTS = 8,         /* that are handed over as they lie; of more a copy is made */
+    OFI_INJECT_PACK_BYTES = 4096, /* the longest message that is packed in order to be injected */
+    OFI_STANDARD_MAX_BYTES = 64 << 10, /* a longer standard send is a synchronous one */
+    OFI_LONG_HEAD_BYTES = 16, /* long.c: every receive has room for it, where there are long ones */
+};
+
+/* What of the provider's wishes is granted, for the hints that it is asked with. */
+#define OFI_MODES (FI_CONTEXT | FI_CONTEXT2 | FI_RX_CQ_DATA)
+#define OFI_MR_MODES                                                                               \
+    (FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT |           \
+     FI_MR_MMU_NOTIFY)
+
+/* -- the choice (choose.c), which query has made -------------------------------------------------
+ */
+
+typedef struct ofi_choice {
+    struct fi_info *info;
+    ofi_tag_layout_t tags;
+    size_t queue_depth;
+    unsigned batch;
+    bool is_hpc;
+    bool sleeps_on_fd; /* the queue is to have a descriptor */
+} ofi_choice_t;
+
+void ofi_set_ops(ompi_mtl_ops_t *ops, const ofi_choice_t *choice);
+
+/* Publishes what has to be alike and the address, meets the others and compares (agree.c). */
+opal_status_t ofi_agree(const ofi_choice_t *choice);
+bool ofi_address_of(unsigned process, const void **address, size_t *bytes);
+void ofi_cards_forget(void); /* what ofi_address_of has read */
+
+const char *ofi_describe(unsigned process);
+
+/* -- quirks.c -----------------------------------------------------------------------------------
+ */
+
+/* What the provider does otherwise; all zero: nothing. */
+typedef struct ofi_quirks {
+    size_t spill_below;  /* receives of fewer bytes are made longer, ... */
+    size_t spill_bytes;  /* ... by so many */
+    size_t packet_bytes; /* a message of more bytes, up to the next number, must not be claimed */
+    size_t packets_bytes;
+    bool never_claims;   /* no message */
+    bool never_discards; /* nor may one be thrown away by a probe */
+    bool only_injects;   /* all messages are such as it injects */
+    bool needs_polling;  /* the descriptor of its queue does not end a sleep whenever it has to */
+    bool meets_all;      /* it knows all addresses before it takes the first message */
+} ofi_quirks_t;
+
+/* Between the two, the provider reads its settings. */
+void ofi_quirks_begin(const struct fi_info *info, ofi_quirks_t *quirks);
+void ofi_quirks_end(void);
+
+/* What it has to read before libfabric is asked. */
+void ofi_quirks_prepare(unsigned peers);
+
+/* -- the network, between start and stop (endpoint.c) -------------------------------------------
+ */
+
+typedef struct ofi_network {
+    struct fi_info *info;
+    struct fid_fabric *fabric;
+    struct fid_domain *domain;
+    struct fid_av *av;
+    struct fid_cq *cq;
+    struct fid_ep *ep;
+    ofi_tag_layout_t tags;
+    bool source_is_data;     /* ofi_tag_full: a sender's rank is completion data, and a receive from
+                                one source names its address */
+    bool needs_registration; /* FI_MR_LOCAL */
+    bool has_long;           /* a message may be longer than max_bytes */
+    size_t inject_bytes;     /* a message of so many is over when the provider has taken it */
+    ofi_quirks_t quirks;
+    void *spill;      /* for what nobody wants of a message: quirks.c */
+    size_t max_bytes; /* of one message of the provider's */
+    size_t send_segments, receive_segments;
+    int wait_fd;          /* becomes readable when there is something to read; -1: none */
+    size_t address_bytes; /* of this process, what others insert */
+    unsigned char *address;
+} ofi_network_t;
+
+extern ofi_network_t ofi;
+
+/* From the choice to an endpoint that is enabled, with a queue of so many completions (0: as many
+ * as the provider likes). The info stays the caller's, until the network is closed. A failure is
+ * reported, and leaves nothing open. */
+opal_status_t ofi_network_open(struct fi_info *info, const ofi_tag_layout_t *tags, size_t depth,
+                               bool sleeps_on_fd);
+void ofi_network_close(void);
+
+/* -- operations ---------------------------------------------------------------------------------
+ */
+
+struct ofi_operation;
+
+typedef struct ofi_operation_kind {
+    void (*completed)(struct ofi_operation *operation, const struct fi_cq_tagged_entry *entry);
+    void (*failed)(struct ofi_operation *operation, const struct fi_cq_err_entry *error);
+    /* Hands it to the provider. False: not now (-FI_EAGAIN). True: it is there, or over already,
+     * and may be gone. NULL: it never waits. */
+    bool (*post)(struct ofi_operation *operation);
+    bool is_idle; /* it is always there: nobody waits for it */
+} ofi_operation_kind_t;
+
+typedef struct ofi_operation {
+    struct fi_context2 context; /* first: a completion's address is that of the operation */
+    const ofi_operation_kind_t *kind;
+    opal_list_node_t node; /* of a queue, or of what is the provider's */
+} ofi_operation_t;
+
+/* -- peers (peers.c) ----------------------------------------------------------------------------
+ */
+
+typedef struct ofi_peer {
+    unsigned process; /* rank in MPI_COMM_WORLD */
+    fi_addr_t address;
+    opal_list_t queue;     /* ofi_operation_t that found no room, in their order */
+    opal_list_node_t node; /* in the list of peers with a queue */
+    bool is_crowded;       /* it is in that list */
+    opal_list_t held;      /* sends that wait for what is being taken back: recall.c */
+    unsigned recalls;      /* of that */
+    bool is_told;          /* that it has left: a person */
+} ofi_peer_t;
+
+/* What a process has published: `bytes` of an address, which stay until the peers end. False: that
+ * cannot be had, which is reported. */
+typedef bool ofi_address_fn_t(unsigned process, const void **address, size_t *bytes);
+
+void ofi_peers_start(unsigned count, ofi_address_fn_t *address_of);
+void ofi_peers_stop(void);
+
+/* Learns the address; NULL: there is no way to it, which is reported once. */
+ofi_peer_t *ofi_peer_meet(unsigned process);
+opal_status_t ofi_peers_meet_all(void);
+
+extern ofi_peer_t **ofi_peers; /* by rank in MPI_COMM_WORLD; NULL: not met */
+
+static inline ofi_peer_t *ofi_peer(unsigned process)
+{
+    ofi_peer_t *peer = ofi_peers[process];
+    return opal_likely(peer != NULL) ? peer : ofi_peer_meet(process);
+}
+
+/* The peer of a message in a communicator; not MPI_ANY_SOURCE. */
+static inline ofi_peer_t *ofi_peer_of(const ompi_communicator_t *comm, int rank)
+{
+    return ofi_peer(ompi_comm_process(comm, rank));
+}
+
+static inline bool ofi_peer_is_clear(const ofi_peer_t *peer)
+{
+    return opal_list_is_empty(&peer->queue);
+}
+
+/* Posts it, now or in its turn. */
+void ofi_peer_post(ofi_peer_t *peer, ofi_operation_t *operation);
+
+/* The same for a message, which waits while one is taken back. */
+void ofi_peer_send(ofi_peer_t *peer, ofi_operation_t *operation);
+void ofi_peer_release(ofi_peer_t *peer);
+
+/* The same for receives, of which there is one queue. */
+void ofi_receive_post(ofi_operation_t *operation);
+bool ofi_receives_are_clear(void);
+const opal_list_t *ofi_queued_receives(void);
+
+/* Takes what is queued out again. */
+void ofi_withdraw(ofi_operation_t *operation);
+
+/* Tries what is queued; returns how many found room. */
+int ofi_push(void);
+bool ofi_has_queued(void);
+
+/* -- data (data.c, pinned.c) --------------------------------------------------------------------
+ */
+
+/* A buffer that the provider knows. All zero: none. */
+typedef struct ofi_pin {
+    ompi_mpool_use_t use; /* of the pool, if its registration is not NULL */
+    struct fid_mr *own;   /* without a pool */
+} ofi_pin_t;
+
+void ofi_pins_start(void);
+void ofi_pins_stop(void);
+
+/* False: these pages cannot be registered. *descriptor is what the provider is given with them. */
+bool ofi_pin(ofi_pin_t *pin, const void *start, size_t bytes, void **descriptor);
+void ofi_unpin(ofi_pin_t *pin);
+
+/* Where the data of a message lies for the provider. All zero: nowhere. */
+typedef struct ofi_place {
+    void *start;      /* one run, or: */
+    bool is_segments; /* as the type has it: few enough segments */
+    bool is_packed;   /* `start` is a copy, and this structure's */
+    void *descriptor;
+    ofi_pin_t pin;
+} ofi_place_t;
+
+/* MPI_ERR_NO_MEM, or MPI_ERR_OTHER: it cannot be registered. */
+int ofi_place_send(ofi_place_t *place, const ompi_data_t *data, size_t bytes);
+int ofi_place_receive(ofi_place_t *place, const ompi_data_t *data, size_t capacity);
+
+/* `arrived` bytes are there; they are unpacked if they have to be. */
+void ofi_place_arrived(ofi_place_t *place, const ompi_data_t *data, size_t arrived);
+
+void ofi_place_end(ofi_place_t *place);
+
+/* -- requests ------------------------------------------------------------------------------------
+ */
+
+struct ofi_long;
+struct ofi_answer;
+
+typedef enum ofi_stage {
+    OFI_IDLE,
+    OFI_QUEUED, /* not yet the provider's */
+    OFI_POSTED,
+} ofi_stage_t;
+
+typedef struct ofi_request {
+    ompi_mtl_request_t base;
+    ofi_operation_t operation; /* its message */
+    ofi_stage_t stage;         /* of that */
+    unsigned missing;          /* of a send: the message, the answer */
+    ofi_peer_t *peer;          /* of a send */
+    fi_addr_t from;            /* of a receive */
+    uint64_t bits, ignore;
+    size_t bytes; /* of the message; of a receive: that fit */
+    ofi_place_t place;
+    struct ofi_answer *answer;   /* of a synchronous send */
+    struct ofi_long *parts;      /* of a long message */
+    opal_list_node_t unanswered; /* of sends that may be taken back: recall.c */
+    bool may_recall;             /* it is in that list */
+    bool is_recalled;            /* the receiver was asked */
+} ofi_request_t;
+
+static inline ofi_request_t *ofi_request_of(ofi_operation_t *operation)
+{
+    return opal_container_of(operation, ofi_request_t, operation);
+}
+
+/* Sends and notes that have not left this process. */
+extern size_t ofi_outgoing;
+void ofi_has_left(void);
+
+/* Everything of it is over, as its status says. */
+void ofi_request_end(ofi_request_t *request);
+
+/* Its result is an error, libfabric's `failure`; the text goes to the log. `error` is that of its
+ * completion, or NULL. The request goes on. */
+void ofi_request_fail(ofi_request_t *request, int failure, const struct fi_cq_err_entry *error);
+
+enum { OFI_ANY_PROCESS = -1 };
+
+/* "a message to rank 3 failed: ..." */
+void ofi_log_failure(const char *what, int process, int failure,
+                     const struct fi_cq_err_entry *error);
+
+/* -- send.c -- */
+
+int ofi_send(ompi_mtl_request_t *request);
+bool ofi_send_now(const ompi_route_t *to, const ompi_data_t *data);
+void ofi_send_cancel(ofi_request_t *request);
+void ofi_sends_end(void);
+
+/* A message that is over when the provider has taken it; `rank` is the sender's. */
+ssize_t ofi_inject(const void *start, size_t bytes, fi_addr_t to, int rank, uint64_t bits);
+
+/* One of the things that a send waits for is over. */
+void ofi_send_arrived(ofi_request_t *request);
+
+/* The receiver has the message, or has thrown it away and will not answer. */
+void ofi_send_answered(ofi_request_t *request);
+void ofi_send_unanswered(ofi_request_t *request);
+
+/* -- recall.c -- */
+
+/* A send is from now on, and no longer, one that may be taken back. */
+void ofi_recall_add(ofi_request_t *request);
+void ofi_recall_remove(ofi_request_t *request);
+
+/* Asks the receiver for it. */
+void ofi_recall(ofi_request_t *request);
+
+/* The oldest one of this envelope that waits for an answer, the newest one that has been sent;
+ * NULL: none. */
+ofi_request_t *ofi_recall_find(uint64_t bits, const ofi_peer_t *peer);
+ofi_request_t *ofi_recall_find_last(uint64_t bits, const ofi_peer_t *peer);
+
+/* What others have asked for is done, which may progress. */
+bool ofi_recall_is_asked(void);
+void ofi_recall_work(void);
+
+/* -- refuse.c -- */
+
+bool ofi_refuse(void);
+
+/* -- note.c -- */
+
+/* A few bytes for a peer, copied, that no request waits for. */
+enum { OFI_NOTE_MAX_BYTES = 48 };
+void ofi_tell(ofi_peer_t *peer, uint64_t bits, const void *bytes, size_t length);
+
+/* -- control.c -- */
+
+typedef enum ofi_control_kind {
+    OFI_NEWS,     /* of a long message: its number there, and how much of it is wanted */
+    OFI_ARRIVED,  /* all of that */
+    OFI_RECALL,   /* bits, rank and how many are behind it */
+    OFI_RECALLED, /* number: 1 if it was */
+    OFI_REFUSED,  /* bits */
+} ofi_control_kind_t;
+
+/*
+ *   | kind 4 | process 4 | name 8 | bits or bytes wanted 8 | number 4 | rank 4 |
+ */
+typedef struct ofi_control {
+    uint32_t kind;
+    uint32_t process; /* who says it */
+    uint64_t name;    /* the sender's request */
+    uint64_t bits;
+    uint32_t number;
+    uint32_t rank;
+} ofi_control_t;
+
+_Static_assert(sizeof(ofi_control_t) == 32, "as it is drawn");
+
+opal_status_t ofi_control_start(void);
+void ofi_control_stop(void);
+void ofi_control_tell(ofi_peer_t *peer, const ofi_control_t *control);
+
+void ofi_long_news(const ofi_control_t *control);
+void ofi_long_arrived(const ofi_control_t *control);
+void ofi_recall_asked(const ofi_control_t *control);
+void ofi_recall_answered(const ofi_control_t *control);
+void ofi_refused(const ofi_control_t *control);
+
+/* -- receive.c -- */
+
+int ofi_receive(ompi_mtl_request_t *request);
+int ofi_cancel(ompi_mtl_request_t *request);
+
+/* What a receive or a probe asks the provider for. An error: there is no way to the source. */
+int ofi_pattern(const ompi_route_t *from, fi_addr_t *address, ofi_tag_pattern_t *pattern);
+
+/* The sender's rank in the communicator, from the bits and the data of a completion. */
+int ofi_source(uint64_t bits, uint64_t data);
+
+/* A message is in the place of its receive; `total` is its length, or that of its beginning. */
+void ofi_receive_arrived(ofi_request_t *request, uint64_t bits, uint64_t data, size_t total);
+void ofi_receive_end(ofi_request_t *request, uint64_t bits, uint64_t data, size_t total);
+
+/* What the provider may write at the place. */
+size_t ofi_receive_room(const ofi_request_t *request);
+
+/* Whether one would take this message that has not yet: it waits for room, or the provider has not
+ * come to it. */
+bool ofi_receive_waits_for(uint64_t bits, uint64_t data);
+
+/* -- long.c -- */
+
+/* What stands in the beginning of a long message instead of its first bytes. */
+typedef struct ofi_long_head {
+    uint64_t sender; /* the sender's name for it */
+    uint64_t total;
+} ofi_long_head_t;
+
+/* Before it is sent: what it needs, and one more thing to wait for. */
+int ofi_long_prepare(ofi_request_t *request);
+void ofi_long_send(ofi_request_t *request);
+
+/* The beginning will not be sent, or was not. */
+void ofi_long_forget(ofi_request_t *request);
+
+/* The beginning is in its place, as far as it fits there. */
+void ofi_long_receive(ofi_request_t *request, uint64_t bits, uint64_t data,
+                      const ofi_long_head_t *head);
+
+/* -- probe.c -- */
+
+int ofi_probe(const ompi_route_t *from, bool *found, ompi_mtl_message_t **message,
+              MPI_Status *status);
+bool ofi_forget_context(uint32_t context);
+
+/* What the provider knows of a message. */
+typedef struct ofi_found {
+    bool is_there;
+    uint64_t bits, data;
+    size_t bytes;
+} ofi_found_t;
+
+/* Asks, and waits for the answer. `operation` is free again, but for the context of FI_CLAIM. A
+ * failure is libfabric's, and was told. */
+int ofi_ask(ofi_operation_t *operation, fi_addr_t from, const ofi_tag_pattern_t *pattern,
+            uint64_t flags, ofi_found_t *found);
+/* Asks for a message that no receive of ours is to have. */
+int ofi_look(fi_addr_t address, const ofi_tag_pattern_t *pattern, ofi_found_t *there);
+
+bool ofi_is_asking(void);
+
+/* A receive has got this message, while it is being asked. */
+void ofi_taken_meanwhile(uint64_t bits, uint64_t data);
+
+void ofi_tell_status(MPI_Status *status, uint64_t bits, uint64_t data, size_t bytes);
+
+/* -- kept.c -- */
+
+struct ofi_message;
+
+int ofi_receive_message(ompi_mtl_request_t *request, ompi_mtl_message_t *message);
+
+/* Takes one out of the matching; NULL: there is none, or a failure, which was told. */
+struct ofi_message *ofi_message_take(fi_addr_t address, const ofi_tag_pattern_t *pattern,
+                                     const ofi_found_t *there, int *failure);
+void ofi_message_tell(const struct ofi_message *message, MPI_Status *status);
+ompi_mtl_message_t *ofi_message_hand_out(struct ofi_message *message, const ompi_route_t *from);
+
+/* Keeps all that there is of a communicator's user context; of all of them. */
+void ofi_kept_add_all(uint32_t comm);
+void ofi_kept_add_everything(void);
+bool ofi_any_is_kept(void);
+
+/* Throws away the first one that is kept, and says what it was. False: none is. */
+bool ofi_kept_drop_first(uint64_t *bits, uint64_t *data);
+
+/* Throws away the first one of these; false: there is none. */
+bool ofi_message_discard(const ofi_tag_pattern_t *pattern);
+
+/* False: nothing of that is kept, and the provider is to be asked. */
+bool ofi_kept_receive(ofi_request_t *request, const ofi_tag_pattern_t *pattern);
+bool ofi_kept_probe(const ompi_route_t *from, const ofi_tag_pattern_t *pattern, bool *found,
+                    ompi_mtl_message_t **message, MPI_Status *status);
+
+/* Throws away a message that nothing has matched: of its bits and source, the one with so many
+ * behind it. False: it was matched. */
+bool ofi_kept_drop(uint64_t bits, uint32_t rank, uint32_t behind);
+void ofi_kept_forget(uint32_t comm);
+
+/* -- progress.c -- */
+
+/* Operations that are the provider's; those of them that somebody waits for. */
+extern opal_list_t ofi_posted;
+extern size_t ofi_under_way;
+
+/* Something goes on that an operation need not stand for. */
+static inline void ofi_more_under_way(void)
+{
+    ofi_under_way++;
+}
+
+/* The provider has it now. */
+static inline void ofi_began(ofi_operation_t *operation)
+{
+    opal_list_append(&ofi_posted, &operation->node);
+    if (opal_likely(!operation->kind->is_idle))
+        ofi_more_under_way();
+}
+
+/* `batch`: completions per read. */
+opal_status_t ofi_progress_start(unsigned batch);
+void ofi_progress_stop(void);
+
+/* Reads completions until there are none, and tries what is queued. Returns how much it did. Not
+ * nested: what a completion leads to finds nothing here. */
+int ofi_progress(void);
+bool ofi_is_progressing(void); /* a completion is being worked on: none can be waited for */
+
+#endif

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The addresses of ranks, learnt when they are first needed, and what waits for room. */
+#include <stdlib.h>
+
+#include "opal/util/log.h"
+#include "opal/util/text.h"
+#include "ompi/mca/mtl/ofi/ofi.h"
+
+ofi_peer_t **ofi_peers;
+static bool *is_out_of_reach; /* which was reported; NULL: nobody is */
+static unsigned peer_count;
+static ofi_address_fn_t *address_of;
+
+static opal_list_t crowded;  /* peers with a queue, which may have become empty */
+static opal_list_t receives; /* ofi_operation_t that are to be posted, in their order */
+static size_t queued;        /* in all of them */
+
+void ofi_peers_start(unsigned count, ofi_address_fn_t *address)
+{
+    peer_count = count;
+    address_of = address;
+    ofi_peers = opal_xcalloc(count, sizeof(ofi_peer_t *));
+    opal_list_init(&crowded);
+    opal_list_init(&receives);
+    queued = 0;
+}
+
+void ofi_peers_stop(void)
+{
+    for (unsigned process = 0; process < peer_count; process++)
+        free(ofi_peers[process]);
+    free(ofi_peers);
+    free(is_out_of_reach);
+    ofi_peers = NULL;
+    is_out_of_reach = NULL;
+    peer_count = 0;
+}
+
+static bool insert(unsigned process, fi_addr_t *address)
+{
+    const void *bytes;
+    size_t length;
+    if (!address_of(process, &bytes, &length))
+        return false;
+    int inserted = fi_av_insert(ofi.av, bytes, 1, address, 0, NULL);
+    if (inserted != 1)
+        opal_log_error("mtl/ofi: the provider %s does not take the address of rank %u: %s",
+                       ofi.info->fabric_attr->prov_name, process,
+                       inserted < 0 ? fi_strerror(-inserted) : "it cannot be used");
+    return inserted == 1;
+}
+
+ofi_peer_t *ofi_peer_meet(unsigned process)
+{
+    fi_addr_t address;
+    if (is_out_of_reach != NULL && is_out_of_reach[process])
+        return NULL;
+    if (!insert(process, &address)) {
+        if (is_out_of_reach == NULL)
+            is_out_of_reach = opal_xcalloc(peer_count, sizeof *is_out_of_reach);
+        is_out_of_reach[process] = true;
+        return NULL;
+    }
+    ofi_peer_t *peer = opal_xcalloc(1, sizeof *peer);
+    peer->process = process;
+    peer->address = address;
+    opal_list_init(&peer->queue);
+    opal_list_init(&peer->held);
+    ofi_peers[process] = peer;
+    return peer;
+}
+
+opal_status_t ofi_peers_meet_all(void)
+{
+    for (unsigned process = 0; process < peer_count; process++) {
+        if (ofi_peer(process) == NULL)
+            return OPAL_ERR_SYSTEM;
+    }
+    return OPAL_SUCCESS;
+}
+
+/* -- queues -------------------------------------------------------------------------- */
+
+static void enqueue(opal_list_t *queue, ofi_operation_t *operation)
+{
+    opal_list_append(queue, &operation->node);
+    queued++;
+}
+
+static void dequeue(ofi_operation_t *operation)
+{
+    opal_list_remove(&operation->node);
+    queued--;
+}
+
+void ofi_peer_post(ofi_peer_t *peer, ofi_operation_t *operation)
+{
+    if (opal_likely(ofi_peer_is_clear(peer)) && opal_likely(operation->kind->post(operation)))
+        return;
+    if (!peer->is_crowded)
+        opal_list_append(&crowded, &peer->node);
+    peer->is_crowded = true;
+    enqueue(&peer->queue, operation);
+}
+
+void ofi_peer_send(ofi_peer_t *peer, ofi_operation_t *operation)
+{
+    if (opal_likely(peer->recalls == 0))
+        ofi_peer_post(peer, operation);
+    else
+        enqueue(&peer->held, operation);
+}
+
+void ofi_peer_release(ofi_peer_t *peer)
+{
+    for (opal_list_node_t *node; (node = opal_list_first(&peer->held)) != NULL;) {
+        ofi_operation_t *operation = opal_container_of(node, ofi_operation_t, node);
+        dequeue(operation);
+        ofi_peer_post(peer, operation);
+    }
+}
+
+void ofi_receive_post(ofi_operation_t *operation)
+{
+    if (opal_unlikely(!opal_list_is_empty(&receives)) ||
+        opal_unlikely(!operation->kind->post(operation)))
+        enqueue(&receives, operation);
+}
+
+void ofi_withdraw(ofi_operation_t *operation)
+{
+    dequeue(operation);
+}
+
+bool ofi_receives_are_clear(void)
+{
+    return opal_list_is_empty(&receives);
+}
+
+const opal_list_t *ofi_queued_receives(void)
+{
+    return &receives;
+}
+
+bool ofi_has_queued(void)
+{
+    return queued > 0;
+}
+
+/* From the head until there is no room. What has found some may be gone, so it is out first. */
+static int push_queue(opal_list_t *queue)
+{
+    int pushed = 0;
+    for (opal_list_node_t *node; (node = opal_list_first(queue)) != NULL; pushed++) {
+        ofi_operation_t *operation = opal_container_of(node, ofi_operation_t, node);
+        dequeue(operation);
+        if (!operation->kind->post(operation)) {
+            opal_list_prepend(queue, node);
+            queued++;
+            break;
+        }
+    }
+    return pushed;
+}
+
+int ofi_push(void)
+{
+    /* While the provider is asked for a message, no receive takes it away. */
+    int pushed = ofi_is_asking() ? 0 : push_queue(&receives);
+    opal_list_node_t *next;
+    for (opal_list_node_t *node = opal_list_first(&crowded); node != NULL; node = next) {
+        ofi_peer_t *peer = opal_container_of(node, ofi_peer_t, node);
+        pushed += push_queue(&peer->queue);
+        next = opal_list_next(&crowded, node);
+        if (ofi_peer_is_clear(peer)) {
+            opal_list_remove(&peer->node);
+            peer->is_crowded = false;
+        }
+    }
+    return pushed;
+}

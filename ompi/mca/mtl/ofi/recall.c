@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sends that are taken back (MPI_Cancel). A provider cannot do that; the receiver can, as long as
+ * nothing has matched the message: it takes everything of the communicator out of the matching
+ * (kept.c), and throws this one away.
+ *
+ * Which one that is. Messages of the user's that may wait for their receiver have the synchronous
+ * bit (send.c), and their requests are in a list until they are answered, in the order in which
+ * they were sent. Those of one envelope (communicator, tag, peer) are matched in this order, so the
+ * ones that are not matched yet are the last of the list, and of the receiver's: the sender says
+ * how many of them it has sent behind the one in question, the receiver counts from the end.
+ *
+ *   sender    --- RECALL: bits of the message, its rank, how many behind it --->   receiver
+ *             <-- RECALLED: yes, and there will be no answer; or no, there will ---
+ *
+ * The question goes behind all that was sent before, by the same queue, and what is sent later
+ * waits for the answer, so that the receiver counts the same messages. It has to be in MPI to hear
+ * the question; but not in a completion, in which it could not ask its provider, so questions
+ * wait for the end of a progress.
+ */
+#include <stdlib.h>
+
+#include "opal/runtime/init.h"
+#include "opal/util/text.h"
+#include "ompi/mca/mtl/ofi/ofi.h"
+#include "ompi/request/status.h"
+
+/* -- the sender ---------------------------------------------------------------------- */
+
+static opal_list_t unanswered = {{&unanswered.head, &unanswered.head}};
+
+void ofi_recall_add(ofi_request_t *request)
+{
+    request->is_recalled = false;
+    opal_list_append(&unanswered, &request->unanswered);
+}
+
+void ofi_recall_remove(ofi_request_t *request)
+{
+    opal_list_remove(&request->unanswered);
+}
+
+static bool is_alike(const ofi_request_t *one, const ofi_request_t *other)
+{
+    return one->bits == other->bits && one->peer == other->peer;
+}
+
+static ofi_request_t *next_of(ofi_request_t *request)
+{
+    opal_list_node_t *node = opal_list_next(&unanswered, &request->unanswered);
+    return node == NULL ? NULL : opal_container_of(node, ofi_request_t, unanswered);
+}
+
+ofi_request_t *ofi_recall_find(uint64_t bits, const ofi_peer_t *peer)
+{
+    opal_list_node_t *first = opal_list_first(&unanswered);
+    for (opal_list_node_t *node = first; node != NULL; node = opal_list_next(&unanswered, node)) {
+        ofi_request_t *request = opal_container_of(node, ofi_request_t, unanswered);
+        if (request->bits == bits && request->peer == peer && request->answer != NULL)
+            return request;
+    }
+    return NULL;
+}
+
+ofi_request_t *ofi_recall_find_last(uint64_t bits, const ofi_peer_t *peer)
+{
+    ofi_request_t *last = NULL;
+    opal_list_node_t *first = opal_list_first(&unanswered);
+    for (opal_list_node_t *node = first; node != NULL; node = opal_list_next(&unanswered, node)) {
+        ofi_request_t *request = opal_container_of(node, ofi_request_t, unanswered);
+        if (request->bits == bits && request->peer == peer && request->stage == OFI_POSTED)
+            last = request;
+    }
+    return last;
+}
+
+void ofi_recall(ofi_request_t *request)
+{
+    if (request->is_recalled)
+        return;
+    request->is_recalled = true;
+    uint32_t behind = 0;
+    for (ofi_request_t *later = request; (later = next_of(later)) != NULL;)
+        behind += is_alike(later, request);
+    ofi_control_t control = {
+        .kind = OFI_RECALL,
+        .process = opal_job()->rank,
+        .name = (uint64_t)(uintptr_t)request,
+        .bits = request->bits,
+        .number = behind,
+        .rank = (uint32_t)request->base.route.comm->rank,
+    };
+    ofi_control_tell(request->peer, &control);
+    request->peer->recalls++;
+}
+
+void ofi_recall_answered(const ofi_control_t *control)
+{
+    ofi_peer_t *peer = ofi_peer(control->process);
+    if (--peer->recalls == 0)
+        ofi_peer_release(peer);
+    if (control->number == 0)
+        return; /* it was matched; its request may be gone */
+    ofi_request_t *request = (ofi_request_t *)(uintptr_t)control->name;
+    ompi_status_set_cancelled(&request->base.base.status, true);
+    ofi_send_unanswered(request);
+}
+
+/* -- the receiver -------------------------------------------------------------------- */
+
+typedef struct question {
+    opal_list_node_t node;
+    ofi_control_t control;
+} question_t;
+
+static opal_list_t questions = {{&questions.head, &questions.head}};
+static bool is_answering;
+
+void ofi_recall_asked(const ofi_control_t *control)
+{
+    question_t *question = opal_xmalloc(sizeof *question);
+    question->control = *control;
+    opal_list_append(&questions, &question->node);
+}
+
+bool ofi_recall_is_asked(void)
+{
+    return !opal_list_is_empty(&questions);
+}
+
+static void answer(const ofi_control_t *asked)
+{
+    ofi_peer_t *peer = ofi_peer(asked->process);
+    if (peer == NULL)
+        return; /* which was reported */
+    ofi_control_t control = {
+        .kind = OFI_RECALLED,
+        .process = opal_job()->rank,
+        .name = asked->name,
+        .number = ofi_kept_drop(asked->bits, asked->rank, asked->number),
+    };
+    ofi_control_tell(peer, &control);
+}
+
+void ofi_recall_work(void)
+{
+    if (is_answering)
+        return;
+    is_answering = true;
+    for (opal_list_node_t *node; (node = opal_list_first(&questions)) != NULL;) {
+        question_t *question = opal_container_of(node, question_t, node);
+        opal_list_remove(node);
+        answer(&question->control);
+        free(question);
+    }
+    is_answering = false;
+}

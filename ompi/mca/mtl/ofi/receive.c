@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The receiving side. The provider matches; who has sent and with which tag is in the completion. A
+ * buffer that is too short is an error of the provider's (FI_ETRUNC), but what fits is there.
+ */
+#include <string.h>
+
+#include "ompi/mca/mtl/ofi/ofi.h"
+#include "ompi/request/status.h"
+
+/* -- the end ------------------------------------------------------------------------- */
+
+size_t ofi_receive_room(const ofi_request_t *request)
+{
+    bool is_widened = ofi.has_long && request->bytes < OFI_LONG_HEAD_BYTES;
+    return is_widened ? OFI_LONG_HEAD_BYTES : request->bytes;
+}
+
+/* Where the provider must not find out that a message does not fit. */
+static bool may_spill(const ofi_request_t *request)
+{
+    return request->bytes < ofi.quirks.spill_below;
+}
+
+static void answer(const ompi_route_t *from, int source, int tag)
+{
+    ofi_peer_t *peer = ofi_peer_of(from->comm, source);
+    if (peer != NULL)
+        ofi_tell(peer,
+                 ofi_tag_of_answer(&ofi.tags, from->comm->context, (unsigned)from->comm->rank, tag),
+                 "", 0);
+}
+
+int ofi_source(uint64_t bits, uint64_t data)
+{
+    return ofi.source_is_data ? (int)data : (int)ofi_tag_source(&ofi.tags, bits);
+}
+
+void ofi_receive_end(ofi_request_t *request, uint64_t bits, uint64_t data, size_t total)
+{
+    const ompi_route_t *from = &request->base.route;
+    bool fits = total <= request->bytes;
+    size_t arrived = fits ? total : request->bytes;
+    int source = ofi_source(bits, data), tag = ofi_tag_tag(&ofi.tags, bits);
+    ofi_place_arrived(&request->place, &request->base.data, arrived);
+    ompi_status_set(&request->base.base.status, source, tag, fits ? MPI_SUCCESS : MPI_ERR_TRUNCATE,
+                    arrived);
+    if (opal_unlikely(from->context == OMPI_CONTEXT_USER &&
+                      ofi_tag_is_synchronous(&ofi.tags, bits)))
+        answer(from, source, tag);
+    ofi_request_end(request);
+}
+
+void ofi_receive_arrived(ofi_request_t *request, uint64_t bits, uint64_t data, size_t total)
+{
+    if (opal_unlikely(ofi_is_asking()))
+        ofi_taken_meanwhile(bits, data);
+    if (opal_unlikely(ofi.has_long && total == ofi.max_bytes)) {
+        ofi_long_head_t head;
+        memcpy(&head, request->place.start, sizeof head);
+        ofi_long_receive(request, bits, data, &head);
+    } else {
+        ofi_receive_end(request, bits, data, total);
+    }
+}
+
+static void receive_completed(ofi_operation_t *operation, const struct fi_cq_tagged_entry *entry)
+{
+    ofi_receive_arrived(ofi_request_of(operation), entry->tag, entry->data, entry->len);
+}
+
+static void receive_failed(ofi_operation_t *operation, const struct fi_cq_err_entry *error)
+{
+    ofi_request_t *request = ofi_request_of(operation);
+    if (error->err == FI_ETRUNC) {
+        size_t lost = error->olen > 0 ? error->olen : 1; /* not every provider counts it */
+        size_t room = ofi_receive_room(request) + (may_spill(request) ? ofi.quirks.spill_bytes : 0);
+        ofi_receive_arrived(request, error->tag, error->data, room + lost);
+        return;
+    }
+    if (error->err == FI_ECANCELED)
+        ompi_status_set_cancelled(&request->base.base.status, true);
+    else
+        ofi_request_fail(request, error->err, error);
+    ofi_request_end(request);
+}
+
+/* -- the beginning ------------------------------------------------------------------- */
+
+static ssize_t receive_segments(ofi_request_t *request)
+{
+    const ompi_data_t *data = &request->base.data;
+    struct iovec segments[OFI_MAX_SEGMENTS + 1] = {
+        {request->place.start, ofi_receive_room(request)}};
+    size_t count = 1, bytes;
+    if (request->place.is_segments)
+        count = ompi_datatype_segments(data->type, data->count, data->buffer, 0, segments,
+                                       ofi.receive_segments, &bytes);
+    if (may_spill(request))
+        segments[count++] = (struct iovec){ofi.spill, ofi.quirks.spill_bytes};
+    return fi_trecvv(ofi.ep, segments, NULL, count, request->from, request->bits, request->ignore,
+                     &request->operation.context);
+}
+
+static bool post_receive(ofi_operation_t *operation)
+{
+    ofi_request_t *request = ofi_request_of(operation);
+    const ofi_place_t *place = &request->place;
+    ssize_t result =
+        opal_unlikely(place->is_segments || may_spill(request))
+            ? receive_segments(request)
+            : fi_trecv(ofi.ep, place->start, ofi_receive_room(request), place->descriptor,
+                       request->from, request->bits, request->ignore, &request->operation.context);
+    if (opal_unlikely(result == -FI_EAGAIN))
+        return false;
+    request->stage = OFI_POSTED;
+    if (opal_likely(result == 0)) {
+        ofi_began(operation);
+        return true;
+    }
+    ofi_request_fail(request, (int)-result, NULL);
+    ofi_request_end(request);
+    return true;
+}
+
+static const ofi_operation_kind_t receive_kind = {
+    .completed = receive_completed,
+    .failed = receive_failed,
+    .post = post_receive,
+};
+
+int ofi_pattern(const ompi_route_t *from, fi_addr_t *address, ofi_tag_pattern_t *pattern)
+{
+    *address = FI_ADDR_UNSPEC;
+    *pattern =
+        ofi_tag_of_receive(&ofi.tags, from->comm->context, from->context, from->rank, from->tag);
+    if (ofi.source_is_data && from->rank != MPI_ANY_SOURCE) {
+        ofi_peer_t *peer = ofi_peer_of(from->comm, from->rank);
+        if (peer == NULL)
+            return MPI_ERR_OTHER;
+        *address = peer->address;
+    }
+    return MPI_SUCCESS;
+}
+
+int ofi_receive(ompi_mtl_request_t *base)
+{
+    ofi_request_t *request = opal_container_of(base, ofi_request_t, base);
+    ofi_tag_pattern_t pattern;
+    int error = ofi_pattern(&base->route, &request->from, &pattern);
+    if (error != MPI_SUCCESS)
+        return error;
+    request->bytes = ompi_datatype_bytes(base->data.type, base->data.count);
+    error = ofi_place_receive(&request->place, &base->data, request->bytes);
+    if (error != MPI_SUCCESS)
+        return error;
+    if (opal_unlikely(ofi_any_is_kept()) && ofi_kept_receive(request, &pattern))
+        return MPI_SUCCESS;
+    request->bits = pattern.bits;
+    request->ignore = pattern.ignore;
+    request->operation.kind = &receive_kind;
+    request->stage = OFI_QUEUED;
+    ofi_receive_post(&request->operation);
+    return MPI_SUCCESS;
+}
+
+static bool is_in(const opal_list_t *list, uint64_t bits, uint64_t data)
+{
+    for (opal_list_node_t *node = opal_list_first(list); node != NULL;
+         node = opal_list_next(list, node)) {
+        ofi_operation_t *operation = opal_container_of(node, ofi_operation_t, node);
+        if (operation->kind != &receive_kind)
+            continue;
+        const ofi_request_t *request = ofi_request_of(operation);
+        int rank = request->base.route.rank;
+        if ((bits & ~request->ignore) == (request->bits & ~request->ignore) &&
+            (rank == MPI_ANY_SOURCE || rank == ofi_source(bits, data)))
+            return true;
+    }
+    return false;
+}
+
+bool ofi_receive_waits_for(uint64_t bits, uint64_t data)
+{
+    return is_in(ofi_queued_receives(), bits, data) || is_in(&ofi_posted, bits, data);
+}
+
+static void cancel_receive(ofi_request_t *request)
+{
+    if (request->stage == OFI_POSTED) {
+        fi_cancel(&ofi.ep->fid, &request->operation.context);
+        return; /* its completion says whether that came in time */
+    }
+    if (request->stage == OFI_QUEUED) {
+        ofi_withdraw(&request->operation);
+        ompi_status_set_cancelled(&request->base.base.status, true);
+        ofi_request_end(request);
+    }
+}
+
+int ofi_cancel(ompi_mtl_request_t *base)
+{
+    ofi_request_t *request = opal_container_of(base, ofi_request_t, base);
+    if (base->is_send)
+        ofi_send_cancel(request);
+    else
+        cancel_receive(request);
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Messages that nobody will receive, since MPI ends here. A sender that waits for a receive would
+ * do so for ever; so until all ranks have come to their end (ofi.c), every message of the user's
+ * that matches no receive is taken out of the matching, and thrown away (kept.c). If its sender
+ * waits for an answer, it is told:
+ *
+ *   leaver    --- REFUSED: bits of the message --->   sender
+ *
+ * Of the messages of one envelope (communicator, tag, peer) the leaver has matched the first ones.
+ * So the sender takes it for the last one that it has sent, each time: what was matched gets its
+ * answer, which may be under way.
+ */
+#include "opal/runtime/init.h"
+#include "opal/util/log.h"
+#include "ompi/mca/mtl/ofi/ofi.h"
+#include "ompi/request/status.h"
+
+/* -- the leaver ---------------------------------------------------------------------- */
+
+static void tell_sender(uint64_t bits, uint64_t data)
+{
+    const ompi_communicator_t *comm = ompi_comm_find(ofi_tag_comm(&ofi.tags, bits));
+    ofi_peer_t *peer = comm != NULL ? ofi_peer_of(comm, ofi_source(bits, data)) : NULL;
+    if (peer == NULL)
+        return; /* it was reported, or the communicator has ended at both ends */
+    ofi_control_t control = {.kind = OFI_REFUSED, .process = opal_job()->rank, .bits = bits};
+    ofi_control_tell(peer, &control);
+}
+
+bool ofi_refuse(void)
+{
+    uint64_t bits, data;
+    bool any = false;
+    ofi_kept_add_everything();
+    for (; ofi_kept_drop_first(&bits, &data); any = true) {
+        if (ofi_tag_is_synchronous(&ofi.tags, bits))
+            tell_sender(bits, data);
+    }
+    return any;
+}
+
+/* -- the sender ---------------------------------------------------------------------- */
+
+static void fail(ofi_request_t *request)
+{
+    ofi_peer_t *peer = request->peer;
+    if (!peer->is_told)
+        opal_log_error("rank %u has left through MPI_Finalize: messages that wait for it fail with "
+                       "MPI_ERR_PROC_ABORTED; every send needs a receive before that",
+                       peer->process);
+    peer->is_told = true;
+    request->base.is_unreceived = true;
+    request->base.base.status.MPI_ERROR = MPI_ERR_PROC_ABORTED;
+}
+
+void ofi_refused(const ofi_control_t *control)
+{
+    ofi_request_t *request = ofi_recall_find_last(control->bits, ofi_peer(control->process));
+    if (request == NULL)
+        return;
+    if (request->is_recalled)
+        ompi_status_set_cancelled(&request->base.base.status, true);
+    else
+        fail(request);
+    ofi_send_unanswered(request);
+}

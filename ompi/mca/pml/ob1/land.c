@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Where frames land that a transport does not deliver as a whole: in the buffer of the receive,
+ * piece by piece as they come. What has no place there, or only places so short that unpacking is
+ * faster, goes by way of a buffer.
+ */
+#include <string.h>
+
+#include "ompi/mca/pml/ob1/ob1.h"
+
+enum { SHORTEST_PIECE = 256 }; /* bytes; the mean of those that are worth a segment */
+
+static unsigned char waiting_room[64 << 10]; /* from land to landed */
+static bool is_in_waiting_room;
+
+static size_t in_waiting_room(size_t bytes, struct iovec *segments)
+{
+    is_in_waiting_room = true;
+    segments[0] =
+        (struct iovec){waiting_room, bytes < sizeof waiting_room ? bytes : sizeof waiting_room};
+    return 1;
+}
+
+/* The bytes of the message from `offset` on, `bytes` of them. */
+static size_t in_buffer(const ob1_receive_t *receive, size_t offset, size_t bytes,
+                        struct iovec *segments, size_t max)
+{
+    const ompi_data_t *data = &receive->data;
+    if (ompi_datatype_is_contiguous(data->type)) {
+        segments[0] = (struct iovec){
+            (void *)(ompi_datatype_origin(data->type, data->buffer) + offset), bytes};
+        return 1;
+    }
+    size_t has = 0;
+    size_t count =
+        ompi_datatype_segments(data->type, data->count, data->buffer, offset, segments, max, &has);
+    if (count == 0 || has / count < SHORTEST_PIECE)
+        return in_waiting_room(bytes, segments);
+    return opal_segments_cut(segments, count, has, bytes);
+}
+
+static size_t land_stream(const ob1_stream_t *stream, size_t bytes, struct iovec *segments,
+                          size_t max)
+{
+    const ob1_receive_t *receive = stream->receive;
+    ob1_message_t *message = stream->message;
+    if (receive != NULL && stream->arrived < receive->wanted) {
+        size_t fits = receive->wanted - stream->arrived;
+        return in_buffer(receive, stream->arrived, bytes < fits ? bytes : fits, segments, max);
+    }
+    if (message == NULL)
+        return in_waiting_room(bytes, segments);
+    segments[0] = (struct iovec){message->frame + message->length, bytes};
+    return 1;
+}
+
+static size_t land(unsigned rank, unsigned kind, uint64_t name, size_t offset, size_t bytes,
+                   struct iovec *segments, size_t max)
+{
+    const ob1_peer_t *peer = ob1_peer(rank);
+    is_in_waiting_room = false;
+    if (kind == OB1_STREAM_PART)
+        return land_stream(&peer->stream, bytes, segments, max);
+    if (peer->is_dead)
+        return in_waiting_room(bytes, segments);
+    return in_buffer((const ob1_receive_t *)(uintptr_t)name, offset, bytes, segments, max);
+}
+
+static void unpack_waiting(const ob1_receive_t *receive, size_t offset, size_t bytes)
+{
+    size_t fits = receive->wanted > offset ? receive->wanted - offset : 0;
+    ompi_datatype_unpack(receive->data.type, receive->data.count, receive->data.buffer, offset,
+                         waiting_room, bytes < fits ? bytes : fits);
+}
+
+static void landed(unsigned rank, unsigned kind, uint64_t name, size_t offset, size_t bytes)
+{
+    ob1_peer_t *peer = ob1_peer(rank);
+    if (kind == OB1_STREAM_PART) {
+        const ob1_stream_t *stream = &peer->stream;
+        if (is_in_waiting_room && stream->receive != NULL)
+            unpack_waiting(stream->receive, stream->arrived, bytes);
+        if (stream->message != NULL)
+            stream->message->length += bytes;
+        ob1_stream_arrived(peer, bytes);
+    } else if (!peer->is_dead) {
+        ob1_receive_t *receive = (ob1_receive_t *)(uintptr_t)name;
+        if (is_in_waiting_room)
+            unpack_waiting(receive, offset, bytes);
+        ob1_fragment_arrived(receive, bytes);
+    }
+}
+
+const opal_btl_lander_t ob1_lander = {.land = land, .landed = landed};

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Probing: looking for a message that a receive would take, waiting for one, and taking it out of
+ * the matching for a receive to come.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "opal/runtime/wait.h"
+#include "ompi/mca/pml/ob1/ob1.h"
+#include "ompi/request/status.h"
+
+/* -- looking ------------------------------------------------------------------------- */
+
+/* The bytes of the whole message. */
+static size_t message_bytes(const ob1_message_t *message)
+{
+    ob1_rendezvous_t head;
+    ob1_stream_head_t stream;
+    switch ((ob1_kind_t)message->kind) {
+    case OB1_STREAM:
+        memcpy(&stream, message->frame, sizeof stream);
+        return stream.total;
+    case OB1_EAGER:
+        return message->length - sizeof(ob1_match_t);
+    case OB1_EAGER_SYNC:
+        return message->length - sizeof(ob1_sync_t);
+    default:
+        memcpy(&head, message->frame, offsetof(ob1_rendezvous_t, segments));
+        return head.total;
+    }
+}
+
+static void destroy_message(ompi_object_t *head)
+{
+    ob1_message_t *message = opal_container_of(head, ob1_message_t, base.head);
+    ompi_communicator_t *comm = message->comm;
+    ob1_message_drop(message);
+    ompi_object_release(&comm->head);
+}
+
+/* A matched probe has it, out of the matching. */
+static void take_for_probe(ob1_message_t *message, const ompi_route_t *from)
+{
+    ompi_object_init(&message->base.head, OMPI_MESSAGE, destroy_message);
+    message->comm = from->comm;
+    ompi_object_retain(&message->comm->head);
+    message->context = from->context;
+}
+
+int ob1_iprobe(const ompi_route_t *from, bool *found, ompi_message_t **message, MPI_Status *status)
+{
+    ob1_matcher_t *matcher = ob1_matcher_for(from);
+    ob1_message_t *seen = NULL;
+    MPI_Status told;
+    ob1_lock(&matcher->lock);
+    ob1_arrived_t *arrived = ob1_matcher_find_arrived(matcher, from->rank, from->tag);
+    if (arrived != NULL) {
+        seen = opal_container_of(arrived, ob1_message_t, arrived);
+        ompi_status_set(&told, arrived->source, arrived->tag, MPI_SUCCESS, message_bytes(seen));
+        if (message != NULL)
+            ob1_matcher_remove_arrived(matcher, arrived);
+    }
+    ob1_unlock(&matcher->lock); /* and what was not taken may be gone */
+    *found = arrived != NULL;
+    if (arrived == NULL)
+        return ob1_is_hopeless(from->comm, from->rank) ? MPI_ERR_PROC_ABORTED : MPI_SUCCESS;
+    ompi_status_tell(status, &told);
+    if (message != NULL) {
+        take_for_probe(seen, from);
+        *message = &seen->base;
+    }
+    return MPI_SUCCESS;
+}
+
+/* -- waiting ------------------------------------------------------------------------- */
+
+typedef struct waiting_probe {
+    opal_list_node_t node;
+    atomic_int done;
+} waiting_probe_t;
+
+static opal_list_t waiting_probes = {{&waiting_probes.head, &waiting_probes.head}};
+
+/* Something has arrived that nobody had asked for: whoever probes looks again. */
+void ob1_wake_probes(void)
+{
+    for (opal_list_node_t *node = opal_list_first(&waiting_probes); node != NULL;
+         node = opal_list_next(&waiting_probes, node))
+        opal_wait_signal(&opal_container_of(node, waiting_probe_t, node)->done);
+}
+
+int ob1_probe(const ompi_route_t *from, ompi_message_t **message, MPI_Status *status)
+{
+    bool found;
+    for (;;) {
+        int error = ob1_iprobe(from, &found, message, status);
+        if (error != MPI_SUCCESS || found)
+            return error;
+        if (ob1_is_cut_off(from))
+            return MPI_ERR_OTHER;
+        waiting_probe_t probe = {.done = 0};
+        opal_list_append(&waiting_probes, &probe.node);
+        ompi_wait_until(&probe.done);
+        opal_list_remove(&probe.node);
+    }
+}

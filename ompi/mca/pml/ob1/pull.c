@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Copying a message out of the sender's memory, from its layout to ours: run to run, unpacked where
+ * it lies, or piece by piece.
+ */
+#include <stdlib.h>
+
+#include "ompi/mca/pml/ob1/ob1.h"
+
+/* A walk over the sender's segments, which may stop inside of one. */
+typedef struct source {
+    const ob1_segment_t *segments;
+    size_t count, done; /* segments that are left, bytes of the first one */
+} source_t;
+
+enum { PART_SEGMENTS = 64 };
+
+/* The next segments, up to so many bytes. Returns how many; *bytes becomes what they have. */
+static size_t source_cut(const source_t *source, struct iovec part[PART_SEGMENTS], size_t *bytes)
+{
+    size_t count = 0, skip = source->done, total = 0;
+    for (; count < PART_SEGMENTS && count < source->count && total < *bytes; count++) {
+        const ob1_segment_t *segment = &source->segments[count];
+        size_t length = segment->length - skip;
+        if (length > *bytes - total)
+            length = *bytes - total;
+        part[count] = (struct iovec){(void *)(uintptr_t)(segment->address + skip), length};
+        total += length;
+        skip = 0;
+    }
+    *bytes = total;
+    return count;
+}
+
+static void source_advance(source_t *source, size_t bytes)
+{
+    while (source->count > 0 && source->segments->length - source->done <= bytes) {
+        bytes -= source->segments->length - source->done;
+        source->segments++;
+        source->count--;
+        source->done = 0;
+    }
+    source->done += bytes;
+}
+
+/* Copies the next part; the segments on both sides are cut to the same size. The last part is
+ * answered. */
+static ssize_t get_part(opal_btl_peer_t *btl, const ob1_receive_t *receive, const source_t *source,
+                        uint32_t answer)
+{
+    struct iovec to[PART_SEGMENTS], from[PART_SEGMENTS];
+    size_t room = 0, left = receive->wanted - receive->received;
+    size_t to_count =
+        ompi_datatype_segments(receive->data.type, receive->data.count, receive->data.buffer,
+                               receive->received, to, PART_SEGMENTS, &room);
+    size_t bytes = room < left ? room : left; /* the buffer may be larger than the message */
+    size_t from_count = source_cut(source, from, &bytes);
+    to_count = opal_segments_cut(to, to_count, room, bytes);
+    return btl->ops->get(btl, to, to_count, from, from_count, bytes == left ? answer : 0);
+}
+
+/* True: everything wanted is here. */
+static bool get_parts(opal_btl_peer_t *btl, ob1_receive_t *receive, source_t source,
+                      uint32_t answer)
+{
+    while (receive->received < receive->wanted) {
+        ssize_t got = get_part(btl, receive, &source, answer);
+        if (got <= 0) {
+            receive->received = 0;
+            return false;
+        }
+        receive->received += (size_t)got;
+        source_advance(&source, (size_t)got);
+    }
+    return true;
+}
+
+/* From one run to one run. */
+static bool get_run(opal_btl_peer_t *btl, const ob1_receive_t *receive,
+                    const ob1_rendezvous_t *head)
+{
+    struct iovec from = {(void *)(uintptr_t)head->segments[0].address, receive->wanted};
+    struct iovec to = {(void *)ompi_datatype_origin(receive->data.type, receive->data.buffer),
+                       receive->wanted};
+    return btl->ops->get(btl, &to, 1, &from, 1, head->answer) == (ssize_t)receive->wanted;
+}
+
+/* From one run that is mapped here: it is unpacked where it lies. */
+static bool unpack_run(opal_btl_peer_t *btl, const ob1_receive_t *receive,
+                       const ob1_rendezvous_t *head)
+{
+    const void *seen = btl->ops->see != NULL
+                           ? btl->ops->see(btl, head->segments[0].address, receive->wanted)
+                           : NULL;
+    if (seen == NULL)
+        return false;
+    ompi_datatype_unpack(receive->data.type, receive->data.count, receive->data.buffer, 0, seen,
+                         receive->wanted);
+    if (head->answer != 0)
+        btl->ops->answer(btl, head->answer);
+    return true;
+}
+
+/* Gets the list of the segments, and then what it tells of. */
+static bool get_listed(opal_btl_peer_t *btl, ob1_receive_t *receive, const ob1_rendezvous_t *head)
+{
+    size_t bytes = (size_t)head->segment_count * sizeof(ob1_segment_t);
+    ob1_segment_t *list = malloc(bytes);
+    struct iovec to = {list, bytes}, from = {(void *)(uintptr_t)head->segments[0].address, bytes};
+    bool is_here = list != NULL && btl->ops->get(btl, &to, 1, &from, 1, 0) == (ssize_t)bytes &&
+                   get_parts(btl, receive, (source_t){list, head->segment_count, 0}, head->answer);
+    free(list);
+    return is_here;
+}
+
+bool ob1_pull(opal_btl_peer_t *btl, ob1_receive_t *receive, const ob1_rendezvous_t *head)
+{
+    if (head->segment_count == 0 || btl->ops->get == NULL ||
+        (btl->ops->get_pays != NULL &&
+         !btl->ops->get_pays(btl, head->segments[0].address, head->total, true)))
+        return false;
+    if (head->segment_count > OB1_MAX_SEGMENTS)
+        return get_listed(btl, receive, head);
+    if (head->segment_count == 1 && ompi_datatype_is_contiguous(receive->data.type))
+        return get_run(btl, receive, head);
+    if (head->segment_count == 1 && unpack_run(btl, receive, head))
+        return true;
+    return get_parts(btl, receive, (source_t){head->segments, head->segment_count, 0},
+                     head->answer);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The tags of our own messages: who has which of those of the collective context, in parts of 32.
+ *
+ *   share                       parts   of 2^31   of 2^19   what tells two apart
+ *   collectives                   8      2^29      2^17     the n-th of the communicator
+ *   persistent collectives        8      2^29      2^17     the n-th of the communicator
+ *   partitions                    8      2^29      2^17     no living send of a process has them
+ *   groups                        4      2^28      2^16     the user's tag of MPI_Comm_create_group
+ *                                                           and MPI_Intercomm_create
+ *   names                         2      2^27      2^15     a hash of the string tag
+ *   creations                     1      2^26      2^14     the n-th from the communicator
+ *   copies                        1      2^26      2^14     the n-th block that a process gives
+ * away
+ *
+ * Numbers come around. Two messages with one tag keep their order, so that alone mixes up nothing:
+ * it takes as many operations as the share has tags, all between the same two processes, the last
+ * one begun by one of them before the first one by the other.
+ *
+ * Threading: what is here changes nothing.
+ */
+#ifndef OMPI_MCA_PML_TAGS_H
+#define OMPI_MCA_PML_TAGS_H
+
+#include "ompi/mca/pml/pml.h"
+
+/* First part and number of parts. Each begins where the one before ends; numbers of parts are
+ * powers of two. */
+typedef enum ompi_tags {
+    OMPI_TAGS_COLLECTIVE = 0 << 8 | 8,
+    OMPI_TAGS_PERSISTENT = 8 << 8 | 8,
+    OMPI_TAGS_PARTITION = 16 << 8 | 8,
+    OMPI_TAGS_GROUP = 24 << 8 | 4,
+    OMPI_TAGS_NAME = 28 << 8 | 2,
+    OMPI_TAGS_CREATION = 30 << 8 | 1,
+    OMPI_TAGS_COPY = 31 << 8 | 1,
+} ompi_tags_t;
+
+enum { OMPI_TAGS_PARTS = 32 };
+
+/* How many tags a share has. */
+static inline uint32_t ompi_tags_count(ompi_tags_t share)
+{
+    return ompi_pml->internal_tags / OMPI_TAGS_PARTS * (share & 0xff);
+}
+
+/* The n-th of them, modulo their number. */
+static inline int ompi_tags_at(ompi_tags_t share, uint64_t n)
+{
+    uint32_t first = ompi_pml->internal_tags / OMPI_TAGS_PARTS * (share >> 8);
+    return (int)(first + ((uint32_t)n & (ompi_tags_count(share) - 1)));
+}
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A table with open addressing: a block is at the first free place from where its hash points, so
+ * whoever goes leaves no gap between another one and that place. */
+#include "ompi/ownership/blocks.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "opal/mca/memory/base/events.h"
+#include "opal/runtime/region.h"
+
+enum { ALIGNMENT = 64, FIRST_PLACES = 64 };
+
+static struct {
+    ompi_block_t *places; /* NULL in `start`: free */
+    size_t count;         /* of places: 0 or a power of two; at most half of them are taken */
+    size_t owned, reserved;
+} table;
+
+/* Held while the table changes, beside the message lock: fork waits for it, and for nothing else.
+ */
+static pthread_mutex_t change = PTHREAD_MUTEX_INITIALIZER;
+
+static void lock(void)
+{
+    pthread_mutex_lock(&change);
+}
+
+static void unlock(void)
+{
+    pthread_mutex_unlock(&change);
+}
+
+static void each_taken(opal_region_holding_fn_t *call, void *context)
+{
+    for (size_t i = 0; i < table.count; i++)
+        if (table.places[i].start != NULL && table.places[i].is_taken)
+            call(context, table.places[i].start, table.places[i].bytes);
+}
+
+static const opal_region_holdings_t holdings = {lock, unlock, each_taken};
+
+static size_t place_of(const void *start)
+{
+    uint64_t key = (uintptr_t)start / ALIGNMENT * UINT64_C(0x9e3779b97f4a7c15);
+    return (size_t)(key >> 32) & (table.count - 1);
+}
+
+static size_t next_place(size_t place)
+{
+    return (place + 1) & (table.count - 1);
+}
+
+/* Where the block is, or would be. */
+static ompi_block_t *look_up(const void *start)
+{
+    size_t place = place_of(start);
+    while (table.places[place].start != NULL && table.places[place].start != start)
+        place = next_place(place);
+    return &table.places[place];
+}
+
+static bool grow(void)
+{
+    ompi_block_t *old = table.places;
+    size_t old_count = table.count, count = old_count > 0 ? 2 * old_count : FIRST_PLACES;
+    ompi_block_t *places = calloc(count, sizeof *places);
+    if (places == NULL)
+        return false;
+    lock();
+    table.places = places;
+    table.count = count;
+    for (size_t i = 0; i < old_count; i++)
+        if (old[i].start != NULL)
+            *look_up(old[i].start) = old[i];
+    unlock();
+    free(old);
+    opal_region_set_holdings(&holdings);
+    return true;
+}
+
+bool ompi_block_reserve(void)
+{
+    if (2 * (table.owned + table.reserved + 1) > table.count && !grow())
+        return false;
+    table.reserved++;
+    return true;
+}
+
+void ompi_block_unreserve(void)
+{
+    table.reserved--;
+}
+
+void ompi_block_own(const ompi_block_t *block)
+{
+    lock();
+    *look_up(block->start) = *block;
+    unlock();
+    table.owned++;
+    table.reserved--;
+}
+
+bool ompi_block_find(const void *start, ompi_block_t *block)
+{
+    if (table.count == 0 || start == NULL)
+        return false;
+    *block = *look_up(start);
+    return block->start != NULL;
+}
+
+/* Those behind the gap that would not be found any more move into it. */
+static void close_gap(size_t gap)
+{
+    for (size_t i = next_place(gap); table.places[i].start != NULL; i = next_place(i)) {
+        size_t wanted = place_of(table.places[i].start);
+        if (((i - wanted) & (table.count - 1)) < ((i - gap) & (table.count - 1)))
+            continue;
+        table.places[gap] = table.places[i];
+        gap = i;
+    }
+    table.places[gap].start = NULL;
+}
+
+bool ompi_block_disown(const void *start, ompi_block_t *block)
+{
+    if (!ompi_block_find(start, block))
+        return false;
+    lock();
+    close_gap((size_t)(look_up(start) - table.places));
+    unlock();
+    table.owned--;
+    table.reserved++;
+    return true;
+}
+
+/* -- memory ------------------------------------------------------------------------------ */
+
+bool ompi_block_allocate(size_t bytes, ompi_block_t *block)
+{
+    void *start = NULL;
+    if (bytes > SIZE_MAX / 2)
+        return false;
+    if (opal_region.bytes > 0)
+        start = opal_heap_memalign(opal_region.heap, ALIGNMENT, bytes > 0 ? bytes : 1);
+    if (start == NULL && posix_memalign(&start, ALIGNMENT, bytes > 0 ? bytes : 1) != 0)
+        return false;
+    *block = (ompi_block_t){.start = start, .bytes = bytes};
+    return true;
+}
+
+/* Whether another block that was taken lies in a page: then the page stays, and is told of when the
+ * last of them leaves. */
+static bool is_in_use(uintptr_t page, size_t page_bytes)
+{
+    for (size_t i = 0; i < table.count; i++) {
+        uintptr_t start = (uintptr_t)table.places[i].start;
+        if (start != 0 && table.places[i].is_taken && start < page + page_bytes &&
+            start + table.places[i].bytes > page)
+            return true;
+    }
+    return false;
+}
+
+/* What lies in this process' part of the region is told of by its heap. */
+void ompi_block_leave(const ompi_block_t *block)
+{
+    if (!block->is_taken || opal_region_is_own(block->start) || !opal_memory_unmapping_matters())
+        return;
+    uintptr_t page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE), mask = page_bytes - 1;
+    uintptr_t start = (uintptr_t)block->start, end = start + block->bytes;
+    uintptr_t first = start & ~mask, behind = (end + mask) & ~mask;
+    if ((start & mask) != 0 && is_in_use(first, page_bytes))
+        first += page_bytes;
+    if ((end & mask) != 0 && behind > first && is_in_use(behind - page_bytes, page_bytes))
+        behind -= page_bytes;
+    if (behind > first)
+        opal_memory_unmapped((void *)first, behind - first);
+}
+
+void ompi_block_free(const ompi_block_t *block)
+{
+    ompi_block_leave(block);
+    if (opal_region_has(block->start, 1))
+        opal_heap_free(opal_region.heap, block->start);
+    else
+        free(block->start);
+}
+
+void ompi_blocks_end(void)
+{
+    ompi_block_t *places = table.places;
+    opal_region_set_holdings(NULL);
+    lock();
+    table.places = NULL;
+    table.count = table.owned = table.reserved = 0;
+    unlock();
+    free(places);
+}

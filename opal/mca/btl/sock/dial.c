@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Making a connection: one pair of addresses after the other, until a handshake succeeds or the
+ * time is over.
+ *
+ *   RESTS -> CONNECTS -> SHAKES -> the link is up
+ *     ^         |          |
+ *     +---------+----------+          the next pair; behind the last one, after a pause, the first
+ *     +-- AWAITS <---------+          the peer keeps a connection of its own: it should come
+ *
+ * A connection that is made waits for the handshake without limit: the peer answers when it is next
+ * in MPI. Behind link 0 the lower rank connects the others.
+ *
+ * All ranks listen before any of them is called, so where all addresses of this host refuse, or
+ * those of another one do for a second (a filter may let the peer call us, but not us the peer),
+ * the peer has left.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "opal/mca/btl/sock/sock.h"
+#include "opal/util/log.h"
+#include "opal/util/sha256.h"
+#include "opal/util/text.h"
+
+enum {
+    MAX_PAIRS = 64,
+    MAX_ATTEMPTS = 8, /* that are told of */
+};
+
+static const uint64_t pair_nsec = 3000000000;  /* for one to be connected, at most */
+static const uint64_t least_nsec = 100000000;  /* and at least */
+static const uint64_t pause_nsec = 100000000;  /* before the next round */
+static const uint64_t await_nsec = 2000000000; /* the peer's own connection */
+static const uint64_t slow_nsec = 5000000000;  /* we have not been there for so long */
+static const uint64_t far_nsec = 1000000000;   /* another host refuses */
+static const uint64_t second_nsec = 1000000000;
+
+typedef enum phase { RESTS, CONNECTS, SHAKES, AWAITS } phase_t;
+
+typedef struct sock_dial {
+    sock_peer_t *peer;
+    sock_card_t card; /* the peer's */
+    sock_pair_t pairs[MAX_PAIRS], links[SOCK_MAX_LINKS];
+    size_t pair_count, link_count;
+    phase_t phase;
+    bool is_active; /* wants link `number` */
+    unsigned number;
+    size_t next;         /* of the pairs that are to be tried */
+    bool nobody_listens; /* all of this round so far have refused */
+    uint64_t begun_nsec, give_up_nsec, connected_nsec;
+    opal_descriptor_t descriptor; /* while it CONNECTS or SHAKES */
+    opal_timer_t timer;
+    sock_shake_t shake;
+    sock_attempt_t attempts[MAX_ATTEMPTS];
+    size_t attempt_count;
+} sock_dial_t;
+
+static void try_next(sock_dial_t *dial);
+
+/* -- the peer's card ------------------------------------------------------------------------- */
+
+static void timer_expired(opal_timer_t *timer);
+
+/* NULL: the peer has published none, or nonsense. */
+static sock_dial_t *get_dial(sock_peer_t *peer)
+{
+    if (peer->dial != NULL)
+        return peer->dial;
+    sock_dial_t *dial = opal_xcalloc(1, sizeof *dial);
+    dial->peer = peer;
+    dial->timer.expired = timer_expired;
+    if (sock_get_card(peer->base.rank, &dial->card) != OPAL_SUCCESS) {
+        free(dial);
+        return NULL;
+    }
+    dial->pair_count = sock_pairs_choose(&sock.card, &dial->card, dial->pairs, MAX_PAIRS);
+    dial->link_count = sock_links_choose(&sock.card, &dial->card, dial->pairs, dial->pair_count,
+                                         dial->links, sock_max_links);
+    peer->dial = dial;
+    return dial;
+}
+
+const sock_card_t *sock_dial_card(sock_peer_t *peer)
+{
+    const sock_dial_t *dial = get_dial(peer);
+    return dial != NULL ? &dial->card : NULL;
+}
+
+/* -- trying ---------------------------------------------------------------------------------- */
+
+static size_t pairs_of(const sock_dial_t *dial)
+{
+    return dial->number == 0 ? dial->pair_count : 1;
+}
+
+static const sock_pair_t *pair_at(const sock_dial_t *dial, size_t i)
+{
+    return dial->number == 0 ? &dial->pairs[i] : &dial->links[dial->number];
+}
+
+static void hang_up(sock_dial_t *dial)
+{
+    if (dial->phase == CONNECTS || dial->phase == SHAKES) {
+        opal_descriptor_remove(&dial->descriptor);
+        close(dial->descriptor.fd);
+    }
+    opal_timer_cancel(&dial->timer);
+    dial->phase = RESTS;
+}
+
+static void note_attempt(sock_dial_t *dial, int error, sock_reason_t reason)
+{
+    const sock_pair_t *pair = pair_at(dial, dial->next - 1);
+    const sock_card_address_t *to = &dial->card.addresses[pair->peers];
+    sock_attempt_t attempt = {.from = sock.card.addresses[pair->mine].ip,
+                              .to = to->ip,
+                              .port = to->port,
+                              .error = error,
+                              .reason = reason};
+    dial->nobody_listens &= error == ECONNREFUSED;
+    if (dial->attempt_count < MAX_ATTEMPTS)
+        dial->attempts[dial->attempt_count++] = attempt;
+}
+
+static void failed(sock_dial_t *dial, int error, sock_reason_t reason)
+{
+    note_attempt(dial, error, reason);
+    hang_up(dial);
+    try_next(dial);
+}
+
+static void begin_shaking(sock_dial_t *dial)
+{
+    unsigned char nonce[SOCK_NONCE_BYTES];
+    if (opal_secret_random(nonce, sizeof nonce) != OPAL_SUCCESS) {
+        failed(dial, EIO, SOCK_NO_REASON);
+        return;
+    }
+    opal_timer_cancel(&dial->timer);
+    dial->phase = SHAKES;
+    dial->connected_nsec = opal_timer_now();
+    sock_set_options(dial->descriptor.fd);
+    sock_shake_connect(&dial->shake, &sock.identity, dial->peer->base.rank, (uint16_t)dial->number,
+                       nonce);
+}
+
+static void shake_refused(sock_dial_t *dial)
+{
+    sock_reason_t reason = dial->shake.reason;
+    uint64_t now = opal_timer_now();
+    sock_shake_count(&sock.counts, &dial->shake);
+    if (reason == SOCK_CROSSED) {
+        hang_up(dial);
+        dial->phase = AWAITS;
+        opal_timer_set(&dial->timer, now + await_nsec);
+        return;
+    }
+    /* It may have tired of us, while this process was not in MPI. */
+    if (now - dial->connected_nsec > slow_nsec)
+        dial->give_up_nsec = now + sock_connect_sec * second_nsec;
+    failed(dial, 0, reason);
+}
+
+static void go_on_shaking(sock_dial_t *dial)
+{
+    unsigned wants = sock_pump(dial->descriptor.fd, &dial->shake);
+    if (dial->shake.state == SOCK_SHAKE_REFUSED) {
+        shake_refused(dial);
+    } else if (dial->shake.state == SOCK_SHAKE_DONE) {
+        sock_shake_count(&sock.counts, &dial->shake);
+        opal_descriptor_remove(&dial->descriptor);
+        dial->phase = RESTS;
+        sock_peer_connected(dial->peer, dial->number, dial->descriptor.fd);
+    } else {
+        opal_descriptor_want(&dial->descriptor, wants);
+    }
+}
+
+static int dial_ready(opal_descriptor_t *descriptor, unsigned events OPAL_UNUSED)
+{
+    sock_dial_t *dial = opal_container_of(descriptor, sock_dial_t, descriptor);
+    if (dial->phase == CONNECTS) {
+        int error = 0;
+        socklen_t length = sizeof error;
+        getsockopt(descriptor->fd, SOL_SOCKET, SO_ERROR, &error, &length);
+        if (error != 0) {
+            failed(dial, error, SOCK_NO_REASON);
+            return 1;
+        }
+        begin_shaking(dial);
+    }
+    if (dial->phase == SHAKES)
+        go_on_shaking(dial);
+    return 1;
+}
+
+/* 0, or errno. */
+static int begin_connect(sock_dial_t *dial, const sock_pair_t *pair)
+{
+    const sock_card_address_t *from = &sock.card.addresses[pair->mine];
+    const sock_card_address_t *to = &dial->card.addresses[pair->peers];
+    struct sockaddr_storage address;
+    socklen_t length = sock_ip_to_system(&from->ip, 0, &address);
+    int fd = socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return errno;
+    int one = 1;
+    setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &one, sizeof one);
+    int error = bind(fd, (struct sockaddr *)&address, length) != 0 ? errno : 0;
+    length = sock_ip_to_system(&to->ip, to->port, &address);
+    if (error == 0 && connect(fd, (struct sockaddr *)&address, length) != 0 && errno != EINPROGRESS)
+        error = errno;
+    dial->descriptor = (opal_descriptor_t){.fd = fd, .wants = OPAL_WRITABLE, .ready = dial_ready};
+    if (error == 0 && opal_descriptor_add(&dial->descriptor) != OPAL_SUCCESS)
+        error = EMFILE;
+    if (error != 0)
+        close(fd);
+    return error;
+}
+
+/* After a round in vain. */
+static bool has_left(const sock_dial_t *dial, uint64_t now)
+{
+    bool is_near = sock_card_same_host(&sock.card, &dial->card);
+    return dial->number == 0 && dial->attempt_count > 0 && dial->nobody_listens &&
+           (is_near || now - dial->begun_nsec >= far_nsec);
+}
+
+static void give_up(sock_dial_t *dial)
+{
+    opal_text_t text = {0};
+    dial->is_active = false;
+    sock_attempts_describe(&text, sock.identity.rank, &sock.card, dial->peer->base.rank,
+                           &dial->card, dial->attempts, dial->attempt_count);
+    if (has_left(dial, opal_timer_now()))
+        opal_text_add(&text, "; nobody listens there any more: it has left MPI, or ended");
+    if (dial->number == 0)
+        sock_peer_lost(dial->peer, opal_text_string(&text));
+    else
+        opal_log_warning("a network is not used: %s", opal_text_string(&text));
+    opal_text_free(&text);
+}
+
+/* An equal share, for each pair of the round, of the time that is left. */
+static uint64_t time_for_pair(const sock_dial_t *dial, uint64_t now)
+{
+    uint64_t left = dial->give_up_nsec > now ? dial->give_up_nsec - now : 0;
+    uint64_t share = left / (pairs_of(dial) - dial->next + 1);
+    if (share > pair_nsec)
+        return pair_nsec;
+    return share > least_nsec ? share : least_nsec;
+}
+
+static void try_next(sock_dial_t *dial)
+{
+    uint64_t now = opal_timer_now();
+    while (dial->next < pairs_of(dial)) {
+        const sock_pair_t *pair = pair_at(dial, dial->next++);
+        if (dial->card.addresses[pair->peers].port == 0)
+            continue;
+        int error = begin_connect(dial, pair);
+        if (error == 0) {
+            dial->phase = CONNECTS;
+            opal_timer_set(&dial->timer, now + time_for_pair(dial, now));
+            return;
+        }
+        note_attempt(dial, error, SOCK_NO_REASON);
+    }
+    if (now >= dial->give_up_nsec || dial->pair_count == 0 || has_left(dial, now))
+        give_up(dial);
+    else
+        opal_timer_set(&dial->timer, now + pause_nsec);
+}
+
+static void begin_round(sock_dial_t *dial)
+{
+    dial->next = dial->attempt_count = 0;
+    dial->nobody_listens = true;
+    try_next(dial);
+}
+
+static void timer_expired(opal_timer_t *timer)
+{
+    sock_dial_t *dial = opal_container_of(timer, sock_dial_t, timer);
+    if (dial->phase == CONNECTS) {
+        failed(dial, ETIMEDOUT, SOCK_NO_REASON);
+        return;
+    }
+    dial->phase = RESTS;
+    begin_round(dial);
+}
+
+static void begin(sock_dial_t *dial, unsigned number)
+{
+    dial->is_active = true;
+    dial->number = number;
+    dial->begun_nsec = opal_timer_now();
+    dial->give_up_nsec = dial->begun_nsec + sock_connect_sec * second_nsec;
+    begin_round(dial);
+}
+
+void sock_dial(sock_peer_t *peer)
+{
+    sock_dial_t *dial = get_dial(peer);
+    peer->state = SOCK_DIALS;
+    if (dial != NULL) {
+        begin(dial, 0);
+        return;
+    }
+    opal_text_t text = {0};
+    opal_text_printf(&text,
+                     "rank %u has not published where btl/sock reaches it; is it in the btl "
+                     "parameter of all ranks?",
+                     peer->base.rank);
+    sock_peer_lost(peer, opal_text_string(&text));
+    opal_text_free(&text);
+}
+
+/* -- the other side --------------------------------------------------------------------------- */
+
+sock_reason_t sock_dial_judge(sock_peer_t *peer, unsigned number)
+{
+    const sock_dial_t *dial = peer->dial;
+    if (sock.is_stopping || peer->state == SOCK_LEFT || peer->state == SOCK_LOST)
+        return SOCK_BUSY;
+    if (peer->links[number] != NULL)
+        return SOCK_CROSSED;
+    if (number > 0)
+        return peer->state == SOCK_UP ? SOCK_ACCEPTED : SOCK_BUSY;
+    /* One that is not connected yet may never be: perhaps only the peer reaches us. */
+    bool is_connected = dial != NULL && dial->is_active && dial->phase == SHAKES;
+    return is_connected && sock.identity.rank < peer->base.rank ? SOCK_CROSSED : SOCK_ACCEPTED;
+}
+
+/* How many networks this host has that others may have in common with it. */
+static unsigned count_networks(void)
+{
+    unsigned seen = 0;
+    for (size_t i = 0; i < sock.card.count; i++) {
+        if (!sock_ip_is_loopback(&sock.card.addresses[i].ip))
+            seen |= 1u << sock.card.addresses[i].interface % 32;
+    }
+    return (unsigned)__builtin_popcount(seen);
+}
+
+void sock_dial_end(sock_peer_t *peer, unsigned number)
+{
+    if (peer->dial != NULL && peer->dial->is_active && peer->dial->number == number) {
+        hang_up(peer->dial);
+        peer->dial->is_active = false;
+    }
+    if (peer->links[number] == NULL || sock.identity.rank > peer->base.rank ||
+        number + 1 >= sock_max_links || count_networks() < 2)
+        return;
+    sock_dial_t *dial = get_dial(peer);
+    if (dial != NULL && number + 1 < dial->link_count)
+        begin(dial, number + 1);
+}
+
+void sock_dial_stop(sock_peer_t *peer)
+{
+    if (peer->dial == NULL)
+        return;
+    hang_up(peer->dial);
+    peer->dial->is_active = false;
+}
+
+void sock_dial_free(sock_peer_t *peer)
+{
+    sock_dial_stop(peer);
+    free(peer->dial);
+    peer->dial = NULL;
+}

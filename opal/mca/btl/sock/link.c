@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A connection that is up.
+ *
+ * Out: the rest of a part of a long message, if one has begun; then the peer's queue; then the next
+ * part. So a short frame waits for one part at most.
+ *
+ * In: frames are collected in a buffer and delivered from there. The payload of one that lands is
+ * read to where it belongs, but for what has come together with its header.
+ */
+#include <errno.h>
+#include <linux/sockios.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "opal/arch/copy.h"
+#include "opal/mca/btl/sock/sock.h"
+#include "opal/util/text.h"
+
+enum {
+    READS = 4,          /* of a call */
+    SPARE_BYTES = 2048, /* of the buffer, behind the longest frame */
+    AHEAD_BYTES = 4096, /* read into the buffer behind a payload that lands, at most */
+    LAND_SEGMENTS = 16,
+    PART_SEGMENTS = 60,
+    WITHIN_HOST = 4, /* a part takes as long as a shorter one elsewhere */
+};
+
+static size_t in_bytes(void)
+{
+    return sock_ops.max_frame_bytes + SOCK_FRAME_BYTES + SPARE_BYTES;
+}
+
+static void free_link(sock_link_t *link)
+{
+    close(link->descriptor.fd);
+    free(link->in);
+    free(link);
+}
+
+/* -- out: parts of long messages --------------------------------------------------------- */
+
+/* Goes on by that many bytes in the segments of a message. */
+static void walk(const opal_btl_frame_t *frame, size_t *segment, size_t *skip, size_t bytes)
+{
+    while (bytes > 0) {
+        size_t there = frame->segments[*segment].iov_len - *skip;
+        size_t step = bytes < there ? bytes : there;
+        *skip += step;
+        bytes -= step;
+        if (*skip == frame->segments[*segment].iov_len) {
+            *segment += 1;
+            *skip = 0;
+        }
+    }
+}
+
+static void begin_part(sock_link_t *link)
+{
+    sock_part_t *part = &link->part;
+    opal_list_node_t *node = opal_list_first(&link->peer->longs);
+    opal_btl_long_t *message = opal_container_of(node, opal_btl_long_t, node);
+    const opal_btl_frame_t *frame = &message->frame;
+    size_t left = frame->bytes - message->begun;
+    size_t bytes = left < link->part_bytes ? left : link->part_bytes;
+    *part = (sock_part_t){.message = message,
+                          .left = bytes,
+                          .segment = message->segment,
+                          .skip = message->skip,
+                          .padding = (unsigned)sock_padding(bytes),
+                          .header_left = SOCK_LAND_BYTES};
+    sock_encode_land(part->header, (uint8_t)frame->kind,
+                     message->registration != NULL ? SOCK_CONFIRM : 0, bytes, frame->name,
+                     frame->offset + message->begun);
+    walk(frame, &message->segment, &message->skip, bytes);
+    message->begun += bytes;
+    if (message->begun == frame->bytes) {
+        opal_list_remove(node);
+        opal_list_append(&link->peer->sent, node);
+    }
+}
+
+static void end_part(sock_link_t *link)
+{
+    sock_part_t *part = &link->part;
+    opal_btl_long_t *message = part->message;
+    const opal_btl_frame_t *frame = &message->frame;
+    part->message = NULL;
+    message->ended += sock_get32(part->header) - (SOCK_LAND_BYTES - SOCK_FRAME_BYTES);
+    if (message->ended == frame->bytes) {
+        opal_list_remove(&message->node);
+        message->done(message);
+    }
+}
+
+/* What is left of a part. Returns how many vectors. */
+static size_t list_part(const sock_part_t *part, struct iovec *vectors)
+{
+    static const unsigned char zeros[8];
+    const opal_btl_frame_t *frame = &part->message->frame;
+    size_t count = 0, skip = part->skip;
+    size_t left = part->message->registration == NULL ? part->left : 0; /* that goes by itself */
+    if (part->header_left > 0)
+        vectors[count++] = (struct iovec){
+            (unsigned char *)part->header + SOCK_LAND_BYTES - part->header_left, part->header_left};
+    for (size_t i = part->segment; left > 0 && count < PART_SEGMENTS; i++) {
+        const struct iovec *segment = &frame->segments[i];
+        size_t bytes = segment->iov_len - skip < left ? segment->iov_len - skip : left;
+        vectors[count++] = (struct iovec){(char *)segment->iov_base + skip, bytes};
+        left -= bytes;
+        skip = 0;
+    }
+    if (left == 0 && part->padding > 0 && (part->message->registration == NULL || part->left == 0))
+        vectors[count++] = (struct iovec){(void *)zeros, part->padding};
+    return count;
+}
+
+static void part_sent(sock_part_t *part, size_t bytes)
+{
+    size_t step = bytes < part->header_left ? bytes : part->header_left;
+    part->header_left -= (unsigned)step;
+    bytes -= step;
+    step = bytes < part->left ? bytes : part->left;
+    walk(&part->message->frame, &part->segment, &part->skip, step);
+    part->left -= step;
+    part->padding -= (unsigned)(bytes - step);
+}
+
+/* -- out --------------------------------------------------------------------------------- */
+
+/* Nothing can be sent any more. That is told when all has been read that came before, and then it
+ * is the end, also where the other one does not know. */
+static void end_sending(sock_link_t *link, int error)
+{
+    link->cannot_send = true;
+    link->error = error;
+    shutdown(link->descriptor.fd, SHUT_RD);
+}
+
+size_t sock_link_send(sock_link_t *link, struct iovec *vectors, size_t count, bool more)
+{
+    int flags = MSG_NOSIGNAL | MSG_DONTWAIT | (more ? MSG_MORE : 0);
+    struct msghdr message = {.msg_iov = vectors, .msg_iovlen = count};
+    ssize_t sent;
+    do
+        sent = count == 1 ? send(link->descriptor.fd, vectors->iov_base, vectors->iov_len, flags)
+                          : sendmsg(link->descriptor.fd, &message, flags);
+    while (sent < 0 && errno == EINTR);
+    if (sent < 0) {
+        if (errno != EAGAIN && errno != EWOULDBLOCK && errno != ENOBUFS)
+            end_sending(link, errno);
+        return 0;
+    }
+    sock_health_watch();
+    return (size_t)sent;
+}
+
+/* Another link may take the next part. */
+static bool is_more_behind(const sock_link_t *link)
+{
+    return link->peer->links[1] == NULL && !opal_list_is_empty(&link->peer->longs) &&
+           sock_queue_is_empty(&link->peer->queue);
+}
+
+static void end_part_if_sent(sock_link_t *link)
+{
+    if (link->part.left == 0 && link->part.padding == 0 && link->part.header_left == 0)
+        end_part(link);
+}
+
+static size_t send_part(sock_link_t *link)
+{
+    struct iovec vectors[PART_SEGMENTS + 2];
+    size_t count = list_part(&link->part, vectors);
+    bool payload_behind = link->part.message->registration != NULL && link->part.left > 0;
+    size_t sent = sock_link_send(link, vectors, count, payload_behind || is_more_behind(link));
+    part_sent(&link->part, sent);
+    end_part_if_sent(link);
+    return sent;
+}
+
+/* Out of pinned pages: when it is done, the next thing is sent. */
+static void fixed_done(opal_fixed_send_t *fixed, ssize_t sent)
+{
+    sock_link_t *link = opal_container_of(fixed, sock_link_t, fixed);
+    link->is_fixed_busy = false;
+    if (link->is_closed) {
+        sock.closing--;
+        free_link(link);
+        return;
+    }
+    if (sent < 0) {
+        end_sending(link, (int)-sent);
+        return;
+    }
+    sock_health_watch();
+    part_sent(&link->part, (size_t)sent);
+    end_part_if_sent(link);
+    sock_link_flush(link);
+}
+
+static bool is_fixed_next(const sock_link_t *link)
+{
+    const sock_part_t *part = &link->part;
+    return part->message != NULL && part->message->registration != NULL && part->header_left == 0 &&
+           part->left > 0;
+}
+
+static void send_fixed(sock_link_t *link)
+{
+    const sock_part_t *part = &link->part;
+    const struct iovec *run = &part->message->frame.segments[0];
+    link->is_fixed_busy = true;
+    link->fixed = (opal_fixed_send_t){.fd = link->descriptor.fd,
+                                      .slot = sock_registered_slot(part->message->registration),
+                                      .start = (const char *)run->iov_base + part->skip,
+                                      .bytes = part->left,
+                                      .copies = link->is_loop,
+                                      .more = part->padding > 0 || is_more_behind(link),
+                                      .done = fixed_done};
+    opal_fixed_send(&link->fixed);
+}
+
+static size_t send_queue(sock_link_t *link)
+{
+    sock_queue_t *queue = &link->peer->queue;
+    struct iovec vector = {queue->bytes + queue->begin, sock_queue_used(queue)};
+    size_t sent = sock_link_send(link, &vector, 1, false);
+    sock_queue_take(queue, sent);
+    return sent;
+}
+
+void sock_link_flush(sock_link_t *link)
+{
+    unsigned wants = OPAL_READABLE;
+    while (!link->cannot_send && !link->is_fixed_busy) {
+        size_t sent;
+        if (is_fixed_next(link)) {
+            send_fixed(link);
+            break;
+        }
+        if (link->part.message != NULL) {
+            sent = send_part(link);
+        } else if (link->number == 0 && !sock_queue_is_empty(&link->peer->queue)) {
+            sent = send_queue(link);
+        } else if (!opal_list_is_empty(&link->peer->longs)) {
+            begin_part(link);
+            continue;
+        } else {
+            break;
+        }
+        if (sent == 0) {
+            wants |= link->cannot_send ? 0 : OPAL_WRITABLE;
+            break;
+        }
+    }
+    if (link->descriptor.wants != wants)
+        opal_descriptor_want(&link->descriptor, wants);
+}
+
+bool sock_link_is_clear(const sock_link_t *link)
+{
+    return link->part.message == NULL && sock_queue_is_empty(&link->peer->queue) &&
+           !link->cannot_send;
+}
+
+bool sock_link_has_unsent(const sock_link_t *link)
+{
+    int bytes = 0;
+    return ioctl(link->descriptor.fd, SIOCOUTQNSD, &bytes) == 0 && bytes > 0;
+}
+
+/* -- in ---------------------------------------------------------------------------------- */
+
+static void landed(sock_link_t *link, size_t bytes)
+{
+    sock_landing_t *landing = &link->landing;
+    size_t offset = landing->offset;
+    landing->offset += bytes;
+    landing->left -= bytes;
+    /* Left to itself the system waits for 40 ms whether there is something to send along. */
+    if (landing->confirms && landing->left == 0)
+        sock_confirm(link->descriptor.fd);
+    opal_btl_lander()->landed(link->peer->base.rank, landing->kind, landing->name, offset, bytes);
+}
+
+/* Where the rest of a payload goes, or the first of it. */
+static size_t land(const sock_link_t *link, size_t bytes, struct iovec *segments)
+{
+    const sock_landing_t *landing = &link->landing;
+    return opal_btl_lander()->land(link->peer->base.rank, landing->kind, landing->name,
+                                   landing->offset, bytes, segments, LAND_SEGMENTS);
+}
+
+/* The part of a payload that came with its header. */
+static void land_collected(sock_link_t *link)
+{
+    struct iovec segments[LAND_SEGMENTS];
+    while (link->landing.left > 0 && link->begin < link->end) {
+        size_t there = link->end - link->begin, copied = 0;
+        if (there > link->landing.left)
+            there = link->landing.left;
+        size_t count = land(link, there, segments);
+        for (size_t i = 0; i < count; i++) {
+            opal_copy(segments[i].iov_base, link->in + link->begin + copied, segments[i].iov_len);
+            copied += segments[i].iov_len;
+        }
+        link->begin += copied;
+        landed(link, copied);
+    }
+}
+
+static void skip_padding(sock_link_t *link)
+{
+    sock_landing_t *landing = &link->landing;
+    while (landing->left == 0 && landing->padding > 0 && link->begin < link->end) {
+        landing->padding--;
+        link->begin++;
+    }
+}
+
+/* The frame at the front: true if it was taken. `*wrong`: it is none that we know. */
+static bool take_frame(sock_link_t *link, const char **wrong)
+{
+    sock_frame_t frame;
+    size_t there = link->end - link->begin;
+    if (there < SOCK_FRAME_BYTES)
+        return false;
+    unsigned char *at = link->in + link->begin;
+    if (!sock_decode_frame(at, &frame)) {
+        *wrong = "sent a frame that is shorter than its head";
+        return false;
+    }
+    if ((frame.flags & ~SOCK_CONFIRM) == SOCK_LANDS &&
+        frame.head == SOCK_LAND_BYTES - SOCK_FRAME_BYTES) {
+        if (there < SOCK_LAND_BYTES)
+            return false;
+        link->landing = (sock_landing_t){.kind = frame.kind,
+                                         .name = frame.tag,
+                                         .offset = sock_get64(at + SOCK_FRAME_BYTES),
+                                         .left = frame.length - frame.head,
+                                         .confirms = (frame.flags & SOCK_CONFIRM) != 0,
+                                         .padding = (unsigned)sock_padding(frame.length)};
+        link->begin += SOCK_LAND_BYTES;
+        return true;
+    }
+    if (frame.flags != 0 || frame.head != 0 || frame.length > sock_ops.max_frame_bytes) {
+        *wrong = "sent a frame of an unknown form";
+        return false;
+    }
+    size_t total = SOCK_FRAME_BYTES + frame.length + sock_padding(frame.length);
+    if (there < total)
+        return false;
+    if (frame.kind == SOCK_BYE)
+        link->peer->state = SOCK_LEFT;
+    else
+        sock.handler(link->peer->base.rank, frame.kind, at + SOCK_FRAME_BYTES, frame.length);
+    link->begin += total;
+    return true;
+}
+
+/* Everything that is complete. NULL, or what is wrong with it. */
+static const char *take_collected(sock_link_t *link)
+{
+    const char *wrong = NULL;
+    do {
+        land_collected(link);
+        skip_padding(link);
+    } while (link->landing.left == 0 && link->landing.padding == 0 && take_frame(link, &wrong));
+    if (link->begin == link->end) {
+        /* Behind the padding, frames are aligned again. */
+        link->begin = link->end = -(size_t)link->landing.padding & 7;
+    } else if (link->begin > 0 && link->landing.left == 0 && link->landing.padding == 0) {
+        memmove(link->in, link->in + link->begin, link->end - link->begin);
+        link->end -= link->begin;
+        link->begin = 0;
+    }
+    return wrong;
+}
+
+static ssize_t read_vectors(const sock_link_t *link, const struct iovec *vectors, size_t count)
+{
+    ssize_t got;
+    do
+        got = count == 1
+                  ? recv(link->descriptor.fd, vectors->iov_base, vectors->iov_len, MSG_DONTWAIT)
+                  : readv(link->descriptor.fd, vectors, (int)count);
+    while (got < 0 && errno == EINTR);
+    return got;
+}
+
+/* The rest of a payload, and if that is all of it, a little of what is behind. */
+static ssize_t read_landing(sock_link_t *link, bool *all)
+{
+    struct iovec vectors[LAND_SEGMENTS + 1];
+    sock_landing_t *landing = &link->landing;
+    size_t count = land(link, landing->left, vectors), wanted = 0;
+    for (size_t i = 0; i < count; i++)
+        wanted += vectors[i].iov_len;
+    /* Behind the padding the buffer is aligned again. */
+    size_t front = -(size_t)landing->padding & 7;
+    size_t ahead = in_bytes() < AHEAD_BYTES ? in_bytes() : AHEAD_BYTES;
+    size_t room = wanted == landing->left ? ahead : 0;
+    if (room > 0)
+        vectors[count++] = (struct iovec){link->in + front, room};
+    ssize_t got = read_vectors(link, vectors, count);
+    size_t here = got > 0 ? (size_t)got : 0;
+    *all = here == wanted + room;
+    landed(link, here < wanted ? here : wanted);
+    link->begin = link->end = front;
+    if (here > wanted)
+        link->end += here - wanted;
+    return got;
+}
+
+static ssize_t read_frames(sock_link_t *link, bool *all)
+{
+    struct iovec vector = {link->in + link->end, in_bytes() - link->end};
+    ssize_t got = read_vectors(link, &vector, 1);
+    *all = got == (ssize_t)vector.iov_len;
+    if (got > 0)
+        link->end += (size_t)got;
+    return got;
+}
+
+/* The end of one that carries parts only, between two of them: link 0 tells what it means. */
+static bool is_spare(const sock_link_t *link)
+{
+    return link->number > 0 && link->landing.left == 0 && link->begin == link->end &&
+           link->part.message == NULL;
+}
+
+/* `error`: of the read, or 0. */
+static const char *why_ended(const sock_link_t *link, int error)
+{
+    if (error == 0 && link->error != EPIPE)
+        error = link->error;
+    return error != 0 ? strerror(error) : "it was closed there";
+}
+
+int sock_link_read(sock_link_t *link)
+{
+    bool all = true;
+    for (int i = 0; i < READS && all; i++) {
+        ssize_t got = link->landing.left > 0 ? read_landing(link, &all) : read_frames(link, &all);
+        if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            return i;
+        if ((got == 0 && is_spare(link)) || (got <= 0 && link->peer->state == SOCK_LEFT)) {
+            sock_peer_unlink(link->peer, link->number);
+            return i + 1;
+        }
+        if (got <= 0) {
+            sock_peer_lost(link->peer, why_ended(link, got < 0 ? errno : 0));
+            return i + 1;
+        }
+        sock_warm(link);
+        const char *wrong = take_collected(link);
+        if (wrong != NULL) {
+            sock_peer_lost(link->peer, wrong);
+            return i + 1;
+        }
+    }
+    return READS;
+}
+
+/* -- opening and closing ------------------------------------------------------------------- */
+
+static int link_ready(opal_descriptor_t *descriptor, unsigned events)
+{
+    sock_link_t *link = opal_container_of(descriptor, sock_link_t, descriptor);
+    int count = 0;
+    if ((events & OPAL_WRITABLE) != 0) {
+        sock_link_flush(link);
+        count++;
+    }
+    if ((events & OPAL_READABLE) != 0) {
+        sock_warm(link);
+        count += sock_link_read(link);
+    }
+    return count;
+}
+
+sock_link_t *sock_link_open(sock_peer_t *peer, unsigned number, int fd)
+{
+    sock_link_t *link = opal_xcalloc(1, sizeof *link);
+    link->descriptor = (opal_descriptor_t){.fd = fd, .wants = OPAL_READABLE, .ready = link_ready};
+    link->peer = peer;
+    link->number = number;
+    link->is_loop = sock_is_loop(fd);
+    link->part_bytes = sock_part_bytes * (link->is_loop ? WITHIN_HOST : 1);
+    link->in = opal_xmalloc(in_bytes() + 8);
+    if (opal_descriptor_add(&link->descriptor) == OPAL_SUCCESS)
+        return link;
+    free(link->in);
+    free(link);
+    return NULL;
+}
+
+void sock_link_close(sock_link_t *link)
+{
+    sock_cool(link);
+    opal_descriptor_remove(&link->descriptor);
+    link->is_closed = true;
+    if (!link->is_fixed_busy) {
+        free_link(link);
+        return;
+    }
+    /* The pages are held until the system has let go of them. */
+    shutdown(link->descriptor.fd, SHUT_RDWR);
+    sock.closing++;
+}
+
+const char *sock_link_ends(const sock_link_t *link, char text[2 * SOCK_IP_TEXT_BYTES])
+{
+    char own[SOCK_IP_TEXT_BYTES] = "?", its[SOCK_IP_TEXT_BYTES] = "?";
+    struct sockaddr_storage address;
+    socklen_t length = sizeof address;
+    sock_ip_t ip;
+    uint16_t port;
+    if (getsockname(link->descriptor.fd, (struct sockaddr *)&address, &length) == 0 &&
+        sock_ip_from_system((struct sockaddr *)&address, &ip, &port))
+        sock_end_text(&ip, port, own);
+    length = sizeof address;
+    if (getpeername(link->descriptor.fd, (struct sockaddr *)&address, &length) == 0 &&
+        sock_ip_from_system((struct sockaddr *)&address, &ip, &port))
+        sock_end_text(&ip, port, its);
+    snprintf(text, (size_t)2 * SOCK_IP_TEXT_BYTES, "%s - %s", own, its);
+    return text;
+}

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A peer: what the upper layer asks of it, and what becomes of it. */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "opal/mca/btl/base/base.h"
+#include "opal/mca/btl/sock/sock.h"
+#include "opal/runtime/init.h"
+#include "opal/runtime/node.h"
+#include "opal/util/log.h"
+#include "opal/util/text.h"
+
+enum {
+    SPARE_BYTES = 1024,      /* headers */
+    GRACE_NSEC = 1000000000, /* in which a launcher that watches ends the job */
+};
+
+sock_peer_t *sock_peer(unsigned rank)
+{
+    sock_peer_t *peer = sock.peers[rank];
+    if (peer != NULL)
+        return peer;
+    peer = opal_xcalloc(1, sizeof *peer);
+    peer->base = (opal_btl_peer_t){.ops = &sock_ops, .rank = rank};
+    opal_list_init(&peer->longs);
+    opal_list_init(&peer->sent);
+    sock.peers[rank] = peer;
+    return peer;
+}
+
+static void close_links(sock_peer_t *peer)
+{
+    for (unsigned i = 0; i < SOCK_MAX_LINKS; i++) {
+        if (peer->links[i] != NULL)
+            sock_link_close(peer->links[i]);
+        peer->links[i] = NULL;
+    }
+}
+
+void sock_peer_free(sock_peer_t *peer)
+{
+    opal_timer_cancel(&peer->grace);
+    sock_dial_free(peer);
+    close_links(peer);
+    sock_queue_free(&peer->queue);
+    free(peer);
+}
+
+void sock_peer_connected(sock_peer_t *peer, unsigned number, int fd)
+{
+    /* It was promised before another one was there, or before the peer was lost. */
+    if (peer->links[number] != NULL || peer->state == SOCK_LEFT || peer->state == SOCK_LOST) {
+        close(fd);
+        return;
+    }
+    sock_set_options(fd);
+    peer->links[number] = sock_link_open(peer, number, fd);
+    if (peer->links[number] == NULL) {
+        close(fd);
+        sock_peer_lost(peer, "there are no descriptors left");
+        return;
+    }
+    if (number == 0)
+        peer->state = SOCK_UP;
+    sock_warm(peer->links[number]);
+    sock_dial_end(peer, number);
+    sock_link_flush(peer->links[number]);
+}
+
+/* -- losing it ----------------------------------------------------------------------------- */
+
+static void report_departure(opal_timer_t *timer)
+{
+    const sock_peer_t *peer = opal_container_of(timer, sock_peer_t, grace);
+    opal_btl_report_departure(peer->base.rank);
+}
+
+static void report_death(opal_timer_t *timer)
+{
+    const sock_peer_t *peer = opal_container_of(timer, sock_peer_t, grace);
+    opal_btl_report_death(peer->base.rank);
+}
+
+static void log_loss(sock_peer_t *peer, const char *why)
+{
+    char ends[2 * SOCK_IP_TEXT_BYTES] = "";
+    const sock_card_t *card = sock_dial_card(peer);
+    if (peer->links[0] == NULL) {
+        opal_log_error("%s", why);
+        return;
+    }
+    opal_log_error("rank %u on %s has lost its connection to rank %u on %s (%s): %s",
+                   sock.identity.rank, sock.card.host, peer->base.rank,
+                   card != NULL ? card->host : "another host", sock_link_ends(peer->links[0], ends),
+                   why);
+}
+
+/* Who watches the processes ends the job if it was one of them that ended. */
+static void report_later(opal_timer_t *timer)
+{
+    sock_peer_t *peer = opal_container_of(timer, sock_peer_t, grace);
+    opal_log_error("rank %u has no connection to rank %u", sock.identity.rank, peer->base.rank);
+    report_death(timer);
+}
+
+/* Nothing comes from there any more, and nothing goes there. */
+static void end_peer(sock_peer_t *peer)
+{
+    sock_dial_stop(peer);
+    close_links(peer);
+    opal_list_init(&peer->longs);
+    opal_list_init(&peer->sent);
+    sock_queue_free(&peer->queue);
+    if (peer->state != SOCK_LEFT) {
+        peer->state = SOCK_LOST;
+    } else if (!sock.is_stopping) {
+        peer->grace.expired = report_departure;
+        opal_timer_set(&peer->grace, opal_timer_now());
+    }
+}
+
+void sock_peer_unlink(sock_peer_t *peer, unsigned number)
+{
+    bool any = false;
+    sock_link_close(peer->links[number]);
+    peer->links[number] = NULL;
+    for (unsigned i = 0; i < SOCK_MAX_LINKS; i++)
+        any = any || peer->links[i] != NULL;
+    if (!any && peer->state == SOCK_LEFT)
+        end_peer(peer);
+}
+
+void sock_peer_lost(sock_peer_t *peer, const char *why)
+{
+    bool was_here = peer->state != SOCK_LEFT && peer->state != SOCK_LOST && !sock.is_stopping;
+    bool is_watched = opal_node_launcher() != 0;
+    if (was_here)
+        log_loss(peer, why);
+    end_peer(peer);
+    if (!was_here)
+        return;
+    peer->grace.expired = is_watched ? report_later : report_death;
+    opal_timer_set(&peer->grace, opal_timer_now() + (is_watched ? GRACE_NSEC : 0));
+}
+
+/* -- the table ----------------------------------------------------------------------------- */
+
+/* One that has left takes everything, and throws it away: nobody will ever receive it. */
+static bool takes_frames(sock_peer_t *peer)
+{
+    if (opal_unlikely(peer->state == SOCK_IDLE))
+        sock_dial(peer);
+    return peer->state == SOCK_UP || peer->state == SOCK_LEFT;
+}
+
+static size_t queue_limit(void)
+{
+    return 2 * (sock_stream_limit + sock_ops.max_frame_bytes + SPARE_BYTES);
+}
+
+static void *sock_reserve(opal_btl_peer_t *base, size_t length)
+{
+    sock_peer_t *peer = (sock_peer_t *)base;
+    if (opal_unlikely(!takes_frames(peer)))
+        return NULL;
+    unsigned char *room = sock_queue_reserve(
+        &peer->queue, SOCK_FRAME_BYTES + length + sock_padding(length), queue_limit());
+    return room != NULL ? room + SOCK_FRAME_BYTES : NULL;
+}
+
+static void sock_commit(opal_btl_peer_t *base, void *room, unsigned kind, size_t length)
+{
+    sock_peer_t *peer = (sock_peer_t *)base;
+    sock_link_t *link = peer->links[0];
+    if (opal_unlikely(peer->state == SOCK_LEFT))
+        return;
+    sock_frame_t frame = {.length = (uint32_t)length, .kind = (uint8_t)kind};
+    sock_encode_frame((unsigned char *)room - SOCK_FRAME_BYTES, &frame);
+    memset((unsigned char *)room + length, 0, sock_padding(length));
+    sock_queue_commit(&peer->queue, SOCK_FRAME_BYTES + length + sock_padding(length));
+    if ((link->descriptor.wants & OPAL_WRITABLE) == 0)
+        sock_link_flush(link);
+    sock_warm(link);
+}
+
+/* -- frames out of the user's memory --------------------------------------------------------- */
+
+typedef struct train {
+    struct iovec vectors[2 * OPAL_BTL_MAX_SEGMENTS];
+    size_t count, bytes;
+    unsigned char headers[2][SOCK_LAND_BYTES + 64];
+} train_t;
+
+static void add_vector(train_t *train, const void *bytes, size_t length)
+{
+    if (length == 0)
+        return;
+    train->vectors[train->count++] = (struct iovec){(void *)bytes, length};
+    train->bytes += length;
+}
+
+static void add_frame(train_t *train, const opal_btl_frame_t *frame, unsigned char *header)
+{
+    static const unsigned char zeros[8];
+    size_t header_bytes = SOCK_FRAME_BYTES + frame->head_bytes;
+    if (frame->lands) {
+        sock_encode_land(header, (uint8_t)frame->kind, 0, frame->bytes, frame->name, frame->offset);
+        header_bytes = SOCK_LAND_BYTES;
+    } else {
+        sock_frame_t own = {.length = (uint32_t)(frame->head_bytes + frame->bytes),
+                            .kind = (uint8_t)frame->kind};
+        sock_encode_frame(header, &own);
+        memcpy(header + SOCK_FRAME_BYTES, frame->head, frame->head_bytes);
+    }
+    add_vector(train, header, header_bytes);
+    for (size_t i = 0; i < frame->segment_count; i++)
+        add_vector(train, frame->segments[i].iov_base, frame->segments[i].iov_len);
+    add_vector(train, zeros, sock_padding(train->bytes));
+}
+
+/* Behind the first `sent` bytes the rest goes into the queue, where there is room. */
+static void queue_rest(sock_peer_t *peer, const train_t *train, size_t sent)
+{
+    sock_queue_shift(&peer->queue, sent % 8);
+    unsigned char *room = sock_queue_reserve(&peer->queue, train->bytes - sent, queue_limit());
+    for (size_t i = 0; i < train->count; i++) {
+        const struct iovec *vector = &train->vectors[i];
+        size_t skip = sent < vector->iov_len ? sent : vector->iov_len;
+        memcpy(room, (const char *)vector->iov_base + skip, vector->iov_len - skip);
+        room += vector->iov_len - skip;
+        sock_queue_commit(&peer->queue, vector->iov_len - skip);
+        sent -= skip;
+    }
+}
+
+static bool sock_send_now(opal_btl_peer_t *base, const opal_btl_frame_t *frames, size_t count)
+{
+    sock_peer_t *peer = (sock_peer_t *)base;
+    train_t train;
+    train.count = train.bytes = 0;
+    if (opal_unlikely(!takes_frames(peer)))
+        return false;
+    if (opal_unlikely(peer->state == SOCK_LEFT))
+        return true;
+    for (size_t i = 0; i < count; i++)
+        add_frame(&train, &frames[i], train.headers[i]);
+    sock_link_t *link = peer->links[0];
+    size_t sent = 0;
+    if (sock_link_is_clear(link))
+        sent = sock_link_send(link, train.vectors, train.count, false);
+    else if (sock_queue_reserve(&peer->queue, train.bytes, queue_limit()) == NULL)
+        return false;
+    if (sent < train.bytes) {
+        queue_rest(peer, &train, sent);
+        sock_link_flush(link);
+    }
+    sock_warm(link);
+    return true;
+}
+
+static void sock_send_long(opal_btl_peer_t *base, opal_btl_long_t *message)
+{
+    sock_peer_t *peer = (sock_peer_t *)base;
+    if (opal_unlikely(peer->state == SOCK_IDLE))
+        sock_dial(peer);
+    message->begun = message->ended = message->segment = message->skip = 0;
+    opal_list_append(&peer->longs, &message->node);
+    for (unsigned i = 0; i < SOCK_MAX_LINKS; i++) {
+        if (peer->links[i] != NULL && (peer->links[i]->descriptor.wants & OPAL_WRITABLE) == 0)
+            sock_link_flush(peer->links[i]);
+    }
+}
+
+static opal_status_t sock_connect(void *state OPAL_UNUSED, unsigned rank, opal_btl_peer_t **peer)
+{
+    if (rank == sock.identity.rank)
+        return OPAL_ERR_NOT_AVAILABLE;
+    *peer = &sock_peer(rank)->base;
+    return OPAL_SUCCESS;
+}
+
+static const char *sock_describe(opal_btl_peer_t *base)
+{
+    static char text[3 * SOCK_IP_TEXT_BYTES];
+    sock_peer_t *peer = (sock_peer_t *)base;
+    char ends[2 * SOCK_IP_TEXT_BYTES];
+    unsigned links = 0;
+    if (peer->links[0] == NULL)
+        return "TCP, not connected yet";
+    for (unsigned i = 0; i < SOCK_MAX_LINKS; i++)
+        links += peer->links[i] != NULL;
+    snprintf(text, sizeof text, "TCP %s, %u connection%s", sock_link_ends(peer->links[0], ends),
+             links, links == 1 ? "" : "s");
+    return text;
+}
+
+static opal_status_t sock_pin(void *base, size_t bytes, void **registration)
+{
+    unsigned slot;
+    opal_status_t status = opal_fixed_register(base, bytes, &slot);
+    if (status == OPAL_SUCCESS)
+        *registration = sock_registration(slot);
+    return status;
+}
+
+static void sock_unpin(void *registration, void *base OPAL_UNUSED, size_t bytes OPAL_UNUSED)
+{
+    opal_fixed_withdraw(sock_registered_slot(registration));
+}
+
+opal_btl_ops_t sock_ops = {
+    .name = "sock",
+    .direct_bytes = SIZE_MAX,
+    .start = sock_start,
+    .connect = sock_connect,
+    .reserve = sock_reserve,
+    .commit = sock_commit,
+    .progress = sock_progress,
+    .stop = sock_stop,
+    .send_now = sock_send_now,
+    .send_long = sock_send_long,
+    .can_pin = opal_fixed_available,
+    .pin = sock_pin,
+    .unpin = sock_unpin,
+    .describe = sock_describe,
+};

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* btl/sock: the component, and what its peers share. See sock.h. */
+#include "opal/mca/btl/sock/sock.h"
+
+#include <netinet/tcp.h>
+#include <sched.h>
+#include <stdlib.h>
+
+#include "opal/mca/btl/base/base.h"
+#include "opal/runtime/cards.h"
+#include "opal/runtime/init.h"
+#include "opal/runtime/key.h"
+#include "opal/runtime/node.h"
+#include "opal/runtime/wait.h"
+#include "opal/util/log.h"
+
+enum {
+    HEADER_BYTES = 128, /* the upper layer's, at most; see btl.h */
+    MANY_HOT = 4,       /* more are asked for together, by the engine */
+};
+
+sock_t sock;
+size_t sock_eager_limit, sock_stream_limit, sock_part_bytes;
+unsigned sock_max_links, sock_timeout_sec, sock_connect_sec;
+
+static opal_strings_t if_include, if_exclude;
+static char *ports;
+static unsigned user_timeout_sec;
+static size_t buffer_bytes;
+
+static const opal_param_row_t params[] = {
+    {.name = "if_include",
+     .type = OPAL_PARAM_LIST,
+     .value = &if_include,
+     .preset = "",
+     .prose = "The only interfaces and networks to use: eth0, ib*, 10.1.0.0/16, fd00::/8"},
+    {.name = "if_exclude",
+     .type = OPAL_PARAM_LIST,
+     .value = &if_exclude,
+     .preset = "",
+     .prose = "Interfaces and networks not to use; without both, all but the bridges of virtual "
+              "machines and containers"},
+    {.name = "ports",
+     .type = OPAL_PARAM_STRING,
+     .value = &ports,
+     .preset = "",
+     .prose = "Where to listen, as 40000-40999; empty: where the system says"},
+    {.name = "eager_limit",
+     .type = OPAL_PARAM_SIZE,
+     .value = &sock_eager_limit,
+     .preset = "16K",
+     .min = "512",
+     .max = "1M",
+     .unit = "bytes",
+     .prose = "The longest message that is collected before it is delivered"},
+    {.name = "stream_limit",
+     .type = OPAL_PARAM_SIZE,
+     .value = &sock_stream_limit,
+     .preset = "256K",
+     .min = "512",
+     .max = "16M",
+     .unit = "bytes",
+     .prose = "The longest message that is sent without asking the receiver"},
+    {.name = "part_bytes",
+     .type = OPAL_PARAM_SIZE,
+     .value = &sock_part_bytes,
+     .preset = "256K",
+     .min = "4K",
+     .max = "256M",
+     .unit = "bytes",
+     .prose = "The parts of longer ones, between which other messages get; four times as much "
+              "within a host"},
+    {.name = "links",
+     .type = OPAL_PARAM_UNSIGNED,
+     .value = &sock_max_links,
+     .preset = "4",
+     .min = "1",
+     .max = "8",
+     .prose = "How many networks that two hosts have in common carry parts of long messages at the "
+              "same time"},
+    {.name = "buffer_bytes",
+     .type = OPAL_PARAM_SIZE,
+     .value = &buffer_bytes,
+     .preset = "0",
+     .max = "1G",
+     .unit = "bytes",
+     .prose = "The system's buffers of a connection, in each direction; 0: as it sees fit"},
+    {.name = "connect_timeout",
+     .type = OPAL_PARAM_UNSIGNED,
+     .value = &sock_connect_sec,
+     .preset = "8",
+     .min = "1",
+     .max = "3600",
+     .unit = "s",
+     .prose = "How long all tries to reach a peer's host take before it counts as out of reach"},
+    {.name = "timeout",
+     .type = OPAL_PARAM_UNSIGNED,
+     .value = &sock_timeout_sec,
+     .preset = "6",
+     .min = "1",
+     .max = "3600",
+     .unit = "s",
+     .prose = "How long a peer's host may be silent before the connection counts as lost"},
+    {.name = "user_timeout",
+     .type = OPAL_PARAM_UNSIGNED,
+     .value = &user_timeout_sec,
+     .preset = "0",
+     .max = "3600",
+     .unit = "s",
+     .prose = "TCP_USER_TIMEOUT of connections; 0: not set. It ends also those to a rank that only "
+              "takes nothing for so long"},
+    {0},
+};
+
+/* -- connections that are read without asking ------------------------------------------------ */
+
+void sock_warm(sock_link_t *link)
+{
+    enum { HEAT = 2000 };
+    if (link->heat == 0) {
+        if (sock.hot_count == sock.hot_room) {
+            sock.hot_room = 2 * sock.hot_room + 8;
+            sock.hot = opal_xrealloc(sock.hot, sock.hot_room * sizeof(sock_link_t *));
+        }
+        sock.hot[sock.hot_count++] = link;
+    }
+    link->heat = HEAT;
+}
+
+void sock_cool(sock_link_t *link)
+{
+    for (unsigned i = 0; link->heat > 0 && i < sock.hot_count; i++) {
+        if (sock.hot[i] == link) {
+            sock.hot[i] = sock.hot[--sock.hot_count];
+            link->heat = 0;
+        }
+    }
+}
+
+int sock_progress(void *state OPAL_UNUSED)
+{
+    static unsigned turn;
+    int count = 0;
+    if (sock.hot_count > MANY_HOT && ++turn % sock.hot_count != 0)
+        return 0;
+    /* From the end: the last one takes the place of one that cools down, or is closed. */
+    for (unsigned i = sock.hot_count; i > 0; i--) {
+        if (i > sock.hot_count)
+            continue;
+        sock_link_t *link = sock.hot[i - 1];
+        if (link->heat == 1) {
+            sock_cool(link);
+            continue;
+        }
+        link->heat--;
+        count += sock_link_read(link);
+    }
+    return count;
+}
+
+/* -- starting and stopping ------------------------------------------------------------------- */
+
+static void set_option(int fd, int level, int option, int value)
+{
+    setsockopt(fd, level, option, &value, sizeof value);
+}
+
+void sock_confirm(int fd)
+{
+    set_option(fd, IPPROTO_TCP, TCP_QUICKACK, 1);
+}
+
+bool sock_is_loop(int fd)
+{
+    struct sockaddr_storage own, its;
+    socklen_t own_bytes = sizeof own, its_bytes = sizeof its;
+    sock_ip_t here, there;
+    uint16_t port;
+    return getsockname(fd, (struct sockaddr *)&own, &own_bytes) == 0 &&
+           getpeername(fd, (struct sockaddr *)&its, &its_bytes) == 0 &&
+           sock_ip_from_system((struct sockaddr *)&own, &here, &port) &&
+           sock_ip_from_system((struct sockaddr *)&its, &there, &port) &&
+           here.family == there.family && memcmp(here.bytes, there.bytes, sizeof here.bytes) == 0;
+}
+
+/* What the system does not know it does without. */
+void sock_set_options(int fd)
+{
+    unsigned third = sock_timeout_sec >= 3 ? sock_timeout_sec / 3 : 1;
+    set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, (int)third);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, (int)third);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, 2);
+    if (user_timeout_sec > 0)
+        set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, (int)user_timeout_sec * 1000);
+    /* Where nothing is congested, an algorithm that paces its packets, as bbr does, only waits. */
+    if (sock_is_loop(fd))
+        setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", strlen("reno"));
+    if (buffer_bytes > 0) {
+        set_option(fd, SOL_SOCKET, SO_SNDBUF, (int)buffer_bytes);
+        set_option(fd, SOL_SOCKET, SO_RCVBUF, (int)buffer_bytes);
+    }
+}
+
+/* Which addresses of this host others are told of. */
+static opal_status_t fill_card(void)
+{
+    sock_addresses_t there = {0}, chosen = {0};
+    opal_text_t message = {0};
+    opal_status_t status = sock_addresses_list(&there);
+    if (status == OPAL_SUCCESS)
+        status = sock_addresses_choose(&there, &if_include, &if_exclude, &chosen, &message);
+    if (status == OPAL_SUCCESS) {
+        if (*opal_text_string(&message) != '\0')
+            opal_log_warning("%s", opal_text_string(&message));
+        sock_card_fill(&sock.card, &chosen);
+    } else if (*opal_text_string(&message) != '\0') {
+        opal_log_error("%s", opal_text_string(&message));
+    }
+    sock_addresses_free(&there);
+    sock_addresses_free(&chosen);
+    opal_text_free(&message);
+    return status;
+}
+
+/* Tells the others where this rank is; returns when all have. */
+static opal_status_t exchange_cards(void)
+{
+    unsigned char bytes[SOCK_CARD_BYTES];
+    size_t length = sock_card_encode(&sock.card, bytes);
+    return opal_cards_exchange(OPAL_NODE_CARD_BTL, bytes, length);
+}
+
+opal_status_t sock_get_card(unsigned rank, sock_card_t *card)
+{
+    void *bytes = NULL;
+    size_t length = 0;
+    opal_status_t status = opal_cards_get(OPAL_NODE_CARD_BTL, rank, &bytes, &length);
+    if (status == OPAL_SUCCESS && !sock_card_decode(card, bytes, length))
+        status = OPAL_ERR_BAD_PARAM;
+    free(bytes);
+    return status;
+}
+
+/* What a start has made, all of it or the first part. */
+static void release_all(void)
+{
+    sock_health_stop();
+    sock_listen_stop();
+    for (unsigned rank = 0; rank < sock.identity.size; rank++) {
+        if (sock.peers[rank] != NULL)
+            sock_peer_free(sock.peers[rank]);
+    }
+    while (sock.closing > 0)
+        opal_progress();
+    opal_cards_forget(OPAL_NODE_CARD_BTL);
+    free(sock.peers);
+    free(sock.hot);
+    explicit_bzero(&sock.identity, sizeof sock.identity);
+    sock.peers = NULL;
+    sock.hot = NULL;
+    sock.hot_count = sock.hot_room = 0;
+}
+
+opal_status_t sock_start(void *state OPAL_UNUSED, opal_btl_handler_fn_t *handler)
+{
+    const opal_pmi_job_t *job = opal_job();
+    sock = (sock_t){.handler = handler};
+    sock.identity = (sock_identity_t){.rank = job->rank,
+                                      .size = job->size,
+                                      .links = SOCK_MAX_LINKS,
+                                      .version = SOCK_WIRE_VERSION};
+    sock.peers = opal_xcalloc(job->size, sizeof(sock_peer_t *));
+    sock_identity_set_job(&sock.identity, job->job_id);
+    opal_status_t status = fill_card();
+    if (status == OPAL_SUCCESS)
+        status = sock_listen_start(ports);
+    if (status == OPAL_SUCCESS)
+        status = exchange_cards();
+    if (status == OPAL_SUCCESS)
+        status = opal_job_key(sock.identity.key);
+    if (status == OPAL_SUCCESS)
+        sock_health_start();
+    else
+        release_all();
+    return status;
+}
+
+static bool still_sends_to(const sock_peer_t *peer)
+{
+    if (peer->state != SOCK_UP || peer->links[0]->cannot_send)
+        return false;
+    bool any = !sock_link_is_clear(peer->links[0]);
+    for (unsigned i = 0; i < SOCK_MAX_LINKS; i++)
+        any = any || (peer->links[i] != NULL && sock_link_has_unsent(peer->links[i]));
+    return any;
+}
+
+/* Whether not everything has left this host yet. What the other end does not take now it gets
+ * later: so that may last. */
+static bool still_sends(void)
+{
+    for (unsigned rank = 0; rank < sock.identity.size; rank++) {
+        if (sock.peers[rank] != NULL && still_sends_to(sock.peers[rank]))
+            return true;
+    }
+    return false;
+}
+
+static void drain(void)
+{
+    while (still_sends()) {
+        if (opal_progress() == 0)
+            sched_yield();
+    }
+}
+
+static void say_goodbye(void)
+{
+    for (unsigned rank = 0; rank < sock.identity.size; rank++) {
+        sock_peer_t *peer = sock.peers[rank];
+        if (peer != NULL && peer->state == SOCK_UP && !peer->links[0]->cannot_send)
+            sock_ops.commit(&peer->base, sock_ops.reserve(&peer->base, 0), SOCK_BYE, 0);
+    }
+}
+
+void sock_stop(void *state OPAL_UNUSED)
+{
+    sock.is_stopping = true;
+    drain();
+    say_goodbye();
+    drain();
+    release_all();
+}
+
+/* -- the component ----------------------------------------------------------------------------- */
+
+/* By name, not by leaving out others. */
+static bool is_named(void)
+{
+    const opal_strings_t *names = &mca_btl_framework.selection;
+    return opal_strings_has(names, "sock");
+}
+
+/* The same answer in all ranks: they meet in a fence. */
+static void sock_query(opal_answer_t *answer)
+{
+    const opal_pmi_job_t *job = opal_job();
+    sock_ops.eager_bytes = sock_eager_limit;
+    sock_ops.stream_bytes = sock_stream_limit;
+    sock_ops.max_frame_bytes = sock_eager_limit + HEADER_BYTES;
+    if (job->size < 2)
+        opal_answer_no(answer, "there is no other rank to talk to");
+    else if (job->node_count == 1 && !is_named() && opal_framework_allows(&mca_btl_framework, "sm"))
+        opal_answer_no(answer, "all ranks share memory on one node; btl=self,sock would use it");
+    else
+        opal_answer_yes(answer, 20, &sock_ops, NULL, "%u ranks on %u node%s", job->size,
+                        job->node_count, job->node_count == 1 ? "" : "s");
+}
+
+static void sock_rules(opal_rule_fn_t *say, void *context)
+{
+    static const char over[] = "over TCP";
+    say(context, over, 0, "one frame, collected before it is delivered");
+    say(context, over, sock_eager_limit + 1,
+        "sent without asking; the rest goes straight into the receiver's buffer");
+    say(context, over, sock_stream_limit + 1,
+        "when the receiver has asked for it, in parts, out of the sender's buffer into the "
+        "receiver's");
+}
+
+OPAL_EXPORT extern const opal_component_t mca_btl_sock_component;
+const opal_component_t mca_btl_sock_component = {
+    OPAL_COMPONENT_HEAD(btl, sock),
+    .prose = "TCP between the ranks of a job",
+    .params = params,
+    .query = sock_query,
+    .rules = sock_rules,
+};

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The rows, and two copies of what they say: the registry's, and the one that counts. */
+#include "opal/mca/memory/base/shared.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "opal/mca/base/diagnostic.h"
+
+#define COMPONENT "memory_smheap"
+
+static opal_memory_shared_t parsed; /* written by the parser */
+
+static const opal_param_choice_t enables[] = {
+    {"auto", OPAL_MEMORY_ENABLED_FOR_SEVERAL},
+    {"yes", OPAL_MEMORY_ENABLED},
+    {"no", OPAL_MEMORY_DISABLED},
+    {"1", OPAL_MEMORY_ENABLED},
+    {"0", OPAL_MEMORY_DISABLED},
+    {"true", OPAL_MEMORY_ENABLED},
+    {"false", OPAL_MEMORY_DISABLED},
+    {"on", OPAL_MEMORY_ENABLED},
+    {"off", OPAL_MEMORY_DISABLED},
+    {"enable", OPAL_MEMORY_ENABLED},
+    {"disable", OPAL_MEMORY_DISABLED},
+    {0},
+};
+
+const opal_param_row_t opal_memory_shared_params[] = {
+    {.name = "enable",
+     .type = OPAL_PARAM_ENUM,
+     .value = &parsed.enable,
+     .preset = "auto",
+     .choices = enables,
+     .prose = "Let malloc take from memory that all ranks of the node see; auto: if they are two "
+              "or more. Each of them can write to it"},
+    {.name = "min_bytes",
+     .type = OPAL_PARAM_SIZE,
+     .value = &parsed.min_bytes,
+     .preset = "8K",
+     .min = "1",
+     .max = "1G",
+     .unit = "bytes",
+     .prose = "The smallest allocation that is taken from there"},
+    {.name = "size",
+     .type = OPAL_PARAM_UNSIGNED,
+     .value = &parsed.size_mib,
+     .preset = "0",
+     .max = "8388608",
+     .unit = "MiB",
+     .variables = "SM_SIZE",
+     .prose = "Addresses of the node's region, used as needed; 0: one and a half times the memory"},
+    {.name = "ranks",
+     .type = OPAL_PARAM_UNSIGNED,
+     .value = &parsed.shares,
+     .preset = "0",
+     .max = "1000000",
+     .variables = "SM_RANKS",
+     .prose = "In how many parts the region is cut for pools to begin with; 0: by the number of "
+              "ranks, so that half is left for pools that grow"},
+    {.name = "offset",
+     .type = OPAL_PARAM_BOOL,
+     .value = &parsed.offset,
+     .preset = "no",
+     .prose = "Map the region at an address of this process' own, as is done where the common one "
+              "is taken"},
+    {.name = "wait",
+     .type = OPAL_PARAM_UNSIGNED,
+     .value = &parsed.wait_msec,
+     .preset = "5000",
+     .max = "3600000",
+     .unit = "ms",
+     .prose = "How long to wait for the process that makes the region, under another launcher than "
+              "our mpirun"},
+    {0},
+};
+
+/* What counts, once `ready`. */
+static opal_memory_shared_t settings;
+static atomic_bool ready;
+
+const opal_memory_shared_t *opal_memory_shared(void)
+{
+    if (!atomic_load_explicit(&ready, memory_order_acquire)) {
+        opal_param_read_early(COMPONENT, opal_memory_shared_params);
+        settings = parsed;
+        atomic_store_explicit(&ready, true, memory_order_release);
+    }
+    return &settings;
+}
+
+static size_t size_of(opal_param_type_t type)
+{
+    switch (type) {
+    case OPAL_PARAM_BOOL:
+        return sizeof(bool);
+    case OPAL_PARAM_SIZE:
+        return sizeof(size_t);
+    default:
+        return sizeof(int);
+    }
+}
+
+static void check_late(const opal_param_info_t *info, void *context OPAL_UNUSED)
+{
+    const char *value = info->row->value;
+    size_t offset = (size_t)(value - (const char *)&parsed);
+    if (offset < sizeof parsed &&
+        memcmp(value, (const char *)&settings + offset, size_of(info->row->type)) != 0)
+        opal_diagnostic(OPAL_WARNING,
+                        "%s = \"%s\" (%s) comes too late: it was needed before main; it works in "
+                        "the environment and as mpirun --mca",
+                        info->full_name, info->value_text, info->origin);
+}
+
+void opal_memory_shared_check(void)
+{
+    if (atomic_load_explicit(&ready, memory_order_acquire))
+        opal_param_visit(check_late, NULL);
+}
+
+opal_status_t opal_memory_shared_register(void)
+{
+    return opal_param_register("memory", "smheap", opal_memory_shared_params);
+}
+
+void opal_memory_shared_withdraw(opal_memory_shared_t *found)
+{
+    *found = parsed;
+    opal_param_withdraw(opal_memory_shared_params);
+}

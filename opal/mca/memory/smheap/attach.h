@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A region, as this process has attached to it. Every field of the header is checked before it is
+ * used, and what was checked is kept here: peers can write to the header.
+ */
+#ifndef MEMORY_SMHEAP_ATTACH_H
+#define MEMORY_SMHEAP_ATTACH_H
+
+#include <sys/types.h>
+
+#include "opal/mca/memory/base/shared.h"
+#include "opal/runtime/region_reap.h"
+
+typedef struct smheap_region {
+    int fd; /* our own, closed on exec, above those that programs choose; -1: there is none left. A
+               program may still close it, so ask smheap_is_region */
+    dev_t device;
+    ino_t inode; /* of the region */
+    opal_region_header_t *header;
+    uint64_t bytes, id;
+    uint32_t chunks, first_chunk, share, pool_count;
+    uint32_t number; /* of this process' pool */
+    opal_region_pool_t *pool;
+    bool agreed;     /* it is where the others have it */
+    bool is_private; /* this is a child of who had attached, with a copy */
+} smheap_region_t;
+
+/* The descriptor stays the caller's. False with a reason: nothing has changed. */
+bool smheap_attach(smheap_region_t *region, int fd, int rank, const opal_memory_shared_t *settings,
+                   char *reason, size_t room);
+
+/* Whether a descriptor leads to the region, now. */
+bool smheap_is_region(const smheap_region_t *region, int fd);
+
+/* Makes spare what processes that have ended have left. If another process is at it, waits for it,
+ * for a short time. */
+void smheap_reap(const smheap_region_t *region);
+
+/* For who could not make use of it. */
+void smheap_detach(smheap_region_t *region);
+
+#endif

@@ -1,0 +1,9 @@
+mca_memory_smheap_sources = \
+	%D%/smheap.c \
+	%D%/attach.c %D%/attach.h \
+	%D%/decision.c %D%/decision.h \
+	%D%/election.c %D%/election.h \
+	%D%/fork.c %D%/fork.h \
+	%D%/launcher.c %D%/launcher.h \
+	%D%/place.c %D%/place.h \
+	%D%/source.c %D%/source.h

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the parts of pmi/pmix share: who we are to the server, and asking it for a fact. */
+#ifndef OPAL_MCA_PMI_PMIX_H
+#define OPAL_MCA_PMI_PMIX_H
+
+#include <pmix.h>
+
+#include "opal/mca/pmi/pmi.h"
+
+typedef struct client {
+    pmix_proc_t me;
+    unsigned size;
+    unsigned *node_of; /* malloc'ed */
+} client_t;
+
+/*
+ * What the server tells of the job (PMIX_RANK_WILDCARD) or of a rank, without waiting for anybody:
+ * a number of whatever type. False: it does not know it.
+ */
+bool client_fact(const client_t *self, pmix_rank_t rank, const char *key, unsigned *number);
+
+/* Fills job->node_of, node_count and what is counted from them. A failure has been logged. */
+opal_status_t client_learn_nodes(client_t *self, opal_pmi_job_t *job);
+
+#endif

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Messages that ofi_rxm sends in several packets, and those a little shorter and longer: taken out
+ * of the matching, too long for their receive, never received, beside one that is taken back. What
+ * comes behind them is what was sent. On 2 ranks.
+ */
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "test/mpi/tap.h"
+
+enum { MAX_BYTES = 100000, PACKET = 16384, UNASKED = 65536 };
+
+static const int sizes[] = {PACKET,  PACKET + 1,  40000,    UNASKED - 1,
+                            UNASKED, UNASKED + 1, MAX_BYTES};
+enum { SIZES = sizeof sizes / sizeof sizes[0] };
+
+static int rank;
+static unsigned char out[MAX_BYTES], in[2 * MAX_BYTES];
+
+static unsigned char value(int position, int seed)
+{
+    return (unsigned char)(position * 7 + position / 251 + seed);
+}
+
+/* Every stride-th byte of `in`. */
+static bool is_here(int bytes, int seed, int stride)
+{
+    for (int i = 0; i < bytes; i++) {
+        if (in[i * stride] != value(i, seed))
+            return false;
+    }
+    return true;
+}
+
+static void send_bytes(MPI_Comm comm, int bytes, int seed)
+{
+    for (int i = 0; i < bytes; i++)
+        out[i] = value(i, seed);
+    MPI_Send(out, bytes, MPI_BYTE, 1, seed, comm);
+}
+
+static bool fails(int error, int class)
+{
+    int found;
+    MPI_Error_class(error, &found);
+    return found == class;
+}
+
+/* The message of this seed, and the short one behind it that has the same tag. */
+static void send_pair(MPI_Comm comm, int bytes, int seed)
+{
+    send_bytes(comm, bytes, seed);
+    send_bytes(comm, 100, seed);
+}
+
+static bool second_is_right(MPI_Comm comm, int seed)
+{
+    MPI_Recv(in, 100, MPI_BYTE, 0, seed, comm, MPI_STATUS_IGNORE);
+    return is_here(100, seed, 1);
+}
+
+static int take(int seed, int wanted, MPI_Datatype type, MPI_Status *status)
+{
+    MPI_Message message;
+    memset(in, 0, sizeof in);
+    MPI_Mprobe(0, seed, MPI_COMM_WORLD, &message, status);
+    return MPI_Mrecv(in, wanted, type, &message, status);
+}
+
+static void taken_out(int bytes, int seed)
+{
+    MPI_Datatype apart;
+    MPI_Status status;
+    int count;
+    if (rank == 0) {
+        for (int i = 0; i < 3; i++)
+            send_pair(MPI_COMM_WORLD, bytes, seed + i);
+        return;
+    }
+    take(seed, bytes, MPI_BYTE, &status);
+    MPI_Get_count(&status, MPI_BYTE, &count);
+    tap_check(count == bytes && is_here(bytes, seed, 1) && second_is_right(MPI_COMM_WORLD, seed),
+              "%d bytes that a probe has taken", bytes);
+    MPI_Type_create_resized(MPI_BYTE, 0, 2, &apart);
+    MPI_Type_commit(&apart);
+    take(seed + 1, bytes, apart, &status);
+    MPI_Type_free(&apart);
+    tap_check(is_here(bytes, seed + 1, 2) && second_is_right(MPI_COMM_WORLD, seed + 1),
+              "%d bytes, taken apart", bytes);
+    tap_check(fails(take(seed + 2, bytes / 2, MPI_BYTE, &status), MPI_ERR_TRUNCATE) &&
+                  is_here(bytes / 2, seed + 2, 1) && in[bytes / 2] == 0 &&
+                  second_is_right(MPI_COMM_WORLD, seed + 2),
+              "%d bytes, half of them wanted", bytes);
+}
+
+static void too_long(int bytes, int wanted, int seed)
+{
+    MPI_Request request;
+    memset(in, 0, sizeof in);
+    if (rank == 1)
+        MPI_Irecv(in, wanted, MPI_BYTE, 0, seed, MPI_COMM_WORLD, &request);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+        send_pair(MPI_COMM_WORLD, bytes, seed);
+        return;
+    }
+    tap_check(fails(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE) &&
+                  is_here(wanted, seed, 1) && in[wanted] == 0 &&
+                  second_is_right(MPI_COMM_WORLD, seed),
+              "%d bytes for a receive of %d", bytes, wanted);
+}
+
+/* A communicator with a message that nobody wants goes; the next one may get its number. */
+static void thrown_away(int bytes, int seed)
+{
+    MPI_Comm comm;
+    for (int round = 0; round < 2; round++) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        if (rank == 0) {
+            send_bytes(comm, bytes, seed);
+            send_bytes(comm, 100, seed + 1);
+        } else {
+            MPI_Recv(in, 100, MPI_BYTE, 0, seed + 1, comm, MPI_STATUS_IGNORE); /* it is there */
+            if (round == 1)
+                MPI_Recv(in, bytes, MPI_BYTE, 0, seed, comm, MPI_STATUS_IGNORE);
+        }
+        MPI_Comm_free(&comm);
+    }
+    if (rank == 1)
+        tap_check(is_here(bytes, seed, 1), "%d bytes after as many that were thrown away", bytes);
+}
+
+/* To find the other one, everything is taken out. */
+static void beside_one_taken_back(int bytes, int seed)
+{
+    MPI_Request request;
+    MPI_Status status;
+    int cancelled = 1;
+    if (rank == 0) {
+        send_bytes(MPI_COMM_WORLD, bytes, seed);
+        MPI_Issend(out, 10, MPI_BYTE, 1, seed + 1, MPI_COMM_WORLD, &request);
+        MPI_Cancel(&request);
+        MPI_Wait(&request, &status);
+        MPI_Test_cancelled(&status, &cancelled);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 1)
+        MPI_Recv(in, bytes, MPI_BYTE, 0, seed, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    tap_check(cancelled && (rank == 0 || is_here(bytes, seed, 1)),
+              "%d bytes beside a message that is taken back", bytes);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    tap_rank(rank);
+    tap_check(getenv("FI_OFI_RXM_SAR_LIMIT") == NULL && getenv("FI_OFI_RXM_EAGER_LIMIT") == NULL,
+              "the environment is as it was");
+    for (int i = 0; i < SIZES; i++) {
+        taken_out(sizes[i], 10 * i);
+        too_long(sizes[i], 10, 10 * i + 4);
+        too_long(sizes[i], sizes[i] - 1, 10 * i + 5);
+        if (sizes[i] > UNASKED)
+            continue; /* such a send waits for its receive */
+        beside_one_taken_back(sizes[i], 10 * i + 6);
+        thrown_away(sizes[i], 10 * i + 8);
+    }
+    MPI_Finalize();
+    return tap_finish();
+}

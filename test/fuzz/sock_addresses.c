@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Feeds bytes to what btl/sock makes of addresses: cards, as peers publish them, and the lists
+ * if_include and if_exclude, as users write them.
+ *
+ *   bytes 0, 1   how many bytes the first card has
+ *   then         the first card, the second one, up to a line "---"
+ *   then         a line if_include, a line if_exclude
+ *
+ * Whatever they say: a card that is taken comes out as it went in, the two ends of a pair of hosts
+ * agree about the pairs between them, and a user is either served or told.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "opal/include/compiler.h"
+#include "opal/mca/btl/sock/addresses.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
+
+enum { LINKS = 4 };
+
+static void require(bool holds, const char *what)
+{
+    if (!holds) {
+        fprintf(stderr, "does not hold: %s\n", what);
+        abort();
+    }
+}
+
+/* A card of bytes that may be none; then that of a host that is. */
+static sock_card_t read_card(const uint8_t *bytes, size_t length)
+{
+    static const sock_ip_t ips[] = {{4, {127, 0, 0, 1}}, {4, {10, 1, 0, 1}}, {6, {0xfd, [15] = 1}}};
+    unsigned char again[SOCK_CARD_BYTES];
+    sock_card_t card = {.host = "node1", .count = OPAL_COUNT_OF(ips)};
+    for (size_t i = 0; i < OPAL_COUNT_OF(ips); i++)
+        card.addresses[i] = (sock_card_address_t){
+            .ip = ips[i], .prefix = 16, .interface = (uint8_t)i, .port = 4000};
+    uint8_t *exact = malloc(length + 1);
+    require(exact != NULL, "there is memory");
+    memcpy(exact, bytes, length);
+    exact = realloc(exact, length > 0 ? length : 1);
+    if (sock_card_decode(&card, exact, length)) {
+        require(card.count <= SOCK_CARD_ADDRESSES, "there is room for the addresses");
+        require(strlen(card.host) < SOCK_HOST_BYTES, "the host's name is a string");
+        require(sock_card_encode(&card, again) == length && memcmp(again, exact, length) == 0,
+                "what was decoded is encoded as it was");
+    }
+    free(exact);
+    return card;
+}
+
+static bool has_twice(const sock_card_t *card)
+{
+    for (size_t i = 0; i < card->count; i++) {
+        for (size_t j = 0; j < i; j++) {
+            if (memcmp(&card->addresses[i].ip, &card->addresses[j].ip, sizeof(sock_ip_t)) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+static void describe(const sock_card_t *mine, const sock_card_t *peers, const sock_pair_t *pairs,
+                     size_t count)
+{
+    opal_text_t text = {0};
+    sock_attempt_t attempts[LINKS];
+    for (size_t i = 0; i < count && i < LINKS; i++)
+        attempts[i] = (sock_attempt_t){.from = mine->addresses[pairs[i].mine].ip,
+                                       .to = peers->addresses[pairs[i].peers].ip,
+                                       .port = peers->addresses[pairs[i].peers].port,
+                                       .reason = (sock_reason_t)(i + 1)};
+    sock_attempts_describe(&text, 3, mine, 5, peers, attempts, count < LINKS ? count : LINKS);
+    require(text.length > 40, "there is a sentence");
+    opal_text_free(&text);
+}
+
+static void pair_up(const sock_card_t *one, const sock_card_t *other)
+{
+    static sock_pair_t pairs[SOCK_MAX_PAIRS], back[SOCK_MAX_PAIRS];
+    sock_pair_t links[LINKS];
+    size_t count = sock_pairs_choose(one, other, pairs, SOCK_MAX_PAIRS);
+    require(sock_pairs_choose(other, one, back, SOCK_MAX_PAIRS) == count, "both have as many");
+    /* On one host, and with an address that is there twice, some pairs are equals. */
+    bool is_plain = !sock_card_same_host(one, other) && !has_twice(one) && !has_twice(other);
+    for (size_t i = 0; i < count; i++) {
+        require(pairs[i].mine < one->count && pairs[i].peers < other->count, "pairs are pairs");
+        require(!is_plain || (pairs[i].mine == back[i].peers && pairs[i].peers == back[i].mine),
+                "both have the same order");
+    }
+    size_t link_count = sock_links_choose(one, other, pairs, count, links, LINKS);
+    require(link_count <= LINKS && link_count <= count && (link_count > 0) == (count > 0),
+            "there is a link if there is a pair");
+    describe(one, other, pairs, count);
+}
+
+static const sock_addresses_t *host(void)
+{
+    static sock_address_t items[] = {
+        {.ip = {4, {127, 0, 0, 1}}, .prefix = 8, .name = "lo"},
+        {.ip = {4, {10, 1, 0, 5}}, .prefix = 16, .name = "eth0"},
+        {.ip = {6, {0xfd, [15] = 5}}, .prefix = 64, .name = "eth0"},
+        {.ip = {4, {172, 17, 0, 1}}, .prefix = 16, .name = "docker0"},
+    };
+    static const sock_addresses_t list = {items, OPAL_COUNT_OF(items)};
+    return &list;
+}
+
+/* One line of the input as a list; returns what is behind it. */
+static const uint8_t *read_list(opal_strings_t *list, const uint8_t *bytes, const uint8_t *end)
+{
+    const uint8_t *newline = memchr(bytes, '\n', (size_t)(end - bytes));
+    const uint8_t *line_end = newline != NULL ? newline : end;
+    char *line = opal_xstrndup((const char *)bytes, (size_t)(line_end - bytes));
+    opal_strings_split(list, line, ",");
+    free(line);
+    return newline != NULL ? newline + 1 : end;
+}
+
+static void choose(const uint8_t *bytes, const uint8_t *end)
+{
+    opal_strings_t include = {0}, exclude = {0};
+    sock_addresses_t chosen = {0};
+    opal_text_t message = {0};
+    bytes = read_list(&include, bytes, end);
+    read_list(&exclude, bytes, end);
+    opal_status_t status = sock_addresses_choose(host(), &include, &exclude, &chosen, &message);
+    if (status == OPAL_SUCCESS) {
+        sock_card_t card;
+        require(chosen.count > 0 && chosen.count <= host()->count, "something was chosen");
+        sock_card_fill(&card, &chosen);
+        require(card.count == chosen.count, "it is on the card");
+    } else {
+        require(chosen.items == NULL && message.length > 0, "a refusal is told");
+    }
+    sock_addresses_free(&chosen);
+    opal_text_free(&message);
+    opal_strings_free(&include);
+    opal_strings_free(&exclude);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
+{
+    static const char divider[] = "\n---\n";
+    if (length < 2)
+        return 0;
+    size_t first = sock_get16(bytes);
+    bytes += 2;
+    length -= 2;
+    const uint8_t *lists = memmem(bytes, length, divider, strlen(divider));
+    size_t cards = lists != NULL ? (size_t)(lists - bytes) : length;
+    if (first > cards)
+        first = cards;
+    sock_card_t one = read_card(bytes, first), other = read_card(bytes + first, cards - first);
+    pair_up(&one, &other);
+    pair_up(&one, &one);
+    if (lists != NULL)
+        choose(lists + strlen(divider), bytes + length);
+    return 0;
+}

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The protocol of mtl/ofi without pml/cm: a job of one sends to itself over a real provider, in
+ * each way of writing tags, and with an info whose limits have been narrowed so that messages are
+ * long.
+ *
+ *   protocol [PROVIDER]     "tcp;ofi_rxm" if not told
+ */
+#include <rdma/fabric.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ompi/api/mpi.h"
+#include "ompi/communicator/communicator.h"
+#include "ompi/mca/mtl/ofi/ofi.h"
+#include "ompi/request/status.h"
+#include "opal/runtime/wait.h"
+#include "test/unit/opal/support.h"
+
+static const char *provider = "tcp;ofi_rxm";
+static ompi_mtl_ops_t ops;
+static ofi_choice_t choice;
+static unsigned char out[1 << 20], in[1 << 20];
+
+/* -- what fabric.c of the component does in a job -------------------------------------------------
+ */
+
+static void find(ofi_tag_mode_t mode)
+{
+    struct fi_info *hints = fi_allocinfo();
+    opal_text_t reason = {0};
+    hints->caps = FI_TAGGED | FI_DIRECTED_RECV;
+    hints->mode = OFI_MODES;
+    hints->ep_attr->type = FI_EP_RDM;
+    hints->domain_attr->mr_mode = OFI_MR_MODES;
+    hints->domain_attr->threading = FI_THREAD_DOMAIN;
+    hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
+    hints->tx_attr->msg_order = hints->rx_attr->msg_order = FI_ORDER_SAS;
+    hints->fabric_attr->prov_name = strdup(provider);
+    ck_assert_int_eq(fi_getinfo(FI_VERSION(1, 14), NULL, NULL, 0, hints, &choice.info), 0);
+    fi_freeinfo(hints);
+    ck_assert(
+        ofi_tag_layout_make(&choice.tags, mode, choice.info->ep_attr->mem_tag_format, &reason));
+    choice.batch = 3;
+    choice.sleeps_on_fd = mode != OFI_TAG_2;
+}
+
+static void start(void)
+{
+    ofi_set_ops(&ops, &choice);
+    ck_assert_int_eq(ops.start(&choice), OPAL_SUCCESS);
+}
+
+static void finish(void)
+{
+    ops.flush();
+    ops.stop(&choice);
+    ofi_cards_forget(); /* the next network has another address */
+    fi_freeinfo(choice.info);
+}
+
+/* -- requests ------------------------------------------------------------------------------------
+ */
+
+static ofi_request_t *request_of(int rank, int tag, void *buffer, size_t count, MPI_Datatype type)
+{
+    ofi_request_t *request = calloc(1, sizeof *request);
+    ompi_request_init_bare(&request->base.base, NULL, &ompi_comm_world);
+    request->base.route = (ompi_route_t){&ompi_comm_world, OMPI_CONTEXT_USER, rank, tag};
+    ompi_datatype_t *object = (uintptr_t)type < 4096 ? ompi_datatype_of(type) : (void *)type;
+    request->base.data = (ompi_data_t){buffer, count, object};
+    return request;
+}
+
+static ofi_request_t *send_as(ompi_send_mode_t mode, int tag, void *buffer, size_t count,
+                              MPI_Datatype type)
+{
+    ofi_request_t *request = request_of(0, tag, buffer, count, type);
+    request->base.is_send = true;
+    request->base.mode = mode;
+    ck_assert_int_eq(ops.send(&request->base), MPI_SUCCESS);
+    return request;
+}
+
+static ofi_request_t *receive(int rank, int tag, void *buffer, size_t count, MPI_Datatype type)
+{
+    ofi_request_t *request = request_of(rank, tag, buffer, count, type);
+    ck_assert_int_eq(ops.receive(&request->base), MPI_SUCCESS);
+    return request;
+}
+
+static MPI_Status wait_for(ofi_request_t *request)
+{
+    opal_wait_until(&request->base.base.done, NULL);
+    MPI_Status status = request->base.base.status;
+    ops.release(&request->base);
+    free(request);
+    return status;
+}
+
+static bool is_done(const ofi_request_t *request)
+{
+    for (int i = 0; i < 200; i++)
+        opal_progress();
+    return ompi_request_is_done(&request->base.base);
+}
+
+static void fill(void)
+{
+    for (size_t i = 0; i < sizeof out; i++)
+        out[i] = (unsigned char)(i * 7 + i / 251);
+    memset(in, 0, sizeof in);
+}
+
+static void check_status(const MPI_Status *status, int tag, int error, size_t bytes)
+{
+    ck_assert_int_eq(status->MPI_SOURCE, 0);
+    ck_assert_int_eq(status->MPI_TAG, tag);
+    ck_assert_int_eq(status->MPI_ERROR, error);
+    ck_assert_uint_eq(ompi_status_bytes(status), bytes);
+}
+
+/* -- tests ---------------------------------------------------------------------------------------
+ */
+
+static const size_t sizes[] = {0,    1,     8,     15,    16,    17,    64,     65,     255,
+                               4079, 4080,  4095,  4096,  4097,  4111,  4112,   8191,   8192,
+                               8193, 16384, 40000, 65536, 70001, 99999, 131073, 1 << 20};
+
+/* Every length, the receive first and the message first, as much room and more. */
+static void exchange(ompi_send_mode_t mode, size_t bytes, int source, int tag)
+{
+    fill();
+    ofi_request_t *early = receive(source, tag, in, bytes, MPI_BYTE);
+    ofi_request_t *sent = send_as(mode, 5, out, bytes, MPI_BYTE);
+    MPI_Status status = wait_for(early);
+    check_status(&status, 5, MPI_SUCCESS, bytes);
+    ck_assert_int_eq(memcmp(in, out, bytes), 0);
+    ck_assert_int_eq(wait_for(sent).MPI_ERROR, MPI_SUCCESS);
+
+    fill();
+    sent = send_as(mode, 5, out, bytes, MPI_BYTE);
+    if (mode == OMPI_SEND_SYNCHRONOUS)
+        ck_assert(!is_done(sent));
+    ofi_request_t *late = receive(source, tag, in, sizeof in, MPI_BYTE);
+    status = wait_for(late);
+    check_status(&status, 5, MPI_SUCCESS, bytes);
+    ck_assert_int_eq(memcmp(in, out, bytes), 0);
+    ck_assert_int_eq(wait_for(sent).MPI_ERROR, MPI_SUCCESS);
+}
+
+static void every_length_arrives(void)
+{
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        exchange(OMPI_SEND_STANDARD, sizes[i], 0, 5);
+        exchange(OMPI_SEND_STANDARD, sizes[i], MPI_ANY_SOURCE, MPI_ANY_TAG);
+        exchange(OMPI_SEND_SYNCHRONOUS, sizes[i], 0, MPI_ANY_TAG);
+    }
+}
+
+static void what_is_too_long_is_cut(void)
+{
+    for (size_t i = 1; i < sizeof sizes / sizeof *sizes; i++) {
+        for (size_t room = 0; room < sizes[i]; room = 2 * room + 1) {
+            fill();
+            ofi_request_t *cut = receive(0, 1, in, room, MPI_BYTE);
+            ofi_request_t *sent = send_as(OMPI_SEND_SYNCHRONOUS, 1, out, sizes[i], MPI_BYTE);
+            MPI_Status status = wait_for(cut);
+            check_status(&status, 1, MPI_ERR_TRUNCATE, room);
+            ck_assert_int_eq(memcmp(in, out, room), 0);
+            ck_assert_int_eq(in[room], 0);
+            ck_assert_int_eq(wait_for(sent).MPI_ERROR, MPI_SUCCESS);
+        }
+    }
+}
+
+/* Pieces of `piece` ints, every second one. */
+static void scatter(int piece, int pieces)
+{
+    MPI_Datatype type;
+    int size;
+    MPI_Type_vector(pieces, piece, 2 * piece, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    MPI_Type_size(type, &size);
+    for (int late = 0; late < 2; late++) {
+        fill();
+        ofi_request_t *got = late ? NULL : receive(0, 3, in, 1, type);
+        ofi_request_t *sent = send_as(OMPI_SEND_STANDARD, 3, out, 1, type);
+        if (late)
+            got = receive(0, 3, in, 1, type);
+        MPI_Status status = wait_for(got);
+        check_status(&status, 3, MPI_SUCCESS, (size_t)size);
+        wait_for(sent);
+        const int *from = (const int *)out, *to = (const int *)in;
+        bool same = true;
+        for (int i = 0; i < 2 * piece * pieces - piece; i++)
+            same = same && to[i] == (i / piece % 2 == 0 ? from[i] : 0);
+        ck_assert(same);
+    }
+    MPI_Type_free(&type);
+}
+
+static void pieces_arrive(void)
+{
+    scatter(1, 2);
+    scatter(1, 100);
+    scatter(100, 3);
+    scatter(1000, 4);
+    scatter(10, 2000);
+    scatter(3000, 20);
+}
+
+static bool probe(int tag, ompi_mtl_message_t **message, MPI_Status *status)
+{
+    ompi_route_t from = {&ompi_comm_world, OMPI_CONTEXT_USER, MPI_ANY_SOURCE, tag};
+    bool found = false;
+    status->MPI_ERROR = MPI_SUCCESS; /* which a probe leaves alone */
+    for (int i = 0; i < 10000 && !found; i++)
+        ck_assert_int_eq(ops.probe(&from, &found, message, status), MPI_SUCCESS);
+    return found;
+}
+
+static bool is_there(int tag)
+{
+    ompi_route_t from = {&ompi_comm_world, OMPI_CONTEXT_USER, MPI_ANY_SOURCE, tag};
+    bool found;
+    MPI_Status status;
+    for (int i = 0; i < 100; i++)
+        opal_progress();
+    ck_assert_int_eq(ops.probe(&from, &found, NULL, &status), MPI_SUCCESS);
+    return found;
+}
+
+static void probes_tell_what_is_there(void)
+{
+    MPI_Status status;
+    ck_assert(!is_there(MPI_ANY_TAG));
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        fill();
+        ofi_request_t *first = send_as(OMPI_SEND_STANDARD, 1, out, sizes[i], MPI_BYTE);
+        ofi_request_t *second = send_as(OMPI_SEND_SYNCHRONOUS, 2, out, 9, MPI_BYTE);
+        ck_assert(probe(MPI_ANY_TAG, NULL, &status));
+        check_status(&status, 1, MPI_SUCCESS, sizes[i]);
+        ck_assert(probe(2, NULL, &status));
+        check_status(&status, 2, MPI_SUCCESS, 9);
+        ck_assert(!is_there(3));
+        ofi_request_t *got = receive(0, 1, in, sizeof in, MPI_BYTE);
+        status = wait_for(got);
+        check_status(&status, 1, MPI_SUCCESS, sizes[i]);
+        ck_assert_int_eq(memcmp(in, out, sizes[i]), 0);
+        wait_for(receive(0, MPI_ANY_TAG, in, sizeof in, MPI_BYTE));
+        wait_for(first);
+        wait_for(second);
+    }
+}
+
+/* What was taken out is not found again, and comes into any layout, cut or not. */
+static void messages_are_taken_out(void)
+{
+    MPI_Status status;
+    MPI_Datatype type;
+    MPI_Type_vector(1000, 1, 2, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        ompi_mtl_message_t *message = NULL, *other = NULL;
+        fill();
+        ofi_request_t *sent = send_as(OMPI_SEND_SYNCHRONOUS, 1, out, sizes[i], MPI_BYTE);
+        ofi_request_t *next = send_as(OMPI_SEND_STANDARD, 1, out, 4000, MPI_BYTE);
+        ck_assert(probe(1, &message, &status));
+        check_status(&status, 1, MPI_SUCCESS, sizes[i]);
+        ck_assert_int_eq(message->route.rank, 0);
+        ck_assert_int_eq(message->route.tag, 1);
+        ck_assert(probe(MPI_ANY_TAG, &other, &status));
+        check_status(&status, 1, MPI_SUCCESS, 4000);
+        ck_assert(!is_there(MPI_ANY_TAG));
+
+        ofi_request_t *got = request_of(0, 1, in, 1, (MPI_Datatype)type);
+        ck_assert_int_eq(ops.receive_message(&got->base, other), MPI_SUCCESS);
+        status = wait_for(got);
+        check_status(&status, 1, MPI_SUCCESS, 4000);
+        bool same = true;
+        for (int k = 0; k < 1000; k++)
+            same = same && ((int *)in)[2 * k] == ((int *)out)[k];
+        ck_assert(same);
+
+        size_t room = i % 2 == 0 ? sizes[i] : sizes[i] / 2;
+        memset(in, 0, sizeof in);
+        got = request_of(0, 1, in, room, MPI_BYTE);
+        ck_assert_int_eq(ops.receive_message(&got->base, message), MPI_SUCCESS);
+        status = wait_for(got);
+        check_status(&status, 1, room < sizes[i] ? MPI_ERR_TRUNCATE : MPI_SUCCESS, room);
+        ck_assert_int_eq(memcmp(in, out, room), 0);
+        wait_for(sent);
+        wait_for(next);
+    }
+    MPI_Type_free(&type);
+}
+
+static void receives_are_cancelled(void)
+{
+    ofi_request_t *never = receive(0, 1, in, 8, MPI_BYTE);
+    ck_assert_int_eq(ops.cancel(&never->base), MPI_SUCCESS);
+    MPI_Status status = wait_for(never);
+    ck_assert(ompi_status_is_cancelled(&status));
+    exchange(OMPI_SEND_STANDARD, 8, 0, 1 + 4);
+}
+
+/* Of three alike the one in the middle, while nobody has asked for them; what was matched stays. */
+static void sends_are_taken_back(size_t bytes)
+{
+    ofi_request_t *sent[3], *got;
+    for (int i = 0; i < 3; i++) {
+        fill();
+        memset(out, 'a' + i, bytes);
+        sent[i] = send_as(OMPI_SEND_SYNCHRONOUS, 4, out, bytes, MPI_BYTE);
+        ck_assert(!is_done(sent[i]));
+        if (i == 1) {
+            ck_assert_int_eq(ops.cancel(&sent[1]->base), MPI_SUCCESS);
+            ck_assert_int_eq(ops.cancel(&sent[1]->base), MPI_SUCCESS);
+        }
+    }
+    MPI_Status status = wait_for(sent[1]);
+    ck_assert(ompi_status_is_cancelled(&status));
+    got = receive(0, 4, in, bytes, MPI_BYTE);
+    status = wait_for(got);
+    check_status(&status, 4, MPI_SUCCESS, bytes);
+    got = receive(MPI_ANY_SOURCE, MPI_ANY_TAG, in, bytes, MPI_BYTE);
+    status = wait_for(got);
+    check_status(&status, 4, MPI_SUCCESS, bytes);
+    for (int i = 0; i < 3; i += 2) {
+        if (!ompi_request_is_done(&sent[i]->base.base))
+            ck_assert_int_eq(ops.cancel(&sent[i]->base), MPI_SUCCESS);
+        status = wait_for(sent[i]);
+        ck_assert(!ompi_status_is_cancelled(&status));
+    }
+    ck_assert(!is_there(MPI_ANY_TAG));
+}
+
+/* Of a communicator that ends. */
+static void messages_are_forgotten(void)
+{
+    ompi_route_t to = {&ompi_comm_world, OMPI_CONTEXT_COLLECTIVE, 0, 7};
+    ompi_data_t data = {out, 5, ompi_datatype_of(MPI_BYTE)};
+    while (!ops.send_now(&to, &data))
+        opal_progress();
+    to.context = OMPI_CONTEXT_OWNERSHIP;
+    while (!ops.send_now(&to, &data))
+        opal_progress();
+    ofi_request_t *sent = send_as(OMPI_SEND_STANDARD, 1, out, 100, MPI_BYTE);
+    wait_for(sent);
+    while (!is_there(1))
+        continue;
+    ops.forget_context(ompi_comm_world.context);
+    ck_assert(!is_there(MPI_ANY_TAG));
+    exchange(OMPI_SEND_STANDARD, 8, 0, MPI_ANY_TAG);
+}
+
+static void run_all(void)
+{
+    start();
+    every_length_arrives();
+    what_is_too_long_is_cut();
+    pieces_arrive();
+    probes_tell_what_is_there();
+    messages_are_taken_out();
+    receives_are_cancelled();
+    sends_are_taken_back(100);
+    sends_are_taken_back(200000);
+    messages_are_forgotten();
+    finish();
+}
+
+START_TEST(in_each_mode)
+{
+    find((ofi_tag_mode_t)_i);
+    run_all();
+}
+END_TEST
+
+START_TEST(in_parts)
+{
+    find((ofi_tag_mode_t)_i);
+    choice.info->ep_attr->max_msg_size = 4096;
+    run_all();
+}
+END_TEST
+
+START_TEST(in_parts_of_one_segment)
+{
+    find((ofi_tag_mode_t)_i);
+    choice.info->ep_attr->max_msg_size = 8192;
+    choice.info->tx_attr->iov_limit = 1;
+    run_all();
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    if (argc > 1)
+        provider = argv[1];
+    MPI_Init(NULL, NULL);
+    Suite *suite = suite_create("mtl/ofi/protocol");
+    TCase *cases = tcase_create("protocol");
+    tcase_set_timeout(cases, 120);
+    tcase_add_loop_test(cases, in_each_mode, OFI_TAG_1, OFI_TAG_MODE_COUNT);
+    tcase_add_loop_test(cases, in_parts, OFI_TAG_1, OFI_TAG_MODE_COUNT);
+    tcase_add_loop_test(cases, in_parts_of_one_segment, OFI_TAG_1, OFI_TAG_MODE_COUNT);
+    suite_add_tcase(suite, cases);
+    SRunner *runner = srunner_create(suite);
+    srunner_set_fork_status(runner, CK_NOFORK);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    MPI_Finalize();
+    return failed > 0;
+}

@@ -1,0 +1,829 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ompi/mca/pml/cm/both.c: the order of matching over two ways, which are fakes: lists of what was
+ * posted and of what has arrived. Ranks 0 and 1 are near, 2 and 3 far.
+ */
+#include "ompi/mca/pml/cm/both.h"
+
+#include <stdlib.h>
+
+#include "opal/mca/base/param.h"
+#include "opal/runtime/wait.h"
+#include "ompi/request/status.h"
+#include "test/unit/opal/support.h"
+
+enum { RANKS = 4, TAGS = 3, FIRST_FAR = 2 };
+
+/* -- a way ------------------------------------------------------------------------------- */
+
+typedef struct arrival {
+    ompi_message_t base; /* once it is taken out */
+    opal_list_node_t node;
+    int source, tag, number;
+} arrival_t;
+
+typedef struct posted {
+    ompi_request_t request;
+    opal_list_node_t node;
+    ompi_route_t route;
+    int *buffer;
+    bool is_posted;
+} posted_t;
+
+typedef struct way {
+    opal_list_t arrivals, receives;
+    int cancels_later; /* a cancel is only asked for; the test carries it out */
+    int probes;
+    posted_t *cancelled;
+} way_t;
+
+static way_t ways[2];
+static ompi_communicator_t comm;
+static unsigned lives;          /* of requests and arrivals */
+static bool is_dead[FIRST_FAR]; /* of the near ones */
+
+static bool takes(const ompi_route_t *route, int source, int tag)
+{
+    return (route->rank == source || route->rank == MPI_ANY_SOURCE) &&
+           (route->tag == tag || route->tag == MPI_ANY_TAG);
+}
+
+static void destroy_posted(ompi_object_t *head)
+{
+    lives--;
+    free(opal_container_of(head, posted_t, request.head));
+}
+
+static void destroy_arrival(ompi_object_t *head)
+{
+    lives--;
+    free(opal_container_of(head, arrival_t, base.head));
+}
+
+static int cancel_posted(ompi_request_t *request);
+static const ompi_request_ops_t posted_ops = {.cancel = cancel_posted};
+
+static posted_t *make_posted(const ompi_route_t *from, const ompi_data_t *data)
+{
+    posted_t *posted = calloc(1, sizeof *posted);
+    ompi_request_init(&posted->request, &posted_ops, from->comm, destroy_posted);
+    posted->route = *from;
+    posted->buffer = data->buffer;
+    lives++;
+    return posted;
+}
+
+static void end_posted(posted_t *posted, int source, int tag, int number)
+{
+    *posted->buffer = number;
+    ompi_status_set(&posted->request.status, source, tag, MPI_SUCCESS, sizeof number);
+    ompi_request_complete(&posted->request);
+}
+
+static int finish_cancel(posted_t *posted)
+{
+    opal_list_remove(&posted->node);
+    ompi_status_set_cancelled(&posted->request.status, true);
+    ompi_request_complete(&posted->request);
+    return MPI_SUCCESS;
+}
+
+static int cancel_posted(ompi_request_t *request)
+{
+    posted_t *posted = opal_container_of(request, posted_t, request);
+    way_t *way = &ways[posted->route.rank >= FIRST_FAR];
+    if (!posted->is_posted)
+        return MPI_SUCCESS;
+    if (way->cancels_later == 0)
+        return finish_cancel(posted);
+    way->cancelled = posted;
+    return MPI_SUCCESS;
+}
+
+static arrival_t *find_arrival(way_t *way, const ompi_route_t *from)
+{
+    for (opal_list_node_t *node = opal_list_first(&way->arrivals); node != NULL;
+         node = opal_list_next(&way->arrivals, node)) {
+        arrival_t *arrival = opal_container_of(node, arrival_t, node);
+        if (takes(from, arrival->source, arrival->tag))
+            return arrival;
+    }
+    return NULL;
+}
+
+/* The near way has heard that somebody is dead; the far one never does. */
+static bool is_in_vain(const way_t *way, const ompi_route_t *from)
+{
+    if (way != &ways[0])
+        return false;
+    return from->rank == MPI_ANY_SOURCE ? is_dead[0] || is_dead[1] : is_dead[from->rank];
+}
+
+static int fail_posted(posted_t *posted)
+{
+    posted->request.status.MPI_ERROR = MPI_ERR_PROC_ABORTED;
+    ompi_request_complete(&posted->request);
+    return MPI_SUCCESS;
+}
+
+static int way_irecv(way_t *way, const ompi_route_t *from, const ompi_data_t *data,
+                     ompi_request_t **request)
+{
+    posted_t *posted = make_posted(from, data);
+    arrival_t *arrival = find_arrival(way, from);
+    *request = &posted->request;
+    if (arrival == NULL && is_in_vain(way, from))
+        return fail_posted(posted);
+    if (arrival == NULL) {
+        posted->is_posted = true;
+        opal_list_append(&way->receives, &posted->node);
+        return MPI_SUCCESS;
+    }
+    opal_list_remove(&arrival->node);
+    end_posted(posted, arrival->source, arrival->tag, arrival->number);
+    free(arrival);
+    lives--;
+    return MPI_SUCCESS;
+}
+
+static int way_iprobe(way_t *way, const ompi_route_t *from, bool *found, ompi_message_t **message,
+                      MPI_Status *status)
+{
+    arrival_t *arrival = find_arrival(way, from);
+    way->probes++;
+    *found = arrival != NULL;
+    if (arrival == NULL)
+        return is_in_vain(way, from) ? MPI_ERR_PROC_ABORTED : MPI_SUCCESS;
+    if (status != MPI_STATUS_IGNORE)
+        ompi_status_set(status, arrival->source, arrival->tag, MPI_SUCCESS, sizeof(int));
+    if (message == NULL)
+        return MPI_SUCCESS;
+    opal_list_remove(&arrival->node);
+    ompi_object_init(&arrival->base.head, OMPI_MESSAGE, destroy_arrival);
+    *message = &arrival->base;
+    return MPI_SUCCESS;
+}
+
+static int imrecv(ompi_message_t *message, const ompi_data_t *data, ompi_request_t **request)
+{
+    arrival_t *arrival = opal_container_of(message, arrival_t, base);
+    ompi_route_t from = {&comm, OMPI_CONTEXT_USER, arrival->source, arrival->tag};
+    posted_t *posted = make_posted(&from, data);
+    end_posted(posted, arrival->source, arrival->tag, arrival->number);
+    ompi_object_release(&message->head);
+    *request = &posted->request;
+    return MPI_SUCCESS;
+}
+
+static int near_irecv(const ompi_route_t *from, const ompi_data_t *data, ompi_request_t **request)
+{
+    return way_irecv(&ways[0], from, data, request);
+}
+
+static int far_irecv(const ompi_route_t *from, const ompi_data_t *data, ompi_request_t **request)
+{
+    return way_irecv(&ways[1], from, data, request);
+}
+
+static int near_iprobe(const ompi_route_t *from, bool *found, ompi_message_t **message,
+                       MPI_Status *status)
+{
+    return way_iprobe(&ways[0], from, found, message, status);
+}
+
+static int far_iprobe(const ompi_route_t *from, bool *found, ompi_message_t **message,
+                      MPI_Status *status)
+{
+    return way_iprobe(&ways[1], from, found, message, status);
+}
+
+static int comm_add(ompi_communicator_t *added OPAL_UNUSED)
+{
+    return MPI_SUCCESS;
+}
+
+static bool comm_remove(ompi_communicator_t *removed OPAL_UNUSED)
+{
+    return true;
+}
+
+static const ompi_pml_ops_t near_ops = {.irecv = near_irecv,
+                                        .iprobe = near_iprobe,
+                                        .imrecv = imrecv,
+                                        .comm_add = comm_add,
+                                        .comm_remove = comm_remove};
+static const ompi_pml_ops_t far_ops = {.irecv = far_irecv,
+                                       .iprobe = far_iprobe,
+                                       .imrecv = imrecv,
+                                       .comm_add = comm_add,
+                                       .comm_remove = comm_remove};
+
+static ompi_pml_ops_t both;
+
+/* -- what happens in a test ---------------------------------------------------------------- */
+
+static const bool is_near[RANKS] = {true, true, false, false};
+
+static void arrive(int source, int tag, int number)
+{
+    way_t *way = &ways[source >= FIRST_FAR];
+    for (opal_list_node_t *node = opal_list_first(&way->receives); node != NULL;
+         node = opal_list_next(&way->receives, node)) {
+        posted_t *posted = opal_container_of(node, posted_t, node);
+        if (!takes(&posted->route, source, tag))
+            continue;
+        opal_list_remove(node);
+        posted->is_posted = false;
+        end_posted(posted, source, tag, number);
+        return;
+    }
+    arrival_t *arrival = calloc(1, sizeof *arrival);
+    *arrival = (arrival_t){.source = source, .tag = tag, .number = number};
+    opal_list_append(&way->arrivals, &arrival->node);
+    lives++;
+}
+
+static ompi_route_t from(int source, int tag)
+{
+    return (ompi_route_t){&comm, OMPI_CONTEXT_USER, source, tag};
+}
+
+static ompi_data_t into(int *buffer)
+{
+    return (ompi_data_t){buffer, 1, ompi_datatype_of(MPI_INT)};
+}
+
+static ompi_request_t *post(int source, int tag, int *buffer)
+{
+    ompi_request_t *request = NULL;
+    ompi_route_t route = from(source, tag);
+    ompi_data_t data = into(buffer);
+    *buffer = -1;
+    ck_assert_int_eq(both.irecv(&route, &data, &request), MPI_SUCCESS);
+    return request;
+}
+
+static bool probe(int source, int tag, ompi_message_t **message, MPI_Status *status)
+{
+    bool found = false;
+    ompi_route_t route = from(source, tag);
+    ck_assert_int_eq(both.iprobe(&route, &found, message, status), MPI_SUCCESS);
+    return found;
+}
+
+/* It is done, with that message. */
+static void finish(ompi_request_t *request, const int *buffer, int source, int tag, int number)
+{
+    MPI_Status status = {.MPI_ERROR = 77};
+    ck_assert(ompi_request_is_done(request));
+    ck_assert_int_eq(ompi_request_finish(&request, &status), MPI_SUCCESS);
+    ck_assert_int_eq(status.MPI_SOURCE, source);
+    ck_assert_int_eq(status.MPI_TAG, tag);
+    ck_assert_uint_eq(ompi_status_bytes(&status), sizeof *buffer);
+    ck_assert_int_eq(*buffer, number);
+}
+
+static void finish_failed(ompi_request_t *request)
+{
+    MPI_Status status;
+    ck_assert(ompi_request_is_done(request));
+    ck_assert_int_eq(ompi_request_finish(&request, &status), MPI_ERR_PROC_ABORTED);
+}
+
+static void setup(void)
+{
+    setenv("OMPI_MCA_mca_base_param_files", "", 1);
+    opal_param_init();
+    ck_assert_int_eq(opal_wait_register(), OPAL_SUCCESS);
+    ck_assert_int_eq(ompi_datatype_init(), MPI_SUCCESS);
+    ompi_group_init(1, RANKS);
+    for (int i = 0; i < 2; i++) {
+        opal_list_init(&ways[i].arrivals);
+        opal_list_init(&ways[i].receives);
+    }
+    comm = (ompi_communicator_t){.rank = 1, .size = RANKS, .group = &ompi_group_world};
+    comm.context = 7;
+    cm_both_start(&near_ops, &far_ops, is_near);
+    cm_both_fill_in(&both);
+    ck_assert_int_eq(both.comm_add(&comm), MPI_SUCCESS);
+}
+
+static void end(void)
+{
+    ck_assert_uint_eq(lives, 0);
+    ck_assert_int_eq(opal_progress(), 0);
+    both.comm_remove(&comm);
+    cm_both_stop();
+}
+
+/* -- one after the other -------------------------------------------------------------------- */
+
+START_TEST(a_source_has_its_way)
+{
+    int near, far;
+    ompi_request_t *one = post(0, 1, &near), *other = post(3, MPI_ANY_TAG, &far);
+    arrive(3, 2, 10);
+    finish(other, &far, 3, 2, 10); /* without a poll: it was posted there */
+    arrive(0, 1, 11);
+    finish(one, &near, 0, 1, 11);
+    ck_assert_int_eq(ways[0].probes + ways[1].probes, 0);
+    end();
+}
+END_TEST
+
+START_TEST(any_source_takes_from_both)
+{
+    int a, b;
+    arrive(_i == 0 ? 1 : 2, 1, 10);
+    finish(post(MPI_ANY_SOURCE, 1, &a), &a, _i == 0 ? 1 : 2, 1, 10); /* it was here */
+    ompi_request_t *one = post(MPI_ANY_SOURCE, MPI_ANY_TAG, &a);
+    ompi_request_t *two = post(MPI_ANY_SOURCE, MPI_ANY_TAG, &b);
+    opal_progress();
+    ck_assert(!ompi_request_is_done(one) && !ompi_request_is_done(two));
+    arrive(_i == 0 ? 2 : 1, 1, 11);
+    opal_progress();
+    finish(one, &a, _i == 0 ? 2 : 1, 1, 11);
+    ck_assert(!ompi_request_is_done(two));
+    arrive(_i == 0 ? 0 : 3, 2, 12);
+    opal_progress();
+    finish(two, &b, _i == 0 ? 0 : 3, 2, 12);
+    end();
+}
+END_TEST
+
+/* What is behind a receive of any source. */
+START_TEST(what_could_be_another_ones_waits)
+{
+    int any, same, free_one, wide, behind;
+    ompi_request_t *first = post(MPI_ANY_SOURCE, 1, &any);
+    ompi_request_t *blocked = post(3, 1, &same);
+    ompi_request_t *passes = post(3, 2, &free_one);
+    ompi_request_t *all_tags = post(3, MPI_ANY_TAG, &wide); /* behind `blocked` and `first` */
+    ompi_request_t *last = post(3, 0, &behind);             /* behind `all_tags` only */
+    arrive(3, 2, 20);
+    finish(passes, &free_one, 3, 2, 20);
+    arrive(3, 0, 21); /* neither the first nor the second one takes it */
+    opal_progress();
+    ck_assert(!ompi_request_is_done(last));
+    arrive(3, 1, 22);
+    opal_progress();
+    finish(first, &any, 3, 1, 22);
+    finish(all_tags, &wide, 3, 0, 21);
+    ck_assert(!ompi_request_is_done(blocked) && !ompi_request_is_done(last));
+    arrive(3, 0, 23);
+    finish(last, &behind, 3, 0, 23);
+    arrive(3, 1, 24);
+    finish(blocked, &same, 3, 1, 24);
+    end();
+}
+END_TEST
+
+START_TEST(other_contexts_do_not_matter)
+{
+    int any, other;
+    ompi_request_t *request = post(MPI_ANY_SOURCE, MPI_ANY_TAG, &any), *beside = NULL;
+    ompi_route_t route = {&comm, OMPI_CONTEXT_COLLECTIVE, 2, 5};
+    ompi_data_t data = into(&other);
+    ck_assert_int_eq(both.irecv(&route, &data, &beside), MPI_SUCCESS);
+    ck_assert(!opal_list_is_empty(&ways[1].receives));
+    arrive(2, 5, 1); /* of whichever context: the fake has one */
+    finish(beside, &other, 2, 5, 1);
+    arrive(2, 5, 2);
+    opal_progress();
+    finish(request, &any, 2, 5, 2);
+    end();
+}
+END_TEST
+
+static bool is_cancelled(ompi_request_t *request)
+{
+    MPI_Status status;
+    ck_assert(ompi_request_is_done(request));
+    ck_assert_int_eq(ompi_request_finish(&request, &status), MPI_SUCCESS);
+    return ompi_status_is_cancelled(&status);
+}
+
+START_TEST(cancelled_ones_make_way)
+{
+    int any, blocked, third;
+    ompi_request_t *first = post(MPI_ANY_SOURCE, 1, &any);
+    ompi_request_t *second = post(2, 1, &blocked), *last = post(MPI_ANY_SOURCE, 1, &third);
+    if (_i == 0) { /* the one that blocks */
+        first->ops->cancel(first);
+        ck_assert(is_cancelled(first));
+        arrive(2, 1, 5);
+        finish(second, &blocked, 2, 1, 5);
+    } else { /* one that is blocked */
+        second->ops->cancel(second);
+        ck_assert(is_cancelled(second));
+        arrive(2, 1, 5);
+        opal_progress();
+        finish(first, &any, 2, 1, 5);
+    }
+    arrive(0, 1, 6);
+    opal_progress();
+    finish(last, &third, 0, 1, 6);
+    end();
+}
+END_TEST
+
+/* One that has waited and was posted then: it is for the way to cancel it, now or later or not. */
+START_TEST(what_has_been_posted_is_the_ways_to_cancel)
+{
+    int any, buffer;
+    ompi_request_t *first = post(MPI_ANY_SOURCE, 1, &any), *second = post(2, 1, &buffer);
+    arrive(1, 1, 3);
+    opal_progress();
+    finish(first, &any, 1, 1, 3);
+    ways[1].cancels_later = _i;
+    second->ops->cancel(second);
+    ck_assert_int_eq(ompi_request_is_done(second), _i == 0);
+    if (_i == 1)
+        finish_cancel(ways[1].cancelled);
+    if (_i == 2) { /* too late */
+        arrive(2, 1, 4);
+        finish(second, &buffer, 2, 1, 4);
+    } else {
+        ck_assert(is_cancelled(second));
+    }
+    end();
+}
+END_TEST
+
+START_TEST(persistent_ones_begin_behind_what_waits)
+{
+    int any, buffer;
+    ompi_request_t *request;
+    ompi_route_t route = from(_i == 0 ? 2 : MPI_ANY_SOURCE, 1);
+    ompi_data_t data = into(&buffer);
+    ck_assert_int_eq(both.recv_init(&route, &data, &request), MPI_SUCCESS);
+    for (int round = 0; round < 3; round++) {
+        ompi_request_t *first = post(MPI_ANY_SOURCE, MPI_ANY_TAG, &any);
+        ck_assert_int_eq(ompi_request_start(request), MPI_SUCCESS);
+        arrive(2, 1, 10 * round);
+        arrive(2, 1, 10 * round + 1);
+        while (opal_progress() > 0)
+            continue;
+        finish(first, &any, 2, 1, 10 * round);
+        MPI_Status status = {.MPI_ERROR = MPI_SUCCESS};
+        ck_assert(ompi_request_is_done(request));
+        ompi_request_finish(&request, &status);
+        ck_assert_int_eq(status.MPI_SOURCE, 2);
+        ck_assert_int_eq(buffer, 10 * round + 1);
+    }
+    ompi_request_free(&request);
+    end();
+}
+END_TEST
+
+/* -- probes ---------------------------------------------------------------------------------- */
+
+START_TEST(a_probe_does_not_see_what_is_anothers)
+{
+    int any, blocked, buffer;
+    MPI_Status status;
+    ompi_message_t *message = NULL, **taken = _i == 0 ? NULL : &message;
+    ompi_request_t *request, *first = post(MPI_ANY_SOURCE, 1, &any);
+    ompi_request_t *second = post(3, 0, &blocked); /* posted */
+    arrive(3, 1, 30);
+    arrive(3, 2, 31);
+    arrive(3, 0, 32);
+    ck_assert(probe(3, MPI_ANY_TAG, taken, &status));
+    ck_assert_int_eq(status.MPI_TAG, 2);
+    finish(first, &any, 3, 1, 30);
+    finish(second, &blocked, 3, 0, 32);
+    if (_i == 0) {
+        finish(post(3, 2, &buffer), &buffer, 3, 2, 31);
+    } else {
+        ompi_data_t data = into(&buffer);
+        ck_assert_int_eq(both.imrecv(message, &data, &request), MPI_SUCCESS);
+        finish(request, &buffer, 3, 2, 31);
+    }
+    ck_assert(!probe(MPI_ANY_SOURCE, MPI_ANY_TAG, taken, MPI_STATUS_IGNORE));
+    end();
+}
+END_TEST
+
+/* A message may be that of one that is blocked by others which do not take it. */
+START_TEST(a_probe_hands_over_to_the_first_that_takes)
+{
+    int any, wide;
+    ompi_request_t *first = post(MPI_ANY_SOURCE, 1, &any);
+    ompi_request_t *second = post(2, MPI_ANY_TAG, &wide);
+    arrive(2, 0, 40);
+    ck_assert(!probe(MPI_ANY_SOURCE, MPI_ANY_TAG, NULL, MPI_STATUS_IGNORE));
+    finish(second, &wide, 2, 0, 40);
+    arrive(2, 1, 41);
+    opal_progress();
+    finish(first, &any, 2, 1, 41);
+    end();
+}
+END_TEST
+
+/* -- waiting ---------------------------------------------------------------------------------- */
+
+static int polls_before, late_source;
+
+static int arrive_late(void *state OPAL_UNUSED)
+{
+    if (--polls_before == 0)
+        arrive(late_source, 1, 50);
+    return 0;
+}
+
+START_TEST(blocking_ones_wait_for_both)
+{
+    int buffer = -1;
+    MPI_Status status = {.MPI_ERROR = 77};
+    ompi_message_t *message;
+    ompi_request_t *request;
+    ompi_route_t route = from(MPI_ANY_SOURCE, 1);
+    ompi_data_t data = into(&buffer);
+    late_source = _i % 2 == 0 ? 1 : 3;
+    polls_before = _i < 2 ? 5 : 600; /* it sleeps meanwhile, every 32 of them */
+    setenv("OMPI_MCA_wait_spin_usec", "0", 1);
+    ck_assert_int_eq(opal_progress_add(arrive_late, NULL), OPAL_SUCCESS);
+    ck_assert_int_eq(both.recv(&route, &data, &status), MPI_SUCCESS);
+    ck_assert_int_eq(status.MPI_SOURCE, late_source);
+    ck_assert_int_eq(status.MPI_ERROR, 77);
+    ck_assert_int_eq(buffer, 50);
+    polls_before = 5;
+    ck_assert_int_eq(both.probe(&route, &message, &status), MPI_SUCCESS);
+    ck_assert_int_eq(status.MPI_SOURCE, late_source);
+    buffer = -1;
+    ck_assert_int_eq(both.imrecv(message, &data, &request), MPI_SUCCESS);
+    finish(request, &buffer, late_source, 1, 50);
+    opal_progress_remove(arrive_late, NULL);
+    end();
+}
+END_TEST
+
+/* -- death ------------------------------------------------------------------------------------- */
+
+static void settle(void)
+{
+    while (opal_progress() > 0)
+        continue;
+}
+
+/* Those of any source fail, and what is behind them goes where it would have gone. */
+START_TEST(a_death_ends_what_waits_for_any)
+{
+    int buffers[6];
+    ompi_request_t *any = post(MPI_ANY_SOURCE, 1, &buffers[0]);
+    ompi_request_t *covered = post(MPI_ANY_SOURCE, 1, &buffers[1]);
+    ompi_request_t *of_dead = post(0, 1, &buffers[2]);
+    ompi_request_t *of_living = post(1, 1, &buffers[3]);
+    ompi_request_t *of_far = post(3, MPI_ANY_TAG, &buffers[4]);
+    settle();
+    ck_assert(!ompi_request_is_done(any) && !ompi_request_is_done(of_far));
+    is_dead[0] = true;
+    settle();
+    finish_failed(any);
+    finish_failed(covered);
+    finish_failed(of_dead);
+    ck_assert(!ompi_request_is_done(of_living) && !ompi_request_is_done(of_far));
+    arrive(1, 1, 60);
+    finish(of_living, &buffers[3], 1, 1, 60);
+    arrive(3, 2, 61);
+    finish(of_far, &buffers[4], 3, 2, 61);
+    finish_failed(post(MPI_ANY_SOURCE, 2, &buffers[5])); /* one that comes later */
+    end();
+}
+END_TEST
+
+/* A message that is there is taken, whichever way is asked first. */
+START_TEST(the_dead_do_not_hide_messages)
+{
+    int buffer;
+    MPI_Status status;
+    is_dead[1] = true;
+    for (int round = 0; round < 4; round++) {
+        int source = round % 2 == 0 ? 2 : 1; /* by a living one, or before the death */
+        arrive(source, 1, round);
+        ck_assert(probe(MPI_ANY_SOURCE, MPI_ANY_TAG, NULL, &status));
+        ck_assert_int_eq(status.MPI_SOURCE, source);
+        finish(post(MPI_ANY_SOURCE, _i == 0 ? 1 : MPI_ANY_TAG, &buffer), &buffer, source, 1, round);
+        if (_i == 1) { /* the other one is asked first the next time */
+            arrive(2, 0, 0);
+            ck_assert(probe(MPI_ANY_SOURCE, 0, NULL, MPI_STATUS_IGNORE));
+            finish(post(2, 0, &buffer), &buffer, 2, 0, 0);
+        }
+    }
+    end();
+}
+END_TEST
+
+START_TEST(a_probe_in_vain_fails)
+{
+    bool found = true;
+    ompi_message_t *message = NULL;
+    ompi_route_t any = from(MPI_ANY_SOURCE, 1), living = from(1, 1), dead = from(0, 1);
+    is_dead[0] = true;
+    ck_assert_int_eq(both.iprobe(&any, &found, NULL, MPI_STATUS_IGNORE), MPI_ERR_PROC_ABORTED);
+    ck_assert(!found);
+    ck_assert_int_eq(both.iprobe(&any, &found, &message, MPI_STATUS_IGNORE), MPI_ERR_PROC_ABORTED);
+    ck_assert_int_eq(both.iprobe(&dead, &found, NULL, MPI_STATUS_IGNORE), MPI_ERR_PROC_ABORTED);
+    ck_assert_int_eq(both.iprobe(&living, &found, NULL, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    ck_assert_int_eq(both.probe(&any, &message, MPI_STATUS_IGNORE), MPI_ERR_PROC_ABORTED);
+    ck_assert_ptr_null(message);
+    end();
+}
+END_TEST
+
+static int die_late(void *state OPAL_UNUSED)
+{
+    if (--polls_before == 0)
+        is_dead[1] = true;
+    return 0;
+}
+
+START_TEST(blocking_ones_end_with_a_death)
+{
+    int buffer = -1;
+    MPI_Status status;
+    ompi_route_t route = from(MPI_ANY_SOURCE, MPI_ANY_TAG);
+    ompi_data_t data = into(&buffer);
+    polls_before = _i % 2 == 0 ? 5 : 600;
+    setenv("OMPI_MCA_wait_spin_usec", "0", 1);
+    ck_assert_int_eq(opal_progress_add(die_late, NULL), OPAL_SUCCESS);
+    ck_assert_int_eq(_i < 2 ? both.recv(&route, &data, &status) : both.probe(&route, NULL, &status),
+                     MPI_ERR_PROC_ABORTED);
+    opal_progress_remove(die_late, NULL);
+    end();
+}
+END_TEST
+
+/* -- at random -----------------------------------------------------------------------------------
+ */
+
+enum { STEPS = 3000, MODEL_MAX = 64 };
+
+/* One list of receives in the order of posting, one of messages in that of arrival. */
+typedef struct model_receive {
+    int source, tag, buffer;
+    ompi_request_t *request;
+    int number; /* of its message; -1: none yet */
+} model_receive_t;
+
+typedef struct model_message {
+    int source, tag, number;
+} model_message_t;
+
+static model_receive_t *receives[MODEL_MAX];
+static model_message_t messages[MODEL_MAX];
+static int receive_count, message_count;
+
+static int any_or(int any, int value, unsigned one_in)
+{
+    return (unsigned)rand() % one_in == 0 ? any : value;
+}
+
+static bool model_takes(const model_receive_t *receive, int source, int tag)
+{
+    ompi_route_t route = from(receive->source, receive->tag);
+    return takes(&route, source, tag);
+}
+
+static void drop_message(int i)
+{
+    message_count--;
+    for (; i < message_count; i++)
+        messages[i] = messages[i + 1];
+}
+
+static void drop_receive(int i)
+{
+    free(receives[i]);
+    receive_count--;
+    for (; i < receive_count; i++)
+        receives[i] = receives[i + 1];
+}
+
+/* The first message that a receive takes, of each source; among sources it may choose. */
+static int find_message(int source, int tag, int like)
+{
+    ompi_route_t route = from(source, tag);
+    for (int i = 0; i < message_count; i++) {
+        if (takes(&route, messages[i].source, messages[i].tag) &&
+            (like < 0 || messages[i].source == like))
+            return i;
+    }
+    return -1;
+}
+
+/* A receive that is posted, or was: with messages here it ends at once, with one of its choice. */
+static void step_post(void)
+{
+    model_receive_t *receive = calloc(1, sizeof *receive);
+    receive->source = any_or(MPI_ANY_SOURCE, rand() % RANKS, 3);
+    receive->tag = any_or(MPI_ANY_TAG, rand() % TAGS, 4);
+    receive->request = post(receive->source, receive->tag, &receive->buffer);
+    if (find_message(receive->source, receive->tag, -1) < 0) {
+        ck_assert(!ompi_request_is_done(receive->request));
+        receives[receive_count++] = receive;
+        return;
+    }
+    ck_assert(ompi_request_is_done(receive->request));
+    int source = receive->request->status.MPI_SOURCE;
+    int i = find_message(receive->source, receive->tag, source);
+    ck_assert_int_ge(i, 0);
+    finish(receive->request, &receive->buffer, source, messages[i].tag, messages[i].number);
+    free(receive);
+    drop_message(i);
+}
+
+static void step_arrive(int number)
+{
+    int source = rand() % RANKS, tag = rand() % TAGS;
+    arrive(source, tag, number);
+    if (rand() % 2 == 0)
+        probe(any_or(MPI_ANY_SOURCE, rand() % RANKS, 2), MPI_ANY_TAG, NULL, MPI_STATUS_IGNORE);
+    while (opal_progress() > 0)
+        continue;
+    for (int i = 0; i < receive_count; i++) {
+        if (!model_takes(receives[i], source, tag))
+            continue;
+        finish(receives[i]->request, &receives[i]->buffer, source, tag, number);
+        drop_receive(i);
+        return;
+    }
+    messages[message_count++] = (model_message_t){source, tag, number};
+}
+
+static void step_cancel(void)
+{
+    if (receive_count == 0)
+        return;
+    int i = rand() % receive_count;
+    receives[i]->request->ops->cancel(receives[i]->request);
+    ck_assert(is_cancelled(receives[i]->request));
+    drop_receive(i);
+}
+
+static void step_probe(void)
+{
+    MPI_Status status;
+    ompi_message_t *message = NULL;
+    int source = any_or(MPI_ANY_SOURCE, rand() % RANKS, 2), buffer;
+    int tag = any_or(MPI_ANY_TAG, rand() % TAGS, 2);
+    bool takes_out = rand() % 2 == 0;
+    bool found = probe(source, tag, takes_out ? &message : NULL, &status);
+    int i = find_message(source, tag, found ? status.MPI_SOURCE : -1);
+    ck_assert_int_eq(found, i >= 0);
+    if (!found)
+        return;
+    ck_assert_int_eq(status.MPI_TAG, messages[i].tag);
+    if (!takes_out)
+        return;
+    ompi_request_t *request;
+    ompi_data_t data = into(&buffer);
+    ck_assert_int_eq(both.imrecv(message, &data, &request), MPI_SUCCESS);
+    finish(request, &buffer, messages[i].source, messages[i].tag, messages[i].number);
+    drop_message(i);
+}
+
+START_TEST(any_traffic_matches_like_the_model)
+{
+    srand((unsigned)_i + 1);
+    for (int step = 0; step < STEPS; step++) {
+        int kind = rand() % 16;
+        if (kind < 6 && receive_count < MODEL_MAX - 1)
+            step_post();
+        else if (kind < 12 && message_count < MODEL_MAX - 1)
+            step_arrive(step);
+        else if (kind < 14)
+            step_probe();
+        else if (kind == 15)
+            step_cancel();
+    }
+    while (receive_count > 0)
+        step_cancel();
+    while (message_count > 0) {
+        int buffer, source = messages[0].source, tag = messages[0].tag;
+        finish(post(source, tag, &buffer), &buffer, source, tag, messages[0].number);
+        drop_message(0);
+    }
+    end();
+}
+END_TEST
+
+static const unit_test_t tests[] = {
+    {.test = &a_source_has_its_way},
+    {.test = &any_source_takes_from_both, .repeats = 2},
+    {.test = &what_could_be_another_ones_waits},
+    {.test = &other_contexts_do_not_matter},
+    {.test = &cancelled_ones_make_way, .repeats = 2},
+    {.test = &what_has_been_posted_is_the_ways_to_cancel, .repeats = 3},
+    {.test = &persistent_ones_begin_behind_what_waits, .repeats = 2},
+    {.test = &a_probe_does_not_see_what_is_anothers, .repeats = 2},
+    {.test = &a_probe_hands_over_to_the_first_that_takes},
+    {.test = &blocking_ones_wait_for_both, .repeats = 4},
+    {.test = &a_death_ends_what_waits_for_any},
+    {.test = &the_dead_do_not_hide_messages, .repeats = 2},
+    {.test = &a_probe_in_vain_fails},
+    {.test = &blocking_ones_end_with_a_death, .repeats = 4},
+    {.test = &any_traffic_matches_like_the_model, .repeats = 20},
+};
+
+UNIT_MAIN("pml/cm/both", tests, setup);

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * opal/mca/btl/sm where memory is mapped in both ranks: it is seen at whatever address, its get
+ * needs no permission, the sender helps with it, and is answered on a line of its own.
+ */
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "opal/mca/btl/btl.h"
+#include "opal/runtime/region.h"
+#include "opal/runtime/region_file.h"
+#include "test/unit/opal/mca/btl/crew.h"
+#include "test/unit/opal/support.h"
+
+#define SET(name, value) setenv("OMPI_MCA_" name, value, 1)
+
+extern const opal_component_t mca_btl_sm_component;
+
+enum { PART_BYTES = 6 << 20, REGION_BYTES = 2 * PART_BYTES, ROUNDS = 300 };
+
+static unsigned forks; /* before this one */
+
+static void count_fork(void)
+{
+    forks++;
+}
+
+static opal_region_pool_t own_pool;
+
+/* The second rank has the region elsewhere. */
+static void move_region(void)
+{
+    if (forks != 2)
+        return;
+    void *moved =
+        mremap((void *)opal_region.base, REGION_BYTES, REGION_BYTES, MREMAP_MAYMOVE | MREMAP_FIXED,
+               (char *)opal_region.base + (UINT64_C(1) << 32));
+    if (moved == MAP_FAILED)
+        _exit(1);
+    opal_region.base = (uintptr_t)moved;
+}
+
+static void make_region(bool moves)
+{
+    void *base =
+        mmap(NULL, REGION_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(base, MAP_FAILED);
+    opal_region = (opal_region_t){.base = (uintptr_t)base,
+                                  .bytes = REGION_BYTES,
+                                  .id = 7,
+                                  .pools = &own_pool,
+                                  .pool_count = 1};
+    if (moves)
+        pthread_atfork(count_fork, NULL, move_region);
+}
+
+/* The half of the region that is this rank's. */
+static unsigned char *own_part(void)
+{
+    return (unsigned char *)opal_region.base + crew.rank * PART_BYTES;
+}
+
+static opal_btl_peer_t *peer(void)
+{
+    return crew.peers[!crew.rank];
+}
+
+/* What the ranks tell each other: where something is. */
+typedef struct told {
+    uint64_t address, bytes;
+    uint32_t number, round;
+} told_t;
+
+enum { TELL = 3, ANSWER = 9 };
+
+static told_t told;
+static atomic_int is_told, is_answered;
+static uint64_t answered_what;
+
+static void take(unsigned rank, unsigned kind, const void *bytes, size_t length)
+{
+    CREW_MUST(rank == !crew.rank);
+    if (kind == ANSWER) {
+        CREW_MUST(length == sizeof answered_what);
+        memcpy(&answered_what, bytes, sizeof answered_what);
+        opal_wait_signal(&is_answered);
+    } else {
+        CREW_MUST(kind == TELL && length == sizeof told);
+        memcpy(&told, bytes, sizeof told);
+        opal_wait_signal(&is_told);
+    }
+}
+
+static void tell(const told_t *what)
+{
+    crew_send(!crew.rank, TELL, what, sizeof *what);
+}
+
+static void await(atomic_int *done)
+{
+    opal_wait_until(done, NULL);
+    atomic_store(done, 0);
+}
+
+static unsigned char byte_of(unsigned rank, uint32_t round, size_t at)
+{
+    return (unsigned char)(at * 7 + at / 251 + round * 13 + rank);
+}
+
+static void fill(unsigned char *bytes, size_t length, uint32_t round)
+{
+    for (size_t i = 0; i < length; i++)
+        bytes[i] = byte_of(crew.rank, round, i);
+}
+
+/* -- seeing ----------------------------------------------------------------------------------- */
+
+static void get_pieces(void)
+{
+    unsigned char *own = own_part(), target[9000];
+    told_t mine = {.address = (uintptr_t)own};
+    fill(own, sizeof target, 0);
+    tell(&mine);
+    await(&is_told);
+    const char *at = (const char *)(uintptr_t)told.address;
+    struct iovec from[] = {{(char *)at + 5000, 3000}, {(char *)at, 1}, {(char *)at + 17, 4999}};
+    struct iovec to[] = {{target, 10}, {target + 500, 7990}};
+    memset(target, 0, sizeof target);
+    CREW_MUST(crew.ops->get(peer(), to, 2, from, 3, 0) == 8000);
+    for (size_t i = 0; i < 8000; i++) {
+        size_t source = i < 3000 ? 5000 + i : i == 3000 ? 0 : 17 + i - 3001;
+        CREW_MUST(target[i < 10 ? i : 490 + i] == byte_of(!crew.rank, 0, source));
+    }
+    crew_barrier();
+}
+
+/* Without the right to read other processes. */
+static void see(void)
+{
+    static char outside[64];
+    struct iovec to = {outside, sizeof outside}, from = {outside, sizeof outside};
+    CREW_MUST(crew.ops->shows(peer(), own_part(), PART_BYTES));
+    CREW_MUST(!crew.ops->shows(peer(), own_part(), REGION_BYTES + 1));
+    CREW_MUST(!crew.ops->shows(peer(), outside, 1));
+    CREW_MUST(crew.ops->can_get(peer()));
+    CREW_MUST(!crew.ops->get_pays(peer(), (uintptr_t)outside, sizeof outside, false));
+    CREW_MUST(crew.ops->get(peer(), &to, 1, &from, 1, 0) == -OPAL_ERR_NOT_SUPPORTED);
+    get_pieces();
+}
+
+START_TEST(it_is_seen_at_any_address)
+{
+    SET("btl_sm_use_cma", "no");
+    make_region(_i == 1);
+    ck_assert_uint_eq(crew_run(&mca_btl_sm_component, 2, take, see), 0);
+}
+END_TEST
+
+/* Another region is nobody's business. */
+static void see_nothing(void)
+{
+    CREW_MUST(!crew.ops->shows(peer(), own_part(), 1));
+    CREW_MUST(!crew.ops->can_get(peer()));
+}
+
+static void change_id(void)
+{
+    opal_region.id += forks;
+}
+
+START_TEST(another_region_is_not_seen)
+{
+    SET("btl_sm_use_cma", "no");
+    make_region(false);
+    pthread_atfork(count_fork, NULL, change_id);
+    ck_assert_uint_eq(crew_run(&mca_btl_sm_component, 2, take, see_nothing), 0);
+}
+END_TEST
+
+/* -- answers ---------------------------------------------------------------------------------- */
+
+static void answer_once(uint64_t what, size_t bytes)
+{
+    told_t mine = {.number = crew.ops->expect(peer(), ANSWER, what, bytes)};
+    CREW_MUST(mine.number != 0);
+    CREW_MUST(crew.ops->expect(peer(), ANSWER, 1, bytes) == 0); /* one at a time */
+    tell(&mine);
+    await(&is_answered);
+    CREW_MUST(answered_what == what);
+}
+
+static void expect_answers(void)
+{
+    static const told_t hello = {.number = 0}, goodbye = {.round = 1};
+    if (crew.rank == 1) {
+        tell(&hello);
+        for (;;) {
+            await(&is_told);
+            if (told.round == goodbye.round)
+                return;
+            crew.ops->answer(peer(), told.number);
+        }
+    }
+    CREW_MUST(crew.ops->expect(peer(), ANSWER, 5, 0) == 0); /* nothing has come from there yet */
+    await(&is_told);
+    uint32_t forgotten = crew.ops->expect(peer(), ANSWER, 6, 0);
+    crew.ops->forget(peer(), forgotten);
+    for (unsigned i = 0; i < ROUNDS; i++)
+        answer_once(UINT64_C(1) << 40 | i, i % 2 * 4096);
+    tell(&goodbye);
+}
+
+START_TEST(an_answer_comes_by_its_own_line)
+{
+    SET("wait_spin_usec", _i == 0 ? "1000" : "0"); /* also to who sleeps */
+    ck_assert_uint_eq(crew_run(&mca_btl_sm_component, 2, take, expect_answers), 0);
+}
+END_TEST
+
+static bool gets_elsewhere; /* what lies in the region, into memory that does not */
+
+/* -- help ------------------------------------------------------------------------------------- */
+
+/* What was got is what was there when it was asked for, also at the end of a block; and nobody
+ * writes to it later. */
+static void check_got(const unsigned char *target, const told_t *what)
+{
+    for (size_t i = 0; i < what->bytes; i++)
+        CREW_MUST(target[i] == byte_of(!crew.rank, what->round, i));
+    CREW_MUST(target[what->bytes] == 0xee);
+}
+
+static void get_with_help(unsigned char *target)
+{
+    await(&is_told);
+    struct iovec from = {(void *)(uintptr_t)told.address, told.bytes};
+    struct iovec to = {target, told.bytes};
+    memset(target, 0xee, told.bytes + 1);
+    ssize_t got = crew.ops->get(peer(), &to, 1, &from, 1, told.number);
+    CREW_MUST(got == (ssize_t)told.bytes);
+    check_got(target, &told);
+}
+
+/* Of two blocks, or of three. */
+static size_t bytes_of(uint32_t round)
+{
+    return gets_elsewhere ? 5000000 + round : (size_t)(round % 5 + 1) * 60000 + round;
+}
+
+static void give_with_help(unsigned char *source, uint32_t round)
+{
+    size_t bytes = bytes_of(round);
+    told_t mine = {.address = (uintptr_t)source, .bytes = bytes, .round = round};
+    fill(source, bytes, round);
+    mine.number = crew.ops->expect(peer(), ANSWER, round, round % 3 == 0 ? bytes : 0);
+    tell(&mine);
+    await(&is_answered);
+    fill(source, bytes, round + 1); /* it is ours again */
+}
+
+/* The sender may not write what it does not see. */
+static void forbid_writing(void)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_writev, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog filter = {.len = OPAL_COUNT_OF(code), .filter = code};
+    CREW_MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    CREW_MUST(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0);
+}
+
+static void share(void)
+{
+    static unsigned char private[PART_BYTES];
+    unsigned char *buffer = opal_region.bytes > 0 ? own_part() : private;
+    static const told_t hello = {0};
+    if (crew.rank == 0)
+        tell(&hello);
+    await(&is_told);
+    if (crew.rank == 1)
+        tell(&hello);
+    for (uint32_t round = 1; round <= (gets_elsewhere ? 4 : ROUNDS); round++) {
+        if (round % 2 == crew.rank)
+            get_with_help(gets_elsewhere ? private : buffer);
+        else
+            give_with_help(buffer, round);
+    }
+}
+
+/* By copying what both see, at the same address and at different ones, and by system calls. */
+START_TEST(both_ends_work_on_a_long_one)
+{
+    if (_i < 2)
+        make_region(_i == 1);
+    ck_assert_uint_eq(crew_run(&mca_btl_sm_component, 2, take, share), 0);
+}
+END_TEST
+
+static void share_without_writing(void)
+{
+    forbid_writing();
+    share();
+}
+
+/* Then the sender's part has to be read once more, and may not be overwritten before. */
+START_TEST(help_may_fail)
+{
+    gets_elsewhere = true;
+    make_region(false);
+    ck_assert_uint_eq(
+        crew_run(&mca_btl_sm_component, 2, take, _i == 0 ? share : share_without_writing), 0);
+}
+END_TEST
+
+static const unit_test_t tests[] = {
+    {.test = &it_is_seen_at_any_address, .repeats = 2},
+    {.test = &another_region_is_not_seen},
+    {.test = &an_answer_comes_by_its_own_line, .repeats = 2},
+    {.test = &both_ends_work_on_a_long_one, .repeats = 3},
+    {.test = &help_may_fail, .repeats = 6},
+};
+
+UNIT_MAIN("btl/sm", tests, NULL);

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * opal/mca/pmi/pmix/: what is made of a server's answers, whichever of them are missing or wrong.
+ * The functions that would talk to a server are ours; what only handles values is libpmix's.
+ */
+#include <pmix.h>
+#include <sys/wait.h>
+
+#include "opal/mca/pmi/base/base.h"
+#include "test/unit/opal/support.h"
+
+extern const opal_component_t mca_pmi_pmix_component;
+
+/* -- a server ----------------------------------------------------------------------------- */
+
+enum { MOST_FACTS = 8 };
+
+static struct {
+    pmix_status_t init, put, commit, fence, get, finalize; /* what goes wrong */
+    pmix_rank_t rank;
+    struct {
+        const char *key;
+        pmix_value_t value;
+    } facts[MOST_FACTS]; /* about whomever */
+    size_t fact_count;
+    const char *nodes;       /* NULL: it does not tell */
+    const char *ranks_of[3]; /* by the digit at the end of a node's name: "02", by rank */
+    char put_key[40];
+    pmix_value_t put_value; /* its bytes are malloc'ed */
+    bool is_visible, has_collected;
+} server;
+
+static void know(const char *key, pmix_value_t value)
+{
+    server.facts[server.fact_count].key = key;
+    server.facts[server.fact_count++].value = value;
+}
+
+static pmix_value_t uint32(unsigned number)
+{
+    return (pmix_value_t){.type = PMIX_UINT32, .data.uint32 = number};
+}
+
+pmix_status_t PMIx_Init(pmix_proc_t *me, pmix_info_t info[] OPAL_UNUSED, size_t count OPAL_UNUSED)
+{
+    *me = (pmix_proc_t){.nspace = "unit.3", .rank = server.rank};
+    return server.init;
+}
+
+pmix_status_t PMIx_Finalize(const pmix_info_t info[] OPAL_UNUSED, size_t count OPAL_UNUSED)
+{
+    return server.finalize;
+}
+
+pmix_status_t PMIx_Abort(int code, const char text[], pmix_proc_t ranks[], size_t count)
+{
+    if (ranks != NULL || count != 0) /* all of them */
+        return PMIX_ERR_BAD_PARAM;
+    fprintf(stderr, "aborted with %d: %s\n", code, text);
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t PMIx_Put(pmix_scope_t scope, const char key[], pmix_value_t *value)
+{
+    if (server.put != PMIX_SUCCESS)
+        return server.put;
+    ck_assert_int_eq(scope, PMIX_GLOBAL);
+    snprintf(server.put_key, sizeof server.put_key, "%s", key);
+    server.put_value = *value;
+    server.put_value.data.bo.bytes = malloc(value->data.bo.size + 1);
+    if (value->data.bo.size > 0)
+        memcpy(server.put_value.data.bo.bytes, value->data.bo.bytes, value->data.bo.size);
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t PMIx_Commit(void)
+{
+    server.is_visible = server.commit == PMIX_SUCCESS;
+    return server.commit;
+}
+
+pmix_status_t PMIx_Fence(const pmix_proc_t ranks[], size_t count, const pmix_info_t info[],
+                         size_t infos)
+{
+    ck_assert(ranks == NULL && count == 0);
+    server.has_collected = infos == 1 && strcmp(info[0].key, PMIX_COLLECT_DATA) == 0 &&
+                           info[0].value.type == PMIX_BOOL && info[0].value.data.flag;
+    return server.fence;
+}
+
+static pmix_value_t *copy_of(const pmix_value_t *value)
+{
+    pmix_value_t *copy = malloc(sizeof *copy);
+    *copy = *value;
+    if (value->type == PMIX_BYTE_OBJECT) {
+        copy->data.bo.bytes = malloc(value->data.bo.size + 1);
+        memcpy(copy->data.bo.bytes, value->data.bo.bytes, value->data.bo.size);
+    }
+    if (value->type == PMIX_STRING)
+        copy->data.string = strdup(value->data.string);
+    return copy;
+}
+
+pmix_status_t PMIx_Get(const pmix_proc_t *whose, const char key[], const pmix_info_t info[],
+                       size_t infos, pmix_value_t **value)
+{
+    ck_assert_str_eq(whose->nspace, "unit.3");
+    ck_assert_uint_eq(infos, 1); /* or it may wait for ever */
+    ck_assert_str_eq(info[0].key, PMIX_IMMEDIATE);
+    if (server.is_visible && whose->rank == server.rank && strcmp(key, server.put_key) == 0) {
+        if (server.get == PMIX_SUCCESS)
+            *value = copy_of(&server.put_value);
+        return server.get;
+    }
+    for (size_t i = 0; i < server.fact_count; i++) {
+        if (strcmp(server.facts[i].key, key) != 0)
+            continue;
+        *value = copy_of(&server.facts[i].value);
+        return PMIX_SUCCESS;
+    }
+    return PMIX_ERR_NOT_FOUND;
+}
+
+pmix_status_t PMIx_Resolve_nodes(const pmix_nspace_t namespace OPAL_UNUSED, char **names)
+{
+    if (server.nodes == NULL)
+        return PMIX_ERR_NOT_FOUND;
+    *names = strdup(server.nodes);
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t PMIx_Resolve_peers(const char *name, const pmix_nspace_t namespace OPAL_UNUSED,
+                                 pmix_proc_t **ranks, size_t *count)
+{
+    const char *list = server.ranks_of[name[strlen(name) - 1] - '0'];
+    if (list == NULL)
+        return PMIX_ERR_NOT_FOUND;
+    *count = strlen(list);
+    *ranks = calloc(*count + 1, sizeof **ranks);
+    for (size_t i = 0; i < *count; i++)
+        (*ranks)[i].rank = (pmix_rank_t)(list[i] - '0');
+    return PMIX_SUCCESS;
+}
+
+/* -- the component ------------------------------------------------------------------------ */
+
+static const opal_pmi_ops_t *ops;
+static void *state;
+static opal_pmi_job_t job;
+
+static void setup(void)
+{
+    opal_answer_t answer = {0};
+    unit_capture();
+    setenv("PMIX_NAMESPACE", "unit.3", 1);
+    setenv("PMIX_RANK", "2", 1);
+    unsetenv("PMI_FD");
+    server.rank = 2;
+    mca_pmi_pmix_component.query(&answer);
+    ck_assert(answer.usable);
+    unit_assert_part(answer.reason, "PMIX_NAMESPACE is unit.3 (rank 2)");
+    ops = answer.ops;
+    state = answer.state;
+}
+
+/* Rank 2 of 4 that all are here. */
+static void start(void)
+{
+    know(PMIX_JOB_SIZE, uint32(4));
+    know(PMIX_LOCAL_SIZE, uint32(4));
+    ck_assert_int_eq(ops->init(state, &job), OPAL_SUCCESS);
+}
+
+static void end(void)
+{
+    ck_assert_int_eq(ops->finalize(state), OPAL_SUCCESS);
+    mca_pmi_pmix_component.close();
+}
+
+START_TEST(one_node)
+{
+    know(PMIX_APPNUM, (pmix_value_t){.type = PMIX_INT, .data.integer = 1});
+    know(PMIX_UNIV_SIZE, uint32(64));
+    start();
+    ck_assert_uint_eq(job.rank, 2);
+    ck_assert_uint_eq(job.size, 4);
+    ck_assert_uint_eq(job.local_rank, 2);
+    ck_assert_uint_eq(job.local_size, 4);
+    ck_assert_uint_eq(job.node_count, 1);
+    ck_assert_uint_eq(job.node_of[3], 0);
+    ck_assert_int_eq(job.app_number, 1);
+    ck_assert_int_eq(job.universe_size, 64);
+    ck_assert_str_eq(job.job_id, "unit.3");
+    ck_assert(!job.reporter);
+    ck_assert(!job.abort_is_told);
+    ck_assert(!job.key_is_put);
+    end();
+    ck_assert_str_eq(unit_stderr(), "");
+}
+END_TEST
+
+START_TEST(what_is_not_told)
+{
+    server.rank = 0;
+    start();
+    ck_assert_int_eq(job.app_number, -1);
+    ck_assert_int_eq(job.universe_size, -1);
+    ck_assert(job.reporter);
+    end();
+    ck_assert_str_eq(unit_stderr(), "");
+}
+END_TEST
+
+/* Nodes are numbered by their first ranks, however the server lists them. */
+static const struct {
+    const char *nodes, *ranks_of[3];
+    unsigned node_of[4], count, local_rank, local_size;
+} maps[] = {
+    {"a0,a1", {"01", "23"}, {0, 0, 1, 1}, 2, 0, 2},
+    {"a1,a0", {"01", "23"}, {0, 0, 1, 1}, 2, 0, 2},
+    {"a0,a1", {"13", "02"}, {0, 1, 0, 1}, 2, 1, 2},
+    {"a2,a1,a0", {"3", "0", "12"}, {0, 1, 1, 2}, 3, 1, 2},
+    {"a0,a1,a2", {NULL, "0123", ""}, {0, 0, 0, 0}, 1, 2, 4}, /* some without a rank of this job */
+    {"a0,a1", {"0198", "23"}, {0, 0, 1, 1}, 2, 0, 2},        /* with ranks that there are not */
+};
+
+START_TEST(several_nodes)
+{
+    know(PMIX_JOB_SIZE, uint32(4));
+    server.nodes = maps[_i].nodes;
+    memcpy(server.ranks_of, maps[_i].ranks_of, sizeof server.ranks_of);
+    ck_assert_int_eq(ops->init(state, &job), OPAL_SUCCESS);
+    ck_assert_mem_eq(job.node_of, maps[_i].node_of, sizeof maps[_i].node_of);
+    ck_assert_uint_eq(job.node_count, maps[_i].count);
+    ck_assert_uint_eq(job.local_rank, maps[_i].local_rank);
+    ck_assert_uint_eq(job.local_size, maps[_i].local_size);
+    end();
+}
+END_TEST
+
+START_TEST(a_map_with_holes)
+{
+    know(PMIX_JOB_SIZE, uint32(4));
+    server.nodes = _i == 0 ? "a0,a1" : NULL;
+    server.ranks_of[0] = "013";
+    ck_assert_int_eq(ops->init(state, &job), OPAL_ERR_PROTOCOL);
+    unit_assert_part(unit_stderr(), _i == 0 ? "does not say on which node rank 2 of 4 runs"
+                                            : "not where 0 of 4 runs");
+    unit_assert_part(unit_stderr(), "PMIX_PROC_MAP");
+}
+END_TEST
+
+static const struct {
+    pmix_value_t size;
+    bool good;
+} sizes[] = {
+    {{.type = PMIX_UINT32, .data.uint32 = 4}, true},
+    {{.type = PMIX_INT, .data.integer = 4}, true},
+    {{.type = PMIX_INT32, .data.int32 = 4}, true},
+    {{.type = PMIX_INT64, .data.int64 = 4}, true},
+    {{.type = PMIX_UINT, .data.uint = 4}, true},
+    {{.type = PMIX_UINT16, .data.uint16 = 4}, true},
+    {{.type = PMIX_UINT64, .data.uint64 = 4}, true},
+    {{.type = PMIX_SIZE, .data.size = 4}, true},
+    {{.type = PMIX_UINT32, .data.uint32 = 2}, false}, /* this is rank 2 */
+    {{.type = PMIX_UINT32, .data.uint32 = 0}, false},
+    {{.type = PMIX_INT, .data.integer = -4}, false},
+    {{.type = PMIX_UINT64, .data.uint64 = UINT64_MAX}, false},
+    {{.type = PMIX_SIZE, .data.size = SIZE_MAX}, false},
+    {{.type = PMIX_UINT32, .data.uint32 = 1u << 30}, false},
+    {{.type = PMIX_STRING, .data.string = "4"}, false},
+};
+
+START_TEST(sizes_of_all_types)
+{
+    know(PMIX_JOB_SIZE, sizes[_i].size);
+    know(PMIX_LOCAL_SIZE, uint32(4));
+    ck_assert_int_eq(ops->init(state, &job), sizes[_i].good ? OPAL_SUCCESS : OPAL_ERR_PROTOCOL);
+    if (sizes[_i].good)
+        ck_assert_uint_eq(job.size, 4);
+    else
+        unit_assert_part(unit_stderr(),
+                         "error: pmi/pmix: the launcher says that this is rank 2 of ");
+    mca_pmi_pmix_component.close();
+}
+END_TEST
+
+START_TEST(a_server_that_is_not_there)
+{
+    server.init = PMIX_ERR_UNREACH;
+    setenv("PMIX_VERSION", "9.1", 1);
+    ck_assert_int_eq(ops->init(state, &job), OPAL_ERR_DISCONNECTED);
+    unit_assert_part(unit_stderr(),
+                     "cannot reach the PMIx server that PMIX_NAMESPACE=unit.3 names");
+    unit_assert_part(unit_stderr(), "It is of version 9.1, this is ");
+    unit_assert_part(unit_stderr(), "unset PMIX_NAMESPACE");
+}
+END_TEST
+
+START_TEST(put_fence_get)
+{
+    char text[] = "bytes\0and more";
+    void *bytes = NULL;
+    size_t length = 99, wanted = _i == 0 ? sizeof text : 0;
+    start();
+    ck_assert_int_eq(ops->put(state, "card", text, wanted), OPAL_SUCCESS);
+    memset(text, 'x', sizeof text); /* it was copied */
+    ck_assert_int_eq(ops->get(state, 2, "card", &bytes, &length), OPAL_ERR_NOT_FOUND);
+    ck_assert_int_eq(ops->fence(state), OPAL_SUCCESS);
+    ck_assert(server.has_collected);
+    ck_assert_int_eq(ops->get(state, 2, "card", &bytes, &length), OPAL_SUCCESS);
+    ck_assert_uint_eq(length, wanted);
+    ck_assert_ptr_nonnull(bytes);
+    ck_assert_mem_eq(bytes, "bytes\0and more", wanted);
+    free(bytes);
+    bytes = NULL;
+    ck_assert_int_eq(ops->get(state, 1, "card", &bytes, &length), OPAL_ERR_NOT_FOUND);
+    ck_assert_int_eq(ops->get(state, 2, "crad", &bytes, &length), OPAL_ERR_NOT_FOUND);
+    ck_assert_ptr_null(bytes);
+    free(server.put_value.data.bo.bytes);
+    end();
+    ck_assert_str_eq(unit_stderr(), "");
+}
+END_TEST
+
+START_TEST(a_value_of_another_kind)
+{
+    void *bytes = NULL;
+    size_t length = 99;
+    know("card", uint32(7));
+    start();
+    ck_assert_int_eq(ops->get(state, 1, "card", &bytes, &length), OPAL_ERR_PROTOCOL);
+    ck_assert_ptr_null(bytes);
+    ck_assert_uint_eq(length, 99);
+    unit_assert_part(unit_stderr(), "the key card of rank 1 is not what this library puts");
+    end();
+}
+END_TEST
+
+/* Each step finds the server gone. */
+START_TEST(a_server_that_goes)
+{
+    void *bytes;
+    size_t length;
+    static const char *const messages[] = {"putting the key card", "the fence", "the fence",
+                                           "getting the key card", "saying goodbye"};
+    pmix_status_t *const wrong[] = {&server.put, &server.commit, &server.fence, &server.get,
+                                    &server.finalize};
+    start();
+    *wrong[_i] = PMIX_ERR_LOST_CONNECTION;
+    ck_assert_int_eq(ops->put(state, "card", "x", 1),
+                     _i == 0 ? OPAL_ERR_DISCONNECTED : OPAL_SUCCESS);
+    if (_i >= 1)
+        ck_assert_int_eq(ops->fence(state), _i <= 2 ? OPAL_ERR_DISCONNECTED : OPAL_SUCCESS);
+    if (_i == 3)
+        ck_assert_int_eq(ops->get(state, 2, "card", &bytes, &length), OPAL_ERR_DISCONNECTED);
+    ck_assert_int_eq(ops->finalize(state), _i == 4 ? OPAL_ERR_DISCONNECTED : OPAL_SUCCESS);
+    unit_assert_part(unit_stderr(), "error: pmi/pmix: ");
+    unit_assert_part(unit_stderr(), messages[_i]);
+    unit_assert_part(unit_stderr(), "the launcher on this node has probably ended");
+    ck_assert_uint_eq(unit_count(unit_stderr(), "\n"), 1);
+    mca_pmi_pmix_component.close();
+}
+END_TEST
+
+START_TEST(abort_says_who)
+{
+    int status;
+    start();
+    if (fork() == 0)
+        ops->abort(state, 77);
+    wait(&status);
+    ck_assert(WIFEXITED(status));
+    ck_assert_int_eq(WEXITSTATUS(status), 77);
+    ck_assert_str_eq(unit_stderr(), "aborted with 77: rank 2 ends the job with status 77\n");
+    end();
+}
+END_TEST
+
+static const unit_test_t tests[] = {
+    {.test = &one_node},
+    {.test = &what_is_not_told},
+    {.test = &several_nodes, .repeats = OPAL_COUNT_OF(maps)},
+    {.test = &a_map_with_holes, .repeats = 2},
+    {.test = &sizes_of_all_types, .repeats = OPAL_COUNT_OF(sizes)},
+    {.test = &a_server_that_is_not_there},
+    {.test = &put_fence_get, .repeats = 2},
+    {.test = &a_value_of_another_kind},
+    {.test = &a_server_that_goes, .repeats = 5},
+    {.test = &abort_says_who},
+};
+
+UNIT_MAIN("pmi pmix", tests, setup);

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Blocks of ranks, and what each of them shares. See nodes.h. */
+#include "tools/mpirun/nodes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "opal/util/log.h"
+#include "tools/mpirun/heap.h"
+#include "tools/mpirun/number.h"
+
+/* -- what was asked for ------------------------------------------------------------------ */
+
+bool nodes_parse(const char *text, node_plan_t *plan)
+{
+    node_plan_t parsed = {0};
+    if (strchr(text, ',') == NULL) {
+        if (!number_parse_unsigned(text, 1, MAX_RANKS, &parsed.count))
+            return false;
+        *plan = parsed;
+        return true;
+    }
+    for (const char *part = text;; part++) {
+        size_t length = strcspn(part, ",");
+        if (parsed.count == MAX_LISTED_NODES)
+            return false;
+        char *word = opal_xstrndup(part, length);
+        bool good = number_parse_unsigned(word, 1, MAX_RANKS, &parsed.sizes[parsed.count++]);
+        free(word);
+        if (!good)
+            return false;
+        part += length;
+        if (*part == 0)
+            break;
+    }
+    *plan = parsed;
+    return true;
+}
+
+static bool check_plan(const job_t *job)
+{
+    const node_plan_t *plan = &job->options.nodes;
+    size_t ranks = 0;
+    if (plan->count > job->size) {
+        opal_log_error("--fake-nodes: %u nodes are asked for, but the job has %u rank%s",
+                       plan->count, job->size, job->size == 1 ? "" : "s");
+        return false;
+    }
+    for (unsigned i = 0; i < plan->count && plan->sizes[0] != 0; i++)
+        ranks += plan->sizes[i];
+    if (ranks != 0 && ranks != job->size) {
+        opal_log_error("--fake-nodes: its nodes have %zu ranks together, but the job has %u", ranks,
+                       job->size);
+        return false;
+    }
+    return true;
+}
+
+int nodes_lay_out(job_t *job)
+{
+    const node_plan_t *plan = &job->options.nodes;
+    if (!check_plan(job))
+        return STATUS_USAGE;
+    job->node_count = plan->count > 0 ? plan->count : 1;
+    job->nodes = opal_xcalloc(job->node_count, sizeof *job->nodes);
+    unsigned even = job->size / job->node_count, longer = job->size % job->node_count, rank = 0;
+    for (unsigned i = 0; i < job->node_count; i++) {
+        node_t *node = &job->nodes[i];
+        *node = (node_t){.first_rank = rank, .segment = {.fd = -1}, .heap_fd = -1};
+        node->size = plan->sizes[0] != 0 ? plan->sizes[i] : even + (i < longer);
+        for (unsigned k = 0; k < node->size; k++)
+            job->ranks[rank++].node = node;
+    }
+    return 0;
+}
+
+char *nodes_mapping(const job_t *job)
+{
+    opal_text_t text = {0};
+    opal_text_add(&text, "(vector");
+    for (unsigned i = 0, next; i < job->node_count; i = next) {
+        for (next = i + 1; next < job->node_count; next++) {
+            if (job->nodes[next].size != job->nodes[i].size)
+                break;
+        }
+        opal_text_printf(&text, ",(%u,%u,%u)", i, next - i, job->nodes[i].size);
+    }
+    opal_text_add(&text, ")");
+    return opal_text_take(&text);
+}
+
+/* -- what they share --------------------------------------------------------------------- */
+
+bool nodes_create(job_t *job, pid_t watcher)
+{
+    for (unsigned i = 0; i < job->node_count; i++) {
+        node_t *node = &job->nodes[i];
+        heap_create(node);
+        if (node->size > 1 &&
+            opal_node_create(job->id, node->size, (int)watcher, &node->segment) != OPAL_SUCCESS)
+            return false;
+    }
+    return true;
+}
+
+void nodes_destroy(job_t *job)
+{
+    for (unsigned i = 0; i < job->node_count; i++) {
+        opal_node_destroy(&job->nodes[i].segment);
+        heap_destroy(&job->nodes[i]);
+    }
+}
+
+void nodes_reap(const job_t *job)
+{
+    for (unsigned i = 0; i < job->node_count; i++)
+        heap_reap(&job->nodes[i]);
+}
+
+void nodes_declare_ended(const job_t *job, unsigned rank)
+{
+    const node_t *node = job->ranks[rank].node;
+    if (node->segment.fd >= 0)
+        opal_node_declare_ended(&node->segment, rank - node->first_rank);
+}
