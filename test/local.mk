@@ -101,6 +101,9 @@ EXTRA_PROGRAMS += $(fuzz_targets)
 EXTRA_LIBRARIES = libopal_fuzz.a
 libopal_fuzz_a_SOURCES = $(libopal_core_la_SOURCES) test/fuzz/driver.c
 nodist_libopal_fuzz_a_SOURCES = $(nodist_libopal_core_la_SOURCES)
+if MCA_DSO_btl_sock
+libopal_fuzz_a_SOURCES += $(mca_btl_sock_sources)
+endif
 libopal_fuzz_a_CFLAGS = $(fuzz_cflags)
 
 CLEANFILES += $(fuzz_targets) libopal_fuzz.a

@@ -68,7 +68,7 @@ void ompi_comm_set_groups(ompi_communicator_t *comm, ompi_group_t *group, ompi_g
 int ompi_comm_begin(ompi_communicator_t *comm, uint32_t context, uint32_t local_context);
 
 /* The end of one that the pml could not remove at once. Under ompi_lock. */
-void ompi_comm_removed(ompi_communicator_t *comm);
+OPAL_EXPORT void ompi_comm_removed(ompi_communicator_t *comm);
 
 /* The user has it from now on: if it is not freed, it ends with MPI. ompi_comm_begin does it, too.
  * Under the message lock. */
