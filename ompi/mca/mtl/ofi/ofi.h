@@ -61,6 +61,7 @@ enum {
     OFI_MAX_SEGMENTS = 8,         /* that are handed over as they lie; of more a copy is made */
     OFI_INJECT_PACK_BYTES = 4096, /* the longest message that is packed in order to be injected */
     OFI_STANDARD_MAX_BYTES = 64 << 10, /* a longer standard send is a synchronous one */
+    OFI_LARGE_BYTES = 128 << 10,       /* more than a socket takes at once as it comes */
     OFI_LONG_HEAD_BYTES = 16, /* long.c: every receive has room for it, where there are long ones */
 };
 
@@ -302,6 +303,16 @@ static inline ofi_request_t *ofi_request_of(ofi_operation_t *operation)
 /* Sends and notes that have not left this process. */
 extern size_t ofi_outgoing;
 void ofi_has_left(void);
+
+/* Requests of at least OFI_LARGE_BYTES, which may be in the middle of coming or going. */
+extern size_t ofi_large_requests;
+
+/* It may end from here on. */
+static inline void ofi_request_began(const ofi_request_t *request)
+{
+    if (opal_unlikely(request->bytes >= OFI_LARGE_BYTES))
+        ofi_large_requests++;
+}
 
 /* Everything of it is over, as its status says. */
 void ofi_request_end(ofi_request_t *request);

@@ -292,6 +292,7 @@ int ofi_send(ompi_mtl_request_t *base)
     if (error != MPI_SUCCESS)
         return error;
     ofi_outgoing++;
+    ofi_request_began(request);
     request->may_recall = is_answered;
     if (is_answered)
         ofi_recall_add(request);
