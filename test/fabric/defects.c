@@ -347,6 +347,31 @@ static bool sockets_discard(void)
     return false;
 }
 
+/* It looks whether the head of a message is there as a whole, and takes nothing until it is. What
+ * has come of it stays in the socket then, together with the memory of all that the kernel has put
+ * into one piece with it; with too much of that there, the socket takes nothing more. */
+static bool sockets_head(void)
+{
+    enum { MANY = 20000, ROUNDS = 20, IN_VAIN = 2000, BYTES = 4 };
+    static operation_t received[MANY];
+    say_hello(&a, &b);
+    for (int round = 0, sent = 0; round < ROUNDS; round++, sent = 0) {
+        for (int failed = 0; sent < MANY && failed < IN_VAIN;) {
+            if (fi_tinject(a.ep, out, BYTES, 0, 1) == 0)
+                sent++, failed = 0;
+            else
+                turn(&a), failed++;
+        }
+        for (int i = 0; i < sent; i++) {
+            received[i] = (operation_t){0};
+            receive_from(&b, FI_ADDR_UNSPEC, in[0], BYTES, 1, &received[i]);
+            if (!ends(&received[i]))
+                return true;
+        }
+    }
+    return false;
+}
+
 /* ---- ofi_rxm ---- */
 
 static bool rxm_truncation(void)
@@ -389,6 +414,8 @@ static const struct {
     {"rxd-truncation", "udp;ofi_rxd", rxd_truncation, "no FI_ETRUNC when a message was cut"},
     {"sockets-discard", "sockets", sockets_discard,
      "memory of a discarded message is used when it is free"},
+    {"sockets-head", "sockets", sockets_head,
+     "where many short messages wait to be read, nothing comes any more"},
     {"sockets-peek", "sockets", sockets_peek,
      "FI_PEEK finds a message that an earlier receive is to get"},
     {"sockets-stranger", "sockets", sockets_stranger,
