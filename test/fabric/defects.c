@@ -15,6 +15,7 @@
  * arrived when. A child does it: a crash is an answer, too, and so is what does not end.
  */
 #include <malloc.h>
+#include <poll.h>
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
@@ -52,6 +53,7 @@ typedef struct end {
 } end_t;
 
 static int patience_sec = 5;
+static enum fi_wait_obj wait_object = FI_WAIT_NONE;
 static struct fi_info *info;
 static struct fid_fabric *fabric;
 static struct fid_domain *domain;
@@ -87,7 +89,7 @@ static void find(const char *provider)
 
 static void open_end(end_t *end)
 {
-    struct fi_cq_attr cq = {.format = FI_CQ_FORMAT_TAGGED};
+    struct fi_cq_attr cq = {.format = FI_CQ_FORMAT_TAGGED, .wait_obj = wait_object};
     struct fi_av_attr av = {.type = info->domain_attr->av_type};
     size_t length = sizeof end->address;
     must("fi_cq_open", fi_cq_open(domain, &cq, &end->cq, NULL));
@@ -396,6 +398,26 @@ static bool rxm_claim(void)
     return !ends(&claim) || claim.error != 0 || !is_filled(in[0], SEGMENTED, 0);
 }
 
+/* Whether the descriptor of a queue without anything in it, nor on its way, lets anybody sleep. */
+static bool net_awake(void)
+{
+    enum { TRIALS = 50, QUIET_TURNS = 100, SLEEP_MSEC = 10 };
+    struct pollfd queue = {.events = POLLIN};
+    wait_object = FI_WAIT_FD;
+    open_end(&a);
+    open_end(&b);
+    must("FI_GETWAIT", fi_control(&b.cq->fid, FI_GETWAIT, &queue.fd));
+    say_hello(&a, &b);
+    for (int i = 0; i < TRIALS; i++) {
+        struct fid *fid = &b.cq->fid;
+        for (int j = 0; j < QUIET_TURNS; j++)
+            turn_all();
+        if (fi_trywait(fabric, &fid, 1) == 0 && poll(&queue, 1, SLEEP_MSEC) == 0)
+            return false;
+    }
+    return true;
+}
+
 /* ---- the program ---- */
 
 static const struct {
@@ -423,6 +445,8 @@ static const struct {
     {"rxm-truncation", "tcp;ofi_rxm", rxm_truncation,
      "a message longer than its receive ends the connection"},
     {"rxm-claim", "net;ofi_rxm", rxm_claim, "a claimed message in segments never ends"},
+    {"net-awake", "net;ofi_rxm", net_awake,
+     "the descriptor of an empty queue ends every sleep at once"},
 };
 
 static int child(size_t which, const char *provider)

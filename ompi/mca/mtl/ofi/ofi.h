@@ -106,7 +106,8 @@ typedef struct ofi_quirks {
     bool never_discards; /* nor may one be thrown away by a probe */
     bool only_injects;   /* all messages are such as it injects */
     bool never_injects;  /* what it would inject is sent from a copy */
-    bool needs_polling;  /* the descriptor of its queue does not end a sleep whenever it has to */
+    bool needs_polling;  /* the descriptor of its queue does not end a sleep when it has to, or
+                            always */
     bool meets_all;      /* it knows all addresses before it takes the first message */
 } ofi_quirks_t;
 
