@@ -21,13 +21,20 @@ static void note_error(ompi_schedule_t *schedule, int error)
         schedule->error = error;
 }
 
+/* Whenever it is carried out. */
+static void lack_memory(ompi_schedule_t *schedule)
+{
+    schedule->lacks_memory = true;
+    note_error(schedule, MPI_ERR_NO_MEM);
+}
+
 static bool grow(ompi_schedule_t *schedule)
 {
     size_t capacity = 2 * schedule->capacity;
     ompi_step_t *old = schedule->steps != schedule->first ? schedule->steps : NULL;
     ompi_step_t *steps = realloc(old, capacity * sizeof *steps);
     if (steps == NULL) {
-        note_error(schedule, MPI_ERR_NO_MEM);
+        lack_memory(schedule);
         return false;
     }
     if (old == NULL)
@@ -109,12 +116,18 @@ void *ompi_schedule_memory(ompi_schedule_t *schedule, size_t bytes)
     if (rounded >= bytes && rounded + sizeof *block > rounded)
         block = aligned_alloc(_Alignof(ompi_schedule_block_t), sizeof *block + rounded);
     if (block == NULL) {
-        note_error(schedule, MPI_ERR_NO_MEM);
+        lack_memory(schedule);
         return NULL;
     }
     block->next = schedule->blocks;
     schedule->blocks = block;
     return block->bytes;
+}
+
+void *ompi_schedule_room(ompi_schedule_t *schedule, size_t bytes)
+{
+    void *memory = ompi_schedule_memory(schedule, bytes);
+    return memory != NULL ? memory : schedule->bytes;
 }
 
 void *ompi_schedule_elements(ompi_schedule_t *schedule, size_t count, const ompi_datatype_t *type)
@@ -125,18 +138,31 @@ void *ompi_schedule_elements(ompi_schedule_t *schedule, size_t count, const ompi
     uintptr_t lowest = (uintptr_t)(ompi_datatype_true_lb(type) + (last < 0 ? last : 0));
     /* Elements are aligned as the memory is, whatever of them comes first. */
     size_t skip = lowest % _Alignof(ompi_schedule_block_t);
-    void *memory = ompi_schedule_memory(schedule, skip + (size_t)ompi_datatype_span(type, count));
-    return memory != NULL ? (void *)((uintptr_t)memory + skip - lowest) : NULL;
+    void *memory = ompi_schedule_room(schedule, skip + (size_t)ompi_datatype_span(type, count));
+    return (void *)((uintptr_t)memory + skip - lowest);
 }
 
 /* -- carrying out -------------------------------------------------------------------- */
 
 static void advance(ompi_schedule_t *schedule);
 
-static void message_done(ompi_request_t *request, void *context)
+/* There is nothing in its messages any more. Without memory it is so from the start, whatever the
+ * first error was. */
+static bool is_starved(const ompi_schedule_t *schedule)
 {
-    ompi_schedule_t *schedule = context;
-    note_error(schedule, request->status.MPI_ERROR);
+    return opal_unlikely(schedule->error == MPI_ERR_NO_MEM || schedule->lacks_memory);
+}
+
+/* What has come where data belongs; who sent it had none. */
+static void note_arrival(ompi_schedule_t *schedule, int error, const MPI_Status *status)
+{
+    if (error == MPI_SUCCESS && opal_unlikely(ompi_status_bytes(status) == 0))
+        error = MPI_ERR_NO_MEM;
+    note_error(schedule, error);
+}
+
+static void end_message(ompi_schedule_t *schedule)
+{
     if (--schedule->pending > 0)
         return;
     if (schedule->is_blocking)
@@ -145,27 +171,71 @@ static void message_done(ompi_request_t *request, void *context)
         advance(schedule);
 }
 
+static void message_done(ompi_request_t *request, void *context)
+{
+    note_error(context, request->status.MPI_ERROR);
+    end_message(context);
+}
+
+static void data_done(ompi_request_t *request, void *context)
+{
+    note_arrival(context, request->status.MPI_ERROR, &request->status);
+    end_message(context);
+}
+
 /* The request of a message, if it could be begun: done, or from now on counted. */
-static void follow(ompi_schedule_t *schedule, int error, ompi_request_t *message)
+static void follow(ompi_schedule_t *schedule, int error, ompi_request_t *message, bool brings_data)
 {
     note_error(schedule, error);
     if (error != MPI_SUCCESS)
         return;
     if (ompi_request_is_done(message)) {
-        note_error(schedule, message->status.MPI_ERROR);
+        if (brings_data)
+            note_arrival(schedule, message->status.MPI_ERROR, &message->status);
+        else
+            note_error(schedule, message->status.MPI_ERROR);
         ompi_request_release(message);
         return;
     }
     schedule->pending++;
-    message->on_complete = message_done;
+    message->on_complete = brings_data ? data_done : message_done;
     message->on_complete_context = schedule;
     message->orphan = true; /* it releases itself */
+}
+
+static void begin_send(ompi_schedule_t *schedule, const ompi_route_t *route,
+                       const ompi_data_t *data, bool waits)
+{
+    ompi_request_t *message = NULL;
+    if (waits && schedule->pending == 1) {
+        note_error(schedule, ompi_pml->send(route, data, OMPI_SEND_STANDARD));
+        return;
+    }
+    int error = ompi_pml->isend(route, data, OMPI_SEND_STANDARD, &message);
+    follow(schedule, error, message, false);
+}
+
+static void begin_recv(ompi_schedule_t *schedule, const ompi_route_t *route,
+                       const ompi_data_t *data, bool waits)
+{
+    ompi_request_t *message = NULL;
+    MPI_Status status;
+    bool brings_data = ompi_datatype_bytes(data->type, data->count) > 0;
+    if (waits && brings_data) {
+        note_arrival(schedule, ompi_pml->recv(route, data, &status), &status);
+    } else if (waits) {
+        note_error(schedule, ompi_pml->recv(route, data, MPI_STATUS_IGNORE));
+    } else {
+        int error = ompi_pml->irecv(route, data, &message);
+        follow(schedule, error, message, brings_data);
+    }
 }
 
 static void begin_message(ompi_schedule_t *schedule, const ompi_step_t *step)
 {
     ompi_communicator_t *comm = schedule->comm;
-    ompi_request_t *message = NULL;
+    const ompi_data_t nothing = {NULL, 0, schedule->byte};
+    const ompi_data_t *data = is_starved(schedule) ? &nothing : &step->to;
     /* A wait for the only thing that is missing needs no request on the heap. */
     bool waits = schedule->is_blocking && step->ends_round;
     ompi_route_t route = {comm, OMPI_CONTEXT_COLLECTIVE, step->rank, schedule->tag};
@@ -173,17 +243,10 @@ static void begin_message(ompi_schedule_t *schedule, const ompi_step_t *step)
         route.comm = comm->local;
         route.tag = schedule->local_tag;
     }
-    if (step->kind == OMPI_STEP_SEND && waits && schedule->pending == 1) {
-        note_error(schedule, ompi_pml->send(&route, &step->to, OMPI_SEND_STANDARD));
-    } else if (step->kind == OMPI_STEP_SEND) {
-        int error = ompi_pml->isend(&route, &step->to, OMPI_SEND_STANDARD, &message);
-        follow(schedule, error, message);
-    } else if (waits) {
-        note_error(schedule, ompi_pml->recv(&route, &step->to, MPI_STATUS_IGNORE));
-    } else {
-        int error = ompi_pml->irecv(&route, &step->to, &message);
-        follow(schedule, error, message);
-    }
+    if (step->kind == OMPI_STEP_SEND)
+        begin_send(schedule, &route, data, waits);
+    else
+        begin_recv(schedule, &route, data, waits);
 }
 
 static void begin_step(ompi_schedule_t *schedule, const ompi_step_t *step)
@@ -194,10 +257,14 @@ static void begin_step(ompi_schedule_t *schedule, const ompi_step_t *step)
         begin_message(schedule, step);
         return;
     case OMPI_STEP_COPY:
+        if (is_starved(schedule))
+            return;
         ompi_datatype_copy(step->from.type, step->from.count, step->from.buffer, step->to.type,
                            step->to.count, step->to.buffer);
         return;
     case OMPI_STEP_REDUCE:
+        if (is_starved(schedule))
+            return;
         ompi_op_reduce(schedule->op, step->from.buffer, step->to.buffer, step->to.count,
                        step->to.type);
         return;
@@ -264,7 +331,7 @@ static void init(ompi_schedule_t *schedule, ompi_communicator_t *comm, ompi_op_t
     schedule->byte = ompi_datatype_of(MPI_BYTE);
     schedule->tag = next_tag(comm, persistent);
     schedule->local_tag = ompi_comm_is_inter(comm) ? next_tag(comm->local, persistent) : 0;
-    schedule->is_blocking = schedule->holds = false;
+    schedule->is_blocking = schedule->holds = schedule->lacks_memory = false;
     schedule->error = MPI_SUCCESS;
     schedule->count = schedule->next = schedule->used = 0;
     schedule->capacity = OMPI_SCHEDULE_STEPS;
@@ -312,7 +379,7 @@ static void destroy(ompi_object_t *head)
 static int start(ompi_request_t *request)
 {
     ompi_schedule_t *schedule = opal_container_of(request, ompi_schedule_t, request);
-    schedule->error = MPI_SUCCESS;
+    schedule->error = schedule->lacks_memory ? MPI_ERR_NO_MEM : MPI_SUCCESS;
     schedule->next = 0;
     advance(schedule);
     return MPI_SUCCESS;

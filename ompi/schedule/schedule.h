@@ -20,6 +20,11 @@
  * whatever call made progress. An error (a message that was too long, no memory) is kept, and the
  * schedule runs to its end, so that the other ranks are not left waiting; then it is the result.
  *
+ * A rank that has no memory has no result either, nor has who needs what it would have sent. From
+ * then on its messages are there, but nothing is in them, it receives none of what comes, and
+ * copies and reduces nothing. Who gets such a message instead of data has the same error, and goes
+ * on the same way: each rank has a right result or MPI_ERR_NO_MEM.
+ *
  * Memory: a schedule is one object with room for some steps and some temporary data; more comes
  * from the heap and is given back with it. That of a blocking call stands on its stack.
  *
@@ -72,6 +77,7 @@ typedef struct ompi_schedule {
     bool is_local;          /* likewise */
     bool is_blocking;       /* may wait in the middle */
     bool holds;             /* has references to comm, op and all types */
+    bool lacks_memory;      /* of its steps some are missing, or are to touch what is not there */
     int error;              /* the first one */
     size_t count, capacity; /* of steps */
     size_t next;            /* to begin */
@@ -115,6 +121,9 @@ OPAL_EXPORT void ompi_schedule_within(ompi_schedule_t *schedule, bool is_local);
 
 /* Temporary memory, as long as the schedule lives. NULL: none, which becomes its error. */
 OPAL_EXPORT void *ompi_schedule_memory(ompi_schedule_t *schedule, size_t bytes);
+
+/* The same for steps alone, none of which touches it if there is no memory: so it is not NULL. */
+OPAL_EXPORT void *ompi_schedule_room(ompi_schedule_t *schedule, size_t bytes);
 
 /* Likewise for that many elements of a type. Returns the buffer's address as messages take it:
  * the memory itself may begin before or after it. */

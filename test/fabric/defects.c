@@ -15,6 +15,7 @@
  * arrived when. A child does it: a crash is an answer, too, and so is what does not end.
  */
 #include <malloc.h>
+#include <poll.h>
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
@@ -52,6 +53,7 @@ typedef struct end {
 } end_t;
 
 static int patience_sec = 5;
+static enum fi_wait_obj wait_object = FI_WAIT_NONE;
 static struct fi_info *info;
 static struct fid_fabric *fabric;
 static struct fid_domain *domain;
@@ -87,7 +89,7 @@ static void find(const char *provider)
 
 static void open_end(end_t *end)
 {
-    struct fi_cq_attr cq = {.format = FI_CQ_FORMAT_TAGGED};
+    struct fi_cq_attr cq = {.format = FI_CQ_FORMAT_TAGGED, .wait_obj = wait_object};
     struct fi_av_attr av = {.type = info->domain_attr->av_type};
     size_t length = sizeof end->address;
     must("fi_cq_open", fi_cq_open(domain, &cq, &end->cq, NULL));
@@ -347,6 +349,31 @@ static bool sockets_discard(void)
     return false;
 }
 
+/* It looks whether the head of a message is there as a whole, and takes nothing until it is. What
+ * has come of it stays in the socket then, together with the memory of all that the kernel has put
+ * into one piece with it; with too much of that there, the socket takes nothing more. */
+static bool sockets_head(void)
+{
+    enum { MANY = 20000, ROUNDS = 20, IN_VAIN = 2000, BYTES = 4 };
+    static operation_t received[MANY];
+    say_hello(&a, &b);
+    for (int round = 0, sent = 0; round < ROUNDS; round++, sent = 0) {
+        for (int failed = 0; sent < MANY && failed < IN_VAIN;) {
+            if (fi_tinject(a.ep, out, BYTES, 0, 1) == 0)
+                sent++, failed = 0;
+            else
+                turn(&a), failed++;
+        }
+        for (int i = 0; i < sent; i++) {
+            received[i] = (operation_t){0};
+            receive_from(&b, FI_ADDR_UNSPEC, in[0], BYTES, 1, &received[i]);
+            if (!ends(&received[i]))
+                return true;
+        }
+    }
+    return false;
+}
+
 /* ---- ofi_rxm ---- */
 
 static bool rxm_truncation(void)
@@ -371,6 +398,26 @@ static bool rxm_claim(void)
     return !ends(&claim) || claim.error != 0 || !is_filled(in[0], SEGMENTED, 0);
 }
 
+/* Whether the descriptor of a queue without anything in it, nor on its way, lets anybody sleep. */
+static bool net_awake(void)
+{
+    enum { TRIALS = 50, QUIET_TURNS = 100, SLEEP_MSEC = 10 };
+    struct pollfd queue = {.events = POLLIN};
+    wait_object = FI_WAIT_FD;
+    open_end(&a);
+    open_end(&b);
+    must("FI_GETWAIT", fi_control(&b.cq->fid, FI_GETWAIT, &queue.fd));
+    say_hello(&a, &b);
+    for (int i = 0; i < TRIALS; i++) {
+        struct fid *fid = &b.cq->fid;
+        for (int j = 0; j < QUIET_TURNS; j++)
+            turn_all();
+        if (fi_trywait(fabric, &fid, 1) == 0 && poll(&queue, 1, SLEEP_MSEC) == 0)
+            return false;
+    }
+    return true;
+}
+
 /* ---- the program ---- */
 
 static const struct {
@@ -389,6 +436,8 @@ static const struct {
     {"rxd-truncation", "udp;ofi_rxd", rxd_truncation, "no FI_ETRUNC when a message was cut"},
     {"sockets-discard", "sockets", sockets_discard,
      "memory of a discarded message is used when it is free"},
+    {"sockets-head", "sockets", sockets_head,
+     "where many short messages wait to be read, nothing comes any more"},
     {"sockets-peek", "sockets", sockets_peek,
      "FI_PEEK finds a message that an earlier receive is to get"},
     {"sockets-stranger", "sockets", sockets_stranger,
@@ -396,6 +445,8 @@ static const struct {
     {"rxm-truncation", "tcp;ofi_rxm", rxm_truncation,
      "a message longer than its receive ends the connection"},
     {"rxm-claim", "net;ofi_rxm", rxm_claim, "a claimed message in segments never ends"},
+    {"net-awake", "net;ofi_rxm", net_awake,
+     "the descriptor of an empty queue ends every sleep at once"},
 };
 
 static int child(size_t which, const char *provider)

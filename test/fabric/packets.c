@@ -3,6 +3,9 @@
  * Messages that ofi_rxm sends in several packets, and those a little shorter and longer: taken out
  * of the matching, too long for their receive, never received, beside one that is taken back. What
  * comes behind them is what was sent. On 2 ranks.
+ *
+ *   packets                     the lengths of ofi_rxm's limits
+ *   packets UNASKED LENGTH...   others; up to UNASKED, a send waits for no receive
  */
 #include <mpi.h>
 #include <stdlib.h>
@@ -152,6 +155,17 @@ static void beside_one_taken_back(int bytes, int seed)
               "%d bytes beside a message that is taken back", bytes);
 }
 
+static void try_length(int bytes, bool is_unasked, int seed)
+{
+    taken_out(bytes, seed);
+    too_long(bytes, 10, seed + 4);
+    too_long(bytes, bytes - 1, seed + 5);
+    if (!is_unasked)
+        return; /* such a send waits for its receive */
+    beside_one_taken_back(bytes, seed + 6);
+    thrown_away(bytes, seed + 8);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -160,15 +174,10 @@ int main(int argc, char **argv)
     tap_rank(rank);
     tap_check(getenv("FI_OFI_RXM_SAR_LIMIT") == NULL && getenv("FI_OFI_RXM_EAGER_LIMIT") == NULL,
               "the environment is as it was");
-    for (int i = 0; i < SIZES; i++) {
-        taken_out(sizes[i], 10 * i);
-        too_long(sizes[i], 10, 10 * i + 4);
-        too_long(sizes[i], sizes[i] - 1, 10 * i + 5);
-        if (sizes[i] > UNASKED)
-            continue; /* such a send waits for its receive */
-        beside_one_taken_back(sizes[i], 10 * i + 6);
-        thrown_away(sizes[i], 10 * i + 8);
-    }
+    for (int i = 0; argc == 1 && i < SIZES; i++)
+        try_length(sizes[i], sizes[i] <= UNASKED, 10 * i);
+    for (int i = 2; i < argc; i++)
+        try_length(atoi(argv[i]), atoi(argv[i]) <= atoi(argv[1]), 10 * i);
     MPI_Finalize();
     return tap_finish();
 }

@@ -8,6 +8,8 @@
 #include "place.h"
 #include "tap.h"
 
+enum { RANKS_MAX = 64 };
+
 static int rank, size;
 
 /* Frees it; MPI_COMM_NULL has no ranks. */
@@ -79,11 +81,21 @@ static void check_guided(void)
     tap_check(comm == MPI_COMM_NULL, "one that is not there");
 }
 
+/* The launcher may have let each rank run somewhere else. */
+static int count_on(int cpu)
+{
+    int all[RANKS_MAX], count = 0;
+    MPI_Allgather(&cpu, 1, MPI_INT, all, 1, MPI_INT, MPI_COMM_WORLD);
+    for (int i = 0; i < size; i++)
+        count += all[i] == cpu;
+    return count;
+}
+
 /* Each rank binds itself to one hardware thread, in turn: who has the same one is together. */
 static void check_bound(void)
 {
     cpu_set_t allowed, mine;
-    int cpus[CPU_SETSIZE], count = 0, together = 0;
+    int cpus[CPU_SETSIZE], count = 0, together;
     sched_getaffinity(0, sizeof allowed, &allowed);
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
         if (CPU_ISSET((unsigned)cpu, &allowed))
@@ -97,8 +109,7 @@ static void check_bound(void)
     CPU_ZERO(&mine);
     CPU_SET((unsigned)cpus[rank % count], &mine);
     sched_setaffinity(0, sizeof mine, &mine);
-    for (int i = 0; i < size; i++)
-        together += i % count == rank % count;
+    together = count_on(cpus[rank % count]);
     comm = guided(MPI_COMM_TYPE_HW_GUIDED, "mpi_hw_resource_type", "pu");
     tap_check(size_of(comm) == together, "those of one hardware thread: %d", together);
     comm = guided(MPI_COMM_TYPE_HW_GUIDED, "mpi_hw_resource_type", "Core");

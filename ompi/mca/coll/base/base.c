@@ -87,7 +87,7 @@ static int build(const ompi_coll_call_t *call, size_t first, ompi_schedule_t *sc
         bool taken = true;
         int error = ops_at(i)->build(call, states[i], schedule, &taken);
         if (taken)
-            return error != MPI_SUCCESS ? error : schedule->error;
+            return error;
     }
     return MPI_ERR_UNSUPPORTED_OPERATION;
 }
@@ -133,6 +133,9 @@ static int create(const ompi_coll_call_t *call, bool persistent, ompi_request_t 
     if (schedule == NULL)
         return MPI_ERR_NO_MEM;
     int error = build(call, 0, schedule);
+    /* What can begin once only does, also without memory: the others wait for its messages. */
+    if (error == MPI_SUCCESS && persistent)
+        error = schedule->error;
     if (error == MPI_SUCCESS)
         *request = ompi_schedule_request(schedule);
     else

@@ -118,9 +118,7 @@ int p2p_allgather_bruck(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
 {
     int rank = schedule->rank, size = schedule->size;
     size_t have_bytes = bytes_from(call, schedule, 0, 1);
-    char *packed = ompi_schedule_memory(schedule, bytes_from(call, schedule, 0, size));
-    if (packed == NULL)
-        return MPI_ERR_NO_MEM;
+    char *packed = ompi_schedule_room(schedule, bytes_from(call, schedule, 0, size));
     p2p_copy(schedule, contribution(call, schedule), p2p_packed(schedule, packed, have_bytes));
     for (int have = 1; have < size; have *= 2) {
         int count = have < size - have ? have : size - have;

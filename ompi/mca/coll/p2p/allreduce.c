@@ -20,11 +20,9 @@ static ompi_data_t contribution(const ompi_coll_call_t *call)
 }
 
 /* Sends the value to a peer and takes in its own. */
-static int swap(p2p_sum_t *sum, int peer)
+static void swap(p2p_sum_t *sum, int peer)
 {
     ompi_data_t operand = p2p_sum_target(sum);
-    if (operand.buffer == NULL)
-        return MPI_ERR_NO_MEM;
     ompi_schedule_send(sum->schedule, peer, sum->value);
     ompi_schedule_recv(sum->schedule, peer, operand);
     ompi_schedule_wait(sum->schedule);
@@ -32,7 +30,6 @@ static int swap(p2p_sum_t *sum, int peer)
         p2p_sum_lower(sum, operand.buffer);
     else
         p2p_sum_higher(sum, operand.buffer);
-    return MPI_SUCCESS;
 }
 
 /* Of the first 2 `extra` ranks, the even ones leave their operand to the odd ones, and get the
@@ -51,8 +48,6 @@ int p2p_allreduce_doubling(const ompi_coll_call_t *call, ompi_schedule_t *schedu
     }
     if (is_extra) {
         ompi_data_t operand = p2p_sum_target(&sum);
-        if (operand.buffer == NULL)
-            return MPI_ERR_NO_MEM;
         ompi_schedule_recv(schedule, rank - 1, operand);
         ompi_schedule_wait(schedule);
         p2p_sum_lower(&sum, operand.buffer);
@@ -60,9 +55,7 @@ int p2p_allreduce_doubling(const ompi_coll_call_t *call, ompi_schedule_t *schedu
     int number = is_extra ? rank / 2 : rank - extra;
     for (int distance = 1; distance < power; distance *= 2) {
         int other = number ^ distance;
-        int error = swap(&sum, other < extra ? 2 * other + 1 : other + extra);
-        if (error != MPI_SUCCESS)
-            return error;
+        swap(&sum, other < extra ? 2 * other + 1 : other + extra);
     }
     p2p_sum_finish(&sum);
     if (is_extra)
@@ -75,9 +68,7 @@ int p2p_allreduce_halving(const ompi_coll_call_t *call, ompi_schedule_t *schedul
     p2p_halves_t halves;
     if (schedule->size == 1)
         return p2p_allreduce_doubling(call, schedule);
-    int error = p2p_halves_init(&halves, schedule, contribution(call), call->recv.buffer, NULL);
-    if (error != MPI_SUCCESS)
-        return error;
+    p2p_halves_init(&halves, schedule, contribution(call), call->recv.buffer, NULL);
     p2p_halves_reduce(&halves);
     p2p_halves_allgather(&halves);
     return MPI_SUCCESS;
@@ -100,8 +91,6 @@ int p2p_allreduce_ring(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
     /* What arrives may go home if our own operand is somewhere else. */
     if (p2p_in_place(&call->send))
         spare.buffer = ompi_schedule_elements(schedule, home.count, home.type);
-    if (spare.buffer == NULL)
-        return MPI_ERR_NO_MEM;
     for (int round = 0; round < size - 1; round++) {
         int out = p2p_shift(rank, -round, size), in = p2p_shift(out, -1, size);
         ompi_data_t target = piece(home, in, size), operand = piece(spare, in, size);
@@ -128,9 +117,7 @@ int p2p_allreduce_reduce_bcast(const ompi_coll_call_t *call, ompi_schedule_t *sc
     part.root = 0;
     if (p2p_in_place(&call->send) && schedule->rank != 0)
         part.send.buffer = call->recv.buffer;
-    int error = p2p_reduce_binomial(&part, schedule);
-    if (error != MPI_SUCCESS)
-        return error;
+    p2p_reduce_binomial(&part, schedule);
     ompi_schedule_wait(schedule);
     return p2p_bcast_binomial(&part, schedule);
 }

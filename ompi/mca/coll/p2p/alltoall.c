@@ -21,9 +21,7 @@ static int exchange_in_place(const ompi_coll_call_t *call, ompi_schedule_t *sche
         size_t bytes = p2p_bytes(p2p_block(&call->recv, i));
         longest = bytes > longest ? bytes : longest;
     }
-    char *packed = ompi_schedule_memory(schedule, longest);
-    if (packed == NULL)
-        return MPI_ERR_NO_MEM;
+    char *packed = ompi_schedule_room(schedule, longest);
     for (int round = 0; round < size; round++) {
         int peer = p2p_shift(round, -rank, size);
         ompi_data_t block = p2p_block(&call->recv, peer);
@@ -87,10 +85,8 @@ int p2p_alltoall_bruck(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
     int rank = schedule->rank, size = schedule->size;
     const ompi_coll_side_t *source = p2p_in_place(&call->send) ? &call->recv : &call->send;
     size_t bytes = p2p_bytes(p2p_block(&call->recv, 0)), half = ((size_t)size + 1) / 2 * bytes;
-    char *blocks = ompi_schedule_memory(schedule, (size_t)size * bytes);
-    char *out = ompi_schedule_memory(schedule, half), *in = ompi_schedule_memory(schedule, half);
-    if (blocks == NULL || out == NULL || in == NULL)
-        return MPI_ERR_NO_MEM;
+    char *blocks = ompi_schedule_room(schedule, (size_t)size * bytes);
+    char *out = ompi_schedule_room(schedule, half), *in = ompi_schedule_room(schedule, half);
     /* Index i: what is for the rank i behind us, and in the end what is from the one i before. */
     for (int i = 0; i < size; i++)
         ompi_schedule_copy(schedule, p2p_block(source, p2p_shift(rank, i, size)),

@@ -18,8 +18,8 @@ static char *flat_bytes(ompi_data_t data, ompi_schedule_t *schedule, bool is_roo
 {
     if (ompi_datatype_is_contiguous(data.type))
         return p2p_at(data.buffer, ompi_datatype_true_lb(data.type));
-    char *bytes = ompi_schedule_memory(schedule, p2p_bytes(data));
-    if (is_root && bytes != NULL)
+    char *bytes = ompi_schedule_room(schedule, p2p_bytes(data));
+    if (is_root)
         ompi_schedule_copy(schedule, data, p2p_packed(schedule, bytes, p2p_bytes(data)));
     return bytes;
 }
@@ -111,8 +111,6 @@ int p2p_bcast_scatter_allgather(const ompi_coll_call_t *call, ompi_schedule_t *s
     int next = p2p_shift(from_root, 1, size);
     ompi_data_t data = p2p_whole(&call->recv);
     char *bytes = flat_bytes(data, schedule, from_root == 0);
-    if (bytes == NULL)
-        return MPI_ERR_NO_MEM;
     size_t total = p2p_bytes(data), each = (size_t)size;
     pieces_t pieces = {bytes, total, total / each + (total % each != 0)};
     scatter_pieces(schedule, &pieces, from_root);
@@ -135,8 +133,6 @@ int p2p_bcast_chain(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
     int size = schedule->size, from_root = p2p_shift(schedule->rank, -call->root, size);
     ompi_data_t data = p2p_whole(&call->recv);
     char *bytes = flat_bytes(data, schedule, from_root == 0);
-    if (bytes == NULL)
-        return MPI_ERR_NO_MEM;
     pieces_t pieces = {bytes, p2p_bytes(data), p2p_segment_bytes};
     int count = (int)((pieces.total - 1) / pieces.length) + 1;
     int before = p2p_shift(schedule->rank, -1, size), behind = p2p_shift(schedule->rank, 1, size);

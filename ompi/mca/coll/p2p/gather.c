@@ -41,9 +41,7 @@ static int receive_subtree(const ompi_coll_call_t *call, ompi_schedule_t *schedu
         return MPI_SUCCESS;
     }
     size_t bytes = p2p_bytes(blocks(call, 0, count)), head = p2p_bytes(blocks(call, 0, before_end));
-    char *packed = ompi_schedule_memory(schedule, bytes);
-    if (packed == NULL)
-        return MPI_ERR_NO_MEM;
+    char *packed = ompi_schedule_room(schedule, bytes);
     ompi_schedule_recv(schedule, child, p2p_packed(schedule, packed, bytes));
     ompi_schedule_wait(schedule);
     ompi_schedule_copy(schedule, p2p_packed(schedule, packed, head),
@@ -82,9 +80,7 @@ int p2p_gather_binomial(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
         return MPI_SUCCESS;
     }
     size_t bytes = p2p_bytes(own);
-    char *packed = ompi_schedule_memory(schedule, (size_t)span * bytes);
-    if (packed == NULL)
-        return MPI_ERR_NO_MEM;
+    char *packed = ompi_schedule_room(schedule, (size_t)span * bytes);
     ompi_schedule_copy(schedule, own, p2p_packed(schedule, packed, bytes));
     for (int distance = 1; distance < span; distance *= 2) {
         int count = distance < span - distance ? distance : span - distance;

@@ -52,8 +52,8 @@ static ompi_data_t pieces(const p2p_halves_t *halves, const void *buffer, int fi
     return p2p_part(all, from, edge(halves, end) - from);
 }
 
-int p2p_halves_init(p2p_halves_t *halves, ompi_schedule_t *schedule, ompi_data_t contribution,
-                    void *home, const ompi_coll_side_t *counts)
+void p2p_halves_init(p2p_halves_t *halves, ompi_schedule_t *schedule, ompi_data_t contribution,
+                     void *home, const ompi_coll_side_t *counts)
 {
     *halves = (p2p_halves_t){
         .schedule = schedule,
@@ -67,7 +67,6 @@ int p2p_halves_init(p2p_halves_t *halves, ompi_schedule_t *schedule, ompi_data_t
         halves->home = ompi_schedule_elements(schedule, contribution.count, contribution.type);
     if (halves->actor >= 0 && halves->home == contribution.buffer)
         halves->spare = ompi_schedule_elements(schedule, contribution.count, contribution.type);
-    return schedule->error;
 }
 
 static void add_reduce(const p2p_halves_t *halves, ompi_data_t in, ompi_data_t inout)

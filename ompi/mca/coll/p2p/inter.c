@@ -74,7 +74,7 @@ static int exchange(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
 }
 
 /* This side's value, at its rank 0: *value is where. */
-static int reduce_side(const ompi_coll_call_t *call, ompi_schedule_t *schedule, ompi_data_t *value)
+static void reduce_side(const ompi_coll_call_t *call, ompi_schedule_t *schedule, ompi_data_t *value)
 {
     ompi_coll_call_t part = *call;
     part.root = 0;
@@ -83,10 +83,9 @@ static int reduce_side(const ompi_coll_call_t *call, ompi_schedule_t *schedule, 
         part.recv.buffer = ompi_schedule_elements(schedule, value->count, value->type);
     value->buffer = part.recv.buffer;
     ompi_schedule_within(schedule, true);
-    int error = p2p_reduce_binomial(&part, schedule);
+    p2p_reduce_binomial(&part, schedule);
     ompi_schedule_wait(schedule);
     ompi_schedule_within(schedule, false);
-    return error;
 }
 
 static int reduce(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
@@ -96,10 +95,10 @@ static int reduce(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
         ompi_schedule_recv(schedule, 0, value);
     if (call->root == MPI_ROOT || call->root == MPI_PROC_NULL)
         return MPI_SUCCESS;
-    int error = reduce_side(call, schedule, &value);
-    if (error == MPI_SUCCESS && schedule->rank == 0)
+    reduce_side(call, schedule, &value);
+    if (schedule->rank == 0)
         ompi_schedule_send(schedule, call->root, value);
-    return error;
+    return MPI_SUCCESS;
 }
 
 /* The two ranks 0 exchange their sides' values. */
@@ -115,9 +114,7 @@ static int allreduce(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
     ompi_coll_call_t spread = *call;
     ompi_data_t value = p2p_whole(&call->recv);
     spread.root = 0;
-    int error = reduce_side(call, schedule, &value);
-    if (error != MPI_SUCCESS)
-        return error;
+    reduce_side(call, schedule, &value);
     if (schedule->rank == 0)
         swap_values(schedule, value, p2p_whole(&call->recv));
     ompi_schedule_within(schedule, true);
@@ -131,9 +128,7 @@ static int reduce_scatter(const ompi_coll_call_t *call, ompi_schedule_t *schedul
     for (int i = 0; i < size; i++)
         total += p2p_count(&call->recv, i);
     ompi_data_t value = ompi_data(NULL, total, call->recv.type), theirs = value;
-    int error = reduce_side(call, schedule, &value);
-    if (error != MPI_SUCCESS)
-        return error;
+    reduce_side(call, schedule, &value);
     if (rank == 0) {
         theirs.buffer = ompi_schedule_elements(schedule, total, theirs.type);
         swap_values(schedule, value, theirs);

@@ -16,6 +16,9 @@
  * packed bytes; operands of reductions keep the layout of their type, since users' operators know
  * no other.
  *
+ * They need not look whether there was memory: without it the messages are sent and received all
+ * the same, with nothing in them (ompi/schedule/schedule.h).
+ *
  * Threading: under ompi_lock.
  */
 #ifndef OMPI_COLL_P2P_H
@@ -135,7 +138,7 @@ typedef struct p2p_sum {
 /* Home is where the result belongs; NULL: nowhere, so that temporary memory serves. */
 void p2p_sum_init(p2p_sum_t *sum, ompi_schedule_t *schedule, ompi_data_t contribution, void *home);
 
-/* Where the next operand may be received while the value is sent. NULL: no memory. */
+/* Where the next operand may be received while the value is sent. */
 void *p2p_sum_room(p2p_sum_t *sum);
 static inline ompi_data_t p2p_sum_target(p2p_sum_t *sum)
 {
@@ -162,8 +165,8 @@ typedef struct p2p_halves {
 } p2p_halves_t;
 
 /* Home is where the result belongs, if it is wanted here; NULL: temporary memory serves. */
-int p2p_halves_init(p2p_halves_t *halves, ompi_schedule_t *schedule, ompi_data_t contribution,
-                    void *home, const ompi_coll_side_t *counts);
+void p2p_halves_init(p2p_halves_t *halves, ompi_schedule_t *schedule, ompi_data_t contribution,
+                     void *home, const ompi_coll_side_t *counts);
 
 /* Each actor has the result of its pieces, at home. Then one of these: all pieces at every rank's
  * home, or at the root's, or each rank's own in `result`. */

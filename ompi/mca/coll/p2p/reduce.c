@@ -28,8 +28,6 @@ int p2p_reduce_linear(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
     for (int i = 1; i < schedule->size; i++) {
         bool is_lower = i <= root;
         ompi_data_t operand = p2p_sum_target(&sum);
-        if (operand.buffer == NULL)
-            return MPI_ERR_NO_MEM;
         ompi_schedule_recv(schedule, is_lower ? root - i : i, operand);
         ompi_schedule_wait(schedule);
         if (is_lower)
@@ -42,7 +40,7 @@ int p2p_reduce_linear(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
 }
 
 /* Up the tree; what is at its top in the end is in *sum. */
-static int climb(p2p_sum_t *sum, int top)
+static void climb(p2p_sum_t *sum, int top)
 {
     ompi_schedule_t *schedule = sum->schedule;
     int rank = schedule->rank, size = schedule->size, from_top = p2p_shift(rank, -top, size);
@@ -50,18 +48,15 @@ static int climb(p2p_sum_t *sum, int top)
         if (from_top & distance) {
             ompi_schedule_send(schedule, p2p_shift(rank, -distance, size), sum->value);
             ompi_schedule_wait(schedule);
-            return MPI_SUCCESS;
+            return;
         }
         if (from_top + distance >= size)
             continue;
         ompi_data_t operand = p2p_sum_target(sum);
-        if (operand.buffer == NULL)
-            return MPI_ERR_NO_MEM;
         ompi_schedule_recv(schedule, p2p_shift(rank, distance, size), operand);
         ompi_schedule_wait(schedule);
         p2p_sum_higher(sum, operand.buffer);
     }
-    return MPI_SUCCESS;
 }
 
 int p2p_reduce_binomial(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
@@ -70,9 +65,7 @@ int p2p_reduce_binomial(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
     int top = ompi_op_is_commutative(call->op) ? root : 0;
     p2p_sum_t sum;
     p2p_sum_init(&sum, schedule, contribution(call), rank == root ? call->recv.buffer : NULL);
-    int error = climb(&sum, top);
-    if (error != MPI_SUCCESS)
-        return error;
+    climb(&sum, top);
     if (rank == root && rank == top)
         p2p_sum_finish(&sum);
     else if (rank == top)
@@ -88,10 +81,8 @@ int p2p_reduce_scatter_gather(const ompi_coll_call_t *call, ompi_schedule_t *sch
     p2p_halves_t halves;
     if (schedule->size == 1)
         return p2p_reduce_binomial(call, schedule);
-    int error = p2p_halves_init(&halves, schedule, contribution(call),
-                                rank == root ? call->recv.buffer : NULL, NULL);
-    if (error != MPI_SUCCESS)
-        return error;
+    p2p_halves_init(&halves, schedule, contribution(call), rank == root ? call->recv.buffer : NULL,
+                    NULL);
     p2p_halves_reduce(&halves);
     p2p_halves_gather(&halves, root);
     return MPI_SUCCESS;

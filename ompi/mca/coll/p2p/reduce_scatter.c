@@ -36,9 +36,7 @@ int p2p_reduce_scatter_halving(const ompi_coll_call_t *call, ompi_schedule_t *sc
     p2p_halves_t halves;
     if (schedule->size == 1)
         return p2p_reduce_scatter_pairwise(call, schedule);
-    int error = p2p_halves_init(&halves, schedule, contribution(call, schedule), NULL, &call->recv);
-    if (error != MPI_SUCCESS)
-        return error;
+    p2p_halves_init(&halves, schedule, contribution(call, schedule), NULL, &call->recv);
     p2p_halves_reduce(&halves);
     p2p_halves_scatter_rest(&halves, result(call, schedule));
     return MPI_SUCCESS;
@@ -60,8 +58,6 @@ int p2p_reduce_scatter_pairwise(const ompi_coll_call_t *call, ompi_schedule_t *s
     for (int distance = 1; distance < size; distance++) {
         int to = p2p_shift(rank, distance, size), from = p2p_shift(rank, -distance, size);
         ompi_data_t operand = p2p_sum_target(&sum);
-        if (operand.buffer == NULL)
-            return MPI_ERR_NO_MEM;
         p2p_send(schedule, to, block(call, all, to));
         p2p_recv(schedule, from, operand);
         ompi_schedule_wait(schedule);
@@ -83,9 +79,7 @@ int p2p_reduce_scatter_reduce(const ompi_coll_call_t *call, ompi_schedule_t *sch
     part.recv = (ompi_coll_side_t){.count = (MPI_Count)own.count, .type = own.type};
     if (is_root)
         part.recv.buffer = ompi_schedule_elements(schedule, own.count, own.type);
-    int error = p2p_reduce_binomial(&part, schedule);
-    if (error != MPI_SUCCESS || schedule->error != MPI_SUCCESS)
-        return error;
+    p2p_reduce_binomial(&part, schedule);
     ompi_schedule_wait(schedule);
     if (!is_root) {
         p2p_recv(schedule, 0, result(call, schedule));

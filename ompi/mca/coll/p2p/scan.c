@@ -24,8 +24,6 @@ static int double_distances(p2p_sum_t *sum, int first)
     for (int distance = 1; distance < size - first; distance *= 2) {
         bool receives = rank - distance >= first;
         ompi_data_t operand = receives ? p2p_sum_target(sum) : sum->value;
-        if (operand.buffer == NULL)
-            return MPI_ERR_NO_MEM;
         if (rank + distance < size)
             ompi_schedule_send(schedule, rank + distance, sum->value);
         if (receives)
@@ -52,8 +50,6 @@ int p2p_scan_linear(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
     p2p_sum_init(&sum, schedule, contribution(call), call->recv.buffer);
     if (rank > 0) {
         ompi_data_t operand = p2p_sum_target(&sum);
-        if (operand.buffer == NULL)
-            return MPI_ERR_NO_MEM;
         ompi_schedule_recv(schedule, rank - 1, operand);
         ompi_schedule_wait(schedule);
         p2p_sum_lower(&sum, operand.buffer);
@@ -70,8 +66,6 @@ int p2p_exscan_doubling(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
     ompi_data_t own = contribution(call), first = p2p_whole(&call->recv);
     if (rank > 0 && p2p_in_place(&call->send))
         first.buffer = ompi_schedule_elements(schedule, first.count, first.type);
-    if (first.buffer == NULL)
-        return MPI_ERR_NO_MEM;
     if (rank + 1 < schedule->size)
         ompi_schedule_send(schedule, rank + 1, own);
     if (rank == 0)
@@ -91,8 +85,6 @@ int p2p_exscan_linear(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
     ompi_data_t own = contribution(call), next = own;
     if (rank > 0 && !is_last) {
         next.buffer = ompi_schedule_elements(schedule, own.count, own.type);
-        if (next.buffer == NULL)
-            return MPI_ERR_NO_MEM;
         ompi_schedule_copy(schedule, own, next);
     }
     if (rank > 0) {

@@ -40,9 +40,7 @@ static int send_subtree(const ompi_coll_call_t *call, ompi_schedule_t *schedule,
         return MPI_SUCCESS;
     }
     size_t bytes = p2p_bytes(blocks(call, 0, count)), head = p2p_bytes(blocks(call, 0, before_end));
-    char *packed = ompi_schedule_memory(schedule, bytes);
-    if (packed == NULL)
-        return MPI_ERR_NO_MEM;
+    char *packed = ompi_schedule_room(schedule, bytes);
     ompi_schedule_copy(schedule, blocks(call, child, before_end),
                        p2p_packed(schedule, packed, head));
     ompi_schedule_copy(schedule, blocks(call, 0, count - before_end),
@@ -80,9 +78,7 @@ int p2p_scatter_binomial(const ompi_coll_call_t *call, ompi_schedule_t *schedule
         return MPI_SUCCESS;
     }
     size_t bytes = p2p_bytes(own);
-    char *packed = ompi_schedule_memory(schedule, (size_t)span * bytes);
-    if (packed == NULL)
-        return MPI_ERR_NO_MEM;
+    char *packed = ompi_schedule_room(schedule, (size_t)span * bytes);
     ompi_schedule_recv(schedule, parent, p2p_packed(schedule, packed, (size_t)span * bytes));
     ompi_schedule_wait(schedule);
     for (int distance = p2p_power(span - 1); distance > 0; distance /= 2) {

@@ -271,14 +271,13 @@ static bool keep(ompi_schedule_t *schedule, ompi_ints_t *ints, int count)
 }
 
 /* In place, a result that others still read the operands of waits in memory of its own. */
-static bool place_result(plan_t *plan, ompi_schedule_t *schedule)
+static void place_result(plan_t *plan, ompi_schedule_t *schedule)
 {
     const ompi_coll_call_t *call = &plan->call;
     plan->result =
         ompi_data(call->recv.buffer, sm_blocks(&call->recv, plan->self).count, call->recv.type);
     if (call->send.buffer == MPI_IN_PLACE)
         plan->result.buffer = ompi_schedule_elements(schedule, plan->result.count, call->recv.type);
-    return plan->result.buffer != NULL || sm_bytes(plan->result) == 0;
 }
 
 int sm_later_build(sm_comm_t *self, const ompi_coll_call_t *call, ompi_schedule_t *schedule)
@@ -290,9 +289,12 @@ int sm_later_build(sm_comm_t *self, const ompi_coll_call_t *call, ompi_schedule_
         return MPI_ERR_NO_MEM;
     *plan = (plan_t){.self = self, .call = *call, .known = known};
     if (!keep(schedule, &plan->call.recv.counts, self->size) ||
-        !keep(schedule, &plan->call.recv.displs, self->size) ||
-        (is_reduce_scatter(call) && !place_result(plan, schedule)))
+        !keep(schedule, &plan->call.recv.displs, self->size))
         return MPI_ERR_NO_MEM;
+    if (is_reduce_scatter(call))
+        place_result(plan, schedule);
+    if (schedule->error != MPI_SUCCESS)
+        return schedule->error;
     make_offer(plan);
     plan->fold.known = known;
     add_exchange(plan, schedule);

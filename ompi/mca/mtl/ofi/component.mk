@@ -12,6 +12,7 @@ mca_mtl_ofi_sources = \
 	%D%/near.c %D%/near.h \
 	%D%/note.c \
 	%D%/ofi.c %D%/ofi.h \
+	%D%/parcel.c \
 	%D%/peers.c \
 	%D%/pinned.c \
 	%D%/probe.c \

@@ -89,6 +89,8 @@ static void set_limits(const ofi_tag_layout_t *tags)
         ofi.max_bytes = ofi.inject_bytes;
     /* Nobody has a buffer of half of all addresses. */
     ofi.has_long = ofi.max_bytes < SIZE_MAX / 2;
+    if (ofi.has_long && ofi.inject_bytes >= ofi.max_bytes)
+        ofi.inject_bytes = ofi.max_bytes - 1; /* one of max_bytes is a beginning: long.c */
     ofi.send_segments = ofi.quirks.only_injects ? 1 : cut(info->tx_attr->iov_limit);
     ofi.receive_segments = cut(info->rx_attr->iov_limit);
     if (ofi.quirks.spill_below > 0) {

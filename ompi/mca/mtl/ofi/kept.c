@@ -396,9 +396,11 @@ int ofi_receive_message(ompi_mtl_request_t *base, ompi_mtl_message_t *taken)
     ofi_request_t *request = opal_container_of(base, ofi_request_t, base);
     request->bytes = ompi_datatype_bytes(base->data.type, base->data.count);
     int error = ofi_place_receive(&request->place, &base->data, request->bytes);
-    if (error == MPI_SUCCESS)
-        receive(opal_container_of(taken, ofi_message_t, base), request);
-    return error;
+    if (error != MPI_SUCCESS)
+        return error;
+    ofi_request_began(request);
+    receive(opal_container_of(taken, ofi_message_t, base), request);
+    return MPI_SUCCESS;
 }
 
 /* -- throwing away ------------------------------------------------------------------- */

@@ -18,6 +18,7 @@
 #include "opal/util/log.h"
 
 size_t ofi_outgoing;
+size_t ofi_large_requests;
 
 static atomic_int has_left = 1; /* what flush waits for; 0 only while it does */
 
@@ -35,6 +36,8 @@ void ofi_request_end(ofi_request_t *request)
 {
     ofi_place_end(&request->place);
     request->stage = OFI_IDLE;
+    if (request->bytes >= OFI_LARGE_BYTES)
+        ofi_large_requests--;
     if (request->base.is_send)
         ofi_has_left();
     ompi_request_complete(&request->base.base);

@@ -5,6 +5,7 @@
  *   tag.[ch]      the bits that are matched
  *   choose.[ch]   which provider, and why not the others
  *   endpoint.c    the provider's objects, from the choice to a queue that can be read
+ *   parcel.c      short messages that the provider must not inject
  *   peers.c       the address of a rank, and what waits for room on the way to it
  *   send.c        the sending side, and the messages that say "it was matched"
  *   receive.c     the receiving side
@@ -61,6 +62,7 @@ enum {
     OFI_MAX_SEGMENTS = 8,         /* that are handed over as they lie; of more a copy is made */
     OFI_INJECT_PACK_BYTES = 4096, /* the longest message that is packed in order to be injected */
     OFI_STANDARD_MAX_BYTES = 64 << 10, /* a longer standard send is a synchronous one */
+    OFI_LARGE_BYTES = 128 << 10,       /* more than a socket takes at once as it comes */
     OFI_LONG_HEAD_BYTES = 16, /* long.c: every receive has room for it, where there are long ones */
 };
 
@@ -103,7 +105,9 @@ typedef struct ofi_quirks {
     bool never_claims;   /* no message */
     bool never_discards; /* nor may one be thrown away by a probe */
     bool only_injects;   /* all messages are such as it injects */
-    bool needs_polling;  /* the descriptor of its queue does not end a sleep whenever it has to */
+    bool never_injects;  /* what it would inject is sent from a copy */
+    bool needs_polling;  /* the descriptor of its queue does not end a sleep when it has to, or
+                            always */
     bool meets_all;      /* it knows all addresses before it takes the first message */
 } ofi_quirks_t;
 
@@ -303,6 +307,16 @@ static inline ofi_request_t *ofi_request_of(ofi_operation_t *operation)
 extern size_t ofi_outgoing;
 void ofi_has_left(void);
 
+/* Requests of at least OFI_LARGE_BYTES, which may be in the middle of coming or going. */
+extern size_t ofi_large_requests;
+
+/* It may end from here on. */
+static inline void ofi_request_began(const ofi_request_t *request)
+{
+    if (opal_unlikely(request->bytes >= OFI_LARGE_BYTES))
+        ofi_large_requests++;
+}
+
 /* Everything of it is over, as its status says. */
 void ofi_request_end(ofi_request_t *request);
 
@@ -316,15 +330,39 @@ enum { OFI_ANY_PROCESS = -1 };
 void ofi_log_failure(const char *what, int process, int failure,
                      const struct fi_cq_err_entry *error);
 
+/* -- parcel.c -- */
+
+/* `data` NULL: none. Not for a provider that wants memory registered. */
+ssize_t ofi_parcel_send(const void *start, size_t bytes, fi_addr_t to, const uint64_t *data,
+                        uint64_t bits);
+
+/* A message of at most ofi.inject_bytes that is over when this returns 0, and none of the
+ * program's: it says nothing of its sender. */
+static inline ssize_t ofi_inject_note(const void *start, size_t bytes, fi_addr_t to, uint64_t bits)
+{
+    if (opal_unlikely(ofi.quirks.never_injects))
+        return ofi_parcel_send(start, bytes, to, NULL, bits);
+    return fi_tinject(ofi.ep, start, bytes, to, bits);
+}
+
+/* Likewise one of the program's; `rank` is the sender's. */
+static inline ssize_t ofi_inject(const void *start, size_t bytes, fi_addr_t to, int rank,
+                                 uint64_t bits)
+{
+    uint64_t data = (uint64_t)rank;
+    if (!ofi.source_is_data)
+        return ofi_inject_note(start, bytes, to, bits);
+    if (opal_unlikely(ofi.quirks.never_injects))
+        return ofi_parcel_send(start, bytes, to, &data, bits);
+    return fi_tinjectdata(ofi.ep, start, bytes, data, to, bits);
+}
+
 /* -- send.c -- */
 
 int ofi_send(ompi_mtl_request_t *request);
 bool ofi_send_now(const ompi_route_t *to, const ompi_data_t *data);
 void ofi_send_cancel(ofi_request_t *request);
 void ofi_sends_end(void);
-
-/* A message that is over when the provider has taken it; `rank` is the sender's. */
-ssize_t ofi_inject(const void *start, size_t bytes, fi_addr_t to, int rank, uint64_t bits);
 
 /* One of the things that a send waits for is over. */
 void ofi_send_arrived(ofi_request_t *request);

@@ -16,7 +16,8 @@ enum {
     NAP_PART = 16, /* of the time since something came: what ends a wait is late by that at most */
     SHORTEST_NAP_NSEC = 20000,
     LONGEST_NAP_NSEC = 16000000, /* an idle process uses next to nothing */
-    CROWDED_NAP_NSEC = 1000000,  /* something waits for room */
+    CROWDED_NAP_NSEC = 1000000,  /* something waits for room; or may be on its way in pieces, each
+                                    of which needs a call: a socket has room for so long */
     POLLS_BEFORE_NAP = 16,
     IDLE_POLLS = 16, /* nothing is under way: then every so manieth poll looks */
 };
@@ -153,7 +154,8 @@ static bool needs_nap(void)
 
 static void set_nap(uint64_t now)
 {
-    uint64_t longest = ofi_has_queued() ? CROWDED_NAP_NSEC : LONGEST_NAP_NSEC;
+    bool has_pieces = ofi_has_queued() || ofi_large_requests > 0;
+    uint64_t longest = has_pieces ? CROWDED_NAP_NSEC : LONGEST_NAP_NSEC;
     uint64_t nsec = (now - quiet_since) / NAP_PART;
     if (nsec < SHORTEST_NAP_NSEC)
         nsec = SHORTEST_NAP_NSEC;

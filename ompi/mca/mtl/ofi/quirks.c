@@ -29,7 +29,11 @@
  *                            about 90, whoever they are from
  *
  * sockets takes a sender that it does not know for the one that a receive wants, and goes on
- * looking for matches from a message that was discarded.
+ * looking for matches from a message that was discarded. It waits for the head of a message without
+ * reading what is there of it, and where many short ones fill the socket, no more comes then. Of
+ * what was not injected it has at most 128 messages under way, which is few enough.
+ *
+ * The descriptor of a queue of net is always ready, and ends every sleep at once.
  *
  * test/fabric/defects.c shows these without us.
  */
@@ -116,8 +120,10 @@ void ofi_quirks_begin(const struct fi_info *info, ofi_quirks_t *quirks)
         find_rxm(quirks, can_spill);
     if (ofi_provider_is(provider, "ofi_rxd"))
         find_rxd(quirks, can_spill ? info->tx_attr->inject_size : 0);
+    if (ofi_provider_is(provider, "net"))
+        quirks->needs_polling = true;
     if (ofi_provider_is(provider, "sockets"))
-        quirks->never_discards = quirks->meets_all = true;
+        quirks->never_discards = quirks->meets_all = quirks->never_injects = true;
 }
 
 void ofi_quirks_prepare(unsigned peers)

@@ -154,6 +154,7 @@ int ofi_receive(ompi_mtl_request_t *base)
     error = ofi_place_receive(&request->place, &base->data, request->bytes);
     if (error != MPI_SUCCESS)
         return error;
+    ofi_request_began(request);
     if (opal_unlikely(ofi_any_is_kept()) && ofi_kept_receive(request, &pattern))
         return MPI_SUCCESS;
     request->bits = pattern.bits;

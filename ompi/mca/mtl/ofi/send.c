@@ -17,13 +17,6 @@ static uint64_t bits_of(const ompi_route_t *to, ompi_send_mode_t mode)
 
 /* -- at once ------------------------------------------------------------------------- */
 
-ssize_t ofi_inject(const void *start, size_t bytes, fi_addr_t to, int rank, uint64_t bits)
-{
-    if (ofi.source_is_data)
-        return fi_tinjectdata(ofi.ep, start, bytes, (uint64_t)rank, to, bits);
-    return fi_tinject(ofi.ep, start, bytes, to, bits);
-}
-
 bool ofi_send_now(const ompi_route_t *to, const ompi_data_t *data)
 {
     unsigned char packed[OFI_INJECT_PACK_BYTES];
@@ -295,6 +288,7 @@ int ofi_send(ompi_mtl_request_t *base)
     if (error != MPI_SUCCESS)
         return error;
     ofi_outgoing++;
+    ofi_request_began(request);
     request->may_recall = is_answered;
     if (is_answered)
         ofi_recall_add(request);

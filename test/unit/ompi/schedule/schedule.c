@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ompi/request/status.h"
 #include "test/unit/opal/support.h"
 
 enum { MESSAGES_MAX = 100 };
@@ -41,6 +42,7 @@ static int add_message(bool sends, const ompi_route_t *route, const ompi_data_t 
     message->data = *data;
     messages[message_count++] = message;
     message_lives++;
+    ompi_status_set_bytes(&message->request.status, ompi_datatype_bytes(data->type, data->count));
     if (completes_at_once)
         ompi_request_complete(&message->request);
     *request = &message->request;
@@ -262,6 +264,58 @@ START_TEST(memory_is_aligned_and_apart)
 }
 END_TEST
 
+START_TEST(without_memory_there_is_nothing_in_messages)
+{
+    int a = 1, b = 2, c = 3;
+    ompi_schedule_t *schedule = ompi_schedule_create(&comm, sum(), true);
+    int *room = ompi_schedule_room(schedule, SIZE_MAX / 2);
+    ck_assert_ptr_nonnull(room);
+    ompi_schedule_copy(schedule, ints(&a, 1), ints(room, 1));
+    ompi_schedule_send(schedule, 2, ints(room, 1));
+    ompi_schedule_recv(schedule, 3, ints(&b, 1));
+    ompi_schedule_wait(schedule);
+    ompi_schedule_reduce(schedule, &a, ints(&b, 1));
+    ompi_schedule_copy(schedule, ints(&b, 1), ints(&c, 1));
+    ompi_request_t *request = ompi_schedule_request(schedule);
+    for (int i = 0; i < 4; i += 2) {
+        ck_assert_int_eq(ompi_request_start(request), MPI_SUCCESS);
+        ck_assert_int_eq(message_count, i + 2);
+        ck_assert_uint_eq(messages[i]->data.count, 0);
+        ck_assert_uint_eq(messages[i + 1]->data.count, 0);
+        complete(i, MPI_SUCCESS);
+        complete(i + 1, MPI_ERR_TRUNCATE);
+        ck_assert_int_eq(ompi_request_finish(&request, MPI_STATUS_IGNORE), MPI_ERR_NO_MEM);
+    }
+    ck_assert(a == 1 && b == 2 && c == 3);
+    ompi_request_free(&request);
+    ck_assert_int_eq(message_lives, 0);
+}
+END_TEST
+
+START_TEST(nothing_instead_of_data_is_want_of_memory)
+{
+    int a = 1, b = 2;
+    ompi_schedule_t *schedule = ompi_schedule_create(&comm, NULL, false);
+    ompi_schedule_recv(schedule, 0, ints(&a, 0)); /* as it should be */
+    ompi_schedule_wait(schedule);
+    ompi_schedule_send(schedule, 0, ints(&a, 1));
+    ompi_schedule_recv(schedule, 0, ints(&b, 1));
+    ompi_schedule_wait(schedule);
+    ompi_schedule_send(schedule, 0, ints(&b, 1));
+    ompi_request_t *request = ompi_schedule_request(schedule);
+    complete(0, MPI_SUCCESS);
+    ck_assert_uint_eq(messages[1]->data.count, 1);
+    complete(1, MPI_SUCCESS);
+    ompi_status_set_bytes(&messages[2]->request.status, 0);
+    complete(2, MPI_SUCCESS);
+    ck_assert_int_eq(message_count, 4);
+    ck_assert_uint_eq(messages[3]->data.count, 0);
+    complete(3, MPI_SUCCESS);
+    finish(request, MPI_ERR_NO_MEM);
+    ck_assert_int_eq(message_lives, 0);
+}
+END_TEST
+
 /* Adds what it finds in its context to be done, once. */
 typedef struct guest {
     int calls, error, a, b;
@@ -339,6 +393,8 @@ static const unit_test_t tests[] = {
     {.test = &tags_stay_in_their_shares},
     {.test = &what_the_program_frees_lives_until_the_end},
     {.test = &memory_is_aligned_and_apart},
+    {.test = &without_memory_there_is_nothing_in_messages},
+    {.test = &nothing_instead_of_data_is_want_of_memory},
     {.test = &a_call_is_a_step_and_adds_the_rest_once},
     {.test = &types_of_calls_and_of_added_steps_are_held},
 };

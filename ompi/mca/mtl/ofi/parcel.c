@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Short messages where the provider must not inject them (quirks.c): a copy is sent, and freed when
+ * that has ended.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "opal/util/text.h"
+#include "ompi/mca/mtl/ofi/ofi.h"
+
+typedef struct parcel {
+    ofi_operation_t operation;
+    unsigned char bytes[];
+} parcel_t;
+
+static void end_parcel(ofi_operation_t *operation)
+{
+    free(opal_container_of(operation, parcel_t, operation));
+    ofi_has_left();
+}
+
+static void parcel_completed(ofi_operation_t *operation,
+                             const struct fi_cq_tagged_entry *entry OPAL_UNUSED)
+{
+    end_parcel(operation);
+}
+
+static void parcel_failed(ofi_operation_t *operation, const struct fi_cq_err_entry *error)
+{
+    ofi_log_failure("a message to", OFI_ANY_PROCESS, error->err, error);
+    end_parcel(operation);
+}
+
+static const ofi_operation_kind_t parcel_kind = {
+    .completed = parcel_completed,
+    .failed = parcel_failed,
+};
+
+ssize_t ofi_parcel_send(const void *start, size_t length, fi_addr_t to, const uint64_t *data,
+                        uint64_t bits)
+{
+    parcel_t *parcel = opal_xmalloc(sizeof *parcel + length);
+    void *context = &parcel->operation.context;
+    parcel->operation.kind = &parcel_kind;
+    if (length > 0)
+        memcpy(parcel->bytes, start, length);
+    ssize_t result =
+        data != NULL ? fi_tsenddata(ofi.ep, parcel->bytes, length, NULL, *data, to, bits, context)
+                     : fi_tsend(ofi.ep, parcel->bytes, length, NULL, to, bits, context);
+    if (result == 0) {
+        ofi_outgoing++;
+        ofi_began(&parcel->operation);
+    } else {
+        free(parcel);
+    }
+    return result;
+}
