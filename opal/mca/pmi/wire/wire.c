@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "opal/mca/pmi/base/base.h"
@@ -27,12 +28,15 @@ enum {
     PIECE_BYTES = 400, /* 800 letters and the length fit into a value of 1024 */
     MAX_RANKS = 1 << 24,
     ABORT_PATIENCE_MSEC = 2000,
+    START_MSEC = 1000, /* shorter than others keep their complaints back, see opal_init */
 };
 
 typedef struct wire {
     wire_connection_t connection;
     unsigned rank, size;
     bool is_mpirun; /* ours, which answers questions in the environment */
+    bool is_met;    /* all ranks are known to have begun */
+    struct timespec begun;
     unsigned *node_of;
     char kvs_name[OPAL_PMI_MAX_KVSNAME + 1]; /* "" until it is needed */
     char job_id[OPAL_PMI_MAX_KVSNAME + 1];
@@ -141,6 +145,7 @@ static opal_status_t learn_job(wire_t *self, opal_pmi_job_t *job)
 static opal_status_t wire_init(void *state, opal_pmi_job_t *job)
 {
     wire_t *self = state;
+    clock_gettime(CLOCK_MONOTONIC, &self->begun);
     opal_status_t status =
         wire_ask(&self->connection, "response_to_init", "cmd=init pmi_version=1 pmi_subversion=1");
     status = insist(self, status, "to speak version 1 of PMI", "");
@@ -153,6 +158,7 @@ static opal_status_t wire_init(void *state, opal_pmi_job_t *job)
         .reporter = opal_pmi_is_reporter(),
     };
     status = learn_nodes(self, job);
+    self->is_met = self->is_mpirun || job->node_count == 1;
     return status == OPAL_SUCCESS ? learn_job(self, job) : status;
 }
 
@@ -201,6 +207,7 @@ static opal_status_t wire_fence(void *state)
 {
     wire_t *self = state;
     opal_status_t status = wire_ask(&self->connection, "barrier_out", "cmd=barrier_in");
+    self->is_met |= status == OPAL_SUCCESS;
     return insist(self, status, "the fence", "");
 }
 
@@ -311,11 +318,26 @@ static void await_readers(void)
     }
 }
 
+/*
+ * An abort that is older than a host's connection to Hydra hangs the job: that host's ranks begin
+ * all the same, and are ended by nobody. Who has not met the others in a fence gives them time.
+ */
+static void await_hosts(const wire_t *self)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    int64_t age_msec = (int64_t)(now.tv_sec - self->begun.tv_sec) * 1000 +
+                       (now.tv_nsec - self->begun.tv_nsec) / 1000000;
+    if (!self->is_met && age_msec < START_MSEC)
+        poll(NULL, 0, START_MSEC - (int)age_msec);
+}
+
 OPAL_NORETURN static void wire_abort(void *state, int code)
 {
     wire_t *self = state;
     if (!self->is_mpirun)
         await_readers();
+    await_hosts(self);
     wire_tell(&self->connection, "cmd=abort exitcode=%d", code);
     /* The launcher ends this process too; going first could look like a crash of our own. But where
      * the host has lost its network, Hydra's proxy waits for an order that never comes. */
