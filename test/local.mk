@@ -111,6 +111,7 @@ CLEANFILES += $(fuzz_targets) libopal_fuzz.a
 # Not by EXTRA_DIST, which would also take what ./dev bench wrote into the build folder's bench/.
 dist-hook:
 	cp -fpR $(srcdir)/bench $(distdir)/
+	rm -rf $(distdir)/test/mca/.deps
 
 EXTRA_DIST += \
 	.ci \

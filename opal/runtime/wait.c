@@ -206,6 +206,11 @@ void opal_wait_poke(void)
         wake_poller();
 }
 
+bool opal_wait_is_asleep(void)
+{
+    return polling_for != NULL && (atomic_load(&own->state) & OPAL_DOORBELL_ASLEEP) != 0;
+}
+
 void opal_wait_signal(atomic_int *done)
 {
     atomic_store_explicit(done, 1, memory_order_release);

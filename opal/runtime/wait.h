@@ -68,6 +68,10 @@ OPAL_EXPORT void opal_wait_signal(atomic_int *done);
  * it sleeps. The caller has the lock. */
 OPAL_EXPORT void opal_wait_poke(void);
 
+/* The thread that polls is asleep, or about to be: what is begun now it has not seen. The caller
+ * has the lock. */
+OPAL_EXPORT bool opal_wait_is_asleep(void);
+
 /* Wakes all waits of this process, to look at what they wait for. Any thread, without a lock. */
 OPAL_EXPORT void opal_wait_ring_self(void);
 

@@ -10,8 +10,8 @@
  *   --- part 0 of the number: bytes 0 to 16 ----> over the head
  *   --- part 1: from max on --------------------> and so on, as far as the buffer goes
  *
- *   head   | the sender's request  8 | bytes of the whole message  8 |
- *   news   control.c, with the same request in it
+ *   head   | the sender's name for it  8 | bytes of the whole message  8 |
+ *   news   control.c, with the same name in it
  *
  * The beginning goes through the matching as any message does. The answer to a synchronous send is
  * the news.
@@ -19,10 +19,12 @@
  * Where everything is injected, no completion says when the parts have left. The receiver says that
  * they are there, so that a sender does not go away with parts that need its progress.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "opal/runtime/init.h"
+#include "opal/util/log.h"
 #include "opal/util/text.h"
 #include "ompi/mca/mtl/ofi/ofi.h"
 
@@ -32,6 +34,7 @@ _Static_assert(sizeof(ofi_long_head_t) == OFI_LONG_HEAD_BYTES, "the head as it i
  */
 typedef struct ofi_long {
     ofi_operation_t operation; /* the part that is under way */
+    opal_list_node_t node;     /* of a sender: among all of them */
     ofi_request_t *request;
     ofi_peer_t *peer;
     ofi_long_head_t head;
@@ -39,13 +42,16 @@ typedef struct ofi_long {
     void *descriptor;
     unsigned char *first; /* the first message, where it cannot be handed over as two segments */
     uint64_t bits, data;  /* of a receive's completion */
-    uint32_t number;      /* the receiver's */
+    bool has_news;
+    uint32_t number; /* the receiver's */
     uint32_t part;
     size_t wanted;        /* bytes of the message, from its beginning */
     size_t begin, length; /* of the part */
 } ofi_long_t;
 
 static uint32_t last_number;
+static uint64_t last_name;
+static opal_list_t senders = {{&senders.head, &senders.head}};
 
 static bool know(ofi_pin_t *pin, void *start, size_t bytes, void **descriptor)
 {
@@ -93,10 +99,16 @@ static char *start_of_part(const ofi_long_t *parts)
 
 /* -- sending ------------------------------------------------------------------------- */
 
+static void end_sender(ofi_long_t *parts)
+{
+    opal_list_remove(&parts->node);
+    end_long(parts);
+}
+
 static void end_send(ofi_long_t *parts)
 {
     ofi_request_t *request = parts->request;
-    end_long(parts);
+    end_sender(parts);
     ofi_send_arrived(request);
 }
 
@@ -155,12 +167,29 @@ static const ofi_operation_kind_t part_send_kind = {
     .post = post_part_send,
 };
 
+/* What comes from outside is looked up, not trusted; NULL: it names nothing, which is told. */
+static ofi_long_t *find_sender(const ofi_control_t *news)
+{
+    for (opal_list_node_t *node = opal_list_first(&senders); node != NULL;
+         node = opal_list_next(&senders, node)) {
+        ofi_long_t *parts = opal_container_of(node, ofi_long_t, node);
+        if (parts->head.sender == news->name && parts->peer->process == news->process)
+            return parts;
+    }
+    opal_log_error("mtl/ofi: rank %u speaks of a long message that is not under way (%" PRIx64
+                   "); the provider %s has delivered something twice, or wrong",
+                   news->process, news->name, ofi.info->fabric_attr->prov_name);
+    return NULL;
+}
+
 void ofi_long_news(const ofi_control_t *news)
 {
-    ofi_request_t *request = (ofi_request_t *)(uintptr_t)news->name;
-    ofi_long_t *parts = request->parts;
+    ofi_long_t *parts = find_sender(news);
+    if (parts == NULL || parts->has_news)
+        return;
+    parts->has_news = true;
     ofi_under_way--;
-    ofi_send_answered(request);
+    ofi_send_answered(parts->request);
     parts->number = news->number;
     parts->wanted = news->bits;
     parts->operation.kind = &part_send_kind;
@@ -170,9 +199,11 @@ void ofi_long_news(const ofi_control_t *news)
 
 void ofi_long_arrived(const ofi_control_t *news)
 {
-    const ofi_request_t *request = (ofi_request_t *)(uintptr_t)news->name;
+    ofi_long_t *parts = find_sender(news);
+    if (parts == NULL || !parts->has_news)
+        return;
     ofi_under_way--;
-    end_send(request->parts);
+    end_send(parts);
 }
 
 static void beginning_sent(ofi_operation_t *operation,
@@ -262,17 +293,18 @@ int ofi_long_prepare(ofi_request_t *request)
     ofi_long_t *parts = opal_xcalloc(1, sizeof *parts);
     parts->request = request;
     parts->peer = request->peer;
-    parts->head = (ofi_long_head_t){(uint64_t)(uintptr_t)request, request->bytes};
+    parts->head = (ofi_long_head_t){++last_name, request->bytes};
     request->parts = parts;
+    opal_list_append(&senders, &parts->node);
     bool copies = ofi.send_segments < 2;
     if (copies && !copy_first(parts)) {
-        end_long(parts);
+        end_sender(parts);
         return MPI_ERR_NO_MEM;
     }
     void *start = copies ? (void *)parts->first : &parts->head;
     if (!know(&parts->pin, start, copies ? ofi.max_bytes : sizeof parts->head,
               &parts->descriptor)) {
-        end_long(parts);
+        end_sender(parts);
         return MPI_ERR_OTHER;
     }
     request->missing++; /* the news, and what follows */
@@ -289,9 +321,9 @@ void ofi_long_send(ofi_request_t *request)
 
 void ofi_long_forget(ofi_request_t *request)
 {
-    if (request->parts == NULL)
+    if (request->parts == NULL || request->parts->has_news)
         return;
-    end_long(request->parts);
+    end_sender(request->parts);
     request->missing--;
     ofi_under_way--;
 }

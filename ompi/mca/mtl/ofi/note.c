@@ -70,8 +70,10 @@ static const ofi_operation_kind_t note_kind = {
 void ofi_tell(ofi_peer_t *peer, uint64_t bits, const void *bytes, size_t length)
 {
     if (opal_likely(length <= ofi.inject_bytes && ofi_peer_is_clear(peer)) &&
-        opal_likely(ofi_inject_note(bytes, length, peer->address, bits) == 0))
+        opal_likely(ofi_inject_note(bytes, length, peer->address, bits) == 0)) {
+        ofi_handed_over();
         return;
+    }
     note_t *note = opal_xmalloc(sizeof *note);
     *note = (note_t){.operation.kind = &note_kind, .peer = peer, .bits = bits, .length = length};
     memcpy(note->bytes, bytes, length);

@@ -415,7 +415,7 @@ typedef enum ofi_control_kind {
 typedef struct ofi_control {
     uint32_t kind;
     uint32_t process; /* who says it */
-    uint64_t name;    /* the sender's request */
+    uint64_t name;    /* the sender's, of its message */
     uint64_t bits;
     uint32_t number;
     uint32_t rank;
@@ -552,6 +552,15 @@ static inline void ofi_began(ofi_operation_t *operation)
     opal_list_append(&ofi_posted, &operation->node);
     if (opal_likely(!operation->kind->is_idle))
         ofi_more_under_way();
+}
+
+/* The provider, or a queue here, has got something. Another thread may sleep that has not known of
+ * it, and may be all that drives the provider. */
+void ofi_tell_sleeper(void);
+static inline void ofi_handed_over(void)
+{
+    if (ompi_threads_share())
+        ofi_tell_sleeper();
 }
 
 /* `batch`: completions per read. */

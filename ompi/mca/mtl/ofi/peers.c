@@ -95,12 +95,14 @@ static void dequeue(ofi_operation_t *operation)
 
 void ofi_peer_post(ofi_peer_t *peer, ofi_operation_t *operation)
 {
-    if (opal_likely(ofi_peer_is_clear(peer)) && opal_likely(operation->kind->post(operation)))
-        return;
-    if (!peer->is_crowded)
-        opal_list_append(&crowded, &peer->node);
-    peer->is_crowded = true;
-    enqueue(&peer->queue, operation);
+    if (opal_unlikely(!ofi_peer_is_clear(peer)) ||
+        opal_unlikely(!operation->kind->post(operation))) {
+        if (!peer->is_crowded)
+            opal_list_append(&crowded, &peer->node);
+        peer->is_crowded = true;
+        enqueue(&peer->queue, operation);
+    }
+    ofi_handed_over();
 }
 
 void ofi_peer_send(ofi_peer_t *peer, ofi_operation_t *operation)
@@ -125,6 +127,7 @@ void ofi_receive_post(ofi_operation_t *operation)
     if (opal_unlikely(!opal_list_is_empty(&receives)) ||
         opal_unlikely(!operation->kind->post(operation)))
         enqueue(&receives, operation);
+    ofi_handed_over();
 }
 
 void ofi_withdraw(ofi_operation_t *operation)

@@ -174,6 +174,12 @@ static void nap_over(opal_timer_t *timer OPAL_UNUSED)
     set_nap(now);
 }
 
+void ofi_tell_sleeper(void)
+{
+    if (opal_wait_is_asleep() && (needs_nap() || !may_sleep()))
+        opal_wait_poke();
+}
+
 /* So many polls that found nothing mean that somebody has begun to wait. The clock is left alone
  * until then, or until a sleep, which may come sooner: of several threads, one may have found
  * something, and taken the nap back, while another one slept. */

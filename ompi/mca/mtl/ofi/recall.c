@@ -94,14 +94,27 @@ void ofi_recall(ofi_request_t *request)
     request->peer->recalls++;
 }
 
+/* By its name, which is its address. NULL: it is not in the list, and may be gone. */
+static ofi_request_t *find_named(uint64_t name)
+{
+    for (opal_list_node_t *node = opal_list_first(&unanswered); node != NULL;
+         node = opal_list_next(&unanswered, node)) {
+        ofi_request_t *request = opal_container_of(node, ofi_request_t, unanswered);
+        if ((uint64_t)(uintptr_t)request == name)
+            return request;
+    }
+    return NULL;
+}
+
 void ofi_recall_answered(const ofi_control_t *control)
 {
     ofi_peer_t *peer = ofi_peer(control->process);
     if (--peer->recalls == 0)
         ofi_peer_release(peer);
-    if (control->number == 0)
-        return; /* it was matched; its request may be gone */
-    ofi_request_t *request = (ofi_request_t *)(uintptr_t)control->name;
+    /* Not recalled: it was matched. */
+    ofi_request_t *request = control->number != 0 ? find_named(control->name) : NULL;
+    if (request == NULL)
+        return;
     ompi_status_set_cancelled(&request->base.base.status, true);
     ofi_send_unanswered(request);
 }

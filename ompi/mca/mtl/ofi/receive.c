@@ -206,5 +206,6 @@ int ofi_cancel(ompi_mtl_request_t *base)
         ofi_send_cancel(request);
     else
         cancel_receive(request);
+    ofi_handed_over();
     return MPI_SUCCESS;
 }

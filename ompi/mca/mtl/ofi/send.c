@@ -33,8 +33,11 @@ bool ofi_send_now(const ompi_route_t *to, const ompi_data_t *data)
         ompi_datatype_pack(data->type, data->count, data->buffer, 0, packed, bytes);
         start = packed;
     }
-    return ofi_inject(start, bytes, peer->address, to->comm->rank,
-                      bits_of(to, OMPI_SEND_STANDARD)) == 0;
+    if (ofi_inject(start, bytes, peer->address, to->comm->rank, bits_of(to, OMPI_SEND_STANDARD)) !=
+        0)
+        return false;
+    ofi_handed_over();
+    return true;
 }
 
 /* -- answers ------------------------------------------------------------------------- */
