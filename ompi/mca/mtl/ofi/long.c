@@ -244,7 +244,7 @@ static ssize_t hand_over_beginning(ofi_request_t *request)
         .data = (uint64_t)request->base.route.comm->rank,
     };
     if (ofi.quirks.only_injects)
-        return ofi_inject(parts->first, ofi.max_bytes, request->peer->address,
+        return ofi_inject(request->peer, parts->first, ofi.max_bytes,
                           request->base.route.comm->rank, request->bits);
     if (parts->first != NULL) {
         segments[0] = (struct iovec){parts->first, ofi.max_bytes};

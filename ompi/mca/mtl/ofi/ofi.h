@@ -105,7 +105,8 @@ typedef struct ofi_quirks {
     bool never_claims;   /* no message */
     bool never_discards; /* nor may one be thrown away by a probe */
     bool only_injects;   /* all messages are such as it injects */
-    bool never_injects;  /* what it would inject is sent from a copy */
+    unsigned unheard;    /* not 0: it injects so many messages to a peer at most behind the last one
+                            that it has told the end of; what comes then is sent from a copy */
     bool needs_polling;  /* the descriptor of its queue does not end a sleep when it has to, or
                             always */
     bool meets_all;      /* it knows all addresses before it takes the first message */
@@ -184,6 +185,8 @@ typedef struct ofi_peer {
     opal_list_t held;      /* sends that wait for what is being taken back: recall.c */
     unsigned recalls;      /* of that */
     bool is_told;          /* that it has left: a person */
+    unsigned injected;     /* messages, where the provider's `unheard` counts; ... */
+    unsigned heard;        /* ... of them, so many have come there */
 } ofi_peer_t;
 
 /* What a process has published: `bytes` of an address, which stay until the peers end. False: that
@@ -333,28 +336,39 @@ void ofi_log_failure(const char *what, int process, int failure,
 /* -- parcel.c -- */
 
 /* `data` NULL: none. Not for a provider that wants memory registered. */
-ssize_t ofi_parcel_send(const void *start, size_t bytes, fi_addr_t to, const uint64_t *data,
+ssize_t ofi_parcel_send(ofi_peer_t *peer, const void *start, size_t bytes, const uint64_t *data,
                         uint64_t bits);
+
+static inline bool ofi_may_inject(const ofi_peer_t *peer)
+{
+    return opal_likely(ofi.quirks.unheard == 0) ||
+           peer->injected - peer->heard < ofi.quirks.unheard;
+}
 
 /* A message of at most ofi.inject_bytes that is over when this returns 0, and none of the
  * program's: it says nothing of its sender. */
-static inline ssize_t ofi_inject_note(const void *start, size_t bytes, fi_addr_t to, uint64_t bits)
+static inline ssize_t ofi_inject_note(ofi_peer_t *peer, const void *start, size_t bytes,
+                                      uint64_t bits)
 {
-    if (opal_unlikely(ofi.quirks.never_injects))
-        return ofi_parcel_send(start, bytes, to, NULL, bits);
-    return fi_tinject(ofi.ep, start, bytes, to, bits);
+    if (opal_unlikely(!ofi_may_inject(peer)))
+        return ofi_parcel_send(peer, start, bytes, NULL, bits);
+    ssize_t result = fi_tinject(ofi.ep, start, bytes, peer->address, bits);
+    peer->injected += result == 0;
+    return result;
 }
 
 /* Likewise one of the program's; `rank` is the sender's. */
-static inline ssize_t ofi_inject(const void *start, size_t bytes, fi_addr_t to, int rank,
+static inline ssize_t ofi_inject(ofi_peer_t *peer, const void *start, size_t bytes, int rank,
                                  uint64_t bits)
 {
     uint64_t data = (uint64_t)rank;
     if (!ofi.source_is_data)
-        return ofi_inject_note(start, bytes, to, bits);
-    if (opal_unlikely(ofi.quirks.never_injects))
-        return ofi_parcel_send(start, bytes, to, &data, bits);
-    return fi_tinjectdata(ofi.ep, start, bytes, data, to, bits);
+        return ofi_inject_note(peer, start, bytes, bits);
+    if (opal_unlikely(!ofi_may_inject(peer)))
+        return ofi_parcel_send(peer, start, bytes, &data, bits);
+    ssize_t result = fi_tinjectdata(ofi.ep, start, bytes, data, peer->address, bits);
+    peer->injected += result == 0;
+    return result;
 }
 
 /* -- send.c -- */

@@ -30,8 +30,8 @@
  *
  * sockets takes a sender that it does not know for the one that a receive wants, and goes on
  * looking for matches from a message that was discarded. It waits for the head of a message without
- * reading what is there of it, and where many short ones fill the socket, no more comes then. Of
- * what was not injected it has at most 128 messages under way, which is few enough.
+ * reading what is there of it, and where many short ones fill the socket, no more comes then. So
+ * few are injected; of what was not, it has at most 128 under way.
  *
  * The descriptor of a queue of net is always ready, and ends every sleep at once.
  *
@@ -50,6 +50,7 @@ enum {
     RXD_ROOM_PACKETS = 64,
     RXD_MOST_PACKETS = 32,
     RXD_LEAST_PACKETS = 4,
+    SOCKETS_UNHEARD = 32, /* one message in so many costs a completion */
 };
 
 typedef struct limit {
@@ -109,6 +110,12 @@ static void find_rxd(ofi_quirks_t *quirks, size_t spill_bytes)
     quirks->needs_polling = true;
 }
 
+static void find_sockets(ofi_quirks_t *quirks)
+{
+    quirks->never_discards = quirks->meets_all = true;
+    quirks->unheard = SOCKETS_UNHEARD;
+}
+
 void ofi_quirks_begin(const struct fi_info *info, ofi_quirks_t *quirks)
 {
     const char *provider = info->fabric_attr->prov_name;
@@ -123,7 +130,7 @@ void ofi_quirks_begin(const struct fi_info *info, ofi_quirks_t *quirks)
     if (ofi_provider_is(provider, "net"))
         quirks->needs_polling = true;
     if (ofi_provider_is(provider, "sockets"))
-        quirks->never_discards = quirks->meets_all = quirks->never_injects = true;
+        find_sockets(quirks);
 }
 
 void ofi_quirks_prepare(unsigned peers)

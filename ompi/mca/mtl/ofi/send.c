@@ -33,8 +33,7 @@ bool ofi_send_now(const ompi_route_t *to, const ompi_data_t *data)
         ompi_datatype_pack(data->type, data->count, data->buffer, 0, packed, bytes);
         start = packed;
     }
-    if (ofi_inject(start, bytes, peer->address, to->comm->rank, bits_of(to, OMPI_SEND_STANDARD)) !=
-        0)
+    if (ofi_inject(peer, start, bytes, to->comm->rank, bits_of(to, OMPI_SEND_STANDARD)) != 0)
         return false;
     ofi_handed_over();
     return true;
@@ -208,7 +207,7 @@ static ssize_t hand_over(ofi_request_t *request, bool *over)
         return send_segments(request, rank);
     if (request->bytes <= ofi.inject_bytes) {
         *over = true;
-        return ofi_inject(place->start, request->bytes, to, rank, request->bits);
+        return ofi_inject(request->peer, place->start, request->bytes, rank, request->bits);
     }
     if (ofi.source_is_data)
         return fi_tsenddata(ofi.ep, place->start, request->bytes, place->descriptor, (uint64_t)rank,
