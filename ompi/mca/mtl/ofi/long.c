@@ -216,6 +216,7 @@ static void beginning_sent(ofi_operation_t *operation,
 static void give_up(ofi_request_t *request, int result, const struct fi_cq_err_entry *error)
 {
     ofi_request_fail(request, result, error);
+    ofi_send_answered(request);
     ofi_long_forget(request);
     ofi_send_arrived(request);
 }
