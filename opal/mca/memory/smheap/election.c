@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "opal/util/folder.h"
+#include "opal/util/hash.h"
 #include "opal/util/say.h"
 
 enum { PATH_BYTES = 64, BACKLOG = 4096, OWN_FD = 900, PAUSE_NSEC = 200000, MOST_LOOKS = 64 };
@@ -29,13 +30,10 @@ static socklen_t make_name(const smheap_launcher_t *launcher, struct sockaddr_un
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name->sun_path + 1));
 }
 
-/* FNV-1a, for the header: the name in one word, not 0. */
+/* For the header: the name in one word, not 0. */
 static uint64_t number_of(const struct sockaddr_un *name)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (const char *at = name->sun_path + 1; *at != 0; at++)
-        hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
-    return hash | 1;
+    return opal_hash_text(OPAL_HASH_START, name->sun_path + 1) | 1;
 }
 
 static int open_socket(void)

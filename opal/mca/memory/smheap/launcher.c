@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "opal/include/compiler.h"
+#include "opal/util/hash.h"
 #include "opal/util/say.h"
 
 enum { PATH_BYTES = 128, MOST_ANCESTORS = 64 };
@@ -79,16 +80,14 @@ static bool read_parent(const char *proc, pid_t pid, pid_t *parent, uint64_t *st
     return true;
 }
 
-/* FNV-1a, of what is the same for all ranks of a job. */
+/* Of what is the same for all ranks of a job. */
 static uint64_t job_of(opal_memory_variable_fn_t *variable)
 {
     static const char *const names[] = {"PMIX_NAMESPACE", "SLURM_JOB_ID", "SLURM_STEP_ID"};
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    uint64_t hash = OPAL_HASH_START;
     for (size_t i = 0; i < OPAL_COUNT_OF(names); i++) {
         const char *text = variable(names[i]);
-        for (; text != NULL && *text != 0; text++)
-            hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-        hash = (hash ^ 0xff) * UINT64_C(0x100000001b3);
+        hash = opal_hash_byte(opal_hash_text(hash, text != NULL ? text : ""), 0xff);
     }
     return hash;
 }
