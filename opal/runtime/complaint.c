@@ -2,78 +2,135 @@
 /* One of a node complains. See complaint.h. */
 #include "opal/runtime/complaint.h"
 
+#include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "opal/mca/pmi/base/base.h"
 
-/* False: the launcher has not named the job. */
-static bool make_name(struct sockaddr_un *name, socklen_t *length)
+enum { LISTENS_MSEC = 10000 };
+
+static int64_t now_msec(void)
 {
-    char job[sizeof name->sun_path / 2 + 1];
-    *name = (struct sockaddr_un){.sun_family = AF_UNIX};
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+typedef struct name {
+    struct sockaddr_un address;
+    socklen_t length;
+} name_t;
+
+/* False: the launcher has not named the job. */
+static bool make_name(uint64_t findings, name_t *name)
+{
+    char job[64];
+    *name = (name_t){.address = {.sun_family = AF_UNIX}};
+    char *text = name->address.sun_path + 1;
+    size_t room = sizeof name->address.sun_path - 1;
     if (!opal_pmi_announced_name(job, sizeof job))
         return false;
-    int written = snprintf(name->sun_path + 1, sizeof name->sun_path - 1, "mica-complaint-%u-%s",
-                           (unsigned)getuid(), job);
-    *length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)written);
+    int written = snprintf(text, room, "mica-complaint-%u-%llx-%s", (unsigned)getuid(),
+                           (unsigned long long)findings, job);
+    name->length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)written);
     return true;
 }
 
-static int open_socket(void)
+/* The name, if no process has it; else -1 and errno. */
+static int bind_name(const name_t *name)
 {
-    return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-}
-
-/* The name, if nobody has it; else -1. */
-static int bind_name(const struct sockaddr_un *name, socklen_t length)
-{
-    int fd = open_socket();
-    if (fd >= 0 && bind(fd, (const struct sockaddr *)name, length) == 0 && listen(fd, 1) == 0)
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd >= 0 && bind(fd, (const struct sockaddr *)&name->address, name->length) == 0 &&
+        listen(fd, SOMAXCONN) == 0)
         return fd;
+    int error = errno;
     if (fd >= 0)
         close(fd);
+    errno = error;
     return -1;
 }
 
-/* To whoever has the name; one sign is enough, so nothing is lost if there is one already. */
-static void give_sign(const struct sockaddr_un *name, socklen_t length)
+typedef enum answer { SAID, UNANSWERED, STRANGER } answer_t;
+
+static answer_t wait_for_answer(int fd)
 {
-    int fd = open_socket();
-    if (fd < 0)
-        return;
-    (void)connect(fd, (const struct sockaddr *)name, length);
-    close(fd);
+    char byte;
+    ssize_t got;
+    struct ucred owner;
+    socklen_t length = sizeof owner;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &owner, &length) != 0 || owner.uid != getuid())
+        return STRANGER;
+    while ((got = read(fd, &byte, 1)) < 0 && errno == EINTR)
+        ;
+    return got == 1 ? SAID : UNANSWERED;
 }
 
-opal_complaint_t opal_complaint_claim(bool is_reporter, unsigned wait_msec)
+/* Waits for the process that has the name. Abstract names have no owner, so another user could
+ * bind it: its word counts for nothing. */
+static answer_t ask(const name_t *name)
 {
-    struct sockaddr_un name;
-    socklen_t length;
-    bool named = make_name(&name, &length);
-    opal_complaint_t complaint = {.name = named ? bind_name(&name, length) : -1};
-    if (is_reporter) {
-        complaint.is_mine = true;
-        if (named && complaint.name < 0)
-            give_sign(&name, length);
+    answer_t answer = STRANGER;
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return STRANGER;
+    if (connect(fd, (const struct sockaddr *)&name->address, name->length) == 0)
+        answer = wait_for_answer(fd);
+    else if (errno == ECONNREFUSED || errno == EINTR)
+        answer = UNANSWERED;
+    close(fd);
+    return answer;
+}
+
+opal_complaint_t opal_complaint_claim(uint64_t findings)
+{
+    name_t name;
+    opal_complaint_t complaint = {.is_mine = true, .name = -1};
+    if (!make_name(findings, &name))
         return complaint;
+    /* Without an answer it has ended, or does not listen yet; another user's may never do. */
+    for (int64_t end = now_msec() + LISTENS_MSEC; now_msec() < end; sched_yield()) {
+        complaint.name = bind_name(&name);
+        if (complaint.name >= 0 || errno != EADDRINUSE)
+            return complaint;
+        answer_t answer = ask(&name);
+        complaint.is_mine = answer != SAID;
+        if (answer != UNANSWERED)
+            return complaint;
     }
-    struct pollfd sign = {.fd = complaint.name, .events = POLLIN};
-    bool is_told = poll(&sign, 1, (int)wait_msec) > 0;
-    complaint.is_mine = !is_told && (complaint.name >= 0 || !named);
     return complaint;
 }
 
-void opal_complaint_release(opal_complaint_t *complaint, unsigned wait_msec)
+/* False: no rank is waiting for an answer. */
+static bool answer_one(int name)
 {
+    int fd = accept4(name, NULL, NULL, SOCK_CLOEXEC);
+    if (fd < 0)
+        return false;
+    (void)!send(fd, "", 1, MSG_NOSIGNAL); /* a rank that has ended needs no answer */
+    close(fd);
+    return true;
+}
+
+void opal_complaint_release(opal_complaint_t *complaint, unsigned others, unsigned wait_msec)
+{
+    int64_t end = now_msec() + wait_msec;
+    struct pollfd asked = {.fd = complaint->name, .events = POLLIN};
     if (complaint->name < 0)
         return;
-    poll(NULL, 0, (int)wait_msec);
+    for (int64_t left = wait_msec; others > 0 && left > 0; left = end - now_msec()) {
+        poll(&asked, 1, (int)left);
+        while (answer_one(complaint->name))
+            others -= others > 0;
+    }
+    while (answer_one(complaint->name)) {
+    }
     close(complaint->name);
     complaint->name = -1;
 }

@@ -7,6 +7,7 @@
 #include "opal/runtime/init.h"
 
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,18 +32,26 @@ static opal_pmi_job_t job;
 static const opal_pmi_ops_t *pmi_ops;
 static void *pmi_state;
 
+opal_status_t opal_init_register_params(void)
+{
+    opal_status_t all[] = {opal_framework_register_base(), opal_copy_register(),
+                           opal_wait_register(), opal_node_register()};
+    opal_launcher_params_register(); /* mpirun's, which are no typing errors here */
+    for (size_t i = 0; i < OPAL_COUNT_OF(all); i++) {
+        if (all[i] != OPAL_SUCCESS)
+            return all[i];
+    }
+    return OPAL_SUCCESS;
+}
+
 static opal_status_t open_frameworks(void)
 {
-    opal_status_t base = opal_framework_register_base();
-    opal_status_t copy = opal_copy_register();
-    opal_status_t wait = opal_wait_register();
-    opal_status_t node = opal_node_register();
-    opal_launcher_params_register(); /* mpirun's, which are no typing errors here */
+    opal_status_t params = opal_init_register_params();
     opal_status_t patcher = opal_framework_open(&mca_patcher_framework);
     opal_status_t memory = opal_framework_open(&mca_memory_framework);
     opal_memory_settings_check();
     opal_status_t pmi = opal_framework_open(&mca_pmi_framework);
-    opal_status_t all[] = {base, copy, wait, node, patcher, memory, pmi};
+    opal_status_t all[] = {params, patcher, memory, pmi};
     for (size_t i = 0; i < OPAL_COUNT_OF(all); i++) {
         if (all[i] != OPAL_SUCCESS)
             return all[i];
@@ -86,21 +95,34 @@ static void close_everything(void)
     opal_diagnostic_reset();
 }
 
-enum { ALONE_AFTER_MSEC = 2000 };
+enum {
+    OTHERS_MSEC = 5000, /* how long ranks that fail as well are waited for */
+    AWAY_MSEC = 2000,   /* how long a rank gives those of rank 0's node to end the job */
+};
 
 static bool is_reporter(void)
 {
     return pmi_ops != NULL ? job.reporter : opal_pmi_is_reporter();
 }
 
-/*
- * The ranks of a job mostly fail together. Were another rank to go first, the launcher could end
- * the reporter before it has said why; so the others wait to be ended. Who is still here after a
- * while is alone with its failure, and tells it itself.
- */
-static opal_complaint_t complain(void)
+/* At most so many other ranks of this node can fail. A wrong choice of pmi makes a job of one. */
+static unsigned count_others(void)
 {
-    opal_complaint_t complaint = opal_complaint_claim(is_reporter(), ALONE_AFTER_MSEC);
+    bool is_known = pmi_ops != NULL && job.size > 1;
+    unsigned ranks = is_known ? job.local_size : opal_pmi_announced_local_size();
+    return ranks > 0 ? ranks - 1 : 0;
+}
+
+/*
+ * The ranks of a job mostly fail together. One rank of a node tells it. Ranks of other nodes than
+ * rank 0's go second, so that of many nodes few tell it before the job is ended: no rank can know
+ * whether one of another node fails as well, or ever starts.
+ */
+static opal_complaint_t complain(bool ends_job)
+{
+    if (ends_job && job.node_of[job.rank] != job.node_of[0])
+        poll(NULL, 0, AWAY_MSEC);
+    opal_complaint_t complaint = opal_complaint_claim(opal_diagnostic_digest());
     opal_diagnostic_report(complaint.is_mine);
     return complaint;
 }
@@ -112,12 +134,13 @@ static opal_complaint_t complain(void)
  */
 static void fail(opal_failure_t failure, bool has_complaint)
 {
-    opal_complaint_t complaint = {.name = -1};
-    if (has_complaint)
-        complaint = complain();
-    if (failure == OPAL_FAILURE_ENDS_JOB && pmi_ops != NULL && job.size > 1 && !job.abort_is_told)
+    bool ends_job = failure == OPAL_FAILURE_ENDS_JOB && pmi_ops != NULL && job.size > 1;
+    if (has_complaint) {
+        opal_complaint_t complaint = complain(ends_job);
+        opal_complaint_release(&complaint, count_others(), OTHERS_MSEC);
+    }
+    if (ends_job && !job.abort_is_told)
         opal_abort(EXIT_FAILURE);
-    opal_complaint_release(&complaint, is_reporter() ? ALONE_AFTER_MSEC : 0);
     close_everything();
 }
 
@@ -147,7 +170,7 @@ opal_status_t opal_init(opal_failure_t failure)
         fail(failure, true);
         return status;
     }
-    opal_diagnostic_report(is_reporter());
+    opal_diagnostic_warn(is_reporter());
     /* Without these, transports that need them are out, and say so. */
     opal_job_key_publish(&job, pmi_ops, pmi_state);
     opal_build_publish(&job, pmi_ops, pmi_state, opal_build_text);

@@ -26,6 +26,10 @@ typedef enum opal_failure {
  */
 OPAL_EXPORT opal_status_t opal_init(opal_failure_t failure);
 
+/* Registers the parameters of libopen-pal that belong to no framework, as opal_init does; for
+ * ompi_info, which shows them all. OPAL_ERR_BAD_PARAM: a setting was refused. */
+OPAL_EXPORT opal_status_t opal_init_register_params(void);
+
 /* Whether the others run the same build; behind the first fence. A failure has been logged. */
 OPAL_EXPORT opal_status_t opal_init_check_peers(void);
 

@@ -12,8 +12,7 @@
 
 #include "ompi/runtime/params.h"
 #include "opal/mca/base/diagnostic.h"
-#include "opal/runtime/copy_setting.h"
-#include "opal/runtime/launcher.h"
+#include "opal/runtime/init.h"
 #include "opal/util/log.h"
 #include "tools/ompi_info/report.h"
 
@@ -49,9 +48,7 @@ static void open_everything(void)
     opal_param_init();
     opal_project_add(&ompi_project);
     opal_framework_load_excluded();
-    opal_framework_register_base();
-    opal_copy_register();
-    opal_launcher_params_register();
+    opal_init_register_params();
     ompi_params_register();
     for (size_t i = 0; (framework = opal_framework_at(i, NULL)) != NULL; i++) {
         opal_framework_open(framework);

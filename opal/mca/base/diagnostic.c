@@ -2,9 +2,11 @@
 /* Findings about the user's settings: collected, then printed by one rank. */
 #include "opal/mca/base/diagnostic.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdlib.h>
 
+#include "opal/util/hash.h"
 #include "opal/util/log.h"
 #include "opal/util/text.h"
 
@@ -13,23 +15,28 @@ typedef struct finding {
     char *text;
 } finding_t;
 
+/* What becomes of a finding of each severity. */
+typedef enum fate { KEEP, PRINT, DROP } fate_t;
+
 static finding_t *findings;
 static size_t finding_count;
 static bool has_error;
-static enum { COLLECT, PRINT, HOLD } mode = COLLECT;
+static fate_t fates[OPAL_ERROR + 1];
 
 static void print_finding(const finding_t *finding)
 {
     if (finding->severity == OPAL_ERROR)
         opal_log_error("%s", finding->text);
-    else
+    else if (finding->severity == OPAL_WARNING)
         opal_log_warning("%s", finding->text);
+    else
+        opal_log_note("%s", finding->text);
 }
 
 void opal_diagnostic(opal_severity_t severity, const char *format, ...)
 {
     has_error = has_error || severity == OPAL_ERROR;
-    if (mode == HOLD && severity != OPAL_ERROR)
+    if (fates[severity] == DROP)
         return;
 
     opal_text_t text = {0};
@@ -39,7 +46,7 @@ void opal_diagnostic(opal_severity_t severity, const char *format, ...)
     va_end(arguments);
 
     finding_t finding = {severity, opal_text_take(&text)};
-    if (mode == PRINT) {
+    if (fates[severity] == PRINT) {
         print_finding(&finding);
         free(finding.text);
         return;
@@ -48,21 +55,46 @@ void opal_diagnostic(opal_severity_t severity, const char *format, ...)
     findings[finding_count++] = finding;
 }
 
-static void forget(void)
+/* Prints the findings of these severities, or not, and forgets them. */
+static void settle(opal_severity_t most, bool print)
 {
-    for (size_t i = 0; i < finding_count; i++)
+    size_t kept = 0;
+    for (size_t i = 0; i < finding_count; i++) {
+        if (findings[i].severity > most) {
+            findings[kept++] = findings[i];
+            continue;
+        }
+        if (print)
+            print_finding(&findings[i]);
         free(findings[i].text);
-    free(findings);
-    findings = NULL;
-    finding_count = 0;
+    }
+    finding_count = kept;
+    if (kept == 0) {
+        free(findings);
+        findings = NULL;
+    }
+    fates[OPAL_NOTE] = fates[OPAL_WARNING] = print ? PRINT : DROP;
 }
 
 void opal_diagnostic_report(bool print)
 {
-    for (size_t i = 0; print && i < finding_count; i++)
-        print_finding(&findings[i]);
-    forget();
-    mode = print ? PRINT : HOLD;
+    settle(OPAL_ERROR, print);
+    fates[OPAL_ERROR] = print ? PRINT : KEEP;
+}
+
+void opal_diagnostic_warn(bool print)
+{
+    settle(OPAL_WARNING, print);
+}
+
+uint64_t opal_diagnostic_digest(void)
+{
+    uint64_t hash = OPAL_HASH_START;
+    for (size_t i = 0; i < finding_count; i++) {
+        for (const char *at = findings[i].text; *at != 0; at++)
+            hash = isdigit((unsigned char)*at) ? hash : opal_hash_byte(hash, (unsigned char)*at);
+    }
+    return hash;
 }
 
 bool opal_diagnostic_has_error(void)
@@ -81,7 +113,7 @@ const char *opal_diagnostic_peek(size_t index, opal_severity_t *severity)
 
 void opal_diagnostic_reset(void)
 {
-    forget();
+    settle(OPAL_ERROR, false);
     has_error = false;
-    mode = COLLECT;
+    fates[OPAL_NOTE] = fates[OPAL_WARNING] = fates[OPAL_ERROR] = KEEP;
 }

@@ -255,7 +255,7 @@ test_unit_opal_mca_btl_sm_sm_SOURCES += $(mca_btl_sm_sources)
 endif
 
 # Its waiting is looked at, not waited for. Components that are DSOs it finds in the build, and they the base in the program itself.
-test_unit_opal_runtime_init_LDFLAGS = $(AM_LDFLAGS) -export-dynamic -Wl,--wrap=poll
+test_unit_opal_runtime_init_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
 test_unit_opal_runtime_init_CPPFLAGS = $(AM_CPPFLAGS)
 test_unit_opal_runtime_key_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
 test_unit_opal_runtime_key_CPPFLAGS = $(AM_CPPFLAGS)
@@ -265,5 +265,9 @@ test_unit_opal_runtime_key_CPPFLAGS += -DUNIT_COMPONENTS='"$(abs_builddir)/.libs
 EXTRA_test_unit_opal_runtime_key_DEPENDENCIES = $(component_LTLIBRARIES)
 EXTRA_test_unit_opal_runtime_init_DEPENDENCIES = $(component_LTLIBRARIES)
 endif
+
+# How long somebody has waited, and who naps, is looked at, and not measured.
+test_unit_opal_runtime_lock_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_gettime
+test_unit_opal_runtime_wait_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=nanosleep
 
 EXTRA_DIST += %D%/heap/place.h %D%/machine.h %D%/support.h

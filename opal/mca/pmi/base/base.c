@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const opal_slot_t pmi_slots[] = {
     OPAL_SLOT_REQUIRED(opal_pmi_ops_t, init),
@@ -58,6 +59,19 @@ unsigned opal_pmi_announced_size(void)
     return getenv("PMIX_RANK") == NULL ? 1 : 0;
 }
 
+unsigned opal_pmi_announced_local_size(void)
+{
+    static const char *const variables[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
+                                            "SLURM_STEP_NUM_TASKS"};
+    int ranks;
+    for (size_t i = 0; i < OPAL_COUNT_OF(variables); i++) {
+        if (opal_pmi_environment_int(variables[i], 1, INT_MAX, &ranks))
+            return (unsigned)ranks;
+    }
+    return 0;
+}
+
+/* Where the launcher gives the job no name, its process on this node is one: the ranks' parent. */
 bool opal_pmi_announced_name(char *name, size_t room)
 {
     const char *job = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID");
@@ -67,6 +81,10 @@ bool opal_pmi_announced_name(char *name, size_t room)
         written = snprintf(name, room, "%s", getenv("PMIX_NAMESPACE"));
     else if (origin == OPAL_PMI_SLURM && job != NULL && step != NULL)
         written = snprintf(name, room, "%s.%s", job, step);
+    else if (origin == OPAL_PMI_MPIRUN)
+        written = snprintf(name, room, "%s", getenv("MICA_JOBID"));
+    else if (origin == OPAL_PMI_SOCKET)
+        written = snprintf(name, room, "%d", (int)getppid());
     return written >= 0 && (size_t)written < room;
 }
 

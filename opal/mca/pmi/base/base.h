@@ -47,8 +47,13 @@ OPAL_EXPORT bool opal_pmi_is_reporter(void);
 OPAL_EXPORT unsigned opal_pmi_announced_size(void);
 
 /*
- * A name of the job, by the environment alone: unlike those of the user's other jobs. For launchers
- * that let the others go on when a rank has failed. False: it has none, or it finds no room.
+ * At most how many ranks this node has, likewise by the environment alone; 0: it does not say.
+ */
+OPAL_EXPORT unsigned opal_pmi_announced_local_size(void);
+
+/*
+ * A name of the job, by the environment and the process' parent: unlike those of the user's other
+ * jobs on this node. False: it has none, or it finds no room.
  */
 OPAL_EXPORT bool opal_pmi_announced_name(char *name, size_t room);
 

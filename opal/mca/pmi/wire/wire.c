@@ -28,7 +28,7 @@ enum {
     PIECE_BYTES = 400, /* 800 letters and the length fit into a value of 1024 */
     MAX_RANKS = 1 << 24,
     ABORT_PATIENCE_MSEC = 2000,
-    START_MSEC = 1000, /* shorter than others keep their complaints back, see opal_init */
+    START_MSEC = 1000,
 };
 
 typedef struct wire {

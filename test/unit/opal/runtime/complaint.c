@@ -2,13 +2,16 @@
 /* opal/runtime/complaint.c: of the ranks of a node that fail to start, one says why. */
 #include "opal/runtime/complaint.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 
 #include "test/unit/opal/support.h"
 
-enum { LONG_MSEC = 50000, SHORT_MSEC = 1 };
+enum { FOUND = 1, LONG_MSEC = 50000 };
 
 static void setup(void)
 {
@@ -21,112 +24,116 @@ static void setup(void)
     free(name);
 }
 
-START_TEST(who_is_alone_says_it_after_a_while)
+static void *claim(void *result)
 {
-    opal_complaint_t other = opal_complaint_claim(false, SHORT_MSEC);
-    ck_assert(other.is_mine);
-    ck_assert_int_ge(other.name, 0);
-    opal_complaint_release(&other, 0);
-    ck_assert_int_eq(other.name, -1);
-}
-END_TEST
-
-START_TEST(the_reporter_says_it_and_others_do_not)
-{
-    opal_complaint_t reporter = opal_complaint_claim(true, LONG_MSEC);
-    ck_assert(reporter.is_mine);
-    for (int i = 0; i < 3; i++)
-        ck_assert(!opal_complaint_claim(false, SHORT_MSEC).is_mine);
-    opal_complaint_release(&reporter, SHORT_MSEC);
-    opal_complaint_t late = opal_complaint_claim(false, SHORT_MSEC);
-    ck_assert(late.is_mine);
-    opal_complaint_release(&late, 0);
-}
-END_TEST
-
-START_TEST(without_the_reporter_one_says_it)
-{
-    opal_complaint_t first = opal_complaint_claim(false, SHORT_MSEC);
-    opal_complaint_t second = opal_complaint_claim(false, SHORT_MSEC);
-    ck_assert(first.is_mine && !second.is_mine);
-    ck_assert_int_eq(second.name, -1);
-    opal_complaint_release(&second, LONG_MSEC);
-    opal_complaint_release(&first, 0);
-}
-END_TEST
-
-static void *wait_for_reporter(void *result)
-{
-    opal_complaint_t *other = result;
-    *other = opal_complaint_claim(false, LONG_MSEC);
+    *(opal_complaint_t *)result = opal_complaint_claim(FOUND);
     return NULL;
 }
 
-/* Somebody listens under the job's name. To try it would take the name, or be a sign. */
-static bool is_claimed(void)
+START_TEST(the_first_says_it_and_others_do_not)
 {
-    static const char listens[] = " 00010000 "; /* the flags of its line */
-    char line[512];
-    bool found = false;
-    char *end = opal_xprintf("-%s\n", getenv("PMIX_NAMESPACE"));
-    FILE *sockets = fopen("/proc/net/unix", "r");
-    ck_assert_ptr_nonnull(sockets);
-    while (!found && fgets(line, sizeof line, sockets) != NULL)
-        found = strstr(line, listens) != NULL && strstr(line, end) != NULL;
-    fclose(sockets);
-    free(end);
-    return found;
+    enum { OTHERS = 3 };
+    pthread_t threads[OTHERS];
+    opal_complaint_t others[OTHERS], first = opal_complaint_claim(FOUND);
+    ck_assert(first.is_mine);
+    ck_assert(fcntl(first.name, F_GETFD) & FD_CLOEXEC);
+    for (int i = 0; i < OTHERS; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, claim, &others[i]), 0);
+    opal_complaint_release(&first, OTHERS, LONG_MSEC); /* the runner's limit is shorter */
+    ck_assert_int_eq(first.name, -1);
+    for (int i = 0; i < OTHERS; i++) {
+        pthread_join(threads[i], NULL);
+        ck_assert(!others[i].is_mine);
+        ck_assert_int_eq(others[i].name, -1);
+    }
 }
+END_TEST
 
-START_TEST(a_reporter_that_comes_later_is_heard)
+/* How late it comes makes no difference: the first one stays until it has come. */
+START_TEST(a_late_rank_is_waited_for)
+{
+    opal_complaint_t late, first = opal_complaint_claim(FOUND);
+    int ready[2];
+    ck_assert_int_eq(pipe(ready), 0);
+    if (fork() == 0) {
+        char byte;
+        if (read(ready[0], &byte, 1) != 1)
+            _exit(2);
+        claim(&late);
+        _exit(late.is_mine);
+    }
+    ck_assert_int_eq(write(ready[1], "", 1), 1);
+    opal_complaint_release(&first, 1, LONG_MSEC);
+    int status;
+    ck_assert_int_gt(wait(&status), 0);
+    ck_assert_int_eq(status, 0);
+}
+END_TEST
+
+START_TEST(ranks_that_never_fail_are_not_waited_for_long)
+{
+    opal_complaint_t first = opal_complaint_claim(FOUND);
+    opal_complaint_release(&first, 1, 1);
+    ck_assert_int_eq(first.name, -1);
+    first = opal_complaint_claim(FOUND);
+    ck_assert(first.is_mine);
+    opal_complaint_release(&first, 0, LONG_MSEC); /* at once */
+}
+END_TEST
+
+/* A rank asks, and gets no answer: the one that should have said it has been killed. */
+START_TEST(a_rank_that_dies_has_a_successor)
 {
     pthread_t thread;
-    opal_complaint_t other;
-    ck_assert_int_eq(pthread_create(&thread, NULL, wait_for_reporter, &other), 0);
-    while (!is_claimed())
+    opal_complaint_t next, first = opal_complaint_claim(FOUND);
+    ck_assert_int_eq(pthread_create(&thread, NULL, claim, &next), 0);
+    int asked = accept(first.name, NULL, NULL);
+    while (asked < 0 && errno == EAGAIN) {
         sched_yield();
-    opal_complaint_t reporter = opal_complaint_claim(true, LONG_MSEC);
-    ck_assert(reporter.is_mine);
-    ck_assert_int_eq(reporter.name, -1);
-    pthread_join(thread, NULL); /* at once: the runner's limit is shorter */
-    ck_assert(!other.is_mine);
-    opal_complaint_release(&other, 0);
+        asked = accept(first.name, NULL, NULL);
+    }
+    ck_assert_int_ge(asked, 0);
+    close(first.name);
+    close(asked);
+    pthread_join(thread, NULL);
+    ck_assert(next.is_mine);
+    opal_complaint_release(&next, 0, 0);
 }
 END_TEST
 
-/* Where the job has no name, each waits for the launcher, and then says it. */
-START_TEST(without_a_name_each_is_on_its_own)
+/* Where the job has no name, each rank is on its own. */
+START_TEST(without_a_name_each_says_it)
 {
     unsetenv("PMIX_NAMESPACE");
-    opal_complaint_t first = opal_complaint_claim(false, SHORT_MSEC);
-    opal_complaint_t second = opal_complaint_claim(false, SHORT_MSEC);
+    opal_complaint_t first = opal_complaint_claim(FOUND), second = opal_complaint_claim(FOUND);
     ck_assert(first.is_mine && second.is_mine);
     ck_assert_int_eq(first.name, -1);
-    ck_assert(opal_complaint_claim(true, LONG_MSEC).is_mine);
+    opal_complaint_release(&first, 1, LONG_MSEC);
 }
 END_TEST
 
-START_TEST(other_jobs_have_other_names)
+START_TEST(other_jobs_and_other_findings_have_other_names)
 {
-    opal_complaint_t own = opal_complaint_claim(true, LONG_MSEC);
+    opal_complaint_t own = opal_complaint_claim(FOUND);
+    opal_complaint_t finding = opal_complaint_claim(FOUND + 1);
     char *name = opal_xprintf("complaint-%d-of-others", (int)getpid());
     setenv("PMIX_NAMESPACE", name, 1);
     free(name);
-    opal_complaint_t others = opal_complaint_claim(false, SHORT_MSEC);
-    ck_assert(own.is_mine && others.is_mine);
-    ck_assert(fcntl(own.name, F_GETFD) & FD_CLOEXEC);
-    opal_complaint_release(&own, 0);
-    opal_complaint_release(&others, 0);
+    opal_complaint_t others = opal_complaint_claim(FOUND);
+    ck_assert(own.is_mine && finding.is_mine && others.is_mine);
+    opal_complaint_release(&own, 0, 0);
+    opal_complaint_release(&finding, 0, 0);
+    opal_complaint_release(&others, 0, 0);
 }
 END_TEST
 
 static const unit_test_t tests[] = {
-    {.test = &who_is_alone_says_it_after_a_while},
-    {.test = &the_reporter_says_it_and_others_do_not},
-    {.test = &without_the_reporter_one_says_it},
-    {.test = &a_reporter_that_comes_later_is_heard},
-    {.test = &without_a_name_each_is_on_its_own},
-    {.test = &other_jobs_have_other_names},
+    {.test = &the_first_says_it_and_others_do_not},
+    {.test = &a_late_rank_is_waited_for},
+    {.test = &ranks_that_never_fail_are_not_waited_for_long},
+    {.test = &a_rank_that_dies_has_a_successor},
+    {.test = &without_a_name_each_says_it},
+    {.test = &other_jobs_and_other_findings_have_other_names},
 };
 
 UNIT_MAIN("complaint", tests, setup);

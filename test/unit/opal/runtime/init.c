@@ -2,7 +2,8 @@
 /* opal/runtime/init.c: start and end as a job of one, and what is said when a setting is wrong. */
 #include "opal/runtime/init.h"
 
-#include <poll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 
 #include "opal/mca/base/framework.h"
 #include "opal/util/log.h"
@@ -142,39 +143,28 @@ START_TEST(the_callers_settings_count)
 }
 END_TEST
 
-static unsigned waits;
-
-int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout_msec);
-
-/* The only one who waits here is a rank that is not the reporter. */
-int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout_msec)
+/* Three ranks of one launcher, of which none is the reporter. */
+START_TEST(ranks_that_fail_together_say_it_once)
 {
-    ck_assert(count == 0 || fds[0].fd < 0);
-    ck_assert_int_gt(timeout_msec, 0);
-    ck_assert_str_eq(unit_stderr(), "");
-    waits++;
-    return 0;
-}
-
-/* The launcher ends it meanwhile, unless it is the only rank with this failure. */
-START_TEST(who_is_not_the_reporter_waits)
-{
-    setenv("MICA_REPORTER", "0", 1);
+    enum { RANKS = 3 };
+    int ends[2], status;
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    char *end = opal_xprintf("%d", ends[0]);
+    setenv("PMI_FD", end, 1);
+    free(end);
+    setenv("PMI_RANK", "1", 1);
+    setenv("OMPI_COMM_WORLD_LOCAL_SIZE", "3", 1);
     SET("memory", "nosuch");
-    SET("pmi", "wire");
-    ck_assert_int_eq(opal_init(OPAL_FAILURE_IS_RETURNED), OPAL_ERR_BAD_PARAM);
-    ck_assert_uint_eq(waits, 1);
+    SET("pmi", "singletonn");
+    for (int i = 0; i < RANKS; i++) {
+        if (fork() == 0)
+            _exit(opal_init(OPAL_FAILURE_IS_RETURNED) != OPAL_ERR_BAD_PARAM);
+    }
+    for (int i = 0; i < RANKS; i++) {
+        ck_assert_int_gt(wait(&status), 0);
+        ck_assert_int_eq(status, 0);
+    }
     ck_assert_uint_eq(unit_count(unit_stderr(), "error: "), 2);
-}
-END_TEST
-
-START_TEST(who_is_the_reporter_does_not_wait)
-{
-    setenv("MICA_REPORTER", "1", 1);
-    SET("pmi", "wire");
-    ck_assert_int_eq(opal_init(OPAL_FAILURE_IS_RETURNED), OPAL_ERR_NOT_AVAILABLE);
-    ck_assert_uint_eq(waits, 0);
-    ck_assert_uint_eq(unit_count(unit_stderr(), "error: "), 1);
 }
 END_TEST
 
@@ -218,8 +208,7 @@ static const unit_test_t tests[] = {
     {.test = &a_junk_line_ends_it},
     {.test = &everything_is_said_at_once},
     {.test = &the_callers_settings_count},
-    {.test = &who_is_not_the_reporter_waits},
-    {.test = &who_is_the_reporter_does_not_wait},
+    {.test = &ranks_that_fail_together_say_it_once},
     {.test = &unknown_settings_are_the_callers_to_ask_for},
     {.test = &abort_before_init, .exit_code = 6},
     {.test = &abort_after_init, .exit_code = 8},

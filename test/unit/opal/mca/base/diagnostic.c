@@ -79,12 +79,49 @@ START_TEST(errors_are_remembered)
 }
 END_TEST
 
+/* Until it is known who prints errors, warnings go their way. */
+START_TEST(warnings_alone)
+{
+    unit_capture();
+    opal_diagnostic(OPAL_WARNING, "early");
+    opal_diagnostic(OPAL_ERROR, "wrong 1");
+    opal_diagnostic_warn(true);
+    opal_diagnostic(OPAL_NOTE, "note");
+    opal_diagnostic(OPAL_WARNING, "late");
+    opal_diagnostic(OPAL_ERROR, "wrong 2");
+    ck_assert_str_eq(unit_stderr(), "[mica] warning: early\n[mica] note\n[mica] warning: late\n");
+    ck_assert_uint_eq(unit_findings(), 2);
+    opal_diagnostic_report(false);
+    ck_assert_uint_eq(unit_findings(), 0);
+    ck_assert_uint_eq(unit_count(unit_stderr(), "wrong"), 0);
+}
+END_TEST
+
+static uint64_t digest_of(const char *first, const char *second)
+{
+    opal_diagnostic_reset();
+    opal_diagnostic(OPAL_ERROR, "%s", first);
+    opal_diagnostic(OPAL_WARNING, "%s", second);
+    return opal_diagnostic_digest();
+}
+
+START_TEST(same_findings_have_the_same_digest)
+{
+    uint64_t digest = digest_of("rank 3 of 4", "odd");
+    ck_assert_uint_eq(digest, digest_of("rank 12 of 4", "odd"));
+    ck_assert_uint_ne(digest, digest_of("rank 3 of 4", "even"));
+    ck_assert_uint_ne(digest, digest_of("rank 3 or 4", "odd"));
+}
+END_TEST
+
 static const unit_test_t tests[] = {
     {.test = &nothing_is_printed_before_the_report},
     {.test = &the_report_keeps_the_order},
     {.test = &others_stay_silent},
     {.test = &reset_begins_anew},
     {.test = &errors_are_remembered},
+    {.test = &warnings_alone},
+    {.test = &same_findings_have_the_same_digest},
 };
 
 UNIT_MAIN("diagnostic", tests, NULL);

@@ -208,7 +208,7 @@ START_TEST(more_than_can_wait)
     ck_assert_ptr_ne(header, MAP_FAILED);
     header->attached = 1;
     for (int i = 0; i < 10; i++) {
-        ck_assert_msg(elect(&from, 500, &next), "round %d: %s", i, reason);
+        ck_assert_msg(elect(&from, PATIENCE, &next), "round %d: %s", i, reason);
         ck_assert_uint_eq(inode(next.region_fd), inode(first.region_fd));
         close(next.region_fd);
     }

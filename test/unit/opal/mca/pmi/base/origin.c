@@ -25,6 +25,8 @@ static void setup(void)
         "SLURM_NTASKS",
         "SLURM_STEP_NUM_TASKS",
         "OMPI_MCA_orte_launch",
+        "OMPI_COMM_WORLD_LOCAL_SIZE",
+        "MPI_LOCALNRANKS",
     };
     for (size_t i = 0; i < OPAL_COUNT_OF(names); i++)
         unsetenv(names[i]);
@@ -107,7 +109,9 @@ static const struct {
     const char *environment, *name; /* NULL: it has none */
 } names[] = {
     {"", NULL},
-    {"PMI_FD=77 PMI_RANK=1", NULL},
+    {"PMI_FD=78 PMI_RANK=1", NULL},
+    {"PMI_FD=77 PMI_RANK=1", "PARENT"},
+    {"PMI_FD=77 PMI_RANK=1 MICA_JOBID=5 MICA_SUPERVISOR=ME", "5"},
     {"PMIX_NAMESPACE=job PMIX_RANK=1", "job"},
     {"PMIX_NAMESPACE=a-long-one PMIX_RANK=1", NULL},
     {SLURM_TASK, "3.1"},
@@ -120,8 +124,29 @@ START_TEST(how_the_job_is_called)
     char name[9];
     set_environment(names[_i].environment);
     ck_assert_int_eq(opal_pmi_announced_name(name, sizeof name), names[_i].name != NULL);
-    if (names[_i].name != NULL)
+    if (names[_i].name == NULL)
+        return;
+    if (strcmp(names[_i].name, "PARENT") == 0)
+        ck_assert_int_eq(atoi(name), getppid());
+    else
         ck_assert_str_eq(name, names[_i].name);
+}
+END_TEST
+
+static const struct {
+    const char *environment;
+    unsigned ranks;
+} local_sizes[] = {
+    {"", 0},
+    {"OMPI_COMM_WORLD_LOCAL_SIZE=3 MPI_LOCALNRANKS=4", 3},
+    {"OMPI_COMM_WORLD_LOCAL_SIZE=0 MPI_LOCALNRANKS=4", 4},
+    {SLURM_TASK, 4},
+};
+
+START_TEST(how_many_ranks_of_this_node_there_may_be)
+{
+    set_environment(local_sizes[_i].environment);
+    ck_assert_uint_eq(opal_pmi_announced_local_size(), local_sizes[_i].ranks);
 }
 END_TEST
 
@@ -153,6 +178,7 @@ END_TEST
 static const unit_test_t tests[] = {
     {.test = &who_it_was, .repeats = OPAL_COUNT_OF(cases)},
     {.test = &how_the_job_is_called, .repeats = OPAL_COUNT_OF(names)},
+    {.test = &how_many_ranks_of_this_node_there_may_be, .repeats = OPAL_COUNT_OF(local_sizes)},
     {.test = &kinds_of_descriptors},
     {.test = &settings_of_open_mpi},
 };
