@@ -35,6 +35,7 @@ libopal_core_la_SOURCES += \
 	%D%/util/maps.c %D%/util/maps.h \
 	%D%/util/segments.c %D%/util/segments.h \
 	%D%/util/sha256.c %D%/util/sha256.h \
+	%D%/util/hash.h \
 	%D%/util/say.c %D%/util/say.h \
 	%D%/util/log.c %D%/util/log.h \
 	%D%/util/nearest.c \
@@ -45,6 +46,7 @@ libopal_core_la_SOURCES += \
 	%D%/mca/base/dso.c %D%/mca/base/dso.h \
 	%D%/mca/base/framework.c %D%/mca/base/framework.h \
 	%D%/mca/base/select.c \
+	%D%/mca/base/foreign.c %D%/mca/base/foreign.h \
 	%D%/mca/base/param.c %D%/mca/base/param.h \
 	%D%/mca/base/param_file.c %D%/mca/base/param_file.h \
 	%D%/mca/base/param_value.c %D%/mca/base/param_value.h \

@@ -15,6 +15,7 @@
 
 #include "opal/mca/base/diagnostic.h"
 #include "opal/mca/base/dso.h"
+#include "opal/mca/base/foreign.h"
 
 enum { MAX_PROJECTS = 4 };
 
@@ -207,6 +208,41 @@ static void complain_unknown(const opal_framework_t *framework, const char *name
     free(names);
 }
 
+/*
+ * Puts our components in the place of another MPI's, or nothing where none of ours is like it: what
+ * is left of the list may be empty, and then all may be used.
+ */
+static void translate_selection(opal_framework_t *framework)
+{
+    bool exclude = is_exclude_list(framework);
+    opal_strings_t list = {0};
+    opal_text_t note = {0};
+    for (size_t i = 0; i < framework->selection.count; i++) {
+        const char *item = framework->selection.items[i];
+        const char *name = item + (i == 0 && exclude), *here = NULL;
+        if (find_candidate(framework, name) == NULL)
+            here = opal_foreign_component(framework->name, name, exclude);
+        if (here != NULL)
+            opal_text_printf(&note, "%s%s (%s%s)", note.length > 0 ? ", " : "", name,
+                             here[0] != 0 ? "here " : "left out", here);
+        if (here != NULL && here[0] == 0)
+            continue;
+        char *word =
+            opal_xprintf("%s%s", exclude && list.count == 0 ? "^" : "", here != NULL ? here : name);
+        opal_strings_add(&list, word);
+        free(word);
+    }
+    if (note.length > 0) {
+        opal_diagnostic(OPAL_NOTE, "%s (%s) names components of another MPI: %s", framework->name,
+                        selection_origin(framework), opal_text_string(&note));
+        opal_strings_free(&framework->selection);
+        framework->selection = list;
+        list = (opal_strings_t){0};
+    }
+    opal_strings_free(&list);
+    opal_text_free(&note);
+}
+
 /* Every name in the list must exist, and only the first may carry the '^'. */
 static opal_status_t check_selection(const opal_framework_t *framework)
 {
@@ -362,6 +398,7 @@ opal_status_t opal_framework_open(opal_framework_t *framework)
     opal_status_t status = opal_param_register(framework->name, "", framework->selection_row);
     status = worse_of(status, opal_param_register(framework->name, "", framework->params));
     find_candidates(framework);
+    translate_selection(framework);
     if (check_selection(framework) != OPAL_SUCCESS) {
         /* The run fails with what was said; nothing is to be said about the consequences. */
         opal_strings_free(&framework->selection);

@@ -11,7 +11,8 @@
  *
  * The order of the names is no preference: among those that may be used, the
  * priorities that they answer decide. A name that does not exist is an error in
- * both forms.
+ * both forms, but for the names that other MPIs have: these are translated or left
+ * out, with a note (foreign.h).
  */
 #ifndef OPAL_MCA_BASE_FRAMEWORK_H
 #define OPAL_MCA_BASE_FRAMEWORK_H

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "opal/mca/base/diagnostic.h"
+#include "opal/mca/base/foreign.h"
 #include "opal/mca/base/param_file.h"
 #include "opal/mca/base/param_value.h"
 #include "opal/mca/base/paths.h"
@@ -480,10 +481,27 @@ void opal_param_visit(opal_param_visit_fn_t *visit, void *context)
     }
 }
 
+/* Adds to the note if the setting is another MPI's; `nearest` is what could have been meant. */
+static bool note_foreign(const setting_t *setting, const char *nearest, opal_text_t *note)
+{
+    char *here = NULL;
+    if (!opal_foreign_parameter(setting->name, &here) &&
+        (nearest != NULL || !opal_foreign_framework(setting->name)))
+        return false;
+    opal_text_printf(note, "%s%s (%s", note->length > 0 ? ", " : "", setting->name,
+                     setting->origin);
+    if (here != NULL && find_entry(here) != NULL)
+        opal_text_printf(note, "; here it is %s", here);
+    opal_text_add(note, ")");
+    free(here);
+    return true;
+}
+
 size_t opal_param_diagnose_unknown(opal_param_foreign_fn_t *is_foreign)
 {
     const char **names = opal_xcalloc(registry.entry_count + 1, sizeof *names);
     size_t unknown = 0;
+    opal_text_t note = {0};
     for (size_t i = 0; i < registry.entry_count; i++)
         names[i] = registry.entries[i].info.full_name;
 
@@ -492,14 +510,20 @@ size_t opal_param_diagnose_unknown(opal_param_foreign_fn_t *is_foreign)
         if (setting->taken || find_entry(setting->name) != NULL ||
             (is_foreign != NULL && is_foreign(setting->name)))
             continue;
-        unknown++;
         const char *nearest = opal_nearest_name(setting->name, names, registry.entry_count);
+        if (note_foreign(setting, nearest, &note))
+            continue;
+        unknown++;
         opal_diagnostic(OPAL_WARNING,
                         "%s (%s) is not a parameter, so its value \"%s\" has no effect%s%s%s",
                         setting->name, setting->origin, setting->value,
                         nearest != NULL ? "; did you mean " : "", nearest != NULL ? nearest : "",
                         nearest != NULL ? "?" : "; ompi_info --all lists all of them");
     }
+    if (note.length > 0)
+        opal_diagnostic(OPAL_NOTE, "parameters of another MPI have no effect: %s",
+                        opal_text_string(&note));
+    opal_text_free(&note);
     free(names);
     return unknown;
 }

@@ -130,8 +130,9 @@ OPAL_EXPORT void opal_param_visit(opal_param_visit_fn_t *visit, void *context);
 
 /*
  * Settings that no registered parameter took become diagnostics with the nearest
- * name. `is_foreign` (may be NULL) tells names that are somebody else's business.
- * Call when every component that will be opened is. Returns how many there were.
+ * name; those of other MPIs together become one note (foreign.h), and do not count. `is_foreign`
+ * (may be NULL) tells names that are somebody else's business. Call when every component that will
+ * be opened is. Returns how many there were.
  */
 typedef bool opal_param_foreign_fn_t(const char *full_name);
 OPAL_EXPORT size_t opal_param_diagnose_unknown(opal_param_foreign_fn_t *is_foreign);
