@@ -10,10 +10,8 @@ static int dimension_at(int step, int ndims, int order)
     return order == MPI_ORDER_FORTRAN ? step : ndims - 1 - step;
 }
 
-static int check_dimensions(int ndims, int order)
+static int check_order(int order)
 {
-    if (ndims < 1)
-        return ompi_api_explain(MPI_ERR_DIMS, "An array has at least one dimension.");
     if (order != MPI_ORDER_C && order != MPI_ORDER_FORTRAN)
         return ompi_api_explain(MPI_ERR_ARG,
                                 "The order is neither MPI_ORDER_C nor MPI_ORDER_FORTRAN.");
@@ -47,7 +45,7 @@ int ompi_api_type_create_subarray(int ndims, ompi_ints_t array_of_sizes,
                                   int order, ompi_datatype_t *oldtype, ompi_datatype_t **newtype)
 {
     ompi_ints_t lists[] = {array_of_sizes, array_of_subsizes, array_of_starts};
-    int outcome = check_dimensions(ndims, order);
+    int outcome = check_order(order);
     if (outcome == MPI_SUCCESS)
         outcome = check_lists(ndims, lists, OPAL_COUNT_OF(lists));
     if (outcome == MPI_SUCCESS)
@@ -151,7 +149,7 @@ static int coordinate(int rank, int i, int ndims, const int psizes[])
 static int check_darray(int size, int rank, int ndims, ompi_ints_t gsizes, const int distribs[],
                         const int dargs[], const int psizes[], int order)
 {
-    int outcome = check_dimensions(ndims, order);
+    int outcome = check_order(order);
     if (outcome == MPI_SUCCESS)
         outcome = ompi_api_check_list(gsizes, ndims);
     if (outcome != MPI_SUCCESS)

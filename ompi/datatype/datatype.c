@@ -8,16 +8,36 @@
 
 #include "ompi/datatype/envelope.h"
 #include "ompi/datatype/predefined.h"
+#include "ompi/datatype/receive.h"
 
 static pthread_mutex_t name_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void destroy(ompi_object_t *object)
+static void destroy_one(ompi_datatype_t *type)
 {
-    ompi_datatype_t *type = (ompi_datatype_t *)object;
     ompi_shape_release(&type->shape);
     ompi_envelope_destroy(type->envelope);
     free(type->name);
     free(type);
+}
+
+/* The end of a type can be that of the types that it was made of: a program can make chains of any
+ * length, so one that ends meanwhile waits, linked by its handle, until the one before has ended.
+ */
+static void destroy(ompi_object_t *object)
+{
+    static _Thread_local bool is_busy;
+    static _Thread_local ompi_object_t *waiting;
+    object->handle = waiting;
+    waiting = object;
+    if (is_busy)
+        return;
+    is_busy = true;
+    while (waiting != NULL) {
+        ompi_object_t *next = waiting;
+        waiting = next->handle;
+        destroy_one((ompi_datatype_t *)next);
+    }
+    is_busy = false;
 }
 
 ompi_datatype_t *ompi_datatype_create(ompi_shape_t *shape, ompi_envelope_t *envelope)
@@ -38,6 +58,12 @@ ompi_datatype_t *ompi_datatype_create(ompi_shape_t *shape, ompi_envelope_t *enve
 void ompi_datatype_commit(ompi_datatype_t *type)
 {
     atomic_store_explicit(&type->is_committed, true, memory_order_relaxed);
+}
+
+bool ompi_datatype_has_whole_elements(const ompi_datatype_t *type, size_t bytes)
+{
+    size_t elements;
+    return ompi_signature_elements(type->shape.signature, bytes, &elements);
 }
 
 int ompi_datatype_set_name(ompi_datatype_t *type, const char *name)

@@ -23,6 +23,8 @@ enum {
     /* Runs are cut into pieces if these are at most so many for a run on average. */
     CUT_MAX_PIECES_A_RUN = 8,
     LIST_FIRST_CAPACITY = 16,
+    /* From this depth on a chain of lists is made shorter. */
+    SPLICE_MIN_DEPTH = 32,
 };
 
 ompi_layout_t ompi_layout_empty = OMPI_LAYOUT_STATIC_RUN(0);
@@ -33,19 +35,32 @@ ompi_layout_t *ompi_layout_retain(ompi_layout_t *layout)
     return layout;
 }
 
-void ompi_layout_release(ompi_layout_t *layout)
+/* Gives a reference back; the last one puts the node into the list of the dead. */
+static void drop(ompi_layout_t *layout, ompi_layout_t **dead)
 {
     if (layout == NULL ||
         atomic_fetch_sub_explicit(&layout->references, 1, memory_order_acq_rel) > 1)
         return;
-    ompi_layout_release(layout->child);
-    for (size_t i = 0; layout->children != NULL && i < layout->count; i++)
-        ompi_layout_release(layout->children[i]);
-    free(layout->narrow_offsets);
-    free(layout->offsets);
-    free(layout->starts);
-    free(layout->children);
-    free(layout);
+    layout->next_dead = *dead;
+    *dead = layout;
+}
+
+void ompi_layout_release(ompi_layout_t *layout)
+{
+    ompi_layout_t *dead = NULL;
+    drop(layout, &dead);
+    while (dead != NULL) {
+        ompi_layout_t *node = dead;
+        dead = node->next_dead;
+        drop(node->child, &dead);
+        for (size_t i = 0; node->children != NULL && i < node->count; i++)
+            drop(node->children[i], &dead);
+        free(node->narrow_offsets);
+        free(node->offsets);
+        free(node->starts);
+        free(node->children);
+        free(node);
+    }
 }
 
 static size_t multiply_or_max(size_t a, size_t b)
@@ -81,6 +96,7 @@ static ompi_layout_t *create_equal(ompi_layout_kind_t kind, ompi_layout_t *child
         return NULL;
     }
     layout->segments = multiply_or_max(count, child->segments);
+    layout->depth = child->depth + 1;
     layout->child = child;
     return layout;
 }
@@ -162,7 +178,7 @@ static bool is_worth_expanding(const ompi_layout_list_t *list)
         if (__builtin_add_overflow(segments, layout != NULL ? layout->segments : 1, &segments))
             return false;
     }
-    return trees > 0 && segments <= EXPAND_MAX_SEGMENTS &&
+    return trees > 0 && !list->is_spliced && segments <= EXPAND_MAX_SEGMENTS &&
            segments <= EXPAND_MAX_SEGMENTS_A_PART * list->count;
 }
 
@@ -193,6 +209,62 @@ static void expand(ompi_layout_list_t *list)
     }
     ompi_layout_list_discard(list);
     *list = runs;
+}
+
+/* A run, if there is no layout. */
+static void add_part(ompi_layout_list_t *list, ptrdiff_t offset, size_t bytes,
+                     ompi_layout_t *layout)
+{
+    if (layout == NULL)
+        ompi_layout_list_add_run(list, offset, bytes);
+    else
+        ompi_layout_list_add(list, offset, layout);
+}
+
+static void add_children(ompi_layout_list_t *list, ptrdiff_t offset, const ompi_layout_t *layout)
+{
+    for (size_t i = 0; i < layout->count; i++)
+        add_part(list, offset + ompi_layout_child_offset(layout, i),
+                 ompi_layout_child_bytes(layout, i), ompi_layout_child(layout, i));
+}
+
+static unsigned depth_of(const ompi_layout_part_t *part)
+{
+    return part->layout != NULL ? part->layout->depth : 0;
+}
+
+/*
+ * Puts the children of the deepest parts into the place of these, if they are lists that have no
+ * more parts than all the others are; false: they are not. Once begun with a deep tree, it goes on
+ * downwards: as in a binary counter each list of a chain is then longer than the one above it, and
+ * a part is copied no more often than the chain has lists.
+ */
+static bool splice(ompi_layout_list_t *list)
+{
+    unsigned depth = 0;
+    size_t others = 0;
+    ompi_layout_list_t spliced = {.is_spliced = true};
+    for (size_t i = 0; i < list->count; i++)
+        depth = depth_of(&list->parts[i]) > depth ? depth_of(&list->parts[i]) : depth;
+    if (depth < (list->is_spliced ? 1 : SPLICE_MIN_DEPTH) || list->count > EXPAND_MAX_SEGMENTS)
+        return false;
+    for (size_t i = 0; i < list->count; i++)
+        others += depth_of(&list->parts[i]) < depth;
+    bool can_splice = true;
+    for (size_t i = 0; can_splice && i < list->count; i++) {
+        const ompi_layout_part_t *part = &list->parts[i];
+        if (depth_of(part) < depth)
+            add_part(&spliced, part->offset, part->bytes, part->layout);
+        else if (part->layout->kind == OMPI_LAYOUT_LIST && part->layout->count <= others + 1)
+            add_children(&spliced, part->offset, part->layout);
+        else
+            can_splice = false;
+    }
+    can_splice &= !spliced.no_memory;
+    ompi_layout_list_discard(can_splice ? list : &spliced);
+    if (can_splice)
+        *list = spliced;
+    return can_splice;
 }
 
 static bool has_equal_parts(const ompi_layout_list_t *list)
@@ -306,8 +378,8 @@ static size_t piece_of(const ompi_layout_list_t *list)
 
 static ompi_layout_t *make_pieces(const ompi_layout_list_t *list, size_t piece)
 {
-    size_t total = 0;
-    for (size_t i = 0; i < list->count; i++)
+    size_t total = list->parts[0].bytes;
+    for (size_t i = 1; i < list->count; i++)
         total += list->parts[i].bytes;
     ompi_layout_t *child = create_run(piece);
     if (child == NULL)
@@ -329,6 +401,7 @@ static bool fill_list(ompi_layout_t *layout, const ompi_layout_list_t *list)
 {
     layout->starts[0] = 0;
     layout->segments = 0;
+    layout->depth = 1;
     for (size_t i = 0; i < list->count; i++) {
         const ompi_layout_part_t *part = &list->parts[i];
         size_t segments = part->layout != NULL ? part->layout->segments : 1;
@@ -342,6 +415,8 @@ static bool fill_list(ompi_layout_t *layout, const ompi_layout_list_t *list)
         if (layout->children == NULL)
             return false;
         layout->children[i] = ompi_layout_retain(part->layout);
+        if (layout->depth <= part->layout->depth)
+            layout->depth = part->layout->depth + 1;
     }
     layout->bytes = layout->starts[list->count];
     return true;
@@ -384,6 +459,8 @@ ompi_layout_t *ompi_layout_list_finish(ompi_layout_list_t *list, ptrdiff_t *orig
         layout = ompi_layout_retain(&ompi_layout_empty);
     } else if (!list->no_memory) {
         *origin = list->parts[0].offset;
+        while (splice(list))
+            ;
         layout = make(list);
     }
     ompi_layout_list_discard(list);

@@ -15,6 +15,10 @@
  * not expanded. What is small is: a list of lists becomes one list, neighbours become one run,
  * equal runs at equal distances become a LOOP.
  *
+ * No tree is deep, however a program has put types into types, so whoever goes through one may call
+ * itself: a LOOP and BLOCKS at least double the bytes, and a chain of LISTs is made shorter, until
+ * its depth is about the logarithm of its length (splice in layout.c).
+ *
  * Nodes are immutable and shared; offsets are made relative to the first child, which makes a
  * shifted layout the same layout with another origin.
  *
@@ -38,6 +42,7 @@ typedef enum ompi_layout_kind {
 typedef struct ompi_layout {
     atomic_size_t references;
     ompi_layout_kind_t kind;
+    unsigned depth;                /* of the tree below; 0: a run */
     size_t bytes;                  /* of data, that is when packed */
     size_t segments;               /* runs, at most; SIZE_MAX: more than can be counted */
     size_t count;                  /* children */
@@ -47,6 +52,7 @@ typedef struct ompi_layout {
     ptrdiff_t *offsets;            /* LIST, other BLOCKS: [count] */
     size_t *starts;                /* LIST: [count + 1], packed bytes before a child */
     struct ompi_layout **children; /* LIST: [count], NULL for a run; NULL: all are runs */
+    struct ompi_layout *next_dead; /* while it ends */
 } ompi_layout_t;
 
 /* The layout without bytes: a RUN of none. */
@@ -96,7 +102,8 @@ typedef struct ompi_layout_part {
 typedef struct ompi_layout_list {
     ompi_layout_part_t *parts;
     size_t count, capacity;
-    bool no_memory; /* what was added since is lost; finish will say so */
+    bool no_memory;  /* what was added since is lost; finish will say so */
+    bool is_spliced; /* it is a part of a long chain: its parts are not expanded */
 } ompi_layout_list_t;
 
 void ompi_layout_list_add_run(ompi_layout_list_t *list, ptrdiff_t offset, size_t bytes);

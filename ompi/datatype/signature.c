@@ -11,7 +11,11 @@
 
 #define HASH_BASE UINT64_C(0x9e3779b97f4a7c15) /* odd: no factor gets lost */
 
-enum { FIRST_CAPACITY = 8 };
+enum {
+    FIRST_CAPACITY = 8,
+    SPLICE_MIN_DEPTH = 32, /* from this depth on a chain is made shorter */
+    SPLICE_MAX_PARTS = 64 * 1024,
+};
 
 ompi_signature_t ompi_signature_empty = {.references = 1};
 
@@ -60,20 +64,28 @@ ompi_signature_t *ompi_signature_retain(ompi_signature_t *signature)
     return signature;
 }
 
-static void release_parts(const ompi_signature_part_t *parts, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        ompi_signature_release(parts[i].signature);
-}
-
-void ompi_signature_release(ompi_signature_t *signature)
+/* Gives a reference back; the last one puts the signature into the list of the dead. */
+static void drop(ompi_signature_t *signature, ompi_signature_t **dead)
 {
     if (signature == NULL ||
         atomic_fetch_sub_explicit(&signature->references, 1, memory_order_acq_rel) > 1)
         return;
-    release_parts(signature->parts, signature->count);
-    free(signature->parts);
-    free(signature);
+    signature->next_dead = *dead;
+    *dead = signature;
+}
+
+void ompi_signature_release(ompi_signature_t *signature)
+{
+    ompi_signature_t *dead = NULL;
+    drop(signature, &dead);
+    while (dead != NULL) {
+        ompi_signature_t *sequence = dead;
+        dead = sequence->next_dead;
+        for (size_t i = 0; i < sequence->count; i++)
+            drop(sequence->parts[i].signature, &dead);
+        free(sequence->parts);
+        free(sequence);
+    }
 }
 
 static bool grow(ompi_signature_list_t *list)
@@ -110,9 +122,43 @@ void ompi_signature_list_add(ompi_signature_list_t *list, ompi_signature_t *sign
 
 void ompi_signature_list_discard(ompi_signature_list_t *list)
 {
-    release_parts(list->parts, list->count);
+    for (size_t i = 0; i < list->count; i++)
+        ompi_signature_release(list->parts[i].signature);
     free(list->parts);
     *list = (ompi_signature_list_t){0};
+}
+
+/* The same as splice in layout.c does, for the parts that come once. */
+static bool splice(ompi_signature_list_t *list, bool *is_spliced)
+{
+    unsigned depth = 0;
+    size_t others = 0;
+    ompi_signature_list_t spliced = {0};
+    for (size_t i = 0; i < list->count; i++)
+        depth = list->parts[i].signature->depth > depth ? list->parts[i].signature->depth : depth;
+    if (depth < (*is_spliced ? 1 : SPLICE_MIN_DEPTH) || list->count > SPLICE_MAX_PARTS)
+        return false;
+    for (size_t i = 0; i < list->count; i++)
+        others += list->parts[i].signature->depth < depth;
+    bool can_splice = true;
+    for (size_t i = 0; can_splice && i < list->count; i++) {
+        const ompi_signature_part_t *part = &list->parts[i];
+        const ompi_signature_t *sequence = part->signature;
+        if (sequence->depth < depth)
+            ompi_signature_list_add(&spliced, part->signature, part->count);
+        else if (part->count == 1 && sequence->count <= others + 1)
+            for (size_t k = 0; k < sequence->count; k++)
+                ompi_signature_list_add(&spliced, sequence->parts[k].signature,
+                                        sequence->parts[k].count);
+        else
+            can_splice = false;
+    }
+    can_splice &= !spliced.no_memory;
+    ompi_signature_list_discard(can_splice ? list : &spliced);
+    if (can_splice)
+        *list = spliced;
+    *is_spliced |= can_splice;
+    return can_splice;
 }
 
 static void sum_up(ompi_signature_t *signature)
@@ -125,6 +171,8 @@ static void sum_up(ompi_signature_t *signature)
         signature->bytes += part->count * part->signature->bytes;
         signature->elements += part->count * part->signature->elements;
         signature->external_bytes += part->count * part->signature->external_bytes;
+        if (signature->depth <= part->signature->depth)
+            signature->depth = part->signature->depth + 1;
         digest = join_digests(digest, repeat_digest(digest_of(part->signature), part->count));
     }
     signature->hash = digest.hash;
@@ -133,8 +181,11 @@ static void sum_up(ompi_signature_t *signature)
 ompi_signature_t *ompi_signature_list_finish(ompi_signature_list_t *list)
 {
     ompi_signature_t *signature = NULL;
+    bool is_spliced = false;
     if (list->no_memory)
         goto discard;
+    while (splice(list, &is_spliced))
+        ;
     if (list->count == 0) {
         signature = ompi_signature_retain(&ompi_signature_empty);
         goto discard;

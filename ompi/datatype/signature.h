@@ -6,6 +6,8 @@
  * and how often it comes. Only structures of different types need more than one part, so that a
  * signature is small however large its type is.
  *
+ * No signature is deep, as no layout is (layout.h): a long chain of them is made shorter.
+ *
  * Signatures count elements (MPI_Get_elements), say how to convert (external32), and are compared
  * by a hash that does not depend on how the sequence was put together.
  *
@@ -46,8 +48,10 @@ struct ompi_signature {
     const ompi_basic_t *basic; /* it is one such element; NULL: a sequence */
     size_t bytes, elements, external_bytes;
     uint64_t hash;
+    unsigned depth;               /* of the parts below; 0: one element */
     size_t count;                 /* of the sequence */
     ompi_signature_part_t *parts; /* [count] */
+    ompi_signature_t *next_dead;  /* while it ends */
 };
 
 /* The signature without elements. */

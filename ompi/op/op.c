@@ -18,14 +18,16 @@ enum {
     BITS = OMPI_OP_INTEGER | OMPI_OP_BYTE,
 };
 
-#define OP(name, op_kernels, op_classes)                                                           \
+#define OP(word, op_kernels, op_classes)                                                           \
     {                                                                                              \
-        .head = OMPI_OBJECT_PREDEFINED(OMPI_OP, MPI_##name), .action = OMPI_OP_KERNELS,            \
-        .is_commutative = true, .classes = (op_classes), .kernels = (op_kernels)                   \
+        .head = OMPI_OBJECT_PREDEFINED(OMPI_OP, MPI_##word), .name = "MPI_" #word,                 \
+        .action = OMPI_OP_KERNELS, .is_commutative = true, .classes = (op_classes),                \
+        .kernels = (op_kernels)                                                                    \
     }
-#define RMA_OP(name, op_action)                                                                    \
+#define RMA_OP(word, op_action)                                                                    \
     {                                                                                              \
-        .head = OMPI_OBJECT_PREDEFINED(OMPI_OP, MPI_##name), .action = (op_action)                 \
+        .head = OMPI_OBJECT_PREDEFINED(OMPI_OP, MPI_##word), .name = "MPI_" #word,                 \
+        .action = (op_action)                                                                      \
     }
 
 static ompi_op_t predefined[] = {

@@ -43,6 +43,7 @@ typedef enum ompi_op_action {
 
 typedef struct ompi_op {
     ompi_object_t head;
+    const char *name; /* of a predefined one */
     ompi_op_action_t action;
     bool is_commutative;
     unsigned classes;                /* OMPI_OP_KERNELS: of datatypes that it is for, a bit each */

@@ -161,6 +161,33 @@ START_TEST(large_trees_are_shared)
 }
 END_TEST
 
+/* Each list has the one before among its parts, in front, in the middle and behind. */
+START_TEST(long_chains_are_not_deep)
+{
+    enum { LENGTH = 20000, EXPECTED_DEPTH = 64 };
+    for (int place = 0; place < 3; place++) {
+        ompi_layout_t *chain = loop(1000, 16, 8);
+        for (int i = 0; i < LENGTH; i++) {
+            ompi_layout_list_t list = {0};
+            for (int part = 0; part < 3; part++) {
+                if (part == place)
+                    ompi_layout_list_add(&list, 64, chain);
+                else
+                    ompi_layout_list_add_run(&list, -64 * part, (size_t)part + 1);
+            }
+            ptrdiff_t origin;
+            ompi_layout_t *next = ompi_layout_list_finish(&list, &origin);
+            ck_assert_uint_le(next->depth, EXPECTED_DEPTH);
+            ck_assert_uint_eq(next->bytes, chain->bytes + 6 - (size_t)place - 1);
+            ck_assert_uint_eq(next->segments, chain->segments + 2);
+            ompi_layout_release(chain);
+            chain = next;
+        }
+        ompi_layout_release(chain);
+    }
+}
+END_TEST
+
 START_TEST(a_list_can_be_discarded)
 {
     ompi_layout_t *large = loop(100, 16, 8);
@@ -183,6 +210,7 @@ static const unit_test_t tests[] = {
     {.test = &long_different_runs_are_a_list},
     {.test = &small_trees_are_expanded},
     {.test = &large_trees_are_shared},
+    {.test = &long_chains_are_not_deep},
     {.test = &a_list_can_be_discarded},
 };
 
