@@ -7,6 +7,8 @@
 #include "ompi/communicator/create.h"
 #include "ompi/communicator/place.h"
 
+#define RESOURCE_KEY "mpi_hw_resource_type"
+
 /* A level of -1 is one that nobody has. */
 static int split_by(ompi_communicator_t *comm, int level, int key, ompi_communicator_t **newcomm)
 {
@@ -22,8 +24,10 @@ static bool is_all(const ompi_communicator_t *part, const ompi_communicator_t *c
            ompi_comm_peers(part) == ompi_comm_peers(comm);
 }
 
-/* By the outermost level that is a split at all. Where nobody was split, everybody sees so. */
-static int split_unguided(ompi_communicator_t *comm, int key, ompi_communicator_t **newcomm)
+/* By the outermost level that is a split at all. Where nobody was split, everybody sees so. The
+ * program's info object, if there is one, tells whoever is in a part which level it was. */
+static int split_unguided(ompi_communicator_t *comm, int key, ompi_info_t *info,
+                          ompi_communicator_t **newcomm)
 {
     ompi_communicator_t *part = NULL;
     for (int level = 0; level < OMPI_PLACE_LEVELS; level++) {
@@ -37,6 +41,8 @@ static int split_unguided(ompi_communicator_t *comm, int key, ompi_communicator_
         ompi_unlock();
         part = NULL;
     }
+    if (part != NULL && info != NULL && info != &ompi_info_env)
+        (void)ompi_info_set(info, RESOURCE_KEY, part->resource); /* without memory: no hint */
     *newcomm = part;
     return MPI_SUCCESS;
 }
@@ -47,8 +53,7 @@ static int split_guided(ompi_communicator_t *comm, int key, ompi_info_t *info,
 {
     char name[MPI_MAX_INFO_VAL];
     size_t length;
-    bool is_there =
-        info != NULL && ompi_info_get(info, "mpi_hw_resource_type", name, sizeof name, &length);
+    bool is_there = info != NULL && ompi_info_get(info, RESOURCE_KEY, name, sizeof name, &length);
     return split_by(comm, is_there ? ompi_place_level(name) : -1, key, newcomm);
 }
 
@@ -86,7 +91,7 @@ int ompi_api_comm_split_type(ompi_communicator_t *comm, int split_type, int key,
         error = split_guided(comm, key, info, newcomm);
         break;
     case MPI_COMM_TYPE_HW_UNGUIDED:
-        error = split_unguided(comm, key, newcomm);
+        error = split_unguided(comm, key, info, newcomm);
         break;
     case MPI_COMM_TYPE_RESOURCE_GUIDED:
         error = split_by_resource(comm, key, info, newcomm);

@@ -37,21 +37,28 @@ uint64_t ompi_api_hash_ints(uint64_t hash, const int items[], int count)
     return hash;
 }
 
+/* This process lacks the memory to say who is in, but the others wait for it. */
+static int create_without_memory(ompi_communicator_t *comm, ompi_topology_t *topology,
+                                 uint64_t alike)
+{
+    ompi_communicator_t *none = NULL;
+    if (topology != NULL)
+        ompi_topology_release(topology);
+    return ompi_comm_create_with(comm, comm->group, NULL, alike, &none);
+}
+
 int ompi_api_create_first(ompi_communicator_t *comm, int count, ompi_topology_t *topology,
                           uint64_t alike, ompi_communicator_t **result)
 {
-    ompi_group_t *group;
+    ompi_group_t *group = NULL;
     int range[1][3] = {{0, count - 1, 1}};
-    *result = NULL;
-    if (comm->rank >= count) {
-        ompi_comm_create_without(comm);
-        return MPI_SUCCESS;
-    }
-    int error = ompi_group_range_incl(comm->group, 1, range, &group);
-    if (error != MPI_SUCCESS)
-        return error;
-    error = ompi_comm_create_with(comm, group, topology, alike, result);
-    ompi_object_release(&group->head);
+    if (comm->rank < count)
+        (void)ompi_group_range_incl(comm->group, 1, range, &group);
+    if (comm->rank < count && group == NULL)
+        return create_without_memory(comm, topology, alike);
+    int error = ompi_comm_create_with(comm, group, topology, alike, result);
+    if (group != NULL)
+        ompi_object_release(&group->head);
     return ompi_api_explain_creation(error);
 }
 
@@ -231,7 +238,7 @@ int ompi_api_cart_sub(ompi_communicator_t *comm, const int remain_dims[],
     size_t count = (size_t)grid->of.cart.dimensions;
     int *scratch = malloc((3 * count + 1) * sizeof *scratch);
     if (scratch == NULL)
-        return MPI_ERR_NO_MEM;
+        return create_without_memory(comm, NULL, 0);
     int *extents = scratch + count, *periodic = scratch + 2 * count;
     ompi_group_t *group = group_of_part(comm, remain_dims, scratch);
     for (size_t i = 0; i < count; i++) {
@@ -240,12 +247,13 @@ int ompi_api_cart_sub(ompi_communicator_t *comm, const int remain_dims[],
         extents[kept] = grid->of.cart.extents[i];
         periodic[kept++] = grid->of.cart.periodic[i];
     }
-    error = MPI_ERR_NO_MEM;
+    uint64_t alike = ompi_api_hash_ints((uint64_t)kept, extents, kept);
     if (group != NULL) {
-        error = ompi_comm_create_with(comm, group,
-                                      ompi_cart_create(kept, extents, periodic, group->rank),
-                                      ompi_api_hash_ints((uint64_t)kept, extents, kept), newcomm);
+        ompi_topology_t *part = ompi_cart_create(kept, extents, periodic, group->rank);
+        error = ompi_comm_create_with(comm, group, part, alike, newcomm);
         ompi_object_release(&group->head);
+    } else {
+        error = create_without_memory(comm, NULL, alike);
     }
     free(scratch);
     return ompi_api_explain_creation(error);

@@ -78,10 +78,10 @@ int ompi_api_graph_create(ompi_communicator_t *comm_old, int nnodes, const int i
         return error;
     ompi_topology_t *topology = NULL;
     uint64_t alike = ompi_api_hash_ints((uint64_t)nnodes, indx, nnodes);
-    if (comm_old->rank < nnodes) {
-        topology = make_graph(nnodes, indx, edges);
+    if (nnodes > 0)
         alike = ompi_api_hash_ints(alike, edges, indx[nnodes - 1]);
-    }
+    if (comm_old->rank < nnodes)
+        topology = make_graph(nnodes, indx, edges);
     return ompi_api_create_first(comm_old, nnodes, topology, alike, comm_graph);
 }
 
@@ -254,9 +254,7 @@ int ompi_api_dist_graph_create(ompi_communicator_t *comm_old, int n, const int s
         return error;
     bool is_weighted = !is_unweighted(weights);
     ompi_edge_t *edges = malloc(((size_t)count + 1) * sizeof *edges);
-    if (edges == NULL)
-        return MPI_ERR_NO_MEM;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; edges != NULL && i < n; i++) {
         for (int k = 0; k < degrees[i]; k++, next++)
             edges[next] =
                 (ompi_edge_t){sources[i], destinations[next], is_weighted ? weights[next] : 0};
@@ -296,8 +294,6 @@ int ompi_api_dist_graph_neighbors(ompi_communicator_t *comm, int maxindegree, in
     const ompi_topology_t *topology = ompi_api_topology_of(comm, OMPI_DIST_GRAPH);
     if (topology == NULL)
         return ompi_api_no_topology();
-    if (maxindegree < 0 || maxoutdegree < 0)
-        return ompi_api_explain(MPI_ERR_ARG, "A number of neighbours is negative.");
     int in = topology->of.dist.in < maxindegree ? topology->of.dist.in : maxindegree;
     int out = topology->of.dist.out < maxoutdegree ? topology->of.dist.out : maxoutdegree;
     int error = ompi_api_topo_check_list(sources, in);

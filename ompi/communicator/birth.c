@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "opal/util/hash.h"
 #include "ompi/attribute/attribute.h"
 
 void ompi_birth_init(ompi_birth_t *birth, ompi_communicator_t *parent, ompi_communicator_t *comm)
@@ -88,18 +89,10 @@ int ompi_birth_run(ompi_birth_t *birth, ompi_communicator_t **result)
     return birth->error;
 }
 
-/* FNV-1a, 64 bits, from some start. */
-static uint64_t hash_of(const char *string, uint64_t hash)
-{
-    for (; *string != 0; string++)
-        hash = (hash ^ (unsigned char)*string) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
 int ompi_birth_set_string(ompi_birth_t *birth, const char *stringtag)
 {
-    uint64_t check = hash_of(stringtag, UINT64_C(0x9e3779b97f4a7c15));
+    uint64_t check = opal_hash_text(UINT64_C(0x9e3779b97f4a7c15), stringtag);
     birth->agreement.exchange.ballot.least = birth->agreement.exchange.ballot.most = check;
-    uint64_t hash = hash_of(stringtag, UINT64_C(0xcbf29ce484222325));
+    uint64_t hash = opal_hash_text(OPAL_HASH_START, stringtag);
     return ompi_exchange_string_tag(hash ^ hash >> 32);
 }

@@ -25,6 +25,7 @@ static pthread_mutex_t name_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* What the user has and has not freed. The message lock. */
 static opal_list_t all = {{&all.head, &all.head}};
+static uint32_t highest_context;
 
 static void start(ompi_communicator_t *comm, int rank, int size, ompi_group_t *group,
                   const char *name, ompi_errhandler_t *errhandler)
@@ -71,6 +72,8 @@ static int start_messages(ompi_communicator_t *comm)
     if (error != MPI_SUCCESS)
         ompi_coll_comm_remove(comm);
     comm->has_begun = error == MPI_SUCCESS;
+    if (comm->context > highest_context)
+        highest_context = comm->context;
     return error;
 }
 
@@ -84,6 +87,7 @@ static bool stop_messages(ompi_communicator_t *comm)
 
 int ompi_comm_start_messages(uint32_t limit)
 {
+    highest_context = 0;
     ompi_contexts_init(limit);
     ompi_context_take(WORLD_CONTEXT);
     ompi_context_take(SELF_CONTEXT);
@@ -130,6 +134,11 @@ ompi_communicator_t *ompi_comm_find(uint32_t context)
             return comm;
     }
     return NULL;
+}
+
+uint32_t ompi_comm_highest_context(void)
+{
+    return highest_context;
 }
 
 /* -- made ones ----------------------------------------------------------------------- */

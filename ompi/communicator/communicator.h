@@ -21,19 +21,24 @@
 struct ompi_bsend_buffer;
 struct ompi_topology;
 
+/* Numbers of persistent collectives that the ranks agree on at a time. */
+enum { OMPI_COMM_NUMBERS = 512 };
+
 typedef struct ompi_communicator {
     ompi_object_t head;
-    int rank, size;                  /* in group */
-    ompi_group_t *group;             /* retained, as all that follows */
-    ompi_group_t *remote_group;      /* NULL: an intracommunicator */
-    struct ompi_communicator *local; /* for the collectives of one side */
-    struct ompi_topology *topology;  /* NULL: none */
-    uint32_t context;                /* of its messages; the same in all its processes */
-    uint32_t collectives;            /* how many have begun, for their tags. The message lock */
-    uint32_t prepared;               /* how many persistent ones have been made, likewise */
-    uint32_t creations;              /* how many communicators were begun from it, likewise */
-    void *pml;                       /* what the pml has of it */
-    void *coll;                      /* what the coll framework has of it */
+    int rank, size;                   /* in group */
+    ompi_group_t *group;              /* retained, as all that follows */
+    ompi_group_t *remote_group;       /* NULL: an intracommunicator */
+    struct ompi_communicator *local;  /* for the collectives of one side */
+    struct ompi_topology *topology;   /* NULL: none */
+    uint32_t context;                 /* of its messages; the same in all its processes */
+    uint32_t collectives;             /* how many have begun, for their tags. The message lock */
+    struct ompi_schedule *persistent; /* a list of the living persistent ones, likewise */
+    uint64_t prepared;                /* how many of their numbers have been tried, likewise */
+    uint64_t numbers[OMPI_COMM_NUMBERS / 64]; /* which of the next ones are taken, likewise */
+    uint32_t creations; /* how many communicators were begun from it, likewise */
+    void *pml;          /* what the pml has of it */
+    void *coll;         /* what the coll framework has of it */
     struct ompi_bsend_buffer *bsend_buffer; /* of its own; NULL: none. The message lock */
     bool has_begun;                         /* it has a context and messages */
     bool is_ending;                         /* it has had them, and nobody uses it any more */
@@ -82,6 +87,7 @@ void ompi_comm_stop_messages(void);
 /* The one of the user's with that context, world and self among them; NULL: none. It looks at all
  * of them. Under the message lock. */
 OPAL_EXPORT ompi_communicator_t *ompi_comm_find(uint32_t context);
+OPAL_EXPORT uint32_t ompi_comm_highest_context(void); /* of those that there were */
 
 /* Hints (hints.c): those of an info object that are known; all that it has, for the caller. NULL:
  * no memory. */
@@ -137,6 +143,13 @@ static inline bool ompi_comm_may_root(const ompi_communicator_t *comm, int root)
 static inline bool ompi_comm_is_root(const ompi_communicator_t *comm, int root)
 {
     return ompi_comm_is_inter(comm) ? root == MPI_ROOT : comm->rank == root;
+}
+
+/* Whether this rank has nothing to do in an operation with such a root, so that none of its other
+ * arguments is read. */
+static inline bool ompi_comm_is_idle(const ompi_communicator_t *comm, int root)
+{
+    return ompi_comm_is_inter(comm) && root == MPI_PROC_NULL;
 }
 
 #endif

@@ -154,8 +154,6 @@ int ompi_comm_split(ompi_communicator_t *comm, int color, int key, const char *r
     ompi_birth_t birth;
     ompi_communicator_t *part = NULL;
     split_item_t *items = calloc((size_t)comm->size + (size_t)ompi_comm_peers(comm), sizeof *items);
-    if (items == NULL)
-        return MPI_ERR_NO_MEM;
     if (color != MPI_UNDEFINED)
         part = ompi_comm_create(comm);
     ompi_birth_init(&birth, comm, part);
@@ -167,7 +165,8 @@ int ompi_comm_split(ompi_communicator_t *comm, int color, int key, const char *r
     birth.agreement.is_bystander = color == MPI_UNDEFINED;
     birth.agreement.exchange.item_bytes = sizeof *items;
     birth.agreement.exchange.items = (unsigned char *)items;
-    items[comm->rank] = (split_item_t){color, key};
+    if (items != NULL) /* if not, the exchange tells the others */
+        items[comm->rank] = (split_item_t){color, key};
     ompi_lock();
     ompi_birth_of_all(&birth);
     ompi_unlock();
@@ -178,39 +177,31 @@ int ompi_comm_split(ompi_communicator_t *comm, int color, int key, const char *r
 
 /* -- of groups ----------------------------------------------------------------------- */
 
-/* The group's members make a communicator, over messages of another. */
-static int create_over(ompi_communicator_t *over, ompi_group_t *group, int tag,
-                       ompi_communicator_t **result)
+/* All of comm take part, those without a group too: so everybody hears of an error. */
+static void begin_among(ompi_birth_t *birth, ompi_communicator_t *comm, ompi_group_t *group)
 {
-    ompi_birth_t birth;
-    ompi_communicator_t *comm = ompi_comm_create(over);
-    ompi_birth_init(&birth, over, comm);
-    if (comm != NULL)
-        ompi_comm_set_groups(comm, group, NULL);
-    else
-        birth.error = MPI_ERR_NO_MEM;
-    ompi_birth_of_group(&birth, over, group, tag);
-    return ompi_birth_run(&birth, result);
-}
-
-static int next_tag(ompi_communicator_t *comm)
-{
+    ompi_communicator_t *made = group != NULL ? ompi_comm_create(comm) : NULL;
+    ompi_birth_init(birth, comm, made);
+    birth->agreement.is_bystander = group == NULL;
+    if (made != NULL)
+        ompi_comm_set_groups(made, group, NULL);
+    else if (group != NULL)
+        birth->error = MPI_ERR_NO_MEM;
     ompi_lock();
-    int tag = ompi_exchange_next_tag(comm);
+    ompi_birth_of_all(birth);
     ompi_unlock();
-    return tag;
 }
 
 int ompi_comm_create_of(ompi_communicator_t *comm, ompi_group_t *group,
                         ompi_communicator_t **result)
 {
+    ompi_birth_t birth;
     bool is_in = group->rank != MPI_UNDEFINED;
     if (ompi_comm_is_inter(comm))
         return ompi_comm_split(comm, is_in ? 0 : MPI_UNDEFINED, is_in ? group->rank : 0, NULL,
                                result);
-    int tag = next_tag(comm);
-    *result = NULL;
-    return is_in ? create_over(comm, group, tag, result) : MPI_SUCCESS;
+    begin_among(&birth, comm, is_in ? group : NULL);
+    return ompi_birth_run(&birth, result);
 }
 
 int ompi_comm_create_with(ompi_communicator_t *comm, ompi_group_t *group,
@@ -218,33 +209,32 @@ int ompi_comm_create_with(ompi_communicator_t *comm, ompi_group_t *group,
                           ompi_communicator_t **result)
 {
     ompi_birth_t birth;
-    ompi_communicator_t *made = ompi_comm_create(comm);
-    ompi_birth_init(&birth, comm, made);
-    if (made == NULL || topology == NULL)
+    begin_among(&birth, comm, group);
+    if (group != NULL && topology == NULL)
         birth.error = MPI_ERR_NO_MEM;
-    if (made != NULL) {
-        ompi_comm_set_groups(made, group, NULL);
-        made->topology = topology;
-    } else if (topology != NULL) {
+    if (birth.comm != NULL)
+        birth.comm->topology = topology;
+    else if (topology != NULL)
         ompi_topology_release(topology);
-    }
     birth.agreement.exchange.ballot.least = birth.agreement.exchange.ballot.most = alike;
-    ompi_birth_of_group(&birth, comm, group, next_tag(comm));
     return ompi_birth_run(&birth, result);
-}
-
-void ompi_comm_create_without(ompi_communicator_t *comm)
-{
-    (void)next_tag(comm);
 }
 
 int ompi_comm_create_group(ompi_communicator_t *comm, ompi_group_t *group, int tag,
                            ompi_communicator_t **result)
 {
+    ompi_birth_t birth;
     *result = NULL;
     if (group->rank == MPI_UNDEFINED)
         return MPI_SUCCESS;
-    return create_over(comm, group, ompi_exchange_user_tag(tag), result);
+    ompi_communicator_t *made = ompi_comm_create(comm);
+    ompi_birth_init(&birth, comm, made);
+    if (made != NULL)
+        ompi_comm_set_groups(made, group, NULL);
+    else
+        birth.error = MPI_ERR_NO_MEM;
+    ompi_birth_of_group(&birth, comm, group, ompi_exchange_user_tag(tag));
+    return ompi_birth_run(&birth, result);
 }
 
 int ompi_comm_create_from_group(ompi_group_t *group, const char *stringtag, ompi_info_t *info,

@@ -28,18 +28,16 @@ int ompi_comm_idup(ompi_communicator_t *comm, bool has_info, ompi_info_t *info,
 int ompi_comm_split(ompi_communicator_t *comm, int color, int key, const char *resource,
                     ompi_communicator_t **result);
 
-/* Collective over comm, but only the group's members talk. */
+/* Collective over comm. */
 int ompi_comm_create_of(ompi_communicator_t *comm, ompi_group_t *group,
                         ompi_communicator_t **result);
 
 /* Likewise, of an intracommunicator, with a topology, to which it takes the reference; NULL: no
- * memory for it. All members give the same `alike`. */
+ * memory for it. All of comm give the same `alike`. Processes of comm that are in no group give
+ * NULL as group. */
 int ompi_comm_create_with(ompi_communicator_t *comm, ompi_group_t *group,
                           struct ompi_topology *topology, uint64_t alike,
                           ompi_communicator_t **result);
-
-/* What processes of comm do that are not in the group. */
-void ompi_comm_create_without(ompi_communicator_t *comm);
 
 /* Collective over the group. */
 int ompi_comm_create_group(ompi_communicator_t *comm, ompi_group_t *group, int tag,

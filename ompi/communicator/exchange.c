@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "opal/util/text.h"
 #include "ompi/mca/pml/tags.h"
 
 /* -- tags and places ----------------------------------------------------------------- */
@@ -83,7 +82,7 @@ static void advance(ompi_exchange_t *exchange);
 static void settle(ompi_request_t *request, void *context)
 {
     ompi_exchange_t *exchange = context;
-    if (request->status.MPI_ERROR != MPI_SUCCESS)
+    if (request->status.MPI_ERROR != MPI_SUCCESS && exchange->error == MPI_SUCCESS)
         exchange->error = request->status.MPI_ERROR;
     if (--exchange->pending == 0 && !exchange->is_posting)
         advance(exchange);
@@ -93,7 +92,8 @@ static void settle(ompi_request_t *request, void *context)
 static void follow(ompi_exchange_t *exchange, int error, ompi_request_t *request)
 {
     if (error != MPI_SUCCESS) {
-        exchange->error = error;
+        if (exchange->error == MPI_SUCCESS)
+            exchange->error = error;
         return;
     }
     exchange->pending++;
@@ -274,11 +274,47 @@ static void end_step(ompi_exchange_t *exchange, int step)
         take_other_side(exchange);
 }
 
+/* Ballots alone need no memory beside the exchange's own. */
+static void use_own_room(ompi_exchange_t *exchange)
+{
+    exchange->item_bytes = 0;
+    exchange->sent = (unsigned char *)&exchange->ballots[0];
+    exchange->received = (unsigned char *)&exchange->ballots[1];
+}
+
+static void give_room_back(ompi_exchange_t *exchange)
+{
+    if (exchange->sent != (unsigned char *)&exchange->ballots[0]) {
+        free(exchange->sent);
+        free(exchange->received);
+    }
+    exchange->sent = exchange->received = NULL;
+}
+
+/* A member without memory for the items sends its ballot alone, which says so, and takes no items:
+ * the others hear of it, and make nothing of the items that they got. */
+static void find_room(ompi_exchange_t *exchange)
+{
+    const ompi_exchange_t *own = exchange;
+    int most = own->side.size > own->bridge.size ? own->side.size : own->bridge.size;
+    size_t bytes = sizeof own->ballot + (size_t)most * own->item_bytes;
+    if (exchange->item_bytes == 0) {
+        use_own_room(exchange);
+        return;
+    }
+    exchange->sent = malloc(bytes);
+    exchange->received = calloc(1, bytes);
+    if (exchange->items != NULL && exchange->sent != NULL && exchange->received != NULL)
+        return;
+    give_room_back(exchange);
+    use_own_room(exchange);
+    exchange->ballot.failure = 1;
+    exchange->error = MPI_ERR_NO_MEM;
+}
+
 static void finish(ompi_exchange_t *exchange)
 {
-    free(exchange->sent);
-    free(exchange->received);
-    exchange->sent = exchange->received = NULL;
+    give_room_back(exchange);
     exchange->done(exchange);
 }
 
@@ -301,14 +337,10 @@ static void advance(ompi_exchange_t *exchange)
 
 void ompi_exchange_begin(ompi_exchange_t *exchange)
 {
-    int most =
-        exchange->side.size > exchange->bridge.size ? exchange->side.size : exchange->bridge.size;
-    size_t bytes = sizeof exchange->ballot + (size_t)most * exchange->item_bytes;
     exchange->error = MPI_SUCCESS;
     exchange->step = -1;
     exchange->pending = 0;
-    exchange->sent = opal_xmalloc(bytes);
-    exchange->received = opal_xmalloc(bytes);
+    find_room(exchange);
     advance(exchange);
 }
 

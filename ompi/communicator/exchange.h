@@ -53,8 +53,8 @@ typedef struct ompi_exchange {
     ompi_ballot_t ballot; /* the own one; in the end that of all */
 
     /* Items: of the side by index, then of the other side. The caller sets the own one's place. */
-    size_t item_bytes; /* 0: none */
-    unsigned char *items;
+    size_t item_bytes;    /* 0: none */
+    unsigned char *items; /* NULL: no memory for them, which the others then hear of */
 
     void (*done)(struct ompi_exchange *exchange); /* called once; may free the exchange */
     int error;                                    /* of a message; MPI_SUCCESS */
@@ -64,6 +64,7 @@ typedef struct ompi_exchange {
     unsigned pending; /* requests that are on their way */
     bool is_posting;
     unsigned char *sent, *received; /* a ballot and items */
+    ompi_ballot_t ballots[2];       /* room for both, if there are no items */
 } ompi_exchange_t;
 
 /* Tags: by the user's, by a string's hash (on MPI_COMM_WORLD), of the next creation. */

@@ -5,68 +5,66 @@
 #include "ompi/communicator/birth.h"
 #include "ompi/communicator/create.h"
 
+enum { PAGE_PROCESSES = 1022 };
+
 /* -- who is on the other side -------------------------------------------------------- */
 
-/* The processes of a group; NULL: no memory. */
-static int *list_of(const ompi_group_t *group)
+/*
+ * A part of the list of one side's processes, in the form in which leaders swap lists and hand them
+ * on. Nobody needs memory for it, so nobody leaves before the others. A leader that has not got the
+ * other side's part hands on its error.
+ */
+typedef struct page {
+    int total; /* of the side */
+    int error; /* MPI_SUCCESS */
+    int processes[PAGE_PROCESSES];
+} page_t;
+
+static int pages_of(int processes)
 {
-    int *list = malloc((size_t)group->size * sizeof *list);
-    for (int rank = 0; list != NULL && rank < group->size; rank++)
-        list[rank] = ompi_group_process(group, rank);
-    return list;
+    return processes / PAGE_PROCESSES + (processes % PAGE_PROCESSES != 0);
 }
 
-/* The leaders swap lists of processes. *theirs: malloc'ed. */
-static int swap_lists(const ompi_bridge_t *bridge, const ompi_group_t *group, int *count,
-                      int **theirs)
+static void fill_page(page_t *page, const ompi_group_t *group, int number)
 {
-    int *ours = list_of(group);
-    if (ours == NULL)
-        return MPI_ERR_NO_MEM;
-    int error = ompi_bridge_swap(bridge, &group->size, sizeof group->size, count, sizeof *count);
-    *theirs = NULL;
-    if (error == MPI_SUCCESS) {
-        *theirs = malloc((size_t)*count * sizeof **theirs);
-        error = *theirs == NULL ? MPI_ERR_NO_MEM
-                                : ompi_bridge_swap(bridge, ours, (size_t)group->size * sizeof *ours,
-                                                   *theirs, (size_t)*count * sizeof **theirs);
+    int first = number * PAGE_PROCESSES;
+    *page = (page_t){.total = group->size, .error = MPI_SUCCESS};
+    for (int i = 0; i < PAGE_PROCESSES && first + i < group->size; i++)
+        page->processes[i] = ompi_group_process(group, first + i);
+}
+
+/* A page of the other side's, in all of this side. */
+static int fetch_page(const ompi_side_t *side, const ompi_bridge_t *bridge, int number,
+                      page_t *theirs)
+{
+    page_t ours;
+    if (side->index == bridge->leader) {
+        fill_page(&ours, side->comm->group, number);
+        int swapped = ompi_bridge_swap(bridge, &ours, sizeof ours, theirs, sizeof *theirs);
+        if (swapped != MPI_SUCCESS)
+            theirs->error = swapped;
     }
-    free(ours);
-    return error;
+    int error = ompi_side_broadcast(side, bridge->leader, theirs, sizeof *theirs);
+    return error != MPI_SUCCESS ? error : theirs->error;
 }
 
-/* The leader hands the list to its side. */
-static int share_list(const ompi_side_t *side, int leader, int *count, int **list)
-{
-    int error = ompi_side_broadcast(side, leader, count, sizeof *count);
-    if (error == MPI_SUCCESS && side->index != leader) {
-        *list = malloc((size_t)*count * sizeof **list);
-        error = *list != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
-    }
-    if (error == MPI_SUCCESS)
-        error = ompi_side_broadcast(side, leader, *list, (size_t)*count * sizeof **list);
-    return error;
-}
-
-/* The group of the other side, in all of this side. Under the message lock. */
+/* The group of the other side, in all of this side; NULL in *remote: no memory for it. An error is
+ * that of a message. Under the message lock. */
 static int find_other_side(const ompi_side_t *side, const ompi_bridge_t *bridge,
                            ompi_group_t **remote)
 {
-    int count = 0, *list = NULL, error = MPI_SUCCESS;
+    page_t page = {0};
     ompi_group_builder_t builder = {0};
-    if (side->index == bridge->leader)
-        error = swap_lists(bridge, side->comm->group, &count, &list);
-    if (error == MPI_SUCCESS)
-        error = share_list(side, bridge->leader, &count, &list);
-    if (error == MPI_SUCCESS && list == NULL)
-        error = MPI_ERR_NO_MEM;
-    if (error == MPI_SUCCESS) {
-        for (int i = 0; i < count; i++)
-            ompi_group_builder_add(&builder, list[i]);
-        *remote = ompi_group_builder_finish(&builder);
-        error = *remote != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+    int error = MPI_SUCCESS, own_pages = pages_of(side->comm->size), added = 0;
+    for (int number = 0; error == MPI_SUCCESS; number++) {
+        if (number > 0 && number >= own_pages && number >= pages_of(page.total))
+            break;
+        error = fetch_page(side, bridge, number, &page);
+        for (int i = 0; error == MPI_SUCCESS && i < PAGE_PROCESSES && added < page.total;
+             i++, added++)
+            ompi_group_builder_add(&builder, page.processes[i]);
     }
-    free(list);
+    *remote = ompi_group_builder_finish(&builder);
     return error;
 }
 
@@ -81,11 +79,12 @@ static bool have_common(ompi_group_t *group1, const ompi_group_t *group2)
 
 /* -- two sides ----------------------------------------------------------------------- */
 
-/* Begins the birth of an intercommunicator; NULL in birth->comm: no memory, which it will tell. */
+/* Begins the birth of an intercommunicator. NULL as remote, or in birth->comm: no memory, which it
+ * will tell. */
 static void init_two_sides(ompi_birth_t *birth, ompi_communicator_t *parent, ompi_group_t *group,
                            ompi_group_t *remote)
 {
-    ompi_communicator_t *comm = ompi_comm_create(parent);
+    ompi_communicator_t *comm = remote != NULL ? ompi_comm_create(parent) : NULL;
     ompi_birth_init(birth, parent, comm);
     if (comm != NULL)
         ompi_comm_set_groups(comm, group, remote);
@@ -107,18 +106,17 @@ int ompi_intercomm_create(ompi_communicator_t *comm, int leader, ompi_communicat
     ompi_side_t side = ompi_side_of(comm, ompi_exchange_next_tag(comm));
     int error = find_other_side(&side, &bridge, &remote);
     ompi_unlock();
-    if (error != MPI_SUCCESS)
-        return error;
-    if (have_common(comm->group, remote)) {
-        ompi_object_release(&remote->head);
-        return MPI_ERR_COMM;
+    if (error == MPI_SUCCESS) {
+        bridge.size = remote != NULL ? remote->size : 0; /* nothing is exchanged but ballots */
+        init_two_sides(&birth, comm, comm->group, remote);
+        if (remote != NULL && have_common(comm->group, remote))
+            birth.error = MPI_ERR_COMM;
+        birth.agreement.exchange.side = side;
+        birth.agreement.exchange.bridge = bridge;
     }
-    bridge.size = remote->size;
-    init_two_sides(&birth, comm, comm->group, remote);
-    ompi_object_release(&remote->head);
-    birth.agreement.exchange.side = side;
-    birth.agreement.exchange.bridge = bridge;
-    return ompi_birth_run(&birth, result);
+    if (remote != NULL)
+        ompi_object_release(&remote->head);
+    return error == MPI_SUCCESS ? ompi_birth_run(&birth, result) : error;
 }
 
 int ompi_intercomm_create_from_groups(ompi_group_t *group, int leader, ompi_group_t *remote_group,
@@ -193,12 +191,8 @@ int ompi_intercomm_merge(ompi_communicator_t *comm, bool high, ompi_communicator
     ompi_birth_t birth;
     int *items = calloc((size_t)comm->size + (size_t)comm->remote_group->size, sizeof *items);
     ompi_communicator_t *merged = ompi_comm_create(comm);
-    if (items == NULL) {
-        if (merged != NULL)
-            ompi_object_release(&merged->head);
-        return MPI_ERR_NO_MEM;
-    }
-    items[comm->rank] = high;
+    if (items != NULL) /* if not, the exchange tells the others */
+        items[comm->rank] = high;
     ompi_birth_init(&birth, comm, merged);
     if (merged == NULL)
         birth.error = MPI_ERR_NO_MEM;

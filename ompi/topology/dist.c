@@ -22,7 +22,10 @@ typedef struct parcel {
 typedef struct parcels {
     parcel_t *items;
     size_t count, capacity;
+    bool has_failed; /* no memory, here or where parcels come from */
 } parcels_t;
+
+#define FAILED SIZE_MAX
 
 static bool reserve(parcels_t *parcels, size_t more)
 {
@@ -51,24 +54,33 @@ static size_t sort_out(parcels_t *parcels, parcel_t *leaving, const ompi_side_t 
     return stay;
 }
 
-/* Under the message lock. */
+/*
+ * Under the message lock. A process without memory goes on with FAILED instead of a number of
+ * parcels: nobody waits for parcels from it, and who hears of it fails, too. It does not take what
+ * comes.
+ */
 static int step(parcels_t *parcels, const ompi_side_t *side, int distance)
 {
-    parcel_t *leaving = malloc((parcels->count + 1) * sizeof *leaving);
-    if (leaving == NULL)
-        return MPI_ERR_NO_MEM;
-    size_t stay = sort_out(parcels, leaving, side, distance), coming = 0;
-    size_t leave = parcels->count - stay;
-    parcels->count = stay;
+    parcel_t *leaving = NULL;
+    size_t stay = 0, leave = FAILED, coming = FAILED;
+    if (!parcels->has_failed)
+        leaving = malloc((parcels->count + 1) * sizeof *leaving);
+    if (leaving != NULL) {
+        stay = sort_out(parcels, leaving, side, distance);
+        leave = parcels->count - stay;
+        parcels->count = stay;
+    }
     int error = ompi_side_shift(side, distance, &leave, sizeof leave, &coming, sizeof coming);
-    if (error == MPI_SUCCESS && !reserve(parcels, coming))
-        error = MPI_ERR_NO_MEM;
-    if (error == MPI_SUCCESS)
-        error = ompi_side_shift(side, distance, leaving, leave * sizeof *leaving,
-                                parcels->items + stay, coming * sizeof *leaving);
-    parcels->count += coming;
+    parcels->has_failed |= leave == FAILED || coming == FAILED || !reserve(parcels, coming);
+    if (error == MPI_SUCCESS) {
+        size_t room = parcels->has_failed ? 0 : coming;
+        error = ompi_side_shift(
+            side, distance, leaving, leave != FAILED ? leave * sizeof *leaving : 0,
+            parcels->has_failed ? NULL : parcels->items + stay, room * sizeof *leaving);
+        parcels->count += room;
+    }
     free(leaving);
-    return error;
+    return parcels->has_failed && error == MPI_ERR_TRUNCATE ? MPI_SUCCESS : error;
 }
 
 static int compare(const void *first, const void *second)
@@ -120,14 +132,15 @@ int ompi_dist_create(ompi_communicator_t *comm, const ompi_edge_t edges[], size_
                      bool is_weighted, ompi_topology_t **topology)
 {
     parcels_t parcels = {0};
-    if (!make_parcels(&parcels, edges, count, comm->rank))
-        return MPI_ERR_NO_MEM;
+    parcels.has_failed = edges == NULL || !make_parcels(&parcels, edges, count, comm->rank);
     int error = MPI_SUCCESS;
     ompi_lock();
     ompi_side_t side = ompi_side_of(comm, ompi_exchange_next_tag(comm));
     for (int distance = 1; distance < side.size && error == MPI_SUCCESS; distance *= 2)
         error = step(&parcels, &side, distance);
     ompi_unlock();
+    if (error == MPI_SUCCESS && parcels.has_failed)
+        error = MPI_ERR_NO_MEM;
     if (error == MPI_SUCCESS) {
         qsort(parcels.items, parcels.count, sizeof *parcels.items, compare);
         *topology = unpack(&parcels, is_weighted);

@@ -16,7 +16,9 @@ typedef struct ompi_edge {
 
 /*
  * The topology of this process, of what all of comm give. Neighbours are in the order of who gave
- * them, and then in which they were given. Returns an MPI error code.
+ * them, and then in which they were given. Returns an MPI error code. `edges` NULL: this process
+ * has no memory for them, and takes part nevertheless. MPI_ERR_NO_MEM: here or in another process;
+ * nobody waits, but not everybody hears of it.
  */
 int ompi_dist_create(ompi_communicator_t *comm, const ompi_edge_t edges[], size_t count,
                      bool is_weighted, ompi_topology_t **topology);

@@ -52,7 +52,7 @@ static void check_limit(void)
         all &= MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]) == MPI_SUCCESS;
     tap_check(all, "%d communicators", FREE);
     explained = 0;
-    tap_check(is_other(MPI_Comm_dup(MPI_COMM_WORLD, &extra)) && extra == MPI_COMM_SELF,
+    tap_check(is_other(MPI_Comm_dup(MPI_COMM_WORLD, &extra)) && extra == MPI_COMM_NULL,
               "one more is an error");
     tap_check(explained == 1, "which names the limit and the parameter");
     tap_check(is_other(MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &extra)), "also for MPI_Comm_split");
@@ -65,6 +65,69 @@ static void check_limit(void)
     tap_check(MPI_Comm_dup(MPI_COMM_WORLD, &comms[4]) == MPI_SUCCESS, "one is free again");
     for (int i = 0; i < FREE; i++)
         MPI_Comm_free(&comms[i]);
+}
+
+/* An error of a call that makes nothing. */
+static bool is_refused(int result, MPI_Comm *comm)
+{
+    bool is_null = *comm == MPI_COMM_NULL;
+    *comm = MPI_COMM_SELF; /* for the next one */
+    return is_null && is_other(result);
+}
+
+/* The first `count` ranks. */
+static MPI_Group group_of(int count)
+{
+    MPI_Group world, group;
+    int range[1][3] = {{0, count - 1, 1}};
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Group_range_incl(world, 1, range, &group);
+    MPI_Group_free(&world);
+    return group;
+}
+
+/* Rank 0 alone has none left: all ranks hear of it, whether they would be in what is made or not,
+ * and all are together in the calls behind. */
+static void check_everybody_hears(void)
+{
+    MPI_Comm own[FREE], grid, comm = MPI_COMM_SELF;
+    MPI_Group one = group_of(1), most = group_of(size - 1);
+    int dims[2] = {size - 1, 1}, periods[2] = {0}, keep[2] = {0, 1}, index[1] = {1}, edge[1] = {0};
+    int whole[2] = {size, 1};
+    MPI_Cart_create(MPI_COMM_WORLD, 2, whole, periods, 0, &grid);
+    MPI_Comm_set_errhandler(grid, MPI_ERRORS_RETURN);
+    for (int i = 0; rank == 0 && i < FREE - 1; i++)
+        MPI_Comm_dup(MPI_COMM_SELF, &own[i]);
+    tap_check(is_refused(MPI_Comm_create(MPI_COMM_WORLD, one, &comm), &comm), "MPI_Comm_create, 1");
+    tap_check(is_refused(MPI_Comm_create(MPI_COMM_WORLD, most, &comm), &comm), "all but the last");
+    tap_check(is_refused(MPI_Comm_create(MPI_COMM_WORLD, rank == 0 ? one : MPI_GROUP_EMPTY, &comm),
+                         &comm),
+              "a group of rank 0, and none");
+    tap_check(is_refused(MPI_Cart_create(MPI_COMM_WORLD, 2, dims, periods, 0, &comm), &comm),
+              "MPI_Cart_create");
+    tap_check(is_refused(MPI_Graph_create(MPI_COMM_WORLD, 1, index, edge, 0, &comm), &comm),
+              "MPI_Graph_create");
+    tap_check(is_refused(MPI_Cart_sub(grid, keep, &comm), &comm), "MPI_Cart_sub, a part each");
+    tap_check(
+        is_refused(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 0, NULL, MPI_UNWEIGHTED, 0, NULL,
+                                                  MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm),
+                   &comm),
+        "MPI_Dist_graph_create_adjacent");
+    if (rank == 0)
+        MPI_Comm_free(&own[2]);
+    tap_check(MPI_Comm_create(MPI_COMM_WORLD, most, &comm) == MPI_SUCCESS &&
+                  (comm != MPI_COMM_NULL) == (rank < size - 1),
+              "with one more it is made");
+    if (comm != MPI_COMM_NULL)
+        MPI_Comm_free(&comm);
+    for (int i = 0; rank == 0 && i < FREE - 1; i++) {
+        if (i != 2)
+            MPI_Comm_free(&own[i]);
+    }
+    MPI_Comm_free(&grid);
+    MPI_Group_free(&one);
+    MPI_Group_free(&most);
+    tap_check(count_free() == FREE, "and no id is lost");
 }
 
 /* What costs no id, or gives it back. */
@@ -163,8 +226,10 @@ int main(int argc, char **argv)
     tap_rank(rank);
     check_limit();
     check_nothing_lost();
-    if (size > 1)
+    if (size > 1) {
         check_uneven();
+        check_everybody_hears();
+    }
     leave_some();
     tap_check(MPI_Finalize() == MPI_SUCCESS && deleted == 0, "what is left ends with MPI");
     return tap_finish();

@@ -58,7 +58,7 @@ static void check_split(void)
     MPI_Comm_split(MPI_COMM_WORLD, MPI_UNDEFINED, 0, &comm);
     tap_check(comm == MPI_COMM_NULL, "MPI_UNDEFINED for all");
     comm = MPI_COMM_SELF;
-    tap_check(MPI_Comm_split(MPI_COMM_WORLD, -1, 0, &comm) == MPI_ERR_ARG && comm == MPI_COMM_SELF,
+    tap_check(MPI_Comm_split(MPI_COMM_WORLD, -1, 0, &comm) == MPI_ERR_ARG && comm == MPI_COMM_NULL,
               "a negative color");
 }
 

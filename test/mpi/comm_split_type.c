@@ -34,15 +34,23 @@ static MPI_Comm guided(int split_type, const char *key, const char *value)
     return comm;
 }
 
+/* "" if the info object does not have it. Frees the info object. */
+static void read_resource(MPI_Info info, char value[MPI_MAX_INFO_VAL])
+{
+    int length = MPI_MAX_INFO_VAL, flag = 0;
+    MPI_Info_get_string(info, "mpi_hw_resource_type", &length, value, &flag);
+    if (!flag)
+        value[0] = 0;
+    MPI_Info_free(&info);
+}
+
 static bool resource_is(MPI_Comm comm, const char *wanted)
 {
-    char value[64] = "";
-    int length = sizeof value, flag = 0;
+    char value[MPI_MAX_INFO_VAL];
     MPI_Info info;
     MPI_Comm_get_info(comm, &info);
-    MPI_Info_get_string(info, "mpi_hw_resource_type", &length, value, &flag);
-    MPI_Info_free(&info);
-    return flag && strcmp(value, wanted) == 0;
+    read_resource(info, value);
+    return strcmp(value, wanted) == 0;
 }
 
 static void check_shared(void)
@@ -119,7 +127,15 @@ static void check_bound(void)
     MPI_Comm parent = MPI_COMM_WORLD, part;
     int before = size, levels = 0;
     for (;;) {
-        MPI_Comm_split_type(parent, MPI_COMM_TYPE_HW_UNGUIDED, 0, MPI_INFO_NULL, &part);
+        char resource[MPI_MAX_INFO_VAL];
+        MPI_Info info;
+        MPI_Info_create(&info);
+        MPI_Comm_split_type(parent, MPI_COMM_TYPE_HW_UNGUIDED, 0, info, &part);
+        read_resource(info, resource);
+        bool is_told =
+            part != MPI_COMM_NULL ? *resource != 0 && resource_is(part, resource) : *resource == 0;
+        if (!is_told)
+            tap_check(false, "the info object has the resource of the split: '%s'", resource);
         if (parent != MPI_COMM_WORLD)
             MPI_Comm_free(&parent);
         if (part == MPI_COMM_NULL)

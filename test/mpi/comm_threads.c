@@ -12,7 +12,7 @@
 
 #include "tap.h"
 
-enum { THREADS = 4, ROUNDS = 30, MEETINGS = 6000, LAG_BEGIN = 40 };
+enum { THREADS = 4, ROUNDS = 30, MEETINGS = 1200, LAG_BEGIN = 40 };
 
 static int rank, size;
 static MPI_Comm parents[THREADS];
@@ -73,21 +73,22 @@ static void *work(void *argument)
 /* The second thread has made more by then, and loses its lead: each difference comes. */
 static pthread_barrier_t both;
 
-static void duplicate(MPI_Comm parent)
+static void duplicate(int thread, int number)
 {
     MPI_Comm comm;
-    MPI_Comm_dup(parent, &comm);
+    expect(MPI_Comm_dup(parents[thread], &comm) == MPI_SUCCESS);
+    expect(talks(comm, number));
     MPI_Comm_free(&comm);
 }
 
 static void *meet(void *argument)
 {
-    bool leads = argument == &parents[0];
+    int thread = (int)((MPI_Comm *)argument - parents);
     for (int i = 0; i < MEETINGS; i++) {
-        if (!leads && i % (MEETINGS / LAG_BEGIN) == 0)
-            duplicate(parents[1]);
+        if (thread == 1 && i % (MEETINGS / LAG_BEGIN) == 0)
+            duplicate(thread, i);
         pthread_barrier_wait(&both);
-        duplicate(parents[!leads]);
+        duplicate(thread, thread * MEETINGS + i);
     }
     return NULL;
 }
@@ -97,13 +98,14 @@ static void meet_in_two(void)
     pthread_t threads[2];
     pthread_barrier_init(&both, NULL, 2);
     for (int i = 0; i < LAG_BEGIN; i++)
-        duplicate(parents[0]);
+        duplicate(0, i);
     for (int i = 0; i < 2; i++)
         pthread_create(&threads[i], NULL, meet, &parents[(i + rank) % 2]);
     for (int i = 0; i < 2; i++)
         pthread_join(threads[i], NULL);
     pthread_barrier_destroy(&both);
-    tap_check(true, "two that always want the same id both get one");
+    tap_check(atomic_load(&wrong) == 0,
+              "two that always want the same id both get one of their own");
 }
 
 int main(int argc, char **argv)
