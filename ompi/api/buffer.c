@@ -23,10 +23,13 @@ static int detach(ompi_bsend_buffer_t **place, void *memory, MPI_Count *size)
     ompi_bsend_buffer_t *buffer = *place;
     if (buffer == NULL)
         return ompi_api_explain(MPI_ERR_BUFFER, "No buffer is attached.");
-    ompi_bsend_buffer_flush(buffer);
-    *(void **)memory = buffer->memory;
-    *size = (MPI_Count)buffer->bytes;
-    ompi_bsend_buffer_destroy(buffer);
+    if (buffer->is_detaching)
+        return ompi_api_explain(MPI_ERR_BUFFER, "Another thread is detaching the buffer.");
+    void *attached = buffer->memory;
+    size_t bytes = buffer->bytes;
+    ompi_bsend_buffer_detach(buffer);
+    *(void **)memory = attached;
+    *size = (MPI_Count)bytes;
     return MPI_SUCCESS;
 }
 
@@ -117,6 +120,9 @@ static int explain(const ompi_route_t *to, const ompi_data_t *data)
     const ompi_bsend_buffer_t *buffer = ompi_bsend_buffer_of(to->comm);
     if (buffer == NULL)
         return ompi_api_explain(MPI_ERR_BUFFER, "No buffer is attached: see MPI_Buffer_attach.");
+    if (buffer->is_detaching)
+        return ompi_api_explain(
+            MPI_ERR_BUFFER, "Another thread is detaching the buffer; it takes no more messages.");
     snprintf(text, sizeof text,
              "The message needs %zu bytes and MPI_BSEND_OVERHEAD (%d); %zu are attached, of which "
              "%zu are in use.",

@@ -141,6 +141,16 @@ int ompi_api_irecv(void *buf, MPI_Count count, ompi_datatype_t *datatype, int so
     return error;
 }
 
+/* Of a receive whose send has failed. One that has met its message already ends with that, so that
+ * nothing writes to its buffer behind this. */
+static void end_receive(ompi_request_t **receive)
+{
+    if (ompi_request_is_active(*receive) && !ompi_request_is_done(*receive))
+        (*receive)->ops->cancel(*receive);
+    ompi_request_wait(receive, 1, 1);
+    ompi_request_free(receive);
+}
+
 int ompi_api_sendrecv(const void *sendbuf, MPI_Count sendcount, ompi_datatype_t *sendtype, int dest,
                       int sendtag, void *recvbuf, MPI_Count recvcount, ompi_datatype_t *recvtype,
                       int source, int recvtag, ompi_communicator_t *comm, MPI_Status *status)
@@ -151,8 +161,12 @@ int ompi_api_sendrecv(const void *sendbuf, MPI_Count sendcount, ompi_datatype_t 
         return error;
     int sent = send(sendbuf, sendcount, sendtype, dest, sendtag, comm, OMPI_SEND_STANDARD);
     ompi_lock();
-    ompi_request_wait(&request, 1, 1);
-    error = ompi_request_finish(&request, status);
+    if (sent != MPI_SUCCESS) {
+        end_receive(&request);
+    } else {
+        ompi_request_wait(&request, 1, 1);
+        error = ompi_request_finish(&request, status);
+    }
     ompi_unlock();
     return sent != MPI_SUCCESS ? sent : error;
 }
@@ -167,7 +181,7 @@ typedef struct exchange {
 
 static int start_parts(const exchange_t *exchange, ompi_request_t *pair)
 {
-    ompi_request_t *receive = NULL, *send;
+    ompi_request_t *receive = NULL, *send = NULL;
     if (exchange->from.rank == MPI_PROC_NULL) {
         ompi_status_set(&pair->status, MPI_PROC_NULL, MPI_ANY_TAG, MPI_SUCCESS, 0);
     } else {
@@ -178,16 +192,15 @@ static int start_parts(const exchange_t *exchange, ompi_request_t *pair)
     if (exchange->to.rank != MPI_PROC_NULL) {
         int error = ompi_pml->isend(&exchange->to, &exchange->out, OMPI_SEND_STANDARD, &send);
         if (error != MPI_SUCCESS) {
-            if (receive != NULL) {
-                receive->ops->cancel(receive);
-                ompi_request_free(&receive);
-            }
+            if (receive != NULL)
+                end_receive(&receive);
             return error;
         }
-        ompi_pair_add(pair, send, false);
     }
-    if (receive != NULL)
+    if (receive != NULL) /* first: the send may have failed already */
         ompi_pair_add(pair, receive, true);
+    if (send != NULL)
+        ompi_pair_add(pair, send, false);
     return MPI_SUCCESS;
 }
 

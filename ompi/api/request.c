@@ -32,6 +32,16 @@ int ompi_api_wait(ompi_request_t **request, MPI_Status *status)
     return error;
 }
 
+/* Once, if it is not done. */
+static void look_at(ompi_request_t *request)
+{
+    if (ompi_request_is_settled(request))
+        return;
+    ompi_pursuit_t pursuit = {0};
+    ompi_request_look();
+    ompi_request_pursue(request, &pursuit);
+}
+
 int ompi_api_test(ompi_request_t **request, int *flag, MPI_Status *status)
 {
     int error = MPI_SUCCESS;
@@ -40,8 +50,7 @@ int ompi_api_test(ompi_request_t **request, int *flag, MPI_Status *status)
         return finish_one(request, status, true);
     }
     ompi_lock();
-    if (!ompi_request_is_settled(*request))
-        ompi_request_look();
+    look_at(*request);
     *flag = ompi_request_is_settled(*request);
     if (*flag)
         error = finish_one(request, status, false);
@@ -53,8 +62,7 @@ int ompi_api_request_get_status(ompi_request_t *request, int *flag, MPI_Status *
 {
     int error = MPI_SUCCESS;
     ompi_lock();
-    if (!ompi_request_is_settled(request))
-        ompi_request_look();
+    look_at(request);
     *flag = ompi_request_is_settled(request);
     if (*flag && ompi_request_is_active(request))
         error = ompi_request_query(request, status);
@@ -116,11 +124,8 @@ int ompi_api_request_free(ompi_request_t **request)
  * long or synchronous and nobody took them. Others end as if nobody had asked. */
 int ompi_api_cancel(ompi_request_t **request)
 {
-    int error = MPI_SUCCESS;
     ompi_lock();
-    const ompi_request_ops_t *ops = (*request)->ops;
-    if (ompi_request_is_active(*request) && ops->cancel != NULL)
-        error = ops->cancel(*request);
+    int error = ompi_request_cancel(*request);
     ompi_unlock();
     return error;
 }

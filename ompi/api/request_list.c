@@ -170,11 +170,19 @@ int ompi_api_waitall(int count, MPI_Request array_of_requests[], MPI_Status *arr
     return error;
 }
 
+static void poll_for(size_t count, const MPI_Request *handles)
+{
+    ompi_pursuit_t pursuit = {0};
+    ompi_request_look();
+    for (size_t i = 0; i < count; i++)
+        ompi_request_pursue(ompi_handle_object(handles[i]), &pursuit);
+}
+
 /* Whether all are settled, now or after a poll. */
 static bool test_all(const request_array_t *array)
 {
     if (!all_settled(array))
-        ompi_request_look();
+        poll_for(array->count, array->handles);
     return all_settled(array);
 }
 
@@ -266,7 +274,7 @@ static size_t poll_ready(int count, const MPI_Request *handles, bool *active)
 {
     size_t i = find_ready((size_t)count, handles, active);
     if (i == (size_t)count && *active) {
-        ompi_request_look();
+        poll_for((size_t)count, handles);
         i = find_ready((size_t)count, handles, active);
     }
     return i;

@@ -168,8 +168,7 @@ void ompi_bsend_fini(void)
     opal_list_node_t *node;
     while ((node = opal_list_first(&all_buffers)) != NULL) {
         ompi_bsend_buffer_t *buffer = opal_container_of(node, ompi_bsend_buffer_t, node);
-        ompi_bsend_buffer_flush(buffer);
-        ompi_bsend_buffer_destroy(buffer);
+        ompi_bsend_buffer_detach(buffer);
     }
 }
 
@@ -212,7 +211,8 @@ int ompi_bsend(const ompi_route_t *to, const ompi_data_t *data)
 {
     ompi_bsend_buffer_t *buffer = ompi_bsend_buffer_of(to->comm);
     size_t length = ompi_datatype_bytes(data->type, data->count);
-    block_t *block = buffer != NULL ? need_room(buffer, length) : NULL;
+    bool takes_more = buffer != NULL && !buffer->is_detaching;
+    block_t *block = takes_more ? need_room(buffer, length) : NULL;
     if (block == NULL)
         return MPI_ERR_BUFFER;
     char *copy = (char *)block + HEAD_BYTES;
@@ -284,6 +284,13 @@ void ompi_bsend_buffer_flush(ompi_bsend_buffer_t *buffer)
     ompi_request_init_bare(request, &flush_ops, NULL);
     begin_flush(buffer, &flush);
     ompi_request_wait(&request, 1, 1);
+}
+
+void ompi_bsend_buffer_detach(ompi_bsend_buffer_t *buffer)
+{
+    buffer->is_detaching = true; /* other threads get the lock while this one waits */
+    ompi_bsend_buffer_flush(buffer);
+    ompi_bsend_buffer_destroy(buffer);
 }
 
 static void destroy_flush(ompi_object_t *head)

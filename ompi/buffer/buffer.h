@@ -29,6 +29,7 @@ typedef struct ompi_bsend_buffer {
     opal_list_t pending;             /* blocks, oldest first */
     opal_list_t flushes;             /* that wait for blocks, oldest first */
     uint64_t sent;                   /* the number of the newest block */
+    bool is_detaching; /* a thread waits until it is empty: it takes no more messages */
 } ompi_bsend_buffer_t;
 
 /* The process's; NULL: none is attached. */
@@ -46,7 +47,12 @@ int ompi_bsend_buffer_attach(ompi_bsend_buffer_t **place, void *memory, size_t b
 /* Takes it away from its place. Nothing is pending in it. */
 void ompi_bsend_buffer_destroy(ompi_bsend_buffer_t *buffer);
 
-/* Sends through the communicator's buffer. MPI_ERR_BUFFER: there is none, or not enough room. */
+/* Waits until it is empty and takes it away. It keeps its place until then, so that other threads
+ * can wait for its messages, but it takes no more of them, and nobody else detaches it. */
+void ompi_bsend_buffer_detach(ompi_bsend_buffer_t *buffer);
+
+/* Sends through the communicator's buffer. MPI_ERR_BUFFER: there is none, it is being detached, or
+ * it has not enough room. */
 int ompi_bsend(const ompi_route_t *to, const ompi_data_t *data);
 
 /* A persistent request that does that. NULL: no memory. */

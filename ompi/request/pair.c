@@ -6,7 +6,8 @@
 
 typedef struct pair {
     ompi_request_t request;
-    unsigned missing; /* parts, and one until it is sealed */
+    unsigned missing;        /* parts, and one until it is sealed */
+    ompi_request_t *receive; /* NULL: none, or it has ended */
     void *scratch;
 } pair_t;
 
@@ -31,6 +32,7 @@ ompi_request_t *ompi_pair_create(struct ompi_communicator *comm, void *scratch)
         return NULL;
     ompi_request_init(&pair->request, &pair_ops, comm, destroy);
     pair->missing = 1;
+    pair->receive = NULL;
     pair->scratch = scratch;
     return &pair->request;
 }
@@ -44,8 +46,11 @@ void ompi_pair_seal(ompi_request_t *request)
 static void end_send(ompi_request_t *part, void *context)
 {
     ompi_request_t *request = context;
+    ompi_request_t *receive = of(request)->receive;
     if (request->status.MPI_ERROR == MPI_SUCCESS)
         request->status.MPI_ERROR = part->status.MPI_ERROR;
+    if (part->status.MPI_ERROR != MPI_SUCCESS && receive != NULL)
+        receive->ops->cancel(receive);
     ompi_pair_seal(request);
 }
 
@@ -53,6 +58,7 @@ static void end_receive(ompi_request_t *part, void *context)
 {
     ompi_request_t *request = context;
     int before = request->status.MPI_ERROR;
+    of(request)->receive = NULL;
     request->status = part->status;
     if (before != MPI_SUCCESS)
         request->status.MPI_ERROR = before;
@@ -68,6 +74,8 @@ void ompi_pair_add(ompi_request_t *request, ompi_request_t *part, bool is_receiv
     } else {
         part->on_complete = end;
         part->on_complete_context = request;
+        if (is_receive)
+            of(request)->receive = part;
     }
     ompi_request_free(&part);
 }

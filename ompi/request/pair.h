@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A request that is done when a send and a receive are. Its status is the receive's; of two
- * errors it has the first. Threading: the caller holds the message lock.
+ * errors it has the first. When the send has failed the receive is cancelled, since its message may
+ * be the answer to what was not sent. Threading: the caller holds the message lock.
  */
 #ifndef OMPI_PAIR_H
 #define OMPI_PAIR_H

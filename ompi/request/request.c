@@ -4,11 +4,16 @@
 
 #include <stdlib.h>
 
+#include "opal/runtime/descriptor.h"
 #include "opal/runtime/lock.h"
 #include "opal/runtime/wait.h"
 #include "ompi/api/mpi.h"
 #include "ompi/communicator/communicator.h"
 #include "ompi/request/status.h"
+
+/* How long the answer to MPI_Cancel is looked for: a receiver that is in MPI answers by then, and
+ * what a rank sends to itself needs a few looks. */
+enum { PURSUIT_LOOKS = 64, PURSUIT_NSEC = 1000000 };
 
 static const ompi_request_ops_t no_ops = {.is_loose = true};
 
@@ -66,7 +71,7 @@ void ompi_request_init_bare(ompi_request_t *request, const ompi_request_ops_t *o
     request->comm = comm;
     atomic_store_explicit(&request->done, 0, memory_order_relaxed);
     request->active = true;
-    request->persistent = request->orphan = false;
+    request->persistent = request->orphan = request->is_asked_back = false;
     request->wait = NULL;
     request->on_complete = NULL;
     ompi_status_set_empty(&request->status);
@@ -132,6 +137,7 @@ int ompi_request_start(ompi_request_t *request)
 {
     atomic_store_explicit(&request->done, 0, memory_order_relaxed);
     request->active = true;
+    request->is_asked_back = false;
     int error = request->ops->start(request);
     if (error != MPI_SUCCESS)
         request->active = false;
@@ -250,6 +256,28 @@ void ompi_wait_until(const atomic_int *done)
 void ompi_request_look(void)
 {
     opal_wait_look(ompi_lock_needed ? &wait_lock : NULL);
+}
+
+/* A generalized request ends when its user says so. */
+int ompi_request_cancel(ompi_request_t *request)
+{
+    const ompi_request_ops_t *ops = request->ops;
+    if (!ompi_request_is_active(request) || ops->cancel == NULL)
+        return MPI_SUCCESS;
+    request->is_asked_back = ops->query == NULL;
+    return ops->cancel(request); /* it may be done then, and another thread may have freed it */
+}
+
+void ompi_request_pursue_slow(ompi_request_t *request, ompi_pursuit_t *pursuit)
+{
+    request->is_asked_back = false;
+    if (pursuit->end == 0)
+        pursuit->end = opal_timer_now() + PURSUIT_NSEC;
+    for (; !ompi_request_is_done(request); pursuit->looks++) {
+        if (pursuit->looks >= PURSUIT_LOOKS && opal_timer_now() >= pursuit->end)
+            return;
+        ompi_request_look();
+    }
 }
 
 static bool is_open(const ompi_request_t *request)

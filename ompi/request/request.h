@@ -22,6 +22,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "opal/include/compiler.h"
 #include "ompi/object/object.h"
@@ -67,8 +68,9 @@ typedef struct ompi_request {
     atomic_int done;                /* paired with the reads of ompi_request_is_done */
     bool active;                    /* false: a persistent one that is not started */
     bool persistent;
-    bool orphan;       /* MPI_Request_free: it ends without anybody waiting */
-    ompi_wait_t *wait; /* the wait that hangs on it, or NULL */
+    bool orphan;        /* MPI_Request_free: it ends without anybody waiting */
+    bool is_asked_back; /* MPI_Cancel: what comes of it is not known, and nobody has asked yet */
+    ompi_wait_t *wait;  /* the wait that hangs on it, or NULL */
     void (*on_complete)(struct ompi_request *request, void *context); /* runs once, or NULL */
     void *on_complete_context;
     MPI_Status status; /* MPI_ERROR is the result; valid when done */
@@ -164,6 +166,26 @@ OPAL_EXPORT void ompi_wait_until(const atomic_int *done);
 
 /* opal_wait_look with that lock: what calls do that look and do not wait. */
 void ompi_request_look(void);
+
+/* MPI_Cancel. */
+int ompi_request_cancel(ompi_request_t *request);
+
+/*
+ * Behind ompi_request_look, for a request that is asked for. Whether a send was cancelled is often
+ * for its receiver to say, and programs ask once, behind MPI_Cancel: so the first call that asks
+ * looks for the answer for a moment, which is one for all of its requests. NULL: does nothing.
+ */
+typedef struct ompi_pursuit {
+    uint64_t end; /* 0: it has not begun */
+    int looks;
+} ompi_pursuit_t;
+
+void ompi_request_pursue_slow(ompi_request_t *request, ompi_pursuit_t *pursuit);
+static inline void ompi_request_pursue(ompi_request_t *request, ompi_pursuit_t *pursuit)
+{
+    if (request != NULL && opal_unlikely(request->is_asked_back))
+        ompi_request_pursue_slow(request, pursuit);
+}
 
 /*
  * The lock of the message layer: no-ops below MPI_THREAD_MULTIPLE. It begins as the lock of the

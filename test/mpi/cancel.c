@@ -3,7 +3,8 @@
  * Cancelled sends: either the message is received, or the send is cancelled, and its wait returns.
  * Long and synchronous ones that nobody took are cancelled; those that were matched are not, nor
  * those that a matched probe has, nor those that are under way; persistent ones start again; many,
- * of which some have not left yet; and against receives that come at the same time.
+ * of which some have not left yet; and against receives that come at the same time. A program that
+ * asks only once is told what became of a send to itself.
  */
 #include <mpi.h>
 #include <stdlib.h>
@@ -260,6 +261,53 @@ static void check_self_and_free(void)
     tap_check(request == MPI_REQUEST_NULL, "and one that nobody waits for");
 }
 
+/* Asks once, in one of the ways that there are. Whether it is over, and was cancelled. */
+static bool ask_once(int way, MPI_Request *request)
+{
+    MPI_Status status = {0};
+    int flag = -1, index = -1, is_cancelled = -1;
+    switch (way) {
+    case 0:
+        MPI_Test(request, &flag, &status);
+        break;
+    case 1:
+        MPI_Testall(1, request, &flag, &status);
+        break;
+    case 2:
+        MPI_Testany(1, request, &index, &flag, &status);
+        break;
+    case 3:
+        MPI_Testsome(1, request, &flag, &index, &status);
+        break;
+    case 4:
+        MPI_Request_get_status_all(1, request, &flag, &status);
+        break;
+    case 5:
+        MPI_Request_get_status_any(1, request, &index, &flag, &status);
+        break;
+    case 6:
+        MPI_Request_get_status_some(1, request, &flag, &index, &status);
+        break;
+    default:
+        MPI_Request_get_status(*request, &flag, &status);
+    }
+    MPI_Test_cancelled(&status, &is_cancelled);
+    if (*request != MPI_REQUEST_NULL)
+        MPI_Wait(request, MPI_STATUS_IGNORE);
+    return flag == 1 && is_cancelled == 1;
+}
+
+static void check_once(void)
+{
+    enum { WAYS = 8 };
+    MPI_Request request;
+    for (int way = 0; way < WAYS; way++) {
+        MPI_Issend(data, way % 2 == 0 ? 10 : LONG, MPI_CHAR, 0, TAG, MPI_COMM_SELF, &request);
+        MPI_Cancel(&request);
+        tap_check(ask_once(way, &request), "way %d of asking once", way);
+    }
+}
+
 int main(int argc, char **argv)
 {
     int size;
@@ -278,6 +326,7 @@ int main(int argc, char **argv)
         check_many();
         check_race();
         check_self_and_free();
+        check_once();
     }
     MPI_Finalize();
     return tap_finish();

@@ -147,6 +147,40 @@ static void check_sent_after(void)
     MPI_Request_free(&request);
 }
 
+static void expect_class(int error, const char *what)
+{
+    int class = MPI_SUCCESS;
+    MPI_Error_class(error, &class);
+    tap_check(class == MPI_ERR_PROC_ABORTED, "rank %d: %s ends with MPI_ERR_PROC_ABORTED", rank,
+              what);
+}
+
+/* Nobody will ever send what they receive: with the send, the receive is over. */
+static void check_both_ways(void)
+{
+    MPI_Request request;
+    int flag = -1;
+    memset(in, 0, sizeof in);
+    expect_class(MPI_Sendrecv(data, LONG, MPI_CHAR, leaver, TAG_NEVER, in, LONG, MPI_CHAR, rank,
+                              TAG_NEVER, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+                 "MPI_Sendrecv");
+    expect_class(MPI_Sendrecv_replace(data, LONG, MPI_CHAR, leaver, TAG_NEVER, rank, TAG_NEVER,
+                                      MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+                 "MPI_Sendrecv_replace");
+    MPI_Isendrecv(data, LONG, MPI_CHAR, leaver, TAG_NEVER, in, LONG, MPI_CHAR, rank, TAG_NEVER,
+                  MPI_COMM_WORLD, &request);
+    expect_failure(&request, "MPI_Isendrecv");
+    MPI_Isendrecv_replace(data, LONG, MPI_CHAR, leaver, TAG_NEVER, rank, TAG_NEVER, MPI_COMM_WORLD,
+                          &request);
+    expect_failure(&request, "MPI_Isendrecv_replace");
+    /* The receives are gone: a message waits for another one. */
+    MPI_Send("here", 5, MPI_CHAR, rank, TAG_NEVER, MPI_COMM_WORLD);
+    while (flag != 1)
+        MPI_Iprobe(rank, TAG_NEVER, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    tap_check(in[0] == 0, "rank %d: and their receives are gone", rank);
+    MPI_Recv(in, LONG, MPI_CHAR, rank, TAG_NEVER, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
 static void check_short_ones(void)
 {
     bool good = true;
@@ -175,6 +209,15 @@ static void check_receive(MPI_Request *request)
     expect_cancelled(request, "a receive");
 }
 
+static void talk_on(void)
+{
+    memset(data, 'a' + rank, LONG);
+    int error = MPI_Sendrecv(data, LONG, MPI_CHAR, 1 - rank, TAG_NEXT, in, LONG, MPI_CHAR, 1 - rank,
+                             TAG_NEXT, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    tap_check(error == MPI_SUCCESS && in[0] == 'b' - rank && memcmp(in, in + 1, LONG - 1) == 0,
+              "the others talk on");
+}
+
 /* Rank 1 sends nothing there before. */
 static void outlive(void)
 {
@@ -183,6 +226,7 @@ static void outlive(void)
     if (rank == 0) {
         check_sent_before();
         check_sent_after();
+        check_both_ways();
         check_receive(&receive);
         check_short_ones();
         check_last_messages();
@@ -194,9 +238,7 @@ static void outlive(void)
         MPI_Cancel(&receive);
         expect_cancelled(&receive, "a receive");
     }
-    MPI_Sendrecv(data, LONG, MPI_CHAR, 1 - rank, TAG_NEXT, in, LONG, MPI_CHAR, 1 - rank, TAG_NEXT,
-                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    tap_check(true, "the others talk on");
+    talk_on();
 }
 
 int main(int argc, char **argv)

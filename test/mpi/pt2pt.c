@@ -143,6 +143,31 @@ static void check_truncation(int length)
     free(in);
 }
 
+/* Three bytes and five end within an element of the receiver's, four do not. What arrived is told.
+ */
+static void check_part_of_element(void)
+{
+    const int lengths[] = {3, 4, 5, 0};
+    char out[5] = "abcd";
+    int in[4], right = (rank + 1) % size, left = (rank + size - 1) % size, class, count;
+    MPI_Datatype apart;
+    MPI_Status status;
+    bool good = true;
+    MPI_Type_vector(2, 1, 2, MPI_INT, &apart);
+    MPI_Type_commit(&apart);
+    for (int i = 0; i < 4; i++) {
+        int error = MPI_Sendrecv(out, lengths[i], MPI_CHAR, right, 10, in, 1, apart, left, 10,
+                                 MPI_COMM_WORLD, &status);
+        MPI_Error_class(error, &class);
+        MPI_Get_elements(&status, MPI_CHAR, &count);
+        good &= class == (lengths[i] % 4 == 0 ? MPI_SUCCESS : MPI_ERR_TYPE) && count == lengths[i];
+        good &= MPI_Sendrecv(out, lengths[i], MPI_CHAR, right, 10, in, 4, MPI_INT, left, 10,
+                             MPI_COMM_WORLD, &status) == MPI_SUCCESS;
+    }
+    tap_check(good, "a part of an element, of elements that lie apart, is MPI_ERR_TYPE");
+    MPI_Type_free(&apart);
+}
+
 /* The tag is its own, since a neighbour may be ahead. */
 static void check_probes(int length, int tag)
 {
@@ -272,6 +297,7 @@ int main(int argc, char **argv)
     check_truncation(40);
     check_truncation(3000);
     check_truncation(300000);
+    check_part_of_element();
     check_probes(0, 101);
     check_probes(500, 102);
     check_probes(200000, 103);

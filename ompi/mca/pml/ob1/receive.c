@@ -12,6 +12,7 @@
 #include "opal/util/log.h"
 #include "opal/util/pool.h"
 #include "opal/util/text.h"
+#include "ompi/datatype/receive.h"
 #include "ompi/mca/pml/ob1/ob1.h"
 #include "ompi/request/status.h"
 
@@ -99,12 +100,12 @@ static ob1_receive_t *create_receive(const ompi_route_t *from, const ompi_data_t
 /* The receive knows its message: who sent it and how much of it will be in the buffer. */
 static void meet(ob1_receive_t *receive, const ob1_match_t *match, size_t total)
 {
-    bool fits = total <= receive->capacity;
     receive->is_posted = false;
-    receive->wanted = fits ? total : receive->capacity;
+    receive->wanted = total <= receive->capacity ? total : receive->capacity;
     receive->received = 0;
     ompi_status_set(&receive->request.status, match->source, match->tag,
-                    fits ? MPI_SUCCESS : MPI_ERR_TRUNCATE, receive->wanted);
+                    ompi_datatype_receive_class(receive->data.type, receive->capacity, total),
+                    receive->wanted);
 }
 
 static void finish_receive(ob1_receive_t *receive)
