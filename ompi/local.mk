@@ -52,10 +52,12 @@ libompi_core_la_SOURCES += \
 	%D%/datatype/layout.c %D%/datatype/layout.h \
 	%D%/datatype/pack.c \
 	%D%/datatype/predefined.c %D%/datatype/predefined.h \
+	%D%/datatype/receive.h \
 	%D%/datatype/shape.c %D%/datatype/shape.h \
 	%D%/datatype/signature.c %D%/datatype/signature.h \
 	%D%/errhandler/errhandler.c %D%/errhandler/errhandler.h \
 	%D%/errhandler/error_code.c %D%/errhandler/error_code.h \
+	%D%/file/file.c %D%/file/file.h \
 	%D%/group/group.c %D%/group/group.h \
 	%D%/group/set.c \
 	%D%/info/env.c %D%/info/env.h \
@@ -134,12 +136,14 @@ ompi_generator_inputs = \
 
 nodist_libompi_core_la_SOURCES += $(ompi_generated)
 nodist_include_HEADERS += %D%/api/mpi.h %D%/api/mica.h
+include_HEADERS += %D%/api/mica_mpi1.h
 BUILT_SOURCES += $(ompi_generated)
 CLEANFILES += $(ompi_generated) %D%/api/generated
 EXTRA_DIST += $(ompi_generator_inputs) \
 	%D%/api/abi/README.md \
 	%D%/api/abi/callbacks.txt \
-	%D%/api/abi/functions.tsv
+	%D%/api/abi/functions.tsv \
+	%D%/api/abi/parameters.tsv
 
 # The script writes only what changes, so the stamp is what is newer than its inputs.
 %D%/api/generated: $(ompi_generator_inputs)
@@ -147,12 +151,15 @@ EXTRA_DIST += $(ompi_generator_inputs) \
 $(ompi_generated): %D%/api/generated
 	@test -f $@ || { rm -f %D%/api/generated; $(MAKE) %D%/api/generated; }
 
-# Programs are linked with -lmpi; what they record is the ABI's name, libmpi_abi.so.0.
+# Programs are linked with -lmpi_abi or -lmpi; what they record is the soname, libmpi_abi.so.1. Those
+# that ask for libmpi_abi.so.0 were linked before the ABI had its number: the interface is the same.
+# A file of that name would win over the link when ldconfig runs, so an older installation's goes.
 .PHONY: install-libmpi-link uninstall-libmpi-link
-install-libmpi-link:
-	cd "$(DESTDIR)$(libdir)" && rm -f libmpi.so libmpi.a && \
+install-libmpi-link: uninstall-libmpi-link
+	cd "$(DESTDIR)$(libdir)" && \
 	for kind in so a; do \
 		test ! -e libmpi_abi.$$kind || $(LN_S) libmpi_abi.$$kind libmpi.$$kind || exit 1; \
-	done
+	done && \
+	{ test ! -e libmpi_abi.so.1 || $(LN_S) libmpi_abi.so.1 libmpi_abi.so.0; }
 uninstall-libmpi-link:
-	cd "$(DESTDIR)$(libdir)" && rm -f libmpi.so libmpi.a
+	cd "$(DESTDIR)$(libdir)" && rm -f libmpi.so libmpi.a libmpi_abi.so.0 libmpi_abi.so.0.0.0

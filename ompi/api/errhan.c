@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Bodies of the chapter errhan: error handlers, classes, codes and strings. */
+#include <stdio.h>
 #include <string.h>
 
 #include "ompi/api/bodies.h"
@@ -65,6 +66,26 @@ int ompi_api_comm_call_errhandler(ompi_communicator_t *comm, int errorcode)
     return MPI_SUCCESS;
 }
 
+int ompi_api_file_set_errhandler(ompi_file_t *file, ompi_errhandler_t *errhandler)
+{
+    if (!ompi_errhandler_fits(errhandler, OMPI_FILE))
+        return ompi_api_explain(MPI_ERR_ERRHANDLER, "The error handler was not made for files.");
+    ompi_errhandler_attach(&ompi_file_told(file)->head, errhandler);
+    return MPI_SUCCESS;
+}
+
+int ompi_api_file_get_errhandler(ompi_file_t *file, ompi_errhandler_t **errhandler)
+{
+    *errhandler = ompi_errhandler_get(&ompi_file_told(file)->head);
+    return MPI_SUCCESS;
+}
+
+int ompi_api_file_call_errhandler(ompi_file_t *fh, int errorcode)
+{
+    ompi_errhandler_invoke(fh, errorcode, "MPI_File_call_errhandler", NULL);
+    return MPI_SUCCESS;
+}
+
 int ompi_api_win_set_errhandler(ompi_win_t *win, ompi_errhandler_t *errhandler)
 {
     if (!ompi_errhandler_fits(errhandler, OMPI_WIN))
@@ -98,6 +119,11 @@ int ompi_api_error_string(int errorcode, char *string, int *resultlen)
     if (!ompi_error_is_known(errorcode))
         return MPI_ERR_ARG;
     ompi_error_string(errorcode, string);
+    const char *detail = ompi_errhandler_detail(errorcode);
+    if (detail != NULL) {
+        size_t length = strlen(string);
+        snprintf(string + length, MPI_MAX_ERROR_STRING - length, " (%s)", detail);
+    }
     *resultlen = (int)strlen(string);
     return MPI_SUCCESS;
 }

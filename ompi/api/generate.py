@@ -11,7 +11,8 @@ A wrapper, in the order of its lines:
     objects of the handles       no check, no branch but predefined or not
     one branch on the mode       usable now? are arguments to be checked? which do not hold?
     the body                     with values of one width for X and X_c
-    its error                    to the error handler of the first object that has one
+    its error                    to the error handler of the first object that has one;
+                                 handles that would have been made are null handles by then
     what the body has set        back to the caller's types
 """
 import argparse
@@ -20,7 +21,7 @@ import re
 import sys
 
 COLUMNS = ('name', 'C', 'large C', 'body C', 'via', 'must hold', 'else')
-FLAGS = ('large', 'x', 'later', 'anytime', 'returns', 'extension', 'mica')
+FLAGS = ('large', 'x', 'later', 'anytime', 'told', 'returns', 'extension', 'mica')
 NOTICE = '/* Made by ompi/api/generate.py out of %s. */\n'
 
 
@@ -39,7 +40,7 @@ class Kind:
         words = cells.get('via', '').split()
         self.handler = 'handler' in words
         words = [word for word in words if word != 'handler']
-        self.via, self.rule = (words + ['', ''])[:2]
+        self.via, self.rule, self.room = (words + ['', '', ''])[:3]
         self.must_hold = cells.get('must hold', '')
         self.error_class = cells.get('else', '')
 
@@ -265,11 +266,23 @@ class Wrapper:
         self.large = large
         self.present = [p for p in function.parameters if p.ctype(large) is not None]
         handler = function.handler
-        self.told = handler.object if handler else 'NULL'
+        self.told = self.told_of(handler.object if handler else 'NULL')
         self.lines = []
 
     def add(self, *lines):
         self.lines.extend(lines)
+
+    def told_of(self, found):
+        """Who is told of an error of a call in which `found` was found to be told."""
+        told = self.function.flags.get('told')
+        return f'{told}({found})' if told else found
+
+    def fail(self, indent, failure):
+        """Returns what the expression `failure` does, after nothing has been made."""
+        for p in self.present:
+            if p.kind.via == 'object_out':
+                self.add(f'{indent}OMPI_API_NOTHING({p.name}, {p.kind.rule});')
+        self.add(call(*failure, indent + 'return ', ';'))
 
     def is_narrowed(self, parameter):
         """Whether the caller's type is narrower than the one that the body sets."""
@@ -297,7 +310,7 @@ class Wrapper:
         checks = []
         for p in sorted(self.present, key=lambda p: not p.kind.handler):
             if p.kind.must_hold:
-                told = 'NULL' if p.kind.handler else self.told
+                told = self.told_of('NULL') if p.kind.handler else self.told
                 checks.append((expand(self.function, p, p.kind.must_hold), told, p))
         anytime = 'anytime' in self.function.flags
         if anytime and not checks:
@@ -305,13 +318,14 @@ class Wrapper:
         test = 'ompi_api_checks()' if anytime else 'ompi_api_mode() != OMPI_API_UNCHECKED'
         self.add(f'    if (opal_unlikely({test})) {{')
         if not anytime:
-            self.add('        if (ompi_api_mode() & OMPI_API_UNUSABLE) {',
-                     f'            return ompi_api_wrong_state("{self.name}");', '        }')
+            self.add('        if (ompi_api_mode() & OMPI_API_UNUSABLE) {')
+            self.fail(' ' * 12, ('ompi_api_wrong_state', [f'"{self.name}"']))
+            self.add('        }')
         for condition, told, p in checks:
             complaint = [told, p.kind.error_class, f'"{self.name}"', f'"{p.name}"']
-            self.add(f'        if (!({condition})) {{',
-                     call('ompi_api_bad_argument', complaint, '            return ', ';'),
-                     '        }')
+            self.add(f'        if (!({condition})) {{')
+            self.fail(' ' * 12, ('ompi_api_bad_argument', complaint))
+            self.add('        }')
         self.add('    }')
 
     def argument(self, p):
@@ -356,8 +370,9 @@ class Wrapper:
 
     def finish(self):
         narrowed = self.narrow()
-        self.add('    if (opal_unlikely(outcome != MPI_SUCCESS)) {',
-                 f'        return ompi_api_fail({self.told}, outcome, "{self.name}");', '    }')
+        self.add('    if (opal_unlikely(outcome != MPI_SUCCESS)) {')
+        self.fail(' ' * 8, ('ompi_api_fail', [self.told, 'outcome', f'"{self.name}"']))
+        self.add('    }')
         for p in narrowed:
             self.add(f'    *{p.name} = ({pointee(p.ctype(self.large))}){p.wide};')
         for p in self.present:
@@ -367,6 +382,12 @@ class Wrapper:
 
     def postpone(self):
         """The function is `later`."""
+        for p in self.present:
+            if p.kind.via == 'out':
+                clear = f'    OMPI_API_NOTHING({p.name}, {p.kind.rule});'
+                room = expand(self.function, p, p.kind.room)
+                self.add(*([f'    if ({room} != NULL && *{room} > 0) {{', '    ' + clear, '    }']
+                           if room else [clear]))
         code = self.function.flags['later']
         if code:
             self.add(f'    return {code};')
@@ -379,7 +400,7 @@ class Wrapper:
         else:
             told = 'NULL'
         anytime = 'true' if 'anytime' in self.function.flags else 'false'
-        self.add(f'    return ompi_api_later({told}, "{self.name}", {anytime});')
+        self.fail(' ' * 4, ('ompi_api_later', [self.told_of(told), f'"{self.name}"', anytime]))
 
     def text(self):
         later = 'later' in self.function.flags

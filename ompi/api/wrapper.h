@@ -15,6 +15,7 @@
 #include "ompi/communicator/communicator.h"
 #include "ompi/datatype/datatype.h"
 #include "ompi/errhandler/errhandler.h"
+#include "ompi/file/file.h"
 #include "ompi/group/group.h"
 #include "ompi/info/info.h"
 #include "ompi/mca/pml/pml.h"
@@ -31,6 +32,13 @@
 
 /* Keeps what a call that succeeds never runs out of its way. */
 #define OMPI_API_RARE __attribute__((cold))
+
+/* In a call that fails: it has made no object. */
+#define OMPI_API_NOTHING(output, null_handle)                                                      \
+    do {                                                                                           \
+        if ((output) != NULL)                                                                      \
+            *(output) = (null_handle);                                                             \
+    } while (0)
 
 /* For functions that may be called at any time. */
 static inline bool ompi_api_checks(void)

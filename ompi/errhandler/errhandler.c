@@ -7,6 +7,7 @@
 
 #include <limits.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -25,6 +26,12 @@
 ompi_errhandler_t ompi_errors_are_fatal = PREDEFINED(MPI_ERRORS_ARE_FATAL, OMPI_ERRHANDLER_FATAL);
 ompi_errhandler_t ompi_errors_abort = PREDEFINED(MPI_ERRORS_ABORT, OMPI_ERRHANDLER_ABORT);
 ompi_errhandler_t ompi_errors_return = PREDEFINED(MPI_ERRORS_RETURN, OMPI_ERRHANDLER_RETURN);
+
+/* The last error of a thread: what its string says beside the class. */
+static _Thread_local struct {
+    int code;
+    char detail[256]; /* "MPI_Reduce: MPI_SUM is not for MPI_BYTE."; empty: nothing is known */
+} last;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* ompi_object_t.errhandler, and: */
 static bool self_was_given_one; /* MPI_COMM_SELF has another than the one that it began with */
@@ -97,9 +104,25 @@ static void describe(opal_text_t *text, const ompi_object_t *object)
                      comm->rank, comm->size);
 }
 
+/* How to get error codes instead. */
+static const char *advice(const ompi_object_t *told)
+{
+    switch (ompi_object_kind(told)) {
+    case OMPI_FILE:
+        return "MPI_File_set_errhandler(file, MPI_ERRORS_RETURN)";
+    case OMPI_SESSION:
+        return "MPI_Session_set_errhandler(session, MPI_ERRORS_RETURN)";
+    case OMPI_WIN:
+        return "MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN)";
+    default:
+        return "MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), or "
+               "OMPI_MCA_mpi_initial_errhandler=mpi_errors_return";
+    }
+}
+
 /* Says what happened, once, and ends the job with the error's class as its exit status. */
-static void end_job(const ompi_errhandler_t *errhandler, const ompi_object_t *about, int code,
-                    const char *function, const char *detail)
+static void end_job(const ompi_errhandler_t *errhandler, const ompi_object_t *told,
+                    const ompi_object_t *about, int code, const char *function, const char *detail)
 {
     static atomic_flag said = ATOMIC_FLAG_INIT;
     while (atomic_flag_test_and_set(&said))
@@ -119,11 +142,10 @@ static void end_job(const ompi_errhandler_t *errhandler, const ompi_object_t *ab
         opal_text_printf(&text, "\n%s", detail);
     opal_text_printf(&text,
                      "\nThe error handler %s ends the job with status %d. To get error codes "
-                     "instead: MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), or "
-                     "OMPI_MCA_mpi_initial_errhandler=mpi_errors_return.",
+                     "instead: %s.",
                      errhandler->action == OMPI_ERRHANDLER_FATAL ? "MPI_ERRORS_ARE_FATAL"
                                                                  : "MPI_ERRORS_ABORT",
-                     status);
+                     status, advice(told));
     opal_log_error("%s", opal_text_string(&text));
     ompi_runtime_abort(status);
 }
@@ -170,16 +192,30 @@ static ompi_errhandler_t *fallback(ompi_object_t **object)
     return errhandler != NULL ? errhandler : ompi_runtime_initial_errhandler();
 }
 
+static void remember(int code, const char *function, const char *detail)
+{
+    last.code = code;
+    last.detail[0] = 0;
+    if (detail != NULL)
+        snprintf(last.detail, sizeof last.detail, "%s: %s", function, detail);
+}
+
+const char *ompi_errhandler_detail(int code)
+{
+    return last.code == code && last.detail[0] != 0 ? last.detail : NULL;
+}
+
 int ompi_errhandler_invoke(void *about, int code, const char *function, const char *detail)
 {
     ompi_object_t *told = about;
+    remember(code, function, detail);
     ompi_errhandler_t *errhandler = told != NULL ? ompi_errhandler_get(told) : NULL;
     if (errhandler == NULL)
         errhandler = fallback(&told);
     switch (errhandler->action) {
     case OMPI_ERRHANDLER_FATAL:
     case OMPI_ERRHANDLER_ABORT:
-        end_job(errhandler, about, code, function, detail);
+        end_job(errhandler, told, about, code, function, detail);
         break;
     case OMPI_ERRHANDLER_RETURN:
         break;

@@ -60,4 +60,8 @@ ompi_errhandler_t *ompi_errhandler_get(ompi_object_t *object);
  */
 int ompi_errhandler_invoke(void *object, int code, const char *function, const char *detail);
 
+/* What the last error of this thread said beside its code, if it was that code; NULL: nothing.
+ * Holds until the thread's next error. */
+const char *ompi_errhandler_detail(int code);
+
 #endif

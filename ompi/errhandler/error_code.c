@@ -302,7 +302,7 @@ int ompi_error_remove_code(int code)
     int error = MPI_ERR_ARG;
     pthread_mutex_lock(&lock);
     added_t *added = find_added(code);
-    if (added != NULL && added->class != code) {
+    if (added != NULL && added->class != code && added->string == NULL) {
         added_t *parent = find_added_class(added->class);
         if (parent != NULL)
             parent->codes--;

@@ -27,7 +27,8 @@ extern int ompi_error_last_used;
 /* The error code that an internal status becomes at the API. */
 int ompi_error_of_status(opal_status_t status);
 
-/* MPI_Add_error_class and so on; they return an MPI error code. */
+/* MPI_Add_error_class and so on; they return an MPI error code. What a program has added goes in
+ * the opposite order: a code's string, the code, its class. */
 int ompi_error_add_class(int *class);
 int ompi_error_add_code(int class, int *code);
 int ompi_error_add_string(int code, const char *string);

@@ -10,6 +10,7 @@
 #include "opal/runtime/init.h"
 #include "opal/runtime/node.h"
 #include "opal/util/log.h"
+#include "opal/util/text.h"
 #include "ompi/attribute/attribute.h"
 #include "ompi/mca/coll/base/base.h"
 #include "ompi/buffer/buffer.h"
@@ -109,10 +110,10 @@ static opal_status_t compare_ways(void)
     opal_status_t status = pmi->get(state, next, WAY_KEY, &bytes, &length);
     if (status != OPAL_SUCCESS)
         return status == OPAL_ERR_NOT_FOUND ? OPAL_SUCCESS : status;
-    char *way = bytes;
-    way[length > 0 ? length - 1 : 0] = 0;
+    char *way = opal_xstrndup(bytes, length); /* an answer may be empty, and without an end */
     if (strcmp(way, own_way()) != 0)
         status = disagree(next, way);
+    free(way);
     free(bytes);
     return status;
 }

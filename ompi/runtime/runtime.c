@@ -21,6 +21,7 @@
 #include "ompi/communicator/communicator.h"
 #include "ompi/datatype/datatype.h"
 #include "ompi/errhandler/error_code.h"
+#include "ompi/file/file.h"
 #include "ompi/info/env.h"
 #include "ompi/runtime/messages.h"
 #include "ompi/op/op.h"
@@ -147,6 +148,7 @@ int ompi_runtime_finalize(void)
         return MPI_ERR_OTHER;
     atomic_store(&ompi_api_mode_word, OMPI_API_UNUSABLE | OMPI_API_CHECKED);
     ompi_messages_stop();
+    ompi_file_fini();
     ompi_comm_fini();
     ompi_op_fini();
     ompi_datatype_fini();

@@ -136,10 +136,16 @@ static void window_handler(MPI_Win *win, int *error_code, ...)
     (void)error_code;
 }
 
+static struct {
+    int calls, code;
+    MPI_File file;
+} file_told;
+
 static void file_handler(MPI_File *file, int *error_code, ...)
 {
-    (void)file;
-    (void)error_code;
+    file_told.calls++;
+    file_told.code = *error_code;
+    file_told.file = *file;
 }
 
 static void session_handler(MPI_Session *session, int *error_code, ...)
@@ -164,6 +170,66 @@ static void check_other_kinds(void)
     tap_check(MPI_Comm_create_errhandler(NULL, &errhandler) == MPI_ERR_ARG, "NULL is no handler");
 }
 
+/* Files have a default handler, which MPI_FILE_NULL stands for. It begins with MPI_ERRORS_RETURN:
+ * programs try to open files, and go on without. */
+static void check_files(void)
+{
+    MPI_Errhandler mine, got = MPI_ERRHANDLER_NULL;
+    MPI_File file = (MPI_File)&file_told;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+    tap_check(MPI_File_get_errhandler(MPI_FILE_NULL, &got) == MPI_SUCCESS &&
+                  got == MPI_ERRORS_RETURN,
+              "files begin with MPI_ERRORS_RETURN");
+    tap_check(MPI_File_open(MPI_COMM_WORLD, "nothing", MPI_MODE_RDONLY, MPI_INFO_NULL, &file) ==
+                      MPI_ERR_UNSUPPORTED_OPERATION &&
+                  file == MPI_FILE_NULL,
+              "MPI_File_open returns its code, and no file");
+    tap_check(MPI_File_delete("nothing", MPI_INFO_NULL) == MPI_ERR_UNSUPPORTED_OPERATION,
+              "so does MPI_File_delete");
+    tap_check(MPI_File_call_errhandler(MPI_FILE_NULL, MPI_ERR_IO) == MPI_ERR_FILE,
+              "MPI_FILE_NULL is no file");
+    MPI_File_create_errhandler(file_handler, &mine);
+    tap_check(MPI_File_set_errhandler(MPI_FILE_NULL, mine) == MPI_SUCCESS &&
+                  MPI_File_get_errhandler(MPI_FILE_NULL, &got) == MPI_SUCCESS && got == mine,
+              "another one is set");
+    MPI_Errhandler_free(&got);
+    tap_check(MPI_File_delete("nothing", MPI_INFO_NULL) == MPI_ERR_UNSUPPORTED_OPERATION &&
+                  file_told.calls == 1 && file_told.code == MPI_ERR_UNSUPPORTED_OPERATION &&
+                  file_told.file == MPI_FILE_NULL,
+              "and is told");
+    MPI_Comm_create_errhandler(remember, &got);
+    tap_check(MPI_File_set_errhandler(MPI_FILE_NULL, got) == MPI_ERR_ERRHANDLER &&
+                  file_told.calls == 2,
+              "one for communicators is not for files");
+    MPI_Errhandler_free(&got);
+    MPI_Errhandler_free(&mine); /* it stays set until MPI_Finalize */
+}
+
+/* A code's string says more about the last error of the thread. */
+static void check_details(void)
+{
+    char string[MPI_MAX_ERROR_STRING];
+    int length, in = 0, out;
+    MPI_Comm comm;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    int code = MPI_Comm_connect("nowhere", MPI_INFO_NULL, 0, MPI_COMM_WORLD, &comm);
+    MPI_Error_string(code, string, &length);
+    tap_check(strstr(string, "MPI_ERR_UNSUPPORTED_OPERATION") == string &&
+                  strstr(string, "MPI_Comm_connect") != NULL && length == (int)strlen(string),
+              "the function that is not built: %s", string);
+    MPI_Error_string(MPI_ERR_IO, string, &length);
+    tap_check(strstr(string, "MPI_Comm_connect") == NULL, "of another code nothing is known");
+    code = MPI_Allreduce(&in, &out, 1, MPI_FLOAT, MPI_BAND, MPI_COMM_WORLD);
+    MPI_Error_string(code, string, &length);
+    tap_check(strstr(string, "MPI_Allreduce") != NULL && strstr(string, "MPI_BAND") != NULL &&
+                  strstr(string, "MPI_FLOAT") != NULL,
+              "the operation and the type: %s", string);
+    MPI_Comm_call_errhandler(MPI_COMM_WORLD, MPI_ERR_OP);
+    MPI_Error_string(MPI_ERR_OP, string, &length);
+    tap_check(strstr(string, "MPI_BAND") == NULL, "it is forgotten with the next error");
+}
+
 int main(int argc, char **argv)
 {
     int rank = -1;
@@ -177,6 +243,8 @@ int main(int argc, char **argv)
     check_user_handler();
     check_self();
     check_other_kinds();
+    check_details();
+    check_files();
     MPI_Finalize();
     return tap_finish();
 }

@@ -57,6 +57,8 @@ static void check_added(void)
     tap_check(MPI_Add_error_string(code, "it is back") == MPI_SUCCESS &&
                   has_string(code, "it is back"),
               "and another one");
+    tap_check(MPI_Remove_error_code(code) == MPI_ERR_ARG && has_string(code, "it is back"),
+              "a code with a string stays");
     tap_check(MPI_Remove_error_string(code) == MPI_SUCCESS && has_string(code, ""),
               "the string is removed");
     tap_check(MPI_Remove_error_string(code) == MPI_ERR_ARG, "once");

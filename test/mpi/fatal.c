@@ -73,6 +73,20 @@ static void abort_256(void)
     MPI_Abort(MPI_COMM_SELF, 256);
 }
 
+/* What is advised is the function for the object that has the handler. */
+static void bad_window(void)
+{
+    MPI_Win win;
+    MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_set_name(win, NULL);
+}
+
+static void bad_file(void)
+{
+    MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_ARE_FATAL);
+    MPI_File_delete("nothing", MPI_INFO_NULL);
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -80,6 +94,7 @@ static const struct {
     {"unbuilt", unbuilt},           {"bad-comm", bad_comm},       {"bad-argument", bad_argument},
     {"errors-abort", errors_abort}, {"added-class", added_class}, {"threads", many_threads},
     {"second-init", second_init},   {"abort", user_abort},        {"abort-256", abort_256},
+    {"bad-window", bad_window},     {"bad-file", bad_file},
 };
 
 int main(int argc, char **argv)

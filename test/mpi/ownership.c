@@ -394,6 +394,9 @@ static long long used_bytes(void)
     long long used, all = 0;
     *(void **)&call_trim = trim;
     *(void **)&call_stats = look;
+    /* What others have freed is on its way until they have trimmed, too. */
+    MPI_Barrier(MPI_COMM_WORLD);
+    call_trim(region->heap, 0);
     MPI_Barrier(MPI_COMM_WORLD);
     call_trim(region->heap, 0);
     call_stats(region->heap, &stats);

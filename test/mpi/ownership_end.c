@@ -66,7 +66,7 @@ static void take_all(int source, void (*meanwhile)(int argument), int argument)
 static void await_end(int process)
 {
     struct pollfd ended = {.fd = process, .events = POLLIN};
-    int got = poll(&ended, 1, 60000);
+    int got = process < 0 ? -1 : poll(&ended, 1, -1);
     tap_check(got == 1, "the giver has ended");
     close(process);
 }

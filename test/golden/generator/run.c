@@ -107,11 +107,24 @@ int number_of(MPI_Fleet handle)
     return handle == &fleet ? 1 : 0;
 }
 
+static cargo_t harbour;
+
+void *harbour_of(void *object)
+{
+    return object != NULL ? object : &harbour;
+}
+
 /* The bodies. */
 static int done(void)
 {
     body.calls++;
     return body.fails ? MPI_ERR_CARGO : MPI_SUCCESS;
+}
+
+int ompi_api_dock(int pier, fleet_t *ships)
+{
+    expect(pier >= 0 && ships == &fleet);
+    return done();
 }
 
 int ompi_api_ship(const void *buf, MPI_Count count, cargo_t *goods, int harbour, fleet_t *ships)
@@ -235,6 +248,39 @@ static void check_errors(void)
     expect(MPI_Sink(&handle) == MPI_ERR_CARGO && handle == &fleet);
 }
 
+/* What would have been made is a null handle, whatever the reason, unless there is no place for it.
+ */
+static void check_nothing_made(void)
+{
+    MPI_Cargo loaded = &cargo;
+    reset();
+    expect(MPI_Load(NULL, NULL, &loaded) == MPI_ERR_FLEET && loaded == MPI_CARGO_NULL);
+    loaded = &cargo;
+    body.fails = 1;
+    expect(MPI_Load_c(NULL, &fleet, &loaded) == MPI_ERR_CARGO && loaded == MPI_CARGO_NULL);
+    loaded = &cargo;
+    mode = OMPI_API_CHECKED | OMPI_API_UNUSABLE;
+    expect(MPI_Load(NULL, &fleet, &loaded) == MPI_ERR_STATE && loaded == MPI_CARGO_NULL);
+    reset();
+    loaded = &cargo;
+    expect(MPI_Drop(&loaded) == MPI_ERR_LATER && loaded == MPI_CARGO_NULL);
+    expect(was_told(&harbour, MPI_ERR_LATER, "MPI_Drop", NULL));
+    expect(MPI_Drop(NULL) == MPI_ERR_LATER && MPI_Load(NULL, &fleet, NULL) == MPI_ERR_ARG);
+}
+
+/* A function of the table may choose who is told. */
+static void check_told(void)
+{
+    reset();
+    expect(MPI_Dock(1, NULL) == MPI_ERR_FLEET &&
+           was_told(&harbour, MPI_ERR_FLEET, "MPI_Dock", "fleet"));
+    expect(MPI_Dock(-5, &fleet) == MPI_ERR_ARG &&
+           was_told(&fleet, MPI_ERR_ARG, "MPI_Dock", "pier"));
+    body.fails = 1;
+    expect(MPI_Dock(1, &fleet) == MPI_ERR_CARGO &&
+           was_told(&fleet, MPI_ERR_CARGO, "MPI_Dock", NULL));
+}
+
 static void check_handles(void)
 {
     MPI_Fleet handle = &fleet;
@@ -284,7 +330,14 @@ static void check_later(void)
     expect(MPI_Land(NULL) == MPI_ERR_LATER && told.object == NULL);
     expect(MPI_Hover(1) == MPI_ERR_LATER && told.object == NULL && told.anytime);
     reset();
-    expect(MPI_T_look(NULL) == MPI_T_ERR_NOT_SUPPORTED && told.function == NULL);
+    expect(MPI_T_look(NULL, NULL, NULL) == MPI_T_ERR_NOT_SUPPORTED && told.function == NULL);
+    char name[4] = "old";
+    int length = 0, depth = 7;
+    expect(MPI_T_look(name, &length, &depth) == MPI_T_ERR_NOT_SUPPORTED);
+    expect(depth == 0 && strcmp(name, "old") == 0); /* there was no room */
+    length = sizeof name;
+    expect(MPI_T_look(name, &length, NULL) == MPI_T_ERR_NOT_SUPPORTED);
+    expect(length == 0 && strcmp(name, "") == 0);
 }
 
 /* With a prefix of their own. */
@@ -303,6 +356,8 @@ int main(void)
     check_arguments();
     check_modes();
     check_errors();
+    check_nothing_made();
+    check_told();
     check_handles();
     check_narrow_values();
     check_later();

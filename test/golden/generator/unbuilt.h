@@ -5,7 +5,6 @@
 
 #include "ompi/api/wrapper.h"
 
-typedef struct ompi_file ompi_file_t;
 typedef struct ompi_session ompi_session_t;
 
 /* A function of the user's that is another one for X_c. */

@@ -25,6 +25,8 @@ int MPI_Stow_c(MPI_Fleet fleet, MPI_Count *stowed, MPI_Count *position, MPI_Coun
 int PMPI_Stow_c(MPI_Fleet fleet, MPI_Count *stowed, MPI_Count *position, MPI_Count *holds);
 int MPI_Sink(MPI_Fleet *fleet);
 int PMPI_Sink(MPI_Fleet *fleet);
+int MPI_Dock(int pier, MPI_Fleet fleet);
+int PMPI_Dock(int pier, MPI_Fleet fleet);
 int MPI_Wait(void);
 int PMPI_Wait(void);
 int MPI_Depth(int *depth);
@@ -37,12 +39,14 @@ int MPI_Fly(MPI_Fleet fleet, ...);
 int PMPI_Fly(MPI_Fleet fleet, ...);
 int MPI_Land(MPI_Fleet *fleet);
 int PMPI_Land(MPI_Fleet *fleet);
+int MPI_Drop(MPI_Cargo *dropped);
+int PMPI_Drop(MPI_Cargo *dropped);
 int MPI_Hover(int whole);
 int PMPI_Hover(int whole);
 
 /* tool */
-int MPI_T_look(int *depth);
-int PMPI_T_look(int *depth);
+int MPI_T_look(char *name, int *name_len, int *depth);
+int PMPI_T_look(char *name, int *name_len, int *depth);
 /* Extensions */
 /* bridge */
 int MPI_Fleet_number(MPI_Fleet fleet);

@@ -67,17 +67,21 @@ OPAL_EXPORT int PMPI_Load(const int amounts[], MPI_Fleet fleet, MPI_Cargo *loade
     cargo_t *loaded_object = NULL;
     if (opal_unlikely(ompi_api_mode() != OMPI_API_UNCHECKED)) {
         if (ompi_api_mode() & OMPI_API_UNUSABLE) {
+            OMPI_API_NOTHING(loaded, MPI_CARGO_NULL);
             return ompi_api_wrong_state("MPI_Load");
         }
         if (!(is_fleet(fleet_object))) {
+            OMPI_API_NOTHING(loaded, MPI_CARGO_NULL);
             return ompi_api_bad_argument(NULL, MPI_ERR_FLEET, "MPI_Load", "fleet");
         }
         if (!(loaded != NULL)) {
+            OMPI_API_NOTHING(loaded, MPI_CARGO_NULL);
             return ompi_api_bad_argument(fleet_object, MPI_ERR_ARG, "MPI_Load", "loaded");
         }
     }
     int outcome = ompi_api_load(ompi_ints_small(amounts), fleet_object, &loaded_object);
     if (opal_unlikely(outcome != MPI_SUCCESS)) {
+        OMPI_API_NOTHING(loaded, MPI_CARGO_NULL);
         return ompi_api_fail(fleet_object, outcome, "MPI_Load");
     }
     *loaded = loaded_object != NULL ? ompi_object_handle(loaded_object) : MPI_CARGO_NULL;
@@ -91,17 +95,21 @@ OPAL_EXPORT int PMPI_Load_c(const MPI_Count amounts[], MPI_Fleet fleet, MPI_Carg
     cargo_t *loaded_object = NULL;
     if (opal_unlikely(ompi_api_mode() != OMPI_API_UNCHECKED)) {
         if (ompi_api_mode() & OMPI_API_UNUSABLE) {
+            OMPI_API_NOTHING(loaded, MPI_CARGO_NULL);
             return ompi_api_wrong_state("MPI_Load_c");
         }
         if (!(is_fleet(fleet_object))) {
+            OMPI_API_NOTHING(loaded, MPI_CARGO_NULL);
             return ompi_api_bad_argument(NULL, MPI_ERR_FLEET, "MPI_Load_c", "fleet");
         }
         if (!(loaded != NULL)) {
+            OMPI_API_NOTHING(loaded, MPI_CARGO_NULL);
             return ompi_api_bad_argument(fleet_object, MPI_ERR_ARG, "MPI_Load_c", "loaded");
         }
     }
     int outcome = ompi_api_load(ompi_ints_large(amounts), fleet_object, &loaded_object);
     if (opal_unlikely(outcome != MPI_SUCCESS)) {
+        OMPI_API_NOTHING(loaded, MPI_CARGO_NULL);
         return ompi_api_fail(fleet_object, outcome, "MPI_Load_c");
     }
     *loaded = loaded_object != NULL ? ompi_object_handle(loaded_object) : MPI_CARGO_NULL;
@@ -248,6 +256,28 @@ OPAL_EXPORT int PMPI_Sink(MPI_Fleet *fleet)
     return MPI_SUCCESS;
 }
 OMPI_API_ALIAS(MPI_Sink, PMPI_Sink);
+
+OPAL_EXPORT int PMPI_Dock(int pier, MPI_Fleet fleet)
+{
+    fleet_t *fleet_object = ompi_handle_object(fleet);
+    if (opal_unlikely(ompi_api_mode() != OMPI_API_UNCHECKED)) {
+        if (ompi_api_mode() & OMPI_API_UNUSABLE) {
+            return ompi_api_wrong_state("MPI_Dock");
+        }
+        if (!(is_fleet(fleet_object))) {
+            return ompi_api_bad_argument(harbour_of(NULL), MPI_ERR_FLEET, "MPI_Dock", "fleet");
+        }
+        if (!(pier >= 0 || pier == MPI_ANY)) {
+            return ompi_api_bad_argument(harbour_of(fleet_object), MPI_ERR_ARG, "MPI_Dock", "pier");
+        }
+    }
+    int outcome = ompi_api_dock(pier, fleet_object);
+    if (opal_unlikely(outcome != MPI_SUCCESS)) {
+        return ompi_api_fail(harbour_of(fleet_object), outcome, "MPI_Dock");
+    }
+    return MPI_SUCCESS;
+}
+OMPI_API_ALIAS(MPI_Dock, PMPI_Dock);
 
 OPAL_EXPORT int PMPI_Wait(void)
 {

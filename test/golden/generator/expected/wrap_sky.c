@@ -14,6 +14,13 @@ OPAL_EXPORT int PMPI_Land(MPI_Fleet *fleet OPAL_UNUSED)
 }
 OMPI_API_ALIAS(MPI_Land, PMPI_Land);
 
+OPAL_EXPORT int PMPI_Drop(MPI_Cargo *dropped OPAL_UNUSED)
+{
+    OMPI_API_NOTHING(dropped, MPI_CARGO_NULL);
+    return ompi_api_later(harbour_of(NULL), "MPI_Drop", false);
+}
+OMPI_API_ALIAS(MPI_Drop, PMPI_Drop);
+
 OPAL_EXPORT int PMPI_Hover(int whole OPAL_UNUSED)
 {
     return ompi_api_later(NULL, "MPI_Hover", true);

@@ -53,6 +53,7 @@ bool is_fleet(const fleet_t *fleet);
 bool is_cargo(const cargo_t *cargo);
 bool has_rank(const fleet_t *fleet, int rank);
 int number_of(MPI_Fleet fleet);
+void *harbour_of(void *object);
 
 typedef struct ompi_ints {
     const void *items;
@@ -78,6 +79,12 @@ int ompi_api_bad_argument(void *object, int code, const char *function, const ch
 int ompi_api_wrong_state(const char *function);
 int ompi_api_later(void *object, const char *function, bool anytime);
 
+#define OMPI_API_NOTHING(output, nothing)                                                          \
+    do {                                                                                           \
+        if ((output) != NULL)                                                                      \
+            *(output) = (nothing);                                                                 \
+    } while (0)
+
 #define OPAL_EXPORT
 #define OPAL_UNUSED      __attribute__((unused))
 #define opal_unlikely(x) (x)
@@ -95,13 +102,15 @@ int MPI_Weigh_x(MPI_Cargo cargo, MPI_Count *weight);
 int MPI_Stow(MPI_Fleet fleet, int *stowed, int *position);
 int MPI_Stow_c(MPI_Fleet fleet, MPI_Count *stowed, MPI_Count *position, MPI_Count *holds);
 int MPI_Sink(MPI_Fleet *fleet);
+int MPI_Dock(int pier, MPI_Fleet fleet);
 int MPI_Wait(void);
 int MPI_Depth(int *depth);
 int MPI_Signal(int flag, ...);
 int MPI_Fly(MPI_Fleet fleet, ...);
 int MPI_Land(MPI_Fleet *fleet);
+int MPI_Drop(MPI_Cargo *dropped);
 int MPI_Hover(int whole);
-int MPI_T_look(int *depth);
+int MPI_T_look(char *name, int *name_len, int *depth);
 int MPI_Fleet_number(MPI_Fleet fleet);
 double MPI_Speed(int engine);
 
