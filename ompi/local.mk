@@ -87,7 +87,7 @@ libompi_core_la_SOURCES += \
 	%D%/request/grequest.c %D%/request/grequest.h \
 	%D%/request/pair.c %D%/request/pair.h \
 	%D%/request/request.c %D%/request/request.h %D%/request/status.h \
-	%D%/schedule/schedule.c %D%/schedule/schedule.h \
+	%D%/schedule/number.c %D%/schedule/schedule.c %D%/schedule/schedule.h \
 	%D%/runtime/messages.c %D%/runtime/messages.h \
 	%D%/op/arithmetic.c \
 	%D%/op/bits.c \

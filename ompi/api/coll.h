@@ -11,6 +11,9 @@
 /* What relates several arguments; in coll_check.c. MPI_SUCCESS or an error with its sentence. */
 int ompi_api_coll_check(const ompi_coll_call_t *call);
 
+/* MPI_ERR_OP with a sentence: a predefined operation that the datatype does not have. */
+int ompi_api_wrong_op(const ompi_op_t *op, const ompi_datatype_t *type);
+
 int ompi_api_coll_run(const ompi_coll_call_t *call);
 int ompi_api_coll_begin(const ompi_coll_call_t *call, ompi_request_t **request);
 int ompi_api_coll_prepare(const ompi_coll_call_t *call, ompi_request_t **request);

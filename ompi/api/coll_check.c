@@ -135,41 +135,136 @@ static int check_in_place(const ompi_coll_call_t *call, const roles_t *roles)
     return MPI_SUCCESS;
 }
 
-/* The lowest byte of the first element that there is; 0 if there is none. */
-static uintptr_t first_byte(const ompi_coll_side_t *side, arrays_t arrays, int blocks)
+/* -- aliases --------------------------------------------------------------------------------- */
+
+/* What a side reads or writes here: so many blocks. */
+typedef struct area {
+    ompi_coll_side_t side;
+    arrays_t arrays;
+    int blocks;
+} area_t;
+
+static bool gives_one_block(ompi_coll_kind_t kind)
 {
-    int first = 0;
-    while (arrays != NO_ARRAYS && first < blocks && ompi_ints_at(side->counts, (size_t)first) == 0)
-        first++;
-    if (arrays == NO_ARRAYS ? side->count == 0 : first == blocks)
-        return 0;
-    const ompi_datatype_t *type =
-        arrays == COUNTS_DISPLS_TYPES ? ompi_handle_object(side->types[first]) : side->type;
-    MPI_Count displacement = ompi_datatype_true_lb(type);
-    if (arrays == COUNTS_DISPLS)
-        displacement +=
-            ompi_ints_at(side->displs, (size_t)first) * ompi_datatype_extent(side->type);
-    else if (arrays == COUNTS_DISPLS_TYPES)
-        displacement += ompi_ints_at(side->displs, (size_t)first);
-    return ompi_datatype_size(type) > 0 ? (uintptr_t)side->buffer + (uintptr_t)displacement : 0;
+    return kind == OMPI_GATHER || kind == OMPI_GATHERV || kind == OMPI_ALLGATHER ||
+           kind == OMPI_ALLGATHERV || kind == OMPI_NEIGHBOR_ALLGATHER ||
+           kind == OMPI_NEIGHBOR_ALLGATHERV;
 }
 
-/* Sides may share a base address, if what lies at it is disjoint. That the first elements are the
- * same is certainly a mistake, and the usual one. */
+static bool takes_one_block(ompi_coll_kind_t kind)
+{
+    return kind == OMPI_SCATTER || kind == OMPI_SCATTERV;
+}
+
+/* Blocks that follow each other without gaps are one. */
+static area_t area_of(const ompi_coll_side_t *side, arrays_t arrays, int blocks)
+{
+    area_t area = {*side, arrays, blocks};
+    if (arrays != NO_ARRAYS || !ompi_datatype_is_contiguous(side->type))
+        return area;
+    area.side.count *= blocks;
+    area.blocks = 1;
+    return area;
+}
+
+/* Bytes that a block certainly has: all of them, or, of one with gaps, the first one. */
+typedef struct range {
+    uintptr_t start;
+    size_t bytes;
+} range_t;
+
+static bool ranges_overlap(range_t one, range_t other)
+{
+    return one.bytes > 0 && other.bytes > 0 && one.start < other.start + other.bytes &&
+           other.start < one.start + one.bytes;
+}
+
+static range_t range_of(const void *buffer, MPI_Count displacement, size_t count,
+                        const ompi_datatype_t *type)
+{
+    size_t bytes = ompi_datatype_bytes(type, count);
+    if (bytes > 0 && !ompi_datatype_is_contiguous(type))
+        bytes = 1;
+    displacement += ompi_datatype_true_lb(type);
+    return (range_t){(uintptr_t)buffer + (uintptr_t)displacement, bytes};
+}
+
+static range_t range_at(const area_t *area, int i)
+{
+    const ompi_coll_side_t *side = &area->side;
+    size_t at = area->blocks > 1 ? (size_t)i : 0, count = (size_t)side->count;
+    const ompi_datatype_t *type = side->type;
+    MPI_Count displacement = 0;
+    if (area->arrays == COUNTS_DISPLS_TYPES)
+        type = ompi_handle_object(side->types[at]);
+    if (area->arrays != NO_ARRAYS) {
+        count = (size_t)ompi_ints_at(side->counts, at);
+        displacement = ompi_ints_at(side->displs, at);
+    } else {
+        displacement = (MPI_Count)at * side->count;
+    }
+    if (area->arrays != COUNTS_DISPLS_TYPES)
+        displacement *= ompi_datatype_extent(type);
+    return range_of(side->buffer, displacement, count, type);
+}
+
+/* A reduction's count and type are in its receiving side. Of a reduce_scatter, what is sent is all
+ * blocks, and what is received the rank's own. */
+static bool reduction_overlaps(const ompi_coll_call_t *call)
+{
+    const ompi_coll_side_t *recv = &call->recv;
+    size_t sent = (size_t)recv->count, received = sent;
+    if (call->kind == OMPI_REDUCE_SCATTER_BLOCK)
+        sent *= (size_t)call->comm->size;
+    for (int i = 0; call->kind == OMPI_REDUCE_SCATTER && i < call->comm->size; i++)
+        sent += (size_t)ompi_ints_at(recv->counts, (size_t)i);
+    if (call->kind == OMPI_REDUCE_SCATTER)
+        received = (size_t)ompi_ints_at(recv->counts, (size_t)call->comm->rank);
+    return ranges_overlap(range_of(call->send.buffer, 0, sent, recv->type),
+                          range_of(recv->buffer, 0, received, recv->type));
+}
+
+/* Of sides that both have several blocks, only those for the same rank are compared. */
+static bool overlap(const area_t *sent, const area_t *received)
+{
+    int blocks = sent->blocks > 1 ? sent->blocks : received->blocks;
+    if (sent->blocks > 1 && received->blocks > 1 && received->blocks < blocks)
+        blocks = received->blocks;
+    for (int i = 0; i < blocks && sent->blocks > 0 && received->blocks > 0; i++) {
+        if (ranges_overlap(range_at(sent, i), range_at(received, i)))
+            return true;
+    }
+    return false;
+}
+
+static bool sides_overlap(const ompi_coll_call_t *call, const roles_t *roles)
+{
+    area_t sent =
+        area_of(&call->send, roles->send_arrays, gives_one_block(call->kind) ? 1 : roles->sent);
+    area_t received = area_of(&call->recv, roles->receive_arrays,
+                              takes_one_block(call->kind) ? 1 : roles->received);
+    return overlap(&sent, &received);
+}
+
+/* What is sent and what is received may lie between each other, but have no byte in common. Each
+ * rank looks at its own buffers: one whose buffers are apart takes part in the call. */
 static int check_aliases(const ompi_coll_call_t *call, const roles_t *roles)
 {
+    /* At the edge of a grid nothing is read of some blocks. */
+    if (call->kind >= OMPI_NEIGHBOR_ALLGATHER && roles->send_arrays != NO_ARRAYS &&
+        call->comm->topology->kind == OMPI_CART)
+        return MPI_SUCCESS;
     if (!roles->sends || !roles->receives || call->send.buffer == MPI_IN_PLACE ||
         call->recv.buffer == MPI_IN_PLACE)
         return MPI_SUCCESS;
-    uintptr_t received = first_byte(&call->recv, roles->receive_arrays, roles->received);
-    uintptr_t sent = first_byte(&call->send, roles->send_arrays, roles->sent);
-    if (call->op != NULL && received != 0) /* its send side has nothing but a buffer */
-        sent = received - (uintptr_t)call->recv.buffer + (uintptr_t)call->send.buffer;
-    if (sent != 0 && sent == received)
+    if (call->op != NULL ? reduction_overlaps(call) : sides_overlap(call, roles))
         return ompi_api_explain(MPI_ERR_BUFFER,
-                                "The send buffer is the receive buffer; MPI_IN_PLACE says so.");
+                                "The send buffer and the receive buffer overlap; a result that "
+                                "replaces what is sent is MPI_IN_PLACE.");
     return MPI_SUCCESS;
 }
+
+/* -- the whole ------------------------------------------------------------------------------- */
 
 int ompi_api_coll_check(const ompi_coll_call_t *call)
 {
@@ -179,7 +274,7 @@ int ompi_api_coll_check(const ompi_coll_call_t *call)
     if (is_local && ompi_comm_is_inter(call->comm))
         return ompi_api_explain(MPI_ERR_COMM, "The call is for intracommunicators only.");
     if (call->op != NULL && !ompi_op_is_valid_for(call->op, call->recv.type))
-        return ompi_api_explain(MPI_ERR_OP, "The operation is not for that datatype.");
+        return ompi_api_wrong_op(call->op, call->recv.type);
     roles_t roles = roles_of(call);
     int error = check_in_place(call, &roles);
     if (error == MPI_SUCCESS && roles.sends && call->send.buffer != MPI_IN_PLACE)

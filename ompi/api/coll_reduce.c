@@ -7,6 +7,9 @@ static ompi_coll_call_t reduce_call(const void *sendbuf, void *recvbuf, MPI_Coun
                                     ompi_datatype_t *datatype, ompi_op_t *op, int root,
                                     ompi_communicator_t *comm)
 {
+    /* A rank that is idle may have given anything. */
+    if (ompi_comm_is_idle(comm, root))
+        return (ompi_coll_call_t){.kind = OMPI_REDUCE, .comm = comm, .root = root};
     return (ompi_coll_call_t){.kind = OMPI_REDUCE,
                               .comm = comm,
                               .send = {.buffer = (void *)(uintptr_t)sendbuf},

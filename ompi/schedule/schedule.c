@@ -153,18 +153,35 @@ static bool is_starved(const ompi_schedule_t *schedule)
     return opal_unlikely(schedule->error == MPI_ERR_NO_MEM || schedule->lacks_memory);
 }
 
-/* What has come where data belongs; who sent it had none. */
+/* What it sends is wrong: not for want of memory. */
+static bool is_spoilt(const ompi_schedule_t *schedule)
+{
+    return schedule->relays && opal_unlikely(schedule->error != MPI_SUCCESS);
+}
+
+/* What has come where data belongs; if it is nothing, who sent it had none. */
 static void note_arrival(ompi_schedule_t *schedule, int error, const MPI_Status *status)
 {
-    if (error == MPI_SUCCESS && opal_unlikely(ompi_status_bytes(status) == 0))
+    size_t bytes = error == MPI_SUCCESS ? ompi_status_bytes(status) : 0;
+    if (error == MPI_SUCCESS && opal_unlikely(bytes == 0))
         error = MPI_ERR_NO_MEM;
+    schedule->missing -= bytes;
     note_error(schedule, error);
+}
+
+/* All messages of a round are there. */
+static void end_round(ompi_schedule_t *schedule)
+{
+    if (opal_unlikely(schedule->missing != 0) && schedule->is_exact)
+        note_error(schedule, MPI_ERR_TRUNCATE);
+    schedule->missing = 0;
 }
 
 static void end_message(ompi_schedule_t *schedule)
 {
     if (--schedule->pending > 0)
         return;
+    end_round(schedule);
     if (schedule->is_blocking)
         ompi_request_complete(&schedule->request);
     else
@@ -220,7 +237,9 @@ static void begin_recv(ompi_schedule_t *schedule, const ompi_route_t *route,
 {
     ompi_request_t *message = NULL;
     MPI_Status status;
-    bool brings_data = ompi_datatype_bytes(data->type, data->count) > 0;
+    size_t bytes = ompi_datatype_bytes(data->type, data->count);
+    bool brings_data = bytes > 0;
+    schedule->missing += bytes;
     if (waits && brings_data) {
         note_arrival(schedule, ompi_pml->recv(route, data, &status), &status);
     } else if (waits) {
@@ -231,11 +250,24 @@ static void begin_recv(ompi_schedule_t *schedule, const ompi_route_t *route,
     }
 }
 
+/* A message that is no data: not as long as it. */
+static ompi_data_t misfit_of(const ompi_schedule_t *schedule, const ompi_data_t *data)
+{
+    static char bytes[2];
+    size_t expected = ompi_datatype_bytes(data->type, data->count);
+    return ompi_data(bytes, expected == 1 ? 2 : expected > 1, schedule->byte);
+}
+
 static void begin_message(ompi_schedule_t *schedule, const ompi_step_t *step)
 {
     ompi_communicator_t *comm = schedule->comm;
     const ompi_data_t nothing = {NULL, 0, schedule->byte};
+    ompi_data_t misfit;
     const ompi_data_t *data = is_starved(schedule) ? &nothing : &step->to;
+    if (is_spoilt(schedule) && data != &nothing && step->kind == OMPI_STEP_SEND) {
+        misfit = misfit_of(schedule, &step->to);
+        data = &misfit;
+    }
     /* A wait for the only thing that is missing needs no request on the heap. */
     bool waits = schedule->is_blocking && step->ends_round;
     ompi_route_t route = {comm, OMPI_CONTEXT_COLLECTIVE, step->rank, schedule->tag};
@@ -249,6 +281,16 @@ static void begin_message(ompi_schedule_t *schedule, const ompi_step_t *step)
         begin_recv(schedule, &route, data, waits);
 }
 
+static void begin_copy(ompi_schedule_t *schedule, const ompi_step_t *step)
+{
+    size_t given = ompi_datatype_bytes(step->from.type, step->from.count);
+    size_t wanted = ompi_datatype_bytes(step->to.type, step->to.count);
+    if (opal_unlikely(given > wanted || (given < wanted && schedule->is_exact)))
+        note_error(schedule, MPI_ERR_TRUNCATE);
+    ompi_datatype_copy(step->from.type, step->from.count, step->from.buffer, step->to.type,
+                       step->to.count, step->to.buffer);
+}
+
 static void begin_step(ompi_schedule_t *schedule, const ompi_step_t *step)
 {
     switch (step->kind) {
@@ -259,11 +301,10 @@ static void begin_step(ompi_schedule_t *schedule, const ompi_step_t *step)
     case OMPI_STEP_COPY:
         if (is_starved(schedule))
             return;
-        ompi_datatype_copy(step->from.type, step->from.count, step->from.buffer, step->to.type,
-                           step->to.count, step->to.buffer);
+        begin_copy(schedule, step);
         return;
     case OMPI_STEP_REDUCE:
-        if (is_starved(schedule))
+        if (is_starved(schedule) || is_spoilt(schedule))
             return;
         ompi_op_reduce(schedule->op, step->from.buffer, step->to.buffer, step->to.count,
                        step->to.type);
@@ -284,7 +325,10 @@ static bool begin_round(ompi_schedule_t *schedule)
         ends_round = step->ends_round; /* a call may add steps, and move them */
         begin_step(schedule, step);
     } while (schedule->next < schedule->count && !ends_round);
-    return --schedule->pending == 0;
+    if (--schedule->pending > 0)
+        return false;
+    end_round(schedule);
+    return true;
 }
 
 /* Goes on until messages are under way, or to the end. The schedule may be gone afterwards. */
@@ -315,25 +359,22 @@ int ompi_schedule_run(ompi_schedule_t *schedule)
 
 static const ompi_request_ops_t request_ops;
 
-/* Tags of persistent operations are apart from the others', since they live as long as these
- * live. */
-static int next_tag(ompi_communicator_t *comm, bool persistent)
+static void take_tags(ompi_schedule_t *schedule, ompi_communicator_t *comm)
 {
-    return persistent ? ompi_tags_at(OMPI_TAGS_PERSISTENT, comm->prepared++)
-                      : ompi_tags_at(OMPI_TAGS_COLLECTIVE, comm->collectives++);
+    schedule->tag = ompi_tags_at(OMPI_TAGS_COLLECTIVE, comm->collectives++);
+    if (ompi_comm_is_inter(comm))
+        schedule->local_tag = ompi_tags_at(OMPI_TAGS_COLLECTIVE, comm->local->collectives++);
 }
 
-static void init(ompi_schedule_t *schedule, ompi_communicator_t *comm, ompi_op_t *op,
-                 bool persistent)
+static void init(ompi_schedule_t *schedule, ompi_communicator_t *comm, ompi_op_t *op)
 {
     schedule->comm = comm;
     schedule->op = op;
     schedule->byte = ompi_datatype_of(MPI_BYTE);
-    schedule->tag = next_tag(comm, persistent);
-    schedule->local_tag = ompi_comm_is_inter(comm) ? next_tag(comm->local, persistent) : 0;
     schedule->is_blocking = schedule->holds = schedule->lacks_memory = false;
+    schedule->is_exact = schedule->relays = false;
     schedule->error = MPI_SUCCESS;
-    schedule->count = schedule->next = schedule->used = 0;
+    schedule->count = schedule->next = schedule->used = schedule->missing = 0;
     schedule->capacity = OMPI_SCHEDULE_STEPS;
     schedule->steps = schedule->first;
     schedule->blocks = NULL;
@@ -343,7 +384,8 @@ static void init(ompi_schedule_t *schedule, ompi_communicator_t *comm, ompi_op_t
 void ompi_schedule_init(ompi_schedule_t *schedule, ompi_communicator_t *comm, ompi_op_t *op)
 {
     ompi_request_init_bare(&schedule->request, &request_ops, comm);
-    init(schedule, comm, op, false);
+    init(schedule, comm, op);
+    take_tags(schedule, comm);
 }
 
 /* Takes or gives back all references. */
@@ -369,9 +411,28 @@ void ompi_schedule_fini(ompi_schedule_t *schedule)
     }
 }
 
+static void join_living(ompi_schedule_t *schedule)
+{
+    ompi_schedule_t **first = &schedule->comm->persistent;
+    schedule->next_living = *first;
+    schedule->before_living = first;
+    if (*first != NULL)
+        (*first)->before_living = &schedule->next_living;
+    *first = schedule;
+}
+
+static void leave_living(ompi_schedule_t *schedule)
+{
+    *schedule->before_living = schedule->next_living;
+    if (schedule->next_living != NULL)
+        schedule->next_living->before_living = schedule->before_living;
+}
+
 static void destroy(ompi_object_t *head)
 {
     ompi_schedule_t *schedule = opal_container_of(head, ompi_schedule_t, request.head);
+    if (schedule->request.persistent)
+        leave_living(schedule);
     ompi_schedule_fini(schedule);
     free(schedule);
 }
@@ -388,16 +449,36 @@ static int start(ompi_request_t *request)
 static const ompi_request_ops_t request_ops = {0};
 static const ompi_request_ops_t persistent_ops = {.start = start};
 
-ompi_schedule_t *ompi_schedule_create(ompi_communicator_t *comm, ompi_op_t *op, bool persistent)
+static ompi_schedule_t *allocate(ompi_communicator_t *comm, ompi_op_t *op,
+                                 const ompi_request_ops_t *ops)
 {
     ompi_schedule_t *schedule = aligned_alloc(_Alignof(ompi_schedule_t), sizeof(ompi_schedule_t));
     if (schedule == NULL)
         return NULL;
-    ompi_request_init(&schedule->request, persistent ? &persistent_ops : &request_ops, comm,
-                      destroy);
-    if (persistent)
-        ompi_request_make_persistent(&schedule->request);
-    init(schedule, comm, op, persistent);
+    ompi_request_init(&schedule->request, ops, comm, destroy);
+    init(schedule, comm, op);
+    return schedule;
+}
+
+ompi_schedule_t *ompi_schedule_create(ompi_communicator_t *comm, ompi_op_t *op)
+{
+    ompi_schedule_t *schedule = allocate(comm, op, &request_ops), none;
+    take_tags(schedule != NULL ? schedule : &none, comm);
+    return schedule;
+}
+
+/* Tags of persistent operations are apart from the others', since they live as long as these live.
+ */
+ompi_schedule_t *ompi_schedule_create_persistent(ompi_communicator_t *comm, ompi_op_t *op,
+                                                 uint32_t number)
+{
+    ompi_schedule_t *schedule = allocate(comm, op, &persistent_ops);
+    if (schedule == NULL)
+        return NULL;
+    ompi_request_make_persistent(&schedule->request);
+    schedule->number = number;
+    schedule->tag = schedule->local_tag = ompi_tags_at(OMPI_TAGS_PERSISTENT, number);
+    join_living(schedule);
     return schedule;
 }
 

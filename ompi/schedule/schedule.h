@@ -25,6 +25,11 @@
  * copies and reduces nothing. Who gets such a message instead of data has the same error, and goes
  * on the same way: each rank has a right result or MPI_ERR_NO_MEM.
  *
+ * What is longer than where it belongs is MPI_ERR_TRUNCATE, and so is what is shorter, in
+ * operations in which all know its length (`is_exact`). Where ranks pass on what they have got
+ * (`relays`), a rank with such an error has nothing right to send any more: it sends messages of a
+ * length that nobody expects, so that who gets one has the error, too.
+ *
  * Memory: a schedule is one object with room for some steps and some temporary data; more comes
  * from the heap and is given back with it. That of a blocking call stands on its stack.
  *
@@ -70,18 +75,22 @@ typedef struct ompi_schedule_block {
 typedef struct ompi_schedule {
     ompi_request_t request; /* of a blocking one: what it waits for a round with */
     ompi_communicator_t *comm;
-    ompi_op_t *op;          /* NULL: it reduces nothing */
-    ompi_datatype_t *byte;  /* MPI_BYTE: of packed data */
-    int tag, local_tag;     /* of messages in comm, and in comm->local of an intercommunicator */
+    ompi_op_t *op;         /* NULL: it reduces nothing */
+    ompi_datatype_t *byte; /* MPI_BYTE: of packed data */
+    int tag, local_tag;    /* of messages in comm, and in comm->local of an intercommunicator */
+    uint32_t number;       /* of a persistent one: among the living ones of comm */
+    struct ompi_schedule *next_living, **before_living; /* of a persistent one: in comm's list */
     int rank, size;         /* of the communicator that messages are added for, see `_within` */
     bool is_local;          /* likewise */
     bool is_blocking;       /* may wait in the middle */
     bool holds;             /* has references to comm, op and all types */
+    bool is_exact, relays;  /* see above; the algorithm's, false at first */
     bool lacks_memory;      /* of its steps some are missing, or are to touch what is not there */
     int error;              /* the first one */
     size_t count, capacity; /* of steps */
     size_t next;            /* to begin */
     size_t pending;         /* messages under way, and one more while the round is begun */
+    size_t missing;         /* bytes that the round's messages have not brought */
     ompi_step_t *steps;     /* `first`, or on the heap */
     size_t used;            /* of `bytes` */
     ompi_schedule_block_t *blocks;
@@ -140,8 +149,13 @@ OPAL_EXPORT void ompi_schedule_fini(ompi_schedule_t *schedule);
 /* Carries it out, and returns its error code when it is done. */
 OPAL_EXPORT int ompi_schedule_run(ompi_schedule_t *schedule);
 
-/* One on the heap, for the other two forms. NULL: no memory. */
-ompi_schedule_t *ompi_schedule_create(ompi_communicator_t *comm, ompi_op_t *op, bool persistent);
+/* One on the heap, for the nonblocking form. NULL: no memory; its tags are taken all the same, as
+ * the other ranks take them. */
+ompi_schedule_t *ompi_schedule_create(ompi_communicator_t *comm, ompi_op_t *op);
+
+/* The same for the persistent form, with a number of its own. NULL: no memory. */
+ompi_schedule_t *ompi_schedule_create_persistent(ompi_communicator_t *comm, ompi_op_t *op,
+                                                 uint32_t number);
 
 /* One that is not wanted after all. */
 void ompi_schedule_drop(ompi_schedule_t *schedule);
@@ -149,5 +163,15 @@ void ompi_schedule_drop(ompi_schedule_t *schedule);
 /* Its request, begun or, if it is persistent, inactive. The schedule belongs to it from now on,
  * and has references to all that it needs. */
 ompi_request_t *ompi_schedule_request(ompi_schedule_t *schedule);
+
+/* -- numbers of persistent schedules (number.c) --------------------------------------------- */
+
+/* Combines the words of all ranks of the communicator by `or`, and waits for it. */
+typedef int ompi_schedule_agree_fn_t(ompi_communicator_t *comm, uint64_t words[], int count);
+
+/* The number of the communicator's next persistent schedule, the same in all ranks, that no living
+ * one has in any of them. All ranks call it, and get the same error if none is free. */
+OPAL_EXPORT int ompi_schedule_take_number(ompi_communicator_t *comm,
+                                          ompi_schedule_agree_fn_t *agree, uint32_t *number);
 
 #endif

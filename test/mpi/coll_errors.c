@@ -33,7 +33,7 @@ static bool is_refused(int error, int expected)
             is_refused(MPI_##upper(__VA_ARGS__), class) &&                                         \
                 is_refused(MPI_I##lower(__VA_ARGS__, &first), class) &&                            \
                 is_refused(MPI_##upper##_init(__VA_ARGS__, MPI_INFO_NULL, &second), class) &&      \
-                first == (MPI_Request)&mark && second == first,                                    \
+                first == MPI_REQUEST_NULL && second == first,                                      \
             "%s: MPI_" #upper "(" #__VA_ARGS__ ")", #class);                                       \
     } while (0)
 
@@ -208,6 +208,33 @@ static void check_aliases(void)
         REFUSED(MPI_ERR_BUFFER, Gather, gather, in, 1, MPI_INT, in, 1, MPI_INT, 0, world);
 }
 
+/* Each rank's own part of what it receives into, and buffers that overlap somewhere. */
+static void check_overlaps(void)
+{
+    MPI_Comm world = MPI_COMM_WORLD;
+    REFUSED(MPI_ERR_BUFFER, Allgather, allgather, in + rank, 1, MPI_INT, in, 1, MPI_INT, world);
+    REFUSED(MPI_ERR_BUFFER, Allgather, allgather, in + size, 2, MPI_INT, in, 2, MPI_INT, world);
+    REFUSED(MPI_ERR_BUFFER, Allgatherv, allgatherv, in + rank, 1, MPI_INT, in, ones, displs,
+            MPI_INT, world);
+    REFUSED(MPI_ERR_BUFFER, Alltoall, alltoall, in, 2, MPI_INT, in + 2 * size - 1, 2, MPI_INT,
+            world);
+    REFUSED(MPI_ERR_BUFFER, Allreduce, allreduce, in, in + 1, 2, MPI_INT, MPI_SUM, world);
+    REFUSED(MPI_ERR_BUFFER, Scan, scan, in + 1, in, 2, MPI_INT, MPI_SUM, world);
+    REFUSED(MPI_ERR_BUFFER, Reduce_scatter, reduce_scatter, in, in + size - 1, ones, MPI_INT,
+            MPI_SUM, world);
+    REFUSED(MPI_ERR_BUFFER, Reduce_scatter_block, reduce_scatter_block, in, in + size - 1, 1,
+            MPI_INT, MPI_SUM, world);
+    if (rank != size - 1)
+        return;
+    REFUSED(MPI_ERR_BUFFER, Gather, gather, in + rank, 1, MPI_INT, in, 1, MPI_INT, rank, world);
+    REFUSED(MPI_ERR_BUFFER, Gatherv, gatherv, in + rank, 1, MPI_INT, in, ones, displs, MPI_INT,
+            rank, world);
+    REFUSED(MPI_ERR_BUFFER, Scatter, scatter, in, 1, MPI_INT, in + rank, 1, MPI_INT, rank, world);
+    REFUSED(MPI_ERR_BUFFER, Scatterv, scatterv, in, ones, displs, MPI_INT, in + rank, 1, MPI_INT,
+            rank, world);
+    REFUSED(MPI_ERR_BUFFER, Reduce, reduce, in + 1, in, 2, MPI_INT, MPI_SUM, rank, world);
+}
+
 /* Both sides have one base address, but no element in common. */
 static void check_shared_base(void)
 {
@@ -223,6 +250,50 @@ static void check_shared_base(void)
     for (int i = 0; i < size; i++)
         good &= both[i] == 100 * rank + i && both[size + i] == 100 * i + rank;
     tap_check(good, "one address for what is sent and what is received beside it");
+
+    /* What is sent lies in a gap of what is received. */
+    MPI_Datatype every_other;
+    MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &every_other);
+    MPI_Type_commit(&every_other);
+    both[1] = 100 + rank;
+    good = MPI_Allgather(both + 1, 1, MPI_INT, both, 1, every_other, MPI_COMM_WORLD) == MPI_SUCCESS;
+    MPI_Type_free(&every_other);
+    for (int i = 0; i < size; i++)
+        good &= both[2 * i] == 100 + i;
+    tap_check(good, "what is sent may lie in a gap of what is received");
+}
+
+#define DONE(upper, lower, ...)                                                                    \
+    do {                                                                                           \
+        MPI_Request first, second;                                                                 \
+        bool good = MPI_##upper(__VA_ARGS__) == MPI_SUCCESS;                                       \
+        good &= MPI_I##lower(__VA_ARGS__, &first) == MPI_SUCCESS;                                  \
+        good &= MPI_Wait(&first, MPI_STATUS_IGNORE) == MPI_SUCCESS;                                \
+        good &= MPI_##upper##_init(__VA_ARGS__, MPI_INFO_NULL, &second) == MPI_SUCCESS;            \
+        good &= MPI_Start(&second) == MPI_SUCCESS;                                                 \
+        good &= MPI_Wait(&second, MPI_STATUS_IGNORE) == MPI_SUCCESS;                               \
+        MPI_Request_free(&second);                                                                 \
+        tap_check(good, "arguments that count: MPI_" #upper "(" #__VA_ARGS__ ")");                 \
+    } while (0)
+
+/* Arguments that this rank's part in the operation does not have may be anything. It gives
+ * a block to the root (or gets one), and takes those of all (or has them). */
+static void check_significant(MPI_Comm comm, int root, bool gives, bool takes)
+{
+    MPI_Datatype none = MPI_DATATYPE_NULL, given = gives ? MPI_INT : none;
+    MPI_Datatype taken = takes ? MPI_INT : none;
+    int n = gives ? 1 : -1, m = takes ? 1 : -1;
+    int *some = takes ? ones : NULL, *places = takes ? displs : NULL;
+    void *out_here = takes ? out : NULL, *in_here = gives ? in : NULL;
+    DONE(Gather, gather, in_here, n, given, out_here, m, taken, root, comm);
+    DONE(Gatherv, gatherv, in_here, n, given, out_here, some, places, taken, root, comm);
+    DONE(Scatter, scatter, out_here, m, taken, in_here, n, given, root, comm);
+    DONE(Scatterv, scatterv, out_here, some, places, taken, in_here, n, given, root, comm);
+    bool acts = gives || takes;
+    MPI_Datatype type = acts ? MPI_INT : none;
+    MPI_Op op = acts ? MPI_SUM : MPI_OP_NULL;
+    DONE(Bcast, bcast, acts ? (void *)in : NULL, acts ? 1 : -1, type, root, comm);
+    DONE(Reduce, reduce, in_here, out_here, acts ? 1 : -1, type, op, root, comm);
 }
 
 /* Even and odd ranks: no MPI_IN_PLACE, no scan, roots of the other side only. */
@@ -246,6 +317,8 @@ static void check_intercommunicator(void)
     REFUSED(MPI_ERR_BUFFER, Reduce, reduce, place, out, 1, MPI_INT, MPI_SUM, 0, inter);
     REFUSED(MPI_ERR_BUFFER, Gather, gather, in, 1, MPI_INT, place, 1, MPI_INT, MPI_ROOT, inter);
     REFUSED(MPI_ERR_BUFFER, Scatter, scatter, in, 1, MPI_INT, place, 1, MPI_INT, 0, inter);
+    int in_even = rank % 2 == 0, is_root = rank == 0;
+    check_significant(inter, is_root ? MPI_ROOT : in_even ? MPI_PROC_NULL : 0, !in_even, is_root);
     int sum = -1;
     tap_check(MPI_Allreduce(&(int){1}, &sum, 1, MPI_INT, MPI_SUM, inter) == MPI_SUCCESS &&
                   sum == others,
@@ -276,6 +349,17 @@ static void check_neighbors(void)
     MPI_Comm_free(&ring);
 }
 
+/* At the ends of a line, the blocks of the neighbour that is not there may overlap. */
+static void check_edges(void)
+{
+    MPI_Comm line;
+    int sent[] = {rank == 0 ? 2 : 0, rank == size - 1 ? 3 : 1}, received[] = {2, 3};
+    MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &(int){0}, 0, &line);
+    int error = MPI_Neighbor_alltoallv(in, ones, sent, MPI_INT, in, ones, received, MPI_INT, line);
+    tap_check(error == MPI_SUCCESS, "the edge of a grid");
+    MPI_Comm_free(&line);
+}
+
 int main(int argc, char **argv)
 {
     int sum = -1;
@@ -301,10 +385,13 @@ int main(int argc, char **argv)
     check_operators();
     check_in_place();
     check_aliases();
+    check_overlaps();
     check_shared_base();
+    check_significant(MPI_COMM_WORLD, size - 1, true, rank == size - 1);
     if (size > 1)
         check_intercommunicator();
     check_neighbors();
+    check_edges();
     tap_check(MPI_Allreduce(&(int){1}, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD) == MPI_SUCCESS &&
                   sum == size,
               "MPI_COMM_WORLD works after its errors");

@@ -14,7 +14,7 @@
 #include "place.h"
 #include "tap.h"
 
-enum { RANKS_MAX = 4, COUNT_MAX = 200000, TIMES = 20 };
+enum { RANKS_MAX = 4, COUNT_MAX = 200000, TIMES = 8 };
 
 static int static_send[COUNT_MAX], static_recv[COUNT_MAX];
 static int *send, *recv;

@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+#include "ompi/object/handle.h"
+
 static const opal_slot_t coll_slots[] = {
     OPAL_SLOT_OPTIONAL(ompi_coll_ops_t, run),
     OPAL_SLOT_REQUIRED(ompi_coll_ops_t, build),
@@ -127,14 +129,13 @@ int ompi_coll_run(const ompi_coll_call_t *call)
     return MPI_ERR_UNSUPPORTED_OPERATION;
 }
 
-static int create(const ompi_coll_call_t *call, bool persistent, ompi_request_t **request)
+static int create(const ompi_coll_call_t *call, ompi_schedule_t *schedule, ompi_request_t **request)
 {
-    ompi_schedule_t *schedule = ompi_schedule_create(call->comm, call->op, persistent);
     if (schedule == NULL)
         return MPI_ERR_NO_MEM;
     int error = build(call, 0, schedule);
     /* What can begin once only does, also without memory: the others wait for its messages. */
-    if (error == MPI_SUCCESS && persistent)
+    if (error == MPI_SUCCESS && schedule->request.persistent)
         error = schedule->error;
     if (error == MPI_SUCCESS)
         *request = ompi_schedule_request(schedule);
@@ -145,10 +146,36 @@ static int create(const ompi_coll_call_t *call, bool persistent, ompi_request_t 
 
 int ompi_coll_begin(const ompi_coll_call_t *call, ompi_request_t **request)
 {
-    return create(call, false, request);
+    return create(call, ompi_schedule_create(call->comm, call->op), request);
+}
+
+/* In an intercommunicator each side gets what the other side has, and the second time what that one
+ * has got of it. */
+static int combine(ompi_communicator_t *comm, uint64_t words[], int count)
+{
+    uint64_t others[OMPI_COMM_NUMBERS / 64] = {0};
+    ompi_coll_call_t call = {
+        .kind = OMPI_ALLREDUCE,
+        .comm = comm,
+        .send = {.buffer = words},
+        .recv = {.buffer = others, .count = count, .type = ompi_datatype_of(MPI_UINT64_T)},
+        .op = ompi_handle_object(MPI_BOR),
+    };
+    for (int round = ompi_comm_is_inter(comm) ? 0 : 1; round < 2; round++) {
+        int error = ompi_coll_run(&call);
+        if (error != MPI_SUCCESS)
+            return error;
+        for (int i = 0; i < count; i++)
+            words[i] |= others[i];
+    }
+    return MPI_SUCCESS;
 }
 
 int ompi_coll_prepare(const ompi_coll_call_t *call, ompi_request_t **request)
 {
-    return create(call, true, request);
+    uint32_t number;
+    int error = ompi_schedule_take_number(call->comm, combine, &number);
+    if (error != MPI_SUCCESS)
+        return error;
+    return create(call, ompi_schedule_create_persistent(call->comm, call->op, number), request);
 }

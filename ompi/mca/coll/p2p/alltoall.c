@@ -87,6 +87,7 @@ int p2p_alltoall_bruck(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
     size_t bytes = p2p_bytes(p2p_block(&call->recv, 0)), half = ((size_t)size + 1) / 2 * bytes;
     char *blocks = ompi_schedule_room(schedule, (size_t)size * bytes);
     char *out = ompi_schedule_room(schedule, half), *in = ompi_schedule_room(schedule, half);
+    schedule->relays = true;
     /* Index i: what is for the rank i behind us, and in the end what is from the one i before. */
     for (int i = 0; i < size; i++)
         ompi_schedule_copy(schedule, p2p_block(source, p2p_shift(rank, i, size)),

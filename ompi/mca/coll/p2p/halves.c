@@ -52,8 +52,15 @@ static ompi_data_t pieces(const p2p_halves_t *halves, const void *buffer, int fi
     return p2p_part(all, from, edge(halves, end) - from);
 }
 
+static void take_memory(const p2p_halves_t *halves, p2p_place_t *place)
+{
+    if (!place->is_there)
+        *place = p2p_place(
+            ompi_schedule_elements(halves->schedule, halves->value.count, halves->value.type));
+}
+
 void p2p_halves_init(p2p_halves_t *halves, ompi_schedule_t *schedule, ompi_data_t contribution,
-                     void *home, const ompi_coll_side_t *counts)
+                     p2p_place_t home, const ompi_coll_side_t *counts)
 {
     *halves = (p2p_halves_t){
         .schedule = schedule,
@@ -63,10 +70,11 @@ void p2p_halves_init(p2p_halves_t *halves, ompi_schedule_t *schedule, ompi_data_
         .actors = p2p_power(schedule->size),
     };
     halves->actor = is_idle(halves, schedule->rank) ? -1 : actor_of(halves, schedule->rank);
-    if (halves->actor >= 0 && halves->home == NULL)
-        halves->home = ompi_schedule_elements(schedule, contribution.count, contribution.type);
-    if (halves->actor >= 0 && halves->home == contribution.buffer)
-        halves->spare = ompi_schedule_elements(schedule, contribution.count, contribution.type);
+    if (halves->actor < 0)
+        return;
+    take_memory(halves, &halves->home);
+    if (halves->home.buffer == contribution.buffer)
+        take_memory(halves, &halves->spare);
 }
 
 static void add_reduce(const p2p_halves_t *halves, ompi_data_t in, ompi_data_t inout)
@@ -79,10 +87,10 @@ static void add_reduce(const p2p_halves_t *halves, ompi_data_t in, ompi_data_t i
  * is at home afterwards. */
 static void meet(p2p_halves_t *halves, int peer, ompi_data_t out, int first, int end)
 {
-    ompi_data_t at_home = pieces(halves, halves->home, first, end);
+    ompi_data_t at_home = pieces(halves, halves->home.buffer, first, end);
     ompi_data_t value = pieces(halves, halves->value.buffer, first, end);
-    bool is_home = halves->value.buffer == halves->home;
-    ompi_data_t in = is_home ? pieces(halves, halves->spare, first, end) : at_home;
+    bool is_home = halves->value.buffer == halves->home.buffer;
+    ompi_data_t in = is_home ? pieces(halves, halves->spare.buffer, first, end) : at_home;
     p2p_send(halves->schedule, peer, out);
     p2p_recv(halves->schedule, peer, in);
     ompi_schedule_wait(halves->schedule);
@@ -92,10 +100,8 @@ static void meet(p2p_halves_t *halves, int peer, ompi_data_t out, int first, int
 /* What was the user's is at home from now on; later operands need a place of their own. */
 static void move_home(p2p_halves_t *halves)
 {
-    halves->value.buffer = halves->home;
-    if (halves->spare == NULL)
-        halves->spare =
-            ompi_schedule_elements(halves->schedule, halves->value.count, halves->value.type);
+    halves->value.buffer = halves->home.buffer;
+    take_memory(halves, &halves->spare);
 }
 
 void p2p_halves_reduce(p2p_halves_t *halves)
@@ -131,11 +137,11 @@ void p2p_halves_allgather(p2p_halves_t *halves)
     for (int have = 1; actor >= 0 && have < halves->actors; have *= 2) {
         int other = actor ^ have, ours = actor & -have, theirs = other & -have;
         int peer = actor_rank(halves, other);
-        p2p_send(schedule, peer, pieces(halves, halves->home, ours, ours + have));
-        p2p_recv(schedule, peer, pieces(halves, halves->home, theirs, theirs + have));
+        p2p_send(schedule, peer, pieces(halves, halves->home.buffer, ours, ours + have));
+        p2p_recv(schedule, peer, pieces(halves, halves->home.buffer, theirs, theirs + have));
         ompi_schedule_wait(schedule);
     }
-    ompi_data_t all = ompi_data(halves->home, halves->value.count, halves->value.type);
+    ompi_data_t all = ompi_data(halves->home.buffer, halves->value.count, halves->value.type);
     if (actor < 0)
         p2p_recv(schedule, schedule->rank + 1, all);
     else if (actor < schedule->size - halves->actors)
@@ -150,13 +156,13 @@ void p2p_halves_gather(p2p_halves_t *halves, int root)
         int other = actor ^ have, ours = actor & -have, theirs = other & -have;
         int peer = actor_rank(halves, other);
         if ((actor ^ top) & have) {
-            p2p_send(schedule, peer, pieces(halves, halves->home, ours, ours + have));
+            p2p_send(schedule, peer, pieces(halves, halves->home.buffer, ours, ours + have));
             break;
         }
-        p2p_recv(schedule, peer, pieces(halves, halves->home, theirs, theirs + have));
+        p2p_recv(schedule, peer, pieces(halves, halves->home.buffer, theirs, theirs + have));
         ompi_schedule_wait(schedule);
     }
-    ompi_data_t all = ompi_data(halves->home, halves->value.count, halves->value.type);
+    ompi_data_t all = ompi_data(halves->home.buffer, halves->value.count, halves->value.type);
     if (!is_idle(halves, root))
         return;
     if (schedule->rank == root)
@@ -173,7 +179,7 @@ void p2p_halves_scatter_rest(p2p_halves_t *halves, ompi_data_t result)
         p2p_recv(schedule, schedule->rank + 1, result);
         return;
     }
-    ompi_data_t piece = pieces(halves, halves->home, actor, actor + 1);
+    ompi_data_t piece = pieces(halves, halves->home.buffer, actor, actor + 1);
     size_t before = 0;
     if (actor < schedule->size - halves->actors) {
         before = p2p_count(halves->counts, schedule->rank - 1);

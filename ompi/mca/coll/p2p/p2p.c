@@ -73,10 +73,27 @@ static measure_t measure(const ompi_coll_call_t *call, const ompi_schedule_t *sc
     }
 }
 
+static bool has_own_counts(ompi_coll_kind_t kind)
+{
+    return kind == OMPI_GATHERV || kind == OMPI_SCATTERV || kind == OMPI_ALLTOALLV ||
+           kind == OMPI_ALLTOALLW || kind >= OMPI_NEIGHBOR_ALLGATHER;
+}
+
+/* Also where each sends its own data only, what has failed is not told as if it were right, unless
+ * the others have nothing to do with it. */
+static bool is_relayed(const ompi_coll_call_t *call)
+{
+    if (ompi_comm_is_inter(call->comm))
+        return call->op != NULL || call->kind == OMPI_BCAST;
+    return !has_own_counts(call->kind) && call->kind != OMPI_ALLTOALL;
+}
+
 static int build(const ompi_coll_call_t *call, void *state OPAL_UNUSED, ompi_schedule_t *schedule,
                  bool *taken OPAL_UNUSED)
 {
     int size = schedule->size;
+    schedule->is_exact = !has_own_counts(call->kind);
+    schedule->relays = is_relayed(call);
     if (ompi_comm_is_inter(call->comm))
         return p2p_inter(call, schedule);
     if (call->kind >= OMPI_NEIGHBOR_ALLGATHER)

@@ -84,6 +84,28 @@ static inline ompi_data_t p2p_block(const ompi_coll_side_t *side, int i)
     return ompi_data(p2p_at(side->buffer, displ), count, ompi_handle_object(side->types[i]));
 }
 
+/* A buffer that may not be there. Whether it is cannot be told from the address: NULL is
+ * MPI_BOTTOM, the buffer of a type of absolute addresses. */
+typedef struct p2p_place {
+    bool is_there;
+    void *buffer;
+} p2p_place_t;
+
+static inline p2p_place_t p2p_place(void *buffer)
+{
+    return (p2p_place_t){true, buffer};
+}
+
+static inline p2p_place_t p2p_place_if(bool is_there, void *buffer)
+{
+    return is_there ? p2p_place(buffer) : (p2p_place_t){0};
+}
+
+static inline bool p2p_place_is(p2p_place_t place, const void *buffer)
+{
+    return place.is_there && place.buffer == buffer;
+}
+
 /* -- steps of which nothing is left if there is no data; both ends know that -------------- */
 
 static inline void p2p_send(ompi_schedule_t *schedule, int rank, ompi_data_t what)
@@ -130,13 +152,14 @@ static inline int p2p_power(int n)
 typedef struct p2p_sum {
     ompi_schedule_t *schedule;
     ompi_data_t value;
-    void *home, *spare;    /* NULL until they are needed */
-    bool value_is_foreign; /* it is in the user's send buffer, and must stay as it is */
+    p2p_place_t home, spare; /* not there until they are needed */
+    bool value_is_foreign;   /* it is in the user's send buffer, and must stay as it is */
     bool is_commutative;
 } p2p_sum_t;
 
-/* Home is where the result belongs; NULL: nowhere, so that temporary memory serves. */
-void p2p_sum_init(p2p_sum_t *sum, ompi_schedule_t *schedule, ompi_data_t contribution, void *home);
+/* Home is where the result belongs. If it is not there, temporary memory serves. */
+void p2p_sum_init(p2p_sum_t *sum, ompi_schedule_t *schedule, ompi_data_t contribution,
+                  p2p_place_t home);
 
 /* Where the next operand may be received while the value is sent. */
 void *p2p_sum_room(p2p_sum_t *sum);
@@ -159,14 +182,14 @@ void p2p_sum_finish(p2p_sum_t *sum);
 typedef struct p2p_halves {
     ompi_schedule_t *schedule;
     ompi_data_t value;              /* as far as it is reduced: the contribution, later at home */
-    void *home, *spare;             /* as large as the value */
+    p2p_place_t home, spare;        /* as large as the value */
     int actors, actor;              /* how many take part; -1: this rank does not */
     const ompi_coll_side_t *counts; /* of the pieces, one for each rank; NULL: equal, for actors */
 } p2p_halves_t;
 
-/* Home is where the result belongs, if it is wanted here; NULL: temporary memory serves. */
+/* Home is where the result belongs, if it is wanted here; else temporary memory serves. */
 void p2p_halves_init(p2p_halves_t *halves, ompi_schedule_t *schedule, ompi_data_t contribution,
-                     void *home, const ompi_coll_side_t *counts);
+                     p2p_place_t home, const ompi_coll_side_t *counts);
 
 /* Each actor has the result of its pieces, at home. Then one of these: all pieces at every rank's
  * home, or at the root's, or each rank's own in `result`. */

@@ -5,28 +5,30 @@
  */
 #include "ompi/mca/coll/p2p/p2p.h"
 
-void p2p_sum_init(p2p_sum_t *sum, ompi_schedule_t *schedule, ompi_data_t contribution, void *home)
+void p2p_sum_init(p2p_sum_t *sum, ompi_schedule_t *schedule, ompi_data_t contribution,
+                  p2p_place_t home)
 {
     *sum = (p2p_sum_t){
         .schedule = schedule,
         .value = contribution,
         .home = home,
-        .value_is_foreign = contribution.buffer != home,
+        .value_is_foreign = !p2p_place_is(home, contribution.buffer),
         .is_commutative = ompi_op_is_commutative(schedule->op),
     };
 }
 
-static void *place(p2p_sum_t *sum, void **kept)
+static void *memory_of(p2p_sum_t *sum, p2p_place_t *place)
 {
-    if (*kept == NULL)
-        *kept = ompi_schedule_elements(sum->schedule, sum->value.count, sum->value.type);
-    return *kept;
+    if (!place->is_there)
+        *place =
+            p2p_place(ompi_schedule_elements(sum->schedule, sum->value.count, sum->value.type));
+    return place->buffer;
 }
 
 void *p2p_sum_room(p2p_sum_t *sum)
 {
-    bool is_home_taken = sum->home != NULL && sum->value.buffer == sum->home;
-    return place(sum, is_home_taken ? &sum->spare : &sum->home);
+    bool is_home_taken = p2p_place_is(sum->home, sum->value.buffer);
+    return memory_of(sum, is_home_taken ? &sum->spare : &sum->home);
 }
 
 /* operand = value op operand: the value is there now. */
@@ -34,8 +36,8 @@ static void move_into(p2p_sum_t *sum, void *operand)
 {
     ompi_data_t target = ompi_data(operand, sum->value.count, sum->value.type);
     ompi_schedule_reduce(sum->schedule, sum->value.buffer, target);
-    if (operand != sum->home)
-        sum->spare = operand;
+    if (!p2p_place_is(sum->home, operand))
+        sum->spare = p2p_place(operand);
     sum->value = target;
     sum->value_is_foreign = false;
 }
@@ -48,7 +50,8 @@ void p2p_sum_lower(p2p_sum_t *sum, void *operand)
     }
     if (sum->value_is_foreign) {
         /* The value needs a place of its own, and the operand may be at home. */
-        void *other = place(sum, operand == sum->home ? &sum->spare : &sum->home);
+        bool is_home_taken = p2p_place_is(sum->home, operand);
+        void *other = memory_of(sum, is_home_taken ? &sum->spare : &sum->home);
         ompi_data_t copy = ompi_data(other, sum->value.count, sum->value.type);
         ompi_schedule_copy(sum->schedule, sum->value, copy);
         sum->value = copy;
@@ -67,9 +70,9 @@ void p2p_sum_higher(p2p_sum_t *sum, void *operand)
 
 void p2p_sum_finish(p2p_sum_t *sum)
 {
-    if (sum->value.buffer == sum->home)
+    if (p2p_place_is(sum->home, sum->value.buffer))
         return;
-    ompi_data_t home = ompi_data(sum->home, sum->value.count, sum->value.type);
+    ompi_data_t home = ompi_data(sum->home.buffer, sum->value.count, sum->value.type);
     ompi_schedule_copy(sum->schedule, sum->value, home);
     sum->value = home;
 }

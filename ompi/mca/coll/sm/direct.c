@@ -238,6 +238,8 @@ int sm_direct_offered(const sm_comm_t *self, const sm_place_t *place)
 int sm_direct_await(sm_comm_t *self, const sm_place_t *place)
 {
     int error = sm_step_await_all(self, place);
+    if (error == MPI_SUCCESS)
+        error = sm_step_compare(self, place);
     return error != MPI_SUCCESS ? error : sm_direct_offered(self, place);
 }
 

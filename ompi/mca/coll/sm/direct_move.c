@@ -28,7 +28,8 @@ static ompi_data_t bytes_at(void *buffer, size_t bytes)
     return ompi_data(buffer, bytes, ompi_datatype_of(MPI_BYTE));
 }
 
-/* Tells where the root's data is, or its result. The others learn it. */
+/* Tells where the root's data is, or its result. The others learn it, or, by MPI_ERR_TRUNCATE, that
+ * it is not as long as they think. */
 static int publish_root(sm_comm_t *self, int root, const sm_source_t *source, sm_place_t *place)
 {
     int error = sm_step_begin(self, SM_BY_ROOT, sizeof(sm_entry_t), place);
@@ -39,14 +40,19 @@ static int publish_root(sm_comm_t *self, int root, const sm_source_t *source, sm
         sm_step_tell(self, place);
     } else {
         error = sm_step_await(self, place, root);
+        if (error == MPI_ERR_TRUNCATE && sm_step_way(self, place, root) != SM_DIRECT)
+            return error;
     }
-    return error != MPI_SUCCESS ? error : sm_direct_error(self, place, root);
+    int offered = error == MPI_SUCCESS || error == MPI_ERR_TRUNCATE
+                      ? sm_direct_error(self, place, root)
+                      : MPI_SUCCESS;
+    return offered != MPI_SUCCESS ? offered : error;
 }
 
 /* This rank is done with what the root has, which waits for all. */
 static int report(sm_comm_t *self, int root, int error)
 {
-    int reported = sm_step_report(self, root);
+    int reported = sm_step_report(self, root, false);
     return reported != MPI_SUCCESS ? reported : error;
 }
 
@@ -62,6 +68,13 @@ static int bcast_in_halves(sm_comm_t *self, const ompi_coll_call_t *call, size_t
     if (self->rank != root)
         sm_source_take(source, self, data);
     int error = sm_direct_offer(self, source, &place);
+    if (error == MPI_ERR_TRUNCATE && self->rank != root &&
+        sm_step_way(self, &place, root) != SM_HALVES) {
+        /* For the root it was no sync step. */
+        self->half = place.half;
+        self->line = place.line + 1;
+        return sm_step_follow(self, &place, root);
+    }
     if (error != MPI_SUCCESS)
         return error;
     char *target = sm_direct_target(self, &place, 1 - root);
@@ -78,6 +91,8 @@ static int bcast_to_all(sm_comm_t *self, const ompi_coll_call_t *call, const sm_
 {
     sm_place_t place;
     int error = publish_root(self, call->root, source, &place), fetched = MPI_SUCCESS;
+    if (error == MPI_ERR_TRUNCATE)
+        return sm_step_follow(self, &place, call->root);
     if (error != MPI_SUCCESS)
         return error;
     if (self->rank != call->root)
@@ -89,6 +104,7 @@ int sm_direct_bcast(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
     bool in_halves = self->size == 2 && self->is_seen && !self->is_crowded && bytes >= HALVES_MIN;
     sm_source_t source = {0};
+    self->given = sm_given(bytes, in_halves ? SM_HALVES : SM_DIRECT, false);
     if (self->rank == call->root)
         sm_source_init_layout(&source, self, sm_block(&call->recv, 0));
     int error =
@@ -97,9 +113,12 @@ int sm_direct_bcast(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
     return error;
 }
 
-static void copy_own(const ompi_coll_side_t *from, ompi_data_t block, ompi_data_t to)
+/* MPI_ERR_TRUNCATE: one is not as long as the other. */
+static int copy_own(const ompi_coll_side_t *from, ompi_data_t block, ompi_data_t to)
 {
     ompi_datatype_copy(from->type, block.count, block.buffer, to.type, to.count, to.buffer);
+    bool fits = ompi_datatype_bytes(from->type, block.count) == sm_bytes(to);
+    return fits ? MPI_SUCCESS : MPI_ERR_TRUNCATE;
 }
 
 int sm_direct_scatter(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
@@ -117,8 +136,10 @@ int sm_direct_scatter(sm_comm_t *self, const ompi_coll_call_t *call, size_t byte
             error = sm_direct_fetch(self, &place, root, (size_t)self->rank * block,
                                     sm_block(&call->recv, 0));
         else if (call->recv.buffer != MPI_IN_PLACE)
-            copy_own(&call->send, sm_block(&call->send, root), sm_block(&call->recv, 0));
+            error = copy_own(&call->send, sm_block(&call->send, root), sm_block(&call->recv, 0));
         error = report(self, root, error);
+    } else if (error == MPI_ERR_TRUNCATE) {
+        error = sm_step_follow(self, &place, root);
     }
     sm_source_fini(&source);
     return error;
@@ -126,14 +147,17 @@ int sm_direct_scatter(sm_comm_t *self, const ompi_coll_call_t *call, size_t byte
 
 /* -- gather ---------------------------------------------------------------------------------- */
 
-/* Each rank writes its block to where the root wants it. */
-static int gather_into(sm_comm_t *self, const ompi_coll_call_t *call, char *target, size_t block)
+/* Each rank writes its block to where the root wants it, if it fits there. */
+static int gather_into(sm_comm_t *self, const ompi_coll_call_t *call, char *target, size_t block,
+                       bool fits)
 {
-    if (self->rank != call->root)
+    int error = fits ? MPI_SUCCESS : MPI_ERR_TRUNCATE;
+    if (self->rank != call->root && fits)
         sm_pack(sm_block(&call->send, 0), target + (size_t)self->rank * block);
-    else if (call->send.buffer != MPI_IN_PLACE)
-        copy_own(&call->send, sm_block(&call->send, 0), sm_block(&call->recv, self->rank));
-    return report(self, call->root, MPI_SUCCESS);
+    else if (self->rank == call->root && call->send.buffer != MPI_IN_PLACE)
+        error = copy_own(&call->send, sm_block(&call->send, 0), sm_block(&call->recv, self->rank));
+    int reported = sm_step_report(self, call->root, true);
+    return reported != MPI_SUCCESS ? reported : error;
 }
 
 /* The root's part of the following. */
@@ -144,13 +168,16 @@ static int read_blocks(sm_comm_t *self, const ompi_coll_call_t *call, const sm_p
         if (rank == self->rank)
             continue;
         int read = sm_direct_error(self, blocks, rank);
+        if (read == MPI_SUCCESS && !sm_step_is_alike(self, blocks, rank))
+            read = MPI_ERR_TRUNCATE;
         if (read == MPI_SUCCESS)
             read = sm_direct_fetch(self, blocks, rank, 0, sm_block(&call->recv, rank));
         error = error != MPI_SUCCESS ? error : read;
     }
+    int copied = MPI_SUCCESS;
     if (call->send.buffer != MPI_IN_PLACE)
-        copy_own(&call->send, sm_block(&call->send, 0), sm_block(&call->recv, self->rank));
-    return error;
+        copied = copy_own(&call->send, sm_block(&call->send, 0), sm_block(&call->recv, self->rank));
+    return error != MPI_SUCCESS ? error : copied;
 }
 
 /* The root reads all blocks; the others wait for that, and learn if a block could not be told of.
@@ -174,7 +201,8 @@ static int gather_by_root(sm_comm_t *self, const ompi_coll_call_t *call)
         sm_step_tell(self, &end);
     } else if (ended == MPI_SUCCESS) {
         ended = sm_step_await(self, &end, call->root);
-        if (ended == MPI_SUCCESS && *sm_step_row(self, &end, call->root) != 0)
+        if ((ended == MPI_SUCCESS || ended == MPI_ERR_TRUNCATE) &&
+            *sm_step_row(self, &end, call->root) != 0)
             ended = SM_ELSEWHERE;
     }
     sm_source_fini(&source);
@@ -189,10 +217,12 @@ int sm_direct_gather(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes
         sm_source_take(&source, self,
                        sm_elements(&call->recv, 0, (size_t)self->size * (size_t)call->recv.count));
     int error = publish_root(self, call->root, &source, &place);
-    if (error != MPI_SUCCESS)
+    bool fits = error == MPI_SUCCESS;
+    if (!fits && (error != MPI_ERR_TRUNCATE || sm_step_way(self, &place, call->root) != SM_DIRECT))
         return error;
     char *target = sm_direct_target(self, &place, call->root);
-    return target != NULL ? gather_into(self, call, target, bytes) : gather_by_root(self, call);
+    return target != NULL ? gather_into(self, call, target, bytes, fits)
+                          : gather_by_root(self, call);
 }
 
 /* -- all to all ------------------------------------------------------------------------------ */
@@ -219,7 +249,8 @@ static int fetch_all(sm_comm_t *self, const ompi_coll_call_t *call, const sm_pla
     for (int rank = 0; rank < size; rank++)
         self->peers[rank].is_read = false;
     for (int rank = (self->rank + 1) % size; rank != self->rank; rank = (rank + 1) % size) {
-        if (!overwrites && sm_step_is_shown(self, place, rank)) {
+        if (!overwrites && sm_step_is_shown(self, place, rank) &&
+            sm_step_is_alike(self, place, rank)) {
             int read = fetch_once(self, call, place, rank, skip);
             error = error != MPI_SUCCESS ? error : read;
         }

@@ -31,6 +31,7 @@ typedef struct offer {
     uint64_t region; /* where the addresses are; 0: not all data is in one */
     sm_known_t known;
     uint64_t in_place;
+    uint64_t given; /* sm_given */
 } offer_t;
 
 /* Lives with the schedule. */
@@ -39,7 +40,7 @@ typedef struct plan {
     ompi_coll_call_t call;
     sm_fold_t fold;
     ompi_data_t result; /* this rank's block of a reduce_scatter; not the user's, if in place */
-    bool is_decided;
+    bool is_decided, is_misfit;
     sm_known_t *known;
     offer_t offers[]; /* of this rank, the next one, and so on in a circle */
 } plan_t;
@@ -108,11 +109,11 @@ static bool is_reachable(ompi_data_t data, uintptr_t *address)
 }
 
 /* A rank that lacks memory says the same as one whose data is elsewhere. */
-static void make_offer(plan_t *plan)
+static void make_offer(plan_t *plan, uint64_t given)
 {
     offer_t *own = &plan->offers[0];
     bool is_good = opal_region.bytes > 0;
-    *own = (offer_t){.in_place = plan->call.send.buffer == MPI_IN_PLACE};
+    *own = (offer_t){.in_place = plan->call.send.buffer == MPI_IN_PLACE, .given = given};
     if (!is_reachable(operand_of(plan), &own->known.operand) ||
         !is_reachable(target_of(plan), &own->known.target))
         is_good = false;
@@ -241,11 +242,26 @@ static bool is_all_there(plan_t *plan)
     return true;
 }
 
+/* Likewise: whether all have as much data. */
+static bool is_alike(const plan_t *plan)
+{
+    bool is_misfit = (plan->offers[0].given / SM_WAYS & 1) != 0;
+    for (int i = 1; i < plan->self->size; i++)
+        is_misfit |= plan->offers[i].given != plan->offers[0].given;
+    return !is_misfit;
+}
+
 static int decide(ompi_schedule_t *schedule, void *context)
 {
     plan_t *plan = context;
-    if (plan->is_decided || schedule->error != MPI_SUCCESS)
+    if (schedule->error != MPI_SUCCESS)
         return schedule->error;
+    if (!plan->is_decided)
+        plan->is_misfit = !is_alike(plan);
+    if (plan->is_misfit)
+        return MPI_ERR_TRUNCATE;
+    if (plan->is_decided)
+        return MPI_SUCCESS;
     plan->is_decided = true;
     if (!is_all_there(plan))
         return ompi_coll_build_behind(&plan->call, &sm_ops, schedule);
@@ -280,7 +296,8 @@ static void place_result(plan_t *plan, ompi_schedule_t *schedule)
         plan->result.buffer = ompi_schedule_elements(schedule, plan->result.count, call->recv.type);
 }
 
-int sm_later_build(sm_comm_t *self, const ompi_coll_call_t *call, ompi_schedule_t *schedule)
+int sm_later_build(sm_comm_t *self, const ompi_coll_call_t *call, uint64_t given,
+                   ompi_schedule_t *schedule)
 {
     size_t size = (size_t)self->size;
     plan_t *plan = ompi_schedule_memory(schedule, sizeof *plan + size * sizeof(offer_t));
@@ -295,7 +312,7 @@ int sm_later_build(sm_comm_t *self, const ompi_coll_call_t *call, ompi_schedule_
         place_result(plan, schedule);
     if (schedule->error != MPI_SUCCESS)
         return schedule->error;
-    make_offer(plan);
+    make_offer(plan, given);
     plan->fold.known = known;
     add_exchange(plan, schedule);
     ompi_schedule_call(schedule, decide, plan, given_to(call), result_of(self, call));

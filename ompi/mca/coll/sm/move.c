@@ -31,9 +31,19 @@ int sm_bcast(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
         return MPI_SUCCESS;
     }
     error = sm_step_await(self, &place, call->root);
+    if (error == MPI_ERR_TRUNCATE)
+        return sm_step_follow(self, &place, call->root);
     if (error == MPI_SUCCESS)
         sm_unpack(sm_block(&call->recv, 0), sm_step_row(self, &place, call->root));
     return error;
+}
+
+/* MPI_ERR_TRUNCATE: one is not as long as the other. */
+static int copy_own(const ompi_coll_side_t *from, ompi_data_t block, ompi_data_t to)
+{
+    ompi_datatype_copy(from->type, block.count, block.buffer, to.type, to.count, to.buffer);
+    bool fits = ompi_datatype_bytes(from->type, block.count) == sm_bytes(to);
+    return fits ? MPI_SUCCESS : MPI_ERR_TRUNCATE;
 }
 
 /* The root has nobody read its own block. */
@@ -50,15 +60,15 @@ int sm_gather(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
     if (error != MPI_SUCCESS || !is_root)
         return error;
     for (int rank = 0; rank < self->size; rank++) {
-        if (rank != self->rank)
+        if (rank != self->rank && sm_step_is_alike(self, &place, rank))
             sm_unpack(sm_block(&call->recv, rank), sm_step_row(self, &place, rank));
+        else if (rank != self->rank)
+            error = MPI_ERR_TRUNCATE;
     }
-    if (call->send.buffer != MPI_IN_PLACE) {
-        ompi_data_t own = sm_block(&call->recv, self->rank);
-        ompi_datatype_copy(call->send.type, (size_t)call->send.count, call->send.buffer, own.type,
-                           own.count, own.buffer);
-    }
-    return MPI_SUCCESS;
+    int copied = MPI_SUCCESS;
+    if (call->send.buffer != MPI_IN_PLACE)
+        copied = copy_own(&call->send, sm_block(&call->send, 0), sm_block(&call->recv, self->rank));
+    return error != MPI_SUCCESS ? error : copied;
 }
 
 int sm_scatter(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
@@ -72,10 +82,15 @@ int sm_scatter(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
         size_t count = (size_t)self->size * (size_t)call->send.count;
         sm_pack(sm_elements(&call->send, 0, count), sm_step_own_row(self, &place));
         sm_step_tell(self, &place);
-    } else {
-        error = sm_step_await(self, &place, call->root);
+        if (call->recv.buffer != MPI_IN_PLACE)
+            error =
+                copy_own(&call->send, sm_block(&call->send, self->rank), sm_block(&call->recv, 0));
+        return error;
     }
-    if (error == MPI_SUCCESS && call->recv.buffer != MPI_IN_PLACE) {
+    error = sm_step_await(self, &place, call->root);
+    if (error == MPI_ERR_TRUNCATE)
+        return sm_step_follow(self, &place, call->root);
+    if (error == MPI_SUCCESS) {
         const char *row = sm_step_row(self, &place, call->root);
         sm_unpack(sm_block(&call->recv, 0), row + (size_t)self->rank * block);
     }
@@ -89,9 +104,10 @@ static size_t piece_bytes(const sm_comm_t *self, size_t blocks)
     return bytes > SM_PIECE_MIN ? bytes & ~(size_t)63 : bytes;
 }
 
-static void copy_own(const ompi_coll_side_t *from, ompi_data_t block, ompi_data_t to)
+static int meet_alike(sm_comm_t *self, const sm_place_t *place)
 {
-    ompi_datatype_copy(from->type, block.count, block.buffer, to.type, to.count, to.buffer);
+    int error = sm_step_meet(self, place);
+    return error == MPI_SUCCESS ? sm_step_compare(self, place) : error;
 }
 
 static int gather_piece(sm_comm_t *self, const ompi_coll_call_t *call, ompi_data_t own, size_t from,
@@ -102,7 +118,7 @@ static int gather_piece(sm_comm_t *self, const ompi_coll_call_t *call, ompi_data
     if (error != MPI_SUCCESS)
         return error;
     sm_pack_piece(own, from, length, sm_step_own_row(self, &place));
-    error = sm_step_meet(self, &place);
+    error = meet_alike(self, &place);
     for (int rank = 0; error == MPI_SUCCESS && rank < self->size; rank++) {
         if (rank != self->rank)
             sm_unpack_piece(sm_block(&call->recv, rank), from, length,
@@ -139,7 +155,7 @@ static int exchange_piece(sm_comm_t *self, const ompi_coll_call_t *call,
         if (rank != self->rank)
             sm_pack_piece(sm_block(given, rank), from, length, row + (size_t)rank * length);
     }
-    error = sm_step_meet(self, &place);
+    error = meet_alike(self, &place);
     for (int rank = 0; error == MPI_SUCCESS && rank < self->size; rank++) {
         if (rank != self->rank)
             sm_unpack_piece(sm_block(&call->recv, rank), from, length,

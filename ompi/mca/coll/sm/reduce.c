@@ -40,6 +40,8 @@ static int reduce_in_root(sm_comm_t *self, const ompi_coll_call_t *call, size_t 
         return error;
     contribute(self, &place, call, result.count);
     error = sm_step_give(self, &place, call->root);
+    if (error == MPI_SUCCESS)
+        error = sm_step_compare(self, &place);
     return error == MPI_SUCCESS ? fold_rows(self, call, &place, 0, result) : error;
 }
 
@@ -62,7 +64,9 @@ static int reduce_by_last(sm_comm_t *self, const ompi_coll_call_t *call, const s
     if (sm_step_arrive(self, place)) {
         char *row = sm_step_result_row(self, place);
         sm_fold_t fold;
-        error = sm_fold_init(&fold, self, call, false);
+        error = sm_step_compare(self, place);
+        if (error == MPI_SUCCESS)
+            error = sm_fold_init(&fold, self, call, false);
         if (error == MPI_SUCCESS)
             error = sm_fold_run(&fold, place, 0, result.count,
                                 ompi_data(row, bytes, ompi_datatype_of(MPI_BYTE)));
@@ -86,6 +90,8 @@ int sm_allreduce(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
     if (self->size > 2 && bytes > SM_INLINE)
         return reduce_by_last(self, call, &place, bytes, result);
     error = sm_step_meet(self, &place);
+    if (error == MPI_SUCCESS)
+        error = sm_step_compare(self, &place);
     return error == MPI_SUCCESS ? fold_rows(self, call, &place, 0, result) : error;
 }
 
@@ -113,5 +119,7 @@ int sm_reduce_scatter(sm_comm_t *self, const ompi_coll_call_t *call, size_t byte
         return error;
     contribute(self, &place, call, blocks.total);
     error = sm_step_meet(self, &place);
+    if (error == MPI_SUCCESS)
+        error = sm_step_compare(self, &place);
     return error == MPI_SUCCESS ? fold_rows(self, call, &place, blocks.first, result) : error;
 }

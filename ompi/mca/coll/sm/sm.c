@@ -209,16 +209,35 @@ static sm_run_fn_t *choose(const sm_comm_t *self, const ompi_coll_call_t *call, 
     return may_be_direct(self, call, bytes) ? kinds[call->kind].direct : NULL;
 }
 
-/* Makes the area, and finds out what has to be known for such a call. */
-static int prepare(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
+/* Makes the area, and finds out what has to be known for calls. */
+static int prepare(sm_comm_t *self)
 {
     int error = MPI_SUCCESS;
     if (self->stage == SM_NEW)
         error = sm_area_join(self);
-    if (error == MPI_SUCCESS && self->stage == SM_READY && self->direct == SM_DIRECT_UNKNOWN &&
-        choose(self, call, bytes) == kinds[call->kind].direct)
+    /* Not when it counts only, as ranks whose data is not equally long would not agree on that. */
+    if (error == MPI_SUCCESS && self->stage == SM_READY && self->direct == SM_DIRECT_UNKNOWN)
         error = sm_direct_agree(self);
     return error;
+}
+
+/* Of data that all ranks give, whether it is as long as what they get. */
+static bool is_misfit(const sm_comm_t *self, const ompi_coll_call_t *call)
+{
+    bool gathers = call->kind == OMPI_ALLGATHER || call->kind == OMPI_ALLGATHERV;
+    if ((!gathers && call->kind != OMPI_ALLTOALL) || call->send.buffer == MPI_IN_PLACE)
+        return false;
+    return sm_bytes(sm_block(&call->send, 0)) !=
+           sm_bytes(sm_block(&call->recv, gathers ? self->rank : 0));
+}
+
+/* What a rank says of its call. */
+static uint64_t given_of(const sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
+{
+    if (kind_is(call, VECTOR) || call->kind == OMPI_BARRIER)
+        return 0;
+    bool is_short = bytes <= short_bytes(self, call) || goes_in_pieces(self, call);
+    return sm_given(bytes, is_short ? SM_SHORT : SM_DIRECT, is_misfit(self, call));
 }
 
 static int run(const ompi_coll_call_t *call, void *state, bool *taken)
@@ -233,7 +252,7 @@ static int run(const ompi_coll_call_t *call, void *state, bool *taken)
     sm_run_fn_t *chosen = choose(self, call, bytes);
     bool is_unknown = self->stage == SM_NEW || self->direct == SM_DIRECT_UNKNOWN;
     if (opal_unlikely(is_unknown) && chosen != NULL) {
-        int error = prepare(self, call, bytes);
+        int error = prepare(self);
         *taken = error != MPI_SUCCESS;
         if (*taken)
             return error;
@@ -242,6 +261,7 @@ static int run(const ompi_coll_call_t *call, void *state, bool *taken)
     if (chosen == NULL || self->stage == SM_DECLINED)
         return MPI_SUCCESS;
     int error = MPI_ERR_PROC_ABORTED;
+    self->given = given_of(self, call, bytes);
     if (opal_likely(self->stage == SM_READY))
         error = chosen(self, call, bytes);
     *taken = error != SM_ELSEWHERE;
@@ -257,7 +277,9 @@ static int build(const ompi_coll_call_t *call, void *state, ompi_schedule_t *sch
         return MPI_SUCCESS;
     size_t bytes = call_bytes(self, call);
     *taken = bytes >= (self->size > 2 ? later_bytes : pair_later_bytes) && bytes < SIZE_MAX;
-    return *taken ? sm_later_build(self, call, schedule) : MPI_SUCCESS;
+    return *taken ? sm_later_build(self, call, sm_given(bytes, SM_DIRECT, is_misfit(self, call)),
+                                   schedule)
+                  : MPI_SUCCESS;
 }
 
 /* -- communicators --------------------------------------------------------------------- */

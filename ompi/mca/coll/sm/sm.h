@@ -40,6 +40,12 @@
  *
  * Between two ranks there are no counters: each waits for the other's flag.
  *
+ * Beside its flag a rank says which way it goes, and with how many bytes. That is the same in all
+ * ranks of a correct program. A rank that sees a difference returns MPI_ERR_TRUNCATE and touches no
+ * data; where the ways have different steps, it takes those of the root. One case is not caught: a
+ * gather or a reduction to a root in which the data of some ranks is short and that of others is
+ * not begins with different steps, and does not end.
+ *
  * Threading: under ompi_lock. Threads in different communicators wait at the same time.
  */
 #ifndef OMPI_COLL_SM_H
@@ -62,6 +68,7 @@ typedef struct sm_counter {
 
 typedef struct sm_line {
     _Alignas(64) _Atomic uint64_t flag; /* the step whose data is there */
+    uint64_t given;                     /* of the rank's call: sm_comm_t's */
     _Alignas(16) char bytes[SM_INLINE];
 } sm_line_t;
 
@@ -107,6 +114,7 @@ typedef struct sm_comm {
     size_t area_bytes; /* in rank 0: what was carved, which may be more than what is used */
     sm_area_t *area;
     char *room;
+    uint64_t given; /* of the call that is run: its bytes and way, see sm_given */
     uint64_t step;
     unsigned half, line;                /* of the next step */
     size_t used;                        /* of the half's room */
@@ -133,7 +141,8 @@ void sm_area_close(void);
 typedef struct sm_place {
     uint64_t step, arrivals;
     unsigned half, line;
-    size_t at; /* in the half's room; SIZE_MAX: in the lines */
+    size_t at;   /* in the half's room; SIZE_MAX: in the lines */
+    size_t used; /* of it, before the step */
 } sm_place_t;
 
 typedef enum sm_flow {
@@ -141,6 +150,21 @@ typedef enum sm_flow {
     SM_TO_ROOT, /* everybody gives, the root waits for all */
     SM_BY_ROOT, /* the root gives, the others wait for it */
 } sm_flow_t;
+
+/* How an operation goes through the area. */
+typedef enum sm_way {
+    SM_ANY,    /* that of its kind; nothing to be compared */
+    SM_SHORT,  /* rows have the data */
+    SM_DIRECT, /* rows tell where it is, and one more step says that it has been read */
+    SM_HALVES, /* a broadcast of two ranks, which begins with a sync step */
+    SM_WAYS = 4,
+} sm_way_t;
+
+/* What a rank says of its call. `is_misfit`: what it gives is not as long as what it gets. */
+static inline uint64_t sm_given(size_t bytes, sm_way_t way, bool is_misfit)
+{
+    return way == SM_ANY ? 0 : ((uint64_t)bytes * 2 + is_misfit) * SM_WAYS + way;
+}
 
 /* A step with so many bytes in a row. May wait. */
 int sm_step_begin(sm_comm_t *self, sm_flow_t flow, size_t bytes, sm_place_t *place);
@@ -164,6 +188,11 @@ int sm_step_await_all(sm_comm_t *self, const sm_place_t *place);
 void sm_step_show(const sm_comm_t *self, const sm_place_t *place);
 bool sm_step_is_shown(const sm_comm_t *self, const sm_place_t *place, int rank);
 
+/* Whether what a rank, whose row is there, has said of its call is what we say. Of all ranks,
+ * which then get the same answer: MPI_SUCCESS, or MPI_ERR_TRUNCATE if one of them differs. */
+bool sm_step_is_alike(const sm_comm_t *self, const sm_place_t *place, int rank);
+int sm_step_compare(sm_comm_t *self, const sm_place_t *place);
+
 /* SM_SYNC with more bytes than a line has, where one computes for all. True: that one is this rank,
  * and all have given; it tells the others when the result is there, or why there is none. They wait
  * for it, and get the error. */
@@ -174,12 +203,16 @@ int sm_step_await_result(sm_comm_t *self, const sm_place_t *place);
 /* SM_TO_ROOT: this rank has given. Returns, in the root, when all have. */
 int sm_step_give(sm_comm_t *self, const sm_place_t *place, int root);
 
-/* A step of it without data. */
-int sm_step_report(sm_comm_t *self, int root);
+/* A step of it without data. `compares`: the root sees whether all are alike. */
+int sm_step_report(sm_comm_t *self, int root, bool compares);
 
-/* SM_BY_ROOT: the root has given; the others wait for that. */
+/* SM_BY_ROOT: the root has given; the others wait for that. MPI_ERR_TRUNCATE: it says something
+ * else of its call than we do; sm_step_follow then does what its way expects of us, and returns the
+ * error. */
 void sm_step_tell(sm_comm_t *self, const sm_place_t *place);
 int sm_step_await(sm_comm_t *self, const sm_place_t *place, int root);
+int sm_step_follow(sm_comm_t *self, sm_place_t *place, int root);
+sm_way_t sm_step_way(const sm_comm_t *self, const sm_place_t *place, int rank);
 
 /* A word in somebody's row: this rank has read what that one has; the owner waits for all. */
 void sm_step_take_leave(const sm_comm_t *self, _Atomic uint64_t *readers, uint64_t all, int owner);
@@ -310,7 +343,8 @@ void sm_fold_close(void);
 /* -- later.c ------------------------------------------------------------------------------- */
 
 /* Adds the operation's schedule. */
-int sm_later_build(sm_comm_t *self, const ompi_coll_call_t *call, ompi_schedule_t *schedule);
+int sm_later_build(sm_comm_t *self, const ompi_coll_call_t *call, uint64_t given,
+                   ompi_schedule_t *schedule);
 
 extern const ompi_coll_ops_t sm_ops;
 

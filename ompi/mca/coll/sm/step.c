@@ -118,13 +118,19 @@ static sm_counter_t *counter_of(const sm_comm_t *self, const sm_place_t *place)
     return &self->area->counters[place->half][place->line];
 }
 
+static size_t room_for(size_t bytes)
+{
+    return (bytes + 63) & ~(size_t)63;
+}
+
 static void take_place(sm_comm_t *self, sm_flow_t flow, size_t bytes, sm_place_t *place)
 {
     *place =
         (sm_place_t){.step = ++self->step, .half = self->half, .line = self->line, .at = SIZE_MAX};
+    place->used = self->used;
     if (bytes > SM_INLINE) {
         place->at = self->used;
-        self->used += (bytes + 63) & ~(size_t)63;
+        self->used += room_for(bytes);
     }
     if (flow != SM_BY_ROOT)
         place->arrivals = self->arrivals[self->half][self->line] += (uint64_t)self->size;
@@ -138,9 +144,11 @@ static void take_place(sm_comm_t *self, sm_flow_t flow, size_t bytes, sm_place_t
 
 int sm_step_begin(sm_comm_t *self, sm_flow_t flow, size_t bytes, sm_place_t *place)
 {
-    /* The last line is for a sync step. */
-    bool has_line = self->line < SM_LINES - 1 || flow == SM_SYNC;
-    if (!has_line || (bytes > SM_INLINE && bytes > self->room_bytes - self->used)) {
+    /* The last line is for a sync step. Whether there is room does not depend on the bytes of
+     * short data, of which ranks may think differently; nor does it on the flow between two. */
+    bool has_line = self->line < SM_LINES - 1 || (flow == SM_SYNC && self->size > 2);
+    size_t quarter = self->room_bytes / 4, wanted = bytes > quarter ? bytes : quarter;
+    if (!has_line || (self->used > 0 && wanted > self->room_bytes - self->used)) {
         take_place(self, SM_SYNC, 0, place);
         int error = sm_step_meet(self, place);
         if (error != MPI_SUCCESS)
@@ -217,8 +225,16 @@ static int await_all(sm_comm_t *self, const sm_place_t *place)
     return wait_for(self, &counter_of(self, place)->count, place->arrivals);
 }
 
+/* In our row, before the flag or the count that publishes it. */
+static void say(const sm_comm_t *self, const sm_place_t *place)
+{
+    if (self->given != 0)
+        line_of(self, place, self->rank)->given = self->given;
+}
+
 void sm_step_come(sm_comm_t *self, const sm_place_t *place)
 {
+    say(self, place);
     if (self->size == 2)
         set_flag(self, place, self->rank);
     else if (!count_in(self, place))
@@ -241,8 +257,28 @@ int sm_step_meet(sm_comm_t *self, const sm_place_t *place)
     return sm_step_await_all(self, place);
 }
 
+bool sm_step_is_alike(const sm_comm_t *self, const sm_place_t *place, int rank)
+{
+    return line_of(self, place, rank)->given == self->given;
+}
+
+/* A rank that thinks that another one computes a result gets the error instead. */
+int sm_step_compare(sm_comm_t *self, const sm_place_t *place)
+{
+    for (int rank = 0; rank < self->size; rank++) {
+        if (opal_likely(sm_step_is_alike(self, place, rank)))
+            continue;
+        if (self->size > 2)
+            sm_step_tell_result(self, place, MPI_ERR_TRUNCATE);
+        return MPI_ERR_TRUNCATE;
+    }
+    /* What is said of a call that does not fit is the same in all ranks, if it is in one. */
+    return (self->given / SM_WAYS & 1) != 0 ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+}
+
 void sm_step_show(const sm_comm_t *self, const sm_place_t *place)
 {
+    say(self, place);
     set_flag(self, place, self->rank);
 }
 
@@ -264,6 +300,7 @@ int sm_step_await_readers(sm_comm_t *self, const _Atomic uint64_t *readers, uint
 
 bool sm_step_arrive(sm_comm_t *self, const sm_place_t *place)
 {
+    say(self, place);
     return count_in(self, place);
 }
 
@@ -287,6 +324,7 @@ int sm_step_await_result(sm_comm_t *self, const sm_place_t *place)
 
 int sm_step_give(sm_comm_t *self, const sm_place_t *place, int root)
 {
+    say(self, place);
     if (self->size == 2 && self->rank == root)
         return await_flag(self, place, 1 - root);
     if (self->size == 2)
@@ -298,15 +336,20 @@ int sm_step_give(sm_comm_t *self, const sm_place_t *place, int root)
     return MPI_SUCCESS;
 }
 
-int sm_step_report(sm_comm_t *self, int root)
+int sm_step_report(sm_comm_t *self, int root, bool compares)
 {
     sm_place_t place;
     int error = sm_step_begin(self, SM_TO_ROOT, 0, &place);
-    return error == MPI_SUCCESS ? sm_step_give(self, &place, root) : error;
+    if (error == MPI_SUCCESS)
+        error = sm_step_give(self, &place, root);
+    if (error == MPI_SUCCESS && compares && self->rank == root)
+        error = sm_step_compare(self, &place);
+    return error;
 }
 
 void sm_step_tell(sm_comm_t *self, const sm_place_t *place)
 {
+    say(self, place);
     set_flag(self, place, self->rank);
     ring_others(self);
 }
@@ -315,5 +358,40 @@ int sm_step_await(sm_comm_t *self, const sm_place_t *place, int root)
 {
     int error = await_flag(self, place, root);
     expect_next(self);
+    if (opal_unlikely(error == MPI_SUCCESS && self->given != 0 &&
+                      !sm_step_is_alike(self, place, root)))
+        error = MPI_ERR_TRUNCATE;
     return error;
+}
+
+sm_way_t sm_step_way(const sm_comm_t *self, const sm_place_t *place, int rank)
+{
+    return line_of(self, place, rank)->given % SM_WAYS;
+}
+
+int sm_step_follow(sm_comm_t *self, sm_place_t *place, int root)
+{
+    size_t bytes = (size_t)(line_of(self, place, root)->given / SM_WAYS / 2);
+    int error = MPI_SUCCESS;
+    self->used = place->used;
+    switch (sm_step_way(self, place, root)) {
+    case SM_SHORT:
+        self->used += bytes > SM_INLINE ? room_for(bytes) : 0;
+        break;
+    case SM_DIRECT:
+        place->at = SIZE_MAX; /* where its entry is */
+        error = sm_direct_error(self, place, root);
+        if (error == MPI_SUCCESS)
+            error = sm_step_report(self, root, false);
+        break;
+    case SM_HALVES:
+        self->half ^= 1;
+        self->line = 0;
+        self->used = 0;
+        sm_step_come(self, place);
+        break;
+    default:
+        break;
+    }
+    return error != MPI_SUCCESS ? error : MPI_ERR_TRUNCATE;
 }

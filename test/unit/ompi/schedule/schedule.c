@@ -88,6 +88,29 @@ static ompi_op_t *sum(void)
     return ompi_handle_object(MPI_SUM);
 }
 
+/* -- numbers of persistent ones ------------------------------------------------------- */
+
+static uint64_t elsewhere[OMPI_COMM_NUMBERS / 64]; /* what other ranks have */
+static int agreements;
+
+static int agree(ompi_communicator_t *with, uint64_t words[], int count)
+{
+    ck_assert_ptr_eq(with, &comm);
+    agreements++;
+    for (int i = 0; i < count; i++)
+        words[i] |= elsewhere[i];
+    return MPI_SUCCESS;
+}
+
+static ompi_schedule_t *create(ompi_op_t *op, bool persistent)
+{
+    uint32_t number;
+    if (!persistent)
+        return ompi_schedule_create(&comm, op);
+    ck_assert_int_eq(ompi_schedule_take_number(&comm, agree, &number), MPI_SUCCESS);
+    return ompi_schedule_create_persistent(&comm, op, number);
+}
+
 static void finish(ompi_request_t *request, int error)
 {
     ck_assert(ompi_request_is_done(request));
@@ -100,7 +123,7 @@ static void finish(ompi_request_t *request, int error)
 START_TEST(a_round_begins_when_the_one_before_is_done)
 {
     int a = 1, b = 2, c = 0;
-    ompi_schedule_t *schedule = ompi_schedule_create(&comm, sum(), false);
+    ompi_schedule_t *schedule = create(sum(), false);
     ompi_schedule_send(schedule, 2, ints(&a, 1));
     ompi_schedule_recv(schedule, 3, ints(&b, 1));
     ompi_schedule_wait(schedule);
@@ -132,7 +155,7 @@ START_TEST(what_is_done_at_once_leads_to_the_end_at_once)
 {
     int a = 1;
     completes_at_once = true;
-    ompi_schedule_t *schedule = ompi_schedule_create(&comm, NULL, false);
+    ompi_schedule_t *schedule = create(NULL, false);
     for (int i = 0; i < 90; i++) { /* more than there is room for at first */
         ompi_schedule_send(schedule, i % 4, ints(&a, 1));
         ompi_schedule_wait(schedule);
@@ -146,7 +169,7 @@ END_TEST
 START_TEST(a_failed_message_fails_the_whole_at_its_end)
 {
     int a = 1;
-    ompi_schedule_t *schedule = ompi_schedule_create(&comm, NULL, false);
+    ompi_schedule_t *schedule = create(NULL, false);
     ompi_schedule_recv(schedule, 0, ints(&a, 1));
     ompi_schedule_wait(schedule);
     ompi_schedule_send(schedule, 2, ints(&a, 1));
@@ -162,8 +185,8 @@ END_TEST
 
 START_TEST(an_empty_schedule_is_done)
 {
-    finish(ompi_schedule_request(ompi_schedule_create(&comm, NULL, false)), MPI_SUCCESS);
-    ompi_schedule_drop(ompi_schedule_create(&comm, NULL, false));
+    finish(ompi_schedule_request(create(NULL, false)), MPI_SUCCESS);
+    ompi_schedule_drop(create(NULL, false));
     ck_assert_int_eq(message_lives, 0);
 }
 END_TEST
@@ -171,7 +194,7 @@ END_TEST
 START_TEST(a_persistent_one_runs_again_with_its_own_tag)
 {
     int a = 1, tag = -1;
-    ompi_schedule_t *schedule = ompi_schedule_create(&comm, NULL, true);
+    ompi_schedule_t *schedule = create(NULL, true);
     ompi_schedule_send(schedule, 2, ints(&a, 1));
     ompi_schedule_wait(schedule);
     ompi_schedule_recv(schedule, 2, ints(&a, 1));
@@ -192,8 +215,8 @@ START_TEST(a_persistent_one_runs_again_with_its_own_tag)
     }
     ompi_request_free(&request);
 
-    ompi_schedule_t *other = ompi_schedule_create(&comm, NULL, true);
-    ompi_schedule_t *third = ompi_schedule_create(&comm, NULL, false);
+    ompi_schedule_t *other = create(NULL, true);
+    ompi_schedule_t *third = create(NULL, false);
     ck_assert_int_ne(other->tag, tag);
     ck_assert_int_ne(third->tag, tag);
     ck_assert_int_ne(third->tag, other->tag);
@@ -208,9 +231,9 @@ START_TEST(tags_stay_in_their_shares)
     const int share = 1 << 17;
     for (int i = 0; i < 3; i++) {
         comm.collectives = UINT32_MAX - 1 + (uint32_t)i;
-        comm.prepared = UINT32_MAX - 1 + (uint32_t)i;
-        ompi_schedule_t *one = ompi_schedule_create(&comm, NULL, false);
-        ompi_schedule_t *persistent = ompi_schedule_create(&comm, NULL, true);
+        comm.prepared = (uint64_t)UINT32_MAX - 1 + (uint64_t)i;
+        ompi_schedule_t *one = create(NULL, false);
+        ompi_schedule_t *persistent = create(NULL, true);
         ck_assert_int_ge(one->tag, 0);
         ck_assert_int_lt(one->tag, share);
         ck_assert_int_ge(persistent->tag, share);
@@ -222,11 +245,52 @@ START_TEST(tags_stay_in_their_shares)
 }
 END_TEST
 
+START_TEST(living_persistent_ones_keep_their_numbers)
+{
+    enum { ALL = 1024, WINDOW = OMPI_COMM_NUMBERS };
+    static ompi_pml_ops_t few = {.internal_tags = 4 * ALL};
+    static ompi_schedule_t *kept[ALL];
+    ompi_pml = &few;
+    comm.prepared = 0;
+    agreements = 0;
+    memset(elsewhere, 0, sizeof elsewhere);
+    for (int i = 0; i < ALL; i++) {
+        kept[i] = create(NULL, true);
+        ck_assert_int_eq(kept[i]->tag, ALL + i);
+    }
+    ck_assert_int_eq(agreements, 0);
+
+    /* All are taken: all ranks hear it, and go on when there is one again. */
+    uint32_t number;
+    ck_assert_int_eq(ompi_schedule_take_number(&comm, agree, &number), MPI_ERR_OTHER);
+    ck_assert_int_ge(agreements, ALL / WINDOW);
+    ompi_schedule_drop(kept[700]);
+    kept[700] = create(NULL, true);
+    ck_assert_int_eq(kept[700]->tag, ALL + 700);
+
+    /* What another rank has not freed yet is not used either. */
+    for (int i = 10; i < 20; i++)
+        ompi_schedule_drop(kept[i]);
+    elsewhere[0] = UINT64_C(1) << 10 | UINT64_C(1) << 12;
+    for (int i = 11; i < 20; i++) {
+        if (i != 12)
+            ck_assert_int_eq((kept[i] = create(NULL, true))->tag, ALL + i);
+    }
+    ck_assert_int_eq(ompi_schedule_take_number(&comm, agree, &number), MPI_ERR_OTHER);
+    elsewhere[0] = 0;
+    kept[10] = create(NULL, true);
+    kept[12] = create(NULL, true);
+    for (int i = 0; i < ALL; i++)
+        ompi_schedule_drop(kept[i]);
+    ck_assert_ptr_null(comm.persistent);
+}
+END_TEST
+
 START_TEST(what_the_program_frees_lives_until_the_end)
 {
     int a = 1, b = 2;
     ompi_op_t *op = ompi_op_create(ompi_op_fn_small(NULL), true);
-    ompi_schedule_t *schedule = ompi_schedule_create(&comm, op, false);
+    ompi_schedule_t *schedule = create(op, false);
     ompi_schedule_send(schedule, 2, ints(&a, 1));
     ompi_schedule_wait(schedule);
     ompi_schedule_recv(schedule, 2, ints(&b, 1));
@@ -267,7 +331,7 @@ END_TEST
 START_TEST(without_memory_there_is_nothing_in_messages)
 {
     int a = 1, b = 2, c = 3;
-    ompi_schedule_t *schedule = ompi_schedule_create(&comm, sum(), true);
+    ompi_schedule_t *schedule = create(sum(), true);
     int *room = ompi_schedule_room(schedule, SIZE_MAX / 2);
     ck_assert_ptr_nonnull(room);
     ompi_schedule_copy(schedule, ints(&a, 1), ints(room, 1));
@@ -295,7 +359,7 @@ END_TEST
 START_TEST(nothing_instead_of_data_is_want_of_memory)
 {
     int a = 1, b = 2;
-    ompi_schedule_t *schedule = ompi_schedule_create(&comm, NULL, false);
+    ompi_schedule_t *schedule = create(NULL, false);
     ompi_schedule_recv(schedule, 0, ints(&a, 0)); /* as it should be */
     ompi_schedule_wait(schedule);
     ompi_schedule_send(schedule, 0, ints(&a, 1));
@@ -339,7 +403,7 @@ static int add_the_rest(ompi_schedule_t *schedule, void *context)
 START_TEST(a_call_is_a_step_and_adds_the_rest_once)
 {
     guest_t guest = {.a = 5, .type = ompi_datatype_of(MPI_INT)};
-    ompi_schedule_t *schedule = ompi_schedule_create(&comm, NULL, true);
+    ompi_schedule_t *schedule = create(NULL, true);
     ompi_schedule_recv(schedule, 1, ints(&guest.a, 1));
     ompi_schedule_wait(schedule);
     ompi_schedule_call(schedule, add_the_rest, &guest, ints(NULL, 0), (ompi_data_t){0});
@@ -371,7 +435,7 @@ START_TEST(types_of_calls_and_of_added_steps_are_held)
     guest_t guest = {.error = MPI_ERR_NO_MEM, .type = ompi_datatype_create(&shape, NULL)};
     atomic_int *references = &guest.type->head.references;
     completes_at_once = true;
-    ompi_schedule_t *schedule = ompi_schedule_create(&comm, NULL, false);
+    ompi_schedule_t *schedule = create(NULL, false);
     ompi_schedule_call(schedule, add_the_rest, &guest, (ompi_data_t){0},
                        ompi_data(NULL, 0, guest.type));
     ompi_schedule_wait(schedule);
@@ -391,6 +455,7 @@ static const unit_test_t tests[] = {
     {.test = &an_empty_schedule_is_done},
     {.test = &a_persistent_one_runs_again_with_its_own_tag},
     {.test = &tags_stay_in_their_shares},
+    {.test = &living_persistent_ones_keep_their_numbers},
     {.test = &what_the_program_frees_lives_until_the_end},
     {.test = &memory_is_aligned_and_apart},
     {.test = &without_memory_there_is_nothing_in_messages},
