@@ -7,9 +7,13 @@
  *   failing MODE BYTES SENDS RECEIVES [gone]   on 2 ranks. MODE: send, isend, ssend, start, bsend
  *                    SENDS, RECEIVES: those that fail, as "1,3", or "-"; "^1": lost, but its send
  *                    was over by then; "any": one of them, whichever. gone: the class says that the
- * other rank is gone failing probe    one probe fails failing mprobe   the receive of a message
- * that a probe has taken failing reach    nobody can be reached: every call says so failing alone
- * a rank sends to itself
+ *                    other rank is gone
+ *   failing probe    one probe fails
+ *   failing mprobe   the receive of a message that a probe has taken
+ *   failing reach    nobody can be reached: every call says so
+ *   failing long     a message is too long for its receive
+ *   failing hearing  what one of 3 ranks says beside messages is lost
+ *   failing alone    a rank sends to itself
  */
 #include <mpi.h>
 #include <stdlib.h>
@@ -181,6 +185,53 @@ static void test_reach(void)
     tap_check(handled == 4, "the error handler was called each time");
 }
 
+/* One that is too long, and one that fits. */
+static void test_long(void)
+{
+    MPI_Status status;
+    if (rank == 1) {
+        MPI_Send(buffer, 500, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+        MPI_Send(buffer, 500, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+        tap_check(true, "rank 1 sends");
+        return;
+    }
+    int error = MPI_Recv(buffer, 100, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &status);
+    tap_check(class_of(error) == MPI_ERR_TRUNCATE && status.MPI_SOURCE == 1,
+              "a message that is too long is an error, and of rank %d", status.MPI_SOURCE);
+    error = MPI_Recv(buffer, 500, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &status);
+    tap_check(error == MPI_SUCCESS && handled == 1, "the one behind it comes");
+}
+
+static int take_back(void)
+{
+    MPI_Request request;
+    MPI_Status status;
+    int cancelled;
+    MPI_Issend(buffer, 8, MPI_BYTE, 0, 0, MPI_COMM_WORLD, &request);
+    MPI_Cancel(&request);
+    if (rank == 1) /* the question is on its way, and rank 2's comes behind it */
+        MPI_Send(NULL, 0, MPI_BYTE, 2, GO_TAG, MPI_COMM_WORLD);
+    MPI_Wait(&request, &status);
+    MPI_Test_cancelled(&status, &cancelled);
+    return cancelled;
+}
+
+/* Rank 0 does not hear that rank 1 takes a message back. */
+static void test_hearing(void)
+{
+    if (rank == 0) {
+        MPI_Recv(NULL, 0, MPI_BYTE, 2, GO_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        int error = MPI_Recv(buffer, 8, MPI_BYTE, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        tap_check(error == MPI_SUCCESS, "rank 0 has the message of rank 1");
+    } else if (rank == 1) {
+        tap_check(!take_back(), "what was not heard is not done");
+    } else {
+        MPI_Recv(NULL, 0, MPI_BYTE, 1, GO_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        tap_check(take_back(), "what comes behind it is heard");
+        MPI_Send(NULL, 0, MPI_BYTE, 0, GO_TAG, MPI_COMM_WORLD);
+    }
+}
+
 static void test_alone(void)
 {
     int in = 0, out = 7;
@@ -203,6 +254,10 @@ int main(int argc, char **argv)
         test_probe(mode[0] == 'm');
     } else if (strcmp(mode, "reach") == 0) {
         test_reach();
+    } else if (strcmp(mode, "long") == 0) {
+        test_long();
+    } else if (strcmp(mode, "hearing") == 0) {
+        test_hearing();
     } else if (strcmp(mode, "alone") == 0) {
         test_alone();
     } else {

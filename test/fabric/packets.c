@@ -5,6 +5,7 @@
  * comes behind them is what was sent. On 2 ranks.
  *
  *   packets                     the lengths of ofi_rxm's limits
+ *   packets BYTES               so many, in a communicator that the receiver has freed
  *   packets UNASKED LENGTH...   others; up to UNASKED, a send waits for no receive
  */
 #include <mpi.h>
@@ -166,12 +167,36 @@ static void try_length(int bytes, bool is_unasked, int seed)
     thrown_away(bytes, seed + 8);
 }
 
+/* It comes when its receiver has no such communicator any more, and has to leave all the same. */
+static void freed_before(int bytes)
+{
+    MPI_Comm comm;
+    MPI_Request request;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    if (rank == 1) {
+        MPI_Comm_free(&comm);
+        MPI_Send(NULL, 0, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+        tap_check(true, "the receiver leaves");
+        return;
+    }
+    MPI_Recv(NULL, 0, MPI_BYTE, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Isend(out, bytes, MPI_BYTE, 1, 0, comm, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Comm_free(&comm);
+    tap_check(true, "the sender's message has left");
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     tap_rank(rank);
+    if (argc == 2) {
+        freed_before(atoi(argv[1]));
+        MPI_Finalize();
+        return tap_finish();
+    }
     tap_check(getenv("FI_OFI_RXM_SAR_LIMIT") == NULL && getenv("FI_OFI_RXM_EAGER_LIMIT") == NULL,
               "the environment is as it was");
     for (int i = 0; argc == 1 && i < SIZES; i++)

@@ -64,7 +64,8 @@ typedef enum fake_peek { FAKE_PEEK_NOW, FAKE_PEEK_LATER, FAKE_PEEK_DIRECT } fake
 typedef struct fake_settings {
     uint64_t again, delay, reorder, late;
     uint64_t max_msg, inject, iov, cq_data, tag_format, tx_size, rx_size, address_bytes, infos;
-    uint64_t directed, context, mr_local, mr_endpoint, wait, thread_safe, peek, version, leaks;
+    uint64_t directed, context, mr_local, mr_endpoint, wait, thread_safe, peek, version, leaks,
+        bare_errors;
 } fake_settings_t;
 
 extern fake_settings_t fake;

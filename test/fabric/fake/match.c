@@ -72,6 +72,8 @@ static void finish(fake_endpoint_t *self, fake_message_t *message)
         }
         if (error != 0)
             entry.err = entry.prov_errno = -error;
+        if (entry.err != 0 && fake.bare_errors)
+            entry.data = 0;
         if (entry.err != 0 || !self->receive_silent || (receive->flags & FI_COMPLETION) != 0)
             fake_complete(self->receive_cq, &entry, source_of(self, message), false);
         free(receive);

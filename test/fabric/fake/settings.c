@@ -47,6 +47,7 @@ static const struct setting {
     {"THREAD_SAFE", &fake.thread_safe, 1}, /* 0: FI_THREAD_DOMAIN is all that it has */
     {"PEEK", &fake.peek, FAKE_PEEK_NOW},   /* 1: answers some reads later, 2: no message at once */
     {"VERSION", &fake.version, 1},         /* minor version of the provider */
+    {"BARE_ERRORS", &fake.bare_errors, 0}, /* 1: no data in errors */
     {"LEAKS", &fake.leaks, 0},             /* 1: tells at the end what was not closed */
 };
 

@@ -38,6 +38,7 @@ static opal_status_t exchange_cards(const ofi_choice_t *choice)
                        .comm_bits = choice->tags.comm_bits,
                        .address_format = choice->info->addr_format,
                        .version = fi_version(),
+                       .word_bits = ofi_data_word_bits(choice->info),
                        .host = host,
                        .provider = choice->info->fabric_attr->prov_name,
                        .fabric = fabric != NULL ? fabric : "",

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CARD_FORMAT = 1, HEAD_BYTES = 11 };
+enum { CARD_FORMAT = 2, HEAD_BYTES = 12 };
 
 /* -- as bytes -----------------------------------------------------------------------------------
  */
@@ -38,6 +38,7 @@ unsigned char *ofi_card_encode(const ofi_card_t *card, size_t *length)
     bytes[2] = (unsigned char)card->comm_bits;
     put32(bytes + 3, card->address_format);
     put32(bytes + 7, card->version);
+    bytes[11] = (unsigned char)card->word_bits;
     for (size_t i = 0; i < OPAL_COUNT_OF(texts); i++) {
         memcpy(at, texts[i], strlen(texts[i]) + 1);
         at += strlen(texts[i]) + 1;
@@ -66,7 +67,8 @@ bool ofi_card_decode(ofi_card_t *card, const void *bytes, size_t length)
     ofi_card_t read = {.mode = (ofi_tag_mode_t)head[1],
                        .comm_bits = head[2],
                        .address_format = get32(head + 3),
-                       .version = get32(head + 7)};
+                       .version = get32(head + 7),
+                       .word_bits = head[11]};
     if ((read.host = read_text(&at, end)) == NULL ||
         (read.provider = read_text(&at, end)) == NULL ||
         (read.fabric = read_text(&at, end)) == NULL)
@@ -85,6 +87,19 @@ static void say_who(const ofi_card_t *card, unsigned rank, opal_text_t *message)
 {
     opal_text_printf(message, "rank %u on %s (libfabric %u.%u)", rank, card->host,
                      FI_MAJOR(card->version), FI_MINOR(card->version));
+}
+
+/* What they are for, with a number each, if the two are not the same. */
+static const char *compare_bits(const ofi_card_t *mine, const ofi_card_t *others, char *my_bits,
+                                char *other_bits, size_t room)
+{
+    bool is_comm = mine->comm_bits != others->comm_bits;
+    if (!is_comm && mine->word_bits == others->word_bits)
+        return NULL;
+    snprintf(my_bits, room, "%u", is_comm ? mine->comm_bits : mine->word_bits);
+    snprintf(other_bits, room, "%u", is_comm ? others->comm_bits : others->word_bits);
+    return is_comm ? "as the bits of a tag for communicators"
+                   : "as the bits of a message's data for the job's word";
 }
 
 /* Addresses of the Internet's are routed from one fabric to the other: libfabric calls each network
@@ -115,10 +130,7 @@ bool ofi_cards_agree(const ofi_card_t *mine, unsigned rank, const ofi_card_t *ot
         my_way = ofi_tag_mode_name(mine->mode);
         other_way = ofi_tag_mode_name(others->mode);
         advice = "mtl_ofi_tag_mode";
-    } else if (mine->comm_bits != others->comm_bits) {
-        snprintf(my_bits, sizeof my_bits, "%u", mine->comm_bits);
-        snprintf(other_bits, sizeof other_bits, "%u", others->comm_bits);
-        what = "as the bits of a tag for communicators";
+    } else if ((what = compare_bits(mine, others, my_bits, other_bits, sizeof my_bits)) != NULL) {
         my_way = my_bits;
         other_way = other_bits;
         advice = "another mtl_ofi_tag_mode, or mtl_ofi_provider_include,";

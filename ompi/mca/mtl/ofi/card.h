@@ -4,11 +4,11 @@
  * have to use it in the same way: each compares its card with that of the next rank, and so all are
  * compared.
  *
- *     0        1      2           3        7         11
- *     +--------+------+-----------+--------+---------+- - - - +- - - - - +- - - - -+- - - - -+
- *     | format | mode | comm bits | format | version | host 0 | provider | fabric  | address |
- *     |        |      |           | of it  |         |        | 0        | 0       |         |
- *     +--------+------+-----------+--------+---------+- - - - +- - - - - +- - - - -+- - - - -+
+ *   0        1      2           3        7         11     12
+ *   +--------+------+-----------+--------+---------+------+- - - - +- - - - - +- - - - -+- - - - -+
+ *   | format | mode | comm bits | format | version | word | host 0 | provider | fabric  | address |
+ *   |        |      |           | of it  |         | bits |        | 0        | 0       |         |
+ *   +--------+------+-----------+--------+---------+------+- - - - +- - - - - +- - - - -+- - - - -+
  *
  * Numbers are little-endian; texts end with a zero; the address takes what is left.
  *
@@ -31,6 +31,7 @@ typedef struct ofi_card {
     unsigned comm_bits;
     uint32_t address_format; /* FI_SOCKADDR_IN ... */
     uint32_t version;        /* of libfabric, fi_version() */
+    unsigned word_bits;      /* of the job's word in the data: stranger.c */
     const char *host, *provider, *fabric;
     const void *address;
     size_t address_bytes;

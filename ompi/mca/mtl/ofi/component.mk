@@ -17,12 +17,13 @@ mca_mtl_ofi_sources = \
 	%D%/pinned.c \
 	%D%/probe.c \
 	%D%/progress.c \
-	%D%/quirks.c \
+	%D%/quirks.c %D%/quirks.h \
 	%D%/recall.c \
 	%D%/receive.c \
 	%D%/refuse.c \
 	%D%/select.c %D%/select.h \
 	%D%/send.c \
+	%D%/stranger.c \
 	%D%/tag.c %D%/tag.h
 mca_mtl_ofi_libs = $(LIBFABRIC_LIBS) $(HWLOC_LIBS)
 if HAVE_LIBFABRIC

@@ -21,10 +21,15 @@ static void listen_again(void)
 }
 
 static void control_completed(ofi_operation_t *operation OPAL_UNUSED,
-                              const struct fi_cq_tagged_entry *entry OPAL_UNUSED)
+                              const struct fi_cq_tagged_entry *entry)
 {
     ofi_control_t control = heard;
+    bool is_ours = entry->len == sizeof heard && ofi_control_is_ours(&control);
     listen_again();
+    if (!is_ours) {
+        ofi_tell_of_stranger();
+        return;
+    }
     switch ((ofi_control_kind_t)control.kind) {
     case OFI_NEWS:
         ofi_long_news(&control);
@@ -49,7 +54,12 @@ static void control_completed(ofi_operation_t *operation OPAL_UNUSED,
 static void control_failed(ofi_operation_t *operation OPAL_UNUSED,
                            const struct fi_cq_err_entry *error)
 {
-    ofi_log_failure("hearing from", OFI_ANY_PROCESS, error->err, error);
+    if (error->err == FI_ETRUNC) /* nobody of ours says so much */
+        ofi_tell_of_stranger();
+    else
+        ofi_log_failure("hearing from", OFI_ANY_PROCESS, error->err, error);
+    if (error->err != FI_ECANCELED && !ofi_is_broken())
+        listen_again(); /* it may have been a stranger's */
 }
 
 static bool post_ear(ofi_operation_t *operation)
@@ -91,5 +101,7 @@ void ofi_control_stop(void)
 
 void ofi_control_tell(ofi_peer_t *peer, const ofi_control_t *control)
 {
-    ofi_tell(peer, ofi_tag_of_news(&ofi.tags), control, sizeof *control);
+    ofi_control_t proven = *control;
+    proven.proof = ofi.proof;
+    ofi_tell(peer, ofi_tag_of_news(&ofi.tags), &proven, sizeof proven);
 }

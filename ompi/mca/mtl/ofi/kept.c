@@ -289,7 +289,7 @@ static void drop(ofi_message_t *message)
 static void add_all(const ofi_tag_pattern_t *pattern)
 {
     ofi_found_t there;
-    while (ofi_look(FI_ADDR_UNSPEC, pattern, &there) == 0 && there.is_there) {
+    while (ofi_look(NULL, FI_ADDR_UNSPEC, pattern, &there) == 0 && there.is_there) {
         int failure;
         ofi_message_t *message = ofi_message_take(FI_ADDR_UNSPEC, pattern, &there, &failure);
         if (message == NULL)
@@ -307,7 +307,7 @@ void ofi_kept_add_all(uint32_t comm)
 
 void ofi_kept_add_everything(void)
 {
-    ofi_tag_pattern_t pattern = ofi_tag_of_any(&ofi.tags);
+    ofi_tag_pattern_t pattern = ofi_tag_of_any(&ofi.tags, ompi_comm_highest_context());
     add_all(&pattern);
 }
 
@@ -321,21 +321,30 @@ static ofi_message_t *message_of(opal_list_node_t *node)
     return node == NULL ? NULL : opal_container_of(node, ofi_message_t, node);
 }
 
-static ofi_message_t *find(const ofi_tag_pattern_t *pattern, int rank)
+/* Of a communicator that was not known when it was kept, only now is it seen who is a rank. */
+static ofi_message_t *find(const ofi_tag_pattern_t *pattern, const ompi_route_t *from)
 {
-    for (opal_list_node_t *node = opal_list_first(&kept); node != NULL;
-         node = opal_list_next(&kept, node)) {
+    opal_list_node_t *next;
+    for (opal_list_node_t *node = opal_list_first(&kept); node != NULL; node = next) {
         ofi_message_t *message = message_of(node);
-        if ((message->bits & ~pattern->ignore) == (pattern->bits & ~pattern->ignore) &&
-            (rank == MPI_ANY_SOURCE || rank == ofi_source(message->bits, message->data)))
+        next = opal_list_next(&kept, node);
+        if ((message->bits & ~pattern->ignore) != (pattern->bits & ~pattern->ignore))
+            continue;
+        int source = ofi_source(message->bits, message->data);
+        if (!ompi_comm_has_rank(from->comm, source)) {
+            ofi_tell_of_stranger();
+            opal_list_remove(node);
+            drop(message);
+        } else if (from->rank == MPI_ANY_SOURCE || from->rank == source) {
             return message;
+        }
     }
     return NULL;
 }
 
 bool ofi_kept_receive(ofi_request_t *request, const ofi_tag_pattern_t *pattern)
 {
-    ofi_message_t *message = find(pattern, request->base.route.rank);
+    ofi_message_t *message = find(pattern, &request->base.route);
     if (message == NULL)
         return false;
     opal_list_remove(&message->node);
@@ -371,7 +380,7 @@ ompi_mtl_message_t *ofi_message_hand_out(ofi_message_t *message, const ompi_rout
 bool ofi_kept_probe(const ompi_route_t *from, const ofi_tag_pattern_t *pattern, bool *found,
                     ompi_mtl_message_t **taken, MPI_Status *status)
 {
-    ofi_message_t *message = find(pattern, from->rank);
+    ofi_message_t *message = find(pattern, from);
     size_t bytes;
     if (message == NULL)
         return false;
@@ -414,6 +423,8 @@ bool ofi_message_discard(const ofi_tag_pattern_t *pattern)
         ofi_ask(&operation, FI_ADDR_UNSPEC, pattern, 0, &there);
         if (!there.is_there)
             return false;
+        if (!ofi_is_of_rank(NULL, there.bits, there.data))
+            return ofi_swallow(FI_ADDR_UNSPEC, there.bits);
         if (ofi.quirks.never_discards || has_to_be_whole(&there)) {
             ofi_message_t *message = ofi_message_take(FI_ADDR_UNSPEC, pattern, &there, &failure);
             if (message != NULL)

@@ -167,6 +167,13 @@ static const ofi_operation_kind_t part_send_kind = {
     .post = post_part_send,
 };
 
+static void complain(const ofi_control_t *news, const char *what)
+{
+    opal_log_error("mtl/ofi: rank %u %s (%" PRIx64
+                   "); the provider %s has delivered something twice, or wrong",
+                   news->process, what, news->name, ofi.info->fabric_attr->prov_name);
+}
+
 /* What comes from outside is looked up, not trusted; NULL: it names nothing, which is told. */
 static ofi_long_t *find_sender(const ofi_control_t *news)
 {
@@ -176,9 +183,7 @@ static ofi_long_t *find_sender(const ofi_control_t *news)
         if (parts->head.sender == news->name && parts->peer->process == news->process)
             return parts;
     }
-    opal_log_error("mtl/ofi: rank %u speaks of a long message that is not under way (%" PRIx64
-                   "); the provider %s has delivered something twice, or wrong",
-                   news->process, news->name, ofi.info->fabric_attr->prov_name);
+    complain(news, "speaks of a long message that is not under way");
     return NULL;
 }
 
@@ -187,6 +192,11 @@ void ofi_long_news(const ofi_control_t *news)
     ofi_long_t *parts = find_sender(news);
     if (parts == NULL || parts->has_news)
         return;
+    if (news->bits > parts->head.total || news->number == 0 ||
+        news->number > ofi.tags.max_message) {
+        complain(news, "wants what a long message does not have");
+        return;
+    }
     parts->has_news = true;
     ofi_under_way--;
     ofi_send_answered(parts->request);
@@ -242,7 +252,7 @@ static ssize_t hand_over_beginning(ofi_request_t *request)
         .addr = request->peer->address,
         .tag = request->bits,
         .context = &request->operation.context,
-        .data = (uint64_t)request->base.route.comm->rank,
+        .data = ofi_data_of(request->base.route.comm->rank),
     };
     if (ofi.quirks.only_injects)
         return ofi_inject(request->peer, parts->first, ofi.max_bytes,
@@ -354,11 +364,19 @@ static void end_receive(ofi_long_t *parts)
     ofi_receive_end(request, bits, data, total);
 }
 
-static void part_arrived(ofi_operation_t *operation,
-                         const struct fi_cq_tagged_entry *entry OPAL_UNUSED)
+/* A stranger may know the number, but not how many bytes are wanted. */
+static void wait_again(ofi_long_t *parts)
+{
+    ofi_tell_of_stranger();
+    ofi_receive_post(&parts->operation);
+}
+
+static void part_arrived(ofi_operation_t *operation, const struct fi_cq_tagged_entry *entry)
 {
     ofi_long_t *parts = opal_container_of(operation, ofi_long_t, operation);
-    if (next_part(parts))
+    if (opal_unlikely(entry->len != parts->length))
+        wait_again(parts);
+    else if (next_part(parts))
         ofi_receive_post(operation);
     else
         end_receive(parts);
@@ -374,7 +392,11 @@ static void fail_receive(ofi_long_t *parts, int result, const struct fi_cq_err_e
 
 static void part_failed(ofi_operation_t *operation, const struct fi_cq_err_entry *error)
 {
-    fail_receive(opal_container_of(operation, ofi_long_t, operation), error->err, error);
+    ofi_long_t *parts = opal_container_of(operation, ofi_long_t, operation);
+    if (error->err == FI_ETRUNC)
+        wait_again(parts);
+    else
+        fail_receive(parts, error->err, error);
 }
 
 static bool post_part_receive(ofi_operation_t *operation)
@@ -402,7 +424,7 @@ void ofi_long_receive(ofi_request_t *request, uint64_t bits, uint64_t data,
                       const ofi_long_head_t *head)
 {
     const ompi_communicator_t *comm = request->base.route.comm;
-    ofi_peer_t *peer = ofi_peer_of(comm, ofi_source(bits, data));
+    ofi_peer_t *peer = ofi_peer_from(comm, ofi_source(bits, data));
     if (peer == NULL) {
         ofi_request_fail(request, FI_EADDRNOTAVAIL, NULL);
         ofi_request_end(request);

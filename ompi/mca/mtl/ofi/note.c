@@ -47,10 +47,9 @@ static bool post_note(ofi_operation_t *operation)
     note_t *note = opal_container_of(operation, note_t, operation);
     fi_addr_t to = note->peer->address;
     bool is_injected = note->length <= ofi.inject_bytes;
-    ssize_t result = is_injected
-                         ? ofi_inject_note(note->peer, note->bytes, note->length, note->bits)
-                         : fi_tsend(ofi.ep, note->bytes, note->length, note->descriptor, to,
-                                    note->bits, &note->operation.context);
+    ssize_t result = is_injected ? ofi_inject(note->peer, note->bytes, note->length, 0, note->bits)
+                                 : fi_tsend(ofi.ep, note->bytes, note->length, note->descriptor, to,
+                                            note->bits, &note->operation.context);
     if (result == -FI_EAGAIN)
         return false;
     if (result != 0)
@@ -71,7 +70,7 @@ static const ofi_operation_kind_t note_kind = {
 void ofi_tell(ofi_peer_t *peer, uint64_t bits, const void *bytes, size_t length)
 {
     if (opal_likely(length <= ofi.inject_bytes && ofi_peer_is_clear(peer)) &&
-        opal_likely(ofi_inject_note(peer, bytes, length, bits) == 0)) {
+        opal_likely(ofi_inject(peer, bytes, length, 0, bits) == 0)) {
         ofi_handed_over();
         return;
     }

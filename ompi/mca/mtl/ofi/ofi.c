@@ -133,6 +133,7 @@ static void end(void)
     ofi_sends_end();
     ofi_peers_stop();
     ofi_network_close();
+    ofi_strangers_stop();
 }
 
 static void stop(void *state OPAL_UNUSED)
@@ -160,9 +161,11 @@ static opal_status_t start(void *state)
     ofi_pins_start();
     status = ofi_progress_start(choice->batch);
     if (status == OPAL_SUCCESS)
-        status = ofi_control_start();
-    if (status == OPAL_SUCCESS)
         status = ofi_agree(choice);
+    if (status == OPAL_SUCCESS) /* behind the fence in there: rank 0 may have put the key */
+        status = ofi_strangers_start();
+    if (status == OPAL_SUCCESS)
+        status = ofi_control_start();
     if (status == OPAL_SUCCESS && ofi.quirks.meets_all)
         status = meet_others();
     if (status != OPAL_SUCCESS)

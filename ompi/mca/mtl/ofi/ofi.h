@@ -12,6 +12,7 @@
  *   long.c        messages that are longer than the provider takes
  *   recall.c      sends that are taken back
  *   refuse.c      messages that come when MPI ends here
+ *   stranger.c    messages of processes that are not of the job
  *   probe.c       looking for messages, and throwing them away
  *   kept.c        messages that were taken out of the matching
  *   note.c        answers; control.c: what else processes say to each other
@@ -56,6 +57,7 @@
 #include "opal/util/pool.h"
 #include "ompi/mca/mpool/mpool.h"
 #include "ompi/mca/mtl/mtl.h"
+#include "ompi/mca/mtl/ofi/quirks.h"
 #include "ompi/mca/mtl/ofi/tag.h"
 
 enum {
@@ -93,32 +95,6 @@ void ofi_cards_forget(void); /* what ofi_address_of has read */
 
 const char *ofi_describe(unsigned process);
 
-/* -- quirks.c -----------------------------------------------------------------------------------
- */
-
-/* What the provider does otherwise; all zero: nothing. */
-typedef struct ofi_quirks {
-    size_t spill_below;  /* receives of fewer bytes are made longer, ... */
-    size_t spill_bytes;  /* ... by so many */
-    size_t packet_bytes; /* a message of more bytes, up to the next number, must not be claimed */
-    size_t packets_bytes;
-    bool never_claims;   /* no message */
-    bool never_discards; /* nor may one be thrown away by a probe */
-    bool only_injects;   /* all messages are such as it injects */
-    unsigned unheard;    /* not 0: it injects so many messages to a peer at most behind the last one
-                            that it has told the end of; what comes then is sent from a copy */
-    bool needs_polling;  /* the descriptor of its queue does not end a sleep when it has to, or
-                            always */
-    bool meets_all;      /* it knows all addresses before it takes the first message */
-} ofi_quirks_t;
-
-/* Between the two, the provider reads its settings. */
-void ofi_quirks_begin(const struct fi_info *info, ofi_quirks_t *quirks);
-void ofi_quirks_end(void);
-
-/* What it has to read before libfabric is asked. */
-void ofi_quirks_prepare(unsigned peers);
-
 /* -- the network, between start and stop (endpoint.c) -------------------------------------------
  */
 
@@ -130,11 +106,13 @@ typedef struct ofi_network {
     struct fid_cq *cq;
     struct fid_ep *ep;
     ofi_tag_layout_t tags;
-    bool source_is_data;     /* ofi_tag_full: a sender's rank is completion data, and a receive from
-                                one source names its address */
-    bool needs_registration; /* FI_MR_LOCAL */
-    bool has_long;           /* a message may be longer than max_bytes */
-    size_t inject_bytes;     /* a message of so many is over when the provider has taken it */
+    bool source_is_data; /* ofi_tag_full: a sender's rank is completion data, and a receive from
+                            one source names its address */
+    uint64_t data_word, data_mask; /* what ranks of the job say above that rank; 0: nothing */
+    uint64_t proof;                /* what they say in control messages */
+    bool needs_registration;       /* FI_MR_LOCAL */
+    bool has_long;                 /* a message may be longer than max_bytes */
+    size_t inject_bytes;           /* a message of so many is over when the provider has taken it */
     ofi_quirks_t quirks;
     void *spill;      /* for what nobody wants of a message: quirks.c */
     size_t max_bytes; /* of one message of the provider's */
@@ -299,6 +277,7 @@ typedef struct ofi_request {
     opal_list_node_t unanswered; /* of sends that may be taken back: recall.c */
     bool may_recall;             /* it is in that list */
     bool is_recalled;            /* the receiver was asked */
+    bool is_cancelled;           /* of a receive: the provider was asked */
 } ofi_request_t;
 
 static inline ofi_request_t *ofi_request_of(ofi_operation_t *operation)
@@ -333,6 +312,12 @@ enum { OFI_ANY_PROCESS = -1 };
 void ofi_log_failure(const char *what, int process, int failure,
                      const struct fi_cq_err_entry *error);
 
+/* The completion data of a message of the program's, if there is any. */
+static inline uint64_t ofi_data_of(int rank)
+{
+    return ofi.data_word | (uint32_t)rank;
+}
+
 /* -- parcel.c -- */
 
 /* `data` NULL: none. Not for a provider that wants memory registered. */
@@ -345,28 +330,17 @@ static inline bool ofi_may_inject(const ofi_peer_t *peer)
            peer->injected - peer->heard < ofi.quirks.unheard;
 }
 
-/* A message of at most ofi.inject_bytes that is over when this returns 0, and none of the
- * program's: it says nothing of its sender. */
-static inline ssize_t ofi_inject_note(ofi_peer_t *peer, const void *start, size_t bytes,
-                                      uint64_t bits)
-{
-    if (opal_unlikely(!ofi_may_inject(peer)))
-        return ofi_parcel_send(peer, start, bytes, NULL, bits);
-    ssize_t result = fi_tinject(ofi.ep, start, bytes, peer->address, bits);
-    peer->injected += result == 0;
-    return result;
-}
-
-/* Likewise one of the program's; `rank` is the sender's. */
+/* A message of at most ofi.inject_bytes that is over when this returns 0; `rank` is the sender's, 0
+ * if it is none of the program's. */
 static inline ssize_t ofi_inject(ofi_peer_t *peer, const void *start, size_t bytes, int rank,
                                  uint64_t bits)
 {
-    uint64_t data = (uint64_t)rank;
-    if (!ofi.source_is_data)
-        return ofi_inject_note(peer, start, bytes, bits);
+    uint64_t data = ofi_data_of(rank);
     if (opal_unlikely(!ofi_may_inject(peer)))
-        return ofi_parcel_send(peer, start, bytes, &data, bits);
-    ssize_t result = fi_tinjectdata(ofi.ep, start, bytes, data, peer->address, bits);
+        return ofi_parcel_send(peer, start, bytes, ofi.source_is_data ? &data : NULL, bits);
+    ssize_t result = ofi.source_is_data
+                         ? fi_tinjectdata(ofi.ep, start, bytes, data, peer->address, bits)
+                         : fi_tinject(ofi.ep, start, bytes, peer->address, bits);
     peer->injected += result == 0;
     return result;
 }
@@ -424,7 +398,7 @@ typedef enum ofi_control_kind {
 } ofi_control_kind_t;
 
 /*
- *   | kind 4 | process 4 | name 8 | bits or bytes wanted 8 | number 4 | rank 4 |
+ *   | kind 4 | process 4 | name 8 | bits or bytes wanted 8 | number 4 | rank 4 | proof 8 |
  */
 typedef struct ofi_control {
     uint32_t kind;
@@ -433,9 +407,10 @@ typedef struct ofi_control {
     uint64_t bits;
     uint32_t number;
     uint32_t rank;
+    uint64_t proof; /* that it is of a rank of the job: stranger.c */
 } ofi_control_t;
 
-_Static_assert(sizeof(ofi_control_t) == 32, "as it is drawn");
+_Static_assert(sizeof(ofi_control_t) == 40, "as it is drawn");
 
 opal_status_t ofi_control_start(void);
 void ofi_control_stop(void);
@@ -446,6 +421,35 @@ void ofi_long_arrived(const ofi_control_t *control);
 void ofi_recall_asked(const ofi_control_t *control);
 void ofi_recall_answered(const ofi_control_t *control);
 void ofi_refused(const ofi_control_t *control);
+
+/* -- stranger.c -- */
+
+/* Makes the words that ranks of this job know. A failure was told. */
+opal_status_t ofi_strangers_start(void);
+
+/* How many bits of a message's data are such a word. */
+unsigned ofi_data_word_bits(const struct fi_info *info);
+
+/* Whether a message is from a rank of its communicator. NULL: which one that is stands in the bits.
+ */
+bool ofi_is_of_rank(const ompi_communicator_t *comm, uint64_t bits, uint64_t data);
+
+/* Whether something is from a rank of the job, as far as its data says. */
+static inline bool ofi_is_of_job(uint64_t data)
+{
+    return opal_likely((data & ofi.data_mask) == ofi.data_word);
+}
+
+/* The peer that a message has named. NULL: there is no such rank, or no way to it. */
+ofi_peer_t *ofi_peer_from(const ompi_communicator_t *comm, int source);
+bool ofi_control_is_ours(const ofi_control_t *control);
+
+/* Somebody else's was thrown away. Told once. */
+void ofi_tell_of_stranger(void);
+
+/* Throws away the first message of these bits, which is a stranger's. False: not yet. */
+bool ofi_swallow(fi_addr_t from, uint64_t bits);
+void ofi_strangers_stop(void); /* when the network is closed */
 
 /* -- receive.c -- */
 
@@ -505,8 +509,9 @@ typedef struct ofi_found {
  * failure is libfabric's, and was told. */
 int ofi_ask(ofi_operation_t *operation, fi_addr_t from, const ofi_tag_pattern_t *pattern,
             uint64_t flags, ofi_found_t *found);
-/* Asks for a message that no receive of ours is to have. */
-int ofi_look(fi_addr_t address, const ofi_tag_pattern_t *pattern, ofi_found_t *there);
+/* Asks for a message that no receive of ours is to have; of `comm`, or NULL. */
+int ofi_look(const ompi_communicator_t *comm, fi_addr_t address, const ofi_tag_pattern_t *pattern,
+             ofi_found_t *there);
 
 bool ofi_is_asking(void);
 
@@ -584,6 +589,7 @@ void ofi_progress_stop(void);
 /* Reads completions until there are none, and tries what is queued. Returns how much it did. Not
  * nested: what a completion leads to finds nothing here. */
 int ofi_progress(void);
+bool ofi_is_broken(void);      /* the queue has failed: nothing completes any more */
 bool ofi_is_progressing(void); /* a completion is being worked on: none can be waited for */
 
 #endif

@@ -135,13 +135,18 @@ static int take(const ompi_route_t *from, fi_addr_t address, const ofi_tag_patte
 
 /* sockets looks for what a receive may take in its progress only, at a few messages each time, so a
  * question may come in between. */
-int ofi_look(fi_addr_t address, const ofi_tag_pattern_t *pattern, ofi_found_t *there)
+int ofi_look(const ompi_communicator_t *comm, fi_addr_t address, const ofi_tag_pattern_t *pattern,
+             ofi_found_t *there)
 {
     for (int i = 0; i < LOOKS; i++) {
         int failed = ofi_ask(&plain, address, pattern, 0, there);
-        if (!there->is_there ||
-            !(was_taken(there) || ofi_receive_waits_for(there->bits, there->data)))
+        if (!there->is_there)
             return failed;
+        if (!was_taken(there) && !ofi_receive_waits_for(there->bits, there->data)) {
+            if (opal_likely(ofi_is_of_rank(comm, there->bits, there->data)))
+                return failed;
+            ofi_swallow(address, there->bits);
+        }
         ofi_progress();
     }
     there->is_there = false;
@@ -159,7 +164,7 @@ int ofi_probe(const ompi_route_t *from, bool *found, ompi_mtl_message_t **taken,
     if (error != MPI_SUCCESS ||
         (ofi_any_is_kept() && ofi_kept_probe(from, &pattern, found, taken, status)))
         return error;
-    error = error_of(ofi_look(address, &pattern, &there));
+    error = error_of(ofi_look(from->comm, address, &pattern, &there));
     if (!there.is_there)
         return error;
     if (ofi.has_long && there.bytes == ofi.max_bytes) {

@@ -98,6 +98,11 @@ static int read_queue(struct fi_cq_tagged_entry *read)
     }
 }
 
+bool ofi_is_broken(void)
+{
+    return is_broken;
+}
+
 bool ofi_is_progressing(void)
 {
     return entries == NULL;
@@ -208,6 +213,7 @@ static int poll_queue(void *state OPAL_UNUSED)
 
 opal_status_t ofi_progress_start(unsigned per_read)
 {
+    opal_list_init(&ofi_posted);
     ofi_under_way = 0;
     is_broken = false;
     batch = per_read;

@@ -35,6 +35,8 @@
  *
  * The descriptor of a queue of net is always ready, and ends every sleep at once.
  *
+ * shm, and ofi_rxd where it tells of one at all, do not say the data of a message that is too long.
+ *
  * test/fabric/defects.c shows these without us.
  */
 #include <stdlib.h>
@@ -116,13 +118,20 @@ static void find_sockets(ofi_quirks_t *quirks)
     quirks->unheard = SOCKETS_UNHEARD;
 }
 
+/* Those that strangers reach, and that are known to. */
+static bool tells_data(const char *provider)
+{
+    return ofi_provider_is(provider, "ofi_rxm") || ofi_provider_is(provider, "tcp") ||
+           ofi_provider_is(provider, "net") || ofi_provider_is(provider, "sockets");
+}
+
 void ofi_quirks_begin(const struct fi_info *info, ofi_quirks_t *quirks)
 {
     const char *provider = info->fabric_attr->prov_name;
     /* What has to be registered could not be for nobody. */
     bool can_spill =
         (info->domain_attr->mr_mode & FI_MR_LOCAL) == 0 && info->rx_attr->iov_limit > 1;
-    *quirks = (ofi_quirks_t){0};
+    *quirks = (ofi_quirks_t){.tells_data = tells_data(provider)};
     if (ofi_provider_is(provider, "ofi_rxm"))
         find_rxm(quirks, can_spill);
     if (ofi_provider_is(provider, "ofi_rxd"))

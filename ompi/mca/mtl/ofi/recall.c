@@ -92,6 +92,7 @@ void ofi_recall(ofi_request_t *request)
     };
     ofi_control_tell(request->peer, &control);
     request->peer->recalls++;
+    ofi_more_under_way(); /* the answer */
 }
 
 /* By its name, which is its address. NULL: it is not in the list, and may be gone. */
@@ -109,6 +110,9 @@ static ofi_request_t *find_named(uint64_t name)
 void ofi_recall_answered(const ofi_control_t *control)
 {
     ofi_peer_t *peer = ofi_peer(control->process);
+    if (peer == NULL || peer->recalls == 0)
+        return; /* it was not asked */
+    ofi_under_way--;
     if (--peer->recalls == 0)
         ofi_peer_release(peer);
     /* Not recalled: it was matched. */

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "ompi/datatype/receive.h"
 #include "ompi/mca/mtl/ofi/ofi.h"
 #include "ompi/request/status.h"
 
@@ -24,7 +25,7 @@ static bool may_spill(const ofi_request_t *request)
 
 static void answer(const ompi_route_t *from, int source, int tag)
 {
-    ofi_peer_t *peer = ofi_peer_of(from->comm, source);
+    ofi_peer_t *peer = ofi_peer_from(from->comm, source);
     if (peer != NULL)
         ofi_tell(peer,
                  ofi_tag_of_answer(&ofi.tags, from->comm->context, (unsigned)from->comm->rank, tag),
@@ -33,17 +34,17 @@ static void answer(const ompi_route_t *from, int source, int tag)
 
 int ofi_source(uint64_t bits, uint64_t data)
 {
-    return ofi.source_is_data ? (int)data : (int)ofi_tag_source(&ofi.tags, bits);
+    return ofi.source_is_data ? (int)(uint32_t)data : (int)ofi_tag_source(&ofi.tags, bits);
 }
 
 void ofi_receive_end(ofi_request_t *request, uint64_t bits, uint64_t data, size_t total)
 {
     const ompi_route_t *from = &request->base.route;
-    bool fits = total <= request->bytes;
-    size_t arrived = fits ? total : request->bytes;
+    size_t arrived = total <= request->bytes ? total : request->bytes;
     int source = ofi_source(bits, data), tag = ofi_tag_tag(&ofi.tags, bits);
     ofi_place_arrived(&request->place, &request->base.data, arrived);
-    ompi_status_set(&request->base.base.status, source, tag, fits ? MPI_SUCCESS : MPI_ERR_TRUNCATE,
+    ompi_status_set(&request->base.base.status, source, tag,
+                    ompi_datatype_receive_class(request->base.data.type, request->bytes, total),
                     arrived);
     if (opal_unlikely(from->context == OMPI_CONTEXT_USER &&
                       ofi_tag_is_synchronous(&ofi.tags, bits)))
@@ -64,18 +65,50 @@ void ofi_receive_arrived(ofi_request_t *request, uint64_t bits, uint64_t data, s
     }
 }
 
+/* A stranger's message has met it; the next one may be a rank's. */
+static void wait_again(ofi_request_t *request)
+{
+    ofi_tell_of_stranger();
+    if (request->is_cancelled) {
+        ompi_status_set_cancelled(&request->base.base.status, true);
+        ofi_request_end(request);
+        return;
+    }
+    request->stage = OFI_QUEUED;
+    ofi_receive_post(&request->operation);
+}
+
+/* Not every provider says the data of what has failed. */
+static bool is_told_data(const struct fi_cq_err_entry *error)
+{
+    return error->data != 0 ||
+           (error->err == FI_ETRUNC && (ofi.quirks.tells_data || !ofi.source_is_data));
+}
+
 static void receive_completed(ofi_operation_t *operation, const struct fi_cq_tagged_entry *entry)
 {
-    ofi_receive_arrived(ofi_request_of(operation), entry->tag, entry->data, entry->len);
+    ofi_request_t *request = ofi_request_of(operation);
+    if (opal_unlikely(!ofi_is_of_rank(request->base.route.comm, entry->tag, entry->data)))
+        wait_again(request);
+    else
+        ofi_receive_arrived(request, entry->tag, entry->data, entry->len);
 }
 
 static void receive_failed(ofi_operation_t *operation, const struct fi_cq_err_entry *error)
 {
     ofi_request_t *request = ofi_request_of(operation);
+    int rank = request->base.route.rank;
+    bool is_told = is_told_data(error);
+    if (error->err != FI_ECANCELED && is_told &&
+        !ofi_is_of_rank(request->base.route.comm, error->tag, error->data)) {
+        wait_again(request);
+        return;
+    }
     if (error->err == FI_ETRUNC) {
         size_t lost = error->olen > 0 ? error->olen : 1; /* not every provider counts it */
         size_t room = ofi_receive_room(request) + (may_spill(request) ? ofi.quirks.spill_bytes : 0);
-        ofi_receive_arrived(request, error->tag, error->data, room + lost);
+        uint64_t data = is_told ? error->data : ofi_data_of(rank == MPI_ANY_SOURCE ? 0 : rank);
+        ofi_receive_arrived(request, error->tag, data, room + lost);
         return;
     }
     if (error->err == FI_ECANCELED)
@@ -159,6 +192,7 @@ int ofi_receive(ompi_mtl_request_t *base)
         return MPI_SUCCESS;
     request->bits = pattern.bits;
     request->ignore = pattern.ignore;
+    request->is_cancelled = false;
     request->operation.kind = &receive_kind;
     request->stage = OFI_QUEUED;
     ofi_receive_post(&request->operation);
@@ -189,6 +223,7 @@ bool ofi_receive_waits_for(uint64_t bits, uint64_t data)
 static void cancel_receive(ofi_request_t *request)
 {
     if (request->stage == OFI_POSTED) {
+        request->is_cancelled = true;
         fi_cancel(&ofi.ep->fid, &request->operation.context);
         return; /* its completion says whether that came in time */
     }

@@ -21,7 +21,7 @@
 static void tell_sender(uint64_t bits, uint64_t data)
 {
     const ompi_communicator_t *comm = ompi_comm_find(ofi_tag_comm(&ofi.tags, bits));
-    ofi_peer_t *peer = comm != NULL ? ofi_peer_of(comm, ofi_source(bits, data)) : NULL;
+    ofi_peer_t *peer = comm != NULL ? ofi_peer_from(comm, ofi_source(bits, data)) : NULL;
     if (peer == NULL)
         return; /* it was reported, or the communicator has ended at both ends */
     ofi_control_t control = {.kind = OFI_REFUSED, .process = opal_job()->rank, .bits = bits};

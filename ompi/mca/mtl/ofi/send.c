@@ -76,6 +76,13 @@ static void forget_answer(ofi_request_t *request)
         opal_pool_give(&answers, answer);
 }
 
+/* A stranger's message has met it. */
+static void answer_again(ofi_answer_t *answer)
+{
+    ofi_tell_of_stranger();
+    ofi_receive_post(&answer->operation);
+}
+
 /* It was not for the one that has taken it: that was thrown away. Of those that are still waited
  * for the oldest one was matched. */
 static void answer_is_anothers(const ofi_answer_t *answer)
@@ -97,16 +104,17 @@ static void answered(ofi_answer_t *answer)
     ofi_send_arrived(request);
 }
 
-static void answer_completed(ofi_operation_t *operation,
-                             const struct fi_cq_tagged_entry *entry OPAL_UNUSED)
+static void answer_completed(ofi_operation_t *operation, const struct fi_cq_tagged_entry *entry)
 {
     ofi_answer_t *answer = opal_container_of(operation, ofi_answer_t, operation);
-    if (opal_likely(answer->request != NULL)) {
+    if (opal_unlikely(!ofi_is_of_job(entry->data))) {
+        answer_again(answer);
+    } else if (opal_likely(answer->request != NULL)) {
         answered(answer);
-        return;
+    } else {
+        answer_is_anothers(answer);
+        opal_pool_give(&answers, answer);
     }
-    answer_is_anothers(answer);
-    opal_pool_give(&answers, answer);
 }
 
 static void answer_failed(ofi_operation_t *operation, const struct fi_cq_err_entry *error)
@@ -116,13 +124,20 @@ static void answer_failed(ofi_operation_t *operation, const struct fi_cq_err_ent
         opal_pool_give(&answers, answer);
         return;
     }
+    if (error->err == FI_ETRUNC) { /* nobody of ours says so much */
+        answer_again(answer);
+        return;
+    }
     ofi_request_fail(answer->request, error->err, error);
     answered(answer);
 }
 
+static bool post_answer_again(ofi_operation_t *operation);
+
 static const ofi_operation_kind_t answer_kind = {
     .completed = answer_completed,
     .failed = answer_failed,
+    .post = post_answer_again,
 };
 
 static ssize_t post_answer(ofi_answer_t *answer)
@@ -137,6 +152,22 @@ static ssize_t post_answer(ofi_answer_t *answer)
         ofi_began(&answer->operation);
     }
     return result;
+}
+
+/* The first time it goes with its message; this is for the next ones. */
+static bool post_answer_again(ofi_operation_t *operation)
+{
+    ofi_answer_t *answer = opal_container_of(operation, ofi_answer_t, operation);
+    if (answer->request == NULL) { /* forgotten meanwhile */
+        opal_pool_give(&answers, answer);
+        return true;
+    }
+    ssize_t result = post_answer(answer);
+    if (result != 0 && result != -FI_EAGAIN) {
+        ofi_request_fail(answer->request, (int)-result, NULL);
+        answered(answer);
+    }
+    return result != -FI_EAGAIN;
 }
 
 static bool expect_answer(ofi_request_t *request)
@@ -191,7 +222,7 @@ static ssize_t send_segments(ofi_request_t *request, int rank)
         .addr = request->peer->address,
         .tag = request->bits,
         .context = &request->operation.context,
-        .data = (uint64_t)rank,
+        .data = ofi_data_of(rank),
     };
     return fi_tsendmsg(ofi.ep, &message, ofi.source_is_data ? FI_REMOTE_CQ_DATA : 0);
 }
@@ -210,8 +241,8 @@ static ssize_t hand_over(ofi_request_t *request, bool *over)
         return ofi_inject(request->peer, place->start, request->bytes, rank, request->bits);
     }
     if (ofi.source_is_data)
-        return fi_tsenddata(ofi.ep, place->start, request->bytes, place->descriptor, (uint64_t)rank,
-                            to, request->bits, &request->operation.context);
+        return fi_tsenddata(ofi.ep, place->start, request->bytes, place->descriptor,
+                            ofi_data_of(rank), to, request->bits, &request->operation.context);
     return fi_tsend(ofi.ep, place->start, request->bytes, place->descriptor, to, request->bits,
                     &request->operation.context);
 }

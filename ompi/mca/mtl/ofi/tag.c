@@ -118,10 +118,19 @@ bool ofi_tag_layout_make(ofi_tag_layout_t *layout, ofi_tag_mode_t mode, uint64_t
     return true;
 }
 
+void ofi_tag_set_secret(ofi_tag_layout_t *layout, uint64_t word)
+{
+    uint64_t comm = (uint64_t)layout->max_comm << layout->comm_shift;
+    uint64_t behind_kind = UINT64_MAX << (layout->kind_shift + 2);
+    uint64_t below_comm = (UINT64_C(1) << layout->comm_shift) - 1;
+    layout->secret = word & (comm | (behind_kind & below_comm & ~layout->source_mask));
+}
+
 uint64_t ofi_tag_of_part(const ofi_tag_layout_t *layout, uint32_t message, uint32_t part)
 {
     assert(message >= 1 && message <= layout->max_message && part <= layout->max_part);
     uint64_t number = (uint64_t)message << layout->part_number_bits | part;
     uint64_t above = number / (layout->tag_mask + 1);
-    return above << layout->source_shift | layout->part_bits | (number & layout->tag_mask);
+    uint64_t bits = above << layout->source_shift | layout->part_bits | (number & layout->tag_mask);
+    return bits ^ layout->secret;
 }

@@ -8,7 +8,7 @@
  *   ofi_tag_1     | r | comm  12 - r | source 18 | kind 2| area 1 | tag 31        |
  *   ofi_tag_2     | r | comm  24 - r | source 18 | kind 2| area 1 | tag 19        |
  *                 +---+-----+--------+-----------+-------+------------------------+
- *   ofi_tag_full  | r | comm 28 - r  | unused  2 | kind 2| area 1 | tag 31        |
+ *   ofi_tag_full  | r | comm 28 - r  | zero    2 | kind 2| area 1 | tag 31        |
  *                 +---+--------------+-----------+-------+------------------------+
  *
  * comm is the id of the communicator, source the sender's rank in it. With ofi_tag_full the source
@@ -27,6 +27,10 @@
  *
  * Parts belong to no communicator: the bits of comm, source and tag are a number of the receiver's
  * (which message, 1 and up) and which part it is.
+ *
+ * Over the bits of comm (and zero) a word is laid that only the job's ranks know, by XOR, the same
+ * in everything that is sent and received: what others send matches nothing (stranger.c). No
+ * receive leaves all of these bits open.
  *
  * How many communicators there can be, how many ranks, and the largest tag follow from the layout.
  * They are in the limits; who makes bits keeps to them. No state; any thread.
@@ -71,6 +75,7 @@ typedef struct ofi_tag_layout {
     uint64_t context_bits[OMPI_CONTEXT_COUNT];   /* kind and area */
     uint64_t receive_ignore[OMPI_CONTEXT_COUNT]; /* of a receive that leaves nothing open */
     uint64_t answer_bits, part_bits;             /* kind and area */
+    uint64_t secret;                             /* the job's word, in place; 0: none */
     unsigned part_number_bits;
 
     /* The limits: the largest ones that can be. */
@@ -100,6 +105,9 @@ bool ofi_tag_decide(ofi_tag_mode_t wanted, size_t cq_data_bytes, bool has_direct
 bool ofi_tag_layout_make(ofi_tag_layout_t *layout, ofi_tag_mode_t mode, uint64_t mem_tag_format,
                          opal_text_t *reason);
 
+/* Lays a word over what is made from now on: as many bits of it as there is room for. */
+void ofi_tag_set_secret(ofi_tag_layout_t *layout, uint64_t word);
+
 /* -- making -------------------------------------------------------------------------------------
  */
 
@@ -112,8 +120,10 @@ static inline uint64_t ofi_tag_of_message(const ofi_tag_layout_t *layout, uint32
     assert(tag >= 0 && tag <= layout->max_tag);
     assert(!is_synchronous || context == OMPI_CONTEXT_USER);
     uint64_t source_bits = ((uint64_t)source << layout->source_shift) & layout->source_mask;
-    return (uint64_t)comm << layout->comm_shift | source_bits | layout->context_bits[context] |
-           (is_synchronous ? layout->synchronous : 0) | (uint64_t)tag;
+    uint64_t bits = (uint64_t)comm << layout->comm_shift | source_bits |
+                    layout->context_bits[context] | (is_synchronous ? layout->synchronous : 0) |
+                    (uint64_t)tag;
+    return bits ^ layout->secret;
 }
 
 /* What takes a message, or finds one. MPI_ANY_SOURCE and MPI_ANY_TAG may stand for source and tag.
@@ -134,12 +144,16 @@ static inline ofi_tag_pattern_t ofi_tag_of_receive(const ofi_tag_layout_t *layou
     return pattern;
 }
 
-/* What finds any message of the user's, of every communicator. */
-static inline ofi_tag_pattern_t ofi_tag_of_any(const ofi_tag_layout_t *layout)
+/* What finds any message of the user's, of the communicators up to this one; of others, too, if
+ * that takes no more bits. */
+static inline ofi_tag_pattern_t ofi_tag_of_any(const ofi_tag_layout_t *layout, uint32_t last_comm)
 {
+    uint64_t open = 1;
+    while (open <= last_comm)
+        open <<= 1;
     ofi_tag_pattern_t pattern =
         ofi_tag_of_receive(layout, 0, OMPI_CONTEXT_USER, MPI_ANY_SOURCE, MPI_ANY_TAG);
-    pattern.ignore |= (uint64_t)layout->max_comm << layout->comm_shift;
+    pattern.ignore |= (open - 1) << layout->comm_shift;
     return pattern;
 }
 
@@ -150,9 +164,10 @@ static inline uint64_t ofi_tag_of_answer(const ofi_tag_layout_t *layout, uint32_
 {
     assert(comm <= layout->max_comm && source <= layout->max_rank);
     assert(tag >= 0 && tag <= layout->max_tag);
-    return (uint64_t)comm << layout->comm_shift |
-           (((uint64_t)source << layout->source_shift) & layout->source_mask) |
-           layout->answer_bits | (uint64_t)tag;
+    uint64_t bits = (uint64_t)comm << layout->comm_shift |
+                    (((uint64_t)source << layout->source_shift) & layout->source_mask) |
+                    layout->answer_bits | (uint64_t)tag;
+    return bits ^ layout->secret;
 }
 
 /* Part of a long message, by the receiver's number for it. */
@@ -161,7 +176,7 @@ uint64_t ofi_tag_of_part(const ofi_tag_layout_t *layout, uint32_t message, uint3
 /* News of a receiver for the sender of a long message, which says in its data what it is about. */
 static inline uint64_t ofi_tag_of_news(const ofi_tag_layout_t *layout)
 {
-    return layout->part_bits;
+    return layout->part_bits ^ layout->secret;
 }
 
 /* -- taking apart: what ofi_tag_of_message has made ---------------------------------------------
@@ -180,7 +195,7 @@ static inline unsigned ofi_tag_source(const ofi_tag_layout_t *layout, uint64_t b
 
 static inline uint32_t ofi_tag_comm(const ofi_tag_layout_t *layout, uint64_t bits)
 {
-    return (uint32_t)(bits >> layout->comm_shift) & layout->max_comm;
+    return (uint32_t)((bits ^ layout->secret) >> layout->comm_shift) & layout->max_comm;
 }
 
 /* Of a message of the user or of a collective operation. */

@@ -12,6 +12,7 @@ static ofi_card_t a_card(void)
                         .comm_bits = 27,
                         .address_format = FI_SOCKADDR_IN,
                         .version = FI_VERSION(1, 17),
+                        .word_bits = 32,
                         .host = "node1",
                         .provider = "tcp;ofi_rxm",
                         .fabric = "10.0.0.0/24",
@@ -25,6 +26,7 @@ static void check_equal(const ofi_card_t *one, const ofi_card_t *other)
     ck_assert_uint_eq(one->comm_bits, other->comm_bits);
     ck_assert_uint_eq(one->address_format, other->address_format);
     ck_assert_uint_eq(one->version, other->version);
+    ck_assert_uint_eq(one->word_bits, other->word_bits);
     ck_assert_str_eq(one->host, other->host);
     ck_assert_str_eq(one->provider, other->provider);
     ck_assert_str_eq(one->fabric, other->fabric);
@@ -125,6 +127,11 @@ static void set_bits(ofi_card_t *card)
     card->comm_bits = 26;
 }
 
+static void set_word(ofi_card_t *card)
+{
+    card->word_bits = 0;
+}
+
 static const struct {
     uint32_t format;
     void (*set)(ofi_card_t *card);
@@ -147,6 +154,10 @@ static const struct {
      "rank 3 on node1 (libfabric 1.17) has as the bits of a tag for communicators 27, and rank 4 "
      "on node2 (libfabric 1.20) 26; all ranks need the same, and another mtl_ofi_tag_mode, or "
      "mtl_ofi_provider_include, can say which"},
+    {FI_SOCKADDR_IN, set_word,
+     "rank 3 on node1 (libfabric 1.17) has as the bits of a message's data for the job's word 32, "
+     "and rank 4 on node2 (libfabric 1.20) 0; all ranks need the same, and another "
+     "mtl_ofi_tag_mode, or mtl_ofi_provider_include, can say which"},
 };
 
 START_TEST(cards_that_do_not)

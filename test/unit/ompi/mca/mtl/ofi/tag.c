@@ -12,6 +12,8 @@
 
 enum { MODES = OFI_TAG_MODE_COUNT - 1 };
 
+#define SECRET UINT64_C(0xdeadbeef12345679)
+
 static const unsigned widths[OFI_TAG_MODE_COUNT] = {
     [OFI_TAG_1] = 12, [OFI_TAG_2] = 24, [OFI_TAG_FULL] = 28};
 
@@ -31,6 +33,7 @@ static bool next_layout(ofi_tag_layout_t *layout, unsigned *index)
         if (*index - count <= most) {
             opal_text_t reason = {0};
             ck_assert(ofi_tag_layout_make(layout, mode, format_of(*index - count, 0), &reason));
+            ofi_tag_set_secret(layout, SECRET * *index); /* of the first one: none */
             ++*index;
             return true;
         }
@@ -318,6 +321,34 @@ START_TEST(messages_at_random)
 }
 END_TEST
 
+/* What is made without the word, or with another one, is taken by nothing that has it. */
+START_TEST(strangers_meet_no_receive)
+{
+    ofi_tag_layout_t layout;
+    unsigned next = 0;
+    while (next_layout(&layout, &next)) {
+        ofi_tag_layout_t other = layout;
+        ofi_tag_set_secret(&layout, SECRET);
+        ofi_tag_set_secret(&other, next % 2 == 0 ? 0 : ~SECRET);
+        ofi_tag_pattern_t everything = ofi_tag_of_any(&layout, 2);
+        for (unsigned i = 0; i < 300; i++) {
+            message_t message = draw(&layout);
+            message.comm %= 3;
+            ofi_tag_pattern_t pattern = ofi_tag_of_receive(&layout, message.comm, message.context,
+                                                           MPI_ANY_SOURCE, MPI_ANY_TAG);
+            CHECK(takes(pattern, bits_of(&layout, &message)));
+            CHECK(!takes(pattern, bits_of(&other, &message)));
+            CHECK(takes(everything, bits_of(&layout, &message)) ==
+                  (message.context == OMPI_CONTEXT_USER));
+            CHECK(!takes(everything, bits_of(&other, &message)));
+        }
+        CHECK(ofi_tag_of_answer(&layout, 1, 0, 7) != ofi_tag_of_answer(&other, 1, 0, 7));
+        CHECK(ofi_tag_of_part(&layout, 1, 1) != ofi_tag_of_part(&other, 1, 1));
+        CHECK(ofi_tag_of_news(&layout) != ofi_tag_of_news(&other));
+    }
+}
+END_TEST
+
 /* -- answers, parts and news ------------------------------------------------------------------ */
 
 /* Nobody who waits for messages, whatever is left open, gets this. */
@@ -394,6 +425,7 @@ int main(void)
         {.test = &why_there_is_no_full},
         {.test = &messages_at_the_edges},
         {.test = &messages_at_random},
+        {.test = &strangers_meet_no_receive},
         {.test = &answers_are_for_one_message},
         {.test = &parts_are_of_one_message},
     };
