@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * mpicc and mpicxx: the compiler, with what an MPI program needs added to its command line.
+ * mpicc and mpicxx: the compiler, with what an MPI program needs added to its command line; and
+ * mpifort, mpif90 and mpif77, which say that there is no Fortran: a build system that found none of
+ * these here would take another MPI's.
  *
  * One program; the name it is called by says which language. The user's words come first, so the
  * user's -I and -L win. It becomes the compiler by exec: no shell, no child.
@@ -56,26 +58,26 @@ typedef enum show {
     SHOW_HELP,
 } show_t;
 
-/* Open MPI's and MPICH's names for the same things. */
+/* Open MPI's and MPICH's names for the same things; each may be written with one dash or two. */
 static const struct {
     const char *option;
     show_t show;
 } show_options[] = {
     {"-show", SHOW_COMMAND},
     {"-showme", SHOW_COMMAND},
-    {"--showme", SHOW_COMMAND},
     {"-compile_info", SHOW_COMPILE_COMMAND},
     {"-compile-info", SHOW_COMPILE_COMMAND},
     {"-link_info", SHOW_LINK_COMMAND},
     {"-link-info", SHOW_LINK_COMMAND},
-    {"--showme:command", SHOW_COMPILER},
-    {"--showme:compile", SHOW_COMPILE_FLAGS},
-    {"--showme:link", SHOW_LINK_FLAGS},
-    {"--showme:incdirs", SHOW_INCLUDE_DIRS},
-    {"--showme:libdirs", SHOW_LIBRARY_DIRS},
-    {"--showme:libs", SHOW_LIBRARIES},
-    {"--showme:version", SHOW_VERSION},
-    {"--showme:help", SHOW_HELP},
+    {"-showme:command", SHOW_COMPILER},
+    {"-showme:compile", SHOW_COMPILE_FLAGS},
+    {"-showme:link", SHOW_LINK_FLAGS},
+    {"-showme:incdirs", SHOW_INCLUDE_DIRS},
+    {"-showme:libdirs", SHOW_LIBRARY_DIRS},
+    {"-showme:libs", SHOW_LIBRARIES},
+    {"-showme:version", SHOW_VERSION},
+    {"-showme:help", SHOW_HELP},
+    {"-help", SHOW_HELP},
 };
 
 static const char help[] =
@@ -92,10 +94,12 @@ static const char help[] =
     "  --showme:libdirs       print the directories with libraries\n"
     "  --showme:libs          print the libraries' names\n"
     "  --showme:version       print the version\n"
+    "  --help, --showme:help  print this\n"
     "  %s<compiler>%*suse this compiler\n"
     "\n"
     "Environment: %s or %s names the compiler; OMPI_CPPFLAGS and %s are\n"
-    "added when compiling, OMPI_LDFLAGS and OMPI_LIBS when linking.\n";
+    "added when compiling, OMPI_LDFLAGS and OMPI_LIBS when linking.\n"
+    "Each option may have one dash or two.\n";
 
 typedef struct request {
     const char *program; /* "mpicc" */
@@ -129,6 +133,24 @@ static const language_t *language_of(const char *program)
     return is_cxx ? &language_cxx : &language_c;
 }
 
+/*
+ * What a Fortran wrapper does. Flags that are asked for are none, and that is no failure: to a
+ * wrapper that fails CMake's FindMPI prefers the pkg-config file of another MPI, but with a wrapper
+ * whose flags compile no MPI program it finds that there is no Fortran.
+ */
+static int refuse_fortran(const request_t *request)
+{
+    bool asks_flags = request->show >= SHOW_COMPILE_FLAGS && request->show <= SHOW_LIBRARIES;
+    opal_log_error("this build of " PACKAGE_NAME " has no Fortran; mpicc and mpicxx are there");
+    return asks_flags ? 0 : 1;
+}
+
+/* "mpifort", "mpif90", "mpif77". */
+static bool is_fortran(const char *program)
+{
+    return strstr(program, "mpif") != NULL;
+}
+
 static void choose_compiler(request_t *request)
 {
     const char *named = first_set(request->language->compiler_variables, &request->compiler_origin);
@@ -143,6 +165,8 @@ static void choose_compiler(request_t *request)
 /* Takes a word that is meant for us; false: it is the compiler's. */
 static bool take_word(request_t *request, const char *word)
 {
+    if (strncmp(word, "--", 2) == 0)
+        word++;
     for (size_t i = 0; i < OPAL_COUNT_OF(show_options); i++) {
         if (strcmp(word, show_options[i].option) == 0) {
             request->show = show_options[i].show;
@@ -323,7 +347,9 @@ int main(int argc, char **argv)
     int status;
 
     opal_log_set_origin(request.program);
-    if (request.compiler[strspn(request.compiler, " \t")] == 0) {
+    if (is_fortran(request.program)) {
+        status = refuse_fortran(&request);
+    } else if (request.compiler[strspn(request.compiler, " \t")] == 0) {
         opal_log_error("%s names no compiler", request.compiler_origin);
         status = 2;
     } else {
