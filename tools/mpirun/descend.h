@@ -31,4 +31,24 @@ unsigned descend_signal(int signal, bool other_groups_only);
 typedef void descend_reaped_fn_t(pid_t pid, int wait_status, void *context);
 bool descend_kill_all(descend_reaped_fn_t *reaped, void *context);
 
+/* What is seen of a process. A pid comes back when its process is gone; with the start time it
+ * names one process. */
+typedef struct descend_process {
+    pid_t pid, parent, group;
+    unsigned long long start; /* in ticks since the machine booted */
+    bool ended;               /* a zombie */
+    bool is_ours;
+} descend_process_t;
+
+/* Reads /proc/PID/stat; false if the process is gone. */
+bool descend_read_process(pid_t pid, descend_process_t *process);
+
+/*
+ * Signals one process that was seen, and no other that has got its pid since: what a descriptor
+ * names stays the same process, and only then is it compared with what was seen. The parent, too:
+ * not all are seen in one moment, so a parent's pid may have become another's meanwhile. An orphan
+ * that has come to us is still meant. False with errno: nobody was signalled.
+ */
+bool descend_signal_process(const descend_process_t *seen, int signal);
+
 #endif

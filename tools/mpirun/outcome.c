@@ -55,6 +55,20 @@ char *outcome_name_rank(const job_t *job, unsigned rank)
     return opal_xprintf("rank %u on %s (pid %d)", rank, job->host, (int)job->ranks[rank].pid);
 }
 
+/*
+ * Whether the exit status says everything: all that failed have left MPI and then exited with a
+ * status, which is how a program tells its caller something.
+ */
+static bool status_says_all(const job_t *job, const pmi_server_t *pmi)
+{
+    for (unsigned i = 0; i < job->size; i++) {
+        if (failed_by_itself(job, pmi, i) &&
+            outcome_ends_job(&job->ranks[i], pmi_server_state(pmi, i)))
+            return false;
+    }
+    return !job->options.verbose;
+}
+
 static void describe(const job_t *job, unsigned rank, pmi_state_t state, opal_text_t *text)
 {
     int status = job->ranks[rank].wait_status;
@@ -80,6 +94,8 @@ void outcome_report(const job_t *job, const pmi_server_t *pmi)
 {
     opal_text_t text = {0};
     unsigned failed = 0, running = 0;
+    if (status_says_all(job, pmi))
+        return;
     for (unsigned i = 0; i < job->size; i++) {
         running += job->ranks[i].running;
         if (!failed_by_itself(job, pmi, i) || failed++ >= MOST_NAMED)

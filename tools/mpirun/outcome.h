@@ -18,7 +18,10 @@ bool outcome_ends_job(const rank_t *rank, pmi_state_t state);
 /* The status of the lowest rank that failed by itself; 0: none did. */
 int outcome_of_job(const job_t *job, const pmi_server_t *pmi);
 
-/* One message that names the ranks that failed by themselves and what becomes of the others. */
+/*
+ * One message that names the ranks that failed by themselves and what becomes of the others. None
+ * for exits after MPI_Finalize alone, unless mpirun is verbose: mpirun's exit status tells those.
+ */
 void outcome_report(const job_t *job, const pmi_server_t *pmi);
 
 /* "rank 3 on node7 (pid 4711)" */

@@ -27,10 +27,7 @@
 
 static const double settle_seconds = 0.05;
 
-/*
- * A signal to end the job that follows another one this soon is the same one, by another
- * way: sent to the process group, it reaches us itself and through the front.
- */
+/* A signal to end the job this soon behind another one is the same one: timeout(1) sends two. */
 static const uint64_t repeat_nsec = UINT64_C(250000000);
 
 typedef enum phase {
@@ -58,7 +55,7 @@ typedef struct supervisor {
     bool has_verdict;       /* the exit status is decided: */
     int verdict;            /*   by abort, --timeout, broken PMI, a failed start */
     int end_signal;         /* that was sent to end the job; 0: none */
-    uint64_t end_signal_at; /* when it first was */
+    uint64_t end_signal_at; /* when it first came by the front or the terminal; 0: it has not */
     bool drop_output;       /* the user does not wait for a target that takes nothing */
 } supervisor_t;
 
@@ -236,18 +233,20 @@ static void reap(supervisor_t *self)
         nodes_reap(self->job);
 }
 
-static void handle_end_signal(supervisor_t *self, int signal, bool from_terminal)
+/* `is_copy`: it was sent to the process group, and comes by the front as well, sooner or later. */
+static void handle_end_signal(supervisor_t *self, int signal, bool from_terminal, bool is_copy)
 {
-    uint64_t now = loop_now_nsec();
+    uint64_t now = is_copy ? 0 : loop_now_nsec(), before = self->end_signal_at;
+    if (before == 0)
+        self->end_signal_at = now;
     if (self->end_signal != 0) {
-        if (now - self->end_signal_at > repeat_nsec) {
+        if (!is_copy && before != 0 && now - before > repeat_nsec) {
             self->drop_output = true;
             kill_now(self);
         }
         return;
     }
     self->end_signal = signal;
-    self->end_signal_at = now;
     char *name = outcome_name_signal(signal);
     opal_log_error("got %s; ending the job", name);
     free(name);
@@ -284,7 +283,8 @@ static void handle_signal(supervisor_t *self, const struct signalfd_siginfo *inf
         descend_signal(SIGCONT, false);
         break;
     default:
-        handle_end_signal(self, signal, from_terminal);
+        handle_end_signal(self, signal, from_terminal,
+                          !from_terminal && (pid_t)info->ssi_pid != getppid());
         break;
     }
 }

@@ -2,6 +2,7 @@
 # Unit tests of mpirun; they are linked to all of it but main.
 unit_tests += \
 	%D%/appfile \
+	%D%/descend \
 	%D%/engine \
 	%D%/gather \
 	%D%/handover \
@@ -15,6 +16,7 @@ unit_tests += \
 
 mpirun_unit_libs = libmpirun_core.la libopal_core.la $(HWLOC_LIBS) $(CHECK_LIBS)
 %C%_appfile_LDADD = $(mpirun_unit_libs)
+%C%_descend_LDADD = $(mpirun_unit_libs)
 %C%_engine_LDADD = $(mpirun_unit_libs)
 %C%_gather_LDADD = $(mpirun_unit_libs)
 %C%_handover_LDADD = $(mpirun_unit_libs)
