@@ -2,14 +2,16 @@
 /*
  * Mapping and binding with hwloc. See bind.h.
  *
- * Rank r is dealt to object r modulo n of the --map-by level; ranks that come to
- * the same object take its parts of the --bind-to level in turn. Where the bound
- * level is the larger one, a rank gets the object around the one it was dealt to.
+ * Process p is dealt to object p modulo n of the --map-by level (p / N modulo n with ppr:N);
+ * processes that come to the same object take its parts of the --bind-to level in turn, one or as
+ * many as PE says. Where the bound level is the larger one, a process gets the object around the
+ * one it was dealt to. Process p is rank p unless --rank-by says otherwise.
  */
 #include "tools/mpirun/bind.h"
 
 #include <errno.h>
 #include <hwloc.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -52,16 +54,6 @@ static hwloc_obj_t object_at(hwloc_topology_t topology, hwloc_obj_type_t type, u
     return object != NULL ? object : hwloc_get_root_obj(topology);
 }
 
-unsigned bind_allowed_cores(void)
-{
-    hwloc_topology_t topology = load_topology();
-    if (topology == NULL)
-        return 1;
-    unsigned cores = count_objects(topology, HWLOC_OBJ_CORE);
-    hwloc_topology_destroy(topology);
-    return cores;
-}
-
 static hwloc_obj_type_t type_of(level_t level)
 {
     switch (level) {
@@ -81,30 +73,55 @@ static hwloc_obj_type_t type_of(level_t level)
     return HWLOC_OBJ_CORE;
 }
 
-/* The object that a rank is bound to. */
-static hwloc_obj_t choose(hwloc_topology_t topology, const options_t *options, unsigned rank)
+unsigned bind_count(level_t level)
 {
-    hwloc_obj_type_t map_type = type_of(options->map_by), bind_type = type_of(options->bind_to);
-    unsigned map_count = count_objects(topology, map_type);
-    hwloc_obj_t dealt = object_at(topology, map_type, rank % map_count);
-    if (dealt->type == bind_type)
-        return dealt;
+    hwloc_topology_t topology = load_topology();
+    if (topology == NULL)
+        return 1;
+    unsigned count = count_objects(topology, type_of(level));
+    hwloc_topology_destroy(topology);
+    return count;
+}
 
-    int inside = hwloc_get_nbobjs_inside_cpuset_by_type(topology, dealt->cpuset, bind_type);
-    if (inside > 0)
-        return hwloc_get_obj_inside_cpuset_by_type(topology, dealt->cpuset, bind_type,
-                                                   rank / map_count % (unsigned)inside);
-    int all = hwloc_get_nbobjs_by_type(topology, bind_type);
+/* Where one process runs: some objects of one type, and the threads of them. */
+typedef struct place {
+    hwloc_obj_t first;      /* of the objects */
+    hwloc_bitmap_t objects; /* their logical indexes */
+    hwloc_bitmap_t threads;
+} place_t;
+
+static void place_init(place_t *place)
+{
+    *place = (place_t){.objects = hwloc_bitmap_alloc(), .threads = hwloc_bitmap_alloc()};
+}
+
+static void place_fini(place_t *place)
+{
+    hwloc_bitmap_free(place->objects);
+    hwloc_bitmap_free(place->threads);
+}
+
+static void place_add(place_t *place, hwloc_obj_t object)
+{
+    if (place->first == NULL)
+        place->first = object;
+    hwloc_bitmap_set(place->objects, object->logical_index);
+    hwloc_bitmap_or(place->threads, place->threads, object->cpuset);
+}
+
+/* The object of a type around another one. */
+static hwloc_obj_t object_around(hwloc_topology_t topology, hwloc_obj_type_t type, hwloc_obj_t part)
+{
+    int all = hwloc_get_nbobjs_by_type(topology, type);
     for (int i = 0; i < all; i++) {
-        hwloc_obj_t object = object_at(topology, bind_type, (unsigned)i);
-        if (hwloc_bitmap_isincluded(dealt->cpuset, object->cpuset))
+        hwloc_obj_t object = object_at(topology, type, (unsigned)i);
+        if (hwloc_bitmap_isincluded(part->cpuset, object->cpuset))
             return object;
     }
     return hwloc_get_root_obj(topology);
 }
 
-/* "core 1 of socket 0 (hardware threads 2-3)" */
-static char *describe(hwloc_topology_t topology, hwloc_obj_t object)
+static const char *name_type(hwloc_obj_type_t type)
 {
     static const struct {
         hwloc_obj_type_t type;
@@ -113,53 +130,224 @@ static char *describe(hwloc_topology_t topology, hwloc_obj_t object)
                  {HWLOC_OBJ_CORE, "core"},
                  {HWLOC_OBJ_NUMANODE, "NUMA node"},
                  {HWLOC_OBJ_PACKAGE, "socket"}};
-    opal_text_t text = {0};
-    const char *name = "the whole machine";
     for (size_t i = 0; i < OPAL_COUNT_OF(names); i++) {
-        if (names[i].type == object->type)
-            name = names[i].name;
+        if (names[i].type == type)
+            return names[i].name;
     }
-    opal_text_add(&text, name);
-    if (object->type != HWLOC_OBJ_MACHINE)
-        opal_text_printf(&text, " %u", object->logical_index);
+    return "the whole machine";
+}
+
+/* Parts of an object, from one on, beginning again behind its last. False: it has said that there
+ * are fewer. */
+static bool take_parts(hwloc_topology_t topology, hwloc_obj_t whole, hwloc_obj_type_t type,
+                       unsigned from, unsigned count, place_t *place)
+{
+    int inside = hwloc_get_nbobjs_inside_cpuset_by_type(topology, whole->cpuset, type);
+    if (count > 1 && inside < (int)count) {
+        opal_log_error("each rank is to have %u %ss (PE=), but %s%s has %d", count, name_type(type),
+                       whole->type == HWLOC_OBJ_MACHINE ? "" : "a ", name_type(whole->type),
+                       inside);
+        return false;
+    }
+    for (unsigned i = 0; inside > 0 && i < count; i++)
+        place_add(place, hwloc_get_obj_inside_cpuset_by_type(topology, whole->cpuset, type,
+                                                             (from + i) % (unsigned)inside));
+    if (inside <= 0)
+        place_add(place, object_around(topology, type, whole));
+    return true;
+}
+
+/* The place of one process, which is counted from 0 as they are dealt. False: as take_parts. */
+static bool choose(hwloc_topology_t topology, const options_t *options, unsigned process,
+                   place_t *place)
+{
+    unsigned parts = options->cpus_per_rank > 0 ? options->cpus_per_rank : 1;
+    hwloc_obj_type_t bind_type = type_of(options->bind_to);
+    hwloc_obj_type_t map_type =
+        options->map_by == LEVEL_SLOT && parts > 1 ? bind_type : type_of(options->map_by);
+    unsigned map_count = count_objects(topology, map_type);
+    unsigned together = options->per_object > 0 ? options->per_object : 1;
+    unsigned index = process / together % map_count;
+    unsigned turn = process / together / map_count * together + process % together;
+    hwloc_obj_t dealt = object_at(topology, map_type, index);
+    /* No larger than a part: a rank takes several of them. */
+    bool is_small = map_type == HWLOC_OBJ_PU || map_type == bind_type;
+    if (is_small && parts > 1)
+        return take_parts(topology, hwloc_get_root_obj(topology), bind_type, process * parts, parts,
+                          place);
+    return take_parts(topology, dealt, bind_type, turn * parts, parts, place);
+}
+
+/* "core 1 of socket 0 (hardware threads 2-3)", "cores 0-1 of socket 0 (...)" */
+static char *describe(hwloc_topology_t topology, const place_t *place)
+{
+    opal_text_t text = {0};
+    hwloc_obj_t object = place->first;
+    opal_text_add(&text, name_type(object->type));
+    char *list = NULL;
+    if (object->type != HWLOC_OBJ_MACHINE && hwloc_bitmap_list_asprintf(&list, place->objects) >= 0)
+        opal_text_printf(&text, "%s %s", hwloc_bitmap_weight(place->objects) == 1 ? "" : "s", list);
+    free(list);
     hwloc_obj_t socket = hwloc_get_ancestor_obj_by_type(topology, HWLOC_OBJ_PACKAGE, object);
-    if (socket != NULL)
+    if (socket != NULL && hwloc_bitmap_isincluded(place->threads, socket->cpuset))
         opal_text_printf(&text, " of socket %u", socket->logical_index);
 
     char *threads = NULL;
-    if (hwloc_bitmap_list_asprintf(&threads, object->cpuset) >= 0)
+    if (hwloc_bitmap_list_asprintf(&threads, place->threads) >= 0)
         opal_text_printf(&text, " (hardware thread%s %s)",
-                         hwloc_bitmap_weight(object->cpuset) == 1 ? "" : "s", threads);
+                         hwloc_bitmap_weight(place->threads) == 1 ? "" : "s", threads);
     free(threads);
     return opal_text_take(&text);
 }
 
-static void bind_rank(hwloc_topology_t topology, rank_t *rank, hwloc_obj_t object)
+static void bind_rank(hwloc_topology_t topology, rank_t *rank, const place_t *place)
 {
-    int last = hwloc_bitmap_last(object->cpuset);
+    int last = hwloc_bitmap_last(place->threads);
     rank->cpus_bytes = CPU_ALLOC_SIZE(last + 1);
     rank->cpus = opal_xcalloc(1, rank->cpus_bytes);
     unsigned cpu;
-    hwloc_bitmap_foreach_begin(cpu, object->cpuset) CPU_SET_S(cpu, rank->cpus_bytes, rank->cpus);
+    hwloc_bitmap_foreach_begin(cpu, place->threads) CPU_SET_S(cpu, rank->cpus_bytes, rank->cpus);
     hwloc_bitmap_foreach_end();
-    rank->where = describe(topology, object);
+    rank->where = describe(topology, place);
 }
 
-bool bind_ranks(job_t *job)
+/* -- by the options -----------------------------------------------------------------------------
+ */
+
+static void warn_of_sharing(hwloc_topology_t topology, const job_t *job, const place_t *places)
+{
+    const options_t *options = &job->options;
+    hwloc_obj_type_t type = type_of(options->bind_to);
+    hwloc_bitmap_t used = hwloc_bitmap_alloc();
+    bool shares = false;
+    for (unsigned i = 0; i < job->size; i++) {
+        shares = shares || hwloc_bitmap_intersects(used, places[i].threads);
+        hwloc_bitmap_or(used, used, places[i].threads);
+    }
+    int parts = hwloc_get_nbobjs_inside_cpuset_by_type(topology, used, type);
+    parts = parts > 0 ? parts : 1; /* the machine itself, as in count_objects */
+    bool is_small = options->bind_to == LEVEL_CORE || options->bind_to == LEVEL_HWTHREAD;
+    if (shares && is_small && !options->quiet)
+        opal_log_warning("%u ranks are bound to %d %s%s: some share one and slow each other down",
+                         job->size, parts, name_type(type), parts == 1 ? "" : "s");
+    hwloc_bitmap_free(used);
+}
+
+static bool starts_in(const place_t *place, hwloc_obj_t object)
+{
+    return hwloc_bitmap_isset(object->cpuset, (unsigned)hwloc_bitmap_first(place->threads));
+}
+
+/*
+ * --rank-by: which process is which rank. The ranks go round the objects of a level, and take a
+ * process of each; those that are in none come last. A process may be in several: where memory is
+ * of two kinds, two NUMA nodes have the same threads. malloc'ed: the process of each rank.
+ */
+static unsigned *number_ranks(hwloc_topology_t topology, level_t level, const place_t *places,
+                              unsigned size)
+{
+    hwloc_obj_type_t type = type_of(level);
+    unsigned groups = count_objects(topology, type), given = 0;
+    unsigned *process = opal_xcalloc(size, sizeof *process);
+    unsigned *next = opal_xcalloc(groups, sizeof *next);
+    bool *taken = opal_xcalloc(size, sizeof *taken);
+    bool in_order = level == LEVEL_NONE || level == LEVEL_SLOT || level == LEVEL_NODE;
+    unsigned misses = in_order ? groups : 0; /* in a row */
+    for (unsigned group = 0; given < size && misses < groups; group = (group + 1) % groups) {
+        hwloc_obj_t object = object_at(topology, type, group);
+        unsigned *i = &next[group];
+        while (*i < size && (taken[*i] || !starts_in(&places[*i], object)))
+            ++*i;
+        misses = *i < size ? 0 : misses + 1;
+        if (*i < size) {
+            taken[*i] = true;
+            process[given++] = *i;
+        }
+    }
+    for (unsigned i = 0; i < size; i++) {
+        if (!taken[i])
+            process[given++] = i;
+    }
+    free(taken);
+    free(next);
+    return process;
+}
+
+static bool bind_by_options(hwloc_topology_t topology, job_t *job)
+{
+    place_t *places = opal_xcalloc(job->size, sizeof *places);
+    bool good = true;
+    for (unsigned i = 0; i < job->size; i++) {
+        place_init(&places[i]);
+        good = good && choose(topology, &job->options, i, &places[i]);
+    }
+    if (good) {
+        unsigned *process = number_ranks(topology, job->options.rank_by, places, job->size);
+        for (unsigned i = 0; i < job->size; i++)
+            bind_rank(topology, &job->ranks[i], &places[process[i]]);
+        free(process);
+        warn_of_sharing(topology, job, places);
+    }
+    for (unsigned i = 0; i < job->size; i++)
+        place_fini(&places[i]);
+    free(places);
+    return good;
+}
+
+/* -- by a rank file -----------------------------------------------------------------------------
+ */
+
+/* False: the machine does not have these cores. */
+static bool add_range(hwloc_topology_t topology, hwloc_obj_type_t type, const core_range_t *range,
+                      place_t *place)
+{
+    hwloc_obj_t whole = range->socket < 0 ? hwloc_get_root_obj(topology)
+                                          : hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE,
+                                                                  (unsigned)range->socket);
+    if (whole == NULL)
+        return false;
+    int inside = hwloc_get_nbobjs_inside_cpuset_by_type(topology, whole->cpuset, type);
+    bool all = range->last == UINT_MAX;
+    if (inside <= 0 || (!all && range->last >= (unsigned)inside))
+        return false;
+    unsigned last = all ? (unsigned)inside - 1 : range->last;
+    for (unsigned i = range->first; i <= last; i++)
+        place_add(place, hwloc_get_obj_inside_cpuset_by_type(topology, whole->cpuset, type, i));
+    return true;
+}
+
+static bool bind_by_file(hwloc_topology_t topology, const job_t *job, unsigned rank)
+{
+    const rankfile_t *file = &job->rankfile;
+    hwloc_obj_type_t type = job->options.use_hwthreads ? HWLOC_OBJ_PU : HWLOC_OBJ_CORE;
+    place_t place;
+    bool good = true;
+    place_init(&place);
+    for (size_t i = 0; good && i < file->range_count; i++) {
+        if (file->ranges[i].rank == rank)
+            good = add_range(topology, type, &file->ranges[i], &place);
+    }
+    if (!good)
+        opal_log_error("--rankfile: rank %u is given %s that this machine does not have, or that "
+                       "mpirun may not use",
+                       rank, job->options.use_hwthreads ? "hardware threads" : "cores");
+    else if (place.first == NULL)
+        opal_log_error("--rankfile: %s says nothing of rank %u", job->options.rankfile, rank);
+    good = good && place.first != NULL;
+    if (good)
+        bind_rank(topology, &job->ranks[rank], &place);
+    place_fini(&place);
+    return good;
+}
+
+int bind_ranks(job_t *job)
 {
     hwloc_topology_t topology = load_topology();
     if (topology == NULL)
-        return false;
-    for (unsigned i = 0; i < job->size; i++)
-        bind_rank(topology, &job->ranks[i], choose(topology, &job->options, i));
-
-    unsigned parts = count_objects(topology, type_of(job->options.bind_to));
-    bool shares = job->options.bind_to == LEVEL_CORE || job->options.bind_to == LEVEL_HWTHREAD;
-    if (shares && job->size > parts && !job->options.quiet)
-        opal_log_warning("%u ranks are bound to %u %s%s: some share one and slow each other down",
-                         job->size, parts,
-                         job->options.bind_to == LEVEL_CORE ? "core" : "hardware thread",
-                         parts == 1 ? "" : "s");
+        return STATUS_TROUBLE;
+    bool good = job->options.rankfile != NULL || bind_by_options(topology, job);
+    for (unsigned i = 0; good && job->options.rankfile != NULL && i < job->size; i++)
+        good = bind_by_file(topology, job, i);
     hwloc_topology_destroy(topology);
-    return true;
+    return good ? 0 : STATUS_USAGE;
 }

@@ -8,13 +8,14 @@
 
 #include "tools/mpirun/job.h"
 
-/* The cores that mpirun, and so its ranks, may use; at least 1. */
-unsigned bind_allowed_cores(void);
+/* How many objects of a level mpirun, and so its ranks, may use; at least 1. */
+unsigned bind_count(level_t level);
 
 /*
- * Deals the ranks to the parts of the machine (--map-by) and gives each the set
- * of hardware threads that it is bound to (--bind-to). False: it has said why not.
+ * Deals the ranks to the parts of the machine (--map-by, --rank-by, --rankfile) and gives each the
+ * set of hardware threads that it is bound to (--bind-to). 0, or the exit status after it has said
+ * why not.
  */
-bool bind_ranks(job_t *job);
+int bind_ranks(job_t *job);
 
 #endif

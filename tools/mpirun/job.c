@@ -62,6 +62,9 @@ void job_free(job_t *job)
     free(job->options.given);
     hosts_free(&job->options.hosts);
     opal_strings_free(&job->options.mca);
+    opal_strings_free(&job->options.export);
+    free(job->options.rankfile);
+    rankfile_free(&job->rankfile);
     free(job->options.output_dir);
     free(job->options.slurm_mpi);
     free(job->options.rsh_agent);
@@ -93,24 +96,77 @@ static int find_programs(job_t *job)
     return 0;
 }
 
+/* How many ranks the options ask for that count them by node or object, and by a rank file; 0:
+ * there are none of these. */
+static unsigned room_by_placement(const job_t *job)
+{
+    const options_t *options = &job->options;
+    unsigned nodes = options->nodes.count > 0 ? options->nodes.count : 1;
+    if (options->rankfile != NULL)
+        return job->rankfile.rank_count;
+    if (options->per_node > 0)
+        return options->per_node * nodes;
+    return options->per_object > 0 ? options->per_object * bind_count(options->map_by) : 0;
+}
+
+/* Whether that leaves room for the ranks that -n asks for. False: it has said that it does not. */
+static bool fits_placement(const job_t *job, size_t size)
+{
+    const options_t *options = &job->options;
+    bool may_wrap = options->per_node > 0 && options->per_node_wraps;
+    unsigned room = room_by_placement(job);
+    if (room == 0 || size <= room || (may_wrap && options->nodes.count == 0))
+        return true;
+    opal_log_error("%zu ranks are asked for, but what %s says leaves room for %u", size,
+                   options->rankfile != NULL ? "--rankfile" : "--map-by or --npernode", room);
+    return false;
+}
+
+/* What one rank takes of the cores or slots. A rank file says so itself. */
+static unsigned cores_of_rank(const options_t *options)
+{
+    return options->cpus_per_rank > 0 && options->rankfile == NULL ? options->cpus_per_rank : 1;
+}
+
+/* Whether the ranks fit, if the cores and slots are not to be shared. False: it has said that they
+ * do not. */
+static bool fits_cores(const options_t *options, size_t size, unsigned cores, unsigned slots)
+{
+    unsigned each = cores_of_rank(options), room = (slots < cores ? slots : cores) / each;
+    if (!options->no_oversubscribe || size <= room)
+        return true;
+    opal_text_t text = {0};
+    if (each > 1)
+        opal_text_printf(&text, ", %u for each rank", each);
+    opal_log_error("%zu ranks are asked for with --no-oversubscribe, but there is room for %u "
+                   "(%u core%s, %u slot%s%s)",
+                   size, room, cores, cores == 1 ? "" : "s", slots, slots == 1 ? "" : "s",
+                   opal_text_string(&text));
+    opal_text_free(&text);
+    return false;
+}
+
 /* Sets the size of the job. Asks for the machine's cores only if the answer depends on them. */
 static int count_ranks(job_t *job)
 {
     const options_t *options = &job->options;
     bool counted = job->app_count > 1 || job->apps[0].rank_count != 0;
-    unsigned cores = 0, slots = options->hosts.slots;
+    unsigned cores = 0, slots = options->hosts.slots, each = cores_of_rank(options);
+    bool by_threads = each > 1 ? options->bind_to == LEVEL_HWTHREAD : options->use_hwthreads;
     if (!counted || options->no_oversubscribe || options->hosts.whole_node)
-        cores = bind_allowed_cores();
+        cores = bind_count(by_threads ? LEVEL_HWTHREAD : LEVEL_CORE);
     if (options->hosts.whole_node)
         slots += cores;
     if (!options->has_hosts)
         slots = cores;
+    unsigned placed = room_by_placement(job);
+    unsigned default_count = placed > 0 ? placed : slots > each ? slots / each : 1;
 
     size_t size = 0;
     for (size_t i = 0; i < job->app_count; i++) {
         app_t *app = &job->apps[i];
         if (app->rank_count == 0)
-            app->rank_count = counted ? 1 : slots;
+            app->rank_count = counted ? 1 : default_count;
         app->first_rank = (unsigned)size;
         size += app->rank_count;
     }
@@ -118,19 +174,32 @@ static int count_ranks(job_t *job)
         opal_log_error("%zu ranks are asked for; this mpirun starts up to %d", size, MAX_RANKS);
         return STATUS_USAGE;
     }
-    unsigned room = slots < cores ? slots : cores;
-    if (options->no_oversubscribe && size > room) {
-        opal_log_error("%zu ranks are asked for with --no-oversubscribe, but there is room for %u "
-                       "(%u core%s, %u slot%s)",
-                       size, room, cores, cores == 1 ? "" : "s", slots, slots == 1 ? "" : "s");
+    if (!fits_placement(job, size) || !fits_cores(options, size, cores, slots))
         return STATUS_USAGE;
-    }
     job->size = (unsigned)size;
     return 0;
 }
 
+/* What of the placement is wrong or follows from the rest. False: it has said what is wrong. */
+static bool settle_placement(job_t *job)
+{
+    options_t *options = &job->options;
+    if (options->rankfile != NULL)
+        return rankfile_read(&job->rankfile, options->rankfile, job->host);
+    if (options->cpus_per_rank > 0 && !options->bind_given)
+        options->bind_to = options->use_hwthreads ? LEVEL_HWTHREAD : LEVEL_CORE;
+    if (options->cpus_per_rank < 2 || options->bind_to == LEVEL_CORE ||
+        options->bind_to == LEVEL_HWTHREAD)
+        return true;
+    opal_log_error("%u cores for each rank (PE=) need --bind-to core or hwthread",
+                   options->cpus_per_rank);
+    return false;
+}
+
 int job_prepare(job_t *job)
 {
+    if (!settle_placement(job))
+        return STATUS_USAGE;
     int status = find_programs(job);
     if (status == 0)
         status = count_ranks(job);
@@ -151,9 +220,8 @@ int job_prepare(job_t *job)
                        job->size);
         return STATUS_USAGE;
     }
-    if (options->bind_to != LEVEL_NONE && !bind_ranks(job))
-        return STATUS_TROUBLE;
-    return 0;
+    bool binds = options->bind_to != LEVEL_NONE || options->rankfile != NULL;
+    return binds ? bind_ranks(job) : 0;
 }
 
 static void print_ranks(unsigned first, unsigned count)
@@ -223,7 +291,7 @@ static char *own_threads(void)
 
 void job_report_bindings(const job_t *job)
 {
-    if (job->options.bind_to == LEVEL_NONE) {
+    if (job->size > 0 && job->ranks[0].cpus == NULL) {
         char *threads = own_threads();
         opal_log_note("no rank is bound; all may run on hardware threads %s of %s", threads,
                       job->host);

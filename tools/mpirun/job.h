@@ -18,6 +18,7 @@
 #include "opal/runtime/region_reap.h"
 #include "opal/util/text.h"
 #include "tools/mpirun/hosts.h"
+#include "tools/mpirun/rankfile.h"
 
 /* mpirun's own exit statuses; a rank's is passed on as it is. */
 enum {
@@ -77,16 +78,24 @@ typedef struct options {
     bool help, version, verbose, quiet, show;
     given_t *given;
     size_t given_count;
-    bool tag_output, timestamp_output;
+    bool tag_output, prepend_rank, timestamp_output;
     bool display_map, report_bindings;
     bool no_oversubscribe;
-    level_t bind_to, map_by;
+    level_t bind_to, map_by, rank_by;
+    bool bind_given;        /* --bind-to was */
+    bool use_hwthreads;     /* they count where cores do else */
+    unsigned cpus_per_rank; /* cores or hardware threads; 0: it was not given */
+    unsigned per_object; /* ranks that follow each other on each object of map_by; 0: deal them */
+    unsigned per_node;   /* ranks of each node; 0: it was not given */
+    bool per_node_wraps; /* more ranks than that go round the nodes again */
+    char *rankfile;      /* its path; NULL: none */
     stdin_mode_t stdin_mode;
-    unsigned stdin_rank; /* with STDIN_ONE */
-    double timeout;      /* seconds; 0: none */
-    char *output_dir;    /* NULL: output goes where mpirun's goes */
-    opal_strings_t mca;  /* NAME=VALUE */
-    bool has_hosts;      /* --host or --hostfile was given */
+    unsigned stdin_rank;   /* with STDIN_ONE */
+    double timeout;        /* seconds; 0: none */
+    char *output_dir;      /* NULL: output goes where mpirun's goes */
+    opal_strings_t mca;    /* NAME=VALUE */
+    opal_strings_t export; /* for the ranks of all programs: NAME=VALUE */
+    bool has_hosts;        /* --host or --hostfile was given */
     hosts_t hosts;
     node_plan_t nodes;
     char *slurm_mpi, *rsh_agent, *rsh_args; /* parameters for launchers (launcher.h); may be NULL */
@@ -121,8 +130,9 @@ typedef struct job {
     unsigned size;
     node_t *nodes;
     unsigned node_count;
-    char id[48];    /* unlike any other job's on this node */
-    char host[256]; /* this node */
+    rankfile_t rankfile; /* empty without one */
+    char id[48];         /* unlike any other job's on this node */
+    char host[256];      /* this node */
 } job_t;
 
 /* Names the node and the job. */

@@ -32,6 +32,7 @@ libmpirun_core_la_SOURCES = \
 	%D%/pmi_link.c %D%/pmi_link.h \
 	%D%/pmi_server.c %D%/pmi_server.h \
 	%D%/program.c %D%/program.h \
+	%D%/rankfile.c %D%/rankfile.h \
 	%D%/spelling.c %D%/spelling.h \
 	%D%/supervise.c %D%/supervise.h
 

@@ -41,6 +41,7 @@ static bool check_plan(const job_t *job)
 {
     const node_plan_t *plan = &job->options.nodes;
     size_t ranks = 0;
+    unsigned per_node = job->options.per_node;
     if (plan->count > job->size) {
         opal_log_error("--fake-nodes: %u nodes are asked for, but the job has %u rank%s",
                        plan->count, job->size, job->size == 1 ? "" : "s");
@@ -53,7 +54,25 @@ static bool check_plan(const job_t *job)
                        job->size);
         return false;
     }
-    return true;
+    if (plan->sizes[0] != 0 || per_node == 0 || plan->count < 2 ||
+        (job->size > per_node * (plan->count - 1) && job->size <= per_node * plan->count))
+        return true;
+    opal_log_error("--fake-nodes: %u ranks on %u nodes with %u ranks each leave a node empty or do "
+                   "not fit",
+                   job->size, plan->count, per_node);
+    return false;
+}
+
+/* How many ranks node `i` of the plan gets; `left` have none yet. */
+static unsigned size_of_node(const job_t *job, unsigned i, unsigned left)
+{
+    const node_plan_t *plan = &job->options.nodes;
+    unsigned per_node = job->options.per_node;
+    if (plan->sizes[0] != 0)
+        return plan->sizes[i];
+    if (per_node > 0 && job->node_count > 1)
+        return left < per_node ? left : per_node;
+    return job->size / job->node_count + (i < job->size % job->node_count);
 }
 
 int nodes_lay_out(job_t *job)
@@ -63,11 +82,11 @@ int nodes_lay_out(job_t *job)
         return STATUS_USAGE;
     job->node_count = plan->count > 0 ? plan->count : 1;
     job->nodes = opal_xcalloc(job->node_count, sizeof *job->nodes);
-    unsigned even = job->size / job->node_count, longer = job->size % job->node_count, rank = 0;
+    unsigned rank = 0;
     for (unsigned i = 0; i < job->node_count; i++) {
         node_t *node = &job->nodes[i];
         *node = (node_t){.first_rank = rank, .segment = {.fd = -1}, .heap_fd = -1};
-        node->size = plan->sizes[0] != 0 ? plan->sizes[i] : even + (i < longer);
+        node->size = size_of_node(job, i, job->size - rank);
         for (unsigned k = 0; k < node->size; k++)
             job->ranks[rank++].node = node;
     }
