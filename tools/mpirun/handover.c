@@ -140,6 +140,27 @@ static void translate_options(translation_t *translation)
     }
 }
 
+/* Hydra's -bind-to is one word of what is two options here: the level, and how many of it. */
+static void translate_binding(translation_t *translation)
+{
+    const options_t *options = &translation->job->options;
+    opal_strings_t *words = &translation->to->words;
+    const given_t *bind = find_given(options, "bind-to");
+    const given_t *count = find_given(options, "cpus-per-rank");
+    if (translation->engine != OPAL_LAUNCHER_HYDRA || (bind == NULL && count == NULL))
+        return;
+    const char *level = bind != NULL ? bind->value : options->use_hwthreads ? "hwthread" : "core";
+    bool is_small = strcmp(level, "core") == 0 || strcmp(level, "hwthread") == 0;
+    if (options->cpus_per_rank > 1 && !is_small)
+        refuse(translation, count->typed,
+               "several cores for each rank need --bind-to core or hwthread");
+    opal_strings_add(words, "-bind-to");
+    if (options->cpus_per_rank > 0 && is_small)
+        add(words, "%s:%u", level, options->cpus_per_rank);
+    else
+        opal_strings_add(words, level);
+}
+
 /* -- hosts --------------------------------------------------------------------------------------
  */
 
@@ -154,6 +175,8 @@ static void name_nodes(translation_t *translation, opal_text_t *list)
         same = same && host->has_number == first->has_number && host->slots == first->slots;
         opal_text_printf(list, "%s%s", i > 0 ? "," : "", host->name);
     }
+    if (translation->job->options.per_node > 0)
+        return; /* the table has said it */
     if (!same)
         refuse(translation, "slots", "there each host can only have the same number of them");
     else if (first->has_number)
@@ -222,10 +245,13 @@ static void translate_agent(translation_t *translation)
 static unsigned count_ranks(translation_t *translation, const app_t *app)
 {
     const hosts_t *hosts = &translation->job->options.hosts;
+    unsigned per_node = translation->job->options.per_node;
     if (app->rank_count != 0)
         return app->rank_count;
     if (translation->job->app_count > 1)
         return 1;
+    if (per_node > 0 && hosts->count > 0)
+        return per_node * (unsigned)hosts->count;
     if (translation->engine != OPAL_LAUNCHER_HYDRA)
         return 0;
     if (hosts->count == 0 || hosts->whole_node)
@@ -361,6 +387,7 @@ bool handover_translate(const job_t *job, opal_launcher_t engine, const char *pa
     opal_strings_add(&handover->words, path);
     begin(&translation);
     translate_options(&translation);
+    translate_binding(&translation);
     translate_hosts(&translation);
     translate_agent(&translation);
     if (engine == OPAL_LAUNCHER_SRUN)

@@ -17,6 +17,7 @@ libmpirun_core_la_SOURCES = \
 	%D%/front.c %D%/front.h \
 	%D%/handover.c %D%/handover.h \
 	%D%/heap.c %D%/heap.h \
+	%D%/foreign.c \
 	%D%/gather.c %D%/gather.h \
 	%D%/hosts.c %D%/hosts.h \
 	%D%/input.c %D%/input.h \
@@ -25,9 +26,11 @@ libmpirun_core_la_SOURCES = \
 	%D%/loop.c %D%/loop.h \
 	%D%/nodes.c %D%/nodes.h \
 	%D%/number.c %D%/number.h \
+	%D%/option_rows.c %D%/option_rows.h \
 	%D%/options.c %D%/options.h \
 	%D%/outcome.c %D%/outcome.h \
 	%D%/output.c %D%/output.h \
+	%D%/placement.c \
 	%D%/pmi_kvs.c %D%/pmi_kvs.h \
 	%D%/pmi_link.c %D%/pmi_link.h \
 	%D%/pmi_server.c %D%/pmi_server.h \

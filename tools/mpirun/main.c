@@ -30,6 +30,7 @@
 #include "tools/mpirun/heap.h"
 #include "tools/mpirun/job.h"
 #include "tools/mpirun/options.h"
+#include "tools/mpirun/spelling.h"
 
 /*
  * Ranks must get 0, 1, 2 and their PMI socket, and nothing that mpirun happened to be
@@ -83,9 +84,25 @@ static bool read_params(job_t *job)
     return good;
 }
 
+/* Some options are for other launchers. False: it has said which one was given. */
+static bool can_start_here(const options_t *options)
+{
+    for (size_t i = 0; i < options->given_count; i++) {
+        const given_t *given = &options->given[i];
+        char *name = opal_xstrndup(given->name, strcspn(given->name, " "));
+        const spelling_row_t *row = spelling_find(name, given->value);
+        free(name);
+        if (row != NULL && row->by[OPAL_LAUNCHER_SELF].kind == SPELLING_REFUSED) {
+            opal_log_error("%s is refused: %s", given->typed, row->by[OPAL_LAUNCHER_SELF].text);
+            return false;
+        }
+    }
+    return true;
+}
+
 static int start_here(job_t *job)
 {
-    int status = job_prepare(job);
+    int status = can_start_here(&job->options) ? job_prepare(job) : STATUS_USAGE;
     if (status != 0)
         return status;
     if (job->options.display_map || job->options.show)

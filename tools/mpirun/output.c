@@ -23,7 +23,7 @@ static const char *const stream_names[] = {NULL, "stdout", "stderr"};
 struct output {
     const job_t *job;
     gather_t *gather;  /* NULL: all ranks write directly */
-    bool labelled;     /* --tag-output or --timestamp-output */
+    bool labelled;     /* --tag-output, --prepend-rank or --timestamp-output */
     bool one_stream;   /* stdout and stderr are gathered into the same target, unlabelled */
     sink_t *sinks[3];  /* by descriptor, 1 and 2; NULL: direct */
     size_t pipe_bytes; /* of one channel */
@@ -64,7 +64,7 @@ output_t *output_create(loop_t *loop, const job_t *job)
     const options_t *options = &job->options;
     output_t *output = opal_xcalloc(1, sizeof *output);
     output->job = job;
-    output->labelled = options->tag_output || options->timestamp_output;
+    output->labelled = options->tag_output || options->prepend_rank || options->timestamp_output;
     output->gather = gather_create(loop);
     if (options->output_dir != NULL) {
         if (mkdir(options->output_dir, 0777) != 0 && errno != EEXIST) {
@@ -114,7 +114,9 @@ static int open_channel(output_t *output, unsigned rank, int stream, sink_t *sin
 {
     const options_t *options = &output->job->options;
     char *label = NULL;
-    if (output->labelled) /* as Open MPI writes it: job 1, rank, stream */
+    if (options->prepend_rank && !options->tag_output) /* as MPICH writes it */
+        label = opal_xprintf("[%u] ", rank);
+    else if (output->labelled) /* as Open MPI writes it: job 1, rank, stream */
         label = options->tag_output ? opal_xprintf("[1,%u]<%s>:", rank, stream_names[stream])
                                     : opal_xprintf("<%s>:", stream_names[stream]);
     int fd = gather_add_channel(output->gather, sink, label, options->timestamp_output,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "opal/util/hash.h"
 #include "opal/util/text.h"
 
 struct pmi_kvs_entry {
@@ -16,13 +17,10 @@ struct pmi_kvs_entry {
     char text[];        /* key, then value */
 };
 
-/* FNV-1a: short keys that differ in their last digits. */
+/* Short keys that differ in their last digits. */
 static uint64_t hash_of(const char *key)
 {
-    uint64_t hash = 14695981039346656037u;
-    for (; *key != 0; key++)
-        hash = (hash ^ (unsigned char)*key) * 1099511628211u;
-    return hash;
+    return opal_hash_text(OPAL_HASH_START, key);
 }
 
 static pmi_kvs_entry_t **slot_of(const pmi_kvs_t *kvs, uint64_t hash)

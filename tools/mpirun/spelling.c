@@ -9,6 +9,7 @@
 /* clang-format off */
 #define SRUN(...)    [OPAL_LAUNCHER_SRUN] = {__VA_ARGS__}
 #define PRTERUN(...) [OPAL_LAUNCHER_PRTERUN] = {__VA_ARGS__}
+#define HERE(...)    [OPAL_LAUNCHER_SELF] = {__VA_ARGS__}
 #define HYDRA(...)   [OPAL_LAUNCHER_HYDRA] = {__VA_ARGS__}
 #define WORDS        SPELLING_WORDS
 #define VARIABLE     SPELLING_VARIABLE
@@ -41,19 +42,34 @@ static const spelling_row_t rows[] = {
     {"map-by", "hwthread", {SRUN(REFUSED, "it deals ranks to nodes, sockets and cores only"),
         PRTERUN(WORDS, "--map-by hwthread"), HYDRA(WORDS, "-map-by hwthread")}},
 
+    {"ppr", NULL, {SRUN(REFUSED, "it deals ranks to nodes only; --npernode COUNT says how many"),
+        PRTERUN(WORDS, "--map-by ppr:%s"),
+        HYDRA(REFUSED, "it deals ranks to nodes only; --npernode COUNT says how many")}},
+    {"npernode", NULL, {SRUN(WORDS, "--ntasks-per-node=%s"), PRTERUN(WORDS, "--map-by ppr:%s:node"),
+        HYDRA(WORDS, "-ppn %s")}},
+    {"cpus-per-rank", NULL, {SRUN(WORDS, "--cpus-per-task=%s"), PRTERUN(WORDS, "--map-by :PE=%s"),
+        HYDRA(SPELLING_BUILT, NULL)}},
+    {"use-hwthread-cpus", NULL, {SRUN(WORDS, "--hint=multithread"), PRTERUN(WORDS, "--map-by :HWTCPUS"),
+        HYDRA(SPELLING_DONE, NULL)}},
+    {"rank-by", NULL, {SRUN(REFUSED, "it numbers ranks as --map-by deals them"), PRTERUN(WORDS, "--rank-by %s"),
+        HYDRA(REFUSED, "it numbers ranks as --map-by deals them")}},
+    {"rankfile", NULL, {SRUN(REFUSED, "srun --cpu-bind=map_cpu:LIST pins ranks one by one"),
+        PRTERUN(WORDS, "--map-by rankfile:file=%s"),
+        HYDRA(REFUSED, "mpiexec.hydra -bind-to user:LIST pins ranks one by one")}},
+
     /* To be written before the level: both are values of one option there. */
     {"report-bindings", NULL, {SRUN(WORDS, "--cpu-bind=verbose"), PRTERUN(WORDS, "--display bindings"),
         HYDRA(VARIABLE, "HYDRA_TOPO_DEBUG=1")}},
     {"bind-to", "none", {SRUN(WORDS, "--cpu-bind=none"), PRTERUN(WORDS, "--bind-to none"),
-        HYDRA(WORDS, "-bind-to none")}},
+        HYDRA(SPELLING_BUILT, NULL)}},
     {"bind-to", "core", {SRUN(WORDS, "--cpu-bind=cores"), PRTERUN(WORDS, "--bind-to core"),
-        HYDRA(WORDS, "-bind-to core")}},
+        HYDRA(SPELLING_BUILT, NULL)}},
     {"bind-to", "socket", {SRUN(WORDS, "--cpu-bind=sockets"), PRTERUN(WORDS, "--bind-to package"),
-        HYDRA(WORDS, "-bind-to socket")}},
+        HYDRA(SPELLING_BUILT, NULL)}},
     {"bind-to", "numa", {SRUN(WORDS, "--cpu-bind=ldoms"), PRTERUN(WORDS, "--bind-to numa"),
-        HYDRA(WORDS, "-bind-to numa")}},
+        HYDRA(SPELLING_BUILT, NULL)}},
     {"bind-to", "hwthread", {SRUN(WORDS, "--cpu-bind=threads"), PRTERUN(WORDS, "--bind-to hwthread"),
-        HYDRA(WORDS, "-bind-to hwthread")}},
+        HYDRA(SPELLING_BUILT, NULL)}},
 
     {"display-map", NULL, {SRUN(REFUSED, "it shows no map; srun --label hostname shows who is where"),
         PRTERUN(WORDS, "--display map"),
@@ -71,6 +87,8 @@ static const spelling_row_t rows[] = {
         HYDRA(REFUSED, "rank 0 reads standard input there, or none does")}},
     {"tag-output", NULL, {SRUN(WORDS, "--label"), PRTERUN(WORDS, "--output tag"),
         HYDRA(WORDS, "-prepend-rank")}},
+    {"prepend-rank", NULL, {SRUN(WORDS, "--label"), PRTERUN(WORDS, "--output rank"),
+        HYDRA(WORDS, "-prepend-rank")}},
     {"timestamp-output", NULL, {SRUN(REFUSED, "it cannot write the time before lines"),
         PRTERUN(WORDS, "--output timestamp"), HYDRA(REFUSED, "it cannot write the time before lines")}},
     {"output-filename", NULL, {
@@ -80,6 +98,12 @@ static const spelling_row_t rows[] = {
         HYDRA(REFUSED, "it makes no directories; mpiexec.hydra -outfile-pattern writes files")}},
     {"timeout", NULL, {SRUN(REFUSED, "it counts minutes; SLURM_TIMELIMIT=MINUTES in the environment sets a limit"),
         PRTERUN(WORDS, "--timeout %u"), HYDRA(VARIABLE, "MPIEXEC_TIMEOUT=%u")}},
+
+    {"launcher", NULL, {SRUN(REFUSED, "it has daemons on its nodes"),
+        PRTERUN(REFUSED, "--launcher-exec FILE names what reaches a host"), HYDRA(WORDS, "-launcher %s")}},
+    {"disable-auto-cleanup", NULL, {HERE(REFUSED, "a rank that fails ends the job, and there is no other way yet"),
+        SRUN(REFUSED, "SLURM_KILL_BAD_EXIT=0 in the environment does that"),
+        PRTERUN(WORDS, "--runtime-options recoverable"), HYDRA(WORDS, "-disable-auto-cleanup")}},
 
     {"quiet", NULL, {SRUN(WORDS, "--quiet"), PRTERUN(SPELLING_DONE, NULL), HYDRA(SPELLING_DONE, NULL)}},
     {"verbose", NULL, DONE}, /* mpirun prints the command */

@@ -27,9 +27,9 @@ typedef struct spelling {
 } spelling_t;
 
 typedef struct spelling_row {
-    const char *option; /* main name of the option */
-    const char *value;  /* NULL: any that no row before names */
-    spelling_t by[OPAL_LAUNCHER_COUNT];
+    const char *option;                 /* main name of the option */
+    const char *value;                  /* NULL: any that no row before names */
+    spelling_t by[OPAL_LAUNCHER_COUNT]; /* mpirun itself does all that its entry does not refuse */
 } spelling_row_t;
 
 /* The rows in the order in which words are to be written; NULL: there are no more. */

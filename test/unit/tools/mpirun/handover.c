@@ -38,6 +38,10 @@ START_TEST(handover_translates)
         {S, "--host n1,n2 a", L_SRUN "--input=0 --nodelist=n1,n2 a"},
         {S, "--host n1:2,n2:2 a",
             L_SRUN "--input=0 --ntasks-per-node=2 --nodelist=n1,n2 a"},
+        {S, "--host n1:4,n2:4 -N 2 a",
+            L_SRUN "--input=0 --ntasks-per-node=2 --nodelist=n1,n2 --ntasks=4 a"},
+        {S, "--host n1:4,n2 -N 2 -n 3 a",
+            L_SRUN "--input=0 --ntasks-per-node=2 --nodelist=n1,n2 --ntasks=3 a"},
         {S, "--bind-to core --report-bindings --map-by node --oversubscribe -q -v --show a",
             L_SRUN "--input=0 --distribution=cyclic --cpu-bind=verbose,cores --overcommit --quiet a"},
         {S, "--no-oversubscribe --tag-output --stdin all a",
@@ -63,8 +67,13 @@ START_TEST(handover_translates)
         {H, "--mca x y --wdir /d -x E=1=2 -n 1 a : -n 2 b",
             "OMPI_MCA_x=y L -genvall -n 1 -wdir /d -env E 1=2 a : -n 2 b"},
         {H, "--bind-to core --map-by socket --report-bindings --oversubscribe --tag-output --timeout 3 "
-            "--stdin none -n 1 a", "HYDRA_TOPO_DEBUG=1 MPIEXEC_TIMEOUT=3 L -genvall -map-by socket -bind-to core "
-            "-prepend-rank -n 1 a </dev/null"},
+            "--stdin none -n 1 a", "HYDRA_TOPO_DEBUG=1 MPIEXEC_TIMEOUT=3 L -genvall -map-by socket "
+            "-prepend-rank -bind-to core -n 1 a </dev/null"},
+        {H, "-bind-to core:2 -n 1 a", "L -genvall -bind-to core:2 -n 1 a"},
+        {H, "-bind-to hwthread:2 -n 1 a", "L -genvall -bind-to hwthread:2 -n 1 a"},
+        {H, "--map-by :PE=3 --use-hwthread-cpus -n 1 a", "L -genvall -bind-to hwthread:3 -n 1 a"},
+        {H, "--map-by socket:PE=3 -n 1 a", "L -genvall -map-by socket -bind-to core:3 -n 1 a"},
+        {H, "--bind-to none -n 1 a", "L -genvall -bind-to none -n 1 a"},
         {H, "--map-by slot --stdin 0 -n 2 a", "L -genvall -n 2 a"},
         {H, "-n 1 a b'c $x ", "L -genvall -n 1 a 'b'\\''c' '$x'"},
         /* clang-format on */
@@ -95,6 +104,8 @@ START_TEST(handover_refuses_by_name)
         {S, "--host n1:2,n2 a", "slots cannot"},
         {S, "a : b 100%", "100% cannot be handed over to srun: with several programs"},
         {P, "--fake-nodes 2 a", "--fake-nodes cannot be handed over to prterun"},
+        {H, "--map-by :PE=2 --bind-to socket -n 1 a",
+         "--map-by cannot be handed over to mpiexec.hydra: several cores"},
         {H, "--fake-nodes 2 -n 1 a", "--fake-nodes cannot be handed over to mpiexec.hydra"},
         {H, "--stdin 1 -n 2 a", "--stdin cannot"},
         {H, "--map-by node -n 2 a", "--map-by cannot"},
@@ -206,8 +217,8 @@ static void clean_environment(void)
 }
 
 static const unit_test_t tests[] = {
-    {.test = &handover_translates, .repeats = 21},
-    {.test = &handover_refuses_by_name, .repeats = 18},
+    {.test = &handover_translates, .repeats = 28},
+    {.test = &handover_refuses_by_name, .repeats = 19},
     {.test = &handover_names_every_refused_option},
     {.test = &handover_tells_prterun_of_parameters},
     {.test = &handover_names_the_agent, .repeats = 3},

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mpirun's own options, and the other names that Open MPI and MPICH have for them. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "opal/util/log.h"
+#include "tools/mpirun/nodes.h"
+#include "tools/mpirun/number.h"
+#include "tools/mpirun/option_rows.h"
+#include "tools/mpirun/options.h"
+
+static bool take_count(cursor_t *cursor, const char *option, char **values)
+{
+    if (cursor->app.rank_count != 0) {
+        opal_log_error("%s%s: the number of ranks is given twice", cursor->origin, option);
+        return false;
+    }
+    cursor->app_settings = true;
+    if (!number_parse_unsigned(values[0], 1, MAX_RANKS, &cursor->app.rank_count))
+        return option_refuse(cursor, option, values[0], "a number of ranks (1 to 65536)");
+    return true;
+}
+
+bool option_add_export(const cursor_t *cursor, opal_strings_t *list, const char *option,
+                       const char *text)
+{
+    const char *equals = strchr(text, '=');
+    if (text[0] == 0 || equals == text)
+        return option_refuse(cursor, option, text, "NAME or NAME=VALUE");
+    if (equals != NULL) {
+        opal_strings_add(list, text);
+        return true;
+    }
+    const char *value = getenv(text);
+    if (value == NULL) {
+        if (!cursor->job->options.quiet)
+            opal_log_warning("%s%s %s: the variable is not set, so there is nothing to hand on",
+                             cursor->origin, option, text);
+        return true;
+    }
+    char *setting = opal_xprintf("%s=%s", text, value);
+    opal_strings_add(list, setting);
+    free(setting);
+    return true;
+}
+
+static bool take_export(cursor_t *cursor, const char *option, char **values)
+{
+    cursor->app_settings = true;
+    return option_add_export(cursor, &cursor->app.export, option, values[0]);
+}
+
+static bool take_wdir(cursor_t *cursor, const char *option, char **values)
+{
+    cursor->app_settings = true;
+    if (values[0][0] == 0)
+        return option_refuse(cursor, option, values[0], "a directory");
+    free(cursor->app.wdir);
+    cursor->app.wdir = opal_xstrdup(values[0]);
+    return true;
+}
+
+bool option_add_mca(cursor_t *cursor, const char *option, const char *name, const char *value)
+{
+    opal_strings_t *mca = &cursor->job->options.mca;
+    if (name[0] == 0 || strpbrk(name, "=, \t") != NULL)
+        return option_refuse(cursor, option, name, "the name of a parameter");
+    size_t length = strlen(name);
+    for (size_t i = 0; i < mca->count; i++) {
+        if (strncmp(mca->items[i], name, length) == 0 && mca->items[i][length] == '=') {
+            opal_log_error("%s%s: parameter %s is set twice, to '%s' and to '%s'; remove one",
+                           cursor->origin, option, name, mca->items[i] + length + 1, value);
+            return false;
+        }
+    }
+    char *setting = opal_xprintf("%s=%s", name, value);
+    opal_strings_add(mca, setting);
+    free(setting);
+    return true;
+}
+
+static bool take_mca(cursor_t *cursor, const char *option, char **values)
+{
+    return option_add_mca(cursor, option, values[0], values[1]);
+}
+
+static bool take_errhandler(cursor_t *cursor, const char *option, char **values)
+{
+    static const word_t handlers[] = {
+        {"mpi_errors_abort", 0}, {"mpi_errors_are_fatal", 0}, {"mpi_errors_return", 0}, {NULL, 0}};
+    int ignored;
+    return option_take_word(cursor, option, values[0], handlers, &ignored) &&
+           option_add_mca(cursor, option, "mpi_initial_errhandler", values[0]);
+}
+
+static bool take_host(cursor_t *cursor, const char *option, char **values)
+{
+    (void)option;
+    cursor->job->options.has_hosts = true;
+    return hosts_add_list(&cursor->job->options.hosts, values[0], cursor->job->host);
+}
+
+static bool take_hostfile(cursor_t *cursor, const char *option, char **values)
+{
+    (void)option;
+    cursor->job->options.has_hosts = true;
+    return hosts_add_file(&cursor->job->options.hosts, "--hostfile", values[0], cursor->job->host,
+                          0);
+}
+
+static bool take_fake_nodes(cursor_t *cursor, const char *option, char **values)
+{
+    return nodes_parse(values[0], &cursor->job->options.nodes) ||
+           option_refuse(cursor, option, values[0],
+                         "a number of nodes, or the numbers of their ranks, such as 3,1");
+}
+
+static bool take_stdin(cursor_t *cursor, const char *option, char **values)
+{
+    options_t *options = &cursor->job->options;
+    options->stdin_mode = STDIN_ONE;
+    if (strcmp(values[0], "all") == 0)
+        options->stdin_mode = STDIN_ALL;
+    else if (strcmp(values[0], "none") == 0)
+        options->stdin_mode = STDIN_NONE;
+    else if (!number_parse_unsigned(values[0], 0, MAX_RANKS - 1, &options->stdin_rank))
+        return option_refuse(cursor, option, values[0], "a rank, 'all' or 'none'");
+    return true;
+}
+
+static bool take_output_dir(cursor_t *cursor, const char *option, char **values)
+{
+    if (values[0][0] == 0)
+        return option_refuse(cursor, option, values[0], "a directory");
+    free(cursor->job->options.output_dir);
+    cursor->job->options.output_dir = opal_xstrdup(values[0]);
+    return true;
+}
+
+static bool take_timeout(cursor_t *cursor, const char *option, char **values)
+{
+    static const double longest = 1e8; /* three years; keeps the nanoseconds in 64 bits */
+    if (!number_parse_seconds(values[0], longest, &cursor->job->options.timeout))
+        return option_refuse(cursor, option, values[0], "a number of seconds above 0, up to 1e8");
+    return true;
+}
+
+/* A switch: sets one bool of the options. */
+#define SWITCH(function, member, state)                                                            \
+    static bool function(cursor_t *cursor, const char *option, char **values)                      \
+    {                                                                                              \
+        (void)option, (void)values;                                                                \
+        cursor->job->options.member = state;                                                       \
+        return true;                                                                               \
+    }
+
+SWITCH(take_oversubscribe, no_oversubscribe, false)
+SWITCH(take_no_oversubscribe, no_oversubscribe, true)
+SWITCH(take_report_bindings, report_bindings, true)
+SWITCH(take_display_map, display_map, true)
+SWITCH(take_tag_output, tag_output, true)
+SWITCH(take_prepend_rank, prepend_rank, true)
+SWITCH(take_timestamp_output, timestamp_output, true)
+SWITCH(take_show, show, true)
+SWITCH(take_verbose, verbose, true)
+SWITCH(take_quiet, quiet, true)
+SWITCH(take_help, help, true)
+SWITCH(take_version, version, true)
+
+/* clang-format off */
+const option_row_t options_own[] = {
+    {"n np c", "COUNT", take_count,
+     "start COUNT ranks of this program (default: one for each core)", OPTION_RECORDED},
+    {"x", "NAME[=VALUE]", take_export, "set an environment variable for this program's ranks", OPTION_RECORDED},
+    {"wdir wd", "DIR", take_wdir, "start this program's ranks in DIR", OPTION_RECORDED},
+    {"app configfile", "FILE", option_read_app_file, "read programs and their options from FILE, a line each", OPTION_RECORDED},
+    {"mca gmca", "NAME VALUE", take_mca, "set a parameter of the library (see ompi_info)", OPTION_RECORDED},
+    {"initial-errhandler", "NAME", take_errhandler,
+     "first error handler: mpi_errors_are_fatal, _abort or _return", OPTION_RECORDED},
+    {"host H hosts", "LIST", take_host, "hosts to run on: NAME[:SLOTS], separated by commas", OPTION_RECORDED},
+    {"hostfile machinefile f default-hostfile", "FILE", take_hostfile,
+     "the same from a file: NAME [slots=N], a line each", OPTION_RECORDED},
+    {"report-bindings", "", take_report_bindings, "say where each rank may run", OPTION_RECORDED},
+    {"display-map", "", take_display_map, "show which program is which rank, then start", OPTION_RECORDED},
+    {"oversubscribe", "", take_oversubscribe, "allow more ranks than cores (default)", OPTION_RECORDED},
+    {"no-oversubscribe nooversubscribe", "", take_no_oversubscribe, "refuse more ranks than cores or slots", OPTION_RECORDED},
+    {"fake-nodes", "HOW", take_fake_nodes,
+     "play several nodes, to try out what crosses them: 2, or ranks of each: 3,1", OPTION_RECORDED},
+    {"stdin", "WHO", take_stdin, "who reads standard input: a rank, all or none (default: 0)", OPTION_RECORDED},
+    {"tag-output", "", take_tag_output, "begin each line of output with its rank", OPTION_RECORDED},
+    {"prepend-rank l", "", take_prepend_rank, "the same as MPICH writes it: [0]", OPTION_RECORDED},
+    {"timestamp-output", "", take_timestamp_output, "begin each line of output with the time", OPTION_RECORDED},
+    {"output-filename", "DIR", take_output_dir,
+     "write the output to DIR/rank.N/stdout and stderr", OPTION_RECORDED},
+    {"timeout", "SECONDS", take_timeout,
+     "end the job with status 110 after so long (default: MPIEXEC_TIMEOUT)", OPTION_RECORDED},
+    {"show", "", take_show, "print what would be started by which launcher, and start nothing", OPTION_RECORDED},
+    {"verbose v", "", take_verbose, "say what is done", OPTION_RECORDED},
+    {"quiet q", "", take_quiet, "no warnings, only errors", OPTION_RECORDED},
+    {"version V", "", take_version, "print the version", OPTION_RECORDED},
+    {"help h", "", take_help, "print this", OPTION_RECORDED},
+    {0},
+};
+/* clang-format on */
