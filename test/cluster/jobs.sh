@@ -41,6 +41,6 @@ jobs_check() { # TEXT START: of four ranks, and others
 # What the ranks have said, without what the launcher says of itself.
 jobs_noise() { grep -E '^\[[a-z0-9.-]+(:[0-9]+)?\] (error|warning|note)' err; }
 
-jobs_left() { # what jobs of ours would leave behind here
-    ls -d /dev/shm/mica* /dev/shm/*/mica* "$TMPDIR"/mica* 2>/dev/null
+jobs_left() { # what jobs of ours would leave behind here; the runner looks at /dev/shm
+    ls -d "$TMPDIR"/mica* 2>/dev/null
 }

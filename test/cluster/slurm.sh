@@ -102,5 +102,5 @@ slurm_start() { # NODES. False, and $slurm/*.log, if it does not come up.
     for ((node = 1; node <= $1; node++)); do
         slurm_on "$node" slurmd -D -N "node$node" >"$slurm/node$node.out" 2>&1 &
     done
-    slurm_run srun --immediate=20 -N "$1" true >"$slurm/first.log" 2>&1
+    slurm_run srun --immediate=100 -N "$1" true >"$slurm/first.log" 2>&1
 }

@@ -4,38 +4,24 @@
  * receiver answers. Whoever sleeps is all that drives a provider.
  */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdio.h>
-#include <unistd.h>
 
 #include "tap.h"
 
-enum { ROUNDS = 10, LOOKS = 200, LONG = 1 << 20 };
+enum { ROUNDS = 10, LONG = 1 << 20 };
 
 static char data[LONG];
-
-/* It has not run for as long as somebody looks. */
-static void await_sleep_of(pid_t thread)
-{
-    char path[64], state = 0;
-    snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)thread);
-    for (int seen = 0; seen < LOOKS; seen = state == 'S' ? seen + 1 : 0) {
-        FILE *file = fopen(path, "r");
-        if (file == NULL || fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
-            state = 0;
-        if (file != NULL)
-            fclose(file);
-        sched_yield();
-    }
-}
+static bool (*is_asleep)(void); /* the library's: a thread of this process sleeps in a wait */
 
 static void *send_and_leave(void *argument)
 {
     const int *bytes = argument;
     MPI_Request request;
-    await_sleep_of(getpid()); /* the first thread's number */
+    while (!is_asleep())
+        sched_yield();
     MPI_Isend(data, *bytes, MPI_CHAR, 1, 1, MPI_COMM_WORLD, &request);
     MPI_Request_free(&request);
     return NULL;
@@ -61,6 +47,9 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     tap_rank(rank);
     tap_check(provided == MPI_THREAD_MULTIPLE, "threads may send");
+    *(void **)&is_asleep = dlsym(RTLD_DEFAULT, "opal_wait_is_asleep");
+    if (!tap_check(is_asleep != NULL, "the library tells whether a thread sleeps"))
+        MPI_Abort(MPI_COMM_WORLD, 1);
     for (int round = 0; round < ROUNDS; round++) {
         talk(rank, 8);
         talk(rank, 10000);

@@ -39,7 +39,7 @@ job() { # RANKS SETTING... -- PROGRAM ARGUMENT...
         shift
     done
     shift
-    run env "${settings[@]}" timeout 60 "$MICA_PREFIX/bin/mpirun" -n "$ranks" "./$1" "${@:2}"
+    run env "${settings[@]}" timeout 150 "$MICA_PREFIX/bin/mpirun" -n "$ranks" "./$1" "${@:2}"
     if [ "$run_status" -eq 0 ] && ! cat out err | grep -qE '^not ok|open at the end|^fake: '; then
         ok "$* with ${settings[*]}"
     else

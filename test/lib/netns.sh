@@ -93,21 +93,21 @@ netns_has_netem() {
     return $result
 }
 
-# NODE MILLISECONDS PERCENT [NETWORK]: what leaves the node arrives later, and some of it never. By
-# netem, or by a cable of our own; its device is a new one, so connections are to be made afterwards.
+# NODE MILLISECONDS PERCENT [NETWORK]: what leaves the node arrives later, and some of it never. By a
+# cable of our own, which loses by count; its device is a new one, so connections are to be made
+# afterwards. Where there can be none, by netem, which loses by chance.
 netns_shape() {
     local network=${4:-0} cable
-    if netns_has_netem; then
+    if [ ! -c /dev/net/tun ]; then
         tc -n "node$1" qdisc replace dev "eth$network" root netem delay "$2ms" loss "$3%"
         return
     fi
-    [ -c /dev/net/tun ] || return
     ip -n switch link del "$1.$network" || return
     netns_ip "$1" link del "eth$network" 2>/dev/null # of a cable of our own; a veth has gone with its end
     exec {cable}< <(exec python3 "$MICA_SOURCE/test/lib/netns_cable.py" /run/netns/switch \
-        "$1.$network" "/run/netns/node$1" "eth$network" "$2" "$3" ${MICA_TEST_SEED:+"$MICA_TEST_SEED"})
+        "$1.$network" "/run/netns/node$1" "eth$network" "$2" "$3")
     read -r -u "$cable" && exec {cable}<&- && ip -n switch link set "$1.$network" master \
         "net$network" up && netns_address "$1" "$network"
 }
 
-netns_can_shape() { netns_has_netem || [ -c /dev/net/tun ]; }
+netns_can_shape() { [ -c /dev/net/tun ] || netns_has_netem; }

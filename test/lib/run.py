@@ -21,6 +21,9 @@ is made of MICA_TEST_SEED (the time). A test of test/mpi that fails tells the co
 
 The last line is "N passed, N failed" (and ", N skipped"); the exit status is 0 if none failed.
 A script that needs longer than the default says so in its head: "# timeout: SECONDS".
+
+What goes by chance or by the clock says `soak`: a line "# soak" in the head of a script, the word in
+tests.list. It is no part of the suite; --soak runs it, and nothing else.
 """
 
 import argparse
@@ -44,6 +47,7 @@ SHOWN_LINES = 60
 TAP_LINE = re.compile(r"^(not )?ok\b(.*)$")
 TAP_PLAN = re.compile(r"^1\.\.(\d+)\s*(?:#.*)?$")
 SCRIPT_TIMEOUT = re.compile(r"(?:#.*\n)*?# timeout: (\d+)\n")
+SCRIPT_SOAK = re.compile(r"(?:#.*\n)*?# soak\n")
 TAP_SKIP = re.compile(r"#\s*skip", re.IGNORECASE)
 
 
@@ -53,13 +57,13 @@ class Test:
     path: str
     command: list
     label: str = ""
-    timeout: float = 120
+    timeout: float = 300
     env: dict = dataclasses.field(default_factory=dict)
     cwd: str = ""  # "": its MICA_TMP
     expect: int = 0
     patterns: list = dataclasses.field(default_factory=list)  # (stream, regex) that must match
     repeat: str = ""    # the command that repeats it by hand
-    alone: bool = True  # it measures time or fills the machine: nothing runs beside it
+    soak: bool = False  # only --soak runs it
     broken: str = ""    # why it cannot be started
 
 
@@ -121,12 +125,12 @@ class Suite:
 
     def collect(self):
         tests = []
-        if self.may_want("test/unit"):
+        if self.may_want("test/unit") and not self.options.soak:
             tests += self.unit_tests()
         if self.may_want("test/mpi"):
             tests += self.mpi_tests()
         tests += self.script_tests()
-        if self.options.fuzz_seconds > 0 and self.may_want("test/fuzz"):
+        if self.options.fuzz_seconds > 0 and self.may_want("test/fuzz") and not self.options.soak:
             tests += self.fuzz_tests()
         return tests
 
@@ -149,14 +153,14 @@ class Suite:
 
     def unit_tests(self):
         env = {"CK_TAP_LOG_FILE_NAME": "-", "CK_VERBOSITY": "silent"}
-        return [Test(name + ".c", [os.path.join(self.build, name)], env=env, alone=False)
+        return [Test(name + ".c", [os.path.join(self.build, name)], env=env)
                 for name in self.make("print-unit-tests", "unit-tests", "test/unit")]
 
     def fuzz_tests(self):
         seconds = self.options.fuzz_seconds
         return [Test(name + ".c", [os.path.join(self.build, name), "--seconds", str(seconds),
                                    os.path.join(self.source, name + ".corpus")],
-                     timeout=seconds + 60, alone=False)
+                     timeout=seconds + 60)
                 for name in self.make("print-fuzz-targets", "fuzz-targets", "test/fuzz")]
 
     def script_tests(self):
@@ -169,7 +173,11 @@ class Suite:
                 if not name.endswith(".test") or folder == top or not self.wanted(path):
                     continue
                 test = Test(path, [os.path.join(folder, name)])
-                timeout = SCRIPT_TIMEOUT.match(read(test.command[0]))
+                text = read(test.command[0])
+                test.soak = bool(SCRIPT_SOAK.match(text))
+                if test.soak != self.options.soak:
+                    continue
+                timeout = SCRIPT_TIMEOUT.match(text)
                 test.timeout = float(timeout[1]) if timeout else self.options.timeout
                 if not os.access(test.command[0], os.X_OK):
                     test.broken = "is not executable"
@@ -186,12 +194,13 @@ class Suite:
                 words = shlex.split(line, comments=True)
                 if words and self.wanted(f"test/mpi/{words[0]}"):
                     tests.append(self.mpi_test(words, number))
+        tests = [test for test in tests if test.soak == self.options.soak]
         self.compile(tests)
         return tests
 
     def mpi_test(self, words, number):
         """A line of tests.list: name np=2 timeout=20 env=A=b,C=d args='..' soak=8 mpirun='..'
-        expect=1 stdout~REGEX stderr~REGEX. np=0 starts it without mpirun."""
+        expect=1 stdout~REGEX stderr~REGEX soak. np=0 starts it without mpirun."""
         name = words[0]
         program = os.path.join(self.programs(), name)
         test = Test(f"test/mpi/{name}.c", [], timeout=self.options.timeout)
@@ -217,6 +226,8 @@ class Suite:
                 test.expect = int(value)
             elif key in ("stdout~", "stderr~"):
                 test.patterns.append((key[:-1], value))
+            elif word == "soak":
+                test.soak = True
             else:
                 test.broken = f"test/mpi/tests.list:{number}: unknown word '{word}'"
         launcher = [os.path.join(self.prefix, "bin", "mpirun"), *options, "-n", str(np)]
@@ -337,7 +348,7 @@ class Report:
 
 
 class Scheduler:
-    """Runs tests, up to `jobs` of those that do not mind company at a time."""
+    """Runs tests, up to `jobs` at a time: each of them passes on a busy machine."""
 
     def __init__(self, suite, report, scratch):
         self.suite = suite
@@ -359,16 +370,16 @@ class Scheduler:
                 "LC_ALL": "C.UTF-8", **test.env}
 
     def run(self, tests):
-        for alone, jobs in ((False, self.suite.options.jobs), (True, 1)):
-            for test in (test for test in tests if test.alone == alone):
-                while len(self.running) >= jobs:
-                    self.finish_one()
-                if test.broken:
-                    self.report.broken(test)
-                else:
-                    self.start(test)
-            while self.running:
+        # What may take longest comes first, so that no core is idle at the end.
+        for test in sorted(tests, key=lambda test: -test.timeout):
+            while len(self.running) >= self.suite.options.jobs:
                 self.finish_one()
+            if test.broken:
+                self.report.broken(test)
+            else:
+                self.start(test)
+        while self.running:
+            self.finish_one()
 
     def start(self, test):
         self.number += 1
@@ -420,13 +431,14 @@ def parse_options():
     parser.add_argument("--prefix", default=os.path.join(top, "local"), help="where it is installed")
     parser.add_argument("--logs", help="folder for outputs (BUILD/test-logs)")
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1),
-                        help="unit tests at a time (%(default)s); all others run alone")
-    parser.add_argument("--timeout", type=float, default=120,
+                        help="tests at a time (%(default)s)")
+    parser.add_argument("--timeout", type=float, default=300,
                         help="seconds for a test that names none (%(default)s)")
     parser.add_argument("--fuzz-seconds", type=int, default=10,
                         help="for each fuzz target; 0 leaves them out (%(default)s)")
     parser.add_argument("--without", action="append", default=[], metavar="PATH",
                         help="leave this out; may be repeated")
+    parser.add_argument("--soak", action="store_true", help="run what the suite leaves out")
     parser.add_argument("--list", action="store_true", help="only print what would run")
     parser.add_argument("paths", nargs="*", metavar="PATH",
                         help="test/mpirun, test/mpi/init.c, opal/mca/base, ...")
@@ -441,7 +453,8 @@ def main():
         print("\n".join(test.label or test.path for test in tests))
         return 0
     if not tests and not suite.broken_builds:
-        print(f"no test is below {', '.join(options.paths) or suite.source}", file=sys.stderr)
+        print(f"no test{' that says soak' if options.soak else ''} is below "
+              f"{', '.join(options.paths) or suite.source}", file=sys.stderr)
         return 2
     shutil.rmtree(suite.logs, ignore_errors=True)
     os.makedirs(suite.logs)

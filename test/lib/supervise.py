@@ -4,7 +4,8 @@
 A supervisor is a process of its own between the runner and the test. It is a child subreaper, so
 every process that the test starts ends up below it, however often it forks; what is still there
 when the test has ended is named, killed, and counts against this test and no other. It also
-compares /dev/shm and the test's own TMPDIR before and after.
+compares /dev/shm and the test's own TMPDIR before and after. Where it may, it gives the test a
+/dev/shm of its own, so that what other jobs of the machine leave there is not taken for the test's.
 
 Time is waited for in sigtimedwait: no polling while the test runs.
 """
@@ -18,15 +19,24 @@ import time
 import traceback
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+CLONE_NEWNS, MS_REC, MS_PRIVATE = 0x20000, 0x4000, 0x40000
 STOP_SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
-# What a killed process needs to vanish: ranks whose mpirun was killed are on their way out.
-GRACE_SECONDS = 1.0
-SHM = "/dev/shm"
+# What a killed process needs to vanish: ranks whose mpirun was killed are on their way out. It takes
+# that long only where something is left for good; where that is what a test wants, it wants less.
+GRACE_SECONDS = float(os.environ.get("MICA_TEST_GRACE") or 30)
+SHM = os.environ.get("MICA_TEST_SHM") or "/dev/shm"
 
 
 def prctl(option, value):
     if ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), f"prctl({option})")
+
+
+def own_shm():
+    """Only root may; for others, any new file there that nobody uses counts as the test's."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(CLONE_NEWNS) == 0 and libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None) == 0:
+        libc.mount(b"mica-test", SHM.encode(), b"tmpfs", 0, b"mode=1777")
 
 
 def descendants(root):
@@ -73,6 +83,24 @@ def reap(leader):
             status = ended
 
 
+def kill(pid):
+    """Kills a descendant, and no other process that has got its pid since it was listed."""
+    try:
+        fd = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    except (AttributeError, OSError):  # before Python 3.9, before Linux 5.3
+        os.kill(pid, signal.SIGKILL)
+        return
+    try:
+        if pid in descendants(os.getpid()):
+            signal.pidfd_send_signal(fd, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    finally:
+        os.close(fd)
+
+
 def kill_all():
     """Until nobody is left: a process may fork while its siblings are being killed."""
     while True:
@@ -81,10 +109,7 @@ def kill_all():
             reap(None)
             return
         for pid in pids:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+            kill(pid)
         signal.sigtimedwait({signal.SIGCHLD}, 0.05)
         reap(None)
 
@@ -136,13 +161,15 @@ def in_use(path):
 
 
 def left_files(before_shm, scratch, own):
-    """Files that are new in /dev/shm or beside the test's own temp dir; gone soon is not left."""
+    """Files that are new in /dev/shm or beside the test's own temp dir; gone soon is not left. What
+    appears in /dev/shm while several tests run counts against each of them."""
     deadline = time.monotonic() + GRACE_SECONDS
     while True:
         new = [f"{SHM}/{name}" for name in sorted(listing(SHM) - before_shm)]
         new += [f"$TMPDIR/{name}" for name in sorted(listing(scratch) - {own})]
+        new = [path for path in new if not in_use(path)]
         if not new or time.monotonic() > deadline:
-            return [path for path in new if not in_use(path)]
+            return new
         signal.sigtimedwait({signal.SIGCHLD}, 0.05)
 
 
@@ -173,6 +200,7 @@ def supervise(test, log):
     prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
     prctl(PR_SET_CHILD_SUBREAPER, 1)
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD} | STOP_SIGNALS)
+    own_shm()
     scratch, own = os.path.split(test.env["MICA_TMP"])
     shm = listing(SHM)
     began = time.monotonic()

@@ -96,7 +96,7 @@ static bool is_data(void)
     for (int64_t i = LENGTH; i < LENGTH + 64; i++)
         right &= data[i] == 0;
     free(piece);
-    for (int64_t i = 0; i < LENGTH; i += 64)
+    for (int64_t i = 0; i < LENGTH; i += 512)
         data[i] = ~data[i];
     memset(data + LENGTH - 64, 0, 64);
     return right;

@@ -65,18 +65,6 @@ static unsigned char byte_at(int i, int round)
     return (unsigned char)(i * 31 + i / 253 + round * 17);
 }
 
-/* The byte of the message that lies at a place of the buffer; -1: none. */
-static int index_at(const layout_t *layout, int bytes, MPI_Aint place)
-{
-    int length = length_of(layout, bytes), count = count_of(layout, bytes);
-    for (int i = (int)(place / layout->stride) - 1; i <= place / layout->stride; i++) {
-        if (i >= 0 && i < count && place >= place_of(layout, i) &&
-            place < place_of(layout, i) + length)
-            return i * length + (int)(place - place_of(layout, i));
-    }
-    return -1;
-}
-
 static MPI_Aint span_of(const layout_t *layout, int bytes)
 {
     int last = count_of(layout, bytes) - 1;
@@ -88,25 +76,29 @@ static MPI_Aint span_of(const layout_t *layout, int bytes)
     return span;
 }
 
+/* The first `count` bytes of a message where they lie; in between stays what is there. */
+static void lay_out(unsigned char *buffer, const layout_t *layout, int bytes, int count, int round)
+{
+    int length = length_of(layout, bytes);
+    for (int index = 0; index < count; index++)
+        buffer[place_of(layout, index / length) + index % length] = byte_at(index, round);
+}
+
 static void fill(unsigned char *buffer, const layout_t *layout, int bytes, int round)
 {
-    for (MPI_Aint at = 0; at < span_of(layout, bytes); at++) {
-        int index = index_at(layout, bytes, at);
-        buffer[at] = index < 0 ? 0x55 : byte_at(index, round);
-    }
+    memset(buffer, 0x55, (size_t)span_of(layout, bytes));
+    lay_out(buffer, layout, bytes, count_of(layout, bytes) * length_of(layout, bytes), round);
 }
 
 /* What has come is there, and nothing else has changed. */
 static int is_right(const unsigned char *buffer, const layout_t *layout, int bytes, int came,
                     int round)
 {
-    for (MPI_Aint at = 0; at < span_of(layout, bytes) + GUARD; at++) {
-        int index = index_at(layout, bytes, at);
-        unsigned char expected = index < 0 || index >= came ? 0xaa : byte_at(index, round);
-        if (buffer[at] != expected)
-            return 0;
-    }
-    return 1;
+    static unsigned char expected[SPAN];
+    size_t span = (size_t)span_of(layout, bytes) + GUARD;
+    memset(expected, 0xaa, span);
+    lay_out(expected, layout, bytes, came, round);
+    return memcmp(buffer, expected, span) == 0;
 }
 
 static int rank, round_number;

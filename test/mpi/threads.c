@@ -41,6 +41,7 @@ static void *work(void *argument)
         MPI_Add_error_class(&class);
         MPI_Add_error_code(class, &code);
         MPI_Add_error_string(code, "x");
+        MPI_Remove_error_string(code);
         MPI_Remove_error_code(code);
         MPI_Remove_error_class(class);
         MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -2,7 +2,7 @@
 """attack.py CONNECTIONS: strangers at the ports of the ranks of attacked.c, in its folder.
 
 Connections with garbage, with nothing, with a byte at a time, with far too much, and with what ranks
-have said to one another before. Half-way "go" is made. Tells what a test has to look at:
+have said to one another before. Under attack "go" is made. Tells what a test has to look at:
   ranks, ports        how many
   accepted            verdicts that let one of us in
   unproven            verdicts that say that a handshake heard before is no proof
@@ -26,13 +26,10 @@ HELLO, PROOF, MESSAGE = 64, 48, 48
 ACCEPTED, BAD_PROOF = 1, 6
 
 
-def wait_for(what, seconds=20):
+def wait_for(what, seconds=100):
     end = time.monotonic() + seconds
-    while not what():
-        if time.monotonic() > end:
-            return False
+    while not what() and time.monotonic() < end:
         time.sleep(0.02)
-    return True
 
 
 def ports_of(pid):
@@ -154,8 +151,9 @@ class Attacker(threading.Thread):
         ways = [self.garbage, self.half, self.creep, self.far_too_much, self.replay,
                 self.replay_at_once]
         for i in range(self.count):
-            end = self.call()
+            end = socket.socket()
             try:
+                end = self.call()
                 ways[i % len(ways)](end)
             except OSError:  # it has seen enough of us
                 end.close()
@@ -184,8 +182,7 @@ def main():
     targets = [port for pid in pids for port in ports_of(pid)]
     verdicts = collections.Counter()
     half = CONNECTIONS // 2
-    threading.Timer(0.3, lambda: open("go", "w", encoding="ascii").close()).start()
-    attack(half, targets, verdicts, lambda: None)
+    attack(half, targets, verdicts, lambda: open("go", "w", encoding="ascii").close())
     wait_for(lambda: len(heard()[0]) >= 3)
 
     before = [(descriptors(pid), rss_kib(pid)) for pid in pids]

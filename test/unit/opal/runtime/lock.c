@@ -4,6 +4,7 @@
 #include "opal/runtime/lock.h"
 
 #include <sched.h>
+#include <stdint.h>
 #include <time.h>
 
 #include "test/unit/opal/support.h"
@@ -14,8 +15,6 @@ static opal_lock_t lock;
 static long counter;       /* under the lock */
 static bool is_taken;      /* likewise: somebody is inside */
 static atomic_bool broken; /* two were inside */
-static atomic_bool stop;
-static atomic_int arrived;
 
 static void setup(void)
 {
@@ -23,8 +22,6 @@ static void setup(void)
     counter = 0;
     is_taken = false;
     atomic_store(&broken, false);
-    atomic_store(&stop, false);
-    atomic_store(&arrived, 0);
 }
 
 static void count_once(void)
@@ -82,7 +79,6 @@ END_TEST
 
 static void *want_once(void *argument OPAL_UNUSED)
 {
-    atomic_fetch_add(&arrived, 1);
     opal_lock_acquire(&lock);
     counter++;
     opal_lock_release(&lock);
@@ -109,33 +105,40 @@ START_TEST(the_owner_gives_way)
 }
 END_TEST
 
-/* Takes it again at once, and holds it nearly all the time. */
-static void *hog(void *argument OPAL_UNUSED)
+/* The clock of lock.c is this test's: hunger is a matter of time. */
+static atomic_ullong now_nsec;
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *time);
+int __wrap_clock_gettime(clockid_t clock OPAL_UNUSED, struct timespec *time)
 {
-    atomic_fetch_add(&arrived, 1);
-    while (!atomic_load(&stop)) {
-        opal_lock_acquire(&lock);
-        for (volatile int i = 0; i < 1000; i++)
-            ;
-        opal_lock_release(&lock);
-    }
-    return NULL;
+    const uint64_t second = 1000000000, now = atomic_load(&now_nsec);
+    *time = (struct timespec){.tv_sec = (time_t)(now / second), .tv_nsec = (long)(now % second)};
+    return 0;
 }
 
-/* Without hunger this thread would have to be lucky in each round. */
-START_TEST(nobody_starves)
+/* It finds the lock held until it is hungry; the one that holds the lock gives it back, and wants
+ * it again at once, but has it behind the hungry one. */
+START_TEST(a_hungry_one_goes_first)
 {
-    pthread_t threads[2];
-    for (int i = 0; i < 2; i++)
-        pthread_create(&threads[i], NULL, hog, NULL);
-    while (atomic_load(&arrived) < 2)
-        sched_yield();
-    for (int i = 0; i < 200; i++)
-        count_once();
-    atomic_store(&stop, true);
-    for (int i = 0; i < 2; i++)
-        pthread_join(threads[i], NULL);
-    ck_assert_int_eq(counter, 200);
+    for (int i = 0; i < 10; i++) {
+        pthread_t thread;
+        counter = 0;
+        opal_lock_acquire(&lock);
+        pthread_create(&thread, NULL, want_once, NULL);
+        while (atomic_load(&lock.fair.state) != OPAL_LOCK_ASLEEP)
+            sched_yield();
+        ck_assert_int_eq((int)atomic_load(&lock.fair.hungry), 0);
+        atomic_fetch_add(&now_nsec, OPAL_LOCK_HUNGER_NSEC);
+        while (atomic_load(&lock.fair.hungry) == 0) {
+            opal_fair_wake(&lock.fair); /* for nothing: it is not free */
+            sched_yield();
+        }
+        opal_lock_release(&lock);
+        opal_lock_acquire(&lock);
+        ck_assert_int_eq(counter, 1);
+        opal_lock_release(&lock);
+        pthread_join(thread, NULL);
+    }
 }
 END_TEST
 
@@ -196,7 +199,7 @@ END_TEST
 
 static const unit_test_t tests[] = {
     {.test = &one_thread_at_a_time}, {.test = &one_at_a_time_while_the_bias_ends},
-    {.test = &the_owner_gives_way},  {.test = &nobody_starves},
+    {.test = &the_owner_gives_way},  {.test = &a_hungry_one_goes_first},
     {.test = &sleepers_are_woken},   {.test = &a_fair_lock_alone},
 };
 
