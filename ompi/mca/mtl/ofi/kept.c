@@ -40,6 +40,12 @@ typedef struct ofi_message {
 } ofi_message_t;
 
 static opal_list_t kept = {{&kept.head, &kept.head}};
+static bool is_taking; /* a message was seen, and is not out of the matching yet */
+
+bool ofi_is_taking(void)
+{
+    return is_taking;
+}
 
 static bool is_beginning(const ofi_message_t *message)
 {
@@ -264,9 +270,11 @@ static ofi_message_t *take_whole(fi_addr_t address, const ofi_found_t *there)
     know(message, address, there);
     if (!make_own(message))
         return message;
+    is_taking = true;
     while ((result = fi_trecv(ofi.ep, message->own, message->bytes, message->descriptor, address,
                               message->bits, 0, &message->operation.context)) == -FI_EAGAIN)
         ofi_progress();
+    is_taking = false;
     if (result == 0)
         ofi_began(&message->operation);
     else
@@ -359,8 +367,6 @@ static bool knows_length(ofi_message_t *message, size_t *bytes)
     if (!is_beginning(message))
         return true;
     receive_own(message);
-    if (!message->is_here)
-        ofi_progress();
     if (message->is_here && message->failure == 0) {
         ofi_long_head_t head;
         memcpy(&head, message->own, sizeof head);
@@ -385,8 +391,10 @@ bool ofi_kept_probe(const ompi_route_t *from, const ofi_tag_pattern_t *pattern, 
     if (message == NULL)
         return false;
     *found = knows_length(message, &bytes);
-    if (!*found)
+    if (!*found) {
+        ofi_progress(); /* for the next probe; its sender may take the message back meanwhile */
         return true;
+    }
     ofi_tell_status(status, message->bits, message->data, bytes);
     if (taken != NULL) {
         opal_list_remove(&message->node);

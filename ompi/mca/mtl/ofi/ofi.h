@@ -529,6 +529,7 @@ int ofi_receive_message(ompi_mtl_request_t *request, ompi_mtl_message_t *message
 /* Takes one out of the matching; NULL: there is none, or a failure, which was told. */
 struct ofi_message *ofi_message_take(fi_addr_t address, const ofi_tag_pattern_t *pattern,
                                      const ofi_found_t *there, int *failure);
+bool ofi_is_taking(void); /* nobody else may take one now */
 void ofi_message_tell(const struct ofi_message *message, MPI_Status *status);
 ompi_mtl_message_t *ofi_message_hand_out(struct ofi_message *message, const ompi_route_t *from);
 

@@ -118,7 +118,7 @@ int ofi_progress(void)
     entries = read;
     if (opal_unlikely(ofi_has_queued()))
         count += ofi_push();
-    if (opal_unlikely(ofi_recall_is_asked()) && !ofi_is_asking())
+    if (opal_unlikely(ofi_recall_is_asked()))
         ofi_recall_work();
     if (opal_unlikely(atomic_load_explicit(&ofi_monitor_pending, memory_order_relaxed)))
         ofi_monitor_tell();

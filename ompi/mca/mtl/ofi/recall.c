@@ -161,7 +161,7 @@ static void answer(const ofi_control_t *asked)
 
 void ofi_recall_work(void)
 {
-    if (is_answering)
+    if (is_answering || ofi_is_asking() || ofi_is_taking())
         return;
     is_answering = true;
     for (opal_list_node_t *node; (node = opal_list_first(&questions)) != NULL;) {
