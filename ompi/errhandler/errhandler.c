@@ -92,6 +92,22 @@ ompi_errhandler_t *ompi_errhandler_get(ompi_object_t *object)
     return errhandler;
 }
 
+static bool ends_job(const ompi_errhandler_t *errhandler)
+{
+    return errhandler->action == OMPI_ERRHANDLER_FATAL ||
+           errhandler->action == OMPI_ERRHANDLER_ABORT;
+}
+
+bool ompi_errhandler_ends_job(ompi_object_t *object)
+{
+    ompi_errhandler_t *errhandler = ompi_errhandler_get(object);
+    if (errhandler == NULL)
+        return false;
+    bool ends = ends_job(errhandler);
+    ompi_object_release(&errhandler->head);
+    return ends;
+}
+
 /* "on MPI_COMM_WORLD, rank 2 of 4" */
 static void describe(opal_text_t *text, const ompi_object_t *object)
 {

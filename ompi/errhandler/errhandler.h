@@ -52,6 +52,9 @@ void ompi_errhandler_detach(ompi_object_t *object);
 /* The object's handler, with a reference for the caller; NULL if it has none. */
 ompi_errhandler_t *ompi_errhandler_get(ompi_object_t *object);
 
+/* Whether an error of a call about the object ends the job. */
+bool ompi_errhandler_ends_job(ompi_object_t *object);
+
 /*
  * An error `code` of `function` ("MPI_Send") goes to the object's handler. An object that is
  * NULL or has no handler: to that of MPI_COMM_SELF, if the program has set one there, else to

@@ -35,7 +35,7 @@
     X(MPI_ERR_DIMS,                  "the dimensions are not valid")                               \
     X(MPI_ERR_ARG,                   "an argument is not valid")                                   \
     X(MPI_ERR_UNKNOWN,               "the error is not known")                                     \
-    X(MPI_ERR_TRUNCATE,              "the message is longer than the receive buffer")              \
+    X(MPI_ERR_TRUNCATE,              "the length of the message does not fit the receive buffer")  \
     X(MPI_ERR_OTHER,                 "an error without a class of its own")                        \
     X(MPI_ERR_INTERN,                "an error inside the MPI library")                            \
     X(MPI_ERR_PENDING,               "the request is still pending")                               \

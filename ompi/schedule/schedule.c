@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ompi/errhandler/errhandler.h"
 #include "ompi/mca/pml/tags.h"
 #include "ompi/request/status.h"
 
@@ -331,10 +332,21 @@ static bool begin_round(ompi_schedule_t *schedule)
     return true;
 }
 
+/* Nothing is left to do. A rank that cannot reach another one, and ends the job by that, sends
+ * nothing wrong any more: who gets it would end the job as well, and could be first to say why. */
+static bool is_over(const ompi_schedule_t *schedule)
+{
+    int error = schedule->error;
+    if (schedule->next == schedule->count || opal_likely(error == MPI_SUCCESS))
+        return schedule->next == schedule->count;
+    return error != MPI_ERR_TRUNCATE && error != MPI_ERR_NO_MEM &&
+           ompi_errhandler_ends_job(&schedule->comm->head);
+}
+
 /* Goes on until messages are under way, or to the end. The schedule may be gone afterwards. */
 static void advance(ompi_schedule_t *schedule)
 {
-    while (schedule->next < schedule->count) {
+    while (!is_over(schedule)) {
         if (!begin_round(schedule))
             return;
     }
@@ -347,7 +359,7 @@ int ompi_schedule_run(ompi_schedule_t *schedule)
     ompi_request_t *request = &schedule->request;
     ompi_schedule_wait(schedule);
     schedule->is_blocking = true;
-    while (schedule->next < schedule->count) {
+    while (!is_over(schedule)) {
         atomic_store_explicit(&request->done, 0, memory_order_relaxed);
         if (!begin_round(schedule))
             ompi_request_wait(&request, 1, 1);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ompi/errhandler/errhandler.h"
 #include "ompi/request/status.h"
 #include "test/unit/opal/support.h"
 
@@ -179,6 +180,29 @@ START_TEST(a_failed_message_fails_the_whole_at_its_end)
     ck_assert(!ompi_request_is_done(request));
     complete(1, MPI_ERR_OTHER);
     finish(request, MPI_ERR_TRUNCATE);
+    ck_assert_int_eq(message_lives, 0);
+}
+END_TEST
+
+/* What others would get from it could make one of them end the job, with a wrong reason. */
+START_TEST(who_ends_the_job_sends_nothing_wrong_before)
+{
+    int a = 1;
+    ompi_errhandler_attach(&comm.head, &ompi_errors_are_fatal);
+    for (int error = MPI_ERR_TRUNCATE; error <= MPI_ERR_OTHER; error++) {
+        ompi_schedule_t *schedule = create(NULL, false);
+        message_count = 0;
+        ompi_schedule_recv(schedule, 0, ints(&a, 1));
+        ompi_schedule_wait(schedule);
+        ompi_schedule_send(schedule, 2, ints(&a, 1));
+        ompi_request_t *request = ompi_schedule_request(schedule);
+        complete(0, error);
+        if (error == MPI_ERR_TRUNCATE)
+            complete(1, MPI_SUCCESS);
+        ck_assert_int_eq(message_count, error == MPI_ERR_TRUNCATE ? 2 : 1);
+        finish(request, error);
+    }
+    ompi_errhandler_detach(&comm.head);
     ck_assert_int_eq(message_lives, 0);
 }
 END_TEST
@@ -452,6 +476,7 @@ static const unit_test_t tests[] = {
     {.test = &a_round_begins_when_the_one_before_is_done},
     {.test = &what_is_done_at_once_leads_to_the_end_at_once},
     {.test = &a_failed_message_fails_the_whole_at_its_end},
+    {.test = &who_ends_the_job_sends_nothing_wrong_before},
     {.test = &an_empty_schedule_is_done},
     {.test = &a_persistent_one_runs_again_with_its_own_tag},
     {.test = &tags_stay_in_their_shares},
