@@ -24,14 +24,17 @@ static bool is_all(const ompi_communicator_t *part, const ompi_communicator_t *c
            ompi_comm_peers(part) == ompi_comm_peers(comm);
 }
 
-/* By the outermost level that is a split at all. Where nobody was split, everybody sees so. The
- * program's info object, if there is one, tells whoever is in a part which level it was. */
+/* By the outermost level that is a split at all. Where nobody was split, everybody sees so. Of a
+ * level that this machine does not know, the parts are those of the level around it. The program's
+ * info object, if there is one, tells whoever is in a part which level it was. */
 static int split_unguided(ompi_communicator_t *comm, int key, ompi_info_t *info,
                           ompi_communicator_t **newcomm)
 {
     ompi_communicator_t *part = NULL;
-    for (int level = 0; level < OMPI_PLACE_LEVELS; level++) {
-        int error = split_by(comm, level, key, &part);
+    for (int level = 0, color = 0; level < OMPI_PLACE_LEVELS; level++) {
+        if (ompi_place_find(level, &color) == OMPI_PLACE_SEVERAL)
+            color = MPI_UNDEFINED;
+        int error = ompi_comm_split(comm, color, key, ompi_place_name(level), &part);
         if (error != MPI_SUCCESS)
             return error;
         if (!is_all(part, comm))

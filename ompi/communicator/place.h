@@ -24,7 +24,7 @@ typedef enum ompi_place {
 } ompi_place_t;
 
 /* With OMPI_PLACE_ONE, `*color` is one that all processes have who run in the same part of that
- * level, and nobody else. */
+ * level, and nobody else. Otherwise it stays as it was. */
 ompi_place_t ompi_place_find(int level, int *color);
 
 #endif
