@@ -98,9 +98,10 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    greet_all();
+    /* Others may still be greeting when rank 0 has done so, and something is lost. */
     if (argc == 2)
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    greet_all();
     if (rank == 0) {
         puts("under way");
         fflush(stdout);
