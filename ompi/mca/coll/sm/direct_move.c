@@ -113,14 +113,6 @@ int sm_direct_bcast(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
     return error;
 }
 
-/* MPI_ERR_TRUNCATE: one is not as long as the other. */
-static int copy_own(const ompi_coll_side_t *from, ompi_data_t block, ompi_data_t to)
-{
-    ompi_datatype_copy(from->type, block.count, block.buffer, to.type, to.count, to.buffer);
-    bool fits = ompi_datatype_bytes(from->type, block.count) == sm_bytes(to);
-    return fits ? MPI_SUCCESS : MPI_ERR_TRUNCATE;
-}
-
 int sm_direct_scatter(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
     size_t block = bytes / (size_t)self->size, n = (size_t)self->size;
@@ -136,7 +128,7 @@ int sm_direct_scatter(sm_comm_t *self, const ompi_coll_call_t *call, size_t byte
             error = sm_direct_fetch(self, &place, root, (size_t)self->rank * block,
                                     sm_block(&call->recv, 0));
         else if (call->recv.buffer != MPI_IN_PLACE)
-            error = copy_own(&call->send, sm_block(&call->send, root), sm_block(&call->recv, 0));
+            error = sm_copy_own(sm_block(&call->send, root), sm_block(&call->recv, 0));
         error = report(self, root, error);
     } else if (error == MPI_ERR_TRUNCATE) {
         error = sm_step_follow(self, &place, root);
@@ -155,7 +147,7 @@ static int gather_into(sm_comm_t *self, const ompi_coll_call_t *call, char *targ
     if (self->rank != call->root && fits)
         sm_pack(sm_block(&call->send, 0), target + (size_t)self->rank * block);
     else if (self->rank == call->root && call->send.buffer != MPI_IN_PLACE)
-        error = copy_own(&call->send, sm_block(&call->send, 0), sm_block(&call->recv, self->rank));
+        error = sm_copy_own(sm_block(&call->send, 0), sm_block(&call->recv, self->rank));
     int reported = sm_step_report(self, call->root, true);
     return reported != MPI_SUCCESS ? reported : error;
 }
@@ -176,7 +168,7 @@ static int read_blocks(sm_comm_t *self, const ompi_coll_call_t *call, const sm_p
     }
     int copied = MPI_SUCCESS;
     if (call->send.buffer != MPI_IN_PLACE)
-        copied = copy_own(&call->send, sm_block(&call->send, 0), sm_block(&call->recv, self->rank));
+        copied = sm_copy_own(sm_block(&call->send, 0), sm_block(&call->recv, self->rank));
     return error != MPI_SUCCESS ? error : copied;
 }
 
@@ -293,7 +285,7 @@ int sm_direct_allgather(sm_comm_t *self, const ompi_coll_call_t *call, size_t by
         sm_source_take(&source, self, sm_block(&call->recv, 1 - self->rank));
     int error = sm_direct_publish(self, &source, &place);
     if (error == MPI_SUCCESS && !in_place)
-        copy_own(&call->send, given, own);
+        sm_copy_own(given, own);
     if (error == MPI_SUCCESS)
         error = self->size == 2 ? exchange_blocks(self, call, &place, given)
                                 : fetch_all(self, call, &place, 0, false);
@@ -315,7 +307,7 @@ int sm_direct_alltoall(sm_comm_t *self, const ompi_coll_call_t *call, size_t byt
         sm_source_init_layout(&source, self, sm_elements(from, 0, count));
     int error = sm_direct_publish(self, &source, &place);
     if (error == MPI_SUCCESS && !in_place)
-        copy_own(from, sm_block(from, self->rank), sm_block(&call->recv, self->rank));
+        sm_copy_own(sm_block(from, self->rank), sm_block(&call->recv, self->rank));
     if (error == MPI_SUCCESS)
         error = fetch_all(self, call, &place, (size_t)self->rank * block, in_place);
     sm_source_fini(&source);

@@ -125,11 +125,6 @@ static void make_offer(plan_t *plan, uint64_t given)
 
 /* -- the work ------------------------------------------------------------------------------ */
 
-static void copy_own(ompi_data_t from, ompi_data_t to)
-{
-    ompi_datatype_copy(from.type, from.count, from.buffer, to.type, to.count, to.buffer);
-}
-
 static bool any_in_place(const plan_t *plan)
 {
     for (int i = 0; i < plan->self->size; i++) {
@@ -160,7 +155,7 @@ static int gather_all(const plan_t *plan)
     const ompi_coll_call_t *call = &plan->call;
     int error = MPI_SUCCESS;
     if (call->send.buffer != MPI_IN_PLACE)
-        copy_own(sm_block(&call->send, 0), sm_block(&call->recv, self->rank));
+        sm_copy_own(sm_block(&call->send, 0), sm_block(&call->recv, self->rank));
     for (int distance = 1; distance < self->size; distance++) {
         int rank = (self->rank + distance) % self->size;
         int fetched = sm_direct_fetch_from(self, rank, plan->known[rank].operand, 0, 0,
@@ -180,7 +175,7 @@ static int gather(const plan_t *plan)
         uintptr_t target = plan->known[call->root].target + self->peers[call->root].view.shift;
         sm_pack(block, (char *)(target + (size_t)self->rank * sm_bytes(block)));
     } else if (call->send.buffer != MPI_IN_PLACE) {
-        copy_own(sm_block(&call->send, 0), sm_block(&call->recv, self->rank));
+        sm_copy_own(sm_block(&call->send, 0), sm_block(&call->recv, self->rank));
     }
     return MPI_SUCCESS;
 }

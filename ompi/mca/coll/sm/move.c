@@ -38,14 +38,6 @@ int sm_bcast(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
     return error;
 }
 
-/* MPI_ERR_TRUNCATE: one is not as long as the other. */
-static int copy_own(const ompi_coll_side_t *from, ompi_data_t block, ompi_data_t to)
-{
-    ompi_datatype_copy(from->type, block.count, block.buffer, to.type, to.count, to.buffer);
-    bool fits = ompi_datatype_bytes(from->type, block.count) == sm_bytes(to);
-    return fits ? MPI_SUCCESS : MPI_ERR_TRUNCATE;
-}
-
 /* The root has nobody read its own block. */
 int sm_gather(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
@@ -67,7 +59,7 @@ int sm_gather(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
     }
     int copied = MPI_SUCCESS;
     if (call->send.buffer != MPI_IN_PLACE)
-        copied = copy_own(&call->send, sm_block(&call->send, 0), sm_block(&call->recv, self->rank));
+        copied = sm_copy_own(sm_block(&call->send, 0), sm_block(&call->recv, self->rank));
     return error != MPI_SUCCESS ? error : copied;
 }
 
@@ -83,8 +75,7 @@ int sm_scatter(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
         sm_pack(sm_elements(&call->send, 0, count), sm_step_own_row(self, &place));
         sm_step_tell(self, &place);
         if (call->recv.buffer != MPI_IN_PLACE)
-            error =
-                copy_own(&call->send, sm_block(&call->send, self->rank), sm_block(&call->recv, 0));
+            error = sm_copy_own(sm_block(&call->send, self->rank), sm_block(&call->recv, 0));
         return error;
     }
     error = sm_step_await(self, &place, call->root);
@@ -134,7 +125,7 @@ int sm_allgather(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
     int error = MPI_SUCCESS;
     if (call->send.buffer != MPI_IN_PLACE) {
         ompi_data_t given = sm_block(&call->send, 0);
-        copy_own(&call->send, given, own);
+        sm_copy_own(given, own);
         own = given;
     }
     for (size_t from = 0; error == MPI_SUCCESS && from < bytes; from += piece)
@@ -171,7 +162,7 @@ int sm_alltoall(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
     size_t block = bytes / (size_t)self->size, piece = piece_bytes(self, (size_t)self->size);
     int error = MPI_SUCCESS;
     if (!in_place)
-        copy_own(given, sm_block(given, self->rank), sm_block(&call->recv, self->rank));
+        sm_copy_own(sm_block(given, self->rank), sm_block(&call->recv, self->rank));
     for (size_t from = 0; error == MPI_SUCCESS && from < block; from += piece)
         error =
             exchange_piece(self, call, given, from, block - from < piece ? block - from : piece);

@@ -278,6 +278,13 @@ static inline size_t sm_bytes(ompi_data_t data)
     return ompi_datatype_bytes(data.type, data.count);
 }
 
+/* A rank's block for itself. MPI_ERR_TRUNCATE: it is not as long as its place. */
+static inline int sm_copy_own(ompi_data_t from, ompi_data_t to)
+{
+    ompi_datatype_copy(from.type, from.count, from.buffer, to.type, to.count, to.buffer);
+    return sm_bytes(from) == sm_bytes(to) ? MPI_SUCCESS : MPI_ERR_TRUNCATE;
+}
+
 /* This rank's block of a reduce_scatter, in elements. */
 typedef struct sm_blocks {
     size_t first, count, total;

@@ -239,11 +239,6 @@ static int await_readers(sm_comm_t *self, const sm_place_t *place, int readers, 
     return left != MPI_SUCCESS ? left : error;
 }
 
-static void copy_own(ompi_data_t from, ompi_data_t to)
-{
-    ompi_datatype_copy(from.type, from.count, from.buffer, to.type, to.count, to.buffer);
-}
-
 /* -- alltoallv and alltoallw ----------------------------------------------------------------- */
 
 /* All rows are there. Two ranks part together, if one of them has to wait. */
@@ -288,7 +283,7 @@ int sm_alltoallv(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
     give(self, &place, row, &blocks, in_place, &source);
     sm_step_come(self, &place);
     if (!in_place)
-        copy_own(sm_block(from, self->rank), sm_block(&call->recv, self->rank));
+        sm_copy_own(sm_block(from, self->rank), sm_block(&call->recv, self->rank));
     error = sm_step_await_all(self, &place);
     if (error == MPI_SUCCESS)
         error = first_error(self, &place);
@@ -308,7 +303,7 @@ static int scatter_from_root(sm_comm_t *self, const ompi_coll_call_t *call, cons
     give(self, place, row, &blocks, false, &source);
     sm_step_tell(self, place);
     if (call->recv.buffer != MPI_IN_PLACE)
-        copy_own(sm_block(&call->send, self->rank), sm_block(&call->recv, 0));
+        sm_copy_own(sm_block(&call->send, self->rank), sm_block(&call->recv, 0));
     int error = source.error;
     if (error == MPI_SUCCESS && head_of(self, place, self->rank)->where == IN_MEMORY)
         error = await_readers(self, place, self->size - 1, error);
@@ -399,7 +394,7 @@ static int gather_in_root(gather_t *gather)
     const ompi_coll_call_t *call = gather->call;
     tell_wishes(gather);
     if (call->send.buffer != MPI_IN_PLACE)
-        copy_own(sm_block(&call->send, 0), sm_block(&call->recv, self->rank));
+        sm_copy_own(sm_block(&call->send, 0), sm_block(&call->recv, self->rank));
     int error = sm_step_give(self, &gather->given, self->rank);
     return error == MPI_SUCCESS ? take_given(gather) : error;
 }
