@@ -337,10 +337,10 @@ static bool begin_round(ompi_schedule_t *schedule)
 static bool is_over(const ompi_schedule_t *schedule)
 {
     int error = schedule->error;
-    if (schedule->next == schedule->count || opal_likely(error == MPI_SUCCESS))
-        return schedule->next == schedule->count;
-    return error != MPI_ERR_TRUNCATE && error != MPI_ERR_NO_MEM &&
-           ompi_errhandler_ends_job(&schedule->comm->head);
+    if (schedule->next == schedule->count)
+        return true;
+    return opal_unlikely(error != MPI_SUCCESS) && error != MPI_ERR_TRUNCATE &&
+           error != MPI_ERR_NO_MEM && ompi_errhandler_ends_job(&schedule->comm->head);
 }
 
 /* Goes on until messages are under way, or to the end. The schedule may be gone afterwards. */
