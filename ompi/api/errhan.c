@@ -44,13 +44,19 @@ int ompi_api_errhandler_free(ompi_errhandler_t **errhandler)
     return MPI_SUCCESS;
 }
 
+static int attach(ompi_object_t *object, ompi_errhandler_t *errhandler, ompi_kind_t kind,
+                  const char *misfit)
+{
+    if (!ompi_errhandler_fits(errhandler, kind))
+        return ompi_api_explain(MPI_ERR_ERRHANDLER, misfit);
+    ompi_errhandler_attach(object, errhandler);
+    return MPI_SUCCESS;
+}
+
 int ompi_api_comm_set_errhandler(ompi_communicator_t *comm, ompi_errhandler_t *errhandler)
 {
-    if (!ompi_errhandler_fits(errhandler, OMPI_COMM))
-        return ompi_api_explain(MPI_ERR_ERRHANDLER,
-                                "The error handler was not made for communicators.");
-    ompi_errhandler_attach(&comm->head, errhandler);
-    return MPI_SUCCESS;
+    return attach(&comm->head, errhandler, OMPI_COMM,
+                  "The error handler was not made for communicators.");
 }
 
 int ompi_api_comm_get_errhandler(ompi_communicator_t *comm, ompi_errhandler_t **errhandler)
@@ -68,10 +74,8 @@ int ompi_api_comm_call_errhandler(ompi_communicator_t *comm, int errorcode)
 
 int ompi_api_file_set_errhandler(ompi_file_t *file, ompi_errhandler_t *errhandler)
 {
-    if (!ompi_errhandler_fits(errhandler, OMPI_FILE))
-        return ompi_api_explain(MPI_ERR_ERRHANDLER, "The error handler was not made for files.");
-    ompi_errhandler_attach(&ompi_file_told(file)->head, errhandler);
-    return MPI_SUCCESS;
+    return attach(&ompi_file_told(file)->head, errhandler, OMPI_FILE,
+                  "The error handler was not made for files.");
 }
 
 int ompi_api_file_get_errhandler(ompi_file_t *file, ompi_errhandler_t **errhandler)
@@ -88,10 +92,7 @@ int ompi_api_file_call_errhandler(ompi_file_t *fh, int errorcode)
 
 int ompi_api_win_set_errhandler(ompi_win_t *win, ompi_errhandler_t *errhandler)
 {
-    if (!ompi_errhandler_fits(errhandler, OMPI_WIN))
-        return ompi_api_explain(MPI_ERR_ERRHANDLER, "The error handler was not made for windows.");
-    ompi_errhandler_attach(&win->head, errhandler);
-    return MPI_SUCCESS;
+    return attach(&win->head, errhandler, OMPI_WIN, "The error handler was not made for windows.");
 }
 
 int ompi_api_win_get_errhandler(ompi_win_t *win, ompi_errhandler_t **errhandler)
