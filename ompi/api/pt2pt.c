@@ -145,8 +145,7 @@ int ompi_api_irecv(void *buf, MPI_Count count, ompi_datatype_t *datatype, int so
  * nothing writes to its buffer behind this. */
 static void end_receive(ompi_request_t **receive)
 {
-    if (ompi_request_is_active(*receive) && !ompi_request_is_done(*receive))
-        (*receive)->ops->cancel(*receive);
+    ompi_request_cancel(*receive);
     ompi_request_wait(receive, 1, 1);
     ompi_request_free(receive);
 }
