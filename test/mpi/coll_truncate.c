@@ -166,8 +166,15 @@ static void try_kinds(bool across_ways)
     /* Both too long for the shared area; or one of them. */
     for (kind_t kind = 0; kind < KINDS; kind++)
         try_kind(kind, 0, COUNT_MAX, 5500);
+    if (!across_ways)
+        return;
+    /* No data at all, or none of it wanted. */
+    for (kind_t kind = 0; kind < KINDS; kind++) {
+        try_kind(kind, 0, 10, 0);
+        try_kind(kind, 0, 0, 10);
+    }
     const kind_t ways[] = {BCAST, SCATTER, ALLGATHER, ALLTOALL, ALLREDUCE};
-    for (unsigned i = 0; across_ways && i < sizeof ways / sizeof ways[0]; i++) {
+    for (unsigned i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         try_kind(ways[i], 0, COUNT_MAX, 3);
         try_kind(ways[i], 0, 3, COUNT_MAX);
         try_kind(ways[i], 0, COUNT_MAX, 900);

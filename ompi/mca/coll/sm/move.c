@@ -122,14 +122,17 @@ int sm_allgather(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
     ompi_data_t own = sm_block(&call->recv, self->rank);
     size_t piece = piece_bytes(self, 1);
-    int error = MPI_SUCCESS;
+    int error;
     if (call->send.buffer != MPI_IN_PLACE) {
         ompi_data_t given = sm_block(&call->send, 0);
         sm_copy_own(given, own);
         own = given;
     }
-    for (size_t from = 0; error == MPI_SUCCESS && from < bytes; from += piece)
+    size_t from = 0;
+    do {
         error = gather_piece(self, call, own, from, bytes - from < piece ? bytes - from : piece);
+        from += piece;
+    } while (error == MPI_SUCCESS && from < bytes);
     return error;
 }
 
@@ -160,11 +163,14 @@ int sm_alltoall(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
     bool in_place = call->send.buffer == MPI_IN_PLACE;
     const ompi_coll_side_t *given = in_place ? &call->recv : &call->send;
     size_t block = bytes / (size_t)self->size, piece = piece_bytes(self, (size_t)self->size);
-    int error = MPI_SUCCESS;
+    size_t from = 0;
+    int error;
     if (!in_place)
         sm_copy_own(sm_block(given, self->rank), sm_block(&call->recv, self->rank));
-    for (size_t from = 0; error == MPI_SUCCESS && from < block; from += piece)
+    do {
         error =
             exchange_piece(self, call, given, from, block - from < piece ? block - from : piece);
+        from += piece;
+    } while (error == MPI_SUCCESS && from < block);
     return error;
 }

@@ -27,6 +27,8 @@ static int fold_rows(sm_comm_t *self, const ompi_coll_call_t *call, const sm_pla
                      size_t first, ompi_data_t result)
 {
     sm_fold_t fold;
+    if (sm_bytes(result) == 0)
+        return MPI_SUCCESS;
     int error = sm_fold_init(&fold, self, call, false);
     return error == MPI_SUCCESS ? sm_fold_run(&fold, place, first, result.count, result) : error;
 }

@@ -247,7 +247,7 @@ static int run(const ompi_coll_call_t *call, void *state, bool *taken)
     if (self == NULL || kinds[call->kind].run == NULL)
         return MPI_SUCCESS;
     size_t bytes = call_bytes(self, call);
-    if ((bytes == 0 && call->kind != OMPI_BARRIER) || bytes == SIZE_MAX)
+    if (bytes == SIZE_MAX)
         return MPI_SUCCESS;
     sm_run_fn_t *chosen = choose(self, call, bytes);
     bool is_unknown = self->stage == SM_NEW || self->direct == SM_DIRECT_UNKNOWN;

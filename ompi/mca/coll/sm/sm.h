@@ -224,7 +224,8 @@ int sm_step_await_readers(sm_comm_t *self, const _Atomic uint64_t *readers, uint
  * that the user gave has changed. It is no error code. */
 enum { SM_ELSEWHERE = -1 };
 
-/* `bytes` is what a row holds; it is not 0 but for the barrier. */
+/* `bytes` is what a row holds. Also if it is nothing, the ranks meet: another one may think that it
+ * is something. */
 typedef int sm_run_fn_t(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes);
 
 sm_run_fn_t sm_barrier, sm_bcast, sm_gather, sm_scatter, sm_allgather, sm_alltoall;
