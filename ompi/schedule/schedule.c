@@ -316,6 +316,15 @@ static void begin_step(ompi_schedule_t *schedule, const ompi_step_t *step)
     }
 }
 
+/* This rank cannot reach another one, and ends the job by that. It sends nothing wrong any more:
+ * who got it would end the job as well, and could be first to say why. */
+static bool is_vain(const ompi_schedule_t *schedule)
+{
+    int error = schedule->error;
+    return opal_unlikely(error != MPI_SUCCESS) && error != MPI_ERR_TRUNCATE &&
+           error != MPI_ERR_NO_MEM && ompi_errhandler_ends_job(&schedule->comm->head);
+}
+
 /* Begins what is left of the schedule up to the end of a round. True: the round is done. */
 static bool begin_round(ompi_schedule_t *schedule)
 {
@@ -325,6 +334,8 @@ static bool begin_round(ompi_schedule_t *schedule)
         const ompi_step_t *step = &schedule->steps[schedule->next++];
         ends_round = step->ends_round; /* a call may add steps, and move them */
         begin_step(schedule, step);
+        /* What is under way may wait for what follows. */
+        ends_round |= schedule->pending == 1 && is_vain(schedule);
     } while (schedule->next < schedule->count && !ends_round);
     if (--schedule->pending > 0)
         return false;
@@ -332,15 +343,10 @@ static bool begin_round(ompi_schedule_t *schedule)
     return true;
 }
 
-/* Nothing is left to do. A rank that cannot reach another one, and ends the job by that, sends
- * nothing wrong any more: who gets it would end the job as well, and could be first to say why. */
+/* Nothing is left to do. */
 static bool is_over(const ompi_schedule_t *schedule)
 {
-    int error = schedule->error;
-    if (schedule->next == schedule->count)
-        return true;
-    return opal_unlikely(error != MPI_SUCCESS) && error != MPI_ERR_TRUNCATE &&
-           error != MPI_ERR_NO_MEM && ompi_errhandler_ends_job(&schedule->comm->head);
+    return schedule->next == schedule->count || is_vain(schedule);
 }
 
 /* Goes on until messages are under way, or to the end. The schedule may be gone afterwards. */

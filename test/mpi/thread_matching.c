@@ -438,6 +438,11 @@ static void outlive(void)
     for (int i = 0; i < TALKERS && rank < 2; i++)
         pthread_join(talkers[i].thread, NULL);
     tap_check(atomic_load(&wrong) == 0, "what needs the dead fails, what does not goes on");
+    /* Who has left cannot die any more: they stay until rank 0 is through with the last one. */
+    if (rank == 0)
+        MPI_Send(NULL, 0, MPI_INT, 1, 0, MPI_COMM_WORLD);
+    else if (rank == 1)
+        MPI_Recv(NULL, 0, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     for (int i = 2; i < size; i++) {
         if (rank == 1)
             MPI_Send(NULL, 0, MPI_INT, i, 0, MPI_COMM_WORLD);

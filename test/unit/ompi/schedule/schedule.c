@@ -23,6 +23,7 @@ typedef struct message {
 static message_t *messages[MESSAGES_MAX];
 static int message_count, message_lives;
 static bool completes_at_once;
+static int unreachable = MPI_PROC_NULL;
 static ompi_communicator_t comm = {.rank = 1, .size = 4, .local = &comm};
 
 static void destroy_message(ompi_object_t *head)
@@ -35,6 +36,8 @@ static int add_message(bool sends, const ompi_route_t *route, const ompi_data_t 
                        ompi_request_t **request)
 {
     static const ompi_request_ops_t ops;
+    if (route->rank == unreachable)
+        return MPI_ERR_OTHER;
     message_t *message = malloc(sizeof *message);
     ck_assert_int_lt(message_count, MESSAGES_MAX);
     ompi_request_init(&message->request, &ops, route->comm, destroy_message);
@@ -203,6 +206,31 @@ START_TEST(who_ends_the_job_sends_nothing_wrong_before)
         finish(request, error);
     }
     ompi_errhandler_detach(&comm.head);
+    ck_assert_int_eq(message_lives, 0);
+}
+END_TEST
+
+/* Also in the same round, unless others may wait for it. */
+START_TEST(who_ends_the_job_sends_nothing_wrong_beside_it)
+{
+    int a = 1, b = 0;
+    unreachable = 3;
+    ompi_errhandler_attach(&comm.head, &ompi_errors_are_fatal);
+    for (int receives = 0; receives < 2; receives++) {
+        ompi_schedule_t *schedule = create(NULL, false);
+        message_count = 0;
+        if (receives)
+            ompi_schedule_recv(schedule, 0, ints(&b, 1));
+        ompi_schedule_send(schedule, unreachable, ints(&a, 1));
+        ompi_schedule_send(schedule, 2, ints(&a, 1));
+        ompi_request_t *request = ompi_schedule_request(schedule);
+        ck_assert_int_eq(message_count, 2 * receives);
+        for (int i = 0; i < message_count; i++)
+            complete(i, MPI_SUCCESS);
+        finish(request, MPI_ERR_OTHER);
+    }
+    ompi_errhandler_detach(&comm.head);
+    unreachable = MPI_PROC_NULL;
     ck_assert_int_eq(message_lives, 0);
 }
 END_TEST
@@ -477,6 +505,7 @@ static const unit_test_t tests[] = {
     {.test = &what_is_done_at_once_leads_to_the_end_at_once},
     {.test = &a_failed_message_fails_the_whole_at_its_end},
     {.test = &who_ends_the_job_sends_nothing_wrong_before},
+    {.test = &who_ends_the_job_sends_nothing_wrong_beside_it},
     {.test = &an_empty_schedule_is_done},
     {.test = &a_persistent_one_runs_again_with_its_own_tag},
     {.test = &tags_stay_in_their_shares},
