@@ -55,6 +55,13 @@ __attribute__((format(printf, 2, 3))) static inline bool tap_check(bool passed, 
     return passed;
 }
 
+/* Malloc is a sanitizer's: nobody sees what it gives back, and it needs far more than is asked. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { TAP_HAS_SANITIZER = 1 };
+#else
+enum { TAP_HAS_SANITIZER = 0 };
+#endif
+
 /* A check that cannot be made here, for a reason. */
 __attribute__((format(printf, 2, 3))) static inline void tap_skip(const char *text,
                                                                   const char *format, ...)
