@@ -215,6 +215,7 @@ static void unpin_real(void *context OPAL_UNUSED, void *handle, void *base OPAL_
 }
 
 static atomic_size_t last_number;
+static bool may_lose_numbers; /* somebody else writes into free pages, in the worst case all over */
 
 static size_t next_number(const char *page)
 {
@@ -249,7 +250,7 @@ static void transfer(char *pages, size_t count)
         size_t at = ((uintptr_t)pages - pin->begin) / FAKE_PAGE + i;
         char *page = pages + i * FAKE_PAGE;
         size_t number = number_of(page, words_of(page));
-        ck_assert_msg(pin->numbers[at] == number || number == 0,
+        ck_assert_msg(pin->numbers[at] == number || (number == 0 && may_lose_numbers),
                       "the device has page %zx, and not %zx", pin->numbers[at], number);
     }
     ompi_mpool_release(&use);
@@ -419,6 +420,7 @@ START_TEST(no_page_of_the_real_allocator_is_stale)
     if (getenv("MICA_SANITIZER") != NULL && !watched)
         return; /* sanitizers have allocators of their own */
     ck_assert(watched);
+    may_lose_numbers = true;
     run_real(allocate_and_transfer, 10);
 }
 END_TEST
