@@ -38,6 +38,7 @@ libopal_core_la_SOURCES += \
 	%D%/util/hash.h \
 	%D%/util/say.c %D%/util/say.h \
 	%D%/util/log.c %D%/util/log.h \
+	%D%/util/names.c %D%/util/names.h \
 	%D%/util/nearest.c \
 	%D%/util/pool.h \
 	%D%/util/text.c %D%/util/text.h \

@@ -15,6 +15,7 @@ unit_tests += \
 	%D%/util/interval \
 	%D%/util/log \
 	%D%/util/maps \
+	%D%/util/names \
 	%D%/util/nearest \
 	%D%/util/pool \
 	%D%/util/say \
