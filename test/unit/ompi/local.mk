@@ -19,6 +19,7 @@ ompi_unit_tests = \
 	%D%/mca/mtl/base/wanted \
 	%D%/mca/mtl/ofi/tag \
 	%D%/mca/pml/cm/both \
+	%D%/mca/pml/ob1/frames \
 	%D%/mca/pml/ob1/match \
 	%D%/mca/pml/tags \
 	%D%/object/handle \
@@ -128,6 +129,11 @@ else
 endif
 %C%_mca_pml_cm_both_CFLAGS = $(AM_CFLAGS)
 %C%_mca_pml_cm_both_LDADD = $(ompi_unit_libs)
+# All of it, over a fake of a transport.
+ob1_side = $(mca_pml_ob1_sources) %D%/mca/pml/ob1/side.c %D%/mca/pml/ob1/side.h
+%C%_mca_pml_ob1_frames_SOURCES = %D%/mca/pml/ob1/frames.c $(ob1_side)
+%C%_mca_pml_ob1_frames_CFLAGS = $(AM_CFLAGS)
+%C%_mca_pml_ob1_frames_LDADD = $(ompi_unit_libs)
 %C%_mca_pml_ob1_match_SOURCES = %D%/mca/pml/ob1/match.c ompi/mca/pml/ob1/match.c
 %C%_mca_pml_ob1_match_CFLAGS = $(AM_CFLAGS)
 %C%_mca_pml_ob1_match_LDADD = $(ompi_unit_libs)

@@ -64,7 +64,7 @@ static void tell(ob1_peer_t *peer)
 void ob1_send_fail(ob1_send_t *send)
 {
     tell(send->peer);
-    ob1_send_drop_list(send);
+    ob1_send_forget(send);
     fail(&send->request);
 }
 
@@ -119,8 +119,9 @@ static void end_begun(ob1_peer_t *peer)
     if (receive != NULL)
         ob1_receive_fail(receive, peer);
     for (opal_list_node_t *node; (node = opal_list_first(&peer->receiving)) != NULL;) {
-        opal_list_remove(node);
-        ob1_receive_fail(opal_container_of(node, ob1_receive_t, posted.node), peer);
+        ob1_receive_t *waiting = opal_container_of(node, ob1_receive_t, posted.node);
+        ob1_receive_forget(waiting);
+        ob1_receive_fail(waiting, peer);
     }
 }
 

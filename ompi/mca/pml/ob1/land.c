@@ -12,6 +12,7 @@ enum { SHORTEST_PIECE = 256 }; /* bytes; the mean of those that are worth a segm
 
 static unsigned char waiting_room[64 << 10]; /* from land to landed */
 static bool is_in_waiting_room;
+static bool is_for_nobody; /* likewise: nothing waits for it */
 
 static size_t in_waiting_room(size_t bytes, struct iovec *segments)
 {
@@ -44,6 +45,9 @@ static size_t land_stream(const ob1_stream_t *stream, size_t bytes, struct iovec
 {
     const ob1_receive_t *receive = stream->receive;
     ob1_message_t *message = stream->message;
+    is_for_nobody = bytes > stream->total - stream->arrived;
+    if (is_for_nobody)
+        return in_waiting_room(bytes, segments);
     if (receive != NULL && stream->arrived < receive->wanted) {
         size_t fits = receive->wanted - stream->arrived;
         return in_buffer(receive, stream->arrived, bytes < fits ? bytes : fits, segments, max);
@@ -58,12 +62,14 @@ static size_t land(unsigned rank, unsigned kind, uint64_t name, size_t offset, s
                    struct iovec *segments, size_t max)
 {
     const ob1_peer_t *peer = ob1_peer(rank);
-    is_in_waiting_room = false;
-    if (kind == OB1_STREAM_PART)
+    is_in_waiting_room = is_for_nobody = false;
+    if (peer != NULL && kind == OB1_STREAM_PART)
         return land_stream(&peer->stream, bytes, segments, max);
-    if (peer->is_dead)
-        return in_waiting_room(bytes, segments);
-    return in_buffer((const ob1_receive_t *)(uintptr_t)name, offset, bytes, segments, max);
+    const ob1_receive_t *receive =
+        peer != NULL && kind == OB1_FRAGMENT ? ob1_receive_of(peer, name, offset, bytes) : NULL;
+    is_for_nobody = receive == NULL;
+    return is_for_nobody ? in_waiting_room(bytes, segments)
+                         : in_buffer(receive, offset, bytes, segments, max);
 }
 
 static void unpack_waiting(const ob1_receive_t *receive, size_t offset, size_t bytes)
@@ -75,6 +81,10 @@ static void unpack_waiting(const ob1_receive_t *receive, size_t offset, size_t b
 
 static void landed(unsigned rank, unsigned kind, uint64_t name, size_t offset, size_t bytes)
 {
+    if (is_for_nobody) {
+        ob1_peer_reject(rank, kind, "data that nothing waits for");
+        return;
+    }
     ob1_peer_t *peer = ob1_peer(rank);
     if (kind == OB1_STREAM_PART) {
         const ob1_stream_t *stream = &peer->stream;
@@ -83,8 +93,8 @@ static void landed(unsigned rank, unsigned kind, uint64_t name, size_t offset, s
         if (stream->message != NULL)
             stream->message->length += bytes;
         ob1_stream_arrived(peer, bytes);
-    } else if (!peer->is_dead) {
-        ob1_receive_t *receive = (ob1_receive_t *)(uintptr_t)name;
+    } else {
+        ob1_receive_t *receive = ob1_receive_of(peer, name, offset, bytes);
         if (is_in_waiting_room)
             unpack_waiting(receive, offset, bytes);
         ob1_fragment_arrived(receive, bytes);

@@ -51,6 +51,7 @@ typedef struct ob1_matcher {
     size_t posted_total;        /* of the same */
     size_t arrived;
     uint64_t next_order;
+    uint32_t source_count; /* of the ranks that messages can come from; the user's */
 } ob1_matcher_t;
 
 void ob1_matcher_init(ob1_matcher_t *matcher);

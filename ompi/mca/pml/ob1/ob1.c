@@ -71,6 +71,7 @@ static int comm_add(ompi_communicator_t *comm)
             matcher_count = count;
         }
         ob1_matcher_init(&own->matchers[kind]);
+        own->matchers[kind].source_count = (uint32_t)ompi_comm_peers(comm);
         own->receives[kind].bytes = sizeof(ob1_receive_t);
         matchers[context] = &own->matchers[kind];
         replay_early(context);

@@ -48,6 +48,7 @@
 #include "opal/mca/btl/btl.h"
 #include "opal/runtime/lock.h"
 #include "opal/util/list.h"
+#include "opal/util/names.h"
 #include "opal/util/pool.h"
 #include "opal/util/segments.h"
 #include "ompi/mca/mpool/mpool.h"
@@ -91,6 +92,7 @@ typedef struct ob1_peer {
     bool is_dead;
     bool has_left; /* nothing is sent there any more, and nothing comes */
     bool is_told;  /* a person has been told that it is gone */
+    bool is_wrong; /* a person has been told of a frame that it should not have sent */
     /* A frame may leave beside ompi_lock: one has left before, it lives, and none waits for room
      * that has to leave first. Written under ompi_lock and `lock`, read under either. */
     bool is_open;
@@ -103,12 +105,14 @@ typedef struct ob1_send {
     ob1_match_t match;
     ompi_data_t data;
     size_t bytes;
-    bool synchronous, blocking, awaits_answer;
-    bool is_asked_back;    /* the receiver is to give it back */
-    bool is_unreceived;    /* it has failed, as the receiver has left without having taken it */
-    uint32_t answer;       /* the number of the answer, if it is none by a frame, else 0 */
-    ob1_segment_t *list;   /* of more segments than fit a frame; NULL: none */
-    uint64_t receiver;     /* the receiver's request, once it asked for fragments */
+    uint64_t name; /* what the receiver calls it, once it was told; 0: it has none */
+    bool synchronous, blocking;
+    ob1_kind_t awaits;   /* the answer: OB1_MATCH_ACK, OB1_PULL_DONE or what comes instead; or 0 */
+    bool is_asked_back;  /* the receiver is to give it back */
+    bool is_unreceived;  /* it has failed, as the receiver has left without having taken it */
+    uint32_t answer;     /* the number of the answer, if it is none by a frame, else 0 */
+    ob1_segment_t *list; /* of more segments than fit a frame; NULL: none */
+    uint64_t receiver;   /* the name of the receiver's request, once it asked for fragments */
     size_t wanted, pushed; /* bytes it asked for, bytes sent, as fragments or as a stream */
     opal_btl_long_t out;   /* while they are sent from where they lie; of `run`, or of a list */
     struct iovec run;
@@ -124,6 +128,8 @@ typedef struct ob1_receive {
     ompi_data_t data;
     size_t capacity;         /* bytes that fit */
     size_t wanted, received; /* while fragments arrive */
+    ob1_peer_t *peer;        /* likewise, whose they are, and what it calls this receive */
+    uint64_t name;
 } ob1_receive_t;
 
 /*
@@ -212,6 +218,10 @@ static inline void ob1_peer_commit(ob1_peer_t *peer, void *room, ob1_kind_t kind
 /* No frame leaves beside ompi_lock, until one has left under it. */
 void ob1_peer_close(ob1_peer_t *peer);
 
+/* A frame that the rank should not have sent was dropped: a person is told once. Frames that name
+ * requests may well come behind the news that it is dead. */
+void ob1_peer_reject(unsigned rank, unsigned kind, const char *what);
+
 /* Sends a short frame without matching now or later; its bytes are copied. */
 void ob1_peer_tell(ob1_peer_t *peer, ob1_kind_t kind, const void *bytes, size_t length);
 
@@ -238,9 +248,8 @@ void ob1_sends_end(void);
 
 void ob1_send_finish(ob1_send_t *send);
 
-void ob1_send_acknowledged(const ob1_ack_t *ack);
-void ob1_send_clear(const ob1_clear_t *clear);
-void ob1_send_cancelled(const ob1_ack_t *ack);
+/* A frame that answers a send of ours. False: no send waits for that. */
+bool ob1_send_answered(const ob1_peer_t *peer, ob1_kind_t kind, const void *bytes);
 
 /* -- out.c -- */
 
@@ -290,11 +299,17 @@ void ob1_replay_early(ob1_matcher_t *matcher, ob1_message_t *message);
 void ob1_stream_arrived(ob1_peer_t *peer, size_t bytes);
 void ob1_fragment_arrived(ob1_receive_t *receive, size_t bytes);
 
+/* The receive that waits for fragments with these bytes; NULL: none does. */
+ob1_receive_t *ob1_receive_of(const ob1_peer_t *peer, uint64_t name, size_t offset, size_t bytes);
+
+/* No fragments come for it any more. */
+void ob1_receive_forget(ob1_receive_t *receive);
+
 /* The btl's handler. */
 void ob1_handle_frame(unsigned rank, unsigned kind, const void *bytes, size_t length);
 
-/* What it told the receiver is of no use any more. */
-void ob1_send_drop_list(ob1_send_t *send);
+/* What the receiver was told of it is of no use any more. */
+void ob1_send_forget(ob1_send_t *send);
 
 /*
  * Nothing can come from there, as nothing can be sent there. So in a collective every rank that

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "opal/runtime/wait.h"
+#include "opal/util/log.h"
 #include "opal/util/text.h"
 
 /* A short frame that waits for room. */
@@ -48,6 +49,18 @@ ob1_peer_t *ob1_peer(unsigned rank)
     opal_list_init(&peer->receiving);
     atomic_store_explicit(&peers[rank], peer, memory_order_release);
     return peer;
+}
+
+void ob1_peer_reject(unsigned rank, unsigned kind, const char *what)
+{
+    ob1_peer_t *peer = ob1_peer(rank);
+    if (peer == NULL || peer->is_dead || peer->is_wrong)
+        return;
+    peer->is_wrong = true;
+    opal_log_error(
+        "rank %u has sent %s (kind %u): it is dropped, as will be others. Is the library "
+        "the same version there?",
+        rank, what, kind);
 }
 
 void ob1_peer_close(ob1_peer_t *peer)

@@ -121,9 +121,10 @@ bool ob1_pull(opal_btl_peer_t *btl, ob1_receive_t *receive, const ob1_rendezvous
         return false;
     if (head->segment_count > OB1_MAX_SEGMENTS)
         return get_listed(btl, receive, head);
-    if (head->segment_count == 1 && ompi_datatype_is_contiguous(receive->data.type))
+    bool is_run = head->segment_count == 1 && head->segments[0].length >= receive->wanted;
+    if (is_run && ompi_datatype_is_contiguous(receive->data.type))
         return get_run(btl, receive, head);
-    if (head->segment_count == 1 && unpack_run(btl, receive, head))
+    if (is_run && unpack_run(btl, receive, head))
         return true;
     return get_parts(btl, receive, (source_t){head->segments, head->segment_count, 0},
                      head->answer);

@@ -21,6 +21,8 @@
 /* Where threads share, each matcher has its own. */
 static opal_pool_t receives = {.bytes = sizeof(ob1_receive_t)};
 
+static opal_names_t names; /* of those that wait for fragments; under ompi_lock */
+
 static opal_pool_t *pool_of(const ompi_communicator_t *comm, ompi_context_t context)
 {
     ob1_comm_t *own = comm->pml;
@@ -170,8 +172,10 @@ static void take_rendezvous(ob1_receive_t *receive, ob1_peer_t *peer, const ob1_
         ob1_receive_fail(receive, peer);
         return;
     }
+    receive->peer = peer;
+    receive->name = opal_names_add(&names, receive);
     opal_list_append(&peer->receiving, &receive->posted.node);
-    ob1_clear_t clear = {head->sender, (uint64_t)(uintptr_t)receive, receive->wanted};
+    ob1_clear_t clear = {head->sender, receive->name, receive->wanted};
     ob1_peer_tell(peer, OB1_CLEAR, &clear, sizeof clear);
 }
 
@@ -272,9 +276,19 @@ static void give_back(ob1_matcher_t *matcher, unsigned rank, const void *bytes)
     ob1_peer_tell(ob1_peer(rank), OB1_CANCELLED, &ack, sizeof ack);
 }
 
+/* Whether a message can be of that source, and have that tag. */
+static inline bool is_possible(const ob1_matcher_t *matcher, const ob1_match_t *match)
+{
+    return opal_likely((uint32_t)match->source < matcher->source_count && match->tag >= 0);
+}
+
 static void arrive(ob1_matcher_t *matcher, unsigned rank, unsigned kind, const void *bytes,
                    size_t length, const ob1_match_t *match)
 {
+    if (!is_possible(matcher, match)) {
+        ob1_peer_reject(rank, kind, "a message of a rank or with a tag that there is not");
+        return;
+    }
     if (opal_unlikely(kind == OB1_CANCEL)) {
         give_back(matcher, rank, bytes);
         return;
@@ -290,12 +304,30 @@ static void arrive(ob1_matcher_t *matcher, unsigned rank, unsigned kind, const v
         ob1_wake_probes();
 }
 
-/* The first part of a stream: for now nobody gets the others. */
-static void begin_stream(unsigned rank, const void *bytes, size_t length)
+/* The first part of a stream: for now nobody gets the others. False: it cannot be one. */
+static bool begin_stream(ob1_peer_t *peer, const void *bytes, size_t length)
 {
     ob1_stream_head_t head;
     memcpy(&head, bytes, sizeof head);
-    ob1_peer(rank)->stream = (ob1_stream_t){.arrived = length - sizeof head, .total = head.total};
+    if (head.total < length - sizeof head || head.total > SSIZE_MAX - sizeof head ||
+        peer->stream.arrived < peer->stream.total)
+        return false;
+    peer->stream = (ob1_stream_t){.arrived = length - sizeof head, .total = head.total};
+    return true;
+}
+
+/* The first frame of a message, or its recall. */
+static void handle_message(unsigned rank, unsigned kind, const void *bytes, size_t length)
+{
+    ob1_match_t match;
+    memcpy(&match, bytes, sizeof match);
+    ob1_matcher_t *matcher = ob1_matcher_of(match.context);
+    if (opal_likely(matcher != NULL))
+        arrive(matcher, rank, kind, bytes, length, &match);
+    else if (match.context <= INT32_MAX)
+        ob1_keep_early(copy_frame(rank, kind, bytes, length), match.context);
+    else
+        ob1_peer_reject(rank, kind, "a message for a communicator that there cannot be");
 }
 
 void ob1_stream_arrived(ob1_peer_t *peer, size_t bytes)
@@ -310,10 +342,13 @@ void ob1_stream_arrived(ob1_peer_t *peer, size_t bytes)
         finish_receive(receive);
 }
 
-static void handle_stream_part(unsigned rank, const void *bytes, size_t length)
+/* False: these bytes are no part of a message. */
+static bool handle_stream_part(ob1_peer_t *peer, const void *bytes, size_t length)
 {
-    const ob1_stream_t *stream = &ob1_peer(rank)->stream;
+    const ob1_stream_t *stream = &peer->stream;
     const ob1_receive_t *receive = stream->receive;
+    if (length > stream->total - stream->arrived)
+        return false;
     ob1_message_t *message = stream->message;
     if (receive != NULL && stream->arrived < receive->wanted) {
         size_t fits = receive->wanted - stream->arrived;
@@ -323,83 +358,121 @@ static void handle_stream_part(unsigned rank, const void *bytes, size_t length)
         opal_copy(message->frame + message->length, bytes, length);
         message->length += length;
     }
-    ob1_stream_arrived(ob1_peer(rank), length);
+    ob1_stream_arrived(peer, length);
+    return true;
+}
+
+ob1_receive_t *ob1_receive_of(const ob1_peer_t *peer, uint64_t name, size_t offset, size_t bytes)
+{
+    ob1_receive_t *receive = opal_names_find(&names, name);
+    if (receive == NULL || receive->peer != peer || bytes > receive->wanted - receive->received ||
+        offset > receive->wanted - bytes)
+        return NULL;
+    return receive;
+}
+
+void ob1_receive_forget(ob1_receive_t *receive)
+{
+    opal_list_remove(&receive->posted.node);
+    opal_names_remove(&names, receive->name);
 }
 
 void ob1_fragment_arrived(ob1_receive_t *receive, size_t bytes)
 {
     receive->received += bytes;
     if (receive->received == receive->wanted) {
-        opal_list_remove(&receive->posted.node);
+        ob1_receive_forget(receive);
         finish_receive(receive);
     }
 }
 
-static void handle_fragment(const void *bytes, size_t length)
+/* False: no receive waits for these bytes. */
+static bool handle_fragment(const ob1_peer_t *peer, const void *bytes, size_t length)
 {
     ob1_fragment_t head;
     memcpy(&head, bytes, sizeof head);
-    ob1_receive_t *receive = (ob1_receive_t *)(uintptr_t)head.receiver;
+    length -= sizeof head;
+    ob1_receive_t *receive = ob1_receive_of(peer, head.receiver, head.offset, length);
+    if (receive == NULL)
+        return false;
     ompi_datatype_unpack(receive->data.type, receive->data.count, receive->data.buffer, head.offset,
-                         (const char *)bytes + sizeof head, length - sizeof head);
-    ob1_fragment_arrived(receive, length - sizeof head);
+                         (const char *)bytes + sizeof head, length);
+    ob1_fragment_arrived(receive, length);
+    return true;
 }
 
-/* What a rank sent before it died may come behind the news of its death. A message is a message;
- * but what names a request of ours names one that has failed, and may be another one by now. */
-static bool is_too_late(unsigned rank, unsigned kind)
+/* The shortest frame of each kind. */
+static const unsigned char head_bytes[] = {
+    [OB1_EAGER] = sizeof(ob1_match_t),
+    [OB1_EAGER_SYNC] = sizeof(ob1_sync_t),
+    [OB1_RENDEZVOUS] = offsetof(ob1_rendezvous_t, segments),
+    [OB1_MATCH_ACK] = sizeof(ob1_ack_t),
+    [OB1_PULL_DONE] = sizeof(ob1_ack_t),
+    [OB1_CLEAR] = sizeof(ob1_clear_t),
+    [OB1_FRAGMENT] = sizeof(ob1_fragment_t),
+    [OB1_STREAM] = sizeof(ob1_stream_head_t),
+    [OB1_STREAM_PART] = 0,
+    [OB1_CANCEL] = sizeof(ob1_sync_t),
+    [OB1_CANCELLED] = sizeof(ob1_ack_t),
+};
+
+/* Whether a rendezvous has the segments that it tells of. */
+static bool has_segments(const ob1_rendezvous_t *head, size_t length)
 {
-    bool names_no_request = kind == OB1_EAGER || kind == OB1_EAGER_SYNC || kind == OB1_STREAM ||
-                            kind == OB1_RENDEZVOUS || kind == OB1_CANCEL;
-    return !names_no_request && ob1_peer(rank)->is_dead;
+    size_t told = head->segment_count > OB1_MAX_SEGMENTS ? 1 : head->segment_count;
+    return head->segment_count <= OB1_MAX_LISTED &&
+           length >= offsetof(ob1_rendezvous_t, segments) + told * sizeof(ob1_segment_t);
+}
+
+/* A frame other than a whole message. False: it is dropped, as it does not fit. */
+static bool handle_other(unsigned rank, unsigned kind, const void *bytes, size_t length)
+{
+    ob1_peer_t *peer = ob1_peer(rank);
+    if (peer == NULL)
+        return false;
+    switch ((ob1_kind_t)kind) {
+    case OB1_EAGER_SYNC:
+    case OB1_CANCEL:
+        handle_message(rank, kind, bytes, length);
+        return true;
+    case OB1_STREAM:
+        if (!begin_stream(peer, bytes, length))
+            return false;
+        handle_message(rank, kind, bytes, length);
+        return true;
+    case OB1_RENDEZVOUS:
+        if (!has_segments(bytes, length))
+            return false;
+        handle_message(rank, kind, bytes, length);
+        return true;
+    case OB1_FRAGMENT:
+        return handle_fragment(peer, bytes, length);
+    case OB1_STREAM_PART:
+        return handle_stream_part(peer, bytes, length);
+    default:
+        return ob1_send_answered(peer, kind, bytes);
+    }
 }
 
 void ob1_handle_frame(unsigned rank, unsigned kind, const void *bytes, size_t length)
 {
-    if (opal_unlikely(ob1_any_is_dead()) && is_too_late(rank, kind))
-        return;
-    switch ((ob1_kind_t)kind) {
-    case OB1_EAGER:
-    case OB1_EAGER_SYNC:
-    case OB1_STREAM:
-    case OB1_RENDEZVOUS:
-    case OB1_CANCEL: {
-        ob1_match_t match;
-        if (kind == OB1_STREAM)
-            begin_stream(rank, bytes, length);
-        memcpy(&match, bytes, sizeof match);
-        ob1_matcher_t *matcher = ob1_matcher_of(match.context);
-        if (opal_likely(matcher != NULL))
-            arrive(matcher, rank, kind, bytes, length, &match);
-        else
-            ob1_keep_early(copy_frame(rank, kind, bytes, length), match.context);
-        return;
-    }
-    case OB1_MATCH_ACK:
-    case OB1_PULL_DONE:
-        ob1_send_acknowledged(bytes);
-        return;
-    case OB1_CLEAR:
-        ob1_send_clear(bytes);
-        return;
-    case OB1_CANCELLED:
-        ob1_send_cancelled(bytes);
-        return;
-    case OB1_FRAGMENT:
-        handle_fragment(bytes, length);
-        return;
-    case OB1_STREAM_PART:
-        handle_stream_part(rank, bytes, length);
-        return;
-    }
-    opal_log_error("pml/ob1: rank %u sent a frame of the unknown kind %u (%zu bytes)", rank, kind,
-                   length);
+    bool is_known = kind > 0 && kind < OPAL_COUNT_OF(head_bytes) && length >= head_bytes[kind];
+    if (opal_likely(is_known && kind == OB1_EAGER))
+        handle_message(rank, kind, bytes, length);
+    else if (!is_known || !handle_other(rank, kind, bytes, length))
+        ob1_peer_reject(rank, kind, "a frame that nothing waits for, or that lacks something");
 }
 
 void ob1_replay_early(ob1_matcher_t *matcher, ob1_message_t *message)
 {
     ob1_match_t match;
     memcpy(&match, message->frame, sizeof match);
+    if (!is_possible(matcher, &match)) {
+        ob1_peer_reject(message->rank, message->kind,
+                        "a message of a rank or with a tag that there is not");
+        ob1_message_drop(message);
+        return;
+    }
     if (message->kind == OB1_CANCEL) {
         give_back(matcher, message->rank, message->frame);
         free(message);
@@ -530,6 +603,7 @@ int ob1_recv(const ompi_route_t *from, const ompi_data_t *data, MPI_Status *stat
 void ob1_receives_end(void)
 {
     opal_pool_empty(&receives);
+    opal_names_free(&names);
 }
 
 /* -- receiving beside ompi_lock ------------------------------------------------------ */

@@ -12,6 +12,7 @@
 enum { SHORTEST_LISTED = 512 }; /* bytes; the mean of what is copied piece by piece */
 
 static opal_pool_t sends = {.bytes = sizeof(ob1_send_t)};
+static opal_names_t names; /* of those that a receiver has been told of; under ompi_lock */
 
 static void destroy_send(ompi_object_t *head)
 {
@@ -34,8 +35,15 @@ static const ompi_request_ops_t send_request_ops = {
 
 void ob1_send_finish(ob1_send_t *send)
 {
-    ob1_send_drop_list(send);
+    ob1_send_forget(send);
     ompi_request_complete(&send->request);
+}
+
+/* Ends it, out of all lists. */
+static void fail_for_memory(ob1_send_t *send)
+{
+    send->request.status.MPI_ERROR = MPI_ERR_NO_MEM;
+    ob1_send_finish(send);
 }
 
 static ob1_match_t match_of(const ompi_route_t *to)
@@ -71,32 +79,25 @@ static bool push_eager(ob1_peer_t *peer, const ob1_match_t *match, const ompi_da
     return true;
 }
 
+/* What the receiver will call it. False: no memory. */
+static bool give_name(ob1_send_t *send)
+{
+    if (send->name == 0)
+        send->name = opal_names_add(&names, send);
+    return opal_likely(send->name != 0);
+}
+
 /* The peer has to answer it. */
-static void await_answer(ob1_send_t *send)
+static void await_answer(ob1_send_t *send, ob1_kind_t kind)
 {
-    send->awaits_answer = true;
+    send->awaits = kind;
     opal_list_append(&send->peer->awaiting, &send->pending.node);
-}
-
-static void answered(ob1_send_t *send)
-{
-    send->awaits_answer = false;
-    opal_list_remove(&send->pending.node);
-}
-
-/* It was answered in another way than the one that the number is for. */
-static void answered_otherwise(ob1_send_t *send)
-{
-    opal_btl_peer_t *btl = send->peer->btl;
-    answered(send);
-    if (send->answer != 0)
-        btl->ops->forget(btl, send->answer);
 }
 
 static bool push_eager_sync(ob1_send_t *send)
 {
     ob1_peer_t *peer = send->peer;
-    ob1_sync_t head = {.match = send->match, .sender = (uint64_t)(uintptr_t)send};
+    ob1_sync_t head = {.match = send->match, .sender = send->name};
     unsigned char *room = ob1_peer_reserve(peer, sizeof head + send->bytes);
     if (room == NULL)
         return false;
@@ -104,7 +105,7 @@ static bool push_eager_sync(ob1_send_t *send)
     ompi_datatype_pack(send->data.type, send->data.count, send->data.buffer, 0, room + sizeof head,
                        send->bytes);
     ob1_peer_commit(peer, room, OB1_EAGER_SYNC, sizeof head + send->bytes);
-    await_answer(send);
+    await_answer(send, OB1_MATCH_ACK);
     return true;
 }
 
@@ -153,7 +154,7 @@ static void *take_shared(size_t bytes)
                                     : malloc(bytes);
 }
 
-void ob1_send_drop_list(ob1_send_t *send)
+static void drop_list(ob1_send_t *send)
 {
     if (opal_likely(send->list == NULL))
         return;
@@ -162,6 +163,14 @@ void ob1_send_drop_list(ob1_send_t *send)
     else
         free(send->list);
     send->list = NULL;
+}
+
+void ob1_send_forget(ob1_send_t *send)
+{
+    drop_list(send);
+    if (send->name != 0)
+        opal_names_remove(&names, send->name);
+    send->name = 0;
 }
 
 /* The list lies where it was filled in by ompi_datatype_segments. */
@@ -197,7 +206,7 @@ static uint32_t list_segments(ob1_send_t *send)
                                           (struct iovec *)(void *)send->list, most, &described);
     if (described == send->bytes)
         return (uint32_t)count;
-    ob1_send_drop_list(send);
+    drop_list(send);
     return 0;
 }
 
@@ -234,7 +243,7 @@ static bool push_rendezvous(ob1_send_t *send)
     if (head == NULL)
         return false;
     ob1_match_copy(&head->match, &send->match);
-    head->sender = (uint64_t)(uintptr_t)send;
+    head->sender = send->name;
     head->total = send->bytes;
     head->synchronous = send->synchronous;
     head->segment_count = describe_data(send, head->segments);
@@ -245,7 +254,7 @@ static bool push_rendezvous(ob1_send_t *send)
     size_t told = head->segment_count > OB1_MAX_SEGMENTS ? 1 : head->segment_count;
     ob1_peer_commit(send->peer, head, OB1_RENDEZVOUS,
                     offsetof(ob1_rendezvous_t, segments) + told * sizeof(ob1_segment_t));
-    await_answer(send);
+    await_answer(send, OB1_PULL_DONE);
     return true;
 }
 
@@ -287,15 +296,14 @@ static ob1_kind_t first_kind(const ob1_send_t *send)
 
 static bool push_first(ob1_send_t *send)
 {
-    switch (first_kind(send)) {
-    case OB1_RENDEZVOUS:
-        return push_rendezvous(send);
-    case OB1_STREAM:
+    ob1_kind_t kind = first_kind(send);
+    if (kind == OB1_STREAM)
         return push_stream(send);
-    case OB1_EAGER_SYNC:
-        return push_eager_sync(send);
-    default:
-        break;
+    if (kind != OB1_EAGER) {
+        if (give_name(send))
+            return kind == OB1_RENDEZVOUS ? push_rendezvous(send) : push_eager_sync(send);
+        fail_for_memory(send);
+        return true;
     }
     if (!push_eager(send->peer, &send->match, &send->data, send->bytes))
         return false;
@@ -334,9 +342,9 @@ static void end_unsent(ob1_send_t *send)
 static void end_pending(ob1_pending_t *pending, ob1_peer_t *peer)
 {
     ob1_send_t *send = opal_container_of(pending, ob1_send_t, pending);
-    if (send->awaits_answer && send->is_asked_back && peer->has_left)
+    if (send->awaits != 0 && send->is_asked_back && peer->has_left)
         finish_cancelled(send);
-    else if (send->awaits_answer)
+    else if (send->awaits != 0)
         fail_unreceived(send);
     else if (pending->push == push_deferred)
         end_unsent(send);
@@ -362,7 +370,9 @@ static void start_send(ob1_send_t *send)
     send->pending.push = push_deferred;
     send->pending.fail = end_pending;
     send->pushed = 0;
-    send->awaits_answer = send->is_asked_back = send->is_unreceived = false;
+    send->awaits = 0;
+    send->is_asked_back = send->is_unreceived = false;
+    send->name = 0;
     send->answer = 0;
     send->list = NULL;
     if (opal_unlikely(ob1_peer_is_gone(peer))) {
@@ -480,16 +490,10 @@ int ob1_send(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t m
 void ob1_sends_end(void)
 {
     opal_pool_empty(&sends);
+    opal_names_free(&names);
 }
 
 /* -- what the receiver answers ------------------------------------------------------- */
-
-void ob1_send_acknowledged(const ob1_ack_t *ack)
-{
-    ob1_send_t *send = (ob1_send_t *)(uintptr_t)ack->sender;
-    answered(send);
-    ob1_send_finish(send);
-}
 
 /* As many fragments as there is room for; true: that was all. */
 static bool push_fragments(ob1_pending_t *pending, ob1_peer_t *peer)
@@ -512,10 +516,8 @@ static bool push_fragments(ob1_pending_t *pending, ob1_peer_t *peer)
     return true;
 }
 
-void ob1_send_clear(const ob1_clear_t *clear)
+static void send_fragments(ob1_send_t *send, const ob1_clear_t *clear)
 {
-    ob1_send_t *send = (ob1_send_t *)(uintptr_t)clear->sender;
-    answered_otherwise(send);
     send->receiver = clear->receiver;
     send->wanted = clear->wanted;
     send->pushed = 0;
@@ -524,6 +526,39 @@ void ob1_send_clear(const ob1_clear_t *clear)
     send->pending.push = push_fragments;
     if (!push_fragments(&send->pending, send->peer))
         ob1_peer_defer(send->peer, &send->peer->streams, &send->pending);
+}
+
+/* Whether this is an answer to it. */
+static bool expects(const ob1_send_t *send, ob1_kind_t kind, const ob1_clear_t *answer)
+{
+    switch (kind) {
+    case OB1_CLEAR:
+        return send->awaits == OB1_PULL_DONE && answer->wanted > 0 && answer->wanted <= send->bytes;
+    case OB1_CANCELLED:
+        return send->awaits != 0 && send->is_asked_back;
+    default:
+        return send->awaits == kind;
+    }
+}
+
+bool ob1_send_answered(const ob1_peer_t *peer, ob1_kind_t kind, const void *bytes)
+{
+    ob1_clear_t answer = {0};
+    memcpy(&answer, bytes, kind == OB1_CLEAR ? sizeof answer : sizeof(ob1_ack_t));
+    ob1_send_t *send = opal_names_find(&names, answer.sender);
+    if (send == NULL || send->peer != peer || !expects(send, kind, &answer))
+        return false;
+    send->awaits = 0;
+    opal_list_remove(&send->pending.node);
+    if (send->answer != 0 && kind != OB1_PULL_DONE) /* the number was for another one */
+        peer->btl->ops->forget(peer->btl, send->answer);
+    if (kind == OB1_CLEAR)
+        send_fragments(send, &answer);
+    else if (kind == OB1_CANCELLED)
+        finish_cancelled(send);
+    else
+        ob1_send_finish(send);
+    return true;
 }
 
 /* -- cancelling ---------------------------------------------------------------------- */
@@ -541,20 +576,13 @@ static int cancel_send(ompi_request_t *request)
     if (ompi_request_is_done(request)) {
         if (send->is_unreceived)
             cancel_unreceived(send);
-    } else if (send->awaits_answer) {
+    } else if (send->awaits != 0) {
         send->is_asked_back = true;
-        ob1_sync_t name = {.match = send->match, .sender = (uint64_t)(uintptr_t)send};
+        ob1_sync_t name = {.match = send->match, .sender = send->name};
         ob1_peer_tell(send->peer, OB1_CANCEL, &name, sizeof name);
     } else if (send->pending.push == push_deferred && send->pushed == 0) {
         opal_list_remove(&send->pending.node);
         finish_cancelled(send);
     }
     return MPI_SUCCESS;
-}
-
-void ob1_send_cancelled(const ob1_ack_t *ack)
-{
-    ob1_send_t *send = (ob1_send_t *)(uintptr_t)ack->sender;
-    answered_otherwise(send);
-    finish_cancelled(send);
 }

@@ -17,12 +17,15 @@
  * The parts of a stream follow each other in order, and no other stream between the same two begins
  * before it has ended, so they need no name.
  *
- * `sender` and `receiver` are the addresses of requests in the process that gets the frame back,
- * so nothing has to be looked up. A cancel that finds nothing has no answer: the message was
- * matched, and its own answer is under way. It cannot mean a later message of a request at the same
- * address, since frames arrive in order. The segments of a rendezvous are addresses and lengths in
- * the sender's memory, for opal_btl_ops_t.get; none: it cannot be got, only asked for. If they are
- * more than OB1_MAX_SEGMENTS, the one that is sent is where the list of them lies.
+ * `sender` and `receiver` are the names (opal/util/names.h) of requests in the process that gets
+ * the frame back: it looks them up. A cancel that finds nothing has no answer: the message was
+ * matched, and its own answer is under way. The segments of a rendezvous are addresses and lengths
+ * in the sender's memory, for opal_btl_ops_t.get; none: it cannot be got, only asked for. If they
+ * are more than OB1_MAX_SEGMENTS, the one that is sent is where the list of them lies.
+ *
+ * Nothing of a frame is believed: ob1_handle_frame checks that it holds what its head says, those
+ * who look up a name that the request is the sender's and waits for this. A frame that does not fit
+ * is dropped, and reported once for each peer.
  */
 #ifndef OMPI_PML_OB1_WIRE_H
 #define OMPI_PML_OB1_WIRE_H

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The transport, the job and the communicator of one side: instead of opal/mca/btl/base and
+ * opal/runtime/init.c. */
+#include "test/unit/ompi/mca/pml/ob1/side.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "opal/mca/base/component.h"
+#include "opal/mca/base/framework.h"
+#include "opal/runtime/init.h"
+#include "opal/runtime/wait.h"
+#include "ompi/errhandler/errhandler.h"
+#include "ompi/info/info.h"
+
+enum { MAX_SENT = 4096 };
+
+extern const opal_component_t mca_pml_ob1_component;
+
+const ompi_pml_ops_t *side_pml;
+bool side_is_full;
+
+static ompi_group_t group = {.size = SIDE_RANKS, .stride = 1};
+ompi_communicator_t side_comm = {
+    .head = OMPI_OBJECT_PREDEFINED(OMPI_COMM, &side_comm),
+    .size = SIDE_RANKS,
+    .group = &group,
+};
+
+static side_frame_t sent[MAX_SENT];
+static size_t sent_count, sent_seen;
+static opal_btl_handler_fn_t *handler;
+static opal_btl_death_fn_t *on_death;
+static const opal_btl_lander_t *side_lander;
+
+static void require(bool holds, const char *what)
+{
+    if (!holds) {
+        fprintf(stderr, "does not hold: %s\n", what);
+        abort();
+    }
+}
+
+/* -- the transport ------------------------------------------------------------------- */
+
+static void *reserve(opal_btl_peer_t *peer OPAL_UNUSED, size_t length)
+{
+    require(length <= SIDE_FRAME_BYTES, "a frame is not too long");
+    return side_is_full || sent_count == MAX_SENT ? NULL : sent[sent_count].bytes;
+}
+
+static void commit(opal_btl_peer_t *peer, void *room, unsigned kind, size_t length)
+{
+    side_frame_t *frame = &sent[sent_count++];
+    require(room == frame->bytes, "what is committed was reserved");
+    frame->rank = peer->rank;
+    frame->kind = kind;
+    frame->length = length;
+}
+
+static const opal_btl_ops_t ops = {
+    .name = "side",
+    .eager_bytes = SIDE_EAGER_BYTES,
+    .direct_bytes = SIZE_MAX,
+    .max_frame_bytes = SIDE_FRAME_BYTES,
+    .reserve = reserve,
+    .commit = commit,
+};
+
+static opal_btl_peer_t peers[SIDE_RANKS];
+
+opal_btl_peer_t *opal_btl_connect(unsigned rank)
+{
+    peers[rank] = (opal_btl_peer_t){&ops, rank};
+    return &peers[rank];
+}
+
+opal_status_t opal_btl_start(opal_btl_handler_fn_t *taker)
+{
+    handler = taker;
+    return OPAL_SUCCESS;
+}
+
+void opal_btl_stop(void)
+{
+}
+
+void opal_btl_on_death(opal_btl_death_fn_t *died)
+{
+    on_death = died;
+}
+
+void opal_btl_on_departure(opal_btl_departure_fn_t *left OPAL_UNUSED)
+{
+}
+
+void opal_btl_set_lander(const opal_btl_lander_t *lander)
+{
+    side_lander = lander;
+}
+
+const opal_btl_ops_t *opal_btl_next(const opal_btl_ops_t *previous)
+{
+    return previous == NULL ? &ops : NULL;
+}
+
+/* Without frameworks. */
+const opal_project_t opal_project;
+
+const opal_pmi_job_t *opal_job(void)
+{
+    static const opal_pmi_job_t job = {.size = SIDE_RANKS, .local_size = SIDE_RANKS};
+    return &job;
+}
+
+/* -- what ob1 and its types need of the rest, which is more than is linked ----------- */
+
+ompi_errhandler_t ompi_errors_are_fatal, ompi_errors_return, ompi_errors_abort;
+ompi_info_t ompi_info_env;
+
+void ompi_errhandler_detach(ompi_object_t *object OPAL_UNUSED)
+{
+}
+
+atomic_uint ompi_mpool_generation;
+
+bool ompi_mpool_leaves_pinned(const ompi_mpool_device_t *device OPAL_UNUSED)
+{
+    return false;
+}
+
+bool ompi_mpool_leaves_pipeline_pinned(const ompi_mpool_device_t *device OPAL_UNUSED)
+{
+    return false;
+}
+
+opal_status_t ompi_mpool_create(const ompi_mpool_device_t *device OPAL_UNUSED,
+                                ompi_mpool_t **pool OPAL_UNUSED)
+{
+    return OPAL_ERR_NOT_AVAILABLE;
+}
+
+void ompi_mpool_destroy(ompi_mpool_t *pool OPAL_UNUSED)
+{
+}
+
+/* -- the test's ---------------------------------------------------------------------- */
+
+void side_start(void)
+{
+    opal_answer_t answer = {0};
+    require(ompi_datatype_init() == MPI_SUCCESS, "there are types");
+    mca_pml_ob1_component.query(&answer);
+    side_pml = answer.ops;
+    ob1_rendezvous_limit = 4 * SIDE_EAGER_BYTES;
+    ob1_part_bytes = SIDE_EAGER_BYTES;
+    side_is_full = false;
+    sent_count = sent_seen = 0;
+    require(side_pml->start(NULL) == OPAL_SUCCESS, "ob1 starts");
+    require(side_pml->comm_add(&side_comm) == MPI_SUCCESS, "it takes a communicator");
+}
+
+void side_stop(void)
+{
+    side_is_full = false;
+    side_die(1);
+    side_die(2);
+    side_pml->comm_remove(&side_comm);
+    side_pml->stop(NULL);
+}
+
+void side_deliver(unsigned rank, unsigned kind, const void *bytes, size_t length)
+{
+    void *copy = malloc(length > 0 ? length : 1);
+    require(copy != NULL, "there is memory");
+    memcpy(copy, bytes, length);
+    handler(rank, kind, copy, length);
+    free(copy);
+}
+
+void side_land(unsigned rank, unsigned kind, uint64_t name, size_t offset, const void *bytes,
+               size_t length, size_t piece)
+{
+    struct iovec segments[8];
+    const char *from = bytes;
+    while (length > 0) {
+        size_t count = side_lander->land(rank, kind, name, offset, length, segments, 8), come = 0;
+        require(count > 0 && count <= 8, "land has a place");
+        for (size_t i = 0; i < count && come < piece; i++) {
+            size_t part = segments[i].iov_len < piece - come ? segments[i].iov_len : piece - come;
+            memcpy(segments[i].iov_base, from + come, part);
+            come += part;
+        }
+        require(come > 0 && come <= length, "it is not too long");
+        side_lander->landed(rank, kind, name, offset, come);
+        from += come;
+        offset += come;
+        length -= come;
+    }
+}
+
+const side_frame_t *side_next_sent(void)
+{
+    if (sent_seen == sent_count) {
+        sent_seen = sent_count = 0;
+        return NULL;
+    }
+    return &sent[sent_seen++];
+}
+
+void side_progress(void)
+{
+    opal_progress();
+}
+
+void side_die(unsigned rank)
+{
+    on_death(rank);
+}
+
+ompi_route_t side_route(int rank, int tag)
+{
+    return (ompi_route_t){&side_comm, OMPI_CONTEXT_USER, rank, tag};
+}
+
+ompi_data_t side_data(void *bytes, size_t length)
+{
+    return (ompi_data_t){bytes, length, ompi_datatype_of(MPI_BYTE)};
+}

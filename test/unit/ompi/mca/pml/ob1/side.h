@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One side of pml/ob1: rank 0 of three, over a transport that goes nowhere. The test delivers the
+ * frames of the others, and looks at those that they would get. Bytes are all that is sent.
+ */
+#ifndef TEST_UNIT_OMPI_PML_OB1_SIDE_H
+#define TEST_UNIT_OMPI_PML_OB1_SIDE_H
+
+#include "ompi/mca/pml/ob1/ob1.h"
+
+enum { SIDE_RANKS = 3, SIDE_EAGER_BYTES = 256, SIDE_FRAME_BYTES = SIDE_EAGER_BYTES + 512 };
+
+/* A frame that was sent. */
+typedef struct side_frame {
+    unsigned rank, kind;
+    size_t length;
+    _Alignas(8) unsigned char bytes[SIDE_FRAME_BYTES];
+} side_frame_t;
+
+extern ompi_communicator_t side_comm; /* of all of them */
+extern const ompi_pml_ops_t *side_pml;
+
+/* While it is set no frame finds room. */
+extern bool side_is_full;
+
+void side_start(void);
+void side_stop(void); /* ends what is still under way, too */
+
+/* The frame of a peer, in memory of exactly that length. */
+void side_deliver(unsigned rank, unsigned kind, const void *bytes, size_t length);
+
+/* The same as one that lands, in pieces of at most so many bytes. */
+void side_land(unsigned rank, unsigned kind, uint64_t name, size_t offset, const void *bytes,
+               size_t length, size_t piece);
+
+/* The next one of the frames that were sent, which it forgets; NULL: there is none. */
+const side_frame_t *side_next_sent(void);
+
+/* What was deferred is tried again. */
+void side_progress(void);
+
+/* As the news of it comes. */
+void side_die(unsigned rank);
+
+ompi_route_t side_route(int rank, int tag);
+ompi_data_t side_data(void *bytes, size_t length);
+
+#endif
