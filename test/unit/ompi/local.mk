@@ -21,6 +21,7 @@ ompi_unit_tests = \
 	%D%/mca/pml/cm/both \
 	%D%/mca/pml/ob1/frames \
 	%D%/mca/pml/ob1/match \
+	%D%/mca/pml/ob1/memory \
 	%D%/mca/pml/tags \
 	%D%/object/handle \
 	%D%/op/op \
@@ -129,13 +130,21 @@ else
 endif
 %C%_mca_pml_cm_both_CFLAGS = $(AM_CFLAGS)
 %C%_mca_pml_cm_both_LDADD = $(ompi_unit_libs)
-# All of it, over a fake of a transport.
+# All of it, over a fake of a transport, with memory that fails when it is told to.
+ob1_side_ldflags = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc \
+	-Wl,--wrap=aligned_alloc
 ob1_side = $(mca_pml_ob1_sources) %D%/mca/pml/ob1/side.c %D%/mca/pml/ob1/side.h
 %C%_mca_pml_ob1_frames_SOURCES = %D%/mca/pml/ob1/frames.c $(ob1_side)
 %C%_mca_pml_ob1_frames_CFLAGS = $(AM_CFLAGS)
+%C%_mca_pml_ob1_frames_LDFLAGS = $(ob1_side_ldflags)
 %C%_mca_pml_ob1_frames_LDADD = $(ompi_unit_libs)
+%C%_mca_pml_ob1_memory_SOURCES = %D%/mca/pml/ob1/memory.c $(ob1_side)
+%C%_mca_pml_ob1_memory_CFLAGS = $(AM_CFLAGS)
+%C%_mca_pml_ob1_memory_LDFLAGS = $(ob1_side_ldflags)
+%C%_mca_pml_ob1_memory_LDADD = $(ompi_unit_libs)
 %C%_mca_pml_ob1_match_SOURCES = %D%/mca/pml/ob1/match.c ompi/mca/pml/ob1/match.c
 %C%_mca_pml_ob1_match_CFLAGS = $(AM_CFLAGS)
+%C%_mca_pml_ob1_match_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc
 %C%_mca_pml_ob1_match_LDADD = $(ompi_unit_libs)
 %C%_mca_pml_tags_LDADD = $(ompi_unit_libs)
 %C%_object_handle_LDADD = $(ompi_unit_libs)

@@ -90,10 +90,11 @@ static bool is_posted_in_vain(const ob1_posted_t *posted)
     return ob1_is_hopeless(receive->comm, posted->source);
 }
 
-static ob1_posted_t *take_posted_in_vain(ob1_matcher_t *matcher)
+static ob1_posted_t *take_posted(ob1_matcher_t *matcher,
+                                 bool (*condition)(const ob1_posted_t *posted))
 {
     ob1_lock(&matcher->lock);
-    ob1_posted_t *posted = ob1_matcher_find_posted(matcher, is_posted_in_vain);
+    ob1_posted_t *posted = ob1_matcher_find_posted(matcher, condition);
     if (posted != NULL)
         ob1_matcher_remove_posted(matcher, posted);
     ob1_unlock(&matcher->lock);
@@ -103,8 +104,35 @@ static ob1_posted_t *take_posted_in_vain(ob1_matcher_t *matcher)
 static void fail_posted(ob1_matcher_t *matcher)
 {
     ob1_posted_t *posted;
-    while ((posted = take_posted_in_vain(matcher)) != NULL)
+    while ((posted = take_posted(matcher, is_posted_in_vain)) != NULL)
         ob1_receive_fail(opal_container_of(posted, ob1_receive_t, posted), NULL);
+}
+
+/* Whose messages are lost, while ob1_peer_starved looks for who waits for them. */
+static unsigned starved;
+
+static bool is_starved(const ob1_posted_t *posted)
+{
+    const ob1_receive_t *receive = opal_container_of(posted, ob1_receive_t, posted);
+    return posted->source != MPI_ANY_SOURCE &&
+           ompi_comm_process(receive->comm, posted->source) == starved;
+}
+
+static void fail_starved(ob1_matcher_t *matcher)
+{
+    ob1_posted_t *posted;
+    while ((posted = take_posted(matcher, is_starved)) != NULL) {
+        ob1_receive_t *receive = opal_container_of(posted, ob1_receive_t, posted);
+        receive->is_posted = false;
+        receive->request.status.MPI_ERROR = MPI_ERR_NO_MEM;
+        ompi_request_complete(&receive->request);
+    }
+}
+
+void ob1_peer_starved(unsigned rank)
+{
+    starved = rank;
+    ob1_each_matcher(fail_starved);
 }
 
 /* Everything that has begun between it and us. */
@@ -128,6 +156,8 @@ static void end_begun(ob1_peer_t *peer)
 void ob1_peer_died(unsigned rank)
 {
     ob1_peer_t *peer = ob1_peer(rank);
+    if (peer == NULL)
+        ob1_peer_lose(rank);
     if (peer == NULL || ob1_peer_is_gone(peer))
         return;
     opal_log_error("rank %u is gone: what needs it fails with MPI_ERR_PROC_ABORTED", rank);

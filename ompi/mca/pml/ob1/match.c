@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 
-#include "opal/util/text.h"
 #include "ompi/api/mpi.h"
 
 enum {
@@ -42,10 +41,12 @@ static size_t head_of(const ob1_matcher_t *matcher, int source, int tag)
     return (size_t)(key >> 40) & (matcher->head_count - 1);
 }
 
-void ob1_matcher_init(ob1_matcher_t *matcher)
+bool ob1_matcher_init(ob1_matcher_t *matcher)
 {
-    *matcher = (ob1_matcher_t){.head_count = FIRST_HEADS};
-    matcher->heads = opal_xcalloc(FIRST_HEADS, sizeof(ob1_bin_t *));
+    *matcher = (ob1_matcher_t){.heads = calloc(FIRST_HEADS, sizeof(ob1_bin_t *))};
+    matcher->head_count = matcher->heads != NULL ? FIRST_HEADS : 0;
+    opal_list_init(&matcher->unfiled);
+    return matcher->heads != NULL;
 }
 
 void ob1_matcher_fini(ob1_matcher_t *matcher)
@@ -79,19 +80,17 @@ static bool is_idle(const ob1_bin_t *bin)
     return opal_list_is_empty(&bin->posted) && opal_list_is_empty(&bin->arrived);
 }
 
-/* Rebuilds the table: of many bins the idle ones go; there are twice as many heads as bins. */
-static void rebuild(ob1_matcher_t *matcher)
+/* Takes all bins out of the table; of many the idle ones go. Returns a chain. */
+static ob1_bin_t *take_bins(ob1_matcher_t *matcher)
 {
-    ob1_bin_t **old = matcher->heads, *all = NULL;
-    size_t old_count = matcher->head_count;
+    ob1_bin_t *all = NULL;
     bool many = matcher->bin_count >= IDLE_BINS;
-
     matcher->bin_count = 0;
     matcher->recent = NULL;
-    for (size_t i = 0; i < old_count; i++) {
-        while (old[i] != NULL) {
-            ob1_bin_t *bin = old[i];
-            old[i] = bin->next;
+    for (size_t i = 0; i < matcher->head_count; i++) {
+        while (matcher->heads[i] != NULL) {
+            ob1_bin_t *bin = matcher->heads[i];
+            matcher->heads[i] = bin->next;
             if (many && is_idle(bin)) {
                 free(bin);
                 continue;
@@ -101,11 +100,22 @@ static void rebuild(ob1_matcher_t *matcher)
             matcher->bin_count++;
         }
     }
-    free(old);
-    matcher->head_count = FIRST_HEADS;
-    while (matcher->head_count < 2 * matcher->bin_count)
-        matcher->head_count *= 2;
-    matcher->heads = opal_xcalloc(matcher->head_count, sizeof(ob1_bin_t *));
+    return all;
+}
+
+/* Rebuilds the table: there are twice as many heads as bins, if there is memory for them. */
+static void rebuild(ob1_matcher_t *matcher)
+{
+    ob1_bin_t *all = take_bins(matcher);
+    size_t count = FIRST_HEADS;
+    while (count < 2 * matcher->bin_count)
+        count *= 2;
+    ob1_bin_t **heads = calloc(count, sizeof *heads);
+    if (heads != NULL) {
+        free(matcher->heads);
+        matcher->heads = heads;
+        matcher->head_count = count;
+    }
     while (all != NULL) {
         ob1_bin_t *bin = all;
         all = bin->next;
@@ -115,6 +125,7 @@ static void rebuild(ob1_matcher_t *matcher)
     }
 }
 
+/* NULL: no memory. */
 static ob1_bin_t *need_bin(ob1_matcher_t *matcher, int source, int tag)
 {
     ob1_bin_t *bin = find_bin(matcher, source, tag);
@@ -122,7 +133,9 @@ static ob1_bin_t *need_bin(ob1_matcher_t *matcher, int source, int tag)
         return bin;
     if (matcher->bin_count >= matcher->head_count)
         rebuild(matcher);
-    bin = opal_xmalloc(sizeof *bin);
+    bin = malloc(sizeof *bin);
+    if (bin == NULL)
+        return NULL;
     size_t head = head_of(matcher, source, tag);
     *bin = (ob1_bin_t){.next = matcher->heads[head], .source = source, .tag = tag};
     opal_list_init(&bin->posted);
@@ -172,25 +185,28 @@ ob1_posted_t *ob1_matcher_take_posted(ob1_matcher_t *matcher, int source, int ta
     return matcher->posted_total > 0 ? take_filed(matcher, source, tag) : NULL;
 }
 
-static void file(ob1_matcher_t *matcher, ob1_posted_t *posted)
+static bool file(ob1_matcher_t *matcher, ob1_posted_t *posted)
 {
     ob1_bin_t *bin = need_bin(matcher, posted->source, posted->tag);
+    if (bin == NULL)
+        return false;
     posted->order = matcher->next_order++;
     opal_list_append(&bin->posted, &posted->node);
     matcher->posted[class_of(posted->source, posted->tag)]++;
     matcher->posted_total++;
+    return true;
 }
 
-void ob1_matcher_post(ob1_matcher_t *matcher, ob1_posted_t *posted)
+bool ob1_matcher_post(ob1_matcher_t *matcher, ob1_posted_t *posted)
 {
     if (matcher->only == NULL && matcher->posted_total == 0) {
         matcher->only = posted;
-        return;
+        return true;
     }
-    if (matcher->only != NULL)
-        file(matcher, matcher->only);
+    if (matcher->only != NULL && !file(matcher, matcher->only))
+        return false;
     matcher->only = NULL;
-    file(matcher, posted);
+    return file(matcher, posted);
 }
 
 ob1_posted_t *ob1_matcher_find_posted(const ob1_matcher_t *matcher,
@@ -224,12 +240,37 @@ void ob1_matcher_remove_posted(ob1_matcher_t *matcher, ob1_posted_t *posted)
 
 void ob1_matcher_keep(ob1_matcher_t *matcher, ob1_arrived_t *arrived)
 {
-    for (unsigned class = 0; class < OB1_CLASSES; class ++) {
+    unsigned class = 0;
+    for (; class < OB1_CLASSES; class ++) {
         ob1_bin_t *bin = need_bin(matcher, source_in_class(class, arrived->source),
                                   tag_in_class(class, arrived->tag));
+        if (bin == NULL)
+            break;
         opal_list_append(&bin->arrived, &arrived->nodes[class]);
     }
+    arrived->is_filed = class == OB1_CLASSES;
+    arrived->order = matcher->next_order++;
     matcher->arrived++;
+    if (opal_likely(arrived->is_filed))
+        return;
+    while (class > 0)
+        opal_list_remove(&arrived->nodes[--class]);
+    opal_list_append(&matcher->unfiled, &arrived->nodes[0]);
+}
+
+/* The oldest one without bins that a receive takes, and that is older than `than` if there is
+ * that; else `than`. */
+static ob1_arrived_t *older_unfiled(const ob1_matcher_t *matcher, int source, int tag,
+                                    ob1_arrived_t *than)
+{
+    const ob1_posted_t receive = {.source = source, .tag = tag};
+    for (opal_list_node_t *node = opal_list_first(&matcher->unfiled); node != NULL;
+         node = opal_list_next(&matcher->unfiled, node)) {
+        ob1_arrived_t *arrived = opal_container_of(node, ob1_arrived_t, nodes[0]);
+        if (takes(&receive, arrived->source, arrived->tag))
+            return than == NULL || arrived->order < than->order ? arrived : than;
+    }
+    return than;
 }
 
 ob1_arrived_t *ob1_matcher_find_arrived(ob1_matcher_t *matcher, int source, int tag)
@@ -238,11 +279,28 @@ ob1_arrived_t *ob1_matcher_find_arrived(ob1_matcher_t *matcher, int source, int 
         return NULL;
     const ob1_bin_t *bin = find_bin(matcher, source, tag);
     opal_list_node_t *first = bin != NULL ? opal_list_first(&bin->arrived) : NULL;
-    if (first == NULL)
-        return NULL;
     /* The node's place in the record depends on the class that was asked for. */
-    opal_list_node_t *nodes = first - class_of(source, tag);
-    return opal_container_of(nodes, ob1_arrived_t, nodes);
+    ob1_arrived_t *found =
+        first != NULL ? opal_container_of(first - class_of(source, tag), ob1_arrived_t, nodes)
+                      : NULL;
+    return opal_likely(opal_list_is_empty(&matcher->unfiled))
+               ? found
+               : older_unfiled(matcher, source, tag, found);
+}
+
+/* One in a list that goes by the first nodes. */
+static ob1_arrived_t *search_list(const opal_list_t *list, int source, int tag,
+                                  bool (*condition)(const ob1_arrived_t *arrived,
+                                                    const void *context),
+                                  const void *context)
+{
+    for (opal_list_node_t *node = opal_list_first(list); node != NULL;
+         node = opal_list_next(list, node)) {
+        ob1_arrived_t *arrived = opal_container_of(node, ob1_arrived_t, nodes[0]);
+        if (arrived->source == source && arrived->tag == tag && condition(arrived, context))
+            return arrived;
+    }
+    return NULL;
 }
 
 ob1_arrived_t *ob1_matcher_search_arrived(ob1_matcher_t *matcher, int source, int tag,
@@ -251,20 +309,15 @@ ob1_arrived_t *ob1_matcher_search_arrived(ob1_matcher_t *matcher, int source, in
                                           const void *context)
 {
     const ob1_bin_t *bin = matcher->arrived > 0 ? find_bin(matcher, source, tag) : NULL;
-    if (bin == NULL)
-        return NULL;
-    for (opal_list_node_t *node = opal_list_first(&bin->arrived); node != NULL;
-         node = opal_list_next(&bin->arrived, node)) {
-        ob1_arrived_t *arrived = opal_container_of(node, ob1_arrived_t, nodes[0]);
-        if (condition(arrived, context))
-            return arrived;
-    }
-    return NULL;
+    ob1_arrived_t *found =
+        bin != NULL ? search_list(&bin->arrived, source, tag, condition, context) : NULL;
+    return found != NULL ? found : search_list(&matcher->unfiled, source, tag, condition, context);
 }
 
 void ob1_matcher_remove_arrived(ob1_matcher_t *matcher, ob1_arrived_t *arrived)
 {
-    for (unsigned class = 0; class < OB1_CLASSES; class ++)
+    unsigned classes = arrived->is_filed ? OB1_CLASSES : 1;
+    for (unsigned class = 0; class < classes; class ++)
         opal_list_remove(&arrived->nodes[class]);
     matcher->arrived--;
 }

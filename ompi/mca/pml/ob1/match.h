@@ -12,7 +12,8 @@
  *
  * So a receive finds its message at the head of one bin, and a message its receive at the head
  * of four at most: the cost does not depend on how many others wait. A receive that is the only
- * one is not filed at all.
+ * one is not filed at all, nor is a message when there is no memory for its bins: that is looked
+ * for one by one.
  *
  * Threading: the caller has the matcher's lock, or is the only one who knows the matcher.
  */
@@ -37,8 +38,10 @@ typedef struct ob1_posted {
 
 /* A message that waits for a receive; the first part of its record. */
 typedef struct ob1_arrived {
-    opal_list_node_t nodes[OB1_CLASSES];
+    opal_list_node_t nodes[OB1_CLASSES]; /* not filed: the first one, in `unfiled` */
+    uint64_t order;
     int source, tag;
+    bool is_filed;
 } ob1_arrived_t;
 
 typedef struct ob1_matcher {
@@ -50,11 +53,13 @@ typedef struct ob1_matcher {
     size_t posted[OB1_CLASSES]; /* of those with a bin, so that unused classes cost nothing */
     size_t posted_total;        /* of the same */
     size_t arrived;
+    opal_list_t unfiled; /* messages that have no bins, oldest first; of `arrived`, too */
     uint64_t next_order;
     uint32_t source_count; /* of the ranks that messages can come from; the user's */
 } ob1_matcher_t;
 
-void ob1_matcher_init(ob1_matcher_t *matcher);
+/* False: no memory. */
+bool ob1_matcher_init(ob1_matcher_t *matcher);
 
 /* Frees the bins. What is still in them is the caller's. */
 void ob1_matcher_fini(ob1_matcher_t *matcher);
@@ -76,8 +81,9 @@ ob1_arrived_t *ob1_matcher_search_arrived(ob1_matcher_t *matcher, int source, in
 
 void ob1_matcher_remove_arrived(ob1_matcher_t *matcher, ob1_arrived_t *arrived);
 
-/* Adds a receive that find_arrived found no message for. source and tag are set. */
-void ob1_matcher_post(ob1_matcher_t *matcher, ob1_posted_t *posted);
+/* Adds a receive that find_arrived found no message for. source and tag are set. False: no memory.
+ */
+bool ob1_matcher_post(ob1_matcher_t *matcher, ob1_posted_t *posted);
 
 /* One for which the condition holds; NULL: there is none. It looks at all. */
 ob1_posted_t *ob1_matcher_find_posted(const ob1_matcher_t *matcher,

@@ -8,18 +8,13 @@
 
 #include "opal/mca/base/component.h"
 #include "opal/runtime/init.h"
-#include "opal/util/text.h"
-
-/* Messages for a communicator that this rank has not finished making. */
-typedef struct early {
-    struct early *next;
-    uint32_t context;
-    ob1_message_t *message;
-} early_t;
 
 static ob1_matcher_t **matchers; /* by context on the wire */
 static size_t matcher_count;
-static early_t *early_messages, **early_end = &early_messages; /* oldest first */
+
+/* Messages for communicators that this rank has not finished making, by the first node; oldest
+ * first. */
+static opal_list_t early = {{&early.head, &early.head}};
 
 ob1_matcher_t *ob1_matcher_of(uint32_t context)
 {
@@ -34,45 +29,74 @@ void ob1_each_matcher(void (*visit)(ob1_matcher_t *matcher))
     }
 }
 
-void ob1_keep_early(ob1_message_t *message, uint32_t context)
+static ob1_message_t *early_at(opal_list_node_t *node)
 {
-    early_t *early = opal_xmalloc(sizeof *early);
-    *early = (early_t){.context = context, .message = message};
-    *early_end = early;
-    early_end = &early->next;
+    return opal_container_of(node, ob1_message_t, arrived.nodes[0]);
 }
 
+void ob1_keep_early(ob1_message_t *message)
+{
+    opal_list_append(&early, &message->arrived.nodes[0]);
+}
+
+/* All are taken out first: what one of them completes may add the next communicator. */
 static void replay_early(uint32_t context)
 {
-    early_t **link = &early_messages;
-    while (*link != NULL) {
-        early_t *early = *link;
-        if (early->context != context) {
-            link = &early->next;
+    ob1_match_t match;
+    opal_list_t mine;
+    opal_list_node_t *next;
+    opal_list_init(&mine);
+    for (opal_list_node_t *node = opal_list_first(&early); node != NULL; node = next) {
+        next = opal_list_next(&early, node);
+        memcpy(&match, early_at(node)->frame, sizeof match);
+        if (match.context != context)
             continue;
-        }
-        *link = early->next;
-        ob1_replay_early(matchers[context], early->message);
-        free(early);
+        opal_list_remove(node);
+        opal_list_append(&mine, node);
     }
-    early_end = link;
+    while ((next = opal_list_first(&mine)) != NULL) {
+        opal_list_remove(next);
+        ob1_replay_early(matchers[context], early_at(next));
+    }
+}
+
+/* The table has a place for that context. False: no memory. */
+static bool need_place(uint32_t context)
+{
+    if (context < matcher_count)
+        return true;
+    size_t count = 2 * (size_t)context + 16;
+    ob1_matcher_t **grown = realloc(matchers, count * sizeof *grown);
+    if (grown == NULL)
+        return false;
+    memset(grown + matcher_count, 0, (count - matcher_count) * sizeof *grown);
+    matchers = grown;
+    matcher_count = count;
+    return true;
 }
 
 static int comm_add(ompi_communicator_t *comm)
 {
-    ob1_comm_t *own = opal_xaligned(_Alignof(ob1_comm_t), sizeof *own);
+    ob1_comm_t *own = aligned_alloc(_Alignof(ob1_comm_t), sizeof *own);
+    bool has_memory = own != NULL;
+    for (int kind = OMPI_CONTEXT_USER; has_memory && kind < OMPI_CONTEXT_COUNT; kind++) {
+        own->receives[kind] = (opal_pool_t){.bytes = sizeof(ob1_receive_t)};
+        has_memory = ob1_matcher_init(&own->matchers[kind]) &&
+                     need_place(ompi_comm_wire_context(comm, (ompi_context_t)kind));
+        own->matchers[kind].source_count = (uint32_t)ompi_comm_peers(comm);
+        if (has_memory)
+            continue;
+        for (; kind >= OMPI_CONTEXT_USER; kind--)
+            ob1_matcher_fini(&own->matchers[kind]);
+        break;
+    }
+    if (!has_memory) {
+        free(own);
+        return MPI_ERR_NO_MEM;
+    }
     comm->pml = own;
     for (int kind = OMPI_CONTEXT_USER; kind < OMPI_CONTEXT_COUNT; kind++) {
         uint32_t context = ompi_comm_wire_context(comm, (ompi_context_t)kind);
-        if (context >= matcher_count) {
-            size_t count = 2 * (size_t)context + 16;
-            matchers = opal_xrealloc(matchers, count * sizeof(ob1_matcher_t *));
-            memset(matchers + matcher_count, 0, (count - matcher_count) * sizeof(ob1_matcher_t *));
-            matcher_count = count;
-        }
-        ob1_matcher_init(&own->matchers[kind]);
-        own->matchers[kind].source_count = (uint32_t)ompi_comm_peers(comm);
-        own->receives[kind].bytes = sizeof(ob1_receive_t);
         matchers[context] = &own->matchers[kind];
         replay_early(context);
     }
@@ -108,13 +132,10 @@ static void ob1_stop(void *state OPAL_UNUSED)
     ob1_peers_stop();
     ob1_sends_end();
     ob1_receives_end();
-    while (early_messages != NULL) {
-        early_t *early = early_messages;
-        early_messages = early->next;
-        free(early->message);
-        free(early);
+    for (opal_list_node_t *node; (node = opal_list_first(&early)) != NULL;) {
+        opal_list_remove(node);
+        ob1_message_free(early_at(node));
     }
-    early_end = &early_messages;
     free(matchers);
     matchers = NULL;
     matcher_count = 0;

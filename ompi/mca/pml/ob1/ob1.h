@@ -71,6 +71,15 @@ typedef struct ob1_pending {
 struct ob1_receive;
 struct ob1_message;
 
+/* A short frame without matching that waits for room; a part of what causes it. */
+typedef struct ob1_note {
+    ob1_pending_t pending;
+    void (*done)(struct ob1_note *note); /* it has left, or the peer is gone; NULL: nothing to do */
+    ob1_kind_t kind;
+    unsigned length;
+    _Alignas(8) unsigned char bytes[sizeof(ob1_clear_t)];
+} ob1_note_t;
+
 /* The message that is arriving in parts: for whom they are. Neither: they are dropped. */
 typedef struct ob1_stream {
     struct ob1_receive *receive;
@@ -130,20 +139,27 @@ typedef struct ob1_receive {
     size_t wanted, received; /* while fragments arrive */
     ob1_peer_t *peer;        /* likewise, whose they are, and what it calls this receive */
     uint64_t name;
+    ob1_note_t note; /* the answer to the sender; the receive is not done before it has left */
 } ob1_receive_t;
 
 /*
  * A message that nobody has asked for yet. `rank` is the sender's in MPI_COMM_WORLD. The frame of
- * a stream has room for all of it, and grows.
+ * a stream has room for all of it, and grows. What comes when there is no memory is kept in a
+ * reserve, as far as it fits there.
  */
 typedef struct ob1_message {
     ompi_message_t base;
-    ob1_arrived_t arrived;
+    union {
+        ob1_arrived_t arrived; /* while it is with a matcher, or with those that came early */
+        ob1_note_t note;       /* while its sender is told that it has it back */
+    };
     ompi_communicator_t *comm; /* set by a matched probe */
     ompi_context_t context;
     unsigned rank;
     unsigned kind;
-    size_t length;
+    bool is_reserved;
+    bool is_lost;  /* the frame has its head alone: whoever receives it gets MPI_ERR_NO_MEM */
+    size_t length; /* also of what is lost */
     _Alignas(8) unsigned char frame[];
 } ob1_message_t;
 
@@ -175,8 +191,14 @@ static inline void ob1_unlock(opal_fair_lock_t *lock)
 
 /* -- peer.c -- */
 
-/* The way to a rank; NULL, with a message when that is first found: there is none. */
+/* The way to a rank; NULL, with a message when that is first found: there is none. Or no memory. */
 ob1_peer_t *ob1_peer(unsigned rank);
+
+/* Why it was NULL, as an MPI error. */
+int ob1_peer_error(unsigned rank);
+
+/* It has died, and there is no memory to remember that: nothing is sent there any more. */
+void ob1_peer_lose(unsigned rank);
 
 /* NULL, without a message: nothing was sent there yet, nor came from there. Beside ompi_lock, too.
  */
@@ -222,8 +244,10 @@ void ob1_peer_close(ob1_peer_t *peer);
  * requests may well come behind the news that it is dead. */
 void ob1_peer_reject(unsigned rank, unsigned kind, const char *what);
 
-/* Sends a short frame without matching now or later; its bytes are copied. */
-void ob1_peer_tell(ob1_peer_t *peer, ob1_kind_t kind, const void *bytes, size_t length);
+/* Sends a short frame without matching. True: it has left, or nobody is there. False: there is no
+ * room; the note, whose `done` is set, has a copy, and is done when that has left. */
+bool ob1_peer_tell(ob1_peer_t *peer, ob1_kind_t kind, const void *bytes, size_t length,
+                   ob1_note_t *note);
 
 opal_status_t ob1_peers_start(unsigned count, opal_btl_handler_fn_t *handler);
 void ob1_peers_stop(void);
@@ -289,8 +313,9 @@ int ob1_imrecv(ompi_message_t *message, const ompi_data_t *data, ompi_request_t 
 /* Frees what is kept for requests to come. */
 void ob1_receives_end(void);
 
-/* Ends a message that nobody will ask for. */
+/* Ends a message that nobody will ask for; one that was asked for, or is in no stream. */
 void ob1_message_drop(ob1_message_t *message);
+void ob1_message_free(ob1_message_t *message);
 
 /* A message whose communicator exists now. Takes it. */
 void ob1_replay_early(ob1_matcher_t *matcher, ob1_message_t *message);
@@ -312,10 +337,11 @@ void ob1_handle_frame(unsigned rank, unsigned kind, const void *bytes, size_t le
 void ob1_send_forget(ob1_send_t *send);
 
 /*
- * Nothing can come from there, as nothing can be sent there. So in a collective every rank that
- * needs a message that cannot be sent gets an error, and none waits for it.
+ * MPI_SUCCESS, or the error of a receive from there: nothing can come, as nothing can be sent. So
+ * in a collective every rank that needs a message that cannot be sent gets an error, and none
+ * waits.
  */
-bool ob1_is_cut_off(const ompi_route_t *from);
+int ob1_reach(const ompi_route_t *from);
 
 /* -- probe.c -- */
 
@@ -345,6 +371,9 @@ void ob1_peer_left(unsigned rank);
 /* Whether no message can be expected from there any more. */
 bool ob1_is_hopeless(const ompi_communicator_t *comm, int source);
 
+/* Messages of that rank are lost: receives that wait for one get MPI_ERR_NO_MEM. */
+void ob1_peer_starved(unsigned rank);
+
 /* They have been taken out of all lists. The receive's message is one of that peer's; NULL: it has
  * none. */
 void ob1_send_fail(ob1_send_t *send);
@@ -361,6 +390,6 @@ extern size_t ob1_rendezvous_limit, ob1_part_bytes, ob1_pin_bytes, ob1_pipeline_
 ob1_matcher_t *ob1_matcher_of(uint32_t context);
 
 /* Keeps a message of such a context until it is added. */
-void ob1_keep_early(ob1_message_t *message, uint32_t context);
+void ob1_keep_early(ob1_message_t *message);
 
 #endif

@@ -9,16 +9,8 @@
 #include "opal/util/log.h"
 #include "opal/util/text.h"
 
-/* A short frame that waits for room. */
-typedef struct note {
-    ob1_pending_t pending;
-    ob1_kind_t kind;
-    size_t length;
-    _Alignas(8) unsigned char bytes[sizeof(ob1_clear_t)];
-} note_t;
-
 static _Atomic(ob1_peer_t *) *peers; /* released when made; they stay until the end */
-static bool *is_out_of_reach;        /* no transport goes there; NULL: nowhere */
+static bool *is_out_of_reach;        /* no transport goes there */
 static unsigned peer_count;
 static opal_list_t waiting; /* peers with something pending */
 
@@ -32,23 +24,33 @@ ob1_peer_t *ob1_peer(unsigned rank)
     ob1_peer_t *known = ob1_known_peer(rank);
     if (opal_likely(known != NULL))
         return known;
-    if (is_out_of_reach != NULL && is_out_of_reach[rank])
+    ob1_peer_t *peer =
+        is_out_of_reach[rank] ? NULL : aligned_alloc(_Alignof(ob1_peer_t), sizeof *peer);
+    if (peer == NULL)
         return NULL;
-    opal_btl_peer_t *btl = opal_btl_connect(rank);
-    if (btl == NULL) {
-        if (is_out_of_reach == NULL)
-            is_out_of_reach = opal_xcalloc(peer_count, sizeof *is_out_of_reach);
+    memset(peer, 0, sizeof *peer);
+    peer->btl = opal_btl_connect(rank);
+    if (peer->btl == NULL) {
         is_out_of_reach[rank] = true;
+        free(peer);
         return NULL;
     }
-    ob1_peer_t *peer = opal_xaligned(_Alignof(ob1_peer_t), sizeof *peer);
-    peer->btl = btl;
     opal_list_init(&peer->frames);
     opal_list_init(&peer->streams);
     opal_list_init(&peer->awaiting);
     opal_list_init(&peer->receiving);
     atomic_store_explicit(&peers[rank], peer, memory_order_release);
     return peer;
+}
+
+int ob1_peer_error(unsigned rank)
+{
+    return is_out_of_reach[rank] ? MPI_ERR_OTHER : MPI_ERR_NO_MEM;
+}
+
+void ob1_peer_lose(unsigned rank)
+{
+    is_out_of_reach[rank] = true;
 }
 
 void ob1_peer_reject(unsigned rank, unsigned kind, const char *what)
@@ -121,44 +123,50 @@ void ob1_peer_defer(ob1_peer_t *peer, opal_list_t *list, ob1_pending_t *pending)
     }
 }
 
-static void fail_note(ob1_pending_t *pending, ob1_peer_t *peer OPAL_UNUSED)
+static void end_note(ob1_pending_t *pending, ob1_peer_t *peer OPAL_UNUSED)
 {
-    free(opal_container_of(pending, note_t, pending));
+    ob1_note_t *note = opal_container_of(pending, ob1_note_t, pending);
+    if (note->done != NULL)
+        note->done(note);
 }
 
 static bool push_note(ob1_pending_t *pending, ob1_peer_t *peer)
 {
-    note_t *note = opal_container_of(pending, note_t, pending);
+    ob1_note_t *note = opal_container_of(pending, ob1_note_t, pending);
     void *room = ob1_peer_reserve(peer, note->length);
     if (room == NULL)
         return false;
     memcpy(room, note->bytes, note->length);
     ob1_peer_commit(peer, room, note->kind, note->length);
-    free(note);
+    end_note(pending, peer);
     return true;
 }
 
-void ob1_peer_tell(ob1_peer_t *peer, ob1_kind_t kind, const void *bytes, size_t length)
+bool ob1_peer_tell(ob1_peer_t *peer, ob1_kind_t kind, const void *bytes, size_t length,
+                   ob1_note_t *note)
 {
     if (opal_unlikely(ob1_peer_is_gone(peer)))
-        return;
+        return true;
     void *room = ob1_peer_reserve(peer, length);
     if (opal_likely(room != NULL)) {
         memcpy(room, bytes, length);
         ob1_peer_commit(peer, room, kind, length);
-        return;
+        return true;
     }
-    note_t *note = opal_xmalloc(sizeof *note);
-    *note = (note_t){.pending = {.push = push_note, .fail = fail_note}, .kind = kind};
-    note->length = length;
+    note->pending.push = push_note;
+    note->pending.fail = end_note;
+    note->kind = kind;
+    note->length = (unsigned)length;
     memcpy(note->bytes, bytes, length);
     ob1_peer_defer(peer, &peer->frames, &note->pending);
+    return false;
 }
 
 opal_status_t ob1_peers_start(unsigned count, opal_btl_handler_fn_t *handler)
 {
     peer_count = count;
     peers = opal_xcalloc(count, sizeof *peers);
+    is_out_of_reach = opal_xcalloc(count, sizeof *is_out_of_reach);
     opal_list_init(&waiting);
     opal_btl_on_death(ob1_peer_died);
     opal_btl_on_departure(ob1_peer_left);

@@ -97,8 +97,9 @@ int ob1_probe(const ompi_route_t *from, ompi_message_t **message, MPI_Status *st
         int error = ob1_iprobe(from, &found, message, status);
         if (error != MPI_SUCCESS || found)
             return error;
-        if (ob1_is_cut_off(from))
-            return MPI_ERR_OTHER;
+        error = ob1_reach(from);
+        if (error != MPI_SUCCESS)
+            return error;
         waiting_probe_t probe = {.done = 0};
         opal_list_append(&waiting_probes, &probe.node);
         ompi_wait_until(&probe.done);

@@ -3,6 +3,10 @@
  * The receiving side. A receive meets its message in one of two ways: the message was here first
  * (it waits as an ob1_message_t that holds its first frame), or the receive was. Either way
  * `take_frame` goes on with the first frame.
+ *
+ * A message for which there is no memory is kept in a reserve: whole, if it is very short or a
+ * rendezvous, whose data is still with the sender; of others the head, so that the receive that it
+ * belongs to ends, with MPI_ERR_NO_MEM, and so does a send that waits for it.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -11,7 +15,6 @@
 #include "opal/arch/copy.h"
 #include "opal/util/log.h"
 #include "opal/util/pool.h"
-#include "opal/util/text.h"
 #include "ompi/datatype/receive.h"
 #include "ompi/mca/pml/ob1/ob1.h"
 #include "ompi/request/status.h"
@@ -115,15 +118,47 @@ static void finish_receive(ob1_receive_t *receive)
     ompi_request_complete(&receive->request);
 }
 
+static void finish_told(ob1_note_t *note)
+{
+    finish_receive(opal_container_of(note, ob1_receive_t, note));
+}
+
+/* False: there is no room, and the receive is finished when there was. */
+static bool tell_sender(ob1_receive_t *receive, ob1_peer_t *peer, ob1_kind_t kind, uint64_t sender)
+{
+    ob1_ack_t ack = {sender};
+    receive->note.done = finish_told;
+    return ob1_peer_tell(peer, kind, &ack, sizeof ack, &receive->note);
+}
+
+/* There is no memory to receive its message, which the sender waits for. */
+static void refuse(ob1_receive_t *receive, ob1_peer_t *peer, uint64_t sender)
+{
+    receive->request.status.MPI_ERROR = MPI_ERR_NO_MEM;
+    if (tell_sender(receive, peer, OB1_NACK, sender))
+        finish_receive(receive);
+}
+
 /* -- taking messages ----------------------------------------------------------------- */
 
-static void take_eager(ob1_receive_t *receive, const ob1_match_t *match, const void *payload,
-                       size_t bytes)
+static void unpack_eager(ob1_receive_t *receive, const ob1_match_t *match, const void *payload,
+                         size_t bytes)
 {
     meet(receive, match, bytes);
     ompi_datatype_unpack(receive->data.type, receive->data.count, receive->data.buffer, 0, payload,
                          receive->wanted);
-    finish_receive(receive);
+}
+
+/* The sender is told first: it may go on while this copies. */
+static void take_eager_sync(ob1_receive_t *receive, ob1_peer_t *peer, const void *bytes,
+                            size_t length)
+{
+    ob1_sync_t head;
+    memcpy(&head, bytes, sizeof head);
+    bool is_told = tell_sender(receive, peer, OB1_MATCH_ACK, head.sender);
+    unpack_eager(receive, &head.match, (const char *)bytes + sizeof head, length - sizeof head);
+    if (is_told)
+        finish_receive(receive);
 }
 
 /* What has arrived of a stream; the rest will follow. */
@@ -149,23 +184,22 @@ static void take_stream(ob1_receive_t *receive, ob1_peer_t *peer, const void *by
 }
 
 /* The sender has its buffer back. If it expects an answer, that came with the get. */
-static void tell_pulled(ob1_peer_t *peer, const ob1_rendezvous_t *head, bool nothing)
+static void finish_pulled(ob1_receive_t *receive, ob1_peer_t *peer, const ob1_rendezvous_t *head)
 {
-    if (head->answer != 0) {
-        if (nothing)
-            peer->btl->ops->answer(peer->btl, head->answer);
-        return;
+    if (head->answer == 0) {
+        if (!tell_sender(receive, peer, OB1_PULL_DONE, head->sender))
+            return;
+    } else if (receive->wanted == 0) {
+        peer->btl->ops->answer(peer->btl, head->answer);
     }
-    ob1_ack_t ack = {head->sender};
-    ob1_peer_tell(peer, OB1_PULL_DONE, &ack, sizeof ack);
+    finish_receive(receive);
 }
 
 static void take_rendezvous(ob1_receive_t *receive, ob1_peer_t *peer, const ob1_rendezvous_t *head)
 {
     meet(receive, &head->match, head->total);
     if (receive->wanted == 0 || ob1_pull(peer->btl, receive, head)) {
-        tell_pulled(peer, head, receive->wanted == 0);
-        finish_receive(receive);
+        finish_pulled(receive, peer, head);
         return;
     }
     if (opal_unlikely(ob1_peer_is_gone(peer))) {
@@ -174,9 +208,14 @@ static void take_rendezvous(ob1_receive_t *receive, ob1_peer_t *peer, const ob1_
     }
     receive->peer = peer;
     receive->name = opal_names_add(&names, receive);
+    if (opal_unlikely(receive->name == 0)) {
+        refuse(receive, peer, head->sender);
+        return;
+    }
     opal_list_append(&peer->receiving, &receive->posted.node);
     ob1_clear_t clear = {head->sender, receive->name, receive->wanted};
-    ob1_peer_tell(peer, OB1_CLEAR, &clear, sizeof clear);
+    receive->note.done = NULL;
+    ob1_peer_tell(peer, OB1_CLEAR, &clear, sizeof clear, &receive->note);
 }
 
 /* A receive and the first frame of its message have met. */
@@ -186,41 +225,96 @@ static void take_frame(ob1_receive_t *receive, unsigned rank, unsigned kind, con
     ob1_match_t match;
     memcpy(&match, bytes, sizeof match);
     if (kind == OB1_EAGER) {
-        take_eager(receive, &match, (const char *)bytes + sizeof match, length - sizeof match);
+        unpack_eager(receive, &match, (const char *)bytes + sizeof match, length - sizeof match);
+        finish_receive(receive);
         return;
     }
     ob1_peer_t *peer = ob1_peer(rank);
-    if (kind == OB1_EAGER_SYNC) {
-        ob1_sync_t head;
-        memcpy(&head, bytes, sizeof head);
-        ob1_ack_t ack = {head.sender};
-        ob1_peer_tell(peer, OB1_MATCH_ACK, &ack, sizeof ack);
-        take_eager(receive, &match, (const char *)bytes + sizeof head, length - sizeof head);
-    } else if (kind == OB1_STREAM) {
+    if (kind == OB1_EAGER_SYNC)
+        take_eager_sync(receive, peer, bytes, length);
+    else if (kind == OB1_STREAM)
         take_stream(receive, peer, bytes, length);
-    } else {
+    else
         take_rendezvous(receive, peer, bytes);
-    }
 }
 
-/* -- arriving ------------------------------------------------------------------------ */
+/* Only the head of its message was kept. */
+static void take_lost(ob1_receive_t *receive, const ob1_message_t *message)
+{
+    ob1_sync_t head;
+    memcpy(&head, message->frame, sizeof head);
+    meet(receive, &head.match, 0);
+    receive->request.status.MPI_ERROR = MPI_ERR_NO_MEM;
+    if (message->kind == OB1_EAGER_SYNC)
+        refuse(receive, ob1_peer(message->rank), head.sender);
+    else
+        finish_receive(receive);
+}
 
-/* Keeps a frame; of a stream, with room for what will follow. */
+/* It is out of the matching already. */
+static void take_kept(ob1_receive_t *receive, const ob1_message_t *message)
+{
+    if (opal_unlikely(message->is_lost))
+        take_lost(receive, message);
+    else
+        take_frame(receive, message->rank, message->kind, message->frame, message->length);
+}
+
+/* -- keeping ------------------------------------------------------------------------- */
+
+/* Without memory there is room for so many messages, and for so much of a frame. */
+enum { RESERVED = 64, RESERVED_BYTES = 64 };
+
+static struct reserved {
+    _Alignas(ob1_message_t) unsigned char message[sizeof(ob1_message_t) + RESERVED_BYTES];
+} reserve[RESERVED];
+static uint64_t reserve_taken; /* a bit for each; under ompi_lock */
+
+/* NULL: all of it is used. */
+static ob1_message_t *take_reserve(void)
+{
+    if (reserve_taken == UINT64_MAX)
+        return NULL;
+    int i = __builtin_ctzll(~reserve_taken);
+    reserve_taken |= UINT64_C(1) << i;
+    return (ob1_message_t *)(void *)reserve[i].message;
+}
+
+void ob1_message_free(ob1_message_t *message)
+{
+    if (opal_unlikely(message->is_reserved))
+        reserve_taken &= ~(UINT64_C(1) << ((struct reserved *)(void *)message - reserve));
+    else
+        free(message);
+}
+
+/* Keeps a frame; of a stream, with room for what will follow. NULL: there is no memory at all. */
 static ob1_message_t *copy_frame(unsigned rank, unsigned kind, const void *bytes, size_t length)
 {
-    size_t room = length;
+    size_t room = length, kept = length;
     if (kind == OB1_STREAM) {
         ob1_stream_head_t head;
         memcpy(&head, bytes, sizeof head);
         room = sizeof head + head.total;
     }
-    ob1_message_t *message = opal_xmalloc(sizeof *message + room);
+    ob1_message_t *message = malloc(sizeof *message + room);
+    bool is_reserved = message == NULL, fits = !is_reserved || room <= RESERVED_BYTES;
+    if (opal_unlikely(is_reserved)) {
+        message = take_reserve();
+        if (message == NULL)
+            return NULL;
+        kept = length < RESERVED_BYTES ? length : RESERVED_BYTES;
+    }
     message->comm = NULL;
     message->rank = rank;
     message->kind = kind;
+    message->is_reserved = is_reserved;
+    message->is_lost = !fits && kind != OB1_RENDEZVOUS;
     message->length = length;
-    opal_copy(message->frame, bytes, length);
-    if (kind == OB1_STREAM)
+    opal_copy(message->frame, bytes, kept);
+    if (!fits && kind == OB1_RENDEZVOUS) /* it will be asked for */
+        ((ob1_rendezvous_t *)(void *)message->frame)->segment_count = 0;
+    if (kind == OB1_STREAM && fits)
         ob1_peer(rank)->stream.message = message;
     return message;
 }
@@ -229,7 +323,7 @@ void ob1_message_drop(ob1_message_t *message)
 {
     if (message->kind == OB1_STREAM && ob1_peer(message->rank)->stream.message == message)
         ob1_peer(message->rank)->stream.message = NULL;
-    free(message);
+    ob1_message_free(message);
 }
 
 /* Under the matcher's lock; when that is given back, those who wait in a probe have to look. */
@@ -258,6 +352,11 @@ static bool is_of_request(const ob1_arrived_t *arrived, const void *context)
     return false;
 }
 
+static void free_given_back(ob1_note_t *note)
+{
+    ob1_message_free(opal_container_of(note, ob1_message_t, note));
+}
+
 /* The sender wants a message back. It is one that waits for a receive, or too late. */
 static void give_back(ob1_matcher_t *matcher, unsigned rank, const void *bytes)
 {
@@ -271,9 +370,11 @@ static void give_back(ob1_matcher_t *matcher, unsigned rank, const void *bytes)
     ob1_unlock(&matcher->lock);
     if (arrived == NULL)
         return;
-    ob1_message_drop(opal_container_of(arrived, ob1_message_t, arrived));
+    ob1_message_t *message = opal_container_of(arrived, ob1_message_t, arrived);
     ob1_ack_t ack = {name.sender};
-    ob1_peer_tell(ob1_peer(rank), OB1_CANCELLED, &ack, sizeof ack);
+    message->note.done = free_given_back;
+    if (ob1_peer_tell(ob1_peer(rank), OB1_CANCELLED, &ack, sizeof ack, &message->note))
+        ob1_message_free(message);
 }
 
 /* Whether a message can be of that source, and have that tag. */
@@ -282,26 +383,31 @@ static inline bool is_possible(const ob1_matcher_t *matcher, const ob1_match_t *
     return opal_likely((uint32_t)match->source < matcher->source_count && match->tag >= 0);
 }
 
-static void arrive(ob1_matcher_t *matcher, unsigned rank, unsigned kind, const void *bytes,
+/* False: it waits for a receive, and there is no memory to keep it. */
+static bool arrive(ob1_matcher_t *matcher, unsigned rank, unsigned kind, const void *bytes,
                    size_t length, const ob1_match_t *match)
 {
     if (!is_possible(matcher, match)) {
         ob1_peer_reject(rank, kind, "a message of a rank or with a tag that there is not");
-        return;
+        return true;
     }
     if (opal_unlikely(kind == OB1_CANCEL)) {
         give_back(matcher, rank, bytes);
-        return;
+        return true;
     }
+    ob1_message_t *message = NULL;
     ob1_lock(&matcher->lock);
     ob1_posted_t *posted = ob1_matcher_take_posted(matcher, match->source, match->tag);
     if (posted == NULL)
-        keep(matcher, copy_frame(rank, kind, bytes, length), match);
+        message = copy_frame(rank, kind, bytes, length);
+    if (message != NULL)
+        keep(matcher, message, match);
     ob1_unlock(&matcher->lock);
     if (posted != NULL)
         take_frame(opal_container_of(posted, ob1_receive_t, posted), rank, kind, bytes, length);
-    else
+    else if (message != NULL)
         ob1_wake_probes();
+    return posted != NULL || message != NULL;
 }
 
 /* The first part of a stream: for now nobody gets the others. False: it cannot be one. */
@@ -316,18 +422,22 @@ static bool begin_stream(ob1_peer_t *peer, const void *bytes, size_t length)
     return true;
 }
 
-/* The first frame of a message, or its recall. */
-static void handle_message(unsigned rank, unsigned kind, const void *bytes, size_t length)
+/* The first frame of a message, or its recall. False: there is no memory to keep it. */
+static bool handle_message(unsigned rank, unsigned kind, const void *bytes, size_t length)
 {
     ob1_match_t match;
     memcpy(&match, bytes, sizeof match);
     ob1_matcher_t *matcher = ob1_matcher_of(match.context);
     if (opal_likely(matcher != NULL))
-        arrive(matcher, rank, kind, bytes, length, &match);
-    else if (match.context <= INT32_MAX)
-        ob1_keep_early(copy_frame(rank, kind, bytes, length), match.context);
-    else
+        return arrive(matcher, rank, kind, bytes, length, &match);
+    if (match.context > INT32_MAX) {
         ob1_peer_reject(rank, kind, "a message for a communicator that there cannot be");
+        return true;
+    }
+    ob1_message_t *message = copy_frame(rank, kind, bytes, length);
+    if (message != NULL)
+        ob1_keep_early(message);
+    return message != NULL;
 }
 
 void ob1_stream_arrived(ob1_peer_t *peer, size_t bytes)
@@ -414,6 +524,7 @@ static const unsigned char head_bytes[] = {
     [OB1_STREAM_PART] = 0,
     [OB1_CANCEL] = sizeof(ob1_sync_t),
     [OB1_CANCELLED] = sizeof(ob1_ack_t),
+    [OB1_NACK] = sizeof(ob1_ack_t),
 };
 
 /* Whether a rendezvous has the segments that it tells of. */
@@ -424,43 +535,55 @@ static bool has_segments(const ob1_rendezvous_t *head, size_t length)
            length >= offsetof(ob1_rendezvous_t, segments) + told * sizeof(ob1_segment_t);
 }
 
-/* A frame other than a whole message. False: it is dropped, as it does not fit. */
-static bool handle_other(unsigned rank, unsigned kind, const void *bytes, size_t length)
+/* Takes a frame, or drops one that does not fit. False: it is a message, and there is no memory to
+ * keep it; nothing has changed. */
+static bool receive_frame(unsigned rank, unsigned kind, const void *bytes, size_t length)
 {
+    bool is_good = kind > 0 && kind < OPAL_COUNT_OF(head_bytes) && length >= head_bytes[kind];
+    if (opal_likely(is_good && kind == OB1_EAGER))
+        return handle_message(rank, kind, bytes, length);
     ob1_peer_t *peer = ob1_peer(rank);
-    if (peer == NULL)
-        return false;
-    switch ((ob1_kind_t)kind) {
+    if (opal_unlikely(peer == NULL))
+        return ob1_peer_error(rank) != MPI_ERR_NO_MEM;
+    switch (is_good ? (ob1_kind_t)kind : 0) {
     case OB1_EAGER_SYNC:
     case OB1_CANCEL:
-        handle_message(rank, kind, bytes, length);
-        return true;
-    case OB1_STREAM:
-        if (!begin_stream(peer, bytes, length))
-            return false;
-        handle_message(rank, kind, bytes, length);
-        return true;
+        return handle_message(rank, kind, bytes, length);
     case OB1_RENDEZVOUS:
-        if (!has_segments(bytes, length))
+        if (has_segments(bytes, length))
+            return handle_message(rank, kind, bytes, length);
+        break;
+    case OB1_STREAM:
+        if (begin_stream(peer, bytes, length)) {
+            if (handle_message(rank, kind, bytes, length))
+                return true;
+            peer->stream = (ob1_stream_t){0};
             return false;
-        handle_message(rank, kind, bytes, length);
-        return true;
-    case OB1_FRAGMENT:
-        return handle_fragment(peer, bytes, length);
+        }
+        break;
     case OB1_STREAM_PART:
-        return handle_stream_part(peer, bytes, length);
+        if (handle_stream_part(peer, bytes, length))
+            return true;
+        break;
+    case OB1_FRAGMENT:
+        if (handle_fragment(peer, bytes, length))
+            return true;
+        break;
     default:
-        return ob1_send_answered(peer, kind, bytes);
+        if (is_good && ob1_send_answered(peer, kind, bytes))
+            return true;
+        break;
     }
+    ob1_peer_reject(rank, kind, "a frame that nothing waits for, or that lacks something");
+    return true;
 }
 
 void ob1_handle_frame(unsigned rank, unsigned kind, const void *bytes, size_t length)
 {
-    bool is_known = kind > 0 && kind < OPAL_COUNT_OF(head_bytes) && length >= head_bytes[kind];
-    if (opal_likely(is_known && kind == OB1_EAGER))
-        handle_message(rank, kind, bytes, length);
-    else if (!is_known || !handle_other(rank, kind, bytes, length))
-        ob1_peer_reject(rank, kind, "a frame that nothing waits for, or that lacks something");
+    if (opal_likely(receive_frame(rank, kind, bytes, length)))
+        return;
+    ob1_peer_reject(rank, kind, "a message for which there is no memory");
+    ob1_peer_starved(rank);
 }
 
 void ob1_replay_early(ob1_matcher_t *matcher, ob1_message_t *message)
@@ -475,7 +598,7 @@ void ob1_replay_early(ob1_matcher_t *matcher, ob1_message_t *message)
     }
     if (message->kind == OB1_CANCEL) {
         give_back(matcher, message->rank, message->frame);
-        free(message);
+        ob1_message_free(message);
         return;
     }
     ob1_lock(&matcher->lock);
@@ -487,17 +610,18 @@ void ob1_replay_early(ob1_matcher_t *matcher, ob1_message_t *message)
         ob1_wake_probes();
         return;
     }
-    take_frame(opal_container_of(posted, ob1_receive_t, posted), message->rank, message->kind,
-               message->frame, message->length);
-    free(message);
+    take_kept(opal_container_of(posted, ob1_receive_t, posted), message);
+    ob1_message_free(message);
 }
 
 /* -- receiving ----------------------------------------------------------------------- */
 
-bool ob1_is_cut_off(const ompi_route_t *from)
+int ob1_reach(const ompi_route_t *from)
 {
-    return from->rank != MPI_ANY_SOURCE &&
-           ob1_peer(ompi_comm_process(from->comm, from->rank)) == NULL;
+    if (from->rank == MPI_ANY_SOURCE)
+        return MPI_SUCCESS;
+    unsigned process = ompi_comm_process(from->comm, from->rank);
+    return ob1_peer(process) != NULL ? MPI_SUCCESS : ob1_peer_error(process);
 }
 
 /* Whether a receive may be posted as it is: nobody is dead, and the source has been met before. */
@@ -508,35 +632,42 @@ static inline bool may_come(const ompi_route_t *from)
             ob1_known_peer(ompi_comm_process(from->comm, from->rank)) != NULL);
 }
 
-/* Under the matcher's lock. */
-static void post(ob1_matcher_t *matcher, ob1_receive_t *receive)
+/* Under the matcher's lock. False: no memory. */
+static bool post(ob1_matcher_t *matcher, ob1_receive_t *receive)
 {
-    receive->is_posted = true;
-    ob1_matcher_post(matcher, &receive->posted);
+    receive->is_posted = ob1_matcher_post(matcher, &receive->posted);
+    return receive->is_posted;
 }
 
-/* It is out of the matching already. */
 static void take_message(ob1_receive_t *receive, ob1_message_t *message)
 {
-    take_frame(receive, message->rank, message->kind, message->frame, message->length);
-    free(message);
+    take_kept(receive, message);
+    ob1_message_free(message);
 }
 
-/* Its message is not here: it never comes, or from one that is met only now. Under ompi_lock, so
- * that it has not come meanwhile. */
+static void end_at_once(ob1_receive_t *receive, int error)
+{
+    receive->request.status.MPI_ERROR = error;
+    finish_receive(receive);
+}
+
+/* Its message is not here: it never comes, or from one that is met only now; or there was no memory
+ * to post it. Under ompi_lock, so that it has not come meanwhile. */
 static void start_in_doubt(ob1_receive_t *receive, const ompi_route_t *from)
 {
     ob1_matcher_t *matcher = ob1_matcher_for(from);
     if (ob1_is_hopeless(from->comm, from->rank)) {
         ob1_receive_fail(receive, NULL);
-    } else if (ob1_is_cut_off(from)) {
-        receive->request.status.MPI_ERROR = MPI_ERR_OTHER;
-        ompi_request_complete(&receive->request);
-    } else {
+        return;
+    }
+    int error = ob1_reach(from);
+    if (error == MPI_SUCCESS) {
         ob1_lock(&matcher->lock);
-        post(matcher, receive);
+        error = post(matcher, receive) ? MPI_SUCCESS : MPI_ERR_NO_MEM;
         ob1_unlock(&matcher->lock);
     }
+    if (error != MPI_SUCCESS)
+        end_at_once(receive, error);
 }
 
 static void start_receive(ob1_receive_t *receive, const ompi_route_t *from)
@@ -544,10 +675,8 @@ static void start_receive(ob1_receive_t *receive, const ompi_route_t *from)
     ob1_matcher_t *matcher = ob1_matcher_for(from);
     ob1_lock(&matcher->lock);
     ob1_arrived_t *arrived = ob1_matcher_find_arrived(matcher, from->rank, from->tag);
-    bool posted = arrived == NULL && may_come(from);
-    if (posted)
-        post(matcher, receive);
-    else if (arrived != NULL)
+    bool posted = arrived == NULL && may_come(from) && post(matcher, receive);
+    if (arrived != NULL)
         ob1_matcher_remove_arrived(matcher, arrived);
     ob1_unlock(&matcher->lock);
     if (arrived != NULL)
@@ -617,14 +746,14 @@ static ob1_message_t *find_whole(ob1_matcher_t *matcher, const ompi_route_t *fro
     if (arrived == NULL)
         return NULL;
     ob1_message_t *message = opal_container_of(arrived, ob1_message_t, arrived);
-    return message->kind == OB1_EAGER ? message : NULL;
+    return message->kind == OB1_EAGER && !message->is_reserved ? message : NULL;
 }
 
 bool ob1_irecv_beside(const ompi_route_t *from, const ompi_data_t *data, ompi_request_t **request)
 {
     ob1_matcher_t *matcher = ob1_matcher_for(from);
     ob1_receive_t *receive = NULL;
-    bool may_post;
+    bool may_post, is_posted = false;
     opal_fair_acquire(&matcher->lock);
     ob1_message_t *message = find_whole(matcher, from, &may_post);
     if (message != NULL || may_post)
@@ -632,13 +761,15 @@ bool ob1_irecv_beside(const ompi_route_t *from, const ompi_data_t *data, ompi_re
     if (receive != NULL && message != NULL)
         ob1_matcher_remove_arrived(matcher, &message->arrived);
     else if (receive != NULL)
-        post(matcher, receive);
+        is_posted = post(matcher, receive);
     opal_fair_release(&matcher->lock);
     if (receive == NULL)
         return false;
     *request = &receive->request;
     if (message != NULL)
         take_message(receive, message);
+    else if (!is_posted)
+        end_at_once(receive, MPI_ERR_NO_MEM);
     return true;
 }
 
@@ -672,7 +803,7 @@ int ob1_imrecv(ompi_message_t *base, const ompi_data_t *data, ompi_request_t **r
     ob1_receive_t *receive = create_receive(&from, data);
     if (receive == NULL)
         return MPI_ERR_NO_MEM;
-    take_frame(receive, message->rank, message->kind, message->frame, message->length);
+    take_kept(receive, message);
     ompi_object_release(&message->base.head);
     *request = &receive->request;
     return MPI_SUCCESS;

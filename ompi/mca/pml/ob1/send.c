@@ -5,7 +5,6 @@
 
 #include "opal/runtime/region.h"
 #include "opal/util/pool.h"
-#include "opal/util/text.h"
 #include "ompi/mca/pml/ob1/ob1.h"
 #include "ompi/request/status.h"
 
@@ -388,7 +387,7 @@ static int create_send(const ompi_route_t *to, const ompi_data_t *data, ompi_sen
 {
     ob1_peer_t *peer = ob1_peer(ompi_comm_process(to->comm, to->rank));
     if (peer == NULL)
-        return MPI_ERR_OTHER;
+        return ob1_peer_error(ompi_comm_process(to->comm, to->rank));
     ob1_send_t *send = opal_pool_take(&sends);
     if (send == NULL)
         return MPI_ERR_NO_MEM;
@@ -475,7 +474,7 @@ int ob1_send(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t m
         return MPI_SUCCESS;
     ob1_peer_t *peer = ob1_peer(ompi_comm_process(to->comm, to->rank));
     if (peer == NULL)
-        return MPI_ERR_OTHER;
+        return ob1_peer_error(ompi_comm_process(to->comm, to->rank));
     ob1_send_t send;
     ompi_request_t *request = &send.request;
     ompi_request_init_bare(request, &send_request_ops, to->comm);
@@ -536,6 +535,8 @@ static bool expects(const ob1_send_t *send, ob1_kind_t kind, const ob1_clear_t *
         return send->awaits == OB1_PULL_DONE && answer->wanted > 0 && answer->wanted <= send->bytes;
     case OB1_CANCELLED:
         return send->awaits != 0 && send->is_asked_back;
+    case OB1_NACK:
+        return send->awaits != 0;
     default:
         return send->awaits == kind;
     }
@@ -556,6 +557,8 @@ bool ob1_send_answered(const ob1_peer_t *peer, ob1_kind_t kind, const void *byte
         send_fragments(send, &answer);
     else if (kind == OB1_CANCELLED)
         finish_cancelled(send);
+    else if (kind == OB1_NACK)
+        fail_for_memory(send);
     else
         ob1_send_finish(send);
     return true;
@@ -570,6 +573,25 @@ static void cancel_unreceived(ob1_send_t *send)
     ompi_status_set_cancelled(&send->request.status, true);
 }
 
+static void free_note(ob1_note_t *note)
+{
+    free(note);
+}
+
+/* The receiver is to give it back. The answer may end the send before this has left. */
+static int ask_back(ob1_send_t *send)
+{
+    ob1_sync_t name = {.match = send->match, .sender = send->name};
+    ob1_note_t *note = malloc(sizeof *note);
+    if (note == NULL)
+        return MPI_ERR_NO_MEM;
+    send->is_asked_back = true;
+    note->done = free_note;
+    if (ob1_peer_tell(send->peer, OB1_CANCEL, &name, sizeof name, note))
+        free(note);
+    return MPI_SUCCESS;
+}
+
 static int cancel_send(ompi_request_t *request)
 {
     ob1_send_t *send = opal_container_of(request, ob1_send_t, request);
@@ -577,9 +599,7 @@ static int cancel_send(ompi_request_t *request)
         if (send->is_unreceived)
             cancel_unreceived(send);
     } else if (send->awaits != 0) {
-        send->is_asked_back = true;
-        ob1_sync_t name = {.match = send->match, .sender = send->name};
-        ob1_peer_tell(send->peer, OB1_CANCEL, &name, sizeof name);
+        return ask_back(send);
     } else if (send->pending.push == push_deferred && send->pushed == 0) {
         opal_list_remove(&send->pending.node);
         finish_cancelled(send);

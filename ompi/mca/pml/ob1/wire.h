@@ -13,6 +13,7 @@
  *   fragment      receiver, offset | payload
  *   cancel        match | sender                                     forget this, if nobody took it
  *   cancelled     sender                                             it is forgotten
+ *   nack          sender                                             no memory to receive it
  *
  * The parts of a stream follow each other in order, and no other stream between the same two begins
  * before it has ended, so they need no name.
@@ -44,6 +45,7 @@ typedef enum ob1_kind {
     OB1_STREAM_PART,
     OB1_CANCEL,
     OB1_CANCELLED,
+    OB1_NACK,
 } ob1_kind_t;
 
 /* First in every frame that takes part in matching. */

@@ -11,6 +11,33 @@
 
 enum { MODEL_MAX = 4096 };
 
+/* So many of 100 allocations fail, if they are the matcher's. The linker leads all of them here
+ * (--wrap). */
+static int failing;
+static bool is_in_matcher;
+
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t count, size_t bytes);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+
+static bool fails(void)
+{
+    return is_in_matcher && failing > 0 && rand() % 100 < failing;
+}
+
+void *__wrap_malloc(size_t bytes)
+{
+    return fails() ? NULL : __real_malloc(bytes);
+}
+
+void *__wrap_calloc(size_t count, size_t bytes)
+{
+    return fails() ? NULL : __real_calloc(count, bytes);
+}
+
+static int values = 5; /* of sources and tags */
+
 /* What waits, oldest first. */
 typedef struct model {
     void *items[MODEL_MAX];
@@ -37,7 +64,7 @@ static bool fits(int pattern_source, int pattern_tag, int source, int tag)
 
 static void message_arrives(ob1_matcher_t *matcher, model_t *receives, model_t *messages)
 {
-    int source = rand() % 5, tag = rand() % 5;
+    int source = rand() % values, tag = rand() % values;
     size_t i = 0;
     ob1_posted_t *expected = NULL;
     for (; i < receives->count && expected == NULL; i++) {
@@ -51,17 +78,19 @@ static void message_arrives(ob1_matcher_t *matcher, model_t *receives, model_t *
         free(expected);
         return;
     }
-    ob1_arrived_t *arrived = malloc(sizeof *arrived);
+    ob1_arrived_t *arrived = __real_malloc(sizeof *arrived);
     arrived->source = source;
     arrived->tag = tag;
+    is_in_matcher = true;
     ob1_matcher_keep(matcher, arrived);
+    is_in_matcher = false;
     model_add(messages, arrived);
 }
 
 static void receive_is_posted(ob1_matcher_t *matcher, model_t *receives, model_t *messages)
 {
-    int source = rand() % 3 == 0 ? MPI_ANY_SOURCE : rand() % 5;
-    int tag = rand() % 3 == 0 ? MPI_ANY_TAG : rand() % 5;
+    int source = rand() % 3 == 0 ? MPI_ANY_SOURCE : rand() % values;
+    int tag = rand() % 3 == 0 ? MPI_ANY_TAG : rand() % values;
     size_t i = 0;
     ob1_arrived_t *expected = NULL;
     for (; i < messages->count && expected == NULL; i++) {
@@ -76,11 +105,18 @@ static void receive_is_posted(ob1_matcher_t *matcher, model_t *receives, model_t
         free(expected);
         return;
     }
-    ob1_posted_t *posted = malloc(sizeof *posted);
+    ob1_posted_t *posted = __real_malloc(sizeof *posted);
     posted->source = source;
     posted->tag = tag;
-    ob1_matcher_post(matcher, posted);
-    model_add(receives, posted);
+    is_in_matcher = true;
+    bool is_posted = ob1_matcher_post(matcher, posted);
+    is_in_matcher = false;
+    if (is_posted) {
+        model_add(receives, posted);
+    } else {
+        ck_assert_int_gt(failing, 0);
+        free(posted);
+    }
 }
 
 static bool is_it(const ob1_arrived_t *arrived, const void *context)
@@ -101,13 +137,12 @@ static void message_is_taken_back(ob1_matcher_t *matcher, model_t *messages)
     free(arrived);
 }
 
-START_TEST(random_traffic_matches_like_the_model)
+static void run_traffic(void)
 {
     static model_t receives, messages;
     ob1_matcher_t matcher;
     receives.count = messages.count = 0;
     ob1_matcher_init(&matcher);
-    srand((unsigned)_i + 1);
     for (int step = 0; step < 20000; step++) {
         /* Now one side is ahead, now the other. */
         bool mostly_messages = (step / 500) % 2 == 0;
@@ -128,6 +163,34 @@ START_TEST(random_traffic_matches_like_the_model)
         free(receives.items[--receives.count]);
     while (messages.count > 0)
         free(messages.items[--messages.count]);
+    ob1_matcher_fini(&matcher);
+}
+
+START_TEST(random_traffic_matches_like_the_model)
+{
+    srand((unsigned)_i + 1);
+    run_traffic();
+}
+END_TEST
+
+/* Messages are kept without bins; receives may be refused, and are matched rightly if not. */
+START_TEST(so_it_does_when_memory_comes_and_goes)
+{
+    srand((unsigned)_i + 1);
+    values = 5 + 25 * _i;
+    failing = _i == 2 ? 95 : 20;
+    run_traffic();
+}
+END_TEST
+
+START_TEST(without_memory_there_is_no_matcher)
+{
+    ob1_matcher_t matcher;
+    failing = 100;
+    is_in_matcher = true;
+    bool is_there = ob1_matcher_init(&matcher);
+    is_in_matcher = false;
+    ck_assert(!is_there);
     ob1_matcher_fini(&matcher);
 }
 END_TEST
@@ -190,6 +253,8 @@ int main(void)
     TCase *cases = tcase_create("match");
     tcase_set_timeout(cases, 110);
     tcase_add_loop_test(cases, random_traffic_matches_like_the_model, 0, 8);
+    tcase_add_loop_test(cases, so_it_does_when_memory_comes_and_goes, 0, 3);
+    tcase_add_test(cases, without_memory_there_is_no_matcher);
     tcase_add_test(cases, bins_of_tags_that_are_gone_are_given_back);
     tcase_add_test(cases, ten_thousand_others_cost_nothing);
     suite_add_tcase(suite, cases);

@@ -42,6 +42,44 @@ static void require(bool holds, const char *what)
     }
 }
 
+/* -- memory: the linker leads all calls here (--wrap) -------------------------------- */
+
+int side_fail_at;
+
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t count, size_t bytes);
+void *__real_realloc(void *block, size_t bytes);
+void *__real_aligned_alloc(size_t alignment, size_t bytes);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+void *__wrap_realloc(void *block, size_t bytes);
+void *__wrap_aligned_alloc(size_t alignment, size_t bytes);
+
+static bool fails(void)
+{
+    return side_fail_at < 0 || (side_fail_at > 0 && --side_fail_at == 0);
+}
+
+void *__wrap_malloc(size_t bytes)
+{
+    return fails() ? NULL : __real_malloc(bytes);
+}
+
+void *__wrap_calloc(size_t count, size_t bytes)
+{
+    return fails() ? NULL : __real_calloc(count, bytes);
+}
+
+void *__wrap_realloc(void *block, size_t bytes)
+{
+    return fails() ? NULL : __real_realloc(block, bytes);
+}
+
+void *__wrap_aligned_alloc(size_t alignment, size_t bytes)
+{
+    return fails() ? NULL : __real_aligned_alloc(alignment, bytes);
+}
+
 /* -- the transport ------------------------------------------------------------------- */
 
 static void *reserve(opal_btl_peer_t *peer OPAL_UNUSED, size_t length)
@@ -168,11 +206,12 @@ void side_stop(void)
     side_die(2);
     side_pml->comm_remove(&side_comm);
     side_pml->stop(NULL);
+    ompi_datatype_fini();
 }
 
 void side_deliver(unsigned rank, unsigned kind, const void *bytes, size_t length)
 {
-    void *copy = malloc(length > 0 ? length : 1);
+    void *copy = __real_malloc(length > 0 ? length : 1);
     require(copy != NULL, "there is memory");
     memcpy(copy, bytes, length);
     handler(rank, kind, copy, length);
@@ -212,6 +251,62 @@ const side_frame_t *side_next_sent(void)
 void side_progress(void)
 {
     opal_progress();
+}
+
+static void answer(unsigned rank, ob1_kind_t kind, uint64_t name)
+{
+    side_deliver(rank, kind, &name, sizeof name);
+}
+
+/* All that was asked for, of bytes that count from 0. */
+static void send_fragments(unsigned rank, const ob1_clear_t *clear)
+{
+    for (size_t offset = 0; offset < clear->wanted; offset += SIDE_EAGER_BYTES) {
+        unsigned char frame[sizeof(ob1_fragment_t) + SIDE_EAGER_BYTES];
+        ob1_fragment_t head = {clear->receiver, offset};
+        size_t left = clear->wanted - offset;
+        size_t part = left < SIDE_EAGER_BYTES ? left : SIDE_EAGER_BYTES;
+        memcpy(frame, &head, sizeof head);
+        for (size_t i = 0; i < part; i++)
+            frame[sizeof head + i] = (unsigned char)(offset + i);
+        side_deliver(rank, OB1_FRAGMENT, frame, sizeof head + part);
+    }
+}
+
+static void serve(const side_frame_t *frame)
+{
+    ob1_sync_t sync;
+    ob1_rendezvous_t rendezvous;
+    ob1_clear_t clear;
+    switch ((ob1_kind_t)frame->kind) {
+    case OB1_EAGER_SYNC:
+    case OB1_CANCEL:
+        memcpy(&sync, frame->bytes, sizeof sync);
+        answer(frame->rank, frame->kind == OB1_CANCEL ? OB1_CANCELLED : OB1_MATCH_ACK, sync.sender);
+        return;
+    case OB1_RENDEZVOUS:
+        memcpy(&rendezvous, frame->bytes, offsetof(ob1_rendezvous_t, segments));
+        clear = (ob1_clear_t){rendezvous.sender, 99, rendezvous.total};
+        side_deliver(frame->rank, OB1_CLEAR, &clear, sizeof clear);
+        return;
+    case OB1_CLEAR:
+        memcpy(&clear, frame->bytes, sizeof clear);
+        send_fragments(frame->rank, &clear);
+        return;
+    default:
+        return;
+    }
+}
+
+void side_serve(void)
+{
+    const side_frame_t *frame;
+    side_progress();
+    while ((frame = side_next_sent()) != NULL) {
+        side_frame_t copy = *frame;
+        serve(&copy);
+        side_progress();
+    }
 }
 
 void side_die(unsigned rank)

@@ -23,6 +23,10 @@ extern const ompi_pml_ops_t *side_pml;
 /* While it is set no frame finds room. */
 extern bool side_is_full;
 
+/* 0: all allocations succeed; n: the n-th one from now on fails, and has when this is 0 again; -1:
+ * all fail. */
+extern int side_fail_at;
+
 void side_start(void);
 void side_stop(void); /* ends what is still under way, too */
 
@@ -38,6 +42,10 @@ const side_frame_t *side_next_sent(void);
 
 /* What was deferred is tried again. */
 void side_progress(void);
+
+/* The others do what they have to: messages are received whole, asked for, given back; what they
+ * are asked for is sent. Until nothing happens any more. */
+void side_serve(void);
 
 /* As the news of it comes. */
 void side_die(unsigned rank);
