@@ -59,10 +59,8 @@ void ob1_peer_reject(unsigned rank, unsigned kind, const char *what)
     if (peer == NULL || peer->is_dead || peer->is_wrong)
         return;
     peer->is_wrong = true;
-    opal_log_error(
-        "rank %u has sent %s (kind %u): it is dropped, as will be others. Is the library "
-        "the same version there?",
-        rank, what, kind);
+    opal_log_error("rank %u has sent %s (kind %u): it is dropped, as will be others", rank, what,
+                   kind);
 }
 
 void ob1_peer_close(ob1_peer_t *peer)
