@@ -19,6 +19,7 @@ ompi_unit_tests = \
 	%D%/mca/mtl/base/wanted \
 	%D%/mca/mtl/ofi/tag \
 	%D%/mca/pml/cm/both \
+	%D%/mca/pml/ob1/credit \
 	%D%/mca/pml/ob1/frames \
 	%D%/mca/pml/ob1/match \
 	%D%/mca/pml/ob1/memory \
@@ -134,6 +135,10 @@ endif
 ob1_side_ldflags = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc \
 	-Wl,--wrap=aligned_alloc
 ob1_side = $(mca_pml_ob1_sources) %D%/mca/pml/ob1/side.c %D%/mca/pml/ob1/side.h
+%C%_mca_pml_ob1_credit_SOURCES = %D%/mca/pml/ob1/credit.c $(ob1_side)
+%C%_mca_pml_ob1_credit_CFLAGS = $(AM_CFLAGS)
+%C%_mca_pml_ob1_credit_LDFLAGS = $(ob1_side_ldflags)
+%C%_mca_pml_ob1_credit_LDADD = $(ompi_unit_libs)
 %C%_mca_pml_ob1_frames_SOURCES = %D%/mca/pml/ob1/frames.c $(ob1_side)
 %C%_mca_pml_ob1_frames_CFLAGS = $(AM_CFLAGS)
 %C%_mca_pml_ob1_frames_LDFLAGS = $(ob1_side_ldflags)

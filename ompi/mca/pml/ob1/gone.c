@@ -139,6 +139,7 @@ void ob1_peer_starved(unsigned rank)
 static void end_begun(ob1_peer_t *peer)
 {
     ob1_peer_close(peer);
+    ob1_credit_end(peer);
     fail_pending(peer, &peer->frames);
     fail_pending(peer, &peer->streams);
     fail_pending(peer, &peer->awaiting);

@@ -129,13 +129,13 @@ static opal_status_t ob1_start(void *state OPAL_UNUSED)
 
 static void ob1_stop(void *state OPAL_UNUSED)
 {
-    ob1_peers_stop();
-    ob1_sends_end();
-    ob1_receives_end();
     for (opal_list_node_t *node; (node = opal_list_first(&early)) != NULL;) {
         opal_list_remove(node);
         ob1_message_free(early_at(node));
     }
+    ob1_peers_stop();
+    ob1_sends_end();
+    ob1_receives_end();
     free(matchers);
     matchers = NULL;
     matcher_count = 0;
@@ -184,6 +184,14 @@ static const opal_param_row_t params[] = {
      .max = "1G",
      .unit = "bytes",
      .prose = "The parts of such a message, cut to what the transport carries in a frame"},
+    {.name = "unexpected_bytes",
+     .type = OPAL_PARAM_SIZE,
+     .value = &ob1_unexpected_bytes,
+     .preset = "64M",
+     .min = "1M",
+     .unit = "bytes",
+     .prose = "The most memory for messages that come before their receives. Senders are held back "
+              "in time: what they have more they keep until it is received"},
     {.name = "pin_bytes",
      .type = OPAL_PARAM_SIZE,
      .value = &ob1_pin_bytes,

@@ -10,6 +10,7 @@
  *   pull.c        copying out of the sender's memory
  *   out.c         sending out of the user's memory
  *   land.c        receiving into it
+ *   credit.c      how much is sent without being asked for
  *   gone.c        what becomes of messages when a rank has died, or has left
  *   ob1.c         the component, and communicators
  *   wire.h        the frames
@@ -21,7 +22,8 @@
  *                part out while the sender copies the next one in
  *   rendezvous   beyond, and synchronous sends that are not eager: the receiver is told where the
  *                data lies. When it has matched it copies the data out of the sender's memory, or
- *                asks for fragments, whichever the transport finds faster
+ *                asks for fragments, whichever the transport finds faster. Also whatever goes to a
+ *                rank that does not receive what was sent before: there is no credit for it
  *
  * A transport that sends from where the data lies, and receives to where it belongs, is given both
  * (opal_btl_ops_t.send_now, .send_long, opal_btl_lander_t); to others data is packed.
@@ -75,6 +77,7 @@ struct ob1_message;
 typedef struct ob1_note {
     ob1_pending_t pending;
     void (*done)(struct ob1_note *note); /* it has left, or the peer is gone; NULL: nothing to do */
+    bool is_waiting;
     ob1_kind_t kind;
     unsigned length;
     _Alignas(8) unsigned char bytes[sizeof(ob1_clear_t)];
@@ -102,6 +105,18 @@ typedef struct ob1_peer {
     bool has_left; /* nothing is sent there any more, and nothing comes */
     bool is_told;  /* a person has been told that it is gone */
     bool is_wrong; /* a person has been told of a frame that it should not have sent */
+    /* What may still be sent there unasked, in bytes at the receiver; below 0: not before there is
+     * more. Written under `lock`, read under it or under ompi_lock. */
+    _Atomic(int64_t) credit;
+    bool is_asking; /* for more, with that number; `request` is the frame */
+    uint64_t asked;
+    ob1_note_t request;
+    /* The other way: what is kept of its messages; the number of what it asks for and does not get
+     * yet, or 0, and where it waits; the frame that gives it. */
+    atomic_size_t unexpected;
+    uint64_t wanted;
+    opal_list_node_t withheld;
+    ob1_note_t grant;
     /* A frame may leave beside ompi_lock: one has left before, it lives, and none waits for room
      * that has to leave first. Written under ompi_lock and `lock`, read under either. */
     bool is_open;
@@ -158,6 +173,7 @@ typedef struct ob1_message {
     unsigned rank;
     unsigned kind;
     bool is_reserved;
+    size_t charge; /* what it counts as, while it is kept */
     bool is_lost;  /* the frame has its head alone: whoever receives it gets MPI_ERR_NO_MEM */
     size_t length; /* also of what is lost */
     _Alignas(8) unsigned char frame[];
@@ -203,6 +219,9 @@ void ob1_peer_lose(unsigned rank);
 /* NULL, without a message: nothing was sent there yet, nor came from there. Beside ompi_lock, too.
  */
 ob1_peer_t *ob1_known_peer(unsigned rank);
+
+/* Before something begins to wait for room, or for credit: it is polled for from now on. */
+void ob1_peers_poll(void);
 
 /* Remembers something that found no room. */
 void ob1_peer_defer(ob1_peer_t *peer, opal_list_t *list, ob1_pending_t *pending);
@@ -257,6 +276,51 @@ void ob1_peers_leave(void);
 
 /* Waits until nothing is deferred. */
 void ob1_peers_flush(void);
+
+/* -- credit.c -- */
+
+/* What a message costs who keeps it, besides its bytes: its record, and the two bins that only it
+ * has if no other has its tag. */
+enum { OB1_MESSAGE_OVERHEAD = sizeof(ob1_message_t) + 192 };
+
+extern size_t ob1_unexpected_bytes; /* a parameter */
+
+void ob1_credit_start(unsigned ranks);
+
+/* Of a new peer, and of one that is gone. */
+void ob1_credit_begin(ob1_peer_t *peer);
+void ob1_credit_end(ob1_peer_t *peer);
+
+/* Its window is used up: asks for more, or has. Whether something may still be sent. */
+bool ob1_credit_ask(ob1_peer_t *peer);
+
+/* Whether something may be sent there that it has not asked for. */
+static inline bool ob1_peer_has_credit(ob1_peer_t *peer)
+{
+    return opal_likely(atomic_load_explicit(&peer->credit, memory_order_relaxed) >= 0) ||
+           ob1_credit_ask(peer);
+}
+
+/* A message of so many bytes goes there unasked. With the peer's lock. */
+static inline void ob1_peer_charge(ob1_peer_t *peer, size_t bytes)
+{
+    atomic_store_explicit(&peer->credit,
+                          atomic_load_explicit(&peer->credit, memory_order_relaxed) -
+                              (int64_t)(bytes + OB1_MESSAGE_OVERHEAD),
+                          memory_order_relaxed);
+}
+
+/* Something of the peer's is kept, or (negative) not any more. Beside ompi_lock, too. */
+void ob1_unexpected_add(ob1_peer_t *peer, ptrdiff_t bytes);
+
+/* Whether somebody does not get what it has asked for; gives it to those who may have it now, and
+ * returns how many. */
+bool ob1_credit_withholds(void);
+int ob1_credit_poll(void);
+
+/* Frames from there. False: they do not fit. */
+bool ob1_credit_requested(ob1_peer_t *peer, uint64_t number);
+bool ob1_credit_granted(ob1_peer_t *peer, uint64_t number);
 
 /* -- send.c -- */
 

@@ -13,6 +13,7 @@ static _Atomic(ob1_peer_t *) *peers; /* released when made; they stay until the 
 static bool *is_out_of_reach;        /* no transport goes there */
 static unsigned peer_count;
 static opal_list_t waiting; /* peers with something pending */
+static bool is_polled;      /* for them, and for credit that is withheld */
 
 ob1_peer_t *ob1_known_peer(unsigned rank)
 {
@@ -39,6 +40,7 @@ ob1_peer_t *ob1_peer(unsigned rank)
     opal_list_init(&peer->streams);
     opal_list_init(&peer->awaiting);
     opal_list_init(&peer->receiving);
+    ob1_credit_begin(peer);
     atomic_store_explicit(&peers[rank], peer, memory_order_release);
     return peer;
 }
@@ -86,7 +88,7 @@ static int push_list(ob1_peer_t *peer, opal_list_t *list)
     return pushed;
 }
 
-/* A poll function: what was deferred is tried again. */
+/* A poll function: what was deferred, or withheld, is tried again. */
 static int push_all(void *state OPAL_UNUSED)
 {
     int pushed = 0;
@@ -102,12 +104,21 @@ static int push_all(void *state OPAL_UNUSED)
             peer->is_listed = false;
         }
     }
-    if (opal_list_is_empty(&waiting))
+    pushed += ob1_credit_poll();
+    is_polled = !opal_list_is_empty(&waiting) || ob1_credit_withholds();
+    if (!is_polled)
         opal_progress_remove(push_all, NULL);
     return pushed;
 }
 
-/* While something waits for room it is polled for; there is always a place for that. */
+/* There is always a place for that. */
+void ob1_peers_poll(void)
+{
+    if (!is_polled)
+        opal_progress_add(push_all, NULL);
+    is_polled = true;
+}
+
 void ob1_peer_defer(ob1_peer_t *peer, opal_list_t *list, ob1_pending_t *pending)
 {
     if (list == &peer->frames)
@@ -115,8 +126,7 @@ void ob1_peer_defer(ob1_peer_t *peer, opal_list_t *list, ob1_pending_t *pending)
     opal_list_append(list, &pending->node);
     if (!peer->is_listed) {
         peer->is_listed = true;
-        if (opal_list_is_empty(&waiting))
-            opal_progress_add(push_all, NULL);
+        ob1_peers_poll();
         opal_list_append(&waiting, &peer->node);
     }
 }
@@ -124,6 +134,7 @@ void ob1_peer_defer(ob1_peer_t *peer, opal_list_t *list, ob1_pending_t *pending)
 static void end_note(ob1_pending_t *pending, ob1_peer_t *peer OPAL_UNUSED)
 {
     ob1_note_t *note = opal_container_of(pending, ob1_note_t, pending);
+    note->is_waiting = false;
     if (note->done != NULL)
         note->done(note);
 }
@@ -153,6 +164,7 @@ bool ob1_peer_tell(ob1_peer_t *peer, ob1_kind_t kind, const void *bytes, size_t 
     }
     note->pending.push = push_note;
     note->pending.fail = end_note;
+    note->is_waiting = true;
     note->kind = kind;
     note->length = (unsigned)length;
     memcpy(note->bytes, bytes, length);
@@ -166,6 +178,7 @@ opal_status_t ob1_peers_start(unsigned count, opal_btl_handler_fn_t *handler)
     peers = opal_xcalloc(count, sizeof *peers);
     is_out_of_reach = opal_xcalloc(count, sizeof *is_out_of_reach);
     opal_list_init(&waiting);
+    ob1_credit_start(count);
     opal_btl_on_death(ob1_peer_died);
     opal_btl_on_departure(ob1_peer_left);
     opal_btl_set_lander(&ob1_lander);
@@ -185,6 +198,7 @@ void ob1_peers_flush(void)
 void ob1_peers_leave(void)
 {
     opal_progress_remove(push_all, NULL);
+    is_polled = false;
     ob1_pins_stop();
     opal_btl_stop();
 }

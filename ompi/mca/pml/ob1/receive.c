@@ -284,8 +284,10 @@ void ob1_message_free(ob1_message_t *message)
 {
     if (opal_unlikely(message->is_reserved))
         reserve_taken &= ~(UINT64_C(1) << ((struct reserved *)(void *)message - reserve));
-    else
+    else {
+        ob1_unexpected_add(ob1_known_peer(message->rank), -(ptrdiff_t)message->charge);
         free(message);
+    }
 }
 
 /* Keeps a frame; of a stream, with room for what will follow. NULL: there is no memory at all. */
@@ -297,13 +299,17 @@ static ob1_message_t *copy_frame(unsigned rank, unsigned kind, const void *bytes
         memcpy(&head, bytes, sizeof head);
         room = sizeof head + head.total;
     }
-    ob1_message_t *message = malloc(sizeof *message + room);
+    ob1_peer_t *peer = ob1_peer(rank);
+    ob1_message_t *message = peer != NULL ? malloc(sizeof *message + room) : NULL;
     bool is_reserved = message == NULL, fits = !is_reserved || room <= RESERVED_BYTES;
     if (opal_unlikely(is_reserved)) {
         message = take_reserve();
         if (message == NULL)
             return NULL;
         kept = length < RESERVED_BYTES ? length : RESERVED_BYTES;
+    } else {
+        message->charge = room + OB1_MESSAGE_OVERHEAD;
+        ob1_unexpected_add(peer, (ptrdiff_t)message->charge);
     }
     message->comm = NULL;
     message->rank = rank;
@@ -315,7 +321,7 @@ static ob1_message_t *copy_frame(unsigned rank, unsigned kind, const void *bytes
     if (!fits && kind == OB1_RENDEZVOUS) /* it will be asked for */
         ((ob1_rendezvous_t *)(void *)message->frame)->segment_count = 0;
     if (kind == OB1_STREAM && fits)
-        ob1_peer(rank)->stream.message = message;
+        peer->stream.message = message;
     return message;
 }
 
@@ -511,6 +517,14 @@ static bool handle_fragment(const ob1_peer_t *peer, const void *bytes, size_t le
     return true;
 }
 
+static bool handle_credit(ob1_peer_t *peer, unsigned kind, const void *bytes)
+{
+    ob1_credit_t credit;
+    memcpy(&credit, bytes, sizeof credit);
+    return kind == OB1_CREDIT ? ob1_credit_granted(peer, credit.number)
+                              : ob1_credit_requested(peer, credit.number);
+}
+
 /* The shortest frame of each kind. */
 static const unsigned char head_bytes[] = {
     [OB1_EAGER] = sizeof(ob1_match_t),
@@ -525,6 +539,8 @@ static const unsigned char head_bytes[] = {
     [OB1_CANCEL] = sizeof(ob1_sync_t),
     [OB1_CANCELLED] = sizeof(ob1_ack_t),
     [OB1_NACK] = sizeof(ob1_ack_t),
+    [OB1_CREDIT_REQUEST] = sizeof(ob1_credit_t),
+    [OB1_CREDIT] = sizeof(ob1_credit_t),
 };
 
 /* Whether a rendezvous has the segments that it tells of. */
@@ -567,6 +583,11 @@ static bool receive_frame(unsigned rank, unsigned kind, const void *bytes, size_
         break;
     case OB1_FRAGMENT:
         if (handle_fragment(peer, bytes, length))
+            return true;
+        break;
+    case OB1_CREDIT_REQUEST:
+    case OB1_CREDIT:
+        if (handle_credit(peer, kind, bytes))
             return true;
         break;
     default:

@@ -8,7 +8,10 @@
 #include "ompi/mca/pml/ob1/ob1.h"
 #include "ompi/request/status.h"
 
-enum { SHORTEST_LISTED = 512 }; /* bytes; the mean of what is copied piece by piece */
+enum {
+    SHORTEST_LISTED = 512, /* bytes; the mean of what is copied piece by piece */
+    DESCRIBED_WITH = 128,  /* up to so many bytes, the data is no more than its description */
+};
 
 static opal_pool_t sends = {.bytes = sizeof(ob1_send_t)};
 static opal_names_t names; /* of those that a receiver has been told of; under ompi_lock */
@@ -74,6 +77,7 @@ static bool push_eager(ob1_peer_t *peer, const ob1_match_t *match, const ompi_da
     if (opal_unlikely(room == NULL))
         return false;
     fill_eager(room, match, data, bytes);
+    ob1_peer_charge(peer, bytes);
     ob1_peer_commit(peer, room, OB1_EAGER, sizeof *match + bytes);
     return true;
 }
@@ -103,6 +107,8 @@ static bool push_eager_sync(ob1_send_t *send)
     memcpy(room, &head, sizeof head);
     ompi_datatype_pack(send->data.type, send->data.count, send->data.buffer, 0, room + sizeof head,
                        send->bytes);
+    if (send->bytes > DESCRIBED_WITH)
+        ob1_peer_charge(peer, send->bytes);
     ob1_peer_commit(peer, room, OB1_EAGER_SYNC, sizeof head + send->bytes);
     await_answer(send, OB1_MATCH_ACK);
     return true;
@@ -137,6 +143,8 @@ static bool push_stream(ob1_send_t *send)
         memcpy(room, &head, head_bytes);
         ompi_datatype_pack(send->data.type, send->data.count, send->data.buffer, send->pushed,
                            room + head_bytes, part);
+        if (first)
+            ob1_peer_charge(send->peer, send->bytes);
         ob1_peer_commit(send->peer, room, first ? OB1_STREAM : OB1_STREAM_PART, head_bytes + part);
         send->pushed += part;
     }
@@ -272,8 +280,6 @@ static bool is_direct(opal_btl_peer_t *btl, const ompi_data_t *data, size_t byte
 static bool streams(const ob1_send_t *send)
 {
     opal_btl_peer_t *btl = send->peer->btl;
-    if (send->pushed > 0)
-        return true; /* it has begun to */
     size_t limit = btl->ops->stream_bytes > 0 ? btl->ops->stream_bytes : ob1_rendezvous_limit;
     if (send->synchronous || send->bytes > limit)
         return false;
@@ -286,8 +292,12 @@ static bool streams(const ob1_send_t *send)
 static ob1_kind_t first_kind(const ob1_send_t *send)
 {
     opal_btl_peer_t *btl = send->peer->btl;
+    if (send->pushed > 0)
+        return OB1_STREAM; /* it has begun to */
     if (is_direct(btl, &send->data, send->bytes))
         return OB1_RENDEZVOUS;
+    if (opal_unlikely(!ob1_peer_has_credit(send->peer)))
+        return send->bytes <= DESCRIBED_WITH ? OB1_EAGER_SYNC : OB1_RENDEZVOUS;
     if (send->bytes > btl->ops->eager_bytes)
         return streams(send) ? OB1_STREAM : OB1_RENDEZVOUS;
     return send->synchronous ? OB1_EAGER_SYNC : OB1_EAGER;
@@ -404,7 +414,7 @@ static bool send_at_once(const ompi_route_t *to, const ompi_data_t *data, ompi_s
     ob1_peer_t *peer = ob1_peer(ompi_comm_process(to->comm, to->rank));
     size_t bytes = ompi_datatype_bytes(data->type, data->count);
     if (peer == NULL || bytes > peer->btl->ops->eager_bytes || mode == OMPI_SEND_SYNCHRONOUS ||
-        !ob1_peer_is_clear(peer) || is_direct(peer->btl, data, bytes))
+        !ob1_peer_is_clear(peer) || is_direct(peer->btl, data, bytes) || !ob1_peer_has_credit(peer))
         return false;
     ob1_match_t match = match_of(to);
     return push_eager(peer, &match, data, bytes);
@@ -423,9 +433,12 @@ bool ob1_send_beside(const ompi_route_t *to, const ompi_data_t *data, ompi_send_
         return false;
     ob1_match_t match = match_of(to);
     opal_fair_acquire(&peer->lock);
-    unsigned char *room = peer->is_open ? ops->reserve(peer->btl, sizeof match + bytes) : NULL;
+    bool may_leave =
+        peer->is_open && atomic_load_explicit(&peer->credit, memory_order_relaxed) >= 0;
+    unsigned char *room = may_leave ? ops->reserve(peer->btl, sizeof match + bytes) : NULL;
     if (opal_likely(room != NULL)) {
         fill_eager(room, &match, data, bytes);
+        ob1_peer_charge(peer, bytes);
         ops->commit(peer->btl, room, OB1_EAGER, sizeof match + bytes);
     }
     opal_fair_release(&peer->lock);
@@ -475,6 +488,8 @@ int ob1_send(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t m
     ob1_peer_t *peer = ob1_peer(ompi_comm_process(to->comm, to->rank));
     if (peer == NULL)
         return ob1_peer_error(ompi_comm_process(to->comm, to->rank));
+    if (opal_unlikely(!ob1_peer_has_credit(peer)))
+        ompi_request_look(); /* the credit may be here: a send that is eager does not poll */
     ob1_send_t send;
     ompi_request_t *request = &send.request;
     ompi_request_init_bare(request, &send_request_ops, to->comm);

@@ -14,6 +14,8 @@
  *   cancel        match | sender                                     forget this, if nobody took it
  *   cancelled     sender                                             it is forgotten
  *   nack          sender                                             no memory to receive it
+ *   credit request   number                                          may I go on sending unasked?
+ *   credit           number                                          you may
  *
  * The parts of a stream follow each other in order, and no other stream between the same two begins
  * before it has ended, so they need no name.
@@ -46,6 +48,8 @@ typedef enum ob1_kind {
     OB1_CANCEL,
     OB1_CANCELLED,
     OB1_NACK,
+    OB1_CREDIT_REQUEST,
+    OB1_CREDIT,
 } ob1_kind_t;
 
 /* First in every frame that takes part in matching. */
@@ -102,6 +106,10 @@ typedef struct ob1_rendezvous {
 typedef struct ob1_ack {
     uint64_t sender;
 } ob1_ack_t;
+
+typedef struct ob1_credit {
+    uint64_t number;
+} ob1_credit_t;
 
 typedef struct ob1_clear {
     uint64_t sender, receiver, wanted;

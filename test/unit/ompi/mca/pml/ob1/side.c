@@ -193,6 +193,7 @@ void side_start(void)
     side_pml = answer.ops;
     ob1_rendezvous_limit = 4 * SIDE_EAGER_BYTES;
     ob1_part_bytes = SIDE_EAGER_BYTES;
+    ob1_unexpected_bytes = SIDE_UNEXPECTED_BYTES;
     side_is_full = false;
     sent_count = sent_seen = 0;
     require(side_pml->start(NULL) == OPAL_SUCCESS, "ob1 starts");

@@ -8,7 +8,12 @@
 
 #include "ompi/mca/pml/ob1/ob1.h"
 
-enum { SIDE_RANKS = 3, SIDE_EAGER_BYTES = 256, SIDE_FRAME_BYTES = SIDE_EAGER_BYTES + 512 };
+enum {
+    SIDE_RANKS = 3,
+    SIDE_EAGER_BYTES = 256,
+    SIDE_FRAME_BYTES = SIDE_EAGER_BYTES + 512,
+    SIDE_UNEXPECTED_BYTES = 1 << 20,
+};
 
 /* A frame that was sent. */
 typedef struct side_frame {

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Credit: how much is sent to a rank without being asked for, so that what nobody receives there
+ * has a limit (pml_ob1_unexpected_bytes). Messages are counted as what they cost a receiver that
+ * has to keep them: their bytes, and OB1_MESSAGE_OVERHEAD.
+ *
+ *   sender     a window is used up: request            another one, and no answer: messages stay
+ *              |                                       with the sender, until the answer is here
+ *              +--> receiver: credit, if it holds less than half of the limit in all, or less than
+ *                   a window of that sender; otherwise when it does
+ *
+ * So a sender is at most two windows ahead of the last credit, whatever the transport holds, and
+ * the receiver of a sender that floods it is no worse off with the others. A window is an eighth of
+ * the limit, divided by the ranks of the job: a receiver then holds at most half of the limit and
+ * three windows of each rank, which is 7/8 of it, and a message of each. But a window has at least
+ * LEAST_WINDOW, for the sake of speed: with 64 MiB, beyond 256 ranks, the bound grows with the
+ * number of those that send at the same time what is not received.
+ *
+ * What stays with the sender goes by rendezvous, or if it is very short as a synchronous message,
+ * so that it is there when the receive is. Those, and descriptions of rendezvous, are some 500
+ * bytes. They are counted, but not held back: a sender has no more of them under way than it has
+ * requests that wait.
+ *
+ * Threading: under ompi_lock, but for ob1_unexpected_add and what ob1.h says of a peer's credit.
+ */
+#include "ompi/mca/pml/ob1/ob1.h"
+
+enum { LEAST_WINDOW = 32 << 10, MOST_WINDOW = 4 << 20 };
+
+size_t ob1_unexpected_bytes;
+
+static size_t window;
+static atomic_size_t unexpected; /* of all peers */
+static opal_list_t withheld;     /* peers that wait for credit */
+
+/* -- the sender ---------------------------------------------------------------------- */
+
+static void add_credit(ob1_peer_t *peer, size_t bytes)
+{
+    ob1_lock(&peer->lock);
+    atomic_store_explicit(
+        &peer->credit, atomic_load_explicit(&peer->credit, memory_order_relaxed) + (int64_t)bytes,
+        memory_order_relaxed);
+    ob1_unlock(&peer->lock);
+}
+
+bool ob1_credit_ask(ob1_peer_t *peer)
+{
+    if (ob1_peer_is_gone(peer))
+        return true; /* it ends as if it had been sent */
+    if (peer->is_asking || peer->request.is_waiting)
+        return false;
+    peer->is_asking = true;
+    add_credit(peer, window);
+    ob1_credit_t request = {++peer->asked};
+    ob1_peer_tell(peer, OB1_CREDIT_REQUEST, &request, sizeof request, &peer->request);
+    return atomic_load_explicit(&peer->credit, memory_order_relaxed) >= 0;
+}
+
+bool ob1_credit_granted(ob1_peer_t *peer, uint64_t number)
+{
+    if (!peer->is_asking || number != peer->asked)
+        return false;
+    peer->is_asking = false;
+    return true;
+}
+
+/* -- the receiver -------------------------------------------------------------------- */
+
+static void add(atomic_size_t *sum, size_t bytes)
+{
+    if (ompi_threads_share())
+        atomic_fetch_add_explicit(sum, bytes, memory_order_relaxed);
+    else
+        atomic_store_explicit(sum, atomic_load_explicit(sum, memory_order_relaxed) + bytes,
+                              memory_order_relaxed);
+}
+
+void ob1_unexpected_add(ob1_peer_t *peer, ptrdiff_t bytes)
+{
+    add(&unexpected, (size_t)bytes);
+    add(&peer->unexpected, (size_t)bytes);
+}
+
+static bool may_grant(const ob1_peer_t *peer)
+{
+    return atomic_load_explicit(&unexpected, memory_order_relaxed) < ob1_unexpected_bytes / 2 ||
+           atomic_load_explicit(&peer->unexpected, memory_order_relaxed) < window;
+}
+
+static void grant(ob1_peer_t *peer, uint64_t number)
+{
+    ob1_credit_t credit = {number};
+    ob1_peer_tell(peer, OB1_CREDIT, &credit, sizeof credit, &peer->grant);
+}
+
+void ob1_credit_end(ob1_peer_t *peer)
+{
+    if (peer->wanted == 0)
+        return;
+    peer->wanted = 0;
+    opal_list_remove(&peer->withheld);
+}
+
+bool ob1_credit_withholds(void)
+{
+    return !opal_list_is_empty(&withheld);
+}
+
+int ob1_credit_poll(void)
+{
+    int granted = 0;
+    opal_list_node_t *next;
+    for (opal_list_node_t *node = opal_list_first(&withheld); node != NULL; node = next) {
+        ob1_peer_t *peer = opal_container_of(node, ob1_peer_t, withheld);
+        next = opal_list_next(&withheld, node);
+        if (!may_grant(peer))
+            continue;
+        uint64_t number = peer->wanted;
+        ob1_credit_end(peer);
+        grant(peer, number);
+        granted++;
+    }
+    return granted;
+}
+
+bool ob1_credit_requested(ob1_peer_t *peer, uint64_t number)
+{
+    if (peer->wanted != 0 || peer->grant.is_waiting || number == 0)
+        return false;
+    if (may_grant(peer)) {
+        grant(peer, number);
+        return true;
+    }
+    peer->wanted = number;
+    ob1_peers_poll();
+    opal_list_append(&withheld, &peer->withheld);
+    return true;
+}
+
+/* -- both ---------------------------------------------------------------------------- */
+
+void ob1_credit_start(unsigned ranks)
+{
+    window = ob1_unexpected_bytes / 8 / ranks;
+    if (window < LEAST_WINDOW)
+        window = LEAST_WINDOW;
+    if (window > MOST_WINDOW)
+        window = MOST_WINDOW;
+    opal_list_init(&withheld);
+}
+
+void ob1_credit_begin(ob1_peer_t *peer)
+{
+    atomic_init(&peer->credit, (int64_t)window);
+}
