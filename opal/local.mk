@@ -103,6 +103,8 @@ libopal_core_la_SOURCES += \
 	%D%/runtime/region_file.c %D%/runtime/region_file.h \
 	%D%/runtime/region_reap.c %D%/runtime/region_reap.h \
 	%D%/runtime/place.c %D%/runtime/place.h \
+	%D%/runtime/process.c %D%/runtime/process.h \
+	%D%/runtime/process_record.c %D%/runtime/process_record.h \
 	%D%/runtime/lock.c %D%/runtime/lock.h \
 	%D%/runtime/wait.c %D%/runtime/wait.h \
 	%D%/runtime/launcher.c %D%/runtime/launcher.h

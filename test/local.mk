@@ -28,6 +28,8 @@ test_fuzz_sock_addresses_CFLAGS = $(fuzz_cflags)
 test_fuzz_sock_addresses_LDADD = $(fuzz_ldadd)
 
 fuzz_targets += test/fuzz/sock_frames
+test_fuzz_sock_frames_SOURCES = test/fuzz/sock_frames.c \
+	test/unit/opal/mca/btl/hearing.c test/unit/opal/mca/btl/hearing.h
 test_fuzz_sock_frames_CFLAGS = $(fuzz_cflags)
 test_fuzz_sock_frames_LDADD = $(fuzz_ldadd)
 
@@ -47,7 +49,7 @@ endif
 # Benchmarks that are below MPI: make bench/btl && bench/btl
 EXTRA_PROGRAMS += bench/btl
 bench_btl_SOURCES = bench/btl.c test/unit/opal/mca/btl/crew.c test/unit/opal/mca/btl/crew.h \
-	test/unit/opal/mca/btl/crew_pmi.c
+	test/unit/opal/mca/btl/crew_pmi.c test/unit/opal/mca/btl/hearing.c
 bench_btl_CFLAGS = $(AM_CFLAGS)
 CLEANFILES += bench/btl bench/copy bench/direct bench/munmap
 EXTRA_PROGRAMS += bench/copy bench/direct

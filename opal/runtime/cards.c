@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "opal/runtime/init.h"
+#include "opal/runtime/process_record.h"
 #include "opal/util/log.h"
 #include "opal/util/text.h"
 
@@ -28,6 +29,7 @@ typedef struct record {
 } record_t;
 
 static record_t **records[OPAL_NODE_CARDS]; /* by node; NULL: not fetched yet */
+static card_t *own_cards[OPAL_NODE_CARDS];  /* as they were handed in; NULL: none was */
 
 /* -- a record as bytes ------------------------------------------------------------------------ */
 
@@ -199,6 +201,10 @@ opal_status_t opal_cards_exchange(opal_node_card_t kind, const void *bytes, size
                        length, OPAL_CARD_BYTES);
         return OPAL_ERR_TOO_LARGE;
     }
+    free(own_cards[kind]);
+    own_cards[kind] = opal_xmalloc(offsetof(card_t, bytes) + length);
+    own_cards[kind]->length = length;
+    memcpy(own_cards[kind]->bytes, bytes, length);
     if (together)
         status = lay(kind, bytes, length, &is_last);
     else
@@ -237,11 +243,13 @@ static opal_status_t fetch(opal_node_card_t kind, unsigned rank, record_t **reco
     opal_status_t status = pmi->get(state, rank, keys[kind], &bytes, &length);
     if (status != OPAL_SUCCESS)
         return status;
-    *record = opal_xmalloc(sizeof **record + length);
-    (*record)->length = length;
-    memcpy((*record)->bytes, bytes, length);
+    *record = malloc(sizeof **record + length);
+    if (*record != NULL) {
+        (*record)->length = length;
+        memcpy((*record)->bytes, bytes, length);
+    }
     free(bytes);
-    return OPAL_SUCCESS;
+    return *record != NULL ? OPAL_SUCCESS : OPAL_ERR_NO_MEMORY;
 }
 
 /* What is published in the name of the node's first rank, which may be of that rank alone. */
@@ -249,7 +257,9 @@ static opal_status_t find_record(opal_node_card_t kind, unsigned node, unsigned 
                                  const record_t **record)
 {
     if (records[kind] == NULL)
-        records[kind] = opal_xcalloc(opal_job()->node_count, sizeof(record_t *));
+        records[kind] = calloc(opal_job()->node_count, sizeof(record_t *));
+    if (records[kind] == NULL)
+        return OPAL_ERR_NO_MEMORY;
     record_t **known = &records[kind][node];
     opal_status_t status = *known == NULL ? fetch(kind, first, known) : OPAL_SUCCESS;
     *record = *known;
@@ -287,22 +297,48 @@ static opal_status_t find_remote(opal_node_card_t kind, unsigned rank, card_t *c
     return status;
 }
 
-opal_status_t opal_cards_get(opal_node_card_t kind, unsigned rank, void **bytes, size_t *length)
+static opal_status_t find_foreign(opal_node_card_t kind, const opal_process_record_t *record,
+                                  card_t *card)
 {
-    int local_rank = opal_node_local_rank(rank);
-    card_t *card = opal_xmalloc(sizeof *card);
-    opal_status_t status = OPAL_ERR_NOT_FOUND;
+    card->length = record->cards[kind].length;
+    memcpy(card->bytes, record->cards[kind].bytes, card->length);
+    return card->length > 0 ? OPAL_SUCCESS : OPAL_ERR_NOT_FOUND;
+}
+
+static opal_status_t find(opal_node_card_t kind, const opal_process_t *process, card_t *card)
+{
+    if (opal_process_record(process) != NULL)
+        return find_foreign(kind, opal_process_record(process), card);
+    int local_rank = opal_node_local_rank(process->rank);
     if (local_rank >= 0 && read_laid(kind, (unsigned)local_rank, card))
-        status = OPAL_SUCCESS;
-    else
-        status = find_remote(kind, rank, card);
-    if (status == OPAL_SUCCESS) {
-        *bytes = opal_xmalloc(card->length + 1);
+        return OPAL_SUCCESS;
+    return find_remote(kind, process->rank, card);
+}
+
+opal_status_t opal_cards_get(opal_node_card_t kind, const opal_process_t *process, void **bytes,
+                             size_t *length)
+{
+    card_t *card = malloc(sizeof *card);
+    if (card == NULL)
+        return OPAL_ERR_NO_MEMORY;
+    opal_status_t status = find(kind, process, card);
+    *bytes = status == OPAL_SUCCESS ? malloc(card->length + 1) : NULL;
+    if (*bytes != NULL) {
         memcpy(*bytes, card->bytes, card->length);
         *length = card->length;
+    } else if (status == OPAL_SUCCESS) {
+        status = OPAL_ERR_NO_MEMORY;
     }
     free(card);
     return status;
+}
+
+size_t opal_cards_own(opal_node_card_t kind, unsigned char bytes[OPAL_CARD_BYTES])
+{
+    if (own_cards[kind] == NULL)
+        return 0;
+    memcpy(bytes, own_cards[kind]->bytes, own_cards[kind]->length);
+    return own_cards[kind]->length;
 }
 
 void opal_cards_forget(opal_node_card_t kind)
@@ -310,5 +346,7 @@ void opal_cards_forget(opal_node_card_t kind)
     for (unsigned node = 0; records[kind] != NULL && node < opal_job()->node_count; node++)
         free(records[kind][node]);
     free(records[kind]);
+    free(own_cards[kind]);
     records[kind] = NULL;
+    own_cards[kind] = NULL;
 }

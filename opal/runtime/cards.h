@@ -34,6 +34,7 @@
 #include "opal/include/compiler.h"
 #include "opal/include/status.h"
 #include "opal/runtime/node.h"
+#include "opal/runtime/process.h"
 
 enum { OPAL_CARD_BYTES = 2048 }; /* at most */
 
@@ -44,10 +45,13 @@ enum { OPAL_CARD_BYTES = 2048 }; /* at most */
 OPAL_EXPORT opal_status_t opal_cards_exchange(opal_node_card_t kind, const void *bytes,
                                               size_t length);
 
-/* A rank's card. `*bytes` is malloc'ed for the caller. OPAL_ERR_NOT_FOUND: it has handed in none;
- * another failure is reported. */
-OPAL_EXPORT opal_status_t opal_cards_get(opal_node_card_t kind, unsigned rank, void **bytes,
-                                         size_t *length);
+/* A process's card. `*bytes` is malloc'ed for the caller. OPAL_ERR_NOT_FOUND: it has handed in
+ * none; another failure is reported. */
+OPAL_EXPORT opal_status_t opal_cards_get(opal_node_card_t kind, const opal_process_t *process,
+                                         void **bytes, size_t *length);
+
+/* The own one, as it was handed in: copied. Returns its length; 0: none was. */
+size_t opal_cards_own(opal_node_card_t kind, unsigned char bytes[OPAL_CARD_BYTES]);
 
 /* Frees what was fetched. */
 OPAL_EXPORT void opal_cards_forget(opal_node_card_t kind);

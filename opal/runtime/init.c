@@ -25,6 +25,7 @@
 #include "opal/runtime/key.h"
 #include "opal/runtime/launcher.h"
 #include "opal/runtime/node.h"
+#include "opal/runtime/process.h"
 #include "opal/runtime/wait.h"
 #include "opal/util/log.h"
 
@@ -68,7 +69,7 @@ static opal_status_t start_pmi(void)
         return status;
     pmi_ops = ops;
     pmi_state = chosen->answer.state;
-    return OPAL_SUCCESS;
+    return opal_process_start(&job);
 }
 
 static void set_log_origin(void)
@@ -83,6 +84,7 @@ static void set_log_origin(void)
 static void close_everything(void)
 {
     pmi_ops = NULL;
+    opal_process_stop();
     opal_framework_close(&mca_pmi_framework);
     opal_framework_close(&mca_memory_framework);
     opal_framework_close(&mca_patcher_framework);

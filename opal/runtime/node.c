@@ -486,7 +486,7 @@ opal_node_slot_t *opal_node_own_slot(void)
 int opal_node_local_rank(unsigned rank)
 {
     const opal_pmi_job_t *job = node.job;
-    if (node.header == NULL || job->node_of[rank] != job->node_of[job->rank])
+    if (node.header == NULL || rank >= job->size || job->node_of[rank] != job->node_of[job->rank])
         return -1;
     if (job->node_count == 1)
         return (int)rank;

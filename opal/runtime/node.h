@@ -44,7 +44,7 @@ typedef struct opal_node_slot {
 
     /* Written by the owner when it attaches, `pid` last. */
     _Alignas(64) atomic_int pid; /* 0: not attached yet; -1: said goodbye */
-    unsigned rank;               /* in MPI_COMM_WORLD */
+    unsigned rank;               /* in its job */
     int session;
     atomic_uint is_dead; /* it ended without goodbye; by who noticed it */
     uint64_t cpus[OPAL_NODE_CPU_WORDS];
@@ -103,7 +103,8 @@ OPAL_EXPORT int opal_node_launcher(void);
 OPAL_EXPORT opal_node_slot_t *opal_node_slot(unsigned local_rank);
 OPAL_EXPORT opal_node_slot_t *opal_node_own_slot(void);
 
-/* The local rank of a rank of MPI_COMM_WORLD; -1: it is on another node. */
+/* The local rank of a process (opal/runtime/process.h: its index); -1: it is on another node, or of
+ * another job. */
 OPAL_EXPORT int opal_node_local_rank(unsigned rank);
 
 /*

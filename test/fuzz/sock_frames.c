@@ -19,6 +19,7 @@
 
 #include "opal/mca/base/param.h"
 #include "opal/mca/btl/sock/sock.h"
+#include "test/unit/opal/mca/btl/hearing.h"
 #include "opal/runtime/init.h"
 #include "opal/runtime/wait.h"
 #include "opal/util/text.h"
@@ -97,8 +98,6 @@ static void landed(unsigned rank, unsigned kind, uint64_t name, size_t offset, s
     }
 }
 
-static const opal_btl_lander_t lander = {.land = land, .landed = landed};
-
 /* -- the process that this is
  * ---------------------------------------------------------------------- */
 
@@ -130,11 +129,13 @@ static void be_rank(void)
     is_one = true;
     opal_param_init();
     require(opal_wait_register() == OPAL_SUCCESS, "there are parameters");
-    opal_btl_set_lander(&lander);
-    sock.handler = take;
+    hearing.place = land;
+    hearing.placed = landed;
+    hearing.frame = take;
+    hear_as(1 - PEER, 2);
+    opal_list_init(&sock.peers);
     sock.is_stopping = true;
     sock.identity = (sock_identity_t){.size = 2, .links = SOCK_MAX_LINKS};
-    sock.peers = opal_xcalloc(2, sizeof(sock_peer_t *));
     sock_max_links = 1;
 }
 
@@ -159,7 +160,7 @@ static uint64_t play(const uint8_t *bytes, size_t length, size_t most)
     is_asked = false;
     require(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0,
             "there are sockets");
-    sock_peer_t *peer = sock_peer(PEER);
+    sock_peer_t *peer = sock_peer(opal_process(PEER));
     sock_peer_connected(peer, 0, ends[0]);
     while (length > 0 && peer->links[0] != NULL) {
         size_t piece = most == 1 ? 1 : 1 + next_odd() % most;
@@ -176,7 +177,6 @@ static uint64_t play(const uint8_t *bytes, size_t length, size_t most)
         sock_link_read(peer->links[0]);
     require(peer->links[0] == NULL, "the end of the stream is seen");
     sock_peer_free(peer);
-    sock.peers[PEER] = NULL;
     return digest;
 }
 

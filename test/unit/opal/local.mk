@@ -193,7 +193,8 @@ endif
 test_unit_opal_mca_memory_base_events_SOURCES = %D%/mca/memory/base/events.c \
 	%D%/mca/memory/oracle.c %D%/mca/memory/oracle.h
 
-crew_sources = %D%/mca/btl/crew.c %D%/mca/btl/crew.h %D%/mca/btl/crew_pmi.c
+crew_sources = %D%/mca/btl/crew.c %D%/mca/btl/crew.h %D%/mca/btl/crew_pmi.c \
+	%D%/mca/btl/hearing.c %D%/mca/btl/hearing.h
 test_unit_opal_mca_btl_contract_SOURCES = %D%/mca/btl/contract.c %D%/mca/btl/fake.c $(crew_sources)
 test_unit_opal_mca_btl_contract_CFLAGS = $(AM_CFLAGS)
 test_unit_opal_mca_btl_memory_SOURCES = %D%/mca/btl/memory.c $(crew_sources)

@@ -63,7 +63,7 @@ static found_t get_card(unsigned rank, ofi_card_t *card)
 {
     void *bytes;
     size_t length;
-    opal_status_t status = opal_cards_get(OPAL_NODE_CARD_MTL, rank, &bytes, &length);
+    opal_status_t status = opal_cards_get(OPAL_NODE_CARD_MTL, opal_process(rank), &bytes, &length);
     if (status == OPAL_ERR_NOT_FOUND)
         return FOUND_NONE;
     if (status != OPAL_SUCCESS)

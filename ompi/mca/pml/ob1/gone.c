@@ -14,6 +14,7 @@
  * is lost. Receives that wait for a message of its are left alone: a right program may still cancel
  * them.
  */
+#include "opal/mca/btl/base/base.h"
 #include "opal/util/log.h"
 #include "ompi/api/mpi.h"
 #include "ompi/mca/pml/ob1/ob1.h"
@@ -45,9 +46,9 @@ bool ob1_is_hopeless(const ompi_communicator_t *comm, int source)
     return false;
 }
 
-static void fail(ompi_request_t *request)
+static void fail(ompi_request_t *request, const ob1_peer_t *peer)
 {
-    request->status.MPI_ERROR = MPI_ERR_PROC_ABORTED;
+    request->status.MPI_ERROR = peer != NULL ? peer->error : MPI_ERR_PROC_ABORTED;
     ompi_request_complete(request);
 }
 
@@ -58,21 +59,21 @@ static void tell(ob1_peer_t *peer)
     peer->is_told = true;
     opal_log_error("rank %u has left through MPI_Finalize: messages that wait for it fail with "
                    "MPI_ERR_PROC_ABORTED; every send needs a receive before that",
-                   peer->btl->rank);
+                   peer->process->rank);
 }
 
 void ob1_send_fail(ob1_send_t *send)
 {
     tell(send->peer);
     ob1_send_forget(send);
-    fail(&send->request);
+    fail(&send->request, send->peer);
 }
 
 void ob1_receive_fail(ob1_receive_t *receive, ob1_peer_t *peer)
 {
     tell(peer);
     receive->is_posted = false;
-    fail(&receive->request);
+    fail(&receive->request, peer);
 }
 
 static void fail_pending(ob1_peer_t *peer, opal_list_t *list)
@@ -109,7 +110,7 @@ static void fail_posted(ob1_matcher_t *matcher)
 }
 
 /* Whose messages are lost, while ob1_peer_starved looks for who waits for them. */
-static unsigned starved;
+static uint32_t starved;
 
 static bool is_starved(const ob1_posted_t *posted)
 {
@@ -129,9 +130,9 @@ static void fail_starved(ob1_matcher_t *matcher)
     }
 }
 
-void ob1_peer_starved(unsigned rank)
+void ob1_peer_starved(opal_process_t *process)
 {
-    starved = rank;
+    starved = process->index;
     ob1_each_matcher(fail_starved);
 }
 
@@ -154,14 +155,17 @@ static void end_begun(ob1_peer_t *peer)
     }
 }
 
-void ob1_peer_died(unsigned rank)
+void ob1_peer_died(opal_process_t *process, opal_status_t why)
 {
-    ob1_peer_t *peer = ob1_peer(rank);
+    ob1_peer_t *peer = ob1_peer(process);
     if (peer == NULL)
-        ob1_peer_lose(rank);
+        opal_btl_cut_off(process); /* there is no memory to remember it by */
     if (peer == NULL || ob1_peer_is_gone(peer))
         return;
-    opal_log_error("rank %u is gone: what needs it fails with MPI_ERR_PROC_ABORTED", rank);
+    if (why == OPAL_ERR_NO_MEMORY)
+        peer->error = MPI_ERR_NO_MEM;
+    opal_log_error("rank %u is gone: what needs it fails with %s", process->rank,
+                   peer->error == MPI_ERR_NO_MEM ? "MPI_ERR_NO_MEM" : "MPI_ERR_PROC_ABORTED");
     peer->is_dead = peer->is_told = true;
     atomic_store_explicit(&any_is_dead, true, memory_order_relaxed);
     end_begun(peer);
@@ -169,9 +173,9 @@ void ob1_peer_died(unsigned rank)
     ob1_wake_probes();
 }
 
-void ob1_peer_left(unsigned rank)
+void ob1_peer_left(opal_process_t *process)
 {
-    ob1_peer_t *peer = ob1_peer(rank);
+    ob1_peer_t *peer = ob1_peer(process);
     if (peer == NULL || ob1_peer_is_gone(peer))
         return;
     peer->has_left = true;

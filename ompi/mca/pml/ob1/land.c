@@ -58,10 +58,10 @@ static size_t land_stream(const ob1_stream_t *stream, size_t bytes, struct iovec
     return 1;
 }
 
-static size_t land(unsigned rank, unsigned kind, uint64_t name, size_t offset, size_t bytes,
-                   struct iovec *segments, size_t max)
+size_t ob1_place(opal_process_t *from, unsigned kind, uint64_t name, size_t offset, size_t bytes,
+                 struct iovec *segments, size_t max)
 {
-    const ob1_peer_t *peer = ob1_peer(rank);
+    const ob1_peer_t *peer = ob1_peer(from);
     is_in_waiting_room = is_for_nobody = false;
     if (peer != NULL && kind == OB1_STREAM_PART)
         return land_stream(&peer->stream, bytes, segments, max);
@@ -79,13 +79,13 @@ static void unpack_waiting(const ob1_receive_t *receive, size_t offset, size_t b
                          waiting_room, bytes < fits ? bytes : fits);
 }
 
-static void landed(unsigned rank, unsigned kind, uint64_t name, size_t offset, size_t bytes)
+void ob1_placed(opal_process_t *from, unsigned kind, uint64_t name, size_t offset, size_t bytes)
 {
     if (is_for_nobody) {
-        ob1_peer_reject(rank, kind, "data that nothing waits for");
+        ob1_peer_reject(from, kind, "data that nothing waits for");
         return;
     }
-    ob1_peer_t *peer = ob1_peer(rank);
+    ob1_peer_t *peer = ob1_peer(from);
     if (kind == OB1_STREAM_PART) {
         const ob1_stream_t *stream = &peer->stream;
         if (is_in_waiting_room && stream->receive != NULL)
@@ -100,5 +100,3 @@ static void landed(unsigned rank, unsigned kind, uint64_t name, size_t offset, s
         ob1_fragment_arrived(receive, bytes);
     }
 }
-
-const opal_btl_lander_t ob1_lander = {.land = land, .landed = landed};

@@ -124,7 +124,7 @@ static bool comm_remove(ompi_communicator_t *comm)
 
 static opal_status_t ob1_start(void *state OPAL_UNUSED)
 {
-    return ob1_peers_start(opal_job()->size, ob1_handle_frame);
+    return ob1_peers_start(opal_job()->size);
 }
 
 static void ob1_stop(void *state OPAL_UNUSED)

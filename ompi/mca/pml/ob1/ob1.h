@@ -26,7 +26,7 @@
  *                rank that does not receive what was sent before: there is no credit for it
  *
  * A transport that sends from where the data lies, and receives to where it belongs, is given both
- * (opal_btl_ops_t.send_now, .send_long, opal_btl_lander_t); to others data is packed.
+ * (opal_btl_ops_t.send_now, .send_long, opal_btl_client_t.place); to others data is packed.
  *
  * A send that waits for room is cancelled at once, one that waits for an answer by asking the
  * receiver, who has to be in MPI to answer, or else to have left it. Others are on their way, and
@@ -90,17 +90,20 @@ typedef struct ob1_stream {
     size_t arrived, total;
 } ob1_stream_t;
 
-/* The way to a rank of MPI_COMM_WORLD. Made when it is first needed. */
+/* The way to a process. Made when it is first needed. */
 typedef struct ob1_peer {
     opal_fair_lock_t lock; /* from reserve to commit, where threads share */
     opal_btl_peer_t *btl;
+    opal_process_t *process;
     opal_list_t frames;    /* ob1_pending_t, in the order in which they have to leave */
     opal_list_t streams;   /* ob1_pending_t of fragments, whose order does not matter */
     opal_list_t awaiting;  /* ob1_pending_t of sends that it has to answer */
     opal_list_t receiving; /* ob1_receive_t whose fragments it has to send, by posted.node */
+    opal_list_node_t all;  /* in the list of all */
     opal_list_node_t node; /* in the list of those with something pending */
     ob1_stream_t stream;   /* from it to us */
     bool is_listed;
+    int error; /* what fails for want of it */
     bool is_dead;
     bool has_left; /* nothing is sent there any more, and nothing comes */
     bool is_told;  /* a person has been told that it is gone */
@@ -158,8 +161,8 @@ typedef struct ob1_receive {
 } ob1_receive_t;
 
 /*
- * A message that nobody has asked for yet. `rank` is the sender's in MPI_COMM_WORLD. The frame of
- * a stream has room for all of it, and grows. What comes when there is no memory is kept in a
+ * A message that nobody has asked for yet. The frame of a stream has room for all of it, and
+ * grows. What comes when there is no memory is kept in a
  * reserve, as far as it fits there.
  */
 typedef struct ob1_message {
@@ -170,7 +173,7 @@ typedef struct ob1_message {
     };
     ompi_communicator_t *comm; /* set by a matched probe */
     ompi_context_t context;
-    unsigned rank;
+    opal_process_t *from;
     unsigned kind;
     bool is_reserved;
     size_t charge; /* what it counts as, while it is kept */
@@ -207,18 +210,27 @@ static inline void ob1_unlock(opal_fair_lock_t *lock)
 
 /* -- peer.c -- */
 
-/* The way to a rank; NULL, with a message when that is first found: there is none. Or no memory. */
-ob1_peer_t *ob1_peer(unsigned rank);
+/* The way to a process; NULL, with a message when that is first found: there is none. Or no memory.
+ */
+ob1_peer_t *ob1_peer(opal_process_t *process);
 
 /* Why it was NULL, as an MPI error. */
-int ob1_peer_error(unsigned rank);
-
-/* It has died, and there is no memory to remember that: nothing is sent there any more. */
-void ob1_peer_lose(unsigned rank);
+int ob1_peer_error(opal_process_t *process);
 
 /* NULL, without a message: nothing was sent there yet, nor came from there. Beside ompi_lock, too.
  */
-ob1_peer_t *ob1_known_peer(unsigned rank);
+static inline ob1_peer_t *ob1_known_peer(uint32_t process)
+{
+    return opal_process_get_end(process, OPAL_END_MESSAGES);
+}
+
+/* The way to a rank of a communicator. */
+static inline ob1_peer_t *ob1_peer_of(const ompi_communicator_t *comm, int rank)
+{
+    uint32_t process = ompi_comm_process(comm, rank);
+    ob1_peer_t *known = ob1_known_peer(process);
+    return opal_likely(known != NULL) ? known : ob1_peer(opal_process(process));
+}
 
 /* Before something begins to wait for room, or for credit: it is polled for from now on. */
 void ob1_peers_poll(void);
@@ -261,14 +273,14 @@ void ob1_peer_close(ob1_peer_t *peer);
 
 /* A frame that the rank should not have sent was dropped: a person is told once. Frames that name
  * requests may well come behind the news that it is dead. */
-void ob1_peer_reject(unsigned rank, unsigned kind, const char *what);
+void ob1_peer_reject(opal_process_t *from, unsigned kind, const char *what);
 
 /* Sends a short frame without matching. True: it has left, or nobody is there. False: there is no
  * room; the note, whose `done` is set, has a copy, and is done when that has left. */
 bool ob1_peer_tell(ob1_peer_t *peer, ob1_kind_t kind, const void *bytes, size_t length,
                    ob1_note_t *note);
 
-opal_status_t ob1_peers_start(unsigned count, opal_btl_handler_fn_t *handler);
+opal_status_t ob1_peers_start(unsigned ranks);
 void ob1_peers_stop(void);
 
 /* The first part of stop: ends the transports, which tell the peers. */
@@ -362,7 +374,10 @@ void ob1_pins_stop(void);
 
 /* -- land.c -- */
 
-extern const opal_btl_lander_t ob1_lander;
+/* opal_btl_client_t.place and .placed. */
+size_t ob1_place(opal_process_t *from, unsigned kind, uint64_t name, size_t offset, size_t bytes,
+                 struct iovec *segments, size_t max);
+void ob1_placed(opal_process_t *from, unsigned kind, uint64_t name, size_t offset, size_t bytes);
 
 /* -- receive.c -- */
 
@@ -394,8 +409,8 @@ ob1_receive_t *ob1_receive_of(const ob1_peer_t *peer, uint64_t name, size_t offs
 /* No fragments come for it any more. */
 void ob1_receive_forget(ob1_receive_t *receive);
 
-/* The btl's handler. */
-void ob1_handle_frame(unsigned rank, unsigned kind, const void *bytes, size_t length);
+/* opal_btl_client_t.receive. */
+bool ob1_receive_frame(opal_process_t *from, unsigned kind, const void *bytes, size_t length);
 
 /* What the receiver was told of it is of no use any more. */
 void ob1_send_forget(ob1_send_t *send);
@@ -428,15 +443,16 @@ bool ob1_pull(opal_btl_peer_t *btl, ob1_receive_t *receive, const ob1_rendezvous
  */
 bool ob1_any_is_dead(void);
 
-/* Of opal_btl_on_death, and of opal_btl_on_departure. */
-void ob1_peer_died(unsigned rank);
-void ob1_peer_left(unsigned rank);
+/* opal_btl_client_t.failed and .left. */
+void ob1_peer_died(opal_process_t *process, opal_status_t why);
+void ob1_peer_left(opal_process_t *process);
 
 /* Whether no message can be expected from there any more. */
 bool ob1_is_hopeless(const ompi_communicator_t *comm, int source);
 
-/* Messages of that rank are lost: receives that wait for one get MPI_ERR_NO_MEM. */
-void ob1_peer_starved(unsigned rank);
+/* There is no memory to keep a message of that process: receives that wait for one behind it get
+ * MPI_ERR_NO_MEM. */
+void ob1_peer_starved(opal_process_t *process);
 
 /* They have been taken out of all lists. The receive's message is one of that peer's; NULL: it has
  * none. */

@@ -39,7 +39,7 @@ ob1_pushed_t ob1_push_now(ob1_peer_t *peer, const void *head, size_t head_bytes,
         return OB1_NOT_SO;
     opal_btl_frame_t frames[2] = {
         {.kind = kind, .head = head, .head_bytes = head_bytes},
-        {.kind = OB1_STREAM_PART, .lands = true},
+        {.kind = OB1_STREAM_PART, .is_placed = true},
     };
     size_t last = kind == OB1_STREAM; /* whose data is a part of its own, which lands */
     frames[last].segments = segments;
@@ -196,7 +196,7 @@ bool ob1_send_long(ob1_send_t *send)
     opal_btl_frame_t *frame = &send->out.frame;
     if (btl->ops->send_long == NULL)
         return false;
-    *frame = (opal_btl_frame_t){.kind = OB1_FRAGMENT, .lands = true, .name = send->receiver};
+    *frame = (opal_btl_frame_t){.kind = OB1_FRAGMENT, .is_placed = true, .name = send->receiver};
     frame->segment_count = few_segments(&send->data, send->bytes, &send->run, 1);
     frame->segments = &send->run;
     if (frame->segment_count == 0)

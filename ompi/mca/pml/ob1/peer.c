@@ -7,62 +7,47 @@
 
 #include "opal/runtime/wait.h"
 #include "opal/util/log.h"
-#include "opal/util/text.h"
 
-static _Atomic(ob1_peer_t *) *peers; /* released when made; they stay until the end */
-static bool *is_out_of_reach;        /* no transport goes there */
-static unsigned peer_count;
-static opal_list_t waiting; /* peers with something pending */
+static opal_list_t peers;   /* all of them; they stay until the end */
+static opal_list_t waiting; /* those with something pending */
 static bool is_polled;      /* for them, and for credit that is withheld */
 
-ob1_peer_t *ob1_known_peer(unsigned rank)
+ob1_peer_t *ob1_peer(opal_process_t *process)
 {
-    return atomic_load_explicit(&peers[rank], memory_order_acquire);
-}
-
-ob1_peer_t *ob1_peer(unsigned rank)
-{
-    ob1_peer_t *known = ob1_known_peer(rank);
+    ob1_peer_t *known = opal_process_end(process, OPAL_END_MESSAGES);
     if (opal_likely(known != NULL))
         return known;
-    ob1_peer_t *peer =
-        is_out_of_reach[rank] ? NULL : aligned_alloc(_Alignof(ob1_peer_t), sizeof *peer);
+    opal_btl_peer_t *btl = opal_btl_connect(process);
+    ob1_peer_t *peer = btl != NULL ? aligned_alloc(_Alignof(ob1_peer_t), sizeof *peer) : NULL;
     if (peer == NULL)
         return NULL;
     memset(peer, 0, sizeof *peer);
-    peer->btl = opal_btl_connect(rank);
-    if (peer->btl == NULL) {
-        is_out_of_reach[rank] = true;
-        free(peer);
-        return NULL;
-    }
+    peer->btl = btl;
+    peer->process = process;
+    peer->error = MPI_ERR_PROC_ABORTED;
     opal_list_init(&peer->frames);
     opal_list_init(&peer->streams);
     opal_list_init(&peer->awaiting);
     opal_list_init(&peer->receiving);
     ob1_credit_begin(peer);
-    atomic_store_explicit(&peers[rank], peer, memory_order_release);
+    opal_list_append(&peers, &peer->all);
+    opal_process_set_end(process, OPAL_END_MESSAGES, peer);
     return peer;
 }
 
-int ob1_peer_error(unsigned rank)
+int ob1_peer_error(opal_process_t *process)
 {
-    return is_out_of_reach[rank] ? MPI_ERR_OTHER : MPI_ERR_NO_MEM;
+    return opal_btl_connect(process) == NULL ? MPI_ERR_OTHER : MPI_ERR_NO_MEM;
 }
 
-void ob1_peer_lose(unsigned rank)
+void ob1_peer_reject(opal_process_t *from, unsigned kind, const char *what)
 {
-    is_out_of_reach[rank] = true;
-}
-
-void ob1_peer_reject(unsigned rank, unsigned kind, const char *what)
-{
-    ob1_peer_t *peer = ob1_peer(rank);
+    ob1_peer_t *peer = ob1_peer(from);
     if (peer == NULL || peer->is_dead || peer->is_wrong)
         return;
     peer->is_wrong = true;
-    opal_log_error("rank %u has sent %s (kind %u): it is dropped, as will be others", rank, what,
-                   kind);
+    opal_log_error("rank %u has sent %s (kind %u): it is dropped, as will be others", from->rank,
+                   what, kind);
 }
 
 void ob1_peer_close(ob1_peer_t *peer)
@@ -172,18 +157,28 @@ bool ob1_peer_tell(ob1_peer_t *peer, ob1_kind_t kind, const void *bytes, size_t 
     return false;
 }
 
-opal_status_t ob1_peers_start(unsigned count, opal_btl_handler_fn_t *handler)
+static void free_peer(ob1_peer_t *peer)
 {
-    peer_count = count;
-    peers = opal_xcalloc(count, sizeof *peers);
-    is_out_of_reach = opal_xcalloc(count, sizeof *is_out_of_reach);
+    opal_list_remove(&peer->all);
+    opal_process_set_end(peer->process, OPAL_END_MESSAGES, NULL);
+    free(peer);
+}
+
+static const opal_btl_client_t client = {
+    .receive = ob1_receive_frame,
+    .place = ob1_place,
+    .placed = ob1_placed,
+    .failed = ob1_peer_died,
+    .left = ob1_peer_left,
+};
+
+opal_status_t ob1_peers_start(unsigned ranks)
+{
+    opal_list_init(&peers);
     opal_list_init(&waiting);
-    ob1_credit_start(count);
-    opal_btl_on_death(ob1_peer_died);
-    opal_btl_on_departure(ob1_peer_left);
-    opal_btl_set_lander(&ob1_lander);
+    ob1_credit_start(ranks);
     ob1_pins_prepare();
-    opal_status_t status = opal_btl_start(handler);
+    opal_status_t status = opal_btl_open(OPAL_BTL_MESSAGES, &client);
     if (status == OPAL_SUCCESS)
         ob1_pins_start();
     return status;
@@ -200,18 +195,12 @@ void ob1_peers_leave(void)
     opal_progress_remove(push_all, NULL);
     is_polled = false;
     ob1_pins_stop();
-    opal_btl_stop();
+    opal_btl_close(OPAL_BTL_MESSAGES);
 }
 
 void ob1_peers_stop(void)
 {
     ob1_peers_leave();
-    opal_btl_on_death(NULL);
-    opal_btl_on_departure(NULL);
-    for (unsigned rank = 0; rank < peer_count; rank++)
-        free(ob1_known_peer(rank));
-    free(peers);
-    free(is_out_of_reach);
-    peers = NULL;
-    is_out_of_reach = NULL;
+    for (opal_list_node_t *node; (node = opal_list_first(&peers)) != NULL;)
+        free_peer(opal_container_of(node, ob1_peer_t, all));
 }

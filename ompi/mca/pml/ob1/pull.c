@@ -56,7 +56,7 @@ static ssize_t get_part(opal_btl_peer_t *btl, const ob1_receive_t *receive, cons
     size_t bytes = room < left ? room : left; /* the buffer may be larger than the message */
     size_t from_count = source_cut(source, from, &bytes);
     to_count = opal_segments_cut(to, to_count, room, bytes);
-    return btl->ops->get(btl, to, to_count, from, from_count, bytes == left ? answer : 0);
+    return btl->ops->pull(btl, to, to_count, from, from_count, bytes == left ? answer : 0);
 }
 
 /* True: everything wanted is here. */
@@ -82,22 +82,22 @@ static bool get_run(opal_btl_peer_t *btl, const ob1_receive_t *receive,
     struct iovec from = {(void *)(uintptr_t)head->segments[0].address, receive->wanted};
     struct iovec to = {(void *)ompi_datatype_origin(receive->data.type, receive->data.buffer),
                        receive->wanted};
-    return btl->ops->get(btl, &to, 1, &from, 1, head->answer) == (ssize_t)receive->wanted;
+    return btl->ops->pull(btl, &to, 1, &from, 1, head->answer) == (ssize_t)receive->wanted;
 }
 
 /* From one run that is mapped here: it is unpacked where it lies. */
 static bool unpack_run(opal_btl_peer_t *btl, const ob1_receive_t *receive,
                        const ob1_rendezvous_t *head)
 {
-    const void *seen = btl->ops->see != NULL
-                           ? btl->ops->see(btl, head->segments[0].address, receive->wanted)
+    const void *seen = btl->ops->map != NULL
+                           ? btl->ops->map(btl, head->segments[0].address, receive->wanted)
                            : NULL;
     if (seen == NULL)
         return false;
     ompi_datatype_unpack(receive->data.type, receive->data.count, receive->data.buffer, 0, seen,
                          receive->wanted);
     if (head->answer != 0)
-        btl->ops->answer(btl, head->answer);
+        btl->ops->complete(btl, head->answer);
     return true;
 }
 
@@ -107,7 +107,7 @@ static bool get_listed(opal_btl_peer_t *btl, ob1_receive_t *receive, const ob1_r
     size_t bytes = (size_t)head->segment_count * sizeof(ob1_segment_t);
     ob1_segment_t *list = malloc(bytes);
     struct iovec to = {list, bytes}, from = {(void *)(uintptr_t)head->segments[0].address, bytes};
-    bool is_here = list != NULL && btl->ops->get(btl, &to, 1, &from, 1, 0) == (ssize_t)bytes &&
+    bool is_here = list != NULL && btl->ops->pull(btl, &to, 1, &from, 1, 0) == (ssize_t)bytes &&
                    get_parts(btl, receive, (source_t){list, head->segment_count, 0}, head->answer);
     free(list);
     return is_here;
@@ -115,9 +115,9 @@ static bool get_listed(opal_btl_peer_t *btl, ob1_receive_t *receive, const ob1_r
 
 bool ob1_pull(opal_btl_peer_t *btl, ob1_receive_t *receive, const ob1_rendezvous_t *head)
 {
-    if (head->segment_count == 0 || btl->ops->get == NULL ||
-        (btl->ops->get_pays != NULL &&
-         !btl->ops->get_pays(btl, head->segments[0].address, head->total, true)))
+    if (head->segment_count == 0 || btl->ops->pull == NULL ||
+        (btl->ops->pull_pays != NULL &&
+         !btl->ops->pull_pays(btl, head->segments[0].address, head->total, true)))
         return false;
     if (head->segment_count > OB1_MAX_SEGMENTS)
         return get_listed(btl, receive, head);

@@ -190,7 +190,7 @@ static void finish_pulled(ob1_receive_t *receive, ob1_peer_t *peer, const ob1_re
         if (!tell_sender(receive, peer, OB1_PULL_DONE, head->sender))
             return;
     } else if (receive->wanted == 0) {
-        peer->btl->ops->answer(peer->btl, head->answer);
+        peer->btl->ops->complete(peer->btl, head->answer);
     }
     finish_receive(receive);
 }
@@ -219,8 +219,8 @@ static void take_rendezvous(ob1_receive_t *receive, ob1_peer_t *peer, const ob1_
 }
 
 /* A receive and the first frame of its message have met. */
-static void take_frame(ob1_receive_t *receive, unsigned rank, unsigned kind, const void *bytes,
-                       size_t length)
+static void take_frame(ob1_receive_t *receive, opal_process_t *from, unsigned kind,
+                       const void *bytes, size_t length)
 {
     ob1_match_t match;
     memcpy(&match, bytes, sizeof match);
@@ -229,7 +229,7 @@ static void take_frame(ob1_receive_t *receive, unsigned rank, unsigned kind, con
         finish_receive(receive);
         return;
     }
-    ob1_peer_t *peer = ob1_peer(rank);
+    ob1_peer_t *peer = ob1_peer(from);
     if (kind == OB1_EAGER_SYNC)
         take_eager_sync(receive, peer, bytes, length);
     else if (kind == OB1_STREAM)
@@ -246,7 +246,7 @@ static void take_lost(ob1_receive_t *receive, const ob1_message_t *message)
     meet(receive, &head.match, 0);
     receive->request.status.MPI_ERROR = MPI_ERR_NO_MEM;
     if (message->kind == OB1_EAGER_SYNC)
-        refuse(receive, ob1_peer(message->rank), head.sender);
+        refuse(receive, ob1_peer(message->from), head.sender);
     else
         finish_receive(receive);
 }
@@ -257,7 +257,7 @@ static void take_kept(ob1_receive_t *receive, const ob1_message_t *message)
     if (opal_unlikely(message->is_lost))
         take_lost(receive, message);
     else
-        take_frame(receive, message->rank, message->kind, message->frame, message->length);
+        take_frame(receive, message->from, message->kind, message->frame, message->length);
 }
 
 /* -- keeping ------------------------------------------------------------------------- */
@@ -285,13 +285,14 @@ void ob1_message_free(ob1_message_t *message)
     if (opal_unlikely(message->is_reserved))
         reserve_taken &= ~(UINT64_C(1) << ((struct reserved *)(void *)message - reserve));
     else {
-        ob1_unexpected_add(ob1_known_peer(message->rank), -(ptrdiff_t)message->charge);
+        ob1_unexpected_add(ob1_known_peer(message->from->index), -(ptrdiff_t)message->charge);
         free(message);
     }
 }
 
 /* Keeps a frame; of a stream, with room for what will follow. NULL: there is no memory at all. */
-static ob1_message_t *copy_frame(unsigned rank, unsigned kind, const void *bytes, size_t length)
+static ob1_message_t *copy_frame(opal_process_t *from, unsigned kind, const void *bytes,
+                                 size_t length)
 {
     size_t room = length, kept = length;
     if (kind == OB1_STREAM) {
@@ -299,7 +300,7 @@ static ob1_message_t *copy_frame(unsigned rank, unsigned kind, const void *bytes
         memcpy(&head, bytes, sizeof head);
         room = sizeof head + head.total;
     }
-    ob1_peer_t *peer = ob1_peer(rank);
+    ob1_peer_t *peer = ob1_peer(from);
     ob1_message_t *message = peer != NULL ? malloc(sizeof *message + room) : NULL;
     bool is_reserved = message == NULL, fits = !is_reserved || room <= RESERVED_BYTES;
     if (opal_unlikely(is_reserved)) {
@@ -312,7 +313,7 @@ static ob1_message_t *copy_frame(unsigned rank, unsigned kind, const void *bytes
         ob1_unexpected_add(peer, (ptrdiff_t)message->charge);
     }
     message->comm = NULL;
-    message->rank = rank;
+    message->from = from;
     message->kind = kind;
     message->is_reserved = is_reserved;
     message->is_lost = !fits && kind != OB1_RENDEZVOUS;
@@ -327,8 +328,8 @@ static ob1_message_t *copy_frame(unsigned rank, unsigned kind, const void *bytes
 
 void ob1_message_drop(ob1_message_t *message)
 {
-    if (message->kind == OB1_STREAM && ob1_peer(message->rank)->stream.message == message)
-        ob1_peer(message->rank)->stream.message = NULL;
+    if (message->kind == OB1_STREAM && ob1_peer(message->from)->stream.message == message)
+        ob1_peer(message->from)->stream.message = NULL;
     ob1_message_free(message);
 }
 
@@ -364,7 +365,7 @@ static void free_given_back(ob1_note_t *note)
 }
 
 /* The sender wants a message back. It is one that waits for a receive, or too late. */
-static void give_back(ob1_matcher_t *matcher, unsigned rank, const void *bytes)
+static void give_back(ob1_matcher_t *matcher, opal_process_t *from, const void *bytes)
 {
     ob1_sync_t name;
     memcpy(&name, bytes, sizeof name);
@@ -379,7 +380,7 @@ static void give_back(ob1_matcher_t *matcher, unsigned rank, const void *bytes)
     ob1_message_t *message = opal_container_of(arrived, ob1_message_t, arrived);
     ob1_ack_t ack = {name.sender};
     message->note.done = free_given_back;
-    if (ob1_peer_tell(ob1_peer(rank), OB1_CANCELLED, &ack, sizeof ack, &message->note))
+    if (ob1_peer_tell(ob1_peer(from), OB1_CANCELLED, &ack, sizeof ack, &message->note))
         ob1_message_free(message);
 }
 
@@ -390,27 +391,27 @@ static inline bool is_possible(const ob1_matcher_t *matcher, const ob1_match_t *
 }
 
 /* False: it waits for a receive, and there is no memory to keep it. */
-static bool arrive(ob1_matcher_t *matcher, unsigned rank, unsigned kind, const void *bytes,
+static bool arrive(ob1_matcher_t *matcher, opal_process_t *from, unsigned kind, const void *bytes,
                    size_t length, const ob1_match_t *match)
 {
     if (!is_possible(matcher, match)) {
-        ob1_peer_reject(rank, kind, "a message of a rank or with a tag that there is not");
+        ob1_peer_reject(from, kind, "a message of a rank or with a tag that there is not");
         return true;
     }
     if (opal_unlikely(kind == OB1_CANCEL)) {
-        give_back(matcher, rank, bytes);
+        give_back(matcher, from, bytes);
         return true;
     }
     ob1_message_t *message = NULL;
     ob1_lock(&matcher->lock);
     ob1_posted_t *posted = ob1_matcher_take_posted(matcher, match->source, match->tag);
     if (posted == NULL)
-        message = copy_frame(rank, kind, bytes, length);
+        message = copy_frame(from, kind, bytes, length);
     if (message != NULL)
         keep(matcher, message, match);
     ob1_unlock(&matcher->lock);
     if (posted != NULL)
-        take_frame(opal_container_of(posted, ob1_receive_t, posted), rank, kind, bytes, length);
+        take_frame(opal_container_of(posted, ob1_receive_t, posted), from, kind, bytes, length);
     else if (message != NULL)
         ob1_wake_probes();
     return posted != NULL || message != NULL;
@@ -429,18 +430,18 @@ static bool begin_stream(ob1_peer_t *peer, const void *bytes, size_t length)
 }
 
 /* The first frame of a message, or its recall. False: there is no memory to keep it. */
-static bool handle_message(unsigned rank, unsigned kind, const void *bytes, size_t length)
+static bool handle_message(opal_process_t *from, unsigned kind, const void *bytes, size_t length)
 {
     ob1_match_t match;
     memcpy(&match, bytes, sizeof match);
     ob1_matcher_t *matcher = ob1_matcher_of(match.context);
     if (opal_likely(matcher != NULL))
-        return arrive(matcher, rank, kind, bytes, length, &match);
+        return arrive(matcher, from, kind, bytes, length, &match);
     if (match.context > INT32_MAX) {
-        ob1_peer_reject(rank, kind, "a message for a communicator that there cannot be");
+        ob1_peer_reject(from, kind, "a message for a communicator that there cannot be");
         return true;
     }
-    ob1_message_t *message = copy_frame(rank, kind, bytes, length);
+    ob1_message_t *message = copy_frame(from, kind, bytes, length);
     if (message != NULL)
         ob1_keep_early(message);
     return message != NULL;
@@ -553,25 +554,25 @@ static bool has_segments(const ob1_rendezvous_t *head, size_t length)
 
 /* Takes a frame, or drops one that does not fit. False: it is a message, and there is no memory to
  * keep it; nothing has changed. */
-static bool receive_frame(unsigned rank, unsigned kind, const void *bytes, size_t length)
+static bool receive_frame(opal_process_t *from, unsigned kind, const void *bytes, size_t length)
 {
     bool is_good = kind > 0 && kind < OPAL_COUNT_OF(head_bytes) && length >= head_bytes[kind];
     if (opal_likely(is_good && kind == OB1_EAGER))
-        return handle_message(rank, kind, bytes, length);
-    ob1_peer_t *peer = ob1_peer(rank);
+        return handle_message(from, kind, bytes, length);
+    ob1_peer_t *peer = ob1_peer(from);
     if (opal_unlikely(peer == NULL))
-        return ob1_peer_error(rank) != MPI_ERR_NO_MEM;
+        return ob1_peer_error(from) != MPI_ERR_NO_MEM;
     switch (is_good ? (ob1_kind_t)kind : 0) {
     case OB1_EAGER_SYNC:
     case OB1_CANCEL:
-        return handle_message(rank, kind, bytes, length);
+        return handle_message(from, kind, bytes, length);
     case OB1_RENDEZVOUS:
         if (has_segments(bytes, length))
-            return handle_message(rank, kind, bytes, length);
+            return handle_message(from, kind, bytes, length);
         break;
     case OB1_STREAM:
         if (begin_stream(peer, bytes, length)) {
-            if (handle_message(rank, kind, bytes, length))
+            if (handle_message(from, kind, bytes, length))
                 return true;
             peer->stream = (ob1_stream_t){0};
             return false;
@@ -595,16 +596,17 @@ static bool receive_frame(unsigned rank, unsigned kind, const void *bytes, size_
             return true;
         break;
     }
-    ob1_peer_reject(rank, kind, "a frame that nothing waits for, or that lacks something");
+    ob1_peer_reject(from, kind, "a frame that nothing waits for, or that lacks something");
     return true;
 }
 
-void ob1_handle_frame(unsigned rank, unsigned kind, const void *bytes, size_t length)
+/* A message that cannot be kept comes again; nobody waits for it, or for one behind it. */
+bool ob1_receive_frame(opal_process_t *from, unsigned kind, const void *bytes, size_t length)
 {
-    if (opal_likely(receive_frame(rank, kind, bytes, length)))
-        return;
-    ob1_peer_reject(rank, kind, "a message for which there is no memory");
-    ob1_peer_starved(rank);
+    if (opal_likely(receive_frame(from, kind, bytes, length)))
+        return true;
+    ob1_peer_starved(from);
+    return false;
 }
 
 void ob1_replay_early(ob1_matcher_t *matcher, ob1_message_t *message)
@@ -612,13 +614,13 @@ void ob1_replay_early(ob1_matcher_t *matcher, ob1_message_t *message)
     ob1_match_t match;
     memcpy(&match, message->frame, sizeof match);
     if (!is_possible(matcher, &match)) {
-        ob1_peer_reject(message->rank, message->kind,
+        ob1_peer_reject(message->from, message->kind,
                         "a message of a rank or with a tag that there is not");
         ob1_message_drop(message);
         return;
     }
     if (message->kind == OB1_CANCEL) {
-        give_back(matcher, message->rank, message->frame);
+        give_back(matcher, message->from, message->frame);
         ob1_message_free(message);
         return;
     }
@@ -641,7 +643,7 @@ int ob1_reach(const ompi_route_t *from)
 {
     if (from->rank == MPI_ANY_SOURCE)
         return MPI_SUCCESS;
-    unsigned process = ompi_comm_process(from->comm, from->rank);
+    opal_process_t *process = opal_process(ompi_comm_process(from->comm, from->rank));
     return ob1_peer(process) != NULL ? MPI_SUCCESS : ob1_peer_error(process);
 }
 

@@ -224,7 +224,7 @@ static uint32_t describe_data(ob1_send_t *send, ob1_segment_t *segments)
     opal_btl_peer_t *btl = send->peer->btl;
     const ompi_data_t *data = &send->data;
     size_t described = 0;
-    if (btl->ops->get == NULL || (btl->ops->can_get != NULL && !btl->ops->can_get(btl)))
+    if (btl->ops->pull == NULL || (btl->ops->can_pull != NULL && !btl->ops->can_pull(btl)))
         return 0;
     if (ompi_datatype_is_contiguous(data->type)) {
         *segments = (ob1_segment_t){ompi_datatype_origin(data->type, data->buffer), send->bytes};
@@ -254,9 +254,12 @@ static bool push_rendezvous(ob1_send_t *send)
     head->total = send->bytes;
     head->synchronous = send->synchronous;
     head->segment_count = describe_data(send, head->segments);
-    if (head->segment_count > 0 && btl->ops->expect != NULL)
+    if (head->segment_count > 0 && btl->ops->arm != NULL) {
+        struct iovec run = {(void *)(uintptr_t)head->segments[0].address,
+                            head->segment_count == 1 ? send->bytes : 0};
         send->answer =
-            btl->ops->expect(btl, OB1_PULL_DONE, head->sender, send->blocking ? send->bytes : 0);
+            btl->ops->arm(btl, OB1_PULL_DONE, head->sender, &run, send->blocking ? send->bytes : 0);
+    }
     head->answer = send->answer;
     size_t told = head->segment_count > OB1_MAX_SEGMENTS ? 1 : head->segment_count;
     ob1_peer_commit(send->peer, head, OB1_RENDEZVOUS,
@@ -271,9 +274,9 @@ static bool push_rendezvous(ob1_send_t *send)
 static bool is_direct(opal_btl_peer_t *btl, const ompi_data_t *data, size_t bytes)
 {
     return bytes >= btl->ops->direct_bytes && bytes <= btl->ops->eager_bytes &&
-           btl->ops->shows != NULL && ompi_datatype_is_contiguous(data->type) &&
-           btl->ops->shows(btl, (const void *)ompi_datatype_origin(data->type, data->buffer),
-                           bytes);
+           btl->ops->is_mapped != NULL && ompi_datatype_is_contiguous(data->type) &&
+           btl->ops->is_mapped(btl, (const void *)ompi_datatype_origin(data->type, data->buffer),
+                               bytes);
 }
 
 /* Whether a message that is too long for a frame goes as a stream, without asking. */
@@ -283,9 +286,9 @@ static bool streams(const ob1_send_t *send)
     size_t limit = btl->ops->stream_bytes > 0 ? btl->ops->stream_bytes : ob1_rendezvous_limit;
     if (send->synchronous || send->bytes > limit)
         return false;
-    return btl->ops->get_pays == NULL || !is_in_long_pieces(send) ||
-           !btl->ops->get_pays(btl, ompi_datatype_origin(send->data.type, send->data.buffer),
-                               send->bytes, false);
+    return btl->ops->pull_pays == NULL || !is_in_long_pieces(send) ||
+           !btl->ops->pull_pays(btl, ompi_datatype_origin(send->data.type, send->data.buffer),
+                                send->bytes, false);
 }
 
 /* The frame that it begins with: whether the receiver has to answer. */
@@ -395,9 +398,9 @@ static void start_send(ob1_send_t *send)
 static int create_send(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode,
                        ob1_send_t **created)
 {
-    ob1_peer_t *peer = ob1_peer(ompi_comm_process(to->comm, to->rank));
+    ob1_peer_t *peer = ob1_peer_of(to->comm, to->rank);
     if (peer == NULL)
-        return ob1_peer_error(ompi_comm_process(to->comm, to->rank));
+        return ob1_peer_error(opal_process(ompi_comm_process(to->comm, to->rank)));
     ob1_send_t *send = opal_pool_take(&sends);
     if (send == NULL)
         return MPI_ERR_NO_MEM;
@@ -411,7 +414,7 @@ static int create_send(const ompi_route_t *to, const ompi_data_t *data, ompi_sen
 /* True: it is gone, in one frame. */
 static bool send_at_once(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode)
 {
-    ob1_peer_t *peer = ob1_peer(ompi_comm_process(to->comm, to->rank));
+    ob1_peer_t *peer = ob1_peer_of(to->comm, to->rank);
     size_t bytes = ompi_datatype_bytes(data->type, data->count);
     if (peer == NULL || bytes > peer->btl->ops->eager_bytes || mode == OMPI_SEND_SYNCHRONOUS ||
         !ob1_peer_is_clear(peer) || is_direct(peer->btl, data, bytes) || !ob1_peer_has_credit(peer))
@@ -428,7 +431,7 @@ bool ob1_send_beside(const ompi_route_t *to, const ompi_data_t *data, ompi_send_
     const opal_btl_ops_t *ops = peer->btl->ops;
     size_t bytes = ompi_datatype_bytes(data->type, data->count);
     /* From direct_bytes on it may be best left where it is. */
-    if (sizeof(ob1_match_t) + bytes > ops->beside_bytes || bytes > ops->eager_bytes ||
+    if (sizeof(ob1_match_t) + bytes > ops->unlocked_bytes || bytes > ops->eager_bytes ||
         bytes >= ops->direct_bytes)
         return false;
     ob1_match_t match = match_of(to);
@@ -485,9 +488,9 @@ int ob1_send(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t m
 {
     if (opal_likely(send_at_once(to, data, mode)))
         return MPI_SUCCESS;
-    ob1_peer_t *peer = ob1_peer(ompi_comm_process(to->comm, to->rank));
+    ob1_peer_t *peer = ob1_peer_of(to->comm, to->rank);
     if (peer == NULL)
-        return ob1_peer_error(ompi_comm_process(to->comm, to->rank));
+        return ob1_peer_error(opal_process(ompi_comm_process(to->comm, to->rank)));
     if (opal_unlikely(!ob1_peer_has_credit(peer)))
         ompi_request_look(); /* the credit may be here: a send that is eager does not poll */
     ob1_send_t send;
@@ -567,7 +570,7 @@ bool ob1_send_answered(const ob1_peer_t *peer, ob1_kind_t kind, const void *byte
     send->awaits = 0;
     opal_list_remove(&send->pending.node);
     if (send->answer != 0 && kind != OB1_PULL_DONE) /* the number was for another one */
-        peer->btl->ops->forget(peer->btl, send->answer);
+        peer->btl->ops->disarm(peer->btl, send->answer);
     if (kind == OB1_CLEAR)
         send_fragments(send, &answer);
     else if (kind == OB1_CANCELLED)

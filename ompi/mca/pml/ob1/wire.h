@@ -23,10 +23,10 @@
  * `sender` and `receiver` are the names (opal/util/names.h) of requests in the process that gets
  * the frame back: it looks them up. A cancel that finds nothing has no answer: the message was
  * matched, and its own answer is under way. The segments of a rendezvous are addresses and lengths
- * in the sender's memory, for opal_btl_ops_t.get; none: it cannot be got, only asked for. If they
- * are more than OB1_MAX_SEGMENTS, the one that is sent is where the list of them lies.
+ * in the sender's memory, for opal_btl_ops_t.pull; none: it cannot be pulled, only asked for. If
+ * they are more than OB1_MAX_SEGMENTS, the one that is sent is where the list of them lies.
  *
- * Nothing of a frame is believed: ob1_handle_frame checks that it holds what its head says, those
+ * Nothing of a frame is believed: ob1_receive_frame checks that it holds what its head says, those
  * who look up a name that the request is the sender's and waits for this. A frame that does not fit
  * is dropped, and reported once for each peer.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The btl framework object, and the chosen transports taken together. */
+/* The btl framework object, its clients, and the chosen transports taken together. */
 #include "opal/mca/btl/base/base.h"
 
 #include "opal/runtime/wait.h"
@@ -7,31 +7,31 @@
 
 static const opal_slot_t btl_slots[] = {
     OPAL_SLOT_REQUIRED(opal_btl_ops_t, start),
+    OPAL_SLOT_REQUIRED(opal_btl_ops_t, stop),
     OPAL_SLOT_REQUIRED(opal_btl_ops_t, connect),
     OPAL_SLOT_REQUIRED(opal_btl_ops_t, reserve),
     OPAL_SLOT_REQUIRED(opal_btl_ops_t, commit),
     OPAL_SLOT_REQUIRED(opal_btl_ops_t, progress),
-    OPAL_SLOT_REQUIRED(opal_btl_ops_t, stop),
-    OPAL_SLOT_OPTIONAL(opal_btl_ops_t, get),
-    OPAL_SLOT_OPTIONAL(opal_btl_ops_t, can_get),
-    OPAL_SLOT_OPTIONAL(opal_btl_ops_t, shows),
-    OPAL_SLOT_OPTIONAL(opal_btl_ops_t, see),
-    OPAL_SLOT_OPTIONAL(opal_btl_ops_t, get_pays),
-    OPAL_SLOT_OPTIONAL(opal_btl_ops_t, expect),
-    OPAL_SLOT_OPTIONAL(opal_btl_ops_t, forget),
-    OPAL_SLOT_OPTIONAL(opal_btl_ops_t, answer),
     OPAL_SLOT_OPTIONAL(opal_btl_ops_t, send_now),
     OPAL_SLOT_OPTIONAL(opal_btl_ops_t, send_long),
+    OPAL_SLOT_OPTIONAL(opal_btl_ops_t, can_pin),
     OPAL_SLOT_OPTIONAL(opal_btl_ops_t, pin),
     OPAL_SLOT_OPTIONAL(opal_btl_ops_t, unpin),
-    OPAL_SLOT_OPTIONAL(opal_btl_ops_t, can_pin),
+    OPAL_SLOT_OPTIONAL(opal_btl_ops_t, pull),
+    OPAL_SLOT_OPTIONAL(opal_btl_ops_t, can_pull),
+    OPAL_SLOT_OPTIONAL(opal_btl_ops_t, is_mapped),
+    OPAL_SLOT_OPTIONAL(opal_btl_ops_t, map),
+    OPAL_SLOT_OPTIONAL(opal_btl_ops_t, pull_pays),
+    OPAL_SLOT_OPTIONAL(opal_btl_ops_t, arm),
+    OPAL_SLOT_OPTIONAL(opal_btl_ops_t, disarm),
+    OPAL_SLOT_OPTIONAL(opal_btl_ops_t, complete),
     OPAL_SLOT_OPTIONAL(opal_btl_ops_t, describe),
     {0},
 };
 
 opal_framework_t mca_btl_framework = {
     .name = "btl",
-    .prose = "byte transports between the processes of a job",
+    .prose = "byte transports between processes",
     .slots = btl_slots,
     .takes_all = true,
     .may_be_empty = true,
@@ -53,12 +53,72 @@ static const opal_answer_t *next_chosen(const opal_answer_t *previous)
     return NULL;
 }
 
-opal_status_t opal_btl_start(opal_btl_handler_fn_t *handler)
+/* -- clients --------------------------------------------------------------------------------- */
+
+/* Stands where no client is: a peer has one that this process does not have, or not any more. */
+static bool drop(opal_process_t *from, unsigned kind, const void *bytes OPAL_UNUSED, size_t length)
+{
+    static bool is_told;
+    if (!is_told)
+        opal_log_warning("rank %u sent a frame of kind %u (%zu bytes) that nothing here takes; it "
+                         "is dropped, as all others like it",
+                         from->rank, kind, length);
+    is_told = true;
+    return true;
+}
+
+static size_t place_nowhere(opal_process_t *from OPAL_UNUSED, unsigned kind OPAL_UNUSED,
+                            uint64_t name OPAL_UNUSED, size_t offset OPAL_UNUSED, size_t bytes,
+                            struct iovec *segments, size_t max OPAL_UNUSED)
+{
+    static unsigned char nowhere[4096];
+    segments[0] = (struct iovec){nowhere, bytes < sizeof nowhere ? bytes : sizeof nowhere};
+    return 1;
+}
+
+static void forget_placed(opal_process_t *from OPAL_UNUSED, unsigned kind OPAL_UNUSED,
+                          uint64_t name OPAL_UNUSED, size_t offset OPAL_UNUSED,
+                          size_t bytes OPAL_UNUSED)
+{
+}
+
+static const opal_btl_client_t nobody = {
+    .name = "nobody", .receive = drop, .place = place_nowhere, .placed = forget_placed};
+
+#define FOUR_OF(client) client, client, client, client
+const opal_btl_client_t *opal_btl_clients[OPAL_BTL_CLIENTS] = {FOUR_OF(&nobody), FOUR_OF(&nobody),
+                                                               FOUR_OF(&nobody), FOUR_OF(&nobody)};
+
+const opal_btl_client_t *opal_btl_placer_of(unsigned kind)
+{
+    const opal_btl_client_t *client = opal_btl_client_of(kind);
+    return client->place != NULL ? client : &nobody;
+}
+
+void opal_btl_report_failure(opal_process_t *process, opal_status_t why)
+{
+    for (unsigned i = OPAL_BTL_CLIENTS; i-- > 0;) {
+        if (opal_btl_clients[i]->failed != NULL)
+            opal_btl_clients[i]->failed(process, why);
+    }
+}
+
+void opal_btl_report_departure(opal_process_t *process)
+{
+    for (unsigned i = OPAL_BTL_CLIENTS; i-- > 0;) {
+        if (opal_btl_clients[i]->left != NULL)
+            opal_btl_clients[i]->left(process);
+    }
+}
+
+/* -- starting and stopping ------------------------------------------------------------------- */
+
+static opal_status_t start_all(void)
 {
     last_started = NULL;
     for (const opal_answer_t *each = NULL; (each = next_chosen(each)) != NULL;) {
         const opal_btl_ops_t *ops = each->ops;
-        opal_status_t status = ops->start(each->state, handler);
+        opal_status_t status = ops->start(each->state);
         if (status != OPAL_SUCCESS)
             return status;
         last_started = each;
@@ -69,66 +129,7 @@ opal_status_t opal_btl_start(opal_btl_handler_fn_t *handler)
     return OPAL_SUCCESS;
 }
 
-const opal_btl_ops_t *opal_btl_next(const opal_btl_ops_t *previous)
-{
-    const opal_answer_t *each = NULL;
-    while (previous != NULL && (each = next_chosen(each)) != NULL && each->ops != previous)
-        ;
-    each = next_chosen(each);
-    return each != NULL ? each->ops : NULL;
-}
-
-static opal_btl_death_fn_t *on_death;
-
-void opal_btl_on_death(opal_btl_death_fn_t *died)
-{
-    on_death = died;
-}
-
-void opal_btl_report_death(unsigned rank)
-{
-    if (on_death != NULL)
-        on_death(rank);
-}
-
-static opal_btl_departure_fn_t *on_departure;
-
-void opal_btl_on_departure(opal_btl_departure_fn_t *left)
-{
-    on_departure = left;
-}
-
-void opal_btl_report_departure(unsigned rank)
-{
-    if (on_departure != NULL)
-        on_departure(rank);
-}
-
-static const opal_btl_lander_t *the_lander;
-
-void opal_btl_set_lander(const opal_btl_lander_t *lander)
-{
-    the_lander = lander;
-}
-
-const opal_btl_lander_t *opal_btl_lander(void)
-{
-    return the_lander;
-}
-
-opal_btl_peer_t *opal_btl_connect(unsigned rank)
-{
-    opal_btl_peer_t *peer = NULL;
-    for (const opal_answer_t *each = NULL; (each = next_chosen(each)) != NULL;) {
-        const opal_btl_ops_t *ops = each->ops;
-        if (ops->connect(each->state, rank, &peer) == OPAL_SUCCESS)
-            return peer;
-    }
-    opal_log_error("no transport reaches rank %u; ompi_info --why btl tells what there is", rank);
-    return NULL;
-}
-
-void opal_btl_stop(void)
+static void stop_all(void)
 {
     for (const opal_answer_t *each = NULL;
          last_started != NULL && (each = next_chosen(each)) != NULL;) {
@@ -138,4 +139,73 @@ void opal_btl_stop(void)
         if (each == last_started)
             last_started = NULL;
     }
+}
+
+static unsigned client_count;
+
+opal_status_t opal_btl_open(opal_btl_client_id_t id, const opal_btl_client_t *client)
+{
+    opal_btl_clients[id] = client;
+    opal_status_t status = client_count++ == 0 ? start_all() : OPAL_SUCCESS;
+    if (status != OPAL_SUCCESS)
+        opal_btl_close(id);
+    return status;
+}
+
+/* The client hears to the end what the others still send. */
+void opal_btl_close(opal_btl_client_id_t id)
+{
+    if (opal_btl_clients[id] == &nobody)
+        return;
+    if (--client_count == 0)
+        stop_all();
+    opal_btl_clients[id] = &nobody;
+}
+
+/* -- peers ----------------------------------------------------------------------------------- */
+
+const opal_btl_ops_t *opal_btl_next(const opal_btl_ops_t *previous)
+{
+    const opal_answer_t *each = NULL;
+    while (previous != NULL && (each = next_chosen(each)) != NULL && each->ops != previous)
+        ;
+    each = next_chosen(each);
+    return each != NULL ? each->ops : NULL;
+}
+
+/* Stands for the way to a process to which there is none, so that this is told once. */
+static opal_btl_peer_t unreachable;
+
+static opal_btl_peer_t *find_way(opal_process_t *process)
+{
+    opal_btl_peer_t *peer = NULL;
+    for (const opal_answer_t *each = NULL; (each = next_chosen(each)) != NULL;) {
+        const opal_btl_ops_t *ops = each->ops;
+        if (ops->connect(each->state, process, &peer) == OPAL_SUCCESS)
+            return peer;
+    }
+    opal_log_error("no transport reaches rank %u; ompi_info --why btl tells what there is",
+                   process->rank);
+    return &unreachable;
+}
+
+opal_btl_peer_t *opal_btl_connect(opal_process_t *process)
+{
+    opal_btl_peer_t *peer = opal_process_end(process, OPAL_END_BTL);
+    if (peer == NULL) {
+        peer = find_way(process);
+        opal_process_set_end(process, OPAL_END_BTL, peer);
+    }
+    return peer != &unreachable ? peer : NULL;
+}
+
+void opal_btl_cut_off(opal_process_t *process)
+{
+    opal_process_set_end(process, OPAL_END_BTL, &unreachable);
+}
+
+void opal_btl_forget(const opal_btl_peer_t *peer)
+{
+    if (opal_process_end(peer->process, OPAL_END_BTL) == peer)
+        opal_process_set_end(peer->process, OPAL_END_BTL, NULL);
 }

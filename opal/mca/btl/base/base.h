@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The btl framework object. */
+/* The btl framework object, and what transports tell their clients. From progress. */
 #ifndef OPAL_MCA_BTL_BASE_H
 #define OPAL_MCA_BTL_BASE_H
 
@@ -7,5 +7,34 @@
 #include "opal/mca/btl/btl.h"
 
 OPAL_EXPORT extern opal_framework_t mca_btl_framework;
+
+/* By number; never NULL: frames for a client that is not there are dropped. */
+OPAL_EXPORT extern const opal_btl_client_t *opal_btl_clients[OPAL_BTL_CLIENTS];
+
+static inline const opal_btl_client_t *opal_btl_client_of(unsigned kind)
+{
+    return opal_btl_clients[kind / OPAL_BTL_KINDS % OPAL_BTL_CLIENTS];
+}
+
+/* Nothing is sent there any more: opal_btl_connect finds no way. */
+OPAL_EXPORT void opal_btl_cut_off(opal_process_t *process);
+
+/* A transport frees what it has of a process. */
+OPAL_EXPORT void opal_btl_forget(const opal_btl_peer_t *peer);
+
+/* Who says where the payload of such a frame goes; nowhere, if its client does not. */
+OPAL_EXPORT const opal_btl_client_t *opal_btl_placer_of(unsigned kind);
+
+/* A frame has arrived: opal_btl_client_t.receive. */
+static inline bool opal_btl_deliver(opal_process_t *from, unsigned kind, const void *bytes,
+                                    size_t length)
+{
+    return opal_btl_client_of(kind)->receive(from, kind, bytes, length);
+}
+
+/* opal_btl_client_t.failed and .left, once for each process. Not a death under a launcher that then
+ * ends the job anyway. */
+OPAL_EXPORT void opal_btl_report_failure(opal_process_t *process, opal_status_t why);
+OPAL_EXPORT void opal_btl_report_departure(opal_process_t *process);
 
 #endif

@@ -2,12 +2,11 @@
 /*
  * btl/self: what a rank sends to itself. A frame is written into a queue of buffers and
  * delivered from there by progress, so that a send never runs a receive inside of it; a long
- * message is copied once, by get. The smallest transport: begin here to learn how one is made.
+ * message is copied once, by pull. The smallest transport: begin here to learn how one is made.
  */
 #include <stdlib.h>
 
 #include "opal/mca/btl/base/base.h"
-#include "opal/runtime/init.h"
 #include "opal/runtime/wait.h"
 #include "opal/util/segments.h"
 #include "opal/util/text.h"
@@ -27,26 +26,25 @@ typedef struct frame {
 /* Frames from `head` to `tail` wait for delivery; both only grow. */
 typedef struct self {
     opal_btl_peer_t peer; /* the only one */
-    opal_btl_handler_fn_t *handler;
-    frame_t *frames; /* FRAME_COUNT */
+    frame_t *frames;      /* FRAME_COUNT */
     unsigned head, tail;
 } self_t;
 
 static self_t self_state;
 
-static opal_status_t self_start(void *state, opal_btl_handler_fn_t *handler)
+static opal_status_t self_start(void *state)
 {
     self_t *self = state;
-    self->handler = handler;
+    self->peer.process = opal_process_self();
     self->frames = opal_xmalloc(FRAME_COUNT * sizeof *self->frames);
     self->head = self->tail = 0;
     return OPAL_SUCCESS;
 }
 
-static opal_status_t self_connect(void *state, unsigned rank, opal_btl_peer_t **peer)
+static opal_status_t self_connect(void *state, opal_process_t *process, opal_btl_peer_t **peer)
 {
     self_t *self = state;
-    if (rank != self->peer.rank)
+    if (process != self->peer.process)
         return OPAL_ERR_NOT_AVAILABLE;
     *peer = &self->peer;
     return OPAL_SUCCESS;
@@ -77,7 +75,8 @@ static int self_progress(void *state)
     int count = 0;
     for (; self->head != end; count++) {
         const frame_t *frame = &self->frames[self->head % FRAME_COUNT];
-        self->handler(self->peer.rank, frame->kind, frame->bytes, frame->length);
+        if (!opal_btl_deliver(self->peer.process, frame->kind, frame->bytes, frame->length))
+            break;
         self->head++;
     }
     return count;
@@ -86,19 +85,20 @@ static int self_progress(void *state)
 static void self_stop(void *state)
 {
     self_t *self = state;
+    opal_btl_forget(&self->peer);
     free(self->frames);
     self->frames = NULL;
 }
 
-static ssize_t self_get(opal_btl_peer_t *peer OPAL_UNUSED, const struct iovec *to, size_t to_count,
-                        const struct iovec *from, size_t from_count, uint32_t number OPAL_UNUSED)
+static ssize_t self_pull(opal_btl_peer_t *peer OPAL_UNUSED, const struct iovec *to, size_t to_count,
+                         const struct iovec *from, size_t from_count, uint32_t slot OPAL_UNUSED)
 {
     return (ssize_t)opal_segments_copy(to, to_count, from, from_count, 0);
 }
 
 static const char *self_describe(opal_btl_peer_t *peer OPAL_UNUSED)
 {
-    return "queue in memory, get by copying";
+    return "queue in memory, pull by copying";
 }
 
 static const opal_btl_ops_t self_ops = {
@@ -111,13 +111,13 @@ static const opal_btl_ops_t self_ops = {
     .commit = self_commit,
     .progress = self_progress,
     .stop = self_stop,
-    .get = self_get,
+    .pull = self_pull,
     .describe = self_describe,
 };
 
 static void self_query(opal_answer_t *answer)
 {
-    self_state.peer = (opal_btl_peer_t){.ops = &self_ops, .rank = opal_job()->rank};
+    self_state.peer = (opal_btl_peer_t){.ops = &self_ops};
     opal_answer_yes(answer, 100, &self_ops, &self_state, "every rank can send to itself");
 }
 

@@ -102,7 +102,7 @@ static ssize_t get_by(pace_way_t way, sm_peer_t *peer, const struct iovec *to, s
                                          : sm_get_alone(peer, to, to_count, from, from_count);
     atomic_store_explicit(is_reading, 0, memory_order_relaxed);
     if (total > 0 && !shares)
-        sm_answer(&peer->base, number);
+        sm_complete(&peer->base, number);
     return total;
 }
 
@@ -114,8 +114,8 @@ static size_t bytes_of(const struct iovec *segments, size_t count)
     return bytes;
 }
 
-ssize_t sm_get(opal_btl_peer_t *base, const struct iovec *to, size_t to_count,
-               const struct iovec *from, size_t from_count, uint32_t number)
+ssize_t sm_pull(opal_btl_peer_t *base, const struct iovec *to, size_t to_count,
+                const struct iovec *from, size_t from_count, uint32_t number)
 {
     sm_peer_t *peer = (sm_peer_t *)base;
     pace_way_t way = sm_sees_all(peer, from, from_count) ? PACE_DIRECT : PACE_CALL;
@@ -130,7 +130,7 @@ ssize_t sm_get(opal_btl_peer_t *base, const struct iovec *to, size_t to_count,
     return total;
 }
 
-bool sm_can_get(opal_btl_peer_t *base)
+bool sm_can_pull(opal_btl_peer_t *base)
 {
     sm_peer_t *peer = (sm_peer_t *)base;
     return sm_can_read(peer) || sm_sees_any(peer);

@@ -27,6 +27,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 #include "opal/arch/prefetch.h"
 #include "opal/include/compiler.h"
@@ -55,9 +56,8 @@ typedef struct ring_answer {
 
 /* In the node's segment. */
 typedef struct ring {
-    _Alignas(RING_LINE) uint64_t size; /* of bytes; a power of 2 */
-    uint32_t rank;                     /* of the writer, in MPI_COMM_WORLD */
-    uint32_t local_rank;
+    _Alignas(RING_LINE) uint64_t size;          /* of bytes; a power of 2 */
+    uint32_t local_rank;                        /* of the writer */
     uint32_t next;                              /* in an inbox: the reader's, or the writer's */
     _Atomic uint32_t fill_nsec;                 /* the writer's, for long data (pace.h) */
     _Atomic uint32_t advice[PACE_WAYS];         /* the reader's, as pace_t.told */
@@ -81,12 +81,15 @@ typedef struct ring_reader {
     uint64_t head;
     uint64_t told; /* the last `freed` */
     uint64_t size;
-    unsigned rank, local_rank; /* of the writer */
+    struct opal_process *process; /* the writer */
+    unsigned local_rank;
+    bool is_damaged; /* it is not read any more */
     /* The answer that is expected, and what is delivered for it; 0: none. */
     bool has_expected; /* something, some time: the line is looked at */
     uint32_t expected, last_expected;
-    uint32_t helped;   /* the last request for help */
-    uint32_t patience; /* looks at nothing but the answer, before the ring gets its turn */
+    uint32_t helped;     /* the last request for help */
+    uint32_t patience;   /* looks at nothing but the answer, before the ring gets its turn */
+    struct iovec memory; /* that the answer is about */
     unsigned answer_kind;
     uint64_t answer_what;
 } ring_reader_t;
@@ -102,9 +105,13 @@ static inline size_t ring_max_frame(size_t size)
     return size / 4 - sizeof(uint64_t);
 }
 
-/* Begin to use it; `ring` is zeroed. */
+/* Begin to use it; `ring` is zeroed, or was opened by a peer and is sound. */
 void ring_writer_init(ring_writer_t *writer, ring_t *ring, size_t size);
-void ring_reader_init(ring_reader_t *reader, ring_t *ring);
+void ring_reader_init(ring_reader_t *reader, ring_t *ring, struct opal_process *writer);
+
+/* Whether what a peer has written into its beginning can be: `room` bytes are there for all of it.
+ */
+bool ring_is_sound(const ring_t *ring, size_t room);
 
 /* What ring_reserve does when its quick look fails. */
 opal_status_t ring_make_room(ring_writer_t *writer, uint64_t frame_bytes);
@@ -159,21 +166,27 @@ static inline void ring_commit(ring_writer_t *writer, unsigned kind, size_t leng
     ring_prepare(writer, next, length);
 }
 
-/* The bytes of the next frame, or NULL. */
+/* The bytes of the next frame, or NULL. A frame that would cross the end of the ring, or a SKIP at
+ * its beginning, is the work of a damaged writer. */
 static inline const void *ring_peek(ring_reader_t *reader, unsigned *kind, size_t *length)
 {
     for (;;) {
-        _Atomic uint64_t *word = ring_word(reader->ring, reader->size, reader->head);
+        uint64_t position = reader->head & (reader->size - 1);
+        _Atomic uint64_t *word = ring_word(reader->ring, reader->size, position);
         uint64_t control = atomic_load_explicit(word, memory_order_acquire);
         if (control == 0)
             return NULL;
-        if (opal_unlikely((control & RING_SKIP) != 0)) {
-            reader->head = (reader->head / reader->size + 1) * reader->size;
+        if (opal_unlikely((control & RING_SKIP) != 0) && position != 0) {
+            reader->head += reader->size - position;
             continue;
         }
         *kind = (control >> RING_KIND_SHIFT) & 0xff;
         *length = (uint32_t)control;
-        return (const void *)(word + 1);
+        if (opal_likely(position + sizeof control + *length <= reader->size &&
+                        (control & RING_SKIP) == 0))
+            return (const void *)(word + 1);
+        reader->is_damaged = true;
+        return NULL;
     }
 }
 

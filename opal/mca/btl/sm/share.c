@@ -58,7 +58,8 @@ bool sm_share_pays(sm_peer_t *peer, pace_way_t way, const void *to, size_t bytes
     return bytes >= cuts[way].min_bytes && !opal_wait_is_crowded() &&
            atomic_load_explicit(&peer->slot->is_reading, memory_order_relaxed) == 0 &&
            ((way == PACE_DIRECT && opal_region_has(to, bytes)) ||
-            (!peer->help_fails && sm_can_read(peer)));
+            (!peer->help_fails && sm_can_read(peer))) &&
+           sm_answer_line(peer) != NULL;
 }
 
 /* -- blocks ---------------------------------------------------------------------------------- */
@@ -81,6 +82,7 @@ static bool claim(_Atomic uint64_t *claims, uint32_t generation, size_t *block)
     return true;
 }
 
+/* Of one that begins within the request. */
 static size_t bytes_of_block(const ring_answer_t *request, size_t block)
 {
     size_t left = request->bytes - block * request->block_bytes;
@@ -100,7 +102,7 @@ static bool write_block(sm_peer_t *peer, uint64_t to, uint64_t from, size_t byte
     return process_vm_writev(pid, &local, 1, &remote, 1, 0) == (ssize_t)bytes;
 }
 
-/* Out of it, as sm_get does. */
+/* Out of it, as sm_pull does. */
 static ssize_t read_block(sm_peer_t *peer, pace_way_t way, uint64_t to, uint64_t from, size_t bytes)
 {
     struct iovec local = {(void *)(uintptr_t)to, bytes}, remote = {(void *)(uintptr_t)from, bytes};
@@ -110,13 +112,26 @@ static ssize_t read_block(sm_peer_t *peer, pace_way_t way, uint64_t to, uint64_t
 
 /* -- the sender ------------------------------------------------------------------------------ */
 
-void sm_share_help(sm_peer_t *peer, uint32_t generation, const ring_answer_t *request)
+/* The request is the peer's word: only what this process has shown it is copied. */
+static bool is_of(const ring_answer_t *request, const struct iovec *memory)
+{
+    uint64_t offset = request->from - (uintptr_t)memory->iov_base;
+    return offset <= memory->iov_len && request->bytes <= memory->iov_len - offset;
+}
+
+void sm_share_help(sm_peer_t *peer, uint32_t generation, const ring_answer_t *line,
+                   const struct iovec *memory)
 {
     size_t block;
+    const ring_answer_t request = {
+        .block_bytes = line->block_bytes, .from = line->from, .to = line->to, .bytes = line->bytes};
+    if (peer == NULL || !is_of(&request, memory))
+        return;
     while (claim(&peer->slot->share_claims, generation, &block)) {
-        size_t offset = block * request->block_bytes;
-        bool written = write_block(peer, request->to + offset, request->from + offset,
-                                   bytes_of_block(request, block));
+        size_t offset = block * request.block_bytes;
+        bool written =
+            offset < request.bytes && write_block(peer, request.to + offset, request.from + offset,
+                                                  bytes_of_block(&request, block));
         if (!written) /* not added: two of them would add up to none */
             atomic_fetch_or_explicit(&peer->slot->share_done, FAILED, memory_order_relaxed);
         atomic_fetch_add_explicit(&peer->slot->share_done, 1, memory_order_release);
@@ -187,12 +202,12 @@ ssize_t sm_share_get(sm_peer_t *peer, pace_way_t way, void *to, const void *from
 
     bool is_certain = way == PACE_DIRECT && opal_region_has(to, bytes);
     if (is_certain)
-        sm_answer(&peer->base, number);
+        sm_complete(&peer->base, number);
     bool is_complete = wait_for_help(peer, own, (unsigned)blocks - mine);
     peer->help_fails |= !is_complete;
     if (got > 0 && !is_complete)
         got = read_block(peer, way, request.to, request.from, bytes);
     if (got > 0 && !is_certain)
-        sm_answer(&peer->base, number);
+        sm_complete(&peer->base, number);
     return got > 0 ? (ssize_t)bytes : got;
 }

@@ -81,7 +81,6 @@ static const opal_param_row_t params[] = {
 };
 
 typedef struct sm {
-    opal_btl_handler_fn_t *handler;
     opal_node_slot_t *own;
     size_t ring_bytes;
     sm_peer_t **peers; /* by local rank; NULL: not connected */
@@ -90,6 +89,7 @@ typedef struct sm {
     unsigned reader_count, reader_room;
     unsigned next_reader; /* whose turn it is */
     unsigned deaths;      /* on this node, as far as they have been looked at */
+    unsigned lost_count;  /* peers that are lost, and not reported yet */
     bool *reported;       /* by local rank */
 } sm_t;
 
@@ -97,9 +97,11 @@ static sm_t sm;
 
 /* -- sending ------------------------------------------------------------------------------ */
 
+/* NULL: none can be there. */
 static ring_t *ring_at(uint32_t place)
 {
-    return opal_node_at((uint64_t)place * RING_LINE);
+    uint64_t offset = (uint64_t)place * RING_LINE;
+    return offset + sizeof(ring_t) <= opal_node_bytes() ? opal_node_at(offset) : NULL;
 }
 
 /* Puts a ring into an inbox. False: that is closed. */
@@ -116,40 +118,53 @@ static bool push_ring(opal_node_slot_t *slot, ring_t *ring)
     return true;
 }
 
-/* A ring to this peer. There is no going on without. */
-static void open_ring(sm_peer_t *peer)
+static bool make_ring(sm_peer_t *peer)
 {
     uint64_t offset = opal_node_carve(ring_segment_bytes(sm.ring_bytes));
     ring_t *ring = offset != 0 ? opal_node_at(offset) : NULL;
-    if (ring == NULL) {
+    if (ring == NULL)
         opal_log_error("the shared memory of this node (%zu MiB) has no room for a ring of %zu "
                        "bytes to rank %u; a larger node_segment_size or a smaller "
                        "btl_sm_ring_bytes helps",
-                       opal_node_bytes() >> 20, sm.ring_bytes, peer->base.rank);
-        opal_abort(1);
-    }
-    if (opal_node_populate(ring, sizeof *ring) != OPAL_SUCCESS)
-        opal_abort(1);
+                       opal_node_bytes() >> 20, sm.ring_bytes, peer->base.process->rank);
+    if (ring == NULL || opal_node_populate(ring, sizeof *ring) != OPAL_SUCCESS)
+        return false;
     ring_writer_init(&peer->writer, ring, sm.ring_bytes);
-    ring->rank = sm.own->rank;
     ring->local_rank = (uint32_t)(sm.own - opal_node_slot(0));
     if (!push_ring(peer->slot, ring))
         push_ring(sm.own, ring);
+    return true;
+}
+
+/* There is no memory for the way to it: progress tells. */
+static void lose(sm_peer_t *peer)
+{
+    sm.lost_count += !peer->is_lost;
+    peer->is_lost = true;
+}
+
+/* Whether there is a ring to this peer, made now if need be. */
+static bool has_ring(sm_peer_t *peer)
+{
+    if (opal_likely(peer->writer.ring != NULL))
+        return true;
+    if (!peer->is_lost && !make_ring(peer))
+        lose(peer);
+    return !peer->is_lost;
 }
 
 ring_answer_t *sm_answer_line(sm_peer_t *peer)
 {
-    if (opal_unlikely(peer->writer.ring == NULL))
-        open_ring(peer);
-    return &peer->writer.ring->answer;
+    return has_ring(peer) ? &peer->writer.ring->answer : NULL;
 }
 
-void sm_answer(opal_btl_peer_t *base, uint32_t number)
+void sm_complete(opal_btl_peer_t *base, uint32_t number)
 {
     sm_peer_t *peer = (sm_peer_t *)base;
-    if (number == 0)
+    ring_answer_t *line = number != 0 ? sm_answer_line(peer) : NULL;
+    if (line == NULL)
         return;
-    atomic_store_explicit(&sm_answer_line(peer)->number, number, memory_order_release);
+    atomic_store_explicit(&line->number, number, memory_order_release);
     opal_doorbell_ring(&peer->slot->doorbell);
 }
 
@@ -157,11 +172,11 @@ static void *sm_reserve(opal_btl_peer_t *base, size_t length)
 {
     sm_peer_t *peer = (sm_peer_t *)base;
     opal_status_t status = OPAL_ERR_BUSY;
-    if (opal_unlikely(peer->writer.ring == NULL))
-        open_ring(peer);
+    if (opal_unlikely(!has_ring(peer)))
+        return NULL;
     void *room = ring_reserve(&peer->writer, length, &status);
     if (opal_unlikely(room == NULL && status != OPAL_ERR_BUSY))
-        opal_abort(1);
+        lose(peer);
     if (opal_unlikely(length >= PACE_LONG_FRAME) && room != NULL &&
         peer->long_sent++ % FRAMES_PER_SAMPLE == 0)
         peer->fill_begin = pace_now_nsec();
@@ -184,28 +199,78 @@ static void sm_commit(opal_btl_peer_t *base, void *room OPAL_UNUSED, unsigned ki
 
 static bool is_returned(const sm_t *self, const ring_t *ring)
 {
-    return ring->rank == self->own->rank;
+    return ring->local_rank == (uint32_t)(self->own - opal_node_slot(0));
+}
+
+/* Whose ring it is; NULL: it is none that a rank of this node has opened towards us. */
+static opal_process_t *writer_of(const ring_t *ring)
+{
+    unsigned local_rank = ring->local_rank;
+    if (local_rank >= opal_node_ranks())
+        return NULL;
+    unsigned rank = opal_node_slot(local_rank)->rank;
+    if (rank >= opal_process_own_size || opal_node_local_rank(rank) != (int)local_rank)
+        return NULL;
+    return opal_process(rank);
+}
+
+/* False: there is no memory to remember it. */
+static bool has_room_for_reader(sm_t *self)
+{
+    if (self->reader_count < self->reader_room)
+        return true;
+    unsigned room = self->reader_room > 0 ? 2 * self->reader_room : 8;
+    ring_reader_t *readers = realloc(self->readers, room * sizeof *readers);
+    if (readers == NULL)
+        return false;
+    self->readers = readers;
+    self->reader_room = room;
+    return true;
 }
 
 static void add_reader(sm_t *self, ring_t *ring)
 {
-    if (self->reader_count == self->reader_room) {
-        self->reader_room = self->reader_room > 0 ? 2 * self->reader_room : 8;
-        self->readers = opal_xrealloc(self->readers, self->reader_room * sizeof *self->readers);
+    opal_process_t *writer = writer_of(ring);
+    if (writer == NULL || !ring_is_sound(ring, opal_node_bytes() - opal_node_offset(ring))) {
+        opal_log_error("a ring in the shared memory of this node is damaged, and not read");
+        return;
     }
-    ring_reader_init(&self->readers[self->reader_count++], ring);
+    if (!has_room_for_reader(self)) {
+        push_ring(self->own, ring); /* and it comes again */
+        return;
+    }
+    ring_reader_init(&self->readers[self->reader_count++], ring, writer);
 }
 
-/* Takes the rings that peers have opened towards us, and leaves that in the inbox. The first one of
- * all that were there; 0: none. */
-static uint32_t take_rings(sm_t *self, uint32_t instead)
+/* The rings of an inbox that was taken, one after the other. Each peer has pushed one of its own
+ * and one of ours at most, so a longer list is damaged. */
+typedef struct ring_walk {
+    uint32_t at;
+    unsigned left;
+} ring_walk_t;
+
+static ring_t *next_ring(ring_walk_t *walk)
 {
-    uint32_t first = atomic_exchange_explicit(&self->own->inbox, instead, memory_order_acquire);
-    for (uint32_t at = first; at != 0; at = ring_at(at)->next) {
-        if (!is_returned(self, ring_at(at)))
-            add_reader(self, ring_at(at));
+    ring_t *ring = walk->at != 0 && walk->left > 0 ? ring_at(walk->at) : NULL;
+    if (ring != NULL) {
+        walk->at = ring->next;
+        walk->left--;
     }
-    return first;
+    return ring;
+}
+
+/* Takes the rings that peers have opened towards us, and leaves that in the inbox. All that were
+ * there. */
+static ring_walk_t take_rings(sm_t *self, uint32_t instead)
+{
+    ring_walk_t all = {.left = 2 * self->peer_count};
+    all.at = atomic_exchange_explicit(&self->own->inbox, instead, memory_order_acquire);
+    ring_walk_t walk = all;
+    for (ring_t *ring; (ring = next_ring(&walk)) != NULL;) {
+        if (!is_returned(self, ring))
+            add_reader(self, ring);
+    }
+    return all;
 }
 
 void sm_advise(sm_peer_t *peer)
@@ -215,29 +280,31 @@ void sm_advise(sm_peer_t *peer)
                               memory_order_relaxed);
 }
 
-/* A long frame: some of them tell how long it takes to copy out of the ring. */
-static void take_long_frame(sm_t *self, const ring_reader_t *reader, unsigned kind,
+/* A long frame: some of them tell how long it takes to copy out of the ring. False: the client
+ * cannot take it now. */
+static bool take_long_frame(const sm_t *self, const ring_reader_t *reader, unsigned kind,
                             const void *bytes, size_t length)
 {
     sm_peer_t *peer = self->peers[reader->local_rank];
-    if (peer == NULL || peer->long_got++ % FRAMES_PER_SAMPLE != 0) {
-        self->handler(reader->rank, kind, bytes, length);
-        return;
-    }
+    if (peer == NULL || peer->long_got++ % FRAMES_PER_SAMPLE != 0)
+        return opal_btl_deliver(reader->process, kind, bytes, length);
     peer->incoming = reader->ring;
     uint64_t begin = pace_now_nsec();
-    self->handler(reader->rank, kind, bytes, length);
+    if (!opal_btl_deliver(reader->process, kind, bytes, length))
+        return false;
     uint32_t fill_nsec = atomic_load_explicit(&reader->ring->fill_nsec, memory_order_relaxed);
     if (pace_note_emptied(&peer->pace, length, pace_now_nsec() - begin, fill_nsec))
         sm_advise(peer);
+    return true;
 }
 
-static void take_answer(sm_t *self, ring_reader_t *reader)
+/* What the slot stands for needs no memory: the client takes it. */
+static void take_answer(ring_reader_t *reader)
 {
     reader->expected = 0;
     opal_prefetch_read(ring_word(reader->ring, reader->size, reader->head)); /* more may follow */
-    self->handler(reader->rank, reader->answer_kind, &reader->answer_what,
-                  sizeof reader->answer_what);
+    opal_btl_deliver(reader->process, reader->answer_kind, &reader->answer_what,
+                     sizeof reader->answer_what);
 }
 
 /*
@@ -251,12 +318,12 @@ static bool look_for_answer(sm_t *self, ring_reader_t *reader, int *count)
     uint32_t help = atomic_load_explicit(&line->help, memory_order_acquire);
     if (opal_unlikely(help != reader->helped)) {
         reader->helped = help;
-        sm_share_help(self->peers[reader->local_rank], help, line);
+        sm_share_help(self->peers[reader->local_rank], help, line, &reader->memory);
     }
     if (reader->expected == 0)
         return false;
     if (atomic_load_explicit(&line->number, memory_order_acquire) == reader->expected) {
-        take_answer(self, reader);
+        take_answer(reader);
         *count = 1;
         return true;
     }
@@ -267,24 +334,38 @@ static bool look_for_answer(sm_t *self, ring_reader_t *reader, int *count)
     return true;
 }
 
+/* What such a peer sends cannot be told apart from nonsense. */
+static void give_up_on(const ring_reader_t *reader)
+{
+    opal_log_error("rank %u has written a damaged frame into shared memory: nothing of it is taken "
+                   "any more",
+                   reader->process->rank);
+    opal_btl_report_failure(reader->process, OPAL_ERR_PROTOCOL);
+}
+
 static int drain(sm_t *self, ring_reader_t *reader)
 {
     unsigned kind;
     size_t length;
     int count = 0;
     const void *bytes;
+    if (opal_unlikely(reader->is_damaged))
+        return 0;
     if (reader->has_expected && look_for_answer(self, reader, &count))
         return count;
     while (count < FRAMES_PER_RING && (bytes = ring_peek(reader, &kind, &length)) != NULL) {
-        if (opal_likely(length < PACE_LONG_FRAME))
-            self->handler(reader->rank, kind, bytes, length);
-        else
-            take_long_frame(self, reader, kind, bytes, length);
+        bool is_taken = opal_likely(length < PACE_LONG_FRAME)
+                            ? opal_btl_deliver(reader->process, kind, bytes, length)
+                            : take_long_frame(self, reader, kind, bytes, length);
+        if (opal_unlikely(!is_taken))
+            break;
         count++;
         /* The writer may be asleep because the ring was full. */
         if (ring_pop(reader, length))
             opal_doorbell_ring(&opal_node_slot(reader->local_rank)->doorbell);
     }
+    if (opal_unlikely(reader->is_damaged))
+        give_up_on(reader);
     return count;
 }
 
@@ -298,7 +379,8 @@ static ring_reader_t *reader_of(sm_t *self, sm_peer_t *peer)
     return peer->reader != 0 ? &self->readers[peer->reader - 1] : NULL;
 }
 
-static uint32_t sm_expect(opal_btl_peer_t *base, unsigned kind, uint64_t what, size_t bytes)
+static uint32_t sm_arm(opal_btl_peer_t *base, unsigned kind, uint64_t what,
+                       const struct iovec *memory, size_t awaited_bytes)
 {
     ring_reader_t *reader = reader_of(&sm, (sm_peer_t *)base);
     if (reader == NULL)
@@ -308,15 +390,17 @@ static uint32_t sm_expect(opal_btl_peer_t *base, unsigned kind, uint64_t what, s
         return 0;
     reader->last_expected += reader->last_expected == UINT32_MAX ? 2 : 1;
     reader->expected = reader->last_expected;
-    reader->patience = bytes > 0 ? (uint32_t)(PATIENCE + bytes / BYTES_PER_LOOK) : 0;
+    reader->patience =
+        awaited_bytes > 0 ? (uint32_t)(PATIENCE + awaited_bytes / BYTES_PER_LOOK) : 0;
     if (reader->patience > MAX_PATIENCE)
         reader->patience = MAX_PATIENCE;
+    reader->memory = *memory;
     reader->answer_kind = kind;
     reader->answer_what = what;
     return reader->expected;
 }
 
-static void sm_forget(opal_btl_peer_t *base, uint32_t number)
+static void sm_disarm(opal_btl_peer_t *base, uint32_t number)
 {
     ring_reader_t *reader = reader_of(&sm, (sm_peer_t *)base);
     if (reader != NULL && reader->expected == number)
@@ -343,16 +427,14 @@ static void report_departure(sm_t *self, sm_peer_t *peer)
         if (reader != NULL)
             reader->patience = 0; /* an answer is there, or never comes */
     } while (reader != NULL && drain(self, reader) > 0);
-    opal_btl_report_departure(peer->base.rank);
+    opal_btl_report_departure(peer->base.process);
 }
 
 static void take_inbox(sm_t *self)
 {
-    uint32_t next;
-    for (uint32_t at = take_rings(self, 0); at != 0; at = next) {
-        const ring_t *ring = ring_at(at);
+    ring_walk_t walk = take_rings(self, 0);
+    for (ring_t *ring; (ring = next_ring(&walk)) != NULL;) {
         sm_peer_t *peer = is_returned(self, ring) ? reader_of_ring(self, ring) : NULL;
-        next = ring->next;
         if (peer != NULL)
             report_departure(self, peer);
     }
@@ -378,7 +460,18 @@ static void report_deaths(sm_t *self)
     for (unsigned i = 0; i < self->peer_count; i++) {
         if (opal_node_peer_is_dead(i) && !self->reported[i]) {
             self->reported[i] = true;
-            opal_btl_report_death(opal_node_slot(i)->rank);
+            opal_btl_report_failure(opal_process(opal_node_slot(i)->rank), OPAL_ERR_DISCONNECTED);
+        }
+    }
+}
+
+static void report_lost(sm_t *self)
+{
+    self->lost_count = 0;
+    for (unsigned i = 0; i < self->peer_count; i++) {
+        if (self->peers[i] != NULL && self->peers[i]->is_lost && !self->reported[i]) {
+            self->reported[i] = true;
+            opal_btl_report_failure(self->peers[i]->base.process, OPAL_ERR_NO_MEMORY);
         }
     }
 }
@@ -389,6 +482,8 @@ static int sm_progress(void *state)
     int count = 0;
     if (opal_unlikely(opal_node_deaths() != self->deaths))
         report_deaths(self);
+    if (opal_unlikely(self->lost_count > 0))
+        report_lost(self);
     if (opal_unlikely(atomic_load_explicit(&self->own->inbox, memory_order_relaxed) != 0))
         take_inbox(self);
     unsigned readers = self->reader_count;
@@ -404,16 +499,17 @@ static int sm_progress(void *state)
 
 /* -- setting up --------------------------------------------------------------------------- */
 
-static opal_status_t sm_start(void *state, opal_btl_handler_fn_t *handler)
+static opal_status_t sm_start(void *state)
 {
     sm_t *self = state;
-    self->handler = handler;
     self->own = opal_node_own_slot();
     uint32_t closed = OPAL_NODE_INBOX_CLOSED; /* by an earlier stop */
     atomic_compare_exchange_strong(&self->own->inbox, &closed, 0);
     self->peer_count = opal_node_ranks();
-    self->peers = opal_xcalloc(self->peer_count, sizeof *self->peers);
-    self->reported = opal_xcalloc(self->peer_count, sizeof *self->reported);
+    self->peers = calloc(self->peer_count, sizeof *self->peers);
+    self->reported = calloc(self->peer_count, sizeof *self->reported);
+    if (self->peers == NULL || self->reported == NULL)
+        return OPAL_ERR_NO_MEMORY;
     if (use_cma != SM_CMA_NO)
         opal_node_permit_reading();
     return OPAL_SUCCESS;
@@ -421,17 +517,19 @@ static opal_status_t sm_start(void *state, opal_btl_handler_fn_t *handler)
 
 static const opal_btl_ops_t *sm_ops(void);
 
-static opal_status_t sm_connect(void *state, unsigned rank, opal_btl_peer_t **peer)
+static opal_status_t sm_connect(void *state, opal_process_t *process, opal_btl_peer_t **peer)
 {
     sm_t *self = state;
-    int local_rank = opal_node_local_rank(rank);
-    if (local_rank < 0 || rank == self->own->rank)
+    int local_rank = opal_node_local_rank(process->index);
+    if (local_rank < 0 || process == opal_process_self())
         return OPAL_ERR_NOT_AVAILABLE;
     sm_peer_t **known = &self->peers[local_rank];
     if (*known == NULL) {
-        *known = opal_xmalloc(sizeof **known);
+        *known = malloc(sizeof **known);
+        if (*known == NULL)
+            return OPAL_ERR_NO_MEMORY;
         **known = (sm_peer_t){
-            .base = {.ops = sm_ops(), .rank = rank},
+            .base = {.ops = sm_ops(), .process = process},
             .slot = opal_node_slot((unsigned)local_rank),
             .local_rank = (unsigned)local_rank,
             .get_state = use_cma != SM_CMA_NO ? SM_GET_UNKNOWN : SM_GET_FORBIDDEN,
@@ -445,8 +543,11 @@ static void sm_stop(void *state)
 {
     sm_t *self = state;
     return_rings(self);
-    for (unsigned i = 0; i < self->peer_count; i++)
+    for (unsigned i = 0; i < self->peer_count; i++) {
+        if (self->peers[i] != NULL)
+            opal_btl_forget(&self->peers[i]->base);
         free(self->peers[i]);
+    }
     free(self->peers);
     free(self->readers);
     free(self->reported);
@@ -454,12 +555,12 @@ static void sm_stop(void *state)
 }
 
 /* What the peer sees of us is what we see of it: both have the region, or not. */
-static bool sm_shows(opal_btl_peer_t *base, const void *start, size_t bytes)
+static bool sm_is_mapped(opal_btl_peer_t *base, const void *start, size_t bytes)
 {
     return opal_region_has(start, bytes) && sm_sees_any((sm_peer_t *)base);
 }
 
-static const void *sm_see_start(opal_btl_peer_t *base, uintptr_t start, size_t bytes)
+static const void *sm_map_start(opal_btl_peer_t *base, uintptr_t start, size_t bytes)
 {
     return sm_see((sm_peer_t *)base, start, bytes);
 }
@@ -467,8 +568,8 @@ static const void *sm_see_start(opal_btl_peer_t *base, uintptr_t start, size_t b
 /* The receiver's advice. */
 static bool is_advised(sm_peer_t *peer, pace_way_t way, size_t bytes)
 {
-    if (peer->writer.ring == NULL)
-        open_ring(peer);
+    if (!has_ring(peer))
+        return false;
     uint32_t told = atomic_load_explicit(&peer->writer.ring->advice[way], memory_order_relaxed);
     bool burst = pace_is_burst(&peer->pace, bytes, pace_now_nsec());
     return pace_get_pays(pace_advice(way, told), bytes, burst, peer->sent_turns[way]);
@@ -476,10 +577,11 @@ static bool is_advised(sm_peer_t *peer, pace_way_t way, size_t bytes)
 
 /* Ranks that share a core cannot copy at the same time. What the receiver sees it copies: the
  * sender has asked already. */
-static bool sm_get_pays(opal_btl_peer_t *base, uintptr_t start, size_t bytes, bool incoming)
+static bool sm_pull_pays(opal_btl_peer_t *base, uintptr_t start, size_t bytes, bool incoming)
 {
     sm_peer_t *peer = (sm_peer_t *)base;
-    bool seen = incoming ? sm_see(peer, start, 1) != NULL : sm_shows(base, (const void *)start, 1);
+    bool seen =
+        incoming ? sm_see(peer, start, 1) != NULL : sm_is_mapped(base, (const void *)start, 1);
     if (seen && (incoming || use_cma == SM_CMA_ALWAYS || opal_wait_is_crowded()))
         return true;
     if (seen)
@@ -512,14 +614,14 @@ static opal_btl_ops_t ops = {
     .commit = sm_commit,
     .progress = sm_progress,
     .stop = sm_stop,
-    .get = sm_get,
-    .can_get = sm_can_get,
-    .shows = sm_shows,
-    .see = sm_see_start,
-    .get_pays = sm_get_pays,
-    .expect = sm_expect,
-    .forget = sm_forget,
-    .answer = sm_answer,
+    .pull = sm_pull,
+    .can_pull = sm_can_pull,
+    .is_mapped = sm_is_mapped,
+    .map = sm_map_start,
+    .pull_pays = sm_pull_pays,
+    .arm = sm_arm,
+    .disarm = sm_disarm,
+    .complete = sm_complete,
     .describe = sm_describe,
 };
 
@@ -563,7 +665,7 @@ static void sm_query(opal_answer_t *answer)
     ops.eager_bytes = eager_limit;
     ops.direct_bytes = opal_region.bytes > 0 ? direct_limit : SIZE_MAX;
     ops.max_frame_bytes = ring_max_frame(sm.ring_bytes);
-    ops.beside_bytes = PACE_LONG_FRAME - 1; /* longer ones are measured */
+    ops.unlocked_bytes = PACE_LONG_FRAME - 1; /* longer ones are measured */
     opal_answer_yes(answer, 50, &ops, &sm, "%u ranks share memory on this node", opal_node_ranks());
 }
 

@@ -22,6 +22,7 @@ typedef struct sm_peer {
     opal_node_slot_t *slot;
     unsigned local_rank;
     sm_get_state_t get_state;
+    bool is_lost;    /* there is no memory for a ring to it */
     bool help_fails; /* it could not write into our memory */
     bool view_is_known;
     opal_node_view_t view; /* what of its memory is mapped here */
@@ -38,9 +39,9 @@ typedef struct sm_peer {
 typedef enum sm_cma { SM_CMA_NO, SM_CMA_AUTO, SM_CMA_ALWAYS } sm_cma_t;
 
 /* The operations of btl.h. */
-ssize_t sm_get(opal_btl_peer_t *base, const struct iovec *to, size_t to_count,
-               const struct iovec *from, size_t from_count, uint32_t number);
-bool sm_can_get(opal_btl_peer_t *base);
+ssize_t sm_pull(opal_btl_peer_t *base, const struct iovec *to, size_t to_count,
+                const struct iovec *from, size_t from_count, uint32_t number);
+bool sm_can_pull(opal_btl_peer_t *base);
 
 /* Whether the system permits us to read what is not mapped here. */
 bool sm_can_read(sm_peer_t *peer);
@@ -78,18 +79,19 @@ bool sm_share_pays(sm_peer_t *peer, pace_way_t way, const void *to, size_t bytes
 ssize_t sm_share_get(sm_peer_t *peer, pace_way_t way, void *to, const void *from, size_t bytes,
                      uint32_t number);
 
-/* The peer has asked for help, by that number. */
-void sm_share_help(sm_peer_t *peer, uint32_t generation, const ring_answer_t *request);
+/* The peer has asked for help, by that number, with what lies in that memory of ours. */
+void sm_share_help(sm_peer_t *peer, uint32_t generation, const ring_answer_t *line,
+                   const struct iovec *memory);
 
 /* -- sm.c -- */
 
 /* The receiver's measurements have changed its advice: the sender gets to see it. */
 void sm_advise(sm_peer_t *peer);
 
-/* The peer's line for answers. */
+/* The peer's line for answers; NULL: there is no memory for it. */
 ring_answer_t *sm_answer_line(sm_peer_t *peer);
 
 /* Answers, unless the number is 0. */
-void sm_answer(opal_btl_peer_t *base, uint32_t number);
+void sm_complete(opal_btl_peer_t *base, uint32_t number);
 
 #endif

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "opal/mca/btl/sock/sock.h"
+#include "opal/runtime/process_record.h"
 #include "opal/util/log.h"
 #include "opal/util/sha256.h"
 #include "opal/util/text.h"
@@ -52,6 +53,7 @@ typedef struct sock_dial {
     uint64_t begun_nsec, give_up_nsec, connected_nsec;
     opal_descriptor_t descriptor; /* while it CONNECTS or SHAKES */
     opal_timer_t timer;
+    sock_identity_t identity; /* ours, with the key of its job */
     sock_shake_t shake;
     sock_attempt_t attempts[MAX_ATTEMPTS];
     size_t attempt_count;
@@ -68,13 +70,19 @@ static sock_dial_t *get_dial(sock_peer_t *peer)
 {
     if (peer->dial != NULL)
         return peer->dial;
-    sock_dial_t *dial = opal_xcalloc(1, sizeof *dial);
+    sock_dial_t *dial = calloc(1, sizeof *dial);
+    if (dial == NULL)
+        return NULL;
     dial->peer = peer;
     dial->timer.expired = timer_expired;
-    if (sock_get_card(peer->base.rank, &dial->card) != OPAL_SUCCESS) {
+    if (sock_get_card(peer->base.process, &dial->card) != OPAL_SUCCESS) {
         free(dial);
         return NULL;
     }
+    dial->identity = sock.identity;
+    const opal_process_record_t *record = opal_process_record(peer->base.process);
+    if (record != NULL)
+        sock_identity_meet_job(&dial->identity, record->job, record->key);
     dial->pair_count = sock_pairs_choose(&sock.card, &dial->card, dial->pairs, MAX_PAIRS);
     dial->link_count = sock_links_choose(&sock.card, &dial->card, dial->pairs, dial->pair_count,
                                          dial->links, sock_max_links);
@@ -142,8 +150,8 @@ static void begin_shaking(sock_dial_t *dial)
     dial->phase = SHAKES;
     dial->connected_nsec = opal_timer_now();
     sock_set_options(dial->descriptor.fd);
-    sock_shake_connect(&dial->shake, &sock.identity, dial->peer->base.rank, (uint16_t)dial->number,
-                       nonce);
+    sock_shake_connect(&dial->shake, &dial->identity, dial->peer->base.process->rank,
+                       (uint16_t)dial->number, nonce);
 }
 
 static void shake_refused(sock_dial_t *dial)
@@ -232,7 +240,7 @@ static void give_up(sock_dial_t *dial)
 {
     opal_text_t text = {0};
     dial->is_active = false;
-    sock_attempts_describe(&text, sock.identity.rank, &sock.card, dial->peer->base.rank,
+    sock_attempts_describe(&text, sock.identity.rank, &sock.card, dial->peer->base.process->rank,
                            &dial->card, dial->attempts, dial->attempt_count);
     if (has_left(dial, opal_timer_now()))
         opal_text_add(&text, "; nobody listens there any more: it has left MPI, or ended");
@@ -313,12 +321,21 @@ void sock_dial(sock_peer_t *peer)
     opal_text_printf(&text,
                      "rank %u has not published where btl/sock reaches it; is it in the btl "
                      "parameter of all ranks?",
-                     peer->base.rank);
+                     peer->base.process->rank);
     sock_peer_lost(peer, opal_text_string(&text));
     opal_text_free(&text);
 }
 
 /* -- the other side --------------------------------------------------------------------------- */
+
+/* Which of the two begins, where both could. */
+static bool is_before(const opal_process_t *process)
+{
+    opal_process_name_t own = opal_process_name(opal_process_self()->index);
+    opal_process_name_t its = opal_process_name(process->index);
+    int order = memcmp(own.job, its.job, sizeof own.job);
+    return order != 0 ? order < 0 : own.rank < its.rank;
+}
 
 sock_reason_t sock_dial_judge(sock_peer_t *peer, unsigned number)
 {
@@ -331,7 +348,7 @@ sock_reason_t sock_dial_judge(sock_peer_t *peer, unsigned number)
         return peer->state == SOCK_UP ? SOCK_ACCEPTED : SOCK_BUSY;
     /* One that is not connected yet may never be: perhaps only the peer reaches us. */
     bool is_connected = dial != NULL && dial->is_active && dial->phase == SHAKES;
-    return is_connected && sock.identity.rank < peer->base.rank ? SOCK_CROSSED : SOCK_ACCEPTED;
+    return is_connected && is_before(peer->base.process) ? SOCK_CROSSED : SOCK_ACCEPTED;
 }
 
 /* How many networks this host has that others may have in common with it. */
@@ -351,7 +368,7 @@ void sock_dial_end(sock_peer_t *peer, unsigned number)
         hang_up(peer->dial);
         peer->dial->is_active = false;
     }
-    if (peer->links[number] == NULL || sock.identity.rank > peer->base.rank ||
+    if (peer->links[number] == NULL || !is_before(peer->base.process) ||
         number + 1 >= sock_max_links || count_networks() < 2)
         return;
     sock_dial_t *dial = get_dial(peer);
@@ -370,6 +387,8 @@ void sock_dial_stop(sock_peer_t *peer)
 void sock_dial_free(sock_peer_t *peer)
 {
     sock_dial_stop(peer);
+    if (peer->dial != NULL)
+        explicit_bzero(&peer->dial->identity, sizeof peer->dial->identity);
     free(peer->dial);
     peer->dial = NULL;
 }

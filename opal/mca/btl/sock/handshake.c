@@ -27,6 +27,14 @@ const char *sock_reason_text(sock_reason_t reason)
 void sock_identity_set_job(sock_identity_t *identity, const char *job_id)
 {
     opal_sha256(job_id, strlen(job_id), identity->job);
+    memcpy(identity->tag, identity->job, sizeof identity->tag);
+}
+
+void sock_identity_meet_job(sock_identity_t *identity, const unsigned char job[32],
+                            const unsigned char key[32])
+{
+    memcpy(identity->job, job, sizeof identity->job);
+    memcpy(identity->key, key, sizeof identity->key);
 }
 
 /* -- what is sent --------------------------------------------------------------------------- */
@@ -88,7 +96,7 @@ void sock_shake_connect(sock_shake_t *shake, const sock_identity_t *identity, ui
 {
     *shake = (sock_shake_t){.identity = identity, .is_initiator = true, .peer = peer, .link = link};
     sock_hello_t hello = {.rank = identity->rank, .target = peer, .link = link};
-    memcpy(hello.job, identity->job, sizeof hello.job);
+    memcpy(hello.job, identity->tag, sizeof hello.job);
     memcpy(hello.nonce, nonce, sizeof hello.nonce);
     unsigned char *at = add_message(shake, SOCK_HELLO, SOCK_HELLO_BYTES);
     sock_encode_hello(at, &hello);
@@ -108,6 +116,17 @@ void sock_shake_accept(sock_shake_t *shake, const sock_identity_t *identity,
 
 /* -- what is received, one function for each message ----------------------------------------- */
 
+static bool is_of_own_job(const sock_identity_t *identity, const sock_hello_t *hello)
+{
+    return memcmp(hello->job, identity->tag, sizeof hello->job) == 0;
+}
+
+static bool is_known(const sock_identity_t *identity, const sock_hello_t *hello)
+{
+    return is_of_own_job(identity, hello) ||
+           (identity->knows != NULL && identity->knows(hello->job, hello->rank));
+}
+
 static void take_hello(sock_shake_t *shake)
 {
     const sock_identity_t *identity = shake->identity;
@@ -119,9 +138,11 @@ static void take_hello(sock_shake_t *shake)
     memcpy(shake->hello, shake->input, sizeof shake->hello);
     shake->peer = hello.rank;
     shake->link = hello.link;
-    if (memcmp(hello.job, identity->job, sizeof hello.job) != 0)
+    memcpy(shake->peer_job, hello.job, sizeof shake->peer_job);
+    if (!is_known(identity, &hello))
         refuse(shake, SOCK_BAD_JOB);
-    else if (hello.rank >= identity->size || hello.rank == identity->rank)
+    else if (is_of_own_job(identity, &hello) &&
+             (hello.rank >= identity->size || hello.rank == identity->rank))
         refuse(shake, SOCK_BAD_RANK);
     else if (hello.target != identity->rank)
         refuse(shake, SOCK_BAD_TARGET);

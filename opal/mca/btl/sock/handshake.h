@@ -83,13 +83,21 @@ typedef struct sock_shake_counts {
 /* Who this process is, for all its handshakes; it outlives them. */
 typedef struct sock_identity {
     unsigned char key[32];
-    unsigned char job[32]; /* SHA-256 of the job's id; by sock_identity_set_job */
+    unsigned char job[32];                 /* SHA-256 of the job's id; by sock_identity_set_job */
+    unsigned char tag[SOCK_JOB_TAG_BYTES]; /* the first bytes of that */
     uint32_t rank, size;
+    /* Whether a rank of another job may call. NULL: none may. */
+    bool (*knows)(const unsigned char job[SOCK_JOB_TAG_BYTES], uint32_t rank);
     uint16_t links;   /* links to a peer are 0 to links - 1 */
     uint16_t version; /* SOCK_WIRE_VERSION; tests have others */
 } sock_identity_t;
 
 void sock_identity_set_job(sock_identity_t *identity, const char *job_id);
+
+/* For an initiator that calls a process of another job: both prove that they know that job's key.
+ */
+void sock_identity_meet_job(sock_identity_t *identity, const unsigned char job[32],
+                            const unsigned char key[32]);
 
 typedef enum sock_shake_state {
     SOCK_SHAKE_MORE,    /* send, and feed more */
@@ -102,9 +110,10 @@ typedef struct sock_shake {
     /* To be read. Peer and link of an acceptor are a claim until SOCK_SHAKE_ASKS. */
     sock_shake_state_t state;
     sock_reason_t reason;
-    bool by_peer;          /* the reason is what the peer says of us, not what we say of it */
-    uint32_t peer;         /* rank */
-    uint16_t link;         /* */
+    bool by_peer;  /* the reason is what the peer says of us, not what we say of it */
+    uint32_t peer; /* rank, in ... */
+    unsigned char peer_job[SOCK_JOB_TAG_BYTES]; /* ... that job; of an acceptor */
+    uint16_t link;
     uint16_t peer_version; /* 0: has said nothing yet */
 
     /* Internal. */

@@ -55,10 +55,8 @@ static bool look_at(sock_peer_t *peer)
 static void look_around(opal_timer_t *expired)
 {
     bool again = false;
-    for (unsigned rank = 0; rank < sock.identity.size; rank++) {
-        if (sock.peers[rank] != NULL)
-            again = look_at(sock.peers[rank]) || again;
-    }
+    for (sock_peer_t *peer = NULL; (peer = sock_next_peer(peer)) != NULL;)
+        again = look_at(peer) || again;
     if (again)
         opal_timer_set(expired, opal_timer_now() + interval_nsec);
 }

@@ -5,7 +5,7 @@
  * Out: the rest of a part of a long message, if one has begun; then the peer's queue; then the next
  * part. So a short frame waits for one part at most.
  *
- * In: frames are collected in a buffer and delivered from there. The payload of one that lands is
+ * In: frames are collected in a buffer and delivered from there. The payload of a placed frame is
  * read to where it belongs, but for what has come together with its header.
  */
 #include <errno.h>
@@ -15,14 +15,15 @@
 #include <unistd.h>
 
 #include "opal/arch/copy.h"
+#include "opal/mca/btl/base/base.h"
 #include "opal/mca/btl/sock/sock.h"
 #include "opal/util/text.h"
 
 enum {
     READS = 4,          /* of a call */
     SPARE_BYTES = 2048, /* of the buffer, behind the longest frame */
-    AHEAD_BYTES = 4096, /* read into the buffer behind a payload that lands, at most */
-    LAND_SEGMENTS = 16,
+    AHEAD_BYTES = 4096, /* read into the buffer behind a placed payload, at most */
+    PLACE_SEGMENTS = 16,
     PART_SEGMENTS = 60,
     WITHIN_HOST = 4, /* a part takes as long as a shorter one elsewhere */
 };
@@ -69,10 +70,10 @@ static void begin_part(sock_link_t *link)
                           .segment = message->segment,
                           .skip = message->skip,
                           .padding = (unsigned)sock_padding(bytes),
-                          .header_left = SOCK_LAND_BYTES};
-    sock_encode_land(part->header, (uint8_t)frame->kind,
-                     message->registration != NULL ? SOCK_CONFIRM : 0, bytes, frame->name,
-                     frame->offset + message->begun);
+                          .header_left = SOCK_PLACED_BYTES};
+    sock_encode_placed(part->header, (uint8_t)frame->kind,
+                       message->registration != NULL ? SOCK_CONFIRM : 0, bytes, frame->name,
+                       frame->offset + message->begun);
     walk(frame, &message->segment, &message->skip, bytes);
     message->begun += bytes;
     if (message->begun == frame->bytes) {
@@ -87,7 +88,7 @@ static void end_part(sock_link_t *link)
     opal_btl_long_t *message = part->message;
     const opal_btl_frame_t *frame = &message->frame;
     part->message = NULL;
-    message->ended += sock_get32(part->header) - (SOCK_LAND_BYTES - SOCK_FRAME_BYTES);
+    message->ended += sock_get32(part->header) - (SOCK_PLACED_BYTES - SOCK_FRAME_BYTES);
     if (message->ended == frame->bytes) {
         opal_list_remove(&message->node);
         message->done(message);
@@ -102,8 +103,9 @@ static size_t list_part(const sock_part_t *part, struct iovec *vectors)
     size_t count = 0, skip = part->skip;
     size_t left = part->message->registration == NULL ? part->left : 0; /* that goes by itself */
     if (part->header_left > 0)
-        vectors[count++] = (struct iovec){
-            (unsigned char *)part->header + SOCK_LAND_BYTES - part->header_left, part->header_left};
+        vectors[count++] =
+            (struct iovec){(unsigned char *)part->header + SOCK_PLACED_BYTES - part->header_left,
+                           part->header_left};
     for (size_t i = part->segment; left > 0 && count < PART_SEGMENTS; i++) {
         const struct iovec *segment = &frame->segments[i];
         size_t bytes = segment->iov_len - skip < left ? segment->iov_len - skip : left;
@@ -273,49 +275,51 @@ bool sock_link_has_unsent(const sock_link_t *link)
 
 /* -- in ---------------------------------------------------------------------------------- */
 
-static void landed(sock_link_t *link, size_t bytes)
+static void placed(sock_link_t *link, size_t bytes)
 {
-    sock_landing_t *landing = &link->landing;
-    size_t offset = landing->offset;
-    landing->offset += bytes;
-    landing->left -= bytes;
+    sock_placement_t *placement = &link->placement;
+    size_t offset = placement->offset;
+    placement->offset += bytes;
+    placement->left -= bytes;
     /* Left to itself the system waits for 40 ms whether there is something to send along. */
-    if (landing->confirms && landing->left == 0)
+    if (placement->confirms && placement->left == 0)
         sock_confirm(link->descriptor.fd);
-    opal_btl_lander()->landed(link->peer->base.rank, landing->kind, landing->name, offset, bytes);
+    opal_btl_placer_of(placement->kind)
+        ->placed(link->peer->base.process, placement->kind, placement->name, offset, bytes);
 }
 
 /* Where the rest of a payload goes, or the first of it. */
-static size_t land(const sock_link_t *link, size_t bytes, struct iovec *segments)
+static size_t place(const sock_link_t *link, size_t bytes, struct iovec *segments)
 {
-    const sock_landing_t *landing = &link->landing;
-    return opal_btl_lander()->land(link->peer->base.rank, landing->kind, landing->name,
-                                   landing->offset, bytes, segments, LAND_SEGMENTS);
+    const sock_placement_t *placement = &link->placement;
+    return opal_btl_placer_of(placement->kind)
+        ->place(link->peer->base.process, placement->kind, placement->name, placement->offset,
+                bytes, segments, PLACE_SEGMENTS);
 }
 
 /* The part of a payload that came with its header. */
-static void land_collected(sock_link_t *link)
+static void place_collected(sock_link_t *link)
 {
-    struct iovec segments[LAND_SEGMENTS];
-    while (link->landing.left > 0 && link->begin < link->end) {
+    struct iovec segments[PLACE_SEGMENTS];
+    while (link->placement.left > 0 && link->begin < link->end) {
         size_t there = link->end - link->begin, copied = 0;
-        if (there > link->landing.left)
-            there = link->landing.left;
-        size_t count = land(link, there, segments);
+        if (there > link->placement.left)
+            there = link->placement.left;
+        size_t count = place(link, there, segments);
         for (size_t i = 0; i < count; i++) {
             opal_copy(segments[i].iov_base, link->in + link->begin + copied, segments[i].iov_len);
             copied += segments[i].iov_len;
         }
         link->begin += copied;
-        landed(link, copied);
+        placed(link, copied);
     }
 }
 
 static void skip_padding(sock_link_t *link)
 {
-    sock_landing_t *landing = &link->landing;
-    while (landing->left == 0 && landing->padding > 0 && link->begin < link->end) {
-        landing->padding--;
+    sock_placement_t *placement = &link->placement;
+    while (placement->left == 0 && placement->padding > 0 && link->begin < link->end) {
+        placement->padding--;
         link->begin++;
     }
 }
@@ -332,17 +336,17 @@ static bool take_frame(sock_link_t *link, const char **wrong)
         *wrong = "sent a frame that is shorter than its head";
         return false;
     }
-    if ((frame.flags & ~SOCK_CONFIRM) == SOCK_LANDS &&
-        frame.head == SOCK_LAND_BYTES - SOCK_FRAME_BYTES) {
-        if (there < SOCK_LAND_BYTES)
+    if ((frame.flags & ~SOCK_CONFIRM) == SOCK_PLACED &&
+        frame.head == SOCK_PLACED_BYTES - SOCK_FRAME_BYTES) {
+        if (there < SOCK_PLACED_BYTES)
             return false;
-        link->landing = (sock_landing_t){.kind = frame.kind,
-                                         .name = frame.tag,
-                                         .offset = sock_get64(at + SOCK_FRAME_BYTES),
-                                         .left = frame.length - frame.head,
-                                         .confirms = (frame.flags & SOCK_CONFIRM) != 0,
-                                         .padding = (unsigned)sock_padding(frame.length)};
-        link->begin += SOCK_LAND_BYTES;
+        link->placement = (sock_placement_t){.kind = frame.kind,
+                                             .name = frame.tag,
+                                             .offset = sock_get64(at + SOCK_FRAME_BYTES),
+                                             .left = frame.length - frame.head,
+                                             .confirms = (frame.flags & SOCK_CONFIRM) != 0,
+                                             .padding = (unsigned)sock_padding(frame.length)};
+        link->begin += SOCK_PLACED_BYTES;
         return true;
     }
     if (frame.flags != 0 || frame.head != 0 || frame.length > sock_ops.max_frame_bytes) {
@@ -355,7 +359,10 @@ static bool take_frame(sock_link_t *link, const char **wrong)
     if (frame.kind == SOCK_BYE)
         link->peer->state = SOCK_LEFT;
     else
-        sock.handler(link->peer->base.rank, frame.kind, at + SOCK_FRAME_BYTES, frame.length);
+        link->is_refused = !opal_btl_deliver(link->peer->base.process, frame.kind,
+                                             at + SOCK_FRAME_BYTES, frame.length);
+    if (link->is_refused)
+        return false;
     link->begin += total;
     return true;
 }
@@ -365,13 +372,13 @@ static const char *take_collected(sock_link_t *link)
 {
     const char *wrong = NULL;
     do {
-        land_collected(link);
+        place_collected(link);
         skip_padding(link);
-    } while (link->landing.left == 0 && link->landing.padding == 0 && take_frame(link, &wrong));
+    } while (link->placement.left == 0 && link->placement.padding == 0 && take_frame(link, &wrong));
     if (link->begin == link->end) {
         /* Behind the padding, frames are aligned again. */
-        link->begin = link->end = -(size_t)link->landing.padding & 7;
-    } else if (link->begin > 0 && link->landing.left == 0 && link->landing.padding == 0) {
+        link->begin = link->end = -(size_t)link->placement.padding & 7;
+    } else if (link->begin > 0 && link->placement.left == 0 && link->placement.padding == 0) {
         memmove(link->in, link->in + link->begin, link->end - link->begin);
         link->end -= link->begin;
         link->begin = 0;
@@ -391,23 +398,23 @@ static ssize_t read_vectors(const sock_link_t *link, const struct iovec *vectors
 }
 
 /* The rest of a payload, and if that is all of it, a little of what is behind. */
-static ssize_t read_landing(sock_link_t *link, bool *all)
+static ssize_t read_placed(sock_link_t *link, bool *all)
 {
-    struct iovec vectors[LAND_SEGMENTS + 1];
-    sock_landing_t *landing = &link->landing;
-    size_t count = land(link, landing->left, vectors), wanted = 0;
+    struct iovec vectors[PLACE_SEGMENTS + 1];
+    sock_placement_t *placement = &link->placement;
+    size_t count = place(link, placement->left, vectors), wanted = 0;
     for (size_t i = 0; i < count; i++)
         wanted += vectors[i].iov_len;
     /* Behind the padding the buffer is aligned again. */
-    size_t front = -(size_t)landing->padding & 7;
+    size_t front = -(size_t)placement->padding & 7;
     size_t ahead = in_bytes() < AHEAD_BYTES ? in_bytes() : AHEAD_BYTES;
-    size_t room = wanted == landing->left ? ahead : 0;
+    size_t room = wanted == placement->left ? ahead : 0;
     if (room > 0)
         vectors[count++] = (struct iovec){link->in + front, room};
     ssize_t got = read_vectors(link, vectors, count);
     size_t here = got > 0 ? (size_t)got : 0;
     *all = here == wanted + room;
-    landed(link, here < wanted ? here : wanted);
+    placed(link, here < wanted ? here : wanted);
     link->begin = link->end = front;
     if (here > wanted)
         link->end += here - wanted;
@@ -427,7 +434,7 @@ static ssize_t read_frames(sock_link_t *link, bool *all)
 /* The end of one that carries parts only, between two of them: link 0 tells what it means. */
 static bool is_spare(const sock_link_t *link)
 {
-    return link->number > 0 && link->landing.left == 0 && link->begin == link->end &&
+    return link->number > 0 && link->placement.left == 0 && link->begin == link->end &&
            link->part.message == NULL;
 }
 
@@ -439,11 +446,24 @@ static const char *why_ended(const sock_link_t *link, int error)
     return error != 0 ? strerror(error) : "it was closed there";
 }
 
+/* What the client could not take: nothing more is read meanwhile. False: it still cannot. */
+static bool retry_refused(sock_link_t *link)
+{
+    const char *wrong = NULL;
+    link->is_refused = false;
+    wrong = take_collected(link);
+    if (wrong != NULL)
+        sock_peer_lost(link->peer, wrong);
+    return wrong == NULL && !link->is_refused;
+}
+
 int sock_link_read(sock_link_t *link)
 {
     bool all = true;
+    if (opal_unlikely(link->is_refused) && !retry_refused(link))
+        return 0;
     for (int i = 0; i < READS && all; i++) {
-        ssize_t got = link->landing.left > 0 ? read_landing(link, &all) : read_frames(link, &all);
+        ssize_t got = link->placement.left > 0 ? read_placed(link, &all) : read_frames(link, &all);
         if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             return i;
         if ((got == 0 && is_spare(link)) || (got <= 0 && link->peer->state == SOCK_LEFT)) {
@@ -456,10 +476,10 @@ int sock_link_read(sock_link_t *link)
         }
         sock_warm(link);
         const char *wrong = take_collected(link);
-        if (wrong != NULL) {
+        if (wrong != NULL)
             sock_peer_lost(link->peer, wrong);
+        if (wrong != NULL || link->is_refused)
             return i + 1;
-        }
     }
     return READS;
 }
@@ -483,14 +503,16 @@ static int link_ready(opal_descriptor_t *descriptor, unsigned events)
 
 sock_link_t *sock_link_open(sock_peer_t *peer, unsigned number, int fd)
 {
-    sock_link_t *link = opal_xcalloc(1, sizeof *link);
+    sock_link_t *link = calloc(1, sizeof *link);
+    if (link == NULL)
+        return NULL;
     link->descriptor = (opal_descriptor_t){.fd = fd, .wants = OPAL_READABLE, .ready = link_ready};
     link->peer = peer;
     link->number = number;
     link->is_loop = sock_is_loop(fd);
     link->part_bytes = sock_part_bytes * (link->is_loop ? WITHIN_HOST : 1);
-    link->in = opal_xmalloc(in_bytes() + 8);
-    if (opal_descriptor_add(&link->descriptor) == OPAL_SUCCESS)
+    link->in = malloc(in_bytes() + 8);
+    if (link->in != NULL && opal_descriptor_add(&link->descriptor) == OPAL_SUCCESS)
         return link;
     free(link->in);
     free(link);

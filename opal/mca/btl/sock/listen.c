@@ -60,21 +60,31 @@ static void hang_up(caller_t *caller, sock_reason_t reason)
     close(release(caller));
 }
 
+/* NULL: no memory, or its process has been forgotten meanwhile. */
+static sock_peer_t *peer_of(const sock_shake_t *shake)
+{
+    opal_process_name_t name = {.rank = shake->peer};
+    memcpy(name.job, shake->peer_job, sizeof name.job);
+    opal_process_t *process = opal_process_find(&name);
+    return process != NULL ? sock_peer(process) : NULL;
+}
+
 static int caller_ready(opal_descriptor_t *descriptor, unsigned events OPAL_UNUSED)
 {
     caller_t *caller = opal_container_of(descriptor, caller_t, descriptor);
     sock_shake_t *shake = &caller->shake;
     unsigned wants = sock_pump(descriptor->fd, shake);
     if (shake->state == SOCK_SHAKE_ASKS) {
-        sock_shake_answer(shake, sock_dial_judge(sock_peer(shake->peer), shake->link));
+        sock_peer_t *peer = peer_of(shake);
+        sock_shake_answer(shake, peer != NULL ? sock_dial_judge(peer, shake->link) : SOCK_BUSY);
         wants = sock_pump(descriptor->fd, shake);
     }
     if (wants != 0 && shake->state != SOCK_SHAKE_REFUSED) {
         opal_descriptor_want(descriptor, wants);
         return 1;
     }
-    if (shake->state == SOCK_SHAKE_DONE) {
-        sock_peer_t *peer = sock_peer(shake->peer);
+    sock_peer_t *peer = shake->state == SOCK_SHAKE_DONE ? peer_of(shake) : NULL;
+    if (peer != NULL) {
         unsigned number = shake->link;
         sock_peer_connected(peer, number, release(caller));
     } else {

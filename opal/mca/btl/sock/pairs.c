@@ -128,8 +128,10 @@ static bool may_lead(const sock_card_t *mine, const sock_card_t *peers, const ra
 size_t sock_pairs_choose(const sock_card_t *mine, const sock_card_t *peers, sock_pair_t *pairs,
                          size_t most)
 {
-    ranking_t *rankings = opal_xcalloc(mine->count * peers->count + 1, sizeof *rankings);
+    ranking_t *rankings = calloc(mine->count * peers->count + 1, sizeof *rankings);
     size_t count = 0;
+    if (rankings == NULL)
+        return 0; /* and the peer counts as out of reach */
     for (size_t i = 0; i < mine->count; i++) {
         for (size_t j = 0; j < peers->count; j++) {
             sock_pair_t pair = {.mine = (uint8_t)i, .peers = (uint8_t)j};

@@ -15,16 +15,33 @@ enum {
     GRACE_NSEC = 1000000000, /* in which a launcher that watches ends the job */
 };
 
-sock_peer_t *sock_peer(unsigned rank)
+/* The process may have been reached by another transport, and call by this one. */
+static sock_peer_t *find_peer(const opal_process_t *process)
 {
-    sock_peer_t *peer = sock.peers[rank];
+    opal_btl_peer_t *used = opal_process_end(process, OPAL_END_BTL);
+    if (used == NULL || used->ops == &sock_ops)
+        return (sock_peer_t *)used;
+    sock_peer_t *peer = NULL;
+    while ((peer = sock_next_peer(peer)) != NULL && peer->base.process != process)
+        ;
+    return peer;
+}
+
+sock_peer_t *sock_peer(opal_process_t *process)
+{
+    sock_peer_t *peer = find_peer(process);
     if (peer != NULL)
         return peer;
-    peer = opal_xcalloc(1, sizeof *peer);
-    peer->base = (opal_btl_peer_t){.ops = &sock_ops, .rank = rank};
+    peer = calloc(1, sizeof *peer);
+    if (peer == NULL)
+        return NULL;
+    peer->base = (opal_btl_peer_t){.ops = &sock_ops, .process = process};
+    peer->why_lost = OPAL_ERR_DISCONNECTED;
     opal_list_init(&peer->longs);
     opal_list_init(&peer->sent);
-    sock.peers[rank] = peer;
+    opal_list_append(&sock.peers, &peer->node);
+    if (opal_process_end(process, OPAL_END_BTL) == NULL)
+        opal_process_set_end(process, OPAL_END_BTL, peer);
     return peer;
 }
 
@@ -43,6 +60,8 @@ void sock_peer_free(sock_peer_t *peer)
     sock_dial_free(peer);
     close_links(peer);
     sock_queue_free(&peer->queue);
+    opal_list_remove(&peer->node);
+    opal_btl_forget(&peer->base);
     free(peer);
 }
 
@@ -57,7 +76,8 @@ void sock_peer_connected(sock_peer_t *peer, unsigned number, int fd)
     peer->links[number] = sock_link_open(peer, number, fd);
     if (peer->links[number] == NULL) {
         close(fd);
-        sock_peer_lost(peer, "there are no descriptors left");
+        peer->why_lost = OPAL_ERR_NO_MEMORY;
+        sock_peer_lost(peer, "there are no descriptors left, or no memory");
         return;
     }
     if (number == 0)
@@ -72,13 +92,13 @@ void sock_peer_connected(sock_peer_t *peer, unsigned number, int fd)
 static void report_departure(opal_timer_t *timer)
 {
     const sock_peer_t *peer = opal_container_of(timer, sock_peer_t, grace);
-    opal_btl_report_departure(peer->base.rank);
+    opal_btl_report_departure(peer->base.process);
 }
 
 static void report_death(opal_timer_t *timer)
 {
     const sock_peer_t *peer = opal_container_of(timer, sock_peer_t, grace);
-    opal_btl_report_death(peer->base.rank);
+    opal_btl_report_failure(peer->base.process, peer->why_lost);
 }
 
 static void log_loss(sock_peer_t *peer, const char *why)
@@ -90,7 +110,7 @@ static void log_loss(sock_peer_t *peer, const char *why)
         return;
     }
     opal_log_error("rank %u on %s has lost its connection to rank %u on %s (%s): %s",
-                   sock.identity.rank, sock.card.host, peer->base.rank,
+                   sock.identity.rank, sock.card.host, peer->base.process->rank,
                    card != NULL ? card->host : "another host", sock_link_ends(peer->links[0], ends),
                    why);
 }
@@ -99,7 +119,8 @@ static void log_loss(sock_peer_t *peer, const char *why)
 static void report_later(opal_timer_t *timer)
 {
     sock_peer_t *peer = opal_container_of(timer, sock_peer_t, grace);
-    opal_log_error("rank %u has no connection to rank %u", sock.identity.rank, peer->base.rank);
+    opal_log_error("rank %u has no connection to rank %u", sock.identity.rank,
+                   peer->base.process->rank);
     report_death(timer);
 }
 
@@ -158,6 +179,12 @@ static size_t queue_limit(void)
     return 2 * (sock_stream_limit + sock_ops.max_frame_bytes + SPARE_BYTES);
 }
 
+static void lose_for_memory(sock_peer_t *peer)
+{
+    peer->why_lost = OPAL_ERR_NO_MEMORY;
+    sock_peer_lost(peer, "there is no memory for what waits to be sent");
+}
+
 static void *sock_reserve(opal_btl_peer_t *base, size_t length)
 {
     sock_peer_t *peer = (sock_peer_t *)base;
@@ -165,6 +192,8 @@ static void *sock_reserve(opal_btl_peer_t *base, size_t length)
         return NULL;
     unsigned char *room = sock_queue_reserve(
         &peer->queue, SOCK_FRAME_BYTES + length + sock_padding(length), queue_limit());
+    if (opal_unlikely(room == NULL && sock_queue_is_empty(&peer->queue)))
+        lose_for_memory(peer); /* nothing that leaves will make room */
     return room != NULL ? room + SOCK_FRAME_BYTES : NULL;
 }
 
@@ -188,7 +217,7 @@ static void sock_commit(opal_btl_peer_t *base, void *room, unsigned kind, size_t
 typedef struct train {
     struct iovec vectors[2 * OPAL_BTL_MAX_SEGMENTS];
     size_t count, bytes;
-    unsigned char headers[2][SOCK_LAND_BYTES + 64];
+    unsigned char headers[2][SOCK_PLACED_BYTES + 64];
 } train_t;
 
 static void add_vector(train_t *train, const void *bytes, size_t length)
@@ -203,9 +232,10 @@ static void add_frame(train_t *train, const opal_btl_frame_t *frame, unsigned ch
 {
     static const unsigned char zeros[8];
     size_t header_bytes = SOCK_FRAME_BYTES + frame->head_bytes;
-    if (frame->lands) {
-        sock_encode_land(header, (uint8_t)frame->kind, 0, frame->bytes, frame->name, frame->offset);
-        header_bytes = SOCK_LAND_BYTES;
+    if (frame->is_placed) {
+        sock_encode_placed(header, (uint8_t)frame->kind, 0, frame->bytes, frame->name,
+                           frame->offset);
+        header_bytes = SOCK_PLACED_BYTES;
     } else {
         sock_frame_t own = {.length = (uint32_t)(frame->head_bytes + frame->bytes),
                             .kind = (uint8_t)frame->kind};
@@ -218,11 +248,13 @@ static void add_frame(train_t *train, const opal_btl_frame_t *frame, unsigned ch
     add_vector(train, zeros, sock_padding(train->bytes));
 }
 
-/* Behind the first `sent` bytes the rest goes into the queue, where there is room. */
-static void queue_rest(sock_peer_t *peer, const train_t *train, size_t sent)
+/* Behind the first `sent` bytes the rest goes into the queue. False: there is no memory for it. */
+static bool queue_rest(sock_peer_t *peer, const train_t *train, size_t sent)
 {
     sock_queue_shift(&peer->queue, sent % 8);
     unsigned char *room = sock_queue_reserve(&peer->queue, train->bytes - sent, queue_limit());
+    if (room == NULL)
+        return false;
     for (size_t i = 0; i < train->count; i++) {
         const struct iovec *vector = &train->vectors[i];
         size_t skip = sent < vector->iov_len ? sent : vector->iov_len;
@@ -231,6 +263,7 @@ static void queue_rest(sock_peer_t *peer, const train_t *train, size_t sent)
         sock_queue_commit(&peer->queue, vector->iov_len - skip);
         sent -= skip;
     }
+    return true;
 }
 
 static bool sock_send_now(opal_btl_peer_t *base, const opal_btl_frame_t *frames, size_t count)
@@ -250,10 +283,12 @@ static bool sock_send_now(opal_btl_peer_t *base, const opal_btl_frame_t *frames,
         sent = sock_link_send(link, train.vectors, train.count, false);
     else if (sock_queue_reserve(&peer->queue, train.bytes, queue_limit()) == NULL)
         return false;
-    if (sent < train.bytes) {
-        queue_rest(peer, &train, sent);
-        sock_link_flush(link);
+    if (sent < train.bytes && !queue_rest(peer, &train, sent)) {
+        lose_for_memory(peer);
+        return false;
     }
+    if (sent < train.bytes)
+        sock_link_flush(link);
     sock_warm(link);
     return true;
 }
@@ -271,11 +306,15 @@ static void sock_send_long(opal_btl_peer_t *base, opal_btl_long_t *message)
     }
 }
 
-static opal_status_t sock_connect(void *state OPAL_UNUSED, unsigned rank, opal_btl_peer_t **peer)
+static opal_status_t sock_connect(void *state OPAL_UNUSED, opal_process_t *process,
+                                  opal_btl_peer_t **peer)
 {
-    if (rank == sock.identity.rank)
+    if (process == opal_process_self())
         return OPAL_ERR_NOT_AVAILABLE;
-    *peer = &sock_peer(rank)->base;
+    sock_peer_t *made = sock_peer(process);
+    if (made == NULL)
+        return OPAL_ERR_NO_MEMORY;
+    *peer = &made->base;
     return OPAL_SUCCESS;
 }
 

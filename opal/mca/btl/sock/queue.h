@@ -16,8 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "opal/util/text.h"
-
 typedef struct sock_queue {
     unsigned char *bytes;
     size_t begin, end, room;
@@ -36,7 +34,7 @@ static inline size_t sock_queue_used(const sock_queue_t *queue)
 }
 
 /* Room for that many bytes behind the others, aligned to 8; NULL: that would be more than
- * `limit`. */
+ * `limit`, or there is no memory. */
 static inline unsigned char *sock_queue_reserve(sock_queue_t *queue, size_t bytes, size_t limit)
 {
     if (queue->room - queue->end >= bytes && queue->bytes != NULL)
@@ -50,7 +48,10 @@ static inline unsigned char *sock_queue_reserve(sock_queue_t *queue, size_t byte
         size_t room = queue->room > 0 ? queue->room : SOCK_QUEUE_FIRST_BYTES;
         while (room < front + used + bytes)
             room *= 2;
-        queue->bytes = opal_xrealloc(queue->bytes, room);
+        unsigned char *bytes_of_room = realloc(queue->bytes, room);
+        if (bytes_of_room == NULL)
+            return NULL;
+        queue->bytes = bytes_of_room;
         queue->room = room;
     }
     memmove(queue->bytes + front, queue->bytes + queue->begin, used);

@@ -119,8 +119,12 @@ void sock_warm(sock_link_t *link)
     enum { HEAT = 2000 };
     if (link->heat == 0) {
         if (sock.hot_count == sock.hot_room) {
-            sock.hot_room = 2 * sock.hot_room + 8;
-            sock.hot = opal_xrealloc(sock.hot, sock.hot_room * sizeof(sock_link_t *));
+            unsigned room = 2 * sock.hot_room + 8;
+            sock_link_t **hot = realloc(sock.hot, room * sizeof(sock_link_t *));
+            if (hot == NULL)
+                return; /* it is read when there is something */
+            sock.hot = hot;
+            sock.hot_room = room;
         }
         sock.hot[sock.hot_count++] = link;
     }
@@ -148,11 +152,11 @@ int sock_progress(void *state OPAL_UNUSED)
         if (i > sock.hot_count)
             continue;
         sock_link_t *link = sock.hot[i - 1];
-        if (link->heat == 1) {
+        if (link->heat == 1 && !link->is_refused) {
             sock_cool(link);
             continue;
         }
-        link->heat--;
+        link->heat -= link->heat > 1;
         count += sock_link_read(link);
     }
     return count;
@@ -232,11 +236,11 @@ static opal_status_t exchange_cards(void)
     return opal_cards_exchange(OPAL_NODE_CARD_BTL, bytes, length);
 }
 
-opal_status_t sock_get_card(unsigned rank, sock_card_t *card)
+opal_status_t sock_get_card(const opal_process_t *process, sock_card_t *card)
 {
     void *bytes = NULL;
     size_t length = 0;
-    opal_status_t status = opal_cards_get(OPAL_NODE_CARD_BTL, rank, &bytes, &length);
+    opal_status_t status = opal_cards_get(OPAL_NODE_CARD_BTL, process, &bytes, &length);
     if (status == OPAL_SUCCESS && !sock_card_decode(card, bytes, length))
         status = OPAL_ERR_BAD_PARAM;
     free(bytes);
@@ -248,30 +252,35 @@ static void release_all(void)
 {
     sock_health_stop();
     sock_listen_stop();
-    for (unsigned rank = 0; rank < sock.identity.size; rank++) {
-        if (sock.peers[rank] != NULL)
-            sock_peer_free(sock.peers[rank]);
-    }
+    for (sock_peer_t *peer; (peer = sock_next_peer(NULL)) != NULL;)
+        sock_peer_free(peer);
     while (sock.closing > 0)
         opal_progress();
     opal_cards_forget(OPAL_NODE_CARD_BTL);
-    free(sock.peers);
     free(sock.hot);
     explicit_bzero(&sock.identity, sizeof sock.identity);
-    sock.peers = NULL;
     sock.hot = NULL;
     sock.hot_count = sock.hot_room = 0;
 }
 
-opal_status_t sock_start(void *state OPAL_UNUSED, opal_btl_handler_fn_t *handler)
+/* Another process that knows this one may call first. */
+static bool knows(const unsigned char job[OPAL_JOB_TAG_BYTES], uint32_t rank)
+{
+    opal_process_name_t name = {.rank = rank};
+    memcpy(name.job, job, sizeof name.job);
+    return opal_process_find(&name) != NULL;
+}
+
+opal_status_t sock_start(void *state OPAL_UNUSED)
 {
     const opal_pmi_job_t *job = opal_job();
-    sock = (sock_t){.handler = handler};
+    sock = (sock_t){.is_stopping = false};
+    opal_list_init(&sock.peers);
     sock.identity = (sock_identity_t){.rank = job->rank,
                                       .size = job->size,
                                       .links = SOCK_MAX_LINKS,
-                                      .version = SOCK_WIRE_VERSION};
-    sock.peers = opal_xcalloc(job->size, sizeof(sock_peer_t *));
+                                      .version = SOCK_WIRE_VERSION,
+                                      .knows = knows};
     sock_identity_set_job(&sock.identity, job->job_id);
     opal_status_t status = fill_card();
     if (status == OPAL_SUCCESS)
@@ -301,8 +310,8 @@ static bool still_sends_to(const sock_peer_t *peer)
  * later: so that may last. */
 static bool still_sends(void)
 {
-    for (unsigned rank = 0; rank < sock.identity.size; rank++) {
-        if (sock.peers[rank] != NULL && still_sends_to(sock.peers[rank]))
+    for (const sock_peer_t *peer = NULL; (peer = sock_next_peer(peer)) != NULL;) {
+        if (still_sends_to(peer))
             return true;
     }
     return false;
@@ -318,10 +327,12 @@ static void drain(void)
 
 static void say_goodbye(void)
 {
-    for (unsigned rank = 0; rank < sock.identity.size; rank++) {
-        sock_peer_t *peer = sock.peers[rank];
-        if (peer != NULL && peer->state == SOCK_UP && !peer->links[0]->cannot_send)
-            sock_ops.commit(&peer->base, sock_ops.reserve(&peer->base, 0), SOCK_BYE, 0);
+    for (sock_peer_t *peer = NULL; (peer = sock_next_peer(peer)) != NULL;) {
+        void *room = peer->state == SOCK_UP && !peer->links[0]->cannot_send
+                         ? sock_ops.reserve(&peer->base, 0)
+                         : NULL;
+        if (room != NULL)
+            sock_ops.commit(&peer->base, room, SOCK_BYE, 0);
     }
 }
 

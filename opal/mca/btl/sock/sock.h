@@ -46,14 +46,14 @@ enum {
 
 struct sock_peer;
 
-/* The rest of a frame that lands. */
-typedef struct sock_landing {
+/* The rest of a placed frame. */
+typedef struct sock_placement {
     unsigned kind;
     uint64_t name;
     size_t offset, left; /* of the next byte; bytes of the payload */
     unsigned padding;    /* bytes behind it */
     bool confirms;       /* the sender waits for the system's confirmation */
-} sock_landing_t;
+} sock_placement_t;
 
 /* The part of a long message that is being sent. */
 typedef struct sock_part {
@@ -61,7 +61,7 @@ typedef struct sock_part {
     size_t left;              /* bytes of the payload */
     size_t segment, skip;     /* where the next one is */
     unsigned padding, header_left;
-    unsigned char header[SOCK_LAND_BYTES];
+    unsigned char header[SOCK_PLACED_BYTES];
 } sock_part_t;
 
 /* What a pin said: a slot, counted from 1. */
@@ -87,11 +87,12 @@ typedef struct sock_link {
     int error;         /* of the send that told it */
     unsigned char *in; /* SOCK_IN_BYTES */
     size_t begin, end; /* what of it has come and was not taken */
-    sock_landing_t landing;
+    sock_placement_t placement;
     sock_part_t part;
     opal_fixed_send_t fixed; /* of a payload whose pages the system has pinned */
     bool is_fixed_busy;      /* it is under way: nothing else may be sent */
     bool is_closed;          /* and goes when that is over */
+    bool is_refused;         /* the client cannot take what has come, for now */
 } sock_link_t;
 
 typedef enum sock_peer_state {
@@ -104,7 +105,9 @@ typedef enum sock_peer_state {
 
 typedef struct sock_peer {
     opal_btl_peer_t base;
+    opal_list_node_t node; /* of all peers */
     sock_peer_state_t state;
+    opal_status_t why_lost; /* unless it is something else: OPAL_ERR_DISCONNECTED */
     sock_queue_t queue;
     opal_list_t longs; /* opal_btl_long_t of which parts have not begun */
     opal_list_t sent;  /* of which all have begun */
@@ -120,11 +123,10 @@ extern unsigned sock_max_links, sock_timeout_sec, sock_connect_sec;
 /* -- sock.c -- */
 
 typedef struct sock {
-    opal_btl_handler_fn_t *handler;
     sock_identity_t identity;
     sock_card_t card;
-    sock_peer_t **peers; /* by rank; NULL: not known yet */
-    sock_link_t **hot;   /* links with heat */
+    opal_list_t peers; /* sock_peer_t */
+    sock_link_t **hot; /* links with heat */
     unsigned hot_count, hot_room;
     sock_shake_counts_t counts;
     unsigned closing; /* links that are closed but for a send that is under way */
@@ -133,7 +135,7 @@ typedef struct sock {
 
 extern sock_t sock;
 
-opal_status_t sock_start(void *state, opal_btl_handler_fn_t *handler);
+opal_status_t sock_start(void *state);
 int sock_progress(void *state);
 void sock_stop(void *state);
 
@@ -146,8 +148,16 @@ bool sock_is_loop(int fd);
 /* Options of every connection. */
 void sock_set_options(int fd);
 
-/* What a peer has published. */
-opal_status_t sock_get_card(unsigned rank, sock_card_t *card);
+/* What a process has published. */
+opal_status_t sock_get_card(const opal_process_t *process, sock_card_t *card);
+
+/* The peers, one after the other: NULL begins, and ends. */
+static inline sock_peer_t *sock_next_peer(const sock_peer_t *previous)
+{
+    const opal_list_node_t *node = previous != NULL ? opal_list_next(&sock.peers, &previous->node)
+                                                    : opal_list_first(&sock.peers);
+    return node != NULL ? opal_container_of(node, sock_peer_t, node) : NULL;
+}
 
 /* For a while a link is read without asking whether there is something; not any more. */
 void sock_warm(sock_link_t *link);
@@ -157,7 +167,8 @@ void sock_cool(sock_link_t *link);
 
 extern opal_btl_ops_t sock_ops;
 
-sock_peer_t *sock_peer(unsigned rank);
+/* NULL: no memory. */
+sock_peer_t *sock_peer(opal_process_t *process);
 void sock_peer_free(sock_peer_t *peer);
 
 /* A handshake with it has succeeded: the descriptor becomes its link. */

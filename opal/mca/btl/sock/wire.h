@@ -245,17 +245,17 @@ static inline size_t sock_padding(size_t length)
     return -length & 7;
 }
 
-/* The header of a frame that lands: the tag names where, and its head is the offset there. With
+/* The header of a placed frame: the tag names where, and its head is the offset there. With
  * SOCK_CONFIRM the sender's pages are free when the system's confirmation comes. */
-enum { SOCK_LANDS = 1, SOCK_CONFIRM = 2, SOCK_LAND_BYTES = SOCK_FRAME_BYTES + 8 };
+enum { SOCK_PLACED = 1, SOCK_CONFIRM = 2, SOCK_PLACED_BYTES = SOCK_FRAME_BYTES + 8 };
 
-static inline void sock_encode_land(unsigned char *at, uint8_t kind, uint8_t flags, size_t bytes,
-                                    uint64_t name, uint64_t offset)
+static inline void sock_encode_placed(unsigned char *at, uint8_t kind, uint8_t flags, size_t bytes,
+                                      uint64_t name, uint64_t offset)
 {
-    sock_frame_t frame = {.length = (uint32_t)bytes + SOCK_LAND_BYTES - SOCK_FRAME_BYTES,
+    sock_frame_t frame = {.length = (uint32_t)bytes + SOCK_PLACED_BYTES - SOCK_FRAME_BYTES,
                           .kind = kind,
-                          .flags = SOCK_LANDS | flags,
-                          .head = SOCK_LAND_BYTES - SOCK_FRAME_BYTES,
+                          .flags = SOCK_PLACED | flags,
+                          .head = SOCK_PLACED_BYTES - SOCK_FRAME_BYTES,
                           .tag = name};
     sock_encode_frame(at, &frame);
     sock_put64(at + SOCK_FRAME_BYTES, offset);

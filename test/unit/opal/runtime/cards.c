@@ -103,6 +103,7 @@ static void setup(void)
                            .node_of = node_of,
                            .node_count = NODES,
                            .job_id = "unit"};
+    ck_assert_int_eq(opal_process_start(&job), OPAL_SUCCESS);
     for (unsigned i = 0; i < NODES; i++)
         ck_assert_int_eq(opal_node_create("unit", LOCAL, (int)getpid(), &segments[i]),
                          OPAL_SUCCESS);
@@ -152,7 +153,7 @@ static opal_status_t look_up(unsigned rank)
 {
     void *bytes;
     size_t length;
-    opal_status_t status = opal_cards_get(OPAL_NODE_CARD_BTL, rank, &bytes, &length);
+    opal_status_t status = opal_cards_get(OPAL_NODE_CARD_BTL, opal_process(rank), &bytes, &length);
     if (status == OPAL_SUCCESS) {
         ck_assert_uint_eq(length, lengths[rank]);
         ck_assert_mem_eq(bytes, cards[rank], length);
@@ -286,7 +287,8 @@ START_TEST(no_bytes_do_harm)
             void *bytes;
             size_t length;
             values[at].bytes[i] ^= (unsigned char)change;
-            if (opal_cards_get(OPAL_NODE_CARD_BTL, 5, &bytes, &length) == OPAL_SUCCESS) {
+            if (opal_cards_get(OPAL_NODE_CARD_BTL, opal_process(5), &bytes, &length) ==
+                OPAL_SUCCESS) {
                 ck_assert_uint_le(length, OPAL_CARD_BYTES);
                 free(bytes);
             }

@@ -98,14 +98,14 @@ static void check_table(void)
     CREW_MUST(ops->max_frame_bytes >= ops->eager_bytes + 128);
     CREW_MUST(ops->reserve != NULL && ops->commit != NULL && ops->progress != NULL);
     CREW_MUST(crew.peers[above()] != NULL);
-    CREW_MUST(crew.peers[above()]->rank == above());
+    CREW_MUST(crew.peers[above()]->process->rank == above());
     CREW_MUST(crew.peers[above()]->ops == ops);
     if (ops->describe != NULL)
         CREW_MUST(strlen(ops->describe(crew.peers[above()])) > 0);
     if (crew.size > 1)
         CREW_MUST(crew.peers[crew.rank] == NULL); /* that is self's */
     opal_btl_peer_t *again;
-    CREW_MUST(ops->connect(crew.state, above(), &again) == OPAL_SUCCESS &&
+    CREW_MUST(ops->connect(crew.state, opal_process(above()), &again) == OPAL_SUCCESS &&
               again == crew.peers[above()]);
 }
 
@@ -373,7 +373,7 @@ static void note_departure(unsigned rank)
 /* The sender is gone, stopped and ended, before the other one looks. */
 static void send_and_leave(void)
 {
-    opal_btl_on_departure(note_departure);
+    hearing.departure = note_departure;
     if (crew.size > 1) {
         crew_send(above(), 0, "hello", 6);
         while (received < 1)
@@ -419,8 +419,8 @@ static void stop_and_start(void)
     crew.ops->stop(crew.state);
     received = 0;
     crew_barrier();
-    CREW_MUST(crew.ops->start(crew.state, finish) == OPAL_SUCCESS);
-    CREW_MUST(crew.ops->connect(crew.state, above(), &peer) == OPAL_SUCCESS);
+    CREW_MUST(crew.ops->start(crew.state) == OPAL_SUCCESS);
+    CREW_MUST(crew.ops->connect(crew.state, opal_process(above()), &peer) == OPAL_SUCCESS);
     crew.peers[above()] = peer;
     while (opal_progress() > 0)
         continue;
@@ -472,7 +472,7 @@ static void get_once(size_t total, unsigned seed)
     size_t from_count = cut(from, source, total, seed);
     size_t to_count = cut(to, target, total, seed + 1);
     size_t at = 0;
-    ssize_t got = crew.ops->get(crew.peers[above()], to, to_count, from, from_count, 0);
+    ssize_t got = crew.ops->pull(crew.peers[above()], to, to_count, from, from_count, 0);
     CREW_MUST(got == (ssize_t)total);
     for (size_t i = 0; i < from_count; i++) {
         for (size_t k = 0; k < from[i].iov_len; k++)
@@ -491,10 +491,10 @@ static void get_once(size_t total, unsigned seed)
 static void get_all(void)
 {
     static const size_t totals[] = {0, 1, 7, 4096, 65537, SOURCE_BYTES};
-    if (crew.ops->get == NULL)
+    if (crew.ops->pull == NULL)
         return;
-    if (crew.ops->can_get != NULL)
-        CREW_MUST(crew.ops->can_get(crew.peers[above()]));
+    if (crew.ops->can_pull != NULL)
+        CREW_MUST(crew.ops->can_pull(crew.peers[above()]));
     for (size_t i = 0; i < SOURCE_BYTES; i++)
         source[i] = byte_of(crew.rank, i);
     crew_barrier();

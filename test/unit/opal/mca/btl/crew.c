@@ -34,7 +34,7 @@ static void fail(const char *what)
 }
 
 static void be_rank(const opal_component_t *component, const opal_node_segment_t *segment,
-                    opal_btl_handler_fn_t *handler, void (*work)(void))
+                    hear_frame_fn_t *handler, void (*work)(void))
 {
     char fd[16];
     opal_answer_t answer = {0};
@@ -53,19 +53,22 @@ static void be_rank(const opal_component_t *component, const opal_node_segment_t
     if (opal_wait_register() != OPAL_SUCCESS ||
         opal_param_register("btl", component->name, component->params) != OPAL_SUCCESS)
         fail("set parameters");
-    if (opal_node_attach(&job, NULL, NULL) != OPAL_SUCCESS)
+    if (opal_node_attach(&job, NULL, NULL) != OPAL_SUCCESS ||
+        opal_process_start(&job) != OPAL_SUCCESS)
         fail("attach");
+    hearing = (hearing_t){.frame = handler};
+    hear_all();
     component->query(&answer);
     if (!answer.usable)
         fail(answer.reason);
     crew.ops = answer.ops;
     crew.state = answer.state;
-    if (crew.ops->start(crew.state, handler) != OPAL_SUCCESS)
+    if (crew.ops->start(crew.state) != OPAL_SUCCESS)
         fail("start");
     crew.peers = opal_xcalloc(crew.size, sizeof *crew.peers);
     for (unsigned i = 0; i < crew.size; i++) {
         opal_btl_peer_t *peer;
-        if (crew.ops->connect(crew.state, i, &peer) == OPAL_SUCCESS)
+        if (crew.ops->connect(crew.state, opal_process(i), &peer) == OPAL_SUCCESS)
             crew.peers[i] = peer;
     }
     opal_progress_add(poll_transport, crew.state);
@@ -75,6 +78,7 @@ static void be_rank(const opal_component_t *component, const opal_node_segment_t
     opal_progress_remove(poll_transport, crew.state);
     crew.ops->stop(crew.state);
     opal_node_detach();
+    opal_process_stop();
     free(crew.peers);
     opal_wait_withdraw();
     opal_strings_free(&mca_btl_framework.selection);
@@ -103,8 +107,8 @@ static unsigned wait_for_all(pid_t *pids, const opal_node_segment_t *segment)
     return failed;
 }
 
-static unsigned run(const opal_component_t *component, unsigned size,
-                    opal_btl_handler_fn_t *handler, void (*work)(void), bool watched)
+static unsigned run(const opal_component_t *component, unsigned size, hear_frame_fn_t *handler,
+                    void (*work)(void), bool watched)
 {
     opal_node_segment_t segment;
     opal_param_init();
@@ -138,14 +142,14 @@ static unsigned run(const opal_component_t *component, unsigned size,
     return failed;
 }
 
-unsigned crew_run(const opal_component_t *component, unsigned size, opal_btl_handler_fn_t *handler,
+unsigned crew_run(const opal_component_t *component, unsigned size, hear_frame_fn_t *handler,
                   void (*work)(void))
 {
     return run(component, size, handler, work, false);
 }
 
 unsigned crew_run_watched(const opal_component_t *component, unsigned size,
-                          opal_btl_handler_fn_t *handler, void (*work)(void))
+                          hear_frame_fn_t *handler, void (*work)(void))
 {
     return run(component, size, handler, work, true);
 }

@@ -13,6 +13,7 @@
 #include "opal/mca/base/component.h"
 #include "opal/mca/btl/btl.h"
 #include "opal/runtime/node.h"
+#include "test/unit/opal/mca/btl/hearing.h"
 
 /* What a rank of the crew knows. */
 typedef struct crew {
@@ -33,12 +34,12 @@ extern crew_t crew;
  * connected to all, frames going to `handler`. How many of them did not end well: _exit(0), or
  * return.
  */
-unsigned crew_run(const opal_component_t *component, unsigned size, opal_btl_handler_fn_t *handler,
+unsigned crew_run(const opal_component_t *component, unsigned size, hear_frame_fn_t *handler,
                   void (*work)(void));
 
 /* The same; ranks ended on purpose are told to the segment as mpirun would tell it. */
 unsigned crew_run_watched(const opal_component_t *component, unsigned size,
-                          opal_btl_handler_fn_t *handler, void (*work)(void));
+                          hear_frame_fn_t *handler, void (*work)(void));
 
 /* Polls; gives the core to another rank if nothing has come, since ranks may share one. */
 void crew_poll(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A transport to oneself that is as awkward as the contract lets it be: every third reserve
- * fails, room moves, one frame a call is delivered, and there is no get.
+ * fails, room moves, one frame a call is delivered, and there is no pull.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,6 @@ typedef struct frame {
 
 typedef struct fake {
     opal_btl_peer_t peer;
-    opal_btl_handler_fn_t *handler;
     frame_t *first, **last, *reserved;
     unsigned reserves;
 } fake_t;
@@ -27,19 +26,19 @@ enum { EAGER_BYTES = 1000, FRAME_BYTES = EAGER_BYTES + 128 };
 
 static fake_t fake;
 
-static opal_status_t fake_start(void *state, opal_btl_handler_fn_t *handler)
+static opal_status_t fake_start(void *state)
 {
     fake_t *self = state;
-    self->handler = handler;
+    self->peer.process = opal_process_self();
     self->first = NULL;
     self->last = &self->first;
     return OPAL_SUCCESS;
 }
 
-static opal_status_t fake_connect(void *state, unsigned rank, opal_btl_peer_t **peer)
+static opal_status_t fake_connect(void *state, opal_process_t *process, opal_btl_peer_t **peer)
 {
     fake_t *self = state;
-    if (rank != 0)
+    if (process != self->peer.process)
         return OPAL_ERR_NOT_AVAILABLE;
     *peer = &self->peer;
     return OPAL_SUCCESS;
@@ -70,10 +69,11 @@ static int fake_progress(void *state)
     frame_t *frame = self->first;
     if (frame == NULL)
         return 0;
+    if (!opal_btl_deliver(self->peer.process, frame->kind, frame->bytes, frame->length))
+        return 0;
     self->first = frame->next;
     if (self->first == NULL)
         self->last = &self->first;
-    self->handler(0, frame->kind, frame->bytes, frame->length);
     free(frame);
     return 1;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What transports promise that send frames out of the caller's memory, and have them land in the
- * receiver's (opal/mca/btl/btl.h: send_now, send_long, opal_btl_lander_t). Each of two ranks sends
- * to the other one.
+ * receiver's (opal/mca/btl/btl.h: send_now, send_long, opal_btl_client_t.place). Each of two ranks
+ * sends to the other one.
  *
  * A message is a name, from which follows where it lands and which bytes must be there. Where its
  * bytes belong is answered in odd pieces. Each test runs twice: the second time the system takes
@@ -192,8 +192,6 @@ static void landed(unsigned rank, unsigned kind, uint64_t name, size_t offset, s
     total_arrived += bytes;
 }
 
-static const opal_btl_lander_t lander = {.land = land, .landed = landed};
-
 /* -- what is sent -------------------------------------------------------------------------------
  */
 
@@ -243,7 +241,7 @@ static void send_long(uint64_t name, size_t first, size_t bytes, size_t segments
     for (size_t at = 0; at < bytes; at++)
         out->memory[at] = byte_of(name, at);
     out->message.frame = (opal_btl_frame_t){
-        .kind = LONG_KIND, .lands = true, .name = name, .offset = first, .bytes = bytes};
+        .kind = LONG_KIND, .is_placed = true, .name = name, .offset = first, .bytes = bytes};
     out->message.frame.segments = out->segments;
     out->message.frame.segment_count =
         cut(out->memory, bytes, out->segments, segments, (uint32_t)(name + segments));
@@ -254,11 +252,12 @@ static void send_long(uint64_t name, size_t first, size_t bytes, size_t segments
 static void begin(void)
 {
     CREW_MUST(crew.ops->send_now != NULL && crew.ops->send_long != NULL);
-    opal_btl_set_lander(&lander);
+    hearing.place = land;
+    hearing.placed = landed;
     crew_meet();
 }
 
-static unsigned run(int way, opal_btl_handler_fn_t *handler, void (*work)(void))
+static unsigned run(int way, hear_frame_fn_t *handler, void (*work)(void))
 {
     is_stingy = way % 2 == 1;
     return crew_run(transports[way / 2], 2, handler, work);
@@ -454,7 +453,7 @@ static bool try_both_now(uint64_t name, size_t bytes, uint32_t seed)
     size_t length = length_of(frames_sent) % 65;
     opal_btl_frame_t frames[2] = {
         {.kind = frames_sent % 9, .head = head, .head_bytes = length},
-        {.kind = LONG_KIND, .lands = true, .name = name, .bytes = bytes, .segments = segments}};
+        {.kind = LONG_KIND, .is_placed = true, .name = name, .bytes = bytes, .segments = segments}};
     for (size_t at = 0; at < bytes; at++)
         memory[at] = byte_of(name, at);
     fill_frame(head);

@@ -269,7 +269,7 @@ START_TEST(each_allocation_may_fail)
     bool hit = true;
     for (int n = 1; hit; n++) {
         side_start();
-        ob1_peer(PEER);
+        ob1_peer(opal_process(PEER));
         side_fail_at = n;
         scenarios[_i]();
         hit = side_fail_at == 0;

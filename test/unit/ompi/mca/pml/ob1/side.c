@@ -30,9 +30,7 @@ ompi_communicator_t side_comm = {
 
 static side_frame_t sent[MAX_SENT];
 static size_t sent_count, sent_seen;
-static opal_btl_handler_fn_t *handler;
-static opal_btl_death_fn_t *on_death;
-static const opal_btl_lander_t *side_lander;
+static const opal_btl_client_t *client;
 
 static void require(bool holds, const char *what)
 {
@@ -92,7 +90,7 @@ static void commit(opal_btl_peer_t *peer, void *room, unsigned kind, size_t leng
 {
     side_frame_t *frame = &sent[sent_count++];
     require(room == frame->bytes, "what is committed was reserved");
-    frame->rank = peer->rank;
+    frame->rank = peer->process->rank;
     frame->kind = kind;
     frame->length = length;
 }
@@ -107,35 +105,28 @@ static const opal_btl_ops_t ops = {
 };
 
 static opal_btl_peer_t peers[SIDE_RANKS];
+static bool is_cut_off[SIDE_RANKS];
 
-opal_btl_peer_t *opal_btl_connect(unsigned rank)
+opal_btl_peer_t *opal_btl_connect(opal_process_t *process)
 {
-    peers[rank] = (opal_btl_peer_t){&ops, rank};
-    return &peers[rank];
+    peers[process->rank] = (opal_btl_peer_t){&ops, process};
+    return is_cut_off[process->rank] ? NULL : &peers[process->rank];
 }
 
-opal_status_t opal_btl_start(opal_btl_handler_fn_t *taker)
+void opal_btl_cut_off(opal_process_t *process)
 {
-    handler = taker;
+    is_cut_off[process->rank] = true;
+}
+
+opal_status_t opal_btl_open(opal_btl_client_id_t id, const opal_btl_client_t *opened)
+{
+    require(id == OPAL_BTL_MESSAGES, "it is the client of messages");
+    client = opened;
     return OPAL_SUCCESS;
 }
 
-void opal_btl_stop(void)
+void opal_btl_close(opal_btl_client_id_t id OPAL_UNUSED)
 {
-}
-
-void opal_btl_on_death(opal_btl_death_fn_t *died)
-{
-    on_death = died;
-}
-
-void opal_btl_on_departure(opal_btl_departure_fn_t *left OPAL_UNUSED)
-{
-}
-
-void opal_btl_set_lander(const opal_btl_lander_t *lander)
-{
-    side_lander = lander;
 }
 
 const opal_btl_ops_t *opal_btl_next(const opal_btl_ops_t *previous)
@@ -148,8 +139,19 @@ const opal_project_t opal_project;
 
 const opal_pmi_job_t *opal_job(void)
 {
-    static const opal_pmi_job_t job = {.size = SIDE_RANKS, .local_size = SIDE_RANKS};
+    static const unsigned node_of[SIDE_RANKS];
+    static const opal_pmi_job_t job = {.size = SIDE_RANKS,
+                                       .local_size = SIDE_RANKS,
+                                       .node_of = node_of,
+                                       .node_count = 1,
+                                       .job_id = "side"};
     return &job;
+}
+
+const opal_pmi_ops_t *opal_pmi(void **state)
+{
+    *state = NULL;
+    return NULL;
 }
 
 /* -- what ob1 and its types need of the rest, which is more than is linked ----------- */
@@ -189,6 +191,8 @@ void side_start(void)
 {
     opal_answer_t answer = {0};
     require(ompi_datatype_init() == MPI_SUCCESS, "there are types");
+    require(opal_process_start(opal_job()) == OPAL_SUCCESS, "there are processes");
+    memset(is_cut_off, 0, sizeof is_cut_off);
     mca_pml_ob1_component.query(&answer);
     side_pml = answer.ops;
     ob1_rendezvous_limit = 4 * SIDE_EAGER_BYTES;
@@ -207,16 +211,18 @@ void side_stop(void)
     side_die(2);
     side_pml->comm_remove(&side_comm);
     side_pml->stop(NULL);
+    opal_process_stop();
     ompi_datatype_fini();
 }
 
-void side_deliver(unsigned rank, unsigned kind, const void *bytes, size_t length)
+bool side_deliver(unsigned rank, unsigned kind, const void *bytes, size_t length)
 {
     void *copy = __real_malloc(length > 0 ? length : 1);
     require(copy != NULL, "there is memory");
     memcpy(copy, bytes, length);
-    handler(rank, kind, copy, length);
+    bool is_taken = client->receive(opal_process(rank), kind, copy, length);
     free(copy);
+    return is_taken;
 }
 
 void side_land(unsigned rank, unsigned kind, uint64_t name, size_t offset, const void *bytes,
@@ -225,7 +231,8 @@ void side_land(unsigned rank, unsigned kind, uint64_t name, size_t offset, const
     struct iovec segments[8];
     const char *from = bytes;
     while (length > 0) {
-        size_t count = side_lander->land(rank, kind, name, offset, length, segments, 8), come = 0;
+        size_t come = 0,
+               count = client->place(opal_process(rank), kind, name, offset, length, segments, 8);
         require(count > 0 && count <= 8, "land has a place");
         for (size_t i = 0; i < count && come < piece; i++) {
             size_t part = segments[i].iov_len < piece - come ? segments[i].iov_len : piece - come;
@@ -233,7 +240,7 @@ void side_land(unsigned rank, unsigned kind, uint64_t name, size_t offset, const
             come += part;
         }
         require(come > 0 && come <= length, "it is not too long");
-        side_lander->landed(rank, kind, name, offset, come);
+        client->placed(opal_process(rank), kind, name, offset, come);
         from += come;
         offset += come;
         length -= come;
@@ -312,7 +319,7 @@ void side_serve(void)
 
 void side_die(unsigned rank)
 {
-    on_death(rank);
+    client->failed(opal_process(rank), OPAL_ERR_DISCONNECTED);
 }
 
 ompi_route_t side_route(int rank, int tag)

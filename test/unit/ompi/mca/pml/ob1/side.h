@@ -35,8 +35,8 @@ extern int side_fail_at;
 void side_start(void);
 void side_stop(void); /* ends what is still under way, too */
 
-/* The frame of a peer, in memory of exactly that length. */
-void side_deliver(unsigned rank, unsigned kind, const void *bytes, size_t length);
+/* The frame of a peer, in memory of exactly that length. False: it could not be taken. */
+bool side_deliver(unsigned rank, unsigned kind, const void *bytes, size_t length);
 
 /* The same as one that lands, in pieces of at most so many bytes. */
 void side_land(unsigned rank, unsigned kind, uint64_t name, size_t offset, const void *bytes,

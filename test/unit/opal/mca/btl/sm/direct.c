@@ -132,7 +132,7 @@ static void get_pieces(void)
     struct iovec from[] = {{(char *)at + 5000, 3000}, {(char *)at, 1}, {(char *)at + 17, 4999}};
     struct iovec to[] = {{target, 10}, {target + 500, 7990}};
     memset(target, 0, sizeof target);
-    CREW_MUST(crew.ops->get(peer(), to, 2, from, 3, 0) == 8000);
+    CREW_MUST(crew.ops->pull(peer(), to, 2, from, 3, 0) == 8000);
     for (size_t i = 0; i < 8000; i++) {
         size_t source = i < 3000 ? 5000 + i : i == 3000 ? 0 : 17 + i - 3001;
         CREW_MUST(target[i < 10 ? i : 490 + i] == byte_of(!crew.rank, 0, source));
@@ -145,12 +145,12 @@ static void see(void)
 {
     static char outside[64];
     struct iovec to = {outside, sizeof outside}, from = {outside, sizeof outside};
-    CREW_MUST(crew.ops->shows(peer(), own_part(), PART_BYTES));
-    CREW_MUST(!crew.ops->shows(peer(), own_part(), REGION_BYTES + 1));
-    CREW_MUST(!crew.ops->shows(peer(), outside, 1));
-    CREW_MUST(crew.ops->can_get(peer()));
-    CREW_MUST(!crew.ops->get_pays(peer(), (uintptr_t)outside, sizeof outside, false));
-    CREW_MUST(crew.ops->get(peer(), &to, 1, &from, 1, 0) == -OPAL_ERR_NOT_SUPPORTED);
+    CREW_MUST(crew.ops->is_mapped(peer(), own_part(), PART_BYTES));
+    CREW_MUST(!crew.ops->is_mapped(peer(), own_part(), REGION_BYTES + 1));
+    CREW_MUST(!crew.ops->is_mapped(peer(), outside, 1));
+    CREW_MUST(crew.ops->can_pull(peer()));
+    CREW_MUST(!crew.ops->pull_pays(peer(), (uintptr_t)outside, sizeof outside, false));
+    CREW_MUST(crew.ops->pull(peer(), &to, 1, &from, 1, 0) == -OPAL_ERR_NOT_SUPPORTED);
     get_pieces();
 }
 
@@ -165,8 +165,8 @@ END_TEST
 /* Another region is nobody's business. */
 static void see_nothing(void)
 {
-    CREW_MUST(!crew.ops->shows(peer(), own_part(), 1));
-    CREW_MUST(!crew.ops->can_get(peer()));
+    CREW_MUST(!crew.ops->is_mapped(peer(), own_part(), 1));
+    CREW_MUST(!crew.ops->can_pull(peer()));
 }
 
 static void change_id(void)
@@ -185,11 +185,13 @@ END_TEST
 
 /* -- answers ---------------------------------------------------------------------------------- */
 
+static const struct iovec nothing;
+
 static void answer_once(uint64_t what, size_t bytes)
 {
-    told_t mine = {.number = crew.ops->expect(peer(), ANSWER, what, bytes)};
+    told_t mine = {.number = crew.ops->arm(peer(), ANSWER, what, &nothing, bytes)};
     CREW_MUST(mine.number != 0);
-    CREW_MUST(crew.ops->expect(peer(), ANSWER, 1, bytes) == 0); /* one at a time */
+    CREW_MUST(crew.ops->arm(peer(), ANSWER, 1, &nothing, bytes) == 0); /* one at a time */
     tell(&mine);
     await(&is_answered);
     CREW_MUST(answered_what == what);
@@ -204,13 +206,14 @@ static void expect_answers(void)
             await(&is_told);
             if (told.round == goodbye.round)
                 return;
-            crew.ops->answer(peer(), told.number);
+            crew.ops->complete(peer(), told.number);
         }
     }
-    CREW_MUST(crew.ops->expect(peer(), ANSWER, 5, 0) == 0); /* nothing has come from there yet */
+    CREW_MUST(crew.ops->arm(peer(), ANSWER, 5, &nothing, 0) ==
+              0); /* nothing has come from there yet */
     await(&is_told);
-    uint32_t forgotten = crew.ops->expect(peer(), ANSWER, 6, 0);
-    crew.ops->forget(peer(), forgotten);
+    uint32_t forgotten = crew.ops->arm(peer(), ANSWER, 6, &nothing, 0);
+    crew.ops->disarm(peer(), forgotten);
     for (unsigned i = 0; i < ROUNDS; i++)
         answer_once(UINT64_C(1) << 40 | i, i % 2 * 4096);
     tell(&goodbye);
@@ -242,7 +245,7 @@ static void get_with_help(unsigned char *target)
     struct iovec from = {(void *)(uintptr_t)told.address, told.bytes};
     struct iovec to = {target, told.bytes};
     memset(target, 0xee, told.bytes + 1);
-    ssize_t got = crew.ops->get(peer(), &to, 1, &from, 1, told.number);
+    ssize_t got = crew.ops->pull(peer(), &to, 1, &from, 1, told.number);
     CREW_MUST(got == (ssize_t)told.bytes);
     check_got(target, &told);
 }
@@ -258,7 +261,8 @@ static void give_with_help(unsigned char *source, uint32_t round)
     size_t bytes = bytes_of(round);
     told_t mine = {.address = (uintptr_t)source, .bytes = bytes, .round = round};
     fill(source, bytes, round);
-    mine.number = crew.ops->expect(peer(), ANSWER, round, round % 3 == 0 ? bytes : 0);
+    const struct iovec memory = {source, round % 4 == 0 ? bytes / 2 : bytes};
+    mine.number = crew.ops->arm(peer(), ANSWER, round, &memory, round % 3 == 0 ? bytes : 0);
     tell(&mine);
     await(&is_answered);
     fill(source, bytes, round + 1); /* it is ours again */

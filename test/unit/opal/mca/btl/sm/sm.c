@@ -23,7 +23,7 @@
 
 extern const opal_component_t mca_btl_sm_component;
 
-static unsigned crew_of(unsigned size, opal_btl_handler_fn_t *handler, void (*work)(void))
+static unsigned crew_of(unsigned size, hear_frame_fn_t *handler, void (*work)(void))
 {
     return crew_run(&mca_btl_sm_component, size, handler, work);
 }
@@ -150,11 +150,35 @@ START_TEST(peers_are_served_in_turns)
 }
 END_TEST
 
-START_TEST(a_full_segment_ends_the_job)
+static unsigned lost;
+
+static void note_lost(unsigned rank)
+{
+    CREW_MUST(rank == (crew.rank + 1) % crew.size && lost == 0);
+    lost++;
+}
+
+/* The client hears of it, once, and nothing else ends. */
+static void find_no_room(void)
+{
+    hearing.death = note_lost;
+    opal_btl_peer_t *peer = crew.peers[(crew.rank + 1) % crew.size];
+    CREW_MUST(crew.ops->reserve(peer, 1) == NULL);
+    while (lost == 0)
+        crew_poll();
+    CREW_MUST(hearing.why == OPAL_ERR_NO_MEMORY);
+    for (unsigned i = 0; i < 100; i++) {
+        CREW_MUST(crew.ops->reserve(peer, 1) == NULL);
+        crew_poll();
+    }
+    crew_meet();
+}
+
+START_TEST(a_full_segment_loses_a_peer)
 {
     SET("node_segment_size", "100K");
     unit_capture();
-    ck_assert_uint_gt(crew_of(8, count, talk_to_neighbours), 0);
+    ck_assert_uint_eq(crew_of(8, count, find_no_room), 0);
     unit_assert_part(unit_stderr(), "has no room for a ring of 262144 bytes to rank ");
     unit_assert_part(unit_stderr(), "a larger node_segment_size or a smaller btl_sm_ring_bytes");
 }
@@ -377,7 +401,7 @@ static void outlive(void)
 static void leave_a_sleeper(void)
 {
     leaver = 1;
-    opal_btl_on_departure(note_departure);
+    hearing.departure = note_departure;
     if (crew.rank == 0) {
         while (crew.ops->reserve(crew.peers[1], 8) != NULL)
             crew.ops->commit(crew.peers[1], NULL, 0, 8);
@@ -396,7 +420,7 @@ END_TEST
 
 static void send_too_late(void)
 {
-    opal_btl_on_departure(note_departure);
+    hearing.departure = note_departure;
     if (crew.rank == leaver)
         leave();
     while (__atomic_load_n(&crew.shared[0], __ATOMIC_ACQUIRE) == 0)
@@ -433,13 +457,13 @@ static char here[64], there[64];
 static ssize_t get_here(void)
 {
     struct iovec to = {here, sizeof here}, from = {there, sizeof there};
-    return crew.ops->get(crew.peers[!crew.rank], &to, 1, &from, 1, 0);
+    return crew.ops->pull(crew.peers[!crew.rank], &to, 1, &from, 1, 0);
 }
 
 static void get_when_forbidden(void)
 {
     forbid_reading(refusal);
-    CREW_MUST(!crew.ops->can_get(crew.peers[!crew.rank]));
+    CREW_MUST(!crew.ops->can_pull(crew.peers[!crew.rank]));
     CREW_MUST(get_here() == -OPAL_ERR_NOT_SUPPORTED);
     CREW_MUST(strstr(crew.ops->describe(crew.peers[!crew.rank]), "no get") != NULL);
 }
@@ -456,12 +480,12 @@ END_TEST
 /* As when a program drops its rights. */
 static void get_until_forbidden(void)
 {
-    CREW_MUST(crew.ops->can_get(crew.peers[!crew.rank]));
+    CREW_MUST(crew.ops->can_pull(crew.peers[!crew.rank]));
     CREW_MUST(get_here() == sizeof here);
     crew_barrier();
     forbid_reading(EPERM);
     CREW_MUST(get_here() == -OPAL_ERR_NOT_SUPPORTED);
-    CREW_MUST(!crew.ops->can_get(crew.peers[!crew.rank]));
+    CREW_MUST(!crew.ops->can_pull(crew.peers[!crew.rank]));
 }
 
 START_TEST(get_forbidden_later)
@@ -472,7 +496,7 @@ END_TEST
 
 static void get_nothing(void)
 {
-    CREW_MUST(!crew.ops->can_get(crew.peers[!crew.rank]));
+    CREW_MUST(!crew.ops->can_pull(crew.peers[!crew.rank]));
 }
 
 START_TEST(get_switched_off)
@@ -487,8 +511,8 @@ static void get_what_is_not_there(void)
 {
     struct iovec to = {here, 64};
     struct iovec from[] = {{there, 32}, {(void *)16, 32}};
-    CREW_MUST(crew.ops->get(crew.peers[!crew.rank], &to, 1, from, 2, 0) == -OPAL_ERR_SYSTEM);
-    CREW_MUST(crew.ops->can_get(crew.peers[!crew.rank]));
+    CREW_MUST(crew.ops->pull(crew.peers[!crew.rank], &to, 1, from, 2, 0) == -OPAL_ERR_SYSTEM);
+    CREW_MUST(crew.ops->can_pull(crew.peers[!crew.rank]));
 }
 
 START_TEST(get_of_memory_that_is_not_there)
@@ -502,7 +526,7 @@ static const unit_test_t tests[] = {
     {.test = &only_pairs_that_talk_get_rings},
     {.test = &sixty_four_ranks_all_to_all},
     {.test = &peers_are_served_in_turns},
-    {.test = &a_full_segment_ends_the_job},
+    {.test = &a_full_segment_loses_a_peer},
     {.test = &no_wake_up_is_lost, .repeats = 2},
     {.test = &who_waits_is_asleep},
     {.test = &room_ends_a_wait},

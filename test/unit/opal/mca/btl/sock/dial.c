@@ -38,10 +38,10 @@ int __wrap_clock_gettime(clockid_t clock OPAL_UNUSED, struct timespec *time)
 
 static bool has_card = true;
 
-opal_status_t __wrap_sock_get_card(unsigned rank, sock_card_t *card);
-opal_status_t __wrap_sock_get_card(unsigned rank, sock_card_t *card)
+opal_status_t __wrap_sock_get_card(const opal_process_t *process, sock_card_t *card);
+opal_status_t __wrap_sock_get_card(const opal_process_t *process, sock_card_t *card)
 {
-    ck_assert_uint_eq(rank, PEER);
+    ck_assert_uint_eq(process->rank, PEER);
     *card = its_card;
     return has_card ? OPAL_SUCCESS : OPAL_ERR_NOT_FOUND;
 }
@@ -111,20 +111,22 @@ static void setup(void)
 {
     opal_param_init();
     ck_assert_int_eq(opal_wait_register(), OPAL_SUCCESS);
-    opal_btl_on_death(note_death);
+    hearing.death = note_death;
     sock_ops.max_frame_bytes = 640;
     sock_max_links = 1;
     sock_connect_sec = LIMIT_SEC;
     sock_timeout_sec = 6;
-    sock = (sock_t){.handler = take_nothing};
+    sock = (sock_t){.is_stopping = false};
+    opal_list_init(&sock.peers);
+    hear_as(OWN, 2);
+    hearing.frame = take_nothing;
     set_identity(&sock.identity, OWN);
     set_identity(&its_identity, PEER);
     strcpy(sock.card.host, "here");
     strcpy(its_card.host, "there");
     add_address(&sock.card, 1, 1);
     add_address(&its_card, 1, listen_somewhere());
-    sock.peers = opal_xcalloc(2, sizeof(sock_peer_t *));
-    peer = sock_peer(PEER);
+    peer = sock_peer(opal_process(PEER));
 }
 
 /* More often than a look at the descriptors and the timers is left out. */
@@ -380,11 +382,11 @@ START_TEST(two_calls_cross)
     begin();
     int fd = take_call();
     ck_assert_int_eq(sock_dial_judge(peer, 0), SOCK_ACCEPTED);
-    sock.identity.rank = PEER;
-    peer->base.rank = OWN;
+    hear_as(PEER, 2);
+    peer->base.process = opal_process(OWN);
     ck_assert_int_eq(sock_dial_judge(peer, 0), SOCK_CROSSED);
-    sock.identity.rank = OWN;
-    peer->base.rank = PEER;
+    hear_as(OWN, 2);
+    peer->base.process = opal_process(PEER);
     answer_call(fd, SOCK_ACCEPTED);
     ck_assert_int_eq(sock_dial_judge(peer, 0), SOCK_CROSSED);
 }

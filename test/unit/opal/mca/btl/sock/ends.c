@@ -104,7 +104,7 @@ static void reach_with(unsigned blocked)
     if (crew.rank == blocked)
         dig_hole();
     crew_barrier();
-    opal_btl_on_death(note_death);
+    hearing.death = note_death;
     greet();
 }
 
@@ -164,12 +164,12 @@ static void send_nothing_there(void)
 {
     enum { BYTES = 1 << 20 };
     greet();
-    opal_btl_on_death(note_death);
+    hearing.death = note_death;
     struct iovec segment = {.iov_base =
                                 mmap(NULL, BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
                             .iov_len = BYTES};
     opal_btl_long_t message = {.frame = {.kind = KIND,
-                                         .lands = true,
+                                         .is_placed = true,
                                          .segments = &segment,
                                          .segment_count = 1,
                                          .bytes = BYTES},
@@ -198,8 +198,8 @@ static void landed(unsigned rank OPAL_UNUSED, unsigned kind OPAL_UNUSED, uint64_
 /* Nobody waits for ever: the connection counts as lost, at both ends. */
 START_TEST(memory_that_cannot_be_sent_ends_the_connection)
 {
-    static const opal_btl_lander_t lander = {land, landed};
-    opal_btl_set_lander(&lander);
+    hearing.place = land;
+    hearing.placed = landed;
     in_a_crew(send_nothing_there);
 }
 END_TEST
@@ -233,13 +233,13 @@ static void start_in_vain(void)
     crew.ops->stop(crew.state);
     unsigned before = count_descriptors();
     has_no_key = true;
-    CREW_MUST(crew.ops->start(crew.state, count_frame) == OPAL_ERR_PROTOCOL);
+    CREW_MUST(crew.ops->start(crew.state) == OPAL_ERR_PROTOCOL);
     CREW_MUST(count_descriptors() == before);
     opal_progress();
     has_no_key = false;
-    CREW_MUST(crew.ops->start(crew.state, count_frame) == OPAL_SUCCESS);
-    CREW_MUST(crew.ops->connect(crew.state, 1 - crew.rank, &crew.peers[1 - crew.rank]) ==
-              OPAL_SUCCESS);
+    CREW_MUST(crew.ops->start(crew.state) == OPAL_SUCCESS);
+    CREW_MUST(crew.ops->connect(crew.state, opal_process(1 - crew.rank),
+                                &crew.peers[1 - crew.rank]) == OPAL_SUCCESS);
     received = 0;
     greet();
 }

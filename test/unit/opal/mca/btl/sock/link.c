@@ -51,8 +51,6 @@ static void landed(unsigned rank OPAL_UNUSED, unsigned kind OPAL_UNUSED, uint64_
     landed_bytes += bytes;
 }
 
-static const opal_btl_lander_t lander = {.land = land, .landed = landed};
-
 static void note_death(unsigned rank)
 {
     ck_assert_uint_eq(rank, PEER);
@@ -78,16 +76,19 @@ static void connect_pair(void)
 {
     opal_param_init();
     ck_assert_int_eq(opal_wait_register(), OPAL_SUCCESS);
-    opal_btl_set_lander(&lander);
-    opal_btl_on_death(note_death);
-    opal_btl_on_departure(note_departure);
+    hearing.place = land;
+    hearing.placed = landed;
+    hearing.death = note_death;
+    hearing.departure = note_departure;
     sock_ops.max_frame_bytes = LONGEST;
     sock_max_links = 1;
-    sock = (sock_t){.handler = take};
+    sock = (sock_t){.is_stopping = false};
+    opal_list_init(&sock.peers);
+    hear_as(1 - PEER, 2);
+    hearing.frame = take;
     sock.identity = (sock_identity_t){.size = 2, .links = SOCK_MAX_LINKS};
     strcpy(sock.card.host, "here");
-    sock.peers = opal_xcalloc(2, sizeof(sock_peer_t *));
-    peer = sock_peer(PEER);
+    peer = sock_peer(opal_process(PEER));
     far_end = connect_link(0);
     ck_assert_int_eq(peer->state, SOCK_UP);
 }
@@ -122,9 +123,9 @@ START_TEST(it_comes_byte_by_byte)
     sock_encode_frame(at, &frame);
     memcpy(at + SOCK_FRAME_BYTES, "hello", 5);
     at += SOCK_FRAME_BYTES + 8;
-    sock_encode_land(at, 7, 0, 101, UINT64_C(0x123456789abcdef0), 1000);
-    memset(at + SOCK_LAND_BYTES, 'x', 101);
-    at += SOCK_LAND_BYTES + 104;
+    sock_encode_placed(at, 7, 0, 101, UINT64_C(0x123456789abcdef0), 1000);
+    memset(at + SOCK_PLACED_BYTES, 'x', 101);
+    at += SOCK_PLACED_BYTES + 104;
     frame = (sock_frame_t){.length = 0, .kind = 4};
     sock_encode_frame(at, &frame);
     at += SOCK_FRAME_BYTES;
@@ -170,9 +171,9 @@ static const struct {
     {{.length = LONGEST + 1}, "unknown form"},
     {{.length = UINT32_MAX, .kind = 3}, "unknown form"},
     {{.length = 8, .flags = 2}, "unknown form"},
-    {{.length = 16, .flags = SOCK_LANDS, .head = 16}, "unknown form"},
-    {{.length = 16, .flags = SOCK_LANDS}, "unknown form"},
-    {{.length = 16, .flags = SOCK_LANDS | 0x80, .head = 8}, "unknown form"},
+    {{.length = 16, .flags = SOCK_PLACED, .head = 16}, "unknown form"},
+    {{.length = 16, .flags = SOCK_PLACED}, "unknown form"},
+    {{.length = 16, .flags = SOCK_PLACED | 0x80, .head = 8}, "unknown form"},
     {{.length = 16, .head = 8}, "unknown form"},
 };
 
@@ -248,8 +249,8 @@ END_TEST
 START_TEST(every_link_is_read_to_its_end)
 {
     int other = connect_link(1);
-    unsigned char bytes[SOCK_LAND_BYTES + 104] = {0};
-    sock_encode_land(bytes, 7, 0, 101, UINT64_C(0x123456789abcdef0), 1000);
+    unsigned char bytes[SOCK_PLACED_BYTES + 104] = {0};
+    sock_encode_placed(bytes, 7, 0, 101, UINT64_C(0x123456789abcdef0), 1000);
     ck_assert_int_eq(send(other, bytes, sizeof bytes / 2, 0), sizeof bytes / 2);
     say_frame(&(sock_frame_t){.length = 0, .kind = SOCK_BYE}, "");
     close(far_end);

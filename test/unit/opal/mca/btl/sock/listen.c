@@ -70,14 +70,16 @@ static void setup(void)
     sock_ops.max_frame_bytes = 640;
     sock_max_links = 1;
     sock_timeout_sec = 6;
-    sock = (sock_t){.handler = take_nothing};
+    sock = (sock_t){.is_stopping = false};
+    opal_list_init(&sock.peers);
+    hear_as(OWN, 2);
+    hearing.frame = take_nothing;
     set_identity(&sock.identity, OWN);
     set_identity(&its_identity, PEER);
     strcpy(sock.card.host, "here");
     sock.card.count = 1;
     sock.card.addresses[0] =
         (sock_card_address_t){.ip = {.family = 4, .bytes = {127, 0, 0, 1}}, .prefix = 8};
-    sock.peers = opal_xcalloc(2, sizeof(sock_peer_t *));
 }
 
 static void begin(void)
@@ -165,7 +167,7 @@ START_TEST(a_rank_of_the_job_is_let_in)
     int fd = call();
     sock_shake_t shake = shake_hands(fd);
     ck_assert_int_eq(shake.state, SOCK_SHAKE_DONE);
-    while (sock_peer(PEER)->state != SOCK_UP)
+    while (sock_peer(opal_process(PEER))->state != SOCK_UP)
         crew_poll();
     ck_assert_uint_eq(sock.counts.of[SOCK_ACCEPTED], 1);
     /* Once is enough. */
@@ -184,7 +186,7 @@ START_TEST(a_stranger_is_not)
     int fd = call();
     ck_assert_int_eq(shake_hands(fd).state, SOCK_SHAKE_REFUSED);
     expect_end(fd);
-    ck_assert_ptr_null(sock.peers[PEER]);
+    ck_assert_ptr_null(sock_next_peer(NULL));
     ck_assert_uint_eq(sock.counts.of[SOCK_BAD_PROOF], 1);
     ck_assert_uint_eq(sock.counts.of[SOCK_ACCEPTED], 0);
 }
@@ -193,11 +195,11 @@ END_TEST
 START_TEST(one_that_is_gone_is_not)
 {
     begin();
-    sock_peer(PEER)->state = SOCK_LOST;
+    sock_peer(opal_process(PEER))->state = SOCK_LOST;
     sock_shake_t shake = shake_hands(call());
     ck_assert_int_eq(shake.reason, SOCK_BUSY);
     ck_assert(shake.by_peer);
-    ck_assert_ptr_null(sock_peer(PEER)->links[0]);
+    ck_assert_ptr_null(sock_peer(opal_process(PEER))->links[0]);
 }
 END_TEST
 

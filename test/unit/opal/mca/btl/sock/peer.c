@@ -58,7 +58,7 @@ static unsigned count_descriptors(void)
 static void begin_to_connect(unsigned to)
 {
     CREW_MUST(crew.ops->reserve(crew.peers[to], sizeof(unsigned)) == NULL);
-    CREW_MUST(sock.peers[to]->state == SOCK_DIALS);
+    CREW_MUST(sock_peer(opal_process(to))->state == SOCK_DIALS);
 }
 
 static void start_again(void)
@@ -66,9 +66,9 @@ static void start_again(void)
     crew.ops->stop(crew.state);
     received = received_of[0] = received_of[1] = 0;
     crew_barrier();
-    CREW_MUST(crew.ops->start(crew.state, count) == OPAL_SUCCESS);
-    CREW_MUST(crew.ops->connect(crew.state, 1 - crew.rank, &crew.peers[1 - crew.rank]) ==
-              OPAL_SUCCESS);
+    CREW_MUST(crew.ops->start(crew.state) == OPAL_SUCCESS);
+    CREW_MUST(crew.ops->connect(crew.state, opal_process(1 - crew.rank),
+                                &crew.peers[1 - crew.rank]) == OPAL_SUCCESS);
 }
 
 static void connect_at_once(void)
@@ -87,7 +87,7 @@ static void connect_at_once(void)
         while (count_descriptors() != descriptors + 1)
             crew_poll();
         /* Looked at before they meet: whoever has met may say goodbye while the other one polls. */
-        CREW_MUST(sock.peers[other]->state == SOCK_UP && received == 10);
+        CREW_MUST(sock_peer(opal_process(other))->state == SOCK_UP && received == 10);
         crew_meet();
         start_again();
     }
@@ -123,7 +123,7 @@ END_TEST
 static void greet(void)
 {
     unsigned other = 1 - crew.rank, number = 0;
-    opal_btl_on_death(note_death);
+    hearing.death = note_death;
     crew_send(other, 4, &number, sizeof number);
     poll_until(&received, 1);
     crew_meet();
@@ -138,11 +138,11 @@ static void leave(void)
         opal_node_detach();
         _exit(0);
     }
-    while (sock.peers[0]->links[0] != NULL)
+    while (sock_peer(opal_process(0))->links[0] != NULL)
         crew_poll();
     for (int i = 0; i < 100; i++)
         opal_progress();
-    CREW_MUST(sock.peers[0]->state == SOCK_LEFT && deaths == 0);
+    CREW_MUST(sock_peer(opal_process(0))->state == SOCK_LEFT && deaths == 0);
     unsigned number = 1;
     crew_send(0, 4, &number, sizeof number);
     crew.ops->stop(crew.state);
@@ -168,7 +168,7 @@ static void die(void)
         _exit(0);
     }
     poll_until(&deaths, 1);
-    CREW_MUST(received == 50 && dead_rank == 0 && sock.peers[0]->state == SOCK_LOST);
+    CREW_MUST(received == 50 && dead_rank == 0 && sock_peer(opal_process(0))->state == SOCK_LOST);
     for (int i = 0; i < 100; i++) {
         CREW_MUST(crew.ops->reserve(crew.peers[0], 8) == NULL);
         opal_progress();
@@ -208,7 +208,7 @@ static void die_of_a_long_message(void)
     struct iovec segment = {malloc(BYTES), BYTES};
     opal_btl_long_t message = {.done = is_sent};
     message.frame = (opal_btl_frame_t){
-        .kind = 4, .lands = true, .segments = &segment, .segment_count = 1, .bytes = BYTES};
+        .kind = 4, .is_placed = true, .segments = &segment, .segment_count = 1, .bytes = BYTES};
     crew.ops->send_long(crew.peers[0], &message);
     crew_barrier();
     poll_until(&deaths, 1);
