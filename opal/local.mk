@@ -54,6 +54,7 @@ libopal_core_la_SOURCES += \
 	%D%/mca/base/paths.c %D%/mca/base/paths.h \
 	%D%/mca/btl/btl.h \
 	%D%/mca/btl/base/base.c %D%/mca/btl/base/base.h \
+	%D%/mca/btl/base/remote.c %D%/mca/btl/base/remote.h \
 	%D%/mca/memory/memory.h \
 	%D%/mca/memory/base/aside.c %D%/mca/memory/base/aside.h \
 	%D%/mca/memory/base/pinned.c %D%/mca/memory/base/pinned.h \

@@ -5,13 +5,13 @@
  * buffers stay as they are: nothing is known of what it does with them. It is sent a signal, so it
  * has to be a process that rank 0 sees.
  */
-#include <dlfcn.h>
 #include <mpi.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "place.h"
+#include "declare_dead.h"
 #include "tap.h"
 
 enum { COUNT = 200000 };
@@ -21,15 +21,6 @@ static void expect_failure(int error, const char *what)
     int class = MPI_SUCCESS;
     MPI_Error_class(error, &class);
     tap_check(class == MPI_ERR_PROC_ABORTED, "%s ends with MPI_ERR_PROC_ABORTED", what);
-}
-
-static void declare_dead(int rank)
-{
-    void *found = dlsym(RTLD_DEFAULT, "opal_btl_report_death");
-    void (*report)(unsigned);
-    tap_check(found != NULL, "the transports can report a death");
-    *(void **)&report = found;
-    report((unsigned)rank);
 }
 
 static int all_are(const int *numbers, int wanted)

@@ -4,7 +4,6 @@
  * seems to have died (peer_death.c says how): what it gave before is taken, what is to be given to
  * it stays with the giver. Of a rank on another node nobody here sees the end.
  */
-#include <dlfcn.h>
 #include <mica.h>
 #include <poll.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "place.h"
+#include "declare_dead.h"
 #include "tap.h"
 
 enum { BLOCKS = 40, TAG = 3 };
@@ -94,15 +94,6 @@ static void check_ended(void)
 }
 
 /* -- one that seems to have died ---------------------------------------------------------- */
-
-static void declare_dead(int other)
-{
-    void *found = dlsym(RTLD_DEFAULT, "opal_btl_report_death");
-    void (*report)(unsigned);
-    tap_check(found != NULL, "the transports can report a death");
-    *(void **)&report = found;
-    report((unsigned)other);
-}
 
 static void expect_failure(int error, const char *what)
 {

@@ -5,13 +5,13 @@
  * of which a rank has really died. That a death is noticed is tested with the transport. The victim
  * sends a signal, so it has to see the processes of the others.
  */
-#include <dlfcn.h>
 #include <mpi.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "place.h"
+#include "declare_dead.h"
 #include "tap.h"
 
 enum { BIG = 1 << 20, ANSWERS = 40, TAG_NEVER = 77, TAG_EARLY, TAG_END, TAG_ANSWERED, TAG_LATE };
@@ -24,15 +24,6 @@ static void expect_failure(int error, const char *what)
     int class = MPI_SUCCESS;
     MPI_Error_class(error, &class);
     tap_check(class == MPI_ERR_PROC_ABORTED, "%s ends with MPI_ERR_PROC_ABORTED", what);
-}
-
-static void declare_dead(int rank)
-{
-    void *found = dlsym(RTLD_DEFAULT, "opal_btl_report_death");
-    void (*report)(unsigned);
-    tap_check(found != NULL, "the transports can report a death");
-    *(void **)&report = found;
-    report((unsigned)rank);
 }
 
 /* -- answers that come behind the news of the death ------------------------------------------- */

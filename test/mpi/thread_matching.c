@@ -9,7 +9,6 @@
  *   thread_matching death      ranks 2, 3 and so on seem to die (see peer_death.c) while threads of
  *                              rank 0 post receives from them, and others talk to rank 1
  */
-#include <dlfcn.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <sched.h>
@@ -17,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "declare_dead.h"
 #include "tap.h"
 
 enum {
@@ -363,23 +363,6 @@ static void contest(void)
 /* -- death -------------------------------------------------------------------------------- */
 
 static atomic_int posted_count;
-
-/* Under the message lock, as a transport is when it reports. */
-static void declare_dead(int victim)
-{
-    void *found[] = {dlsym(RTLD_DEFAULT, "ompi_lock_acquire_slow"),
-                     dlsym(RTLD_DEFAULT, "opal_btl_report_death"),
-                     dlsym(RTLD_DEFAULT, "ompi_lock_release_slow")};
-    void (*acquire)(void), (*report)(unsigned), (*release)(void);
-    *(void **)&acquire = found[0];
-    *(void **)&report = found[1];
-    *(void **)&release = found[2];
-    if (!tap_check(acquire && report && release, "rank %d is said to be dead", victim))
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    acquire();
-    report((unsigned)victim);
-    release();
-}
 
 /* Posts receives from the victim, its number, or from anybody, until one of them has failed; then
  * all of them fail, those before the news and those after it. */

@@ -2,6 +2,10 @@
 /* The btl framework object, its clients, and the chosen transports taken together. */
 #include "opal/mca/btl/base/base.h"
 
+#include <string.h>
+
+#include "opal/arch/copy.h"
+#include "opal/mca/btl/base/remote.h"
 #include "opal/runtime/wait.h"
 #include "opal/util/log.h"
 
@@ -12,6 +16,10 @@ static const opal_slot_t btl_slots[] = {
     OPAL_SLOT_REQUIRED(opal_btl_ops_t, reserve),
     OPAL_SLOT_REQUIRED(opal_btl_ops_t, commit),
     OPAL_SLOT_REQUIRED(opal_btl_ops_t, progress),
+    OPAL_SLOT_REQUIRED(opal_btl_ops_t, send),
+    OPAL_SLOT_REQUIRED(opal_btl_ops_t, put),
+    OPAL_SLOT_REQUIRED(opal_btl_ops_t, get),
+    OPAL_SLOT_REQUIRED(opal_btl_ops_t, atomic),
     OPAL_SLOT_OPTIONAL(opal_btl_ops_t, send_now),
     OPAL_SLOT_OPTIONAL(opal_btl_ops_t, send_long),
     OPAL_SLOT_OPTIONAL(opal_btl_ops_t, can_pin),
@@ -83,7 +91,7 @@ static void forget_placed(opal_process_t *from OPAL_UNUSED, unsigned kind OPAL_U
 }
 
 static const opal_btl_client_t nobody = {
-    .name = "nobody", .receive = drop, .place = place_nowhere, .placed = forget_placed};
+    .receive = drop, .place = place_nowhere, .placed = forget_placed};
 
 #define FOUR_OF(client) client, client, client, client
 const opal_btl_client_t *opal_btl_clients[OPAL_BTL_CLIENTS] = {FOUR_OF(&nobody), FOUR_OF(&nobody),
@@ -146,6 +154,7 @@ static unsigned client_count;
 opal_status_t opal_btl_open(opal_btl_client_id_t id, const opal_btl_client_t *client)
 {
     opal_btl_clients[id] = client;
+    opal_btl_clients[OPAL_BTL_TRANSPORTS] = &opal_btl_remote_client;
     opal_status_t status = client_count++ == 0 ? start_all() : OPAL_SUCCESS;
     if (status != OPAL_SUCCESS)
         opal_btl_close(id);
@@ -157,8 +166,11 @@ void opal_btl_close(opal_btl_client_id_t id)
 {
     if (opal_btl_clients[id] == &nobody)
         return;
-    if (--client_count == 0)
+    if (--client_count == 0) {
         stop_all();
+        opal_btl_remote_stop();
+        opal_btl_clients[OPAL_BTL_TRANSPORTS] = &nobody;
+    }
     opal_btl_clients[id] = &nobody;
 }
 
@@ -202,6 +214,18 @@ opal_btl_peer_t *opal_btl_connect(opal_process_t *process)
 void opal_btl_cut_off(opal_process_t *process)
 {
     opal_process_set_end(process, OPAL_END_BTL, &unreachable);
+}
+
+bool opal_btl_send_frame(opal_btl_peer_t *peer, unsigned kind, const void *head, size_t head_bytes,
+                         const void *bytes, size_t length)
+{
+    char *room = peer->ops->reserve(peer, head_bytes + length);
+    if (room == NULL)
+        return false;
+    memcpy(room, head, head_bytes);
+    opal_copy(room + head_bytes, bytes, length);
+    peer->ops->commit(peer, room, kind, head_bytes + length);
+    return true;
 }
 
 void opal_btl_forget(const opal_btl_peer_t *peer)

@@ -8,6 +8,9 @@
 
 OPAL_EXPORT extern opal_framework_t mca_btl_framework;
 
+/* The transports that were started, one after the other: NULL begins, and ends. */
+OPAL_EXPORT const opal_btl_ops_t *opal_btl_next(const opal_btl_ops_t *previous);
+
 /* By number; never NULL: frames for a client that is not there are dropped. */
 OPAL_EXPORT extern const opal_btl_client_t *opal_btl_clients[OPAL_BTL_CLIENTS];
 
@@ -18,6 +21,10 @@ static inline const opal_btl_client_t *opal_btl_client_of(unsigned kind)
 
 /* Nothing is sent there any more: opal_btl_connect finds no way. */
 OPAL_EXPORT void opal_btl_cut_off(opal_process_t *process);
+
+/* opal_btl_ops_t.send by reserve and commit. */
+OPAL_EXPORT bool opal_btl_send_frame(opal_btl_peer_t *peer, unsigned kind, const void *head,
+                                     size_t head_bytes, const void *bytes, size_t length);
 
 /* A transport frees what it has of a process. */
 OPAL_EXPORT void opal_btl_forget(const opal_btl_peer_t *peer);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "opal/mca/btl/base/base.h"
+#include "opal/mca/btl/base/remote.h"
 #include "opal/runtime/wait.h"
 #include "opal/util/segments.h"
 #include "opal/util/text.h"
@@ -36,7 +37,9 @@ static opal_status_t self_start(void *state)
 {
     self_t *self = state;
     self->peer.process = opal_process_self();
-    self->frames = opal_xmalloc(FRAME_COUNT * sizeof *self->frames);
+    self->frames = malloc(FRAME_COUNT * sizeof *self->frames);
+    if (self->frames == NULL)
+        return OPAL_ERR_NO_MEMORY;
     self->head = self->tail = 0;
     return OPAL_SUCCESS;
 }
@@ -96,6 +99,39 @@ static ssize_t self_pull(opal_btl_peer_t *peer OPAL_UNUSED, const struct iovec *
     return (ssize_t)opal_segments_copy(to, to_count, from, from_count, 0);
 }
 
+/* The peer is this process: its addresses are ours, if they are exposed. */
+static void *reach(const opal_btl_operation_t *operation, unsigned access)
+{
+    return opal_btl_exposed(operation->exposure, operation->address, operation->bytes, access);
+}
+
+static bool self_put(opal_btl_peer_t *peer OPAL_UNUSED, opal_btl_operation_t *operation)
+{
+    void *where = reach(operation, OPAL_BTL_WRITE);
+    operation->status = OPAL_ERR_BAD_PARAM;
+    if (where != NULL)
+        opal_btl_put_here(operation, where);
+    return true;
+}
+
+static bool self_get(opal_btl_peer_t *peer OPAL_UNUSED, opal_btl_operation_t *operation)
+{
+    const void *where = reach(operation, OPAL_BTL_READ);
+    operation->status = OPAL_ERR_BAD_PARAM;
+    if (where != NULL)
+        opal_btl_get_here(operation, where);
+    return true;
+}
+
+static bool self_atomic(opal_btl_peer_t *peer OPAL_UNUSED, opal_btl_operation_t *operation)
+{
+    void *where = reach(operation, OPAL_BTL_READ | OPAL_BTL_WRITE);
+    operation->status = OPAL_ERR_BAD_PARAM;
+    if (where != NULL)
+        opal_btl_atomic_here(operation, where);
+    return true;
+}
+
 static const char *self_describe(opal_btl_peer_t *peer OPAL_UNUSED)
 {
     return "queue in memory, pull by copying";
@@ -109,7 +145,11 @@ static const opal_btl_ops_t self_ops = {
     .connect = self_connect,
     .reserve = self_reserve,
     .commit = self_commit,
+    .send = opal_btl_send_frame,
     .progress = self_progress,
+    .put = self_put,
+    .get = self_get,
+    .atomic = self_atomic,
     .stop = self_stop,
     .pull = self_pull,
     .describe = self_describe,

@@ -22,7 +22,9 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "opal/arch/copy.h"
 #include "opal/mca/btl/base/base.h"
 #include "opal/runtime/init.h"
 #include "opal/runtime/region.h"
@@ -193,6 +195,18 @@ static void sm_commit(opal_btl_peer_t *base, void *room OPAL_UNUSED, unsigned ki
     }
     ring_commit(&peer->writer, kind, length);
     opal_doorbell_ring(&peer->slot->doorbell);
+}
+
+static bool sm_send(opal_btl_peer_t *base, unsigned kind, const void *head, size_t head_bytes,
+                    const void *bytes, size_t length)
+{
+    unsigned char *room = sm_reserve(base, head_bytes + length);
+    if (opal_unlikely(room == NULL))
+        return false;
+    memcpy(room, head, head_bytes);
+    opal_copy(room + head_bytes, bytes, length);
+    sm_commit(base, room, kind, head_bytes + length);
+    return true;
 }
 
 /* -- receiving ---------------------------------------------------------------------------- */
@@ -614,6 +628,10 @@ static opal_btl_ops_t ops = {
     .commit = sm_commit,
     .progress = sm_progress,
     .stop = sm_stop,
+    .send = sm_send,
+    .put = sm_put,
+    .get = sm_get,
+    .atomic = sm_atomic,
     .pull = sm_pull,
     .can_pull = sm_can_pull,
     .is_mapped = sm_is_mapped,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The parts of btl/sm: rings (ring.h), reading a peer's memory (get.c) or what of it is mapped here
- * (direct.c), help with that (share.c), which of the two is faster (pace.h), and the component. */
+ * (direct.c), operations on it (put.c), help with that (share.c), which of the two is faster
+ * (pace.h), and the component. */
 #ifndef BTL_SM_H
 #define BTL_SM_H
 
@@ -42,6 +43,11 @@ typedef enum sm_cma { SM_CMA_NO, SM_CMA_AUTO, SM_CMA_ALWAYS } sm_cma_t;
 ssize_t sm_pull(opal_btl_peer_t *base, const struct iovec *to, size_t to_count,
                 const struct iovec *from, size_t from_count, uint32_t number);
 bool sm_can_pull(opal_btl_peer_t *base);
+
+/* put.c */
+bool sm_put(opal_btl_peer_t *base, opal_btl_operation_t *operation);
+bool sm_get(opal_btl_peer_t *base, opal_btl_operation_t *operation);
+bool sm_atomic(opal_btl_peer_t *base, opal_btl_operation_t *operation);
 
 /* Whether the system permits us to read what is not mapped here. */
 bool sm_can_read(sm_peer_t *peer);

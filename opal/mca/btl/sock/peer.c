@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "opal/mca/btl/base/base.h"
+#include "opal/mca/btl/base/remote.h"
 #include "opal/mca/btl/sock/sock.h"
 #include "opal/runtime/init.h"
 #include "opal/runtime/node.h"
@@ -354,7 +355,11 @@ opal_btl_ops_t sock_ops = {
     .connect = sock_connect,
     .reserve = sock_reserve,
     .commit = sock_commit,
+    .send = opal_btl_send_frame,
     .progress = sock_progress,
+    .put = opal_btl_put_by_frames,
+    .get = opal_btl_get_by_frames,
+    .atomic = opal_btl_atomic_by_frames,
     .stop = sock_stop,
     .send_now = sock_send_now,
     .send_long = sock_send_long,

@@ -289,11 +289,12 @@ opal_status_t sock_start(void *state OPAL_UNUSED)
         status = exchange_cards();
     if (status == OPAL_SUCCESS)
         status = opal_job_key(sock.identity.key);
-    if (status == OPAL_SUCCESS)
-        sock_health_start();
-    else
+    if (status != OPAL_SUCCESS) {
         release_all();
-    return status;
+        return status;
+    }
+    sock_health_start();
+    return OPAL_SUCCESS;
 }
 
 static bool still_sends_to(const sock_peer_t *peer)

@@ -26,7 +26,12 @@ static const struct {
     {&mca_btl_sock_component, 2},
 };
 
-enum { TRANSPORTS = OPAL_COUNT_OF(transports), GO_WORD = 0, SEED = 12345, KINDS = 255 };
+enum {
+    TRANSPORTS = OPAL_COUNT_OF(transports),
+    GO_WORD = 0,
+    SEED = 12345,
+    KINDS = OPAL_BTL_TRANSPORTS * OPAL_BTL_KINDS
+};
 
 static unsigned above(void)
 {

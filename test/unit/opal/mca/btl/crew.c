@@ -69,7 +69,7 @@ static void be_rank(const opal_component_t *component, const opal_node_segment_t
     for (unsigned i = 0; i < crew.size; i++) {
         opal_btl_peer_t *peer;
         if (crew.ops->connect(crew.state, opal_process(i), &peer) == OPAL_SUCCESS)
-            crew.peers[i] = peer;
+            opal_process_set_end(opal_process(i), OPAL_END_BTL, crew.peers[i] = peer);
     }
     opal_progress_add(poll_transport, crew.state);
     crew_barrier();

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "opal/mca/btl/base/base.h"
+#include "opal/mca/btl/base/remote.h"
 #include "opal/util/text.h"
 
 typedef struct frame {
@@ -96,7 +97,11 @@ static const opal_btl_ops_t fake_ops = {
     .connect = fake_connect,
     .reserve = fake_reserve,
     .commit = fake_commit,
+    .send = opal_btl_send_frame,
     .progress = fake_progress,
+    .put = opal_btl_put_by_frames,
+    .get = opal_btl_get_by_frames,
+    .atomic = opal_btl_atomic_by_frames,
     .stop = fake_stop,
 };
 

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "opal/mca/btl/base/remote.h"
+
 hearing_t hearing;
 
 static bool receive(opal_process_t *from, unsigned kind, const void *bytes, size_t length)
@@ -39,20 +41,16 @@ static void left(opal_process_t *process)
         hearing.departure(process->rank);
 }
 
-static const opal_btl_client_t first = {.name = "hearing",
-                                        .receive = receive,
-                                        .place = place,
-                                        .placed = placed,
-                                        .failed = failed,
-                                        .left = left};
+static const opal_btl_client_t first = {
+    .receive = receive, .place = place, .placed = placed, .failed = failed, .left = left};
 
 /* One of them hears who is gone. */
-static const opal_btl_client_t others = {
-    .name = "hearing", .receive = receive, .place = place, .placed = placed};
+static const opal_btl_client_t others = {.receive = receive, .place = place, .placed = placed};
 
 void hear_all(void)
 {
-    for (unsigned i = 0; i < OPAL_BTL_CLIENTS; i++)
+    opal_btl_clients[OPAL_BTL_TRANSPORTS] = &opal_btl_remote_client;
+    for (unsigned i = 0; i < OPAL_BTL_TRANSPORTS; i++)
         opal_btl_clients[i] = i == 0 ? &first : &others;
 }
 

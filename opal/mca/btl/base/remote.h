@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Operations on a peer's memory for transports: here, where that memory is mapped, or by frames,
+ * which the peer answers in its progress.
+ *
+ *   initiator                                   target
+ *     PUT     operation, memory | bytes   ->    checked, copied
+ *     GET     operation, memory           ->    checked, copied into DATA
+ *     ATOMIC  operation, memory, operands ->    checked, done by the CPU
+ *             <-  DATA    operation, offset | bytes
+ *             <-  ANSWER  operation, bytes, result, status
+ *
+ * `operation` is a name, which the initiator looks up; the target looks up the exposure and checks
+ * the range. Nothing is kept at the target but answers that wait for room.
+ *
+ * Threading: as the transports.
+ */
+#ifndef OPAL_MCA_BTL_BASE_REMOTE_H
+#define OPAL_MCA_BTL_BASE_REMOTE_H
+
+#include "opal/mca/btl/btl.h"
+
+/* An operation on memory of the peer's that this process sees at `where`: it is done. */
+OPAL_EXPORT void opal_btl_put_here(opal_btl_operation_t *operation, void *where);
+OPAL_EXPORT void opal_btl_get_here(opal_btl_operation_t *operation, const void *where);
+OPAL_EXPORT void opal_btl_atomic_here(opal_btl_operation_t *operation, void *where);
+
+/* Slots of opal_btl_ops_t: by frames. */
+OPAL_EXPORT bool opal_btl_put_by_frames(opal_btl_peer_t *peer, opal_btl_operation_t *operation);
+OPAL_EXPORT bool opal_btl_get_by_frames(opal_btl_peer_t *peer, opal_btl_operation_t *operation);
+OPAL_EXPORT bool opal_btl_atomic_by_frames(opal_btl_peer_t *peer, opal_btl_operation_t *operation);
+
+/* Memory of this process that a peer may operate on like that; NULL: it may not. */
+OPAL_EXPORT void *opal_btl_exposed(uint64_t exposure, uint64_t address, size_t bytes,
+                                   unsigned access);
+
+/* The client that takes those frames. */
+OPAL_EXPORT extern const opal_btl_client_t opal_btl_remote_client;
+
+/* Ends what is under way; behind the last stop of a transport. */
+void opal_btl_remote_stop(void);
+
+#endif

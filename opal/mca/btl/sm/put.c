@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Operations on a peer's memory: what is mapped here by loads, stores and the CPU's atomics; other
+ * memory by process_vm_writev(2) and process_vm_readv(2), where the system permits it; the rest,
+ * and atomics on memory that is not mapped, by frames.
+ *
+ * So all atomics of one location go the same way: whether it is mapped does not depend on who asks.
+ */
+#include <sys/uio.h>
+
+#include "opal/mca/btl/base/remote.h"
+#include "opal/mca/btl/sm/sm.h"
+
+typedef ssize_t move_fn_t(pid_t pid, const struct iovec *local, unsigned long local_count,
+                          const struct iovec *remote, unsigned long remote_count,
+                          unsigned long flags);
+
+/* By the system; false: it does not permit it, or not all of that memory is there. */
+static bool move(move_fn_t *call, sm_peer_t *peer, const opal_btl_operation_t *operation)
+{
+    struct iovec local = {operation->local, operation->bytes};
+    struct iovec remote = {(void *)(uintptr_t)operation->address, operation->bytes};
+    pid_t pid = atomic_load_explicit(&peer->slot->pid, memory_order_relaxed);
+    while (local.iov_len > 0) {
+        ssize_t moved = call(pid, &local, 1, &remote, 1, 0);
+        if (moved <= 0)
+            return false;
+        local.iov_base = (char *)local.iov_base + moved;
+        remote.iov_base = (char *)remote.iov_base + moved;
+        local.iov_len = remote.iov_len -= (size_t)moved;
+    }
+    return true;
+}
+
+bool sm_put(opal_btl_peer_t *base, opal_btl_operation_t *operation)
+{
+    sm_peer_t *peer = (sm_peer_t *)base;
+    void *seen = sm_see(peer, operation->address, operation->bytes);
+    operation->status = OPAL_SUCCESS;
+    if (seen != NULL)
+        opal_btl_put_here(operation, seen);
+    else if (!sm_can_read(peer) || !move(process_vm_writev, peer, operation))
+        return opal_btl_put_by_frames(base, operation);
+    return true;
+}
+
+bool sm_get(opal_btl_peer_t *base, opal_btl_operation_t *operation)
+{
+    sm_peer_t *peer = (sm_peer_t *)base;
+    const void *seen = sm_see(peer, operation->address, operation->bytes);
+    operation->status = OPAL_SUCCESS;
+    if (seen != NULL)
+        opal_btl_get_here(operation, seen);
+    else if (!sm_can_read(peer) || !move(process_vm_readv, peer, operation))
+        return opal_btl_get_by_frames(base, operation);
+    return true;
+}
+
+bool sm_atomic(opal_btl_peer_t *base, opal_btl_operation_t *operation)
+{
+    void *seen = sm_see((sm_peer_t *)base, operation->address, operation->bytes);
+    if (seen == NULL)
+        return opal_btl_atomic_by_frames(base, operation);
+    opal_btl_atomic_here(operation, seen);
+    return true;
+}
