@@ -19,7 +19,12 @@
 ompi_communicator_t ompi_comm_world = {.head = OMPI_OBJECT_PREDEFINED(OMPI_COMM, MPI_COMM_WORLD)};
 ompi_communicator_t ompi_comm_self = {.head = OMPI_OBJECT_PREDEFINED(OMPI_COMM, MPI_COMM_SELF)};
 
-enum { WORLD_CONTEXT, SELF_CONTEXT };
+ompi_communicator_t ompi_comm_processes = {
+    .head = OMPI_OBJECT_PREDEFINED(OMPI_COMM, &ompi_comm_processes)};
+
+/* Those that are there from the beginning, by their contexts. */
+static ompi_communicator_t *const firsts[] = {&ompi_comm_world, &ompi_comm_self,
+                                              &ompi_comm_processes};
 
 static pthread_mutex_t name_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -27,24 +32,49 @@ static pthread_mutex_t name_lock = PTHREAD_MUTEX_INITIALIZER;
 static opal_list_t all = {{&all.head, &all.head}};
 static uint32_t highest_context;
 
-static void start(ompi_communicator_t *comm, int rank, int size, ompi_group_t *group,
-                  const char *name, ompi_errhandler_t *errhandler)
+static void introduce(ompi_communicator_t *comm, const char *name, ompi_errhandler_t *errhandler)
 {
-    comm->context = comm == &ompi_comm_world ? WORLD_CONTEXT : SELF_CONTEXT;
-    comm->rank = rank;
-    comm->size = size;
-    comm->group = group;
-    comm->local = comm;
     ompi_comm_set_name(comm, name);
     ompi_errhandler_attach(&comm->head, errhandler);
     ompi_handle_define(&comm->head);
 }
 
-void ompi_comm_init(int rank, int size, ompi_errhandler_t *errhandler)
+static void release_group(ompi_group_t *group)
 {
-    ompi_group_init(rank, size);
-    start(&ompi_comm_world, rank, size, &ompi_group_world, "MPI_COMM_WORLD", errhandler);
-    start(&ompi_comm_self, 0, 1, &ompi_group_self, "MPI_COMM_SELF", errhandler);
+    if (group != NULL)
+        ompi_object_release(&group->head);
+}
+
+static void release_groups(void)
+{
+    for (uint32_t i = 0; i < OPAL_COUNT_OF(firsts); i++) {
+        release_group(firsts[i]->group);
+        firsts[i]->group = NULL;
+    }
+}
+
+int ompi_comm_init(int rank, int size, ompi_errhandler_t *errhandler)
+{
+    const int first[] = {0, rank, 0}, count[] = {size, 1, size};
+    bool all_are_there = true;
+    ompi_group_init(rank);
+    for (uint32_t i = 0; i < OPAL_COUNT_OF(firsts); i++) {
+        ompi_group_t *group = ompi_group_range(first[i], count[i]);
+        all_are_there = all_are_there && group != NULL;
+        firsts[i]->group = group;
+        firsts[i]->rank = group != NULL ? group->rank : 0;
+        firsts[i]->size = count[i];
+        firsts[i]->local = firsts[i];
+        firsts[i]->context = i;
+    }
+    if (!all_are_there) {
+        release_groups();
+        ompi_group_fini();
+        return MPI_ERR_NO_MEM;
+    }
+    introduce(&ompi_comm_world, "MPI_COMM_WORLD", errhandler);
+    introduce(&ompi_comm_self, "MPI_COMM_SELF", errhandler);
+    return MPI_SUCCESS;
 }
 
 static void stop(ompi_communicator_t *comm)
@@ -57,6 +87,7 @@ void ompi_comm_fini(void)
 {
     stop(&ompi_comm_self);
     stop(&ompi_comm_world);
+    release_groups();
     ompi_group_fini();
 }
 
@@ -65,11 +96,12 @@ void ompi_comm_fini(void)
 /* A communicator begins, and ends, to be used: whoever keeps something for each is told here. */
 static int start_messages(ompi_communicator_t *comm)
 {
-    int error = ompi_coll_comm_add(comm);
+    bool has_collectives = comm != &ompi_comm_processes;
+    int error = has_collectives ? ompi_coll_comm_add(comm) : MPI_SUCCESS;
     if (error != MPI_SUCCESS)
         return error;
     error = ompi_pml->comm_add(comm);
-    if (error != MPI_SUCCESS)
+    if (error != MPI_SUCCESS && has_collectives)
         ompi_coll_comm_remove(comm);
     comm->has_begun = error == MPI_SUCCESS;
     if (comm->context > highest_context)
@@ -80,7 +112,8 @@ static int start_messages(ompi_communicator_t *comm)
 /* False: the pml needs a while for it. */
 static bool stop_messages(ompi_communicator_t *comm)
 {
-    ompi_coll_comm_remove(comm);
+    if (comm != &ompi_comm_processes)
+        ompi_coll_comm_remove(comm);
     comm->has_begun = false;
     return ompi_pml->comm_remove(comm);
 }
@@ -89,10 +122,12 @@ int ompi_comm_start_messages(uint32_t limit)
 {
     highest_context = 0;
     ompi_contexts_init(limit);
-    ompi_context_take(WORLD_CONTEXT);
-    ompi_context_take(SELF_CONTEXT);
-    int error = start_messages(&ompi_comm_world);
-    return error == MPI_SUCCESS ? start_messages(&ompi_comm_self) : error;
+    int error = MPI_SUCCESS;
+    for (uint32_t i = 0; i < OPAL_COUNT_OF(firsts) && error == MPI_SUCCESS; i++) {
+        ompi_context_take(i);
+        error = start_messages(firsts[i]);
+    }
+    return error;
 }
 
 /* The program did not free them, and nobody will call their callbacks. */
@@ -114,19 +149,17 @@ static void end_forgotten(void)
 void ompi_comm_stop_messages(void)
 {
     end_forgotten();
-    if (ompi_comm_self.has_begun)
-        stop_messages(&ompi_comm_self);
-    if (ompi_comm_world.has_begun)
-        stop_messages(&ompi_comm_world);
+    for (uint32_t i = OPAL_COUNT_OF(firsts); i-- > 0;) {
+        if (firsts[i]->has_begun)
+            stop_messages(firsts[i]);
+    }
     ompi_contexts_fini();
 }
 
 ompi_communicator_t *ompi_comm_find(uint32_t context)
 {
-    if (context == WORLD_CONTEXT)
-        return &ompi_comm_world;
-    if (context == SELF_CONTEXT)
-        return &ompi_comm_self;
+    if (context < OPAL_COUNT_OF(firsts))
+        return firsts[context];
     for (opal_list_node_t *node = opal_list_first(&all); node != NULL;
          node = opal_list_next(&all, node)) {
         ompi_communicator_t *comm = opal_container_of(node, ompi_communicator_t, node);
@@ -142,12 +175,6 @@ uint32_t ompi_comm_highest_context(void)
 }
 
 /* -- made ones ----------------------------------------------------------------------- */
-
-static void release_group(ompi_group_t *group)
-{
-    if (group != NULL)
-        ompi_object_release(&group->head);
-}
 
 static void free_all(ompi_communicator_t *comm)
 {

@@ -52,8 +52,13 @@ typedef struct ompi_communicator {
 /* MPI_COMM_WORLD and MPI_COMM_SELF; their handles lead to them while MPI is initialized. */
 extern ompi_communicator_t ompi_comm_world, ompi_comm_self;
 
-/* Makes world and self usable, with the error handler that they begin with. */
-void ompi_comm_init(int rank, int size, struct ompi_errhandler *errhandler);
+/* Not the user's: a rank is the index of a process. Communicators are made over it that are made of
+ * groups, without another one. It has messages, and no collectives. */
+extern ompi_communicator_t ompi_comm_processes;
+
+/* Makes the three usable, for rank `rank` of a job of `size`, with the error handler that world and
+ * self begin with. MPI_ERR_NO_MEM: nothing is. */
+int ompi_comm_init(int rank, int size, struct ompi_errhandler *errhandler);
 void ompi_comm_fini(void);
 
 /*
@@ -79,7 +84,7 @@ OPAL_EXPORT void ompi_comm_removed(ompi_communicator_t *comm);
  * Under the message lock. */
 void ompi_comm_list(ompi_communicator_t *comm);
 
-/* World and self begin and end to have messages; what is left of others then ends, too. `limit`
+/* The three begin and end to have messages; what is left of others then ends, too. `limit`
  * communicators may exist. */
 int ompi_comm_start_messages(uint32_t limit);
 void ompi_comm_stop_messages(void);
@@ -99,7 +104,7 @@ ompi_info_t *ompi_comm_get_hints(const ompi_communicator_t *comm);
 void ompi_comm_set_name(ompi_communicator_t *comm, const char *name);
 void ompi_comm_get_name(const ompi_communicator_t *comm, char name[MPI_MAX_OBJECT_NAME]);
 
-/* The process (rank in MPI_COMM_WORLD) that a rank of a send or receive is. */
+/* The process (opal/runtime/process.h) that a rank of a send or receive is. */
 static inline unsigned ompi_comm_process(const ompi_communicator_t *comm, int rank)
 {
     const ompi_group_t *group = comm->remote_group != NULL ? comm->remote_group : comm->group;

@@ -244,8 +244,8 @@ int ompi_comm_create_from_group(ompi_group_t *group, const char *stringtag, ompi
     *result = NULL;
     if (group->rank == MPI_UNDEFINED)
         return MPI_SUCCESS;
-    ompi_communicator_t *comm = ompi_comm_create(&ompi_comm_world);
-    ompi_birth_init(&birth, &ompi_comm_world, comm);
+    ompi_communicator_t *comm = ompi_comm_create(&ompi_comm_processes);
+    ompi_birth_init(&birth, &ompi_comm_processes, comm);
     if (comm != NULL) {
         ompi_errhandler_attach(&comm->head, errhandler);
         ompi_comm_set_hints(comm, info);
@@ -253,6 +253,7 @@ int ompi_comm_create_from_group(ompi_group_t *group, const char *stringtag, ompi
     } else {
         birth.error = MPI_ERR_NO_MEM;
     }
-    ompi_birth_of_group(&birth, &ompi_comm_world, group, ompi_birth_set_string(&birth, stringtag));
+    ompi_birth_of_group(&birth, &ompi_comm_processes, group,
+                        ompi_birth_set_string(&birth, stringtag));
     return ompi_birth_run(&birth, result);
 }

@@ -2,10 +2,12 @@
 /* Communicators with two sides: made of two groups, and merged into one. See create.h. */
 #include <stdlib.h>
 
+#include "opal/runtime/process.h"
+#include "opal/util/log.h"
 #include "ompi/communicator/birth.h"
 #include "ompi/communicator/create.h"
 
-enum { PAGE_PROCESSES = 1022 };
+enum { PAGE_PROCESSES = 340 };
 
 /* -- who is on the other side -------------------------------------------------------- */
 
@@ -17,7 +19,7 @@ enum { PAGE_PROCESSES = 1022 };
 typedef struct page {
     int total; /* of the side */
     int error; /* MPI_SUCCESS */
-    int processes[PAGE_PROCESSES];
+    opal_process_name_t processes[PAGE_PROCESSES];
 } page_t;
 
 static int pages_of(int processes)
@@ -30,7 +32,7 @@ static void fill_page(page_t *page, const ompi_group_t *group, int number)
     int first = number * PAGE_PROCESSES;
     *page = (page_t){.total = group->size, .error = MPI_SUCCESS};
     for (int i = 0; i < PAGE_PROCESSES && first + i < group->size; i++)
-        page->processes[i] = ompi_group_process(group, first + i);
+        page->processes[i] = opal_process_name((uint32_t)ompi_group_process(group, first + i));
 }
 
 /* A page of the other side's, in all of this side. */
@@ -48,6 +50,20 @@ static int fetch_page(const ompi_side_t *side, const ompi_bridge_t *bridge, int 
     return error != MPI_SUCCESS ? error : theirs->error;
 }
 
+static int add_named(ompi_group_builder_t *builder, const opal_process_name_t *name)
+{
+    const opal_process_t *process = opal_process_find(name);
+    if (process == NULL) {
+        opal_log_error(
+            "rank %u of another job is on the other side of a new intercommunicator, and "
+            "this process does not know it",
+            name->rank);
+        return MPI_ERR_OTHER;
+    }
+    ompi_group_builder_add(builder, (int)process->index);
+    return MPI_SUCCESS;
+}
+
 /* The group of the other side, in all of this side; NULL in *remote: no memory for it. An error is
  * that of a message. Under the message lock. */
 static int find_other_side(const ompi_side_t *side, const ompi_bridge_t *bridge,
@@ -62,7 +78,7 @@ static int find_other_side(const ompi_side_t *side, const ompi_bridge_t *bridge,
         error = fetch_page(side, bridge, number, &page);
         for (int i = 0; error == MPI_SUCCESS && i < PAGE_PROCESSES && added < page.total;
              i++, added++)
-            ompi_group_builder_add(&builder, page.processes[i]);
+            error = add_named(&builder, &page.processes[i]);
     }
     *remote = ompi_group_builder_finish(&builder);
     return error;
@@ -129,15 +145,15 @@ int ompi_intercomm_create_from_groups(ompi_group_t *group, int leader, ompi_grou
         return MPI_SUCCESS;
     if (have_common(group, remote_group))
         return MPI_ERR_GROUP;
-    init_two_sides(&birth, &ompi_comm_world, group, remote_group);
+    init_two_sides(&birth, &ompi_comm_processes, group, remote_group);
     if (birth.comm != NULL) {
         ompi_errhandler_attach(&birth.comm->head, errhandler);
         ompi_comm_set_hints(birth.comm, info);
     }
     int tag = ompi_birth_set_string(&birth, stringtag);
-    birth.agreement.exchange.side = ompi_side_of_group(&ompi_comm_world, group, tag);
+    birth.agreement.exchange.side = ompi_side_of_group(&ompi_comm_processes, group, tag);
     birth.agreement.exchange.bridge =
-        (ompi_bridge_t){.comm = &ompi_comm_world,
+        (ompi_bridge_t){.comm = &ompi_comm_processes,
                         .rank = ompi_group_process(remote_group, remote_leader),
                         .tag = tag,
                         .leader = leader,
@@ -175,7 +191,8 @@ static int form_merged(ompi_birth_t *birth, bool *is_left OPAL_UNUSED)
         return OMPI_AGREE_NOT_ALIKE;
     bool own_first = own_high[0] != other_high[0]
                          ? !own_high[0]
-                         : ompi_group_process(own, 0) < ompi_group_process(other, 0);
+                         : opal_process_is_before((uint32_t)ompi_group_process(own, 0),
+                                                  (uint32_t)ompi_group_process(other, 0));
     add_all(&builder, own_first ? own : other);
     add_all(&builder, own_first ? other : own);
     ompi_group_t *group = ompi_group_builder_finish(&builder);

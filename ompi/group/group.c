@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "opal/include/compiler.h"
+#include "opal/runtime/process.h"
 #include "ompi/object/handle.h"
 
 /* Shorter lists are searched from one end to the other. */
@@ -24,32 +25,25 @@ typedef struct ompi_group_index {
 ompi_group_t ompi_group_empty = {.head = OMPI_OBJECT_PREDEFINED(OMPI_GROUP, MPI_GROUP_EMPTY),
                                  .rank = MPI_UNDEFINED,
                                  .stride = 1};
-ompi_group_t ompi_group_world = {.head = OMPI_OBJECT_PREDEFINED(OMPI_GROUP, &ompi_group_world),
-                                 .stride = 1};
-ompi_group_t ompi_group_self = {
-    .head = OMPI_OBJECT_PREDEFINED(OMPI_GROUP, &ompi_group_self), .stride = 1, .size = 1};
 
 static int own_process; /* written by ompi_group_init */
 
-void ompi_group_init(int rank, int size)
+void ompi_group_init(int process)
 {
-    own_process = rank;
-    ompi_group_world.rank = rank;
-    ompi_group_world.size = size;
-    ompi_group_self.first = rank;
+    own_process = process;
     ompi_handle_define(&ompi_group_empty.head);
 }
 
 void ompi_group_fini(void)
 {
     ompi_handle_undefine(&ompi_group_empty.head);
-    ompi_handle_forget(&ompi_group_world.head);
-    ompi_handle_forget(&ompi_group_self.head);
 }
 
 static void destroy(ompi_object_t *object)
 {
     ompi_group_t *group = opal_container_of(object, ompi_group_t, head);
+    for (int rank = 0; group->has_foreign && rank < group->size; rank++)
+        opal_process_drop((uint32_t)ompi_group_process(group, rank));
     free(atomic_load_explicit(&group->index, memory_order_relaxed));
     free(group->processes);
     free(group);
@@ -129,6 +123,17 @@ int ompi_group_rank_of(ompi_group_t *group, int process)
     return distance >= 0 && distance < group->size ? (int)distance : MPI_UNDEFINED;
 }
 
+ompi_group_t *ompi_group_range(int first, int size)
+{
+    ompi_group_builder_t builder = {0};
+    builder.size = size;
+    builder.first = first;
+    builder.stride = 1;
+    builder.has_self = own_process >= first && own_process - first < size;
+    builder.rank = own_process - first;
+    return ompi_group_builder_finish(&builder);
+}
+
 static bool grow(ompi_group_builder_t *builder)
 {
     int64_t capacity = builder->capacity < 16 ? 32 : 2 * (int64_t)builder->capacity;
@@ -187,6 +192,18 @@ void ompi_group_builder_add(ompi_group_builder_t *builder, int process)
     builder->size++;
 }
 
+/* Of a range the ends are looked at first, so that what is of the own job costs nothing. */
+static void retain_foreign(ompi_group_t *group)
+{
+    bool may_be = group->processes != NULL || opal_process_is_foreign((uint32_t)group->first) ||
+                  opal_process_is_foreign((uint32_t)ompi_group_process(group, group->size - 1));
+    for (int rank = 0; may_be && rank < group->size; rank++) {
+        uint32_t process = (uint32_t)ompi_group_process(group, rank);
+        group->has_foreign |= opal_process_is_foreign(process);
+        opal_process_retain(process);
+    }
+}
+
 /* Makes a group of what was built, and takes its list. */
 static ompi_group_t *create(ompi_group_builder_t *builder)
 {
@@ -203,6 +220,7 @@ static ompi_group_t *create(ompi_group_builder_t *builder)
         group->processes = cut != NULL ? cut : builder->processes;
         builder->processes = NULL;
     }
+    retain_foreign(group);
     return group;
 }
 

@@ -2,7 +2,8 @@
 /*
  * Groups: ordered sets of processes.
  *
- * A process is a number, its rank in MPI_COMM_WORLD. A group is one of
+ * A process is the index of its entry in the process table (opal/runtime/process.h). A group is one
+ * of
  *
  *   a range   first, first + stride ...          no memory beyond this structure
  *   a list    processes[0 .. size)               and an index from processes to ranks, which is
@@ -11,6 +12,8 @@
  * Whoever makes a group adds processes to a builder, which begins as a range and becomes a list
  * only when it must: MPI_COMM_WORLD, a part of it, every second rank, the reverse order all cost
  * the same, however large the job is. A group without processes is always MPI_GROUP_EMPTY.
+ *
+ * A group uses the processes of other jobs that it has, so that they stay in the table.
  *
  * Threading: groups never change, any thread may use them. A builder belongs to one thread.
  */
@@ -30,17 +33,18 @@ typedef struct ompi_group {
     int rank;                                 /* of this process, or MPI_UNDEFINED */
     int first, stride;                        /* of a range; stride is not 0 */
     int *processes;                           /* of a list, NULL: it is a range */
+    bool has_foreign;                         /* processes of other jobs */
     _Atomic(struct ompi_group_index *) index; /* of a list; NULL: nobody has asked yet */
 } ompi_group_t;
 
 extern ompi_group_t ompi_group_empty; /* MPI_GROUP_EMPTY */
 
-/* Of MPI_COMM_WORLD and MPI_COMM_SELF; without reference counts. Valid while MPI is running. */
-extern ompi_group_t ompi_group_world, ompi_group_self;
-
-/* Makes the three usable, and says which process this is. */
-void ompi_group_init(int rank, int size);
+/* Makes it usable, and says which process this is. */
+void ompi_group_init(int own_process);
 void ompi_group_fini(void);
+
+/* `size` processes from `first` on, with a reference for the caller; NULL: no memory. */
+ompi_group_t *ompi_group_range(int first, int size);
 
 /* The process with that rank, which the group has. */
 static inline int ompi_group_process(const ompi_group_t *group, int rank)

@@ -93,7 +93,8 @@ static opal_status_t tell_way(void)
     unsigned before = (job->rank + job->size - 1) % job->size;
     if (job->node_of[before] == job->node_of[job->rank])
         return OPAL_SUCCESS;
-    return pmi->put(state, WAY_KEY, own_way(), strlen(own_way()) + 1);
+    char key[OPAL_START_KEY_BYTES];
+    return pmi->put(state, opal_start_key(WAY_KEY, key), own_way(), strlen(own_way()) + 1);
 }
 
 /* Behind it; a pml that needs no fence, since it reaches nobody beyond this node, learns nothing.
@@ -107,7 +108,8 @@ static opal_status_t compare_ways(void)
     unsigned next = (job->rank + 1) % job->size;
     if (job->node_of[next] == job->node_of[job->rank])
         return OPAL_SUCCESS;
-    opal_status_t status = pmi->get(state, next, WAY_KEY, &bytes, &length);
+    char key[OPAL_START_KEY_BYTES];
+    opal_status_t status = pmi->get(state, next, opal_start_key(WAY_KEY, key), &bytes, &length);
     if (status != OPAL_SUCCESS)
         return status == OPAL_ERR_NOT_FOUND ? OPAL_SUCCESS : status;
     char *way = opal_xstrndup(bytes, length); /* an answer may be empty, and without an end */

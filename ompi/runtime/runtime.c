@@ -25,6 +25,7 @@
 #include "ompi/info/env.h"
 #include "ompi/runtime/messages.h"
 #include "ompi/op/op.h"
+#include "ompi/request/request.h"
 #include "ompi/runtime/params.h"
 
 typedef enum state { NEW, STARTING, RUNNING, ENDING, ENDED } state_t;
@@ -89,16 +90,10 @@ static opal_status_t start(void)
 /* Says no goodbye: the launcher ends the ranks that would wait for this one. */
 static void undo_start(void)
 {
-    ompi_comm_fini();
     ompi_op_fini();
     ompi_datatype_fini();
     opal_drop(failure());
     forget_settings();
-}
-
-bool ompi_runtime_claim_init(void)
-{
-    return move_state(NEW, STARTING);
 }
 
 static bool is_of_others(const char *parameter)
@@ -106,35 +101,104 @@ static bool is_of_others(const char *parameter)
     return opal_framework_owns_unseen(parameter) || opal_pmi_launcher_owns(parameter);
 }
 
-int ompi_runtime_init(int required, int *provided)
+/* Communicators and their messages. What was done is undone on a failure. */
+static opal_status_t start_messages(const opal_pmi_job_t *job, bool threads)
+{
+    if (ompi_comm_init((int)job->rank, (int)job->size, ompi_params_initial_errhandler()) !=
+        MPI_SUCCESS)
+        return OPAL_ERR_NO_MEMORY;
+    opal_status_t status = ompi_messages_start(threads);
+    if (status == OPAL_SUCCESS) { /* behind a fence, then */
+        status = opal_init_check_peers();
+        if (status != OPAL_SUCCESS)
+            ompi_messages_stop();
+    }
+    if (status != OPAL_SUCCESS)
+        ompi_comm_fini();
+    return status;
+}
+
+/* *level: that is required; the one that is given, which a parameter may raise. */
+static opal_status_t start_runtime(int *level)
 {
     opal_status_t status = start();
-    if (status != OPAL_SUCCESS) {
-        atomic_store(&state, NEW);
-        return ompi_error_of_status(status);
-    }
+    if (status != OPAL_SUCCESS)
+        return status;
     const opal_pmi_job_t *job = opal_job();
     ompi_info_env_set_job(job->size);
     ompi_attributes_init(job);
     ompi_op_init();
-    ompi_comm_init((int)job->rank, (int)job->size, ompi_params_initial_errhandler());
-    int least = ompi_params_thread_level();
-    int level = required > least ? required : least;
-    status = ompi_messages_start(level == MPI_THREAD_MULTIPLE);
-    bool messages = status == OPAL_SUCCESS;
-    if (messages) /* behind a fence, then */
-        status = opal_init_check_peers();
+    if (*level < ompi_params_thread_level())
+        *level = ompi_params_thread_level();
+    status = start_messages(job, *level == MPI_THREAD_MULTIPLE);
     if (status != OPAL_SUCCESS) {
-        if (messages)
-            ompi_messages_stop();
         undo_start();
-        atomic_store(&state, NEW);
-        return ompi_error_of_status(status);
+        return status;
     }
     /* Now that every framework is open: what is set, but belongs to nobody. */
     opal_param_diagnose_unknown(is_of_others);
-    /* Nothing in here is unsafe under threads: there is no level that is not given. */
-    thread_level = level;
+    return OPAL_SUCCESS;
+}
+
+static opal_status_t end_runtime(void)
+{
+    ompi_messages_stop();
+    ompi_file_fini();
+    ompi_comm_fini();
+    ompi_op_fini();
+    ompi_datatype_fini();
+    opal_status_t status = opal_finalize();
+    forget_settings();
+    return status;
+}
+
+/* -- users ------------------------------------------------------------------------------------ */
+
+static pthread_mutex_t users_lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned users;
+static int runtime_level; /* that the users have been given */
+
+/* Nothing in here is unsafe under threads: there is no level that is not given. */
+int ompi_runtime_acquire(int required, int *level)
+{
+    opal_status_t status = OPAL_SUCCESS;
+    pthread_mutex_lock(&users_lock);
+    if (users == 0) {
+        runtime_level = required;
+        status = start_runtime(&runtime_level);
+    } else if (required > runtime_level) {
+        runtime_level = required;
+        if (required == MPI_THREAD_MULTIPLE)
+            ompi_lock_start(true); /* until now this thread was the only one */
+    }
+    users += status == OPAL_SUCCESS;
+    *level = runtime_level;
+    pthread_mutex_unlock(&users_lock);
+    return ompi_error_of_status(status);
+}
+
+int ompi_runtime_release(void)
+{
+    pthread_mutex_lock(&users_lock);
+    opal_status_t status = --users == 0 ? end_runtime() : OPAL_SUCCESS;
+    pthread_mutex_unlock(&users_lock);
+    return ompi_error_of_status(status);
+}
+
+/* -- MPI_Init and MPI_Finalize ---------------------------------------------------------------- */
+
+bool ompi_runtime_claim_init(void)
+{
+    return move_state(NEW, STARTING);
+}
+
+int ompi_runtime_init(int required, int *provided)
+{
+    int error = ompi_runtime_acquire(required, &thread_level);
+    if (error != MPI_SUCCESS) {
+        atomic_store(&state, NEW);
+        return error;
+    }
     main_thread = pthread_self();
     atomic_store(&ompi_api_mode_word, ompi_params_check() ? OMPI_API_CHECKED : OMPI_API_UNCHECKED);
     atomic_store(&state, RUNNING);
@@ -147,15 +211,9 @@ int ompi_runtime_finalize(void)
     if (!move_state(RUNNING, ENDING))
         return MPI_ERR_OTHER;
     atomic_store(&ompi_api_mode_word, OMPI_API_UNUSABLE | OMPI_API_CHECKED);
-    ompi_messages_stop();
-    ompi_file_fini();
-    ompi_comm_fini();
-    ompi_op_fini();
-    ompi_datatype_fini();
-    opal_status_t status = opal_finalize();
-    forget_settings();
+    int error = ompi_runtime_release();
     atomic_store(&state, ENDED);
-    return ompi_error_of_status(status);
+    return error;
 }
 
 bool ompi_runtime_is_initialized(void)

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The life of MPI in a process.
+ * The runtime, which has users, and the life of the one that MPI_Init makes.
+ *
+ * The first user starts the runtime, with everything that messages need, and the last one ends it;
+ * then it may start again. MPI_Init is a user, who comes once:
  *
  *   NEW --init--> STARTING --> RUNNING --finalize--> ENDING --> ENDED
  *    ^                |
@@ -31,6 +34,13 @@ static inline unsigned ompi_api_mode(void)
 {
     return atomic_load_explicit(&ompi_api_mode_word, memory_order_relaxed);
 }
+
+/* A user more; *level becomes what it gives of the thread level that is required. An MPI error
+ * code; the reason of a failure has been printed. Any thread. */
+OPAL_EXPORT int ompi_runtime_acquire(int required, int *level);
+
+/* A user less. The last one waits until what has been sent has left. */
+OPAL_EXPORT int ompi_runtime_release(void);
 
 /* Claims the start of MPI for this thread; false: it was started, or is being started. */
 bool ompi_runtime_claim_init(void);

@@ -131,7 +131,9 @@ static bool read_laid(opal_node_card_t kind, unsigned local_rank, card_t *card)
 /* Lays the own one. `*is_last`: now all of the node's are there. */
 static opal_status_t lay(opal_node_card_t kind, const void *bytes, size_t length, bool *is_last)
 {
-    uint64_t offset = opal_node_carve(offsetof(card_t, bytes) + length);
+    uint64_t offset = atomic_load(&opal_node_own_slot()->cards[kind]); /* of an earlier start */
+    if (offset == 0)
+        offset = opal_node_carve(sizeof(card_t));
     if (offset == 0) {
         opal_log_error("no room for the addresses of this rank in the node's shared memory; the "
                        "parameter node_segment_size sets its size");
@@ -145,13 +147,15 @@ static opal_status_t lay(opal_node_card_t kind, const void *bytes, size_t length
     memcpy(card->bytes, bytes, length);
     atomic_store_explicit(&opal_node_own_slot()->cards[kind], offset, memory_order_release);
     /* Who makes it complete has seen what the others have laid. */
-    *is_last = atomic_fetch_add(&opal_node_slot(0)->laid_cards[kind], 1) + 1 == opal_node_ranks();
+    unsigned laid = atomic_fetch_add(&opal_node_slot(0)->laid_cards[kind], 1) + 1;
+    *is_last = laid % opal_node_ranks() == 0; /* the ranks start together, every time */
     return OPAL_SUCCESS;
 }
 
 static opal_status_t publish_node(opal_node_card_t kind)
 {
     void *state;
+    char key[OPAL_START_KEY_BYTES];
     const opal_pmi_ops_t *pmi = opal_pmi(&state);
     card_t *card = opal_xcalloc(2, sizeof *card), *before = card + 1;
     opal_text_t text = {0};
@@ -164,7 +168,8 @@ static opal_status_t publish_node(opal_node_card_t kind)
         *before = *card;
     }
     if (status == OPAL_SUCCESS)
-        status = pmi->put_for(state, opal_node_slot(0)->rank, keys[kind], text.bytes, text.length);
+        status = pmi->put_for(state, opal_node_slot(0)->rank, opal_start_key(keys[kind], key),
+                              text.bytes, text.length);
     else
         opal_log_error("the addresses of this node's ranks are damaged");
     opal_text_free(&text);
@@ -175,6 +180,7 @@ static opal_status_t publish_node(opal_node_card_t kind)
 static opal_status_t publish_own(opal_node_card_t kind, const void *bytes, size_t length)
 {
     void *state;
+    char key[OPAL_START_KEY_BYTES];
     const opal_pmi_ops_t *pmi = opal_pmi(&state);
     card_t *card = opal_xcalloc(2, sizeof *card);
     opal_text_t text = {0};
@@ -182,7 +188,8 @@ static opal_status_t publish_own(opal_node_card_t kind, const void *bytes, size_
     memcpy(card->bytes, bytes, length);
     add_number(&text, 1);
     add_card(&text, card, card + 1);
-    opal_status_t status = pmi->put(state, keys[kind], text.bytes, text.length);
+    opal_status_t status =
+        pmi->put(state, opal_start_key(keys[kind], key), text.bytes, text.length);
     opal_text_free(&text);
     free(card);
     return status;
@@ -238,9 +245,10 @@ static place_t find_place(unsigned rank)
 static opal_status_t fetch(opal_node_card_t kind, unsigned rank, record_t **record)
 {
     void *state, *bytes;
+    char key[OPAL_START_KEY_BYTES];
     size_t length;
     const opal_pmi_ops_t *pmi = opal_pmi(&state);
-    opal_status_t status = pmi->get(state, rank, keys[kind], &bytes, &length);
+    opal_status_t status = pmi->get(state, rank, opal_start_key(keys[kind], key), &bytes, &length);
     if (status != OPAL_SUCCESS)
         return status;
     *record = malloc(sizeof **record + length);

@@ -29,6 +29,8 @@
 #include "opal/runtime/wait.h"
 #include "opal/util/log.h"
 
+static unsigned users;  /* inits without a finalize */
+static unsigned starts; /* of this process; the same in all ranks, as a start is collective */
 static opal_pmi_job_t job;
 static const opal_pmi_ops_t *pmi_ops;
 static void *pmi_state;
@@ -146,7 +148,7 @@ static void fail(opal_failure_t failure, bool has_complaint)
     close_everything();
 }
 
-opal_status_t opal_init(opal_failure_t failure)
+static opal_status_t start(opal_failure_t failure)
 {
     opal_param_init();
     opal_status_t status = open_frameworks();
@@ -180,6 +182,25 @@ opal_status_t opal_init(opal_failure_t failure)
     return OPAL_SUCCESS;
 }
 
+opal_status_t opal_init(opal_failure_t failure)
+{
+    opal_status_t status = OPAL_SUCCESS;
+    if (users == 0) {
+        starts++;
+        status = start(failure);
+    }
+    users += status == OPAL_SUCCESS;
+    return status;
+}
+
+const char *opal_start_key(const char *name, char key[OPAL_START_KEY_BYTES])
+{
+    if (starts <= 1)
+        return name;
+    snprintf(key, OPAL_START_KEY_BYTES, "%s.%u", name, starts);
+    return key;
+}
+
 opal_status_t opal_init_check_peers(void)
 {
     return opal_build_check(&job, pmi_ops, pmi_state, opal_build_text);
@@ -198,6 +219,8 @@ const opal_pmi_ops_t *opal_pmi(void **state)
 
 opal_status_t opal_finalize(void)
 {
+    if (--users > 0)
+        return OPAL_SUCCESS;
     opal_node_detach();
     opal_status_t status = pmi_ops != NULL ? pmi_ops->finalize(pmi_state) : OPAL_SUCCESS;
     close_everything();
@@ -206,6 +229,8 @@ opal_status_t opal_finalize(void)
 
 void opal_drop(opal_failure_t failure)
 {
+    if (--users > 0)
+        return;
     fail(failure, opal_diagnostic_has_error());
 }
 

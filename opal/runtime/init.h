@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Start and end of libopen-pal: parameters, the memory and pmi frameworks, and who this
- * process is. ompi's MPI_Init and the tools stand on this.
+ * process is. ompi's runtime and the tools stand on this.
  *
- * One thread at a time; init and finalize may alternate, but do not nest.
+ * Inits are counted: the first one starts, and the finalize of the last one ends; then it may start
+ * again. One thread at a time.
  */
 #ifndef OPAL_RUNTIME_INIT_H
 #define OPAL_RUNTIME_INIT_H
@@ -36,6 +37,11 @@ OPAL_EXPORT opal_status_t opal_init_check_peers(void);
 /* Undoes opal_init without a goodbye, for a start that fails later on. If settings are the reason,
  * the rank that reports them gets the time to, as in opal_init. */
 OPAL_EXPORT void opal_drop(opal_failure_t failure);
+
+/* A key for pmi that is put once in every start: the name, and from the second start on its number.
+ */
+enum { OPAL_START_KEY_BYTES = 41 };
+OPAL_EXPORT const char *opal_start_key(const char *name, char key[OPAL_START_KEY_BYTES]);
 
 /* Valid between opal_init and opal_finalize. */
 OPAL_EXPORT const opal_pmi_job_t *opal_job(void);

@@ -31,6 +31,7 @@ static opal_process_t *_Atomic blocks[BLOCKS];
 static uint32_t foreign_count; /* places that were in use at some time */
 static uint32_t foreign_nodes; /* numbers of hosts that were given out to other jobs */
 static void (*forgetters[OPAL_ENDS])(opal_process_t *process);
+static atomic_bool any_is_dropped;
 static pthread_mutex_t fill_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* -- places ---------------------------------------------------------------------------------- */
@@ -100,12 +101,12 @@ opal_process_t *opal_process(uint32_t index)
 {
     opal_process_t *process = opal_process_place(index);
     if (opal_process_is_foreign(index) ||
-        opal_likely(__atomic_load_n(&process->users, __ATOMIC_ACQUIRE) > 0))
+        opal_likely(atomic_load_explicit(&process->users, memory_order_acquire) > 0))
         return process;
     pthread_mutex_lock(&fill_lock);
     process->index = process->rank = index;
     process->node = job->node_of[index];
-    __atomic_store_n(&process->users, 1, __ATOMIC_RELEASE);
+    atomic_store_explicit(&process->users, 1, memory_order_release);
     pthread_mutex_unlock(&fill_lock);
     return process;
 }
@@ -132,7 +133,7 @@ static opal_process_t *find_foreign(const unsigned char *tag, size_t tag_bytes, 
 {
     for (uint32_t i = 0; i < foreign_count; i++) {
         opal_process_t *process = opal_process_foreign_place(opal_process_own_size + i);
-        if (process->users > 0 && process->rank == rank &&
+        if (process->record != NULL && process->rank == rank &&
             memcmp(tag_of(process), tag, tag_bytes) == 0)
             return process;
     }
@@ -144,6 +145,13 @@ opal_process_t *opal_process_find(const opal_process_name_t *name)
     if (memcmp(name->job, own_tag, sizeof name->job) != 0)
         return find_foreign(name->job, sizeof name->job, name->rank);
     return name->rank < opal_process_own_size ? opal_process(name->rank) : NULL;
+}
+
+bool opal_process_is_before(uint32_t one, uint32_t other)
+{
+    opal_process_name_t name = opal_process_name(one), its = opal_process_name(other);
+    int order = memcmp(name.job, its.job, sizeof name.job);
+    return order != 0 ? order < 0 : name.rank < its.rank;
 }
 
 /* -- processes of other jobs ------------------------------------------------------------------ */
@@ -178,7 +186,7 @@ static opal_process_t *take_place(void)
 {
     for (uint32_t i = 0; i < foreign_count; i++) {
         opal_process_t *process = opal_process_foreign_place(opal_process_own_size + i);
-        if (process->users == 0)
+        if (process->record == NULL)
             return process;
     }
     unsigned block = block_of(foreign_count);
@@ -199,7 +207,7 @@ static uint32_t number_node(const opal_process_record_t *record)
 {
     for (uint32_t i = 0; i < foreign_count; i++) {
         const opal_process_t *other = opal_process_foreign_place(opal_process_own_size + i);
-        if (other->users > 0 && other->record->node == record->node &&
+        if (other->record != NULL && other->record->node == record->node &&
             memcmp(other->record->job, record->job, sizeof record->job) == 0)
             return other->node;
     }
@@ -222,8 +230,11 @@ static opal_status_t add_foreign(opal_process_record_t *record, opal_process_t *
     return OPAL_SUCCESS;
 }
 
+static void forget_dropped(void);
+
 opal_status_t opal_process_add(const void *bytes, size_t length, opal_process_t **process)
 {
+    forget_dropped();
     opal_process_record_t *record = malloc(sizeof *record);
     if (record == NULL)
         return OPAL_ERR_NO_MEMORY;
@@ -254,16 +265,11 @@ opal_status_t opal_process_add(const void *bytes, size_t length, opal_process_t 
 void opal_process_retain(uint32_t index)
 {
     if (opal_process_is_foreign(index))
-        opal_process_place(index)->users++;
+        atomic_fetch_add(&opal_process_place(index)->users, 1);
 }
 
-void opal_process_release(uint32_t index)
+static void forget(opal_process_t *process)
 {
-    if (!opal_process_is_foreign(index))
-        return;
-    opal_process_t *process = opal_process_place(index);
-    if (--process->users > 0)
-        return;
     for (unsigned end = OPAL_ENDS; end-- > 0;) {
         if (forgetters[end] != NULL && opal_process_end(process, (opal_process_end_t)end) != NULL)
             forgetters[end](process);
@@ -272,6 +278,31 @@ void opal_process_release(uint32_t index)
     explicit_bzero(process->record, sizeof *process->record);
     free(process->record);
     process->record = NULL;
+}
+
+/* What was dropped to the last user. */
+static void forget_dropped(void)
+{
+    if (!atomic_exchange(&any_is_dropped, false))
+        return;
+    for (uint32_t i = 0; i < foreign_count; i++) {
+        opal_process_t *process = opal_process_foreign_place(opal_process_own_size + i);
+        if (atomic_load(&process->users) == 0 && process->record != NULL)
+            forget(process);
+    }
+}
+
+void opal_process_drop(uint32_t index)
+{
+    if (opal_process_is_foreign(index) &&
+        atomic_fetch_sub(&opal_process_place(index)->users, 1) == 1)
+        atomic_store(&any_is_dropped, true);
+}
+
+void opal_process_release(uint32_t index)
+{
+    opal_process_drop(index);
+    forget_dropped();
 }
 
 void opal_process_on_forget(opal_process_end_t end, void (*forget)(opal_process_t *process))

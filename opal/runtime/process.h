@@ -13,7 +13,7 @@
  * added by its address record, which its own process makes and anybody may hand on, and is
  * forgotten when its last user has released it; then its index may become another process's.
  *
- * Threading: adding and releasing under the lock of the upper layer; looking up by any thread.
+ * Threading: adding and releasing under the lock of the upper layer; the rest by any thread.
  */
 #ifndef OPAL_RUNTIME_PROCESS_H
 #define OPAL_RUNTIME_PROCESS_H
@@ -51,9 +51,9 @@ typedef struct opal_process {
     /* NULL: of the own job; what another job's process has published. */
     struct opal_process_record *record;
     uint32_t index;
-    uint32_t rank;  /* in its job */
-    uint32_t node;  /* a number for each host of each job */
-    uint32_t users; /* 0: nobody has asked for this entry yet, or any more */
+    uint32_t rank;     /* in its job */
+    uint32_t node;     /* a number for each host of each job */
+    atomic_uint users; /* 0: nobody has asked for this entry yet, or any more */
     void *_Atomic ends[OPAL_ENDS];
 } opal_process_t;
 
@@ -107,6 +107,9 @@ OPAL_EXPORT opal_process_name_t opal_process_name(uint32_t index);
 /* NULL: it is not in the table. */
 OPAL_EXPORT opal_process_t *opal_process_find(const opal_process_name_t *name);
 
+/* Whether one comes before the other in the order of names, which all processes agree on. */
+OPAL_EXPORT bool opal_process_is_before(uint32_t one, uint32_t other);
+
 /* -- processes of other jobs ------------------------------------------------------------------ */
 
 /*
@@ -120,9 +123,12 @@ OPAL_EXPORT opal_status_t opal_process_describe(void **record, size_t *length);
 OPAL_EXPORT opal_status_t opal_process_add(const void *record, size_t length,
                                            opal_process_t **process);
 
-/* One user more, one less; nothing for ranks of the own job, which stay. */
+/* One user more, one less; nothing for ranks of the own job, which stay. The last release forgets
+ * the process. `drop` is a release by any thread, without the lock: what nobody uses is forgotten
+ * by the next one who adds a process or releases one. */
 OPAL_EXPORT void opal_process_retain(uint32_t index);
 OPAL_EXPORT void opal_process_release(uint32_t index);
+OPAL_EXPORT void opal_process_drop(uint32_t index);
 
 /* Who is told, before a process is forgotten, to end what it keeps of it. One for each end. */
 OPAL_EXPORT void opal_process_on_forget(opal_process_end_t end,

@@ -42,6 +42,10 @@ if MCA_STATIC_pmi_singleton
 ompi_unit_tests += %D%/mca/mtl/ofi/protocol
 endif
 endif
+# It starts the runtime.
+if MCA_STATIC_pmi_singleton
+ompi_unit_tests += %D%/runtime/runtime
+endif
 unit_tests += $(ompi_unit_tests)
 
 # Types made at random, and what they must be.
@@ -59,6 +63,7 @@ ompi_unit_libs = libompi_core.la libopal_core.la $(CHECK_LIBS)
 %C%_errhandler_errhandler_LDADD = $(ompi_unit_libs)
 %C%_errhandler_error_code_LDADD = $(ompi_unit_libs)
 %C%_group_group_LDADD = $(ompi_unit_libs)
+%C%_runtime_runtime_LDADD = $(ompi_unit_libs)
 # A device and memory for it, and what this process is said to see of memory.
 mpool_fake = %D%/mca/mpool/fake.c %D%/mca/mpool/fake.h
 if !MCA_STATIC_mpool_rcache

@@ -331,10 +331,7 @@ void sock_dial(sock_peer_t *peer)
 /* Which of the two begins, where both could. */
 static bool is_before(const opal_process_t *process)
 {
-    opal_process_name_t own = opal_process_name(opal_process_self()->index);
-    opal_process_name_t its = opal_process_name(process->index);
-    int order = memcmp(own.job, its.job, sizeof own.job);
-    return order != 0 ? order < 0 : own.rank < its.rank;
+    return opal_process_is_before(opal_process_self()->index, process->index);
 }
 
 sock_reason_t sock_dial_judge(sock_peer_t *peer, unsigned number)

@@ -3,10 +3,12 @@
 #include "ompi/communicator/communicator.h"
 
 #include "ompi/errhandler/errhandler.h"
+#include "opal/runtime/process.h"
 #include "test/unit/opal/support.h"
 
 static void setup(void)
 {
+    opal_process_own_size = 4;
     ompi_comm_init(2, 4, &ompi_errors_return);
 }
 

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "ompi/communicator/communicator.h"
+#include "opal/runtime/process.h"
 #include "test/unit/opal/support.h"
 
 static struct {
@@ -43,6 +44,7 @@ static void destroy(ompi_object_t *object OPAL_UNUSED)
 
 static void setup(void)
 {
+    opal_process_own_size = 5;
     ompi_comm_init(2, 5, &ompi_errors_are_fatal);
 }
 

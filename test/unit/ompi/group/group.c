@@ -4,13 +4,21 @@
 
 #include <pthread.h>
 
+#include "opal/runtime/process_record.h"
 #include "test/unit/opal/support.h"
 
 enum { JOB = 2000, OWN = 1000 };
 
+static ompi_group_t *world;
+
 static void setup(void)
 {
-    ompi_group_init(OWN, JOB);
+    static unsigned node_of[JOB];
+    static const opal_pmi_job_t job = {
+        .rank = OWN, .size = JOB, .node_of = node_of, .node_count = 1, .job_id = "unit"};
+    ck_assert_int_eq(opal_process_start(&job), OPAL_SUCCESS);
+    ompi_group_init(OWN);
+    world = ompi_group_range(0, JOB);
 }
 
 static ompi_group_t *build(int count, const int processes[])
@@ -65,11 +73,52 @@ START_TEST(nothing_is_the_empty_group)
     ompi_group_builder_t builder = {0};
     ck_assert_ptr_eq(ompi_group_builder_finish(&builder), &ompi_group_empty);
     check(&ompi_group_empty, 0, NULL);
-    ck_assert_int_eq(ompi_group_world.size, JOB);
-    ck_assert_int_eq(ompi_group_world.rank, OWN);
-    ck_assert_int_eq(ompi_group_process(&ompi_group_self, 0), OWN);
-    ck_assert_int_eq(ompi_group_rank_of(&ompi_group_self, OWN), 0);
-    ck_assert_int_eq(ompi_group_rank_of(&ompi_group_self, 0), MPI_UNDEFINED);
+}
+END_TEST
+
+START_TEST(a_range_is_made_at_once)
+{
+    int processes[3] = {OWN - 1, OWN, OWN + 1};
+    ck_assert_int_eq(world->size, JOB);
+    ck_assert_int_eq(world->rank, OWN);
+    for (int count = 1; count <= 3; count++) {
+        ompi_group_t *group = ompi_group_range(processes[0], count);
+        check(group, count, processes);
+        ompi_object_release(&group->head);
+    }
+    ck_assert_ptr_eq(ompi_group_range(5, 0), &ompi_group_empty);
+}
+END_TEST
+
+/* A process of another job stays in the table as long as a group has it. */
+START_TEST(a_group_uses_processes_of_other_jobs)
+{
+    static opal_process_record_t record = {.job_id = "another", .size = 9};
+    static unsigned char bytes[OPAL_RECORD_MOST_BYTES];
+    ompi_group_builder_t list = {0}, range = {0};
+    opal_process_t *process[2];
+    for (unsigned i = 0; i < 2; i++) {
+        record.rank = 3 + i;
+        size_t length = opal_record_encode(&record, bytes);
+        ck_assert_int_eq(opal_process_add(bytes, length, &process[i]), OPAL_SUCCESS);
+        ompi_group_builder_add(&range, (int)process[i]->index);
+    }
+    ompi_group_builder_add(&list, 5);
+    ompi_group_builder_add(&list, (int)process[1]->index);
+    ompi_group_builder_add(&list, OWN);
+    ompi_group_t *pair = ompi_group_builder_finish(&range);
+    ompi_group_t *three = ompi_group_builder_finish(&list);
+    ck_assert_ptr_null(pair->processes);
+    ck_assert_uint_eq(process[0]->users, 2);
+    ck_assert_uint_eq(process[1]->users, 3);
+    ompi_object_release(&pair->head);
+    opal_process_release(process[0]->index);
+    opal_process_release(process[1]->index);
+    opal_process_name_t name = opal_process_name(process[1]->index);
+    ck_assert_ptr_eq(opal_process_find(&name), process[1]);
+    ompi_object_release(&three->head);
+    opal_process_release(0);
+    ck_assert_ptr_null(opal_process_find(&name));
 }
 END_TEST
 
@@ -186,12 +235,12 @@ START_TEST(ranges_are_written_out)
 {
     int ranges[][3] = {{9, 2, -3}, {0, 1, 5}, {10, 12, 1}}, wanted[] = {9, 6, 3, 0, 10, 11, 12};
     ompi_group_t *result;
-    ck_assert_int_eq(ompi_group_range_incl(&ompi_group_world, 3, ranges, &result), MPI_SUCCESS);
+    ck_assert_int_eq(ompi_group_range_incl(world, 3, ranges, &result), MPI_SUCCESS);
     check(result, 7, wanted);
     ompi_object_release(&result->head);
     int far[][3] = {{INT32_MIN, INT32_MAX, INT32_MAX}}, back[][3] = {{5, INT32_MIN + 6, INT32_MIN}};
-    ck_assert_int_eq(ompi_group_range_incl(&ompi_group_world, 1, far, &result), MPI_ERR_RANK);
-    ck_assert_int_eq(ompi_group_range_incl(&ompi_group_world, 1, back, &result), MPI_SUCCESS);
+    ck_assert_int_eq(ompi_group_range_incl(world, 1, far, &result), MPI_ERR_RANK);
+    ck_assert_int_eq(ompi_group_range_incl(world, 1, back, &result), MPI_SUCCESS);
     check(result, 1, (const int[]){5});
     ompi_object_release(&result->head);
 }
@@ -229,6 +278,8 @@ END_TEST
 static const unit_test_t tests[] = {
     {.test = &what_is_a_range_has_no_list},
     {.test = &nothing_is_the_empty_group},
+    {.test = &a_range_is_made_at_once},
+    {.test = &a_group_uses_processes_of_other_jobs},
     {.test = &lists_have_an_index},
     {.test = &the_end_of_a_range_becomes_a_list},
     {.test = &sets_are_those_of_the_model, .repeats = 50},

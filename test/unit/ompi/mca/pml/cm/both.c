@@ -10,6 +10,7 @@
 #include "opal/mca/base/param.h"
 #include "opal/runtime/wait.h"
 #include "ompi/request/status.h"
+#include "opal/runtime/process.h"
 #include "test/unit/opal/support.h"
 
 enum { RANKS = 4, TAGS = 3, FIRST_FAR = 2 };
@@ -296,12 +297,13 @@ static void setup(void)
     opal_param_init();
     ck_assert_int_eq(opal_wait_register(), OPAL_SUCCESS);
     ck_assert_int_eq(ompi_datatype_init(), MPI_SUCCESS);
-    ompi_group_init(1, RANKS);
+    opal_process_own_size = RANKS;
+    ompi_group_init(1);
     for (int i = 0; i < 2; i++) {
         opal_list_init(&ways[i].arrivals);
         opal_list_init(&ways[i].receives);
     }
-    comm = (ompi_communicator_t){.rank = 1, .size = RANKS, .group = &ompi_group_world};
+    comm = (ompi_communicator_t){.rank = 1, .size = RANKS, .group = ompi_group_range(0, RANKS)};
     comm.context = 7;
     cm_both_start(&near_ops, &far_ops, is_near);
     cm_both_fill_in(&both);

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ompi/runtime/runtime.c: the runtime has users, and starts and ends with them, as often as they
+ * like, before and after MPI_Init; nothing of it is left.
+ */
+#include "ompi/runtime/runtime.h"
+
+#include <dirent.h>
+
+#include "opal/runtime/init.h"
+#include "ompi/communicator/communicator.h"
+#include "ompi/mca/pml/pml.h"
+#include "test/unit/opal/support.h"
+
+static void setup(void)
+{
+    static const char *const names[] = {"PMI_FD",    "PMI_RANK",      "PMI_SIZE",
+                                        "PMIX_RANK", "MICA_REPORTER", "MICA_MCA_COMMAND_LINE"};
+    for (size_t i = 0; i < OPAL_COUNT_OF(names); i++)
+        unsetenv(names[i]);
+    setenv("OMPI_MCA_mca_base_param_files", "", 1);
+    unit_capture();
+}
+
+/* A message to itself, and a communicator that the runtime has to end. */
+static void use(void)
+{
+    MPI_Comm copy;
+    int sent = 7, received = 0;
+    MPI_Request request;
+    ck_assert_int_eq(MPI_Irecv(&received, 1, MPI_INT, 0, 5, MPI_COMM_WORLD, &request), MPI_SUCCESS);
+    ck_assert_int_eq(MPI_Send(&sent, 1, MPI_INT, 0, 5, MPI_COMM_WORLD), MPI_SUCCESS);
+    ck_assert_int_eq(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    ck_assert_int_eq(received, sent);
+    ck_assert_int_eq(MPI_Comm_dup(MPI_COMM_WORLD, &copy), MPI_SUCCESS);
+}
+
+static void acquire(int required)
+{
+    int level = -1;
+    ck_assert_int_eq(ompi_runtime_acquire(required, &level), MPI_SUCCESS);
+    ck_assert_int_ge(level, required);
+}
+
+/* As a user that is not MPI_Init: functions of MPI are usable meanwhile. */
+static void run_once(void)
+{
+    acquire(MPI_THREAD_SINGLE);
+    atomic_store(&ompi_api_mode_word, OMPI_API_CHECKED);
+    use();
+    atomic_store(&ompi_api_mode_word, OMPI_API_UNUSABLE);
+    ck_assert_int_eq(ompi_runtime_release(), MPI_SUCCESS);
+}
+
+static unsigned count_descriptors(void)
+{
+    unsigned count = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    while (readdir(folder) != NULL)
+        count++;
+    closedir(folder);
+    return count;
+}
+
+/* KiB that are resident, addresses that are mapped. */
+static size_t memory_of(const char *name)
+{
+    char line[256];
+    size_t kib = 0;
+    FILE *status = fopen("/proc/self/status", "re");
+    while (fgets(line, sizeof line, status) != NULL) {
+        if (strncmp(line, name, strlen(name)) == 0)
+            kib = strtoul(line + strlen(name) + 1, NULL, 10);
+    }
+    fclose(status);
+    return kib;
+}
+
+START_TEST(a_thousand_times)
+{
+    enum { FIRST = 50, ROUNDS = 1000 };
+    for (int round = 0; round < FIRST; round++)
+        run_once();
+    unsigned descriptors = count_descriptors();
+    size_t resident = memory_of("VmRSS"), mapped = memory_of("VmSize");
+    for (int round = FIRST; round < ROUNDS; round++)
+        run_once();
+    ck_assert_uint_eq(count_descriptors(), descriptors);
+    ck_assert_uint_le(memory_of("VmRSS"), resident + 64);
+    ck_assert_uint_le(memory_of("VmSize"), mapped + 256);
+    ck_assert_str_eq(unit_stderr(), "");
+}
+END_TEST
+
+START_TEST(users_are_counted)
+{
+    void *state;
+    acquire(MPI_THREAD_SINGLE);
+    acquire(MPI_THREAD_FUNNELED);
+    const ompi_pml_ops_t *pml = ompi_pml;
+    ck_assert_int_eq(ompi_runtime_release(), MPI_SUCCESS);
+    ck_assert_ptr_eq(ompi_pml, pml);
+    ck_assert_ptr_nonnull(opal_pmi(&state));
+    ck_assert_int_eq(ompi_runtime_release(), MPI_SUCCESS);
+    ck_assert_ptr_null(ompi_pml);
+    ck_assert_ptr_null(opal_pmi(&state));
+}
+END_TEST
+
+/* The message lock is not needed until somebody wants threads. */
+START_TEST(a_user_may_want_threads_later)
+{
+    acquire(MPI_THREAD_SINGLE);
+    ck_assert(!ompi_lock_needed);
+    acquire(MPI_THREAD_MULTIPLE);
+    ck_assert(ompi_lock_needed);
+    atomic_store(&ompi_api_mode_word, OMPI_API_CHECKED);
+    use();
+    ompi_runtime_release();
+    ck_assert(ompi_lock_needed);
+    ompi_runtime_release();
+    ck_assert(!ompi_lock_needed);
+}
+END_TEST
+
+START_TEST(mpi_init_is_one_of_them)
+{
+    int provided;
+    acquire(MPI_THREAD_SINGLE);
+    ck_assert_int_eq(MPI_Init_thread(NULL, NULL, MPI_THREAD_SINGLE, &provided), MPI_SUCCESS);
+    use();
+    ck_assert_int_eq(MPI_Finalize(), MPI_SUCCESS);
+    ck_assert_ptr_nonnull(ompi_pml);
+    ck_assert_int_eq(ompi_runtime_release(), MPI_SUCCESS);
+    ck_assert_ptr_null(ompi_pml);
+    run_once();
+}
+END_TEST
+
+static const unit_test_t tests[] = {
+    {.test = &a_thousand_times},
+    {.test = &users_are_counted},
+    {.test = &a_user_may_want_threads_later},
+    {.test = &mpi_init_is_one_of_them},
+};
+
+UNIT_MAIN("ompi/runtime", tests, setup);
