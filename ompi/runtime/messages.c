@@ -53,7 +53,7 @@ static void *pml_state(void)
 
 static uint32_t communicator_limit(void)
 {
-    uint32_t wanted = ompi_params_max_communicators();
+    uint32_t wanted = ompi_params_max_communicators() + 1; /* ompi_comm_processes is none of them */
     return wanted <= ompi_pml->max_context ? wanted : ompi_pml->max_context + 1;
 }
 

@@ -36,9 +36,13 @@ static pthread_mutex_t fill_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* -- places ---------------------------------------------------------------------------------- */
 
+enum { FEW = 32 }; /* entries, which fit a part of a page */
+
 /* Addresses; memory comes with the first touch. Zero. NULL: there are none. */
 static opal_process_t *map_entries(size_t count)
 {
+    if (count <= FEW)
+        return calloc(count, sizeof(opal_process_t));
     void *base = mmap(NULL, count * sizeof(opal_process_t), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return base != MAP_FAILED ? base : NULL;
@@ -46,7 +50,9 @@ static opal_process_t *map_entries(size_t count)
 
 static void unmap_entries(opal_process_t *entries, size_t count)
 {
-    if (entries != NULL)
+    if (count <= FEW)
+        free(entries);
+    else if (entries != NULL)
         munmap(entries, count * sizeof *entries);
 }
 
