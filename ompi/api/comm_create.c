@@ -12,7 +12,8 @@ static int no_id(void)
 {
     static _Thread_local char detail[256];
     ompi_lock();
-    uint32_t taken = ompi_contexts_taken(), limit = ompi_contexts_limit();
+    /* Without the communicator of all processes, which no user has. */
+    uint32_t taken = ompi_contexts_taken() - 1, limit = ompi_contexts_limit() - 1;
     ompi_unlock();
     snprintf(detail, sizeof detail,
              "The processes have no id for a communicator left that is free in all of them: here "
