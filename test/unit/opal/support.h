@@ -10,6 +10,7 @@
 #define OPAL_UNIT_SUPPORT_H
 
 #include <check.h>
+#include <dirent.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,6 +129,39 @@ static inline unsigned unit_count(const char *text, const char *part)
     unsigned count = 0;
     for (const char *at = strstr(text, part); at != NULL; at = strstr(at + strlen(part), part))
         count++;
+    return count;
+}
+
+/* A sanitizer's shadow is memory of the process too, and its own threads' ends come when they like.
+ */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define UNIT_SANITIZED 1
+#else
+#define UNIT_SANITIZED 0
+#endif
+
+/* The memory that this process has; not what it has only addresses of. */
+static inline size_t unit_resident(void)
+{
+    FILE *file = fopen("/proc/self/smaps_rollup", "r");
+    char line[256];
+    size_t kib = 0;
+    ck_assert_ptr_nonnull(file);
+    while (fgets(line, sizeof line, file) != NULL && sscanf(line, "Rss: %zu", &kib) != 1)
+        ;
+    fclose(file);
+    return kib * 1024;
+}
+
+/* How many descriptors it has, and one. */
+static inline unsigned unit_descriptors(void)
+{
+    unsigned count = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    ck_assert_ptr_nonnull(folder);
+    while (readdir(folder) != NULL)
+        count++;
+    closedir(folder);
     return count;
 }
 

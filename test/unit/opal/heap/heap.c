@@ -42,19 +42,6 @@ static size_t resident(void)
     return sum_resident;
 }
 
-/* From the kernel's own account, which also sees pages that the heap has forgotten. */
-static size_t process_resident(void)
-{
-    FILE *file = fopen("/proc/self/smaps_rollup", "r");
-    char line[256];
-    size_t kib = 0;
-    ck_assert_ptr_nonnull(file);
-    while (fgets(line, sizeof line, file) != NULL && sscanf(line, "Rss: %zu", &kib) != 1)
-        ;
-    fclose(file);
-    return kib * 1024;
-}
-
 /* -- opening --------------------------------------------------------------------------- */
 
 START_TEST(configs_that_cannot_be)
@@ -114,15 +101,15 @@ START_TEST(trim_gives_back)
 {
     static const size_t kinds[] = {40, 3000, 60000, 2 * MIB};
     static const int counts[] = {MANY, MANY / 4, 1000, 20};
-    size_t before = process_resident();
+    size_t before = unit_resident();
     take_all(counts[_i], kinds[_i]);
     size_t used = resident();
     ck_assert_uint_ge(used, (size_t)counts[_i] * kinds[_i]);
-    ck_assert_uint_ge(process_resident(), before + used / 10 * 9);
+    ck_assert_uint_ge(unit_resident(), before + used / 10 * 9);
     give_all(counts[_i]);
     ck_assert_int_eq(opal_heap_trim(&heap, 0), 1);
     ck_assert_uint_le(resident(), 256 << 10);
-    ck_assert(PLACE_SANITIZED || process_resident() <= before + used / 10 + MIB);
+    ck_assert(UNIT_SANITIZED || unit_resident() <= before + used / 10 + MIB);
     ck_assert_uint_ge(place_check_log(), used / 10 * 8);
     ck_assert_int_eq(opal_heap_trim(&heap, 0), 0);
 }

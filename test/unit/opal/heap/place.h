@@ -15,14 +15,6 @@
 
 enum { MIB = 1 << 20, PLACE_LOG = 4096 };
 
-/* A sanitizer's shadow is memory of the process too, and its own threads' ends come when they like.
- */
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define PLACE_SANITIZED 1
-#else
-#define PLACE_SANITIZED 0
-#endif
-
 typedef struct place_event {
     char *start;
     size_t bytes;

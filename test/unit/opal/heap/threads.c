@@ -228,7 +228,7 @@ END_TEST
 
 static pthread_key_t late;
 /* What the C library does at most. ThreadSanitizer's own state is gone before the last ones. */
-enum { LATE_CALLS = PLACE_SANITIZED ? 2 : 4 };
+enum { LATE_CALLS = UNIT_SANITIZED ? 2 : 4 };
 
 static atomic_int late_calls;
 static void *late_blocks[LATE_CALLS];

@@ -17,7 +17,8 @@
 
 crew_t crew;
 
-static const char job_id[] = "crew";
+static const char *job_id = "crew";
+static unsigned char job_key = 'k';
 static unsigned *node_of; /* all on node 0 */
 
 enum { BARRIER_WORD = CREW_SHARED_WORDS - 2 };
@@ -33,11 +34,46 @@ static void fail(const char *what)
     _exit(1);
 }
 
+/* The framework has chosen the component, and no client is there. */
+static void choose(const opal_component_t *component)
+{
+    static opal_candidate_t candidate;
+    candidate = (opal_candidate_t){.component = component, .state = OPAL_CANDIDATE_CHOSEN};
+    component->query(&candidate.answer);
+    if (!candidate.answer.usable)
+        fail(candidate.answer.reason);
+    mca_btl_framework.candidates = &candidate;
+    mca_btl_framework.candidate_count = 1;
+    crew.ops = candidate.answer.ops;
+    crew.state = candidate.answer.state;
+}
+
+static void start_transport(hear_frame_fn_t *handler)
+{
+    hearing = (hearing_t){.frame = handler};
+    hear_all();
+    if (crew.ops->start(crew.state) != OPAL_SUCCESS)
+        fail("start");
+    crew.peers = opal_xcalloc(crew.size, sizeof *crew.peers);
+    for (unsigned i = 0; i < crew.size; i++) {
+        opal_btl_peer_t *peer;
+        if (crew.ops->connect(crew.state, opal_process(i), &peer) == OPAL_SUCCESS)
+            opal_process_set_end(opal_process(i), OPAL_END_BTL, crew.peers[i] = peer);
+    }
+    opal_progress_add(poll_transport, crew.state);
+}
+
+static void stop_transport(void)
+{
+    opal_progress_remove(poll_transport, crew.state);
+    crew.ops->stop(crew.state);
+    free(crew.peers);
+}
+
 static void be_rank(const opal_component_t *component, const opal_node_segment_t *segment,
                     hear_frame_fn_t *handler, void (*work)(void))
 {
     char fd[16];
-    opal_answer_t answer = {0};
     opal_pmi_job_t job = {.rank = crew.rank,
                           .size = crew.size,
                           .local_rank = crew.rank,
@@ -56,30 +92,16 @@ static void be_rank(const opal_component_t *component, const opal_node_segment_t
     if (opal_node_attach(&job, NULL, NULL) != OPAL_SUCCESS ||
         opal_process_start(&job) != OPAL_SUCCESS)
         fail("attach");
-    hearing = (hearing_t){.frame = handler};
-    hear_all();
-    component->query(&answer);
-    if (!answer.usable)
-        fail(answer.reason);
-    crew.ops = answer.ops;
-    crew.state = answer.state;
-    if (crew.ops->start(crew.state) != OPAL_SUCCESS)
-        fail("start");
-    crew.peers = opal_xcalloc(crew.size, sizeof *crew.peers);
-    for (unsigned i = 0; i < crew.size; i++) {
-        opal_btl_peer_t *peer;
-        if (crew.ops->connect(crew.state, opal_process(i), &peer) == OPAL_SUCCESS)
-            opal_process_set_end(opal_process(i), OPAL_END_BTL, crew.peers[i] = peer);
-    }
-    opal_progress_add(poll_transport, crew.state);
+    choose(component);
+    if (handler != NULL)
+        start_transport(handler);
     crew_barrier();
     work();
     crew_meet();
-    opal_progress_remove(poll_transport, crew.state);
-    crew.ops->stop(crew.state);
+    if (handler != NULL)
+        stop_transport();
     opal_node_detach();
     opal_process_stop();
-    free(crew.peers);
     opal_wait_withdraw();
     opal_strings_free(&mca_btl_framework.selection);
     opal_param_withdraw(component->params);
@@ -120,7 +142,7 @@ static unsigned run(const opal_component_t *component, unsigned size, hear_frame
     crew = (crew_t){.size = size, .launcher_watches = watched};
     crew.shared = mmap(NULL, CREW_SHARED_WORDS * sizeof *crew.shared, PROT_READ | PROT_WRITE,
                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    crew_pmi_create();
+    crew_pmi_create(job_key);
     for (unsigned i = 0; i < size; i++) {
         fflush(NULL);
         pids[i] = fork();
@@ -152,6 +174,12 @@ unsigned crew_run_watched(const opal_component_t *component, unsigned size,
                           hear_frame_fn_t *handler, void (*work)(void))
 {
     return run(component, size, handler, work, true);
+}
+
+void crew_set_job(const char *id, unsigned char key)
+{
+    job_id = id;
+    job_key = key;
 }
 
 static int poll_or_yield(void)

@@ -31,8 +31,8 @@ extern crew_t crew;
 
 /*
  * Runs `work` in `size` processes, each a rank with the component's transport started and
- * connected to all, frames going to `handler`. How many of them did not end well: _exit(0), or
- * return.
+ * connected to all, frames going to `handler`. NULL: the framework has chosen the component, and
+ * `work` opens its clients itself. How many of them did not end well: _exit(0), or return.
  */
 unsigned crew_run(const opal_component_t *component, unsigned size, hear_frame_fn_t *handler,
                   void (*work)(void));
@@ -40,6 +40,9 @@ unsigned crew_run(const opal_component_t *component, unsigned size, hear_frame_f
 /* The same; ranks ended on purpose are told to the segment as mpirun would tell it. */
 unsigned crew_run_watched(const opal_component_t *component, unsigned size,
                           hear_frame_fn_t *handler, void (*work)(void));
+
+/* From the next run on: the job that ranks are of, and the bytes of its key. */
+void crew_set_job(const char *id, unsigned char key);
 
 /* Polls; gives the core to another rank if nothing has come, since ranks may share one. */
 void crew_poll(void);
@@ -49,7 +52,7 @@ void crew_send(unsigned to, unsigned kind, const void *bytes, size_t length);
 
 /* What ranks tell one another before they are connected (crew_pmi.c): for all of them; for this
  * one, which keeps the job. */
-void crew_pmi_create(void);
+void crew_pmi_create(unsigned char key);
 void crew_pmi_destroy(void);
 void crew_pmi_join(const opal_pmi_job_t *job);
 

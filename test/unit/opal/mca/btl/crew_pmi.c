@@ -3,8 +3,8 @@
  * What opal/runtime/init.h offers, for the ranks of a crew: the job, and a pmi in memory that all
  * of them see. It replaces opal/runtime/init.c in the programs that are linked with it.
  *
- * Values are only added, so a reader needs no lock; of those with the same name the last one
- * counts.
+ * Values have their places for ever, so a reader needs no lock: one is put again only by a rank
+ * that starts again, when the others do.
  */
 #include <sched.h>
 #include <stdlib.h>
@@ -36,11 +36,23 @@ static board_t *board;
 static const opal_pmi_job_t *job;
 static unsigned visible; /* values, since the last fence */
 
+static value_t *find(unsigned rank, const char *key, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        value_t *value = &board->values[i];
+        if (value->rank == rank && strcmp(value->key, key) == 0)
+            return value;
+    }
+    return NULL;
+}
+
 static void add(unsigned rank, const char *key, const void *bytes, size_t length)
 {
-    unsigned at = __atomic_fetch_add(&board->count, 1, __ATOMIC_ACQ_REL);
-    CREW_MUST(at < MOST_VALUES && length <= VALUE_BYTES && strlen(key) < KEY_BYTES);
-    value_t *value = &board->values[at];
+    CREW_MUST(length <= VALUE_BYTES && strlen(key) < KEY_BYTES);
+    value_t *value = find(rank, key, __atomic_load_n(&board->count, __ATOMIC_ACQUIRE));
+    if (value == NULL)
+        value = &board->values[__atomic_fetch_add(&board->count, 1, __ATOMIC_ACQ_REL)];
+    CREW_MUST(value < board->values + MOST_VALUES);
     value->rank = rank;
     value->length = length;
     strcpy(value->key, key);
@@ -67,22 +79,19 @@ static opal_status_t crew_fence(void *state OPAL_UNUSED)
 static opal_status_t crew_get(void *state OPAL_UNUSED, unsigned rank, const char *key, void **bytes,
                               size_t *length)
 {
-    for (unsigned i = visible; i-- > 0;) {
-        const value_t *value = &board->values[i];
-        if (value->rank != rank || strcmp(value->key, key) != 0)
-            continue;
-        *bytes = opal_xmalloc(value->length);
-        memcpy(*bytes, value->bytes, value->length);
-        *length = value->length;
-        return OPAL_SUCCESS;
-    }
-    return OPAL_ERR_NOT_FOUND;
+    const value_t *value = find(rank, key, visible);
+    if (value == NULL)
+        return OPAL_ERR_NOT_FOUND;
+    *bytes = opal_xmalloc(value->length);
+    memcpy(*bytes, value->bytes, value->length);
+    *length = value->length;
+    return OPAL_SUCCESS;
 }
 
-void crew_pmi_create(void)
+void crew_pmi_create(unsigned char byte)
 {
     unsigned char key[OPAL_JOB_KEY_BYTES];
-    memset(key, 'k', sizeof key);
+    memset(key, byte, sizeof key);
     board = mmap(NULL, sizeof *board, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     add(0, OPAL_JOB_KEY_NAME, key, sizeof key);
 }

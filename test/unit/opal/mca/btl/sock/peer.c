@@ -3,7 +3,6 @@
  * What becomes of peers, between forked ranks: connections begun by both at once, many peers, one
  * that leaves, and one that dies.
  */
-#include <dirent.h>
 #include <sched.h>
 
 #include "opal/mca/btl/sock/sock.h"
@@ -40,17 +39,6 @@ static void poll_until(const unsigned *number, unsigned wanted)
         crew_poll();
 }
 
-static unsigned count_descriptors(void)
-{
-    unsigned descriptors = 0;
-    DIR *folder = opendir("/proc/self/fd");
-    CREW_MUST(folder != NULL);
-    while (readdir(folder) != NULL)
-        descriptors++;
-    closedir(folder);
-    return descriptors;
-}
-
 /* -- both at once --------------------------------------------------------------------------------
  */
 
@@ -73,7 +61,7 @@ static void start_again(void)
 
 static void connect_at_once(void)
 {
-    unsigned other = 1 - crew.rank, descriptors = count_descriptors();
+    unsigned other = 1 - crew.rank, descriptors = unit_descriptors();
     for (int round = 0; round < 50; round++) {
         crew_barrier();
         begin_to_connect(other);
@@ -84,7 +72,7 @@ static void connect_at_once(void)
         poll_until(&received, 10);
         crew_meet();
         /* Who calls in vain has hung up when the other one has taken the call, at the latest. */
-        while (count_descriptors() != descriptors + 1)
+        while (unit_descriptors() != descriptors + 1)
             crew_poll();
         /* Looked at before they meet: whoever has met may say goodbye while the other one polls. */
         CREW_MUST(sock_peer(opal_process(other))->state == SOCK_UP && received == 10);
