@@ -6,6 +6,7 @@
 
 #include "opal/arch/copy.h"
 #include "opal/mca/btl/base/remote.h"
+#include "opal/runtime/descriptor.h"
 #include "opal/runtime/wait.h"
 #include "opal/util/log.h"
 
@@ -101,6 +102,18 @@ const opal_btl_client_t *opal_btl_placer_of(unsigned kind)
 {
     const opal_btl_client_t *client = opal_btl_client_of(kind);
     return client->place != NULL ? client : &nobody;
+}
+
+static void end_sleep(opal_timer_t *timer OPAL_UNUSED)
+{
+}
+
+void opal_btl_note_refusal(void)
+{
+    static const uint64_t pause_nsec = 1000000;
+    static opal_timer_t timer = {.expired = end_sleep};
+    if (opal_wait_sleeps_next())
+        opal_timer_set(&timer, opal_timer_now() + pause_nsec);
 }
 
 void opal_btl_report_failure(opal_process_t *process, opal_status_t why)

@@ -32,11 +32,17 @@ OPAL_EXPORT void opal_btl_forget(const opal_btl_peer_t *peer);
 /* Who says where the payload of such a frame goes; nowhere, if its client does not. */
 OPAL_EXPORT const opal_btl_client_t *opal_btl_placer_of(unsigned kind);
 
-/* A frame has arrived: opal_btl_client_t.receive. */
+/* A client has refused a frame, and nobody rings when it can take it: a sleep has to be short. */
+OPAL_EXPORT void opal_btl_note_refusal(void);
+
+/* A frame has arrived: opal_btl_client_t.receive. False: each call of progress tries it again. */
 static inline bool opal_btl_deliver(opal_process_t *from, unsigned kind, const void *bytes,
                                     size_t length)
 {
-    return opal_btl_client_of(kind)->receive(from, kind, bytes, length);
+    if (opal_likely(opal_btl_client_of(kind)->receive(from, kind, bytes, length)))
+        return true;
+    opal_btl_note_refusal();
+    return false;
 }
 
 /* opal_btl_client_t.failed and .left, once for each process. Not a death under a launcher that then

@@ -145,7 +145,7 @@ int sock_progress(void *state OPAL_UNUSED)
 {
     static unsigned turn;
     int count = 0;
-    if (sock.hot_count > MANY_HOT && ++turn % sock.hot_count != 0)
+    if (sock.hot_count > MANY_HOT && ++turn % sock.hot_count != 0 && !opal_wait_sleeps_next())
         return 0;
     /* From the end: the last one takes the place of one that cools down, or is closed. */
     for (unsigned i = sock.hot_count; i > 0; i--) {
