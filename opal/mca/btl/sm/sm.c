@@ -92,6 +92,7 @@ typedef struct sm {
     unsigned next_reader; /* whose turn it is */
     unsigned deaths;      /* on this node, as far as they have been looked at */
     unsigned lost_count;  /* peers that are lost, and not reported yet */
+    unsigned left_count;  /* peers that have left, and are not reported yet */
     bool *reported;       /* by local rank */
 } sm_t;
 
@@ -312,13 +313,23 @@ static bool take_long_frame(const sm_t *self, const ring_reader_t *reader, unsig
     return true;
 }
 
-/* What the slot stands for needs no memory: the client takes it. */
-static void take_answer(ring_reader_t *reader)
+/* The slot is free for what the client begins. */
+static int take_answer(ring_reader_t *reader)
 {
+    uint32_t number = reader->expected;
+    uint64_t what = reader->answer_what;
     reader->expected = 0;
     opal_prefetch_read(ring_word(reader->ring, reader->size, reader->head)); /* more may follow */
-    opal_btl_deliver(reader->process, reader->answer_kind, &reader->answer_what,
-                     sizeof reader->answer_what);
+    if (opal_btl_deliver(reader->process, reader->answer_kind, &what, sizeof what))
+        return 1;
+    reader->expected = number;
+    return 0;
+}
+
+static bool has_answer(const ring_reader_t *reader)
+{
+    return reader->expected != 0 && atomic_load_explicit(&reader->ring->answer.number,
+                                                         memory_order_acquire) == reader->expected;
 }
 
 /*
@@ -336,9 +347,8 @@ static bool look_for_answer(sm_t *self, ring_reader_t *reader, int *count)
     }
     if (reader->expected == 0)
         return false;
-    if (atomic_load_explicit(&line->number, memory_order_acquire) == reader->expected) {
-        take_answer(reader);
-        *count = 1;
+    if (has_answer(reader)) {
+        *count = take_answer(reader);
         return true;
     }
     if (reader->patience == 0 ||
@@ -348,13 +358,21 @@ static bool look_for_answer(sm_t *self, ring_reader_t *reader, int *count)
     return true;
 }
 
+static void report_failure(sm_t *self, unsigned local_rank, opal_status_t why)
+{
+    if (self->reported[local_rank])
+        return;
+    self->reported[local_rank] = true;
+    opal_btl_report_failure(opal_process(opal_node_slot(local_rank)->rank), why);
+}
+
 /* What such a peer sends cannot be told apart from nonsense. */
-static void give_up_on(const ring_reader_t *reader)
+static void give_up_on(sm_t *self, const ring_reader_t *reader)
 {
     opal_log_error("rank %u has written a damaged frame into shared memory: nothing of it is taken "
                    "any more",
                    reader->process->rank);
-    opal_btl_report_failure(reader->process, OPAL_ERR_PROTOCOL);
+    report_failure(self, reader->local_rank, OPAL_ERR_PROTOCOL);
 }
 
 static int drain(sm_t *self, ring_reader_t *reader)
@@ -379,7 +397,7 @@ static int drain(sm_t *self, ring_reader_t *reader)
             opal_doorbell_ring(&opal_node_slot(reader->local_rank)->doorbell);
     }
     if (opal_unlikely(reader->is_damaged))
-        give_up_on(reader);
+        give_up_on(self, reader);
     return count;
 }
 
@@ -433,15 +451,28 @@ static sm_peer_t *reader_of_ring(const sm_t *self, const ring_t *ring)
     return NULL;
 }
 
-/* It has left. What it has sent is here: it comes first. */
-static void report_departure(sm_t *self, sm_peer_t *peer)
+/* Whether the client has taken everything from that peer. */
+static bool is_drained(sm_t *self, sm_peer_t *peer)
 {
     ring_reader_t *reader = reader_of(self, peer);
-    do {
-        if (reader != NULL)
-            reader->patience = 0; /* an answer is there, or never comes */
-    } while (reader != NULL && drain(self, reader) > 0);
-    opal_btl_report_departure(peer->base.process);
+    unsigned kind;
+    size_t length;
+    if (reader == NULL)
+        return true;
+    reader->patience = 0; /* an answer is there, or never comes */
+    return !has_answer(reader) && ring_peek(reader, &kind, &length) == NULL;
+}
+
+static void report_departures(sm_t *self)
+{
+    for (unsigned i = 0; i < self->peer_count; i++) {
+        sm_peer_t *peer = self->peers[i];
+        if (peer == NULL || !peer->has_left || self->reported[i] || !is_drained(self, peer))
+            continue;
+        self->reported[i] = true;
+        self->left_count--;
+        opal_btl_report_departure(peer->base.process);
+    }
 }
 
 static void take_inbox(sm_t *self)
@@ -449,8 +480,10 @@ static void take_inbox(sm_t *self)
     ring_walk_t walk = take_rings(self, 0);
     for (ring_t *ring; (ring = next_ring(&walk)) != NULL;) {
         sm_peer_t *peer = is_returned(self, ring) ? reader_of_ring(self, ring) : NULL;
-        if (peer != NULL)
-            report_departure(self, peer);
+        if (peer != NULL && !peer->has_left && !self->reported[peer->local_rank]) {
+            peer->has_left = true;
+            self->left_count++;
+        }
     }
 }
 
@@ -472,10 +505,8 @@ static void report_deaths(sm_t *self)
     if (opal_node_launcher() != 0)
         return;
     for (unsigned i = 0; i < self->peer_count; i++) {
-        if (opal_node_peer_is_dead(i) && !self->reported[i]) {
-            self->reported[i] = true;
-            opal_btl_report_failure(opal_process(opal_node_slot(i)->rank), OPAL_ERR_DISCONNECTED);
-        }
+        if (opal_node_peer_is_dead(i))
+            report_failure(self, i, OPAL_ERR_DISCONNECTED);
     }
 }
 
@@ -483,10 +514,8 @@ static void report_lost(sm_t *self)
 {
     self->lost_count = 0;
     for (unsigned i = 0; i < self->peer_count; i++) {
-        if (self->peers[i] != NULL && self->peers[i]->is_lost && !self->reported[i]) {
-            self->reported[i] = true;
-            opal_btl_report_failure(self->peers[i]->base.process, OPAL_ERR_NO_MEMORY);
-        }
+        if (self->peers[i] != NULL && self->peers[i]->is_lost)
+            report_failure(self, i, OPAL_ERR_NO_MEMORY);
     }
 }
 
@@ -508,6 +537,8 @@ static int sm_progress(void *state)
         count += drain(self, &self->readers[i]);
     for (unsigned i = 0; i < begin; i++)
         count += drain(self, &self->readers[i]);
+    if (opal_unlikely(self->left_count > 0))
+        report_departures(self);
     return count;
 }
 
