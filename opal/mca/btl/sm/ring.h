@@ -59,6 +59,7 @@ typedef struct ring {
     _Alignas(RING_LINE) uint64_t size;          /* of bytes; a power of 2 */
     uint32_t local_rank;                        /* of the writer */
     uint32_t next;                              /* in an inbox: the reader's, or the writer's */
+    _Atomic uint32_t is_dropped;                /* its reader has stopped */
     _Atomic uint32_t fill_nsec;                 /* the writer's, for long data (pace.h) */
     _Atomic uint32_t advice[PACE_WAYS];         /* the reader's, as pace_t.told */
     _Alignas(RING_LINE) _Atomic uint64_t freed; /* by the reader */

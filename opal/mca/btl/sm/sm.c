@@ -9,6 +9,7 @@
  * Who stops closes its list and sends each ring that leads to it back to its writer, by the list of
  * that one. A ring that comes back tells the writer that the reader has left, and that all of what
  * the reader has sent can be seen. A writer that finds the list closed sends the ring to itself.
+ * When both have stopped, and the writer starts again, it takes the ring that it had.
  *
  * The path of a frame: reserve and commit write one cache line for up to 56 bytes and look at the
  * reader's doorbell, a line that changes only when it sleeps; progress looks at one line per ring.
@@ -98,6 +99,9 @@ typedef struct sm {
 
 static sm_t sm;
 
+/* Rings of the last start, by local rank of the reader; NULL: none was. */
+static ring_t **kept;
+
 /* -- sending ------------------------------------------------------------------------------ */
 
 /* NULL: none can be there. */
@@ -121,10 +125,28 @@ static bool push_ring(opal_node_slot_t *slot, ring_t *ring)
     return true;
 }
 
-static bool make_ring(sm_peer_t *peer)
+/* NULL: there is none, or it is still read. */
+static ring_t *take_kept(const sm_peer_t *peer)
+{
+    ring_t *ring = kept[peer->local_rank];
+    if (ring == NULL || atomic_load_explicit(&ring->is_dropped, memory_order_acquire) == 0)
+        return NULL;
+    kept[peer->local_rank] = NULL;
+    memset(ring, 0, sizeof *ring + sizeof(uint64_t)); /* and the word of the first frame */
+    return ring;
+}
+
+static ring_t *carve_ring(void)
 {
     uint64_t offset = opal_node_carve(ring_segment_bytes(sm.ring_bytes));
-    ring_t *ring = offset != 0 ? opal_node_at(offset) : NULL;
+    return offset != 0 ? opal_node_at(offset) : NULL;
+}
+
+static bool make_ring(sm_peer_t *peer)
+{
+    ring_t *ring = take_kept(peer);
+    if (ring == NULL)
+        ring = carve_ring();
     if (ring == NULL)
         opal_log_error("the shared memory of this node (%zu MiB) has no room for a ring of %zu "
                        "bytes to rank %u; a larger node_segment_size or a smaller "
@@ -282,7 +304,9 @@ static ring_walk_t take_rings(sm_t *self, uint32_t instead)
     all.at = atomic_exchange_explicit(&self->own->inbox, instead, memory_order_acquire);
     ring_walk_t walk = all;
     for (ring_t *ring; (ring = next_ring(&walk)) != NULL;) {
-        if (!is_returned(self, ring))
+        if (is_returned(self, ring))
+            atomic_store_explicit(&ring->is_dropped, 1, memory_order_relaxed);
+        else
             add_reader(self, ring);
     }
     return all;
@@ -493,8 +517,11 @@ static void return_rings(sm_t *self)
     take_rings(self, OPAL_NODE_INBOX_CLOSED);
     for (unsigned i = 0; i < self->reader_count; i++) {
         opal_node_slot_t *slot = opal_node_slot(self->readers[i].local_rank);
-        if (push_ring(slot, self->readers[i].ring))
+        ring_t *ring = self->readers[i].ring;
+        if (push_ring(slot, ring))
             opal_doorbell_ring(&slot->doorbell);
+        else
+            atomic_store_explicit(&ring->is_dropped, 1, memory_order_release);
     }
 }
 
@@ -553,7 +580,9 @@ static opal_status_t sm_start(void *state)
     self->peer_count = opal_node_ranks();
     self->peers = calloc(self->peer_count, sizeof *self->peers);
     self->reported = calloc(self->peer_count, sizeof *self->reported);
-    if (self->peers == NULL || self->reported == NULL)
+    if (kept == NULL)
+        kept = calloc(self->peer_count, sizeof(ring_t *));
+    if (self->peers == NULL || self->reported == NULL || kept == NULL)
         return OPAL_ERR_NO_MEMORY;
     if (use_cma != SM_CMA_NO)
         opal_node_permit_reading();
@@ -589,9 +618,12 @@ static void sm_stop(void *state)
     sm_t *self = state;
     return_rings(self);
     for (unsigned i = 0; i < self->peer_count; i++) {
-        if (self->peers[i] != NULL)
-            opal_btl_forget(&self->peers[i]->base);
-        free(self->peers[i]);
+        sm_peer_t *peer = self->peers[i];
+        if (peer != NULL)
+            opal_btl_forget(&peer->base);
+        if (peer != NULL && peer->writer.ring != NULL)
+            kept[i] = peer->writer.ring;
+        free(peer);
     }
     free(self->peers);
     free(self->readers);
@@ -718,6 +750,13 @@ static void sm_query(opal_answer_t *answer)
     opal_answer_yes(answer, 50, &ops, &sm, "%u ranks share memory on this node", opal_node_ranks());
 }
 
+/* The segment may be another one next time. */
+static void sm_close(void)
+{
+    free(kept);
+    kept = NULL;
+}
+
 /* What each pair measures in a run cannot be told before. */
 static void sm_rules(opal_rule_fn_t *say, void *context)
 {
@@ -747,5 +786,6 @@ const opal_component_t mca_btl_sm_component = {
     .prose = "shared memory between the ranks of a node",
     .params = params,
     .query = sm_query,
+    .close = sm_close,
     .rules = sm_rules,
 };
