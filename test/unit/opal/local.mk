@@ -29,6 +29,7 @@ unit_tests += \
 	%D%/mca/base/param_file \
 	%D%/mca/base/param_value \
 	%D%/mca/base/select \
+	%D%/mca/btl/clients \
 	%D%/mca/btl/contract \
 	%D%/mca/btl/memory \
 	%D%/mca/btl/sm/direct \
@@ -195,6 +196,8 @@ test_unit_opal_mca_memory_base_events_SOURCES = %D%/mca/memory/base/events.c \
 
 crew_sources = %D%/mca/btl/crew.c %D%/mca/btl/crew.h %D%/mca/btl/crew_pmi.c \
 	%D%/mca/btl/hearing.c %D%/mca/btl/hearing.h
+test_unit_opal_mca_btl_clients_SOURCES = %D%/mca/btl/clients.c %D%/mca/btl/fake.c $(crew_sources)
+test_unit_opal_mca_btl_clients_CFLAGS = $(AM_CFLAGS)
 test_unit_opal_mca_btl_contract_SOURCES = %D%/mca/btl/contract.c %D%/mca/btl/fake.c $(crew_sources)
 test_unit_opal_mca_btl_contract_CFLAGS = $(AM_CFLAGS)
 test_unit_opal_mca_btl_memory_SOURCES = %D%/mca/btl/memory.c $(crew_sources)
@@ -234,6 +237,7 @@ test_unit_opal_mca_btl_sm_ring_CFLAGS = $(AM_CFLAGS)
 test_unit_opal_mca_btl_sm_sm_SOURCES = %D%/mca/btl/sm/sm.c $(crew_sources)
 test_unit_opal_mca_btl_sm_sm_CFLAGS = $(AM_CFLAGS)
 if !MCA_STATIC_btl_sock
+test_unit_opal_mca_btl_clients_SOURCES += $(mca_btl_sock_sources)
 test_unit_opal_mca_btl_contract_SOURCES += $(mca_btl_sock_sources)
 test_unit_opal_mca_btl_memory_SOURCES += $(mca_btl_sock_sources)
 test_unit_opal_mca_btl_sock_addresses_SOURCES += $(mca_btl_sock_sources)
@@ -247,9 +251,11 @@ test_unit_opal_mca_btl_sock_dial_SOURCES += $(mca_btl_sock_sources)
 test_unit_opal_mca_btl_sock_listen_SOURCES += $(mca_btl_sock_sources)
 endif
 if !MCA_STATIC_btl_self
+test_unit_opal_mca_btl_clients_SOURCES += $(mca_btl_self_sources)
 test_unit_opal_mca_btl_contract_SOURCES += $(mca_btl_self_sources)
 endif
 if !MCA_STATIC_btl_sm
+test_unit_opal_mca_btl_clients_SOURCES += $(mca_btl_sm_sources)
 test_unit_opal_mca_btl_contract_SOURCES += $(mca_btl_sm_sources)
 test_unit_opal_mca_btl_sm_direct_SOURCES += $(mca_btl_sm_sources)
 test_unit_opal_mca_btl_sm_ring_SOURCES += $(mca_btl_sm_sources)
