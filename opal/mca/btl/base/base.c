@@ -46,8 +46,11 @@ opal_framework_t mca_btl_framework = {
     .may_be_empty = true,
 };
 
-/* Of the transports in use: those up to this one have begun. */
+/* Of the transports in use: those up to this one have begun. Their tables, in the same order. */
 static const opal_answer_t *last_started;
+enum { MOST_TRANSPORTS = 16 };
+static opal_btl_ops_t tables[MOST_TRANSPORTS];
+static size_t table_count;
 
 /* The candidates that were chosen, by priority: begin with NULL, end with NULL. */
 static const opal_answer_t *next_chosen(const opal_answer_t *previous)
@@ -60,6 +63,75 @@ static const opal_answer_t *next_chosen(const opal_answer_t *previous)
         behind = behind || &candidate->answer == previous;
     }
     return NULL;
+}
+
+/* -- operations that a transport does not have ----------------------------------------------- */
+
+static ssize_t cannot_pull(opal_btl_peer_t *peer OPAL_UNUSED, const struct iovec *to OPAL_UNUSED,
+                           size_t to_count OPAL_UNUSED, const struct iovec *from OPAL_UNUSED,
+                           size_t from_count OPAL_UNUSED, uint32_t slot OPAL_UNUSED)
+{
+    return -OPAL_ERR_NOT_SUPPORTED;
+}
+
+static bool always(opal_btl_peer_t *peer OPAL_UNUSED)
+{
+    return true;
+}
+
+static bool never(opal_btl_peer_t *peer OPAL_UNUSED)
+{
+    return false;
+}
+
+static bool is_not_mapped(opal_btl_peer_t *peer OPAL_UNUSED, const void *start OPAL_UNUSED,
+                          size_t bytes OPAL_UNUSED)
+{
+    return false;
+}
+
+static const void *map_nothing(opal_btl_peer_t *peer OPAL_UNUSED, uintptr_t start OPAL_UNUSED,
+                               size_t bytes OPAL_UNUSED)
+{
+    return NULL;
+}
+
+/* Where a pull is possible the receiver takes it; the sender does not wait for it unasked. */
+static bool pays_receiver(opal_btl_peer_t *peer OPAL_UNUSED, uintptr_t start OPAL_UNUSED,
+                          size_t bytes OPAL_UNUSED, bool incoming)
+{
+    return incoming;
+}
+
+static uint32_t arm_nothing(opal_btl_peer_t *peer OPAL_UNUSED, unsigned kind OPAL_UNUSED,
+                            uint64_t what OPAL_UNUSED, const struct iovec *memory OPAL_UNUSED,
+                            size_t awaited_bytes OPAL_UNUSED)
+{
+    return 0;
+}
+
+static void ignore_slot(opal_btl_peer_t *peer OPAL_UNUSED, uint32_t slot OPAL_UNUSED)
+{
+}
+
+/* Peers have a table in which nothing of a rendezvous is missing. */
+static void fill_in(opal_btl_ops_t *ops)
+{
+    if (ops->can_pull == NULL)
+        ops->can_pull = ops->pull != NULL ? always : never;
+    if (ops->pull == NULL)
+        ops->pull = cannot_pull;
+    if (ops->is_mapped == NULL) {
+        ops->direct_bytes = SIZE_MAX;
+        ops->is_mapped = is_not_mapped;
+        ops->map = map_nothing;
+    }
+    if (ops->pull_pays == NULL)
+        ops->pull_pays = pays_receiver;
+    if (ops->arm == NULL) {
+        ops->arm = arm_nothing;
+        ops->disarm = ops->complete = ignore_slot;
+    }
 }
 
 /* -- clients --------------------------------------------------------------------------------- */
@@ -137,12 +209,16 @@ void opal_btl_report_departure(opal_process_t *process)
 static opal_status_t start_all(void)
 {
     last_started = NULL;
-    for (const opal_answer_t *each = NULL; (each = next_chosen(each)) != NULL;) {
+    table_count = 0;
+    for (const opal_answer_t *each = NULL;
+         table_count < MOST_TRANSPORTS && (each = next_chosen(each)) != NULL;) {
         const opal_btl_ops_t *ops = each->ops;
         opal_status_t status = ops->start(each->state);
         if (status != OPAL_SUCCESS)
             return status;
         last_started = each;
+        tables[table_count] = *ops;
+        fill_in(&tables[table_count++]);
         status = opal_progress_add(ops->progress, each->state);
         if (status != OPAL_SUCCESS)
             return status;
@@ -191,11 +267,8 @@ void opal_btl_close(opal_btl_client_id_t id)
 
 const opal_btl_ops_t *opal_btl_next(const opal_btl_ops_t *previous)
 {
-    const opal_answer_t *each = NULL;
-    while (previous != NULL && (each = next_chosen(each)) != NULL && each->ops != previous)
-        ;
-    each = next_chosen(each);
-    return each != NULL ? each->ops : NULL;
+    size_t next = previous != NULL ? (size_t)(previous - tables) + 1 : 0;
+    return next < table_count ? &tables[next] : NULL;
 }
 
 /* Stands for the way to a process to which there is none, so that this is told once. */
@@ -204,10 +277,12 @@ static opal_btl_peer_t unreachable;
 static opal_btl_peer_t *find_way(opal_process_t *process)
 {
     opal_btl_peer_t *peer = NULL;
-    for (const opal_answer_t *each = NULL; (each = next_chosen(each)) != NULL;) {
-        const opal_btl_ops_t *ops = each->ops;
-        if (ops->connect(each->state, process, &peer) == OPAL_SUCCESS)
+    const opal_answer_t *each = NULL;
+    for (size_t i = 0; i < table_count && (each = next_chosen(each)) != NULL; i++) {
+        if (tables[i].connect(each->state, process, &peer) == OPAL_SUCCESS) {
+            peer->ops = &tables[i];
             return peer;
+        }
     }
     opal_log_error("no transport reaches rank %u; ompi_info --why btl tells what there is",
                    process->rank);

@@ -16,11 +16,13 @@ enum {
     GRACE_NSEC = 1000000000, /* in which a launcher that watches ends the job */
 };
 
-/* The process may have been reached by another transport, and call by this one. */
+static void *sock_reserve(opal_btl_peer_t *base, size_t length);
+
+/* The process may have called before this one wants to send, or be reached by another transport. */
 static sock_peer_t *find_peer(const opal_process_t *process)
 {
     opal_btl_peer_t *used = opal_process_end(process, OPAL_END_BTL);
-    if (used == NULL || used->ops == &sock_ops)
+    if (used != NULL && used->ops != NULL && used->ops->reserve == sock_reserve)
         return (sock_peer_t *)used;
     sock_peer_t *peer = NULL;
     while ((peer = sock_next_peer(peer)) != NULL && peer->base.process != process)
@@ -41,8 +43,6 @@ sock_peer_t *sock_peer(opal_process_t *process)
     opal_list_init(&peer->longs);
     opal_list_init(&peer->sent);
     opal_list_append(&sock.peers, &peer->node);
-    if (opal_process_end(process, OPAL_END_BTL) == NULL)
-        opal_process_set_end(process, OPAL_END_BTL, peer);
     return peer;
 }
 
