@@ -95,6 +95,10 @@ typedef struct ob1_peer {
     opal_fair_lock_t lock; /* from reserve to commit, where threads share */
     opal_btl_peer_t *btl;
     opal_process_t *process;
+    /* What its transport is good at: messages from here on leave out of the user's memory; the
+     * longest part of a stream; long messages are sent so, too. */
+    size_t zcopy_bytes, part_bytes;
+    bool sends_long;
     opal_list_t frames;    /* ob1_pending_t, in the order in which they have to leave */
     opal_list_t streams;   /* ob1_pending_t of fragments, whose order does not matter */
     opal_list_t awaiting;  /* ob1_pending_t of sends that it has to answer */
@@ -259,13 +263,19 @@ static inline void *ob1_peer_reserve(ob1_peer_t *peer, size_t length)
     return room;
 }
 
-static inline void ob1_peer_commit(ob1_peer_t *peer, void *room, ob1_kind_t kind, size_t length)
+/* A frame has left under ompi_lock, and the peer's lock is given back. */
+static inline void ob1_peer_leave(ob1_peer_t *peer)
 {
-    peer->btl->ops->commit(peer->btl, room, kind, length);
     if (ompi_threads_share()) {
         peer->is_open = ob1_peer_is_clear(peer);
         opal_fair_release(&peer->lock);
     }
+}
+
+static inline void ob1_peer_commit(ob1_peer_t *peer, void *room, ob1_kind_t kind, size_t length)
+{
+    peer->btl->ops->commit(peer->btl, room, kind, length);
+    ob1_peer_leave(peer);
 }
 
 /* No frame leaves beside ompi_lock, until one has left under it. */

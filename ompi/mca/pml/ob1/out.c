@@ -9,10 +9,7 @@
 #include "opal/runtime/fixed.h"
 #include "ompi/mca/pml/ob1/ob1.h"
 
-enum {
-    SHORTEST_TAKEN = 2048, /* bytes; shorter ones are copied sooner than they are pointed at */
-    SHORTEST_PIECE = 256,
-};
+enum { SHORTEST_PIECE = 256 };
 
 /* Where the data is, if that is in few and long pieces. Returns how many; 0: it is not. */
 static size_t few_segments(const ompi_data_t *data, size_t bytes, struct iovec *segments,
@@ -33,8 +30,6 @@ ob1_pushed_t ob1_push_now(ob1_peer_t *peer, const void *head, size_t head_bytes,
 {
     opal_btl_peer_t *btl = peer->btl;
     struct iovec segments[OPAL_BTL_MAX_SEGMENTS];
-    if (btl->ops->send_now == NULL || bytes < SHORTEST_TAKEN)
-        return OB1_NOT_SO;
     size_t count = few_segments(data, bytes, segments, OPAL_BTL_MAX_SEGMENTS);
     if (count == 0)
         return OB1_NOT_SO;
@@ -195,7 +190,7 @@ bool ob1_send_long(ob1_send_t *send)
 {
     opal_btl_peer_t *btl = send->peer->btl;
     opal_btl_frame_t *frame = &send->out.frame;
-    if (btl->ops->send_long == NULL)
+    if (!send->peer->sends_long)
         return false;
     *frame = (opal_btl_frame_t){.kind = OB1_FRAGMENT, .is_placed = true, .name = send->receiver};
     frame->segment_count = few_segments(&send->data, send->bytes, &send->run, 1);

@@ -8,9 +8,21 @@
 #include "opal/runtime/wait.h"
 #include "opal/util/log.h"
 
+enum { SHORTEST_ZCOPY = 2048 }; /* bytes; fewer are copied sooner than they are pointed at */
+
 static opal_list_t peers;   /* all of them; they stay until the end */
 static opal_list_t waiting; /* those with something pending */
 static bool is_polled;      /* for them, and for credit that is withheld */
+
+/* Where the other end waits for each frame by itself, short parts are there sooner. */
+static void learn_transport(ob1_peer_t *peer, const opal_btl_ops_t *ops)
+{
+    peer->zcopy_bytes = ops->send_now != NULL ? SHORTEST_ZCOPY : SIZE_MAX;
+    peer->part_bytes = ops->max_frame_bytes - sizeof(ob1_stream_head_t);
+    if (peer->part_bytes > ob1_part_bytes && ops->send_now == NULL)
+        peer->part_bytes = ob1_part_bytes;
+    peer->sends_long = ops->send_long != NULL;
+}
 
 ob1_peer_t *ob1_peer(opal_process_t *process)
 {
@@ -25,6 +37,7 @@ ob1_peer_t *ob1_peer(opal_process_t *process)
     peer->btl = btl;
     peer->process = process;
     peer->error = MPI_ERR_PROC_ABORTED;
+    learn_transport(peer, btl->ops);
     opal_list_init(&peer->frames);
     opal_list_init(&peer->streams);
     opal_list_init(&peer->awaiting);

@@ -89,9 +89,7 @@ static bool get_run(opal_btl_peer_t *btl, const ob1_receive_t *receive,
 static bool unpack_run(opal_btl_peer_t *btl, const ob1_receive_t *receive,
                        const ob1_rendezvous_t *head)
 {
-    const void *seen = btl->ops->map != NULL
-                           ? btl->ops->map(btl, head->segments[0].address, receive->wanted)
-                           : NULL;
+    const void *seen = btl->ops->map(btl, head->segments[0].address, receive->wanted);
     if (seen == NULL)
         return false;
     ompi_datatype_unpack(receive->data.type, receive->data.count, receive->data.buffer, 0, seen,
@@ -115,9 +113,8 @@ static bool get_listed(opal_btl_peer_t *btl, ob1_receive_t *receive, const ob1_r
 
 bool ob1_pull(opal_btl_peer_t *btl, ob1_receive_t *receive, const ob1_rendezvous_t *head)
 {
-    if (head->segment_count == 0 || btl->ops->pull == NULL ||
-        (btl->ops->pull_pays != NULL &&
-         !btl->ops->pull_pays(btl, head->segments[0].address, head->total, true)))
+    if (head->segment_count == 0 ||
+        !btl->ops->pull_pays(btl, head->segments[0].address, head->total, true))
         return false;
     if (head->segment_count > OB1_MAX_SEGMENTS)
         return get_listed(btl, receive, head);

@@ -11,6 +11,7 @@
 enum {
     SHORTEST_LISTED = 512, /* bytes; the mean of what is copied piece by piece */
     DESCRIBED_WITH = 128,  /* up to so many bytes, the data is no more than its description */
+    SHORT_BYTES = 512,     /* up to here a frame is sent in one call */
 };
 
 static opal_pool_t sends = {.bytes = sizeof(ob1_send_t)};
@@ -59,27 +60,43 @@ static ob1_match_t match_of(const ompi_route_t *to)
 
 /* -- eager --------------------------------------------------------------------------- */
 
-static void fill_eager(unsigned char *room, const ob1_match_t *match, const ompi_data_t *data,
-                       size_t bytes)
+/* The whole message in one frame, with the peer's lock; false: no room. */
+static inline bool leave_eager(ob1_peer_t *peer, const ob1_match_t *match, const ompi_data_t *data,
+                               size_t bytes)
 {
-    memcpy(room, match, sizeof *match);
-    ompi_datatype_pack(data->type, data->count, data->buffer, 0, room + sizeof *match, bytes);
+    opal_btl_peer_t *btl = peer->btl;
+    if (opal_likely(bytes <= SHORT_BYTES && ompi_datatype_is_contiguous(data->type))) {
+        const void *origin = (const void *)ompi_datatype_origin(data->type, data->buffer);
+        if (opal_unlikely(!btl->ops->send(btl, OB1_EAGER, match, sizeof *match, origin, bytes)))
+            return false;
+    } else {
+        unsigned char *room = btl->ops->reserve(btl, sizeof *match + bytes);
+        if (opal_unlikely(room == NULL))
+            return false;
+        memcpy(room, match, sizeof *match);
+        ompi_datatype_pack(data->type, data->count, data->buffer, 0, room + sizeof *match, bytes);
+        btl->ops->commit(btl, room, OB1_EAGER, sizeof *match + bytes);
+    }
+    ob1_peer_charge(peer, bytes);
+    return true;
 }
 
-/* The whole message in one frame; false: no room. */
+/* The same under ompi_lock. */
 static bool push_eager(ob1_peer_t *peer, const ob1_match_t *match, const ompi_data_t *data,
                        size_t bytes)
 {
-    ob1_pushed_t pushed = ob1_push_now(peer, match, sizeof *match, OB1_EAGER, data, bytes);
-    if (pushed != OB1_NOT_SO)
+    ob1_pushed_t pushed = bytes >= peer->zcopy_bytes
+                              ? ob1_push_now(peer, match, sizeof *match, OB1_EAGER, data, bytes)
+                              : OB1_NOT_SO;
+    if (opal_unlikely(pushed != OB1_NOT_SO))
         return pushed == OB1_PUSHED;
-    unsigned char *room = ob1_peer_reserve(peer, sizeof *match + bytes);
-    if (opal_unlikely(room == NULL))
-        return false;
-    fill_eager(room, match, data, bytes);
-    ob1_peer_charge(peer, bytes);
-    ob1_peer_commit(peer, room, OB1_EAGER, sizeof *match + bytes);
-    return true;
+    ob1_lock(&peer->lock);
+    bool has_left = leave_eager(peer, match, data, bytes);
+    if (opal_likely(has_left))
+        ob1_peer_leave(peer);
+    else
+        ob1_unlock(&peer->lock);
+    return has_left;
 }
 
 /* What the receiver will call it. False: no memory. */
@@ -119,10 +136,9 @@ static bool push_eager_sync(ob1_send_t *send)
 /* As many parts as there is room for; true: that was all. */
 static bool push_stream(ob1_send_t *send)
 {
-    const opal_btl_ops_t *ops = send->peer->btl->ops;
     ob1_stream_head_t head = {.match = send->match, .total = send->bytes};
-    size_t most = ops->max_frame_bytes - sizeof head;
-    if (send->pushed == 0) {
+    size_t most = send->peer->part_bytes;
+    if (send->pushed == 0 && send->bytes >= send->peer->zcopy_bytes) {
         ob1_pushed_t pushed =
             ob1_push_now(send->peer, &head, sizeof head, OB1_STREAM, &send->data, send->bytes);
         if (pushed == OB1_PUSHED)
@@ -130,9 +146,6 @@ static bool push_stream(ob1_send_t *send)
         if (pushed != OB1_NOT_SO)
             return pushed == OB1_PUSHED;
     }
-    /* Where the other end waits for each frame by itself, short ones are there sooner. */
-    if (most > ob1_part_bytes && ops->send_now == NULL)
-        most = ob1_part_bytes;
     while (send->pushed < send->bytes) {
         bool first = send->pushed == 0;
         size_t head_bytes = first ? sizeof head : 0;
@@ -224,7 +237,7 @@ static uint32_t describe_data(ob1_send_t *send, ob1_segment_t *segments)
     opal_btl_peer_t *btl = send->peer->btl;
     const ompi_data_t *data = &send->data;
     size_t described = 0;
-    if (btl->ops->pull == NULL || (btl->ops->can_pull != NULL && !btl->ops->can_pull(btl)))
+    if (!btl->ops->can_pull(btl))
         return 0;
     if (ompi_datatype_is_contiguous(data->type)) {
         *segments = (ob1_segment_t){ompi_datatype_origin(data->type, data->buffer), send->bytes};
@@ -254,7 +267,7 @@ static bool push_rendezvous(ob1_send_t *send)
     head->total = send->bytes;
     head->synchronous = send->synchronous;
     head->segment_count = describe_data(send, head->segments);
-    if (head->segment_count > 0 && btl->ops->arm != NULL) {
+    if (head->segment_count > 0) {
         struct iovec run = {(void *)(uintptr_t)head->segments[0].address,
                             head->segment_count == 1 ? send->bytes : 0};
         send->answer =
@@ -274,7 +287,7 @@ static bool push_rendezvous(ob1_send_t *send)
 static bool is_direct(opal_btl_peer_t *btl, const ompi_data_t *data, size_t bytes)
 {
     return bytes >= btl->ops->direct_bytes && bytes <= btl->ops->eager_bytes &&
-           btl->ops->is_mapped != NULL && ompi_datatype_is_contiguous(data->type) &&
+           ompi_datatype_is_contiguous(data->type) &&
            btl->ops->is_mapped(btl, (const void *)ompi_datatype_origin(data->type, data->buffer),
                                bytes);
 }
@@ -286,7 +299,7 @@ static bool streams(const ob1_send_t *send)
     size_t limit = btl->ops->stream_bytes > 0 ? btl->ops->stream_bytes : ob1_rendezvous_limit;
     if (send->synchronous || send->bytes > limit)
         return false;
-    return btl->ops->pull_pays == NULL || !is_in_long_pieces(send) ||
+    return !is_in_long_pieces(send) ||
            !btl->ops->pull_pays(btl, ompi_datatype_origin(send->data.type, send->data.buffer),
                                 send->bytes, false);
 }
@@ -436,16 +449,11 @@ bool ob1_send_beside(const ompi_route_t *to, const ompi_data_t *data, ompi_send_
         return false;
     ob1_match_t match = match_of(to);
     opal_fair_acquire(&peer->lock);
-    bool may_leave =
-        peer->is_open && atomic_load_explicit(&peer->credit, memory_order_relaxed) >= 0;
-    unsigned char *room = may_leave ? ops->reserve(peer->btl, sizeof match + bytes) : NULL;
-    if (opal_likely(room != NULL)) {
-        fill_eager(room, &match, data, bytes);
-        ob1_peer_charge(peer, bytes);
-        ops->commit(peer->btl, room, OB1_EAGER, sizeof match + bytes);
-    }
+    bool has_left = peer->is_open &&
+                    atomic_load_explicit(&peer->credit, memory_order_relaxed) >= 0 &&
+                    leave_eager(peer, &match, data, bytes);
     opal_fair_release(&peer->lock);
-    return room != NULL;
+    return has_left;
 }
 
 int ob1_isend(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode,
