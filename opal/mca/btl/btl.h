@@ -125,6 +125,7 @@ OPAL_EXPORT void opal_btl_hide(uint64_t exposure);
 typedef struct opal_btl_peer {
     const struct opal_btl_ops *ops;
     opal_process_t *process;
+    bool is_gone; /* the base's: it has failed or left */
 } opal_btl_peer_t;
 
 /* Begins an operation on the peer's memory. True: it is done, and `done` is not called. */

@@ -188,8 +188,17 @@ void opal_btl_note_refusal(void)
         opal_timer_set(&timer, opal_timer_now() + pause_nsec);
 }
 
+/* What clients begin from now on with the peer ends at once. */
+static void mark_gone(const opal_process_t *process)
+{
+    opal_btl_peer_t *peer = opal_process_end(process, OPAL_END_BTL);
+    if (peer != NULL)
+        peer->is_gone = true;
+}
+
 void opal_btl_report_failure(opal_process_t *process, opal_status_t why)
 {
+    mark_gone(process);
     for (unsigned i = OPAL_BTL_CLIENTS; i-- > 0;) {
         if (opal_btl_clients[i]->failed != NULL)
             opal_btl_clients[i]->failed(process, why);
@@ -198,6 +207,7 @@ void opal_btl_report_failure(opal_process_t *process, opal_status_t why)
 
 void opal_btl_report_departure(opal_process_t *process)
 {
+    mark_gone(process);
     for (unsigned i = OPAL_BTL_CLIENTS; i-- > 0;) {
         if (opal_btl_clients[i]->left != NULL)
             opal_btl_clients[i]->left(process);

@@ -268,8 +268,8 @@ static bool begin(opal_btl_peer_t *peer, opal_btl_operation_t *operation, kind_t
     operation->peer = peer;
     operation->kind = kind;
     operation->begun = operation->ended = 0;
-    operation->status = OPAL_SUCCESS;
-    if (operation->bytes == 0)
+    operation->status = peer->is_gone ? OPAL_ERR_DISCONNECTED : OPAL_SUCCESS;
+    if (operation->bytes == 0 || peer->is_gone)
         return true;
     operation->name = opal_names_add(&operations, operation);
     if (operation->name == 0) {
@@ -411,7 +411,7 @@ static bool take_request(opal_process_t *from, unsigned kind, const void *bytes,
     if (here != NULL && kind == ATOMIC)
         reply->answer.result =
             apply(here, memory->bytes, (opal_btl_atomic_t)head.atomic, head.operand, head.compare);
-    if (reply->peer == NULL || push_reply(reply))
+    if (reply->peer == NULL || reply->peer->is_gone || push_reply(reply))
         free(reply);
     else
         wait_for_room(&replies, &reply->node);
@@ -429,7 +429,8 @@ static bool receive(opal_process_t *from, unsigned kind, const void *bytes, size
         return take_request(from, kind, bytes, length);
     if (fits)
         fits = kind == DATA ? take_data(from, bytes, length) : take_answer(from, bytes);
-    if (!fits)
+    const opal_btl_peer_t *peer = opal_process_end(from, OPAL_END_BTL);
+    if (!fits && (peer == NULL || !peer->is_gone)) /* its operations have ended before */
         opal_log_warning("rank %u sent something about an operation on memory (kind %u, %zu bytes) "
                          "that is none of this process's; it is dropped",
                          from->rank, kind, length);
