@@ -23,9 +23,11 @@ typedef struct memory {
     uint64_t exposure, address, bytes;
 } memory_t;
 
+/* `memory` is that of the whole operation: a PUT in parts writes all of it or nothing. */
 typedef struct request {
     uint64_t operation;
     memory_t memory;
+    uint64_t offset; /* of the bytes of a PUT */
 } request_t;
 
 typedef struct atomic_request {
@@ -190,12 +192,18 @@ static void finish(opal_btl_operation_t *operation)
     operation->done(operation);
 }
 
+static request_t request_of(const opal_btl_operation_t *operation)
+{
+    return (request_t){.operation = operation->name,
+                       .memory = {operation->exposure, operation->address, operation->bytes}};
+}
+
 static bool push_put(opal_btl_peer_t *peer, opal_btl_operation_t *operation)
 {
     do {
         size_t part = longest(peer, sizeof(request_t), operation->bytes - operation->begun);
-        request_t head = {operation->name,
-                          {operation->exposure, operation->address + operation->begun, part}};
+        request_t head = request_of(operation);
+        head.offset = operation->begun;
         if (!send_frame(peer, PUT, &head, sizeof head, (char *)operation->local + operation->begun,
                         part))
             return false;
@@ -207,7 +215,7 @@ static bool push_put(opal_btl_peer_t *peer, opal_btl_operation_t *operation)
 static bool push_atomic(opal_btl_peer_t *peer, const opal_btl_operation_t *operation)
 {
     atomic_request_t head = {
-        .request = {operation->name, {operation->exposure, operation->address, operation->bytes}},
+        .request = request_of(operation),
         .operand = operation->operand,
         .compare = operation->compare,
         .atomic = operation->atomic,
@@ -223,7 +231,7 @@ static bool push(opal_btl_operation_t *operation)
         return push_put(peer, operation);
     if (operation->kind == ATOMIC)
         return push_atomic(peer, operation);
-    request_t head = {operation->name, {operation->exposure, operation->address, operation->bytes}};
+    request_t head = request_of(operation);
     return send_frame(peer, GET, &head, sizeof head, NULL, 0);
 }
 
@@ -378,17 +386,20 @@ static bool push_reply(reply_t *reply)
     return send_frame(reply->peer, ANSWER, &reply->answer, sizeof reply->answer, NULL, 0);
 }
 
-/* The memory that a request is about; NULL: it may not be reached like that. */
-static void *reach(unsigned kind, const atomic_request_t *head, size_t length)
+/* Where the next `part` bytes of a request are; NULL: its memory may not be reached like that. */
+static void *reach(unsigned kind, const atomic_request_t *head, size_t part)
 {
     static const unsigned access[] = {OPAL_BTL_WRITE, OPAL_BTL_READ,
                                       OPAL_BTL_READ | OPAL_BTL_WRITE};
     const memory_t *memory = &head->request.memory;
-    if (kind == PUT && memory->bytes != length - sizeof head->request)
+    uint64_t offset = head->request.offset;
+    if (offset > memory->bytes || part > memory->bytes - offset)
         return NULL;
     if (kind == ATOMIC && !is_sound_atomic(memory->address, memory->bytes, head->atomic))
         return NULL;
-    return opal_btl_exposed(memory->exposure, memory->address, memory->bytes, access[kind - PUT]);
+    char *first =
+        opal_btl_exposed(memory->exposure, memory->address, memory->bytes, access[kind - PUT]);
+    return first != NULL ? first + offset : NULL;
 }
 
 /* False: there is no memory for an answer that may have to wait, so the request has to come again.
@@ -401,13 +412,14 @@ static bool take_request(opal_process_t *from, unsigned kind, const void *bytes,
     reply_t *reply = malloc(sizeof *reply);
     if (reply == NULL)
         return false;
-    void *here = reach(kind, &head, length);
+    size_t part = kind == PUT ? length - sizeof head.request : memory->bytes;
+    void *here = reach(kind, &head, part);
     *reply = (reply_t){.peer = opal_btl_connect(from), .is_data = kind == GET, .memory = *memory};
     reply->answer = (answer_t){.operation = head.request.operation,
-                               .bytes = memory->bytes,
+                               .bytes = part,
                                .status = here != NULL ? OPAL_SUCCESS : OPAL_ERR_BAD_PARAM};
     if (here != NULL && kind == PUT)
-        opal_copy(here, (const char *)bytes + sizeof head.request, memory->bytes);
+        opal_copy(here, (const char *)bytes + sizeof head.request, part);
     if (here != NULL && kind == ATOMIC)
         reply->answer.result =
             apply(here, memory->bytes, (opal_btl_atomic_t)head.atomic, head.operand, head.compare);

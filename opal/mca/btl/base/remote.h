@@ -3,10 +3,10 @@
  * Operations on a peer's memory for transports: here, where that memory is mapped, or by frames,
  * which the peer answers in its progress.
  *
- *   initiator                                   target
- *     PUT     operation, memory | bytes   ->    checked, copied
- *     GET     operation, memory           ->    checked, copied into DATA
- *     ATOMIC  operation, memory, operands ->    checked, done by the CPU
+ *   initiator                                         target
+ *     PUT     operation, memory, offset | bytes   ->    checked, copied
+ *     GET     operation, memory                   ->    checked, copied into DATA
+ *     ATOMIC  operation, memory, operands         ->    checked, done by the CPU
  *             <-  DATA    operation, offset | bytes
  *             <-  ANSWER  operation, bytes, result, status
  *
