@@ -32,6 +32,8 @@ unit_tests += \
 	%D%/mca/btl/clients \
 	%D%/mca/btl/contract \
 	%D%/mca/btl/memory \
+	%D%/mca/btl/operations \
+	%D%/mca/btl/oracle \
 	%D%/mca/btl/sm/direct \
 	%D%/mca/btl/sm/pace \
 	%D%/mca/btl/sm/ring \
@@ -196,10 +198,16 @@ test_unit_opal_mca_memory_base_events_SOURCES = %D%/mca/memory/base/events.c \
 
 crew_sources = %D%/mca/btl/crew.c %D%/mca/btl/crew.h %D%/mca/btl/crew_pmi.c \
 	%D%/mca/btl/hearing.c %D%/mca/btl/hearing.h
+window_sources = $(crew_sources) %D%/mca/btl/windows.c %D%/mca/btl/windows.h
 test_unit_opal_mca_btl_clients_SOURCES = %D%/mca/btl/clients.c %D%/mca/btl/fake.c $(crew_sources)
 test_unit_opal_mca_btl_clients_CFLAGS = $(AM_CFLAGS)
 test_unit_opal_mca_btl_contract_SOURCES = %D%/mca/btl/contract.c %D%/mca/btl/fake.c $(crew_sources)
 test_unit_opal_mca_btl_contract_CFLAGS = $(AM_CFLAGS)
+test_unit_opal_mca_btl_operations_SOURCES = %D%/mca/btl/operations.c %D%/mca/btl/fake.c \
+	$(window_sources)
+test_unit_opal_mca_btl_operations_CFLAGS = $(AM_CFLAGS)
+test_unit_opal_mca_btl_oracle_SOURCES = %D%/mca/btl/oracle.c $(window_sources)
+test_unit_opal_mca_btl_oracle_CFLAGS = $(AM_CFLAGS)
 test_unit_opal_mca_btl_memory_SOURCES = %D%/mca/btl/memory.c $(crew_sources)
 test_unit_opal_mca_btl_memory_CFLAGS = $(AM_CFLAGS)
 test_unit_opal_mca_btl_memory_LDFLAGS = $(AM_LDFLAGS) \
@@ -237,6 +245,8 @@ test_unit_opal_mca_btl_sm_ring_CFLAGS = $(AM_CFLAGS)
 test_unit_opal_mca_btl_sm_sm_SOURCES = %D%/mca/btl/sm/sm.c $(crew_sources)
 test_unit_opal_mca_btl_sm_sm_CFLAGS = $(AM_CFLAGS)
 if !MCA_STATIC_btl_sock
+test_unit_opal_mca_btl_oracle_SOURCES += $(mca_btl_sock_sources)
+test_unit_opal_mca_btl_operations_SOURCES += $(mca_btl_sock_sources)
 test_unit_opal_mca_btl_clients_SOURCES += $(mca_btl_sock_sources)
 test_unit_opal_mca_btl_contract_SOURCES += $(mca_btl_sock_sources)
 test_unit_opal_mca_btl_memory_SOURCES += $(mca_btl_sock_sources)
@@ -251,10 +261,13 @@ test_unit_opal_mca_btl_sock_dial_SOURCES += $(mca_btl_sock_sources)
 test_unit_opal_mca_btl_sock_listen_SOURCES += $(mca_btl_sock_sources)
 endif
 if !MCA_STATIC_btl_self
+test_unit_opal_mca_btl_operations_SOURCES += $(mca_btl_self_sources)
 test_unit_opal_mca_btl_clients_SOURCES += $(mca_btl_self_sources)
 test_unit_opal_mca_btl_contract_SOURCES += $(mca_btl_self_sources)
 endif
 if !MCA_STATIC_btl_sm
+test_unit_opal_mca_btl_oracle_SOURCES += $(mca_btl_sm_sources)
+test_unit_opal_mca_btl_operations_SOURCES += $(mca_btl_sm_sources)
 test_unit_opal_mca_btl_clients_SOURCES += $(mca_btl_sm_sources)
 test_unit_opal_mca_btl_contract_SOURCES += $(mca_btl_sm_sources)
 test_unit_opal_mca_btl_sm_direct_SOURCES += $(mca_btl_sm_sources)
