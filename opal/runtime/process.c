@@ -236,6 +236,17 @@ static opal_status_t add_foreign(opal_process_record_t *record, opal_process_t *
     return OPAL_SUCCESS;
 }
 
+static opal_status_t find_own(const opal_process_record_t *record, opal_process_t **process)
+{
+    if (record->rank >= opal_process_own_size) {
+        opal_log_error("the address of rank %u of this job of %u is damaged", record->rank,
+                       opal_process_own_size);
+        return OPAL_ERR_PROTOCOL;
+    }
+    *process = opal_process(record->rank);
+    return OPAL_SUCCESS;
+}
+
 static void forget_dropped(void);
 
 opal_status_t opal_process_add(const void *bytes, size_t length, opal_process_t **process)
@@ -253,8 +264,7 @@ opal_status_t opal_process_add(const void *bytes, size_t length, opal_process_t 
         status = OPAL_ERR_PROTOCOL;
     } else if (memcmp(record->job, own_tag, sizeof own_tag) == 0) {
         is_known = true;
-        *process = record->rank < opal_process_own_size ? opal_process(record->rank) : NULL;
-        status = *process != NULL ? OPAL_SUCCESS : OPAL_ERR_PROTOCOL;
+        status = find_own(record, process);
     } else if ((*process = find_foreign(record->job, sizeof record->job, record->rank)) != NULL) {
         is_known = true;
         (*process)->users++;
@@ -277,7 +287,7 @@ void opal_process_retain(uint32_t index)
 static void forget(opal_process_t *process)
 {
     for (unsigned end = OPAL_ENDS; end-- > 0;) {
-        if (forgetters[end] != NULL && opal_process_end(process, (opal_process_end_t)end) != NULL)
+        if (forgetters[end] != NULL)
             forgetters[end](process);
         opal_process_set_end(process, (opal_process_end_t)end, NULL);
     }

@@ -130,7 +130,8 @@ OPAL_EXPORT void opal_process_retain(uint32_t index);
 OPAL_EXPORT void opal_process_release(uint32_t index);
 OPAL_EXPORT void opal_process_drop(uint32_t index);
 
-/* Who is told, before a process is forgotten, to end what it keeps of it. One for each end. */
+/* Who is told, before a process is forgotten, to end what it keeps of it, also where that end is
+ * NULL: a transport has peers that only others talk to. One for each end. */
 OPAL_EXPORT void opal_process_on_forget(opal_process_end_t end,
                                         void (*forget)(opal_process_t *process));
 

@@ -31,6 +31,7 @@ unit_tests += \
 	%D%/mca/base/select \
 	%D%/mca/btl/clients \
 	%D%/mca/btl/contract \
+	%D%/mca/btl/jobs \
 	%D%/mca/btl/memory \
 	%D%/mca/btl/operations \
 	%D%/mca/btl/oracle \
@@ -88,6 +89,8 @@ unit_tests += \
 	%D%/runtime/network \
 	%D%/runtime/node \
 	%D%/runtime/place \
+	%D%/runtime/process \
+	%D%/runtime/process_record \
 	%D%/runtime/region_file \
 	%D%/runtime/region_reap \
 	%D%/runtime/wait
@@ -208,6 +211,8 @@ test_unit_opal_mca_btl_operations_SOURCES = %D%/mca/btl/operations.c %D%/mca/btl
 test_unit_opal_mca_btl_operations_CFLAGS = $(AM_CFLAGS)
 test_unit_opal_mca_btl_oracle_SOURCES = %D%/mca/btl/oracle.c $(window_sources)
 test_unit_opal_mca_btl_oracle_CFLAGS = $(AM_CFLAGS)
+test_unit_opal_mca_btl_jobs_SOURCES = %D%/mca/btl/jobs.c $(crew_sources)
+test_unit_opal_mca_btl_jobs_CFLAGS = $(AM_CFLAGS)
 test_unit_opal_mca_btl_memory_SOURCES = %D%/mca/btl/memory.c $(crew_sources)
 test_unit_opal_mca_btl_memory_CFLAGS = $(AM_CFLAGS)
 test_unit_opal_mca_btl_memory_LDFLAGS = $(AM_LDFLAGS) \
@@ -245,6 +250,7 @@ test_unit_opal_mca_btl_sm_ring_CFLAGS = $(AM_CFLAGS)
 test_unit_opal_mca_btl_sm_sm_SOURCES = %D%/mca/btl/sm/sm.c $(crew_sources)
 test_unit_opal_mca_btl_sm_sm_CFLAGS = $(AM_CFLAGS)
 if !MCA_STATIC_btl_sock
+test_unit_opal_mca_btl_jobs_SOURCES += $(mca_btl_sock_sources)
 test_unit_opal_mca_btl_oracle_SOURCES += $(mca_btl_sock_sources)
 test_unit_opal_mca_btl_operations_SOURCES += $(mca_btl_sock_sources)
 test_unit_opal_mca_btl_clients_SOURCES += $(mca_btl_sock_sources)

@@ -19,7 +19,7 @@ enum {
 static void *sock_reserve(opal_btl_peer_t *base, size_t length);
 
 /* The process may have called before this one wants to send, or be reached by another transport. */
-static sock_peer_t *find_peer(const opal_process_t *process)
+sock_peer_t *sock_peer_find(const opal_process_t *process)
 {
     opal_btl_peer_t *used = opal_process_end(process, OPAL_END_BTL);
     if (used != NULL && used->ops != NULL && used->ops->reserve == sock_reserve)
@@ -32,7 +32,7 @@ static sock_peer_t *find_peer(const opal_process_t *process)
 
 sock_peer_t *sock_peer(opal_process_t *process)
 {
-    sock_peer_t *peer = find_peer(process);
+    sock_peer_t *peer = sock_peer_find(process);
     if (peer != NULL)
         return peer;
     peer = calloc(1, sizeof *peer);

@@ -271,6 +271,25 @@ static bool knows(const unsigned char job[OPAL_JOB_TAG_BYTES], uint32_t rank)
     return opal_process_find(&name) != NULL;
 }
 
+static void say_goodbye(sock_peer_t *peer)
+{
+    void *room = peer->state == SOCK_UP && !peer->links[0]->cannot_send
+                     ? sock_ops.reserve(&peer->base, 0)
+                     : NULL;
+    if (room != NULL)
+        sock_ops.commit(&peer->base, room, SOCK_BYE, 0);
+}
+
+/* Nobody uses the process any more, and so nothing but goodbye may still have to be sent. */
+static void forget(opal_process_t *process)
+{
+    sock_peer_t *peer = sock_peer_find(process);
+    if (peer == NULL)
+        return;
+    say_goodbye(peer);
+    sock_peer_free(peer);
+}
+
 opal_status_t sock_start(void *state OPAL_UNUSED)
 {
     const opal_pmi_job_t *job = opal_job();
@@ -294,6 +313,7 @@ opal_status_t sock_start(void *state OPAL_UNUSED)
         return status;
     }
     sock_health_start();
+    opal_process_on_forget(OPAL_END_BTL, forget);
     return OPAL_SUCCESS;
 }
 
@@ -326,23 +346,14 @@ static void drain(void)
     }
 }
 
-static void say_goodbye(void)
-{
-    for (sock_peer_t *peer = NULL; (peer = sock_next_peer(peer)) != NULL;) {
-        void *room = peer->state == SOCK_UP && !peer->links[0]->cannot_send
-                         ? sock_ops.reserve(&peer->base, 0)
-                         : NULL;
-        if (room != NULL)
-            sock_ops.commit(&peer->base, room, SOCK_BYE, 0);
-    }
-}
-
 void sock_stop(void *state OPAL_UNUSED)
 {
     sock.is_stopping = true;
     drain();
-    say_goodbye();
+    for (sock_peer_t *peer = NULL; (peer = sock_next_peer(peer)) != NULL;)
+        say_goodbye(peer);
     drain();
+    opal_process_on_forget(OPAL_END_BTL, NULL);
     release_all();
 }
 

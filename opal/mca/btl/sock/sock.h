@@ -167,7 +167,8 @@ void sock_cool(sock_link_t *link);
 
 extern opal_btl_ops_t sock_ops;
 
-/* NULL: no memory. */
+/* NULL: there is none; no memory. */
+sock_peer_t *sock_peer_find(const opal_process_t *process);
 sock_peer_t *sock_peer(opal_process_t *process);
 void sock_peer_free(sock_peer_t *peer);
 
