@@ -13,6 +13,18 @@ include $(top_srcdir)/test/unit/ompi/local.mk
 include $(top_srcdir)/test/unit/tools/heap/local.mk
 include $(top_srcdir)/test/unit/tools/mpirun/local.mk
 
+# ob1 and what of ompi it is made of, compiled for it.
+fuzz_targets += test/fuzz/ob1_frames
+test_fuzz_ob1_frames_SOURCES = test/fuzz/ob1_frames.c \
+	test/unit/ompi/mca/pml/ob1/side.c test/unit/ompi/mca/pml/ob1/side.h $(mca_pml_ob1_sources) \
+	ompi/datatype/datatype.c ompi/datatype/envelope.c ompi/datatype/kernel.c \
+	ompi/datatype/layout.c ompi/datatype/pack.c ompi/datatype/predefined.c \
+	ompi/datatype/shape.c ompi/datatype/signature.c ompi/object/handle.c ompi/object/object.c \
+	ompi/request/request.c
+test_fuzz_ob1_frames_CFLAGS = $(fuzz_cflags)
+test_fuzz_ob1_frames_LDFLAGS = $(ob1_side_ldflags) -Wl,--wrap=opal_log_error
+test_fuzz_ob1_frames_LDADD = $(fuzz_ldadd)
+
 fuzz_targets += test/fuzz/param
 test_fuzz_param_CFLAGS = $(fuzz_cflags)
 test_fuzz_param_LDADD = $(fuzz_ldadd)
@@ -135,6 +147,7 @@ EXTRA_DIST += \
 	%D%/fabric \
 	%D%/fault \
 	%D%/fuzz/driver.test \
+	%D%/fuzz/ob1_frames.corpus \
 	%D%/fuzz/param.corpus \
 	%D%/fuzz/pmi_server.corpus \
 	%D%/fuzz/sock_addresses.corpus \

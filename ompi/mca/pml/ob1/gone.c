@@ -155,6 +155,11 @@ static void end_begun(ob1_peer_t *peer)
     }
 }
 
+void ob1_gone_start(void)
+{
+    atomic_store_explicit(&any_is_dead, false, memory_order_relaxed);
+}
+
 void ob1_peer_died(opal_process_t *process, opal_status_t why)
 {
     ob1_peer_t *peer = ob1_peer(process);

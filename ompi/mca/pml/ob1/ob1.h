@@ -453,6 +453,9 @@ bool ob1_pull(opal_btl_peer_t *btl, ob1_receive_t *receive, const ob1_rendezvous
  */
 bool ob1_any_is_dead(void);
 
+/* Nobody is dead yet. */
+void ob1_gone_start(void);
+
 /* opal_btl_client_t.failed and .left. */
 void ob1_peer_died(opal_process_t *process, opal_status_t why);
 void ob1_peer_left(opal_process_t *process);

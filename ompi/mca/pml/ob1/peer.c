@@ -190,6 +190,7 @@ opal_status_t ob1_peers_start(unsigned ranks)
     opal_list_init(&peers);
     opal_list_init(&waiting);
     ob1_credit_start(ranks);
+    ob1_gone_start();
     ob1_pins_prepare();
     opal_status_t status = opal_btl_open(OPAL_BTL_MESSAGES, &client);
     if (status == OPAL_SUCCESS)

@@ -175,12 +175,12 @@ static void take_stream(ob1_receive_t *receive, ob1_peer_t *peer, const void *by
         finish_receive(receive);
         return;
     }
+    peer->stream.message = NULL;
     if (opal_unlikely(ob1_peer_is_gone(peer))) {
         ob1_receive_fail(receive, peer);
         return;
     }
     peer->stream.receive = receive;
-    peer->stream.message = NULL;
 }
 
 /* The sender has its buffer back. If it expects an answer, that came with the get. */
@@ -321,7 +321,7 @@ static ob1_message_t *copy_frame(opal_process_t *from, unsigned kind, const void
     opal_copy(message->frame, bytes, kept);
     if (!fits && kind == OB1_RENDEZVOUS) /* it will be asked for */
         ((ob1_rendezvous_t *)(void *)message->frame)->segment_count = 0;
-    if (kind == OB1_STREAM && fits)
+    if (kind == OB1_STREAM && fits && length < room && peer != NULL)
         peer->stream.message = message;
     return message;
 }
@@ -422,7 +422,7 @@ static bool begin_stream(ob1_peer_t *peer, const void *bytes, size_t length)
 {
     ob1_stream_head_t head;
     memcpy(&head, bytes, sizeof head);
-    if (head.total < length - sizeof head || head.total > SSIZE_MAX - sizeof head ||
+    if (head.total < length - sizeof head || head.total > OB1_MAX_STREAM ||
         peer->stream.arrived < peer->stream.total)
         return false;
     peer->stream = (ob1_stream_t){.arrived = length - sizeof head, .total = head.total};

@@ -408,20 +408,21 @@ static void start_send(ob1_send_t *send)
         ob1_peer_defer(peer, &peer->frames, &send->pending);
 }
 
-static int create_send(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode,
-                       ob1_send_t **created)
+/* NULL: *error says why. */
+static ob1_send_t *create_send(const ompi_route_t *to, const ompi_data_t *data,
+                               ompi_send_mode_t mode, int *error)
 {
-    ob1_peer_t *peer = ob1_peer_of(to->comm, to->rank);
-    if (peer == NULL)
-        return ob1_peer_error(opal_process(ompi_comm_process(to->comm, to->rank)));
-    ob1_send_t *send = opal_pool_take(&sends);
-    if (send == NULL)
-        return MPI_ERR_NO_MEM;
+    opal_process_t *process = opal_process(ompi_comm_process(to->comm, to->rank));
+    ob1_peer_t *peer = ob1_peer(process);
+    ob1_send_t *send = peer != NULL ? opal_pool_take(&sends) : NULL;
+    if (send == NULL) {
+        *error = peer == NULL ? ob1_peer_error(process) : MPI_ERR_NO_MEM;
+        return NULL;
+    }
     ompi_request_init(&send->request, &send_request_ops, to->comm, destroy_send);
     init_send(send, peer, to, data, mode);
     ompi_datatype_retain(data->type);
-    *created = send;
-    return MPI_SUCCESS;
+    return send;
 }
 
 /* True: it is gone, in one frame. */
@@ -463,9 +464,9 @@ int ob1_isend(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t 
         *request = &ompi_request_sent;
         return MPI_SUCCESS;
     }
-    ob1_send_t *send;
-    int error = create_send(to, data, mode, &send);
-    if (error != MPI_SUCCESS)
+    int error;
+    ob1_send_t *send = create_send(to, data, mode, &error);
+    if (send == NULL)
         return error;
     start_send(send);
     *request = &send->request;
@@ -482,9 +483,9 @@ static int restart_send(ompi_request_t *request)
 int ob1_send_init(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode,
                   ompi_request_t **request)
 {
-    ob1_send_t *send;
-    int error = create_send(to, data, mode, &send);
-    if (error != MPI_SUCCESS)
+    int error;
+    ob1_send_t *send = create_send(to, data, mode, &error);
+    if (send == NULL)
         return error;
     ompi_request_make_persistent(&send->request);
     *request = &send->request;

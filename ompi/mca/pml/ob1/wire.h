@@ -91,6 +91,7 @@ typedef struct ob1_segment {
 enum {
     OB1_MAX_SEGMENTS = 24,
     OB1_MAX_LISTED = 1 << 16,
+    OB1_MAX_STREAM = 1 << 30, /* bytes; longer messages are never sent so */
 };
 
 typedef struct ob1_rendezvous {

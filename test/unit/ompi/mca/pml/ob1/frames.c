@@ -263,6 +263,34 @@ START_TEST(streams_keep_to_their_length)
 }
 END_TEST
 
+/* One that was all in its first frame, and has been received. */
+START_TEST(no_part_comes_behind_the_last_one)
+{
+    begin_stream(100, 100);
+    finish(post(100));
+    part(0);
+    part(1);
+    side_land(PEER, OB1_STREAM_PART, 0, 0, sent, 1, 1);
+    require_guards(100);
+    side_stop();
+}
+END_TEST
+
+/* The first part was there to be received when the rank was gone; more of it comes all the same. */
+START_TEST(nor_behind_the_news_of_a_death)
+{
+    side_die(PEER);
+    begin_stream(300, 100);
+    ompi_route_t from = side_route(PEER, TAG);
+    ompi_data_t data = side_data(got + GUARD, 300);
+    ck_assert_int_eq(side_pml->recv(&from, &data, MPI_STATUS_IGNORE), MPI_ERR_PROC_ABORTED);
+    part(100);
+    side_land(PEER, OB1_STREAM_PART, 0, 0, sent, 100, 50);
+    require_guards(100);
+    side_stop();
+}
+END_TEST
+
 START_TEST(segments_are_in_the_frame)
 {
     ob1_rendezvous_t head = {.match = match, .sender = 5, .total = 100, .segment_count = 3};
@@ -288,6 +316,8 @@ static const unit_test_t tests[] = {
     {.test = &short_frames_are_dropped},
     {.test = &messages_are_of_ranks_that_there_are},
     {.test = &streams_keep_to_their_length, .repeats = 2},
+    {.test = &no_part_comes_behind_the_last_one},
+    {.test = &nor_behind_the_news_of_a_death},
     {.test = &segments_are_in_the_frame},
 };
 

@@ -11,6 +11,7 @@
 #include "opal/mca/base/framework.h"
 #include "opal/runtime/init.h"
 #include "opal/runtime/wait.h"
+#include "opal/util/segments.h"
 #include "ompi/errhandler/errhandler.h"
 #include "ompi/info/info.h"
 
@@ -20,6 +21,7 @@ extern const opal_component_t mca_pml_ob1_component;
 
 const ompi_pml_ops_t *side_pml;
 bool side_is_full;
+unsigned char side_memory[4096];
 
 static ompi_group_t group = {.size = SIDE_RANKS, .stride = 1};
 ompi_communicator_t side_comm = {
@@ -60,7 +62,7 @@ static bool fails(void)
 
 void *__wrap_malloc(size_t bytes)
 {
-    return fails() ? NULL : __real_malloc(bytes);
+    return fails() || bytes > SIDE_MOST_BYTES ? NULL : __real_malloc(bytes);
 }
 
 void *__wrap_calloc(size_t count, size_t bytes)
@@ -107,15 +109,44 @@ static bool send(opal_btl_peer_t *peer, unsigned kind, const void *head, size_t 
     return true;
 }
 
-static bool cannot_pull(opal_btl_peer_t *peer OPAL_UNUSED)
+/* As a system would: what is not there is not read. */
+static ssize_t pull(opal_btl_peer_t *peer OPAL_UNUSED, const struct iovec *to, size_t to_count,
+                    const struct iovec *from, size_t from_count, uint32_t slot OPAL_UNUSED)
 {
-    return false;
+    for (size_t i = 0; i < from_count; i++) {
+        uintptr_t start = (uintptr_t)from[i].iov_base;
+        if (start > sizeof side_memory || from[i].iov_len > sizeof side_memory - start)
+            return -(ssize_t)OPAL_ERR_SYSTEM;
+    }
+    return (ssize_t)opal_segments_copy(to, to_count, from, from_count, (uintptr_t)side_memory);
 }
 
-static bool never_pays(opal_btl_peer_t *peer OPAL_UNUSED, uintptr_t start OPAL_UNUSED,
-                       size_t bytes OPAL_UNUSED, bool incoming OPAL_UNUSED)
+static const void *map(opal_btl_peer_t *peer OPAL_UNUSED, uintptr_t start OPAL_UNUSED,
+                       size_t bytes OPAL_UNUSED)
 {
-    return false;
+    return NULL;
+}
+
+static uint32_t arm(opal_btl_peer_t *peer OPAL_UNUSED, unsigned kind OPAL_UNUSED,
+                    uint64_t what OPAL_UNUSED, const struct iovec *memory OPAL_UNUSED,
+                    size_t awaited_bytes OPAL_UNUSED)
+{
+    return 0;
+}
+
+static void ignore_slot(opal_btl_peer_t *peer OPAL_UNUSED, uint32_t slot OPAL_UNUSED)
+{
+}
+
+static bool can_pull(opal_btl_peer_t *peer OPAL_UNUSED)
+{
+    return true;
+}
+
+static bool pays_receiver(opal_btl_peer_t *peer OPAL_UNUSED, uintptr_t start OPAL_UNUSED,
+                          size_t bytes OPAL_UNUSED, bool incoming)
+{
+    return incoming;
 }
 
 static const opal_btl_ops_t ops = {
@@ -126,8 +157,13 @@ static const opal_btl_ops_t ops = {
     .reserve = reserve,
     .commit = commit,
     .send = send,
-    .can_pull = cannot_pull,
-    .pull_pays = never_pays,
+    .pull = pull,
+    .can_pull = can_pull,
+    .map = map,
+    .pull_pays = pays_receiver,
+    .arm = arm,
+    .disarm = ignore_slot,
+    .complete = ignore_slot,
 };
 
 static opal_btl_peer_t peers[SIDE_RANKS];
@@ -135,7 +171,7 @@ static bool is_cut_off[SIDE_RANKS];
 
 opal_btl_peer_t *opal_btl_connect(opal_process_t *process)
 {
-    peers[process->rank] = (opal_btl_peer_t){&ops, process};
+    peers[process->rank] = (opal_btl_peer_t){.ops = &ops, .process = process};
     return is_cut_off[process->rank] ? NULL : &peers[process->rank];
 }
 
@@ -238,8 +274,8 @@ void side_start(void)
 void side_stop(void)
 {
     side_is_full = false;
-    side_die(1);
-    side_die(2);
+    side_leave(1);
+    side_leave(2);
     side_pml->comm_remove(&side_comm);
     side_pml->stop(NULL);
     opal_process_stop();
@@ -351,6 +387,11 @@ void side_serve(void)
 void side_die(unsigned rank)
 {
     client->failed(opal_process(rank), OPAL_ERR_DISCONNECTED);
+}
+
+void side_leave(unsigned rank)
+{
+    client->left(opal_process(rank));
 }
 
 ompi_route_t side_route(int rank, int tag)

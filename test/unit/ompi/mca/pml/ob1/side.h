@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * One side of pml/ob1: rank 0 of three, over a transport that goes nowhere. The test delivers the
- * frames of the others, and looks at those that they would get. Bytes are all that is sent.
+ * frames of the others, and looks at those that they would get. Bytes are all that is sent. The
+ * linker has to lead allocations here (ob1_side_ldflags).
  */
 #ifndef TEST_UNIT_OMPI_PML_OB1_SIDE_H
 #define TEST_UNIT_OMPI_PML_OB1_SIDE_H
@@ -13,6 +14,7 @@ enum {
     SIDE_EAGER_BYTES = 256,
     SIDE_FRAME_BYTES = SIDE_EAGER_BYTES + 512,
     SIDE_UNEXPECTED_BYTES = 1 << 20,
+    SIDE_MOST_BYTES = 16 << 20,
 };
 
 /* A frame that was sent. */
@@ -25,11 +27,14 @@ typedef struct side_frame {
 extern ompi_communicator_t side_comm; /* of all of them */
 extern const ompi_pml_ops_t *side_pml;
 
+/* Where the segments of a rendezvous lie, which are offsets in here. */
+extern unsigned char side_memory[4096];
+
 /* While it is set no frame finds room. */
 extern bool side_is_full;
 
 /* 0: all allocations succeed; n: the n-th one from now on fails, and has when this is 0 again; -1:
- * all fail. */
+ * all fail. Blocks beyond SIDE_MOST_BYTES are never there. */
 extern int side_fail_at;
 
 void side_start(void);
@@ -54,6 +59,7 @@ void side_serve(void);
 
 /* As the news of it comes. */
 void side_die(unsigned rank);
+void side_leave(unsigned rank);
 
 ompi_route_t side_route(int rank, int tag);
 ompi_data_t side_data(void *bytes, size_t length);
