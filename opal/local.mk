@@ -110,6 +110,24 @@ libopal_core_la_SOURCES += \
 	%D%/runtime/wait.c %D%/runtime/wait.h \
 	%D%/runtime/launcher.c %D%/runtime/launcher.h
 
+# A library of its own, since loading libfabric takes longer than a short job does.
+if HAVE_LIBFABRIC
+AM_CPPFLAGS += $(LIBFABRIC_CFLAGS)
+noinst_LTLIBRARIES += libopal_fabric_core.la
+libopal_fabric_core_la_SOURCES = \
+	%D%/fabric/fabric.c %D%/fabric/fabric.h \
+	%D%/fabric/monitor.c %D%/fabric/monitor.h \
+	%D%/fabric/nic_locality.c %D%/fabric/nic_locality.h \
+	%D%/fabric/offers.c %D%/fabric/offers.h \
+	%D%/fabric/quirks.c %D%/fabric/quirks.h \
+	%D%/fabric/record.c %D%/fabric/record.h \
+	%D%/fabric/select.c %D%/fabric/select.h
+libopal_fabric_core_la_LIBADD = $(LIBFABRIC_LIBS) $(HWLOC_LIBS)
+libopen_pal_fabric_la_SOURCES =
+libopen_pal_fabric_la_LIBADD = libopal_fabric_core.la libopen-pal.la
+libopen_pal_fabric_la_LDFLAGS = $(library_ldflags) -version-info 0:0:0
+endif
+
 if HAVE_LIBURING
 libopal_core_la_SOURCES += \
 	%D%/runtime/engine_io_uring.c \

@@ -30,13 +30,7 @@ ompi_unit_tests = \
 	%D%/schedule/schedule \
 	%D%/topology/dims
 if HAVE_LIBFABRIC
-ompi_unit_tests += \
-	%D%/mca/mtl/ofi/card \
-	%D%/mca/mtl/ofi/choose \
-	%D%/mca/mtl/ofi/monitor \
-	%D%/mca/mtl/ofi/near \
-	%D%/mca/mtl/ofi/quirks \
-	%D%/mca/mtl/ofi/select
+ompi_unit_tests += %D%/mca/mtl/ofi/select
 # It starts MPI, with a copy of the library that components in files refuse.
 if MCA_STATIC_pmi_singleton
 ompi_unit_tests += %D%/mca/mtl/ofi/protocol
@@ -51,7 +45,10 @@ unit_tests += $(ompi_unit_tests)
 # Types made at random, and what they must be.
 ompi_datatype_model = %D%/datatype/model.c %D%/datatype/model.h
 
-ompi_unit_libs = libompi_core.la libopal_core.la $(CHECK_LIBS)
+if MCA_STATIC_mtl_ofi
+ompi_unit_fabric = libopal_fabric_core.la
+endif
+ompi_unit_libs = libompi_core.la $(ompi_unit_fabric) libopal_core.la $(CHECK_LIBS)
 %C%_api_wrapper_LDADD = $(ompi_unit_libs)
 %C%_attribute_attribute_LDADD = $(ompi_unit_libs)
 %C%_communicator_communicator_LDADD = $(ompi_unit_libs)
@@ -94,37 +91,16 @@ mpool_ldflags = $(AM_LDFLAGS) -Wl,--wrap=opal_memory_support
 %C%_mca_mpool_rcache_stale_LDFLAGS = $(mpool_ldflags) -Wl,--wrap=ompi_mpool_marks_take
 %C%_mca_mpool_rcache_stale_LDADD = $(ompi_unit_libs)
 %C%_mca_mtl_base_wanted_LDADD = $(ompi_unit_libs)
-# What of mtl/ofi needs none of the rest.
-mtl_ofi_offers = %D%/mca/mtl/ofi/offers.h ompi/mca/mtl/ofi/choose.c ompi/mca/mtl/ofi/choose.h
-%C%_mca_mtl_ofi_card_SOURCES = %D%/mca/mtl/ofi/card.c \
-	ompi/mca/mtl/ofi/card.c ompi/mca/mtl/ofi/tag.c
-%C%_mca_mtl_ofi_card_CFLAGS = $(AM_CFLAGS)
-%C%_mca_mtl_ofi_card_LDADD = $(ompi_unit_libs)
-%C%_mca_mtl_ofi_choose_SOURCES = %D%/mca/mtl/ofi/choose.c $(mtl_ofi_offers)
-%C%_mca_mtl_ofi_choose_CFLAGS = $(AM_CFLAGS)
-%C%_mca_mtl_ofi_choose_LDADD = $(ompi_unit_libs)
-%C%_mca_mtl_ofi_monitor_SOURCES = %D%/mca/mtl/ofi/monitor.c \
-	ompi/mca/mtl/ofi/monitor.c ompi/mca/mtl/ofi/monitor.h
-%C%_mca_mtl_ofi_monitor_CFLAGS = $(AM_CFLAGS)
-%C%_mca_mtl_ofi_monitor_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=opal_memory_handler_add
-%C%_mca_mtl_ofi_monitor_LDADD = $(ompi_unit_libs)
-%C%_mca_mtl_ofi_near_SOURCES = %D%/mca/mtl/ofi/near.c $(mtl_ofi_offers) ompi/mca/mtl/ofi/near.c
-%C%_mca_mtl_ofi_near_CFLAGS = $(AM_CFLAGS)
-%C%_mca_mtl_ofi_near_LDADD = $(ompi_unit_libs) $(HWLOC_LIBS)
 %C%_mca_mtl_ofi_protocol_SOURCES = %D%/mca/mtl/ofi/protocol.c
 if !MCA_STATIC_mtl_ofi
 %C%_mca_mtl_ofi_protocol_SOURCES += $(mca_mtl_ofi_sources)
 endif
 %C%_mca_mtl_ofi_protocol_CFLAGS = $(AM_CFLAGS)
-%C%_mca_mtl_ofi_protocol_LDADD = $(ompi_unit_libs) $(LIBFABRIC_LIBS) $(HWLOC_LIBS)
-%C%_mca_mtl_ofi_quirks_SOURCES = %D%/mca/mtl/ofi/quirks.c \
-	ompi/mca/mtl/ofi/quirks.c ompi/mca/mtl/ofi/choose.c ompi/mca/mtl/ofi/choose.h
-%C%_mca_mtl_ofi_quirks_CFLAGS = $(AM_CFLAGS)
-%C%_mca_mtl_ofi_quirks_LDADD = $(ompi_unit_libs)
-%C%_mca_mtl_ofi_select_SOURCES = %D%/mca/mtl/ofi/select.c $(mtl_ofi_offers) \
-	ompi/mca/mtl/ofi/near.c ompi/mca/mtl/ofi/select.c ompi/mca/mtl/ofi/tag.c
+%C%_mca_mtl_ofi_protocol_LDADD = libopal_fabric_core.la $(ompi_unit_libs)
+%C%_mca_mtl_ofi_select_SOURCES = %D%/mca/mtl/ofi/select.c test/unit/opal/fabric/offers.h \
+	ompi/mca/mtl/ofi/select.c ompi/mca/mtl/ofi/tag.c
 %C%_mca_mtl_ofi_select_CFLAGS = $(AM_CFLAGS)
-%C%_mca_mtl_ofi_select_LDADD = $(ompi_unit_libs) $(LIBFABRIC_LIBS) $(HWLOC_LIBS)
+%C%_mca_mtl_ofi_select_LDADD = libopal_fabric_core.la $(ompi_unit_libs)
 %C%_mca_mtl_ofi_tag_SOURCES = %D%/mca/mtl/ofi/tag.c ompi/mca/mtl/ofi/tag.c ompi/mca/mtl/ofi/tag.h
 %C%_mca_mtl_ofi_tag_CFLAGS = $(AM_CFLAGS)
 %C%_mca_mtl_ofi_tag_LDADD = $(ompi_unit_libs)

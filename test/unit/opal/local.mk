@@ -185,6 +185,26 @@ test_unit_opal_mca_pmi_wire_mapping_SOURCES += $(mca_pmi_wire_sources)
 test_unit_opal_mca_pmi_wire_wire_SOURCES += $(mca_pmi_wire_sources)
 endif
 
+if HAVE_LIBFABRIC
+unit_tests += \
+	%D%/fabric/fabric \
+	%D%/fabric/monitor \
+	%D%/fabric/nic_locality \
+	%D%/fabric/offers \
+	%D%/fabric/quirks \
+	%D%/fabric/record
+fabric_unit_libs = libopal_fabric_core.la $(LDADD)
+test_unit_opal_fabric_fabric_LDADD = $(fabric_unit_libs)
+test_unit_opal_fabric_monitor_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=opal_memory_handler_add
+test_unit_opal_fabric_monitor_LDADD = $(fabric_unit_libs)
+test_unit_opal_fabric_nic_locality_SOURCES = %D%/fabric/nic_locality.c %D%/fabric/offers.h
+test_unit_opal_fabric_nic_locality_LDADD = $(fabric_unit_libs)
+test_unit_opal_fabric_offers_SOURCES = %D%/fabric/offers.c %D%/fabric/offers.h
+test_unit_opal_fabric_offers_LDADD = $(fabric_unit_libs)
+test_unit_opal_fabric_quirks_LDADD = $(fabric_unit_libs)
+test_unit_opal_fabric_record_LDADD = $(fabric_unit_libs)
+endif
+
 # In front of libpmix, whose functions that talk to a server it replaces.
 if HAVE_PMIX
 unit_tests += %D%/mca/pmi/pmix/pmix

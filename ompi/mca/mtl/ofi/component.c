@@ -55,7 +55,7 @@ static const opal_param_row_t params[] = {
     {.name = "provider_exclude",
      .type = OPAL_PARAM_LIST,
      .value = &provider_exclude,
-     .preset = OFI_EXCLUDED,
+     .preset = OPAL_FABRIC_EXCLUDED,
      .prose = "Providers not to use; as it comes those that do what our own transports do; empty: "
               "all may be used"},
     {.name = "domain_include",
@@ -145,21 +145,24 @@ static void ofi_query(opal_answer_t *answer)
     const opal_pmi_job_t *job = opal_job();
     opal_text_t reason = {0};
     const ofi_question_t question = {
-        .wishes = {.include = &provider_include,
-                   .exclude = &provider_exclude,
-                   .domains = &domain_include,
-                   .include_origin = origin_of(INCLUDE),
-                   .exclude_origin = origin_of(EXCLUDE),
-                   .spans_nodes = job->node_count > 1},
+        .fabric = {.wishes = {.prefix = "mtl_ofi",
+                              .service = "matched messages",
+                              .include = &provider_include,
+                              .exclude = &provider_exclude,
+                              .domains = &domain_include,
+                              .include_origin = origin_of(INCLUDE),
+                              .exclude_origin = origin_of(EXCLUDE),
+                              .spans_nodes = job->node_count > 1},
+                   .caps = FI_TAGGED,
+                   .progress = (enum fi_progress)progress,
+                   .local_rank = job->local_rank,
+                   .getinfo = fi_getinfo,
+                   .root = ""},
         .tag_mode = (ofi_tag_mode_t)tag_mode,
-        .progress = (enum fi_progress)progress,
         .job_size = job->size > 0 ? job->size : 1,
-        .local_rank = job->local_rank,
-        .getinfo = fi_getinfo,
-        .root = "",
     };
     ofi_selection_free(&selection);
-    ofi_quirks_prepare(question.job_size - 1);
+    opal_fabric_quirks_prepare(question.job_size - 1);
     opal_status_t status = ofi_select(&question, &selection, &reason, note, answer);
     if (status == OPAL_SUCCESS) {
         choice = (ofi_choice_t){.info = selection.info,
@@ -184,7 +187,6 @@ static void ofi_query(opal_answer_t *answer)
 
 static void ofi_close(void)
 {
-    ofi_cards_forget();
     ofi_selection_free(&selection);
 }
 

@@ -1,15 +1,10 @@
 mca_mtl_ofi_sources = \
-	%D%/agree.c \
-	%D%/card.c %D%/card.h \
-	%D%/choose.c %D%/choose.h \
 	%D%/component.c \
 	%D%/control.c \
 	%D%/data.c \
-	%D%/endpoint.c \
 	%D%/kept.c \
 	%D%/long.c \
-	%D%/monitor.c %D%/monitor.h \
-	%D%/near.c %D%/near.h \
+	%D%/network.c \
 	%D%/note.c \
 	%D%/ofi.c %D%/ofi.h \
 	%D%/parcel.c \
@@ -17,7 +12,6 @@ mca_mtl_ofi_sources = \
 	%D%/pinned.c \
 	%D%/probe.c \
 	%D%/progress.c \
-	%D%/quirks.c %D%/quirks.h \
 	%D%/recall.c \
 	%D%/receive.c \
 	%D%/refuse.c \
@@ -25,7 +19,10 @@ mca_mtl_ofi_sources = \
 	%D%/send.c \
 	%D%/stranger.c \
 	%D%/tag.c %D%/tag.h
-mca_mtl_ofi_libs = $(LIBFABRIC_LIBS) $(HWLOC_LIBS)
-if HAVE_LIBFABRIC
-AM_CPPFLAGS += $(LIBFABRIC_CFLAGS)
+# The cores, which unit tests are linked to, have nothing of it: a test adds libopal_fabric_core.
+if MCA_STATIC_mtl_ofi
+mca_mtl_ofi_libs = $(LIBFABRIC_LIBS)
+libmpi_abi_la_LIBADD += libopen-pal-fabric.la
+else
+mca_mtl_ofi_libs = libopen-pal-fabric.la $(LIBFABRIC_LIBS)
 endif

@@ -64,7 +64,7 @@ static void control_failed(ofi_operation_t *operation OPAL_UNUSED,
 
 static bool post_ear(ofi_operation_t *operation)
 {
-    ssize_t result = fi_trecv(ofi.ep, &heard, sizeof heard, descriptor, FI_ADDR_UNSPEC,
+    ssize_t result = fi_trecv(ofi.endpoint.ep, &heard, sizeof heard, descriptor, FI_ADDR_UNSPEC,
                               ofi_tag_of_news(&ofi.tags), 0, &operation->context);
     if (result == -FI_EAGAIN)
         return false;

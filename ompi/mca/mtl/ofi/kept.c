@@ -61,9 +61,10 @@ static void end_message(ofi_message_t *message)
 
 static bool has_to_be_whole(const ofi_found_t *there)
 {
-    if (ofi.quirks.never_claims)
+    if (ofi.endpoint.quirks.never_claims)
         return true;
-    return there->bytes > ofi.quirks.packet_bytes && there->bytes <= ofi.quirks.packets_bytes;
+    return there->bytes > ofi.endpoint.quirks.packet_bytes &&
+           there->bytes <= ofi.endpoint.quirks.packets_bytes;
 }
 
 static void know(ofi_message_t *message, fi_addr_t address, const ofi_found_t *found)
@@ -106,7 +107,7 @@ static ssize_t claim(ofi_message_t *message, const struct iovec *segments, size_
         .tag = message->bits,
         .context = &message->operation.context,
     };
-    ssize_t result = fi_trecvmsg(ofi.ep, &call, FI_CLAIM);
+    ssize_t result = fi_trecvmsg(ofi.endpoint.ep, &call, FI_CLAIM);
     if (result == 0)
         ofi_began(&message->operation);
     return result;
@@ -271,8 +272,9 @@ static ofi_message_t *take_whole(fi_addr_t address, const ofi_found_t *there)
     if (!make_own(message))
         return message;
     is_taking = true;
-    while ((result = fi_trecv(ofi.ep, message->own, message->bytes, message->descriptor, address,
-                              message->bits, 0, &message->operation.context)) == -FI_EAGAIN)
+    while ((result = fi_trecv(ofi.endpoint.ep, message->own, message->bytes, message->descriptor,
+                              address, message->bits, 0, &message->operation.context)) ==
+           -FI_EAGAIN)
         ofi_progress();
     is_taking = false;
     if (result == 0)
@@ -427,13 +429,13 @@ bool ofi_message_discard(const ofi_tag_pattern_t *pattern)
     ofi_operation_t operation = {.kind = NULL};
     ofi_found_t there;
     int failure;
-    if (ofi.quirks.packets_bytes > 0 || ofi.quirks.never_discards) {
+    if (ofi.endpoint.quirks.packets_bytes > 0 || ofi.endpoint.quirks.never_discards) {
         ofi_ask(&operation, FI_ADDR_UNSPEC, pattern, 0, &there);
         if (!there.is_there)
             return false;
         if (!ofi_is_of_rank(NULL, there.bits, there.data))
             return ofi_swallow(FI_ADDR_UNSPEC, there.bits);
-        if (ofi.quirks.never_discards || has_to_be_whole(&there)) {
+        if (ofi.endpoint.quirks.never_discards || has_to_be_whole(&there)) {
             ofi_message_t *message = ofi_message_take(FI_ADDR_UNSPEC, pattern, &there, &failure);
             if (message != NULL)
                 drop(message);

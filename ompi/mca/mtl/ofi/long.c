@@ -134,8 +134,8 @@ static ssize_t inject_parts(ofi_long_t *parts)
 {
     ssize_t result;
     do
-        result = fi_tinject(ofi.ep, start_of_part(parts), parts->length, parts->peer->address,
-                            bits_of_part(parts));
+        result = fi_tinject(ofi.endpoint.ep, start_of_part(parts), parts->length,
+                            parts->peer->address, bits_of_part(parts));
     while (result == 0 && next_part(parts));
     return result;
 }
@@ -143,9 +143,9 @@ static ssize_t inject_parts(ofi_long_t *parts)
 static bool post_part_send(ofi_operation_t *operation)
 {
     ofi_long_t *parts = opal_container_of(operation, ofi_long_t, operation);
-    ssize_t result = ofi.quirks.only_injects
+    ssize_t result = ofi.endpoint.quirks.only_injects
                          ? inject_parts(parts)
-                         : fi_tsend(ofi.ep, start_of_part(parts), parts->length,
+                         : fi_tsend(ofi.endpoint.ep, start_of_part(parts), parts->length,
                                     parts->request->place.descriptor, parts->peer->address,
                                     bits_of_part(parts), &operation->context);
     if (result == -FI_EAGAIN)
@@ -153,7 +153,7 @@ static bool post_part_send(ofi_operation_t *operation)
     if (result != 0) {
         ofi_request_fail(parts->request, (int)-result, NULL);
         end_send(parts);
-    } else if (ofi.quirks.only_injects) {
+    } else if (ofi.endpoint.quirks.only_injects) {
         ofi_more_under_way(); /* until they have arrived */
     } else {
         ofi_began(operation);
@@ -171,7 +171,7 @@ static void complain(const ofi_control_t *news, const char *what)
 {
     opal_log_error("mtl/ofi: rank %u %s (%" PRIx64
                    "); the provider %s has delivered something twice, or wrong",
-                   news->process, what, news->name, ofi.info->fabric_attr->prov_name);
+                   news->process, what, news->name, ofi.endpoint.info->fabric_attr->prov_name);
 }
 
 /* What comes from outside is looked up, not trusted; NULL: it names nothing, which is told. */
@@ -254,14 +254,14 @@ static ssize_t hand_over_beginning(ofi_request_t *request)
         .context = &request->operation.context,
         .data = ofi_data_of(request->base.route.comm->rank),
     };
-    if (ofi.quirks.only_injects)
+    if (ofi.endpoint.quirks.only_injects)
         return ofi_inject(request->peer, parts->first, ofi.max_bytes,
                           request->base.route.comm->rank, request->bits);
     if (parts->first != NULL) {
         segments[0] = (struct iovec){parts->first, ofi.max_bytes};
         message.iov_count = 1;
     }
-    return fi_tsendmsg(ofi.ep, &message, ofi.source_is_data ? FI_REMOTE_CQ_DATA : 0);
+    return fi_tsendmsg(ofi.endpoint.ep, &message, ofi.source_is_data ? FI_REMOTE_CQ_DATA : 0);
 }
 
 static bool post_beginning(ofi_operation_t *operation)
@@ -273,7 +273,7 @@ static bool post_beginning(ofi_operation_t *operation)
     request->stage = OFI_POSTED;
     if (result != 0)
         give_up(request, (int)-result, NULL);
-    else if (ofi.quirks.only_injects)
+    else if (ofi.endpoint.quirks.only_injects)
         ofi_send_arrived(request);
     else
         ofi_began(operation);
@@ -355,7 +355,7 @@ static void tell(const ofi_long_t *parts, ofi_control_kind_t kind)
 
 static void end_receive(ofi_long_t *parts)
 {
-    if (ofi.quirks.only_injects)
+    if (ofi.endpoint.quirks.only_injects)
         tell(parts, OFI_ARRIVED);
     ofi_request_t *request = parts->request;
     uint64_t bits = parts->bits, data = parts->data;
@@ -402,9 +402,9 @@ static void part_failed(ofi_operation_t *operation, const struct fi_cq_err_entry
 static bool post_part_receive(ofi_operation_t *operation)
 {
     ofi_long_t *parts = opal_container_of(operation, ofi_long_t, operation);
-    ssize_t result =
-        fi_trecv(ofi.ep, start_of_part(parts), parts->length, parts->request->place.descriptor,
-                 FI_ADDR_UNSPEC, bits_of_part(parts), 0, &operation->context);
+    ssize_t result = fi_trecv(ofi.endpoint.ep, start_of_part(parts), parts->length,
+                              parts->request->place.descriptor, FI_ADDR_UNSPEC, bits_of_part(parts),
+                              0, &operation->context);
     if (result == -FI_EAGAIN)
         return false;
     if (result == 0)

@@ -47,9 +47,10 @@ static bool post_note(ofi_operation_t *operation)
     note_t *note = opal_container_of(operation, note_t, operation);
     fi_addr_t to = note->peer->address;
     bool is_injected = note->length <= ofi.inject_bytes;
-    ssize_t result = is_injected ? ofi_inject(note->peer, note->bytes, note->length, 0, note->bits)
-                                 : fi_tsend(ofi.ep, note->bytes, note->length, note->descriptor, to,
-                                            note->bits, &note->operation.context);
+    ssize_t result = is_injected
+                         ? ofi_inject(note->peer, note->bytes, note->length, 0, note->bits)
+                         : fi_tsend(ofi.endpoint.ep, note->bytes, note->length, note->descriptor,
+                                    to, note->bits, &note->operation.context);
     if (result == -FI_EAGAIN)
         return false;
     if (result != 0)

@@ -51,7 +51,7 @@ void ofi_log_failure(const char *what, int process, int failure,
     if (process != OFI_ANY_PROCESS)
         snprintf(peer, sizeof peer, "rank %d", process);
     if (error != NULL && error->prov_errno != 0)
-        more = fi_cq_strerror(ofi.cq, error->prov_errno, error->err_data, NULL, 0);
+        more = fi_cq_strerror(ofi.endpoint.cq, error->prov_errno, error->err_data, NULL, 0);
     if (more == NULL || more[0] == 0)
         opal_log_error("mtl/ofi: %s %s failed: %s", what, peer, fi_strerror(failure));
     else
@@ -153,20 +153,19 @@ static opal_status_t meet_others(void)
 static opal_status_t start(void *state)
 {
     const ofi_choice_t *choice = state;
-    opal_status_t status =
-        ofi_network_open(choice->info, &choice->tags, choice->queue_depth, choice->sleeps_on_fd);
+    opal_status_t status = ofi_network_open(choice);
     if (status != OPAL_SUCCESS)
         return status;
-    ofi_peers_start(opal_job()->size, ofi_address_of);
+    ofi_peers_start();
     ofi_pins_start();
     status = ofi_progress_start(choice->batch);
     if (status == OPAL_SUCCESS)
-        status = ofi_agree(choice);
+        status = ofi_network_publish();
     if (status == OPAL_SUCCESS) /* behind the fence in there: rank 0 may have put the key */
         status = ofi_strangers_start();
     if (status == OPAL_SUCCESS)
         status = ofi_control_start();
-    if (status == OPAL_SUCCESS && ofi.quirks.meets_all)
+    if (status == OPAL_SUCCESS && ofi.endpoint.quirks.meets_all)
         status = meet_others();
     if (status != OPAL_SUCCESS)
         end();

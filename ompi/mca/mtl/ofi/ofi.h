@@ -3,10 +3,10 @@
  * mtl/ofi: messages that a libfabric provider matches.
  *
  *   tag.[ch]      the bits that are matched
- *   choose.[ch]   which provider, and why not the others
- *   endpoint.c    the provider's objects, from the choice to a queue that can be read
+ *   select.[ch]   whether libfabric has a provider that matches our tags
+ *   network.c     the endpoint (opal/fabric), its limits, and what all ranks do alike
  *   parcel.c      short messages that the provider must not inject
- *   peers.c       the address of a rank, and what waits for room on the way to it
+ *   peers.c       processes that were met, and what waits for room on the way to them
  *   send.c        the sending side, and the messages that say "it was matched"
  *   receive.c     the receiving side
  *   long.c        messages that are longer than the provider takes
@@ -18,8 +18,6 @@
  *   note.c        answers; control.c: what else processes say to each other
  *   data.c        where the data lies for the provider: in place, as segments, or packed
  *   pinned.c      buffers that the provider has to know first
- *   monitor.c     our memory events, for the provider's own registrations
- *   quirks.c      what single providers do otherwise
  *   progress.c    completions, what has to be tried again, and what ends a sleep
  *   ofi.c         the component's operations
  *
@@ -45,19 +43,14 @@
 #ifndef OMPI_MCA_MTL_OFI_H
 #define OMPI_MCA_MTL_OFI_H
 
-#include <rdma/fabric.h>
-#include <rdma/fi_cm.h>
-#include <rdma/fi_domain.h>
-#include <rdma/fi_endpoint.h>
-#include <rdma/fi_errno.h>
 #include <rdma/fi_tagged.h>
 
+#include "opal/fabric/fabric.h"
 #include "opal/runtime/descriptor.h"
 #include "opal/util/list.h"
 #include "opal/util/pool.h"
 #include "ompi/mca/mpool/mpool.h"
 #include "ompi/mca/mtl/mtl.h"
-#include "ompi/mca/mtl/ofi/quirks.h"
 #include "ompi/mca/mtl/ofi/tag.h"
 
 enum {
@@ -68,13 +61,7 @@ enum {
     OFI_LONG_HEAD_BYTES = 16, /* long.c: every receive has room for it, where there are long ones */
 };
 
-/* What of the provider's wishes is granted, for the hints that it is asked with. */
-#define OFI_MODES (FI_CONTEXT | FI_CONTEXT2 | FI_RX_CQ_DATA)
-#define OFI_MR_MODES                                                                               \
-    (FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT |           \
-     FI_MR_MMU_NOTIFY)
-
-/* -- the choice (choose.c), which query has made -------------------------------------------------
+/* -- the choice (select.c), which query has made -------------------------------------------------
  */
 
 typedef struct ofi_choice {
@@ -88,23 +75,13 @@ typedef struct ofi_choice {
 
 void ofi_set_ops(ompi_mtl_ops_t *ops, const ofi_choice_t *choice);
 
-/* Publishes what has to be alike and the address, meets the others and compares (agree.c). */
-opal_status_t ofi_agree(const ofi_choice_t *choice);
-bool ofi_address_of(unsigned process, const void **address, size_t *bytes);
-void ofi_cards_forget(void); /* what ofi_address_of has read */
-
 const char *ofi_describe(unsigned process);
 
-/* -- the network, between start and stop (endpoint.c) -------------------------------------------
+/* -- the network, between start and stop (network.c) --------------------------------------------
  */
 
 typedef struct ofi_network {
-    struct fi_info *info;
-    struct fid_fabric *fabric;
-    struct fid_domain *domain;
-    struct fid_av *av;
-    struct fid_cq *cq;
-    struct fid_ep *ep;
+    opal_fabric_endpoint_t endpoint;
     ofi_tag_layout_t tags;
     bool source_is_data; /* ofi_tag_full: a sender's rank is completion data, and a receive from
                             one source names its address */
@@ -113,23 +90,19 @@ typedef struct ofi_network {
     bool needs_registration;       /* FI_MR_LOCAL */
     bool has_long;                 /* a message may be longer than max_bytes */
     size_t inject_bytes;           /* a message of so many is over when the provider has taken it */
-    ofi_quirks_t quirks;
-    void *spill;      /* for what nobody wants of a message: quirks.c */
-    size_t max_bytes; /* of one message of the provider's */
+    void *spill;                   /* for what nobody wants of a message: quirks.c */
+    size_t max_bytes;              /* of one message of the provider's */
     size_t send_segments, receive_segments;
-    int wait_fd;          /* becomes readable when there is something to read; -1: none */
-    size_t address_bytes; /* of this process, what others insert */
-    unsigned char *address;
 } ofi_network_t;
 
 extern ofi_network_t ofi;
 
-/* From the choice to an endpoint that is enabled, with a queue of so many completions (0: as many
- * as the provider likes). The info stays the caller's, until the network is closed. A failure is
- * reported, and leaves nothing open. */
-opal_status_t ofi_network_open(struct fi_info *info, const ofi_tag_layout_t *tags, size_t depth,
-                               bool sleeps_on_fd);
+/* A failure is reported, and leaves nothing open. */
+opal_status_t ofi_network_open(const ofi_choice_t *choice);
 void ofi_network_close(void);
+
+/* Publishes what has to be alike and the address, meets the others and compares. */
+opal_status_t ofi_network_publish(void);
 
 /* -- operations ---------------------------------------------------------------------------------
  */
@@ -167,22 +140,20 @@ typedef struct ofi_peer {
     unsigned heard;        /* ... of them, so many have come there */
 } ofi_peer_t;
 
-/* What a process has published: `bytes` of an address, which stay until the peers end. False: that
- * cannot be had, which is reported. */
-typedef bool ofi_address_fn_t(unsigned process, const void **address, size_t *bytes);
-
-void ofi_peers_start(unsigned count, ofi_address_fn_t *address_of);
+void ofi_peers_start(void);
 void ofi_peers_stop(void);
 
-/* Learns the address; NULL: there is no way to it, which is reported once. */
+/* Learns the address; NULL: there is no way to it, which is reported once, or no memory. */
 ofi_peer_t *ofi_peer_meet(unsigned process);
 opal_status_t ofi_peers_meet_all(void);
 
-extern ofi_peer_t **ofi_peers; /* by rank in MPI_COMM_WORLD; NULL: not met */
+/* By process, as far as it has grown; NULL: not met. */
+extern ofi_peer_t **ofi_peers;
+extern unsigned ofi_peer_count;
 
 static inline ofi_peer_t *ofi_peer(unsigned process)
 {
-    ofi_peer_t *peer = ofi_peers[process];
+    ofi_peer_t *peer = opal_likely(process < ofi_peer_count) ? ofi_peers[process] : NULL;
     return opal_likely(peer != NULL) ? peer : ofi_peer_meet(process);
 }
 
@@ -326,8 +297,8 @@ ssize_t ofi_parcel_send(ofi_peer_t *peer, const void *start, size_t bytes, const
 
 static inline bool ofi_may_inject(const ofi_peer_t *peer)
 {
-    return opal_likely(ofi.quirks.unheard == 0) ||
-           peer->injected - peer->heard < ofi.quirks.unheard;
+    return opal_likely(ofi.endpoint.quirks.unheard == 0) ||
+           peer->injected - peer->heard < ofi.endpoint.quirks.unheard;
 }
 
 /* A message of at most ofi.inject_bytes that is over when this returns 0; `rank` is the sender's, 0
@@ -339,8 +310,8 @@ static inline ssize_t ofi_inject(ofi_peer_t *peer, const void *start, size_t byt
     if (opal_unlikely(!ofi_may_inject(peer)))
         return ofi_parcel_send(peer, start, bytes, ofi.source_is_data ? &data : NULL, bits);
     ssize_t result = ofi.source_is_data
-                         ? fi_tinjectdata(ofi.ep, start, bytes, data, peer->address, bits)
-                         : fi_tinject(ofi.ep, start, bytes, peer->address, bits);
+                         ? fi_tinjectdata(ofi.endpoint.ep, start, bytes, data, peer->address, bits)
+                         : fi_tinject(ofi.endpoint.ep, start, bytes, peer->address, bits);
     peer->injected += result == 0;
     return result;
 }

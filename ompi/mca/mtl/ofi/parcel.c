@@ -55,8 +55,9 @@ ssize_t ofi_parcel_send(ofi_peer_t *peer, const void *start, size_t length, cons
     if (length > 0)
         memcpy(parcel->bytes, start, length);
     ssize_t result =
-        data != NULL ? fi_tsenddata(ofi.ep, parcel->bytes, length, NULL, *data, to, bits, context)
-                     : fi_tsend(ofi.ep, parcel->bytes, length, NULL, to, bits, context);
+        data != NULL
+            ? fi_tsenddata(ofi.endpoint.ep, parcel->bytes, length, NULL, *data, to, bits, context)
+            : fi_tsend(ofi.endpoint.ep, parcel->bytes, length, NULL, to, bits, context);
     if (result == 0) {
         ofi_outgoing++;
         ofi_began(&parcel->operation);

@@ -1,25 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The addresses of ranks, learnt when they are first needed, and what waits for room. */
+/* Processes, met when they are first needed, and what waits for room on the way to them. */
 #include <stdlib.h>
+#include <string.h>
 
-#include "opal/util/log.h"
-#include "opal/util/text.h"
+#include "opal/runtime/init.h"
 #include "ompi/mca/mtl/ofi/ofi.h"
 
 ofi_peer_t **ofi_peers;
-static bool *is_out_of_reach; /* which was reported; NULL: nobody is */
-static unsigned peer_count;
-static ofi_address_fn_t *address_of;
+unsigned ofi_peer_count;
 
 static opal_list_t crowded;  /* peers with a queue, which may have become empty */
 static opal_list_t receives; /* ofi_operation_t that are to be posted, in their order */
 static size_t queued;        /* in all of them */
 
-void ofi_peers_start(unsigned count, ofi_address_fn_t *address)
+void ofi_peers_start(void)
 {
-    peer_count = count;
-    address_of = address;
-    ofi_peers = opal_xcalloc(count, sizeof(ofi_peer_t *));
     opal_list_init(&crowded);
     opal_list_init(&receives);
     queued = 0;
@@ -27,41 +22,37 @@ void ofi_peers_start(unsigned count, ofi_address_fn_t *address)
 
 void ofi_peers_stop(void)
 {
-    for (unsigned process = 0; process < peer_count; process++)
+    for (unsigned process = 0; process < ofi_peer_count; process++)
         free(ofi_peers[process]);
     free(ofi_peers);
-    free(is_out_of_reach);
     ofi_peers = NULL;
-    is_out_of_reach = NULL;
-    peer_count = 0;
+    ofi_peer_count = 0;
 }
 
-static bool insert(unsigned process, fi_addr_t *address)
+/* False: no memory. */
+static bool make_room(unsigned process)
 {
-    const void *bytes;
-    size_t length;
-    if (!address_of(process, &bytes, &length))
+    if (process < ofi_peer_count)
+        return true;
+    unsigned wanted = process < 2 * ofi_peer_count ? 2 * ofi_peer_count : process + 1;
+    ofi_peer_t **grown = realloc(ofi_peers, wanted * sizeof(ofi_peer_t *));
+    if (grown == NULL)
         return false;
-    int inserted = fi_av_insert(ofi.av, bytes, 1, address, 0, NULL);
-    if (inserted != 1)
-        opal_log_error("mtl/ofi: the provider %s does not take the address of rank %u: %s",
-                       ofi.info->fabric_attr->prov_name, process,
-                       inserted < 0 ? fi_strerror(-inserted) : "it cannot be used");
-    return inserted == 1;
+    memset(grown + ofi_peer_count, 0, (wanted - ofi_peer_count) * sizeof(ofi_peer_t *));
+    ofi_peers = grown;
+    ofi_peer_count = wanted;
+    return true;
 }
 
 ofi_peer_t *ofi_peer_meet(unsigned process)
 {
     fi_addr_t address;
-    if (is_out_of_reach != NULL && is_out_of_reach[process])
+    if (opal_fabric_address(&ofi.endpoint, process, &address) != OPAL_SUCCESS ||
+        !make_room(process))
         return NULL;
-    if (!insert(process, &address)) {
-        if (is_out_of_reach == NULL)
-            is_out_of_reach = opal_xcalloc(peer_count, sizeof *is_out_of_reach);
-        is_out_of_reach[process] = true;
+    ofi_peer_t *peer = calloc(1, sizeof *peer);
+    if (peer == NULL)
         return NULL;
-    }
-    ofi_peer_t *peer = opal_xcalloc(1, sizeof *peer);
     peer->process = process;
     peer->address = address;
     opal_list_init(&peer->queue);
@@ -72,7 +63,7 @@ ofi_peer_t *ofi_peer_meet(unsigned process)
 
 opal_status_t ofi_peers_meet_all(void)
 {
-    for (unsigned process = 0; process < peer_count; process++) {
+    for (unsigned process = 0; process < opal_job()->size; process++) {
         if (ofi_peer(process) == NULL)
             return OPAL_ERR_SYSTEM;
     }

@@ -91,7 +91,7 @@ int ofi_ask(ofi_operation_t *operation, fi_addr_t from, const ofi_tag_pattern_t 
     *found = (ofi_found_t){0};
     is_answered = false;
     failure = 0;
-    while ((result = fi_trecvmsg(ofi.ep, &question, FI_PEEK | flags)) == -FI_EAGAIN)
+    while ((result = fi_trecvmsg(ofi.endpoint.ep, &question, FI_PEEK | flags)) == -FI_EAGAIN)
         ofi_progress();
     if (result == 0) {
         ofi_began(operation);

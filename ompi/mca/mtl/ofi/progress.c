@@ -9,7 +9,7 @@
 #include "opal/runtime/wait.h"
 #include "opal/util/log.h"
 #include "opal/util/text.h"
-#include "ompi/mca/mtl/ofi/monitor.h"
+#include "opal/fabric/monitor.h"
 #include "ompi/mca/mtl/ofi/ofi.h"
 
 enum {
@@ -45,7 +45,7 @@ static ofi_operation_t *returned(void *context)
 static bool read_failure(void)
 {
     struct fi_cq_err_entry error = {0};
-    if (fi_cq_readerr(ofi.cq, &error, 0) != 1)
+    if (fi_cq_readerr(ofi.endpoint.cq, &error, 0) != 1)
         return false;
     if (error.op_context == NULL) { /* of what was injected */
         ofi_log_failure("a message to", OFI_ANY_PROCESS, error.err, &error);
@@ -77,7 +77,7 @@ static int read_queue(struct fi_cq_tagged_entry *read)
 {
     int count = 0;
     for (;;) {
-        ssize_t result = fi_cq_read(ofi.cq, read, batch);
+        ssize_t result = fi_cq_read(ofi.endpoint.cq, read, batch);
         if (opal_likely(result > 0)) {
             for (ssize_t i = 0; i < result; i++) {
                 ofi_operation_t *operation = returned(read[i].op_context);
@@ -120,8 +120,8 @@ int ofi_progress(void)
         count += ofi_push();
     if (opal_unlikely(ofi_recall_is_asked()))
         ofi_recall_work();
-    if (opal_unlikely(atomic_load_explicit(&ofi_monitor_pending, memory_order_relaxed)))
-        ofi_monitor_tell();
+    if (opal_unlikely(atomic_load_explicit(&opal_fabric_monitor_pending, memory_order_relaxed)))
+        opal_fabric_monitor_tell();
     return count;
 }
 
@@ -135,8 +135,7 @@ static int readable(opal_descriptor_t *descriptor OPAL_UNUSED, unsigned events O
 
 static bool may_sleep(void)
 {
-    struct fid *queue = &ofi.cq->fid;
-    return fi_trywait(ofi.fabric, &queue, 1) == 0;
+    return opal_fabric_endpoint_may_sleep(&ofi.endpoint);
 }
 
 /* The first time it may speak of what has been read: of the answer to a probe. */
@@ -154,7 +153,7 @@ static unsigned in_vain; /* polls, since something came or a nap was over */
 
 static bool needs_nap(void)
 {
-    return ofi_has_queued() || ofi.wait_fd < 0;
+    return ofi_has_queued() || ofi.endpoint.wait_fd < 0;
 }
 
 static void set_nap(uint64_t now)
@@ -221,15 +220,15 @@ opal_status_t ofi_progress_start(unsigned per_read)
     if (status != OPAL_SUCCESS)
         return status;
     entries = opal_xcalloc(batch, sizeof *entries);
-    descriptor.fd = ofi.wait_fd;
-    if (ofi.wait_fd >= 0 && opal_descriptor_add(&descriptor) != OPAL_SUCCESS)
-        ofi.wait_fd = -1; /* which was told; the timer will do */
+    descriptor.fd = ofi.endpoint.wait_fd;
+    if (ofi.endpoint.wait_fd >= 0 && opal_descriptor_add(&descriptor) != OPAL_SUCCESS)
+        ofi.endpoint.wait_fd = -1; /* which was told; the timer will do */
     return OPAL_SUCCESS;
 }
 
 void ofi_progress_stop(void)
 {
-    if (ofi.wait_fd >= 0)
+    if (ofi.endpoint.wait_fd >= 0)
         opal_descriptor_remove(&descriptor);
     opal_timer_cancel(&nap);
     opal_progress_remove(poll_queue, NULL);

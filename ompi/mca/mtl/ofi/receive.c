@@ -20,7 +20,7 @@ size_t ofi_receive_room(const ofi_request_t *request)
 /* Where the provider must not find out that a message does not fit. */
 static bool may_spill(const ofi_request_t *request)
 {
-    return request->bytes < ofi.quirks.spill_below;
+    return request->bytes < ofi.endpoint.quirks.spill_below;
 }
 
 static void answer(const ompi_route_t *from, int source, int tag)
@@ -82,7 +82,7 @@ static void wait_again(ofi_request_t *request)
 static bool is_told_data(const struct fi_cq_err_entry *error)
 {
     return error->data != 0 ||
-           (error->err == FI_ETRUNC && (ofi.quirks.tells_data || !ofi.source_is_data));
+           (error->err == FI_ETRUNC && (ofi.endpoint.quirks.tells_data || !ofi.source_is_data));
 }
 
 static void receive_completed(ofi_operation_t *operation, const struct fi_cq_tagged_entry *entry)
@@ -106,7 +106,8 @@ static void receive_failed(ofi_operation_t *operation, const struct fi_cq_err_en
     }
     if (error->err == FI_ETRUNC) {
         size_t lost = error->olen > 0 ? error->olen : 1; /* not every provider counts it */
-        size_t room = ofi_receive_room(request) + (may_spill(request) ? ofi.quirks.spill_bytes : 0);
+        size_t room =
+            ofi_receive_room(request) + (may_spill(request) ? ofi.endpoint.quirks.spill_bytes : 0);
         uint64_t data = is_told ? error->data : ofi_data_of(rank == MPI_ANY_SOURCE ? 0 : rank);
         ofi_receive_arrived(request, error->tag, data, room + lost);
         return;
@@ -130,9 +131,9 @@ static ssize_t receive_segments(ofi_request_t *request)
         count = ompi_datatype_segments(data->type, data->count, data->buffer, 0, segments,
                                        ofi.receive_segments, &bytes);
     if (may_spill(request))
-        segments[count++] = (struct iovec){ofi.spill, ofi.quirks.spill_bytes};
-    return fi_trecvv(ofi.ep, segments, NULL, count, request->from, request->bits, request->ignore,
-                     &request->operation.context);
+        segments[count++] = (struct iovec){ofi.spill, ofi.endpoint.quirks.spill_bytes};
+    return fi_trecvv(ofi.endpoint.ep, segments, NULL, count, request->from, request->bits,
+                     request->ignore, &request->operation.context);
 }
 
 static bool post_receive(ofi_operation_t *operation)
@@ -142,7 +143,7 @@ static bool post_receive(ofi_operation_t *operation)
     ssize_t result =
         opal_unlikely(place->is_segments || may_spill(request))
             ? receive_segments(request)
-            : fi_trecv(ofi.ep, place->start, ofi_receive_room(request), place->descriptor,
+            : fi_trecv(ofi.endpoint.ep, place->start, ofi_receive_room(request), place->descriptor,
                        request->from, request->bits, request->ignore, &request->operation.context);
     if (opal_unlikely(result == -FI_EAGAIN))
         return false;
@@ -224,7 +225,7 @@ static void cancel_receive(ofi_request_t *request)
 {
     if (request->stage == OFI_POSTED) {
         request->is_cancelled = true;
-        fi_cancel(&ofi.ep->fid, &request->operation.context);
+        fi_cancel(&ofi.endpoint.ep->fid, &request->operation.context);
         return; /* its completion says whether that came in time */
     }
     if (request->stage == OFI_QUEUED) {

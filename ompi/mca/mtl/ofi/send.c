@@ -71,7 +71,7 @@ static void forget_answer(ofi_request_t *request)
     request->missing--;
     answer->request = NULL;
     if (answer->is_posted)
-        fi_cancel(&ofi.ep->fid, &answer->operation.context);
+        fi_cancel(&ofi.endpoint.ep->fid, &answer->operation.context);
     else
         opal_pool_give(&answers, answer);
 }
@@ -146,7 +146,8 @@ static ssize_t post_answer(ofi_answer_t *answer)
     const ompi_route_t *to = &request->base.route;
     fi_addr_t from = ofi.source_is_data ? request->peer->address : FI_ADDR_UNSPEC;
     uint64_t bits = ofi_tag_of_answer(&ofi.tags, to->comm->context, (unsigned)to->rank, to->tag);
-    ssize_t result = fi_trecv(ofi.ep, NULL, 0, NULL, from, bits, 0, &answer->operation.context);
+    ssize_t result =
+        fi_trecv(ofi.endpoint.ep, NULL, 0, NULL, from, bits, 0, &answer->operation.context);
     if (result == 0) {
         answer->is_posted = true;
         ofi_began(&answer->operation);
@@ -224,7 +225,7 @@ static ssize_t send_segments(ofi_request_t *request, int rank)
         .context = &request->operation.context,
         .data = ofi_data_of(rank),
     };
-    return fi_tsendmsg(ofi.ep, &message, ofi.source_is_data ? FI_REMOTE_CQ_DATA : 0);
+    return fi_tsendmsg(ofi.endpoint.ep, &message, ofi.source_is_data ? FI_REMOTE_CQ_DATA : 0);
 }
 
 /* *over: there will be no completion. */
@@ -241,10 +242,10 @@ static ssize_t hand_over(ofi_request_t *request, bool *over)
         return ofi_inject(request->peer, place->start, request->bytes, rank, request->bits);
     }
     if (ofi.source_is_data)
-        return fi_tsenddata(ofi.ep, place->start, request->bytes, place->descriptor,
+        return fi_tsenddata(ofi.endpoint.ep, place->start, request->bytes, place->descriptor,
                             ofi_data_of(rank), to, request->bits, &request->operation.context);
-    return fi_tsend(ofi.ep, place->start, request->bytes, place->descriptor, to, request->bits,
-                    &request->operation.context);
+    return fi_tsend(ofi.endpoint.ep, place->start, request->bytes, place->descriptor, to,
+                    request->bits, &request->operation.context);
 }
 
 static bool post_send(ofi_operation_t *operation)

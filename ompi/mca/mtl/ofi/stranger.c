@@ -41,7 +41,7 @@ unsigned ofi_data_word_bits(const struct fi_info *info)
 static void set_words(const uint64_t words[WORDS])
 {
     ofi_tag_set_secret(&ofi.tags, words[0]);
-    if (ofi_data_word_bits(ofi.info) > 0) {
+    if (ofi_data_word_bits(ofi.endpoint.info) > 0) {
         ofi.data_mask = UINT64_MAX << DATA_BITS;
         ofi.data_word = words[1] & ofi.data_mask;
     }
@@ -78,7 +78,7 @@ void ofi_tell_of_stranger(void)
             "mtl/ofi: a message has come by the provider %s that is of no rank of this "
             "job; it was thrown away, and so are others like it. Somebody can reach "
             "the endpoints of this job: see SECURITY.md",
-            ofi.info->fabric_attr->prov_name);
+            ofi.endpoint.info->fabric_attr->prov_name);
     is_told = true;
 }
 
@@ -128,8 +128,8 @@ static void swallow_failed(ofi_operation_t *operation OPAL_UNUSED,
 
 static bool post_swallow(ofi_operation_t *operation)
 {
-    ssize_t result =
-        fi_trecv(ofi.ep, NULL, 0, NULL, swallow.from, swallow.bits, 0, &operation->context);
+    ssize_t result = fi_trecv(ofi.endpoint.ep, NULL, 0, NULL, swallow.from, swallow.bits, 0,
+                              &operation->context);
     if (result == -FI_EAGAIN)
         return false;
     if (result == 0)

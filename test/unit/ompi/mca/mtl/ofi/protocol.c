@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "opal/fabric/select.h"
 #include "ompi/api/mpi.h"
 #include "ompi/communicator/communicator.h"
 #include "ompi/mca/mtl/ofi/ofi.h"
@@ -30,9 +31,9 @@ static void find(ofi_tag_mode_t mode)
     struct fi_info *hints = fi_allocinfo();
     opal_text_t reason = {0};
     hints->caps = FI_TAGGED | FI_DIRECTED_RECV;
-    hints->mode = OFI_MODES;
+    hints->mode = OPAL_FABRIC_MODES;
     hints->ep_attr->type = FI_EP_RDM;
-    hints->domain_attr->mr_mode = OFI_MR_MODES;
+    hints->domain_attr->mr_mode = OPAL_FABRIC_MR_MODES;
     hints->domain_attr->threading = FI_THREAD_DOMAIN;
     hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
     hints->tx_attr->msg_order = hints->rx_attr->msg_order = FI_ORDER_SAS;
@@ -55,7 +56,6 @@ static void finish(void)
 {
     ops.flush();
     ops.stop(&choice);
-    ofi_cards_forget(); /* the next network has another address */
     fi_freeinfo(choice.info);
 }
 

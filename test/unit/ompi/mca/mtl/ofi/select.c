@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ompi/mca/mtl/ofi/select.c, with a libfabric that answers as a test likes: what it is asked, which
- * mode follows, and how each impossible wish ends. */
+/* ompi/mca/mtl/ofi/select.c and opal/fabric/select.c, with a libfabric that answers as a test
+ * likes: what it is asked, which mode follows, and how each impossible wish ends. */
 #include "ompi/mca/mtl/ofi/select.h"
 
 #include <rdma/fi_errno.h>
 
-#include "test/unit/ompi/mca/mtl/ofi/offers.h"
+#include "test/unit/opal/fabric/offers.h"
 
 /* What the libfabric of the test has. */
 static struct {
@@ -54,7 +54,7 @@ static int providers_only(struct fi_info **info)
 static int getinfo(uint32_t version, const char *node, const char *service, uint64_t flags,
                    const struct fi_info *hints, struct fi_info **info)
 {
-    ck_assert_uint_eq(version, OFI_API);
+    ck_assert_uint_eq(version, OPAL_FABRIC_API);
     ck_assert(node == NULL && service == NULL);
     if (flags == FI_PROV_ATTR_ONLY)
         return providers_only(info);
@@ -88,17 +88,20 @@ static void setup(void)
     memset(&world, 0, sizeof world);
     world.layers = "tcp,net,ofi_rxm,psm2";
     world.has_full = true;
-    opal_strings_split(&exclude, OFI_EXCLUDED, ",");
+    opal_strings_split(&exclude, OPAL_FABRIC_EXCLUDED, ",");
     question = (ofi_question_t){
-        .wishes = {.include = &include,
-                   .exclude = &exclude,
-                   .domains = &domains,
-                   .include_origin = "environment",
-                   .exclude_origin = "default"},
-        .progress = FI_PROGRESS_MANUAL,
+        .fabric = {.wishes = {.prefix = "mtl_ofi",
+                              .service = "matched messages",
+                              .include = &include,
+                              .exclude = &exclude,
+                              .domains = &domains,
+                              .include_origin = "environment",
+                              .exclude_origin = "default"},
+                   .caps = FI_TAGGED,
+                   .progress = FI_PROGRESS_MANUAL,
+                   .getinfo = getinfo,
+                   .root = unit_folder},
         .job_size = 4,
-        .getinfo = getinfo,
-        .root = unit_folder,
     };
     list_add(&world.list, "tcp;ofi_rxm", "eth0", "10.0.0.0/24", "10.0.0.1");
     list_add(&world.list, "tcp;ofi_rxm", "eth0", "fd00::/64", "fd00::1");
@@ -210,11 +213,11 @@ START_TEST(modes_that_need_no_asking)
 }
 END_TEST
 
-START_TEST(a_card_is_hpc)
+START_TEST(a_nic_is_hpc)
 {
     list_add(&world.list, "verbs;ofi_rxm", "mlx5_0", "IB", NULL);
-    question.wishes.spans_nodes = true;
-    question.progress = FI_PROGRESS_AUTO;
+    question.fabric.wishes.spans_nodes = true;
+    question.fabric.progress = FI_PROGRESS_AUTO;
     ck_assert_int_eq(ask(), OPAL_SUCCESS);
     ck_assert(selection.is_hpc);
     ck_assert_str_eq(selection.phrase, "verbs;ofi_rxm over mlx5_0, ofi_tag_full");
@@ -300,7 +303,7 @@ END_TEST
 
 START_TEST(excluded_names_that_nobody_has)
 {
-    question.wishes.exclude_origin = "environment";
+    question.fabric.wishes.exclude_origin = "environment";
     opal_strings_free(&exclude);
     opal_strings_split(&exclude, "tpc,net", ",");
     check_refused(OPAL_ERR_BAD_PARAM, "mtl_ofi_provider_exclude (environment): this libfabric has "
@@ -328,9 +331,9 @@ END_TEST
 START_TEST(libfabric_has_nothing)
 {
     world.list.count = 0;
-    check_refused(OPAL_ERR_NOT_AVAILABLE, "libfabric has no provider here that matches messages");
+    check_refused(OPAL_ERR_NOT_AVAILABLE, "libfabric has no provider here for matched messages");
     world.result = -FI_ENODATA;
-    check_refused(OPAL_ERR_NOT_AVAILABLE, "libfabric has no provider here that matches messages");
+    check_refused(OPAL_ERR_NOT_AVAILABLE, "libfabric has no provider here for matched messages");
     world.result = -FI_ENOSYS;
     check_refused(OPAL_ERR_NOT_AVAILABLE, "libfabric does not say what it has: Function not "
                                           "implemented");
@@ -344,7 +347,7 @@ static const unit_test_t tests[] = {
     {.test = &too_little_completion_data},
     {.test = &another_offer_is_not_it},
     {.test = &modes_that_need_no_asking},
-    {.test = &a_card_is_hpc},
+    {.test = &a_nic_is_hpc},
     {.test = &full_is_demanded},
     {.test = &too_few_bits},
     {.test = &too_many_ranks},

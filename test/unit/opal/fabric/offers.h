@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Offers of a libfabric that is not there. */
-#ifndef OMPI_UNIT_OFI_OFFERS_H
-#define OMPI_UNIT_OFI_OFFERS_H
+#ifndef OPAL_UNIT_FABRIC_OFFERS_H
+#define OPAL_UNIT_FABRIC_OFFERS_H
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -75,7 +75,7 @@ static inline const struct fi_info *list_first(const list_t *list)
     return list->count > 0 ? &list->offers[0].info : NULL;
 }
 
-/* Its card is at this place of the PCI bus. */
+/* Its NIC is at this place of the PCI bus. */
 static inline void offer_plug(offer_t *offer, unsigned bus)
 {
     offer->bus = (struct fi_bus_attr){.bus_type = FI_BUS_PCI,

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ompi/mca/mtl/ofi/near.c: which card, on machines that hwloc makes up, with a sysfs of our own. */
-#include "ompi/mca/mtl/ofi/near.h"
+/* opal/fabric/nic_locality.c: which NIC, on machines that hwloc makes up, with a sysfs of our own.
+ */
+#include "opal/fabric/nic_locality.h"
 
 #include <sys/stat.h>
 
-#include "test/unit/ompi/mca/mtl/ofi/offers.h"
+#include "test/unit/opal/fabric/offers.h"
 
 static hwloc_topology_t topology;
 
@@ -25,12 +26,12 @@ static hwloc_bitmap_t cpus_of(unsigned first, unsigned last)
 
 /* -- the rule --------------------------------------------------------------------------------- */
 
-enum { CARDS = 3, UNKNOWN = 99 };
+enum { NICS = 3, UNKNOWN = 99 };
 
 static const struct {
     unsigned rank_first, rank_last;
-    unsigned cards[CARDS][2]; /* first and last core of each; UNKNOWN: it does not say */
-    unsigned chosen[CARDS];   /* by local rank */
+    unsigned nics[NICS][2]; /* first and last core of each; UNKNOWN: it does not say */
+    unsigned chosen[NICS];  /* by local rank */
 } cases[] = {
     /* Bound to a core: its node, its package, whatever there is. */
     {5, 5, {{0, 3}, {4, 7}, {8, 11}}, {1, 1, 1}},
@@ -51,24 +52,24 @@ static const struct {
 START_TEST(the_nearest)
 {
     hwloc_bitmap_t rank = cpus_of(cases[_i].rank_first, cases[_i].rank_last);
-    hwloc_const_cpuset_t cards[CARDS];
-    for (unsigned i = 0; i < CARDS; i++) {
-        const unsigned *card = cases[_i].cards[i];
-        cards[i] = card[0] == UNKNOWN ? NULL : cpus_of(card[0], card[1]);
+    hwloc_const_cpuset_t nics[NICS];
+    for (unsigned i = 0; i < NICS; i++) {
+        const unsigned *nic = cases[_i].nics[i];
+        nics[i] = nic[0] == UNKNOWN ? NULL : cpus_of(nic[0], nic[1]);
     }
-    for (unsigned local = 0; local < CARDS; local++)
-        ck_assert_uint_eq(ofi_nearest(topology, rank, cards, CARDS, local),
+    for (unsigned local = 0; local < NICS; local++)
+        ck_assert_uint_eq(opal_fabric_nearest_nic(topology, rank, nics, NICS, local),
                           cases[_i].chosen[local]);
     hwloc_bitmap_free(rank);
-    for (unsigned i = 0; i < CARDS; i++)
-        hwloc_bitmap_free((hwloc_bitmap_t)(uintptr_t)cards[i]);
+    for (unsigned i = 0; i < NICS; i++)
+        hwloc_bitmap_free((hwloc_bitmap_t)(uintptr_t)nics[i]);
 }
 END_TEST
 
 /* -- sysfs ------------------------------------------------------------------------------------ */
 
-/* Writes the kernel's mask of the cores that are local to the card on a bus. */
-static void place_card(unsigned bus, const char *mask)
+/* Writes the kernel's mask of the cores that are local to the NIC on a bus. */
+static void place_nic(unsigned bus, const char *mask)
 {
     char path[512];
     static const char *const folders[] = {"sys", "sys/bus", "sys/bus/pci", "sys/bus/pci/devices"};
@@ -85,37 +86,37 @@ static void place_card(unsigned bus, const char *mask)
     fclose(file);
 }
 
-START_TEST(a_card_in_sysfs)
+START_TEST(a_nic_in_sysfs)
 {
     list_t list = {0};
     offer_t *offer = list_add(&list, "verbs", "mlx5_0", "f", NULL);
-    ck_assert_ptr_null(ofi_card_cpus(unit_folder, &offer->info));
+    ck_assert_ptr_null(opal_fabric_nic_cpus(unit_folder, &offer->info));
     offer_plug(offer, 0xa3);
-    ck_assert_ptr_null(ofi_card_cpus(unit_folder, &offer->info));
-    place_card(0xa3, "00000000,000000f0");
-    hwloc_bitmap_t cpus = ofi_card_cpus(unit_folder, &offer->info), expected = cpus_of(4, 7);
+    ck_assert_ptr_null(opal_fabric_nic_cpus(unit_folder, &offer->info));
+    place_nic(0xa3, "00000000,000000f0");
+    hwloc_bitmap_t cpus = opal_fabric_nic_cpus(unit_folder, &offer->info), expected = cpus_of(4, 7);
     ck_assert_ptr_nonnull(cpus);
     ck_assert(hwloc_bitmap_isequal(cpus, expected));
     hwloc_bitmap_free(cpus);
     hwloc_bitmap_free(expected);
-    place_card(0xa3, "0");
-    ck_assert_ptr_null(ofi_card_cpus(unit_folder, &offer->info));
-    place_card(0xa3, "f");
+    place_nic(0xa3, "0");
+    ck_assert_ptr_null(opal_fabric_nic_cpus(unit_folder, &offer->info));
+    place_nic(0xa3, "f");
     offer->bus.bus_type = FI_BUS_UNKNOWN;
-    ck_assert_ptr_null(ofi_card_cpus(unit_folder, &offer->info));
+    ck_assert_ptr_null(opal_fabric_nic_cpus(unit_folder, &offer->info));
 }
 END_TEST
 
 /* -- offers ----------------------------------------------------------------------------------- */
 
 static list_t list;
-static ofi_offers_t offers;
+static opal_fabric_offers_t offers;
 static opal_strings_t none;
 
-/* Two cards of one fabric, one of another, and an interface without a place. */
+/* Two NICs of one fabric, one of another, and an interface without a place. */
 static void plug_in(void)
 {
-    ofi_wishes_t wishes = {.include = &none, .exclude = &none, .domains = &none};
+    opal_fabric_wishes_t wishes = {.include = &none, .exclude = &none, .domains = &none};
     offer_plug(list_add(&list, "verbs", "mlx5_0", "IB", NULL), 0x10);
     offer_plug(list_add(&list, "verbs", "mlx5_0", "IB", NULL), 0x10);
     offer_plug(list_add(&list, "verbs", "mlx5_1", "IB", NULL), 0x20);
@@ -123,26 +124,26 @@ static void plug_in(void)
     list_add(&list, "tcp", "eth0", "f", "10.0.0.1");
     list_add(&list, "tcp", "eth1", "f", "10.0.0.2");
     list_add(&list, "tcp", NULL, "f", "10.0.0.3");
-    place_card(0x10, "000f");
-    place_card(0x20, "ff00");
-    place_card(0x30, "00f0");
-    ofi_offers_judge(&offers, list_first(&list), &wishes);
+    place_nic(0x10, "000f");
+    place_nic(0x20, "ff00");
+    place_nic(0x30, "00f0");
+    opal_fabric_offers_judge(&offers, list_first(&list), &wishes);
 }
 
 static const char *domain_for(unsigned index, hwloc_const_cpuset_t cpus, unsigned local_rank,
                               const char *why)
 {
     opal_text_t text = {0};
-    const struct fi_info *info = ofi_offers_nearest(&offers, &list.offers[index].info, unit_folder,
-                                                    topology, cpus, local_rank, &text);
+    const struct fi_info *info = opal_fabric_offers_nearest(
+        &offers, &list.offers[index].info, unit_folder, topology, cpus, local_rank, &text);
     ck_assert_str_eq(opal_text_string(&text), why);
     opal_text_free(&text);
     return info->domain_attr->name;
 }
 
-START_TEST(the_card_of_the_rank)
+START_TEST(the_nic_of_the_rank)
 {
-    const char *why = "nearest of 2 cards";
+    const char *why = "nearest of 2 NICs";
     plug_in();
     hwloc_bitmap_t low = cpus_of(1, 1), high = cpus_of(9, 9), middle = cpus_of(5, 5);
     ck_assert_str_eq(domain_for(0, low, 1, why), "mlx5_0");
@@ -162,29 +163,29 @@ START_TEST(the_card_of_the_rank)
 }
 END_TEST
 
-/* Of this machine only its own cores are there, so no card is nearer than another. */
+/* Of this machine only its own cores are there, so no NIC is nearer than another. */
 START_TEST(this_machine)
 {
     opal_text_t why = {0};
     plug_in();
-    place_card(0x10, "1");
-    place_card(0x20, "1");
+    place_nic(0x10, "1");
+    place_nic(0x20, "1");
     for (unsigned local = 0; local < 4; local++) {
-        const struct fi_info *info =
-            ofi_offers_nearest(&offers, &list.offers[0].info, unit_folder, NULL, NULL, local, &why);
+        const struct fi_info *info = opal_fabric_offers_nearest(
+            &offers, &list.offers[0].info, unit_folder, NULL, NULL, local, &why);
         ck_assert_str_eq(info->domain_attr->name, local % 2 == 0 ? "mlx5_0" : "mlx5_1");
     }
-    ck_assert_str_eq(opal_text_string(&why), "nearest of 2 cardsnearest of 2 cards"
-                                             "nearest of 2 cardsnearest of 2 cards");
+    ck_assert_str_eq(opal_text_string(&why), "nearest of 2 NICsnearest of 2 NICs"
+                                             "nearest of 2 NICsnearest of 2 NICs");
     opal_text_free(&why);
 }
 END_TEST
 
 static const unit_test_t tests[] = {
     {.test = &the_nearest, .repeats = OPAL_COUNT_OF(cases)},
-    {.test = &a_card_in_sysfs},
-    {.test = &the_card_of_the_rank},
+    {.test = &a_nic_in_sysfs},
+    {.test = &the_nic_of_the_rank},
     {.test = &this_machine},
 };
 
-UNIT_MAIN("near", tests, setup);
+UNIT_MAIN("nic_locality", tests, setup);

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ompi/mca/mtl/ofi/choose.c: what is left of libfabric's list, what is best, and what is said. */
-#include "ompi/mca/mtl/ofi/choose.h"
+/* opal/fabric/offers.c: what is left of libfabric's list, what is best, and what is said. */
+#include "opal/fabric/offers.h"
 
-#include "test/unit/ompi/mca/mtl/ofi/offers.h"
+#include "test/unit/opal/fabric/offers.h"
 
 static list_t list;
-static ofi_offers_t offers;
+static opal_fabric_offers_t offers;
 static opal_strings_t include, exclude, domains;
-static ofi_wishes_t wishes;
+static opal_fabric_wishes_t wishes;
 
 static void setup(void)
 {
     memset(&list, 0, sizeof list);
-    wishes = (ofi_wishes_t){.include = &include,
-                            .exclude = &exclude,
-                            .domains = &domains,
-                            .include_origin = "environment",
-                            .exclude_origin = "default"};
-    opal_strings_split(&exclude, OFI_EXCLUDED, ",");
+    wishes = (opal_fabric_wishes_t){.prefix = "mtl_ofi",
+                                    .include = &include,
+                                    .exclude = &exclude,
+                                    .domains = &domains,
+                                    .include_origin = "environment",
+                                    .exclude_origin = "default"};
+    opal_strings_split(&exclude, OPAL_FABRIC_EXCLUDED, ",");
 }
 
-/* What libfabric 1.17 lists on a machine with one interface, and a card. */
+/* What libfabric 1.17 lists on a machine with one interface, and a NIC. */
 static void a_machine(void)
 {
     static const char *const providers[] = {"tcp;ofi_rxm", "net", "net;ofi_rxm", "udp;ofi_rxd"};
@@ -37,8 +38,8 @@ static void a_machine(void)
 
 static void judge(void)
 {
-    ofi_offers_free(&offers);
-    ofi_offers_judge(&offers, list_first(&list), &wishes);
+    opal_fabric_offers_free(&offers);
+    opal_fabric_offers_judge(&offers, list_first(&list), &wishes);
     ck_assert_uint_eq(offers.count, list.count);
 }
 
@@ -96,7 +97,7 @@ static const struct {
 
 START_TEST(a_name)
 {
-    ck_assert_int_eq(ofi_provider_is(names[_i].provider, names[_i].name), names[_i].is);
+    ck_assert_int_eq(opal_fabric_provider_is(names[_i].provider, names[_i].name), names[_i].is);
 }
 END_TEST
 
@@ -109,7 +110,7 @@ START_TEST(what_repeats_ours_is_left_out)
     ck_assert_str_eq(usable(), "verbs;ofi_rxm/mlx5_0/-");
     ck_assert_str_eq(offers.items[0].refusal, "\"tcp\" is in mtl_ofi_provider_exclude (default)");
     ck_assert_str_eq(offers.items[21].refusal, "\"shm\" is in mtl_ofi_provider_exclude (default)");
-    ck_assert_ptr_eq(ofi_offers_best(&offers), &list.offers[20].info);
+    ck_assert_ptr_eq(opal_fabric_offers_best(&offers), &list.offers[20].info);
 }
 END_TEST
 
@@ -134,7 +135,7 @@ START_TEST(include_overrides_exclude)
     ck_assert_str_eq(offers.items[20].refusal,
                      "mtl_ofi_provider_include (environment) does not name it");
     /* libfabric's order, not the user's. */
-    ck_assert_ptr_eq(ofi_offers_best(&offers), &list.offers[0].info);
+    ck_assert_ptr_eq(opal_fabric_offers_best(&offers), &list.offers[0].info);
 }
 END_TEST
 
@@ -143,7 +144,7 @@ START_TEST(an_empty_exclude_excludes_nothing)
     a_machine();
     opal_strings_free(&exclude);
     judge();
-    ck_assert_ptr_eq(ofi_offers_best(&offers), &list.offers[0].info);
+    ck_assert_ptr_eq(opal_fabric_offers_best(&offers), &list.offers[0].info);
     ck_assert_ptr_null(offers.items[21].refusal);
 }
 END_TEST
@@ -155,7 +156,7 @@ START_TEST(a_layer_above_names_all_below)
     opal_strings_split(&exclude, "ofi_rxm,shm", ",");
     wishes.exclude_origin = "environment";
     judge();
-    ck_assert_ptr_eq(ofi_offers_best(&offers), &list.offers[5].info);
+    ck_assert_ptr_eq(opal_fabric_offers_best(&offers), &list.offers[5].info);
     ck_assert_str_eq(offers.items[20].refusal,
                      "\"ofi_rxm\" is in mtl_ofi_provider_exclude (environment)");
 }
@@ -165,10 +166,10 @@ START_TEST(nothing_is_left)
 {
     list_add(&list, "tcp;ofi_rxm", "eth0", "f", "10.0.0.1");
     judge();
-    ck_assert_ptr_null(ofi_offers_best(&offers));
+    ck_assert_ptr_null(opal_fabric_offers_best(&offers));
     list.count = 0;
     judge();
-    ck_assert_ptr_null(ofi_offers_best(&offers));
+    ck_assert_ptr_null(opal_fabric_offers_best(&offers));
 }
 END_TEST
 
@@ -252,25 +253,29 @@ START_TEST(addresses_that_are_none)
 }
 END_TEST
 
-START_TEST(alike_are_cards_of_one_fabric)
+START_TEST(alike_are_nics_of_one_fabric)
 {
     const struct fi_info *one = &list_add(&list, "verbs", "mlx5_0", "IB", NULL)->info;
-    ck_assert(ofi_offers_are_alike(one, &list_add(&list, "verbs", "mlx5_1", "IB", NULL)->info));
-    ck_assert(!ofi_offers_are_alike(one, &list_add(&list, "verbs", "mlx5_1", "IC", NULL)->info));
-    ck_assert(!ofi_offers_are_alike(one, &list_add(&list, "verbs", "mlx5_1", NULL, NULL)->info));
-    ck_assert(!ofi_offers_are_alike(one, &list_add(&list, "efa", "mlx5_1", "IB", NULL)->info));
+    ck_assert(
+        opal_fabric_offers_are_alike(one, &list_add(&list, "verbs", "mlx5_1", "IB", NULL)->info));
+    ck_assert(
+        !opal_fabric_offers_are_alike(one, &list_add(&list, "verbs", "mlx5_1", "IC", NULL)->info));
+    ck_assert(
+        !opal_fabric_offers_are_alike(one, &list_add(&list, "verbs", "mlx5_1", NULL, NULL)->info));
+    ck_assert(
+        !opal_fabric_offers_are_alike(one, &list_add(&list, "efa", "mlx5_1", "IB", NULL)->info));
     offer_t *offer = list_add(&list, "verbs", "mlx5_1", "IB", NULL);
     offer->info.addr_format = FI_SOCKADDR_IB;
-    ck_assert(!ofi_offers_are_alike(one, &offer->info));
+    ck_assert(!opal_fabric_offers_are_alike(one, &offer->info));
     offer = list_add(&list, "verbs", "mlx5_1", "IB", NULL);
     offer->info.caps |= FI_DIRECTED_RECV;
-    ck_assert(!ofi_offers_are_alike(one, &offer->info));
+    ck_assert(!opal_fabric_offers_are_alike(one, &offer->info));
     offer = list_add(&list, "verbs", "mlx5_1", "IB", NULL);
     offer->ep.mem_tag_format >>= 1;
-    ck_assert(!ofi_offers_are_alike(one, &offer->info));
+    ck_assert(!opal_fabric_offers_are_alike(one, &offer->info));
     offer = list_add(&list, "verbs", "mlx5_1", "IB", NULL);
     offer->ep.protocol = FI_PROTO_RXM;
-    ck_assert(!ofi_offers_are_alike(one, &offer->info));
+    ck_assert(!opal_fabric_offers_are_alike(one, &offer->info));
 }
 END_TEST
 
@@ -282,14 +287,16 @@ START_TEST(names_that_nobody_has)
     opal_text_t text = {0};
     a_machine();
     judge();
-    ofi_layers_collect(&known, list_first(&list));
+    opal_fabric_layers_collect(&known, list_first(&list));
     opal_strings_add(&known, "psm2");
     opal_strings_split(&include, "tcp,shm,net;ofi_rxm", ",");
-    ck_assert_uint_eq(ofi_includes_check(&offers, &include, &known, &text), 0);
+    ck_assert_uint_eq(
+        opal_fabric_includes_check(&offers, &include, &known, "matched messages", &text), 0);
     ck_assert_uint_eq(text.length, 0);
     opal_strings_free(&include);
     opal_strings_split(&include, "tpc,verbs,psm2,quantum", ",");
-    ck_assert_uint_eq(ofi_includes_check(&offers, &include, &known, &text), 3);
+    ck_assert_uint_eq(
+        opal_fabric_includes_check(&offers, &include, &known, "matched messages", &text), 3);
     ck_assert_str_eq(opal_text_string(&text),
                      "this libfabric has no provider \"tpc\" (did you mean \"tcp\"?); "
                      "the provider \"psm2\" offers no matched messages here; "
@@ -297,7 +304,8 @@ START_TEST(names_that_nobody_has)
     opal_text_free(&text);
     opal_strings_free(&include);
     opal_strings_split(&include, "tcp;ofi_rmx", ",");
-    ck_assert_uint_eq(ofi_includes_check(&offers, &include, &known, &text), 1);
+    ck_assert_uint_eq(
+        opal_fabric_includes_check(&offers, &include, &known, "matched messages", &text), 1);
     ck_assert_ptr_nonnull(strstr(opal_text_string(&text), "did you mean \"tcp;ofi_rxm\"?"));
     opal_text_free(&text);
     opal_strings_free(&known);
@@ -314,11 +322,11 @@ START_TEST(excluded_names_that_nobody_has)
     opal_strings_add(&known, "future");
     opal_strings_free(&exclude);
     opal_strings_split(&exclude, "tcp,udp;ofi_rxd,psm3,efa;ofi_rxd,future,future;ofi_rxm", ",");
-    ck_assert_uint_eq(ofi_excludes_check(&offers, &exclude, &known, &text), 0);
+    ck_assert_uint_eq(opal_fabric_excludes_check(&offers, &exclude, &known, &text), 0);
     ck_assert_uint_eq(text.length, 0);
     opal_strings_free(&exclude);
     opal_strings_split(&exclude, "tpc,psm3,vebrs,quantum,tcp;ofi_rmx,;", ",");
-    ck_assert_uint_eq(ofi_excludes_check(&offers, &exclude, &known, &text), 5);
+    ck_assert_uint_eq(opal_fabric_excludes_check(&offers, &exclude, &known, &text), 5);
     ck_assert_str_eq(opal_text_string(&text),
                      "this libfabric has no provider \"tpc\" (did you mean \"tcp\"?); "
                      "this libfabric has no provider \"vebrs\" (did you mean \"verbs\"?); "
@@ -335,7 +343,7 @@ START_TEST(layers_are_collected_once)
 {
     opal_strings_t known = {0};
     a_machine();
-    ofi_layers_collect(&known, list_first(&list));
+    opal_fabric_layers_collect(&known, list_first(&list));
     char *all = opal_strings_join(&known, " ");
     ck_assert_str_eq(all, "tcp ofi_rxm net udp ofi_rxd verbs shm");
     free(all);
@@ -357,7 +365,7 @@ START_TEST(what_became_of_each)
     opal_strings_split(&include, "tcp,udp,efa,psm2", ",");
     opal_strings_split(&domains, "eth0,mlx*,rdma*", ",");
     judge();
-    ofi_offers_tell(&offers, ofi_offers_best(&offers), add_fate, &text);
+    opal_fabric_offers_tell(&offers, opal_fabric_offers_best(&offers), add_fate, &text);
     ck_assert_str_eq(opal_text_string(&text),
                      "tcp;ofi_rxm|used|eth0\n"
                      "net|refused|mtl_ofi_provider_include (environment) does not name it\n"
@@ -369,7 +377,7 @@ START_TEST(what_became_of_each)
                      "efa|usable|rdma0\n"
                      "psm2|refused|hfi1_0: mtl_ofi_domain_include does not name it\n");
     opal_text_free(&text);
-    ofi_providers_say(&offers, &text);
+    opal_fabric_providers_say(&offers, &text);
     ck_assert_str_eq(opal_text_string(&text),
                      "tcp;ofi_rxm, net, net;ofi_rxm, udp;ofi_rxd, verbs;ofi_rxm, shm, efa, psm2");
     opal_text_free(&text);
@@ -385,7 +393,7 @@ START_TEST(every_domain_is_refused)
     list_add(&list, "tcp", "eth0", "f", "fe80::2");
     list_add(&list, "tcp", "eth1", "f", "fe80::3");
     judge();
-    ofi_offers_tell(&offers, NULL, add_fate, &text);
+    opal_fabric_offers_tell(&offers, NULL, add_fate, &text);
     ck_assert_str_eq(opal_text_string(&text),
                      "tcp|refused|eth0: a link-local address means nothing to other interfaces, "
                      "eth1: a link-local address means nothing to other interfaces\n");
@@ -406,7 +414,7 @@ static const unit_test_t tests[] = {
     {.test = &the_last_resort},
     {.test = &domains_by_name},
     {.test = &addresses_that_are_none},
-    {.test = &alike_are_cards_of_one_fabric},
+    {.test = &alike_are_nics_of_one_fabric},
     {.test = &names_that_nobody_has},
     {.test = &excluded_names_that_nobody_has},
     {.test = &layers_are_collected_once},
@@ -414,4 +422,4 @@ static const unit_test_t tests[] = {
     {.test = &every_domain_is_refused},
 };
 
-UNIT_MAIN("choose", tests, setup);
+UNIT_MAIN("offers", tests, setup);

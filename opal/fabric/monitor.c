@@ -13,7 +13,7 @@
  *
  *   word   | first page  44 | pages  20 |    0: free
  */
-#include "ompi/mca/mtl/ofi/monitor.h"
+#include "opal/fabric/monitor.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static atomic_bool lost;
 static atomic_uint next_word;
 static bool is_imported;
 
-atomic_bool ofi_monitor_pending;
+atomic_bool opal_fabric_monitor_pending;
 
 static uint64_t word_of(uintptr_t address, size_t length)
 {
@@ -55,7 +55,7 @@ static opal_memory_verdict_t unmapped(opal_memory_event_t *event, void *context 
     }
     if (!written)
         atomic_store(&lost, true);
-    atomic_store(&ofi_monitor_pending, true);
+    atomic_store(&opal_fabric_monitor_pending, true);
     return OPAL_MEMORY_PASS;
 }
 
@@ -90,7 +90,7 @@ static void unsubscribe(struct fid_mem_monitor *monitor OPAL_UNUSED,
 
 static bool valid(struct fid_mem_monitor *monitor OPAL_UNUSED, const void *address, size_t length)
 {
-    if (!atomic_load(&ofi_monitor_pending))
+    if (!atomic_load(&opal_fabric_monitor_pending))
         return true;
     if (atomic_load(&lost))
         return false;
@@ -114,44 +114,44 @@ static struct fi_ops_mem_monitor ops = {
     .valid = valid,
 };
 
-struct fid_mem_monitor ofi_monitor = {
+struct fid_mem_monitor opal_fabric_monitor = {
     .fid.fclass = FI_CLASS_MEM_MONITOR,
     .export_ops = &ops,
 };
 
 /* -- what we call -------------------------------------------------------------------- */
 
-void ofi_monitor_tell(void)
+void opal_fabric_monitor_tell(void)
 {
-    const struct fi_ops_mem_notify *notify = ofi_monitor.import_ops;
+    const struct fi_ops_mem_notify *notify = opal_fabric_monitor.import_ops;
     /* Cleared before it is looked at, so that what comes meanwhile is told the next time. While it
      * is cleared nobody asks "valid": this thread has the lock of all who would. */
-    atomic_store(&ofi_monitor_pending, false);
+    atomic_store(&opal_fabric_monitor_pending, false);
     if (atomic_exchange(&lost, false))
-        notify->notify(&ofi_monitor, NULL, SIZE_MAX / 2);
+        notify->notify(&opal_fabric_monitor, NULL, SIZE_MAX / 2);
     for (unsigned i = 0; i < WORDS; i++) {
         uint64_t word = atomic_load(&words[i]);
         if (word == 0)
             continue;
         size_t count = word & ((1 << COUNT_BITS) - 1);
-        notify->notify(&ofi_monitor, (void *)(uintptr_t)(word >> COUNT_BITS << PAGE_BITS),
+        notify->notify(&opal_fabric_monitor, (void *)(uintptr_t)(word >> COUNT_BITS << PAGE_BITS),
                        count << PAGE_BITS);
         /* The very word: no handler writes where one lies. */
         atomic_store(&words[i], 0);
     }
 }
 
-void ofi_monitor_import(void)
+void opal_fabric_monitor_import(void)
 {
     /* Who has chosen a monitor of libfabric's has a reason; an old libfabric has no such thing. */
     if (getenv("FI_MR_CACHE_MONITOR") == NULL)
-        is_imported =
-            fi_import(FI_VERSION(1, 13), "mr_cache", NULL, 0, 0, &ofi_monitor.fid, NULL) == 0;
+        is_imported = fi_import(FI_VERSION(1, 13), "mr_cache", NULL, 0, 0, &opal_fabric_monitor.fid,
+                                NULL) == 0;
 }
 
-void ofi_monitor_withdraw(void)
+void opal_fabric_monitor_withdraw(void)
 {
     if (is_imported)
-        fi_close(&ofi_monitor.fid);
+        fi_close(&opal_fabric_monitor.fid);
     is_imported = false;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ompi/mca/mtl/ofi/monitor.c, with a libfabric that imports monitors, as ours may not yet: what it
+ * opal/fabric/monitor.c, with a libfabric that imports monitors, as ours may not yet: what it
  * is given, what it hears, and when it may not use what it knows. Events are raised by hand;
  * nothing is hooked.
  */
-#include "ompi/mca/mtl/ofi/monitor.h"
+#include "opal/fabric/monitor.h"
 
 #include <rdma/fi_errno.h>
 
@@ -35,7 +35,7 @@ static struct {
 
 static int close_monitor(struct fid *fid)
 {
-    ck_assert_ptr_eq(fid, &ofi_monitor.fid);
+    ck_assert_ptr_eq(fid, &opal_fabric_monitor.fid);
     fabric.monitor_closed++;
     return 0;
 }
@@ -48,7 +48,7 @@ static int close_cache(struct fid *fid OPAL_UNUSED)
 
 static void notify(struct fid_mem_monitor *who, const void *address, size_t length)
 {
-    ck_assert_ptr_eq(who, &ofi_monitor);
+    ck_assert_ptr_eq(who, &opal_fabric_monitor);
     ck_assert_uint_lt(fabric.told_count, MOST_TOLD);
     fabric.told[fabric.told_count].start = (uintptr_t)address;
     fabric.told[fabric.told_count++].length = length;
@@ -62,13 +62,13 @@ static int bind_to_cache(struct fid *cache OPAL_UNUSED, struct fid *fid, uint64_
 {
     static struct fi_ops of_monitor = {.size = sizeof of_monitor, .close = close_monitor};
     static struct fi_ops_mem_notify notifier = {.size = sizeof notifier, .notify = notify};
-    ck_assert_ptr_eq(fid, &ofi_monitor.fid);
+    ck_assert_ptr_eq(fid, &opal_fabric_monitor.fid);
     ck_assert_uint_eq(fid->fclass, FI_CLASS_MEM_MONITOR);
     ck_assert_uint_eq(flags, 0);
     if (fabric.bind_result != 0)
         return fabric.bind_result;
     fid->ops = &of_monitor;
-    ofi_monitor.import_ops = &notifier;
+    opal_fabric_monitor.import_ops = &notifier;
     return 0;
 }
 
@@ -106,7 +106,7 @@ static void leave(uintptr_t start, size_t length)
 
 static bool is_valid(uintptr_t start, size_t length)
 {
-    return monitor->valid(&ofi_monitor, (void *)start, length);
+    return monitor->valid(&opal_fabric_monitor, (void *)start, length);
 }
 
 static bool was_told(uintptr_t start, size_t length)
@@ -121,9 +121,9 @@ static bool was_told(uintptr_t start, size_t length)
 static void setup(void)
 {
     unsetenv("FI_MR_CACHE_MONITOR");
-    monitor = ofi_monitor.export_ops;
-    ofi_monitor_import();
-    ck_assert_int_eq(monitor->start(&ofi_monitor), 0);
+    monitor = opal_fabric_monitor.export_ops;
+    opal_fabric_monitor_import();
+    ck_assert_int_eq(monitor->start(&opal_fabric_monitor), 0);
 }
 
 /* -- importing ------------------------------------------------------------------------------ */
@@ -133,8 +133,8 @@ START_TEST(it_is_imported_and_withdrawn)
     ck_assert_int_eq(fabric.opened, 1);
     ck_assert_int_eq(fabric.cache_closed, 1); /* what it was bound to is not needed any more */
     ck_assert_int_eq(fabric.monitor_closed, 0);
-    ofi_monitor_withdraw();
-    ofi_monitor_withdraw();
+    opal_fabric_monitor_withdraw();
+    opal_fabric_monitor_withdraw();
     ck_assert_int_eq(fabric.monitor_closed, 1);
 }
 END_TEST
@@ -142,7 +142,7 @@ END_TEST
 /* It cannot, or does not want to, or the user has chosen another one. */
 START_TEST(it_is_not_imported)
 {
-    ofi_monitor_withdraw();
+    opal_fabric_monitor_withdraw();
     memset(&fabric, 0, sizeof fabric);
     if (_i == 0)
         fabric.open_result = -FI_ENOSYS;
@@ -150,10 +150,10 @@ START_TEST(it_is_not_imported)
         fabric.bind_result = -FI_EBUSY;
     if (_i == 2)
         setenv("FI_MR_CACHE_MONITOR", "userfaultfd", 1);
-    ofi_monitor_import();
+    opal_fabric_monitor_import();
     ck_assert_int_eq(fabric.opened, _i < 2);
     ck_assert_int_eq(fabric.cache_closed, _i == 1);
-    ofi_monitor_withdraw();
+    opal_fabric_monitor_withdraw();
     ck_assert_int_eq(fabric.monitor_closed, 0);
 }
 END_TEST
@@ -162,11 +162,11 @@ END_TEST
 
 START_TEST(what_leaves_is_told)
 {
-    ck_assert_int_eq(monitor->subscribe(&ofi_monitor, (void *)base, 8 * PAGE), 0);
+    ck_assert_int_eq(monitor->subscribe(&opal_fabric_monitor, (void *)base, 8 * PAGE), 0);
     ck_assert(is_valid(base, 8 * PAGE));
-    ck_assert(!atomic_load(&ofi_monitor_pending));
+    ck_assert(!atomic_load(&opal_fabric_monitor_pending));
     leave(base + 2 * PAGE, 3 * PAGE);
-    ck_assert(atomic_load(&ofi_monitor_pending));
+    ck_assert(atomic_load(&opal_fabric_monitor_pending));
     /* By whole pages: up to the range, in it, behind it. */
     ck_assert(is_valid(base, 2 * PAGE));
     ck_assert(!is_valid(base, 2 * PAGE + 1));
@@ -174,13 +174,13 @@ START_TEST(what_leaves_is_told)
     ck_assert(!is_valid(base + 5 * PAGE - 1, 1));
     ck_assert(is_valid(base + 5 * PAGE, PAGE));
     ck_assert_uint_eq(fabric.told_count, 0); /* an event is no place to call it */
-    ofi_monitor_tell();
+    opal_fabric_monitor_tell();
     ck_assert_uint_eq(fabric.told_count, 1);
     ck_assert(was_told(base + 2 * PAGE, 3 * PAGE));
     ck_assert(is_valid(base, 8 * PAGE));
-    ofi_monitor_tell(); /* once */
+    opal_fabric_monitor_tell(); /* once */
     ck_assert_uint_eq(fabric.told_count, 1);
-    monitor->unsubscribe(&ofi_monitor, (void *)base, 8 * PAGE);
+    monitor->unsubscribe(&opal_fabric_monitor, (void *)base, 8 * PAGE);
 }
 END_TEST
 
@@ -191,7 +191,7 @@ START_TEST(more_than_can_be_noted)
     ck_assert(is_valid(base + PAGE, PAGE));
     leave(base + 2 * WORDS * PAGE, PAGE);
     ck_assert(!is_valid(base + PAGE, PAGE)); /* it could be that one */
-    ofi_monitor_tell();
+    opal_fabric_monitor_tell();
     ck_assert_uint_eq(fabric.told_count, WORDS + 1);
     ck_assert(was_told(0, SIZE_MAX / 2));
     for (uintptr_t i = 0; i < WORDS; i++)
@@ -208,12 +208,12 @@ START_TEST(longer_than_can_be_noted)
     size_t most = ((size_t)1 << 20) - 1;
     leave(base, most * PAGE);
     ck_assert(!is_valid(base + (most - 1) * PAGE, 1) && is_valid(base + most * PAGE, 1));
-    ofi_monitor_tell();
+    opal_fabric_monitor_tell();
     ck_assert(was_told(base, most * PAGE));
     fabric.told_count = 0;
     leave(base, (most + 1) * PAGE);
     ck_assert(!is_valid(base - PAGE, 1));
-    ofi_monitor_tell();
+    opal_fabric_monitor_tell();
     ck_assert_uint_eq(fabric.told_count, 1);
     ck_assert(was_told(0, SIZE_MAX / 2));
     ck_assert(is_valid(base, PAGE));
@@ -224,12 +224,12 @@ START_TEST(what_leaves_meanwhile_is_told_too)
 {
     fabric.leaves_meanwhile = base + 100 * PAGE;
     leave(base, PAGE);
-    ofi_monitor_tell();
+    opal_fabric_monitor_tell();
     ck_assert(was_told(base, PAGE));
-    ck_assert(atomic_load(&ofi_monitor_pending));
-    ofi_monitor_tell();
+    ck_assert(atomic_load(&opal_fabric_monitor_pending));
+    opal_fabric_monitor_tell();
     ck_assert(was_told(base + 100 * PAGE, PAGE));
-    ck_assert(!atomic_load(&ofi_monitor_pending) && is_valid(base + 100 * PAGE, PAGE));
+    ck_assert(!atomic_load(&opal_fabric_monitor_pending) && is_valid(base + 100 * PAGE, PAGE));
 }
 END_TEST
 
@@ -237,10 +237,10 @@ END_TEST
 
 START_TEST(it_hears_nothing_any_more)
 {
-    monitor->stop(&ofi_monitor);
+    monitor->stop(&opal_fabric_monitor);
     leave(base, PAGE);
-    ck_assert(!atomic_load(&ofi_monitor_pending) && is_valid(base, PAGE));
-    ck_assert_int_eq(monitor->start(&ofi_monitor), 0);
+    ck_assert(!atomic_load(&opal_fabric_monitor_pending) && is_valid(base, PAGE));
+    ck_assert_int_eq(monitor->start(&opal_fabric_monitor), 0);
     leave(base, PAGE);
     ck_assert(!is_valid(base, PAGE));
 }
@@ -249,11 +249,11 @@ END_TEST
 /* Events that cannot be had: libfabric has to watch by itself. */
 START_TEST(it_cannot_hear)
 {
-    monitor->stop(&ofi_monitor);
+    monitor->stop(&opal_fabric_monitor);
     add_status = OPAL_ERR_NOT_AVAILABLE;
-    ck_assert_int_eq(monitor->start(&ofi_monitor), -FI_ENOSYS);
+    ck_assert_int_eq(monitor->start(&opal_fabric_monitor), -FI_ENOSYS);
     leave(base, PAGE);
-    ck_assert(!atomic_load(&ofi_monitor_pending));
+    ck_assert(!atomic_load(&opal_fabric_monitor_pending));
 }
 END_TEST
 
@@ -264,4 +264,4 @@ static const unit_test_t tests[] = {
     {.test = &it_hears_nothing_any_more},    {.test = &it_cannot_hear},
 };
 
-UNIT_MAIN("mtl/ofi/monitor", tests, setup);
+UNIT_MAIN("fabric/monitor", tests, setup);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ompi/mca/mtl/ofi/quirks.c: what a provider finds in the environment, and what is left of it. */
+/* opal/fabric/quirks.c: what a provider finds in the environment, and what is left of it. */
 #include <rdma/fabric.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
@@ -13,7 +13,7 @@
 #define PACKET  "FI_OFI_RXM_BUFFER_SIZE"
 #define UNACKED "FI_OFI_RXD_MAX_UNACKED"
 
-static ofi_quirks_t quirks;
+static opal_fabric_quirks_t quirks;
 static struct fi_fabric_attr fabric;
 static struct fi_domain_attr domain;
 static struct fi_rx_attr receives;
@@ -33,7 +33,7 @@ static void setup(void)
 static void begin(const char *provider)
 {
     fabric.prov_name = (char *)(uintptr_t)provider;
-    ofi_quirks_begin(&info, &quirks);
+    opal_fabric_quirks_begin(&info, &quirks);
 }
 
 static void check_limits(const char *eager, const char *packets)
@@ -50,9 +50,9 @@ START_TEST(settings_are_lent)
     ck_assert_uint_eq(quirks.packets_bytes, 65536);
     ck_assert_uint_eq(quirks.spill_below, 65536);
     ck_assert_uint_eq(quirks.spill_bytes, 65536);
-    ofi_quirks_end();
+    opal_fabric_quirks_end();
     check_limits(NULL, NULL);
-    ofi_quirks_end();
+    opal_fabric_quirks_end();
 }
 END_TEST
 
@@ -66,14 +66,14 @@ START_TEST(the_users_stay)
     ck_assert_uint_eq(quirks.packets_bytes, 262144);
     ck_assert_uint_eq(quirks.spill_below, 262144);
     ck_assert_uint_eq(quirks.spill_bytes, 262144);
-    ofi_quirks_end();
+    opal_fabric_quirks_end();
     check_limits("262144", "0");
 
     setenv(PACKET, "0x100000", 1);
     begin("tcp;ofi_rxm");
     ck_assert_uint_eq(quirks.packet_bytes, 1 << 20);
     ck_assert_uint_eq(quirks.packets_bytes, 1 << 20);
-    ofi_quirks_end();
+    opal_fabric_quirks_end();
 }
 END_TEST
 
@@ -84,17 +84,17 @@ START_TEST(no_room)
     begin("verbs;ofi_rxm");
     check_limits("65536", "0");
     ck_assert_uint_eq(quirks.spill_below, 0);
-    ofi_quirks_end();
+    opal_fabric_quirks_end();
 
     domain.mr_mode = 0;
     receives.iov_limit = 1;
     begin("net;ofi_rxm");
     check_limits("65536", "0");
     ck_assert_uint_eq(quirks.spill_below, 0);
-    ofi_quirks_end();
+    opal_fabric_quirks_end();
     begin("udp;ofi_rxd");
     ck_assert_uint_eq(quirks.spill_below, 0);
-    ofi_quirks_end();
+    opal_fabric_quirks_end();
 }
 END_TEST
 
@@ -107,17 +107,17 @@ START_TEST(others)
     ck_assert_uint_eq(quirks.packets_bytes, 0);
     ck_assert(quirks.only_injects && quirks.never_claims && quirks.never_discards);
     ck_assert(quirks.needs_polling && !quirks.meets_all);
-    ofi_quirks_end();
+    opal_fabric_quirks_end();
     begin("sockets");
     check_limits(NULL, NULL);
     ck_assert(quirks.never_discards && quirks.meets_all);
     ck_assert(!quirks.only_injects && !quirks.never_claims && !quirks.needs_polling);
-    ofi_quirks_end();
+    opal_fabric_quirks_end();
     begin("ofi_rxmore");
     check_limits(NULL, NULL);
     ck_assert_uint_eq(quirks.spill_below, 0);
     ck_assert(!quirks.never_discards && !quirks.meets_all);
-    ofi_quirks_end();
+    opal_fabric_quirks_end();
 }
 END_TEST
 
@@ -130,11 +130,11 @@ START_TEST(packets_under_way)
     } cases[] = {{0, "32"}, {1, "32"}, {3, "21"}, {64, "4"}};
     for (size_t i = 0; i < OPAL_COUNT_OF(cases); i++) {
         unsetenv(UNACKED);
-        ofi_quirks_prepare(cases[i].peers);
+        opal_fabric_quirks_prepare(cases[i].peers);
         ck_assert_str_eq(getenv(UNACKED), cases[i].packets);
     }
     setenv(UNACKED, "7", 1);
-    ofi_quirks_prepare(3);
+    opal_fabric_quirks_prepare(3);
     ck_assert_str_eq(getenv(UNACKED), "7");
 }
 END_TEST

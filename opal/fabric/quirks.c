@@ -15,7 +15,7 @@
  * connection, and of several packets the rest is taken for a message of its own. So a receive of
  * less has one more segment, for nobody. And a message in packets must not be taken out of the
  * matching or thrown away by a probe (FI_CLAIM, FI_DISCARD), which does that to the first packet
- * only: kept.c receives it.
+ * only: its user has to receive it.
  *
  * ofi_rxd does not say that a message was too long, so its receives have that segment. It has one
  * place per peer to remember what comes in more than a packet, which any receive of another message
@@ -39,12 +39,13 @@
  *
  * test/fabric/defects.c shows these without us.
  */
+#include "opal/fabric/quirks.h"
+
 #include <stdlib.h>
 #include <string.h>
 
+#include "opal/fabric/offers.h"
 #include "opal/util/text.h"
-#include "ompi/mca/mtl/ofi/choose.h"
-#include "ompi/mca/mtl/ofi/ofi.h"
 
 enum {
     RXM_BUFFER_BYTES = 16 << 10, /* its own default */
@@ -92,7 +93,7 @@ static size_t larger(size_t one, size_t other)
 }
 
 /* A message in packets that is too long for its receive is not to be had without the segment. */
-static void find_rxm(ofi_quirks_t *quirks, bool can_spill)
+static void find_rxm(opal_fabric_quirks_t *quirks, bool can_spill)
 {
     size_t packet = value_of("FI_OFI_RXM_BUFFER_SIZE", RXM_BUFFER_BYTES);
     size_t in_place = lend(&eager, RXM_UNASKED_BYTES);
@@ -103,7 +104,7 @@ static void find_rxm(ofi_quirks_t *quirks, bool can_spill)
         quirks->spill_below = quirks->spill_bytes = quirks->packets_bytes;
 }
 
-static void find_rxd(ofi_quirks_t *quirks, size_t spill_bytes)
+static void find_rxd(opal_fabric_quirks_t *quirks, size_t spill_bytes)
 {
     quirks->spill_below = quirks->spill_bytes = spill_bytes;
     quirks->never_claims = true;
@@ -112,7 +113,7 @@ static void find_rxd(ofi_quirks_t *quirks, size_t spill_bytes)
     quirks->needs_polling = true;
 }
 
-static void find_sockets(ofi_quirks_t *quirks)
+static void find_sockets(opal_fabric_quirks_t *quirks)
 {
     quirks->never_discards = quirks->meets_all = true;
     quirks->unheard = SOCKETS_UNHEARD;
@@ -121,28 +122,29 @@ static void find_sockets(ofi_quirks_t *quirks)
 /* Those that strangers reach, and that are known to. */
 static bool tells_data(const char *provider)
 {
-    return ofi_provider_is(provider, "ofi_rxm") || ofi_provider_is(provider, "tcp") ||
-           ofi_provider_is(provider, "net") || ofi_provider_is(provider, "sockets");
+    return opal_fabric_provider_is(provider, "ofi_rxm") ||
+           opal_fabric_provider_is(provider, "tcp") || opal_fabric_provider_is(provider, "net") ||
+           opal_fabric_provider_is(provider, "sockets");
 }
 
-void ofi_quirks_begin(const struct fi_info *info, ofi_quirks_t *quirks)
+void opal_fabric_quirks_begin(const struct fi_info *info, opal_fabric_quirks_t *quirks)
 {
     const char *provider = info->fabric_attr->prov_name;
     /* What has to be registered could not be for nobody. */
     bool can_spill =
         (info->domain_attr->mr_mode & FI_MR_LOCAL) == 0 && info->rx_attr->iov_limit > 1;
-    *quirks = (ofi_quirks_t){.tells_data = tells_data(provider)};
-    if (ofi_provider_is(provider, "ofi_rxm"))
+    *quirks = (opal_fabric_quirks_t){.tells_data = tells_data(provider)};
+    if (opal_fabric_provider_is(provider, "ofi_rxm"))
         find_rxm(quirks, can_spill);
-    if (ofi_provider_is(provider, "ofi_rxd"))
+    if (opal_fabric_provider_is(provider, "ofi_rxd"))
         find_rxd(quirks, can_spill ? info->tx_attr->inject_size : 0);
-    if (ofi_provider_is(provider, "net"))
+    if (opal_fabric_provider_is(provider, "net"))
         quirks->needs_polling = true;
-    if (ofi_provider_is(provider, "sockets"))
+    if (opal_fabric_provider_is(provider, "sockets"))
         find_sockets(quirks);
 }
 
-void ofi_quirks_prepare(unsigned peers)
+void opal_fabric_quirks_prepare(unsigned peers)
 {
     unsigned share = peers > 0 ? RXD_ROOM_PACKETS / peers : RXD_MOST_PACKETS;
     if (share > RXD_MOST_PACKETS)
@@ -154,7 +156,7 @@ void ofi_quirks_prepare(unsigned peers)
     free(packets);
 }
 
-void ofi_quirks_end(void)
+void opal_fabric_quirks_end(void)
 {
     take_back(&eager);
     take_back(&segmented);

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What single providers do otherwise than libfabric's manual says. See quirks.c. Start-up; one
  * thread. */
-#ifndef OMPI_MCA_MTL_OFI_QUIRKS_H
-#define OMPI_MCA_MTL_OFI_QUIRKS_H
+#ifndef OPAL_FABRIC_QUIRKS_H
+#define OPAL_FABRIC_QUIRKS_H
 
 #include <rdma/fabric.h>
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "opal/include/compiler.h"
+
 /* What the provider does otherwise; all zero: nothing. */
-typedef struct ofi_quirks {
+typedef struct opal_fabric_quirks {
     size_t spill_below;  /* receives of fewer bytes are made longer, ... */
     size_t spill_bytes;  /* ... by so many */
     size_t packet_bytes; /* a message of more bytes, up to the next number, must not be claimed */
@@ -23,13 +25,13 @@ typedef struct ofi_quirks {
                             always */
     bool tells_data;     /* of a message that is too long, too, as the manual has it */
     bool meets_all;      /* it knows all addresses before it takes the first message */
-} ofi_quirks_t;
+} opal_fabric_quirks_t;
 
 /* Between the two, the provider reads its settings. */
-void ofi_quirks_begin(const struct fi_info *info, ofi_quirks_t *quirks);
-void ofi_quirks_end(void);
+void opal_fabric_quirks_begin(const struct fi_info *info, opal_fabric_quirks_t *quirks);
+void opal_fabric_quirks_end(void);
 
 /* What it has to read before libfabric is asked. */
-void ofi_quirks_prepare(unsigned peers);
+OPAL_EXPORT void opal_fabric_quirks_prepare(unsigned peers);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which of libfabric's offers is used. See choose.h. */
-#include "ompi/mca/mtl/ofi/choose.h"
+/* Which of libfabric's offers is used. See offers.h. */
+#include "opal/fabric/offers.h"
 
 #include <fnmatch.h>
 #include <netinet/in.h>
@@ -10,7 +10,7 @@
 /* -- names --------------------------------------------------------------------------------------
  */
 
-bool ofi_provider_is(const char *provider, const char *name)
+bool opal_fabric_provider_is(const char *provider, const char *name)
 {
     size_t length = strlen(name);
     for (const char *at = provider; length > 0 && at != NULL;) {
@@ -33,8 +33,7 @@ static const char *domain_of(const struct fi_info *info)
     return info->domain_attr->name != NULL ? info->domain_attr->name : "";
 }
 
-/* Equal, or both NULL. */
-static bool same_text(const char *one, const char *other)
+bool opal_fabric_same_text(const char *one, const char *other)
 {
     return one == other || (one != NULL && other != NULL && strcmp(one, other) == 0);
 }
@@ -43,7 +42,7 @@ static bool same_text(const char *one, const char *other)
 static const char *name_of_provider(const opal_strings_t *names, const char *provider)
 {
     for (size_t i = 0; i < names->count; i++) {
-        if (ofi_provider_is(provider, names->items[i]))
+        if (opal_fabric_provider_is(provider, names->items[i]))
             return names->items[i];
     }
     return NULL;
@@ -79,7 +78,7 @@ static reach_t reach_of_ip(const struct sockaddr *address)
     return IN6_IS_ADDR_LINKLOCAL(&six.sin6_addr) ? REACH_WIRE : REACH_ANY;
 }
 
-bool ofi_info_has_ip(const struct fi_info *info)
+bool opal_fabric_info_has_ip(const struct fi_info *info)
 {
     const struct sockaddr *address = info->src_addr;
     bool may_be = info->addr_format == FI_SOCKADDR || info->addr_format == FI_SOCKADDR_IN ||
@@ -93,7 +92,7 @@ bool ofi_info_has_ip(const struct fi_info *info)
 /* Of what has no address of the Internet's, nothing is known. */
 static reach_t reach_of(const struct fi_info *info)
 {
-    if (!ofi_info_has_ip(info))
+    if (!opal_fabric_info_has_ip(info))
         return REACH_ANY;
     reach_t reach = reach_of_ip(info->src_addr);
     for (size_t i = 0; reach == REACH_ANY && i < OPAL_COUNT_OF(bridges); i++) {
@@ -107,18 +106,19 @@ static reach_t reach_of(const struct fi_info *info)
  */
 
 /* Why the provider is refused, or NULL. */
-static char *judge_provider(const char *provider, const ofi_wishes_t *wishes)
+static char *judge_provider(const char *provider, const opal_fabric_wishes_t *wishes)
 {
     if (wishes->include->count > 0) {
         if (name_of_provider(wishes->include, provider) != NULL)
             return NULL;
-        return opal_xprintf("mtl_ofi_provider_include (%s) does not name it",
+        return opal_xprintf("%s_provider_include (%s) does not name it", wishes->prefix,
                             wishes->include_origin);
     }
     const char *name = name_of_provider(wishes->exclude, provider);
     if (name == NULL)
         return NULL;
-    return opal_xprintf("\"%s\" is in mtl_ofi_provider_exclude (%s)", name, wishes->exclude_origin);
+    return opal_xprintf("\"%s\" is in %s_provider_exclude (%s)", name, wishes->prefix,
+                        wishes->exclude_origin);
 }
 
 static bool names_domain(const opal_strings_t *patterns, const char *domain)
@@ -131,7 +131,7 @@ static bool names_domain(const opal_strings_t *patterns, const char *domain)
 }
 
 /* Why the domain is refused, or NULL. *is_last_resort: unless there is no other. */
-static char *judge_domain(const struct fi_info *info, const ofi_wishes_t *wishes,
+static char *judge_domain(const struct fi_info *info, const opal_fabric_wishes_t *wishes,
                           bool *is_last_resort)
 {
     reach_t reach = reach_of(info);
@@ -141,7 +141,7 @@ static char *judge_domain(const struct fi_info *info, const ofi_wishes_t *wishes
     if (wishes->domains->count > 0) {
         if (names_domain(wishes->domains, domain_of(info)))
             return NULL;
-        return opal_xprintf("mtl_ofi_domain_include does not name it");
+        return opal_xprintf("%s_domain_include does not name it", wishes->prefix);
     }
     *is_last_resort = true;
     if (reach == REACH_HOST && wishes->spans_nodes)
@@ -157,10 +157,10 @@ static bool same_provider(const struct fi_info *one, const struct fi_info *other
 }
 
 /* Takes back the refusals of a provider that has nothing else. */
-static void resort(ofi_offers_t *offers, const bool *is_last_resort)
+static void resort(opal_fabric_offers_t *offers, const bool *is_last_resort)
 {
     for (size_t i = 0; i < offers->count; i++) {
-        ofi_offer_t *offer = &offers->items[i];
+        opal_fabric_offer_t *offer = &offers->items[i];
         bool is_needed = is_last_resort[i] && offer->refusal != NULL;
         for (size_t j = 0; is_needed && j < offers->count; j++)
             is_needed = !same_provider(offers->items[j].info, offer->info) ||
@@ -177,16 +177,17 @@ static void resort(ofi_offers_t *offers, const bool *is_last_resort)
     }
 }
 
-void ofi_offers_judge(ofi_offers_t *offers, const struct fi_info *list, const ofi_wishes_t *wishes)
+void opal_fabric_offers_judge(opal_fabric_offers_t *offers, const struct fi_info *list,
+                              const opal_fabric_wishes_t *wishes)
 {
-    *offers = (ofi_offers_t){0};
+    *offers = (opal_fabric_offers_t){0};
     for (const struct fi_info *info = list; info != NULL; info = info->next)
         offers->count++;
     offers->items = opal_xcalloc(offers->count + 1, sizeof *offers->items);
     bool *is_last_resort = opal_xcalloc(offers->count + 1, sizeof *is_last_resort);
     size_t i = 0;
     for (const struct fi_info *info = list; info != NULL; info = info->next, i++) {
-        ofi_offer_t *offer = &offers->items[i];
+        opal_fabric_offer_t *offer = &offers->items[i];
         offer->info = info;
         offer->refusal = judge_provider(provider_of(info), wishes);
         offer->is_refused_provider = offer->refusal != NULL;
@@ -197,15 +198,15 @@ void ofi_offers_judge(ofi_offers_t *offers, const struct fi_info *list, const of
     free(is_last_resort);
 }
 
-void ofi_offers_free(ofi_offers_t *offers)
+void opal_fabric_offers_free(opal_fabric_offers_t *offers)
 {
     for (size_t i = 0; i < offers->count; i++)
         free(offers->items[i].refusal);
     free(offers->items);
-    *offers = (ofi_offers_t){0};
+    *offers = (opal_fabric_offers_t){0};
 }
 
-const struct fi_info *ofi_offers_best(const ofi_offers_t *offers)
+const struct fi_info *opal_fabric_offers_best(const opal_fabric_offers_t *offers)
 {
     for (size_t i = 0; i < offers->count; i++) {
         if (offers->items[i].refusal == NULL)
@@ -214,10 +215,10 @@ const struct fi_info *ofi_offers_best(const ofi_offers_t *offers)
     return NULL;
 }
 
-bool ofi_offers_are_alike(const struct fi_info *one, const struct fi_info *other)
+bool opal_fabric_offers_are_alike(const struct fi_info *one, const struct fi_info *other)
 {
     return same_provider(one, other) &&
-           same_text(one->fabric_attr->name, other->fabric_attr->name) &&
+           opal_fabric_same_text(one->fabric_attr->name, other->fabric_attr->name) &&
            one->addr_format == other->addr_format && one->caps == other->caps &&
            one->ep_attr->protocol == other->ep_attr->protocol &&
            one->ep_attr->mem_tag_format == other->ep_attr->mem_tag_format;
@@ -226,7 +227,7 @@ bool ofi_offers_are_alike(const struct fi_info *one, const struct fi_info *other
 /* -- for a person -------------------------------------------------------------------------------
  */
 
-void ofi_layers_collect(opal_strings_t *layers, const struct fi_info *list)
+void opal_fabric_layers_collect(opal_strings_t *layers, const struct fi_info *list)
 {
     for (const struct fi_info *info = list; info != NULL; info = info->next) {
         opal_strings_t parts = {0};
@@ -239,10 +240,10 @@ void ofi_layers_collect(opal_strings_t *layers, const struct fi_info *list)
     }
 }
 
-static bool is_offered(const ofi_offers_t *offers, const char *name)
+static bool is_offered(const opal_fabric_offers_t *offers, const char *name)
 {
     for (size_t i = 0; i < offers->count; i++) {
-        if (ofi_provider_is(provider_of(offers->items[i].info), name))
+        if (opal_fabric_provider_is(provider_of(offers->items[i].info), name))
             return true;
     }
     return false;
@@ -279,7 +280,7 @@ static bool may_be_elsewhere(const char *name, const opal_strings_t *known)
 }
 
 /* The offered provider, known or well-known layer that is nearest to a name. */
-static const char *nearest(const ofi_offers_t *offers, const opal_strings_t *known,
+static const char *nearest(const opal_fabric_offers_t *offers, const opal_strings_t *known,
                            const char *name)
 {
     const char **candidates =
@@ -296,8 +297,8 @@ static const char *nearest(const ofi_offers_t *offers, const opal_strings_t *kno
     return found;
 }
 
-static void say_unknown(const ofi_offers_t *offers, const opal_strings_t *known, const char *name,
-                        opal_text_t *text)
+static void say_unknown(const opal_fabric_offers_t *offers, const opal_strings_t *known,
+                        const char *name, opal_text_t *text)
 {
     opal_text_printf(text, "this libfabric has no provider \"%s\"", name);
     const char *meant = may_be_elsewhere(name, known) ? NULL : nearest(offers, known, name);
@@ -305,8 +306,9 @@ static void say_unknown(const ofi_offers_t *offers, const opal_strings_t *known,
         opal_text_printf(text, " (did you mean \"%s\"?)", meant);
 }
 
-size_t ofi_includes_check(const ofi_offers_t *offers, const opal_strings_t *include,
-                          const opal_strings_t *known, opal_text_t *text)
+size_t opal_fabric_includes_check(const opal_fabric_offers_t *offers, const opal_strings_t *include,
+                                  const opal_strings_t *known, const char *service,
+                                  opal_text_t *text)
 {
     size_t missing = 0;
     for (size_t i = 0; i < include->count; i++) {
@@ -315,15 +317,15 @@ size_t ofi_includes_check(const ofi_offers_t *offers, const opal_strings_t *incl
             continue;
         opal_text_add(text, missing++ > 0 ? "; " : "");
         if (opal_strings_has(known, name))
-            opal_text_printf(text, "the provider \"%s\" offers no matched messages here", name);
+            opal_text_printf(text, "the provider \"%s\" offers no %s here", name, service);
         else
             say_unknown(offers, known, name, text);
     }
     return missing;
 }
 
-size_t ofi_excludes_check(const ofi_offers_t *offers, const opal_strings_t *exclude,
-                          const opal_strings_t *known, opal_text_t *text)
+size_t opal_fabric_excludes_check(const opal_fabric_offers_t *offers, const opal_strings_t *exclude,
+                                  const opal_strings_t *known, opal_text_t *text)
 {
     size_t wrong = 0;
     for (size_t i = 0; i < exclude->count; i++) {
@@ -337,7 +339,7 @@ size_t ofi_excludes_check(const ofi_offers_t *offers, const opal_strings_t *excl
 }
 
 /* Whether this offer is the first of its provider. */
-static bool is_first(const ofi_offers_t *offers, size_t index)
+static bool is_first(const opal_fabric_offers_t *offers, size_t index)
 {
     for (size_t i = 0; i < index; i++) {
         if (same_provider(offers->items[i].info, offers->items[index].info))
@@ -346,7 +348,7 @@ static bool is_first(const ofi_offers_t *offers, size_t index)
     return true;
 }
 
-void ofi_providers_say(const ofi_offers_t *offers, opal_text_t *text)
+void opal_fabric_providers_say(const opal_fabric_offers_t *offers, opal_text_t *text)
 {
     for (size_t i = 0; i < offers->count; i++) {
         if (is_first(offers, i))
@@ -356,12 +358,13 @@ void ofi_providers_say(const ofi_offers_t *offers, opal_text_t *text)
 
 /* Whether an earlier offer of the provider says the same: of the domain, and of whether it can be
  * used. */
-static bool is_repeated(const ofi_offers_t *offers, size_t index)
+static bool is_repeated(const opal_fabric_offers_t *offers, size_t index)
 {
-    const ofi_offer_t *one = &offers->items[index];
+    const opal_fabric_offer_t *one = &offers->items[index];
     for (size_t i = 0; i < index; i++) {
-        const ofi_offer_t *other = &offers->items[i];
-        if (same_provider(one->info, other->info) && same_text(one->refusal, other->refusal) &&
+        const opal_fabric_offer_t *other = &offers->items[i];
+        if (same_provider(one->info, other->info) &&
+            opal_fabric_same_text(one->refusal, other->refusal) &&
             strcmp(domain_of(one->info), domain_of(other->info)) == 0)
             return true;
     }
@@ -369,10 +372,11 @@ static bool is_repeated(const ofi_offers_t *offers, size_t index)
 }
 
 /* "eth0, lo" for the usable ones; "eth0: a link-local ..., lo: ..." for the others. */
-static void say_domains(const ofi_offers_t *offers, size_t first, bool usable, opal_text_t *text)
+static void say_domains(const opal_fabric_offers_t *offers, size_t first, bool usable,
+                        opal_text_t *text)
 {
     for (size_t i = first; i < offers->count; i++) {
-        const ofi_offer_t *offer = &offers->items[i];
+        const opal_fabric_offer_t *offer = &offers->items[i];
         if (!same_provider(offer->info, offers->items[first].info) ||
             (offer->refusal == NULL) != usable || is_repeated(offers, i))
             continue;
@@ -382,11 +386,11 @@ static void say_domains(const ofi_offers_t *offers, size_t first, bool usable, o
     }
 }
 
-void ofi_offers_tell(const ofi_offers_t *offers, const struct fi_info *chosen, ofi_fate_fn_t *tell,
-                     void *context)
+void opal_fabric_offers_tell(const opal_fabric_offers_t *offers, const struct fi_info *chosen,
+                             opal_fabric_fate_fn_t *tell, void *context)
 {
     for (size_t i = 0; i < offers->count; i++) {
-        const ofi_offer_t *offer = &offers->items[i];
+        const opal_fabric_offer_t *offer = &offers->items[i];
         opal_text_t reason = {0};
         if (!is_first(offers, i))
             continue;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The card nearest to this rank's cores. See near.h. */
-#include "ompi/mca/mtl/ofi/near.h"
+/* The NIC nearest to this rank's cores. See nic_locality.h. */
+#include "opal/fabric/nic_locality.h"
 
 #include <hwloc/linux.h>
 #include <limits.h>
@@ -9,27 +9,27 @@
 
 /* How many cores the smallest part of the machine has that holds both; none know: all. */
 static int distance_of(hwloc_topology_t topology, hwloc_const_cpuset_t cpus,
-                       hwloc_const_cpuset_t card)
+                       hwloc_const_cpuset_t nic)
 {
     hwloc_const_cpuset_t all = hwloc_topology_get_topology_cpuset(topology);
     hwloc_obj_t holder = NULL;
-    if (card != NULL) {
+    if (nic != NULL) {
         hwloc_bitmap_t both = hwloc_bitmap_alloc();
-        hwloc_bitmap_or(both, cpus, card);
+        hwloc_bitmap_or(both, cpus, nic);
         holder = hwloc_get_obj_covering_cpuset(topology, both);
         hwloc_bitmap_free(both);
     }
     return hwloc_bitmap_weight(holder != NULL ? holder->cpuset : all);
 }
 
-size_t ofi_nearest(hwloc_topology_t topology, hwloc_const_cpuset_t cpus,
-                   const hwloc_const_cpuset_t cards[], size_t count, unsigned local_rank)
+size_t opal_fabric_nearest_nic(hwloc_topology_t topology, hwloc_const_cpuset_t cpus,
+                               const hwloc_const_cpuset_t nics[], size_t count, unsigned local_rank)
 {
     size_t *equals = opal_xcalloc(count, sizeof *equals); /* the nearest ones so far */
     size_t found = 0;
     int least = INT_MAX;
     for (size_t i = 0; i < count; i++) {
-        int distance = distance_of(topology, cpus, cards[i]);
+        int distance = distance_of(topology, cpus, nics[i]);
         if (distance < least)
             found = 0;
         if (distance <= least) {
@@ -42,7 +42,7 @@ size_t ofi_nearest(hwloc_topology_t topology, hwloc_const_cpuset_t cpus,
     return chosen;
 }
 
-hwloc_bitmap_t ofi_card_cpus(const char *root, const struct fi_info *info)
+hwloc_bitmap_t opal_fabric_nic_cpus(const char *root, const struct fi_info *info)
 {
     const struct fi_bus_attr *bus = info->nic != NULL ? info->nic->bus_attr : NULL;
     if (bus == NULL || bus->bus_type != FI_BUS_PCI)
@@ -62,43 +62,43 @@ hwloc_bitmap_t ofi_card_cpus(const char *root, const struct fi_info *info)
 /* -- offers -------------------------------------------------------------------------------------
  */
 
-/* The usable offers that are alike, one for each domain, and where their cards are. */
-typedef struct cards {
+/* The usable offers that are alike, one for each domain, and where their NICs are. */
+typedef struct nics {
     const struct fi_info **infos;
     hwloc_const_cpuset_t *cpus;
     size_t count;
-} cards_t;
+} nics_t;
 
-static bool has_domain(const cards_t *cards, const struct fi_info *info)
+static bool has_domain(const nics_t *nics, const struct fi_info *info)
 {
-    for (size_t i = 0; i < cards->count; i++) {
-        if (strcmp(cards->infos[i]->domain_attr->name, info->domain_attr->name) == 0)
+    for (size_t i = 0; i < nics->count; i++) {
+        if (strcmp(nics->infos[i]->domain_attr->name, info->domain_attr->name) == 0)
             return true;
     }
     return false;
 }
 
-static void collect(cards_t *cards, const ofi_offers_t *offers, const struct fi_info *best,
+static void collect(nics_t *nics, const opal_fabric_offers_t *offers, const struct fi_info *best,
                     const char *root)
 {
-    cards->infos = opal_xcalloc(offers->count, sizeof *cards->infos);
-    cards->cpus = opal_xcalloc(offers->count, sizeof *cards->cpus);
+    nics->infos = opal_xcalloc(offers->count, sizeof *nics->infos);
+    nics->cpus = opal_xcalloc(offers->count, sizeof *nics->cpus);
     for (size_t i = 0; i < offers->count; i++) {
         const struct fi_info *info = offers->items[i].info;
         if (offers->items[i].refusal != NULL || info->domain_attr->name == NULL ||
-            !ofi_offers_are_alike(best, info) || has_domain(cards, info))
+            !opal_fabric_offers_are_alike(best, info) || has_domain(nics, info))
             continue;
-        cards->cpus[cards->count] = ofi_card_cpus(root, info);
-        cards->infos[cards->count++] = info;
+        nics->cpus[nics->count] = opal_fabric_nic_cpus(root, info);
+        nics->infos[nics->count++] = info;
     }
 }
 
-static void end(cards_t *cards)
+static void end(nics_t *nics)
 {
-    for (size_t i = 0; i < cards->count; i++)
-        hwloc_bitmap_free((hwloc_bitmap_t)cards->cpus[i]);
-    free(cards->infos);
-    free(cards->cpus);
+    for (size_t i = 0; i < nics->count; i++)
+        hwloc_bitmap_free((hwloc_bitmap_t)nics->cpus[i]);
+    free(nics->infos);
+    free(nics->cpus);
 }
 
 static hwloc_topology_t load_topology(void)
@@ -121,37 +121,38 @@ static hwloc_bitmap_t cpus_of_process(hwloc_topology_t topology)
 }
 
 /* Without a topology, in turns. */
-static size_t choose(const cards_t *cards, hwloc_topology_t topology, hwloc_const_cpuset_t cpus,
+static size_t choose(const nics_t *nics, hwloc_topology_t topology, hwloc_const_cpuset_t cpus,
                      unsigned local_rank)
 {
     hwloc_topology_t own = topology == NULL ? load_topology() : NULL;
     if (topology == NULL && own == NULL)
-        return local_rank % cards->count;
+        return local_rank % nics->count;
     topology = topology != NULL ? topology : own;
     hwloc_bitmap_t bound = cpus == NULL ? cpus_of_process(topology) : NULL;
-    size_t chosen =
-        ofi_nearest(topology, cpus != NULL ? cpus : bound, cards->cpus, cards->count, local_rank);
+    size_t chosen = opal_fabric_nearest_nic(topology, cpus != NULL ? cpus : bound, nics->cpus,
+                                            nics->count, local_rank);
     hwloc_bitmap_free(bound);
     if (own != NULL)
         hwloc_topology_destroy(own);
     return chosen;
 }
 
-const struct fi_info *ofi_offers_nearest(const ofi_offers_t *offers, const struct fi_info *best,
-                                         const char *root, hwloc_topology_t topology,
-                                         hwloc_const_cpuset_t cpus, unsigned local_rank,
-                                         opal_text_t *why)
+const struct fi_info *opal_fabric_offers_nearest(const opal_fabric_offers_t *offers,
+                                                 const struct fi_info *best, const char *root,
+                                                 hwloc_topology_t topology,
+                                                 hwloc_const_cpuset_t cpus, unsigned local_rank,
+                                                 opal_text_t *why)
 {
-    cards_t cards = {0};
+    nics_t nics = {0};
     bool is_known = false;
-    collect(&cards, offers, best, root);
-    for (size_t i = 0; i < cards.count; i++)
-        is_known = is_known || cards.cpus[i] != NULL;
-    /* What is no card has no place, and libfabric's order is all there is. */
-    if (cards.count > 1 && is_known) {
-        best = cards.infos[choose(&cards, topology, cpus, local_rank)];
-        opal_text_printf(why, "nearest of %zu cards", cards.count);
+    collect(&nics, offers, best, root);
+    for (size_t i = 0; i < nics.count; i++)
+        is_known = is_known || nics.cpus[i] != NULL;
+    /* What is no NIC has no place, and libfabric's order is all there is. */
+    if (nics.count > 1 && is_known) {
+        best = nics.infos[choose(&nics, topology, cpus, local_rank)];
+        opal_text_printf(why, "nearest of %zu NICs", nics.count);
     }
-    end(&cards);
+    end(&nics);
     return best;
 }
