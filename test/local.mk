@@ -8,6 +8,9 @@
 unit_tests =
 fuzz_targets =
 
+# For test/unit/opal/no_memory.h.
+no_memory_ldflags = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+
 include $(top_srcdir)/test/unit/opal/local.mk
 include $(top_srcdir)/test/unit/ompi/local.mk
 include $(top_srcdir)/test/unit/tools/heap/local.mk

@@ -330,9 +330,10 @@ opal_status_t opal_cards_get(opal_node_card_t kind, const opal_process_t *proces
     if (card == NULL)
         return OPAL_ERR_NO_MEMORY;
     opal_status_t status = find(kind, process, card);
-    *bytes = status == OPAL_SUCCESS ? malloc(card->length + 1) : NULL;
-    if (*bytes != NULL) {
-        memcpy(*bytes, card->bytes, card->length);
+    void *copy = status == OPAL_SUCCESS ? malloc(card->length + 1) : NULL;
+    if (copy != NULL) {
+        memcpy(copy, card->bytes, card->length);
+        *bytes = copy;
         *length = card->length;
     } else if (status == OPAL_SUCCESS) {
         status = OPAL_ERR_NO_MEMORY;

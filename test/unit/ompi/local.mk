@@ -111,6 +111,7 @@ else
 %C%_mca_pml_cm_both_SOURCES = %D%/mca/pml/cm/both.c $(mca_pml_cm_sources)
 endif
 %C%_mca_pml_cm_both_CFLAGS = $(AM_CFLAGS)
+%C%_mca_pml_cm_both_LDFLAGS = $(no_memory_ldflags)
 %C%_mca_pml_cm_both_LDADD = $(ompi_unit_libs)
 # All of it, over a fake of a transport, with memory that fails when it is told to.
 ob1_side_ldflags = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc \

@@ -205,6 +205,8 @@ test_unit_opal_fabric_quirks_LDADD = $(fabric_unit_libs)
 test_unit_opal_fabric_record_LDADD = $(fabric_unit_libs)
 endif
 
+test_unit_opal_runtime_cards_LDFLAGS = $(no_memory_ldflags)
+
 # In front of libpmix, whose functions that talk to a server it replaces.
 if HAVE_PMIX
 unit_tests += %D%/mca/pmi/pmix/pmix
@@ -317,4 +319,4 @@ endif
 test_unit_opal_runtime_lock_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_gettime
 test_unit_opal_runtime_wait_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=nanosleep
 
-EXTRA_DIST += %D%/heap/place.h %D%/machine.h %D%/support.h
+EXTRA_DIST += %D%/heap/place.h %D%/machine.h %D%/no_memory.h %D%/support.h

@@ -5,10 +5,10 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "opal/util/list.h"
 #include "opal/util/pool.h"
-#include "opal/util/text.h"
 #include "ompi/mca/pml/cm/again.h"
 #include "ompi/request/status.h"
 
@@ -445,26 +445,36 @@ static void destroy_message(ompi_object_t *head)
     free(opal_container_of(head, both_message_t, base.head));
 }
 
-static ompi_message_t *wrap_message(ompi_message_t *inner, const ompi_pml_ops_t *way)
+/* Before a message is taken, as none can be put back. Otherwise `room` is NULL. */
+static bool make_room(ompi_message_t **wanted, both_message_t **room)
 {
-    both_message_t *message = opal_xmalloc(sizeof *message);
-    ompi_object_init(&message->base.head, OMPI_MESSAGE, destroy_message);
-    message->inner = inner;
-    message->way = way;
-    return &message->base;
+    *room = wanted != NULL ? malloc(sizeof **room) : NULL;
+    return wanted == NULL || *room != NULL;
 }
 
-static int both_iprobe(const ompi_route_t *from, bool *found, ompi_message_t **message,
-                       MPI_Status *status)
+/* It is there if the message was taken. */
+static void fill_room(both_message_t *room, ompi_message_t *taken, const ompi_pml_ops_t *way,
+                      ompi_message_t **message)
+{
+    if (taken == NULL) {
+        free(room);
+        return;
+    }
+    ompi_object_init(&room->base.head, OMPI_MESSAGE, destroy_message);
+    room->inner = taken;
+    room->way = way;
+    *message = &room->base;
+}
+
+/* With the way that has it; NULL: it is not there. `taken` may be NULL. */
+static int find_message(const ompi_route_t *from, const ompi_pml_ops_t **way,
+                        ompi_message_t **taken, MPI_Status *status)
 {
     for (;;) {
-        const ompi_pml_ops_t *way;
-        ompi_message_t *taken = NULL;
         MPI_Status seen;
         bool is_first = find_waiting(meets, from, NULL) == NULL;
-        int error = look(from, &way, message != NULL && is_first ? &taken : NULL, &seen);
-        *found = way != NULL;
-        if (error != MPI_SUCCESS || way == NULL)
+        int error = look(from, way, is_first ? taken : NULL, &seen);
+        if (error != MPI_SUCCESS || *way == NULL)
             return error;
         ompi_route_t very = {from->comm, from->context, seen.MPI_SOURCE, seen.MPI_TAG};
         both_receive_t *first = is_first ? NULL : find_waiting(covers, &very, NULL);
@@ -473,26 +483,40 @@ static int both_iprobe(const ompi_route_t *from, bool *found, ompi_message_t **m
             settle(first, &very);
             continue;
         }
-        if (message != NULL && taken == NULL)
-            error = take_seen(from, &seen, way, &taken);
-        if (error != MPI_SUCCESS)
-            return error;
-        ompi_status_tell(status, &seen);
-        if (message != NULL)
-            *message = wrap_message(taken, way);
-        return MPI_SUCCESS;
+        if (taken != NULL && *taken == NULL)
+            error = take_seen(from, &seen, *way, taken);
+        if (error == MPI_SUCCESS)
+            ompi_status_tell(status, &seen);
+        return error;
     }
+}
+
+static int both_iprobe(const ompi_route_t *from, bool *found, ompi_message_t **message,
+                       MPI_Status *status)
+{
+    both_message_t *room;
+    ompi_message_t *taken = NULL;
+    const ompi_pml_ops_t *way;
+    *found = false;
+    if (!make_room(message, &room))
+        return MPI_ERR_NO_MEM;
+    int error = find_message(from, &way, message != NULL ? &taken : NULL, status);
+    *found = way != NULL;
+    fill_room(room, taken, way, message);
+    return error;
 }
 
 static int both_probe(const ompi_route_t *from, ompi_message_t **message, MPI_Status *status)
 {
+    both_message_t *room;
+    ompi_message_t *taken = NULL;
     const ompi_pml_ops_t *way = way_now(from);
     if (way == NULL)
         return cm_again_probe(both_iprobe, from, message, status);
-    ompi_message_t *taken = NULL;
+    if (!make_room(message, &room))
+        return MPI_ERR_NO_MEM;
     int error = way->probe(from, message != NULL ? &taken : NULL, status);
-    if (error == MPI_SUCCESS && message != NULL)
-        *message = wrap_message(taken, way);
+    fill_room(room, taken, way, message);
     return error;
 }
 
@@ -537,24 +561,40 @@ static const ompi_pml_ops_t *only_way_of(const ompi_communicator_t *comm)
     return only != NULL ? only : near;
 }
 
-static int both_comm_add(ompi_communicator_t *comm)
+static int add_to_ways(ompi_communicator_t *comm)
 {
     int error = near->comm_add(comm);
     if (error != MPI_SUCCESS)
         return error;
     error = far->comm_add(comm);
-    if (error != MPI_SUCCESS) {
+    if (error != MPI_SUCCESS)
         near->comm_remove(comm);
+    return error;
+}
+
+/* False: no memory. */
+static bool make_place(uint32_t context)
+{
+    if (context < comm_count)
+        return true;
+    uint32_t count = 2 * context + 16;
+    both_comm_t **grown = realloc(comms, count * sizeof(both_comm_t *));
+    if (grown == NULL)
+        return false;
+    memset(grown + comm_count, 0, (count - comm_count) * sizeof(both_comm_t *));
+    comms = grown;
+    comm_count = count;
+    return true;
+}
+
+static int both_comm_add(ompi_communicator_t *comm)
+{
+    both_comm_t *own = malloc(sizeof *own);
+    int error = own != NULL && make_place(comm->context) ? add_to_ways(comm) : MPI_ERR_NO_MEM;
+    if (error != MPI_SUCCESS) {
+        free(own);
         return error;
     }
-    if (comm->context >= comm_count) {
-        uint32_t count = 2 * comm->context + 16;
-        comms = opal_xrealloc(comms, count * sizeof *comms);
-        for (uint32_t i = comm_count; i < count; i++)
-            comms[i] = NULL;
-        comm_count = count;
-    }
-    both_comm_t *own = opal_xmalloc(sizeof *own);
     own->only = only_way_of(comm);
     for (int context = 0; context < OMPI_CONTEXT_COUNT; context++)
         opal_list_init(&own->waiting[context]);

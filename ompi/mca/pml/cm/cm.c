@@ -118,29 +118,32 @@ static int comm_add(ompi_communicator_t *comm OPAL_UNUSED)
     return MPI_SUCCESS;
 }
 
-typedef struct removal {
-    cm_question_t question;
-    ompi_communicator_t *comm;
-} removal_t;
+/* Communicators that end. They are chained by `pml`: nobody else has anything of them any more. */
+static ompi_communicator_t *ending;
 
-static bool ask_removal(cm_question_t *question)
+static bool ask_ending(cm_question_t *question)
 {
-    removal_t *removal = opal_container_of(question, removal_t, question);
-    if (!cm_mtl->forget_context(removal->comm->context))
-        return false;
-    cm_again_remove(question);
-    ompi_comm_removed(removal->comm);
-    free(removal);
-    return true;
+    bool any = false;
+    while (ending != NULL && cm_mtl->forget_context(ending->context)) {
+        ompi_communicator_t *comm = ending;
+        ending = comm->pml;
+        ompi_comm_removed(comm);
+        any = true;
+    }
+    if (ending == NULL)
+        cm_again_remove(question);
+    return any;
 }
 
 static bool comm_remove(ompi_communicator_t *comm)
 {
     if (cm_mtl->forget_context(comm->context))
         return true;
-    removal_t *removal = opal_xmalloc(sizeof *removal);
-    *removal = (removal_t){.question.ask = ask_removal, .comm = comm};
-    cm_again_add(&removal->question);
+    static cm_question_t question = {.ask = ask_ending};
+    if (ending == NULL)
+        cm_again_add(&question);
+    comm->pml = ending;
+    ending = comm;
     return false;
 }
 

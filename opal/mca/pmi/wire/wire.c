@@ -258,17 +258,19 @@ typedef struct collected {
     size_t total, done;
 } collected_t;
 
-/* False: the piece is no good. */
-static bool add_piece(collected_t *value, size_t piece, const char *hex)
+static opal_status_t add_piece(collected_t *value, size_t piece, const char *hex)
 {
     size_t before = value->done;
     if (piece == 0) {
         if (!take_length(&hex, &value->total))
-            return false;
-        value->bytes = opal_xmalloc(value->total);
+            return OPAL_ERR_PROTOCOL;
+        value->bytes = malloc(value->total + 1);
+        if (value->bytes == NULL)
+            return OPAL_ERR_NO_MEMORY;
     }
-    return unhex(hex, value->bytes, value->total, &value->done) &&
-           (value->done > before || value->total == 0);
+    bool is_good = unhex(hex, value->bytes, value->total, &value->done) &&
+                   (value->done > before || value->total == 0);
+    return is_good ? OPAL_SUCCESS : OPAL_ERR_PROTOCOL;
 }
 
 static opal_status_t wire_get(void *state, unsigned rank, const char *key, void **bytes,
@@ -280,13 +282,15 @@ static opal_status_t wire_get(void *state, unsigned rank, const char *key, void 
     const char *hex;
 
     opal_status_t status = need_kvs_name(self);
-    for (size_t piece = 0;
-         status == OPAL_SUCCESS && !damaged && (piece == 0 || value.done < value.total); piece++) {
+    for (size_t piece = 0; status == OPAL_SUCCESS && (piece == 0 || value.done < value.total);
+         piece++) {
         status = get_piece(self, rank, key, piece, &hex);
-        if (status == OPAL_SUCCESS)
-            damaged = hex == NULL || !add_piece(&value, piece, hex);
-        else
+        if (status == OPAL_SUCCESS) {
+            status = hex != NULL ? add_piece(&value, piece, hex) : OPAL_ERR_PROTOCOL;
+            damaged = status == OPAL_ERR_PROTOCOL;
+        } else {
             damaged = status == OPAL_ERR_NOT_FOUND && piece > 0;
+        }
     }
     if (damaged) {
         opal_log_error("pmi/wire: the launcher's value of the key %s of rank %u is damaged", key,

@@ -8,6 +8,7 @@
 
 #include "opal/mca/base/param.h"
 #include "opal/runtime/init.h"
+#include "test/unit/opal/no_memory.h"
 #include "test/unit/opal/support.h"
 
 enum { RANKS = 6, NODES = 2, LOCAL = 3, MOST_VALUES = 16 };
@@ -56,7 +57,7 @@ static opal_status_t get(void *state OPAL_UNUSED, unsigned rank, const char *key
     for (unsigned i = 0; i < value_count; i++) {
         if (values[i].rank != rank)
             continue;
-        *bytes = opal_xmalloc(values[i].length);
+        *bytes = __real_malloc(values[i].length);
         memcpy(*bytes, values[i].bytes, values[i].length);
         *length = values[i].length;
         return OPAL_SUCCESS;
@@ -195,6 +196,31 @@ START_TEST(a_node_publishes_one_record)
 }
 END_TEST
 
+/* Wherever memory ends, it can be asked for again. */
+START_TEST(a_card_without_memory)
+{
+    opal_status_t status = OPAL_ERR_NO_MEMORY;
+    hand_in_all();
+    for (unsigned rank = 0; rank < NODES; rank++) {
+        become(0);
+        for (unsigned i = 0; i < 10; i++) {
+            void *bytes = NULL;
+            size_t length;
+            unit_allocations = i;
+            status = opal_cards_get(OPAL_NODE_CARD_BTL, rank, &bytes, &length);
+            unit_allocations = UINT_MAX;
+            ck_assert(status == (bytes != NULL ? OPAL_SUCCESS : OPAL_ERR_NO_MEMORY));
+            ck_assert(i > 0 || bytes == NULL);
+            free(bytes);
+            opal_cards_forget(OPAL_NODE_CARD_BTL);
+        }
+        ck_assert_int_eq(status, OPAL_SUCCESS);
+        leave();
+    }
+    ck_assert_str_eq(unit_stderr(), "");
+}
+END_TEST
+
 START_TEST(what_cards_have_in_common_is_told_once)
 {
     hand_in_all();
@@ -305,6 +331,7 @@ START_TEST(no_bytes_do_harm)
 END_TEST
 
 static const unit_test_t tests[] = {
+    {.test = &a_card_without_memory},
     {.test = &a_node_publishes_one_record},
     {.test = &what_cards_have_in_common_is_told_once},
     {.test = &nobody_publishes_before_the_last_one},

@@ -11,6 +11,7 @@
 #include "opal/runtime/wait.h"
 #include "ompi/request/status.h"
 #include "opal/runtime/process.h"
+#include "test/unit/opal/no_memory.h"
 #include "test/unit/opal/support.h"
 
 enum { RANKS = 4, TAGS = 3, FIRST_FAR = 2 };
@@ -317,6 +318,42 @@ static void end(void)
     both.comm_remove(&comm);
     cm_both_stop();
 }
+
+/* -- without memory ------------------------------------------------------------------------- */
+
+/* What a probe cannot hand out stays where it is. */
+START_TEST(a_probe_without_memory_takes_nothing)
+{
+    ompi_route_t route = from(1, 2);
+    ompi_message_t *message = NULL;
+    bool found = true;
+    int buffer;
+    arrive(1, 2, 33);
+    unit_allocations = 0;
+    int error = both.iprobe(&route, &found, &message, MPI_STATUS_IGNORE);
+    unit_allocations = UINT_MAX;
+    ck_assert_int_eq(error, MPI_ERR_NO_MEM);
+    ck_assert(!found);
+    finish(post(1, 2, &buffer), &buffer, 1, 2, 33);
+    end();
+}
+END_TEST
+
+START_TEST(a_communicator_without_memory)
+{
+    ompi_communicator_t other = comm;
+    other.context = 1000;
+    for (unsigned i = 0; i < 2; i++) {
+        unit_allocations = i;
+        int error = both.comm_add(&other);
+        unit_allocations = UINT_MAX;
+        ck_assert_int_eq(error, MPI_ERR_NO_MEM);
+    }
+    ck_assert_int_eq(both.comm_add(&other), MPI_SUCCESS);
+    both.comm_remove(&other);
+    end();
+}
+END_TEST
 
 /* -- one after the other -------------------------------------------------------------------- */
 
@@ -811,6 +848,8 @@ START_TEST(any_traffic_matches_like_the_model)
 END_TEST
 
 static const unit_test_t tests[] = {
+    {.test = &a_probe_without_memory_takes_nothing},
+    {.test = &a_communicator_without_memory},
     {.test = &a_source_has_its_way},
     {.test = &any_source_takes_from_both, .repeats = 2},
     {.test = &what_could_be_another_ones_waits},
