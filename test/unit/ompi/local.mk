@@ -31,9 +31,9 @@ ompi_unit_tests = \
 	%D%/topology/dims
 if HAVE_LIBFABRIC
 ompi_unit_tests += %D%/mca/mtl/ofi/select
-# It starts MPI, with a copy of the library that components in files refuse.
+# They start MPI, with a copy of the library that components in files refuse.
 if MCA_STATIC_pmi_singleton
-ompi_unit_tests += %D%/mca/mtl/ofi/protocol
+ompi_unit_tests += %D%/mca/mtl/ofi/no_memory %D%/mca/mtl/ofi/protocol
 endif
 endif
 # It starts the runtime.
@@ -91,8 +91,13 @@ mpool_ldflags = $(AM_LDFLAGS) -Wl,--wrap=opal_memory_support
 %C%_mca_mpool_rcache_stale_LDFLAGS = $(mpool_ldflags) -Wl,--wrap=ompi_mpool_marks_take
 %C%_mca_mpool_rcache_stale_LDADD = $(ompi_unit_libs)
 %C%_mca_mtl_base_wanted_LDADD = $(ompi_unit_libs)
-%C%_mca_mtl_ofi_protocol_SOURCES = %D%/mca/mtl/ofi/protocol.c
+%C%_mca_mtl_ofi_no_memory_SOURCES = %D%/mca/mtl/ofi/no_memory.c %D%/mca/mtl/ofi/self.h
+%C%_mca_mtl_ofi_no_memory_CFLAGS = $(AM_CFLAGS)
+%C%_mca_mtl_ofi_no_memory_LDFLAGS = $(no_memory_ldflags)
+%C%_mca_mtl_ofi_no_memory_LDADD = libopal_fabric_core.la $(ompi_unit_libs)
+%C%_mca_mtl_ofi_protocol_SOURCES = %D%/mca/mtl/ofi/protocol.c %D%/mca/mtl/ofi/self.h
 if !MCA_STATIC_mtl_ofi
+%C%_mca_mtl_ofi_no_memory_SOURCES += $(mca_mtl_ofi_sources)
 %C%_mca_mtl_ofi_protocol_SOURCES += $(mca_mtl_ofi_sources)
 endif
 %C%_mca_mtl_ofi_protocol_CFLAGS = $(AM_CFLAGS)

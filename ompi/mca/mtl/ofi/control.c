@@ -3,7 +3,8 @@
  * What processes say to each other beside messages: news of a long message (long.c), that a send is
  * to be taken back, and whether it was (recall.c), and that one was refused (refuse.c). One receive
  * is always there for it; what comes while it is being posted again waits at the provider, as every
- * message does.
+ * message does. So does what comes while a question (OFI_RECALL) is not answered yet, which nobody
+ * has to be given memory for, however many are asked.
  */
 #include "opal/util/log.h"
 #include "ompi/mca/mtl/ofi/ofi.h"
@@ -14,7 +15,7 @@ static ofi_pin_t pin;
 static void *descriptor;
 static bool is_listening;
 
-static void listen_again(void)
+void ofi_control_listen(void)
 {
     if (is_listening)
         ofi_receive_post(&ear);
@@ -25,7 +26,8 @@ static void control_completed(ofi_operation_t *operation OPAL_UNUSED,
 {
     ofi_control_t control = heard;
     bool is_ours = entry->len == sizeof heard && ofi_control_is_ours(&control);
-    listen_again();
+    if (!is_ours || control.kind != OFI_RECALL)
+        ofi_control_listen();
     if (!is_ours) {
         ofi_tell_of_stranger();
         return;
@@ -59,7 +61,7 @@ static void control_failed(ofi_operation_t *operation OPAL_UNUSED,
     else
         ofi_log_failure("hearing from", OFI_ANY_PROCESS, error->err, error);
     if (error->err != FI_ECANCELED && !ofi_is_broken())
-        listen_again(); /* it may have been a stranger's */
+        ofi_control_listen(); /* it may have been a stranger's */
 }
 
 static bool post_ear(ofi_operation_t *operation)
@@ -84,11 +86,11 @@ static const ofi_operation_kind_t control_kind = {
 
 opal_status_t ofi_control_start(void)
 {
-    if (ofi.needs_registration && !ofi_pin(&pin, &heard, sizeof heard, &descriptor))
+    if (ofi.needs_registration && ofi_pin(&pin, &heard, sizeof heard, &descriptor) != MPI_SUCCESS)
         return OPAL_ERR_SYSTEM;
     ear.kind = &control_kind;
     is_listening = true;
-    listen_again();
+    ofi_control_listen();
     return OPAL_SUCCESS;
 }
 
@@ -99,9 +101,9 @@ void ofi_control_stop(void)
     descriptor = NULL;
 }
 
-void ofi_control_tell(ofi_peer_t *peer, const ofi_control_t *control)
+bool ofi_control_tell(ofi_peer_t *peer, const ofi_control_t *control)
 {
     ofi_control_t proven = *control;
     proven.proof = ofi.proof;
-    ofi_tell(peer, ofi_tag_of_news(&ofi.tags), &proven, sizeof proven);
+    return ofi_tell(peer, ofi_tag_of_news(&ofi.tags), &proven, sizeof proven);
 }

@@ -37,10 +37,10 @@ static int make_known(ofi_place_t *place, size_t bytes)
 {
     if (!ofi.needs_registration || bytes == 0)
         return MPI_SUCCESS;
-    if (ofi_pin(&place->pin, place->start, bytes, &place->descriptor))
-        return MPI_SUCCESS;
-    ofi_place_end(place);
-    return MPI_ERR_OTHER;
+    int error = ofi_pin(&place->pin, place->start, bytes, &place->descriptor);
+    if (error != MPI_SUCCESS)
+        ofi_place_end(place);
+    return error;
 }
 
 int ofi_place_send(ofi_place_t *place, const ompi_data_t *data, size_t bytes)

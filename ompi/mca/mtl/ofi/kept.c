@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "opal/util/text.h"
 #include "ompi/mca/mtl/ofi/ofi.h"
 #include "ompi/request/status.h"
 
@@ -75,7 +74,7 @@ static void know(ofi_message_t *message, fi_addr_t address, const ofi_found_t *f
     message->from = address;
 }
 
-static ofi_message_t *take_whole(fi_addr_t address, const ofi_found_t *there);
+static ofi_message_t *take_whole(fi_addr_t address, const ofi_found_t *there, int *failure);
 
 ofi_message_t *ofi_message_take(fi_addr_t address, const ofi_tag_pattern_t *pattern,
                                 const ofi_found_t *there, int *failure)
@@ -83,8 +82,12 @@ ofi_message_t *ofi_message_take(fi_addr_t address, const ofi_tag_pattern_t *patt
     ofi_found_t found;
     *failure = 0;
     if (has_to_be_whole(there))
-        return take_whole(address, there);
-    ofi_message_t *message = opal_xcalloc(1, sizeof *message);
+        return take_whole(address, there, failure);
+    ofi_message_t *message = calloc(1, sizeof *message);
+    if (message == NULL) {
+        *failure = FI_ENOMEM;
+        return NULL;
+    }
     *failure = ofi_ask(&message->operation, address, pattern, FI_CLAIM, &found);
     if (!found.is_there) {
         free(message);
@@ -244,33 +247,45 @@ static const ofi_operation_kind_t own_kind = {
     .post = post_own,
 };
 
-/* False: the provider cannot write there. */
+/* False: no memory, or the provider cannot write there. */
 static bool make_own(ofi_message_t *message)
 {
-    message->own = opal_xmalloc(message->bytes + 1);
     message->operation.kind = &own_kind;
+    message->own = calloc(1, message->bytes + 1);
+    if (message->own == NULL)
+        return false;
     if (!ofi.needs_registration || message->bytes == 0 ||
-        ofi_pin(&message->pin, message->own, message->bytes, &message->descriptor))
+        ofi_pin(&message->pin, message->own, message->bytes, &message->descriptor) == MPI_SUCCESS)
         return true;
-    set_here(message, FI_ENOMEM);
+    free(message->own);
+    message->own = NULL;
     return false;
 }
 
-static void receive_own(ofi_message_t *message)
+/* False: no memory. */
+static bool receive_own(ofi_message_t *message)
 {
-    if (message->own == NULL && make_own(message)) /* otherwise it is under way, or here */
-        ofi_receive_post(&message->operation);
+    if (message->own != NULL)
+        return true; /* it is under way, or here */
+    if (!make_own(message))
+        return false;
+    ofi_receive_post(&message->operation);
+    return true;
 }
 
 /* Of its bits it is the first one, since it is the first one of all that were asked for: a receive
  * of exactly these gets it, and no other receive has had it. */
-static ofi_message_t *take_whole(fi_addr_t address, const ofi_found_t *there)
+static ofi_message_t *take_whole(fi_addr_t address, const ofi_found_t *there, int *failure)
 {
-    ofi_message_t *message = opal_xcalloc(1, sizeof *message);
+    ofi_message_t *message = calloc(1, sizeof *message);
     ssize_t result;
-    know(message, address, there);
-    if (!make_own(message))
-        return message;
+    if (message != NULL)
+        know(message, address, there);
+    if (message == NULL || !make_own(message)) {
+        free(message);
+        *failure = FI_ENOMEM;
+        return NULL;
+    }
     is_taking = true;
     while ((result = fi_trecv(ofi.endpoint.ep, message->own, message->bytes, message->descriptor,
                               address, message->bits, 0, &message->operation.context)) ==
@@ -284,11 +299,14 @@ static ofi_message_t *take_whole(fi_addr_t address, const ofi_found_t *there)
     return message;
 }
 
-/* All of it is received, since a provider may leave a sender waiting whose message it discards. */
+/* All of it is received if there is memory, since a provider may leave a sender waiting whose
+ * message it discards. */
 static void drop(ofi_message_t *message)
 {
-    if (!message->is_here)
-        receive_own(message);
+    if (!message->is_here && !receive_own(message)) {
+        message->bytes = 0;
+        ofi_receive_post(&message->operation);
+    }
     message->is_dropped = true;
     if (message->is_here)
         end_message(message);
@@ -296,29 +314,31 @@ static void drop(ofi_message_t *message)
 
 /* -- what is kept -------------------------------------------------------------------- */
 
-static void add_all(const ofi_tag_pattern_t *pattern)
+static int add_all(const ofi_tag_pattern_t *pattern)
 {
-    ofi_found_t there;
-    while (ofi_look(NULL, FI_ADDR_UNSPEC, pattern, &there) == 0 && there.is_there) {
-        int failure;
+    for (;;) {
+        ofi_found_t there;
+        int failure = ofi_look(NULL, FI_ADDR_UNSPEC, pattern, &there);
+        if (failure != 0 || !there.is_there)
+            return failure;
         ofi_message_t *message = ofi_message_take(FI_ADDR_UNSPEC, pattern, &there, &failure);
         if (message == NULL)
-            return;
+            return failure;
         opal_list_append(&kept, &message->node);
     }
 }
 
-void ofi_kept_add_all(uint32_t comm)
+int ofi_kept_add_all(uint32_t comm)
 {
     ofi_tag_pattern_t pattern =
         ofi_tag_of_receive(&ofi.tags, comm, OMPI_CONTEXT_USER, MPI_ANY_SOURCE, MPI_ANY_TAG);
-    add_all(&pattern);
+    return add_all(&pattern);
 }
 
-void ofi_kept_add_everything(void)
+int ofi_kept_add_everything(void)
 {
     ofi_tag_pattern_t pattern = ofi_tag_of_any(&ofi.tags, ompi_comm_highest_context());
-    add_all(&pattern);
+    return add_all(&pattern);
 }
 
 bool ofi_any_is_kept(void)
@@ -362,13 +382,16 @@ bool ofi_kept_receive(ofi_request_t *request, const ofi_tag_pattern_t *pattern)
     return true;
 }
 
-/* How long it is; false: that is not known yet. */
-static bool knows_length(ofi_message_t *message, size_t *bytes)
+/* How long it is; false: that is not known yet, or *error says why not. */
+static bool knows_length(ofi_message_t *message, size_t *bytes, int *error)
 {
     *bytes = message->bytes;
     if (!is_beginning(message))
         return true;
-    receive_own(message);
+    if (!receive_own(message)) {
+        *error = MPI_ERR_NO_MEM;
+        return false;
+    }
     if (message->is_here && message->failure == 0) {
         ofi_long_head_t head;
         memcpy(&head, message->own, sizeof head);
@@ -386,13 +409,13 @@ ompi_mtl_message_t *ofi_message_hand_out(ofi_message_t *message, const ompi_rout
 }
 
 bool ofi_kept_probe(const ompi_route_t *from, const ofi_tag_pattern_t *pattern, bool *found,
-                    ompi_mtl_message_t **taken, MPI_Status *status)
+                    ompi_mtl_message_t **taken, MPI_Status *status, int *error)
 {
     ofi_message_t *message = find(pattern, from);
     size_t bytes;
     if (message == NULL)
         return false;
-    *found = knows_length(message, &bytes);
+    *found = knows_length(message, &bytes, error);
     if (!*found) {
         ofi_progress(); /* for the next probe; its sender may take the message back meanwhile */
         return true;
@@ -448,7 +471,9 @@ bool ofi_message_discard(const ofi_tag_pattern_t *pattern)
 
 bool ofi_kept_drop(uint64_t bits, uint32_t rank, uint32_t behind)
 {
-    ofi_kept_add_all(ofi_tag_comm(&ofi.tags, bits));
+    /* If some are left there, how many are behind it is not known. */
+    if (ofi_kept_add_all(ofi_tag_comm(&ofi.tags, bits)) != 0)
+        return false;
     for (opal_list_node_t *node = kept.head.previous; node != &kept.head; node = node->previous) {
         ofi_message_t *message = message_of(node);
         if (message->bits != bits || (uint32_t)ofi_source(bits, message->data) != rank ||
@@ -461,16 +486,21 @@ bool ofi_kept_drop(uint64_t bits, uint32_t rank, uint32_t behind)
     return false;
 }
 
-bool ofi_kept_drop_first(uint64_t *bits, uint64_t *data)
+bool ofi_kept_first(uint64_t *bits, uint64_t *data)
 {
-    ofi_message_t *message = message_of(opal_list_first(&kept));
+    const ofi_message_t *message = message_of(opal_list_first(&kept));
     if (message == NULL)
         return false;
     *bits = message->bits;
     *data = message->data;
+    return true;
+}
+
+void ofi_kept_drop_first(void)
+{
+    ofi_message_t *message = message_of(opal_list_first(&kept));
     opal_list_remove(&message->node);
     drop(message);
-    return true;
 }
 
 void ofi_kept_forget(uint32_t comm)

@@ -11,7 +11,8 @@
  *   --- part 1: from max on --------------------> and so on, as far as the buffer goes
  *
  *   head   | the sender's name for it  8 | bytes of the whole message  8 |
- *   news   control.c, with the same name in it
+ *   news   control.c, with the same name in it; number 0: nothing is wanted, as the receiver has no
+ *          memory
  *
  * The beginning goes through the matching as any message does. The answer to a synchronous send is
  * the news.
@@ -25,8 +26,8 @@
 
 #include "opal/runtime/init.h"
 #include "opal/util/log.h"
-#include "opal/util/text.h"
 #include "ompi/mca/mtl/ofi/ofi.h"
+#include "ompi/request/status.h"
 
 _Static_assert(sizeof(ofi_long_head_t) == OFI_LONG_HEAD_BYTES, "the head as it is drawn");
 
@@ -53,9 +54,9 @@ static uint32_t last_number;
 static uint64_t last_name;
 static opal_list_t senders = {{&senders.head, &senders.head}};
 
-static bool know(ofi_pin_t *pin, void *start, size_t bytes, void **descriptor)
+static int know(ofi_pin_t *pin, void *start, size_t bytes, void **descriptor)
 {
-    return !ofi.needs_registration || ofi_pin(pin, start, bytes, descriptor);
+    return ofi.needs_registration ? ofi_pin(pin, start, bytes, descriptor) : MPI_SUCCESS;
 }
 
 static void end_long(ofi_long_t *parts)
@@ -192,6 +193,13 @@ void ofi_long_news(const ofi_control_t *news)
     ofi_long_t *parts = find_sender(news);
     if (parts == NULL || parts->has_news)
         return;
+    if (news->number == 0 && news->bits == 0) { /* it has no memory for it */
+        parts->has_news = true;
+        ofi_under_way--;
+        ofi_send_answered(parts->request);
+        end_send(parts);
+        return;
+    }
     if (news->bits > parts->head.total || news->number == 0 ||
         news->number > ofi.tags.max_message) {
         complain(news, "wants what a long message does not have");
@@ -301,7 +309,9 @@ static bool copy_first(ofi_long_t *parts)
 
 int ofi_long_prepare(ofi_request_t *request)
 {
-    ofi_long_t *parts = opal_xcalloc(1, sizeof *parts);
+    ofi_long_t *parts = calloc(1, sizeof *parts);
+    if (parts == NULL)
+        return MPI_ERR_NO_MEM;
     parts->request = request;
     parts->peer = request->peer;
     parts->head = (ofi_long_head_t){++last_name, request->bytes};
@@ -313,10 +323,11 @@ int ofi_long_prepare(ofi_request_t *request)
         return MPI_ERR_NO_MEM;
     }
     void *start = copies ? (void *)parts->first : &parts->head;
-    if (!know(&parts->pin, start, copies ? ofi.max_bytes : sizeof parts->head,
-              &parts->descriptor)) {
+    int error =
+        know(&parts->pin, start, copies ? ofi.max_bytes : sizeof parts->head, &parts->descriptor);
+    if (error != MPI_SUCCESS) {
         end_sender(parts);
-        return MPI_ERR_OTHER;
+        return error;
     }
     request->missing++; /* the news, and what follows */
     ofi_more_under_way();
@@ -341,7 +352,8 @@ void ofi_long_forget(ofi_request_t *request)
 
 /* -- receiving ----------------------------------------------------------------------- */
 
-static void tell(const ofi_long_t *parts, ofi_control_kind_t kind)
+/* False: no memory. */
+static bool tell(const ofi_long_t *parts, ofi_control_kind_t kind)
 {
     ofi_control_t news = {
         .kind = kind,
@@ -350,18 +362,37 @@ static void tell(const ofi_long_t *parts, ofi_control_kind_t kind)
         .bits = parts->wanted,
         .number = parts->number,
     };
-    ofi_control_tell(parts->peer, &news);
+    return ofi_control_tell(parts->peer, &news);
 }
 
 static void end_receive(ofi_long_t *parts)
 {
-    if (ofi.endpoint.quirks.only_injects)
-        tell(parts, OFI_ARRIVED);
     ofi_request_t *request = parts->request;
     uint64_t bits = parts->bits, data = parts->data;
     size_t total = parts->head.total;
     end_long(parts);
     ofi_receive_end(request, bits, data, total);
+}
+
+static bool post_arrived(ofi_operation_t *operation)
+{
+    ofi_long_t *parts = opal_container_of(operation, ofi_long_t, operation);
+    if (!tell(parts, OFI_ARRIVED))
+        return false;
+    end_receive(parts);
+    return true;
+}
+
+static const ofi_operation_kind_t arrived_kind = {.post = post_arrived};
+
+static void all_arrived(ofi_long_t *parts)
+{
+    if (!ofi.endpoint.quirks.only_injects) {
+        end_receive(parts);
+    } else if (!post_arrived(&parts->operation)) {
+        parts->operation.kind = &arrived_kind;
+        ofi_starved_post(&parts->operation);
+    }
 }
 
 /* A stranger may know the number, but not how many bytes are wanted. */
@@ -379,7 +410,7 @@ static void part_arrived(ofi_operation_t *operation, const struct fi_cq_tagged_e
     else if (next_part(parts))
         ofi_receive_post(operation);
     else
-        end_receive(parts);
+        all_arrived(parts);
 }
 
 static void fail_receive(ofi_long_t *parts, int result, const struct fi_cq_err_entry *error)
@@ -420,30 +451,76 @@ static const ofi_operation_kind_t part_receive_kind = {
     .post = post_part_receive,
 };
 
-void ofi_long_receive(ofi_request_t *request, uint64_t bits, uint64_t data,
-                      const ofi_long_head_t *head)
+/* -- receiving without memory ---------------------------------------------------------- */
+
+/* The sender is told that nothing is wanted. False: not yet, as there is no memory for that. */
+static bool post_refusal(ofi_operation_t *operation)
 {
-    const ompi_communicator_t *comm = request->base.route.comm;
-    ofi_peer_t *peer = ofi_peer_from(comm, ofi_source(bits, data));
-    if (peer == NULL) {
-        ofi_request_fail(request, FI_EADDRNOTAVAIL, NULL);
-        ofi_request_end(request);
-        return;
-    }
-    ofi_long_t *parts = opal_xcalloc(1, sizeof *parts);
+    ofi_request_t *request = ofi_request_of(operation);
+    ofi_peer_t *peer =
+        ofi_peer_from(request->base.route.comm, request->base.base.status.MPI_SOURCE);
+    const ofi_control_t news = {
+        .kind = OFI_NEWS,
+        .process = opal_job()->rank,
+        .name = request->bits,
+    };
+    if (peer == NULL ? ofi_peer_error == MPI_ERR_NO_MEM : !ofi_control_tell(peer, &news))
+        return false;
+    ofi_request_end(request);
+    return true;
+}
+
+static const ofi_operation_kind_t refusal_kind = {.post = post_refusal};
+
+static void refuse(ofi_request_t *request, uint64_t bits, uint64_t data, uint64_t sender)
+{
+    ompi_status_set(&request->base.base.status, ofi_source(bits, data),
+                    ofi_tag_tag(&ofi.tags, bits), MPI_ERR_NO_MEM, 0);
+    request->bits = sender;
+    request->operation.kind = &refusal_kind;
+    if (!post_refusal(&request->operation))
+        ofi_starved_post(&request->operation);
+}
+
+/* -- receiving: the beginning ---------------------------------------------------------- */
+
+/* NULL: no memory. */
+static ofi_long_t *make_receiver(ofi_request_t *request, ofi_peer_t *peer,
+                                 const ofi_long_head_t *head)
+{
+    ofi_long_t *parts = calloc(1, sizeof *parts);
+    if (parts == NULL)
+        return NULL;
     parts->operation.kind = &part_receive_kind;
     parts->request = request;
     parts->peer = peer;
     parts->head = *head;
-    parts->bits = bits & ~ofi.tags.synchronous; /* the news are the answer */
-    parts->data = data;
     parts->wanted = head->total < request->bytes ? head->total : request->bytes;
     /* There are more numbers than messages that can be under way. */
     last_number = last_number % ofi.tags.max_message + 1;
     parts->number = last_number;
-    request->parts = parts;
-    request->stage = OFI_IDLE; /* it has met its message */
     first_part(parts);
+    return parts;
+}
+
+void ofi_long_receive(ofi_request_t *request, uint64_t bits, uint64_t data,
+                      const ofi_long_head_t *head)
+{
+    request->stage = OFI_IDLE; /* it has met its message */
+    ofi_peer_t *peer = ofi_peer_from(request->base.route.comm, ofi_source(bits, data));
+    if (peer == NULL && ofi_peer_error != MPI_ERR_NO_MEM) {
+        ofi_request_fail(request, FI_EADDRNOTAVAIL, NULL);
+        ofi_request_end(request);
+        return;
+    }
+    ofi_long_t *parts = peer != NULL ? make_receiver(request, peer, head) : NULL;
+    if (parts == NULL || !tell(parts, OFI_NEWS)) {
+        free(parts);
+        refuse(request, bits, data, head->sender);
+        return;
+    }
+    parts->bits = bits & ~ofi.tags.synchronous; /* the news are the answer */
+    parts->data = data;
+    request->parts = parts;
     ofi_receive_post(&parts->operation);
-    tell(parts, OFI_NEWS);
 }

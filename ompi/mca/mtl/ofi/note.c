@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A few bytes of ours for a peer, as the answer to a synchronous send: injected, or kept until
- * there is room. */
+/*
+ * A few bytes of ours for a peer, as the answer to a synchronous send: injected, or kept until
+ * there is room. Without memory for that there is one note which was made at the start. So however
+ * little memory there is, what peers wait for leaves, one after the other.
+ */
 #include <stdlib.h>
 #include <string.h>
 
-#include "opal/util/text.h"
 #include "ompi/mca/mtl/ofi/ofi.h"
 
 typedef struct note {
@@ -17,10 +19,36 @@ typedef struct note {
     unsigned char bytes[OFI_NOTE_MAX_BYTES];
 } note_t;
 
+static note_t spare; /* registered, if the provider wants that */
+static bool is_spare_used;
+
+static bool needs_pin(size_t length)
+{
+    return ofi.needs_registration && length > ofi.inject_bytes;
+}
+
+/* NULL: no memory. */
+static note_t *take_note(size_t length)
+{
+    note_t *note = calloc(1, sizeof *note);
+    if (note != NULL && (!needs_pin(length) || ofi_pin(&note->pin, note->bytes, length,
+                                                       &note->descriptor) == MPI_SUCCESS))
+        return note;
+    free(note);
+    if (is_spare_used)
+        return NULL;
+    is_spare_used = true;
+    return &spare;
+}
+
 static void end_note(note_t *note)
 {
-    ofi_unpin(&note->pin);
-    free(note);
+    if (note == &spare) {
+        is_spare_used = false;
+    } else {
+        ofi_unpin(&note->pin);
+        free(note);
+    }
     ofi_has_left();
 }
 
@@ -68,21 +96,36 @@ static const ofi_operation_kind_t note_kind = {
     .post = post_note,
 };
 
-void ofi_tell(ofi_peer_t *peer, uint64_t bits, const void *bytes, size_t length)
+bool ofi_tell(ofi_peer_t *peer, uint64_t bits, const void *bytes, size_t length)
 {
     if (opal_likely(length <= ofi.inject_bytes && ofi_peer_is_clear(peer)) &&
         opal_likely(ofi_inject(peer, bytes, length, 0, bits) == 0)) {
         ofi_handed_over();
-        return;
+        return true;
     }
-    note_t *note = opal_xmalloc(sizeof *note);
-    *note = (note_t){.operation.kind = &note_kind, .peer = peer, .bits = bits, .length = length};
+    note_t *note = take_note(length);
+    if (note == NULL)
+        return false;
+    note->operation.kind = &note_kind;
+    note->peer = peer;
+    note->bits = bits;
+    note->length = length;
     memcpy(note->bytes, bytes, length);
     ofi_outgoing++;
-    if (ofi.needs_registration && length > ofi.inject_bytes &&
-        !ofi_pin(&note->pin, note->bytes, length, &note->descriptor)) {
-        give_up(note, FI_ENOMEM, NULL);
-        return;
-    }
     ofi_peer_post(peer, &note->operation);
+    return true;
+}
+
+opal_status_t ofi_notes_start(void)
+{
+    is_spare_used = false;
+    if (needs_pin(sizeof spare.bytes) &&
+        ofi_pin(&spare.pin, spare.bytes, sizeof spare.bytes, &spare.descriptor) != MPI_SUCCESS)
+        return OPAL_ERR_SYSTEM;
+    return OPAL_SUCCESS;
+}
+
+void ofi_notes_stop(void)
+{
+    ofi_unpin(&spare.pin);
 }

@@ -129,6 +129,8 @@ static void end(void)
 {
     ofi_control_stop();
     ofi_progress_stop();
+    ofi_parcels_stop();
+    ofi_notes_stop();
     ofi_pins_stop();
     ofi_sends_end();
     ofi_peers_stop();
@@ -158,11 +160,14 @@ static opal_status_t start(void *state)
         return status;
     ofi_peers_start();
     ofi_pins_start();
+    ofi_parcels_start();
     status = ofi_progress_start(choice->batch);
     if (status == OPAL_SUCCESS)
         status = ofi_network_publish();
     if (status == OPAL_SUCCESS) /* behind the fence in there: rank 0 may have put the key */
         status = ofi_strangers_start();
+    if (status == OPAL_SUCCESS)
+        status = ofi_notes_start();
     if (status == OPAL_SUCCESS)
         status = ofi_control_start();
     if (status == OPAL_SUCCESS && ofi.endpoint.quirks.meets_all)

@@ -143,8 +143,10 @@ typedef struct ofi_peer {
 void ofi_peers_start(void);
 void ofi_peers_stop(void);
 
-/* Learns the address; NULL: there is no way to it, which is reported once, or no memory. */
+/* Learns the address. NULL: ofi_peer_error says why: MPI_ERR_NO_MEM, or MPI_ERR_OTHER if there is
+ * no way to it, which is reported once. */
 ofi_peer_t *ofi_peer_meet(unsigned process);
+extern int ofi_peer_error;
 opal_status_t ofi_peers_meet_all(void);
 
 /* By process, as far as it has grown; NULL: not met. */
@@ -180,6 +182,9 @@ void ofi_receive_post(ofi_operation_t *operation);
 bool ofi_receives_are_clear(void);
 const opal_list_t *ofi_queued_receives(void);
 
+/* What waits for memory: posted again and again, before what others wait for and behind it. */
+void ofi_starved_post(ofi_operation_t *operation);
+
 /* Takes what is queued out again. */
 void ofi_withdraw(ofi_operation_t *operation);
 
@@ -199,8 +204,9 @@ typedef struct ofi_pin {
 void ofi_pins_start(void);
 void ofi_pins_stop(void);
 
-/* False: these pages cannot be registered. *descriptor is what the provider is given with them. */
-bool ofi_pin(ofi_pin_t *pin, const void *start, size_t bytes, void **descriptor);
+/* MPI_ERR_NO_MEM, or MPI_ERR_OTHER: these pages cannot be registered. *descriptor is what the
+ * provider is given with them. */
+int ofi_pin(ofi_pin_t *pin, const void *start, size_t bytes, void **descriptor);
 void ofi_unpin(ofi_pin_t *pin);
 
 /* Where the data of a message lies for the provider. All zero: nowhere. */
@@ -212,7 +218,7 @@ typedef struct ofi_place {
     ofi_pin_t pin;
 } ofi_place_t;
 
-/* MPI_ERR_NO_MEM, or MPI_ERR_OTHER: it cannot be registered. */
+/* Errors: those of ofi_pin. */
 int ofi_place_send(ofi_place_t *place, const ompi_data_t *data, size_t bytes);
 int ofi_place_receive(ofi_place_t *place, const ompi_data_t *data, size_t capacity);
 
@@ -291,6 +297,9 @@ static inline uint64_t ofi_data_of(int rank)
 
 /* -- parcel.c -- */
 
+void ofi_parcels_start(void);
+void ofi_parcels_stop(void);
+
 /* `data` NULL: none. Not for a provider that wants memory registered. */
 ssize_t ofi_parcel_send(ofi_peer_t *peer, const void *start, size_t bytes, const uint64_t *data,
                         uint64_t bits);
@@ -320,7 +329,7 @@ static inline ssize_t ofi_inject(ofi_peer_t *peer, const void *start, size_t byt
 
 int ofi_send(ompi_mtl_request_t *request);
 bool ofi_send_now(const ompi_route_t *to, const ompi_data_t *data);
-void ofi_send_cancel(ofi_request_t *request);
+int ofi_send_cancel(ofi_request_t *request);
 void ofi_sends_end(void);
 
 /* One of the things that a send waits for is over. */
@@ -336,15 +345,16 @@ void ofi_send_unanswered(ofi_request_t *request);
 void ofi_recall_add(ofi_request_t *request);
 void ofi_recall_remove(ofi_request_t *request);
 
-/* Asks the receiver for it. */
-void ofi_recall(ofi_request_t *request);
+/* Asks the receiver for it. MPI_ERR_NO_MEM: it was not asked. */
+int ofi_recall(ofi_request_t *request);
 
 /* The oldest one of this envelope that waits for an answer, the newest one that has been sent;
  * NULL: none. */
 ofi_request_t *ofi_recall_find(uint64_t bits, const ofi_peer_t *peer);
 ofi_request_t *ofi_recall_find_last(uint64_t bits, const ofi_peer_t *peer);
 
-/* What others have asked for is done, which may progress. */
+/* What another one has asked for is done, which may progress. Until it is answered, control.c hears
+ * nothing else. */
 bool ofi_recall_is_asked(void);
 void ofi_recall_work(void);
 
@@ -354,9 +364,12 @@ bool ofi_refuse(void);
 
 /* -- note.c -- */
 
-/* A few bytes for a peer, copied, that no request waits for. */
+/* A few bytes for a peer, copied, that no request waits for. False: there is no memory now; there
+ * will be some when an earlier note has left, if not before. */
 enum { OFI_NOTE_MAX_BYTES = 48 };
-void ofi_tell(ofi_peer_t *peer, uint64_t bits, const void *bytes, size_t length);
+opal_status_t ofi_notes_start(void);
+void ofi_notes_stop(void);
+bool ofi_tell(ofi_peer_t *peer, uint64_t bits, const void *bytes, size_t length);
 
 /* -- control.c -- */
 
@@ -385,7 +398,8 @@ _Static_assert(sizeof(ofi_control_t) == 40, "as it is drawn");
 
 opal_status_t ofi_control_start(void);
 void ofi_control_stop(void);
-void ofi_control_tell(ofi_peer_t *peer, const ofi_control_t *control);
+void ofi_control_listen(void); /* behind a message that was kept for later */
+bool ofi_control_tell(ofi_peer_t *peer, const ofi_control_t *control);
 
 void ofi_long_news(const ofi_control_t *control);
 void ofi_long_arrived(const ofi_control_t *control);
@@ -497,20 +511,23 @@ struct ofi_message;
 
 int ofi_receive_message(ompi_mtl_request_t *request, ompi_mtl_message_t *message);
 
-/* Takes one out of the matching; NULL: there is none, or a failure, which was told. */
+/* Takes one out of the matching; NULL: there is none, or a failure, which was told unless it is
+ * FI_ENOMEM. */
 struct ofi_message *ofi_message_take(fi_addr_t address, const ofi_tag_pattern_t *pattern,
                                      const ofi_found_t *there, int *failure);
 bool ofi_is_taking(void); /* nobody else may take one now */
 void ofi_message_tell(const struct ofi_message *message, MPI_Status *status);
 ompi_mtl_message_t *ofi_message_hand_out(struct ofi_message *message, const ompi_route_t *from);
 
-/* Keeps all that there is of a communicator's user context; of all of them. */
-void ofi_kept_add_all(uint32_t comm);
-void ofi_kept_add_everything(void);
+/* Keeps all that there is of a communicator's user context; of all of them. A failure (libfabric's,
+ * or 0) leaves the last of them where they are. */
+int ofi_kept_add_all(uint32_t comm);
+int ofi_kept_add_everything(void);
 bool ofi_any_is_kept(void);
 
-/* Throws away the first one that is kept, and says what it was. False: none is. */
-bool ofi_kept_drop_first(uint64_t *bits, uint64_t *data);
+/* What the first one is that is kept (false: none is); throws it away. */
+bool ofi_kept_first(uint64_t *bits, uint64_t *data);
+void ofi_kept_drop_first(void);
 
 /* Throws away the first one of these; false: there is none. */
 bool ofi_message_discard(const ofi_tag_pattern_t *pattern);
@@ -518,7 +535,7 @@ bool ofi_message_discard(const ofi_tag_pattern_t *pattern);
 /* False: nothing of that is kept, and the provider is to be asked. */
 bool ofi_kept_receive(ofi_request_t *request, const ofi_tag_pattern_t *pattern);
 bool ofi_kept_probe(const ompi_route_t *from, const ofi_tag_pattern_t *pattern, bool *found,
-                    ompi_mtl_message_t **message, MPI_Status *status);
+                    ompi_mtl_message_t **message, MPI_Status *status, int *error);
 
 /* Throws away a message that nothing has matched: of its bits and source, the one with so many
  * behind it. False: it was matched. */

@@ -2,7 +2,8 @@
 /*
  * Short messages where the provider must not inject any number of them (quirks.c). When so many are
  * on their way that nothing is known of, a copy is sent instead, and freed when that has ended:
- * then what was injected before it is known to have come, too.
+ * then what was injected before it is known to have come, too. Without memory there is one parcel
+ * that was made at the start; what finds it under way is tried again.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +18,32 @@ typedef struct parcel {
     unsigned char bytes[];
 } parcel_t;
 
+static parcel_t *spare; /* of ofi.inject_bytes; NULL: it is not needed */
+static bool is_spare_used;
+
+/* NULL: no memory. */
+static parcel_t *take_parcel(size_t length)
+{
+    parcel_t *parcel = malloc(sizeof *parcel + length);
+    if (parcel != NULL || is_spare_used)
+        return parcel;
+    is_spare_used = true;
+    return spare;
+}
+
+static void give_back(parcel_t *parcel)
+{
+    if (parcel == spare)
+        is_spare_used = false;
+    else
+        free(parcel);
+}
+
 static void end_parcel(ofi_operation_t *operation)
 {
     parcel_t *parcel = opal_container_of(operation, parcel_t, operation);
     parcel->peer->heard = parcel->behind; /* they end in their order */
-    free(parcel);
+    give_back(parcel);
     ofi_has_left();
 }
 
@@ -46,7 +68,9 @@ static const ofi_operation_kind_t parcel_kind = {
 ssize_t ofi_parcel_send(ofi_peer_t *peer, const void *start, size_t length, const uint64_t *data,
                         uint64_t bits)
 {
-    parcel_t *parcel = opal_xmalloc(sizeof *parcel + length);
+    parcel_t *parcel = take_parcel(length);
+    if (parcel == NULL)
+        return -FI_EAGAIN;
     void *context = &parcel->operation.context;
     fi_addr_t to = peer->address;
     parcel->operation.kind = &parcel_kind;
@@ -62,7 +86,20 @@ ssize_t ofi_parcel_send(ofi_peer_t *peer, const void *start, size_t length, cons
         ofi_outgoing++;
         ofi_began(&parcel->operation);
     } else {
-        free(parcel);
+        give_back(parcel);
     }
     return result;
+}
+
+void ofi_parcels_start(void)
+{
+    if (ofi.endpoint.quirks.unheard > 0)
+        spare = opal_xmalloc(sizeof *spare + ofi.inject_bytes);
+    is_spare_used = false;
+}
+
+void ofi_parcels_stop(void)
+{
+    free(spare);
+    spare = NULL;
 }

@@ -8,15 +8,18 @@
 
 ofi_peer_t **ofi_peers;
 unsigned ofi_peer_count;
+int ofi_peer_error;
 
 static opal_list_t crowded;  /* peers with a queue, which may have become empty */
 static opal_list_t receives; /* ofi_operation_t that are to be posted, in their order */
+static opal_list_t starved;  /* those that wait for memory, in none */
 static size_t queued;        /* in all of them */
 
 void ofi_peers_start(void)
 {
     opal_list_init(&crowded);
     opal_list_init(&receives);
+    opal_list_init(&starved);
     queued = 0;
 }
 
@@ -47,8 +50,9 @@ static bool make_room(unsigned process)
 ofi_peer_t *ofi_peer_meet(unsigned process)
 {
     fi_addr_t address;
-    if (opal_fabric_address(&ofi.endpoint, process, &address) != OPAL_SUCCESS ||
-        !make_room(process))
+    opal_status_t status = opal_fabric_address(&ofi.endpoint, process, &address);
+    ofi_peer_error = status == OPAL_ERR_NOT_AVAILABLE ? MPI_ERR_OTHER : MPI_ERR_NO_MEM;
+    if (status != OPAL_SUCCESS || !make_room(process))
         return NULL;
     ofi_peer_t *peer = calloc(1, sizeof *peer);
     if (peer == NULL)
@@ -121,6 +125,11 @@ void ofi_receive_post(ofi_operation_t *operation)
     ofi_handed_over();
 }
 
+void ofi_starved_post(ofi_operation_t *operation)
+{
+    enqueue(&starved, operation);
+}
+
 void ofi_withdraw(ofi_operation_t *operation)
 {
     dequeue(operation);
@@ -157,10 +166,28 @@ static int push_queue(opal_list_t *queue)
     return pushed;
 }
 
+/* Each one that was there when this began. */
+static int push_starved(void)
+{
+    int pushed = 0;
+    const opal_list_node_t *node = NULL, *last = starved.head.previous;
+    while (node != last && !opal_list_is_empty(&starved)) {
+        node = opal_list_first(&starved);
+        ofi_operation_t *operation = opal_container_of(node, ofi_operation_t, node);
+        dequeue(operation);
+        if (operation->kind->post(operation))
+            pushed++;
+        else
+            enqueue(&starved, operation);
+    }
+    return pushed;
+}
+
 int ofi_push(void)
 {
     /* While the provider is asked for a message, no receive takes it away. */
     int pushed = ofi_is_asking() ? 0 : push_queue(&receives);
+    pushed += push_starved();
     opal_list_node_t *next;
     for (opal_list_node_t *node = opal_list_first(&crowded); node != NULL; node = next) {
         ofi_peer_t *peer = opal_container_of(node, ofi_peer_t, node);

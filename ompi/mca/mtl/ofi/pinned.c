@@ -65,7 +65,7 @@ void ofi_pins_stop(void)
     pool = NULL;
 }
 
-bool ofi_pin(ofi_pin_t *pin_, const void *start, size_t bytes, void **descriptor)
+int ofi_pin(ofi_pin_t *pin_, const void *start, size_t bytes, void **descriptor)
 {
     unsigned access = OMPI_MPOOL_LOCAL_READ | OMPI_MPOOL_LOCAL_WRITE;
     struct fid_mr *mr;
@@ -76,13 +76,14 @@ bool ofi_pin(ofi_pin_t *pin_, const void *start, size_t bytes, void **descriptor
     } else {
         void *own;
         pin_->use.registration = NULL;
-        if (pin(NULL, (void *)(uintptr_t)start, bytes, access, &own) != OPAL_SUCCESS)
-            return false;
+        opal_status_t status = pin(NULL, (void *)(uintptr_t)start, bytes, access, &own);
+        if (status != OPAL_SUCCESS)
+            return status == OPAL_ERR_NO_MEMORY ? MPI_ERR_NO_MEM : MPI_ERR_OTHER;
         mr = pin_->own = own;
     }
     opal_fabric_refresh(mr, start, bytes);
     *descriptor = fi_mr_desc(mr);
-    return true;
+    return MPI_SUCCESS;
 }
 
 void ofi_unpin(ofi_pin_t *pin_)

@@ -115,7 +115,9 @@ void ofi_tell_status(MPI_Status *status, uint64_t bits, uint64_t data, size_t by
 
 static int error_of(int failed)
 {
-    return failed == 0 ? MPI_SUCCESS : MPI_ERR_OTHER;
+    if (failed == 0)
+        return MPI_SUCCESS;
+    return failed == FI_ENOMEM ? MPI_ERR_NO_MEM : MPI_ERR_OTHER;
 }
 
 /* It is there, and nobody has asked for it. */
@@ -162,15 +164,16 @@ int ofi_probe(const ompi_route_t *from, bool *found, ompi_mtl_message_t **taken,
     ofi_recall_work(); /* who probes in a loop may do nothing else */
     int error = ofi_pattern(from, &address, &pattern);
     if (error != MPI_SUCCESS ||
-        (ofi_any_is_kept() && ofi_kept_probe(from, &pattern, found, taken, status)))
+        (ofi_any_is_kept() && ofi_kept_probe(from, &pattern, found, taken, status, &error)))
         return error;
     error = error_of(ofi_look(from->comm, address, &pattern, &there));
     if (!there.is_there)
         return error;
     if (ofi.has_long && there.bytes == ofi.max_bytes) {
-        ofi_kept_add_all(from->comm->context);
-        ofi_kept_probe(from, &pattern, found, taken, status);
-        return MPI_SUCCESS;
+        error = error_of(ofi_kept_add_all(from->comm->context));
+        if (ofi_kept_probe(from, &pattern, found, taken, status, &error) && *found)
+            error = MPI_SUCCESS; /* which may be there before what could not be taken */
+        return error;
     }
     if (taken != NULL)
         return take(from, address, &pattern, &there, found, taken, status);

@@ -153,7 +153,7 @@ static unsigned in_vain; /* polls, since something came or a nap was over */
 
 static bool needs_nap(void)
 {
-    return ofi_has_queued() || ofi.endpoint.wait_fd < 0;
+    return ofi_has_queued() || ofi_recall_is_asked() || ofi.endpoint.wait_fd < 0;
 }
 
 static void set_nap(uint64_t now)

@@ -15,13 +15,10 @@
  *
  * The question goes behind all that was sent before, by the same queue, and what is sent later
  * waits for the answer, so that the receiver counts the same messages. It has to be in MPI to hear
- * the question; but not in a completion, in which it could not ask its provider, so questions
- * wait for the end of a progress.
+ * the question; but not in a completion, in which it could not ask its provider, so a question
+ * waits for the end of a progress. So does the answer for memory.
  */
-#include <stdlib.h>
-
 #include "opal/runtime/init.h"
-#include "opal/util/text.h"
 #include "ompi/mca/mtl/ofi/ofi.h"
 #include "ompi/request/status.h"
 
@@ -74,11 +71,10 @@ ofi_request_t *ofi_recall_find_last(uint64_t bits, const ofi_peer_t *peer)
     return last;
 }
 
-void ofi_recall(ofi_request_t *request)
+int ofi_recall(ofi_request_t *request)
 {
     if (request->is_recalled)
-        return;
-    request->is_recalled = true;
+        return MPI_SUCCESS;
     uint32_t behind = 0;
     for (ofi_request_t *later = request; (later = next_of(later)) != NULL;)
         behind += is_alike(later, request);
@@ -90,9 +86,12 @@ void ofi_recall(ofi_request_t *request)
         .number = behind,
         .rank = (uint32_t)request->base.route.comm->rank,
     };
-    ofi_control_tell(request->peer, &control);
+    if (!ofi_control_tell(request->peer, &control))
+        return MPI_ERR_NO_MEM;
+    request->is_recalled = true;
     request->peer->recalls++;
     ofi_more_under_way(); /* the answer */
+    return MPI_SUCCESS;
 }
 
 /* By its name, which is its address. NULL: it is not in the list, and may be gone. */
@@ -125,50 +124,47 @@ void ofi_recall_answered(const ofi_control_t *control)
 
 /* -- the receiver -------------------------------------------------------------------- */
 
-typedef struct question {
-    opal_list_node_t node;
-    ofi_control_t control;
-} question_t;
-
-static opal_list_t questions = {{&questions.head, &questions.head}};
-static bool is_answering;
+static ofi_control_t question;
+static bool is_asked, is_answering;
+static bool was_looked, was_dropped; /* for it; it was found, and thrown away */
 
 void ofi_recall_asked(const ofi_control_t *control)
 {
-    question_t *question = opal_xmalloc(sizeof *question);
-    question->control = *control;
-    opal_list_append(&questions, &question->node);
+    question = *control;
+    is_asked = true;
+    was_looked = false;
 }
 
 bool ofi_recall_is_asked(void)
 {
-    return !opal_list_is_empty(&questions);
+    return is_asked;
 }
 
-static void answer(const ofi_control_t *asked)
+/* False: no memory. */
+static bool answer(void)
 {
-    ofi_peer_t *peer = ofi_peer(asked->process);
+    ofi_peer_t *peer = ofi_peer(question.process);
     if (peer == NULL)
-        return; /* which was reported */
+        return ofi_peer_error != MPI_ERR_NO_MEM; /* otherwise it was reported */
     ofi_control_t control = {
         .kind = OFI_RECALLED,
         .process = opal_job()->rank,
-        .name = asked->name,
-        .number = ofi_kept_drop(asked->bits, asked->rank, asked->number),
+        .name = question.name,
+        .number = was_dropped,
     };
-    ofi_control_tell(peer, &control);
+    return ofi_control_tell(peer, &control);
 }
 
 void ofi_recall_work(void)
 {
-    if (is_answering || ofi_is_asking() || ofi_is_taking())
+    if (!is_asked || is_answering || ofi_is_asking() || ofi_is_taking())
         return;
     is_answering = true;
-    for (opal_list_node_t *node; (node = opal_list_first(&questions)) != NULL;) {
-        question_t *question = opal_container_of(node, question_t, node);
-        opal_list_remove(node);
-        answer(&question->control);
-        free(question);
-    }
+    if (!was_looked)
+        was_dropped = ofi_kept_drop(question.bits, question.rank, question.number);
+    was_looked = true;
+    is_asked = !answer();
+    if (!is_asked)
+        ofi_control_listen();
     is_answering = false;
 }

@@ -23,14 +23,30 @@ static bool may_spill(const ofi_request_t *request)
     return request->bytes < ofi.endpoint.quirks.spill_below;
 }
 
-static void answer(const ompi_route_t *from, int source, int tag)
+/* To the sender of what the status says. False: no memory. */
+static bool answer(const ofi_request_t *request)
 {
-    ofi_peer_t *peer = ofi_peer_from(from->comm, source);
-    if (peer != NULL)
-        ofi_tell(peer,
-                 ofi_tag_of_answer(&ofi.tags, from->comm->context, (unsigned)from->comm->rank, tag),
-                 "", 0);
+    const ompi_communicator_t *comm = request->base.route.comm;
+    const MPI_Status *status = &request->base.base.status;
+    ofi_peer_t *peer = ofi_peer_from(comm, status->MPI_SOURCE);
+    if (peer == NULL)
+        return ofi_peer_error != MPI_ERR_NO_MEM;
+    return ofi_tell(
+        peer, ofi_tag_of_answer(&ofi.tags, comm->context, (unsigned)comm->rank, status->MPI_TAG),
+        "", 0);
 }
+
+static bool post_answer(ofi_operation_t *operation)
+{
+    ofi_request_t *request = ofi_request_of(operation);
+    if (!answer(request))
+        return false;
+    ofi_request_end(request);
+    return true;
+}
+
+/* The request carries what there is no memory for, and ends when that has left. */
+static const ofi_operation_kind_t answer_kind = {.post = post_answer};
 
 int ofi_source(uint64_t bits, uint64_t data)
 {
@@ -47,8 +63,13 @@ void ofi_receive_end(ofi_request_t *request, uint64_t bits, uint64_t data, size_
                     ompi_datatype_receive_class(request->base.data.type, request->bytes, total),
                     arrived);
     if (opal_unlikely(from->context == OMPI_CONTEXT_USER &&
-                      ofi_tag_is_synchronous(&ofi.tags, bits)))
-        answer(from, source, tag);
+                      ofi_tag_is_synchronous(&ofi.tags, bits)) &&
+        opal_unlikely(!answer(request))) {
+        request->operation.kind = &answer_kind;
+        request->stage = OFI_IDLE;
+        ofi_starved_post(&request->operation);
+        return;
+    }
     ofi_request_end(request);
 }
 
@@ -171,7 +192,7 @@ int ofi_pattern(const ompi_route_t *from, fi_addr_t *address, ofi_tag_pattern_t 
     if (ofi.source_is_data && from->rank != MPI_ANY_SOURCE) {
         ofi_peer_t *peer = ofi_peer_of(from->comm, from->rank);
         if (peer == NULL)
-            return MPI_ERR_OTHER;
+            return ofi_peer_error;
         *address = peer->address;
     }
     return MPI_SUCCESS;
@@ -238,10 +259,11 @@ static void cancel_receive(ofi_request_t *request)
 int ofi_cancel(ompi_mtl_request_t *base)
 {
     ofi_request_t *request = opal_container_of(base, ofi_request_t, base);
+    int error = MPI_SUCCESS;
     if (base->is_send)
-        ofi_send_cancel(request);
+        error = ofi_send_cancel(request);
     else
         cancel_receive(request);
     ofi_handed_over();
-    return MPI_SUCCESS;
+    return error;
 }

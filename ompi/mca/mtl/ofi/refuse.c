@@ -18,14 +18,15 @@
 
 /* -- the leaver ---------------------------------------------------------------------- */
 
-static void tell_sender(uint64_t bits, uint64_t data)
+/* False: no memory. */
+static bool tell_sender(uint64_t bits, uint64_t data)
 {
     const ompi_communicator_t *comm = ompi_comm_find(ofi_tag_comm(&ofi.tags, bits));
     ofi_peer_t *peer = comm != NULL ? ofi_peer_from(comm, ofi_source(bits, data)) : NULL;
-    if (peer == NULL)
-        return; /* it was reported, or the communicator has ended at both ends */
+    if (peer == NULL) /* it was reported, or the communicator has ended at both ends */
+        return comm == NULL || ofi_peer_error != MPI_ERR_NO_MEM;
     ofi_control_t control = {.kind = OFI_REFUSED, .process = opal_job()->rank, .bits = bits};
-    ofi_control_tell(peer, &control);
+    return ofi_control_tell(peer, &control);
 }
 
 bool ofi_refuse(void)
@@ -33,9 +34,10 @@ bool ofi_refuse(void)
     uint64_t bits, data;
     bool any = false;
     ofi_kept_add_everything();
-    for (; ofi_kept_drop_first(&bits, &data); any = true) {
-        if (ofi_tag_is_synchronous(&ofi.tags, bits))
-            tell_sender(bits, data);
+    for (; ofi_kept_first(&bits, &data); any = true) {
+        if (ofi_tag_is_synchronous(&ofi.tags, bits) && !tell_sender(bits, data))
+            break; /* until this is asked again */
+        ofi_kept_drop_first();
     }
     return any;
 }

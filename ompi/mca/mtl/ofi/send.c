@@ -311,7 +311,7 @@ int ofi_send(ompi_mtl_request_t *base)
     ofi_request_t *request = opal_container_of(base, ofi_request_t, base);
     request->peer = ofi_peer_of(base->route.comm, base->route.rank);
     if (request->peer == NULL)
-        return MPI_ERR_OTHER;
+        return ofi_peer_error;
     request->bytes = ompi_datatype_bytes(base->data.type, base->data.count);
     bool is_long = ofi.has_long && request->bytes >= ofi.max_bytes;
     bool is_answered = wants_answer(base, request->bytes, is_long);
@@ -334,17 +334,18 @@ int ofi_send(ompi_mtl_request_t *base)
 }
 
 /* One that has left can be taken back as long as the receiver has not answered. */
-void ofi_send_cancel(ofi_request_t *request)
+int ofi_send_cancel(ofi_request_t *request)
 {
     if (request->stage == OFI_POSTED && request->may_recall)
-        ofi_recall(request);
+        return ofi_recall(request);
     if (request->stage != OFI_QUEUED)
-        return;
+        return MPI_SUCCESS;
     ofi_withdraw(&request->operation);
     forget_answer(request);
     ofi_long_forget(request);
     ompi_status_set_cancelled(&request->base.base.status, true);
     ofi_send_arrived(request);
+    return MPI_SUCCESS;
 }
 
 void ofi_send_unanswered(ofi_request_t *request)

@@ -95,6 +95,7 @@ bool ofi_is_of_rank(const ompi_communicator_t *comm, uint64_t bits, uint64_t dat
 
 ofi_peer_t *ofi_peer_from(const ompi_communicator_t *comm, int source)
 {
+    ofi_peer_error = MPI_ERR_OTHER;
     return ompi_comm_has_rank(comm, source) ? ofi_peer_of(comm, source) : NULL;
 }
 
