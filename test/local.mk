@@ -27,6 +27,17 @@ test_fuzz_ob1_frames_SOURCES = test/fuzz/ob1_frames.c \
 test_fuzz_ob1_frames_CFLAGS = $(fuzz_cflags)
 test_fuzz_ob1_frames_LDFLAGS = $(ob1_side_ldflags) -Wl,--wrap=opal_log_error
 test_fuzz_ob1_frames_LDADD = $(fuzz_ldadd)
+# It starts MPI, with a copy of the library that components in files refuse.
+if HAVE_LIBFABRIC
+if MCA_STATIC_pmi_singleton
+fuzz_targets += test/fuzz/ofi_records
+endif
+endif
+test_fuzz_ofi_records_SOURCES = test/fuzz/ofi_records.c $(mca_mtl_ofi_sources) \
+	$(libopal_fabric_core_la_SOURCES)
+test_fuzz_ofi_records_CFLAGS = $(fuzz_cflags)
+test_fuzz_ofi_records_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=opal_log_error,--wrap=opal_log_warning
+test_fuzz_ofi_records_LDADD = libompi_core.la $(fuzz_ldadd) $(LIBFABRIC_LIBS)
 
 fuzz_targets += test/fuzz/param
 test_fuzz_param_CFLAGS = $(fuzz_cflags)
@@ -151,6 +162,7 @@ EXTRA_DIST += \
 	%D%/fault \
 	%D%/fuzz/driver.test \
 	%D%/fuzz/ob1_frames.corpus \
+	%D%/fuzz/ofi_records.corpus \
 	%D%/fuzz/param.corpus \
 	%D%/fuzz/pmi_server.corpus \
 	%D%/fuzz/sock_addresses.corpus \

@@ -247,8 +247,8 @@ static opal_status_t compare_next(const opal_fabric_endpoint_t *endpoint,
     return agree ? OPAL_SUCCESS : OPAL_ERR_BAD_PARAM;
 }
 
-opal_status_t opal_fabric_endpoint_publish(const opal_fabric_endpoint_t *endpoint,
-                                           const void *added, size_t bytes)
+opal_status_t opal_fabric_endpoint_publish(opal_fabric_endpoint_t *endpoint, const void *added,
+                                           size_t bytes)
 {
     const struct fi_info *info = endpoint->info;
     const char *fabric = info->fabric_attr->name;
@@ -257,6 +257,7 @@ opal_status_t opal_fabric_endpoint_publish(const opal_fabric_endpoint_t *endpoin
     void *address = address_of(endpoint, &length);
     if (address == NULL)
         return OPAL_ERR_SYSTEM;
+    endpoint->address_bytes = length;
     find_host(host, sizeof host);
     const opal_fabric_record_t mine = {.address_format = info->addr_format,
                                        .version = fi_version(),
@@ -305,7 +306,10 @@ static opal_status_t insert(const opal_fabric_endpoint_t *endpoint, unsigned pro
         opal_log_error("%s: rank %u has told no address", user->name, process);
     if (status != OPAL_SUCCESS)
         return status;
-    int inserted = fi_av_insert(shared.av, record.address, 1, address, 0, NULL);
+    int inserted = 0;
+    if (opal_fabric_record_has_address(&record, endpoint->info->addr_format,
+                                       endpoint->address_bytes))
+        inserted = fi_av_insert(shared.av, record.address, 1, address, 0, NULL);
     if (inserted != 1)
         opal_log_error("%s: the provider %s does not take the address of rank %u: %s", user->name,
                        endpoint->info->fabric_attr->prov_name, process,

@@ -57,6 +57,7 @@ typedef struct opal_fabric_endpoint {
     struct fid_cq *cq; /* of what was sent and what was received */
     int wait_fd;       /* becomes readable when there is something to read; -1: none */
     opal_fabric_quirks_t quirks;
+    size_t address_bytes; /* of its own address, once it is published */
     fi_addr_t *addresses; /* by process; FI_ADDR_NOTAVAIL: not asked for yet */
     unsigned address_count;
 } opal_fabric_endpoint_t;
@@ -81,7 +82,7 @@ OPAL_EXPORT const struct fi_info *opal_fabric_info(void);
  * Publishes the endpoint's address, and `added` of the user's; returns when every rank has, with
  * the record of the next rank compared. Collective, with a fence. A failure is reported.
  */
-OPAL_EXPORT opal_status_t opal_fabric_endpoint_publish(const opal_fabric_endpoint_t *endpoint,
+OPAL_EXPORT opal_status_t opal_fabric_endpoint_publish(opal_fabric_endpoint_t *endpoint,
                                                        const void *added, size_t bytes);
 
 /* The address of a process. OPAL_ERR_NO_MEMORY: for now. OPAL_ERR_NOT_AVAILABLE: there is no way to

@@ -79,6 +79,17 @@ bool opal_fabric_record_decode(opal_fabric_record_t *record, const void *bytes, 
     return true;
 }
 
+/* A provider is not told how long an address is. */
+bool opal_fabric_record_has_address(const opal_fabric_record_t *record, uint32_t format,
+                                    size_t bytes)
+{
+    if (record->address_format != format)
+        return false;
+    if (format == FI_ADDR_STR)
+        return memchr(record->address, 0, record->address_bytes) != NULL;
+    return record->address_bytes == bytes;
+}
+
 /* -- agreement ----------------------------------------------------------------------------------
  */
 

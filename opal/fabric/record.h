@@ -42,6 +42,11 @@ unsigned char *opal_fabric_record_encode(const opal_fabric_record_t *record, siz
 /* False: these bytes are no record; `*record` is as it was. */
 bool opal_fabric_record_decode(opal_fabric_record_t *record, const void *bytes, size_t length);
 
+/* Whether its address can be given to a provider whose addresses have this format, and so many
+ * bytes unless they are text. */
+bool opal_fabric_record_has_address(const opal_fabric_record_t *record, uint32_t format,
+                                    size_t bytes);
+
 /* "the tag mode" of two ranks, and the parameters that can make it the same. */
 typedef struct opal_fabric_difference {
     const char *what;

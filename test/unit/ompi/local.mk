@@ -33,7 +33,10 @@ if HAVE_LIBFABRIC
 ompi_unit_tests += %D%/mca/mtl/ofi/select
 # They start MPI, with a copy of the library that components in files refuse.
 if MCA_STATIC_pmi_singleton
-ompi_unit_tests += %D%/mca/mtl/ofi/no_memory %D%/mca/mtl/ofi/protocol
+ompi_unit_tests += \
+	%D%/mca/mtl/ofi/no_memory \
+	%D%/mca/mtl/ofi/protocol \
+	%D%/mca/mtl/ofi/records
 endif
 endif
 # It starts the runtime.
@@ -96,7 +99,11 @@ mpool_ldflags = $(AM_LDFLAGS) -Wl,--wrap=opal_memory_support
 %C%_mca_mtl_ofi_no_memory_LDFLAGS = $(no_memory_ldflags)
 %C%_mca_mtl_ofi_no_memory_LDADD = libopal_fabric_core.la $(ompi_unit_libs)
 %C%_mca_mtl_ofi_protocol_SOURCES = %D%/mca/mtl/ofi/protocol.c %D%/mca/mtl/ofi/self.h
+%C%_mca_mtl_ofi_records_SOURCES = %D%/mca/mtl/ofi/records.c %D%/mca/mtl/ofi/self.h
+%C%_mca_mtl_ofi_records_CFLAGS = $(AM_CFLAGS)
+%C%_mca_mtl_ofi_records_LDADD = libopal_fabric_core.la $(ompi_unit_libs)
 if !MCA_STATIC_mtl_ofi
+%C%_mca_mtl_ofi_records_SOURCES += $(mca_mtl_ofi_sources)
 %C%_mca_mtl_ofi_no_memory_SOURCES += $(mca_mtl_ofi_sources)
 %C%_mca_mtl_ofi_protocol_SOURCES += $(mca_mtl_ofi_sources)
 endif

@@ -6,6 +6,8 @@
  * message does. So does what comes while a question (OFI_RECALL) is not answered yet, which nobody
  * has to be given memory for, however many are asked.
  */
+#include <inttypes.h>
+
 #include "opal/util/log.h"
 #include "ompi/mca/mtl/ofi/ofi.h"
 
@@ -49,8 +51,7 @@ static void control_completed(ofi_operation_t *operation OPAL_UNUSED,
         ofi_refused(&control);
         return;
     }
-    opal_log_error("mtl/ofi: rank %u said something of the unknown kind %u", control.process,
-                   control.kind);
+    ofi_control_complain(&control, "says something of an unknown kind");
 }
 
 static void control_failed(ofi_operation_t *operation OPAL_UNUSED,
@@ -106,4 +107,16 @@ bool ofi_control_tell(ofi_peer_t *peer, const ofi_control_t *control)
     ofi_control_t proven = *control;
     proven.proof = ofi.proof;
     return ofi_tell(peer, ofi_tag_of_news(&ofi.tags), &proven, sizeof proven);
+}
+
+void ofi_control_complain(const ofi_control_t *control, const char *what)
+{
+    static bool is_told;
+    if (!is_told)
+        opal_log_error("mtl/ofi: rank %u %s (%u, %" PRIx64
+                       "), which is dropped, and so are others like it; the provider %s has "
+                       "delivered something twice, or wrong",
+                       control->process, what, control->kind, control->name,
+                       ofi.endpoint.info->fabric_attr->prov_name);
+    is_told = true;
 }

@@ -395,7 +395,8 @@ static bool knows_length(ofi_message_t *message, size_t *bytes, int *error)
     if (message->is_here && message->failure == 0) {
         ofi_long_head_t head;
         memcpy(&head, message->own, sizeof head);
-        *bytes = head.total;
+        if (ofi_long_head_is_one(&head))
+            *bytes = head.total;
     }
     return message->is_here;
 }

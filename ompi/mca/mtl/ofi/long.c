@@ -10,7 +10,7 @@
  *   --- part 0 of the number: bytes 0 to 16 ----> over the head
  *   --- part 1: from max on --------------------> and so on, as far as the buffer goes
  *
- *   head   | the sender's name for it  8 | bytes of the whole message  8 |
+ *   head   | the sender's name for it (opal/util/names.h)  8 | bytes of the whole message  8 |
  *   news   control.c, with the same name in it; number 0: nothing is wanted, as the receiver has no
  *          memory
  *
@@ -20,12 +20,11 @@
  * Where everything is injected, no completion says when the parts have left. The receiver says that
  * they are there, so that a sender does not go away with parts that need its progress.
  */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "opal/runtime/init.h"
-#include "opal/util/log.h"
+#include "opal/util/names.h"
 #include "ompi/mca/mtl/ofi/ofi.h"
 #include "ompi/request/status.h"
 
@@ -35,7 +34,6 @@ _Static_assert(sizeof(ofi_long_head_t) == OFI_LONG_HEAD_BYTES, "the head as it i
  */
 typedef struct ofi_long {
     ofi_operation_t operation; /* the part that is under way */
-    opal_list_node_t node;     /* of a sender: among all of them */
     ofi_request_t *request;
     ofi_peer_t *peer;
     ofi_long_head_t head;
@@ -44,15 +42,15 @@ typedef struct ofi_long {
     unsigned char *first; /* the first message, where it cannot be handed over as two segments */
     uint64_t bits, data;  /* of a receive's completion */
     bool has_news;
-    uint32_t number; /* the receiver's */
+    bool is_injected; /* all of it; what is missing is that it has arrived */
+    uint32_t number;  /* the receiver's */
     uint32_t part;
     size_t wanted;        /* bytes of the message, from its beginning */
     size_t begin, length; /* of the part */
 } ofi_long_t;
 
 static uint32_t last_number;
-static uint64_t last_name;
-static opal_list_t senders = {{&senders.head, &senders.head}};
+static opal_names_t senders; /* of ofi_long_t */
 
 static int know(ofi_pin_t *pin, void *start, size_t bytes, void **descriptor)
 {
@@ -102,7 +100,7 @@ static char *start_of_part(const ofi_long_t *parts)
 
 static void end_sender(ofi_long_t *parts)
 {
-    opal_list_remove(&parts->node);
+    opal_names_remove(&senders, parts->head.sender);
     end_long(parts);
 }
 
@@ -155,6 +153,7 @@ static bool post_part_send(ofi_operation_t *operation)
         ofi_request_fail(parts->request, (int)-result, NULL);
         end_send(parts);
     } else if (ofi.endpoint.quirks.only_injects) {
+        parts->is_injected = true;
         ofi_more_under_way(); /* until they have arrived */
     } else {
         ofi_began(operation);
@@ -168,46 +167,35 @@ static const ofi_operation_kind_t part_send_kind = {
     .post = post_part_send,
 };
 
-static void complain(const ofi_control_t *news, const char *what)
-{
-    opal_log_error("mtl/ofi: rank %u %s (%" PRIx64
-                   "); the provider %s has delivered something twice, or wrong",
-                   news->process, what, news->name, ofi.endpoint.info->fabric_attr->prov_name);
-}
-
-/* What comes from outside is looked up, not trusted; NULL: it names nothing, which is told. */
+/* NULL: it names nothing of what that rank could speak of, which is told. */
 static ofi_long_t *find_sender(const ofi_control_t *news)
 {
-    for (opal_list_node_t *node = opal_list_first(&senders); node != NULL;
-         node = opal_list_next(&senders, node)) {
-        ofi_long_t *parts = opal_container_of(node, ofi_long_t, node);
-        if (parts->head.sender == news->name && parts->peer->process == news->process)
-            return parts;
-    }
-    complain(news, "speaks of a long message that is not under way");
+    ofi_long_t *parts = opal_names_find(&senders, news->name);
+    if (parts != NULL && parts->peer->process == news->process &&
+        parts->request->stage == OFI_POSTED)
+        return parts;
+    ofi_control_complain(news, "speaks of a long message that is not under way");
     return NULL;
 }
 
 void ofi_long_news(const ofi_control_t *news)
 {
     ofi_long_t *parts = find_sender(news);
-    if (parts == NULL || parts->has_news)
+    if (parts == NULL)
         return;
-    if (news->number == 0 && news->bits == 0) { /* it has no memory for it */
-        parts->has_news = true;
-        ofi_under_way--;
-        ofi_send_answered(parts->request);
-        end_send(parts);
-        return;
-    }
-    if (news->bits > parts->head.total || news->number == 0 ||
-        news->number > ofi.tags.max_message) {
-        complain(news, "wants what a long message does not have");
+    bool is_refused = news->number == 0 && news->bits == 0; /* it has no memory for it */
+    if (parts->has_news || news->bits > parts->head.total || news->number > ofi.tags.max_message ||
+        (news->number == 0 && !is_refused)) {
+        ofi_control_complain(news, "wants what a long message does not have");
         return;
     }
     parts->has_news = true;
     ofi_under_way--;
     ofi_send_answered(parts->request);
+    if (is_refused) {
+        end_send(parts);
+        return;
+    }
     parts->number = news->number;
     parts->wanted = news->bits;
     parts->operation.kind = &part_send_kind;
@@ -218,8 +206,12 @@ void ofi_long_news(const ofi_control_t *news)
 void ofi_long_arrived(const ofi_control_t *news)
 {
     ofi_long_t *parts = find_sender(news);
-    if (parts == NULL || !parts->has_news)
+    if (parts == NULL)
         return;
+    if (!parts->is_injected) {
+        ofi_control_complain(news, "has received what was not sent yet");
+        return;
+    }
     ofi_under_way--;
     end_send(parts);
 }
@@ -314,9 +306,12 @@ int ofi_long_prepare(ofi_request_t *request)
         return MPI_ERR_NO_MEM;
     parts->request = request;
     parts->peer = request->peer;
-    parts->head = (ofi_long_head_t){++last_name, request->bytes};
+    parts->head = (ofi_long_head_t){opal_names_add(&senders, parts), request->bytes};
     request->parts = parts;
-    opal_list_append(&senders, &parts->node);
+    if (parts->head.sender == 0) {
+        end_long(parts);
+        return MPI_ERR_NO_MEM;
+    }
     bool copies = ofi.send_segments < 2;
     if (copies && !copy_first(parts)) {
         end_sender(parts);
@@ -523,4 +518,9 @@ void ofi_long_receive(ofi_request_t *request, uint64_t bits, uint64_t data,
     parts->data = data;
     request->parts = parts;
     ofi_receive_post(&parts->operation);
+}
+
+void ofi_long_stop(void)
+{
+    opal_names_free(&senders);
 }

@@ -133,6 +133,8 @@ static void end(void)
     ofi_notes_stop();
     ofi_pins_stop();
     ofi_sends_end();
+    ofi_long_stop();
+    ofi_recall_stop();
     ofi_peers_stop();
     ofi_network_close();
     ofi_strangers_stop();

@@ -159,6 +159,12 @@ static inline ofi_peer_t *ofi_peer(unsigned process)
     return opal_likely(peer != NULL) ? peer : ofi_peer_meet(process);
 }
 
+/* NULL: not met, so nothing was sent to it. */
+static inline ofi_peer_t *ofi_peer_met(unsigned process)
+{
+    return process < ofi_peer_count ? ofi_peers[process] : NULL;
+}
+
 /* The peer of a message in a communicator; not MPI_ANY_SOURCE. */
 static inline ofi_peer_t *ofi_peer_of(const ompi_communicator_t *comm, int rank)
 {
@@ -253,7 +259,7 @@ typedef struct ofi_request {
     struct ofi_long *parts;      /* of a long message */
     opal_list_node_t unanswered; /* of sends that may be taken back: recall.c */
     bool may_recall;             /* it is in that list */
-    bool is_recalled;            /* the receiver was asked */
+    uint64_t recall_name;        /* with which the receiver was asked for it; 0: it was not */
     bool is_cancelled;           /* of a receive: the provider was asked */
 } ofi_request_t;
 
@@ -357,6 +363,7 @@ ofi_request_t *ofi_recall_find_last(uint64_t bits, const ofi_peer_t *peer);
  * nothing else. */
 bool ofi_recall_is_asked(void);
 void ofi_recall_work(void);
+void ofi_recall_stop(void);
 
 /* -- refuse.c -- */
 
@@ -400,6 +407,9 @@ opal_status_t ofi_control_start(void);
 void ofi_control_stop(void);
 void ofi_control_listen(void); /* behind a message that was kept for later */
 bool ofi_control_tell(ofi_peer_t *peer, const ofi_control_t *control);
+
+/* A rank says what does not fit; told once. */
+void ofi_control_complain(const ofi_control_t *control, const char *what);
 
 void ofi_long_news(const ofi_control_t *control);
 void ofi_long_arrived(const ofi_control_t *control);
@@ -466,6 +476,12 @@ typedef struct ofi_long_head {
     uint64_t total;
 } ofi_long_head_t;
 
+/* Whether a message of ofi.max_bytes is the beginning of a long one. */
+static inline bool ofi_long_head_is_one(const ofi_long_head_t *head)
+{
+    return head->total >= ofi.max_bytes;
+}
+
 /* Before it is sent: what it needs, and one more thing to wait for. */
 int ofi_long_prepare(ofi_request_t *request);
 void ofi_long_send(ofi_request_t *request);
@@ -473,7 +489,9 @@ void ofi_long_send(ofi_request_t *request);
 /* The beginning will not be sent, or was not. */
 void ofi_long_forget(ofi_request_t *request);
 
-/* The beginning is in its place, as far as it fits there. */
+void ofi_long_stop(void);
+
+/* The beginning is in its place, as far as it fits there; its head was checked. */
 void ofi_long_receive(ofi_request_t *request, uint64_t bits, uint64_t data,
                       const ofi_long_head_t *head);
 

@@ -19,21 +19,30 @@
  * waits for the end of a progress. So does the answer for memory.
  */
 #include "opal/runtime/init.h"
+#include "opal/util/names.h"
 #include "ompi/mca/mtl/ofi/ofi.h"
 #include "ompi/request/status.h"
+
+/* The question that is not answered yet. */
+static ofi_control_t question;
+static bool is_asked, is_answering;
+static bool was_looked, was_dropped; /* for the message; it was found, and thrown away */
 
 /* -- the sender ---------------------------------------------------------------------- */
 
 static opal_list_t unanswered = {{&unanswered.head, &unanswered.head}};
 
+static opal_names_t recalled; /* of ofi_request_t: those of the list that were asked for */
+
 void ofi_recall_add(ofi_request_t *request)
 {
-    request->is_recalled = false;
+    request->recall_name = 0;
     opal_list_append(&unanswered, &request->unanswered);
 }
 
 void ofi_recall_remove(ofi_request_t *request)
 {
+    opal_names_remove(&recalled, request->recall_name);
     opal_list_remove(&request->unanswered);
 }
 
@@ -73,60 +82,57 @@ ofi_request_t *ofi_recall_find_last(uint64_t bits, const ofi_peer_t *peer)
 
 int ofi_recall(ofi_request_t *request)
 {
-    if (request->is_recalled)
+    if (request->recall_name != 0)
         return MPI_SUCCESS;
+    uint64_t name = opal_names_add(&recalled, request);
+    if (name == 0)
+        return MPI_ERR_NO_MEM;
     uint32_t behind = 0;
     for (ofi_request_t *later = request; (later = next_of(later)) != NULL;)
         behind += is_alike(later, request);
     ofi_control_t control = {
         .kind = OFI_RECALL,
         .process = opal_job()->rank,
-        .name = (uint64_t)(uintptr_t)request,
+        .name = name,
         .bits = request->bits,
         .number = behind,
         .rank = (uint32_t)request->base.route.comm->rank,
     };
-    if (!ofi_control_tell(request->peer, &control))
+    if (!ofi_control_tell(request->peer, &control)) {
+        opal_names_remove(&recalled, name);
         return MPI_ERR_NO_MEM;
-    request->is_recalled = true;
+    }
+    request->recall_name = name;
     request->peer->recalls++;
     ofi_more_under_way(); /* the answer */
     return MPI_SUCCESS;
 }
 
-/* By its name, which is its address. NULL: it is not in the list, and may be gone. */
-static ofi_request_t *find_named(uint64_t name)
-{
-    for (opal_list_node_t *node = opal_list_first(&unanswered); node != NULL;
-         node = opal_list_next(&unanswered, node)) {
-        ofi_request_t *request = opal_container_of(node, ofi_request_t, unanswered);
-        if ((uint64_t)(uintptr_t)request == name)
-            return request;
-    }
-    return NULL;
-}
-
 void ofi_recall_answered(const ofi_control_t *control)
 {
-    ofi_peer_t *peer = ofi_peer(control->process);
-    if (peer == NULL || peer->recalls == 0)
-        return; /* it was not asked */
+    ofi_peer_t *peer = ofi_peer_met(control->process);
+    if (peer == NULL || peer->recalls == 0) {
+        ofi_tell_of_stranger(); /* it was not asked */
+        return;
+    }
     ofi_under_way--;
     if (--peer->recalls == 0)
         ofi_peer_release(peer);
-    /* Not recalled: it was matched. */
-    ofi_request_t *request = control->number != 0 ? find_named(control->name) : NULL;
-    if (request == NULL)
+    /* Not found: it was matched. */
+    ofi_request_t *request = opal_names_find(&recalled, control->name);
+    if (control->number == 0 || request == NULL || request->peer != peer)
         return;
     ompi_status_set_cancelled(&request->base.base.status, true);
     ofi_send_unanswered(request);
 }
 
-/* -- the receiver -------------------------------------------------------------------- */
+void ofi_recall_stop(void)
+{
+    opal_names_free(&recalled);
+    is_asked = false;
+}
 
-static ofi_control_t question;
-static bool is_asked, is_answering;
-static bool was_looked, was_dropped; /* for it; it was found, and thrown away */
+/* -- the receiver -------------------------------------------------------------------- */
 
 void ofi_recall_asked(const ofi_control_t *control)
 {
@@ -155,13 +161,22 @@ static bool answer(void)
     return ofi_control_tell(peer, &control);
 }
 
+/* Whether it asks for a message of its own, as far as the communicator is known here. */
+static bool is_of_asker(const ofi_control_t *control)
+{
+    const ompi_communicator_t *comm = ompi_comm_find(ofi_tag_comm(&ofi.tags, control->bits));
+    return comm == NULL || (ompi_comm_has_rank(comm, (int)control->rank) &&
+                            ompi_comm_process(comm, (int)control->rank) == control->process);
+}
+
 void ofi_recall_work(void)
 {
     if (!is_asked || is_answering || ofi_is_asking() || ofi_is_taking())
         return;
     is_answering = true;
     if (!was_looked)
-        was_dropped = ofi_kept_drop(question.bits, question.rank, question.number);
+        was_dropped =
+            is_of_asker(&question) && ofi_kept_drop(question.bits, question.rank, question.number);
     was_looked = true;
     is_asked = !answer();
     if (!is_asked)

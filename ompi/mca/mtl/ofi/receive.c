@@ -73,19 +73,6 @@ void ofi_receive_end(ofi_request_t *request, uint64_t bits, uint64_t data, size_
     ofi_request_end(request);
 }
 
-void ofi_receive_arrived(ofi_request_t *request, uint64_t bits, uint64_t data, size_t total)
-{
-    if (opal_unlikely(ofi_is_asking()))
-        ofi_taken_meanwhile(bits, data);
-    if (opal_unlikely(ofi.has_long && total == ofi.max_bytes)) {
-        ofi_long_head_t head;
-        memcpy(&head, request->place.start, sizeof head);
-        ofi_long_receive(request, bits, data, &head);
-    } else {
-        ofi_receive_end(request, bits, data, total);
-    }
-}
-
 /* A stranger's message has met it; the next one may be a rank's. */
 static void wait_again(ofi_request_t *request)
 {
@@ -97,6 +84,34 @@ static void wait_again(ofi_request_t *request)
     }
     request->stage = OFI_QUEUED;
     ofi_receive_post(&request->operation);
+}
+
+/* What was taken out of the matching is gone. */
+static void refuse_head(ofi_request_t *request)
+{
+    if (request->stage == OFI_POSTED) {
+        wait_again(request);
+        return;
+    }
+    ofi_tell_of_stranger();
+    ofi_request_fail(request, FI_EIO, NULL);
+    ofi_request_end(request);
+}
+
+void ofi_receive_arrived(ofi_request_t *request, uint64_t bits, uint64_t data, size_t total)
+{
+    if (opal_unlikely(ofi_is_asking()))
+        ofi_taken_meanwhile(bits, data);
+    if (opal_unlikely(ofi.has_long && total == ofi.max_bytes)) {
+        ofi_long_head_t head;
+        memcpy(&head, request->place.start, sizeof head);
+        if (opal_likely(ofi_long_head_is_one(&head)))
+            ofi_long_receive(request, bits, data, &head);
+        else
+            refuse_head(request);
+    } else {
+        ofi_receive_end(request, bits, data, total);
+    }
 }
 
 /* Not every provider says the data of what has failed. */

@@ -58,10 +58,11 @@ static void fail(ofi_request_t *request)
 
 void ofi_refused(const ofi_control_t *control)
 {
-    ofi_request_t *request = ofi_recall_find_last(control->bits, ofi_peer(control->process));
+    const ofi_peer_t *peer = ofi_peer_met(control->process);
+    ofi_request_t *request = peer != NULL ? ofi_recall_find_last(control->bits, peer) : NULL;
     if (request == NULL)
-        return;
-    if (request->is_recalled)
+        return; /* what was matched meanwhile, too */
+    if (request->recall_name != 0)
         ompi_status_set_cancelled(&request->base.base.status, true);
     else
         fail(request);

@@ -78,6 +78,19 @@ START_TEST(a_cut_record_is_none)
 }
 END_TEST
 
+START_TEST(an_address_of_another_kind)
+{
+    opal_fabric_record_t record = a_record();
+    ck_assert(opal_fabric_record_has_address(&record, FI_SOCKADDR_IN, 3));
+    ck_assert(!opal_fabric_record_has_address(&record, FI_SOCKADDR_IN, 4));
+    ck_assert(!opal_fabric_record_has_address(&record, FI_SOCKADDR_IN6, 3));
+    record.address_format = FI_ADDR_STR;
+    ck_assert(opal_fabric_record_has_address(&record, FI_ADDR_STR, 100));
+    record.address = "fi_shm://7"; /* of which the end was cut off */
+    ck_assert(!opal_fabric_record_has_address(&record, FI_ADDR_STR, 3));
+}
+END_TEST
+
 /* What a user has added here is one letter. */
 static bool compare(const void *mine, size_t mine_bytes, const void *others, size_t other_bytes,
                     opal_fabric_difference_t *difference)
@@ -166,6 +179,7 @@ END_TEST
 static const unit_test_t tests[] = {
     {.test = &there_and_back},
     {.test = &a_cut_record_is_none},
+    {.test = &an_address_of_another_kind},
     {.test = &records_that_agree},
     {.test = &records_that_do_not, .repeats = OPAL_COUNT_OF(cases)},
 };
