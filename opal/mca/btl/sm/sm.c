@@ -220,15 +220,33 @@ static void sm_commit(opal_btl_peer_t *base, void *room OPAL_UNUSED, unsigned ki
     opal_doorbell_ring(&peer->slot->doorbell);
 }
 
+/* Of constant length where it is the head of most messages. */
+static inline void copy_head(unsigned char *room, const void *head, size_t bytes)
+{
+    enum { USUAL = 12 };
+    if (opal_likely(bytes == USUAL))
+        memcpy(room, head, USUAL);
+    else
+        memcpy(room, head, bytes);
+}
+
 static bool sm_send(opal_btl_peer_t *base, unsigned kind, const void *head, size_t head_bytes,
                     const void *bytes, size_t length)
 {
-    unsigned char *room = sm_reserve(base, head_bytes + length);
-    if (opal_unlikely(room == NULL))
+    sm_peer_t *peer = (sm_peer_t *)base;
+    opal_status_t status;
+    if (opal_unlikely(peer->writer.ring == NULL || head_bytes + length >= PACE_LONG_FRAME))
+        return opal_btl_send_frame(base, kind, head, head_bytes, bytes, length);
+    unsigned char *room = ring_reserve(&peer->writer, head_bytes + length, &status);
+    if (opal_unlikely(room == NULL)) {
+        if (status != OPAL_ERR_BUSY)
+            lose(peer);
         return false;
-    memcpy(room, head, head_bytes);
+    }
+    copy_head(room, head, head_bytes);
     opal_copy(room + head_bytes, bytes, length);
-    sm_commit(base, room, kind, head_bytes + length);
+    ring_commit(&peer->writer, kind, head_bytes + length);
+    opal_doorbell_ring(&peer->slot->doorbell);
     return true;
 }
 
