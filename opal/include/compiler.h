@@ -13,8 +13,10 @@
 #define OPAL_EXPORT             __attribute__((visibility("default")))
 #define OPAL_PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
 #define OPAL_UNUSED             __attribute__((unused))
-#define OPAL_NORETURN           __attribute__((noreturn))
-#define OPAL_MUST_CHECK         __attribute__((warn_unused_result))
+/* Where the compiler was counted to choose otherwise, and worse. */
+#define OPAL_INLINE     static inline __attribute__((always_inline))
+#define OPAL_NORETURN   __attribute__((noreturn))
+#define OPAL_MUST_CHECK __attribute__((warn_unused_result))
 
 #define opal_likely(x)   __builtin_expect(!!(x), 1)
 #define opal_unlikely(x) __builtin_expect(!!(x), 0)

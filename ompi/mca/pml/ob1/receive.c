@@ -391,10 +391,10 @@ static inline bool is_possible(const ob1_matcher_t *matcher, const ob1_match_t *
 }
 
 /* False: it waits for a receive, and there is no memory to keep it. */
-static bool arrive(ob1_matcher_t *matcher, opal_process_t *from, unsigned kind, const void *bytes,
-                   size_t length, const ob1_match_t *match)
+OPAL_INLINE bool arrive(ob1_matcher_t *matcher, opal_process_t *from, unsigned kind,
+                        const void *bytes, size_t length, const ob1_match_t *match)
 {
-    if (!is_possible(matcher, match)) {
+    if (opal_unlikely(!is_possible(matcher, match))) {
         ob1_peer_reject(from, kind, "a message of a rank or with a tag that there is not");
         return true;
     }
@@ -430,7 +430,8 @@ static bool begin_stream(ob1_peer_t *peer, const void *bytes, size_t length)
 }
 
 /* The first frame of a message, or its recall. False: there is no memory to keep it. */
-static bool handle_message(opal_process_t *from, unsigned kind, const void *bytes, size_t length)
+OPAL_INLINE bool handle_message(opal_process_t *from, unsigned kind, const void *bytes,
+                                size_t length)
 {
     ob1_match_t match;
     memcpy(&match, bytes, sizeof match);
@@ -552,27 +553,31 @@ static bool has_segments(const ob1_rendezvous_t *head, size_t length)
            length >= offsetof(ob1_rendezvous_t, segments) + told * sizeof(ob1_segment_t);
 }
 
-/* Takes a frame, or drops one that does not fit. False: it is a message, and there is no memory to
- * keep it; nothing has changed. */
-static bool receive_frame(opal_process_t *from, unsigned kind, const void *bytes, size_t length)
+/* Of other kinds than eager. */
+static bool handle_other(opal_process_t *from, unsigned kind, const void *bytes, size_t length)
+{
+    return handle_message(from, kind, bytes, length);
+}
+
+/* Takes a frame that is no whole eager one, or drops one that does not fit. False: it is a message,
+ * and there is no memory to keep it; nothing has changed. */
+static bool receive_other(opal_process_t *from, unsigned kind, const void *bytes, size_t length)
 {
     bool is_good = kind > 0 && kind < OPAL_COUNT_OF(head_bytes) && length >= head_bytes[kind];
-    if (opal_likely(is_good && kind == OB1_EAGER))
-        return handle_message(from, kind, bytes, length);
     ob1_peer_t *peer = ob1_peer(from);
     if (opal_unlikely(peer == NULL))
         return ob1_peer_error(from) != MPI_ERR_NO_MEM;
     switch (is_good ? (ob1_kind_t)kind : 0) {
     case OB1_EAGER_SYNC:
     case OB1_CANCEL:
-        return handle_message(from, kind, bytes, length);
+        return handle_other(from, kind, bytes, length);
     case OB1_RENDEZVOUS:
         if (has_segments(bytes, length))
-            return handle_message(from, kind, bytes, length);
+            return handle_other(from, kind, bytes, length);
         break;
     case OB1_STREAM:
         if (begin_stream(peer, bytes, length)) {
-            if (handle_message(from, kind, bytes, length))
+            if (handle_other(from, kind, bytes, length))
                 return true;
             peer->stream = (ob1_stream_t){0};
             return false;
@@ -603,10 +608,12 @@ static bool receive_frame(opal_process_t *from, unsigned kind, const void *bytes
 /* A message that cannot be kept comes again; nobody waits for it, or for one behind it. */
 bool ob1_receive_frame(opal_process_t *from, unsigned kind, const void *bytes, size_t length)
 {
-    if (opal_likely(receive_frame(from, kind, bytes, length)))
-        return true;
-    ob1_peer_starved(from);
-    return false;
+    bool is_taken = opal_likely(kind == OB1_EAGER && length >= sizeof(ob1_match_t))
+                        ? handle_message(from, OB1_EAGER, bytes, length)
+                        : receive_other(from, kind, bytes, length);
+    if (opal_unlikely(!is_taken))
+        ob1_peer_starved(from);
+    return is_taken;
 }
 
 void ob1_replay_early(ob1_matcher_t *matcher, ob1_message_t *message)
