@@ -436,16 +436,19 @@ static bool receive(opal_process_t *from, unsigned kind, const void *bytes, size
 {
     static const size_t least[] = {sizeof(request_t), sizeof(request_t), sizeof(atomic_request_t),
                                    sizeof(data_head_t), sizeof(answer_t)};
+    static bool is_told;
     bool fits = kind <= ANSWER && length >= least[kind - PUT];
     if (fits && kind <= ATOMIC)
         return take_request(from, kind, bytes, length);
     if (fits)
         fits = kind == DATA ? take_data(from, bytes, length) : take_answer(from, bytes);
     const opal_btl_peer_t *peer = opal_process_end(from, OPAL_END_BTL);
-    if (!fits && (peer == NULL || !peer->is_gone)) /* its operations have ended before */
-        opal_log_warning("rank %u sent something about an operation on memory (kind %u, %zu bytes) "
-                         "that is none of this process's; it is dropped",
-                         from->rank, kind, length);
+    if (fits || is_told || (peer != NULL && peer->is_gone)) /* its operations have ended before */
+        return true;
+    is_told = true;
+    opal_log_warning("rank %u sent something about an operation on memory (kind %u, %zu bytes) "
+                     "that is none of this process's; it is dropped, as all others like it",
+                     from->rank, kind, length);
     return true;
 }
 
