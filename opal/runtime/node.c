@@ -384,7 +384,6 @@ static void say_hello(header_t *header, const opal_pmi_job_t *job)
     slot->session = getsid(0);
     tell_cpus(slot);
     slot->region_base = opal_region.base;
-    slot->region_bytes = opal_region.bytes;
     slot->region_id = opal_region.id;
     if (header->launcher == 0) {
         struct flock life = life_of(job->local_rank);

@@ -48,7 +48,7 @@ typedef struct opal_node_slot {
     int session;
     atomic_uint is_dead; /* it ended without goodbye; by who noticed it */
     uint64_t cpus[OPAL_NODE_CPU_WORDS];
-    uint64_t region_base, region_bytes, region_id; /* region.h, as the owner sees it */
+    uint64_t region_base, region_id; /* region.h, as the owner sees it */
     _Atomic uint64_t
         way; /* opal_node_tell_way: up to 8 letters, the first one lowest; 0: not yet */
     _Atomic uint64_t cards[OPAL_NODE_CARDS]; /* offsets; 0: not laid yet */

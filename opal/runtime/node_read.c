@@ -27,9 +27,9 @@ bool opal_node_view(unsigned local_rank, opal_node_view_t *view)
         return false;
     if (opal_region.bytes == 0 || slot->region_id != opal_region.id)
         return true;
-    *view = (opal_node_view_t){.base = slot->region_base,
-                               .bytes = slot->region_bytes,
-                               .shift = opal_region.base - slot->region_base};
+    uintptr_t base = slot->region_base; /* wherever it says: what is seen is ours */
+    *view = (opal_node_view_t){
+        .base = base, .bytes = opal_region.bytes, .shift = opal_region.base - base};
     return true;
 }
 

@@ -13,15 +13,11 @@ void ring_writer_init(ring_writer_t *writer, ring_t *ring, size_t size)
     *writer = (ring_writer_t){.ring = ring, .size = size};
 }
 
-void ring_reader_init(ring_reader_t *reader, ring_t *ring, struct opal_process *writer)
+/* The peer may write at any time: what it says is read once. */
+bool ring_reader_init(ring_reader_t *reader, ring_t *ring, size_t room, struct opal_process *writer)
 {
-    *reader = (ring_reader_t){
-        .ring = ring, .size = ring->size, .process = writer, .local_rank = ring->local_rank};
-}
-
-bool ring_is_sound(const ring_t *ring, size_t room)
-{
-    uint64_t size = ring->size;
+    uint64_t size = *(const volatile uint64_t *)&ring->size;
+    *reader = (ring_reader_t){.ring = ring, .size = size, .process = writer};
     return size >= RING_MIN_BYTES && (size & (size - 1)) == 0 && size <= room - sizeof *ring;
 }
 

@@ -106,13 +106,11 @@ static inline size_t ring_max_frame(size_t size)
     return size / 4 - sizeof(uint64_t);
 }
 
-/* Begin to use it; `ring` is zeroed, or was opened by a peer and is sound. */
+/* Begin to use it; `ring` is zeroed, or was opened by a peer. False: what that has written into its
+ * beginning cannot be, as there are `room` bytes for all of it. */
 void ring_writer_init(ring_writer_t *writer, ring_t *ring, size_t size);
-void ring_reader_init(ring_reader_t *reader, ring_t *ring, struct opal_process *writer);
-
-/* Whether what a peer has written into its beginning can be: `room` bytes are there for all of it.
- */
-bool ring_is_sound(const ring_t *ring, size_t room);
+bool ring_reader_init(ring_reader_t *reader, ring_t *ring, size_t room,
+                      struct opal_process *writer);
 
 /* What ring_reserve does when its quick look fails. */
 opal_status_t ring_make_room(ring_writer_t *writer, uint64_t frame_bytes);

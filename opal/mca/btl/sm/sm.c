@@ -257,10 +257,9 @@ static bool is_returned(const sm_t *self, const ring_t *ring)
     return ring->local_rank == (uint32_t)(self->own - opal_node_slot(0));
 }
 
-/* Whose ring it is; NULL: it is none that a rank of this node has opened towards us. */
-static opal_process_t *writer_of(const ring_t *ring)
+/* That has this local rank on the node; NULL: there is none. */
+static opal_process_t *process_of(unsigned local_rank)
 {
-    unsigned local_rank = ring->local_rank;
     if (local_rank >= opal_node_ranks())
         return NULL;
     unsigned rank = opal_node_slot(local_rank)->rank;
@@ -283,10 +282,22 @@ static bool has_room_for_reader(sm_t *self)
     return true;
 }
 
+static bool is_read(const sm_t *self, const ring_t *ring)
+{
+    for (unsigned i = 0; i < self->reader_count; i++) {
+        if (self->readers[i].ring == ring)
+            return true;
+    }
+    return false;
+}
+
 static void add_reader(sm_t *self, ring_t *ring)
 {
-    opal_process_t *writer = writer_of(ring);
-    if (writer == NULL || !ring_is_sound(ring, opal_node_bytes() - opal_node_offset(ring))) {
+    ring_reader_t reader;
+    unsigned local_rank = *(const volatile uint32_t *)&ring->local_rank;
+    opal_process_t *writer = process_of(local_rank);
+    if (writer == NULL || is_read(self, ring) ||
+        !ring_reader_init(&reader, ring, opal_node_bytes() - opal_node_offset(ring), writer)) {
         opal_log_error("a ring in the shared memory of this node is damaged, and not read");
         return;
     }
@@ -294,7 +305,8 @@ static void add_reader(sm_t *self, ring_t *ring)
         push_ring(self->own, ring); /* and it comes again */
         return;
     }
-    ring_reader_init(&self->readers[self->reader_count++], ring, writer);
+    reader.local_rank = local_rank;
+    self->readers[self->reader_count++] = reader;
 }
 
 /* The rings of an inbox that was taken, one after the other. Each peer has pushed one of its own
@@ -385,7 +397,8 @@ static bool look_for_answer(sm_t *self, ring_reader_t *reader, int *count)
     uint32_t help = atomic_load_explicit(&line->help, memory_order_acquire);
     if (opal_unlikely(help != reader->helped)) {
         reader->helped = help;
-        sm_share_help(self->peers[reader->local_rank], help, line, &reader->memory);
+        if (reader->expected != 0) /* else the memory is the client's again */
+            sm_share_help(self->peers[reader->local_rank], help, line, &reader->memory);
     }
     if (reader->expected == 0)
         return false;

@@ -13,7 +13,7 @@ static void make_ring(size_t size)
     ring = aligned_alloc(4096, (ring_segment_bytes(size) + 4095) / 4096 * 4096);
     memset(ring, 0, ring_segment_bytes(size));
     ring_writer_init(&writer, ring, size);
-    ring_reader_init(&reader, ring, NULL);
+    ck_assert(ring_reader_init(&reader, ring, ring_segment_bytes(size), NULL));
 }
 
 static unsigned char byte_of(uint64_t number, size_t at)
