@@ -49,6 +49,17 @@ test_fuzz_pmi_server_SOURCES = test/fuzz/pmi_server.c \
 test_fuzz_pmi_server_CFLAGS = $(fuzz_cflags)
 test_fuzz_pmi_server_LDADD = $(fuzz_ldadd)
 
+fuzz_targets += test/fuzz/process_record
+test_fuzz_process_record_CFLAGS = $(fuzz_cflags)
+test_fuzz_process_record_LDADD = $(fuzz_ldadd)
+
+fuzz_targets += test/fuzz/sm_ring
+test_fuzz_sm_ring_SOURCES = test/fuzz/sm_ring.c \
+	test/unit/opal/mca/btl/hearing.c test/unit/opal/mca/btl/hearing.h
+test_fuzz_sm_ring_CFLAGS = $(fuzz_cflags)
+test_fuzz_sm_ring_LDADD = $(fuzz_ldadd)
+test_fuzz_sm_ring_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=opal_log_error
+
 fuzz_targets += test/fuzz/sock_addresses
 test_fuzz_sock_addresses_CFLAGS = $(fuzz_cflags)
 test_fuzz_sock_addresses_LDADD = $(fuzz_ldadd)
@@ -132,6 +143,9 @@ nodist_libopal_fuzz_a_SOURCES = $(nodist_libopal_core_la_SOURCES)
 if MCA_DSO_btl_sock
 libopal_fuzz_a_SOURCES += $(mca_btl_sock_sources)
 endif
+if MCA_DSO_btl_sm
+libopal_fuzz_a_SOURCES += $(mca_btl_sm_sources)
+endif
 libopal_fuzz_a_CFLAGS = $(fuzz_cflags)
 
 CLEANFILES += $(fuzz_targets) libopal_fuzz.a
@@ -165,6 +179,8 @@ EXTRA_DIST += \
 	%D%/fuzz/ofi_records.corpus \
 	%D%/fuzz/param.corpus \
 	%D%/fuzz/pmi_server.corpus \
+	%D%/fuzz/process_record.corpus \
+	%D%/fuzz/sm_ring.corpus \
 	%D%/fuzz/sock_addresses.corpus \
 	%D%/fuzz/sock_frames.corpus \
 	%D%/fuzz/sock_handshake.corpus \

@@ -7,13 +7,15 @@
  *   others   the stream
  *
  * Whatever comes: frames are not longer than they may be, land is followed by landed, and what is
- * delivered does not depend on how the stream was cut.
+ * delivered does not depend on how the stream was cut, nor on which frames the client has refused
+ * at first. Operations on memory find some that is exposed.
  */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -26,7 +28,12 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
-enum { PEER = 1, SCRATCH_BYTES = 8192 };
+enum { PEER = 1, SCRATCH_BYTES = 8192, EXPOSED_BYTES = 8192 };
+
+/* Known to the inputs. */
+#define EXPOSED_AT UINT64_C(0x200000000000)
+
+static unsigned char *exposed; /* its first half */
 
 static uint64_t digest;
 static uint32_t seed;
@@ -114,6 +121,11 @@ const opal_pmi_ops_t *opal_pmi(void **state)
     return NULL;
 }
 
+const char *opal_start_key(const char *name, char key[OPAL_START_KEY_BYTES] OPAL_UNUSED)
+{
+    return name;
+}
+
 void opal_abort(int code)
 {
     fprintf(stderr, "ended with %d\n", code);
@@ -133,6 +145,11 @@ static void be_rank(void)
     hearing.placed = landed;
     hearing.frame = take;
     hear_as(1 - PEER, 2);
+    exposed = mmap((void *)EXPOSED_AT, EXPOSED_BYTES, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    require(exposed == (void *)EXPOSED_AT &&
+                opal_btl_expose(exposed, EXPOSED_BYTES / 2, OPAL_BTL_READ | OPAL_BTL_WRITE) != 0,
+            "memory is exposed");
     opal_list_init(&sock.peers);
     sock.is_stopping = true;
     sock.identity = (sock_identity_t){.size = 2, .links = SOCK_MAX_LINKS};
@@ -146,6 +163,7 @@ static void read_all(sock_peer_t *peer)
 {
     int there = 1;
     while (peer->links[0] != NULL && there > 0) {
+        hearing.refuses = next_odd() % 4 == 0;
         sock_link_read(peer->links[0]);
         if (peer->links[0] != NULL && ioctl(peer->links[0]->descriptor.fd, FIONREAD, &there) != 0)
             there = 0;
@@ -158,6 +176,7 @@ static uint64_t play(const uint8_t *bytes, size_t length, size_t most)
     int ends[2];
     digest = length;
     is_asked = false;
+    memset(exposed, 0, EXPOSED_BYTES);
     require(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0,
             "there are sockets");
     sock_peer_t *peer = sock_peer(opal_process(PEER));
@@ -169,6 +188,13 @@ static uint64_t play(const uint8_t *bytes, size_t length, size_t most)
         bytes += sent;
         length -= (size_t)sent;
         read_all(peer);
+    }
+    hearing.refuses = false;
+    if (peer->links[0] != NULL)
+        sock_link_read(peer->links[0]);
+    for (size_t i = 0; i < EXPOSED_BYTES; i++) {
+        require(i < EXPOSED_BYTES / 2 || exposed[i] == 0, "only what is exposed is written");
+        add(exposed[i]);
     }
     add(peer->links[0] == NULL);
     add(peer->state == SOCK_LEFT);
