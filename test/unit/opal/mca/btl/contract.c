@@ -201,6 +201,36 @@ START_TEST(a_frame_may_be_cut)
 }
 END_TEST
 
+/* A head and a payload, in one call, between frames that are reserved. */
+static void send_in_one_call(void)
+{
+    opal_btl_peer_t *peer = crew.peers[above()];
+    unsigned char bytes[300];
+    length_of = cut_length;
+    for (unsigned i = 0; i < 6000; i++) {
+        size_t length = cut_length(i), head = i * 7 % (length + 1);
+        if (i % 5 == 0) {
+            send_numbered(i, i % KINDS, length);
+            continue;
+        }
+        for (size_t at = 0; at < length; at++)
+            bytes[at] = byte_of(i, at);
+        while (!crew.ops->send(peer, i % KINDS, bytes, head, bytes + head, length - head))
+            crew_poll();
+        memset(bytes, 0xee, sizeof bytes);
+    }
+    while (received < 6000)
+        crew_poll();
+}
+
+START_TEST(a_short_frame_is_sent_in_one_call)
+{
+    ck_assert_uint_eq(
+        crew_run(transports[_i].component, transports[_i].size, check_numbered, send_in_one_call),
+        0);
+}
+END_TEST
+
 static size_t same_length(unsigned number OPAL_UNUSED)
 {
     return 200;
@@ -522,6 +552,7 @@ static const unit_test_t tests[] = {
     {.test = &frames_of_every_length, .repeats = TRANSPORTS},
     {.test = &frames_come_whole_and_in_order, .repeats = TRANSPORTS},
     {.test = &a_frame_may_be_cut, .repeats = TRANSPORTS},
+    {.test = &a_short_frame_is_sent_in_one_call, .repeats = TRANSPORTS},
     {.test = &a_full_one_says_so_and_recovers, .repeats = TRANSPORTS},
     {.test = &a_handler_may_send, .repeats = TRANSPORTS},
     {.test = &progress_returns, .repeats = TRANSPORTS},
