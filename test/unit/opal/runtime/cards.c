@@ -207,7 +207,7 @@ START_TEST(a_card_without_memory)
             void *bytes = NULL;
             size_t length;
             unit_allocations = i;
-            status = opal_cards_get(OPAL_NODE_CARD_BTL, rank, &bytes, &length);
+            status = opal_cards_get(OPAL_NODE_CARD_BTL, opal_process(rank), &bytes, &length);
             unit_allocations = UINT_MAX;
             ck_assert(status == (bytes != NULL ? OPAL_SUCCESS : OPAL_ERR_NO_MEMORY));
             ck_assert(i > 0 || bytes == NULL);
