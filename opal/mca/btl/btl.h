@@ -90,11 +90,7 @@ typedef struct opal_btl_long {
     size_t begun, ended, segment, skip;
 } opal_btl_long_t;
 
-/* clang-format off */
-typedef enum opal_btl_atomic {
-    OPAL_BTL_ADD, OPAL_BTL_AND, OPAL_BTL_OR, OPAL_BTL_XOR, OPAL_BTL_SWAP, OPAL_BTL_CAS,
-} opal_btl_atomic_t;
-/* clang-format on */
+enum { OPAL_BTL_ADD, OPAL_BTL_AND, OPAL_BTL_OR, OPAL_BTL_XOR, OPAL_BTL_SWAP, OPAL_BTL_CAS };
 
 /* An operation on `bytes` of a peer's memory: the client's, unchanged until it is done. */
 typedef struct opal_btl_operation {
@@ -102,15 +98,14 @@ typedef struct opal_btl_operation {
     uint64_t address;  /* of the peer's */
     uint64_t exposure; /* what opal_btl_expose has said there; 0: the address is in the region */
     size_t bytes;      /* of an atomic: 4 or 8, and the address is a multiple of it */
-    opal_btl_atomic_t atomic;
+    unsigned atomic;   /* OPAL_BTL_ADD ... */
     uint64_t operand, compare; /* compare: of OPAL_BTL_CAS */
     uint64_t result;           /* what was there before */
     opal_status_t status;      /* when it is done; BAD_PARAM: not exposed, where that can be seen */
     void (*done)(struct opal_btl_operation *operation);
     opal_list_node_t node; /* the transport's, as the next lines */
     struct opal_btl_peer *peer;
-    uint64_t name;
-    size_t begun, ended;
+    uint64_t name, begun, ended;
     unsigned kind;
 } opal_btl_operation_t;
 
@@ -196,5 +191,8 @@ typedef struct opal_btl_ops {
 
 /* The way to a process, by the first transport that reaches it; NULL: none does, as reported. */
 OPAL_EXPORT opal_btl_peer_t *opal_btl_connect(opal_process_t *process);
+
+/* The transports that were started, one after the other: NULL begins, and ends. */
+OPAL_EXPORT const opal_btl_ops_t *opal_btl_next(const opal_btl_ops_t *previous);
 
 #endif

@@ -14,7 +14,6 @@
  * is lost. Receives that wait for a message of its are left alone: a right program may still cancel
  * them.
  */
-#include "opal/mca/btl/base/base.h"
 #include "opal/util/log.h"
 #include "ompi/api/mpi.h"
 #include "ompi/mca/pml/ob1/ob1.h"
@@ -163,8 +162,6 @@ void ob1_gone_start(void)
 void ob1_peer_died(opal_process_t *process, opal_status_t why)
 {
     ob1_peer_t *peer = ob1_peer(process);
-    if (peer == NULL)
-        opal_btl_cut_off(process); /* there is no memory to remember it by */
     if (peer == NULL || ob1_peer_is_gone(peer))
         return;
     if (why == OPAL_ERR_NO_MEMORY)

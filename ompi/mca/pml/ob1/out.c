@@ -5,7 +5,6 @@
  */
 #include <stdlib.h>
 
-#include "opal/mca/btl/base/base.h"
 #include "opal/runtime/fixed.h"
 #include "ompi/mca/pml/ob1/ob1.h"
 

@@ -37,6 +37,7 @@ ob1_peer_t *ob1_peer(opal_process_t *process)
     peer->btl = btl;
     peer->process = process;
     peer->error = MPI_ERR_PROC_ABORTED;
+    peer->is_dead = btl->is_gone; /* there was no memory when that was told */
     learn_transport(peer, btl->ops);
     opal_list_init(&peer->frames);
     opal_list_init(&peer->streams);

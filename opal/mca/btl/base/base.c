@@ -309,11 +309,6 @@ opal_btl_peer_t *opal_btl_connect(opal_process_t *process)
     return peer != &unreachable ? peer : NULL;
 }
 
-void opal_btl_cut_off(opal_process_t *process)
-{
-    opal_process_set_end(process, OPAL_END_BTL, &unreachable);
-}
-
 bool opal_btl_send_frame(opal_btl_peer_t *peer, unsigned kind, const void *head, size_t head_bytes,
                          const void *bytes, size_t length)
 {

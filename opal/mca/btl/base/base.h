@@ -8,9 +8,6 @@
 
 OPAL_EXPORT extern opal_framework_t mca_btl_framework;
 
-/* The transports that were started, one after the other: NULL begins, and ends. */
-OPAL_EXPORT const opal_btl_ops_t *opal_btl_next(const opal_btl_ops_t *previous);
-
 /* By number; never NULL: frames for a client that is not there are dropped. */
 OPAL_EXPORT extern const opal_btl_client_t *opal_btl_clients[OPAL_BTL_CLIENTS];
 
@@ -18,9 +15,6 @@ static inline const opal_btl_client_t *opal_btl_client_of(unsigned kind)
 {
     return opal_btl_clients[kind / OPAL_BTL_KINDS % OPAL_BTL_CLIENTS];
 }
-
-/* Nothing is sent there any more: opal_btl_connect finds no way. */
-OPAL_EXPORT void opal_btl_cut_off(opal_process_t *process);
 
 /* opal_btl_ops_t.send by reserve and commit. */
 OPAL_EXPORT bool opal_btl_send_frame(opal_btl_peer_t *peer, unsigned kind, const void *head,

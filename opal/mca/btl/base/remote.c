@@ -133,8 +133,7 @@ static bool is_sound_atomic(uint64_t address, size_t bytes, unsigned atomic)
     return (bytes == 4 || bytes == 8) && address % bytes == 0 && atomic <= OPAL_BTL_CAS;
 }
 
-static uint64_t apply(void *at, size_t bytes, opal_btl_atomic_t atomic, uint64_t operand,
-                      uint64_t compare)
+static uint64_t apply(void *at, size_t bytes, unsigned atomic, uint64_t operand, uint64_t compare)
 {
     uint64_t result = 0;
     if (bytes == 8)
@@ -421,8 +420,7 @@ static bool take_request(opal_process_t *from, unsigned kind, const void *bytes,
     if (here != NULL && kind == PUT)
         opal_copy(here, (const char *)bytes + sizeof head.request, part);
     if (here != NULL && kind == ATOMIC)
-        reply->answer.result =
-            apply(here, memory->bytes, (opal_btl_atomic_t)head.atomic, head.operand, head.compare);
+        reply->answer.result = apply(here, memory->bytes, head.atomic, head.operand, head.compare);
     if (reply->peer == NULL || reply->peer->is_gone || push_reply(reply))
         free(reply);
     else

@@ -197,7 +197,7 @@ END_TEST
 
 /* -- atomics ----------------------------------------------------------------------------------- */
 
-static uint64_t model(opal_btl_atomic_t atomic, uint64_t was, uint64_t operand, uint64_t compare)
+static uint64_t model(unsigned atomic, uint64_t was, uint64_t operand, uint64_t compare)
 {
     switch (atomic) {
     case OPAL_BTL_ADD:
@@ -230,7 +230,7 @@ static void do_every_atomic(void)
         operation_t operation = at(above(), bytes == 4 ? 68 : 128, bytes);
         mask = bytes == 4 ? UINT32_MAX : UINT64_MAX;
         now = i == 1500 ? 0 : now;
-        operation.base.atomic = (opal_btl_atomic_t)(i % 6);
+        operation.base.atomic = (i % 6);
         operation.base.operand = next_odd(&seed);
         operation.base.compare = i % 4 == 0 ? now : next_odd(&seed);
         operation_begin(ATOMIC, above(), &operation);

@@ -145,7 +145,7 @@ static void read_block(const block_t *block, uint64_t state)
     }
 }
 
-static uint64_t apply(opal_btl_atomic_t atomic, uint64_t was, uint64_t operand)
+static uint64_t apply(unsigned atomic, uint64_t was, uint64_t operand)
 {
     return atomic == OPAL_BTL_ADD   ? was + operand
            : atomic == OPAL_BTL_AND ? was & operand
@@ -162,7 +162,7 @@ static void apply_own(opal_btl_operation_t *operation)
 /* One kind, one width, by all ranks, on few words. */
 static void update_block(const block_t *block, uint64_t state)
 {
-    opal_btl_atomic_t atomic = (opal_btl_atomic_t)(next(&state) % 4);
+    unsigned atomic = (next(&state) % 4);
     size_t width = next(&state) % 2 == 0 ? 4 : 8;
     for (unsigned rank = 0; rank < RANKS; rank++) {
         for (unsigned left = next(&state) % 6; left > 0; left--) {

@@ -167,17 +167,12 @@ static const opal_btl_ops_t ops = {
 };
 
 static opal_btl_peer_t peers[SIDE_RANKS];
-static bool is_cut_off[SIDE_RANKS];
 
 opal_btl_peer_t *opal_btl_connect(opal_process_t *process)
 {
-    peers[process->rank] = (opal_btl_peer_t){.ops = &ops, .process = process};
-    return is_cut_off[process->rank] ? NULL : &peers[process->rank];
-}
-
-void opal_btl_cut_off(opal_process_t *process)
-{
-    is_cut_off[process->rank] = true;
+    peers[process->rank].ops = &ops;
+    peers[process->rank].process = process;
+    return &peers[process->rank];
 }
 
 opal_status_t opal_btl_open(opal_btl_client_id_t id, const opal_btl_client_t *opened)
@@ -259,7 +254,7 @@ void side_start(void)
     opal_answer_t answer = {0};
     require(ompi_datatype_init() == MPI_SUCCESS, "there are types");
     require(opal_process_start(opal_job()) == OPAL_SUCCESS, "there are processes");
-    memset(is_cut_off, 0, sizeof is_cut_off);
+    memset(peers, 0, sizeof peers);
     mca_pml_ob1_component.query(&answer);
     side_pml = answer.ops;
     ob1_rendezvous_limit = 4 * SIDE_EAGER_BYTES;
@@ -386,11 +381,13 @@ void side_serve(void)
 
 void side_die(unsigned rank)
 {
+    peers[rank].is_gone = true;
     client->failed(opal_process(rank), OPAL_ERR_DISCONNECTED);
 }
 
 void side_leave(unsigned rank)
 {
+    peers[rank].is_gone = true;
     client->left(opal_process(rank));
 }
 
