@@ -165,7 +165,7 @@ OPAL_EXPORT void ompi_request_wait_alone(ompi_request_t *request);
 OPAL_EXPORT void ompi_wait_until(const atomic_int *done);
 
 /* opal_wait_look with that lock: what calls do that look and do not wait. */
-void ompi_request_look(void);
+OPAL_EXPORT void ompi_request_look(void);
 
 /* MPI_Cancel. */
 int ompi_request_cancel(ompi_request_t *request);

@@ -27,11 +27,13 @@
 
 enum { LEAST_WINDOW = 32 << 10, MOST_WINDOW = 4 << 20 };
 
+#define NONE_EVER (INT64_MIN / 2)
+
 size_t ob1_unexpected_bytes;
+atomic_size_t ob1_unexpected;
 
 static size_t window;
-static atomic_size_t unexpected; /* of all peers */
-static opal_list_t withheld;     /* peers that wait for credit */
+static opal_list_t withheld; /* peers that wait for credit */
 
 /* -- the sender ---------------------------------------------------------------------- */
 
@@ -67,24 +69,9 @@ bool ob1_credit_granted(ob1_peer_t *peer, uint64_t number)
 
 /* -- the receiver -------------------------------------------------------------------- */
 
-static void add(atomic_size_t *sum, size_t bytes)
-{
-    if (ompi_threads_share())
-        atomic_fetch_add_explicit(sum, bytes, memory_order_relaxed);
-    else
-        atomic_store_explicit(sum, atomic_load_explicit(sum, memory_order_relaxed) + bytes,
-                              memory_order_relaxed);
-}
-
-void ob1_unexpected_add(ob1_peer_t *peer, ptrdiff_t bytes)
-{
-    add(&unexpected, (size_t)bytes);
-    add(&peer->unexpected, (size_t)bytes);
-}
-
 static bool may_grant(const ob1_peer_t *peer)
 {
-    return atomic_load_explicit(&unexpected, memory_order_relaxed) < ob1_unexpected_bytes / 2 ||
+    return atomic_load_explicit(&ob1_unexpected, memory_order_relaxed) < ob1_unexpected_bytes / 2 ||
            atomic_load_explicit(&peer->unexpected, memory_order_relaxed) < window;
 }
 
@@ -94,7 +81,8 @@ static void grant(ob1_peer_t *peer, uint64_t number)
     ob1_peer_tell(peer, OB1_CREDIT, &credit, sizeof credit, &peer->grant);
 }
 
-void ob1_credit_end(ob1_peer_t *peer)
+/* It does not wait any more. */
+static void release(ob1_peer_t *peer)
 {
     if (peer->wanted == 0)
         return;
@@ -117,7 +105,7 @@ int ob1_credit_poll(void)
         if (!may_grant(peer))
             continue;
         uint64_t number = peer->wanted;
-        ob1_credit_end(peer);
+        release(peer);
         grant(peer, number);
         granted++;
     }
@@ -152,5 +140,13 @@ void ob1_credit_start(unsigned ranks)
 
 void ob1_credit_begin(ob1_peer_t *peer)
 {
-    atomic_init(&peer->credit, (int64_t)window);
+    atomic_init(&peer->credit, ob1_peer_is_gone(peer) ? NONE_EVER : (int64_t)window);
+}
+
+void ob1_credit_end(ob1_peer_t *peer)
+{
+    release(peer);
+    ob1_lock(&peer->lock);
+    atomic_store_explicit(&peer->credit, NONE_EVER, memory_order_relaxed);
+    ob1_unlock(&peer->lock);
 }

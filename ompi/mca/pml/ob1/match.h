@@ -46,16 +46,16 @@ typedef struct ob1_arrived {
 
 typedef struct ob1_matcher {
     opal_fair_lock_t lock;  /* of all that follows; taken by the callers, where threads share */
-    struct ob1_bin **heads; /* of chains; a power of two */
+    ob1_posted_t *only;     /* the one posted receive, which has no bin; NULL: none or several */
     struct ob1_bin *recent; /* the one that was last asked for; NULL: none */
-    size_t head_count, bin_count;
-    ob1_posted_t *only; /* the one posted receive, which then has no bin; NULL: none or several */
-    size_t posted[OB1_CLASSES]; /* of those with a bin, so that unused classes cost nothing */
-    size_t posted_total;        /* of the same */
+    size_t posted_total;    /* of those with a bin */
     size_t arrived;
-    opal_list_t unfiled; /* messages that have no bins, oldest first; of `arrived`, too */
     uint64_t next_order;
-    uint32_t source_count; /* of the ranks that messages can come from; the user's */
+    uint32_t source_count;  /* of the ranks that messages can come from; the user's */
+    struct ob1_bin **heads; /* of chains; a power of two */
+    size_t head_count, bin_count;
+    opal_list_t unfiled;        /* messages that have no bins, oldest first; of `arrived`, too */
+    size_t posted[OB1_CLASSES]; /* of posted_total, so that unused classes cost nothing */
 } ob1_matcher_t;
 
 /* False: no memory. */

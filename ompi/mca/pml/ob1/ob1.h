@@ -96,34 +96,34 @@ typedef struct ob1_peer {
     opal_btl_peer_t *btl;
     opal_process_t *process;
     /* What its transport is good at: messages from here on leave out of the user's memory; the
-     * longest part of a stream; long messages are sent so, too. */
+     * longest part of a stream. */
     size_t zcopy_bytes, part_bytes;
-    bool sends_long;
-    opal_list_t frames;    /* ob1_pending_t, in the order in which they have to leave */
-    opal_list_t streams;   /* ob1_pending_t of fragments, whose order does not matter */
-    opal_list_t awaiting;  /* ob1_pending_t of sends that it has to answer */
-    opal_list_t receiving; /* ob1_receive_t whose fragments it has to send, by posted.node */
-    opal_list_node_t all;  /* in the list of all */
-    opal_list_node_t node; /* in the list of those with something pending */
-    ob1_stream_t stream;   /* from it to us */
-    bool is_listed;
-    int error; /* what fails for want of it */
+    /* What may still be sent there unasked, in bytes at the receiver; below 0: not before there is
+     * more. Written under `lock`, read under it or under ompi_lock. */
+    _Atomic(int64_t) credit;
+    atomic_size_t unexpected; /* what is kept of its messages */
+    opal_list_t frames;       /* ob1_pending_t, in the order in which they have to leave */
+    opal_list_t streams;      /* ob1_pending_t of fragments, whose order does not matter */
+    opal_list_t awaiting;     /* ob1_pending_t of sends that it has to answer */
+    opal_list_t receiving;    /* ob1_receive_t whose fragments it has to send, by posted.node */
+    opal_list_node_t all;     /* in the list of all */
+    opal_list_node_t node;    /* in the list of those with something pending */
+    ob1_stream_t stream;      /* from it to us */
+    /* Credit that was asked for, if is_asking: the number of the request, and its frame. */
+    uint64_t asked;
+    ob1_note_t request;
+    /* The other way: the number of what it asks for and does not get yet, or 0, and where it waits;
+     * the frame that gives it. */
+    uint64_t wanted;
+    opal_list_node_t withheld;
+    ob1_note_t grant;
+    int error;       /* what fails for want of it */
+    bool sends_long; /* its transport does, out of the user's memory */
+    bool is_listed, is_asking;
     bool is_dead;
     bool has_left; /* nothing is sent there any more, and nothing comes */
     bool is_told;  /* a person has been told that it is gone */
     bool is_wrong; /* a person has been told of a frame that it should not have sent */
-    /* What may still be sent there unasked, in bytes at the receiver; below 0: not before there is
-     * more. Written under `lock`, read under it or under ompi_lock. */
-    _Atomic(int64_t) credit;
-    bool is_asking; /* for more, with that number; `request` is the frame */
-    uint64_t asked;
-    ob1_note_t request;
-    /* The other way: what is kept of its messages; the number of what it asks for and does not get
-     * yet, or 0, and where it waits; the frame that gives it. */
-    atomic_size_t unexpected;
-    uint64_t wanted;
-    opal_list_node_t withheld;
-    ob1_note_t grant;
     /* A frame may leave beside ompi_lock: one has left before, it lives, and none waits for room
      * that has to leave first. Written under ompi_lock and `lock`, read under either. */
     bool is_open;
@@ -323,6 +323,14 @@ static inline bool ob1_peer_has_credit(ob1_peer_t *peer)
            ob1_credit_ask(peer);
 }
 
+/* Whether a whole message may leave now, unasked. Who is gone has no credit. */
+static inline bool ob1_peer_is_ready(ob1_peer_t *peer)
+{
+    return opal_likely(opal_list_is_empty(&peer->frames) &&
+                       atomic_load_explicit(&peer->credit, memory_order_relaxed) >= 0) ||
+           (ob1_peer_is_clear(peer) && ob1_credit_ask(peer));
+}
+
 /* A message of so many bytes goes there unasked. With the peer's lock. */
 static inline void ob1_peer_charge(ob1_peer_t *peer, size_t bytes)
 {
@@ -332,8 +340,23 @@ static inline void ob1_peer_charge(ob1_peer_t *peer, size_t bytes)
                           memory_order_relaxed);
 }
 
+extern atomic_size_t ob1_unexpected; /* what is kept, of all peers */
+
+static inline void ob1_sum_add(atomic_size_t *sum, size_t bytes)
+{
+    if (ompi_threads_share())
+        atomic_fetch_add_explicit(sum, bytes, memory_order_relaxed);
+    else
+        atomic_store_explicit(sum, atomic_load_explicit(sum, memory_order_relaxed) + bytes,
+                              memory_order_relaxed);
+}
+
 /* Something of the peer's is kept, or (negative) not any more. Beside ompi_lock, too. */
-void ob1_unexpected_add(ob1_peer_t *peer, ptrdiff_t bytes);
+static inline void ob1_unexpected_add(ob1_peer_t *peer, ptrdiff_t bytes)
+{
+    ob1_sum_add(&ob1_unexpected, (size_t)bytes);
+    ob1_sum_add(&peer->unexpected, (size_t)bytes);
+}
 
 /* Whether somebody does not get what it has asked for; gives it to those who may have it now, and
  * returns how many. */

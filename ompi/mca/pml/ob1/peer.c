@@ -216,6 +216,9 @@ void ob1_peers_leave(void)
 void ob1_peers_stop(void)
 {
     ob1_peers_leave();
-    for (opal_list_node_t *node; (node = opal_list_first(&peers)) != NULL;)
+    opal_list_node_t *next;
+    for (opal_list_node_t *node = opal_list_first(&peers); node != NULL; node = next) {
+        next = opal_list_next(&peers, node);
         free_peer(opal_container_of(node, ob1_peer_t, all));
+    }
 }

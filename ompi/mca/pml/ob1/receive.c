@@ -252,7 +252,7 @@ static void take_lost(ob1_receive_t *receive, const ob1_message_t *message)
 }
 
 /* It is out of the matching already. */
-static void take_kept(ob1_receive_t *receive, const ob1_message_t *message)
+static inline void take_kept(ob1_receive_t *receive, const ob1_message_t *message)
 {
     if (opal_unlikely(message->is_lost))
         take_lost(receive, message);
@@ -290,39 +290,57 @@ void ob1_message_free(ob1_message_t *message)
     }
 }
 
+static void fill_message(ob1_message_t *message, opal_process_t *from, unsigned kind,
+                         const void *bytes, size_t length, size_t kept)
+{
+    message->comm = NULL;
+    message->from = from;
+    message->kind = kind;
+    message->is_reserved = message->is_lost = false;
+    message->length = length;
+    opal_copy(message->frame, bytes, kept);
+}
+
+/* As much of a frame as the reserve takes, which is nothing of a stream that goes on. NULL: the
+ * reserve is empty. */
+static ob1_message_t *reserve_frame(opal_process_t *from, unsigned kind, const void *bytes,
+                                    size_t length, size_t room)
+{
+    ob1_message_t *message = take_reserve();
+    if (message == NULL)
+        return NULL;
+    fill_message(message, from, kind, bytes, length,
+                 length < RESERVED_BYTES ? length : RESERVED_BYTES);
+    message->is_reserved = true;
+    if (room <= RESERVED_BYTES && room == length)
+        return message;
+    message->is_lost = kind != OB1_RENDEZVOUS;
+    if (kind == OB1_RENDEZVOUS) /* it will be asked for */
+        ((ob1_rendezvous_t *)(void *)message->frame)->segment_count = 0;
+    return message;
+}
+
 /* Keeps a frame; of a stream, with room for what will follow. NULL: there is no memory at all. */
 static ob1_message_t *copy_frame(opal_process_t *from, unsigned kind, const void *bytes,
                                  size_t length)
 {
-    size_t room = length, kept = length;
+    size_t room = length;
     if (kind == OB1_STREAM) {
         ob1_stream_head_t head;
         memcpy(&head, bytes, sizeof head);
         room = sizeof head + head.total;
     }
     ob1_peer_t *peer = ob1_peer(from);
-    ob1_message_t *message = peer != NULL ? malloc(sizeof *message + room) : NULL;
-    bool is_reserved = message == NULL, fits = !is_reserved || room <= RESERVED_BYTES;
-    if (opal_unlikely(is_reserved)) {
-        message = take_reserve();
-        if (message == NULL)
-            return NULL;
-        kept = length < RESERVED_BYTES ? length : RESERVED_BYTES;
-    } else {
+    ob1_message_t *message = opal_likely(peer != NULL) ? malloc(sizeof *message + room) : NULL;
+    if (opal_likely(message != NULL)) {
+        fill_message(message, from, kind, bytes, length, length);
         message->charge = room + OB1_MESSAGE_OVERHEAD;
         ob1_unexpected_add(peer, (ptrdiff_t)message->charge);
+        if (length < room)
+            peer->stream.message = message;
+    } else {
+        message = reserve_frame(from, kind, bytes, length, room);
     }
-    message->comm = NULL;
-    message->from = from;
-    message->kind = kind;
-    message->is_reserved = is_reserved;
-    message->is_lost = !fits && kind != OB1_RENDEZVOUS;
-    message->length = length;
-    opal_copy(message->frame, bytes, kept);
-    if (!fits && kind == OB1_RENDEZVOUS) /* it will be asked for */
-        ((ob1_rendezvous_t *)(void *)message->frame)->segment_count = 0;
-    if (kind == OB1_STREAM && fits && length < room && peer != NULL)
-        peer->stream.message = message;
     return message;
 }
 

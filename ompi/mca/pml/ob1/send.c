@@ -431,7 +431,7 @@ static bool send_at_once(const ompi_route_t *to, const ompi_data_t *data, ompi_s
     ob1_peer_t *peer = ob1_peer_of(to->comm, to->rank);
     size_t bytes = ompi_datatype_bytes(data->type, data->count);
     if (peer == NULL || bytes > peer->btl->ops->eager_bytes || mode == OMPI_SEND_SYNCHRONOUS ||
-        !ob1_peer_is_clear(peer) || !ob1_peer_has_credit(peer) ||
+        !ob1_peer_is_ready(peer) ||
         (bytes >= peer->btl->ops->direct_bytes && is_direct(peer->btl, data, bytes)))
         return false;
     ob1_match_t match = match_of(to);
