@@ -532,7 +532,7 @@ static void finish(void)
 {
     for (unsigned i = 0;
          i < 8 * MOST && (request_count > 0 || send_count > 0 || ofi_any_is_kept() ||
-                          ofi_has_queued() || ofi_recall_is_asked());
+                          ofi_has_queued() || ofi_recall_is_asked() || completion_count > 0);
          i++) {
         fail_all();
         ops.forget_context(ompi_comm_world.context);
