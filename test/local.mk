@@ -54,7 +54,7 @@ test_fuzz_process_record_CFLAGS = $(fuzz_cflags)
 test_fuzz_process_record_LDADD = $(fuzz_ldadd)
 
 fuzz_targets += test/fuzz/sm_ring
-test_fuzz_sm_ring_SOURCES = test/fuzz/sm_ring.c \
+test_fuzz_sm_ring_SOURCES = test/fuzz/sm_ring.c test/fuzz/alone.c \
 	test/unit/opal/mca/btl/hearing.c test/unit/opal/mca/btl/hearing.h
 test_fuzz_sm_ring_CFLAGS = $(fuzz_cflags)
 test_fuzz_sm_ring_LDADD = $(fuzz_ldadd)
@@ -65,7 +65,7 @@ test_fuzz_sock_addresses_CFLAGS = $(fuzz_cflags)
 test_fuzz_sock_addresses_LDADD = $(fuzz_ldadd)
 
 fuzz_targets += test/fuzz/sock_frames
-test_fuzz_sock_frames_SOURCES = test/fuzz/sock_frames.c \
+test_fuzz_sock_frames_SOURCES = test/fuzz/sock_frames.c test/fuzz/alone.c \
 	test/unit/opal/mca/btl/hearing.c test/unit/opal/mca/btl/hearing.h
 test_fuzz_sock_frames_CFLAGS = $(fuzz_cflags)
 test_fuzz_sock_frames_LDADD = $(fuzz_ldadd)

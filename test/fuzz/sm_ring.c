@@ -105,33 +105,6 @@ void __wrap_opal_log_error(const char *format OPAL_UNUSED, ...)
 {
 }
 
-/* Instead of opal/runtime/init.c. */
-static const unsigned node_of[2];
-static const opal_pmi_job_t job = {
-    .size = 2, .local_size = 2, .node_of = node_of, .node_count = 1, .job_id = "job"};
-
-const opal_pmi_job_t *opal_job(void)
-{
-    return &job;
-}
-
-const opal_pmi_ops_t *opal_pmi(void **state)
-{
-    *state = NULL;
-    return NULL;
-}
-
-const char *opal_start_key(const char *name, char key[OPAL_START_KEY_BYTES] OPAL_UNUSED)
-{
-    return name;
-}
-
-void opal_abort(int code)
-{
-    fprintf(stderr, "ended with %d\n", code);
-    abort();
-}
-
 static const opal_btl_ops_t *ops(void)
 {
     return sm.ops;
@@ -193,7 +166,7 @@ static void be_rank(void)
             "there are a segment and parameters");
     snprintf(fd, sizeof fd, "%d", segment.fd);
     setenv("MICA_NODE_FD", fd, 1);
-    require(opal_node_attach(&job, NULL, NULL) == OPAL_SUCCESS, "it attaches");
+    require(opal_node_attach(opal_job(), NULL, NULL) == OPAL_SUCCESS, "it attaches");
     hearing.frame = hear;
     hear_as(0, 2);
     opal_region =

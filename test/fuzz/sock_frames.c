@@ -61,8 +61,7 @@ static void add(uint64_t number)
     digest ^= digest >> 29;
 }
 
-/* -- what the upper layer does --------------------------------------------------------------------
- */
+/* -- what the upper layer does ----------------------------------------------------------------- */
 
 static void take(unsigned rank, unsigned kind, const void *bytes, size_t length)
 {
@@ -105,33 +104,6 @@ static void landed(unsigned rank, unsigned kind, uint64_t name, size_t offset, s
     }
 }
 
-/* -- the process that this is
- * ---------------------------------------------------------------------- */
-
-/* Instead of opal/runtime/init.c; nobody asks for more. */
-const opal_pmi_job_t *opal_job(void)
-{
-    static const opal_pmi_job_t job = {.size = 2, .local_size = 2};
-    return &job;
-}
-
-const opal_pmi_ops_t *opal_pmi(void **state)
-{
-    *state = NULL;
-    return NULL;
-}
-
-const char *opal_start_key(const char *name, char key[OPAL_START_KEY_BYTES] OPAL_UNUSED)
-{
-    return name;
-}
-
-void opal_abort(int code)
-{
-    fprintf(stderr, "ended with %d\n", code);
-    abort();
-}
-
 /* As one that is about to stop, it does not tell of connections that end. */
 static void be_rank(void)
 {
@@ -156,8 +128,7 @@ static void be_rank(void)
     sock_max_links = 1;
 }
 
-/* -- an input
- * -------------------------------------------------------------------------------------- */
+/* -- an input ---------------------------------------------------------------------------------- */
 
 static void read_all(sock_peer_t *peer)
 {

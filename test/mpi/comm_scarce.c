@@ -5,52 +5,23 @@
  * agreed on the communicator before; or none, where the message layer did without.
  */
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "scarce.h"
 #include "tap.h"
-
-/* The program's malloc, calloc and realloc are the library's, too. */
-void *__libc_malloc(size_t bytes);
-void *__libc_calloc(size_t count, size_t bytes);
-void *__libc_realloc(void *block, size_t bytes);
 
 static int fail_at; /* 0: none fails; n: the n-th one from now on */
 static int failed;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { FAILS = 0 };
-#else
-enum { FAILS = 1 };
-
-/* Only what the MPI library asks for itself fails. What must not fail it gets from libopen-pal. */
-static int is_to_fail(const void *caller)
+static bool is_to_fail(void)
 {
-    Dl_info found;
-    if (fail_at == 0 || dladdr(caller, &found) == 0 || strstr(found.dli_fname, "libmpi") == NULL ||
-        --fail_at > 0)
-        return 0;
+    if (fail_at == 0 || --fail_at > 0)
+        return false;
     failed = 1;
-    return 1;
+    return true;
 }
-
-void *malloc(size_t bytes)
-{
-    return is_to_fail(__builtin_return_address(0)) ? NULL : __libc_malloc(bytes);
-}
-
-void *calloc(size_t count, size_t bytes)
-{
-    return is_to_fail(__builtin_return_address(0)) ? NULL : __libc_calloc(count, bytes);
-}
-
-void *realloc(void *block, size_t bytes)
-{
-    return is_to_fail(__builtin_return_address(0)) ? NULL : __libc_realloc(block, bytes);
-}
-#endif
 
 static int rank, size;
 static MPI_Comm half, inter, grid;
@@ -174,9 +145,9 @@ int main(int argc, char **argv)
     MPI_Comm_split(MPI_COMM_WORLD, rank % 2, 0, &half);
     MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank % 2, 0, &inter);
     MPI_Cart_create(MPI_COMM_WORLD, 2, dims, periods, 0, &grid);
-    if (!FAILS)
+    if (!SCARCE_WORKS)
         tap_skip("creations without memory", "malloc is the sanitizer's");
-    for (size_t i = 0; FAILS && i < sizeof ways / sizeof ways[0]; i++) {
+    for (size_t i = 0; SCARCE_WORKS && i < sizeof ways / sizeof ways[0]; i++) {
         int unused;
         attempt(i, -1, 0, &unused, &unused); /* what is allocated once is there */
         check_way(i);

@@ -5,59 +5,24 @@
  * well is right; afterwards the two talk as ever.
  */
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "scarce.h"
 #include "tap.h"
-
-/* The program's malloc, calloc, realloc and aligned_alloc are the library's, too. */
-void *__libc_malloc(size_t bytes);
-void *__libc_calloc(size_t count, size_t bytes);
-void *__libc_realloc(void *block, size_t bytes);
-void *__libc_memalign(size_t alignment, size_t bytes);
 
 static int failing; /* 0: none fails; n: each n-th one */
 static int asked, hits;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { FAILS = 0 };
-#else
-enum { FAILS = 1 };
-
-/* Only what the MPI library asks for itself fails: transports end the process without memory. */
-static bool is_to_fail(const void *caller)
+static bool is_to_fail(void)
 {
-    Dl_info found;
-    if (failing == 0 || dladdr(caller, &found) == 0 || strstr(found.dli_fname, "libmpi") == NULL ||
-        ++asked % failing != 0)
+    if (failing == 0 || ++asked % failing != 0)
         return false;
     hits++;
     return true;
 }
-
-void *malloc(size_t bytes)
-{
-    return is_to_fail(__builtin_return_address(0)) ? NULL : __libc_malloc(bytes);
-}
-
-void *calloc(size_t count, size_t bytes)
-{
-    return is_to_fail(__builtin_return_address(0)) ? NULL : __libc_calloc(count, bytes);
-}
-
-void *realloc(void *block, size_t bytes)
-{
-    return is_to_fail(__builtin_return_address(0)) ? NULL : __libc_realloc(block, bytes);
-}
-
-void *aligned_alloc(size_t alignment, size_t bytes)
-{
-    return is_to_fail(__builtin_return_address(0)) ? NULL : __libc_memalign(alignment, bytes);
-}
-#endif
 
 enum {
     KINDS = 8,
@@ -230,11 +195,11 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     tap_rank(rank);
-    if (!FAILS)
+    if (!SCARCE_WORKS)
         tap_skip("messages without memory", "malloc is the sanitizer's");
     for (int i = 0; i < COUNT; i++)
         buffers[i] = malloc(MOST);
-    for (int poor = 0; FAILS && poor < 2; poor++) {
+    for (int poor = 0; SCARCE_WORKS && poor < 2; poor++) {
         check(poor, true);
         check(poor, false);
     }

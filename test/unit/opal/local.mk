@@ -222,7 +222,7 @@ test_unit_opal_mca_memory_base_events_SOURCES = %D%/mca/memory/base/events.c \
 	%D%/mca/memory/oracle.c %D%/mca/memory/oracle.h
 
 crew_sources = %D%/mca/btl/crew.c %D%/mca/btl/crew.h %D%/mca/btl/crew_pmi.c \
-	%D%/mca/btl/hearing.c %D%/mca/btl/hearing.h
+	%D%/mca/btl/hearing.c %D%/mca/btl/hearing.h %D%/mca/btl/transports.h
 window_sources = $(crew_sources) %D%/mca/btl/windows.c %D%/mca/btl/windows.h
 test_unit_opal_mca_btl_clients_SOURCES = %D%/mca/btl/clients.c %D%/mca/btl/fake.c $(crew_sources)
 test_unit_opal_mca_btl_clients_CFLAGS = $(AM_CFLAGS)

@@ -13,22 +13,10 @@
 #include "opal/runtime/wait.h"
 
 #include "test/unit/opal/mca/btl/crew.h"
+#include "test/unit/opal/mca/btl/transports.h"
 #include "test/unit/opal/support.h"
 
-extern const opal_component_t mca_btl_self_component, mca_btl_sm_component, mca_btl_fake_component,
-    mca_btl_sock_component;
-
-static const struct {
-    const opal_component_t *component;
-    unsigned size;
-} transports[] = {
-    {&mca_btl_self_component, 1},
-    {&mca_btl_fake_component, 1},
-    {&mca_btl_sm_component, 2},
-    {&mca_btl_sock_component, 2},
-};
-
-enum { TRANSPORTS = OPAL_COUNT_OF(transports), CLIENTS = 3, GONE_WORD = 0, SENT_WORD = 1 };
+enum { CLIENTS = 3, GONE_WORD = 0, SENT_WORD = 1 };
 
 static unsigned run(int transport, void (*work)(void))
 {

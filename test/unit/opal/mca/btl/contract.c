@@ -11,27 +11,10 @@
 #include "opal/mca/btl/btl.h"
 
 #include "test/unit/opal/mca/btl/crew.h"
+#include "test/unit/opal/mca/btl/transports.h"
 #include "test/unit/opal/support.h"
 
-extern const opal_component_t mca_btl_self_component, mca_btl_sm_component, mca_btl_fake_component,
-    mca_btl_sock_component;
-
-static const struct {
-    const opal_component_t *component;
-    unsigned size;
-} transports[] = {
-    {&mca_btl_self_component, 1},
-    {&mca_btl_fake_component, 1},
-    {&mca_btl_sm_component, 2},
-    {&mca_btl_sock_component, 2},
-};
-
-enum {
-    TRANSPORTS = OPAL_COUNT_OF(transports),
-    GO_WORD = 0,
-    SEED = 12345,
-    KINDS = OPAL_BTL_TRANSPORTS * OPAL_BTL_KINDS
-};
+enum { GO_WORD = 0, SEED = 12345, KINDS = OPAL_BTL_TRANSPORTS * OPAL_BTL_KINDS };
 
 static unsigned above(void)
 {
