@@ -35,13 +35,13 @@ enum { OPAL_LOCK_HUNGER_NSEC = 1000000 };
 /* All zero is a free lock, of either kind, without a bias. */
 
 typedef struct opal_fair_lock {
-    _Alignas(64) atomic_uint state; /* OPAL_LOCK_FREE and so on: a futex */
-    atomic_uint wanted;             /* threads that wait for it */
-    atomic_uint hungry;             /* those of them that have waited too long */
+    atomic_uint state;  /* OPAL_LOCK_FREE and so on: a futex */
+    atomic_uint wanted; /* threads that wait for it */
+    atomic_uint hungry; /* those of them that have waited too long */
 } opal_fair_lock_t;
 
 typedef struct opal_lock {
-    opal_fair_lock_t fair;
+    _Alignas(64) opal_fair_lock_t fair;
     atomic_uint bias;   /* paired with `inside`: each side writes one, reads the other */
     atomic_uint inside; /* the owner of the bias has the lock, or is about to look */
     bool is_biased;     /* whoever holds it has it by the bias; under the lock */

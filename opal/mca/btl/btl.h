@@ -26,6 +26,7 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+#include "opal/runtime/lock.h"
 #include "opal/runtime/process.h"
 #include "opal/util/list.h"
 
@@ -120,7 +121,8 @@ OPAL_EXPORT void opal_btl_hide(uint64_t exposure);
 typedef struct opal_btl_peer {
     const struct opal_btl_ops *ops;
     opal_process_t *process;
-    bool is_gone; /* the base's: it has failed or left */
+    bool is_gone;          /* the base's: it has failed or left */
+    opal_fair_lock_t lock; /* the clients', from reserve to commit, where threads share */
 } opal_btl_peer_t;
 
 /* Begins an operation on the peer's memory. True: it is done, and `done` is not called. */
@@ -132,8 +134,7 @@ typedef struct opal_btl_ops {
     size_t stream_bytes;    /* up to here without asking the receiver; 0: nothing is said */
     size_t direct_bytes;    /* from here on left where they are, if the peer has that mapped */
     size_t max_frame_bytes; /* of what is not placed; >= 512, >= eager_bytes + 128 */
-    size_t unlocked_bytes;  /* frames up to here need no lock, but one thread at a time for a peer,
-                               once one to it was sent under the lock; 0: never */
+    size_t unlocked_bytes;  /* frames up to here, but the first one, need the peer's lock alone */
 
     /* -- required. After stop nothing is delivered and peers are gone; start may come again. -- */
     opal_status_t (*start)(void *state);

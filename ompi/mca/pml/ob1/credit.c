@@ -39,11 +39,11 @@ static opal_list_t withheld; /* peers that wait for credit */
 
 static void add_credit(ob1_peer_t *peer, size_t bytes)
 {
-    ob1_lock(&peer->lock);
+    ob1_lock(&peer->btl->lock);
     atomic_store_explicit(
         &peer->credit, atomic_load_explicit(&peer->credit, memory_order_relaxed) + (int64_t)bytes,
         memory_order_relaxed);
-    ob1_unlock(&peer->lock);
+    ob1_unlock(&peer->btl->lock);
 }
 
 bool ob1_credit_ask(ob1_peer_t *peer)
@@ -146,7 +146,7 @@ void ob1_credit_begin(ob1_peer_t *peer)
 void ob1_credit_end(ob1_peer_t *peer)
 {
     release(peer);
-    ob1_lock(&peer->lock);
+    ob1_lock(&peer->btl->lock);
     atomic_store_explicit(&peer->credit, NONE_EVER, memory_order_relaxed);
-    ob1_unlock(&peer->lock);
+    ob1_unlock(&peer->btl->lock);
 }

@@ -39,7 +39,8 @@
  *   matcher   what waits in a context of a communicator, and the pool of its receives. Beside,
  *             receives are posted and eager messages taken out; under ompi_lock receives are taken
  *             out and messages put in: there, posted ones only grow more, and messages fewer
- *   peer      a frame from reserve to commit, and whether one may go beside (is_open)
+ *   peer      opal_btl_peer_t.lock: a frame from reserve to commit, and whether one may go beside
+ *             (is_open)
  *
  * Order: ompi_lock, matcher, peer. With one of the finer ones held nothing is completed, and no
  * other lock of messages is taken. Who completes a request has ompi_lock, or has just made it.
@@ -92,14 +93,13 @@ typedef struct ob1_stream {
 
 /* The way to a process. Made when it is first needed. */
 typedef struct ob1_peer {
-    opal_fair_lock_t lock; /* from reserve to commit, where threads share */
-    opal_btl_peer_t *btl;
+    _Alignas(64) opal_btl_peer_t *btl;
     opal_process_t *process;
     /* What its transport is good at: messages from here on leave out of the user's memory; the
      * longest part of a stream. */
     size_t zcopy_bytes, part_bytes;
     /* What may still be sent there unasked, in bytes at the receiver; below 0: not before there is
-     * more. Written under `lock`, read under it or under ompi_lock. */
+     * more. Written under the peer's lock, read under it or under ompi_lock. */
     _Atomic(int64_t) credit;
     atomic_size_t unexpected; /* what is kept of its messages */
     opal_list_t frames;       /* ob1_pending_t, in the order in which they have to leave */
@@ -125,7 +125,8 @@ typedef struct ob1_peer {
     bool is_told;  /* a person has been told that it is gone */
     bool is_wrong; /* a person has been told of a frame that it should not have sent */
     /* A frame may leave beside ompi_lock: one has left before, it lives, and none waits for room
-     * that has to leave first. Written under ompi_lock and `lock`, read under either. */
+     * that has to leave first. Written under ompi_lock and the peer's lock,
+     * read under either. */
     bool is_open;
 } ob1_peer_t;
 
@@ -256,10 +257,10 @@ static inline bool ob1_peer_is_clear(const ob1_peer_t *peer)
 /* Room for a frame; with it the peer's lock, which commit gives back. NULL: none. */
 static inline void *ob1_peer_reserve(ob1_peer_t *peer, size_t length)
 {
-    ob1_lock(&peer->lock);
+    ob1_lock(&peer->btl->lock);
     void *room = peer->btl->ops->reserve(peer->btl, length);
     if (opal_unlikely(room == NULL))
-        ob1_unlock(&peer->lock);
+        ob1_unlock(&peer->btl->lock);
     return room;
 }
 
@@ -268,7 +269,7 @@ static inline void ob1_peer_leave(ob1_peer_t *peer)
 {
     if (ompi_threads_share()) {
         peer->is_open = ob1_peer_is_clear(peer);
-        opal_fair_release(&peer->lock);
+        opal_fair_release(&peer->btl->lock);
     }
 }
 

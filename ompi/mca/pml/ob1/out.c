@@ -40,11 +40,11 @@ ob1_pushed_t ob1_push_now(ob1_peer_t *peer, const void *head, size_t head_bytes,
     frames[last].segments = segments;
     frames[last].segment_count = count;
     frames[last].bytes = bytes;
-    ob1_lock(&peer->lock);
+    ob1_lock(&peer->btl->lock);
     bool was_sent = btl->ops->send_now(btl, frames, last + 1);
     if (was_sent)
         ob1_peer_charge(peer, bytes);
-    ob1_unlock(&peer->lock);
+    ob1_unlock(&peer->btl->lock);
     return was_sent ? OB1_PUSHED : OB1_NO_ROOM;
 }
 

@@ -66,9 +66,9 @@ void ob1_peer_reject(opal_process_t *from, unsigned kind, const char *what)
 
 void ob1_peer_close(ob1_peer_t *peer)
 {
-    ob1_lock(&peer->lock);
+    ob1_lock(&peer->btl->lock);
     peer->is_open = false;
-    ob1_unlock(&peer->lock);
+    ob1_unlock(&peer->btl->lock);
 }
 
 /* Pushes from the head until there is no room. Returns how many left. */

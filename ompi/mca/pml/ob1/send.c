@@ -90,12 +90,12 @@ static bool push_eager(ob1_peer_t *peer, const ob1_match_t *match, const ompi_da
                               : OB1_NOT_SO;
     if (opal_unlikely(pushed != OB1_NOT_SO))
         return pushed == OB1_PUSHED;
-    ob1_lock(&peer->lock);
+    ob1_lock(&peer->btl->lock);
     bool has_left = leave_eager(peer, match, data, bytes);
     if (opal_likely(has_left))
         ob1_peer_leave(peer);
     else
-        ob1_unlock(&peer->lock);
+        ob1_unlock(&peer->btl->lock);
     return has_left;
 }
 
@@ -450,11 +450,11 @@ bool ob1_send_beside(const ompi_route_t *to, const ompi_data_t *data, ompi_send_
         bytes >= ops->direct_bytes)
         return false;
     ob1_match_t match = match_of(to);
-    opal_fair_acquire(&peer->lock);
+    opal_fair_acquire(&peer->btl->lock);
     bool has_left = peer->is_open &&
                     atomic_load_explicit(&peer->credit, memory_order_relaxed) >= 0 &&
                     leave_eager(peer, &match, data, bytes);
-    opal_fair_release(&peer->lock);
+    opal_fair_release(&peer->btl->lock);
     return has_left;
 }
 

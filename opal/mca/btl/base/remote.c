@@ -173,7 +173,10 @@ static opal_list_t replies = {{&replies.head, &replies.head}}; /* reply_t */
 static bool send_frame(opal_btl_peer_t *peer, kind_t kind, const void *head, size_t head_bytes,
                        const void *bytes, size_t length)
 {
-    return peer->ops->send(peer, kind, head, head_bytes, bytes, length);
+    opal_fair_acquire(&peer->lock);
+    bool has_left = peer->ops->send(peer, kind, head, head_bytes, bytes, length);
+    opal_fair_release(&peer->lock);
+    return has_left;
 }
 
 static size_t longest(const opal_btl_peer_t *peer, size_t head_bytes, size_t left)

@@ -16,7 +16,7 @@
  * No lock, no system call, no fence.
  *
  * Beside the upper layer's lock go reserve and commit of frames that are not measured, once there
- * is a ring: they touch nothing but its writer's end, which nobody else touches then.
+ * is a ring: they touch nothing but its writer's end, which the peer's lock is for.
  */
 #include "opal/mca/btl/sm/sm.h"
 
