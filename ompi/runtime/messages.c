@@ -120,6 +120,19 @@ static opal_status_t compare_ways(void)
     return status;
 }
 
+static opal_status_t start_communicators(void)
+{
+    opal_status_t status = compare_ways();
+    if (status != OPAL_SUCCESS)
+        return status;
+    ompi_attributes_set_tag_ub(ompi_pml->max_tag);
+    ompi_coll_start();
+    if (ompi_comm_start_messages(communicator_limit()) == MPI_SUCCESS)
+        return OPAL_SUCCESS;
+    ompi_comm_stop_messages();
+    return OPAL_ERR_NO_MEMORY;
+}
+
 opal_status_t ompi_messages_start(bool threads)
 {
     opal_status_t status = open_frameworks();
@@ -133,15 +146,9 @@ opal_status_t ompi_messages_start(bool threads)
     if (status == OPAL_SUCCESS)
         status = ompi_pml->start(pml_state());
     if (status == OPAL_SUCCESS) {
-        status = compare_ways();
+        status = start_communicators();
         if (status != OPAL_SUCCESS)
             ompi_pml->stop(pml_state());
-    }
-    if (status == OPAL_SUCCESS) {
-        ompi_attributes_set_tag_ub(ompi_pml->max_tag);
-        ompi_coll_start();
-        if (ompi_comm_start_messages(communicator_limit()) != MPI_SUCCESS)
-            status = OPAL_ERR_NO_MEMORY;
     }
     if (status != OPAL_SUCCESS)
         close_frameworks();
