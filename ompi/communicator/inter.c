@@ -65,9 +65,10 @@ static int add_named(ompi_group_builder_t *builder, const opal_process_name_t *n
 }
 
 /* The group of the other side, in all of this side; NULL in *remote: no memory for it. An error is
- * that of a message. Under the message lock. */
+ * that of a message; one of this process alone is in *fault, and the others are not left alone with
+ * the rest of the list. Under the message lock. */
 static int find_other_side(const ompi_side_t *side, const ompi_bridge_t *bridge,
-                           ompi_group_t **remote)
+                           ompi_group_t **remote, int *fault)
 {
     page_t page = {0};
     ompi_group_builder_t builder = {0};
@@ -77,8 +78,10 @@ static int find_other_side(const ompi_side_t *side, const ompi_bridge_t *bridge,
             break;
         error = fetch_page(side, bridge, number, &page);
         for (int i = 0; error == MPI_SUCCESS && i < PAGE_PROCESSES && added < page.total;
-             i++, added++)
-            error = add_named(&builder, &page.processes[i]);
+             i++, added++) {
+            int unknown = add_named(&builder, &page.processes[i]);
+            *fault = *fault == MPI_SUCCESS ? unknown : *fault;
+        }
     }
     *remote = ompi_group_builder_finish(&builder);
     return error;
@@ -120,13 +123,15 @@ int ompi_intercomm_create(ompi_communicator_t *comm, int leader, ompi_communicat
                             .leader = leader};
     ompi_lock();
     ompi_side_t side = ompi_side_of(comm, ompi_exchange_next_tag(comm));
-    int error = find_other_side(&side, &bridge, &remote);
+    int fault = MPI_SUCCESS, error = find_other_side(&side, &bridge, &remote, &fault);
     ompi_unlock();
     if (error == MPI_SUCCESS) {
         bridge.size = remote != NULL ? remote->size : 0; /* nothing is exchanged but ballots */
         init_two_sides(&birth, comm, comm->group, remote);
         if (remote != NULL && have_common(comm->group, remote))
             birth.error = MPI_ERR_COMM;
+        if (fault != MPI_SUCCESS)
+            birth.error = fault;
         birth.agreement.exchange.side = side;
         birth.agreement.exchange.bridge = bridge;
     }
