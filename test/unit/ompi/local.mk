@@ -21,6 +21,7 @@ ompi_unit_tests = \
 	%D%/mca/pml/cm/both \
 	%D%/mca/pml/ob1/credit \
 	%D%/mca/pml/ob1/frames \
+	%D%/mca/pml/ob1/gone \
 	%D%/mca/pml/ob1/match \
 	%D%/mca/pml/ob1/memory \
 	%D%/mca/pml/tags \
@@ -137,6 +138,10 @@ ob1_side = $(mca_pml_ob1_sources) %D%/mca/pml/ob1/side.c %D%/mca/pml/ob1/side.h
 %C%_mca_pml_ob1_frames_CFLAGS = $(AM_CFLAGS)
 %C%_mca_pml_ob1_frames_LDFLAGS = $(ob1_side_ldflags)
 %C%_mca_pml_ob1_frames_LDADD = $(ompi_unit_libs)
+%C%_mca_pml_ob1_gone_SOURCES = %D%/mca/pml/ob1/gone.c $(ob1_side)
+%C%_mca_pml_ob1_gone_CFLAGS = $(AM_CFLAGS)
+%C%_mca_pml_ob1_gone_LDFLAGS = $(ob1_side_ldflags)
+%C%_mca_pml_ob1_gone_LDADD = $(ompi_unit_libs)
 %C%_mca_pml_ob1_memory_SOURCES = %D%/mca/pml/ob1/memory.c $(ob1_side)
 %C%_mca_pml_ob1_memory_CFLAGS = $(AM_CFLAGS)
 %C%_mca_pml_ob1_memory_LDFLAGS = $(ob1_side_ldflags)

@@ -140,7 +140,7 @@ void ob1_credit_start(unsigned ranks)
 
 void ob1_credit_begin(ob1_peer_t *peer)
 {
-    atomic_init(&peer->credit, ob1_peer_is_gone(peer) ? NONE_EVER : (int64_t)window);
+    atomic_init(&peer->credit, (int64_t)window);
 }
 
 void ob1_credit_end(ob1_peer_t *peer)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ranks that are gone. What can end only with their help ends with MPI_ERR_PROC_ABORTED. What they
- * had sent before is still there to be received.
+ * Ranks that are gone. What can end only with their help ends with MPI_ERR_PROC_ABORTED, or with
+ * MPI_ERR_NO_MEM if it was for want of memory that the way to them ended. What they had sent before
+ * is still there to be received.
  *
  * One that has died: sends to it, receives from it, and receives from any source of a communicator
  * that it is in, since nobody can say that it was not its message that they wait for; likewise
@@ -26,34 +27,27 @@ bool ob1_any_is_dead(void)
     return atomic_load_explicit(&any_is_dead, memory_order_relaxed);
 }
 
-static bool is_dead(const ompi_communicator_t *comm, int rank)
+static int expect_from(const ompi_communicator_t *comm, int rank)
 {
     const ob1_peer_t *peer = ob1_known_peer(ompi_comm_process(comm, rank));
-    return peer != NULL && peer->is_dead;
+    return peer != NULL && peer->is_dead ? peer->error : MPI_SUCCESS;
 }
 
-bool ob1_is_hopeless(const ompi_communicator_t *comm, int source)
+int ob1_expect(const ompi_communicator_t *comm, int source)
 {
     if (opal_likely(!ob1_any_is_dead()))
-        return false;
+        return MPI_SUCCESS;
     if (source != MPI_ANY_SOURCE)
-        return is_dead(comm, source);
-    for (int rank = 0; rank < ompi_comm_peers(comm); rank++) {
-        if (is_dead(comm, rank))
-            return true;
-    }
-    return false;
-}
-
-static void fail(ompi_request_t *request, const ob1_peer_t *peer)
-{
-    request->status.MPI_ERROR = peer != NULL ? peer->error : MPI_ERR_PROC_ABORTED;
-    ompi_request_complete(request);
+        return expect_from(comm, source);
+    int error = MPI_SUCCESS;
+    for (int rank = 0; rank < ompi_comm_peers(comm) && error == MPI_SUCCESS; rank++)
+        error = expect_from(comm, rank);
+    return error;
 }
 
 static void tell(ob1_peer_t *peer)
 {
-    if (peer == NULL || peer->is_told)
+    if (peer->is_told)
         return;
     peer->is_told = true;
     opal_log_error("rank %u has left through MPI_Finalize: messages that wait for it fail with "
@@ -64,15 +58,14 @@ static void tell(ob1_peer_t *peer)
 void ob1_send_fail(ob1_send_t *send)
 {
     tell(send->peer);
-    ob1_send_forget(send);
-    fail(&send->request, send->peer);
+    send->request.status.MPI_ERROR = send->peer->error;
+    ob1_send_finish(send);
 }
 
 void ob1_receive_fail(ob1_receive_t *receive, ob1_peer_t *peer)
 {
     tell(peer);
-    receive->is_posted = false;
-    fail(&receive->request, peer);
+    ob1_receive_end(receive, peer->error);
 }
 
 static void fail_pending(ob1_peer_t *peer, opal_list_t *list)
@@ -84,17 +77,26 @@ static void fail_pending(ob1_peer_t *peer, opal_list_t *list)
     }
 }
 
-static bool is_posted_in_vain(const ob1_posted_t *posted)
+/* Whose messages are lost, while those who wait for them are looked for; else UINT32_MAX. */
+static uint32_t starved = UINT32_MAX;
+
+static int why_in_vain(const ob1_posted_t *posted)
 {
     const ob1_receive_t *receive = opal_container_of(posted, ob1_receive_t, posted);
-    return ob1_is_hopeless(receive->comm, posted->source);
+    return ob1_is_from(receive->comm, posted->source, starved)
+               ? MPI_ERR_NO_MEM
+               : ob1_expect(receive->comm, posted->source);
 }
 
-static ob1_posted_t *take_posted(ob1_matcher_t *matcher,
-                                 bool (*condition)(const ob1_posted_t *posted))
+static bool is_in_vain(const ob1_posted_t *posted)
+{
+    return why_in_vain(posted) != MPI_SUCCESS;
+}
+
+static ob1_posted_t *take_posted(ob1_matcher_t *matcher)
 {
     ob1_lock(&matcher->lock);
-    ob1_posted_t *posted = ob1_matcher_find_posted(matcher, condition);
+    ob1_posted_t *posted = ob1_matcher_find_posted(matcher, is_in_vain);
     if (posted != NULL)
         ob1_matcher_remove_posted(matcher, posted);
     ob1_unlock(&matcher->lock);
@@ -104,35 +106,16 @@ static ob1_posted_t *take_posted(ob1_matcher_t *matcher,
 static void fail_posted(ob1_matcher_t *matcher)
 {
     ob1_posted_t *posted;
-    while ((posted = take_posted(matcher, is_posted_in_vain)) != NULL)
-        ob1_receive_fail(opal_container_of(posted, ob1_receive_t, posted), NULL);
-}
-
-/* Whose messages are lost, while ob1_peer_starved looks for who waits for them. */
-static uint32_t starved;
-
-static bool is_starved(const ob1_posted_t *posted)
-{
-    const ob1_receive_t *receive = opal_container_of(posted, ob1_receive_t, posted);
-    return posted->source != MPI_ANY_SOURCE &&
-           ompi_comm_process(receive->comm, posted->source) == starved;
-}
-
-static void fail_starved(ob1_matcher_t *matcher)
-{
-    ob1_posted_t *posted;
-    while ((posted = take_posted(matcher, is_starved)) != NULL) {
-        ob1_receive_t *receive = opal_container_of(posted, ob1_receive_t, posted);
-        receive->is_posted = false;
-        receive->request.status.MPI_ERROR = MPI_ERR_NO_MEM;
-        ompi_request_complete(&receive->request);
-    }
+    while ((posted = take_posted(matcher)) != NULL)
+        ob1_receive_end(opal_container_of(posted, ob1_receive_t, posted), why_in_vain(posted));
 }
 
 void ob1_peer_starved(opal_process_t *process)
 {
     starved = process->index;
-    ob1_each_matcher(fail_starved);
+    ob1_each_matcher(fail_posted);
+    starved = UINT32_MAX;
+    ob1_starve_probes(process->index);
 }
 
 /* Everything that has begun between it and us. */
@@ -154,32 +137,67 @@ static void end_begun(ob1_peer_t *peer)
     }
 }
 
+static bool is_untold; /* a peer was found dead */
+
 void ob1_gone_start(void)
 {
     atomic_store_explicit(&any_is_dead, false, memory_order_relaxed);
+    is_untold = false;
+}
+
+static void mark_dead(ob1_peer_t *peer)
+{
+    opal_log_error("rank %u is gone: what needs it fails with %s", peer->process->rank,
+                   peer->error == MPI_ERR_NO_MEM ? "MPI_ERR_NO_MEM" : "MPI_ERR_PROC_ABORTED");
+    peer->is_dead = peer->is_told = true;
+    atomic_store_explicit(&any_is_dead, true, memory_order_relaxed);
+    is_untold = true;
+}
+
+int ob1_tell_hopeless(void)
+{
+    if (opal_likely(!is_untold))
+        return 0;
+    is_untold = false;
+    ob1_each_matcher(fail_posted);
+    ob1_wake_probes();
+    return 1;
+}
+
+void ob1_peer_is_found_dead(ob1_peer_t *peer)
+{
+    mark_dead(peer);
+    ob1_credit_end(peer);
+    ob1_peers_poll();
 }
 
 void ob1_peer_died(opal_process_t *process, opal_status_t why)
 {
-    ob1_peer_t *peer = ob1_peer(process);
+    ob1_peer_t *peer = ob1_peer_to_end(process);
     if (peer == NULL || ob1_peer_is_gone(peer))
         return;
     if (why == OPAL_ERR_NO_MEMORY)
         peer->error = MPI_ERR_NO_MEM;
-    opal_log_error("rank %u is gone: what needs it fails with %s", process->rank,
-                   peer->error == MPI_ERR_NO_MEM ? "MPI_ERR_NO_MEM" : "MPI_ERR_PROC_ABORTED");
-    peer->is_dead = peer->is_told = true;
-    atomic_store_explicit(&any_is_dead, true, memory_order_relaxed);
+    mark_dead(peer);
     end_begun(peer);
-    ob1_each_matcher(fail_posted);
-    ob1_wake_probes();
+    ob1_tell_hopeless();
 }
 
 void ob1_peer_left(opal_process_t *process)
 {
-    ob1_peer_t *peer = ob1_peer(process);
+    ob1_peer_t *peer = ob1_peer_to_end(process);
     if (peer == NULL || ob1_peer_is_gone(peer))
         return;
     peer->has_left = true;
     end_begun(peer);
+}
+
+void ob1_peer_forget(opal_process_t *process)
+{
+    ob1_peer_t *peer = ob1_known_peer(process->index);
+    if (peer == NULL)
+        return;
+    end_begun(peer);
+    ob1_drop_early(process);
+    ob1_peer_free(peer);
 }

@@ -10,7 +10,7 @@
 
 enum { SHORTEST_PIECE = 256 }; /* bytes; the mean of those that are worth a segment */
 
-static unsigned char waiting_room[64 << 10]; /* from land to landed */
+static unsigned char waiting_room[64 << 10]; /* from ob1_place to ob1_placed */
 static bool is_in_waiting_room;
 static bool is_for_nobody; /* likewise: nothing waits for it */
 

@@ -39,6 +39,19 @@ void ob1_keep_early(ob1_message_t *message)
     opal_list_append(&early, &message->arrived.nodes[0]);
 }
 
+void ob1_drop_early(const opal_process_t *from)
+{
+    opal_list_node_t *next;
+    for (opal_list_node_t *node = opal_list_first(&early); node != NULL; node = next) {
+        ob1_message_t *message = early_at(node);
+        next = opal_list_next(&early, node);
+        if (from != NULL && message->from != from)
+            continue;
+        opal_list_remove(node);
+        ob1_message_free(message);
+    }
+}
+
 /* All are taken out first: what one of them completes may add the next communicator. */
 static void replay_early(uint32_t context)
 {
@@ -127,12 +140,11 @@ static opal_status_t ob1_start(void *state OPAL_UNUSED)
     return ob1_peers_start(opal_job()->size);
 }
 
+/* Messages may come until the transports have stopped. */
 static void ob1_stop(void *state OPAL_UNUSED)
 {
-    for (opal_list_node_t *node; (node = opal_list_first(&early)) != NULL;) {
-        opal_list_remove(node);
-        ob1_message_free(early_at(node));
-    }
+    ob1_peers_leave();
+    ob1_drop_early(NULL);
     ob1_peers_stop();
     ob1_sends_end();
     ob1_receives_end();
@@ -174,8 +186,10 @@ static const opal_param_row_t params[] = {
      .preset = "64K",
      .max = "1G",
      .unit = "bytes",
-     .prose = "The longest message that is sent without asking the receiver: up to the transport's "
-              "eager limit in one frame, beyond it in parts"},
+     .prose =
+         "The longest message that is sent without asking the receiver, as long as that has room "
+         "for it (unexpected_bytes): up to the transport's eager limit in one frame, beyond "
+         "it in parts"},
     {.name = "part_bytes",
      .type = OPAL_PARAM_SIZE,
      .value = &ob1_part_bytes,
@@ -220,7 +234,8 @@ static void ob1_query(opal_answer_t *answer)
 static void ob1_rules(opal_rule_fn_t *say, void *context)
 {
     static const char frames[] = "what is sent in frames";
-    say(context, frames, 0, "at once, whether the receiver has asked for it or not");
+    say(context, frames, 0,
+        "at once, whether the receiver has asked for it or not, while there is credit");
     say(context, frames, ob1_rendezvous_limit + 1, "when the receiver has asked for it");
 }
 

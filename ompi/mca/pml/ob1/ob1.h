@@ -125,8 +125,7 @@ typedef struct ob1_peer {
     bool is_told;  /* a person has been told that it is gone */
     bool is_wrong; /* a person has been told of a frame that it should not have sent */
     /* A frame may leave beside ompi_lock: one has left before, it lives, and none waits for room
-     * that has to leave first. Written under ompi_lock and the peer's lock,
-     * read under either. */
+     * that has to leave first. Written under ompi_lock and the peer's lock, read under either. */
     bool is_open;
 } ob1_peer_t;
 
@@ -219,7 +218,10 @@ static inline void ob1_unlock(opal_fair_lock_t *lock)
  */
 ob1_peer_t *ob1_peer(opal_process_t *process);
 
-/* Why it was NULL, as an MPI error. */
+/* The same, of a process whose end is being told. */
+ob1_peer_t *ob1_peer_to_end(opal_process_t *process);
+
+/* Why one was NULL, as an MPI error. */
 int ob1_peer_error(opal_process_t *process);
 
 /* NULL, without a message: nothing was sent there yet, nor came from there. Beside ompi_lock, too.
@@ -227,6 +229,12 @@ int ob1_peer_error(opal_process_t *process);
 static inline ob1_peer_t *ob1_known_peer(uint32_t process)
 {
     return opal_process_get_end(process, OPAL_END_MESSAGES);
+}
+
+/* Whether a receive from there can only be for a message of that process. */
+static inline bool ob1_is_from(const ompi_communicator_t *comm, int source, uint32_t process)
+{
+    return source != MPI_ANY_SOURCE && ompi_comm_process(comm, source) == process;
 }
 
 /* The way to a rank of a communicator. */
@@ -237,7 +245,8 @@ static inline ob1_peer_t *ob1_peer_of(const ompi_communicator_t *comm, int rank)
     return opal_likely(known != NULL) ? known : ob1_peer(opal_process(process));
 }
 
-/* Before something begins to wait for room, or for credit: it is polled for from now on. */
+/* Before something begins to wait for room, for credit, or to be told: it is polled for from now
+ * on. */
 void ob1_peers_poll(void);
 
 /* Remembers something that found no room. */
@@ -290,6 +299,9 @@ void ob1_peer_reject(opal_process_t *from, unsigned kind, const char *what);
  * room; the note, whose `done` is set, has a copy, and is done when that has left. */
 bool ob1_peer_tell(ob1_peer_t *peer, ob1_kind_t kind, const void *bytes, size_t length,
                    ob1_note_t *note);
+
+/* Out of all lists but those of what has begun with it. */
+void ob1_peer_free(ob1_peer_t *peer);
 
 opal_status_t ob1_peers_start(unsigned ranks);
 void ob1_peers_stop(void);
@@ -440,6 +452,9 @@ void ob1_fragment_arrived(ob1_receive_t *receive, size_t bytes);
 /* The receive that waits for fragments with these bytes; NULL: none does. */
 ob1_receive_t *ob1_receive_of(const ob1_peer_t *peer, uint64_t name, size_t offset, size_t bytes);
 
+/* It is over without its message. */
+void ob1_receive_end(ob1_receive_t *receive, int error);
+
 /* No fragments come for it any more. */
 void ob1_receive_forget(ob1_receive_t *receive);
 
@@ -465,6 +480,9 @@ int ob1_probe(const ompi_route_t *from, ompi_message_t **message, MPI_Status *st
  * No matcher is locked. */
 void ob1_wake_probes(void);
 
+/* Those who wait for a message of that process get MPI_ERR_NO_MEM. */
+void ob1_starve_probes(uint32_t process);
+
 /* -- pull.c -- */
 
 /* Gets what the receive wants, and answers if the sender expects that. False: the data must be
@@ -480,19 +498,26 @@ bool ob1_any_is_dead(void);
 /* Nobody is dead yet. */
 void ob1_gone_start(void);
 
+/* There was no memory when its end was told: a new peer is dead. Who waits for it learns it from
+ * `tell`, which returns how often it did, since this may be called under a matcher's lock. */
+void ob1_peer_is_found_dead(ob1_peer_t *peer);
+int ob1_tell_hopeless(void);
+
+/* A process is forgotten: nothing of it is left here. */
+void ob1_peer_forget(opal_process_t *process);
+
 /* opal_btl_client_t.failed and .left. */
 void ob1_peer_died(opal_process_t *process, opal_status_t why);
 void ob1_peer_left(opal_process_t *process);
 
-/* Whether no message can be expected from there any more. */
-bool ob1_is_hopeless(const ompi_communicator_t *comm, int source);
+/* MPI_SUCCESS, or why no message can be expected from there any more. */
+int ob1_expect(const ompi_communicator_t *comm, int source);
 
-/* There is no memory to keep a message of that process: receives that wait for one behind it get
- * MPI_ERR_NO_MEM. */
+/* There is no memory to keep a message of that process: receives and probes that wait for one
+ * behind it get MPI_ERR_NO_MEM. Those of any source wait for as long as memory is short. */
 void ob1_peer_starved(opal_process_t *process);
 
-/* They have been taken out of all lists. The receive's message is one of that peer's; NULL: it has
- * none. */
+/* They have been taken out of all lists. The receive's message is one of that peer's. */
 void ob1_send_fail(ob1_send_t *send);
 void ob1_receive_fail(ob1_receive_t *receive, ob1_peer_t *peer);
 
@@ -506,7 +531,8 @@ extern size_t ob1_rendezvous_limit, ob1_part_bytes, ob1_pin_bytes, ob1_pipeline_
 /* The matcher of a context on the wire; NULL: no such communicator here yet, or any more. */
 ob1_matcher_t *ob1_matcher_of(uint32_t context);
 
-/* Keeps a message of such a context until it is added. */
+/* Keeps a message of such a context until it is added; forgets those from there, NULL: all. */
 void ob1_keep_early(ob1_message_t *message);
+void ob1_drop_early(const opal_process_t *from);
 
 #endif

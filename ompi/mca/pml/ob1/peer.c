@@ -24,11 +24,9 @@ static void learn_transport(ob1_peer_t *peer, const opal_btl_ops_t *ops)
     peer->sends_long = ops->send_long != NULL;
 }
 
-ob1_peer_t *ob1_peer(opal_process_t *process)
+/* NULL: no way, or no memory. */
+static ob1_peer_t *make(opal_process_t *process)
 {
-    ob1_peer_t *known = opal_process_end(process, OPAL_END_MESSAGES);
-    if (opal_likely(known != NULL))
-        return known;
     opal_btl_peer_t *btl = opal_btl_connect(process);
     ob1_peer_t *peer = btl != NULL ? aligned_alloc(_Alignof(ob1_peer_t), sizeof *peer) : NULL;
     if (peer == NULL)
@@ -37,7 +35,6 @@ ob1_peer_t *ob1_peer(opal_process_t *process)
     peer->btl = btl;
     peer->process = process;
     peer->error = MPI_ERR_PROC_ABORTED;
-    peer->is_dead = btl->is_gone; /* there was no memory when that was told */
     learn_transport(peer, btl->ops);
     opal_list_init(&peer->frames);
     opal_list_init(&peer->streams);
@@ -49,9 +46,27 @@ ob1_peer_t *ob1_peer(opal_process_t *process)
     return peer;
 }
 
+ob1_peer_t *ob1_peer_to_end(opal_process_t *process)
+{
+    ob1_peer_t *known = opal_process_end(process, OPAL_END_MESSAGES);
+    return known != NULL ? known : make(process);
+}
+
+ob1_peer_t *ob1_peer(opal_process_t *process)
+{
+    ob1_peer_t *peer = opal_process_end(process, OPAL_END_MESSAGES);
+    if (opal_likely(peer != NULL))
+        return peer;
+    peer = make(process);
+    if (peer != NULL && peer->btl->is_gone)
+        ob1_peer_is_found_dead(peer);
+    return peer;
+}
+
 int ob1_peer_error(opal_process_t *process)
 {
-    return opal_btl_connect(process) == NULL ? MPI_ERR_OTHER : MPI_ERR_NO_MEM;
+    bool was_tried = opal_process_end(process, OPAL_END_BTL) != NULL;
+    return was_tried && opal_btl_connect(process) == NULL ? MPI_ERR_OTHER : MPI_ERR_NO_MEM;
 }
 
 void ob1_peer_reject(opal_process_t *from, unsigned kind, const char *what)
@@ -80,6 +95,8 @@ static int push_list(ob1_peer_t *peer, opal_list_t *list)
         /* Out first: what is sent may complete and be gone. */
         opal_list_remove(node);
         if (!pending->push(pending, peer)) {
+            if (list == &peer->frames)
+                ob1_peer_close(peer);
             opal_list_prepend(list, node);
             break;
         }
@@ -87,7 +104,7 @@ static int push_list(ob1_peer_t *peer, opal_list_t *list)
     return pushed;
 }
 
-/* A poll function: what was deferred, or withheld, is tried again. */
+/* A poll function: what was deferred, withheld or not told is tried again. */
 static int push_all(void *state OPAL_UNUSED)
 {
     int pushed = 0;
@@ -103,14 +120,13 @@ static int push_all(void *state OPAL_UNUSED)
             peer->is_listed = false;
         }
     }
-    pushed += ob1_credit_poll();
+    pushed += ob1_credit_poll() + ob1_tell_hopeless();
     is_polled = !opal_list_is_empty(&waiting) || ob1_credit_withholds();
     if (!is_polled)
         opal_progress_remove(push_all, NULL);
     return pushed;
 }
 
-/* There is always a place for that. */
 void ob1_peers_poll(void)
 {
     if (!is_polled)
@@ -158,7 +174,8 @@ bool ob1_peer_tell(ob1_peer_t *peer, ob1_kind_t kind, const void *bytes, size_t 
     void *room = ob1_peer_reserve(peer, length);
     if (opal_likely(room != NULL)) {
         memcpy(room, bytes, length);
-        ob1_peer_commit(peer, room, kind, length);
+        peer->btl->ops->commit(peer->btl, room, kind, length);
+        ob1_unlock(&peer->btl->lock); /* a message may be waiting to be sent: this opens nothing */
         return true;
     }
     note->pending.push = push_note;
@@ -171,9 +188,11 @@ bool ob1_peer_tell(ob1_peer_t *peer, ob1_kind_t kind, const void *bytes, size_t 
     return false;
 }
 
-static void free_peer(ob1_peer_t *peer)
+void ob1_peer_free(ob1_peer_t *peer)
 {
     opal_list_remove(&peer->all);
+    if (peer->is_listed)
+        opal_list_remove(&peer->node);
     opal_process_set_end(peer->process, OPAL_END_MESSAGES, NULL);
     free(peer);
 }
@@ -192,6 +211,7 @@ opal_status_t ob1_peers_start(unsigned ranks)
     opal_list_init(&waiting);
     ob1_credit_start(ranks);
     ob1_gone_start();
+    opal_process_on_forget(OPAL_END_MESSAGES, ob1_peer_forget);
     ob1_pins_prepare();
     opal_status_t status = opal_btl_open(OPAL_BTL_MESSAGES, &client);
     if (status == OPAL_SUCCESS)
@@ -215,10 +235,10 @@ void ob1_peers_leave(void)
 
 void ob1_peers_stop(void)
 {
-    ob1_peers_leave();
+    opal_process_on_forget(OPAL_END_MESSAGES, NULL);
     opal_list_node_t *next;
     for (opal_list_node_t *node = opal_list_first(&peers); node != NULL; node = next) {
         next = opal_list_next(&peers, node);
-        free_peer(opal_container_of(node, ob1_peer_t, all));
+        ob1_peer_free(opal_container_of(node, ob1_peer_t, all));
     }
 }

@@ -64,7 +64,7 @@ int ob1_iprobe(const ompi_route_t *from, bool *found, ompi_message_t **message, 
     ob1_unlock(&matcher->lock); /* and what was not taken may be gone */
     *found = arrived != NULL;
     if (arrived == NULL)
-        return ob1_is_hopeless(from->comm, from->rank) ? MPI_ERR_PROC_ABORTED : MPI_SUCCESS;
+        return ob1_expect(from->comm, from->rank);
     ompi_status_tell(status, &told);
     if (message != NULL) {
         take_for_probe(seen, from);
@@ -77,6 +77,8 @@ int ob1_iprobe(const ompi_route_t *from, bool *found, ompi_message_t **message, 
 
 typedef struct waiting_probe {
     opal_list_node_t node;
+    const ompi_route_t *from;
+    int error; /* it waits in vain */
     atomic_int done;
 } waiting_probe_t;
 
@@ -90,17 +92,31 @@ void ob1_wake_probes(void)
         opal_wait_signal(&opal_container_of(node, waiting_probe_t, node)->done);
 }
 
+void ob1_starve_probes(uint32_t process)
+{
+    for (opal_list_node_t *node = opal_list_first(&waiting_probes); node != NULL;
+         node = opal_list_next(&waiting_probes, node)) {
+        waiting_probe_t *probe = opal_container_of(node, waiting_probe_t, node);
+        if (!ob1_is_from(probe->from->comm, probe->from->rank, process))
+            continue;
+        probe->error = MPI_ERR_NO_MEM;
+        opal_wait_signal(&probe->done);
+    }
+}
+
 int ob1_probe(const ompi_route_t *from, ompi_message_t **message, MPI_Status *status)
 {
     bool found;
+    waiting_probe_t probe = {.from = from, .error = MPI_SUCCESS};
     for (;;) {
         int error = ob1_iprobe(from, &found, message, status);
         if (error != MPI_SUCCESS || found)
             return error;
-        error = ob1_reach(from);
-        if (error != MPI_SUCCESS)
-            return error;
-        waiting_probe_t probe = {.done = 0};
+        if (probe.error == MPI_SUCCESS)
+            probe.error = ob1_reach(from);
+        if (probe.error != MPI_SUCCESS)
+            return probe.error;
+        atomic_init(&probe.done, 0);
         opal_list_append(&waiting_probes, &probe.node);
         ompi_wait_until(&probe.done);
         opal_list_remove(&probe.node);

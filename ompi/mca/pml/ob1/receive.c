@@ -118,6 +118,13 @@ static void finish_receive(ob1_receive_t *receive)
     ompi_request_complete(&receive->request);
 }
 
+void ob1_receive_end(ob1_receive_t *receive, int error)
+{
+    receive->is_posted = false;
+    receive->request.status.MPI_ERROR = error;
+    finish_receive(receive);
+}
+
 static void finish_told(ob1_note_t *note)
 {
     finish_receive(opal_container_of(note, ob1_receive_t, note));
@@ -207,6 +214,7 @@ static void take_rendezvous(ob1_receive_t *receive, ob1_peer_t *peer, const ob1_
         return;
     }
     receive->peer = peer;
+    receive->note.is_waiting = false;
     receive->name = opal_names_add(&names, receive);
     if (opal_unlikely(receive->name == 0)) {
         refuse(receive, peer, head->sender);
@@ -244,11 +252,10 @@ static void take_lost(ob1_receive_t *receive, const ob1_message_t *message)
     ob1_sync_t head;
     memcpy(&head, message->frame, sizeof head);
     meet(receive, &head.match, 0);
-    receive->request.status.MPI_ERROR = MPI_ERR_NO_MEM;
     if (message->kind == OB1_EAGER_SYNC)
         refuse(receive, ob1_peer(message->from), head.sender);
     else
-        finish_receive(receive);
+        ob1_receive_end(receive, MPI_ERR_NO_MEM);
 }
 
 /* It is out of the matching already. */
@@ -359,22 +366,24 @@ static void keep(ob1_matcher_t *matcher, ob1_message_t *message, const ob1_match
     ob1_matcher_keep(matcher, &message->arrived);
 }
 
+typedef struct request_name {
+    const opal_process_t *from;
+    uint64_t sender;
+} request_name_t;
+
 /* Whether a message is the one of this sender's request. */
 static bool is_of_request(const ob1_arrived_t *arrived, const void *context)
 {
     const ob1_message_t *message = opal_container_of(arrived, ob1_message_t, arrived);
-    const ob1_sync_t *name = context;
-    ob1_rendezvous_t rendezvous;
-    ob1_sync_t sync;
-    if (message->kind == OB1_EAGER_SYNC) {
-        memcpy(&sync, message->frame, sizeof sync);
-        return sync.sender == name->sender;
-    }
-    if (message->kind == OB1_RENDEZVOUS) {
-        memcpy(&rendezvous, message->frame, offsetof(ob1_rendezvous_t, segments));
-        return rendezvous.sender == name->sender;
-    }
-    return false;
+    const request_name_t *name = context;
+    uint64_t sender;
+    if (message->kind == OB1_EAGER_SYNC)
+        memcpy(&sender, message->frame + offsetof(ob1_sync_t, sender), sizeof sender);
+    else if (message->kind == OB1_RENDEZVOUS)
+        memcpy(&sender, message->frame + offsetof(ob1_rendezvous_t, sender), sizeof sender);
+    else
+        return false;
+    return sender == name->sender && message->from == name->from;
 }
 
 static void free_given_back(ob1_note_t *note)
@@ -385,18 +394,19 @@ static void free_given_back(ob1_note_t *note)
 /* The sender wants a message back. It is one that waits for a receive, or too late. */
 static void give_back(ob1_matcher_t *matcher, opal_process_t *from, const void *bytes)
 {
-    ob1_sync_t name;
-    memcpy(&name, bytes, sizeof name);
+    ob1_sync_t recall;
+    memcpy(&recall, bytes, sizeof recall);
+    request_name_t name = {from, recall.sender};
     ob1_lock(&matcher->lock);
-    ob1_arrived_t *arrived = ob1_matcher_search_arrived(matcher, name.match.source, name.match.tag,
-                                                        is_of_request, &name);
+    ob1_arrived_t *arrived = ob1_matcher_search_arrived(matcher, recall.match.source,
+                                                        recall.match.tag, is_of_request, &name);
     if (arrived != NULL)
         ob1_matcher_remove_arrived(matcher, arrived);
     ob1_unlock(&matcher->lock);
     if (arrived == NULL)
         return;
     ob1_message_t *message = opal_container_of(arrived, ob1_message_t, arrived);
-    ob1_ack_t ack = {name.sender};
+    ob1_ack_t ack = {recall.sender};
     message->note.done = free_given_back;
     if (ob1_peer_tell(ob1_peer(from), OB1_CANCELLED, &ack, sizeof ack, &message->note))
         ob1_message_free(message);
@@ -501,8 +511,8 @@ static bool handle_stream_part(ob1_peer_t *peer, const void *bytes, size_t lengt
 ob1_receive_t *ob1_receive_of(const ob1_peer_t *peer, uint64_t name, size_t offset, size_t bytes)
 {
     ob1_receive_t *receive = opal_names_find(&names, name);
-    if (receive == NULL || receive->peer != peer || bytes > receive->wanted - receive->received ||
-        offset > receive->wanted - bytes)
+    if (receive == NULL || receive->peer != peer || receive->note.is_waiting ||
+        bytes > receive->wanted - receive->received || offset > receive->wanted - bytes)
         return NULL;
     return receive;
 }
@@ -693,29 +703,21 @@ static void take_message(ob1_receive_t *receive, ob1_message_t *message)
     ob1_message_free(message);
 }
 
-static void end_at_once(ob1_receive_t *receive, int error)
-{
-    receive->request.status.MPI_ERROR = error;
-    finish_receive(receive);
-}
-
 /* Its message is not here: it never comes, or from one that is met only now; or there was no memory
  * to post it. Under ompi_lock, so that it has not come meanwhile. */
 static void start_in_doubt(ob1_receive_t *receive, const ompi_route_t *from)
 {
     ob1_matcher_t *matcher = ob1_matcher_for(from);
-    if (ob1_is_hopeless(from->comm, from->rank)) {
-        ob1_receive_fail(receive, NULL);
-        return;
-    }
-    int error = ob1_reach(from);
+    int error = ob1_reach(from); /* which may find it dead */
+    if (error == MPI_SUCCESS)
+        error = ob1_expect(from->comm, from->rank);
     if (error == MPI_SUCCESS) {
         ob1_lock(&matcher->lock);
         error = post(matcher, receive) ? MPI_SUCCESS : MPI_ERR_NO_MEM;
         ob1_unlock(&matcher->lock);
     }
     if (error != MPI_SUCCESS)
-        end_at_once(receive, error);
+        ob1_receive_end(receive, error);
 }
 
 static void start_receive(ob1_receive_t *receive, const ompi_route_t *from)
@@ -817,7 +819,7 @@ bool ob1_irecv_beside(const ompi_route_t *from, const ompi_data_t *data, ompi_re
     if (message != NULL)
         take_message(receive, message);
     else if (!is_posted)
-        end_at_once(receive, MPI_ERR_NO_MEM);
+        ob1_receive_end(receive, MPI_ERR_NO_MEM);
     return true;
 }
 

@@ -579,7 +579,7 @@ bool ob1_send_answered(const ob1_peer_t *peer, ob1_kind_t kind, const void *byte
         return false;
     send->awaits = 0;
     opal_list_remove(&send->pending.node);
-    if (send->answer != 0 && kind != OB1_PULL_DONE) /* the number was for another one */
+    if (send->answer != 0) /* nothing happens if that was it */
         peer->btl->ops->disarm(peer->btl, send->answer);
     if (kind == OB1_CLEAR)
         send_fragments(send, &answer);

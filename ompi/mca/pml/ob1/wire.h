@@ -99,7 +99,7 @@ typedef struct ob1_rendezvous {
     uint32_t segment_count;
     uint64_t sender;
     uint64_t total;  /* bytes of the message */
-    uint32_t answer; /* of opal_btl_ops_t.answer; 0: a pull_done */
+    uint32_t answer; /* the slot to complete (opal_btl_ops_t.arm); 0: none, send a pull_done */
     uint8_t synchronous, unused[3];
     ob1_segment_t segments[OB1_MAX_SEGMENTS]; /* sent are segment_count of them, or one */
 } ob1_rendezvous_t;

@@ -118,6 +118,22 @@ START_TEST(only_what_is_there_is_asked_for)
 }
 END_TEST
 
+/* The receiver has not completed the slot, but sent the answer: the slot is free. */
+START_TEST(an_answer_by_a_frame_disarms_the_slot)
+{
+    ob1_rendezvous_t head = {0};
+    side_slot = 3;
+    ompi_request_t *request = send(LONG, OMPI_SEND_STANDARD);
+    side_frame_t frame = expect(OB1_RENDEZVOUS);
+    memcpy(&head, frame.bytes, offsetof(ob1_rendezvous_t, segments));
+    ck_assert_uint_eq(head.answer, 3);
+    answer(PEER, OB1_PULL_DONE, head.sender);
+    finish(request);
+    ck_assert_uint_eq(side_slot, 0);
+    side_stop();
+}
+END_TEST
+
 /* A receive that waits for fragments of so many bytes; returns what they are sent to. */
 static uint64_t begin_fragments(size_t length)
 {
@@ -158,6 +174,68 @@ START_TEST(fragments_stay_within_the_receive)
     finish(request);
     fragment(PEER, name, 0, 100); /* it is over */
     require_guards(200);
+    side_stop();
+}
+END_TEST
+
+/* Nobody knows the name before it has left: what comes for it is none of ours. */
+START_TEST(no_fragment_comes_before_it_was_asked_for)
+{
+    ompi_request_t *request = post(200);
+    const ob1_receive_t *receive = opal_container_of(request, ob1_receive_t, request);
+    ob1_rendezvous_t head = {.match = match, .sender = 5, .total = 200};
+    side_is_full = true;
+    side_deliver(PEER, OB1_RENDEZVOUS, &head, offsetof(ob1_rendezvous_t, segments));
+    fragment(PEER, receive->name, 0, 200);
+    ck_assert(!ompi_request_is_done(request));
+    require_guards(0);
+    side_is_full = false;
+    side_progress();
+    expect(OB1_CLEAR);
+    fragment(PEER, receive->name, 0, 200);
+    finish(request);
+    side_stop();
+}
+END_TEST
+
+/* Another rank has a request of the same name. */
+START_TEST(only_the_sender_has_its_message_back)
+{
+    ob1_sync_t head = {.match = match, .sender = 5};
+    side_deliver(PEER, OB1_EAGER_SYNC, &head, sizeof head);
+    side_deliver(OTHER, OB1_CANCEL, &head, sizeof head);
+    ck_assert_ptr_null(side_next_sent());
+    side_deliver(PEER, OB1_CANCEL, &head, sizeof head);
+    expect(OB1_CANCELLED);
+    side_stop();
+}
+END_TEST
+
+/* Threads share. The first message that waited uses up the credit, so that a request for more goes
+ * before the second one, which finds no room again: now nothing may go past it. */
+START_TEST(nothing_overtakes_a_message_that_waits)
+{
+    ompi_route_t to = side_route(PEER, TAG);
+    ompi_data_t data = side_data(sent, 8);
+    side_pml->comm_remove(&side_comm);
+    ompi_lock_is_shared = true;
+    side_pml->comm_add(&side_comm);
+    finish(send(8, OMPI_SEND_STANDARD));
+    const ob1_peer_t *peer = ob1_known_peer(PEER);
+    while (peer->credit >= OB1_MESSAGE_OVERHEAD + 8)
+        ck_assert(side_pml->send_beside(&to, &data, OMPI_SEND_STANDARD));
+    side_is_full = true;
+    ompi_request_t *first = send(8, OMPI_SEND_STANDARD), *second = send(8, OMPI_SEND_STANDARD);
+    side_is_full = false;
+    side_fills_after = 2;
+    side_progress();
+    finish(first);
+    ck_assert(!ompi_request_is_done(second));
+    side_is_full = false;
+    ck_assert(!side_pml->send_beside(&to, &data, OMPI_SEND_STANDARD));
+    side_progress();
+    finish(second);
+    ck_assert(side_pml->send_beside(&to, &data, OMPI_SEND_STANDARD));
     side_stop();
 }
 END_TEST
@@ -279,7 +357,7 @@ END_TEST
 /* The first part was there to be received when the rank was gone; more of it comes all the same. */
 START_TEST(nor_behind_the_news_of_a_death)
 {
-    side_die(PEER);
+    side_die(PEER, OPAL_ERR_DISCONNECTED);
     begin_stream(300, 100);
     ompi_route_t from = side_route(PEER, TAG);
     ompi_data_t data = side_data(got + GUARD, 300);
@@ -311,7 +389,11 @@ END_TEST
 static const unit_test_t tests[] = {
     {.test = &only_the_receiver_answers_a_send},
     {.test = &only_what_is_there_is_asked_for},
+    {.test = &an_answer_by_a_frame_disarms_the_slot},
     {.test = &fragments_stay_within_the_receive},
+    {.test = &no_fragment_comes_before_it_was_asked_for},
+    {.test = &only_the_sender_has_its_message_back},
+    {.test = &nothing_overtakes_a_message_that_waits},
     {.test = &landing_stays_within_the_receive},
     {.test = &short_frames_are_dropped},
     {.test = &messages_are_of_ranks_that_there_are},

@@ -21,7 +21,9 @@ extern const opal_component_t mca_pml_ob1_component;
 
 const ompi_pml_ops_t *side_pml;
 bool side_is_full;
+unsigned side_fills_after;
 unsigned char side_memory[4096];
+uint32_t side_slot;
 
 static ompi_group_t group = {.size = SIDE_RANKS, .stride = 1};
 ompi_communicator_t side_comm = {
@@ -95,6 +97,8 @@ static void commit(opal_btl_peer_t *peer, void *room, unsigned kind, size_t leng
     frame->rank = peer->process->rank;
     frame->kind = kind;
     frame->length = length;
+    if (side_fills_after > 0 && --side_fills_after == 0)
+        side_is_full = true;
 }
 
 static bool send(opal_btl_peer_t *peer, unsigned kind, const void *head, size_t head_bytes,
@@ -131,7 +135,13 @@ static uint32_t arm(opal_btl_peer_t *peer OPAL_UNUSED, unsigned kind OPAL_UNUSED
                     uint64_t what OPAL_UNUSED, const struct iovec *memory OPAL_UNUSED,
                     size_t awaited_bytes OPAL_UNUSED)
 {
-    return 0;
+    return side_slot;
+}
+
+static void disarm(opal_btl_peer_t *peer OPAL_UNUSED, uint32_t slot)
+{
+    if (slot == side_slot)
+        side_slot = 0;
 }
 
 static void ignore_slot(opal_btl_peer_t *peer OPAL_UNUSED, uint32_t slot OPAL_UNUSED)
@@ -154,6 +164,7 @@ static const opal_btl_ops_t ops = {
     .eager_bytes = SIDE_EAGER_BYTES,
     .direct_bytes = SIZE_MAX,
     .max_frame_bytes = SIDE_FRAME_BYTES,
+    .unlocked_bytes = SIDE_FRAME_BYTES,
     .reserve = reserve,
     .commit = commit,
     .send = send,
@@ -162,7 +173,7 @@ static const opal_btl_ops_t ops = {
     .map = map,
     .pull_pays = pays_receiver,
     .arm = arm,
-    .disarm = ignore_slot,
+    .disarm = disarm,
     .complete = ignore_slot,
 };
 
@@ -261,6 +272,7 @@ void side_start(void)
     ob1_part_bytes = SIDE_EAGER_BYTES;
     ob1_unexpected_bytes = SIDE_UNEXPECTED_BYTES;
     side_is_full = false;
+    side_slot = 0;
     sent_count = sent_seen = 0;
     require(side_pml->start(NULL) == OPAL_SUCCESS, "ob1 starts");
     require(side_pml->comm_add(&side_comm) == MPI_SUCCESS, "it takes a communicator");
@@ -379,10 +391,10 @@ void side_serve(void)
     }
 }
 
-void side_die(unsigned rank)
+void side_die(unsigned rank, opal_status_t why)
 {
     peers[rank].is_gone = true;
-    client->failed(opal_process(rank), OPAL_ERR_DISCONNECTED);
+    client->failed(opal_process(rank), why);
 }
 
 void side_leave(unsigned rank)

@@ -30,8 +30,12 @@ extern const ompi_pml_ops_t *side_pml;
 /* Where the segments of a rendezvous lie, which are offsets in here. */
 extern unsigned char side_memory[4096];
 
-/* While it is set no frame finds room. */
+/* While it is set no frame finds room; it is set after so many frames, if that is not 0. */
 extern bool side_is_full;
+extern unsigned side_fills_after;
+
+/* The slot that a pull may complete, of all peers; 0: there is none. It is disarmed. */
+extern uint32_t side_slot;
 
 /* 0: all allocations succeed; n: the n-th one from now on fails, and has when this is 0 again; -1:
  * all fail. Blocks beyond SIDE_MOST_BYTES are never there. */
@@ -58,7 +62,7 @@ void side_progress(void);
 void side_serve(void);
 
 /* As the news of it comes. */
-void side_die(unsigned rank);
+void side_die(unsigned rank, opal_status_t why);
 void side_leave(unsigned rank);
 
 ompi_route_t side_route(int rank, int tag);
