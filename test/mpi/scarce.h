@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* Whether this allocation of the library's fails. */
-static bool is_to_fail(void);
+static __attribute__((unused)) bool is_to_fail(void);
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { SCARCE_WORKS = 0 }; /* the allocator is the sanitizer's */
