@@ -249,6 +249,7 @@ test_unit_opal_mca_btl_sock_pairs_SOURCES = %D%/mca/btl/sock/pairs.c
 test_unit_opal_mca_btl_sock_pairs_CFLAGS = $(AM_CFLAGS)
 test_unit_opal_mca_btl_sock_link_SOURCES = %D%/mca/btl/sock/link.c $(crew_sources)
 test_unit_opal_mca_btl_sock_link_CFLAGS = $(AM_CFLAGS)
+test_unit_opal_mca_btl_sock_link_LDFLAGS = $(no_memory_ldflags)
 test_unit_opal_mca_btl_sock_peer_SOURCES = %D%/mca/btl/sock/peer.c $(crew_sources)
 test_unit_opal_mca_btl_sock_peer_CFLAGS = $(AM_CFLAGS)
 test_unit_opal_mca_btl_sock_ends_SOURCES = %D%/mca/btl/sock/ends.c $(crew_sources)

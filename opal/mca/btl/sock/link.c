@@ -131,12 +131,11 @@ static void part_sent(sock_part_t *part, size_t bytes)
 
 /* -- out --------------------------------------------------------------------------------- */
 
-/* Nothing can be sent any more. That is told when all has been read that came before, and then it
- * is the end, also where the other one does not know. */
-static void end_sending(sock_link_t *link, int error)
+void sock_link_end_sending(sock_link_t *link, int error)
 {
+    if (!link->cannot_send)
+        link->error = error;
     link->cannot_send = true;
-    link->error = error;
     shutdown(link->descriptor.fd, SHUT_RD);
 }
 
@@ -151,7 +150,7 @@ size_t sock_link_send(sock_link_t *link, struct iovec *vectors, size_t count, bo
     while (sent < 0 && errno == EINTR);
     if (sent < 0) {
         if (errno != EAGAIN && errno != EWOULDBLOCK && errno != ENOBUFS)
-            end_sending(link, errno);
+            sock_link_end_sending(link, errno);
         return 0;
     }
     sock_health_watch();
@@ -193,7 +192,7 @@ static void fixed_done(opal_fixed_send_t *fixed, ssize_t sent)
         return;
     }
     if (sent < 0) {
-        end_sending(link, (int)-sent);
+        sock_link_end_sending(link, (int)-sent);
         return;
     }
     sock_health_watch();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A peer: what the upper layer asks of it, and what becomes of it. */
+#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -180,10 +181,13 @@ static size_t queue_limit(void)
     return 2 * (sock_stream_limit + sock_ops.max_frame_bytes + SPARE_BYTES);
 }
 
+/* For what waits to be sent. Who sends may do so out of a frame that the link delivers. */
 static void lose_for_memory(sock_peer_t *peer)
 {
+    if (peer->state != SOCK_UP)
+        return; /* it has left: nothing is lost */
     peer->why_lost = OPAL_ERR_NO_MEMORY;
-    sock_peer_lost(peer, "there is no memory for what waits to be sent");
+    sock_link_end_sending(peer->links[0], ENOMEM);
 }
 
 static void *sock_reserve(opal_btl_peer_t *base, size_t length)

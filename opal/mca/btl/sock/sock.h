@@ -193,6 +193,10 @@ size_t sock_link_send(sock_link_t *link, struct iovec *vectors, size_t count, bo
 /* Sends what there is, as far as the system takes it. */
 void sock_link_flush(sock_link_t *link);
 
+/* Nothing can be sent any more. That is told when all has been read that came before, and then it
+ * is the end, also where the other one does not know. The link is still there: it may be read. */
+void sock_link_end_sending(sock_link_t *link, int error);
+
 /* Delivers what has come, up to a bound. Returns how many things it did; the peer may be lost
  * afterwards, and the link gone. */
 int sock_link_read(sock_link_t *link);

@@ -11,6 +11,7 @@
 #include "opal/runtime/wait.h"
 
 #include "test/unit/opal/mca/btl/crew.h"
+#include "test/unit/opal/no_memory.h"
 #include "test/unit/opal/support.h"
 
 enum { PEER = 1, LONGEST = 640, MOST = 4096 };
@@ -268,6 +269,35 @@ START_TEST(every_link_is_read_to_its_end)
 }
 END_TEST
 
+/* -- no memory ------------------------------------------------------------------------------------
+ */
+
+static void answer_without_memory(unsigned rank, unsigned kind, const void *bytes, size_t length)
+{
+    unit_allocations = 0;
+    void *room = sock_ops.reserve(&peer->base, 8);
+    unit_allocations = UINT_MAX;
+    take(rank, kind, bytes, length);
+    ck_assert_ptr_null(room);
+    ck_assert_ptr_nonnull(peer->links[0]);
+}
+
+/* The link delivers what is behind it, and ends then. */
+START_TEST(an_answer_without_memory_is_a_loss)
+{
+    hearing.frame = answer_without_memory;
+    say_frame(&(sock_frame_t){.length = 4, .kind = 5}, "last");
+    say_frame(&(sock_frame_t){.length = 4, .kind = 6}, "last");
+    unit_capture();
+    while (deaths == 0)
+        opal_progress();
+    ck_assert_uint_eq(frames, 2);
+    ck_assert_int_eq(hearing.why, OPAL_ERR_NO_MEMORY);
+    ck_assert_int_eq(peer->state, SOCK_LOST);
+    unit_assert_part(unit_stderr(), "Cannot allocate memory");
+}
+END_TEST
+
 static const unit_test_t tests[] = {
     {.test = &it_comes_byte_by_byte},
     {.test = &the_longest_frame_is_taken},
@@ -275,6 +305,7 @@ static const unit_test_t tests[] = {
     {.test = &an_end_without_goodbye_is_a_loss},
     {.test = &after_goodbye_it_is_none},
     {.test = &every_link_is_read_to_its_end},
+    {.test = &an_answer_without_memory_is_a_loss},
 };
 
 UNIT_MAIN("btl/sock/link", tests, connect_pair);
