@@ -29,6 +29,7 @@
 #include "opal/mca/btl/base/base.h"
 #include "opal/runtime/init.h"
 #include "opal/runtime/region.h"
+#include "opal/runtime/wait.h"
 #include "opal/util/log.h"
 #include "opal/util/text.h"
 
@@ -92,7 +93,7 @@ typedef struct sm {
     unsigned reader_count, reader_room;
     unsigned next_reader; /* whose turn it is */
     unsigned deaths;      /* on this node, as far as they have been looked at */
-    unsigned lost_count;  /* peers that are lost, and not reported yet */
+    atomic_bool any_lost; /* peers, which may not be reported yet */
     unsigned left_count;  /* peers that have left, and are not reported yet */
     bool *reported;       /* by local rank */
 } sm_t;
@@ -161,11 +162,13 @@ static bool make_ring(sm_peer_t *peer)
     return true;
 }
 
-/* There is no memory for the way to it: progress tells. */
+/* There is no memory for the way to it: progress tells, which may be another thread's, asleep. */
 static void lose(sm_peer_t *peer)
 {
-    sm.lost_count += !peer->is_lost;
-    peer->is_lost = true;
+    if (atomic_exchange(&peer->is_lost, true))
+        return;
+    atomic_store(&sm.any_lost, true);
+    opal_wait_ring_self();
 }
 
 /* Whether there is a ring to this peer, made now if need be. */
@@ -173,9 +176,9 @@ static bool has_ring(sm_peer_t *peer)
 {
     if (opal_likely(peer->writer.ring != NULL))
         return true;
-    if (!peer->is_lost && !make_ring(peer))
+    if (!atomic_load(&peer->is_lost) && !make_ring(peer))
         lose(peer);
-    return !peer->is_lost;
+    return peer->writer.ring != NULL;
 }
 
 ring_answer_t *sm_answer_line(sm_peer_t *peer)
@@ -570,9 +573,9 @@ static void report_deaths(sm_t *self)
 
 static void report_lost(sm_t *self)
 {
-    self->lost_count = 0;
+    atomic_store(&self->any_lost, false); /* before the look: what is lost now is seen next time */
     for (unsigned i = 0; i < self->peer_count; i++) {
-        if (self->peers[i] != NULL && self->peers[i]->is_lost)
+        if (self->peers[i] != NULL && atomic_load(&self->peers[i]->is_lost))
             report_failure(self, i, OPAL_ERR_NO_MEMORY);
     }
 }
@@ -583,7 +586,7 @@ static int sm_progress(void *state)
     int count = 0;
     if (opal_unlikely(opal_node_deaths() != self->deaths))
         report_deaths(self);
-    if (opal_unlikely(self->lost_count > 0))
+    if (opal_unlikely(atomic_load_explicit(&self->any_lost, memory_order_relaxed)))
         report_lost(self);
     if (opal_unlikely(atomic_load_explicit(&self->own->inbox, memory_order_relaxed) != 0))
         take_inbox(self);

@@ -23,9 +23,9 @@ typedef struct sm_peer {
     opal_node_slot_t *slot;
     unsigned local_rank;
     sm_get_state_t get_state;
-    bool is_lost;    /* there is no memory for a ring to it */
-    bool has_left;   /* what it has sent is here */
-    bool help_fails; /* it could not write into our memory */
+    atomic_bool is_lost; /* there is no memory for a ring to it */
+    bool has_left;       /* what it has sent is here */
+    bool help_fails;     /* it could not write into our memory */
     bool view_is_known;
     opal_node_view_t view; /* what of its memory is mapped here */
     ring_t *incoming;      /* the ring from it to us; NULL: we know of none */

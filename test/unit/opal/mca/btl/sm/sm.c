@@ -8,6 +8,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -181,6 +182,41 @@ START_TEST(a_full_segment_loses_a_peer)
     ck_assert_uint_eq(crew_of(8, count, find_no_room), 0);
     unit_assert_part(unit_stderr(), "has no room for a ring of 262144 bytes to rank ");
     unit_assert_part(unit_stderr(), "a larger node_segment_size or a smaller btl_sm_ring_bytes");
+}
+END_TEST
+
+static atomic_int is_told;
+
+static void tell_lost(unsigned rank)
+{
+    CREW_MUST(rank == !crew.rank);
+    atomic_store(&is_told, 1);
+}
+
+static void *send_beside(void *peer)
+{
+    while ((atomic_load(&opal_node_own_slot()->doorbell.state) & OPAL_DOORBELL_ASLEEP) == 0)
+        sched_yield();
+    CREW_MUST(crew.ops->reserve(peer, 1) == NULL);
+    return NULL;
+}
+
+/* One thread is asleep, and nothing else ends that, when another one finds no room. */
+static void find_no_room_beside(void)
+{
+    pthread_t thread;
+    hearing.death = tell_lost;
+    opal_wait_set_watch(NULL);
+    CREW_MUST(pthread_create(&thread, NULL, send_beside, crew.peers[!crew.rank]) == 0);
+    opal_wait_until(&is_told, NULL);
+    pthread_join(thread, NULL);
+}
+
+START_TEST(who_waits_is_told_of_a_peer_that_is_lost)
+{
+    SET("node_segment_size", "100K");
+    unit_capture();
+    ck_assert_uint_eq(crew_of(2, count, find_no_room_beside), 0);
 }
 END_TEST
 
@@ -527,6 +563,7 @@ static const unit_test_t tests[] = {
     {.test = &sixty_four_ranks_all_to_all},
     {.test = &peers_are_served_in_turns},
     {.test = &a_full_segment_loses_a_peer},
+    {.test = &who_waits_is_told_of_a_peer_that_is_lost},
     {.test = &no_wake_up_is_lost, .repeats = 2},
     {.test = &who_waits_is_asleep},
     {.test = &room_ends_a_wait},
