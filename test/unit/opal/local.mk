@@ -272,6 +272,7 @@ test_unit_opal_mca_btl_sm_ring_SOURCES = %D%/mca/btl/sm/ring.c
 test_unit_opal_mca_btl_sm_ring_CFLAGS = $(AM_CFLAGS)
 test_unit_opal_mca_btl_sm_sm_SOURCES = %D%/mca/btl/sm/sm.c $(crew_sources)
 test_unit_opal_mca_btl_sm_sm_CFLAGS = $(AM_CFLAGS)
+test_unit_opal_mca_btl_sm_sm_LDFLAGS = $(no_memory_ldflags)
 if !MCA_STATIC_btl_sock
 test_unit_opal_mca_btl_jobs_SOURCES += $(mca_btl_sock_sources)
 test_unit_opal_mca_btl_oracle_SOURCES += $(mca_btl_sock_sources)

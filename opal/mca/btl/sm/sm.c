@@ -294,6 +294,16 @@ static bool is_read(const sm_t *self, const ring_t *ring)
     return false;
 }
 
+/* Its writer learns that nobody reads it any more. */
+static void return_ring(ring_t *ring, unsigned local_rank)
+{
+    opal_node_slot_t *slot = opal_node_slot(local_rank);
+    if (push_ring(slot, ring))
+        opal_doorbell_ring(&slot->doorbell);
+    else
+        atomic_store_explicit(&ring->is_dropped, 1, memory_order_release);
+}
+
 static void add_reader(sm_t *self, ring_t *ring)
 {
     ring_reader_t reader;
@@ -305,44 +315,13 @@ static void add_reader(sm_t *self, ring_t *ring)
         return;
     }
     if (!has_room_for_reader(self)) {
-        push_ring(self->own, ring); /* and it comes again */
+        opal_btl_note_refusal();
+        if (!push_ring(self->own, ring)) /* and it comes again */
+            return_ring(ring, local_rank);
         return;
     }
     reader.local_rank = local_rank;
     self->readers[self->reader_count++] = reader;
-}
-
-/* The rings of an inbox that was taken, one after the other. Each peer has pushed one of its own
- * and one of ours at most, so a longer list is damaged. */
-typedef struct ring_walk {
-    uint32_t at;
-    unsigned left;
-} ring_walk_t;
-
-static ring_t *next_ring(ring_walk_t *walk)
-{
-    ring_t *ring = walk->at != 0 && walk->left > 0 ? ring_at(walk->at) : NULL;
-    if (ring != NULL) {
-        walk->at = ring->next;
-        walk->left--;
-    }
-    return ring;
-}
-
-/* Takes the rings that peers have opened towards us, and leaves that in the inbox. All that were
- * there. */
-static ring_walk_t take_rings(sm_t *self, uint32_t instead)
-{
-    ring_walk_t all = {.left = 2 * self->peer_count};
-    all.at = atomic_exchange_explicit(&self->own->inbox, instead, memory_order_acquire);
-    ring_walk_t walk = all;
-    for (ring_t *ring; (ring = next_ring(&walk)) != NULL;) {
-        if (is_returned(self, ring))
-            atomic_store_explicit(&ring->is_dropped, 1, memory_order_relaxed);
-        else
-            add_reader(self, ring);
-    }
-    return all;
 }
 
 void sm_advise(sm_peer_t *peer)
@@ -523,6 +502,8 @@ static bool is_drained(sm_t *self, sm_peer_t *peer)
 
 static void report_departures(sm_t *self)
 {
+    if (atomic_load_explicit(&self->own->inbox, memory_order_relaxed) != 0)
+        return; /* what has left may have sent what there was no memory to read */
     for (unsigned i = 0; i < self->peer_count; i++) {
         sm_peer_t *peer = self->peers[i];
         if (peer == NULL || !peer->has_left || self->reported[i] || !is_drained(self, peer))
@@ -533,30 +514,40 @@ static void report_departures(sm_t *self)
     }
 }
 
-static void take_inbox(sm_t *self)
+static void take_back(sm_t *self, ring_t *ring)
 {
-    ring_walk_t walk = take_rings(self, 0);
-    for (ring_t *ring; (ring = next_ring(&walk)) != NULL;) {
-        sm_peer_t *peer = is_returned(self, ring) ? reader_of_ring(self, ring) : NULL;
-        if (peer != NULL && !peer->has_left && !self->reported[peer->local_rank]) {
-            peer->has_left = true;
-            self->left_count++;
-        }
+    sm_peer_t *peer = reader_of_ring(self, ring);
+    atomic_store_explicit(&ring->is_dropped, 1, memory_order_relaxed);
+    if (peer != NULL && !peer->has_left && !self->reported[peer->local_rank]) {
+        peer->has_left = true;
+        self->left_count++;
+    }
+}
+
+/* Takes the rings that peers have opened towards us, and those that come back, and leaves that in
+ * the inbox. Each peer has pushed one of its own and one of ours at most, so a longer list is
+ * damaged. */
+static void take_inbox(sm_t *self, uint32_t instead)
+{
+    uint32_t at = atomic_exchange_explicit(&self->own->inbox, instead, memory_order_acquire);
+    for (unsigned left = 2 * self->peer_count; at != 0 && left > 0; left--) {
+        ring_t *ring = ring_at(at);
+        if (ring == NULL)
+            return;
+        at = ring->next; /* it may be pushed again */
+        if (is_returned(self, ring))
+            take_back(self, ring);
+        else
+            add_reader(self, ring);
     }
 }
 
 /* Nobody is listened to any more. */
 static void return_rings(sm_t *self)
 {
-    take_rings(self, OPAL_NODE_INBOX_CLOSED);
-    for (unsigned i = 0; i < self->reader_count; i++) {
-        opal_node_slot_t *slot = opal_node_slot(self->readers[i].local_rank);
-        ring_t *ring = self->readers[i].ring;
-        if (push_ring(slot, ring))
-            opal_doorbell_ring(&slot->doorbell);
-        else
-            atomic_store_explicit(&ring->is_dropped, 1, memory_order_release);
-    }
+    take_inbox(self, OPAL_NODE_INBOX_CLOSED);
+    for (unsigned i = 0; i < self->reader_count; i++)
+        return_ring(self->readers[i].ring, self->readers[i].local_rank);
 }
 
 /* mpirun ends the job when a rank dies; elsewhere the others have to be told. */
@@ -589,7 +580,7 @@ static int sm_progress(void *state)
     if (opal_unlikely(atomic_load_explicit(&self->any_lost, memory_order_relaxed)))
         report_lost(self);
     if (opal_unlikely(atomic_load_explicit(&self->own->inbox, memory_order_relaxed) != 0))
-        take_inbox(self);
+        take_inbox(self, 0);
     unsigned readers = self->reader_count;
     if (self->next_reader >= readers)
         self->next_reader = 0;

@@ -18,6 +18,7 @@
 #include "opal/mca/btl/btl.h"
 #include "opal/mca/btl/sm/ring.h"
 #include "test/unit/opal/mca/btl/crew.h"
+#include "test/unit/opal/no_memory.h"
 #include "test/unit/opal/support.h"
 
 #define SET(name, value) setenv("OMPI_MCA_" name, value, 1)
@@ -471,6 +472,82 @@ START_TEST(who_sends_afterwards_is_told_so)
 }
 END_TEST
 
+static void poll_without_memory(void)
+{
+    unit_allocations = 0;
+    for (unsigned i = 0; i < 100; i++)
+        opal_progress();
+    unit_allocations = UINT_MAX;
+}
+
+static void note_late_departure(unsigned rank)
+{
+    CREW_MUST(received_from[rank] == 2);
+    note_departure(rank);
+}
+
+/* Rank 0 cannot read what comes: from the one that leaves, and from another one behind that. */
+static void leave_one_without_memory(void)
+{
+    leaver = 1;
+    hearing.departure = note_late_departure;
+    if (crew.rank == 0)
+        crew_send(leaver, 0, "", 0);
+    crew_barrier();
+    if (crew.rank == leaver) {
+        crew_send(0, 0, "", 0);
+        crew_send(0, 0, "", 0);
+        leave();
+    }
+    while (__atomic_load_n(&crew.shared[0], __ATOMIC_ACQUIRE) == 0)
+        sched_yield();
+    if (crew.rank == 2) {
+        crew_send(0, 0, "", 0);
+        __atomic_store_n(&crew.shared[1], 1, __ATOMIC_RELEASE);
+        _exit(0);
+    }
+    while (__atomic_load_n(&crew.shared[1], __ATOMIC_ACQUIRE) == 0)
+        sched_yield();
+    poll_without_memory();
+    CREW_MUST(received == 0 && departures == 0);
+    while (received < 3 || departures == 0)
+        crew_poll();
+    _exit(0);
+}
+
+START_TEST(a_departure_waits_for_memory_to_read_what_was_sent)
+{
+    ck_assert_uint_eq(crew_run_watched(&mca_btl_sm_component, 3, count, leave_one_without_memory),
+                      0);
+}
+END_TEST
+
+/* Nor is there any when it leaves itself: who has sent something hears of that. */
+static void leave_without_memory(void)
+{
+    leaver = 1;
+    hearing.departure = note_departure;
+    if (crew.rank == 0)
+        crew_send(leaver, 0, "", 0);
+    crew_barrier();
+    if (crew.rank == leaver) {
+        unit_allocations = 0;
+        leave();
+    }
+    while (__atomic_load_n(&crew.shared[0], __ATOMIC_ACQUIRE) == 0)
+        sched_yield();
+    for (unsigned i = 0; i < 100; i++)
+        opal_progress();
+    CREW_MUST(departures == 1);
+    _exit(0);
+}
+
+START_TEST(who_leaves_without_memory_says_so)
+{
+    ck_assert_uint_eq(crew_run_watched(&mca_btl_sm_component, 2, count, leave_without_memory), 0);
+}
+END_TEST
+
 /* -- get ----------------------------------------------------------------------------------- */
 
 static void forbid_reading(int error)
@@ -570,6 +647,8 @@ static const unit_test_t tests[] = {
     {.test = &a_dead_peer_ends_a_wait, .repeats = 2},
     {.test = &who_waits_is_woken_when_its_peer_leaves},
     {.test = &who_sends_afterwards_is_told_so},
+    {.test = &a_departure_waits_for_memory_to_read_what_was_sent},
+    {.test = &who_leaves_without_memory_says_so},
     {.test = &get_forbidden, .repeats = OPAL_COUNT_OF(refusals)},
     {.test = &get_forbidden_later},
     {.test = &get_switched_off},
