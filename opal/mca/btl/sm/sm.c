@@ -399,8 +399,11 @@ static void report_failure(sm_t *self, unsigned local_rank, opal_status_t why)
 {
     if (self->reported[local_rank])
         return;
+    const sm_peer_t *peer = self->peers[local_rank];
+    opal_process_t *process = peer != NULL ? peer->base.process : process_of(local_rank);
     self->reported[local_rank] = true;
-    opal_btl_report_failure(opal_process(opal_node_slot(local_rank)->rank), why);
+    if (process != NULL) /* else its slot is damaged */
+        opal_btl_report_failure(process, why);
 }
 
 /* What such a peer sends cannot be told apart from nonsense. */
