@@ -599,19 +599,29 @@ static int sm_progress(void *state)
 
 /* -- setting up --------------------------------------------------------------------------- */
 
+static void release(sm_t *self)
+{
+    free(self->peers);
+    free(self->readers);
+    free(self->reported);
+    *self = (sm_t){.ring_bytes = self->ring_bytes};
+}
+
 static opal_status_t sm_start(void *state)
 {
     sm_t *self = state;
     self->own = opal_node_own_slot();
-    uint32_t closed = OPAL_NODE_INBOX_CLOSED; /* by an earlier stop */
-    atomic_compare_exchange_strong(&self->own->inbox, &closed, 0);
     self->peer_count = opal_node_ranks();
     self->peers = calloc(self->peer_count, sizeof *self->peers);
     self->reported = calloc(self->peer_count, sizeof *self->reported);
     if (kept == NULL)
         kept = calloc(self->peer_count, sizeof(ring_t *));
-    if (self->peers == NULL || self->reported == NULL || kept == NULL)
+    if (self->peers == NULL || self->reported == NULL || kept == NULL) {
+        release(self);
         return OPAL_ERR_NO_MEMORY;
+    }
+    uint32_t closed = OPAL_NODE_INBOX_CLOSED; /* by an earlier stop */
+    atomic_compare_exchange_strong(&self->own->inbox, &closed, 0);
     if (use_cma != SM_CMA_NO)
         opal_node_permit_reading();
     return OPAL_SUCCESS;
@@ -653,10 +663,7 @@ static void sm_stop(void *state)
             kept[i] = peer->writer.ring;
         free(peer);
     }
-    free(self->peers);
-    free(self->readers);
-    free(self->reported);
-    *self = (sm_t){.ring_bytes = self->ring_bytes};
+    release(self);
 }
 
 /* What the peer sees of us is what we see of it: both have the region, or not. */

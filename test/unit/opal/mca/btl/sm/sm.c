@@ -548,6 +548,27 @@ START_TEST(who_leaves_without_memory_says_so)
 }
 END_TEST
 
+/* A start that fails leaves the inbox closed, and what another one finds is that one's. */
+static void start_without_memory(void)
+{
+    crew.ops->stop(crew.state);
+    CREW_MUST(atomic_load(&opal_node_own_slot()->inbox) == OPAL_NODE_INBOX_CLOSED);
+    for (unsigned allocations = 0; allocations < 2; allocations++) {
+        unit_allocations = allocations;
+        opal_status_t status = crew.ops->start(crew.state);
+        unit_allocations = UINT_MAX;
+        CREW_MUST(status == OPAL_ERR_NO_MEMORY);
+        CREW_MUST(atomic_load(&opal_node_own_slot()->inbox) == OPAL_NODE_INBOX_CLOSED);
+    }
+    CREW_MUST(crew.ops->start(crew.state) == OPAL_SUCCESS);
+}
+
+START_TEST(a_start_without_memory_leaves_nothing)
+{
+    ck_assert_uint_eq(crew_of(2, count, start_without_memory), 0);
+}
+END_TEST
+
 /* -- get ----------------------------------------------------------------------------------- */
 
 static void forbid_reading(int error)
@@ -649,6 +670,7 @@ static const unit_test_t tests[] = {
     {.test = &who_sends_afterwards_is_told_so},
     {.test = &a_departure_waits_for_memory_to_read_what_was_sent},
     {.test = &who_leaves_without_memory_says_so},
+    {.test = &a_start_without_memory_leaves_nothing},
     {.test = &get_forbidden, .repeats = OPAL_COUNT_OF(refusals)},
     {.test = &get_forbidden_later},
     {.test = &get_switched_off},
