@@ -1,16 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The runtime below MPI starts again after MPI_Finalize, in all ranks together, as often as a later
- * user wants it. Until there are sessions such a user is found by its internal name.
+ * user wants it, and each time all of them reach one another. Until there are sessions such a user
+ * is found by its internal name, and talks by the transports.
  */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <mpi.h>
+#include <sched.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "opal/mca/btl/btl.h"
 #include "tap.h"
 
-enum { ROUNDS = 20 };
+enum { ROUNDS = 20, CLIENT = OPAL_BTL_CONTROL + 1, KIND = CLIENT * OPAL_BTL_KINDS };
+
+enum { MOST_RANKS = 64 };
+
+static int rank, size, round_number, received, failed;
+static bool has_sent[MOST_RANKS];
+
+static void *find(const char *name)
+{
+    void *found = dlsym(RTLD_DEFAULT, name);
+    if (found == NULL)
+        tap_check(false, "%s is there", name);
+    return found;
+}
+
+#define FIND(type, name) __extension__((type)find(name))
 
 static int count_descriptors(void)
 {
@@ -22,14 +42,61 @@ static int count_descriptors(void)
     return count;
 }
 
+static bool receive(opal_process_t *from, unsigned kind, const void *bytes, size_t length)
+{
+    int number;
+    memcpy(&number, bytes, sizeof number);
+    failed += from->rank == (unsigned)rank || kind != KIND || length != sizeof number ||
+              number != round_number;
+    has_sent[from->rank] = true;
+    received++;
+    return true;
+}
+
+/* Who has sent its frame and has all others may leave. */
+static void leave(opal_process_t *process)
+{
+    if (has_sent[process->rank])
+        return;
+    failed++;
+    received = size; /* nobody waits any more */
+}
+
+static void fail(opal_process_t *process, opal_status_t why)
+{
+    (void)why;
+    has_sent[process->rank] = false;
+    leave(process);
+}
+
+static void talk_to_all(void)
+{
+    static const opal_btl_client_t client = {.receive = receive, .failed = fail, .left = leave};
+    opal_btl_peer_t *(*connect)(opal_process_t *) =
+        FIND(opal_btl_peer_t * (*)(opal_process_t *), "opal_btl_connect");
+    opal_process_t *(*process)(uint32_t) = FIND(opal_process_t * (*)(uint32_t), "opal_process");
+    int (*progress)(void) = FIND(int (*)(void), "opal_progress");
+    received = 0;
+    memset(has_sent, 0, sizeof has_sent);
+    failed += FIND(int (*)(int, const opal_btl_client_t *), "opal_btl_open")(CLIENT, &client) != 0;
+    for (int i = 1; i < size; i++) {
+        opal_btl_peer_t *peer = connect(process((uint32_t)((rank + i) % size)));
+        while (received < size &&
+               !peer->ops->send(peer, KIND, &round_number, sizeof round_number, NULL, 0))
+            progress();
+    }
+    while (received < size - 1) {
+        if (progress() == 0)
+            sched_yield();
+    }
+    FIND(void (*)(int), "opal_btl_close")(CLIENT);
+}
+
 int main(int argc, char **argv)
 {
-    void *found[] = {dlsym(RTLD_DEFAULT, "ompi_runtime_acquire"),
-                     dlsym(RTLD_DEFAULT, "ompi_runtime_release")};
-    int (*acquire)(int, int *), (*release)(void);
-    int rank, size, got, level, failed = 0, descriptors = 0;
-    *(void **)&acquire = found[0];
-    *(void **)&release = found[1];
+    int got, level, descriptors = 0;
+    int (*acquire)(int, int *) = FIND(int (*)(int, int *), "ompi_runtime_acquire");
+    int (*release)(void) = FIND(int (*)(void), "ompi_runtime_release");
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -37,12 +104,12 @@ int main(int argc, char **argv)
     MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 1, &got, 1, MPI_INT,
                  (rank + size - 1) % size, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     tap_check(got == (rank + size - 1) % size, "rank %d has a message", rank);
-    tap_check(found[0] != NULL && found[1] != NULL, "the runtime can be asked for");
     MPI_Finalize();
-    for (int round = 0; round < ROUNDS; round++) {
+    for (round_number = 0; round_number < ROUNDS && failed == 0; round_number++) {
         failed += acquire(MPI_THREAD_SINGLE, &level) != MPI_SUCCESS;
+        talk_to_all();
         failed += release() != MPI_SUCCESS;
-        if (round == 0)
+        if (round_number == 0)
             descriptors = count_descriptors();
     }
     tap_check(failed == 0, "rank %d has started again %d times", rank, ROUNDS);

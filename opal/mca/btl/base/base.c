@@ -7,6 +7,7 @@
 #include "opal/arch/copy.h"
 #include "opal/mca/btl/base/remote.h"
 #include "opal/runtime/descriptor.h"
+#include "opal/runtime/init.h"
 #include "opal/runtime/wait.h"
 #include "opal/util/log.h"
 
@@ -216,8 +217,22 @@ void opal_btl_report_departure(opal_process_t *process)
 
 /* -- starting and stopping ------------------------------------------------------------------- */
 
+static bool is_again; /* they have been started before */
+
+/* Who starts again while another rank has not stopped, or sends while it has not started, is taken
+ * for what it was before. The first time nobody is there yet. */
+static opal_status_t meet_again(void)
+{
+    void *state;
+    const opal_pmi_ops_t *pmi = opal_pmi(&state);
+    return is_again ? pmi->fence(state) : OPAL_SUCCESS;
+}
+
 static opal_status_t start_all(void)
 {
+    opal_status_t met = meet_again();
+    if (met != OPAL_SUCCESS)
+        return met;
     last_started = NULL;
     table_count = 0;
     for (const opal_answer_t *each = NULL;
@@ -233,7 +248,9 @@ static opal_status_t start_all(void)
         if (status != OPAL_SUCCESS)
             return status;
     }
-    return OPAL_SUCCESS;
+    met = meet_again();
+    is_again = true;
+    return met;
 }
 
 static void stop_all(void)
