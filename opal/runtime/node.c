@@ -46,7 +46,7 @@ typedef struct header {
 
 /* Of the layout: the number goes up with every change of it, the sizes with most by themselves. */
 static const uint64_t magic =
-    UINT64_C(0x32676573616369f5) + (sizeof(header_t) << 24) + (sizeof(opal_node_slot_t) << 40);
+    UINT64_C(0x32676573616369f6) + (sizeof(header_t) << 24) + (sizeof(opal_node_slot_t) << 40);
 
 /* Of this process. */
 static struct {

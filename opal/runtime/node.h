@@ -65,6 +65,7 @@ typedef struct opal_node_slot {
     /* For btl/sm: offset >> 6 of the newest ring that leads here, linked; 0: none. Pushed by
      * peers, taken as a whole by the owner. */
     _Alignas(64) atomic_uint inbox;
+    uint32_t rings; /* likewise, those that the owner has made; it alone writes this */
 
     /* Written by peers at the start, and of local rank 0's slot alone: how many ranks have laid
      * their cards. */

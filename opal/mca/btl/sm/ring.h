@@ -57,7 +57,8 @@ typedef struct ring_answer {
 /* In the node's segment. */
 typedef struct ring {
     _Alignas(RING_LINE) uint64_t size;          /* of bytes; a power of 2 */
-    uint32_t local_rank;                        /* of the writer */
+    uint32_t local_rank, reader;                /* of the writer and of the reader */
+    uint32_t older;                             /* another one that the writer has made */
     uint32_t next;                              /* in an inbox: the reader's, or the writer's */
     _Atomic uint32_t is_dropped;                /* its reader has stopped */
     _Atomic uint32_t fill_nsec;                 /* the writer's, for long data (pace.h) */

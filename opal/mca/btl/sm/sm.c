@@ -100,9 +100,6 @@ typedef struct sm {
 
 static sm_t sm;
 
-/* Rings of the last start, by local rank of the reader; NULL: none was. */
-static ring_t **kept;
-
 /* -- sending ------------------------------------------------------------------------------ */
 
 /* NULL: none can be there. */
@@ -112,10 +109,15 @@ static ring_t *ring_at(uint32_t place)
     return offset + sizeof(ring_t) <= opal_node_bytes() ? opal_node_at(offset) : NULL;
 }
 
+static uint32_t place_of(const ring_t *ring)
+{
+    return (uint32_t)(opal_node_offset(ring) / RING_LINE);
+}
+
 /* Puts a ring into an inbox. False: that is closed. */
 static bool push_ring(opal_node_slot_t *slot, ring_t *ring)
 {
-    uint32_t place = (uint32_t)(opal_node_offset(ring) / RING_LINE);
+    uint32_t place = place_of(ring);
     uint32_t head = atomic_load_explicit(&slot->inbox, memory_order_relaxed);
     do {
         if (head == OPAL_NODE_INBOX_CLOSED)
@@ -126,37 +128,57 @@ static bool push_ring(opal_node_slot_t *slot, ring_t *ring)
     return true;
 }
 
-/* NULL: there is none, or it is still read. */
+static size_t room_for_ring(const ring_t *ring)
+{
+    return opal_node_bytes() - opal_node_offset(ring);
+}
+
+/* A ring of an earlier start. NULL: there is none, or it is still read. What others have damaged in
+ * the list costs a ring, no more. */
 static ring_t *take_kept(const sm_peer_t *peer)
 {
-    ring_t *ring = kept[peer->local_rank];
-    if (ring == NULL || atomic_load_explicit(&ring->is_dropped, memory_order_acquire) == 0)
-        return NULL;
-    kept[peer->local_rank] = NULL;
-    memset(ring, 0, sizeof *ring + sizeof(uint64_t)); /* and the word of the first frame */
-    return ring;
+    uint32_t at = sm.own->rings;
+    for (unsigned left = 2 * sm.peer_count; at != 0 && left > 0; left--) {
+        ring_t *ring = ring_at(at);
+        if (ring == NULL || room_for_ring(ring) < ring_segment_bytes(sm.ring_bytes))
+            return NULL;
+        at = ring->older;
+        if (ring->reader != peer->local_rank || ring->size != sm.ring_bytes ||
+            atomic_load_explicit(&ring->is_dropped, memory_order_acquire) == 0)
+            continue;
+        memset(ring, 0, sizeof *ring + sizeof(uint64_t)); /* and the word of the first frame */
+        ring->older = at;
+        return ring;
+    }
+    return NULL;
 }
 
-static ring_t *carve_ring(void)
+static ring_t *carve_ring(const sm_peer_t *peer)
 {
     uint64_t offset = opal_node_carve(ring_segment_bytes(sm.ring_bytes));
-    return offset != 0 ? opal_node_at(offset) : NULL;
-}
-
-static bool make_ring(sm_peer_t *peer)
-{
-    ring_t *ring = take_kept(peer);
-    if (ring == NULL)
-        ring = carve_ring();
+    ring_t *ring = offset != 0 ? opal_node_at(offset) : NULL;
     if (ring == NULL)
         opal_log_error("the shared memory of this node (%zu MiB) has no room for a ring of %zu "
                        "bytes to rank %u; a larger node_segment_size or a smaller "
                        "btl_sm_ring_bytes helps",
                        opal_node_bytes() >> 20, sm.ring_bytes, peer->base.process->rank);
     if (ring == NULL || opal_node_populate(ring, sizeof *ring) != OPAL_SUCCESS)
+        return NULL;
+    ring->older = sm.own->rings;
+    sm.own->rings = place_of(ring);
+    return ring;
+}
+
+static bool make_ring(sm_peer_t *peer)
+{
+    ring_t *ring = take_kept(peer);
+    if (ring == NULL)
+        ring = carve_ring(peer);
+    if (ring == NULL)
         return false;
     ring_writer_init(&peer->writer, ring, sm.ring_bytes);
     ring->local_rank = (uint32_t)(sm.own - opal_node_slot(0));
+    ring->reader = peer->local_rank;
     if (!push_ring(peer->slot, ring))
         push_ring(sm.own, ring);
     return true;
@@ -310,7 +332,7 @@ static void add_reader(sm_t *self, ring_t *ring)
     unsigned local_rank = *(const volatile uint32_t *)&ring->local_rank;
     opal_process_t *writer = process_of(local_rank);
     if (writer == NULL || is_read(self, ring) ||
-        !ring_reader_init(&reader, ring, opal_node_bytes() - opal_node_offset(ring), writer)) {
+        !ring_reader_init(&reader, ring, room_for_ring(ring), writer)) {
         opal_log_error("a ring in the shared memory of this node is damaged, and not read");
         return;
     }
@@ -614,9 +636,7 @@ static opal_status_t sm_start(void *state)
     self->peer_count = opal_node_ranks();
     self->peers = calloc(self->peer_count, sizeof *self->peers);
     self->reported = calloc(self->peer_count, sizeof *self->reported);
-    if (kept == NULL)
-        kept = calloc(self->peer_count, sizeof(ring_t *));
-    if (self->peers == NULL || self->reported == NULL || kept == NULL) {
+    if (self->peers == NULL || self->reported == NULL) {
         release(self);
         return OPAL_ERR_NO_MEMORY;
     }
@@ -659,8 +679,6 @@ static void sm_stop(void *state)
         sm_peer_t *peer = self->peers[i];
         if (peer != NULL)
             opal_btl_forget(&peer->base);
-        if (peer != NULL && peer->writer.ring != NULL)
-            kept[i] = peer->writer.ring;
         free(peer);
     }
     release(self);
@@ -785,13 +803,6 @@ static void sm_query(opal_answer_t *answer)
     opal_answer_yes(answer, 50, &ops, &sm, "%u ranks share memory on this node", opal_node_ranks());
 }
 
-/* The segment may be another one next time. */
-static void sm_close(void)
-{
-    free(kept);
-    kept = NULL;
-}
-
 /* What each pair measures in a run cannot be told before. */
 static void sm_rules(opal_rule_fn_t *say, void *context)
 {
@@ -821,6 +832,5 @@ const opal_component_t mca_btl_sm_component = {
     .prose = "shared memory between the ranks of a node",
     .params = params,
     .query = sm_query,
-    .close = sm_close,
     .rules = sm_rules,
 };
