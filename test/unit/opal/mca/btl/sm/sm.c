@@ -403,6 +403,26 @@ START_TEST(a_dead_peer_ends_a_wait)
 }
 END_TEST
 
+/* Any rank of the node can write there. */
+static void die_with_a_damaged_slot(void)
+{
+    hearing.death = note_lost;
+    if (crew.rank == 1)
+        raise(SIGKILL);
+    opal_node_slot(1)->rank = UINT32_MAX / 2;
+    while (lost == 0) {
+        crew_poll();
+        opal_node_watch();
+    }
+    _exit(0);
+}
+
+START_TEST(who_died_is_not_named_by_its_slot)
+{
+    ck_assert_uint_eq(crew_of(2, count, die_with_a_damaged_slot), 1);
+}
+END_TEST
+
 /* -- leaving ------------------------------------------------------------------------------- */
 
 static atomic_int has_left;
@@ -666,6 +686,7 @@ static const unit_test_t tests[] = {
     {.test = &who_waits_is_asleep},
     {.test = &room_ends_a_wait},
     {.test = &a_dead_peer_ends_a_wait, .repeats = 2},
+    {.test = &who_died_is_not_named_by_its_slot},
     {.test = &who_waits_is_woken_when_its_peer_leaves},
     {.test = &who_sends_afterwards_is_told_so},
     {.test = &a_departure_waits_for_memory_to_read_what_was_sent},
