@@ -190,7 +190,7 @@ typedef struct opal_btl_ops {
     const char *(*describe)(opal_btl_peer_t *peer); /* a phrase for --explain, or NULL */
 } opal_btl_ops_t;
 
-/* The way to a process, by the first transport that reaches it; NULL: none does, as reported. */
+/* The way to a process, by the first transport that reaches it; NULL: none, as told; no memory. */
 OPAL_EXPORT opal_btl_peer_t *opal_btl_connect(opal_process_t *process);
 
 /* The transports that were started, one after the other: NULL begins, and ends. */

@@ -301,16 +301,21 @@ const opal_btl_ops_t *opal_btl_next(const opal_btl_ops_t *previous)
 /* Stands for the way to a process to which there is none, so that this is told once. */
 static opal_btl_peer_t unreachable;
 
+/* NULL: there is no memory for it now, which says nothing of another transport either: the one that
+ * reaches the process carries everything. */
 static opal_btl_peer_t *find_way(opal_process_t *process)
 {
     opal_btl_peer_t *peer = NULL;
     const opal_answer_t *each = NULL;
-    for (size_t i = 0; i < table_count && (each = next_chosen(each)) != NULL; i++) {
-        if (tables[i].connect(each->state, process, &peer) == OPAL_SUCCESS) {
+    opal_status_t status = OPAL_ERR_NOT_AVAILABLE;
+    for (size_t i = 0; status == OPAL_ERR_NOT_AVAILABLE && i < table_count; i++) {
+        each = next_chosen(each);
+        status = tables[i].connect(each->state, process, &peer);
+        if (status == OPAL_SUCCESS)
             peer->ops = &tables[i];
-            return peer;
-        }
     }
+    if (status != OPAL_ERR_NOT_AVAILABLE)
+        return peer;
     opal_log_error("no transport reaches rank %u; ompi_info --why btl tells what there is",
                    process->rank);
     return &unreachable;

@@ -404,19 +404,28 @@ static void *reach(unsigned kind, const atomic_request_t *head, size_t part)
     return first != NULL ? first + offset : NULL;
 }
 
-/* False: there is no memory for an answer that may have to wait, so the request has to come again.
- */
+/* Nothing is remembered of a way that there is no memory for. */
+static bool may_connect_later(const opal_process_t *process)
+{
+    return opal_process_end(process, OPAL_END_BTL) == NULL;
+}
+
+/* False: there is no memory for an answer that may have to wait, or for the way that it goes, so
+ * the request has to come again. */
 static bool take_request(opal_process_t *from, unsigned kind, const void *bytes, size_t length)
 {
     atomic_request_t head = {.operand = 0};
     memcpy(&head, bytes, kind == ATOMIC ? sizeof head : sizeof head.request);
     const memory_t *memory = &head.request.memory;
+    opal_btl_peer_t *peer = opal_btl_connect(from);
     reply_t *reply = malloc(sizeof *reply);
-    if (reply == NULL)
+    if (reply == NULL || (peer == NULL && may_connect_later(from))) {
+        free(reply);
         return false;
+    }
     size_t part = kind == PUT ? length - sizeof head.request : memory->bytes;
     void *here = reach(kind, &head, part);
-    *reply = (reply_t){.peer = opal_btl_connect(from), .is_data = kind == GET, .memory = *memory};
+    *reply = (reply_t){.peer = peer, .is_data = kind == GET, .memory = *memory};
     reply->answer = (answer_t){.operation = head.request.operation,
                                .bytes = part,
                                .status = here != NULL ? OPAL_SUCCESS : OPAL_ERR_BAD_PARAM};
@@ -424,7 +433,7 @@ static bool take_request(opal_process_t *from, unsigned kind, const void *bytes,
         opal_copy(here, (const char *)bytes + sizeof head.request, part);
     if (here != NULL && kind == ATOMIC)
         reply->answer.result = apply(here, memory->bytes, head.atomic, head.operand, head.compare);
-    if (reply->peer == NULL || reply->peer->is_gone || push_reply(reply))
+    if (peer == NULL || peer->is_gone || push_reply(reply))
         free(reply);
     else
         wait_for_room(&replies, &reply->node);

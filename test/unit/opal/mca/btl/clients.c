@@ -10,6 +10,7 @@
 #include <sched.h>
 
 #include "opal/mca/btl/base/base.h"
+#include "opal/mca/btl/base/remote.h"
 #include "opal/runtime/wait.h"
 
 #include "test/unit/opal/mca/btl/crew.h"
@@ -461,6 +462,84 @@ START_TEST(the_first_open_starts_and_the_last_close_stops)
 }
 END_TEST
 
+/* -- no memory to connect ---------------------------------------------------------------------- */
+
+static unsigned failures_left; /* of connect */
+
+static opal_status_t connect_later(void *state, opal_process_t *process, opal_btl_peer_t **found)
+{
+    if (failures_left == 0)
+        return crew.ops->connect(state, process, found);
+    failures_left--;
+    return OPAL_ERR_NO_MEMORY;
+}
+
+static void open_scarce(void)
+{
+    counted = *crew.ops;
+    counted.connect = connect_later;
+    mca_btl_framework.candidates[0].answer.ops = &counted;
+    open_all();
+}
+
+static void connect_in_vain(void)
+{
+    unit_capture();
+    open_scarce();
+    failures_left = 2;
+    CREW_MUST(peer() == NULL && peer() == NULL && peer() != NULL);
+    CREW_MUST(*unit_stderr() == '\0');
+    close_all();
+}
+
+START_TEST(no_memory_for_a_peer_is_not_remembered)
+{
+    ck_assert_uint_eq(run(_i, connect_in_vain), 0);
+}
+END_TEST
+
+static bool is_put;
+
+static void note_put(opal_btl_operation_t *operation OPAL_UNUSED)
+{
+    is_put = true;
+}
+
+/* Whoever is asked has not connected the one that asks. */
+static void answer_later(void)
+{
+    enum { EXPOSURE_WORD = 2, ADDRESS_WORD = 3 };
+    static uint64_t memory, value = 7;
+    open_scarce();
+    if (crew.rank == crew.size - 1) {
+        crew.shared[EXPOSURE_WORD] = opal_btl_expose(&memory, sizeof memory, OPAL_BTL_WRITE);
+        crew.shared[ADDRESS_WORD] = (uintptr_t)&memory;
+        failures_left = crew.size > 1 ? 3 : 0;
+    }
+    crew_barrier();
+    if (crew.rank == 0) {
+        opal_btl_operation_t put = {.local = &value,
+                                    .address = crew.shared[ADDRESS_WORD],
+                                    .exposure = crew.shared[EXPOSURE_WORD],
+                                    .bytes = sizeof value,
+                                    .done = note_put};
+        is_put = opal_btl_put_by_frames(peer(), &put);
+        while (!is_put)
+            crew_poll();
+        CREW_MUST(put.status == OPAL_SUCCESS);
+    }
+    crew_meet();
+    CREW_MUST(crew.rank != crew.size - 1 || (memory == value && failures_left == 0));
+    opal_btl_hide(crew.shared[EXPOSURE_WORD]);
+    close_all();
+}
+
+START_TEST(what_cannot_be_answered_now_comes_again)
+{
+    ck_assert_uint_eq(run(_i, answer_later), 0);
+}
+END_TEST
+
 /* Some rounds connect, too. */
 static void open_and_close(void)
 {
@@ -501,6 +580,8 @@ static const unit_test_t tests[] = {
     {.test = &all_clients_hear_of_a_death_once, .repeats = TRANSPORTS},
     {.test = &all_clients_hear_of_a_departure_once_and_behind_all_frames, .repeats = TRANSPORTS},
     {.test = &the_first_open_starts_and_the_last_close_stops, .repeats = TRANSPORTS},
+    {.test = &no_memory_for_a_peer_is_not_remembered, .repeats = TRANSPORTS},
+    {.test = &what_cannot_be_answered_now_comes_again, .repeats = TRANSPORTS},
     {.test = &a_thousand_times_leave_nothing, .repeats = TRANSPORTS},
 };
 
