@@ -35,6 +35,8 @@ static bool move(move_fn_t *call, sm_peer_t *peer, const opal_btl_operation_t *o
 bool sm_put(opal_btl_peer_t *base, opal_btl_operation_t *operation)
 {
     sm_peer_t *peer = (sm_peer_t *)base;
+    if (opal_unlikely(base->is_gone))
+        return opal_btl_put_by_frames(base, operation); /* which ends it */
     void *seen = sm_see(peer, operation->address, operation->bytes);
     operation->status = OPAL_SUCCESS;
     if (seen != NULL)
@@ -47,6 +49,8 @@ bool sm_put(opal_btl_peer_t *base, opal_btl_operation_t *operation)
 bool sm_get(opal_btl_peer_t *base, opal_btl_operation_t *operation)
 {
     sm_peer_t *peer = (sm_peer_t *)base;
+    if (opal_unlikely(base->is_gone))
+        return opal_btl_get_by_frames(base, operation);
     const void *seen = sm_see(peer, operation->address, operation->bytes);
     operation->status = OPAL_SUCCESS;
     if (seen != NULL)
@@ -59,7 +63,7 @@ bool sm_get(opal_btl_peer_t *base, opal_btl_operation_t *operation)
 bool sm_atomic(opal_btl_peer_t *base, opal_btl_operation_t *operation)
 {
     void *seen = sm_see((sm_peer_t *)base, operation->address, operation->bytes);
-    if (seen == NULL)
+    if (seen == NULL || base->is_gone)
         return opal_btl_atomic_by_frames(base, operation);
     opal_btl_atomic_here(operation, seen);
     return true;

@@ -661,7 +661,7 @@ static opal_status_t sm_connect(void *state, opal_process_t *process, opal_btl_p
         if (*known == NULL)
             return OPAL_ERR_NO_MEMORY;
         **known = (sm_peer_t){
-            .base = {.ops = sm_ops(), .process = process},
+            .base = {.ops = sm_ops(), .process = process, .is_gone = self->reported[local_rank]},
             .slot = opal_node_slot((unsigned)local_rank),
             .local_rank = (unsigned)local_rank,
             .get_state = use_cma != SM_CMA_NO ? SM_GET_UNKNOWN : SM_GET_FORBIDDEN,

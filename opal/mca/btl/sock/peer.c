@@ -91,15 +91,18 @@ void sock_peer_connected(sock_peer_t *peer, unsigned number, int fd)
 
 /* -- losing it ----------------------------------------------------------------------------- */
 
+/* Nobody may have connected the peer yet: then it is marked here alone. */
 static void report_departure(opal_timer_t *timer)
 {
-    const sock_peer_t *peer = opal_container_of(timer, sock_peer_t, grace);
+    sock_peer_t *peer = opal_container_of(timer, sock_peer_t, grace);
+    peer->base.is_gone = true;
     opal_btl_report_departure(peer->base.process);
 }
 
 static void report_death(opal_timer_t *timer)
 {
-    const sock_peer_t *peer = opal_container_of(timer, sock_peer_t, grace);
+    sock_peer_t *peer = opal_container_of(timer, sock_peer_t, grace);
+    peer->base.is_gone = true;
     opal_btl_report_failure(peer->base.process, peer->why_lost);
 }
 

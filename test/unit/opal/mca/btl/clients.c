@@ -382,6 +382,28 @@ START_TEST(all_clients_hear_of_a_death_once)
 }
 END_TEST
 
+/* The last rank has not sent anything, and connects when the first one is dead. */
+static void connect_the_dead(void)
+{
+    open_all();
+    if (crew.size > 1 && crew.rank == 0)
+        send_numbered(0);
+    else if (crew.size > 1)
+        poll_until_received(1);
+    crew_barrier();
+    if (crew.size == 1 || crew.rank == 0)
+        _exit(0);
+    check_told_once(1, 0);
+    CREW_MUST(peer()->is_gone);
+    _exit(0);
+}
+
+START_TEST(who_is_connected_after_its_death_is_gone)
+{
+    ck_assert_uint_eq(run(_i, connect_the_dead), 0);
+}
+END_TEST
+
 static unsigned many_refusals(unsigned number OPAL_UNUSED)
 {
     return 20;
@@ -578,6 +600,7 @@ static const unit_test_t tests[] = {
     {.test = &a_refused_frame_comes_again_before_those_behind_it, .repeats = TRANSPORTS},
     {.test = &a_wait_goes_on_until_the_frame_is_taken, .repeats = TRANSPORTS},
     {.test = &all_clients_hear_of_a_death_once, .repeats = TRANSPORTS},
+    {.test = &who_is_connected_after_its_death_is_gone, .repeats = TRANSPORTS},
     {.test = &all_clients_hear_of_a_departure_once_and_behind_all_frames, .repeats = TRANSPORTS},
     {.test = &the_first_open_starts_and_the_last_close_stops, .repeats = TRANSPORTS},
     {.test = &no_memory_for_a_peer_is_not_remembered, .repeats = TRANSPORTS},

@@ -217,6 +217,7 @@ START_TEST(an_end_without_goodbye_is_a_loss)
     for (int i = 0; i < 20; i++)
         opal_progress();
     ck_assert_uint_eq(deaths, 1);
+    ck_assert(peer->base.is_gone); /* for who connects it now */
 }
 END_TEST
 
@@ -235,6 +236,7 @@ START_TEST(after_goodbye_it_is_none)
         opal_progress();
     ck_assert_uint_eq(deaths, 0);
     ck_assert_uint_eq(departures, 1);
+    ck_assert(peer->base.is_gone);
     /* What is sent to it goes nowhere, for ever. */
     opal_btl_frame_t frame = {.kind = 1, .head = "head", .head_bytes = 4};
     for (int i = 0; i < 1000; i++) {
