@@ -424,6 +424,7 @@ static void report_failure(sm_t *self, unsigned local_rank, opal_status_t why)
     const sm_peer_t *peer = self->peers[local_rank];
     opal_process_t *process = peer != NULL ? peer->base.process : process_of(local_rank);
     self->reported[local_rank] = true;
+    self->left_count -= peer != NULL && peer->has_left;
     if (process != NULL) /* else its slot is damaged */
         opal_btl_report_failure(process, why);
 }
