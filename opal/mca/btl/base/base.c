@@ -343,8 +343,10 @@ bool opal_btl_send_frame(opal_btl_peer_t *peer, unsigned kind, const void *head,
     return true;
 }
 
-void opal_btl_forget(const opal_btl_peer_t *peer)
+void opal_btl_forget(opal_btl_peer_t *peer)
 {
+    peer->is_gone = true; /* for what callbacks begin */
+    opal_btl_remote_client.left(peer->process);
     if (opal_process_end(peer->process, OPAL_END_BTL) == peer)
         opal_process_set_end(peer->process, OPAL_END_BTL, NULL);
 }

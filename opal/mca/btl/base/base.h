@@ -20,8 +20,8 @@ static inline const opal_btl_client_t *opal_btl_client_of(unsigned kind)
 OPAL_EXPORT bool opal_btl_send_frame(opal_btl_peer_t *peer, unsigned kind, const void *head,
                                      size_t head_bytes, const void *bytes, size_t length);
 
-/* A transport frees what it has of a process. */
-OPAL_EXPORT void opal_btl_forget(const opal_btl_peer_t *peer);
+/* A transport frees what it has of a process, afterwards: operations by frames end now. */
+OPAL_EXPORT void opal_btl_forget(opal_btl_peer_t *peer);
 
 /* Who says where the payload of such a frame goes; nowhere, if its client does not. */
 OPAL_EXPORT const opal_btl_client_t *opal_btl_placer_of(unsigned kind);

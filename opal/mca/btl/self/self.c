@@ -37,6 +37,7 @@ static opal_status_t self_start(void *state)
 {
     self_t *self = state;
     self->peer.process = opal_process_self();
+    self->peer.is_gone = false;
     self->frames = malloc(FRAME_COUNT * sizeof *self->frames);
     if (self->frames == NULL)
         return OPAL_ERR_NO_MEMORY;

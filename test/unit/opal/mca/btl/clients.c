@@ -17,7 +17,7 @@
 #include "test/unit/opal/mca/btl/transports.h"
 #include "test/unit/opal/support.h"
 
-enum { CLIENTS = 3, GONE_WORD = 0, SENT_WORD = 1 };
+enum { CLIENTS = 3, GONE_WORD = 0, SENT_WORD = 1, EXPOSURE_WORD = 2, ADDRESS_WORD = 3 };
 
 static unsigned run(int transport, void (*work)(void))
 {
@@ -530,7 +530,6 @@ static void note_put(opal_btl_operation_t *operation OPAL_UNUSED)
 /* Whoever is asked has not connected the one that asks. */
 static void answer_later(void)
 {
-    enum { EXPOSURE_WORD = 2, ADDRESS_WORD = 3 };
     static uint64_t memory, value = 7;
     open_scarce();
     if (crew.rank == crew.size - 1) {
@@ -559,6 +558,58 @@ static void answer_later(void)
 START_TEST(what_cannot_be_answered_now_comes_again)
 {
     ck_assert_uint_eq(run(_i, answer_later), 0);
+}
+END_TEST
+
+/* -- a peer that is freed -----------------------------------------------------------------------
+ */
+
+static unsigned tries;
+
+static bool find_no_room(opal_btl_peer_t *to, unsigned kind, const void *head, size_t head_bytes,
+                         const void *bytes, size_t length)
+{
+    tries++;
+    if (crew.rank == crew.size - 1)
+        return false;
+    return crew.ops->send(to, kind, head, head_bytes, bytes, length);
+}
+
+/* A put of the last rank waits for room, and so does its answer to another one's. */
+static void forget_a_peer(void)
+{
+    static uint64_t memory, value = 7;
+    static opal_btl_operation_t put;
+    counted = *crew.ops;
+    counted.send = find_no_room;
+    mca_btl_framework.candidates[0].answer.ops = &counted;
+    open_all();
+    if (crew.rank == crew.size - 1) {
+        tell(ADDRESS_WORD, (uintptr_t)&memory);
+        tell(EXPOSURE_WORD, opal_btl_expose(&memory, sizeof memory, OPAL_BTL_WRITE));
+    }
+    wait_for(EXPOSURE_WORD);
+    put = (opal_btl_operation_t){.local = &value,
+                                 .address = crew.shared[ADDRESS_WORD],
+                                 .exposure = crew.shared[EXPOSURE_WORD],
+                                 .bytes = sizeof value,
+                                 .done = note_put};
+    CREW_MUST(!opal_btl_put_by_frames(peer(), &put));
+    if (crew.rank == crew.size - 1) {
+        while (crew.size > 1 && memory != value)
+            crew_poll();
+        opal_btl_forget(peer());
+        CREW_MUST(is_put && put.status == OPAL_ERR_DISCONNECTED);
+        tries = 0;
+        opal_progress();
+        CREW_MUST(tries == 0);
+    }
+    close_all();
+}
+
+START_TEST(nothing_waits_for_a_peer_that_is_freed)
+{
+    ck_assert_uint_eq(run(_i, forget_a_peer), 0);
 }
 END_TEST
 
@@ -605,6 +656,7 @@ static const unit_test_t tests[] = {
     {.test = &the_first_open_starts_and_the_last_close_stops, .repeats = TRANSPORTS},
     {.test = &no_memory_for_a_peer_is_not_remembered, .repeats = TRANSPORTS},
     {.test = &what_cannot_be_answered_now_comes_again, .repeats = TRANSPORTS},
+    {.test = &nothing_waits_for_a_peer_that_is_freed, .repeats = TRANSPORTS},
     {.test = &a_thousand_times_leave_nothing, .repeats = TRANSPORTS},
 };
 

@@ -31,6 +31,7 @@ static opal_status_t fake_start(void *state)
 {
     fake_t *self = state;
     self->peer.process = opal_process_self();
+    self->peer.is_gone = false;
     self->first = NULL;
     self->last = &self->first;
     return OPAL_SUCCESS;
@@ -82,6 +83,7 @@ static int fake_progress(void *state)
 static void fake_stop(void *state)
 {
     fake_t *self = state;
+    opal_btl_forget(&self->peer);
     while (self->first != NULL) {
         frame_t *next = self->first->next;
         free(self->first);
