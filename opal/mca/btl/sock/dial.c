@@ -9,7 +9,8 @@
  *     +-- AWAITS <---------+          the peer keeps a connection of its own: it should come
  *
  * A connection that is made waits for the handshake without limit: the peer answers when it is next
- * in MPI. Behind link 0 the lower rank connects the others.
+ * in MPI. Behind link 0 whoever comes first (opal_process_is_before)
+ * connects the others.
  *
  * All ranks listen before any of them is called, so where all addresses of this host refuse, or
  * those of another one do for a second (a filter may let the peer call us, but not us the peer),
@@ -65,19 +66,21 @@ static void try_next(sock_dial_t *dial);
 
 static void timer_expired(opal_timer_t *timer);
 
-/* NULL: the peer has published none, or nonsense. */
-static sock_dial_t *get_dial(sock_peer_t *peer)
+/* Makes peer->dial be there. Else the peer has published no card, or nonsense, or there is
+ * OPAL_ERR_NO_MEMORY. */
+static opal_status_t make_dial(sock_peer_t *peer)
 {
     if (peer->dial != NULL)
-        return peer->dial;
+        return OPAL_SUCCESS;
     sock_dial_t *dial = calloc(1, sizeof *dial);
     if (dial == NULL)
-        return NULL;
+        return OPAL_ERR_NO_MEMORY;
     dial->peer = peer;
     dial->timer.expired = timer_expired;
-    if (sock_get_card(peer->base.process, &dial->card) != OPAL_SUCCESS) {
+    opal_status_t status = sock_get_card(peer->base.process, &dial->card);
+    if (status != OPAL_SUCCESS) {
         free(dial);
-        return NULL;
+        return status;
     }
     dial->identity = sock.identity;
     const opal_process_record_t *record = opal_process_record(peer->base.process);
@@ -87,13 +90,12 @@ static sock_dial_t *get_dial(sock_peer_t *peer)
     dial->link_count = sock_links_choose(&sock.card, &dial->card, dial->pairs, dial->pair_count,
                                          dial->links, sock_max_links);
     peer->dial = dial;
-    return dial;
+    return OPAL_SUCCESS;
 }
 
 const sock_card_t *sock_dial_card(sock_peer_t *peer)
 {
-    const sock_dial_t *dial = get_dial(peer);
-    return dial != NULL ? &dial->card : NULL;
+    return make_dial(peer) == OPAL_SUCCESS ? &peer->dial->card : NULL;
 }
 
 /* -- trying ---------------------------------------------------------------------------------- */
@@ -311,16 +313,20 @@ static void begin(sock_dial_t *dial, unsigned number)
 
 void sock_dial(sock_peer_t *peer)
 {
-    sock_dial_t *dial = get_dial(peer);
+    opal_status_t status = make_dial(peer);
     peer->state = SOCK_DIALS;
-    if (dial != NULL) {
-        begin(dial, 0);
+    if (status == OPAL_SUCCESS) {
+        begin(peer->dial, 0);
         return;
     }
     opal_text_t text = {0};
+    if (status == OPAL_ERR_NO_MEMORY)
+        peer->why_lost = status;
     opal_text_printf(&text,
-                     "rank %u has not published where btl/sock reaches it; is it in the btl "
-                     "parameter of all ranks?",
+                     status == OPAL_ERR_NO_MEMORY
+                         ? "there is no memory to call rank %u"
+                         : "rank %u has not published where btl/sock reaches it; is it in the btl "
+                           "parameter of all ranks?",
                      peer->base.process->rank);
     sock_peer_lost(peer, opal_text_string(&text));
     opal_text_free(&text);
@@ -368,9 +374,8 @@ void sock_dial_end(sock_peer_t *peer, unsigned number)
     if (peer->links[number] == NULL || !is_before(peer->base.process) ||
         number + 1 >= sock_max_links || count_networks() < 2)
         return;
-    sock_dial_t *dial = get_dial(peer);
-    if (dial != NULL && number + 1 < dial->link_count)
-        begin(dial, number + 1);
+    if (make_dial(peer) == OPAL_SUCCESS && number + 1 < peer->dial->link_count)
+        begin(peer->dial, number + 1);
 }
 
 void sock_dial_stop(sock_peer_t *peer)

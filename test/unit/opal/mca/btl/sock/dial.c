@@ -36,14 +36,14 @@ int __wrap_clock_gettime(clockid_t clock OPAL_UNUSED, struct timespec *time)
     return 0;
 }
 
-static bool has_card = true;
+static opal_status_t card_status = OPAL_SUCCESS;
 
 opal_status_t __wrap_sock_get_card(const opal_process_t *process, sock_card_t *card);
 opal_status_t __wrap_sock_get_card(const opal_process_t *process, sock_card_t *card)
 {
     ck_assert_uint_eq(process->rank, PEER);
     *card = its_card;
-    return has_card ? OPAL_SUCCESS : OPAL_ERR_NOT_FOUND;
+    return card_status;
 }
 
 static int connect_error = EINPROGRESS; /* else what a call ends in */
@@ -343,10 +343,21 @@ END_TEST
 START_TEST(without_a_card_there_is_no_call)
 {
     unit_capture();
-    has_card = false;
+    card_status = OPAL_ERR_NOT_FOUND;
     ck_assert_ptr_null(sock_ops.reserve(&peer->base, 8));
     expect_lost("rank 0 has not published where btl/sock reaches it");
     ck_assert_uint_eq(calls, 0);
+    ck_assert_int_eq(hearing.why, OPAL_ERR_DISCONNECTED);
+}
+END_TEST
+
+START_TEST(without_memory_for_a_card_neither)
+{
+    unit_capture();
+    card_status = OPAL_ERR_NO_MEMORY;
+    ck_assert_ptr_null(sock_ops.reserve(&peer->base, 8));
+    expect_lost("there is no memory to call rank 0");
+    ck_assert_int_eq(hearing.why, OPAL_ERR_NO_MEMORY);
 }
 END_TEST
 
@@ -403,6 +414,7 @@ static const unit_test_t tests[] = {
     {.test = &one_that_is_out_of_reach_may_not_have_left},
     {.test = &a_call_without_an_answer_ends},
     {.test = &without_a_card_there_is_no_call},
+    {.test = &without_memory_for_a_card_neither},
     {.test = &who_may_be_taken},
     {.test = &two_calls_cross},
 };
