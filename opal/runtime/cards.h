@@ -46,7 +46,7 @@ OPAL_EXPORT opal_status_t opal_cards_exchange(opal_node_card_t kind, const void 
                                               size_t length);
 
 /* A process's card. `*bytes` is malloc'ed for the caller. OPAL_ERR_NOT_FOUND: it has handed in
- * none; another failure is reported. */
+ * none; OPAL_ERR_NO_MEMORY; another failure is reported. */
 OPAL_EXPORT opal_status_t opal_cards_get(opal_node_card_t kind, const opal_process_t *process,
                                          void **bytes, size_t *length);
 

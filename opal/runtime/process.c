@@ -87,10 +87,18 @@ opal_status_t opal_process_start(const opal_pmi_job_t *own)
     return OPAL_SUCCESS;
 }
 
+/* It has the key of a job. */
+static void free_record(opal_process_record_t *record)
+{
+    if (record != NULL)
+        explicit_bzero(record, sizeof *record);
+    free(record);
+}
+
 void opal_process_stop(void)
 {
     for (uint32_t i = 0; i < foreign_count; i++)
-        free(opal_process_foreign_place(opal_process_own_size + i)->record);
+        free_record(opal_process_foreign_place(opal_process_own_size + i)->record);
     for (unsigned block = 0; block < BLOCKS; block++) {
         unmap_entries(atomic_load(&blocks[block]), block_entries(block));
         atomic_store(&blocks[block], NULL);
@@ -181,9 +189,7 @@ opal_status_t opal_process_describe(void **bytes, size_t *length)
     } else {
         free(*bytes);
     }
-    if (record != NULL)
-        explicit_bzero(record, sizeof *record);
-    free(record);
+    free_record(record);
     return status;
 }
 
@@ -253,8 +259,10 @@ opal_status_t opal_process_add(const void *bytes, size_t length, opal_process_t 
 {
     forget_dropped();
     opal_process_record_t *record = malloc(sizeof *record);
-    if (record == NULL)
+    if (record == NULL) {
+        opal_log_error("no memory for the address of a process of another job");
         return OPAL_ERR_NO_MEMORY;
+    }
     opal_status_t status = OPAL_SUCCESS;
     bool is_known = false;
     if (!opal_record_decode(record, bytes, length)) {
@@ -271,10 +279,8 @@ opal_status_t opal_process_add(const void *bytes, size_t length, opal_process_t 
     } else {
         status = add_foreign(record, process);
     }
-    if (status != OPAL_SUCCESS || is_known) {
-        explicit_bzero(record, sizeof *record);
-        free(record);
-    }
+    if (status != OPAL_SUCCESS || is_known)
+        free_record(record);
     return status;
 }
 
@@ -291,8 +297,7 @@ static void forget(opal_process_t *process)
             forgetters[end](process);
         opal_process_set_end(process, (opal_process_end_t)end, NULL);
     }
-    explicit_bzero(process->record, sizeof *process->record);
-    free(process->record);
+    free_record(process->record);
     process->record = NULL;
 }
 

@@ -13,7 +13,8 @@
  * added by its address record, which its own process makes and anybody may hand on, and is
  * forgotten when its last user has released it; then its index may become another process's.
  *
- * Threading: adding and releasing under the lock of the upper layer; the rest by any thread.
+ * Threading: adding, releasing and finding under the lock of the upper layer; the rest by any
+ * thread, of a process that has a user meanwhile.
  */
 #ifndef OPAL_RUNTIME_PROCESS_H
 #define OPAL_RUNTIME_PROCESS_H

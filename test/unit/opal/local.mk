@@ -206,6 +206,7 @@ test_unit_opal_fabric_record_LDADD = $(fabric_unit_libs)
 endif
 
 test_unit_opal_runtime_cards_LDFLAGS = $(no_memory_ldflags)
+test_unit_opal_runtime_process_LDFLAGS = $(no_memory_ldflags)
 
 # In front of libpmix, whose functions that talk to a server it replaces.
 if HAVE_PMIX

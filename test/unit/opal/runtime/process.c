@@ -4,6 +4,7 @@
 #include "opal/runtime/process.h"
 
 #include "opal/runtime/process_record.h"
+#include "test/unit/opal/no_memory.h"
 #include "test/unit/opal/support.h"
 
 enum { HOSTS = 7, PAGE = 4096 };
@@ -243,7 +244,23 @@ START_TEST(damaged_records)
 }
 END_TEST
 
+START_TEST(without_memory_nothing_is_added)
+{
+    opal_process_t *process;
+    begin(4);
+    size_t length = describe("a job of others", 3, 0);
+    unit_capture();
+    unit_allocations = 0;
+    opal_status_t status = opal_process_add(bytes, length, &process);
+    unit_allocations = UINT_MAX;
+    ck_assert_int_eq(status, OPAL_ERR_NO_MEMORY);
+    unit_assert_part(unit_stderr(), "no memory for the address of a process of another job");
+    end();
+}
+END_TEST
+
 static const unit_test_t tests[] = {
+    {.test = &without_memory_nothing_is_added},
     {.test = &a_large_job_costs_what_it_talks_to},
     {.test = &entries_of_ranks},
     {.test = &processes_of_other_jobs_come_and_go},
