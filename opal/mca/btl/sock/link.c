@@ -502,7 +502,7 @@ static int link_ready(opal_descriptor_t *descriptor, unsigned events)
 
 sock_link_t *sock_link_open(sock_peer_t *peer, unsigned number, int fd)
 {
-    sock_link_t *link = calloc(1, sizeof *link);
+    sock_link_t *link = sock_has_room_to_warm() ? calloc(1, sizeof *link) : NULL;
     if (link == NULL)
         return NULL;
     link->descriptor = (opal_descriptor_t){.fd = fd, .wants = OPAL_READABLE, .ready = link_ready};
@@ -511,8 +511,10 @@ sock_link_t *sock_link_open(sock_peer_t *peer, unsigned number, int fd)
     link->is_loop = sock_is_loop(fd);
     link->part_bytes = sock_part_bytes * (link->is_loop ? WITHIN_HOST : 1);
     link->in = malloc(in_bytes() + 8);
-    if (link->in != NULL && opal_descriptor_add(&link->descriptor) == OPAL_SUCCESS)
+    if (link->in != NULL && opal_descriptor_add(&link->descriptor) == OPAL_SUCCESS) {
+        sock.link_count++;
         return link;
+    }
     free(link->in);
     free(link);
     return NULL;
@@ -521,6 +523,7 @@ sock_link_t *sock_link_open(sock_peer_t *peer, unsigned number, int fd)
 void sock_link_close(sock_link_t *link)
 {
     sock_cool(link);
+    sock.link_count--;
     opal_descriptor_remove(&link->descriptor);
     link->is_closed = true;
     if (!link->is_fixed_busy) {

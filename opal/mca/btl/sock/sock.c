@@ -114,20 +114,24 @@ static const opal_param_row_t params[] = {
 
 /* -- connections that are read without asking ------------------------------------------------ */
 
+bool sock_has_room_to_warm(void)
+{
+    if (sock.link_count < sock.hot_room)
+        return true;
+    unsigned room = 2 * sock.hot_room + 8;
+    sock_link_t **hot = realloc(sock.hot, room * sizeof(sock_link_t *));
+    if (hot == NULL)
+        return false;
+    sock.hot = hot;
+    sock.hot_room = room;
+    return true;
+}
+
 void sock_warm(sock_link_t *link)
 {
     enum { HEAT = 2000 };
-    if (link->heat == 0) {
-        if (sock.hot_count == sock.hot_room) {
-            unsigned room = 2 * sock.hot_room + 8;
-            sock_link_t **hot = realloc(sock.hot, room * sizeof(sock_link_t *));
-            if (hot == NULL)
-                return; /* it is read when there is something */
-            sock.hot = hot;
-            sock.hot_room = room;
-        }
+    if (link->heat == 0)
         sock.hot[sock.hot_count++] = link;
-    }
     link->heat = HEAT;
 }
 
@@ -280,7 +284,8 @@ static void say_goodbye(sock_peer_t *peer)
         sock_ops.commit(&peer->base, room, SOCK_BYE, 0);
 }
 
-/* Nobody uses the process any more, and so nothing but goodbye may still have to be sent. */
+/* Nobody uses the process any more, and so nothing but goodbye should still have to be sent. What
+ * the system does not take now is lost: a peer that still knows this process sees it end. */
 static void forget(opal_process_t *process)
 {
     sock_peer_t *peer = sock_peer_find(process);

@@ -125,9 +125,10 @@ extern unsigned sock_max_links, sock_timeout_sec, sock_connect_sec;
 typedef struct sock {
     sock_identity_t identity;
     sock_card_t card;
-    opal_list_t peers; /* sock_peer_t */
-    sock_link_t **hot; /* links with heat */
-    unsigned hot_count, hot_room;
+    opal_list_t peers;            /* sock_peer_t */
+    sock_link_t **hot;            /* links with heat */
+    unsigned hot_count, hot_room; /* room for all links */
+    unsigned link_count;
     sock_shake_counts_t counts;
     unsigned closing; /* links that are closed but for a send that is under way */
     bool is_stopping;
@@ -159,7 +160,11 @@ static inline sock_peer_t *sock_next_peer(const sock_peer_t *previous)
     return node != NULL ? opal_container_of(node, sock_peer_t, node) : NULL;
 }
 
-/* For a while a link is read without asking whether there is something; not any more. */
+/* Whether there is memory to warm one link more. */
+bool sock_has_room_to_warm(void);
+
+/* For a while a link is read without asking whether there is something; not any more. Also a frame
+ * that was refused is tried again only by that: so it cannot fail. */
 void sock_warm(sock_link_t *link);
 void sock_cool(sock_link_t *link);
 
