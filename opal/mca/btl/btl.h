@@ -157,9 +157,9 @@ typedef struct opal_btl_ops {
     int (*progress)(void *state);
     opal_btl_operate_fn_t *put, *get, *atomic;
 
-    /* -- optional: out of the client's memory. send_now: all frames (at most stream_bytes + 512 in
-     * OPAL_BTL_MAX_SEGMENTS), which are copied when it returns, or none (false: not now).
-     * send_long: in parts, between which other frames go. -- */
+    /* -- optional: out of the client's memory. send_now: one or two frames (heads of at most 64
+     * bytes; together stream_bytes + 512, OPAL_BTL_MAX_SEGMENTS), which are copied when it returns,
+     * or none (false: not now). send_long: in parts, between which other frames go. -- */
     bool (*send_now)(opal_btl_peer_t *peer, const opal_btl_frame_t *frames, size_t count);
     void (*send_long)(opal_btl_peer_t *peer, opal_btl_long_t *message);
 

@@ -45,7 +45,7 @@ enum {
 #define RING_SKIP       (UINT64_C(1) << 62)
 #define RING_KIND_SHIFT 32
 
-/* Beside the ring, a line for who waits for one answer (btl.h: expect). Before the answer, there
+/* Beside the ring, a line for who waits for one answer (btl.h: arm). Before the answer, there
  * may be a request for help (share.c). */
 typedef struct ring_answer {
     _Atomic uint32_t number; /* of the answer */

@@ -81,7 +81,7 @@ size_t sm_share_min_bytes(pace_way_t way);
  * to be able to write. */
 bool sm_share_pays(sm_peer_t *peer, pace_way_t way, const void *to, size_t bytes);
 
-/* A get of one run, which the peer helps with. Returns what sm_get does, and answers as early as
+/* A get of one run, which the peer helps with. Returns what sm_pull does, and answers as early as
  * can be. */
 ssize_t sm_share_get(sm_peer_t *peer, pace_way_t way, void *to, const void *from, size_t bytes,
                      uint32_t number);

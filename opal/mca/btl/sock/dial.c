@@ -9,8 +9,7 @@
  *     +-- AWAITS <---------+          the peer keeps a connection of its own: it should come
  *
  * A connection that is made waits for the handshake without limit: the peer answers when it is next
- * in MPI. Behind link 0 whoever comes first (opal_process_is_before)
- * connects the others.
+ * in MPI. Behind link 0 the others are connected by whoever comes first (opal_process_is_before).
  *
  * All ranks listen before any of them is called, so where all addresses of this host refuse, or
  * those of another one do for a second (a filter may let the peer call us, but not us the peer),

@@ -21,12 +21,13 @@
  * That is why frames wait for two round trips and not for one: with one, an acceptor would promise
  * something to a stranger, or both of two simultaneous connections could be promised.
  *
- * Simultaneous connects: the connection that the lower rank began is kept. An acceptor that has
- * one of its own to that peer and link in its handshake answers
- *     SOCK_CROSSED   if it is the lower rank: the peer drops this one and waits for ours
- *     SOCK_ACCEPTED  if it is the higher one, and drops its own
+ * Simultaneous connects: the connection is kept that the rank began which comes first in the order
+ * of names (opal_process_is_before). An acceptor that has one of its own to that peer and link in
+ * its handshake answers
+ *     SOCK_CROSSED   if it comes first: the peer drops this one and waits for ours
+ *     SOCK_ACCEPTED  if the peer does, and drops its own
  * and SOCK_CROSSED too if the link is already established. So exactly one is kept. Who was told
- * "crossed" and sees nothing come (the lower rank cannot reach it) tries again after a while.
+ * "crossed" and sees nothing come (the other one cannot reach it) tries again after a while.
  *
  * How long all this may take is for the caller to say, by a timer; sock_shake_give_up then states
  * the reason. One thread at a time.
