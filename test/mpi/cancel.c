@@ -119,6 +119,43 @@ static void check_matched(bool probes)
     tap_check(is_filled(3, LONG), "and is received");
 }
 
+/* Of equal messages that nobody takes, the later ones are cancelled first; one is sent between. */
+static void check_order(int length)
+{
+    enum { COUNT = 4, SENT = 3 };
+    if (rank == 0) {
+        MPI_Request requests[COUNT];
+        char *copies = malloc((size_t)COUNT * (size_t)length);
+        int cancelled = 0;
+        for (int i = 0; i < COUNT; i++) {
+            fill(i);
+            memcpy(copies + (size_t)i * (size_t)length, data, (size_t)length);
+        }
+        for (int i = 0; i < SENT; i++)
+            MPI_Issend(copies + (size_t)i * (size_t)length, length, MPI_CHAR, 1, TAG,
+                       MPI_COMM_WORLD, &requests[i]);
+        MPI_Cancel(&requests[2]);
+        MPI_Issend(copies + (size_t)SENT * (size_t)length, length, MPI_CHAR, 1, TAG, MPI_COMM_WORLD,
+                   &requests[SENT]);
+        MPI_Cancel(&requests[1]);
+        for (int i = 1; i < SENT; i++)
+            cancelled += wait_cancelled(&requests[i]);
+        tell(0);
+        MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+        MPI_Wait(&requests[SENT], MPI_STATUS_IGNORE);
+        free(copies);
+        tap_check(cancelled == 2, "two of four sends of %d bytes are cancelled", length);
+    } else {
+        bool right = true;
+        hear();
+        for (int i = 0; i < COUNT; i += SENT) {
+            MPI_Recv(in, length, MPI_CHAR, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            right &= is_filled(i, length);
+        }
+        tap_check(right, "and the first and the last are received");
+    }
+}
+
 static void check_persistent(void)
 {
     MPI_Request request;
@@ -330,6 +367,8 @@ int main(int argc, char **argv)
         check_unmatched(10, true);
         check_matched(false);
         check_matched(true);
+        check_order(10);
+        check_order(LONG);
         check_under_way();
         check_persistent();
         check_many();

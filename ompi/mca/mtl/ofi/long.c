@@ -332,7 +332,6 @@ int ofi_long_prepare(ofi_request_t *request)
 void ofi_long_send(ofi_request_t *request)
 {
     request->operation.kind = &beginning_kind;
-    request->stage = OFI_QUEUED;
     ofi_peer_send(request->peer, &request->operation);
 }
 

@@ -241,6 +241,7 @@ struct ofi_answer;
 
 typedef enum ofi_stage {
     OFI_IDLE,
+    OFI_HELD,   /* a send: behind what is taken back */
     OFI_QUEUED, /* not yet the provider's */
     OFI_POSTED,
 } ofi_stage_t;

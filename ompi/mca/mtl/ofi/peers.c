@@ -113,6 +113,7 @@ void ofi_peer_release(ofi_peer_t *peer)
     for (opal_list_node_t *node; (node = opal_list_first(&peer->held)) != NULL;) {
         ofi_operation_t *operation = opal_container_of(node, ofi_operation_t, node);
         dequeue(operation);
+        ofi_request_of(operation)->stage = OFI_QUEUED;
         ofi_peer_post(peer, operation);
     }
 }

@@ -8,7 +8,8 @@
  * bit (send.c), and their requests are in a list until they are answered, in the order in which
  * they were sent. Those of one envelope (communicator, tag, peer) are matched in this order, so the
  * ones that are not matched yet are the last of the list, and of the receiver's: the sender says
- * how many of them it has sent behind the one in question, the receiver counts from the end.
+ * how many of them it has sent behind the one in question, and not asked for before, the receiver
+ * counts from the end.
  *
  *   sender    --- RECALL: bits of the message, its rank, how many behind it --->   receiver
  *             <-- RECALLED: yes, and there will be no answer; or no, there will ---
@@ -46,9 +47,12 @@ void ofi_recall_remove(ofi_request_t *request)
     opal_list_remove(&request->unanswered);
 }
 
-static bool is_alike(const ofi_request_t *one, const ofi_request_t *other)
+/* Whether it is one of those behind `first` when the receiver hears of that: it was sent, and not
+ * asked for before, so that it would be gone. */
+static bool is_behind(const ofi_request_t *request, const ofi_request_t *first)
 {
-    return one->bits == other->bits && one->peer == other->peer;
+    return request->bits == first->bits && request->peer == first->peer &&
+           request->stage != OFI_HELD && request->recall_name == 0;
 }
 
 static ofi_request_t *next_of(ofi_request_t *request)
@@ -89,7 +93,7 @@ int ofi_recall(ofi_request_t *request)
         return MPI_ERR_NO_MEM;
     uint32_t behind = 0;
     for (ofi_request_t *later = request; (later = next_of(later)) != NULL;)
-        behind += is_alike(later, request);
+        behind += is_behind(later, request);
     ofi_control_t control = {
         .kind = OFI_RECALL,
         .process = opal_job()->rank,

@@ -323,22 +323,24 @@ int ofi_send(ompi_mtl_request_t *base)
     request->may_recall = is_answered;
     if (is_answered)
         ofi_recall_add(request);
+    request->stage = request->peer->recalls == 0 ? OFI_QUEUED : OFI_HELD;
     if (is_long) {
         ofi_long_send(request);
         return MPI_SUCCESS;
     }
     request->operation.kind = &send_kind;
-    request->stage = OFI_QUEUED;
     ofi_peer_send(request->peer, &request->operation);
     return MPI_SUCCESS;
 }
 
-/* One that has left can be taken back as long as the receiver has not answered. */
+/* One that has left can be taken back as long as the receiver has not answered. One in the queue
+ * that a question has counted has to leave, and is taken back then. */
 int ofi_send_cancel(ofi_request_t *request)
 {
-    if (request->stage == OFI_POSTED && request->may_recall)
+    bool is_counted = request->stage == OFI_QUEUED && request->peer->recalls > 0;
+    if (request->may_recall && (request->stage == OFI_POSTED || is_counted))
         return ofi_recall(request);
-    if (request->stage != OFI_QUEUED)
+    if (request->stage != OFI_QUEUED && request->stage != OFI_HELD)
         return MPI_SUCCESS;
     ofi_withdraw(&request->operation);
     forget_answer(request);
