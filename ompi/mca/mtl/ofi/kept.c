@@ -417,10 +417,8 @@ bool ofi_kept_probe(const ompi_route_t *from, const ofi_tag_pattern_t *pattern, 
     if (message == NULL)
         return false;
     *found = knows_length(message, &bytes, error);
-    if (!*found) {
-        ofi_progress(); /* for the next probe; its sender may take the message back meanwhile */
+    if (!*found)
         return true;
-    }
     ofi_tell_status(status, message->bits, message->data, bytes);
     if (taken != NULL) {
         opal_list_remove(&message->node);
