@@ -48,7 +48,7 @@ int ofi_place_send(ofi_place_t *place, const ompi_data_t *data, size_t bytes)
     *place = (ofi_place_t){0};
     if (opal_likely(is_one_run(data)) || bytes == 0) {
         place->start = (void *)ompi_datatype_origin(data->type, data->buffer);
-    } else if (!ofi.needs_registration && bytes <= ofi.max_bytes &&
+    } else if (!ofi.needs_registration && bytes < ofi.max_bytes &&
                fits_segments(data, bytes, ofi.send_segments)) {
         place->is_segments = true;
         return MPI_SUCCESS;

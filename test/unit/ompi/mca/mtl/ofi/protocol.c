@@ -93,6 +93,7 @@ static void pieces_arrive(void)
     scatter(1, 2);
     scatter(1, 100);
     scatter(100, 3);
+    scatter(512, 2); /* as many bytes as fit one message: the beginning of a long one */
     scatter(1000, 4);
     scatter(10, 2000);
     scatter(3000, 20);
