@@ -117,6 +117,7 @@ static int open_queue(opal_fabric_endpoint_t *endpoint, size_t depth, bool with_
             return 0;
         endpoint->wait_fd = -1;
         fi_close(&endpoint->cq->fid);
+        endpoint->cq = NULL; /* also if there will be no other */
     }
     attr.wait_obj = FI_WAIT_NONE;
     return fi_cq_open(shared.domain, &attr, &endpoint->cq, NULL);
