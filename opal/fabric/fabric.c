@@ -311,11 +311,13 @@ static opal_status_t insert(const opal_fabric_endpoint_t *endpoint, unsigned pro
     if (opal_fabric_record_has_address(&record, endpoint->info->addr_format,
                                        endpoint->address_bytes))
         inserted = fi_av_insert(shared.av, record.address, 1, address, 0, NULL);
+    free(bytes);
+    if (inserted == -FI_ENOMEM || inserted == -FI_EAGAIN)
+        return OPAL_ERR_NO_MEMORY;
     if (inserted != 1)
         opal_log_error("%s: the provider %s does not take the address of rank %u: %s", user->name,
                        endpoint->info->fabric_attr->prov_name, process,
                        inserted < 0 ? fi_strerror(-inserted) : "it cannot be used");
-    free(bytes);
     return inserted == 1 ? OPAL_SUCCESS : OPAL_ERR_SYSTEM;
 }
 

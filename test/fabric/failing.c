@@ -11,6 +11,7 @@
  *   failing probe    one probe fails
  *   failing mprobe   the receive of a message that a probe has taken
  *   failing reach    nobody can be reached: every call says so
+ *   failing later    at first there is no memory for an address
  *   failing long     a message is too long for its receive
  *   failing hearing  what one of 3 ranks says beside messages is lost
  *   failing alone    a rank sends to itself
@@ -185,6 +186,17 @@ static void test_reach(void)
     tap_check(handled == 4, "the error handler was called each time");
 }
 
+static void test_later(void)
+{
+    MPI_Request request;
+    int heard = -1, peer = !rank;
+    int error = MPI_Issend(&rank, 1, MPI_INT, peer, 0, MPI_COMM_WORLD, &request);
+    tap_check(class_of(error) == MPI_ERR_NO_MEM, "a send finds no memory");
+    error = MPI_Sendrecv(&rank, 1, MPI_INT, peer, 0, &heard, 1, MPI_INT, peer, 0, MPI_COMM_WORLD,
+                         MPI_STATUS_IGNORE);
+    tap_check(error == MPI_SUCCESS && heard == peer, "the next one does");
+}
+
 /* One that is too long, and one that fits. */
 static void test_long(void)
 {
@@ -254,6 +266,8 @@ int main(int argc, char **argv)
         test_probe(mode[0] == 'm');
     } else if (strcmp(mode, "reach") == 0) {
         test_reach();
+    } else if (strcmp(mode, "later") == 0) {
+        test_later();
     } else if (strcmp(mode, "long") == 0) {
         test_long();
     } else if (strcmp(mode, "hearing") == 0) {
