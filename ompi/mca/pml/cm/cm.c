@@ -120,18 +120,28 @@ static int comm_add(ompi_communicator_t *comm OPAL_UNUSED)
 
 /* Communicators that end. They are chained by `pml`: nobody else has anything of them any more. */
 static ompi_communicator_t *ending;
+static bool is_asking; /* for them; it may outlast the last one that is in the chain */
 
+static void let_wait(ompi_communicator_t *comm)
+{
+    comm->pml = ending;
+    ending = comm;
+}
+
+/* One is out of the chain before anything is done with it, which may bring others into it. */
 static bool ask_ending(cm_question_t *question)
 {
     bool any = false;
-    while (ending != NULL && cm_mtl->forget_context(ending->context)) {
-        ompi_communicator_t *comm = ending;
+    for (ompi_communicator_t *comm; (comm = ending) != NULL; any = true) {
         ending = comm->pml;
+        if (!cm_mtl->forget_context(comm->context)) {
+            let_wait(comm);
+            return any;
+        }
         ompi_comm_removed(comm);
-        any = true;
     }
-    if (ending == NULL)
-        cm_again_remove(question);
+    cm_again_remove(question);
+    is_asking = false;
     return any;
 }
 
@@ -140,10 +150,10 @@ static bool comm_remove(ompi_communicator_t *comm)
     if (cm_mtl->forget_context(comm->context))
         return true;
     static cm_question_t question = {.ask = ask_ending};
-    if (ending == NULL)
+    if (!is_asking)
         cm_again_add(&question);
-    comm->pml = ending;
-    ending = comm;
+    is_asking = true;
+    let_wait(comm);
     return false;
 }
 
