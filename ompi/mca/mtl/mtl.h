@@ -111,7 +111,7 @@ typedef struct ompi_mtl_ops {
      * Looks for a message that a receive would take now: the answer is there when this returns, the
      * status as one of a receive that has room for all of it. With `message`, which is NULL
      * otherwise, takes it out of the matching for receive_message. That gets a request whose
-     * route is the message's; the message is gone then, even if it returns an error.
+     * route is the message's; the message is gone then. An error: it is matched again by others.
      */
     int (*probe)(const ompi_route_t *from, bool *found, ompi_mtl_message_t **message,
                  MPI_Status *status);

@@ -435,12 +435,15 @@ void ofi_message_tell(const ofi_message_t *message, MPI_Status *status)
 int ofi_receive_message(ompi_mtl_request_t *base, ompi_mtl_message_t *taken)
 {
     ofi_request_t *request = opal_container_of(base, ofi_request_t, base);
+    ofi_message_t *message = opal_container_of(taken, ofi_message_t, base);
     request->bytes = ompi_datatype_bytes(base->data.type, base->data.count);
     int error = ofi_place_receive(&request->place, &base->data, request->bytes);
-    if (error != MPI_SUCCESS)
+    if (error != MPI_SUCCESS) {
+        opal_list_prepend(&kept, &message->node); /* it is the oldest, and another receive's */
         return error;
+    }
     ofi_request_began(request);
-    receive(opal_container_of(taken, ofi_message_t, base), request);
+    receive(message, request);
     return MPI_SUCCESS;
 }
 

@@ -155,6 +155,32 @@ START_TEST(probes_fail)
 }
 END_TEST
 
+/* What a probe has taken, and there is no memory to receive, is the next receive's. */
+START_TEST(taken_messages_stay)
+{
+    MPI_Datatype pieces;
+    ompi_mtl_message_t *message = NULL;
+    MPI_Status status;
+    begin((ofi_tag_mode_t)_i, true);
+    MPI_Type_vector(10, 1, 2, MPI_INT, &pieces);
+    MPI_Type_commit(&pieces);
+    ofi_request_t *sent = send_as(OMPI_SEND_SYNCHRONOUS, 1, out, 40, MPI_BYTE);
+    while (!probe(1, &message, &status))
+        continue;
+    ofi_request_t *got = request_of(0, 1, in, 1, pieces);
+    unit_allocations = 0;
+    int error = ops.receive_message(&got->base, message);
+    unit_allocations = UINT_MAX;
+    ck_assert_int_eq(error, MPI_ERR_NO_MEM);
+    leave_be(got);
+    status = wait_for(receive(0, 1, in, 40, MPI_BYTE));
+    check_status(&status, 1, MPI_SUCCESS, 40);
+    ck_assert_int_eq(wait_for(sent).MPI_ERROR, MPI_SUCCESS);
+    MPI_Type_free(&pieces);
+    finish();
+}
+END_TEST
+
 /* One question leaves with no memory but its name's, the next one has to wait; neither send is
  * hurt. */
 START_TEST(cancels_fail)
@@ -252,6 +278,7 @@ int main(void)
     tcase_add_loop_test(cases, long_receives_fail, OFI_TAG_1, OFI_TAG_MODE_COUNT);
     tcase_add_loop_test(cases, answers_leave, OFI_TAG_1, OFI_TAG_MODE_COUNT);
     tcase_add_loop_test(cases, probes_fail, OFI_TAG_1, OFI_TAG_MODE_COUNT);
+    tcase_add_loop_test(cases, taken_messages_stay, OFI_TAG_1, OFI_TAG_MODE_COUNT);
     tcase_add_loop_test(cases, cancels_fail, OFI_TAG_1, OFI_TAG_MODE_COUNT);
     tcase_add_loop_test(cases, refusals_wait, OFI_TAG_1, OFI_TAG_MODE_COUNT);
     tcase_add_loop_test(cases, exchanges_end, OFI_TAG_FULL, OFI_TAG_FULL + 1);
