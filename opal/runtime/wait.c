@@ -28,7 +28,7 @@
 #include "opal/util/list.h"
 
 enum {
-    MAX_POLLS = 8,
+    MAX_POLLS = 16, /* all users together are ten, some of which come when nobody can be told */
     POLLS_PER_LOOK = 32, /* at the clock and around, while spinning */
     POLLS_WITHOUT_PAUSE = 256,
     YIELD_NSEC = 20000,      /* of polling in vain */

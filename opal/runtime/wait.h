@@ -31,7 +31,7 @@
 /* Returns how many things it did. */
 typedef int opal_poll_fn_t(void *state);
 
-/* Adds and removes a poll function; up to 8. The state is what tells two apart. */
+/* Adds and removes a poll function; up to 16. The state is what tells two apart. */
 OPAL_EXPORT opal_status_t opal_progress_add(opal_poll_fn_t *poll, void *state);
 OPAL_EXPORT void opal_progress_remove(opal_poll_fn_t *poll, void *state);
 

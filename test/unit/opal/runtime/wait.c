@@ -48,13 +48,13 @@ START_TEST(polls_come_and_go)
 }
 END_TEST
 
-START_TEST(there_is_room_for_eight)
+START_TEST(there_is_room_for_sixteen)
 {
-    int counts[9] = {0};
-    for (int i = 0; i < 8; i++)
+    int counts[17] = {0};
+    for (int i = 0; i < 16; i++)
         ck_assert_int_eq(opal_progress_add(add_to, &counts[i]), OPAL_SUCCESS);
-    ck_assert_int_eq(opal_progress_add(add_to, &counts[8]), OPAL_ERR_TOO_LARGE);
-    ck_assert_int_eq(opal_progress(), 8);
+    ck_assert_int_eq(opal_progress_add(add_to, &counts[16]), OPAL_ERR_TOO_LARGE);
+    ck_assert_int_eq(opal_progress(), 16);
 }
 END_TEST
 
@@ -271,7 +271,7 @@ END_TEST
 
 static const unit_test_t tests[] = {
     {.test = &polls_come_and_go},
-    {.test = &there_is_room_for_eight},
+    {.test = &there_is_room_for_sixteen},
     {.test = &a_poll_ends_a_wait, .repeats = 2},
     {.test = &who_looks_again_and_again_naps_among_strangers, .repeats = 2},
     {.test = &another_thread_ends_a_wait, .repeats = 2},
