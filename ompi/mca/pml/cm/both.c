@@ -32,7 +32,9 @@ typedef struct both_receive {
     opal_list_node_t node;  /* while it waits */
     cm_question_t question; /* while it asks */
     bool is_waiting, is_asking;
-    ompi_request_t *inner; /* the way's, not done; NULL: none */
+    ompi_request_t *inner;   /* the way's, not done; NULL: none */
+    ompi_message_t *message; /* that it has got, as long as there is no memory to receive it; ... */
+    const ompi_pml_ops_t *way; /* ... who has it */
 } both_receive_t;
 
 /* A message that a probe has taken, with the way that has it. */
@@ -162,19 +164,33 @@ static void post(both_receive_t *receive, const ompi_pml_ops_t *way)
     follow(receive, error, inner);
 }
 
+static void begin_asking(both_receive_t *receive, bool (*ask_it)(cm_question_t *))
+{
+    receive->question.ask = ask_it;
+    receive->is_asking = true;
+    cm_again_add(&receive->question);
+}
+
+/* False: there is no memory for its request, and nobody else may have the message. */
+static bool receive_message(cm_question_t *question)
+{
+    both_receive_t *receive = opal_container_of(question, both_receive_t, question);
+    ompi_request_t *inner = NULL;
+    int error = receive->way->imrecv(receive->message, &receive->data, &inner);
+    if (error == MPI_ERR_NO_MEM)
+        return false;
+    stop_asking(receive);
+    follow(receive, error, inner);
+    return true;
+}
+
 static void give_message(both_receive_t *receive, const ompi_pml_ops_t *way,
                          ompi_message_t *message)
 {
-    ompi_request_t *inner = NULL;
-    int error = way->imrecv(message, &receive->data, &inner);
-    follow(receive, error, inner);
-}
-
-static void begin_asking(both_receive_t *receive)
-{
-    receive->question.ask = ask;
-    receive->is_asking = true;
-    cm_again_add(&receive->question);
+    receive->way = way;
+    receive->message = message;
+    if (!receive_message(&receive->question))
+        begin_asking(receive, receive_message);
 }
 
 /* The first one for which something has changed: it can be posted, or has to ask. */
@@ -200,7 +216,7 @@ static void unblock(opal_list_t *queue)
     const ompi_pml_ops_t *way;
     while ((receive = find_unblocked(queue, &way)) != NULL) {
         if (way == NULL) {
-            begin_asking(receive);
+            begin_asking(receive, ask);
         } else {
             leave_line(receive);
             post(receive, way);
@@ -323,7 +339,7 @@ static void start_receive(both_receive_t *receive)
     wait_in_line(receive);
     if (is_covered)
         return;
-    begin_asking(receive);
+    begin_asking(receive, ask);
     /* The answer may be for others. */
     while (receive->is_asking && cm_again_ask_now(&receive->question))
         continue;

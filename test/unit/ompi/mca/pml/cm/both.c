@@ -43,6 +43,7 @@ static way_t ways[2];
 static ompi_communicator_t comm;
 static unsigned lives;          /* of requests and arrivals */
 static bool is_dead[FIRST_FAR]; /* of the near ones */
+static unsigned starving;       /* receives of taken messages that find no memory */
 
 static bool takes(const ompi_route_t *route, int source, int tag)
 {
@@ -169,6 +170,8 @@ static int way_iprobe(way_t *way, const ompi_route_t *from, bool *found, ompi_me
 static int imrecv(ompi_message_t *message, const ompi_data_t *data, ompi_request_t **request)
 {
     arrival_t *arrival = opal_container_of(message, arrival_t, base);
+    if (starving > 0 && starving-- > 0)
+        return MPI_ERR_NO_MEM;
     ompi_route_t from = {&comm, OMPI_CONTEXT_USER, arrival->source, arrival->tag};
     posted_t *posted = make_posted(&from, data);
     end_posted(posted, arrival->source, arrival->tag, arrival->number);
@@ -351,6 +354,25 @@ START_TEST(a_communicator_without_memory)
     }
     ck_assert_int_eq(both.comm_add(&other), MPI_SUCCESS);
     both.comm_remove(&other);
+    end();
+}
+END_TEST
+
+/* It is asked for again, and asks for nothing else. */
+START_TEST(a_taken_message_waits_for_memory)
+{
+    int any, other;
+    starving = 3;
+    arrive(3, 1, 30);
+    arrive(3, 1, 31);
+    ompi_request_t *first = post(MPI_ANY_SOURCE, 1, &any);
+    ck_assert(!ompi_request_is_done(first) && starving > 0);
+    finish(post(3, 1, &other), &other, 3, 1, 31);
+    ck_assert_int_eq(MPI_SUCCESS, first->ops->cancel(first));
+    while (starving > 0)
+        opal_progress();
+    opal_progress();
+    finish(first, &any, 3, 1, 30);
     end();
 }
 END_TEST
@@ -850,6 +872,7 @@ END_TEST
 static const unit_test_t tests[] = {
     {.test = &a_probe_without_memory_takes_nothing},
     {.test = &a_communicator_without_memory},
+    {.test = &a_taken_message_waits_for_memory},
     {.test = &a_source_has_its_way},
     {.test = &any_source_takes_from_both, .repeats = 2},
     {.test = &what_could_be_another_ones_waits},
