@@ -25,7 +25,7 @@ enum {
 opal_list_t ofi_posted = {{&ofi_posted.head, &ofi_posted.head}};
 size_t ofi_under_way;
 
-static struct fi_cq_tagged_entry *entries; /* NULL while they are being worked on */
+static struct fi_cq_tagged_entry *entries; /* NULL while they are worked on, or queues are */
 static unsigned batch;
 static bool is_broken; /* the queue cannot be read, which was told */
 
@@ -115,9 +115,9 @@ int ofi_progress(void)
         return 0;
     entries = NULL;
     int count = read_queue(read);
-    entries = read;
     if (opal_unlikely(ofi_has_queued()))
         count += ofi_push();
+    entries = read;
     if (opal_unlikely(ofi_recall_is_asked()))
         ofi_recall_work();
     if (opal_unlikely(atomic_load_explicit(&opal_fabric_monitor_pending, memory_order_relaxed)))
