@@ -118,7 +118,8 @@ typedef struct ompi_mtl_ops {
     int (*receive_message)(ompi_mtl_request_t *request, ompi_mtl_message_t *message);
 
     /* Throws away messages for a communicator that ends here: nobody will receive them. False: that
-     * cannot be now, in the middle of a completion or a probe; to be repeated from a poll. */
+     * cannot be now, in the middle of a completion or a probe, or without memory; to be repeated
+     * from a poll. */
     bool (*forget_context)(uint32_t context);
 
     /* A phrase for a person, of the way to that process: "tcp;ofi_rxm over lo, ofi_tag_full". NULL:

@@ -449,7 +449,7 @@ int ofi_receive_message(ompi_mtl_request_t *base, ompi_mtl_message_t *taken)
 
 /* -- throwing away ------------------------------------------------------------------- */
 
-bool ofi_message_discard(const ofi_tag_pattern_t *pattern)
+ofi_discard_t ofi_message_discard(const ofi_tag_pattern_t *pattern)
 {
     ofi_operation_t operation = {.kind = NULL};
     ofi_found_t there;
@@ -457,18 +457,19 @@ bool ofi_message_discard(const ofi_tag_pattern_t *pattern)
     if (ofi.endpoint.quirks.packets_bytes > 0 || ofi.endpoint.quirks.never_discards) {
         ofi_ask(&operation, FI_ADDR_UNSPEC, pattern, 0, &there);
         if (!there.is_there)
-            return false;
+            return OFI_NONE_LEFT; /* or it cannot be asked, which was told */
         if (!ofi_is_of_rank(NULL, there.bits, there.data))
-            return ofi_swallow(FI_ADDR_UNSPEC, there.bits);
+            return ofi_swallow(FI_ADDR_UNSPEC, there.bits) ? OFI_DISCARDED : OFI_NOT_YET;
         if (ofi.endpoint.quirks.never_discards || has_to_be_whole(&there)) {
             ofi_message_t *message = ofi_message_take(FI_ADDR_UNSPEC, pattern, &there, &failure);
-            if (message != NULL)
-                drop(message);
-            return message != NULL;
+            if (message == NULL)
+                return failure == 0 || failure == FI_ENOMEM ? OFI_NOT_YET : OFI_NONE_LEFT;
+            drop(message);
+            return OFI_DISCARDED;
         }
     }
     ofi_ask(&operation, FI_ADDR_UNSPEC, pattern, FI_DISCARD, &there);
-    return there.is_there;
+    return there.is_there ? OFI_DISCARDED : OFI_NONE_LEFT;
 }
 
 bool ofi_kept_drop(uint64_t bits, uint32_t rank, uint32_t behind)

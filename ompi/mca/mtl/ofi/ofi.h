@@ -548,8 +548,9 @@ bool ofi_any_is_kept(void);
 bool ofi_kept_first(uint64_t *bits, uint64_t *data);
 void ofi_kept_drop_first(void);
 
-/* Throws away the first one of these; false: there is none. */
-bool ofi_message_discard(const ofi_tag_pattern_t *pattern);
+/* Throws away the first one of these, if there is one, and that can be now. */
+typedef enum ofi_discard { OFI_NONE_LEFT, OFI_DISCARDED, OFI_NOT_YET } ofi_discard_t;
+ofi_discard_t ofi_message_discard(const ofi_tag_pattern_t *pattern);
 
 /* False: nothing of that is kept, and the provider is to be asked. */
 bool ofi_kept_receive(ofi_request_t *request, const ofi_tag_pattern_t *pattern);

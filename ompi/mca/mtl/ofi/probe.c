@@ -196,8 +196,11 @@ bool ofi_forget_context(uint32_t context)
         ofi_tag_pattern_t pattern =
             ofi_tag_of_receive(&ofi.tags, context, contexts[i], MPI_ANY_SOURCE, MPI_ANY_TAG);
         pattern.ignore |= area; /* both of the kind */
-        while (ofi_message_discard(&pattern))
+        ofi_discard_t last;
+        while ((last = ofi_message_discard(&pattern)) == OFI_DISCARDED)
             continue;
+        if (last == OFI_NOT_YET)
+            return false;
     }
     return true;
 }

@@ -145,20 +145,31 @@ static bool ask_ending(cm_question_t *question)
     return any;
 }
 
+static cm_question_t ending_question = {.ask = ask_ending};
+
 static bool comm_remove(ompi_communicator_t *comm)
 {
     if (cm_mtl->forget_context(comm->context))
         return true;
-    static cm_question_t question = {.ask = ask_ending};
     if (!is_asking)
-        cm_again_add(&question);
+        cm_again_add(&ending_question);
     is_asking = true;
     let_wait(comm);
     return false;
 }
 
+/* Those that are left are the first ones, which are never freed. */
+static void stop_ending(void)
+{
+    if (is_asking)
+        cm_again_remove(&ending_question);
+    is_asking = false;
+    ending = NULL;
+}
+
 static void stop(void *state OPAL_UNUSED)
 {
+    stop_ending();
     stop_near();
     cm_mtl->stop(mtl_state);
     cm_requests_end();

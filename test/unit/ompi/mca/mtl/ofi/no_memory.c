@@ -209,6 +209,25 @@ START_TEST(cancels_fail)
 }
 END_TEST
 
+/* Where messages have to be received to be thrown away. */
+START_TEST(contexts_are_not_forgotten)
+{
+    begin((ofi_tag_mode_t)_i, true);
+    ofi.endpoint.quirks.never_discards = true;
+    ofi_request_t *sent = send_as(OMPI_SEND_STANDARD, 1, out, 100, MPI_BYTE);
+    while (!is_there(1))
+        continue;
+    unit_allocations = 0;
+    bool forgotten = ops.forget_context(ompi_comm_world.context);
+    unit_allocations = UINT_MAX;
+    ck_assert(!forgotten && is_there(1));
+    ck_assert(ops.forget_context(ompi_comm_world.context));
+    ck_assert(!is_there(1));
+    wait_for(sent);
+    finish();
+}
+END_TEST
+
 START_TEST(refusals_wait)
 {
     begin((ofi_tag_mode_t)_i, true);
@@ -280,6 +299,7 @@ int main(void)
     tcase_add_loop_test(cases, probes_fail, OFI_TAG_1, OFI_TAG_MODE_COUNT);
     tcase_add_loop_test(cases, taken_messages_stay, OFI_TAG_1, OFI_TAG_MODE_COUNT);
     tcase_add_loop_test(cases, cancels_fail, OFI_TAG_1, OFI_TAG_MODE_COUNT);
+    tcase_add_loop_test(cases, contexts_are_not_forgotten, OFI_TAG_1, OFI_TAG_MODE_COUNT);
     tcase_add_loop_test(cases, refusals_wait, OFI_TAG_1, OFI_TAG_MODE_COUNT);
     tcase_add_loop_test(cases, exchanges_end, OFI_TAG_FULL, OFI_TAG_FULL + 1);
     return run_cases(cases);
