@@ -41,9 +41,9 @@ typedef struct ofi_long {
     void *descriptor;
     unsigned char *first; /* the first message, where it cannot be handed over as two segments */
     uint64_t bits, data;  /* of a receive's completion */
-    bool has_news;
-    bool is_injected; /* all of it; what is missing is that it has arrived */
-    uint32_t number;  /* the receiver's */
+    bool has_news;        /* or there will be none */
+    bool is_injected;     /* all of it; what is missing is that it has arrived */
+    uint32_t number;      /* the receiver's */
     uint32_t part;
     size_t wanted;        /* bytes of the message, from its beginning */
     size_t begin, length; /* of the part */
@@ -337,11 +337,19 @@ void ofi_long_send(ofi_request_t *request)
 
 void ofi_long_forget(ofi_request_t *request)
 {
-    if (request->parts == NULL || request->parts->has_news)
+    ofi_long_t *parts = request->parts;
+    if (parts == NULL || parts->has_news)
         return;
-    end_sender(request->parts);
+    parts->has_news = true;
+    opal_names_remove(&senders, parts->head.sender);
     request->missing--;
     ofi_under_way--;
+}
+
+void ofi_long_end(ofi_request_t *request)
+{
+    if (opal_unlikely(request->parts != NULL))
+        end_long(request->parts);
 }
 
 /* -- receiving ----------------------------------------------------------------------- */

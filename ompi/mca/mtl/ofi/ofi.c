@@ -34,6 +34,7 @@ void ofi_has_left(void)
 
 void ofi_request_end(ofi_request_t *request)
 {
+    ofi_long_end(request);
     ofi_place_end(&request->place);
     request->stage = OFI_IDLE;
     if (request->bytes >= OFI_LARGE_BYTES)

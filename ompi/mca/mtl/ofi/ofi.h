@@ -487,8 +487,9 @@ static inline bool ofi_long_head_is_one(const ofi_long_head_t *head)
 int ofi_long_prepare(ofi_request_t *request);
 void ofi_long_send(ofi_request_t *request);
 
-/* The beginning will not be sent, or was not. */
+/* There will be no news. What the provider may still be sending stays until the request ends. */
 void ofi_long_forget(ofi_request_t *request);
+void ofi_long_end(ofi_request_t *request);
 
 void ofi_long_stop(void);
 
