@@ -130,7 +130,6 @@ static void end(void)
 {
     ofi_control_stop();
     ofi_progress_stop();
-    ofi_parcels_stop();
     ofi_notes_stop();
     ofi_pins_stop();
     ofi_sends_end();
@@ -138,6 +137,7 @@ static void end(void)
     ofi_recall_stop();
     ofi_peers_stop();
     ofi_network_close();
+    ofi_parcels_stop(); /* the provider may have had them */
     ofi_strangers_stop();
 }
 
