@@ -6,12 +6,14 @@
  * libfabric lists them, what it takes for the best first, and that order is kept; what is
  * left out, and why:
  *
- *   by the provider   those that the parameter provider_exclude names: as it comes, the ones that
- * do what our own transports do better. With provider_include only those that it names, whatever is
- * excluded otherwise. by the domain     with domain_include those that it does not name. Otherwise,
- * as btl/sock does it: link-local addresses of IPv6, which mean something only together with an
- * interface; and, unless nothing else is left of the provider, bridges to virtual machines and
- * containers, and the loopback if the job has several nodes.
+ *   by the provider   those that provider_exclude names: as it comes, the ones that do what our
+ *                     own transports do better. With provider_include all but those that it
+ *                     names, whatever is excluded otherwise.
+ *   by the domain     with domain_include those that it does not name. Otherwise, as btl/sock
+ *                     does it: link-local addresses of IPv6, which mean something only together
+ *                     with an interface; and, unless nothing else is left of the provider,
+ *                     bridges to virtual machines and containers, and the loopback if the job
+ *                     has several nodes.
  *
  * The name of a provider is made of layers, "tcp;ofi_rxm". A name of the user's is one or several
  * whole ones: "tcp", "ofi_rxm" and "tcp;ofi_rxm" name that provider, "tc" and "rxm" do not.

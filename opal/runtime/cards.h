@@ -3,8 +3,8 @@
  * Cards: what a rank must know of another one before it can talk to it, such as its addresses.
  *
  *   rank 0 --card--+
- *   rank 1 --card--+--> the node's segment --one record--> the launcher --> who asks for one of
- * them rank 2 --card--+
+ *   rank 1 --card--+--> the node's segment --one record--> the launcher --> who asks for a card
+ *   rank 2 --card--+
  *
  * Ranks lay their cards into the node's segment, and whoever lays the last one hands all of them to
  * the launcher in the name of the node's first rank. So what is published grows with the nodes, and

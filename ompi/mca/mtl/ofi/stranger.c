@@ -8,10 +8,12 @@
  *   in the tag      a word is laid over the bits of the communicator (ofi_tag_set_secret). It is
  *                   matched like the rest: what is sent without it meets no receive and no probe.
  *   in the data     of a completion a second word is above the sender's rank, if there is room (64
- *                   bits, as with all providers over sockets). A stranger that has guessed the
- * first word meets a receive, which is posted again. That receive then stands behind later ones of
- * the same source and tag, and a message may meet one of those instead. in the message  of what
- * control.c sends, a third word.
+ *                   bits, as with all providers over sockets).
+ *   in the message  of what control.c sends, a third word.
+ *
+ * A stranger that has guessed the first word meets a receive, which is posted again. That receive
+ * then stands behind later ones of the same source and tag, and a message may meet one of those
+ * instead.
  *
  * The first two cost an instruction, the third 8 bytes of a control message. Parts of long messages
  * have the first word alone, and their length is compared. SECURITY.md says what the words are
