@@ -185,7 +185,6 @@ void ofi_peer_release(ofi_peer_t *peer);
 
 /* The same for receives, of which there is one queue. */
 void ofi_receive_post(ofi_operation_t *operation);
-bool ofi_receives_are_clear(void);
 const opal_list_t *ofi_queued_receives(void);
 
 /* What waits for memory: posted again and again, before what others wait for and behind it. */

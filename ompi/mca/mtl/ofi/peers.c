@@ -82,7 +82,7 @@ static void enqueue(opal_list_t *queue, ofi_operation_t *operation)
     queued++;
 }
 
-static void dequeue(ofi_operation_t *operation)
+void ofi_withdraw(ofi_operation_t *operation)
 {
     opal_list_remove(&operation->node);
     queued--;
@@ -112,7 +112,7 @@ void ofi_peer_release(ofi_peer_t *peer)
 {
     for (opal_list_node_t *node; (node = opal_list_first(&peer->held)) != NULL;) {
         ofi_operation_t *operation = opal_container_of(node, ofi_operation_t, node);
-        dequeue(operation);
+        ofi_withdraw(operation);
         ofi_request_of(operation)->stage = OFI_QUEUED;
         ofi_peer_post(peer, operation);
     }
@@ -131,16 +131,6 @@ void ofi_starved_post(ofi_operation_t *operation)
     enqueue(&starved, operation);
 }
 
-void ofi_withdraw(ofi_operation_t *operation)
-{
-    dequeue(operation);
-}
-
-bool ofi_receives_are_clear(void)
-{
-    return opal_list_is_empty(&receives);
-}
-
 const opal_list_t *ofi_queued_receives(void)
 {
     return &receives;
@@ -157,7 +147,7 @@ static int push_queue(opal_list_t *queue)
     int pushed = 0;
     for (opal_list_node_t *node; (node = opal_list_first(queue)) != NULL; pushed++) {
         ofi_operation_t *operation = opal_container_of(node, ofi_operation_t, node);
-        dequeue(operation);
+        ofi_withdraw(operation);
         if (!operation->kind->post(operation)) {
             opal_list_prepend(queue, node);
             queued++;
@@ -175,7 +165,7 @@ static int push_starved(void)
     while (node != last && !opal_list_is_empty(&starved)) {
         node = opal_list_first(&starved);
         ofi_operation_t *operation = opal_container_of(node, ofi_operation_t, node);
-        dequeue(operation);
+        ofi_withdraw(operation);
         if (operation->kind->post(operation))
             pushed++;
         else
