@@ -373,7 +373,10 @@ static void end_receive(ofi_long_t *parts)
     uint64_t bits = parts->bits, data = parts->data;
     size_t total = parts->head.total;
     end_long(parts);
-    ofi_receive_end(request, bits, data, total);
+    if (opal_unlikely(request->base.base.status.MPI_ERROR != MPI_SUCCESS))
+        ofi_request_end(request); /* it has failed */
+    else
+        ofi_receive_end(request, bits, data, total);
 }
 
 static bool post_arrived(ofi_operation_t *operation)
@@ -387,6 +390,7 @@ static bool post_arrived(ofi_operation_t *operation)
 
 static const ofi_operation_kind_t arrived_kind = {.post = post_arrived};
 
+/* Or nothing is awaited any more: the sender waits for that, too. */
 static void all_arrived(ofi_long_t *parts)
 {
     if (!ofi.endpoint.quirks.only_injects) {
@@ -417,10 +421,8 @@ static void part_arrived(ofi_operation_t *operation, const struct fi_cq_tagged_e
 
 static void fail_receive(ofi_long_t *parts, int result, const struct fi_cq_err_entry *error)
 {
-    ofi_request_t *request = parts->request;
-    ofi_request_fail(request, result, error);
-    end_long(parts);
-    ofi_request_end(request);
+    ofi_request_fail(parts->request, result, error);
+    all_arrived(parts);
 }
 
 static void part_failed(ofi_operation_t *operation, const struct fi_cq_err_entry *error)

@@ -599,7 +599,8 @@ void ofi_progress_stop(void);
  * nested: what a completion leads to finds nothing here. */
 int ofi_progress(void);
 bool ofi_is_broken(void); /* the queue has failed: nothing completes any more */
-bool ofi_is_progressing(
-    void); /* a completion is being worked on, or a queue: none can be waited for */
+
+/* A completion is being worked on, or a queue: none can be waited for. */
+bool ofi_is_progressing(void);
 
 #endif
