@@ -45,8 +45,7 @@ typedef struct ob1_arrived {
 } ob1_arrived_t;
 
 typedef struct ob1_matcher {
-    /* Of all that follows; taken by the callers, where threads share. */
-    _Alignas(64) opal_fair_lock_t lock;
+    opal_fair_lock_t lock;  /* of all that follows; taken by the callers, where threads share */
     ob1_posted_t *only;     /* the one posted receive, which has no bin; NULL: none or several */
     struct ob1_bin *recent; /* the one that was last asked for; NULL: none */
     size_t posted_total;    /* of those with a bin */
