@@ -32,7 +32,7 @@
 
 /* -- clients --------------------------------------------------------------------------------- */
 
-enum { OPAL_BTL_KINDS = 16, OPAL_BTL_MAX_SEGMENTS = 64 };
+enum { OPAL_BTL_KINDS = 16, OPAL_BTL_MAX_SEGMENTS = 64, OPAL_BTL_NO_SLOT = 1 << 30 };
 
 /* Client c has the kinds of frames from c * OPAL_BTL_KINDS on, in all processes. */
 typedef enum opal_btl_client_id {
@@ -172,10 +172,10 @@ typedef struct opal_btl_ops {
      * completes the slot, if all is there and that is not 0; it returns the bytes, or -status:
      * OPAL_ERR_NOT_SUPPORTED, the system never permits it, OPAL_ERR_SYSTEM, that memory is not
      * there. is_mapped: the peer has our memory mapped; map: where its memory is here, or NULL.
-     * pull_pays: it was measured to be faster than frames for data at that address of the sender's,
-     * which is the peer if `incoming`. arm: a slot, 0: none is free; when the peer completes it, a
-     * frame of that kind with 8 bytes `what` is delivered. `memory` is the one run that the peer
-     * pulls, or empty; awaited_bytes are of a message that the caller waits for alone, or 0. -- */
+     * pull_pays: faster than frames, as measured, for data at that address of the sender's, the
+     * peer's if `incoming`. arm: a slot; when the peer completes it, a frame of that kind with 8
+     * bytes `what` comes. None is free: 0, or, to be disarmed, from OPAL_BTL_NO_SLOT on, just for
+     * `memory`, the run that is pulled, or empty. awaited_bytes: of a wait for that alone. -- */
     ssize_t (*pull)(opal_btl_peer_t *peer, const struct iovec *to, size_t to_count,
                     const struct iovec *from, size_t from_count, uint32_t slot);
     bool (*can_pull)(opal_btl_peer_t *peer);

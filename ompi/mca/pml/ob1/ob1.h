@@ -141,7 +141,7 @@ typedef struct ob1_send {
     ob1_kind_t awaits;   /* the answer: OB1_MATCH_ACK, OB1_PULL_DONE or what comes instead; or 0 */
     bool is_asked_back;  /* the receiver is to give it back */
     bool is_unreceived;  /* it has failed, as the receiver has left without having taken it */
-    uint32_t answer;     /* the number of the answer, if it is none by a frame, else 0 */
+    uint32_t answer;     /* what `arm` of the transport said */
     ob1_segment_t *list; /* of more segments than fit a frame; NULL: none */
     uint64_t receiver;   /* the name of the receiver's request, once it asked for fragments */
     size_t wanted, pushed; /* bytes it asked for, bytes sent, as fragments or as a stream */

@@ -273,7 +273,7 @@ static bool push_rendezvous(ob1_send_t *send)
         send->answer =
             btl->ops->arm(btl, OB1_PULL_DONE, head->sender, &run, send->blocking ? send->bytes : 0);
     }
-    head->answer = send->answer;
+    head->answer = send->answer < OPAL_BTL_NO_SLOT ? send->answer : 0;
     size_t told = head->segment_count > OB1_MAX_SEGMENTS ? 1 : head->segment_count;
     ob1_peer_commit(send->peer, head, OB1_RENDEZVOUS,
                     offsetof(ob1_rendezvous_t, segments) + told * sizeof(ob1_segment_t));
@@ -579,7 +579,7 @@ bool ob1_send_answered(const ob1_peer_t *peer, ob1_kind_t kind, const void *byte
         return false;
     send->awaits = 0;
     opal_list_remove(&send->pending.node);
-    if (send->answer != 0) /* nothing happens if that was it */
+    if (send->answer != 0) /* its memory is the user's again */
         peer->btl->ops->disarm(peer->btl, send->answer);
     if (kind == OB1_CLEAR)
         send_fragments(send, &answer);

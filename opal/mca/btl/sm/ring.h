@@ -77,6 +77,8 @@ typedef struct ring_writer {
     uint64_t populated; /* positions before it have memory; UINT64_MAX: all */
 } ring_writer_t;
 
+enum { RING_SHOWN = 64 };
+
 /* The reader's end. */
 typedef struct ring_reader {
     ring_t *ring;
@@ -94,6 +96,9 @@ typedef struct ring_reader {
     struct iovec memory; /* that the answer is about */
     unsigned answer_kind;
     uint64_t answer_what;
+    /* Memory of messages without an answer of that kind: the peer may ask for help with it, too. */
+    uint64_t is_shown; /* a bit for each */
+    struct iovec shown[RING_SHOWN];
 } ring_reader_t;
 
 /* How much of the segment a ring takes; the longest frame that always fits in an empty one. */

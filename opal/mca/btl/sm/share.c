@@ -112,20 +112,28 @@ static ssize_t read_block(sm_peer_t *peer, pace_way_t way, uint64_t to, uint64_t
 
 /* -- the sender ------------------------------------------------------------------------------ */
 
-/* The request is the peer's word: only what this process has shown it is copied. */
-static bool is_of(const ring_answer_t *request, const struct iovec *memory)
+static bool is_in(const ring_answer_t *request, const struct iovec *memory)
 {
     uint64_t offset = request->from - (uintptr_t)memory->iov_base;
     return offset <= memory->iov_len && request->bytes <= memory->iov_len - offset;
 }
 
-void sm_share_help(sm_peer_t *peer, uint32_t generation, const ring_answer_t *line,
-                   const struct iovec *memory)
+/* The request is the peer's word: only what this process shows it is copied. */
+static bool is_shown(const ring_answer_t *request, const ring_reader_t *reader)
+{
+    bool is = reader->expected != 0 && is_in(request, &reader->memory);
+    for (uint64_t left = reader->is_shown; left != 0 && !is; left &= left - 1)
+        is = is_in(request, &reader->shown[__builtin_ctzll(left)]);
+    return is;
+}
+
+void sm_share_help(sm_peer_t *peer, uint32_t generation, const ring_reader_t *reader)
 {
     size_t block;
+    const ring_answer_t *line = &reader->ring->answer;
     const ring_answer_t request = {
         .block_bytes = line->block_bytes, .from = line->from, .to = line->to, .bytes = line->bytes};
-    if (peer == NULL || !is_of(&request, memory))
+    if (peer == NULL || !is_shown(&request, reader))
         return;
     while (claim(&peer->slot->share_claims, generation, &block)) {
         size_t offset = block * request.block_bytes;

@@ -401,8 +401,7 @@ static bool look_for_answer(sm_t *self, ring_reader_t *reader, int *count)
     uint32_t help = atomic_load_explicit(&line->help, memory_order_acquire);
     if (opal_unlikely(help != reader->helped)) {
         reader->helped = help;
-        if (reader->expected != 0) /* else the memory is the client's again */
-            sm_share_help(self->peers[reader->local_rank], help, line, &reader->memory);
+        sm_share_help(self->peers[reader->local_rank], help, reader);
     }
     if (reader->expected == 0)
         return false;
@@ -474,6 +473,17 @@ static ring_reader_t *reader_of(sm_t *self, sm_peer_t *peer)
     return peer->reader != 0 ? &self->readers[peer->reader - 1] : NULL;
 }
 
+/* One answer is expected at a time. */
+static uint32_t show(ring_reader_t *reader, const struct iovec *memory)
+{
+    if (memory->iov_len == 0 || reader->is_shown == UINT64_MAX)
+        return 0;
+    int place = __builtin_ctzll(~reader->is_shown);
+    reader->is_shown |= UINT64_C(1) << place;
+    reader->shown[place] = *memory;
+    return OPAL_BTL_NO_SLOT + (uint32_t)place;
+}
+
 static uint32_t sm_arm(opal_btl_peer_t *base, unsigned kind, uint64_t what,
                        const struct iovec *memory, size_t awaited_bytes)
 {
@@ -482,8 +492,8 @@ static uint32_t sm_arm(opal_btl_peer_t *base, unsigned kind, uint64_t what,
         return 0;
     reader->has_expected = true;
     if (reader->expected != 0)
-        return 0;
-    reader->last_expected += reader->last_expected == UINT32_MAX ? 2 : 1;
+        return show(reader, memory);
+    reader->last_expected = reader->last_expected % (OPAL_BTL_NO_SLOT - 1) + 1;
     reader->expected = reader->last_expected;
     reader->patience =
         awaited_bytes > 0 ? (uint32_t)(PATIENCE + awaited_bytes / BYTES_PER_LOOK) : 0;
@@ -498,7 +508,11 @@ static uint32_t sm_arm(opal_btl_peer_t *base, unsigned kind, uint64_t what,
 static void sm_disarm(opal_btl_peer_t *base, uint32_t number)
 {
     ring_reader_t *reader = reader_of(&sm, (sm_peer_t *)base);
-    if (reader != NULL && reader->expected == number)
+    if (reader == NULL)
+        return;
+    if (number >= OPAL_BTL_NO_SLOT)
+        reader->is_shown &= ~(UINT64_C(1) << (number - OPAL_BTL_NO_SLOT));
+    else if (reader->expected == number)
         reader->expected = 0;
 }
 

@@ -86,9 +86,8 @@ bool sm_share_pays(sm_peer_t *peer, pace_way_t way, const void *to, size_t bytes
 ssize_t sm_share_get(sm_peer_t *peer, pace_way_t way, void *to, const void *from, size_t bytes,
                      uint32_t number);
 
-/* The peer has asked for help, by that number, with what lies in that memory of ours. */
-void sm_share_help(sm_peer_t *peer, uint32_t generation, const ring_answer_t *line,
-                   const struct iovec *memory);
+/* The peer has asked for help, by that number, with memory that it is shown. */
+void sm_share_help(sm_peer_t *peer, uint32_t generation, const ring_reader_t *reader);
 
 /* -- sm.c -- */
 

@@ -309,6 +309,43 @@ START_TEST(both_ends_work_on_a_long_one)
 }
 END_TEST
 
+/* While the answer to another message is expected. */
+static void share_without_a_slot(void)
+{
+    static unsigned char source[PART_BYTES], target[PART_BYTES];
+    static const told_t hello = {0};
+    unsigned helped = 0;
+    tell(&hello);
+    await(&is_told);
+    uint32_t slot = crew.ops->arm(peer(), ANSWER, 1, &nothing, 0);
+    CREW_MUST(slot != 0 && slot < OPAL_BTL_NO_SLOT);
+    for (uint32_t round = 1; round <= 20; round++) {
+        told_t mine = {.address = (uintptr_t)source, .bytes = bytes_of(round), .round = round};
+        const struct iovec memory = {source, mine.bytes};
+        if (crew.rank == 0) {
+            get_with_help(target);
+            helped += atomic_load(&opal_node_own_slot()->share_done) > 0;
+            tell(&hello);
+            continue;
+        }
+        fill(source, mine.bytes, round);
+        uint32_t number = crew.ops->arm(peer(), ANSWER, round, &memory, 0);
+        CREW_MUST(number >= OPAL_BTL_NO_SLOT);
+        tell(&mine);
+        await(&is_told);
+        crew.ops->disarm(peer(), number);
+    }
+    crew.ops->disarm(peer(), slot);
+    CREW_MUST(crew.rank == 1 || helped > 0);
+}
+
+START_TEST(help_needs_no_slot)
+{
+    gets_elsewhere = true;
+    ck_assert_uint_eq(crew_run(&mca_btl_sm_component, 2, take, share_without_a_slot), 0);
+}
+END_TEST
+
 static void share_without_writing(void)
 {
     forbid_writing();
@@ -330,6 +367,7 @@ static const unit_test_t tests[] = {
     {.test = &another_region_is_not_seen},
     {.test = &an_answer_comes_by_its_own_line, .repeats = 2},
     {.test = &both_ends_work_on_a_long_one, .repeats = 3},
+    {.test = &help_needs_no_slot},
     {.test = &help_may_fail, .repeats = 6},
 };
 
