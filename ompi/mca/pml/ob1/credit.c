@@ -11,10 +11,11 @@
  *
  * So a sender is at most two windows ahead of the last credit, whatever the transport holds, and
  * the receiver of a sender that floods it is no worse off with the others. A window is an eighth of
- * the limit, divided by the ranks of the job: a receiver then holds at most half of the limit and
- * three windows of each rank, which is 7/8 of it, and a message of each. But a window has at least
- * LEAST_WINDOW, for the sake of speed: with 64 MiB, beyond 256 ranks, the bound grows with the
- * number of those that send at the same time what is not received.
+ * the limit, divided by the other ranks of the job, and an eighth of that for messages to itself: a
+ * receiver then holds at most half of the limit and three windows of each rank, which is less than
+ * 15/16 of it, and a message of each. But a window has at least LEAST_WINDOW, for the sake of
+ * speed: with 64 MiB, beyond 256 ranks, the bound grows with the number of those that send at the
+ * same time what is not received.
  *
  * What stays with the sender goes by rendezvous, or if it is very short as a synchronous message,
  * so that it is there when the receive is. Those, and descriptions of rendezvous, are some 500
@@ -25,14 +26,14 @@
  */
 #include "ompi/mca/pml/ob1/ob1.h"
 
-enum { LEAST_WINDOW = 32 << 10, MOST_WINDOW = 4 << 20 };
+enum { LEAST_WINDOW = 32 << 10, MOST_WINDOW = 8 << 20 };
 
 #define NONE_EVER (INT64_MIN / 2)
 
 size_t ob1_unexpected_bytes;
 atomic_size_t ob1_unexpected;
 
-static size_t window;
+static size_t rank_count;
 static opal_list_t withheld; /* peers that wait for credit */
 
 /* -- the sender ---------------------------------------------------------------------- */
@@ -53,7 +54,7 @@ bool ob1_credit_ask(ob1_peer_t *peer)
     if (peer->is_asking || peer->request.is_waiting)
         return false;
     peer->is_asking = true;
-    add_credit(peer, window);
+    add_credit(peer, peer->window);
     ob1_credit_t request = {++peer->asked};
     ob1_peer_tell(peer, OB1_CREDIT_REQUEST, &request, sizeof request, &peer->request);
     return atomic_load_explicit(&peer->credit, memory_order_relaxed) >= 0;
@@ -72,7 +73,7 @@ bool ob1_credit_granted(ob1_peer_t *peer, uint64_t number)
 static bool may_grant(const ob1_peer_t *peer)
 {
     return atomic_load_explicit(&ob1_unexpected, memory_order_relaxed) < ob1_unexpected_bytes / 2 ||
-           atomic_load_explicit(&peer->unexpected, memory_order_relaxed) < window;
+           atomic_load_explicit(&peer->unexpected, memory_order_relaxed) < peer->window;
 }
 
 static void grant(ob1_peer_t *peer, uint64_t number)
@@ -130,17 +131,19 @@ bool ob1_credit_requested(ob1_peer_t *peer, uint64_t number)
 
 void ob1_credit_start(unsigned ranks)
 {
-    window = ob1_unexpected_bytes / 8 / ranks;
-    if (window < LEAST_WINDOW)
-        window = LEAST_WINDOW;
-    if (window > MOST_WINDOW)
-        window = MOST_WINDOW;
+    rank_count = ranks;
     opal_list_init(&withheld);
 }
 
 void ob1_credit_begin(ob1_peer_t *peer)
 {
-    atomic_init(&peer->credit, (int64_t)window);
+    size_t window = ob1_unexpected_bytes / 8 / (rank_count > 1 ? rank_count - 1 : 1);
+    if (peer->process == opal_process_self())
+        window /= 8;
+    if (window < LEAST_WINDOW)
+        window = LEAST_WINDOW;
+    peer->window = window < MOST_WINDOW ? window : MOST_WINDOW;
+    atomic_init(&peer->credit, (int64_t)peer->window);
 }
 
 void ob1_credit_end(ob1_peer_t *peer)

@@ -109,6 +109,7 @@ typedef struct ob1_peer {
     opal_list_node_t all;     /* in the list of all */
     opal_list_node_t node;    /* in the list of those with something pending */
     ob1_stream_t stream;      /* from it to us */
+    size_t window;            /* the credit that a request brings, both ways */
     /* Credit that was asked for, if is_asking: the number of the request, and its frame. */
     uint64_t asked;
     ob1_note_t request;

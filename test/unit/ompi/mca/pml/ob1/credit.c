@@ -13,7 +13,7 @@ enum {
     TAG = 7,
     BYTES = 200,
     COST = BYTES + OB1_MESSAGE_OVERHEAD,
-    WINDOW = SIDE_UNEXPECTED_BYTES / 8 / SIDE_RANKS,
+    WINDOW = SIDE_UNEXPECTED_BYTES / 8 / (SIDE_RANKS - 1),
     IN_WINDOW = WINDOW / COST + 1, /* the last one begins within it */
     IN_TWO = 2 * WINDOW / COST + 1,
     KEPT = COST + sizeof(ob1_match_t),
