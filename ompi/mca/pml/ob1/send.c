@@ -36,9 +36,34 @@ static const ompi_request_ops_t send_request_ops = {
     .is_loose = true,
 };
 
+static void drop_list(ob1_send_t *send)
+{
+    if (opal_likely(send->list == NULL))
+        return;
+    if (opal_region_has(send->list, 1))
+        opal_heap_free(opal_region.heap, send->list);
+    else
+        free(send->list);
+    send->list = NULL;
+}
+
+/* The peer may not ask for its memory any more. */
+static void disarm(ob1_send_t *send)
+{
+    opal_btl_peer_t *btl = send->peer->btl;
+    if (send->answer != 0)
+        btl->ops->disarm(btl, send->answer);
+    send->answer = 0;
+}
+
+/* What the receiver was told of it is of no use any more. */
 void ob1_send_finish(ob1_send_t *send)
 {
-    ob1_send_forget(send);
+    drop_list(send);
+    disarm(send);
+    if (send->name != 0)
+        opal_names_remove(&names, send->name);
+    send->name = 0;
     ompi_request_complete(&send->request);
 }
 
@@ -172,25 +197,6 @@ static void *take_shared(size_t bytes)
 {
     return opal_region.heap != NULL ? opal_heap_memalign(opal_region.heap, 64, bytes)
                                     : malloc(bytes);
-}
-
-static void drop_list(ob1_send_t *send)
-{
-    if (opal_likely(send->list == NULL))
-        return;
-    if (opal_region_has(send->list, 1))
-        opal_heap_free(opal_region.heap, send->list);
-    else
-        free(send->list);
-    send->list = NULL;
-}
-
-void ob1_send_forget(ob1_send_t *send)
-{
-    drop_list(send);
-    if (send->name != 0)
-        opal_names_remove(&names, send->name);
-    send->name = 0;
 }
 
 /* The list lies where it was filled in by ompi_datatype_segments. */
@@ -579,8 +585,7 @@ bool ob1_send_answered(const ob1_peer_t *peer, ob1_kind_t kind, const void *byte
         return false;
     send->awaits = 0;
     opal_list_remove(&send->pending.node);
-    if (send->answer != 0) /* its memory is the user's again */
-        peer->btl->ops->disarm(peer->btl, send->answer);
+    disarm(send);
     if (kind == OB1_CLEAR)
         send_fragments(send, &answer);
     else if (kind == OB1_CANCELLED)

@@ -134,6 +134,19 @@ START_TEST(an_answer_by_a_frame_disarms_the_slot)
 }
 END_TEST
 
+/* The peer may well live, and must not copy what is the user's again. */
+START_TEST(a_send_that_fails_disarms_the_slot)
+{
+    side_slot = 3;
+    ompi_request_t *request = send(LONG, OMPI_SEND_STANDARD);
+    expect(OB1_RENDEZVOUS);
+    side_die(PEER, OPAL_ERR_NO_MEMORY);
+    ck_assert_int_eq(ompi_request_finish(&request, MPI_STATUS_IGNORE), MPI_ERR_NO_MEM);
+    ck_assert_uint_eq(side_slot, 0);
+    side_stop();
+}
+END_TEST
+
 /* A receive that waits for fragments of so many bytes; returns what they are sent to. */
 static uint64_t begin_fragments(size_t length)
 {
@@ -390,6 +403,7 @@ static const unit_test_t tests[] = {
     {.test = &only_the_receiver_answers_a_send},
     {.test = &only_what_is_there_is_asked_for},
     {.test = &an_answer_by_a_frame_disarms_the_slot},
+    {.test = &a_send_that_fails_disarms_the_slot},
     {.test = &fragments_stay_within_the_receive},
     {.test = &no_fragment_comes_before_it_was_asked_for},
     {.test = &only_the_sender_has_its_message_back},
