@@ -337,7 +337,7 @@ static inline bool ob1_peer_has_credit(ob1_peer_t *peer)
            ob1_credit_ask(peer);
 }
 
-/* Whether a whole message may leave now, unasked. Who is gone has no credit. */
+/* Whether a whole message may leave now, unasked. A peer that is gone has no credit. */
 static inline bool ob1_peer_is_ready(ob1_peer_t *peer)
 {
     return opal_likely(opal_list_is_empty(&peer->frames) &&
@@ -462,9 +462,6 @@ void ob1_receive_forget(ob1_receive_t *receive);
 /* opal_btl_client_t.receive. */
 bool ob1_receive_frame(opal_process_t *from, unsigned kind, const void *bytes, size_t length);
 
-/* What the receiver was told of it is of no use any more. */
-void ob1_send_forget(ob1_send_t *send);
-
 /*
  * MPI_SUCCESS, or the error of a receive from there: nothing can come, as nothing can be sent. So
  * in a collective every rank that needs a message that cannot be sent gets an error, and none
@@ -499,8 +496,9 @@ bool ob1_any_is_dead(void);
 /* Nobody is dead yet. */
 void ob1_gone_start(void);
 
-/* There was no memory when its end was told: a new peer is dead. Who waits for it learns it from
- * `tell`, which returns how often it did, since this may be called under a matcher's lock. */
+/* A new peer is dead: when its end was told there was no memory for it. Since this may be called
+ * under a matcher's lock, receives and probes that wait for it are ended later, by
+ * ob1_tell_hopeless, which push_all calls; it returns whether there was anything to tell. */
 void ob1_peer_is_found_dead(ob1_peer_t *peer);
 int ob1_tell_hopeless(void);
 

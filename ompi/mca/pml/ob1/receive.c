@@ -581,7 +581,7 @@ static bool has_segments(const ob1_rendezvous_t *head, size_t length)
            length >= offsetof(ob1_rendezvous_t, segments) + told * sizeof(ob1_segment_t);
 }
 
-/* Of other kinds than eager. */
+/* Out of line: only for eager messages it pays to have all of it in one place. */
 static bool handle_other(opal_process_t *from, unsigned kind, const void *bytes, size_t length)
 {
     return handle_message(from, kind, bytes, length);

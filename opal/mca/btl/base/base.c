@@ -219,8 +219,8 @@ void opal_btl_report_departure(opal_process_t *process)
 
 static bool is_again; /* they have been started before */
 
-/* Who starts again while another rank has not stopped, or sends while it has not started, is taken
- * for what it was before. The first time nobody is there yet. */
+/* A rank that starts again while another one has not stopped, or sends while it has not started, is
+ * taken for what it was before. The first time nobody is there yet. */
 static opal_status_t meet_again(void)
 {
     void *state;

@@ -184,7 +184,8 @@ static size_t queue_limit(void)
     return 2 * (sock_stream_limit + sock_ops.max_frame_bytes + SPARE_BYTES);
 }
 
-/* For what waits to be sent. Who sends may do so out of a frame that the link delivers. */
+/* There is none for what waits to be sent. A client may be sending while the link delivers a frame
+ * to it, so the link is not freed here. */
 static void lose_for_memory(sock_peer_t *peer)
 {
     if (peer->state != SOCK_UP)
