@@ -156,12 +156,13 @@ static void mark_dead(ob1_peer_t *peer)
 
 int ob1_tell_hopeless(void)
 {
-    if (opal_likely(!is_untold))
-        return 0;
-    is_untold = false;
-    ob1_each_matcher(fail_posted);
-    ob1_wake_probes();
-    return 1;
+    int told = 0;
+    for (; opal_unlikely(is_untold); told++) { /* what ends may send to another dead one */
+        is_untold = false;
+        ob1_each_matcher(fail_posted);
+        ob1_wake_probes();
+    }
+    return told;
 }
 
 void ob1_peer_is_found_dead(ob1_peer_t *peer)

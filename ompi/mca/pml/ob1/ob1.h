@@ -498,7 +498,7 @@ void ob1_gone_start(void);
 
 /* A new peer is dead: when its end was told there was no memory for it. Since this may be called
  * under a matcher's lock, receives and probes that wait for it are ended later, by
- * ob1_tell_hopeless, which push_all calls; it returns whether there was anything to tell. */
+ * ob1_tell_hopeless, which push_all calls; it returns how often it had to. */
 void ob1_peer_is_found_dead(ob1_peer_t *peer);
 int ob1_tell_hopeless(void);
 
