@@ -161,8 +161,8 @@ int ofi_probe(const ompi_route_t *from, bool *found, ompi_mtl_message_t **taken,
     ofi_tag_pattern_t pattern;
     ofi_found_t there;
     *found = false;
-    /* Who probes in a loop, and always finds, may do nothing else; and the next question would keep
-     * what waits for room from being received. */
+    /* A program that probes in a loop, and always finds, may do nothing else; and the next question
+     * would keep what waits for room from being received. */
     if (ofi_has_queued() || ofi_recall_is_asked() || ofi_any_is_kept())
         ofi_progress();
     int error = ofi_pattern(from, &address, &pattern);

@@ -32,9 +32,9 @@ typedef struct both_receive {
     opal_list_node_t node;  /* while it waits */
     cm_question_t question; /* while it asks */
     bool is_waiting, is_asking;
-    ompi_request_t *inner;   /* the way's, not done; NULL: none */
-    ompi_message_t *message; /* that it has got, as long as there is no memory to receive it; ... */
-    const ompi_pml_ops_t *way; /* ... who has it */
+    ompi_request_t *inner;     /* the way's, not done; NULL: none */
+    ompi_message_t *message;   /* that it has got, as long as there is no memory to receive it */
+    const ompi_pml_ops_t *way; /* the way that has the message */
 } both_receive_t;
 
 /* A message that a probe has taken, with the way that has it. */
