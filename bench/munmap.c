@@ -15,7 +15,7 @@
 #include <time.h>
 
 #include "opal/arch/syscall.h"
-#include "opal/mca/memory/base/events.h"
+#include "opal/memory/events/events.h"
 
 enum { BATCH = 64, MOST_ROUNDS = 2000, QUICK_ROUNDS = 40, PAGE = 4096 };
 

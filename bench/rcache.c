@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "opal/mca/memory/base/events.h"
+#include "opal/memory/events/events.h"
 #include "opal/util/text.h"
 #include "ompi/mca/mpool/base/base.h"
 

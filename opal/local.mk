@@ -56,24 +56,24 @@ libopal_core_la_SOURCES += \
 	%D%/mca/btl/base/base.c %D%/mca/btl/base/base.h \
 	%D%/mca/btl/base/remote.c %D%/mca/btl/base/remote.h \
 	%D%/mca/memory/memory.h \
-	%D%/mca/memory/base/aside.c %D%/mca/memory/base/aside.h \
+	%D%/memory/hooks/aside.c %D%/memory/hooks/aside.h \
 	%D%/mca/memory/base/pinned.c %D%/mca/memory/base/pinned.h \
 	%D%/mca/memory/base/base.c %D%/mca/memory/base/base.h \
-	%D%/mca/memory/base/calls.c \
-	%D%/mca/memory/base/dispatch.c %D%/mca/memory/base/dispatch.h \
-	%D%/mca/memory/base/events.h \
-	%D%/mca/memory/base/family.c %D%/mca/memory/base/family.h \
+	%D%/memory/events/calls.c \
+	%D%/memory/events/dispatch.c %D%/memory/events/dispatch.h \
+	%D%/memory/events/events.h \
+	%D%/memory/malloc/family.c %D%/memory/malloc/family.h \
 	%D%/mca/memory/base/forbid.c %D%/mca/memory/base/forbid.h \
-	%D%/mca/memory/base/install.c \
-	%D%/mca/memory/base/probe.c %D%/mca/memory/base/probe.h \
-	%D%/mca/memory/base/range.c %D%/mca/memory/base/range.h \
-	%D%/mca/memory/base/readers.c %D%/mca/memory/base/readers.h \
-	%D%/mca/memory/base/redirect.c %D%/mca/memory/base/redirect.h \
-	%D%/mca/memory/base/settings.c %D%/mca/memory/base/settings.h \
+	%D%/memory/hooks/install.c \
+	%D%/memory/hooks/probe.c %D%/memory/hooks/probe.h \
+	%D%/memory/events/range.c %D%/memory/events/range.h \
+	%D%/memory/events/readers.c %D%/memory/events/readers.h \
+	%D%/memory/hooks/redirect.c %D%/memory/hooks/redirect.h \
+	%D%/memory/hooks/settings.c %D%/memory/hooks/settings.h \
 	%D%/mca/memory/base/shared.c %D%/mca/memory/base/shared.h \
-	%D%/mca/memory/base/system.c %D%/mca/memory/base/system.h \
+	%D%/memory/events/system.c %D%/memory/events/system.h \
 	%D%/mca/memory/base/trial.c %D%/mca/memory/base/trial.h \
-	%D%/mca/memory/base/unload.c %D%/mca/memory/base/unload.h \
+	%D%/memory/hooks/unload.c %D%/memory/hooks/unload.h \
 	%D%/mca/patcher/patcher.h \
 	%D%/mca/patcher/base/base.c %D%/mca/patcher/base/base.h \
 	%D%/mca/patcher/base/image.c %D%/mca/patcher/base/image.h \
@@ -84,30 +84,30 @@ libopal_core_la_SOURCES += \
 	%D%/arch/pause.h \
 	%D%/arch/prefetch.h \
 	%D%/arch/vector.h \
-	%D%/runtime/key.c %D%/runtime/key.h \
+	%D%/process/key.c %D%/process/key.h \
 	%D%/runtime/complaint.c %D%/runtime/complaint.h \
 	%D%/runtime/build.c %D%/runtime/build.h \
-	%D%/runtime/cards.c %D%/runtime/cards.h \
+	%D%/process/modex.c %D%/process/modex.h \
 	%D%/runtime/copy_setting.c %D%/runtime/copy_setting.h \
-	%D%/runtime/descriptor.c %D%/runtime/descriptor.h \
-	%D%/runtime/engine.h \
-	%D%/runtime/engine_epoll.c \
-	%D%/runtime/engine_poll.c \
-	%D%/runtime/fixed.c %D%/runtime/fixed.h \
+	%D%/progress/descriptor.c %D%/progress/descriptor.h \
+	%D%/progress/engine.h \
+	%D%/progress/engine_epoll.c \
+	%D%/progress/engine_poll.c \
+	%D%/progress/fixed.c %D%/progress/fixed.h \
 	%D%/runtime/init.c %D%/runtime/init.h \
-	%D%/runtime/listener.c %D%/runtime/listener.h \
-	%D%/runtime/network.c %D%/runtime/network.h \
-	%D%/runtime/node.c %D%/runtime/node.h \
-	%D%/runtime/node_pass.c %D%/runtime/node_pass.h \
-	%D%/runtime/node_read.c \
-	%D%/runtime/region.c %D%/runtime/region.h \
-	%D%/runtime/region_file.c %D%/runtime/region_file.h \
-	%D%/runtime/region_reap.c %D%/runtime/region_reap.h \
-	%D%/runtime/place.c %D%/runtime/place.h \
-	%D%/runtime/process.c %D%/runtime/process.h \
-	%D%/runtime/process_record.c %D%/runtime/process_record.h \
-	%D%/runtime/lock.c %D%/runtime/lock.h \
-	%D%/runtime/wait.c %D%/runtime/wait.h \
+	%D%/progress/listener.c %D%/progress/listener.h \
+	%D%/util/network.c %D%/util/network.h \
+	%D%/node/node.c %D%/node/node.h \
+	%D%/node/fd_pass.c %D%/node/fd_pass.h \
+	%D%/node/node_read.c \
+	%D%/node/region.c %D%/node/region.h \
+	%D%/node/region_file.c %D%/node/region_file.h \
+	%D%/node/region_reap.c %D%/node/region_reap.h \
+	%D%/progress/cpu_migration.c %D%/progress/cpu_migration.h \
+	%D%/process/process.c %D%/process/process.h \
+	%D%/process/process_record.c %D%/process/process_record.h \
+	%D%/threads/lock.c %D%/threads/lock.h \
+	%D%/progress/wait.c %D%/progress/wait.h \
 	%D%/runtime/launcher.c %D%/runtime/launcher.h
 
 # A library of its own, since loading libfabric takes longer than a short job does.
@@ -130,9 +130,9 @@ endif
 
 if HAVE_LIBURING
 libopal_core_la_SOURCES += \
-	%D%/runtime/engine_io_uring.c \
-	%D%/runtime/ring.h \
-	%D%/runtime/ring_fixed.c
+	%D%/progress/engine_io_uring.c \
+	%D%/progress/uring.h \
+	%D%/progress/uring_fixed.c
 AM_CPPFLAGS += $(LIBURING_CFLAGS)
 libopal_core_la_LIBADD += $(LIBURING_LIBS)
 endif

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "opal/runtime/wait.h"
+#include "opal/progress/wait.h"
 
 enum { ALIGN = 64 }; /* of blocks, and so of data: copies like it */
 

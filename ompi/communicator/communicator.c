@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "opal/runtime/wait.h"
+#include "opal/progress/wait.h"
 #include "ompi/attribute/attribute.h"
 #include "ompi/buffer/buffer.h"
 #include "ompi/communicator/context.h"

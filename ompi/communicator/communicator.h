@@ -104,7 +104,7 @@ ompi_info_t *ompi_comm_get_hints(const ompi_communicator_t *comm);
 void ompi_comm_set_name(ompi_communicator_t *comm, const char *name);
 void ompi_comm_get_name(const ompi_communicator_t *comm, char name[MPI_MAX_OBJECT_NAME]);
 
-/* The process (opal/runtime/process.h) that a rank of a send or receive is. */
+/* The process (opal/process/process.h) that a rank of a send or receive is. */
 static inline unsigned ompi_comm_process(const ompi_communicator_t *comm, int rank)
 {
     const ompi_group_t *group = comm->remote_group != NULL ? comm->remote_group : comm->group;

@@ -2,7 +2,7 @@
 /* Communicators with two sides: made of two groups, and merged into one. See create.h. */
 #include <stdlib.h>
 
-#include "opal/runtime/process.h"
+#include "opal/process/process.h"
 #include "opal/util/log.h"
 #include "ompi/communicator/birth.h"
 #include "ompi/communicator/create.h"

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "opal/include/compiler.h"
-#include "opal/runtime/process.h"
+#include "opal/process/process.h"
 #include "ompi/object/handle.h"
 
 /* Shorter lists are searched from one end to the other. */

@@ -2,7 +2,7 @@
 /*
  * Groups: ordered sets of processes.
  *
- * A process is the index of its entry in the process table (opal/runtime/process.h). A group is one
+ * A process is the index of its entry in the process table (opal/process/process.h). A group is one
  * of
  *
  *   a range   first, first + stride ...          no memory beyond this structure

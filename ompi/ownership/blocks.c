@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "opal/mca/memory/base/events.h"
-#include "opal/runtime/region.h"
+#include "opal/memory/events/events.h"
+#include "opal/node/region.h"
 
 enum { ALIGNMENT = 64, FIRST_PLACES = 64 };
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "opal/runtime/init.h"
-#include "opal/runtime/node.h"
-#include "opal/runtime/region.h"
+#include "opal/node/node.h"
+#include "opal/node/region.h"
 #include "opal/util/list.h"
 #include "ompi/mca/pml/tags.h"
 #include "ompi/request/request.h"

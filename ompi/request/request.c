@@ -4,9 +4,9 @@
 
 #include <stdlib.h>
 
-#include "opal/runtime/descriptor.h"
-#include "opal/runtime/lock.h"
-#include "opal/runtime/wait.h"
+#include "opal/progress/descriptor.h"
+#include "opal/threads/lock.h"
+#include "opal/progress/wait.h"
 #include "ompi/api/mpi.h"
 #include "ompi/communicator/communicator.h"
 #include "ompi/request/status.h"

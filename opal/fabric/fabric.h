@@ -39,7 +39,7 @@
 #include "opal/fabric/record.h"
 #include "opal/include/compiler.h"
 #include "opal/include/status.h"
-#include "opal/runtime/cards.h"
+#include "opal/process/modex.h"
 
 /* Who uses an endpoint. It stays until the endpoint is closed. */
 typedef struct opal_fabric_user {

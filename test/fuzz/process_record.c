@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "opal/runtime/process.h"
-#include "opal/runtime/process_record.h"
+#include "opal/process/process.h"
+#include "opal/process/process_record.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 

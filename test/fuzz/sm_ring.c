@@ -20,9 +20,9 @@
 #include "opal/mca/base/param.h"
 #include "opal/mca/btl/sm/ring.h"
 #include "opal/runtime/init.h"
-#include "opal/runtime/node.h"
-#include "opal/runtime/region.h"
-#include "opal/runtime/wait.h"
+#include "opal/node/node.h"
+#include "opal/node/region.h"
+#include "opal/progress/wait.h"
 #include "test/unit/opal/mca/btl/hearing.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);

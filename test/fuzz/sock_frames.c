@@ -23,7 +23,7 @@
 #include "opal/mca/btl/sock/sock.h"
 #include "test/unit/opal/mca/btl/hearing.h"
 #include "opal/runtime/init.h"
-#include "opal/runtime/wait.h"
+#include "opal/progress/wait.h"
 #include "opal/util/text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);

@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "opal/runtime/region.h"
+#include "opal/node/region.h"
 
 enum { MIB = 1 << 20 };
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "opal/runtime/region.h"
+#include "opal/node/region.h"
 
 int main(int argc, char **argv)
 {

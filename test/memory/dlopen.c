@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "opal/mca/memory/base/events.h"
+#include "opal/memory/events/events.h"
 #include "test/mpi/tap.h"
 
 typedef void *load_fn_t(const char *name, int mode);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "opal/mca/memory/base/events.h"
+#include "opal/memory/events/events.h"
 #include "opal/util/say.h"
 
 static atomic_ulong mapped, unmapped;

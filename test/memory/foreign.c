@@ -18,7 +18,7 @@
 #include <ucm/api/ucm.h>
 #endif
 
-#include "opal/mca/memory/base/events.h"
+#include "opal/memory/events/events.h"
 #include "test/mpi/tap.h"
 
 enum { THREADS = 4, ROUNDS = 100, LARGE = 64 << 20 };

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "opal/mca/memory/base/events.h"
+#include "opal/memory/events/events.h"
 #include "opal/mca/memory/ptmalloc2/symbols.h"
 #include "test/mpi/tap.h"
 

@@ -17,8 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "opal/runtime/node.h"
-#include "opal/runtime/region.h"
+#include "opal/node/node.h"
+#include "opal/node/region.h"
 #include "test/memory/children.h"
 
 static int rank, size, count, failed;

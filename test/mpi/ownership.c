@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "opal/runtime/region.h"
+#include "opal/node/region.h"
 #include "place.h"
 #include "tap.h"
 

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "opal/runtime/region_file.h"
+#include "opal/node/region_file.h"
 #include "opal/util/text.h"
 
 enum { PATH_BYTES = 64, MOST_ANCESTORS = 64 };

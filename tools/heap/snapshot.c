@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "opal/runtime/region_reap.h"
+#include "opal/node/region_reap.h"
 #include "opal/util/text.h"
 
 enum { CHUNK = OPAL_HEAP_CHUNK_BYTES, POOLS_OFFSET = 4096 };

@@ -14,8 +14,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "opal/runtime/node.h"
-#include "opal/runtime/region_reap.h"
+#include "opal/node/node.h"
+#include "opal/node/region_reap.h"
 #include "opal/util/text.h"
 #include "tools/mpirun/hosts.h"
 #include "tools/mpirun/rankfile.h"

@@ -21,7 +21,7 @@
 #include "opal/mca/base/param.h"
 #include "opal/mca/memory/base/shared.h"
 #include "opal/runtime/launcher.h"
-#include "opal/runtime/node.h"
+#include "opal/node/node.h"
 #include "opal/util/log.h"
 #include "tools/mpirun/engine.h"
 #include "tools/mpirun/environment.h"

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "opal/runtime/key.h"
+#include "opal/process/key.h"
 #include "opal/util/log.h"
 #include "opal/util/sha256.h"
 #include "tools/mpirun/descend.h"

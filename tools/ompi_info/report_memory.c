@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "opal/mca/memory/base/base.h"
-#include "opal/mca/memory/base/events.h"
+#include "opal/memory/events/events.h"
 #include "opal/util/text.h"
 #include "tools/ompi_info/report.h"
 

@@ -6,7 +6,7 @@
  * to milliseconds. So a pool keeps a registration when its last use is over, and finds it again
  * when the same pages come back. What was kept must go when the pages leave the process: the
  * application may get other pages at the same address, and the device would read the old ones. A
- * pool that keeps hears of that by memory events (opal/mca/memory/base/events.h).
+ * pool that keeps hears of that by memory events (opal/memory/events/events.h).
  *
  * Contract of the framework. A component makes pools; a transport has one for each device:
  *

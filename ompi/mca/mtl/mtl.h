@@ -17,7 +17,7 @@
  * were posted.
  *
  * A component adds its own poll function (opal_progress_add), and descriptors or timers for what
- * has to end a sleep (opal/runtime/descriptor.h). Results are MPI error codes, unless said
+ * has to end a sleep (opal/progress/descriptor.h). Results are MPI error codes, unless said
  * otherwise.
  *
  * Threading: the caller holds ompi_lock in every call, and the poll function is called with it.

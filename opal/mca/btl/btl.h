@@ -26,8 +26,8 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-#include "opal/runtime/lock.h"
-#include "opal/runtime/process.h"
+#include "opal/threads/lock.h"
+#include "opal/process/process.h"
 #include "opal/util/list.h"
 
 /* -- clients --------------------------------------------------------------------------------- */

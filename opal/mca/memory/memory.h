@@ -11,7 +11,7 @@
 #define OPAL_MCA_MEMORY_H
 
 #include "opal/include/compiler.h"
-#include "opal/mca/memory/base/events.h" /* what others hear of it */
+#include "opal/memory/events/events.h" /* what others hear of it */
 
 /* What is seen leaving. Set only for what was seen to work in this process. */
 enum {

@@ -31,7 +31,7 @@ typedef struct opal_pmi_job {
     const char *job_id; /* the same in every rank, unlike any other job's on the node */
     bool reporter;      /* this rank prints what is to be said once per job */
     bool abort_is_told; /* the launcher tells the user of an abort, so the rank need not */
-    bool key_is_put;    /* it has put the job's key (opal/runtime/key.h) in the name of rank 0 */
+    bool key_is_put;    /* it has put the job's key (opal/process/key.h) in the name of rank 0 */
 } opal_pmi_job_t;
 
 /*

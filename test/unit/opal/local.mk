@@ -50,14 +50,14 @@ unit_tests += \
 	%D%/mca/btl/sock/peer \
 	%D%/mca/btl/sock/queue \
 	%D%/mca/memory/base/base \
-	%D%/mca/memory/base/calls \
-	%D%/mca/memory/base/dispatch \
-	%D%/mca/memory/base/events \
-	%D%/mca/memory/base/family \
+	%D%/memory/events/calls \
+	%D%/memory/events/dispatch \
+	%D%/memory/events/events \
+	%D%/memory/malloc/family \
 	%D%/mca/memory/base/forbid \
-	%D%/mca/memory/base/install \
-	%D%/mca/memory/base/range \
-	%D%/mca/memory/base/redirect \
+	%D%/memory/hooks/install \
+	%D%/memory/events/range \
+	%D%/memory/hooks/redirect \
 	%D%/mca/patcher/base/image \
 	%D%/mca/patcher/overwrite/aarch64 \
 	%D%/mca/patcher/overwrite/overwrite \
@@ -79,21 +79,21 @@ unit_tests += \
 	%D%/mca/pmi/wire/wire \
 	%D%/runtime/complaint \
 	%D%/runtime/copy_setting \
-	%D%/runtime/descriptor \
-	%D%/runtime/fixed \
+	%D%/progress/descriptor \
+	%D%/progress/fixed \
 	%D%/runtime/init \
 	%D%/runtime/build \
-	%D%/runtime/cards \
-	%D%/runtime/key \
-	%D%/runtime/lock \
-	%D%/runtime/network \
-	%D%/runtime/node \
-	%D%/runtime/place \
-	%D%/runtime/process \
-	%D%/runtime/process_record \
-	%D%/runtime/region_file \
-	%D%/runtime/region_reap \
-	%D%/runtime/wait
+	%D%/process/modex \
+	%D%/process/key \
+	%D%/threads/lock \
+	%D%/util/network \
+	%D%/node/node \
+	%D%/progress/cpu_migration \
+	%D%/process/process \
+	%D%/process/process_record \
+	%D%/node/region_file \
+	%D%/node/region_reap \
+	%D%/progress/wait
 
 # A framework and three components that do as they are told.
 fake_sources = %D%/mca/base/fake.c %D%/mca/base/fake.h
@@ -205,8 +205,8 @@ test_unit_opal_fabric_quirks_LDADD = $(fabric_unit_libs)
 test_unit_opal_fabric_record_LDADD = $(fabric_unit_libs)
 endif
 
-test_unit_opal_runtime_cards_LDFLAGS = $(no_memory_ldflags)
-test_unit_opal_runtime_process_LDFLAGS = $(no_memory_ldflags)
+test_unit_opal_process_modex_LDFLAGS = $(no_memory_ldflags)
+test_unit_opal_process_process_LDFLAGS = $(no_memory_ldflags)
 
 # In front of libpmix, whose functions that talk to a server it replaces.
 if HAVE_PMIX
@@ -219,7 +219,7 @@ test_unit_opal_mca_pmi_pmix_pmix_SOURCES += $(mca_pmi_pmix_sources)
 endif
 endif
 
-test_unit_opal_mca_memory_base_events_SOURCES = %D%/mca/memory/base/events.c \
+test_unit_opal_memory_events_events_SOURCES = %D%/memory/events/events.c \
 	%D%/mca/memory/oracle.c %D%/mca/memory/oracle.h
 
 crew_sources = %D%/mca/btl/crew.c %D%/mca/btl/crew.h %D%/mca/btl/crew_pmi.c \
@@ -309,17 +309,17 @@ endif
 # Its waiting is looked at, not waited for. Components that are DSOs it finds in the build, and they the base in the program itself.
 test_unit_opal_runtime_init_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
 test_unit_opal_runtime_init_CPPFLAGS = $(AM_CPPFLAGS)
-test_unit_opal_runtime_key_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
-test_unit_opal_runtime_key_CPPFLAGS = $(AM_CPPFLAGS)
+test_unit_opal_process_key_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
+test_unit_opal_process_key_CPPFLAGS = $(AM_CPPFLAGS)
 if MCA_DSO_pmi_singleton
 test_unit_opal_runtime_init_CPPFLAGS += -DUNIT_COMPONENTS='"$(abs_builddir)/.libs"'
-test_unit_opal_runtime_key_CPPFLAGS += -DUNIT_COMPONENTS='"$(abs_builddir)/.libs"'
-EXTRA_test_unit_opal_runtime_key_DEPENDENCIES = $(component_LTLIBRARIES)
+test_unit_opal_process_key_CPPFLAGS += -DUNIT_COMPONENTS='"$(abs_builddir)/.libs"'
+EXTRA_test_unit_opal_process_key_DEPENDENCIES = $(component_LTLIBRARIES)
 EXTRA_test_unit_opal_runtime_init_DEPENDENCIES = $(component_LTLIBRARIES)
 endif
 
 # How long somebody has waited, and who naps, is looked at, and not measured.
-test_unit_opal_runtime_lock_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_gettime
-test_unit_opal_runtime_wait_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=nanosleep
+test_unit_opal_threads_lock_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_gettime
+test_unit_opal_progress_wait_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=nanosleep
 
 EXTRA_DIST += %D%/heap/place.h %D%/machine.h %D%/no_memory.h %D%/support.h

@@ -23,7 +23,7 @@
 
 #include <stdlib.h>
 
-#include "opal/runtime/region.h"
+#include "opal/node/region.h"
 
 enum {
     PIECE = 64 << 10,  /* of packed data that is unpacked on its way */

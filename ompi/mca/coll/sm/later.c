@@ -22,7 +22,7 @@
 
 #include <string.h>
 
-#include "opal/runtime/region.h"
+#include "opal/node/region.h"
 
 enum { PAIR_WHOLE_BYTES = 128 << 10 }; /* of two ranks, each reduces everything up to here */
 

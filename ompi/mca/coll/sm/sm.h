@@ -53,7 +53,7 @@
 
 #include <stdatomic.h>
 
-#include "opal/runtime/node.h"
+#include "opal/node/node.h"
 #include "ompi/mca/coll/coll.h"
 
 enum {

@@ -9,8 +9,8 @@
 #include <pthread.h>
 
 #include "opal/mca/memory/base/base.h"
-#include "opal/mca/memory/base/events.h"
-#include "opal/runtime/wait.h"
+#include "opal/memory/events/events.h"
+#include "opal/progress/wait.h"
 
 static const opal_slot_t mpool_slots[] = {
     OPAL_SLOT_REQUIRED(ompi_mpool_ops_t, create),   OPAL_SLOT_REQUIRED(ompi_mpool_ops_t, destroy),

@@ -50,7 +50,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "opal/mca/memory/base/events.h"
+#include "opal/memory/events/events.h"
 
 enum {
     OMPI_MPOOL_MARK_UNIT_BITS = 12, /* a mark counts units of 4 KiB, whatever a page has */

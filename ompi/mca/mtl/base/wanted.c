@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "opal/mca/base/param.h"
-#include "opal/runtime/network.h"
+#include "opal/util/network.h"
 
 /* What a list of components asks for; a list of what not to use asks for nothing. */
 static bool is_list_of_wishes(const char *value)

@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 #include "opal/runtime/init.h"
-#include "opal/runtime/wait.h"
+#include "opal/progress/wait.h"
 #include "opal/util/log.h"
 
 size_t ofi_outgoing;

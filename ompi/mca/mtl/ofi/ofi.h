@@ -46,7 +46,7 @@
 #include <rdma/fi_tagged.h>
 
 #include "opal/fabric/fabric.h"
-#include "opal/runtime/descriptor.h"
+#include "opal/progress/descriptor.h"
 #include "opal/util/list.h"
 #include "opal/util/pool.h"
 #include "ompi/mca/mpool/mpool.h"

@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "opal/runtime/wait.h"
+#include "opal/progress/wait.h"
 #include "opal/util/log.h"
 #include "opal/util/text.h"
 #include "opal/fabric/monitor.h"

@@ -24,7 +24,7 @@
 #include <string.h>
 
 #include "opal/runtime/init.h"
-#include "opal/runtime/key.h"
+#include "opal/process/key.h"
 #include "opal/util/log.h"
 #include "opal/util/sha256.h"
 #include "opal/util/text.h"

@@ -3,8 +3,8 @@
  * asked within another one. */
 #include "ompi/mca/pml/cm/again.h"
 
-#include "opal/runtime/descriptor.h"
-#include "opal/runtime/wait.h"
+#include "opal/progress/descriptor.h"
+#include "opal/progress/wait.h"
 
 enum {
     FIRST_NSEC = 20000,

@@ -24,7 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "opal/runtime/lock.h"
+#include "opal/threads/lock.h"
 #include "opal/util/list.h"
 
 enum { OB1_CLASSES = 4 };

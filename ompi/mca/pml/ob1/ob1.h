@@ -49,7 +49,7 @@
 #define OMPI_PML_OB1_H
 
 #include "opal/mca/btl/btl.h"
-#include "opal/runtime/lock.h"
+#include "opal/threads/lock.h"
 #include "opal/util/list.h"
 #include "opal/util/names.h"
 #include "opal/util/pool.h"

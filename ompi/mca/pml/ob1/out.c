@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "opal/runtime/fixed.h"
+#include "opal/progress/fixed.h"
 #include "ompi/mca/pml/ob1/ob1.h"
 
 enum { SHORTEST_PIECE = 256 };

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "opal/runtime/wait.h"
+#include "opal/progress/wait.h"
 #include "opal/util/log.h"
 
 enum { SHORTEST_ZCOPY = 2048 }; /* bytes; fewer are copied sooner than they are pointed at */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "opal/runtime/wait.h"
+#include "opal/progress/wait.h"
 #include "ompi/mca/pml/ob1/ob1.h"
 #include "ompi/request/status.h"
 

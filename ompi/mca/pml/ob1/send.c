@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "opal/runtime/region.h"
+#include "opal/node/region.h"
 #include "opal/util/pool.h"
 #include "ompi/mca/pml/ob1/ob1.h"
 #include "ompi/request/status.h"

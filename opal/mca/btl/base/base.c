@@ -6,9 +6,9 @@
 
 #include "opal/arch/copy.h"
 #include "opal/mca/btl/base/remote.h"
-#include "opal/runtime/descriptor.h"
+#include "opal/progress/descriptor.h"
 #include "opal/runtime/init.h"
-#include "opal/runtime/wait.h"
+#include "opal/progress/wait.h"
 #include "opal/util/log.h"
 
 static const opal_slot_t btl_slots[] = {

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "opal/arch/copy.h"
-#include "opal/runtime/region.h"
-#include "opal/runtime/wait.h"
+#include "opal/node/region.h"
+#include "opal/progress/wait.h"
 #include "opal/util/log.h"
 #include "opal/util/names.h"
 

@@ -8,7 +8,7 @@
 
 #include "opal/mca/btl/base/base.h"
 #include "opal/mca/btl/base/remote.h"
-#include "opal/runtime/wait.h"
+#include "opal/progress/wait.h"
 #include "opal/util/segments.h"
 #include "opal/util/text.h"
 

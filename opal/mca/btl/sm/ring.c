@@ -2,7 +2,7 @@
 /* The rare half of a ring: its beginning, its end of a lap, and looking for room. See ring.h. */
 #include "opal/mca/btl/sm/ring.h"
 
-#include "opal/runtime/node.h"
+#include "opal/node/node.h"
 
 /* Memory is taken this much at a time while the first lap goes through the ring. */
 enum { POPULATE_BYTES = 32 << 10 };

@@ -24,7 +24,7 @@
 #include "opal/arch/copy.h"
 #include "opal/arch/pause.h"
 #include "opal/mca/btl/sm/sm.h"
-#include "opal/runtime/region.h"
+#include "opal/node/region.h"
 
 /* Measured. */
 typedef struct cut {

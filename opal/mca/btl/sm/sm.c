@@ -28,8 +28,8 @@
 #include "opal/arch/copy.h"
 #include "opal/mca/btl/base/base.h"
 #include "opal/runtime/init.h"
-#include "opal/runtime/region.h"
-#include "opal/runtime/wait.h"
+#include "opal/node/region.h"
+#include "opal/progress/wait.h"
 #include "opal/util/log.h"
 #include "opal/util/text.h"
 

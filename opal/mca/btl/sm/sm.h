@@ -8,7 +8,7 @@
 #include "opal/mca/btl/btl.h"
 #include "opal/mca/btl/sm/pace.h"
 #include "opal/mca/btl/sm/ring.h"
-#include "opal/runtime/node.h"
+#include "opal/node/node.h"
 
 /* Whether the system lets us read a peer's memory: asked when it is first needed. */
 typedef enum sm_get_state {

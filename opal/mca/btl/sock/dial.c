@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "opal/mca/btl/sock/sock.h"
-#include "opal/runtime/process_record.h"
+#include "opal/process/process_record.h"
 #include "opal/util/log.h"
 #include "opal/util/sha256.h"
 #include "opal/util/text.h"

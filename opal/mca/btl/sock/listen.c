@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "opal/mca/btl/sock/sock.h"
-#include "opal/runtime/wait.h"
+#include "opal/progress/wait.h"
 #include "opal/util/log.h"
 #include "opal/util/sha256.h"
 

@@ -8,7 +8,7 @@
 #include "opal/mca/btl/base/remote.h"
 #include "opal/mca/btl/sock/sock.h"
 #include "opal/runtime/init.h"
-#include "opal/runtime/node.h"
+#include "opal/node/node.h"
 #include "opal/util/log.h"
 #include "opal/util/text.h"
 

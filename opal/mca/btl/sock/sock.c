@@ -7,11 +7,11 @@
 #include <stdlib.h>
 
 #include "opal/mca/btl/base/base.h"
-#include "opal/runtime/cards.h"
+#include "opal/process/modex.h"
 #include "opal/runtime/init.h"
-#include "opal/runtime/key.h"
-#include "opal/runtime/node.h"
-#include "opal/runtime/wait.h"
+#include "opal/process/key.h"
+#include "opal/node/node.h"
+#include "opal/progress/wait.h"
 #include "opal/util/log.h"
 
 enum {

@@ -36,8 +36,8 @@
 #include "opal/mca/btl/sock/handshake.h"
 #include "opal/mca/btl/sock/queue.h"
 #include "opal/mca/btl/sock/wire.h"
-#include "opal/runtime/descriptor.h"
-#include "opal/runtime/fixed.h"
+#include "opal/progress/descriptor.h"
+#include "opal/progress/fixed.h"
 
 enum {
     SOCK_MAX_LINKS = 8,

@@ -2,7 +2,7 @@
 /* The memory framework object. */
 #include "opal/mca/memory/base/base.h"
 
-#include "opal/mca/memory/base/settings.h"
+#include "opal/memory/hooks/settings.h"
 
 static const opal_slot_t memory_slots[] = {
     OPAL_SLOT_REQUIRED(opal_memory_ops_t, support),

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "opal/mca/memory/base/events.h"
-#include "opal/mca/memory/base/family.h"
+#include "opal/memory/events/events.h"
+#include "opal/memory/malloc/family.h"
 
 enum { SMALL_BYTES = 1, LARGE_BYTES = 4 << 20, ALIGNMENT = 4096 };
 

@@ -6,9 +6,9 @@
 #include <stdatomic.h>
 
 #include "opal/heap/system.h"
-#include "opal/mca/memory/base/events.h"
-#include "opal/mca/memory/base/family.h"
-#include "opal/mca/memory/base/settings.h"
+#include "opal/memory/events/events.h"
+#include "opal/memory/malloc/family.h"
+#include "opal/memory/hooks/settings.h"
 #include "opal/util/say.h"
 
 typedef enum heap_state { UNOPENED, OPEN, IMPOSSIBLE } heap_state_t;

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "opal/include/compiler.h"
-#include "opal/runtime/network.h"
+#include "opal/util/network.h"
 #include "opal/util/say.h"
 
 #define NAME "ptmalloc2"

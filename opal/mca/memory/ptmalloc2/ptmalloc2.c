@@ -13,7 +13,7 @@
 
 #include "opal/mca/base/component.h"
 #include "opal/mca/base/diagnostic.h"
-#include "opal/mca/memory/base/events.h"
+#include "opal/memory/events/events.h"
 #include "opal/mca/memory/base/trial.h"
 #include "opal/mca/memory/memory.h"
 #include "opal/mca/memory/ptmalloc2/allocator.h"

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "opal/mca/memory/base/family.h"
+#include "opal/memory/malloc/family.h"
 #include "opal/mca/memory/ptmalloc2/allocator.h"
 
 /* Whether a block is to be handed to its owner; NULL is not. */

@@ -2,7 +2,7 @@
 /*
  * The allocator of this component under names of its own, so that it can be in every process, used
  * or not. They may be called directly at any time: before main, in constructors, by threads. When
- * the component is enabled, malloc and its family do the same (opal/mca/memory/base/family.h).
+ * the component is enabled, malloc and its family do the same (opal/memory/malloc/family.h).
  *
  * A block that is not ours (from before we were enabled, or from another allocator) is handed to
  * the allocator that malloc would be without us. The contracts are those of glibc's manual.

@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 #include "opal/mca/memory/base/shared.h"
-#include "opal/runtime/region_reap.h"
+#include "opal/node/region_reap.h"
 
 typedef struct smheap_region {
     int fd; /* our own, closed on exec, above those that programs choose; -1: there is none left. A

@@ -22,7 +22,7 @@
 #define MEMORY_SMHEAP_ELECTION_H
 
 #include "opal/mca/memory/smheap/launcher.h"
-#include "opal/runtime/region_file.h"
+#include "opal/node/region_file.h"
 
 typedef struct smheap_election {
     int region_fd; /* the caller's, closed on exec */

@@ -33,7 +33,7 @@
 #include <unistd.h>
 
 #include "opal/mca/memory/smheap/place.h"
-#include "opal/runtime/region.h"
+#include "opal/node/region.h"
 #include "opal/util/say.h"
 
 #ifndef MADV_POPULATE_WRITE

@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "opal/mca/base/component.h"
-#include "opal/mca/memory/base/family.h"
-#include "opal/mca/memory/base/settings.h"
+#include "opal/memory/malloc/family.h"
+#include "opal/memory/hooks/settings.h"
 #include "opal/mca/memory/base/shared.h"
 #include "opal/mca/memory/base/trial.h"
 #include "opal/mca/memory/memory.h"
@@ -25,7 +25,7 @@
 #include "opal/mca/memory/smheap/election.h"
 #include "opal/mca/memory/smheap/fork.h"
 #include "opal/mca/memory/smheap/source.h"
-#include "opal/runtime/region.h"
+#include "opal/node/region.h"
 #include "opal/util/say.h"
 
 static smheap_decision_t decision;

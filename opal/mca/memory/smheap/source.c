@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "opal/mca/memory/base/events.h"
+#include "opal/memory/events/events.h"
 
 enum { KEPT_SHARE = 4 }; /* of what is left, one pool takes no more than this part ahead */
 

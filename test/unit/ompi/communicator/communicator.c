@@ -3,7 +3,7 @@
 #include "ompi/communicator/communicator.h"
 
 #include "ompi/errhandler/errhandler.h"
-#include "opal/runtime/process.h"
+#include "opal/process/process.h"
 #include "test/unit/opal/support.h"
 
 static void setup(void)

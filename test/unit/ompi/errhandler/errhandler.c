@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 
 #include "ompi/communicator/communicator.h"
-#include "opal/runtime/process.h"
+#include "opal/process/process.h"
 #include "test/unit/opal/support.h"
 
 static struct {

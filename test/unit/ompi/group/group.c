@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-#include "opal/runtime/process_record.h"
+#include "opal/process/process_record.h"
 #include "test/unit/opal/support.h"
 
 enum { JOB = 2000, OWN = 1000 };

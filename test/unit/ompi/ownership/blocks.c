@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "opal/mca/memory/base/events.h"
+#include "opal/memory/events/events.h"
 
 #include "test/unit/opal/support.h"
 

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 
 #include "opal/heap/layout.h"
-#include "opal/runtime/region_reap.h"
+#include "opal/node/region_reap.h"
 #include "test/unit/opal/support.h"
 
 enum { CHUNK = OPAL_HEAP_CHUNK_BYTES, REGION_BYTES = 24 * CHUNK, FUZZED = 3000 };

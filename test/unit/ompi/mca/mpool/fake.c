@@ -2,7 +2,7 @@
 /* The device and the memory of fake.h. */
 #include "test/unit/ompi/mca/mpool/fake.h"
 
-#include "opal/mca/memory/base/events.h"
+#include "opal/memory/events/events.h"
 #include "opal/mca/memory/memory.h"
 
 static atomic_uint ages[FAKE_PAGES];

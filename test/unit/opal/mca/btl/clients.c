@@ -11,7 +11,7 @@
 
 #include "opal/mca/btl/base/base.h"
 #include "opal/mca/btl/base/remote.h"
-#include "opal/runtime/wait.h"
+#include "opal/progress/wait.h"
 
 #include "test/unit/opal/mca/btl/crew.h"
 #include "test/unit/opal/mca/btl/transports.h"

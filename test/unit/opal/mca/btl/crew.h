@@ -12,7 +12,7 @@
 
 #include "opal/mca/base/component.h"
 #include "opal/mca/btl/btl.h"
-#include "opal/runtime/node.h"
+#include "opal/node/node.h"
 #include "test/unit/opal/mca/btl/hearing.h"
 
 /* What a rank of the crew knows. */

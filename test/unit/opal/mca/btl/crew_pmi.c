@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "opal/runtime/init.h"
-#include "opal/runtime/key.h"
+#include "opal/process/key.h"
 #include "opal/util/text.h"
 
 #include "test/unit/opal/mca/btl/crew.h"

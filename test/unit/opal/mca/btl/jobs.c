@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 
 #include "opal/mca/btl/base/base.h"
-#include "opal/runtime/process_record.h"
-#include "opal/runtime/wait.h"
+#include "opal/process/process_record.h"
+#include "opal/progress/wait.h"
 #include "test/unit/opal/mca/btl/crew.h"
 #include "test/unit/opal/support.h"
 

@@ -13,7 +13,7 @@
 #include <sys/uio.h>
 
 #include "opal/mca/btl/btl.h"
-#include "opal/runtime/wait.h"
+#include "opal/progress/wait.h"
 
 #include "test/unit/opal/mca/btl/crew.h"
 #include "test/unit/opal/support.h"

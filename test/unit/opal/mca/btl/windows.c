@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 
 #include "opal/mca/btl/base/base.h"
-#include "opal/runtime/region.h"
-#include "opal/runtime/region_file.h"
+#include "opal/node/region.h"
+#include "opal/node/region_file.h"
 
 enum { TOLD_WORD = CREW_SHARED_WORDS / 2 }; /* address and exposure of each rank */
 

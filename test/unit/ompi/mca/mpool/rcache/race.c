@@ -19,8 +19,8 @@
 #include <time.h>
 
 #include "opal/mca/memory/base/base.h"
-#include "opal/mca/memory/base/events.h"
-#include "opal/runtime/wait.h"
+#include "opal/memory/events/events.h"
+#include "opal/progress/wait.h"
 #include "test/unit/ompi/mca/mpool/fake.h"
 
 enum { THREADS = 8, SLOTS = 6 };

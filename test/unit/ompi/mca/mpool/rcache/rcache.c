@@ -2,8 +2,8 @@
 /* ompi/mca/mpool/rcache by way of the pool's functions: what is kept, what goes, and when. */
 #include <sys/wait.h>
 
-#include "opal/mca/memory/base/events.h"
-#include "opal/runtime/wait.h"
+#include "opal/memory/events/events.h"
+#include "opal/progress/wait.h"
 #include "test/unit/ompi/mca/mpool/fake.h"
 
 static fake_device_t device;

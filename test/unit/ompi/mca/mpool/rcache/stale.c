@@ -20,8 +20,8 @@
 #include <sched.h>
 #include <time.h>
 
-#include "opal/mca/memory/base/aside.h"
-#include "opal/mca/memory/base/events.h"
+#include "opal/memory/hooks/aside.h"
+#include "opal/memory/events/events.h"
 #include "opal/mca/memory/ptmalloc2/symbols.h"
 #include "ompi/mca/mpool/base/marks.h"
 #include "test/unit/ompi/mca/mpool/fake.h"

@@ -12,7 +12,7 @@
 #include "ompi/communicator/communicator.h"
 #include "ompi/mca/mtl/ofi/ofi.h"
 #include "ompi/request/status.h"
-#include "opal/runtime/wait.h"
+#include "opal/progress/wait.h"
 #include "test/unit/opal/support.h"
 
 static const char *provider = "tcp;ofi_rxm";

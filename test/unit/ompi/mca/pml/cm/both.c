@@ -8,9 +8,9 @@
 #include <stdlib.h>
 
 #include "opal/mca/base/param.h"
-#include "opal/runtime/wait.h"
+#include "opal/progress/wait.h"
 #include "ompi/request/status.h"
-#include "opal/runtime/process.h"
+#include "opal/process/process.h"
 #include "test/unit/opal/no_memory.h"
 #include "test/unit/opal/support.h"
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "opal/runtime/wait.h"
+#include "opal/progress/wait.h"
 
 #include "test/unit/opal/support.h"
 

@@ -10,7 +10,7 @@
 #include "opal/mca/base/component.h"
 #include "opal/mca/base/framework.h"
 #include "opal/runtime/init.h"
-#include "opal/runtime/wait.h"
+#include "opal/progress/wait.h"
 #include "opal/util/segments.h"
 #include "ompi/errhandler/errhandler.h"
 #include "ompi/info/info.h"

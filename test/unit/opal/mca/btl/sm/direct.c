@@ -13,8 +13,8 @@
 #include <sys/syscall.h>
 
 #include "opal/mca/btl/btl.h"
-#include "opal/runtime/region.h"
-#include "opal/runtime/region_file.h"
+#include "opal/node/region.h"
+#include "opal/node/region_file.h"
 #include "test/unit/opal/mca/btl/crew.h"
 #include "test/unit/opal/support.h"
 

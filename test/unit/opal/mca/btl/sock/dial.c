@@ -10,7 +10,7 @@
 
 #include "opal/mca/base/param.h"
 #include "opal/mca/btl/sock/sock.h"
-#include "opal/runtime/wait.h"
+#include "opal/progress/wait.h"
 
 #include "test/unit/opal/mca/btl/crew.h"
 #include "test/unit/opal/support.h"

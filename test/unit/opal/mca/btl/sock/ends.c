@@ -10,8 +10,8 @@
 #include <sys/socket.h>
 
 #include "opal/mca/btl/btl.h"
-#include "opal/runtime/key.h"
-#include "opal/runtime/wait.h"
+#include "opal/process/key.h"
+#include "opal/progress/wait.h"
 
 #include "test/unit/opal/mca/btl/crew.h"
 #include "test/unit/opal/support.h"

@@ -6,7 +6,7 @@
 #include <sched.h>
 
 #include "opal/mca/btl/sock/sock.h"
-#include "opal/runtime/wait.h"
+#include "opal/progress/wait.h"
 
 #include "test/unit/opal/mca/btl/crew.h"
 #include "test/unit/opal/support.h"

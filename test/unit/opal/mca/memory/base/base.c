@@ -9,8 +9,8 @@
 #include <malloc.h>
 #include <stdatomic.h>
 
-#include "opal/mca/memory/base/aside.h"
-#include "opal/mca/memory/base/events.h"
+#include "opal/memory/hooks/aside.h"
+#include "opal/memory/events/events.h"
 #include "opal/mca/memory/memory.h"
 #include "test/unit/opal/support.h"
 

@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "opal/mca/memory/base/aside.h"
+#include "opal/memory/hooks/aside.h"
 #include "opal/mca/memory/smheap/place.h"
 #include "opal/mca/memory/smheap/source.h"
 #include "test/unit/opal/support.h"

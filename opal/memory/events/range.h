@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which pages a call drops: the arithmetic of the kernel, asked before the call. An answer covers
+ * everything that the call can drop, and more only where it cannot be known. Empty: the call drops
+ * nothing, mostly as it cannot succeed. Internal to opal/mca/memory/base.
+ *
+ * Threading: no state; no allocation, no lock; errno stays.
+ */
+#ifndef OPAL_MEMORY_EVENTS_RANGE_H
+#define OPAL_MEMORY_EVENTS_RANGE_H
+
+#include <stdint.h>
+
+#include "opal/memory/events/events.h"
+
+typedef struct opal_memory_range {
+    uintptr_t start;
+    size_t length; /* 0: empty */
+} opal_memory_range_t;
+
+/* Whole pages from `address` on; empty if that is unaligned, or the end not in the address space.
+ */
+opal_memory_range_t opal_memory_range_of(const void *address, size_t length);
+
+/* What mmap with these arguments replaces. */
+opal_memory_range_t opal_memory_range_mmap(const opal_memory_event_t *event);
+
+/* What mremap takes away: from the old place, and at the new one. */
+opal_memory_range_t opal_memory_range_mremap_old(const opal_memory_event_t *event);
+opal_memory_range_t opal_memory_range_mremap_new(const opal_memory_event_t *event);
+
+/* Where shmat with SHM_REMAP will put the segment; what it has mapped at `address`. */
+opal_memory_range_t opal_memory_range_shmat(const opal_memory_event_t *event);
+opal_memory_range_t opal_memory_range_segment(int id, const void *address);
+
+/* What shmdt detaches. */
+opal_memory_range_t opal_memory_range_shmdt(const void *address);
+
+/* Between two positions of the break: what goes when it sinks from `high` to `low`, or comes when
+ * it rises. */
+opal_memory_range_t opal_memory_range_break(const void *low, const void *high);
+
+/* What madvise drops; empty for advice that drops nothing. */
+opal_memory_range_t opal_memory_range_madvise(const void *address, size_t length, int advice);
+
+#endif

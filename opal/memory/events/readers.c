@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The page of the readers, the locks in it, and waiting for who is inside. See readers.h.
+ *
+ * Nothing of libc's that may be hooked is called here: system calls go by syscall().
+ */
+#include "opal/memory/events/readers.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { PAGE_ALIGNMENT = 4096 };
+
+_Thread_local opal_memory_thread_t opal_memory_thread __attribute__((tls_model("initial-exec")));
+
+/* There is membarrier, so threads may have slots. Set before the page is there. */
+static atomic_bool has_barrier;
+
+/* -- the page ------------------------------------------------------------------- */
+
+static long membarrier(int command)
+{
+    return syscall(SYS_membarrier, command, 0, 0);
+}
+
+/* Where the system has no MADV_WIPEONFORK, a child of a threaded program may wait for ever when it
+ * removes a handler: everything else works there too. */
+static void make_page(void)
+{
+    static opal_memory_shared_t plain;
+    opal_memory_shared_t *none = NULL;
+    if (atomic_load(&opal_memory_hot.shared) != NULL)
+        return;
+    atomic_store(&opal_memory_hot.page_bytes, (size_t)getpagesize());
+    atomic_store(&has_barrier, membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0);
+    size_t size =
+        (sizeof(opal_memory_shared_t) + PAGE_ALIGNMENT - 1) / PAGE_ALIGNMENT * PAGE_ALIGNMENT;
+    void *page = (void *)syscall(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE,
+                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    bool usable = page != MAP_FAILED && syscall(SYS_madvise, page, size, MADV_WIPEONFORK) == 0;
+    bool used =
+        atomic_compare_exchange_strong(&opal_memory_hot.shared, &none, usable ? page : &plain) &&
+        usable;
+    if (page != MAP_FAILED && !used)
+        syscall(SYS_munmap, page, size);
+}
+
+/* -- locks ---------------------------------------------------------------------- */
+
+static void futex_wait(atomic_uint *word, unsigned seen)
+{
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+}
+
+static void futex_wake(atomic_uint *word, int count)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
+}
+
+void opal_memory_lock(opal_memory_lock_t which)
+{
+    make_page();
+    atomic_uint *word = &atomic_load(&opal_memory_hot.shared)->locks[which];
+    unsigned seen = 0;
+    if (atomic_compare_exchange_strong(word, &seen, 1))
+        return;
+    while (atomic_exchange(word, 2) != 0)
+        futex_wait(word, 2);
+}
+
+void opal_memory_unlock(opal_memory_lock_t which)
+{
+    atomic_uint *word = &atomic_load(&opal_memory_hot.shared)->locks[which];
+    if (atomic_exchange(word, 0) == 2)
+        futex_wake(word, 1);
+}
+
+/* -- readers -------------------------------------------------------------------- */
+
+static opal_memory_slot_t *take_slot(opal_memory_slot_t *slot)
+{
+    opal_memory_thread.slot = slot;
+    return slot;
+}
+
+opal_memory_slot_t *opal_memory_claim_slot(void)
+{
+    opal_memory_shared_t *page = atomic_load(&opal_memory_hot.shared);
+    uintptr_t me = (uintptr_t)&opal_memory_thread;
+    if (opal_memory_thread.crowded || !atomic_load(&has_barrier))
+        return NULL;
+    for (size_t i = 0; i < OPAL_MEMORY_SLOTS; i++) {
+        if (atomic_load(&page->slots[i].owner) == me)
+            return take_slot(&page->slots[i]);
+    }
+    for (size_t i = 0; i < OPAL_MEMORY_SLOTS; i++) {
+        uintptr_t nobody = 0;
+        if (atomic_compare_exchange_strong(&page->slots[i].owner, &nobody, me))
+            return take_slot(&page->slots[i]);
+    }
+    opal_memory_thread.crowded = true;
+    return NULL;
+}
+
+atomic_uint *opal_memory_enter_crowd(void)
+{
+    opal_memory_shared_t *page = atomic_load(&opal_memory_hot.shared);
+    /* Thread-local storage of threads lies apart by whole stacks, mostly by powers of two. */
+    uintptr_t thread = (uintptr_t)&opal_memory_thread;
+    size_t place = (size_t)((thread >> 12 ^ thread >> 20) % OPAL_MEMORY_CROWD);
+    atomic_uint *inside = &page->crowd[place].inside[atomic_load(&page->epoch)];
+    atomic_fetch_add(inside, 1);
+    return inside;
+}
+
+void opal_memory_wake(atomic_uint *word)
+{
+    futex_wake(word, INT_MAX);
+}
+
+/* -- writers -------------------------------------------------------------------- */
+
+/* In a child of fork the kernel may have to be told again that we do this. What it has agreed to it
+ * does not refuse later; only a filter of system calls that the program sets up meanwhile might,
+ * and then a reader's store is as late as its processor pleases. */
+static void barrier_in_all_threads(void)
+{
+    if (!atomic_load(&has_barrier))
+        return;
+    do {
+        membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+        if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0)
+            return;
+        sched_yield();
+    } while (errno == ENOMEM); /* the kernel wants some for a moment */
+}
+
+static void wait_for_slots(opal_memory_shared_t *page)
+{
+    for (size_t i = 0; i < OPAL_MEMORY_SLOTS; i++) {
+        atomic_uint *turns = &page->slots[i].turns;
+        unsigned seen = atomic_load(turns);
+        while (seen % 2 != 0 && atomic_load(turns) == seen)
+            futex_wait(turns, seen);
+    }
+}
+
+static void wait_for_crowd(opal_memory_shared_t *page, unsigned epoch)
+{
+    for (size_t i = 0; i < OPAL_MEMORY_CROWD; i++) {
+        atomic_uint *inside = &page->crowd[i].inside[epoch];
+        for (unsigned seen; (seen = atomic_load(inside)) != 0;)
+            futex_wait(inside, seen);
+    }
+}
+
+bool opal_memory_inside_handler(void)
+{
+    return opal_memory_thread.frames != NULL;
+}
+
+bool opal_memory_quiesce(void)
+{
+    int saved_errno = errno;
+    if (opal_memory_inside_handler())
+        return false;
+    opal_memory_lock(OPAL_MEMORY_GRACE_LOCK);
+    opal_memory_shared_t *page = atomic_load(&opal_memory_hot.shared);
+    atomic_store(&page->waiting, true);
+    barrier_in_all_threads();
+    wait_for_slots(page);
+    for (unsigned round = 0; round < 2; round++) {
+        unsigned old = atomic_load(&page->epoch);
+        atomic_store(&page->epoch, old ^ 1);
+        wait_for_crowd(page, old);
+    }
+    atomic_store(&page->waiting, false);
+    opal_memory_unlock(OPAL_MEMORY_GRACE_LOCK);
+    errno = saved_errno;
+    return true;
+}

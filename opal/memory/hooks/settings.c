@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The rows, and two copies of what they say: the registry's, and the one that counts. */
+#include "opal/memory/hooks/settings.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "opal/mca/base/diagnostic.h"
+#include "opal/util/say.h"
+
+/* Written by the parser. */
+static opal_memory_settings_t parsed;
+static int parsed_log_level = OPAL_SAY_WARNING;
+
+/* UCX's names too: it has finer levels, and people have them in their environment. */
+static const opal_param_choice_t log_levels[] = {
+    {"fatal", OPAL_SAY_FATAL},
+    {"error", OPAL_SAY_ERROR},
+    {"warn", OPAL_SAY_WARNING},
+    {"diag", OPAL_SAY_WARNING},
+    {"info", OPAL_SAY_INFO},
+    {"debug", OPAL_SAY_DEBUG},
+    {"trace", OPAL_SAY_TRACE},
+    {"req", OPAL_SAY_TRACE},
+    {"data", OPAL_SAY_TRACE},
+    {"async", OPAL_SAY_TRACE},
+    {"func", OPAL_SAY_TRACE},
+    {"poll", OPAL_SAY_TRACE},
+    {0},
+};
+
+const opal_param_row_t opal_memory_params[] = {
+    {.name = "events",
+     .type = OPAL_PARAM_BOOL,
+     .value = &parsed.events,
+     .preset = "yes",
+     .variables = "UCX_MEM_EVENTS",
+     .prose = "Let consumers know when memory leaves the process; no: nothing is ever patched"},
+    {.name = "symbol_hooks",
+     .type = OPAL_PARAM_BOOL,
+     .value = &parsed.symbol_hooks,
+     .preset = "yes",
+     .prose = "Rely on functions of ours that the linker puts before libc's, if it does"},
+    {.name = "reloc_hooks",
+     .type = OPAL_PARAM_BOOL,
+     .value = &parsed.reloc_hooks,
+     .preset = "yes",
+     .variables = "UCX_MEM_RELOC_HOOKS",
+     .prose = "Patch relocation tables to see what objects map and unmap"},
+    {.name = "overwrite_hooks",
+     .type = OPAL_PARAM_BOOL,
+     .value = &parsed.overwrite_hooks,
+     .preset = "yes",
+     .prose = "Patch the code of libc to see what libc itself maps and unmaps"},
+    {.name = "malloc_hooks",
+     .type = OPAL_PARAM_BOOL,
+     .value = &parsed.malloc_hooks,
+     .preset = "yes",
+     .variables = "UCX_MEM_MALLOC_HOOKS",
+     .prose = "Let a memory component take the place of malloc if it wants to"},
+    {.name = "alloc_align",
+     .type = OPAL_PARAM_SIZE,
+     .value = &parsed.alloc_align,
+     .preset = "16",
+     .min = "16",
+     .max = "4096",
+     .unit = "bytes",
+     .variables = "UCX_MEM_ALLOC_ALIGN",
+     .prose = "What a memory component in the place of malloc aligns to, at least"},
+    {.name = "log_level",
+     .type = OPAL_PARAM_ENUM,
+     .value = &parsed_log_level,
+     .preset = "warn",
+     .choices = log_levels,
+     .variables = "UCX_MEM_LOG_LEVEL",
+     .prose = "What memory events and patching tell on stderr"},
+    {0},
+};
+
+/* What counts, once `ready`. */
+static opal_memory_settings_t settings;
+static atomic_bool ready;
+
+const opal_memory_settings_t *opal_memory_settings(void)
+{
+    if (!atomic_load_explicit(&ready, memory_order_acquire)) {
+        opal_param_read_early("memory", opal_memory_params);
+        settings = parsed;
+        opal_say_threshold = parsed_log_level;
+        atomic_store_explicit(&ready, true, memory_order_release);
+    }
+    return &settings;
+}
+
+static void check_late(const opal_param_info_t *info, void *context OPAL_UNUSED)
+{
+    const char *value = info->row->value;
+    size_t bytes = info->row->type == OPAL_PARAM_SIZE ? sizeof(size_t) : sizeof(bool);
+    size_t offset = (size_t)(value - (const char *)&parsed);
+    if (offset < sizeof parsed && memcmp(value, (const char *)&settings + offset, bytes) != 0)
+        opal_diagnostic(OPAL_WARNING,
+                        "%s = \"%s\" (%s) comes too late: it was needed before main; it works in "
+                        "the environment and as mpirun --mca",
+                        info->full_name, info->value_text, info->origin);
+}
+
+void opal_memory_settings_check(void)
+{
+    if (atomic_load_explicit(&ready, memory_order_acquire))
+        opal_param_visit(check_late, NULL);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The region: memory of the node that this process allocates from and its peers have mapped too, so
+ * that a message in it is copied once, by loads and stores. Entered before main by who makes it
+ * (memory/smheap); asked by whoever moves data or wants to hand a block on.
+ *
+ *   if (opal_region_has(buffer, bytes))
+ *       ... a peer finds it by its address: opal_node_view, opal_view_at in node.h
+ *
+ * Threading: written once, before there are threads; after fork the child has none.
+ */
+#ifndef OPAL_NODE_REGION_H
+#define OPAL_NODE_REGION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "opal/heap/heap.h"
+#include "opal/include/compiler.h"
+
+typedef struct opal_region {
+    uintptr_t base;    /* where this process sees it */
+    size_t bytes;      /* 0: there is none */
+    uint64_t id;       /* random; processes with the same one see the same memory */
+    opal_heap_t *heap; /* this process' part; any block of the region may be freed into it */
+    /* What opal/node/region_file.h describes: of all processes, and which of them this one is.
+     */
+    struct opal_region_pool *pools;
+    _Atomic uint32_t *owners;
+    uint32_t pool_count, number;
+} opal_region_t;
+
+OPAL_EXPORT extern opal_region_t opal_region;
+
+/* Whether all of it lies in the region. */
+static inline bool opal_region_has(const void *start, size_t bytes)
+{
+    uintptr_t offset = (uintptr_t)start - opal_region.base;
+    return offset < opal_region.bytes && bytes <= opal_region.bytes - offset;
+}
+
+/* From now on peers may be at work in this process' blocks, and it may get blocks of theirs. What
+   it has is then not given to others before it has said that peers do not any more, if it ends. */
+OPAL_EXPORT void opal_region_meet_peers(void);
+OPAL_EXPORT void opal_region_leave_peers(void);
+
+/* Whether a block of the region comes from this process' heap. */
+OPAL_EXPORT bool opal_region_is_own(const void *block);
+
+/* Another process is about to own this block, perhaps for longer than who made it lives: the memory
+   stays until no process lives that has had peers. */
+OPAL_EXPORT void opal_region_hand_on(const void *block);
+
+/*
+ * The blocks of others that this process owns: a child of fork gets copies of them, too. `lock` is
+ * called before the fork, and `unlock` after it on both sides; what takes memory from the heap may
+ * be done under that lock, but not the reverse. `each` is called in the child. NULL: there are
+ * none.
+ */
+typedef void opal_region_holding_fn_t(void *context, void *start, size_t bytes);
+typedef struct opal_region_holdings {
+    void (*lock)(void);
+    void (*unlock)(void);
+    void (*each)(opal_region_holding_fn_t *call, void *context);
+} opal_region_holdings_t;
+
+OPAL_EXPORT void opal_region_set_holdings(const opal_region_holdings_t *holdings);
+const opal_region_holdings_t *opal_region_get_holdings(void);
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Making the job's key, and getting it. See key.h. */
+#include "opal/process/key.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "opal/runtime/init.h"
+#include "opal/util/log.h"
+#include "opal/util/sha256.h"
+
+/* Of a job of one, which has nobody to get it from. */
+static struct {
+    bool is_made;
+    unsigned char bytes[OPAL_JOB_KEY_BYTES];
+} own;
+
+static bool is_published;
+
+opal_status_t opal_job_key_publish(const opal_pmi_job_t *job, const opal_pmi_ops_t *pmi,
+                                   void *pmi_state)
+{
+    unsigned char key[OPAL_JOB_KEY_BYTES];
+    if (job->rank != 0 || job->size == 1 || job->key_is_put || is_published)
+        return OPAL_SUCCESS;
+    opal_status_t status = opal_secret_random(key, sizeof key);
+    if (status == OPAL_SUCCESS)
+        status = pmi->put(pmi_state, OPAL_JOB_KEY_NAME, key, sizeof key);
+    is_published = status == OPAL_SUCCESS;
+    explicit_bzero(key, sizeof key);
+    return status;
+}
+
+static opal_status_t make_own(unsigned char key[OPAL_JOB_KEY_BYTES])
+{
+    if (!own.is_made) {
+        opal_status_t status = opal_secret_random(own.bytes, sizeof own.bytes);
+        if (status != OPAL_SUCCESS)
+            return status;
+        own.is_made = true;
+    }
+    memcpy(key, own.bytes, sizeof own.bytes);
+    return OPAL_SUCCESS;
+}
+
+opal_status_t opal_job_key_get(const opal_pmi_job_t *job, const opal_pmi_ops_t *pmi,
+                               void *pmi_state, unsigned char key[OPAL_JOB_KEY_BYTES])
+{
+    void *bytes;
+    size_t length;
+    if (job->size == 1)
+        return make_own(key);
+    opal_status_t status = pmi->get(pmi_state, 0, OPAL_JOB_KEY_NAME, &bytes, &length);
+    if (status == OPAL_ERR_NOT_FOUND)
+        opal_log_error("the launcher does not have the job's key, which %s",
+                       job->key_is_put ? "mpirun should have made; is it of another version?"
+                                       : "rank 0 should have put; it may have said why not");
+    if (status != OPAL_SUCCESS)
+        return status;
+    if (length == OPAL_JOB_KEY_BYTES) {
+        memcpy(key, bytes, OPAL_JOB_KEY_BYTES);
+    } else {
+        opal_log_error("the job's key has %zu bytes instead of %d: the launcher, or rank 0, is of "
+                       "another version",
+                       length, OPAL_JOB_KEY_BYTES);
+        status = OPAL_ERR_PROTOCOL;
+    }
+    explicit_bzero(bytes, length);
+    free(bytes);
+    return status;
+}
+
+opal_status_t opal_job_key(unsigned char key[OPAL_JOB_KEY_BYTES])
+{
+    void *state;
+    const opal_pmi_ops_t *pmi = opal_pmi(&state);
+    return opal_job_key_get(opal_job(), pmi, state, key);
+}

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One record of cards for each node. See cards.h. */
+#include "opal/process/modex.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "opal/runtime/init.h"
+#include "opal/process/process_record.h"
+#include "opal/util/log.h"
+#include "opal/util/text.h"
+
+enum { NUMBER_BYTES = 2, LONGEST_GAP_BYTES = 2 * NUMBER_BYTES, MOST_RANKS = UINT16_MAX };
+
+static const char *const keys[OPAL_NODE_CARDS] = {
+    [OPAL_NODE_CARD_BTL] = "btl-cards",
+    [OPAL_NODE_CARD_MTL] = "mtl-cards",
+};
+
+typedef struct card {
+    size_t length;
+    unsigned char bytes[OPAL_CARD_BYTES];
+} card_t;
+
+typedef struct record {
+    size_t length;
+    unsigned char bytes[];
+} record_t;
+
+static record_t **records[OPAL_NODE_CARDS]; /* by node; NULL: not fetched yet */
+static card_t *own_cards[OPAL_NODE_CARDS];  /* as they were handed in; NULL: none was */
+
+/* -- a record as bytes ------------------------------------------------------------------------ */
+
+static void add_number(opal_text_t *text, size_t number)
+{
+    const char bytes[NUMBER_BYTES] = {(char)(number & 255), (char)(number >> 8)};
+    opal_text_append(text, bytes, sizeof bytes);
+}
+
+static bool take_number(const unsigned char **at, const unsigned char *end, size_t *number)
+{
+    if (end - *at < NUMBER_BYTES)
+        return false;
+    *number = (size_t)(*at)[0] | (size_t)(*at)[1] << 8;
+    *at += NUMBER_BYTES;
+    return true;
+}
+
+/* As long as a run costs more than it saves, bytes that are equal are told with those around. */
+static size_t count_other(const unsigned char *bytes, const unsigned char *before, size_t left)
+{
+    size_t other = 0, equal = 0;
+    for (size_t i = 0; i < left && equal <= LONGEST_GAP_BYTES; i++) {
+        equal = bytes[i] == before[i] ? equal + 1 : 0;
+        if (equal == 0)
+            other = i + 1;
+    }
+    return other;
+}
+
+static void add_card(opal_text_t *text, const card_t *card, const card_t *before)
+{
+    add_number(text, card->length);
+    for (size_t done = 0; done < card->length;) {
+        size_t same = 0;
+        while (done + same < card->length && card->bytes[done + same] == before->bytes[done + same])
+            same++;
+        done += same;
+        size_t other = count_other(card->bytes + done, before->bytes + done, card->length - done);
+        add_number(text, same);
+        add_number(text, other);
+        opal_text_append(text, (const char *)card->bytes + done, other);
+        done += other;
+    }
+}
+
+/* Makes the card before into this one; false: these bytes are no record. */
+static bool take_card(const unsigned char **at, const unsigned char *end, card_t *card)
+{
+    size_t same, other, done = 0;
+    if (!take_number(at, end, &card->length) || card->length > sizeof card->bytes)
+        return false;
+    while (done < card->length) {
+        if (!take_number(at, end, &same) || !take_number(at, end, &other) || same + other == 0 ||
+            same + other > card->length - done || other > (size_t)(end - *at))
+            return false;
+        memcpy(card->bytes + done + same, *at, other);
+        *at += other;
+        done += same + other;
+    }
+    memset(card->bytes + done, 0, sizeof card->bytes - done);
+    return true;
+}
+
+static bool take_cards(const record_t *record, size_t index, card_t *card)
+{
+    const unsigned char *at = record->bytes, *end = at + record->length;
+    size_t count;
+    *card = (card_t){.length = 0};
+    if (!take_number(&at, end, &count) || index >= count)
+        return false;
+    for (size_t i = 0; i <= index; i++) {
+        if (!take_card(&at, end, card))
+            return false;
+    }
+    return true;
+}
+
+/* -- the node's cards ---------------------------------------------------------------------------
+ */
+
+static bool read_laid(opal_node_card_t kind, unsigned local_rank, card_t *card)
+{
+    const opal_node_slot_t *slot = opal_node_slot(local_rank);
+    uint64_t offset = atomic_load_explicit(&slot->cards[kind], memory_order_acquire);
+    *card = (card_t){.length = 0};
+    if (offset == 0)
+        return false;
+    /* Peers can write to it: the length is looked at once. */
+    const card_t *laid = opal_node_at(offset);
+    size_t length = laid->length;
+    if (length > sizeof card->bytes)
+        return false;
+    card->length = length;
+    memcpy(card->bytes, laid->bytes, length);
+    return true;
+}
+
+/* Lays the own one. `*is_last`: now all of the node's are there. */
+static opal_status_t lay(opal_node_card_t kind, const void *bytes, size_t length, bool *is_last)
+{
+    uint64_t offset = atomic_load(&opal_node_own_slot()->cards[kind]); /* of an earlier start */
+    if (offset == 0)
+        offset = opal_node_carve(sizeof(card_t));
+    if (offset == 0) {
+        opal_log_error("no room for the addresses of this rank in the node's shared memory; the "
+                       "parameter node_segment_size sets its size");
+        return OPAL_ERR_NO_MEMORY;
+    }
+    card_t *card = opal_node_at(offset);
+    opal_status_t status = opal_node_populate(card, offsetof(card_t, bytes) + length);
+    if (status != OPAL_SUCCESS)
+        return status;
+    card->length = length;
+    memcpy(card->bytes, bytes, length);
+    atomic_store_explicit(&opal_node_own_slot()->cards[kind], offset, memory_order_release);
+    /* Who makes it complete has seen what the others have laid. */
+    unsigned laid = atomic_fetch_add(&opal_node_slot(0)->laid_cards[kind], 1) + 1;
+    *is_last = laid % opal_node_ranks() == 0; /* the ranks start together, every time */
+    return OPAL_SUCCESS;
+}
+
+static opal_status_t publish_node(opal_node_card_t kind)
+{
+    void *state;
+    char key[OPAL_START_KEY_BYTES];
+    const opal_pmi_ops_t *pmi = opal_pmi(&state);
+    card_t *card = opal_xcalloc(2, sizeof *card), *before = card + 1;
+    opal_text_t text = {0};
+    opal_status_t status = OPAL_SUCCESS;
+    add_number(&text, opal_node_ranks());
+    for (unsigned i = 0; i < opal_node_ranks() && status == OPAL_SUCCESS; i++) {
+        if (!read_laid(kind, i, card))
+            status = OPAL_ERR_PROTOCOL;
+        add_card(&text, card, before);
+        *before = *card;
+    }
+    if (status == OPAL_SUCCESS)
+        status = pmi->put_for(state, opal_node_slot(0)->rank, opal_start_key(keys[kind], key),
+                              text.bytes, text.length);
+    else
+        opal_log_error("the addresses of this node's ranks are damaged");
+    opal_text_free(&text);
+    free(card);
+    return status;
+}
+
+static opal_status_t publish_own(opal_node_card_t kind, const void *bytes, size_t length)
+{
+    void *state;
+    char key[OPAL_START_KEY_BYTES];
+    const opal_pmi_ops_t *pmi = opal_pmi(&state);
+    card_t *card = opal_xcalloc(2, sizeof *card);
+    opal_text_t text = {0};
+    card->length = length;
+    memcpy(card->bytes, bytes, length);
+    add_number(&text, 1);
+    add_card(&text, card, card + 1);
+    opal_status_t status =
+        pmi->put(state, opal_start_key(keys[kind], key), text.bytes, text.length);
+    opal_text_free(&text);
+    free(card);
+    return status;
+}
+
+opal_status_t opal_cards_exchange(opal_node_card_t kind, const void *bytes, size_t length)
+{
+    void *state;
+    const opal_pmi_ops_t *pmi = opal_pmi(&state);
+    bool together =
+        pmi->put_for != NULL && opal_node_ranks() > 1 && opal_node_ranks() <= MOST_RANKS;
+    bool is_last = false;
+    opal_status_t status;
+    if (length > OPAL_CARD_BYTES) {
+        opal_log_error("the addresses of this rank take %zu bytes, and there is room for %d",
+                       length, OPAL_CARD_BYTES);
+        return OPAL_ERR_TOO_LARGE;
+    }
+    free(own_cards[kind]);
+    own_cards[kind] = opal_xmalloc(offsetof(card_t, bytes) + length);
+    own_cards[kind]->length = length;
+    memcpy(own_cards[kind]->bytes, bytes, length);
+    if (together)
+        status = lay(kind, bytes, length, &is_last);
+    else
+        status = publish_own(kind, bytes, length);
+    if (status == OPAL_SUCCESS && is_last)
+        status = publish_node(kind);
+    return status == OPAL_SUCCESS ? pmi->fence(state) : status;
+}
+
+/* -- others' cards -------------------------------------------------------------------------------
+ */
+
+/* The first rank of its node, and how many are before it there. */
+typedef struct place {
+    unsigned first, index;
+} place_t;
+
+static place_t find_place(unsigned rank)
+{
+    const opal_pmi_job_t *job = opal_job();
+    place_t place = {.first = rank};
+    for (unsigned i = job->size; i-- > 0;) {
+        if (job->node_of[i] != job->node_of[rank])
+            continue;
+        place.index += i < rank;
+        place.first = i;
+    }
+    return place;
+}
+
+static opal_status_t fetch(opal_node_card_t kind, unsigned rank, record_t **record)
+{
+    void *state, *bytes;
+    char key[OPAL_START_KEY_BYTES];
+    size_t length;
+    const opal_pmi_ops_t *pmi = opal_pmi(&state);
+    opal_status_t status = pmi->get(state, rank, opal_start_key(keys[kind], key), &bytes, &length);
+    if (status != OPAL_SUCCESS)
+        return status;
+    *record = malloc(sizeof **record + length);
+    if (*record != NULL) {
+        (*record)->length = length;
+        memcpy((*record)->bytes, bytes, length);
+    }
+    free(bytes);
+    return *record != NULL ? OPAL_SUCCESS : OPAL_ERR_NO_MEMORY;
+}
+
+/* What is published in the name of the node's first rank, which may be of that rank alone. */
+static opal_status_t find_record(opal_node_card_t kind, unsigned node, unsigned first,
+                                 const record_t **record)
+{
+    if (records[kind] == NULL)
+        records[kind] = calloc(opal_job()->node_count, sizeof(record_t *));
+    if (records[kind] == NULL)
+        return OPAL_ERR_NO_MEMORY;
+    record_t **known = &records[kind][node];
+    opal_status_t status = *known == NULL ? fetch(kind, first, known) : OPAL_SUCCESS;
+    *record = *known;
+    return status;
+}
+
+static bool is_of_one(const record_t *record)
+{
+    const unsigned char *at = record->bytes;
+    size_t count;
+    return take_number(&at, at + record->length, &count) && count == 1;
+}
+
+static opal_status_t find_remote(opal_node_card_t kind, unsigned rank, card_t *card)
+{
+    const record_t *record;
+    record_t *own = NULL;
+    if (rank >= opal_job()->size)
+        return OPAL_ERR_NOT_FOUND;
+    place_t place = find_place(rank);
+    opal_status_t status = find_record(kind, opal_job()->node_of[rank], place.first, &record);
+    bool is_of_all = status == OPAL_SUCCESS && !is_of_one(record);
+    if ((status == OPAL_SUCCESS || status == OPAL_ERR_NOT_FOUND) && !is_of_all &&
+        rank != place.first) {
+        status = fetch(kind, rank, &own);
+        record = own;
+    }
+    if (status == OPAL_SUCCESS && !take_cards(record, is_of_all ? place.index : 0, card)) {
+        opal_log_error("what the launcher has of the addresses of rank %u is not understood: it "
+                       "runs another version of this library",
+                       rank);
+        status = OPAL_ERR_PROTOCOL;
+    }
+    free(own);
+    return status;
+}
+
+static opal_status_t find_foreign(opal_node_card_t kind, const opal_process_record_t *record,
+                                  card_t *card)
+{
+    card->length = record->cards[kind].length;
+    memcpy(card->bytes, record->cards[kind].bytes, card->length);
+    return card->length > 0 ? OPAL_SUCCESS : OPAL_ERR_NOT_FOUND;
+}
+
+static opal_status_t find(opal_node_card_t kind, const opal_process_t *process, card_t *card)
+{
+    if (opal_process_record(process) != NULL)
+        return find_foreign(kind, opal_process_record(process), card);
+    int local_rank = opal_node_local_rank(process->rank);
+    if (local_rank >= 0 && read_laid(kind, (unsigned)local_rank, card))
+        return OPAL_SUCCESS;
+    return find_remote(kind, process->rank, card);
+}
+
+opal_status_t opal_cards_get(opal_node_card_t kind, const opal_process_t *process, void **bytes,
+                             size_t *length)
+{
+    card_t *card = malloc(sizeof *card);
+    if (card == NULL)
+        return OPAL_ERR_NO_MEMORY;
+    opal_status_t status = find(kind, process, card);
+    void *copy = status == OPAL_SUCCESS ? malloc(card->length + 1) : NULL;
+    if (copy != NULL) {
+        memcpy(copy, card->bytes, card->length);
+        *bytes = copy;
+        *length = card->length;
+    } else if (status == OPAL_SUCCESS) {
+        status = OPAL_ERR_NO_MEMORY;
+    }
+    free(card);
+    return status;
+}
+
+size_t opal_cards_own(opal_node_card_t kind, unsigned char bytes[OPAL_CARD_BYTES])
+{
+    if (own_cards[kind] == NULL)
+        return 0;
+    memcpy(bytes, own_cards[kind]->bytes, own_cards[kind]->length);
+    return own_cards[kind]->length;
+}
+
+void opal_cards_forget(opal_node_card_t kind)
+{
+    for (unsigned node = 0; records[kind] != NULL && node < opal_job()->node_count; node++)
+        free(records[kind][node]);
+    free(records[kind]);
+    free(own_cards[kind]);
+    records[kind] = NULL;
+    own_cards[kind] = NULL;
+}

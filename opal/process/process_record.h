@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The address record by which a process of another job is known: who it is, the key of its job, and
+ * what it has published for those who want to reach it.
+ *
+ *   0        1          2      2 + n    +4     +4     +32    +2       + length
+ *   +--------+----------+------+--------+------+------+------+--------+- - - -+- - -
+ *   | format | n        | job  | rank   | node | size | key  | length | card  |  one more card
+ *   +--------+----------+------+--------+------+------+------+--------+- - - -+- - -
+ *
+ * Numbers are little-endian. `node` counts the hosts of its job. There is a card of each kind
+ * (opal_node_card_t); one of length 0 was not published.
+ */
+#ifndef OPAL_PROCESS_PROCESS_RECORD_H
+#define OPAL_PROCESS_PROCESS_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "opal/process/modex.h"
+#include "opal/process/key.h"
+#include "opal/util/sha256.h"
+
+enum { OPAL_JOB_ID_BYTES = 256 };
+
+typedef struct opal_process_record {
+    char job_id[OPAL_JOB_ID_BYTES];
+    unsigned char job[OPAL_SHA256_BYTES]; /* SHA-256 of the id */
+    unsigned char key[OPAL_JOB_KEY_BYTES];
+    uint32_t rank, node, size; /* in its job, of its job */
+    struct {
+        uint16_t length;
+        unsigned char bytes[OPAL_CARD_BYTES];
+    } cards[OPAL_NODE_CARDS];
+} opal_process_record_t;
+
+enum {
+    OPAL_RECORD_MOST_BYTES =
+        2 + OPAL_JOB_ID_BYTES + 12 + OPAL_JOB_KEY_BYTES + OPAL_NODE_CARDS * (2 + OPAL_CARD_BYTES)
+};
+
+/* Returns how many bytes. */
+size_t opal_record_encode(const opal_process_record_t *record,
+                          unsigned char bytes[OPAL_RECORD_MOST_BYTES]);
+
+/* False: these bytes are no record, and nothing of *record is of any use. */
+bool opal_record_decode(opal_process_record_t *record, const void *bytes, size_t length);
+
+#endif

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The engine io_uring. What is ready comes by itself into memory that is shared with the system, so
+ * a look that finds nothing makes no system call, and the doorbell is waited for as a descriptor is
+ * (Linux 6.7).
+ *
+ * A descriptor is asked for once, and again when its event has been told: in a look, all that are
+ * to be asked for with one system call. So while nobody looks, none interrupts more than once. What
+ * was asked for can answer after the descriptor is removed or wanted otherwise: each asking has a
+ * number, and an answer to an older one is dropped.
+ *
+ * Who blocks touches nothing of the ring: the others may ask meanwhile, but nobody takes answers.
+ * The system answers in the thread that has asked; if that has ended, with ECANCELED, and another
+ * one asks again.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "opal/progress/descriptor.h"
+#include "opal/progress/uring.h"
+
+enum {
+    ASKINGS = 256, /* between two system calls */
+    ANSWERS = 4096,
+    OP_FUTEX_WAIT = 51, /* liburing 2.3 has no name for it */
+    FUTEX2_WORD = 2,    /* 32 bits, shared between processes */
+    SLOT_SHIFT = 3,
+    NUMBER_SHIFT = SLOT_SHIFT + 24,
+};
+
+typedef struct watch {
+    int fd;
+    unsigned wants;
+    uint64_t token;
+    uint64_t asked; /* 0: not */
+    bool is_queued; /* in to_ask */
+} watch_t;
+
+struct io_uring opal_ring;
+
+static watch_t *watches; /* by slot */
+static uint32_t *to_ask; /* slots */
+static uint32_t capacity, to_ask_count;
+static uint64_t number;
+
+static bool has_futex, has_writes;
+static atomic_uint *asked_word;
+static uint64_t word_asked; /* 0: not */
+
+/* -- the ring -------------------------------------------------------------------- */
+
+static const char *explain(int error)
+{
+    switch (error) {
+    case ENOSYS:
+        return "this kernel has no io_uring";
+    case EPERM:
+    case EACCES:
+        return "the system does not permit io_uring to this process (sysctl "
+               "kernel.io_uring_disabled, or a container's rules)";
+    case ENOMEM:
+        return "no memory may be locked for its ring (ulimit -l)";
+    case EMFILE:
+    case ENFILE:
+        return "no descriptor is free (ulimit -n)";
+    default:
+        return "its ring cannot be made";
+    }
+}
+
+/* 0, or -errno. Cooperative: what happens does not interrupt this process, which may be reading the
+ * same socket already; it is looked at when the ring is. */
+static int make_ring(struct io_uring_params *params, unsigned flags)
+{
+    *params = (struct io_uring_params){.flags = IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP | flags,
+                                       .cq_entries = ANSWERS};
+    return io_uring_queue_init_params(ASKINGS, &opal_ring, params);
+}
+
+static opal_status_t engine_open(opal_engine_traits_t *traits, const char **reason)
+{
+    struct io_uring_params params = {0};
+    int error = make_ring(&params, IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG);
+    if (error == -EINVAL) /* before Linux 5.19 */
+        error = make_ring(&params, 0);
+    if (error != 0) {
+        *reason = explain(-error);
+        return OPAL_ERR_NOT_AVAILABLE;
+    }
+    if ((params.features & IORING_FEAT_EXT_ARG) == 0) {
+        io_uring_queue_exit(&opal_ring);
+        *reason = "this kernel's io_uring is too old, it takes Linux 5.11";
+        return OPAL_ERR_NOT_AVAILABLE;
+    }
+    io_uring_ring_dontfork(&opal_ring);
+    struct io_uring_probe *probe = io_uring_get_probe_ring(&opal_ring);
+    has_futex = probe != NULL && io_uring_opcode_supported(probe, OP_FUTEX_WAIT);
+    io_uring_free_probe(probe);
+    *traits = (opal_engine_traits_t){.sees_word = has_futex};
+    return OPAL_SUCCESS;
+}
+
+static void engine_close(void)
+{
+    io_uring_queue_exit(&opal_ring);
+    free(watches);
+    free(to_ask);
+    watches = NULL;
+    to_ask = NULL;
+    capacity = to_ask_count = 0;
+    asked_word = NULL;
+    word_asked = 0;
+    has_writes = false;
+}
+
+/* A write to a broken connection raises SIGPIPE in the thread that submits. */
+static void submit_without_pipe(void)
+{
+    static const struct timespec now;
+    sigset_t pipe_only, before, pending;
+    sigemptyset(&pipe_only);
+    sigaddset(&pipe_only, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe_only, &before);
+    sigpending(&pending);
+    io_uring_submit(&opal_ring);
+    if (!sigismember(&pending, SIGPIPE))
+        sigtimedwait(&pipe_only, NULL, &now);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void opal_ring_submit(void)
+{
+    if (io_uring_sq_ready(&opal_ring) == 0)
+        return;
+    if (has_writes)
+        submit_without_pipe();
+    else
+        io_uring_submit(&opal_ring);
+    if (io_uring_sq_ready(&opal_ring) == 0)
+        has_writes = false;
+}
+
+void opal_ring_expect_pipe(void)
+{
+    has_writes = true;
+}
+
+struct io_uring_sqe *opal_ring_ask(void)
+{
+    struct io_uring_sqe *entry = io_uring_get_sqe(&opal_ring);
+    if (entry == NULL) {
+        opal_ring_submit();
+        entry = io_uring_get_sqe(&opal_ring);
+    }
+    return entry;
+}
+
+static uint64_t next_number(void)
+{
+    return ++number << NUMBER_SHIFT;
+}
+
+/* -- descriptors ----------------------------------------------------------------- */
+
+static opal_status_t make_room(uint32_t count)
+{
+    if (count <= capacity)
+        return OPAL_SUCCESS;
+    uint32_t wanted = count < 32 ? 64 : 2 * count;
+    watch_t *grown = realloc(watches, wanted * sizeof *grown);
+    if (grown == NULL)
+        return OPAL_ERR_NO_MEMORY;
+    watches = grown;
+    uint32_t *queue = realloc(to_ask, wanted * sizeof *queue);
+    if (queue == NULL)
+        return OPAL_ERR_NO_MEMORY;
+    to_ask = queue;
+    for (; capacity < wanted; capacity++)
+        watches[capacity] = (watch_t){.fd = -1};
+    return OPAL_SUCCESS;
+}
+
+static void queue(uint32_t slot)
+{
+    if (watches[slot].is_queued)
+        return;
+    watches[slot].is_queued = true;
+    to_ask[to_ask_count++] = slot;
+}
+
+static opal_status_t engine_add(int fd, unsigned wants, uint64_t token)
+{
+    uint32_t slot = opal_engine_slot(token);
+    if (fcntl(fd, F_GETFD) < 0)
+        return OPAL_ERR_SYSTEM;
+    if (make_room(slot + 1) != OPAL_SUCCESS) {
+        errno = ENOMEM;
+        return OPAL_ERR_NO_MEMORY;
+    }
+    watches[slot].fd = fd;
+    watches[slot].wants = wants;
+    watches[slot].token = token;
+    queue(slot);
+    return OPAL_SUCCESS;
+}
+
+/* The answer is dropped, if one comes. */
+static void forget(uint64_t *asked)
+{
+    struct io_uring_sqe *entry = *asked != 0 ? opal_ring_ask() : NULL;
+    if (entry != NULL) {
+        io_uring_prep_cancel64(entry, *asked, 0);
+        io_uring_sqe_set_data64(entry, RING_FOR_NOBODY);
+    }
+    *asked = 0;
+}
+
+static void engine_change(int fd OPAL_UNUSED, unsigned wants, uint64_t token)
+{
+    watch_t *watch = &watches[opal_engine_slot(token)];
+    watch->wants = wants;
+    forget(&watch->asked);
+    queue(opal_engine_slot(token));
+}
+
+/* At once: as long as it is asked for, the descriptor is not really closed. */
+static void engine_remove(int fd OPAL_UNUSED, uint64_t token)
+{
+    watch_t *watch = &watches[opal_engine_slot(token)];
+    watch->wants = 0;
+    if (watch->asked == 0)
+        return;
+    forget(&watch->asked);
+    opal_ring_submit();
+}
+
+static void ask_for(uint32_t slot, struct io_uring_sqe *entry)
+{
+    watch_t *watch = &watches[slot];
+    unsigned events = 0;
+    if ((watch->wants & OPAL_READABLE) != 0)
+        events |= POLLIN;
+    if ((watch->wants & OPAL_WRITABLE) != 0)
+        events |= POLLOUT;
+    watch->asked = next_number() | (uint64_t)slot << SLOT_SHIFT | RING_FOR_WATCH;
+    io_uring_prep_poll_add(entry, watch->fd, events);
+    io_uring_sqe_set_data64(entry, watch->asked);
+}
+
+static void ask_for_all(void)
+{
+    while (to_ask_count > 0) {
+        uint32_t slot = to_ask[to_ask_count - 1];
+        if (watches[slot].wants != 0 && watches[slot].asked == 0) {
+            struct io_uring_sqe *entry = opal_ring_ask();
+            if (entry == NULL)
+                return;
+            ask_for(slot, entry);
+        }
+        watches[slot].is_queued = false;
+        to_ask_count--;
+    }
+}
+
+/* True: there is an event to tell. */
+static bool take_watch(uint64_t whom, int result, opal_engine_event_t *event)
+{
+    uint32_t slot = (uint32_t)(whom >> SLOT_SHIFT) % OPAL_ENGINE_SLOTS;
+    watch_t *watch = &watches[slot];
+    if (watch->asked != whom)
+        return false;
+    watch->asked = 0;
+    queue(slot);
+    if (result == -ECANCELED)
+        return false;
+    unsigned flags = result < 0 ? POLLERR : (unsigned)result;
+    *event = (opal_engine_event_t){.token = watch->token};
+    if ((flags & (POLLIN | POLLHUP | POLLERR)) != 0)
+        event->events |= OPAL_READABLE;
+    if ((flags & (POLLOUT | POLLHUP | POLLERR)) != 0)
+        event->events |= OPAL_WRITABLE;
+    return true;
+}
+
+static unsigned take_answers(opal_engine_event_t *events)
+{
+    struct io_uring_cqe *answer;
+    unsigned count = 0;
+    for (unsigned i = 0; i < OPAL_ENGINE_BATCH && io_uring_peek_cqe(&opal_ring, &answer) == 0;
+         i++) {
+        uint64_t whom = answer->user_data;
+        int result = answer->res;
+        unsigned flags = answer->flags;
+        io_uring_cqe_seen(&opal_ring, answer);
+        if ((whom & RING_FOR_MASK) == RING_FOR_WATCH)
+            count += take_watch(whom, result, &events[count]);
+        else if ((whom & RING_FOR_MASK) == RING_FOR_SEND)
+            opal_ring_fixed_answer(whom, result, flags);
+        else if (whom == word_asked)
+            word_asked = 0;
+    }
+    return count;
+}
+
+static unsigned engine_look(opal_engine_event_t *events)
+{
+    ask_for_all();
+    opal_ring_fixed_resume();
+    opal_ring_submit();
+    return take_answers(events);
+}
+
+/* -- sleeping -------------------------------------------------------------------- */
+
+/* That `seen` is the word's value is looked at when it is asked for; one that was asked for before
+ * and has not answered was asked for with the same value. */
+static void ask_for_word(atomic_uint *word, unsigned seen)
+{
+    if (word != asked_word)
+        forget(&word_asked);
+    asked_word = word;
+    struct io_uring_sqe *entry = word_asked == 0 ? opal_ring_ask() : NULL;
+    if (entry == NULL)
+        return;
+    word_asked = next_number() | RING_FOR_WORD;
+    io_uring_prep_rw(OP_FUTEX_WAIT, entry, FUTEX2_WORD, word, 0, seen);
+    entry->addr3 = UINT32_MAX; /* woken by every kind of wake */
+    io_uring_sqe_set_data64(entry, word_asked);
+}
+
+static void engine_prepare(atomic_uint *word, unsigned seen)
+{
+    ask_for_all();
+    opal_ring_fixed_resume();
+    if (has_futex)
+        ask_for_word(word, seen);
+    opal_ring_submit();
+}
+
+static void engine_block(int64_t timeout_nsec)
+{
+    struct __kernel_timespec limit = {.tv_sec = timeout_nsec / 1000000000,
+                                      .tv_nsec = timeout_nsec % 1000000000};
+    struct io_uring_getevents_arg argument = {.ts = timeout_nsec < 0 ? 0 : (uintptr_t)&limit};
+    syscall(SYS_io_uring_enter, opal_ring.ring_fd, 0, 1,
+            IORING_ENTER_GETEVENTS | IORING_ENTER_EXT_ARG, &argument, sizeof argument);
+}
+
+const opal_engine_t opal_engine_io_uring = {
+    .name = "io_uring",
+    .open = engine_open,
+    .close = engine_close,
+    .add = engine_add,
+    .change = engine_change,
+    .remove = engine_remove,
+    .look = engine_look,
+    .prepare = engine_prepare,
+    .block = engine_block,
+    .collect = take_answers,
+    .fixed = &opal_ring_fixed,
+};

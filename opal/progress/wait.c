@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The loop that every blocking call ends in. See wait.h.
+ *
+ * How the sleeper and a sender cannot miss each other: both write one word and read the other's.
+ * The sleeper's membarrier makes every core that runs one of us pass a full fence, so either the
+ * sender's look comes after it and sees ASLEEP, or what the sender published before is seen by the
+ * sleeper's last poll. With FENCED both sides fence instead. A process turns FENCED once, with a
+ * membarrier behind it, so nobody is left who has not seen it.
+ */
+#include "opal/progress/wait.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "opal/arch/pause.h"
+#include "opal/mca/base/param.h"
+#include "opal/progress/descriptor.h"
+#include "opal/progress/listener.h"
+#include "opal/progress/cpu_migration.h"
+#include "opal/util/list.h"
+
+enum {
+    MAX_POLLS = 16, /* all users together are ten, some of which come when nobody can be told */
+    POLLS_PER_LOOK = 32, /* at the clock and around, while spinning */
+    POLLS_WITHOUT_PAUSE = 256,
+    YIELD_NSEC = 20000,      /* of polling in vain */
+    WATCH_NSEC = 1000000000, /* the longest sleep while there is a watch */
+    UNHEARD_NSEC = 2000000,  /* ... while a ring would not end it */
+};
+
+static struct {
+    opal_poll_fn_t *poll;
+    void *state;
+} polls[MAX_POLLS];
+static unsigned poll_count;
+
+static opal_doorbell_t private_doorbell;
+static opal_doorbell_t *own = &private_doorbell;
+static bool has_membarrier;
+static bool crowded, early, apart;
+static void (*watch)(void);
+
+/* A thread in a wait while another one polls; on that thread's stack. */
+typedef struct parked {
+    opal_list_node_t node;
+    const atomic_int *done; /* what it waits for */
+    atomic_uint woken;      /* futex */
+} parked_t;
+
+static const atomic_int *polling_for; /* what the poller waits for; the upper layer's lock */
+static pthread_mutex_t parked_lock = PTHREAD_MUTEX_INITIALIZER; /* the list; the innermost lock */
+static opal_list_t parked_threads = {{&parked_threads.head, &parked_threads.head}};
+static atomic_uint parked_count; /* paired with `done`: each side writes one and reads the other */
+
+static opal_place_t place;
+
+static unsigned spin_usec, crowded_yields;
+
+static const opal_param_row_t params[] = {
+    {.name = "spin_usec",
+     .type = OPAL_PARAM_UNSIGNED,
+     .value = &spin_usec,
+     .preset = "1000",
+     .max = "1000000",
+     .unit = "us",
+     .prose =
+         "How long a wait polls at full speed before it sleeps, when every rank has a core; to "
+         "sleep and be woken takes 50 to 100"},
+    {.name = "yields",
+     .type = OPAL_PARAM_UNSIGNED,
+     .value = &crowded_yields,
+     .preset = "50",
+     .max = "1000000",
+     .prose = "How often a wait yields its core before it sleeps, when ranks outnumber cores"},
+    {0},
+};
+
+opal_status_t opal_wait_register(void)
+{
+    opal_status_t status = opal_param_register("wait", "", params);
+    opal_status_t descriptor = opal_descriptor_register();
+    return status != OPAL_SUCCESS ? status : descriptor;
+}
+
+void opal_wait_withdraw(void)
+{
+    opal_listener_stop();
+    opal_descriptor_withdraw();
+    opal_param_withdraw(params);
+}
+
+/* -- polling ------------------------------------------------------------------- */
+
+opal_status_t opal_progress_add(opal_poll_fn_t *poll, void *state)
+{
+    if (poll_count == MAX_POLLS)
+        return OPAL_ERR_TOO_LARGE;
+    polls[poll_count].poll = poll;
+    polls[poll_count].state = state;
+    poll_count++;
+    return OPAL_SUCCESS;
+}
+
+void opal_progress_remove(opal_poll_fn_t *poll, void *state)
+{
+    for (unsigned i = 0; i < poll_count; i++) {
+        if (polls[i].poll != poll || polls[i].state != state)
+            continue;
+        poll_count--;
+        for (; i < poll_count; i++)
+            polls[i] = polls[i + 1];
+        return;
+    }
+}
+
+int opal_progress(void)
+{
+    int count = 0;
+    for (unsigned i = 0; i < poll_count; i++)
+        count += polls[i].poll(polls[i].state);
+    if (opal_unlikely(opal_descriptor_active != 0))
+        count += opal_descriptor_look_sometimes(count);
+    return count;
+}
+
+/* -- ringing ------------------------------------------------------------------- */
+
+/* Shared between processes, so without FUTEX_PRIVATE_FLAG. */
+static void futex_wait(atomic_uint *word, unsigned seen, int64_t timeout_nsec)
+{
+    struct timespec limit = {.tv_sec = timeout_nsec / 1000000000,
+                             .tv_nsec = timeout_nsec % 1000000000};
+    syscall(SYS_futex, word, FUTEX_WAIT, seen, timeout_nsec < 0 ? NULL : &limit, NULL, 0);
+}
+
+/* Of many senders one makes the system call: who gets the state before, with ASLEEP in it. */
+static unsigned rouse(opal_doorbell_t *doorbell)
+{
+    /* For FENCED, and for a ringer that is not one of us: mpirun. */
+    atomic_thread_fence(memory_order_seq_cst);
+    if ((atomic_load_explicit(&doorbell->state, memory_order_relaxed) & OPAL_DOORBELL_ASLEEP) == 0)
+        return 0;
+    unsigned before = atomic_fetch_and(&doorbell->state, ~(unsigned)OPAL_DOORBELL_ASLEEP);
+    return (before & OPAL_DOORBELL_ASLEEP) != 0 ? before : 0;
+}
+
+static void ring(opal_doorbell_t *doorbell)
+{
+    atomic_fetch_add(&doorbell->bell, 1);
+    syscall(SYS_futex, &doorbell->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+void opal_doorbell_wake(opal_doorbell_t *doorbell)
+{
+    if (rouse(doorbell) != 0)
+        ring(doorbell); /* if it is POLLING: its listener hears that */
+}
+
+/* The thread of this process that polls. */
+static void wake_poller(void)
+{
+    unsigned before = rouse(own);
+    if ((before & OPAL_DOORBELL_POLLING) != 0)
+        opal_descriptor_wake();
+    else if (before != 0)
+        ring(own);
+}
+
+static void unpark(parked_t *parked)
+{
+    atomic_store(&parked->woken, 1);
+    syscall(SYS_futex, &parked->woken, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+/* Wakes those that are parked for `done`; all, if that is NULL. */
+static void wake_parked(const atomic_int *done)
+{
+    pthread_mutex_lock(&parked_lock);
+    for (opal_list_node_t *node = opal_list_first(&parked_threads); node != NULL;
+         node = opal_list_next(&parked_threads, node)) {
+        parked_t *parked = opal_container_of(node, parked_t, node);
+        if (done == NULL || parked->done == done)
+            unpark(parked);
+    }
+    pthread_mutex_unlock(&parked_lock);
+}
+
+void opal_wait_ring_self(void)
+{
+    wake_poller();
+    if (atomic_load(&parked_count) != 0)
+        wake_parked(NULL);
+}
+
+void opal_wait_poke(void)
+{
+    if (opal_unlikely(polling_for != NULL))
+        wake_poller();
+}
+
+bool opal_wait_is_asleep(void)
+{
+    return polling_for != NULL && (atomic_load(&own->state) & OPAL_DOORBELL_ASLEEP) != 0;
+}
+
+void opal_wait_signal(atomic_int *done)
+{
+    atomic_store_explicit(done, 1, memory_order_release);
+    /* Who waits has parked itself, or begun to poll, under the lock that the caller holds. */
+    if (opal_unlikely(polling_for == done))
+        wake_poller();
+    else if (opal_unlikely(atomic_load_explicit(&parked_count, memory_order_relaxed) != 0))
+        wake_parked(done);
+}
+
+/* -- setting up ---------------------------------------------------------------- */
+
+static bool membarrier(int command)
+{
+    return syscall(SYS_membarrier, command, 0, 0) == 0;
+}
+
+/* From now on senders fence; those that have not seen it yet are made to. */
+static void turn_fenced(void)
+{
+    unsigned before = atomic_fetch_or(&own->state, OPAL_DOORBELL_FENCED);
+    if ((before & OPAL_DOORBELL_FENCED) == 0 && has_membarrier)
+        membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
+}
+
+bool opal_wait_join_membarrier(void)
+{
+    has_membarrier = membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED);
+    if (!has_membarrier)
+        turn_fenced();
+    return has_membarrier;
+}
+
+void opal_wait_set_doorbell(opal_doorbell_t *mine)
+{
+    opal_listener_stop();
+    own = mine != NULL ? mine : &private_doorbell;
+    if (!has_membarrier || crowded)
+        turn_fenced();
+}
+
+void opal_wait_set_early(void)
+{
+    early = true;
+}
+
+void opal_wait_set_crowded(bool is_crowded)
+{
+    early = false;
+    crowded = is_crowded;
+    if (crowded)
+        turn_fenced();
+}
+
+bool opal_wait_is_crowded(void)
+{
+    return crowded;
+}
+
+static bool sleeps_next;
+
+bool opal_wait_sleeps_next(void)
+{
+    return sleeps_next;
+}
+
+void opal_wait_set_apart(bool is_apart)
+{
+    apart = is_apart;
+}
+
+void opal_wait_set_watch(void (*function)(void))
+{
+    watch = function;
+}
+
+/* -- waiting ------------------------------------------------------------------- */
+
+static bool is_done(const atomic_int *done)
+{
+    return atomic_load_explicit(done, memory_order_acquire) != 0;
+}
+
+/* Another one may need this core, the very one that is waited for. */
+static void share_core(uint64_t now)
+{
+    sched_yield();
+    if (place.seed == 0)
+        place.seed = (unsigned)getpid();
+    if (opal_place_decide(&place, now, opal_timer_now()))
+        opal_place_move();
+}
+
+/* Polls until it is done or nothing has come for the time of the parameter. True: done. */
+static bool spin(const atomic_int *done, const opal_wait_lock_t *lock)
+{
+    uint64_t give_up = 0, next_yield = 0;
+    for (unsigned idle = 0;; idle++) {
+        if (is_done(done))
+            return true;
+        if (lock != NULL)
+            lock->yield();
+        if (opal_progress() > 0) {
+            idle = 0;
+            give_up = 0;
+            continue;
+        }
+        /* A pause may take longer than a message does. */
+        if (idle >= POLLS_WITHOUT_PAUSE)
+            opal_cpu_pause();
+        if (idle % POLLS_PER_LOOK != POLLS_PER_LOOK - 1)
+            continue;
+        if (watch != NULL)
+            watch();
+        uint64_t now = opal_timer_now();
+        if (give_up == 0) {
+            give_up = now + (uint64_t)spin_usec * 1000;
+            next_yield = now + YIELD_NSEC;
+        }
+        if (now >= next_yield) {
+            share_core(now);
+            next_yield = now + YIELD_NSEC;
+        }
+        if (now >= give_up || crowded)
+            return false;
+    }
+}
+
+/* With more ranks than cores, who is waited for may need this one. True: done. */
+static bool yield(const atomic_int *done, const opal_wait_lock_t *lock)
+{
+    for (unsigned idle = 0;; idle++) {
+        if (is_done(done))
+            return true;
+        if (lock != NULL)
+            lock->yield();
+        if (opal_progress() > 0) {
+            idle = 0;
+            continue;
+        }
+        if (idle >= crowded_yields)
+            return false;
+        sched_yield();
+    }
+}
+
+/* The shortest sleep there is. Any other may have the core meanwhile. */
+static void nap(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 1}, NULL);
+}
+
+void opal_wait_look(const opal_wait_lock_t *lock)
+{
+    static unsigned idle, in_a_row;
+    if (opal_progress() > 0 || (opal_descriptor_active != 0 && opal_descriptor_look_again() > 0)) {
+        in_a_row = 0;
+        return;
+    }
+    if (watch != NULL && ++idle % POLLS_PER_LOOK == 0)
+        watch();
+    if (!crowded)
+        return;
+    bool is_tired = apart && in_a_row++ >= crowded_yields;
+    if (is_tired)
+        in_a_row = 0;
+    if (lock != NULL)
+        lock->release();
+    if (is_tired)
+        nap();
+    else
+        sched_yield();
+    if (lock != NULL)
+        lock->acquire();
+}
+
+/* How the poller sleeps this time. */
+typedef struct bed {
+    bool on_descriptors;
+    unsigned state; /* what is said of it in the doorbell */
+    unsigned seen;  /* of the bell */
+    int64_t longest_nsec;
+} bed_t;
+
+static void shorten(int64_t *longest, int64_t limit)
+{
+    if (*longest < 0 || *longest > limit)
+        *longest = limit;
+}
+
+/* Before it is said that this process is asleep. */
+static bed_t make_bed(void)
+{
+    bed_t bed = {.on_descriptors = opal_descriptor_is_watched(),
+                 .state = OPAL_DOORBELL_ASLEEP,
+                 .longest_nsec = watch != NULL ? WATCH_NSEC : -1};
+    if (bed.on_descriptors && !opal_descriptor_sees_word()) {
+        bed.state |= OPAL_DOORBELL_POLLING;
+        /* Nobody else can ring the private one. */
+        if (own != &private_doorbell && !opal_listener_is_on() &&
+            !opal_listener_start(&own->bell, opal_descriptor_wake_fd()))
+            shorten(&bed.longest_nsec, UNHEARD_NSEC);
+    }
+    bed.seen = atomic_load(&own->bell);
+    return bed;
+}
+
+/* Returns how many descriptors had something. */
+static int lie_down(bed_t *bed, const opal_wait_lock_t *lock)
+{
+    int64_t timer = opal_timer_left();
+    if (timer >= 0)
+        shorten(&bed->longest_nsec, timer);
+    if (bed->on_descriptors)
+        opal_descriptor_begin_block(&own->bell, bed->seen);
+    if (lock != NULL)
+        lock->release();
+    if (bed->on_descriptors)
+        opal_descriptor_block(bed->longest_nsec);
+    else
+        futex_wait(&own->bell, bed->seen, bed->longest_nsec);
+    if (lock != NULL)
+        lock->acquire();
+    if (bed->on_descriptors)
+        return opal_descriptor_end_block();
+    if (timer >= 0)
+        opal_descriptor_look();
+    return 0;
+}
+
+static int poll_before_sleep(void)
+{
+    sleeps_next = true;
+    int found = opal_progress();
+    sleeps_next = false;
+    return found;
+}
+
+/* Goes to sleep unless something has come meanwhile. True: it slept, and for nothing so far. */
+static bool sleep_once(const atomic_int *done, const opal_wait_lock_t *lock)
+{
+    bool in_vain = false;
+    bed_t bed = make_bed();
+    unsigned before = atomic_fetch_or(&own->state, bed.state);
+    if ((before & OPAL_DOORBELL_FENCED) != 0)
+        atomic_thread_fence(memory_order_seq_cst);
+    else
+        membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
+    /* A poll function may add the first descriptor. */
+    if (!is_done(done) && poll_before_sleep() == 0 && !is_done(done) &&
+        opal_descriptor_is_watched() == bed.on_descriptors &&
+        (!bed.on_descriptors || opal_descriptor_arm()))
+        in_vain = lie_down(&bed, lock) == 0;
+    atomic_fetch_and(&own->state, ~bed.state);
+    if (watch != NULL)
+        watch();
+    return in_vain;
+}
+
+static void poll_until(const atomic_int *done, const opal_wait_lock_t *lock)
+{
+    while (!(crowded || early ? yield(done, lock) : spin(done, lock))) {
+        /* A timer may end a sleep again and again: that is no reason to poll at full speed. */
+        while (sleep_once(done, lock) && !is_done(done) && opal_progress() == 0)
+            continue;
+    }
+}
+
+/* Sleeps while another thread polls, until it is done or this one is to poll. */
+static void park(const atomic_int *done, const opal_wait_lock_t *lock)
+{
+    parked_t self = {.done = done};
+    pthread_mutex_lock(&parked_lock);
+    opal_list_append(&parked_threads, &self.node);
+    atomic_fetch_add(&parked_count, 1);
+    pthread_mutex_unlock(&parked_lock);
+    /* Who rings without the lock has set `done` before it looks for the parked. */
+    atomic_thread_fence(memory_order_seq_cst);
+    lock->release();
+    while (!is_done(done) && atomic_load(&self.woken) == 0)
+        syscall(SYS_futex, &self.woken, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+    lock->acquire();
+    pthread_mutex_lock(&parked_lock);
+    opal_list_remove(&self.node);
+    atomic_fetch_sub(&parked_count, 1);
+    pthread_mutex_unlock(&parked_lock);
+}
+
+/* Nobody polls: one of those that are parked is going to. */
+static void hand_on(void)
+{
+    pthread_mutex_lock(&parked_lock);
+    opal_list_node_t *node = opal_list_first(&parked_threads);
+    if (node != NULL)
+        unpark(opal_container_of(node, parked_t, node));
+    pthread_mutex_unlock(&parked_lock);
+}
+
+void opal_wait_until(const atomic_int *done, const opal_wait_lock_t *lock)
+{
+    if (lock == NULL) {
+        poll_until(done, NULL);
+        return;
+    }
+    while (!is_done(done)) {
+        if (polling_for != NULL) {
+            park(done, lock);
+            continue;
+        }
+        polling_for = done;
+        poll_until(done, lock);
+        polling_for = NULL;
+    }
+    /* Also by one that was to poll and found itself done: there may be no other. */
+    if (polling_for == NULL && atomic_load(&parked_count) != 0)
+        hand_on();
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the locks of lock.h do when they are not free, and the bias. */
+#include "opal/threads/lock.h"
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <sched.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "opal/arch/pause.h"
+
+enum {
+    SPINS = 64, /* about a microsecond: what is done under a lock is short */
+    YIELDS = 4, /* then the holder may be one that needs this core; more cost later turns of ours */
+};
+
+static bool membarrier(int command)
+{
+    return syscall(SYS_membarrier, command, 0, 0) == 0;
+}
+
+static uint64_t now_nsec(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* -- fair ----------------------------------------------------------------------- */
+
+/* True: it was free, and is ours. */
+static bool sleep_for(opal_fair_lock_t *lock)
+{
+    /* Release: who wakes the sleepers sees whether this one is hungry. */
+    if (atomic_exchange_explicit(&lock->state, OPAL_LOCK_ASLEEP, memory_order_acq_rel) ==
+        OPAL_LOCK_FREE)
+        return true;
+    syscall(SYS_futex, &lock->state, FUTEX_WAIT_PRIVATE, OPAL_LOCK_ASLEEP, NULL, NULL, 0);
+    return false;
+}
+
+/*
+ * Who has slept takes it as one behind whom others may sleep. A hungry one that is woken goes
+ * before the rest; the rest waits awake for it, and sleeps when that takes long.
+ */
+static void wait_for(opal_fair_lock_t *lock)
+{
+    uint64_t hungry_from = 0;
+    bool is_hungry = false;
+    unsigned as = OPAL_LOCK_HELD;
+    for (unsigned i = 0;; i++) {
+        bool may_take = is_hungry || atomic_load_explicit(&lock->hungry, memory_order_relaxed) == 0;
+        if (may_take && opal_fair_take(lock, as))
+            break;
+        if (i < SPINS) {
+            opal_cpu_pause();
+            continue;
+        }
+        uint64_t now = now_nsec();
+        if (hungry_from == 0)
+            hungry_from = now + OPAL_LOCK_HUNGER_NSEC;
+        if (!is_hungry && now >= hungry_from) {
+            is_hungry = true;
+            atomic_fetch_add_explicit(&lock->hungry, 1, memory_order_relaxed);
+        }
+        if (i < SPINS + YIELDS || !may_take) {
+            sched_yield();
+            continue;
+        }
+        as = OPAL_LOCK_ASLEEP;
+        if (sleep_for(lock))
+            break;
+    }
+    if (is_hungry)
+        atomic_fetch_sub_explicit(&lock->hungry, 1, memory_order_relaxed);
+}
+
+void opal_fair_wait(opal_fair_lock_t *lock)
+{
+    atomic_fetch_add_explicit(&lock->wanted, 1, memory_order_relaxed);
+    wait_for(lock);
+    atomic_fetch_sub_explicit(&lock->wanted, 1, memory_order_relaxed);
+}
+
+/* One of those that sleep. While somebody is hungry only such a one may have it: all of them. */
+void opal_fair_wake(opal_fair_lock_t *lock)
+{
+    unsigned hungry = atomic_load_explicit(&lock->hungry, memory_order_relaxed);
+    syscall(SYS_futex, &lock->state, FUTEX_WAKE_PRIVATE, hungry > 0 ? INT_MAX : 1, NULL, NULL, 0);
+}
+
+/* -- the bias ------------------------------------------------------------------- */
+
+void opal_lock_bias(opal_lock_t *lock)
+{
+    if (!membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED))
+        return;
+    lock->owner = pthread_self();
+    atomic_store(&lock->bias, OPAL_LOCK_BIASED);
+}
+
+/* The owner, too, may come here, while another one ends its bias. */
+static void end_bias(opal_lock_t *lock)
+{
+    unsigned seen = OPAL_LOCK_BIASED;
+    atomic_compare_exchange_strong(&lock->bias, &seen, OPAL_LOCK_ENDING);
+    membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+    for (unsigned i = 0; atomic_load_explicit(&lock->inside, memory_order_acquire) != 0; i++) {
+        if (i < SPINS)
+            opal_cpu_pause();
+        else
+            sched_yield();
+    }
+    atomic_store(&lock->bias, OPAL_LOCK_ENDED);
+}
+
+/* -- the lock ------------------------------------------------------------------- */
+
+/* From here on the owner of the bias can see that it is wanted. */
+static void end_bias_wanting(opal_lock_t *lock)
+{
+    atomic_fetch_add_explicit(&lock->fair.wanted, 1, memory_order_relaxed);
+    end_bias(lock);
+    atomic_fetch_sub_explicit(&lock->fair.wanted, 1, memory_order_relaxed);
+}
+
+void opal_lock_acquire_unbiased(opal_lock_t *lock)
+{
+    if (opal_unlikely(atomic_load_explicit(&lock->bias, memory_order_acquire) != OPAL_LOCK_ENDED))
+        end_bias_wanting(lock);
+    opal_fair_acquire(&lock->fair);
+}
+
+/* One that spins has it at once. One that does not run may need this core. */
+void opal_lock_give_way(opal_lock_t *lock)
+{
+    opal_lock_release(lock);
+    for (unsigned i = 0;
+         i < SPINS && opal_lock_is_wanted(lock) &&
+         atomic_load_explicit(&lock->fair.state, memory_order_relaxed) == OPAL_LOCK_FREE;
+         i++)
+        opal_cpu_pause();
+    if (opal_lock_is_wanted(lock) &&
+        atomic_load_explicit(&lock->fair.state, memory_order_relaxed) == OPAL_LOCK_FREE)
+        sched_yield();
+    opal_lock_acquire(lock);
+}

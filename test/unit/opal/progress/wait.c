@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* opal/progress/wait.c: poll functions, and every way in which a wait ends. Threads stand in for
+ * peers; processes are in test/unit/opal/mca/btl/sm/sm.c. */
+#include "opal/progress/wait.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <time.h>
+
+#include "opal/mca/base/param.h"
+#include "test/unit/opal/support.h"
+
+#define SET(name, value) setenv("OMPI_MCA_" name, value, 1)
+
+static atomic_int done;
+static opal_doorbell_t bell;
+
+static void setup(void)
+{
+    SET("mca_base_param_files", "");
+    SET("wait_spin_usec", "0");
+    opal_param_init();
+    ck_assert_int_eq(opal_wait_register(), OPAL_SUCCESS);
+    opal_wait_join_membarrier();
+    opal_wait_set_doorbell(&bell);
+}
+
+/* -- polling ------------------------------------------------------------------------------- */
+
+static int add_to(void *state)
+{
+    return ++*(int *)state;
+}
+
+START_TEST(polls_come_and_go)
+{
+    int first = 0, second = 10;
+    ck_assert_int_eq(opal_progress(), 0);
+    ck_assert_int_eq(opal_progress_add(add_to, &first), OPAL_SUCCESS);
+    ck_assert_int_eq(opal_progress_add(add_to, &second), OPAL_SUCCESS);
+    ck_assert_int_eq(opal_progress(), 12);
+    opal_progress_remove(add_to, &first);
+    ck_assert_int_eq(opal_progress(), 12);
+    opal_progress_remove(add_to, &first); /* not there: nothing happens */
+    opal_progress_remove(add_to, &second);
+    ck_assert_int_eq(opal_progress(), 0);
+}
+END_TEST
+
+START_TEST(there_is_room_for_sixteen)
+{
+    int counts[17] = {0};
+    for (int i = 0; i < 16; i++)
+        ck_assert_int_eq(opal_progress_add(add_to, &counts[i]), OPAL_SUCCESS);
+    ck_assert_int_eq(opal_progress_add(add_to, &counts[16]), OPAL_ERR_TOO_LARGE);
+    ck_assert_int_eq(opal_progress(), 16);
+}
+END_TEST
+
+static int end_after(void *state)
+{
+    if (--*(int *)state == 0)
+        atomic_store(&done, 1);
+    return *(int *)state >= 0;
+}
+
+START_TEST(a_poll_ends_a_wait)
+{
+    int left = 1000;
+    opal_wait_set_crowded(_i == 1);
+    opal_progress_add(end_after, &left);
+    opal_wait_until(&done, NULL);
+    ck_assert_int_eq(left, 0);
+    opal_wait_until(&done, NULL); /* done already: nobody is polled */
+    ck_assert_int_eq(left, 0);
+}
+END_TEST
+
+static int naps;
+
+int __wrap_nanosleep(const struct timespec *length, struct timespec *rest);
+int __wrap_nanosleep(const struct timespec *length OPAL_UNUSED, struct timespec *rest OPAL_UNUSED)
+{
+    naps++;
+    return 0;
+}
+
+/* It yields its core, and naps each time that this was for nothing wait_yields times: 50. */
+START_TEST(who_looks_again_and_again_naps_among_strangers)
+{
+    opal_wait_set_crowded(true);
+    opal_wait_set_apart(_i == 1);
+    for (int i = 0; i < 51 * 20; i++)
+        opal_wait_look(NULL);
+    ck_assert_int_eq(naps, _i == 1 ? 20 : 0);
+}
+END_TEST
+
+/* -- sleeping ------------------------------------------------------------------------------ */
+
+static bool is_asleep(void)
+{
+    return (atomic_load(&bell.state) & OPAL_DOORBELL_ASLEEP) != 0;
+}
+
+static void *end_when_asleep(void *unused)
+{
+    while (!is_asleep())
+        sched_yield();
+    atomic_store(&done, 1);
+    opal_wait_ring_self();
+    return unused;
+}
+
+START_TEST(another_thread_ends_a_wait)
+{
+    pthread_t thread;
+    opal_wait_set_crowded(_i == 1);
+    pthread_create(&thread, NULL, end_when_asleep, NULL);
+    opal_wait_until(&done, NULL);
+    pthread_join(thread, NULL);
+    ck_assert(!is_asleep());
+    ck_assert_uint_eq(atomic_load(&bell.state), _i == 1 ? OPAL_DOORBELL_FENCED : 0);
+}
+END_TEST
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static atomic_int released;
+
+static void release(void)
+{
+    atomic_fetch_add(&released, 1);
+    pthread_mutex_unlock(&mutex);
+}
+
+static void acquire(void)
+{
+    pthread_mutex_lock(&mutex);
+}
+
+static void yield(void)
+{
+    pthread_mutex_unlock(&mutex);
+    sched_yield();
+    pthread_mutex_lock(&mutex);
+}
+
+static const opal_wait_lock_t wait_lock = {release, acquire, yield};
+
+static void *end_under_lock(void *unused)
+{
+    while (atomic_load(&released) == 0)
+        sched_yield();
+    acquire();
+    atomic_store(&done, 1);
+    pthread_mutex_unlock(&mutex);
+    opal_wait_ring_self();
+    return unused;
+}
+
+START_TEST(the_lock_is_given_back)
+{
+    pthread_t thread;
+    acquire();
+    pthread_create(&thread, NULL, end_under_lock, NULL);
+    opal_wait_until(&done, &wait_lock);
+    ck_assert_int_ne(pthread_mutex_trylock(&mutex), 0);
+    pthread_mutex_unlock(&mutex);
+    pthread_join(thread, NULL);
+}
+END_TEST
+
+enum { WAITERS = 4, ROUNDS = 300 };
+static atomic_int turn[WAITERS];
+
+static void *wait_for_turns(void *mine)
+{
+    atomic_int *own = mine;
+    for (int i = 0; i < ROUNDS; i++) {
+        acquire();
+        opal_wait_until(own, &wait_lock);
+        atomic_store(own, 0);
+        pthread_mutex_unlock(&mutex);
+    }
+    return NULL;
+}
+
+/* All sleep on one doorbell; each is woken for what is its own. */
+START_TEST(many_threads_wait)
+{
+    pthread_t threads[WAITERS];
+    for (int i = 0; i < WAITERS; i++)
+        pthread_create(&threads[i], NULL, wait_for_turns, &turn[i]);
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = 0; i < WAITERS; i++) {
+            while (atomic_load(&turn[i]) != 0)
+                sched_yield();
+            atomic_store(&turn[i], 1);
+            opal_wait_ring_self();
+        }
+    }
+    for (int i = 0; i < WAITERS; i++)
+        pthread_join(threads[i], NULL);
+    ck_assert(!is_asleep());
+}
+END_TEST
+
+static void nothing(int signal OPAL_UNUSED)
+{
+}
+
+static void *interrupt(void *waiter)
+{
+    for (int i = 0; i < 100; i++) {
+        while (!is_asleep())
+            sched_yield();
+        pthread_kill(*(pthread_t *)waiter, SIGUSR1);
+    }
+    atomic_store(&done, 1);
+    opal_wait_ring_self();
+    return NULL;
+}
+
+START_TEST(a_signal_ends_no_wait)
+{
+    pthread_t thread, self = pthread_self();
+    struct sigaction action = {.sa_handler = nothing};
+    sigaction(SIGUSR1, &action, NULL);
+    pthread_create(&thread, NULL, interrupt, &self);
+    opal_wait_until(&done, NULL);
+    ck_assert_int_eq(atomic_load(&done), 1);
+    pthread_join(thread, NULL);
+}
+END_TEST
+
+static int watched;
+
+static void watch(void)
+{
+    if (++watched == 2)
+        atomic_store(&done, 1);
+}
+
+/* Nobody rings: only the watch comes, by itself. */
+START_TEST(the_watch_comes_each_second)
+{
+    opal_wait_set_watch(watch);
+    opal_wait_until(&done, NULL);
+    ck_assert_int_eq(watched, 2);
+}
+END_TEST
+
+/* -- ringing ------------------------------------------------------------------------------- */
+
+START_TEST(who_is_awake_is_not_called)
+{
+    opal_doorbell_t other = {0};
+    opal_doorbell_ring(&other);
+    ck_assert_uint_eq(atomic_load(&other.bell), 0);
+    atomic_store(&other.state, OPAL_DOORBELL_FENCED);
+    opal_doorbell_ring(&other);
+    ck_assert_uint_eq(atomic_load(&other.bell), 0);
+    atomic_store(&other.state, OPAL_DOORBELL_FENCED | OPAL_DOORBELL_ASLEEP);
+    opal_doorbell_ring(&other);
+    opal_doorbell_ring(&other); /* the first one has done it */
+    ck_assert_uint_eq(atomic_load(&other.bell), 1);
+    ck_assert_uint_eq(atomic_load(&other.state), OPAL_DOORBELL_FENCED);
+}
+END_TEST
+
+static const unit_test_t tests[] = {
+    {.test = &polls_come_and_go},
+    {.test = &there_is_room_for_sixteen},
+    {.test = &a_poll_ends_a_wait, .repeats = 2},
+    {.test = &who_looks_again_and_again_naps_among_strangers, .repeats = 2},
+    {.test = &another_thread_ends_a_wait, .repeats = 2},
+    {.test = &the_lock_is_given_back},
+    {.test = &many_threads_wait},
+    {.test = &a_signal_ends_no_wait},
+    {.test = &the_watch_comes_each_second},
+    {.test = &who_is_awake_is_not_called},
+};
+
+UNIT_MAIN("wait", tests, setup);
