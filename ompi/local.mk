@@ -35,15 +35,15 @@ libompi_core_la_SOURCES += \
 	%D%/attribute/attribute.c %D%/attribute/attribute.h \
 	%D%/attribute/keyval.c %D%/attribute/keyval.h \
 	%D%/attribute/predefined.c \
-	%D%/communicator/agree.c %D%/communicator/agree.h \
-	%D%/communicator/birth.c %D%/communicator/birth.h \
+	%D%/communicator/context_id_agree.c %D%/communicator/context_id_agree.h \
+	%D%/communicator/comm_create.c %D%/communicator/comm_create.h \
 	%D%/communicator/communicator.c %D%/communicator/communicator.h \
 	%D%/communicator/context.c %D%/communicator/context.h \
 	%D%/communicator/create.c %D%/communicator/create.h \
 	%D%/communicator/exchange.c %D%/communicator/exchange.h \
 	%D%/communicator/hints.c \
 	%D%/communicator/inter.c \
-	%D%/communicator/place.c %D%/communicator/place.h \
+	%D%/communicator/hw_topology.c %D%/communicator/hw_topology.h \
 	%D%/datatype/array.c %D%/datatype/array.h \
 	%D%/datatype/datatype.c %D%/datatype/datatype.h \
 	%D%/datatype/envelope.c %D%/datatype/envelope.h \
@@ -70,7 +70,7 @@ libompi_core_la_SOURCES += \
 	%D%/mca/mpool/mpool.h \
 	%D%/mca/mpool/base/base.c %D%/mca/mpool/base/base.h \
 	%D%/mca/mpool/base/marks.c %D%/mca/mpool/base/marks.h \
-	%D%/mca/mpool/base/pinned.c %D%/mca/mpool/base/pinned.h \
+	%D%/mca/mpool/base/leave_pinned.c %D%/mca/mpool/base/leave_pinned.h \
 	%D%/mca/mtl/mtl.h \
 	%D%/mca/mtl/base/base.c %D%/mca/mtl/base/base.h \
 	%D%/mca/mtl/base/wanted.c %D%/mca/mtl/base/wanted.h \

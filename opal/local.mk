@@ -57,7 +57,7 @@ libopal_core_la_SOURCES += \
 	%D%/mca/btl/base/remote.c %D%/mca/btl/base/remote.h \
 	%D%/mca/memory/memory.h \
 	%D%/memory/hooks/aside.c %D%/memory/hooks/aside.h \
-	%D%/mca/memory/base/pinned.c %D%/mca/memory/base/pinned.h \
+	%D%/mca/memory/base/leave_pinned.c %D%/mca/memory/base/leave_pinned.h \
 	%D%/mca/memory/base/base.c %D%/mca/memory/base/base.h \
 	%D%/memory/events/calls.c \
 	%D%/memory/events/dispatch.c %D%/memory/events/dispatch.h \

@@ -5,7 +5,7 @@
 
 #include "ompi/api/bodies.h"
 #include "ompi/api/comm_create.h"
-#include "ompi/communicator/agree.h"
+#include "ompi/communicator/context_id_agree.h"
 #include "ompi/communicator/create.h"
 
 static int no_id(void)

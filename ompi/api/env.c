@@ -13,7 +13,7 @@
 #include "opal/util/log.h"
 #include "ompi/api/bodies.h"
 #include "ompi/attribute/attribute.h"
-#include "ompi/communicator/place.h"
+#include "ompi/communicator/hw_topology.h"
 #include "ompi/info/info.h"
 
 /* A start that failed has said why. Nothing is left to go on with: the usual handlers end it. */

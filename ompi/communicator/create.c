@@ -6,7 +6,7 @@
 
 #include "opal/util/text.h"
 #include "ompi/attribute/attribute.h"
-#include "ompi/communicator/birth.h"
+#include "ompi/communicator/comm_create.h"
 #include "ompi/topology/topology.h"
 
 /* -- duplicates ---------------------------------------------------------------------- */

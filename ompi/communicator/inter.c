@@ -4,7 +4,7 @@
 
 #include "opal/process/process.h"
 #include "opal/util/log.h"
-#include "ompi/communicator/birth.h"
+#include "ompi/communicator/comm_create.h"
 #include "ompi/communicator/create.h"
 
 enum { PAGE_PROCESSES = 340 };

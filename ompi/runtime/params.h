@@ -9,7 +9,7 @@
 #define OMPI_PARAMS_H
 
 #include "opal/mca/base/framework.h"
-#include "opal/mca/memory/base/pinned.h"
+#include "opal/mca/memory/base/leave_pinned.h"
 #include "ompi/errhandler/errhandler.h"
 
 /* The frameworks and static components of libmpi_abi; written by config/registry.sh. */

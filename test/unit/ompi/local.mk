@@ -11,7 +11,7 @@ ompi_unit_tests = \
 	%D%/errhandler/error_code \
 	%D%/group/group \
 	%D%/mca/mpool/base/marks \
-	%D%/mca/mpool/base/pinned \
+	%D%/mca/mpool/base/leave_pinned \
 	%D%/mca/mpool/rcache/race \
 	%D%/mca/mpool/rcache/rcache \
 	%D%/mca/mpool/rcache/soak \
@@ -21,7 +21,7 @@ ompi_unit_tests = \
 	%D%/mca/pml/cm/both \
 	%D%/mca/pml/ob1/credit \
 	%D%/mca/pml/ob1/frames \
-	%D%/mca/pml/ob1/gone \
+	%D%/mca/pml/ob1/peer_failure \
 	%D%/mca/pml/ob1/match \
 	%D%/mca/pml/ob1/memory \
 	%D%/mca/pml/tags \
@@ -72,7 +72,7 @@ mpool_fake += $(mca_mpool_rcache_sources)
 endif
 mpool_ldflags = $(AM_LDFLAGS) -Wl,--wrap=opal_memory_support
 %C%_mca_mpool_base_marks_LDADD = $(ompi_unit_libs)
-%C%_mca_mpool_base_pinned_SOURCES = %D%/mca/mpool/base/pinned.c $(mpool_fake)
+%C%_mca_mpool_base_pinned_SOURCES = %D%/mca/mpool/base/leave_pinned.c $(mpool_fake)
 %C%_mca_mpool_base_pinned_CFLAGS = $(AM_CFLAGS)
 %C%_mca_mpool_base_pinned_LDFLAGS = $(mpool_ldflags)
 %C%_mca_mpool_base_pinned_LDADD = $(ompi_unit_libs)
@@ -138,7 +138,7 @@ ob1_side = $(mca_pml_ob1_sources) %D%/mca/pml/ob1/side.c %D%/mca/pml/ob1/side.h
 %C%_mca_pml_ob1_frames_CFLAGS = $(AM_CFLAGS)
 %C%_mca_pml_ob1_frames_LDFLAGS = $(ob1_side_ldflags)
 %C%_mca_pml_ob1_frames_LDADD = $(ompi_unit_libs)
-%C%_mca_pml_ob1_gone_SOURCES = %D%/mca/pml/ob1/gone.c $(ob1_side)
+%C%_mca_pml_ob1_gone_SOURCES = %D%/mca/pml/ob1/peer_failure.c $(ob1_side)
 %C%_mca_pml_ob1_gone_CFLAGS = $(AM_CFLAGS)
 %C%_mca_pml_ob1_gone_LDFLAGS = $(ob1_side_ldflags)
 %C%_mca_pml_ob1_gone_LDADD = $(ompi_unit_libs)

@@ -40,7 +40,7 @@ unit_tests += \
 	%D%/mca/btl/sm/ring \
 	%D%/mca/btl/sm/sm \
 	%D%/mca/btl/sock/addresses \
-	%D%/mca/btl/sock/card \
+	%D%/mca/btl/sock/modex \
 	%D%/mca/btl/sock/dial \
 	%D%/mca/btl/sock/ends \
 	%D%/mca/btl/sock/handshake \
@@ -63,7 +63,7 @@ unit_tests += \
 	%D%/mca/patcher/overwrite/overwrite \
 	%D%/mca/patcher/overwrite/x86_64 \
 	%D%/mca/patcher/reloc/reloc \
-	%D%/mca/memory/base/pinned \
+	%D%/mca/memory/base/leave_pinned \
 	%D%/mca/memory/ptmalloc2/decision \
 	%D%/mca/memory/smheap/attach \
 	%D%/mca/memory/smheap/decision \
@@ -242,8 +242,8 @@ test_unit_opal_mca_btl_memory_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=send -Wl,--wrap=sendmsg -Wl,--wrap=recv -Wl,--wrap=readv
 test_unit_opal_mca_btl_sock_addresses_SOURCES = %D%/mca/btl/sock/addresses.c
 test_unit_opal_mca_btl_sock_addresses_CFLAGS = $(AM_CFLAGS)
-test_unit_opal_mca_btl_sock_card_SOURCES = %D%/mca/btl/sock/card.c
-test_unit_opal_mca_btl_sock_card_CFLAGS = $(AM_CFLAGS)
+test_unit_opal_mca_btl_sock_modex_SOURCES = %D%/mca/btl/sock/modex.c
+test_unit_opal_mca_btl_sock_modex_CFLAGS = $(AM_CFLAGS)
 test_unit_opal_mca_btl_sock_handshake_SOURCES = %D%/mca/btl/sock/handshake.c
 test_unit_opal_mca_btl_sock_handshake_CFLAGS = $(AM_CFLAGS)
 test_unit_opal_mca_btl_sock_pairs_SOURCES = %D%/mca/btl/sock/pairs.c
@@ -282,7 +282,7 @@ test_unit_opal_mca_btl_clients_SOURCES += $(mca_btl_sock_sources)
 test_unit_opal_mca_btl_contract_SOURCES += $(mca_btl_sock_sources)
 test_unit_opal_mca_btl_memory_SOURCES += $(mca_btl_sock_sources)
 test_unit_opal_mca_btl_sock_addresses_SOURCES += $(mca_btl_sock_sources)
-test_unit_opal_mca_btl_sock_card_SOURCES += $(mca_btl_sock_sources)
+test_unit_opal_mca_btl_sock_modex_SOURCES += $(mca_btl_sock_sources)
 test_unit_opal_mca_btl_sock_handshake_SOURCES += $(mca_btl_sock_sources)
 test_unit_opal_mca_btl_sock_pairs_SOURCES += $(mca_btl_sock_sources)
 test_unit_opal_mca_btl_sock_link_SOURCES += $(mca_btl_sock_sources)

@@ -4,7 +4,7 @@
 #define OMPI_MCA_MPOOL_BASE_H
 
 #include "opal/mca/base/framework.h"
-#include "ompi/mca/mpool/base/pinned.h"
+#include "ompi/mca/mpool/base/leave_pinned.h"
 #include "ompi/mca/mpool/mpool.h"
 
 OPAL_EXPORT extern opal_framework_t mca_mpool_framework;

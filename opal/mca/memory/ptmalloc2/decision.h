@@ -20,7 +20,7 @@
 #include <stdbool.h>
 
 #include "opal/mca/memory/base/forbid.h"
-#include "opal/mca/memory/base/pinned.h"
+#include "opal/mca/memory/base/leave_pinned.h"
 
 typedef enum ptmalloc2_verdict {
     PTMALLOC2_NO,

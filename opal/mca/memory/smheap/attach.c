@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "opal/mca/memory/smheap/place.h"
+#include "opal/mca/memory/smheap/map_region.h"
 #include "opal/util/say.h"
 
 enum {

@@ -5,5 +5,5 @@ mca_memory_smheap_sources = \
 	%D%/election.c %D%/election.h \
 	%D%/fork.c %D%/fork.h \
 	%D%/launcher.c %D%/launcher.h \
-	%D%/place.c %D%/place.h \
+	%D%/map_region.c %D%/map_region.h \
 	%D%/source.c %D%/source.h

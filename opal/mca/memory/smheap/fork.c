@@ -32,7 +32,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "opal/mca/memory/smheap/place.h"
+#include "opal/mca/memory/smheap/map_region.h"
 #include "opal/node/region.h"
 #include "opal/util/say.h"
 

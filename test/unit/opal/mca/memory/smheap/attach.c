@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 
 #include "opal/memory/hooks/aside.h"
-#include "opal/mca/memory/smheap/place.h"
+#include "opal/mca/memory/smheap/map_region.h"
 #include "opal/mca/memory/smheap/source.h"
 #include "test/unit/opal/support.h"
 

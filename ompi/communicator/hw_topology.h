@@ -5,8 +5,8 @@
  * answers come from what the kernel shows of the CPUs that this process may use, when it is asked;
  * nothing is read at start-up.
  */
-#ifndef OMPI_PLACE_H
-#define OMPI_PLACE_H
+#ifndef OMPI_HW_TOPOLOGY_H
+#define OMPI_HW_TOPOLOGY_H
 
 enum { OMPI_PLACE_LEVELS = 7 };
 

@@ -5,8 +5,8 @@
  * The memory components read both from the environment before main, when there are no parameters
  * yet; the parameters read them again in MPI_Init. One table makes them mean the same.
  */
-#ifndef OPAL_MCA_MEMORY_BASE_PINNED_H
-#define OPAL_MCA_MEMORY_BASE_PINNED_H
+#ifndef OPAL_MCA_MEMORY_BASE_LEAVE_PINNED_H
+#define OPAL_MCA_MEMORY_BASE_LEAVE_PINNED_H
 
 #include "opal/include/compiler.h"
 #include "opal/mca/base/param.h"

@@ -6,7 +6,7 @@
  * itself at its bottom: in between, far from both, whatever other program this is and wherever the
  * system has put it, nothing is. opal/heap/system.c has its corner further up.
  */
-#include "opal/mca/memory/smheap/place.h"
+#include "opal/mca/memory/smheap/map_region.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See place.h. A part is known by the lowest of its CPUs, and the node that it is in. */
-#include "ompi/communicator/place.h"
+#include "ompi/communicator/hw_topology.h"
 
 #include <sched.h>
 #include <stdint.h>

@@ -5,10 +5,10 @@
  *
  * Threading: under the message lock, where nothing else is said.
  */
-#ifndef OMPI_BIRTH_H
-#define OMPI_BIRTH_H
+#ifndef OMPI_COMM_CREATE_H
+#define OMPI_COMM_CREATE_H
 
-#include "ompi/communicator/agree.h"
+#include "ompi/communicator/context_id_agree.h"
 #include "ompi/communicator/create.h"
 
 typedef struct ompi_birth {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* opal/mca/memory/base/pinned.c: the same meaning before main and in MPI_Init. */
-#include "opal/mca/memory/base/pinned.h"
+/* opal/mca/memory/base/leave_pinned.c: the same meaning before main and in MPI_Init. */
+#include "opal/mca/memory/base/leave_pinned.h"
 
 #include "test/unit/opal/support.h"
 

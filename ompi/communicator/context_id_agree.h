@@ -12,8 +12,8 @@
  *
  * Threading: under the message lock.
  */
-#ifndef OMPI_AGREE_H
-#define OMPI_AGREE_H
+#ifndef OMPI_CONTEXT_ID_AGREE_H
+#define OMPI_CONTEXT_ID_AGREE_H
 
 #include "ompi/communicator/exchange.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* opal/mca/btl/sock/card.c: a card comes back as it was, and what is none is refused. */
+/* opal/mca/btl/sock/modex.c: a card comes back as it was, and what is none is refused. */
 #include <sched.h>
 
 #include "opal/mca/btl/sock/addresses.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See birth.h. */
-#include "ompi/communicator/birth.h"
+#include "ompi/communicator/comm_create.h"
 
 #include <stdlib.h>
 

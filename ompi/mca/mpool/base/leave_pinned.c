@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The check of leave_pinned against what is seen of memory. See pinned.h. */
-#include "ompi/mca/mpool/base/pinned.h"
+#include "ompi/mca/mpool/base/leave_pinned.h"
 
 #include "opal/mca/base/diagnostic.h"
 #include "opal/mca/memory/memory.h"

@@ -4,8 +4,8 @@
  * had. The system is called directly: what watches mmap and munmap does not see it. Allocates
  * nothing.
  */
-#ifndef MEMORY_SMHEAP_PLACE_H
-#define MEMORY_SMHEAP_PLACE_H
+#ifndef MEMORY_SMHEAP_MAP_REGION_H
+#define MEMORY_SMHEAP_MAP_REGION_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -6,12 +6,12 @@
  * whether that works. Keeping registrations without it would move old data; so whoever asked for it
  * is told what is missing, and it is switched off.
  */
-#ifndef OMPI_MCA_MPOOL_BASE_PINNED_H
-#define OMPI_MCA_MPOOL_BASE_PINNED_H
+#ifndef OMPI_MCA_MPOOL_BASE_LEAVE_PINNED_H
+#define OMPI_MCA_MPOOL_BASE_LEAVE_PINNED_H
 
 #include <stdbool.h>
 
-#include "opal/mca/memory/base/pinned.h"
+#include "opal/mca/memory/base/leave_pinned.h"
 
 typedef struct ompi_mpool_pinned {
     opal_pinned_t leave, pipeline;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ompi/mca/mpool/base/pinned.c: every pair of wishes, with and without what they need. */
+/* ompi/mca/mpool/base/leave_pinned.c: every pair of wishes, with and without what they need. */
 #include "opal/mca/memory/memory.h"
 #include "test/unit/ompi/mca/mpool/fake.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The words for leave_pinned. See pinned.h. */
-#include "opal/mca/memory/base/pinned.h"
+#include "opal/mca/memory/base/leave_pinned.h"
 
 #include <strings.h>
 
