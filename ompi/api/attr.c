@@ -12,8 +12,9 @@ static int explain(int error)
 {
     if (error != MPI_ERR_KEYVAL)
         return error; /* no memory, or what a callback of the program says */
-    return ompi_api_explain(error, "The keyval is not one for this kind of object, or not one that "
-                                   "can be used for this: predefined, freed, or without a value.");
+    return ompi_api_set_error_detail(
+        error, "The keyval is not one for this kind of object, or not one that "
+               "can be used for this: predefined, freed, or without a value.");
 }
 
 static int free_keyval(ompi_kind_t kind, int *keyval)

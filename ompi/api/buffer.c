@@ -12,9 +12,9 @@
 static int attach(ompi_bsend_buffer_t **place, void *memory, MPI_Count size)
 {
     if (*place != NULL)
-        return ompi_api_explain(MPI_ERR_BUFFER, "A buffer is attached already.");
+        return ompi_api_set_error_detail(MPI_ERR_BUFFER, "A buffer is attached already.");
     if (memory == NULL && size > 0)
-        return ompi_api_explain(MPI_ERR_BUFFER, "The buffer is NULL.");
+        return ompi_api_set_error_detail(MPI_ERR_BUFFER, "The buffer is NULL.");
     return ompi_bsend_buffer_attach(place, memory, (size_t)size);
 }
 
@@ -22,9 +22,9 @@ static int detach(ompi_bsend_buffer_t **place, void *memory, MPI_Count *size)
 {
     ompi_bsend_buffer_t *buffer = *place;
     if (buffer == NULL)
-        return ompi_api_explain(MPI_ERR_BUFFER, "No buffer is attached.");
+        return ompi_api_set_error_detail(MPI_ERR_BUFFER, "No buffer is attached.");
     if (buffer->is_detaching)
-        return ompi_api_explain(MPI_ERR_BUFFER, "Another thread is detaching the buffer.");
+        return ompi_api_set_error_detail(MPI_ERR_BUFFER, "Another thread is detaching the buffer.");
     void *attached = buffer->memory;
     size_t bytes = buffer->bytes;
     ompi_bsend_buffer_detach(buffer);
@@ -119,16 +119,17 @@ static int explain(const ompi_route_t *to, const ompi_data_t *data)
     static _Thread_local char text[192];
     const ompi_bsend_buffer_t *buffer = ompi_bsend_buffer_of(to->comm);
     if (buffer == NULL)
-        return ompi_api_explain(MPI_ERR_BUFFER, "No buffer is attached: see MPI_Buffer_attach.");
+        return ompi_api_set_error_detail(MPI_ERR_BUFFER,
+                                         "No buffer is attached: see MPI_Buffer_attach.");
     if (buffer->is_detaching)
-        return ompi_api_explain(
+        return ompi_api_set_error_detail(
             MPI_ERR_BUFFER, "Another thread is detaching the buffer; it takes no more messages.");
     snprintf(text, sizeof text,
              "The message needs %zu bytes and MPI_BSEND_OVERHEAD (%d); %zu are attached, of which "
              "%zu are in use.",
              ompi_datatype_bytes(data->type, data->count), MPI_BSEND_OVERHEAD, buffer->bytes,
              buffer->used);
-    return ompi_api_explain(MPI_ERR_BUFFER, text);
+    return ompi_api_set_error_detail(MPI_ERR_BUFFER, text);
 }
 
 int ompi_api_bsend(const void *buf, MPI_Count count, ompi_datatype_t *datatype, int dest, int tag,

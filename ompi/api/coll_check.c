@@ -106,19 +106,19 @@ static int check_blocks(const ompi_coll_side_t *side, arrays_t arrays, int block
     if (arrays == NO_ARRAYS || blocks == 0)
         return MPI_SUCCESS;
     if (side->counts.items == NULL)
-        return ompi_api_explain(MPI_ERR_ARG, "An array of counts is NULL.");
+        return ompi_api_set_error_detail(MPI_ERR_ARG, "An array of counts is NULL.");
     if (arrays >= COUNTS_DISPLS && side->displs.items == NULL)
-        return ompi_api_explain(MPI_ERR_ARG, "An array of displacements is NULL.");
+        return ompi_api_set_error_detail(MPI_ERR_ARG, "An array of displacements is NULL.");
     if (arrays == COUNTS_DISPLS_TYPES && side->types == NULL)
-        return ompi_api_explain(MPI_ERR_ARG, "An array of datatypes is NULL.");
+        return ompi_api_set_error_detail(MPI_ERR_ARG, "An array of datatypes is NULL.");
     for (int i = 0; i < blocks; i++) {
         if (ompi_ints_at(side->counts, (size_t)i) < 0)
-            return ompi_api_explain(MPI_ERR_COUNT, "One of the counts is negative.");
+            return ompi_api_set_error_detail(MPI_ERR_COUNT, "One of the counts is negative.");
     }
     for (int i = 0; arrays == COUNTS_DISPLS_TYPES && i < blocks; i++) {
         if (!ompi_datatype_is_committed(ompi_handle_object(side->types[i])))
-            return ompi_api_explain(MPI_ERR_TYPE,
-                                    "One of the datatypes is none, or not committed.");
+            return ompi_api_set_error_detail(MPI_ERR_TYPE,
+                                             "One of the datatypes is none, or not committed.");
     }
     return MPI_SUCCESS;
 }
@@ -127,11 +127,11 @@ static int check_in_place(const ompi_coll_call_t *call, const roles_t *roles)
 {
     const ompi_coll_side_t *send = &call->send, *recv = &call->recv;
     if (roles->sends && send->buffer == MPI_IN_PLACE && !roles->send_in_place)
-        return ompi_api_explain(MPI_ERR_BUFFER,
-                                "MPI_IN_PLACE is no send buffer of this call here.");
+        return ompi_api_set_error_detail(MPI_ERR_BUFFER,
+                                         "MPI_IN_PLACE is no send buffer of this call here.");
     if (roles->receives && recv->buffer == MPI_IN_PLACE && !roles->receive_in_place)
-        return ompi_api_explain(MPI_ERR_BUFFER,
-                                "MPI_IN_PLACE is no receive buffer of this call here.");
+        return ompi_api_set_error_detail(MPI_ERR_BUFFER,
+                                         "MPI_IN_PLACE is no receive buffer of this call here.");
     return MPI_SUCCESS;
 }
 
@@ -258,9 +258,9 @@ static int check_aliases(const ompi_coll_call_t *call, const roles_t *roles)
         call->recv.buffer == MPI_IN_PLACE)
         return MPI_SUCCESS;
     if (call->op != NULL ? reduction_overlaps(call) : sides_overlap(call, roles))
-        return ompi_api_explain(MPI_ERR_BUFFER,
-                                "The send buffer and the receive buffer overlap; a result that "
-                                "replaces what is sent is MPI_IN_PLACE.");
+        return ompi_api_set_error_detail(
+            MPI_ERR_BUFFER, "The send buffer and the receive buffer overlap; a result that "
+                            "replaces what is sent is MPI_IN_PLACE.");
     return MPI_SUCCESS;
 }
 
@@ -270,9 +270,9 @@ int ompi_api_coll_check(const ompi_coll_call_t *call)
 {
     bool is_local = call->kind == OMPI_SCAN || call->kind == OMPI_EXSCAN;
     if (call->kind >= OMPI_NEIGHBOR_ALLGATHER && call->comm->topology == NULL)
-        return ompi_api_explain(MPI_ERR_TOPOLOGY, "The communicator has no topology.");
+        return ompi_api_set_error_detail(MPI_ERR_TOPOLOGY, "The communicator has no topology.");
     if (is_local && ompi_comm_is_inter(call->comm))
-        return ompi_api_explain(MPI_ERR_COMM, "The call is for intracommunicators only.");
+        return ompi_api_set_error_detail(MPI_ERR_COMM, "The call is for intracommunicators only.");
     if (call->op != NULL && !ompi_op_is_valid_for(call->op, call->recv.type))
         return ompi_api_wrong_op(call->op, call->recv.type);
     roles_t roles = roles_of(call);

@@ -32,7 +32,7 @@ int ompi_api_comm_test_inter(ompi_communicator_t *comm, int *flag)
 
 static int not_inter(void)
 {
-    return ompi_api_explain(MPI_ERR_COMM, "The communicator is no intercommunicator.");
+    return ompi_api_set_error_detail(MPI_ERR_COMM, "The communicator is no intercommunicator.");
 }
 
 int ompi_api_comm_remote_size(ompi_communicator_t *comm, int *size)
@@ -112,8 +112,8 @@ int ompi_api_comm_get_info(ompi_communicator_t *comm, ompi_info_t **info_used)
 int ompi_api_comm_free(ompi_communicator_t **comm)
 {
     if ((*comm)->head.destroy == NULL)
-        return ompi_api_explain(MPI_ERR_COMM,
-                                "MPI_COMM_WORLD and MPI_COMM_SELF exist until MPI_Finalize.");
+        return ompi_api_set_error_detail(
+            MPI_ERR_COMM, "MPI_COMM_WORLD and MPI_COMM_SELF exist until MPI_Finalize.");
     int error = ompi_attributes_delete_all(&(*comm)->head);
     if (error != MPI_SUCCESS)
         return error;

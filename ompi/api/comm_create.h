@@ -4,6 +4,6 @@
 #define OMPI_API_COMM_CREATE_H
 
 /* Adds a sentence to a result of ompi/communicator/create.h, which becomes an error code of MPI. */
-int ompi_api_explain_creation(int error);
+int ompi_api_set_creation_error(int error);
 
 #endif

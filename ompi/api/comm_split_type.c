@@ -13,9 +13,9 @@
 static int split_by(ompi_communicator_t *comm, int level, int key, ompi_communicator_t **newcomm)
 {
     int color = MPI_UNDEFINED;
-    if (level < 0 || ompi_place_find(level, &color) != OMPI_PLACE_ONE)
+    if (level < 0 || ompi_hw_level_find(level, &color) != OMPI_HW_ONE)
         color = MPI_UNDEFINED;
-    return ompi_comm_split(comm, color, key, level < 0 ? NULL : ompi_place_name(level), newcomm);
+    return ompi_comm_split(comm, color, key, level < 0 ? NULL : ompi_hw_level_name(level), newcomm);
 }
 
 static bool is_all(const ompi_communicator_t *part, const ompi_communicator_t *comm)
@@ -31,10 +31,10 @@ static int split_unguided(ompi_communicator_t *comm, int key, ompi_info_t *info,
                           ompi_communicator_t **newcomm)
 {
     ompi_communicator_t *part = NULL;
-    for (int level = 0, color = 0; level < OMPI_PLACE_LEVELS; level++) {
-        if (ompi_place_find(level, &color) == OMPI_PLACE_SEVERAL)
+    for (int level = 0, color = 0; level < OMPI_HW_LEVELS; level++) {
+        if (ompi_hw_level_find(level, &color) == OMPI_HW_SEVERAL)
             color = MPI_UNDEFINED;
-        int error = ompi_comm_split(comm, color, key, ompi_place_name(level), &part);
+        int error = ompi_comm_split(comm, color, key, ompi_hw_level_name(level), &part);
         if (error != MPI_SUCCESS)
             return error;
         if (!is_all(part, comm))
@@ -57,7 +57,7 @@ static int split_guided(ompi_communicator_t *comm, int key, ompi_info_t *info,
     char name[MPI_MAX_INFO_VAL];
     size_t length;
     bool is_there = info != NULL && ompi_info_get(info, RESOURCE_KEY, name, sizeof name, &length);
-    return split_by(comm, is_there ? ompi_place_level(name) : -1, key, newcomm);
+    return split_by(comm, is_there ? ompi_hw_level_of(name) : -1, key, newcomm);
 }
 
 /* Those of the program's process sets that are here without a session. */
@@ -103,7 +103,7 @@ int ompi_api_comm_split_type(ompi_communicator_t *comm, int split_type, int key,
         error = ompi_comm_split(comm, MPI_UNDEFINED, key, NULL, newcomm);
         break;
     default:
-        return ompi_api_explain(MPI_ERR_ARG, "The split type is none of MPI_COMM_TYPE_*.");
+        return ompi_api_set_error_detail(MPI_ERR_ARG, "The split type is none of MPI_COMM_TYPE_*.");
     }
-    return ompi_api_explain_creation(error);
+    return ompi_api_set_creation_error(error);
 }

@@ -34,7 +34,7 @@ int ompi_api_type_commit(ompi_datatype_t **datatype)
 int ompi_api_type_free(ompi_datatype_t **datatype)
 {
     if ((*datatype)->is_predefined)
-        return ompi_api_explain(MPI_ERR_TYPE, "A predefined datatype cannot be freed.");
+        return ompi_api_set_error_detail(MPI_ERR_TYPE, "A predefined datatype cannot be freed.");
     int outcome = ompi_attributes_delete_all(&(*datatype)->head);
     if (outcome != MPI_SUCCESS)
         return outcome;
@@ -85,7 +85,7 @@ int ompi_api_type_match_size(int typeclass, int size, ompi_datatype_t **datatype
 {
     *datatype = size > 0 ? ompi_datatype_match_size(typeclass, (size_t)size) : NULL;
     if (*datatype == NULL)
-        return ompi_api_explain(MPI_ERR_ARG, "There is no type of that class and size.");
+        return ompi_api_set_error_detail(MPI_ERR_ARG, "There is no type of that class and size.");
     return MPI_SUCCESS;
 }
 
@@ -100,7 +100,7 @@ static int create_f90(int combiner, int precision, int range, ompi_datatype_t **
 {
     int outcome = ompi_datatype_f90(combiner, precision, range, newtype);
     if (outcome == MPI_ERR_ARG)
-        return ompi_api_explain(outcome, "No kind has that precision and range.");
+        return ompi_api_set_error_detail(outcome, "No kind has that precision and range.");
     return outcome;
 }
 
@@ -125,8 +125,9 @@ int ompi_api_type_create_f90_integer(int r, ompi_datatype_t **newtype)
 static int check_form(const ompi_envelope_t *envelope, bool large)
 {
     if (envelope->large_counts > 0 && !large)
-        return ompi_api_explain(MPI_ERR_TYPE, "The type was made with large counts: ask the _c "
-                                              "form of this function.");
+        return ompi_api_set_error_detail(MPI_ERR_TYPE,
+                                         "The type was made with large counts: ask the _c "
+                                         "form of this function.");
     return MPI_SUCCESS;
 }
 
@@ -162,15 +163,16 @@ int ompi_api_type_get_contents(ompi_datatype_t *datatype, MPI_Count max_integers
 {
     const ompi_envelope_t *envelope = datatype->envelope;
     if (envelope == NULL)
-        return ompi_api_explain(MPI_ERR_TYPE, "A named predefined datatype has no contents.");
+        return ompi_api_set_error_detail(MPI_ERR_TYPE,
+                                         "A named predefined datatype has no contents.");
     int outcome = check_form(envelope, large);
     if (outcome != MPI_SUCCESS)
         return outcome;
     if ((size_t)max_integers < envelope->integers || (size_t)max_addresses < envelope->addresses ||
         (size_t)max_large_counts < envelope->large_counts ||
         (size_t)max_datatypes < envelope->datatypes)
-        return ompi_api_explain(MPI_ERR_ARG,
-                                "An array is shorter than MPI_Type_get_envelope says.");
+        return ompi_api_set_error_detail(MPI_ERR_ARG,
+                                         "An array is shorter than MPI_Type_get_envelope says.");
     copy_list(array_of_integers, envelope->integer_list, envelope->integers, sizeof(int));
     copy_list(array_of_addresses, envelope->address_list, envelope->addresses, sizeof(MPI_Aint));
     copy_list(array_of_large_counts, envelope->large_count_list, envelope->large_counts,

@@ -13,8 +13,8 @@ static int dimension_at(int step, int ndims, int order)
 static int check_order(int order)
 {
     if (order != MPI_ORDER_C && order != MPI_ORDER_FORTRAN)
-        return ompi_api_explain(MPI_ERR_ARG,
-                                "The order is neither MPI_ORDER_C nor MPI_ORDER_FORTRAN.");
+        return ompi_api_set_error_detail(MPI_ERR_ARG,
+                                         "The order is neither MPI_ORDER_C nor MPI_ORDER_FORTRAN.");
     return MPI_SUCCESS;
 }
 
@@ -34,8 +34,8 @@ static int check_slices(int ndims, ompi_ints_t sizes, ompi_ints_t subsizes, ompi
         MPI_Count size = ompi_ints_at(sizes, i), subsize = ompi_ints_at(subsizes, i);
         MPI_Count start = ompi_ints_at(starts, i);
         if (subsize < 1 || subsize > size || start < 0 || start > size - subsize)
-            return ompi_api_explain(MPI_ERR_ARG,
-                                    "A part of a dimension is empty, or not all in the dimension.");
+            return ompi_api_set_error_detail(
+                MPI_ERR_ARG, "A part of a dimension is empty, or not all in the dimension.");
     }
     return MPI_SUCCESS;
 }
@@ -89,7 +89,7 @@ typedef struct distribution {
 
 static int bad_distribution(const char *reason)
 {
-    return ompi_api_explain(MPI_ERR_ARG, reason);
+    return ompi_api_set_error_detail(MPI_ERR_ARG, reason);
 }
 
 static int check_processes(int size, int rank, int ndims, const int psizes[])
@@ -104,7 +104,7 @@ static int check_processes(int size, int rank, int ndims, const int psizes[])
     if (product != size)
         return bad_distribution("The dimensions of the processes do not make up their number.");
     if (rank < 0 || rank >= size)
-        return ompi_api_explain(MPI_ERR_RANK, "The rank is none of the processes.");
+        return ompi_api_set_error_detail(MPI_ERR_RANK, "The rank is none of the processes.");
     return MPI_SUCCESS;
 }
 

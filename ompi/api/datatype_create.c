@@ -16,7 +16,8 @@
 int ompi_api_shape_error(int outcome)
 {
     if (outcome == MPI_ERR_VALUE_TOO_LARGE)
-        return ompi_api_explain(outcome, "The type's size or a bound is more than 63 bits.");
+        return ompi_api_set_error_detail(outcome,
+                                         "The type's size or a bound is more than 63 bits.");
     return outcome;
 }
 
@@ -33,7 +34,7 @@ int ompi_api_create_type(ompi_shape_t *shape, ompi_envelope_t *envelope, ompi_da
 int ompi_api_check_list(ompi_ints_t list, MPI_Count count)
 {
     if (list.items == NULL && count > 0)
-        return ompi_api_explain(MPI_ERR_ARG, "A list is NULL, but its length is not 0.");
+        return ompi_api_set_error_detail(MPI_ERR_ARG, "A list is NULL, but its length is not 0.");
     return MPI_SUCCESS;
 }
 
@@ -42,7 +43,7 @@ static int check_blocklengths(ompi_ints_t blocklengths, MPI_Count count)
     int outcome = ompi_api_check_list(blocklengths, count);
     for (MPI_Count i = 0; i < count && outcome == MPI_SUCCESS; i++) {
         if (ompi_ints_at(blocklengths, (size_t)i) < 0)
-            outcome = ompi_api_explain(MPI_ERR_ARG, "A block length is negative.");
+            outcome = ompi_api_set_error_detail(MPI_ERR_ARG, "A block length is negative.");
     }
     return outcome;
 }
@@ -298,10 +299,11 @@ int ompi_api_type_create_hindexed_block(MPI_Count count, MPI_Count blocklength,
 static int check_types(const MPI_Datatype types[], MPI_Count count)
 {
     if (types == NULL && count > 0)
-        return ompi_api_explain(MPI_ERR_ARG, "The list of types is NULL, but the count is not 0.");
+        return ompi_api_set_error_detail(MPI_ERR_ARG,
+                                         "The list of types is NULL, but the count is not 0.");
     for (MPI_Count i = 0; i < count; i++) {
         if (!ompi_datatype_is_type(ompi_handle_object(types[i])))
-            return ompi_api_explain(MPI_ERR_TYPE, "One of the list is no datatype.");
+            return ompi_api_set_error_detail(MPI_ERR_TYPE, "One of the list is no datatype.");
     }
     return MPI_SUCCESS;
 }

@@ -13,17 +13,18 @@
 static int check_room(size_t bytes, MPI_Count buffer_bytes, MPI_Count position)
 {
     if (position < 0 || position > buffer_bytes)
-        return ompi_api_explain(MPI_ERR_ARG, "The position is not in the buffer.");
+        return ompi_api_set_error_detail(MPI_ERR_ARG, "The position is not in the buffer.");
     if (bytes > (size_t)(buffer_bytes - position))
-        return ompi_api_explain(MPI_ERR_TRUNCATE, "The packed buffer is too short for the data.");
+        return ompi_api_set_error_detail(MPI_ERR_TRUNCATE,
+                                         "The packed buffer is too short for the data.");
     return MPI_SUCCESS;
 }
 
 static int check_datarep(const char *datarep)
 {
     if (strcasecmp(datarep, "external32") != 0)
-        return ompi_api_explain(MPI_ERR_UNSUPPORTED_DATAREP,
-                                "The data representation is not external32.");
+        return ompi_api_set_error_detail(MPI_ERR_UNSUPPORTED_DATAREP,
+                                         "The data representation is not external32.");
     return MPI_SUCCESS;
 }
 

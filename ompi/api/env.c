@@ -27,9 +27,10 @@ static int start_failed(int error)
 static int start(int required, int *provided)
 {
     if (!ompi_runtime_claim_init())
-        return ompi_api_explain(MPI_ERR_OTHER, ompi_runtime_is_finalized()
-                                                   ? "MPI cannot start again after MPI_Finalize."
-                                                   : "MPI was initialized before.");
+        return ompi_api_set_error_detail(MPI_ERR_OTHER,
+                                         ompi_runtime_is_finalized()
+                                             ? "MPI cannot start again after MPI_Finalize."
+                                             : "MPI was initialized before.");
     int error = ompi_runtime_init(required, provided);
     return error == MPI_SUCCESS ? error : start_failed(error);
 }
@@ -50,7 +51,8 @@ int ompi_api_init_thread(int *argc OPAL_UNUSED, char ***argv OPAL_UNUSED, int re
     case MPI_THREAD_MULTIPLE:
         return start(required, provided);
     default:
-        return ompi_api_explain(MPI_ERR_ARG, "The argument 'required' is not a thread level.");
+        return ompi_api_set_error_detail(MPI_ERR_ARG,
+                                         "The argument 'required' is not a thread level.");
     }
 }
 
@@ -142,13 +144,13 @@ int ompi_api_get_hw_resource_info(ompi_info_t **hw_info)
     ompi_info_t *info = ompi_info_create();
     if (info == NULL)
         return MPI_ERR_NO_MEM;
-    for (int level = 0; level < OMPI_PLACE_LEVELS; level++) {
+    for (int level = 0; level < OMPI_HW_LEVELS; level++) {
         int color;
-        ompi_place_t place = ompi_place_find(level, &color);
-        if (place == OMPI_PLACE_UNKNOWN)
+        ompi_hw_binding_t place = ompi_hw_level_find(level, &color);
+        if (place == OMPI_HW_UNKNOWN)
             continue;
         int error =
-            ompi_info_set(info, ompi_place_name(level), place == OMPI_PLACE_ONE ? "true" : "false");
+            ompi_info_set(info, ompi_hw_level_name(level), place == OMPI_HW_ONE ? "true" : "false");
         if (error != MPI_SUCCESS) {
             ompi_object_release(&info->head);
             return error;

@@ -82,8 +82,9 @@ int ompi_api_abi_set_fortran_info(ompi_info_t *info)
                  {"mpi_double_precision_size", MPI_DOUBLE_PRECISION}};
     for (size_t i = 0; i < OPAL_COUNT_OF(sizes); i++) {
         if (!agrees(info, sizes[i].key, sizes[i].type))
-            return ompi_api_explain(MPI_ERR_ABI, "A type has another size here than the info says: "
-                                                 "MPI_Type_size tells it.");
+            return ompi_api_set_error_detail(MPI_ERR_ABI,
+                                             "A type has another size here than the info says: "
+                                             "MPI_Type_size tells it.");
     }
     ompi_info_t *copy = ompi_info_dup(info);
     if (copy == NULL)
@@ -96,7 +97,7 @@ int ompi_api_abi_set_fortran_info(ompi_info_t *info)
     if (is_first)
         return MPI_SUCCESS;
     ompi_object_release(&copy->head);
-    return ompi_api_explain(MPI_ERR_ABI, "This was told before.");
+    return ompi_api_set_error_detail(MPI_ERR_ABI, "This was told before.");
 }
 
 int ompi_api_abi_get_fortran_info(ompi_info_t **info)
@@ -120,7 +121,7 @@ static bool is_logical_size(int bytes)
 
 static int refuse_size(void)
 {
-    return ompi_api_explain(MPI_ERR_ARG, "A LOGICAL has 1, 2, 4, 8 or 16 bytes.");
+    return ompi_api_set_error_detail(MPI_ERR_ARG, "A LOGICAL has 1, 2, 4, 8 or 16 bytes.");
 }
 
 /* Operators take 0 for false, so another literal would give wrong results. */
@@ -135,10 +136,10 @@ int ompi_api_abi_set_fortran_booleans(int logical_size, void *logical_true, void
     if (!is_logical_size(logical_size))
         return refuse_size();
     if (logical_true == NULL || logical_false == NULL)
-        return ompi_api_explain(MPI_ERR_ARG, "A literal is NULL.");
+        return ompi_api_set_error_detail(MPI_ERR_ARG, "A literal is NULL.");
     if (!is_usable(logical_false, logical_size) || is_usable(logical_true, logical_size))
-        return ompi_api_explain(MPI_ERR_ABI,
-                                "MPI's operators take 0 for false and others for true.");
+        return ompi_api_set_error_detail(MPI_ERR_ABI,
+                                         "MPI's operators take 0 for false and others for true.");
     pthread_mutex_lock(&lock);
     bool is_first = booleans.bytes == 0;
     if (is_first) {
@@ -147,7 +148,7 @@ int ompi_api_abi_set_fortran_booleans(int logical_size, void *logical_true, void
         memcpy(booleans.no, logical_false, (size_t)logical_size);
     }
     pthread_mutex_unlock(&lock);
-    return is_first ? MPI_SUCCESS : ompi_api_explain(MPI_ERR_ABI, "This was told before.");
+    return is_first ? MPI_SUCCESS : ompi_api_set_error_detail(MPI_ERR_ABI, "This was told before.");
 }
 
 /* A literal as one of another length: the number stays the same, with its sign. */

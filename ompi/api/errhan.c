@@ -48,7 +48,7 @@ static int attach(ompi_object_t *object, ompi_errhandler_t *errhandler, ompi_kin
                   const char *misfit)
 {
     if (!ompi_errhandler_fits(errhandler, kind))
-        return ompi_api_explain(MPI_ERR_ERRHANDLER, misfit);
+        return ompi_api_set_error_detail(MPI_ERR_ERRHANDLER, misfit);
     ompi_errhandler_attach(object, errhandler);
     return MPI_SUCCESS;
 }

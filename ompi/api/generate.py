@@ -21,7 +21,7 @@ import re
 import sys
 
 COLUMNS = ('name', 'C', 'large C', 'body C', 'via', 'must hold', 'else')
-FLAGS = ('large', 'x', 'later', 'anytime', 'told', 'returns', 'extension', 'mica')
+FLAGS = ('large', 'x', 'unbuilt', 'anytime', 'told', 'returns', 'extension', 'mica')
 NOTICE = '/* Made by ompi/api/generate.py out of %s. */\n'
 
 
@@ -100,7 +100,7 @@ class Function:
 
     @property
     def has_body(self):
-        return 'later' not in self.flags and not self.expression
+        return 'unbuilt' not in self.flags and not self.expression
 
     @property
     def variants(self):
@@ -381,14 +381,14 @@ class Wrapper:
         self.add('    return MPI_SUCCESS;')
 
     def postpone(self):
-        """The function is `later`."""
+        """The function is `unbuilt`."""
         for p in self.present:
             if p.kind.via == 'out':
                 clear = f'    OMPI_API_NOTHING({p.name}, {p.kind.rule});'
                 room = expand(self.function, p, p.kind.room)
                 self.add(*([f'    if ({room} != NULL && *{room} > 0) {{', '    ' + clear, '    }']
                            if room else [clear]))
-        code = self.function.flags['later']
+        code = self.function.flags['unbuilt']
         if code:
             self.add(f'    return {code};')
             return
@@ -400,16 +400,16 @@ class Wrapper:
         else:
             told = 'NULL'
         anytime = 'true' if 'anytime' in self.function.flags else 'false'
-        self.fail(' ' * 4, ('ompi_api_later', [self.told_of(told), f'"{self.name}"', anytime]))
+        self.fail(' ' * 4, ('ompi_api_unbuilt', [self.told_of(told), f'"{self.name}"', anytime]))
 
     def text(self):
-        later = 'later' in self.function.flags
+        unbuilt = 'unbuilt' in self.function.flags
         declarations = self.function.prototype(self.large)
-        if later:
+        if unbuilt:
             declarations = [d if d == '...' else d + ' OPAL_UNUSED' for d in declarations]
         head = signature('OPAL_EXPORT ' + self.function.returns, 'P' + self.name,
                          declarations, '')
-        if later:
+        if unbuilt:
             self.postpone()
         elif 'returns' in self.function.flags:
             arguments = [p.name for p in self.function.parameters]
@@ -546,14 +546,14 @@ def main():
     parser.add_argument('--out', help='the folder to write into')
     parser.add_argument('--dump', action='store_true',
                         help='print the prototypes as abi/functions.tsv has them')
-    parser.add_argument('--ignore-later', action='store_true',
+    parser.add_argument('--ignore-unbuilt', action='store_true',
                         help='treat every function as built: shows that all rows make sense')
     options = parser.parse_args()
     try:
         chapters = parse_table(options.table)
-        if options.ignore_later:
+        if options.ignore_unbuilt:
             for function in [f for chapter in chapters for f in chapter.functions]:
-                function.flags.pop('later', None)
+                function.flags.pop('unbuilt', None)
         if options.dump:
             sys.stdout.write(dump(chapters))
         if options.out:

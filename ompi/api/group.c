@@ -5,7 +5,7 @@
 /* A list of n things that is not there. */
 static int missing_list(void)
 {
-    return ompi_api_explain(MPI_ERR_ARG, "The list of ranks is NULL, but n is not 0.");
+    return ompi_api_set_error_detail(MPI_ERR_ARG, "The list of ranks is NULL, but n is not 0.");
 }
 
 /* Adds a sentence to what is wrong with ranks. */
@@ -13,10 +13,11 @@ static int explain(int error)
 {
     switch (error) {
     case MPI_ERR_RANK:
-        return ompi_api_explain(error, "A rank is not one of the group, or is there twice.");
+        return ompi_api_set_error_detail(error,
+                                         "A rank is not one of the group, or is there twice.");
     case MPI_ERR_ARG:
-        return ompi_api_explain(error,
-                                "The stride of a range is 0 or leads away from its last rank.");
+        return ompi_api_set_error_detail(
+            error, "The stride of a range is 0 or leads away from its last rank.");
     default:
         return error;
     }

@@ -14,18 +14,19 @@ static void prepare(const ompi_info_t *info)
 
 static int env_is_constant(void)
 {
-    return ompi_api_explain(MPI_ERR_INFO, "MPI_INFO_ENV cannot be changed; MPI_Info_dup makes a "
-                                          "copy that can.");
+    return ompi_api_set_error_detail(MPI_ERR_INFO,
+                                     "MPI_INFO_ENV cannot be changed; MPI_Info_dup makes a "
+                                     "copy that can.");
 }
 
 /* A key that can be in an object. One that is too long is an error of every function. */
 static int check_key(const char *key)
 {
     if (*key == 0)
-        return ompi_api_explain(MPI_ERR_INFO_KEY, "The key is empty.");
+        return ompi_api_set_error_detail(MPI_ERR_INFO_KEY, "The key is empty.");
     if (strnlen(key, MPI_MAX_INFO_KEY) == MPI_MAX_INFO_KEY)
-        return ompi_api_explain(MPI_ERR_INFO_KEY,
-                                "The key is longer than MPI_MAX_INFO_KEY - 1 bytes.");
+        return ompi_api_set_error_detail(MPI_ERR_INFO_KEY,
+                                         "The key is longer than MPI_MAX_INFO_KEY - 1 bytes.");
     return MPI_SUCCESS;
 }
 
@@ -45,7 +46,8 @@ int ompi_api_info_dup(ompi_info_t *info, ompi_info_t **newinfo)
 int ompi_api_info_create_env(int argc, char *argv[], ompi_info_t **info)
 {
     if (argc < 0 || (argc > 0 && argv == NULL))
-        return ompi_api_explain(MPI_ERR_ARG, "There are not as many arguments as argc says.");
+        return ompi_api_set_error_detail(MPI_ERR_ARG,
+                                         "There are not as many arguments as argc says.");
     int error = ompi_api_info_dup(&ompi_info_env, info);
     if (error != MPI_SUCCESS)
         return error;
@@ -58,7 +60,8 @@ int ompi_api_info_create_env(int argc, char *argv[], ompi_info_t **info)
 int ompi_api_info_free(ompi_info_t **info)
 {
     if (*info == &ompi_info_env)
-        return ompi_api_explain(MPI_ERR_INFO, "MPI_INFO_ENV is predefined and cannot be freed.");
+        return ompi_api_set_error_detail(MPI_ERR_INFO,
+                                         "MPI_INFO_ENV is predefined and cannot be freed.");
     ompi_object_release(&(*info)->head);
     *info = NULL;
     return MPI_SUCCESS;
@@ -112,7 +115,7 @@ int ompi_api_info_get_string(ompi_info_t *info, const char *key, int *buflen, ch
 {
     size_t length = 0;
     if (*buflen < 0 || (*buflen > 0 && value == NULL))
-        return ompi_api_explain(MPI_ERR_ARG, "The buffer is not as long as buflen says.");
+        return ompi_api_set_error_detail(MPI_ERR_ARG, "The buffer is not as long as buflen says.");
     int error = get(info, key, value, (size_t)*buflen, &length, flag);
     if (error == MPI_SUCCESS && *flag)
         *buflen = (int)length + 1;
@@ -130,6 +133,6 @@ int ompi_api_info_get_nthkey(ompi_info_t *info, int n, char *key)
 {
     prepare(info);
     if (!ompi_info_key(info, (size_t)n, key))
-        return ompi_api_explain(MPI_ERR_ARG, "There are not so many keys.");
+        return ompi_api_set_error_detail(MPI_ERR_ARG, "There are not so many keys.");
     return MPI_SUCCESS;
 }

@@ -14,7 +14,7 @@ int ompi_api_op_create(ompi_op_fn_t user_fn, int commute, ompi_op_t **op)
 int ompi_api_op_free(ompi_op_t **op)
 {
     if (ompi_op_is_predefined(*op))
-        return ompi_api_explain(MPI_ERR_OP, "A predefined operation cannot be freed.");
+        return ompi_api_set_error_detail(MPI_ERR_OP, "A predefined operation cannot be freed.");
     ompi_object_release(&(*op)->head);
     *op = NULL;
     return MPI_SUCCESS;
@@ -45,7 +45,7 @@ int ompi_api_wrong_op(const ompi_op_t *op, const ompi_datatype_t *type)
     char name[64 + MPI_MAX_OBJECT_NAME];
     describe_type(type, name, sizeof name);
     snprintf(detail, sizeof detail, "%s is not defined for %s.", op->name, name);
-    return ompi_api_explain(MPI_ERR_OP, detail);
+    return ompi_api_set_error_detail(MPI_ERR_OP, detail);
 }
 
 int ompi_api_reduce_local(const void *inbuf, void *inoutbuf, MPI_Count count,
@@ -56,10 +56,11 @@ int ompi_api_reduce_local(const void *inbuf, void *inoutbuf, MPI_Count count,
     if (count == 0)
         return MPI_SUCCESS;
     if (inbuf == MPI_IN_PLACE || inoutbuf == MPI_IN_PLACE || inbuf == inoutbuf)
-        return ompi_api_explain(MPI_ERR_BUFFER, "Both buffers are needed, and different ones.");
+        return ompi_api_set_error_detail(MPI_ERR_BUFFER,
+                                         "Both buffers are needed, and different ones.");
     bool is_bottom = ompi_datatype_true_lb(datatype) != 0; /* NULL may be MPI_BOTTOM */
     if (ompi_op_is_predefined(op) && !is_bottom && (inbuf == NULL || inoutbuf == NULL))
-        return ompi_api_explain(MPI_ERR_BUFFER, "A buffer is NULL.");
+        return ompi_api_set_error_detail(MPI_ERR_BUFFER, "A buffer is NULL.");
     ompi_op_reduce(op, inbuf, inoutbuf, (size_t)count, datatype);
     return MPI_SUCCESS;
 }

@@ -8,9 +8,9 @@
 
 static int complain_of_block(void)
 {
-    return ompi_api_explain(MPI_ERR_BUFFER,
-                            "no block of this process begins there: MICA_Alloc and MICA_Take make "
-                            "blocks its own, MICA_Give and MICA_Free end that");
+    return ompi_api_set_error_detail(
+        MPI_ERR_BUFFER, "no block of this process begins there: MICA_Alloc and MICA_Take make "
+                        "blocks its own, MICA_Give and MICA_Free end that");
 }
 
 static int own_new(size_t bytes, ompi_block_t *block)
@@ -75,7 +75,7 @@ int ompi_api_mica_give(void *buffer, MPI_Count bytes, int dest, int tag, ompi_co
     if (!ompi_block_find(buffer, &block)) {
         error = complain_of_block();
     } else if ((size_t)bytes > block.bytes) {
-        error = ompi_api_explain(MPI_ERR_COUNT, "the block has fewer bytes");
+        error = ompi_api_set_error_detail(MPI_ERR_COUNT, "the block has fewer bytes");
     } else {
         ompi_block_disown(buffer, &block);
         error = give(&block, (size_t)bytes, dest, tag, comm);
@@ -112,7 +112,7 @@ int ompi_api_mica_take(void *bufferptr, MPI_Count *bytes, int source, int tag,
     }
     if (error != MPI_SUCCESS)
         return error;
-    ompi_status_tell(status, &taken);
+    ompi_status_fill(status, &taken);
     memcpy(bufferptr, &block.start, sizeof block.start);
     *bytes = (MPI_Count)ompi_status_bytes(&taken);
     return MPI_SUCCESS;

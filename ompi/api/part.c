@@ -33,18 +33,19 @@ int ompi_api_precv_init(void *buf, int partitions, MPI_Count count, ompi_datatyp
 static int check_send(const ompi_request_t *request)
 {
     if (!ompi_part_is_send(request))
-        return ompi_api_explain(MPI_ERR_REQUEST, "MPI_Psend_init did not make the request.");
+        return ompi_api_set_error_detail(MPI_ERR_REQUEST,
+                                         "MPI_Psend_init did not make the request.");
     if (!request->active)
-        return ompi_api_explain(MPI_ERR_REQUEST, "The request was not started.");
+        return ompi_api_set_error_detail(MPI_ERR_REQUEST, "The request was not started.");
     return MPI_SUCCESS;
 }
 
 static int ready(ompi_request_t *request, int partition)
 {
     if (partition < 0 || (size_t)partition >= ompi_part_count(request))
-        return ompi_api_explain(MPI_ERR_ARG, "The request has no such partition.");
+        return ompi_api_set_error_detail(MPI_ERR_ARG, "The request has no such partition.");
     if (!ompi_part_is_open(request, (size_t)partition))
-        return ompi_api_explain(MPI_ERR_ARG, "The partition was made ready before.");
+        return ompi_api_set_error_detail(MPI_ERR_ARG, "The partition was made ready before.");
     return ompi_part_ready(request, (size_t)partition);
 }
 
@@ -63,7 +64,7 @@ int ompi_api_pready_range(int partition_low, int partition_high, ompi_request_t 
     ompi_lock();
     int error = check_send(request);
     if (error == MPI_SUCCESS && partition_low > partition_high)
-        error = ompi_api_explain(MPI_ERR_ARG, "The range ends before it begins.");
+        error = ompi_api_set_error_detail(MPI_ERR_ARG, "The range ends before it begins.");
     for (int64_t i = partition_low; i <= partition_high && error == MPI_SUCCESS; i++)
         error = ready(request, (int)i);
     ompi_unlock();
@@ -83,9 +84,10 @@ int ompi_api_pready_list(int length, const int array_of_partitions[], ompi_reque
 int ompi_api_parrived(ompi_request_t *request, int partition, int *flag)
 {
     if (!ompi_part_is_receive(request))
-        return ompi_api_explain(MPI_ERR_REQUEST, "MPI_Precv_init did not make the request.");
+        return ompi_api_set_error_detail(MPI_ERR_REQUEST,
+                                         "MPI_Precv_init did not make the request.");
     if (partition < 0 || (size_t)partition >= ompi_part_count(request))
-        return ompi_api_explain(MPI_ERR_ARG, "The request has no such partition.");
+        return ompi_api_set_error_detail(MPI_ERR_ARG, "The request has no such partition.");
     ompi_lock();
     bool arrived = ompi_part_has_arrived(request, (size_t)partition);
     if (!arrived) {

@@ -24,7 +24,7 @@ static void set_no_process(MPI_Status *status)
 {
     MPI_Status none;
     ompi_status_set(&none, MPI_PROC_NULL, MPI_ANY_TAG, MPI_SUCCESS, 0);
-    ompi_status_tell(status, &none);
+    ompi_status_fill(status, &none);
 }
 
 /* A request to or from MPI_PROC_NULL. */
@@ -47,7 +47,7 @@ static int send(const void *buf, MPI_Count count, ompi_datatype_t *type, int des
         return MPI_SUCCESS;
     ompi_route_t to = route_to(comm, dest, tag);
     ompi_data_t data = data_of(buf, count, type);
-    if (ompi_pml_goes_beside() && ompi_pml->send_beside(&to, &data, mode))
+    if (ompi_pml_tries_unlocked() && ompi_pml->try_send_unlocked(&to, &data, mode))
         return MPI_SUCCESS;
     ompi_lock();
     int error = ompi_pml->send(&to, &data, mode);
@@ -62,7 +62,7 @@ static int isend(const void *buf, MPI_Count count, ompi_datatype_t *type, int de
         return request_nothing(false, false, request);
     ompi_route_t to = route_to(comm, dest, tag);
     ompi_data_t data = data_of(buf, count, type);
-    if (ompi_pml_goes_beside() && ompi_pml->send_beside(&to, &data, mode)) {
+    if (ompi_pml_tries_unlocked() && ompi_pml->try_send_unlocked(&to, &data, mode)) {
         *request = &ompi_request_sent;
         return MPI_SUCCESS;
     }
@@ -118,7 +118,7 @@ int ompi_api_recv(void *buf, MPI_Count count, ompi_datatype_t *datatype, int sou
     ompi_route_t from = route_to(comm, source, tag);
     ompi_data_t data = data_of(buf, count, datatype);
     int error;
-    if (ompi_pml_goes_beside() && ompi_pml->recv_beside(&from, &data, status, &error))
+    if (ompi_pml_tries_unlocked() && ompi_pml->try_recv_unlocked(&from, &data, status, &error))
         return error;
     ompi_lock();
     error = ompi_pml->recv(&from, &data, status);
@@ -133,7 +133,7 @@ int ompi_api_irecv(void *buf, MPI_Count count, ompi_datatype_t *datatype, int so
         return request_nothing(true, false, request);
     ompi_route_t from = route_to(comm, source, tag);
     ompi_data_t data = data_of(buf, count, datatype);
-    if (ompi_pml_goes_beside() && ompi_pml->irecv_beside(&from, &data, request))
+    if (ompi_pml_tries_unlocked() && ompi_pml->try_irecv_unlocked(&from, &data, request))
         return MPI_SUCCESS;
     ompi_lock();
     int error = ompi_pml->irecv(&from, &data, request);

@@ -12,10 +12,10 @@
 static int finish_one(ompi_request_t **request, MPI_Status *status, bool loosely)
 {
     if (!ompi_request_is_active(*request)) {
-        ompi_status_tell_empty(status);
+        ompi_status_fill_empty(status);
         return MPI_SUCCESS;
     }
-    ompi_request_blame(*request);
+    ompi_request_set_error_object(*request);
     return loosely ? ompi_request_finish_loose(request, status)
                    : ompi_request_finish(request, status);
 }
@@ -67,7 +67,7 @@ int ompi_api_request_get_status(ompi_request_t *request, int *flag, MPI_Status *
     if (*flag && ompi_request_is_active(request))
         error = ompi_request_query(request, status);
     else if (*flag)
-        ompi_status_tell_empty(status);
+        ompi_status_fill_empty(status);
     ompi_unlock();
     return error;
 }
@@ -76,12 +76,12 @@ int ompi_api_request_get_status(ompi_request_t *request, int *flag, MPI_Status *
 static int check_start(const ompi_request_t *request)
 {
     if (!ompi_object_is(request, OMPI_REQUEST))
-        return ompi_api_explain(MPI_ERR_REQUEST, "There is no such request.");
+        return ompi_api_set_error_detail(MPI_ERR_REQUEST, "There is no such request.");
     if (!request->persistent)
-        return ompi_api_explain(MPI_ERR_REQUEST, "The request is not persistent.");
+        return ompi_api_set_error_detail(MPI_ERR_REQUEST, "The request is not persistent.");
     if (request->active)
-        return ompi_api_explain(MPI_ERR_REQUEST,
-                                "The request is active: it was started and not yet waited for.");
+        return ompi_api_set_error_detail(
+            MPI_ERR_REQUEST, "The request is active: it was started and not yet waited for.");
     return MPI_SUCCESS;
 }
 
@@ -147,7 +147,8 @@ int ompi_api_grequest_start(MPI_Grequest_query_function *query_fn,
 int ompi_api_grequest_complete(ompi_request_t *request)
 {
     if (!ompi_grequest_is(request))
-        return ompi_api_explain(MPI_ERR_REQUEST, "MPI_Grequest_start did not make the request.");
+        return ompi_api_set_error_detail(MPI_ERR_REQUEST,
+                                         "MPI_Grequest_start did not make the request.");
     ompi_lock();
     int error = MPI_ERR_REQUEST;
     if (!ompi_request_is_done(request))

@@ -34,11 +34,12 @@ static int check_handles(size_t count, const MPI_Request *handles)
     if (!ompi_api_checks())
         return MPI_SUCCESS;
     if (count > 0 && handles == NULL)
-        return ompi_api_explain(MPI_ERR_ARG, "The array of requests is NULL.");
+        return ompi_api_set_error_detail(MPI_ERR_ARG, "The array of requests is NULL.");
     for (size_t i = 0; i < count; i++) {
         if (handles[i] != MPI_REQUEST_NULL &&
             !ompi_object_is(ompi_handle_object(handles[i]), OMPI_REQUEST))
-            return ompi_api_explain(MPI_ERR_REQUEST, "The array has a handle of no request.");
+            return ompi_api_set_error_detail(MPI_ERR_REQUEST,
+                                             "The array has a handle of no request.");
     }
     return MPI_SUCCESS;
 }
@@ -72,7 +73,7 @@ static int finish(MPI_Request *handle, MPI_Status *status, bool loosely)
 {
     ompi_request_t *request = ompi_handle_object(*handle);
     if (!ompi_request_is_active(request)) {
-        ompi_status_tell_empty(status);
+        ompi_status_fill_empty(status);
         return MPI_SUCCESS;
     }
     int error = loosely ? ompi_request_finish_loose(&request, status)
@@ -87,7 +88,7 @@ static void finish_among(MPI_Request *handle, MPI_Status *status, bool loosely, 
 {
     ompi_request_t *request = ompi_handle_object(*handle);
     if (*result == MPI_SUCCESS && ompi_request_is_active(request))
-        ompi_request_blame(request);
+        ompi_request_set_error_object(request);
     int error = finish(handle, status, loosely);
     if (status != MPI_STATUS_IGNORE)
         status->MPI_ERROR = error;
@@ -212,7 +213,7 @@ int ompi_api_testall(int count, MPI_Request array_of_requests[], int *flag,
 /* What the calls say that found nothing active. */
 static void tell_none(int *index, MPI_Status *status)
 {
-    ompi_status_tell_empty(status);
+    ompi_status_fill_empty(status);
     *index = MPI_UNDEFINED;
 }
 
@@ -231,7 +232,7 @@ static int wait_for_one(int count, const MPI_Request *handles)
 static int finish_any(MPI_Request *handles, size_t i, int *index, MPI_Status *status, bool loosely)
 {
     *index = (int)i;
-    ompi_request_blame(ompi_handle_object(handles[i]));
+    ompi_request_set_error_object(ompi_handle_object(handles[i]));
     return finish(&handles[i], status, loosely);
 }
 
@@ -367,7 +368,7 @@ static int look_at(ompi_request_t *request, MPI_Status *status)
 {
     if (ompi_request_is_active(request))
         return ompi_request_query(request, status);
-    ompi_status_tell_empty(status);
+    ompi_status_fill_empty(status);
     return MPI_SUCCESS;
 }
 

@@ -10,7 +10,7 @@ static int create(const ompi_win_shape_t *shape, void *memory, ompi_info_t *info
                   ompi_communicator_t *comm, ompi_win_t **win)
 {
     if (ompi_comm_is_inter(comm))
-        return ompi_api_explain(MPI_ERR_COMM, "A window needs an intracommunicator.");
+        return ompi_api_set_error_detail(MPI_ERR_COMM, "A window needs an intracommunicator.");
     return ompi_win_create(shape, memory, info, comm, win);
 }
 

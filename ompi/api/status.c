@@ -65,8 +65,8 @@ int ompi_api_status_set_elements(MPI_Status *status, ompi_datatype_t *datatype, 
 {
     size_t bytes;
     if (!ompi_signature_bytes(datatype->shape.signature, (size_t)count, &bytes))
-        return ompi_api_explain(MPI_ERR_COUNT,
-                                "The type has no elements, or so many are too many bytes.");
+        return ompi_api_set_error_detail(
+            MPI_ERR_COUNT, "The type has no elements, or so many are too many bytes.");
     ompi_status_set_bytes(status, bytes);
     return MPI_SUCCESS;
 }

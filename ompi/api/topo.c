@@ -15,19 +15,20 @@ const ompi_topology_t *ompi_api_topology_of(const ompi_communicator_t *comm,
 
 int ompi_api_no_topology(void)
 {
-    return ompi_api_explain(MPI_ERR_TOPOLOGY, "The communicator has no topology of that kind.");
+    return ompi_api_set_error_detail(MPI_ERR_TOPOLOGY,
+                                     "The communicator has no topology of that kind.");
 }
 
 int ompi_api_topo_check_list(const void *list, int count)
 {
     return count > 0 && list == NULL
-               ? ompi_api_explain(MPI_ERR_ARG, "A list is NULL, but not empty.")
+               ? ompi_api_set_error_detail(MPI_ERR_ARG, "A list is NULL, but not empty.")
                : MPI_SUCCESS;
 }
 
 int ompi_api_too_small(void)
 {
-    return ompi_api_explain(MPI_ERR_ARG, "An array for results is too small.");
+    return ompi_api_set_error_detail(MPI_ERR_ARG, "An array for results is too small.");
 }
 
 uint64_t ompi_api_hash_ints(uint64_t hash, const int items[], int count)
@@ -59,12 +60,12 @@ int ompi_api_create_first(ompi_communicator_t *comm, int count, ompi_topology_t 
     int error = ompi_comm_create_with(comm, group, topology, alike, result);
     if (group != NULL)
         ompi_object_release(&group->head);
-    return ompi_api_explain_creation(error);
+    return ompi_api_set_creation_error(error);
 }
 
 int ompi_api_not_for_inter(void)
 {
-    return ompi_api_explain(MPI_ERR_COMM, "The communicator is an intercommunicator.");
+    return ompi_api_set_error_detail(MPI_ERR_COMM, "The communicator is an intercommunicator.");
 }
 
 int ompi_api_topo_test(ompi_communicator_t *comm, int *status)
@@ -88,11 +89,11 @@ static int check_grid(const ompi_communicator_t *comm, int ndims, const int dims
         return ompi_api_topo_check_list(NULL, ndims);
     for (int i = 0; i < ndims; i++) {
         if (dims[i] <= 0)
-            return ompi_api_explain(MPI_ERR_DIMS, "A dimension is not positive.");
+            return ompi_api_set_error_detail(MPI_ERR_DIMS, "A dimension is not positive.");
         product *= dims[i];
         if (product > comm->size)
-            return ompi_api_explain(MPI_ERR_DIMS,
-                                    "The grid has more places than the communicator has ranks.");
+            return ompi_api_set_error_detail(
+                MPI_ERR_DIMS, "The grid has more places than the communicator has ranks.");
     }
     *count = (int)product;
     return MPI_SUCCESS;
@@ -183,8 +184,8 @@ int ompi_api_cart_rank(ompi_communicator_t *comm, const int coords[], int *rank)
         return error;
     int found = ompi_cart_rank(grid, coords);
     if (found == MPI_PROC_NULL)
-        return ompi_api_explain(MPI_ERR_ARG,
-                                "A coordinate is outside of a dimension that is not periodic.");
+        return ompi_api_set_error_detail(
+            MPI_ERR_ARG, "A coordinate is outside of a dimension that is not periodic.");
     *rank = found;
     return MPI_SUCCESS;
 }
@@ -196,7 +197,7 @@ int ompi_api_cart_shift(ompi_communicator_t *comm, int direction, int disp, int 
     if (grid == NULL)
         return ompi_api_no_topology();
     if (direction < 0 || direction >= grid->of.cart.dimensions)
-        return ompi_api_explain(MPI_ERR_DIMS, "The grid has no such dimension.");
+        return ompi_api_set_error_detail(MPI_ERR_DIMS, "The grid has no such dimension.");
     *rank_source = ompi_cart_shift(grid, direction, -(int64_t)disp);
     *rank_dest = ompi_cart_shift(grid, direction, disp);
     return MPI_SUCCESS;
@@ -256,7 +257,7 @@ int ompi_api_cart_sub(ompi_communicator_t *comm, const int remain_dims[],
         error = create_without_memory(comm, NULL, alike);
     }
     free(scratch);
-    return ompi_api_explain_creation(error);
+    return ompi_api_set_creation_error(error);
 }
 
 int ompi_api_dims_create(int nnodes, int ndims, int dims[])
@@ -265,13 +266,13 @@ int ompi_api_dims_create(int nnodes, int ndims, int dims[])
     if (error != MPI_SUCCESS)
         return error;
     if (nnodes == 0)
-        return ompi_api_explain(MPI_ERR_ARG, "A grid has at least one process.");
+        return ompi_api_set_error_detail(MPI_ERR_ARG, "A grid has at least one process.");
     for (int i = 0; i < ndims; i++) {
         if (dims[i] < 0)
-            return ompi_api_explain(MPI_ERR_DIMS, "A dimension is negative.");
+            return ompi_api_set_error_detail(MPI_ERR_DIMS, "A dimension is negative.");
     }
     if (!ompi_dims_create(nnodes, ndims, dims))
-        return ompi_api_explain(MPI_ERR_DIMS,
-                                "The number of processes is no product with the given dimensions.");
+        return ompi_api_set_error_detail(
+            MPI_ERR_DIMS, "The number of processes is no product with the given dimensions.");
     return MPI_SUCCESS;
 }

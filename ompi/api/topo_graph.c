@@ -32,19 +32,20 @@ static int check_graph(const ompi_communicator_t *comm, int nnodes, const int in
     if (ompi_comm_is_inter(comm))
         return ompi_api_not_for_inter();
     if (nnodes > comm->size)
-        return ompi_api_explain(MPI_ERR_ARG,
-                                "The graph has more nodes than the communicator has ranks.");
+        return ompi_api_set_error_detail(
+            MPI_ERR_ARG, "The graph has more nodes than the communicator has ranks.");
     int error = ompi_api_topo_check_list(indx, nnodes);
     if (error != MPI_SUCCESS)
         return error;
     for (int i = 0; i < nnodes; before = indx[i++]) {
         if (indx[i] < before)
-            return ompi_api_explain(MPI_ERR_ARG, "The index of a graph falls.");
+            return ompi_api_set_error_detail(MPI_ERR_ARG, "The index of a graph falls.");
     }
     error = ompi_api_topo_check_list(edges, before);
     for (int i = 0; error == MPI_SUCCESS && i < before; i++) {
         if (edges[i] < 0 || edges[i] >= nnodes)
-            error = ompi_api_explain(MPI_ERR_ARG, "An edge leads to no node of the graph.");
+            error =
+                ompi_api_set_error_detail(MPI_ERR_ARG, "An edge leads to no node of the graph.");
     }
     return error;
 }
@@ -160,11 +161,12 @@ static bool is_unweighted(const int weights[])
 static int check_ranks(const ompi_communicator_t *comm, const int ranks[], int count)
 {
     if (count < 0)
-        return ompi_api_explain(MPI_ERR_ARG, "A number of neighbours is negative.");
+        return ompi_api_set_error_detail(MPI_ERR_ARG, "A number of neighbours is negative.");
     int error = ompi_api_topo_check_list(ranks, count);
     for (int i = 0; error == MPI_SUCCESS && i < count; i++) {
         if (!ompi_comm_has_rank(comm, ranks[i]))
-            error = ompi_api_explain(MPI_ERR_RANK, "A neighbour is no rank of the communicator.");
+            error = ompi_api_set_error_detail(MPI_ERR_RANK,
+                                              "A neighbour is no rank of the communicator.");
     }
     return error;
 }
@@ -174,10 +176,10 @@ static int check_weights(const int weights[], int count)
     if (is_unweighted(weights) || count == 0)
         return MPI_SUCCESS;
     if (weights == NULL || weights == MPI_WEIGHTS_EMPTY)
-        return ompi_api_explain(MPI_ERR_ARG, "There are neighbours, but no weights.");
+        return ompi_api_set_error_detail(MPI_ERR_ARG, "There are neighbours, but no weights.");
     for (int i = 0; i < count; i++) {
         if (weights[i] < 0)
-            return ompi_api_explain(MPI_ERR_ARG, "A weight is negative.");
+            return ompi_api_set_error_detail(MPI_ERR_ARG, "A weight is negative.");
     }
     return MPI_SUCCESS;
 }
@@ -211,14 +213,14 @@ int ompi_api_dist_graph_create_adjacent(ompi_communicator_t *comm_old, int indeg
     if (error == MPI_SUCCESS)
         error = check_edges(comm_old, destinations, destweights, outdegree);
     if (error == MPI_SUCCESS && is_unweighted(sourceweights) != is_unweighted(destweights))
-        error = ompi_api_explain(MPI_ERR_ARG, "Only one of the two lists of weights is "
-                                              "MPI_UNWEIGHTED.");
+        error = ompi_api_set_error_detail(MPI_ERR_ARG, "Only one of the two lists of weights is "
+                                                       "MPI_UNWEIGHTED.");
     if (error != MPI_SUCCESS)
         return error;
     ompi_topology_t *topology =
         ompi_dist_create_adjacent(indegree, sources, kept_weights(sourceweights, indegree),
                                   outdegree, destinations, kept_weights(destweights, outdegree));
-    return ompi_api_explain_creation(ompi_comm_create_with(
+    return ompi_api_set_creation_error(ompi_comm_create_with(
         comm_old, comm_old->group, topology, is_unweighted(sourceweights), comm_dist_graph));
 }
 
@@ -234,7 +236,7 @@ static int check_given(const ompi_communicator_t *comm, int n, const int sources
     for (int i = 0; error == MPI_SUCCESS && i < n; i++) {
         edges += degrees[i];
         if (degrees[i] < 0 || edges > INT32_MAX)
-            error = ompi_api_explain(MPI_ERR_ARG, "A degree is negative or too large.");
+            error = ompi_api_set_error_detail(MPI_ERR_ARG, "A degree is negative or too large.");
     }
     *count = (int)edges;
     return error == MPI_SUCCESS ? check_edges(comm, destinations, weights, *count) : error;
@@ -264,7 +266,7 @@ int ompi_api_dist_graph_create(ompi_communicator_t *comm_old, int n, const int s
     free(edges);
     if (error != MPI_SUCCESS && error != MPI_ERR_NO_MEM)
         return error;
-    return ompi_api_explain_creation(
+    return ompi_api_set_creation_error(
         ompi_comm_create_with(comm_old, comm_old->group, topology, !is_weighted, comm_dist_graph));
 }
 

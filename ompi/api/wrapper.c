@@ -8,28 +8,28 @@ enum { DETAIL_MAX_BYTES = 128 };
 
 /* From the body that explains to the wrapper that it returns to. */
 static _Thread_local const char *explanation;
-static _Thread_local ompi_object_t *blamed;
+static _Thread_local ompi_object_t *error_object;
 
-int ompi_api_explain(int code, const char *detail)
+int ompi_api_set_error_detail(int code, const char *detail)
 {
     explanation = detail;
     return code;
 }
 
-void ompi_api_blame(ompi_object_t *object)
+void ompi_api_set_error_object(ompi_object_t *object)
 {
     ompi_object_retain(object);
-    if (blamed != NULL)
-        ompi_object_release(blamed);
-    blamed = object;
+    if (error_object != NULL)
+        ompi_object_release(error_object);
+    error_object = object;
 }
 
 int ompi_api_fail(void *object, int code, const char *function)
 {
     const char *detail = explanation;
-    ompi_object_t *about = blamed;
+    ompi_object_t *about = error_object;
     explanation = NULL;
-    blamed = NULL;
+    error_object = NULL;
     ompi_errhandler_invoke(object != NULL ? object : about, code, function, detail);
     if (about != NULL) {
         ompi_lock(); /* it may be the last reference of a communicator */
@@ -54,7 +54,7 @@ int ompi_api_wrong_state(const char *function)
                                       : "It was called before MPI_Init, or during MPI_Finalize.");
 }
 
-int ompi_api_later(void *object, const char *function, bool anytime)
+int ompi_api_unbuilt(void *object, const char *function, bool anytime)
 {
     char detail[DETAIL_MAX_BYTES];
     if (!anytime && ompi_api_mode() & OMPI_API_UNUSABLE)

@@ -49,19 +49,19 @@ static inline bool ompi_api_checks(void)
 /* An error of a call: to the object's error handler (ompi_errhandler_invoke). Returns the code. */
 OMPI_API_RARE int ompi_api_fail(void *object, int code, const char *function);
 
-/* For a body: `return ompi_api_explain(MPI_ERR_OTHER, "...")` adds a sentence to the error that the
- * wrapper reports. The text is a constant. */
-OMPI_API_RARE int ompi_api_explain(int code, const char *detail);
+/* For a body: `return ompi_api_set_error_detail(MPI_ERR_OTHER, "...")` adds a sentence to the error
+ * that the wrapper reports. The text is a constant. */
+OMPI_API_RARE int ompi_api_set_error_detail(int code, const char *detail);
 
 /* For a body whose call names no object and that is going to return an error: who is told of it.
  * The object is retained until then. */
-OMPI_API_RARE void ompi_api_blame(ompi_object_t *object);
+OMPI_API_RARE void ompi_api_set_error_object(ompi_object_t *object);
 
 /* A request that is about to be finished: if it failed, its communicator is told. */
-static inline void ompi_request_blame(const ompi_request_t *request)
+static inline void ompi_request_set_error_object(const ompi_request_t *request)
 {
     if (opal_unlikely(request->status.MPI_ERROR != MPI_SUCCESS) && request->comm != NULL)
-        ompi_api_blame(&request->comm->head);
+        ompi_api_set_error_object(&request->comm->head);
 }
 
 /* An argument that does not hold what the table says. */
@@ -72,6 +72,6 @@ OMPI_API_RARE int ompi_api_bad_argument(void *object, int code, const char *func
 OMPI_API_RARE int ompi_api_wrong_state(const char *function);
 
 /* A function that is not built yet. `object` may be anything that a handle led to. */
-int ompi_api_later(void *object, const char *function, bool anytime);
+int ompi_api_unbuilt(void *object, const char *function, bool anytime);
 
 #endif

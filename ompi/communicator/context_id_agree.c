@@ -4,13 +4,13 @@
 
 static void exchanged(ompi_exchange_t *exchange);
 
-static void vote(ompi_agreement_t *agreement)
+static void vote(ompi_context_id_agreement_t *agreement)
 {
     agreement->exchange.done = exchanged;
     ompi_exchange_begin(&agreement->exchange);
 }
 
-static void offer(ompi_agreement_t *agreement, uint32_t from)
+static void offer(ompi_context_id_agreement_t *agreement, uint32_t from)
 {
     ompi_ballot_t *ballot = &agreement->exchange.ballot;
     if (agreement->is_bystander)
@@ -22,23 +22,23 @@ static void offer(ompi_agreement_t *agreement, uint32_t from)
     vote(agreement);
 }
 
-void ompi_agree_give_back(ompi_agreement_t *agreement)
+void ompi_context_id_agree_give_back(ompi_context_id_agreement_t *agreement)
 {
     for (unsigned i = 0; i < agreement->found && !agreement->is_bystander; i++)
         ompi_context_give_back(agreement->ids[i]);
     agreement->found = 0;
 }
 
-static void end(ompi_agreement_t *agreement, int error)
+static void end(ompi_context_id_agreement_t *agreement, int error)
 {
     if (error != MPI_SUCCESS)
-        ompi_agree_give_back(agreement);
+        ompi_context_id_agree_give_back(agreement);
     agreement->error = error;
     agreement->done(agreement);
 }
 
 /* Takes all that were picked, or none. */
-static bool take_picked(const ompi_agreement_t *agreement)
+static bool take_picked(const ompi_context_id_agreement_t *agreement)
 {
     const uint32_t *ids = agreement->ids + agreement->found;
     unsigned taken = 0;
@@ -54,7 +54,7 @@ static bool take_picked(const ompi_agreement_t *agreement)
 }
 
 /* The ids that were picked belong to this agreement; maybe it needs more. */
-static void keep_picked(ompi_agreement_t *agreement, uint32_t next)
+static void keep_picked(ompi_context_id_agreement_t *agreement, uint32_t next)
 {
     agreement->found += agreement->picked;
     if (agreement->found == agreement->wanted)
@@ -75,7 +75,7 @@ static uint32_t mix(uint32_t a, uint32_t b)
  * Two agreements that meet in several processes can spoil it for each other if all pick the lowest
  * id again and again. From the second attempt on they pick differently.
  */
-static unsigned skip_of(const ompi_agreement_t *agreement, unsigned available)
+static unsigned skip_of(const ompi_context_id_agreement_t *agreement, unsigned available)
 {
     const ompi_ballot_t *ballot = &agreement->exchange.ballot;
     unsigned missing = agreement->wanted - agreement->found;
@@ -85,7 +85,7 @@ static unsigned skip_of(const ompi_agreement_t *agreement, unsigned available)
 }
 
 /* All have offered. */
-static void pick(ompi_agreement_t *agreement)
+static void pick(ompi_context_id_agreement_t *agreement)
 {
     const ompi_context_offer_t *common = &agreement->exchange.ballot.offer;
     unsigned available = ompi_context_count(common);
@@ -101,7 +101,7 @@ static void pick(ompi_agreement_t *agreement)
     if (agreement->picked == 0) {
         uint32_t next = ompi_context_next(common);
         if ((uint64_t)next * 64 >= ompi_contexts_limit())
-            end(agreement, OMPI_AGREE_NO_ID);
+            end(agreement, OMPI_CONTEXT_ID_NONE_LEFT);
         else
             offer(agreement, next);
         return;
@@ -117,7 +117,7 @@ static void pick(ompi_agreement_t *agreement)
 }
 
 /* All have said whether they could take what was picked. */
-static void confirm(ompi_agreement_t *agreement)
+static void confirm(ompi_context_id_agreement_t *agreement)
 {
     const ompi_ballot_t *ballot = &agreement->exchange.ballot;
     if (ballot->refusals == 0) {
@@ -134,14 +134,15 @@ static void confirm(ompi_agreement_t *agreement)
 
 static void exchanged(ompi_exchange_t *exchange)
 {
-    ompi_agreement_t *agreement = opal_container_of(exchange, ompi_agreement_t, exchange);
+    ompi_context_id_agreement_t *agreement =
+        opal_container_of(exchange, ompi_context_id_agreement_t, exchange);
     const ompi_ballot_t *ballot = &exchange->ballot;
     int error = exchange->error;
     exchange->item_bytes = 0; /* everybody has them */
     if (error == MPI_SUCCESS && ballot->failure != 0)
-        error = OMPI_AGREE_OTHER_FAILED;
+        error = OMPI_CONTEXT_ID_OTHER_FAILED;
     if (error == MPI_SUCCESS && ballot->least != ballot->most)
-        error = OMPI_AGREE_NOT_ALIKE;
+        error = OMPI_CONTEXT_ID_NOT_ALIKE;
     if (error == MPI_SUCCESS) {
         if (agreement->is_confirming)
             confirm(agreement);
@@ -156,7 +157,7 @@ static void exchanged(ompi_exchange_t *exchange)
     end(agreement, error);
 }
 
-void ompi_agree_begin(ompi_agreement_t *agreement)
+void ompi_context_id_agree_begin(ompi_context_id_agreement_t *agreement)
 {
     ompi_exchange_t *exchange = &agreement->exchange;
     const ompi_communicator_t *comm = exchange->side.comm;

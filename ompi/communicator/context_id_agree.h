@@ -17,37 +17,38 @@
 
 #include "ompi/communicator/exchange.h"
 
-enum { OMPI_AGREE_MOST = 2 };
+enum { OMPI_CONTEXT_IDS_MOST = 2 };
 
 /* Results beside the error codes of MPI, the same in all members. */
 enum {
-    OMPI_AGREE_NO_ID = -1,
-    OMPI_AGREE_OTHER_FAILED = -2, /* somebody's ballot said failure */
-    OMPI_AGREE_NOT_ALIKE = -3,    /* least and most differ */
+    OMPI_CONTEXT_ID_NONE_LEFT = -1,
+    OMPI_CONTEXT_ID_OTHER_FAILED = -2, /* somebody's ballot said failure */
+    OMPI_CONTEXT_ID_NOT_ALIKE = -3,    /* least and most differ */
 };
 
-typedef struct ompi_agreement {
+typedef struct ompi_context_id_agreement {
     /* side, bridge, item_bytes and items are the caller's; the items are exchanged once. So are, in
      * the ballot: least and most (the same), failure. */
     ompi_exchange_t exchange;
-    unsigned wanted;                                /* ids; the same in all members */
-    bool is_bystander;                              /* this process takes none */
-    void (*done)(struct ompi_agreement *agreement); /* called once; may free the agreement */
+    unsigned wanted;   /* ids; the same in all members */
+    bool is_bystander; /* this process takes none */
+    void (*done)(
+        struct ompi_context_id_agreement *agreement); /* called once; may free the agreement */
 
     /* What has come of it. The ids are taken, unless there is an error or it is a bystander. */
     int error;
-    uint32_t ids[OMPI_AGREE_MOST];
+    uint32_t ids[OMPI_CONTEXT_IDS_MOST];
 
     /* The rest is the agreement's own. */
     unsigned found, picked; /* ids; those being confirmed */
     unsigned attempt;
     bool is_confirming, could_take;
     ompi_context_offer_t own;
-} ompi_agreement_t;
+} ompi_context_id_agreement_t;
 
-void ompi_agree_begin(ompi_agreement_t *agreement);
+void ompi_context_id_agree_begin(ompi_context_id_agreement_t *agreement);
 
 /* For an error after the agreement. */
-void ompi_agree_give_back(ompi_agreement_t *agreement);
+void ompi_context_id_agree_give_back(ompi_context_id_agreement_t *agreement);
 
 #endif

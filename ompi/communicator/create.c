@@ -33,13 +33,13 @@ static ompi_communicator_t *copy_of(ompi_communicator_t *comm, bool has_info, om
 }
 
 /* A process that cannot go on takes part nevertheless, so that the others hear of it. */
-static void begin_copy(ompi_birth_t *birth, ompi_communicator_t *comm, ompi_communicator_t *copy,
-                       int error)
+static void begin_copy(ompi_comm_creation_t *creation, ompi_communicator_t *comm,
+                       ompi_communicator_t *copy, int error)
 {
-    ompi_birth_init(birth, comm, copy);
-    birth->error = error;
+    ompi_comm_creation_init(creation, comm, copy);
+    creation->error = error;
     ompi_lock();
-    ompi_birth_of_all(birth);
+    ompi_comm_creation_of_all(creation);
     ompi_unlock();
 }
 
@@ -47,15 +47,15 @@ int ompi_comm_dup(ompi_communicator_t *comm, bool has_info, ompi_info_t *info,
                   ompi_communicator_t **result)
 {
     int error;
-    ompi_birth_t birth;
+    ompi_comm_creation_t creation;
     ompi_communicator_t *copy = copy_of(comm, has_info, info, &error);
-    begin_copy(&birth, comm, copy, error);
-    return ompi_birth_run(&birth, result);
+    begin_copy(&creation, comm, copy, error);
+    return ompi_comm_creation_run(&creation, result);
 }
 
 static void destroy_idup(ompi_object_t *head)
 {
-    free(opal_container_of(head, ompi_birth_t, request.head));
+    free(opal_container_of(head, ompi_comm_creation_t, request.head));
 }
 
 int ompi_comm_idup(ompi_communicator_t *comm, bool has_info, ompi_info_t *info,
@@ -63,20 +63,20 @@ int ompi_comm_idup(ompi_communicator_t *comm, bool has_info, ompi_info_t *info,
 {
     static const ompi_request_ops_t nothing;
     int error;
-    ompi_birth_t *birth = opal_xmalloc(sizeof *birth);
+    ompi_comm_creation_t *creation = opal_xmalloc(sizeof *creation);
     ompi_communicator_t *copy = copy_of(comm, has_info, info, &error);
     if (error != MPI_SUCCESS && copy != NULL) {
         ompi_object_release(&copy->head); /* it has not begun, so without the lock */
         copy = NULL;
     }
-    begin_copy(birth, comm, copy, error);
+    begin_copy(creation, comm, copy, error);
 
-    ompi_request_t *own = &birth->request;
+    ompi_request_t *own = &creation->request;
     ompi_lock();
     ompi_request_init(own, &nothing, comm, destroy_idup);
     if (copy != NULL)
         ompi_comm_list(copy);
-    ompi_birth_begin(birth);
+    ompi_comm_creation_begin(creation);
     if (error != MPI_SUCCESS) {
         ompi_request_free(&own); /* the others will hear of it */
     } else {
@@ -125,12 +125,12 @@ static ompi_group_t *group_of_color(const ompi_group_t *group, const split_item_
     return ompi_group_builder_finish(&builder);
 }
 
-static int form_part(ompi_birth_t *birth, bool *is_left)
+static int form_part(ompi_comm_creation_t *creation, bool *is_left)
 {
-    const ompi_communicator_t *parent = birth->parent;
-    const split_item_t *items = (const split_item_t *)birth->agreement.exchange.items;
+    const ompi_communicator_t *parent = creation->parent;
+    const split_item_t *items = (const split_item_t *)creation->agreement.exchange.items;
     int color = items[parent->rank].color;
-    if (birth->comm == NULL)
+    if (creation->comm == NULL)
         return MPI_SUCCESS;
     ompi_group_t *group = group_of_color(parent->group, items, color), *remote = NULL;
     if (ompi_comm_is_inter(parent))
@@ -139,7 +139,7 @@ static int form_part(ompi_birth_t *birth, bool *is_left)
     if (group != NULL && (remote != NULL || !ompi_comm_is_inter(parent))) {
         error = MPI_SUCCESS;
         *is_left = remote == &ompi_group_empty;
-        ompi_comm_set_groups(birth->comm, group, remote);
+        ompi_comm_set_groups(creation->comm, group, remote);
     }
     if (group != NULL)
         ompi_object_release(&group->head);
@@ -151,26 +151,26 @@ static int form_part(ompi_birth_t *birth, bool *is_left)
 int ompi_comm_split(ompi_communicator_t *comm, int color, int key, const char *resource,
                     ompi_communicator_t **result)
 {
-    ompi_birth_t birth;
+    ompi_comm_creation_t creation;
     ompi_communicator_t *part = NULL;
     split_item_t *items = calloc((size_t)comm->size + (size_t)ompi_comm_peers(comm), sizeof *items);
     if (color != MPI_UNDEFINED)
         part = ompi_comm_create(comm);
-    ompi_birth_init(&birth, comm, part);
+    ompi_comm_creation_init(&creation, comm, part);
     if (color != MPI_UNDEFINED && part == NULL)
-        birth.error = MPI_ERR_NO_MEM;
+        creation.error = MPI_ERR_NO_MEM;
     if (part != NULL)
         part->resource = resource;
-    birth.form = form_part;
-    birth.agreement.is_bystander = color == MPI_UNDEFINED;
-    birth.agreement.exchange.item_bytes = sizeof *items;
-    birth.agreement.exchange.items = (unsigned char *)items;
+    creation.form = form_part;
+    creation.agreement.is_bystander = color == MPI_UNDEFINED;
+    creation.agreement.exchange.item_bytes = sizeof *items;
+    creation.agreement.exchange.items = (unsigned char *)items;
     if (items != NULL) /* if not, the exchange tells the others */
         items[comm->rank] = (split_item_t){color, key};
     ompi_lock();
-    ompi_birth_of_all(&birth);
+    ompi_comm_creation_of_all(&creation);
     ompi_unlock();
-    int error = ompi_birth_run(&birth, result);
+    int error = ompi_comm_creation_run(&creation, result);
     free(items);
     return error;
 }
@@ -178,82 +178,83 @@ int ompi_comm_split(ompi_communicator_t *comm, int color, int key, const char *r
 /* -- of groups ----------------------------------------------------------------------- */
 
 /* All of comm take part, those without a group too: so everybody hears of an error. */
-static void begin_among(ompi_birth_t *birth, ompi_communicator_t *comm, ompi_group_t *group)
+static void begin_among(ompi_comm_creation_t *creation, ompi_communicator_t *comm,
+                        ompi_group_t *group)
 {
     ompi_communicator_t *made = group != NULL ? ompi_comm_create(comm) : NULL;
-    ompi_birth_init(birth, comm, made);
-    birth->agreement.is_bystander = group == NULL;
+    ompi_comm_creation_init(creation, comm, made);
+    creation->agreement.is_bystander = group == NULL;
     if (made != NULL)
         ompi_comm_set_groups(made, group, NULL);
     else if (group != NULL)
-        birth->error = MPI_ERR_NO_MEM;
+        creation->error = MPI_ERR_NO_MEM;
     ompi_lock();
-    ompi_birth_of_all(birth);
+    ompi_comm_creation_of_all(creation);
     ompi_unlock();
 }
 
 int ompi_comm_create_of(ompi_communicator_t *comm, ompi_group_t *group,
                         ompi_communicator_t **result)
 {
-    ompi_birth_t birth;
+    ompi_comm_creation_t creation;
     bool is_in = group->rank != MPI_UNDEFINED;
     if (ompi_comm_is_inter(comm))
         return ompi_comm_split(comm, is_in ? 0 : MPI_UNDEFINED, is_in ? group->rank : 0, NULL,
                                result);
-    begin_among(&birth, comm, is_in ? group : NULL);
-    return ompi_birth_run(&birth, result);
+    begin_among(&creation, comm, is_in ? group : NULL);
+    return ompi_comm_creation_run(&creation, result);
 }
 
 int ompi_comm_create_with(ompi_communicator_t *comm, ompi_group_t *group,
                           struct ompi_topology *topology, uint64_t alike,
                           ompi_communicator_t **result)
 {
-    ompi_birth_t birth;
-    begin_among(&birth, comm, group);
+    ompi_comm_creation_t creation;
+    begin_among(&creation, comm, group);
     if (group != NULL && topology == NULL)
-        birth.error = MPI_ERR_NO_MEM;
-    if (birth.comm != NULL)
-        birth.comm->topology = topology;
+        creation.error = MPI_ERR_NO_MEM;
+    if (creation.comm != NULL)
+        creation.comm->topology = topology;
     else if (topology != NULL)
         ompi_topology_release(topology);
-    birth.agreement.exchange.ballot.least = birth.agreement.exchange.ballot.most = alike;
-    return ompi_birth_run(&birth, result);
+    creation.agreement.exchange.ballot.least = creation.agreement.exchange.ballot.most = alike;
+    return ompi_comm_creation_run(&creation, result);
 }
 
 int ompi_comm_create_group(ompi_communicator_t *comm, ompi_group_t *group, int tag,
                            ompi_communicator_t **result)
 {
-    ompi_birth_t birth;
+    ompi_comm_creation_t creation;
     *result = NULL;
     if (group->rank == MPI_UNDEFINED)
         return MPI_SUCCESS;
     ompi_communicator_t *made = ompi_comm_create(comm);
-    ompi_birth_init(&birth, comm, made);
+    ompi_comm_creation_init(&creation, comm, made);
     if (made != NULL)
         ompi_comm_set_groups(made, group, NULL);
     else
-        birth.error = MPI_ERR_NO_MEM;
-    ompi_birth_of_group(&birth, comm, group, ompi_exchange_user_tag(tag));
-    return ompi_birth_run(&birth, result);
+        creation.error = MPI_ERR_NO_MEM;
+    ompi_comm_creation_of_group(&creation, comm, group, ompi_exchange_user_tag(tag));
+    return ompi_comm_creation_run(&creation, result);
 }
 
 int ompi_comm_create_from_group(ompi_group_t *group, const char *stringtag, ompi_info_t *info,
                                 ompi_errhandler_t *errhandler, ompi_communicator_t **result)
 {
-    ompi_birth_t birth;
+    ompi_comm_creation_t creation;
     *result = NULL;
     if (group->rank == MPI_UNDEFINED)
         return MPI_SUCCESS;
     ompi_communicator_t *comm = ompi_comm_create(&ompi_comm_processes);
-    ompi_birth_init(&birth, &ompi_comm_processes, comm);
+    ompi_comm_creation_init(&creation, &ompi_comm_processes, comm);
     if (comm != NULL) {
         ompi_errhandler_attach(&comm->head, errhandler);
         ompi_comm_set_hints(comm, info);
         ompi_comm_set_groups(comm, group, NULL);
     } else {
-        birth.error = MPI_ERR_NO_MEM;
+        creation.error = MPI_ERR_NO_MEM;
     }
-    ompi_birth_of_group(&birth, &ompi_comm_processes, group,
-                        ompi_birth_set_string(&birth, stringtag));
-    return ompi_birth_run(&birth, result);
+    ompi_comm_creation_of_group(&creation, &ompi_comm_processes, group,
+                                ompi_comm_creation_set_string(&creation, stringtag));
+    return ompi_comm_creation_run(&creation, result);
 }

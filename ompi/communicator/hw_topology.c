@@ -16,22 +16,22 @@ enum { MACHINE, PACKAGE, NUMA, L3, L2, CORE, PU };
 
 #define PROVIDER "hwloc://"
 
-static const char *const names[OMPI_PLACE_LEVELS] = {
+static const char *const names[OMPI_HW_LEVELS] = {
     [MACHINE] = PROVIDER "Machine", [PACKAGE] = PROVIDER "Package", [NUMA] = PROVIDER "NUMANode",
     [L3] = PROVIDER "L3Cache",      [L2] = PROVIDER "L2Cache",      [CORE] = PROVIDER "Core",
     [PU] = PROVIDER "PU",
 };
 
-const char *ompi_place_name(int level)
+const char *ompi_hw_level_name(int level)
 {
     return names[level];
 }
 
-int ompi_place_level(const char *name)
+int ompi_hw_level_of(const char *name)
 {
     if (strcasecmp(name, "mpi_shared_memory") == 0)
         return MACHINE;
-    for (int level = 0; level < OMPI_PLACE_LEVELS; level++) {
+    for (int level = 0; level < OMPI_HW_LEVELS; level++) {
         if (strcasecmp(name, names[level]) == 0 ||
             strcasecmp(name, names[level] + strlen(PROVIDER)) == 0)
             return level;
@@ -143,7 +143,7 @@ static int lowest(const cpu_set_t *set)
     return (int)cpu;
 }
 
-ompi_place_t ompi_place_find(int level, int *color)
+ompi_hw_binding_t ompi_hw_level_find(int level, int *color)
 {
     cpu_set_t allowed, part, both;
     const opal_pmi_job_t *job = opal_job();
@@ -151,12 +151,12 @@ ompi_place_t ompi_place_find(int level, int *color)
     if (level != MACHINE) {
         if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 ||
             !read_part(level, lowest(&allowed), &part))
-            return OMPI_PLACE_UNKNOWN;
+            return OMPI_HW_UNKNOWN;
         CPU_AND(&both, &allowed, &part);
         if (!CPU_EQUAL(&both, &allowed))
-            return OMPI_PLACE_SEVERAL;
+            return OMPI_HW_SEVERAL;
         first = lowest(&part);
     }
     *color = (int)(job->node_of[job->rank] % (INT32_MAX / CPU_SETSIZE)) * CPU_SETSIZE + first;
-    return OMPI_PLACE_ONE;
+    return OMPI_HW_ONE;
 }

@@ -8,23 +8,23 @@
 #ifndef OMPI_HW_TOPOLOGY_H
 #define OMPI_HW_TOPOLOGY_H
 
-enum { OMPI_PLACE_LEVELS = 7 };
+enum { OMPI_HW_LEVELS = 7 };
 
 /* Of "hwloc://Machine", Package, NUMANode, L3Cache, L2Cache, Core, PU. */
-const char *ompi_place_name(int level);
+const char *ompi_hw_level_name(int level);
 
 /* The level of a name, with or without hwloc://, in whatever letter case, or "mpi_shared_memory";
  * -1: there is none. */
-int ompi_place_level(const char *name);
+int ompi_hw_level_of(const char *name);
 
-typedef enum ompi_place {
-    OMPI_PLACE_UNKNOWN, /* there is no such level here, or the kernel does not say */
-    OMPI_PLACE_SEVERAL, /* this process may run in more than one part of that level */
-    OMPI_PLACE_ONE,
-} ompi_place_t;
+typedef enum ompi_hw_binding {
+    OMPI_HW_UNKNOWN, /* there is no such level here, or the kernel does not say */
+    OMPI_HW_SEVERAL, /* this process may run in more than one part of that level */
+    OMPI_HW_ONE,
+} ompi_hw_binding_t;
 
-/* With OMPI_PLACE_ONE, `*color` is one that all processes have who run in the same part of that
+/* With OMPI_HW_ONE, `*color` is one that all processes have who run in the same part of that
  * level, and nobody else. Otherwise it stays as it was. */
-ompi_place_t ompi_place_find(int level, int *color);
+ompi_hw_binding_t ompi_hw_level_find(int level, int *color);
 
 #endif

@@ -98,24 +98,24 @@ static bool have_common(ompi_group_t *group1, const ompi_group_t *group2)
 
 /* -- two sides ----------------------------------------------------------------------- */
 
-/* Begins the birth of an intercommunicator. NULL as remote, or in birth->comm: no memory, which it
- * will tell. */
-static void init_two_sides(ompi_birth_t *birth, ompi_communicator_t *parent, ompi_group_t *group,
-                           ompi_group_t *remote)
+/* Begins the creation of an intercommunicator. NULL as remote, or in creation->comm: no memory,
+ * which it will tell. */
+static void init_two_sides(ompi_comm_creation_t *creation, ompi_communicator_t *parent,
+                           ompi_group_t *group, ompi_group_t *remote)
 {
     ompi_communicator_t *comm = remote != NULL ? ompi_comm_create(parent) : NULL;
-    ompi_birth_init(birth, parent, comm);
+    ompi_comm_creation_init(creation, parent, comm);
     if (comm != NULL)
         ompi_comm_set_groups(comm, group, remote);
     else
-        birth->error = MPI_ERR_NO_MEM;
-    birth->agreement.wanted = 2;
+        creation->error = MPI_ERR_NO_MEM;
+    creation->agreement.wanted = 2;
 }
 
 int ompi_intercomm_create(ompi_communicator_t *comm, int leader, ompi_communicator_t *peer_comm,
                           int remote_leader, int tag, ompi_communicator_t **result)
 {
-    ompi_birth_t birth;
+    ompi_comm_creation_t creation;
     ompi_group_t *remote = NULL;
     ompi_bridge_t bridge = {.comm = comm->rank == leader ? peer_comm : comm,
                             .rank = remote_leader,
@@ -127,43 +127,43 @@ int ompi_intercomm_create(ompi_communicator_t *comm, int leader, ompi_communicat
     ompi_unlock();
     if (error == MPI_SUCCESS) {
         bridge.size = remote != NULL ? remote->size : 0; /* nothing is exchanged but ballots */
-        init_two_sides(&birth, comm, comm->group, remote);
+        init_two_sides(&creation, comm, comm->group, remote);
         if (remote != NULL && have_common(comm->group, remote))
-            birth.error = MPI_ERR_COMM;
+            creation.error = MPI_ERR_COMM;
         if (fault != MPI_SUCCESS)
-            birth.error = fault;
-        birth.agreement.exchange.side = side;
-        birth.agreement.exchange.bridge = bridge;
+            creation.error = fault;
+        creation.agreement.exchange.side = side;
+        creation.agreement.exchange.bridge = bridge;
     }
     if (remote != NULL)
         ompi_object_release(&remote->head);
-    return error == MPI_SUCCESS ? ompi_birth_run(&birth, result) : error;
+    return error == MPI_SUCCESS ? ompi_comm_creation_run(&creation, result) : error;
 }
 
 int ompi_intercomm_create_from_groups(ompi_group_t *group, int leader, ompi_group_t *remote_group,
                                       int remote_leader, const char *stringtag, ompi_info_t *info,
                                       ompi_errhandler_t *errhandler, ompi_communicator_t **result)
 {
-    ompi_birth_t birth;
+    ompi_comm_creation_t creation;
     *result = NULL;
     if (group->rank == MPI_UNDEFINED)
         return MPI_SUCCESS;
     if (have_common(group, remote_group))
         return MPI_ERR_GROUP;
-    init_two_sides(&birth, &ompi_comm_processes, group, remote_group);
-    if (birth.comm != NULL) {
-        ompi_errhandler_attach(&birth.comm->head, errhandler);
-        ompi_comm_set_hints(birth.comm, info);
+    init_two_sides(&creation, &ompi_comm_processes, group, remote_group);
+    if (creation.comm != NULL) {
+        ompi_errhandler_attach(&creation.comm->head, errhandler);
+        ompi_comm_set_hints(creation.comm, info);
     }
-    int tag = ompi_birth_set_string(&birth, stringtag);
-    birth.agreement.exchange.side = ompi_side_of_group(&ompi_comm_processes, group, tag);
-    birth.agreement.exchange.bridge =
+    int tag = ompi_comm_creation_set_string(&creation, stringtag);
+    creation.agreement.exchange.side = ompi_side_of_group(&ompi_comm_processes, group, tag);
+    creation.agreement.exchange.bridge =
         (ompi_bridge_t){.comm = &ompi_comm_processes,
                         .rank = ompi_group_process(remote_group, remote_leader),
                         .tag = tag,
                         .leader = leader,
                         .size = remote_group->size};
-    return ompi_birth_run(&birth, result);
+    return ompi_comm_creation_run(&creation, result);
 }
 
 /* -- one of two ---------------------------------------------------------------------- */
@@ -185,15 +185,15 @@ static void add_all(ompi_group_builder_t *builder, const ompi_group_t *group)
 
 /* Who is low comes first; if both sides want the same, the one with the lower first process does.
  */
-static int form_merged(ompi_birth_t *birth, bool *is_left OPAL_UNUSED)
+static int form_merged(ompi_comm_creation_t *creation, bool *is_left OPAL_UNUSED)
 {
-    const ompi_communicator_t *parent = birth->parent;
+    const ompi_communicator_t *parent = creation->parent;
     const ompi_group_t *own = parent->group, *other = parent->remote_group;
-    const int *own_high = (const int *)birth->agreement.exchange.items;
+    const int *own_high = (const int *)creation->agreement.exchange.items;
     const int *other_high = own_high + own->size;
     ompi_group_builder_t builder = {0};
     if (!are_alike(own_high, own->size) || !are_alike(other_high, other->size))
-        return OMPI_AGREE_NOT_ALIKE;
+        return OMPI_CONTEXT_ID_NOT_ALIKE;
     bool own_first = own_high[0] != other_high[0]
                          ? !own_high[0]
                          : opal_process_is_before((uint32_t)ompi_group_process(own, 0),
@@ -203,29 +203,29 @@ static int form_merged(ompi_birth_t *birth, bool *is_left OPAL_UNUSED)
     ompi_group_t *group = ompi_group_builder_finish(&builder);
     if (group == NULL)
         return MPI_ERR_NO_MEM;
-    ompi_comm_set_groups(birth->comm, group, NULL);
+    ompi_comm_set_groups(creation->comm, group, NULL);
     ompi_object_release(&group->head);
     return MPI_SUCCESS;
 }
 
 int ompi_intercomm_merge(ompi_communicator_t *comm, bool high, ompi_communicator_t **result)
 {
-    ompi_birth_t birth;
+    ompi_comm_creation_t creation;
     int *items = calloc((size_t)comm->size + (size_t)comm->remote_group->size, sizeof *items);
     ompi_communicator_t *merged = ompi_comm_create(comm);
     if (items != NULL) /* if not, the exchange tells the others */
         items[comm->rank] = high;
-    ompi_birth_init(&birth, comm, merged);
+    ompi_comm_creation_init(&creation, comm, merged);
     if (merged == NULL)
-        birth.error = MPI_ERR_NO_MEM;
-    birth.form = form_merged;
-    birth.agreement.exchange.item_bytes = sizeof *items;
-    birth.agreement.exchange.items = (unsigned char *)items;
+        creation.error = MPI_ERR_NO_MEM;
+    creation.form = form_merged;
+    creation.agreement.exchange.item_bytes = sizeof *items;
+    creation.agreement.exchange.items = (unsigned char *)items;
     ompi_lock();
-    ompi_birth_of_all(&birth);
+    ompi_comm_creation_of_all(&creation);
     ompi_unlock();
-    birth.agreement.wanted = 1;
-    int error = ompi_birth_run(&birth, result);
+    creation.agreement.wanted = 1;
+    int error = ompi_comm_creation_run(&creation, result);
     free(items);
     return error;
 }

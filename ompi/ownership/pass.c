@@ -176,7 +176,7 @@ int ompi_ownership_take(ompi_block_t *block, int source, int tag, ompi_communica
     }
     if (error == MPI_SUCCESS) {
         ompi_status_set_bytes(&of_note, note.bytes);
-        ompi_status_tell(status, &of_note);
+        ompi_status_fill(status, &of_note);
     }
     return error;
 }

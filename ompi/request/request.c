@@ -183,7 +183,7 @@ int ompi_request_query(ompi_request_t *request, MPI_Status *status)
         error = request->ops->query(request, &request->status);
         ompi_lock();
     }
-    ompi_status_tell(status, &request->status);
+    ompi_status_fill(status, &request->status);
     return error;
 }
 
@@ -191,7 +191,7 @@ int ompi_request_finish(ompi_request_t **slot, MPI_Status *status)
 {
     ompi_request_t *request = *slot;
     if (request == &ompi_request_sent) {
-        ompi_status_tell(status, &request->status);
+        ompi_status_fill(status, &request->status);
         *slot = NULL;
         return MPI_SUCCESS;
     }
@@ -213,7 +213,7 @@ int ompi_request_finish_loose(ompi_request_t **slot, MPI_Status *status)
 {
     ompi_request_t *request = *slot;
     int error = request->status.MPI_ERROR;
-    ompi_status_tell(status, &request->status);
+    ompi_status_fill(status, &request->status);
     if (request == &ompi_request_sent) {
         *slot = NULL;
         return MPI_SUCCESS;

@@ -52,7 +52,7 @@ static inline void ompi_status_set_empty(MPI_Status *status)
 
 /* To a status of the user's, or nowhere. Its MPI_ERROR is left alone, as the standard wants it of
  * calls that return one status. */
-static inline void ompi_status_tell(MPI_Status *told, const MPI_Status *status)
+static inline void ompi_status_fill(MPI_Status *told, const MPI_Status *status)
 {
     if (told == MPI_STATUS_IGNORE)
         return;
@@ -62,7 +62,7 @@ static inline void ompi_status_tell(MPI_Status *told, const MPI_Status *status)
 }
 
 /* Of nothing, there is no error either: an empty status has MPI_SUCCESS by its definition. */
-static inline void ompi_status_tell_empty(MPI_Status *told)
+static inline void ompi_status_fill_empty(MPI_Status *told)
 {
     if (told != MPI_STATUS_IGNORE)
         ompi_status_set_empty(told);

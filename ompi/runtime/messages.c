@@ -137,8 +137,8 @@ opal_status_t ompi_messages_start(bool threads)
 {
     opal_status_t status = open_frameworks();
     if (status == OPAL_SUCCESS) {
-        ompi_mpool_start(
-            (ompi_mpool_pinned_t){ompi_params_leave_pinned(), ompi_params_leave_pinned_pipeline()});
+        ompi_mpool_start((ompi_mpool_leave_pinned_t){ompi_params_leave_pinned(),
+                                                     ompi_params_leave_pinned_pipeline()});
         ompi_lock_start(threads);
         ompi_pml = opal_framework_best(&mca_pml_framework)->answer.ops;
         status = tell_way();

@@ -10,8 +10,8 @@ static bool check = true;
 static int initial_errhandler = INITIAL_FATAL;
 static int max_communicators = 65536;
 static int thread_level = MPI_THREAD_SINGLE;
-static int leave_pinned = OPAL_PINNED_RUNTIME;
-static int leave_pinned_pipeline = OPAL_PINNED_RUNTIME;
+static int leave_pinned = OPAL_LEAVE_PINNED_RUNTIME;
+static int leave_pinned_pipeline = OPAL_LEAVE_PINNED_RUNTIME;
 
 /* The names are the standard's, from the info key mpi_initial_errhandler of MPI_Comm_spawn. */
 static const opal_param_choice_t errhandlers[] = {
@@ -62,7 +62,7 @@ static const opal_param_row_t params[] = {
      .type = OPAL_PARAM_ENUM,
      .value = &leave_pinned,
      .preset = "runtime",
-     .choices = opal_pinned_choices,
+     .choices = opal_leave_pinned_choices,
      .prose = "whether a buffer that a network has registered stays so when its message is over; "
               "runtime: where a transport gains by it, and memory that leaves is seen. To be set "
               "before the program starts, not in a file"},
@@ -70,7 +70,7 @@ static const opal_param_row_t params[] = {
      .type = OPAL_PARAM_ENUM,
      .value = &leave_pinned_pipeline,
      .preset = "runtime",
-     .choices = opal_pinned_choices,
+     .choices = opal_leave_pinned_choices,
      .prose = "the same for the parts of long messages that are registered one after the other; "
               "not together with mpi_leave_pinned"},
     {0},
@@ -113,12 +113,12 @@ int ompi_params_thread_level(void)
     return thread_level;
 }
 
-opal_pinned_t ompi_params_leave_pinned(void)
+opal_leave_pinned_t ompi_params_leave_pinned(void)
 {
-    return (opal_pinned_t)leave_pinned;
+    return (opal_leave_pinned_t)leave_pinned;
 }
 
-opal_pinned_t ompi_params_leave_pinned_pipeline(void)
+opal_leave_pinned_t ompi_params_leave_pinned_pipeline(void)
 {
-    return (opal_pinned_t)leave_pinned_pipeline;
+    return (opal_leave_pinned_t)leave_pinned_pipeline;
 }

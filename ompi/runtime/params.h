@@ -25,8 +25,9 @@ ompi_errhandler_t *ompi_params_initial_errhandler(void);
 uint32_t ompi_params_max_communicators(void);
 int ompi_params_thread_level(void); /* MPI_THREAD_*, which grow with what is permitted */
 
-/* What was asked for; what comes of it is ompi/mca/mpool's decision. Never OPAL_PINNED_NOT_SET. */
-opal_pinned_t ompi_params_leave_pinned(void);
-opal_pinned_t ompi_params_leave_pinned_pipeline(void);
+/* What was asked for; what comes of it is ompi/mca/mpool's decision. Never
+ * OPAL_LEAVE_PINNED_NOT_SET. */
+opal_leave_pinned_t ompi_params_leave_pinned(void);
+opal_leave_pinned_t ompi_params_leave_pinned_pipeline(void);
 
 #endif

@@ -157,7 +157,7 @@ void opal_fabric_endpoint_close(opal_fabric_endpoint_t *endpoint)
     close_object(provider, endpoint->ep != NULL ? &endpoint->ep->fid : NULL);
     close_object(provider, endpoint->cq != NULL ? &endpoint->cq->fid : NULL);
     release_domain();
-    opal_cards_forget(endpoint->user->kind);
+    opal_modex_forget(endpoint->user->kind);
     free(endpoint->addresses);
     *endpoint = (opal_fabric_endpoint_t){.wait_fd = -1};
 }
@@ -197,7 +197,7 @@ static opal_status_t exchange_records(const opal_fabric_endpoint_t *endpoint,
 {
     size_t length;
     unsigned char *bytes = opal_fabric_record_encode(mine, &length);
-    opal_status_t status = opal_cards_exchange(endpoint->user->kind, bytes, length);
+    opal_status_t status = opal_modex_exchange(endpoint->user->kind, bytes, length);
     free(bytes);
     return status;
 }
@@ -208,7 +208,7 @@ static opal_status_t get_record(const opal_fabric_endpoint_t *endpoint, unsigned
                                 opal_fabric_record_t *record, void **bytes)
 {
     size_t length;
-    opal_status_t status = opal_cards_get(endpoint->user->kind, opal_process(rank), bytes, &length);
+    opal_status_t status = opal_modex_get(endpoint->user->kind, opal_process(rank), bytes, &length);
     if (status != OPAL_SUCCESS || opal_fabric_record_decode(record, *bytes, length))
         return status;
     opal_log_error("%s: what rank %u says of its address is not understood: it runs another "

@@ -45,7 +45,7 @@
 typedef struct opal_fabric_user {
     const char *name;                  /* for messages: "mtl/ofi" */
     const char *prefix;                /* of its parameters: "mtl_ofi" */
-    opal_node_card_t kind;             /* of its records */
+    opal_modex_kind_t kind;            /* of its records */
     opal_fabric_compare_fn_t *compare; /* of what it adds to them */
     const char *use, *remedy;          /* "sends by pml = cm", and what to do if a rank does not */
 } opal_fabric_user_t;

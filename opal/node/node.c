@@ -267,7 +267,7 @@ static void learn_load(void)
     }
     node.load_is_known = true;
     bool crowded = ranks > count_cpus(cpus);
-    opal_wait_set_crowded(crowded);
+    opal_wait_set_oversubscribed(crowded);
     opal_wait_set_apart(apart && crowded && has_autogroups());
 }
 
@@ -438,7 +438,7 @@ void opal_node_detach(void)
     if (node.header == NULL)
         return;
     opal_wait_set_watch(NULL);
-    opal_wait_set_crowded(false);
+    opal_wait_set_oversubscribed(false);
     opal_wait_set_apart(false);
     opal_wait_set_doorbell(NULL);
     atomic_store(&node.slot->pid, -1);

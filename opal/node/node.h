@@ -32,12 +32,12 @@
 
 enum { OPAL_NODE_CPU_WORDS = 16 }; /* CPUs beyond 1024 are folded */
 
-/* Of which components a rank's card is; cards.h. */
-typedef enum opal_node_card {
-    OPAL_NODE_CARD_BTL,
-    OPAL_NODE_CARD_MTL,
-    OPAL_NODE_CARDS,
-} opal_node_card_t;
+/* Of which components a rank's modex record is; modex.h. */
+typedef enum opal_modex_kind {
+    OPAL_MODEX_BTL,
+    OPAL_MODEX_MTL,
+    OPAL_MODEX_KINDS,
+} opal_modex_kind_t;
 
 typedef struct opal_node_slot {
     _Alignas(64) opal_doorbell_t doorbell;
@@ -51,7 +51,7 @@ typedef struct opal_node_slot {
     uint64_t region_base, region_id; /* region.h, as the owner sees it */
     _Atomic uint64_t
         way; /* opal_node_tell_way: up to 8 letters, the first one lowest; 0: not yet */
-    _Atomic uint64_t cards[OPAL_NODE_CARDS]; /* offsets; 0: not laid yet */
+    _Atomic uint64_t modex[OPAL_MODEX_KINDS]; /* offsets; 0: not laid yet */
 
     /* A word that a peer reads to learn whether it may, and what it finds there; node_read.c. */
     _Alignas(64) _Atomic uint64_t probe_address;
@@ -68,8 +68,8 @@ typedef struct opal_node_slot {
     uint32_t rings; /* likewise, those that the owner has made; it alone writes this */
 
     /* Written by peers at the start, and of local rank 0's slot alone: how many ranks have laid
-     * their cards. */
-    atomic_uint laid_cards[OPAL_NODE_CARDS];
+     * their modex. */
+    atomic_uint modex_count[OPAL_MODEX_KINDS];
 } opal_node_slot_t;
 
 #define OPAL_NODE_INBOX_CLOSED UINT32_MAX /* the owner takes no rings any more */

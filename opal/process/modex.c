@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One record of cards for each node. See cards.h. */
+/* One record of modex records for each node. See modex records.h. */
 #include "opal/process/modex.h"
 
 #include <stdbool.h>
@@ -13,23 +13,23 @@
 
 enum { NUMBER_BYTES = 2, LONGEST_GAP_BYTES = 2 * NUMBER_BYTES, MOST_RANKS = UINT16_MAX };
 
-static const char *const keys[OPAL_NODE_CARDS] = {
-    [OPAL_NODE_CARD_BTL] = "btl-cards",
-    [OPAL_NODE_CARD_MTL] = "mtl-cards",
+static const char *const keys[OPAL_MODEX_KINDS] = {
+    [OPAL_MODEX_BTL] = "btl-modex",
+    [OPAL_MODEX_MTL] = "mtl-modex",
 };
 
-typedef struct card {
+typedef struct modex {
     size_t length;
-    unsigned char bytes[OPAL_CARD_BYTES];
-} card_t;
+    unsigned char bytes[OPAL_MODEX_MAX_BYTES];
+} modex_t;
 
 typedef struct record {
     size_t length;
     unsigned char bytes[];
 } record_t;
 
-static record_t **records[OPAL_NODE_CARDS]; /* by node; NULL: not fetched yet */
-static card_t *own_cards[OPAL_NODE_CARDS];  /* as they were handed in; NULL: none was */
+static record_t **records[OPAL_MODEX_KINDS]; /* by node; NULL: not fetched yet */
+static modex_t *own_modex[OPAL_MODEX_KINDS]; /* as they were handed in; NULL: none was */
 
 /* -- a record as bytes ------------------------------------------------------------------------ */
 
@@ -60,112 +60,114 @@ static size_t count_other(const unsigned char *bytes, const unsigned char *befor
     return other;
 }
 
-static void add_card(opal_text_t *text, const card_t *card, const card_t *before)
+static void add_modex(opal_text_t *text, const modex_t *modex, const modex_t *before)
 {
-    add_number(text, card->length);
-    for (size_t done = 0; done < card->length;) {
+    add_number(text, modex->length);
+    for (size_t done = 0; done < modex->length;) {
         size_t same = 0;
-        while (done + same < card->length && card->bytes[done + same] == before->bytes[done + same])
+        while (done + same < modex->length &&
+               modex->bytes[done + same] == before->bytes[done + same])
             same++;
         done += same;
-        size_t other = count_other(card->bytes + done, before->bytes + done, card->length - done);
+        size_t other = count_other(modex->bytes + done, before->bytes + done, modex->length - done);
         add_number(text, same);
         add_number(text, other);
-        opal_text_append(text, (const char *)card->bytes + done, other);
+        opal_text_append(text, (const char *)modex->bytes + done, other);
         done += other;
     }
 }
 
-/* Makes the card before into this one; false: these bytes are no record. */
-static bool take_card(const unsigned char **at, const unsigned char *end, card_t *card)
+/* Makes the modex record before into this one; false: these bytes are no record. */
+static bool take_modex(const unsigned char **at, const unsigned char *end, modex_t *modex)
 {
     size_t same, other, done = 0;
-    if (!take_number(at, end, &card->length) || card->length > sizeof card->bytes)
+    if (!take_number(at, end, &modex->length) || modex->length > sizeof modex->bytes)
         return false;
-    while (done < card->length) {
+    while (done < modex->length) {
         if (!take_number(at, end, &same) || !take_number(at, end, &other) || same + other == 0 ||
-            same + other > card->length - done || other > (size_t)(end - *at))
+            same + other > modex->length - done || other > (size_t)(end - *at))
             return false;
-        memcpy(card->bytes + done + same, *at, other);
+        memcpy(modex->bytes + done + same, *at, other);
         *at += other;
         done += same + other;
     }
-    memset(card->bytes + done, 0, sizeof card->bytes - done);
+    memset(modex->bytes + done, 0, sizeof modex->bytes - done);
     return true;
 }
 
-static bool take_cards(const record_t *record, size_t index, card_t *card)
+static bool take_records(const record_t *record, size_t index, modex_t *modex)
 {
     const unsigned char *at = record->bytes, *end = at + record->length;
     size_t count;
-    *card = (card_t){.length = 0};
+    *modex = (modex_t){.length = 0};
     if (!take_number(&at, end, &count) || index >= count)
         return false;
     for (size_t i = 0; i <= index; i++) {
-        if (!take_card(&at, end, card))
+        if (!take_modex(&at, end, modex))
             return false;
     }
     return true;
 }
 
-/* -- the node's cards ---------------------------------------------------------------------------
+/* -- the node's modex records
+ * ---------------------------------------------------------------------------
  */
 
-static bool read_laid(opal_node_card_t kind, unsigned local_rank, card_t *card)
+static bool read_laid(opal_modex_kind_t kind, unsigned local_rank, modex_t *modex)
 {
     const opal_node_slot_t *slot = opal_node_slot(local_rank);
-    uint64_t offset = atomic_load_explicit(&slot->cards[kind], memory_order_acquire);
-    *card = (card_t){.length = 0};
+    uint64_t offset = atomic_load_explicit(&slot->modex[kind], memory_order_acquire);
+    *modex = (modex_t){.length = 0};
     if (offset == 0)
         return false;
     /* Peers can write to it: the length is looked at once. */
-    const card_t *laid = opal_node_at(offset);
+    const modex_t *laid = opal_node_at(offset);
     size_t length = laid->length;
-    if (length > sizeof card->bytes)
+    if (length > sizeof modex->bytes)
         return false;
-    card->length = length;
-    memcpy(card->bytes, laid->bytes, length);
+    modex->length = length;
+    memcpy(modex->bytes, laid->bytes, length);
     return true;
 }
 
 /* Lays the own one. `*is_last`: now all of the node's are there. */
-static opal_status_t lay(opal_node_card_t kind, const void *bytes, size_t length, bool *is_last)
+static opal_status_t lay(opal_modex_kind_t kind, const void *bytes, size_t length, bool *is_last)
 {
-    uint64_t offset = atomic_load(&opal_node_own_slot()->cards[kind]); /* of an earlier start */
+    uint64_t offset = atomic_load(&opal_node_own_slot()->modex[kind]); /* of an earlier start */
     if (offset == 0)
-        offset = opal_node_carve(sizeof(card_t));
+        offset = opal_node_carve(sizeof(modex_t));
     if (offset == 0) {
         opal_log_error("no room for the addresses of this rank in the node's shared memory; the "
                        "parameter node_segment_size sets its size");
         return OPAL_ERR_NO_MEMORY;
     }
-    card_t *card = opal_node_at(offset);
-    opal_status_t status = opal_node_populate(card, offsetof(card_t, bytes) + length);
+    modex_t *modex = opal_node_at(offset);
+    opal_status_t status = opal_node_populate(modex, offsetof(modex_t, bytes) + length);
     if (status != OPAL_SUCCESS)
         return status;
-    card->length = length;
-    memcpy(card->bytes, bytes, length);
-    atomic_store_explicit(&opal_node_own_slot()->cards[kind], offset, memory_order_release);
+    modex->length = length;
+    memcpy(modex->bytes, bytes, length);
+    atomic_store_explicit(&opal_node_own_slot()->modex[kind], offset, memory_order_release);
     /* Who makes it complete has seen what the others have laid. */
-    unsigned laid = atomic_fetch_add(&opal_node_slot(0)->laid_cards[kind], 1) + 1;
+    unsigned laid = atomic_fetch_add(&opal_node_slot(0)->modex_count[kind], 1) + 1;
     *is_last = laid % opal_node_ranks() == 0; /* the ranks start together, every time */
     return OPAL_SUCCESS;
 }
 
-static opal_status_t publish_node(opal_node_card_t kind)
+static opal_status_t publish_node(opal_modex_kind_t kind)
 {
     void *state;
     char key[OPAL_START_KEY_BYTES];
     const opal_pmi_ops_t *pmi = opal_pmi(&state);
-    card_t *card = opal_xcalloc(2, sizeof *card), *before = card + 1;
+    modex_t *modex = opal_xcalloc(2, sizeof *modex), *before = modex + 1;
     opal_text_t text = {0};
     opal_status_t status = OPAL_SUCCESS;
     add_number(&text, opal_node_ranks());
     for (unsigned i = 0; i < opal_node_ranks() && status == OPAL_SUCCESS; i++) {
-        if (!read_laid(kind, i, card))
+        if (!read_laid(kind, i, modex))
             status = OPAL_ERR_PROTOCOL;
-        add_card(&text, card, before);
-        *before = *card;
+        add_modex(&text, modex, before);
+        *before = *modex;
     }
     if (status == OPAL_SUCCESS)
         status = pmi->put_for(state, opal_node_slot(0)->rank, opal_start_key(keys[kind], key),
@@ -173,29 +175,29 @@ static opal_status_t publish_node(opal_node_card_t kind)
     else
         opal_log_error("the addresses of this node's ranks are damaged");
     opal_text_free(&text);
-    free(card);
+    free(modex);
     return status;
 }
 
-static opal_status_t publish_own(opal_node_card_t kind, const void *bytes, size_t length)
+static opal_status_t publish_own(opal_modex_kind_t kind, const void *bytes, size_t length)
 {
     void *state;
     char key[OPAL_START_KEY_BYTES];
     const opal_pmi_ops_t *pmi = opal_pmi(&state);
-    card_t *card = opal_xcalloc(2, sizeof *card);
+    modex_t *modex = opal_xcalloc(2, sizeof *modex);
     opal_text_t text = {0};
-    card->length = length;
-    memcpy(card->bytes, bytes, length);
+    modex->length = length;
+    memcpy(modex->bytes, bytes, length);
     add_number(&text, 1);
-    add_card(&text, card, card + 1);
+    add_modex(&text, modex, modex + 1);
     opal_status_t status =
         pmi->put(state, opal_start_key(keys[kind], key), text.bytes, text.length);
     opal_text_free(&text);
-    free(card);
+    free(modex);
     return status;
 }
 
-opal_status_t opal_cards_exchange(opal_node_card_t kind, const void *bytes, size_t length)
+opal_status_t opal_modex_exchange(opal_modex_kind_t kind, const void *bytes, size_t length)
 {
     void *state;
     const opal_pmi_ops_t *pmi = opal_pmi(&state);
@@ -203,15 +205,15 @@ opal_status_t opal_cards_exchange(opal_node_card_t kind, const void *bytes, size
         pmi->put_for != NULL && opal_node_ranks() > 1 && opal_node_ranks() <= MOST_RANKS;
     bool is_last = false;
     opal_status_t status;
-    if (length > OPAL_CARD_BYTES) {
+    if (length > OPAL_MODEX_MAX_BYTES) {
         opal_log_error("the addresses of this rank take %zu bytes, and there is room for %d",
-                       length, OPAL_CARD_BYTES);
+                       length, OPAL_MODEX_MAX_BYTES);
         return OPAL_ERR_TOO_LARGE;
     }
-    free(own_cards[kind]);
-    own_cards[kind] = opal_xmalloc(offsetof(card_t, bytes) + length);
-    own_cards[kind]->length = length;
-    memcpy(own_cards[kind]->bytes, bytes, length);
+    free(own_modex[kind]);
+    own_modex[kind] = opal_xmalloc(offsetof(modex_t, bytes) + length);
+    own_modex[kind]->length = length;
+    memcpy(own_modex[kind]->bytes, bytes, length);
     if (together)
         status = lay(kind, bytes, length, &is_last);
     else
@@ -221,7 +223,8 @@ opal_status_t opal_cards_exchange(opal_node_card_t kind, const void *bytes, size
     return status == OPAL_SUCCESS ? pmi->fence(state) : status;
 }
 
-/* -- others' cards -------------------------------------------------------------------------------
+/* -- others' modex records
+ * -------------------------------------------------------------------------------
  */
 
 /* The first rank of its node, and how many are before it there. */
@@ -242,7 +245,7 @@ static place_t find_place(unsigned rank)
     return place;
 }
 
-static opal_status_t fetch(opal_node_card_t kind, unsigned rank, record_t **record)
+static opal_status_t fetch(opal_modex_kind_t kind, unsigned rank, record_t **record)
 {
     void *state, *bytes;
     char key[OPAL_START_KEY_BYTES];
@@ -261,7 +264,7 @@ static opal_status_t fetch(opal_node_card_t kind, unsigned rank, record_t **reco
 }
 
 /* What is published in the name of the node's first rank, which may be of that rank alone. */
-static opal_status_t find_record(opal_node_card_t kind, unsigned node, unsigned first,
+static opal_status_t find_record(opal_modex_kind_t kind, unsigned node, unsigned first,
                                  const record_t **record)
 {
     if (records[kind] == NULL)
@@ -281,7 +284,7 @@ static bool is_of_one(const record_t *record)
     return take_number(&at, at + record->length, &count) && count == 1;
 }
 
-static opal_status_t find_remote(opal_node_card_t kind, unsigned rank, card_t *card)
+static opal_status_t find_remote(opal_modex_kind_t kind, unsigned rank, modex_t *modex)
 {
     const record_t *record;
     record_t *own = NULL;
@@ -295,7 +298,7 @@ static opal_status_t find_remote(opal_node_card_t kind, unsigned rank, card_t *c
         status = fetch(kind, rank, &own);
         record = own;
     }
-    if (status == OPAL_SUCCESS && !take_cards(record, is_of_all ? place.index : 0, card)) {
+    if (status == OPAL_SUCCESS && !take_records(record, is_of_all ? place.index : 0, modex)) {
         opal_log_error("what the launcher has of the addresses of rank %u is not understood: it "
                        "runs another version of this library",
                        rank);
@@ -305,57 +308,57 @@ static opal_status_t find_remote(opal_node_card_t kind, unsigned rank, card_t *c
     return status;
 }
 
-static opal_status_t find_foreign(opal_node_card_t kind, const opal_process_record_t *record,
-                                  card_t *card)
+static opal_status_t find_foreign(opal_modex_kind_t kind, const opal_process_record_t *record,
+                                  modex_t *modex)
 {
-    card->length = record->cards[kind].length;
-    memcpy(card->bytes, record->cards[kind].bytes, card->length);
-    return card->length > 0 ? OPAL_SUCCESS : OPAL_ERR_NOT_FOUND;
+    modex->length = record->modex[kind].length;
+    memcpy(modex->bytes, record->modex[kind].bytes, modex->length);
+    return modex->length > 0 ? OPAL_SUCCESS : OPAL_ERR_NOT_FOUND;
 }
 
-static opal_status_t find(opal_node_card_t kind, const opal_process_t *process, card_t *card)
+static opal_status_t find(opal_modex_kind_t kind, const opal_process_t *process, modex_t *modex)
 {
     if (opal_process_record(process) != NULL)
-        return find_foreign(kind, opal_process_record(process), card);
+        return find_foreign(kind, opal_process_record(process), modex);
     int local_rank = opal_node_local_rank(process->rank);
-    if (local_rank >= 0 && read_laid(kind, (unsigned)local_rank, card))
+    if (local_rank >= 0 && read_laid(kind, (unsigned)local_rank, modex))
         return OPAL_SUCCESS;
-    return find_remote(kind, process->rank, card);
+    return find_remote(kind, process->rank, modex);
 }
 
-opal_status_t opal_cards_get(opal_node_card_t kind, const opal_process_t *process, void **bytes,
+opal_status_t opal_modex_get(opal_modex_kind_t kind, const opal_process_t *process, void **bytes,
                              size_t *length)
 {
-    card_t *card = malloc(sizeof *card);
-    if (card == NULL)
+    modex_t *modex = malloc(sizeof *modex);
+    if (modex == NULL)
         return OPAL_ERR_NO_MEMORY;
-    opal_status_t status = find(kind, process, card);
-    void *copy = status == OPAL_SUCCESS ? malloc(card->length + 1) : NULL;
+    opal_status_t status = find(kind, process, modex);
+    void *copy = status == OPAL_SUCCESS ? malloc(modex->length + 1) : NULL;
     if (copy != NULL) {
-        memcpy(copy, card->bytes, card->length);
+        memcpy(copy, modex->bytes, modex->length);
         *bytes = copy;
-        *length = card->length;
+        *length = modex->length;
     } else if (status == OPAL_SUCCESS) {
         status = OPAL_ERR_NO_MEMORY;
     }
-    free(card);
+    free(modex);
     return status;
 }
 
-size_t opal_cards_own(opal_node_card_t kind, unsigned char bytes[OPAL_CARD_BYTES])
+size_t opal_modex_own(opal_modex_kind_t kind, unsigned char bytes[OPAL_MODEX_MAX_BYTES])
 {
-    if (own_cards[kind] == NULL)
+    if (own_modex[kind] == NULL)
         return 0;
-    memcpy(bytes, own_cards[kind]->bytes, own_cards[kind]->length);
-    return own_cards[kind]->length;
+    memcpy(bytes, own_modex[kind]->bytes, own_modex[kind]->length);
+    return own_modex[kind]->length;
 }
 
-void opal_cards_forget(opal_node_card_t kind)
+void opal_modex_forget(opal_modex_kind_t kind)
 {
     for (unsigned node = 0; records[kind] != NULL && node < opal_job()->node_count; node++)
         free(records[kind][node]);
     free(records[kind]);
-    free(own_cards[kind]);
+    free(own_modex[kind]);
     records[kind] = NULL;
-    own_cards[kind] = NULL;
+    own_modex[kind] = NULL;
 }

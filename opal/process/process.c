@@ -182,9 +182,9 @@ opal_status_t opal_process_describe(void **bytes, size_t *length)
         record->rank = job->rank;
         record->size = job->size;
         record->node = job->node_of[job->rank];
-        for (unsigned kind = 0; kind < OPAL_NODE_CARDS; kind++)
-            record->cards[kind].length =
-                (uint16_t)opal_cards_own((opal_node_card_t)kind, record->cards[kind].bytes);
+        for (unsigned kind = 0; kind < OPAL_MODEX_KINDS; kind++)
+            record->modex[kind].length =
+                (uint16_t)opal_modex_own((opal_modex_kind_t)kind, record->modex[kind].bytes);
         *length = opal_record_encode(record, *bytes);
     } else {
         free(*bytes);

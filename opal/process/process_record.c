@@ -30,9 +30,9 @@ size_t opal_record_encode(const opal_process_record_t *record,
     at = put_bytes(at, record->job_id, id_bytes);
     at = put(put(put(at, record->rank, 4), record->node, 4), record->size, 4);
     at = put_bytes(at, record->key, sizeof record->key);
-    for (unsigned kind = 0; kind < OPAL_NODE_CARDS; kind++) {
-        at = put(at, record->cards[kind].length, 2);
-        at = put_bytes(at, record->cards[kind].bytes, record->cards[kind].length);
+    for (unsigned kind = 0; kind < OPAL_MODEX_KINDS; kind++) {
+        at = put(at, record->modex[kind].length, 2);
+        at = put_bytes(at, record->modex[kind].bytes, record->modex[kind].length);
     }
     return (size_t)(at - bytes);
 }
@@ -72,12 +72,12 @@ bool opal_record_decode(opal_process_record_t *record, const void *bytes, size_t
     record->node = take(&reader, 4);
     record->size = take(&reader, 4);
     take_bytes(&reader, record->key, sizeof record->key);
-    for (unsigned kind = 0; kind < OPAL_NODE_CARDS; kind++) {
-        uint32_t card_bytes = take(&reader, 2);
-        if (card_bytes > OPAL_CARD_BYTES)
+    for (unsigned kind = 0; kind < OPAL_MODEX_KINDS; kind++) {
+        uint32_t modex_bytes = take(&reader, 2);
+        if (modex_bytes > OPAL_MODEX_MAX_BYTES)
             return false;
-        record->cards[kind].length = (uint16_t)card_bytes;
-        take_bytes(&reader, record->cards[kind].bytes, card_bytes);
+        record->modex[kind].length = (uint16_t)modex_bytes;
+        take_bytes(&reader, record->modex[kind].bytes, modex_bytes);
     }
     opal_sha256(record->job_id, strlen(record->job_id), record->job);
     return !reader.is_short && reader.at == reader.end && record->rank < record->size;

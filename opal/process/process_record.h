@@ -5,11 +5,12 @@
  *
  *   0        1          2      2 + n    +4     +4     +32    +2       + length
  *   +--------+----------+------+--------+------+------+------+--------+- - - -+- - -
- *   | format | n        | job  | rank   | node | size | key  | length | card  |  one more card
+ *   | format | n        | job  | rank   | node | size | key  | length | modex record  |  one more
+ * modex record
  *   +--------+----------+------+--------+------+------+------+--------+- - - -+- - -
  *
- * Numbers are little-endian. `node` counts the hosts of its job. There is a card of each kind
- * (opal_node_card_t); one of length 0 was not published.
+ * Numbers are little-endian. `node` counts the hosts of its job. There is a modex record of each
+ * kind (opal_modex_kind_t); one of length 0 was not published.
  */
 #ifndef OPAL_PROCESS_PROCESS_RECORD_H
 #define OPAL_PROCESS_PROCESS_RECORD_H
@@ -31,13 +32,13 @@ typedef struct opal_process_record {
     uint32_t rank, node, size; /* in its job, of its job */
     struct {
         uint16_t length;
-        unsigned char bytes[OPAL_CARD_BYTES];
-    } cards[OPAL_NODE_CARDS];
+        unsigned char bytes[OPAL_MODEX_MAX_BYTES];
+    } modex[OPAL_MODEX_KINDS];
 } opal_process_record_t;
 
 enum {
-    OPAL_RECORD_MOST_BYTES =
-        2 + OPAL_JOB_ID_BYTES + 12 + OPAL_JOB_KEY_BYTES + OPAL_NODE_CARDS * (2 + OPAL_CARD_BYTES)
+    OPAL_RECORD_MOST_BYTES = 2 + OPAL_JOB_ID_BYTES + 12 + OPAL_JOB_KEY_BYTES +
+                             OPAL_MODEX_KINDS * (2 + OPAL_MODEX_MAX_BYTES)
 };
 
 /* Returns how many bytes. */

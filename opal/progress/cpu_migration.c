@@ -13,13 +13,14 @@ enum {
 static const uint64_t last_pause_nsec = UINT64_C(1000000000);
 
 /* How many long yields precede the next move. */
-static unsigned draw(const opal_place_t *place)
+static unsigned draw(const opal_cpu_migration_t *place)
 {
     unsigned mixed = (place->seed + 1) * 2654435761u + place->moves * 2246822519u;
     return 1 + (mixed >> 24) % MOST_LONG_ONES;
 }
 
-bool opal_place_decide(opal_place_t *place, uint64_t before_nsec, uint64_t after_nsec)
+bool opal_cpu_migration_decide(opal_cpu_migration_t *place, uint64_t before_nsec,
+                               uint64_t after_nsec)
 {
     if (after_nsec - before_nsec < SHARED_NSEC) {
         place->long_ones = 0;
@@ -37,7 +38,7 @@ bool opal_place_decide(opal_place_t *place, uint64_t before_nsec, uint64_t after
     return true;
 }
 
-bool opal_place_move(void)
+bool opal_cpu_migrate(void)
 {
     cpu_set_t allowed, others;
     int here = sched_getcpu();

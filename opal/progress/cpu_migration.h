@@ -23,19 +23,20 @@
 #include <stdint.h>
 
 /* When the next move is allowed. All zero at first, but for the seed. */
-typedef struct opal_place {
+typedef struct opal_cpu_migration {
     unsigned seed; /* differs between the processes */
     unsigned moves;
     unsigned long_ones; /* yields in a row */
     uint64_t not_before_nsec;
     uint64_t pause_nsec;
-} opal_place_t;
+} opal_cpu_migration_t;
 
 /* Whether to move, after a yield from one time to the other. */
-bool opal_place_decide(opal_place_t *place, uint64_t before_nsec, uint64_t after_nsec);
+bool opal_cpu_migration_decide(opal_cpu_migration_t *place, uint64_t before_nsec,
+                               uint64_t after_nsec);
 
 /* Leaves the processor that this thread runs on for another that it is allowed to use. False:
  * there is none. */
-bool opal_place_move(void);
+bool opal_cpu_migrate(void);
 
 #endif

@@ -42,7 +42,7 @@ typedef struct watch {
     bool is_queued; /* in to_ask */
 } watch_t;
 
-struct io_uring opal_ring;
+struct io_uring opal_uring;
 
 static watch_t *watches; /* by slot */
 static uint32_t *to_ask; /* slots */
@@ -80,7 +80,7 @@ static int make_ring(struct io_uring_params *params, unsigned flags)
 {
     *params = (struct io_uring_params){.flags = IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP | flags,
                                        .cq_entries = ANSWERS};
-    return io_uring_queue_init_params(ASKINGS, &opal_ring, params);
+    return io_uring_queue_init_params(ASKINGS, &opal_uring, params);
 }
 
 static opal_status_t engine_open(opal_engine_traits_t *traits, const char **reason)
@@ -94,12 +94,12 @@ static opal_status_t engine_open(opal_engine_traits_t *traits, const char **reas
         return OPAL_ERR_NOT_AVAILABLE;
     }
     if ((params.features & IORING_FEAT_EXT_ARG) == 0) {
-        io_uring_queue_exit(&opal_ring);
+        io_uring_queue_exit(&opal_uring);
         *reason = "this kernel's io_uring is too old, it takes Linux 5.11";
         return OPAL_ERR_NOT_AVAILABLE;
     }
-    io_uring_ring_dontfork(&opal_ring);
-    struct io_uring_probe *probe = io_uring_get_probe_ring(&opal_ring);
+    io_uring_ring_dontfork(&opal_uring);
+    struct io_uring_probe *probe = io_uring_get_probe_ring(&opal_uring);
     has_futex = probe != NULL && io_uring_opcode_supported(probe, OP_FUTEX_WAIT);
     io_uring_free_probe(probe);
     *traits = (opal_engine_traits_t){.sees_word = has_futex};
@@ -108,7 +108,7 @@ static opal_status_t engine_open(opal_engine_traits_t *traits, const char **reas
 
 static void engine_close(void)
 {
-    io_uring_queue_exit(&opal_ring);
+    io_uring_queue_exit(&opal_uring);
     free(watches);
     free(to_ask);
     watches = NULL;
@@ -128,35 +128,35 @@ static void submit_without_pipe(void)
     sigaddset(&pipe_only, SIGPIPE);
     pthread_sigmask(SIG_BLOCK, &pipe_only, &before);
     sigpending(&pending);
-    io_uring_submit(&opal_ring);
+    io_uring_submit(&opal_uring);
     if (!sigismember(&pending, SIGPIPE))
         sigtimedwait(&pipe_only, NULL, &now);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-void opal_ring_submit(void)
+void opal_uring_submit(void)
 {
-    if (io_uring_sq_ready(&opal_ring) == 0)
+    if (io_uring_sq_ready(&opal_uring) == 0)
         return;
     if (has_writes)
         submit_without_pipe();
     else
-        io_uring_submit(&opal_ring);
-    if (io_uring_sq_ready(&opal_ring) == 0)
+        io_uring_submit(&opal_uring);
+    if (io_uring_sq_ready(&opal_uring) == 0)
         has_writes = false;
 }
 
-void opal_ring_expect_pipe(void)
+void opal_uring_expect_pipe(void)
 {
     has_writes = true;
 }
 
-struct io_uring_sqe *opal_ring_ask(void)
+struct io_uring_sqe *opal_uring_ask(void)
 {
-    struct io_uring_sqe *entry = io_uring_get_sqe(&opal_ring);
+    struct io_uring_sqe *entry = io_uring_get_sqe(&opal_uring);
     if (entry == NULL) {
-        opal_ring_submit();
-        entry = io_uring_get_sqe(&opal_ring);
+        opal_uring_submit();
+        entry = io_uring_get_sqe(&opal_uring);
     }
     return entry;
 }
@@ -213,10 +213,10 @@ static opal_status_t engine_add(int fd, unsigned wants, uint64_t token)
 /* The answer is dropped, if one comes. */
 static void forget(uint64_t *asked)
 {
-    struct io_uring_sqe *entry = *asked != 0 ? opal_ring_ask() : NULL;
+    struct io_uring_sqe *entry = *asked != 0 ? opal_uring_ask() : NULL;
     if (entry != NULL) {
         io_uring_prep_cancel64(entry, *asked, 0);
-        io_uring_sqe_set_data64(entry, RING_FOR_NOBODY);
+        io_uring_sqe_set_data64(entry, URING_FOR_NOBODY);
     }
     *asked = 0;
 }
@@ -237,7 +237,7 @@ static void engine_remove(int fd OPAL_UNUSED, uint64_t token)
     if (watch->asked == 0)
         return;
     forget(&watch->asked);
-    opal_ring_submit();
+    opal_uring_submit();
 }
 
 static void ask_for(uint32_t slot, struct io_uring_sqe *entry)
@@ -248,7 +248,7 @@ static void ask_for(uint32_t slot, struct io_uring_sqe *entry)
         events |= POLLIN;
     if ((watch->wants & OPAL_WRITABLE) != 0)
         events |= POLLOUT;
-    watch->asked = next_number() | (uint64_t)slot << SLOT_SHIFT | RING_FOR_WATCH;
+    watch->asked = next_number() | (uint64_t)slot << SLOT_SHIFT | URING_FOR_WATCH;
     io_uring_prep_poll_add(entry, watch->fd, events);
     io_uring_sqe_set_data64(entry, watch->asked);
 }
@@ -258,7 +258,7 @@ static void ask_for_all(void)
     while (to_ask_count > 0) {
         uint32_t slot = to_ask[to_ask_count - 1];
         if (watches[slot].wants != 0 && watches[slot].asked == 0) {
-            struct io_uring_sqe *entry = opal_ring_ask();
+            struct io_uring_sqe *entry = opal_uring_ask();
             if (entry == NULL)
                 return;
             ask_for(slot, entry);
@@ -292,16 +292,16 @@ static unsigned take_answers(opal_engine_event_t *events)
 {
     struct io_uring_cqe *answer;
     unsigned count = 0;
-    for (unsigned i = 0; i < OPAL_ENGINE_BATCH && io_uring_peek_cqe(&opal_ring, &answer) == 0;
+    for (unsigned i = 0; i < OPAL_ENGINE_BATCH && io_uring_peek_cqe(&opal_uring, &answer) == 0;
          i++) {
         uint64_t whom = answer->user_data;
         int result = answer->res;
         unsigned flags = answer->flags;
-        io_uring_cqe_seen(&opal_ring, answer);
-        if ((whom & RING_FOR_MASK) == RING_FOR_WATCH)
+        io_uring_cqe_seen(&opal_uring, answer);
+        if ((whom & URING_FOR_MASK) == URING_FOR_WATCH)
             count += take_watch(whom, result, &events[count]);
-        else if ((whom & RING_FOR_MASK) == RING_FOR_SEND)
-            opal_ring_fixed_answer(whom, result, flags);
+        else if ((whom & URING_FOR_MASK) == URING_FOR_SEND)
+            opal_uring_fixed_answer(whom, result, flags);
         else if (whom == word_asked)
             word_asked = 0;
     }
@@ -311,8 +311,8 @@ static unsigned take_answers(opal_engine_event_t *events)
 static unsigned engine_look(opal_engine_event_t *events)
 {
     ask_for_all();
-    opal_ring_fixed_resume();
-    opal_ring_submit();
+    opal_uring_fixed_resume();
+    opal_uring_submit();
     return take_answers(events);
 }
 
@@ -325,10 +325,10 @@ static void ask_for_word(atomic_uint *word, unsigned seen)
     if (word != asked_word)
         forget(&word_asked);
     asked_word = word;
-    struct io_uring_sqe *entry = word_asked == 0 ? opal_ring_ask() : NULL;
+    struct io_uring_sqe *entry = word_asked == 0 ? opal_uring_ask() : NULL;
     if (entry == NULL)
         return;
-    word_asked = next_number() | RING_FOR_WORD;
+    word_asked = next_number() | URING_FOR_WORD;
     io_uring_prep_rw(OP_FUTEX_WAIT, entry, FUTEX2_WORD, word, 0, seen);
     entry->addr3 = UINT32_MAX; /* woken by every kind of wake */
     io_uring_sqe_set_data64(entry, word_asked);
@@ -337,10 +337,10 @@ static void ask_for_word(atomic_uint *word, unsigned seen)
 static void engine_prepare(atomic_uint *word, unsigned seen)
 {
     ask_for_all();
-    opal_ring_fixed_resume();
+    opal_uring_fixed_resume();
     if (has_futex)
         ask_for_word(word, seen);
-    opal_ring_submit();
+    opal_uring_submit();
 }
 
 static void engine_block(int64_t timeout_nsec)
@@ -348,7 +348,7 @@ static void engine_block(int64_t timeout_nsec)
     struct __kernel_timespec limit = {.tv_sec = timeout_nsec / 1000000000,
                                       .tv_nsec = timeout_nsec % 1000000000};
     struct io_uring_getevents_arg argument = {.ts = timeout_nsec < 0 ? 0 : (uintptr_t)&limit};
-    syscall(SYS_io_uring_enter, opal_ring.ring_fd, 0, 1,
+    syscall(SYS_io_uring_enter, opal_uring.ring_fd, 0, 1,
             IORING_ENTER_GETEVENTS | IORING_ENTER_EXT_ARG, &argument, sizeof argument);
 }
 
@@ -363,5 +363,5 @@ const opal_engine_t opal_engine_io_uring = {
     .prepare = engine_prepare,
     .block = engine_block,
     .collect = take_answers,
-    .fixed = &opal_ring_fixed,
+    .fixed = &opal_uring_fixed,
 };

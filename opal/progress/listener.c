@@ -24,7 +24,7 @@ static struct {
     bool is_on;
 } listener;
 
-static void *listen_for_rings(void *unused OPAL_UNUSED)
+static void *listen(void *unused OPAL_UNUSED)
 {
     unsigned seen = listener.seen;
     for (;;) {
@@ -52,7 +52,7 @@ bool opal_listener_start(atomic_uint *word, int eventfd)
     pthread_attr_setstacksize(&attributes, STACK_BYTES);
     sigfillset(&all); /* the program's signals are for its own threads */
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    listener.is_on = pthread_create(&listener.thread, &attributes, listen_for_rings, NULL) == 0;
+    listener.is_on = pthread_create(&listener.thread, &attributes, listen, NULL) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     return listener.is_on;

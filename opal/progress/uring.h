@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The one io_uring of this process: what the engine (engine_io_uring.c) and the fixed sends
- * (ring_fixed.c) share of it.
+ * (uring_fixed.c) share of it.
  *
  * What is asked carries 64 bits that come back with the answer. Their lowest three say whom it is
  * for: a pointer keeps its place above them, and so does a number.
@@ -19,32 +19,32 @@
 #include "opal/progress/engine.h"
 
 enum {
-    RING_FOR_NOBODY,
-    RING_FOR_WATCH, /* of a descriptor: slot and count of askings above */
-    RING_FOR_WORD,  /* the doorbell: count of askings above */
-    RING_FOR_SEND,  /* opal_fixed_send_t */
-    RING_FOR_MASK = 7
+    URING_FOR_NOBODY,
+    URING_FOR_WATCH, /* of a descriptor: slot and count of askings above */
+    URING_FOR_WORD,  /* the doorbell: count of askings above */
+    URING_FOR_SEND,  /* opal_fixed_send_t */
+    URING_FOR_MASK = 7
 };
 
-extern struct io_uring opal_ring;
+extern struct io_uring opal_uring;
 
 /* An entry to fill in, to be handed over by the next submit; NULL: the system takes none now. */
-struct io_uring_sqe *opal_ring_ask(void);
+struct io_uring_sqe *opal_uring_ask(void);
 
 /* Does nothing if nothing was asked. What the system refuses for now stays for the next time. */
-void opal_ring_submit(void);
+void opal_uring_submit(void);
 
 /* What was asked last writes to a socket: it must not bring SIGPIPE. */
-void opal_ring_expect_pipe(void);
+void opal_uring_expect_pipe(void);
 
-/* -- ring_fixed.c ---------------------------------------------------------------- */
+/* -- uring_fixed.c ---------------------------------------------------------------- */
 
-extern const opal_engine_fixed_t opal_ring_fixed;
+extern const opal_engine_fixed_t opal_uring_fixed;
 
 /* An answer for a send. */
-void opal_ring_fixed_answer(uint64_t whom, int result, unsigned flags);
+void opal_uring_fixed_answer(uint64_t whom, int result, unsigned flags);
 
 /* Asks again for those that could not be done at once. */
-void opal_ring_fixed_resume(void);
+void opal_uring_fixed_resume(void);
 
 #endif

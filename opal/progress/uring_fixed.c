@@ -57,7 +57,7 @@ static bool can_write(void)
 
 static opal_status_t fixed_open(unsigned wanted, bool copies, const char **reason)
 {
-    struct io_uring_probe *probe = io_uring_get_probe_ring(&opal_ring);
+    struct io_uring_probe *probe = io_uring_get_probe_ring(&opal_uring);
     bool has_zero_copy = probe != NULL && io_uring_opcode_supported(probe, IORING_OP_SEND_ZC);
     io_uring_free_probe(probe);
     has_writes = can_write();
@@ -67,7 +67,7 @@ static opal_status_t fixed_open(unsigned wanted, bool copies, const char **reaso
         *reason = "this kernel sends nothing out of registered pages, it takes Linux 6.0";
     else if (wanted == 0)
         *reason = "the parameter wait_fixed_slots is 0";
-    else if (io_uring_register_buffers_sparse(&opal_ring, count) != 0)
+    else if (io_uring_register_buffers_sparse(&opal_uring, count) != 0)
         *reason = "this kernel gives no table of registered buffers";
     else
         slots = opal_xcalloc(count, sizeof *slots);
@@ -99,7 +99,7 @@ static int update(unsigned slot, void *base, size_t bytes)
 {
     struct iovec range = {.iov_base = base, .iov_len = bytes};
     __u64 tag = 0;
-    return io_uring_register_buffers_update_tag(&opal_ring, slot, &range, &tag, 1);
+    return io_uring_register_buffers_update_tag(&opal_uring, slot, &range, &tag, 1);
 }
 
 static opal_status_t status_of(int error)
@@ -176,12 +176,12 @@ static void leave_slot(unsigned number)
 
 static uint64_t name_of(const opal_fixed_send_t *send)
 {
-    return (uint64_t)(uintptr_t)send | RING_FOR_SEND;
+    return (uint64_t)(uintptr_t)send | URING_FOR_SEND;
 }
 
 static void ask(opal_fixed_send_t *send)
 {
-    struct io_uring_sqe *entry = opal_ring_ask();
+    struct io_uring_sqe *entry = opal_uring_ask();
     if (entry == NULL) {
         opal_list_append(&to_resume, &send->node);
         return;
@@ -195,7 +195,7 @@ static void ask(opal_fixed_send_t *send)
         io_uring_prep_write_fixed(entry, send->fd, send->start, (unsigned)send->bytes, 0,
                                   (int)send->slot);
         entry->rw_flags = RWF_NOWAIT;
-        opal_ring_expect_pipe();
+        opal_uring_expect_pipe();
     }
     io_uring_sqe_set_data64(entry, name_of(send));
 }
@@ -205,7 +205,7 @@ static void fixed_send(opal_fixed_send_t *send)
     send->has_result = send->waits_for_room = false;
     hold_slot(send->slot);
     ask(send);
-    opal_ring_submit();
+    opal_uring_submit();
 }
 
 static void resolve(opal_fixed_send_t *send, ssize_t result)
@@ -222,9 +222,9 @@ static void resolve(opal_fixed_send_t *send, ssize_t result)
     opal_list_append(again ? &to_resume : &finished, &send->node);
 }
 
-void opal_ring_fixed_answer(uint64_t whom, int result, unsigned flags)
+void opal_uring_fixed_answer(uint64_t whom, int result, unsigned flags)
 {
-    opal_fixed_send_t *send = (opal_fixed_send_t *)(uintptr_t)(whom & ~(uint64_t)RING_FOR_MASK);
+    opal_fixed_send_t *send = (opal_fixed_send_t *)(uintptr_t)(whom & ~(uint64_t)URING_FOR_MASK);
     if ((flags & IORING_CQE_F_NOTIF) != 0) {
         if (send->has_result)
             resolve(send, send->result);
@@ -236,7 +236,7 @@ void opal_ring_fixed_answer(uint64_t whom, int result, unsigned flags)
     }
 }
 
-void opal_ring_fixed_resume(void)
+void opal_uring_fixed_resume(void)
 {
     opal_list_node_t *node, *last = opal_list_is_empty(&to_resume) ? NULL : to_resume.head.previous;
     while (last != NULL && (node = opal_list_first(&to_resume)) != NULL) {
@@ -262,7 +262,7 @@ static int fixed_finish(void)
     return count;
 }
 
-const opal_engine_fixed_t opal_ring_fixed = {
+const opal_engine_fixed_t opal_uring_fixed = {
     .open = fixed_open,
     .close = fixed_close,
     .slots = count_slots,

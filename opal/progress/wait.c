@@ -45,7 +45,7 @@ static unsigned poll_count;
 static opal_doorbell_t private_doorbell;
 static opal_doorbell_t *own = &private_doorbell;
 static bool has_membarrier;
-static bool crowded, early, apart;
+static bool oversubscribed, early, apart;
 static void (*watch)(void);
 
 /* A thread in a wait while another one polls; on that thread's stack. */
@@ -60,9 +60,9 @@ static pthread_mutex_t parked_lock = PTHREAD_MUTEX_INITIALIZER; /* the list; the
 static opal_list_t parked_threads = {{&parked_threads.head, &parked_threads.head}};
 static atomic_uint parked_count; /* paired with `done`: each side writes one and reads the other */
 
-static opal_place_t place;
+static opal_cpu_migration_t place;
 
-static unsigned spin_usec, crowded_yields;
+static unsigned spin_usec, oversubscribed_yields;
 
 static const opal_param_row_t params[] = {
     {.name = "spin_usec",
@@ -76,7 +76,7 @@ static const opal_param_row_t params[] = {
          "sleep and be woken takes 50 to 100"},
     {.name = "yields",
      .type = OPAL_PARAM_UNSIGNED,
-     .value = &crowded_yields,
+     .value = &oversubscribed_yields,
      .preset = "50",
      .max = "1000000",
      .prose = "How often a wait yields its core before it sleeps, when ranks outnumber cores"},
@@ -193,7 +193,7 @@ static void wake_parked(const atomic_int *done)
     pthread_mutex_unlock(&parked_lock);
 }
 
-void opal_wait_ring_self(void)
+void opal_wait_notify_self(void)
 {
     wake_poller();
     if (atomic_load(&parked_count) != 0)
@@ -248,7 +248,7 @@ void opal_wait_set_doorbell(opal_doorbell_t *mine)
 {
     opal_listener_stop();
     own = mine != NULL ? mine : &private_doorbell;
-    if (!has_membarrier || crowded)
+    if (!has_membarrier || oversubscribed)
         turn_fenced();
 }
 
@@ -257,17 +257,17 @@ void opal_wait_set_early(void)
     early = true;
 }
 
-void opal_wait_set_crowded(bool is_crowded)
+void opal_wait_set_oversubscribed(bool is_oversubscribed)
 {
     early = false;
-    crowded = is_crowded;
-    if (crowded)
+    oversubscribed = is_oversubscribed;
+    if (oversubscribed)
         turn_fenced();
 }
 
-bool opal_wait_is_crowded(void)
+bool opal_wait_is_oversubscribed(void)
 {
-    return crowded;
+    return oversubscribed;
 }
 
 static bool sleeps_next;
@@ -300,8 +300,8 @@ static void share_core(uint64_t now)
     sched_yield();
     if (place.seed == 0)
         place.seed = (unsigned)getpid();
-    if (opal_place_decide(&place, now, opal_timer_now()))
-        opal_place_move();
+    if (opal_cpu_migration_decide(&place, now, opal_timer_now()))
+        opal_cpu_migrate();
 }
 
 /* Polls until it is done or nothing has come for the time of the parameter. True: done. */
@@ -334,7 +334,7 @@ static bool spin(const atomic_int *done, const opal_wait_lock_t *lock)
             share_core(now);
             next_yield = now + YIELD_NSEC;
         }
-        if (now >= give_up || crowded)
+        if (now >= give_up || oversubscribed)
             return false;
     }
 }
@@ -351,7 +351,7 @@ static bool yield(const atomic_int *done, const opal_wait_lock_t *lock)
             idle = 0;
             continue;
         }
-        if (idle >= crowded_yields)
+        if (idle >= oversubscribed_yields)
             return false;
         sched_yield();
     }
@@ -372,9 +372,9 @@ void opal_wait_look(const opal_wait_lock_t *lock)
     }
     if (watch != NULL && ++idle % POLLS_PER_LOOK == 0)
         watch();
-    if (!crowded)
+    if (!oversubscribed)
         return;
-    bool is_tired = apart && in_a_row++ >= crowded_yields;
+    bool is_tired = apart && in_a_row++ >= oversubscribed_yields;
     if (is_tired)
         in_a_row = 0;
     if (lock != NULL)
@@ -388,12 +388,12 @@ void opal_wait_look(const opal_wait_lock_t *lock)
 }
 
 /* How the poller sleeps this time. */
-typedef struct bed {
+typedef struct plan {
     bool on_descriptors;
     unsigned state; /* what is said of it in the doorbell */
     unsigned seen;  /* of the bell */
     int64_t longest_nsec;
-} bed_t;
+} sleep_plan_t;
 
 static void shorten(int64_t *longest, int64_t limit)
 {
@@ -402,39 +402,39 @@ static void shorten(int64_t *longest, int64_t limit)
 }
 
 /* Before it is said that this process is asleep. */
-static bed_t make_bed(void)
+static sleep_plan_t prepare_sleep(void)
 {
-    bed_t bed = {.on_descriptors = opal_descriptor_is_watched(),
-                 .state = OPAL_DOORBELL_ASLEEP,
-                 .longest_nsec = watch != NULL ? WATCH_NSEC : -1};
-    if (bed.on_descriptors && !opal_descriptor_sees_word()) {
-        bed.state |= OPAL_DOORBELL_POLLING;
+    sleep_plan_t plan = {.on_descriptors = opal_descriptor_is_watched(),
+                         .state = OPAL_DOORBELL_ASLEEP,
+                         .longest_nsec = watch != NULL ? WATCH_NSEC : -1};
+    if (plan.on_descriptors && !opal_descriptor_sees_word()) {
+        plan.state |= OPAL_DOORBELL_POLLING;
         /* Nobody else can ring the private one. */
         if (own != &private_doorbell && !opal_listener_is_on() &&
             !opal_listener_start(&own->bell, opal_descriptor_wake_fd()))
-            shorten(&bed.longest_nsec, UNHEARD_NSEC);
+            shorten(&plan.longest_nsec, UNHEARD_NSEC);
     }
-    bed.seen = atomic_load(&own->bell);
-    return bed;
+    plan.seen = atomic_load(&own->bell);
+    return plan;
 }
 
 /* Returns how many descriptors had something. */
-static int lie_down(bed_t *bed, const opal_wait_lock_t *lock)
+static int fall_asleep(sleep_plan_t *plan, const opal_wait_lock_t *lock)
 {
     int64_t timer = opal_timer_left();
     if (timer >= 0)
-        shorten(&bed->longest_nsec, timer);
-    if (bed->on_descriptors)
-        opal_descriptor_begin_block(&own->bell, bed->seen);
+        shorten(&plan->longest_nsec, timer);
+    if (plan->on_descriptors)
+        opal_descriptor_begin_block(&own->bell, plan->seen);
     if (lock != NULL)
         lock->release();
-    if (bed->on_descriptors)
-        opal_descriptor_block(bed->longest_nsec);
+    if (plan->on_descriptors)
+        opal_descriptor_block(plan->longest_nsec);
     else
-        futex_wait(&own->bell, bed->seen, bed->longest_nsec);
+        futex_wait(&own->bell, plan->seen, plan->longest_nsec);
     if (lock != NULL)
         lock->acquire();
-    if (bed->on_descriptors)
+    if (plan->on_descriptors)
         return opal_descriptor_end_block();
     if (timer >= 0)
         opal_descriptor_look();
@@ -453,18 +453,18 @@ static int poll_before_sleep(void)
 static bool sleep_once(const atomic_int *done, const opal_wait_lock_t *lock)
 {
     bool in_vain = false;
-    bed_t bed = make_bed();
-    unsigned before = atomic_fetch_or(&own->state, bed.state);
+    sleep_plan_t plan = prepare_sleep();
+    unsigned before = atomic_fetch_or(&own->state, plan.state);
     if ((before & OPAL_DOORBELL_FENCED) != 0)
         atomic_thread_fence(memory_order_seq_cst);
     else
         membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
     /* A poll function may add the first descriptor. */
     if (!is_done(done) && poll_before_sleep() == 0 && !is_done(done) &&
-        opal_descriptor_is_watched() == bed.on_descriptors &&
-        (!bed.on_descriptors || opal_descriptor_arm()))
-        in_vain = lie_down(&bed, lock) == 0;
-    atomic_fetch_and(&own->state, ~bed.state);
+        opal_descriptor_is_watched() == plan.on_descriptors &&
+        (!plan.on_descriptors || opal_descriptor_arm()))
+        in_vain = fall_asleep(&plan, lock) == 0;
+    atomic_fetch_and(&own->state, ~plan.state);
     if (watch != NULL)
         watch();
     return in_vain;
@@ -472,7 +472,7 @@ static bool sleep_once(const atomic_int *done, const opal_wait_lock_t *lock)
 
 static void poll_until(const atomic_int *done, const opal_wait_lock_t *lock)
 {
-    while (!(crowded || early ? yield(done, lock) : spin(done, lock))) {
+    while (!(oversubscribed || early ? yield(done, lock) : spin(done, lock))) {
         /* A timer may end a sleep again and again: that is no reason to poll at full speed. */
         while (sleep_once(done, lock) && !is_done(done) && opal_progress() == 0)
             continue;

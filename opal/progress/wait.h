@@ -47,9 +47,9 @@ typedef struct opal_wait_lock {
 
 /*
  * Polls, and sleeps when there is nothing to do, until *done is not 0. Who sets it calls
- * opal_wait_signal, or opal_wait_ring_self afterwards. `lock` is held by the caller and given back
- * while this sleeps; NULL: there are no other threads. What a poll function watches beside frames
- * (a peer's death, room in a ring) must be seen by a call of it: a sleep is preceded by one.
+ * opal_wait_signal, or opal_wait_notify_self afterwards. `lock` is held by the caller and given
+ * back while this sleeps; NULL: there are no other threads. What a poll function watches beside
+ * frames (a peer's death, room in a ring) must be seen by a call of it: a sleep is preceded by one.
  */
 
 OPAL_EXPORT void opal_wait_until(const atomic_int *done, const opal_wait_lock_t *lock);
@@ -73,7 +73,7 @@ OPAL_EXPORT void opal_wait_poke(void);
 OPAL_EXPORT bool opal_wait_is_asleep(void);
 
 /* Wakes all waits of this process, to look at what they wait for. Any thread, without a lock. */
-OPAL_EXPORT void opal_wait_ring_self(void);
+OPAL_EXPORT void opal_wait_notify_self(void);
 
 enum {
     OPAL_DOORBELL_ASLEEP = 1,  /* set by the owner, cleared by whoever wakes it */
@@ -98,12 +98,12 @@ OPAL_EXPORT bool opal_wait_join_membarrier(void);
 
 /* Ours are more than the cores: do not spin, and make FENCED our doorbell. Whether or not they are,
  * the start is over. */
-OPAL_EXPORT void opal_wait_set_crowded(bool crowded);
+OPAL_EXPORT void opal_wait_set_oversubscribed(bool oversubscribed);
 
 /* Others are still starting, and may need this core to: do not spin until it is known whether ours
  * are more than the cores. */
 OPAL_EXPORT void opal_wait_set_early(void);
-OPAL_EXPORT bool opal_wait_is_crowded(void);
+OPAL_EXPORT bool opal_wait_is_oversubscribed(void);
 
 /* In a poll: if nothing is found, this process goes to sleep. Who can be noticed by polls alone has
  * to set a timer now. */
@@ -123,11 +123,11 @@ OPAL_EXPORT void opal_wait_set_watch(void (*watch)(void));
 OPAL_EXPORT opal_status_t opal_wait_register(void);
 OPAL_EXPORT void opal_wait_withdraw(void);
 
-/* What opal_doorbell_ring does when the owner may be asleep. */
+/* What opal_doorbell_notify does when the owner may be asleep. */
 OPAL_EXPORT void opal_doorbell_wake(opal_doorbell_t *doorbell);
 
 /* After something was published for the owner of the doorbell. */
-static inline void opal_doorbell_ring(opal_doorbell_t *doorbell)
+static inline void opal_doorbell_notify(opal_doorbell_t *doorbell)
 {
     atomic_signal_fence(memory_order_seq_cst); /* the look comes after what was published */
     if (opal_unlikely(atomic_load_explicit(&doorbell->state, memory_order_relaxed) != 0))
@@ -135,7 +135,7 @@ static inline void opal_doorbell_ring(opal_doorbell_t *doorbell)
 }
 
 /* The same for who rings many, with a seq_cst fence before the first one. */
-static inline void opal_doorbell_ring_fenced(opal_doorbell_t *doorbell)
+static inline void opal_doorbell_notify_fenced(opal_doorbell_t *doorbell)
 {
     unsigned state = atomic_load_explicit(&doorbell->state, memory_order_relaxed);
     if (opal_unlikely((state & OPAL_DOORBELL_ASLEEP) != 0))

@@ -35,7 +35,7 @@ static uint64_t now_nsec(void)
 /* True: it was free, and is ours. */
 static bool sleep_for(opal_fair_lock_t *lock)
 {
-    /* Release: who wakes the sleepers sees whether this one is hungry. */
+    /* Release: who wakes the sleepers sees whether this one is starving. */
     if (atomic_exchange_explicit(&lock->state, OPAL_LOCK_ASLEEP, memory_order_acq_rel) ==
         OPAL_LOCK_FREE)
         return true;
@@ -44,16 +44,17 @@ static bool sleep_for(opal_fair_lock_t *lock)
 }
 
 /*
- * Who has slept takes it as one behind whom others may sleep. A hungry one that is woken goes
+ * Who has slept takes it as one behind whom others may sleep. A starving one that is woken goes
  * before the rest; the rest waits awake for it, and sleeps when that takes long.
  */
 static void wait_for(opal_fair_lock_t *lock)
 {
-    uint64_t hungry_from = 0;
-    bool is_hungry = false;
+    uint64_t starving_from = 0;
+    bool is_starving = false;
     unsigned as = OPAL_LOCK_HELD;
     for (unsigned i = 0;; i++) {
-        bool may_take = is_hungry || atomic_load_explicit(&lock->hungry, memory_order_relaxed) == 0;
+        bool may_take =
+            is_starving || atomic_load_explicit(&lock->starving, memory_order_relaxed) == 0;
         if (may_take && opal_fair_take(lock, as))
             break;
         if (i < SPINS) {
@@ -61,11 +62,11 @@ static void wait_for(opal_fair_lock_t *lock)
             continue;
         }
         uint64_t now = now_nsec();
-        if (hungry_from == 0)
-            hungry_from = now + OPAL_LOCK_HUNGER_NSEC;
-        if (!is_hungry && now >= hungry_from) {
-            is_hungry = true;
-            atomic_fetch_add_explicit(&lock->hungry, 1, memory_order_relaxed);
+        if (starving_from == 0)
+            starving_from = now + OPAL_LOCK_STARVING_NSEC;
+        if (!is_starving && now >= starving_from) {
+            is_starving = true;
+            atomic_fetch_add_explicit(&lock->starving, 1, memory_order_relaxed);
         }
         if (i < SPINS + YIELDS || !may_take) {
             sched_yield();
@@ -75,8 +76,8 @@ static void wait_for(opal_fair_lock_t *lock)
         if (sleep_for(lock))
             break;
     }
-    if (is_hungry)
-        atomic_fetch_sub_explicit(&lock->hungry, 1, memory_order_relaxed);
+    if (is_starving)
+        atomic_fetch_sub_explicit(&lock->starving, 1, memory_order_relaxed);
 }
 
 void opal_fair_wait(opal_fair_lock_t *lock)
@@ -86,11 +87,11 @@ void opal_fair_wait(opal_fair_lock_t *lock)
     atomic_fetch_sub_explicit(&lock->wanted, 1, memory_order_relaxed);
 }
 
-/* One of those that sleep. While somebody is hungry only such a one may have it: all of them. */
+/* One of those that sleep. While somebody is starving only such a one may have it: all of them. */
 void opal_fair_wake(opal_fair_lock_t *lock)
 {
-    unsigned hungry = atomic_load_explicit(&lock->hungry, memory_order_relaxed);
-    syscall(SYS_futex, &lock->state, FUTEX_WAKE_PRIVATE, hungry > 0 ? INT_MAX : 1, NULL, NULL, 0);
+    unsigned starving = atomic_load_explicit(&lock->starving, memory_order_relaxed);
+    syscall(SYS_futex, &lock->state, FUTEX_WAKE_PRIVATE, starving > 0 ? INT_MAX : 1, NULL, NULL, 0);
 }
 
 /* -- the bias ------------------------------------------------------------------- */

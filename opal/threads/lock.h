@@ -4,9 +4,9 @@
  *
  * opal_fair_lock_t: an atomic instruction each to take it and to give it back. Whoever comes takes
  * a free lock, also past others that wait, since to give it to a thread that does not run stops all
- * of them for as long as the kernel likes. But who has waited for OPAL_LOCK_HUNGER_NSEC is hungry,
- * and while somebody is, nobody else takes it. Waiting is to spin for a moment, to yield the core
- * for some more, and then to sleep: the holder may be a thread that needs this core.
+ * of them for as long as the kernel likes. But who has waited for OPAL_LOCK_STARVING_NSEC is
+ * starving, and while somebody is, nobody else takes it. Waiting is to spin for a moment, to yield
+ * the core for some more, and then to sleep: the holder may be a thread that needs this core.
  *
  * opal_lock_t: the same, and biased. It begins as the lock of one thread (opal_lock_bias), which
  * takes it by plain loads and stores, without an atomic instruction. The first other thread that
@@ -30,14 +30,14 @@
 
 #include "opal/include/compiler.h"
 
-enum { OPAL_LOCK_HUNGER_NSEC = 1000000 };
+enum { OPAL_LOCK_STARVING_NSEC = 1000000 };
 
 /* All zero is a free lock, of either kind, without a bias. */
 
 typedef struct opal_fair_lock {
-    atomic_uint state;  /* OPAL_LOCK_FREE and so on: a futex */
-    atomic_uint wanted; /* threads that wait for it */
-    atomic_uint hungry; /* those of them that have waited too long */
+    atomic_uint state;    /* OPAL_LOCK_FREE and so on: a futex */
+    atomic_uint wanted;   /* threads that wait for it */
+    atomic_uint starving; /* those of them that have waited too long */
 } opal_fair_lock_t;
 
 typedef struct opal_lock {
@@ -57,7 +57,7 @@ enum { OPAL_LOCK_FREE, OPAL_LOCK_HELD, OPAL_LOCK_ASLEEP };
 OPAL_EXPORT void opal_fair_wait(opal_fair_lock_t *lock);
 OPAL_EXPORT void opal_fair_wake(opal_fair_lock_t *lock);
 
-/* Takes it if it is free, without regard to who is hungry; `state` becomes `as`. */
+/* Takes it if it is free, without regard to who is starving; `state` becomes `as`. */
 static inline bool opal_fair_take(opal_fair_lock_t *lock, unsigned as)
 {
     unsigned seen = OPAL_LOCK_FREE;
@@ -68,7 +68,7 @@ static inline bool opal_fair_take(opal_fair_lock_t *lock, unsigned as)
 
 static inline void opal_fair_acquire(opal_fair_lock_t *lock)
 {
-    if (opal_unlikely(atomic_load_explicit(&lock->hungry, memory_order_relaxed) != 0 ||
+    if (opal_unlikely(atomic_load_explicit(&lock->starving, memory_order_relaxed) != 0 ||
                       !opal_fair_take(lock, OPAL_LOCK_HELD)))
         opal_fair_wait(lock);
 }

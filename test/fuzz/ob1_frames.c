@@ -73,11 +73,11 @@ static void note_name(const side_frame_t *frame)
     case OB1_EAGER_SYNC:
         at = offsetof(ob1_sync_t, sender);
         break;
-    case OB1_RENDEZVOUS:
-        at = offsetof(ob1_rendezvous_t, sender);
+    case OB1_RTS:
+        at = offsetof(ob1_rts_t, sender);
         break;
-    case OB1_CLEAR:
-        at = offsetof(ob1_clear_t, receiver);
+    case OB1_CTS:
+        at = offsetof(ob1_cts_t, receiver);
         break;
     case OB1_CREDIT_REQUEST:
         at = 0;
@@ -121,7 +121,7 @@ static void land(void)
     size_t offset = next_length(), length = next_length();
     if (offset == MOST_BYTES - 1)
         offset = SIZE_MAX - 100;
-    side_land(rank, kind, name, offset, data, length, 1 + next_byte() * 4);
+    side_place(rank, kind, name, offset, data, length, 1 + next_byte() * 4);
 }
 
 static ompi_route_t next_route(void)

@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     require(again.rank == record.rank && strcmp(again.job_id, record.job_id) == 0 &&
                 memcmp(again.job, record.job, sizeof again.job) == 0 &&
                 memcmp(again.key, record.key, sizeof again.key) == 0 &&
-                memcmp(again.cards, record.cards, sizeof again.cards) == 0,
+                memcmp(again.modex, record.modex, sizeof again.modex) == 0,
             "it is read again as the same");
     require(status == OPAL_SUCCESS, "it is added");
     opal_process_name_t name = opal_process_name(process->index);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Feeds bytes to what btl/sock makes of addresses: cards, as peers publish them, and the lists
- * if_include and if_exclude, as users write them.
+ * Feeds bytes to what btl/sock makes of addresses: modex records, as peers publish them, and the
+ * lists if_include and if_exclude, as users write them.
  *
- *   bytes 0, 1   how many bytes the first card has
- *   then         the first card, the second one, up to a line "---"
+ *   bytes 0, 1   how many bytes the first modex record has
+ *   then         the first modex record, the second one, up to a line "---"
  *   then         a line if_include, a line if_exclude
  *
- * Whatever they say: a card that is taken comes out as it went in, the two ends of a pair of hosts
- * agree about the pairs between them, and a user is either served or told.
+ * Whatever they say: a modex record that is taken comes out as it went in, the two ends of a pair
+ * of hosts agree about the pairs between them, and a user is either served or told.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -30,41 +30,41 @@ static void require(bool holds, const char *what)
     }
 }
 
-/* A card of bytes that may be none; then that of a host that is. */
-static sock_card_t read_card(const uint8_t *bytes, size_t length)
+/* A modex record of bytes that may be none; then that of a host that is. */
+static sock_modex_t read_modex(const uint8_t *bytes, size_t length)
 {
     static const sock_ip_t ips[] = {{4, {127, 0, 0, 1}}, {4, {10, 1, 0, 1}}, {6, {0xfd, [15] = 1}}};
-    unsigned char again[SOCK_CARD_BYTES];
-    sock_card_t card = {.host = "node1", .count = OPAL_COUNT_OF(ips)};
+    unsigned char again[SOCK_MODEX_BYTES];
+    sock_modex_t modex = {.host = "node1", .count = OPAL_COUNT_OF(ips)};
     for (size_t i = 0; i < OPAL_COUNT_OF(ips); i++)
-        card.addresses[i] = (sock_card_address_t){
+        modex.addresses[i] = (sock_modex_address_t){
             .ip = ips[i], .prefix = 16, .interface = (uint8_t)i, .port = 4000};
     uint8_t *exact = malloc(length + 1);
     require(exact != NULL, "there is memory");
     memcpy(exact, bytes, length);
     exact = realloc(exact, length > 0 ? length : 1);
-    if (sock_card_decode(&card, exact, length)) {
-        require(card.count <= SOCK_CARD_ADDRESSES, "there is room for the addresses");
-        require(strlen(card.host) < SOCK_HOST_BYTES, "the host's name is a string");
-        require(sock_card_encode(&card, again) == length && memcmp(again, exact, length) == 0,
+    if (sock_modex_decode(&modex, exact, length)) {
+        require(modex.count <= SOCK_MODEX_ADDRESSES, "there is room for the addresses");
+        require(strlen(modex.host) < SOCK_HOST_BYTES, "the host's name is a string");
+        require(sock_modex_encode(&modex, again) == length && memcmp(again, exact, length) == 0,
                 "what was decoded is encoded as it was");
     }
     free(exact);
-    return card;
+    return modex;
 }
 
-static bool has_twice(const sock_card_t *card)
+static bool has_twice(const sock_modex_t *modex)
 {
-    for (size_t i = 0; i < card->count; i++) {
+    for (size_t i = 0; i < modex->count; i++) {
         for (size_t j = 0; j < i; j++) {
-            if (memcmp(&card->addresses[i].ip, &card->addresses[j].ip, sizeof(sock_ip_t)) == 0)
+            if (memcmp(&modex->addresses[i].ip, &modex->addresses[j].ip, sizeof(sock_ip_t)) == 0)
                 return true;
         }
     }
     return false;
 }
 
-static void describe(const sock_card_t *mine, const sock_card_t *peers, const sock_pair_t *pairs,
+static void describe(const sock_modex_t *mine, const sock_modex_t *peers, const sock_pair_t *pairs,
                      size_t count)
 {
     opal_text_t text = {0};
@@ -79,14 +79,14 @@ static void describe(const sock_card_t *mine, const sock_card_t *peers, const so
     opal_text_free(&text);
 }
 
-static void pair_up(const sock_card_t *one, const sock_card_t *other)
+static void pair_up(const sock_modex_t *one, const sock_modex_t *other)
 {
     static sock_pair_t pairs[SOCK_MAX_PAIRS], back[SOCK_MAX_PAIRS];
     sock_pair_t links[LINKS];
     size_t count = sock_pairs_choose(one, other, pairs, SOCK_MAX_PAIRS);
     require(sock_pairs_choose(other, one, back, SOCK_MAX_PAIRS) == count, "both have as many");
     /* On one host, and with an address that is there twice, some pairs are equals. */
-    bool is_plain = !sock_card_same_host(one, other) && !has_twice(one) && !has_twice(other);
+    bool is_plain = !sock_modex_same_host(one, other) && !has_twice(one) && !has_twice(other);
     for (size_t i = 0; i < count; i++) {
         require(pairs[i].mine < one->count && pairs[i].peers < other->count, "pairs are pairs");
         require(!is_plain || (pairs[i].mine == back[i].peers && pairs[i].peers == back[i].mine),
@@ -130,10 +130,10 @@ static void choose(const uint8_t *bytes, const uint8_t *end)
     read_list(&exclude, bytes, end);
     opal_status_t status = sock_addresses_choose(host(), &include, &exclude, &chosen, &message);
     if (status == OPAL_SUCCESS) {
-        sock_card_t card;
+        sock_modex_t modex;
         require(chosen.count > 0 && chosen.count <= host()->count, "something was chosen");
-        sock_card_fill(&card, &chosen);
-        require(card.count == chosen.count, "it is on the card");
+        sock_modex_fill(&modex, &chosen);
+        require(modex.count == chosen.count, "it is in the modex record");
     } else {
         require(chosen.items == NULL && message.length > 0, "a refusal is told");
     }
@@ -152,10 +152,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     bytes += 2;
     length -= 2;
     const uint8_t *lists = memmem(bytes, length, divider, strlen(divider));
-    size_t cards = lists != NULL ? (size_t)(lists - bytes) : length;
-    if (first > cards)
-        first = cards;
-    sock_card_t one = read_card(bytes, first), other = read_card(bytes + first, cards - first);
+    size_t records = lists != NULL ? (size_t)(lists - bytes) : length;
+    if (first > records)
+        first = records;
+    sock_modex_t one = read_modex(bytes, first), other = read_modex(bytes + first, records - first);
     pair_up(&one, &other);
     pair_up(&one, &one);
     if (lists != NULL)

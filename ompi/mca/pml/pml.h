@@ -138,23 +138,25 @@ typedef struct ompi_pml_ops {
      * The short way beside ompi_lock: without it, by any number of threads at a time and while
      * another one has it; only if ompi_threads_share(). None of them blocks. False: it does not go
      * this way, nothing has been done and nothing written, and the caller begins anew under the
-     * lock. send_beside: the message has left, as if the send had been waited for. recv_beside: it
-     * was here, and *error is what recv returns. All or none: NULL is as false.
+     * lock. try_send_unlocked: the message has left, as if the send had been waited for.
+     * try_recv_unlocked: it was here, and *error is what recv returns. All or none: NULL is as
+     * false.
      */
-    bool (*send_beside)(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode);
-    bool (*recv_beside)(const ompi_route_t *from, const ompi_data_t *data, MPI_Status *status,
-                        int *error);
-    bool (*irecv_beside)(const ompi_route_t *from, const ompi_data_t *data,
-                         ompi_request_t **request);
+    bool (*try_send_unlocked)(const ompi_route_t *to, const ompi_data_t *data,
+                              ompi_send_mode_t mode);
+    bool (*try_recv_unlocked)(const ompi_route_t *from, const ompi_data_t *data, MPI_Status *status,
+                              int *error);
+    bool (*try_irecv_unlocked)(const ompi_route_t *from, const ompi_data_t *data,
+                               ompi_request_t **request);
 } ompi_pml_ops_t;
 
 /* The chosen component's, between MPI_Init and MPI_Finalize. */
 extern const ompi_pml_ops_t *ompi_pml;
 
 /* Whether the short ways beside ompi_lock are there to be tried. */
-static inline bool ompi_pml_goes_beside(void)
+static inline bool ompi_pml_tries_unlocked(void)
 {
-    return ompi_threads_share() && ompi_pml->send_beside != NULL;
+    return ompi_threads_share() && ompi_pml->try_send_unlocked != NULL;
 }
 
 /* What the argument checks ask: of a message of the user's. */

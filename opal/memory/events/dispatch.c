@@ -30,7 +30,7 @@ OPAL_MEMORY_HOT static bool is_running(const opal_memory_handler_t *handler)
 OPAL_MEMORY_HOT static bool walk(opal_memory_event_t *event, int lowest, int highest)
 {
     bool answered = false;
-    opal_memory_stay_t stay = opal_memory_enter();
+    opal_memory_section_t section = opal_memory_enter();
     for (opal_memory_handler_t *handler = atomic_load(&opal_memory_hot.first_handler);
          handler != NULL && handler->priority <= highest && !answered;
          handler = atomic_load(&handler->next)) {
@@ -42,7 +42,7 @@ OPAL_MEMORY_HOT static bool walk(opal_memory_event_t *event, int lowest, int hig
         answered = handler->fn(event, handler->context) == OPAL_MEMORY_ANSWER;
         opal_memory_thread.frames = frame.outer;
     }
-    opal_memory_leave(stay);
+    opal_memory_leave(section);
     return answered;
 }
 

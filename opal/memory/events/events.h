@@ -140,8 +140,8 @@ OPAL_EXPORT void opal_memory_handler_add_passive(opal_memory_handler_t *handler)
  * Takes a handler out. Returns true when no thread is inside it any more: its storage and its code
  * may go. The caller holds nothing that the handler could wait for. Called by a handler (of
  * whatever event) it cannot wait: then it returns false at once, nobody new enters the handler, and
- * its storage has to stay until opal_memory_quiesce() was called outside of handlers. Taking out a
- * handler that is not there is harmless.
+ * its storage has to section until opal_memory_quiesce() was called outside of handlers. Taking out
+ * a handler that is not there is harmless.
  */
 OPAL_EXPORT bool opal_memory_handler_remove(opal_memory_handler_t *handler);
 

@@ -108,13 +108,13 @@ opal_memory_slot_t *opal_memory_claim_slot(void)
     return NULL;
 }
 
-atomic_uint *opal_memory_enter_crowd(void)
+atomic_uint *opal_memory_enter_overflow(void)
 {
     opal_memory_shared_t *page = atomic_load(&opal_memory_hot.shared);
     /* Thread-local storage of threads lies apart by whole stacks, mostly by powers of two. */
     uintptr_t thread = (uintptr_t)&opal_memory_thread;
-    size_t place = (size_t)((thread >> 12 ^ thread >> 20) % OPAL_MEMORY_CROWD);
-    atomic_uint *inside = &page->crowd[place].inside[atomic_load(&page->epoch)];
+    size_t place = (size_t)((thread >> 12 ^ thread >> 20) % OPAL_MEMORY_OVERFLOW);
+    atomic_uint *inside = &page->overflow[place].inside[atomic_load(&page->epoch)];
     atomic_fetch_add(inside, 1);
     return inside;
 }
@@ -151,10 +151,10 @@ static void wait_for_slots(opal_memory_shared_t *page)
     }
 }
 
-static void wait_for_crowd(opal_memory_shared_t *page, unsigned epoch)
+static void wait_for_overflow(opal_memory_shared_t *page, unsigned epoch)
 {
-    for (size_t i = 0; i < OPAL_MEMORY_CROWD; i++) {
-        atomic_uint *inside = &page->crowd[i].inside[epoch];
+    for (size_t i = 0; i < OPAL_MEMORY_OVERFLOW; i++) {
+        atomic_uint *inside = &page->overflow[i].inside[epoch];
         for (unsigned seen; (seen = atomic_load(inside)) != 0;)
             futex_wait(inside, seen);
     }
@@ -178,7 +178,7 @@ bool opal_memory_quiesce(void)
     for (unsigned round = 0; round < 2; round++) {
         unsigned old = atomic_load(&page->epoch);
         atomic_store(&page->epoch, old ^ 1);
-        wait_for_crowd(page, old);
+        wait_for_overflow(page, old);
     }
     atomic_store(&page->waiting, false);
     opal_memory_unlock(OPAL_MEMORY_GRACE_LOCK);

@@ -14,7 +14,7 @@
  * runs a thread of ours pass a full barrier. A reader whose odd number the writer does not see then
  * begins to walk behind the barrier, and does not find the handler.
  *
- * The crowd is for threads that get no slot, since there are more threads than slots or no
+ * The overflow is for threads that get no slot, since there are more threads than slots or no
  * membarrier:
  *
  *   reader   inside[epoch] += 1; walk the list; inside[epoch] -= 1      (atomic)
@@ -36,7 +36,7 @@
 
 #include "opal/memory/events/dispatch.h"
 
-enum { OPAL_MEMORY_CROWD = 4, OPAL_MEMORY_SLOTS = 58, OPAL_MEMORY_LINE_BYTES = 64 };
+enum { OPAL_MEMORY_OVERFLOW = 4, OPAL_MEMORY_SLOTS = 58, OPAL_MEMORY_LINE_BYTES = 64 };
 
 typedef struct opal_memory_slot {
     _Alignas(OPAL_MEMORY_LINE_BYTES) atomic_uint turns; /* the owner writes it; futex */
@@ -45,13 +45,13 @@ typedef struct opal_memory_slot {
     atomic_uintptr_t owner;
 } opal_memory_slot_t;
 
-typedef struct opal_memory_crowd {
+typedef struct opal_memory_overflow {
     _Alignas(OPAL_MEMORY_LINE_BYTES) atomic_uint inside[2]; /* readers by epoch; futex */
-} opal_memory_crowd_t;
+} opal_memory_overflow_t;
 
 typedef struct opal_memory_shared {
     opal_memory_slot_t slots[OPAL_MEMORY_SLOTS];
-    opal_memory_crowd_t crowd[OPAL_MEMORY_CROWD];
+    opal_memory_overflow_t overflow[OPAL_MEMORY_OVERFLOW];
     _Alignas(OPAL_MEMORY_LINE_BYTES) atomic_uint epoch; /* 0 or 1 */
     atomic_bool waiting;                                /* a writer sleeps for somebody inside */
     atomic_uint locks[OPAL_MEMORY_LOCK_COUNT]; /* futex: 0 free, 1 held, 2 held and wanted */
@@ -74,43 +74,43 @@ typedef struct opal_memory_thread {
 extern _Thread_local opal_memory_thread_t opal_memory_thread
     __attribute__((tls_model("initial-exec")));
 
-/* A slot for this thread, NULL for none; its place in the crowd, having entered. */
+/* A slot for this thread, NULL for none; its place in the overflow, having entered. */
 opal_memory_slot_t *opal_memory_claim_slot(void);
-atomic_uint *opal_memory_enter_crowd(void);
+atomic_uint *opal_memory_enter_overflow(void);
 
 /* For a writer that sleeps on this word. */
 void opal_memory_wake(atomic_uint *word);
 
 /* How a reader is inside; both NULL: it was already. */
-typedef struct opal_memory_stay {
+typedef struct opal_memory_section {
     opal_memory_slot_t *slot;
-    atomic_uint *crowd;
-} opal_memory_stay_t;
+    atomic_uint *overflow;
+} opal_memory_section_t;
 
-static inline opal_memory_stay_t opal_memory_enter(void)
+static inline opal_memory_section_t opal_memory_enter(void)
 {
-    opal_memory_stay_t stay = {.slot = opal_memory_thread.slot};
-    if (opal_unlikely(stay.slot == NULL ||
-                      atomic_load_explicit(&stay.slot->owner, memory_order_relaxed) !=
+    opal_memory_section_t section = {.slot = opal_memory_thread.slot};
+    if (opal_unlikely(section.slot == NULL ||
+                      atomic_load_explicit(&section.slot->owner, memory_order_relaxed) !=
                           (uintptr_t)&opal_memory_thread))
-        stay.slot = opal_memory_claim_slot();
-    if (opal_unlikely(stay.slot == NULL)) {
-        stay.crowd = opal_memory_enter_crowd();
-        return stay;
+        section.slot = opal_memory_claim_slot();
+    if (opal_unlikely(section.slot == NULL)) {
+        section.overflow = opal_memory_enter_overflow();
+        return section;
     }
-    unsigned turns = atomic_load_explicit(&stay.slot->turns, memory_order_relaxed);
+    unsigned turns = atomic_load_explicit(&section.slot->turns, memory_order_relaxed);
     if (opal_unlikely(turns % 2 != 0))
-        return (opal_memory_stay_t){0};
-    atomic_store_explicit(&stay.slot->turns, turns + 1, memory_order_relaxed);
+        return (opal_memory_section_t){0};
+    atomic_store_explicit(&section.slot->turns, turns + 1, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst); /* the processor's part is the writer's */
-    return stay;
+    return section;
 }
 
-static inline void opal_memory_leave(opal_memory_stay_t stay)
+static inline void opal_memory_leave(opal_memory_section_t section)
 {
-    atomic_uint *word = stay.crowd;
-    if (opal_likely(stay.slot != NULL)) {
-        word = &stay.slot->turns;
+    atomic_uint *word = section.overflow;
+    if (opal_likely(section.slot != NULL)) {
+        word = &section.slot->turns;
         unsigned turns = atomic_load_explicit(word, memory_order_relaxed);
         atomic_store_explicit(word, turns + 1, memory_order_release);
         atomic_signal_fence(memory_order_seq_cst);

@@ -8,8 +8,9 @@
  *   3  overwrite     what is still missed; and where it is about pages, also what libc calls
  * itself: its malloc, its threads, its stdio go past every relocation
  *
- * libc's own functions stay below the hooks until their code is overwritten: who else has patched
- * them hears what we do. Likewise the functions of an object that the linker prefers to libc.
+ * libc's own functions section below the hooks until their code is overwritten: who else has
+ * patched them hears what we do. Likewise the functions of an object that the linker prefers to
+ * libc.
  *
  * Threading: everything here is under OPAL_MEMORY_INSTALL_LOCK. Handlers do not come here: the test
  * waits for them.

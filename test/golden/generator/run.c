@@ -81,7 +81,7 @@ int ompi_api_wrong_state(const char *function)
     return ompi_api_fail(NULL, MPI_ERR_STATE, function);
 }
 
-int ompi_api_later(void *object, const char *function, bool anytime)
+int ompi_api_unbuilt(void *object, const char *function, bool anytime)
 {
     told.anytime = anytime;
     return ompi_api_fail(object, MPI_ERR_LATER, function);
@@ -320,7 +320,7 @@ static void check_narrow_values(void)
     expect(position == INT32_MAX);
 }
 
-static void check_later(void)
+static void check_unbuilt(void)
 {
     MPI_Fleet handle = &fleet;
     reset();
@@ -360,7 +360,7 @@ int main(void)
     check_told();
     check_handles();
     check_narrow_values();
-    check_later();
+    check_unbuilt();
     check_mica();
     return 0;
 }

@@ -260,7 +260,7 @@ test_unit_opal_mca_btl_sock_ends_LDFLAGS = $(AM_LDFLAGS) \
 test_unit_opal_mca_btl_sock_dial_SOURCES = %D%/mca/btl/sock/dial.c $(crew_sources)
 test_unit_opal_mca_btl_sock_dial_CFLAGS = $(AM_CFLAGS)
 test_unit_opal_mca_btl_sock_dial_LDFLAGS = $(AM_LDFLAGS) \
-	-Wl,--wrap=connect -Wl,--wrap=sock_get_card -Wl,--wrap=clock_gettime
+	-Wl,--wrap=connect -Wl,--wrap=sock_get_modex -Wl,--wrap=clock_gettime
 test_unit_opal_mca_btl_sock_listen_SOURCES = %D%/mca/btl/sock/listen.c $(crew_sources)
 test_unit_opal_mca_btl_sock_listen_CFLAGS = $(AM_CFLAGS)
 test_unit_opal_mca_btl_sock_listen_LDFLAGS = $(AM_LDFLAGS) \

@@ -48,7 +48,7 @@ static char look_around(sm_comm_t *self)
         if (opal_node_probe_reading(peer->local_rank) != OPAL_SUCCESS)
             found &= ~MAY_READ_ALL;
     }
-    return found | (opal_wait_is_crowded() ? 0 : HAS_ROOM);
+    return found | (opal_wait_is_oversubscribed() ? 0 : HAS_ROOM);
 }
 
 int sm_direct_agree(sm_comm_t *self)

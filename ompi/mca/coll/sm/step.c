@@ -80,7 +80,7 @@ static int wait_slowly(sm_comm_t *self, const _Atomic uint64_t *word, uint64_t v
 
 static int wait_for(sm_comm_t *self, const _Atomic uint64_t *word, uint64_t value)
 {
-    int looks = opal_wait_is_crowded() ? 1 : LOOKS;
+    int looks = opal_wait_is_oversubscribed() ? 1 : LOOKS;
     while (looks-- > 0) {
         if (has_value(word, value))
             return MPI_SUCCESS;
@@ -96,13 +96,13 @@ static opal_doorbell_t *doorbell_of(const sm_comm_t *self, int rank)
 static void ring_others(const sm_comm_t *self)
 {
     if (self->size == 2) {
-        opal_doorbell_ring(doorbell_of(self, 1 - self->rank));
+        opal_doorbell_notify(doorbell_of(self, 1 - self->rank));
         return;
     }
     atomic_thread_fence(memory_order_seq_cst);
     for (int rank = 0; rank < self->size; rank++) {
         if (rank != self->rank)
-            opal_doorbell_ring_fenced(doorbell_of(self, rank));
+            opal_doorbell_notify_fenced(doorbell_of(self, rank));
     }
 }
 
@@ -290,7 +290,7 @@ bool sm_step_is_shown(const sm_comm_t *self, const sm_place_t *place, int rank)
 void sm_step_take_leave(const sm_comm_t *self, _Atomic uint64_t *readers, uint64_t all, int owner)
 {
     if (atomic_fetch_add_explicit(readers, 1, memory_order_acq_rel) + 1 == all)
-        opal_doorbell_ring(doorbell_of(self, owner));
+        opal_doorbell_notify(doorbell_of(self, owner));
 }
 
 int sm_step_await_readers(sm_comm_t *self, const _Atomic uint64_t *readers, uint64_t all)
@@ -332,7 +332,7 @@ int sm_step_give(sm_comm_t *self, const sm_place_t *place, int root)
     else if (!count_in(self, place))
         return self->rank == root ? await_all(self, place) : MPI_SUCCESS;
     if (self->rank != root)
-        opal_doorbell_ring(doorbell_of(self, root));
+        opal_doorbell_notify(doorbell_of(self, root));
     return MPI_SUCCESS;
 }
 

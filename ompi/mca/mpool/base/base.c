@@ -41,11 +41,11 @@ opal_framework_t mca_mpool_framework = {
 
 /* -- leave_pinned ---------------------------------------------------------------- */
 
-static ompi_mpool_pinned_t pinned = {OPAL_PINNED_NO, OPAL_PINNED_NO};
+static ompi_mpool_leave_pinned_t pinned = {OPAL_LEAVE_PINNED_NO, OPAL_LEAVE_PINNED_NO};
 
 /* Who asks for hooks alone gets those that can be had now. malloc's had to be asked for before
  * main, by mpi_leave_pinned. */
-void ompi_mpool_start(ompi_mpool_pinned_t asked)
+void ompi_mpool_start(ompi_mpool_leave_pinned_t asked)
 {
     if (use_mem_hooks)
         opal_memory_events_install(OPAL_MEMORY_VM_UNMAPPED);
@@ -57,9 +57,10 @@ bool ompi_mpool_uses_mem_hooks(void)
     return use_mem_hooks;
 }
 
-static bool comes_true(opal_pinned_t decided, const ompi_mpool_device_t *device)
+static bool comes_true(opal_leave_pinned_t decided, const ompi_mpool_device_t *device)
 {
-    return decided == OPAL_PINNED_YES || (decided == OPAL_PINNED_RUNTIME && device->gains);
+    return decided == OPAL_LEAVE_PINNED_YES ||
+           (decided == OPAL_LEAVE_PINNED_RUNTIME && device->gains);
 }
 
 bool ompi_mpool_leaves_pinned(const ompi_mpool_device_t *device)

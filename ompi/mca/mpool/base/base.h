@@ -10,7 +10,7 @@
 OPAL_EXPORT extern opal_framework_t mca_mpool_framework;
 
 /* After the selection, before transports start: decides about what was asked for, and warns. */
-OPAL_EXPORT void ompi_mpool_start(ompi_mpool_pinned_t asked);
+OPAL_EXPORT void ompi_mpool_start(ompi_mpool_leave_pinned_t asked);
 
 /* For components: whether mpool_use_mem_hooks wants memory events where nothing is kept. */
 OPAL_EXPORT bool ompi_mpool_uses_mem_hooks(void);

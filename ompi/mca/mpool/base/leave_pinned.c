@@ -16,11 +16,11 @@ static const char *missing_calls(unsigned missing)
 }
 
 /* Whoever asked only for hooks has not asked for buffers that stay registered. */
-static void warn_missing(ompi_mpool_pinned_t asked, unsigned missing)
+static void warn_missing(ompi_mpool_leave_pinned_t asked, unsigned missing)
 {
-    const char *name = asked.leave == OPAL_PINNED_YES      ? "mpi_leave_pinned"
-                       : asked.pipeline == OPAL_PINNED_YES ? "mpi_leave_pinned_pipeline"
-                                                           : NULL;
+    const char *name = asked.leave == OPAL_LEAVE_PINNED_YES      ? "mpi_leave_pinned"
+                       : asked.pipeline == OPAL_LEAVE_PINNED_YES ? "mpi_leave_pinned_pipeline"
+                                                                 : NULL;
     const char *loss = name != NULL
                            ? "no buffer stays registered (leave_pinned is off), and long messages "
                              "cost more"
@@ -38,20 +38,21 @@ static void warn_missing(ompi_mpool_pinned_t asked, unsigned missing)
         name, missing_calls(missing), loss, name);
 }
 
-ompi_mpool_pinned_t ompi_mpool_decide(ompi_mpool_pinned_t asked, bool use_mem_hooks,
-                                      unsigned support)
+ompi_mpool_leave_pinned_t ompi_mpool_decide(ompi_mpool_leave_pinned_t asked, bool use_mem_hooks,
+                                            unsigned support)
 {
-    ompi_mpool_pinned_t decided = asked;
+    ompi_mpool_leave_pinned_t decided = asked;
     unsigned missing = NEEDED & ~support;
-    if (asked.leave == OPAL_PINNED_YES && asked.pipeline == OPAL_PINNED_YES) {
+    if (asked.leave == OPAL_LEAVE_PINNED_YES && asked.pipeline == OPAL_LEAVE_PINNED_YES) {
         opal_diagnostic(OPAL_WARNING,
                         "mpi_leave_pinned and mpi_leave_pinned_pipeline are both set, and exclude "
                         "each other: the second one is off. Set only one of them");
-        decided.pipeline = OPAL_PINNED_NO;
+        decided.pipeline = OPAL_LEAVE_PINNED_NO;
     }
     if (missing == 0)
         return decided;
-    if (asked.leave == OPAL_PINNED_YES || asked.pipeline == OPAL_PINNED_YES || use_mem_hooks)
+    if (asked.leave == OPAL_LEAVE_PINNED_YES || asked.pipeline == OPAL_LEAVE_PINNED_YES ||
+        use_mem_hooks)
         warn_missing(asked, missing);
-    return (ompi_mpool_pinned_t){OPAL_PINNED_NO, OPAL_PINNED_NO};
+    return (ompi_mpool_leave_pinned_t){OPAL_LEAVE_PINNED_NO, OPAL_LEAVE_PINNED_NO};
 }

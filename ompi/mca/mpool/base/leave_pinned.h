@@ -13,15 +13,15 @@
 
 #include "opal/mca/memory/base/leave_pinned.h"
 
-typedef struct ompi_mpool_pinned {
-    opal_pinned_t leave, pipeline;
-} ompi_mpool_pinned_t;
+typedef struct ompi_mpool_leave_pinned {
+    opal_leave_pinned_t leave, pipeline;
+} ompi_mpool_leave_pinned_t;
 
 /*
  * `support`: OPAL_MEMORY_*_SUPPORT bits. `use_mem_hooks`: mpool_use_mem_hooks. Warnings are
- * findings (diagnostic.h). OPAL_PINNED_RUNTIME in the result: where a device gains.
+ * findings (diagnostic.h). OPAL_LEAVE_PINNED_RUNTIME in the result: where a device gains.
  */
-OPAL_EXPORT ompi_mpool_pinned_t ompi_mpool_decide(ompi_mpool_pinned_t asked, bool use_mem_hooks,
-                                                  unsigned support);
+OPAL_EXPORT ompi_mpool_leave_pinned_t ompi_mpool_decide(ompi_mpool_leave_pinned_t asked,
+                                                        bool use_mem_hooks, unsigned support);
 
 #endif

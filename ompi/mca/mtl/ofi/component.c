@@ -137,7 +137,8 @@ static void note(void *context, const char *provider, const char *fate, const ch
 static bool is_crowd(void)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    return opal_wait_is_crowded() || (cores > 0 && opal_job()->local_size > (unsigned long)cores);
+    return opal_wait_is_oversubscribed() ||
+           (cores > 0 && opal_job()->local_size > (unsigned long)cores);
 }
 
 static void ofi_query(opal_answer_t *answer)

@@ -63,7 +63,7 @@ opal_status_t ofi_network_publish(void)
 static const opal_fabric_user_t user = {
     .name = "mtl/ofi",
     .prefix = "mtl_ofi",
-    .kind = OPAL_NODE_CARD_MTL,
+    .kind = OPAL_MODEX_MTL,
     .compare = compare_tags,
     .use = "sends by pml = cm",
     .remedy = "set pml to cm or to ob1 for all of them, and see ompi_info --why mtl there",

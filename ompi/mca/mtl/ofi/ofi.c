@@ -107,7 +107,7 @@ static void *meet(void *met)
     const opal_pmi_ops_t *pmi = opal_pmi(&state);
     pmi->fence(state); /* a failure has been told, and is the end of the job */
     atomic_store((atomic_int *)met, 1);
-    opal_wait_ring_self();
+    opal_wait_notify_self();
     return NULL;
 }
 

@@ -110,7 +110,7 @@ void ofi_tell_status(MPI_Status *status, uint64_t bits, uint64_t data, size_t by
     MPI_Status told;
     ompi_status_set(&told, ofi_source(bits, data), ofi_tag_tag(&ofi.tags, bits), MPI_SUCCESS,
                     bytes);
-    ompi_status_tell(status, &told);
+    ompi_status_fill(status, &told);
 }
 
 static int error_of(int failed)

@@ -452,7 +452,7 @@ static int both_recv(const ompi_route_t *from, const ompi_data_t *data, MPI_Stat
     start_receive(&receive);
     if (!ompi_request_is_done(request))
         ompi_request_wait_alone(request);
-    ompi_status_tell(status, &request->status);
+    ompi_status_fill(status, &request->status);
     return request->status.MPI_ERROR;
 }
 
@@ -502,7 +502,7 @@ static int find_message(const ompi_route_t *from, const ompi_pml_ops_t **way,
         if (taken != NULL && *taken == NULL)
             error = take_seen(from, &seen, *way, taken);
         if (error == MPI_SUCCESS)
-            ompi_status_tell(status, &seen);
+            ompi_status_fill(status, &seen);
         return error;
     }
 }

@@ -16,7 +16,7 @@ int cm_iprobe(const ompi_route_t *from, bool *found, ompi_message_t **message, M
     int error = cm_mtl->probe(from, found, message != NULL ? &taken : NULL, &told);
     if (error != MPI_SUCCESS || !*found)
         return error;
-    ompi_status_tell(status, &told);
+    ompi_status_fill(status, &told);
     if (message != NULL) {
         ompi_object_init(&taken->base.head, OMPI_MESSAGE, leave_to_mtl);
         ompi_object_retain(&taken->route.comm->head);

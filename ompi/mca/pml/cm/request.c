@@ -123,7 +123,7 @@ static int await(ompi_mtl_request_t *begun, int error, MPI_Status *status)
     if (opal_likely(error == MPI_SUCCESS)) {
         if (!ompi_request_is_done(base))
             ompi_request_wait_alone(base);
-        ompi_status_tell(status, &base->status);
+        ompi_status_fill(status, &base->status);
         error = base->status.MPI_ERROR;
     }
     give(begun);

@@ -31,7 +31,7 @@ enum { LEAST_WINDOW = 32 << 10, MOST_WINDOW = 8 << 20 };
 #define NONE_EVER (INT64_MIN / 2)
 
 size_t ob1_unexpected_bytes;
-atomic_size_t ob1_unexpected;
+atomic_size_t ob1_unexpected_total;
 
 static size_t rank_count;
 static opal_list_t withheld; /* peers that wait for credit */
@@ -49,14 +49,14 @@ static void add_credit(ob1_peer_t *peer, size_t bytes)
 
 bool ob1_credit_ask(ob1_peer_t *peer)
 {
-    if (ob1_peer_is_gone(peer))
+    if (ob1_peer_is_unreachable(peer))
         return true; /* it ends as if it had been sent */
     if (peer->is_asking || peer->request.is_waiting)
         return false;
     peer->is_asking = true;
     add_credit(peer, peer->window);
     ob1_credit_t request = {++peer->asked};
-    ob1_peer_tell(peer, OB1_CREDIT_REQUEST, &request, sizeof request, &peer->request);
+    ob1_peer_send_control(peer, OB1_CREDIT_REQUEST, &request, sizeof request, &peer->request);
     return atomic_load_explicit(&peer->credit, memory_order_relaxed) >= 0;
 }
 
@@ -72,14 +72,15 @@ bool ob1_credit_granted(ob1_peer_t *peer, uint64_t number)
 
 static bool may_grant(const ob1_peer_t *peer)
 {
-    return atomic_load_explicit(&ob1_unexpected, memory_order_relaxed) < ob1_unexpected_bytes / 2 ||
+    return atomic_load_explicit(&ob1_unexpected_total, memory_order_relaxed) <
+               ob1_unexpected_bytes / 2 ||
            atomic_load_explicit(&peer->unexpected, memory_order_relaxed) < peer->window;
 }
 
 static void grant(ob1_peer_t *peer, uint64_t number)
 {
     ob1_credit_t credit = {number};
-    ob1_peer_tell(peer, OB1_CREDIT, &credit, sizeof credit, &peer->grant);
+    ob1_peer_send_control(peer, OB1_CREDIT, &credit, sizeof credit, &peer->grant);
 }
 
 /* It does not wait any more. */

@@ -16,7 +16,7 @@ enum {
 typedef struct ob1_bin {
     struct ob1_bin *next;
     int source, tag;
-    opal_list_t posted, arrived;
+    opal_list_t posted, unexpected;
 } ob1_bin_t;
 
 static unsigned class_of(int source, int tag)
@@ -77,7 +77,7 @@ static ob1_bin_t *find_bin(ob1_matcher_t *matcher, int source, int tag)
 
 static bool is_idle(const ob1_bin_t *bin)
 {
-    return opal_list_is_empty(&bin->posted) && opal_list_is_empty(&bin->arrived);
+    return opal_list_is_empty(&bin->posted) && opal_list_is_empty(&bin->unexpected);
 }
 
 /* Takes all bins out of the table; of many the idle ones go. Returns a chain. */
@@ -139,7 +139,7 @@ static ob1_bin_t *need_bin(ob1_matcher_t *matcher, int source, int tag)
     size_t head = head_of(matcher, source, tag);
     *bin = (ob1_bin_t){.next = matcher->heads[head], .source = source, .tag = tag};
     opal_list_init(&bin->posted);
-    opal_list_init(&bin->arrived);
+    opal_list_init(&bin->unexpected);
     matcher->heads[head] = bin;
     matcher->bin_count++;
     return bin;
@@ -238,50 +238,50 @@ void ob1_matcher_remove_posted(ob1_matcher_t *matcher, ob1_posted_t *posted)
     matcher->posted_total--;
 }
 
-void ob1_matcher_keep(ob1_matcher_t *matcher, ob1_arrived_t *arrived)
+void ob1_matcher_add_unexpected(ob1_matcher_t *matcher, ob1_unexpected_t *unexpected)
 {
     unsigned class = 0;
     for (; class < OB1_CLASSES; class ++) {
-        ob1_bin_t *bin = need_bin(matcher, source_in_class(class, arrived->source),
-                                  tag_in_class(class, arrived->tag));
+        ob1_bin_t *bin = need_bin(matcher, source_in_class(class, unexpected->source),
+                                  tag_in_class(class, unexpected->tag));
         if (bin == NULL)
             break;
-        opal_list_append(&bin->arrived, &arrived->nodes[class]);
+        opal_list_append(&bin->unexpected, &unexpected->nodes[class]);
     }
-    arrived->is_filed = class == OB1_CLASSES;
-    arrived->order = matcher->next_order++;
-    matcher->arrived++;
-    if (opal_likely(arrived->is_filed))
+    unexpected->is_filed = class == OB1_CLASSES;
+    unexpected->order = matcher->next_order++;
+    matcher->unexpected++;
+    if (opal_likely(unexpected->is_filed))
         return;
     while (class > 0)
-        opal_list_remove(&arrived->nodes[--class]);
-    opal_list_append(&matcher->unfiled, &arrived->nodes[0]);
+        opal_list_remove(&unexpected->nodes[--class]);
+    opal_list_append(&matcher->unfiled, &unexpected->nodes[0]);
 }
 
 /* The oldest one without bins that a receive takes, and that is older than `than` if there is
  * that; else `than`. */
-static ob1_arrived_t *older_unfiled(const ob1_matcher_t *matcher, int source, int tag,
-                                    ob1_arrived_t *than)
+static ob1_unexpected_t *older_unfiled(const ob1_matcher_t *matcher, int source, int tag,
+                                       ob1_unexpected_t *than)
 {
     const ob1_posted_t receive = {.source = source, .tag = tag};
     for (opal_list_node_t *node = opal_list_first(&matcher->unfiled); node != NULL;
          node = opal_list_next(&matcher->unfiled, node)) {
-        ob1_arrived_t *arrived = opal_container_of(node, ob1_arrived_t, nodes[0]);
-        if (takes(&receive, arrived->source, arrived->tag))
-            return than == NULL || arrived->order < than->order ? arrived : than;
+        ob1_unexpected_t *unexpected = opal_container_of(node, ob1_unexpected_t, nodes[0]);
+        if (takes(&receive, unexpected->source, unexpected->tag))
+            return than == NULL || unexpected->order < than->order ? unexpected : than;
     }
     return than;
 }
 
-ob1_arrived_t *ob1_matcher_find_arrived(ob1_matcher_t *matcher, int source, int tag)
+ob1_unexpected_t *ob1_matcher_find_unexpected(ob1_matcher_t *matcher, int source, int tag)
 {
-    if (matcher->arrived == 0)
+    if (matcher->unexpected == 0)
         return NULL;
     const ob1_bin_t *bin = find_bin(matcher, source, tag);
-    opal_list_node_t *first = bin != NULL ? opal_list_first(&bin->arrived) : NULL;
+    opal_list_node_t *first = bin != NULL ? opal_list_first(&bin->unexpected) : NULL;
     /* The node's place in the record depends on the class that was asked for. */
-    ob1_arrived_t *found =
-        first != NULL ? opal_container_of(first - class_of(source, tag), ob1_arrived_t, nodes)
+    ob1_unexpected_t *found =
+        first != NULL ? opal_container_of(first - class_of(source, tag), ob1_unexpected_t, nodes)
                       : NULL;
     return opal_likely(opal_list_is_empty(&matcher->unfiled))
                ? found
@@ -289,35 +289,35 @@ ob1_arrived_t *ob1_matcher_find_arrived(ob1_matcher_t *matcher, int source, int 
 }
 
 /* One in a list that goes by the first nodes. */
-static ob1_arrived_t *search_list(const opal_list_t *list, int source, int tag,
-                                  bool (*condition)(const ob1_arrived_t *arrived,
-                                                    const void *context),
-                                  const void *context)
+static ob1_unexpected_t *search_list(const opal_list_t *list, int source, int tag,
+                                     bool (*condition)(const ob1_unexpected_t *unexpected,
+                                                       const void *context),
+                                     const void *context)
 {
     for (opal_list_node_t *node = opal_list_first(list); node != NULL;
          node = opal_list_next(list, node)) {
-        ob1_arrived_t *arrived = opal_container_of(node, ob1_arrived_t, nodes[0]);
-        if (arrived->source == source && arrived->tag == tag && condition(arrived, context))
-            return arrived;
+        ob1_unexpected_t *unexpected = opal_container_of(node, ob1_unexpected_t, nodes[0]);
+        if (unexpected->source == source && unexpected->tag == tag &&
+            condition(unexpected, context))
+            return unexpected;
     }
     return NULL;
 }
 
-ob1_arrived_t *ob1_matcher_search_arrived(ob1_matcher_t *matcher, int source, int tag,
-                                          bool (*condition)(const ob1_arrived_t *arrived,
-                                                            const void *context),
-                                          const void *context)
+ob1_unexpected_t *ob1_matcher_search_unexpected(
+    ob1_matcher_t *matcher, int source, int tag,
+    bool (*condition)(const ob1_unexpected_t *unexpected, const void *context), const void *context)
 {
-    const ob1_bin_t *bin = matcher->arrived > 0 ? find_bin(matcher, source, tag) : NULL;
-    ob1_arrived_t *found =
-        bin != NULL ? search_list(&bin->arrived, source, tag, condition, context) : NULL;
+    const ob1_bin_t *bin = matcher->unexpected > 0 ? find_bin(matcher, source, tag) : NULL;
+    ob1_unexpected_t *found =
+        bin != NULL ? search_list(&bin->unexpected, source, tag, condition, context) : NULL;
     return found != NULL ? found : search_list(&matcher->unfiled, source, tag, condition, context);
 }
 
-void ob1_matcher_remove_arrived(ob1_matcher_t *matcher, ob1_arrived_t *arrived)
+void ob1_matcher_remove_unexpected(ob1_matcher_t *matcher, ob1_unexpected_t *unexpected)
 {
-    unsigned classes = arrived->is_filed ? OB1_CLASSES : 1;
+    unsigned classes = unexpected->is_filed ? OB1_CLASSES : 1;
     for (unsigned class = 0; class < classes; class ++)
-        opal_list_remove(&arrived->nodes[class]);
-    matcher->arrived--;
+        opal_list_remove(&unexpected->nodes[class]);
+    matcher->unexpected--;
 }

@@ -31,12 +31,12 @@ void ob1_each_matcher(void (*visit)(ob1_matcher_t *matcher))
 
 static ob1_message_t *early_at(opal_list_node_t *node)
 {
-    return opal_container_of(node, ob1_message_t, arrived.nodes[0]);
+    return opal_container_of(node, ob1_message_t, unexpected.nodes[0]);
 }
 
 void ob1_keep_early(ob1_message_t *message)
 {
-    opal_list_append(&early, &message->arrived.nodes[0]);
+    opal_list_append(&early, &message->unexpected.nodes[0]);
 }
 
 void ob1_drop_early(const opal_process_t *from)
@@ -120,11 +120,12 @@ static bool comm_remove(ompi_communicator_t *comm)
 {
     ob1_comm_t *own = comm->pml;
     for (int kind = OMPI_CONTEXT_USER; kind < OMPI_CONTEXT_COUNT; kind++) {
-        ob1_arrived_t *arrived;
+        ob1_unexpected_t *unexpected;
         ob1_matcher_t *matcher = &own->matchers[kind];
-        while ((arrived = ob1_matcher_find_arrived(matcher, MPI_ANY_SOURCE, MPI_ANY_TAG)) != NULL) {
-            ob1_matcher_remove_arrived(matcher, arrived);
-            ob1_message_drop(opal_container_of(arrived, ob1_message_t, arrived));
+        while ((unexpected = ob1_matcher_find_unexpected(matcher, MPI_ANY_SOURCE, MPI_ANY_TAG)) !=
+               NULL) {
+            ob1_matcher_remove_unexpected(matcher, unexpected);
+            ob1_message_drop(opal_container_of(unexpected, ob1_message_t, unexpected));
         }
         matchers[ompi_comm_wire_context(comm, (ompi_context_t)kind)] = NULL;
         ob1_matcher_fini(matcher);
@@ -172,9 +173,9 @@ static const ompi_pml_ops_t ob1_ops = {
     .iprobe = ob1_iprobe,
     .probe = ob1_probe,
     .imrecv = ob1_imrecv,
-    .send_beside = ob1_send_beside,
-    .recv_beside = ob1_recv_beside,
-    .irecv_beside = ob1_irecv_beside,
+    .try_send_unlocked = ob1_try_send_unlocked,
+    .try_recv_unlocked = ob1_try_recv_unlocked,
+    .try_irecv_unlocked = ob1_try_irecv_unlocked,
 };
 
 size_t ob1_rendezvous_limit, ob1_part_bytes, ob1_pin_bytes, ob1_pipeline_bytes;

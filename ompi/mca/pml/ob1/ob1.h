@@ -75,14 +75,15 @@ struct ob1_receive;
 struct ob1_message;
 
 /* A short frame without matching that waits for room; a part of what causes it. */
-typedef struct ob1_note {
+typedef struct ob1_control {
     ob1_pending_t pending;
-    void (*done)(struct ob1_note *note); /* it has left, or the peer is gone; NULL: nothing to do */
+    void (*done)(
+        struct ob1_control *note); /* it has left, or the peer is gone; NULL: nothing to do */
     bool is_waiting;
     ob1_kind_t kind;
     unsigned length;
-    _Alignas(8) unsigned char bytes[sizeof(ob1_clear_t)];
-} ob1_note_t;
+    _Alignas(8) unsigned char bytes[sizeof(ob1_cts_t)];
+} ob1_control_t;
 
 /* The message that is arriving in parts: for whom they are. Neither: they are dropped. */
 typedef struct ob1_stream {
@@ -112,19 +113,19 @@ typedef struct ob1_peer {
     size_t window;            /* the credit that a request brings, both ways */
     /* Credit that was asked for, if is_asking: the number of the request, and its frame. */
     uint64_t asked;
-    ob1_note_t request;
+    ob1_control_t request;
     /* The other way: the number of what it asks for and does not get yet, or 0, and where it waits;
      * the frame that gives it. */
     uint64_t wanted;
     opal_list_node_t withheld;
-    ob1_note_t grant;
+    ob1_control_t grant;
     int error;       /* what fails for want of it */
     bool sends_long; /* its transport does, out of the user's memory */
     bool is_listed, is_asking;
     bool is_dead;
-    bool has_left; /* nothing is sent there any more, and nothing comes */
-    bool is_told;  /* a person has been told that it is gone */
-    bool is_wrong; /* a person has been told of a frame that it should not have sent */
+    bool has_left;    /* nothing is sent there any more, and nothing comes */
+    bool is_notified; /* a person has been told that it is gone */
+    bool is_wrong;    /* a person has been told of a frame that it should not have sent */
     /* A frame may leave beside ompi_lock: one has left before, it lives, and none waits for room
      * that has to leave first. Written under ompi_lock and the peer's lock, read under either. */
     bool is_open;
@@ -139,12 +140,12 @@ typedef struct ob1_send {
     size_t bytes;
     uint64_t name; /* what the receiver calls it, once it was told; 0: it has none */
     bool synchronous, blocking;
-    ob1_kind_t awaits;   /* the answer: OB1_MATCH_ACK, OB1_PULL_DONE or what comes instead; or 0 */
-    bool is_asked_back;  /* the receiver is to give it back */
-    bool is_unreceived;  /* it has failed, as the receiver has left without having taken it */
-    uint32_t answer;     /* what `arm` of the transport said */
-    ob1_segment_t *list; /* of more segments than fit a frame; NULL: none */
-    uint64_t receiver;   /* the name of the receiver's request, once it asked for fragments */
+    ob1_kind_t awaits;     /* the answer: OB1_MATCH_ACK, OB1_FIN or what comes instead; or 0 */
+    bool is_asked_back;    /* the receiver is to give it back */
+    bool is_unreceived;    /* it has failed, as the receiver has left without having taken it */
+    uint32_t answer;       /* what `arm` of the transport said */
+    ob1_segment_t *list;   /* of more segments than fit a frame; NULL: none */
+    uint64_t receiver;     /* the name of the receiver's request, once it asked for fragments */
     size_t wanted, pushed; /* bytes it asked for, bytes sent, as fragments or as a stream */
     opal_btl_long_t out;   /* while they are sent from where they lie; of `run`, or of a list */
     struct iovec run;
@@ -162,7 +163,7 @@ typedef struct ob1_receive {
     size_t wanted, received; /* while fragments arrive */
     ob1_peer_t *peer;        /* likewise, whose they are, and what it calls this receive */
     uint64_t name;
-    ob1_note_t note; /* the answer to the sender; the receive is not done before it has left */
+    ob1_control_t note; /* the answer to the sender; the receive is not done before it has left */
 } ob1_receive_t;
 
 /*
@@ -173,8 +174,8 @@ typedef struct ob1_receive {
 typedef struct ob1_message {
     ompi_message_t base;
     union {
-        ob1_arrived_t arrived; /* while it is with a matcher, or with those that came early */
-        ob1_note_t note;       /* while its sender is told that it has it back */
+        ob1_unexpected_t unexpected; /* while it is with a matcher, or with those that came early */
+        ob1_control_t note;          /* while its sender is told that it has it back */
     };
     ompi_communicator_t *comm; /* set by a matched probe */
     ompi_context_t context;
@@ -253,7 +254,7 @@ void ob1_peers_poll(void);
 /* Remembers something that found no room. */
 void ob1_peer_defer(ob1_peer_t *peer, opal_list_t *list, ob1_pending_t *pending);
 
-static inline bool ob1_peer_is_gone(const ob1_peer_t *peer)
+static inline bool ob1_peer_is_unreachable(const ob1_peer_t *peer)
 {
     return peer->is_dead || peer->has_left;
 }
@@ -261,7 +262,7 @@ static inline bool ob1_peer_is_gone(const ob1_peer_t *peer)
 /* Whether a frame that has to keep its place may leave now. */
 static inline bool ob1_peer_is_clear(const ob1_peer_t *peer)
 {
-    return opal_list_is_empty(&peer->frames) && !ob1_peer_is_gone(peer);
+    return opal_list_is_empty(&peer->frames) && !ob1_peer_is_unreachable(peer);
 }
 
 /* Room for a frame; with it the peer's lock, which commit gives back. NULL: none. */
@@ -298,8 +299,8 @@ void ob1_peer_reject(opal_process_t *from, unsigned kind, const char *what);
 
 /* Sends a short frame without matching. True: it has left, or nobody is there. False: there is no
  * room; the note, whose `done` is set, has a copy, and is done when that has left. */
-bool ob1_peer_tell(ob1_peer_t *peer, ob1_kind_t kind, const void *bytes, size_t length,
-                   ob1_note_t *note);
+bool ob1_peer_send_control(ob1_peer_t *peer, ob1_kind_t kind, const void *bytes, size_t length,
+                           ob1_control_t *note);
 
 /* Out of all lists but those of what has begun with it. */
 void ob1_peer_free(ob1_peer_t *peer);
@@ -354,7 +355,7 @@ static inline void ob1_peer_charge(ob1_peer_t *peer, size_t bytes)
                           memory_order_relaxed);
 }
 
-extern atomic_size_t ob1_unexpected; /* what is kept, of all peers */
+extern atomic_size_t ob1_unexpected_total; /* what is kept, of all peers */
 
 static inline void ob1_sum_add(atomic_size_t *sum, size_t bytes)
 {
@@ -368,7 +369,7 @@ static inline void ob1_sum_add(atomic_size_t *sum, size_t bytes)
 /* Something of the peer's is kept, or (negative) not any more. Beside ompi_lock, too. */
 static inline void ob1_unexpected_add(ob1_peer_t *peer, ptrdiff_t bytes)
 {
-    ob1_sum_add(&ob1_unexpected, (size_t)bytes);
+    ob1_sum_add(&ob1_unexpected_total, (size_t)bytes);
     ob1_sum_add(&peer->unexpected, (size_t)bytes);
 }
 
@@ -388,7 +389,7 @@ int ob1_isend(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t 
 int ob1_send_init(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode,
                   ompi_request_t **request);
 int ob1_send(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode);
-bool ob1_send_beside(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode);
+bool ob1_try_send_unlocked(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode);
 
 /* Frees what is kept for requests to come. */
 void ob1_sends_end(void);
@@ -431,9 +432,10 @@ void ob1_placed(opal_process_t *from, unsigned kind, uint64_t name, size_t offse
 int ob1_irecv(const ompi_route_t *from, const ompi_data_t *data, ompi_request_t **request);
 int ob1_recv_init(const ompi_route_t *from, const ompi_data_t *data, ompi_request_t **request);
 int ob1_recv(const ompi_route_t *from, const ompi_data_t *data, MPI_Status *status);
-bool ob1_recv_beside(const ompi_route_t *from, const ompi_data_t *data, MPI_Status *status,
-                     int *error);
-bool ob1_irecv_beside(const ompi_route_t *from, const ompi_data_t *data, ompi_request_t **request);
+bool ob1_try_recv_unlocked(const ompi_route_t *from, const ompi_data_t *data, MPI_Status *status,
+                           int *error);
+bool ob1_try_irecv_unlocked(const ompi_route_t *from, const ompi_data_t *data,
+                            ompi_request_t **request);
 int ob1_imrecv(ompi_message_t *message, const ompi_data_t *data, ompi_request_t **request);
 
 /* Frees what is kept for requests to come. */
@@ -485,7 +487,7 @@ void ob1_starve_probes(uint32_t process);
 
 /* Gets what the receive wants, and answers if the sender expects that. False: the data must be
  * asked for. */
-bool ob1_pull(opal_btl_peer_t *btl, ob1_receive_t *receive, const ob1_rendezvous_t *head);
+bool ob1_rndv_get(opal_btl_peer_t *btl, ob1_receive_t *receive, const ob1_rts_t *head);
 
 /* -- gone.c -- */
 
@@ -494,13 +496,13 @@ bool ob1_pull(opal_btl_peer_t *btl, ob1_receive_t *receive, const ob1_rendezvous
 bool ob1_any_is_dead(void);
 
 /* Nobody is dead yet. */
-void ob1_gone_start(void);
+void ob1_peer_failure_start(void);
 
 /* A new peer is dead: when its end was told there was no memory for it. Since this may be called
  * under a matcher's lock, receives and probes that wait for it are ended later, by
- * ob1_tell_hopeless, which push_all calls; it returns how often it had to. */
+ * ob1_fail_unreachable, which push_all calls; it returns how often it had to. */
 void ob1_peer_is_found_dead(ob1_peer_t *peer);
-int ob1_tell_hopeless(void);
+int ob1_fail_unreachable(void);
 
 /* A process is forgotten: nothing of it is left here. */
 void ob1_peer_forget(opal_process_t *process);

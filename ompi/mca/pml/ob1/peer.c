@@ -120,7 +120,7 @@ static int push_all(void *state OPAL_UNUSED)
             peer->is_listed = false;
         }
     }
-    pushed += ob1_credit_poll() + ob1_tell_hopeless();
+    pushed += ob1_credit_poll() + ob1_fail_unreachable();
     is_polled = !opal_list_is_empty(&waiting) || ob1_credit_withholds();
     if (!is_polled)
         opal_progress_remove(push_all, NULL);
@@ -148,7 +148,7 @@ void ob1_peer_defer(ob1_peer_t *peer, opal_list_t *list, ob1_pending_t *pending)
 
 static void end_note(ob1_pending_t *pending, ob1_peer_t *peer OPAL_UNUSED)
 {
-    ob1_note_t *note = opal_container_of(pending, ob1_note_t, pending);
+    ob1_control_t *note = opal_container_of(pending, ob1_control_t, pending);
     note->is_waiting = false;
     if (note->done != NULL)
         note->done(note);
@@ -156,7 +156,7 @@ static void end_note(ob1_pending_t *pending, ob1_peer_t *peer OPAL_UNUSED)
 
 static bool push_note(ob1_pending_t *pending, ob1_peer_t *peer)
 {
-    ob1_note_t *note = opal_container_of(pending, ob1_note_t, pending);
+    ob1_control_t *note = opal_container_of(pending, ob1_control_t, pending);
     void *room = ob1_peer_reserve(peer, note->length);
     if (room == NULL)
         return false;
@@ -166,10 +166,10 @@ static bool push_note(ob1_pending_t *pending, ob1_peer_t *peer)
     return true;
 }
 
-bool ob1_peer_tell(ob1_peer_t *peer, ob1_kind_t kind, const void *bytes, size_t length,
-                   ob1_note_t *note)
+bool ob1_peer_send_control(ob1_peer_t *peer, ob1_kind_t kind, const void *bytes, size_t length,
+                           ob1_control_t *note)
 {
-    if (opal_unlikely(ob1_peer_is_gone(peer)))
+    if (opal_unlikely(ob1_peer_is_unreachable(peer)))
         return true;
     void *room = ob1_peer_reserve(peer, length);
     if (opal_likely(room != NULL)) {
@@ -210,7 +210,7 @@ opal_status_t ob1_peers_start(unsigned ranks)
     opal_list_init(&peers);
     opal_list_init(&waiting);
     ob1_credit_start(ranks);
-    ob1_gone_start();
+    ob1_peer_failure_start();
     opal_process_on_forget(OPAL_END_MESSAGES, ob1_peer_forget);
     ob1_pins_prepare();
     opal_status_t status = opal_btl_open(OPAL_BTL_MESSAGES, &client);

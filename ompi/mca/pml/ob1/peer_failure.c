@@ -47,9 +47,9 @@ int ob1_expect(const ompi_communicator_t *comm, int source)
 
 static void tell(ob1_peer_t *peer)
 {
-    if (peer->is_told)
+    if (peer->is_notified)
         return;
-    peer->is_told = true;
+    peer->is_notified = true;
     opal_log_error("rank %u has left through MPI_Finalize: messages that wait for it fail with "
                    "MPI_ERR_PROC_ABORTED; every send needs a receive before that",
                    peer->process->rank);
@@ -139,7 +139,7 @@ static void end_begun(ob1_peer_t *peer)
 
 static bool is_untold; /* a peer was found dead */
 
-void ob1_gone_start(void)
+void ob1_peer_failure_start(void)
 {
     atomic_store_explicit(&any_is_dead, false, memory_order_relaxed);
     is_untold = false;
@@ -149,12 +149,12 @@ static void mark_dead(ob1_peer_t *peer)
 {
     opal_log_error("rank %u is gone: what needs it fails with %s", peer->process->rank,
                    peer->error == MPI_ERR_NO_MEM ? "MPI_ERR_NO_MEM" : "MPI_ERR_PROC_ABORTED");
-    peer->is_dead = peer->is_told = true;
+    peer->is_dead = peer->is_notified = true;
     atomic_store_explicit(&any_is_dead, true, memory_order_relaxed);
     is_untold = true;
 }
 
-int ob1_tell_hopeless(void)
+int ob1_fail_unreachable(void)
 {
     int told = 0;
     for (; opal_unlikely(is_untold); told++) { /* what ends may send to another dead one */
@@ -175,19 +175,19 @@ void ob1_peer_is_found_dead(ob1_peer_t *peer)
 void ob1_peer_died(opal_process_t *process, opal_status_t why)
 {
     ob1_peer_t *peer = ob1_peer_to_end(process);
-    if (peer == NULL || ob1_peer_is_gone(peer))
+    if (peer == NULL || ob1_peer_is_unreachable(peer))
         return;
     if (why == OPAL_ERR_NO_MEMORY)
         peer->error = MPI_ERR_NO_MEM;
     mark_dead(peer);
     end_begun(peer);
-    ob1_tell_hopeless();
+    ob1_fail_unreachable();
 }
 
 void ob1_peer_left(opal_process_t *process)
 {
     ob1_peer_t *peer = ob1_peer_to_end(process);
-    if (peer == NULL || ob1_peer_is_gone(peer))
+    if (peer == NULL || ob1_peer_is_unreachable(peer))
         return;
     peer->has_left = true;
     end_begun(peer);

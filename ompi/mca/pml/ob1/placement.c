@@ -10,15 +10,15 @@
 
 enum { SHORTEST_PIECE = 256 }; /* bytes; the mean of those that are worth a segment */
 
-static unsigned char waiting_room[64 << 10]; /* from ob1_place to ob1_placed */
-static bool is_in_waiting_room;
+static unsigned char bounce_buffer[64 << 10]; /* from ob1_place to ob1_placed */
+static bool is_in_bounce_buffer;
 static bool is_for_nobody; /* likewise: nothing waits for it */
 
-static size_t in_waiting_room(size_t bytes, struct iovec *segments)
+static size_t in_bounce_buffer(size_t bytes, struct iovec *segments)
 {
-    is_in_waiting_room = true;
+    is_in_bounce_buffer = true;
     segments[0] =
-        (struct iovec){waiting_room, bytes < sizeof waiting_room ? bytes : sizeof waiting_room};
+        (struct iovec){bounce_buffer, bytes < sizeof bounce_buffer ? bytes : sizeof bounce_buffer};
     return 1;
 }
 
@@ -36,24 +36,24 @@ static size_t in_buffer(const ob1_receive_t *receive, size_t offset, size_t byte
     size_t count =
         ompi_datatype_segments(data->type, data->count, data->buffer, offset, segments, max, &has);
     if (count == 0 || has / count < SHORTEST_PIECE)
-        return in_waiting_room(bytes, segments);
+        return in_bounce_buffer(bytes, segments);
     return opal_segments_cut(segments, count, has, bytes);
 }
 
-static size_t land_stream(const ob1_stream_t *stream, size_t bytes, struct iovec *segments,
-                          size_t max)
+static size_t place_stream(const ob1_stream_t *stream, size_t bytes, struct iovec *segments,
+                           size_t max)
 {
     const ob1_receive_t *receive = stream->receive;
     ob1_message_t *message = stream->message;
     is_for_nobody = bytes > stream->total - stream->arrived;
     if (is_for_nobody)
-        return in_waiting_room(bytes, segments);
+        return in_bounce_buffer(bytes, segments);
     if (receive != NULL && stream->arrived < receive->wanted) {
         size_t fits = receive->wanted - stream->arrived;
         return in_buffer(receive, stream->arrived, bytes < fits ? bytes : fits, segments, max);
     }
     if (message == NULL)
-        return in_waiting_room(bytes, segments);
+        return in_bounce_buffer(bytes, segments);
     segments[0] = (struct iovec){message->frame + message->length, bytes};
     return 1;
 }
@@ -62,21 +62,21 @@ size_t ob1_place(opal_process_t *from, unsigned kind, uint64_t name, size_t offs
                  struct iovec *segments, size_t max)
 {
     const ob1_peer_t *peer = ob1_peer(from);
-    is_in_waiting_room = is_for_nobody = false;
+    is_in_bounce_buffer = is_for_nobody = false;
     if (peer != NULL && kind == OB1_STREAM_PART)
-        return land_stream(&peer->stream, bytes, segments, max);
+        return place_stream(&peer->stream, bytes, segments, max);
     const ob1_receive_t *receive =
         peer != NULL && kind == OB1_FRAGMENT ? ob1_receive_of(peer, name, offset, bytes) : NULL;
     is_for_nobody = receive == NULL;
-    return is_for_nobody ? in_waiting_room(bytes, segments)
+    return is_for_nobody ? in_bounce_buffer(bytes, segments)
                          : in_buffer(receive, offset, bytes, segments, max);
 }
 
-static void unpack_waiting(const ob1_receive_t *receive, size_t offset, size_t bytes)
+static void unpack_bounced(const ob1_receive_t *receive, size_t offset, size_t bytes)
 {
     size_t fits = receive->wanted > offset ? receive->wanted - offset : 0;
     ompi_datatype_unpack(receive->data.type, receive->data.count, receive->data.buffer, offset,
-                         waiting_room, bytes < fits ? bytes : fits);
+                         bounce_buffer, bytes < fits ? bytes : fits);
 }
 
 void ob1_placed(opal_process_t *from, unsigned kind, uint64_t name, size_t offset, size_t bytes)
@@ -88,15 +88,15 @@ void ob1_placed(opal_process_t *from, unsigned kind, uint64_t name, size_t offse
     ob1_peer_t *peer = ob1_peer(from);
     if (kind == OB1_STREAM_PART) {
         const ob1_stream_t *stream = &peer->stream;
-        if (is_in_waiting_room && stream->receive != NULL)
-            unpack_waiting(stream->receive, stream->arrived, bytes);
+        if (is_in_bounce_buffer && stream->receive != NULL)
+            unpack_bounced(stream->receive, stream->arrived, bytes);
         if (stream->message != NULL)
             stream->message->length += bytes;
         ob1_stream_arrived(peer, bytes);
     } else {
         ob1_receive_t *receive = ob1_receive_of(peer, name, offset, bytes);
-        if (is_in_waiting_room)
-            unpack_waiting(receive, offset, bytes);
+        if (is_in_bounce_buffer)
+            unpack_bounced(receive, offset, bytes);
         ob1_fragment_arrived(receive, bytes);
     }
 }

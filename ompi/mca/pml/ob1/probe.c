@@ -15,7 +15,7 @@
 /* The bytes of the whole message. */
 static size_t message_bytes(const ob1_message_t *message)
 {
-    ob1_rendezvous_t head;
+    ob1_rts_t head;
     ob1_stream_head_t stream;
     switch ((ob1_kind_t)message->kind) {
     case OB1_STREAM:
@@ -26,7 +26,7 @@ static size_t message_bytes(const ob1_message_t *message)
     case OB1_EAGER_SYNC:
         return message->length - sizeof(ob1_sync_t);
     default:
-        memcpy(&head, message->frame, offsetof(ob1_rendezvous_t, segments));
+        memcpy(&head, message->frame, offsetof(ob1_rts_t, segments));
         return head.total;
     }
 }
@@ -54,18 +54,19 @@ int ob1_iprobe(const ompi_route_t *from, bool *found, ompi_message_t **message, 
     ob1_message_t *seen = NULL;
     MPI_Status told;
     ob1_lock(&matcher->lock);
-    ob1_arrived_t *arrived = ob1_matcher_find_arrived(matcher, from->rank, from->tag);
-    if (arrived != NULL) {
-        seen = opal_container_of(arrived, ob1_message_t, arrived);
-        ompi_status_set(&told, arrived->source, arrived->tag, MPI_SUCCESS, message_bytes(seen));
+    ob1_unexpected_t *unexpected = ob1_matcher_find_unexpected(matcher, from->rank, from->tag);
+    if (unexpected != NULL) {
+        seen = opal_container_of(unexpected, ob1_message_t, unexpected);
+        ompi_status_set(&told, unexpected->source, unexpected->tag, MPI_SUCCESS,
+                        message_bytes(seen));
         if (message != NULL)
-            ob1_matcher_remove_arrived(matcher, arrived);
+            ob1_matcher_remove_unexpected(matcher, unexpected);
     }
     ob1_unlock(&matcher->lock); /* and what was not taken may be gone */
-    *found = arrived != NULL;
-    if (arrived == NULL)
+    *found = unexpected != NULL;
+    if (unexpected == NULL)
         return ob1_expect(from->comm, from->rank);
-    ompi_status_tell(status, &told);
+    ompi_status_fill(status, &told);
     if (message != NULL) {
         take_for_probe(seen, from);
         *message = &seen->base;

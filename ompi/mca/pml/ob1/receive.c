@@ -125,7 +125,7 @@ void ob1_receive_end(ob1_receive_t *receive, int error)
     finish_receive(receive);
 }
 
-static void finish_told(ob1_note_t *note)
+static void finish_told(ob1_control_t *note)
 {
     finish_receive(opal_container_of(note, ob1_receive_t, note));
 }
@@ -135,7 +135,7 @@ static bool tell_sender(ob1_receive_t *receive, ob1_peer_t *peer, ob1_kind_t kin
 {
     ob1_ack_t ack = {sender};
     receive->note.done = finish_told;
-    return ob1_peer_tell(peer, kind, &ack, sizeof ack, &receive->note);
+    return ob1_peer_send_control(peer, kind, &ack, sizeof ack, &receive->note);
 }
 
 /* There is no memory to receive its message, which the sender waits for. */
@@ -162,9 +162,9 @@ static void take_eager_sync(ob1_receive_t *receive, ob1_peer_t *peer, const void
 {
     ob1_sync_t head;
     memcpy(&head, bytes, sizeof head);
-    bool is_told = tell_sender(receive, peer, OB1_MATCH_ACK, head.sender);
+    bool is_notified = tell_sender(receive, peer, OB1_MATCH_ACK, head.sender);
     unpack_eager(receive, &head.match, (const char *)bytes + sizeof head, length - sizeof head);
-    if (is_told)
+    if (is_notified)
         finish_receive(receive);
 }
 
@@ -183,7 +183,7 @@ static void take_stream(ob1_receive_t *receive, ob1_peer_t *peer, const void *by
         return;
     }
     peer->stream.message = NULL;
-    if (opal_unlikely(ob1_peer_is_gone(peer))) {
+    if (opal_unlikely(ob1_peer_is_unreachable(peer))) {
         ob1_receive_fail(receive, peer);
         return;
     }
@@ -191,10 +191,10 @@ static void take_stream(ob1_receive_t *receive, ob1_peer_t *peer, const void *by
 }
 
 /* The sender has its buffer back. If it expects an answer, that came with the get. */
-static void finish_pulled(ob1_receive_t *receive, ob1_peer_t *peer, const ob1_rendezvous_t *head)
+static void finish_pulled(ob1_receive_t *receive, ob1_peer_t *peer, const ob1_rts_t *head)
 {
     if (head->answer == 0) {
-        if (!tell_sender(receive, peer, OB1_PULL_DONE, head->sender))
+        if (!tell_sender(receive, peer, OB1_FIN, head->sender))
             return;
     } else if (receive->wanted == 0) {
         peer->btl->ops->complete(peer->btl, head->answer);
@@ -202,14 +202,14 @@ static void finish_pulled(ob1_receive_t *receive, ob1_peer_t *peer, const ob1_re
     finish_receive(receive);
 }
 
-static void take_rendezvous(ob1_receive_t *receive, ob1_peer_t *peer, const ob1_rendezvous_t *head)
+static void take_rendezvous(ob1_receive_t *receive, ob1_peer_t *peer, const ob1_rts_t *head)
 {
     meet(receive, &head->match, head->total);
-    if (receive->wanted == 0 || ob1_pull(peer->btl, receive, head)) {
+    if (receive->wanted == 0 || ob1_rndv_get(peer->btl, receive, head)) {
         finish_pulled(receive, peer, head);
         return;
     }
-    if (opal_unlikely(ob1_peer_is_gone(peer))) {
+    if (opal_unlikely(ob1_peer_is_unreachable(peer))) {
         ob1_receive_fail(receive, peer);
         return;
     }
@@ -221,9 +221,9 @@ static void take_rendezvous(ob1_receive_t *receive, ob1_peer_t *peer, const ob1_
         return;
     }
     opal_list_append(&peer->receiving, &receive->posted.node);
-    ob1_clear_t clear = {head->sender, receive->name, receive->wanted};
+    ob1_cts_t clear = {head->sender, receive->name, receive->wanted};
     receive->note.done = NULL;
-    ob1_peer_tell(peer, OB1_CLEAR, &clear, sizeof clear, &receive->note);
+    ob1_peer_send_control(peer, OB1_CTS, &clear, sizeof clear, &receive->note);
 }
 
 /* A receive and the first frame of its message have met. */
@@ -321,9 +321,9 @@ static ob1_message_t *reserve_frame(opal_process_t *from, unsigned kind, const v
     message->is_reserved = true;
     if (room <= RESERVED_BYTES && room == length)
         return message;
-    message->is_lost = kind != OB1_RENDEZVOUS;
-    if (kind == OB1_RENDEZVOUS) /* it will be asked for */
-        ((ob1_rendezvous_t *)(void *)message->frame)->segment_count = 0;
+    message->is_lost = kind != OB1_RTS;
+    if (kind == OB1_RTS) /* it will be asked for */
+        ((ob1_rts_t *)(void *)message->frame)->segment_count = 0;
     return message;
 }
 
@@ -361,9 +361,9 @@ void ob1_message_drop(ob1_message_t *message)
 /* Under the matcher's lock; when that is given back, those who wait in a probe have to look. */
 static void keep(ob1_matcher_t *matcher, ob1_message_t *message, const ob1_match_t *match)
 {
-    message->arrived.source = match->source;
-    message->arrived.tag = match->tag;
-    ob1_matcher_keep(matcher, &message->arrived);
+    message->unexpected.source = match->source;
+    message->unexpected.tag = match->tag;
+    ob1_matcher_add_unexpected(matcher, &message->unexpected);
 }
 
 typedef struct request_name {
@@ -372,21 +372,21 @@ typedef struct request_name {
 } request_name_t;
 
 /* Whether a message is the one of this sender's request. */
-static bool is_of_request(const ob1_arrived_t *arrived, const void *context)
+static bool is_of_request(const ob1_unexpected_t *unexpected, const void *context)
 {
-    const ob1_message_t *message = opal_container_of(arrived, ob1_message_t, arrived);
+    const ob1_message_t *message = opal_container_of(unexpected, ob1_message_t, unexpected);
     const request_name_t *name = context;
     uint64_t sender;
     if (message->kind == OB1_EAGER_SYNC)
         memcpy(&sender, message->frame + offsetof(ob1_sync_t, sender), sizeof sender);
-    else if (message->kind == OB1_RENDEZVOUS)
-        memcpy(&sender, message->frame + offsetof(ob1_rendezvous_t, sender), sizeof sender);
+    else if (message->kind == OB1_RTS)
+        memcpy(&sender, message->frame + offsetof(ob1_rts_t, sender), sizeof sender);
     else
         return false;
     return sender == name->sender && message->from == name->from;
 }
 
-static void free_given_back(ob1_note_t *note)
+static void free_given_back(ob1_control_t *note)
 {
     ob1_message_free(opal_container_of(note, ob1_message_t, note));
 }
@@ -398,17 +398,17 @@ static void give_back(ob1_matcher_t *matcher, opal_process_t *from, const void *
     memcpy(&recall, bytes, sizeof recall);
     request_name_t name = {from, recall.sender};
     ob1_lock(&matcher->lock);
-    ob1_arrived_t *arrived = ob1_matcher_search_arrived(matcher, recall.match.source,
-                                                        recall.match.tag, is_of_request, &name);
-    if (arrived != NULL)
-        ob1_matcher_remove_arrived(matcher, arrived);
+    ob1_unexpected_t *unexpected = ob1_matcher_search_unexpected(
+        matcher, recall.match.source, recall.match.tag, is_of_request, &name);
+    if (unexpected != NULL)
+        ob1_matcher_remove_unexpected(matcher, unexpected);
     ob1_unlock(&matcher->lock);
-    if (arrived == NULL)
+    if (unexpected == NULL)
         return;
-    ob1_message_t *message = opal_container_of(arrived, ob1_message_t, arrived);
+    ob1_message_t *message = opal_container_of(unexpected, ob1_message_t, unexpected);
     ob1_ack_t ack = {recall.sender};
     message->note.done = free_given_back;
-    if (ob1_peer_tell(ob1_peer(from), OB1_CANCELLED, &ack, sizeof ack, &message->note))
+    if (ob1_peer_send_control(ob1_peer(from), OB1_CANCELLED, &ack, sizeof ack, &message->note))
         ob1_message_free(message);
 }
 
@@ -559,10 +559,10 @@ static bool handle_credit(ob1_peer_t *peer, unsigned kind, const void *bytes)
 static const unsigned char head_bytes[] = {
     [OB1_EAGER] = sizeof(ob1_match_t),
     [OB1_EAGER_SYNC] = sizeof(ob1_sync_t),
-    [OB1_RENDEZVOUS] = offsetof(ob1_rendezvous_t, segments),
+    [OB1_RTS] = offsetof(ob1_rts_t, segments),
     [OB1_MATCH_ACK] = sizeof(ob1_ack_t),
-    [OB1_PULL_DONE] = sizeof(ob1_ack_t),
-    [OB1_CLEAR] = sizeof(ob1_clear_t),
+    [OB1_FIN] = sizeof(ob1_ack_t),
+    [OB1_CTS] = sizeof(ob1_cts_t),
     [OB1_FRAGMENT] = sizeof(ob1_fragment_t),
     [OB1_STREAM] = sizeof(ob1_stream_head_t),
     [OB1_STREAM_PART] = 0,
@@ -574,11 +574,11 @@ static const unsigned char head_bytes[] = {
 };
 
 /* Whether a rendezvous has the segments that it tells of. */
-static bool has_segments(const ob1_rendezvous_t *head, size_t length)
+static bool has_segments(const ob1_rts_t *head, size_t length)
 {
     size_t told = head->segment_count > OB1_MAX_SEGMENTS ? 1 : head->segment_count;
     return head->segment_count <= OB1_MAX_LISTED &&
-           length >= offsetof(ob1_rendezvous_t, segments) + told * sizeof(ob1_segment_t);
+           length >= offsetof(ob1_rts_t, segments) + told * sizeof(ob1_segment_t);
 }
 
 /* Out of line: only for eager messages it pays to have all of it in one place. */
@@ -599,7 +599,7 @@ static bool receive_other(opal_process_t *from, unsigned kind, const void *bytes
     case OB1_EAGER_SYNC:
     case OB1_CANCEL:
         return handle_other(from, kind, bytes, length);
-    case OB1_RENDEZVOUS:
+    case OB1_RTS:
         if (has_segments(bytes, length))
             return handle_other(from, kind, bytes, length);
         break;
@@ -724,13 +724,13 @@ static void start_receive(ob1_receive_t *receive, const ompi_route_t *from)
 {
     ob1_matcher_t *matcher = ob1_matcher_for(from);
     ob1_lock(&matcher->lock);
-    ob1_arrived_t *arrived = ob1_matcher_find_arrived(matcher, from->rank, from->tag);
-    bool posted = arrived == NULL && may_come(from) && post(matcher, receive);
-    if (arrived != NULL)
-        ob1_matcher_remove_arrived(matcher, arrived);
+    ob1_unexpected_t *unexpected = ob1_matcher_find_unexpected(matcher, from->rank, from->tag);
+    bool posted = unexpected == NULL && may_come(from) && post(matcher, receive);
+    if (unexpected != NULL)
+        ob1_matcher_remove_unexpected(matcher, unexpected);
     ob1_unlock(&matcher->lock);
-    if (arrived != NULL)
-        take_message(receive, opal_container_of(arrived, ob1_message_t, arrived));
+    if (unexpected != NULL)
+        take_message(receive, opal_container_of(unexpected, ob1_message_t, unexpected));
     else if (opal_unlikely(!posted))
         start_in_doubt(receive, from);
 }
@@ -775,7 +775,7 @@ int ob1_recv(const ompi_route_t *from, const ompi_data_t *data, MPI_Status *stat
     start_receive(&receive, from);
     if (!ompi_request_is_done(request))
         ompi_request_wait_alone(request);
-    ompi_status_tell(status, &request->status);
+    ompi_status_fill(status, &request->status);
     return request->status.MPI_ERROR;
 }
 
@@ -791,15 +791,16 @@ void ob1_receives_end(void)
  * NULL, and *may_post says whether the receive can be posted without ompi_lock. */
 static ob1_message_t *find_whole(ob1_matcher_t *matcher, const ompi_route_t *from, bool *may_post)
 {
-    ob1_arrived_t *arrived = ob1_matcher_find_arrived(matcher, from->rank, from->tag);
-    *may_post = arrived == NULL && may_come(from);
-    if (arrived == NULL)
+    ob1_unexpected_t *unexpected = ob1_matcher_find_unexpected(matcher, from->rank, from->tag);
+    *may_post = unexpected == NULL && may_come(from);
+    if (unexpected == NULL)
         return NULL;
-    ob1_message_t *message = opal_container_of(arrived, ob1_message_t, arrived);
+    ob1_message_t *message = opal_container_of(unexpected, ob1_message_t, unexpected);
     return message->kind == OB1_EAGER && !message->is_reserved ? message : NULL;
 }
 
-bool ob1_irecv_beside(const ompi_route_t *from, const ompi_data_t *data, ompi_request_t **request)
+bool ob1_try_irecv_unlocked(const ompi_route_t *from, const ompi_data_t *data,
+                            ompi_request_t **request)
 {
     ob1_matcher_t *matcher = ob1_matcher_for(from);
     ob1_receive_t *receive = NULL;
@@ -809,7 +810,7 @@ bool ob1_irecv_beside(const ompi_route_t *from, const ompi_data_t *data, ompi_re
     if (message != NULL || may_post)
         receive = create_from(pool_of(from->comm, from->context), from, data);
     if (receive != NULL && message != NULL)
-        ob1_matcher_remove_arrived(matcher, &message->arrived);
+        ob1_matcher_remove_unexpected(matcher, &message->unexpected);
     else if (receive != NULL)
         is_posted = post(matcher, receive);
     opal_fair_release(&matcher->lock);
@@ -823,8 +824,8 @@ bool ob1_irecv_beside(const ompi_route_t *from, const ompi_data_t *data, ompi_re
     return true;
 }
 
-bool ob1_recv_beside(const ompi_route_t *from, const ompi_data_t *data, MPI_Status *status,
-                     int *error)
+bool ob1_try_recv_unlocked(const ompi_route_t *from, const ompi_data_t *data, MPI_Status *status,
+                           int *error)
 {
     ob1_matcher_t *matcher = ob1_matcher_for(from);
     ob1_receive_t receive;
@@ -832,14 +833,14 @@ bool ob1_recv_beside(const ompi_route_t *from, const ompi_data_t *data, MPI_Stat
     opal_fair_acquire(&matcher->lock);
     ob1_message_t *message = find_whole(matcher, from, &may_post);
     if (message != NULL)
-        ob1_matcher_remove_arrived(matcher, &message->arrived);
+        ob1_matcher_remove_unexpected(matcher, &message->unexpected);
     opal_fair_release(&matcher->lock);
     if (message == NULL)
         return false;
     ompi_request_init_bare(&receive.request, &receive_request_ops, from->comm);
     init_receive(&receive, from, data);
     take_message(&receive, message);
-    ompi_status_tell(status, &receive.request.status);
+    ompi_status_fill(status, &receive.request.status);
     *error = receive.request.status.MPI_ERROR;
     return true;
 }
@@ -848,8 +849,8 @@ bool ob1_recv_beside(const ompi_route_t *from, const ompi_data_t *data, MPI_Stat
 int ob1_imrecv(ompi_message_t *base, const ompi_data_t *data, ompi_request_t **request)
 {
     ob1_message_t *message = opal_container_of(base, ob1_message_t, base);
-    ompi_route_t from = {message->comm, message->context, message->arrived.source,
-                         message->arrived.tag};
+    ompi_route_t from = {message->comm, message->context, message->unexpected.source,
+                         message->unexpected.tag};
     ob1_receive_t *receive = create_receive(&from, data);
     if (receive == NULL)
         return MPI_ERR_NO_MEM;

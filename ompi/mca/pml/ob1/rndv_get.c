@@ -76,8 +76,7 @@ static bool get_parts(opal_btl_peer_t *btl, ob1_receive_t *receive, source_t sou
 }
 
 /* From one run to one run. */
-static bool get_run(opal_btl_peer_t *btl, const ob1_receive_t *receive,
-                    const ob1_rendezvous_t *head)
+static bool get_run(opal_btl_peer_t *btl, const ob1_receive_t *receive, const ob1_rts_t *head)
 {
     struct iovec from = {(void *)(uintptr_t)head->segments[0].address, receive->wanted};
     struct iovec to = {(void *)ompi_datatype_origin(receive->data.type, receive->data.buffer),
@@ -86,8 +85,7 @@ static bool get_run(opal_btl_peer_t *btl, const ob1_receive_t *receive,
 }
 
 /* From one run that is mapped here: it is unpacked where it lies. */
-static bool unpack_run(opal_btl_peer_t *btl, const ob1_receive_t *receive,
-                       const ob1_rendezvous_t *head)
+static bool unpack_run(opal_btl_peer_t *btl, const ob1_receive_t *receive, const ob1_rts_t *head)
 {
     const void *seen = btl->ops->map(btl, head->segments[0].address, receive->wanted);
     if (seen == NULL)
@@ -100,7 +98,7 @@ static bool unpack_run(opal_btl_peer_t *btl, const ob1_receive_t *receive,
 }
 
 /* Gets the list of the segments, and then what it tells of. */
-static bool get_listed(opal_btl_peer_t *btl, ob1_receive_t *receive, const ob1_rendezvous_t *head)
+static bool get_listed(opal_btl_peer_t *btl, ob1_receive_t *receive, const ob1_rts_t *head)
 {
     size_t bytes = (size_t)head->segment_count * sizeof(ob1_segment_t);
     ob1_segment_t *list = malloc(bytes);
@@ -111,7 +109,7 @@ static bool get_listed(opal_btl_peer_t *btl, ob1_receive_t *receive, const ob1_r
     return is_here;
 }
 
-bool ob1_pull(opal_btl_peer_t *btl, ob1_receive_t *receive, const ob1_rendezvous_t *head)
+bool ob1_rndv_get(opal_btl_peer_t *btl, ob1_receive_t *receive, const ob1_rts_t *head)
 {
     if (head->segment_count == 0 ||
         !btl->ops->pull_pays(btl, head->segments[0].address, head->total, true))

@@ -265,7 +265,7 @@ static uint32_t describe_data(ob1_send_t *send, ob1_segment_t *segments)
 static bool push_rendezvous(ob1_send_t *send)
 {
     opal_btl_peer_t *btl = send->peer->btl;
-    ob1_rendezvous_t *head = ob1_peer_reserve(send->peer, sizeof *head);
+    ob1_rts_t *head = ob1_peer_reserve(send->peer, sizeof *head);
     if (head == NULL)
         return false;
     ob1_match_copy(&head->match, &send->match);
@@ -277,13 +277,13 @@ static bool push_rendezvous(ob1_send_t *send)
         struct iovec run = {(void *)(uintptr_t)head->segments[0].address,
                             head->segment_count == 1 ? send->bytes : 0};
         send->answer =
-            btl->ops->arm(btl, OB1_PULL_DONE, head->sender, &run, send->blocking ? send->bytes : 0);
+            btl->ops->arm(btl, OB1_FIN, head->sender, &run, send->blocking ? send->bytes : 0);
     }
     head->answer = send->answer < OPAL_BTL_NO_SLOT ? send->answer : 0;
     size_t told = head->segment_count > OB1_MAX_SEGMENTS ? 1 : head->segment_count;
-    ob1_peer_commit(send->peer, head, OB1_RENDEZVOUS,
-                    offsetof(ob1_rendezvous_t, segments) + told * sizeof(ob1_segment_t));
-    await_answer(send, OB1_PULL_DONE);
+    ob1_peer_commit(send->peer, head, OB1_RTS,
+                    offsetof(ob1_rts_t, segments) + told * sizeof(ob1_segment_t));
+    await_answer(send, OB1_FIN);
     return true;
 }
 
@@ -317,11 +317,11 @@ static ob1_kind_t first_kind(const ob1_send_t *send)
     if (send->pushed > 0)
         return OB1_STREAM; /* it has begun to */
     if (is_direct(btl, &send->data, send->bytes))
-        return OB1_RENDEZVOUS;
+        return OB1_RTS;
     if (opal_unlikely(!ob1_peer_has_credit(send->peer)))
-        return send->bytes <= DESCRIBED_WITH ? OB1_EAGER_SYNC : OB1_RENDEZVOUS;
+        return send->bytes <= DESCRIBED_WITH ? OB1_EAGER_SYNC : OB1_RTS;
     if (send->bytes > btl->ops->eager_bytes)
-        return streams(send) ? OB1_STREAM : OB1_RENDEZVOUS;
+        return streams(send) ? OB1_STREAM : OB1_RTS;
     return send->synchronous ? OB1_EAGER_SYNC : OB1_EAGER;
 }
 
@@ -332,7 +332,7 @@ static bool push_first(ob1_send_t *send)
         return push_stream(send);
     if (kind != OB1_EAGER) {
         if (give_name(send))
-            return kind == OB1_RENDEZVOUS ? push_rendezvous(send) : push_eager_sync(send);
+            return kind == OB1_RTS ? push_rendezvous(send) : push_eager_sync(send);
         fail_for_memory(send);
         return true;
     }
@@ -406,7 +406,7 @@ static void start_send(ob1_send_t *send)
     send->name = 0;
     send->answer = 0;
     send->list = NULL;
-    if (opal_unlikely(ob1_peer_is_gone(peer))) {
+    if (opal_unlikely(ob1_peer_is_unreachable(peer))) {
         end_unsent(send);
         return;
     }
@@ -444,7 +444,7 @@ static bool send_at_once(const ompi_route_t *to, const ompi_data_t *data, ompi_s
     return push_eager(peer, &match, data, bytes);
 }
 
-bool ob1_send_beside(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode)
+bool ob1_try_send_unlocked(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode)
 {
     ob1_peer_t *peer = ob1_known_peer(ompi_comm_process(to->comm, to->rank));
     if (peer == NULL || mode == OMPI_SEND_SYNCHRONOUS)
@@ -549,7 +549,7 @@ static bool push_fragments(ob1_pending_t *pending, ob1_peer_t *peer)
     return true;
 }
 
-static void send_fragments(ob1_send_t *send, const ob1_clear_t *clear)
+static void send_fragments(ob1_send_t *send, const ob1_cts_t *clear)
 {
     send->receiver = clear->receiver;
     send->wanted = clear->wanted;
@@ -562,11 +562,11 @@ static void send_fragments(ob1_send_t *send, const ob1_clear_t *clear)
 }
 
 /* Whether this is an answer to it. */
-static bool expects(const ob1_send_t *send, ob1_kind_t kind, const ob1_clear_t *answer)
+static bool expects(const ob1_send_t *send, ob1_kind_t kind, const ob1_cts_t *answer)
 {
     switch (kind) {
-    case OB1_CLEAR:
-        return send->awaits == OB1_PULL_DONE && answer->wanted > 0 && answer->wanted <= send->bytes;
+    case OB1_CTS:
+        return send->awaits == OB1_FIN && answer->wanted > 0 && answer->wanted <= send->bytes;
     case OB1_CANCELLED:
         return send->awaits != 0 && send->is_asked_back;
     case OB1_NACK:
@@ -578,15 +578,15 @@ static bool expects(const ob1_send_t *send, ob1_kind_t kind, const ob1_clear_t *
 
 bool ob1_send_answered(const ob1_peer_t *peer, ob1_kind_t kind, const void *bytes)
 {
-    ob1_clear_t answer = {0};
-    memcpy(&answer, bytes, kind == OB1_CLEAR ? sizeof answer : sizeof(ob1_ack_t));
+    ob1_cts_t answer = {0};
+    memcpy(&answer, bytes, kind == OB1_CTS ? sizeof answer : sizeof(ob1_ack_t));
     ob1_send_t *send = opal_names_find(&names, answer.sender);
     if (send == NULL || send->peer != peer || !expects(send, kind, &answer))
         return false;
     send->awaits = 0;
     opal_list_remove(&send->pending.node);
     disarm(send);
-    if (kind == OB1_CLEAR)
+    if (kind == OB1_CTS)
         send_fragments(send, &answer);
     else if (kind == OB1_CANCELLED)
         finish_cancelled(send);
@@ -606,7 +606,7 @@ static void cancel_unreceived(ob1_send_t *send)
     ompi_status_set_cancelled(&send->request.status, true);
 }
 
-static void free_note(ob1_note_t *note)
+static void free_note(ob1_control_t *note)
 {
     free(note);
 }
@@ -615,12 +615,12 @@ static void free_note(ob1_note_t *note)
 static int ask_back(ob1_send_t *send)
 {
     ob1_sync_t name = {.match = send->match, .sender = send->name};
-    ob1_note_t *note = malloc(sizeof *note);
+    ob1_control_t *note = malloc(sizeof *note);
     if (note == NULL)
         return MPI_ERR_NO_MEM;
     send->is_asked_back = true;
     note->done = free_note;
-    if (ob1_peer_tell(send->peer, OB1_CANCEL, &name, sizeof name, note))
+    if (ob1_peer_send_control(send->peer, OB1_CANCEL, &name, sizeof name, note))
         free(note);
     return MPI_SUCCESS;
 }

@@ -38,10 +38,10 @@
 typedef enum ob1_kind {
     OB1_EAGER = 1,
     OB1_EAGER_SYNC,
-    OB1_RENDEZVOUS,
+    OB1_RTS,
     OB1_MATCH_ACK,
-    OB1_PULL_DONE,
-    OB1_CLEAR,
+    OB1_FIN,
+    OB1_CTS,
     OB1_FRAGMENT,
     OB1_STREAM,
     OB1_STREAM_PART,
@@ -94,7 +94,7 @@ enum {
     OB1_MAX_STREAM = 1 << 30, /* bytes; longer messages are never sent so */
 };
 
-typedef struct ob1_rendezvous {
+typedef struct ob1_rts {
     ob1_match_t match;
     uint32_t segment_count;
     uint64_t sender;
@@ -102,7 +102,7 @@ typedef struct ob1_rendezvous {
     uint32_t answer; /* the slot to complete (opal_btl_ops_t.arm); 0: none, send a pull_done */
     uint8_t synchronous, unused[3];
     ob1_segment_t segments[OB1_MAX_SEGMENTS]; /* sent are segment_count of them, or one */
-} ob1_rendezvous_t;
+} ob1_rts_t;
 
 typedef struct ob1_ack {
     uint64_t sender;
@@ -112,9 +112,9 @@ typedef struct ob1_credit {
     uint64_t number;
 } ob1_credit_t;
 
-typedef struct ob1_clear {
+typedef struct ob1_cts {
     uint64_t sender, receiver, wanted;
-} ob1_clear_t;
+} ob1_cts_t;
 
 typedef struct ob1_fragment {
     uint64_t receiver, offset;

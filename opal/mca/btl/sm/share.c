@@ -55,7 +55,7 @@ size_t sm_share_min_bytes(pace_way_t way)
 
 bool sm_share_pays(sm_peer_t *peer, pace_way_t way, const void *to, size_t bytes)
 {
-    return bytes >= cuts[way].min_bytes && !opal_wait_is_crowded() &&
+    return bytes >= cuts[way].min_bytes && !opal_wait_is_oversubscribed() &&
            atomic_load_explicit(&peer->slot->is_reading, memory_order_relaxed) == 0 &&
            ((way == PACE_DIRECT && opal_region_has(to, bytes)) ||
             (!peer->help_fails && sm_can_read(peer))) &&

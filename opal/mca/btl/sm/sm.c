@@ -190,7 +190,7 @@ static void lose(sm_peer_t *peer)
     if (atomic_exchange(&peer->is_lost, true))
         return;
     atomic_store(&sm.any_lost, true);
-    opal_wait_ring_self();
+    opal_wait_notify_self();
 }
 
 /* Whether there is a ring to this peer, made now if need be. */
@@ -215,7 +215,7 @@ void sm_complete(opal_btl_peer_t *base, uint32_t number)
     if (line == NULL)
         return;
     atomic_store_explicit(&line->number, number, memory_order_release);
-    opal_doorbell_ring(&peer->slot->doorbell);
+    opal_doorbell_notify(&peer->slot->doorbell);
 }
 
 static void *sm_reserve(opal_btl_peer_t *base, size_t length)
@@ -242,7 +242,7 @@ static void sm_commit(opal_btl_peer_t *base, void *room OPAL_UNUSED, unsigned ki
         peer->fill_begin = 0;
     }
     ring_commit(&peer->writer, kind, length);
-    opal_doorbell_ring(&peer->slot->doorbell);
+    opal_doorbell_notify(&peer->slot->doorbell);
 }
 
 /* Of constant length where it is the head of most messages. */
@@ -271,7 +271,7 @@ static bool sm_send(opal_btl_peer_t *base, unsigned kind, const void *head, size
     copy_head(room, head, head_bytes);
     opal_copy(room + head_bytes, bytes, length);
     ring_commit(&peer->writer, kind, head_bytes + length);
-    opal_doorbell_ring(&peer->slot->doorbell);
+    opal_doorbell_notify(&peer->slot->doorbell);
     return true;
 }
 
@@ -321,7 +321,7 @@ static void return_ring(ring_t *ring, unsigned local_rank)
 {
     opal_node_slot_t *slot = opal_node_slot(local_rank);
     if (push_ring(slot, ring))
-        opal_doorbell_ring(&slot->doorbell);
+        opal_doorbell_notify(&slot->doorbell);
     else
         atomic_store_explicit(&ring->is_dropped, 1, memory_order_release);
 }
@@ -456,7 +456,7 @@ static int drain(sm_t *self, ring_reader_t *reader)
         count++;
         /* The writer may be asleep because the ring was full. */
         if (ring_pop(reader, length))
-            opal_doorbell_ring(&opal_node_slot(reader->local_rank)->doorbell);
+            opal_doorbell_notify(&opal_node_slot(reader->local_rank)->doorbell);
     }
     if (opal_unlikely(reader->is_damaged))
         give_up_on(self, reader);
@@ -727,13 +727,13 @@ static bool sm_pull_pays(opal_btl_peer_t *base, uintptr_t start, size_t bytes, b
     sm_peer_t *peer = (sm_peer_t *)base;
     bool seen =
         incoming ? sm_see(peer, start, 1) != NULL : sm_is_mapped(base, (const void *)start, 1);
-    if (seen && (incoming || use_cma == SM_CMA_ALWAYS || opal_wait_is_crowded()))
+    if (seen && (incoming || use_cma == SM_CMA_ALWAYS || opal_wait_is_oversubscribed()))
         return true;
     if (seen)
         return is_advised(peer, PACE_DIRECT, bytes);
     if (!sm_can_read(peer))
         return false;
-    if (use_cma == SM_CMA_ALWAYS || opal_wait_is_crowded())
+    if (use_cma == SM_CMA_ALWAYS || opal_wait_is_oversubscribed())
         return true;
     if (!incoming)
         return is_advised(peer, PACE_CALL, bytes);

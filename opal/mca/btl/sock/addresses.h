@@ -5,24 +5,24 @@
  *
  *   sock_addresses_list      what the system has                      (the only system calls)
  *   sock_addresses_choose    ... without what the user, or good sense, excludes
- *   sock_card_encode         the process's card for the others: host, addresses, ports
- *   sock_card_decode         a peer's, strictly
+ *   sock_modex_encode         the process's modex record for the others: host, addresses, ports
+ *   sock_modex_decode         a peer's, strictly
  *   sock_pairs_choose        (my address, its address) to be tried, best first
  *   sock_links_choose        the pairs for striping, one for each link
  *   sock_attempts_describe   what was tried in vain, for a person
  *
- * Pairs are chosen from two cards by a rule that is the same seen from either side: both ends come
- * to the same order, so link number k joins the same two addresses whoever begins.
+ * Pairs are chosen from two modex records by a rule that is the same seen from either side: both
+ * ends come to the same order, so link number k joins the same two addresses whoever begins.
  *
  * On one host (same boot, same network namespace) loopback comes first, and an address leads to
  * itself. Elsewhere loopback leads nowhere, and neither does an address that both ends have: that
  * is a private bridge of each (docker0, virbr0). Processes of one boot in different namespaces are
- * on different hosts in this sense. So loopback is on every card; whether it is used is decided
- * for each pair.
+ * on different hosts in this sense. So loopback is on every modex record; whether it is used is
+ * decided for each pair.
  *
  * IPv6 link-local addresses are left out: they mean something only together with an interface,
- * and which one of ours the peer's belongs to, its card cannot tell. Everything else of both
- * families is in. Start-up; one thread.
+ * and which one of ours the peer's belongs to, its modex record cannot tell. Everything else of
+ * both families is in. Start-up; one thread.
  */
 #ifndef OPAL_MCA_BTL_SOCK_ADDRESSES_H
 #define OPAL_MCA_BTL_SOCK_ADDRESSES_H
@@ -99,54 +99,55 @@ opal_status_t sock_addresses_choose(const sock_addresses_t *there, const opal_st
                                     const opal_strings_t *exclude, sock_addresses_t *chosen,
                                     opal_text_t *message);
 
-/* -- cards --------------------------------------------------------------------------------------
+/* -- modex records
+ * --------------------------------------------------------------------------------------
  */
 
 enum {
-    SOCK_CARD_ADDRESSES = 32, /* more are left off, the slowest first */
-    SOCK_HOST_BYTES = 64,     /* of a host's name, with its zero; a longer one is cut */
-    SOCK_CARD_BYTES = 2 + SOCK_HOST_BYTES - 1 + 32 + 1 + SOCK_CARD_ADDRESSES * 25, /* at most */
+    SOCK_MODEX_ADDRESSES = 32, /* more are left off, the slowest first */
+    SOCK_HOST_BYTES = 64,      /* of a host's name, with its zero; a longer one is cut */
+    SOCK_MODEX_BYTES = 2 + SOCK_HOST_BYTES - 1 + 32 + 1 + SOCK_MODEX_ADDRESSES * 25, /* at most */
 };
 
-typedef struct sock_card_address {
+typedef struct sock_modex_address {
     sock_ip_t ip;
     uint8_t prefix;
     uint8_t interface; /* which of the host's; addresses of one have the same number */
     uint16_t port;     /* where it listens; 0: it does not there, but can connect from there */
     uint32_t speed_mbits;
-} sock_card_address_t;
+} sock_modex_address_t;
 
-typedef struct sock_card {
+typedef struct sock_modex {
     char host[SOCK_HOST_BYTES]; /* for messages */
     unsigned char boot[16];     /* id of the kernel's boot */
     uint64_t space[2];          /* the network namespace: device and inode of it; 0: not known */
     size_t count;
-    sock_card_address_t addresses[SOCK_CARD_ADDRESSES];
-} sock_card_t;
+    sock_modex_address_t addresses[SOCK_MODEX_ADDRESSES];
+} sock_modex_t;
 
 /* Host, boot and namespace of this process, and the chosen addresses, all with port 0. */
-void sock_card_fill(sock_card_t *card, const sock_addresses_t *chosen);
+void sock_modex_fill(sock_modex_t *modex, const sock_addresses_t *chosen);
 
 /* Sets the port where it listens, for all addresses of a family, 4 or 6. */
-void sock_card_set_port(sock_card_t *card, uint8_t family, uint16_t port);
+void sock_modex_set_port(sock_modex_t *modex, uint8_t family, uint16_t port);
 
 /* Returns how many bytes. */
-size_t sock_card_encode(const sock_card_t *card, unsigned char bytes[SOCK_CARD_BYTES]);
+size_t sock_modex_encode(const sock_modex_t *modex, unsigned char bytes[SOCK_MODEX_BYTES]);
 
-/* False: these bytes are no card; `*card` is as it was. */
-bool sock_card_decode(sock_card_t *card, const void *bytes, size_t length);
+/* False: these bytes are no modex record; `*modex record` is as it was. */
+bool sock_modex_decode(sock_modex_t *modex, const void *bytes, size_t length);
 
-bool sock_card_same_host(const sock_card_t *one, const sock_card_t *other);
+bool sock_modex_same_host(const sock_modex_t *one, const sock_modex_t *other);
 
 /* -- pairs --------------------------------------------------------------------------------------
  */
 
-/* Indices into the two cards' addresses. */
+/* Indices into the two modex records' addresses. */
 typedef struct sock_pair {
     uint8_t mine, peers;
 } sock_pair_t;
 
-enum { SOCK_MAX_PAIRS = SOCK_CARD_ADDRESSES * SOCK_CARD_ADDRESSES };
+enum { SOCK_MAX_PAIRS = SOCK_MODEX_ADDRESSES * SOCK_MODEX_ADDRESSES };
 
 /*
  * All pairs of one family between which a connection could be made, best first; returns how many.
@@ -157,7 +158,7 @@ enum { SOCK_MAX_PAIRS = SOCK_CARD_ADDRESSES * SOCK_CARD_ADDRESSES };
  * like a host but is another one (a copy of a virtual machine), cost a try each, no more: the
  * handshake tells.
  */
-size_t sock_pairs_choose(const sock_card_t *mine, const sock_card_t *peers, sock_pair_t *pairs,
+size_t sock_pairs_choose(const sock_modex_t *mine, const sock_modex_t *peers, sock_pair_t *pairs,
                          size_t most);
 
 /*
@@ -165,7 +166,7 @@ size_t sock_pairs_choose(const sock_card_t *mine, const sock_card_t *peers, sock
  * in a common network of two hosts, others that are in one too, and have interfaces that no
  * earlier one has, at both ends. Returns how many, 0 only if `count` is.
  */
-size_t sock_links_choose(const sock_card_t *mine, const sock_card_t *peers,
+size_t sock_links_choose(const sock_modex_t *mine, const sock_modex_t *peers,
                          const sock_pair_t *pairs, size_t count, sock_pair_t *links, size_t most);
 
 /* -- for a person ---------------------------------------------------------------------------------
@@ -183,8 +184,8 @@ typedef struct sock_attempt {
  * "rank 3 on node1 cannot reach rank 5 on node2: tried 10.0.0.1 -> 10.0.0.2:4000 (Connection timed
  * out), ..."; without attempts it says that there is no pair to try, and what both have.
  */
-void sock_attempts_describe(opal_text_t *text, unsigned rank, const sock_card_t *mine,
-                            unsigned peer, const sock_card_t *peers, const sock_attempt_t *attempts,
-                            size_t count);
+void sock_attempts_describe(opal_text_t *text, unsigned rank, const sock_modex_t *mine,
+                            unsigned peer, const sock_modex_t *peers,
+                            const sock_attempt_t *attempts, size_t count);
 
 #endif

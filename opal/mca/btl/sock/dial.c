@@ -42,7 +42,7 @@ typedef enum phase { RESTS, CONNECTS, SHAKES, AWAITS } phase_t;
 
 typedef struct sock_dial {
     sock_peer_t *peer;
-    sock_card_t card; /* the peer's */
+    sock_modex_t modex; /* the peer's */
     sock_pair_t pairs[MAX_PAIRS], links[SOCK_MAX_LINKS];
     size_t pair_count, link_count;
     phase_t phase;
@@ -61,11 +61,12 @@ typedef struct sock_dial {
 
 static void try_next(sock_dial_t *dial);
 
-/* -- the peer's card ------------------------------------------------------------------------- */
+/* -- the peer's modex record
+ * ------------------------------------------------------------------------- */
 
 static void timer_expired(opal_timer_t *timer);
 
-/* Makes peer->dial be there. Else the peer has published no card, or nonsense, or there is
+/* Makes peer->dial be there. Else the peer has published no modex record, or nonsense, or there is
  * OPAL_ERR_NO_MEMORY. */
 static opal_status_t make_dial(sock_peer_t *peer)
 {
@@ -76,7 +77,7 @@ static opal_status_t make_dial(sock_peer_t *peer)
         return OPAL_ERR_NO_MEMORY;
     dial->peer = peer;
     dial->timer.expired = timer_expired;
-    opal_status_t status = sock_get_card(peer->base.process, &dial->card);
+    opal_status_t status = sock_get_modex(peer->base.process, &dial->modex);
     if (status != OPAL_SUCCESS) {
         free(dial);
         return status;
@@ -85,16 +86,16 @@ static opal_status_t make_dial(sock_peer_t *peer)
     const opal_process_record_t *record = opal_process_record(peer->base.process);
     if (record != NULL)
         sock_identity_meet_job(&dial->identity, record->job, record->key);
-    dial->pair_count = sock_pairs_choose(&sock.card, &dial->card, dial->pairs, MAX_PAIRS);
-    dial->link_count = sock_links_choose(&sock.card, &dial->card, dial->pairs, dial->pair_count,
+    dial->pair_count = sock_pairs_choose(&sock.modex, &dial->modex, dial->pairs, MAX_PAIRS);
+    dial->link_count = sock_links_choose(&sock.modex, &dial->modex, dial->pairs, dial->pair_count,
                                          dial->links, sock_max_links);
     peer->dial = dial;
     return OPAL_SUCCESS;
 }
 
-const sock_card_t *sock_dial_card(sock_peer_t *peer)
+const sock_modex_t *sock_dial_modex(sock_peer_t *peer)
 {
-    return make_dial(peer) == OPAL_SUCCESS ? &peer->dial->card : NULL;
+    return make_dial(peer) == OPAL_SUCCESS ? &peer->dial->modex : NULL;
 }
 
 /* -- trying ---------------------------------------------------------------------------------- */
@@ -122,8 +123,8 @@ static void hang_up(sock_dial_t *dial)
 static void note_attempt(sock_dial_t *dial, int error, sock_reason_t reason)
 {
     const sock_pair_t *pair = pair_at(dial, dial->next - 1);
-    const sock_card_address_t *to = &dial->card.addresses[pair->peers];
-    sock_attempt_t attempt = {.from = sock.card.addresses[pair->mine].ip,
+    const sock_modex_address_t *to = &dial->modex.addresses[pair->peers];
+    sock_attempt_t attempt = {.from = sock.modex.addresses[pair->mine].ip,
                               .to = to->ip,
                               .port = to->port,
                               .error = error,
@@ -208,8 +209,8 @@ static int dial_ready(opal_descriptor_t *descriptor, unsigned events OPAL_UNUSED
 /* 0, or errno. */
 static int begin_connect(sock_dial_t *dial, const sock_pair_t *pair)
 {
-    const sock_card_address_t *from = &sock.card.addresses[pair->mine];
-    const sock_card_address_t *to = &dial->card.addresses[pair->peers];
+    const sock_modex_address_t *from = &sock.modex.addresses[pair->mine];
+    const sock_modex_address_t *to = &dial->modex.addresses[pair->peers];
     struct sockaddr_storage address;
     socklen_t length = sock_ip_to_system(&from->ip, 0, &address);
     int fd = socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -232,7 +233,7 @@ static int begin_connect(sock_dial_t *dial, const sock_pair_t *pair)
 /* After a round in vain. */
 static bool has_left(const sock_dial_t *dial, uint64_t now)
 {
-    bool is_near = sock_card_same_host(&sock.card, &dial->card);
+    bool is_near = sock_modex_same_host(&sock.modex, &dial->modex);
     return dial->number == 0 && dial->attempt_count > 0 && dial->nobody_listens &&
            (is_near || now - dial->begun_nsec >= far_nsec);
 }
@@ -241,8 +242,8 @@ static void give_up(sock_dial_t *dial)
 {
     opal_text_t text = {0};
     dial->is_active = false;
-    sock_attempts_describe(&text, sock.identity.rank, &sock.card, dial->peer->base.process->rank,
-                           &dial->card, dial->attempts, dial->attempt_count);
+    sock_attempts_describe(&text, sock.identity.rank, &sock.modex, dial->peer->base.process->rank,
+                           &dial->modex, dial->attempts, dial->attempt_count);
     if (has_left(dial, opal_timer_now()))
         opal_text_add(&text, "; nobody listens there any more: it has left MPI, or ended");
     if (dial->number == 0)
@@ -267,7 +268,7 @@ static void try_next(sock_dial_t *dial)
     uint64_t now = opal_timer_now();
     while (dial->next < pairs_of(dial)) {
         const sock_pair_t *pair = pair_at(dial, dial->next++);
-        if (dial->card.addresses[pair->peers].port == 0)
+        if (dial->modex.addresses[pair->peers].port == 0)
             continue;
         int error = begin_connect(dial, pair);
         if (error == 0) {
@@ -357,9 +358,9 @@ sock_reason_t sock_dial_judge(sock_peer_t *peer, unsigned number)
 static unsigned count_networks(void)
 {
     unsigned seen = 0;
-    for (size_t i = 0; i < sock.card.count; i++) {
-        if (!sock_ip_is_loopback(&sock.card.addresses[i].ip))
-            seen |= 1u << sock.card.addresses[i].interface % 32;
+    for (size_t i = 0; i < sock.modex.count; i++) {
+        if (!sock_ip_is_loopback(&sock.modex.addresses[i].ip))
+            seen |= 1u << sock.modex.addresses[i].interface % 32;
     }
     return (unsigned)__builtin_popcount(seen);
 }

@@ -225,8 +225,8 @@ static int listen_within(uint8_t family, const port_range_t *range)
 
 static bool has_family(uint8_t family)
 {
-    for (size_t i = 0; i < sock.card.count; i++) {
-        if (sock.card.addresses[i].ip.family == family)
+    for (size_t i = 0; i < sock.modex.count; i++) {
+        if (sock.modex.addresses[i].ip.family == family)
             return true;
     }
     return false;
@@ -255,7 +255,7 @@ static opal_status_t start_listener(listener_t *listener, const port_range_t *ra
     listener->descriptor =
         (opal_descriptor_t){.fd = fd, .wants = OPAL_READABLE, .ready = listener_ready};
     listener->pause.expired = listen_again;
-    sock_card_set_port(&sock.card, listener->family, port);
+    sock_modex_set_port(&sock.modex, listener->family, port);
     opal_status_t status = opal_descriptor_add(&listener->descriptor);
     if (status != OPAL_SUCCESS) {
         close(fd);

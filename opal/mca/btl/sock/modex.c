@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The card by which a process tells the others where it is. See addresses.h.
+ * The modex record by which a process tells the others where it is. See addresses.h.
  *
  *     0        1      2          2 + n    +16           +16     +1
  *     +--------+------+----------+--------+-------------+-------+-----------+- - -
@@ -23,24 +23,24 @@
 #include "opal/mca/btl/sock/addresses.h"
 #include "opal/util/sha256.h"
 
-enum { CARD_FORMAT = 1, ENTRY_HEAD_BYTES = 9 };
+enum { MODEX_FORMAT = 1, ENTRY_HEAD_BYTES = 9 };
 
 /* -- who this is ---------------------------------------------------------------------------- */
 
-static void find_host(sock_card_t *card)
+static void find_host(sock_modex_t *modex)
 {
-    if (gethostname(card->host, sizeof card->host - 1) != 0)
-        strcpy(card->host, "localhost");
-    card->host[sizeof card->host - 1] = 0;
-    card->host[strcspn(card->host, ".")] = 0;
-    for (char *at = card->host; *at != 0; at++) {
+    if (gethostname(modex->host, sizeof modex->host - 1) != 0)
+        strcpy(modex->host, "localhost");
+    modex->host[sizeof modex->host - 1] = 0;
+    modex->host[strcspn(modex->host, ".")] = 0;
+    for (char *at = modex->host; *at != 0; at++) {
         if (*at <= ' ' || *at > '~')
             *at = '?';
     }
 }
 
 /* The kernel's number for this boot, or, where it is hidden, a digest of what tells hosts apart. */
-static void find_boot(sock_card_t *card, const sock_addresses_t *chosen)
+static void find_boot(sock_modex_t *modex, const sock_addresses_t *chosen)
 {
     char text[64] = "";
     unsigned char digest[OPAL_SHA256_BYTES];
@@ -54,20 +54,20 @@ static void find_boot(sock_card_t *card, const sock_addresses_t *chosen)
     opal_sha256_begin(&hash);
     opal_sha256_add(&hash, text, strlen(text));
     if (text[0] == 0) {
-        opal_sha256_add(&hash, card->host, strlen(card->host));
+        opal_sha256_add(&hash, modex->host, strlen(modex->host));
         for (size_t i = 0; i < chosen->count; i++)
             opal_sha256_add(&hash, chosen->items[i].ip.bytes, sizeof chosen->items[i].ip.bytes);
     }
     opal_sha256_end(&hash, digest);
-    memcpy(card->boot, digest, sizeof card->boot);
+    memcpy(modex->boot, digest, sizeof modex->boot);
 }
 
-static void find_namespace(sock_card_t *card)
+static void find_namespace(sock_modex_t *modex)
 {
     struct stat space;
     if (stat("/proc/self/ns/net", &space) == 0) {
-        card->space[0] = space.st_dev;
-        card->space[1] = space.st_ino;
+        modex->space[0] = space.st_dev;
+        modex->space[1] = space.st_ino;
     }
 }
 
@@ -91,39 +91,40 @@ static size_t count_before(const sock_addresses_t *all, size_t index)
     return before;
 }
 
-void sock_card_fill(sock_card_t *card, const sock_addresses_t *chosen)
+void sock_modex_fill(sock_modex_t *modex, const sock_addresses_t *chosen)
 {
-    const char *names[SOCK_CARD_ADDRESSES]; /* of the interfaces, by number */
+    const char *names[SOCK_MODEX_ADDRESSES]; /* of the interfaces, by number */
     size_t name_count = 0;
-    *card = (sock_card_t){.count = 0};
-    find_host(card);
-    find_boot(card, chosen);
-    find_namespace(card);
+    *modex = (sock_modex_t){.count = 0};
+    find_host(modex);
+    find_boot(modex, chosen);
+    find_namespace(modex);
     for (size_t i = 0; i < chosen->count; i++) {
         const sock_address_t *address = &chosen->items[i];
-        if (chosen->count > SOCK_CARD_ADDRESSES && count_before(chosen, i) >= SOCK_CARD_ADDRESSES)
+        if (chosen->count > SOCK_MODEX_ADDRESSES && count_before(chosen, i) >= SOCK_MODEX_ADDRESSES)
             continue;
         size_t number = 0;
         while (number < name_count && strcmp(names[number], address->name) != 0)
             number++;
         if (number == name_count)
             names[name_count++] = address->name;
-        card->addresses[card->count++] = (sock_card_address_t){.ip = address->ip,
-                                                               .prefix = address->prefix,
-                                                               .interface = (uint8_t)number,
-                                                               .speed_mbits = address->speed_mbits};
+        modex->addresses[modex->count++] =
+            (sock_modex_address_t){.ip = address->ip,
+                                   .prefix = address->prefix,
+                                   .interface = (uint8_t)number,
+                                   .speed_mbits = address->speed_mbits};
     }
 }
 
-void sock_card_set_port(sock_card_t *card, uint8_t family, uint16_t port)
+void sock_modex_set_port(sock_modex_t *modex, uint8_t family, uint16_t port)
 {
-    for (size_t i = 0; i < card->count; i++) {
-        if (card->addresses[i].ip.family == family)
-            card->addresses[i].port = port;
+    for (size_t i = 0; i < modex->count; i++) {
+        if (modex->addresses[i].ip.family == family)
+            modex->addresses[i].port = port;
     }
 }
 
-bool sock_card_same_host(const sock_card_t *one, const sock_card_t *other)
+bool sock_modex_same_host(const sock_modex_t *one, const sock_modex_t *other)
 {
     return memcmp(one->boot, other->boot, sizeof one->boot) == 0 &&
            one->space[0] == other->space[0] && one->space[1] == other->space[1];
@@ -136,21 +137,21 @@ static size_t ip_bytes(uint8_t family)
     return family == 4 ? 4 : 16;
 }
 
-size_t sock_card_encode(const sock_card_t *card, unsigned char bytes[SOCK_CARD_BYTES])
+size_t sock_modex_encode(const sock_modex_t *modex, unsigned char bytes[SOCK_MODEX_BYTES])
 {
     unsigned char *at = bytes;
-    size_t host = strnlen(card->host, SOCK_HOST_BYTES - 1);
-    *at++ = CARD_FORMAT;
+    size_t host = strnlen(modex->host, SOCK_HOST_BYTES - 1);
+    *at++ = MODEX_FORMAT;
     *at++ = (unsigned char)host;
-    memcpy(at, card->host, host);
-    memcpy(at + host, card->boot, sizeof card->boot);
-    at += host + sizeof card->boot;
-    sock_put64(at, card->space[0]);
-    sock_put64(at + 8, card->space[1]);
+    memcpy(at, modex->host, host);
+    memcpy(at + host, modex->boot, sizeof modex->boot);
+    at += host + sizeof modex->boot;
+    sock_put64(at, modex->space[0]);
+    sock_put64(at + 8, modex->space[1]);
     at += 16;
-    *at++ = (unsigned char)card->count;
-    for (size_t i = 0; i < card->count; i++) {
-        const sock_card_address_t *address = &card->addresses[i];
+    *at++ = (unsigned char)modex->count;
+    for (size_t i = 0; i < modex->count; i++) {
+        const sock_modex_address_t *address = &modex->addresses[i];
         at[0] = address->ip.family;
         at[1] = address->prefix;
         at[2] = address->interface;
@@ -162,7 +163,7 @@ size_t sock_card_encode(const sock_card_t *card, unsigned char bytes[SOCK_CARD_B
     return (size_t)(at - bytes);
 }
 
-static bool decode_address(sock_card_address_t *address, const unsigned char **at,
+static bool decode_address(sock_modex_address_t *address, const unsigned char **at,
                            const unsigned char *end)
 {
     const unsigned char *from = *at;
@@ -171,14 +172,14 @@ static bool decode_address(sock_card_address_t *address, const unsigned char **a
     size_t length = ip_bytes(from[0]);
     if ((size_t)(end - from) < ENTRY_HEAD_BYTES + length)
         return false;
-    *address = (sock_card_address_t){.ip.family = from[0],
-                                     .prefix = from[1],
-                                     .interface = from[2],
-                                     .port = sock_get16(from + 3),
-                                     .speed_mbits = sock_get32(from + 5)};
+    *address = (sock_modex_address_t){.ip.family = from[0],
+                                      .prefix = from[1],
+                                      .interface = from[2],
+                                      .port = sock_get16(from + 3),
+                                      .speed_mbits = sock_get32(from + 5)};
     memcpy(address->ip.bytes, from + ENTRY_HEAD_BYTES, length);
     *at = from + ENTRY_HEAD_BYTES + length;
-    return address->prefix <= 8 * length && address->interface < SOCK_CARD_ADDRESSES &&
+    return address->prefix <= 8 * length && address->interface < SOCK_MODEX_ADDRESSES &&
            sock_ip_is_usable(&address->ip);
 }
 
@@ -193,12 +194,12 @@ static bool decode_host(char host[SOCK_HOST_BYTES], const unsigned char *from, s
     return true;
 }
 
-bool sock_card_decode(sock_card_t *card, const void *bytes, size_t length)
+bool sock_modex_decode(sock_modex_t *modex, const void *bytes, size_t length)
 {
     const unsigned char *at = bytes, *end = at + length;
-    sock_card_t read = {.count = 0};
+    sock_modex_t read = {.count = 0};
     const size_t behind_host = sizeof read.boot + 16 + 1;
-    if (length < 2 || at[0] != CARD_FORMAT || at[1] >= SOCK_HOST_BYTES ||
+    if (length < 2 || at[0] != MODEX_FORMAT || at[1] >= SOCK_HOST_BYTES ||
         length < 2 + at[1] + behind_host || !decode_host(read.host, at + 2, at[1]))
         return false;
     at += 2 + at[1];
@@ -208,7 +209,7 @@ bool sock_card_decode(sock_card_t *card, const void *bytes, size_t length)
     read.space[1] = sock_get64(at + 8);
     read.count = at[16];
     at += 17;
-    if (read.count > SOCK_CARD_ADDRESSES)
+    if (read.count > SOCK_MODEX_ADDRESSES)
         return false;
     for (size_t i = 0; i < read.count; i++) {
         if (!decode_address(&read.addresses[i], &at, end))
@@ -216,6 +217,6 @@ bool sock_card_decode(sock_card_t *card, const void *bytes, size_t length)
     }
     if (at != end)
         return false;
-    *card = read;
+    *modex = read;
     return true;
 }

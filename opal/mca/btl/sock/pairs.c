@@ -58,7 +58,7 @@ static int compare_ips(const sock_ip_t *one, const sock_ip_t *other)
     return memcmp(one->bytes, other->bytes, sizeof one->bytes);
 }
 
-static relation_t relate(const sock_card_address_t *one, const sock_card_address_t *other,
+static relation_t relate(const sock_modex_address_t *one, const sock_modex_address_t *other,
                          bool same_host)
 {
     if (one->ip.family != other->ip.family || (one->port == 0 && other->port == 0))
@@ -93,12 +93,12 @@ static int compare(const void *left, const void *right)
     return order != 0 ? order : (int)one->pair.mine - (int)other->pair.mine;
 }
 
-static ranking_t rank_pair(const sock_card_t *mine, const sock_card_t *peers, sock_pair_t pair)
+static ranking_t rank_pair(const sock_modex_t *mine, const sock_modex_t *peers, sock_pair_t pair)
 {
-    const sock_card_address_t *one = &mine->addresses[pair.mine];
-    const sock_card_address_t *other = &peers->addresses[pair.peers];
+    const sock_modex_address_t *one = &mine->addresses[pair.mine];
+    const sock_modex_address_t *other = &peers->addresses[pair.peers];
     bool in_order = compare_ips(&one->ip, &other->ip) <= 0;
-    return (ranking_t){.relation = relate(one, other, sock_card_same_host(mine, peers)),
+    return (ranking_t){.relation = relate(one, other, sock_modex_same_host(mine, peers)),
                        .speed = one->speed_mbits < other->speed_mbits ? one->speed_mbits
                                                                       : other->speed_mbits,
                        .low = in_order ? one->ip : other->ip,
@@ -106,10 +106,10 @@ static ranking_t rank_pair(const sock_card_t *mine, const sock_card_t *peers, so
                        .pair = pair};
 }
 
-static bool has_ip(const sock_card_t *card, const sock_ip_t *ip)
+static bool has_ip(const sock_modex_t *modex, const sock_ip_t *ip)
 {
-    for (size_t i = 0; i < card->count; i++) {
-        if (compare_ips(&card->addresses[i].ip, ip) == 0)
+    for (size_t i = 0; i < modex->count; i++) {
+        if (compare_ips(&modex->addresses[i].ip, ip) == 0)
             return true;
     }
     return false;
@@ -117,15 +117,15 @@ static bool has_ip(const sock_card_t *card, const sock_ip_t *ip)
 
 /* Whether the pair can lead from the one to the other at all. An address that two hosts have leads
  * each of them to itself. */
-static bool may_lead(const sock_card_t *mine, const sock_card_t *peers, const ranking_t *ranking)
+static bool may_lead(const sock_modex_t *mine, const sock_modex_t *peers, const ranking_t *ranking)
 {
     return ranking->relation != NOT_AT_ALL &&
-           (sock_card_same_host(mine, peers) ||
+           (sock_modex_same_host(mine, peers) ||
             (!has_ip(peers, &mine->addresses[ranking->pair.mine].ip) &&
              !has_ip(mine, &peers->addresses[ranking->pair.peers].ip)));
 }
 
-size_t sock_pairs_choose(const sock_card_t *mine, const sock_card_t *peers, sock_pair_t *pairs,
+size_t sock_pairs_choose(const sock_modex_t *mine, const sock_modex_t *peers, sock_pair_t *pairs,
                          size_t most)
 {
     ranking_t *rankings = calloc(mine->count * peers->count + 1, sizeof *rankings);
@@ -148,17 +148,17 @@ size_t sock_pairs_choose(const sock_card_t *mine, const sock_card_t *peers, sock
     return count;
 }
 
-static bool shares_interface(const sock_card_t *mine, const sock_card_t *peers, sock_pair_t one,
+static bool shares_interface(const sock_modex_t *mine, const sock_modex_t *peers, sock_pair_t one,
                              sock_pair_t other)
 {
     return mine->addresses[one.mine].interface == mine->addresses[other.mine].interface ||
            peers->addresses[one.peers].interface == peers->addresses[other.peers].interface;
 }
 
-size_t sock_links_choose(const sock_card_t *mine, const sock_card_t *peers,
+size_t sock_links_choose(const sock_modex_t *mine, const sock_modex_t *peers,
                          const sock_pair_t *pairs, size_t count, sock_pair_t *links, size_t most)
 {
-    bool same_host = sock_card_same_host(mine, peers);
+    bool same_host = sock_modex_same_host(mine, peers);
     size_t chosen = 0;
     for (size_t i = 0; i < count && chosen < most; i++) {
         relation_t relation =
@@ -175,29 +175,30 @@ size_t sock_links_choose(const sock_card_t *mine, const sock_card_t *peers,
 /* -- for a person ---------------------------------------------------------------------------------
  */
 
-static void describe_card(opal_text_t *text, const sock_card_t *card)
+static void describe_modex(opal_text_t *text, const sock_modex_t *modex)
 {
     char address[SOCK_IP_TEXT_BYTES];
-    opal_text_printf(text, "%s has ", card->host);
-    for (size_t i = 0; i < card->count; i++)
+    opal_text_printf(text, "%s has ", modex->host);
+    for (size_t i = 0; i < modex->count; i++)
         opal_text_printf(text, "%s%s/%u", i > 0 ? ", " : "",
-                         sock_ip_text(&card->addresses[i].ip, address), card->addresses[i].prefix);
-    if (card->count == 0)
+                         sock_ip_text(&modex->addresses[i].ip, address),
+                         modex->addresses[i].prefix);
+    if (modex->count == 0)
         opal_text_add(text, "none");
 }
 
-void sock_attempts_describe(opal_text_t *text, unsigned rank, const sock_card_t *mine,
-                            unsigned peer, const sock_card_t *peers, const sock_attempt_t *attempts,
-                            size_t count)
+void sock_attempts_describe(opal_text_t *text, unsigned rank, const sock_modex_t *mine,
+                            unsigned peer, const sock_modex_t *peers,
+                            const sock_attempt_t *attempts, size_t count)
 {
     char from[SOCK_IP_TEXT_BYTES], to[SOCK_IP_TEXT_BYTES];
     opal_text_printf(text, "rank %u on %s cannot reach rank %u on %s: ", rank, mine->host, peer,
                      peers->host);
     if (count == 0) {
         opal_text_add(text, "no address of one leads to one of the other; ");
-        describe_card(text, mine);
+        describe_modex(text, mine);
         opal_text_add(text, "; ");
-        describe_card(text, peers);
+        describe_modex(text, peers);
         return;
     }
     opal_text_add(text, "tried ");

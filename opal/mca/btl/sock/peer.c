@@ -109,15 +109,15 @@ static void report_death(opal_timer_t *timer)
 static void log_loss(sock_peer_t *peer, const char *why)
 {
     char ends[2 * SOCK_IP_TEXT_BYTES] = "";
-    const sock_card_t *card = sock_dial_card(peer);
+    const sock_modex_t *modex = sock_dial_modex(peer);
     if (peer->links[0] == NULL) {
         opal_log_error("%s", why);
         return;
     }
     opal_log_error("rank %u on %s has lost its connection to rank %u on %s (%s): %s",
-                   sock.identity.rank, sock.card.host, peer->base.process->rank,
-                   card != NULL ? card->host : "another host", sock_link_ends(peer->links[0], ends),
-                   why);
+                   sock.identity.rank, sock.modex.host, peer->base.process->rank,
+                   modex != NULL ? modex->host : "another host",
+                   sock_link_ends(peer->links[0], ends), why);
 }
 
 /* Who watches the processes ends the job if it was one of them that ended. */

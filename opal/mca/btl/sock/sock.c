@@ -212,7 +212,7 @@ void sock_set_options(int fd)
 }
 
 /* Which addresses of this host others are told of. */
-static opal_status_t fill_card(void)
+static opal_status_t fill_modex(void)
 {
     sock_addresses_t there = {0}, chosen = {0};
     opal_text_t message = {0};
@@ -222,7 +222,7 @@ static opal_status_t fill_card(void)
     if (status == OPAL_SUCCESS) {
         if (*opal_text_string(&message) != '\0')
             opal_log_warning("%s", opal_text_string(&message));
-        sock_card_fill(&sock.card, &chosen);
+        sock_modex_fill(&sock.modex, &chosen);
     } else if (*opal_text_string(&message) != '\0') {
         opal_log_error("%s", opal_text_string(&message));
     }
@@ -233,19 +233,19 @@ static opal_status_t fill_card(void)
 }
 
 /* Tells the others where this rank is; returns when all have. */
-static opal_status_t exchange_cards(void)
+static opal_status_t exchange_modex(void)
 {
-    unsigned char bytes[SOCK_CARD_BYTES];
-    size_t length = sock_card_encode(&sock.card, bytes);
-    return opal_cards_exchange(OPAL_NODE_CARD_BTL, bytes, length);
+    unsigned char bytes[SOCK_MODEX_BYTES];
+    size_t length = sock_modex_encode(&sock.modex, bytes);
+    return opal_modex_exchange(OPAL_MODEX_BTL, bytes, length);
 }
 
-opal_status_t sock_get_card(const opal_process_t *process, sock_card_t *card)
+opal_status_t sock_get_modex(const opal_process_t *process, sock_modex_t *modex)
 {
     void *bytes = NULL;
     size_t length = 0;
-    opal_status_t status = opal_cards_get(OPAL_NODE_CARD_BTL, process, &bytes, &length);
-    if (status == OPAL_SUCCESS && !sock_card_decode(card, bytes, length))
+    opal_status_t status = opal_modex_get(OPAL_MODEX_BTL, process, &bytes, &length);
+    if (status == OPAL_SUCCESS && !sock_modex_decode(modex, bytes, length))
         status = OPAL_ERR_BAD_PARAM;
     free(bytes);
     return status;
@@ -260,7 +260,7 @@ static void release_all(void)
         sock_peer_free(peer);
     while (sock.closing > 0)
         opal_progress();
-    opal_cards_forget(OPAL_NODE_CARD_BTL);
+    opal_modex_forget(OPAL_MODEX_BTL);
     free(sock.hot);
     explicit_bzero(&sock.identity, sizeof sock.identity);
     sock.hot = NULL;
@@ -306,11 +306,11 @@ opal_status_t sock_start(void *state OPAL_UNUSED)
                                       .version = SOCK_WIRE_VERSION,
                                       .knows = knows};
     sock_identity_set_job(&sock.identity, job->job_id);
-    opal_status_t status = fill_card();
+    opal_status_t status = fill_modex();
     if (status == OPAL_SUCCESS)
         status = sock_listen_start(ports);
     if (status == OPAL_SUCCESS)
-        status = exchange_cards();
+        status = exchange_modex();
     if (status == OPAL_SUCCESS)
         status = opal_job_key(sock.identity.key);
     if (status != OPAL_SUCCESS) {

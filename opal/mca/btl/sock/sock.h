@@ -112,8 +112,9 @@ typedef struct sock_peer {
     opal_list_t longs; /* opal_btl_long_t of which parts have not begun */
     opal_list_t sent;  /* of which all have begun */
     sock_link_t *links[SOCK_MAX_LINKS];
-    struct sock_dial *dial; /* while it is called, and its card; NULL: no card yet */
-    opal_timer_t grace;     /* until it is reported as dead, or as having left */
+    struct sock_dial
+        *dial;          /* while it is called, and its modex record; NULL: no modex record yet */
+    opal_timer_t grace; /* until it is reported as dead, or as having left */
 } sock_peer_t;
 
 /* Parameters. */
@@ -124,7 +125,7 @@ extern unsigned sock_max_links, sock_timeout_sec, sock_connect_sec;
 
 typedef struct sock {
     sock_identity_t identity;
-    sock_card_t card;
+    sock_modex_t modex;
     opal_list_t peers;            /* sock_peer_t */
     sock_link_t **hot;            /* links with heat */
     unsigned hot_count, hot_room; /* room for all links */
@@ -150,7 +151,7 @@ bool sock_is_loop(int fd);
 void sock_set_options(int fd);
 
 /* What a process has published. */
-opal_status_t sock_get_card(const opal_process_t *process, sock_card_t *card);
+opal_status_t sock_get_modex(const opal_process_t *process, sock_modex_t *modex);
 
 /* The peers, one after the other: NULL begins, and ends. */
 static inline sock_peer_t *sock_next_peer(const sock_peer_t *previous)
@@ -234,8 +235,8 @@ void sock_dial_end(sock_peer_t *peer, unsigned number);
 void sock_dial_stop(sock_peer_t *peer);
 void sock_dial_free(sock_peer_t *peer);
 
-/* The peer's card; NULL, reported: it has none. */
-const sock_card_t *sock_dial_card(sock_peer_t *peer);
+/* The peer's modex record; NULL, reported: it has none. */
+const sock_modex_t *sock_dial_modex(sock_peer_t *peer);
 
 /* -- listen.c -- */
 

@@ -11,20 +11,20 @@
 #include "opal/include/compiler.h"
 #include "opal/mca/base/param.h"
 
-typedef enum opal_pinned {
-    OPAL_PINNED_NO,
-    OPAL_PINNED_YES,
-    OPAL_PINNED_RUNTIME, /* if there is a network that gains by it */
-    OPAL_PINNED_NOT_SET,
-} opal_pinned_t;
+typedef enum opal_leave_pinned {
+    OPAL_LEAVE_PINNED_NO,
+    OPAL_LEAVE_PINNED_YES,
+    OPAL_LEAVE_PINNED_RUNTIME, /* if there is a network that gains by it */
+    OPAL_LEAVE_PINNED_NOT_SET,
+} opal_leave_pinned_t;
 
 /* For the rows of the two parameters: OPAL_PARAM_ENUM. */
-OPAL_EXPORT extern const opal_param_choice_t opal_pinned_choices[];
+OPAL_EXPORT extern const opal_param_choice_t opal_leave_pinned_choices[];
 
 /*
  * The meaning of a text, as that of a row with these choices. NULL, and what is refused there:
- * OPAL_PINNED_NOT_SET. Allocates nothing; works before main.
+ * OPAL_LEAVE_PINNED_NOT_SET. Allocates nothing; works before main.
  */
-OPAL_EXPORT opal_pinned_t opal_pinned_parse(const char *text);
+OPAL_EXPORT opal_leave_pinned_t opal_leave_pinned_parse(const char *text);
 
 #endif

@@ -12,15 +12,15 @@
 
 enum { NO = PTMALLOC2_NO, YES = PTMALLOC2_YES, RUNTIME = PTMALLOC2_RUNTIME };
 
-/* Rows: leave_pinned; columns: the pipeline; both by opal_pinned_t. */
+/* Rows: leave_pinned; columns: the pipeline; both by opal_leave_pinned_t. */
 static const unsigned char matrix[4][4] = {
-    [OPAL_PINNED_NO] = {NO, YES, NO, NO},
-    [OPAL_PINNED_YES] = {YES, YES, YES, YES},
-    [OPAL_PINNED_RUNTIME] = {NO, YES, RUNTIME, RUNTIME},
-    [OPAL_PINNED_NOT_SET] = {NO, YES, RUNTIME, RUNTIME},
+    [OPAL_LEAVE_PINNED_NO] = {NO, YES, NO, NO},
+    [OPAL_LEAVE_PINNED_YES] = {YES, YES, YES, YES},
+    [OPAL_LEAVE_PINNED_RUNTIME] = {NO, YES, RUNTIME, RUNTIME},
+    [OPAL_LEAVE_PINNED_NOT_SET] = {NO, YES, RUNTIME, RUNTIME},
 };
 
-ptmalloc2_verdict_t ptmalloc2_matrix(opal_pinned_t leave_pinned, opal_pinned_t pipeline)
+ptmalloc2_verdict_t ptmalloc2_matrix(opal_leave_pinned_t leave_pinned, opal_leave_pinned_t pipeline)
 {
     return (ptmalloc2_verdict_t)matrix[leave_pinned][pipeline];
 }
@@ -33,12 +33,12 @@ static const char *what_forbids(const ptmalloc2_world_t *world)
     return opal_memory_forbids(world->variable, NAME);
 }
 
-static const char *word_of(opal_pinned_t value)
+static const char *word_of(opal_leave_pinned_t value)
 {
-    static const char *const words[] = {[OPAL_PINNED_NO] = "no",
-                                        [OPAL_PINNED_YES] = "yes",
-                                        [OPAL_PINNED_RUNTIME] = "runtime",
-                                        [OPAL_PINNED_NOT_SET] = "not set"};
+    static const char *const words[] = {[OPAL_LEAVE_PINNED_NO] = "no",
+                                        [OPAL_LEAVE_PINNED_YES] = "yes",
+                                        [OPAL_LEAVE_PINNED_RUNTIME] = "runtime",
+                                        [OPAL_LEAVE_PINNED_NOT_SET] = "not set"};
     return words[value];
 }
 
@@ -46,8 +46,9 @@ void ptmalloc2_decide(const ptmalloc2_world_t *world, ptmalloc2_decision_t *deci
 {
     size_t room = sizeof decision->reason;
     const char *forbids = what_forbids(world);
-    decision->leave_pinned = opal_pinned_parse(world->variable("OMPI_MCA_mpi_leave_pinned"));
-    decision->pipeline = opal_pinned_parse(world->variable("OMPI_MCA_mpi_leave_pinned_pipeline"));
+    decision->leave_pinned = opal_leave_pinned_parse(world->variable("OMPI_MCA_mpi_leave_pinned"));
+    decision->pipeline =
+        opal_leave_pinned_parse(world->variable("OMPI_MCA_mpi_leave_pinned_pipeline"));
     ptmalloc2_verdict_t verdict = ptmalloc2_matrix(decision->leave_pinned, decision->pipeline);
     decision->enabled = false;
     if (forbids != NULL) {

@@ -28,13 +28,14 @@ typedef enum ptmalloc2_verdict {
     PTMALLOC2_RUNTIME
 } ptmalloc2_verdict_t;
 
-ptmalloc2_verdict_t ptmalloc2_matrix(opal_pinned_t leave_pinned, opal_pinned_t pipeline);
+ptmalloc2_verdict_t ptmalloc2_matrix(opal_leave_pinned_t leave_pinned,
+                                     opal_leave_pinned_t pipeline);
 
 enum { PTMALLOC2_REASON_MAX_BYTES = 160 };
 
 typedef struct ptmalloc2_decision {
     bool enabled;
-    opal_pinned_t leave_pinned, pipeline; /* as they were found */
+    opal_leave_pinned_t leave_pinned, pipeline; /* as they were found */
     char reason[PTMALLOC2_REASON_MAX_BYTES];
 } ptmalloc2_decision_t;
 

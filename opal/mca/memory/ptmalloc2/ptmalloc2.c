@@ -56,12 +56,12 @@ __attribute__((constructor)) static void decide_before_main(void)
  */
 
 /* What was set where it is read too late, and would have changed the decision. */
-static void report_late(const char *name, opal_pinned_t found)
+static void report_late(const char *name, opal_leave_pinned_t found)
 {
     const char *origin = "";
     const char *text = opal_param_setting(name, &origin);
-    opal_pinned_t meant = opal_pinned_parse(text);
-    if (text == NULL || meant == found || meant == OPAL_PINNED_NOT_SET)
+    opal_leave_pinned_t meant = opal_leave_pinned_parse(text);
+    if (text == NULL || meant == found || meant == OPAL_LEAVE_PINNED_NOT_SET)
         return;
     opal_diagnostic(OPAL_WARNING,
                     "%s = %s (%s) comes too late for the allocator, which decides before main: set "

@@ -181,7 +181,7 @@ bool smheap_attach(smheap_region_t *region, int fd, int rank, const opal_memory_
         return false;
     }
     opal_region_header_t *header =
-        smheap_place(fd, copy.bytes, offsetof(opal_region_header_t, base), settings->offset);
+        smheap_map_region(fd, copy.bytes, offsetof(opal_region_header_t, base), settings->offset);
     if (header == NULL) {
         opal_say_into(reason, room, "no room for %u MiB of addresses",
                       (unsigned)(copy.bytes >> 20));

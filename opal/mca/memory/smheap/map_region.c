@@ -124,7 +124,7 @@ static void *map_first(int fd, size_t bytes)
 
 /* -- agreeing ----------------------------------------------------------------------------- */
 
-void *smheap_place(int fd, size_t bytes, size_t agreed_offset, bool elsewhere)
+void *smheap_map_region(int fd, size_t bytes, size_t agreed_offset, bool elsewhere)
 {
     uint64_t address = 0;
     if (pread(fd, &address, sizeof address, (off_t)agreed_offset) != (ssize_t)sizeof address)

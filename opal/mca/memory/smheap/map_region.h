@@ -17,7 +17,7 @@
  * `agreed` is at this offset of it; who is first writes the address there. `elsewhere`: at any
  * other. NULL: there is no room, errno says why.
  */
-void *smheap_place(int fd, size_t bytes, size_t agreed_offset, bool elsewhere);
+void *smheap_map_region(int fd, size_t bytes, size_t agreed_offset, bool elsewhere);
 
 /* A system call as it is, and munmap. */
 void *smheap_map(void *start, size_t bytes, int protection, int flags, int fd, size_t offset);

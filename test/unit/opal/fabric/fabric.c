@@ -23,9 +23,9 @@ static bool compare(const void *mine OPAL_UNUSED, size_t mine_bytes OPAL_UNUSED,
 }
 
 static const opal_fabric_user_t first = {
-    .name = "first", .prefix = "first", .kind = OPAL_NODE_CARD_MTL, .compare = compare};
+    .name = "first", .prefix = "first", .kind = OPAL_MODEX_MTL, .compare = compare};
 static const opal_fabric_user_t second = {
-    .name = "second", .prefix = "second", .kind = OPAL_NODE_CARD_BTL, .compare = compare};
+    .name = "second", .prefix = "second", .kind = OPAL_MODEX_BTL, .compare = compare};
 
 static void setup(void)
 {

@@ -26,7 +26,7 @@ static unsigned value_count, fences, gets;
 static opal_status_t put_for(void *state OPAL_UNUSED, unsigned rank, const char *key,
                              const void *bytes, size_t length)
 {
-    ck_assert_str_eq(key, "btl-cards");
+    ck_assert_str_eq(key, "btl-modex");
     ck_assert_uint_lt(value_count, MOST_VALUES);
     for (unsigned i = 0; i < value_count; i++)
         ck_assert_uint_ne(values[i].rank, rank); /* a key is put once */
@@ -94,7 +94,7 @@ void opal_abort(int code)
 static unsigned node_of[RANKS];
 static opal_node_segment_t segments[NODES];
 static size_t lengths[RANKS];
-static unsigned char cards[RANKS][OPAL_CARD_BYTES];
+static unsigned char records[RANKS][OPAL_MODEX_MAX_BYTES];
 
 static void setup(void)
 {
@@ -116,15 +116,15 @@ static void setup(void)
     for (unsigned i = 0; i < RANKS; i++) {
         node_of[i] = i % NODES;
         lengths[i] = 150;
-        memset(cards[i], 'a' + (int)node_of[i], lengths[i]);
-        cards[i][70] = cards[i][90] = (unsigned char)i; /* as two ports */
+        memset(records[i], 'a' + (int)node_of[i], lengths[i]);
+        records[i][70] = records[i][90] = (unsigned char)i; /* as two ports */
     }
     unit_capture();
 }
 
 static void leave(void)
 {
-    opal_cards_forget(OPAL_NODE_CARD_BTL);
+    opal_modex_forget(OPAL_MODEX_BTL);
     opal_node_detach();
 }
 
@@ -142,7 +142,7 @@ static void become(unsigned rank)
 static opal_status_t hand_in(unsigned rank)
 {
     become(rank);
-    opal_status_t status = opal_cards_exchange(OPAL_NODE_CARD_BTL, cards[rank], lengths[rank]);
+    opal_status_t status = opal_modex_exchange(OPAL_MODEX_BTL, records[rank], lengths[rank]);
     leave();
     return status;
 }
@@ -159,10 +159,10 @@ static opal_status_t look_up(unsigned rank)
 {
     void *bytes;
     size_t length;
-    opal_status_t status = opal_cards_get(OPAL_NODE_CARD_BTL, opal_process(rank), &bytes, &length);
+    opal_status_t status = opal_modex_get(OPAL_MODEX_BTL, opal_process(rank), &bytes, &length);
     if (status == OPAL_SUCCESS) {
         ck_assert_uint_eq(length, lengths[rank]);
-        ck_assert_mem_eq(bytes, cards[rank], length);
+        ck_assert_mem_eq(bytes, records[rank], length);
         free(bytes);
     }
     return status;
@@ -207,12 +207,12 @@ START_TEST(a_card_without_memory)
             void *bytes = NULL;
             size_t length;
             unit_allocations = i;
-            status = opal_cards_get(OPAL_NODE_CARD_BTL, opal_process(rank), &bytes, &length);
+            status = opal_modex_get(OPAL_MODEX_BTL, opal_process(rank), &bytes, &length);
             unit_allocations = UINT_MAX;
             ck_assert(status == (bytes != NULL ? OPAL_SUCCESS : OPAL_ERR_NO_MEMORY));
             ck_assert(i > 0 || bytes == NULL);
             free(bytes);
-            opal_cards_forget(OPAL_NODE_CARD_BTL);
+            opal_modex_forget(OPAL_MODEX_BTL);
         }
         ck_assert_int_eq(status, OPAL_SUCCESS);
         leave();
@@ -224,8 +224,8 @@ END_TEST
 START_TEST(what_cards_have_in_common_is_told_once)
 {
     hand_in_all();
-    /* The first card and its head; then for each other one two ports, each with a run's head, and
-     * a run for what is equal behind them. */
+    /* The first modex record and its head; then for each other one two ports, each with a run's
+     * head, and a run for what is equal behind them. */
     for (unsigned i = 0; i < NODES; i++)
         ck_assert_uint_le(values[i].length, 2 + 6 + 150 + (LOCAL - 1) * (2 + 5 + 5 + 4));
 }
@@ -263,13 +263,13 @@ static void spoil_lengths(void)
 {
     lengths[0] = 0;
     lengths[1] = 1;
-    lengths[2] = OPAL_CARD_BYTES;
-    lengths[3] = OPAL_CARD_BYTES;
+    lengths[2] = OPAL_MODEX_MAX_BYTES;
+    lengths[3] = OPAL_MODEX_MAX_BYTES;
     lengths[4] = 3;
     lengths[5] = 600;
     for (unsigned i = 0; i < RANKS; i++) {
         for (size_t k = 0; k < lengths[i]; k++)
-            cards[i][k] = (unsigned char)(k * k / 7 * (i / 2 + 1));
+            records[i][k] = (unsigned char)(k * k / 7 * (i / 2 + 1));
     }
 }
 
@@ -284,9 +284,9 @@ END_TEST
 
 START_TEST(one_that_is_too_long_is_refused)
 {
-    lengths[0] = OPAL_CARD_BYTES + 1;
+    lengths[0] = OPAL_MODEX_MAX_BYTES + 1;
     become(0);
-    ck_assert_int_eq(opal_cards_exchange(OPAL_NODE_CARD_BTL, cards[0], lengths[0]),
+    ck_assert_int_eq(opal_modex_exchange(OPAL_MODEX_BTL, records[0], lengths[0]),
                      OPAL_ERR_TOO_LARGE);
     unit_assert_part(unit_stderr(), "take 2049 bytes, and there is room for 2048");
     ck_assert_uint_eq(fences, 0);
@@ -302,7 +302,7 @@ START_TEST(a_damaged_record_is_refused)
     for (size_t length = 0; length < whole; length++) {
         values[at].length = length;
         ck_assert_int_ne(look_up(5), OPAL_SUCCESS);
-        opal_cards_forget(OPAL_NODE_CARD_BTL);
+        opal_modex_forget(OPAL_MODEX_BTL);
     }
     unit_assert_part(unit_stderr(), "addresses of rank 5 is not understood");
 }
@@ -318,13 +318,12 @@ START_TEST(no_bytes_do_harm)
             void *bytes;
             size_t length;
             values[at].bytes[i] ^= (unsigned char)change;
-            if (opal_cards_get(OPAL_NODE_CARD_BTL, opal_process(5), &bytes, &length) ==
-                OPAL_SUCCESS) {
-                ck_assert_uint_le(length, OPAL_CARD_BYTES);
+            if (opal_modex_get(OPAL_MODEX_BTL, opal_process(5), &bytes, &length) == OPAL_SUCCESS) {
+                ck_assert_uint_le(length, OPAL_MODEX_MAX_BYTES);
                 free(bytes);
             }
             values[at].bytes[i] ^= (unsigned char)change;
-            opal_cards_forget(OPAL_NODE_CARD_BTL);
+            opal_modex_forget(OPAL_MODEX_BTL);
         }
     }
 }
@@ -342,4 +341,4 @@ static const unit_test_t tests[] = {
     {.test = &no_bytes_do_harm},
 };
 
-UNIT_MAIN("cards", tests, setup);
+UNIT_MAIN("modex", tests, setup);

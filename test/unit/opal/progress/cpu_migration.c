@@ -10,9 +10,9 @@ enum { USEC = 1000, MSEC = 1000000 };
 
 START_TEST(a_short_yield_moves_nobody)
 {
-    opal_place_t place = {0};
+    opal_cpu_migration_t place = {0};
     for (uint64_t now = MSEC; now < 100 * MSEC; now += 50 * USEC)
-        ck_assert(!opal_place_decide(&place, now, now + 2 * USEC));
+        ck_assert(!opal_cpu_migration_decide(&place, now, now + 2 * USEC));
 }
 END_TEST
 
@@ -21,12 +21,12 @@ START_TEST(of_two_one_moves)
 {
     unsigned both = 0;
     for (unsigned seed = 1; seed < 1000; seed++) {
-        opal_place_t one = {.seed = seed}, other = {.seed = seed + 1};
+        opal_cpu_migration_t one = {.seed = seed}, other = {.seed = seed + 1};
         uint64_t now = MSEC;
         bool moves = false, moves_too = false;
         for (unsigned tries = 0; tries < 20 && !moves && !moves_too; tries++, now += 100 * USEC) {
-            moves = opal_place_decide(&one, now, now + 50 * USEC);
-            moves_too = opal_place_decide(&other, now, now + 50 * USEC);
+            moves = opal_cpu_migration_decide(&one, now, now + 50 * USEC);
+            moves_too = opal_cpu_migration_decide(&other, now, now + 50 * USEC);
         }
         ck_assert(moves || moves_too);
         both += moves && moves_too;
@@ -37,12 +37,12 @@ END_TEST
 
 START_TEST(a_short_one_between_is_a_new_begin)
 {
-    opal_place_t place = {.seed = 0};
+    opal_cpu_migration_t place = {.seed = 0};
     for (unsigned seed = 0; place.long_ones == 0; seed++) {
-        place = (opal_place_t){.seed = seed};
-        opal_place_decide(&place, MSEC, MSEC + 30 * USEC);
+        place = (opal_cpu_migration_t){.seed = seed};
+        opal_cpu_migration_decide(&place, MSEC, MSEC + 30 * USEC);
     }
-    ck_assert(!opal_place_decide(&place, MSEC, MSEC + 2 * USEC));
+    ck_assert(!opal_cpu_migration_decide(&place, MSEC, MSEC + 2 * USEC));
     ck_assert_uint_eq(place.long_ones, 0);
 }
 END_TEST
@@ -50,11 +50,11 @@ END_TEST
 /* Every yield takes long, for ten seconds. */
 START_TEST(each_move_makes_the_next_one_wait)
 {
-    opal_place_t place = {0};
+    opal_cpu_migration_t place = {0};
     unsigned moves = 0;
     uint64_t last = 0, gap = 0;
     for (uint64_t now = MSEC; now < UINT64_C(10000) * MSEC; now += 100 * USEC) {
-        if (!opal_place_decide(&place, now, now + 50 * USEC))
+        if (!opal_cpu_migration_decide(&place, now, now + 50 * USEC))
             continue;
         ck_assert_uint_ge(now - last + 8 * 100 * USEC, gap); /* the number is drawn */
         gap = now - last < UINT64_C(500) * MSEC ? now - last : gap;
@@ -94,7 +94,7 @@ START_TEST(it_moves_and_is_not_bound)
         ck_assert(use_first(2));
         sched_getaffinity(0, sizeof before, &before);
         int here = sched_getcpu();
-        ck_assert(opal_place_move());
+        ck_assert(opal_cpu_migrate());
         if (here == first) {
             began++;
             moved += sched_getcpu() != first;
@@ -111,7 +111,7 @@ START_TEST(who_is_bound_stays)
     sched_getaffinity(0, sizeof allowed, &allowed);
     ck_assert(use_first(1));
     int here = sched_getcpu();
-    ck_assert(!opal_place_move());
+    ck_assert(!opal_cpu_migrate());
     ck_assert_int_eq(sched_getcpu(), here);
 }
 END_TEST

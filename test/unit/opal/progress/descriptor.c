@@ -535,7 +535,7 @@ static void *ring_when_asleep(void *unused)
     while (!is_asleep())
         sched_yield();
     atomic_store(&done, 1);
-    opal_wait_ring_self();
+    opal_wait_notify_self();
     return unused;
 }
 
@@ -583,7 +583,7 @@ static pid_t fork_answerer(page_t *page, int rounds)
         while (atomic_load(&page->asked) != i || !is_asleep())
             sched_yield();
         atomic_store(&page->answered, i);
-        opal_doorbell_ring(&page->bell);
+        opal_doorbell_notify(&page->bell);
     }
     _exit(0);
 }
@@ -595,7 +595,7 @@ START_TEST(another_process_ends_a_sleep)
     end_t end;
     int status;
     open_engine(_i);
-    opal_wait_set_crowded(true); /* the child has not joined the membarrier */
+    opal_wait_set_oversubscribed(true); /* the child has not joined the membarrier */
     make_end(&end, OPAL_READABLE);
     pid_t child = fork_answerer(page, ROUNDS);
     opal_progress_add(see_answer, page);

@@ -68,7 +68,7 @@ static int end_after(void *state)
 START_TEST(a_poll_ends_a_wait)
 {
     int left = 1000;
-    opal_wait_set_crowded(_i == 1);
+    opal_wait_set_oversubscribed(_i == 1);
     opal_progress_add(end_after, &left);
     opal_wait_until(&done, NULL);
     ck_assert_int_eq(left, 0);
@@ -89,7 +89,7 @@ int __wrap_nanosleep(const struct timespec *length OPAL_UNUSED, struct timespec 
 /* It yields its core, and naps each time that this was for nothing wait_yields times: 50. */
 START_TEST(who_looks_again_and_again_naps_among_strangers)
 {
-    opal_wait_set_crowded(true);
+    opal_wait_set_oversubscribed(true);
     opal_wait_set_apart(_i == 1);
     for (int i = 0; i < 51 * 20; i++)
         opal_wait_look(NULL);
@@ -109,14 +109,14 @@ static void *end_when_asleep(void *unused)
     while (!is_asleep())
         sched_yield();
     atomic_store(&done, 1);
-    opal_wait_ring_self();
+    opal_wait_notify_self();
     return unused;
 }
 
 START_TEST(another_thread_ends_a_wait)
 {
     pthread_t thread;
-    opal_wait_set_crowded(_i == 1);
+    opal_wait_set_oversubscribed(_i == 1);
     pthread_create(&thread, NULL, end_when_asleep, NULL);
     opal_wait_until(&done, NULL);
     pthread_join(thread, NULL);
@@ -155,7 +155,7 @@ static void *end_under_lock(void *unused)
     acquire();
     atomic_store(&done, 1);
     pthread_mutex_unlock(&mutex);
-    opal_wait_ring_self();
+    opal_wait_notify_self();
     return unused;
 }
 
@@ -197,7 +197,7 @@ START_TEST(many_threads_wait)
             while (atomic_load(&turn[i]) != 0)
                 sched_yield();
             atomic_store(&turn[i], 1);
-            opal_wait_ring_self();
+            opal_wait_notify_self();
         }
     }
     for (int i = 0; i < WAITERS; i++)
@@ -218,7 +218,7 @@ static void *interrupt(void *waiter)
         pthread_kill(*(pthread_t *)waiter, SIGUSR1);
     }
     atomic_store(&done, 1);
-    opal_wait_ring_self();
+    opal_wait_notify_self();
     return NULL;
 }
 
@@ -256,14 +256,14 @@ END_TEST
 START_TEST(who_is_awake_is_not_called)
 {
     opal_doorbell_t other = {0};
-    opal_doorbell_ring(&other);
+    opal_doorbell_notify(&other);
     ck_assert_uint_eq(atomic_load(&other.bell), 0);
     atomic_store(&other.state, OPAL_DOORBELL_FENCED);
-    opal_doorbell_ring(&other);
+    opal_doorbell_notify(&other);
     ck_assert_uint_eq(atomic_load(&other.bell), 0);
     atomic_store(&other.state, OPAL_DOORBELL_FENCED | OPAL_DOORBELL_ASLEEP);
-    opal_doorbell_ring(&other);
-    opal_doorbell_ring(&other); /* the first one has done it */
+    opal_doorbell_notify(&other);
+    opal_doorbell_notify(&other); /* the first one has done it */
     ck_assert_uint_eq(atomic_load(&other.bell), 1);
     ck_assert_uint_eq(atomic_load(&other.state), OPAL_DOORBELL_FENCED);
 }

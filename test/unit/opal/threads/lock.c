@@ -116,8 +116,8 @@ int __wrap_clock_gettime(clockid_t clock OPAL_UNUSED, struct timespec *time)
     return 0;
 }
 
-/* It finds the lock held until it is hungry; the one that holds the lock gives it back, and wants
- * it again at once, but has it behind the hungry one. */
+/* It finds the lock held until it is starving; the one that holds the lock gives it back, and wants
+ * it again at once, but has it behind the starving one. */
 START_TEST(a_hungry_one_goes_first)
 {
     for (int i = 0; i < 10; i++) {
@@ -127,9 +127,9 @@ START_TEST(a_hungry_one_goes_first)
         pthread_create(&thread, NULL, want_once, NULL);
         while (atomic_load(&lock.fair.state) != OPAL_LOCK_ASLEEP)
             sched_yield();
-        ck_assert_int_eq((int)atomic_load(&lock.fair.hungry), 0);
-        atomic_fetch_add(&now_nsec, OPAL_LOCK_HUNGER_NSEC);
-        while (atomic_load(&lock.fair.hungry) == 0) {
+        ck_assert_int_eq((int)atomic_load(&lock.fair.starving), 0);
+        atomic_fetch_add(&now_nsec, OPAL_LOCK_STARVING_NSEC);
+        while (atomic_load(&lock.fair.starving) == 0) {
             opal_fair_wake(&lock.fair); /* for nothing: it is not free */
             sched_yield();
         }
@@ -162,7 +162,7 @@ START_TEST(sleepers_are_woken)
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     ck_assert_int_eq(counter, THREADS);
-    ck_assert_int_eq((int)atomic_load(&lock.fair.hungry), 0);
+    ck_assert_int_eq((int)atomic_load(&lock.fair.starving), 0);
 }
 END_TEST
 

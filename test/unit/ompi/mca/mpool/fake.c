@@ -129,7 +129,7 @@ void fake_setup(void)
     opal_project_add(&project);
     ck_assert_int_eq(opal_framework_open(&mca_mpool_framework), OPAL_SUCCESS);
     ck_assert_int_eq(opal_framework_select(&mca_mpool_framework), OPAL_SUCCESS);
-    ompi_mpool_start((ompi_mpool_pinned_t){OPAL_PINNED_YES, OPAL_PINNED_NO});
+    ompi_mpool_start((ompi_mpool_leave_pinned_t){OPAL_LEAVE_PINNED_YES, OPAL_LEAVE_PINNED_NO});
 }
 
 ompi_mpool_t *fake_pool(fake_device_t *device)

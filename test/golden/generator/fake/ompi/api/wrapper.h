@@ -77,7 +77,7 @@ bool ompi_api_checks(void);
 int ompi_api_fail(void *object, int code, const char *function);
 int ompi_api_bad_argument(void *object, int code, const char *function, const char *argument);
 int ompi_api_wrong_state(const char *function);
-int ompi_api_later(void *object, const char *function, bool anytime);
+int ompi_api_unbuilt(void *object, const char *function, bool anytime);
 
 #define OMPI_API_NOTHING(output, nothing)                                                          \
     do {                                                                                           \

@@ -88,7 +88,7 @@ END_TEST
 
 START_TEST(without_leave_pinned_nothing_is_kept)
 {
-    ompi_mpool_start((ompi_mpool_pinned_t){OPAL_PINNED_NO, OPAL_PINNED_NO});
+    ompi_mpool_start((ompi_mpool_leave_pinned_t){OPAL_LEAVE_PINNED_NO, OPAL_LEAVE_PINNED_NO});
     ompi_mpool_t *pool = fake_pool(&device);
     ck_assert(!pool->keeps);
     ompi_mpool_use_t *one = fake_use(pool, 10, 4);
@@ -103,7 +103,7 @@ END_TEST
 START_TEST(a_pool_cannot_keep_what_it_does_not_see)
 {
     fake_support = 0;
-    ompi_mpool_start((ompi_mpool_pinned_t){OPAL_PINNED_YES, OPAL_PINNED_NO});
+    ompi_mpool_start((ompi_mpool_leave_pinned_t){OPAL_LEAVE_PINNED_YES, OPAL_LEAVE_PINNED_NO});
     ompi_mpool_t *pool = fake_pool(&device);
     ck_assert(!pool->keeps);
     finish(pool);

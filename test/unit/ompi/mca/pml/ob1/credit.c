@@ -93,7 +93,7 @@ START_TEST(a_sender_is_two_windows_ahead)
         side_deliver(PEER, OB1_CREDIT, &wrong[i], sizeof wrong[i]);
     side_deliver(OTHER, OB1_CREDIT, &number, sizeof number);
     waiting = send(BYTES);
-    expect(PEER, OB1_RENDEZVOUS);
+    expect(PEER, OB1_RTS);
     side_deliver(PEER, OB1_CREDIT, &number, sizeof number);
     ck_assert_ptr_eq(send(BYTES), &ompi_request_sent);
     ck_assert_uint_eq(expect(PEER, OB1_CREDIT_REQUEST), number + 1);

@@ -73,12 +73,12 @@ START_TEST(only_the_receiver_answers_a_send)
     side_frame_t frame = expect(OB1_EAGER_SYNC);
     memcpy(&head, frame.bytes, sizeof head);
     answer(OTHER, OB1_MATCH_ACK, head.sender);
-    answer(PEER, OB1_PULL_DONE, head.sender);
+    answer(PEER, OB1_FIN, head.sender);
     answer(PEER, OB1_CANCELLED, head.sender);
     answer(PEER, OB1_MATCH_ACK, (uint64_t)(uintptr_t)first);
     answer(PEER, OB1_MATCH_ACK, head.sender + 1);
-    ob1_clear_t clear = {head.sender, 1, 8};
-    side_deliver(PEER, OB1_CLEAR, &clear, sizeof clear);
+    ob1_cts_t clear = {head.sender, 1, 8};
+    side_deliver(PEER, OB1_CTS, &clear, sizeof clear);
     ck_assert(!ompi_request_is_done(first));
     answer(PEER, OB1_MATCH_ACK, head.sender);
     finish(first);
@@ -97,21 +97,21 @@ END_TEST
 
 START_TEST(only_what_is_there_is_asked_for)
 {
-    ob1_rendezvous_t head = {0};
+    ob1_rts_t head = {0};
     ompi_request_t *request = send(LONG, OMPI_SEND_STANDARD);
-    side_frame_t frame = expect(OB1_RENDEZVOUS);
-    memcpy(&head, frame.bytes, offsetof(ob1_rendezvous_t, segments));
+    side_frame_t frame = expect(OB1_RTS);
+    memcpy(&head, frame.bytes, offsetof(ob1_rts_t, segments));
     static const uint64_t wrong[] = {0, LONG + 1, UINT64_MAX};
     for (int i = 0; i < 3; i++) {
-        ob1_clear_t clear = {head.sender, 99, wrong[i]};
-        side_deliver(PEER, OB1_CLEAR, &clear, sizeof clear);
+        ob1_cts_t clear = {head.sender, 99, wrong[i]};
+        side_deliver(PEER, OB1_CTS, &clear, sizeof clear);
         ck_assert_ptr_null(side_next_sent());
     }
-    ob1_clear_t clear = {head.sender, 99, 100};
-    side_deliver(PEER, OB1_CLEAR, &clear, sizeof clear);
+    ob1_cts_t clear = {head.sender, 99, 100};
+    side_deliver(PEER, OB1_CTS, &clear, sizeof clear);
     frame = expect(OB1_FRAGMENT);
     ck_assert_uint_eq(frame.length, sizeof(ob1_fragment_t) + 100);
-    side_deliver(PEER, OB1_CLEAR, &clear, sizeof clear);
+    side_deliver(PEER, OB1_CTS, &clear, sizeof clear);
     ck_assert_ptr_null(side_next_sent());
     finish(request);
     side_stop();
@@ -121,13 +121,13 @@ END_TEST
 /* The receiver has not completed the slot, but sent the answer: the slot is free. */
 START_TEST(an_answer_by_a_frame_disarms_the_slot)
 {
-    ob1_rendezvous_t head = {0};
+    ob1_rts_t head = {0};
     side_slot = 3;
     ompi_request_t *request = send(LONG, OMPI_SEND_STANDARD);
-    side_frame_t frame = expect(OB1_RENDEZVOUS);
-    memcpy(&head, frame.bytes, offsetof(ob1_rendezvous_t, segments));
+    side_frame_t frame = expect(OB1_RTS);
+    memcpy(&head, frame.bytes, offsetof(ob1_rts_t, segments));
     ck_assert_uint_eq(head.answer, 3);
-    answer(PEER, OB1_PULL_DONE, head.sender);
+    answer(PEER, OB1_FIN, head.sender);
     finish(request);
     ck_assert_uint_eq(side_slot, 0);
     side_stop();
@@ -139,7 +139,7 @@ START_TEST(a_send_that_fails_disarms_the_slot)
 {
     side_slot = 3;
     ompi_request_t *request = send(LONG, OMPI_SEND_STANDARD);
-    expect(OB1_RENDEZVOUS);
+    expect(OB1_RTS);
     side_die(PEER, OPAL_ERR_NO_MEMORY);
     ck_assert_int_eq(ompi_request_finish(&request, MPI_STATUS_IGNORE), MPI_ERR_NO_MEM);
     ck_assert_uint_eq(side_slot, 0);
@@ -150,10 +150,10 @@ END_TEST
 /* A receive that waits for fragments of so many bytes; returns what they are sent to. */
 static uint64_t begin_fragments(size_t length)
 {
-    ob1_clear_t clear;
-    ob1_rendezvous_t head = {.match = match, .sender = 5, .total = length};
-    side_deliver(PEER, OB1_RENDEZVOUS, &head, offsetof(ob1_rendezvous_t, segments));
-    side_frame_t frame = expect(OB1_CLEAR);
+    ob1_cts_t clear;
+    ob1_rts_t head = {.match = match, .sender = 5, .total = length};
+    side_deliver(PEER, OB1_RTS, &head, offsetof(ob1_rts_t, segments));
+    side_frame_t frame = expect(OB1_CTS);
     memcpy(&clear, frame.bytes, sizeof clear);
     ck_assert_uint_eq(clear.sender, 5);
     ck_assert_uint_eq(clear.wanted, length);
@@ -196,15 +196,15 @@ START_TEST(no_fragment_comes_before_it_was_asked_for)
 {
     ompi_request_t *request = post(200);
     const ob1_receive_t *receive = opal_container_of(request, ob1_receive_t, request);
-    ob1_rendezvous_t head = {.match = match, .sender = 5, .total = 200};
+    ob1_rts_t head = {.match = match, .sender = 5, .total = 200};
     side_is_full = true;
-    side_deliver(PEER, OB1_RENDEZVOUS, &head, offsetof(ob1_rendezvous_t, segments));
+    side_deliver(PEER, OB1_RTS, &head, offsetof(ob1_rts_t, segments));
     fragment(PEER, receive->name, 0, 200);
     ck_assert(!ompi_request_is_done(request));
     require_guards(0);
     side_is_full = false;
     side_progress();
-    expect(OB1_CLEAR);
+    expect(OB1_CTS);
     fragment(PEER, receive->name, 0, 200);
     finish(request);
     side_stop();
@@ -236,7 +236,7 @@ START_TEST(nothing_overtakes_a_message_that_waits)
     finish(send(8, OMPI_SEND_STANDARD));
     const ob1_peer_t *peer = ob1_known_peer(PEER);
     while (peer->credit >= OB1_MESSAGE_OVERHEAD + 8)
-        ck_assert(side_pml->send_beside(&to, &data, OMPI_SEND_STANDARD));
+        ck_assert(side_pml->try_send_unlocked(&to, &data, OMPI_SEND_STANDARD));
     side_is_full = true;
     ompi_request_t *first = send(8, OMPI_SEND_STANDARD), *second = send(8, OMPI_SEND_STANDARD);
     side_is_full = false;
@@ -245,10 +245,10 @@ START_TEST(nothing_overtakes_a_message_that_waits)
     finish(first);
     ck_assert(!ompi_request_is_done(second));
     side_is_full = false;
-    ck_assert(!side_pml->send_beside(&to, &data, OMPI_SEND_STANDARD));
+    ck_assert(!side_pml->try_send_unlocked(&to, &data, OMPI_SEND_STANDARD));
     side_progress();
     finish(second);
-    ck_assert(side_pml->send_beside(&to, &data, OMPI_SEND_STANDARD));
+    ck_assert(side_pml->try_send_unlocked(&to, &data, OMPI_SEND_STANDARD));
     side_stop();
 }
 END_TEST
@@ -259,17 +259,17 @@ START_TEST(landing_stays_within_the_receive)
     memset(bytes, 0xff, sizeof bytes);
     ompi_request_t *request = post(200);
     uint64_t name = begin_fragments(200);
-    side_land(OTHER, OB1_FRAGMENT, name, 0, bytes, 200, 50);
-    side_land(PEER, OB1_FRAGMENT, (uint64_t)(uintptr_t)request, 0, bytes, 200, 50);
-    side_land(PEER, OB1_FRAGMENT, name, 1, bytes, 200, 200);
-    side_land(PEER, OB1_FRAGMENT, name, 0, bytes, 201, 201);
-    side_land(PEER, OB1_FRAGMENT, name, SIZE_MAX, bytes, 2, 2);
-    side_land(PEER, OB1_EAGER, name, 0, bytes, 200, 50);
-    side_land(PEER, OB1_STREAM_PART, 0, 0, bytes, 200, 50);
+    side_place(OTHER, OB1_FRAGMENT, name, 0, bytes, 200, 50);
+    side_place(PEER, OB1_FRAGMENT, (uint64_t)(uintptr_t)request, 0, bytes, 200, 50);
+    side_place(PEER, OB1_FRAGMENT, name, 1, bytes, 200, 200);
+    side_place(PEER, OB1_FRAGMENT, name, 0, bytes, 201, 201);
+    side_place(PEER, OB1_FRAGMENT, name, SIZE_MAX, bytes, 2, 2);
+    side_place(PEER, OB1_EAGER, name, 0, bytes, 200, 50);
+    side_place(PEER, OB1_STREAM_PART, 0, 0, bytes, 200, 50);
     require_guards(0);
-    side_land(PEER, OB1_FRAGMENT, name, 0, bytes, 200, 70);
+    side_place(PEER, OB1_FRAGMENT, name, 0, bytes, 200, 70);
     finish(request);
-    side_land(PEER, OB1_FRAGMENT, name, 0, bytes, 200, 70);
+    side_place(PEER, OB1_FRAGMENT, name, 0, bytes, 200, 70);
     require_guards(200);
     side_stop();
 }
@@ -287,7 +287,7 @@ START_TEST(short_frames_are_dropped)
     side_deliver(PEER, OB1_EAGER_SYNC, &sync, sizeof sync - 1);
     side_deliver(PEER, OB1_STREAM, &sync, sizeof sync - 1);
     side_deliver(PEER, OB1_CANCEL, &sync, sizeof sync - 1);
-    side_deliver(PEER, OB1_RENDEZVOUS, &sync, sizeof sync);
+    side_deliver(PEER, OB1_RTS, &sync, sizeof sync);
     ck_assert(!ompi_request_is_done(request));
     side_deliver(PEER, OB1_EAGER, &match, sizeof match);
     finish(request);
@@ -343,7 +343,7 @@ START_TEST(streams_keep_to_their_length)
     begin_stream(300, 100); /* within the first one */
     part(201);
     part(100);
-    side_land(PEER, OB1_STREAM_PART, 0, 0, sent, 101, 101);
+    side_place(PEER, OB1_STREAM_PART, 0, 0, sent, 101, 101);
     part(100);
     part(1);
     if (_i == 1)
@@ -361,7 +361,7 @@ START_TEST(no_part_comes_behind_the_last_one)
     finish(post(100));
     part(0);
     part(1);
-    side_land(PEER, OB1_STREAM_PART, 0, 0, sent, 1, 1);
+    side_place(PEER, OB1_STREAM_PART, 0, 0, sent, 1, 1);
     require_guards(100);
     side_stop();
 }
@@ -376,7 +376,7 @@ START_TEST(nor_behind_the_news_of_a_death)
     ompi_data_t data = side_data(got + GUARD, 300);
     ck_assert_int_eq(side_pml->recv(&from, &data, MPI_STATUS_IGNORE), MPI_ERR_PROC_ABORTED);
     part(100);
-    side_land(PEER, OB1_STREAM_PART, 0, 0, sent, 100, 50);
+    side_place(PEER, OB1_STREAM_PART, 0, 0, sent, 100, 50);
     require_guards(100);
     side_stop();
 }
@@ -384,15 +384,15 @@ END_TEST
 
 START_TEST(segments_are_in_the_frame)
 {
-    ob1_rendezvous_t head = {.match = match, .sender = 5, .total = 100, .segment_count = 3};
+    ob1_rts_t head = {.match = match, .sender = 5, .total = 100, .segment_count = 3};
     bool found;
     ompi_route_t any = side_route(MPI_ANY_SOURCE, MPI_ANY_TAG);
-    side_deliver(PEER, OB1_RENDEZVOUS, &head,
-                 offsetof(ob1_rendezvous_t, segments) + 3 * sizeof(ob1_segment_t) - 1);
+    side_deliver(PEER, OB1_RTS, &head,
+                 offsetof(ob1_rts_t, segments) + 3 * sizeof(ob1_segment_t) - 1);
     head.segment_count = OB1_MAX_LISTED + 1;
-    side_deliver(PEER, OB1_RENDEZVOUS, &head, sizeof head);
+    side_deliver(PEER, OB1_RTS, &head, sizeof head);
     head.segment_count = OB1_MAX_SEGMENTS + 1;
-    side_deliver(PEER, OB1_RENDEZVOUS, &head, offsetof(ob1_rendezvous_t, segments));
+    side_deliver(PEER, OB1_RTS, &head, offsetof(ob1_rts_t, segments));
     ck_assert_int_eq(side_pml->iprobe(&any, &found, NULL, MPI_STATUS_IGNORE), MPI_SUCCESS);
     ck_assert(!found);
     side_stop();

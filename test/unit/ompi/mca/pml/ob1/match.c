@@ -78,13 +78,13 @@ static void message_arrives(ob1_matcher_t *matcher, model_t *receives, model_t *
         free(expected);
         return;
     }
-    ob1_arrived_t *arrived = __real_malloc(sizeof *arrived);
-    arrived->source = source;
-    arrived->tag = tag;
+    ob1_unexpected_t *unexpected = __real_malloc(sizeof *unexpected);
+    unexpected->source = source;
+    unexpected->tag = tag;
     is_in_matcher = true;
-    ob1_matcher_keep(matcher, arrived);
+    ob1_matcher_add_unexpected(matcher, unexpected);
     is_in_matcher = false;
-    model_add(messages, arrived);
+    model_add(messages, unexpected);
 }
 
 static void receive_is_posted(ob1_matcher_t *matcher, model_t *receives, model_t *messages)
@@ -92,15 +92,15 @@ static void receive_is_posted(ob1_matcher_t *matcher, model_t *receives, model_t
     int source = rand() % 3 == 0 ? MPI_ANY_SOURCE : rand() % values;
     int tag = rand() % 3 == 0 ? MPI_ANY_TAG : rand() % values;
     size_t i = 0;
-    ob1_arrived_t *expected = NULL;
+    ob1_unexpected_t *expected = NULL;
     for (; i < messages->count && expected == NULL; i++) {
-        ob1_arrived_t *arrived = messages->items[i];
-        if (fits(source, tag, arrived->source, arrived->tag))
-            expected = arrived;
+        ob1_unexpected_t *unexpected = messages->items[i];
+        if (fits(source, tag, unexpected->source, unexpected->tag))
+            expected = unexpected;
     }
-    ck_assert_ptr_eq(ob1_matcher_find_arrived(matcher, source, tag), expected);
+    ck_assert_ptr_eq(ob1_matcher_find_unexpected(matcher, source, tag), expected);
     if (expected != NULL) {
-        ob1_matcher_remove_arrived(matcher, expected);
+        ob1_matcher_remove_unexpected(matcher, expected);
         model_remove(messages, i - 1);
         free(expected);
         return;
@@ -119,22 +119,23 @@ static void receive_is_posted(ob1_matcher_t *matcher, model_t *receives, model_t
     }
 }
 
-static bool is_it(const ob1_arrived_t *arrived, const void *context)
+static bool is_it(const ob1_unexpected_t *unexpected, const void *context)
 {
-    return arrived == context;
+    return unexpected == context;
 }
 
 /* MPI_Cancel of a send: any message, wherever it stands among those of its source and tag. */
 static void message_is_taken_back(ob1_matcher_t *matcher, model_t *messages)
 {
     size_t i = (size_t)rand() % messages->count;
-    ob1_arrived_t *arrived = messages->items[i];
-    int source = arrived->source, tag = arrived->tag;
-    ck_assert_ptr_eq(ob1_matcher_search_arrived(matcher, source, tag, is_it, arrived), arrived);
-    ob1_matcher_remove_arrived(matcher, arrived);
-    ck_assert_ptr_null(ob1_matcher_search_arrived(matcher, source, tag, is_it, arrived));
+    ob1_unexpected_t *unexpected = messages->items[i];
+    int source = unexpected->source, tag = unexpected->tag;
+    ck_assert_ptr_eq(ob1_matcher_search_unexpected(matcher, source, tag, is_it, unexpected),
+                     unexpected);
+    ob1_matcher_remove_unexpected(matcher, unexpected);
+    ck_assert_ptr_null(ob1_matcher_search_unexpected(matcher, source, tag, is_it, unexpected));
     model_remove(messages, i);
-    free(arrived);
+    free(unexpected);
 }
 
 static void run_traffic(void)
@@ -214,18 +215,18 @@ END_TEST
 static void hide_others(ob1_matcher_t *matcher, int count)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    size_t bytes = ((size_t)count * sizeof(ob1_arrived_t) + page - 1) / page * page;
+    size_t bytes = ((size_t)count * sizeof(ob1_unexpected_t) + page - 1) / page * page;
     char *hidden = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ck_assert(hidden != MAP_FAILED);
     for (int i = 0; i < count; i++) {
-        ob1_arrived_t *other = (ob1_arrived_t *)(void *)hidden + i;
-        *other = (ob1_arrived_t){.source = i % 7, .tag = 10 + i};
-        ob1_matcher_keep(matcher, other);
+        ob1_unexpected_t *other = (ob1_unexpected_t *)(void *)hidden + i;
+        *other = (ob1_unexpected_t){.source = i % 7, .tag = 10 + i};
+        ob1_matcher_add_unexpected(matcher, other);
     }
-    static ob1_arrived_t last[7]; /* of each source */
+    static ob1_unexpected_t last[7]; /* of each source */
     for (int i = 0; i < 7; i++) {
-        last[i] = (ob1_arrived_t){.source = i, .tag = 9};
-        ob1_matcher_keep(matcher, &last[i]);
+        last[i] = (ob1_unexpected_t){.source = i, .tag = 9};
+        ob1_matcher_add_unexpected(matcher, &last[i]);
     }
     ck_assert_int_eq(mprotect(hidden, bytes, PROT_NONE), 0);
 }
@@ -238,10 +239,10 @@ START_TEST(ten_thousand_others_cost_nothing)
     ob1_matcher_init(&matcher);
     hide_others(&matcher, 10000);
     for (int i = 0; i < 2000; i++) {
-        ob1_arrived_t message = {.source = 3, .tag = 1};
-        ob1_matcher_keep(&matcher, &message);
-        ck_assert_ptr_eq(ob1_matcher_find_arrived(&matcher, sources[i % 2], 1), &message);
-        ob1_matcher_remove_arrived(&matcher, &message);
+        ob1_unexpected_t message = {.source = 3, .tag = 1};
+        ob1_matcher_add_unexpected(&matcher, &message);
+        ck_assert_ptr_eq(ob1_matcher_find_unexpected(&matcher, sources[i % 2], 1), &message);
+        ob1_matcher_remove_unexpected(&matcher, &message);
     }
     ob1_matcher_fini(&matcher);
 }

@@ -105,8 +105,8 @@ static void stream_comes(void)
 
 static void rendezvous_comes(uint64_t sender)
 {
-    ob1_rendezvous_t head = {.match = {0, PEER, TAG}, .sender = sender, .total = LONG};
-    deliver(OB1_RENDEZVOUS, &head, offsetof(ob1_rendezvous_t, segments), 0, 0);
+    ob1_rts_t head = {.match = {0, PEER, TAG}, .sender = sender, .total = LONG};
+    deliver(OB1_RTS, &head, offsetof(ob1_rts_t, segments), 0, 0);
 }
 
 static void recall_comes(uint64_t sender)

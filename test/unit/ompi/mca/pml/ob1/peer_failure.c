@@ -157,8 +157,8 @@ START_TEST(a_process_is_forgotten)
     side_deliver(PEER, OB1_EAGER, &head, sizeof head);
     side_is_full = true;
     ob1_ack_t ack = {1};
-    ob1_note_t note = {.done = NULL};
-    ck_assert(!ob1_peer_tell(ob1_peer(process), OB1_MATCH_ACK, &ack, sizeof ack, &note));
+    ob1_control_t note = {.done = NULL};
+    ck_assert(!ob1_peer_send_control(ob1_peer(process), OB1_MATCH_ACK, &ack, sizeof ack, &note));
     ob1_peer_forget(process);
     side_is_full = false;
     ck_assert_ptr_null(ob1_known_peer(PEER));

@@ -299,8 +299,8 @@ bool side_deliver(unsigned rank, unsigned kind, const void *bytes, size_t length
     return is_taken;
 }
 
-void side_land(unsigned rank, unsigned kind, uint64_t name, size_t offset, const void *bytes,
-               size_t length, size_t piece)
+void side_place(unsigned rank, unsigned kind, uint64_t name, size_t offset, const void *bytes,
+                size_t length, size_t piece)
 {
     struct iovec segments[8];
     const char *from = bytes;
@@ -341,7 +341,7 @@ static void answer(unsigned rank, ob1_kind_t kind, uint64_t name)
 }
 
 /* All that was asked for, of bytes that count from 0. */
-static void send_fragments(unsigned rank, const ob1_clear_t *clear)
+static void send_fragments(unsigned rank, const ob1_cts_t *clear)
 {
     for (size_t offset = 0; offset < clear->wanted; offset += SIDE_EAGER_BYTES) {
         unsigned char frame[sizeof(ob1_fragment_t) + SIDE_EAGER_BYTES];
@@ -358,20 +358,20 @@ static void send_fragments(unsigned rank, const ob1_clear_t *clear)
 static void serve(const side_frame_t *frame)
 {
     ob1_sync_t sync;
-    ob1_rendezvous_t rendezvous;
-    ob1_clear_t clear;
+    ob1_rts_t rendezvous;
+    ob1_cts_t clear;
     switch ((ob1_kind_t)frame->kind) {
     case OB1_EAGER_SYNC:
     case OB1_CANCEL:
         memcpy(&sync, frame->bytes, sizeof sync);
         answer(frame->rank, frame->kind == OB1_CANCEL ? OB1_CANCELLED : OB1_MATCH_ACK, sync.sender);
         return;
-    case OB1_RENDEZVOUS:
-        memcpy(&rendezvous, frame->bytes, offsetof(ob1_rendezvous_t, segments));
-        clear = (ob1_clear_t){rendezvous.sender, 99, rendezvous.total};
-        side_deliver(frame->rank, OB1_CLEAR, &clear, sizeof clear);
+    case OB1_RTS:
+        memcpy(&rendezvous, frame->bytes, offsetof(ob1_rts_t, segments));
+        clear = (ob1_cts_t){rendezvous.sender, 99, rendezvous.total};
+        side_deliver(frame->rank, OB1_CTS, &clear, sizeof clear);
         return;
-    case OB1_CLEAR:
+    case OB1_CTS:
         memcpy(&clear, frame->bytes, sizeof clear);
         send_fragments(frame->rank, &clear);
         return;

@@ -48,8 +48,8 @@ void side_stop(void); /* ends what is still under way, too */
 bool side_deliver(unsigned rank, unsigned kind, const void *bytes, size_t length);
 
 /* The same as one that lands, in pieces of at most so many bytes. */
-void side_land(unsigned rank, unsigned kind, uint64_t name, size_t offset, const void *bytes,
-               size_t length, size_t piece);
+void side_place(unsigned rank, unsigned kind, uint64_t name, size_t offset, const void *bytes,
+                size_t length, size_t piece);
 
 /* The next one of the frames that were sent, which it forgets; NULL: there is none. */
 const side_frame_t *side_next_sent(void);

@@ -194,7 +194,7 @@ static void tell_lost(unsigned rank)
     atomic_store(&is_told, 1);
 }
 
-static void *send_beside(void *peer)
+static void *try_send_unlocked(void *peer)
 {
     while ((atomic_load(&opal_node_own_slot()->doorbell.state) & OPAL_DOORBELL_ASLEEP) == 0)
         sched_yield();
@@ -208,7 +208,7 @@ static void find_no_room_beside(void)
     pthread_t thread;
     hearing.death = tell_lost;
     opal_wait_set_watch(NULL);
-    CREW_MUST(pthread_create(&thread, NULL, send_beside, crew.peers[!crew.rank]) == 0);
+    CREW_MUST(pthread_create(&thread, NULL, try_send_unlocked, crew.peers[!crew.rank]) == 0);
     opal_wait_until(&is_told, NULL);
     pthread_join(thread, NULL);
 }
@@ -259,7 +259,7 @@ static void sleep_and_wake(void)
 
 static void sleep_crowded(void)
 {
-    opal_wait_set_crowded(true);
+    opal_wait_set_oversubscribed(true);
     sleep_and_wake();
 }
 

@@ -20,7 +20,7 @@ enum { PEER = 0, OWN = 1, LIMIT_SEC = 8 };
 static const uint64_t msec = 1000000, second = 1000000000;
 
 static sock_peer_t *peer;
-static sock_card_t its_card;
+static sock_modex_t its_modex;
 static sock_identity_t its_identity;
 static int its_listener;
 static unsigned deaths;
@@ -36,14 +36,14 @@ int __wrap_clock_gettime(clockid_t clock OPAL_UNUSED, struct timespec *time)
     return 0;
 }
 
-static opal_status_t card_status = OPAL_SUCCESS;
+static opal_status_t modex_status = OPAL_SUCCESS;
 
-opal_status_t __wrap_sock_get_card(const opal_process_t *process, sock_card_t *card);
-opal_status_t __wrap_sock_get_card(const opal_process_t *process, sock_card_t *card)
+opal_status_t __wrap_sock_get_modex(const opal_process_t *process, sock_modex_t *modex);
+opal_status_t __wrap_sock_get_modex(const opal_process_t *process, sock_modex_t *modex)
 {
     ck_assert_uint_eq(process->rank, PEER);
-    *card = its_card;
-    return card_status;
+    *modex = its_modex;
+    return modex_status;
 }
 
 static int connect_error = EINPROGRESS; /* else what a call ends in */
@@ -82,9 +82,9 @@ static void take_nothing(unsigned rank OPAL_UNUSED, unsigned kind OPAL_UNUSED,
     ck_abort_msg("nobody has sent a frame");
 }
 
-static void add_address(sock_card_t *card, unsigned char last, uint16_t port)
+static void add_address(sock_modex_t *modex, unsigned char last, uint16_t port)
 {
-    card->addresses[card->count++] = (sock_card_address_t){
+    modex->addresses[modex->count++] = (sock_modex_address_t){
         .ip = {.family = 4, .bytes = {127, 0, 0, last}}, .prefix = 8, .port = port};
 }
 
@@ -122,10 +122,10 @@ static void setup(void)
     hearing.frame = take_nothing;
     set_identity(&sock.identity, OWN);
     set_identity(&its_identity, PEER);
-    strcpy(sock.card.host, "here");
-    strcpy(its_card.host, "there");
-    add_address(&sock.card, 1, 1);
-    add_address(&its_card, 1, listen_somewhere());
+    strcpy(sock.modex.host, "here");
+    strcpy(its_modex.host, "there");
+    add_address(&sock.modex, 1, 1);
+    add_address(&its_modex, 1, listen_somewhere());
     peer = sock_peer(opal_process(PEER));
 }
 
@@ -288,8 +288,8 @@ START_TEST(another_host_that_refuses_has_a_second)
 {
     unit_capture();
     connect_error = ECONNREFUSED;
-    ck_assert_ptr_nonnull(sock_dial_card(peer));
-    sock.card.boot[0] ^= 1;
+    ck_assert_ptr_nonnull(sock_dial_modex(peer));
+    sock.modex.boot[0] ^= 1;
     begin();
     pass(800 * msec);
     ck_assert_int_eq(peer->state, SOCK_DIALS);
@@ -320,8 +320,8 @@ END_TEST
 START_TEST(a_call_without_an_answer_ends)
 {
     unit_capture();
-    add_address(&sock.card, 2, 1);
-    add_address(&its_card, 2, its_card.addresses[0].port);
+    add_address(&sock.modex, 2, 1);
+    add_address(&its_modex, 2, its_modex.addresses[0].port);
     is_deaf = true;
     begin();
     ck_assert_uint_eq(calls, 1);
@@ -343,7 +343,7 @@ END_TEST
 START_TEST(without_a_card_there_is_no_call)
 {
     unit_capture();
-    card_status = OPAL_ERR_NOT_FOUND;
+    modex_status = OPAL_ERR_NOT_FOUND;
     ck_assert_ptr_null(sock_ops.reserve(&peer->base, 8));
     expect_lost("rank 0 has not published where btl/sock reaches it");
     ck_assert_uint_eq(calls, 0);
@@ -354,7 +354,7 @@ END_TEST
 START_TEST(without_memory_for_a_card_neither)
 {
     unit_capture();
-    card_status = OPAL_ERR_NO_MEMORY;
+    modex_status = OPAL_ERR_NO_MEMORY;
     ck_assert_ptr_null(sock_ops.reserve(&peer->base, 8));
     expect_lost("there is no memory to call rank 0");
     ck_assert_int_eq(hearing.why, OPAL_ERR_NO_MEMORY);

@@ -88,7 +88,7 @@ static void connect_pair(void)
     hear_as(1 - PEER, 2);
     hearing.frame = take;
     sock.identity = (sock_identity_t){.size = 2, .links = SOCK_MAX_LINKS};
-    strcpy(sock.card.host, "here");
+    strcpy(sock.modex.host, "here");
     peer = sock_peer(opal_process(PEER));
     far_end = connect_link(0);
     ck_assert_int_eq(peer->state, SOCK_UP);

@@ -76,16 +76,16 @@ static void setup(void)
     hearing.frame = take_nothing;
     set_identity(&sock.identity, OWN);
     set_identity(&its_identity, PEER);
-    strcpy(sock.card.host, "here");
-    sock.card.count = 1;
-    sock.card.addresses[0] =
-        (sock_card_address_t){.ip = {.family = 4, .bytes = {127, 0, 0, 1}}, .prefix = 8};
+    strcpy(sock.modex.host, "here");
+    sock.modex.count = 1;
+    sock.modex.addresses[0] =
+        (sock_modex_address_t){.ip = {.family = 4, .bytes = {127, 0, 0, 1}}, .prefix = 8};
 }
 
 static void begin(void)
 {
     ck_assert_int_eq(sock_listen_start(NULL), OPAL_SUCCESS);
-    ck_assert_uint_ne(sock.card.addresses[0].port, 0);
+    ck_assert_uint_ne(sock.modex.addresses[0].port, 0);
 }
 
 /* More often than a look at the descriptors and the timers is left out. */
@@ -112,7 +112,7 @@ static int call_port(uint16_t port)
 
 static int call(void)
 {
-    return call_port(sock.card.addresses[0].port);
+    return call_port(sock.modex.addresses[0].port);
 }
 
 /* The caller's side of the handshake, until that has ended; how. */
@@ -331,8 +331,8 @@ START_TEST(the_next_port_is_taken)
     unsigned taken = take_port(MORE);
     snprintf(range, sizeof range, "%u-%u", taken, taken + MORE);
     ck_assert_int_eq(sock_listen_start(range), OPAL_SUCCESS);
-    ck_assert_uint_gt(sock.card.addresses[0].port, taken);
-    ck_assert_uint_le(sock.card.addresses[0].port, taken + MORE);
+    ck_assert_uint_gt(sock.modex.addresses[0].port, taken);
+    ck_assert_uint_le(sock.modex.addresses[0].port, taken + MORE);
     ck_assert_int_eq(shake_hands(call()).state, SOCK_SHAKE_DONE);
 }
 END_TEST

@@ -12,11 +12,11 @@ enum { PORT = 4000 };
 
 /* "eth0=10.0.0.1/24@1000,lo=127.0.0.1/8": interface, address, prefix and perhaps the speed. A '!'
  * behind it: nobody listens there. */
-static sock_card_t card_of(const char *text)
+static sock_modex_t modex_of(const char *text)
 {
-    sock_card_t card = {.host = "node", .space = {4, 7}};
+    sock_modex_t modex = {.host = "node", .space = {4, 7}};
     opal_strings_t items = {0};
-    char names[SOCK_CARD_ADDRESSES][16];
+    char names[SOCK_MODEX_ADDRESSES][16];
     opal_strings_split(&items, text, ",");
     for (size_t i = 0; i < items.count; i++) {
         char address[64];
@@ -24,8 +24,8 @@ static sock_card_t card_of(const char *text)
         int got =
             sscanf(items.items[i], "%15[^=]=%63[^/]/%u@%u", names[i], address, &prefix, &speed);
         ck_assert_int_ge(got, 3);
-        sock_card_address_t *entry = &card.addresses[card.count++];
-        *entry = (sock_card_address_t){.prefix = (uint8_t)prefix, .speed_mbits = speed};
+        sock_modex_address_t *entry = &modex.addresses[modex.count++];
+        *entry = (sock_modex_address_t){.prefix = (uint8_t)prefix, .speed_mbits = speed};
         entry->port = strchr(items.items[i], '!') != NULL ? 0 : PORT;
         entry->ip.family = strchr(address, ':') != NULL ? 6 : 4;
         ck_assert_int_eq(
@@ -34,12 +34,12 @@ static sock_card_t card_of(const char *text)
             entry->interface++;
     }
     opal_strings_free(&items);
-    return card;
+    return modex;
 }
 
 /* "10.0.0.1>10.0.0.2 ..."; `turned`: as the other end would write it. */
-static const char *join(const sock_card_t *mine, const sock_card_t *peers, const sock_pair_t *pairs,
-                        size_t count, bool turned)
+static const char *join(const sock_modex_t *mine, const sock_modex_t *peers,
+                        const sock_pair_t *pairs, size_t count, bool turned)
 {
     static opal_text_t text;
     char one[SOCK_IP_TEXT_BYTES], other[SOCK_IP_TEXT_BYTES];
@@ -143,7 +143,7 @@ static const struct {
 /* From both ends: the same pairs in the same order. */
 START_TEST(pairs_and_links)
 {
-    sock_card_t mine = card_of(cases[_i].mine), peers = card_of(cases[_i].peers);
+    sock_modex_t mine = modex_of(cases[_i].mine), peers = modex_of(cases[_i].peers);
     sock_pair_t pairs[SOCK_MAX_PAIRS], links[4], back[SOCK_MAX_PAIRS], back_links[4];
     peers.space[1] += !cases[_i].same_host;
 
@@ -163,22 +163,22 @@ START_TEST(pairs_and_links)
 }
 END_TEST
 
-static sock_card_t random_card(unsigned *seed)
+static sock_modex_t random_modex(unsigned *seed)
 {
-    sock_card_t card = {.host = "node", .count = (size_t)(rand_r(seed) % 9)};
-    for (size_t i = 0; i < card.count; i++) {
-        sock_card_address_t *address = &card.addresses[i];
+    sock_modex_t modex = {.host = "node", .count = (size_t)(rand_r(seed) % 9)};
+    for (size_t i = 0; i < modex.count; i++) {
+        sock_modex_address_t *address = &modex.addresses[i];
         bool six = rand_r(seed) % 2;
-        *address = (sock_card_address_t){.ip = {six ? 6 : 4, {six ? 0xfd : 10}},
-                                         .prefix = (uint8_t)(8 + rand_r(seed) % 25),
-                                         .interface = (uint8_t)(rand_r(seed) % 4),
-                                         .port = (uint16_t)(rand_r(seed) % 4),
-                                         .speed_mbits = (uint32_t)(rand_r(seed) % 3)};
+        *address = (sock_modex_address_t){.ip = {six ? 6 : 4, {six ? 0xfd : 10}},
+                                          .prefix = (uint8_t)(8 + rand_r(seed) % 25),
+                                          .interface = (uint8_t)(rand_r(seed) % 4),
+                                          .port = (uint16_t)(rand_r(seed) % 4),
+                                          .speed_mbits = (uint32_t)(rand_r(seed) % 3)};
         address->ip.bytes[1] = (unsigned char)(rand_r(seed) % 2);
         address->ip.bytes[2] = (unsigned char)(rand_r(seed) % 2);
         address->ip.bytes[3] = (unsigned char)(1 + i + 16 * (rand_r(seed) % 8));
     }
-    return card;
+    return modex;
 }
 
 /* Of two hosts of any kind: both ends agree about every pair and every link, and a shorter list
@@ -187,7 +187,7 @@ START_TEST(both_ends_agree)
 {
     unsigned seed = 4711, linked = 0;
     for (int round = 0; round < 2000; round++) {
-        sock_card_t one = random_card(&seed), other = random_card(&seed);
+        sock_modex_t one = random_modex(&seed), other = random_modex(&seed);
         sock_pair_t pairs[SOCK_MAX_PAIRS], back[SOCK_MAX_PAIRS], few[5], links[2][3];
         other.space[0] = 1;
         size_t count = sock_pairs_choose(&one, &other, pairs, SOCK_MAX_PAIRS);
@@ -218,7 +218,7 @@ END_TEST
 
 START_TEST(no_room_for_links)
 {
-    sock_card_t mine = card_of(TWO(1)), peers = card_of(TWO(2));
+    sock_modex_t mine = modex_of(TWO(1)), peers = modex_of(TWO(2));
     sock_pair_t pairs[SOCK_MAX_PAIRS], links[1];
     peers.space[0]++;
     size_t count = sock_pairs_choose(&mine, &peers, pairs, SOCK_MAX_PAIRS);
@@ -232,7 +232,7 @@ END_TEST
 
 START_TEST(what_was_tried)
 {
-    sock_card_t mine = card_of("eth0=10.0.0.1/24,eth0=fd00::1/64"), peers = card_of(DUAL(2));
+    sock_modex_t mine = modex_of("eth0=10.0.0.1/24,eth0=fd00::1/64"), peers = modex_of(DUAL(2));
     opal_text_t text = {0};
     strcpy(mine.host, "node1");
     strcpy(peers.host, "node2");
@@ -252,7 +252,7 @@ END_TEST
 
 START_TEST(nothing_to_try)
 {
-    sock_card_t mine = card_of("eth0=10.0.0.1/24"), peers = card_of("");
+    sock_modex_t mine = modex_of("eth0=10.0.0.1/24"), peers = modex_of("");
     opal_text_t text = {0};
     strcpy(mine.host, "node1");
     strcpy(peers.host, "node2");

@@ -21,9 +21,9 @@ static const int cells[4][4] = {
 START_TEST(cell)
 {
     int row = _i / 4, column = _i % 4;
-    ck_assert_int_eq(
-        ptmalloc2_matrix(opal_pinned_parse(words[row]), opal_pinned_parse(words[column])),
-        (ptmalloc2_verdict_t)cells[row][column]);
+    ck_assert_int_eq(ptmalloc2_matrix(opal_leave_pinned_parse(words[row]),
+                                      opal_leave_pinned_parse(words[column])),
+                     (ptmalloc2_verdict_t)cells[row][column]);
 }
 END_TEST
 
@@ -93,7 +93,7 @@ START_TEST(false_is_no)
     put("OMPI_MCA_mpi_leave_pinned", "false");
     make("/sys/class/infiniband/mlx5_0");
     ck_assert(!decide().enabled);
-    ck_assert_int_eq(decide().leave_pinned, OPAL_PINNED_NO);
+    ck_assert_int_eq(decide().leave_pinned, OPAL_LEAVE_PINNED_NO);
 }
 END_TEST
 
@@ -102,7 +102,7 @@ START_TEST(nonsense_is_not_set)
 {
     put("OMPI_MCA_mpi_leave_pinned", "12xyz");
     ck_assert(!decide().enabled);
-    ck_assert_int_eq(decide().leave_pinned, OPAL_PINNED_NOT_SET);
+    ck_assert_int_eq(decide().leave_pinned, OPAL_LEAVE_PINNED_NOT_SET);
     make("/dev/infiniband/uverbs0");
     ck_assert(decide().enabled);
 }
