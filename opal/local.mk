@@ -84,6 +84,7 @@ libopal_core_la_SOURCES += \
 	%D%/arch/pause.h \
 	%D%/arch/prefetch.h \
 	%D%/arch/vector.h \
+	%D%/process/job.c %D%/process/job.h \
 	%D%/process/key.c %D%/process/key.h \
 	%D%/runtime/complaint.c %D%/runtime/complaint.h \
 	%D%/runtime/build.c %D%/runtime/build.h \

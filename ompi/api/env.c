@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "opal/runtime/init.h"
+#include "opal/process/job.h"
 #include "opal/util/log.h"
 #include "ompi/api/bodies.h"
 #include "ompi/attribute/attribute.h"

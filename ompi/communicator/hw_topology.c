@@ -10,7 +10,7 @@
 #include <strings.h>
 
 #include "opal/include/compiler.h"
-#include "opal/runtime/init.h"
+#include "opal/process/job.h"
 
 enum { MACHINE, PACKAGE, NUMA, L3, L2, CORE, PU };
 

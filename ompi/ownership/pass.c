@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "opal/runtime/init.h"
+#include "opal/process/job.h"
 #include "opal/node/node.h"
 #include "opal/node/region.h"
 #include "opal/util/list.h"

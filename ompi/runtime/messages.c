@@ -7,7 +7,7 @@
 
 #include "opal/mca/base/diagnostic.h"
 #include "opal/mca/btl/base/base.h"
-#include "opal/runtime/init.h"
+#include "opal/process/job.h"
 #include "opal/node/node.h"
 #include "opal/util/log.h"
 #include "opal/util/text.h"

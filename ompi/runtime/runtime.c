@@ -16,6 +16,7 @@
 #include "opal/mca/base/diagnostic.h"
 #include "opal/mca/base/framework.h"
 #include "opal/mca/pmi/base/base.h"
+#include "opal/process/job.h"
 #include "opal/runtime/init.h"
 #include "ompi/attribute/attribute.h"
 #include "ompi/communicator/communicator.h"

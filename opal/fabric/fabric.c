@@ -9,7 +9,7 @@
 
 #include "opal/fabric/monitor.h"
 #include "opal/fabric/offers.h"
-#include "opal/runtime/init.h"
+#include "opal/process/job.h"
 #include "opal/util/log.h"
 #include "opal/util/text.h"
 

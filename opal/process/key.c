@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "opal/runtime/init.h"
+#include "opal/process/job.h"
 #include "opal/util/log.h"
 #include "opal/util/sha256.h"
 

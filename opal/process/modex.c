@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "opal/runtime/init.h"
+#include "opal/process/job.h"
 #include "opal/process/process_record.h"
 #include "opal/util/log.h"
 #include "opal/util/text.h"

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "opal/runtime/init.h"
+#include "opal/process/job.h"
 #include "opal/process/process_record.h"
 #include "opal/util/log.h"
 

@@ -22,6 +22,7 @@
 #include "opal/runtime/build.h"
 #include "opal/runtime/complaint.h"
 #include "opal/runtime/copy_setting.h"
+#include "opal/process/job.h"
 #include "opal/process/key.h"
 #include "opal/runtime/launcher.h"
 #include "opal/node/node.h"
@@ -29,11 +30,13 @@
 #include "opal/progress/wait.h"
 #include "opal/util/log.h"
 
-static unsigned users;  /* inits without a finalize */
-static unsigned starts; /* of this process; the same in all ranks, as a start is collective */
-static opal_pmi_job_t job;
-static const opal_pmi_ops_t *pmi_ops;
-static void *pmi_state;
+static unsigned users; /* inits without a finalize */
+
+static bool has_job(void)
+{
+    void *state;
+    return opal_pmi(&state) != NULL;
+}
 
 opal_status_t opal_init_register_params(void)
 {
@@ -64,14 +67,9 @@ static opal_status_t open_frameworks(void)
 
 static opal_status_t start_pmi(void)
 {
-    const opal_candidate_t *chosen = opal_framework_best(&mca_pmi_framework);
-    const opal_pmi_ops_t *ops = chosen->answer.ops;
-    opal_status_t status = ops->init(chosen->answer.state, &job);
-    if (status != OPAL_SUCCESS)
-        return status;
-    pmi_ops = ops;
-    pmi_state = chosen->answer.state;
-    return opal_process_start(&job);
+    const opal_answer_t *chosen = &opal_framework_best(&mca_pmi_framework)->answer;
+    opal_status_t status = opal_job_begin(chosen->ops, chosen->state);
+    return status == OPAL_SUCCESS ? opal_process_start(opal_job()) : status;
 }
 
 static void set_log_origin(void)
@@ -79,13 +77,13 @@ static void set_log_origin(void)
     char host[HOST_NAME_MAX + 1] = "localhost", origin[HOST_NAME_MAX + 32];
     gethostname(host, sizeof host - 1);
     host[strcspn(host, ".")] = 0;
-    snprintf(origin, sizeof origin, "%s:%u", host, job.rank);
+    snprintf(origin, sizeof origin, "%s:%u", host, opal_job()->rank);
     opal_log_set_origin(origin);
 }
 
 static void close_everything(void)
 {
-    pmi_ops = NULL;
+    opal_job_end();
     opal_process_stop();
     opal_framework_close(&mca_pmi_framework);
     opal_framework_close(&mca_memory_framework);
@@ -106,14 +104,14 @@ enum {
 
 static bool is_reporter(void)
 {
-    return pmi_ops != NULL ? job.reporter : opal_pmi_is_reporter();
+    return has_job() ? opal_job()->reporter : opal_pmi_is_reporter();
 }
 
 /* At most so many other ranks of this node can fail. A wrong choice of pmi makes a job of one. */
 static unsigned count_others(void)
 {
-    bool is_known = pmi_ops != NULL && job.size > 1;
-    unsigned ranks = is_known ? job.local_size : opal_pmi_announced_local_size();
+    bool is_known = has_job() && opal_job()->size > 1;
+    unsigned ranks = is_known ? opal_job()->local_size : opal_pmi_announced_local_size();
     return ranks > 0 ? ranks - 1 : 0;
 }
 
@@ -124,7 +122,8 @@ static unsigned count_others(void)
  */
 static opal_complaint_t complain(bool ends_job)
 {
-    if (ends_job && job.node_of[job.rank] != job.node_of[0])
+    const opal_pmi_job_t *job = opal_job();
+    if (ends_job && job->node_of[job->rank] != job->node_of[0])
         poll(NULL, 0, AWAY_MSEC);
     opal_complaint_t complaint = opal_complaint_claim(opal_diagnostic_digest());
     opal_diagnostic_report(complaint.is_mine);
@@ -138,12 +137,12 @@ static opal_complaint_t complain(bool ends_job)
  */
 static void fail(opal_failure_t failure, bool has_complaint)
 {
-    bool ends_job = failure == OPAL_FAILURE_ENDS_JOB && pmi_ops != NULL && job.size > 1;
+    bool ends_job = failure == OPAL_FAILURE_ENDS_JOB && has_job() && opal_job()->size > 1;
     if (has_complaint) {
         opal_complaint_t complaint = complain(ends_job);
         opal_complaint_release(&complaint, count_others(), OTHERS_MSEC);
     }
-    if (ends_job && !job.abort_is_told)
+    if (ends_job && !opal_job()->abort_is_told)
         opal_abort(EXIT_FAILURE);
     close_everything();
 }
@@ -168,7 +167,7 @@ static opal_status_t start(opal_failure_t failure)
     /* A file that cannot be read, say, or a row of the caller's: no status here tells of it. */
     if (status == OPAL_SUCCESS && opal_diagnostic_has_error())
         status = OPAL_ERR_BAD_PARAM;
-    if (pmi_ops != NULL)
+    if (has_job())
         set_log_origin();
     if (status != OPAL_SUCCESS) {
         fail(failure, true);
@@ -176,45 +175,28 @@ static opal_status_t start(opal_failure_t failure)
     }
     opal_diagnostic_warn(is_reporter());
     /* Without these, transports that need them are out, and say so. */
-    opal_job_key_publish(&job, pmi_ops, pmi_state);
-    opal_build_publish(&job, pmi_ops, pmi_state, opal_build_text);
-    opal_node_attach(&job, pmi_ops, pmi_state);
+    void *state;
+    const opal_pmi_ops_t *pmi = opal_pmi(&state);
+    opal_job_key_publish(opal_job(), pmi, state);
+    opal_build_publish(opal_job(), pmi, state, opal_build_text);
+    opal_node_attach(opal_job(), pmi, state);
     return OPAL_SUCCESS;
 }
 
 opal_status_t opal_init(opal_failure_t failure)
 {
     opal_status_t status = OPAL_SUCCESS;
-    if (users == 0) {
-        starts++;
+    if (users == 0)
         status = start(failure);
-    }
     users += status == OPAL_SUCCESS;
     return status;
 }
 
-const char *opal_start_key(const char *name, char key[OPAL_START_KEY_BYTES])
-{
-    if (starts <= 1)
-        return name;
-    snprintf(key, OPAL_START_KEY_BYTES, "%s.%u", name, starts);
-    return key;
-}
-
 opal_status_t opal_init_check_peers(void)
 {
-    return opal_build_check(&job, pmi_ops, pmi_state, opal_build_text);
-}
-
-const opal_pmi_job_t *opal_job(void)
-{
-    return &job;
-}
-
-const opal_pmi_ops_t *opal_pmi(void **state)
-{
-    *state = pmi_state;
-    return pmi_ops;
+    void *state;
+    const opal_pmi_ops_t *pmi = opal_pmi(&state);
+    return opal_build_check(opal_job(), pmi, state, opal_build_text);
 }
 
 opal_status_t opal_finalize(void)
@@ -222,7 +204,9 @@ opal_status_t opal_finalize(void)
     if (--users > 0)
         return OPAL_SUCCESS;
     opal_node_detach();
-    opal_status_t status = pmi_ops != NULL ? pmi_ops->finalize(pmi_state) : OPAL_SUCCESS;
+    void *state;
+    const opal_pmi_ops_t *pmi = opal_pmi(&state);
+    opal_status_t status = pmi != NULL ? pmi->finalize(state) : OPAL_SUCCESS;
     close_everything();
     return status;
 }
@@ -232,11 +216,4 @@ void opal_drop(opal_failure_t failure)
     if (--users > 0)
         return;
     fail(failure, opal_diagnostic_has_error());
-}
-
-void opal_abort(int code)
-{
-    if (pmi_ops != NULL)
-        pmi_ops->abort(pmi_state, code);
-    _exit(code);
 }

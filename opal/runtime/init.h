@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Start and end of libopen-pal: parameters, the memory and pmi frameworks, and who this
- * process is. ompi's runtime and the tools stand on this.
+ * Start and end of libopen-pal: parameters, the memory and pmi frameworks, and the job
+ * (opal/process/job.h). ompi's runtime and the tools stand on this.
  *
  * Inits are counted: the first one starts, and the finalize of the last one ends; then it may start
  * again. One thread at a time.
@@ -9,8 +9,8 @@
 #ifndef OPAL_RUNTIME_INIT_H
 #define OPAL_RUNTIME_INIT_H
 
+#include "opal/include/compiler.h"
 #include "opal/include/status.h"
-#include "opal/mca/pmi/pmi.h"
 
 /* What a start that fails does to the other ranks of the job. */
 typedef enum opal_failure {
@@ -38,19 +38,7 @@ OPAL_EXPORT opal_status_t opal_init_check_peers(void);
  * the rank that reports them gets the time to, as in opal_init. */
 OPAL_EXPORT void opal_drop(opal_failure_t failure);
 
-/* A key for pmi that is put once in every start: the name, and from the second start on its number.
- */
-enum { OPAL_START_KEY_BYTES = 41 };
-OPAL_EXPORT const char *opal_start_key(const char *name, char key[OPAL_START_KEY_BYTES]);
-
-/* Valid between opal_init and opal_finalize. */
-OPAL_EXPORT const opal_pmi_job_t *opal_job(void);
-OPAL_EXPORT const opal_pmi_ops_t *opal_pmi(void **state);
-
 /* Says goodbye to the launcher and closes what opal_init opened. */
 OPAL_EXPORT opal_status_t opal_finalize(void);
-
-/* Ends the job with an exit code, or this process when there is no job (yet). */
-OPAL_EXPORT void opal_abort(int code) OPAL_NORETURN;
 
 #endif

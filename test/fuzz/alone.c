@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "opal/runtime/init.h"
+#include "opal/process/job.h"
 
 const opal_pmi_job_t *opal_job(void)
 {

@@ -19,7 +19,7 @@
 
 #include "opal/mca/base/param.h"
 #include "opal/mca/btl/sm/ring.h"
-#include "opal/runtime/init.h"
+#include "opal/process/job.h"
 #include "opal/node/node.h"
 #include "opal/node/region.h"
 #include "opal/progress/wait.h"

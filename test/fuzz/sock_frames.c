@@ -22,7 +22,7 @@
 #include "opal/mca/base/param.h"
 #include "opal/mca/btl/sock/sock.h"
 #include "test/unit/opal/mca/btl/hearing.h"
-#include "opal/runtime/init.h"
+#include "opal/process/job.h"
 #include "opal/progress/wait.h"
 #include "opal/util/text.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "opal/mca/base/component.h"
-#include "opal/runtime/init.h"
+#include "opal/process/job.h"
 
 static size_t max_bytes, pair_max_bytes, seen_bytes, pair_seen_bytes;
 static size_t later_bytes, pair_later_bytes;

@@ -9,7 +9,7 @@
 #include "ompi/mca/coll/sm/sm.h"
 
 #include "opal/arch/prefetch.h"
-#include "opal/runtime/init.h"
+#include "opal/process/job.h"
 #include "opal/util/list.h"
 
 enum { LOOKS = 400 }; /* about as long as a peer needs that is there already */

@@ -6,7 +6,7 @@
 
 #include "opal/mca/base/component.h"
 #include "opal/mca/base/diagnostic.h"
-#include "opal/runtime/init.h"
+#include "opal/process/job.h"
 #include "opal/progress/wait.h"
 #include "ompi/mca/mtl/ofi/ofi.h"
 #include "ompi/mca/mtl/ofi/select.h"

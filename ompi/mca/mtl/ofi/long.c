@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "opal/runtime/init.h"
+#include "opal/process/job.h"
 #include "opal/util/names.h"
 #include "ompi/mca/mtl/ofi/ofi.h"
 #include "ompi/request/status.h"

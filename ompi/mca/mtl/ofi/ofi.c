@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-#include "opal/runtime/init.h"
+#include "opal/process/job.h"
 #include "opal/progress/wait.h"
 #include "opal/util/log.h"
 

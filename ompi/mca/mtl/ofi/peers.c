@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "opal/runtime/init.h"
+#include "opal/process/job.h"
 #include "ompi/mca/mtl/ofi/ofi.h"
 
 ofi_peer_t **ofi_peers;

@@ -19,7 +19,7 @@
  * the question; but not in a completion, in which it could not ask its provider, so a question
  * waits for the end of a progress. So does the answer for memory.
  */
-#include "opal/runtime/init.h"
+#include "opal/process/job.h"
 #include "opal/util/names.h"
 #include "ompi/mca/mtl/ofi/ofi.h"
 #include "ompi/request/status.h"

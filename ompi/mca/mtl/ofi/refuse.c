@@ -11,7 +11,7 @@
  * So the sender takes it for the last one that it has sent, each time: what was matched gets its
  * answer, which may be under way.
  */
-#include "opal/runtime/init.h"
+#include "opal/process/job.h"
 #include "opal/util/log.h"
 #include "ompi/mca/mtl/ofi/ofi.h"
 #include "ompi/request/status.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "opal/mca/base/component.h"
-#include "opal/runtime/init.h"
+#include "opal/process/job.h"
 #include "opal/util/log.h"
 #include "opal/util/text.h"
 #include "ompi/communicator/communicator.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "opal/mca/base/component.h"
-#include "opal/runtime/init.h"
+#include "opal/process/job.h"
 
 static ob1_matcher_t **matchers; /* by context on the wire */
 static size_t matcher_count;

@@ -7,7 +7,7 @@
 #include "opal/arch/copy.h"
 #include "opal/mca/btl/base/remote.h"
 #include "opal/progress/descriptor.h"
-#include "opal/runtime/init.h"
+#include "opal/process/job.h"
 #include "opal/progress/wait.h"
 #include "opal/util/log.h"
 

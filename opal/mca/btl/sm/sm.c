@@ -27,7 +27,7 @@
 
 #include "opal/arch/copy.h"
 #include "opal/mca/btl/base/base.h"
-#include "opal/runtime/init.h"
+#include "opal/process/job.h"
 #include "opal/node/region.h"
 #include "opal/progress/wait.h"
 #include "opal/util/log.h"

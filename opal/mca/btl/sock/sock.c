@@ -8,7 +8,7 @@
 
 #include "opal/mca/btl/base/base.h"
 #include "opal/process/modex.h"
-#include "opal/runtime/init.h"
+#include "opal/process/job.h"
 #include "opal/process/key.h"
 #include "opal/node/node.h"
 #include "opal/progress/wait.h"

@@ -7,7 +7,7 @@
 
 #include <dirent.h>
 
-#include "opal/runtime/init.h"
+#include "opal/process/job.h"
 #include "ompi/communicator/communicator.h"
 #include "ompi/mca/pml/pml.h"
 #include "test/unit/opal/support.h"

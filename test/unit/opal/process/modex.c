@@ -7,7 +7,7 @@
 #include "opal/process/modex.h"
 
 #include "opal/mca/base/param.h"
-#include "opal/runtime/init.h"
+#include "opal/process/job.h"
 #include "test/unit/opal/no_memory.h"
 #include "test/unit/opal/support.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* opal/runtime/init.c: start and end as a job of one, and what is said when a setting is wrong. */
+#include "opal/process/job.h"
 #include "opal/runtime/init.h"
 
 #include <sys/socket.h>

@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "opal/runtime/init.h"
+#include "opal/process/job.h"
 #include "opal/process/key.h"
 #include "opal/util/text.h"
 

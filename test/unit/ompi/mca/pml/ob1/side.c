@@ -9,7 +9,7 @@
 
 #include "opal/mca/base/component.h"
 #include "opal/mca/base/framework.h"
-#include "opal/runtime/init.h"
+#include "opal/process/job.h"
 #include "opal/progress/wait.h"
 #include "opal/util/segments.h"
 #include "ompi/errhandler/errhandler.h"
