@@ -20,7 +20,7 @@ enum { USAGE_STATUS = 2 };
 
 typedef struct options {
     bool done; /* --help or --version said it all */
-    bool all, parsable, config, copy, memory, protocols;
+    bool all, internal, parsable, config, copy, memory, protocols;
     const char *framework, *component; /* --param */
     const char *why;
 } options_t;
@@ -32,6 +32,7 @@ static const char usage[] =
     "  -a, --all                        the parameters of all of them too\n"
     "      --param FRAMEWORK COMPONENT  parameters; \"all\" stands for any, \"base\" for the\n"
     "                                   framework's own, framework \"mpi\" for MPI's\n"
+    "      --internal                   with either: the parameters for tests and measurements, too\n"
     "      --why FRAMEWORK              what would be chosen here, and why not the others\n"
     "                                   (\"all\": every framework)\n"
     "      --memory                     which memory events are caught here, and by which method\n"
@@ -124,7 +125,8 @@ static int show_why(const options_t *options)
 
 static int show_params(const options_t *options)
 {
-    if (report_params(options->framework, options->component, options->parsable) > 0)
+    if (report_params(options->framework, options->component, options->internal,
+                      options->parsable) > 0)
         return EXIT_SUCCESS;
     bool known = strcmp(options->framework, "all") == 0 || strcmp(options->framework, "mpi") == 0 ||
                  strcmp(options->framework, "mca") == 0 || strcmp(options->framework, "copy") == 0;
@@ -162,7 +164,7 @@ static int show(const options_t *options)
     if (options->all) {
         if (!options->parsable)
             printf("\nParameters (OMPI_MCA_<name>=<value>, or mpirun --mca <name> <value>):\n");
-        report_params("all", "all", options->parsable);
+        report_params("all", "all", options->internal, options->parsable);
     }
     return EXIT_SUCCESS;
 }
@@ -170,19 +172,13 @@ static int show(const options_t *options)
 static int parse_options(int argc, char **argv, options_t *options)
 {
     static const struct option table[] = {
-        {"all", no_argument, NULL, 'a'},
-        {"param", required_argument, NULL, 'p'},
-        {"params", required_argument, NULL, 'p'},
-        {"why", required_argument, NULL, 'w'},
-        {"parsable", no_argument, NULL, 'P'},
-        {"parseable", no_argument, NULL, 'P'},
-        {"config", no_argument, NULL, 'c'},
-        {"version", no_argument, NULL, 'V'},
-        {"help", no_argument, NULL, 'h'},
-        {"memory", no_argument, NULL, 'm'},
-        {"copy", no_argument, NULL, 'C'},
-        {"protocols", no_argument, NULL, 'r'},
-        {0},
+        {"all", no_argument, NULL, 'a'},          {"param", required_argument, NULL, 'p'},
+        {"params", required_argument, NULL, 'p'}, {"internal", no_argument, NULL, 'i'},
+        {"why", required_argument, NULL, 'w'},    {"parsable", no_argument, NULL, 'P'},
+        {"parseable", no_argument, NULL, 'P'},    {"config", no_argument, NULL, 'c'},
+        {"version", no_argument, NULL, 'V'},      {"help", no_argument, NULL, 'h'},
+        {"memory", no_argument, NULL, 'm'},       {"copy", no_argument, NULL, 'C'},
+        {"protocols", no_argument, NULL, 'r'},    {0},
     };
     for (int option; (option = getopt_long(argc, argv, "achV", table, NULL)) != -1;) {
         switch (option) {
@@ -197,6 +193,9 @@ static int parse_options(int argc, char **argv, options_t *options)
             break;
         case 'r':
             options->protocols = true;
+            break;
+        case 'i':
+            options->internal = true;
             break;
         case 'm':
             options->memory = true;

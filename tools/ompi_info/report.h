@@ -27,9 +27,9 @@ void report_components(bool parsable);
 
 /*
  * The parameters of a framework and component; "all" stands for any, "base" for those of the
- * framework itself. Returns how many there were.
+ * framework itself. `internal`: those for tests and measurements, too. Returns how many were shown.
  */
-size_t report_params(const char *framework, const char *component, bool parsable);
+size_t report_params(const char *framework, const char *component, bool internal, bool parsable);
 
 /* What was chosen in a framework, what not, and why. The framework has been selected. */
 void report_why(const opal_framework_t *framework, bool parsable);

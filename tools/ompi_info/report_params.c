@@ -9,7 +9,7 @@
 
 typedef struct request {
     const char *framework, *component;
-    bool parsable;
+    bool internal, parsable;
     size_t shown;
 } request_t;
 
@@ -58,6 +58,7 @@ static void show_facts(const opal_param_info_t *info)
         {"choices", choices[0] != 0 ? choices : NULL},
         {"synonyms", row->synonyms},
         {"variables", row->variables},
+        {"internal", row->is_internal ? "yes" : NULL},
         {"help", row->prose},
     };
     for (size_t i = 0; i < OPAL_COUNT_OF(facts); i++) {
@@ -95,7 +96,7 @@ static void show_for_person(const opal_param_info_t *info)
     printf("; %s", info->origin);
     if (info->source != OPAL_PARAM_FROM_DEFAULT)
         printf(", default %s", row->preset != NULL ? row->preset : "<unset>");
-    printf(")\n      %s\n", row->prose);
+    printf("%s)\n      %s\n", row->is_internal ? "; internal" : "", row->prose);
     if (row->synonyms != NULL)
         printf("      Deprecated names: %s\n", row->synonyms);
     if (row->variables != NULL)
@@ -106,7 +107,8 @@ static void show_for_person(const opal_param_info_t *info)
 static void visit(const opal_param_info_t *info, void *context)
 {
     request_t *request = context;
-    if (!is_wanted(request->framework, framework_key(info)) ||
+    if ((info->row->is_internal && !request->internal) ||
+        !is_wanted(request->framework, framework_key(info)) ||
         !is_wanted(request->component, component_key(info)))
         return;
     request->shown++;
@@ -116,9 +118,9 @@ static void visit(const opal_param_info_t *info, void *context)
         show_for_person(info);
 }
 
-size_t report_params(const char *framework, const char *component, bool parsable)
+size_t report_params(const char *framework, const char *component, bool internal, bool parsable)
 {
-    request_t request = {framework, component, parsable, 0};
+    request_t request = {framework, component, internal, parsable, 0};
     opal_param_visit(visit, &request);
     return request.shown;
 }

@@ -330,11 +330,23 @@ static opal_status_t begin_read_out(entry_t *entry)
     return refuse(setting, "it tells what the library does, and nobody can set it");
 }
 
+static void warn_removed(entry_t *entry)
+{
+    const setting_t *setting = setting_for(entry);
+    if (setting != NULL)
+        opal_diagnostic(OPAL_WARNING, "%s (%s) was removed, so its value \"%s\" has no effect; %s",
+                        setting->name, setting->origin, setting->value, entry->info.row->removed);
+}
+
 static opal_status_t set_entry(entry_t *entry)
 {
     char complaint[OPAL_COMPLAINT_MAX_BYTES];
     const opal_param_row_t *row = entry->info.row;
 
+    if (row->removed != NULL) {
+        warn_removed(entry);
+        return OPAL_SUCCESS;
+    }
     if (row->refresh != NULL)
         return begin_read_out(entry);
     opal_param_value_clear(row);
@@ -433,6 +445,8 @@ void opal_param_read_early(const char *framework, const opal_param_row_t *table)
             return;
     }
     for (const opal_param_row_t *row = table; row->name != NULL; row++) {
+        if (row->removed != NULL)
+            continue;
         opal_say_into(name, sizeof name, "%s%s_%s", environment_prefix, framework, row->name);
         set_early(row, row->preset);
         if (!set_early(row, getenv(name)))
@@ -475,6 +489,8 @@ void opal_param_visit(opal_param_visit_fn_t *visit, void *context)
     if (registry.entry_count > 1)
         qsort(registry.entries, registry.entry_count, sizeof *registry.entries, by_place);
     for (size_t i = 0; i < registry.entry_count; i++) {
+        if (registry.entries[i].info.row->removed != NULL)
+            continue;
         if (registry.entries[i].info.row->refresh != NULL)
             look(&registry.entries[i]);
         visit(&registry.entries[i].info, context);
@@ -500,17 +516,19 @@ static bool note_foreign(const setting_t *setting, const char *nearest, opal_tex
 size_t opal_param_diagnose_unknown(opal_param_foreign_fn_t *is_foreign)
 {
     const char **names = opal_xcalloc(registry.entry_count + 1, sizeof *names);
-    size_t unknown = 0;
+    size_t unknown = 0, name_count = 0;
     opal_text_t note = {0};
-    for (size_t i = 0; i < registry.entry_count; i++)
-        names[i] = registry.entries[i].info.full_name;
+    for (size_t i = 0; i < registry.entry_count; i++) {
+        if (registry.entries[i].info.row->removed == NULL)
+            names[name_count++] = registry.entries[i].info.full_name;
+    }
 
     for (size_t i = 0; i < registry.setting_count; i++) {
         const setting_t *setting = &registry.settings[i];
         if (setting->taken || find_entry(setting->name) != NULL ||
             (is_foreign != NULL && is_foreign(setting->name)))
             continue;
-        const char *nearest = opal_nearest_name(setting->name, names, registry.entry_count);
+        const char *nearest = opal_nearest_name(setting->name, names, name_count);
         if (note_foreign(setting, nearest, &note))
             continue;
         unknown++;

@@ -55,17 +55,34 @@ typedef struct opal_param_row {
     const char *min, *max;              /* limits, likewise; NULL: those of the type */
     const char *unit;                   /* "ms", "bytes"; NULL: none */
     const opal_param_choice_t *choices; /* OPAL_PARAM_ENUM only */
-    const char *synonyms;               /* deprecated full names, comma-separated; or NULL */
+    const char *synonyms;               /* deprecated full names of this parameter,
+                                         * comma-separated; or NULL */
     void (*refresh)(void);              /* makes the row a read-out, see below; NULL: a setting */
     const char *variables;              /* environment variables of other projects that set it
                                          * too, comma-separated; the name of ours counts more */
     const char *prose;                  /* one line for a person */
+    bool is_internal;    /* for tests and measurements: ompi_info shows it with --internal only */
+    const char *removed; /* makes the row a removed name, see below; NULL: a parameter */
 } opal_param_row_t;
 
 /*
  * A read-out tells what the library does: a counter, a level. Nobody can set it. Its `refresh` is
  * called before it is looked at (opal_param_visit) and brings the variable up to date; several rows
  * may share one function. OPAL_PARAM_SIZE only, without preset and limits.
+ */
+
+/*
+ * A name that is deprecated stays known for one release, so that the settings of a site do not
+ * become typing errors:
+ *
+ *   renamed   in `synonyms` of the new row. A setting by the old name has its effect, and a warning
+ *             tells the new name.
+ *   removed   a row of the same table with `name` and `removed` alone. A setting has no effect, and
+ *             a warning tells so, followed by the text of `removed`, which says what to do instead:
+ *
+ *                 {.name = "old_limit", .removed = "use coll_sm_max_bytes"},
+ *
+ * opal_param_visit passes over removed names.
  */
 
 typedef enum opal_param_source {

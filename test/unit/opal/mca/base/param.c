@@ -422,6 +422,49 @@ START_TEST(synonyms_in_several_sources_are_known)
 }
 END_TEST
 
+/* -- removed names ---------------------------------------------------------------- */
+
+static int limit;
+
+static const opal_param_row_t shrunk[] = {
+    {.name = "limit", .type = OPAL_PARAM_INT, .value = &limit, .preset = "3", .is_internal = true},
+    {.name = "old_limit", .removed = "use fake_one_limit"},
+    {.name = "old_table", .removed = "there is nothing to set any more"},
+    {0},
+};
+
+START_TEST(removed_names_warn_and_do_nothing)
+{
+    write_user_file("fake_one_old_limit = no number\n");
+    setenv("OMPI_MCA_fake_one_old_limit", "7", 1);
+    opal_param_read_early("fake_one", shrunk);
+    ck_assert_int_eq(limit, 3);
+    opal_param_init();
+    ck_assert_int_eq(opal_param_register("fake", "one", shrunk), OPAL_SUCCESS);
+    ck_assert_int_eq(limit, 3);
+    unit_finding(0, OPAL_WARNING,
+                 "fake_one_old_limit (environment) was removed, so its value \"7\" has no effect; "
+                 "use fake_one_limit");
+    ck_assert_uint_eq(unit_findings(), 1);
+    ck_assert_uint_eq(opal_param_diagnose_unknown(NULL), 0);
+    ck_assert_ptr_null(info_of("fake_one_old_limit"));
+    ck_assert(info_of("fake_one_limit")->row->is_internal);
+    opal_param_withdraw(shrunk);
+    stop();
+}
+END_TEST
+
+START_TEST(removed_names_are_not_suggested)
+{
+    setenv("OMPI_MCA_fake_one_old_tabel", "x", 1);
+    opal_param_init();
+    ck_assert_int_eq(opal_param_register("fake", "one", shrunk), OPAL_SUCCESS);
+    ck_assert_uint_eq(opal_param_diagnose_unknown(NULL), 1);
+    unit_finding(0, OPAL_WARNING, "ompi_info --all lists all of them");
+    stop();
+}
+END_TEST
+
 /* -- registration ----------------------------------------------------------------- */
 
 START_TEST(registering_twice_is_harmless)
@@ -660,6 +703,8 @@ static const unit_test_t tests[] = {
     {.test = &the_proper_name_counts_more},
     {.test = &the_stronger_source_counts_even_more},
     {.test = &synonyms_in_several_sources_are_known},
+    {.test = &removed_names_warn_and_do_nothing},
+    {.test = &removed_names_are_not_suggested},
     {.test = &registering_twice_is_harmless},
     {.test = &two_rows_of_one_name},
     {.test = &withdrawn_tables_are_gone},
