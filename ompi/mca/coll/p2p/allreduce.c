@@ -39,7 +39,7 @@ int p2p_allreduce_doubling(const ompi_coll_call_t *call, ompi_schedule_t *schedu
     int rank = schedule->rank, power = p2p_power(schedule->size), extra = schedule->size - power;
     bool is_extra = rank < 2 * extra;
     p2p_sum_t sum;
-    p2p_sum_init(&sum, schedule, contribution(call), p2p_place(call->recv.buffer));
+    p2p_sum_init(&sum, schedule, contribution(call), p2p_buffer(call->recv.buffer));
     if (is_extra && rank % 2 == 0) {
         ompi_schedule_send(schedule, rank + 1, sum.value);
         ompi_schedule_wait(schedule);
@@ -68,7 +68,7 @@ int p2p_allreduce_halving(const ompi_coll_call_t *call, ompi_schedule_t *schedul
     p2p_halves_t halves;
     if (schedule->size == 1)
         return p2p_allreduce_doubling(call, schedule);
-    p2p_halves_init(&halves, schedule, contribution(call), p2p_place(call->recv.buffer), NULL);
+    p2p_halves_init(&halves, schedule, contribution(call), p2p_buffer(call->recv.buffer), NULL);
     p2p_halves_reduce(&halves);
     p2p_halves_allgather(&halves);
     return MPI_SUCCESS;

@@ -52,15 +52,15 @@ static ompi_data_t pieces(const p2p_halves_t *halves, const void *buffer, int fi
     return p2p_part(all, from, edge(halves, end) - from);
 }
 
-static void take_memory(const p2p_halves_t *halves, p2p_place_t *place)
+static void take_memory(const p2p_halves_t *halves, p2p_buffer_t *memory)
 {
-    if (!place->is_there)
-        *place = p2p_place(
+    if (!memory->is_there)
+        *memory = p2p_buffer(
             ompi_schedule_elements(halves->schedule, halves->value.count, halves->value.type));
 }
 
 void p2p_halves_init(p2p_halves_t *halves, ompi_schedule_t *schedule, ompi_data_t contribution,
-                     p2p_place_t home, const ompi_coll_side_t *counts)
+                     p2p_buffer_t home, const ompi_coll_side_t *counts)
 {
     *halves = (p2p_halves_t){
         .schedule = schedule,

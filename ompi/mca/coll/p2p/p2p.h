@@ -86,24 +86,24 @@ static inline ompi_data_t p2p_block(const ompi_coll_side_t *side, int i)
 
 /* A buffer that may not be there. Whether it is cannot be told from the address: NULL is
  * MPI_BOTTOM, the buffer of a type of absolute addresses. */
-typedef struct p2p_place {
+typedef struct p2p_buffer {
     bool is_there;
     void *buffer;
-} p2p_place_t;
+} p2p_buffer_t;
 
-static inline p2p_place_t p2p_place(void *buffer)
+static inline p2p_buffer_t p2p_buffer(void *buffer)
 {
-    return (p2p_place_t){true, buffer};
+    return (p2p_buffer_t){true, buffer};
 }
 
-static inline p2p_place_t p2p_place_if(bool is_there, void *buffer)
+static inline p2p_buffer_t p2p_buffer_if(bool is_there, void *buffer)
 {
-    return is_there ? p2p_place(buffer) : (p2p_place_t){0};
+    return is_there ? p2p_buffer(buffer) : (p2p_buffer_t){0};
 }
 
-static inline bool p2p_place_is(p2p_place_t place, const void *buffer)
+static inline bool p2p_buffer_is(p2p_buffer_t memory, const void *buffer)
 {
-    return place.is_there && place.buffer == buffer;
+    return memory.is_there && memory.buffer == buffer;
 }
 
 /* -- steps of which nothing is left if there is no data; both ends know that -------------- */
@@ -152,14 +152,14 @@ static inline int p2p_power(int n)
 typedef struct p2p_sum {
     ompi_schedule_t *schedule;
     ompi_data_t value;
-    p2p_place_t home, spare; /* not there until they are needed */
-    bool value_is_foreign;   /* it is in the user's send buffer, and must stay as it is */
+    p2p_buffer_t home, spare; /* not there until they are needed */
+    bool value_is_foreign;    /* it is in the user's send buffer, and must stay as it is */
     bool is_commutative;
 } p2p_sum_t;
 
 /* Home is where the result belongs. If it is not there, temporary memory serves. */
 void p2p_sum_init(p2p_sum_t *sum, ompi_schedule_t *schedule, ompi_data_t contribution,
-                  p2p_place_t home);
+                  p2p_buffer_t home);
 
 /* Where the next operand may be received while the value is sent. */
 void *p2p_sum_room(p2p_sum_t *sum);
@@ -182,14 +182,14 @@ void p2p_sum_finish(p2p_sum_t *sum);
 typedef struct p2p_halves {
     ompi_schedule_t *schedule;
     ompi_data_t value;              /* as far as it is reduced: the contribution, later at home */
-    p2p_place_t home, spare;        /* as large as the value */
+    p2p_buffer_t home, spare;       /* as large as the value */
     int actors, actor;              /* how many take part; -1: this rank does not */
     const ompi_coll_side_t *counts; /* of the pieces, one for each rank; NULL: equal, for actors */
 } p2p_halves_t;
 
 /* Home is where the result belongs, if it is wanted here; else temporary memory serves. */
 void p2p_halves_init(p2p_halves_t *halves, ompi_schedule_t *schedule, ompi_data_t contribution,
-                     p2p_place_t home, const ompi_coll_side_t *counts);
+                     p2p_buffer_t home, const ompi_coll_side_t *counts);
 
 /* Each actor has the result of its pieces, at home. Then one of these: all pieces at every rank's
  * home, or at the root's, or each rank's own in `result`. */

@@ -24,7 +24,7 @@ int p2p_reduce_linear(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
         ompi_schedule_send(schedule, root, contribution(call));
         return MPI_SUCCESS;
     }
-    p2p_sum_init(&sum, schedule, contribution(call), p2p_place(call->recv.buffer));
+    p2p_sum_init(&sum, schedule, contribution(call), p2p_buffer(call->recv.buffer));
     for (int i = 1; i < schedule->size; i++) {
         bool is_lower = i <= root;
         ompi_data_t operand = p2p_sum_target(&sum);
@@ -64,7 +64,8 @@ int p2p_reduce_binomial(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
     int rank = schedule->rank, root = call->root;
     int top = ompi_op_is_commutative(call->op) ? root : 0;
     p2p_sum_t sum;
-    p2p_sum_init(&sum, schedule, contribution(call), p2p_place_if(rank == root, call->recv.buffer));
+    p2p_sum_init(&sum, schedule, contribution(call),
+                 p2p_buffer_if(rank == root, call->recv.buffer));
     climb(&sum, top);
     if (rank == root && rank == top)
         p2p_sum_finish(&sum);
@@ -82,7 +83,7 @@ int p2p_reduce_scatter_gather(const ompi_coll_call_t *call, ompi_schedule_t *sch
     if (schedule->size == 1)
         return p2p_reduce_binomial(call, schedule);
     p2p_halves_init(&halves, schedule, contribution(call),
-                    p2p_place_if(rank == root, call->recv.buffer), NULL);
+                    p2p_buffer_if(rank == root, call->recv.buffer), NULL);
     p2p_halves_reduce(&halves);
     p2p_halves_gather(&halves, root);
     return MPI_SUCCESS;

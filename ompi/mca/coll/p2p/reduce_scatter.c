@@ -36,7 +36,8 @@ int p2p_reduce_scatter_halving(const ompi_coll_call_t *call, ompi_schedule_t *sc
     p2p_halves_t halves;
     if (schedule->size == 1)
         return p2p_reduce_scatter_pairwise(call, schedule);
-    p2p_halves_init(&halves, schedule, contribution(call, schedule), (p2p_place_t){0}, &call->recv);
+    p2p_halves_init(&halves, schedule, contribution(call, schedule), (p2p_buffer_t){0},
+                    &call->recv);
     p2p_halves_reduce(&halves);
     p2p_halves_scatter_rest(&halves, result(call, schedule));
     return MPI_SUCCESS;
@@ -54,7 +55,7 @@ int p2p_reduce_scatter_pairwise(const ompi_coll_call_t *call, ompi_schedule_t *s
     ompi_data_t home = result(call, schedule);
     p2p_sum_t sum;
     /* In place, home is where blocks are that have not been sent yet. */
-    p2p_sum_init(&sum, schedule, own, p2p_place_if(!p2p_in_place(&call->send), home.buffer));
+    p2p_sum_init(&sum, schedule, own, p2p_buffer_if(!p2p_in_place(&call->send), home.buffer));
     for (int distance = 1; distance < size; distance++) {
         int to = p2p_shift(rank, distance, size), from = p2p_shift(rank, -distance, size);
         ompi_data_t operand = p2p_sum_target(&sum);

@@ -39,7 +39,7 @@ static int double_distances(p2p_sum_t *sum, int first)
 int p2p_scan_doubling(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
 {
     p2p_sum_t sum;
-    p2p_sum_init(&sum, schedule, contribution(call), p2p_place(call->recv.buffer));
+    p2p_sum_init(&sum, schedule, contribution(call), p2p_buffer(call->recv.buffer));
     return double_distances(&sum, 0);
 }
 
@@ -47,7 +47,7 @@ int p2p_scan_linear(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
 {
     int rank = schedule->rank;
     p2p_sum_t sum;
-    p2p_sum_init(&sum, schedule, contribution(call), p2p_place(call->recv.buffer));
+    p2p_sum_init(&sum, schedule, contribution(call), p2p_buffer(call->recv.buffer));
     if (rank > 0) {
         ompi_data_t operand = p2p_sum_target(&sum);
         ompi_schedule_recv(schedule, rank - 1, operand);
@@ -73,7 +73,7 @@ int p2p_exscan_doubling(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
     ompi_schedule_recv(schedule, rank - 1, first);
     ompi_schedule_wait(schedule);
     p2p_sum_t sum;
-    p2p_sum_init(&sum, schedule, first, p2p_place(call->recv.buffer));
+    p2p_sum_init(&sum, schedule, first, p2p_buffer(call->recv.buffer));
     sum.value_is_foreign = false;
     return double_distances(&sum, 1);
 }

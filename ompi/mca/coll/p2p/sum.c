@@ -6,28 +6,28 @@
 #include "ompi/mca/coll/p2p/p2p.h"
 
 void p2p_sum_init(p2p_sum_t *sum, ompi_schedule_t *schedule, ompi_data_t contribution,
-                  p2p_place_t home)
+                  p2p_buffer_t home)
 {
     *sum = (p2p_sum_t){
         .schedule = schedule,
         .value = contribution,
         .home = home,
-        .value_is_foreign = !p2p_place_is(home, contribution.buffer),
+        .value_is_foreign = !p2p_buffer_is(home, contribution.buffer),
         .is_commutative = ompi_op_is_commutative(schedule->op),
     };
 }
 
-static void *memory_of(p2p_sum_t *sum, p2p_place_t *place)
+static void *memory_of(p2p_sum_t *sum, p2p_buffer_t *memory)
 {
-    if (!place->is_there)
-        *place =
-            p2p_place(ompi_schedule_elements(sum->schedule, sum->value.count, sum->value.type));
-    return place->buffer;
+    if (!memory->is_there)
+        *memory =
+            p2p_buffer(ompi_schedule_elements(sum->schedule, sum->value.count, sum->value.type));
+    return memory->buffer;
 }
 
 void *p2p_sum_room(p2p_sum_t *sum)
 {
-    bool is_home_taken = p2p_place_is(sum->home, sum->value.buffer);
+    bool is_home_taken = p2p_buffer_is(sum->home, sum->value.buffer);
     return memory_of(sum, is_home_taken ? &sum->spare : &sum->home);
 }
 
@@ -36,8 +36,8 @@ static void move_into(p2p_sum_t *sum, void *operand)
 {
     ompi_data_t target = ompi_data(operand, sum->value.count, sum->value.type);
     ompi_schedule_reduce(sum->schedule, sum->value.buffer, target);
-    if (!p2p_place_is(sum->home, operand))
-        sum->spare = p2p_place(operand);
+    if (!p2p_buffer_is(sum->home, operand))
+        sum->spare = p2p_buffer(operand);
     sum->value = target;
     sum->value_is_foreign = false;
 }
@@ -50,7 +50,7 @@ void p2p_sum_lower(p2p_sum_t *sum, void *operand)
     }
     if (sum->value_is_foreign) {
         /* The value needs a place of its own, and the operand may be at home. */
-        bool is_home_taken = p2p_place_is(sum->home, operand);
+        bool is_home_taken = p2p_buffer_is(sum->home, operand);
         void *other = memory_of(sum, is_home_taken ? &sum->spare : &sum->home);
         ompi_data_t copy = ompi_data(other, sum->value.count, sum->value.type);
         ompi_schedule_copy(sum->schedule, sum->value, copy);
@@ -70,7 +70,7 @@ void p2p_sum_higher(p2p_sum_t *sum, void *operand)
 
 void p2p_sum_finish(p2p_sum_t *sum)
 {
-    if (p2p_place_is(sum->home, sum->value.buffer))
+    if (p2p_buffer_is(sum->home, sum->value.buffer))
         return;
     ompi_data_t home = ompi_data(sum->home.buffer, sum->value.count, sum->value.type);
     ompi_schedule_copy(sum->schedule, sum->value, home);

@@ -4,7 +4,7 @@ mca_coll_sm_sources = %D%/sm.c %D%/sm.h \
 	%D%/direct_move.c \
 	%D%/direct_reduce.c \
 	%D%/fold.c \
-	%D%/later.c \
+	%D%/nonblocking.c \
 	%D%/move.c \
 	%D%/reduce.c \
 	%D%/step.c \

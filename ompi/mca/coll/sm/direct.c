@@ -34,43 +34,43 @@ enum {
 /* -- may we? ------------------------------------------------------------------------------- */
 
 /* What a rank tells the others. */
-enum { SEES_ALL = 1, MAY_READ_ALL = 2, HAS_ROOM = 4 };
+enum { MAPS_ALL = 1, MAY_READ_ALL = 2, HAS_CORES = 4 };
 
-static char look_around(sm_comm_t *self)
+static char probe_peers(sm_comm_t *self)
 {
-    char found = SEES_ALL | MAY_READ_ALL;
+    char found = MAPS_ALL | MAY_READ_ALL;
     for (int rank = 0; rank < self->size; rank++) {
         sm_peer_t *peer = &self->peers[rank];
         if (rank == self->rank)
             continue;
         if (!opal_node_view(peer->local_rank, &peer->view) || peer->view.bytes == 0)
-            found &= ~SEES_ALL;
+            found &= ~MAPS_ALL;
         if (opal_node_probe_reading(peer->local_rank) != OPAL_SUCCESS)
             found &= ~MAY_READ_ALL;
     }
-    return found | (opal_wait_is_oversubscribed() ? 0 : HAS_ROOM);
+    return found | (opal_wait_is_oversubscribed() ? 0 : HAS_CORES);
 }
 
 int sm_direct_agree(sm_comm_t *self)
 {
-    sm_place_t place;
+    sm_slot_t slot;
     /* Who is here has been through MPI_Init, and said whether it may be read. */
     int error = sm_barrier(self, NULL, 0);
     if (error == MPI_SUCCESS)
-        error = sm_step_begin(self, SM_SYNC, 1, &place);
+        error = sm_step_begin(self, SM_SYNC, 1, &slot);
     if (error != MPI_SUCCESS)
         return error;
-    *sm_step_own_row(self, &place) = look_around(self);
-    error = sm_step_meet(self, &place);
+    *sm_step_own_row(self, &slot) = probe_peers(self);
+    error = sm_step_sync(self, &slot);
     if (error != MPI_SUCCESS)
         return error;
-    char all = SEES_ALL | MAY_READ_ALL | HAS_ROOM;
+    char all = MAPS_ALL | MAY_READ_ALL | HAS_CORES;
     for (int rank = 0; rank < self->size; rank++)
-        all &= *sm_step_row(self, &place, rank);
-    self->is_seen = (all & SEES_ALL) != 0;
-    self->is_allowed = (all & MAY_READ_ALL) != 0;
-    self->is_crowded = (all & HAS_ROOM) == 0;
-    self->direct = self->is_seen || self->is_allowed ? SM_DIRECT_WORKS : SM_DIRECT_FORBIDDEN;
+        all &= *sm_step_row(self, &slot, rank);
+    self->is_mapped = (all & MAPS_ALL) != 0;
+    self->may_read = (all & MAY_READ_ALL) != 0;
+    self->is_oversubscribed = (all & HAS_CORES) == 0;
+    self->direct = self->is_mapped || self->may_read ? SM_DIRECT_WORKS : SM_DIRECT_FORBIDDEN;
     return MPI_SUCCESS;
 }
 
@@ -79,7 +79,7 @@ int sm_direct_agree(sm_comm_t *self)
 /* Whether all of it can be reached by loads and stores. Also of no bytes at MPI_BOTTOM. */
 static bool is_in_region(const sm_comm_t *self, uintptr_t start, size_t bytes)
 {
-    return self->is_seen && opal_region_has((const void *)start, bytes);
+    return self->is_mapped && opal_region_has((const void *)start, bytes);
 }
 
 /* Whether what all of these elements span is there. */
@@ -120,7 +120,7 @@ bool sm_direct_is_readable(const sm_comm_t *self, ompi_data_t data)
 {
     if (!ompi_datatype_is_contiguous(data.type))
         return sm_bytes(data) == 0;
-    return self->is_allowed || sm_bytes(data) == 0 ||
+    return self->may_read || sm_bytes(data) == 0 ||
            is_in_region(self, ompi_datatype_origin(data.type, data.buffer), sm_bytes(data));
 }
 
@@ -136,13 +136,13 @@ void sm_source_init(sm_source_t *source, const sm_comm_t *self, ompi_data_t data
 
 void sm_source_init_room(sm_source_t *source, const sm_comm_t *self, size_t bytes)
 {
-    char *room = self->is_seen ? opal_heap_malloc(opal_region.heap, bytes) : NULL;
-    if (room == NULL && self->is_allowed)
+    char *room = self->is_mapped ? opal_heap_malloc(opal_region.heap, bytes) : NULL;
+    if (room == NULL && self->may_read)
         room = malloc(bytes > 0 ? bytes : 1);
     *source = (sm_source_t){.address = (uintptr_t)room, .room = room};
     /* There may be memory all the same, that messages can use. */
     if (room == NULL)
-        source->error = self->is_allowed ? MPI_ERR_NO_MEM : SM_ELSEWHERE;
+        source->error = self->may_read ? MPI_ERR_NO_MEM : SM_FALL_BACK;
 }
 
 void sm_source_fini(sm_source_t *source)
@@ -159,20 +159,20 @@ bool sm_direct_is_writable(const sm_comm_t *self, ompi_data_t result)
            is_in_region(self, ompi_datatype_origin(result.type, result.buffer), sm_bytes(result));
 }
 
-void sm_source_take(sm_source_t *source, const sm_comm_t *self, ompi_data_t result)
+void sm_source_set_target(sm_source_t *source, const sm_comm_t *self, ompi_data_t result)
 {
     if (sm_direct_is_writable(self, result))
         source->target = ompi_datatype_origin(result.type, result.buffer);
 }
 
-static sm_entry_t *entry_of(const sm_comm_t *self, const sm_place_t *place, int rank)
+static sm_entry_t *entry_of(const sm_comm_t *self, const sm_slot_t *slot, int rank)
 {
-    return (sm_entry_t *)(void *)sm_step_row(self, place, rank);
+    return (sm_entry_t *)(void *)sm_step_row(self, slot, rank);
 }
 
-void sm_direct_enter(sm_comm_t *self, const sm_place_t *place, const sm_source_t *source)
+void sm_direct_write_entry(sm_comm_t *self, const sm_slot_t *slot, const sm_source_t *source)
 {
-    sm_entry_t *entry = entry_of(self, place, self->rank);
+    sm_entry_t *entry = entry_of(self, slot, self->rank);
     entry->address = source->address;
     entry->target = source->target;
     entry->segments = source->segments;
@@ -181,92 +181,92 @@ void sm_direct_enter(sm_comm_t *self, const sm_place_t *place, const sm_source_t
     atomic_store_explicit(&entry->readers, 0, memory_order_relaxed); /* the step publishes it */
 }
 
-uintptr_t sm_direct_address(const sm_comm_t *self, const sm_place_t *place, int rank)
+uintptr_t sm_direct_address(const sm_comm_t *self, const sm_slot_t *slot, int rank)
 {
-    return entry_of(self, place, rank)->address;
+    return entry_of(self, slot, rank)->address;
 }
 
-char *sm_direct_target(const sm_comm_t *self, const sm_place_t *place, int rank)
+char *sm_direct_target(const sm_comm_t *self, const sm_slot_t *slot, int rank)
 {
-    uintptr_t target = entry_of(self, place, rank)->target;
+    uintptr_t target = entry_of(self, slot, rank)->target;
     /* Our own view of ourselves has no shift. */
     return target != 0 ? (char *)(target + self->peers[rank].view.shift) : NULL;
 }
 
-bool sm_direct_has_targets(const sm_comm_t *self, const sm_place_t *place)
+bool sm_direct_has_targets(const sm_comm_t *self, const sm_slot_t *slot)
 {
     for (int rank = 0; rank < self->size; rank++) {
-        if (entry_of(self, place, rank)->target == 0)
+        if (entry_of(self, slot, rank)->target == 0)
             return false;
     }
     return true;
 }
 
-bool sm_direct_is_in_place(const sm_comm_t *self, const sm_place_t *place)
+bool sm_direct_is_in_place(const sm_comm_t *self, const sm_slot_t *slot)
 {
     for (int rank = 0; rank < self->size; rank++) {
-        if (entry_of(self, place, rank)->in_place)
+        if (entry_of(self, slot, rank)->in_place)
             return true;
     }
     return false;
 }
 
-int sm_direct_publish(sm_comm_t *self, const sm_source_t *source, sm_place_t *place)
+int sm_direct_publish(sm_comm_t *self, const sm_source_t *source, sm_slot_t *slot)
 {
-    int error = sm_step_begin(self, SM_SYNC, sizeof(sm_entry_t), place);
+    int error = sm_step_begin(self, SM_SYNC, sizeof(sm_entry_t), slot);
     if (error != MPI_SUCCESS)
         return error;
-    sm_direct_enter(self, place, source);
-    sm_step_show(self, place);
-    sm_step_come(self, place);
+    sm_direct_write_entry(self, slot, source);
+    sm_step_publish(self, slot);
+    sm_step_arrive(self, slot);
     return MPI_SUCCESS;
 }
 
-int sm_direct_error(const sm_comm_t *self, const sm_place_t *place, int rank)
+int sm_direct_error(const sm_comm_t *self, const sm_slot_t *slot, int rank)
 {
-    return entry_of(self, place, rank)->error;
+    return entry_of(self, slot, rank)->error;
 }
 
-int sm_direct_offered(const sm_comm_t *self, const sm_place_t *place)
+int sm_direct_first_error(const sm_comm_t *self, const sm_slot_t *slot)
 {
     int error = MPI_SUCCESS;
     for (int rank = 0; error == MPI_SUCCESS && rank < self->size; rank++)
-        error = sm_direct_error(self, place, rank);
+        error = sm_direct_error(self, slot, rank);
     return error;
 }
 
-int sm_direct_await(sm_comm_t *self, const sm_place_t *place)
+int sm_direct_await(sm_comm_t *self, const sm_slot_t *slot)
 {
-    int error = sm_step_await_all(self, place);
+    int error = sm_step_await_all(self, slot);
     if (error == MPI_SUCCESS)
-        error = sm_step_compare(self, place);
-    return error != MPI_SUCCESS ? error : sm_direct_offered(self, place);
+        error = sm_step_compare(self, slot);
+    return error != MPI_SUCCESS ? error : sm_direct_first_error(self, slot);
 }
 
-int sm_direct_offer(sm_comm_t *self, const sm_source_t *source, sm_place_t *place)
+int sm_direct_exchange(sm_comm_t *self, const sm_source_t *source, sm_slot_t *slot)
 {
-    int error = sm_direct_publish(self, source, place);
-    return error == MPI_SUCCESS ? sm_direct_await(self, place) : error;
+    int error = sm_direct_publish(self, source, slot);
+    return error == MPI_SUCCESS ? sm_direct_await(self, slot) : error;
 }
 
 /* Two ranks tell each other by a step that they are done: a flag is stored without waiting for its
  * line, where a count would. */
-void sm_direct_leave(const sm_comm_t *self, const sm_place_t *place, int rank, int readers)
+void sm_direct_reader_done(const sm_comm_t *self, const sm_slot_t *slot, int rank, int readers)
 {
     if (self->size > 2)
-        sm_step_take_leave(self, &entry_of(self, place, rank)->readers, (uint64_t)readers, rank);
+        sm_step_reader_done(self, &entry_of(self, slot, rank)->readers, (uint64_t)readers, rank);
 }
 
-int sm_direct_finish(sm_comm_t *self, const sm_place_t *place, int readers, int error)
+int sm_direct_await_readers(sm_comm_t *self, const sm_slot_t *slot, int readers, int error)
 {
     if (self->size == 2)
-        return sm_direct_part(self, error);
+        return sm_direct_barrier(self, error);
     int left =
-        sm_step_await_readers(self, &entry_of(self, place, self->rank)->readers, (uint64_t)readers);
+        sm_step_await_readers(self, &entry_of(self, slot, self->rank)->readers, (uint64_t)readers);
     return left != MPI_SUCCESS ? left : error;
 }
 
-int sm_direct_part(sm_comm_t *self, int error)
+int sm_direct_barrier(sm_comm_t *self, int error)
 {
     int parted = sm_barrier(self, NULL, 0);
     return parted != MPI_SUCCESS ? parted : error;
@@ -297,8 +297,8 @@ static int fetch_packed(const sm_peer_t *peer, uintptr_t from, ompi_data_t to)
         return MPI_SUCCESS;
     }
     if (ompi_datatype_is_contiguous(to.type)) {
-        void *place = (void *)ompi_datatype_origin(to.type, to.buffer);
-        opal_status_t status = opal_node_read(peer->local_rank, place, from, bytes);
+        void *target = (void *)ompi_datatype_origin(to.type, to.buffer);
+        opal_status_t status = opal_node_read(peer->local_rank, target, from, bytes);
         return status == OPAL_SUCCESS ? MPI_SUCCESS : MPI_ERR_OTHER;
     }
     for (size_t done = 0; done < bytes; done += PIECE) {
@@ -345,9 +345,9 @@ int sm_direct_fetch_from(const sm_comm_t *self, int rank, uintptr_t address, siz
     return MPI_SUCCESS;
 }
 
-int sm_direct_fetch(const sm_comm_t *self, const sm_place_t *place, int rank, size_t skip,
+int sm_direct_fetch(const sm_comm_t *self, const sm_slot_t *slot, int rank, size_t skip,
                     ompi_data_t to)
 {
-    const sm_entry_t *entry = entry_of(self, place, rank);
+    const sm_entry_t *entry = entry_of(self, slot, rank);
     return sm_direct_fetch_from(self, rank, entry->address, entry->segments, skip, to);
 }

@@ -30,21 +30,21 @@ static ompi_data_t bytes_at(void *buffer, size_t bytes)
 
 /* Tells where the root's data is, or its result. The others learn it, or, by MPI_ERR_TRUNCATE, that
  * it is not as long as they think. */
-static int publish_root(sm_comm_t *self, int root, const sm_source_t *source, sm_place_t *place)
+static int publish_root(sm_comm_t *self, int root, const sm_source_t *source, sm_slot_t *slot)
 {
-    int error = sm_step_begin(self, SM_BY_ROOT, sizeof(sm_entry_t), place);
+    int error = sm_step_begin(self, SM_BY_ROOT, sizeof(sm_entry_t), slot);
     if (error != MPI_SUCCESS)
         return error;
     if (self->rank == root) {
-        sm_direct_enter(self, place, source);
-        sm_step_tell(self, place);
+        sm_direct_write_entry(self, slot, source);
+        sm_step_notify(self, slot);
     } else {
-        error = sm_step_await(self, place, root);
-        if (error == MPI_ERR_TRUNCATE && sm_step_way(self, place, root) != SM_DIRECT)
+        error = sm_step_await(self, slot, root);
+        if (error == MPI_ERR_TRUNCATE && sm_step_protocol(self, slot, root) != SM_DIRECT)
             return error;
     }
     int offered = error == MPI_SUCCESS || error == MPI_ERR_TRUNCATE
-                      ? sm_direct_error(self, place, root)
+                      ? sm_direct_error(self, slot, root)
                       : MPI_SUCCESS;
     return offered != MPI_SUCCESS ? offered : error;
 }
@@ -64,47 +64,48 @@ static int bcast_in_halves(sm_comm_t *self, const ompi_coll_call_t *call, size_t
 {
     ompi_data_t data = sm_block(&call->recv, 0);
     int root = call->root;
-    sm_place_t place;
+    sm_slot_t slot;
     if (self->rank != root)
-        sm_source_take(source, self, data);
-    int error = sm_direct_offer(self, source, &place);
+        sm_source_set_target(source, self, data);
+    int error = sm_direct_exchange(self, source, &slot);
     if (error == MPI_ERR_TRUNCATE && self->rank != root &&
-        sm_step_way(self, &place, root) != SM_HALVES) {
+        sm_step_protocol(self, &slot, root) != SM_HALVES) {
         /* For the root it was no sync step. */
-        self->half = place.half;
-        self->line = place.line + 1;
-        return sm_step_follow(self, &place, root);
+        self->half = slot.half;
+        self->line = slot.line + 1;
+        return sm_step_follow_root(self, &slot, root);
     }
     if (error != MPI_SUCCESS)
         return error;
-    char *target = sm_direct_target(self, &place, 1 - root);
+    char *target = sm_direct_target(self, &slot, 1 - root);
     size_t first = (bytes / 2 + PAGE - 1) / PAGE * PAGE;
     if (self->rank == root && target != NULL)
         sm_pack_piece(data, first, bytes - first, target + first);
     else if (self->rank != root)
         error =
-            sm_direct_fetch(self, &place, root, 0, target != NULL ? bytes_at(target, first) : data);
-    return sm_direct_part(self, error);
+            sm_direct_fetch(self, &slot, root, 0, target != NULL ? bytes_at(target, first) : data);
+    return sm_direct_barrier(self, error);
 }
 
 static int bcast_to_all(sm_comm_t *self, const ompi_coll_call_t *call, const sm_source_t *source)
 {
-    sm_place_t place;
-    int error = publish_root(self, call->root, source, &place), fetched = MPI_SUCCESS;
+    sm_slot_t slot;
+    int error = publish_root(self, call->root, source, &slot), fetched = MPI_SUCCESS;
     if (error == MPI_ERR_TRUNCATE)
-        return sm_step_follow(self, &place, call->root);
+        return sm_step_follow_root(self, &slot, call->root);
     if (error != MPI_SUCCESS)
         return error;
     if (self->rank != call->root)
-        fetched = sm_direct_fetch(self, &place, call->root, 0, sm_block(&call->recv, 0));
+        fetched = sm_direct_fetch(self, &slot, call->root, 0, sm_block(&call->recv, 0));
     return report(self, call->root, fetched);
 }
 
 int sm_direct_bcast(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
-    bool in_halves = self->size == 2 && self->is_seen && !self->is_crowded && bytes >= HALVES_MIN;
+    bool in_halves =
+        self->size == 2 && self->is_mapped && !self->is_oversubscribed && bytes >= HALVES_MIN;
     sm_source_t source = {0};
-    self->given = sm_given(bytes, in_halves ? SM_HALVES : SM_DIRECT, false);
+    self->signature = sm_signature(bytes, in_halves ? SM_HALVES : SM_DIRECT, false);
     if (self->rank == call->root)
         sm_source_init_layout(&source, self, sm_block(&call->recv, 0));
     int error =
@@ -118,20 +119,20 @@ int sm_direct_scatter(sm_comm_t *self, const ompi_coll_call_t *call, size_t byte
     size_t block = bytes / (size_t)self->size, n = (size_t)self->size;
     int root = call->root;
     sm_source_t source = {0};
-    sm_place_t place;
+    sm_slot_t slot;
     if (self->rank == root)
         sm_source_init_layout(&source, self,
                               sm_elements(&call->send, 0, n * (size_t)call->send.count));
-    int error = publish_root(self, root, &source, &place);
+    int error = publish_root(self, root, &source, &slot);
     if (error == MPI_SUCCESS) {
         if (self->rank != root)
-            error = sm_direct_fetch(self, &place, root, (size_t)self->rank * block,
+            error = sm_direct_fetch(self, &slot, root, (size_t)self->rank * block,
                                     sm_block(&call->recv, 0));
         else if (call->recv.buffer != MPI_IN_PLACE)
             error = sm_copy_own(sm_block(&call->send, root), sm_block(&call->recv, 0));
         error = report(self, root, error);
     } else if (error == MPI_ERR_TRUNCATE) {
-        error = sm_step_follow(self, &place, root);
+        error = sm_step_follow_root(self, &slot, root);
     }
     sm_source_fini(&source);
     return error;
@@ -153,14 +154,14 @@ static int gather_into(sm_comm_t *self, const ompi_coll_call_t *call, char *targ
 }
 
 /* The root's part of the following. */
-static int read_blocks(sm_comm_t *self, const ompi_coll_call_t *call, const sm_place_t *blocks)
+static int read_blocks(sm_comm_t *self, const ompi_coll_call_t *call, const sm_slot_t *blocks)
 {
     int error = MPI_SUCCESS;
     for (int rank = 0; rank < self->size; rank++) {
         if (rank == self->rank)
             continue;
         int read = sm_direct_error(self, blocks, rank);
-        if (read == MPI_SUCCESS && !sm_step_is_alike(self, blocks, rank))
+        if (read == MPI_SUCCESS && !sm_step_matches(self, blocks, rank))
             read = MPI_ERR_TRUNCATE;
         if (read == MPI_SUCCESS)
             read = sm_direct_fetch(self, blocks, rank, 0, sm_block(&call->recv, rank));
@@ -178,24 +179,24 @@ static int gather_by_root(sm_comm_t *self, const ompi_coll_call_t *call)
 {
     bool is_root = self->rank == call->root;
     sm_source_t source = {0};
-    sm_place_t blocks, end;
+    sm_slot_t blocks, end;
     int error = sm_step_begin(self, SM_TO_ROOT, sizeof(sm_entry_t), &blocks);
     if (error != MPI_SUCCESS)
         return error;
     if (!is_root)
         sm_source_init_layout(&source, self, sm_block(&call->send, 0));
-    sm_direct_enter(self, &blocks, &source);
+    sm_direct_write_entry(self, &blocks, &source);
     int given = sm_step_give(self, &blocks, call->root);
     error = is_root && given == MPI_SUCCESS ? read_blocks(self, call, &blocks) : source.error;
     int ended = given == MPI_SUCCESS ? sm_step_begin(self, SM_BY_ROOT, sizeof(bool), &end) : given;
     if (ended == MPI_SUCCESS && is_root) {
-        *sm_step_own_row(self, &end) = error == SM_ELSEWHERE;
-        sm_step_tell(self, &end);
+        *sm_step_own_row(self, &end) = error == SM_FALL_BACK;
+        sm_step_notify(self, &end);
     } else if (ended == MPI_SUCCESS) {
         ended = sm_step_await(self, &end, call->root);
         if ((ended == MPI_SUCCESS || ended == MPI_ERR_TRUNCATE) &&
             *sm_step_row(self, &end, call->root) != 0)
-            ended = SM_ELSEWHERE;
+            ended = SM_FALL_BACK;
     }
     sm_source_fini(&source);
     return ended != MPI_SUCCESS ? ended : error;
@@ -204,15 +205,17 @@ static int gather_by_root(sm_comm_t *self, const ompi_coll_call_t *call)
 int sm_direct_gather(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
     sm_source_t source = {0};
-    sm_place_t place;
+    sm_slot_t slot;
     if (self->rank == call->root)
-        sm_source_take(&source, self,
-                       sm_elements(&call->recv, 0, (size_t)self->size * (size_t)call->recv.count));
-    int error = publish_root(self, call->root, &source, &place);
+        sm_source_set_target(
+            &source, self,
+            sm_elements(&call->recv, 0, (size_t)self->size * (size_t)call->recv.count));
+    int error = publish_root(self, call->root, &source, &slot);
     bool fits = error == MPI_SUCCESS;
-    if (!fits && (error != MPI_ERR_TRUNCATE || sm_step_way(self, &place, call->root) != SM_DIRECT))
+    if (!fits &&
+        (error != MPI_ERR_TRUNCATE || sm_step_protocol(self, &slot, call->root) != SM_DIRECT))
         return error;
-    char *target = sm_direct_target(self, &place, call->root);
+    char *target = sm_direct_target(self, &slot, call->root);
     return target != NULL ? gather_into(self, call, target, bytes, fits)
                           : gather_by_root(self, call);
 }
@@ -220,57 +223,57 @@ int sm_direct_gather(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes
 /* -- all to all ------------------------------------------------------------------------------ */
 
 /* Reads a rank's data if that has not been done, `skip` bytes behind its address. */
-static int fetch_once(sm_comm_t *self, const ompi_coll_call_t *call, const sm_place_t *place,
+static int fetch_once(sm_comm_t *self, const ompi_coll_call_t *call, const sm_slot_t *slot,
                       int rank, size_t skip)
 {
-    if (self->peers[rank].is_read || sm_direct_error(self, place, rank) != MPI_SUCCESS)
+    if (self->peers[rank].is_read || sm_direct_error(self, slot, rank) != MPI_SUCCESS)
         return MPI_SUCCESS;
-    int error = sm_direct_fetch(self, place, rank, skip, sm_block(&call->recv, rank));
+    int error = sm_direct_fetch(self, slot, rank, skip, sm_block(&call->recv, rank));
     self->peers[rank].is_read = true;
-    sm_direct_leave(self, place, rank, self->size - 1);
+    sm_direct_reader_done(self, slot, rank, self->size - 1);
     return error;
 }
 
 /* From everybody. What is there already is read at once: a rank that waited first would begin when
  * others on its core do, too. What comes later waits for the last one, so that this rank sleeps
  * only once. Data that is overwritten waits until it is certain that nobody needs it again. */
-static int fetch_all(sm_comm_t *self, const ompi_coll_call_t *call, const sm_place_t *place,
+static int fetch_all(sm_comm_t *self, const ompi_coll_call_t *call, const sm_slot_t *slot,
                      size_t skip, bool overwrites)
 {
     int error = MPI_SUCCESS, size = self->size;
     for (int rank = 0; rank < size; rank++)
         self->peers[rank].is_read = false;
     for (int rank = (self->rank + 1) % size; rank != self->rank; rank = (rank + 1) % size) {
-        if (!overwrites && sm_step_is_shown(self, place, rank) &&
-            sm_step_is_alike(self, place, rank)) {
-            int read = fetch_once(self, call, place, rank, skip);
+        if (!overwrites && sm_step_is_published(self, slot, rank) &&
+            sm_step_matches(self, slot, rank)) {
+            int read = fetch_once(self, call, slot, rank, skip);
             error = error != MPI_SUCCESS ? error : read;
         }
     }
-    int awaited = sm_direct_await(self, place);
+    int awaited = sm_direct_await(self, slot);
     if (awaited != MPI_SUCCESS)
         return awaited;
     for (int rank = (self->rank + 1) % size; rank != self->rank; rank = (rank + 1) % size) {
-        int read = fetch_once(self, call, place, rank, skip);
+        int read = fetch_once(self, call, slot, rank, skip);
         error = error != MPI_SUCCESS ? error : read;
     }
-    return sm_direct_finish(self, place, size - 1, error);
+    return sm_direct_await_readers(self, slot, size - 1, error);
 }
 
 /* Two ranks: this one writes its block into the other's result, if it can, or the other reads it.
  */
-static int exchange_blocks(sm_comm_t *self, const ompi_coll_call_t *call, const sm_place_t *place,
+static int exchange_blocks(sm_comm_t *self, const ompi_coll_call_t *call, const sm_slot_t *slot,
                            ompi_data_t given)
 {
-    int peer = 1 - self->rank, error = sm_direct_await(self, place);
+    int peer = 1 - self->rank, error = sm_direct_await(self, slot);
     if (error != MPI_SUCCESS)
         return error;
-    char *target = sm_direct_target(self, place, peer);
+    char *target = sm_direct_target(self, slot, peer);
     if (target != NULL)
         sm_pack(given, target);
-    if (sm_direct_target(self, place, self->rank) == NULL)
-        error = sm_direct_fetch(self, place, peer, 0, sm_block(&call->recv, peer));
-    return sm_direct_part(self, error);
+    if (sm_direct_target(self, slot, self->rank) == NULL)
+        error = sm_direct_fetch(self, slot, peer, 0, sm_block(&call->recv, peer));
+    return sm_direct_barrier(self, error);
 }
 
 int sm_direct_allgather(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
@@ -279,16 +282,16 @@ int sm_direct_allgather(sm_comm_t *self, const ompi_coll_call_t *call, size_t by
     ompi_data_t own = sm_block(&call->recv, self->rank);
     ompi_data_t given = in_place ? own : sm_block(&call->send, 0);
     sm_source_t source;
-    sm_place_t place;
+    sm_slot_t slot;
     sm_source_init_layout(&source, self, given);
     if (self->size == 2 && bytes >= TWICE_MIN)
-        sm_source_take(&source, self, sm_block(&call->recv, 1 - self->rank));
-    int error = sm_direct_publish(self, &source, &place);
+        sm_source_set_target(&source, self, sm_block(&call->recv, 1 - self->rank));
+    int error = sm_direct_publish(self, &source, &slot);
     if (error == MPI_SUCCESS && !in_place)
         sm_copy_own(given, own);
     if (error == MPI_SUCCESS)
-        error = self->size == 2 ? exchange_blocks(self, call, &place, given)
-                                : fetch_all(self, call, &place, 0, false);
+        error = self->size == 2 ? exchange_blocks(self, call, &slot, given)
+                                : fetch_all(self, call, &slot, 0, false);
     sm_source_fini(&source);
     return error;
 }
@@ -300,16 +303,16 @@ int sm_direct_alltoall(sm_comm_t *self, const ompi_coll_call_t *call, size_t byt
     const ompi_coll_side_t *from = in_place ? &call->recv : &call->send;
     size_t count = (size_t)self->size * (size_t)from->count, block = bytes / (size_t)self->size;
     sm_source_t source;
-    sm_place_t place;
+    sm_slot_t slot;
     if (in_place)
         sm_source_init(&source, self, sm_elements(from, 0, count), true);
     else
         sm_source_init_layout(&source, self, sm_elements(from, 0, count));
-    int error = sm_direct_publish(self, &source, &place);
+    int error = sm_direct_publish(self, &source, &slot);
     if (error == MPI_SUCCESS && !in_place)
         sm_copy_own(sm_block(from, self->rank), sm_block(&call->recv, self->rank));
     if (error == MPI_SUCCESS)
-        error = fetch_all(self, call, &place, (size_t)self->rank * block, in_place);
+        error = fetch_all(self, call, &slot, (size_t)self->rank * block, in_place);
     sm_source_fini(&source);
     return error;
 }

@@ -51,16 +51,16 @@ static void begin(sm_fold_t *fold, sm_comm_t *self, const ompi_coll_call_t *call
 /* -- everything in one rank ------------------------------------------------------------------ */
 
 /* Reduces elements from the first one given on, when all operands are there. */
-static int fold_alone(const sm_fold_t *fold, const sm_place_t *operands, size_t first,
+static int fold_alone(const sm_fold_t *fold, const sm_slot_t *operands, size_t first,
                       ompi_data_t result)
 {
     sm_comm_t *self = fold->self;
     int error = sm_fold_run(fold, operands, first, result.count, result);
     for (int rank = 0; rank < self->size; rank++) {
         if (rank != self->rank)
-            sm_direct_leave(self, operands, rank, self->size - 1);
+            sm_direct_reader_done(self, operands, rank, self->size - 1);
     }
-    return sm_direct_finish(self, operands, self->size - 1, error);
+    return sm_direct_await_readers(self, operands, self->size - 1, error);
 }
 
 /* In place, what the others read is a copy: the result belongs where they do. */
@@ -71,10 +71,10 @@ int sm_direct_reduce_scatter(sm_comm_t *self, const ompi_coll_call_t *call,
     bool in_place = call->send.buffer == MPI_IN_PLACE;
     ompi_data_t result = ompi_data(call->recv.buffer, blocks.count, call->recv.type);
     sm_source_t source;
-    sm_place_t operands;
+    sm_slot_t operands;
     sm_fold_t fold;
     begin(&fold, self, call, blocks.total, in_place, &source);
-    int error = sm_direct_offer(self, &source, &operands);
+    int error = sm_direct_exchange(self, &source, &operands);
     if (error == MPI_SUCCESS)
         error = fold_alone(&fold, &operands, blocks.first, result);
     sm_source_fini(&source);
@@ -84,15 +84,15 @@ int sm_direct_reduce_scatter(sm_comm_t *self, const ompi_coll_call_t *call,
 /* -- pieces that are written to where they belong -------------------------------------------- */
 
 /* Where we see a rank's room for the result. */
-static char *target_of(const sm_fold_t *fold, const sm_place_t *operands, int rank)
+static char *target_of(const sm_fold_t *fold, const sm_slot_t *operands, int rank)
 {
-    if (fold->known == NULL)
+    if (fold->addresses == NULL)
         return sm_direct_target(fold->self, operands, rank);
-    return (char *)(fold->known[rank].target + fold->self->peers[rank].view.shift);
+    return (char *)(fold->addresses[rank].target + fold->self->peers[rank].view.shift);
 }
 
 /* In place, too: nobody else reads these elements. */
-int sm_fold_into(const sm_fold_t *fold, const sm_place_t *operands, size_t count, int first_rank,
+int sm_fold_into(const sm_fold_t *fold, const sm_slot_t *operands, size_t count, int first_rank,
                  int ranks)
 {
     sm_comm_t *self = fold->self;
@@ -125,7 +125,7 @@ static ompi_data_t part_of(const sm_comm_t *self, ompi_data_t result, int rank)
 }
 
 /* Reduces a rank's piece to its place in the result. */
-static int reduce_part(const sm_fold_t *fold, const sm_place_t *operands, ompi_data_t result,
+static int reduce_part(const sm_fold_t *fold, const sm_slot_t *operands, ompi_data_t result,
                        int rank)
 {
     piece_t piece = piece_of(fold->self, result.count, rank);
@@ -140,7 +140,7 @@ static void take_room(const sm_comm_t *self, ompi_data_t result, sm_source_t *re
 }
 
 /* Reduces this rank's piece to there. */
-static int reduce_to_room(const sm_fold_t *fold, const sm_place_t *operands, ompi_data_t result,
+static int reduce_to_room(const sm_fold_t *fold, const sm_slot_t *operands, ompi_data_t result,
                           const sm_source_t *reduced)
 {
     piece_t piece = piece_of(fold->self, result.count, fold->self->rank);
@@ -150,16 +150,16 @@ static int reduce_to_room(const sm_fold_t *fold, const sm_place_t *operands, omp
 }
 
 /* The others' pieces into the result; this rank is one of so many readers of each. */
-static int collect(sm_comm_t *self, const sm_place_t *place, ompi_data_t result, int readers)
+static int collect(sm_comm_t *self, const sm_slot_t *slot, ompi_data_t result, int readers)
 {
     int error = MPI_SUCCESS;
     for (int distance = 1; distance < self->size; distance++) {
         int rank = (self->rank + distance) % self->size;
         ompi_data_t part = part_of(self, result, rank);
-        bool is_there = sm_direct_error(self, place, rank) == MPI_SUCCESS;
+        bool is_there = sm_direct_error(self, slot, rank) == MPI_SUCCESS;
         if (error == MPI_SUCCESS && part.count > 0 && is_there)
-            error = sm_direct_fetch(self, place, rank, 0, part);
-        sm_direct_leave(self, place, rank, readers);
+            error = sm_direct_fetch(self, slot, rank, 0, part);
+        sm_direct_reader_done(self, slot, rank, readers);
     }
     return error;
 }
@@ -179,34 +179,34 @@ static void reserve_piece(const sm_comm_t *self, ompi_data_t result, sm_source_t
     source->error = reduced->error;
 }
 
-static int allreduce_by_reading(const sm_fold_t *fold, const sm_place_t *operands,
+static int allreduce_by_reading(const sm_fold_t *fold, const sm_slot_t *operands,
                                 ompi_data_t result, sm_source_t *reduced)
 {
     sm_comm_t *self = fold->self;
-    sm_place_t pieces;
+    sm_slot_t pieces;
     if (reduced->room != NULL)
         reduced->error = reduce_to_room(fold, operands, result, reduced);
     else
         reduced->error = reduce_part(fold, operands, result, self->rank);
-    int error = sm_direct_offer(self, reduced, &pieces);
+    int error = sm_direct_exchange(self, reduced, &pieces);
     if (error != MPI_SUCCESS)
         return error;
     if (reduced->room != NULL)
         sm_unpack(part_of(self, result, self->rank), reduced->room);
     error = collect(self, &pieces, result, self->size - 1);
-    return sm_direct_finish(self, &pieces, self->size - 1, error);
+    return sm_direct_await_readers(self, &pieces, self->size - 1, error);
 }
 
 int sm_direct_allreduce(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
     ompi_data_t result = sm_block(&call->recv, 0);
     sm_source_t source, reduced;
-    sm_place_t operands;
+    sm_slot_t operands;
     sm_fold_t fold;
     begin(&fold, self, call, result.count, false, &source);
-    sm_source_take(&source, self, result);
+    sm_source_set_target(&source, self, result);
     reserve_piece(self, result, &source, &reduced);
-    int error = sm_direct_offer(self, &source, &operands);
+    int error = sm_direct_exchange(self, &source, &operands);
     if (error == MPI_SUCCESS) {
         bool pushes = sm_direct_has_targets(self, &operands);
         size_t whole = pushes ? PAIR_WHOLE_BYTES : PAIR_WHOLE_READ_BYTES;
@@ -214,7 +214,7 @@ int sm_direct_allreduce(sm_comm_t *self, const ompi_coll_call_t *call, size_t by
         if (self->size == 2 && bytes <= whole && !sm_direct_is_in_place(self, &operands))
             error = fold_alone(&fold, &operands, 0, result);
         else if (pushes)
-            error = sm_direct_part(
+            error = sm_direct_barrier(
                 self, sm_fold_into(&fold, &operands, result.count, self->rank, self->size));
         else
             error = allreduce_by_reading(&fold, &operands, result, &reduced);
@@ -227,8 +227,8 @@ int sm_direct_allreduce(sm_comm_t *self, const ompi_coll_call_t *call, size_t by
 /* -- reduce ---------------------------------------------------------------------------------- */
 
 /* What a rank had no memory for, the root reduces, before it tells anybody that it has read. */
-static int reduce_missing(const sm_fold_t *fold, const sm_place_t *operands,
-                          const sm_place_t *pieces, ompi_data_t result)
+static int reduce_missing(const sm_fold_t *fold, const sm_slot_t *operands, const sm_slot_t *pieces,
+                          ompi_data_t result)
 {
     int error = MPI_SUCCESS;
     for (int rank = 0; rank < fold->self->size && error == MPI_SUCCESS; rank++) {
@@ -239,13 +239,13 @@ static int reduce_missing(const sm_fold_t *fold, const sm_place_t *operands,
 }
 
 /* The root reads the pieces when they are all there; the others wait until it has. */
-static int reduce_by_reading(const sm_fold_t *fold, const sm_place_t *operands, int root,
+static int reduce_by_reading(const sm_fold_t *fold, const sm_slot_t *operands, int root,
                              ompi_data_t result)
 {
     sm_comm_t *self = fold->self;
     bool is_root = self->rank == root;
     sm_source_t reduced = {0};
-    sm_place_t pieces;
+    sm_slot_t pieces;
     int reduces = MPI_SUCCESS;
     if (is_root) {
         reduces = reduce_part(fold, operands, result, root);
@@ -256,7 +256,7 @@ static int reduce_by_reading(const sm_fold_t *fold, const sm_place_t *operands, 
     }
     int error = sm_step_begin(self, SM_TO_ROOT, sizeof(sm_entry_t), &pieces);
     if (error == MPI_SUCCESS) {
-        sm_direct_enter(self, &pieces, &reduced);
+        sm_direct_write_entry(self, &pieces, &reduced);
         error = sm_step_give(self, &pieces, root);
     }
     if (error == MPI_SUCCESS && is_root) {
@@ -265,7 +265,7 @@ static int reduce_by_reading(const sm_fold_t *fold, const sm_place_t *operands, 
         reduces = reduces != MPI_SUCCESS ? reduces : missing != MPI_SUCCESS ? missing : collected;
     }
     if (error == MPI_SUCCESS)
-        error = sm_direct_finish(self, &pieces, is_root ? 0 : 1, reduces);
+        error = sm_direct_await_readers(self, &pieces, is_root ? 0 : 1, reduces);
     sm_source_fini(&reduced);
     return error;
 }
@@ -274,16 +274,16 @@ int sm_direct_reduce(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes
 {
     ompi_data_t result = sm_block(&call->recv, 0);
     sm_source_t source;
-    sm_place_t operands;
+    sm_slot_t operands;
     sm_fold_t fold;
     begin(&fold, self, call, result.count, false, &source);
     if (self->rank == call->root)
-        sm_source_take(&source, self, result);
-    int error = sm_direct_offer(self, &source, &operands);
+        sm_source_set_target(&source, self, result);
+    int error = sm_direct_exchange(self, &source, &operands);
     if (error == MPI_SUCCESS) {
         if (sm_direct_target(self, &operands, call->root) != NULL)
-            error =
-                sm_direct_part(self, sm_fold_into(&fold, &operands, result.count, call->root, 1));
+            error = sm_direct_barrier(self,
+                                      sm_fold_into(&fold, &operands, result.count, call->root, 1));
         else
             error = reduce_by_reading(&fold, &operands, call->root, result);
     }

@@ -65,26 +65,26 @@ int sm_fold_init(sm_fold_t *fold, sm_comm_t *self, const ompi_coll_call_t *call,
 
 /* `bytes` of a rank's operands, `at` bytes behind their beginning: where they are, or in `buffer`
  * if they cannot be read there. NULL: they cannot be read at all. */
-static const char *operand(const sm_fold_t *fold, const sm_place_t *place, int rank, size_t at,
+static const char *operand(const sm_fold_t *fold, const sm_slot_t *slot, int rank, size_t at,
                            size_t bytes, char *buffer)
 {
     if (!fold->is_direct)
-        return sm_step_row(fold->self, place, rank) + at;
-    uintptr_t address = fold->known != NULL ? fold->known[rank].operand
-                                            : sm_direct_address(fold->self, place, rank);
+        return sm_step_row(fold->self, slot, rank) + at;
+    uintptr_t address = fold->addresses != NULL ? fold->addresses[rank].operand
+                                                : sm_direct_address(fold->self, slot, rank);
     return sm_direct_reach(fold->self, rank, address + at, bytes, buffer);
 }
 
 /* The results of `count` elements, to where they belong. */
-static int fold_plain(const sm_fold_t *fold, const sm_place_t *place, size_t at, size_t count,
+static int fold_plain(const sm_fold_t *fold, const sm_slot_t *slot, size_t at, size_t count,
                       char *result)
 {
     size_t bytes = count * ompi_datatype_size(fold->type);
     /* The result may lie where our own operand is, which is needed until its turn comes. */
     char *sum = fold->is_direct ? scratch : result;
-    const char *left = operand(fold, place, 0, at, bytes, scratch);
+    const char *left = operand(fold, slot, 0, at, bytes, scratch);
     for (int rank = 1, last = fold->self->size - 1; rank <= last && left != NULL; rank++) {
-        const char *right = operand(fold, place, rank, at, bytes, scratch + fold->each);
+        const char *right = operand(fold, slot, rank, at, bytes, scratch + fold->each);
         if (right == NULL)
             return MPI_ERR_OTHER;
         char *target = rank == last ? result : sum;
@@ -95,7 +95,7 @@ static int fold_plain(const sm_fold_t *fold, const sm_place_t *place, size_t at,
 }
 
 /* From the last rank to the first: `in op inout` overwrites the right one. */
-static int fold_laid_out(const sm_fold_t *fold, const sm_place_t *place, size_t at, size_t count,
+static int fold_laid_out(const sm_fold_t *fold, const sm_slot_t *slot, size_t at, size_t count,
                          ompi_data_t result)
 {
     ompi_datatype_t *type = fold->type;
@@ -106,7 +106,7 @@ static int fold_laid_out(const sm_fold_t *fold, const sm_place_t *place, size_t 
     void *left = (void *)((uintptr_t)value + fold->each);
     size_t bytes = count * ompi_datatype_size(type);
     for (int rank = fold->self->size - 1; rank >= 0; rank--) {
-        const char *packed = operand(fold, place, rank, at, bytes, scratch + 2 * fold->each);
+        const char *packed = operand(fold, slot, rank, at, bytes, scratch + 2 * fold->each);
         bool is_first = rank == fold->self->size - 1;
         if (packed == NULL)
             return MPI_ERR_OTHER;
@@ -118,7 +118,7 @@ static int fold_laid_out(const sm_fold_t *fold, const sm_place_t *place, size_t 
     return MPI_SUCCESS;
 }
 
-int sm_fold_run(const sm_fold_t *fold, const sm_place_t *place, size_t first, size_t count,
+int sm_fold_run(const sm_fold_t *fold, const sm_slot_t *slot, size_t first, size_t count,
                 ompi_data_t result)
 {
     size_t size = ompi_datatype_size(fold->type);
@@ -129,9 +129,9 @@ int sm_fold_run(const sm_fold_t *fold, const sm_place_t *place, size_t first, si
         size_t now = count - done < fold->step ? count - done : fold->step;
         ompi_data_t part = sm_part(result, done * unit, now * unit);
         int error = fold->is_plain
-                        ? fold_plain(fold, place, at, now,
+                        ? fold_plain(fold, slot, at, now,
                                      (char *)ompi_datatype_origin(part.type, part.buffer))
-                        : fold_laid_out(fold, place, at, now, part);
+                        : fold_laid_out(fold, slot, at, now, part);
         if (error != MPI_SUCCESS)
             return error;
     }

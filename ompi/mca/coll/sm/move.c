@@ -14,27 +14,27 @@
 
 int sm_barrier(sm_comm_t *self, const ompi_coll_call_t *call OPAL_UNUSED, size_t bytes OPAL_UNUSED)
 {
-    sm_place_t place;
-    int error = sm_step_begin(self, SM_SYNC, 0, &place);
-    return error == MPI_SUCCESS ? sm_step_meet(self, &place) : error;
+    sm_slot_t slot;
+    int error = sm_step_begin(self, SM_SYNC, 0, &slot);
+    return error == MPI_SUCCESS ? sm_step_sync(self, &slot) : error;
 }
 
 int sm_bcast(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
-    sm_place_t place;
-    int error = sm_step_begin(self, SM_BY_ROOT, bytes, &place);
+    sm_slot_t slot;
+    int error = sm_step_begin(self, SM_BY_ROOT, bytes, &slot);
     if (error != MPI_SUCCESS)
         return error;
     if (self->rank == call->root) {
-        sm_pack(sm_block(&call->recv, 0), sm_step_own_row(self, &place));
-        sm_step_tell(self, &place);
+        sm_pack(sm_block(&call->recv, 0), sm_step_own_row(self, &slot));
+        sm_step_notify(self, &slot);
         return MPI_SUCCESS;
     }
-    error = sm_step_await(self, &place, call->root);
+    error = sm_step_await(self, &slot, call->root);
     if (error == MPI_ERR_TRUNCATE)
-        return sm_step_follow(self, &place, call->root);
+        return sm_step_follow_root(self, &slot, call->root);
     if (error == MPI_SUCCESS)
-        sm_unpack(sm_block(&call->recv, 0), sm_step_row(self, &place, call->root));
+        sm_unpack(sm_block(&call->recv, 0), sm_step_row(self, &slot, call->root));
     return error;
 }
 
@@ -42,18 +42,18 @@ int sm_bcast(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 int sm_gather(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
     bool is_root = self->rank == call->root;
-    sm_place_t place;
-    int error = sm_step_begin(self, SM_TO_ROOT, bytes, &place);
+    sm_slot_t slot;
+    int error = sm_step_begin(self, SM_TO_ROOT, bytes, &slot);
     if (error != MPI_SUCCESS)
         return error;
     if (!is_root)
-        sm_pack(sm_block(&call->send, 0), sm_step_own_row(self, &place));
-    error = sm_step_give(self, &place, call->root);
+        sm_pack(sm_block(&call->send, 0), sm_step_own_row(self, &slot));
+    error = sm_step_give(self, &slot, call->root);
     if (error != MPI_SUCCESS || !is_root)
         return error;
     for (int rank = 0; rank < self->size; rank++) {
-        if (rank != self->rank && sm_step_is_alike(self, &place, rank))
-            sm_unpack(sm_block(&call->recv, rank), sm_step_row(self, &place, rank));
+        if (rank != self->rank && sm_step_matches(self, &slot, rank))
+            sm_unpack(sm_block(&call->recv, rank), sm_step_row(self, &slot, rank));
         else if (rank != self->rank)
             error = MPI_ERR_TRUNCATE;
     }
@@ -66,23 +66,23 @@ int sm_gather(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 int sm_scatter(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
     size_t block = bytes / (size_t)self->size;
-    sm_place_t place;
-    int error = sm_step_begin(self, SM_BY_ROOT, bytes, &place);
+    sm_slot_t slot;
+    int error = sm_step_begin(self, SM_BY_ROOT, bytes, &slot);
     if (error != MPI_SUCCESS)
         return error;
     if (self->rank == call->root) {
         size_t count = (size_t)self->size * (size_t)call->send.count;
-        sm_pack(sm_elements(&call->send, 0, count), sm_step_own_row(self, &place));
-        sm_step_tell(self, &place);
+        sm_pack(sm_elements(&call->send, 0, count), sm_step_own_row(self, &slot));
+        sm_step_notify(self, &slot);
         if (call->recv.buffer != MPI_IN_PLACE)
             error = sm_copy_own(sm_block(&call->send, self->rank), sm_block(&call->recv, 0));
         return error;
     }
-    error = sm_step_await(self, &place, call->root);
+    error = sm_step_await(self, &slot, call->root);
     if (error == MPI_ERR_TRUNCATE)
-        return sm_step_follow(self, &place, call->root);
+        return sm_step_follow_root(self, &slot, call->root);
     if (error == MPI_SUCCESS) {
-        const char *row = sm_step_row(self, &place, call->root);
+        const char *row = sm_step_row(self, &slot, call->root);
         sm_unpack(sm_block(&call->recv, 0), row + (size_t)self->rank * block);
     }
     return error;
@@ -95,25 +95,25 @@ static size_t piece_bytes(const sm_comm_t *self, size_t blocks)
     return bytes > SM_PIECE_MIN ? bytes & ~(size_t)63 : bytes;
 }
 
-static int meet_alike(sm_comm_t *self, const sm_place_t *place)
+static int sync_and_compare(sm_comm_t *self, const sm_slot_t *slot)
 {
-    int error = sm_step_meet(self, place);
-    return error == MPI_SUCCESS ? sm_step_compare(self, place) : error;
+    int error = sm_step_sync(self, slot);
+    return error == MPI_SUCCESS ? sm_step_compare(self, slot) : error;
 }
 
 static int gather_piece(sm_comm_t *self, const ompi_coll_call_t *call, ompi_data_t own, size_t from,
                         size_t length)
 {
-    sm_place_t place;
-    int error = sm_step_begin(self, SM_SYNC, length, &place);
+    sm_slot_t slot;
+    int error = sm_step_begin(self, SM_SYNC, length, &slot);
     if (error != MPI_SUCCESS)
         return error;
-    sm_pack_piece(own, from, length, sm_step_own_row(self, &place));
-    error = meet_alike(self, &place);
+    sm_pack_piece(own, from, length, sm_step_own_row(self, &slot));
+    error = sync_and_compare(self, &slot);
     for (int rank = 0; error == MPI_SUCCESS && rank < self->size; rank++) {
         if (rank != self->rank)
             sm_unpack_piece(sm_block(&call->recv, rank), from, length,
-                            sm_step_row(self, &place, rank));
+                            sm_step_row(self, &slot, rank));
     }
     return error;
 }
@@ -140,20 +140,20 @@ int sm_allgather(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 static int exchange_piece(sm_comm_t *self, const ompi_coll_call_t *call,
                           const ompi_coll_side_t *given, size_t from, size_t length)
 {
-    sm_place_t place;
-    int error = sm_step_begin(self, SM_SYNC, (size_t)self->size * length, &place);
+    sm_slot_t slot;
+    int error = sm_step_begin(self, SM_SYNC, (size_t)self->size * length, &slot);
     if (error != MPI_SUCCESS)
         return error;
-    char *row = sm_step_own_row(self, &place);
+    char *row = sm_step_own_row(self, &slot);
     for (int rank = 0; rank < self->size; rank++) {
         if (rank != self->rank)
             sm_pack_piece(sm_block(given, rank), from, length, row + (size_t)rank * length);
     }
-    error = meet_alike(self, &place);
+    error = sync_and_compare(self, &slot);
     for (int rank = 0; error == MPI_SUCCESS && rank < self->size; rank++) {
         if (rank != self->rank)
             sm_unpack_piece(sm_block(&call->recv, rank), from, length,
-                            sm_step_row(self, &place, rank) + (size_t)self->rank * length);
+                            sm_step_row(self, &slot, rank) + (size_t)self->rank * length);
     }
     return error;
 }

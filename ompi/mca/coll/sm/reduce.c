@@ -15,86 +15,86 @@
 #include "ompi/mca/coll/sm/sm.h"
 
 /* Puts `count` elements of this rank into its row. */
-static void contribute(sm_comm_t *self, const sm_place_t *place, const ompi_coll_call_t *call,
+static void contribute(sm_comm_t *self, const sm_slot_t *slot, const ompi_coll_call_t *call,
                        size_t count)
 {
     const void *buffer = call->send.buffer == MPI_IN_PLACE ? call->recv.buffer : call->send.buffer;
-    sm_pack(ompi_data(buffer, count, call->recv.type), sm_step_own_row(self, place));
+    sm_pack(ompi_data(buffer, count, call->recv.type), sm_step_own_row(self, slot));
 }
 
 /* Reduces what the rows have, from an element on, to a result of so many elements of the type. */
-static int fold_rows(sm_comm_t *self, const ompi_coll_call_t *call, const sm_place_t *place,
+static int fold_rows(sm_comm_t *self, const ompi_coll_call_t *call, const sm_slot_t *slot,
                      size_t first, ompi_data_t result)
 {
     sm_fold_t fold;
     if (sm_bytes(result) == 0)
         return MPI_SUCCESS;
     int error = sm_fold_init(&fold, self, call, false);
-    return error == MPI_SUCCESS ? sm_fold_run(&fold, place, first, result.count, result) : error;
+    return error == MPI_SUCCESS ? sm_fold_run(&fold, slot, first, result.count, result) : error;
 }
 
 static int reduce_in_root(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
     ompi_data_t result = sm_block(&call->recv, 0);
-    sm_place_t place;
-    int error = sm_step_begin(self, SM_TO_ROOT, bytes, &place);
+    sm_slot_t slot;
+    int error = sm_step_begin(self, SM_TO_ROOT, bytes, &slot);
     if (error != MPI_SUCCESS)
         return error;
-    contribute(self, &place, call, result.count);
-    error = sm_step_give(self, &place, call->root);
+    contribute(self, &slot, call, result.count);
+    error = sm_step_give(self, &slot, call->root);
     if (error == MPI_SUCCESS)
-        error = sm_step_compare(self, &place);
-    return error == MPI_SUCCESS ? fold_rows(self, call, &place, 0, result) : error;
+        error = sm_step_compare(self, &slot);
+    return error == MPI_SUCCESS ? fold_rows(self, call, &slot, 0, result) : error;
 }
 
 int sm_reduce(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
-    sm_place_t place;
+    sm_slot_t slot;
     if (self->rank == call->root)
         return reduce_in_root(self, call, bytes);
-    int error = sm_step_begin(self, SM_TO_ROOT, bytes, &place);
+    int error = sm_step_begin(self, SM_TO_ROOT, bytes, &slot);
     if (error != MPI_SUCCESS)
         return error;
-    contribute(self, &place, call, (size_t)call->recv.count);
-    return sm_step_give(self, &place, call->root);
+    contribute(self, &slot, call, (size_t)call->recv.count);
+    return sm_step_give(self, &slot, call->root);
 }
 
-static int reduce_by_last(sm_comm_t *self, const ompi_coll_call_t *call, const sm_place_t *place,
+static int reduce_by_last(sm_comm_t *self, const ompi_coll_call_t *call, const sm_slot_t *slot,
                           size_t bytes, ompi_data_t result)
 {
     int error;
-    if (sm_step_arrive(self, place)) {
-        char *row = sm_step_result_row(self, place);
+    if (sm_step_count_in(self, slot)) {
+        char *row = sm_step_result_row(self, slot);
         sm_fold_t fold;
-        error = sm_step_compare(self, place);
+        error = sm_step_compare(self, slot);
         if (error == MPI_SUCCESS)
             error = sm_fold_init(&fold, self, call, false);
         if (error == MPI_SUCCESS)
-            error = sm_fold_run(&fold, place, 0, result.count,
+            error = sm_fold_run(&fold, slot, 0, result.count,
                                 ompi_data(row, bytes, ompi_datatype_of(MPI_BYTE)));
-        sm_step_tell_result(self, place, error);
+        sm_step_publish_result(self, slot, error);
     } else {
-        error = sm_step_await_result(self, place);
+        error = sm_step_await_result(self, slot);
     }
     if (error == MPI_SUCCESS)
-        sm_unpack(result, sm_step_row(self, place, self->size));
+        sm_unpack(result, sm_step_row(self, slot, self->size));
     return error;
 }
 
 int sm_allreduce(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
     ompi_data_t result = sm_block(&call->recv, 0);
-    sm_place_t place;
-    int error = sm_step_begin(self, SM_SYNC, bytes, &place);
+    sm_slot_t slot;
+    int error = sm_step_begin(self, SM_SYNC, bytes, &slot);
     if (error != MPI_SUCCESS)
         return error;
-    contribute(self, &place, call, result.count);
+    contribute(self, &slot, call, result.count);
     if (self->size > 2 && bytes > SM_INLINE)
-        return reduce_by_last(self, call, &place, bytes, result);
-    error = sm_step_meet(self, &place);
+        return reduce_by_last(self, call, &slot, bytes, result);
+    error = sm_step_sync(self, &slot);
     if (error == MPI_SUCCESS)
-        error = sm_step_compare(self, &place);
-    return error == MPI_SUCCESS ? fold_rows(self, call, &place, 0, result) : error;
+        error = sm_step_compare(self, &slot);
+    return error == MPI_SUCCESS ? fold_rows(self, call, &slot, 0, result) : error;
 }
 
 sm_blocks_t sm_blocks(const ompi_coll_side_t *side, const sm_comm_t *self)
@@ -115,13 +115,13 @@ int sm_reduce_scatter(sm_comm_t *self, const ompi_coll_call_t *call, size_t byte
 {
     sm_blocks_t blocks = sm_blocks(&call->recv, self);
     ompi_data_t result = ompi_data(call->recv.buffer, blocks.count, call->recv.type);
-    sm_place_t place;
-    int error = sm_step_begin(self, SM_SYNC, bytes, &place);
+    sm_slot_t slot;
+    int error = sm_step_begin(self, SM_SYNC, bytes, &slot);
     if (error != MPI_SUCCESS)
         return error;
-    contribute(self, &place, call, blocks.total);
-    error = sm_step_meet(self, &place);
+    contribute(self, &slot, call, blocks.total);
+    error = sm_step_sync(self, &slot);
     if (error == MPI_SUCCESS)
-        error = sm_step_compare(self, &place);
-    return error == MPI_SUCCESS ? fold_rows(self, call, &place, blocks.first, result) : error;
+        error = sm_step_compare(self, &slot);
+    return error == MPI_SUCCESS ? fold_rows(self, call, &slot, blocks.first, result) : error;
 }

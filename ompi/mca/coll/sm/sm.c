@@ -7,8 +7,8 @@
 #include "opal/mca/base/component.h"
 #include "opal/process/job.h"
 
-static size_t max_bytes, pair_max_bytes, seen_bytes, pair_seen_bytes;
-static size_t later_bytes, pair_later_bytes;
+static size_t max_bytes, pair_max_bytes, mapped_bytes, pair_mapped_bytes;
+static size_t nonblocking_bytes, pair_nonblocking_bytes;
 static bool use_direct;
 static int priority;
 
@@ -40,7 +40,7 @@ static const opal_param_row_t params[] = {
      .prose = "The same where a communicator has two ranks, for all data"},
     {.name = "seen_bytes",
      .type = OPAL_PARAM_SIZE,
-     .value = &seen_bytes,
+     .value = &mapped_bytes,
      .preset = "16K",
      .min = "64",
      .max = "1M",
@@ -49,7 +49,7 @@ static const opal_param_row_t params[] = {
               "which they read without a system call"},
     {.name = "pair_seen_bytes",
      .type = OPAL_PARAM_SIZE,
-     .value = &pair_seen_bytes,
+     .value = &pair_mapped_bytes,
      .preset = "512",
      .min = "64",
      .max = "1M",
@@ -57,7 +57,7 @@ static const opal_param_row_t params[] = {
      .prose = "The same instead of pair_max_bytes, where two ranks have a core each"},
     {.name = "later_bytes",
      .type = OPAL_PARAM_SIZE,
-     .value = &later_bytes,
+     .value = &nonblocking_bytes,
      .preset = "64K",
      .min = "1",
      .unit = "bytes",
@@ -65,7 +65,7 @@ static const opal_param_row_t params[] = {
               "gather works in the memory that the ranks allocate from; the same in all ranks"},
     {.name = "pair_later_bytes",
      .type = OPAL_PARAM_SIZE,
-     .value = &pair_later_bytes,
+     .value = &pair_nonblocking_bytes,
      .preset = "8K",
      .min = "1",
      .unit = "bytes",
@@ -95,10 +95,10 @@ enum {
                              * is a message: each copies a half */
     PAIR_LONG_MESSAGE = 16, /* likewise, what is longer than this: */
     LONG_BYTES = 64 << 10,
-    SEEN = 32,     /* of those who do not see each other's memory all is a message */
-    VECTOR = 64,   /* ranks do not know how much the others give; each says where its data is */
-    LONGEST = 128, /* all know all blocks, and the longest one counts */
-    LATER = 256,   /* has a nonblocking form, too */
+    MAPPED = 32,       /* of those who do not see each other's memory all is a message */
+    VECTOR = 64,       /* ranks do not know how much the others give; each says where its data is */
+    LONGEST = 128,     /* all know all blocks, and the longest one counts */
+    NONBLOCKING = 256, /* has a nonblocking form, too */
 };
 
 static const struct {
@@ -106,21 +106,22 @@ static const struct {
     sm_run_fn_t *direct; /* NULL: nor long ones */
     unsigned is;
 } kinds[OMPI_COLL_KINDS] = {
-    [OMPI_ALLGATHER] = {sm_allgather, sm_direct_allgather, PIECES | LATER},
-    [OMPI_ALLGATHERV] = {sm_allgather, sm_direct_allgather, PIECES | LONGEST | LATER},
-    [OMPI_ALLREDUCE] = {sm_allreduce, sm_direct_allreduce, LATER},
+    [OMPI_ALLGATHER] = {sm_allgather, sm_direct_allgather, PIECES | NONBLOCKING},
+    [OMPI_ALLGATHERV] = {sm_allgather, sm_direct_allgather, PIECES | LONGEST | NONBLOCKING},
+    [OMPI_ALLREDUCE] = {sm_allreduce, sm_direct_allreduce, NONBLOCKING},
     [OMPI_ALLTOALL] = {sm_alltoall, sm_direct_alltoall, BLOCKS | PIECES},
     [OMPI_ALLTOALLV] = {sm_alltoallv, sm_alltoallv, VECTOR},
     [OMPI_ALLTOALLW] = {sm_alltoallv, sm_alltoallv, VECTOR},
     [OMPI_BARRIER] = {sm_barrier, NULL, 0},
     [OMPI_BCAST] = {sm_bcast, sm_direct_bcast, QUARTER | PAIR_LONG_MESSAGE},
-    [OMPI_GATHER] = {sm_gather, sm_direct_gather, SEEN | LATER},
-    [OMPI_GATHERV] = {sm_gatherv, sm_gatherv, VECTOR | SEEN},
-    [OMPI_REDUCE] = {sm_reduce, sm_direct_reduce, PAIR_MESSAGE | LATER},
-    [OMPI_REDUCE_SCATTER] = {sm_reduce_scatter, sm_direct_reduce_scatter, LATER},
-    [OMPI_REDUCE_SCATTER_BLOCK] = {sm_reduce_scatter, sm_direct_reduce_scatter, BLOCKS | LATER},
+    [OMPI_GATHER] = {sm_gather, sm_direct_gather, MAPPED | NONBLOCKING},
+    [OMPI_GATHERV] = {sm_gatherv, sm_gatherv, VECTOR | MAPPED},
+    [OMPI_REDUCE] = {sm_reduce, sm_direct_reduce, PAIR_MESSAGE | NONBLOCKING},
+    [OMPI_REDUCE_SCATTER] = {sm_reduce_scatter, sm_direct_reduce_scatter, NONBLOCKING},
+    [OMPI_REDUCE_SCATTER_BLOCK] = {sm_reduce_scatter, sm_direct_reduce_scatter,
+                                   BLOCKS | NONBLOCKING},
     [OMPI_SCATTER] = {sm_scatter, sm_direct_scatter, BLOCKS | QUARTER},
-    [OMPI_SCATTERV] = {sm_scatterv, sm_scatterv, VECTOR | SEEN},
+    [OMPI_SCATTERV] = {sm_scatterv, sm_scatterv, VECTOR | MAPPED},
 };
 
 static bool kind_is(const ompi_coll_call_t *call, unsigned what)
@@ -129,11 +130,11 @@ static bool kind_is(const ompi_coll_call_t *call, unsigned what)
 }
 
 /* Whether such data is read without a system call, as far as is known. */
-static bool may_be_seen(const sm_comm_t *self, const ompi_coll_call_t *call)
+static bool may_be_mapped(const sm_comm_t *self, const ompi_coll_call_t *call)
 {
     if (kinds[call->kind].direct == NULL)
         return false;
-    return self->direct == SM_DIRECT_UNKNOWN || self->is_seen;
+    return self->direct == SM_DIRECT_UNKNOWN || self->is_mapped;
 }
 
 static size_t longest_block(const sm_comm_t *self, const ompi_coll_side_t *side)
@@ -149,10 +150,10 @@ static size_t longest_block(const sm_comm_t *self, const ompi_coll_side_t *side)
 /* The longest data for the area. */
 static size_t short_bytes(const sm_comm_t *self, const ompi_coll_call_t *call)
 {
-    size_t max = self->max_bytes, seen = self->size > 2 ? seen_bytes : pair_seen_bytes;
+    size_t max = self->max_bytes, seen = self->size > 2 ? mapped_bytes : pair_mapped_bytes;
     /* Two ranks on one core: a wait that can be done without costs more than a copy. */
-    bool is_costly = self->is_crowded && self->size == 2;
-    if (max > seen && may_be_seen(self, call) && !is_costly)
+    bool is_costly = self->is_oversubscribed && self->size == 2;
+    if (max > seen && may_be_mapped(self, call) && !is_costly)
         max = seen;
     if (self->size > 2 && kind_is(call, QUARTER))
         max /= 4;
@@ -185,10 +186,10 @@ static bool may_be_direct(const sm_comm_t *self, const ompi_coll_call_t *call, s
 {
     if (kinds[call->kind].direct == NULL || self->direct == SM_DIRECT_FORBIDDEN)
         return false;
-    if (self->is_seen || self->direct == SM_DIRECT_UNKNOWN)
+    if (self->is_mapped || self->direct == SM_DIRECT_UNKNOWN)
         return true;
     unsigned message = bytes > LONG_BYTES ? PAIR_MESSAGE | PAIR_LONG_MESSAGE : PAIR_MESSAGE;
-    return !kind_is(call, self->size > 2 ? SEEN : SEEN | message);
+    return !kind_is(call, self->size > 2 ? MAPPED : MAPPED | message);
 }
 
 /* Whether longer data goes through the area nevertheless. Between two ranks messages are as good:
@@ -232,12 +233,12 @@ static bool is_misfit(const sm_comm_t *self, const ompi_coll_call_t *call)
 }
 
 /* What a rank says of its call. */
-static uint64_t given_of(const sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
+static uint64_t signature_of(const sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
     if (kind_is(call, VECTOR) || call->kind == OMPI_BARRIER)
         return 0;
     bool is_short = bytes <= short_bytes(self, call) || goes_in_pieces(self, call);
-    return sm_given(bytes, is_short ? SM_SHORT : SM_DIRECT, is_misfit(self, call));
+    return sm_signature(bytes, is_short ? SM_SHORT : SM_DIRECT, is_misfit(self, call));
 }
 
 static int run(const ompi_coll_call_t *call, void *state, bool *taken)
@@ -261,10 +262,10 @@ static int run(const ompi_coll_call_t *call, void *state, bool *taken)
     if (chosen == NULL || self->stage == SM_DECLINED)
         return MPI_SUCCESS;
     int error = MPI_ERR_PROC_ABORTED;
-    self->given = given_of(self, call, bytes);
+    self->signature = signature_of(self, call, bytes);
     if (opal_likely(self->stage == SM_READY))
         error = chosen(self, call, bytes);
-    *taken = error != SM_ELSEWHERE;
+    *taken = error != SM_FALL_BACK;
     return *taken ? error : MPI_SUCCESS;
 }
 
@@ -273,12 +274,13 @@ static int build(const ompi_coll_call_t *call, void *state, ompi_schedule_t *sch
 {
     sm_comm_t *self = state;
     *taken = false;
-    if (self == NULL || !kind_is(call, LATER) || !may_be_seen(self, call))
+    if (self == NULL || !kind_is(call, NONBLOCKING) || !may_be_mapped(self, call))
         return MPI_SUCCESS;
     size_t bytes = call_bytes(self, call);
-    *taken = bytes >= (self->size > 2 ? later_bytes : pair_later_bytes) && bytes < SIZE_MAX;
-    return *taken ? sm_later_build(self, call, sm_given(bytes, SM_DIRECT, is_misfit(self, call)),
-                                   schedule)
+    *taken =
+        bytes >= (self->size > 2 ? nonblocking_bytes : pair_nonblocking_bytes) && bytes < SIZE_MAX;
+    return *taken ? sm_nonblocking_build(
+                        self, call, sm_signature(bytes, SM_DIRECT, is_misfit(self, call)), schedule)
                   : MPI_SUCCESS;
 }
 

@@ -12,7 +12,7 @@
  *   direct_move.c    operations that move data in this way
  *   direct_reduce.c  reductions of such data
  *   vector.c         operations on blocks whose lengths not all ranks know
- *   later.c          nonblocking and persistent ones, on data in the region
+ *   nonblocking.c          nonblocking and persistent ones, on data in the region
  *
  * Short data goes through the area, packed. Of longer data the area has the addresses only: what
  * lies in the region that the ranks allocate from is read, reduced and written in place. Where
@@ -68,7 +68,7 @@ typedef struct sm_counter {
 
 typedef struct sm_line {
     _Alignas(64) _Atomic uint64_t flag; /* the step whose data is there */
-    uint64_t given;                     /* of the rank's call: sm_comm_t's */
+    uint64_t signature;                 /* of the rank's call: sm_comm_t's */
     _Alignas(16) char bytes[SM_INLINE];
 } sm_line_t;
 
@@ -104,9 +104,10 @@ typedef struct sm_comm {
     ompi_communicator_t *comm;
     sm_stage_t stage;
     sm_direct_state_t direct;
-    bool is_seen;    /* all have mapped the same region */
-    bool is_allowed; /* all may read the rest of each other's memory, too */
-    bool is_crowded; /* one of them is on a node with more ranks than cores, and does not spin */
+    bool is_mapped;         /* all have mapped the same region */
+    bool may_read;          /* all may read the rest of each other's memory, too */
+    bool is_oversubscribed; /* one of them is on a node with more ranks than cores, and does not
+                               spin */
     int rank, size;
     size_t
         max_bytes; /* the longest data of a rank that goes through the area; rank 0's when READY */
@@ -114,7 +115,7 @@ typedef struct sm_comm {
     size_t area_bytes; /* in rank 0: what was carved, which may be more than what is used */
     sm_area_t *area;
     char *room;
-    uint64_t given; /* of the call that is run: its bytes and way, see sm_given */
+    uint64_t signature; /* of the call that is run: its bytes and way, see sm_signature */
     uint64_t step;
     unsigned half, line;                /* of the next step */
     size_t used;                        /* of the half's room */
@@ -138,12 +139,12 @@ void sm_area_close(void);
 /* -- step.c ------------------------------------------------------------------------------ */
 
 /* Where a step is. */
-typedef struct sm_place {
+typedef struct sm_slot {
     uint64_t step, arrivals;
     unsigned half, line;
     size_t at;   /* in the half's room; SIZE_MAX: in the lines */
     size_t used; /* of it, before the step */
-} sm_place_t;
+} sm_slot_t;
 
 typedef enum sm_flow {
     SM_SYNC,    /* everybody gives, and waits for all */
@@ -152,77 +153,77 @@ typedef enum sm_flow {
 } sm_flow_t;
 
 /* How an operation goes through the area. */
-typedef enum sm_way {
+typedef enum sm_protocol {
     SM_ANY,    /* that of its kind; nothing to be compared */
     SM_SHORT,  /* rows have the data */
     SM_DIRECT, /* rows tell where it is, and one more step says that it has been read */
     SM_HALVES, /* a broadcast of two ranks, which begins with a sync step */
-    SM_WAYS = 4,
-} sm_way_t;
+    SM_PROTOCOLS = 4,
+} sm_protocol_t;
 
 /* What a rank says of its call. `is_misfit`: what it gives is not as long as what it gets. */
-static inline uint64_t sm_given(size_t bytes, sm_way_t way, bool is_misfit)
+static inline uint64_t sm_signature(size_t bytes, sm_protocol_t protocol, bool is_misfit)
 {
-    return way == SM_ANY ? 0 : ((uint64_t)bytes * 2 + is_misfit) * SM_WAYS + way;
+    return protocol == SM_ANY ? 0 : ((uint64_t)bytes * 2 + is_misfit) * SM_PROTOCOLS + protocol;
 }
 
 /* A step with so many bytes in a row. May wait. */
-int sm_step_begin(sm_comm_t *self, sm_flow_t flow, size_t bytes, sm_place_t *place);
+int sm_step_begin(sm_comm_t *self, sm_flow_t flow, size_t bytes, sm_slot_t *slot);
 
 /* The bytes of a row; that of results is row `size`. */
-char *sm_step_row(const sm_comm_t *self, const sm_place_t *place, int row);
+char *sm_step_row(const sm_comm_t *self, const sm_slot_t *slot, int row);
 
 /* The same, for who is going to write. */
-char *sm_step_own_row(sm_comm_t *self, const sm_place_t *place);
-char *sm_step_result_row(sm_comm_t *self, const sm_place_t *place);
+char *sm_step_own_row(sm_comm_t *self, const sm_slot_t *slot);
+char *sm_step_result_row(sm_comm_t *self, const sm_slot_t *slot);
 
 /* Of a step whose rows are longer: the bytes beside the flag, which come with it. */
-char *sm_step_line(const sm_comm_t *self, const sm_place_t *place, int row);
+char *sm_step_line(const sm_comm_t *self, const sm_slot_t *slot, int row);
 
 /* SM_SYNC: this rank has given; returns when all have. Or in two parts, with work between them. */
-int sm_step_meet(sm_comm_t *self, const sm_place_t *place);
-void sm_step_come(sm_comm_t *self, const sm_place_t *place);
-int sm_step_await_all(sm_comm_t *self, const sm_place_t *place);
+int sm_step_sync(sm_comm_t *self, const sm_slot_t *slot);
+void sm_step_arrive(sm_comm_t *self, const sm_slot_t *slot);
+int sm_step_await_all(sm_comm_t *self, const sm_slot_t *slot);
 
 /* This rank's row may be read before all have come, by those who look whether it is shown. */
-void sm_step_show(const sm_comm_t *self, const sm_place_t *place);
-bool sm_step_is_shown(const sm_comm_t *self, const sm_place_t *place, int rank);
+void sm_step_publish(const sm_comm_t *self, const sm_slot_t *slot);
+bool sm_step_is_published(const sm_comm_t *self, const sm_slot_t *slot, int rank);
 
 /* Whether what a rank, whose row is there, has said of its call is what we say. Of all ranks,
  * which then get the same answer: MPI_SUCCESS, or MPI_ERR_TRUNCATE if one of them differs. */
-bool sm_step_is_alike(const sm_comm_t *self, const sm_place_t *place, int rank);
-int sm_step_compare(sm_comm_t *self, const sm_place_t *place);
+bool sm_step_matches(const sm_comm_t *self, const sm_slot_t *slot, int rank);
+int sm_step_compare(sm_comm_t *self, const sm_slot_t *slot);
 
 /* SM_SYNC with more bytes than a line has, where one computes for all. True: that one is this rank,
  * and all have given; it tells the others when the result is there, or why there is none. They wait
  * for it, and get the error. */
-bool sm_step_arrive(sm_comm_t *self, const sm_place_t *place);
-void sm_step_tell_result(sm_comm_t *self, const sm_place_t *place, int error);
-int sm_step_await_result(sm_comm_t *self, const sm_place_t *place);
+bool sm_step_count_in(sm_comm_t *self, const sm_slot_t *slot);
+void sm_step_publish_result(sm_comm_t *self, const sm_slot_t *slot, int error);
+int sm_step_await_result(sm_comm_t *self, const sm_slot_t *slot);
 
 /* SM_TO_ROOT: this rank has given. Returns, in the root, when all have. */
-int sm_step_give(sm_comm_t *self, const sm_place_t *place, int root);
+int sm_step_give(sm_comm_t *self, const sm_slot_t *slot, int root);
 
 /* A step of it without data. `compares`: the root sees whether all are alike. */
 int sm_step_report(sm_comm_t *self, int root, bool compares);
 
 /* SM_BY_ROOT: the root has given; the others wait for that. MPI_ERR_TRUNCATE: it says something
- * else of its call than we do; sm_step_follow then does what its way expects of us, and returns the
- * error. */
-void sm_step_tell(sm_comm_t *self, const sm_place_t *place);
-int sm_step_await(sm_comm_t *self, const sm_place_t *place, int root);
-int sm_step_follow(sm_comm_t *self, sm_place_t *place, int root);
-sm_way_t sm_step_way(const sm_comm_t *self, const sm_place_t *place, int rank);
+ * else of its call than we do; sm_step_follow_root then does what its way expects of us, and
+ * returns the error. */
+void sm_step_notify(sm_comm_t *self, const sm_slot_t *slot);
+int sm_step_await(sm_comm_t *self, const sm_slot_t *slot, int root);
+int sm_step_follow_root(sm_comm_t *self, sm_slot_t *slot, int root);
+sm_protocol_t sm_step_protocol(const sm_comm_t *self, const sm_slot_t *slot, int rank);
 
 /* A word in somebody's row: this rank has read what that one has; the owner waits for all. */
-void sm_step_take_leave(const sm_comm_t *self, _Atomic uint64_t *readers, uint64_t all, int owner);
+void sm_step_reader_done(const sm_comm_t *self, _Atomic uint64_t *readers, uint64_t all, int owner);
 int sm_step_await_readers(sm_comm_t *self, const _Atomic uint64_t *readers, uint64_t all);
 
 /* -- the operations ------------------------------------------------------------------------ */
 
 /* What an operation returns, in all ranks or in none, that has to be done by somebody else: nothing
  * that the user gave has changed. It is no error code. */
-enum { SM_ELSEWHERE = -1 };
+enum { SM_FALL_BACK = -1 };
 
 /* `bytes` is what a row holds. Also if it is nothing, the ranks meet: another one may think that it
  * is something. */
@@ -317,19 +318,19 @@ static inline void sm_unpack(ompi_data_t data, const char *row)
 /* -- fold.c -------------------------------------------------------------------------------- */
 
 /* Where a rank's operand is, and room for its result; addresses of its own. */
-typedef struct sm_known {
+typedef struct sm_addresses {
     uintptr_t operand, target;
-} sm_known_t;
+} sm_addresses_t;
 
 typedef struct sm_fold {
     sm_comm_t *self;
     ompi_op_t *op;
     ompi_datatype_t *type;
-    bool is_direct;          /* rows have the addresses of the operands */
-    bool is_plain;           /* they are reduced as they are packed */
-    const sm_known_t *known; /* of all ranks, instead of rows, if there is no step */
-    size_t step;             /* elements at a time */
-    size_t each;             /* bytes of scratch memory for them, twice */
+    bool is_direct;                  /* rows have the addresses of the operands */
+    bool is_plain;                   /* they are reduced as they are packed */
+    const sm_addresses_t *addresses; /* of all ranks, instead of rows, if there is no step */
+    size_t step;                     /* elements at a time */
+    size_t each;                     /* bytes of scratch memory for them, twice */
 } sm_fold_t;
 
 /* Takes the memory that is needed. Who gets none takes part nevertheless, and only does not reduce:
@@ -338,21 +339,22 @@ int sm_fold_init(sm_fold_t *fold, sm_comm_t *self, const ompi_coll_call_t *call,
 
 /* Reduces `count` elements of everybody's operands, from the first one given on, into a result of
  * the same type, or of so many packed bytes. */
-int sm_fold_run(const sm_fold_t *fold, const sm_place_t *place, size_t first, size_t count,
+int sm_fold_run(const sm_fold_t *fold, const sm_slot_t *slot, size_t first, size_t count,
                 ompi_data_t result);
 
 /* Reduces this rank's piece of so many elements into the target of the first of the ranks given,
  * and copies it to those of the others, which follow in a circle. */
-int sm_fold_into(const sm_fold_t *fold, const sm_place_t *operands, size_t count, int first_rank,
+int sm_fold_into(const sm_fold_t *fold, const sm_slot_t *operands, size_t count, int first_rank,
                  int ranks);
 
 void sm_fold_close(void);
 
-/* -- later.c ------------------------------------------------------------------------------- */
+/* -- nonblocking.c -------------------------------------------------------------------------------
+ */
 
 /* Adds the operation's schedule. */
-int sm_later_build(sm_comm_t *self, const ompi_coll_call_t *call, uint64_t given,
-                   ompi_schedule_t *schedule);
+int sm_nonblocking_build(sm_comm_t *self, const ompi_coll_call_t *call, uint64_t signature,
+                         ompi_schedule_t *schedule);
 
 extern const ompi_coll_ops_t sm_ops;
 
@@ -390,7 +392,7 @@ void sm_source_init_room(sm_source_t *source, const sm_comm_t *self, size_t byte
 void sm_source_fini(sm_source_t *source);
 
 /* The others may write this result, if they can. */
-void sm_source_take(sm_source_t *source, const sm_comm_t *self, ompi_data_t result);
+void sm_source_set_target(sm_source_t *source, const sm_comm_t *self, ompi_data_t result);
 
 /* What a row tells of it. */
 typedef struct sm_entry {
@@ -404,35 +406,35 @@ typedef struct sm_entry {
 _Static_assert(sizeof(sm_entry_t) <= SM_INLINE, "it comes with the flag");
 
 /* Of a step whose rows are entries: writes our own; what is in that of a rank. */
-void sm_direct_enter(sm_comm_t *self, const sm_place_t *place, const sm_source_t *source);
-uintptr_t sm_direct_address(const sm_comm_t *self, const sm_place_t *place, int rank);
-int sm_direct_error(const sm_comm_t *self, const sm_place_t *place, int rank);
+void sm_direct_write_entry(sm_comm_t *self, const sm_slot_t *slot, const sm_source_t *source);
+uintptr_t sm_direct_address(const sm_comm_t *self, const sm_slot_t *slot, int rank);
+int sm_direct_error(const sm_comm_t *self, const sm_slot_t *slot, int rank);
 
 /* Where we see a rank's room for a result, of which the caller knows the length. NULL: it has none.
  * All ranks get the same answer to whether there is one; and whether all ranks have one. */
-char *sm_direct_target(const sm_comm_t *self, const sm_place_t *place, int rank);
-bool sm_direct_has_targets(const sm_comm_t *self, const sm_place_t *place);
+char *sm_direct_target(const sm_comm_t *self, const sm_slot_t *slot, int rank);
+bool sm_direct_has_targets(const sm_comm_t *self, const sm_slot_t *slot);
 
 /* Whether the data of one of them lies where its result belongs. */
-bool sm_direct_is_in_place(const sm_comm_t *self, const sm_place_t *place);
+bool sm_direct_is_in_place(const sm_comm_t *self, const sm_slot_t *slot);
 
 /* All entries are there: MPI_SUCCESS, or the first error among them, which all ranks see. */
-int sm_direct_offered(const sm_comm_t *self, const sm_place_t *place);
+int sm_direct_first_error(const sm_comm_t *self, const sm_slot_t *slot);
 
 /* SM_SYNC: tells where this rank's data is; waits until all have, and nobody goes on if one has an
  * error. Or in one call. */
-int sm_direct_publish(sm_comm_t *self, const sm_source_t *source, sm_place_t *place);
-int sm_direct_await(sm_comm_t *self, const sm_place_t *place);
-int sm_direct_offer(sm_comm_t *self, const sm_source_t *source, sm_place_t *place);
+int sm_direct_publish(sm_comm_t *self, const sm_source_t *source, sm_slot_t *slot);
+int sm_direct_await(sm_comm_t *self, const sm_slot_t *slot);
+int sm_direct_exchange(sm_comm_t *self, const sm_source_t *source, sm_slot_t *slot);
 
 /* This rank, one of so many readers, does not need that rank's data any more, or cannot read it. */
-void sm_direct_leave(const sm_comm_t *self, const sm_place_t *place, int rank, int readers);
+void sm_direct_reader_done(const sm_comm_t *self, const sm_slot_t *slot, int rank, int readers);
 
 /* All ranks call it: waits until so many have left ours. Returns the error given, or a new one. */
-int sm_direct_finish(sm_comm_t *self, const sm_place_t *place, int readers, int error);
+int sm_direct_await_readers(sm_comm_t *self, const sm_slot_t *slot, int readers, int error);
 
 /* The same where ranks write each other's memory: until all are done with everything. */
-int sm_direct_part(sm_comm_t *self, int error);
+int sm_direct_barrier(sm_comm_t *self, int error);
 
 /* Packed bytes of another rank (or our own): where they can be read as they are, or copied to the
  * buffer. NULL: they cannot be read. */
@@ -441,7 +443,7 @@ const char *sm_direct_reach(const sm_comm_t *self, int rank, uintptr_t from, siz
 
 /* Copies data of another rank to where the user wants it: what lies `skip` packed bytes behind the
  * beginning of what its entry tells of. */
-int sm_direct_fetch(const sm_comm_t *self, const sm_place_t *place, int rank, size_t skip,
+int sm_direct_fetch(const sm_comm_t *self, const sm_slot_t *slot, int rank, size_t skip,
                     ompi_data_t to);
 
 /* The same of data that no entry tells of. */

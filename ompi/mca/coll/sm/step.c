@@ -12,7 +12,7 @@
 #include "opal/process/job.h"
 #include "opal/util/list.h"
 
-enum { LOOKS = 400 }; /* about as long as a peer needs that is there already */
+enum { SPINS = 400 }; /* about as long as a peer needs that is there already */
 
 /* -- waiting ------------------------------------------------------------------------------- */
 
@@ -65,7 +65,7 @@ static int poll(void *state OPAL_UNUSED)
     return count;
 }
 
-static int wait_slowly(sm_comm_t *self, const _Atomic uint64_t *word, uint64_t value)
+static int wait_asleep(sm_comm_t *self, const _Atomic uint64_t *word, uint64_t value)
 {
     waiter_t waiter = {.self = self, .word = word, .value = value};
     if (opal_list_first(&waiters) == NULL && opal_progress_add(poll, NULL) != OPAL_SUCCESS)
@@ -80,12 +80,12 @@ static int wait_slowly(sm_comm_t *self, const _Atomic uint64_t *word, uint64_t v
 
 static int wait_for(sm_comm_t *self, const _Atomic uint64_t *word, uint64_t value)
 {
-    int looks = opal_wait_is_oversubscribed() ? 1 : LOOKS;
-    while (looks-- > 0) {
+    int spins = opal_wait_is_oversubscribed() ? 1 : SPINS;
+    while (spins-- > 0) {
         if (has_value(word, value))
             return MPI_SUCCESS;
     }
-    return wait_slowly(self, word, value);
+    return wait_asleep(self, word, value);
 }
 
 static opal_doorbell_t *doorbell_of(const sm_comm_t *self, int rank)
@@ -93,7 +93,7 @@ static opal_doorbell_t *doorbell_of(const sm_comm_t *self, int rank)
     return &opal_node_slot(self->peers[rank].local_rank)->doorbell;
 }
 
-static void ring_others(const sm_comm_t *self)
+static void notify_others(const sm_comm_t *self)
 {
     if (self->size == 2) {
         opal_doorbell_notify(doorbell_of(self, 1 - self->rank));
@@ -108,14 +108,14 @@ static void ring_others(const sm_comm_t *self)
 
 /* -- places -------------------------------------------------------------------------------- */
 
-static sm_line_t *line_of(const sm_comm_t *self, const sm_place_t *place, int row)
+static sm_line_t *line_of(const sm_comm_t *self, const sm_slot_t *slot, int row)
 {
-    return &self->area->lines[row][place->half][place->line];
+    return &self->area->lines[row][slot->half][slot->line];
 }
 
-static sm_counter_t *counter_of(const sm_comm_t *self, const sm_place_t *place)
+static sm_counter_t *counter_of(const sm_comm_t *self, const sm_slot_t *slot)
 {
-    return &self->area->counters[place->half][place->line];
+    return &self->area->counters[slot->half][slot->line];
 }
 
 static size_t room_for(size_t bytes)
@@ -123,17 +123,17 @@ static size_t room_for(size_t bytes)
     return (bytes + 63) & ~(size_t)63;
 }
 
-static void take_place(sm_comm_t *self, sm_flow_t flow, size_t bytes, sm_place_t *place)
+static void take_slot(sm_comm_t *self, sm_flow_t flow, size_t bytes, sm_slot_t *slot)
 {
-    *place =
-        (sm_place_t){.step = ++self->step, .half = self->half, .line = self->line, .at = SIZE_MAX};
-    place->used = self->used;
+    *slot =
+        (sm_slot_t){.step = ++self->step, .half = self->half, .line = self->line, .at = SIZE_MAX};
+    slot->used = self->used;
     if (bytes > SM_INLINE) {
-        place->at = self->used;
+        slot->at = self->used;
         self->used += room_for(bytes);
     }
     if (flow != SM_BY_ROOT)
-        place->arrivals = self->arrivals[self->half][self->line] += (uint64_t)self->size;
+        slot->arrivals = self->arrivals[self->half][self->line] += (uint64_t)self->size;
     self->line++;
     if (flow == SM_SYNC) {
         self->half ^= 1;
@@ -142,38 +142,38 @@ static void take_place(sm_comm_t *self, sm_flow_t flow, size_t bytes, sm_place_t
     }
 }
 
-int sm_step_begin(sm_comm_t *self, sm_flow_t flow, size_t bytes, sm_place_t *place)
+int sm_step_begin(sm_comm_t *self, sm_flow_t flow, size_t bytes, sm_slot_t *slot)
 {
     /* The last line is for a sync step. Whether there is room does not depend on the bytes of
      * short data, of which ranks may think differently; nor does it on the flow between two. */
     bool has_line = self->line < SM_LINES - 1 || (flow == SM_SYNC && self->size > 2);
     size_t quarter = self->room_bytes / 4, wanted = bytes > quarter ? bytes : quarter;
     if (!has_line || (self->used > 0 && wanted > self->room_bytes - self->used)) {
-        take_place(self, SM_SYNC, 0, place);
-        int error = sm_step_meet(self, place);
+        take_slot(self, SM_SYNC, 0, slot);
+        int error = sm_step_sync(self, slot);
         if (error != MPI_SUCCESS)
             return error;
     }
-    take_place(self, flow, bytes, place);
+    take_slot(self, flow, bytes, slot);
     return MPI_SUCCESS;
 }
 
-char *sm_step_line(const sm_comm_t *self, const sm_place_t *place, int row)
+char *sm_step_line(const sm_comm_t *self, const sm_slot_t *slot, int row)
 {
-    return line_of(self, place, row)->bytes;
+    return line_of(self, slot, row)->bytes;
 }
 
-char *sm_step_row(const sm_comm_t *self, const sm_place_t *place, int row)
+char *sm_step_row(const sm_comm_t *self, const sm_slot_t *slot, int row)
 {
-    if (place->at == SIZE_MAX)
-        return line_of(self, place, row)->bytes;
-    return self->room + (2 * (size_t)row + place->half) * self->room_bytes + place->at;
+    if (slot->at == SIZE_MAX)
+        return line_of(self, slot, row)->bytes;
+    return self->room + (2 * (size_t)row + slot->half) * self->room_bytes + slot->at;
 }
 
 /* Memory that is missing when it is touched would be a signal. There is no going on without. */
-static void touch(const sm_comm_t *self, const sm_place_t *place, int row, bool *has_memory)
+static void populate_row(const sm_comm_t *self, const sm_slot_t *slot, int row, bool *has_memory)
 {
-    if (opal_likely(*has_memory) || place->at == SIZE_MAX)
+    if (opal_likely(*has_memory) || slot->at == SIZE_MAX)
         return;
     char *room = self->room + 2 * (size_t)row * self->room_bytes;
     if (opal_node_populate(room, 2 * self->room_bytes) != OPAL_SUCCESS)
@@ -181,113 +181,113 @@ static void touch(const sm_comm_t *self, const sm_place_t *place, int row, bool 
     *has_memory = true;
 }
 
-char *sm_step_own_row(sm_comm_t *self, const sm_place_t *place)
+char *sm_step_own_row(sm_comm_t *self, const sm_slot_t *slot)
 {
-    touch(self, place, self->rank, &self->has_memory);
-    return sm_step_row(self, place, self->rank);
+    populate_row(self, slot, self->rank, &self->has_memory);
+    return sm_step_row(self, slot, self->rank);
 }
 
-char *sm_step_result_row(sm_comm_t *self, const sm_place_t *place)
+char *sm_step_result_row(sm_comm_t *self, const sm_slot_t *slot)
 {
-    touch(self, place, self->size, &self->has_result_memory);
-    return sm_step_row(self, place, self->size);
+    populate_row(self, slot, self->size, &self->has_result_memory);
+    return sm_step_row(self, slot, self->size);
 }
 
 /* The line that this rank writes next comes to this core while it does something else: to store to
  * a line that a peer has read takes as long as to send one. */
-static void expect_next(const sm_comm_t *self)
+static void prefetch_next(const sm_comm_t *self)
 {
     opal_prefetch_write(&self->area->lines[self->rank][self->half][self->line]);
 }
 
 /* -- flows --------------------------------------------------------------------------------- */
 
-static void set_flag(const sm_comm_t *self, const sm_place_t *place, int row)
+static void set_flag(const sm_comm_t *self, const sm_slot_t *slot, int row)
 {
-    atomic_store_explicit(&line_of(self, place, row)->flag, place->step, memory_order_release);
+    atomic_store_explicit(&line_of(self, slot, row)->flag, slot->step, memory_order_release);
 }
 
-static int await_flag(sm_comm_t *self, const sm_place_t *place, int row)
+static int await_flag(sm_comm_t *self, const sm_slot_t *slot, int row)
 {
-    return wait_for(self, &line_of(self, place, row)->flag, place->step);
+    return wait_for(self, &line_of(self, slot, row)->flag, slot->step);
 }
 
 /* True: this rank is the last one. */
-static bool count_in(const sm_comm_t *self, const sm_place_t *place)
+static bool add_arrival(const sm_comm_t *self, const sm_slot_t *slot)
 {
     uint64_t before =
-        atomic_fetch_add_explicit(&counter_of(self, place)->count, 1, memory_order_acq_rel);
-    return before + 1 == place->arrivals;
+        atomic_fetch_add_explicit(&counter_of(self, slot)->count, 1, memory_order_acq_rel);
+    return before + 1 == slot->arrivals;
 }
 
-static int await_all(sm_comm_t *self, const sm_place_t *place)
+static int await_all(sm_comm_t *self, const sm_slot_t *slot)
 {
-    return wait_for(self, &counter_of(self, place)->count, place->arrivals);
+    return wait_for(self, &counter_of(self, slot)->count, slot->arrivals);
 }
 
 /* In our row, before the flag or the count that publishes it. */
-static void say(const sm_comm_t *self, const sm_place_t *place)
+static void write_signature(const sm_comm_t *self, const sm_slot_t *slot)
 {
-    if (self->given != 0)
-        line_of(self, place, self->rank)->given = self->given;
+    if (self->signature != 0)
+        line_of(self, slot, self->rank)->signature = self->signature;
 }
 
-void sm_step_come(sm_comm_t *self, const sm_place_t *place)
+void sm_step_arrive(sm_comm_t *self, const sm_slot_t *slot)
 {
-    say(self, place);
+    write_signature(self, slot);
     if (self->size == 2)
-        set_flag(self, place, self->rank);
-    else if (!count_in(self, place))
+        set_flag(self, slot, self->rank);
+    else if (!add_arrival(self, slot))
         return;
-    ring_others(self);
+    notify_others(self);
 }
 
-int sm_step_await_all(sm_comm_t *self, const sm_place_t *place)
+int sm_step_await_all(sm_comm_t *self, const sm_slot_t *slot)
 {
     if (self->size > 2)
-        return await_all(self, place);
-    int error = await_flag(self, place, 1 - self->rank);
-    expect_next(self);
+        return await_all(self, slot);
+    int error = await_flag(self, slot, 1 - self->rank);
+    prefetch_next(self);
     return error;
 }
 
-int sm_step_meet(sm_comm_t *self, const sm_place_t *place)
+int sm_step_sync(sm_comm_t *self, const sm_slot_t *slot)
 {
-    sm_step_come(self, place);
-    return sm_step_await_all(self, place);
+    sm_step_arrive(self, slot);
+    return sm_step_await_all(self, slot);
 }
 
-bool sm_step_is_alike(const sm_comm_t *self, const sm_place_t *place, int rank)
+bool sm_step_matches(const sm_comm_t *self, const sm_slot_t *slot, int rank)
 {
-    return line_of(self, place, rank)->given == self->given;
+    return line_of(self, slot, rank)->signature == self->signature;
 }
 
 /* A rank that thinks that another one computes a result gets the error instead. */
-int sm_step_compare(sm_comm_t *self, const sm_place_t *place)
+int sm_step_compare(sm_comm_t *self, const sm_slot_t *slot)
 {
     for (int rank = 0; rank < self->size; rank++) {
-        if (opal_likely(sm_step_is_alike(self, place, rank)))
+        if (opal_likely(sm_step_matches(self, slot, rank)))
             continue;
         if (self->size > 2)
-            sm_step_tell_result(self, place, MPI_ERR_TRUNCATE);
+            sm_step_publish_result(self, slot, MPI_ERR_TRUNCATE);
         return MPI_ERR_TRUNCATE;
     }
     /* What is said of a call that does not fit is the same in all ranks, if it is in one. */
-    return (self->given / SM_WAYS & 1) != 0 ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+    return (self->signature / SM_PROTOCOLS & 1) != 0 ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
 }
 
-void sm_step_show(const sm_comm_t *self, const sm_place_t *place)
+void sm_step_publish(const sm_comm_t *self, const sm_slot_t *slot)
 {
-    say(self, place);
-    set_flag(self, place, self->rank);
+    write_signature(self, slot);
+    set_flag(self, slot, self->rank);
 }
 
-bool sm_step_is_shown(const sm_comm_t *self, const sm_place_t *place, int rank)
+bool sm_step_is_published(const sm_comm_t *self, const sm_slot_t *slot, int rank)
 {
-    return has_value(&line_of(self, place, rank)->flag, place->step);
+    return has_value(&line_of(self, slot, rank)->flag, slot->step);
 }
 
-void sm_step_take_leave(const sm_comm_t *self, _Atomic uint64_t *readers, uint64_t all, int owner)
+void sm_step_reader_done(const sm_comm_t *self, _Atomic uint64_t *readers, uint64_t all, int owner)
 {
     if (atomic_fetch_add_explicit(readers, 1, memory_order_acq_rel) + 1 == all)
         opal_doorbell_notify(doorbell_of(self, owner));
@@ -298,39 +298,39 @@ int sm_step_await_readers(sm_comm_t *self, const _Atomic uint64_t *readers, uint
     return wait_for(self, readers, all);
 }
 
-bool sm_step_arrive(sm_comm_t *self, const sm_place_t *place)
+bool sm_step_count_in(sm_comm_t *self, const sm_slot_t *slot)
 {
-    say(self, place);
-    return count_in(self, place);
+    write_signature(self, slot);
+    return add_arrival(self, slot);
 }
 
-static int *result_error(const sm_comm_t *self, const sm_place_t *place)
+static int *result_error(const sm_comm_t *self, const sm_slot_t *slot)
 {
-    return (int *)(void *)sm_step_line(self, place, self->size);
+    return (int *)(void *)sm_step_line(self, slot, self->size);
 }
 
-void sm_step_tell_result(sm_comm_t *self, const sm_place_t *place, int error)
+void sm_step_publish_result(sm_comm_t *self, const sm_slot_t *slot, int error)
 {
-    *result_error(self, place) = error;
-    set_flag(self, place, self->size);
-    ring_others(self);
+    *result_error(self, slot) = error;
+    set_flag(self, slot, self->size);
+    notify_others(self);
 }
 
-int sm_step_await_result(sm_comm_t *self, const sm_place_t *place)
+int sm_step_await_result(sm_comm_t *self, const sm_slot_t *slot)
 {
-    int error = await_flag(self, place, self->size);
-    return error == MPI_SUCCESS ? *result_error(self, place) : error;
+    int error = await_flag(self, slot, self->size);
+    return error == MPI_SUCCESS ? *result_error(self, slot) : error;
 }
 
-int sm_step_give(sm_comm_t *self, const sm_place_t *place, int root)
+int sm_step_give(sm_comm_t *self, const sm_slot_t *slot, int root)
 {
-    say(self, place);
+    write_signature(self, slot);
     if (self->size == 2 && self->rank == root)
-        return await_flag(self, place, 1 - root);
+        return await_flag(self, slot, 1 - root);
     if (self->size == 2)
-        set_flag(self, place, self->rank);
-    else if (!count_in(self, place))
-        return self->rank == root ? await_all(self, place) : MPI_SUCCESS;
+        set_flag(self, slot, self->rank);
+    else if (!add_arrival(self, slot))
+        return self->rank == root ? await_all(self, slot) : MPI_SUCCESS;
     if (self->rank != root)
         opal_doorbell_notify(doorbell_of(self, root));
     return MPI_SUCCESS;
@@ -338,49 +338,49 @@ int sm_step_give(sm_comm_t *self, const sm_place_t *place, int root)
 
 int sm_step_report(sm_comm_t *self, int root, bool compares)
 {
-    sm_place_t place;
-    int error = sm_step_begin(self, SM_TO_ROOT, 0, &place);
+    sm_slot_t slot;
+    int error = sm_step_begin(self, SM_TO_ROOT, 0, &slot);
     if (error == MPI_SUCCESS)
-        error = sm_step_give(self, &place, root);
+        error = sm_step_give(self, &slot, root);
     if (error == MPI_SUCCESS && compares && self->rank == root)
-        error = sm_step_compare(self, &place);
+        error = sm_step_compare(self, &slot);
     return error;
 }
 
-void sm_step_tell(sm_comm_t *self, const sm_place_t *place)
+void sm_step_notify(sm_comm_t *self, const sm_slot_t *slot)
 {
-    say(self, place);
-    set_flag(self, place, self->rank);
-    ring_others(self);
+    write_signature(self, slot);
+    set_flag(self, slot, self->rank);
+    notify_others(self);
 }
 
-int sm_step_await(sm_comm_t *self, const sm_place_t *place, int root)
+int sm_step_await(sm_comm_t *self, const sm_slot_t *slot, int root)
 {
-    int error = await_flag(self, place, root);
-    expect_next(self);
-    if (opal_unlikely(error == MPI_SUCCESS && self->given != 0 &&
-                      !sm_step_is_alike(self, place, root)))
+    int error = await_flag(self, slot, root);
+    prefetch_next(self);
+    if (opal_unlikely(error == MPI_SUCCESS && self->signature != 0 &&
+                      !sm_step_matches(self, slot, root)))
         error = MPI_ERR_TRUNCATE;
     return error;
 }
 
-sm_way_t sm_step_way(const sm_comm_t *self, const sm_place_t *place, int rank)
+sm_protocol_t sm_step_protocol(const sm_comm_t *self, const sm_slot_t *slot, int rank)
 {
-    return line_of(self, place, rank)->given % SM_WAYS;
+    return line_of(self, slot, rank)->signature % SM_PROTOCOLS;
 }
 
-int sm_step_follow(sm_comm_t *self, sm_place_t *place, int root)
+int sm_step_follow_root(sm_comm_t *self, sm_slot_t *slot, int root)
 {
-    size_t bytes = (size_t)(line_of(self, place, root)->given / SM_WAYS / 2);
+    size_t bytes = (size_t)(line_of(self, slot, root)->signature / SM_PROTOCOLS / 2);
     int error = MPI_SUCCESS;
-    self->used = place->used;
-    switch (sm_step_way(self, place, root)) {
+    self->used = slot->used;
+    switch (sm_step_protocol(self, slot, root)) {
     case SM_SHORT:
         self->used += bytes > SM_INLINE ? room_for(bytes) : 0;
         break;
     case SM_DIRECT:
-        place->at = SIZE_MAX; /* where its entry is */
-        error = sm_direct_error(self, place, root);
+        slot->at = SIZE_MAX; /* where its entry is */
+        error = sm_direct_error(self, slot, root);
         if (error == MPI_SUCCESS)
             error = sm_step_report(self, root, false);
         break;
@@ -388,7 +388,7 @@ int sm_step_follow(sm_comm_t *self, sm_place_t *place, int root)
         self->half ^= 1;
         self->line = 0;
         self->used = 0;
-        sm_step_come(self, place);
+        sm_step_arrive(self, slot);
         break;
     default:
         break;

@@ -71,22 +71,22 @@ static size_t row_bytes(const sm_comm_t *self, sm_flow_t flow, int items, size_t
     return bytes < self->room_bytes ? bytes : self->room_bytes;
 }
 
-static head_t *head_of(const sm_comm_t *self, const sm_place_t *place, int rank)
+static head_t *head_of(const sm_comm_t *self, const sm_slot_t *slot, int rank)
 {
-    return (head_t *)(void *)sm_step_line(self, place, rank);
+    return (head_t *)(void *)sm_step_line(self, slot, rank);
 }
 
-static item_t *items_of(const sm_comm_t *self, const sm_place_t *place, int rank, int items)
+static item_t *items_of(const sm_comm_t *self, const sm_slot_t *slot, int rank, int items)
 {
     if (items == 1)
-        return &head_of(self, place, rank)->only;
-    return (item_t *)(void *)sm_step_row(self, place, rank);
+        return &head_of(self, slot, rank)->only;
+    return (item_t *)(void *)sm_step_row(self, slot, rank);
 }
 
 /* The one of our row that is for a rank, or the one of that rank's row that is for us. */
-static item_t *item_for(const sm_comm_t *self, const sm_place_t *place, int of, int rank)
+static item_t *item_for(const sm_comm_t *self, const sm_slot_t *slot, int of, int rank)
 {
-    return &items_of(self, place, of, item_count(self))[item_index(self, rank)];
+    return &items_of(self, slot, of, item_count(self))[item_index(self, rank)];
 }
 
 /* -- giving -------------------------------------------------------------------------------- */
@@ -125,8 +125,8 @@ static size_t room_for(const item_t *item)
 
 /* Where the blocks are: as the user has them; else where their segments are; else packed copies,
  * which nothing else will do for data that is going to change. */
-static void tell_blocks(const sm_comm_t *self, const blocks_t *blocks, bool needs_copy,
-                        item_t *items, sm_source_t *source)
+static void describe_blocks(const sm_comm_t *self, const blocks_t *blocks, bool needs_copy,
+                            item_t *items, sm_source_t *source)
 {
     size_t room = 0;
     for (int i = 0; i < blocks->count; i++) {
@@ -157,23 +157,23 @@ static void tell_blocks(const sm_comm_t *self, const blocks_t *blocks, bool need
 }
 
 /* Begins our row, of so many items. */
-static item_t *write_head(sm_comm_t *self, const sm_place_t *place, where_t where, int items)
+static item_t *write_head(sm_comm_t *self, const sm_slot_t *slot, where_t where, int items)
 {
-    head_t *head = head_of(self, place, self->rank);
-    sm_step_own_row(self, place);                                   /* is there from now on */
+    head_t *head = head_of(self, slot, self->rank);
+    sm_step_own_row(self, slot);                                    /* is there from now on */
     atomic_store_explicit(&head->readers, 0, memory_order_relaxed); /* the step publishes it */
     head->error = MPI_SUCCESS;
     head->where = where;
-    return items_of(self, place, self->rank, items);
+    return items_of(self, slot, self->rank, items);
 }
 
 /* Writes our row, of such a length: one block, or what each of the other ranks gets of a side. */
-static void give(sm_comm_t *self, const sm_place_t *place, size_t bytes, const blocks_t *blocks,
-                 bool needs_copy, sm_source_t *source)
+static void write_blocks(sm_comm_t *self, const sm_slot_t *slot, size_t bytes,
+                         const blocks_t *blocks, bool needs_copy, sm_source_t *source)
 {
-    item_t *items = write_head(self, place, IN_ROW, blocks->count);
-    head_t *head = head_of(self, place, self->rank);
-    char *row = sm_step_row(self, place, self->rank);
+    item_t *items = write_head(self, slot, IN_ROW, blocks->count);
+    head_t *head = head_of(self, slot, self->rank);
+    char *row = sm_step_row(self, slot, self->rank);
     size_t total = 0, at = items_bytes(blocks->count);
     for (int i = 0; i < blocks->count; i++) {
         items[i] = (item_t){.bytes = sm_bytes(block_at(blocks, i))};
@@ -182,7 +182,7 @@ static void give(sm_comm_t *self, const sm_place_t *place, size_t bytes, const b
     *source = (sm_source_t){0};
     if (total > bytes - at) {
         head->where = IN_MEMORY;
-        tell_blocks(self, blocks, needs_copy, items, source);
+        describe_blocks(self, blocks, needs_copy, items, source);
         head->error = source->error;
         return;
     }
@@ -212,29 +212,29 @@ static int fit(ompi_data_t *to, size_t bytes)
 }
 
 /* What an item of a rank's row tells of. */
-static int take(const sm_comm_t *self, const sm_place_t *place, int rank, const item_t *item,
-                ompi_data_t to)
+static int read_item(const sm_comm_t *self, const sm_slot_t *slot, int rank, const item_t *item,
+                     ompi_data_t to)
 {
     int fits = fit(&to, item->bytes), error = MPI_SUCCESS;
     if (to.count == 0)
         return fits;
-    if (head_of(self, place, rank)->where == IN_ROW)
-        sm_unpack(to, sm_step_row(self, place, rank) + item->address);
+    if (head_of(self, slot, rank)->where == IN_ROW)
+        sm_unpack(to, sm_step_row(self, slot, rank) + item->address);
     else
         error = sm_direct_fetch_from(self, rank, item->address, item->segments, 0, to);
     return error != MPI_SUCCESS ? error : fits;
 }
 
 /* This rank, one of so many, is done with what a rank has in memory. */
-static void leave(const sm_comm_t *self, const sm_place_t *place, int rank, int readers)
+static void reader_done(const sm_comm_t *self, const sm_slot_t *slot, int rank, int readers)
 {
-    sm_step_take_leave(self, &head_of(self, place, rank)->readers, (uint64_t)readers, rank);
+    sm_step_reader_done(self, &head_of(self, slot, rank)->readers, (uint64_t)readers, rank);
 }
 
 /* Our own may be given back when all have left it. Returns the error given, or a new one. */
-static int await_readers(sm_comm_t *self, const sm_place_t *place, int readers, int error)
+static int await_readers(sm_comm_t *self, const sm_slot_t *slot, int readers, int error)
 {
-    const head_t *head = head_of(self, place, self->rank);
+    const head_t *head = head_of(self, slot, self->rank);
     int left = sm_step_await_readers(self, &head->readers, (uint64_t)readers);
     return left != MPI_SUCCESS ? left : error;
 }
@@ -242,30 +242,30 @@ static int await_readers(sm_comm_t *self, const sm_place_t *place, int readers, 
 /* -- alltoallv and alltoallw ----------------------------------------------------------------- */
 
 /* All rows are there. Two ranks part together, if one of them has to wait. */
-static int take_all(sm_comm_t *self, const ompi_coll_call_t *call, const sm_place_t *place)
+static int read_all(sm_comm_t *self, const ompi_coll_call_t *call, const sm_slot_t *slot)
 {
     int error = MPI_SUCCESS, size = self->size;
-    bool is_read = head_of(self, place, self->rank)->where == IN_MEMORY, reads = false;
+    bool is_read = head_of(self, slot, self->rank)->where == IN_MEMORY, reads = false;
     for (int distance = 1; distance < size; distance++) {
         int rank = (self->rank + distance) % size;
-        int taken = take(self, place, rank, item_for(self, place, rank, self->rank),
-                         sm_block(&call->recv, rank));
+        int taken = read_item(self, slot, rank, item_for(self, slot, rank, self->rank),
+                              sm_block(&call->recv, rank));
         error = error != MPI_SUCCESS ? error : taken;
-        reads = head_of(self, place, rank)->where == IN_MEMORY;
+        reads = head_of(self, slot, rank)->where == IN_MEMORY;
         if (reads && size > 2)
-            leave(self, place, rank, size - 1);
+            reader_done(self, slot, rank, size - 1);
     }
     if (size == 2)
-        return is_read || reads ? sm_direct_part(self, error) : error;
-    return is_read ? await_readers(self, place, size - 1, error) : error;
+        return is_read || reads ? sm_direct_barrier(self, error) : error;
+    return is_read ? await_readers(self, slot, size - 1, error) : error;
 }
 
 /* The first error of a rank that could not tell of its data: the same one in all. */
-static int first_error(const sm_comm_t *self, const sm_place_t *place)
+static int first_error(const sm_comm_t *self, const sm_slot_t *slot)
 {
     int error = MPI_SUCCESS;
     for (int rank = 0; error == MPI_SUCCESS && rank < self->size; rank++)
-        error = head_of(self, place, rank)->error;
+        error = head_of(self, slot, rank)->error;
     return error;
 }
 
@@ -276,37 +276,37 @@ int sm_alltoallv(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
     size_t row = row_bytes(self, SM_SYNC, item_count(self), bytes);
     blocks_t blocks = blocks_for_others(self, from);
     sm_source_t source;
-    sm_place_t place;
-    int error = sm_step_begin(self, SM_SYNC, row, &place);
+    sm_slot_t slot;
+    int error = sm_step_begin(self, SM_SYNC, row, &slot);
     if (error != MPI_SUCCESS)
         return error;
-    give(self, &place, row, &blocks, in_place, &source);
-    sm_step_come(self, &place);
+    write_blocks(self, &slot, row, &blocks, in_place, &source);
+    sm_step_arrive(self, &slot);
     if (!in_place)
         sm_copy_own(sm_block(from, self->rank), sm_block(&call->recv, self->rank));
-    error = sm_step_await_all(self, &place);
+    error = sm_step_await_all(self, &slot);
     if (error == MPI_SUCCESS)
-        error = first_error(self, &place);
+        error = first_error(self, &slot);
     if (error == MPI_SUCCESS)
-        error = take_all(self, call, &place);
+        error = read_all(self, call, &slot);
     sm_source_fini(&source);
     return error;
 }
 
 /* -- scatterv -------------------------------------------------------------------------------- */
 
-static int scatter_from_root(sm_comm_t *self, const ompi_coll_call_t *call, const sm_place_t *place,
+static int scatter_from_root(sm_comm_t *self, const ompi_coll_call_t *call, const sm_slot_t *slot,
                              size_t row)
 {
     blocks_t blocks = blocks_for_others(self, &call->send);
     sm_source_t source;
-    give(self, place, row, &blocks, false, &source);
-    sm_step_tell(self, place);
+    write_blocks(self, slot, row, &blocks, false, &source);
+    sm_step_notify(self, slot);
     if (call->recv.buffer != MPI_IN_PLACE)
         sm_copy_own(sm_block(&call->send, self->rank), sm_block(&call->recv, 0));
     int error = source.error;
-    if (error == MPI_SUCCESS && head_of(self, place, self->rank)->where == IN_MEMORY)
-        error = await_readers(self, place, self->size - 1, error);
+    if (error == MPI_SUCCESS && head_of(self, slot, self->rank)->where == IN_MEMORY)
+        error = await_readers(self, slot, self->size - 1, error);
     sm_source_fini(&source);
     return error;
 }
@@ -315,21 +315,21 @@ int sm_scatterv(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
     size_t row = row_bytes(self, SM_BY_ROOT, item_count(self), bytes);
     int root = call->root;
-    sm_place_t place;
-    int error = sm_step_begin(self, SM_BY_ROOT, row, &place);
+    sm_slot_t slot;
+    int error = sm_step_begin(self, SM_BY_ROOT, row, &slot);
     if (error != MPI_SUCCESS)
         return error;
     if (self->rank == root)
-        return scatter_from_root(self, call, &place, row);
-    error = sm_step_await(self, &place, root);
+        return scatter_from_root(self, call, &slot, row);
+    error = sm_step_await(self, &slot, root);
     if (error == MPI_SUCCESS)
-        error = head_of(self, &place, root)->error;
+        error = head_of(self, &slot, root)->error;
     if (error != MPI_SUCCESS)
         return error;
-    error = take(self, &place, root, item_for(self, &place, root, self->rank),
-                 sm_block(&call->recv, 0));
-    if (head_of(self, &place, root)->where == IN_MEMORY)
-        leave(self, &place, root, self->size - 1);
+    error = read_item(self, &slot, root, item_for(self, &slot, root, self->rank),
+                      sm_block(&call->recv, 0));
+    if (head_of(self, &slot, root)->where == IN_MEMORY)
+        reader_done(self, &slot, root, self->size - 1);
     return error;
 }
 
@@ -340,13 +340,13 @@ int sm_scatterv(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 typedef struct gather {
     sm_comm_t *self;
     const ompi_coll_call_t *call;
-    sm_place_t wanted, given;
+    sm_slot_t wanted, given;
     size_t row; /* of what is given */
     ompi_schedule_t messages;
 } gather_t;
 
 /* Where the root wants the blocks; nowhere, where others cannot write. */
-static void tell_wishes(gather_t *gather)
+static void publish_targets(gather_t *gather)
 {
     sm_comm_t *self = gather->self;
     item_t *items = write_head(self, &gather->wanted, IN_MEMORY, item_count(self));
@@ -358,14 +358,14 @@ static void tell_wishes(gather_t *gather)
         if (rank != self->rank)
             items[item_index(self, rank)] = item;
     }
-    sm_step_tell(self, &gather->wanted);
+    sm_step_notify(self, &gather->wanted);
 }
 
 /* The root's part, when all have given. */
-static int take_given(gather_t *gather)
+static int read_given(gather_t *gather)
 {
     sm_comm_t *self = gather->self;
-    const sm_place_t *given = &gather->given;
+    const sm_slot_t *given = &gather->given;
     int error = MPI_SUCCESS;
     for (int rank = 0; rank < self->size; rank++) {
         const head_t *head = head_of(self, given, rank);
@@ -373,14 +373,14 @@ static int take_given(gather_t *gather)
         int taken = head->error;
         if (rank == self->rank || head->where == DELIVERED)
             continue;
-        if (taken == SM_ELSEWHERE) {
+        if (taken == SM_FALL_BACK) {
             ompi_schedule_recv(&gather->messages, rank, block);
             continue;
         }
         if (taken == MPI_SUCCESS) {
-            taken = take(self, given, rank, &head->only, block);
+            taken = read_item(self, given, rank, &head->only, block);
             if (head->where == IN_MEMORY)
-                leave(self, given, rank, 1);
+                reader_done(self, given, rank, 1);
         }
         error = error != MPI_SUCCESS ? error : taken;
     }
@@ -392,11 +392,11 @@ static int gather_in_root(gather_t *gather)
 {
     sm_comm_t *self = gather->self;
     const ompi_coll_call_t *call = gather->call;
-    tell_wishes(gather);
+    publish_targets(gather);
     if (call->send.buffer != MPI_IN_PLACE)
         sm_copy_own(sm_block(&call->send, 0), sm_block(&call->recv, self->rank));
     int error = sm_step_give(self, &gather->given, self->rank);
-    return error == MPI_SUCCESS ? take_given(gather) : error;
+    return error == MPI_SUCCESS ? read_given(gather) : error;
 }
 
 /* A long block: false if the root has no place for it that we could write to. */
@@ -424,7 +424,7 @@ static int give_to_root(gather_t *gather)
     if (sm_bytes(block) > gather->row && deliver(gather, block, &error))
         write_head(self, &gather->given, DELIVERED, 1);
     else if (error == MPI_SUCCESS)
-        give(self, &gather->given, gather->row, &blocks, false, &source);
+        write_blocks(self, &gather->given, gather->row, &blocks, false, &source);
     if (error == MPI_SUCCESS)
         error = sm_step_give(self, &gather->given, root);
     if (error == MPI_SUCCESS)
@@ -432,7 +432,7 @@ static int give_to_root(gather_t *gather)
     if (error == MPI_SUCCESS && head_of(self, &gather->given, self->rank)->where == IN_MEMORY)
         error = await_readers(self, &gather->given, 1, error);
     sm_source_fini(&source);
-    if (error == SM_ELSEWHERE) {
+    if (error == SM_FALL_BACK) {
         ompi_schedule_send(&gather->messages, root, block);
         error = ompi_schedule_run(&gather->messages);
     }

@@ -29,9 +29,9 @@ enum { PAIR_WHOLE_BYTES = 128 << 10 }; /* of two ranks, each reduces everything 
 /* What a rank tells the others. */
 typedef struct offer {
     uint64_t region; /* where the addresses are; 0: not all data is in one */
-    sm_known_t known;
+    sm_addresses_t addresses;
     uint64_t in_place;
-    uint64_t given; /* sm_given */
+    uint64_t signature; /* sm_signature */
 } offer_t;
 
 /* Lives with the schedule. */
@@ -41,7 +41,7 @@ typedef struct plan {
     sm_fold_t fold;
     ompi_data_t result; /* this rank's block of a reduce_scatter; not the user's, if in place */
     bool is_decided, is_misfit;
-    sm_known_t *known;
+    sm_addresses_t *addresses;
     offer_t offers[]; /* of this rank, the next one, and so on in a circle */
 } plan_t;
 
@@ -85,7 +85,7 @@ static ompi_data_t target_of(const plan_t *plan)
 
 /* What the user has given that has a type of its own, and where the result goes: types to be kept.
  */
-static ompi_data_t given_to(const ompi_coll_call_t *call)
+static ompi_data_t type_given(const ompi_coll_call_t *call)
 {
     bool has_type = !is_reduction(call) && call->send.buffer != MPI_IN_PLACE;
     return has_type ? sm_block(&call->send, 0) : (ompi_data_t){0};
@@ -109,13 +109,13 @@ static bool is_reachable(ompi_data_t data, uintptr_t *address)
 }
 
 /* A rank that lacks memory says the same as one whose data is elsewhere. */
-static void make_offer(plan_t *plan, uint64_t given)
+static void make_offer(plan_t *plan, uint64_t signature)
 {
     offer_t *own = &plan->offers[0];
     bool is_good = opal_region.bytes > 0;
-    *own = (offer_t){.in_place = plan->call.send.buffer == MPI_IN_PLACE, .given = given};
-    if (!is_reachable(operand_of(plan), &own->known.operand) ||
-        !is_reachable(target_of(plan), &own->known.target))
+    *own = (offer_t){.in_place = plan->call.send.buffer == MPI_IN_PLACE, .signature = signature};
+    if (!is_reachable(operand_of(plan), &own->addresses.operand) ||
+        !is_reachable(target_of(plan), &own->addresses.target))
         is_good = false;
     if (is_reduction(&plan->call) &&
         sm_fold_init(&plan->fold, plan->self, &plan->call, true) != MPI_SUCCESS)
@@ -158,7 +158,7 @@ static int gather_all(const plan_t *plan)
         sm_copy_own(sm_block(&call->send, 0), sm_block(&call->recv, self->rank));
     for (int distance = 1; distance < self->size; distance++) {
         int rank = (self->rank + distance) % self->size;
-        int fetched = sm_direct_fetch_from(self, rank, plan->known[rank].operand, 0, 0,
+        int fetched = sm_direct_fetch_from(self, rank, plan->addresses[rank].operand, 0, 0,
                                            sm_block(&call->recv, rank));
         error = error != MPI_SUCCESS ? error : fetched;
     }
@@ -172,7 +172,7 @@ static int gather(const plan_t *plan)
     const ompi_coll_call_t *call = &plan->call;
     if (self->rank != call->root) {
         ompi_data_t block = sm_block(&call->send, 0);
-        uintptr_t target = plan->known[call->root].target + self->peers[call->root].view.shift;
+        uintptr_t target = plan->addresses[call->root].target + self->peers[call->root].view.shift;
         sm_pack(block, (char *)(target + (size_t)self->rank * sm_bytes(block)));
     } else if (call->send.buffer != MPI_IN_PLACE) {
         sm_copy_own(sm_block(&call->send, 0), sm_block(&call->recv, self->rank));
@@ -209,7 +209,7 @@ static void add_exchange(plan_t *plan, ompi_schedule_t *schedule)
     }
 }
 
-static void add_parting(const plan_t *plan, ompi_schedule_t *schedule)
+static void add_barrier(const plan_t *plan, ompi_schedule_t *schedule)
 {
     int size = plan->self->size, rank = plan->self->rank;
     ompi_data_t nothing = ompi_data(NULL, 0, schedule->byte);
@@ -221,7 +221,7 @@ static void add_parting(const plan_t *plan, ompi_schedule_t *schedule)
 }
 
 /* All ranks see the same offers, so they decide alike. */
-static bool is_all_there(plan_t *plan)
+static bool is_all_mapped(plan_t *plan)
 {
     sm_comm_t *self = plan->self;
     uint64_t region = plan->offers[0].region;
@@ -232,7 +232,7 @@ static bool is_all_there(plan_t *plan)
             return false;
         if (i > 0)
             opal_node_view(peer->local_rank, &peer->view); /* who has sent something is there */
-        plan->known[rank] = plan->offers[i].known;
+        plan->addresses[rank] = plan->offers[i].addresses;
     }
     return true;
 }
@@ -240,9 +240,9 @@ static bool is_all_there(plan_t *plan)
 /* Likewise: whether all have as much data. */
 static bool is_alike(const plan_t *plan)
 {
-    bool is_misfit = (plan->offers[0].given / SM_WAYS & 1) != 0;
+    bool is_misfit = (plan->offers[0].signature / SM_PROTOCOLS & 1) != 0;
     for (int i = 1; i < plan->self->size; i++)
-        is_misfit |= plan->offers[i].given != plan->offers[0].given;
+        is_misfit |= plan->offers[i].signature != plan->offers[0].signature;
     return !is_misfit;
 }
 
@@ -258,10 +258,10 @@ static int decide(ompi_schedule_t *schedule, void *context)
     if (plan->is_decided)
         return MPI_SUCCESS;
     plan->is_decided = true;
-    if (!is_all_there(plan))
+    if (!is_all_mapped(plan))
         return ompi_coll_build_behind(&plan->call, &sm_ops, schedule);
     ompi_schedule_call(schedule, work, plan, (ompi_data_t){0}, (ompi_data_t){0});
-    add_parting(plan, schedule);
+    add_barrier(plan, schedule);
     ompi_data_t result = ompi_data(plan->call.recv.buffer, plan->result.count, plan->result.type);
     if (is_reduce_scatter(&plan->call) && plan->result.buffer != result.buffer)
         ompi_schedule_copy(schedule, plan->result, result);
@@ -282,7 +282,7 @@ static bool keep(ompi_schedule_t *schedule, ompi_ints_t *ints, int count)
 }
 
 /* In place, a result that others still read the operands of waits in memory of its own. */
-static void place_result(plan_t *plan, ompi_schedule_t *schedule)
+static void take_result_memory(plan_t *plan, ompi_schedule_t *schedule)
 {
     const ompi_coll_call_t *call = &plan->call;
     plan->result =
@@ -291,26 +291,26 @@ static void place_result(plan_t *plan, ompi_schedule_t *schedule)
         plan->result.buffer = ompi_schedule_elements(schedule, plan->result.count, call->recv.type);
 }
 
-int sm_later_build(sm_comm_t *self, const ompi_coll_call_t *call, uint64_t given,
-                   ompi_schedule_t *schedule)
+int sm_nonblocking_build(sm_comm_t *self, const ompi_coll_call_t *call, uint64_t signature,
+                         ompi_schedule_t *schedule)
 {
     size_t size = (size_t)self->size;
     plan_t *plan = ompi_schedule_memory(schedule, sizeof *plan + size * sizeof(offer_t));
-    sm_known_t *known = ompi_schedule_memory(schedule, size * sizeof *known);
-    if (plan == NULL || known == NULL)
+    sm_addresses_t *addresses = ompi_schedule_memory(schedule, size * sizeof *addresses);
+    if (plan == NULL || addresses == NULL)
         return MPI_ERR_NO_MEM;
-    *plan = (plan_t){.self = self, .call = *call, .known = known};
+    *plan = (plan_t){.self = self, .call = *call, .addresses = addresses};
     if (!keep(schedule, &plan->call.recv.counts, self->size) ||
         !keep(schedule, &plan->call.recv.displs, self->size))
         return MPI_ERR_NO_MEM;
     if (is_reduce_scatter(call))
-        place_result(plan, schedule);
+        take_result_memory(plan, schedule);
     if (schedule->error != MPI_SUCCESS)
         return schedule->error;
-    make_offer(plan, given);
-    plan->fold.known = known;
+    make_offer(plan, signature);
+    plan->fold.addresses = addresses;
     add_exchange(plan, schedule);
-    ompi_schedule_call(schedule, decide, plan, given_to(call), result_of(self, call));
+    ompi_schedule_call(schedule, decide, plan, type_given(call), result_of(self, call));
     ompi_schedule_wait(schedule);
     return schedule->error;
 }
