@@ -105,9 +105,13 @@ int ompi_coll_run(const ompi_coll_call_t *call);
 int ompi_coll_begin(const ompi_coll_call_t *call, ompi_request_t **request);
 int ompi_coll_prepare(const ompi_coll_call_t *call, ompi_request_t **request);
 
-/* For a component's schedule that cannot be carried out after all: adds what those behind the
- * component do instead. The same in all ranks. */
-OPAL_EXPORT int ompi_coll_build_behind(const ompi_coll_call_t *call, const ompi_coll_ops_t *ops,
+/*
+ * A component calls this from its running schedule when it finds that it cannot carry the call out
+ * after all: the components of lower priority are asked, and the first that takes the call adds its
+ * operations to the schedule. All ranks of the communicator must decide alike. `state` is the
+ * component's state of the call's communicator, not NULL.
+ */
+OPAL_EXPORT int ompi_coll_build_behind(const ompi_coll_call_t *call, const void *state,
                                        ompi_schedule_t *schedule);
 
 /* A communicator begins and ends to have collectives. Its messages are there by then. */

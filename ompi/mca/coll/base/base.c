@@ -94,11 +94,12 @@ static int build(const ompi_coll_call_t *call, size_t first, ompi_schedule_t *sc
     return MPI_ERR_UNSUPPORTED_OPERATION;
 }
 
-int ompi_coll_build_behind(const ompi_coll_call_t *call, const ompi_coll_ops_t *ops,
+int ompi_coll_build_behind(const ompi_coll_call_t *call, const void *state,
                            ompi_schedule_t *schedule)
 {
+    void *const *states = call->comm->coll;
     size_t first = 0;
-    while (ops_at(first++) != ops)
+    while (states[first++] != state)
         ;
     return build(call, first, schedule);
 }

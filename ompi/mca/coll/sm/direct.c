@@ -222,16 +222,11 @@ int sm_direct_publish(sm_comm_t *self, const sm_source_t *source, sm_slot_t *slo
     return MPI_SUCCESS;
 }
 
-int sm_direct_error(const sm_comm_t *self, const sm_slot_t *slot, int rank)
-{
-    return entry_of(self, slot, rank)->error;
-}
-
 int sm_direct_first_error(const sm_comm_t *self, const sm_slot_t *slot)
 {
     int error = MPI_SUCCESS;
     for (int rank = 0; error == MPI_SUCCESS && rank < self->size; rank++)
-        error = sm_direct_error(self, slot, rank);
+        error = *sm_step_error(self, slot, rank);
     return error;
 }
 

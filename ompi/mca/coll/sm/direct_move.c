@@ -44,7 +44,7 @@ static int publish_root(sm_comm_t *self, int root, const sm_source_t *source, sm
             return error;
     }
     int offered = error == MPI_SUCCESS || error == MPI_ERR_TRUNCATE
-                      ? sm_direct_error(self, slot, root)
+                      ? *sm_step_error(self, slot, root)
                       : MPI_SUCCESS;
     return offered != MPI_SUCCESS ? offered : error;
 }
@@ -160,7 +160,7 @@ static int read_blocks(sm_comm_t *self, const ompi_coll_call_t *call, const sm_s
     for (int rank = 0; rank < self->size; rank++) {
         if (rank == self->rank)
             continue;
-        int read = sm_direct_error(self, blocks, rank);
+        int read = *sm_step_error(self, blocks, rank);
         if (read == MPI_SUCCESS && !sm_step_matches(self, blocks, rank))
             read = MPI_ERR_TRUNCATE;
         if (read == MPI_SUCCESS)
@@ -226,7 +226,7 @@ int sm_direct_gather(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes
 static int fetch_once(sm_comm_t *self, const ompi_coll_call_t *call, const sm_slot_t *slot,
                       int rank, size_t skip)
 {
-    if (self->peers[rank].is_read || sm_direct_error(self, slot, rank) != MPI_SUCCESS)
+    if (self->peers[rank].is_read || *sm_step_error(self, slot, rank) != MPI_SUCCESS)
         return MPI_SUCCESS;
     int error = sm_direct_fetch(self, slot, rank, skip, sm_block(&call->recv, rank));
     self->peers[rank].is_read = true;

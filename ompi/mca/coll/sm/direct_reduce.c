@@ -156,7 +156,7 @@ static int collect(sm_comm_t *self, const sm_slot_t *slot, ompi_data_t result, i
     for (int distance = 1; distance < self->size; distance++) {
         int rank = (self->rank + distance) % self->size;
         ompi_data_t part = part_of(self, result, rank);
-        bool is_there = sm_direct_error(self, slot, rank) == MPI_SUCCESS;
+        bool is_there = *sm_step_error(self, slot, rank) == MPI_SUCCESS;
         if (error == MPI_SUCCESS && part.count > 0 && is_there)
             error = sm_direct_fetch(self, slot, rank, 0, part);
         sm_direct_reader_done(self, slot, rank, readers);
@@ -232,7 +232,7 @@ static int reduce_missing(const sm_fold_t *fold, const sm_slot_t *operands, cons
 {
     int error = MPI_SUCCESS;
     for (int rank = 0; rank < fold->self->size && error == MPI_SUCCESS; rank++) {
-        if (sm_direct_error(fold->self, pieces, rank) != MPI_SUCCESS)
+        if (*sm_step_error(fold->self, pieces, rank) != MPI_SUCCESS)
             error = reduce_part(fold, operands, result, rank);
     }
     return error;

@@ -259,7 +259,7 @@ static int decide(ompi_schedule_t *schedule, void *context)
         return MPI_SUCCESS;
     plan->is_decided = true;
     if (!is_all_mapped(plan))
-        return ompi_coll_build_behind(&plan->call, &sm_ops, schedule);
+        return ompi_coll_build_behind(&plan->call, plan->self, schedule);
     ompi_schedule_call(schedule, work, plan, (ompi_data_t){0}, (ompi_data_t){0});
     add_barrier(plan, schedule);
     ompi_data_t result = ompi_data(plan->call.recv.buffer, plan->result.count, plan->result.type);

@@ -322,7 +322,7 @@ static void comm_remove(ompi_communicator_t *comm OPAL_UNUSED, void *state)
     free(self);
 }
 
-const ompi_coll_ops_t sm_ops = {
+static const ompi_coll_ops_t sm_ops = {
     .run = run,
     .build = build,
     .comm_add = comm_add,

@@ -180,6 +180,10 @@ char *sm_step_result_row(sm_comm_t *self, const sm_slot_t *slot);
 /* Of a step whose rows are longer: the bytes beside the flag, which come with it. */
 char *sm_step_line(const sm_comm_t *self, const sm_slot_t *slot, int row);
 
+/* Rows of results and of entries (sm_entry_t) begin with an error there: why the data is missing.
+ */
+int *sm_step_error(const sm_comm_t *self, const sm_slot_t *slot, int row);
+
 /* SM_SYNC: this rank has given; returns when all have. Or in two parts, with work between them. */
 int sm_step_sync(sm_comm_t *self, const sm_slot_t *slot);
 void sm_step_arrive(sm_comm_t *self, const sm_slot_t *slot);
@@ -356,8 +360,6 @@ void sm_fold_close(void);
 int sm_nonblocking_build(sm_comm_t *self, const ompi_coll_call_t *call, uint64_t signature,
                          ompi_schedule_t *schedule);
 
-extern const ompi_coll_ops_t sm_ops;
-
 /* -- direct.c ------------------------------------------------------------------------------ */
 
 /* Finds out whether and how it is possible, for all together. */
@@ -396,19 +398,19 @@ void sm_source_set_target(sm_source_t *source, const sm_comm_t *self, ompi_data_
 
 /* What a row tells of it. */
 typedef struct sm_entry {
+    int error; /* sm_step_error finds it */
+    bool in_place;
     uintptr_t address, target;
     size_t segments;
-    _Atomic uint64_t readers; /* who are done with it */
-    int error;
-    bool in_place;
+    _Atomic uint64_t readers; /* ranks that are done with the data */
 } sm_entry_t;
 
-_Static_assert(sizeof(sm_entry_t) <= SM_INLINE, "it comes with the flag");
+_Static_assert(offsetof(sm_entry_t, error) == 0 && sizeof(sm_entry_t) <= SM_INLINE,
+               "it comes with the flag");
 
 /* Of a step whose rows are entries: writes our own; what is in that of a rank. */
 void sm_direct_write_entry(sm_comm_t *self, const sm_slot_t *slot, const sm_source_t *source);
 uintptr_t sm_direct_address(const sm_comm_t *self, const sm_slot_t *slot, int rank);
-int sm_direct_error(const sm_comm_t *self, const sm_slot_t *slot, int rank);
 
 /* Where we see a rank's room for a result, of which the caller knows the length. NULL: it has none.
  * All ranks get the same answer to whether there is one; and whether all ranks have one. */

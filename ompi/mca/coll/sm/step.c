@@ -304,14 +304,14 @@ bool sm_step_count_in(sm_comm_t *self, const sm_slot_t *slot)
     return add_arrival(self, slot);
 }
 
-static int *result_error(const sm_comm_t *self, const sm_slot_t *slot)
+int *sm_step_error(const sm_comm_t *self, const sm_slot_t *slot, int row)
 {
-    return (int *)(void *)sm_step_line(self, slot, self->size);
+    return (int *)(void *)sm_step_line(self, slot, row);
 }
 
 void sm_step_publish_result(sm_comm_t *self, const sm_slot_t *slot, int error)
 {
-    *result_error(self, slot) = error;
+    *sm_step_error(self, slot, self->size) = error;
     set_flag(self, slot, self->size);
     notify_others(self);
 }
@@ -319,7 +319,7 @@ void sm_step_publish_result(sm_comm_t *self, const sm_slot_t *slot, int error)
 int sm_step_await_result(sm_comm_t *self, const sm_slot_t *slot)
 {
     int error = await_flag(self, slot, self->size);
-    return error == MPI_SUCCESS ? *result_error(self, slot) : error;
+    return error == MPI_SUCCESS ? *sm_step_error(self, slot, self->size) : error;
 }
 
 int sm_step_give(sm_comm_t *self, const sm_slot_t *slot, int root)
@@ -380,7 +380,7 @@ int sm_step_follow_root(sm_comm_t *self, sm_slot_t *slot, int root)
         break;
     case SM_DIRECT:
         slot->at = SIZE_MAX; /* where its entry is */
-        error = sm_direct_error(self, slot, root);
+        error = *sm_step_error(self, slot, root);
         if (error == MPI_SUCCESS)
             error = sm_step_report(self, root, false);
         break;
