@@ -67,6 +67,7 @@ libompi_core_la_SOURCES += \
 	%D%/object/object.c %D%/object/object.h \
 	%D%/mca/coll/coll.h \
 	%D%/mca/coll/base/base.c %D%/mca/coll/base/base.h \
+	%D%/mca/coll/base/tuning.c %D%/mca/coll/base/tuning.h \
 	%D%/mca/mpool/mpool.h \
 	%D%/mca/mpool/base/base.c %D%/mca/mpool/base/base.h \
 	%D%/mca/mpool/base/marks.c %D%/mca/mpool/base/marks.h \

@@ -6,7 +6,7 @@
  *
  *   coll_sm [LIMIT [COMMUNICATORS]]
  *
- * LIMIT is coll_sm_max_bytes, or coll_sm_pair_max_bytes. Every value is a number that says whose it
+ * LIMIT is coll_sm_max_bytes. Every value is a number that says whose it
  * is and of which call.
  */
 #include <mpi.h>

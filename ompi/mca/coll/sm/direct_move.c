@@ -17,11 +17,7 @@
  */
 #include "ompi/mca/coll/sm/sm.h"
 
-enum {
-    HALVES_MIN = 8 << 10,  /* bytes from which on both ranks copy their part of a broadcast */
-    TWICE_MIN = 512 << 10, /* from which on a rank writes its block of an allgather twice */
-    PAGE = 4096,
-};
+enum { PAGE = 4096 };
 
 static ompi_data_t bytes_at(void *buffer, size_t bytes)
 {
@@ -103,7 +99,7 @@ static int bcast_to_all(sm_comm_t *self, const ompi_coll_call_t *call, const sm_
 int sm_direct_bcast(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
     bool in_halves =
-        self->size == 2 && self->is_mapped && !self->is_oversubscribed && bytes >= HALVES_MIN;
+        self->is_mapped && !self->is_oversubscribed && bytes >= self->limits->bcast_split_bytes;
     sm_source_t source = {0};
     self->signature = sm_signature(bytes, in_halves ? SM_HALVES : SM_DIRECT, false);
     if (self->rank == call->root)
@@ -284,7 +280,7 @@ int sm_direct_allgather(sm_comm_t *self, const ompi_coll_call_t *call, size_t by
     sm_source_t source;
     sm_slot_t slot;
     sm_source_init_layout(&source, self, given);
-    if (self->size == 2 && bytes >= TWICE_MIN)
+    if (bytes >= self->limits->allgather_write_bytes)
         sm_source_set_target(&source, self, sm_block(&call->recv, 1 - self->rank));
     int error = sm_direct_publish(self, &source, &slot);
     if (error == MPI_SUCCESS && !in_place)

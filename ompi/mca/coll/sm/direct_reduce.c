@@ -16,25 +16,6 @@
  */
 #include "ompi/mca/coll/sm/sm.h"
 
-enum {
-    /* Up to here two ranks gain nothing by splitting the work: if they can write each other's
-     * result, or if they cannot. */
-    PAIR_WHOLE_BYTES = 128 << 10,
-    PAIR_WHOLE_READ_BYTES = 512 << 10,
-    PUSH_BYTES = 16 << 10, /* of results, that are copied while they are in the nearest cache */
-};
-
-/* A rank's piece of `count` elements. */
-typedef struct piece {
-    size_t first, count;
-} piece_t;
-
-static piece_t piece_of(const sm_comm_t *self, size_t count, int rank)
-{
-    size_t n = (size_t)self->size, at = (size_t)rank, each = count / n, longer = count % n;
-    return (piece_t){each * at + (at < longer ? at : longer), each + (at < longer)};
-}
-
 /* A reduction of so many elements. A rank that has no memory says so, and nobody goes on. */
 static void begin(sm_fold_t *fold, sm_comm_t *self, const ompi_coll_call_t *call, size_t count,
                   bool needs_copy, sm_source_t *source)
@@ -81,46 +62,12 @@ int sm_direct_reduce_scatter(sm_comm_t *self, const ompi_coll_call_t *call,
     return error;
 }
 
-/* -- pieces that are written to where they belong -------------------------------------------- */
-
-/* Where we see a rank's room for the result. */
-static char *target_of(const sm_fold_t *fold, const sm_slot_t *operands, int rank)
-{
-    if (fold->addresses == NULL)
-        return sm_direct_target(fold->self, operands, rank);
-    return (char *)(fold->addresses[rank].target + fold->self->peers[rank].view.shift);
-}
-
-/* In place, too: nobody else reads these elements. */
-int sm_fold_into(const sm_fold_t *fold, const sm_slot_t *operands, size_t count, int first_rank,
-                 int ranks)
-{
-    sm_comm_t *self = fold->self;
-    piece_t piece = piece_of(self, count, self->rank);
-    size_t size = ompi_datatype_size(fold->type);
-    size_t step = PUSH_BYTES > size ? PUSH_BYTES / size : 1;
-    char *target = target_of(fold, operands, first_rank);
-    for (size_t done = 0; done < piece.count; done += step) {
-        size_t now = piece.count - done < step ? piece.count - done : step;
-        size_t first = piece.first + done, at = first * size, bytes = now * size;
-        ompi_data_t result = ompi_data(target + at, bytes, ompi_datatype_of(MPI_BYTE));
-        int error = sm_fold_run(fold, operands, first, now, result);
-        if (error != MPI_SUCCESS)
-            return error;
-        for (int i = 1; i < ranks; i++) {
-            int rank = (first_rank + i) % self->size;
-            opal_copy(target_of(fold, operands, rank) + at, target + at, bytes);
-        }
-    }
-    return MPI_SUCCESS;
-}
-
 /* -- pieces that are read -------------------------------------------------------------------- */
 
 /* A rank's part of the result. */
 static ompi_data_t part_of(const sm_comm_t *self, ompi_data_t result, int rank)
 {
-    piece_t piece = piece_of(self, result.count, rank);
+    sm_piece_t piece = sm_piece_of(self, result.count, rank);
     return sm_part(result, piece.first, piece.count);
 }
 
@@ -128,14 +75,14 @@ static ompi_data_t part_of(const sm_comm_t *self, ompi_data_t result, int rank)
 static int reduce_part(const sm_fold_t *fold, const sm_slot_t *operands, ompi_data_t result,
                        int rank)
 {
-    piece_t piece = piece_of(fold->self, result.count, rank);
+    sm_piece_t piece = sm_piece_of(fold->self, result.count, rank);
     return sm_fold_run(fold, operands, piece.first, piece.count, part_of(fold->self, result, rank));
 }
 
 /* Memory for this rank's piece, packed. */
 static void take_room(const sm_comm_t *self, ompi_data_t result, sm_source_t *reduced)
 {
-    piece_t piece = piece_of(self, result.count, self->rank);
+    sm_piece_t piece = sm_piece_of(self, result.count, self->rank);
     sm_source_init_room(reduced, self, ompi_datatype_bytes(result.type, piece.count));
 }
 
@@ -143,7 +90,7 @@ static void take_room(const sm_comm_t *self, ompi_data_t result, sm_source_t *re
 static int reduce_to_room(const sm_fold_t *fold, const sm_slot_t *operands, ompi_data_t result,
                           const sm_source_t *reduced)
 {
-    piece_t piece = piece_of(fold->self, result.count, fold->self->rank);
+    sm_piece_t piece = sm_piece_of(fold->self, result.count, fold->self->rank);
     size_t bytes = ompi_datatype_bytes(result.type, piece.count);
     return sm_fold_run(fold, operands, piece.first, piece.count,
                        ompi_data(reduced->room, bytes, ompi_datatype_of(MPI_BYTE)));
@@ -209,9 +156,10 @@ int sm_direct_allreduce(sm_comm_t *self, const ompi_coll_call_t *call, size_t by
     int error = sm_direct_exchange(self, &source, &operands);
     if (error == MPI_SUCCESS) {
         bool pushes = sm_direct_has_targets(self, &operands);
-        size_t whole = pushes ? PAIR_WHOLE_BYTES : PAIR_WHOLE_READ_BYTES;
+        const ompi_coll_sm_limits_t *limits = self->limits;
+        size_t whole = pushes ? limits->allreduce_whole_bytes : limits->allreduce_whole_read_bytes;
         /* An operand where a result goes must be read in pieces, each by one rank only. */
-        if (self->size == 2 && bytes <= whole && !sm_direct_is_in_place(self, &operands))
+        if (bytes <= whole && !sm_direct_is_in_place(self, &operands))
             error = fold_alone(&fold, &operands, 0, result);
         else if (pushes)
             error = sm_direct_barrier(

@@ -16,11 +16,7 @@
 
 #include <stdlib.h>
 
-enum {
-    ROW_STEP = 16 << 10,     /* bytes at a time, of rows */
-    DIRECT_STEP = 128 << 10, /* of memory that is read by system calls */
-};
-
+static size_t area_step, direct_step, write_step;
 static char *scratch;
 static size_t scratch_bytes;
 
@@ -38,6 +34,13 @@ static bool reserve(size_t bytes)
     return true;
 }
 
+void sm_fold_open(const ompi_coll_tuning_t *tuning)
+{
+    area_step = tuning->reduce_area_step;
+    direct_step = tuning->reduce_direct_step;
+    write_step = tuning->write_step;
+}
+
 void sm_fold_close(void)
 {
     free(scratch);
@@ -53,7 +56,7 @@ int sm_fold_init(sm_fold_t *fold, sm_comm_t *self, const ompi_coll_call_t *call,
     size_t bytes = ompi_datatype_size(type), apart = (size_t)llabs(ompi_datatype_extent(type));
     size_t span = (size_t)ompi_datatype_true_extent(type), longest = bytes > apart ? bytes : apart;
     longest = span > longest ? span : longest;
-    fold->step = (is_direct ? DIRECT_STEP : ROW_STEP) / longest;
+    fold->step = (is_direct ? direct_step : area_step) / longest;
     if (fold->step == 0)
         fold->step = 1;
     if (fold->is_plain && !is_direct)
@@ -134,6 +137,44 @@ int sm_fold_run(const sm_fold_t *fold, const sm_slot_t *slot, size_t first, size
                         : fold_laid_out(fold, slot, at, now, part);
         if (error != MPI_SUCCESS)
             return error;
+    }
+    return MPI_SUCCESS;
+}
+
+sm_piece_t sm_piece_of(const sm_comm_t *self, size_t count, int rank)
+{
+    size_t n = (size_t)self->size, at = (size_t)rank, each = count / n, longer = count % n;
+    return (sm_piece_t){each * at + (at < longer ? at : longer), each + (at < longer)};
+}
+
+/* Where we see a rank's room for the result. */
+static char *target_of(const sm_fold_t *fold, const sm_slot_t *operands, int rank)
+{
+    if (fold->addresses == NULL)
+        return sm_direct_target(fold->self, operands, rank);
+    return (char *)(fold->addresses[rank].target + fold->self->peers[rank].view.shift);
+}
+
+/* In place, too: nobody else reads these elements. */
+int sm_fold_into(const sm_fold_t *fold, const sm_slot_t *operands, size_t count, int first_rank,
+                 int ranks)
+{
+    sm_comm_t *self = fold->self;
+    sm_piece_t piece = sm_piece_of(self, count, self->rank);
+    size_t size = ompi_datatype_size(fold->type);
+    size_t step = write_step > size ? write_step / size : 1;
+    char *target = target_of(fold, operands, first_rank);
+    for (size_t done = 0; done < piece.count; done += step) {
+        size_t now = piece.count - done < step ? piece.count - done : step;
+        size_t first = piece.first + done, at = first * size, bytes = now * size;
+        ompi_data_t result = ompi_data(target + at, bytes, ompi_datatype_of(MPI_BYTE));
+        int error = sm_fold_run(fold, operands, first, now, result);
+        if (error != MPI_SUCCESS)
+            return error;
+        for (int i = 1; i < ranks; i++) {
+            int rank = (first_rank + i) % self->size;
+            opal_copy(target_of(fold, operands, rank) + at, target + at, bytes);
+        }
     }
     return MPI_SUCCESS;
 }

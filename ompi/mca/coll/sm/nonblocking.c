@@ -24,8 +24,6 @@
 
 #include "opal/node/region.h"
 
-enum { PAIR_WHOLE_BYTES = 128 << 10 }; /* of two ranks, each reduces everything up to here */
-
 /* What a rank tells the others. */
 typedef struct offer {
     uint64_t region; /* where the addresses are; 0: not all data is in one */
@@ -144,7 +142,7 @@ static int reduce(plan_t *plan)
     ompi_data_t result = sm_block(&call->recv, 0);
     if (call->kind == OMPI_REDUCE)
         return sm_fold_into(&plan->fold, NULL, result.count, call->root, 1);
-    if (self->size == 2 && sm_bytes(result) <= PAIR_WHOLE_BYTES && !any_in_place(plan))
+    if (sm_bytes(result) <= self->limits->allreduce_whole_bytes && !any_in_place(plan))
         return sm_fold_run(&plan->fold, NULL, 0, result.count, result);
     return sm_fold_into(&plan->fold, NULL, result.count, self->rank, self->size);
 }

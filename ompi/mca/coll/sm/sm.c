@@ -7,8 +7,7 @@
 #include "opal/mca/base/component.h"
 #include "opal/process/job.h"
 
-static size_t max_bytes, pair_max_bytes, mapped_bytes, pair_mapped_bytes;
-static size_t nonblocking_bytes, pair_nonblocking_bytes;
+static size_t max_bytes, nonblocking_bytes; /* 0: as measured */
 static bool use_direct;
 static int priority;
 
@@ -23,82 +22,67 @@ static const opal_param_row_t params[] = {
     {.name = "max_bytes",
      .type = OPAL_PARAM_SIZE,
      .value = &max_bytes,
-     .preset = "64K",
-     .min = "64",
+     .preset = "0",
      .max = "1M",
      .unit = "bytes",
      .prose = "The longest data of one rank, for all receivers together, that goes through the "
-              "shared area of a communicator; a quarter of it if only the root gives data; the "
-              "same in all ranks"},
-    {.name = "pair_max_bytes",
-     .type = OPAL_PARAM_SIZE,
-     .value = &pair_max_bytes,
-     .preset = "4K",
-     .min = "64",
-     .max = "1M",
-     .unit = "bytes",
-     .prose = "The same where a communicator has two ranks, for all data"},
-    {.name = "seen_bytes",
-     .type = OPAL_PARAM_SIZE,
-     .value = &mapped_bytes,
-     .preset = "16K",
-     .min = "64",
-     .max = "1M",
-     .unit = "bytes",
-     .prose = "Instead of max_bytes, if it is less, where all ranks allocate from shared memory, "
-              "which they read without a system call"},
-    {.name = "pair_seen_bytes",
-     .type = OPAL_PARAM_SIZE,
-     .value = &pair_mapped_bytes,
-     .preset = "512",
-     .min = "64",
-     .max = "1M",
-     .unit = "bytes",
-     .prose = "The same instead of pair_max_bytes, where two ranks have a core each"},
-    {.name = "later_bytes",
+              "shared area of a communicator; 0: as measured, 512 bytes to 64 KiB, less where "
+              "ranks read each other's memory without a system call; the same in all ranks"},
+    {.name = "nonblocking_bytes",
      .type = OPAL_PARAM_SIZE,
      .value = &nonblocking_bytes,
-     .preset = "64K",
-     .min = "1",
+     .preset = "0",
      .unit = "bytes",
+     .synonyms = "coll_sm_later_bytes",
      .prose = "The shortest data of one rank for which a nonblocking or persistent reduction or "
-              "gather works in the memory that the ranks allocate from; the same in all ranks"},
-    {.name = "pair_later_bytes",
-     .type = OPAL_PARAM_SIZE,
-     .value = &pair_nonblocking_bytes,
-     .preset = "8K",
-     .min = "1",
-     .unit = "bytes",
-     .prose = "The same where a communicator has two ranks"},
+              "gather works in the memory that the ranks allocate from; 0: as measured, 8 KiB for "
+              "two ranks and 64 KiB for more; the same in all ranks"},
     {.name = "direct",
      .type = OPAL_PARAM_BOOL,
      .value = &use_direct,
      .preset = "yes",
      .prose = "Whether longer data is read out of the memory of the ranks that have it, where the "
-              "system permits that and btl_sm_use_cma is not no; the same in all ranks"},
+              "system permits that and btl_sm_use_cma is not no; the same in all ranks",
+     .is_internal = true},
+    {.name = "pair_max_bytes", .removed = "coll_sm_max_bytes is for any number of ranks"},
+    {.name = "seen_bytes", .removed = "coll_sm_max_bytes is for mapped memory, too"},
+    {.name = "pair_seen_bytes", .removed = "coll_sm_max_bytes is for any number of ranks"},
+    {.name = "pair_later_bytes", .removed = "coll_sm_nonblocking_bytes is for any number of ranks"},
     {0},
 };
 
+/* The measured figures, with those that the user has set in their place. */
+static ompi_coll_sm_limits_t two_ranks, more_ranks;
+
+static void set_limits(ompi_coll_sm_limits_t *limits, const ompi_coll_sm_limits_t *measured)
+{
+    size_t area_bytes = max_bytes > SM_PIECE_MIN ? max_bytes : SM_PIECE_MIN;
+    *limits = *measured;
+    if (max_bytes > 0)
+        limits->area_bytes = limits->mapped_bytes = limits->oversubscribed_bytes = area_bytes;
+    if (nonblocking_bytes > 0)
+        limits->nonblocking_bytes = nonblocking_bytes;
+}
+
+static opal_status_t open_limits(void)
+{
+    const ompi_coll_tuning_t *tuning = ompi_coll_tuning();
+    set_limits(&two_ranks, &tuning->two_ranks);
+    set_limits(&more_ranks, &tuning->more_ranks);
+    sm_fold_open(tuning);
+    return OPAL_SUCCESS;
+}
+
 /* -- calls ----------------------------------------------------------------------------- */
 
-/*
- * Measured: up to a length the second copy, through the area, costs less than what it saves: a
- * system call, and that who gives waits for who reads. The length is greater the more is done with
- * the data: a reduction's operands are read by all, and ranks that share a core find them in its
- * cache. Without the system call it is less.
- */
 enum {
-    BLOCKS = 1,             /* a rank gives (or the root of a scatter) a block for each rank */
-    QUARTER = 2,            /* of more than two, data is short up to a quarter of max_bytes */
-    PIECES = 4,             /* `run` takes any length */
-    PAIR_MESSAGE = 8,       /* between two that do not see each other's memory, what is not short
-                             * is a message: each copies a half */
-    PAIR_LONG_MESSAGE = 16, /* likewise, what is longer than this: */
-    LONG_BYTES = 64 << 10,
-    MAPPED = 32,       /* of those who do not see each other's memory all is a message */
-    VECTOR = 64,       /* ranks do not know how much the others give; each says where its data is */
-    LONGEST = 128,     /* all know all blocks, and the longest one counts */
-    NONBLOCKING = 256, /* has a nonblocking form, too */
+    BLOCKS = 1,   /* a rank sends (of a scatter, the root does) a block for each rank */
+    ROOTED = 2,   /* only the root has data: limits->rooted_divisor counts */
+    PIECES = 4,   /* `run` takes any length */
+    MAPPED = 8,   /* data that is not mapped by all is left to messages */
+    VECTOR = 16,  /* ranks do not know how much the others send; each row says where its data is */
+    LONGEST = 32, /* all ranks know all blocks, and the longest one counts */
+    NONBLOCKING = 64, /* has a nonblocking form, too */
 };
 
 static const struct {
@@ -113,14 +97,14 @@ static const struct {
     [OMPI_ALLTOALLV] = {sm_alltoallv, sm_alltoallv, VECTOR},
     [OMPI_ALLTOALLW] = {sm_alltoallv, sm_alltoallv, VECTOR},
     [OMPI_BARRIER] = {sm_barrier, NULL, 0},
-    [OMPI_BCAST] = {sm_bcast, sm_direct_bcast, QUARTER | PAIR_LONG_MESSAGE},
+    [OMPI_BCAST] = {sm_bcast, sm_direct_bcast, ROOTED},
     [OMPI_GATHER] = {sm_gather, sm_direct_gather, MAPPED | NONBLOCKING},
     [OMPI_GATHERV] = {sm_gatherv, sm_gatherv, VECTOR | MAPPED},
-    [OMPI_REDUCE] = {sm_reduce, sm_direct_reduce, PAIR_MESSAGE | NONBLOCKING},
+    [OMPI_REDUCE] = {sm_reduce, sm_direct_reduce, NONBLOCKING},
     [OMPI_REDUCE_SCATTER] = {sm_reduce_scatter, sm_direct_reduce_scatter, NONBLOCKING},
     [OMPI_REDUCE_SCATTER_BLOCK] = {sm_reduce_scatter, sm_direct_reduce_scatter,
                                    BLOCKS | NONBLOCKING},
-    [OMPI_SCATTER] = {sm_scatter, sm_direct_scatter, BLOCKS | QUARTER},
+    [OMPI_SCATTER] = {sm_scatter, sm_direct_scatter, BLOCKS | ROOTED},
     [OMPI_SCATTERV] = {sm_scatterv, sm_scatterv, VECTOR | MAPPED},
 };
 
@@ -150,13 +134,13 @@ static size_t longest_block(const sm_comm_t *self, const ompi_coll_side_t *side)
 /* The longest data for the area. */
 static size_t short_bytes(const sm_comm_t *self, const ompi_coll_call_t *call)
 {
-    size_t max = self->max_bytes, seen = self->size > 2 ? mapped_bytes : pair_mapped_bytes;
-    /* Two ranks on one core: a wait that can be done without costs more than a copy. */
-    bool is_costly = self->is_oversubscribed && self->size == 2;
-    if (max > seen && may_be_mapped(self, call) && !is_costly)
-        max = seen;
-    if (self->size > 2 && kind_is(call, QUARTER))
-        max /= 4;
+    const ompi_coll_sm_limits_t *limits = self->limits;
+    size_t max = self->max_bytes;
+    size_t mapped = self->is_oversubscribed ? limits->oversubscribed_bytes : limits->mapped_bytes;
+    if (max > mapped && may_be_mapped(self, call))
+        max = mapped;
+    if (kind_is(call, ROOTED))
+        max /= limits->rooted_divisor;
     return max > SM_INLINE ? max : SM_INLINE;
 }
 
@@ -188,16 +172,17 @@ static bool may_be_direct(const sm_comm_t *self, const ompi_coll_call_t *call, s
         return false;
     if (self->is_mapped || self->direct == SM_DIRECT_UNKNOWN)
         return true;
-    unsigned message = bytes > LONG_BYTES ? PAIR_MESSAGE | PAIR_LONG_MESSAGE : PAIR_MESSAGE;
-    return !kind_is(call, self->size > 2 ? MAPPED : MAPPED | message);
+    size_t longest = call->kind == OMPI_BCAST    ? self->limits->bcast_read_bytes
+                     : call->kind == OMPI_REDUCE ? self->limits->reduce_read_bytes
+                                                 : SIZE_MAX;
+    return !kind_is(call, MAPPED) && bytes <= longest;
 }
 
-/* Whether longer data goes through the area nevertheless. Between two ranks messages are as good:
- * of those the two copies overlap. */
+/* Whether longer data goes through the area nevertheless. */
 static bool goes_in_pieces(const sm_comm_t *self, const ompi_coll_call_t *call)
 {
     size_t blocks = kind_is(call, BLOCKS) ? (size_t)self->size : 1;
-    return kind_is(call, PIECES) && self->size > 2 && self->direct == SM_DIRECT_FORBIDDEN &&
+    return kind_is(call, PIECES) && self->limits->pieces && self->direct == SM_DIRECT_FORBIDDEN &&
            self->max_bytes / blocks >= SM_PIECE_MIN;
 }
 
@@ -277,8 +262,7 @@ static int build(const ompi_coll_call_t *call, void *state, ompi_schedule_t *sch
     if (self == NULL || !kind_is(call, NONBLOCKING) || !may_be_mapped(self, call))
         return MPI_SUCCESS;
     size_t bytes = call_bytes(self, call);
-    *taken =
-        bytes >= (self->size > 2 ? nonblocking_bytes : pair_nonblocking_bytes) && bytes < SIZE_MAX;
+    *taken = bytes >= self->limits->nonblocking_bytes && bytes < SIZE_MAX;
     return *taken ? sm_nonblocking_build(
                         self, call, sm_signature(bytes, SM_DIRECT, is_misfit(self, call)), schedule)
                   : MPI_SUCCESS;
@@ -306,7 +290,8 @@ static int comm_add(ompi_communicator_t *comm, void **state)
     self->rank = comm->rank;
     self->size = comm->size;
     self->direct = use_direct ? SM_DIRECT_UNKNOWN : SM_DIRECT_FORBIDDEN;
-    self->max_bytes = comm->size == 2 ? pair_max_bytes : max_bytes;
+    self->limits = comm->size == 2 ? &two_ranks : &more_ranks;
+    self->max_bytes = self->limits->area_bytes;
     for (int rank = 0; rank < comm->size; rank++)
         self->peers[rank].local_rank =
             (unsigned)opal_node_local_rank(ompi_comm_process(comm, rank));
@@ -352,6 +337,7 @@ const opal_component_t mca_coll_sm_component = {
     OPAL_COMPONENT_HEAD(coll, sm),
     .prose = "collectives in shared memory",
     .params = params,
+    .open = open_limits,
     .query = query,
     .close = close_all,
 };

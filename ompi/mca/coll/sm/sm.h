@@ -54,6 +54,7 @@
 #include <stdatomic.h>
 
 #include "opal/node/node.h"
+#include "ompi/mca/coll/base/tuning.h"
 #include "ompi/mca/coll/coll.h"
 
 enum {
@@ -109,6 +110,7 @@ typedef struct sm_comm {
     bool is_oversubscribed; /* one of them is on a node with more ranks than cores, and does not
                                spin */
     int rank, size;
+    const ompi_coll_sm_limits_t *limits; /* for so many ranks */
     size_t
         max_bytes; /* the longest data of a rank that goes through the area; rank 0's when READY */
     size_t room_bytes; /* of a row's half: for one step with data of that length, or more shorter */
@@ -346,11 +348,19 @@ int sm_fold_init(sm_fold_t *fold, sm_comm_t *self, const ompi_coll_call_t *call,
 int sm_fold_run(const sm_fold_t *fold, const sm_slot_t *slot, size_t first, size_t count,
                 ompi_data_t result);
 
+/* A rank's piece of so many elements, where each rank reduces one. */
+typedef struct sm_piece {
+    size_t first, count;
+} sm_piece_t;
+
+sm_piece_t sm_piece_of(const sm_comm_t *self, size_t count, int rank);
+
 /* Reduces this rank's piece of so many elements into the target of the first of the ranks given,
  * and copies it to those of the others, which follow in a circle. */
 int sm_fold_into(const sm_fold_t *fold, const sm_slot_t *operands, size_t count, int first_rank,
                  int ranks);
 
+void sm_fold_open(const ompi_coll_tuning_t *tuning);
 void sm_fold_close(void);
 
 /* -- nonblocking.c -------------------------------------------------------------------------------

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The rows, and which of them is for this machine. */
+#include "ompi/mca/coll/base/tuning.h"
+
+#include <stdint.h>
+#include <unistd.h>
+
+/*
+ * Up to a length the second copy, through the area, costs less than what it saves: a system call,
+ * and that the sender waits for the reader. Where memory is mapped there is no system call, so the
+ * length is smaller; where two ranks share a core, a wait costs more than a copy.
+ */
+static const ompi_coll_tuning_t rows[] = {
+    {
+        .machine = "2 cores of an Intel Xeon (Sapphire Rapids, virtual): L1 48 KiB, L2 2 MiB",
+        .cores = 2,
+        .l2_bytes = 2 << 20,
+        .two_ranks = {.area_bytes = 4 << 10,
+                      .mapped_bytes = 512,
+                      .oversubscribed_bytes = 4 << 10,
+                      .rooted_divisor = 1,
+                      .pieces = false, /* messages are as good: the two copies overlap */
+                      .bcast_read_bytes = 64 << 10,
+                      .reduce_read_bytes = 0,
+                      .nonblocking_bytes = 8 << 10,
+                      .bcast_split_bytes = 8 << 10,
+                      .allgather_write_bytes = 512 << 10,
+                      .allreduce_whole_bytes = 128 << 10,
+                      .allreduce_whole_read_bytes = 512 << 10},
+        .more_ranks = {.area_bytes = 64 << 10,
+                       .mapped_bytes = 16 << 10,
+                       .oversubscribed_bytes = 16 << 10,
+                       .rooted_divisor = 4,
+                       .pieces = true,
+                       .bcast_read_bytes = SIZE_MAX,
+                       .reduce_read_bytes = SIZE_MAX,
+                       .nonblocking_bytes = 64 << 10,
+                       .bcast_split_bytes = SIZE_MAX,
+                       .allgather_write_bytes = SIZE_MAX,
+                       .allreduce_whole_bytes = 0,
+                       .allreduce_whole_read_bytes = 0},
+        .reduce_area_step = 16 << 10,
+        .reduce_direct_step = 128 << 10,
+        .write_step = 16 << 10,
+    },
+};
+
+/* How far apart two sizes are, as powers of two. One that is not known is near to all. */
+static unsigned distance(size_t a, size_t b)
+{
+    if (a == 0 || b == 0)
+        return 0;
+    size_t ratio = a > b ? a / b : b / a;
+    return 63 - (unsigned)__builtin_clzll(ratio);
+}
+
+const ompi_coll_tuning_t *ompi_coll_tuning_for(unsigned cores, size_t l2_bytes)
+{
+    const ompi_coll_tuning_t *best = NULL;
+    unsigned least = UINT32_MAX;
+    for (size_t i = 0; i < OPAL_COUNT_OF(rows); i++) {
+        unsigned away = distance(cores, rows[i].cores) + distance(l2_bytes, rows[i].l2_bytes);
+        if (away < least) {
+            least = away;
+            best = &rows[i];
+        }
+    }
+    return best;
+}
+
+const ompi_coll_tuning_t *ompi_coll_tuning(void)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN), l2_bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    return ompi_coll_tuning_for(cores > 0 ? (unsigned)cores : 0,
+                                l2_bytes > 0 ? (size_t)l2_bytes : 0);
+}

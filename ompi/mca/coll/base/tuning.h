@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The measured figures that decide between algorithms of a collective: every threshold of coll/sm
+ * and coll/p2p stands here or in tuning.c, with the machine it was measured on.
+ *
+ * Those of coll/sm depend on cores and caches. tuning.c has a row for each machine, and start-up
+ * chooses the row whose machine resembles this one most. Those of coll/p2p depend on the network,
+ * which start-up does not know: they are the presets of parameters, so ompi_info shows them.
+ *
+ * Threading: the figures never change.
+ */
+#ifndef OMPI_MCA_COLL_BASE_TUNING_H
+#define OMPI_MCA_COLL_BASE_TUNING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "opal/include/compiler.h"
+
+/* Figures of coll/sm for communicators of so many ranks. Bytes are those of one rank's data. */
+typedef struct ompi_coll_sm_limits {
+    /* The longest data that goes through the shared area, for all receivers together: where ranks
+     * read each other's memory by system calls; where all allocate from memory that all have
+     * mapped; and where they do that but have fewer cores than ranks. */
+    size_t area_bytes, mapped_bytes, oversubscribed_bytes;
+    size_t rooted_divisor; /* of these lengths, for operations in which only the root has data */
+    bool pieces;           /* longer data may go through the area in pieces */
+
+    /* The longest data that is read by a system call; what is longer is a message. */
+    size_t bcast_read_bytes, reduce_read_bytes;
+
+    /* The shortest data for which a nonblocking operation works in memory that all have mapped. */
+    size_t nonblocking_bytes;
+
+    size_t bcast_split_bytes; /* from here on the root writes a part of the data itself */
+    size_t
+        allgather_write_bytes; /* from here on a rank writes its block into the others' results */
+
+    /* Up to here each rank of an allreduce reduces all of the data, and none a part for the others:
+     * where results can be written to the others' memory, and where they can only be read. */
+    size_t allreduce_whole_bytes, allreduce_whole_read_bytes;
+} ompi_coll_sm_limits_t;
+
+typedef struct ompi_coll_tuning {
+    const char *machine; /* that the figures were measured on */
+    unsigned cores;      /* of that machine */
+    size_t l2_bytes;     /* of a core of it */
+    ompi_coll_sm_limits_t two_ranks, more_ranks;
+
+    /* A reduction goes on by so many bytes of each operand: of rows of the area, and of memory that
+     * may have to be read by system calls. */
+    size_t reduce_area_step, reduce_direct_step;
+    size_t
+        write_step; /* of results, that are copied to the others while they are in the L1 cache */
+} ompi_coll_tuning_t;
+
+/* The row for this machine. */
+OPAL_EXPORT const ompi_coll_tuning_t *ompi_coll_tuning(void);
+
+/* The row for a machine with so many cores and bytes of L2 cache; 0 bytes: not known. */
+OPAL_EXPORT const ompi_coll_tuning_t *ompi_coll_tuning_for(unsigned cores, size_t l2_bytes);
+
+/*
+ * Presets of coll_p2p_<family>_table, rules NAME[:BYTES[:RANKS]] (ompi/mca/coll/p2p/choose.h).
+ * Measured on the machine of the row in tuning.c.
+ */
+#define OMPI_COLL_P2P_ALLGATHER      "linear,bruck:0:8,doubling:0:4,ring:32768:3"
+#define OMPI_COLL_P2P_ALLREDUCE      "doubling,halving:16384:2,ring:1048576:5"
+#define OMPI_COLL_P2P_ALLTOALL       "linear,bruck:0:8,linear:512:8,pairwise:32768:3"
+#define OMPI_COLL_P2P_BARRIER        "dissemination"
+#define OMPI_COLL_P2P_BCAST          "binomial,scatter_allgather:65536:4,chain:1048576:3"
+#define OMPI_COLL_P2P_EXSCAN         "doubling"
+#define OMPI_COLL_P2P_GATHER         "binomial,linear:2048"
+#define OMPI_COLL_P2P_REDUCE         "binomial,scatter_gather:32768:3"
+#define OMPI_COLL_P2P_REDUCE_SCATTER "reduce,halving,pairwise:0:2,halving:0:3,pairwise:524288:3"
+#define OMPI_COLL_P2P_SCAN           "doubling"
+#define OMPI_COLL_P2P_SCATTER        "binomial,linear:2048"
+#define OMPI_COLL_P2P_SEGMENT_BYTES  "128K"
+#define OMPI_COLL_P2P_WINDOW         "16"
+
+#endif
