@@ -2,13 +2,10 @@
 /*
  * Which algorithm an operation takes.
  *
- * A family is the operations that share algorithms. Each family has two parameters:
- *
- *   coll_p2p_<family>_algorithm   one for all calls, or "auto"
- *   coll_p2p_<family>_table       what auto does: rules NAME[:BYTES[:RANKS]], of which the last
- *                                 one holds whose bytes and ranks are reached
- *
- * An algorithm that cannot do a call is passed over; the first of each family can do everything.
+ * A family is the operations that share algorithms. The parameter coll_p2p_<family>_table has rules
+ * NAME[:BYTES[:RANKS]], of which the last one counts whose bytes and ranks are reached. An
+ * algorithm that cannot do a call is passed over. The first algorithm of each family can do every
+ * call, and is taken where no rule is reached.
  */
 #ifndef OMPI_COLL_P2P_CHOOSE_H
 #define OMPI_COLL_P2P_CHOOSE_H
@@ -42,11 +39,14 @@ enum {
 
 typedef int p2p_build_fn_t(const ompi_coll_call_t *call, ompi_schedule_t *schedule);
 
-/* The rows of all parameters; variables are written before p2p_choose_open. */
-extern const opal_param_row_t p2p_params[];
+/* -- params.c; the variables are written before p2p_choose_open -------------------------- */
 
+extern const opal_param_row_t p2p_params[]; /* the tables first, by their family */
+extern opal_strings_t p2p_tables[P2P_FAMILIES];
 extern size_t p2p_segment_bytes; /* of a pipeline */
 extern unsigned p2p_window;      /* exchanges at a time */
+
+/* -- choose.c ---------------------------------------------------------------------------- */
 
 /* Reads the tables. A rule that makes no sense is a diagnostic, and OPAL_ERR_BAD_PARAM. */
 opal_status_t p2p_choose_open(void);

@@ -9,6 +9,7 @@ mca_coll_p2p_sources = %D%/p2p.c %D%/p2p.h \
 	%D%/halves.c \
 	%D%/inter.c \
 	%D%/neighbor.c \
+	%D%/params.c \
 	%D%/reduce.c \
 	%D%/reduce_scatter.c \
 	%D%/scan.c \

@@ -3,7 +3,8 @@
  * coll/p2p: collectives made of messages. It takes every call.
  *
  *   p2p.c         the component: from a call to an operation's algorithm
- *   choose.[ch]   which algorithm: parameters, and tables by size and ranks
+ *   choose.[ch]   which algorithm: tables by size and ranks
+ *   params.c      the parameters: those tables, and lengths
  *   sum.c         a value that grows while operands arrive, in rank order
  *   halves.c      reductions in which each rank reduces a piece
  *   others        the algorithms, a file for each family of operations
