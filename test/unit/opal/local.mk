@@ -319,7 +319,7 @@ EXTRA_test_unit_opal_runtime_init_DEPENDENCIES = $(component_LTLIBRARIES)
 endif
 
 # How long somebody has waited, and who naps, is looked at, and not measured.
-test_unit_opal_threads_lock_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_gettime
+test_unit_opal_threads_lock_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_gettime,--wrap=syscall
 test_unit_opal_progress_wait_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=nanosleep
 
 EXTRA_DIST += %D%/heap/place.h %D%/machine.h %D%/no_memory.h %D%/support.h

@@ -3,8 +3,11 @@
  */
 #include "opal/threads/lock.h"
 
+#include <limits.h>
+#include <linux/futex.h>
 #include <sched.h>
 #include <stdint.h>
+#include <sys/syscall.h>
 #include <time.h>
 
 #include "test/unit/opal/support.h"
@@ -15,6 +18,29 @@ static opal_lock_t lock;
 static long counter;       /* under the lock */
 static bool is_taken;      /* likewise: somebody is inside */
 static atomic_bool broken; /* two were inside */
+
+/* The clock of lock.c is this test's: hunger is a matter of time. So are its system calls. */
+static atomic_ullong now_nsec;
+static atomic_uint looks; /* at the clock: each thread that waits looks again and again */
+static atomic_int woken;  /* how many sleepers the last call may have woken */
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *time);
+int __wrap_clock_gettime(clockid_t clock OPAL_UNUSED, struct timespec *time)
+{
+    const uint64_t second = 1000000000, now = atomic_load(&now_nsec);
+    atomic_fetch_add(&looks, 1);
+    *time = (struct timespec){.tv_sec = (time_t)(now / second), .tv_nsec = (long)(now % second)};
+    return 0;
+}
+
+long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f);
+long __real_syscall(long number, long a, long b, long c, long d, long e, long f);
+long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+    if (number == SYS_futex && (int)b == FUTEX_WAKE_PRIVATE)
+        atomic_store(&woken, (int)c);
+    return __real_syscall(number, a, b, c, d, e, f);
+}
 
 static void setup(void)
 {
@@ -77,10 +103,13 @@ START_TEST(one_at_a_time_while_the_bias_ends)
 }
 END_TEST
 
+static atomic_bool has_had_it;
+
 static void *want_once(void *argument OPAL_UNUSED)
 {
     opal_lock_acquire(&lock);
     counter++;
+    atomic_store(&has_had_it, true);
     opal_lock_release(&lock);
     return NULL;
 }
@@ -105,16 +134,22 @@ START_TEST(the_owner_gives_way)
 }
 END_TEST
 
-/* The clock of lock.c is this test's: hunger is a matter of time. */
-static atomic_ullong now_nsec;
-
-int __wrap_clock_gettime(clockid_t clock, struct timespec *time);
-int __wrap_clock_gettime(clockid_t clock OPAL_UNUSED, struct timespec *time)
+/* A thread that comes while another one is starving does not take the lock, though it is free. The
+ * test says that one is starving; how often the thread looks at the clock shows that it waits. */
+START_TEST(nobody_passes_a_hungry_one)
 {
-    const uint64_t second = 1000000000, now = atomic_load(&now_nsec);
-    *time = (struct timespec){.tv_sec = (time_t)(now / second), .tv_nsec = (long)(now % second)};
-    return 0;
+    pthread_t thread;
+    atomic_store(&lock.fair.starving, 1);
+    pthread_create(&thread, NULL, want_once, NULL);
+    while (!atomic_load(&has_had_it) && atomic_load(&looks) < 100)
+        sched_yield();
+    ck_assert(!atomic_load(&has_had_it));
+    ck_assert_int_eq((int)atomic_load(&lock.fair.wanted), 1);
+    atomic_store(&lock.fair.starving, 0);
+    pthread_join(thread, NULL);
+    ck_assert_int_eq(counter, 1);
 }
+END_TEST
 
 /* It finds the lock held until it is starving; the one that holds the lock gives it back, and wants
  * it again at once, but has it behind the starving one. */
@@ -133,6 +168,9 @@ START_TEST(a_hungry_one_goes_first)
             opal_fair_wake(&lock.fair); /* for nothing: it is not free */
             sched_yield();
         }
+        opal_fair_wake(&lock.fair);
+        ck_assert_int_eq(atomic_load(&woken),
+                         INT_MAX); /* one that is not starving would not take it */
         opal_lock_release(&lock);
         opal_lock_acquire(&lock);
         ck_assert_int_eq(counter, 1);
@@ -198,9 +236,10 @@ START_TEST(a_fair_lock_alone)
 END_TEST
 
 static const unit_test_t tests[] = {
-    {.test = &one_thread_at_a_time}, {.test = &one_at_a_time_while_the_bias_ends},
-    {.test = &the_owner_gives_way},  {.test = &a_hungry_one_goes_first},
-    {.test = &sleepers_are_woken},   {.test = &a_fair_lock_alone},
+    {.test = &one_thread_at_a_time},    {.test = &one_at_a_time_while_the_bias_ends},
+    {.test = &the_owner_gives_way},     {.test = &nobody_passes_a_hungry_one},
+    {.test = &a_hungry_one_goes_first}, {.test = &sleepers_are_woken},
+    {.test = &a_fair_lock_alone},
 };
 
 UNIT_MAIN("lock", tests, setup);
