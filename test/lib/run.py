@@ -20,7 +20,12 @@ Random programs run for the seconds that tests.list says, times MICA_TEST_SOAK (
 is made of MICA_TEST_SEED (the time). A test of test/mpi that fails tells the command to repeat it.
 
 The last line is "N passed, N failed" (and ", N skipped"); the exit status is 0 if none failed.
+Before it stand the slowest tests, with their seconds and the CPU time of all their processes.
 A script that needs longer than the default says so in its head: "# timeout: SECONDS".
+
+Up to --jobs tests that compute run at a time, the slowest first, and beside them as many of those
+that wait most of their time. times.tsv tells which are slow and which wait; a test without a line
+there is taken as a short one that computes. --times writes the lines of the tests that have run.
 
 What goes by chance or by the clock says `soak`: a line "# soak" in the head of a script, the word in
 tests.list. It is no part of the suite; --soak runs it, and nothing else.
@@ -44,6 +49,10 @@ sys.dont_write_bytecode = True  # the source tree stays as it is
 import supervise  # noqa: E402
 
 SHOWN_LINES = 60
+SLOWEST = 20          # so many are listed at the end
+LISTED_SECONDS = 2    # times.tsv has the tests that take longer
+WAITING_SHARE = 0.25  # a test with less CPU time than this share of its seconds waits
+TIMES = os.path.join("test", "lib", "times.tsv")
 TAP_LINE = re.compile(r"^(not )?ok\b(.*)$")
 TAP_PLAN = re.compile(r"^1\.\.(\d+)\s*(?:#.*)?$")
 SCRIPT_TIMEOUT = re.compile(r"(?:#.*\n)*?# timeout: (\d+)\n")
@@ -65,6 +74,9 @@ class Test:
     repeat: str = ""    # the command that repeats it by hand
     soak: bool = False  # only --soak runs it
     broken: str = ""    # why it cannot be started
+    key: str = ""       # its name in times.tsv; "": its path
+    seconds: float = 0  # about how long it takes
+    waits: bool = False  # most of that time it uses no CPU
 
 
 @dataclasses.dataclass
@@ -188,13 +200,13 @@ class Suite:
         path = os.path.join(self.source, "test", "mpi", "tests.list")
         if not os.path.exists(path):
             return []
-        tests = []
         with open(path, encoding="utf-8") as file:
-            for number, line in enumerate(file, 1):
-                words = shlex.split(line, comments=True)
-                if words and self.wanted(f"test/mpi/{words[0]}"):
-                    tests.append(self.mpi_test(words, number))
-        tests = [test for test in tests if test.soak == self.options.soak]
+            lines = [(number, shlex.split(line, comments=True)) for number, line in enumerate(file, 1)]
+        lines = [(number, words) for number, words in lines
+                 if words and self.wanted(f"test/mpi/{words[0]}")]
+        tests = [self.mpi_test(words, number) for number, words in lines]
+        tests = [test for test in tests
+                 if test.soak == self.options.soak]
         self.compile(tests)
         return tests
 
@@ -220,6 +232,7 @@ class Suite:
                 seconds = float(value) * self.soak
                 random = [str(self.seed + number), f"{seconds:g}"]
                 test.timeout += seconds
+                test.seconds = seconds
             elif key == "mpirun=":
                 options += shlex.split(value)
             elif key == "expect=":
@@ -234,8 +247,9 @@ class Suite:
         settings = [f"{key}={value}" for key, value in test.env.items()]
         test.command = (launcher if np else []) + [program] + args + random
         test.repeat = shlex.join((["env"] if settings else []) + settings + test.command)
-        test.label = " ".join([test.path] + random + [word for word in words[1:] if not re.match(
-            r"(expect=|stdout~|stderr~|soak=)", word)])
+        shown = [word for word in words[1:] if not re.match(r"(expect=|stdout~|stderr~|soak=)", word)]
+        test.label = " ".join([test.path] + random + shown)
+        test.key = " ".join([test.path] + shown)
         return test
 
     def programs(self):
@@ -262,6 +276,33 @@ class Suite:
             complaints = dict(zip(paths, pool.map(compile_one, paths)))
         for test in tests:
             test.broken = test.broken or complaints[test.path]
+
+
+class Times:
+    """What is known of earlier runs: a line a test, its seconds, its CPU seconds and its name."""
+
+    def __init__(self, source):
+        self.path = os.path.join(source, TIMES)
+        self.known = {}
+        for line in read(self.path).splitlines():
+            if not line.startswith("#"):
+                seconds, cpu, key = line.split("\t")
+                self.known[key] = float(seconds), float(cpu)
+
+    def tell(self, test):
+        """Sets what the scheduler asks for. A random program says itself how long it takes."""
+        seconds, cpu = self.known.get(test.key or test.path, (0, 0))
+        test.seconds = test.seconds or seconds
+        test.waits = cpu < WAITING_SHARE * seconds
+
+    def write(self, taken):
+        """The head of the file stays; so do the lines of tests that have not run."""
+        known = {**self.known, **taken}
+        head = [line for line in read(self.path).splitlines() if line.startswith("#")]
+        lines = [f"{seconds:.1f}\t{cpu:.1f}\t{key}" for key, (seconds, cpu) in sorted(known.items())
+                 if seconds >= LISTED_SECONDS]
+        with open(self.path, "w", encoding="utf-8") as file:
+            file.write("\n".join(head + lines) + "\n")
 
 
 def read(path):
@@ -319,6 +360,7 @@ class Report:
     def __init__(self):
         self.total = Tally()
         self.tests = 0
+        self.taken = []  # (seconds, CPU seconds, test)
 
     def result(self, test, tally, seconds, wrong=(), outputs=()):
         self.total.add(tally)
@@ -346,9 +388,17 @@ class Report:
         """A test that never ran."""
         self.result(test, Tally(failed=1), 0, ["could not be started"], [("reason", test.broken)])
 
+    def slowest(self):
+        """Where the time has gone."""
+        slow = sorted(self.taken, key=lambda taken: -taken[0])[:SLOWEST]
+        used = sum(cpu for _, cpu, _ in self.taken)
+        print(f"The slowest of {len(self.taken)} tests, which took {used:.0f} s of CPU time:")
+        for seconds, cpu, test in slow:
+            print(f"      {seconds:7.2f} s, CPU {cpu:7.2f} s  {test.label or test.path}")
+
 
 class Scheduler:
-    """Runs tests, up to `jobs` at a time: each of them passes on a busy machine."""
+    """Runs tests, up to `jobs` that compute and as many that wait: each passes on a busy machine."""
 
     def __init__(self, suite, report, scratch):
         self.suite = suite
@@ -370,16 +420,24 @@ class Scheduler:
                 "LC_ALL": "C.UTF-8", **test.env}
 
     def run(self, tests):
-        # What may take longest comes first, so that no core is idle at the end.
-        for test in sorted(tests, key=lambda test: -test.timeout):
-            while len(self.running) >= self.suite.options.jobs:
+        # What takes longest comes first, so that no core is idle at the end.
+        queue = sorted(tests, key=lambda test: (-test.seconds, -test.timeout))
+        while queue or self.running:
+            test = next(filter(self.has_place, queue), None)
+            if test is None:
                 self.finish_one()
+                continue
+            queue.remove(test)
             if test.broken:
                 self.report.broken(test)
             else:
                 self.start(test)
-        while self.running:
-            self.finish_one()
+
+    def has_place(self, test):
+        """One job at a time is one, whatever it does."""
+        jobs = self.suite.options.jobs
+        alike = [other for other, _ in self.running.values() if other.waits == test.waits or jobs == 1]
+        return len(alike) < jobs
 
     def start(self, test):
         self.number += 1
@@ -407,6 +465,7 @@ class Scheduler:
             test.broken = "its supervisor was killed\n" + err
             self.report.broken(test)
             return
+        self.report.taken.append((outcome["seconds"], outcome["cpu"], test))
         tally, wrong = judge(test, outcome, out, err)
         self.report.result(test, tally, outcome["seconds"], wrong,
                            [("stdout", out), ("stderr", err)])
@@ -439,6 +498,7 @@ def parse_options():
     parser.add_argument("--without", action="append", default=[], metavar="PATH",
                         help="leave this out; may be repeated")
     parser.add_argument("--soak", action="store_true", help="run what the suite leaves out")
+    parser.add_argument("--times", action="store_true", help=f"note in {TIMES} what each test takes")
     parser.add_argument("--list", action="store_true", help="only print what would run")
     parser.add_argument("paths", nargs="*", metavar="PATH",
                         help="test/mpirun, test/mpi/init.c, opal/mca/base, ...")
@@ -456,6 +516,9 @@ def main():
         print(f"no test{' that says soak' if options.soak else ''} is below "
               f"{', '.join(options.paths) or suite.source}", file=sys.stderr)
         return 2
+    times = Times(suite.source)
+    for test in tests:
+        times.tell(test)
     shutil.rmtree(suite.logs, ignore_errors=True)
     os.makedirs(suite.logs)
     scratch = tempfile.mkdtemp(prefix="mica-test-")
@@ -469,6 +532,10 @@ def main():
     finally:
         scheduler.stop()
         remove_tree(scratch)
+    if options.times:
+        times.write({test.key or test.path: (seconds, cpu) for seconds, cpu, test in report.taken})
+    if report.tests > SLOWEST:
+        report.slowest()
     print(f"{report.tests} tests in {time.monotonic() - began:.0f} s, "
           f"outputs in {os.path.relpath(suite.logs)}")
     print(report.total)

@@ -13,6 +13,7 @@ Time is waited for in sigtimedwait: no polling while the test runs.
 import ctypes
 import json
 import os
+import resource
 import signal
 import sys
 import time
@@ -214,8 +215,10 @@ def supervise(test, log):
     code = None
     if status is not None:
         code = 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return {"status": code, "signalled": status is not None and os.WIFSIGNALED(status),
-            "seconds": seconds, "processes": left, "files": left_files(shm, scratch, own)}
+            "seconds": seconds, "cpu": used.ru_utime + used.ru_stime, "processes": left,
+            "files": left_files(shm, scratch, own)}
 
 
 def start(test, log):
