@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A thread begins a send and leaves MPI, while another one sleeps in a receive, which the send's
- * receiver answers. Whoever sleeps is all that drives a provider.
+ * receiver answers. Whoever sleeps is all that drives a provider: where nobody wakes the sleeper,
+ * there is no answer, and the job hangs. The answer tells what has come.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <sched.h>
+#include <string.h>
 
 #include "tap.h"
 
@@ -27,17 +29,32 @@ static void *send_and_leave(void *argument)
     return NULL;
 }
 
-static void talk(int rank, int bytes)
+/* How many of the bytes are `letter`. */
+static int count_of(char letter, int bytes)
+{
+    int count = 0;
+    for (int i = 0; i < bytes; i++)
+        count += data[i] == letter;
+    return count;
+}
+
+/* Rank 1 answers how many bytes are right. */
+static bool talk(int rank, int bytes, char letter)
 {
     pthread_t thread;
+    int right = -1;
     if (rank == 1) {
+        memset(data, 0, sizeof data);
         MPI_Recv(data, bytes, MPI_CHAR, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        MPI_Send(NULL, 0, MPI_CHAR, 0, 2, MPI_COMM_WORLD);
-        return;
+        right = count_of(letter, bytes);
+        MPI_Send(&right, 1, MPI_INT, 0, 2, MPI_COMM_WORLD);
+        return right == bytes;
     }
+    memset(data, letter, sizeof data);
     pthread_create(&thread, NULL, send_and_leave, &bytes);
-    MPI_Recv(NULL, 0, MPI_CHAR, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Recv(&right, 1, MPI_INT, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     pthread_join(thread, NULL);
+    return right == bytes;
 }
 
 int main(int argc, char **argv)
@@ -50,12 +67,13 @@ int main(int argc, char **argv)
     *(void **)&is_asleep = dlsym(RTLD_DEFAULT, "opal_wait_is_asleep");
     if (!tap_check(is_asleep != NULL, "the library tells whether a thread sleeps"))
         MPI_Abort(MPI_COMM_WORLD, 1);
-    for (int round = 0; round < ROUNDS; round++) {
-        talk(rank, 8);
-        talk(rank, 10000);
-        talk(rank, LONG);
+    bool good = true;
+    for (char round = 0; round < ROUNDS; round++) {
+        good &= talk(rank, 8, 'a' + round);
+        good &= talk(rank, 10000, 'A' + round);
+        good &= talk(rank, LONG, '0' + round);
     }
-    tap_check(true, "a send that is begun beside a sleeper goes on");
+    tap_check(good, "a send that is begun beside a sleeper arrives, whole");
     MPI_Finalize();
     return tap_finish();
 }
