@@ -6,6 +6,7 @@ mca_coll_sm_sources = %D%/sm.c %D%/sm.h \
 	%D%/fold.c \
 	%D%/nonblocking.c \
 	%D%/move.c \
+	%D%/pair.c \
 	%D%/reduce.c \
 	%D%/step.c \
 	%D%/vector.c

@@ -55,7 +55,7 @@ int sm_direct_agree(sm_comm_t *self)
 {
     sm_slot_t slot;
     /* Who is here has been through MPI_Init, and said whether it may be read. */
-    int error = sm_barrier(self, NULL, 0);
+    int error = sm_step_barrier(self);
     if (error == MPI_SUCCESS)
         error = sm_step_begin(self, SM_SYNC, 1, &slot);
     if (error != MPI_SUCCESS)
@@ -244,27 +244,22 @@ int sm_direct_exchange(sm_comm_t *self, const sm_source_t *source, sm_slot_t *sl
     return error == MPI_SUCCESS ? sm_direct_await(self, slot) : error;
 }
 
-/* Two ranks tell each other by a step that they are done: a flag is stored without waiting for its
- * line, where a count would. */
 void sm_direct_reader_done(const sm_comm_t *self, const sm_slot_t *slot, int rank, int readers)
 {
-    if (self->size > 2)
-        sm_step_reader_done(self, &entry_of(self, slot, rank)->readers, (uint64_t)readers, rank);
+    sm_step_all_reader_done(self, &entry_of(self, slot, rank)->readers, (uint64_t)readers, rank);
 }
 
 int sm_direct_await_readers(sm_comm_t *self, const sm_slot_t *slot, int readers, int error)
 {
-    if (self->size == 2)
-        return sm_direct_barrier(self, error);
-    int left =
-        sm_step_await_readers(self, &entry_of(self, slot, self->rank)->readers, (uint64_t)readers);
-    return left != MPI_SUCCESS ? left : error;
+    const sm_entry_t *own = entry_of(self, slot, self->rank);
+    int awaited = sm_step_all_await_readers(self, &own->readers, (uint64_t)readers);
+    return awaited != MPI_SUCCESS ? awaited : error;
 }
 
 int sm_direct_barrier(sm_comm_t *self, int error)
 {
-    int parted = sm_barrier(self, NULL, 0);
-    return parted != MPI_SUCCESS ? parted : error;
+    int met = sm_step_barrier(self);
+    return met != MPI_SUCCESS ? met : error;
 }
 
 /* -- reading ------------------------------------------------------------------------------- */

@@ -4,25 +4,14 @@
  * or who gives writes it to where it belongs, if that is in the region. With n ranks and m bytes of
  * a block, a rank copies
  *
- *   bcast      nothing in the root, m elsewhere; each half of it between two ranks
+ *   bcast      nothing in the root, m elsewhere
  *   gather     m, or n m in the root and nothing elsewhere         scatter   m
  *   allgather  n m                                                 alltoall  n m
  *
  * Who gives waits until all have read, and who gets until all have given. Where ranks wait for the
  * root only, a report to it says that they are done.
- *
- * Of a long allgather of two ranks, each writes its own block twice: the second time it is in the
- * cache. Shorter ones fit there as a whole; then reading is better, since what was written last is
- * near who needs it next.
  */
 #include "ompi/mca/coll/sm/sm.h"
-
-enum { PAGE = 4096 };
-
-static ompi_data_t bytes_at(void *buffer, size_t bytes)
-{
-    return ompi_data(buffer, bytes, ompi_datatype_of(MPI_BYTE));
-}
 
 /* Tells where the root's data is, or its result. The others learn it, or, by MPI_ERR_TRUNCATE, that
  * it is not as long as they think. */
@@ -54,58 +43,23 @@ static int report(sm_comm_t *self, int root, int error)
 
 /* -- broadcast and scatter ------------------------------------------------------------------- */
 
-/* Two ranks: the root writes the end of the data, if it can. */
-static int bcast_in_halves(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes,
-                           sm_source_t *source)
-{
-    ompi_data_t data = sm_block(&call->recv, 0);
-    int root = call->root;
-    sm_slot_t slot;
-    if (self->rank != root)
-        sm_source_set_target(source, self, data);
-    int error = sm_direct_exchange(self, source, &slot);
-    if (error == MPI_ERR_TRUNCATE && self->rank != root &&
-        sm_step_protocol(self, &slot, root) != SM_HALVES) {
-        /* For the root it was no sync step. */
-        self->half = slot.half;
-        self->line = slot.line + 1;
-        return sm_step_follow_root(self, &slot, root);
-    }
-    if (error != MPI_SUCCESS)
-        return error;
-    char *target = sm_direct_target(self, &slot, 1 - root);
-    size_t first = (bytes / 2 + PAGE - 1) / PAGE * PAGE;
-    if (self->rank == root && target != NULL)
-        sm_pack_piece(data, first, bytes - first, target + first);
-    else if (self->rank != root)
-        error =
-            sm_direct_fetch(self, &slot, root, 0, target != NULL ? bytes_at(target, first) : data);
-    return sm_direct_barrier(self, error);
-}
-
-static int bcast_to_all(sm_comm_t *self, const ompi_coll_call_t *call, const sm_source_t *source)
-{
-    sm_slot_t slot;
-    int error = publish_root(self, call->root, source, &slot), fetched = MPI_SUCCESS;
-    if (error == MPI_ERR_TRUNCATE)
-        return sm_step_follow_root(self, &slot, call->root);
-    if (error != MPI_SUCCESS)
-        return error;
-    if (self->rank != call->root)
-        fetched = sm_direct_fetch(self, &slot, call->root, 0, sm_block(&call->recv, 0));
-    return report(self, call->root, fetched);
-}
-
 int sm_direct_bcast(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
-    bool in_halves =
-        self->is_mapped && !self->is_oversubscribed && bytes >= self->limits->bcast_split_bytes;
+    bool is_root = self->rank == call->root, has_cores = !self->is_oversubscribed;
     sm_source_t source = {0};
-    self->signature = sm_signature(bytes, in_halves ? SM_HALVES : SM_DIRECT, false);
-    if (self->rank == call->root)
+    sm_slot_t slot;
+    if (self->is_mapped && has_cores && bytes >= self->limits->bcast_split_bytes)
+        return sm_pair_bcast(self, call, bytes);
+    if (is_root)
         sm_source_init_layout(&source, self, sm_block(&call->recv, 0));
-    int error =
-        in_halves ? bcast_in_halves(self, call, bytes, &source) : bcast_to_all(self, call, &source);
+    int error = publish_root(self, call->root, &source, &slot);
+    if (error == MPI_SUCCESS) {
+        if (!is_root)
+            error = sm_direct_fetch(self, &slot, call->root, 0, sm_block(&call->recv, 0));
+        error = report(self, call->root, error);
+    } else if (error == MPI_ERR_TRUNCATE) {
+        error = sm_step_follow_root(self, &slot, call->root);
+    }
     sm_source_fini(&source);
     return error;
 }
@@ -256,22 +210,6 @@ static int fetch_all(sm_comm_t *self, const ompi_coll_call_t *call, const sm_slo
     return sm_direct_await_readers(self, slot, size - 1, error);
 }
 
-/* Two ranks: this one writes its block into the other's result, if it can, or the other reads it.
- */
-static int exchange_blocks(sm_comm_t *self, const ompi_coll_call_t *call, const sm_slot_t *slot,
-                           ompi_data_t given)
-{
-    int peer = 1 - self->rank, error = sm_direct_await(self, slot);
-    if (error != MPI_SUCCESS)
-        return error;
-    char *target = sm_direct_target(self, slot, peer);
-    if (target != NULL)
-        sm_pack(given, target);
-    if (sm_direct_target(self, slot, self->rank) == NULL)
-        error = sm_direct_fetch(self, slot, peer, 0, sm_block(&call->recv, peer));
-    return sm_direct_barrier(self, error);
-}
-
 int sm_direct_allgather(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
     bool in_place = call->send.buffer == MPI_IN_PLACE;
@@ -279,15 +217,14 @@ int sm_direct_allgather(sm_comm_t *self, const ompi_coll_call_t *call, size_t by
     ompi_data_t given = in_place ? own : sm_block(&call->send, 0);
     sm_source_t source;
     sm_slot_t slot;
-    sm_source_init_layout(&source, self, given);
     if (bytes >= self->limits->allgather_write_bytes)
-        sm_source_set_target(&source, self, sm_block(&call->recv, 1 - self->rank));
+        return sm_pair_allgather(self, call, bytes);
+    sm_source_init_layout(&source, self, given);
     int error = sm_direct_publish(self, &source, &slot);
     if (error == MPI_SUCCESS && !in_place)
         sm_copy_own(given, own);
     if (error == MPI_SUCCESS)
-        error = self->size == 2 ? exchange_blocks(self, call, &slot, given)
-                                : fetch_all(self, call, &slot, 0, false);
+        error = fetch_all(self, call, &slot, 0, false);
     sm_source_fini(&source);
     return error;
 }

@@ -14,9 +14,7 @@
 
 int sm_barrier(sm_comm_t *self, const ompi_coll_call_t *call OPAL_UNUSED, size_t bytes OPAL_UNUSED)
 {
-    sm_slot_t slot;
-    int error = sm_step_begin(self, SM_SYNC, 0, &slot);
-    return error == MPI_SUCCESS ? sm_step_sync(self, &slot) : error;
+    return sm_step_barrier(self);
 }
 
 int sm_bcast(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)

@@ -89,7 +89,7 @@ int sm_allreduce(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
     if (error != MPI_SUCCESS)
         return error;
     contribute(self, &slot, call, result.count);
-    if (self->size > 2 && bytes > SM_INLINE)
+    if (sm_has_counters(self) && bytes > SM_INLINE)
         return reduce_by_last(self, call, &slot, bytes, result);
     error = sm_step_sync(self, &slot);
     if (error == MPI_SUCCESS)

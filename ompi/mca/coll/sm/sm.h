@@ -11,6 +11,7 @@
  *   direct.c         data where it is, in the memory of another rank
  *   direct_move.c    operations that move data in this way
  *   direct_reduce.c  reductions of such data
+ *   pair.c           long broadcasts and allgathers of two ranks
  *   vector.c         operations on blocks whose lengths not all ranks know
  *   nonblocking.c          nonblocking and persistent ones, on data in the region
  *
@@ -127,6 +128,12 @@ typedef struct sm_comm {
     sm_peer_t peers[];                  /* the ranks of the communicator */
 } sm_comm_t;
 
+/* Between two ranks there are no counters: each waits for the other's flag, which is faster. */
+static inline bool sm_has_counters(const sm_comm_t *self)
+{
+    return self->size > 2;
+}
+
 /* -- area.c ------------------------------------------------------------------------------ */
 
 /* Makes an area for the communicator, or gives up in all ranks: its first step. */
@@ -188,6 +195,7 @@ int *sm_step_error(const sm_comm_t *self, const sm_slot_t *slot, int row);
 
 /* SM_SYNC: this rank has given; returns when all have. Or in two parts, with work between them. */
 int sm_step_sync(sm_comm_t *self, const sm_slot_t *slot);
+int sm_step_barrier(sm_comm_t *self); /* a step of it without data */
 void sm_step_arrive(sm_comm_t *self, const sm_slot_t *slot);
 int sm_step_await_all(sm_comm_t *self, const sm_slot_t *slot);
 
@@ -225,6 +233,13 @@ sm_protocol_t sm_step_protocol(const sm_comm_t *self, const sm_slot_t *slot, int
 void sm_step_reader_done(const sm_comm_t *self, _Atomic uint64_t *readers, uint64_t all, int owner);
 int sm_step_await_readers(sm_comm_t *self, const _Atomic uint64_t *readers, uint64_t all);
 
+/* The same where every rank of the communicator makes both calls. Without counters there is a
+ * barrier instead: a flag is stored without waiting for its cache line, where a count would wait.
+ */
+void sm_step_all_reader_done(const sm_comm_t *self, _Atomic uint64_t *readers, uint64_t all,
+                             int owner);
+int sm_step_all_await_readers(sm_comm_t *self, const _Atomic uint64_t *readers, uint64_t all);
+
 /* -- the operations ------------------------------------------------------------------------ */
 
 /* What an operation returns, in all ranks or in none, that has to be done by somebody else: nothing
@@ -255,6 +270,9 @@ size_t sm_vector_bytes(int ranks);
 sm_run_fn_t sm_direct_bcast, sm_direct_gather, sm_direct_scatter;
 sm_run_fn_t sm_direct_allgather, sm_direct_alltoall;
 sm_run_fn_t sm_direct_reduce, sm_direct_allreduce, sm_direct_reduce_scatter;
+
+/* Of two ranks (pair.c), where the limits of the communicator say so. */
+sm_run_fn_t sm_pair_bcast, sm_pair_allgather;
 
 /* `count` elements of the data, beginning with the given one. Also for MPI_BOTTOM. */
 static inline ompi_data_t sm_part(ompi_data_t data, size_t first, size_t count)

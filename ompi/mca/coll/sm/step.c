@@ -144,9 +144,9 @@ static void take_slot(sm_comm_t *self, sm_flow_t flow, size_t bytes, sm_slot_t *
 
 int sm_step_begin(sm_comm_t *self, sm_flow_t flow, size_t bytes, sm_slot_t *slot)
 {
-    /* The last line is for a sync step. Whether there is room does not depend on the bytes of
-     * short data, of which ranks may think differently; nor does it on the flow between two. */
-    bool has_line = self->line < SM_LINES - 1 || (flow == SM_SYNC && self->size > 2);
+    /* The last line is for the sync step below. Whether there is room depends neither on the flow
+     * nor on the bytes of short data: ranks whose calls do not match may differ in them. */
+    bool has_line = self->line < SM_LINES - 1;
     size_t quarter = self->room_bytes / 4, wanted = bytes > quarter ? bytes : quarter;
     if (!has_line || (self->used > 0 && wanted > self->room_bytes - self->used)) {
         take_slot(self, SM_SYNC, 0, slot);
@@ -235,7 +235,7 @@ static void write_signature(const sm_comm_t *self, const sm_slot_t *slot)
 void sm_step_arrive(sm_comm_t *self, const sm_slot_t *slot)
 {
     write_signature(self, slot);
-    if (self->size == 2)
+    if (!sm_has_counters(self))
         set_flag(self, slot, self->rank);
     else if (!add_arrival(self, slot))
         return;
@@ -244,7 +244,7 @@ void sm_step_arrive(sm_comm_t *self, const sm_slot_t *slot)
 
 int sm_step_await_all(sm_comm_t *self, const sm_slot_t *slot)
 {
-    if (self->size > 2)
+    if (sm_has_counters(self))
         return await_all(self, slot);
     int error = await_flag(self, slot, 1 - self->rank);
     prefetch_next(self);
@@ -255,6 +255,13 @@ int sm_step_sync(sm_comm_t *self, const sm_slot_t *slot)
 {
     sm_step_arrive(self, slot);
     return sm_step_await_all(self, slot);
+}
+
+int sm_step_barrier(sm_comm_t *self)
+{
+    sm_slot_t slot;
+    int error = sm_step_begin(self, SM_SYNC, 0, &slot);
+    return error == MPI_SUCCESS ? sm_step_sync(self, &slot) : error;
 }
 
 bool sm_step_matches(const sm_comm_t *self, const sm_slot_t *slot, int rank)
@@ -268,8 +275,7 @@ int sm_step_compare(sm_comm_t *self, const sm_slot_t *slot)
     for (int rank = 0; rank < self->size; rank++) {
         if (opal_likely(sm_step_matches(self, slot, rank)))
             continue;
-        if (self->size > 2)
-            sm_step_publish_result(self, slot, MPI_ERR_TRUNCATE);
+        sm_step_publish_result(self, slot, MPI_ERR_TRUNCATE);
         return MPI_ERR_TRUNCATE;
     }
     /* What is said of a call that does not fit is the same in all ranks, if it is in one. */
@@ -296,6 +302,19 @@ void sm_step_reader_done(const sm_comm_t *self, _Atomic uint64_t *readers, uint6
 int sm_step_await_readers(sm_comm_t *self, const _Atomic uint64_t *readers, uint64_t all)
 {
     return wait_for(self, readers, all);
+}
+
+void sm_step_all_reader_done(const sm_comm_t *self, _Atomic uint64_t *readers, uint64_t all,
+                             int owner)
+{
+    if (sm_has_counters(self))
+        sm_step_reader_done(self, readers, all, owner);
+}
+
+int sm_step_all_await_readers(sm_comm_t *self, const _Atomic uint64_t *readers, uint64_t all)
+{
+    return sm_has_counters(self) ? sm_step_await_readers(self, readers, all)
+                                 : sm_step_barrier(self);
 }
 
 bool sm_step_count_in(sm_comm_t *self, const sm_slot_t *slot)
@@ -325,9 +344,9 @@ int sm_step_await_result(sm_comm_t *self, const sm_slot_t *slot)
 int sm_step_give(sm_comm_t *self, const sm_slot_t *slot, int root)
 {
     write_signature(self, slot);
-    if (self->size == 2 && self->rank == root)
+    if (!sm_has_counters(self) && self->rank == root)
         return await_flag(self, slot, 1 - root);
-    if (self->size == 2)
+    if (!sm_has_counters(self))
         set_flag(self, slot, self->rank);
     else if (!add_arrival(self, slot))
         return self->rank == root ? await_all(self, slot) : MPI_SUCCESS;

@@ -40,15 +40,16 @@ typedef struct head {
 
 _Static_assert(sizeof(head_t) <= SM_INLINE, "it comes with the flag");
 
-/* Of two ranks there is one other. */
+/* A row has an item for each of the other ranks. */
 static int item_count(const sm_comm_t *self)
 {
-    return self->size > 2 ? self->size : 1;
+    return self->size - 1;
 }
 
-static int item_index(const sm_comm_t *self, int rank)
+/* The item of an owner's row that is for a rank. */
+static int item_index(int owner, int rank)
 {
-    return self->size > 2 ? rank : 0;
+    return rank < owner ? rank : rank - 1;
 }
 
 static size_t items_bytes(int items)
@@ -58,7 +59,7 @@ static size_t items_bytes(int items)
 
 size_t sm_vector_bytes(int ranks)
 {
-    return items_bytes(ranks) + SM_INLINE + 1; /* more than a line has, with or without items */
+    return items_bytes(ranks - 1) + SM_INLINE + 1; /* more than a line has, with or without items */
 }
 
 /* Of so many items, with room for so many bytes of packed data if there is as much. */
@@ -83,38 +84,34 @@ static item_t *items_of(const sm_comm_t *self, const sm_slot_t *slot, int rank, 
     return (item_t *)(void *)sm_step_row(self, slot, rank);
 }
 
-/* The one of our row that is for a rank, or the one of that rank's row that is for us. */
-static item_t *item_for(const sm_comm_t *self, const sm_slot_t *slot, int of, int rank)
+/* The item of an owner's row that is for a rank. */
+static item_t *item_for(const sm_comm_t *self, const sm_slot_t *slot, int owner, int rank)
 {
-    return &items_of(self, slot, of, item_count(self))[item_index(self, rank)];
+    return &items_of(self, slot, owner, item_count(self))[item_index(owner, rank)];
 }
 
 /* -- giving -------------------------------------------------------------------------------- */
 
-/* What a rank gives: as many blocks as items. */
+/* What a rank sends: as many blocks as items. */
 typedef struct blocks {
     const ompi_coll_side_t *side;
     int count;
-    int first; /* the block of the only item */
-    int own;   /* the block that is left out, or -1 */
+    int own; /* the block that is left out */
 } blocks_t;
 
 static blocks_t only_block(const ompi_coll_side_t *side)
 {
-    return (blocks_t){side, 1, 0, -1};
+    return (blocks_t){side, 1, 1};
 }
 
 static blocks_t blocks_for_others(const sm_comm_t *self, const ompi_coll_side_t *side)
 {
-    return (blocks_t){side, item_count(self), self->size == 2 ? 1 - self->rank : 0, self->rank};
+    return (blocks_t){side, item_count(self), self->rank};
 }
 
 static ompi_data_t block_at(const blocks_t *blocks, int i)
 {
-    ompi_data_t block = sm_block(blocks->side, blocks->first + i);
-    if (blocks->first + i == blocks->own)
-        block.count = 0;
-    return block;
+    return sm_block(blocks->side, i < blocks->own ? i : i + 1);
 }
 
 /* Memory for a copy of a block, or for where its segments are. */
@@ -241,22 +238,19 @@ static int await_readers(sm_comm_t *self, const sm_slot_t *slot, int readers, in
 
 /* -- alltoallv and alltoallw ----------------------------------------------------------------- */
 
-/* All rows are there. Two ranks part together, if one of them has to wait. */
+/* All rows are there. */
 static int read_all(sm_comm_t *self, const ompi_coll_call_t *call, const sm_slot_t *slot)
 {
     int error = MPI_SUCCESS, size = self->size;
-    bool is_read = head_of(self, slot, self->rank)->where == IN_MEMORY, reads = false;
+    bool is_read = head_of(self, slot, self->rank)->where == IN_MEMORY;
     for (int distance = 1; distance < size; distance++) {
         int rank = (self->rank + distance) % size;
         int taken = read_item(self, slot, rank, item_for(self, slot, rank, self->rank),
                               sm_block(&call->recv, rank));
         error = error != MPI_SUCCESS ? error : taken;
-        reads = head_of(self, slot, rank)->where == IN_MEMORY;
-        if (reads && size > 2)
+        if (head_of(self, slot, rank)->where == IN_MEMORY)
             reader_done(self, slot, rank, size - 1);
     }
-    if (size == 2)
-        return is_read || reads ? sm_direct_barrier(self, error) : error;
     return is_read ? await_readers(self, slot, size - 1, error) : error;
 }
 
@@ -356,7 +350,7 @@ static void publish_targets(gather_t *gather)
         if (sm_direct_is_writable(self, block))
             item.address = ompi_datatype_origin(block.type, block.buffer);
         if (rank != self->rank)
-            items[item_index(self, rank)] = item;
+            items[item_index(self->rank, rank)] = item;
     }
     sm_step_notify(self, &gather->wanted);
 }
