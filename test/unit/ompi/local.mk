@@ -11,6 +11,12 @@ ompi_unit_tests = \
 	%D%/errhandler/errhandler \
 	%D%/errhandler/error_code \
 	%D%/group/group \
+	%D%/mca/coll/base/base \
+	%D%/mca/coll/base/tuning \
+	%D%/mca/coll/p2p/algorithms \
+	%D%/mca/coll/p2p/choose \
+	%D%/mca/coll/sm/fold \
+	%D%/mca/coll/sm/step \
 	%D%/mca/mpool/base/marks \
 	%D%/mca/mpool/base/leave_pinned \
 	%D%/mca/mpool/rcache/race \
@@ -69,6 +75,29 @@ ompi_unit_libs = libompi_core.la $(ompi_unit_fabric) libopal_core.la $(CHECK_LIB
 %C%_errhandler_error_code_LDADD = $(ompi_unit_libs)
 %C%_group_group_LDADD = $(ompi_unit_libs)
 %C%_runtime_runtime_LDADD = $(ompi_unit_libs)
+%C%_mca_coll_base_base_LDADD = $(ompi_unit_libs)
+%C%_mca_coll_base_tuning_LDADD = $(ompi_unit_libs)
+# Where a component is a DSO, the library does not have it.
+if !MCA_STATIC_coll_p2p
+coll_p2p_dso = $(mca_coll_p2p_sources)
+endif
+if !MCA_STATIC_coll_sm
+coll_sm_dso = $(mca_coll_sm_sources)
+endif
+%C%_mca_coll_p2p_algorithms_SOURCES = %D%/mca/coll/p2p/algorithms.c $(coll_p2p_dso)
+%C%_mca_coll_p2p_algorithms_CFLAGS = $(AM_CFLAGS)
+%C%_mca_coll_p2p_algorithms_LDADD = $(ompi_unit_libs)
+%C%_mca_coll_p2p_choose_SOURCES = %D%/mca/coll/p2p/choose.c $(coll_p2p_dso)
+%C%_mca_coll_p2p_choose_CFLAGS = $(AM_CFLAGS)
+%C%_mca_coll_p2p_choose_LDADD = $(ompi_unit_libs)
+%C%_mca_coll_sm_fold_SOURCES = %D%/mca/coll/sm/fold.c $(coll_sm_dso)
+%C%_mca_coll_sm_fold_CFLAGS = $(AM_CFLAGS)
+%C%_mca_coll_sm_fold_LDADD = $(ompi_unit_libs)
+# Its ranks are in one process, and have doorbells without a node.
+%C%_mca_coll_sm_step_SOURCES = %D%/mca/coll/sm/step.c $(coll_sm_dso)
+%C%_mca_coll_sm_step_CFLAGS = $(AM_CFLAGS)
+%C%_mca_coll_sm_step_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=opal_node_slot
+%C%_mca_coll_sm_step_LDADD = $(ompi_unit_libs)
 # A device and memory for it, and what this process is said to see of memory.
 mpool_fake = %D%/mca/mpool/fake.c %D%/mca/mpool/fake.h
 if !MCA_STATIC_mpool_rcache
