@@ -50,6 +50,8 @@ typedef struct opal_param_choice {
 typedef struct opal_param_row {
     const char *name;                   /* last part of the full name; NULL ends the table */
     opal_param_type_t type;             /* */
+    bool is_internal;                   /* for tests and measurements: ompi_info shows it with
+                                         * --internal only */
     void *value;                        /* the variable; strings in it belong to the base */
     const char *preset;                 /* the default as a user would write it; see below */
     const char *min, *max;              /* limits, likewise; NULL: those of the type */
@@ -61,7 +63,6 @@ typedef struct opal_param_row {
     const char *variables;              /* environment variables of other projects that set it
                                          * too, comma-separated; the name of ours counts more */
     const char *prose;                  /* one line for a person */
-    bool is_internal;    /* for tests and measurements: ompi_info shows it with --internal only */
     const char *removed; /* makes the row a removed name, see below; NULL: a parameter */
 } opal_param_row_t;
 
