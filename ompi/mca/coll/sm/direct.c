@@ -19,7 +19,7 @@
  * of the communicator. If one pair has neither, nobody reads. sm_direct_reach, sm_direct_fetch and
  * sm_direct_target are all that knows how a peer's memory is reached.
  */
-#include "ompi/mca/coll/sm/sm.h"
+#include "ompi/mca/coll/sm/direct.h"
 
 #include <stdlib.h>
 

@@ -11,7 +11,7 @@
  * Who gives waits until all have read, and who gets until all have given. Where ranks wait for the
  * root only, a report to it says that they are done.
  */
-#include "ompi/mca/coll/sm/sm.h"
+#include "ompi/mca/coll/sm/direct.h"
 
 /* Tells where the root's data is, or its result. The others learn it, or, by MPI_ERR_TRUNCATE, that
  * it is not as long as they think. */

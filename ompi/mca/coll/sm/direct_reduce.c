@@ -14,7 +14,8 @@
  * Operations of the user's and those that do not commute are no exception: the operands of an
  * element are reduced in the order of the ranks.
  */
-#include "ompi/mca/coll/sm/sm.h"
+#include "ompi/mca/coll/sm/direct.h"
+#include "ompi/mca/coll/sm/fold.h"
 
 /* A reduction of so many elements. A rank that has no memory says so, and nobody goes on. */
 static void begin(sm_fold_t *fold, sm_comm_t *self, const ompi_coll_call_t *call, size_t count,

@@ -12,9 +12,11 @@
  * Threading: under ompi_lock. All folds of the process have the same scratch memory, so nothing is
  * kept in it while a rank waits.
  */
-#include "ompi/mca/coll/sm/sm.h"
+#include "ompi/mca/coll/sm/fold.h"
 
 #include <stdlib.h>
+
+#include "ompi/mca/coll/sm/direct.h"
 
 static size_t area_step, direct_step, write_step;
 static char *scratch;

@@ -10,7 +10,7 @@
  * and waits once, but for the root of a broadcast or scatter and the others of a gather, which do
  * not wait. An allgather or alltoall of any length goes through in pieces, with a wait for each.
  */
-#include "ompi/mca/coll/sm/sm.h"
+#include "ompi/mca/coll/sm/step.h"
 
 int sm_barrier(sm_comm_t *self, const ompi_coll_call_t *call OPAL_UNUSED, size_t bytes OPAL_UNUSED)
 {

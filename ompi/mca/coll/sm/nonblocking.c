@@ -18,11 +18,12 @@
  *
  * Threading: under ompi_lock. The work is done inside whatever call made progress.
  */
-#include "ompi/mca/coll/sm/sm.h"
+#include "ompi/mca/coll/sm/direct.h"
 
 #include <string.h>
 
 #include "opal/node/region.h"
+#include "ompi/mca/coll/sm/fold.h"
 
 /* What a rank tells the others. */
 typedef struct offer {

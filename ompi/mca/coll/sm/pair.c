@@ -9,7 +9,7 @@
  *
  * A rank whose result the other cannot write to reads all of it.
  */
-#include "ompi/mca/coll/sm/sm.h"
+#include "ompi/mca/coll/sm/direct.h"
 
 enum { PAGE = 4096 };
 

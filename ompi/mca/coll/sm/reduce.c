@@ -12,7 +12,7 @@
  * A rank that finds no memory to reduce in goes through its steps all the same, and returns the
  * error at their end; the others have their results, unless it was to reduce for them.
  */
-#include "ompi/mca/coll/sm/sm.h"
+#include "ompi/mca/coll/sm/fold.h"
 
 /* Puts `count` elements of this rank into its row. */
 static void contribute(sm_comm_t *self, const sm_slot_t *slot, const ompi_coll_call_t *call,

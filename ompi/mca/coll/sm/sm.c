@@ -6,6 +6,8 @@
 
 #include "opal/mca/base/component.h"
 #include "opal/process/job.h"
+#include "ompi/mca/coll/sm/direct.h"
+#include "ompi/mca/coll/sm/fold.h"
 
 static size_t max_bytes, nonblocking_bytes; /* 0: as measured */
 static bool use_direct;

@@ -6,7 +6,7 @@
  * sleeps, as all waits of the library do, with the word among what is polled. There is one poll
  * function for all threads that wait.
  */
-#include "ompi/mca/coll/sm/sm.h"
+#include "ompi/mca/coll/sm/step.h"
 
 #include "opal/arch/prefetch.h"
 #include "opal/process/job.h"

@@ -16,7 +16,7 @@
  * The root of a gatherv tells where it wants the blocks, and who has a long one writes it there, as
  * what a rank has written itself is near it. Short ones do not wait for the root to come.
  */
-#include "ompi/mca/coll/sm/sm.h"
+#include "ompi/mca/coll/sm/direct.h"
 
 enum { ROOTED_ROWS = 8 }; /* so many steps of one direction, before all have to meet */
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ompi/mca/coll/sm/sm.h"
+#include "ompi/mca/coll/sm/fold.h"
 #include "test/unit/opal/support.h"
 
 enum { RANKS = 4, COUNT = 3000, ROOM = COUNT * sizeof(unsigned) };

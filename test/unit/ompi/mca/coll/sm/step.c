@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ompi/mca/coll/sm/sm.h"
+#include "ompi/mca/coll/sm/step.h"
 #include "test/unit/opal/support.h"
 
 enum { RANKS = 3, ROOM = 1024, STEPS = 1000 };
