@@ -208,10 +208,11 @@ endif
 test_unit_opal_process_modex_LDFLAGS = $(no_memory_ldflags)
 test_unit_opal_process_process_LDFLAGS = $(no_memory_ldflags)
 
-# In front of libpmix, whose functions that talk to a server it replaces.
+# In front of libpmix, whose functions that talk to a server they replace.
 if HAVE_PMIX
+pmix_server_sources = %D%/mca/pmi/pmix/server.c %D%/mca/pmi/pmix/server.h
 unit_tests += %D%/mca/pmi/pmix/pmix
-test_unit_opal_mca_pmi_pmix_pmix_SOURCES = %D%/mca/pmi/pmix/pmix.c
+test_unit_opal_mca_pmi_pmix_pmix_SOURCES = %D%/mca/pmi/pmix/pmix.c $(pmix_server_sources)
 test_unit_opal_mca_pmi_pmix_pmix_CFLAGS = $(AM_CFLAGS)
 test_unit_opal_mca_pmi_pmix_pmix_LDADD = $(LDADD) $(PMIX_LIBS)
 if !MCA_STATIC_pmi_pmix

@@ -1,148 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * opal/mca/pmi/pmix/: what is made of a server's answers, whichever of them are missing or wrong.
- * The functions that would talk to a server are ours; what only handles values is libpmix's.
+/* opal/mca/pmi/pmix/: what is made of a server's answers, whichever of them are missing or wrong.
  */
-#include <pmix.h>
 #include <sys/wait.h>
 
 #include "opal/mca/pmi/base/base.h"
+#include "test/unit/opal/mca/pmi/pmix/server.h"
 #include "test/unit/opal/support.h"
 
 extern const opal_component_t mca_pmi_pmix_component;
-
-/* -- a server ----------------------------------------------------------------------------- */
-
-enum { MOST_FACTS = 8 };
-
-static struct {
-    pmix_status_t init, put, commit, fence, get, finalize; /* what goes wrong */
-    pmix_rank_t rank;
-    struct {
-        const char *key;
-        pmix_value_t value;
-    } facts[MOST_FACTS]; /* about whomever */
-    size_t fact_count;
-    const char *nodes;       /* NULL: it does not tell */
-    const char *ranks_of[3]; /* by the digit at the end of a node's name: "02", by rank */
-    char put_key[40];
-    pmix_value_t put_value; /* its bytes are malloc'ed */
-    bool is_visible, has_collected;
-} server;
-
-static void know(const char *key, pmix_value_t value)
-{
-    server.facts[server.fact_count].key = key;
-    server.facts[server.fact_count++].value = value;
-}
-
-static pmix_value_t uint32(unsigned number)
-{
-    return (pmix_value_t){.type = PMIX_UINT32, .data.uint32 = number};
-}
-
-pmix_status_t PMIx_Init(pmix_proc_t *me, pmix_info_t info[] OPAL_UNUSED, size_t count OPAL_UNUSED)
-{
-    *me = (pmix_proc_t){.nspace = "unit.3", .rank = server.rank};
-    return server.init;
-}
-
-pmix_status_t PMIx_Finalize(const pmix_info_t info[] OPAL_UNUSED, size_t count OPAL_UNUSED)
-{
-    return server.finalize;
-}
-
-pmix_status_t PMIx_Abort(int code, const char text[], pmix_proc_t ranks[], size_t count)
-{
-    if (ranks != NULL || count != 0) /* all of them */
-        return PMIX_ERR_BAD_PARAM;
-    fprintf(stderr, "aborted with %d: %s\n", code, text);
-    return PMIX_SUCCESS;
-}
-
-pmix_status_t PMIx_Put(pmix_scope_t scope, const char key[], pmix_value_t *value)
-{
-    if (server.put != PMIX_SUCCESS)
-        return server.put;
-    ck_assert_int_eq(scope, PMIX_GLOBAL);
-    snprintf(server.put_key, sizeof server.put_key, "%s", key);
-    server.put_value = *value;
-    server.put_value.data.bo.bytes = malloc(value->data.bo.size + 1);
-    if (value->data.bo.size > 0)
-        memcpy(server.put_value.data.bo.bytes, value->data.bo.bytes, value->data.bo.size);
-    return PMIX_SUCCESS;
-}
-
-pmix_status_t PMIx_Commit(void)
-{
-    server.is_visible = server.commit == PMIX_SUCCESS;
-    return server.commit;
-}
-
-pmix_status_t PMIx_Fence(const pmix_proc_t ranks[], size_t count, const pmix_info_t info[],
-                         size_t infos)
-{
-    ck_assert(ranks == NULL && count == 0);
-    server.has_collected = infos == 1 && strcmp(info[0].key, PMIX_COLLECT_DATA) == 0 &&
-                           info[0].value.type == PMIX_BOOL && info[0].value.data.flag;
-    return server.fence;
-}
-
-static pmix_value_t *copy_of(const pmix_value_t *value)
-{
-    pmix_value_t *copy = malloc(sizeof *copy);
-    *copy = *value;
-    if (value->type == PMIX_BYTE_OBJECT) {
-        copy->data.bo.bytes = malloc(value->data.bo.size + 1);
-        memcpy(copy->data.bo.bytes, value->data.bo.bytes, value->data.bo.size);
-    }
-    if (value->type == PMIX_STRING)
-        copy->data.string = strdup(value->data.string);
-    return copy;
-}
-
-pmix_status_t PMIx_Get(const pmix_proc_t *whose, const char key[], const pmix_info_t info[],
-                       size_t infos, pmix_value_t **value)
-{
-    ck_assert_str_eq(whose->nspace, "unit.3");
-    ck_assert_uint_eq(infos, 1); /* or it may wait for ever */
-    ck_assert_str_eq(info[0].key, PMIX_IMMEDIATE);
-    if (server.is_visible && whose->rank == server.rank && strcmp(key, server.put_key) == 0) {
-        if (server.get == PMIX_SUCCESS)
-            *value = copy_of(&server.put_value);
-        return server.get;
-    }
-    for (size_t i = 0; i < server.fact_count; i++) {
-        if (strcmp(server.facts[i].key, key) != 0)
-            continue;
-        *value = copy_of(&server.facts[i].value);
-        return PMIX_SUCCESS;
-    }
-    return PMIX_ERR_NOT_FOUND;
-}
-
-pmix_status_t PMIx_Resolve_nodes(const pmix_nspace_t namespace OPAL_UNUSED, char **names)
-{
-    if (server.nodes == NULL)
-        return PMIX_ERR_NOT_FOUND;
-    *names = strdup(server.nodes);
-    return PMIX_SUCCESS;
-}
-
-pmix_status_t PMIx_Resolve_peers(const char *name, const pmix_nspace_t namespace OPAL_UNUSED,
-                                 pmix_proc_t **ranks, size_t *count)
-{
-    const char *list = server.ranks_of[name[strlen(name) - 1] - '0'];
-    if (list == NULL)
-        return PMIX_ERR_NOT_FOUND;
-    *count = strlen(list);
-    *ranks = calloc(*count + 1, sizeof **ranks);
-    for (size_t i = 0; i < *count; i++)
-        (*ranks)[i].rank = (pmix_rank_t)(list[i] - '0');
-    return PMIX_SUCCESS;
-}
-
-/* -- the component ------------------------------------------------------------------------ */
 
 static const opal_pmi_ops_t *ops;
 static void *state;
@@ -166,8 +31,8 @@ static void setup(void)
 /* Rank 2 of 4 that all are here. */
 static void start(void)
 {
-    know(PMIX_JOB_SIZE, uint32(4));
-    know(PMIX_LOCAL_SIZE, uint32(4));
+    server_know(PMIX_JOB_SIZE, server_uint32(4));
+    server_know(PMIX_LOCAL_SIZE, server_uint32(4));
     ck_assert_int_eq(ops->init(state, &job), OPAL_SUCCESS);
 }
 
@@ -179,8 +44,8 @@ static void end(void)
 
 START_TEST(one_node)
 {
-    know(PMIX_APPNUM, (pmix_value_t){.type = PMIX_INT, .data.integer = 1});
-    know(PMIX_UNIV_SIZE, uint32(64));
+    server_know(PMIX_APPNUM, (pmix_value_t){.type = PMIX_INT, .data.integer = 1});
+    server_know(PMIX_UNIV_SIZE, server_uint32(64));
     start();
     ck_assert_uint_eq(job.rank, 2);
     ck_assert_uint_eq(job.size, 4);
@@ -226,7 +91,7 @@ static const struct {
 
 START_TEST(several_nodes)
 {
-    know(PMIX_JOB_SIZE, uint32(4));
+    server_know(PMIX_JOB_SIZE, server_uint32(4));
     server.nodes = maps[_i].nodes;
     memcpy(server.ranks_of, maps[_i].ranks_of, sizeof server.ranks_of);
     ck_assert_int_eq(ops->init(state, &job), OPAL_SUCCESS);
@@ -240,7 +105,7 @@ END_TEST
 
 START_TEST(a_map_with_holes)
 {
-    know(PMIX_JOB_SIZE, uint32(4));
+    server_know(PMIX_JOB_SIZE, server_uint32(4));
     server.nodes = _i == 0 ? "a0,a1" : NULL;
     server.ranks_of[0] = "013";
     ck_assert_int_eq(ops->init(state, &job), OPAL_ERR_PROTOCOL);
@@ -273,8 +138,8 @@ static const struct {
 
 START_TEST(sizes_of_all_types)
 {
-    know(PMIX_JOB_SIZE, sizes[_i].size);
-    know(PMIX_LOCAL_SIZE, uint32(4));
+    server_know(PMIX_JOB_SIZE, sizes[_i].size);
+    server_know(PMIX_LOCAL_SIZE, server_uint32(4));
     ck_assert_int_eq(ops->init(state, &job), sizes[_i].good ? OPAL_SUCCESS : OPAL_ERR_PROTOCOL);
     if (sizes[_i].good)
         ck_assert_uint_eq(job.size, 4);
@@ -317,7 +182,7 @@ START_TEST(put_fence_get)
     ck_assert_int_eq(ops->get(state, 1, "card", &bytes, &length), OPAL_ERR_NOT_FOUND);
     ck_assert_int_eq(ops->get(state, 2, "crad", &bytes, &length), OPAL_ERR_NOT_FOUND);
     ck_assert_ptr_null(bytes);
-    free(server.put_value.data.bo.bytes);
+    server_forget();
     end();
     ck_assert_str_eq(unit_stderr(), "");
 }
@@ -327,7 +192,7 @@ START_TEST(a_value_of_another_kind)
 {
     void *bytes = NULL;
     size_t length = 99;
-    know("card", uint32(7));
+    server_know("card", server_uint32(7));
     start();
     ck_assert_int_eq(ops->get(state, 1, "card", &bytes, &length), OPAL_ERR_PROTOCOL);
     ck_assert_ptr_null(bytes);

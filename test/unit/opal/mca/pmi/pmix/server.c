@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See server.h. It knows one job, unit.3, and keeps what its one rank puts. */
+#include "test/unit/opal/mca/pmi/pmix/server.h"
+
+#include "test/unit/opal/support.h"
+
+pmix_server_t server;
+
+void server_know(const char *key, pmix_value_t value)
+{
+    server.facts[server.fact_count].key = key;
+    server.facts[server.fact_count++].value = value;
+}
+
+void server_forget(void)
+{
+    while (server.put_count > 0)
+        free(server.puts[--server.put_count].value.data.bo.bytes);
+}
+
+pmix_status_t PMIx_Init(pmix_proc_t *me, pmix_info_t info[] OPAL_UNUSED, size_t count OPAL_UNUSED)
+{
+    *me = (pmix_proc_t){.nspace = "unit.3", .rank = server.rank};
+    return server.init;
+}
+
+pmix_status_t PMIx_Finalize(const pmix_info_t info[] OPAL_UNUSED, size_t count OPAL_UNUSED)
+{
+    return server.finalize;
+}
+
+pmix_status_t PMIx_Abort(int code, const char text[], pmix_proc_t ranks[], size_t count)
+{
+    if (ranks != NULL || count != 0) /* all of them */
+        return PMIX_ERR_BAD_PARAM;
+    fprintf(stderr, "aborted with %d: %s\n", code, text);
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t PMIx_Put(pmix_scope_t scope, const char key[], pmix_value_t *value)
+{
+    if (server.put != PMIX_SUCCESS)
+        return server.put;
+    ck_assert_int_eq(scope, PMIX_GLOBAL);
+    ck_assert_uint_lt(server.put_count, MOST_KEYS);
+    size_t size = value->data.bo.size;
+    char *bytes = malloc(size + 1);
+    if (size > 0)
+        memcpy(bytes, value->data.bo.bytes, size);
+    snprintf(server.puts[server.put_count].key, sizeof server.puts[0].key, "%s", key);
+    server.puts[server.put_count].value = *value;
+    server.puts[server.put_count++].value.data.bo.bytes = bytes;
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t PMIx_Commit(void)
+{
+    for (size_t i = 0; i < server.put_count && server.commit == PMIX_SUCCESS; i++)
+        server.puts[i].is_visible = true;
+    return server.commit;
+}
+
+pmix_status_t PMIx_Fence(const pmix_proc_t ranks[], size_t count, const pmix_info_t info[],
+                         size_t infos)
+{
+    ck_assert(ranks == NULL && count == 0);
+    server.has_collected = infos == 1 && strcmp(info[0].key, PMIX_COLLECT_DATA) == 0 &&
+                           info[0].value.type == PMIX_BOOL && info[0].value.data.flag;
+    return server.fence;
+}
+
+static pmix_value_t *copy_of(const pmix_value_t *value)
+{
+    pmix_value_t *copy = malloc(sizeof *copy);
+    *copy = *value;
+    if (value->type == PMIX_BYTE_OBJECT) {
+        copy->data.bo.bytes = malloc(value->data.bo.size + 1);
+        memcpy(copy->data.bo.bytes, value->data.bo.bytes, value->data.bo.size);
+    }
+    if (value->type == PMIX_STRING)
+        copy->data.string = strdup(value->data.string);
+    return copy;
+}
+
+pmix_status_t PMIx_Get(const pmix_proc_t *whose, const char key[], const pmix_info_t info[],
+                       size_t infos, pmix_value_t **value)
+{
+    ck_assert_str_eq(whose->nspace, "unit.3");
+    ck_assert_uint_eq(infos, 1); /* or it may wait for ever */
+    ck_assert_str_eq(info[0].key, PMIX_IMMEDIATE);
+    for (size_t i = 0; i < server.put_count && whose->rank == server.rank; i++) {
+        if (!server.puts[i].is_visible || strcmp(key, server.puts[i].key) != 0)
+            continue;
+        if (server.get == PMIX_SUCCESS)
+            *value = copy_of(&server.puts[i].value);
+        return server.get;
+    }
+    for (size_t i = 0; i < server.fact_count; i++) {
+        if (strcmp(server.facts[i].key, key) != 0)
+            continue;
+        *value = copy_of(&server.facts[i].value);
+        return PMIX_SUCCESS;
+    }
+    return PMIX_ERR_NOT_FOUND;
+}
+
+pmix_status_t PMIx_Resolve_nodes(const pmix_nspace_t namespace OPAL_UNUSED, char **names)
+{
+    if (server.nodes == NULL)
+        return PMIX_ERR_NOT_FOUND;
+    *names = strdup(server.nodes);
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t PMIx_Resolve_peers(const char *name, const pmix_nspace_t namespace OPAL_UNUSED,
+                                 pmix_proc_t **ranks, size_t *count)
+{
+    const char *list = server.ranks_of[name[strlen(name) - 1] - '0'];
+    if (list == NULL)
+        return PMIX_ERR_NOT_FOUND;
+    *count = strlen(list);
+    *ranks = calloc(*count + 1, sizeof **ranks);
+    for (size_t i = 0; i < *count; i++)
+        (*ranks)[i].rank = (pmix_rank_t)(list[i] - '0');
+    return PMIX_SUCCESS;
+}
