@@ -73,6 +73,7 @@ unit_tests += \
 	%D%/mca/pmi/base/base \
 	%D%/mca/pmi/base/message \
 	%D%/mca/pmi/base/origin \
+	%D%/mca/pmi/contract \
 	%D%/mca/pmi/singleton/singleton \
 	%D%/mca/pmi/wire/connection \
 	%D%/mca/pmi/wire/mapping \
@@ -176,10 +177,16 @@ test_unit_opal_mca_pmi_wire_mapping_SOURCES = %D%/mca/pmi/wire/mapping.c
 test_unit_opal_mca_pmi_wire_mapping_CFLAGS = $(AM_CFLAGS)
 test_unit_opal_mca_pmi_wire_wire_SOURCES = %D%/mca/pmi/wire/wire.c $(launcher_sources)
 test_unit_opal_mca_pmi_wire_wire_CFLAGS = $(AM_CFLAGS)
+test_unit_opal_mca_pmi_contract_SOURCES = %D%/mca/pmi/contract.c $(launcher_sources)
+test_unit_opal_mca_pmi_contract_CFLAGS = $(AM_CFLAGS)
+test_unit_opal_mca_pmi_contract_CPPFLAGS = $(AM_CPPFLAGS)
+test_unit_opal_mca_pmi_contract_LDADD = $(LDADD)
 if !MCA_STATIC_pmi_singleton
+test_unit_opal_mca_pmi_contract_SOURCES += $(mca_pmi_singleton_sources)
 test_unit_opal_mca_pmi_singleton_singleton_SOURCES += $(mca_pmi_singleton_sources)
 endif
 if !MCA_STATIC_pmi_wire
+test_unit_opal_mca_pmi_contract_SOURCES += $(mca_pmi_wire_sources)
 test_unit_opal_mca_pmi_wire_connection_SOURCES += $(mca_pmi_wire_sources)
 test_unit_opal_mca_pmi_wire_mapping_SOURCES += $(mca_pmi_wire_sources)
 test_unit_opal_mca_pmi_wire_wire_SOURCES += $(mca_pmi_wire_sources)
@@ -211,11 +218,15 @@ test_unit_opal_process_process_LDFLAGS = $(no_memory_ldflags)
 # In front of libpmix, whose functions that talk to a server they replace.
 if HAVE_PMIX
 pmix_server_sources = %D%/mca/pmi/pmix/server.c %D%/mca/pmi/pmix/server.h
+test_unit_opal_mca_pmi_contract_SOURCES += $(pmix_server_sources)
+test_unit_opal_mca_pmi_contract_CPPFLAGS += -DUNIT_PMIX
+test_unit_opal_mca_pmi_contract_LDADD += $(PMIX_LIBS)
 unit_tests += %D%/mca/pmi/pmix/pmix
 test_unit_opal_mca_pmi_pmix_pmix_SOURCES = %D%/mca/pmi/pmix/pmix.c $(pmix_server_sources)
 test_unit_opal_mca_pmi_pmix_pmix_CFLAGS = $(AM_CFLAGS)
 test_unit_opal_mca_pmi_pmix_pmix_LDADD = $(LDADD) $(PMIX_LIBS)
 if !MCA_STATIC_pmi_pmix
+test_unit_opal_mca_pmi_contract_SOURCES += $(mca_pmi_pmix_sources)
 test_unit_opal_mca_pmi_pmix_pmix_SOURCES += $(mca_pmi_pmix_sources)
 endif
 endif
