@@ -151,7 +151,9 @@ static const opal_memory_ops_t ops = {.support = smheap_support};
 static void smheap_query(opal_answer_t *answer)
 {
     if (opal_region.bytes == 0) {
-        opal_answer_no(answer, "%s", decision.reason);
+        opal_answer_no(answer, "%s",
+                       region.is_private ? "after fork this process has a copy of its own"
+                                         : decision.reason);
         return;
     }
     opal_answer_yes(answer, 20, &ops, NULL,
