@@ -58,6 +58,7 @@ unit_tests += \
 	%D%/memory/hooks/install \
 	%D%/memory/events/range \
 	%D%/memory/hooks/redirect \
+	%D%/mca/memory/contract \
 	%D%/mca/patcher/base/image \
 	%D%/mca/patcher/overwrite/aarch64 \
 	%D%/mca/patcher/overwrite/overwrite \
