@@ -47,9 +47,16 @@ ompi_unit_tests += \
 	%D%/mca/mtl/ofi/records
 endif
 endif
-# It starts the runtime.
+# They start the runtime.
 if MCA_STATIC_pmi_singleton
 ompi_unit_tests += %D%/runtime/runtime
+if MCA_STATIC_pml_cm
+if MCA_STATIC_pml_ob1
+ompi_unit_tests += \
+	%D%/mca/mtl/contract \
+	%D%/mca/pml/contract
+endif
+endif
 endif
 unit_tests += $(ompi_unit_tests)
 
@@ -150,6 +157,28 @@ endif
 %C%_mca_mtl_ofi_tag_SOURCES = %D%/mca/mtl/ofi/tag.c ompi/mca/mtl/ofi/tag.c ompi/mca/mtl/ofi/tag.h
 %C%_mca_mtl_ofi_tag_CFLAGS = $(AM_CFLAGS)
 %C%_mca_mtl_ofi_tag_LDADD = $(ompi_unit_libs)
+# pml/cm over each mtl, which the base would look for in files.
+mtl_chosen = %D%/mca/mtl/chosen.c %D%/mca/mtl/chosen.h test/mca/mtl_via.c
+mtl_chosen_libs =
+mtl_chosen_cppflags = $(AM_CPPFLAGS)
+if HAVE_LIBFABRIC
+mtl_chosen_libs += libopal_fabric_core.la
+mtl_chosen_cppflags += -DUNIT_OFI
+if !MCA_STATIC_mtl_ofi
+mtl_chosen += $(mca_mtl_ofi_sources)
+endif
+endif
+mtl_chosen_ldflags = $(AM_LDFLAGS) -Wl,--wrap=ompi_mtl_open,--wrap=ompi_mtl_close
+%C%_mca_mtl_contract_SOURCES = %D%/mca/mtl/contract.c $(mtl_chosen)
+%C%_mca_mtl_contract_CFLAGS = $(AM_CFLAGS)
+%C%_mca_mtl_contract_CPPFLAGS = $(mtl_chosen_cppflags)
+%C%_mca_mtl_contract_LDFLAGS = $(mtl_chosen_ldflags)
+%C%_mca_mtl_contract_LDADD = $(mtl_chosen_libs) $(ompi_unit_libs)
+%C%_mca_pml_contract_SOURCES = %D%/mca/pml/contract.c $(mtl_chosen)
+%C%_mca_pml_contract_CFLAGS = $(AM_CFLAGS)
+%C%_mca_pml_contract_CPPFLAGS = $(mtl_chosen_cppflags)
+%C%_mca_pml_contract_LDFLAGS = $(mtl_chosen_ldflags)
+%C%_mca_pml_contract_LDADD = $(mtl_chosen_libs) $(ompi_unit_libs)
 # Where it is a DSO, the library does not have it.
 if MCA_STATIC_pml_cm
 %C%_mca_pml_cm_both_SOURCES = %D%/mca/pml/cm/both.c
