@@ -16,8 +16,9 @@ failure. Its output is kept in the log folder and shown when it failed.
 The environment of a test: MICA_SOURCE, MICA_BUILD, MICA_PREFIX, MICA_TMP (an empty folder of its
 own, where it starts), TMPDIR (beside it, checked to be left empty).
 
-Random programs run for the seconds that tests.list says, times MICA_TEST_SOAK (1), with a seed that
-is made of MICA_TEST_SEED (the time). A test of test/mpi that fails tells the command to repeat it.
+Random programs run for the seconds that tests.list says, or, where these are more than two minutes
+together, for their part of two minutes; times MICA_TEST_SOAK (1); with a seed that is made of
+MICA_TEST_SEED (the time). A test of test/mpi that fails tells the command to repeat it.
 
 The last line is "N passed, N failed" (and ", N skipped"); the exit status is 0 if none failed.
 Before it stand the slowest tests, with their seconds and the CPU time of all their processes.
@@ -28,7 +29,8 @@ that wait most of their time. times.tsv tells which are slow and which wait; a t
 there is taken as a short one that computes. --times writes the lines of the tests that have run.
 
 What goes by chance or by the clock says `soak`: a line "# soak" in the head of a script, the word in
-tests.list. It is no part of the suite; --soak runs it, and nothing else.
+tests.list. It is no part of the suite. --soak runs it, and all random programs for ten times the
+seconds that tests.list says; it begins with how long that takes.
 """
 
 import argparse
@@ -51,6 +53,7 @@ import supervise  # noqa: E402
 SHOWN_LINES = 60
 SLOWEST = 20          # so many are listed at the end
 LISTED_SECONDS = 2    # times.tsv has the tests that take longer
+RANDOM_SECONDS = 120  # of all random programs of a run together, times MICA_TEST_SOAK
 WAITING_SHARE = 0.25  # a test with less CPU time than this share of its seconds waits
 TIMES = os.path.join("test", "lib", "times.tsv")
 TAP_LINE = re.compile(r"^(not )?ok\b(.*)$")
@@ -204,9 +207,15 @@ class Suite:
             lines = [(number, shlex.split(line, comments=True)) for number, line in enumerate(file, 1)]
         lines = [(number, words) for number, words in lines
                  if words and self.wanted(f"test/mpi/{words[0]}")]
+        seconds = sum(float(word[5:]) for _, words in lines for word in words
+                      if word.startswith("soak="))
+        if self.options.soak:
+            self.soak *= 10
+        elif seconds > RANDOM_SECONDS:
+            self.soak *= RANDOM_SECONDS / seconds
         tests = [self.mpi_test(words, number) for number, words in lines]
         tests = [test for test in tests
-                 if test.soak == self.options.soak]
+                 if test.soak == self.options.soak or self.options.soak and test.seconds]
         self.compile(tests)
         return tests
 
@@ -230,7 +239,7 @@ class Suite:
                 args += shlex.split(value)
             elif key == "soak=":
                 seconds = float(value) * self.soak
-                random = [str(self.seed + number), f"{seconds:g}"]
+                random = [str(self.seed + number), f"{seconds:.3g}"]
                 test.timeout += seconds
                 test.seconds = seconds
             elif key == "mpirun=":
@@ -482,6 +491,13 @@ def remove_tree(path):
     shutil.rmtree(path)
 
 
+def forecast(tests, jobs):
+    """Seconds, by what is known of each; those that wait run beside the others."""
+    computing = sum(test.seconds for test in tests if not test.waits)
+    waiting = sum(test.seconds for test in tests if test.waits)
+    return max([computing / jobs, waiting / jobs] + [test.seconds for test in tests])
+
+
 def parse_options():
     top = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     parser = argparse.ArgumentParser(description="Runs the test suite or the parts below PATHs.")
@@ -497,7 +513,8 @@ def parse_options():
                         help="for each fuzz target; 0 leaves them out (%(default)s)")
     parser.add_argument("--without", action="append", default=[], metavar="PATH",
                         help="leave this out; may be repeated")
-    parser.add_argument("--soak", action="store_true", help="run what the suite leaves out")
+    parser.add_argument("--soak", action="store_true",
+                        help="run what the suite leaves out, and random programs for longer")
     parser.add_argument("--times", action="store_true", help=f"note in {TIMES} what each test takes")
     parser.add_argument("--list", action="store_true", help="only print what would run")
     parser.add_argument("paths", nargs="*", metavar="PATH",
@@ -519,6 +536,8 @@ def main():
     times = Times(suite.source)
     for test in tests:
         times.tell(test)
+    if options.soak:
+        print(f"{len(tests)} tests, about {forecast(tests, options.jobs) / 60:.0f} minutes", flush=True)
     shutil.rmtree(suite.logs, ignore_errors=True)
     os.makedirs(suite.logs)
     scratch = tempfile.mkdtemp(prefix="mica-test-")
