@@ -12,9 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "opal/progress/wait.h"
+#include "opal/util/clock.h"
 #include "test/unit/opal/mca/btl/crew.h"
 
 extern const opal_component_t mca_btl_sm_component;
@@ -24,9 +24,7 @@ enum { REPEATS = 40, MAX_BYTES = 4 << 20, LINE_WORD = 64 };
 
 static double now_nsec(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+    return (double)opal_clock_nsec();
 }
 
 static unsigned char buffer[MAX_BYTES], source[MAX_BYTES];

@@ -16,9 +16,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "opal/arch/copy_kernel.h"
+#include "opal/util/clock.h"
 
 enum {
     OFFSETS = 5,
@@ -45,9 +45,7 @@ static char *source, *target;
 
 static double now_nsec(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+    return (double)opal_clock_nsec();
 }
 
 static char *make_buffer(void)

@@ -17,12 +17,12 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "opal/memory/events/events.h"
 #include "opal/util/text.h"
 #include "ompi/mca/mpool/base/base.h"
+#include "opal/util/clock.h"
 
 extern const opal_component_t mca_mpool_rcache_component;
 
@@ -32,9 +32,7 @@ static bool quick;
 
 static double now_nsec(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+    return (double)opal_clock_nsec();
 }
 
 static opal_status_t pin(void *context, void *base, size_t bytes, unsigned access, void **handle)

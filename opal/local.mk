@@ -29,6 +29,7 @@ libopal_core_la_SOURCES += \
 	%D%/include/compiler.h \
 	%D%/include/status.h \
 	%D%/util/status.c \
+	%D%/util/clock.h \
 	%D%/util/folder.c %D%/util/folder.h \
 	%D%/util/interval.c %D%/util/interval.h \
 	%D%/util/list.h \
@@ -107,7 +108,9 @@ libopal_core_la_SOURCES += \
 	%D%/progress/cpu_migration.c %D%/progress/cpu_migration.h \
 	%D%/process/process.c %D%/process/process.h \
 	%D%/process/process_record.c %D%/process/process_record.h \
+	%D%/threads/futex.h \
 	%D%/threads/lock.c %D%/threads/lock.h \
+	%D%/threads/membarrier.h \
 	%D%/progress/wait.c %D%/progress/wait.h \
 	%D%/runtime/launcher.c %D%/runtime/launcher.h
 

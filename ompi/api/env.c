@@ -15,6 +15,7 @@
 #include "ompi/attribute/attribute.h"
 #include "ompi/communicator/hw_topology.h"
 #include "ompi/info/info.h"
+#include "opal/util/clock.h"
 
 /* A start that failed has said why. Nothing is left to go on with: the usual handlers end it. */
 static int start_failed(int error)
@@ -181,21 +182,14 @@ int ompi_api_free_mem(void *base)
     return MPI_SUCCESS;
 }
 
-static double seconds(struct timespec time)
-{
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
 double ompi_api_wtime(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return seconds(now);
+    return (double)opal_clock_nsec() * 1e-9;
 }
 
 double ompi_api_wtick(void)
 {
     struct timespec resolution;
     clock_getres(CLOCK_MONOTONIC, &resolution);
-    return seconds(resolution);
+    return (double)resolution.tv_sec + (double)resolution.tv_nsec * 1e-9;
 }

@@ -272,9 +272,9 @@ void ompi_request_pursue_slow(ompi_request_t *request, ompi_pursuit_t *pursuit)
 {
     request->is_asked_back = false;
     if (pursuit->end == 0)
-        pursuit->end = opal_timer_now() + PURSUIT_NSEC;
+        pursuit->end = opal_clock_nsec() + PURSUIT_NSEC;
     for (; !ompi_request_is_done(request); pursuit->looks++) {
-        if (pursuit->looks >= PURSUIT_LOOKS && opal_timer_now() >= pursuit->end)
+        if (pursuit->looks >= PURSUIT_LOOKS && opal_clock_nsec() >= pursuit->end)
             return;
         ompi_request_look();
     }

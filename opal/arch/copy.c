@@ -10,9 +10,9 @@
 
 #include <pthread.h>
 #include <stdint.h>
-#include <time.h>
 
 #include "opal/arch/copy_kernel.h"
+#include "opal/util/clock.h"
 
 static bool everywhere(void)
 {
@@ -69,23 +69,16 @@ static const struct {
 static char trial_from[TRIAL_MAX + SPAN] __attribute__((aligned(PAGE)));
 static char trial_to[TRIAL_MAX + SPAN] __attribute__((aligned(PAGE)));
 
-static double now_nsec(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
-
 /* One copy, in nanoseconds: the best of a few rounds, since the machine may be busy, or the first
  * one if it takes longer than `limit`. */
 static double time_trial(opal_copy_fn_t *copy, size_t trial, double limit)
 {
     double best = limit;
     for (int round = 0; round < ROUNDS && best <= limit; round++) {
-        double start = now_nsec();
+        uint64_t start = opal_clock_nsec();
         for (int i = 0; i < BATCH; i++)
             copy(trial_to + trials[trial].to, trial_from + trials[trial].from, trials[trial].bytes);
-        double took = (now_nsec() - start) / BATCH;
+        double took = (double)(opal_clock_nsec() - start) / BATCH;
         if (round == 0 || took < best)
             best = took;
     }

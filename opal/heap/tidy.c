@@ -6,15 +6,14 @@
 #include "opal/heap/engine.h"
 
 #include <errno.h>
-#include <time.h>
+
+#include "opal/util/clock.h"
 
 static uint32_t now_msec(const opal_heap_t *heap)
 {
     if (heap->config.ops->now_msec != NULL)
         return heap->config.ops->now_msec(heap->config.context);
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    return (uint32_t)now.tv_sec * 1000 + (uint32_t)(now.tv_nsec / 1000000);
+    return (uint32_t)(opal_clock_coarse_nsec() / OPAL_NSEC_PER_MSEC);
 }
 
 void opal_heap_enter(opal_heap_t *heap)

@@ -16,13 +16,13 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "opal/mca/base/param.h"
 #include "opal/mca/pmi/base/base.h"
 #include "opal/node/fd_pass.h"
 #include "opal/node/region.h"
+#include "opal/util/clock.h"
 #include "opal/util/log.h"
 #include "opal/util/text.h"
 
@@ -56,7 +56,7 @@ static struct {
     const opal_pmi_job_t *job;
     opal_node_slot_t *slot;
     bool load_is_known; /* every rank has said where it may run */
-    time_t watched_at;
+    uint64_t watched_at_sec;
 } node = {.fd = -1};
 
 static size_t segment_size;
@@ -281,11 +281,10 @@ static void watch_node(void)
             opal_wait_set_watch(NULL);
         return;
     }
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    if (now.tv_sec == node.watched_at)
+    uint64_t now_sec = opal_clock_coarse_nsec() / OPAL_NSEC_PER_SEC;
+    if (now_sec == node.watched_at_sec)
         return;
-    node.watched_at = now.tv_sec;
+    node.watched_at_sec = now_sec;
     look_for_the_dead();
 }
 

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "config.h"
@@ -303,13 +302,6 @@ static int deliver(const opal_engine_event_t *events, unsigned count)
 
 /* -- timers ------------------------------------------------------------------------ */
 
-uint64_t opal_timer_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* Most are as long as the one before: the search begins at the end. */
 void opal_timer_set(opal_timer_t *timer, uint64_t when_nsec)
 {
@@ -348,7 +340,7 @@ int64_t opal_timer_left(void)
     const opal_timer_t *timer = first_timer();
     if (timer == NULL)
         return -1;
-    uint64_t now = opal_timer_now();
+    uint64_t now = opal_clock_nsec();
     uint64_t left = timer->when_nsec > now ? timer->when_nsec - now : 0;
     return left < INT64_MAX ? (int64_t)left : INT64_MAX;
 }
@@ -380,7 +372,7 @@ int opal_descriptor_look(void)
     if (set.sends != 0)
         done += opal_fixed_finish();
     if (!opal_list_is_empty(&timers))
-        run_timers(opal_timer_now());
+        run_timers(opal_clock_nsec());
     set.is_calling = false;
     return done;
 }
@@ -401,7 +393,7 @@ int opal_descriptor_look_sometimes(int found)
 
 int opal_descriptor_look_again(void)
 {
-    uint64_t now = opal_timer_now();
+    uint64_t now = opal_clock_nsec();
     if (now - set.looked_nsec < LOOK_AGAIN_NSEC)
         return 0;
     set.looked_nsec = now;
@@ -480,7 +472,7 @@ int opal_descriptor_end_block(void)
     if (set.sends != 0)
         done += opal_fixed_finish();
     if (!opal_list_is_empty(&timers))
-        run_timers(opal_timer_now());
+        run_timers(opal_clock_nsec());
     set.is_calling = false;
     set.interval = 1;
     return done;

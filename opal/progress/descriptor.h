@@ -23,6 +23,7 @@
 
 #include "opal/include/compiler.h"
 #include "opal/include/status.h"
+#include "opal/util/clock.h"
 #include "opal/util/list.h"
 
 enum {
@@ -55,7 +56,7 @@ OPAL_EXPORT void opal_descriptor_want(opal_descriptor_t *descriptor, unsigned wa
 OPAL_EXPORT void opal_descriptor_remove(opal_descriptor_t *descriptor);
 
 /*
- * A call at a time, in nanoseconds of CLOCK_MONOTONIC, from progress; a wait wakes up for it.
+ * A call at a time, of opal_clock_nsec(), from progress; a wait wakes up for it.
  * It is never early, and late by as long as nobody polls. All zero: not set.
  */
 typedef struct opal_timer {
@@ -68,7 +69,11 @@ typedef struct opal_timer {
 /* Also if it is set: then to another time. */
 OPAL_EXPORT void opal_timer_set(opal_timer_t *timer, uint64_t when_nsec);
 OPAL_EXPORT void opal_timer_cancel(opal_timer_t *timer);
-OPAL_EXPORT uint64_t opal_timer_now(void);
+
+static inline uint64_t opal_timer_now(void)
+{
+    return opal_clock_nsec();
+}
 
 /* The engine's name, "epoll"; NULL while none is open. */
 OPAL_EXPORT const char *opal_descriptor_engine(void);

@@ -3,15 +3,14 @@
 #include "opal/progress/listener.h"
 
 #include <limits.h>
-#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "opal/include/compiler.h"
+#include "opal/threads/futex.h"
 
 enum { STACK_BYTES = 64 << 10 };
 
@@ -28,7 +27,7 @@ static void *listen(void *unused OPAL_UNUSED)
 {
     unsigned seen = listener.seen;
     for (;;) {
-        syscall(SYS_futex, listener.word, FUTEX_WAIT, seen, NULL, NULL, 0);
+        opal_futex_wait(listener.word, seen, OPAL_FUTEX_SHARED);
         if (atomic_load(&listener.is_to_end))
             return NULL;
         unsigned now = atomic_load(listener.word);
@@ -69,7 +68,7 @@ void opal_listener_stop(void)
         return;
     atomic_store(&listener.is_to_end, true);
     atomic_fetch_add(listener.word, 1);
-    syscall(SYS_futex, listener.word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    opal_futex_wake(listener.word, INT_MAX, OPAL_FUTEX_SHARED);
     pthread_join(listener.thread, NULL);
     listener.is_on = false;
 }

@@ -12,11 +12,8 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <linux/futex.h>
-#include <linux/membarrier.h>
 #include <pthread.h>
 #include <sched.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,6 +22,9 @@
 #include "opal/progress/descriptor.h"
 #include "opal/progress/listener.h"
 #include "opal/progress/cpu_migration.h"
+#include "opal/threads/futex.h"
+#include "opal/threads/membarrier.h"
+#include "opal/util/clock.h"
 #include "opal/util/list.h"
 
 enum {
@@ -133,14 +133,6 @@ int opal_progress(void)
 
 /* -- ringing ------------------------------------------------------------------- */
 
-/* Shared between processes, so without FUTEX_PRIVATE_FLAG. */
-static void futex_wait(atomic_uint *word, unsigned seen, int64_t timeout_nsec)
-{
-    struct timespec limit = {.tv_sec = timeout_nsec / 1000000000,
-                             .tv_nsec = timeout_nsec % 1000000000};
-    syscall(SYS_futex, word, FUTEX_WAIT, seen, timeout_nsec < 0 ? NULL : &limit, NULL, 0);
-}
-
 /* Of many senders one makes the system call: who gets the state before, with ASLEEP in it. */
 static unsigned rouse(opal_doorbell_t *doorbell)
 {
@@ -155,7 +147,7 @@ static unsigned rouse(opal_doorbell_t *doorbell)
 static void ring(opal_doorbell_t *doorbell)
 {
     atomic_fetch_add(&doorbell->bell, 1);
-    syscall(SYS_futex, &doorbell->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    opal_futex_wake(&doorbell->bell, INT_MAX, OPAL_FUTEX_SHARED);
 }
 
 void opal_doorbell_wake(opal_doorbell_t *doorbell)
@@ -177,7 +169,7 @@ static void wake_poller(void)
 static void unpark(parked_t *parked)
 {
     atomic_store(&parked->woken, 1);
-    syscall(SYS_futex, &parked->woken, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    opal_futex_wake(&parked->woken, 1, OPAL_FUTEX_PRIVATE);
 }
 
 /* Wakes those that are parked for `done`; all, if that is NULL. */
@@ -223,22 +215,17 @@ void opal_wait_signal(atomic_int *done)
 
 /* -- setting up ---------------------------------------------------------------- */
 
-static bool membarrier(int command)
-{
-    return syscall(SYS_membarrier, command, 0, 0) == 0;
-}
-
 /* From now on senders fence; those that have not seen it yet are made to. */
 static void turn_fenced(void)
 {
     unsigned before = atomic_fetch_or(&own->state, OPAL_DOORBELL_FENCED);
     if ((before & OPAL_DOORBELL_FENCED) == 0 && has_membarrier)
-        membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
+        opal_membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
 }
 
 bool opal_wait_join_membarrier(void)
 {
-    has_membarrier = membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED);
+    has_membarrier = opal_membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED);
     if (!has_membarrier)
         turn_fenced();
     return has_membarrier;
@@ -300,7 +287,7 @@ static void share_core(uint64_t now)
     sched_yield();
     if (place.seed == 0)
         place.seed = (unsigned)getpid();
-    if (opal_cpu_migration_decide(&place, now, opal_timer_now()))
+    if (opal_cpu_migration_decide(&place, now, opal_clock_nsec()))
         opal_cpu_migrate();
 }
 
@@ -325,7 +312,7 @@ static bool spin(const atomic_int *done, const opal_wait_lock_t *lock)
             continue;
         if (watch != NULL)
             watch();
-        uint64_t now = opal_timer_now();
+        uint64_t now = opal_clock_nsec();
         if (give_up == 0) {
             give_up = now + (uint64_t)spin_usec * 1000;
             next_yield = now + YIELD_NSEC;
@@ -431,7 +418,7 @@ static int fall_asleep(sleep_plan_t *plan, const opal_wait_lock_t *lock)
     if (plan->on_descriptors)
         opal_descriptor_block(plan->longest_nsec);
     else
-        futex_wait(&own->bell, plan->seen, plan->longest_nsec);
+        opal_futex_wait_for(&own->bell, plan->seen, plan->longest_nsec, OPAL_FUTEX_SHARED);
     if (lock != NULL)
         lock->acquire();
     if (plan->on_descriptors)
@@ -458,7 +445,7 @@ static bool sleep_once(const atomic_int *done, const opal_wait_lock_t *lock)
     if ((before & OPAL_DOORBELL_FENCED) != 0)
         atomic_thread_fence(memory_order_seq_cst);
     else
-        membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
+        opal_membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
     /* A poll function may add the first descriptor. */
     if (!is_done(done) && poll_before_sleep() == 0 && !is_done(done) &&
         opal_descriptor_is_watched() == plan.on_descriptors &&
@@ -491,7 +478,7 @@ static void park(const atomic_int *done, const opal_wait_lock_t *lock)
     atomic_thread_fence(memory_order_seq_cst);
     lock->release();
     while (!is_done(done) && atomic_load(&self.woken) == 0)
-        syscall(SYS_futex, &self.woken, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+        opal_futex_wait(&self.woken, 0, OPAL_FUTEX_PRIVATE);
     lock->acquire();
     pthread_mutex_lock(&parked_lock);
     opal_list_remove(&self.node);

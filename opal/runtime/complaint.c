@@ -9,18 +9,16 @@
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "opal/mca/pmi/base/base.h"
+#include "opal/util/clock.h"
 
 enum { LISTENS_MSEC = 10000 };
 
 static int64_t now_msec(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return (int64_t)(opal_clock_nsec() / OPAL_NSEC_PER_MSEC);
 }
 
 typedef struct name {

@@ -3,32 +3,18 @@
 #include "opal/threads/lock.h"
 
 #include <limits.h>
-#include <linux/futex.h>
-#include <linux/membarrier.h>
 #include <sched.h>
 #include <stdint.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "opal/arch/pause.h"
+#include "opal/threads/futex.h"
+#include "opal/threads/membarrier.h"
+#include "opal/util/clock.h"
 
 enum {
     SPINS = 64, /* about a microsecond: what is done under a lock is short */
     YIELDS = 4, /* then the holder may be one that needs this core; more cost later turns of ours */
 };
-
-static bool membarrier(int command)
-{
-    return syscall(SYS_membarrier, command, 0, 0) == 0;
-}
-
-static uint64_t now_nsec(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* -- fair ----------------------------------------------------------------------- */
 
@@ -39,7 +25,7 @@ static bool sleep_for(opal_fair_lock_t *lock)
     if (atomic_exchange_explicit(&lock->state, OPAL_LOCK_ASLEEP, memory_order_acq_rel) ==
         OPAL_LOCK_FREE)
         return true;
-    syscall(SYS_futex, &lock->state, FUTEX_WAIT_PRIVATE, OPAL_LOCK_ASLEEP, NULL, NULL, 0);
+    opal_futex_wait(&lock->state, OPAL_LOCK_ASLEEP, OPAL_FUTEX_PRIVATE);
     return false;
 }
 
@@ -61,7 +47,7 @@ static void wait_for(opal_fair_lock_t *lock)
             opal_cpu_pause();
             continue;
         }
-        uint64_t now = now_nsec();
+        uint64_t now = opal_clock_nsec();
         if (starving_from == 0)
             starving_from = now + OPAL_LOCK_STARVING_NSEC;
         if (!is_starving && now >= starving_from) {
@@ -91,14 +77,14 @@ void opal_fair_wait(opal_fair_lock_t *lock)
 void opal_fair_wake(opal_fair_lock_t *lock)
 {
     unsigned starving = atomic_load_explicit(&lock->starving, memory_order_relaxed);
-    syscall(SYS_futex, &lock->state, FUTEX_WAKE_PRIVATE, starving > 0 ? INT_MAX : 1, NULL, NULL, 0);
+    opal_futex_wake(&lock->state, starving > 0 ? INT_MAX : 1, OPAL_FUTEX_PRIVATE);
 }
 
 /* -- the bias ------------------------------------------------------------------- */
 
 void opal_lock_bias(opal_lock_t *lock)
 {
-    if (!membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED))
+    if (!opal_membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED))
         return;
     lock->owner = pthread_self();
     atomic_store(&lock->bias, OPAL_LOCK_BIASED);
@@ -109,7 +95,7 @@ static void end_bias(opal_lock_t *lock)
 {
     unsigned seen = OPAL_LOCK_BIASED;
     atomic_compare_exchange_strong(&lock->bias, &seen, OPAL_LOCK_ENDING);
-    membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+    opal_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
     for (unsigned i = 0; atomic_load_explicit(&lock->inside, memory_order_acquire) != 0; i++) {
         if (i < SPINS)
             opal_cpu_pause();

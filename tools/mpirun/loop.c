@@ -6,15 +6,9 @@
 #include <limits.h>
 #include <stddef.h>
 #include <sys/epoll.h>
-#include <time.h>
 #include <unistd.h>
 
-uint64_t loop_now_nsec(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
+#include "opal/util/clock.h"
 
 bool loop_init(loop_t *loop)
 {
@@ -57,7 +51,7 @@ void loop_close(loop_t *loop, loop_watch_t *watch)
 
 void loop_start(loop_t *loop, loop_timer_t *timer, double seconds)
 {
-    timer->due_nsec = loop_now_nsec() + (uint64_t)(seconds * 1e9) + 1;
+    timer->due_nsec = opal_clock_nsec() + (uint64_t)(seconds * 1e9) + 1;
     if (!timer->known) {
         timer->known = true;
         timer->next = loop->timers;
@@ -80,7 +74,7 @@ static int wait_msec(const loop_t *loop)
     }
     if (first == 0)
         return -1;
-    uint64_t now = loop_now_nsec();
+    uint64_t now = opal_clock_nsec();
     if (first <= now)
         return 0;
     uint64_t msec = (first - now + 999999u) / 1000000u;
@@ -89,7 +83,7 @@ static int wait_msec(const loop_t *loop)
 
 static void fire_timers(loop_t *loop)
 {
-    uint64_t now = loop_now_nsec();
+    uint64_t now = opal_clock_nsec();
     for (loop_timer_t *timer = loop->timers; timer != NULL; timer = timer->next) {
         if (timer->due_nsec == 0 || timer->due_nsec > now)
             continue;

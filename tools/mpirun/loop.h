@@ -18,7 +18,7 @@ typedef struct loop_watch {
 } loop_watch_t;
 
 typedef struct loop_timer {
-    uint64_t due_nsec; /* of CLOCK_MONOTONIC; 0: off */
+    uint64_t due_nsec; /* of opal_clock_nsec(); 0: off */
     void (*fire)(struct loop_timer *timer);
     struct loop_timer *next;
     bool known; /* the loop has it in its list */
@@ -45,7 +45,5 @@ void loop_stop(loop_timer_t *timer);
 
 /* Waits for the next events and timers and works on them. */
 void loop_turn(loop_t *loop);
-
-uint64_t loop_now_nsec(void);
 
 #endif

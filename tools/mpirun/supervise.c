@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "opal/process/key.h"
+#include "opal/util/clock.h"
 #include "opal/util/log.h"
 #include "opal/util/sha256.h"
 #include "tools/mpirun/descend.h"
@@ -236,7 +237,7 @@ static void reap(supervisor_t *self)
 /* `is_copy`: it was sent to the process group, and comes by the front as well, sooner or later. */
 static void handle_end_signal(supervisor_t *self, int signal, bool from_terminal, bool is_copy)
 {
-    uint64_t now = is_copy ? 0 : loop_now_nsec(), before = self->end_signal_at;
+    uint64_t now = is_copy ? 0 : opal_clock_nsec(), before = self->end_signal_at;
     if (before == 0)
         self->end_signal_at = now;
     if (self->end_signal != 0) {

@@ -8,12 +8,13 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <linux/futex.h>
-#include <linux/membarrier.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "opal/threads/futex.h"
+#include "opal/threads/membarrier.h"
 
 enum { PAGE_ALIGNMENT = 4096 };
 
@@ -24,11 +25,6 @@ static atomic_bool has_barrier;
 
 /* -- the page ------------------------------------------------------------------- */
 
-static long membarrier(int command)
-{
-    return syscall(SYS_membarrier, command, 0, 0);
-}
-
 /* Where the system has no MADV_WIPEONFORK, a child of a threaded program may wait for ever when it
  * removes a handler: everything else works there too. */
 static void make_page(void)
@@ -38,7 +34,7 @@ static void make_page(void)
     if (atomic_load(&opal_memory_hot.shared) != NULL)
         return;
     atomic_store(&opal_memory_hot.page_bytes, (size_t)getpagesize());
-    atomic_store(&has_barrier, membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0);
+    atomic_store(&has_barrier, opal_membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED));
     size_t size =
         (sizeof(opal_memory_shared_t) + PAGE_ALIGNMENT - 1) / PAGE_ALIGNMENT * PAGE_ALIGNMENT;
     void *page = (void *)syscall(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE,
@@ -53,16 +49,6 @@ static void make_page(void)
 
 /* -- locks ---------------------------------------------------------------------- */
 
-static void futex_wait(atomic_uint *word, unsigned seen)
-{
-    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
-}
-
-static void futex_wake(atomic_uint *word, int count)
-{
-    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
-}
-
 void opal_memory_lock(opal_memory_lock_t which)
 {
     make_page();
@@ -71,14 +57,14 @@ void opal_memory_lock(opal_memory_lock_t which)
     if (atomic_compare_exchange_strong(word, &seen, 1))
         return;
     while (atomic_exchange(word, 2) != 0)
-        futex_wait(word, 2);
+        opal_futex_wait(word, 2, OPAL_FUTEX_PRIVATE);
 }
 
 void opal_memory_unlock(opal_memory_lock_t which)
 {
     atomic_uint *word = &atomic_load(&opal_memory_hot.shared)->locks[which];
     if (atomic_exchange(word, 0) == 2)
-        futex_wake(word, 1);
+        opal_futex_wake(word, 1, OPAL_FUTEX_PRIVATE);
 }
 
 /* -- readers -------------------------------------------------------------------- */
@@ -121,7 +107,7 @@ atomic_uint *opal_memory_enter_overflow(void)
 
 void opal_memory_wake(atomic_uint *word)
 {
-    futex_wake(word, INT_MAX);
+    opal_futex_wake(word, INT_MAX, OPAL_FUTEX_PRIVATE);
 }
 
 /* -- writers -------------------------------------------------------------------- */
@@ -134,8 +120,8 @@ static void barrier_in_all_threads(void)
     if (!atomic_load(&has_barrier))
         return;
     do {
-        membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
-        if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0)
+        opal_membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+        if (opal_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED))
             return;
         sched_yield();
     } while (errno == ENOMEM); /* the kernel wants some for a moment */
@@ -147,7 +133,7 @@ static void wait_for_slots(opal_memory_shared_t *page)
         atomic_uint *turns = &page->slots[i].turns;
         unsigned seen = atomic_load(turns);
         while (seen % 2 != 0 && atomic_load(turns) == seen)
-            futex_wait(turns, seen);
+            opal_futex_wait(turns, seen, OPAL_FUTEX_PRIVATE);
     }
 }
 
@@ -156,7 +142,7 @@ static void wait_for_overflow(opal_memory_shared_t *page, unsigned epoch)
     for (size_t i = 0; i < OPAL_MEMORY_OVERFLOW; i++) {
         atomic_uint *inside = &page->overflow[i].inside[epoch];
         for (unsigned seen; (seen = atomic_load(inside)) != 0;)
-            futex_wait(inside, seen);
+            opal_futex_wait(inside, seen, OPAL_FUTEX_PRIVATE);
     }
 }
 

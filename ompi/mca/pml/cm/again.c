@@ -24,13 +24,13 @@ static void wake_up(opal_timer_t *expired)
 {
     if (pause_nsec < LONGEST_NSEC)
         pause_nsec *= 2;
-    opal_timer_set(expired, opal_timer_now() + pause_nsec);
+    opal_timer_set(expired, opal_clock_nsec() + pause_nsec);
 }
 
 static void expect_soon(void)
 {
     pause_nsec = FIRST_NSEC;
-    opal_timer_set(&timer, opal_timer_now() + pause_nsec);
+    opal_timer_set(&timer, opal_clock_nsec() + pause_nsec);
 }
 
 static bool ask(cm_question_t *question)

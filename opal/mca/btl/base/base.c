@@ -186,7 +186,7 @@ void opal_btl_note_refusal(void)
     static const uint64_t pause_nsec = 1000000;
     static opal_timer_t timer = {.expired = end_sleep};
     if (opal_wait_sleeps_next())
-        opal_timer_set(&timer, opal_timer_now() + pause_nsec);
+        opal_timer_set(&timer, opal_clock_nsec() + pause_nsec);
 }
 
 /* What clients begin from now on with the peer ends at once. */

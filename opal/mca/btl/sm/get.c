@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "opal/mca/btl/sm/sm.h"
+#include "opal/util/clock.h"
 
 /* Segments handed to the kernel at once; far below its own limit, to spare the stack. */
 enum { BATCH = 64 };
@@ -123,9 +124,9 @@ ssize_t sm_pull(opal_btl_peer_t *base, const struct iovec *to, size_t to_count,
         return -OPAL_ERR_NOT_SUPPORTED;
     if (!pace_wants_get(&peer->pace, way, bytes_of(from, from_count)))
         return get_by(way, peer, to, to_count, from, from_count, number);
-    uint64_t begin = pace_now_nsec();
+    uint64_t begin = opal_clock_nsec();
     ssize_t total = get_by(way, peer, to, to_count, from, from_count, number);
-    if (total > 0 && pace_note_get(&peer->pace, way, (size_t)total, pace_now_nsec() - begin))
+    if (total > 0 && pace_note_get(&peer->pace, way, (size_t)total, opal_clock_nsec() - begin))
         sm_advise(peer);
     return total;
 }

@@ -3,8 +3,6 @@
  * it longer. */
 #include "opal/mca/btl/sm/pace.h"
 
-#include <time.h>
-
 enum {
     LEARNING_TURNS = 8,    /* at first both ways are taken in turns */
     TURNS_PER_TRIAL = 256, /* later the other way is taken in two of so many: by the second time
@@ -13,13 +11,6 @@ enum {
     GETS_PER_SAMPLE = 7,
     PART_KIB = 8, /* frames: while the first part is copied in, nobody copies out */
 };
-
-uint64_t pace_now_nsec(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 static const float CALL_FACTOR = 0.8F;
 static const float BURST_FACTOR = 2;

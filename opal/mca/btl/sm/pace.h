@@ -70,6 +70,4 @@ bool pace_is_burst(pace_t *pace, size_t bytes, uint64_t now_nsec);
  * direction, by class: some are answered the other way, to learn. */
 bool pace_get_pays(uint32_t advice, size_t bytes, bool burst, unsigned turns[PACE_CLASSES]);
 
-uint64_t pace_now_nsec(void);
-
 #endif

@@ -30,6 +30,7 @@
 #include "opal/process/job.h"
 #include "opal/node/region.h"
 #include "opal/progress/wait.h"
+#include "opal/util/clock.h"
 #include "opal/util/log.h"
 #include "opal/util/text.h"
 
@@ -229,7 +230,7 @@ static void *sm_reserve(opal_btl_peer_t *base, size_t length)
         lose(peer);
     if (opal_unlikely(length >= PACE_LONG_FRAME) && room != NULL &&
         peer->long_sent++ % FRAMES_PER_SAMPLE == 0)
-        peer->fill_begin = pace_now_nsec();
+        peer->fill_begin = opal_clock_nsec();
     return room;
 }
 
@@ -237,7 +238,7 @@ static void sm_commit(opal_btl_peer_t *base, void *room OPAL_UNUSED, unsigned ki
 {
     sm_peer_t *peer = (sm_peer_t *)base;
     if (opal_unlikely(peer->fill_begin != 0)) {
-        uint32_t nsec = pace_note_filled(&peer->pace, length, pace_now_nsec() - peer->fill_begin);
+        uint32_t nsec = pace_note_filled(&peer->pace, length, opal_clock_nsec() - peer->fill_begin);
         atomic_store_explicit(&peer->writer.ring->fill_nsec, nsec, memory_order_relaxed);
         peer->fill_begin = 0;
     }
@@ -362,11 +363,11 @@ static bool take_long_frame(const sm_t *self, const ring_reader_t *reader, unsig
     if (peer == NULL || peer->long_got++ % FRAMES_PER_SAMPLE != 0)
         return opal_btl_deliver(reader->process, kind, bytes, length);
     peer->incoming = reader->ring;
-    uint64_t begin = pace_now_nsec();
+    uint64_t begin = opal_clock_nsec();
     if (!opal_btl_deliver(reader->process, kind, bytes, length))
         return false;
     uint32_t fill_nsec = atomic_load_explicit(&reader->ring->fill_nsec, memory_order_relaxed);
-    if (pace_note_emptied(&peer->pace, length, pace_now_nsec() - begin, fill_nsec))
+    if (pace_note_emptied(&peer->pace, length, opal_clock_nsec() - begin, fill_nsec))
         sm_advise(peer);
     return true;
 }
@@ -716,7 +717,7 @@ static bool is_advised(sm_peer_t *peer, pace_way_t way, size_t bytes)
     if (!has_ring(peer))
         return false;
     uint32_t told = atomic_load_explicit(&peer->writer.ring->advice[way], memory_order_relaxed);
-    bool burst = pace_is_burst(&peer->pace, bytes, pace_now_nsec());
+    bool burst = pace_is_burst(&peer->pace, bytes, opal_clock_nsec());
     return pace_get_pays(pace_advice(way, told), bytes, burst, peer->sent_turns[way]);
 }
 

@@ -150,7 +150,7 @@ static void begin_shaking(sock_dial_t *dial)
     }
     opal_timer_cancel(&dial->timer);
     dial->phase = SHAKES;
-    dial->connected_nsec = opal_timer_now();
+    dial->connected_nsec = opal_clock_nsec();
     sock_set_options(dial->descriptor.fd);
     sock_shake_connect(&dial->shake, &dial->identity, dial->peer->base.process->rank,
                        (uint16_t)dial->number, nonce);
@@ -159,7 +159,7 @@ static void begin_shaking(sock_dial_t *dial)
 static void shake_refused(sock_dial_t *dial)
 {
     sock_reason_t reason = dial->shake.reason;
-    uint64_t now = opal_timer_now();
+    uint64_t now = opal_clock_nsec();
     sock_shake_count(&sock.counts, &dial->shake);
     if (reason == SOCK_CROSSED) {
         hang_up(dial);
@@ -244,7 +244,7 @@ static void give_up(sock_dial_t *dial)
     dial->is_active = false;
     sock_attempts_describe(&text, sock.identity.rank, &sock.modex, dial->peer->base.process->rank,
                            &dial->modex, dial->attempts, dial->attempt_count);
-    if (has_left(dial, opal_timer_now()))
+    if (has_left(dial, opal_clock_nsec()))
         opal_text_add(&text, "; nobody listens there any more: it has left MPI, or ended");
     if (dial->number == 0)
         sock_peer_lost(dial->peer, opal_text_string(&text));
@@ -265,7 +265,7 @@ static uint64_t time_for_pair(const sock_dial_t *dial, uint64_t now)
 
 static void try_next(sock_dial_t *dial)
 {
-    uint64_t now = opal_timer_now();
+    uint64_t now = opal_clock_nsec();
     while (dial->next < pairs_of(dial)) {
         const sock_pair_t *pair = pair_at(dial, dial->next++);
         if (dial->modex.addresses[pair->peers].port == 0)
@@ -306,7 +306,7 @@ static void begin(sock_dial_t *dial, unsigned number)
 {
     dial->is_active = true;
     dial->number = number;
-    dial->begun_nsec = opal_timer_now();
+    dial->begun_nsec = opal_clock_nsec();
     dial->give_up_nsec = dial->begun_nsec + sock_connect_sec * second_nsec;
     begin_round(dial);
 }

@@ -58,13 +58,13 @@ static void look_around(opal_timer_t *expired)
     for (sock_peer_t *peer = NULL; (peer = sock_next_peer(peer)) != NULL;)
         again = look_at(peer) || again;
     if (again)
-        opal_timer_set(expired, opal_timer_now() + interval_nsec);
+        opal_timer_set(expired, opal_clock_nsec() + interval_nsec);
 }
 
 void sock_health_watch(void)
 {
     if (!timer.is_set)
-        opal_timer_set(&timer, opal_timer_now() + interval_nsec);
+        opal_timer_set(&timer, opal_clock_nsec() + interval_nsec);
 }
 
 void sock_health_start(void)

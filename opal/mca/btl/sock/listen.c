@@ -109,7 +109,7 @@ static caller_t *take_place(void)
 
 static void sweep_callers(opal_timer_t *timer)
 {
-    uint64_t now = opal_timer_now();
+    uint64_t now = opal_clock_nsec();
     bool any = false;
     for (unsigned i = 0; i < CALLERS; i++) {
         if (callers[i].descriptor.fd >= 0 && now - callers[i].since_nsec > caller_nsec)
@@ -130,7 +130,7 @@ static void take_call(int fd)
     caller_t *caller = take_place();
     caller->descriptor =
         (opal_descriptor_t){.fd = fd, .wants = OPAL_READABLE, .ready = caller_ready};
-    caller->since_nsec = opal_timer_now();
+    caller->since_nsec = opal_clock_nsec();
     sock_shake_accept(&caller->shake, &sock.identity, nonce);
     if (opal_descriptor_add(&caller->descriptor) != OPAL_SUCCESS) {
         caller->descriptor.fd = -1;
@@ -160,7 +160,7 @@ static int listener_ready(opal_descriptor_t *descriptor, unsigned events OPAL_UN
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
             /* Whoever calls waits in the system's queue. */
             opal_descriptor_want(descriptor, 0);
-            opal_timer_set(&listener->pause, opal_timer_now() + PAUSE_NSEC);
+            opal_timer_set(&listener->pause, opal_clock_nsec() + PAUSE_NSEC);
             return i;
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
             return i;

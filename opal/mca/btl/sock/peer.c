@@ -141,7 +141,7 @@ static void end_peer(sock_peer_t *peer)
         peer->state = SOCK_LOST;
     } else if (!sock.is_stopping) {
         peer->grace.expired = report_departure;
-        opal_timer_set(&peer->grace, opal_timer_now());
+        opal_timer_set(&peer->grace, opal_clock_nsec());
     }
 }
 
@@ -166,7 +166,7 @@ void sock_peer_lost(sock_peer_t *peer, const char *why)
     if (!was_here)
         return;
     peer->grace.expired = is_watched ? report_later : report_death;
-    opal_timer_set(&peer->grace, opal_timer_now() + (is_watched ? GRACE_NSEC : 0));
+    opal_timer_set(&peer->grace, opal_clock_nsec() + (is_watched ? GRACE_NSEC : 0));
 }
 
 /* -- the table ----------------------------------------------------------------------------- */

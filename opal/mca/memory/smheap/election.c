@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "opal/util/clock.h"
 #include "opal/util/folder.h"
 #include "opal/util/hash.h"
 #include "opal/util/say.h"
@@ -147,13 +148,6 @@ static const char *ask_winner(const struct sockaddr_un *name, socklen_t length, 
 
 /* -- the election ------------------------------------------------------------------------- */
 
-static uint64_t now_msec(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 /* The name, if nobody has it. */
 static int try_to_win(const struct sockaddr_un *name, socklen_t length)
 {
@@ -172,7 +166,7 @@ bool smheap_elect(const smheap_launcher_t *launcher, const opal_region_request_t
     const char *complaint = NULL, *step = "";
     struct sockaddr_un name;
     socklen_t length = make_name(launcher, &name);
-    uint64_t end = now_msec() + wait_msec;
+    uint64_t end = opal_clock_nsec() + wait_msec * OPAL_NSEC_PER_MSEC;
     opal_region_request_t own_request = *request;
     bool again = true;
     int own = -1;
@@ -195,7 +189,7 @@ bool smheap_elect(const smheap_launcher_t *launcher, const opal_region_request_t
             election->region_fd = own;
             return true;
         }
-    } while (now_msec() < end);
+    } while (opal_clock_nsec() < end);
     if (own >= 0)
         close(own);
     if (complaint != NULL)

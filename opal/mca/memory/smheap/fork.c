@@ -34,6 +34,7 @@
 
 #include "opal/mca/memory/smheap/map_region.h"
 #include "opal/node/region.h"
+#include "opal/util/clock.h"
 #include "opal/util/say.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -149,14 +150,12 @@ static void own_region(void)
 static void wait_for_copy(void)
 {
     const struct timespec pause = {.tv_nsec = PAUSE_NSEC};
-    struct timespec begin, now;
-    clock_gettime(CLOCK_MONOTONIC, &begin);
+    const uint64_t end = opal_clock_nsec() + PATIENCE_SEC * OPAL_NSEC_PER_SEC;
     do {
         if (atomic_load(&self.region->pool->copies) != self.copies)
             return;
         nanosleep(&pause, NULL);
-        clock_gettime(CLOCK_MONOTONIC, &now);
-    } while (now.tv_sec - begin.tv_sec < PATIENCE_SEC);
+    } while (opal_clock_nsec() < end);
 }
 
 /* -- around fork -------------------------------------------------------------------------- */

@@ -21,7 +21,6 @@
 #include "opal/mca/patcher/overwrite/code.h"
 
 #include <errno.h>
-#include <linux/membarrier.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -30,6 +29,7 @@
 
 #include "opal/mca/base/component.h"
 #include "opal/mca/patcher/patcher.h"
+#include "opal/threads/membarrier.h"
 #include "opal/util/maps.h"
 #include "opal/util/say.h"
 
@@ -152,9 +152,8 @@ static void write_entry(job_t *job)
  * of the intention first; repeated, that costs nothing. */
 static bool fetch_anew(void)
 {
-    return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0) ==
-               0 &&
-           syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0) == 0;
+    return opal_membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE) &&
+           opal_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE);
 }
 
 /* Gives up without a change, but for the reason. */
@@ -225,18 +224,12 @@ static void overwrite_apply(void *state OPAL_UNUSED, opal_patch_t *const *patche
 
 static const opal_patcher_ops_t overwrite_ops = {.apply = overwrite_apply};
 
-static bool has_membarrier(void)
-{
-    long commands = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
-    return commands > 0 && (commands & MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE) != 0;
-}
-
 /* By hand instead of by opal_answer_yes, which uses stdio. */
 static void overwrite_query(opal_answer_t *answer)
 {
     if (overwrite_obstacle != NULL)
         opal_say_into(answer->reason, sizeof answer->reason, "%s", overwrite_obstacle);
-    else if (!has_membarrier())
+    else if (!opal_membarrier_knows(MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE))
         opal_say_into(answer->reason, sizeof answer->reason,
                       "this kernel has no membarrier for changes of code");
     else

@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "opal/mca/pmi/wire/wire.h"
+#include "opal/util/clock.h"
 #include "opal/util/log.h"
 
 /* A socket is written with MSG_NOSIGNAL; a launcher may hand down a pipe-like fd as well. */
@@ -117,12 +117,9 @@ void wire_wait_for_end(const wire_connection_t *connection, int patience_msec)
     /* Not into the connection's buffer: another thread may be waiting for an answer in it. */
     char ignored[256];
     struct pollfd wanted = {.fd = connection->fd, .events = POLLIN};
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    const int64_t end = now.tv_sec * 1000 + now.tv_nsec / 1000000 + patience_msec;
+    const uint64_t begun = opal_clock_nsec();
     for (;;) {
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        int64_t left = end - (now.tv_sec * 1000 + now.tv_nsec / 1000000);
+        int64_t left = patience_msec - (int64_t)((opal_clock_nsec() - begun) / OPAL_NSEC_PER_MSEC);
         int ready = left > 0 ? poll(&wanted, 1, (int)left) : 0;
         if (ready < 0 && errno == EINTR)
             continue;

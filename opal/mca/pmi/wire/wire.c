@@ -17,10 +17,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "opal/mca/pmi/base/base.h"
+#include "opal/util/clock.h"
 #include "opal/util/log.h"
 #include "opal/util/text.h"
 
@@ -36,7 +36,7 @@ typedef struct wire {
     unsigned rank, size;
     bool is_mpirun; /* ours, which answers questions in the environment */
     bool is_met;    /* all ranks are known to have begun */
-    struct timespec begun;
+    uint64_t begun_nsec;
     unsigned *node_of;
     char kvs_name[OPAL_PMI_MAX_KVSNAME + 1]; /* "" until it is needed */
     char job_id[OPAL_PMI_MAX_KVSNAME + 1];
@@ -145,7 +145,7 @@ static opal_status_t learn_job(wire_t *self, opal_pmi_job_t *job)
 static opal_status_t wire_init(void *state, opal_pmi_job_t *job)
 {
     wire_t *self = state;
-    clock_gettime(CLOCK_MONOTONIC, &self->begun);
+    self->begun_nsec = opal_clock_nsec();
     opal_status_t status =
         wire_ask(&self->connection, "response_to_init", "cmd=init pmi_version=1 pmi_subversion=1");
     status = insist(self, status, "to speak version 1 of PMI", "");
@@ -328,10 +328,7 @@ static void await_readers(void)
  */
 static void await_hosts(const wire_t *self)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    int64_t age_msec = (int64_t)(now.tv_sec - self->begun.tv_sec) * 1000 +
-                       (now.tv_nsec - self->begun.tv_nsec) / 1000000;
+    uint64_t age_msec = (opal_clock_nsec() - self->begun_nsec) / OPAL_NSEC_PER_MSEC;
     if (!self->is_met && age_msec < START_MSEC)
         poll(NULL, 0, START_MSEC - (int)age_msec);
 }

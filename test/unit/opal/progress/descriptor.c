@@ -765,7 +765,7 @@ static int last_alarm;
 static void note_alarm(opal_timer_t *timer)
 {
     alarm_t *alarm = opal_container_of(timer, alarm_t, timer);
-    alarm->came_nsec = opal_timer_now();
+    alarm->came_nsec = opal_clock_nsec();
     alarm->order = ++alarms;
     if (alarms == last_alarm)
         opal_wait_signal(&done);
@@ -780,7 +780,7 @@ START_TEST(timers_come_in_order)
     open_engine(_i);
     if (_i == 0) /* also with no descriptor at all */
         make_end(&end, OPAL_READABLE);
-    uint64_t now = opal_timer_now();
+    uint64_t now = opal_clock_nsec();
     for (int i = 0; i < 5; i++) {
         five[i].timer.expired = note_alarm;
         opal_timer_set(&five[i].timer, now);
@@ -805,7 +805,7 @@ static void set_again(opal_timer_t *timer)
     if (++alarms == 1000)
         opal_wait_signal(&done);
     else
-        opal_timer_set(timer, opal_timer_now());
+        opal_timer_set(timer, opal_clock_nsec());
 }
 
 START_TEST(a_timer_sets_itself)
@@ -827,7 +827,7 @@ static void set_until_slept(opal_timer_t *timer)
     if (has_slept)
         opal_wait_signal(&done);
     else
-        opal_timer_set(timer, opal_timer_now());
+        opal_timer_set(timer, opal_clock_nsec());
 }
 
 /* One is always due, and nothing comes: who waits sleeps all the same. */
@@ -894,7 +894,7 @@ START_TEST(a_timer_comes_while_a_thread_sleeps)
     while (!is_asleep())
         sched_yield();
     acquire();
-    opal_timer_set(&alarm.timer, opal_timer_now() + 1000000);
+    opal_timer_set(&alarm.timer, opal_clock_nsec() + 1000000);
     release();
     pthread_join(thread, NULL);
     remove_end(&end);

@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "opal/util/clock.h"
+
 #include "test/unit/opal/support.h"
 
 enum { MOST = 40, PATIENCE = 20000 };
@@ -217,9 +219,7 @@ END_TEST
 
 static uint64_t msec(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+    return opal_clock_nsec() / OPAL_NSEC_PER_MSEC;
 }
 
 /* Has the name and does nothing with it, as a winner that is stopped half way; or listens, but has
