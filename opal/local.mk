@@ -57,7 +57,7 @@ libopal_core_la_SOURCES += \
 	%D%/mca/btl/base/base.c %D%/mca/btl/base/base.h \
 	%D%/mca/btl/base/remote.c %D%/mca/btl/base/remote.h \
 	%D%/mca/memory/memory.h \
-	%D%/memory/hooks/aside.c %D%/memory/hooks/aside.h \
+	%D%/memory/hooks/watcher.c %D%/memory/hooks/watcher.h \
 	%D%/mca/memory/base/leave_pinned.c %D%/mca/memory/base/leave_pinned.h \
 	%D%/mca/memory/base/base.c %D%/mca/memory/base/base.h \
 	%D%/memory/events/calls.c \

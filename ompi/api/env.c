@@ -105,7 +105,7 @@ int ompi_api_is_thread_main(int *flag)
 
 int ompi_api_abort(ompi_communicator_t *comm, int errorcode)
 {
-    if (!opal_job()->abort_is_told) {
+    if (!opal_job()->abort_is_reported) {
         char name[MPI_MAX_OBJECT_NAME];
         ompi_comm_get_name(comm, name);
         opal_log_error("MPI_Abort on %s ends the job with status %d", name, errorcode);

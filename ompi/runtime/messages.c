@@ -84,10 +84,10 @@ static opal_status_t disagree(unsigned rank, const char *way)
 static opal_status_t tell_way(void)
 {
     void *state;
-    char other[OPAL_NODE_WAY_BYTES];
+    char other[OPAL_NODE_PROTOCOL_BYTES];
     const opal_pmi_job_t *job = opal_job();
     const opal_pmi_ops_t *pmi = opal_pmi(&state);
-    int local_rank = opal_node_tell_way(own_way(), other);
+    int local_rank = opal_node_check_protocol(own_way(), other);
     if (local_rank >= 0)
         return disagree(opal_node_slot((unsigned)local_rank)->rank, other);
     unsigned before = (job->rank + job->size - 1) % job->size;

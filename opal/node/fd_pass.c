@@ -16,7 +16,7 @@
 
 #include "opal/util/log.h"
 
-enum { PATIENCE_SECONDS = 60 };
+enum { TIMEOUT_SEC = 60 };
 
 /* An abstract address begins with a zero byte and ends where its length says. */
 static socklen_t make_address(struct sockaddr_un *address, const char *name)
@@ -82,13 +82,13 @@ opal_status_t opal_node_pass_serve(int listener, int fd, unsigned count)
     opal_status_t status = OPAL_SUCCESS;
     for (unsigned served = 0; served < count && status == OPAL_SUCCESS;) {
         struct pollfd wanted = {.fd = listener, .events = POLLIN};
-        int ready = poll(&wanted, 1, PATIENCE_SECONDS * 1000);
+        int ready = poll(&wanted, 1, TIMEOUT_SEC * 1000);
         if (ready < 0 && errno == EINTR)
             continue;
         if (ready <= 0) {
             opal_log_error("%u of %u ranks of this node did not come for its shared memory within "
                            "%d s",
-                           count - served, count, PATIENCE_SECONDS);
+                           count - served, count, TIMEOUT_SEC);
             status = OPAL_ERR_TIMEOUT;
             break;
         }
@@ -131,9 +131,9 @@ opal_status_t opal_node_pass_fetch(const char *name, int *fd)
 {
     struct sockaddr_un address;
     socklen_t length = make_address(&address, name);
-    const struct timeval patience = {.tv_sec = PATIENCE_SECONDS};
+    const struct timeval timeout = {.tv_sec = TIMEOUT_SEC};
     int from = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), got = -1;
-    if (from >= 0 && setsockopt(from, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) == 0 &&
+    if (from >= 0 && setsockopt(from, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout) == 0 &&
         connect(from, (struct sockaddr *)&address, length) == 0) {
         if (peer_is_us(from))
             got = receive_descriptor(from);

@@ -202,7 +202,7 @@ static void look_for_the_dead(void)
 
 /* -- who shares the cores ----------------------------------------------------------------- */
 
-static void tell_cpus(opal_node_slot_t *slot)
+static void publish_cpus(opal_node_slot_t *slot)
 {
     uint64_t *set = opal_xcalloc(1, SET_BYTES);
     memset(slot->cpus, 0, sizeof slot->cpus);
@@ -253,7 +253,7 @@ static void learn_load(void)
 {
     uint64_t cpus[OPAL_NODE_CPU_WORDS] = {0};
     unsigned ranks = 0;
-    bool apart = false;
+    bool is_apart = false;
     for (unsigned i = 0; i < node.header->ranks; i++) {
         opal_node_slot_t *slot = &node.header->slots[i];
         if (atomic_load_explicit(&slot->pid, memory_order_acquire) == 0)
@@ -261,14 +261,14 @@ static void learn_load(void)
         if (!shares_cpus(slot))
             continue;
         ranks++;
-        apart = apart || slot->session != node.slot->session;
+        is_apart = is_apart || slot->session != node.slot->session;
         for (unsigned k = 0; k < OPAL_NODE_CPU_WORDS; k++)
             cpus[k] |= slot->cpus[k];
     }
     node.load_is_known = true;
-    bool crowded = ranks > count_cpus(cpus);
-    opal_wait_set_oversubscribed(crowded);
-    opal_wait_set_apart(apart && crowded && has_autogroups());
+    bool is_oversubscribed = ranks > count_cpus(cpus);
+    opal_wait_set_oversubscribed(is_oversubscribed);
+    opal_wait_set_apart(is_apart && is_oversubscribed && has_autogroups());
 }
 
 /* Called while this process waits. */
@@ -381,7 +381,7 @@ static void say_hello(header_t *header, const opal_pmi_job_t *job)
     node.slot = slot;
     slot->rank = job->rank;
     slot->session = getsid(0);
-    tell_cpus(slot);
+    publish_cpus(slot);
     slot->region_base = opal_region.base;
     slot->region_id = opal_region.id;
     if (header->launcher == 0) {
@@ -494,19 +494,19 @@ int opal_node_local_rank(unsigned rank)
     return local;
 }
 
-int opal_node_tell_way(const char *way, char other[OPAL_NODE_WAY_BYTES])
+int opal_node_check_protocol(const char *protocol, char other[OPAL_NODE_PROTOCOL_BYTES])
 {
     uint64_t word = 0;
     unsigned ranks = opal_node_ranks();
     if (ranks < 2)
         return -1;
-    memcpy(&word, way, strnlen(way, sizeof word));
+    memcpy(&word, protocol, strnlen(protocol, sizeof word));
     /* Sequentially consistent, here and below: of two ranks, one at least sees the other's. */
-    atomic_store(&node.slot->way, word);
+    atomic_store(&node.slot->protocol, word);
     unsigned own = (unsigned)(node.slot - node.header->slots);
     const unsigned neighbours[] = {(own + 1) % ranks, (own + ranks - 1) % ranks};
     for (size_t i = 0; i < OPAL_COUNT_OF(neighbours); i++) {
-        uint64_t seen = atomic_load(&opal_node_slot(neighbours[i])->way);
+        uint64_t seen = atomic_load(&opal_node_slot(neighbours[i])->protocol);
         if (seen == 0 || seen == word)
             continue;
         memcpy(other, &seen, sizeof seen);

@@ -50,7 +50,7 @@ typedef struct opal_node_slot {
     uint64_t cpus[OPAL_NODE_CPU_WORDS];
     uint64_t region_base, region_id; /* region.h, as the owner sees it */
     _Atomic uint64_t
-        way; /* opal_node_tell_way: up to 8 letters, the first one lowest; 0: not yet */
+        protocol; /* opal_node_check_protocol: up to 8 letters, the first one lowest; 0: not yet */
     _Atomic uint64_t modex[OPAL_MODEX_KINDS]; /* offsets; 0: not laid yet */
 
     /* A word that a peer reads to learn whether it may, and what it finds there; node_read.c. */
@@ -114,8 +114,9 @@ OPAL_EXPORT int opal_node_local_rank(unsigned rank);
  * later sees it; so all are compared, and nobody waits. The local rank of one that differs, and its
  * word; -1: none.
  */
-enum { OPAL_NODE_WAY_BYTES = 9 };
-OPAL_EXPORT int opal_node_tell_way(const char *way, char other[OPAL_NODE_WAY_BYTES]);
+enum { OPAL_NODE_PROTOCOL_BYTES = 9 };
+OPAL_EXPORT int opal_node_check_protocol(const char *protocol,
+                                         char other[OPAL_NODE_PROTOCOL_BYTES]);
 
 /*
  * Carves `bytes`, zeroed, aligned to 64; 0: the segment is full, which is not reported. Any
@@ -138,9 +139,9 @@ static inline void *opal_node_at(uint64_t offset)
     return (char *)opal_node_base() + offset;
 }
 
-static inline uint64_t opal_node_offset(const void *place)
+static inline uint64_t opal_node_offset(const void *address)
 {
-    return (uint64_t)((const char *)place - (const char *)opal_node_base());
+    return (uint64_t)((const char *)address - (const char *)opal_node_base());
 }
 
 /* -- a peer's memory (node_read.c) -------------------------------------------------------- */

@@ -113,7 +113,7 @@ static bool take_records(const record_t *record, size_t index, modex_t *modex)
  * ---------------------------------------------------------------------------
  */
 
-static bool read_laid(opal_modex_kind_t kind, unsigned local_rank, modex_t *modex)
+static bool read_from_segment(opal_modex_kind_t kind, unsigned local_rank, modex_t *modex)
 {
     const opal_node_slot_t *slot = opal_node_slot(local_rank);
     uint64_t offset = atomic_load_explicit(&slot->modex[kind], memory_order_acquire);
@@ -121,17 +121,18 @@ static bool read_laid(opal_modex_kind_t kind, unsigned local_rank, modex_t *mode
     if (offset == 0)
         return false;
     /* Peers can write to it: the length is looked at once. */
-    const modex_t *laid = opal_node_at(offset);
-    size_t length = laid->length;
+    const modex_t *written = opal_node_at(offset);
+    size_t length = written->length;
     if (length > sizeof modex->bytes)
         return false;
     modex->length = length;
-    memcpy(modex->bytes, laid->bytes, length);
+    memcpy(modex->bytes, written->bytes, length);
     return true;
 }
 
 /* Lays the own one. `*is_last`: now all of the node's are there. */
-static opal_status_t lay(opal_modex_kind_t kind, const void *bytes, size_t length, bool *is_last)
+static opal_status_t write_to_segment(opal_modex_kind_t kind, const void *bytes, size_t length,
+                                      bool *is_last)
 {
     uint64_t offset = atomic_load(&opal_node_own_slot()->modex[kind]); /* of an earlier start */
     if (offset == 0)
@@ -149,8 +150,8 @@ static opal_status_t lay(opal_modex_kind_t kind, const void *bytes, size_t lengt
     memcpy(modex->bytes, bytes, length);
     atomic_store_explicit(&opal_node_own_slot()->modex[kind], offset, memory_order_release);
     /* Who makes it complete has seen what the others have laid. */
-    unsigned laid = atomic_fetch_add(&opal_node_slot(0)->modex_count[kind], 1) + 1;
-    *is_last = laid % opal_node_ranks() == 0; /* the ranks start together, every time */
+    unsigned written = atomic_fetch_add(&opal_node_slot(0)->modex_count[kind], 1) + 1;
+    *is_last = written % opal_node_ranks() == 0; /* the ranks start together, every time */
     return OPAL_SUCCESS;
 }
 
@@ -164,7 +165,7 @@ static opal_status_t publish_node(opal_modex_kind_t kind)
     opal_status_t status = OPAL_SUCCESS;
     add_number(&text, opal_node_ranks());
     for (unsigned i = 0; i < opal_node_ranks() && status == OPAL_SUCCESS; i++) {
-        if (!read_laid(kind, i, modex))
+        if (!read_from_segment(kind, i, modex))
             status = OPAL_ERR_PROTOCOL;
         add_modex(&text, modex, before);
         *before = *modex;
@@ -215,7 +216,7 @@ opal_status_t opal_modex_exchange(opal_modex_kind_t kind, const void *bytes, siz
     own_modex[kind]->length = length;
     memcpy(own_modex[kind]->bytes, bytes, length);
     if (together)
-        status = lay(kind, bytes, length, &is_last);
+        status = write_to_segment(kind, bytes, length, &is_last);
     else
         status = publish_own(kind, bytes, length);
     if (status == OPAL_SUCCESS && is_last)
@@ -228,21 +229,21 @@ opal_status_t opal_modex_exchange(opal_modex_kind_t kind, const void *bytes, siz
  */
 
 /* The first rank of its node, and how many are before it there. */
-typedef struct place {
+typedef struct position {
     unsigned first, index;
-} place_t;
+} position_t;
 
-static place_t find_place(unsigned rank)
+static position_t find_position(unsigned rank)
 {
     const opal_pmi_job_t *job = opal_job();
-    place_t place = {.first = rank};
+    position_t position = {.first = rank};
     for (unsigned i = job->size; i-- > 0;) {
         if (job->node_of[i] != job->node_of[rank])
             continue;
-        place.index += i < rank;
-        place.first = i;
+        position.index += i < rank;
+        position.first = i;
     }
-    return place;
+    return position;
 }
 
 static opal_status_t fetch(opal_modex_kind_t kind, unsigned rank, record_t **record)
@@ -290,15 +291,15 @@ static opal_status_t find_remote(opal_modex_kind_t kind, unsigned rank, modex_t 
     record_t *own = NULL;
     if (rank >= opal_job()->size)
         return OPAL_ERR_NOT_FOUND;
-    place_t place = find_place(rank);
-    opal_status_t status = find_record(kind, opal_job()->node_of[rank], place.first, &record);
+    position_t position = find_position(rank);
+    opal_status_t status = find_record(kind, opal_job()->node_of[rank], position.first, &record);
     bool is_of_all = status == OPAL_SUCCESS && !is_of_one(record);
     if ((status == OPAL_SUCCESS || status == OPAL_ERR_NOT_FOUND) && !is_of_all &&
-        rank != place.first) {
+        rank != position.first) {
         status = fetch(kind, rank, &own);
         record = own;
     }
-    if (status == OPAL_SUCCESS && !take_records(record, is_of_all ? place.index : 0, modex)) {
+    if (status == OPAL_SUCCESS && !take_records(record, is_of_all ? position.index : 0, modex)) {
         opal_log_error("what the launcher has of the addresses of rank %u is not understood: it "
                        "runs another version of this library",
                        rank);
@@ -321,7 +322,7 @@ static opal_status_t find(opal_modex_kind_t kind, const opal_process_t *process,
     if (opal_process_record(process) != NULL)
         return find_foreign(kind, opal_process_record(process), modex);
     int local_rank = opal_node_local_rank(process->rank);
-    if (local_rank >= 0 && read_laid(kind, (unsigned)local_rank, modex))
+    if (local_rank >= 0 && read_from_segment(kind, (unsigned)local_rank, modex))
         return OPAL_SUCCESS;
     return find_remote(kind, process->rank, modex);
 }

@@ -66,7 +66,7 @@ static unsigned block_of(uint32_t number)
     return 31 - (unsigned)__builtin_clz(number + block_entries(0)) - FIRST_BLOCK_LOG;
 }
 
-opal_process_t *opal_process_foreign_place(uint32_t index)
+opal_process_t *opal_process_foreign_entry(uint32_t index)
 {
     uint32_t number = index - opal_process_own_size;
     unsigned block = block_of(number);
@@ -98,7 +98,7 @@ static void free_record(opal_process_record_t *record)
 void opal_process_stop(void)
 {
     for (uint32_t i = 0; i < foreign_count; i++)
-        free_record(opal_process_foreign_place(opal_process_own_size + i)->record);
+        free_record(opal_process_foreign_entry(opal_process_own_size + i)->record);
     for (unsigned block = 0; block < BLOCKS; block++) {
         unmap_entries(atomic_load(&blocks[block]), block_entries(block));
         atomic_store(&blocks[block], NULL);
@@ -113,7 +113,7 @@ void opal_process_stop(void)
 
 opal_process_t *opal_process(uint32_t index)
 {
-    opal_process_t *process = opal_process_place(index);
+    opal_process_t *process = opal_process_entry(index);
     if (opal_process_is_foreign(index) ||
         opal_likely(atomic_load_explicit(&process->users, memory_order_acquire) > 0))
         return process;
@@ -146,7 +146,7 @@ opal_process_name_t opal_process_name(uint32_t index)
 static opal_process_t *find_foreign(const unsigned char *tag, size_t tag_bytes, uint32_t rank)
 {
     for (uint32_t i = 0; i < foreign_count; i++) {
-        opal_process_t *process = opal_process_foreign_place(opal_process_own_size + i);
+        opal_process_t *process = opal_process_foreign_entry(opal_process_own_size + i);
         if (process->record != NULL && process->rank == rank &&
             memcmp(tag_of(process), tag, tag_bytes) == 0)
             return process;
@@ -194,10 +194,10 @@ opal_status_t opal_process_describe(void **bytes, size_t *length)
 }
 
 /* A place that nobody uses; NULL: no memory for one more. */
-static opal_process_t *take_place(void)
+static opal_process_t *take_entry(void)
 {
     for (uint32_t i = 0; i < foreign_count; i++) {
-        opal_process_t *process = opal_process_foreign_place(opal_process_own_size + i);
+        opal_process_t *process = opal_process_foreign_entry(opal_process_own_size + i);
         if (process->record == NULL)
             return process;
     }
@@ -209,7 +209,7 @@ static opal_process_t *take_place(void)
     if (atomic_load(&blocks[block]) == NULL)
         return NULL;
     uint32_t index = opal_process_own_size + foreign_count++;
-    opal_process_t *process = opal_process_foreign_place(index);
+    opal_process_t *process = opal_process_foreign_entry(index);
     process->index = index;
     return process;
 }
@@ -218,7 +218,7 @@ static opal_process_t *take_place(void)
 static uint32_t number_node(const opal_process_record_t *record)
 {
     for (uint32_t i = 0; i < foreign_count; i++) {
-        const opal_process_t *other = opal_process_foreign_place(opal_process_own_size + i);
+        const opal_process_t *other = opal_process_foreign_entry(opal_process_own_size + i);
         if (other->record != NULL && other->record->node == record->node &&
             memcmp(other->record->job, record->job, sizeof record->job) == 0)
             return other->node;
@@ -229,7 +229,7 @@ static uint32_t number_node(const opal_process_record_t *record)
 static opal_status_t add_foreign(opal_process_record_t *record, opal_process_t **process)
 {
     uint32_t node = number_node(record);
-    *process = take_place();
+    *process = take_entry();
     if (*process == NULL) {
         opal_log_error("no memory for a process of another job (rank %u of %s)", record->rank,
                        record->job_id);
@@ -287,7 +287,7 @@ opal_status_t opal_process_add(const void *bytes, size_t length, opal_process_t 
 void opal_process_retain(uint32_t index)
 {
     if (opal_process_is_foreign(index))
-        atomic_fetch_add(&opal_process_place(index)->users, 1);
+        atomic_fetch_add(&opal_process_entry(index)->users, 1);
 }
 
 static void forget(opal_process_t *process)
@@ -307,7 +307,7 @@ static void forget_dropped(void)
     if (!atomic_exchange(&any_is_dropped, false))
         return;
     for (uint32_t i = 0; i < foreign_count; i++) {
-        opal_process_t *process = opal_process_foreign_place(opal_process_own_size + i);
+        opal_process_t *process = opal_process_foreign_entry(opal_process_own_size + i);
         if (atomic_load(&process->users) == 0 && process->record != NULL)
             forget(process);
     }
@@ -316,7 +316,7 @@ static void forget_dropped(void)
 void opal_process_drop(uint32_t index)
 {
     if (opal_process_is_foreign(index) &&
-        atomic_fetch_sub(&opal_process_place(index)->users, 1) == 1)
+        atomic_fetch_sub(&opal_process_entry(index)->users, 1) == 1)
         atomic_store(&any_is_dropped, true);
 }
 

@@ -69,13 +69,13 @@ OPAL_EXPORT extern opal_process_t *opal_process_own_job; /* by rank */
 OPAL_EXPORT extern uint32_t opal_process_own_size;
 
 /* The place of another job's process, which has been added. */
-OPAL_EXPORT opal_process_t *opal_process_foreign_place(uint32_t index);
+OPAL_EXPORT opal_process_t *opal_process_foreign_entry(uint32_t index);
 
 /* Where the entry is, whether somebody has asked for it or not. */
-static inline opal_process_t *opal_process_place(uint32_t index)
+static inline opal_process_t *opal_process_entry(uint32_t index)
 {
     return opal_likely(index < opal_process_own_size) ? &opal_process_own_job[index]
-                                                      : opal_process_foreign_place(index);
+                                                      : opal_process_foreign_entry(index);
 }
 
 /* The entry of a process that is in the table. */
@@ -85,7 +85,7 @@ OPAL_EXPORT opal_process_t *opal_process_self(void);
 /* What a layer keeps of it; NULL: nothing yet. */
 static inline void *opal_process_get_end(uint32_t index, opal_process_end_t end)
 {
-    return atomic_load_explicit(&opal_process_place(index)->ends[end], memory_order_acquire);
+    return atomic_load_explicit(&opal_process_entry(index)->ends[end], memory_order_acquire);
 }
 
 static inline void *opal_process_end(const opal_process_t *process, opal_process_end_t end)

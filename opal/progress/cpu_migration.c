@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Leaving a shared core. See place.h. */
+/* Leaving a shared core. See cpu_migration.h. */
 #include "opal/progress/cpu_migration.h"
 
 #include <sched.h>
@@ -13,28 +13,28 @@ enum {
 static const uint64_t last_pause_nsec = UINT64_C(1000000000);
 
 /* How many long yields precede the next move. */
-static unsigned draw(const opal_cpu_migration_t *place)
+static unsigned draw(const opal_cpu_migration_t *migration)
 {
-    unsigned mixed = (place->seed + 1) * 2654435761u + place->moves * 2246822519u;
+    unsigned mixed = (migration->seed + 1) * 2654435761u + migration->moves * 2246822519u;
     return 1 + (mixed >> 24) % MOST_LONG_ONES;
 }
 
-bool opal_cpu_migration_decide(opal_cpu_migration_t *place, uint64_t before_nsec,
+bool opal_cpu_migration_decide(opal_cpu_migration_t *migration, uint64_t before_nsec,
                                uint64_t after_nsec)
 {
     if (after_nsec - before_nsec < SHARED_NSEC) {
-        place->long_ones = 0;
+        migration->long_ones = 0;
         return false;
     }
-    if (after_nsec < place->not_before_nsec || ++place->long_ones < draw(place))
+    if (after_nsec < migration->not_before_nsec || ++migration->long_ones < draw(migration))
         return false;
-    if (place->pause_nsec == 0)
-        place->pause_nsec = FIRST_PAUSE_NSEC;
-    else if (place->pause_nsec < last_pause_nsec)
-        place->pause_nsec *= 2;
-    place->not_before_nsec = after_nsec + place->pause_nsec;
-    place->moves++;
-    place->long_ones = 0;
+    if (migration->pause_nsec == 0)
+        migration->pause_nsec = FIRST_PAUSE_NSEC;
+    else if (migration->pause_nsec < last_pause_nsec)
+        migration->pause_nsec *= 2;
+    migration->not_before_nsec = after_nsec + migration->pause_nsec;
+    migration->moves++;
+    migration->long_ones = 0;
     return true;
 }
 

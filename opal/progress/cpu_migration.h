@@ -32,7 +32,7 @@ typedef struct opal_cpu_migration {
 } opal_cpu_migration_t;
 
 /* Whether to move, after a yield from one time to the other. */
-bool opal_cpu_migration_decide(opal_cpu_migration_t *place, uint64_t before_nsec,
+bool opal_cpu_migration_decide(opal_cpu_migration_t *migration, uint64_t before_nsec,
                                uint64_t after_nsec);
 
 /* Leaves the processor that this thread runs on for another that it is allowed to use. False:

@@ -211,7 +211,7 @@ static void free_slot(uint32_t number)
 }
 
 /* Who sleeps does not see it by himself, or sleeps on the doorbell alone. */
-static void tell_sleeper(bool is_first)
+static void notify_sleeper(bool is_first)
 {
     if (is_first || !set.traits.sees_changes)
         opal_wait_poke();
@@ -252,7 +252,7 @@ opal_status_t opal_descriptor_add(opal_descriptor_t *descriptor)
         return status;
     }
     count_armed(descriptor, 1);
-    tell_sleeper(set.descriptors++ == 0);
+    notify_sleeper(set.descriptors++ == 0);
     return OPAL_SUCCESS;
 }
 
@@ -262,7 +262,7 @@ void opal_descriptor_want(opal_descriptor_t *descriptor, unsigned wants)
         return;
     descriptor->wants = wants;
     set.engine->change(descriptor->fd, wants, descriptor->token);
-    tell_sleeper(false);
+    notify_sleeper(false);
 }
 
 void opal_descriptor_remove(opal_descriptor_t *descriptor)
@@ -272,7 +272,7 @@ void opal_descriptor_remove(opal_descriptor_t *descriptor)
     descriptor->token = 0;
     set.descriptors--;
     count_armed(descriptor, -1);
-    tell_sleeper(false);
+    notify_sleeper(false);
 }
 
 void opal_descriptor_count_sends(int change)
@@ -281,7 +281,7 @@ void opal_descriptor_count_sends(int change)
     set.sends += (unsigned)change;
     opal_descriptor_active += (unsigned)change;
     if (is_first && change > 0)
-        tell_sleeper(true);
+        notify_sleeper(true);
 }
 
 static int deliver(const opal_engine_event_t *events, unsigned count)

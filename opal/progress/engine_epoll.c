@@ -69,7 +69,7 @@ static void engine_change(int fd, unsigned wants, uint64_t token)
         epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event);
 }
 
-static unsigned tell(opal_engine_event_t *events, const struct epoll_event *from, int count)
+static unsigned fill_events(opal_engine_event_t *events, const struct epoll_event *from, int count)
 {
     for (int i = 0; i < count; i++) {
         unsigned flags = from[i].events;
@@ -84,7 +84,7 @@ static unsigned tell(opal_engine_event_t *events, const struct epoll_event *from
 
 static unsigned engine_look(opal_engine_event_t *events)
 {
-    return tell(events, found, epoll_wait(epoll_fd, found, OPAL_ENGINE_BATCH, 0));
+    return fill_events(events, found, epoll_wait(epoll_fd, found, OPAL_ENGINE_BATCH, 0));
 }
 
 static void engine_prepare(atomic_uint *word OPAL_UNUSED, unsigned seen OPAL_UNUSED)
@@ -102,7 +102,7 @@ static void engine_block(int64_t timeout_nsec)
 
 static unsigned engine_collect(opal_engine_event_t *events)
 {
-    return tell(events, blocked, blocked_count);
+    return fill_events(events, blocked, blocked_count);
 }
 
 const opal_engine_t opal_engine_epoll = {

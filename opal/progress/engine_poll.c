@@ -95,7 +95,7 @@ static void engine_remove(int fd OPAL_UNUSED, uint64_t token)
         table.count--;
 }
 
-static unsigned tell(opal_engine_event_t *events, const table_t *which)
+static unsigned fill_events(opal_engine_event_t *events, const table_t *which)
 {
     unsigned count = 0, seen = 0;
     unsigned first = next_first < which->count ? next_first : 0;
@@ -118,7 +118,7 @@ static unsigned tell(opal_engine_event_t *events, const table_t *which)
 
 static unsigned engine_look(opal_engine_event_t *events)
 {
-    return poll(table.fds, table.count, 0) > 0 ? tell(events, &table) : 0;
+    return poll(table.fds, table.count, 0) > 0 ? fill_events(events, &table) : 0;
 }
 
 static void engine_prepare(atomic_uint *word OPAL_UNUSED, unsigned seen OPAL_UNUSED)
@@ -145,7 +145,7 @@ static void engine_block(int64_t timeout_nsec)
 
 static unsigned engine_collect(opal_engine_event_t *events)
 {
-    return tell(events, &blocked);
+    return fill_events(events, &blocked);
 }
 
 const opal_engine_t opal_engine_poll = {

@@ -60,7 +60,7 @@ static pthread_mutex_t parked_lock = PTHREAD_MUTEX_INITIALIZER; /* the list; the
 static opal_list_t parked_threads = {{&parked_threads.head, &parked_threads.head}};
 static atomic_uint parked_count; /* paired with `done`: each side writes one and reads the other */
 
-static opal_cpu_migration_t place;
+static opal_cpu_migration_t migration;
 
 static unsigned spin_usec, oversubscribed_yields;
 
@@ -134,7 +134,7 @@ int opal_progress(void)
 /* -- ringing ------------------------------------------------------------------- */
 
 /* Of many senders one makes the system call: who gets the state before, with ASLEEP in it. */
-static unsigned rouse(opal_doorbell_t *doorbell)
+static unsigned take_asleep(opal_doorbell_t *doorbell)
 {
     /* For FENCED, and for a ringer that is not one of us: mpirun. */
     atomic_thread_fence(memory_order_seq_cst);
@@ -144,7 +144,7 @@ static unsigned rouse(opal_doorbell_t *doorbell)
     return (before & OPAL_DOORBELL_ASLEEP) != 0 ? before : 0;
 }
 
-static void ring(opal_doorbell_t *doorbell)
+static void ring_bell(opal_doorbell_t *doorbell)
 {
     atomic_fetch_add(&doorbell->bell, 1);
     opal_futex_wake(&doorbell->bell, INT_MAX, OPAL_FUTEX_SHARED);
@@ -152,18 +152,18 @@ static void ring(opal_doorbell_t *doorbell)
 
 void opal_doorbell_wake(opal_doorbell_t *doorbell)
 {
-    if (rouse(doorbell) != 0)
-        ring(doorbell); /* if it is POLLING: its listener hears that */
+    if (take_asleep(doorbell) != 0)
+        ring_bell(doorbell); /* if it is POLLING: its listener hears that */
 }
 
 /* The thread of this process that polls. */
 static void wake_poller(void)
 {
-    unsigned before = rouse(own);
+    unsigned before = take_asleep(own);
     if ((before & OPAL_DOORBELL_POLLING) != 0)
         opal_descriptor_wake();
     else if (before != 0)
-        ring(own);
+        ring_bell(own);
 }
 
 static void unpark(parked_t *parked)
@@ -285,9 +285,9 @@ static bool is_done(const atomic_int *done)
 static void share_core(uint64_t now)
 {
     sched_yield();
-    if (place.seed == 0)
-        place.seed = (unsigned)getpid();
-    if (opal_cpu_migration_decide(&place, now, opal_clock_nsec()))
+    if (migration.seed == 0)
+        migration.seed = (unsigned)getpid();
+    if (opal_cpu_migration_decide(&migration, now, opal_clock_nsec()))
         opal_cpu_migrate();
 }
 
@@ -487,7 +487,7 @@ static void park(const atomic_int *done, const opal_wait_lock_t *lock)
 }
 
 /* Nobody polls: one of those that are parked is going to. */
-static void hand_on(void)
+static void pass_polling_on(void)
 {
     pthread_mutex_lock(&parked_lock);
     opal_list_node_t *node = opal_list_first(&parked_threads);
@@ -513,5 +513,5 @@ void opal_wait_until(const atomic_int *done, const opal_wait_lock_t *lock)
     }
     /* Also by one that was to poll and found itself done: there may be no other. */
     if (polling_for == NULL && atomic_load(&parked_count) != 0)
-        hand_on();
+        pass_polling_on();
 }

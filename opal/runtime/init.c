@@ -142,7 +142,7 @@ static void fail(opal_failure_t failure, bool has_complaint)
         opal_complaint_t complaint = complain(ends_job);
         opal_complaint_release(&complaint, count_others(), OTHERS_MSEC);
     }
-    if (ends_job && !opal_job()->abort_is_told)
+    if (ends_job && !opal_job()->abort_is_reported)
         opal_abort(EXIT_FAILURE);
     close_everything();
 }

@@ -73,14 +73,14 @@ static void mend(opal_interval_tree_t *tree, opal_interval_t *node)
 
 void opal_interval_insert(opal_interval_tree_t *tree, opal_interval_t *node)
 {
-    opal_interval_t *parent = NULL, **place = &tree->root;
-    while (*place != NULL) {
-        parent = *place;
-        place = &parent->child[parent->begin <= node->begin];
+    opal_interval_t *parent = NULL, **link = &tree->root;
+    while (*link != NULL) {
+        parent = *link;
+        link = &parent->child[parent->begin <= node->begin];
     }
     node->child[EARLIER] = node->child[LATER] = NULL;
     node->parent = parent;
-    *place = node;
+    *link = node;
     tree->count++;
     mend(tree, node);
 }

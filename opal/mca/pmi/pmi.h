@@ -26,12 +26,12 @@ typedef struct opal_pmi_job {
     unsigned local_rank, local_size; /* among the ranks of this node */
     const unsigned *node_of;         /* node number of every rank, size entries */
     unsigned node_count;
-    int app_number;     /* of an MPMD job; -1: not told */
-    int universe_size;  /* processes that could run at once; -1: not told */
-    const char *job_id; /* the same in every rank, unlike any other job's on the node */
-    bool reporter;      /* this rank prints what is to be said once per job */
-    bool abort_is_told; /* the launcher tells the user of an abort, so the rank need not */
-    bool key_is_put;    /* it has put the job's key (opal/process/key.h) in the name of rank 0 */
+    int app_number;         /* of an MPMD job; -1: not told */
+    int universe_size;      /* processes that could run at once; -1: not told */
+    const char *job_id;     /* the same in every rank, unlike any other job's on the node */
+    bool reporter;          /* this rank prints what is to be said once per job */
+    bool abort_is_reported; /* the launcher tells the user of an abort, so the rank need not */
+    bool key_is_put; /* it has put the job's key (opal/process/key.h) in the name of rank 0 */
 } opal_pmi_job_t;
 
 /*

@@ -23,12 +23,12 @@
 #include "opal/memory/events/range.h"
 #include "opal/memory/events/system.h"
 
-static inline void tell_unmapped(opal_memory_range_t range)
+static inline void raise_unmapped(opal_memory_range_t range)
 {
     opal_memory_deliver_vm(OPAL_MEMORY_VM_UNMAPPED, range.start, range.length);
 }
 
-static inline void tell_mapped(opal_memory_range_t range)
+static inline void raise_mapped(opal_memory_range_t range)
 {
     opal_memory_deliver_vm(OPAL_MEMORY_VM_MAPPED, range.start, range.length);
 }
@@ -46,12 +46,12 @@ OPAL_MEMORY_HOT_FIRST void *opal_memory_mmap(void *address, size_t length, int p
     };
     if (!opal_memory_deliver(&event, false)) {
         if (opal_memory_wanted(OPAL_MEMORY_VM_UNMAPPED))
-            tell_unmapped(opal_memory_range_mmap(&event));
+            raise_unmapped(opal_memory_range_mmap(&event));
         event.mmap.result =
             opal_memory_system_mmap(event.mmap.address, event.mmap.length, event.mmap.protection,
                                     event.mmap.flags, event.mmap.fd, event.mmap.offset);
         if (event.mmap.result != MAP_FAILED)
-            tell_mapped(opal_memory_range_of(event.mmap.result, event.mmap.length));
+            raise_mapped(opal_memory_range_of(event.mmap.result, event.mmap.length));
         else
             event.error = errno;
         opal_memory_deliver(&event, true);
@@ -66,13 +66,13 @@ OPAL_MEMORY_HOT int opal_memory_munmap(void *address, size_t length)
     if (opal_likely(!opal_memory_wanted(OPAL_MEMORY_MUNMAP | OPAL_MEMORY_VM_UNMAPPED)))
         return opal_memory_system_munmap(address, length);
     if (opal_likely(!opal_memory_wanted(OPAL_MEMORY_MUNMAP))) {
-        tell_unmapped(opal_memory_range_of(address, length));
+        raise_unmapped(opal_memory_range_of(address, length));
         return opal_memory_system_munmap(address, length);
     }
 
     opal_memory_event_t event = {.kind = OPAL_MEMORY_MUNMAP, .munmap = {-1, address, length}};
     if (!opal_memory_deliver(&event, false)) {
-        tell_unmapped(opal_memory_range_of(event.munmap.address, event.munmap.length));
+        raise_unmapped(opal_memory_range_of(event.munmap.address, event.munmap.length));
         event.munmap.result = opal_memory_system_munmap(event.munmap.address, event.munmap.length);
         if (event.munmap.result != 0)
             event.error = errno;
@@ -102,13 +102,13 @@ void *opal_memory_mremap(void *old_address, size_t old_length, size_t new_length
         .mremap = {MAP_FAILED, old_address, old_length, new_length, flags, new_address},
     };
     if (!opal_memory_deliver(&event, false)) {
-        tell_unmapped(opal_memory_range_mremap_old(&event));
-        tell_unmapped(opal_memory_range_mremap_new(&event));
+        raise_unmapped(opal_memory_range_mremap_old(&event));
+        raise_unmapped(opal_memory_range_mremap_new(&event));
         event.mremap.result = opal_memory_system_mremap(
             event.mremap.old_address, event.mremap.old_length, event.mremap.new_length,
             event.mremap.flags, event.mremap.new_address);
         if (event.mremap.result != MAP_FAILED)
-            tell_mapped(opal_memory_range_of(event.mremap.result, event.mremap.new_length));
+            raise_mapped(opal_memory_range_of(event.mremap.result, event.mremap.new_length));
         else
             event.error = errno;
         opal_memory_deliver(&event, true);
@@ -128,12 +128,12 @@ void *opal_memory_shmat(int id, const void *address, int flags)
     opal_memory_event_t event = {.kind = OPAL_MEMORY_SHMAT, .shmat = {failed, id, address, flags}};
     if (!opal_memory_deliver(&event, false)) {
         if (opal_memory_wanted(OPAL_MEMORY_VM_UNMAPPED))
-            tell_unmapped(opal_memory_range_shmat(&event));
+            raise_unmapped(opal_memory_range_shmat(&event));
         event.shmat.result =
             opal_memory_system_shmat(event.shmat.id, event.shmat.address, event.shmat.flags);
         event.error = errno;
         if (event.shmat.result != failed && opal_memory_wanted(OPAL_MEMORY_VM_MAPPED))
-            tell_mapped(opal_memory_range_segment(event.shmat.id, event.shmat.result));
+            raise_mapped(opal_memory_range_segment(event.shmat.id, event.shmat.result));
         opal_memory_deliver(&event, true);
     }
     if (event.shmat.result == failed)
@@ -149,7 +149,7 @@ int opal_memory_shmdt(const void *address)
     opal_memory_event_t event = {.kind = OPAL_MEMORY_SHMDT, .shmdt = {-1, address}};
     if (!opal_memory_deliver(&event, false)) {
         if (opal_memory_wanted(OPAL_MEMORY_VM_UNMAPPED))
-            tell_unmapped(opal_memory_range_shmdt(event.shmdt.address));
+            raise_unmapped(opal_memory_range_shmdt(event.shmdt.address));
         event.shmdt.result = opal_memory_system_shmdt(event.shmdt.address);
         event.error = errno;
         opal_memory_deliver(&event, true);
@@ -186,11 +186,11 @@ static void *move_break(void *old, intptr_t increment, move_fn_t *move)
     if (!opal_memory_deliver(&event, false)) {
         uintptr_t wanted = (uintptr_t)old + (uintptr_t)event.sbrk.increment;
         if (event.sbrk.increment < 0)
-            tell_unmapped(opal_memory_range_break((void *)wanted, old));
+            raise_unmapped(opal_memory_range_break((void *)wanted, old));
         bool moved = move(&event, old);
         event.error = errno;
         if (moved && event.sbrk.increment > 0)
-            tell_mapped(opal_memory_range_break(old, (void *)wanted));
+            raise_mapped(opal_memory_range_break(old, (void *)wanted));
         opal_memory_deliver(&event, true);
     }
     if (event.sbrk.result == (void *)-1)
@@ -223,17 +223,17 @@ int opal_memory_brk(void *address)
 
 OPAL_MEMORY_HOT int opal_memory_madvise(void *address, size_t length, int advice)
 {
-    tell_unmapped(opal_memory_range_madvise(address, length, advice));
+    raise_unmapped(opal_memory_range_madvise(address, length, advice));
     return opal_memory_system_madvise(address, length, advice);
 }
 
 int opal_memory_remap_file_pages(void *address, size_t length, int protection, size_t page_offset,
                                  int flags)
 {
-    tell_unmapped(opal_memory_range_of(address, length));
+    raise_unmapped(opal_memory_range_of(address, length));
     int result =
         opal_memory_system_remap_file_pages(address, length, protection, page_offset, flags);
     if (result == 0)
-        tell_mapped(opal_memory_range_of(address, length));
+        raise_mapped(opal_memory_range_of(address, length));
     return result;
 }

@@ -79,7 +79,7 @@ opal_memory_slot_t *opal_memory_claim_slot(void)
 {
     opal_memory_shared_t *page = atomic_load(&opal_memory_hot.shared);
     uintptr_t me = (uintptr_t)&opal_memory_thread;
-    if (opal_memory_thread.crowded || !atomic_load(&has_barrier))
+    if (opal_memory_thread.is_in_overflow || !atomic_load(&has_barrier))
         return NULL;
     for (size_t i = 0; i < OPAL_MEMORY_SLOTS; i++) {
         if (atomic_load(&page->slots[i].owner) == me)
@@ -90,7 +90,7 @@ opal_memory_slot_t *opal_memory_claim_slot(void)
         if (atomic_compare_exchange_strong(&page->slots[i].owner, &nobody, me))
             return take_slot(&page->slots[i]);
     }
-    opal_memory_thread.crowded = true;
+    opal_memory_thread.is_in_overflow = true;
     return NULL;
 }
 
@@ -99,8 +99,8 @@ atomic_uint *opal_memory_enter_overflow(void)
     opal_memory_shared_t *page = atomic_load(&opal_memory_hot.shared);
     /* Thread-local storage of threads lies apart by whole stacks, mostly by powers of two. */
     uintptr_t thread = (uintptr_t)&opal_memory_thread;
-    size_t place = (size_t)((thread >> 12 ^ thread >> 20) % OPAL_MEMORY_OVERFLOW);
-    atomic_uint *inside = &page->overflow[place].inside[atomic_load(&page->epoch)];
+    size_t index = (size_t)((thread >> 12 ^ thread >> 20) % OPAL_MEMORY_OVERFLOW);
+    atomic_uint *inside = &page->overflow[index].inside[atomic_load(&page->epoch)];
     atomic_fetch_add(inside, 1);
     return inside;
 }

@@ -66,7 +66,7 @@ typedef struct opal_memory_frame {
 typedef struct opal_memory_thread {
     opal_memory_frame_t *frames;
     opal_memory_slot_t *slot; /* as of the last time; in a child of fork another page is there */
-    bool crowded;             /* there was none to be had */
+    bool is_in_overflow;      /* there was none to be had */
     bool below;               /* inside a function that a hook goes on to: system.c */
 } opal_memory_thread_t;
 

@@ -18,7 +18,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "opal/memory/hooks/aside.h"
+#include "opal/memory/hooks/watcher.h"
 #include "opal/memory/events/dispatch.h"
 #include "opal/memory/hooks/probe.h"
 #include "opal/memory/hooks/settings.h"

@@ -2,7 +2,7 @@
 /* The same conditions as for the hooks, and the same lock. */
 #include "opal/memory/hooks/redirect.h"
 
-#include "opal/memory/hooks/aside.h"
+#include "opal/memory/hooks/watcher.h"
 #include "opal/memory/events/dispatch.h"
 #include "opal/memory/hooks/settings.h"
 #include "opal/mca/patcher/base/base.h"

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "opal/memory/hooks/aside.h"
+#include "opal/memory/hooks/watcher.h"
 #include "opal/memory/hooks/redirect.h"
 #include "opal/mca/patcher/base/base.h"
 #include "opal/util/say.h"

@@ -335,4 +335,4 @@ endif
 test_unit_opal_threads_lock_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_gettime,--wrap=syscall
 test_unit_opal_progress_wait_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=nanosleep
 
-EXTRA_DIST += %D%/heap/place.h %D%/machine.h %D%/no_memory.h %D%/support.h
+EXTRA_DIST += %D%/heap/fake_source.h %D%/machine.h %D%/no_memory.h %D%/support.h

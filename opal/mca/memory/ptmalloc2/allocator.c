@@ -18,7 +18,7 @@ static opal_heap_system_t source;
 static _Atomic heap_state_t state;
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
 
-static void tell_release(void *context OPAL_UNUSED, void *start, size_t bytes)
+static void report_release(void *context OPAL_UNUSED, void *start, size_t bytes)
 {
     opal_memory_unmapped(start, bytes);
 }
@@ -41,7 +41,7 @@ static void after_fork_in_child(void)
 static heap_state_t open_heap(void)
 {
     opal_heap_config_t config = {.alignment = opal_memory_settings()->alloc_align};
-    source.before_release = tell_release;
+    source.before_release = report_release;
     if (opal_heap_system_open(&source, &config) != 0)
         return IMPOSSIBLE;
     if (opal_heap_open(&heap, &config) == 0) {

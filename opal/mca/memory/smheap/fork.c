@@ -41,7 +41,7 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-enum { PAUSE_NSEC = 200000, PATIENCE_SEC = 10, PIECE_BYTES = 256 << 10 };
+enum { PAUSE_NSEC = 200000, COPY_TIMEOUT_SEC = 10, PIECE_BYTES = 256 << 10 };
 
 static struct {
     smheap_region_t *region;
@@ -150,7 +150,7 @@ static void own_region(void)
 static void wait_for_copy(void)
 {
     const struct timespec pause = {.tv_nsec = PAUSE_NSEC};
-    const uint64_t end = opal_clock_nsec() + PATIENCE_SEC * OPAL_NSEC_PER_SEC;
+    const uint64_t end = opal_clock_nsec() + COPY_TIMEOUT_SEC * OPAL_NSEC_PER_SEC;
     do {
         if (atomic_load(&self.region->pool->copies) != self.copies)
             return;

@@ -60,11 +60,11 @@ static unsigned char *map_near(uintptr_t near, size_t bytes)
     const uintptr_t step = (uintptr_t)1 << 16;
     near &= ~(step - 1);
     for (uintptr_t distance = step; distance < overwrite_reach_bytes; distance += step) {
-        const uintptr_t places[] = {near - distance, near + distance};
-        for (size_t i = 0; i < OPAL_COUNT_OF(places); i++) {
-            void *page = (void *)syscall(SYS_mmap, places[i], bytes, PROT_READ | PROT_WRITE,
+        const uintptr_t candidates[] = {near - distance, near + distance};
+        for (size_t i = 0; i < OPAL_COUNT_OF(candidates); i++) {
+            void *page = (void *)syscall(SYS_mmap, candidates[i], bytes, PROT_READ | PROT_WRITE,
                                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-            if (page == (void *)places[i])
+            if (page == (void *)candidates[i])
                 return page;
             if (page != MAP_FAILED) /* an old kernel, which takes it for a wish */
                 syscall(SYS_munmap, page, bytes);

@@ -104,7 +104,7 @@ opal_status_t wire_ask(wire_connection_t *connection, const char *expected, cons
     return rc == NULL || strcmp(rc, "0") == 0 ? OPAL_SUCCESS : OPAL_ERR_NOT_FOUND;
 }
 
-void wire_tell(wire_connection_t *connection, const char *format, ...)
+void wire_send(wire_connection_t *connection, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -112,14 +112,14 @@ void wire_tell(wire_connection_t *connection, const char *format, ...)
     va_end(arguments);
 }
 
-void wire_wait_for_end(const wire_connection_t *connection, int patience_msec)
+void wire_wait_for_end(const wire_connection_t *connection, int timeout_msec)
 {
     /* Not into the connection's buffer: another thread may be waiting for an answer in it. */
     char ignored[256];
     struct pollfd wanted = {.fd = connection->fd, .events = POLLIN};
     const uint64_t begun = opal_clock_nsec();
     for (;;) {
-        int64_t left = patience_msec - (int64_t)((opal_clock_nsec() - begun) / OPAL_NSEC_PER_MSEC);
+        int64_t left = timeout_msec - (int64_t)((opal_clock_nsec() - begun) / OPAL_NSEC_PER_MSEC);
         int ready = left > 0 ? poll(&wanted, 1, (int)left) : 0;
         if (ready < 0 && errno == EINTR)
             continue;

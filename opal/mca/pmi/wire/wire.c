@@ -27,7 +27,7 @@
 enum {
     PIECE_BYTES = 400, /* 800 letters and the length fit into a value of 1024 */
     MAX_RANKS = 1 << 24,
-    ABORT_PATIENCE_MSEC = 2000,
+    ABORT_TIMEOUT_MSEC = 2000,
     START_MSEC = 1000,
 };
 
@@ -124,7 +124,7 @@ static opal_status_t learn_job(wire_t *self, opal_pmi_job_t *job)
     opal_status_t status = OPAL_SUCCESS;
     bool ours = self->is_mpirun;
     const char *id = getenv("MICA_JOBID");
-    job->abort_is_told = job->key_is_put = ours;
+    job->abort_is_reported = job->key_is_put = ours;
     if (!ours) {
         status = need_kvs_name(self);
         id = self->kvs_name;
@@ -339,10 +339,10 @@ OPAL_NORETURN static void wire_abort(void *state, int code)
     if (!self->is_mpirun)
         await_readers();
     await_hosts(self);
-    wire_tell(&self->connection, "cmd=abort exitcode=%d", code);
+    wire_send(&self->connection, "cmd=abort exitcode=%d", code);
     /* The launcher ends this process too; going first could look like a crash of our own. But where
      * the host has lost its network, Hydra's proxy waits for an order that never comes. */
-    wire_wait_for_end(&self->connection, ABORT_PATIENCE_MSEC);
+    wire_wait_for_end(&self->connection, ABORT_TIMEOUT_MSEC);
     _exit(code);
 }
 

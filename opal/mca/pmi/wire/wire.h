@@ -26,11 +26,11 @@ opal_status_t wire_ask(wire_connection_t *connection, const char *expected, cons
     OPAL_PRINTF(3, 4);
 
 /* Sends without waiting for an answer; says nothing when that fails. */
-void wire_tell(wire_connection_t *connection, const char *format, ...) OPAL_PRINTF(2, 3);
+void wire_send(wire_connection_t *connection, const char *format, ...) OPAL_PRINTF(2, 3);
 
 /* Waits until the launcher closes the connection, but no longer than that; any thread, also beside
  * wire_ask. */
-void wire_wait_for_end(const wire_connection_t *connection, int patience_msec);
+void wire_wait_for_end(const wire_connection_t *connection, int timeout_msec);
 
 /*
  * Cuts "(vector,(first node,nodes,ranks per node),...)" into a node number, below `size`, for

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* opal/heap/blocks.c: realloc keeps contents and moves little; alignment; a soak against a model.
  */
-#include "test/unit/opal/heap/place.h"
+#include "test/unit/opal/heap/fake_source.h"
 
 /* -- realloc --------------------------------------------------------------------------- */
 
@@ -13,17 +13,17 @@ START_TEST(realloc_keeps_what_is_in_it)
     for (unsigned from = 0; from < OPAL_COUNT_OF(sizes); from++)
         for (unsigned to = 0; to < OPAL_COUNT_OF(sizes); to++) {
             char *block = opal_heap_malloc(&heap, sizes[from]);
-            place_fill(block, sizes[from], from);
+            fake_fill(block, sizes[from], from);
             block = opal_heap_realloc(&heap, block, sizes[to]);
             ck_assert_ptr_nonnull(block);
             ck_assert_uint_ge(opal_heap_usable_size(&heap, block), sizes[to]);
             size_t kept = sizes[from] < sizes[to] ? sizes[from] : sizes[to];
-            ck_assert(place_is_filled(block, kept, from));
-            place_fill(block, sizes[to], to);
+            ck_assert(fake_is_filled(block, kept, from));
+            fake_fill(block, sizes[to], to);
             opal_heap_free(&heap, block);
         }
-    ck_assert_uint_eq(place_used_blocks(), 0);
-    place_check_log();
+    ck_assert_uint_eq(fake_used_blocks(), 0);
+    fake_check_log();
 }
 END_TEST
 
@@ -32,16 +32,16 @@ START_TEST(realloc_at_its_ends)
     char *block = opal_heap_realloc(&heap, NULL, 50);
     ck_assert_ptr_nonnull(block);
     ck_assert_ptr_null(opal_heap_realloc(&heap, block, 0));
-    ck_assert_uint_eq(place_used_blocks(), 0);
+    ck_assert_uint_eq(fake_used_blocks(), 0);
     block = opal_heap_reallocarray(&heap, NULL, 10, 10);
-    place_fill(block, 100, 1);
+    fake_fill(block, 100, 1);
     errno = 0;
     ck_assert_ptr_null(opal_heap_reallocarray(&heap, block, SIZE_MAX / 10, 11));
     ck_assert_int_eq(errno, ENOMEM);
     errno = 0;
     ck_assert_ptr_null(opal_heap_realloc(&heap, block, SIZE_MAX - 1));
     ck_assert_int_eq(errno, ENOMEM);
-    ck_assert(place_is_filled(block, 100, 1));
+    ck_assert(fake_is_filled(block, 100, 1));
 }
 END_TEST
 
@@ -49,14 +49,14 @@ START_TEST(realloc_without_memory_leaves_the_block)
 {
     static const size_t kinds[] = {1000, 900000, 9 * MIB};
     char *block = opal_heap_malloc(&heap, kinds[_i]);
-    place_fill(block, kinds[_i], 3);
-    atomic_store(&place_commits_left, 0);
+    fake_fill(block, kinds[_i], 3);
+    atomic_store(&fake_commits_left, 0);
     errno = 0;
     ck_assert_ptr_null(opal_heap_realloc(&heap, block, 200 * MIB));
     ck_assert_int_eq(errno, ENOMEM);
-    ck_assert(place_is_filled(block, kinds[_i], 3));
+    ck_assert(fake_is_filled(block, kinds[_i], 3));
     opal_heap_free(&heap, block);
-    ck_assert_uint_eq(place_used_blocks(), 0);
+    ck_assert_uint_eq(fake_used_blocks(), 0);
 }
 END_TEST
 
@@ -76,19 +76,19 @@ END_TEST
 START_TEST(huge_blocks_move_by_the_page_table)
 {
     char *block = opal_heap_malloc(&heap, 30 * MIB), *wall = opal_heap_malloc(&heap, 30 * MIB);
-    place_fill(block, 30 * MIB, 5);
+    fake_fill(block, 30 * MIB, 5);
     char *moved = opal_heap_realloc(&heap, block, 90 * MIB);
     ck_assert_ptr_ne(moved, block);
-    ck_assert(place_is_filled(moved, 30 * MIB, 5));
-    if (!place_source.reserved) { /* a reserved range has to stay so: there it is copied */
-        ck_assert_uint_eq(place_resident(block, 30 * MIB), 0);
-        ck_assert_uint_le(place_resident(moved + 30 * MIB, 59 * MIB), 1);
-        ck_assert(place_has_gone(block, 30 * MIB));
+    ck_assert(fake_is_filled(moved, 30 * MIB, 5));
+    if (!fake_source.reserved) { /* a reserved range has to stay so: there it is copied */
+        ck_assert_uint_eq(fake_resident(block, 30 * MIB), 0);
+        ck_assert_uint_le(fake_resident(moved + 30 * MIB, 59 * MIB), 1);
+        ck_assert(fake_has_gone(block, 30 * MIB));
     }
-    place_check_log();
+    fake_check_log();
     /* There is room behind it now. */
     ck_assert_ptr_eq(opal_heap_realloc(&heap, moved, 120 * MIB), moved);
-    ck_assert(place_is_filled(moved, 30 * MIB, 5));
+    ck_assert(fake_is_filled(moved, 30 * MIB, 5));
     opal_heap_free(&heap, wall);
     opal_heap_free(&heap, moved);
 }
@@ -97,12 +97,12 @@ END_TEST
 START_TEST(huge_blocks_grow_in_a_few_steps)
 {
     char *block = opal_heap_malloc(&heap, 10 * MIB);
-    int before = atomic_load(&place_commits_left);
+    int before = atomic_load(&fake_commits_left);
     for (size_t pages = 1; pages <= 500; pages++)
         ck_assert_ptr_eq(opal_heap_realloc(&heap, block, 10 * MIB + pages * 4096), block);
-    ck_assert_int_ge(atomic_load(&place_commits_left), before - 3);
+    ck_assert_int_ge(atomic_load(&fake_commits_left), before - 3);
     ck_assert_uint_le(opal_heap_usable_size(&heap, block), 14 * MIB);
-    ck_assert_uint_le(place_resident(block, 14 * MIB), 1);
+    ck_assert_uint_le(fake_resident(block, 14 * MIB), 1);
 }
 END_TEST
 
@@ -119,19 +119,19 @@ START_TEST(who_searches_after_growth_finds)
     ck_assert(next >= block + grown[_i]);
     opal_heap_free(&heap, next);
     opal_heap_free(&heap, block);
-    ck_assert_uint_eq(place_used_blocks(), 0);
+    ck_assert_uint_eq(fake_used_blocks(), 0);
 }
 END_TEST
 
 START_TEST(a_huge_block_that_shrinks_gives_back)
 {
     char *block = opal_heap_malloc(&heap, 50 * MIB);
-    place_fill(block, 50 * MIB, 6);
+    fake_fill(block, 50 * MIB, 6);
     ck_assert_ptr_eq(opal_heap_realloc(&heap, block, 10 * MIB), block);
-    ck_assert(place_is_filled(block, 10 * MIB, 6));
-    ck_assert(place_has_gone(block + 10 * MIB + 4096, 40 * MIB - 4096));
-    ck_assert_uint_le(place_resident(block, 50 * MIB), 10 * MIB / 4096 + 1);
-    place_check_log();
+    ck_assert(fake_is_filled(block, 10 * MIB, 6));
+    ck_assert(fake_has_gone(block + 10 * MIB + 4096, 40 * MIB - 4096));
+    ck_assert_uint_le(fake_resident(block, 50 * MIB), 10 * MIB / 4096 + 1);
+    fake_check_log();
 }
 END_TEST
 
@@ -148,19 +148,19 @@ START_TEST(memalign_aligns)
             ck_assert_ptr_nonnull(blocks[i]);
             ck_assert_uint_eq((uintptr_t)blocks[i] % alignment, 0);
             ck_assert_uint_ge(opal_heap_usable_size(&heap, blocks[i]), bytes);
-            place_fill(blocks[i], bytes, i);
+            fake_fill(blocks[i], bytes, i);
         }
         for (unsigned i = 0; i < OPAL_COUNT_OF(blocks); i++) {
-            ck_assert(place_is_filled(blocks[i], sizes[i / 2], i));
+            ck_assert(fake_is_filled(blocks[i], sizes[i / 2], i));
             if (i % 2 == 0) {
                 blocks[i] = opal_heap_realloc(&heap, blocks[i], 2 * sizes[i / 2] + 1);
-                ck_assert(place_is_filled(blocks[i], sizes[i / 2], i));
+                ck_assert(fake_is_filled(blocks[i], sizes[i / 2], i));
             }
             opal_heap_free(&heap, blocks[i]);
         }
     }
-    ck_assert_uint_eq(place_used_blocks(), 0);
-    ck_assert_int_eq(atomic_load(&place_faults), 0);
+    ck_assert_uint_eq(fake_used_blocks(), 0);
+    ck_assert_int_eq(atomic_load(&fake_faults), 0);
 }
 END_TEST
 
@@ -262,7 +262,7 @@ static void model_take(model_t *block)
         block->at = opal_heap_malloc(&heap, block->bytes);
     ck_assert_ptr_nonnull(block->at);
     ck_assert(how != 1 || (uintptr_t)block->at % alignment == 0);
-    ck_assert(how != 0 || place_is_zero((const char *)block->at, block->bytes));
+    ck_assert(how != 0 || fake_is_zero((const char *)block->at, block->bytes));
 }
 
 static void model_resize(model_t *block)
@@ -297,15 +297,15 @@ START_TEST(soak)
         block->at = NULL;
         count--;
         if (step % 5000 == 0)
-            atomic_fetch_add(&place_msec, 700); /* what is unused goes back now and then */
+            atomic_fetch_add(&fake_msec, 700); /* what is unused goes back now and then */
         if (step % 20011 == 0)
             opal_heap_trim(&heap, next_random() % (8 * MIB));
     }
-    ck_assert_uint_eq(place_used_blocks(), count);
+    ck_assert_uint_eq(fake_used_blocks(), count);
     for (unsigned i = 0; i < MODEL_BLOCKS; i++)
         opal_heap_free(&heap, blocks[i].at);
-    ck_assert_uint_eq(place_used_blocks(), 0);
-    ck_assert_int_eq(atomic_load(&place_faults), 0);
+    ck_assert_uint_eq(fake_used_blocks(), 0);
+    ck_assert_int_eq(atomic_load(&fake_faults), 0);
 }
 END_TEST
 
@@ -325,4 +325,4 @@ static const unit_test_t tests[] = {
     {.test = &soak, .repeats = 3},
 };
 
-UNIT_MAIN("opal/heap/blocks", tests, place_open);
+UNIT_MAIN("opal/heap/blocks", tests, fake_open);

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 
 #include "opal/heap/layout.h"
-#include "test/unit/opal/heap/place.h"
+#include "test/unit/opal/heap/fake_source.h"
 
 enum { MANY = 40000 };
 
@@ -17,7 +17,7 @@ static void take_all(int count, size_t bytes)
     for (int i = 0; i < count; i++) {
         blocks[i] = opal_heap_malloc(&heap, bytes);
         ck_assert_ptr_nonnull(blocks[i]);
-        place_fill(blocks[i], bytes, (unsigned)i);
+        fake_fill(blocks[i], bytes, (unsigned)i);
     }
 }
 
@@ -31,7 +31,7 @@ static size_t sum_resident;
 
 static void add_resident(void *context OPAL_UNUSED, void *start, size_t bytes)
 {
-    sum_resident += place_resident(start, bytes) * 4096;
+    sum_resident += fake_resident(start, bytes) * 4096;
 }
 
 /* Of all that the heap has. */
@@ -69,16 +69,16 @@ START_TEST(closing_gives_all_back)
     take_all(1000, 5000);
     char *run = opal_heap_malloc(&heap, 100000), *huge = opal_heap_malloc(&heap, 50 * MIB);
     void *small = blocks[500];
-    ck_assert(place_resident(small, 5000) > 0);
+    ck_assert(fake_resident(small, 5000) > 0);
     memset(huge, 1, 50 * MIB);
     opal_heap_close(&heap);
-    ck_assert_uint_eq(place_resident(small, 5000), 0);
-    ck_assert_uint_eq(place_resident(run, 100000), 0);
-    ck_assert_uint_eq(place_resident(huge, 50 * MIB), 0);
-    ck_assert(place_has_gone(huge, 50 * MIB));
-    place_check_log();
-    opal_heap_system_close(&place_source);
-    place_open();
+    ck_assert_uint_eq(fake_resident(small, 5000), 0);
+    ck_assert_uint_eq(fake_resident(run, 100000), 0);
+    ck_assert_uint_eq(fake_resident(huge, 50 * MIB), 0);
+    ck_assert(fake_has_gone(huge, 50 * MIB));
+    fake_check_log();
+    opal_heap_system_close(&fake_source);
+    fake_open();
     ck_assert_ptr_nonnull(opal_heap_malloc(&heap, 10));
 }
 END_TEST
@@ -110,7 +110,7 @@ START_TEST(trim_gives_back)
     ck_assert_int_eq(opal_heap_trim(&heap, 0), 1);
     ck_assert_uint_le(resident(), 256 << 10);
     ck_assert(UNIT_SANITIZED || unit_resident() <= before + used / 10 + MIB);
-    ck_assert_uint_ge(place_check_log(), used / 10 * 8);
+    ck_assert_uint_ge(fake_check_log(), used / 10 * 8);
     ck_assert_int_eq(opal_heap_trim(&heap, 0), 0);
 }
 END_TEST
@@ -127,10 +127,10 @@ START_TEST(trim_gives_back_what_lies_between)
     size_t before = resident();
     ck_assert_int_eq(opal_heap_trim(&heap, 0), 1);
     ck_assert_uint_le(resident(), before / 10 * 6);
-    place_check_log();
+    fake_check_log();
     for (int i = 0; i < 600; i++)
         if (blocks[i] != NULL)
-            ck_assert(place_is_filled(blocks[i], 32768, (unsigned)i));
+            ck_assert(fake_is_filled(blocks[i], 32768, (unsigned)i));
 }
 END_TEST
 
@@ -150,9 +150,9 @@ START_TEST(large_blocks_go_at_once)
     char *block = opal_heap_malloc(&heap, 60 * MIB);
     memset(block, 1, 60 * MIB);
     opal_heap_free(&heap, block);
-    ck_assert(place_has_gone(block, 60 * MIB));
-    ck_assert_uint_eq(place_resident(block, 60 * MIB), 0);
-    place_check_log();
+    ck_assert(fake_has_gone(block, 60 * MIB));
+    ck_assert_uint_eq(fake_resident(block, 60 * MIB), 0);
+    fake_check_log();
 }
 END_TEST
 
@@ -161,13 +161,13 @@ START_TEST(smaller_ones_are_kept_up_to_a_limit)
     char *block = opal_heap_malloc(&heap, 10 * MIB);
     memset(block, 1, 10 * MIB);
     opal_heap_free(&heap, block);
-    ck_assert_int_eq(atomic_load(&place_events), 0);
+    ck_assert_int_eq(atomic_load(&fake_events), 0);
     ck_assert_ptr_eq(opal_heap_malloc(&heap, 10 * MIB), block); /* its pages are there */
     opal_heap_free(&heap, block);
     take_all(30, 10 * MIB);
     give_all(30);
     ck_assert_uint_le(resident(), 65 * MIB);
-    place_check_log();
+    fake_check_log();
 }
 END_TEST
 
@@ -181,13 +181,13 @@ START_TEST(what_is_unused_for_long_goes)
     take_all(20, 50000);
     give_all(20);
     size_t before = resident();
-    atomic_fetch_add(&place_msec, 600);
+    atomic_fetch_add(&fake_msec, 600);
     opal_heap_free(&heap, opal_heap_malloc(&heap, 50000));
     ck_assert_uint_ge(resident(), before);
-    atomic_fetch_add(&place_msec, 3000);
+    atomic_fetch_add(&fake_msec, 3000);
     opal_heap_free(&heap, opal_heap_malloc(&heap, 50000));
     ck_assert_uint_le(resident(), 2 * MIB);
-    place_check_log();
+    fake_check_log();
 }
 END_TEST
 
@@ -253,7 +253,7 @@ static size_t address_space(void)
 START_TEST(a_limit_of_the_address_space)
 {
     static const size_t kinds[] = {5000, 200000, 7 * MIB};
-    if (place_source.reserved)
+    if (fake_source.reserved)
         return; /* the whole range counts from the start: it fits, or the heap does not open */
     struct rlimit limit;
     getrlimit(RLIMIT_AS, &limit);
@@ -262,13 +262,13 @@ START_TEST(a_limit_of_the_address_space)
     int count = 0;
     errno = 0;
     while (count < MANY && (blocks[count] = opal_heap_malloc(&heap, kinds[_i])) != NULL)
-        place_fill(blocks[count++], kinds[_i], 0);
+        fake_fill(blocks[count++], kinds[_i], 0);
     ck_assert_int_lt(count, MANY);
     ck_assert_int_eq(errno, ENOMEM);
     ck_assert_uint_ge((size_t)count * kinds[_i], 64 * MIB);
     ck_assert_ptr_null(opal_heap_malloc(&heap, 96 * MIB));
     for (int i = 0; i < count; i++)
-        ck_assert(place_is_filled(blocks[i], kinds[_i], 0));
+        ck_assert(fake_is_filled(blocks[i], kinds[_i], 0));
     give_all(count);
     for (int i = 0; i < count / 2; i++)
         ck_assert_ptr_nonnull(opal_heap_malloc(&heap, kinds[_i]));
@@ -298,7 +298,7 @@ static void *churn(void *seed)
 static int in_child(int count)
 {
     for (int i = 0; i < count; i++) {
-        if (!place_is_filled(blocks[i], 1000, (unsigned)i))
+        if (!fake_is_filled(blocks[i], 1000, (unsigned)i))
             return 1;
         opal_heap_free(&heap, blocks[i]);
     }
@@ -307,7 +307,7 @@ static int in_child(int count)
             size_t bytes = (size_t)i * 331 % 200000;
             if ((blocks[i] = opal_heap_malloc(&heap, bytes)) == NULL)
                 return 2;
-            place_fill(blocks[i], bytes, (unsigned)i);
+            fake_fill(blocks[i], bytes, (unsigned)i);
         }
         give_all(count);
     }
@@ -338,9 +338,9 @@ START_TEST(fork_among_threads)
     for (int i = 0; i < 3; i++)
         pthread_join(threads[i], NULL);
     for (int i = 0; i < 200; i++)
-        ck_assert(place_is_filled(blocks[i], 1000, (unsigned)i));
+        ck_assert(fake_is_filled(blocks[i], 1000, (unsigned)i));
     give_all(200);
-    ck_assert_uint_eq(place_used_blocks(), 0);
+    ck_assert_uint_eq(fake_used_blocks(), 0);
 }
 END_TEST
 
@@ -384,4 +384,4 @@ static const unit_test_t tests[] = {
     {.test = &stretches_while_it_forks},
 };
 
-UNIT_MAIN("opal/heap/heap", tests, place_open);
+UNIT_MAIN("opal/heap/heap", tests, fake_open);

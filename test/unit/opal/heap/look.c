@@ -4,7 +4,7 @@
 #include "opal/heap/look.h"
 
 #include "opal/heap/layout.h"
-#include "test/unit/opal/heap/place.h"
+#include "test/unit/opal/heap/fake_source.h"
 
 enum { MANY = 4000, STEPS = 12, GARBAGE = 5000 };
 
@@ -114,4 +114,4 @@ static const unit_test_t tests[] = {
     {.test = &headers_that_are_none},
 };
 
-UNIT_MAIN("opal/heap/look", tests, place_open);
+UNIT_MAIN("opal/heap/look", tests, fake_open);

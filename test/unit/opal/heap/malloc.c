@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* opal/heap/malloc.c: the contract of malloc, calloc and free, and what is said about misuse. */
 #include "opal/heap/layout.h"
-#include "test/unit/opal/heap/place.h"
+#include "test/unit/opal/heap/fake_source.h"
 
 static const size_t sizes[] = {0,       1,       15,      16,      17,      100,
                                1024,    1025,    4096,    32768,   32769,   100000,
@@ -17,15 +17,15 @@ START_TEST(blocks_are_apart_and_aligned)
         ck_assert_uint_eq((uintptr_t)blocks[i] % 16, 0);
         ck_assert(opal_heap_owns(&heap, blocks[i]));
         ck_assert_uint_ge(opal_heap_usable_size(&heap, blocks[i]), bytes);
-        place_fill(blocks[i], opal_heap_usable_size(&heap, blocks[i]), i);
+        fake_fill(blocks[i], opal_heap_usable_size(&heap, blocks[i]), i);
     }
-    ck_assert_uint_eq(place_used_blocks(), OPAL_COUNT_OF(blocks));
+    ck_assert_uint_eq(fake_used_blocks(), OPAL_COUNT_OF(blocks));
     for (unsigned i = 0; i < OPAL_COUNT_OF(blocks); i++) {
-        ck_assert(place_is_filled(blocks[i], opal_heap_usable_size(&heap, blocks[i]), i));
+        ck_assert(fake_is_filled(blocks[i], opal_heap_usable_size(&heap, blocks[i]), i));
         opal_heap_free(&heap, blocks[i]);
     }
-    ck_assert_uint_eq(place_used_blocks(), 0);
-    ck_assert_int_eq(atomic_load(&place_faults), 0);
+    ck_assert_uint_eq(fake_used_blocks(), 0);
+    ck_assert_int_eq(atomic_load(&fake_faults), 0);
 }
 END_TEST
 
@@ -33,8 +33,8 @@ START_TEST(an_alignment_may_be_asked_for_all_blocks)
 {
     static const size_t alignments[] = {32, 64, 256, 4096};
     opal_heap_close(&heap);
-    place_config = (opal_heap_config_t){.alignment = alignments[_i]};
-    place_open();
+    fake_config = (opal_heap_config_t){.alignment = alignments[_i]};
+    fake_open();
     for (unsigned i = 0; i < OPAL_COUNT_OF(sizes); i++) {
         char *block = opal_heap_malloc(&heap, sizes[i]),
              *other = opal_heap_calloc(&heap, 1, sizes[i]);
@@ -55,7 +55,7 @@ START_TEST(calloc_is_zero_also_in_used_memory)
             char *blocks[5];
             for (int k = 0; k < 5; k++) {
                 blocks[k] = opal_heap_calloc(&heap, sizes[i] / 5, 5);
-                ck_assert(place_is_zero(blocks[k], sizes[i] / 5 * 5));
+                ck_assert(fake_is_zero(blocks[k], sizes[i] / 5 * 5));
                 memset(blocks[k], 0xff, opal_heap_usable_size(&heap, blocks[k]));
             }
             for (int k = 0; k < 5; k++)
@@ -70,7 +70,7 @@ START_TEST(calloc_does_not_touch_fresh_pages)
 {
     static const size_t fresh[] = {32 << 10, 200 << 10, 3 << 20, 50 << 20};
     char *block = opal_heap_calloc(&heap, 1, fresh[_i]);
-    ck_assert_uint_le(place_resident(block, fresh[_i]), 1);
+    ck_assert_uint_le(fake_resident(block, fresh[_i]), 1);
     for (size_t at = 0; at < fresh[_i]; at += 4096)
         ck_assert_int_eq(block[at], 0);
 }
@@ -114,7 +114,7 @@ END_TEST
 START_TEST(no_memory)
 {
     static const size_t kinds[] = {10000, 300000, 9 * MIB};
-    atomic_store(&place_commits_left, 0);
+    atomic_store(&fake_commits_left, 0);
     size_t count = 0;
     void *block;
     errno = 0;
@@ -124,7 +124,7 @@ START_TEST(no_memory)
     }
     ck_assert_ptr_null(block);
     ck_assert_int_eq(errno, ENOMEM);
-    atomic_store(&place_commits_left, 10);
+    atomic_store(&fake_commits_left, 10);
     ck_assert_ptr_nonnull(opal_heap_malloc(&heap, kinds[_i]));
 }
 END_TEST
@@ -133,9 +133,9 @@ END_TEST
 
 static void expect_fault(opal_heap_fault_t fault, const void *at)
 {
-    ck_assert_int_eq(atomic_exchange(&place_faults, 0), 1);
-    ck_assert_int_eq(place_fault, fault);
-    ck_assert_ptr_eq(place_fault_at, at);
+    ck_assert_int_eq(atomic_exchange(&fake_faults, 0), 1);
+    ck_assert_int_eq(fake_fault, fault);
+    ck_assert_ptr_eq(fake_fault_at, at);
 }
 
 START_TEST(a_second_free_is_seen)
@@ -144,7 +144,7 @@ START_TEST(a_second_free_is_seen)
     void *keep = opal_heap_malloc(&heap, kinds[_i]), *block = opal_heap_malloc(&heap, kinds[_i]);
     memset(block, 0xff, kinds[_i]);
     opal_heap_free(&heap, block);
-    ck_assert_int_eq(atomic_load(&place_faults), 0);
+    ck_assert_int_eq(atomic_load(&fake_faults), 0);
     opal_heap_free(&heap, block);
     expect_fault(kinds[_i] > 32768 ? OPAL_HEAP_NO_BLOCK : OPAL_HEAP_FREED_TWICE, block);
     ck_assert_ptr_eq(opal_heap_malloc(&heap, kinds[_i]), block);
@@ -178,7 +178,7 @@ START_TEST(pointers_that_are_no_blocks)
     opal_heap_free(&heap, small);
     opal_heap_free(&heap, run);
     opal_heap_free(&heap, huge);
-    ck_assert_int_eq(atomic_load(&place_faults), 0);
+    ck_assert_int_eq(atomic_load(&fake_faults), 0);
 }
 END_TEST
 
@@ -207,8 +207,8 @@ START_TEST(what_a_block_holds_does_not_matter)
     }
     for (int i = 0; i < 100; i++)
         opal_heap_free(&heap, blocks[i]);
-    ck_assert_int_eq(atomic_load(&place_faults), 0);
-    ck_assert_uint_eq(place_used_blocks(), 0);
+    ck_assert_int_eq(atomic_load(&fake_faults), 0);
+    ck_assert_uint_eq(fake_used_blocks(), 0);
 }
 END_TEST
 
@@ -251,4 +251,4 @@ static const unit_test_t tests[] = {
     {.test = &misuse_is_said},
 };
 
-UNIT_MAIN("opal/heap/malloc", tests, place_open);
+UNIT_MAIN("opal/heap/malloc", tests, fake_open);

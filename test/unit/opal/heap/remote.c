@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 
 #include "opal/heap/layout.h"
-#include "test/unit/opal/heap/place.h"
+#include "test/unit/opal/heap/fake_source.h"
 
 enum {
     CHUNKS = 64,
@@ -62,7 +62,7 @@ static const opal_heap_source_ops_t shared_ops = {
     .extend = take_chunks,
     .commit = commit_pages,
     .decommit = decommit_pages,
-    .fault = place_say,
+    .fault = fake_say,
 };
 
 /* The region at some address that is aligned to chunks. */
@@ -117,11 +117,11 @@ static unsigned receive_blocks(void)
         if (offset == 0)
             continue;
         unsigned *block = (unsigned *)(void *)(region + offset);
-        ck_assert(place_is_filled(block + 1, bytes_of(*block) - sizeof *block, *block));
+        ck_assert(fake_is_filled(block + 1, bytes_of(*block) - sizeof *block, *block));
         ck_assert_uint_ge(opal_heap_usable_size(&heap, block), bytes_of(*block));
         if (*block % 3 == 0) {
             block = opal_heap_realloc(&heap, block, bytes_of(*block) * 3);
-            ck_assert(place_is_filled(block + 1, bytes_of(*block) - sizeof *block, *block));
+            ck_assert(fake_is_filled(block + 1, bytes_of(*block) - sizeof *block, *block));
         }
         opal_heap_free(&heap, block);
         count++;
@@ -134,7 +134,7 @@ static void send_block(unsigned i)
     unsigned *block = opal_heap_malloc(&heap, bytes_of(i));
     ck_assert_ptr_nonnull(block);
     *block = i;
-    place_fill(block + 1, bytes_of(i) - sizeof *block, i);
+    fake_fill(block + 1, bytes_of(i) - sizeof *block, i);
     uintptr_t nothing = 0;
     while (!atomic_compare_exchange_strong(&shared->ring[!me][i % RING], &nothing,
                                            (uintptr_t)block - (uintptr_t)region)) {
@@ -168,7 +168,7 @@ static void side(void)
     /* All of ours was freed over there, and comes home. */
     opal_heap_trim(&heap, 0);
     shared->used_bytes[me] = used_bytes();
-    ck_assert_int_eq(atomic_load(&place_faults), 0);
+    ck_assert_int_eq(atomic_load(&fake_faults), 0);
 }
 
 /* _i: the child has the region elsewhere. */
@@ -205,7 +205,7 @@ START_TEST(the_home_has_died)
         open_shared();
         for (unsigned i = 0; i < RING; i++) {
             unsigned *block = opal_heap_malloc(&heap, bytes_of(i));
-            place_fill(block, bytes_of(i), i);
+            fake_fill(block, bytes_of(i), i);
             atomic_store(&shared->ring[0][i], (uintptr_t)((char *)block - region));
         }
         kill(getpid(), SIGKILL);
@@ -215,10 +215,10 @@ START_TEST(the_home_has_died)
     open_shared();
     for (unsigned i = 0; i < RING; i++) {
         char *block = region + atomic_load(&shared->ring[0][i]);
-        ck_assert(place_is_filled(block, bytes_of(i), i));
+        ck_assert(fake_is_filled(block, bytes_of(i), i));
         opal_heap_free(&heap, block);
     }
-    ck_assert_int_eq(atomic_load(&place_faults), 0);
+    ck_assert_int_eq(atomic_load(&fake_faults), 0);
     for (unsigned i = 0; i < RING; i++) /* ours, from chunks of our own */
         ck_assert_ptr_nonnull(opal_heap_malloc(&heap, bytes_of(i)));
 }
@@ -243,16 +243,16 @@ START_TEST(misuse_of_the_others_blocks)
     for (int i = 0; i < 3; i++) {
         char *block = region + atomic_load(&shared->ring[0][i]);
         opal_heap_free(&heap, block + 8);
-        ck_assert_int_eq(atomic_exchange(&place_faults, 0), 1);
-        ck_assert_int_eq(place_fault, OPAL_HEAP_NO_BLOCK);
+        ck_assert_int_eq(atomic_exchange(&fake_faults, 0), 1);
+        ck_assert_int_eq(fake_fault, OPAL_HEAP_NO_BLOCK);
         opal_heap_free(&heap, block);
-        ck_assert_int_eq(atomic_load(&place_faults), 0);
+        ck_assert_int_eq(atomic_load(&fake_faults), 0);
         opal_heap_free(&heap, block);
-        ck_assert_int_eq(atomic_exchange(&place_faults, 0), 1);
-        ck_assert_int_eq(place_fault, OPAL_HEAP_FREED_TWICE);
+        ck_assert_int_eq(atomic_exchange(&fake_faults, 0), 1);
+        ck_assert_int_eq(fake_fault, OPAL_HEAP_FREED_TWICE);
     }
     opal_heap_free(&heap, region + REGION_BYTES - 4096); /* of no process yet */
-    ck_assert_int_eq(place_fault, OPAL_HEAP_NO_BLOCK);
+    ck_assert_int_eq(fake_fault, OPAL_HEAP_NO_BLOCK);
 }
 END_TEST
 

@@ -4,13 +4,13 @@
 #include <sys/syscall.h>
 
 #include "opal/heap/layout.h"
-#include "test/unit/opal/heap/place.h"
+#include "test/unit/opal/heap/fake_source.h"
 
 START_TEST(a_range_is_claimed_not_reserved)
 {
-    place_open();
+    fake_open();
     ck_assert_uint_ge(heap.bytes, (size_t)1 << 30);
-    if (place_source.reserved)
+    if (fake_source.reserved)
         return; /* a sanitizer has the corner */
     opal_heap_stats_t stats;
     opal_heap_stats(&heap, &stats);
@@ -23,46 +23,46 @@ END_TEST
 /* Somebody maps something where the heap would go next. */
 START_TEST(strangers_in_the_range_are_left_alone)
 {
-    place_open();
-    if (place_source.reserved)
+    fake_open();
+    if (fake_source.reserved)
         return;
     char *stranger = (char *)heap.base + 2 * OPAL_HEAP_CHUNK_BYTES + 8192;
     ck_assert_ptr_eq(mmap(stranger, 4096, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0),
                      stranger);
-    place_fill(stranger, 4096, 1);
+    fake_fill(stranger, 4096, 1);
     for (int i = 0; i < 8; i++) {
         char *block = opal_heap_malloc(&heap, 3 * MIB);
         ck_assert_ptr_nonnull(block);
         ck_assert(block >= stranger + 4096 || block + 3 * MIB <= stranger);
-        place_fill(block, 3 * MIB, 2);
+        fake_fill(block, 3 * MIB, 2);
     }
-    ck_assert(place_is_filled(stranger, 4096, 1));
+    ck_assert(fake_is_filled(stranger, 4096, 1));
     opal_heap_free(&heap, stranger + 64);
-    ck_assert_int_eq(atomic_load(&place_faults), 1);
-    ck_assert_int_eq(place_fault, OPAL_HEAP_NO_BLOCK);
+    ck_assert_int_eq(atomic_load(&fake_faults), 1);
+    ck_assert_int_eq(fake_fault, OPAL_HEAP_NO_BLOCK);
 }
 END_TEST
 
 /* A move must not overwrite them either. */
 START_TEST(a_move_goes_around_strangers)
 {
-    place_open();
-    if (place_source.reserved)
+    fake_open();
+    if (fake_source.reserved)
         return;
     char *block = opal_heap_malloc(&heap, 30 * MIB), *wall = opal_heap_malloc(&heap, 2 * MIB);
-    place_fill(block, 30 * MIB, 3);
+    fake_fill(block, 30 * MIB, 3);
     uintptr_t next = ((uintptr_t)wall | OPAL_HEAP_CHUNK_MASK) + 1;
     char *stranger = (char *)next + 5 * MIB;
     ck_assert_ptr_eq(mmap(stranger, 4096, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0),
                      stranger);
-    place_fill(stranger, 4096, 1);
+    fake_fill(stranger, 4096, 1);
     char *moved = opal_heap_realloc(&heap, block, 60 * MIB);
     ck_assert_ptr_nonnull(moved);
-    ck_assert(place_is_filled(moved, 30 * MIB, 3));
-    place_fill(moved, 60 * MIB, 4);
-    ck_assert(place_is_filled(stranger, 4096, 1));
+    ck_assert(fake_is_filled(moved, 30 * MIB, 3));
+    fake_fill(moved, 60 * MIB, 4);
+    ck_assert(fake_is_filled(stranger, 4096, 1));
 }
 END_TEST
 
@@ -77,10 +77,10 @@ START_TEST(under_a_small_limit)
     getrlimit(RLIMIT_AS, &limit);
     limit.rlim_cur = pages * 4096 + 256 * MIB;
     ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
-    place_open();
+    fake_open();
     char *block = opal_heap_malloc(&heap, 50 * MIB);
     ck_assert_ptr_nonnull(block);
-    place_fill(block, 50 * MIB, 1);
+    fake_fill(block, 50 * MIB, 1);
     ck_assert_ptr_null(opal_heap_malloc(&heap, 256 * MIB));
     ck_assert_int_eq(errno, ENOMEM);
     void *others = malloc(20 * MIB); /* they have room too */
@@ -95,7 +95,7 @@ START_TEST(heaps_do_not_overlap)
     static opal_heap_t other;
     opal_heap_system_t source = {.reserved = false};
     opal_heap_config_t config = {.bytes = (size_t)1 << 30};
-    place_open();
+    fake_open();
     void *block = opal_heap_malloc(&heap, 100);
     ck_assert_int_eq(opal_heap_system_open(&source, &config), 0);
     ck_assert_int_eq(opal_heap_open(&other, &config), 0);
@@ -109,7 +109,7 @@ END_TEST
 /* Locked pages cannot be given back one by one; they still have to read as zero. */
 START_TEST(locked_pages)
 {
-    place_open();
+    fake_open();
     char *block = opal_heap_malloc(&heap, 100000);
     memset(block, 1, 100000);
     /* Directly, as a sanitizer's mlock does nothing. */
@@ -118,7 +118,7 @@ START_TEST(locked_pages)
     opal_heap_free(&heap, block);
     opal_heap_trim(&heap, 0);
     char *again = opal_heap_calloc(&heap, 1, 100000);
-    ck_assert(place_is_zero(again, 100000));
+    ck_assert(fake_is_zero(again, 100000));
 }
 END_TEST
 

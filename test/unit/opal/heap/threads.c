@@ -5,7 +5,7 @@
 #include <sched.h>
 
 #include "opal/heap/engine.h"
-#include "test/unit/opal/heap/place.h"
+#include "test/unit/opal/heap/fake_source.h"
 
 enum { COUNT = 20000, WORKERS = 4 };
 
@@ -20,7 +20,7 @@ static void *take_all(void *unused OPAL_UNUSED)
 {
     for (int i = 0; i < COUNT; i++) {
         blocks[i] = opal_heap_malloc(&heap, bytes_of(i));
-        place_fill(blocks[i], bytes_of(i), (unsigned)i);
+        fake_fill(blocks[i], bytes_of(i), (unsigned)i);
     }
     return NULL;
 }
@@ -28,7 +28,7 @@ static void *take_all(void *unused OPAL_UNUSED)
 static void *give_all(void *unused OPAL_UNUSED)
 {
     for (int i = 0; i < COUNT; i++) {
-        ck_assert(place_is_filled(blocks[i], bytes_of(i), (unsigned)i));
+        ck_assert(fake_is_filled(blocks[i], bytes_of(i), (unsigned)i));
         opal_heap_free(&heap, blocks[i]);
     }
     return NULL;
@@ -46,10 +46,10 @@ START_TEST(blocks_live_on_after_their_thread)
     run(take_all);
     give_all(NULL);
     /* Freed, but the state that owns most of them is idle. */
-    ck_assert_uint_ge(place_used_blocks(), COUNT / 2);
+    ck_assert_uint_ge(fake_used_blocks(), COUNT / 2);
     opal_heap_trim(&heap, 0);
-    ck_assert_uint_eq(place_used_blocks(), 0);
-    ck_assert_int_eq(atomic_load(&place_faults), 0);
+    ck_assert_uint_eq(fake_used_blocks(), 0);
+    ck_assert_int_eq(atomic_load(&fake_faults), 0);
 }
 END_TEST
 
@@ -58,7 +58,7 @@ START_TEST(another_thread_frees_them)
     take_all(NULL);
     run(give_all);
     opal_heap_trim(&heap, 0);
-    ck_assert_uint_eq(place_used_blocks(), 0);
+    ck_assert_uint_eq(fake_used_blocks(), 0);
 }
 END_TEST
 
@@ -123,7 +123,7 @@ static void send(int to, unsigned seed)
     letter_t *letter = opal_heap_malloc(&heap, sizeof *letter + bytes);
     letter->seed = seed;
     letter->bytes = bytes;
-    place_fill(letter + 1, bytes, seed);
+    fake_fill(letter + 1, bytes, seed);
     letter_t *first = atomic_load(&mail[to]);
     do
         atomic_store(&letter->next, first);
@@ -135,7 +135,7 @@ static void receive(int me)
     letter_t *letter = atomic_exchange(&mail[me], NULL), *next;
     for (; letter != NULL; letter = next) {
         next = atomic_load(&letter->next);
-        ck_assert(place_is_filled(letter + 1, letter->bytes, letter->seed));
+        ck_assert(fake_is_filled(letter + 1, letter->bytes, letter->seed));
         opal_heap_free(&heap, letter);
     }
 }
@@ -168,8 +168,8 @@ START_TEST(letters_between_threads)
     for (int i = 0; i < WORKERS; i++)
         pthread_join(threads[i], NULL);
     opal_heap_trim(&heap, 0);
-    ck_assert_uint_eq(place_used_blocks(), 0);
-    ck_assert_int_eq(atomic_load(&place_faults), 0);
+    ck_assert_uint_eq(fake_used_blocks(), 0);
+    ck_assert_int_eq(atomic_load(&fake_faults), 0);
 }
 END_TEST
 
@@ -184,10 +184,10 @@ static void *live_and_end(void *number)
         random = random * 1103515245 + 12345;
         unsigned at = (random >> 8) % 100;
         if (mine[at] != NULL)
-            ck_assert(place_is_filled(mine[at], at + 16, at));
+            ck_assert(fake_is_filled(mine[at], at + 16, at));
         opal_heap_free(&heap, mine[at]);
         mine[at] = opal_heap_malloc(&heap, at + 16);
-        place_fill(mine[at], at + 16, at);
+        fake_fill(mine[at], at + 16, at);
         send((int)(random >> 16) % WORKERS, random >> 8);
         receive(me);
     }
@@ -216,8 +216,8 @@ START_TEST(threads_come_and_go)
     for (int i = 0; i < WORKERS; i++)
         receive(i);
     opal_heap_trim(&heap, 0);
-    ck_assert_uint_eq(place_used_blocks(), 0);
-    ck_assert_int_eq(atomic_load(&place_faults), 0);
+    ck_assert_uint_eq(fake_used_blocks(), 0);
+    ck_assert_int_eq(atomic_load(&fake_faults), 0);
     opal_heap_stats_t stats;
     opal_heap_stats(&heap, &stats);
     ck_assert_uint_le(stats.threads, 1 + WORKERS + 2);
@@ -238,7 +238,7 @@ static void allocate_late(void *value)
 {
     int call = atomic_fetch_add(&late_calls, 1);
     late_blocks[call] = opal_heap_malloc(&heap, 100);
-    place_fill(late_blocks[call], 100, 9);
+    fake_fill(late_blocks[call], 100, 9);
     opal_heap_free(&heap, opal_heap_malloc(&heap, 100));
     if (call + 1 < LATE_CALLS)
         pthread_setspecific(late, value);
@@ -257,11 +257,11 @@ START_TEST(destructors_of_threads_may_allocate)
     run(end_late);
     ck_assert_int_eq(atomic_load(&late_calls), LATE_CALLS);
     for (int i = 0; i < LATE_CALLS; i++) {
-        ck_assert(place_is_filled(late_blocks[i], 100, 9));
+        ck_assert(fake_is_filled(late_blocks[i], 100, 9));
         opal_heap_free(&heap, late_blocks[i]);
     }
     opal_heap_trim(&heap, 0);
-    ck_assert_uint_eq(place_used_blocks(), 0);
+    ck_assert_uint_eq(fake_used_blocks(), 0);
 }
 END_TEST
 
@@ -297,4 +297,4 @@ static const unit_test_t tests[] = {
     {.test = &more_heaps_than_a_thread_has_room_for},
 };
 
-UNIT_MAIN("opal/heap/threads", tests, place_open);
+UNIT_MAIN("opal/heap/threads", tests, fake_open);

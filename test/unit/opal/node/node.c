@@ -161,7 +161,7 @@ static rlim_t set_limit(int resource, rlim_t most)
     return before;
 }
 
-START_TEST(limits_are_told)
+START_TEST(limits_are_reported)
 {
     rlim_t before = set_limit(RLIMIT_NOFILE, 3); /* no new descriptor */
     ck_assert_int_eq(opal_node_create("unit", 2, 0, &segment), OPAL_ERR_SYSTEM);
@@ -202,12 +202,12 @@ START_TEST(ranks_of_other_nodes)
 END_TEST
 
 /* What this process says as the rank, and whose word differs; -1. */
-static int tell(unsigned local_rank, const char *way, const char *others)
+static int check_protocol(unsigned local_rank, const char *protocol, const char *others)
 {
-    char other[OPAL_NODE_WAY_BYTES];
+    char other[OPAL_NODE_PROTOCOL_BYTES];
     job.rank = job.local_rank = local_rank;
     attach();
-    int found = opal_node_tell_way(way, other);
+    int found = opal_node_check_protocol(protocol, other);
     if (found >= 0)
         ck_assert_str_eq(other, others);
     opal_node_detach();
@@ -216,19 +216,19 @@ static int tell(unsigned local_rank, const char *way, const char *others)
 
 START_TEST(two_ways_are_noticed)
 {
-    char other[OPAL_NODE_WAY_BYTES];
-    ck_assert_int_eq(opal_node_tell_way("ob1", other), -1); /* without a segment */
+    char other[OPAL_NODE_PROTOCOL_BYTES];
+    ck_assert_int_eq(opal_node_check_protocol("ob1", other), -1); /* without a segment */
     make_segment(5);
-    ck_assert_int_eq(tell(0, "ob1", ""), -1); /* the others have said nothing yet */
-    ck_assert_int_eq(tell(1, "ob1", ""), -1);
-    ck_assert_int_eq(tell(3, "cm", ""), -1);
-    ck_assert_int_eq(tell(2, "ob1", "cm"), 3);
-    ck_assert_int_eq(tell(2, "cm", "ob1"), 1);
-    ck_assert_int_eq(tell(4, "cm", "ob1"), 0);
+    ck_assert_int_eq(check_protocol(0, "ob1", ""), -1); /* the others have said nothing yet */
+    ck_assert_int_eq(check_protocol(1, "ob1", ""), -1);
+    ck_assert_int_eq(check_protocol(3, "cm", ""), -1);
+    ck_assert_int_eq(check_protocol(2, "ob1", "cm"), 3);
+    ck_assert_int_eq(check_protocol(2, "cm", "ob1"), 1);
+    ck_assert_int_eq(check_protocol(4, "cm", "ob1"), 0);
     /* Of a long word the beginning counts. */
-    ck_assert_int_eq(tell(3, "longer-than-8", "cm"), 4);
-    ck_assert_int_eq(tell(4, "longer-t", "ob1"), 0);
-    ck_assert_int_eq(tell(2, "cm", "longer-t"), 3);
+    ck_assert_int_eq(check_protocol(3, "longer-than-8", "cm"), 4);
+    ck_assert_int_eq(check_protocol(4, "longer-t", "ob1"), 0);
+    ck_assert_int_eq(check_protocol(2, "cm", "longer-t"), 3);
 }
 END_TEST
 
@@ -322,7 +322,7 @@ START_TEST(processes_carve_at_once)
 }
 END_TEST
 
-START_TEST(memory_that_is_not_there_is_told)
+START_TEST(memory_that_is_not_there_is_reported)
 {
     make_segment(2);
     attach();
@@ -612,7 +612,7 @@ static const unit_test_t tests[] = {
     {.test = &a_job_of_one_has_none},
     {.test = &hello_and_goodbye},
     {.test = &a_wrong_segment_is_refused, .repeats = OPAL_COUNT_OF(spoilt)},
-    {.test = &limits_are_told},
+    {.test = &limits_are_reported},
     {.test = &a_limit_on_files_is_kept},
     {.test = &ranks_of_other_nodes},
     {.test = &two_ways_are_noticed},
@@ -621,7 +621,7 @@ static const unit_test_t tests[] = {
     {.test = &spare_is_a_quarter},
     {.test = &spare_is_not_there_when_the_segment_is_full},
     {.test = &processes_carve_at_once},
-    {.test = &memory_that_is_not_there_is_told},
+    {.test = &memory_that_is_not_there_is_reported},
     {.test = &a_peer_is_read_if_it_may_be},
     {.test = &only_who_said_hello_and_not_goodbye_is_dead},
     {.test = &a_crowd_is_noticed, .repeats = OPAL_COUNT_OF(loads)},

@@ -197,7 +197,7 @@ START_TEST(a_node_publishes_one_record)
 END_TEST
 
 /* Wherever memory ends, it can be asked for again. */
-START_TEST(a_card_without_memory)
+START_TEST(a_modex_record_without_memory)
 {
     opal_status_t status = OPAL_ERR_NO_MEMORY;
     hand_in_all();
@@ -221,7 +221,7 @@ START_TEST(a_card_without_memory)
 }
 END_TEST
 
-START_TEST(what_cards_have_in_common_is_told_once)
+START_TEST(what_modex_records_have_in_common_is_sent_once)
 {
     hand_in_all();
     /* The first modex record and its head; then for each other one two ports, each with a run's
@@ -273,7 +273,7 @@ static void spoil_lengths(void)
     }
 }
 
-START_TEST(cards_of_all_lengths)
+START_TEST(modex_records_of_all_lengths)
 {
     spoil_lengths();
     hand_in_all();
@@ -330,12 +330,12 @@ START_TEST(no_bytes_do_harm)
 END_TEST
 
 static const unit_test_t tests[] = {
-    {.test = &a_card_without_memory},
+    {.test = &a_modex_record_without_memory},
     {.test = &a_node_publishes_one_record},
-    {.test = &what_cards_have_in_common_is_told_once},
+    {.test = &what_modex_records_have_in_common_is_sent_once},
     {.test = &nobody_publishes_before_the_last_one},
     {.test = &who_speaks_for_itself_only_publishes_its_own},
-    {.test = &cards_of_all_lengths},
+    {.test = &modex_records_of_all_lengths},
     {.test = &one_that_is_too_long_is_refused},
     {.test = &a_damaged_record_is_refused},
     {.test = &no_bytes_do_harm},

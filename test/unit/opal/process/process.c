@@ -52,18 +52,18 @@ START_TEST(entries_of_ranks)
         begin(sizes[i]);
         ck_assert_ptr_eq(opal_process_self(), opal_process(sizes[i] / 2));
         for (uint32_t rank = 0; rank < sizes[i]; rank++) {
-            opal_process_t *place = opal_process_place(rank);
+            opal_process_t *entry = opal_process_entry(rank);
             ck_assert_ptr_null(opal_process_get_end(rank, OPAL_END_BTL));
-            ck_assert_ptr_eq(opal_process(rank), place);
-            ck_assert(place->index == rank && place->rank == rank && place->node == rank % HOSTS);
-            ck_assert(!opal_process_is_foreign(rank) && opal_process_record(place) == NULL);
+            ck_assert_ptr_eq(opal_process(rank), entry);
+            ck_assert(entry->index == rank && entry->rank == rank && entry->node == rank % HOSTS);
+            ck_assert(!opal_process_is_foreign(rank) && opal_process_record(entry) == NULL);
             opal_process_name_t name = opal_process_name(rank);
-            ck_assert_ptr_eq(opal_process_find(&name), place);
+            ck_assert_ptr_eq(opal_process_find(&name), entry);
             ck_assert(rank == 0 || opal_process_is_before(rank - 1, rank));
             opal_process_retain(rank);
             opal_process_release(rank);
             opal_process_release(rank); /* they stay */
-            ck_assert_ptr_eq(opal_process_find(&name), place);
+            ck_assert_ptr_eq(opal_process_find(&name), entry);
         }
         opal_process_name_t name = opal_process_name(0);
         name.rank = sizes[i];
@@ -91,7 +91,7 @@ static opal_process_t *add(const char *id, uint32_t rank, uint32_t node)
     opal_process_t *process;
     ck_assert_int_eq(opal_process_add(bytes, describe(id, rank, node), &process), OPAL_SUCCESS);
     ck_assert_uint_eq(process->rank, rank);
-    ck_assert_ptr_eq(opal_process_place(process->index), process);
+    ck_assert_ptr_eq(opal_process_entry(process->index), process);
     return process;
 }
 
@@ -170,38 +170,38 @@ END_TEST
 
 /* -- forgetting -------------------------------------------------------------------------------- */
 
-static unsigned told;
+static unsigned calls;
 static const opal_process_t *expected;
 
 static void note(opal_process_t *process)
 {
     ck_assert_ptr_eq(process, expected);
     ck_assert_ptr_nonnull(opal_process_record(process));
-    told++;
+    calls++;
 }
 
-START_TEST(who_is_forgotten_is_told_of)
+START_TEST(what_is_forgotten_is_reported)
 {
     begin(2);
     opal_process_on_forget(OPAL_END_BTL, note);
     opal_process_on_forget(OPAL_END_CONTROL, note);
     opal_process_t *process = add("b", 1, 0);
     expected = process;
-    opal_process_set_end(process, OPAL_END_CONTROL, &told);
-    opal_process_set_end(process, OPAL_END_MESSAGES, &told);
+    opal_process_set_end(process, OPAL_END_CONTROL, &calls);
+    opal_process_set_end(process, OPAL_END_MESSAGES, &calls);
     opal_process_retain(2);
     opal_process_release(2);
-    ck_assert_uint_eq(told, 0);
+    ck_assert_uint_eq(calls, 0);
     opal_process_release(2);
-    ck_assert_uint_eq(told, 2);
+    ck_assert_uint_eq(calls, 2);
     process = add("b", 1, 0);
     for (unsigned end = 0; end < OPAL_ENDS; end++)
         ck_assert_ptr_null(opal_process_end(process, (opal_process_end_t)end));
 
     opal_process_drop(2); /* by any thread: the next one forgets it */
-    ck_assert_uint_eq(told, 2);
+    ck_assert_uint_eq(calls, 2);
     add("c", 1, 0);
-    ck_assert_uint_eq(told, 4);
+    ck_assert_uint_eq(calls, 4);
     end();
 }
 END_TEST
@@ -267,7 +267,7 @@ static const unit_test_t tests[] = {
     {.test = &hosts_of_other_jobs_have_numbers},
     {.test = &ranks_of_the_own_job_are_known},
     {.test = &entries_stay_where_they_are},
-    {.test = &who_is_forgotten_is_told_of},
+    {.test = &what_is_forgotten_is_reported},
     {.test = &a_thousand_rounds_leave_nothing},
     {.test = &damaged_records},
 };

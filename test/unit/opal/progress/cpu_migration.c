@@ -10,9 +10,9 @@ enum { USEC = 1000, MSEC = 1000000 };
 
 START_TEST(a_short_yield_moves_nobody)
 {
-    opal_cpu_migration_t place = {0};
+    opal_cpu_migration_t migration = {0};
     for (uint64_t now = MSEC; now < 100 * MSEC; now += 50 * USEC)
-        ck_assert(!opal_cpu_migration_decide(&place, now, now + 2 * USEC));
+        ck_assert(!opal_cpu_migration_decide(&migration, now, now + 2 * USEC));
 }
 END_TEST
 
@@ -37,24 +37,24 @@ END_TEST
 
 START_TEST(a_short_one_between_is_a_new_begin)
 {
-    opal_cpu_migration_t place = {.seed = 0};
-    for (unsigned seed = 0; place.long_ones == 0; seed++) {
-        place = (opal_cpu_migration_t){.seed = seed};
-        opal_cpu_migration_decide(&place, MSEC, MSEC + 30 * USEC);
+    opal_cpu_migration_t migration = {.seed = 0};
+    for (unsigned seed = 0; migration.long_ones == 0; seed++) {
+        migration = (opal_cpu_migration_t){.seed = seed};
+        opal_cpu_migration_decide(&migration, MSEC, MSEC + 30 * USEC);
     }
-    ck_assert(!opal_cpu_migration_decide(&place, MSEC, MSEC + 2 * USEC));
-    ck_assert_uint_eq(place.long_ones, 0);
+    ck_assert(!opal_cpu_migration_decide(&migration, MSEC, MSEC + 2 * USEC));
+    ck_assert_uint_eq(migration.long_ones, 0);
 }
 END_TEST
 
 /* Every yield takes long, for ten seconds. */
 START_TEST(each_move_makes_the_next_one_wait)
 {
-    opal_cpu_migration_t place = {0};
+    opal_cpu_migration_t migration = {0};
     unsigned moves = 0;
     uint64_t last = 0, gap = 0;
     for (uint64_t now = MSEC; now < UINT64_C(10000) * MSEC; now += 100 * USEC) {
-        if (!opal_cpu_migration_decide(&place, now, now + 50 * USEC))
+        if (!opal_cpu_migration_decide(&migration, now, now + 50 * USEC))
             continue;
         ck_assert_uint_ge(now - last + 8 * 100 * USEC, gap); /* the number is drawn */
         gap = now - last < UINT64_C(500) * MSEC ? now - last : gap;
@@ -122,4 +122,4 @@ static const unit_test_t tests[] = {
     {.test = &it_moves_and_is_not_bound},          {.test = &who_is_bound_stays},
 };
 
-UNIT_MAIN("place", tests, NULL);
+UNIT_MAIN("cpu_migration", tests, NULL);

@@ -257,7 +257,7 @@ START_TEST(a_slot_is_withdrawn_under_way)
 }
 END_TEST
 
-START_TEST(a_lost_peer_is_told)
+START_TEST(a_lost_peer_is_reported)
 {
     unsigned slot;
     open_kind(_i);
@@ -356,7 +356,7 @@ static const unit_test_t tests[] = {
     {.test = &pages_are_pinned},
     {.test = &old_pages_send_old_bytes, .repeats = KINDS},
     {.test = &a_slot_is_withdrawn_under_way, .repeats = KINDS},
-    {.test = &a_lost_peer_is_told, .repeats = KINDS},
+    {.test = &a_lost_peer_is_reported, .repeats = KINDS},
     {.test = &slots_run_out},
     {.test = &the_limit_is_reached},
     {.test = &what_is_not_there_is_refused},

@@ -152,9 +152,9 @@ END_TEST
 START_TEST(what_comes_in_order_stays_flat)
 {
     for (size_t i = 0; i < NODES; i++) {
-        size_t place = _i == 0 ? i : NODES - i;
-        entries[i].node.begin = place * 10;
-        entries[i].node.end = place * 10 + 5;
+        size_t position = _i == 0 ? i : NODES - i;
+        entries[i].node.begin = position * 10;
+        entries[i].node.end = position * 10 + 5;
         entries[i].age = (unsigned)i;
         opal_interval_insert(&tree, &entries[i].node);
     }

@@ -60,15 +60,15 @@ START_TEST(returned_ones_come_when_there_are_no_others)
 }
 END_TEST
 
-/* Blocks on their way from the one that takes to those that return, one place each. */
-static _Atomic(thing_t *) places[THREADS];
+/* Blocks on their way from the one that takes to those that return, one slot each. */
+static _Atomic(thing_t *) slots[THREADS];
 static atomic_bool is_over;
 
 static void *return_all(void *argument)
 {
-    _Atomic(thing_t *) *place = argument;
-    while (!atomic_load(&is_over) || atomic_load(place) != NULL) {
-        thing_t *thing = atomic_exchange(place, NULL);
+    _Atomic(thing_t *) *slot = argument;
+    while (!atomic_load(&is_over) || atomic_load(slot) != NULL) {
+        thing_t *thing = atomic_exchange(slot, NULL);
         if (thing == NULL) {
             sched_yield();
             continue;
@@ -92,14 +92,14 @@ START_TEST(many_return_while_one_takes)
     for (int i = 0; i < BLOCKS; i++)
         opal_pool_give(&pool, blocks[i]);
     for (int i = 0; i < THREADS; i++)
-        pthread_create(&threads[i], NULL, return_all, &places[i]);
+        pthread_create(&threads[i], NULL, return_all, &slots[i]);
     for (int i = 0; i < ROUNDS; i++) {
         thing_t *none = NULL, *thing = opal_pool_take(&pool);
         if (!OPAL_POOL_KEEPS)
             atomic_init(&thing->is_taken, false);
         if (atomic_exchange(&thing->is_taken, true))
             atomic_store(&broken, true);
-        while (!atomic_compare_exchange_strong(&places[i % THREADS], &none, thing)) {
+        while (!atomic_compare_exchange_strong(&slots[i % THREADS], &none, thing)) {
             none = NULL;
             sched_yield();
         }

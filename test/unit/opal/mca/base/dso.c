@@ -36,7 +36,7 @@ static void place_as(const char *name, const char *as)
     free(link);
 }
 
-static void place(const char *name)
+static void install(const char *name)
 {
     char *as = opal_xprintf("fake_%s", name);
     place_as(name, as);
@@ -59,7 +59,7 @@ static const opal_candidate_t *candidate(const char *name)
 
 START_TEST(a_good_one_is_used)
 {
-    place("good");
+    install("good");
     fake_set("fake_good_level", "8");
     ck_assert_int_eq(opal_framework_open(&fake_framework), OPAL_SUCCESS);
     ck_assert_str_eq(fake_states(), "alpha:open beta:open gamma:open good:open");
@@ -92,8 +92,8 @@ static const struct {
 
 START_TEST(a_broken_one_is_skipped)
 {
-    place("good");
-    place(broken[_i].name);
+    install("good");
+    install(broken[_i].name);
     ck_assert_int_eq(opal_framework_open(&fake_framework), OPAL_SUCCESS);
     ck_assert_int_eq(opal_framework_select(&fake_framework), OPAL_SUCCESS);
     ck_assert_str_eq(opal_framework_best(&fake_framework)->name, "good");
@@ -121,7 +121,7 @@ START_TEST(what_is_no_library_is_skipped)
     else
         ck_assert_int_eq(mkdir(path, 0700), 0);
     free(path);
-    place("good");
+    install("good");
     ck_assert_int_eq(opal_framework_open(&fake_framework), OPAL_SUCCESS);
     ck_assert_int_eq(opal_framework_select(&fake_framework), OPAL_SUCCESS);
     ck_assert_str_eq(opal_framework_best(&fake_framework)->name, "good");
@@ -140,8 +140,8 @@ static const struct {
 
 START_TEST(excluded_ones_are_not_loaded)
 {
-    place("good");
-    place("other");
+    install("good");
+    install("other");
     fake_set("fake", lists[_i].list);
     fake_set("fake_good_level", "8"); /* nobody knows this parameter, but it is no error */
     ck_assert_int_eq(opal_framework_open(&fake_framework), OPAL_SUCCESS);
@@ -155,7 +155,7 @@ END_TEST
 
 START_TEST(a_tool_loads_excluded_ones_but_does_not_open_them)
 {
-    place("good");
+    install("good");
     fake_set("fake", "^good");
     fake_set("fake_good_level", "8");
     opal_framework_load_excluded();
@@ -171,7 +171,7 @@ END_TEST
 
 START_TEST(unknown_names_are_told_with_the_files)
 {
-    place("good");
+    install("good");
     fake_set("fake", "goood");
     ck_assert_int_eq(opal_framework_open(&fake_framework), OPAL_ERR_BAD_PARAM);
     unit_finding(0, OPAL_ERROR, "did you mean good? There are: alpha, beta, gamma, good");
@@ -202,7 +202,7 @@ START_TEST(the_first_directory_wins)
     char *path = opal_xprintf("%s:%s", folder, second);
     char *impostor = opal_xprintf("%s/mca_fake_good.so", second);
     char *other = opal_xprintf("%s/mca_fake_other.so", second);
-    place("good");
+    install("good");
     ck_assert_int_eq(mkdir(second, 0700), 0);
     fclose(fopen(impostor, "w"));
     ck_assert_int_eq(symlink(UNIT_FIXTURES "/mca_fake_other.so", other), 0);
@@ -218,10 +218,10 @@ START_TEST(the_first_directory_wins)
 }
 END_TEST
 
-START_TEST(a_directory_that_is_not_there_is_told)
+START_TEST(a_directory_that_is_not_there_is_reported)
 {
     char *path = opal_xprintf("%s/nowhere,%s", folder, folder);
-    place("good");
+    install("good");
     fake_set("mca_base_component_path", path);
     free(path);
     ck_assert_int_eq(opal_framework_open(&fake_framework), OPAL_SUCCESS);
@@ -248,7 +248,7 @@ END_TEST
 
 START_TEST(a_static_only_framework_loads_none)
 {
-    place("good");
+    install("good");
     fake_framework.static_only = "it must be there before main";
     ck_assert_int_eq(opal_framework_open(&fake_framework), OPAL_SUCCESS);
     ck_assert_str_eq(fake_states(), "alpha:open beta:open gamma:open");
@@ -297,7 +297,7 @@ static const unit_test_t tests[] = {
     {.test = &unknown_names_are_told_with_the_files},
     {.test = &other_files_are_not_looked_at},
     {.test = &the_first_directory_wins},
-    {.test = &a_directory_that_is_not_there_is_told},
+    {.test = &a_directory_that_is_not_there_is_reported},
     {.test = &a_static_one_hides_a_file_of_its_name},
     {.test = &a_static_only_framework_loads_none},
     {.test = &memory_is_such_a_framework},

@@ -93,7 +93,7 @@ START_TEST(a_wrong_list_is_an_error)
 }
 END_TEST
 
-START_TEST(each_wrong_name_is_told)
+START_TEST(each_wrong_name_is_reported)
 {
     fake_set("fake", "nosuch,alpha,neither");
     ck_assert_int_eq(opal_framework_open(&fake_framework), OPAL_ERR_BAD_PARAM);
@@ -282,7 +282,7 @@ static const unit_test_t tests[] = {
     {.test = &everything_is_opened},
     {.test = &the_list_selects, .repeats = OPAL_COUNT_OF(good_lists)},
     {.test = &a_wrong_list_is_an_error, .repeats = OPAL_COUNT_OF(bad_lists)},
-    {.test = &each_wrong_name_is_told},
+    {.test = &each_wrong_name_is_reported},
     {.test = &the_excluded_know_why},
     {.test = &a_refused_parameter_is_an_error_of_all},
     {.test = &a_failing_open_puts_one_out},

@@ -22,12 +22,12 @@ static int fd = -1, to_thread[2], from_thread[2];
 static pthread_t thread;
 static oracle_range_t noted[MOST_RANGES]; /* the thread's between two synchronisations */
 static size_t noted_count;
-static oracle_left_fn_t *_Atomic tell_left;
+static oracle_left_fn_t *_Atomic report_left;
 static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
 
 static void note(uint64_t start, uint64_t end)
 {
-    oracle_left_fn_t *left = atomic_load(&tell_left);
+    oracle_left_fn_t *left = atomic_load(&report_left);
     if (left != NULL)
         left(start, end);
     else if (noted_count < MOST_RANGES)
@@ -66,7 +66,7 @@ static void *listen(void *context)
     return context;
 }
 
-static void tell(char order)
+static void send_order(char order)
 {
     char answer = 0;
     pthread_mutex_lock(&asking);
@@ -79,12 +79,12 @@ static void tell(char order)
 
 void oracle_tell(oracle_left_fn_t *left)
 {
-    atomic_store(&tell_left, left);
+    atomic_store(&report_left, left);
 }
 
 void oracle_sync(void)
 {
-    tell(SYNC);
+    send_order(SYNC);
 }
 
 bool oracle_open(void)
@@ -108,7 +108,7 @@ bool oracle_open(void)
 
 void oracle_close(void)
 {
-    tell(QUIT);
+    send_order(QUIT);
     pthread_join(thread, NULL);
     close(fd);
     for (int i = 0; i < 2; i++) {
@@ -128,7 +128,7 @@ bool oracle_watch(void *address, size_t length)
 
 size_t oracle_take(oracle_range_t *ranges, size_t most)
 {
-    tell(SYNC);
+    send_order(SYNC);
     size_t count = noted_count < most ? noted_count : most;
     for (size_t i = 0; i < count; i++)
         ranges[i] = noted[i];

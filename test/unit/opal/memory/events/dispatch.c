@@ -203,7 +203,7 @@ static void *raise_all_the_time(void *context)
     char page;
     while (!atomic_load(&stop))
         opal_memory_unmapped(&page, 4096);
-    *(bool *)context = opal_memory_thread.crowded;
+    *(bool *)context = opal_memory_thread.is_in_overflow;
     return NULL;
 }
 
@@ -268,15 +268,15 @@ static void take_all_slots(pthread_t threads[OPAL_MEMORY_SLOTS])
     pthread_barrier_wait(&parked);
 }
 
-/* With slots, and as a crowd. */
+/* With slots, and in the overflow. */
 START_TEST(a_removed_handler_is_free_of_threads)
 {
     pthread_t raisers[THREADS], changers[3], parkers[OPAL_MEMORY_SLOTS];
-    bool has_slots = listen(), in_crowd = has_slots && _i == 1, crowded[THREADS];
-    if (in_crowd)
+    bool has_slots = listen(), wants_overflow = has_slots && _i == 1, overflowed[THREADS];
+    if (wants_overflow)
         take_all_slots(parkers);
     for (size_t i = 0; i < THREADS; i++)
-        pthread_create(&raisers[i], NULL, raise_all_the_time, &crowded[i]);
+        pthread_create(&raisers[i], NULL, raise_all_the_time, &overflowed[i]);
     for (size_t i = 0; i < OPAL_COUNT_OF(changers); i++)
         pthread_create(&changers[i], NULL, add_and_remove, (void *)i);
     for (size_t i = 0; i < OPAL_COUNT_OF(changers); i++)
@@ -284,11 +284,11 @@ START_TEST(a_removed_handler_is_free_of_threads)
     atomic_store(&stop, true);
     for (size_t i = 0; i < THREADS; i++) {
         pthread_join(raisers[i], NULL);
-        ck_assert_int_eq(crowded[i], in_crowd);
+        ck_assert_int_eq(overflowed[i], wants_overflow);
     }
-    if (in_crowd)
+    if (wants_overflow)
         pthread_barrier_wait(&unparked);
-    for (size_t i = 0; in_crowd && i < OPAL_MEMORY_SLOTS; i++)
+    for (size_t i = 0; wants_overflow && i < OPAL_MEMORY_SLOTS; i++)
         pthread_join(parkers[i], NULL);
     ck_assert(opal_memory_handler_remove(&listener));
     ck_assert_uint_gt(atomic_load(&deliveries), 0);

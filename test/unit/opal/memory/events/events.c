@@ -8,7 +8,7 @@
 
 #include <stdatomic.h>
 
-#include "opal/memory/hooks/aside.h"
+#include "opal/memory/hooks/watcher.h"
 #include "test/unit/opal/mca/memory/oracle.h"
 #include "test/unit/opal/support.h"
 

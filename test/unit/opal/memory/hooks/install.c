@@ -14,7 +14,7 @@
 #include <sys/shm.h>
 #include <sys/wait.h>
 
-#include "opal/memory/hooks/aside.h"
+#include "opal/memory/hooks/watcher.h"
 #include "opal/memory/events/dispatch.h"
 #include "opal/memory/hooks/settings.h"
 #include "opal/util/maps.h"

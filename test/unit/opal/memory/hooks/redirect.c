@@ -4,7 +4,7 @@
 
 #include <stdatomic.h>
 
-#include "opal/memory/hooks/aside.h"
+#include "opal/memory/hooks/watcher.h"
 #include "test/unit/opal/support.h"
 
 static void *count_malloc(size_t bytes);

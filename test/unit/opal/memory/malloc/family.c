@@ -6,7 +6,7 @@
 #include <pthread.h>
 
 #include "opal/heap/system.h"
-#include "opal/memory/hooks/aside.h"
+#include "opal/memory/hooks/watcher.h"
 #include "test/unit/opal/support.h"
 
 enum { LEAST = 10000 };

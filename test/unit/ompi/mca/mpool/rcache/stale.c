@@ -20,7 +20,7 @@
 #include <sched.h>
 #include <time.h>
 
-#include "opal/memory/hooks/aside.h"
+#include "opal/memory/hooks/watcher.h"
 #include "opal/memory/events/events.h"
 #include "opal/mca/memory/ptmalloc2/symbols.h"
 #include "ompi/mca/mpool/base/marks.h"

@@ -9,7 +9,7 @@
 #include <malloc.h>
 #include <stdatomic.h>
 
-#include "opal/memory/hooks/aside.h"
+#include "opal/memory/hooks/watcher.h"
 #include "opal/memory/events/events.h"
 #include "opal/mca/memory/memory.h"
 #include "test/unit/opal/support.h"

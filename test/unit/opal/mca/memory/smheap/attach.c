@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "opal/memory/hooks/aside.h"
+#include "opal/memory/hooks/watcher.h"
 #include "opal/mca/memory/smheap/map_region.h"
 #include "opal/mca/memory/smheap/source.h"
 #include "test/unit/opal/support.h"

@@ -17,7 +17,7 @@
 
 #include "test/unit/opal/support.h"
 
-enum { MOST = 40, PATIENCE = 20000 };
+enum { MOST = 40, TIMEOUT_MSEC = 20000 };
 
 static const opal_region_request_t request = {.bytes = 256 << 20, .ranks = 2};
 static char reason[200];
@@ -44,9 +44,9 @@ START_TEST(the_first_wins)
 {
     smheap_launcher_t from = launcher();
     smheap_election_t first, second;
-    ck_assert(elect(&from, PATIENCE, &first));
+    ck_assert(elect(&from, TIMEOUT_MSEC, &first));
     ck_assert_int_ge(first.listener, 0);
-    ck_assert(elect(&from, PATIENCE, &second));
+    ck_assert(elect(&from, TIMEOUT_MSEC, &second));
     ck_assert_int_eq(second.listener, -1);
     ck_assert_uint_eq(inode(first.region_fd), inode(second.region_fd));
     ck_assert_int_ne(fcntl(second.region_fd, F_GETFD) & FD_CLOEXEC, 0);
@@ -67,8 +67,8 @@ START_TEST(other_jobs_are_others)
     default:
         other.job++;
     }
-    ck_assert(elect(&from, PATIENCE, &first));
-    ck_assert(elect(&other, PATIENCE, &second));
+    ck_assert(elect(&from, TIMEOUT_MSEC, &first));
+    ck_assert(elect(&other, TIMEOUT_MSEC, &second));
     ck_assert_int_ge(second.listener, 0);
     ck_assert_uint_ne(inode(first.region_fd), inode(second.region_fd));
 }
@@ -78,10 +78,10 @@ START_TEST(the_next_one_wins)
 {
     smheap_launcher_t from = launcher();
     smheap_election_t first, second;
-    ck_assert(elect(&from, PATIENCE, &first));
+    ck_assert(elect(&from, TIMEOUT_MSEC, &first));
     smheap_stop_listening(&first);
     smheap_stop_listening(&first);
-    ck_assert(elect(&from, PATIENCE, &second));
+    ck_assert(elect(&from, TIMEOUT_MSEC, &second));
     ck_assert_int_ge(second.listener, 0);
 }
 END_TEST
@@ -104,7 +104,7 @@ START_TEST(many_at_once)
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         close(go[1]);
         close(end[1]);
-        if (read(go[0], &byte, 1) != 0 || !elect(&from, PATIENCE, &election))
+        if (read(go[0], &byte, 1) != 0 || !elect(&from, TIMEOUT_MSEC, &election))
             _exit(1);
         told = (struct told){.inode = inode(election.region_fd), .won = election.listener >= 0};
         if (write(done[1], &told, sizeof told) != sizeof told || read(end[0], &byte, 1) != 0)
@@ -139,7 +139,7 @@ START_TEST(a_winner_dies)
     pid_t child = fork();
     if (child == 0) {
         smheap_election_t election;
-        byte = elect(&from, PATIENCE, &election) && election.listener >= 0;
+        byte = elect(&from, TIMEOUT_MSEC, &election) && election.listener >= 0;
         if (write(ready[1], &byte, 1) != 1)
             _exit(1);
         for (;;)
@@ -150,7 +150,7 @@ START_TEST(a_winner_dies)
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
     smheap_election_t election;
-    ck_assert(elect(&from, PATIENCE, &election));
+    ck_assert(elect(&from, TIMEOUT_MSEC, &election));
     ck_assert_int_ge(election.listener, 0);
 }
 END_TEST
@@ -159,7 +159,7 @@ END_TEST
 static OPAL_NORETURN void wander(const smheap_launcher_t *from, int ready)
 {
     smheap_election_t election;
-    char good = elect(from, PATIENCE, &election) && election.listener >= 0;
+    char good = elect(from, TIMEOUT_MSEC, &election) && election.listener >= 0;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (write(ready, &good, 1) != 1)
         _exit(1);
@@ -183,7 +183,7 @@ START_TEST(a_descriptor_on_its_way)
     ck_assert(read(ready[0], &good, 1) == 1 && good);
     for (int i = 0; i < 100; i++) {
         smheap_election_t election;
-        ck_assert_msg(elect(&from, PATIENCE, &election), "round %d: %s", i, reason);
+        ck_assert_msg(elect(&from, TIMEOUT_MSEC, &election), "round %d: %s", i, reason);
         ck_assert_int_eq(election.listener, -1);
         close(election.region_fd);
     }
@@ -203,14 +203,14 @@ START_TEST(more_than_can_wait)
     if (fd < 0 || write(fd, "2", 1) != 1)
         return;
     close(fd);
-    ck_assert(elect(&from, PATIENCE, &first));
+    ck_assert(elect(&from, TIMEOUT_MSEC, &first));
     /* Somebody has to be attached: who comes behind looks for one of them. */
     opal_region_header_t *header =
         mmap(NULL, sizeof *header, PROT_READ | PROT_WRITE, MAP_SHARED, first.region_fd, 0);
     ck_assert_ptr_ne(header, MAP_FAILED);
     header->attached = 1;
     for (int i = 0; i < 10; i++) {
-        ck_assert_msg(elect(&from, PATIENCE, &next), "round %d: %s", i, reason);
+        ck_assert_msg(elect(&from, TIMEOUT_MSEC, &next), "round %d: %s", i, reason);
         ck_assert_uint_eq(inode(next.region_fd), inode(first.region_fd));
         close(next.region_fd);
     }

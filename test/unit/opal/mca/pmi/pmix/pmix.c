@@ -57,7 +57,7 @@ START_TEST(one_node)
     ck_assert_int_eq(job.universe_size, 64);
     ck_assert_str_eq(job.job_id, "unit.3");
     ck_assert(!job.reporter);
-    ck_assert(!job.abort_is_told);
+    ck_assert(!job.abort_is_reported);
     ck_assert(!job.key_is_put);
     end();
     ck_assert_str_eq(unit_stderr(), "");
@@ -168,18 +168,18 @@ START_TEST(put_fence_get)
     void *bytes = NULL;
     size_t length = 99, wanted = _i == 0 ? sizeof text : 0;
     start();
-    ck_assert_int_eq(ops->put(state, "card", text, wanted), OPAL_SUCCESS);
+    ck_assert_int_eq(ops->put(state, "modex", text, wanted), OPAL_SUCCESS);
     memset(text, 'x', sizeof text); /* it was copied */
-    ck_assert_int_eq(ops->get(state, 2, "card", &bytes, &length), OPAL_ERR_NOT_FOUND);
+    ck_assert_int_eq(ops->get(state, 2, "modex", &bytes, &length), OPAL_ERR_NOT_FOUND);
     ck_assert_int_eq(ops->fence(state), OPAL_SUCCESS);
     ck_assert(server.has_collected);
-    ck_assert_int_eq(ops->get(state, 2, "card", &bytes, &length), OPAL_SUCCESS);
+    ck_assert_int_eq(ops->get(state, 2, "modex", &bytes, &length), OPAL_SUCCESS);
     ck_assert_uint_eq(length, wanted);
     ck_assert_ptr_nonnull(bytes);
     ck_assert_mem_eq(bytes, "bytes\0and more", wanted);
     free(bytes);
     bytes = NULL;
-    ck_assert_int_eq(ops->get(state, 1, "card", &bytes, &length), OPAL_ERR_NOT_FOUND);
+    ck_assert_int_eq(ops->get(state, 1, "modex", &bytes, &length), OPAL_ERR_NOT_FOUND);
     ck_assert_int_eq(ops->get(state, 2, "crad", &bytes, &length), OPAL_ERR_NOT_FOUND);
     ck_assert_ptr_null(bytes);
     server_forget();
@@ -192,12 +192,12 @@ START_TEST(a_value_of_another_kind)
 {
     void *bytes = NULL;
     size_t length = 99;
-    server_know("card", server_uint32(7));
+    server_know("modex", server_uint32(7));
     start();
-    ck_assert_int_eq(ops->get(state, 1, "card", &bytes, &length), OPAL_ERR_PROTOCOL);
+    ck_assert_int_eq(ops->get(state, 1, "modex", &bytes, &length), OPAL_ERR_PROTOCOL);
     ck_assert_ptr_null(bytes);
     ck_assert_uint_eq(length, 99);
-    unit_assert_part(unit_stderr(), "the key card of rank 1 is not what this library puts");
+    unit_assert_part(unit_stderr(), "the key modex of rank 1 is not what this library puts");
     end();
 }
 END_TEST
@@ -207,18 +207,18 @@ START_TEST(a_server_that_goes)
 {
     void *bytes;
     size_t length;
-    static const char *const messages[] = {"putting the key card", "the fence", "the fence",
-                                           "getting the key card", "saying goodbye"};
+    static const char *const messages[] = {"putting the key modex", "the fence", "the fence",
+                                           "getting the key modex", "saying goodbye"};
     pmix_status_t *const wrong[] = {&server.put, &server.commit, &server.fence, &server.get,
                                     &server.finalize};
     start();
     *wrong[_i] = PMIX_ERR_LOST_CONNECTION;
-    ck_assert_int_eq(ops->put(state, "card", "x", 1),
+    ck_assert_int_eq(ops->put(state, "modex", "x", 1),
                      _i == 0 ? OPAL_ERR_DISCONNECTED : OPAL_SUCCESS);
     if (_i >= 1)
         ck_assert_int_eq(ops->fence(state), _i <= 2 ? OPAL_ERR_DISCONNECTED : OPAL_SUCCESS);
     if (_i == 3)
-        ck_assert_int_eq(ops->get(state, 2, "card", &bytes, &length), OPAL_ERR_DISCONNECTED);
+        ck_assert_int_eq(ops->get(state, 2, "modex", &bytes, &length), OPAL_ERR_DISCONNECTED);
     ck_assert_int_eq(ops->finalize(state), _i == 4 ? OPAL_ERR_DISCONNECTED : OPAL_SUCCESS);
     unit_assert_part(unit_stderr(), "error: pmi/pmix: ");
     unit_assert_part(unit_stderr(), messages[_i]);

@@ -33,7 +33,7 @@ START_TEST(it_is_alone)
     ck_assert_int_eq(job.universe_size, -1);
     ck_assert_uint_gt(strlen(job.job_id), 0);
     ck_assert(job.reporter);
-    ck_assert(!job.abort_is_told);
+    ck_assert(!job.abort_is_reported);
     ck_assert_int_eq(ops->finalize(state), OPAL_SUCCESS);
 }
 END_TEST

@@ -138,19 +138,19 @@ END_TEST
 START_TEST(telling_is_not_asking)
 {
     char request[100];
-    wire_tell(&connection, "cmd=abort exitcode=%d", 3);
+    wire_send(&connection, "cmd=abort exitcode=%d", 3);
     ck_assert_int_eq(read(launcher_end, request, sizeof request), 21);
     ck_assert_mem_eq(request, "cmd=abort exitcode=3\n", 21);
     launcher_says("cmd=whatever\n");
     shutdown(launcher_end, SHUT_WR);
     wire_wait_for_end(&connection, 60000);
     close(launcher_end);
-    wire_tell(&connection, "cmd=abort exitcode=4");
+    wire_send(&connection, "cmd=abort exitcode=4");
     ck_assert_str_eq(unit_stderr(), "");
 }
 END_TEST
 
-/* A launcher that says much, but never ends: patience does. */
+/* A launcher that says much, but never ends: the timeout does. */
 START_TEST(waiting_for_the_end_ends)
 {
     launcher_says("cmd=whatever\n");

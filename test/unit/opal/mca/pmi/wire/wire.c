@@ -93,7 +93,7 @@ START_TEST(under_a_foreign_launcher)
     ck_assert_int_eq(job.universe_size, -1);
     ck_assert_str_eq(job.job_id, "kvs_unit_0");
     ck_assert(!job.reporter);
-    ck_assert(!job.abort_is_told);
+    ck_assert(!job.abort_is_reported);
     ck_assert(!job.key_is_put);
     ck_assert_int_eq(ops->finalize(state), OPAL_SUCCESS);
     ck_assert_str_eq(end(), "init get_my_kvsname get get_appnum get_universe_size finalize ");
@@ -121,7 +121,7 @@ START_TEST(under_mpirun)
     ck_assert_int_eq(job.universe_size, 8);
     ck_assert_str_eq(job.job_id, "job-7");
     ck_assert(job.reporter);
-    ck_assert(job.abort_is_told);
+    ck_assert(job.abort_is_reported);
     ck_assert(job.key_is_put);
     ck_assert_int_eq(ops->finalize(state), OPAL_SUCCESS);
     ck_assert_str_eq(end(), "init finalize ");
@@ -139,7 +139,7 @@ START_TEST(under_another_one_in_a_rank_of_mpirun)
     start(2, 4, NULL);
     ck_assert_int_eq(job.app_number, 2);
     ck_assert_str_ne(job.job_id, "1-7");
-    ck_assert(!job.abort_is_told);
+    ck_assert(!job.abort_is_reported);
     ck_assert(!job.key_is_put);
     ck_assert_int_eq(ops->finalize(state), OPAL_SUCCESS);
     ck_assert_str_eq(end(), "init get_my_kvsname get get_appnum get_universe_size finalize ");

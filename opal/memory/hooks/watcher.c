@@ -4,7 +4,7 @@
  * program on a processor of its own, which copies code before it is executed; it is found by the
  * library that it preloads.
  */
-#include "opal/memory/hooks/aside.h"
+#include "opal/memory/hooks/watcher.h"
 
 #include <link.h>
 #include <string.h>
