@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Leaving a shared core. See cpu_migration.h. */
+/* Leaving a shared core. */
 #include "opal/progress/cpu_migration.h"
 
 #include <sched.h>
 
 enum {
-    SHARED_NSEC = 10000, /* a yield that takes longer let somebody else run */
+    SHARED_NSEC = 10000, /* during a longer yield another process ran */
     FIRST_PAUSE_NSEC = 1000000,
     MOST_LONG_ONES = 8,
 };
 
 static const uint64_t last_pause_nsec = UINT64_C(1000000000);
 
-/* How many long yields precede the next move. */
+/* How many long yields precede the next migration. */
 static unsigned draw(const opal_cpu_migration_t *migration)
 {
     unsigned mixed = (migration->seed + 1) * 2654435761u + migration->moves * 2246822519u;
@@ -48,7 +48,7 @@ bool opal_cpu_migrate(void)
     CPU_CLR(here, &others);
     if (CPU_COUNT(&others) == 0 || sched_setaffinity(0, sizeof others, &others) != 0)
         return false;
-    /* Stays where it is now, but is not bound to that. */
+    /* The thread stays on its new CPU, but is not bound to it. */
     sched_setaffinity(0, sizeof allowed, &allowed);
     return true;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The set of descriptors, and the timers. See descriptor.h.
+ * The set of descriptors, and the timers.
  *
- * A descriptor has a slot, and a token of the slot's number and how often the slot was used. An
- * engine tells tokens: one whose descriptor has been removed meanwhile leads nowhere. Slot 0 is the
- * wake descriptor's, an eventfd: whoever must end a sleep in an engine that sees no words writes
- * it; only the sleeper reads it, so no look takes a wake away from him.
+ * A descriptor has a slot, and a token made of the slot's number and how often the slot was used.
+ * An engine reports tokens: the token of a descriptor that was removed meanwhile is ignored. Slot 0
+ * is that of the wake descriptor, an eventfd, which is written to end a sleep in an engine that
+ * sees no words. Only the sleeper reads it, so no poll takes a wake away from the sleeper.
  */
 #include "opal/progress/descriptor.h"
 
@@ -24,8 +24,8 @@
 #include "opal/util/log.h"
 
 enum {
-    LOOK_AFTER = 64,      /* calls of progress that found something else ... */
-    IDLE_CALL_COUNTS = 4, /* ... or a quarter of that if they did not */
+    LOOK_AFTER = 64,      /* calls of progress in which poll functions found something */
+    IDLE_CALL_COUNTS = 4, /* a call in which they found nothing counts as so many */
     LOOK_AGAIN_NSEC = 2000,
 };
 
@@ -102,7 +102,8 @@ void opal_descriptor_want_fixed(void)
     set.wants_fixed = true;
 }
 
-/* Who names an engine is told at start-up if there is none of that name here. */
+/* An engine that the user has named, but that this machine does not have, is a finding of start-up.
+ */
 static opal_status_t check_choice(void)
 {
     const char *reason;
@@ -210,7 +211,7 @@ static void free_slot(uint32_t number)
     set.first_free = number;
 }
 
-/* Who sleeps does not see it by himself, or sleeps on the doorbell alone. */
+/* The poller may sleep in an engine that does not see the change, or on the doorbell alone. */
 static void notify_sleeper(bool is_first)
 {
     if (is_first || !set.traits.sees_changes)
@@ -317,7 +318,7 @@ void opal_timer_set(opal_timer_t *timer, uint64_t when_nsec)
     before->next = &timer->node;
     opal_descriptor_active++;
     if (before == &timers.head)
-        opal_wait_poke(); /* who sleeps does so for too long */
+        opal_wait_poke(); /* the poller may sleep for too long */
 }
 
 void opal_timer_cancel(opal_timer_t *timer)
@@ -456,7 +457,7 @@ static void forget_wakes(const opal_engine_event_t *events, unsigned count)
         uint64_t wakes;
         if (events[i].token == 0) {
             ssize_t got = read(set.wake_fd, &wakes, sizeof wakes);
-            (void)got; /* nothing to read: it was told twice */
+            (void)got; /* nothing to read: it was reported twice */
         }
     }
 }

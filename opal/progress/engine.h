@@ -2,10 +2,9 @@
 /*
  * What asks the system which descriptors are ready: poll, epoll or io_uring.
  *
- * An engine knows numbers of descriptors and tokens that it hands back; whom they belong to is
- * descriptor.c's. Readiness is a level: an event is told again until what caused it is gone or is
- * not wanted any more. A descriptor that nobody wants anything of is not watched, not even for
- * errors.
+ * An engine knows descriptors by number, and reports for each the token that descriptor.c gave it.
+ * Readiness is a level: an event is reported again until its cause is gone or is not wanted any
+ * more. A descriptor with `wants` 0 is not watched, not even for errors.
  *
  * Threading: everything under the upper layer's lock but `block`, which may not touch what the
  * others change. Between `prepare` and `collect`, which one thread calls around it, other threads
@@ -21,7 +20,7 @@
 
 #include "opal/include/status.h"
 
-enum { OPAL_ENGINE_BATCH = 64 }; /* events of one look: then others have their turn */
+enum { OPAL_ENGINE_BATCH = 64 }; /* events of one look; the next look begins with others */
 
 typedef struct opal_engine_event {
     uint64_t token;
@@ -37,8 +36,8 @@ static inline uint32_t opal_engine_slot(uint64_t token)
 }
 
 typedef struct opal_engine_traits {
-    bool sees_changes; /* add, change and remove reach who is in `block` */
-    bool sees_word;    /* so does a ring of the word given to `prepare` */
+    bool sees_changes; /* add, change and remove take effect on a thread in `block` */
+    bool sees_word;    /* a futex wake of the word given to `prepare` ends `block` */
     bool looks_free;   /* a look that finds nothing makes no system call */
 } opal_engine_traits_t;
 
@@ -46,14 +45,14 @@ struct opal_fixed_send;
 
 /* What is behind fixed.h; all under the lock but `unpin`. */
 typedef struct opal_engine_fixed {
-    /* So many slots at most; *reason (static) says why not. Closed with the engine, before it. */
+    /* At most so many slots; *reason (static) says why not. Closed right before the engine. */
     opal_status_t (*open)(unsigned slots, bool copies, const char **reason);
     void (*close)(void);
     unsigned (*slots)(void);
     opal_status_t (*pin)(void *base, size_t bytes, unsigned *slot);
     void (*unpin)(unsigned slot);
     void (*send)(struct opal_fixed_send *send);
-    int (*finish)(void); /* calls `done` of those that are; returns how many */
+    int (*finish)(void); /* calls `done` of the sends that are done; returns how many */
 } opal_engine_fixed_t;
 
 typedef struct opal_engine {
@@ -68,11 +67,12 @@ typedef struct opal_engine {
     void (*change)(int fd, unsigned wants, uint64_t token);
     void (*remove)(int fd, uint64_t token);
 
-    /* What is ready now; up to OPAL_ENGINE_BATCH events, beginning with others each time. */
+    /* What is ready now: up to OPAL_ENGINE_BATCH events, beginning with other descriptors each
+     * time. */
     unsigned (*look)(opal_engine_event_t *events);
 
-    /* What follows sleeps, until an event or for that long (-1: no limit), or shorter. With
-     * sees_word: not if the word is not `seen`, and until somebody changes and futex-wakes it. */
+    /* `block` sleeps until an event, or for the timeout (-1: none), or shorter. With sees_word it
+     * does not sleep if the word is not `seen`, and a futex wake of the word ends the sleep. */
     void (*prepare)(atomic_uint *word, unsigned seen);
     void (*block)(int64_t timeout_nsec);
     unsigned (*collect)(opal_engine_event_t *events);

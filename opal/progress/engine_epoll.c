@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The engine epoll: the system keeps the set. What is ready it hands out in turn: an event that was
- * told goes to the end of the system's list.
+ * The engine epoll: the system keeps the set. An event that it has reported goes to the end of its
+ * list, so each look begins with others.
  */
 #include <errno.h>
 #include <sys/epoll.h>

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The engine io_uring. What is ready comes by itself into memory that is shared with the system, so
- * a look that finds nothing makes no system call, and the doorbell is waited for as a descriptor is
- * (Linux 6.7).
+ * The engine io_uring. Completions come by themselves into memory that is shared with the system,
+ * so a look that finds nothing makes no system call, and the doorbell is waited for as a descriptor
+ * is (Linux 6.7).
  *
- * A descriptor is asked for once, and again when its event has been told: in a look, all that are
- * to be asked for with one system call. So while nobody looks, none interrupts more than once. What
- * was asked for can answer after the descriptor is removed or wanted otherwise: each asking has a
- * number, and an answer to an older one is dropped.
+ * A descriptor has one poll request, and a new one after its event was reported; a look submits all
+ * new ones with one system call. So while no thread looks, a descriptor interrupts at most once. A
+ * request can complete after its descriptor is removed or has other `wants`: each request has a
+ * number, and the completion of an older one is dropped.
  *
- * Who blocks touches nothing of the ring: the others may ask meanwhile, but nobody takes answers.
- * The system answers in the thread that has asked; if that has ended, with ECANCELED, and another
- * one asks again.
+ * A thread in `block` touches nothing of the uring: other threads may submit meanwhile, but none
+ * reaps completions. The system completes a request in the thread that has submitted it. If that
+ * thread has ended, the request completes with ECANCELED and another thread submits it again.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -53,7 +53,7 @@ static bool has_futex, has_writes;
 static atomic_uint *asked_word;
 static uint64_t word_asked; /* 0: not */
 
-/* -- the ring -------------------------------------------------------------------- */
+/* -- the uring -------------------------------------------------------------------- */
 
 static const char *explain(int error)
 {
@@ -65,18 +65,18 @@ static const char *explain(int error)
         return "the system does not permit io_uring to this process (sysctl "
                "kernel.io_uring_disabled, or a container's rules)";
     case ENOMEM:
-        return "no memory may be locked for its ring (ulimit -l)";
+        return "no memory may be locked for it (ulimit -l)";
     case EMFILE:
     case ENFILE:
         return "no descriptor is free (ulimit -n)";
     default:
-        return "its ring cannot be made";
+        return "io_uring cannot be set up";
     }
 }
 
 /* 0, or -errno. Cooperative: what happens does not interrupt this process, which may be reading the
- * same socket already; it is looked at when the ring is. */
-static int make_ring(struct io_uring_params *params, unsigned flags)
+ * same socket already; it is looked at when the completions are. */
+static int make_uring(struct io_uring_params *params, unsigned flags)
 {
     *params = (struct io_uring_params){.flags = IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP | flags,
                                        .cq_entries = ANSWERS};
@@ -86,9 +86,9 @@ static int make_ring(struct io_uring_params *params, unsigned flags)
 static opal_status_t engine_open(opal_engine_traits_t *traits, const char **reason)
 {
     struct io_uring_params params = {0};
-    int error = make_ring(&params, IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG);
+    int error = make_uring(&params, IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG);
     if (error == -EINVAL) /* before Linux 5.19 */
-        error = make_ring(&params, 0);
+        error = make_uring(&params, 0);
     if (error != 0) {
         *reason = explain(-error);
         return OPAL_ERR_NOT_AVAILABLE;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The engine poll: for systems that permit nothing else. The set is an array that the system reads
- * each time; a descriptor's place in it is its slot. Who blocks does so on a copy, since the array
- * may be changed meanwhile.
+ * each time, indexed by slot. `block` works on a copy, since the array may be changed meanwhile.
  */
 #include <errno.h>
 #include <poll.h>
@@ -19,7 +18,7 @@ typedef struct table {
 } table_t;
 
 static table_t table, blocked;
-static unsigned next_first; /* where the next look begins to tell: all have their turn */
+static unsigned next_first; /* the slot where the next look begins */
 
 static opal_status_t engine_open(opal_engine_traits_t *traits, const char **reason OPAL_UNUSED)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Hands on to the engine, if it is one that can. See fixed.h. */
+/* Hands fixed sends on to the engine, if it has them. */
 #include "opal/progress/fixed.h"
 
 #include "opal/mca/base/param.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waiting for a word in a thread of its own. See listener.h. */
+/* Waiting for a word in a thread of its own. */
 #include "opal/progress/listener.h"
 
 #include <limits.h>
@@ -32,7 +32,7 @@ static void *listen(void *unused OPAL_UNUSED)
             return NULL;
         unsigned now = atomic_load(listener.word);
         uint64_t one = 1;
-        /* It counts to 2^64 before it would not take one. */
+        /* The eventfd counts to 2^64 before a write fails. */
         if (now != seen && write(listener.eventfd, &one, sizeof one) == sizeof one)
             seen = now;
     }

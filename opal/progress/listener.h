@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A thread that waits for rings of a word, and tells of each by writing a descriptor: for who
- * sleeps on descriptors alone, by an engine that cannot wait for a word as well.
+ * A thread that waits for a futex word to change and writes an eventfd each time. A wait needs it
+ * that sleeps on descriptors by an engine that cannot wait for a word, too.
  *
- * Threading: start and stop from one thread.
+ * Threading: start and stop from one thread at a time.
  */
 #ifndef OPAL_PROGRESS_LISTENER_H
 #define OPAL_PROGRESS_LISTENER_H
@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* Rings from now on are told by writing the eventfd. False: no thread can be had. */
+/* The eventfd is written for every change of the word from now on. False: there is no thread. */
 bool opal_listener_start(atomic_uint *word, int eventfd);
 bool opal_listener_is_on(void);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sends out of the ring's table of registered buffers. See fixed.h.
+ * Sends out of the uring's table of registered buffers.
  *
- * Without a copy (SEND_ZC, Linux 6.0) a send answers twice: with its result, and when the network
- * has let go of the pages. With a copy (WRITE_FIXED) once; where a socket has no room then, room is
- * waited for and the send asked for again, so the slot of a send under way is kept until it is
- * done, also one that was withdrawn.
+ * Without a copy (SEND_ZC, Linux 6.0) a send completes twice: with its result, and when the network
+ * has let go of the pages. With a copy (WRITE_FIXED) it completes once; where a socket has no room,
+ * the engine waits for room and submits the send again. So the slot of a send under way is kept
+ * until the send is done, even if it was withdrawn.
  */
 #include <errno.h>
 #include <fcntl.h>

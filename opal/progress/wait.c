@@ -2,11 +2,11 @@
 /*
  * The loop that every blocking call ends in. See wait.h.
  *
- * How the sleeper and a sender cannot miss each other: both write one word and read the other's.
- * The sleeper's membarrier makes every core that runs one of us pass a full fence, so either the
- * sender's look comes after it and sees ASLEEP, or what the sender published before is seen by the
- * sleeper's last poll. With FENCED both sides fence instead. A process turns FENCED once, with a
- * membarrier behind it, so nobody is left who has not seen it.
+ * The sleeper and a sender cannot miss each other: each writes one word and reads the other's. The
+ * sleeper's membarrier is a full fence on every core that runs a peer. So either the sender's load
+ * comes after it and sees ASLEEP, or the sleeper's last poll sees what the sender has published.
+ * With FENCED both sides fence instead. A process turns FENCED once, with a membarrier behind it,
+ * after which every sender sees it.
  */
 #include "opal/progress/wait.h"
 
@@ -28,12 +28,12 @@
 #include "opal/util/list.h"
 
 enum {
-    MAX_POLLS = 16, /* all users together are ten, some of which come when nobody can be told */
-    POLLS_PER_LOOK = 32, /* at the clock and around, while spinning */
+    MAX_POLLS = 16,      /* all users together are ten */
+    POLLS_PER_LOOK = 32, /* polls between two looks at the clock, while spinning */
     POLLS_WITHOUT_PAUSE = 256,
     YIELD_NSEC = 20000,      /* of polling in vain */
     WATCH_NSEC = 1000000000, /* the longest sleep while there is a watch */
-    UNHEARD_NSEC = 2000000,  /* ... while a ring would not end it */
+    UNHEARD_NSEC = 2000000,  /* ... while no notification can end it */
 };
 
 static struct {
@@ -48,14 +48,14 @@ static bool has_membarrier;
 static bool oversubscribed, early, apart;
 static void (*watch)(void);
 
-/* A thread in a wait while another one polls; on that thread's stack. */
+/* A thread in a wait while another one is the poller; on that thread's stack. */
 typedef struct parked {
     opal_list_node_t node;
     const atomic_int *done; /* what it waits for */
     atomic_uint woken;      /* futex */
 } parked_t;
 
-static const atomic_int *polling_for; /* what the poller waits for; the upper layer's lock */
+static const atomic_int *polling_for; /* what the poller waits for; NULL: there is none */
 static pthread_mutex_t parked_lock = PTHREAD_MUTEX_INITIALIZER; /* the list; the innermost lock */
 static opal_list_t parked_threads = {{&parked_threads.head, &parked_threads.head}};
 static atomic_uint parked_count; /* paired with `done`: each side writes one and reads the other */
@@ -131,12 +131,13 @@ int opal_progress(void)
     return count;
 }
 
-/* -- ringing ------------------------------------------------------------------- */
+/* -- notifying ------------------------------------------------------------------- */
 
-/* Of many senders one makes the system call: who gets the state before, with ASLEEP in it. */
+/* Of many senders one makes the system call: the one that clears ASLEEP. Returns the state before
+ * that; 0: another sender has cleared it. */
 static unsigned take_asleep(opal_doorbell_t *doorbell)
 {
-    /* For FENCED, and for a ringer that is not one of us: mpirun. */
+    /* For FENCED, and for a process that never joined membarrier, such as the launcher. */
     atomic_thread_fence(memory_order_seq_cst);
     if ((atomic_load_explicit(&doorbell->state, memory_order_relaxed) & OPAL_DOORBELL_ASLEEP) == 0)
         return 0;
@@ -153,7 +154,7 @@ static void ring_bell(opal_doorbell_t *doorbell)
 void opal_doorbell_wake(opal_doorbell_t *doorbell)
 {
     if (take_asleep(doorbell) != 0)
-        ring_bell(doorbell); /* if it is POLLING: its listener hears that */
+        ring_bell(doorbell); /* if the owner is POLLING, its listener sees the bell */
 }
 
 /* The thread of this process that polls. */
@@ -206,7 +207,8 @@ bool opal_wait_is_asleep(void)
 void opal_wait_signal(atomic_int *done)
 {
     atomic_store_explicit(done, 1, memory_order_release);
-    /* Who waits has parked itself, or begun to poll, under the lock that the caller holds. */
+    /* The waiting thread has parked itself, or begun to poll, under the lock that the caller holds.
+     */
     if (opal_unlikely(polling_for == done))
         wake_poller();
     else if (opal_unlikely(atomic_load_explicit(&parked_count, memory_order_relaxed) != 0))
@@ -215,7 +217,7 @@ void opal_wait_signal(atomic_int *done)
 
 /* -- setting up ---------------------------------------------------------------- */
 
-/* From now on senders fence; those that have not seen it yet are made to. */
+/* From now on senders fence; the membarrier shows FENCED to those that are running. */
 static void turn_fenced(void)
 {
     unsigned before = atomic_fetch_or(&own->state, OPAL_DOORBELL_FENCED);
@@ -281,7 +283,7 @@ static bool is_done(const atomic_int *done)
     return atomic_load_explicit(done, memory_order_acquire) != 0;
 }
 
-/* Another one may need this core, the very one that is waited for. */
+/* The peer that is waited for may need this core. */
 static void share_core(uint64_t now)
 {
     sched_yield();
@@ -291,7 +293,7 @@ static void share_core(uint64_t now)
         opal_cpu_migrate();
 }
 
-/* Polls until it is done or nothing has come for the time of the parameter. True: done. */
+/* Polls until it is done or nothing has come for the spin budget. True: done. */
 static bool spin(const atomic_int *done, const opal_wait_lock_t *lock)
 {
     uint64_t give_up = 0, next_yield = 0;
@@ -326,7 +328,7 @@ static bool spin(const atomic_int *done, const opal_wait_lock_t *lock)
     }
 }
 
-/* With more ranks than cores, who is waited for may need this one. True: done. */
+/* With more ranks than cores, the peer that is waited for may need this core. True: done. */
 static bool yield(const atomic_int *done, const opal_wait_lock_t *lock)
 {
     for (unsigned idle = 0;; idle++) {
@@ -344,7 +346,7 @@ static bool yield(const atomic_int *done, const opal_wait_lock_t *lock)
     }
 }
 
-/* The shortest sleep there is. Any other may have the core meanwhile. */
+/* The shortest sleep that the system has. Any process may have the core meanwhile. */
 static void nap(void)
 {
     nanosleep(&(struct timespec){.tv_nsec = 1}, NULL);
@@ -377,7 +379,7 @@ void opal_wait_look(const opal_wait_lock_t *lock)
 /* How the poller sleeps this time. */
 typedef struct plan {
     bool on_descriptors;
-    unsigned state; /* what is said of it in the doorbell */
+    unsigned state; /* of the doorbell meanwhile */
     unsigned seen;  /* of the bell */
     int64_t longest_nsec;
 } sleep_plan_t;
@@ -388,7 +390,7 @@ static void shorten(int64_t *longest, int64_t limit)
         *longest = limit;
 }
 
-/* Before it is said that this process is asleep. */
+/* Called before the doorbell says that this process is asleep. */
 static sleep_plan_t prepare_sleep(void)
 {
     sleep_plan_t plan = {.on_descriptors = opal_descriptor_is_watched(),
@@ -396,7 +398,7 @@ static sleep_plan_t prepare_sleep(void)
                          .longest_nsec = watch != NULL ? WATCH_NSEC : -1};
     if (plan.on_descriptors && !opal_descriptor_sees_word()) {
         plan.state |= OPAL_DOORBELL_POLLING;
-        /* Nobody else can ring the private one. */
+        /* No peer sees the private doorbell. */
         if (own != &private_doorbell && !opal_listener_is_on() &&
             !opal_listener_start(&own->bell, opal_descriptor_wake_fd()))
             shorten(&plan.longest_nsec, UNHEARD_NSEC);
@@ -436,7 +438,7 @@ static int poll_before_sleep(void)
     return found;
 }
 
-/* Goes to sleep unless something has come meanwhile. True: it slept, and for nothing so far. */
+/* Sleeps unless something has come meanwhile. True: it slept, and found nothing. */
 static bool sleep_once(const atomic_int *done, const opal_wait_lock_t *lock)
 {
     bool in_vain = false;
@@ -460,13 +462,14 @@ static bool sleep_once(const atomic_int *done, const opal_wait_lock_t *lock)
 static void poll_until(const atomic_int *done, const opal_wait_lock_t *lock)
 {
     while (!(oversubscribed || early ? yield(done, lock) : spin(done, lock))) {
-        /* A timer may end a sleep again and again: that is no reason to poll at full speed. */
+        /* A timer may end a sleep again and again, which is no reason to poll at full speed. */
         while (sleep_once(done, lock) && !is_done(done) && opal_progress() == 0)
             continue;
     }
 }
 
-/* Sleeps while another thread polls, until it is done or this one is to poll. */
+/* Sleeps while another thread is the poller, until it is done or this thread is to be the poller.
+ */
 static void park(const atomic_int *done, const opal_wait_lock_t *lock)
 {
     parked_t self = {.done = done};
@@ -474,7 +477,7 @@ static void park(const atomic_int *done, const opal_wait_lock_t *lock)
     opal_list_append(&parked_threads, &self.node);
     atomic_fetch_add(&parked_count, 1);
     pthread_mutex_unlock(&parked_lock);
-    /* Who rings without the lock has set `done` before it looks for the parked. */
+    /* A thread that notifies without the lock has set `done` before it reads parked_count. */
     atomic_thread_fence(memory_order_seq_cst);
     lock->release();
     while (!is_done(done) && atomic_load(&self.woken) == 0)
@@ -486,7 +489,7 @@ static void park(const atomic_int *done, const opal_wait_lock_t *lock)
     pthread_mutex_unlock(&parked_lock);
 }
 
-/* Nobody polls: one of those that are parked is going to. */
+/* There is no poller: a parked thread becomes the poller. */
 static void pass_polling_on(void)
 {
     pthread_mutex_lock(&parked_lock);
@@ -511,7 +514,7 @@ void opal_wait_until(const atomic_int *done, const opal_wait_lock_t *lock)
         poll_until(done, lock);
         polling_for = NULL;
     }
-    /* Also by one that was to poll and found itself done: there may be no other. */
+    /* A thread that was to be the poller may find itself done: it passes the role on, too. */
     if (polling_for == NULL && atomic_load(&parked_count) != 0)
         pass_polling_on();
 }

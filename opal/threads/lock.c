@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the locks of lock.h do when they are not free, and the bias. */
+/* The slow paths of the locks, and the end of a bias. */
 #include "opal/threads/lock.h"
 
 #include <limits.h>
@@ -12,16 +12,16 @@
 #include "opal/util/clock.h"
 
 enum {
-    SPINS = 64, /* about a microsecond: what is done under a lock is short */
-    YIELDS = 4, /* then the holder may be one that needs this core; more cost later turns of ours */
+    SPINS = 64, /* about a microsecond: critical sections are short */
+    YIELDS = 4, /* the holder may need this core; more yields cost this thread its later turns */
 };
 
-/* -- fair ----------------------------------------------------------------------- */
+/* -- the fair lock ----------------------------------------------------------------------- */
 
-/* True: it was free, and is ours. */
+/* True: the lock was free, and is this thread's now. */
 static bool sleep_for(opal_fair_lock_t *lock)
 {
-    /* Release: who wakes the sleepers sees whether this one is starving. */
+    /* Release: the thread that wakes the sleepers sees whether this one is starving. */
     if (atomic_exchange_explicit(&lock->state, OPAL_LOCK_ASLEEP, memory_order_acq_rel) ==
         OPAL_LOCK_FREE)
         return true;
@@ -30,8 +30,8 @@ static bool sleep_for(opal_fair_lock_t *lock)
 }
 
 /*
- * Who has slept takes it as one behind whom others may sleep. A starving one that is woken goes
- * before the rest; the rest waits awake for it, and sleeps when that takes long.
+ * A thread that has slept acquires the lock as OPAL_LOCK_ASLEEP, because other threads may still be
+ * asleep behind it. While a thread is starving, the others neither take the lock nor sleep.
  */
 static void wait_for(opal_fair_lock_t *lock)
 {
@@ -73,7 +73,8 @@ void opal_fair_wait(opal_fair_lock_t *lock)
     atomic_fetch_sub_explicit(&lock->wanted, 1, memory_order_relaxed);
 }
 
-/* One of those that sleep. While somebody is starving only such a one may have it: all of them. */
+/* Wakes one sleeper. While a thread is starving it wakes all: only a starving one may take the
+ * lock, and the kernel does not know which it is. */
 void opal_fair_wake(opal_fair_lock_t *lock)
 {
     unsigned starving = atomic_load_explicit(&lock->starving, memory_order_relaxed);
@@ -90,7 +91,7 @@ void opal_lock_bias(opal_lock_t *lock)
     atomic_store(&lock->bias, OPAL_LOCK_BIASED);
 }
 
-/* The owner, too, may come here, while another one ends its bias. */
+/* The owner of the bias comes here, too, while another thread ends the bias. */
 static void end_bias(opal_lock_t *lock)
 {
     unsigned seen = OPAL_LOCK_BIASED;
@@ -105,9 +106,9 @@ static void end_bias(opal_lock_t *lock)
     atomic_store(&lock->bias, OPAL_LOCK_ENDED);
 }
 
-/* -- the lock ------------------------------------------------------------------- */
+/* -- the biased lock ------------------------------------------------------------------- */
 
-/* From here on the owner of the bias can see that it is wanted. */
+/* Counts as waiting, so that the owner of the bias gives way. */
 static void end_bias_wanting(opal_lock_t *lock)
 {
     atomic_fetch_add_explicit(&lock->fair.wanted, 1, memory_order_relaxed);
@@ -122,7 +123,7 @@ void opal_lock_acquire_unbiased(opal_lock_t *lock)
     opal_fair_acquire(&lock->fair);
 }
 
-/* One that spins has it at once. One that does not run may need this core. */
+/* A spinning thread takes the lock at once. One that is not running may need this core. */
 void opal_lock_give_way(opal_lock_t *lock)
 {
     opal_lock_release(lock);

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Locks that are fair, and one of them also cheap for a thread that is alone.
+ * Locks without starvation, one of them biased to a single thread.
  *
- * opal_fair_lock_t: an atomic instruction each to take it and to give it back. Whoever comes takes
- * a free lock, also past others that wait, since to give it to a thread that does not run stops all
- * of them for as long as the kernel likes. But who has waited for OPAL_LOCK_STARVING_NSEC is
- * starving, and while somebody is, nobody else takes it. Waiting is to spin for a moment, to yield
- * the core for some more, and then to sleep: the holder may be a thread that needs this core.
+ * opal_fair_lock_t: acquire and release take one atomic instruction each. A thread may take a free
+ * lock past threads that wait: handing the lock to a thread that is not running would stop all of
+ * them until the kernel runs it. But a thread that has waited for OPAL_LOCK_STARVING_NSEC is
+ * starving, and while a thread is starving no other thread takes the lock. A waiting thread spins,
+ * then yields its core, then sleeps: the holder may need this core.
  *
- * opal_lock_t: the same, and biased. It begins as the lock of one thread (opal_lock_bias), which
- * takes it by plain loads and stores, without an atomic instruction. The first other thread that
- * wants it ends that for good:
+ * opal_lock_t: a fair lock with a bias. It begins as the lock of one thread (opal_lock_bias), the
+ * owner of the bias, which takes it by plain loads and stores, without an atomic instruction. The
+ * first other thread that wants the lock ends the bias for good:
  *
- *   owner     inside = 1; is the bias ended? no: it has the lock          inside = 0
- *   another   ended = yes; membarrier; wait until inside == 0; from now on like everybody
+ *   owner     inside = 1; has the bias ended? no: it has the lock         inside = 0
+ *   another   bias = ended; membarrier; wait until inside == 0; from then on the fair lock
  *
- * The membarrier(2) is a fence on the owner's core, so either the owner sees that it has ended, or
- * the other one sees it inside.
+ * membarrier(2) is a fence on the owner's core. So either the owner sees that the bias has ended,
+ * or the other thread sees the owner inside.
  *
- * Threading: that is what they are for. Not recursive; not between processes. After fork the child
- * has them as they were.
+ * Neither lock is recursive or works between processes. After fork the child has the locks in the
+ * state in which they were.
  */
 #ifndef OPAL_THREADS_LOCK_H
 #define OPAL_THREADS_LOCK_H
@@ -32,32 +32,32 @@
 
 enum { OPAL_LOCK_STARVING_NSEC = 1000000 };
 
-/* All zero is a free lock, of either kind, without a bias. */
+/* All zero is a free lock of either kind, without a bias. */
 
 typedef struct opal_fair_lock {
     atomic_uint state;    /* OPAL_LOCK_FREE and so on: a futex */
-    atomic_uint wanted;   /* threads that wait for it */
-    atomic_uint starving; /* those of them that have waited too long */
+    atomic_uint wanted;   /* waiting threads */
+    atomic_uint starving; /* waiting threads that are starving */
 } opal_fair_lock_t;
 
 typedef struct opal_lock {
     _Alignas(64) opal_fair_lock_t fair;
     atomic_uint bias;   /* paired with `inside`: each side writes one, reads the other */
     atomic_uint inside; /* the owner of the bias has the lock, or is about to look */
-    bool is_biased;     /* whoever holds it has it by the bias; under the lock */
-    pthread_t owner;    /* does not change while there is a bias */
+    bool is_biased;     /* the holder took it by the bias; protected by the lock */
+    pthread_t owner;    /* of the bias; constant while there is a bias */
 } opal_lock_t;
 
-/* -- fair ---------------------------------------------------------------------------- */
+/* -- the fair lock ---------------------------------------------------------------------------- */
 
-/* Of `state`. Asleep: held, and perhaps somebody sleeps. */
+/* Values of `state`. OPAL_LOCK_ASLEEP: held, and threads may be asleep on it. */
 enum { OPAL_LOCK_FREE, OPAL_LOCK_HELD, OPAL_LOCK_ASLEEP };
 
-/* What acquire does when it is not free, release when somebody may sleep. */
+/* The slow paths: of acquire when the lock is not free, of release when a thread may be asleep. */
 OPAL_EXPORT void opal_fair_wait(opal_fair_lock_t *lock);
 OPAL_EXPORT void opal_fair_wake(opal_fair_lock_t *lock);
 
-/* Takes it if it is free, without regard to who is starving; `state` becomes `as`. */
+/* Takes a free lock, even while other threads are starving; `state` becomes `as`. */
 static inline bool opal_fair_take(opal_fair_lock_t *lock, unsigned as)
 {
     unsigned seen = OPAL_LOCK_FREE;
@@ -80,23 +80,23 @@ static inline void opal_fair_release(opal_fair_lock_t *lock)
         opal_fair_wake(lock);
 }
 
-/* -- biased, too --------------------------------------------------------------------- */
+/* -- the biased lock --------------------------------------------------------------------- */
 
-/* Makes it the lock of the calling thread, where the system can do that. It is free, and no other
- * thread knows it yet. */
+/* Biases a free lock that no other thread knows yet to the calling thread. Without membarrier(2)
+ * there is no bias. */
 OPAL_EXPORT void opal_lock_bias(opal_lock_t *lock);
 
-/* Of `bias`; it only falls. */
+/* Values of `bias`, which only falls. */
 enum { OPAL_LOCK_ENDED = 0, OPAL_LOCK_ENDING = 1, OPAL_LOCK_BIASED = 2 };
 
-/* Takes it if the bias is the caller's, and lasts. */
+/* Takes the lock by the bias. False: the bias is not the caller's, or has ended. */
 static inline bool opal_lock_enter_by_bias(opal_lock_t *lock)
 {
     if (atomic_load_explicit(&lock->bias, memory_order_acquire) != OPAL_LOCK_BIASED ||
         !pthread_equal(lock->owner, pthread_self()))
         return false;
     atomic_store_explicit(&lock->inside, 1, memory_order_relaxed);
-    atomic_signal_fence(memory_order_seq_cst); /* the processor's fence is the other one's call */
+    atomic_signal_fence(memory_order_seq_cst); /* end_bias() fences this core */
     if (opal_likely(atomic_load_explicit(&lock->bias, memory_order_acquire) == OPAL_LOCK_BIASED)) {
         lock->is_biased = true;
         return true;
@@ -105,7 +105,7 @@ static inline bool opal_lock_enter_by_bias(opal_lock_t *lock)
     return false;
 }
 
-/* Takes it as others than the owner of the bias do, which ends that. */
+/* Takes the lock without the bias, which ends the bias. */
 OPAL_EXPORT void opal_lock_acquire_unbiased(opal_lock_t *lock);
 
 static inline void opal_lock_acquire(opal_lock_t *lock)
@@ -124,10 +124,10 @@ static inline void opal_lock_release(opal_lock_t *lock)
     }
 }
 
-/* Lets somebody else have it, who waits for it, before it is ours again. */
+/* Called by the holder: releases the lock to a waiting thread and takes it again. */
 OPAL_EXPORT void opal_lock_give_way(opal_lock_t *lock);
 
-/* Whether somebody waits for it. */
+/* Whether a thread waits for the lock. */
 static inline bool opal_lock_is_wanted(const opal_lock_t *lock)
 {
     return atomic_load_explicit(&lock->fair.wanted, memory_order_relaxed) != 0;
