@@ -4,8 +4,8 @@
  *
  * realloc leaves a block where it is if it can: a slab's block may be up to twice as large as
  * wanted, runs and huge blocks grow into what is free behind them, and huge ones are moved by the
- * system's page tables. Who grows a block once does so again, so there is some room to spare when
- * it had to be copied.
+ * system's page tables. A block that has grown once grows again, so a block that had to be copied
+ * gets some room to spare.
  */
 #include "opal/heap/blocks.h"
 

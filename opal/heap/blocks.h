@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Blocks of any kind, for what is built on taking and freeing: what is there, and taking any.
+ * Blocks of any kind: which block a pointer means, and taking one. For realloc and the like, which
+ * are built on them.
  */
 #ifndef OPAL_HEAP_BLOCKS_H
 #define OPAL_HEAP_BLOCKS_H
@@ -9,11 +10,11 @@
 
 typedef struct opal_heap_block {
     uint32_t kind; /* of its chunk; 0: no block begins there */
-    bool ours;     /* not another process' */
+    bool ours;     /* of this process' heap */
     opal_heap_chunk_t *chunk;
 } opal_heap_block_t;
 
-/* Any pointer. */
+/* `pointer` may be any pointer. */
 opal_heap_block_t opal_heap_find_block(opal_heap_t *heap, const void *pointer);
 
 /* Any size and alignment, a power of two or 0. NULL, with errno. */

@@ -218,7 +218,7 @@ static uint32_t next_aligned(const opal_heap_t *heap, const search_t *search, ui
     return at + (uint32_t)((aligned - wanted) >> OPAL_HEAP_CHUNK_SHIFT);
 }
 
-/* What a place is worth: pages that are there already, less what would lie idle behind the end. */
+/* What a position is worth: usable pages there, less those that would lie idle behind the end. */
 static int64_t value_of(const directory_t *directory, const search_t *search, uint32_t first)
 {
     int64_t value = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the files of the engine know of each other, lowest first. "Locked": the caller holds the
- * heap's lock. Who wants to unlock does so by opal_heap_leave, which also looks after what has been
- * free for long.
+ * What the files of the engine declare for each other. "Locked": the caller holds the heap's lock,
+ * which it has taken by opal_heap_enter and releases by opal_heap_leave: that also gives back pages
+ * which were free for long.
  */
 #ifndef OPAL_HEAP_ENGINE_H
 #define OPAL_HEAP_ENGINE_H
@@ -47,21 +47,21 @@ bool opal_heap_chunks_grow(opal_heap_t *heap, opal_heap_chunk_t *first, size_t u
 /* The same for a chunk in use that is usable by units. */
 bool opal_heap_commit_units(opal_heap_t *heap, opal_heap_chunk_t *chunk, uint64_t units);
 
-/* Whose chunk begins there, as far as can be told without looking at it if it is not ours. Locked,
-   or the caller has a block in it. */
+/* Whose chunk begins there, by the directory alone. Locked, or the caller has a block in it. */
 typedef enum opal_heap_standing {
     OPAL_HEAP_OURS,    /* in use */
-    OPAL_HEAP_OTHERS,  /* another process', or none's */
+    OPAL_HEAP_OTHERS,  /* of another process, or of none */
     OPAL_HEAP_NOBODYS, /* none that is in use */
 } opal_heap_standing_t;
 opal_heap_standing_t opal_heap_standing(const opal_heap_t *heap, const opal_heap_chunk_t *chunk);
 
-/* Calls for the first chunk of all stretches in use, and of free ones that are usable in part. */
+/* Calls `call` for the first chunk of each stretch in use, and of each free one with usable pages.
+ */
 typedef void opal_heap_chunk_fn_t(opal_heap_t *heap, opal_heap_chunk_t *first, bool used,
                                   size_t usable, void *context);
 void opal_heap_each_chunk(opal_heap_t *heap, opal_heap_chunk_fn_t *call, void *context);
 
-/* Reports, then gives back. Not locked. */
+/* before_release and decommit of the source. Not locked. */
 void opal_heap_release(opal_heap_t *heap, void *start, size_t bytes, bool again);
 
 /* Gives back pages of free chunks until there are at most so many bytes of them and none unused for
@@ -113,7 +113,7 @@ opal_heap_page_t *opal_heap_slab_take(opal_heap_t *heap, uint32_t owner);
 void opal_heap_slab_give(opal_heap_t *heap, opal_heap_page_t *page);
 bool opal_heap_slabs_trim(opal_heap_t *heap, uint32_t keep_msec);
 
-/* -- pages.c: a thread's pages. By who may use the thread's state ---------------------- */
+/* -- pages.c: a thread's pages. The caller may use the thread's state ---------------------- */
 
 /* Makes a page with a free block active and returns it, or NULL. Not locked. */
 opal_heap_page_t *opal_heap_refill(opal_heap_t *heap, opal_heap_thread_t *thread,
@@ -126,16 +126,17 @@ void opal_heap_settle(opal_heap_t *heap, opal_heap_thread_t *thread, opal_heap_p
  */
 void opal_heap_thread_trim(opal_heap_t *heap, opal_heap_thread_t *thread);
 
-/* A page with free blocks, which is then nobody's; or NULL. For an idle state; locked. */
+/* A page with free blocks, which has no owner then; or NULL. For an idle state; locked. */
 opal_heap_page_t *opal_heap_page_from(opal_heap_t *heap, opal_heap_thread_t *thread,
                                       unsigned size_class);
 
-/* -- remote.c: freeing what is not ours ------------------------------------------------ */
+/* -- remote.c: freeing blocks of other threads and processes
+ * ------------------------------------------------ */
 
-/* A block of a page that belongs to somebody else. Lock or none. */
+/* Frees a block of a page that has another owner. Locked or not. */
 void opal_heap_push(opal_heap_t *heap, opal_heap_page_t *page, void *block);
 
-/* The pages in a mailbox, linked by `next`. For who owns it. */
+/* Takes the pages out of a mailbox, linked by `next`. Called by the mailbox's owner. */
 opal_heap_page_t *opal_heap_take_mail(opal_heap_t *heap, uint32_t id);
 
 /* Runs and huge blocks that came home. Locked; it may be released in between. */

@@ -2,11 +2,11 @@
 /*
  * The allocator engine: malloc and its family on address space that a source provides.
  *
- * A heap is a range of addresses, and this process' blocks in it. Where the pages come from is the
- * business of its source: anonymous memory of this process (system.h), or a region that all
- * processes of a node have mapped. In a shared region each process opens a heap of its own on the
- * same range; the source hands each of them its own chunks. Any process may free any block of the
- * region: the block goes home to the heap that it came from.
+ * A heap is a range of addresses, and this process' blocks in it. The pages come from the heap's
+ * source: anonymous memory of this process (system.h), or a region that all processes of a node
+ * have mapped. In a shared region each process opens a heap of its own on the same range; the
+ * source gives each of them its own chunks. Any process may free any block of the region: the block
+ * goes back to the heap that it came from, its home.
  *
  *   static opal_heap_t heap;
  *   opal_heap_open(&heap, &config);           before the first use, from one thread
@@ -14,13 +14,13 @@
  *   if (opal_heap_owns(&heap, p))             else it is another allocator's
  *       opal_heap_free(&heap, p);
  *
- * Everything that another process must know lies in the region, without a pointer in it, so it need
- * not be mapped at the same address everywhere (layout.h draws it). Everything that only this
- * process may know lies in opal_heap_t.
+ * What other processes read lies in the region, without a pointer in it, so the region may be
+ * mapped at different addresses (layout.h draws it). What only this process uses lies in
+ * opal_heap_t.
  *
  * Threading: any thread may call anything on an open heap. malloc and free of small blocks take no
  * lock and use no locked instruction, unless another thread frees what this one allocated. Nothing
- * here allocates by other means, uses stdio, or needs main to have begun. Not for signal handlers.
+ * here allocates by other means, uses stdio, or needs main to have begun. Not in signal handlers.
  *
  * errno: set to ENOMEM where a function returns NULL for want of memory; otherwise left alone, by
  * free too.
@@ -55,47 +55,47 @@ typedef enum opal_heap_fault {
  * called either way.
  */
 typedef struct opal_heap_source_ops {
-    /* More address space inside the range: at least *bytes, a multiple of the chunk size, aligned
-       to it, that nobody else uses. *bytes becomes what was given. NULL: there is no more.
-       Required. */
+    /* More unused address space of the range: at least *bytes, a multiple of the chunk size, and
+       aligned to it. *bytes becomes what was given. NULL: there is no more. Required. */
     void *(*extend)(void *context, size_t *bytes);
 
-    /* Makes pages usable that are not; they read as zero. 0, or an errno value and nothing has
-       changed: ENOMEM, or EEXIST if somebody else has something there, and then the addresses are
-       left alone for good. Required. */
+    /* Makes unusable pages usable; they read as zero. 0, or an errno value, and nothing has
+       changed: ENOMEM, or EEXIST if something is mapped there; then the heap never uses these
+       addresses. Required. */
     int (*commit)(void *context, void *start, size_t bytes);
 
-    /* These pages, all of them usable, are about to go, by decommit or move; a move may fail yet.
-       NULL is legal. */
+    /* Called before decommit or move takes these pages, all of them usable; the move may fail. NULL
+       is legal. */
     void (*before_release)(void *context, void *start, size_t bytes);
 
-    /* The pages go back to the system. `again`: they stay usable and read as zero; otherwise they
-       are as before commit. Cannot fail towards the caller: a source that fails to give pages back
-       for `again` has to zero them. Required. */
+    /* Gives the pages back to the system. `again`: they stay usable and read as zero; otherwise
+       they are as before commit. Cannot fail: if the system refuses, a source zeroes the pages for
+       `again`. Required. */
     void (*decommit)(void *context, void *start, size_t bytes, bool again);
 
-    /* The pages and what is in them to another place, where none is usable; `start` is as before
-       commit then. False: nothing has changed. NULL: this source never can, as with a shared one.
+    /* Moves the pages with their contents to addresses where none is usable; the pages at `start`
+       are then as before commit. False: nothing has changed. NULL: this source cannot move pages.
      */
     bool (*move)(void *context, void *start, size_t bytes, void *to);
 
-    /* A clock for what has been unused for long. NULL: the system's. */
+    /* The clock for pages that were not used for long. NULL: the system's. */
     uint32_t (*now_msec)(void *context);
 
-    /* Says so, for instance with opal_heap_say. The call then does nothing with the block.
-       NULL: says so on standard error and aborts, as glibc does. */
+    /* Reports a mistake of the program; the call then leaves the block alone. NULL: the heap writes
+       the mistake to standard error and aborts, as glibc does. */
     void (*fault)(void *context, opal_heap_fault_t fault, const void *pointer);
 } opal_heap_source_ops_t;
 
-/* What is 0 takes the default. */
+/* A 0 stands for the default, which is named last. */
 typedef struct opal_heap_config {
-    const opal_heap_source_ops_t *ops; /* stays the caller's, as does the context */
+    const opal_heap_source_ops_t
+        *ops; /* the caller's, as long as the heap is open; so is context */
     void *context;
-    void *base; /* the range, aligned to chunks. All of a region, not only our part */
+    void *base; /* the range, aligned to chunks: all of a region, not only this heap's part */
     size_t bytes;
     size_t alignment;    /* of every block; a power of two, 16 to 4096; 16 */
-    size_t commit_bytes; /* as much is committed at a time, a power of two, 64 KiB up to a chunk; a
-                            chunk. Less where committing takes memory even if nobody touches it */
+    size_t commit_bytes; /* committed at a time: a power of two, 64 KiB up to a chunk; a chunk. Less
+                            where committing takes memory even if nothing touches it */
     size_t keep_bytes;   /* free memory that is kept although it could go back; 64 MiB */
     uint32_t keep_msec;  /* for how long, if it is not used; 1000 */
 } opal_heap_config_t;
@@ -109,7 +109,7 @@ typedef struct opal_heap_stats {
     size_t huge_bytes; /* of the used ones: in blocks with chunks of their own */
     size_t huge_blocks;
     size_t threads;        /* states of threads, of live ones and in reserve */
-    size_t released_bytes; /* went back to the system so far */
+    size_t released_bytes; /* given back to the system so far */
 } opal_heap_stats_t;
 
 struct opal_heap_thread;
@@ -118,14 +118,14 @@ struct opal_heap_directory;
 
 enum { OPAL_HEAP_RUN_BINS = 32 };
 
-/* A heap. Only `base` and `bytes` are for others than the engine, and they for opal_heap_owns. */
+/* A heap. The members are the engine's; opal_heap_owns reads `base` and `bytes`. */
 typedef struct opal_heap {
     uintptr_t base;
     size_t bytes;
     size_t chunks; /* in the range */
     opal_heap_config_t config;
     _Atomic uint8_t *is_slabs; /* for each chunk of the range, whether it is ours, of slabs */
-    uint32_t home;             /* in the region: where other processes send what they free */
+    uint32_t home;             /* id in the region: where other processes send what they free */
     uint32_t system_page_bytes;
     /* `common` serves threads that have no state of their own: they are about to end, or there was
        no memory for one. common_lock protects it; it is taken before `lock`. */
@@ -133,13 +133,13 @@ typedef struct opal_heap {
     struct opal_heap_thread *common;
     /* Protects all below, and in the chunks what is said in layout.h. */
     pthread_mutex_t lock;
-    bool alone; /* nobody else is in the heap: it is closed, or the lock is held for a fork */
+    bool alone; /* no other thread is in the heap: it is closed, or locked for a fork */
     struct opal_heap_directory *directory;  /* what this heap knows of each chunk of the range */
     struct opal_heap_chunk *slab_chunks[2]; /* with free units, [1] with some that were used */
     struct opal_heap_chunk *run_chunks[OPAL_HEAP_RUN_BINS]; /* by the longest free run */
     struct opal_heap_thread *_Atomic idle; /* states whose threads have ended; a queue */
     struct opal_heap_thread *last_idle;
-    opal_heap_stats_t stats;  /* without what is counted when somebody asks */
+    opal_heap_stats_t stats;  /* without what opal_heap_stats counts */
     size_t peak_needed_bytes; /* of what was usable, less what was kept */
     size_t idle_bytes;        /* behind the ends of huge blocks */
     uint32_t now_msec, swept_msec;
@@ -148,8 +148,8 @@ typedef struct opal_heap {
 /* 0, or an errno value: EINVAL for a config that cannot be, ENOMEM. A zeroed or closed heap. */
 int opal_heap_open(opal_heap_t *heap, const opal_heap_config_t *config);
 
-/* All pages of this heap go back (and are reported), whoever uses blocks of it. No other thread is
-   in the heap or ever will be again. Not needed at the end of a process. */
+/* Gives all pages of this heap back (and reports them), also those of blocks in use. No other
+   thread is in the heap or will enter it. Not needed at the end of a process. */
 void opal_heap_close(opal_heap_t *heap);
 
 /* Whether the address lies in the heap's range. Not whether a block begins there. */
@@ -163,7 +163,7 @@ static inline bool opal_heap_owns(const opal_heap_t *heap, const void *pointer)
 OPAL_EXPORT void *opal_heap_malloc(opal_heap_t *heap, size_t bytes);
 void *opal_heap_calloc(opal_heap_t *heap, size_t count, size_t bytes);
 
-/* NULL is legal; else a block that this range's heaps handed out, to whatever process. */
+/* NULL is legal; else a block of a heap on this range, of this process or another one. */
 OPAL_EXPORT void opal_heap_free(opal_heap_t *heap, void *block);
 
 /* realloc(block, 0) frees and returns NULL. The block may be another process'; what is returned is
@@ -182,30 +182,30 @@ void *opal_heap_pvalloc(opal_heap_t *heap, size_t bytes);
 /* 0 for NULL. The block may be another process'. */
 size_t opal_heap_usable_size(opal_heap_t *heap, const void *block);
 
-/* -- giving back and looking at -------------------------------------------------------- */
+/* -- trimming and statistics -------------------------------------------------------- */
 
-/* Gives all free pages back but for about `keep_bytes`. Free blocks that other live threads have at
-   hand stay. 1 if something went back, else 0. */
+/* Gives all free pages back but for about `keep_bytes`, and but for the free blocks that other live
+   threads have at hand. 1 if something went back, else 0. */
 OPAL_EXPORT int opal_heap_trim(opal_heap_t *heap, size_t keep_bytes);
 
-/* As of now where other threads rest, roughly where they are at work. */
+/* Exact while no other thread allocates or frees, roughly right otherwise. */
 OPAL_EXPORT void opal_heap_stats(opal_heap_t *heap, opal_heap_stats_t *stats);
 struct mallinfo2 opal_heap_mallinfo2(opal_heap_t *heap);
 
 /* malloc_stats: on standard error. */
 void opal_heap_print_stats(opal_heap_t *heap);
 
-/* Calls for each stretch of usable pages of this heap, used or not. Takes the heap's lock, unless
-   it is held for a fork. For a shared region's snapshot: between opal_heap_fork_prepare and the
-   first step of the child, nobody but this thread may write to them. */
+/* Calls `call` for each stretch of usable pages of this heap, used or not. Takes the heap's lock,
+   unless it is held for a fork. For a copy of a shared region, this thread alone may write to the
+   pages between opal_heap_fork_prepare and the first step of the child. */
 typedef void opal_heap_stretch_fn_t(void *context, void *start, size_t bytes);
 void opal_heap_each_stretch(opal_heap_t *heap, opal_heap_stretch_fn_t *call, void *context);
 
-/* -- fork: what pthread_atfork wants, but with the heap -------------------------------- */
+/* -- fork: the handlers for pthread_atfork, with the heap -------------------------------- */
 
-/* The child has all blocks and may go on. What other threads of the parent had at hand as free
-   blocks is lost to it. A heap in a shared region: `child` is called when the region's pages have
-   become private to the child, at the same addresses. */
+/* The child has all blocks, and may allocate and free. The free blocks that other threads of the
+   parent had at hand are lost to it. For a heap in a shared region, `child` is called when the
+   region's pages have become private to the child, at the same addresses. */
 void opal_heap_fork_prepare(opal_heap_t *heap);
 void opal_heap_fork_parent(opal_heap_t *heap);
 void opal_heap_fork_child(opal_heap_t *heap);

@@ -3,12 +3,12 @@
  * What lies in a heap's range. For the engine alone.
  *
  *   range    | chunk | chunk | chunk | ...        of 4 MiB, aligned; each belongs to one heap, its
- *                                                 home, or to nobody yet. A process has one heap
- *                                                 on a range; several may share the range
+ *                                                 home, or to none yet. A process has one heap on
+ *                                                 a range; several processes may share the range
  *
  *   slabs    | header: 64 pages | slab 1 | slab 2 | ... | slab 63 |      of 64 KiB, aligned
- *              slab: blocks of one size, up to 32 KiB. Its page (opal_heap_page_t) has its state
- * and belongs to one thread
+ *              slab: blocks of one size, up to 32 KiB. Its page (opal_heap_page_t) has its state,
+ *              and belongs to one thread
  *
  *   runs     | header: maps | run | free | run | ...                     of whole system pages
  *              blocks up to 1 MiB. Under the home's lock
@@ -19,22 +19,22 @@
  *
  * So the header of a block is found by its address alone: in the chunk of the byte before it.
  *
- * A free block of a slab begins with a link, 8 bytes: above a mark made of the block's own
- * position, below the offset of the next free block in the chunk, 0 for none. The mark tells a free
- * block from one in use, so a second free is seen, and so is a write to a free block. Its lowest
- * bit says that the rest of the block is known to be zero.
+ * A free block of a slab begins with a link of 8 bytes. Its upper half is a mark made of the
+ * block's own position, its lower half the offset of the next free block in the chunk, 0 for none.
+ * The mark distinguishes a free block from one in use, so a double free is noticed, and so is a
+ * write to a free block. The mark's lowest bit says that the rest of the block is known to be zero.
  *
- * A page has two lists of free blocks: `free`, the owner's alone, and `remote`, where everybody
- * else pushes. The owner takes all of `remote` when `free` is empty. A page without a free block is
- * parked: in no list of its thread. Who then pushes to its `remote` first takes the PARKED bit away
- * and puts the page into the owner's mailbox, from where it becomes listed again.
+ * A page has two lists of free blocks: `free`, which its owner alone uses, and `remote`, to which
+ * all other threads and processes push. The owner takes all of `remote` when `free` is empty. A
+ * page without a free block is parked: in no list of its thread. The first push to the `remote` of
+ * a parked page clears the PARKED bit and puts the page into the owner's mailbox, from where the
+ * owner lists it again.
  *
- * Blocks of runs and huge blocks that another process frees go to the `remote` of page 0 of their
- * chunk, which is always parked, and that page to the mailbox of the home.
+ * Runs and huge blocks that another process frees are pushed to the `remote` of page 0 of their
+ * chunk, which is always parked, and that page goes to the mailbox of the home.
  *
- * A mailbox is the last line of a system page, whose number in the range, from 1, is the id of
- * whom it belongs to: a thread state, or the home, whose mailbox is in the header of its first
- * runs.
+ * A mailbox is the last line of a system page, whose number in the range, from 1, is the id of the
+ * mailbox's owner: a thread state, or the home, whose mailbox is in the header of its first runs.
  *
  * Pointers in the region (lists of pages, a thread's state) are followed by the home's process
  * alone. What another process follows is an offset, in the chunk or, in units of 64 KiB or of 4
@@ -62,7 +62,7 @@ enum {
     OPAL_HEAP_MAILBOX = OPAL_HEAP_PAGE_BYTES - OPAL_HEAP_LINE, /* offset in the page */
 };
 
-/* What a chunk is; also tells a chunk's header from other memory. */
+/* What a chunk is; also distinguishes a chunk's header from other memory. */
 typedef enum opal_heap_kind {
     OPAL_HEAP_SLABS = 0x51ab51ab,
     OPAL_HEAP_RUNS = 0x52754e73,
@@ -95,7 +95,7 @@ enum {
 /* Invariant: used = blocks that are out + blocks in `remote`. Blocks between fresh and end were
    never out since the page was set up. */
 typedef struct opal_heap_page {
-    /* The owner's. */
+    /* Used by the owner. */
     _Alignas(OPAL_HEAP_LINE) uint32_t free; /* offset in the chunk, as all offsets here */
     _Atomic uint32_t used;                  /* written by the owner, read by others too */
     uint32_t fresh, end;
@@ -103,10 +103,10 @@ typedef struct opal_heap_page {
     uint16_t size_class;
     uint16_t flags;
     struct opal_heap_page *previous, *next; /* in a list of its thread */
-    /* Everybody's. A line of its own: who frees from elsewhere does not take the owner's away. */
+    /* Used by all. A line of its own: a remote free does not take the owner's line away. */
     _Alignas(OPAL_HEAP_LINE) _Atomic uint64_t remote;
     _Atomic uint32_t owner;   /* opal_heap_thread_t.id; 0: the unit is free */
-    _Atomic uint32_t divisor; /* tells where blocks begin: opal_heap_begins */
+    _Atomic uint32_t divisor; /* for opal_heap_begins */
     uint32_t mail_next;       /* in a mailbox: the next page there */
 } opal_heap_page_t;
 
@@ -232,7 +232,7 @@ static inline bool opal_heap_link_says_zero(uint64_t link)
     return link >> 32 & 1;
 }
 
-/* A block's first word is its user's or a link, so it has no type of its own. */
+/* A block's first word is the user's data or a link, so it has no type of its own. */
 typedef uint64_t __attribute__((may_alias)) opal_heap_word_t;
 
 /* -- threads --------------------------------------------------------------------------- */
@@ -294,7 +294,7 @@ static inline opal_heap_page_t *opal_heap_page_of_mail(const opal_heap_t *heap, 
     return &chunk->pages[unit % OPAL_HEAP_UNITS];
 }
 
-/* A page of nobody, without a block. */
+/* A page without an owner and without a block. */
 extern opal_heap_page_t opal_heap_no_page;
 
 #endif

@@ -52,9 +52,9 @@ static void *take_small(opal_heap_t *heap, opal_heap_thread_t *thread, unsigned 
     }
 }
 
-/* What was there before may look like the link of a free block: of this one, when another process
- * had freed it, or of another kind of block at this place. Who frees it without having written to
- * it would be told that it is freed twice. */
+/* The old first word may look like the link of a free block: of this one, if another process had
+ * freed it, or of a block that lay here before. A program that frees the block without having
+ * written to it would be blamed for a double free. */
 static void forget_link(void *block)
 {
     *(opal_heap_word_t *)block = 0;

@@ -10,7 +10,7 @@
  */
 #include "opal/heap/engine.h"
 
-enum { EXTEND_BYTES = 4096 }; /* are linked at a time: their memory is touched */
+enum { EXTEND_BYTES = 4096 }; /* of a slab, linked at a time, since that touches the memory */
 
 opal_heap_page_t opal_heap_no_page;
 
@@ -101,8 +101,8 @@ static bool extend(opal_heap_page_t *page)
     return true;
 }
 
-/* Out of sight until somebody frees a block. False: somebody just did. Who takes the PARKED bit
-   away has to see who the owner is, so this is released and that acquires. */
+/* Parks a page until a block of it is freed. False: one was freed just now. Release: the thread
+   that clears the PARKED bit reads the owner, with acquire. */
 static bool park(opal_heap_page_t *page)
 {
     uint64_t nothing = 0;
@@ -207,7 +207,8 @@ opal_heap_page_t *opal_heap_refill(opal_heap_t *heap, opal_heap_thread_t *thread
     return page;
 }
 
-/* Its owner freed a block of a parked page. If somebody else did too, it comes by mail. */
+/* The owner has freed a block of a parked page. If another thread has, too, the page comes by mail.
+ */
 static void unpark(opal_heap_thread_t *thread, opal_heap_page_t *page)
 {
     uint64_t old =

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Blocks that are freed by somebody else than who owns their page: another thread, or another
- * process. layout.h tells how they come home.
+ * Blocks that are freed by another thread or process than the owner of their page. layout.h says
+ * how they come home.
  *
- * Threading: pushing needs no lock. Who owns the page or the mailbox takes all of it at once, so
- * nobody ever takes a single one, and no counter is needed against a word that comes back.
+ * Threading: pushing needs no lock. The owner of a page or mailbox takes its whole list at once,
+ * and no thread takes a single entry; so a word that returns to an older value (ABA) does no harm.
  */
 #include "opal/heap/engine.h"
 
-/* A page that was parked has something now. */
+/* Puts a page that was parked into the mailbox of its owner. */
 static void mail(opal_heap_t *heap, opal_heap_page_t *page)
 {
     opal_heap_mailbox_t *mailbox = opal_heap_mailbox(heap, opal_heap_owner_of(page));
@@ -30,7 +30,8 @@ void opal_heap_push(opal_heap_t *heap, opal_heap_page_t *page, void *block)
               offset;
     } while (!atomic_compare_exchange_weak_explicit(
         &page->remote, &old, now, memory_order_acq_rel,
-        memory_order_relaxed)); /* released to who collects; acquires from who parked */
+        memory_order_relaxed)); /* release: to the collecting owner; acquire: from the one that
+                                   parked it */
     if (old & OPAL_HEAP_REMOTE_PARKED)
         mail(heap, page);
 }

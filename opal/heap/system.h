@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The source of a heap of this process alone: anonymous memory.
+ * The source of a private heap: anonymous memory of this process.
  *
- * A far corner of the address space is claimed, not reserved: pages are mapped there when they are
- * needed, and only where nothing is (MAP_FIXED_NOREPLACE). So RLIMIT_AS, overcommit limits, core
- * files and mlockall see what is used and no more. Where the corner cannot be had (a sanitizer's
- * shadow, a small address space), the range is reserved by a mapping without access.
+ * The range is a far corner of the address space, claimed but not reserved: pages are mapped there
+ * when they are needed, and only where nothing is mapped (MAP_FIXED_NOREPLACE). So RLIMIT_AS,
+ * overcommit limits, core files and mlockall see what is used and no more. Where the corner is not
+ * free (a sanitizer's shadow, a small address space), the range is reserved by a mapping without
+ * access.
  *
- * The system calls are made directly: what watches mmap and munmap does not see them. It is told by
- * before_release.
+ * The system calls are made directly, so hooks of mmap and munmap do not see them. Their consumers
+ * learn of pages that go by before_release.
  *
  *   static opal_heap_system_t source;
  *   static opal_heap_t heap;
- *   source.before_release = tell;
+ *   source.before_release = report;
  *   int error = opal_heap_system_open(&source, &config);     fills ops, context, base, bytes
  *   if (error == 0)
  *       error = opal_heap_open(&heap, &config);
@@ -38,7 +39,7 @@ typedef struct opal_heap_system {
    errno value. */
 int opal_heap_system_open(opal_heap_system_t *source, opal_heap_config_t *config);
 
-/* Behind opal_heap_close. */
+/* Called behind opal_heap_close. */
 void opal_heap_system_close(opal_heap_system_t *source);
 
 #endif

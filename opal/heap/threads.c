@@ -19,7 +19,7 @@ __thread opal_heap_slot_t opal_heap_slots[OPAL_HEAP_SLOTS];
 static __thread bool ending;
 
 static pthread_mutex_t key_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_key_t key; /* its destructor tells that a thread ends */
+static pthread_key_t key; /* its destructor runs when a thread ends */
 static bool have_key;
 
 /* -- idle states ----------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The heap's lock, and what happens whenever it is released: now and then somebody has to look for
- * memory that has been free for long. There is no thread for this; who comes by does it.
+ * The heap's lock. Now and then the thread that releases it also looks for memory that has been
+ * free for long, and gives it back: there is no thread for that.
  */
 #include "opal/heap/engine.h"
 

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The hooks: each is the function that it stands for, and tells what it does. All have one course:
+ * The hooks: each does what the function does that it stands for, and raises its events. All have
+ * the same steps:
  *
- *   1  handlers before the call, who may change its arguments or answer
+ *   1  handlers before the call, which may change its arguments or answer
  *   2  VM_UNMAPPED for what the call will drop
  *   3  the call
  *   4  VM_MAPPED for what has come
- *   5  handlers behind the call, who may change its result
+ *   5  handlers behind the call, which may change its result
  *
- * A step that nobody listens to is not taken; without any listener a hook is one load and the call.
+ * A step without handlers is left out; without any handler a hook is one load and the call.
  *
- * Threading: as the functions themselves. errno is the call's when it fails, or the one of who
- * answered.
+ * Threading: as the functions themselves. errno is that of the call if it fails, or of the handler
+ * that answered.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -83,7 +84,7 @@ OPAL_MEMORY_HOT int opal_memory_munmap(void *address, size_t length)
     return event.munmap.result;
 }
 
-/* libc reads the fifth argument only where it is there for sure, and so do we. */
+/* As in libc, the fifth argument is read only with the flag that requires it. */
 void *opal_memory_mremap(void *old_address, size_t old_length, size_t new_length, int flags, ...)
 {
     const unsigned events = OPAL_MEMORY_MREMAP | OPAL_MEMORY_VM_MAPPED | OPAL_MEMORY_VM_UNMAPPED;

@@ -2,8 +2,8 @@
 /*
  * The handlers, and the delivery of events to them.
  *
- * Handlers are a singly linked list, sorted by priority. Who delivers walks it without a lock
- * (readers.h); who adds or removes changes one pointer at a time under a lock.
+ * Handlers are a singly linked list, sorted by priority. A delivery walks it without a lock
+ * (readers.h); add and remove change one pointer at a time under a lock.
  */
 #include "opal/memory/events/dispatch.h"
 
@@ -26,7 +26,7 @@ OPAL_MEMORY_HOT static bool is_running(const opal_memory_handler_t *handler)
     return false;
 }
 
-/* Tells the handlers with priorities from `lowest` to `highest`. True: one has answered. */
+/* Calls the handlers with priorities from `lowest` to `highest`. True: one has answered. */
 OPAL_MEMORY_HOT static bool walk(opal_memory_event_t *event, int lowest, int highest)
 {
     bool answered = false;
@@ -129,7 +129,7 @@ bool opal_memory_handler_remove(opal_memory_handler_t *handler)
     opal_memory_lock(OPAL_MEMORY_LIST_LOCK);
     opal_memory_handler_t *_Atomic *link = find_link(handler, handler->priority);
     if (atomic_load(link) == handler) {
-        /* Its own `next` stays: who stands on it walks on from there. */
+        /* Its own `next` stays: a reader that is at this handler walks on from there. */
         atomic_store(link, atomic_load(&handler->next));
         update_interest();
     }

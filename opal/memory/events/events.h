@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory events: who wants to know what memory comes into this process and leaves it.
+ * Memory events: what memory comes into this process and leaves it, delivered to handlers.
  *
- * Six events are calls, and a handler of one may look at it, change its arguments, or answer in its
- * place. Two are what the calls come to:
+ * Six events are calls. A handler of a call may look at it, change its arguments, or answer instead
+ * of the system. Two events are what the calls come to:
  *
  *   VM_UNMAPPED   delivered BEFORE the pages go. Sources: munmap; mmap with MAP_FIXED (whatever was
  *                 there); mremap (what is moved or cut off, and the destination of MREMAP_FIXED);
  *                 shmdt (the whole attachment); shmat with SHM_REMAP; brk and sbrk downwards;
  *                 madvise with an advice that drops pages; remap_file_pages; dlclose of an object
- *                 that goes; and allocators that say so themselves (opal_memory_unmapped).
+ *                 that is unloaded; and allocators that raise it themselves (opal_memory_unmapped).
  *   VM_MAPPED     delivered AFTER the pages came.
  *
  * VM_UNMAPPED means "may be gone from now on". A call that cannot succeed (munmap of an unaligned
- * address, of no bytes, beyond the address space) raises none. One that fails in the kernel has
- * raised it already; nobody is told that the pages stayed, since some calls fail half done. To
- * forget too much costs time; to forget too little costs data. So a handler gives up what it knows
+ * address, of no bytes, beyond the address space) raises none. A call that fails in the kernel has
+ * raised it already, and no event says that the pages stayed, since some calls fail half done. To
+ * forget too much costs time; to forget too little costs data. So a handler forgets what it knows
  * about the range, and does not conclude that the application has made a mistake.
  *
- * The range is made of whole pages, and it may cover what nobody ever mapped.
+ * The range consists of whole pages, and may cover pages that were never mapped.
  *
  * Threading: everything here may be called by any thread at any time, before main and inside
  * handlers as well, but not from a signal handler, opal_memory_(un)mapped excepted. Delivery takes
@@ -48,8 +48,8 @@ enum {
     OPAL_MEMORY_ALL_EVENTS = (1 << OPAL_MEMORY_EVENT_COUNT) - 1,
 };
 
-/* An event on its way. `result` holds what the caller will get; with -1 or MAP_FAILED, `error` is
- * its errno. Before the call is made both are meaningless unless a handler answers. */
+/* An event under way. `result` is what the caller will get; with -1 or MAP_FAILED, `error` is its
+ * errno. Before the call is made both are meaningless, unless a handler answers. */
 typedef struct opal_memory_event {
     unsigned kind; /* one bit of the above; says which member counts */
     int error;
@@ -94,28 +94,29 @@ typedef struct opal_memory_event {
 
 typedef enum opal_memory_verdict {
     OPAL_MEMORY_PASS,   /* the next handler, then the call */
-    OPAL_MEMORY_ANSWER, /* `result` is set: no call, no further handler. Who answers has also told
+    OPAL_MEMORY_ANSWER, /* `result` is set: no call, no further handler. The handler has also raised
                          * what came and went (opal_memory_mapped, opal_memory_unmapped). Behind
                          * the call, and for the VM events: no further handler */
 } opal_memory_verdict_t;
 
 /*
- * Runs in the thread that makes the call, at any place where that thread may map or unmap: inside
- * an allocator, holding its locks. So it allocates and frees nothing, waits for no lock that
- * anybody holds while allocating, and does not throw, longjmp, fork or end the thread.
+ * Runs in the thread that makes the call, wherever that thread maps or unmaps: also inside an
+ * allocator, which may hold its locks. So a handler allocates and frees nothing, waits for no lock
+ * that a thread may hold while it allocates, and does not throw, longjmp, fork or end the thread.
  *
- * It may map and unmap itself: the other handlers hear of it, it does not.
+ * A handler may map and unmap: the other handlers get these events, it does not.
  */
 typedef opal_memory_verdict_t opal_memory_handler_fn_t(opal_memory_event_t *event, void *context);
 
 /*
  * A handler. The caller owns the storage, which stays valid and untouched from add until remove has
- * returned. Lower priorities hear first; of equal ones, who came first.
+ * returned. Handlers are called in the order of their priorities, lowest first; equal ones in the
+ * order in which they were added.
  *
  *   priority < 0    before the call is made: may change the arguments, or answer
  *   priority >= 0   after it, failed or not: sees the result, and may change it
  *
- * For the VM events both sorts are told, in this order, and nothing but the order counts.
+ * For the VM events both sorts are called, in this order.
  */
 typedef struct opal_memory_handler {
     unsigned events; /* bits; more than one is fine */
@@ -123,50 +124,53 @@ typedef struct opal_memory_handler {
     opal_memory_handler_fn_t *fn;
     void *context;
 
-    struct opal_memory_handler *_Atomic next; /* the base's */
+    struct opal_memory_handler *_Atomic next; /* written by add and remove */
 } opal_memory_handler_t;
 
 /*
- * Adds a handler and installs what is needed for its events, unless somebody has already or memory
- * events are switched off. OPAL_ERR_NOT_AVAILABLE: the handler is in place, but at least one of its
- * events is missing; opal_memory_events_report() tells which and why.
+ * Adds a handler and installs the hooks for its events, unless they are installed or memory events
+ * are switched off. OPAL_ERR_NOT_AVAILABLE: the handler was added, but at least one of its events
+ * is missing; opal_memory_events_report() says which and why.
  */
 OPAL_EXPORT opal_status_t opal_memory_handler_add(opal_memory_handler_t *handler);
 
-/* The same without installing: hears what others have installed, or raise by themselves. */
+/* Adds a handler without installing hooks: it gets the events that are raised anyway. */
 OPAL_EXPORT void opal_memory_handler_add_passive(opal_memory_handler_t *handler);
 
 /*
- * Takes a handler out. Returns true when no thread is inside it any more: its storage and its code
- * may go. The caller holds nothing that the handler could wait for. Called by a handler (of
- * whatever event) it cannot wait: then it returns false at once, nobody new enters the handler, and
- * its storage has to section until opal_memory_quiesce() was called outside of handlers. Taking out
- * a handler that is not there is harmless.
+ * Removes a handler. Returns true when no thread is inside it any more: its storage and its code
+ * may go. The caller holds nothing that the handler could wait for. Called inside a handler (of any
+ * event) it cannot wait: it returns false at once, no thread enters the removed handler any more,
+ * and its storage stays until opal_memory_quiesce() was called outside of handlers. Removing a
+ * handler that was not added is harmless.
  */
 OPAL_EXPORT bool opal_memory_handler_remove(opal_memory_handler_t *handler);
 
-/* Returns when every delivery that is underway now has ended; false inside a handler, at once. */
+/* Returns true when every delivery that is under way now has ended; inside a handler false, at
+ * once.
+ */
 OPAL_EXPORT bool opal_memory_quiesce(void);
 
 /* -- raising ------------------------------------------------------------------- */
 
 /*
- * For allocators, and for whoever maps by ways that nobody catches. Safe in signal handlers and
- * under any lock. unmapped: before the pages go; mapped: after they came.
+ * For allocators, and for code that maps and unmaps by ways that no hook catches. Safe in signal
+ * handlers and under any lock. opal_memory_unmapped is called before the pages go,
+ * opal_memory_mapped after they came.
  */
 OPAL_EXPORT void opal_memory_mapped(void *address, size_t length);
 OPAL_EXPORT void opal_memory_unmapped(void *address, size_t length);
 
-/* Whether anybody would hear of it; for who has to find out first what goes. */
+/* Whether a handler of VM_UNMAPPED is there; for callers that must find out first what goes. */
 OPAL_EXPORT bool opal_memory_unmapping_matters(void);
 
-/* Any event by its record, for code that catches calls itself. True: a handler has answered. The
- * sort of handlers is chosen by `after`; for VM events it is ignored. */
+/* Raises any event, for code that catches calls itself. True: a handler has answered. `after`:
+ * calls the handlers behind the call, not those before it; ignored for VM events. */
 OPAL_EXPORT bool opal_memory_raise(opal_memory_event_t *event, bool after);
 
 /*
- * The calls as the hooks make them: the event, its VM events, and the system's call. What the
- * patcher leads to, and the library to be preloaded. Usable directly.
+ * The hooks: each delivers the events of a call and makes the call. Patched calls and the library
+ * to be preloaded lead to them; they may be called directly.
  */
 OPAL_EXPORT void *opal_memory_mmap(void *address, size_t length, int protection, int flags, int fd,
                                    off_t offset);
@@ -185,7 +189,7 @@ OPAL_EXPORT int opal_memory_remap_file_pages(void *address, size_t length, int p
 
 typedef enum opal_memory_method {
     OPAL_MEMORY_BY_NOBODY,
-    OPAL_MEMORY_BY_SYMBOLS,   /* calls come to us by the linker's rules: preloaded, or linked so */
+    OPAL_MEMORY_BY_SYMBOLS,   /* the linker prefers our functions: preloaded, or linked first */
     OPAL_MEMORY_BY_RELOC,     /* relocation tables were patched */
     OPAL_MEMORY_BY_OVERWRITE, /* libc's code was patched */
     OPAL_MEMORY_BY_OTHERS,    /* declared by opal_memory_events_external */
@@ -193,8 +197,8 @@ typedef enum opal_memory_method {
 
 typedef enum opal_memory_finding {
     OPAL_MEMORY_NOT_ASKED_FOR,
-    OPAL_MEMORY_VERIFIED, /* a real call was made and its event came */
-    OPAL_MEMORY_MISSING,  /* `reason` tells why */
+    OPAL_MEMORY_VERIFIED, /* a call was made, and its event came */
+    OPAL_MEMORY_MISSING,  /* `reason` says why */
 } opal_memory_finding_t;
 
 enum { OPAL_MEMORY_REASON_MAX_BYTES = 160 };
@@ -208,17 +212,18 @@ typedef struct opal_memory_report {
 } opal_memory_report_t;
 
 /*
- * Installs what catches these events, each method followed by its test, until all are verified:
- * own symbols, relocations, code. Returns the events that are verified. Repeated: does only what is
- * missing. No malloc, no stdio: works in a constructor.
+ * Installs hooks for these events by one method after the other, each followed by its test, until
+ * all events are verified: own symbols, relocations, code. Returns the verified events. A repeated
+ * call does only what is missing. No malloc, no stdio: works in a constructor.
  */
 OPAL_EXPORT unsigned opal_memory_events_install(unsigned events);
 
-/* Somebody else raises these events by opal_memory_raise or opal_memory_(un)mapped: no hook of ours
- * is installed for them from now on. */
+/* The caller raises these events by opal_memory_raise or opal_memory_(un)mapped: no hook is
+ * installed for them from now on. */
 OPAL_EXPORT void opal_memory_events_external(unsigned events);
 
-/* Makes the calls once more, and returns the events that came. Others may have patched since. */
+/* Makes the calls once more, and returns the events that came: other code may have patched the same
+ * functions since. */
 OPAL_EXPORT unsigned opal_memory_events_test(unsigned events);
 
 /* What is known of one event. */

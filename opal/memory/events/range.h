@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which pages a call drops: the arithmetic of the kernel, asked before the call. An answer covers
- * everything that the call can drop, and more only where it cannot be known. Empty: the call drops
- * nothing, mostly as it cannot succeed. Internal to opal/mca/memory/base.
+ * Which pages a call drops, computed before the call as the kernel does. A range covers everything
+ * that the call can drop, and more only where that cannot be known. An empty range: the call drops
+ * nothing, mostly because it cannot succeed. Internal to opal/memory.
  *
  * Threading: no state; no allocation, no lock; errno stays.
  */
@@ -25,7 +25,7 @@ opal_memory_range_t opal_memory_range_of(const void *address, size_t length);
 /* What mmap with these arguments replaces. */
 opal_memory_range_t opal_memory_range_mmap(const opal_memory_event_t *event);
 
-/* What mremap takes away: from the old place, and at the new one. */
+/* What mremap drops: at the old address, and at the new one. */
 opal_memory_range_t opal_memory_range_mremap_old(const opal_memory_event_t *event);
 opal_memory_range_t opal_memory_range_mremap_new(const opal_memory_event_t *event);
 
@@ -36,8 +36,8 @@ opal_memory_range_t opal_memory_range_segment(int id, const void *address);
 /* What shmdt detaches. */
 opal_memory_range_t opal_memory_range_shmdt(const void *address);
 
-/* Between two positions of the break: what goes when it sinks from `high` to `low`, or comes when
- * it rises. */
+/* The pages between two positions of the break: what goes when it sinks from `high` to `low`, or
+ * comes when it rises. */
 opal_memory_range_t opal_memory_range_break(const void *low, const void *high);
 
 /* What madvise drops; empty for advice that drops nothing. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The page of the readers, the locks in it, and waiting for who is inside. See readers.h.
+ * The page of the readers, the locks in it, and waiting for read sections.
  *
- * Nothing of libc's that may be hooked is called here: system calls go by syscall().
+ * No function of libc that may be hooked is called here: system calls go by syscall().
  */
 #include "opal/memory/events/readers.h"
 
@@ -20,13 +20,13 @@ enum { PAGE_ALIGNMENT = 4096 };
 
 _Thread_local opal_memory_thread_t opal_memory_thread __attribute__((tls_model("initial-exec")));
 
-/* There is membarrier, so threads may have slots. Set before the page is there. */
+/* The system has membarrier, so threads may have slots. Set before the page is there. */
 static atomic_bool has_barrier;
 
 /* -- the page ------------------------------------------------------------------- */
 
-/* Where the system has no MADV_WIPEONFORK, a child of a threaded program may wait for ever when it
- * removes a handler: everything else works there too. */
+/* Without MADV_WIPEONFORK a child of a threaded program may wait for ever when it removes a
+ * handler. Everything else works. */
 static void make_page(void)
 {
     static opal_memory_shared_t plain;
@@ -112,9 +112,9 @@ void opal_memory_wake(atomic_uint *word)
 
 /* -- writers -------------------------------------------------------------------- */
 
-/* In a child of fork the kernel may have to be told again that we do this. What it has agreed to it
- * does not refuse later; only a filter of system calls that the program sets up meanwhile might,
- * and then a reader's store is as late as its processor pleases. */
+/* A child of fork may have to register again. The kernel refuses nothing that it has agreed to;
+ * only a filter of system calls that the program sets up meanwhile may, and then no barrier orders
+ * a reader's stores. */
 static void barrier_in_all_threads(void)
 {
     if (!atomic_load(&has_barrier))

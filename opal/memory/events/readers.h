@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who is inside a delivery, and how to wait until they are out. Internal to opal/mca/memory/base.
+ * Read sections around deliveries, and waiting until they have ended: a form of RCU. Internal to
+ * opal/memory.
  *
- * Who delivers (a reader) walks the list of handlers without a lock. A handler that was taken out
- * may still be in some reader's hands, so its owner (a writer) waits until all readers that could
- * have seen it are out:
+ * A thread that delivers (a reader) walks the list of handlers without a lock, in a read section. A
+ * removed handler may still be in use by a reader, so the thread that removed it (a writer) waits
+ * for all read sections that could have seen it:
  *
  *   reader   turns += 1 (now odd); walk the list; turns += 1 (now even)
  *   writer   unlink; barrier in all threads; of each slot: if turns is odd, wait until it changes
  *
- * A slot belongs to one thread, so its words are written by plain stores, which is what makes
- * munmap's hook cheap. Their order is the writer's business: membarrier makes every processor that
- * runs a thread of ours pass a full barrier. A reader whose odd number the writer does not see then
- * begins to walk behind the barrier, and does not find the handler.
+ * A slot belongs to one thread, so its words are written by plain stores, which makes munmap's hook
+ * cheap. The writer orders them: membarrier is a full barrier on every processor that runs a thread
+ * of this process. A reader whose odd number the writer does not see begins its walk behind the
+ * barrier, and does not find the handler.
  *
- * The overflow is for threads that get no slot, since there are more threads than slots or no
+ * The overflow is for readers without a slot, because there are more threads than slots, or no
  * membarrier:
  *
  *   reader   inside[epoch] += 1; walk the list; inside[epoch] -= 1      (atomic)
@@ -26,8 +27,8 @@
  * handler.
  *
  * Slots, counts and locks lie in a page that fork zeroes in the child (MADV_WIPEONFORK): the child
- * has one thread, which is in no handler, and what the other threads held or counted is none of its
- * business. A child of vfork shares the page as it shares the list.
+ * has one thread, which is in no handler, and the locks and counts of the parent's other threads
+ * mean nothing there. A child of vfork shares the page as it shares the list.
  */
 #ifndef OPAL_MEMORY_EVENTS_READERS_H
 #define OPAL_MEMORY_EVENTS_READERS_H
@@ -40,8 +41,8 @@ enum { OPAL_MEMORY_OVERFLOW = 4, OPAL_MEMORY_SLOTS = 58, OPAL_MEMORY_LINE_BYTES 
 
 typedef struct opal_memory_slot {
     _Alignas(OPAL_MEMORY_LINE_BYTES) atomic_uint turns; /* the owner writes it; futex */
-    /* The address of the owner's opal_memory_thread; 0: nobody's. A thread that has ended leaves
-     * its slot to the one that gets its address. */
+    /* The address of the owner's opal_memory_thread; 0: none. A thread that has ended leaves its
+     * slot to the thread that gets its address. */
     atomic_uintptr_t owner;
 } opal_memory_slot_t;
 
@@ -53,7 +54,7 @@ typedef struct opal_memory_shared {
     opal_memory_slot_t slots[OPAL_MEMORY_SLOTS];
     opal_memory_overflow_t overflow[OPAL_MEMORY_OVERFLOW];
     _Alignas(OPAL_MEMORY_LINE_BYTES) atomic_uint epoch; /* 0 or 1 */
-    atomic_bool waiting;                                /* a writer sleeps for somebody inside */
+    atomic_bool waiting;                       /* a writer sleeps until a read section ends */
     atomic_uint locks[OPAL_MEMORY_LOCK_COUNT]; /* futex: 0 free, 1 held, 2 held and wanted */
 } opal_memory_shared_t;
 
@@ -65,23 +66,26 @@ typedef struct opal_memory_frame {
 
 typedef struct opal_memory_thread {
     opal_memory_frame_t *frames;
-    opal_memory_slot_t *slot; /* as of the last time; in a child of fork another page is there */
-    bool is_in_overflow;      /* there was none to be had */
-    bool below;               /* inside a function that a hook goes on to: system.c */
+    opal_memory_slot_t
+        *slot;           /* of the last read section; in a child of fork another page is there */
+    bool is_in_overflow; /* there was no free slot */
+    bool below;          /* inside a function that a hook goes on to: system.c */
 } opal_memory_thread_t;
 
 /* initial-exec: no allocation at a thread's first access. */
 extern _Thread_local opal_memory_thread_t opal_memory_thread
     __attribute__((tls_model("initial-exec")));
 
-/* A slot for this thread, NULL for none; its place in the overflow, having entered. */
+/* A slot for this thread, or NULL. */
 opal_memory_slot_t *opal_memory_claim_slot(void);
+
+/* Begins a read section without a slot, and returns its counter. */
 atomic_uint *opal_memory_enter_overflow(void);
 
-/* For a writer that sleeps on this word. */
+/* Wakes a writer that sleeps on this word. */
 void opal_memory_wake(atomic_uint *word);
 
-/* How a reader is inside; both NULL: it was already. */
+/* A read section; both NULL: one inside another, which ends nothing. */
 typedef struct opal_memory_section {
     opal_memory_slot_t *slot;
     atomic_uint *overflow;
@@ -102,7 +106,8 @@ static inline opal_memory_section_t opal_memory_enter(void)
     if (opal_unlikely(turns % 2 != 0))
         return (opal_memory_section_t){0};
     atomic_store_explicit(&section.slot->turns, turns + 1, memory_order_relaxed);
-    atomic_signal_fence(memory_order_seq_cst); /* the processor's part is the writer's */
+    atomic_signal_fence(
+        memory_order_seq_cst); /* for the processor the writer's membarrier orders this */
     return section;
 }
 

@@ -11,7 +11,7 @@
 #include "opal/arch/syscall.h"
 #include "opal/memory/events/readers.h"
 
-/* Where glibc keeps the end of the heap for its sbrk; who moves it has to tell it. */
+/* Where glibc keeps the break for its sbrk: updated by every call that moves the break. */
 extern void *__curbrk __attribute__((weak));
 
 void opal_memory_system_use(opal_memory_call_t call, void *function)
@@ -20,11 +20,12 @@ void opal_memory_system_use(opal_memory_call_t call, void *function)
 }
 
 /*
- * The function for a call, NULL for none; go_up is due behind it. Relaxed: a thread that still sees
- * the other one makes the same call in the other way.
+ * The function for a call, NULL for none; go_up is due behind it. Relaxed: a thread that sees the
+ * older function makes the same call in the older way.
  *
- * The function may come back to the hook: one of another library that asks dlsym for the next one
- * finds us, and libc's code may lead to us by now. The second time it is the kernel's turn.
+ * The function may come back to the hook: that of another library may ask dlsym for the next one
+ * and find the hook, and libc's code may lead to the hook by now. The second time the kernel is
+ * called.
  */
 OPAL_MEMORY_HOT static void *go_down(opal_memory_call_t call)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The calls below the hooks. Each goes to libc's own function, so that whoever patched that hears
- * of it too; or straight to the kernel, when that function leads to us or none is known. Results
- * and errno are libc's in both cases. Internal to opal/mca/memory/base.
+ * The calls below the hooks. Each goes to libc's own function, so that code that has patched that
+ * function sees the call, too; or straight to the kernel, if that function leads back to the hook
+ * or is not known. Results and errno are libc's in both cases. Internal to opal/memory.
  *
  * Threading: opal_memory_system_use under the lock of install.c; the rest any thread.
  */

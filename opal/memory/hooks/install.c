@@ -3,17 +3,17 @@
  * Installing the hooks: the methods in their order, each followed by the event test, and what is
  * known of each call.
  *
- *   1  own symbols   nothing to do; the test tells whether the linker has put them first
- *   2  reloc         what the test missed
- *   3  overwrite     what is still missed; and where it is about pages, also what libc calls
- * itself: its malloc, its threads, its stdio go past every relocation
+ *   1  own symbols   nothing to do; the test shows whether the linker prefers them to libc's
+ *   2  reloc         calls that the test missed
+ *   3  overwrite     calls that are still missed; for VM events also the calls of libc itself: its
+ *                    malloc, its threads and its stdio need no relocation
  *
- * libc's own functions section below the hooks until their code is overwritten: who else has
- * patched them hears what we do. Likewise the functions of an object that the linker prefers to
- * libc.
+ * The hooks call libc's own functions until their code is overwritten, so code that has patched
+ * these functions sees the calls. They also call the functions of an object that the linker prefers
+ * to libc.
  *
- * Threading: everything here is under OPAL_MEMORY_INSTALL_LOCK. Handlers do not come here: the test
- * waits for them.
+ * Threading: everything here is under OPAL_MEMORY_INSTALL_LOCK, and not called inside a handler:
+ * the test waits for handlers.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -148,8 +148,9 @@ static unsigned with_untestable(unsigned calls)
     return calls != 0 ? calls | BIT(REMAP_FILE_PAGES) : 0;
 }
 
-/* Goes on with the functions that were there below the hooks: somebody's who came before libc, or
- * libc's, except where their code leads to us. sbrk calls brk, and would tell the same twice. */
+/* The hooks call the functions that were there before: those of an object that the linker prefers,
+ * or libc's, except where their code leads to the hook. sbrk calls brk, which would raise the event
+ * twice. */
 static void choose_system(void)
 {
     bool break_is_ours = false;
@@ -178,8 +179,8 @@ static void apply(const char *method, unsigned calls)
     ops->apply(patcher, patches, HOOK_COUNT);
 }
 
-/* Only by relocations: who is called by the name can be reached then, and be called below the hook.
- */
+/* The functions that the names lead to, if not libc's: the hooks call them. Only before relocations
+ * are patched. */
 static void find_interposers(unsigned calls)
 {
     opal_patch_t *patches[HOOK_COUNT];
@@ -187,7 +188,9 @@ static void find_interposers(unsigned calls)
     opal_patcher_find_interposers(patches, HOOK_COUNT);
 }
 
-/* Whatever catches the rest: it is no call of an event, and it goes on to libc. */
+/* By relocations, whatever method catches the rest: it is no call of an event, and calls the
+ * original.
+ */
 static void catch_unloading(void)
 {
     void *patcher = NULL;
@@ -239,7 +242,7 @@ static bool is_allowed(void)
     return false;
 }
 
-/* Every step only as far as the ones before have not done it. */
+/* Each step does what the steps before it have left. */
 static void install(unsigned events)
 {
     const opal_memory_settings_t *settings = opal_memory_settings();
@@ -293,7 +296,7 @@ static void explain(unsigned missing, char reason[OPAL_MEMORY_REASON_MAX_BYTES])
     }
 }
 
-/* Once for a process: who asked may be one of many. */
+/* Once for a process, which may add many handlers. */
 static void complain(unsigned missing)
 {
     char reason[OPAL_MEMORY_REASON_MAX_BYTES] = "";
@@ -303,7 +306,7 @@ static void complain(unsigned missing)
     explain(calls_of(missing) & TESTABLE & ~state.caught, reason);
     opal_say(OPAL_SAY_INFO,
              "not every unmapping of memory can be seen in this process (%s), so nothing may be "
-             "remembered about memory; ompi_info --memory tells more",
+             "remembered about memory; ompi_info --memory says more",
              reason);
 }
 

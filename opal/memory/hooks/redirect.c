@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The same conditions as for the hooks, and the same lock. */
+/* Redirecting functions, under the conditions and the lock of the hooks (install.c). */
 #include "opal/memory/hooks/redirect.h"
 
 #include "opal/memory/hooks/watcher.h"

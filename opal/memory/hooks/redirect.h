@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * For memory components: leading functions of libc, such as malloc, to their own.
+ * Redirects functions of libc, such as malloc, to the caller's.
  *
- * By relocations: every object's calls, those that libc makes by its own linkage table (strdup,
- * getline, ...), objects that come later, and dlsym. Not what the loader took before, nor pointers
- * that a program keeps.
+ * Relocations are patched: of the calls of every object, of those that libc makes by its own
+ * linkage table (strdup, getline, ...), of objects that are loaded later, and of dlsym. Not
+ * redirected are addresses that the loader resolved before, and pointers that a program keeps.
  *
- * Objects change over one after the other while threads run. So there are two steps: first what
- * gives memory back or looks at it (free, realloc, malloc_usable_size), which must know whose a
- * block is and go on to `original`; behind it what hands out. Between them nobody has a block that
- * somebody else's free could meet.
+ * One object is patched after the other while threads run. So the caller takes two steps: first the
+ * functions that free a block or look at it (free, realloc, malloc_usable_size), which must know
+ * whose block it is, and call `original` for a block of libc; then those that allocate. Between the
+ * steps no block of the caller's exists that libc's free could get.
  *
  * Threading: any thread, before main too; not inside a handler. No malloc, no stdio.
  */
@@ -24,12 +24,12 @@
 
 /*
  * `patches` live as long as the process. OPAL_ERR_NOT_AVAILABLE: at least one could not be applied
- * everywhere, or the user wants none, or somebody watches the process's memory; the patches have
- * the reasons. Success is no proof: the caller makes a call and looks whether it comes.
+ * everywhere, or the user wants none, or a tool watches the memory of the process; the patches have
+ * the reasons. Success is no proof: the caller makes a call and checks that it arrives.
  */
 OPAL_EXPORT opal_status_t opal_memory_redirect(opal_patch_t *const *patches, size_t count);
 
-/* Only finds the originals: libc's own definitions, whatever was preloaded. */
+/* Only finds the originals: libc's own definitions, even if others were preloaded. */
 OPAL_EXPORT void opal_memory_find_originals(opal_patch_t *const *patches, size_t count);
 
 #endif

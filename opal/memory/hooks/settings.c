@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The rows, and two copies of what they say: the registry's, and the one that counts. */
+/* The rows, and two copies of their values: the registry's, and the one in effect. */
 #include "opal/memory/hooks/settings.h"
 
 #include <stdatomic.h>
@@ -73,11 +73,11 @@ const opal_param_row_t opal_memory_params[] = {
      .preset = "warn",
      .choices = log_levels,
      .variables = "UCX_MEM_LOG_LEVEL",
-     .prose = "What memory events and patching tell on stderr"},
+     .prose = "What memory events and patching write to stderr"},
     {0},
 };
 
-/* What counts, once `ready`. */
+/* In effect, once `ready`. */
 static opal_memory_settings_t settings;
 static atomic_bool ready;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The parameters of memory events. They are needed before main, when there is no parameter registry
- * yet: the first who asks gets what stands in the environment, read by the registry's own parser.
- * The framework registers the same rows later, for ompi_info and to report mistakes.
+ * yet: the first call reads them from the environment, by the registry's own parser. The framework
+ * registers the same rows later, so that they are shown and mistakes are reported.
  *
  * Threading: read once, before the first hook; constant from then on.
  */
@@ -23,12 +23,12 @@ typedef struct opal_memory_settings {
 /* Ends with a row of zeros. */
 extern const opal_param_row_t opal_memory_params[];
 
-/* What counts in this process. */
+/* The settings of this process. */
 OPAL_EXPORT const opal_memory_settings_t *opal_memory_settings(void);
 
 /*
- * When the rows are registered: what a file says, but was not known when the settings were needed,
- * is a finding. It does not count in this process.
+ * Called when the rows are registered. A setting in a file, which was not read when the settings
+ * were needed, is a finding, and has no effect in this process.
  */
 void opal_memory_settings_check(void);
 

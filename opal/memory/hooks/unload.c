@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The object that ends is the one that the argument, a variable of its own, lies in. */
+/* The argument of __cxa_finalize is a variable of the object that ends. */
 #include "opal/memory/hooks/unload.h"
 
 #include <link.h>
@@ -33,8 +33,8 @@ static int visit_object(struct dl_phdr_info *info, size_t size OPAL_UNUSED, void
     return 1;
 }
 
-/* When the process ends every object does, but nothing is unmapped, and who listens may have ended
- * already. */
+/* When the process ends every object ends, but nothing is unmapped, and the objects of handlers may
+ * have ended already. */
 static atomic_bool exiting;
 
 static void note_exit(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who serves what, and who owns what. See family.h. */
+/* Which heap serves a size, and which one owns a block. */
 #include "opal/memory/malloc/family.h"
 
 #include <dlfcn.h>
@@ -23,10 +23,11 @@ enum { LARGE, ALL, KINDS };
 
 static opal_heap_t nothing; /* owns no address */
 
-/* Of which blocks may be around. */
+/* Heaps of which blocks may be in use. */
 static opal_heap_t *_Atomic known[KINDS] = {&nothing, &nothing};
 
-/* Who serves: what is larger than this, and the others. NULL: the original. */
+/* Larger sizes than this go to the heap for large blocks, the others to serves_all; NULL: to the
+ * original. */
 static _Atomic size_t small_up_to = SIZE_MAX;
 static opal_heap_t *_Atomic serves_all;
 
@@ -73,7 +74,7 @@ void opal_memory_family_know(opal_heap_t *heap, size_t least)
 /* -- the original --------------------------------------------------------------------------------
  */
 
-/* What gives back or looks comes first, and is redirected first; see redirect.h. */
+/* In the order of redirect.h: functions that free or look at a block first. */
 enum {
     PATCH_FREE,
     PATCH_REALLOC,

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * malloc's family in the hands of the memory components: each call leads to the heap that serves
- * its size, each block to whom it came from.
+ * malloc's family, served by heaps of opal/heap: a call goes to the heap that serves its size, a
+ * block back to the heap that it came from.
  *
- *   size                  served by
- *   from `least` on       the heap that was offered for large blocks (memory/smheap)
- *   all others            the heap that was offered for all (memory/ptmalloc2)
- *   what nobody serves    the allocator that malloc would be without us, here: the original
+ *   size               served by
+ *   from `least` on    the heap for large blocks
+ *   other sizes        the heap for all sizes
+ *   without a heap     the allocator that malloc would be otherwise, here: the original
  *
- * A large block for which its heap has no room comes from the next one in this list. A block that
- * changes its size stays with its heap as long as that can be, but one of the others' moves to the
- * heap for large blocks when it has grown large.
+ * A large block for which its heap has no room comes from the next line of this table. A block that
+ * is resized stays in its heap if possible, but a block of another heap moves to the heap for large
+ * blocks when it has grown large.
  *
- * Threading: know and serve before there are threads; the rest any thread at any time. The
- * contracts are those of glibc's manual.
+ * Threading: know and serve are called before there are threads, the rest by any thread at any
+ * time. The contracts are those of glibc's manual.
  */
 #ifndef OPAL_MEMORY_MALLOC_FAMILY_H
 #define OPAL_MEMORY_MALLOC_FAMILY_H
@@ -24,27 +24,28 @@
 
 #include "opal/heap/heap.h"
 
-/* Blocks of this heap find home from now on. `least`: from which size on it is to serve, or 0 for
-   all sizes; one heap of each kind, which stays for ever. */
+/* From now on blocks of this heap are recognized, and freed into it. `least`: the smallest size
+   that it is to serve, or 0 for all sizes. One heap of each kind, as long as the process lives. */
 void opal_memory_family_know(opal_heap_t *heap, size_t least);
 
 /*
- * Lets a heap serve, which is known by this too: the calls of the program and of libc itself come
- * to us from now on. False with a reason: it does not serve; what came to us keeps doing so and
- * goes on to the original.
+ * opal_memory_family_know, and lets the heap serve: the calls of the program and of libc itself are
+ * redirected here from now on. False with a reason: the heap does not serve; calls that are
+ * redirected already go on to the original.
  */
 bool opal_memory_family_serve(opal_heap_t *heap, size_t least, char *reason, size_t room);
 
-/* Why nobody can serve in this process, without trying. NULL: nothing is known to be in the way. */
+/* Why no heap can serve in this process, as far as is known without trying. NULL: no reason known.
+ */
 const char *opal_memory_family_obstacle(void);
 
-/* Which heap a block is from; NULL: none that is known. */
+/* The heap that a block is from; NULL: none of the known ones. */
 opal_heap_t *opal_memory_family_heap_of(const void *block);
 
-/* Whether all sizes are served. */
+/* Whether the heap for all sizes serves. */
 bool opal_memory_family_is_whole(void);
 
-/* What calls lead to. */
+/* Where redirected calls arrive. */
 void *opal_memory_family_malloc(size_t bytes);
 void opal_memory_family_free(void *block);
 void *opal_memory_family_calloc(size_t count, size_t bytes);
@@ -61,8 +62,8 @@ struct mallinfo opal_memory_family_mallinfo(void);
 struct mallinfo2 opal_memory_family_mallinfo2(void);
 int opal_memory_family_mallopt(int name, int value);
 
-/* For a heap's own members of the family: the old form of mallinfo, in which what does not fit
-   wraps; and what mallopt answers that has nothing to tune. */
+/* For other families on a heap: the old form of mallinfo, in which large numbers wrap; and the
+   answer of a mallopt without anything to tune. */
 struct mallinfo opal_memory_narrow(struct mallinfo2 wide);
 int opal_memory_accept_mallopt(int name);
 

@@ -13,7 +13,7 @@
 
 #include "opal/memory/events/events.h"
 
-/* By this name the patcher knows that what follows leads to us. */
+/* By this name the patcher recognizes an object whose functions are the hooks. */
 OPAL_EXPORT void opal_memory_symbols(void);
 
 void opal_memory_symbols(void)
