@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A descriptor over an abstract socket. See node_pass.h. Both ends give up on a silent peer. */
+/* A descriptor over an abstract socket. Both ends give up on a silent peer. */
 #include "opal/node/fd_pass.h"
 
 #include <errno.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Handing a descriptor to the other ranks of the node when the launcher did not: local rank 0
- * listens on an abstract socket, whose name goes through PMI, and serves each of the others once.
- * No file, no rights to look into other processes needed, nothing left behind.
+ * Passing a descriptor to the other ranks of the node, where the launcher has not handed it down.
+ * Local rank 0 listens on an abstract socket, whose name goes through PMI, and sends the descriptor
+ * to each of the others once. It takes no file and no right to trace other processes, and leaves
+ * nothing behind.
  */
 #ifndef OPAL_NODE_FD_PASS_H
 #define OPAL_NODE_FD_PASS_H
@@ -11,13 +12,13 @@
 
 enum { OPAL_NODE_PASS_NAME_BYTES = 64 };
 
-/* A listening socket and the name that leads to it. -1 after it has said why. */
+/* A listening socket and its name. -1: it failed, which was logged. */
 int opal_node_pass_listen(char name[OPAL_NODE_PASS_NAME_BYTES]);
 
-/* Hands `fd` to `count` processes of this user. */
+/* Sends `fd` to `count` processes of this user. */
 opal_status_t opal_node_pass_serve(int listener, int fd, unsigned count);
 
-/* Fetches it from the process behind `name`. */
+/* Receives it from the process that listens as `name`. */
 opal_status_t opal_node_pass_fetch(const char *name, int *fd);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The node's segment: making it, finding it, carving it, and who of its ranks still lives. See
- * node.h. Start-up and shutdown come from one thread; carving and the questions about peers from
- * any.
+ * The node's segment: making it, attaching to it, carving it, and which of its ranks still live.
+ * Start-up and shutdown come from one thread; carving and the questions about peers from any.
  */
 #include "opal/node/node.h"
 
@@ -36,7 +35,7 @@ typedef struct header {
     _Atomic uint64_t magic; /* written last */
     uint64_t bytes;
     uint32_t ranks;
-    int32_t launcher; /* 0: nobody watches the ranks */
+    int32_t launcher; /* pid; 0: no launcher watches the ranks */
     char job_id[64];
     _Alignas(64) _Atomic uint64_t cursor; /* where the next piece is carved */
     _Atomic uint64_t spare;               /* what opal_node_carve_spare may still carve */
@@ -84,7 +83,7 @@ void opal_node_withdraw(void)
 
 /* -- making one ------------------------------------------------------------------------- */
 
-/* Enough for a ring between any two ranks; these are addresses, not memory. */
+/* Enough for a ring between any two ranks. These are addresses, not memory. */
 static size_t choose_size(unsigned ranks)
 {
     const uint64_t page = 4096, most = UINT64_C(1) << 37;
@@ -200,7 +199,7 @@ static void look_for_the_dead(void)
     }
 }
 
-/* -- who shares the cores ----------------------------------------------------------------- */
+/* -- sharing cores ----------------------------------------------------------------- */
 
 static void publish_cpus(opal_node_slot_t *slot)
 {
@@ -247,7 +246,7 @@ static bool has_autogroups(void)
 
 /*
  * Whether the ranks that may run where this one may are more than the cores that they have
- * together. Answered when all have attached, so that ranks bound to one core each are no crowd.
+ * together. Known when all have attached, so that ranks bound to one core each count as such.
  */
 static void learn_load(void)
 {
@@ -342,7 +341,7 @@ static opal_status_t elect(const opal_pmi_job_t *job, const opal_pmi_ops_t *pmi,
 static const char *complaint_about(const header_t *header, size_t bytes, const opal_pmi_job_t *job)
 {
     if (atomic_load_explicit(&header->magic, memory_order_acquire) != magic)
-        return "mpirun, or the first rank, is of another version of this library";
+        return "the launcher, or the first rank, is of another version of this library";
     if (header->bytes != bytes || header->ranks != job->local_size)
         return "it is of another size";
     if (strncmp(header->job_id, job->job_id, sizeof header->job_id - 1) != 0)
@@ -387,7 +386,7 @@ static void say_hello(header_t *header, const opal_pmi_job_t *job)
     if (header->launcher == 0) {
         struct flock life = life_of(job->local_rank);
         if (fcntl(node.fd, F_SETLK, &life) != 0)
-            opal_log_warning("peers will take this rank for dead: cannot lock its place in the "
+            opal_log_warning("peers will take this rank for dead: cannot lock its byte of the "
                              "node's shared memory: %s",
                              strerror(errno));
     }
@@ -410,7 +409,8 @@ opal_status_t opal_node_attach(const opal_pmi_job_t *job, const opal_pmi_ops_t *
     opal_pmi_origin_t origin = opal_pmi_origin(NULL);
     bool ours = origin != OPAL_PMI_SOCKET && origin != OPAL_PMI_PMIX; /* so are the variables */
     bool by_mpirun = ours && getenv("MICA_JOBID") != NULL;
-    /* Nobody shares a node; or this rank does not, and mpirun lets nobody elect. */
+    /* No ranks share a node; or this rank is alone on its node, and the launcher has made segments
+     * where ranks share one. */
     if (job->node_count == job->size || (job->local_size == 1 && by_mpirun))
         return OPAL_SUCCESS;
     if (node.fd < 0 && ours && opal_pmi_environment_int("MICA_NODE_FD", 3, INT_MAX, &fd)) {

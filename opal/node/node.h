@@ -3,19 +3,19 @@
  * The node's segment: memory that all ranks of a job on one node map, at whatever address.
  *
  *   +---------------------------+ 0
- *   | header: magic, size, who  |
+ *   | header: magic, size, job, |
  *   | cursor of what is carved  |
  *   +---------------------------+
  *   | slot of local rank 0      |  doorbell, pid, state; list of what is addressed to it
  *   | slot of local rank 1      |
  *   | ...                       |
  *   +---------------------------+
- *   | carved: rings ...         |  never given back; sparse, so what is not touched costs nothing
+ *   | carved by transports      |  never given back; sparse, so what is not touched costs nothing
  *   +---------------------------+ size
  *
- * It is a memfd, so nothing of it is left behind: mpirun's, handed down by MICA_NODE_FD, or, under
- * another launcher, that of local rank 0, who hands it to the others (node_pass.h). Places in it
- * are told as offsets.
+ * The segment is a memfd, so no file is left behind. The launcher makes it and hands it down
+ * (MICA_NODE_FD); otherwise local rank 0 makes it and passes it to the other ranks (fd_pass.h).
+ * Ranks name addresses in it by their offsets.
  */
 #ifndef OPAL_NODE_NODE_H
 #define OPAL_NODE_NODE_H
@@ -32,7 +32,7 @@
 
 enum { OPAL_NODE_CPU_WORDS = 16 }; /* CPUs beyond 1024 are folded */
 
-/* Of which components a rank's modex record is; modex.h. */
+/* The components that publish a modex record (opal/process/modex.h). */
 typedef enum opal_modex_kind {
     OPAL_MODEX_BTL,
     OPAL_MODEX_MTL,
@@ -43,36 +43,37 @@ typedef struct opal_node_slot {
     _Alignas(64) opal_doorbell_t doorbell;
 
     /* Written by the owner when it attaches, `pid` last. */
-    _Alignas(64) atomic_int pid; /* 0: not attached yet; -1: said goodbye */
+    _Alignas(64) atomic_int pid; /* 0: not attached yet; -1: detached */
     unsigned rank;               /* in its job */
     int session;
-    atomic_uint is_dead; /* it ended without goodbye; by who noticed it */
+    atomic_uint is_dead; /* it ended without detaching; written by the process that noticed it */
     uint64_t cpus[OPAL_NODE_CPU_WORDS];
-    uint64_t region_base, region_id; /* region.h, as the owner sees it */
+    uint64_t region_base, region_id; /* region.h; the address in the owner */
     _Atomic uint64_t
         protocol; /* opal_node_check_protocol: up to 8 letters, the first one lowest; 0: not yet */
-    _Atomic uint64_t modex[OPAL_MODEX_KINDS]; /* offsets; 0: not laid yet */
+    _Atomic uint64_t modex[OPAL_MODEX_KINDS]; /* offsets; 0: not written yet */
 
-    /* A word that a peer reads to learn whether it may, and what it finds there; node_read.c. */
+    /* A word of the owner that a peer reads to find out whether it may read, and its value. */
     _Alignas(64) _Atomic uint64_t probe_address;
     uint64_t probe_value;
     atomic_uint is_reading; /* the owner reads a long message itself */
 
-    /* For btl/sm: the long message that the owner is reading; see share.c. */
+    /* For a transport: parts of a long message that the owner and its sender copy together. */
     _Alignas(64) _Atomic uint64_t share_claims;
     atomic_uint share_done;
 
-    /* For btl/sm: offset >> 6 of the newest ring that leads here, linked; 0: none. Pushed by
+    /* For a transport: offset >> 6 of the newest ring that leads here, linked; 0: none. Pushed by
      * peers, taken as a whole by the owner. */
     _Alignas(64) atomic_uint inbox;
-    uint32_t rings; /* likewise, those that the owner has made; it alone writes this */
+    uint32_t
+        rings; /* linked in the same way: those that the owner has made; it alone writes this */
 
-    /* Written by peers at the start, and of local rank 0's slot alone: how many ranks have laid
-     * their modex. */
+    /* In local rank 0's slot alone, written by all ranks at the start: how many of them have
+     * written their modex records. */
     atomic_uint modex_count[OPAL_MODEX_KINDS];
 } opal_node_slot_t;
 
-#define OPAL_NODE_INBOX_CLOSED UINT32_MAX /* the owner takes no rings any more */
+#define OPAL_NODE_INBOX_CLOSED UINT32_MAX /* the owner accepts no rings any more */
 
 /* -- of this process --------------------------------------------------------------------- */
 
@@ -81,22 +82,22 @@ OPAL_EXPORT opal_status_t opal_node_register(void);
 OPAL_EXPORT void opal_node_withdraw(void);
 
 /*
- * Attaches, if the job has more than one rank on this node; collective, with one fence, unless
- * mpirun has made the segments. `job` stays valid until detach. A failure is reported and leaves
- * the process without a segment: transports that need it say so.
+ * Attaches, if the job has more than one rank on this node; collective, with one fence, unless the
+ * launcher has made the segments. `job` stays valid until detach. A failure was logged, and leaves
+ * the process without a segment: transports that need one refuse to run, with the reason.
  */
 OPAL_EXPORT opal_status_t opal_node_attach(const opal_pmi_job_t *job, const opal_pmi_ops_t *pmi,
                                            void *pmi_state);
 
-/* Says goodbye and unmaps. What was written for peers stays readable for them. */
+/* Detaches and unmaps. What was written for peers stays readable for them. */
 OPAL_EXPORT void opal_node_detach(void);
 
 /* NULL and 0: there is none. */
 OPAL_EXPORT void *opal_node_base(void);
 OPAL_EXPORT size_t opal_node_bytes(void);
 
-/* How many ranks the segment is for, on this node; the pid of the launcher that watches. 0: without
- * a segment, and where nobody watches. */
+/* The number of ranks of the segment, that is of this node. The pid of the launcher that watches
+ * the ranks. 0: there is no segment; no launcher watches. */
 OPAL_EXPORT unsigned opal_node_ranks(void);
 OPAL_EXPORT int opal_node_launcher(void);
 
@@ -109,29 +110,30 @@ OPAL_EXPORT opal_node_slot_t *opal_node_own_slot(void);
 OPAL_EXPORT int opal_node_local_rank(unsigned rank);
 
 /*
- * How this process sends its messages, which has to be the same in all: says it, and looks at what
- * the ranks before and behind this one on the node have said. Of two that differ, whoever comes
- * later sees it; so all are compared, and nobody waits. The local rank of one that differs, and its
- * word; -1: none.
+ * Publishes the name of the protocol by which this process sends its messages, which must be the
+ * same in all ranks, and compares it with those that the ranks before and behind this one on the
+ * node have published. Of two ranks that differ, the later one notices. So all are compared, and no
+ * rank waits. Returns the local rank of one that differs, with its protocol; -1: none does.
  */
 enum { OPAL_NODE_PROTOCOL_BYTES = 9 };
 OPAL_EXPORT int opal_node_check_protocol(const char *protocol,
                                          char other[OPAL_NODE_PROTOCOL_BYTES]);
 
 /*
- * Carves `bytes`, zeroed, aligned to 64; 0: the segment is full, which is not reported. Any
- * process, any time. Only addresses are taken: memory comes with the first touch, or by
- * opal_node_populate.
+ * Allocates `bytes` of the segment, zeroed, aligned to 64; returns the offset. 0: the segment is
+ * full, which is not logged. Any process, any time. This takes addresses only: memory comes with
+ * the first touch, or by opal_node_populate.
  */
 OPAL_EXPORT uint64_t opal_node_carve(size_t bytes);
 
 /*
- * The same for who can do without: it takes no more than a quarter of the segment (and 32 MiB), all
- * ranks together, so that the rings, which cannot be done without, find room.
+ * opal_node_carve for memory that the caller can do without. All ranks together get no more than a
+ * quarter of the segment (and 32 MiB) in this way, so that the transports find room for their
+ * rings.
  */
 OPAL_EXPORT uint64_t opal_node_carve_spare(size_t bytes);
 
-/* Makes memory be there, so that running out is an error and no signal. Reports it. */
+/* Populates pages, so that a lack of memory is an error, which is logged, and no signal. */
 OPAL_EXPORT opal_status_t opal_node_populate(void *begin, size_t bytes);
 
 static inline void *opal_node_at(uint64_t offset)
@@ -149,14 +151,14 @@ static inline uint64_t opal_node_offset(const void *address)
 /* The addresses of a peer that this process has mapped too: ours = theirs + shift. */
 typedef struct opal_node_view {
     uintptr_t base;
-    size_t bytes; /* 0: it has none that we see */
+    size_t bytes; /* 0: none */
     uintptr_t shift;
 } opal_node_view_t;
 
-/* False: the peer has not attached yet, so it has to be asked again. */
+/* False: the peer has not attached yet; the caller tries again later. */
 OPAL_EXPORT bool opal_node_view(unsigned local_rank, opal_node_view_t *view);
 
-/* Where we see it; NULL: not all of it, or nothing. */
+/* The address of the peer's bytes in this process; NULL: not all of them are mapped here. */
 static inline void *opal_view_at(const opal_node_view_t *view, uintptr_t address, size_t bytes)
 {
     uintptr_t offset = address - view->base;
@@ -165,31 +167,34 @@ static inline void *opal_view_at(const opal_node_view_t *view, uintptr_t address
     return (void *)(address + view->shift);
 }
 
-/* Lets the peers of this node read this process's memory, as far as it is ours to say. */
+/* Permits the peers of this node to read this process's memory, as far as a process can permit it.
+ */
 OPAL_EXPORT void opal_node_permit_reading(void);
 
-/* Whether that peer's can be read, by trying. OPAL_ERR_NOT_AVAILABLE: it has not said that it may
- * be, which it does in MPI_Init or never; OPAL_ERR_NOT_SUPPORTED: the system does not permit it. */
+/* Whether that peer's memory can be read, by reading a word. OPAL_ERR_NOT_AVAILABLE: the peer has
+ * not called opal_node_permit_reading, which it does at its start or never; OPAL_ERR_NOT_SUPPORTED:
+ * the system does not permit it. */
 OPAL_EXPORT opal_status_t opal_node_probe_reading(unsigned local_rank);
 
-/* Copies from an address of that peer's. OPAL_ERR_SYSTEM: something of it is not there. */
+/* Copies from an address of that peer. OPAL_ERR_SYSTEM: not all of the bytes are mapped there. */
 OPAL_EXPORT opal_status_t opal_node_read(unsigned local_rank, void *to, uintptr_t from,
                                          size_t bytes);
 
-/* -- death ------------------------------------------------------------------------------- */
+/* -- peer failure -------------------------------------------------------------------------------
+ */
 
 /*
- * How many ranks of the node have died so far: a poll function compares it with what it saw last
- * and asks about its peers when it has grown. Every wait is woken then. Under a launcher that does
- * not watch, a waiting process looks once a second.
+ * How many ranks of the node have died so far. A poll function compares the number with what it saw
+ * last, and checks its peers when the number has grown. A death wakes every wait. Where no launcher
+ * watches the ranks, a waiting process checks them once a second.
  */
 OPAL_EXPORT unsigned opal_node_deaths(void);
 
-/* For who waits for a peer other than by a wait of wait.h: call it now and then. */
+/* Called now and then by code that waits for a peer, but not by a wait of opal/progress/wait.h. */
 OPAL_EXPORT void opal_node_watch(void);
 OPAL_EXPORT bool opal_node_peer_is_dead(unsigned local_rank);
 
-/* -- for who makes a segment: mpirun, and local rank 0 under another launcher ------------- */
+/* -- making a segment: the launcher, or local rank 0 ------------- */
 
 typedef struct opal_node_segment {
     int fd; /* -1: none */
@@ -197,14 +202,15 @@ typedef struct opal_node_segment {
     size_t bytes;
 } opal_node_segment_t;
 
-/* `launcher` is the pid of who will declare ranks dead; 0: nobody, the ranks watch themselves. */
+/* `launcher` is the pid of the process that will declare ranks dead; 0: the ranks watch each other.
+ */
 OPAL_EXPORT opal_status_t opal_node_create(const char *job_id, unsigned ranks, int launcher,
                                            opal_node_segment_t *segment);
 OPAL_EXPORT void opal_node_destroy(opal_node_segment_t *segment);
 
 /*
- * The process of a local rank has ended. If it had attached and not said goodbye, it is marked
- * dead and everybody is woken.
+ * The process of a local rank has ended. If it had attached and not detached, it is marked dead,
+ * and all ranks of the node are woken.
  */
 OPAL_EXPORT void opal_node_declare_ended(const opal_node_segment_t *segment, unsigned local_rank);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The memory of another rank of the node: what lies in the region is read as our own, the rest by
- * process_vm_readv(2). That needs the right to trace the process. Containers and Yama often deny
- * it; that is found out by reading a word whose value the peer has told in its slot, and is no
- * error.
+ * The memory of another rank of the node. Memory in the region is read where this process has
+ * mapped it, other memory by process_vm_readv(2). That call needs the right to trace the process,
+ * which containers and Yama often deny. Whether it works is found out by reading a word whose value
+ * the peer has published in its slot; a refusal is no error.
  *
- * Threading: whoever calls has the lock that its caller has; one thread at a time.
+ * Threading: the caller's lock.
  */
 #include <errno.h>
 #include <sys/prctl.h>
@@ -27,7 +27,7 @@ bool opal_node_view(unsigned local_rank, opal_node_view_t *view)
         return false;
     if (opal_region.bytes == 0 || slot->region_id != opal_region.id)
         return true;
-    uintptr_t base = slot->region_base; /* wherever it says: what is seen is ours */
+    uintptr_t base = slot->region_base; /* from a peer, but any value leads into our own mapping */
     *view = (opal_node_view_t){
         .base = base, .bytes = opal_region.bytes, .shift = opal_region.base - base};
     return true;
@@ -37,7 +37,8 @@ void opal_node_permit_reading(void)
 {
     opal_node_slot_t *slot = opal_node_own_slot();
 #ifdef PR_SET_PTRACER
-    /* Yama lets only ancestors, and whom we name. The launcher's descendants are our peers. */
+    /* Yama permits ancestors, and the process named here with its descendants. Peers descend from
+     * the launcher. */
     int launcher = opal_node_launcher();
     prctl(PR_SET_PTRACER, launcher != 0 ? (unsigned long)launcher : PR_SET_PTRACER_ANY, 0, 0, 0);
 #endif

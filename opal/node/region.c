@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What this process tells the others of the region about itself. See region.h. */
+/* What this process writes into its pool for the other processes of the region. */
 #include "opal/node/region.h"
 
 #include "opal/node/region_file.h"

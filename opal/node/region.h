@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The region: memory of the node that this process allocates from and its peers have mapped too, so
- * that a message in it is copied once, by loads and stores. Entered before main by who makes it
- * (memory/smheap); asked by whoever moves data or wants to hand a block on.
+ * The region: memory from which this process allocates and which its peers on the node have mapped,
+ * too, so that a message in it is copied once, by loads and stores. The component that attaches to
+ * the region fills in opal_region before main. Transports ask whether a buffer lies in the region.
  *
  *   if (opal_region_has(buffer, bytes))
- *       ... a peer finds it by its address: opal_node_view, opal_view_at in node.h
+ *       ... a peer finds it by its address: opal_node_view and opal_view_at in node.h
  *
  * Threading: written once, before there are threads; after fork the child has none.
  */
@@ -20,12 +20,11 @@
 #include "opal/include/compiler.h"
 
 typedef struct opal_region {
-    uintptr_t base;    /* where this process sees it */
+    uintptr_t base;    /* where this process has mapped it */
     size_t bytes;      /* 0: there is none */
     uint64_t id;       /* random; processes with the same one see the same memory */
     opal_heap_t *heap; /* this process' part; any block of the region may be freed into it */
-    /* What opal/node/region_file.h describes: of all processes, and which of them this one is.
-     */
+    /* The pools and owners of region_file.h, and the number of this process' pool. */
     struct opal_region_pool *pools;
     _Atomic uint32_t *owners;
     uint32_t pool_count, number;
@@ -33,30 +32,30 @@ typedef struct opal_region {
 
 OPAL_EXPORT extern opal_region_t opal_region;
 
-/* Whether all of it lies in the region. */
+/* Whether all of these bytes lie in the region. */
 static inline bool opal_region_has(const void *start, size_t bytes)
 {
     uintptr_t offset = (uintptr_t)start - opal_region.base;
     return offset < opal_region.bytes && bytes <= opal_region.bytes - offset;
 }
 
-/* From now on peers may be at work in this process' blocks, and it may get blocks of theirs. What
-   it has is then not given to others before it has said that peers do not any more, if it ends. */
+/* From now on peers may copy from and to this process' blocks, and give it blocks of theirs. If
+   this process ends before it has called opal_region_leave_peers, its blocks are not reused while a
+   peer lives. */
 OPAL_EXPORT void opal_region_meet_peers(void);
 OPAL_EXPORT void opal_region_leave_peers(void);
 
 /* Whether a block of the region comes from this process' heap. */
 OPAL_EXPORT bool opal_region_is_own(const void *block);
 
-/* Another process is about to own this block, perhaps for longer than who made it lives: the memory
-   stays until no process lives that has had peers. */
+/* Another process is about to own this block, perhaps for longer than the process lives that has
+   allocated it: the memory stays until no process lives that has had peers. */
 OPAL_EXPORT void opal_region_hand_on(const void *block);
 
 /*
- * The blocks of others that this process owns: a child of fork gets copies of them, too. `lock` is
- * called before the fork, and `unlock` after it on both sides; what takes memory from the heap may
- * be done under that lock, but not the reverse. `each` is called in the child. NULL: there are
- * none.
+ * The blocks of other processes that this process owns: a child of fork gets copies of them, too.
+ * `lock` is called before the fork, and `unlock` after it on both sides. The lock is taken before
+ * that of the heap. `each` is called in the child. NULL: there are none.
  */
 typedef void opal_region_holding_fn_t(void *context, void *start, size_t bytes);
 typedef struct opal_region_holdings {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Making a region, and looking whether something is one. See region_file.h. */
+/* Making a region, and checking a header. */
 #include "opal/node/region_file.h"
 
 #include <errno.h>

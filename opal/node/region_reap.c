@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who has ended, and what it has left. See region_reap.h. */
+/* Which processes have ended, and their pools and chunks. */
 #include "opal/node/region_reap.h"
 
 #include <errno.h>
@@ -13,14 +13,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* -- who lives --------------------------------------------------------------------------- */
+/* -- which processes live
+ * --------------------------------------------------------------------------- */
 
 void opal_region_own_life(opal_region_life_t *self)
 {
     struct stat space;
     int saved = errno;
     const void *bytes_of_kernel =
-        (const void *)getauxval(AT_RANDOM); /* other ones with each exec */
+        (const void *)getauxval(AT_RANDOM); /* random, new with each exec */
     *self = (opal_region_life_t){.pid = (int32_t)getpid()};
     if (bytes_of_kernel != NULL)
         memcpy(&self->program, bytes_of_kernel, sizeof self->program);

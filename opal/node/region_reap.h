@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What processes leave in a region when they end: their pools and chunks become others'.
+ * Reaping: the pools and chunks of processes that have ended are given to others.
  *
- *   lives  --- it ends --->  -pid  --- its chunks are emptied ---> vacant, and they are spare
+ *   pid  --- its process ends --->  -pid  --- its chunks are emptied ---> the pool is vacant, and
+ *                                                                        its chunks are spare
  *
- * Nobody is told that a process has ended, as it may be killed: who has use for its chunks looks
- * (who attaches when all ranks have, who finds no room, mpirun when a rank has ended). An end is
- * what the system says of a pid, where pids mean the same to both, or what a process knows of the
- * program that it was before exec. In doubt a process lives, and its memory stays.
+ * A process may be killed, so it does not announce its end. A process that needs chunks looks for
+ * ended ones: one that attaches when all ranks have, one that finds no room, the launcher when a
+ * rank has ended. Whether a process has ended is what the system says of its pid, if both are in
+ * the same pid namespace, or what a process knows of the program that it was before exec. In doubt
+ * a process lives, and its memory stays.
  *
- * What others may still use stays, too: as long as a process lives that has had peers, the blocks
- * of who was killed among its peers, so that a copy from or to them goes on, and those of who has
- * given one away, which may have gone from hand to hand since.
+ * Memory that other processes may still use stays, too, as long as a process lives that has had
+ * peers: the blocks of a process that was killed while it had peers, so that a copy from or to them
+ * goes on; and those of a process that has given a block away, which may have been passed on since.
  *
- * Threading: one process looks at a time, others do not wait for it; if it dies, the next one goes
- * on where it was. Nothing here allocates.
+ * Threading: one process reaps at a time, and the others do not wait for it. If it dies, the next
+ * one goes on where it was. Nothing here allocates.
  */
 #ifndef OPAL_NODE_REGION_REAP_H
 #define OPAL_NODE_REGION_REAP_H
@@ -23,10 +25,10 @@
 
 #include "opal/node/region_file.h"
 
-/* A process, as pools name it. */
+/* The identity of a process, as in its pool. */
 typedef struct opal_region_life {
     int32_t pid;
-    uint32_t space;   /* 0: it cannot be found out, so nothing is known of others */
+    uint32_t space;   /* pid namespace; 0: unknown, so no other process is known to have ended */
     uint64_t program; /* of this process */
 } opal_region_life_t;
 
@@ -43,7 +45,8 @@ typedef struct opal_region_tables {
     int fd; /* of the region; -1: all of it is mapped behind the header */
 } opal_region_tables_t;
 
-/* Empties and hands out what ended processes have left. Whether there was any. errno stays. */
+/* Makes the pools and chunks of ended processes available. Returns whether there were any. errno
+ * stays. */
 OPAL_EXPORT bool opal_region_reap(const opal_region_tables_t *tables,
                                   const opal_region_life_t *self);
 

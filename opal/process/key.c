@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Making the job's key, and getting it. See key.h. */
+/* Making the job's key, and getting it. */
 #include "opal/process/key.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "opal/util/log.h"
 #include "opal/util/sha256.h"
 
-/* Of a job of one, which has nobody to get it from. */
+/* The key of a job of one, which needs no launcher to get it from. */
 static struct {
     bool is_made;
     unsigned char bytes[OPAL_JOB_KEY_BYTES];

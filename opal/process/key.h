@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The job's key: 32 random bytes that all ranks of the job know and nobody else on the machine or
- * the network does. Ranks prove by it to one another that they belong together.
+ * The job's key: 32 random bytes that the ranks of the job know and no other process on the machine
+ * or the network. By the key ranks prove to each other that they are of one job.
  *
- * Our mpirun makes it, and hands it out like a value that rank 0 has put: over the socket that each
- * rank inherits, so that no other user, and no environment, sees it. Under another launcher rank
- * 0 makes it and puts it before the first fence, which start-up has there anyway; it is then as
- * secret as that launcher keeps what its ranks put. Start-up; one thread.
+ * The launcher makes the key (key_is_put) and hands it out like a value that rank 0 has put: over
+ * the socket that each rank inherits, where no other user and no environment sees it. Otherwise
+ * rank 0 makes the key and puts it before the first fence; it is then as secret as the launcher
+ * keeps the values of its ranks. Called at start-up, by one thread.
  */
 #ifndef OPAL_PROCESS_KEY_H
 #define OPAL_PROCESS_KEY_H
@@ -17,23 +17,23 @@
 
 enum { OPAL_JOB_KEY_BYTES = 32 };
 
-/* The name under which pmi has it, put by rank 0 or as if by it. */
+/* The name of rank 0's value. */
 #define OPAL_JOB_KEY_NAME "job-key"
 
 /*
- * Puts it, if this rank has to; before the first fence. Once for a process: the job stays the same
- * when it is left and entered again. A failure has been logged.
+ * Puts the key if this rank has to; called before the first fence. Once for a process: the job is
+ * the same when opal_finalize and opal_init are called again. A failure was logged.
  */
 opal_status_t opal_job_key_publish(const opal_pmi_job_t *job, const opal_pmi_ops_t *pmi,
                                    void *pmi_state);
 
-/* Gets it, behind the first fence. A failure has been logged. */
+/* Gets the key; called behind the first fence. A failure was logged. */
 opal_status_t opal_job_key_get(const opal_pmi_job_t *job, const opal_pmi_ops_t *pmi,
                                void *pmi_state, unsigned char key[OPAL_JOB_KEY_BYTES]);
 
 /*
- * The key of this job, between opal_init and opal_finalize; not collective. Wipe it
- * (explicit_bzero) when it is no longer needed. A failure has been logged.
+ * The key of this job, between opal_init and opal_finalize; not collective. The caller wipes it
+ * (explicit_bzero) when it is no longer needed. A failure was logged.
  */
 OPAL_EXPORT opal_status_t opal_job_key(unsigned char key[OPAL_JOB_KEY_BYTES]);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One record of modex records for each node. See modex records.h. */
+/* The exchange of modex records: one value at the launcher for each node. */
 #include "opal/process/modex.h"
 
 #include <stdbool.h>
@@ -29,7 +29,7 @@ typedef struct record {
 } record_t;
 
 static record_t **records[OPAL_MODEX_KINDS]; /* by node; NULL: not fetched yet */
-static modex_t *own_modex[OPAL_MODEX_KINDS]; /* as they were handed in; NULL: none was */
+static modex_t *own_modex[OPAL_MODEX_KINDS]; /* as handed in; NULL: none was */
 
 /* -- a record as bytes ------------------------------------------------------------------------ */
 
@@ -48,7 +48,8 @@ static bool take_number(const unsigned char **at, const unsigned char *end, size
     return true;
 }
 
-/* As long as a run costs more than it saves, bytes that are equal are told with those around. */
+/* Equal bytes are sent with those around them, unless leaving them out saves more than a run costs.
+ */
 static size_t count_other(const unsigned char *bytes, const unsigned char *before, size_t left)
 {
     size_t other = 0, equal = 0;
@@ -77,7 +78,7 @@ static void add_modex(opal_text_t *text, const modex_t *modex, const modex_t *be
     }
 }
 
-/* Makes the modex record before into this one; false: these bytes are no record. */
+/* Makes the record before into this one; false: these bytes are no record. */
 static bool take_modex(const unsigned char **at, const unsigned char *end, modex_t *modex)
 {
     size_t same, other, done = 0;
@@ -109,9 +110,7 @@ static bool take_records(const record_t *record, size_t index, modex_t *modex)
     return true;
 }
 
-/* -- the node's modex records
- * ---------------------------------------------------------------------------
- */
+/* -- the modex records of this node ------------------------------------------------------------ */
 
 static bool read_from_segment(opal_modex_kind_t kind, unsigned local_rank, modex_t *modex)
 {
@@ -120,7 +119,7 @@ static bool read_from_segment(opal_modex_kind_t kind, unsigned local_rank, modex
     *modex = (modex_t){.length = 0};
     if (offset == 0)
         return false;
-    /* Peers can write to it: the length is looked at once. */
+    /* Peers can write to it: the length is read once. */
     const modex_t *written = opal_node_at(offset);
     size_t length = written->length;
     if (length > sizeof modex->bytes)
@@ -130,7 +129,7 @@ static bool read_from_segment(opal_modex_kind_t kind, unsigned local_rank, modex
     return true;
 }
 
-/* Lays the own one. `*is_last`: now all of the node's are there. */
+/* `*is_last`: all records of the node are there now. */
 static opal_status_t write_to_segment(opal_modex_kind_t kind, const void *bytes, size_t length,
                                       bool *is_last)
 {
@@ -149,7 +148,7 @@ static opal_status_t write_to_segment(opal_modex_kind_t kind, const void *bytes,
     modex->length = length;
     memcpy(modex->bytes, bytes, length);
     atomic_store_explicit(&opal_node_own_slot()->modex[kind], offset, memory_order_release);
-    /* Who makes it complete has seen what the others have laid. */
+    /* The rank that completes the records sees all of them. */
     unsigned written = atomic_fetch_add(&opal_node_slot(0)->modex_count[kind], 1) + 1;
     *is_last = written % opal_node_ranks() == 0; /* the ranks start together, every time */
     return OPAL_SUCCESS;
@@ -224,11 +223,9 @@ opal_status_t opal_modex_exchange(opal_modex_kind_t kind, const void *bytes, siz
     return status == OPAL_SUCCESS ? pmi->fence(state) : status;
 }
 
-/* -- others' modex records
- * -------------------------------------------------------------------------------
- */
+/* -- the modex records of other ranks ---------------------------------------------------------- */
 
-/* The first rank of its node, and how many are before it there. */
+/* The first rank of a rank's node, and its index among the ranks there. */
 typedef struct position {
     unsigned first, index;
 } position_t;
@@ -264,7 +261,7 @@ static opal_status_t fetch(opal_modex_kind_t kind, unsigned rank, record_t **rec
     return *record != NULL ? OPAL_SUCCESS : OPAL_ERR_NO_MEMORY;
 }
 
-/* What is published in the name of the node's first rank, which may be of that rank alone. */
+/* The value that the node's first rank has published, which may be that rank's record alone. */
 static opal_status_t find_record(opal_modex_kind_t kind, unsigned node, unsigned first,
                                  const record_t **record)
 {

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Modex records: what a rank must know of another one before it can talk to it, such as its
+ * Modex records: what a rank must know of another one before it can connect to it, such as its
  * addresses.
  *
  *   rank 0 --modex record--+
- *   rank 1 --modex record--+--> the node's segment --one record--> the launcher --> who asks for a
- * modex record rank 2 --modex record--+
+ *   rank 1 --modex record--+--> the node's segment --one value--> the launcher --> ranks of other
+ *   rank 2 --modex record--+                                                       nodes, on demand
  *
- * Ranks lay their modex records into the node's segment, and whoever lays the last one hands all of
- * them to the launcher in the name of the node's first rank. So what is published grows with the
- * nodes, and no rank waits for another one before the fence. Modex records of one node are much
- * alike, and only what differs is told again: a record is hardly longer than a modex record. It is
- * fetched when one of its ranks is first asked about; modex records of the own node are read where
- * they lie.
+ * Ranks write their modex records into the node's segment. The rank that writes the last one puts
+ * all of them in the name of the node's first rank. So the number of values grows with the nodes,
+ * and no rank waits for another one before the fence. The records of a node are much alike, and
+ * each is sent as its differences from the one before it: a value is hardly longer than one record.
+ * A value is fetched when one of its ranks is first asked for; records of the own node are read
+ * from the segment.
  *
- * Where a rank can speak for itself only (a PMIx server collects what its node's ranks put, by
- * itself), and where the ranks share no segment, each rank publishes a record of one.
+ * Where pmi has no put_for (a PMIx server collects what the ranks of its node put), and where the
+ * ranks share no segment, each rank publishes a value with its own record.
  *
  *     0         2          4
  *     +---------+----------+- - - - - - - - - - - - -+----------+- - -
@@ -23,10 +23,10 @@
  *     +---------+----------+- - - - - - - - - - - - -+----------+- - -
  *               |<--- the modex record of local rank 0 ----->|
  *
- *     run:  as many bytes as in the modex record before (2), other bytes (2), these
+ *     run:  how many bytes are those of the record before (2), how many differ (2), these
  *
- * Runs go on until they make up the modex record's length; before the first modex record there are
- * only zeros. Numbers are little-endian. Start-up, and later under the upper layer's lock.
+ * The runs of a record add up to its length. The record before the first one is all zero. Numbers
+ * are little-endian. Called at start-up, and later under the upper layer's lock.
  */
 #ifndef OPAL_PROCESS_MODEX_H
 #define OPAL_PROCESS_MODEX_H
@@ -38,7 +38,7 @@
 #include "opal/node/node.h"
 #include "opal/process/process.h"
 
-enum { OPAL_MODEX_MAX_BYTES = 2048 }; /* at most */
+enum { OPAL_MODEX_MAX_BYTES = 2048 }; /* of a record */
 
 /*
  * Hands in this rank's modex record, and returns when every rank has. Collective, with one fence;
@@ -52,7 +52,7 @@ OPAL_EXPORT opal_status_t opal_modex_exchange(opal_modex_kind_t kind, const void
 OPAL_EXPORT opal_status_t opal_modex_get(opal_modex_kind_t kind, const opal_process_t *process,
                                          void **bytes, size_t *length);
 
-/* The own one, as it was handed in: copied. Returns its length; 0: none was. */
+/* Copies the modex record that this rank has handed in. Returns its length; 0: none was. */
 size_t opal_modex_own(opal_modex_kind_t kind, unsigned char bytes[OPAL_MODEX_MAX_BYTES]);
 
 /* Frees what was fetched. */

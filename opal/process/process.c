@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The process table. See process.h.
+ * The process table.
  *
- * Places of other jobs' processes come in blocks, each twice as long as the one before, so that
- * entries stay where they are and a look-up needs no lock:
+ * The entries of other jobs' processes are in blocks, each twice as long as the one before, so that
+ * entries do not move and a look-up needs no lock:
  *
  *   block 0: 64 entries, block 1: 128, block 2: 256 ...
  */
@@ -28,13 +28,13 @@ uint32_t opal_process_own_size;
 static const opal_pmi_job_t *job;
 static unsigned char own_tag[OPAL_SHA256_BYTES];
 static opal_process_t *_Atomic blocks[BLOCKS];
-static uint32_t foreign_count; /* places that were in use at some time */
+static uint32_t foreign_count; /* entries that were in use at some time */
 static uint32_t foreign_nodes; /* numbers of hosts that were given out to other jobs */
 static void (*forgetters[OPAL_ENDS])(opal_process_t *process);
 static atomic_bool any_is_dropped;
 static pthread_mutex_t fill_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* -- places ---------------------------------------------------------------------------------- */
+/* -- entries ---------------------------------------------------------------------------------- */
 
 enum { FEW = 32 }; /* entries, which fit a part of a page */
 
@@ -87,7 +87,7 @@ opal_status_t opal_process_start(const opal_pmi_job_t *own)
     return OPAL_SUCCESS;
 }
 
-/* It has the key of a job. */
+/* Wiped, because it has the key of a job. */
 static void free_record(opal_process_record_t *record)
 {
     if (record != NULL)
@@ -193,7 +193,7 @@ opal_status_t opal_process_describe(void **bytes, size_t *length)
     return status;
 }
 
-/* A place that nobody uses; NULL: no memory for one more. */
+/* An unused entry; NULL: no memory for one more. */
 static opal_process_t *take_entry(void)
 {
     for (uint32_t i = 0; i < foreign_count; i++) {
@@ -214,7 +214,7 @@ static opal_process_t *take_entry(void)
     return process;
 }
 
-/* Hosts of one job are alike if their numbers there are. */
+/* Processes of one job are on the same host if their job gives it the same number. */
 static uint32_t number_node(const opal_process_record_t *record)
 {
     for (uint32_t i = 0; i < foreign_count; i++) {
@@ -301,7 +301,7 @@ static void forget(opal_process_t *process)
     process->record = NULL;
 }
 
-/* What was dropped to the last user. */
+/* Forgets the processes that were dropped by their last users. */
 static void forget_dropped(void)
 {
     if (!atomic_exchange(&any_is_dropped, false))

@@ -8,10 +8,10 @@
  * An index is what groups list and what a process is named by within this process. Between
  * processes it means nothing: there a process is named by its job and its rank in that job.
  *
- * Entries stay where they are. Those of the own job are addresses until they are asked for, so a
- * job of 1,000,000 ranks costs what the ranks cost that are talked to. A process of another job is
- * added by its address record, which its own process makes and anybody may hand on, and is
- * forgotten when its last user has released it; then its index may become another process's.
+ * Entries do not move. Those of the own job take no memory until they are asked for, so a job of
+ * 1,000,000 ranks costs as much as the ranks that this process communicates with. A process of
+ * another job is added by its address record, which that process makes and any process may pass on.
+ * It is forgotten when its last user has released it; then its index may be reused.
  *
  * Threading: adding, releasing and finding under the lock of the upper layer; the rest by any
  * thread, of a process that has a user meanwhile.
@@ -28,13 +28,13 @@
 #include "opal/include/status.h"
 #include "opal/mca/pmi/pmi.h"
 
-/* What the layers keep of a process: each has a pointer in the entry. */
+/* The state of other components for a process: each has a pointer in the entry. */
 typedef enum opal_process_end {
-    OPAL_END_BTL,      /* opal_btl_peer_t: the transport's */
-    OPAL_END_MESSAGES, /* those of the clients of the transports */
+    OPAL_END_BTL,      /* opal_btl_peer_t, of the transports */
+    OPAL_END_MESSAGES, /* of the clients of the transports, each */
     OPAL_END_ONE_SIDED,
     OPAL_END_CONTROL,
-    OPAL_END_NETWORK, /* of what matches messages in the network */
+    OPAL_END_NETWORK, /* of the component whose network matches messages */
     OPAL_ENDS,
 } opal_process_end_t;
 
@@ -49,12 +49,12 @@ typedef struct opal_process_name {
 struct opal_process_record;
 
 typedef struct opal_process {
-    /* NULL: of the own job; what another job's process has published. */
+    /* What a process of another job has published; NULL: of the own job. */
     struct opal_process_record *record;
     uint32_t index;
     uint32_t rank;     /* in its job */
     uint32_t node;     /* a number for each host of each job */
-    atomic_uint users; /* 0: nobody has asked for this entry yet, or any more */
+    atomic_uint users; /* 0: the entry is not filled in, or was released */
     void *_Atomic ends[OPAL_ENDS];
 } opal_process_t;
 
@@ -68,21 +68,21 @@ void opal_process_stop(void);
 OPAL_EXPORT extern opal_process_t *opal_process_own_job; /* by rank */
 OPAL_EXPORT extern uint32_t opal_process_own_size;
 
-/* The place of another job's process, which has been added. */
+/* The entry of another job's process, which has been added. */
 OPAL_EXPORT opal_process_t *opal_process_foreign_entry(uint32_t index);
 
-/* Where the entry is, whether somebody has asked for it or not. */
+/* The entry, filled in or not. */
 static inline opal_process_t *opal_process_entry(uint32_t index)
 {
     return opal_likely(index < opal_process_own_size) ? &opal_process_own_job[index]
                                                       : opal_process_foreign_entry(index);
 }
 
-/* The entry of a process that is in the table. */
+/* The entry of a process that is in the table, filled in. */
 OPAL_EXPORT opal_process_t *opal_process(uint32_t index);
 OPAL_EXPORT opal_process_t *opal_process_self(void);
 
-/* What a layer keeps of it; NULL: nothing yet. */
+/* A component's state for the process; NULL: none yet. */
 static inline void *opal_process_get_end(uint32_t index, opal_process_end_t end)
 {
     return atomic_load_explicit(&opal_process_entry(index)->ends[end], memory_order_acquire);
@@ -108,7 +108,7 @@ OPAL_EXPORT opal_process_name_t opal_process_name(uint32_t index);
 /* NULL: it is not in the table. */
 OPAL_EXPORT opal_process_t *opal_process_find(const opal_process_name_t *name);
 
-/* Whether one comes before the other in the order of names, which all processes agree on. */
+/* Whether one precedes the other in the order of names, which is the same in all processes. */
 OPAL_EXPORT bool opal_process_is_before(uint32_t one, uint32_t other);
 
 /* -- processes of other jobs ------------------------------------------------------------------ */
@@ -119,24 +119,25 @@ OPAL_EXPORT bool opal_process_is_before(uint32_t one, uint32_t other);
  */
 OPAL_EXPORT opal_status_t opal_process_describe(void **record, size_t *length);
 
-/* The process that a record describes, with one user more; it may be known already. A failure has
- * been logged: OPAL_ERR_PROTOCOL, this is no record; OPAL_ERR_NO_MEMORY. */
+/* Adds the process that a record describes, or one user if the process is known. A failure was
+ * logged: OPAL_ERR_PROTOCOL, the bytes are no record; OPAL_ERR_NO_MEMORY. */
 OPAL_EXPORT opal_status_t opal_process_add(const void *record, size_t length,
                                            opal_process_t **process);
 
-/* One user more, one less; nothing for ranks of the own job, which stay. The last release forgets
- * the process. `drop` is a release by any thread, without the lock: what nobody uses is forgotten
- * by the next one who adds a process or releases one. */
+/* One user more, one user less; nothing for ranks of the own job, which stay. The last release
+ * forgets the process. `drop` is a release by any thread, without the lock: a process without users
+ * is forgotten by the next call that adds or releases one. */
 OPAL_EXPORT void opal_process_retain(uint32_t index);
 OPAL_EXPORT void opal_process_release(uint32_t index);
 OPAL_EXPORT void opal_process_drop(uint32_t index);
 
-/* Who is told, before a process is forgotten, to end what it keeps of it, also where that end is
- * NULL: a transport has peers that only others talk to. One for each end. */
+/* `forget` is called before a process is forgotten, to free the state at that end. It is called for
+ * a NULL end, too: a transport may have a peer that only a client of it has used. One for each end.
+ */
 OPAL_EXPORT void opal_process_on_forget(opal_process_end_t end,
                                         void (*forget)(opal_process_t *process));
 
-/* What another job's process has published, process_record.h; NULL: it is one of the own job. */
+/* What a process of another job has published (process_record.h); NULL: it is of the own job. */
 static inline const struct opal_process_record *opal_process_record(const opal_process_t *process)
 {
     return process->record;

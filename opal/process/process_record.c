@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Address records as bytes. See process_record.h. Functions of their arguments. */
+/* Address records as bytes. Functions of their arguments. */
 #include "opal/process/process_record.h"
 
 #include <stdbool.h>

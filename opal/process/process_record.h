@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The address record by which a process of another job is known: who it is, the key of its job, and
- * what it has published for those who want to reach it.
+ * The address record of a process, by which processes of other jobs know it: its name, the key of
+ * its job, and its modex records.
  *
  *   0        1          2      2 + n    +4     +4     +32    +2       + length
- *   +--------+----------+------+--------+------+------+------+--------+- - - -+- - -
- *   | format | n        | job  | rank   | node | size | key  | length | modex record  |  one more
- * modex record
- *   +--------+----------+------+--------+------+------+------+--------+- - - -+- - -
+ *   +--------+----------+------+--------+------+------+------+--------+- - - - - - - -+- - -
+ *   | format | n        | job  | rank   | node | size | key  | length | modex record  | the next
+ *   +--------+----------+------+--------+------+------+------+--------+- - - - - - - -+- - -
  *
- * Numbers are little-endian. `node` counts the hosts of its job. There is a modex record of each
- * kind (opal_modex_kind_t); one of length 0 was not published.
+ * Numbers are little-endian. `node` is the number of the host in its job. There is a modex record
+ * of each kind (opal_modex_kind_t); one of length 0 was not published.
  */
 #ifndef OPAL_PROCESS_PROCESS_RECORD_H
 #define OPAL_PROCESS_PROCESS_RECORD_H
@@ -41,11 +40,11 @@ enum {
                              OPAL_MODEX_KINDS * (2 + OPAL_MODEX_MAX_BYTES)
 };
 
-/* Returns how many bytes. */
+/* Returns the number of bytes written. */
 size_t opal_record_encode(const opal_process_record_t *record,
                           unsigned char bytes[OPAL_RECORD_MOST_BYTES]);
 
-/* False: these bytes are no record, and nothing of *record is of any use. */
+/* False: these bytes are no record, and *record is undefined. */
 bool opal_record_decode(opal_process_record_t *record, const void *bytes, size_t length);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One build for all ranks. See build.h. */
+/* One build for all ranks. */
 #include "config.h"
 
 #include "opal/runtime/build.h"
@@ -66,7 +66,7 @@ opal_status_t opal_build_check(const opal_pmi_job_t *job, const opal_pmi_ops_t *
         return OPAL_SUCCESS;
     opal_status_t status = pmi->get(pmi_state, 0, key, &bytes, &length);
     if (status == OPAL_ERR_NOT_FOUND) {
-        opal_log_error("rank %u on %s runs %s; rank 0 does not tell what it runs, so it is of "
+        opal_log_error("rank %u on %s runs %s; rank 0 has not published its version, so it is of "
                        "another version. All hosts need the same one",
                        job->rank, own_host(host), text);
         return OPAL_ERR_NOT_SUPPORTED;

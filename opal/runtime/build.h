@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Whether all ranks of the job run the same build of this library: the version, and an architecture
- * that lays out integers, pointers and what travels in the same way. On one machine that is seen
- * when shared memory is mapped; between hosts rank 0 publishes what it is, and each compares.
- * Start-up; one thread.
+ * Whether all ranks of the job run the same build of this library: the same version, and an
+ * architecture with the same layout of integers, pointers and messages. On one machine the header
+ * of the shared memory shows it; between hosts rank 0 publishes its build, and each rank compares.
+ * Called at start-up, by one thread.
  */
 #ifndef OPAL_RUNTIME_BUILD_H
 #define OPAL_RUNTIME_BUILD_H
@@ -20,8 +20,8 @@ extern const char opal_build_text[];
 opal_status_t opal_build_publish(const opal_pmi_job_t *job, const opal_pmi_ops_t *pmi,
                                  void *pmi_state, const char *text);
 
-/* Compares `text` with what rank 0 has put; behind the first fence. OPAL_ERR_NOT_SUPPORTED: it is
- * another one, and both have been named. */
+/* Compares `text` with what rank 0 has put; called behind the first fence. OPAL_ERR_NOT_SUPPORTED:
+ * they differ, and both were logged. */
 opal_status_t opal_build_check(const opal_pmi_job_t *job, const opal_pmi_ops_t *pmi,
                                void *pmi_state, const char *text);
 

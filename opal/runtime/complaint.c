@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One of a node complains. See complaint.h. */
+/* One rank of a node complains. */
 #include "opal/runtime/complaint.h"
 
 #include <errno.h>
@@ -70,8 +70,8 @@ static answer_t wait_for_answer(int fd)
     return got == 1 ? SAID : UNANSWERED;
 }
 
-/* Waits for the process that has the name. Abstract names have no owner, so another user could
- * bind it: its word counts for nothing. */
+/* Waits for the process that has the name. Any user may bind an abstract name, so the answer of
+ * another user is ignored. */
 static answer_t ask(const name_t *name)
 {
     answer_t answer = STRANGER;
@@ -92,7 +92,8 @@ opal_complaint_t opal_complaint_claim(uint64_t findings)
     opal_complaint_t complaint = {.is_mine = true, .name = -1};
     if (!make_name(findings, &name))
         return complaint;
-    /* Without an answer it has ended, or does not listen yet; another user's may never do. */
+    /* A process that does not answer has ended, or does not listen yet. That of another user may
+     * never listen. */
     for (int64_t end = now_msec() + LISTENS_MSEC; now_msec() < end; sched_yield()) {
         complaint.name = bind_name(&name);
         if (complaint.name >= 0 || errno != EADDRINUSE)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The names in the row are those of the table of kernels, numbered by their place in it. */
+/* The choices of the row are the names of the table of kernels, numbered by their index. */
 #include "opal/runtime/copy_setting.h"
 
 #include "opal/arch/copy_kernel.h"

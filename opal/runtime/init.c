@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The order of start-up. A step that fails over a user's setting does not stop the
- * steps behind it until the launcher has told which rank this is: only then is it
- * known who prints, and everything that is wrong can be said at once.
+ * The order of start-up. A step that fails because of a user's setting does not stop the steps
+ * behind it until the launcher has said which rank this is: only then is it known which rank
+ * prints, and all mistakes can be reported at once.
  */
 #include "opal/runtime/init.h"
 
@@ -116,9 +116,9 @@ static unsigned count_others(void)
 }
 
 /*
- * The ranks of a job mostly fail together. One rank of a node tells it. Ranks of other nodes than
- * rank 0's go second, so that of many nodes few tell it before the job is ended: no rank can know
- * whether one of another node fails as well, or ever starts.
+ * The ranks of a job mostly fail together. One rank of a node reports it. Ranks of other nodes than
+ * rank 0's wait first, so that few of many nodes report it before the job is ended: no rank can
+ * know whether a rank of another node fails as well, or ever starts.
  */
 static opal_complaint_t complain(bool ends_job)
 {
@@ -132,7 +132,7 @@ static opal_complaint_t complain(bool ends_job)
 
 /*
  * Our mpirun ends the others when this rank ends. Hydra does not end those of other hosts when the
- * last rank of a host has gone, and srun ends none, unless it is told to; and they may wait for
+ * last rank of a host has gone, and srun ends none without an option; and they may wait for
  * this one already.
  */
 static void fail(opal_failure_t failure, bool has_complaint)
@@ -164,7 +164,7 @@ static opal_status_t start(opal_failure_t failure)
         if (status == OPAL_SUCCESS)
             status = started;
     }
-    /* A file that cannot be read, say, or a row of the caller's: no status here tells of it. */
+    /* Such as a file that cannot be read, or a row of the caller: no status here says so. */
     if (status == OPAL_SUCCESS && opal_diagnostic_has_error())
         status = OPAL_ERR_BAD_PARAM;
     if (has_job())

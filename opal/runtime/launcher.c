@@ -31,7 +31,7 @@ static const opal_param_row_t own_params[] = {
      .type = OPAL_PARAM_STRING,
      .value = &opal_launcher_params.slurm_mpi,
      .preset = "pmix",
-     .prose = "What mpirun tells srun as --mpi, unless SLURM_MPI_TYPE does"},
+     .prose = "What mpirun passes to srun as --mpi, unless SLURM_MPI_TYPE does"},
     {0},
 };
 

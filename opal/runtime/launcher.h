@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The parameters of mpirun. They stand here, and not in it, so that ompi_info shows them and no
- * rank takes them for typing errors. Some have the names under which Kubernetes' MPI operator, and
- * scripts that were written for Open MPI, set them.
+ * The parameters of mpirun. The library registers them, so that ompi_info shows them and no rank
+ * takes them for typing errors. Some have the names under which Kubernetes' MPI operator, and
+ * scripts for Open MPI, set them.
  */
 #ifndef OPAL_RUNTIME_LAUNCHER_H
 #define OPAL_RUNTIME_LAUNCHER_H

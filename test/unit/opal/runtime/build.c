@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* opal/runtime/build.c: what ranks of different builds are told. */
+/* opal/runtime/build.c: the message to a user whose ranks run different builds. */
 #include "opal/runtime/build.h"
 
 #include "test/unit/opal/support.h"
@@ -83,7 +83,7 @@ START_TEST(a_build_that_does_not_tell_is_another_one)
 {
     unit_capture();
     ck_assert_int_eq(check(&third, "Mica 7.2 for vax"), OPAL_ERR_NOT_SUPPORTED);
-    unit_assert_part(unit_stderr(), "runs Mica 7.2 for vax; rank 0 does not tell what it runs");
+    unit_assert_part(unit_stderr(), "runs Mica 7.2 for vax; rank 0 has not published its version");
 }
 END_TEST
 
