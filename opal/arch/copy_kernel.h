@@ -33,18 +33,18 @@ enum { OPAL_COPY_TRIALS = 5, OPAL_COPY_KERNELS_MAX = 8 };
 
 typedef struct opal_copy_choice {
     const opal_copy_kernel_t *kernel;
-    bool measured; /* else it was named */
+    bool measured; /* false: it was named */
     /* Bytes a nanosecond, by kernel and trial: sizes and alignments. 0: not for this CPU. */
     double speed[OPAL_COPY_KERNELS_MAX][OPAL_COPY_TRIALS];
 } opal_copy_choice_t;
 
-/* From now on this kernel copies, which must be usable; NULL: the one that is fastest. */
+/* Makes this kernel, which must be usable, the one that copies; NULL: the fastest one. */
 OPAL_EXPORT void opal_copy_choose(const opal_copy_kernel_t *kernel);
 
-/* The choice, which is made if it was not yet. */
+/* The choice, made by the first call if it was not made before. */
 OPAL_EXPORT const opal_copy_choice_t *opal_copy_choice(void);
 
-/* Each in the file of its name, if it is for this ISA. */
+/* The kernels, each in the file of its name, if it is for this ISA. */
 opal_copy_fn_t opal_copy_vector, opal_copy_avx2, opal_copy_avx512, opal_copy_string;
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The copy kernel, for vectors of any length. A file that includes it is one kernel, and says
- * first:
+ * The copy kernel, for vectors of any length. A file that includes it is one kernel, and defines
+ * before:
  *
  *   COPY_NAME     the function's name
  *   COPY_VECTOR   bytes of a vector
@@ -86,8 +86,8 @@ COPY_TARGET static OPAL_ALWAYS_INLINE void copy_rest(char *to, const char *from,
 
 /*
  * The same in four streams, as long as leaves a little behind them: what is asked for ahead is
- * never beyond the block, where it would be somebody else's line. A power of two apart, they would
- * share the few places that a cache has for such addresses.
+ * never beyond the block, where it would be another object's line. A power of two apart, they would
+ * share the few ways that a cache has for such addresses.
  */
 COPY_TARGET __attribute__((noinline)) static void copy_far(char *to, const char *from, size_t at,
                                                            size_t bytes)

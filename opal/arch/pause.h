@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A breath between two looks at memory that another core will write. */
+/* A pause of a spin loop, between two loads of memory that another core will write. */
 #ifndef OPAL_ARCH_PAUSE_H
 #define OPAL_ARCH_PAUSE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lines that this core is going to use are fetched meanwhile. */
+/* Prefetching of cache lines. */
 #ifndef OPAL_ARCH_PREFETCH_H
 #define OPAL_ARCH_PREFETCH_H
 
@@ -8,7 +8,7 @@ static inline void opal_prefetch_read(const volatile void *line)
     __builtin_prefetch((const void *)line);
 }
 
-/* It is taken from other cores. */
+/* For writing: the line is taken from other cores. */
 static inline void opal_prefetch_write(const volatile void *line)
 {
 #if defined(__x86_64__)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Relocations that put the address of a symbol into a word, and nothing else: the slot of a
- * procedure linkage table, an entry of the global offset table, an initialised pointer.
+ * Whether a relocation puts the address of a symbol into a word: the slot of a procedure linkage
+ * table, an entry of the global offset table, an initialised pointer.
  */
 #ifndef OPAL_ARCH_RELOCATION_H
 #define OPAL_ARCH_RELOCATION_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A system call where libc's syscall() costs too much or may not be touched: the kernel's answer as
- * it is, a negative errno for a failure. Six arguments; what a call does not have is 0.
+ * A system call without libc's syscall(), which costs more and is in another library. Returns the
+ * kernel's result; a failure is a negative errno. Six arguments; those that a call does not have
+ * are 0.
  */
 #ifndef OPAL_ARCH_SYSCALL_H
 #define OPAL_ARCH_SYSCALL_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The entries of a folder for those who may not allocate, as opendir does: before main, inside of
+ * The entries of a folder, read without allocating as opendir does: for code before main and inside
  * malloc.
  *
  * Threading: any thread; each walk has a descriptor of its own.
@@ -10,11 +10,10 @@
 
 #include <stdbool.h>
 
-/* Takes an entry, but for "." and ".."; `folder` is for openat and its like. False: that is enough.
- */
+/* Gets an entry, except "." and ".."; `folder` is a descriptor for openat. False: the walk ends. */
 typedef bool opal_folder_fn_t(int folder, const char *entry, void *context);
 
-/* Calls for every entry, in no order. False: the folder cannot be read. errno may change. */
+/* Calls `call` for every entry, in no order. False: the folder cannot be read. errno may change. */
 bool opal_folder_walk(const char *path, opal_folder_fn_t *call, void *context);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* FNV-1a, 64 bits: for names and short texts, where nobody attacks by collisions. Calls nothing. */
+/* FNV-1a, 64 bits: for names and short texts, without protection against chosen collisions. */
 #ifndef OPAL_UTIL_HASH_H
 #define OPAL_UTIL_HASH_H
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Intervals of addresses in a balanced tree: who covers this address, who overlaps this range.
+ * An interval tree of addresses: which intervals cover an address or overlap a range.
  *
- * A node is a field of what is listed, so nothing is allocated. Nodes are in order of their
- * beginnings; equal ones, in the order in which they came. They may overlap. Each node knows how
- * far what hangs below it reaches, so that a search leaves out what ends too early:
+ * A node is a field of what is listed, so nothing is allocated. Nodes are in the order of their
+ * beginnings; equal ones in the order in which they were inserted. They may overlap. Each node has
+ * the largest end of its subtree, so that a search leaves out subtrees that end too early:
  *
  *               [40,90)                  begin, end
  *              reach 200                 max of `end` here and below
@@ -44,15 +44,15 @@ typedef struct opal_interval_tree {
 OPAL_EXPORT void opal_interval_insert(opal_interval_tree_t *tree, opal_interval_t *node);
 OPAL_EXPORT void opal_interval_remove(opal_interval_tree_t *tree, opal_interval_t *node);
 
-/* The first one that overlaps [begin, end), and the next one behind a node; NULL: none. The node
- * need not overlap the range, but has to be in the tree. */
+/* The first interval that overlaps [begin, end), and the next one behind a node; NULL: none. The
+ * node is in the tree, but need not overlap the range. */
 OPAL_EXPORT opal_interval_t *opal_interval_first(const opal_interval_tree_t *tree, uintptr_t begin,
                                                  uintptr_t end);
 OPAL_EXPORT opal_interval_t *opal_interval_next(const opal_interval_t *node, uintptr_t begin,
                                                 uintptr_t end);
 
-/* The last one that begins at the address or before; NULL: all begin later. Where intervals do not
- * overlap, no other can cover the address. */
+/* The last interval that begins at the address or before it; NULL: all begin later. If intervals do
+ * not overlap, no other one can cover the address. */
 static inline opal_interval_t *opal_interval_before(const opal_interval_tree_t *tree,
                                                     uintptr_t address)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Doubly linked lists through their members: a node is a field of what is listed, so nothing is
- * allocated, and taking out needs no search. A list is a ring with a head node of its own.
+ * allocated, and removing needs no search. A list is circular, with a head node of its own.
  *
  *   head <-> first <-> ... <-> last <-> head
  */
@@ -59,7 +59,7 @@ static inline opal_list_node_t *opal_list_first(const opal_list_t *list)
     return opal_list_is_empty(list) ? NULL : list->head.next;
 }
 
-/* The node behind, or NULL. */
+/* The node behind `node`, or NULL. */
 static inline opal_list_node_t *opal_list_next(const opal_list_t *list,
                                                const opal_list_node_t *node)
 {

@@ -18,7 +18,7 @@
 /* The longest message; what is longer is cut and ends in "...". */
 enum { OPAL_LOG_MAX_BYTES = 4096 };
 
-/* What a line begins with, without brackets: "node7:3" or "mpirun". Copied. */
+/* What a line begins with, without brackets: "node7:3", or a program's name. Copied. */
 OPAL_EXPORT void opal_log_set_origin(const char *origin);
 
 /* The current origin; never NULL. */
@@ -27,14 +27,14 @@ OPAL_EXPORT const char *opal_log_origin(void);
 /* Something failed: "[origin] error: ...". A newline in the text starts a new line of it. */
 OPAL_EXPORT void opal_log_error(const char *format, ...) OPAL_PRINTF(1, 2);
 
-/* Something is odd but goes on: "[origin] warning: ...". */
+/* Something is wrong, but the program goes on: "[origin] warning: ...". */
 OPAL_EXPORT void opal_log_warning(const char *format, ...) OPAL_PRINTF(1, 2);
 
-/* Writes out what stdio still holds for stdout. False: that, or something before, failed; it says
- * so. For programs whose output is their purpose. */
+/* Flushes stdout. False: that or an earlier write has failed, which was logged. For programs whose
+ * output is their purpose. */
 OPAL_EXPORT bool opal_log_flush_stdout(void);
 
-/* For a person who asked for it: "[origin] ...". The caller checks its verbosity. */
+/* For a person who has asked for it: "[origin] ...". The caller checks its verbosity. */
 OPAL_EXPORT void opal_log_note(const char *format, ...) OPAL_PRINTF(1, 2);
 
 #endif

@@ -5,7 +5,7 @@
  *   7f0c1a000000-7f0c1a021000 rw-p 00001000 fe:01 131      /usr/lib/x.so
  *
  * and is taken apart character by character, so that no line has to fit the buffer. By syscall():
- * open and read are points where a thread can be cancelled, and what calls us is none.
+ * open and read are cancellation points, and the callers of this are not.
  */
 #include "opal/util/maps.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The mappings of this process, as /proc/self/maps tells them, read without allocating: by open,
- * read and a buffer on the stack. Any thread; others may map and unmap meanwhile, so an entry is
- * what was true when its part of the file was read.
+ * The mappings of this process from /proc/self/maps, read without allocating: by open, read and a
+ * buffer on the stack. Any thread. Other threads may map and unmap meanwhile, so an entry was true
+ * when its part of the file was read.
  */
 #ifndef OPAL_UTIL_MAPS_H
 #define OPAL_UTIL_MAPS_H
@@ -23,13 +23,13 @@ typedef struct opal_mapping {
     char name[OPAL_MAPS_NAME_MAX_BYTES]; /* path, "[stack]", "", cut if it is longer */
 } opal_mapping_t;
 
-/* Returns whether it wants the next one. */
+/* Returns whether the walk goes on. */
 typedef bool opal_maps_visit_fn_t(const opal_mapping_t *mapping, void *context);
 
 /* Visits the mappings in order of their addresses. False: the file cannot be read. */
 OPAL_EXPORT bool opal_maps_walk(opal_maps_visit_fn_t *visit, void *context);
 
-/* The mapping that holds the address; false if there is none, or nothing can be known. */
+/* The mapping that holds the address. False: there is none, or the file cannot be read. */
 OPAL_EXPORT bool opal_maps_find(const void *address, opal_mapping_t *mapping);
 
 #endif

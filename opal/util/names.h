@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Names for objects, to be given to those who may not know or follow an address, such as other
- * processes. A name is looked up, and is found only from add to remove:
+ * Names for objects instead of their addresses, for other processes. A name is looked up, and is
+ * found only from add to remove:
  *
  *   63          32 31           0
  *   | generation  |  slot       |     generation: never 0; another one whenever the slot is reused
  *
- * All operations take constant time, add on average. A generation comes again after 2^32 - 1 uses
+ * All operations take constant time, add on average. A generation is reused after 2^32 - 1 uses
  * of one slot.
  *
  * Threading: the caller's lock.
@@ -45,10 +45,10 @@ static inline void *opal_names_find(const opal_names_t *names, uint64_t name)
     return names->slots[slot].object;
 }
 
-/* From now on nobody finds it. A name that nothing has is left alone. */
+/* From now on the name is not found. A name that no object has is left alone. */
 OPAL_EXPORT void opal_names_remove(opal_names_t *names, uint64_t name);
 
-/* The table is empty again, and the names that it gave may be given again. */
+/* Empties the table, whose names may then be given again. */
 OPAL_EXPORT void opal_names_free(opal_names_t *names);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Looking for networks. See network.h. */
+/* The devices of networks, by their names in /sys and /dev. */
 #include "opal/util/network.h"
 
 #include <limits.h>
@@ -11,11 +11,12 @@
 #include "opal/util/folder.h"
 
 /*
- * A folder with an entry of this name; "" is any, and one that ends with '#' begins so and goes on
- * with a digit. Those of a folder stand together and are of one kind, since it is read once; the
- * first that fits counts. Without `entry` the path is that of a node, by its exact name: /dev is
- * long, and every process would have to read it. Whose first device has another number is found in
- * sysfs.
+ * A row matches a folder with an entry of this name; "" matches any entry, and a name that ends
+ * with
+ * '#' any number there. The rows of a folder stand together and are of one kind, since a folder is
+ * read once; the first matching row counts. Without `entry` the path is that of a device node, by
+ * its exact name: /dev is long, and every process would have to read it. A network whose first
+ * device has another number is found in sysfs.
  */
 static const struct {
     const char *name;
@@ -49,7 +50,7 @@ static bool fits(const char *name, const char *wanted)
            name[length - 1] <= '9';
 }
 
-/* The networks from `begin` to `end`, where the first one that has an entry is the end. */
+/* The rows from `begin` to `end`; `end` becomes the first row that matches an entry. */
 typedef struct search {
     size_t begin, end;
 } search_t;
@@ -60,7 +61,7 @@ static bool look_at(int folder, const char *entry, void *context)
     (void)folder;
     for (size_t i = search->begin; i < search->end; i++) {
         if (fits(entry, networks[i].entry))
-            search->end = i; /* what comes later must be better */
+            search->end = i; /* a later match must be an earlier row */
     }
     return true;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A pool of blocks of one size: what is given back is taken again, newest first.
+ * A pool of blocks of one size: a block that was given back is reused, newest first.
  *
- * What threads give back that do not have the lock waits in a chain of its own, which only grows
- * and is taken as a whole, under the lock: so it needs no more than a compare-and-swap.
+ * Threads without the lock give blocks back to a chain of its own, to which blocks are only pushed,
+ * and which is taken as a whole under the lock: so a compare-and-swap is enough (no ABA problem).
  *
- * Under AddressSanitizer every block is the heap's own, so that a use after its end is seen.
+ * Under AddressSanitizer every block comes from malloc, so that a use after free is detected.
  *
  * Threading: the caller's lock, but for opal_pool_return.
  */
@@ -22,7 +22,7 @@
 typedef struct opal_pool {
     size_t bytes;
     void *first;              /* of a chain through the first word of each block */
-    _Atomic(void *) returned; /* likewise; paired: release by who adds, acquire by who takes all */
+    _Atomic(void *) returned; /* such a chain, too; release by the push, acquire when it is taken */
 } opal_pool_t;
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -57,7 +57,7 @@ static inline void opal_pool_give(opal_pool_t *pool, void *block)
     pool->first = block;
 }
 
-/* The same without the lock. */
+/* opal_pool_give for threads without the lock. */
 static inline void opal_pool_return(opal_pool_t *pool, void *block)
 {
     if (!OPAL_POOL_KEEPS) {

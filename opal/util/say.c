@@ -138,7 +138,7 @@ void opal_say(opal_say_level_t level, const char *format, ...)
         memcpy(bytes + line.length - (sizeof cut - 1), cut, sizeof cut - 1);
     bytes[line.length++] = '\n';
     /* A line that is lost because stderr is full or closed is no reason to wait here. By syscall():
-     * write is a point where a thread can be cancelled, and who calls us need not be one. */
+     * write is a cancellation point, and the callers of this need not be. */
     while (syscall(SYS_write, STDERR_FILENO, bytes, line.length) < 0 && errno == EINTR)
         ;
     errno = saved_errno;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages from places where nothing may be called: below an allocator, in a constructor that runs
- * before everybody's, in code that is being patched. A line is put together on the stack, in at
- * most 512 bytes, and goes to stderr by one write(). No allocation, no stdio, no lock, no locale.
+ * Messages from code that may call nothing: inside an allocator, in a constructor that runs before
+ * all others, while code is being patched. A line of at most 512 bytes is formatted on the stack
+ * and goes to stderr by one write(). No allocation, no stdio, no lock, no locale.
  *
- * Everywhere else opal/util/log.h is the better choice. Any thread, signal handlers too.
+ * All other code uses opal/util/log.h. Any thread, signal handlers too.
  */
 #ifndef OPAL_UTIL_SAY_H
 #define OPAL_UTIL_SAY_H
@@ -22,7 +22,7 @@ typedef enum opal_say_level {
     OPAL_SAY_TRACE,
 } opal_say_level_t;
 
-/* What is louder than this is said; OPAL_SAY_WARNING unless a parameter changed it. */
+/* The last level that is printed; OPAL_SAY_WARNING unless a parameter has changed it. */
 OPAL_EXPORT extern int opal_say_threshold;
 
 /*
@@ -31,8 +31,8 @@ OPAL_EXPORT extern int opal_say_threshold;
  */
 OPAL_EXPORT void opal_say(opal_say_level_t level, const char *format, ...) OPAL_PRINTF(2, 3);
 
-/* The same text into a buffer of `size` bytes, which always ends in a zero; for reasons that are
- * told later. */
+/* Formats into a buffer of `size` bytes, which always ends in a zero; for reasons that are printed
+ * later. */
 OPAL_EXPORT void opal_say_into(char *buffer, size_t size, const char *format, ...)
     OPAL_PRINTF(3, 4);
 

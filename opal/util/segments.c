@@ -3,7 +3,7 @@
 
 #include "opal/arch/copy.h"
 
-/* A walk over segments: those that are left, and where in the first of them it is. */
+/* A walk over segments: the segments that are left, and how much of the first one is done. */
 typedef struct walk {
     const struct iovec *segments;
     size_t count, done;

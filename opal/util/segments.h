@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Copying from one layout to another: both given as segments, whose borders need not meet.
+ * Copying between two lists of segments (struct iovec), which may be cut at different offsets.
  *
- * Threading: none of its own.
+ * Threading: functions of their arguments.
  */
 #ifndef OPAL_UTIL_SEGMENTS_H
 #define OPAL_UTIL_SEGMENTS_H
@@ -14,13 +14,14 @@
 #include "opal/include/compiler.h"
 
 /*
- * Copies until one of the two ends, and returns how many bytes that were. `shift` is added to the
- * addresses in `from`: where they are seen here.
+ * Copies until one of the two lists ends, and returns the number of bytes. `shift` is added to the
+ * addresses in `from`, if those are of another process whose memory is mapped here.
  */
 OPAL_EXPORT size_t opal_segments_copy(const struct iovec *to, size_t to_count,
                                       const struct iovec *from, size_t from_count, uintptr_t shift);
 
-/* Cuts segments, which have `has` bytes together, to `bytes` of them. Returns how many are left. */
+/* Shortens segments of `has` bytes together to `bytes` bytes. Returns how many segments are left.
+ */
 OPAL_EXPORT size_t opal_segments_cut(struct iovec *segments, size_t count, size_t has,
                                      size_t bytes);
 

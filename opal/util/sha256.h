@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * SHA-256 (FIPS 180-4), HMAC-SHA-256 (RFC 2104), and what else a proof of a secret needs: a
- * comparison whose time tells nothing, and random bytes.
+ * SHA-256 (FIPS 180-4), HMAC-SHA-256 (RFC 2104), a comparison in constant time, and random bytes:
+ * for proofs that a process knows a secret.
  *
- * For handshakes, not for bulk data: plain C, no instruction set in particular. Any thread; an
- * object belongs to one at a time.
+ * For handshakes, not for bulk data: plain C, without special instructions. Any thread; one thread
+ * at a time uses an object.
  */
 #ifndef OPAL_UTIL_SHA256_H
 #define OPAL_UTIL_SHA256_H
@@ -31,7 +31,7 @@ OPAL_EXPORT void opal_sha256_add(opal_sha256_t *hash, const void *bytes, size_t 
 /* Wipes the object; it can begin again. */
 OPAL_EXPORT void opal_sha256_end(opal_sha256_t *hash, unsigned char digest[OPAL_SHA256_BYTES]);
 
-/* All three for bytes in one place. */
+/* begin, add and end for contiguous bytes. */
 OPAL_EXPORT void opal_sha256(const void *bytes, size_t length,
                              unsigned char digest[OPAL_SHA256_BYTES]);
 
@@ -46,7 +46,7 @@ OPAL_EXPORT void opal_hmac_end(opal_hmac_t *hmac, unsigned char mac[OPAL_SHA256_
 /* Whether they are equal, in a time that depends on `length` alone. */
 OPAL_EXPORT bool opal_secret_equal(const void *one, const void *other, size_t length);
 
-/* Bytes that nobody can guess, from the kernel. A failure is logged. */
+/* Unpredictable bytes from the kernel. A failure was logged. */
 OPAL_EXPORT opal_status_t opal_secret_random(void *bytes, size_t length);
 
 #endif

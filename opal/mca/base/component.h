@@ -6,15 +6,15 @@
  *
  * A component is a folder <project>/mca/<framework>/<name>/ and becomes part of
  * its library or a DSO (mca_<framework>_<name>.so) by configure's decision; its
- * source is the same in both cases. What it can do is its framework's header
- * (opal/mca/pmi/pmi.h): a table of operations. This header is how it is found,
+ * source is the same in both cases. Its framework's header (opal/mca/pmi/pmi.h) is
+ * the contract of its operations. This header is the contract of how it is found,
  * set up and chosen. In order:
  *
  *   params    its rows are registered: its variables hold the user's values
- *   open      once; acquires what query needs, and may read its parameters. One
- *             whose setting was refused holds its default then: the run fails,
- *             but only when everything that is wrong has been said. Failing is no
- *             error of the run: the component is out, with the status as the reason
+ *   open      once; acquires what query needs, and may read its parameters. A
+ *             parameter whose setting was refused holds its default: the run fails
+ *             when all mistakes were reported. If open fails, the run goes on without
+ *             the component, with the status as the reason
  *   query     answers "can I run here, how well, and if not, why"
  *   ops       called as the framework's header says, if it was chosen
  *   close     once, if open succeeded or is NULL; releases everything
@@ -41,31 +41,31 @@ typedef struct opal_answer {
     const void *ops; /* the framework's operation table; required when usable */
     void *state;     /* handed to the operations; may be NULL */
     char reason[OPAL_REASON_MAX_BYTES]; /* one phrase: "PMI_FD is not set" */
-    opal_strings_t notes; /* for --why: a line about each thing that it has looked at; the base's */
+    opal_strings_t notes; /* a line about each thing that query has looked at; freed by the base */
 } opal_answer_t;
 
-/* Sets usable, or the reason for not being so; both write the phrase that --why prints. */
+/* Set `usable` and the reason, a phrase for a person. */
 OPAL_EXPORT void opal_answer_yes(opal_answer_t *answer, int priority, const void *ops, void *state,
                                  const char *reason, ...) OPAL_PRINTF(5, 6);
 OPAL_EXPORT void opal_answer_no(opal_answer_t *answer, const char *reason, ...) OPAL_PRINTF(2, 3);
 
 /*
- * A gate: whether a component may be of use in this process, by what costs nothing to ask (the
- * environment, a file). For one whose DSO needs a library that a run without it should not load:
- * its folder has a gate.c with
+ * A gate: whether a component may be of use in this process, as far as a cheap test shows (the
+ * environment, a file). For a component whose DSO needs a library that other runs should not load.
+ * Its folder has a gate.c with
  *
  *   opal_gate_fn_t mca_pmi_pmix_gate;
  *
- * which is part of the library also where the component is a DSO. Behind "no" the component is
- * neither loaded nor opened, and has the gate's reason; behind "yes" (any priority, no operations)
- * its query is asked as ever.
+ * which is part of the library even if the component is a DSO. If the gate answers no, the
+ * component is neither loaded nor opened, and has the gate's reason. If it answers yes (any
+ * priority, no operations), the component's query is called as usual.
  */
 typedef void opal_gate_fn_t(opal_answer_t *answer);
 
 /* Adds a line to the notes, before or after it answers. */
 OPAL_EXPORT void opal_answer_note(opal_answer_t *answer, const char *format, ...) OPAL_PRINTF(2, 3);
 
-/* Takes a rule: from so many bytes on, a message from there goes this way. */
+/* Gets a rule: from so many bytes on, a message from memory of this kind goes this way. */
 typedef void opal_rule_fn_t(void *context, const char *where, size_t bytes, const char *way);
 
 typedef struct opal_component {
@@ -73,13 +73,13 @@ typedef struct opal_component {
     const void *base;               /* &opal_component_base: refuses a second copy of libopen-pal */
     const char *framework;          /* "pmi" */
     const char *name;               /* "wire" */
-    const char *prose;              /* one line for ompi_info */
+    const char *prose;              /* one line for a person */
     const opal_param_row_t *params; /* ends with a row of zeros; NULL: none */
     opal_status_t (*open)(void);    /* NULL: nothing to do */
     void (*query)(opal_answer_t *answer); /* required */
     void (*close)(void);                  /* NULL: nothing to do */
-    /* How it moves messages with these settings, by place and size; NULL: nothing to tell. Behind
-       open, whether it was chosen or not. */
+    /* How it moves messages with these settings, by kind of memory and size; NULL: no rules. Called
+       behind open, whether the component was chosen or not. */
     void (*rules)(opal_rule_fn_t *say, void *context);
 } opal_component_t;
 

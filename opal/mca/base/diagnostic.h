@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What start-up has to say about the user's settings, once per job.
+ * Findings of start-up about the user's settings, printed once per job.
  *
- * Every rank reads the same files and nearly the same environment, and finds
- * the same mistakes in them before it knows which rank it is. So findings are
- * collected first; when the launcher has told the rank who it is, one rank
- * prints them and the others drop them.
+ * Every rank reads the same files and nearly the same environment, and finds the same mistakes
+ * before it knows its rank. So findings are collected first. When a process knows its rank, one
+ * rank prints the findings and the others drop them.
  */
 #ifndef OPAL_MCA_BASE_DIAGNOSTIC_H
 #define OPAL_MCA_BASE_DIAGNOSTIC_H
@@ -22,21 +21,21 @@ typedef enum opal_severity {
     OPAL_ERROR,   /* start-up fails with it */
 } opal_severity_t;
 
-/* Keeps one finding. After opal_diagnostic_report() or opal_diagnostic_warn() it is printed at once
- * or dropped, as they say. */
+/* Adds a finding. After opal_diagnostic_report() or opal_diagnostic_warn() a new finding is printed
+ * at once or dropped, as these have decided. */
 OPAL_EXPORT void opal_diagnostic(opal_severity_t severity, const char *format, ...)
     OPAL_PRINTF(2, 3);
 
-/* Prints what was kept (print) or forgets it; later findings are printed, too, or not. Later errors
- * are kept if this one does not print. */
+/* Prints the collected findings, or drops them; later findings are treated the same, but later
+ * errors are collected if `print` is false. */
 OPAL_EXPORT void opal_diagnostic_report(bool print);
 
-/* The same for notes and warnings alone: errors are kept, since start-up fails with them and it is
- * not known yet which rank tells them. */
+/* opal_diagnostic_report for notes and warnings alone: errors stay collected, since start-up fails
+ * with them, and it is not known yet which rank prints them. */
 OPAL_EXPORT void opal_diagnostic_warn(bool print);
 
-/* A number made of what is kept: the same in ranks that have found the same. Digits do not count: a
- * finding may have the number of its rank in it. */
+/* A digest of the collected findings, equal in ranks with equal findings. Digits do not count,
+ * since a finding may contain the number of its rank. */
 OPAL_EXPORT uint64_t opal_diagnostic_digest(void);
 
 /* Whether there was an OPAL_ERROR since the beginning or the last reset, printed or not. */

@@ -81,7 +81,7 @@ const char *opal_component_complaint(const opal_component_t *component, const ch
     return NULL;
 }
 
-/* What the loader says, without the path that everybody knows: its end counts. */
+/* The message of the loader without the path at its beginning, so that its end is not cut. */
 static const char *loader_words(const char *path)
 {
     const char *words = dlerror();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The names. See foreign.h. */
+/* The tables of names. */
 #include "opal/mca/base/foreign.h"
 
 #include <string.h>
@@ -7,8 +7,8 @@
 #include "opal/include/compiler.h"
 
 /*
- * To use another MPI's component is to use the nearest of ours. Not to use it is not to use ours
- * only where the two are the same thing: "^openib" must not take TCP away.
+ * A list that names another MPI's component uses the nearest of ours. A list that excludes it
+ * excludes ours only where the two do the same: "^openib" must not take TCP away.
  */
 static const struct {
     const char *framework, *name, *use, *exclude;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Names that other MPIs have for their components and parameters. Scripts, and the settings of
- * whole sites, are full of them; here they are translated or left out with a note, so that what is
- * neither theirs nor ours is still told as a typing error.
+ * The names that other MPIs have for their components and parameters. Scripts and the settings of
+ * whole sites use them. They are translated, or left out with a note, so that a name that is
+ * neither theirs nor ours is still reported as a typing error.
  */
 #ifndef OPAL_MCA_BASE_FOREIGN_H
 #define OPAL_MCA_BASE_FOREIGN_H
@@ -12,8 +12,8 @@
 #include "opal/util/text.h"
 
 /*
- * The component of ours that comes nearest to another MPI's, in a list of what to use or of what
- * not to use; "": none does, so the name is left out. NULL: no other MPI has this name.
+ * Our component that is nearest to another MPI's, in a list of components to use or to exclude; "":
+ * there is none, and the name is left out. NULL: no other MPI has this name.
  */
 const char *opal_foreign_component(const char *framework, const char *name, bool excluded);
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Frameworks: which there are, what components they find, which of these the
- * user allows, and which is taken (select.c). Decisions stay in the candidates, so
- * that ompi_info --why can tell them.
+ * Frameworks: which there are, which components they have, and which of these the user allows.
+ * select.c chooses. The candidates keep the reasons of every decision, for a person who asks.
  */
 #include "opal/mca/base/framework.h"
 
@@ -320,7 +319,7 @@ static bool pass_gate(const opal_framework_t *framework, opal_candidate_t *candi
     return candidate->answer.usable;
 }
 
-/* By the user's list and its gate; if not, its answer has the reason. */
+/* Whether the user's list and its gate allow it; if not, its answer has the reason. */
 static bool is_wanted(const opal_framework_t *framework, opal_candidate_t *candidate)
 {
     if (opal_framework_allows(framework, candidate->name))

@@ -15,7 +15,7 @@
 /* `name` and `value` are the callee's to read until it returns. */
 typedef void opal_param_file_setting_fn_t(const char *name, const char *value, unsigned line,
                                           void *context);
-/* A line that is none: what is wrong with it. The lines around it are still used. */
+/* Gets what is wrong with a line. The lines around it are still used. */
 typedef void opal_param_file_complaint_fn_t(const char *complaint, unsigned line, void *context);
 
 void opal_param_file_parse(const char *bytes, size_t length, opal_param_file_setting_fn_t *setting,

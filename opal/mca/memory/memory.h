@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * memory: who knows when memory leaves this process.
+ * memory: notices when memory leaves this process.
  *
- * Contract of the framework. At most one component is chosen. It has to be in
- * the process before main, because memory that was handed out earlier cannot be
- * watched any more; so the framework's components are always part of libopen-pal
- * (base/configure.m4), never DSOs.
+ * Contract of the framework. At most one component is chosen. It must be in the process before
+ * main, because memory that was allocated earlier cannot be watched any more. So the components are
+ * always part of libopen-pal (configure.m4), never DSOs.
  */
 #ifndef OPAL_MCA_MEMORY_H
 #define OPAL_MCA_MEMORY_H
@@ -13,11 +12,11 @@
 #include "opal/include/compiler.h"
 #include "opal/memory/events/events.h" /* what others hear of it */
 
-/* What is seen leaving. Set only for what was seen to work in this process. */
+/* How memory may leave. A bit is set only if that was tested in this process. */
 enum {
     OPAL_MEMORY_FREE_SUPPORT = 1 << 0,   /* free() of an allocation */
-    OPAL_MEMORY_CHUNK_SUPPORT = 1 << 1,  /* the allocator giving memory back to the system */
-    OPAL_MEMORY_MUNMAP_SUPPORT = 1 << 2, /* munmap() by anybody */
+    OPAL_MEMORY_CHUNK_SUPPORT = 1 << 1,  /* memory that the allocator gives back to the system */
+    OPAL_MEMORY_MUNMAP_SUPPORT = 1 << 2, /* munmap() by any code */
 };
 
 /* Every slot is required. */

@@ -11,7 +11,7 @@ static const opal_slot_t memory_slots[] = {
 
 opal_framework_t mca_memory_framework = {
     .name = "memory",
-    .prose = "who knows when memory leaves this process",
+    .prose = "notices when memory leaves this process",
     .params = opal_memory_params,
     .slots = memory_slots,
     .static_only = "memory components must be in the process before main, so they are part of "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Words in the environment. See forbid.h. */
+/* Switches and lists in the environment. */
 #include "opal/mca/memory/base/forbid.h"
 
 #include <stddef.h>
@@ -27,7 +27,7 @@ bool opal_memory_says_no(const char *text)
     return is_one_of(text, words);
 }
 
-/* Whether the user's list of components ("a,b" or "^a,b") leaves this one out. */
+/* Whether the user's list of components ("a,b" or "^a,b") excludes this one. */
 static bool is_left_out(const char *list, const char *component)
 {
     if (list == NULL || list[0] == 0)

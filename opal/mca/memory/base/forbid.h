@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What keeps a memory component from taking malloc's place, as far as the environment says so
- * before main. Nothing here allocates, uses stdio or takes a lock.
+ * Whether the environment forbids a memory component to replace malloc. Called before main: nothing
+ * here allocates, uses stdio or takes a lock.
  */
 #ifndef OPAL_MCA_MEMORY_BASE_FORBID_H
 #define OPAL_MCA_MEMORY_BASE_FORBID_H
@@ -11,7 +11,7 @@
 /* getenv, or a test's; NULL if it is not set. */
 typedef const char *opal_memory_variable_fn_t(const char *name);
 
-/* Why this component must not; NULL: nothing is in the way. */
+/* Why the component must not replace malloc; NULL: it may. */
 const char *opal_memory_forbids(opal_memory_variable_fn_t *variable, const char *component);
 
 /* Whether a text means yes, or no, as the parameters' parser takes it. What it would refuse, and

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The words for leave_pinned. See pinned.h. */
+/* The words for mpi_leave_pinned and mpi_leave_pinned_pipeline. */
 #include "opal/mca/memory/base/leave_pinned.h"
 
 #include <strings.h>

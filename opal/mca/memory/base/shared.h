@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The parameters of the shared heap: for memory/smheap, whose rows they are and which needs them
- * before main, and for mpirun, which makes the region.
+ * The parameters of the shared heap (memory_smheap_...), which two users read: the component before
+ * main, and the launcher, which makes the region.
  *
- * Threading: read once, by the first who asks; constant from then on.
+ * Threading: read once, by the first call; constant from then on.
  */
 #ifndef OPAL_MCA_MEMORY_BASE_SHARED_H
 #define OPAL_MCA_MEMORY_BASE_SHARED_H
@@ -21,20 +21,21 @@ typedef struct opal_memory_shared {
     size_t min_bytes;   /* the smallest allocation that goes to the region */
     unsigned size_mib;  /* of the region; 0: by the machine's memory */
     unsigned shares;    /* in how many parts it is cut to begin with; 0: by the number of ranks */
-    bool offset;        /* map it elsewhere than the others do */
-    unsigned wait_msec; /* for who makes the region, at most */
+    bool offset;        /* map it at another address than the other ranks */
+    unsigned wait_msec; /* for the process that makes the region, at most */
 } opal_memory_shared_t;
 
 /* memory_smheap_...; ends with a row of zeros. */
 extern const opal_param_row_t opal_memory_shared_params[];
 
-/* What counts in this process: the environment. */
+/* The settings of this process, from the environment. */
 OPAL_EXPORT const opal_memory_shared_t *opal_memory_shared(void);
 
-/* When the rows are registered: what a file says, and was not known in time, is a finding. */
+/* Called when the rows are registered: a setting in a file, which was not read in time, is a
+ * finding. */
 void opal_memory_shared_check(void);
 
-/* For mpirun, which knows the files in time: reads the rows as any parameter. */
+/* For the launcher, which reads the files in time: registers the rows like any parameter. */
 OPAL_EXPORT opal_status_t opal_memory_shared_register(void);
 OPAL_EXPORT void opal_memory_shared_withdraw(opal_memory_shared_t *found);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Blocks that come and go. See trial.h. */
+/* Real calls of malloc and free. */
 #include "opal/mca/memory/base/trial.h"
 
 #include <malloc.h>
@@ -36,8 +36,8 @@ static size_t used_blocks(opal_heap_t *heap)
     return stats.used_blocks;
 }
 
-/* Whether a block came from us, and goes back to us. Volatile: the compiler knows what malloc and
- * free do, and would do without them. */
+/* Whether a block comes from a heap of ours, and is freed into it. Volatile: the compiler knows
+ * what malloc and free do, and would leave them out. */
 static bool comes_and_goes(void *volatile block)
 {
     opal_heap_t *heap = block != NULL ? opal_memory_family_heap_of(block) : NULL;
@@ -55,7 +55,7 @@ static bool try_realloc(void)
     return comes_and_goes(grown);
 }
 
-/* Whether memory that goes back to the system is told. */
+/* Whether memory that goes back to the system is reported. */
 static bool try_release(void)
 {
     char *volatile block = malloc(LARGE_BYTES);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One heap for the process. See allocator.h. */
+/* One heap for the process. */
 #include "opal/mca/memory/ptmalloc2/allocator.h"
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The heap behind the name-shifted symbols, and putting them in the place of malloc's family.
+ * The heap behind the name-shifted symbols, and replacing malloc's family by them.
  *
  * Threading: any thread at any time; ptmalloc2_replace before there are threads.
  */
@@ -9,12 +9,12 @@
 
 #include "opal/heap/heap.h"
 
-/* The heap, opened by the first call; NULL: it cannot be, as there is no memory. */
+/* The heap, opened by the first call; NULL: there is no memory for one. */
 opal_heap_t *ptmalloc2_heap(void);
 
 /*
- * From now on the calls of malloc and its family, those of libc itself included, come to us. False
- * with a reason: nothing has changed, or not all of it has; what has keeps working.
+ * Redirects the calls of malloc and its family, those of libc itself included, to the heap. False
+ * with a reason: none or not all of the calls are redirected; those that are keep working.
  */
 bool ptmalloc2_replace(char *reason, size_t size);
 

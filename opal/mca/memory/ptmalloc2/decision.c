@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The matrix and what comes before it. See decision.h. */
+/* The matrix of decision.h, and what switches the component off. */
 #include "opal/mca/memory/ptmalloc2/decision.h"
 
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Whether this process gets our allocator: decided once, before main, from the environment.
+ * Whether this process uses our allocator: decided once, before main, from the environment.
  *
  *   lp / lpp     yes    no     runtime    not set        lp: mpi_leave_pinned
  *   yes          yes    yes    yes        yes            lpp: mpi_leave_pinned_pipeline
@@ -8,9 +8,9 @@
  *   runtime      yes    no     runtime    runtime
  *   not set      yes    no     runtime    runtime
  *
- * runtime: yes if this machine has a network that bypasses the operating system. Before the matrix
- * comes what switches the component off: OMPI_MCA_memory_ptmalloc2_disable, OMPI_MCA_memory without
- * it, memory_malloc_hooks, and FAKEROOTKEY, whose owner has a malloc of its own.
+ * runtime: yes if this machine has a network that bypasses the operating system. The component is
+ * off regardless of the matrix with OMPI_MCA_memory_ptmalloc2_disable, if OMPI_MCA_memory excludes
+ * it, if memory_malloc_hooks is no, and with FAKEROOTKEY: fakeroot has a malloc of its own.
  *
  * Nothing here allocates, uses stdio or takes a lock.
  */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * memory/ptmalloc2: an allocator that says what it gives back, in the place of malloc's if a buffer
- * may stay pinned.
+ * memory/ptmalloc2: an allocator that reports what it gives back to the system. It replaces malloc
+ * if buffers may stay pinned.
  *
- *   before main   the decision (decision.h); enabled: malloc's family leads to us, and what maps
- * and unmaps is watched MPI_Init      open() tries by real calls what has come of it, since anybody
- * may have changed it meanwhile: the support flags say what was seen
+ *   before main   the decision (decision.h); if enabled, malloc's family is redirected, and hooks
+ *                 for mappings are installed
+ *   MPI_Init      open() tests both by real calls, since other code may have patched the same
+ *                 functions; the support bits are the result
  *
- * Not enabled, it costs the decision and nothing else: the program's malloc is the one it had.
+ * If it is not enabled, it costs the decision and nothing else: the program keeps its malloc.
  */
 #include <stdlib.h>
 
@@ -98,7 +99,7 @@ extern const opal_component_t mca_memory_ptmalloc2_component;
 const opal_component_t mca_memory_ptmalloc2_component = {
     OPAL_COMPONENT_HEAD(memory, ptmalloc2),
     .prose =
-        "an allocator that tells what it gives back, in the place of malloc where buffers stay "
+        "an allocator that reports what it gives back, in the place of malloc where buffers stay "
         "pinned",
     .params = params,
     .open = ptmalloc2_open,

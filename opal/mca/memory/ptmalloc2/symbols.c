@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* malloc's family under our names. See symbols.h. */
+/* malloc's family under our names. */
 #include "opal/mca/memory/ptmalloc2/symbols.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include "opal/memory/malloc/family.h"
 #include "opal/mca/memory/ptmalloc2/allocator.h"
 
-/* Whether a block is to be handed to its owner; NULL is not. */
+/* Whether a block is of another allocator; NULL is not. */
 static inline bool is_foreign(const opal_heap_t *heap, const void *block)
 {
     return opal_unlikely(heap == NULL || !opal_heap_owns(heap, block)) && block != NULL;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The allocator of this component under names of its own, so that it can be in every process, used
- * or not. They may be called directly at any time: before main, in constructors, by threads. When
- * the component is enabled, malloc and its family do the same (opal/memory/malloc/family.h).
+ * or not. The functions may be called directly at any time: before main, in constructors, by
+ * threads. If the component is enabled, malloc and its family do the same
+ * (opal/memory/malloc/family.h).
  *
- * A block that is not ours (from before we were enabled, or from another allocator) is handed to
- * the allocator that malloc would be without us. The contracts are those of glibc's manual.
+ * A block of another allocator is passed to the allocator that malloc would be without this
+ * component. The contracts are those of glibc's manual.
  */
 #ifndef MEMORY_PTMALLOC2_SYMBOLS_H
 #define MEMORY_PTMALLOC2_SYMBOLS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checking a region, mapping it, and entering this process. See attach.h. */
+/* Checking a region, mapping it, and taking a pool for this process. */
 #include "opal/mca/memory/smheap/attach.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the user wants, and what the launcher says. See decision.h. */
+/* What the user wants, and what the launcher says. */
 #include "opal/mca/memory/smheap/decision.h"
 
 #include <limits.h>

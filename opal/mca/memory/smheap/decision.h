@@ -14,9 +14,9 @@ enum { SMHEAP_REASON_MAX_BYTES = 200 };
 typedef struct smheap_decision {
     bool enabled;
     int rank;  /* as the launcher counts; -1: unknown */
-    int ranks; /* of this node, as far as the launcher tells; 0: it does not */
-    int fd;    /* of the region, handed down by mpirun; -1: the ranks elect who makes it */
-    const char *rank_name;                /* the variable that told the rank */
+    int ranks; /* of this node, if the launcher says it; 0: unknown */
+    int fd;    /* of the region, handed down by the launcher; -1: the ranks elect its creator */
+    const char *rank_name;                /* the variable with the rank */
     char reason[SMHEAP_REASON_MAX_BYTES]; /* why not */
 } smheap_decision_t;
 

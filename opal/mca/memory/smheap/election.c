@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One name, one winner. See election.h. */
+/* One name, one winner. */
 #include "opal/mca/memory/smheap/election.h"
 
 #include <stdint.h>
@@ -47,7 +47,7 @@ static int open_socket(void)
     return away;
 }
 
-/* -- who has won -------------------------------------------------------------------------- */
+/* -- the winner -------------------------------------------------------------------------- */
 
 static bool is_region(int folder, const char *entry)
 {

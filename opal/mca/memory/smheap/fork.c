@@ -4,21 +4,21 @@
  *
  *   parent                      child
  *   locks the heap, a pipe
- *   fork ------------------->   copies to private memory what the parent has in the region, its own
- *   waits                       blocks and those that it owns of others; puts that in the region's
- *   goes on  <-- end of file -- place; closes the pipe (or dies: that closes it, too)
+ *   fork ------------------->   copies the parent's blocks of the region, and those of other
+ *   waits                       processes that it owns, to private memory; maps that instead of the
+ *   goes on  <-- end of file -- region; closes the pipe (or dies, which closes it, too)
  *
- * Where there are no descriptors left, the child counts in the parent's pool what it has done.
+ * Without a free descriptor for the pipe, the child counts its copy in the parent's pool.
  *
- * Which pages are there at all, the region's descriptor tells. A program may have closed it, and
- * opened something else by that number: so it is looked at each time, and nothing but questions
- * is ever done with it. Without it the child copies what was never touched, too.
+ * The region's descriptor says which pages exist. A program may have closed it and opened another
+ * file by that number: so it is checked each time, and only queried. Without it the child also
+ * copies pages that were never touched.
  *
- * What the parent's other threads write meanwhile, the child may see or not; the engine's lists
- * bear that (opal/heap/heap.h), as a chunk's header is copied before its blocks.
+ * The child may or may not see what the parent's other threads write meanwhile. The engine's lists
+ * permit that (opal/heap/heap.h), because a chunk's header is copied before its blocks.
  *
- * What cannot be is a fork by a thread whose stack is a block in the region: until the child has
- * its copy, both would run on the same stack.
+ * A thread whose stack is a block of the region cannot fork: until the child has its copy, both
+ * processes would run on the same stack.
  */
 #include "opal/mca/memory/smheap/fork.h"
 

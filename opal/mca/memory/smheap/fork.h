@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A child of a process that is in the region: it gets a copy of its own of what the process has
- * there, before either goes on. vfork and posix_spawn do not come here and cost nothing.
+ * fork by a process that has attached to a region: the child gets a private copy of the process'
+ * blocks, before either goes on. vfork and posix_spawn are not affected.
  */
 #ifndef MEMORY_SMHEAP_FORK_H
 #define MEMORY_SMHEAP_FORK_H
@@ -9,7 +9,7 @@
 #include "opal/mca/memory/smheap/attach.h"
 #include "opal/mca/memory/smheap/election.h"
 
-/* From now on. All of these stay for ever. */
+/* Handles all forks from now on. The arguments live as long as the process. */
 void smheap_watch_forks(smheap_region_t *region, opal_heap_t *heap, smheap_election_t *election);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Up the line of parents. See launcher.h. */
+/* The launcher among the ancestors of this process. */
 #include "opal/mca/memory/smheap/launcher.h"
 
 #include <fcntl.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Looking for an address. See place.h.
+ * Looking for an address that is free in all processes of the node.
  *
  * The loader, mmap and the stack are at the top of the address space, small hints and the program
- * itself at its bottom: in between, far from both, whatever other program this is and wherever the
- * system has put it, nothing is. opal/heap/system.c has its corner further up.
+ * itself at its bottom. In between, far from both, nothing is mapped in any program, wherever the
+ * system has put it. opal/heap/system.c uses addresses further up.
  */
 #include "opal/mca/memory/smheap/map_region.h"
 
@@ -70,7 +70,7 @@ static void *map_anywhere(int fd, size_t bytes)
     return mapped;
 }
 
-/* -- a place of one's own choice --------------------------------------------------------- */
+/* -- an address of one's own choice --------------------------------------------------------- */
 
 static void *map_far(int fd, size_t bytes)
 {
@@ -104,7 +104,7 @@ static bool widest(const opal_mapping_t *mapping, void *context)
     return true;
 }
 
-/* In the middle of the widest hole that the kernel tells of. */
+/* In the middle of the widest hole of /proc/self/maps. */
 static void *map_in_hole(int fd, size_t bytes)
 {
     hole_t hole = {.behind = FAR_STEP};

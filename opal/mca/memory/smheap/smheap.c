@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * memory/smheap: malloc takes large blocks from memory that all ranks of the node have mapped, so
- * that a message in them is copied once, or by nobody.
+ * that a message in them is copied once, or not at all.
  *
  *   before main   the decision (decision.h); the region is handed down by mpirun, or made by the
- *                 first of the ranks (election.h), mapped (attach.h, place.h), a heap is opened on
- *                 it (source.h), and malloc's family leads there
- *   MPI_Init      open() tries by real calls what has come of it
+ *                 first of the ranks (election.h), mapped (attach.h, map_region.h), a heap is
+ * opened on it (source.h), and malloc's family is redirected MPI_Init      open() tests that by
+ * real calls
  *
- * Blocks below memory_smheap_min_bytes are libc's, or memory/ptmalloc2's if that is enabled, too.
+ * Smaller blocks than memory_smheap_min_bytes are libc's, or memory/ptmalloc2's if that is enabled.
  */
 #include <fcntl.h>
 #include <stdlib.h>

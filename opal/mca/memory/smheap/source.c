@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Chunks and pages of a region. See source.h.
+ * Chunks and pages of a region.
  *
- * Chunks that processes have left which have ended are taken first; then new ones.
+ * Chunks of processes that have ended are taken first, then new ones.
  *
- * In a child after fork the region is a private copy, so the same steps give it chunks that look as
- * if nobody had them: nobody else sees what it puts there.
+ * In a child of fork the region is a private copy. The child takes chunks there by the same steps,
+ * and no other process sees them.
  */
 #include "opal/mca/memory/smheap/source.h"
 
@@ -19,7 +19,7 @@
 
 enum { KEPT_SHARE = 4 }; /* of what is left, one pool takes no more than this part ahead */
 
-/* Of so many chunks from `at` on, those that are spare become ours until one is not. */
+/* Takes spare chunks from `at` on, until one is not spare. Returns how many. */
 static uint32_t claim(const smheap_region_t *region, _Atomic uint32_t *owners, uint32_t at,
                       uint32_t most)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The source of a heap in a region: chunks that nobody else has, by one atomic step, and pages that
- * come when they are touched.
+ * The source of a heap in a region: unused chunks, each taken by an atomic operation, and pages
+ * that come when they are touched.
  */
 #ifndef MEMORY_SMHEAP_SOURCE_H
 #define MEMORY_SMHEAP_SOURCE_H

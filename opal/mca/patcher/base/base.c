@@ -16,7 +16,7 @@ static const opal_slot_t patcher_slots[] = {
 
 opal_framework_t mca_patcher_framework = {
     .name = "patcher",
-    .prose = "leads calls of libc's functions to ours",
+    .prose = "redirects calls of libc's functions to ours",
     .slots = patcher_slots,
     .static_only = "patcher components must be able to work before main, so they are part of "
                    "libopen-pal",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The patcher framework object, and its methods for those who come before main. */
+/* The patcher framework object, and its methods for callers before main. */
 #ifndef OPAL_MCA_PATCHER_BASE_H
 #define OPAL_MCA_PATCHER_BASE_H
 
@@ -9,9 +9,9 @@
 OPAL_EXPORT extern opal_framework_t mca_patcher_framework;
 
 /*
- * The method of this name, or NULL with a reason of static storage or the component's. Works at any
- * time: asks the component itself, without the framework's having been opened. A user's list
- * (OMPI_MCA_patcher) is obeyed as far as it stands in the environment.
+ * The method of this name, or NULL with a reason. Works at any time: asks the component itself,
+ * without opening the framework. A user's list (OMPI_MCA_patcher) is obeyed if it is in the
+ * environment.
  */
 const opal_patcher_ops_t *opal_patcher_method(const char *name, void **state,
                                               char reason[OPAL_PATCH_REASON_MAX_BYTES]);
@@ -21,7 +21,7 @@ const opal_patcher_ops_t *opal_patcher_method(const char *name, void **state,
 void opal_patcher_resolve(opal_patch_t *const *patches, size_t count);
 
 /* Finds `interposer` of each patch: the definition that comes before libc's. Not in an object that
- * exports this function too: it leads to us anyway (libopen-pal-memory). */
+ * also exports the function below: its definitions are our hooks (libopen-pal-memory). */
 #define OPAL_PATCHER_OURS "opal_memory_symbols"
 void opal_patcher_find_interposers(opal_patch_t *const *patches, size_t count);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A loaded object as the loader sees it: its relocations, its symbols, and where it lies. For the
+ * A loaded object as the loader sees it: its relocations, its symbols and its addresses. For the
  * components of patcher.
  *
  * An image is a view of what dl_iterate_phdr reports, valid while its callback runs (the object may

@@ -3,11 +3,10 @@
  * What overwrite must know of a processor: how the first instruction of a function becomes a jump.
  * Each processor has a file that answers; in the build for another one it is empty.
  *
- * A jump reaches only the neighbourhood, so the code jumps to an island: a few bytes on a page of
- * ours near libc that jump anywhere.
+ * A jump has a limited reach, so the code jumps to an island: a few bytes on a page of our own near
+ * libc, which jump to any address.
  *
- * No function here writes into code, except into an island or into bytes that nobody executes; no
- * allocation.
+ * No function here writes into code that a thread may execute, and none allocates.
  */
 #ifndef OPAL_MCA_PATCHER_OVERWRITE_CODE_H
 #define OPAL_MCA_PATCHER_OVERWRITE_CODE_H

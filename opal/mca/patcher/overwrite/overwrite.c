@@ -3,18 +3,18 @@
  * patcher/overwrite: changes the first instruction of libc's function into a jump to the
  * replacement. So it sees the calls that libc makes itself, and pointers that were taken before.
  *
- * Three steps, and no time in which a thread could be caught half-way:
+ * In three steps, during which a thread may execute the code at any time:
  *
- *   1  islands are written, then made executable; nobody knows them yet
- *   2  the padding before functions becomes jumps to them; nobody executes it yet
- *   3  one aligned store a function; whoever comes executes the old instruction or the new one
+ *   1  islands are written, then made executable; no code leads to them yet
+ *   2  the padding before functions becomes jumps to them; no thread executes it yet
+ *   3  one aligned store for each function: a thread executes the old instruction or the new one
  *
- * Behind 2 and 3 membarrier makes every processor that runs a thread of ours fetch its code anew:
- * when apply returns, nobody enters by the old instruction any more. Without membarrier nothing is
- * changed. What threads are in the old function finish it.
+ * Behind 2 and 3 membarrier makes every processor that runs a thread of this process fetch its code
+ * anew: when apply returns, no thread enters by the old instruction any more. Without membarrier
+ * nothing is changed. Threads that are in the old function finish it.
  *
- * Nothing is ever put back. The function is not called any more, neither by the replacement, so no
- * old instruction has to be moved elsewhere.
+ * A patch is never undone. The old function is not called any more, not by the replacement either,
+ * so no old instruction has to be moved.
  *
  * Threading: one apply at a time; other threads may execute anything.
  */

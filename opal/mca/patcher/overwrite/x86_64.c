@@ -7,13 +7,13 @@
  *     entry:    e9 <rel32>          jmp island
  *
  * a shorter one a short jump to what the compiler has left free before the function (functions are
- * aligned, and the gap is filled with instructions that do nothing and that nobody reaches):
+ * aligned, and the gap is filled with instructions that are never executed):
  *
  *     padding:  e9 <rel32>          jmp island
  *     entry:    eb <rel8>           jmp padding
  *
- * What is behind the jump inside the old instruction is not reached by anybody: threads are before
- * the old instruction or behind it. The old instruction itself is never needed again, so only its
+ * No thread executes the rest of the old instruction behind the jump: threads are before the old
+ * instruction or behind it. The old instruction is never needed again, so only its
  * length has to be understood.
  */
 #ifdef __x86_64__

@@ -3,7 +3,7 @@
  * patcher/reloc: changes where the objects look a function up.
  *
  * An object calls a function of another one through a word of its own, which the loader fills in.
- * Every such word of every loaded object that leads to libc's function is made to lead to the
+ * Every such word of every loaded object that has the address of libc's function gets that of the
  * replacement.
  *
  * Objects that are loaded later, and words that are bound later (at the first call, when they lead
@@ -13,9 +13,9 @@
  * it always did; dlsym finds the replacement; a lazy word that is bound while we are at work, or
  * bound again by dlopen with RTLD_NOW, gets it; and nothing has to be undone by dlclose.
  *
- * A word that leads to anybody else is left alone: somebody was here before us. The exception is a
+ * A word with any other address is left alone: other code has patched it before. The exception is a
  * function of the same name that the linker prefers to libc's, if the patch names it (interposer):
- * words that lead to it, and its definition, are changed likewise.
+ * words with its address, and its definition, are changed, too.
  *
  * Words in read-only pages (RELRO, the symbol table) are written with the protection lifted for the
  * moment, and given back what /proc/self/maps has shown.

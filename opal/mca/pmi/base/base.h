@@ -11,9 +11,9 @@
 OPAL_EXPORT extern opal_framework_t mca_pmi_framework;
 
 /*
- * Who started this process, by what the environment says. A variable is handed down to whatever a
- * process starts, also by another launcher, so several may have left some; a descriptor is not, so
- * one that is open tells who was the last.
+ * Which launcher started this process, by its environment. Variables are inherited by all that a
+ * process starts, even through another launcher, so several launchers may have left some. A
+ * descriptor is not inherited through a launcher, so an open one identifies the last launcher.
  */
 typedef enum opal_pmi_origin {
     OPAL_PMI_ALONE,  /* no launcher has left a trace */
@@ -34,9 +34,9 @@ OPAL_EXPORT opal_pmi_origin_t opal_pmi_origin(char why[OPAL_REASON_MAX_BYTES]);
 OPAL_EXPORT bool opal_pmi_launcher_owns(const char *parameter);
 
 /*
- * Whether this process is the one that prints what is to be said once per job, by the
- * launcher's environment alone: mpirun names the first rank of each program, elsewhere it is
- * rank 0. For failures that come before a component could tell.
+ * Whether this process is the one that prints what is printed once per job, by the launcher's
+ * environment alone: mpirun names the first rank of each program, elsewhere it is rank 0. For
+ * failures before a component has been initialized.
  */
 OPAL_EXPORT bool opal_pmi_is_reporter(void);
 
@@ -47,7 +47,7 @@ OPAL_EXPORT bool opal_pmi_is_reporter(void);
 OPAL_EXPORT unsigned opal_pmi_announced_size(void);
 
 /*
- * At most how many ranks this node has, likewise by the environment alone; 0: it does not say.
+ * At most how many ranks this node has, by the launcher's environment alone; 0: it does not say.
  */
 OPAL_EXPORT unsigned opal_pmi_announced_local_size(void);
 

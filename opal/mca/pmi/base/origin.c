@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whose process this is. See opal_pmi_origin() in base.h. Reads only; any thread. */
+/* opal_pmi_origin() of base.h. Reads only; any thread. */
 #include "opal/mca/pmi/base/base.h"
 
 #include <limits.h>
@@ -17,8 +17,8 @@ static bool is_connection(int fd)
 }
 
 /*
- * Our mpirun tells who of it has made the socket. Hydra's ranks below a rank of ours have these
- * variables too. A pid of 0 is one outside of our container.
+ * Our mpirun sets the pid of its process that has made the socket. Hydra's ranks below a rank of
+ * ours inherit these variables. A pid of 0 is one outside of our container.
  */
 static bool is_from_mpirun(int fd)
 {

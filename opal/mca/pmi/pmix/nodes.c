@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who shares a node with whom. The server describes the job's map in one of several compressed
+ * Which ranks share a node. The server describes the job's map in one of several compressed
  * forms; libpmix unpacks whichever it is into names of nodes, and ranks of a node.
  */
 #include <limits.h>

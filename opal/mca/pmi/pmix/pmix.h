@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the parts of pmi/pmix share: who we are to the server, and asking it for a fact. */
+/* What the parts of pmi/pmix share: this client of the server, and asking the server for a fact. */
 #ifndef OPAL_MCA_PMI_PMIX_H
 #define OPAL_MCA_PMI_PMIX_H
 
@@ -14,8 +14,8 @@ typedef struct client {
 } client_t;
 
 /*
- * What the server tells of the job (PMIX_RANK_WILDCARD) or of a rank, without waiting for anybody:
- * a number of whatever type. False: it does not know it.
+ * What the server knows of the job (PMIX_RANK_WILDCARD) or of a rank, without waiting for other
+ * ranks: a number of any type. False: it does not know it.
  */
 bool client_fact(const client_t *self, pmix_rank_t rank, const char *key, unsigned *number);
 

@@ -105,7 +105,7 @@ static opal_status_t learn_nodes(wire_t *self, opal_pmi_job_t *job)
     if (status == OPAL_SUCCESS)
         status = wire_ask(&self->connection, "get_result",
                           "cmd=get kvsname=%s key=PMI_process_mapping", self->kvs_name);
-    status = insist(self, status, "to tell which ranks share a node", "");
+    status = insist(self, status, "to say which ranks share a node", "");
     if (status != OPAL_SUCCESS)
         return status;
     const char *mapping = opal_pmi_message_get(&self->connection.answer, "value");
@@ -324,7 +324,8 @@ static void await_readers(void)
 
 /*
  * An abort that is older than a host's connection to Hydra hangs the job: that host's ranks begin
- * all the same, and are ended by nobody. Who has not met the others in a fence gives them time.
+ * all the same, and are ended by nobody. A rank that has met the others in no fence yet gives them
+ * time.
  */
 static void await_hosts(const wire_t *self)
 {

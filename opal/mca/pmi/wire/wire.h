@@ -28,8 +28,8 @@ opal_status_t wire_ask(wire_connection_t *connection, const char *expected, cons
 /* Sends without waiting for an answer; says nothing when that fails. */
 void wire_send(wire_connection_t *connection, const char *format, ...) OPAL_PRINTF(2, 3);
 
-/* Waits until the launcher closes the connection, but no longer than that; any thread, also beside
- * wire_ask. */
+/* Waits until the launcher closes the connection, or for the timeout; any thread, also while
+ * another one is in wire_ask. */
 void wire_wait_for_end(const wire_connection_t *connection, int timeout_msec);
 
 /*

@@ -170,7 +170,7 @@ static const struct {
     {{.command = "get"}, OPAL_ERR_DISCONNECTED, "closed the connection"},
     {{.command = "get", .answer = "cmd=get_result rc=-1 msg=no\n"},
      OPAL_ERR_PROTOCOL,
-     "refused to tell which ranks share a node: no"},
+     "refused to say which ranks share a node: no"},
     {{.command = "get", .answer = "cmd=get_result rc=0\n"},
      OPAL_ERR_PROTOCOL,
      "process mapping \"\" does not describe 3 ranks"},
