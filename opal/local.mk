@@ -9,7 +9,7 @@ libopal_core_la_SOURCES += \
 	%D%/arch/copy_vector.c \
 	%D%/arch/relocation.h \
 	%D%/arch/syscall.h \
-	%D%/heap/blocks.c %D%/heap/blocks.h \
+	%D%/heap/blocks.c \
 	%D%/heap/chunks.c \
 	%D%/heap/classes.h \
 	%D%/heap/engine.h \
@@ -21,7 +21,6 @@ libopal_core_la_SOURCES += \
 	%D%/heap/pages.c \
 	%D%/heap/remote.c \
 	%D%/heap/runs.c \
-	%D%/heap/say.c \
 	%D%/heap/slabs.c \
 	%D%/heap/system.c %D%/heap/system.h \
 	%D%/heap/threads.c \
@@ -52,7 +51,6 @@ libopal_core_la_SOURCES += \
 	%D%/mca/base/param.c %D%/mca/base/param.h \
 	%D%/mca/base/param_file.c %D%/mca/base/param_file.h \
 	%D%/mca/base/param_value.c %D%/mca/base/param_value.h \
-	%D%/mca/base/paths.c %D%/mca/base/paths.h \
 	%D%/mca/btl/btl.h \
 	%D%/mca/btl/base/base.c %D%/mca/btl/base/base.h \
 	%D%/mca/btl/base/remote.c %D%/mca/btl/base/remote.h \

@@ -1,53 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which block a pointer means, realloc, and the functions with an alignment.
+ * realloc, and the functions with an alignment.
  *
  * realloc leaves a block where it is if it can: a slab's block may be up to twice as large as
  * wanted, runs and huge blocks grow into what is free behind them, and huge ones are moved by the
  * system's page tables. A block that has grown once grows again, so a block that had to be copied
  * gets some room to spare.
  */
-#include "opal/heap/blocks.h"
+#include "opal/heap/engine.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "opal/heap/engine.h"
-
 enum { ROOM_SHARE = 8, ALWAYS_KEPT_BYTES = 64 };
-
-opal_heap_block_t opal_heap_find_block(opal_heap_t *heap, const void *pointer)
-{
-    opal_heap_block_t found = {.kind = 0};
-    if (!opal_heap_owns(heap, pointer) || (uintptr_t)pointer == heap->base)
-        return found;
-    opal_heap_chunk_t *chunk = opal_heap_chunk_of(pointer);
-    opal_heap_standing_t standing = opal_heap_standing(heap, chunk);
-    if (standing == OPAL_HEAP_NOBODYS)
-        return found;
-    uint32_t offset = opal_heap_offset(chunk, pointer), kind = opal_heap_kind_of(chunk);
-    uint32_t unit = offset >> OPAL_HEAP_UNIT_SHIFT, page = offset >> OPAL_HEAP_PAGE_SHIFT;
-    bool begins;
-    switch (kind) {
-    case OPAL_HEAP_SLABS:
-        begins = unit > 0 && unit < OPAL_HEAP_UNITS &&
-                 opal_heap_owner_of(&chunk->pages[unit]) != 0 &&
-                 opal_heap_begins(&chunk->pages[unit], offset);
-        break;
-    case OPAL_HEAP_RUNS:
-        begins = offset % OPAL_HEAP_PAGE_BYTES == 0 && page < OPAL_HEAP_PAGES &&
-                 opal_heap_runs_of(chunk)->length[page] != 0;
-        break;
-    case OPAL_HEAP_HUGE:
-        begins = offset == chunk->huge.block;
-        break;
-    default:
-        begins = false;
-    }
-    if (begins)
-        found = (opal_heap_block_t){kind, standing == OPAL_HEAP_OURS, chunk};
-    return found;
-}
 
 /* Of room for the user. */
 static size_t bytes_of(const opal_heap_block_t *found, const void *block)

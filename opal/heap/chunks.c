@@ -8,7 +8,7 @@
  * free ones joined without a search. A free chunk keeps its pages for a while (trim), from its
  * start up to somewhere; what is taken next is put where the most pages are there already.
  *
- * Threading: the heap's lock. Chunks whose pages come or go are busy, so that nobody else looks at
+ * Threading: the heap's lock. Chunks whose pages come or go are busy, so that no other thread uses
  * them, and the lock need not be held.
  */
 #include "opal/heap/engine.h"
@@ -19,11 +19,11 @@
 #include <unistd.h>
 
 typedef enum state {
-    FOREIGN = 0, /* the source gave it to others, or to nobody yet */
+    FOREIGN = 0, /* the source has given it to another process, or not yet */
     FREE,
     USED,
     BUSY, /* its pages come or go, perhaps without the lock */
-    BAD,  /* somebody else has mapped something there */
+    BAD,  /* other code has mapped something there */
 } state_t;
 
 enum { STATE_SHIFT = 29, CHUNK_PAGES = OPAL_HEAP_PAGES, KEPT_SHARE = 4 };

@@ -181,8 +181,24 @@ void opal_heap_idle_trim(opal_heap_t *heap);
 /* Forgets this thread's state. */
 void opal_heap_thread_forget(const opal_heap_t *heap);
 
-/* -- say.c ----------------------------------------------------------------------------- */
+/* -- malloc.c: blocks of any kind. Not locked ------------------------------------------- */
 
+typedef struct opal_heap_block {
+    uint32_t kind; /* of its chunk; 0: no block begins there */
+    bool ours;     /* of this process' heap */
+    opal_heap_chunk_t *chunk;
+} opal_heap_block_t;
+
+/* `pointer` may be any pointer. */
+opal_heap_block_t opal_heap_find_block(opal_heap_t *heap, const void *pointer);
+
+/* Any size and alignment, a power of two or 0. NULL, with errno. */
+void *opal_heap_take(opal_heap_t *heap, size_t bytes, size_t alignment, bool zero);
+
+/* Reports a mistake to the source; without its `fault`, opal_heap_say and abort. */
 void opal_heap_fault(opal_heap_t *heap, opal_heap_fault_t fault, const void *pointer);
+
+/* Writes the mistake to standard error as one line. */
+void opal_heap_say(opal_heap_fault_t fault, const void *pointer);
 
 #endif

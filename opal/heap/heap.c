@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "opal/heap/engine.h"
+#include "opal/util/say.h"
 
 enum { MOST_ALIGNMENT = 4096, KEEP_BYTES = 64 << 20, KEEP_MSEC = 1000 };
 
@@ -96,8 +97,8 @@ void opal_heap_fork_parent(opal_heap_t *heap)
     pthread_mutex_unlock(&heap->common_lock);
 }
 
-/* The states of other threads stay as they are, perhaps in the middle of a change: nobody uses them
-   again. What is freed into their pages waits there for ever. */
+/* The states of other threads stay as they are, perhaps in the middle of a change, and are not used
+   again. Blocks that are freed into their pages are lost. */
 void opal_heap_fork_child(opal_heap_t *heap)
 {
     opal_heap_fork_parent(heap);
@@ -199,7 +200,7 @@ void opal_heap_stats(opal_heap_t *heap, opal_heap_stats_t *stats)
     pthread_mutex_lock(&heap->lock);
     *stats = heap->stats;
     opal_heap_each_chunk(heap, count, stats);
-    /* Thread states are runs of one page, but nobody's blocks. */
+    /* Thread states are runs of one page, but no blocks of the program. */
     stats->used_blocks -= stats->threads;
     stats->used_bytes -= stats->threads * OPAL_HEAP_PAGE_BYTES;
     pthread_mutex_unlock(&heap->lock);
@@ -218,6 +219,32 @@ struct mallinfo2 opal_heap_mallinfo2(opal_heap_t *heap)
         .keepcost = stats.kept_bytes,
     };
     return info;
+}
+
+/* Not by opal_say: the log level does not count for what the program asks for. */
+static void print_number(size_t number, const char *what)
+{
+    char line[96];
+    int saved = errno;
+    opal_say_into(line, sizeof line, "heap: %zu %s\n", number, what);
+    ssize_t written = write(STDERR_FILENO, line, strlen(line));
+    (void)written; /* there is no other way to report it */
+    errno = saved;
+}
+
+void opal_heap_print_stats(opal_heap_t *heap)
+{
+    opal_heap_stats_t stats;
+    opal_heap_stats(heap, &stats);
+    print_number(stats.committed_bytes, "bytes usable");
+    print_number(stats.peak_committed_bytes, "bytes usable at the peak");
+    print_number(stats.used_bytes, "bytes in blocks");
+    print_number(stats.used_blocks, "blocks");
+    print_number(stats.huge_bytes, "bytes of them in huge blocks");
+    print_number(stats.huge_blocks, "huge blocks");
+    print_number(stats.kept_bytes, "bytes free and kept");
+    print_number(stats.released_bytes, "bytes given back so far");
+    print_number(stats.threads, "states of threads");
 }
 
 int opal_heap_trim(opal_heap_t *heap, size_t keep_bytes)

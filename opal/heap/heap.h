@@ -209,10 +209,4 @@ void opal_heap_each_stretch(opal_heap_t *heap, opal_heap_stretch_fn_t *call, voi
 void opal_heap_fork_prepare(opal_heap_t *heap);
 void opal_heap_fork_parent(opal_heap_t *heap);
 void opal_heap_fork_child(opal_heap_t *heap);
-
-/* -- messages that allocate nothing ---------------------------------------------------- */
-
-/* One write of one line to standard error: what a heap's fault is, in words. */
-void opal_heap_say(opal_heap_fault_t fault, const void *pointer);
-
 #endif

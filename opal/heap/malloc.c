@@ -1,16 +1,40 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * malloc, calloc and free.
+ * malloc, calloc and free, and which block a pointer means.
  *
  * The fast paths are for small blocks of a page that belongs to this thread: no lock, no locked
  * instruction, no call. They read thread-local memory, the thread's state or the chunk's header,
  * the page, and the block itself.
  */
-#include "opal/heap/blocks.h"
 #include "opal/heap/engine.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "opal/util/say.h"
+
+/* -- mistakes of the program ----------------------------------------------------------- */
+
+void opal_heap_say(opal_heap_fault_t fault, const void *pointer)
+{
+    static const char *const texts[] = {
+        [OPAL_HEAP_FREED_TWICE] = "the block is freed a second time",
+        [OPAL_HEAP_NO_BLOCK] = "no block of memory begins there, so it cannot be freed or resized",
+        [OPAL_HEAP_OVERWRITTEN] = "the block was written to after it was freed",
+    };
+    opal_say(OPAL_SAY_ERROR, "heap: %p: %s", pointer, texts[fault]);
+}
+
+void opal_heap_fault(opal_heap_t *heap, opal_heap_fault_t fault, const void *pointer)
+{
+    if (heap->config.ops->fault != NULL) {
+        heap->config.ops->fault(heap->config.context, fault, pointer);
+        return;
+    }
+    opal_heap_say(fault, pointer);
+    abort();
+}
 
 /* -- taking ---------------------------------------------------------------------------- */
 
@@ -151,6 +175,39 @@ void *opal_heap_calloc(opal_heap_t *heap, size_t count, size_t size)
 }
 
 /* -- freeing --------------------------------------------------------------------------- */
+
+opal_heap_block_t opal_heap_find_block(opal_heap_t *heap, const void *pointer)
+{
+    opal_heap_block_t found = {.kind = 0};
+    if (!opal_heap_owns(heap, pointer) || (uintptr_t)pointer == heap->base)
+        return found;
+    opal_heap_chunk_t *chunk = opal_heap_chunk_of(pointer);
+    opal_heap_standing_t standing = opal_heap_standing(heap, chunk);
+    if (standing == OPAL_HEAP_NOBODYS)
+        return found;
+    uint32_t offset = opal_heap_offset(chunk, pointer), kind = opal_heap_kind_of(chunk);
+    uint32_t unit = offset >> OPAL_HEAP_UNIT_SHIFT, page = offset >> OPAL_HEAP_PAGE_SHIFT;
+    bool begins;
+    switch (kind) {
+    case OPAL_HEAP_SLABS:
+        begins = unit > 0 && unit < OPAL_HEAP_UNITS &&
+                 opal_heap_owner_of(&chunk->pages[unit]) != 0 &&
+                 opal_heap_begins(&chunk->pages[unit], offset);
+        break;
+    case OPAL_HEAP_RUNS:
+        begins = offset % OPAL_HEAP_PAGE_BYTES == 0 && page < OPAL_HEAP_PAGES &&
+                 opal_heap_runs_of(chunk)->length[page] != 0;
+        break;
+    case OPAL_HEAP_HUGE:
+        begins = offset == chunk->huge.block;
+        break;
+    default:
+        begins = false;
+    }
+    if (begins)
+        found = (opal_heap_block_t){kind, standing == OPAL_HEAP_OURS, chunk};
+    return found;
+}
 
 /* Of a page of this thread. */
 static inline void give_block(opal_heap_t *heap, opal_heap_thread_t *thread, opal_heap_page_t *page,

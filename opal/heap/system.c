@@ -35,7 +35,7 @@ enum { BYTES_OF_CHUNK = 16, LIMIT_SHARE = 16, ATTEMPTS = 8 };
 #define CAN_CLAIM 1
 #endif
 
-/* -- system calls, not by functions that somebody may have replaced -------------------- */
+/* -- system calls, not by functions that may be hooked -------------------- */
 
 static void *map(void *start, size_t bytes, int protection, int flags)
 {
@@ -109,7 +109,7 @@ static void source_decommit(void *context, void *start, size_t bytes, bool again
 static bool source_move(void *context OPAL_UNUSED, void *start, size_t bytes, void *to)
 {
     int saved = errno;
-    /* A place is held first: mremap would overwrite what somebody else has there. */
+    /* The addresses are claimed first: mremap would overwrite other mappings there. */
     bool moved = map_new(to, bytes, PROT_NONE, MAP_NORESERVE) == 0;
     if (moved && (void *)syscall(SYS_mremap, start, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
                                  to) == MAP_FAILED) {

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "opal/mca/base/paths.h"
+#include "opal/mca/base/dso.h"
+#include "opal/mca/base/param_file.h"
 #include "opal/util/text.h"
 #include "tools/ompi_info/report.h"
 
@@ -31,15 +32,15 @@ void report_fact(const char *value, const char *keys_format, ...)
 
 void report_configuration(bool parsable)
 {
-    static const char user_file[] = OPAL_PATH_USER_PARAMS;
+    static const char user_file[] = OPAL_PARAM_FILE_USER;
     const struct {
         const char *key, *label, *value;
     } rows[] = {
         {"version", "Mica", PACKAGE_VERSION},
         {"mpi", "MPI standard", "5.0 (ABI 1.0)"},
         {"prefix", "Prefix", MICA_PREFIX},
-        {"components", "Component DSOs", opal_path_components()},
-        {"params:system", "Parameter file of the system", opal_path_system_params()},
+        {"components", "Component DSOs", opal_dso_directory()},
+        {"params:system", "Parameter file of the system", opal_param_file_system()},
         {"params:user", "Parameter file of the user", user_file},
         {"compiler", "Compiler", MICA_COMPILER},
         {"cflags", "Compiler flags", MICA_COMPILER_FLAGS},

@@ -8,11 +8,29 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "opal/mca/base/diagnostic.h"
-#include "opal/mca/base/paths.h"
 
 const char opal_component_base = 0;
+
+const char *opal_dso_directory(void)
+{
+    static char directory[4096];
+    Dl_info info;
+
+    if (directory[0] != 0)
+        return directory;
+    const char *slash = NULL;
+    if (dladdr(&opal_component_base, &info) != 0 && info.dli_fname != NULL)
+        slash = strrchr(info.dli_fname, '/');
+    if (slash != NULL)
+        snprintf(directory, sizeof directory, "%.*s/mica", (int)(slash - info.dli_fname),
+                 info.dli_fname);
+    if (slash == NULL || access(directory, F_OK) != 0)
+        snprintf(directory, sizeof directory, "%s", MICA_COMPONENTDIR);
+    return directory;
+}
 
 static int by_name(const void *a, const void *b)
 {
@@ -62,7 +80,7 @@ void opal_dso_find(const char *framework, const opal_strings_t *directories,
 {
     for (size_t i = 0; i < directories->count; i++)
         scan(directories->items[i], framework, found, context);
-    scan(opal_path_components(), framework, found, context);
+    scan(opal_dso_directory(), framework, found, context);
 }
 
 const char *opal_component_complaint(const opal_component_t *component, const char *framework,

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Components that are files: finding and loading mca_<framework>_<name>.so.
- * Internal to opal/mca/base.
+ * Components that are files: finding and loading mca_<framework>_<name>.so. Internal to
+ * opal/mca/base, except opal_dso_directory.
  */
 #ifndef OPAL_MCA_BASE_DSO_H
 #define OPAL_MCA_BASE_DSO_H
 
 #include "opal/mca/base/component.h"
+
+/*
+ * The directory of the installation's DSOs: "mica" in the directory of libopen-pal if it exists, so
+ * that an installation can be moved, else the configured one.
+ */
+OPAL_EXPORT const char *opal_dso_directory(void);
 
 /* `path` is the callee's to read until it returns. */
 typedef void opal_dso_found_fn_t(const char *name, const char *path, void *context);

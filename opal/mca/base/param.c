@@ -17,7 +17,6 @@
 #include "opal/mca/base/foreign.h"
 #include "opal/mca/base/param_file.h"
 #include "opal/mca/base/param_value.h"
-#include "opal/mca/base/paths.h"
 #include "opal/util/say.h"
 
 static const char environment_prefix[] = "OMPI_MCA_";
@@ -161,8 +160,8 @@ static FILE *open_file(const char *path, const char **complaint)
 }
 
 /*
- * A file that is not there is fine unless the user named it; one that nobody named and that
- * cannot be read is worth a word, but HOME may be somebody else's.
+ * A missing file is an error if the user has named it. An unreadable file that the user has not
+ * named is a warning: HOME may be another user's.
  */
 static void read_file(const char *path, opal_param_source_t source, bool named)
 {
@@ -208,9 +207,8 @@ static void read_files(void)
         opal_strings_free(&paths);
         return;
     }
-    read_file(opal_path_system_params(), OPAL_PARAM_FROM_SYSTEM_FILE, false);
-    char *path =
-        getenv("HOME") != NULL ? opal_param_expand(OPAL_PATH_USER_PARAMS, complaint) : NULL;
+    read_file(opal_param_file_system(), OPAL_PARAM_FROM_SYSTEM_FILE, false);
+    char *path = getenv("HOME") != NULL ? opal_param_expand(OPAL_PARAM_FILE_USER, complaint) : NULL;
     if (path != NULL)
         read_file(path, OPAL_PARAM_FROM_USER_FILE, false);
     free(path);

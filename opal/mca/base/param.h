@@ -67,7 +67,7 @@ typedef struct opal_param_row {
 } opal_param_row_t;
 
 /*
- * A read-out tells what the library does: a counter, a level. Nobody can set it. Its `refresh` is
+ * A read-out shows what the library does: a counter, a level. It cannot be set. Its `refresh` is
  * called before it is looked at (opal_param_visit) and brings the variable up to date; several rows
  * may share one function. OPAL_PARAM_SIZE only, without preset and limits.
  */
@@ -138,7 +138,7 @@ OPAL_EXPORT void opal_param_withdraw(const opal_param_row_t *table);
 
 /*
  * What the user set for a full name, before or without its being registered;
- * NULL if nothing. `origin` (may be NULL) is told where it came from.
+ * NULL if nothing. `origin` (may be NULL) becomes where it came from.
  */
 OPAL_EXPORT const char *opal_param_setting(const char *full_name, const char **origin);
 
@@ -149,7 +149,7 @@ OPAL_EXPORT void opal_param_visit(opal_param_visit_fn_t *visit, void *context);
 /*
  * Settings that no registered parameter took become diagnostics with the nearest
  * name; those of other MPIs together become one note (foreign.h), and do not count. `is_foreign`
- * (may be NULL) tells names that are somebody else's business. Call when every component that will
+ * (may be NULL) recognizes names of others. Call when every component that will
  * be opened is. Returns how many there were.
  */
 typedef bool opal_param_foreign_fn_t(const char *full_name);

@@ -9,6 +9,11 @@
 
 #include "opal/util/text.h"
 
+const char *opal_param_file_system(void)
+{
+    return MICA_SYSCONFDIR "/mica-mca-params.conf";
+}
+
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';

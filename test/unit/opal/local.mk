@@ -165,7 +165,7 @@ test_unit_opal_mca_base_dso_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
 EXTRA_test_unit_opal_mca_base_dso_DEPENDENCIES = $(dso_fixtures)
 
 # It has a system-wide parameter file of its own.
-test_unit_opal_mca_base_param_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=opal_path_system_params
+test_unit_opal_mca_base_param_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=opal_param_file_system
 
 # A component that is not in libopal_core is compiled into its tests (under other object names, as
 # the flags of its own say).

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* opal/heap/malloc.c: the contract of malloc, calloc and free, and what is said about misuse. */
 #include "opal/heap/layout.h"
+#include "opal/heap/engine.h"
 #include "test/unit/opal/heap/fake_source.h"
 
 static const size_t sizes[] = {0,       1,       15,      16,      17,      100,

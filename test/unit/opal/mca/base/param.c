@@ -8,12 +8,13 @@
 
 #include <sys/stat.h>
 
-#include "opal/mca/base/paths.h"
+#include "opal/mca/base/param_file.h"
+
 #include "test/unit/opal/support.h"
 
-const char *__wrap_opal_path_system_params(void);
+const char *__wrap_opal_param_file_system(void);
 
-const char *__wrap_opal_path_system_params(void)
+const char *__wrap_opal_param_file_system(void)
 {
     return unit_path("system.conf");
 }
