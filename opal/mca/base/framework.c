@@ -286,15 +286,6 @@ bool opal_framework_allows(const opal_framework_t *framework, const char *name)
 
 /* -- opening ------------------------------------------------------------------ */
 
-void opal_candidate_break(const opal_framework_t *framework, opal_candidate_t *candidate)
-{
-    candidate->state = OPAL_CANDIDATE_BROKEN;
-    opal_diagnostic(OPAL_WARNING, "the component %s of %s%s%s%s is skipped: it %s", candidate->name,
-                    framework->name, candidate->path != NULL ? " (" : "",
-                    candidate->path != NULL ? candidate->path : "",
-                    candidate->path != NULL ? ")" : "", candidate->answer.reason);
-}
-
 static opal_gate_fn_t *find_gate(const char *framework, const char *component)
 {
     for (size_t p = 0; p < MAX_PROJECTS && projects[p] != NULL; p++) {

@@ -49,6 +49,15 @@ void opal_answer_note(opal_answer_t *answer, const char *format, ...)
     opal_text_free(&line);
 }
 
+void opal_candidate_break(const opal_framework_t *framework, opal_candidate_t *candidate)
+{
+    candidate->state = OPAL_CANDIDATE_BROKEN;
+    opal_diagnostic(OPAL_WARNING, "the component %s of %s%s%s%s is skipped: it %s", candidate->name,
+                    framework->name, candidate->path != NULL ? " (" : "",
+                    candidate->path != NULL ? candidate->path : "",
+                    candidate->path != NULL ? ")" : "", candidate->answer.reason);
+}
+
 /* The name of a required operation that the table lacks, or NULL. */
 static const char *missing_slot(const opal_framework_t *framework, const void *ops)
 {

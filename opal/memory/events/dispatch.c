@@ -11,9 +11,6 @@
 
 #include "opal/memory/events/readers.h"
 
-/* `shared` is set before the first handler is in the list, and never again. */
-opal_memory_hot_t opal_memory_hot;
-
 /* -- delivery ------------------------------------------------------------------- */
 
 OPAL_MEMORY_HOT static bool is_running(const opal_memory_handler_t *handler)

@@ -18,6 +18,9 @@
 
 enum { PAGE_ALIGNMENT = 4096 };
 
+/* `shared` is set before the first handler is in the list, and never again. */
+opal_memory_hot_t opal_memory_hot;
+
 _Thread_local opal_memory_thread_t opal_memory_thread __attribute__((tls_model("initial-exec")));
 
 /* The system has membarrier, so threads may have slots. Set before the page is there. */

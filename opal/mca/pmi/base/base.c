@@ -2,7 +2,6 @@
 /* The pmi framework object and the launcher's environment. */
 #include "opal/mca/pmi/base/base.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,19 +23,6 @@ opal_framework_t mca_pmi_framework = {
     .prose = "who this process is in the job, and what the launcher knows of the others",
     .slots = pmi_slots,
 };
-
-bool opal_pmi_environment_int(const char *name, int min, int max, int *value)
-{
-    const char *text = getenv(name);
-    if (text == NULL || *text == 0 || strspn(text, "0123456789") != strlen(text))
-        return false;
-    errno = 0;
-    long number = strtol(text, NULL, 10);
-    if (errno != 0 || number < min || number > max)
-        return false;
-    *value = (int)number;
-    return true;
-}
 
 void opal_pmi_count_local(opal_pmi_job_t *job)
 {

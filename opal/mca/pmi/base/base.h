@@ -28,7 +28,7 @@ typedef enum opal_pmi_origin {
 OPAL_EXPORT opal_pmi_origin_t opal_pmi_origin(char why[OPAL_REASON_MAX_BYTES]);
 
 /*
- * Whether a parameter that nobody here has (without OMPI_MCA_) is one of Open MPI's mpirun, which
+ * Whether a parameter that is unknown here (without OMPI_MCA_) is one of Open MPI's mpirun, which
  * has started this process and hands its own settings down: no typing error of the user's.
  */
 OPAL_EXPORT bool opal_pmi_launcher_owns(const char *parameter);

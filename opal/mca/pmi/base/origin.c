@@ -1,13 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* opal_pmi_origin() of base.h. Reads only; any thread. */
+/* Reading the environment: numbers, and which launcher started this process. Any thread. */
 #include "opal/mca/pmi/base/base.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+
+bool opal_pmi_environment_int(const char *name, int min, int max, int *value)
+{
+    const char *text = getenv(name);
+    if (text == NULL || *text == 0 || strspn(text, "0123456789") != strlen(text))
+        return false;
+    errno = 0;
+    long number = strtol(text, NULL, 10);
+    if (errno != 0 || number < min || number > max)
+        return false;
+    *value = (int)number;
+    return true;
+}
 
 /* Whether PMI_FD is what a launcher hands down, and still is. */
 static bool is_connection(int fd)

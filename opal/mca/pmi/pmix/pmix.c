@@ -50,68 +50,7 @@ static opal_status_t failed(const char *what, const char *object, pmix_status_t 
     return error == PMIX_ERR_NOMEM ? OPAL_ERR_NO_MEMORY : OPAL_ERR_DISCONNECTED;
 }
 
-/* -- facts ------------------------------------------------------------------------ */
-
-/* Servers choose the integer type. False: it is none, or out of range. */
-static bool number_in(const pmix_value_t *value, unsigned *number)
-{
-    int64_t wide;
-    switch (value->type) {
-    case PMIX_INT:
-        wide = value->data.integer;
-        break;
-    case PMIX_INT32:
-        wide = value->data.int32;
-        break;
-    case PMIX_INT64:
-        wide = value->data.int64;
-        break;
-    case PMIX_UINT:
-        wide = value->data.uint;
-        break;
-    case PMIX_UINT16:
-        wide = value->data.uint16;
-        break;
-    case PMIX_UINT32:
-        wide = value->data.uint32;
-        break;
-    case PMIX_UINT64:
-        wide = value->data.uint64 <= INT_MAX ? (int64_t)value->data.uint64 : -1;
-        break;
-    case PMIX_SIZE:
-        wide = value->data.size <= INT_MAX ? (int64_t)value->data.size : -1;
-        break;
-    default:
-        return false;
-    }
-    if (wide < 0 || wide > INT_MAX)
-        return false;
-    *number = (unsigned)wide;
-    return true;
-}
-
-static pmix_status_t get_now(const client_t *self, pmix_rank_t rank, const char *key,
-                             pmix_value_t **value)
-{
-    bool yes = true;
-    pmix_info_t now;
-    pmix_proc_t whose = self->me;
-    whose.rank = rank;
-    PMIX_INFO_LOAD(&now, PMIX_IMMEDIATE, &yes, PMIX_BOOL);
-    return PMIx_Get(&whose, key, &now, 1, value);
-}
-
-bool client_fact(const client_t *self, pmix_rank_t rank, const char *key, unsigned *number)
-{
-    pmix_value_t *value = NULL;
-    if (get_now(self, rank, key, &value) != PMIX_SUCCESS || value == NULL)
-        return false;
-    bool good = number_in(value, number);
-    PMIX_VALUE_RELEASE(value);
-    return good;
-}
-
-/* -- who am I --------------------------------------------------------------------- */
+/* -- the job --------------------------------------------------------------------- */
 
 static opal_status_t enter(client_t *self)
 {
@@ -210,7 +149,7 @@ static opal_status_t client_get(void *state, unsigned rank, const char *key, voi
                                 size_t *length)
 {
     pmix_value_t *value = NULL;
-    pmix_status_t error = get_now(state, rank, key, &value);
+    pmix_status_t error = client_get_now(state, rank, key, &value);
     if (is_missing(error))
         return OPAL_ERR_NOT_FOUND;
     if (error != PMIX_SUCCESS)

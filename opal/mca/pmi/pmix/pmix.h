@@ -13,6 +13,10 @@ typedef struct client {
     unsigned *node_of; /* malloc'ed */
 } client_t;
 
+/* Gets a value of the job (PMIX_RANK_WILDCARD) or of a rank, without waiting for other ranks. */
+pmix_status_t client_get_now(const client_t *self, pmix_rank_t rank, const char *key,
+                             pmix_value_t **value);
+
 /*
  * What the server knows of the job (PMIX_RANK_WILDCARD) or of a rank, without waiting for other
  * ranks: a number of any type. False: it does not know it.

@@ -128,8 +128,8 @@ static bool is_asked_for(void)
 }
 
 /*
- * Never preferred: whoever knows a launcher comes first. And where several ranks have been started
- * but cannot be told of each other, each would do all of the work, over the others' files.
+ * Never preferred: a component that knows a launcher comes first. Where several ranks were started
+ * that cannot learn of each other, each would do all of the work, over the others' files.
  */
 static void singleton_query(opal_answer_t *answer)
 {
@@ -137,7 +137,7 @@ static void singleton_query(opal_answer_t *answer)
     opal_pmi_origin_t origin = opal_pmi_origin(why);
     if (is_asked_for())
         opal_answer_yes(answer, 0, &singleton_ops, &singleton,
-                        "asked for: a job of one, whoever started it");
+                        "asked for: a job of one, under any launcher");
     else if (origin == OPAL_PMI_SLURM)
         opal_answer_no(answer, "%s: use srun --mpi=pmix, or --mpi=pmi2; " ALONE, why);
     else if (origin == OPAL_PMI_PMIX)

@@ -86,7 +86,7 @@ static opal_status_t need_kvs_name(wire_t *self)
     return OPAL_SUCCESS;
 }
 
-/* -- who am I ------------------------------------------------------------------- */
+/* -- the job ------------------------------------------------------------------- */
 
 static opal_status_t learn_nodes(wire_t *self, opal_pmi_job_t *job)
 {
@@ -324,7 +324,7 @@ static void await_readers(void)
 
 /*
  * An abort that is older than a host's connection to Hydra hangs the job: that host's ranks begin
- * all the same, and are ended by nobody. A rank that has met the others in no fence yet gives them
+ * all the same, and no process ends them. A rank that has met the others in no fence yet gives them
  * time.
  */
 static void await_hosts(const wire_t *self)

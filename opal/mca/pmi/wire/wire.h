@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The parts of pmi/wire: the connection to the launcher (a request, its answer),
- * and the launcher's description of who runs where.
+ * and the launcher's description of which rank runs on which node.
  */
 #ifndef OPAL_MCA_PMI_WIRE_H
 #define OPAL_MCA_PMI_WIRE_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which ranks share a node. The server describes the job's map in one of several compressed
- * forms; libpmix unpacks whichever it is into names of nodes, and ranks of a node.
+ * What the server knows: numbers, and which ranks share a node. The server describes the job's map
+ * in one of several compressed forms; libpmix unpacks whichever it is into names of nodes, and
+ * ranks of a node.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -11,6 +12,69 @@
 #include "opal/mca/pmi/pmix/pmix.h"
 #include "opal/util/log.h"
 #include "opal/util/text.h"
+
+/* -- numbers ------------------------------------------------------------------------ */
+
+/* Servers choose the integer type. False: it is none, or out of range. */
+static bool number_in(const pmix_value_t *value, unsigned *number)
+{
+    int64_t wide;
+    switch (value->type) {
+    case PMIX_INT:
+        wide = value->data.integer;
+        break;
+    case PMIX_INT32:
+        wide = value->data.int32;
+        break;
+    case PMIX_INT64:
+        wide = value->data.int64;
+        break;
+    case PMIX_UINT:
+        wide = value->data.uint;
+        break;
+    case PMIX_UINT16:
+        wide = value->data.uint16;
+        break;
+    case PMIX_UINT32:
+        wide = value->data.uint32;
+        break;
+    case PMIX_UINT64:
+        wide = value->data.uint64 <= INT_MAX ? (int64_t)value->data.uint64 : -1;
+        break;
+    case PMIX_SIZE:
+        wide = value->data.size <= INT_MAX ? (int64_t)value->data.size : -1;
+        break;
+    default:
+        return false;
+    }
+    if (wide < 0 || wide > INT_MAX)
+        return false;
+    *number = (unsigned)wide;
+    return true;
+}
+
+pmix_status_t client_get_now(const client_t *self, pmix_rank_t rank, const char *key,
+                             pmix_value_t **value)
+{
+    bool yes = true;
+    pmix_info_t now;
+    pmix_proc_t whose = self->me;
+    whose.rank = rank;
+    PMIX_INFO_LOAD(&now, PMIX_IMMEDIATE, &yes, PMIX_BOOL);
+    return PMIx_Get(&whose, key, &now, 1, value);
+}
+
+bool client_fact(const client_t *self, pmix_rank_t rank, const char *key, unsigned *number)
+{
+    pmix_value_t *value = NULL;
+    if (client_get_now(self, rank, key, &value) != PMIX_SUCCESS || value == NULL)
+        return false;
+    bool good = number_in(value, number);
+    PMIX_VALUE_RELEASE(value);
+    return good;
+}
+
+/* -- nodes ------------------------------------------------------------------------- */
 
 /* Gives the ranks on the node with that name the number. */
 static void place_ranks_of(client_t *self, const char *name, unsigned number)
