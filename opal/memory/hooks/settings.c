@@ -35,12 +35,12 @@ const opal_param_row_t opal_memory_params[] = {
      .value = &parsed.events,
      .preset = "yes",
      .variables = "UCX_MEM_EVENTS",
-     .prose = "Let consumers know when memory leaves the process; no: nothing is ever patched"},
+     .prose = "Notify consumers when memory leaves the process; no: nothing is ever patched"},
     {.name = "symbol_hooks",
      .type = OPAL_PARAM_BOOL,
      .value = &parsed.symbol_hooks,
      .preset = "yes",
-     .prose = "Rely on functions of ours that the linker puts before libc's, if it does"},
+     .prose = "Rely on our functions where the linker prefers them to libc's"},
     {.name = "reloc_hooks",
      .type = OPAL_PARAM_BOOL,
      .value = &parsed.reloc_hooks,
@@ -57,7 +57,7 @@ const opal_param_row_t opal_memory_params[] = {
      .value = &parsed.malloc_hooks,
      .preset = "yes",
      .variables = "UCX_MEM_MALLOC_HOOKS",
-     .prose = "Let a memory component take the place of malloc if it wants to"},
+     .prose = "Let a memory component replace malloc if it wants to"},
     {.name = "alloc_align",
      .type = OPAL_PARAM_SIZE,
      .value = &parsed.alloc_align,
@@ -66,7 +66,7 @@ const opal_param_row_t opal_memory_params[] = {
      .max = "4096",
      .unit = "bytes",
      .variables = "UCX_MEM_ALLOC_ALIGN",
-     .prose = "What a memory component in the place of malloc aligns to, at least"},
+     .prose = "The least alignment of a memory component that replaces malloc"},
     {.name = "log_level",
      .type = OPAL_PARAM_ENUM,
      .value = &parsed_log_level,
@@ -92,20 +92,45 @@ const opal_memory_settings_t *opal_memory_settings(void)
     return &settings;
 }
 
-static void check_late(const opal_param_info_t *info, void *context OPAL_UNUSED)
+/* Of a table whose values are in effect since before main. */
+typedef struct late_check {
+    const char *parsed, *in_effect;
+    size_t bytes;
+} late_check_t;
+
+static size_t size_of(opal_param_type_t type)
 {
+    switch (type) {
+    case OPAL_PARAM_BOOL:
+        return sizeof(bool);
+    case OPAL_PARAM_SIZE:
+        return sizeof(size_t);
+    default:
+        return sizeof(int);
+    }
+}
+
+static void check_late(const opal_param_info_t *info, void *context)
+{
+    const late_check_t *check = context;
     const char *value = info->row->value;
-    size_t bytes = info->row->type == OPAL_PARAM_SIZE ? sizeof(size_t) : sizeof(bool);
-    size_t offset = (size_t)(value - (const char *)&parsed);
-    if (offset < sizeof parsed && memcmp(value, (const char *)&settings + offset, bytes) != 0)
+    size_t offset = (size_t)(value - check->parsed);
+    if (offset < check->bytes &&
+        memcmp(value, check->in_effect + offset, size_of(info->row->type)) != 0)
         opal_diagnostic(OPAL_WARNING,
                         "%s = \"%s\" (%s) comes too late: it was needed before main; it works in "
                         "the environment and as mpirun --mca",
                         info->full_name, info->value_text, info->origin);
 }
 
+void opal_memory_settings_check_late(const void *parsed_values, const void *in_effect, size_t bytes)
+{
+    late_check_t check = {parsed_values, in_effect, bytes};
+    opal_param_visit(check_late, &check);
+}
+
 void opal_memory_settings_check(void)
 {
     if (atomic_load_explicit(&ready, memory_order_acquire))
-        opal_param_visit(check_late, NULL);
+        opal_memory_settings_check_late(&parsed, &settings, sizeof parsed);
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The rows, and two copies of what they say: the registry's, and the one that counts. */
+/* The rows, and two copies of their values: the registry's, and the one in effect. */
 #include "opal/mca/memory/base/shared.h"
 
 #include <stdatomic.h>
-#include <string.h>
 
-#include "opal/mca/base/diagnostic.h"
+#include "opal/memory/hooks/settings.h"
 
 #define COMPONENT "memory_smheap"
 
@@ -75,7 +74,7 @@ const opal_param_row_t opal_memory_shared_params[] = {
     {0},
 };
 
-/* What counts, once `ready`. */
+/* In effect, once `ready`. */
 static opal_memory_shared_t settings;
 static atomic_bool ready;
 
@@ -89,34 +88,10 @@ const opal_memory_shared_t *opal_memory_shared(void)
     return &settings;
 }
 
-static size_t size_of(opal_param_type_t type)
-{
-    switch (type) {
-    case OPAL_PARAM_BOOL:
-        return sizeof(bool);
-    case OPAL_PARAM_SIZE:
-        return sizeof(size_t);
-    default:
-        return sizeof(int);
-    }
-}
-
-static void check_late(const opal_param_info_t *info, void *context OPAL_UNUSED)
-{
-    const char *value = info->row->value;
-    size_t offset = (size_t)(value - (const char *)&parsed);
-    if (offset < sizeof parsed &&
-        memcmp(value, (const char *)&settings + offset, size_of(info->row->type)) != 0)
-        opal_diagnostic(OPAL_WARNING,
-                        "%s = \"%s\" (%s) comes too late: it was needed before main; it works in "
-                        "the environment and as mpirun --mca",
-                        info->full_name, info->value_text, info->origin);
-}
-
 void opal_memory_shared_check(void)
 {
     if (atomic_load_explicit(&ready, memory_order_acquire))
-        opal_param_visit(check_late, NULL);
+        opal_memory_settings_check_late(&parsed, &settings, sizeof parsed);
 }
 
 opal_status_t opal_memory_shared_register(void)
