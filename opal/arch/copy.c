@@ -3,8 +3,8 @@
  * Which kernel copies. Until the choice is made, `opal_copy_current` is a function that makes it;
  * so the first large copy pays for the measurement, and a process without one does not.
  *
- * Threading: `opal_copy_current` is replaced by a function that does the same; whoever still sees
- * the old one copies, too. The choice itself is made once, by one thread.
+ * Threading: `opal_copy_current` is replaced by another function that copies; a thread that still
+ * sees the old one copies by that. The choice itself is made once, by one thread.
  */
 #include "opal/arch/copy.h"
 

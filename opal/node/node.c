@@ -67,7 +67,7 @@ static const opal_param_row_t params[] = {
      .preset = "0",
      .unit = "bytes",
      .prose =
-         "Addresses that the ranks of a node share, used as needed; 0: by the number of ranks"},
+         "Size of the segment that the ranks of a node share, used as needed; 0: by their number"},
     {0},
 };
 

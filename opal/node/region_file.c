@@ -125,7 +125,7 @@ static void fill(opal_region_header_t *header, uint64_t bytes, const opal_region
     header->pool_count = (uint32_t)pools;
     header->first_chunk = own_chunks(header->chunks, pools);
     uint32_t free_chunks = header->chunks - header->first_chunk;
-    /* By default half of it is dealt out, and half waits for who needs more. */
+    /* By default half of it is dealt out, and half is left for pools that grow. */
     uint32_t parts = request->shares != 0 ? request->shares
                      : request->ranks > 2 ? 2 * request->ranks
                                           : 4;

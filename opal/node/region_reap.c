@@ -77,7 +77,7 @@ static bool is_left(const opal_region_pool_t *pool)
     return pid < 0 && pid != OPAL_REGION_VACANT;
 }
 
-/* Whether somebody lives who may have to do with others' blocks. */
+/* Whether a process lives that has had peers, and so may use blocks of others. */
 static bool is_in_company(const opal_region_tables_t *tables, const opal_region_life_t *self)
 {
     const opal_region_pool_t *pools = opal_region_pools(tables->header);
@@ -88,14 +88,14 @@ static bool is_in_company(const opal_region_tables_t *tables, const opal_region_
     return false;
 }
 
-/* Pools whose chunks nobody needs become -pid. Whether there are any. */
+/* The pids of pools whose chunks no process needs become -pid. Whether there are such pools. */
 static bool mark(const opal_region_tables_t *tables, const opal_region_life_t *self)
 {
     opal_region_pool_t *pools = opal_region_pools(tables->header);
     bool any = false, knows_company = false, company = false;
     for (uint32_t i = 0, count = count_pools(tables); i < count; i++) {
         int32_t pid = atomic_load_explicit(&pools[i].pid, memory_order_relaxed);
-        any |= is_left(&pools[i]); /* by who was killed in the middle of it */
+        any |= is_left(&pools[i]); /* left by a reaper that was killed */
         if (pid <= 0 || !opal_region_has_ended(&pools[i], self))
             continue;
         bool in_doubt = (atomic_load(&pools[i].ties) & (OPAL_REGION_SEEN | OPAL_REGION_GIVEN)) != 0;
@@ -111,7 +111,7 @@ static bool mark(const opal_region_tables_t *tables, const opal_region_life_t *s
     return any;
 }
 
-/* For who attaches next. The count grows first: who takes one finds it counted. */
+/* Makes pools available. The count grows first, so a process that takes a pool finds it counted. */
 static void vacate(const opal_region_tables_t *tables)
 {
     opal_region_pool_t *pools = opal_region_pools(tables->header);
@@ -125,8 +125,8 @@ static void vacate(const opal_region_tables_t *tables)
 
 /* -- chunks ------------------------------------------------------------------------------ */
 
-/* They read as zero then. Fails for what somebody has locked in memory, if it is done by the
- * mapping. */
+/* The chunks read as zero then. Without the descriptor this fails for pages that are locked in
+ * memory. */
 static bool empty(const opal_region_tables_t *tables, uint32_t first, uint32_t count)
 {
     size_t offset = (size_t)first * OPAL_HEAP_CHUNK_BYTES;

@@ -115,7 +115,7 @@ OPAL_EXPORT bool opal_process_is_before(uint32_t one, uint32_t other);
 
 /*
  * What others need to reach this process: a record of malloc'ed bytes. It contains the key of this
- * job: whoever has it can speak for one of its ranks.
+ * job: a process that has it can speak for a rank of the job.
  */
 OPAL_EXPORT opal_status_t opal_process_describe(void **record, size_t *length);
 

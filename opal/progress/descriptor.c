@@ -77,7 +77,7 @@ static const opal_param_row_t params[] = {
      .value = &chosen,
      .preset = "auto",
      .choices = choices,
-     .prose = "How the system is asked which connections have something; auto: epoll, or io_uring "
+     .prose = "How the system is asked which connections are ready; auto: epoll, or io_uring "
               "if buffers are to stay pinned and it is permitted"},
     {0},
 };

@@ -268,7 +268,7 @@ static void ask_for_all(void)
     }
 }
 
-/* True: there is an event to tell. */
+/* True: *event was filled in. */
 static bool take_watch(uint64_t whom, int result, opal_engine_event_t *event)
 {
     uint32_t slot = (uint32_t)(whom >> SLOT_SHIFT) % OPAL_ENGINE_SLOTS;
@@ -318,8 +318,8 @@ static unsigned engine_look(opal_engine_event_t *events)
 
 /* -- sleeping -------------------------------------------------------------------- */
 
-/* That `seen` is the word's value is looked at when it is asked for; one that was asked for before
- * and has not answered was asked for with the same value. */
+/* The system compares the word with `seen` when the request is submitted. An older request that has
+ * not completed was submitted with the same value. */
 static void ask_for_word(atomic_uint *word, unsigned seen)
 {
     if (word != asked_word)

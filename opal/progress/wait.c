@@ -72,14 +72,15 @@ static const opal_param_row_t params[] = {
      .max = "1000000",
      .unit = "us",
      .prose =
-         "How long a wait polls at full speed before it sleeps, when every rank has a core; to "
-         "sleep and be woken takes 50 to 100"},
+         "Spin budget: how long a wait polls at full speed before it sleeps, when every rank has "
+         "a core; to sleep and be woken takes 50 to 100"},
     {.name = "yields",
      .type = OPAL_PARAM_UNSIGNED,
      .value = &oversubscribed_yields,
      .preset = "50",
      .max = "1000000",
-     .prose = "How often a wait yields its core before it sleeps, when ranks outnumber cores"},
+     .prose =
+         "How often a wait yields its core before it sleeps, when the ranks are oversubscribed"},
     {0},
 };
 

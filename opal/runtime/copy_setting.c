@@ -18,7 +18,7 @@ static const opal_param_row_t params[] = {
      .preset = "auto",
      .choices = choices,
      .prose =
-         "What copies blocks of more than 256 bytes; auto measures once, at the first of them"},
+         "The kernel that copies blocks of more than 256 bytes; auto: measured at the first of them"},
     {0},
 };
 

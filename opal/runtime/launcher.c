@@ -25,7 +25,7 @@ static const opal_param_row_t own_params[] = {
      .value = &opal_launcher_params.launcher,
      .preset = "auto",
      .choices = launchers,
-     .prose = "Who starts the ranks; auto: mpirun itself on this node, srun in an allocation of "
+     .prose = "What starts the ranks; auto: mpirun itself on this node, srun in an allocation of "
               "several, else hydra or prterun for other hosts, whichever is found first"},
     {.name = "slurm_mpi",
      .type = OPAL_PARAM_STRING,
@@ -52,7 +52,7 @@ static const opal_param_row_t orte_params[] = {
      .type = OPAL_PARAM_BOOL,
      .value = &opal_launcher_params.keep_fqdn,
      .preset = "yes",
-     .prose = "Accepted for scripts: mpirun hands names of hosts on as they are, in any case"},
+     .prose = "Accepted for scripts: mpirun passes names of hosts on unchanged, in any case"},
     {0},
 };
 

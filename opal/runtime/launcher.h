@@ -12,7 +12,7 @@
 #include "opal/include/compiler.h"
 #include "opal/include/status.h"
 
-/* Who starts the ranks. */
+/* What starts the ranks. */
 typedef enum opal_launcher {
     OPAL_LAUNCHER_SELF,
     OPAL_LAUNCHER_SRUN,

@@ -16,7 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Who sleeps on the word and wakes its sleepers: threads of this process alone, or of several. */
+/* The threads that sleep on the word and wake its sleepers: of this process alone, or of several.
+ */
 typedef enum opal_futex_scope {
     OPAL_FUTEX_SHARED = 0,
     OPAL_FUTEX_PRIVATE = FUTEX_PRIVATE_FLAG,

@@ -21,7 +21,7 @@ const char *opal_log_origin(void)
     return log_origin;
 }
 
-/* Somebody who shares our stderr has made it nonblocking. */
+/* A process that shares our stderr has made it nonblocking. */
 static bool wait_for_room(void)
 {
     struct pollfd room = {.fd = STDERR_FILENO, .events = POLLOUT};

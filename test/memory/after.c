@@ -5,7 +5,7 @@
  *   after MIB [kill | init | wait FIFO]
  *   after give
  *
- * Takes so much memory, and tells how much of it is from the region. Then it returns, is killed,
+ * Takes so much memory, and prints how much of it is from the region. Then it returns, is killed,
  * has been an MPI program, or waits until somebody opens the FIFO for writing.
  * give: rank 0 gives a block away and ends; rank 1 fills the region, and looks at the block.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * An object to be preloaded: it asks for all memory events before main, whatever the program is,
- * and listens. What came is told at the end, in the file that FORCED_OUTPUT names.
+ * and adds a handler. Its counts are written at the end, to the file that FORCED_OUTPUT names.
  */
 #include <fcntl.h>
 #include <stdatomic.h>

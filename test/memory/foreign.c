@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Allocates, in threads, with whatever malloc this process has; the hooks hear what it unmaps or
- * drops. Argument "missing": some function is somebody else's, so that is said instead. With
+ * drops. Argument "missing": some function is another library's, so that is reported instead. With
  * HAVE_UCM another library has hooks too, installed before ours (argument "first") or behind them:
  * both hear. Prints TAP.
  *

@@ -66,7 +66,7 @@ static void check_allocator(void)
     memset(block, 1, LARGE);
     atomic_store(&watched, (uintptr_t)block + LARGE / 2);
     opal_memory_ptmalloc2_free(block);
-    tap_check(times_gone() > 0, "what free gives back is told");
+    tap_check(times_gone() > 0, "what free gives back is reported");
 }
 
 static void *allocate(void *number)

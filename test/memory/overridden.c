@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Somebody patches munmap or a function of malloc's family after us and before MPI_Init: the
+ * Other code patches munmap or a function of malloc's family after us and before MPI_Init: the
  * argument names it, or is "none". Prints the support flags that MPI_Init then finds.
  */
 #include <link.h>

@@ -98,9 +98,8 @@ static void ptmalloc2_query(opal_answer_t *answer)
 extern const opal_component_t mca_memory_ptmalloc2_component;
 const opal_component_t mca_memory_ptmalloc2_component = {
     OPAL_COMPONENT_HEAD(memory, ptmalloc2),
-    .prose =
-        "an allocator that reports what it gives back, in the place of malloc where buffers stay "
-        "pinned",
+    .prose = "an allocator that reports what it gives back, instead of malloc where buffers stay "
+             "pinned",
     .params = params,
     .open = ptmalloc2_open,
     .query = ptmalloc2_query,

@@ -132,7 +132,7 @@ static bool take_new_pool(smheap_region_t *region)
     return true;
 }
 
-/* When all ranks have come, who comes behind them follows somebody who has perhaps ended. */
+/* When all ranks have attached, a further process may follow one that has ended. */
 static bool take_pool(smheap_region_t *region)
 {
     if (atomic_load(&region->header->attached) >= region->header->ranks)

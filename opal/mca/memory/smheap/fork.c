@@ -66,9 +66,9 @@ static OPAL_NORETURN void give_up(const char *step)
 
 /* What a copy is made of. */
 typedef struct copying {
-    char *from, *to; /* the region, and the same of private memory */
+    char *from, *to; /* the region, and private memory of the same size */
     off_t page;
-    int fd; /* the region's; -1: it is not known which pages are there */
+    int fd; /* the region's; -1: unknown, and so are the pages that exist */
 } copying_t;
 
 static off_t seek(const copying_t *copying, off_t from, int what, off_t end)

@@ -80,7 +80,7 @@ static bool read_parent(const char *proc, pid_t pid, pid_t *parent, uint64_t *st
     return true;
 }
 
-/* Of what is the same for all ranks of a job. */
+/* A hash of variables that are equal in all ranks of a job. */
 static uint64_t job_of(opal_memory_variable_fn_t *variable)
 {
     static const char *const names[] = {"PMIX_NAMESPACE", "SLURM_JOB_ID", "SLURM_STEP_ID"};

@@ -139,7 +139,7 @@ void *smheap_map_region(int fd, size_t bytes, size_t agreed_offset, bool elsewhe
         if (atomic_compare_exchange_strong(agreed, &address, (uintptr_t)mapped) ||
             address == (uintptr_t)mapped)
             return mapped;
-        smheap_unmap(mapped, bytes); /* somebody else was faster: there, then */
+        smheap_unmap(mapped, bytes); /* another process was faster: its address */
     }
     void *mapped = map_at((uintptr_t)address, fd, bytes);
     return mapped != NULL ? mapped : map_anywhere(fd, bytes);

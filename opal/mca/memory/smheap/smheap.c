@@ -135,7 +135,7 @@ static opal_status_t smheap_open(void)
     return OPAL_SUCCESS;
 }
 
-/* In MPI_Finalize at the latest, nobody will come any more. */
+/* Called in MPI_Finalize at the latest: no rank attaches any more. */
 static void smheap_close(void)
 {
     smheap_stop_listening(&election);

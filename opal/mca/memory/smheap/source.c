@@ -53,14 +53,14 @@ static uint32_t take_spare(smheap_region_t *region, uint32_t *count)
             atomic_fetch_sub(&header->spare_chunks, *count);
             return at;
         }
-        for (uint32_t i = 0; i < *count; i++) /* somebody else was faster */
+        for (uint32_t i = 0; i < *count; i++) /* another process was faster */
             atomic_store(&owners[at + i], OPAL_REGION_SPARE);
     }
     *count = wanted;
     return 0;
 }
 
-/* The same with chunks that were nobody's. */
+/* Takes chunks that were never given to a pool, as take_spare. */
 static uint32_t take_new(smheap_region_t *region, uint32_t *count)
 {
     opal_region_header_t *header = region->header;
@@ -115,7 +115,7 @@ static void *extend(void *context, size_t *bytes)
     return start;
 }
 
-/* They are there as soon as somebody touches them. */
+/* The pages come with the first touch. */
 static int commit(void *context OPAL_UNUSED, void *start OPAL_UNUSED, size_t bytes OPAL_UNUSED)
 {
     return 0;
@@ -126,8 +126,8 @@ static void before_release(void *context OPAL_UNUSED, void *start, size_t bytes)
     opal_memory_unmapped(start, bytes);
 }
 
-/* Usable they are in any case, so they have to be zero. Cannot be cut out of the file while
-   somebody has locked them in memory. */
+/* The pages stay usable, so they must be zero. They cannot be cut out of the file while a process
+   has locked them in memory. */
 static void decommit(void *context, void *start, size_t bytes, bool again OPAL_UNUSED)
 {
     const smheap_region_t *region = context;

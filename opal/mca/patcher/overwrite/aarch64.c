@@ -43,7 +43,7 @@ static bool is_branch(uint32_t instruction)
     return (instruction & 0x7c000000) == branch;
 }
 
-/* How somebody else's patch looks: a branch; a load of an address from beside the code, or a move
+/* What a patch of other code looks like: a branch; a load of an address near the code, or a move
  * of a constant, into one of the registers that a call may destroy on its way (x9 to x17). */
 static bool is_patched(uint32_t instruction)
 {
@@ -76,7 +76,7 @@ const char *overwrite_make_plan(overwrite_plan_t *plan, const unsigned char *cod
         memcpy(&instruction, code, sizeof instruction);
     }
     if (is_patched(instruction))
-        return "begins with a jump: it was patched by somebody else";
+        return "begins with a jump: other code has patched it";
     if (!is_understood(instruction))
         return "begins with an instruction that is not understood";
     if (instruction != nop && !__libc_single_threaded)

@@ -54,7 +54,7 @@ static void refuse(job_t *job, const char *why)
 
 /* -- islands -------------------------------------------------------------------- */
 
-/* A page that the kernel puts nobody else's in, as close as it can be had. */
+/* A page of our own, as close as possible. */
 static unsigned char *map_near(uintptr_t near, size_t bytes)
 {
     const uintptr_t step = (uintptr_t)1 << 16;
@@ -144,7 +144,7 @@ static void write_entry(job_t *job)
     if (store(&job->plan))
         job->patch->overwritten = true;
     else
-        refuse(job, "was changed by somebody else meanwhile");
+        refuse(job, "was changed by other code meanwhile");
     protect(job, 0);
 }
 

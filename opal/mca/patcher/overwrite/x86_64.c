@@ -92,8 +92,8 @@ static size_t instruction_bytes(const unsigned char *code)
     }
 }
 
-/* How somebody else's patch looks: a jump, direct or by memory; a breakpoint; an address that is
- * loaded and jumped to. */
+/* What a patch of other code looks like: a jump, direct or by memory; a breakpoint; an address that
+ * is loaded and jumped to. */
 static bool is_patched(const unsigned char *code)
 {
     static const unsigned char jump_by_r11[] = {0x41, 0xff, 0xe3};
@@ -178,7 +178,7 @@ const char *overwrite_make_plan(overwrite_plan_t *plan, const unsigned char *cod
         code += sizeof endbr;
     uintptr_t entry = (uintptr_t)code, room = WORD_BYTES - entry % WORD_BYTES;
     if (is_patched(code))
-        return "begins with a jump: it was patched by somebody else";
+        return "begins with a jump: other code has patched it";
     size_t length = instruction_bytes(code);
     if (length == 0)
         return "begins with an instruction that is not understood";

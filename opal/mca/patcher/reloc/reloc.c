@@ -61,7 +61,7 @@ typedef struct pass {
 typedef enum outcome {
     WRITTEN,
     NOT_READY, /* another thread's dlopen has it in hand */
-    REFUSED,   /* errno tells */
+    REFUSED,   /* errno says why */
 } outcome_t;
 
 /* -- protections ------------------------------------------------------------------ */

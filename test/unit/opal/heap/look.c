@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* opal/heap/look.c: what headers tell is what the heap counts itself; and headers that are none are
+/* opal/heap/look.c: what headers say is what the heap counts itself; and headers that are none are
  * borne. */
 #include "opal/heap/look.h"
 
@@ -54,7 +54,7 @@ static size_t random_bytes(void)
     return kind < 99 ? (size_t)rand() % (1 << 20) : (size_t)rand() % (20 << 20);
 }
 
-START_TEST(headers_tell_what_the_heap_counts)
+START_TEST(headers_say_what_the_heap_counts)
 {
     srand(3);
     compare();
@@ -110,7 +110,7 @@ START_TEST(headers_that_are_none)
 END_TEST
 
 static const unit_test_t tests[] = {
-    {.test = &headers_tell_what_the_heap_counts},
+    {.test = &headers_say_what_the_heap_counts},
     {.test = &headers_that_are_none},
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* opal/heap/system.c: where a private heap's pages come from, beside whatever else is mapped. */
+/* opal/heap/system.c: where a private heap's pages come from, in an address space with other
+ * mappings. */
 #include <sys/resource.h>
 #include <sys/syscall.h>
 

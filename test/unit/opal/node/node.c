@@ -433,7 +433,7 @@ static int end_after_sleep(void *state OPAL_UNUSED)
     return 0;
 }
 
-/* Ranks on one core are a crowd, ranks with one core each are none; who waits finds out. */
+/* Ranks on one core are oversubscribed, ranks with one core each are not; a wait finds out. */
 static const struct {
     unsigned ranks;
     uint64_t other_cpus; /* of rank 1 */

@@ -105,7 +105,7 @@ START_TEST(an_end_frees_all)
 }
 END_TEST
 
-/* Who lives, who is just coming, and of whom nothing can be known. */
+/* Processes that live, that are attaching, and of which nothing can be known. */
 START_TEST(in_doubt_it_lives)
 {
     make();

@@ -242,7 +242,7 @@ static void watch(void)
         atomic_store(&done, 1);
 }
 
-/* Nobody rings: only the watch comes, by itself. */
+/* No peer notifies: only the watch comes, by itself. */
 START_TEST(the_watch_comes_each_second)
 {
     opal_wait_set_watch(watch);
@@ -251,7 +251,7 @@ START_TEST(the_watch_comes_each_second)
 }
 END_TEST
 
-/* -- ringing ------------------------------------------------------------------------------- */
+/* -- notifying ------------------------------------------------------------------------------- */
 
 START_TEST(who_is_awake_is_not_called)
 {

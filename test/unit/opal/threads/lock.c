@@ -114,7 +114,7 @@ static void *want_once(void *argument OPAL_UNUSED)
     return NULL;
 }
 
-/* Who holds it by its bias, and gives way: the others have it in between. */
+/* The owner of the bias gives way: the other threads have the lock in between. */
 START_TEST(the_owner_gives_way)
 {
     pthread_t threads[THREADS];

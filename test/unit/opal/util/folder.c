@@ -58,7 +58,7 @@ static bool stop_at_third(int folder OPAL_UNUSED, const char *entry OPAL_UNUSED,
     return ++*calls < 3;
 }
 
-/* More than the system tells at once. */
+/* More than the system reports at once. */
 START_TEST(every_entry_comes_once)
 {
     unsigned calls = 0;

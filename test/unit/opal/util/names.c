@@ -36,7 +36,7 @@ START_TEST(an_object_is_found_until_it_is_removed)
 }
 END_TEST
 
-/* Names beside the one that was given: another slot, an earlier or later generation. */
+/* Names near the one that was given: another slot, an earlier or later generation. */
 START_TEST(names_that_were_not_given_are_not_found)
 {
     uint64_t name = opal_names_add(&names, &objects[0]);

@@ -169,7 +169,7 @@ START_TEST(a_tool_loads_excluded_ones_but_does_not_open_them)
 }
 END_TEST
 
-START_TEST(unknown_names_are_told_with_the_files)
+START_TEST(unknown_names_are_reported_with_the_files)
 {
     install("good");
     fake_set("fake", "goood");
@@ -294,7 +294,7 @@ static const unit_test_t tests[] = {
     {.test = &what_is_no_library_is_skipped, .repeats = 3},
     {.test = &excluded_ones_are_not_loaded, .repeats = OPAL_COUNT_OF(lists)},
     {.test = &a_tool_loads_excluded_ones_but_does_not_open_them},
-    {.test = &unknown_names_are_told_with_the_files},
+    {.test = &unknown_names_are_reported_with_the_files},
     {.test = &other_files_are_not_looked_at},
     {.test = &the_first_directory_wins},
     {.test = &a_directory_that_is_not_there_is_reported},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* opal/mca/base/select.c: who is asked, who is taken, in which order, and who is closed. */
+/* opal/mca/base/select.c: which components are asked, chosen and closed, and in which order. */
 #include "test/unit/opal/mca/base/fake.h"
 #include "test/unit/opal/support.h"
 
@@ -166,7 +166,7 @@ START_TEST(selecting_twice_changes_nothing)
 }
 END_TEST
 
-START_TEST(a_choice_of_nobody_is_told_once)
+START_TEST(an_empty_choice_is_reported_once)
 {
     fake_alpha.usable = fake_beta.usable = fake_gamma.usable = false;
     ck_assert_int_eq(open_and_select(), OPAL_ERR_NOT_AVAILABLE);
@@ -275,7 +275,7 @@ static const unit_test_t tests[] = {
     {.test = &a_priority_has_limits},
     {.test = &no_operations_at_all},
     {.test = &selecting_twice_changes_nothing},
-    {.test = &a_choice_of_nobody_is_told_once},
+    {.test = &an_empty_choice_is_reported_once},
     {.test = &the_user_may_forbid_the_best},
     {.test = &another_one_is_engaged, .repeats = OPAL_COUNT_OF(engaged)},
     {.test = &one_that_cannot_run_is_not_engaged},

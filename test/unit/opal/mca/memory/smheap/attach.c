@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * opal/mca/memory/smheap: attach.c, place.c and source.c on regions of this test: agreeing on an
- * address, refusing what is no region, and chunks from several pools.
+ * opal/mca/memory/smheap: attach.c, map_region.c and source.c on regions of this test: agreeing on
+ * an address, refusing what is no region, and chunks from several pools.
  */
 #include "opal/mca/memory/smheap/attach.h"
 
@@ -352,7 +352,7 @@ START_TEST(one_after_the_other)
     }
     ck_assert_uint_le(mine.header->attached, 3);
     ck_assert(kept[0] == 7 && kept[bytes - 1] == 7);
-    /* Who has attached long ago finds room, too. */
+    /* A process that has attached long ago finds room, too. */
     bytes = (size_t)40 * CHUNK;
     ck_assert_ptr_nonnull(extend(&mine, &bytes));
     ck_assert_uint_eq(mine.header->given, mine.header->first_chunk + mine.pool->chunks);
@@ -407,7 +407,7 @@ static OPAL_NORETURN void gather(int fd, const atomic_bool *enough)
     _exit(0);
 }
 
-/* Many of them, who are killed at any place: nobody loses a chunk. */
+/* Many processes are killed at any point: no chunk is lost. */
 START_TEST(ends_race)
 {
     enum { PROCESSES = 6, ROUNDS = 150 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * opal/mca/memory/smheap/source.c with the engine on it: processes that allocate from one region,
- * free each other's blocks, and are killed in the middle of it. Who is left goes on.
+ * free each other's blocks, and are killed in the middle of it. The others go on.
  */
 #include "opal/mca/memory/smheap/source.h"
 

@@ -16,26 +16,26 @@ typedef struct sample {
 } sample_t;
 
 static const sample_t samples[] = {
-    {{0xd2801ae8, 0xd4000001}, NULL, 0},              /* mov x8, #215 */
-    {{0x52801ae8, 0xd4000001}, NULL, 0},              /* mov w8, #215 */
-    {{0xa9bf7bfd, 0x910003fd}, NULL, 0},              /* stp x29, x30, [sp, #-16]! */
-    {{0xd10103ff, 0x910003fd}, NULL, 0},              /* sub sp, sp, #64 */
-    {{0xd503201f, 0xd4000001}, NULL, 0},              /* nop */
-    {{0xd503245f, 0xd2801ae8}, NULL, 4},              /* bti c; mov x8, #215 */
-    {{0xd503233f, 0xa9bf7bfd}, "not understood", 0},  /* paciasp */
-    {{0xd503245f, 0xd503233f}, "not understood", 0},  /* bti c; paciasp */
-    {{0x14000010, 0}, "patched by somebody else", 0}, /* b .+64 */
-    {{0xd503245f, 0x14000010}, "patched by somebody else", 0},
-    {{0x94000010, 0}, "patched by somebody else", 0},          /* bl .+64 */
-    {{0x58000051, 0xd61f0220}, "patched by somebody else", 0}, /* ldr x17, .+8; br x17 */
-    {{0xd2800010, 0xf2a00010}, "patched by somebody else", 0}, /* mov x16, #0; movk x16, #0 */
-    {{0x90000010, 0x91000210}, "patched by somebody else", 0}, /* adrp x16; add x16, x16, #0 */
-    {{0xd65f03c0, 0}, "not understood", 0},                    /* ret */
-    {{0xd61f0000, 0}, "not understood", 0},                    /* br x0 */
-    {{0xd4200000, 0}, "not understood", 0},                    /* brk #0 */
-    {{0xb4000060, 0}, "not understood", 0},                    /* cbz x0, .+12 */
-    {{0x36000060, 0}, "not understood", 0},                    /* tbz w0, #0, .+12 */
-    {{0x54000060, 0}, "not understood", 0},                    /* b.eq .+12 */
+    {{0xd2801ae8, 0xd4000001}, NULL, 0},               /* mov x8, #215 */
+    {{0x52801ae8, 0xd4000001}, NULL, 0},               /* mov w8, #215 */
+    {{0xa9bf7bfd, 0x910003fd}, NULL, 0},               /* stp x29, x30, [sp, #-16]! */
+    {{0xd10103ff, 0x910003fd}, NULL, 0},               /* sub sp, sp, #64 */
+    {{0xd503201f, 0xd4000001}, NULL, 0},               /* nop */
+    {{0xd503245f, 0xd2801ae8}, NULL, 4},               /* bti c; mov x8, #215 */
+    {{0xd503233f, 0xa9bf7bfd}, "not understood", 0},   /* paciasp */
+    {{0xd503245f, 0xd503233f}, "not understood", 0},   /* bti c; paciasp */
+    {{0x14000010, 0}, "other code has patched it", 0}, /* b .+64 */
+    {{0xd503245f, 0x14000010}, "other code has patched it", 0},
+    {{0x94000010, 0}, "other code has patched it", 0},          /* bl .+64 */
+    {{0x58000051, 0xd61f0220}, "other code has patched it", 0}, /* ldr x17, .+8; br x17 */
+    {{0xd2800010, 0xf2a00010}, "other code has patched it", 0}, /* mov x16, #0; movk x16, #0 */
+    {{0x90000010, 0x91000210}, "other code has patched it", 0}, /* adrp x16; add x16, x16, #0 */
+    {{0xd65f03c0, 0}, "not understood", 0},                     /* ret */
+    {{0xd61f0000, 0}, "not understood", 0},                     /* br x0 */
+    {{0xd4200000, 0}, "not understood", 0},                     /* brk #0 */
+    {{0xb4000060, 0}, "not understood", 0},                     /* cbz x0, .+12 */
+    {{0x36000060, 0}, "not understood", 0},                     /* tbz w0, #0, .+12 */
+    {{0x54000060, 0}, "not understood", 0},                     /* b.eq .+12 */
 };
 
 /* Where a branch at this place leads. */
