@@ -26,8 +26,8 @@
 #include "opal/progress/uring.h"
 
 enum {
-    ASKINGS = 256, /* between two system calls */
-    ANSWERS = 4096,
+    SQ_ENTRIES = 256, /* between two system calls */
+    CQ_ENTRIES = 4096,
     OP_FUTEX_WAIT = 51, /* liburing 2.3 has no name for it */
     FUTEX2_WORD = 2,    /* 32 bits, shared between processes */
     SLOT_SHIFT = 3,
@@ -38,24 +38,24 @@ typedef struct watch {
     int fd;
     unsigned wants;
     uint64_t token;
-    uint64_t asked; /* 0: not */
-    bool is_queued; /* in to_ask */
+    uint64_t request; /* 0: not */
+    bool is_queued;   /* in to_submit */
 } watch_t;
 
 struct io_uring opal_uring;
 
-static watch_t *watches; /* by slot */
-static uint32_t *to_ask; /* slots */
-static uint32_t capacity, to_ask_count;
+static watch_t *watches;    /* by slot */
+static uint32_t *to_submit; /* slots */
+static uint32_t capacity, to_submit_count;
 static uint64_t number;
 
 static bool has_futex, has_writes;
-static atomic_uint *asked_word;
-static uint64_t word_asked; /* 0: not */
+static atomic_uint *submitted_word;
+static uint64_t word_request; /* 0: not */
 
-/* -- the uring -------------------------------------------------------------------- */
+/* -- the uring ------------------------------------------------------------------- */
 
-static const char *explain(int error)
+static const char *setup_reason(int error)
 {
     switch (error) {
     case ENOSYS:
@@ -79,8 +79,8 @@ static const char *explain(int error)
 static int make_uring(struct io_uring_params *params, unsigned flags)
 {
     *params = (struct io_uring_params){.flags = IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP | flags,
-                                       .cq_entries = ANSWERS};
-    return io_uring_queue_init_params(ASKINGS, &opal_uring, params);
+                                       .cq_entries = CQ_ENTRIES};
+    return io_uring_queue_init_params(SQ_ENTRIES, &opal_uring, params);
 }
 
 static opal_status_t engine_open(opal_engine_traits_t *traits, const char **reason)
@@ -90,7 +90,7 @@ static opal_status_t engine_open(opal_engine_traits_t *traits, const char **reas
     if (error == -EINVAL) /* before Linux 5.19 */
         error = make_uring(&params, 0);
     if (error != 0) {
-        *reason = explain(-error);
+        *reason = setup_reason(-error);
         return OPAL_ERR_NOT_AVAILABLE;
     }
     if ((params.features & IORING_FEAT_EXT_ARG) == 0) {
@@ -110,12 +110,12 @@ static void engine_close(void)
 {
     io_uring_queue_exit(&opal_uring);
     free(watches);
-    free(to_ask);
+    free(to_submit);
     watches = NULL;
-    to_ask = NULL;
-    capacity = to_ask_count = 0;
-    asked_word = NULL;
-    word_asked = 0;
+    to_submit = NULL;
+    capacity = to_submit_count = 0;
+    submitted_word = NULL;
+    word_request = 0;
     has_writes = false;
 }
 
@@ -151,7 +151,7 @@ void opal_uring_expect_pipe(void)
     has_writes = true;
 }
 
-struct io_uring_sqe *opal_uring_ask(void)
+struct io_uring_sqe *opal_uring_get_sqe(void)
 {
     struct io_uring_sqe *entry = io_uring_get_sqe(&opal_uring);
     if (entry == NULL) {
@@ -177,10 +177,10 @@ static opal_status_t make_room(uint32_t count)
     if (grown == NULL)
         return OPAL_ERR_NO_MEMORY;
     watches = grown;
-    uint32_t *queue = realloc(to_ask, wanted * sizeof *queue);
+    uint32_t *queue = realloc(to_submit, wanted * sizeof *queue);
     if (queue == NULL)
         return OPAL_ERR_NO_MEMORY;
-    to_ask = queue;
+    to_submit = queue;
     for (; capacity < wanted; capacity++)
         watches[capacity] = (watch_t){.fd = -1};
     return OPAL_SUCCESS;
@@ -191,7 +191,7 @@ static void queue(uint32_t slot)
     if (watches[slot].is_queued)
         return;
     watches[slot].is_queued = true;
-    to_ask[to_ask_count++] = slot;
+    to_submit[to_submit_count++] = slot;
 }
 
 static opal_status_t engine_add(int fd, unsigned wants, uint64_t token)
@@ -210,37 +210,37 @@ static opal_status_t engine_add(int fd, unsigned wants, uint64_t token)
     return OPAL_SUCCESS;
 }
 
-/* The answer is dropped, if one comes. */
-static void forget(uint64_t *asked)
+/* Cancels a request; its completion is dropped. */
+static void forget(uint64_t *request)
 {
-    struct io_uring_sqe *entry = *asked != 0 ? opal_uring_ask() : NULL;
+    struct io_uring_sqe *entry = *request != 0 ? opal_uring_get_sqe() : NULL;
     if (entry != NULL) {
-        io_uring_prep_cancel64(entry, *asked, 0);
-        io_uring_sqe_set_data64(entry, URING_FOR_NOBODY);
+        io_uring_prep_cancel64(entry, *request, 0);
+        io_uring_sqe_set_data64(entry, URING_FOR_NONE);
     }
-    *asked = 0;
+    *request = 0;
 }
 
 static void engine_change(int fd OPAL_UNUSED, unsigned wants, uint64_t token)
 {
     watch_t *watch = &watches[opal_engine_slot(token)];
     watch->wants = wants;
-    forget(&watch->asked);
+    forget(&watch->request);
     queue(opal_engine_slot(token));
 }
 
-/* At once: as long as it is asked for, the descriptor is not really closed. */
+/* Submitted at once: as long as a request is pending, the descriptor is not really closed. */
 static void engine_remove(int fd OPAL_UNUSED, uint64_t token)
 {
     watch_t *watch = &watches[opal_engine_slot(token)];
     watch->wants = 0;
-    if (watch->asked == 0)
+    if (watch->request == 0)
         return;
-    forget(&watch->asked);
+    forget(&watch->request);
     opal_uring_submit();
 }
 
-static void ask_for(uint32_t slot, struct io_uring_sqe *entry)
+static void prepare_poll(uint32_t slot, struct io_uring_sqe *entry)
 {
     watch_t *watch = &watches[slot];
     unsigned events = 0;
@@ -248,23 +248,23 @@ static void ask_for(uint32_t slot, struct io_uring_sqe *entry)
         events |= POLLIN;
     if ((watch->wants & OPAL_WRITABLE) != 0)
         events |= POLLOUT;
-    watch->asked = next_number() | (uint64_t)slot << SLOT_SHIFT | URING_FOR_WATCH;
+    watch->request = next_number() | (uint64_t)slot << SLOT_SHIFT | URING_FOR_WATCH;
     io_uring_prep_poll_add(entry, watch->fd, events);
-    io_uring_sqe_set_data64(entry, watch->asked);
+    io_uring_sqe_set_data64(entry, watch->request);
 }
 
-static void ask_for_all(void)
+static void submit_polls(void)
 {
-    while (to_ask_count > 0) {
-        uint32_t slot = to_ask[to_ask_count - 1];
-        if (watches[slot].wants != 0 && watches[slot].asked == 0) {
-            struct io_uring_sqe *entry = opal_uring_ask();
+    while (to_submit_count > 0) {
+        uint32_t slot = to_submit[to_submit_count - 1];
+        if (watches[slot].wants != 0 && watches[slot].request == 0) {
+            struct io_uring_sqe *entry = opal_uring_get_sqe();
             if (entry == NULL)
                 return;
-            ask_for(slot, entry);
+            prepare_poll(slot, entry);
         }
         watches[slot].is_queued = false;
-        to_ask_count--;
+        to_submit_count--;
     }
 }
 
@@ -273,9 +273,9 @@ static bool take_watch(uint64_t whom, int result, opal_engine_event_t *event)
 {
     uint32_t slot = (uint32_t)(whom >> SLOT_SHIFT) % OPAL_ENGINE_SLOTS;
     watch_t *watch = &watches[slot];
-    if (watch->asked != whom)
+    if (watch->request != whom)
         return false;
-    watch->asked = 0;
+    watch->request = 0;
     queue(slot);
     if (result == -ECANCELED)
         return false;
@@ -288,58 +288,58 @@ static bool take_watch(uint64_t whom, int result, opal_engine_event_t *event)
     return true;
 }
 
-static unsigned take_answers(opal_engine_event_t *events)
+static unsigned reap_completions(opal_engine_event_t *events)
 {
-    struct io_uring_cqe *answer;
+    struct io_uring_cqe *completion;
     unsigned count = 0;
-    for (unsigned i = 0; i < OPAL_ENGINE_BATCH && io_uring_peek_cqe(&opal_uring, &answer) == 0;
+    for (unsigned i = 0; i < OPAL_ENGINE_BATCH && io_uring_peek_cqe(&opal_uring, &completion) == 0;
          i++) {
-        uint64_t whom = answer->user_data;
-        int result = answer->res;
-        unsigned flags = answer->flags;
-        io_uring_cqe_seen(&opal_uring, answer);
+        uint64_t whom = completion->user_data;
+        int result = completion->res;
+        unsigned flags = completion->flags;
+        io_uring_cqe_seen(&opal_uring, completion);
         if ((whom & URING_FOR_MASK) == URING_FOR_WATCH)
             count += take_watch(whom, result, &events[count]);
         else if ((whom & URING_FOR_MASK) == URING_FOR_SEND)
-            opal_uring_fixed_answer(whom, result, flags);
-        else if (whom == word_asked)
-            word_asked = 0;
+            opal_uring_fixed_complete(whom, result, flags);
+        else if (whom == word_request)
+            word_request = 0;
     }
     return count;
 }
 
 static unsigned engine_look(opal_engine_event_t *events)
 {
-    ask_for_all();
+    submit_polls();
     opal_uring_fixed_resume();
     opal_uring_submit();
-    return take_answers(events);
+    return reap_completions(events);
 }
 
 /* -- sleeping -------------------------------------------------------------------- */
 
 /* The system compares the word with `seen` when the request is submitted. An older request that has
  * not completed was submitted with the same value. */
-static void ask_for_word(atomic_uint *word, unsigned seen)
+static void submit_word(atomic_uint *word, unsigned seen)
 {
-    if (word != asked_word)
-        forget(&word_asked);
-    asked_word = word;
-    struct io_uring_sqe *entry = word_asked == 0 ? opal_uring_ask() : NULL;
+    if (word != submitted_word)
+        forget(&word_request);
+    submitted_word = word;
+    struct io_uring_sqe *entry = word_request == 0 ? opal_uring_get_sqe() : NULL;
     if (entry == NULL)
         return;
-    word_asked = next_number() | URING_FOR_WORD;
+    word_request = next_number() | URING_FOR_WORD;
     io_uring_prep_rw(OP_FUTEX_WAIT, entry, FUTEX2_WORD, word, 0, seen);
     entry->addr3 = UINT32_MAX; /* woken by every kind of wake */
-    io_uring_sqe_set_data64(entry, word_asked);
+    io_uring_sqe_set_data64(entry, word_request);
 }
 
 static void engine_prepare(atomic_uint *word, unsigned seen)
 {
-    ask_for_all();
+    submit_polls();
     opal_uring_fixed_resume();
     if (has_futex)
-        ask_for_word(word, seen);
+        submit_word(word, seen);
     opal_uring_submit();
 }
 
@@ -362,6 +362,6 @@ const opal_engine_t opal_engine_io_uring = {
     .look = engine_look,
     .prepare = engine_prepare,
     .block = engine_block,
-    .collect = take_answers,
+    .collect = reap_completions,
     .fixed = &opal_uring_fixed,
 };

@@ -19,7 +19,7 @@
 #include "opal/progress/engine.h"
 
 enum {
-    URING_FOR_NOBODY,
+    URING_FOR_NONE,
     URING_FOR_WATCH, /* a descriptor; above: its slot and a count of submissions */
     URING_FOR_WORD,  /* the doorbell; above: a count of submissions */
     URING_FOR_SEND,  /* above: opal_fixed_send_t */
@@ -30,7 +30,7 @@ extern struct io_uring opal_uring;
 
 /* A submission entry to fill in, handed over by the next submit. NULL: the system takes none now.
  */
-struct io_uring_sqe *opal_uring_ask(void);
+struct io_uring_sqe *opal_uring_get_sqe(void);
 
 /* Submits what was asked, if anything was. What the system refuses for now stays for the next call.
  */
@@ -44,7 +44,7 @@ void opal_uring_expect_pipe(void);
 extern const opal_engine_fixed_t opal_uring_fixed;
 
 /* A completion of a send. */
-void opal_uring_fixed_answer(uint64_t whom, int result, unsigned flags);
+void opal_uring_fixed_complete(uint64_t whom, int result, unsigned flags);
 
 /* Submits the sends again that could not be done at once. */
 void opal_uring_fixed_resume(void);

@@ -179,9 +179,9 @@ static uint64_t name_of(const opal_fixed_send_t *send)
     return (uint64_t)(uintptr_t)send | URING_FOR_SEND;
 }
 
-static void ask(opal_fixed_send_t *send)
+static void submit_send(opal_fixed_send_t *send)
 {
-    struct io_uring_sqe *entry = opal_uring_ask();
+    struct io_uring_sqe *entry = opal_uring_get_sqe();
     if (entry == NULL) {
         opal_list_append(&to_resume, &send->node);
         return;
@@ -204,7 +204,7 @@ static void fixed_send(opal_fixed_send_t *send)
 {
     send->has_result = send->waits_for_room = false;
     hold_slot(send->slot);
-    ask(send);
+    submit_send(send);
     opal_uring_submit();
 }
 
@@ -222,7 +222,7 @@ static void resolve(opal_fixed_send_t *send, ssize_t result)
     opal_list_append(again ? &to_resume : &finished, &send->node);
 }
 
-void opal_uring_fixed_answer(uint64_t whom, int result, unsigned flags)
+void opal_uring_fixed_complete(uint64_t whom, int result, unsigned flags)
 {
     opal_fixed_send_t *send = (opal_fixed_send_t *)(uintptr_t)(whom & ~(uint64_t)URING_FOR_MASK);
     if ((flags & IORING_CQE_F_NOTIF) != 0) {
@@ -241,7 +241,7 @@ void opal_uring_fixed_resume(void)
     opal_list_node_t *node, *last = opal_list_is_empty(&to_resume) ? NULL : to_resume.head.previous;
     while (last != NULL && (node = opal_list_first(&to_resume)) != NULL) {
         opal_list_remove(node);
-        ask(opal_container_of(node, opal_fixed_send_t, node));
+        submit_send(opal_container_of(node, opal_fixed_send_t, node));
         if (node == last)
             return;
     }
