@@ -113,7 +113,7 @@ opal_heap_page_t *opal_heap_slab_take(opal_heap_t *heap, uint32_t owner);
 void opal_heap_slab_give(opal_heap_t *heap, opal_heap_page_t *page);
 bool opal_heap_slabs_trim(opal_heap_t *heap, uint32_t keep_msec);
 
-/* -- pages.c: a thread's pages. The caller may use the thread's state ---------------------- */
+/* -- pages.c: a thread's pages. The caller may use the thread's state ------------------ */
 
 /* Makes a page with a free block active and returns it, or NULL. Not locked. */
 opal_heap_page_t *opal_heap_refill(opal_heap_t *heap, opal_heap_thread_t *thread,
@@ -130,8 +130,7 @@ void opal_heap_thread_trim(opal_heap_t *heap, opal_heap_thread_t *thread);
 opal_heap_page_t *opal_heap_page_from(opal_heap_t *heap, opal_heap_thread_t *thread,
                                       unsigned size_class);
 
-/* -- remote.c: freeing blocks of other threads and processes
- * ------------------------------------------------ */
+/* -- remote.c: freeing blocks of other threads and processes --------------------------- */
 
 /* Frees a block of a page that has another owner. Locked or not. */
 void opal_heap_push(opal_heap_t *heap, opal_heap_page_t *page, void *block);
@@ -181,7 +180,7 @@ void opal_heap_idle_trim(opal_heap_t *heap);
 /* Forgets this thread's state. */
 void opal_heap_thread_forget(const opal_heap_t *heap);
 
-/* -- malloc.c: blocks of any kind. Not locked ------------------------------------------- */
+/* -- malloc.c: blocks of any kind. Not locked ------------------------------------------ */
 
 typedef struct opal_heap_block {
     uint32_t kind; /* of its chunk; 0: no block begins there */

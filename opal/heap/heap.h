@@ -182,7 +182,7 @@ void *opal_heap_pvalloc(opal_heap_t *heap, size_t bytes);
 /* 0 for NULL. The block may be another process'. */
 size_t opal_heap_usable_size(opal_heap_t *heap, const void *block);
 
-/* -- trimming and statistics -------------------------------------------------------- */
+/* -- trimming and statistics ----------------------------------------------------------- */
 
 /* Gives all free pages back but for about `keep_bytes`, and but for the free blocks that other live
    threads have at hand. 1 if something went back, else 0. */
@@ -201,7 +201,7 @@ void opal_heap_print_stats(opal_heap_t *heap);
 typedef void opal_heap_stretch_fn_t(void *context, void *start, size_t bytes);
 void opal_heap_each_stretch(opal_heap_t *heap, opal_heap_stretch_fn_t *call, void *context);
 
-/* -- fork: the handlers for pthread_atfork, with the heap -------------------------------- */
+/* -- fork: the handlers for pthread_atfork, with the heap ------------------------------ */
 
 /* The child has all blocks, and may allocate and free. The free blocks that other threads of the
    parent had at hand are lost to it. For a heap in a shared region, `child` is called when the

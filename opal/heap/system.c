@@ -35,7 +35,7 @@ enum { BYTES_OF_CHUNK = 16, LIMIT_SHARE = 16, ATTEMPTS = 8 };
 #define CAN_CLAIM 1
 #endif
 
-/* -- system calls, not by functions that may be hooked -------------------- */
+/* -- system calls, not by functions that may be hooked --------------------------------- */
 
 static void *map(void *start, size_t bytes, int protection, int flags)
 {

@@ -37,7 +37,7 @@ typedef struct header {
     uint32_t ranks;
     int32_t launcher; /* pid; 0: no launcher watches the ranks */
     char job_id[64];
-    _Alignas(64) _Atomic uint64_t cursor; /* where the next piece is carved */
+    _Alignas(64) _Atomic uint64_t cursor; /* offset of the next piece */
     _Atomic uint64_t spare;               /* what opal_node_carve_spare may still carve */
     _Alignas(64) atomic_uint deaths;
     _Alignas(64) opal_node_slot_t slots[];
@@ -54,7 +54,7 @@ static struct {
     int fd;
     const opal_pmi_job_t *job;
     opal_node_slot_t *slot;
-    bool load_is_known; /* every rank has said where it may run */
+    bool load_is_known; /* every rank has published its CPUs */
     uint64_t watched_at_sec;
 } node = {.fd = -1};
 
@@ -81,7 +81,7 @@ void opal_node_withdraw(void)
     opal_param_withdraw(params);
 }
 
-/* -- making one ------------------------------------------------------------------------- */
+/* -- making a segment ---------------------------------------------------------------------- */
 
 /* Enough for a ring between any two ranks. These are addresses, not memory. */
 static size_t choose_size(unsigned ranks)
@@ -93,7 +93,7 @@ static size_t choose_size(unsigned ranks)
         size = (UINT64_C(64) << 20) + (uint64_t)ranks * ranks * (64 << 10);
     if (size > most)
         size = most;
-    struct rlimit limit; /* beyond this one a signal comes */
+    struct rlimit limit; /* a larger file is a signal */
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && size > limit.rlim_cur)
         size = limit.rlim_cur;
     if (size < least)
@@ -147,7 +147,7 @@ void opal_node_destroy(opal_node_segment_t *segment)
     *segment = (opal_node_segment_t){.fd = -1};
 }
 
-/* -- death ------------------------------------------------------------------------------ */
+/* -- peer failure -------------------------------------------------------------------------- */
 
 static void declare_ended(header_t *header, unsigned local_rank)
 {
@@ -199,7 +199,7 @@ static void look_for_the_dead(void)
     }
 }
 
-/* -- sharing cores ----------------------------------------------------------------- */
+/* -- sharing cores ------------------------------------------------------------------------- */
 
 static void publish_cpus(opal_node_slot_t *slot)
 {
@@ -293,9 +293,10 @@ void opal_node_watch(void)
         watch_node();
 }
 
-/* -- finding it --------------------------------------------------------------------------- */
+/* -- attaching ----------------------------------------------------------------------------- */
 
-/* Local rank 0 makes it and hands it around. One fence, in every rank of the job. */
+/* Local rank 0 makes the segment and passes it to the others. One fence, in every rank of the job.
+ */
 static opal_status_t elect(const opal_pmi_job_t *job, const opal_pmi_ops_t *pmi, void *pmi_state,
                            int *fd)
 {
@@ -331,7 +332,7 @@ static opal_status_t elect(const opal_pmi_job_t *job, const opal_pmi_ops_t *pmi,
         status = pmi->get(pmi_state, rank, "node-socket", &value, &length);
         if (status != OPAL_SUCCESS)
             return status;
-        /* An empty name: it has failed, and said so. */
+        /* An empty name: local rank 0 has failed, and logged why. */
         status = length > 1 ? opal_node_pass_fetch(value, fd) : OPAL_ERR_NOT_AVAILABLE;
         free(value);
     }
@@ -449,7 +450,7 @@ void opal_node_detach(void)
     node.load_is_known = false;
 }
 
-/* -- using it ----------------------------------------------------------------------------- */
+/* -- the segment --------------------------------------------------------------------------- */
 
 void *opal_node_base(void)
 {
@@ -501,7 +502,8 @@ int opal_node_check_protocol(const char *protocol, char other[OPAL_NODE_PROTOCOL
     if (ranks < 2)
         return -1;
     memcpy(&word, protocol, strnlen(protocol, sizeof word));
-    /* Sequentially consistent, here and below: of two ranks, one at least sees the other's. */
+    /* Sequentially consistent, here and below: of two ranks, at least one sees the word of the
+     * other. */
     atomic_store(&node.slot->protocol, word);
     unsigned own = (unsigned)(node.slot - node.header->slots);
     const unsigned neighbours[] = {(own + 1) % ranks, (own + ranks - 1) % ranks};

@@ -146,7 +146,7 @@ static inline uint64_t opal_node_offset(const void *address)
     return (uint64_t)((const char *)address - (const char *)opal_node_base());
 }
 
-/* -- a peer's memory (node_read.c) -------------------------------------------------------- */
+/* -- a peer's memory (node_read.c) ------------------------------------------------------- */
 
 /* The addresses of a peer that this process has mapped too: ours = theirs + shift. */
 typedef struct opal_node_view {
@@ -194,7 +194,7 @@ OPAL_EXPORT unsigned opal_node_deaths(void);
 OPAL_EXPORT void opal_node_watch(void);
 OPAL_EXPORT bool opal_node_peer_is_dead(unsigned local_rank);
 
-/* -- making a segment: the launcher, or local rank 0 ------------- */
+/* -- making a segment: the launcher, or local rank 0 ------------------------------------- */
 
 typedef struct opal_node_segment {
     int fd; /* -1: none */

@@ -74,7 +74,7 @@ const char *opal_region_complaint(const opal_region_header_t *header, uint64_t f
     return NULL;
 }
 
-/* -- making ------------------------------------------------------------------------------- */
+/* -- making ------------------------------------------------------------------------------ */
 
 static uint64_t default_bytes(void)
 {

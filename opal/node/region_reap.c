@@ -13,8 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* -- which processes live
- * --------------------------------------------------------------------------- */
+/* -- which processes live ---------------------------------------------------------------- */
 
 void opal_region_own_life(opal_region_life_t *self)
 {
@@ -78,7 +77,7 @@ static bool is_left(const opal_region_pool_t *pool)
 }
 
 /* Whether a process lives that has had peers, and so may use blocks of others. */
-static bool is_in_company(const opal_region_tables_t *tables, const opal_region_life_t *self)
+static bool has_live_peers(const opal_region_tables_t *tables, const opal_region_life_t *self)
 {
     const opal_region_pool_t *pools = opal_region_pools(tables->header);
     for (uint32_t i = 0, count = count_pools(tables); i < count; i++)
@@ -92,18 +91,18 @@ static bool is_in_company(const opal_region_tables_t *tables, const opal_region_
 static bool mark(const opal_region_tables_t *tables, const opal_region_life_t *self)
 {
     opal_region_pool_t *pools = opal_region_pools(tables->header);
-    bool any = false, knows_company = false, company = false;
+    bool any = false, knows_peers = false, live_peers = false;
     for (uint32_t i = 0, count = count_pools(tables); i < count; i++) {
         int32_t pid = atomic_load_explicit(&pools[i].pid, memory_order_relaxed);
         any |= is_left(&pools[i]); /* left by a reaper that was killed */
         if (pid <= 0 || !opal_region_has_ended(&pools[i], self))
             continue;
         bool in_doubt = (atomic_load(&pools[i].ties) & (OPAL_REGION_SEEN | OPAL_REGION_GIVEN)) != 0;
-        if (in_doubt && !knows_company) {
-            company = is_in_company(tables, self);
-            knows_company = true;
+        if (in_doubt && !knows_peers) {
+            live_peers = has_live_peers(tables, self);
+            knows_peers = true;
         }
-        if (in_doubt && company)
+        if (in_doubt && live_peers)
             continue;
         atomic_store(&pools[i].pid, -pid);
         any = true;

@@ -31,7 +31,7 @@ typedef struct record {
 static record_t **records[OPAL_MODEX_KINDS]; /* by node; NULL: not fetched yet */
 static modex_t *own_modex[OPAL_MODEX_KINDS]; /* as handed in; NULL: none was */
 
-/* -- a record as bytes ------------------------------------------------------------------------ */
+/* -- a record as bytes --------------------------------------------------------------------- */
 
 static void add_number(opal_text_t *text, size_t number)
 {
@@ -110,7 +110,7 @@ static bool take_records(const record_t *record, size_t index, modex_t *modex)
     return true;
 }
 
-/* -- the modex records of this node ------------------------------------------------------------ */
+/* -- the modex records of this node -------------------------------------------------------- */
 
 static bool read_from_segment(opal_modex_kind_t kind, unsigned local_rank, modex_t *modex)
 {
@@ -223,7 +223,7 @@ opal_status_t opal_modex_exchange(opal_modex_kind_t kind, const void *bytes, siz
     return status == OPAL_SUCCESS ? pmi->fence(state) : status;
 }
 
-/* -- the modex records of other ranks ---------------------------------------------------------- */
+/* -- the modex records of other ranks ------------------------------------------------------ */
 
 /* The first rank of a rank's node, and its index among the ranks there. */
 typedef struct position {

@@ -34,7 +34,7 @@ static void (*forgetters[OPAL_ENDS])(opal_process_t *process);
 static atomic_bool any_is_dropped;
 static pthread_mutex_t fill_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* -- entries ---------------------------------------------------------------------------------- */
+/* -- entries ------------------------------------------------------------------------------- */
 
 enum { FEW = 32 }; /* entries, which fit a part of a page */
 
@@ -109,7 +109,7 @@ void opal_process_stop(void)
     job = NULL;
 }
 
-/* -- looking up ------------------------------------------------------------------------------ */
+/* -- looking up ---------------------------------------------------------------------------- */
 
 opal_process_t *opal_process(uint32_t index)
 {
@@ -168,7 +168,7 @@ bool opal_process_is_before(uint32_t one, uint32_t other)
     return order != 0 ? order < 0 : name.rank < its.rank;
 }
 
-/* -- processes of other jobs ------------------------------------------------------------------ */
+/* -- processes of other jobs --------------------------------------------------------------- */
 
 opal_status_t opal_process_describe(void **bytes, size_t *length)
 {

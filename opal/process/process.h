@@ -58,12 +58,12 @@ typedef struct opal_process {
     void *_Atomic ends[OPAL_ENDS];
 } opal_process_t;
 
-/* -- start and end, of opal_init and opal_finalize ------------------------------------------- */
+/* -- start and end, of opal_init and opal_finalize ----------------------------------------- */
 
 opal_status_t opal_process_start(const opal_pmi_job_t *job);
 void opal_process_stop(void);
 
-/* -- looking up ------------------------------------------------------------------------------ */
+/* -- looking up ---------------------------------------------------------------------------- */
 
 OPAL_EXPORT extern opal_process_t *opal_process_own_job; /* by rank */
 OPAL_EXPORT extern uint32_t opal_process_own_size;
@@ -111,7 +111,7 @@ OPAL_EXPORT opal_process_t *opal_process_find(const opal_process_name_t *name);
 /* Whether one precedes the other in the order of names, which is the same in all processes. */
 OPAL_EXPORT bool opal_process_is_before(uint32_t one, uint32_t other);
 
-/* -- processes of other jobs ------------------------------------------------------------------ */
+/* -- processes of other jobs --------------------------------------------------------------- */
 
 /*
  * What others need to reach this process: a record of malloc'ed bytes. It contains the key of this

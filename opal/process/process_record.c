@@ -7,7 +7,7 @@
 
 enum { FORMAT = 1 };
 
-/* -- writing ---------------------------------------------------------------------------------- */
+/* -- writing ------------------------------------------------------------------------------- */
 
 static unsigned char *put(unsigned char *at, uint64_t number, unsigned bytes)
 {
@@ -37,7 +37,7 @@ size_t opal_record_encode(const opal_process_record_t *record,
     return (size_t)(at - bytes);
 }
 
-/* -- reading ---------------------------------------------------------------------------------- */
+/* -- reading ------------------------------------------------------------------------------- */
 
 typedef struct reader {
     const unsigned char *at, *end;

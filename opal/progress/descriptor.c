@@ -53,7 +53,7 @@ unsigned opal_descriptor_active;
 
 static opal_list_t timers = {{&timers.head, &timers.head}}; /* the next one is first */
 
-/* -- the engine ------------------------------------------------------------------ */
+/* -- the engine -------------------------------------------------------------------- */
 
 /* In the order of auto; the first one if it is to send out of pinned pages, which is what makes up
  * for what it costs. */

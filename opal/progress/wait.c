@@ -132,7 +132,7 @@ int opal_progress(void)
     return count;
 }
 
-/* -- notifying ------------------------------------------------------------------- */
+/* -- notifying ----------------------------------------------------------------- */
 
 /* Of many senders one makes the system call: the one that clears ASLEEP. Returns the state before
  * that; 0: another sender has cleared it. */

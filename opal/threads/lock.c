@@ -81,7 +81,7 @@ void opal_fair_wake(opal_fair_lock_t *lock)
     opal_futex_wake(&lock->state, starving > 0 ? INT_MAX : 1, OPAL_FUTEX_PRIVATE);
 }
 
-/* -- the bias ------------------------------------------------------------------- */
+/* -- the bias ---------------------------------------------------------------------------- */
 
 void opal_lock_bias(opal_lock_t *lock)
 {
@@ -106,7 +106,7 @@ static void end_bias(opal_lock_t *lock)
     atomic_store(&lock->bias, OPAL_LOCK_ENDED);
 }
 
-/* -- the biased lock ------------------------------------------------------------------- */
+/* -- the biased lock --------------------------------------------------------------------- */
 
 /* Counts as waiting, so that the owner of the bias gives way. */
 static void end_bias_wanting(opal_lock_t *lock)

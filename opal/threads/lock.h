@@ -48,7 +48,7 @@ typedef struct opal_lock {
     pthread_t owner;    /* of the bias; constant while there is a bias */
 } opal_lock_t;
 
-/* -- the fair lock ---------------------------------------------------------------------------- */
+/* -- the fair lock ------------------------------------------------------------------------- */
 
 /* Values of `state`. OPAL_LOCK_ASLEEP: held, and threads may be asleep on it. */
 enum { OPAL_LOCK_FREE, OPAL_LOCK_HELD, OPAL_LOCK_ASLEEP };
@@ -80,7 +80,7 @@ static inline void opal_fair_release(opal_fair_lock_t *lock)
         opal_fair_wake(lock);
 }
 
-/* -- the biased lock --------------------------------------------------------------------- */
+/* -- the biased lock ----------------------------------------------------------------------- */
 
 /* Biases a free lock that no other thread knows yet to the calling thread. Without membarrier(2)
  * there is no bias. */

@@ -175,7 +175,7 @@ static void find_candidates(opal_framework_t *framework)
               by_name);
 }
 
-/* -- the user's list ------------------------------------------------------------ */
+/* -- the user's list ---------------------------------------------------------- */
 
 static bool is_exclude_list(const opal_framework_t *framework)
 {

@@ -220,7 +220,7 @@ int opal_memory_brk(void *address)
     return move_break(old, increment, move_by_brk) == (void *)-1 ? -1 : 0;
 }
 
-/* -- pages without a mapping call ------------------------------------------------- */
+/* -- pages without a mapping call ----------------------------------------------- */
 
 OPAL_MEMORY_HOT int opal_memory_madvise(void *address, size_t length, int advice)
 {

@@ -185,7 +185,7 @@ OPAL_EXPORT int opal_memory_madvise(void *address, size_t length, int advice);
 OPAL_EXPORT int opal_memory_remap_file_pages(void *address, size_t length, int protection,
                                              size_t page_offset, int flags);
 
-/* -- what is caught, and how ----------------------------------------------------- */
+/* -- what is caught, and how --------------------------------------------------- */
 
 typedef enum opal_memory_method {
     OPAL_MEMORY_BY_NOBODY,

@@ -105,7 +105,7 @@ opal_memory_range_t opal_memory_range_mremap_new(const opal_memory_event_t *even
     return opal_memory_range_of(event->mremap.new_address, event->mremap.new_length);
 }
 
-/* -- System V shared memory ------------------------------------------------------- */
+/* -- System V shared memory ----------------------------------------------------- */
 
 /* From here to the end of the address space: the length cannot be known. */
 static opal_memory_range_t everything_from(const void *address)
@@ -174,7 +174,7 @@ opal_memory_range_t opal_memory_range_shmdt(const void *address)
     return (opal_memory_range_t){attachment.address, attachment.end - attachment.address};
 }
 
-/* -- break and madvise ------------------------------------------------------------ */
+/* -- break and madvise ---------------------------------------------------------- */
 
 opal_memory_range_t opal_memory_range_break(const void *low, const void *high)
 {

@@ -27,13 +27,13 @@
 #include "opal/mca/patcher/base/base.h"
 #include "opal/util/say.h"
 
-/* -- what there is ---------------------------------------------------------------- */
+/* -- events and hooks ---------------------------------------------------------------- */
 
 #define BIT(call) (1U << OPAL_MEMORY_CALL_##call)
 
 enum {
     TESTABLE = (1U << OPAL_MEMORY_CALL_COUNT) - 1 - (1U << OPAL_MEMORY_CALL_REMAP_FILE_PAGES),
-    /* What libc calls itself. */
+    /* The calls that libc makes itself. */
     INNER = 1U << OPAL_MEMORY_CALL_MMAP | 1U << OPAL_MEMORY_CALL_MUNMAP |
             1U << OPAL_MEMORY_CALL_MREMAP | 1U << OPAL_MEMORY_CALL_SBRK |
             1U << OPAL_MEMORY_CALL_BRK | 1U << OPAL_MEMORY_CALL_MADVISE,
@@ -122,9 +122,9 @@ static unsigned calls_of(unsigned events)
     return calls;
 }
 
-/* -- the methods ------------------------------------------------------------------ */
+/* -- the methods --------------------------------------------------------------------- */
 
-/* Tests what is not caught yet; what is now, is so by `method`. */
+/* Tests the calls that are not caught yet; those that are now are caught by `method`. */
 static void test_by_name(unsigned calls, opal_memory_method_t method)
 {
     unsigned caught = opal_memory_probe(calls & ~state.caught & TESTABLE, NULL);
@@ -135,14 +135,14 @@ static void test_by_name(unsigned calls, opal_memory_method_t method)
     state.caught |= caught;
 }
 
-/* The patches of these calls; NULL in the place of the others. */
+/* The patches of these calls; NULL instead of the others. */
 static void choose_patches(unsigned calls, opal_patch_t *patches[HOOK_COUNT])
 {
     for (size_t i = 0; i < HOOK_COUNT; i++)
         patches[i] = (calls & 1U << hooks[i].call) != 0 ? &hooks[i].patch : NULL;
 }
 
-/* What has no event of its own goes along. */
+/* remap_file_pages has no event of its own, and is patched with the others. */
 static unsigned with_untestable(unsigned calls)
 {
     return calls != 0 ? calls | BIT(REMAP_FILE_PAGES) : 0;
@@ -204,7 +204,7 @@ static void catch_unloading(void)
     ops->apply(patcher, patches, OPAL_COUNT_OF(patches));
 }
 
-/* Straight into libc's functions, as libc itself calls them. */
+/* Calls the functions of libc by their addresses, as libc itself does. */
 static unsigned test_inside(unsigned calls)
 {
     void *functions[OPAL_MEMORY_CALL_COUNT] = {0};
@@ -220,7 +220,7 @@ static unsigned test_inside(unsigned calls)
 
 static void overwrite(unsigned calls)
 {
-    /* A hook that went on to code which leads back to it would never come to an end. */
+    /* A hook must not call code that leads back to it. */
     for (unsigned call = 0; call < OPAL_MEMORY_CALL_COUNT; call++) {
         if ((with_untestable(calls) & 1U << call) != 0 || call == OPAL_MEMORY_CALL_SBRK)
             opal_memory_system_use((opal_memory_call_t)call, NULL);
@@ -268,7 +268,7 @@ static void install(unsigned events)
     }
 }
 
-/* -- what is known ---------------------------------------------------------------- */
+/* -- reports ------------------------------------------------------------------------- */
 
 static unsigned verified(unsigned events)
 {
@@ -281,7 +281,7 @@ static unsigned verified(unsigned events)
 }
 
 /* Why the first of these calls is not caught. */
-static void explain(unsigned missing, char reason[OPAL_MEMORY_REASON_MAX_BYTES])
+static void describe_missing(unsigned missing, char reason[OPAL_MEMORY_REASON_MAX_BYTES])
 {
     for (size_t i = 0; i < HOOK_COUNT; i++) {
         const opal_patch_t *patch = &hooks[i].patch;
@@ -303,7 +303,7 @@ static void complain(unsigned missing)
     if (missing == 0 || state.complained)
         return;
     state.complained = true;
-    explain(calls_of(missing) & TESTABLE & ~state.caught, reason);
+    describe_missing(calls_of(missing) & TESTABLE & ~state.caught, reason);
     opal_say(OPAL_SAY_INFO,
              "not every unmapping of memory can be seen in this process (%s), so nothing may be "
              "remembered about memory; ompi_info --memory says more",
@@ -351,7 +351,7 @@ void opal_memory_events_report(unsigned event, opal_memory_report_t *report)
     opal_memory_lock(OPAL_MEMORY_INSTALL_LOCK);
     if ((state.external & event) != 0)
         report->method = OPAL_MEMORY_BY_OTHERS;
-    /* Several calls: the method that had to be resorted to. */
+    /* Of several calls, the last method that was needed. */
     for (unsigned call = 0; call < OPAL_MEMORY_CALL_COUNT; call++) {
         if ((calls & state.caught & 1U << call) != 0 && state.method[call] > report->method)
             report->method = state.method[call];
@@ -365,7 +365,7 @@ void opal_memory_events_report(unsigned event, opal_memory_report_t *report)
     if (report->finding == OPAL_MEMORY_VERIFIED)
         missing = calls & INNER & ~state.inner;
     if (report->finding != OPAL_MEMORY_NOT_ASKED_FOR && missing != 0)
-        explain(missing, report->reason);
+        describe_missing(missing, report->reason);
     opal_memory_unlock(OPAL_MEMORY_INSTALL_LOCK);
 }
 

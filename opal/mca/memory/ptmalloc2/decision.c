@@ -25,7 +25,7 @@ ptmalloc2_verdict_t ptmalloc2_matrix(opal_leave_pinned_t leave_pinned, opal_leav
     return (ptmalloc2_verdict_t)matrix[leave_pinned][pipeline];
 }
 
-/* NULL: nothing is in the way. */
+/* Why the allocator is not used; NULL: it may be. */
 static const char *what_forbids(const ptmalloc2_world_t *world)
 {
     if (opal_memory_says_yes(world->variable("OMPI_MCA_memory_ptmalloc2_disable")))

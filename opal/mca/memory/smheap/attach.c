@@ -15,13 +15,13 @@
 #include "opal/util/say.h"
 
 enum {
-    LIMIT_SHARE = 4, /* of an address space that is limited, we take no more than this part */
+    LIMIT_SHARE = 4, /* of an address space that is limited, the most that the region takes */
     OWN_FD = 900,    /* programs that close what they do not know stop earlier */
     PAUSES = 100,
     PAUSE_NSEC = 100000,
 };
 
-/* -- may we ------------------------------------------------------------------------------- */
+/* -- limits ------------------------------------------------------------------------------- */
 
 static bool promises_are_strict(void)
 {
@@ -34,7 +34,7 @@ static bool promises_are_strict(void)
     return got > 0 && text[0] == '2';
 }
 
-/* NULL: nothing is in the way of mapping so much. */
+/* Why so much cannot be mapped; NULL: it can. */
 static const char *limit_of(uint64_t bytes)
 {
     struct rlimit limit;
@@ -48,7 +48,7 @@ static const char *limit_of(uint64_t bytes)
     return NULL;
 }
 
-/* -- is it one ---------------------------------------------------------------------------- */
+/* -- the header --------------------------------------------------------------------------- */
 
 static const char *complaint_about(int fd, opal_region_header_t *copy)
 {
@@ -81,7 +81,7 @@ bool smheap_is_region(const smheap_region_t *region, int fd)
            found.inode == region->inode;
 }
 
-/* -- entering ----------------------------------------------------------------------------- */
+/* -- taking a pool ------------------------------------------------------------------------ */
 
 void smheap_reap(const smheap_region_t *region)
 {

@@ -45,7 +45,7 @@ static int first_number(opal_memory_variable_fn_t *variable, const char *const *
     return -1;
 }
 
-/* NULL: nothing is in the way. */
+/* Why the heap is not used; NULL: it may be. */
 static const char *what_forbids(opal_memory_variable_fn_t *variable,
                                 const opal_memory_shared_t *settings,
                                 const smheap_decision_t *decision)

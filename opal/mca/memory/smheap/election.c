@@ -47,7 +47,7 @@ static int open_socket(void)
     return away;
 }
 
-/* -- the winner -------------------------------------------------------------------------- */
+/* -- the winner --------------------------------------------------------------------------- */
 
 static bool is_region(int folder, const char *entry)
 {
@@ -66,8 +66,8 @@ static bool find_region(int folder, const char *entry, void *context)
     return *fd < 0;
 }
 
-/* Of a process that lives. It moves its descriptor once from one number to another: so there is no
- * region if that is not found, time after time. */
+/* The region of a live process. It moves its descriptor once from one number to another: so there
+ * is no region if that is not found, time after time. */
 static int region_of(pid_t pid, bool *again)
 {
     const struct timespec pause = {.tv_nsec = PAUSE_NSEC};
@@ -110,14 +110,15 @@ static bool try_process(int folder, const char *entry, void *context)
     return hunt->fd < 0;
 }
 
-static int region_of_anybody(uint64_t election)
+static int region_of_any_process(uint64_t election)
 {
     hunt_t hunt = {.election = election, .fd = -1};
     opal_folder_walk("/proc", try_process, &hunt);
     return hunt.fd;
 }
 
-/* The region of whom the name belongs to. NULL: found; else why not, and whether to ask again. */
+/* Finds the region of the process that has the name. NULL: found; else the reason, and in *again
+ * whether to try again. */
 static const char *ask_winner(const struct sockaddr_un *name, socklen_t length, int *region_fd,
                               bool *again)
 {
@@ -129,7 +130,7 @@ static const char *ask_winner(const struct sockaddr_un *name, socklen_t length, 
     if (fd < 0 || connect(fd, (const struct sockaddr *)name, length) != 0) {
         complaint = "it does not listen";
         if (fd >= 0 && errno == EAGAIN) { /* too many wait there */
-            *region_fd = region_of_anybody(number_of(name));
+            *region_fd = region_of_any_process(number_of(name));
             complaint = *region_fd >= 0 ? NULL : "too many ask it at once";
         }
     } else if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &winner, &size) != 0 || winner.pid <= 0 ||
@@ -148,7 +149,7 @@ static const char *ask_winner(const struct sockaddr_un *name, socklen_t length, 
 
 /* -- the election ------------------------------------------------------------------------- */
 
-/* The name, if nobody has it. */
+/* Binds the name. -1: another process has it. */
 static int try_to_win(const struct sockaddr_un *name, socklen_t length)
 {
     int fd = open_socket();

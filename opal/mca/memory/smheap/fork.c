@@ -90,7 +90,7 @@ static void copy_pages(const copying_t *copying, off_t at, off_t end)
     }
 }
 
-/* Whole pages. Those that are not in the file stay away. */
+/* Copies whole pages; pages that are not in the file are left out. */
 static void copy_stretch(void *context, void *start, size_t bytes)
 {
     const copying_t *copying = context;
@@ -105,7 +105,7 @@ static void copy_stretch(void *context, void *start, size_t bytes)
     }
 }
 
-/* A block of another process, unless it lies elsewhere. */
+/* A block of another process, if it lies in the region. */
 static void copy_holding(void *context, void *start, size_t bytes)
 {
     if (opal_region_has(start, bytes))
@@ -125,7 +125,7 @@ static void copy_region(const smheap_region_t *region, copying_t *copying)
         self.holdings->each(copy_holding, copying);
 }
 
-/* From where the parent goes on, nothing of the region is looked at. */
+/* When the parent goes on, the child does not read the region any more. */
 static void own_region(void)
 {
     smheap_region_t *region = self.region;
@@ -146,7 +146,7 @@ static void own_region(void)
     region->fd = -1;
 }
 
-/* Without a pipe it would not be seen if the child has died, or if there is none. */
+/* Without a pipe, a child that has died, or was never made, is not noticed before the timeout. */
 static void wait_for_copy(void)
 {
     const struct timespec pause = {.tv_nsec = PAUSE_NSEC};

@@ -70,7 +70,7 @@ static void *map_anywhere(int fd, size_t bytes)
     return mapped;
 }
 
-/* -- an address of one's own choice --------------------------------------------------------- */
+/* -- an address of one's own choice -------------------------------------------------------- */
 
 static void *map_far(int fd, size_t bytes)
 {
@@ -122,7 +122,7 @@ static void *map_first(int fd, size_t bytes)
     return mapped != NULL ? mapped : map_anywhere(fd, bytes);
 }
 
-/* -- agreeing ----------------------------------------------------------------------------- */
+/* -- agreeing ------------------------------------------------------------------------------ */
 
 void *smheap_map_region(int fd, size_t bytes, size_t agreed_offset, bool elsewhere)
 {

@@ -69,7 +69,7 @@ static void enter_region(void)
                                   .number = region.number};
 }
 
-/* Under a launcher that knows nothing of us. */
+/* Under a launcher that does not make regions. */
 static bool elect(const opal_memory_shared_t *settings)
 {
     smheap_launcher_t launcher;
@@ -103,12 +103,12 @@ static bool take_part(const opal_memory_shared_t *settings)
         good = false;
     }
     if (decision.fd < 0)
-        close(election.region_fd); /* it has its own */
+        close(election.region_fd); /* the region has a descriptor of its own */
     if (!good) {
         smheap_stop_listening(&election);
         return false;
     }
-    /* What has come from it already cannot be taken back: it stays mapped. */
+    /* Blocks of the region may be in use already: it stays mapped. */
     return opal_memory_family_serve(&heap, settings->min_bytes, reason, room);
 }
 
@@ -127,7 +127,7 @@ static opal_status_t smheap_open(void)
     opal_memory_shared_check();
     if (opal_region.bytes == 0)
         return OPAL_SUCCESS;
-    /* Programs that this one starts are no ranks. */
+    /* Programs that this process starts are no ranks. */
     if (decision.fd != region.fd && smheap_is_region(&region, decision.fd))
         fcntl(decision.fd, F_SETFD, FD_CLOEXEC);
     opal_memory_try_unmapping();

@@ -95,7 +95,7 @@ static bool make_islands(job_t *jobs, size_t count)
     return page != NULL;
 }
 
-/* -- writing code ---------------------------------------------------------------- */
+/* -- writing code --------------------------------------------------------------- */
 
 /* Makes the pages of the change writable, or as they were. */
 static bool protect(const job_t *job, int added)
@@ -184,7 +184,7 @@ static void change_code(job_t *jobs, size_t count)
     fetch_anew();
 }
 
-/* -- the component ---------------------------------------------------------------- */
+/* -- the component -------------------------------------------------------------- */
 
 /* Names of one function: the first is the one that is worked on. */
 static const opal_patch_t *find_namesake(opal_patch_t *const *patches, size_t before,

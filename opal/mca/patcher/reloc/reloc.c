@@ -110,7 +110,7 @@ static const range_t *range_of(pass_t *pass, const opal_image_t *image, uintptr_
     return &pass->ranges[last];
 }
 
-/* -- words ---------------------------------------------------------------------- */
+/* -- words ------------------------------------------------------------------------ */
 
 static outcome_t write_protected(const range_t *range, word_t *word, uintptr_t value)
 {

@@ -74,7 +74,7 @@ bool client_fact(const client_t *self, pmix_rank_t rank, const char *key, unsign
     return good;
 }
 
-/* -- nodes ------------------------------------------------------------------------- */
+/* -- nodes -------------------------------------------------------------------------- */
 
 /* Gives the ranks on the node with that name the number. */
 static void place_ranks_of(client_t *self, const char *name, unsigned number)

@@ -50,7 +50,7 @@ static opal_status_t failed(const char *what, const char *object, pmix_status_t 
     return error == PMIX_ERR_NOMEM ? OPAL_ERR_NO_MEMORY : OPAL_ERR_DISCONNECTED;
 }
 
-/* -- the job --------------------------------------------------------------------- */
+/* -- the job ---------------------------------------------------------------------- */
 
 static opal_status_t enter(client_t *self)
 {

@@ -86,7 +86,7 @@ static opal_status_t need_kvs_name(wire_t *self)
     return OPAL_SUCCESS;
 }
 
-/* -- the job ------------------------------------------------------------------- */
+/* -- the job ---------------------------------------------------------------------- */
 
 static opal_status_t learn_nodes(wire_t *self, opal_pmi_job_t *job)
 {

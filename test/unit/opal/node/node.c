@@ -500,7 +500,7 @@ START_TEST(who_waits_for_ranks_that_start_does_not_spin)
 }
 END_TEST
 
-/* -- a launcher that has left no segment ---------------------------------------------------- */
+/* -- a launcher that has left no segment --------------------------------------------------- */
 
 enum { PUT_BYTES = 128 };
 

@@ -27,7 +27,7 @@ static void end(void)
     free((void *)(uintptr_t)job.node_of);
 }
 
-/* -- the own job ------------------------------------------------------------------------------- */
+/* -- the own job --------------------------------------------------------------------------- */
 
 /* Memory comes with the entries that are asked for, a page at a time. */
 START_TEST(a_large_job_costs_what_it_talks_to)
@@ -73,7 +73,7 @@ START_TEST(entries_of_ranks)
 }
 END_TEST
 
-/* -- other jobs -------------------------------------------------------------------------------- */
+/* -- other jobs ---------------------------------------------------------------------------- */
 
 static unsigned char bytes[OPAL_RECORD_MOST_BYTES];
 
@@ -168,7 +168,7 @@ START_TEST(entries_stay_where_they_are)
 }
 END_TEST
 
-/* -- forgetting -------------------------------------------------------------------------------- */
+/* -- forgetting ---------------------------------------------------------------------------- */
 
 static unsigned calls;
 static const opal_process_t *expected;

@@ -103,7 +103,7 @@ static const opal_param_info_t *info_of(const char *full_name)
     return lookup.info;
 }
 
-/* -- sources -------------------------------------------------------------------- */
+/* -- sources ---------------------------------------------------------------------- */
 
 static const struct {
     int value;
@@ -170,7 +170,7 @@ START_TEST(setting_without_a_parameter)
 }
 END_TEST
 
-/* -- files ---------------------------------------------------------------------- */
+/* -- files ------------------------------------------------------------------------ */
 
 START_TEST(named_files_replace_the_others)
 {
@@ -567,7 +567,7 @@ START_TEST(visits_are_in_order)
 }
 END_TEST
 
-/* -- other projects' variables, and reading early ---------------------------------- */
+/* -- other projects' variables, and reading early --------------------------------- */
 
 static int depth;
 static bool wet;

@@ -78,7 +78,7 @@ static opal_memory_report_t report_of(unsigned event)
     return report;
 }
 
-/* -- what each method catches ------------------------------------------------------- */
+/* -- what each method catches --------------------------------------------------------- */
 
 static const struct {
     const char *variable, *value;
@@ -440,7 +440,7 @@ START_TEST(standing_aside)
 }
 END_TEST
 
-/* -- settings --------------------------------------------------------------------- */
+/* -- settings ------------------------------------------------------------------------- */
 
 START_TEST(settings_are_read_from_the_environment_alone)
 {

@@ -4,7 +4,7 @@
 
 #include "test/unit/opal/machine.h"
 
-/* -- the matrix -------------------------------------------------------------------------------- */
+/* -- the matrix ---------------------------------------------------------------------------- */
 
 enum { N = PTMALLOC2_NO, Y = PTMALLOC2_YES, R = PTMALLOC2_RUNTIME };
 
