@@ -55,8 +55,7 @@ typedef enum opal_heap_standing {
 } opal_heap_standing_t;
 opal_heap_standing_t opal_heap_standing(const opal_heap_t *heap, const opal_heap_chunk_t *chunk);
 
-/* Calls `call` for the first chunk of each stretch in use, and of each free one with usable pages.
- */
+/* Calls `call` for the first chunk of each stretch in use, and of free ones with usable pages. */
 typedef void opal_heap_chunk_fn_t(opal_heap_t *heap, opal_heap_chunk_t *first, bool used,
                                   size_t usable, void *context);
 void opal_heap_each_chunk(opal_heap_t *heap, opal_heap_chunk_fn_t *call, void *context);
@@ -122,8 +121,7 @@ opal_heap_page_t *opal_heap_refill(opal_heap_t *heap, opal_heap_thread_t *thread
 /* A block was freed into a page that had none free, or that has none out any more. Not locked. */
 void opal_heap_settle(opal_heap_t *heap, opal_heap_thread_t *thread, opal_heap_page_t *page);
 
-/* Takes in what others freed, and gives pages without a block in use back to the heap. Not locked.
- */
+/* Takes in what others freed, and gives pages without blocks in use to the heap. Not locked. */
 void opal_heap_thread_trim(opal_heap_t *heap, opal_heap_thread_t *thread);
 
 /* A page with free blocks, which has no owner then; or NULL. For an idle state; locked. */

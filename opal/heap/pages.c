@@ -207,8 +207,7 @@ opal_heap_page_t *opal_heap_refill(opal_heap_t *heap, opal_heap_thread_t *thread
     return page;
 }
 
-/* The owner has freed a block of a parked page. If another thread has, too, the page comes by mail.
- */
+/* The owner has freed a block of a parked page. If another one has, too, the page comes by mail. */
 static void unpark(opal_heap_thread_t *thread, opal_heap_page_t *page)
 {
     uint64_t old =

@@ -295,8 +295,7 @@ void opal_node_watch(void)
 
 /* -- attaching ----------------------------------------------------------------------------- */
 
-/* Local rank 0 makes the segment and passes it to the others. One fence, in every rank of the job.
- */
+/* Local rank 0 makes the segment and passes it to the others. One fence, in every rank. */
 static opal_status_t elect(const opal_pmi_job_t *job, const opal_pmi_ops_t *pmi, void *pmi_state,
                            int *fd)
 {

@@ -167,8 +167,7 @@ static inline void *opal_view_at(const opal_node_view_t *view, uintptr_t address
     return (void *)(address + view->shift);
 }
 
-/* Permits the peers of this node to read this process's memory, as far as a process can permit it.
- */
+/* Permits the peers of this node to read this process's memory, as far as a process can. */
 OPAL_EXPORT void opal_node_permit_reading(void);
 
 /* Whether that peer's memory can be read, by reading a word. OPAL_ERR_NOT_AVAILABLE: the peer has
@@ -180,8 +179,7 @@ OPAL_EXPORT opal_status_t opal_node_probe_reading(unsigned local_rank);
 OPAL_EXPORT opal_status_t opal_node_read(unsigned local_rank, void *to, uintptr_t from,
                                          size_t bytes);
 
-/* -- peer failure -------------------------------------------------------------------------------
- */
+/* -- peer failure -------------------------------------------------------------------------- */
 
 /*
  * How many ranks of the node have died so far. A poll function compares the number with what it saw
@@ -202,8 +200,7 @@ typedef struct opal_node_segment {
     size_t bytes;
 } opal_node_segment_t;
 
-/* `launcher` is the pid of the process that will declare ranks dead; 0: the ranks watch each other.
- */
+/* `launcher` is the pid of the process that declares ranks dead; 0: the ranks watch each other. */
 OPAL_EXPORT opal_status_t opal_node_create(const char *job_id, unsigned ranks, int launcher,
                                            opal_node_segment_t *segment);
 OPAL_EXPORT void opal_node_destroy(opal_node_segment_t *segment);

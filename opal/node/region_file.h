@@ -52,8 +52,7 @@ typedef struct opal_region_header {
     _Atomic uint64_t base;  /* where processes map it; 0: not agreed yet */
     _Atomic uint32_t given; /* chunks below this number are given to pools, or are the first ones */
     _Atomic uint32_t attached; /* pools that have ever been in use */
-    /* How many chunks are OPAL_REGION_SPARE and pools OPAL_REGION_VACANT: about, and never too few.
-     */
+    /* The number of OPAL_REGION_SPARE chunks and _VACANT pools: about, and never too few. */
     _Atomic uint32_t spare_chunks, vacant_pools;
     uint64_t election;       /* that the creator has won; 0: there was none */
     _Atomic uint64_t reaper; /* the process that reaps ended ones: space << 32 | pid; 0: none */

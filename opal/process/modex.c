@@ -48,8 +48,7 @@ static bool take_number(const unsigned char **at, const unsigned char *end, size
     return true;
 }
 
-/* Equal bytes are sent with those around them, unless leaving them out saves more than a run costs.
- */
+/* Equal bytes are sent, too, unless leaving them out saves more than a run costs. */
 static size_t count_other(const unsigned char *bytes, const unsigned char *before, size_t left)
 {
     size_t other = 0, equal = 0;

@@ -102,8 +102,7 @@ void opal_descriptor_want_fixed(void)
     set.wants_fixed = true;
 }
 
-/* An engine that the user has named, but that this machine does not have, is a finding of start-up.
- */
+/* An engine that the user has named, but that this machine lacks, is a finding of start-up. */
 static opal_status_t check_choice(void)
 {
     const char *reason;

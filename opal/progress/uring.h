@@ -28,12 +28,10 @@ enum {
 
 extern struct io_uring opal_uring;
 
-/* A submission entry to fill in, handed over by the next submit. NULL: the system takes none now.
- */
+/* A submission entry to fill in, handed over by the next submit. NULL: there is none now. */
 struct io_uring_sqe *opal_uring_get_sqe(void);
 
-/* Submits what was asked, if anything was. What the system refuses for now stays for the next call.
- */
+/* Submits the entries, if there are any. Those that the system refuses stay for the next call. */
 void opal_uring_submit(void);
 
 /* The last submission entry writes to a socket: it must not raise SIGPIPE. */

@@ -208,8 +208,7 @@ bool opal_wait_is_asleep(void)
 void opal_wait_signal(atomic_int *done)
 {
     atomic_store_explicit(done, 1, memory_order_release);
-    /* The waiting thread has parked itself, or begun to poll, under the lock that the caller holds.
-     */
+    /* The waiting thread has parked itself, or begun to poll, under the lock of the caller. */
     if (opal_unlikely(polling_for == done))
         wake_poller();
     else if (opal_unlikely(atomic_load_explicit(&parked_count, memory_order_relaxed) != 0))
@@ -469,8 +468,7 @@ static void poll_until(const atomic_int *done, const opal_wait_lock_t *lock)
     }
 }
 
-/* Sleeps while another thread is the poller, until it is done or this thread is to be the poller.
- */
+/* Sleeps while another thread is the poller, until it is done or this thread is the poller. */
 static void park(const atomic_int *done, const opal_wait_lock_t *lock)
 {
     parked_t self = {.done = done};

@@ -15,8 +15,7 @@
 /* "Mica 0.1.0 for x86_64": of this process. */
 extern const char opal_build_text[];
 
-/* Rank 0 of a job on several hosts puts `text`; before the first fence. A failure has been logged.
- */
+/* Rank 0 of a job on several hosts puts `text`; before the first fence. A failure was logged. */
 opal_status_t opal_build_publish(const opal_pmi_job_t *job, const opal_pmi_ops_t *pmi,
                                  void *pmi_state, const char *text);
 

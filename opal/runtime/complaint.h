@@ -22,8 +22,7 @@ typedef struct opal_complaint {
     int name;     /* the socket that is bound to the name; -1: none */
 } opal_complaint_t;
 
-/* `findings` is a digest of the findings. Blocks until another rank has printed them, if one does.
- */
+/* `findings` is a digest of them. Blocks while another rank prints them. */
 opal_complaint_t opal_complaint_claim(uint64_t findings);
 
 /*

@@ -16,8 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The threads that sleep on the word and wake its sleepers: of this process alone, or of several.
- */
+/* Which threads sleep on the word and wake sleepers: of this process alone, or of several. */
 typedef enum opal_futex_scope {
     OPAL_FUTEX_SHARED = 0,
     OPAL_FUTEX_PRIVATE = FUTEX_PRIVATE_FLAG,

@@ -20,8 +20,7 @@
 OPAL_EXPORT size_t opal_segments_copy(const struct iovec *to, size_t to_count,
                                       const struct iovec *from, size_t from_count, uintptr_t shift);
 
-/* Shortens segments of `has` bytes together to `bytes` bytes. Returns how many segments are left.
- */
+/* Shortens segments of `has` bytes together to `bytes` bytes. Returns how many are left. */
 OPAL_EXPORT size_t opal_segments_cut(struct iovec *segments, size_t count, size_t has,
                                      size_t bytes);
 

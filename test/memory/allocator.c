@@ -143,8 +143,7 @@ static void check_limits(void)
     check(WIFEXITED(status) && WEXITSTATUS(status) == 7, "RLIMIT_AS: ENOMEM, and no crash");
 }
 
-/* -- threads and children ------------------------------------------------------------------------
- */
+/* -- threads and children ------------------------------------------------------------------ */
 
 enum { THREADS = 4, BLOCKS = 2000 };
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* For heap_picture.test: each rank has some blocks, says so, and waits for a line from the test.
- */
+/* For heap_picture.test: each rank has some blocks, says so, and waits for a line from the test. */
 #include <mica.h>
 #include <stdio.h>
 #include <string.h>

@@ -18,8 +18,7 @@ typedef struct opal_memory_range {
     size_t length; /* 0: empty */
 } opal_memory_range_t;
 
-/* Whole pages from `address` on; empty if that is unaligned, or the end not in the address space.
- */
+/* Whole pages from `address` on; empty if that is unaligned, or not all in the address space. */
 opal_memory_range_t opal_memory_range_of(const void *address, size_t length);
 
 /* What mmap with these arguments replaces. */

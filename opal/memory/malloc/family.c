@@ -16,8 +16,7 @@
 #include "opal/mca/patcher/base/base.h"
 #include "opal/util/say.h"
 
-/* -- the heaps ----------------------------------------------------------------------------------
- */
+/* -- the heaps ----------------------------------------------------------------------------- */
 
 enum { LARGE, ALL, KINDS };
 
@@ -71,8 +70,7 @@ void opal_memory_family_know(opal_heap_t *heap, size_t least)
     atomic_store_explicit(&known[least > 0 ? LARGE : ALL], heap, memory_order_release);
 }
 
-/* -- the original --------------------------------------------------------------------------------
- */
+/* -- the original -------------------------------------------------------------------------- */
 
 /* In the order of redirect.h: functions that free or look at a block first. */
 enum {
@@ -163,8 +161,7 @@ static inline const __typeof__(original) *the_original(void)
     return &original;
 }
 
-/* -- handing out ---------------------------------------------------------------------------------
- */
+/* -- handing out --------------------------------------------------------------------------- */
 
 static void *no_memory(void)
 {
@@ -250,8 +247,7 @@ void *opal_memory_family_pvalloc(size_t bytes)
     return opal_memory_family_memalign(page, bytes == 0 ? page : (bytes + page - 1) / page * page);
 }
 
-/* -- giving back ---------------------------------------------------------------------------------
- */
+/* -- giving back --------------------------------------------------------------------------- */
 
 void opal_memory_family_free(void *block)
 {
@@ -320,8 +316,7 @@ void *opal_memory_family_reallocarray(void *block, size_t count, size_t size)
     return opal_memory_family_realloc(block, bytes);
 }
 
-/* -- looking and tuning --------------------------------------------------------------------------
- */
+/* -- looking and tuning -------------------------------------------------------------------- */
 
 /* Calls for the heaps that serve. */
 #define FOR_EACH_SERVING(heap)                                                                     \
@@ -390,8 +385,7 @@ struct mallinfo opal_memory_family_mallinfo(void)
     return opal_memory_narrow(opal_memory_family_mallinfo2());
 }
 
-/* What it would tune is not there: accepted, since programs take a refusal for a fault of theirs.
- */
+/* Accepted without effect, since programs take a refusal for a fault of theirs. */
 int opal_memory_accept_mallopt(int name)
 {
     switch (name) {
@@ -416,8 +410,7 @@ int opal_memory_family_mallopt(int name, int value)
                                     : opal_memory_accept_mallopt(name);
 }
 
-/* -- taking the place of malloc ------------------------------------------------------------------
- */
+/* -- taking the place of malloc ------------------------------------------------------------ */
 
 /* Whose malloc the linker prefers to libc's: the program has brought an allocator of its own, by
    linking or preloading it. By definitions: what dlsym finds may be an entry in the program's

@@ -35,8 +35,7 @@ void opal_memory_family_know(opal_heap_t *heap, size_t least);
  */
 bool opal_memory_family_serve(opal_heap_t *heap, size_t least, char *reason, size_t room);
 
-/* Why no heap can serve in this process, as far as is known without trying. NULL: no reason known.
- */
+/* Why no heap can serve in this process, as far as is known without trying. NULL: unknown. */
 const char *opal_memory_family_obstacle(void);
 
 /* The heap that a block is from; NULL: none of the known ones. */

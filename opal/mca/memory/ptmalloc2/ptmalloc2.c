@@ -35,8 +35,7 @@ static ptmalloc2_decision_t decision;
 static bool replaced;
 static unsigned support; /* FREE and CHUNK; MUNMAP is asked for when it is needed */
 
-/* -- before main ---------------------------------------------------------------------------------
- */
+/* -- before main --------------------------------------------------------------------------- */
 
 static const char *variable(const char *name)
 {
@@ -53,8 +52,7 @@ __attribute__((constructor)) static void decide_before_main(void)
     opal_memory_events_install(OPAL_MEMORY_VM_UNMAPPED);
 }
 
-/* -- in MPI_Init: what works ----------------------------------------------------------------------
- */
+/* -- in MPI_Init: what works --------------------------------------------------------------- */
 
 /* What was set where it is read too late, and would have changed the decision. */
 static void report_late(const char *name, opal_leave_pinned_t found)

@@ -15,8 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One store that replaces one instruction by one instruction, and what has to be in place before.
- */
+/* One store that replaces one instruction by another one, and what is written before it. */
 typedef struct overwrite_plan {
     uintptr_t store_at;      /* aligned to store_bytes */
     size_t store_bytes;      /* 4 or 8 */

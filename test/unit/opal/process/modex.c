@@ -13,8 +13,7 @@
 
 enum { RANKS = 6, NODES = 2, LOCAL = 3, MOST_VALUES = 16 };
 
-/* -- the launcher, and who this process is ------------------------------------------------------
- */
+/* -- the launcher, and who this process is ------------------------------------------------- */
 
 static struct {
     unsigned rank;
@@ -88,8 +87,7 @@ void opal_abort(int code)
     _exit(code);
 }
 
-/* -- the job: ranks 0, 2, 4 on one node, 1, 3, 5 on another one ----------------------------------
- */
+/* -- the job: ranks 0, 2, 4 on one node, 1, 3, 5 on another one ---------------------------- */
 
 static unsigned node_of[RANKS];
 static opal_node_segment_t segments[NODES];
@@ -180,8 +178,7 @@ static void look_up_all(void)
     ck_assert_str_eq(unit_stderr(), "");
 }
 
-/* -- tests --------------------------------------------------------------------------------------
- */
+/* -- tests --------------------------------------------------------------------------------- */
 
 START_TEST(a_node_publishes_one_record)
 {

@@ -27,8 +27,7 @@ START_TEST(cell)
 }
 END_TEST
 
-/* -- a world --------------------------------------------------------------------------------------
- */
+/* -- a world ------------------------------------------------------------------------------- */
 
 static struct {
     const char *name, *value;
@@ -70,8 +69,7 @@ static void empty_world(void)
     empty_machine();
 }
 
-/* -- from the environment to the answer ----------------------------------------------------------
- */
+/* -- from the environment to the answer ---------------------------------------------------- */
 
 START_TEST(every_cell_by_the_environment)
 {
