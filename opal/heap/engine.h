@@ -124,9 +124,12 @@ void opal_heap_settle(opal_heap_t *heap, opal_heap_thread_t *thread, opal_heap_p
 /* Takes in what others freed, and gives pages without blocks in use to the heap. Not locked. */
 void opal_heap_thread_trim(opal_heap_t *heap, opal_heap_thread_t *thread);
 
-/* A page with free blocks, which has no owner then; or NULL. For an idle state; locked. */
-opal_heap_page_t *opal_heap_page_from(opal_heap_t *heap, opal_heap_thread_t *thread,
-                                      unsigned size_class);
+/* The states of threads that have ended, in a queue. Locked. */
+void opal_heap_idle_add(opal_heap_t *heap, opal_heap_thread_t *thread);
+opal_heap_thread_t *opal_heap_idle_take(opal_heap_t *heap);
+
+/* opal_heap_thread_trim of all idle states. Not locked. */
+void opal_heap_idle_trim(opal_heap_t *heap);
 
 /* -- remote.c: freeing blocks of other threads and processes --------------------------- */
 
@@ -168,12 +171,6 @@ static inline opal_heap_thread_t *opal_heap_thread_here(const opal_heap_t *heap)
 /* The common state, with common_lock held, or NULL without. */
 opal_heap_thread_t *opal_heap_common_enter(opal_heap_t *heap);
 void opal_heap_common_leave(opal_heap_t *heap);
-
-/* A page of this class with free blocks from an idle state, or NULL. Not locked. */
-opal_heap_page_t *opal_heap_adopt(opal_heap_t *heap, uint32_t owner, unsigned size_class);
-
-/* Idle states give up what they can. Not locked. */
-void opal_heap_idle_trim(opal_heap_t *heap);
 
 /* Forgets this thread's state. */
 void opal_heap_thread_forget(const opal_heap_t *heap);

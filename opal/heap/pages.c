@@ -10,7 +10,10 @@
  */
 #include "opal/heap/engine.h"
 
-enum { EXTEND_BYTES = 4096 }; /* of a slab, linked at a time, since that touches the memory */
+enum {
+    EXTEND_BYTES = 4096, /* of a slab, linked at a time, since that touches the memory */
+    LOOKED_AT = 4,       /* idle states, when a page is wanted */
+};
 
 opal_heap_page_t opal_heap_no_page;
 
@@ -138,6 +141,68 @@ static void open_mail(opal_heap_t *heap, opal_heap_thread_t *thread)
     }
 }
 
+/* -- idle states ----------------------------------------------------------------------- */
+
+void opal_heap_idle_add(opal_heap_t *heap, opal_heap_thread_t *thread)
+{
+    thread->next_idle = NULL;
+    if (heap->idle == NULL)
+        heap->idle = thread;
+    else
+        heap->last_idle->next_idle = thread;
+    heap->last_idle = thread;
+}
+
+opal_heap_thread_t *opal_heap_idle_take(opal_heap_t *heap)
+{
+    opal_heap_thread_t *thread = heap->idle;
+    if (thread != NULL)
+        heap->idle = thread->next_idle;
+    return thread;
+}
+
+/* A page with free blocks, which has no owner then; or NULL. For an idle state; locked. */
+static opal_heap_page_t *page_from(opal_heap_t *heap, opal_heap_thread_t *thread,
+                                   unsigned size_class)
+{
+    open_mail(heap, thread);
+    opal_heap_page_t *page = thread->active[size_class];
+    if (page != &opal_heap_no_page) {
+        thread->active[size_class] = &opal_heap_no_page;
+        page->flags &= (uint16_t)~OPAL_HEAP_PAGE_ACTIVE;
+        if (fill_or_park(page))
+            return page;
+    }
+    while ((page = thread->listed[size_class].first) != NULL) {
+        unlist(thread, page);
+        if (fill_or_park(page))
+            return page;
+    }
+    return NULL;
+}
+
+/* A page of this class with free blocks from an idle state, or NULL. Not locked. */
+static opal_heap_page_t *adopt(opal_heap_t *heap, uint32_t owner, unsigned size_class)
+{
+    opal_heap_page_t *page = NULL;
+    if (atomic_load_explicit(&heap->idle, memory_order_relaxed) == NULL)
+        return NULL;
+    opal_heap_enter(heap);
+    for (int i = 0; i < LOOKED_AT && page == NULL; i++) {
+        opal_heap_thread_t *thread = opal_heap_idle_take(heap);
+        if (thread == NULL)
+            break;
+        page = page_from(heap, thread, size_class);
+        opal_heap_idle_add(heap, thread);
+    }
+    /* Before the lock is released: the state may become another thread's at once, and what it owns
+       is then changed without a lock. */
+    if (page != NULL)
+        atomic_store_explicit(&page->owner, owner, memory_order_relaxed);
+    opal_heap_leave(heap);
+    return page;
+}
+
 /* -- slabs ----------------------------------------------------------------------------- */
 
 static void set_up(opal_heap_page_t *page, unsigned size_class)
@@ -158,7 +223,7 @@ static void set_up(opal_heap_page_t *page, unsigned size_class)
 static opal_heap_page_t *new_page(opal_heap_t *heap, opal_heap_thread_t *thread,
                                   unsigned size_class)
 {
-    opal_heap_page_t *page = opal_heap_adopt(heap, thread->id, size_class);
+    opal_heap_page_t *page = adopt(heap, thread->id, size_class);
     if (page != NULL)
         return page;
     if (thread->spare_count > 0)
@@ -228,25 +293,6 @@ void opal_heap_settle(opal_heap_t *heap, opal_heap_thread_t *thread, opal_heap_p
     }
 }
 
-opal_heap_page_t *opal_heap_page_from(opal_heap_t *heap, opal_heap_thread_t *thread,
-                                      unsigned size_class)
-{
-    open_mail(heap, thread);
-    opal_heap_page_t *page = thread->active[size_class];
-    if (page != &opal_heap_no_page) {
-        thread->active[size_class] = &opal_heap_no_page;
-        page->flags &= (uint16_t)~OPAL_HEAP_PAGE_ACTIVE;
-        if (fill_or_park(page))
-            return page;
-    }
-    while ((page = thread->listed[size_class].first) != NULL) {
-        unlist(thread, page);
-        if (fill_or_park(page))
-            return page;
-    }
-    return NULL;
-}
-
 void opal_heap_thread_trim(opal_heap_t *heap, opal_heap_thread_t *thread)
 {
     open_mail(heap, thread);
@@ -269,4 +315,20 @@ void opal_heap_thread_trim(opal_heap_t *heap, opal_heap_thread_t *thread)
     }
     while (thread->spare_count > 0)
         opal_heap_slab_give(heap, thread->spare[--thread->spare_count]);
+}
+
+void opal_heap_idle_trim(opal_heap_t *heap)
+{
+    pthread_mutex_lock(&heap->lock);
+    opal_heap_thread_t *todo = heap->idle;
+    heap->idle = NULL;
+    pthread_mutex_unlock(&heap->lock);
+    while (todo != NULL) {
+        opal_heap_thread_t *thread = todo;
+        todo = thread->next_idle;
+        opal_heap_thread_trim(heap, thread);
+        pthread_mutex_lock(&heap->lock);
+        opal_heap_idle_add(heap, thread);
+        pthread_mutex_unlock(&heap->lock);
+    }
 }

@@ -13,71 +13,12 @@
 
 #include <errno.h>
 
-enum { LOOKED_AT = 4 }; /* idle states, when a page is wanted */
-
 __thread opal_heap_slot_t opal_heap_slots[OPAL_HEAP_SLOTS];
 static __thread bool ending;
 
 static pthread_mutex_t key_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t key; /* its destructor runs when a thread ends */
 static bool have_key;
-
-/* -- idle states ----------------------------------------------------------------------- */
-
-static void add_idle(opal_heap_t *heap, opal_heap_thread_t *thread)
-{
-    thread->next_idle = NULL;
-    if (heap->idle == NULL)
-        heap->idle = thread;
-    else
-        heap->last_idle->next_idle = thread;
-    heap->last_idle = thread;
-}
-
-static opal_heap_thread_t *take_idle(opal_heap_t *heap)
-{
-    opal_heap_thread_t *thread = heap->idle;
-    if (thread != NULL)
-        heap->idle = thread->next_idle;
-    return thread;
-}
-
-opal_heap_page_t *opal_heap_adopt(opal_heap_t *heap, uint32_t owner, unsigned size_class)
-{
-    opal_heap_page_t *page = NULL;
-    if (atomic_load_explicit(&heap->idle, memory_order_relaxed) == NULL)
-        return NULL;
-    opal_heap_enter(heap);
-    for (int i = 0; i < LOOKED_AT && page == NULL; i++) {
-        opal_heap_thread_t *thread = take_idle(heap);
-        if (thread == NULL)
-            break;
-        page = opal_heap_page_from(heap, thread, size_class);
-        add_idle(heap, thread);
-    }
-    /* Before the lock is released: the state may become another thread's at once, and what it owns
-       is then changed without a lock. */
-    if (page != NULL)
-        atomic_store_explicit(&page->owner, owner, memory_order_relaxed);
-    opal_heap_leave(heap);
-    return page;
-}
-
-void opal_heap_idle_trim(opal_heap_t *heap)
-{
-    pthread_mutex_lock(&heap->lock);
-    opal_heap_thread_t *todo = heap->idle;
-    heap->idle = NULL;
-    pthread_mutex_unlock(&heap->lock);
-    while (todo != NULL) {
-        opal_heap_thread_t *thread = todo;
-        todo = thread->next_idle;
-        opal_heap_thread_trim(heap, thread);
-        pthread_mutex_lock(&heap->lock);
-        add_idle(heap, thread);
-        pthread_mutex_unlock(&heap->lock);
-    }
-}
 
 /* -- a thread's beginning and end ------------------------------------------------------ */
 
@@ -96,7 +37,7 @@ static opal_heap_thread_t *new_thread(opal_heap_t *heap)
 {
     bool zero;
     opal_heap_enter(heap);
-    opal_heap_thread_t *thread = take_idle(heap);
+    opal_heap_thread_t *thread = opal_heap_idle_take(heap);
     if (thread == NULL) {
         thread = opal_heap_run_take(heap, 1, 1, &zero);
         if (thread != NULL) {
@@ -120,7 +61,7 @@ static void thread_ends(void *slots)
             continue;
         opal_heap_thread_trim(heap, thread);
         pthread_mutex_lock(&heap->lock);
-        add_idle(heap, thread);
+        opal_heap_idle_add(heap, thread);
         pthread_mutex_unlock(&heap->lock);
     }
 }
