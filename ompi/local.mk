@@ -16,6 +16,7 @@ libompi_core_la_SOURCES += \
 	%D%/api/env.c \
 	%D%/api/env_abi.c \
 	%D%/api/errhan.c \
+	%D%/api/error.c \
 	%D%/api/fortran.c \
 	%D%/api/group.c \
 	%D%/api/info.c \
@@ -31,7 +32,7 @@ libompi_core_la_SOURCES += \
 	%D%/api/status.c \
 	%D%/api/topo.c %D%/api/topo.h \
 	%D%/api/topo_graph.c \
-	%D%/api/wrapper.c %D%/api/wrapper.h \
+	%D%/api/wrapper.h \
 	%D%/attribute/attribute.c %D%/attribute/attribute.h \
 	%D%/attribute/keyval.c %D%/attribute/keyval.h \
 	%D%/attribute/predefined.c \
@@ -60,9 +61,10 @@ libompi_core_la_SOURCES += \
 	%D%/file/file.c %D%/file/file.h \
 	%D%/group/group.c %D%/group/group.h \
 	%D%/group/set.c \
+	%D%/handle/handle.c %D%/handle/handle.h \
 	%D%/info/env.c %D%/info/env.h \
 	%D%/info/info.c %D%/info/info.h \
-	%D%/object/handle.c %D%/object/handle.h \
+	%D%/object/number.c %D%/object/number.h \
 	%D%/object/ints.h \
 	%D%/object/object.c %D%/object/object.h \
 	%D%/mca/coll/coll.h \

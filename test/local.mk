@@ -22,8 +22,8 @@ test_fuzz_ob1_frames_SOURCES = test/fuzz/ob1_frames.c \
 	test/unit/ompi/mca/pml/ob1/side.c test/unit/ompi/mca/pml/ob1/side.h $(mca_pml_ob1_sources) \
 	ompi/datatype/datatype.c ompi/datatype/envelope.c ompi/datatype/kernel.c \
 	ompi/datatype/layout.c ompi/datatype/pack.c ompi/datatype/predefined.c \
-	ompi/datatype/shape.c ompi/datatype/signature.c ompi/object/handle.c ompi/object/object.c \
-	ompi/request/request.c
+	ompi/datatype/shape.c ompi/datatype/signature.c ompi/handle/handle.c \
+	ompi/object/number.c ompi/object/object.c ompi/request/request.c
 test_fuzz_ob1_frames_CFLAGS = $(fuzz_cflags)
 test_fuzz_ob1_frames_LDFLAGS = $(ob1_side_ldflags) -Wl,--wrap=opal_log_error
 test_fuzz_ob1_frames_LDADD = $(fuzz_ldadd)

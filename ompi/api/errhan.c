@@ -55,8 +55,11 @@ static int attach(ompi_object_t *object, ompi_errhandler_t *errhandler, ompi_kin
 
 int ompi_api_comm_set_errhandler(ompi_communicator_t *comm, ompi_errhandler_t *errhandler)
 {
-    return attach(&comm->head, errhandler, OMPI_COMM,
-                  "The error handler was not made for communicators.");
+    int error = attach(&comm->head, errhandler, OMPI_COMM,
+                       "The error handler was not made for communicators.");
+    if (error == MPI_SUCCESS && comm == &ompi_comm_self)
+        atomic_store(&ompi_api_self_errhandler_is_set, true);
+    return error;
 }
 
 int ompi_api_comm_get_errhandler(ompi_communicator_t *comm, ompi_errhandler_t **errhandler)
@@ -68,7 +71,7 @@ int ompi_api_comm_get_errhandler(ompi_communicator_t *comm, ompi_errhandler_t **
 /* The call itself succeeds, whatever the handler makes of the code. */
 int ompi_api_comm_call_errhandler(ompi_communicator_t *comm, int errorcode)
 {
-    ompi_errhandler_invoke(comm, errorcode, "MPI_Comm_call_errhandler", NULL);
+    ompi_api_invoke_errhandler(comm, errorcode, "MPI_Comm_call_errhandler", NULL);
     return MPI_SUCCESS;
 }
 
@@ -86,7 +89,7 @@ int ompi_api_file_get_errhandler(ompi_file_t *file, ompi_errhandler_t **errhandl
 
 int ompi_api_file_call_errhandler(ompi_file_t *fh, int errorcode)
 {
-    ompi_errhandler_invoke(fh, errorcode, "MPI_File_call_errhandler", NULL);
+    ompi_api_invoke_errhandler(fh, errorcode, "MPI_File_call_errhandler", NULL);
     return MPI_SUCCESS;
 }
 
@@ -103,7 +106,7 @@ int ompi_api_win_get_errhandler(ompi_win_t *win, ompi_errhandler_t **errhandler)
 
 int ompi_api_win_call_errhandler(ompi_win_t *win, int errorcode)
 {
-    ompi_errhandler_invoke(win, errorcode, "MPI_Win_call_errhandler", NULL);
+    ompi_api_invoke_errhandler(win, errorcode, "MPI_Win_call_errhandler", NULL);
     return MPI_SUCCESS;
 }
 
@@ -120,7 +123,7 @@ int ompi_api_error_string(int errorcode, char *string, int *resultlen)
     if (!ompi_error_is_known(errorcode))
         return MPI_ERR_ARG;
     ompi_error_string(errorcode, string);
-    const char *detail = ompi_errhandler_detail(errorcode);
+    const char *detail = ompi_api_last_error_detail(errorcode);
     if (detail != NULL) {
         size_t length = strlen(string);
         snprintf(string + length, MPI_MAX_ERROR_STRING - length, " (%s)", detail);

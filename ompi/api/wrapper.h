@@ -6,25 +6,26 @@
 #ifndef OMPI_API_WRAPPER_H
 #define OMPI_API_WRAPPER_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "opal/include/compiler.h"
 #include "ompi/api/mpi.h"
 #include "ompi/communicator/communicator.h"
 #include "ompi/datatype/datatype.h"
 #include "ompi/errhandler/errhandler.h"
 #include "ompi/file/file.h"
 #include "ompi/group/group.h"
+#include "ompi/handle/handle.h"
 #include "ompi/info/info.h"
 #include "ompi/mca/pml/pml.h"
-#include "ompi/object/handle.h"
 #include "ompi/object/ints.h"
-#include "ompi/request/request.h"
 #include "ompi/op/op.h"
+#include "ompi/request/request.h"
 #include "ompi/runtime/runtime.h"
 #include "ompi/win/win.h"
+#include "opal/include/compiler.h"
 
 /* A tool defines the MPI_ name itself and calls the PMPI_ one. */
 #define OMPI_API_ALIAS(name, target)                                                               \
@@ -46,18 +47,38 @@ static inline bool ompi_api_checks(void)
     return (ompi_api_mode() & OMPI_API_CHECKED) != 0;
 }
 
-/* An error of a call: to the object's error handler (ompi_errhandler_invoke). Returns the code. */
+/* -- errors (error.c) ------------------------------------------------------------------ */
+
+/*
+ * Invokes the error handler of `object` for an error `code` of `function` ("MPI_Send"). An object
+ * that is NULL or has no handler: invokes that of MPI_COMM_SELF, if the program has set one there,
+ * else that of MPI_COMM_WORLD; outside of MPI_Init and MPI_Finalize the initial one. `detail` is a
+ * sentence for a person, or NULL. Returns the code, unless the handler ends the job.
+ */
+OMPI_API_RARE int ompi_api_invoke_errhandler(void *object, int code, const char *function,
+                                             const char *detail);
+
+/* The function and the detail of this thread's last error, if that had this code; NULL: there is no
+ * detail. Valid until the thread's next error. */
+const char *ompi_api_last_error_detail(int code);
+
+/* Whether the program has set the error handler of MPI_COMM_SELF. */
+extern atomic_bool ompi_api_self_errhandler_is_set;
+
+/* For a wrapper whose body returned an error: invokes the error handler of the object, or that of
+ * the object which the body set. Returns the code. */
 OMPI_API_RARE int ompi_api_fail(void *object, int code, const char *function);
 
 /* For a body: `return ompi_api_set_error_detail(MPI_ERR_OTHER, "...")` adds a sentence to the error
  * that the wrapper reports. The text is a constant. */
 OMPI_API_RARE int ompi_api_set_error_detail(int code, const char *detail);
 
-/* For a body whose call names no object and that is going to return an error: who is told of it.
- * The object is retained until then. */
+/* For a body whose call names no object and that is going to return an error: the error handler of
+ * this object will be invoked. The object is retained until then. */
 OMPI_API_RARE void ompi_api_set_error_object(ompi_object_t *object);
 
-/* A request that is about to be finished: if it failed, its communicator is told. */
+/* For a request that is about to be finished: if it failed, its communicator's error handler will
+ * be invoked. */
 static inline void ompi_request_set_error_object(const ompi_request_t *request)
 {
     if (opal_unlikely(request->status.MPI_ERROR != MPI_SUCCESS) && request->comm != NULL)

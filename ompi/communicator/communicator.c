@@ -6,15 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "opal/progress/wait.h"
 #include "ompi/attribute/attribute.h"
 #include "ompi/buffer/buffer.h"
 #include "ompi/communicator/context.h"
 #include "ompi/errhandler/errhandler.h"
+#include "ompi/handle/handle.h"
 #include "ompi/mca/coll/coll.h"
 #include "ompi/mca/pml/pml.h"
-#include "ompi/object/handle.h"
 #include "ompi/topology/topology.h"
+#include "opal/progress/wait.h"
 
 ompi_communicator_t ompi_comm_world = {.head = OMPI_OBJECT_PREDEFINED(OMPI_COMM, MPI_COMM_WORLD)};
 ompi_communicator_t ompi_comm_self = {.head = OMPI_OBJECT_PREDEFINED(OMPI_COMM, MPI_COMM_SELF)};

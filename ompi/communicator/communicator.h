@@ -19,6 +19,7 @@
 #include "ompi/object/object.h"
 
 struct ompi_bsend_buffer;
+struct ompi_errhandler;
 struct ompi_topology;
 
 /* Numbers of persistent collectives that the ranks agree on at a time. */

@@ -19,11 +19,11 @@
 
 #include <sys/uio.h>
 
+#include "ompi/datatype/shape.h"
+#include "ompi/handle/handle.h"
+#include "ompi/object/object.h"
 #include "opal/arch/copy.h"
 #include "opal/include/compiler.h"
-#include "ompi/datatype/shape.h"
-#include "ompi/object/handle.h"
-#include "ompi/object/object.h"
 
 struct ompi_envelope;
 

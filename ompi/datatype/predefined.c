@@ -17,6 +17,7 @@
 
 #include "opal/include/compiler.h"
 #include "ompi/datatype/envelope.h"
+#include "ompi/object/number.h"
 
 /* Fortran's kinds of the sizes that C may not have. */
 typedef struct absent { /* a type of no bytes */
@@ -259,7 +260,7 @@ void ompi_datatype_fini(void)
     while (f90_types != NULL) {
         f90_t *f90 = f90_types;
         f90_types = f90->next;
-        ompi_handle_forget(&f90->type.head);
+        ompi_object_release_number(&f90->type.head);
         ompi_envelope_destroy(f90->type.envelope);
         free(f90->type.name);
         free(f90);

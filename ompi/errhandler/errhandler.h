@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Error handlers, and the one place where an error of a call meets one.
+ * Error handlers: what they do, and which object has which.
  *
- * Functions inside return an error code and call nobody. The wrapper of the MPI function (made
- * by ompi/api/generate.py) hands the code to ompi_errhandler_invoke() together with the object
- * that the call was about.
+ * Functions of the library return an error code and invoke no handler. The wrapper of the MPI
+ * function does that: ompi_api_invoke_errhandler in ompi/api/wrapper.h.
  *
- * Threading: any thread. Attaching and invoking on one object may happen at the same time.
+ * Threading: any thread. Several threads may attach and get on one object at the same time.
  */
 #ifndef OMPI_ERRHANDLER_H
 #define OMPI_ERRHANDLER_H
@@ -20,7 +19,7 @@ typedef enum ompi_errhandler_action {
     OMPI_ERRHANDLER_CALL,   /* the user's function, then the call returns the code */
 } ompi_errhandler_action_t;
 
-/* The user's function; which one is valid is said by `target`. */
+/* The user's function; the member that `target` names. */
 typedef union ompi_errhandler_fn {
     MPI_Comm_errhandler_function *comm;
     MPI_File_errhandler_function *file;
@@ -29,7 +28,7 @@ typedef union ompi_errhandler_fn {
 } ompi_errhandler_fn_t;
 
 typedef struct ompi_errhandler {
-    ompi_object_t head;
+    ompi_object_t head; /* first */
     ompi_errhandler_action_t action;
     ompi_kind_t target; /* of OMPI_ERRHANDLER_CALL: the kind that it can be attached to */
     ompi_errhandler_fn_t call;
@@ -43,7 +42,7 @@ ompi_errhandler_t *ompi_errhandler_create(ompi_kind_t target, ompi_errhandler_fn
 /* Whether the handler is for objects of that kind. */
 bool ompi_errhandler_fits(const ompi_errhandler_t *errhandler, ompi_kind_t kind);
 
-/* Makes it the object's handler and keeps a reference; gives back that to the one before. */
+/* Makes it the object's handler and retains it; releases the handler before. */
 void ompi_errhandler_attach(ompi_object_t *object, ompi_errhandler_t *errhandler);
 
 /* Leaves the object without a handler. */
@@ -54,17 +53,5 @@ ompi_errhandler_t *ompi_errhandler_get(ompi_object_t *object);
 
 /* Whether an error of a call about the object ends the job. */
 bool ompi_errhandler_ends_job(ompi_object_t *object);
-
-/*
- * An error `code` of `function` ("MPI_Send") goes to the object's handler. An object that is
- * NULL or has no handler: to that of MPI_COMM_SELF, if the program has set one there, else to
- * that of MPI_COMM_WORLD, or while MPI is not initialized to the initial one. `detail` is a phrase
- * for a person, or NULL. Returns the code, if at all.
- */
-int ompi_errhandler_invoke(void *object, int code, const char *function, const char *detail);
-
-/* What the last error of this thread said beside its code, if it was that code; NULL: nothing.
- * Holds until the thread's next error. */
-const char *ompi_errhandler_detail(int code);
 
 #endif

@@ -6,7 +6,7 @@
 
 ompi_file_t ompi_file_default = {.head = {.mark = OMPI_OBJECT_MARK + OMPI_FILE,
                                           .handle = MPI_FILE_NULL,
-                                          .errhandler = &ompi_errors_return}};
+                                          .errhandler = &ompi_errors_return.head}};
 
 void ompi_file_fini(void)
 {

@@ -12,7 +12,7 @@
 
 #include "opal/include/compiler.h"
 #include "opal/process/process.h"
-#include "ompi/object/handle.h"
+#include "ompi/handle/handle.h"
 
 /* Shorter lists are searched from one end to the other. */
 enum { INDEX_MIN_SIZE = 16 };

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Life and death of objects. */
+/* References of objects. */
 #include "ompi/object/object.h"
 
 #include <assert.h>
 
-#include "ompi/errhandler/errhandler.h"
-#include "ompi/object/handle.h"
+#include "ompi/object/number.h"
 
 void ompi_object_init(ompi_object_t *object, ompi_kind_t kind,
                       void (*destroy)(ompi_object_t *object))
@@ -64,15 +63,15 @@ void ompi_object_release(ompi_object_t *object)
 {
     if (object->destroy == NULL)
         return;
-    /* Who has the only reference has no need to count. */
+    /* The holder of the only reference need not count it down. */
     if (atomic_load_explicit(&object->references, memory_order_acquire) > 1 &&
         count(object, -1) > 1)
         return;
-    /* Nobody else has it any more, so a look without the locks is enough. */
+    /* No other thread has the object any more, so its fields are read without their locks. */
     if (object->errhandler != NULL)
-        ompi_errhandler_detach(object);
+        ompi_object_release(object->errhandler);
     if (object->number != 0)
-        ompi_handle_forget(object);
+        ompi_object_release_number(object);
     object->mark = 0;
     object->destroy(object);
 }

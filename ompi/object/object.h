@@ -3,8 +3,8 @@
  * The head of everything that an MPI handle stands for.
  *
  * A handle is a number below 4096 if its object is predefined, and the object's address
- * otherwise (handle.h). The head says that there is an object at that address at all, and of
- * which kind; it is erased before the memory is released, so that a handle that was freed is
+ * otherwise (ompi/handle/handle.h). The head says that there is an object at that address at all,
+ * and of which kind; it is erased before the memory is released, so that a handle that was freed is
  * mostly recognised.
  *
  * Threading: references are counted atomically, but for what only threads of MPI_THREAD_MULTIPLE
@@ -41,12 +41,12 @@ typedef enum ompi_kind {
 #define OMPI_OBJECT_MARK UINT32_C(0x4d696361)
 
 typedef struct ompi_object {
-    uint32_t mark;                      /* OMPI_OBJECT_MARK + kind while it lives, 0 afterwards */
-    int number;                         /* MPI_Comm_toint's; 0: nobody asked. Lock of handle.c */
-    atomic_int references;              /* of a predefined object: not used */
-    void *handle;                       /* what the user holds */
-    struct ompi_errhandler *errhandler; /* NULL: its kind has none. Lock of errhandler.c */
-    struct ompi_attribute *attributes;  /* the newest of a list. Lock of attribute.c */
+    uint32_t mark;                     /* OMPI_OBJECT_MARK + kind while it lives, 0 afterwards */
+    int number;                        /* MPI_Comm_toint's; 0: none yet. Lock of number.c */
+    atomic_int references;             /* of a predefined object: not used */
+    void *handle;                      /* what the user holds */
+    struct ompi_object *errhandler;    /* retained. NULL: none. Lock of errhandler.c */
+    struct ompi_attribute *attributes; /* the newest of a list. Lock of attribute.c */
     void (*destroy)(struct ompi_object *object); /* frees it; NULL: it is predefined */
 } ompi_object_t;
 

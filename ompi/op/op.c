@@ -8,7 +8,7 @@
 
 #include "opal/arch/copy.h"
 #include "opal/include/compiler.h"
-#include "ompi/object/handle.h"
+#include "ompi/handle/handle.h"
 
 enum {
     ORDERED = OMPI_OP_INTEGER | OMPI_OP_REAL,

@@ -12,14 +12,20 @@
 #include "opal/util/log.h"
 #include "opal/util/text.h"
 #include "ompi/attribute/attribute.h"
-#include "ompi/mca/coll/base/base.h"
 #include "ompi/buffer/buffer.h"
+#include "ompi/handle/handle.h"
+#include "ompi/mca/coll/base/base.h"
 #include "ompi/mca/mpool/base/base.h"
 #include "ompi/mca/pml/base/base.h"
-#include "ompi/object/handle.h"
 #include "ompi/ownership/pass.h"
 #include "ompi/request/request.h"
 #include "ompi/runtime/params.h"
+#include "opal/mca/base/diagnostic.h"
+#include "opal/mca/btl/base/base.h"
+#include "opal/node/node.h"
+#include "opal/runtime/init.h"
+#include "opal/util/log.h"
+#include "opal/util/text.h"
 
 static opal_framework_t *const frameworks[] = {&mca_mpool_framework, &mca_btl_framework,
                                                &mca_pml_framework, &mca_coll_framework};

@@ -9,7 +9,7 @@
 #include "ompi/communicator/create.h"
 #include "ompi/errhandler/errhandler.h"
 #include "ompi/mca/coll/coll.h"
-#include "ompi/object/handle.h"
+#include "ompi/handle/handle.h"
 
 /* The hints of the standard, with the value that holds when the program gives none. */
 static const struct {

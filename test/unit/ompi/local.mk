@@ -1,5 +1,6 @@
 # Unit tests of ompi; they are linked to all of it, hidden functions included.
 ompi_unit_tests = \
+	%D%/api/error \
 	%D%/api/wrapper \
 	%D%/attribute/attribute \
 	%D%/communicator/context_id_agree \
@@ -17,6 +18,7 @@ ompi_unit_tests = \
 	%D%/mca/coll/p2p/choose \
 	%D%/mca/coll/sm/fold \
 	%D%/mca/coll/sm/step \
+	%D%/handle/handle \
 	%D%/mca/mpool/base/marks \
 	%D%/mca/mpool/base/leave_pinned \
 	%D%/mca/mpool/rcache/race \
@@ -32,7 +34,6 @@ ompi_unit_tests = \
 	%D%/mca/pml/ob1/match \
 	%D%/mca/pml/ob1/memory \
 	%D%/mca/pml/tags \
-	%D%/object/handle \
 	%D%/op/op \
 	%D%/ownership/blocks \
 	%D%/schedule/schedule \
@@ -67,11 +68,12 @@ if MCA_STATIC_mtl_ofi
 ompi_unit_fabric = libopal_fabric_core.la
 endif
 ompi_unit_libs = libompi_core.la $(ompi_unit_fabric) libopal_core.la $(CHECK_LIBS)
+%C%_api_error_LDADD = $(ompi_unit_libs)
 %C%_api_wrapper_LDADD = $(ompi_unit_libs)
 %C%_attribute_attribute_LDADD = $(ompi_unit_libs)
 # The messages of an agreement are the test's.
-%C%_communicator_agree_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=ompi_exchange_begin
-%C%_communicator_agree_LDADD = $(ompi_unit_libs)
+%C%_communicator_context_id_agree_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=ompi_exchange_begin
+%C%_communicator_context_id_agree_LDADD = $(ompi_unit_libs)
 %C%_communicator_communicator_LDADD = $(ompi_unit_libs)
 %C%_communicator_context_LDADD = $(ompi_unit_libs)
 %C%_datatype_layout_LDADD = $(ompi_unit_libs)
@@ -213,7 +215,7 @@ ob1_side = $(mca_pml_ob1_sources) %D%/mca/pml/ob1/side.c %D%/mca/pml/ob1/side.h
 %C%_mca_pml_ob1_match_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc
 %C%_mca_pml_ob1_match_LDADD = $(ompi_unit_libs)
 %C%_mca_pml_tags_LDADD = $(ompi_unit_libs)
-%C%_object_handle_LDADD = $(ompi_unit_libs)
+%C%_handle_handle_LDADD = $(ompi_unit_libs)
 %C%_op_op_LDADD = $(ompi_unit_libs)
 %C%_ownership_blocks_LDADD = $(ompi_unit_libs)
 %C%_schedule_schedule_LDADD = $(ompi_unit_libs)

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "ompi/object/handle.h"
+#include "ompi/handle/handle.h"
 
 static const opal_slot_t coll_slots[] = {
     OPAL_SLOT_OPTIONAL(ompi_coll_ops_t, run),

@@ -25,9 +25,9 @@
 #ifndef OMPI_COLL_P2P_H
 #define OMPI_COLL_P2P_H
 
+#include "ompi/handle/handle.h"
 #include "ompi/mca/coll/coll.h"
 #include "ompi/mca/coll/p2p/choose.h"
-#include "ompi/object/handle.h"
 
 /* -- data ----------------------------------------------------------------------------- */
 

@@ -232,10 +232,6 @@ const opal_pmi_ops_t *opal_pmi(void **state)
 ompi_errhandler_t ompi_errors_are_fatal, ompi_errors_return, ompi_errors_abort;
 ompi_info_t ompi_info_env;
 
-void ompi_errhandler_detach(ompi_object_t *object OPAL_UNUSED)
-{
-}
-
 atomic_uint ompi_mpool_generation;
 
 bool ompi_mpool_leaves_pinned(const ompi_mpool_device_t *device OPAL_UNUSED)

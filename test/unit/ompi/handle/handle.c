@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ompi/object/handle.c and object.c: handles, their numbers, and the life of objects. */
-#include "ompi/object/handle.h"
+/* ompi/handle/handle.c, ompi/object/number.c and object.c: handles, their numbers, and the life of
+ * objects. */
+#include "ompi/handle/handle.h"
 
 #include <pthread.h>
 

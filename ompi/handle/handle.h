@@ -2,11 +2,13 @@
 /*
  * From handles to objects, and from handles to numbers and back.
  *
- * The standard's ABI reserves the values below 4096 for predefined handles; a table leads from
- * them to their objects. Every other handle is the address of its object.
+ * The standard's ABI reserves the values below 4096 for predefined handles; a table maps them to
+ * their objects. Every other handle is the address of its object.
  *
- * The number of a predefined handle is its value. Another one gets a number, from 4096 on, when
- * its program first asks for it; a table per kind leads back.
+ * The number of a predefined handle is its value; that of another handle is the number of its
+ * object (ompi/object/number.h).
+ *
+ * Threading: any thread. Predefined objects are entered and taken out at start-up and shutdown.
  */
 #ifndef OMPI_HANDLE_H
 #define OMPI_HANDLE_H
@@ -16,8 +18,8 @@
 enum { OMPI_HANDLE_PREDEFINED = 4096 };
 
 /*
- * Written at start-up and shutdown only. NULL: no predefined handle, a null handle, or one whose
- * object exists only between MPI_Init and MPI_Finalize.
+ * NULL: no predefined handle, a null handle, or one whose object exists only between MPI_Init and
+ * MPI_Finalize.
  */
 OPAL_EXPORT extern ompi_object_t *ompi_handle_predefined[OMPI_HANDLE_PREDEFINED];
 
@@ -33,15 +35,12 @@ void ompi_handle_define(ompi_object_t *object);
 void ompi_handle_undefine(ompi_object_t *object);
 
 /*
- * MPI_Comm_toint and the others like it. 0, which is the number of no handle: there is no such
- * object, or no memory for the table.
+ * MPI_Comm_toint, MPI_Type_toint and so on. 0, which is the number of no handle: the handle leads
+ * to no object of that kind, or there is no memory for the table.
  */
 int ompi_handle_to_int(ompi_kind_t kind, const void *handle);
 
 /* The handle of a number; NULL, which is no valid handle, if no object has it. */
 void *ompi_handle_from_int(ompi_kind_t kind, int number);
-
-/* An object ends: nobody finds it by its number any more. */
-void ompi_handle_forget(ompi_object_t *object);
 
 #endif

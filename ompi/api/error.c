@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Failing calls: which error handler is invoked, with what text, and what it does.
+ *
+ * A body returns an error code, and leaves a sentence and an object for the wrapper in variables of
+ * its thread. Checks of the wrapper fail before the body runs.
+ */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "opal/util/log.h"
+#include "opal/util/text.h"
+#include "ompi/api/wrapper.h"
+#include "ompi/errhandler/error_code.h"
+
+enum { DETAIL_MAX_BYTES = 128 };
+
+/* From the body to the wrapper that called it; NULL: the body has not set one. */
+static _Thread_local const char *error_detail;
+static _Thread_local ompi_object_t *error_object;
+
+/* The last error of a thread, for MPI_Error_string. */
+static _Thread_local struct {
+    int code;
+    char detail[256]; /* "MPI_Reduce: MPI_SUM is not for MPI_BYTE."; empty: there is none */
+} last;
+
+atomic_bool ompi_api_self_errhandler_is_set;
+
+/* -- ending the job -------------------------------------------------------------------- */
+
+/* "on MPI_COMM_WORLD, rank 2 of 4" */
+static void describe(opal_text_t *text, const ompi_object_t *object)
+{
+    if (!ompi_object_is(object, OMPI_COMM))
+        return;
+    const ompi_communicator_t *comm = (const ompi_communicator_t *)object;
+    char name[MPI_MAX_OBJECT_NAME];
+    ompi_comm_get_name(comm, name);
+    opal_text_printf(text, " on %s, rank %d of %d", *name != 0 ? name : "a communicator",
+                     comm->rank, comm->size);
+}
+
+/* How to get error codes instead. */
+static const char *advice(const ompi_object_t *object)
+{
+    switch (ompi_object_kind(object)) {
+    case OMPI_FILE:
+        return "MPI_File_set_errhandler(file, MPI_ERRORS_RETURN)";
+    case OMPI_SESSION:
+        return "MPI_Session_set_errhandler(session, MPI_ERRORS_RETURN)";
+    case OMPI_WIN:
+        return "MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN)";
+    default:
+        return "MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), or "
+               "OMPI_MCA_mpi_initial_errhandler=mpi_errors_return";
+    }
+}
+
+/* Logs the error once, and ends the job with the error's class as its exit status. */
+static void end_job(const ompi_errhandler_t *errhandler, const ompi_object_t *object,
+                    const ompi_object_t *about, int code, const char *function, const char *detail)
+{
+    static atomic_flag is_logged = ATOMIC_FLAG_INIT;
+    while (atomic_flag_test_and_set(&is_logged))
+        pause(); /* another thread is ending the job */
+
+    char string[MPI_MAX_ERROR_STRING];
+    int class = ompi_error_class(code);
+    ompi_error_string(code, string);
+    /* The classes that a user adds do not fit into an exit status. */
+    int status = class <= UCHAR_MAX ? class : MPI_ERR_OTHER;
+
+    opal_text_t text = {0};
+    opal_text_add(&text, function);
+    describe(&text, about);
+    opal_text_printf(&text, ": %s", string);
+    if (detail != NULL)
+        opal_text_printf(&text, "\n%s", detail);
+    opal_text_printf(&text,
+                     "\nThe error handler %s ends the job with status %d. To get error codes "
+                     "instead: %s.",
+                     errhandler->action == OMPI_ERRHANDLER_FATAL ? "MPI_ERRORS_ARE_FATAL"
+                                                                 : "MPI_ERRORS_ABORT",
+                     status, advice(object));
+    opal_log_error("%s", opal_text_string(&text));
+    ompi_runtime_abort(status);
+}
+
+/* -- invoking -------------------------------------------------------------------------- */
+
+/* The function's name and the detail are the implementation-dependent arguments that the standard
+ * allows behind the code. */
+static void call_user(const ompi_errhandler_t *errhandler, ompi_object_t *object, int code,
+                      const char *function, const char *detail)
+{
+    void *handle = object->handle;
+    switch (errhandler->target) {
+    case OMPI_COMM:
+        errhandler->call.comm((MPI_Comm *)&handle, &code, function, detail);
+        break;
+    case OMPI_FILE:
+        errhandler->call.file((MPI_File *)&handle, &code, function, detail);
+        break;
+    case OMPI_SESSION:
+        errhandler->call.session((MPI_Session *)&handle, &code, function, detail);
+        break;
+    case OMPI_WIN:
+        errhandler->call.win((MPI_Win *)&handle, &code, function, detail);
+        break;
+    default:
+        abort(); /* ompi_errhandler_create is given one of these */
+    }
+}
+
+/*
+ * The handler of a call whose object is NULL or has none; *object becomes the object that has it.
+ * The standard says MPI_COMM_SELF; before MPI 4.0 it said MPI_COMM_WORLD, and many programs set a
+ * handler there alone.
+ */
+static ompi_errhandler_t *fallback(ompi_object_t **object)
+{
+    bool self_first = atomic_load(&ompi_api_self_errhandler_is_set);
+    *object = self_first ? &ompi_comm_self.head : &ompi_comm_world.head;
+    ompi_errhandler_t *errhandler = ompi_errhandler_get(*object);
+    if (errhandler == NULL) {
+        *object = &ompi_comm_self.head;
+        errhandler = ompi_errhandler_get(*object);
+    }
+    return errhandler != NULL ? errhandler : ompi_runtime_initial_errhandler();
+}
+
+static void remember(int code, const char *function, const char *detail)
+{
+    last.code = code;
+    last.detail[0] = 0;
+    if (detail != NULL)
+        snprintf(last.detail, sizeof last.detail, "%s: %s", function, detail);
+}
+
+const char *ompi_api_last_error_detail(int code)
+{
+    return last.code == code && last.detail[0] != 0 ? last.detail : NULL;
+}
+
+int ompi_api_invoke_errhandler(void *about, int code, const char *function, const char *detail)
+{
+    ompi_object_t *object = about;
+    remember(code, function, detail);
+    ompi_errhandler_t *errhandler = object != NULL ? ompi_errhandler_get(object) : NULL;
+    if (errhandler == NULL)
+        errhandler = fallback(&object);
+    switch (errhandler->action) {
+    case OMPI_ERRHANDLER_FATAL:
+    case OMPI_ERRHANDLER_ABORT:
+        end_job(errhandler, object, about, code, function, detail);
+        break;
+    case OMPI_ERRHANDLER_RETURN:
+        break;
+    case OMPI_ERRHANDLER_CALL:
+        call_user(errhandler, object, code, function, detail);
+        break;
+    }
+    ompi_object_release(&errhandler->head);
+    return code;
+}
+
+/* -- for bodies and wrappers ----------------------------------------------------------- */
+
+int ompi_api_set_error_detail(int code, const char *detail)
+{
+    error_detail = detail;
+    return code;
+}
+
+void ompi_api_set_error_object(ompi_object_t *object)
+{
+    ompi_object_retain(object);
+    if (error_object != NULL)
+        ompi_object_release(error_object);
+    error_object = object;
+}
+
+int ompi_api_fail(void *object, int code, const char *function)
+{
+    const char *detail = error_detail;
+    ompi_object_t *about = error_object;
+    error_detail = NULL;
+    error_object = NULL;
+    ompi_api_invoke_errhandler(object != NULL ? object : about, code, function, detail);
+    if (about != NULL) {
+        ompi_lock(); /* it may be the last reference of a communicator */
+        ompi_object_release(about);
+        ompi_unlock();
+    }
+    return code;
+}
+
+int ompi_api_bad_argument(void *object, int code, const char *function, const char *argument)
+{
+    char detail[DETAIL_MAX_BYTES];
+    snprintf(detail, sizeof detail, "The argument '%s' is not valid.", argument);
+    return ompi_api_invoke_errhandler(object, code, function, detail);
+}
+
+int ompi_api_wrong_state(const char *function)
+{
+    return ompi_api_invoke_errhandler(
+        NULL, MPI_ERR_OTHER, function,
+        ompi_runtime_is_finalized() ? "It was called after MPI_Finalize."
+                                    : "It was called before MPI_Init, or during MPI_Finalize.");
+}
+
+int ompi_api_unbuilt(void *object, const char *function, bool anytime)
+{
+    char detail[DETAIL_MAX_BYTES];
+    if (!anytime && ompi_api_mode() & OMPI_API_UNUSABLE)
+        return ompi_api_wrong_state(function);
+    bool has_handler = ompi_object_is(object, OMPI_COMM) || ompi_object_is(object, OMPI_WIN) ||
+                       ompi_object_is(object, OMPI_FILE) || ompi_object_is(object, OMPI_SESSION);
+    snprintf(detail, sizeof detail, "This version of Mica does not have %s yet.", function);
+    return ompi_api_invoke_errhandler(has_handler ? object : NULL, MPI_ERR_UNSUPPORTED_OPERATION,
+                                      function, detail);
+}
