@@ -2,10 +2,10 @@
 # their prototypes, the wrappers around them and mpi.h are not.
 libompi_core_la_SOURCES += \
 	%D%/api/attr.c \
+	%D%/api/buffer.c \
 	%D%/api/coll.c %D%/api/coll.h \
 	%D%/api/coll_check.c \
 	%D%/api/coll_reduce.c \
-	%D%/api/buffer.c \
 	%D%/api/comm.c \
 	%D%/api/comm_create.c %D%/api/comm_create.h \
 	%D%/api/comm_split_type.c \
@@ -21,14 +21,14 @@ libompi_core_la_SOURCES += \
 	%D%/api/group.c \
 	%D%/api/info.c \
 	%D%/api/neighbor.c \
+	%D%/api/op.c \
+	%D%/api/ownership.c \
 	%D%/api/part.c \
 	%D%/api/pt2pt.c \
 	%D%/api/request.c \
 	%D%/api/request_list.c \
-	%D%/api/op.c \
-	%D%/api/ownership.c \
-	%D%/api/spawn.c \
 	%D%/api/rma.c \
+	%D%/api/spawn.c \
 	%D%/api/status.c \
 	%D%/api/topo.c %D%/api/topo.h \
 	%D%/api/topo_graph.c \
@@ -36,14 +36,16 @@ libompi_core_la_SOURCES += \
 	%D%/attribute/attribute.c %D%/attribute/attribute.h \
 	%D%/attribute/keyval.c %D%/attribute/keyval.h \
 	%D%/attribute/predefined.c \
-	%D%/communicator/context_id_agree.c %D%/communicator/context_id_agree.h \
-	%D%/communicator/comm_create.c %D%/communicator/comm_create.h \
+	%D%/buffer/buffer.c %D%/buffer/buffer.h \
+	%D%/comm_create/context_id_agree.c %D%/comm_create/context_id_agree.h \
+	%D%/comm_create/create.c %D%/comm_create/create.h \
+	%D%/comm_create/creation.c %D%/comm_create/creation.h \
+	%D%/comm_create/dist.c %D%/comm_create/dist.h \
+	%D%/comm_create/exchange.c %D%/comm_create/exchange.h \
+	%D%/comm_create/inter.c \
 	%D%/communicator/communicator.c %D%/communicator/communicator.h \
 	%D%/communicator/context.c %D%/communicator/context.h \
-	%D%/communicator/create.c %D%/communicator/create.h \
-	%D%/communicator/exchange.c %D%/communicator/exchange.h \
 	%D%/communicator/hints.c \
-	%D%/communicator/inter.c \
 	%D%/communicator/hw_topology.c %D%/communicator/hw_topology.h \
 	%D%/datatype/array.c %D%/datatype/array.h \
 	%D%/datatype/datatype.c %D%/datatype/datatype.h \
@@ -64,42 +66,40 @@ libompi_core_la_SOURCES += \
 	%D%/handle/handle.c %D%/handle/handle.h \
 	%D%/info/env.c %D%/info/env.h \
 	%D%/info/info.c %D%/info/info.h \
-	%D%/object/number.c %D%/object/number.h \
-	%D%/object/ints.h \
-	%D%/object/object.c %D%/object/object.h \
-	%D%/mca/coll/coll.h \
 	%D%/mca/coll/base/base.c %D%/mca/coll/base/base.h \
 	%D%/mca/coll/base/tuning.c %D%/mca/coll/base/tuning.h \
-	%D%/mca/mpool/mpool.h \
+	%D%/mca/coll/coll.h \
 	%D%/mca/mpool/base/base.c %D%/mca/mpool/base/base.h \
-	%D%/mca/mpool/base/marks.c %D%/mca/mpool/base/marks.h \
 	%D%/mca/mpool/base/leave_pinned.c %D%/mca/mpool/base/leave_pinned.h \
-	%D%/mca/mtl/mtl.h \
+	%D%/mca/mpool/base/marks.c %D%/mca/mpool/base/marks.h \
+	%D%/mca/mpool/mpool.h \
 	%D%/mca/mtl/base/base.c %D%/mca/mtl/base/base.h \
 	%D%/mca/mtl/base/wanted.c %D%/mca/mtl/base/wanted.h \
-	%D%/mca/pml/pml.h %D%/mca/pml/tags.h \
+	%D%/mca/mtl/mtl.h \
 	%D%/mca/pml/base/base.c %D%/mca/pml/base/base.h \
-	%D%/topology/cart.c \
-	%D%/topology/dims.c \
-	%D%/topology/dist.c %D%/topology/dist.h \
-	%D%/topology/topology.c %D%/topology/topology.h \
-	%D%/buffer/buffer.c %D%/buffer/buffer.h \
-	%D%/ownership/blocks.c %D%/ownership/blocks.h \
-	%D%/ownership/pass.c %D%/ownership/pass.h \
-	%D%/part/part.c %D%/part/part.h \
-	%D%/request/grequest.c %D%/request/grequest.h \
-	%D%/request/pair.c %D%/request/pair.h \
-	%D%/request/request.c %D%/request/request.h %D%/request/status.h \
-	%D%/schedule/number.c %D%/schedule/schedule.c %D%/schedule/schedule.h \
-	%D%/runtime/messages.c %D%/runtime/messages.h \
+	%D%/mca/pml/pml.h %D%/mca/pml/tags.h \
+	%D%/object/ints.h \
+	%D%/object/number.c %D%/object/number.h \
+	%D%/object/object.c %D%/object/object.h \
 	%D%/op/arithmetic.c \
 	%D%/op/bits.c \
 	%D%/op/kernel.h \
 	%D%/op/location.c \
 	%D%/op/op.c %D%/op/op.h \
 	%D%/op/type.c \
+	%D%/ownership/blocks.c %D%/ownership/blocks.h \
+	%D%/ownership/pass.c %D%/ownership/pass.h \
+	%D%/part/part.c %D%/part/part.h \
+	%D%/request/grequest.c %D%/request/grequest.h \
+	%D%/request/pair.c %D%/request/pair.h \
+	%D%/request/request.c %D%/request/request.h %D%/request/status.h \
+	%D%/runtime/messages.c %D%/runtime/messages.h \
 	%D%/runtime/params.c %D%/runtime/params.h \
 	%D%/runtime/runtime.c %D%/runtime/runtime.h \
+	%D%/schedule/number.c %D%/schedule/schedule.c %D%/schedule/schedule.h \
+	%D%/topology/cart.c \
+	%D%/topology/dims.c \
+	%D%/topology/topology.c %D%/topology/topology.h \
 	%D%/win/win.c %D%/win/win.h
 
 # One file of wrappers a chapter of the table.

@@ -5,8 +5,8 @@
 
 #include "ompi/api/bodies.h"
 #include "ompi/api/comm_create.h"
-#include "ompi/communicator/context_id_agree.h"
-#include "ompi/communicator/create.h"
+#include "ompi/comm_create/context_id_agree.h"
+#include "ompi/comm_create/create.h"
 
 static int no_id(void)
 {

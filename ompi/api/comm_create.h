@@ -3,7 +3,7 @@
 #ifndef OMPI_API_COMM_CREATE_H
 #define OMPI_API_COMM_CREATE_H
 
-/* Adds a sentence to a result of ompi/communicator/create.h, which becomes an error code of MPI. */
+/* Adds a sentence to a result of ompi/comm_create/create.h, which becomes an error code of MPI. */
 int ompi_api_set_creation_error(int error);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "ompi/api/bodies.h"
 #include "ompi/api/comm_create.h"
-#include "ompi/communicator/create.h"
+#include "ompi/comm_create/create.h"
 #include "ompi/communicator/hw_topology.h"
 
 #define RESOURCE_KEY "mpi_hw_resource_type"

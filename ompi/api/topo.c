@@ -5,7 +5,7 @@
 #include "ompi/api/bodies.h"
 #include "ompi/api/comm_create.h"
 #include "ompi/api/topo.h"
-#include "ompi/communicator/create.h"
+#include "ompi/comm_create/create.h"
 
 const ompi_topology_t *ompi_api_topology_of(const ompi_communicator_t *comm,
                                             ompi_topology_kind_t kind)

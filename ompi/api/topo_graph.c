@@ -6,8 +6,8 @@
 #include "ompi/api/bodies.h"
 #include "ompi/api/comm_create.h"
 #include "ompi/api/topo.h"
-#include "ompi/communicator/create.h"
-#include "ompi/topology/dist.h"
+#include "ompi/comm_create/create.h"
+#include "ompi/comm_create/dist.h"
 
 static int *copy_of(const int items[], int count)
 {

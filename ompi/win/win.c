@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "ompi/attribute/attribute.h"
-#include "ompi/communicator/create.h"
+#include "ompi/comm_create/create.h"
 #include "ompi/errhandler/errhandler.h"
-#include "ompi/mca/coll/coll.h"
 #include "ompi/handle/handle.h"
+#include "ompi/mca/coll/coll.h"
 
 /* The hints of the standard, with the value that holds when the program gives none. */
 static const struct {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See creation.h. */
-#include "ompi/communicator/comm_create.h"
+#include "ompi/comm_create/creation.h"
 
 #include <stdlib.h>
 
-#include "opal/util/hash.h"
 #include "ompi/attribute/attribute.h"
+#include "opal/util/hash.h"
 
 void ompi_comm_creation_init(ompi_comm_creation_t *creation, ompi_communicator_t *parent,
                              ompi_communicator_t *comm)

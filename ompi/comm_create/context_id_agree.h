@@ -15,7 +15,7 @@
 #ifndef OMPI_CONTEXT_ID_AGREE_H
 #define OMPI_CONTEXT_ID_AGREE_H
 
-#include "ompi/communicator/exchange.h"
+#include "ompi/comm_create/exchange.h"
 
 enum { OMPI_CONTEXT_IDS_MOST = 2 };
 

@@ -8,8 +8,8 @@
  * Threading: the functions take the message lock themselves, and give it back while they wait. No
  * lock is held while attributes are copied.
  */
-#ifndef OMPI_CREATE_H
-#define OMPI_CREATE_H
+#ifndef OMPI_COMM_CREATE_H
+#define OMPI_COMM_CREATE_H
 
 #include "ompi/communicator/communicator.h"
 #include "ompi/errhandler/errhandler.h"

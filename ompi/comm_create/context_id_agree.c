@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See agree.h. What a member does next depends only on what all of them know. */
-#include "ompi/communicator/context_id_agree.h"
+#include "ompi/comm_create/context_id_agree.h"
 
 static void exchanged(ompi_exchange_t *exchange);
 

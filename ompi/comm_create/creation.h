@@ -5,11 +5,11 @@
  *
  * Threading: under the message lock, where nothing else is said.
  */
-#ifndef OMPI_COMM_CREATE_H
-#define OMPI_COMM_CREATE_H
+#ifndef OMPI_COMM_CREATE_CREATION_H
+#define OMPI_COMM_CREATE_CREATION_H
 
-#include "ompi/communicator/context_id_agree.h"
-#include "ompi/communicator/create.h"
+#include "ompi/comm_create/context_id_agree.h"
+#include "ompi/comm_create/create.h"
 
 typedef struct ompi_comm_creation {
     ompi_context_id_agreement_t agreement;

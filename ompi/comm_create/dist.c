@@ -3,12 +3,12 @@
  * Edges travel as parcels, one to each end, in log2(size) steps: in step k a parcel goes on by 2^k
  * ranks if bit k of its distance says so. So nobody sees the whole graph, nor talks to everybody.
  */
-#include "ompi/topology/dist.h"
+#include "ompi/comm_create/dist.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "ompi/communicator/exchange.h"
+#include "ompi/comm_create/exchange.h"
 #include "ompi/request/request.h"
 
 typedef struct parcel {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Duplicates, parts, and communicators of groups. See create.h; inter.c has the rest. */
-#include "ompi/communicator/create.h"
+#include "ompi/comm_create/create.h"
 
 #include <stdlib.h>
 
-#include "opal/util/text.h"
 #include "ompi/attribute/attribute.h"
-#include "ompi/communicator/comm_create.h"
+#include "ompi/comm_create/creation.h"
 #include "ompi/topology/topology.h"
+#include "opal/util/text.h"
 
 /* -- duplicates ---------------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See exchange.h. */
-#include "ompi/communicator/exchange.h"
+#include "ompi/comm_create/exchange.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -15,8 +15,8 @@
  *
  * Threading: under the message lock.
  */
-#ifndef OMPI_EXCHANGE_H
-#define OMPI_EXCHANGE_H
+#ifndef OMPI_COMM_CREATE_EXCHANGE_H
+#define OMPI_COMM_CREATE_EXCHANGE_H
 
 #include "ompi/communicator/communicator.h"
 #include "ompi/communicator/context.h"
