@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "opal/include/compiler.h"
 #include "ompi/api/mpi.h"
 #include "ompi/communicator/communicator.h"
 #include "ompi/datatype/datatype.h"
@@ -25,7 +26,6 @@
 #include "ompi/request/request.h"
 #include "ompi/runtime/runtime.h"
 #include "ompi/win/win.h"
-#include "opal/include/compiler.h"
 
 /* A tool defines the MPI_ name itself and calls the PMPI_ one. */
 #define OMPI_API_ALIAS(name, target)                                                               \

@@ -4,10 +4,10 @@
 
 #include <stdlib.h>
 
+#include "opal/util/text.h"
 #include "ompi/attribute/attribute.h"
 #include "ompi/comm_create/creation.h"
 #include "ompi/topology/topology.h"
-#include "opal/util/text.h"
 
 /* -- duplicates ---------------------------------------------------------------------- */
 

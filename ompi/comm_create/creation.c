@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-#include "ompi/attribute/attribute.h"
 #include "opal/util/hash.h"
+#include "ompi/attribute/attribute.h"
 
 void ompi_comm_creation_init(ompi_comm_creation_t *creation, ompi_communicator_t *parent,
                              ompi_communicator_t *comm)

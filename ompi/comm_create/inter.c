@@ -2,10 +2,10 @@
 /* Communicators with two sides: made of two groups, and merged into one. See create.h. */
 #include <stdlib.h>
 
-#include "ompi/comm_create/create.h"
-#include "ompi/comm_create/creation.h"
 #include "opal/process/process.h"
 #include "opal/util/log.h"
+#include "ompi/comm_create/create.h"
+#include "ompi/comm_create/creation.h"
 
 enum { PAGE_PROCESSES = 340 };
 

@@ -6,15 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "opal/progress/wait.h"
 #include "ompi/attribute/attribute.h"
-#include "ompi/buffer/buffer.h"
 #include "ompi/communicator/context.h"
 #include "ompi/errhandler/errhandler.h"
 #include "ompi/handle/handle.h"
-#include "ompi/mca/coll/coll.h"
-#include "ompi/mca/pml/pml.h"
 #include "ompi/topology/topology.h"
-#include "opal/progress/wait.h"
 
 ompi_communicator_t ompi_comm_world = {.head = OMPI_OBJECT_PREDEFINED(OMPI_COMM, MPI_COMM_WORLD)};
 ompi_communicator_t ompi_comm_self = {.head = OMPI_OBJECT_PREDEFINED(OMPI_COMM, MPI_COMM_SELF)};
@@ -31,6 +28,8 @@ static pthread_mutex_t name_lock = PTHREAD_MUTEX_INITIALIZER;
 /* What the user has and has not freed. The message lock. */
 static opal_list_t all = {{&all.head, &all.head}};
 static uint32_t highest_context;
+
+static const ompi_comm_hooks_t *hooks;
 
 static void introduce(ompi_communicator_t *comm, const char *name, ompi_errhandler_t *errhandler)
 {
@@ -93,33 +92,25 @@ void ompi_comm_fini(void)
 
 /* -- messages ------------------------------------------------------------------------ */
 
-/* A communicator begins, and ends, to be used: whoever keeps something for each is told here. */
 static int start_messages(ompi_communicator_t *comm)
 {
-    bool has_collectives = comm != &ompi_comm_processes;
-    int error = has_collectives ? ompi_coll_comm_add(comm) : MPI_SUCCESS;
-    if (error != MPI_SUCCESS)
-        return error;
-    error = ompi_pml->comm_add(comm);
-    if (error != MPI_SUCCESS && has_collectives)
-        ompi_coll_comm_remove(comm);
+    int error = hooks->begin(comm);
     comm->has_begun = error == MPI_SUCCESS;
     if (comm->context > highest_context)
         highest_context = comm->context;
     return error;
 }
 
-/* False: the pml needs a while for it. */
+/* False: not yet; ompi_comm_removed will be called. */
 static bool stop_messages(ompi_communicator_t *comm)
 {
-    if (comm != &ompi_comm_processes)
-        ompi_coll_comm_remove(comm);
     comm->has_begun = false;
-    return ompi_pml->comm_remove(comm);
+    return hooks->end(comm);
 }
 
-int ompi_comm_start_messages(uint32_t limit)
+int ompi_comm_start_messages(uint32_t limit, const ompi_comm_hooks_t *comm_hooks)
 {
+    hooks = comm_hooks;
     highest_context = 0;
     ompi_contexts_init(limit);
     int error = MPI_SUCCESS;
@@ -184,7 +175,7 @@ static void free_all(ompi_communicator_t *comm)
     release_group(comm->remote_group);
     /* Its messages had requests, and each of those a reference: the buffer is empty. */
     if (comm->bsend_buffer != NULL)
-        ompi_bsend_buffer_destroy(comm->bsend_buffer);
+        hooks->destroy_buffer(comm->bsend_buffer);
     if (comm->topology != NULL)
         ompi_topology_release(comm->topology);
     opal_list_remove(&comm->node);

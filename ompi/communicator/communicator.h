@@ -85,9 +85,24 @@ OPAL_EXPORT void ompi_comm_removed(ompi_communicator_t *comm);
  * Under the message lock. */
 void ompi_comm_list(ompi_communicator_t *comm);
 
-/* The three begin and end to have messages; what is left of others then ends, too. `limit`
- * communicators may exist. */
-int ompi_comm_start_messages(uint32_t limit);
+/* What the layers above do for each communicator. ompi/runtime/messages.c sets it at start-up. All
+ * are called under the message lock. */
+typedef struct ompi_comm_hooks {
+    /* A communicator, whose context is set, begins to have messages and collectives. Returns an MPI
+     * error code; after an error nothing of it is left. */
+    int (*begin)(ompi_communicator_t *comm);
+
+    /* Its last user has released it. False: the pml cannot remove it at once, and calls
+     * ompi_comm_removed later. */
+    bool (*end)(ompi_communicator_t *comm);
+
+    /* Frees the communicator's buffer for buffered sends, which is empty. */
+    void (*destroy_buffer)(struct ompi_bsend_buffer *buffer);
+} ompi_comm_hooks_t;
+
+/* World, self and ompi_comm_processes begin to have messages, and end to have them; then all other
+ * communicators end, too. At most `limit` communicators may exist. */
+int ompi_comm_start_messages(uint32_t limit, const ompi_comm_hooks_t *hooks);
 void ompi_comm_stop_messages(void);
 
 /* The one of the user's with that context, world and self among them; NULL: none. It looks at all

@@ -19,8 +19,8 @@
 #include <stdint.h>
 #include <stddef.h>
 
-#include "ompi/api/mpi.h"
 #include "opal/include/compiler.h"
+#include "ompi/api/mpi.h"
 
 typedef enum ompi_kind {
     OMPI_COMM,

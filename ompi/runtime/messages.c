@@ -20,12 +20,6 @@
 #include "ompi/ownership/pass.h"
 #include "ompi/request/request.h"
 #include "ompi/runtime/params.h"
-#include "opal/mca/base/diagnostic.h"
-#include "opal/mca/btl/base/base.h"
-#include "opal/node/node.h"
-#include "opal/runtime/init.h"
-#include "opal/util/log.h"
-#include "opal/util/text.h"
 
 static opal_framework_t *const frameworks[] = {&mca_mpool_framework, &mca_btl_framework,
                                                &mca_pml_framework, &mca_coll_framework};
@@ -126,6 +120,38 @@ static opal_status_t compare_ways(void)
     return status;
 }
 
+/* -- communicators ---------------------------------------------------------------------------- */
+
+/* Communicators are made over ompi_comm_processes, by messages alone. */
+static bool has_collectives(const ompi_communicator_t *comm)
+{
+    return comm != &ompi_comm_processes;
+}
+
+static int begin_communicator(ompi_communicator_t *comm)
+{
+    int error = has_collectives(comm) ? ompi_coll_comm_add(comm) : MPI_SUCCESS;
+    if (error != MPI_SUCCESS)
+        return error;
+    error = ompi_pml->comm_add(comm);
+    if (error != MPI_SUCCESS && has_collectives(comm))
+        ompi_coll_comm_remove(comm);
+    return error;
+}
+
+static bool end_communicator(ompi_communicator_t *comm)
+{
+    if (has_collectives(comm))
+        ompi_coll_comm_remove(comm);
+    return ompi_pml->comm_remove(comm);
+}
+
+static const ompi_comm_hooks_t comm_hooks = {
+    .begin = begin_communicator,
+    .end = end_communicator,
+    .destroy_buffer = ompi_bsend_buffer_destroy,
+};
+
 static opal_status_t start_communicators(void)
 {
     opal_status_t status = compare_ways();
@@ -133,7 +159,7 @@ static opal_status_t start_communicators(void)
         return status;
     ompi_attributes_set_tag_ub(ompi_pml->max_tag);
     ompi_coll_start();
-    if (ompi_comm_start_messages(communicator_limit()) == MPI_SUCCESS)
+    if (ompi_comm_start_messages(communicator_limit(), &comm_hooks) == MPI_SUCCESS)
         return OPAL_SUCCESS;
     ompi_comm_stop_messages();
     return OPAL_ERR_NO_MEMORY;

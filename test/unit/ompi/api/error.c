@@ -3,8 +3,8 @@
 #include <stdarg.h>
 #include <sys/wait.h>
 
-#include "ompi/api/bodies.h"
 #include "opal/process/process.h"
+#include "ompi/api/bodies.h"
 #include "test/unit/opal/support.h"
 
 static struct {
