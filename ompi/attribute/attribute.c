@@ -10,8 +10,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "ompi/attribute/keyval.h"
-
 typedef struct ompi_attribute {
     struct ompi_attribute *next;
     ompi_keyval_t *keyval; /* with a reference */

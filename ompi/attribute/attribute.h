@@ -22,21 +22,8 @@
 #define OMPI_ATTRIBUTE_H
 
 #include "opal/mca/pmi/pmi.h"
+#include "ompi/attribute/keyval.h"
 #include "ompi/object/object.h"
-
-/* The program's callbacks, or the standard's, which are small numbers; the keyval's kind says which
- * member. */
-typedef union ompi_attribute_copy_fn {
-    MPI_Comm_copy_attr_function *comm;
-    MPI_Type_copy_attr_function *type;
-    MPI_Win_copy_attr_function *win;
-} ompi_attribute_copy_fn_t;
-
-typedef union ompi_attribute_delete_fn {
-    MPI_Comm_delete_attr_function *comm;
-    MPI_Type_delete_attr_function *type;
-    MPI_Win_delete_attr_function *win;
-} ompi_attribute_delete_fn_t;
 
 /* MPI_ERR_NO_MEM: there is no room for another one. */
 int ompi_keyval_create(ompi_kind_t kind, ompi_attribute_copy_fn_t copy,

@@ -8,7 +8,21 @@
 #ifndef OMPI_KEYVAL_H
 #define OMPI_KEYVAL_H
 
-#include "ompi/attribute/attribute.h"
+#include "ompi/object/object.h"
+
+/* The program's callbacks, or the standard's, which are small numbers; the keyval's kind says which
+ * member. */
+typedef union ompi_attribute_copy_fn {
+    MPI_Comm_copy_attr_function *comm;
+    MPI_Type_copy_attr_function *type;
+    MPI_Win_copy_attr_function *win;
+} ompi_attribute_copy_fn_t;
+
+typedef union ompi_attribute_delete_fn {
+    MPI_Comm_delete_attr_function *comm;
+    MPI_Type_delete_attr_function *type;
+    MPI_Win_delete_attr_function *win;
+} ompi_attribute_delete_fn_t;
 
 typedef struct ompi_keyval {
     int number;

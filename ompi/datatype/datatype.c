@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "ompi/datatype/envelope.h"
-#include "ompi/datatype/predefined.h"
 #include "ompi/datatype/receive.h"
 
 static pthread_mutex_t name_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -81,8 +80,8 @@ int ompi_datatype_set_name(ompi_datatype_t *type, const char *name)
 
 void ompi_datatype_get_name(const ompi_datatype_t *type, char name[MPI_MAX_OBJECT_NAME])
 {
-    const char *predefined = ompi_datatype_predefined_name(type);
     pthread_mutex_lock(&name_lock);
-    strcpy(name, type->name != NULL ? type->name : predefined != NULL ? predefined : "");
+    const char *current = type->name != NULL ? type->name : type->predefined_name;
+    strcpy(name, current != NULL ? current : "");
     pthread_mutex_unlock(&name_lock);
 }

@@ -19,11 +19,11 @@
 
 #include <sys/uio.h>
 
+#include "opal/arch/copy.h"
+#include "opal/include/compiler.h"
 #include "ompi/datatype/shape.h"
 #include "ompi/handle/handle.h"
 #include "ompi/object/object.h"
-#include "opal/arch/copy.h"
-#include "opal/include/compiler.h"
 
 struct ompi_envelope;
 
@@ -33,7 +33,8 @@ typedef struct ompi_datatype {
     struct ompi_envelope *envelope; /* how it was made; NULL: predefined, with a name */
     atomic_bool is_committed;
     bool is_predefined;
-    char *name; /* the user's; NULL: the predefined one, or none. Lock of datatype.c */
+    const char *predefined_name; /* "MPI_INT"; NULL: none */
+    char *name;                  /* the user's; NULL: the predefined one. Lock of datatype.c */
 } ompi_datatype_t;
 
 /* Objects. */

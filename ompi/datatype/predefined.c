@@ -173,10 +173,11 @@ static ompi_layout_t element_layouts[ELEMENTS];
 static ompi_signature_t element_signatures[ELEMENTS];
 static ompi_basic_t element_basics[ELEMENTS];
 
-static void define(ompi_datatype_t *type, MPI_Datatype handle)
+static void define(ompi_datatype_t *type, MPI_Datatype handle, const char *name)
 {
     type->head = (ompi_object_t)OMPI_OBJECT_PREDEFINED(OMPI_DATATYPE, handle);
     type->is_predefined = true;
+    type->predefined_name = name;
     atomic_init(&type->is_committed, true);
     ompi_handle_define(&type->head);
 }
@@ -202,7 +203,7 @@ static void define_element(size_t i)
             .element = type,
         };
     }
-    define(type, element->handle);
+    define(type, element->handle, element->name);
 }
 
 static int define_pair(size_t i)
@@ -219,7 +220,7 @@ static int define_pair(size_t i)
     if (outcome != MPI_SUCCESS)
         return outcome;
     type->shape.element = type;
-    define(type, pair->handle);
+    define(type, pair->handle, pair->name);
     return MPI_SUCCESS;
 }
 
@@ -271,15 +272,6 @@ void ompi_datatype_fini(void)
     }
     for (size_t i = 0; i < ELEMENTS; i++)
         undefine(&element_types[i]);
-}
-
-const char *ompi_datatype_predefined_name(const ompi_datatype_t *type)
-{
-    if (type >= element_types && type < element_types + ELEMENTS)
-        return elements[type - element_types].name;
-    if (type >= pair_types && type < pair_types + PAIRS)
-        return pairs[type - pair_types].name;
-    return NULL;
 }
 
 size_t ompi_datatype_predefined_bytes(MPI_Datatype handle)

@@ -9,9 +9,6 @@
 
 #include "ompi/datatype/datatype.h"
 
-/* "MPI_INT", or NULL if it is not predefined, or has no name. */
-const char *ompi_datatype_predefined_name(const ompi_datatype_t *type);
-
 /* The size of a predefined datatype that is no pair, also before MPI_Init; 0: there is no such. */
 size_t ompi_datatype_predefined_bytes(MPI_Datatype handle);
 
