@@ -8,7 +8,7 @@
 #include "ompi/api/bodies.h"
 #include "ompi/attribute/attribute.h"
 
-static int explain(int error)
+static int add_detail(int error)
 {
     if (error != MPI_ERR_KEYVAL)
         return error; /* no memory, or what a callback of the program says */
@@ -19,7 +19,7 @@ static int explain(int error)
 
 static int free_keyval(ompi_kind_t kind, int *keyval)
 {
-    int error = explain(ompi_keyval_free(kind, *keyval));
+    int error = add_detail(ompi_keyval_free(kind, *keyval));
     if (error == MPI_SUCCESS)
         *keyval = MPI_KEYVAL_INVALID;
     return error;
@@ -27,14 +27,14 @@ static int free_keyval(ompi_kind_t kind, int *keyval)
 
 static int set(void *object, int keyval, void *value)
 {
-    return explain(ompi_attribute_set(object, keyval, value));
+    return add_detail(ompi_attribute_set(object, keyval, value));
 }
 
 /* `value` is a pointer to any kind of pointer. */
 static int get(void *object, int keyval, void *value, int *flag)
 {
     void *got;
-    int error = explain(ompi_attribute_get(object, keyval, &got, flag));
+    int error = add_detail(ompi_attribute_get(object, keyval, &got, flag));
     if (error == MPI_SUCCESS && *flag)
         memcpy(value, &got, sizeof got);
     return error;
@@ -42,7 +42,7 @@ static int get(void *object, int keyval, void *value, int *flag)
 
 static int delete_value(void *object, int keyval)
 {
-    return explain(ompi_attribute_delete(object, keyval));
+    return add_detail(ompi_attribute_delete(object, keyval));
 }
 
 /* Communicators. */

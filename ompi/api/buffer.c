@@ -9,18 +9,18 @@
 
 /* -- buffers ------------------------------------------------------------------------- */
 
-static int attach(ompi_bsend_buffer_t **place, void *memory, MPI_Count size)
+static int attach(ompi_bsend_buffer_t **slot, void *memory, MPI_Count size)
 {
-    if (*place != NULL)
+    if (*slot != NULL)
         return ompi_api_set_error_detail(MPI_ERR_BUFFER, "A buffer is attached already.");
     if (memory == NULL && size > 0)
         return ompi_api_set_error_detail(MPI_ERR_BUFFER, "The buffer is NULL.");
-    return ompi_bsend_buffer_attach(place, memory, (size_t)size);
+    return ompi_bsend_buffer_attach(slot, memory, (size_t)size);
 }
 
-static int detach(ompi_bsend_buffer_t **place, void *memory, MPI_Count *size)
+static int detach(ompi_bsend_buffer_t **slot, void *memory, MPI_Count *size)
 {
-    ompi_bsend_buffer_t *buffer = *place;
+    ompi_bsend_buffer_t *buffer = *slot;
     if (buffer == NULL)
         return ompi_api_set_error_detail(MPI_ERR_BUFFER, "No buffer is attached.");
     if (buffer->is_detaching)
@@ -113,8 +113,8 @@ int ompi_api_comm_iflush_buffer(ompi_communicator_t *comm, ompi_request_t **requ
 
 /* -- sends --------------------------------------------------------------------------- */
 
-/* What does not fit, and into what. */
-static int explain(const ompi_route_t *to, const ompi_data_t *data)
+/* The error of a message that the buffer has no room for, with the sizes in its detail. */
+static int refuse(const ompi_route_t *to, const ompi_data_t *data)
 {
     static _Thread_local char text[192];
     const ompi_bsend_buffer_t *buffer = ompi_bsend_buffer_of(to->comm);
@@ -142,7 +142,7 @@ int ompi_api_bsend(const void *buf, MPI_Count count, ompi_datatype_t *datatype, 
     ompi_lock();
     int error = ompi_bsend(&to, &data);
     if (error == MPI_ERR_BUFFER)
-        error = explain(&to, &data);
+        error = refuse(&to, &data);
     ompi_unlock();
     return error;
 }

@@ -147,11 +147,11 @@ int ompi_api_get_hw_resource_info(ompi_info_t **hw_info)
         return MPI_ERR_NO_MEM;
     for (int level = 0; level < OMPI_HW_LEVELS; level++) {
         int color;
-        ompi_hw_binding_t place = ompi_hw_level_find(level, &color);
-        if (place == OMPI_HW_UNKNOWN)
+        ompi_hw_binding_t binding = ompi_hw_level_find(level, &color);
+        if (binding == OMPI_HW_UNKNOWN)
             continue;
-        int error =
-            ompi_info_set(info, ompi_hw_level_name(level), place == OMPI_HW_ONE ? "true" : "false");
+        int error = ompi_info_set(info, ompi_hw_level_name(level),
+                                  binding == OMPI_HW_ONE ? "true" : "false");
         if (error != MPI_SUCCESS) {
             ompi_object_release(&info->head);
             return error;

@@ -77,13 +77,13 @@ int ompi_api_comm_call_errhandler(ompi_communicator_t *comm, int errorcode)
 
 int ompi_api_file_set_errhandler(ompi_file_t *file, ompi_errhandler_t *errhandler)
 {
-    return attach(&ompi_file_told(file)->head, errhandler, OMPI_FILE,
+    return attach(&ompi_file_handler_object(file)->head, errhandler, OMPI_FILE,
                   "The error handler was not made for files.");
 }
 
 int ompi_api_file_get_errhandler(ompi_file_t *file, ompi_errhandler_t **errhandler)
 {
-    *errhandler = ompi_errhandler_get(&ompi_file_told(file)->head);
+    *errhandler = ompi_errhandler_get(&ompi_file_handler_object(file)->head);
     return MPI_SUCCESS;
 }
 

@@ -21,7 +21,7 @@ import re
 import sys
 
 COLUMNS = ('name', 'C', 'large C', 'body C', 'via', 'must hold', 'else')
-FLAGS = ('large', 'x', 'unbuilt', 'anytime', 'told', 'returns', 'extension', 'mica')
+FLAGS = ('large', 'x', 'unbuilt', 'anytime', 'handler', 'returns', 'extension', 'mica')
 NOTICE = '/* Made by ompi/api/generate.py out of %s. */\n'
 
 
@@ -120,7 +120,7 @@ class Function:
 
     @property
     def handler(self):
-        """The parameter whose object is told of errors, or None."""
+        """The parameter whose object's error handler is invoked, or None."""
         return next((p for p in self.parameters if p.kind.handler), None)
 
 
@@ -266,16 +266,16 @@ class Wrapper:
         self.large = large
         self.present = [p for p in function.parameters if p.ctype(large) is not None]
         handler = function.handler
-        self.told = self.told_of(handler.object if handler else 'NULL')
+        self.error_object = self.error_object_of(handler.object if handler else 'NULL')
         self.lines = []
 
     def add(self, *lines):
         self.lines.extend(lines)
 
-    def told_of(self, found):
-        """Who is told of an error of a call in which `found` was found to be told."""
-        told = self.function.flags.get('told')
-        return f'{told}({found})' if told else found
+    def error_object_of(self, found):
+        """The object whose error handler a call invokes; `found`: its first object that has one."""
+        handler = self.function.flags.get('handler')
+        return f'{handler}({found})' if handler else found
 
     def fail(self, indent, failure):
         """Returns what the expression `failure` does, after nothing has been made."""
@@ -310,8 +310,8 @@ class Wrapper:
         checks = []
         for p in sorted(self.present, key=lambda p: not p.kind.handler):
             if p.kind.must_hold:
-                told = self.told_of('NULL') if p.kind.handler else self.told
-                checks.append((expand(self.function, p, p.kind.must_hold), told, p))
+                error_object = self.error_object_of('NULL') if p.kind.handler else self.error_object
+                checks.append((expand(self.function, p, p.kind.must_hold), error_object, p))
         anytime = 'anytime' in self.function.flags
         if anytime and not checks:
             return
@@ -321,8 +321,8 @@ class Wrapper:
             self.add('        if (ompi_api_mode() & OMPI_API_UNUSABLE) {')
             self.fail(' ' * 12, ('ompi_api_wrong_state', [f'"{self.name}"']))
             self.add('        }')
-        for condition, told, p in checks:
-            complaint = [told, p.kind.error_class, f'"{self.name}"', f'"{p.name}"']
+        for condition, error_object, p in checks:
+            complaint = [error_object, p.kind.error_class, f'"{self.name}"', f'"{p.name}"']
             self.add(f'        if (!({condition})) {{')
             self.fail(' ' * 12, ('ompi_api_bad_argument', complaint))
             self.add('        }')
@@ -371,7 +371,7 @@ class Wrapper:
     def finish(self):
         narrowed = self.narrow()
         self.add('    if (opal_unlikely(outcome != MPI_SUCCESS)) {')
-        self.fail(' ' * 8, ('ompi_api_fail', [self.told, 'outcome', f'"{self.name}"']))
+        self.fail(' ' * 8, ('ompi_api_fail', [self.error_object, 'outcome', f'"{self.name}"']))
         self.add('    }')
         for p in narrowed:
             self.add(f'    *{p.name} = ({pointee(p.ctype(self.large))}){p.wide};')
@@ -394,13 +394,13 @@ class Wrapper:
             return
         handler = self.function.handler
         if handler in self.present and handler.kind.via == 'object':
-            told = f'ompi_handle_object({handler.name})'
+            error_object = f'ompi_handle_object({handler.name})'
         elif handler in self.present:
-            told = f'{handler.name} != NULL ? ompi_handle_object(*{handler.name}) : NULL'
+            error_object = f'{handler.name} != NULL ? ompi_handle_object(*{handler.name}) : NULL'
         else:
-            told = 'NULL'
+            error_object = 'NULL'
         anytime = 'true' if 'anytime' in self.function.flags else 'false'
-        self.fail(' ' * 4, ('ompi_api_unbuilt', [self.told_of(told), f'"{self.name}"', anytime]))
+        self.fail(' ' * 4, ('ompi_api_unbuilt', [self.error_object_of(error_object), f'"{self.name}"', anytime]))
 
     def text(self):
         unbuilt = 'unbuilt' in self.function.flags

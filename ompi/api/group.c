@@ -9,7 +9,7 @@ static int missing_list(void)
 }
 
 /* Adds a sentence to what is wrong with ranks. */
-static int explain(int error)
+static int add_detail(int error)
 {
     switch (error) {
     case MPI_ERR_RANK:
@@ -84,26 +84,26 @@ int ompi_api_group_incl(ompi_group_t *group, int n, const int ranks[], ompi_grou
 {
     if (n > 0 && ranks == NULL)
         return missing_list();
-    return explain(ompi_group_incl(group, n, ranks, newgroup));
+    return add_detail(ompi_group_incl(group, n, ranks, newgroup));
 }
 
 int ompi_api_group_excl(ompi_group_t *group, int n, const int ranks[], ompi_group_t **newgroup)
 {
     if (n > 0 && ranks == NULL)
         return missing_list();
-    return explain(ompi_group_excl(group, n, ranks, newgroup));
+    return add_detail(ompi_group_excl(group, n, ranks, newgroup));
 }
 
 int ompi_api_group_range_incl(ompi_group_t *group, int n, int ranges[][3], ompi_group_t **newgroup)
 {
     if (n > 0 && ranges == NULL)
         return missing_list();
-    return explain(ompi_group_range_incl(group, n, ranges, newgroup));
+    return add_detail(ompi_group_range_incl(group, n, ranges, newgroup));
 }
 
 int ompi_api_group_range_excl(ompi_group_t *group, int n, int ranges[][3], ompi_group_t **newgroup)
 {
     if (n > 0 && ranges == NULL)
         return missing_list();
-    return explain(ompi_group_range_excl(group, n, ranges, newgroup));
+    return add_detail(ompi_group_range_excl(group, n, ranges, newgroup));
 }

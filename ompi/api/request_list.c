@@ -211,7 +211,7 @@ int ompi_api_testall(int count, MPI_Request array_of_requests[], int *flag,
 /* -- any ----------------------------------------------------------------------------- */
 
 /* What the calls say that found nothing active. */
-static void tell_none(int *index, MPI_Status *status)
+static void return_none(int *index, MPI_Status *status)
 {
     ompi_status_fill_empty(status);
     *index = MPI_UNDEFINED;
@@ -265,7 +265,7 @@ int ompi_api_waitany(int count, MPI_Request array_of_requests[], int *indx, MPI_
     if (i < (size_t)count)
         error = finish_any(array_of_requests, i, indx, status, false);
     else if (error == MPI_SUCCESS)
-        tell_none(indx, status);
+        return_none(indx, status);
     ompi_unlock();
     return error;
 }
@@ -299,7 +299,7 @@ int ompi_api_testany(int count, MPI_Request array_of_requests[], int *indx, int 
     if (i < (size_t)count)
         error = finish_any(array_of_requests, i, indx, status, false);
     else if (*flag)
-        tell_none(indx, status);
+        return_none(indx, status);
     ompi_unlock();
     return error;
 }
@@ -413,7 +413,7 @@ int ompi_api_request_get_status_any(int count, const MPI_Request array_of_reques
     if (i < (size_t)count)
         error = look_at(ompi_handle_object(array_of_requests[i]), status);
     else if (*flag)
-        tell_none(indx, status);
+        return_none(indx, status);
     ompi_unlock();
     return error;
 }

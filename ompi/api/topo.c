@@ -203,12 +203,13 @@ int ompi_api_cart_shift(ompi_communicator_t *comm, int direction, int disp, int 
     return MPI_SUCCESS;
 }
 
-/* Whether a place of the grid is in this process's part: it differs only where dimensions remain.
+/* Whether a process of the grid is in this process's part: it differs only where dimensions remain.
  */
-static bool is_in_part(const ompi_topology_t *grid, const int remain_dims[], const int place[])
+static bool is_in_part(const ompi_topology_t *grid, const int remain_dims[],
+                       const int coordinates[])
 {
     for (int i = 0; i < grid->of.cart.dimensions; i++) {
-        if (!remain_dims[i] && place[i] != grid->of.cart.coordinates[i])
+        if (!remain_dims[i] && coordinates[i] != grid->of.cart.coordinates[i])
             return false;
     }
     return true;
@@ -216,12 +217,12 @@ static bool is_in_part(const ompi_topology_t *grid, const int remain_dims[], con
 
 /* The processes of the part are in the order of the grid. NULL: no memory. */
 static ompi_group_t *group_of_part(const ompi_communicator_t *comm, const int remain_dims[],
-                                   int place[])
+                                   int coordinates[])
 {
     ompi_group_builder_t builder = {0};
     for (int rank = 0; rank < comm->size; rank++) {
-        ompi_cart_coordinates(comm->topology, rank, place);
-        if (is_in_part(comm->topology, remain_dims, place))
+        ompi_cart_coordinates(comm->topology, rank, coordinates);
+        if (is_in_part(comm->topology, remain_dims, coordinates))
             ompi_group_builder_add(&builder, ompi_group_process(comm->group, rank));
     }
     return ompi_group_builder_finish(&builder);
@@ -233,7 +234,7 @@ int ompi_api_cart_sub(ompi_communicator_t *comm, const int remain_dims[],
     const ompi_topology_t *grid = ompi_api_topology_of(comm, OMPI_CART);
     if (grid == NULL)
         return ompi_api_no_topology();
-    int error = check_room(grid, INT32_MAX, remain_dims), kept = 0;
+    int error = check_room(grid, INT32_MAX, remain_dims), dimensions = 0;
     if (error != MPI_SUCCESS)
         return error;
     size_t count = (size_t)grid->of.cart.dimensions;
@@ -245,12 +246,12 @@ int ompi_api_cart_sub(ompi_communicator_t *comm, const int remain_dims[],
     for (size_t i = 0; i < count; i++) {
         if (!remain_dims[i])
             continue;
-        extents[kept] = grid->of.cart.extents[i];
-        periodic[kept++] = grid->of.cart.periodic[i];
+        extents[dimensions] = grid->of.cart.extents[i];
+        periodic[dimensions++] = grid->of.cart.periodic[i];
     }
-    uint64_t alike = ompi_api_hash_ints((uint64_t)kept, extents, kept);
+    uint64_t alike = ompi_api_hash_ints((uint64_t)dimensions, extents, dimensions);
     if (group != NULL) {
-        ompi_topology_t *part = ompi_cart_create(kept, extents, periodic, group->rank);
+        ompi_topology_t *part = ompi_cart_create(dimensions, extents, periodic, group->rank);
         error = ompi_comm_create_with(comm, group, part, alike, newcomm);
         ompi_object_release(&group->head);
     } else {

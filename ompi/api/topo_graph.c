@@ -185,7 +185,7 @@ static int check_weights(const int weights[], int count)
 }
 
 /* Weights as they are kept: NULL for an unweighted graph. */
-static const int *kept_weights(const int weights[], int count)
+static const int *stored_weights(const int weights[], int count)
 {
     static const int nothing;
     if (is_unweighted(weights))
@@ -218,8 +218,8 @@ int ompi_api_dist_graph_create_adjacent(ompi_communicator_t *comm_old, int indeg
     if (error != MPI_SUCCESS)
         return error;
     ompi_topology_t *topology =
-        ompi_dist_create_adjacent(indegree, sources, kept_weights(sourceweights, indegree),
-                                  outdegree, destinations, kept_weights(destweights, outdegree));
+        ompi_dist_create_adjacent(indegree, sources, stored_weights(sourceweights, indegree),
+                                  outdegree, destinations, stored_weights(destweights, outdegree));
     return ompi_api_set_creation_error(ompi_comm_create_with(
         comm_old, comm_old->group, topology, is_unweighted(sourceweights), comm_dist_graph));
 }
@@ -283,7 +283,7 @@ int ompi_api_dist_graph_neighbors_count(ompi_communicator_t *comm, int *indegree
 }
 
 /* Weights go where somebody wants them. */
-static void tell_weights(int to[], const int from[], int count)
+static void return_weights(int to[], const int from[], int count)
 {
     if (from != NULL && to != NULL && !is_unweighted(to) && to != MPI_WEIGHTS_EMPTY)
         copy_ints(to, from, count);
@@ -305,7 +305,7 @@ int ompi_api_dist_graph_neighbors(ompi_communicator_t *comm, int maxindegree, in
         return error;
     copy_ints(sources, topology->of.dist.sources, in);
     copy_ints(destinations, topology->of.dist.destinations, out);
-    tell_weights(sourceweights, topology->of.dist.source_weights, in);
-    tell_weights(destweights, topology->of.dist.destination_weights, out);
+    return_weights(sourceweights, topology->of.dist.source_weights, in);
+    return_weights(destweights, topology->of.dist.destination_weights, out);
     return MPI_SUCCESS;
 }

@@ -114,10 +114,10 @@ static void push(ompi_object_t *object, attribute_t *attribute)
 
 static void unlink_attribute(ompi_object_t *object, attribute_t *attribute)
 {
-    attribute_t **place = &object->attributes;
-    while (*place != attribute)
-        place = &(*place)->next;
-    *place = attribute->next;
+    attribute_t **link = &object->attributes;
+    while (*link != attribute)
+        link = &(*link)->next;
+    *link = attribute->next;
 }
 
 /* Calls the delete callback, for which it gives up the lock. If that fails, the value stays. */

@@ -58,8 +58,8 @@ static ompi_keyval_t *find(int number)
         if (predefined[i].number == number)
             return &predefined[i];
     }
-    int place = number - FIRST_NUMBER;
-    return number >= FIRST_NUMBER && place < table_size ? table[place] : NULL;
+    int index = number - FIRST_NUMBER;
+    return number >= FIRST_NUMBER && index < table_size ? table[index] : NULL;
 }
 
 ompi_keyval_t *ompi_keyval_find(ompi_kind_t kind, int number)
@@ -78,10 +78,10 @@ void ompi_keyval_release(ompi_keyval_t *keyval)
 {
     if (keyval->is_predefined || --keyval->references > 0)
         return;
-    int place = keyval->number - FIRST_NUMBER;
-    table[place] = NULL;
-    if (place < lowest_free)
-        lowest_free = place;
+    int index = keyval->number - FIRST_NUMBER;
+    table[index] = NULL;
+    if (index < lowest_free)
+        lowest_free = index;
     free(keyval);
     if (--table_live == 0) {
         free(table);

@@ -133,12 +133,12 @@ static void give_room(ompi_bsend_buffer_t *buffer, block_t *block)
 
 /* -- life ---------------------------------------------------------------------------- */
 
-int ompi_bsend_buffer_attach(ompi_bsend_buffer_t **place, void *memory, size_t bytes)
+int ompi_bsend_buffer_attach(ompi_bsend_buffer_t **slot, void *memory, size_t bytes)
 {
     ompi_bsend_buffer_t *buffer = calloc(1, sizeof *buffer);
     if (buffer == NULL)
         return MPI_ERR_NO_MEM;
-    buffer->place = place;
+    buffer->slot = slot;
     buffer->memory = memory;
     buffer->bytes = is_automatic(buffer) ? 0 : bytes;
     opal_list_init(&buffer->pending);
@@ -152,13 +152,13 @@ int ompi_bsend_buffer_attach(ompi_bsend_buffer_t **place, void *memory, size_t b
             (block_t){.bytes = (size_t)(buffer->end - buffer->first), .owner = buffer};
     }
     opal_list_append(&all_buffers, &buffer->node);
-    *place = buffer;
+    *slot = buffer;
     return MPI_SUCCESS;
 }
 
 void ompi_bsend_buffer_destroy(ompi_bsend_buffer_t *buffer)
 {
-    *buffer->place = NULL;
+    *buffer->slot = NULL;
     opal_list_remove(&buffer->node);
     free(buffer);
 }

@@ -19,11 +19,11 @@
 #include "opal/util/list.h"
 
 typedef struct ompi_bsend_buffer {
-    opal_list_node_t node;            /* in the list of all */
-    struct ompi_bsend_buffer **place; /* where it hangs */
-    void *memory;                     /* the user's; MPI_BUFFER_AUTOMATIC */
-    size_t bytes;                     /* as the user said */
-    size_t used;                      /* of them, with heads */
+    opal_list_node_t node;           /* in the list of all */
+    struct ompi_bsend_buffer **slot; /* the pointer that it is attached to */
+    void *memory;                    /* the user's; MPI_BUFFER_AUTOMATIC */
+    size_t bytes;                    /* as the user said */
+    size_t used;                     /* of them, with heads */
     char *first, *end; /* what can be used: aligned. NULL: automatic, or too small for a head */
     struct ompi_bsend_block *cursor; /* where the next search begins */
     opal_list_t pending;             /* blocks, oldest first */
@@ -42,7 +42,7 @@ static inline ompi_bsend_buffer_t *ompi_bsend_buffer_of(const ompi_communicator_
 }
 
 /* Hangs a buffer on a place where none is. `memory` may be MPI_BUFFER_AUTOMATIC. */
-int ompi_bsend_buffer_attach(ompi_bsend_buffer_t **place, void *memory, size_t bytes);
+int ompi_bsend_buffer_attach(ompi_bsend_buffer_t **slot, void *memory, size_t bytes);
 
 /* Takes it away from its place. Nothing is pending in it. */
 void ompi_bsend_buffer_destroy(ompi_bsend_buffer_t *buffer);

@@ -51,7 +51,7 @@ static int form(ompi_comm_creation_t *creation)
 }
 
 /* The agreement has ended. */
-static void born(ompi_context_id_agreement_t *agreement)
+static void agreed(ompi_context_id_agreement_t *agreement)
 {
     ompi_comm_creation_t *creation = opal_container_of(agreement, ompi_comm_creation_t, agreement);
     int error = agreement->error != MPI_SUCCESS ? agreement->error : form(creation);
@@ -64,7 +64,7 @@ static void born(ompi_context_id_agreement_t *agreement)
 
 void ompi_comm_creation_begin(ompi_comm_creation_t *creation)
 {
-    creation->agreement.done = born;
+    creation->agreement.done = agreed;
     creation->agreement.exchange.ballot.failure = creation->error != MPI_SUCCESS;
     ompi_context_id_agree_begin(&creation->agreement);
 }

@@ -16,7 +16,7 @@ typedef struct parcel {
     int peer; /* the other one */
     int weight;
     int is_out;        /* `to` is where the edge begins */
-    int origin, place; /* who gave the edge, and its place among those it gave */
+    int origin, index; /* the rank that gave the edge, and the index of the edge there */
 } parcel_t;
 
 typedef struct parcels {
@@ -90,7 +90,7 @@ static int compare(const void *first, const void *second)
         return a->is_out - b->is_out;
     if (a->origin != b->origin)
         return a->origin < b->origin ? -1 : 1;
-    return a->place < b->place ? -1 : a->place > b->place;
+    return a->index < b->index ? -1 : a->index > b->index;
 }
 
 static bool make_parcels(parcels_t *parcels, const ompi_edge_t edges[], size_t count, int origin)

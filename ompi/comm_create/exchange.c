@@ -7,7 +7,7 @@
 
 #include "ompi/mca/pml/tags.h"
 
-/* -- tags and places ----------------------------------------------------------------- */
+/* -- tags and routes ----------------------------------------------------------------- */
 
 int ompi_exchange_user_tag(int tag)
 {
@@ -131,24 +131,24 @@ static void post_receive(ompi_exchange_t *exchange, ompi_route_t from, void *byt
 static size_t pack(const ompi_exchange_t *exchange, int first, int count)
 {
     size_t each = exchange->item_bytes;
-    unsigned char *place = exchange->sent;
-    memcpy(place, &exchange->ballot, sizeof exchange->ballot);
-    place += sizeof exchange->ballot;
-    for (int i = 0; each > 0 && i < count; i++, place += each)
-        memcpy(place, exchange->items + (size_t)((first + i) % exchange->side.size) * each, each);
-    return (size_t)(place - exchange->sent);
+    unsigned char *at = exchange->sent;
+    memcpy(at, &exchange->ballot, sizeof exchange->ballot);
+    at += sizeof exchange->ballot;
+    for (int i = 0; each > 0 && i < count; i++, at += each)
+        memcpy(at, exchange->items + (size_t)((first + i) % exchange->side.size) * each, each);
+    return (size_t)(at - exchange->sent);
 }
 
 static void unpack(ompi_exchange_t *exchange, int first, int count)
 {
     ompi_ballot_t other;
     size_t each = exchange->item_bytes;
-    const unsigned char *place = exchange->received;
-    memcpy(&other, place, sizeof other);
+    const unsigned char *at = exchange->received;
+    memcpy(&other, at, sizeof other);
     ompi_ballot_combine(&exchange->ballot, &other);
-    place += sizeof other;
-    for (int i = 0; each > 0 && i < count; i++, place += each)
-        memcpy(exchange->items + (size_t)((first + i) % exchange->side.size) * each, place, each);
+    at += sizeof other;
+    for (int i = 0; each > 0 && i < count; i++, at += each)
+        memcpy(exchange->items + (size_t)((first + i) % exchange->side.size) * each, at, each);
 }
 
 static int steps_of(int size)
@@ -210,22 +210,23 @@ static void take_other_side(ompi_exchange_t *exchange)
                other_items_bytes(exchange));
 }
 
-/* Index in the tree whose root is the leader. */
-static int place_in_tree(const ompi_side_t *side, int root)
+/* The own rank in the tree whose rank 0 is the root. */
+static int tree_rank(const ompi_side_t *side, int root)
 {
     return (side->index - root + side->size) % side->size;
 }
 
-static int index_of_place(const ompi_side_t *side, int root, int place)
+static int index_of_tree_rank(const ompi_side_t *side, int root, int rank)
 {
-    return (place + root) % side->size;
+    return (rank + root) % side->size;
 }
 
-/* A place's parent lacks its lowest bit; its children have one more bit, below that. */
+/* The rank of the parent lacks the lowest bit; those of the children have one bit more, below it.
+ */
 static void receive_from_parent(ompi_exchange_t *exchange)
 {
-    int root = exchange->bridge.leader, place = place_in_tree(&exchange->side, root);
-    int parent = index_of_place(&exchange->side, root, place & (place - 1));
+    int root = exchange->bridge.leader, rank = tree_rank(&exchange->side, root);
+    int parent = index_of_tree_rank(&exchange->side, root, rank & (rank - 1));
     post_receive(exchange, route_at(&exchange->side, parent), exchange->received,
                  sizeof exchange->ballot + other_items_bytes(exchange));
 }
@@ -233,15 +234,15 @@ static void receive_from_parent(ompi_exchange_t *exchange)
 static void send_to_children(ompi_exchange_t *exchange)
 {
     const ompi_side_t *side = &exchange->side;
-    int root = exchange->bridge.leader, place = place_in_tree(side, root);
+    int root = exchange->bridge.leader, rank = tree_rank(side, root);
     size_t bytes = sizeof exchange->ballot + other_items_bytes(exchange);
     memcpy(exchange->sent, &exchange->ballot, sizeof exchange->ballot);
     if (exchange->item_bytes > 0)
         memcpy(exchange->sent + sizeof exchange->ballot, other_items(exchange),
                other_items_bytes(exchange));
-    for (int bit = 1; place + bit < side->size && (place & bit) == 0; bit *= 2)
-        post_send(exchange, route_at(side, index_of_place(side, root, place + bit)), exchange->sent,
-                  bytes);
+    for (int bit = 1; rank + bit < side->size && (rank & bit) == 0; bit *= 2)
+        post_send(exchange, route_at(side, index_of_tree_rank(side, root, rank + bit)),
+                  exchange->sent, bytes);
 }
 
 /* -- running ------------------------------------------------------------------------- */
@@ -348,14 +349,14 @@ void ompi_exchange_begin(ompi_exchange_t *exchange)
 
 int ompi_side_broadcast(const ompi_side_t *side, int from, void *bytes, size_t count)
 {
-    int place = place_in_tree(side, from), error = MPI_SUCCESS;
+    int rank = tree_rank(side, from), error = MPI_SUCCESS;
     ompi_data_t data = bytes_at(bytes, count);
-    if (place != 0) {
-        ompi_route_t parent = route_at(side, index_of_place(side, from, place & (place - 1)));
+    if (rank != 0) {
+        ompi_route_t parent = route_at(side, index_of_tree_rank(side, from, rank & (rank - 1)));
         error = ompi_pml->recv(&parent, &data, MPI_STATUS_IGNORE);
     }
-    for (int bit = 1; place + bit < side->size && (place & bit) == 0; bit *= 2) {
-        ompi_route_t child = route_at(side, index_of_place(side, from, place + bit));
+    for (int bit = 1; rank + bit < side->size && (rank & bit) == 0; bit *= 2) {
+        ompi_route_t child = route_at(side, index_of_tree_rank(side, from, rank + bit));
         int sent = ompi_pml->send(&child, &data, OMPI_SEND_STANDARD);
         error = error != MPI_SUCCESS ? error : sent;
     }

@@ -19,35 +19,36 @@ typedef struct grid {
 static OPAL_ALWAYS_INLINE void copy_block(uintptr_t address, char *packed, size_t bytes,
                                           bool is_unpack)
 {
-    char *place = (char *)address;
+    char *block = (char *)address;
     if (is_unpack)
-        opal_copy(place, packed, bytes);
+        opal_copy(block, packed, bytes);
     else
-        opal_copy(packed, place, bytes);
+        opal_copy(packed, block, bytes);
 }
 
 /* Blocks up to this length are copied four in a round: one a round is held up by the counting. */
 enum { FOUR_MAX_BYTES = 32 };
 
-static OPAL_ALWAYS_INLINE char *copy_row(uintptr_t place, ptrdiff_t stride, size_t count,
+static OPAL_ALWAYS_INLINE char *copy_row(uintptr_t address, ptrdiff_t stride, size_t count,
                                          char *packed, size_t bytes, bool is_unpack)
 {
     uintptr_t step = (uintptr_t)stride;
     size_t left = count;
     if (__builtin_constant_p(bytes) && bytes <= FOUR_MAX_BYTES) {
-        /* Two places, so that the four addresses are not a chain of four additions. */
-        uintptr_t third = place + 2 * step;
+        /* Two addresses are counted up, so that the four addresses are not a chain of four
+         * additions. */
+        uintptr_t third = address + 2 * step;
         for (; left >= 4; left -= 4, packed += 4 * bytes) {
-            copy_block(place, packed, bytes, is_unpack);
-            copy_block(place + step, packed + bytes, bytes, is_unpack);
+            copy_block(address, packed, bytes, is_unpack);
+            copy_block(address + step, packed + bytes, bytes, is_unpack);
             copy_block(third, packed + 2 * bytes, bytes, is_unpack);
             copy_block(third + step, packed + 3 * bytes, bytes, is_unpack);
-            place += 4 * step;
+            address += 4 * step;
             third += 4 * step;
         }
     }
-    for (; left > 0; left--, place += step, packed += bytes)
-        copy_block(place, packed, bytes, is_unpack);
+    for (; left > 0; left--, address += step, packed += bytes)
+        copy_block(address, packed, bytes, is_unpack);
     return packed;
 }
 
@@ -169,13 +170,13 @@ static OPAL_ALWAYS_INLINE char *copy_list(const ompi_layout_t *layout, uintptr_t
 {
     ompi_kernel_fn_t *self = is_unpack ? ompi_kernel_unpack : ompi_kernel_pack;
     for (size_t i = first; i < first + count; i++) {
-        uintptr_t place = origin + (uintptr_t)layout->offsets[i];
+        uintptr_t address = origin + (uintptr_t)layout->offsets[i];
         size_t bytes = layout->starts[i + 1] - layout->starts[i];
         const ompi_layout_t *child = layout->children != NULL ? layout->children[i] : NULL;
         if (child != NULL) {
-            packed = self(child, place, 0, child->count, packed);
+            packed = self(child, address, 0, child->count, packed);
         } else {
-            copy_block(place, packed, bytes, is_unpack);
+            copy_block(address, packed, bytes, is_unpack);
             packed += bytes;
         }
     }

@@ -185,14 +185,14 @@ static bool is_worth_expanding(const ompi_layout_list_t *list)
 static void add_runs_of(ompi_layout_list_t *list, ptrdiff_t offset, const ompi_layout_t *layout)
 {
     for (size_t i = 0; i < layout->count; i++) {
-        ptrdiff_t place = offset + ompi_layout_child_offset(layout, i);
+        ptrdiff_t start = offset + ompi_layout_child_offset(layout, i);
         const ompi_layout_t *child = ompi_layout_child(layout, i);
         if (child == NULL)
-            ompi_layout_list_add_run(list, place, layout->starts[i + 1] - layout->starts[i]);
+            ompi_layout_list_add_run(list, start, layout->starts[i + 1] - layout->starts[i]);
         else if (child->kind == OMPI_LAYOUT_RUN)
-            ompi_layout_list_add_run(list, place, child->bytes);
+            ompi_layout_list_add_run(list, start, child->bytes);
         else
-            add_runs_of(list, place, child);
+            add_runs_of(list, start, child);
     }
 }
 

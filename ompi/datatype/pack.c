@@ -69,9 +69,9 @@ static bool walk_child(const ompi_layout_t *layout, size_t index, uintptr_t orig
                        size_t length, visitor_t *visitor)
 {
     const ompi_layout_t *child = ompi_layout_child(layout, index);
-    uintptr_t place = origin + (uintptr_t)ompi_layout_child_offset(layout, index);
-    return child != NULL ? walk(child, place, from, length, visitor)
-                         : visitor->run(visitor, place + from, length);
+    uintptr_t start = origin + (uintptr_t)ompi_layout_child_offset(layout, index);
+    return child != NULL ? walk(child, start, from, length, visitor)
+                         : visitor->run(visitor, start + from, length);
 }
 
 /* The range [from, from + length), which is not empty and does not reach beyond the layout. */

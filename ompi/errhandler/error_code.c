@@ -127,7 +127,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 int ompi_error_last_used = MPI_ERR_LASTCODE;
 
 /* After a change of list_used. The lock is held; it does not hold up those who read. */
-static void tell_last_used(void)
+static void publish_last_used(void)
 {
     __atomic_store_n(&ompi_error_last_used, MPI_ERR_LASTCODE + (int)list_used, __ATOMIC_RELAXED);
 }
@@ -172,7 +172,7 @@ static int take_number(void)
     }
     list[list_used] = (added_t){0};
     int number = FIRST_ADDED + (int)list_used++;
-    tell_last_used();
+    publish_last_used();
     return number;
 }
 
@@ -182,7 +182,7 @@ static void give_number_back(added_t *added)
     *added = (added_t){0};
     while (list_used > 0 && list[list_used - 1].class == 0)
         list_used--;
-    tell_last_used();
+    publish_last_used();
     if (list_used == 0) {
         free(list);
         list = NULL;

@@ -21,7 +21,7 @@ extern ompi_file_t ompi_file_default;
 void ompi_file_fini(void);
 
 /* Who is told of errors of a call about `object`, which may be no file at all. */
-static inline ompi_file_t *ompi_file_told(void *object)
+static inline ompi_file_t *ompi_file_handler_object(void *object)
 {
     return ompi_object_is(object, OMPI_FILE) ? object : &ompi_file_default;
 }

@@ -3,7 +3,7 @@
  * What groups are made of: ranges, lists, the index of a list, the builder. See group.h.
  *
  * The index is a hash table of ranks with open addressing; it is at most half full, so that a
- * look-up sees 1.5 places on average. A place holds rank + 1, and 0 when it is free.
+ * look-up sees 1.5 slots on average. A slot holds rank + 1, and 0 when it is free.
  */
 #include "ompi/group/group.h"
 
@@ -18,7 +18,7 @@
 enum { INDEX_MIN_SIZE = 16 };
 
 typedef struct ompi_group_index {
-    unsigned shift; /* 32 - log2 of the number of places */
+    unsigned shift; /* 32 - log2 of the number of slots */
     int ranks[];
 } index_t;
 
@@ -50,14 +50,14 @@ static void destroy(ompi_object_t *object)
 }
 
 /* Where a look-up of the process begins: the upper bits of a product by 2^32 / golden ratio. */
-static uint32_t first_place(const index_t *index, int process)
+static uint32_t first_slot(const index_t *index, int process)
 {
     return (uint32_t)process * UINT32_C(2654435769) >> index->shift;
 }
 
-static uint32_t next_place(const index_t *index, uint32_t place)
+static uint32_t next_slot(const index_t *index, uint32_t slot)
 {
-    return (place + 1) & (UINT32_MAX >> index->shift);
+    return (slot + 1) & (UINT32_MAX >> index->shift);
 }
 
 /* NULL: no memory. */
@@ -71,10 +71,10 @@ static index_t *make_index(const ompi_group_t *group)
         return NULL;
     index->shift = 32 - bits;
     for (int rank = 0; rank < group->size; rank++) {
-        uint32_t place = first_place(index, group->processes[rank]);
-        while (index->ranks[place] != 0)
-            place = next_place(index, place);
-        index->ranks[place] = rank + 1;
+        uint32_t slot = first_slot(index, group->processes[rank]);
+        while (index->ranks[slot] != 0)
+            slot = next_slot(index, slot);
+        index->ranks[slot] = rank + 1;
     }
     return index;
 }
@@ -102,10 +102,10 @@ static int search_list(ompi_group_t *group, int process)
         }
         return MPI_UNDEFINED;
     }
-    uint32_t place = first_place(index, process);
-    for (; index->ranks[place] != 0; place = next_place(index, place)) {
-        if (group->processes[index->ranks[place] - 1] == process)
-            return index->ranks[place] - 1;
+    uint32_t slot = first_slot(index, process);
+    for (; index->ranks[slot] != 0; slot = next_slot(index, slot)) {
+        if (group->processes[index->ranks[slot] - 1] == process)
+            return index->ranks[slot] - 1;
     }
     return MPI_UNDEFINED;
 }

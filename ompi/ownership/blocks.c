@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A table with open addressing: a block is at the first free place from where its hash points, so
- * whoever goes leaves no gap between another one and that place. */
+/* A table with open addressing: a block is at the first free slot from where its hash points, so
+ * whoever goes leaves no gap between another one and that slot. */
 #include "ompi/ownership/blocks.h"
 
 #include <pthread.h>
@@ -11,11 +11,11 @@
 #include "opal/memory/events/events.h"
 #include "opal/node/region.h"
 
-enum { ALIGNMENT = 64, FIRST_PLACES = 64 };
+enum { ALIGNMENT = 64, FIRST_SLOTS = 64 };
 
 static struct {
-    ompi_block_t *places; /* NULL in `start`: free */
-    size_t count;         /* of places: 0 or a power of two; at most half of them are taken */
+    ompi_block_t *slots; /* NULL in `start`: free */
+    size_t count;        /* of slots: 0 or a power of two; at most half of them are taken */
     size_t owned, reserved;
 } table;
 
@@ -36,41 +36,41 @@ static void unlock(void)
 static void each_taken(opal_region_holding_fn_t *call, void *context)
 {
     for (size_t i = 0; i < table.count; i++)
-        if (table.places[i].start != NULL && table.places[i].is_taken)
-            call(context, table.places[i].start, table.places[i].bytes);
+        if (table.slots[i].start != NULL && table.slots[i].is_taken)
+            call(context, table.slots[i].start, table.slots[i].bytes);
 }
 
 static const opal_region_holdings_t holdings = {lock, unlock, each_taken};
 
-static size_t place_of(const void *start)
+static size_t slot_of(const void *start)
 {
     uint64_t key = (uintptr_t)start / ALIGNMENT * UINT64_C(0x9e3779b97f4a7c15);
     return (size_t)(key >> 32) & (table.count - 1);
 }
 
-static size_t next_place(size_t place)
+static size_t next_slot(size_t slot)
 {
-    return (place + 1) & (table.count - 1);
+    return (slot + 1) & (table.count - 1);
 }
 
 /* Where the block is, or would be. */
 static ompi_block_t *look_up(const void *start)
 {
-    size_t place = place_of(start);
-    while (table.places[place].start != NULL && table.places[place].start != start)
-        place = next_place(place);
-    return &table.places[place];
+    size_t slot = slot_of(start);
+    while (table.slots[slot].start != NULL && table.slots[slot].start != start)
+        slot = next_slot(slot);
+    return &table.slots[slot];
 }
 
 static bool grow(void)
 {
-    ompi_block_t *old = table.places;
-    size_t old_count = table.count, count = old_count > 0 ? 2 * old_count : FIRST_PLACES;
-    ompi_block_t *places = calloc(count, sizeof *places);
-    if (places == NULL)
+    ompi_block_t *old = table.slots;
+    size_t old_count = table.count, count = old_count > 0 ? 2 * old_count : FIRST_SLOTS;
+    ompi_block_t *slots = calloc(count, sizeof *slots);
+    if (slots == NULL)
         return false;
     lock();
-    table.places = places;
+    table.slots = slots;
     table.count = count;
     for (size_t i = 0; i < old_count; i++)
         if (old[i].start != NULL)
@@ -114,14 +114,14 @@ bool ompi_block_find(const void *start, ompi_block_t *block)
 /* Those behind the gap that would not be found any more move into it. */
 static void close_gap(size_t gap)
 {
-    for (size_t i = next_place(gap); table.places[i].start != NULL; i = next_place(i)) {
-        size_t wanted = place_of(table.places[i].start);
+    for (size_t i = next_slot(gap); table.slots[i].start != NULL; i = next_slot(i)) {
+        size_t wanted = slot_of(table.slots[i].start);
         if (((i - wanted) & (table.count - 1)) < ((i - gap) & (table.count - 1)))
             continue;
-        table.places[gap] = table.places[i];
+        table.slots[gap] = table.slots[i];
         gap = i;
     }
-    table.places[gap].start = NULL;
+    table.slots[gap].start = NULL;
 }
 
 bool ompi_block_disown(const void *start, ompi_block_t *block)
@@ -129,7 +129,7 @@ bool ompi_block_disown(const void *start, ompi_block_t *block)
     if (!ompi_block_find(start, block))
         return false;
     lock();
-    close_gap((size_t)(look_up(start) - table.places));
+    close_gap((size_t)(look_up(start) - table.slots));
     unlock();
     table.owned--;
     table.reserved++;
@@ -156,9 +156,9 @@ bool ompi_block_allocate(size_t bytes, ompi_block_t *block)
 static bool is_in_use(uintptr_t page, size_t page_bytes)
 {
     for (size_t i = 0; i < table.count; i++) {
-        uintptr_t start = (uintptr_t)table.places[i].start;
-        if (start != 0 && table.places[i].is_taken && start < page + page_bytes &&
-            start + table.places[i].bytes > page)
+        uintptr_t start = (uintptr_t)table.slots[i].start;
+        if (start != 0 && table.slots[i].is_taken && start < page + page_bytes &&
+            start + table.slots[i].bytes > page)
             return true;
     }
     return false;
@@ -191,11 +191,11 @@ void ompi_block_free(const ompi_block_t *block)
 
 void ompi_blocks_end(void)
 {
-    ompi_block_t *places = table.places;
+    ompi_block_t *slots = table.slots;
     opal_region_set_holdings(NULL);
     lock();
-    table.places = NULL;
+    table.slots = NULL;
     table.count = table.owned = table.reserved = 0;
     unlock();
-    free(places);
+    free(slots);
 }

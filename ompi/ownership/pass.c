@@ -14,17 +14,17 @@
 
 typedef enum manner {
     BY_ADDRESS, /* to oneself */
-    BY_PLACE,
+    BY_OFFSET,
     BY_COPY,
 } manner_t;
 
 typedef struct note {
     uint32_t manner;
     int32_t tag;     /* BY_COPY */
-    uint64_t where;  /* BY_ADDRESS: address; BY_PLACE: in the region */
+    uint64_t where;  /* BY_ADDRESS: address; BY_OFFSET: in the region */
     uint64_t room;   /* of the block */
     uint64_t bytes;  /* of interest */
-    uint64_t region; /* BY_PLACE: its id */
+    uint64_t region; /* BY_OFFSET: its id */
 } note_t;
 
 /* A block whose bytes are on their way. */
@@ -51,7 +51,7 @@ static manner_t manner_for(const ompi_block_t *block, unsigned process)
     opal_node_view_t view;
     if (peer >= 0 && opal_region_has(block->start, 1) && opal_node_view((unsigned)peer, &view) &&
         view.bytes > 0)
-        return BY_PLACE;
+        return BY_OFFSET;
     return BY_COPY;
 }
 
@@ -79,9 +79,9 @@ static int give_copy(const ompi_block_t *block, note_t *note, const ompi_route_t
     int error = send_note(note, to);
     ompi_request_t *request = NULL;
     if (error == MPI_SUCCESS) {
-        ompi_route_t beside = {to->comm, OMPI_CONTEXT_COLLECTIVE, to->rank, note->tag};
+        ompi_route_t copy_route = {to->comm, OMPI_CONTEXT_COLLECTIVE, to->rank, note->tag};
         ompi_data_t data = bytes_at(block->start, note->bytes);
-        error = ompi_pml->isend(&beside, &data, OMPI_SEND_STANDARD, &request);
+        error = ompi_pml->isend(&copy_route, &data, OMPI_SEND_STANDARD, &request);
     }
     if (error != MPI_SUCCESS) {
         free(copy);
@@ -108,7 +108,7 @@ int ompi_ownership_give(const ompi_block_t *block, size_t bytes, int dest, int t
     switch (note.manner) {
     case BY_COPY:
         return give_copy(block, &note, &to);
-    case BY_PLACE:
+    case BY_OFFSET:
         note.where = (uintptr_t)block->start - opal_region.base;
         note.region = opal_region.id;
         opal_region_hand_on(block->start);
@@ -132,10 +132,10 @@ void ompi_ownership_flush(void)
 /* Without memory for it the message is received all the same, and lost. */
 static int take_copy(const note_t *note, ompi_block_t *block, int source, ompi_communicator_t *comm)
 {
-    ompi_route_t beside = {comm, OMPI_CONTEXT_COLLECTIVE, source, note->tag};
+    ompi_route_t copy_route = {comm, OMPI_CONTEXT_COLLECTIVE, source, note->tag};
     bool has_memory = ompi_block_allocate(note->bytes, block);
     ompi_data_t data = has_memory ? bytes_at(block->start, note->bytes) : bytes_at(NULL, 0);
-    int error = ompi_pml->recv(&beside, &data, MPI_STATUS_IGNORE);
+    int error = ompi_pml->recv(&copy_route, &data, MPI_STATUS_IGNORE);
     if (!has_memory)
         return MPI_ERR_NO_MEM;
     if (error != MPI_SUCCESS)
@@ -143,7 +143,7 @@ static int take_copy(const note_t *note, ompi_block_t *block, int source, ompi_c
     return error;
 }
 
-static int take_place(const note_t *note, ompi_block_t *block)
+static int take_by_offset(const note_t *note, ompi_block_t *block)
 {
     void *start = (void *)(opal_region.base + note->where);
     if (note->region != opal_region.id || !opal_region_has(start, note->room))
@@ -166,8 +166,8 @@ int ompi_ownership_take(ompi_block_t *block, int source, int tag, ompi_communica
     case BY_COPY:
         error = take_copy(&note, block, of_note.MPI_SOURCE, comm);
         break;
-    case BY_PLACE:
-        error = take_place(&note, block);
+    case BY_OFFSET:
+        error = take_by_offset(&note, block);
         break;
     default:
         *block = (ompi_block_t){.start = (void *)(uintptr_t)note.where,

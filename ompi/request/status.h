@@ -52,20 +52,20 @@ static inline void ompi_status_set_empty(MPI_Status *status)
 
 /* To a status of the user's, or nowhere. Its MPI_ERROR is left alone, as the standard wants it of
  * calls that return one status. */
-static inline void ompi_status_fill(MPI_Status *told, const MPI_Status *status)
+static inline void ompi_status_fill(MPI_Status *to, const MPI_Status *status)
 {
-    if (told == MPI_STATUS_IGNORE)
+    if (to == MPI_STATUS_IGNORE)
         return;
-    int kept = told->MPI_ERROR;
-    *told = *status;
-    told->MPI_ERROR = kept;
+    int error = to->MPI_ERROR;
+    *to = *status;
+    to->MPI_ERROR = error;
 }
 
 /* Of nothing, there is no error either: an empty status has MPI_SUCCESS by its definition. */
-static inline void ompi_status_fill_empty(MPI_Status *told)
+static inline void ompi_status_fill_empty(MPI_Status *to)
 {
-    if (told != MPI_STATUS_IGNORE)
-        ompi_status_set_empty(told);
+    if (to != MPI_STATUS_IGNORE)
+        ompi_status_set_empty(to);
 }
 
 #endif

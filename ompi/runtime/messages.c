@@ -64,42 +64,42 @@ static uint32_t communicator_limit(void)
  * what that has put.
  */
 
-#define WAY_KEY "pml"
+#define PML_KEY "pml"
 
-static const char *own_way(void)
+static const char *own_pml(void)
 {
     return opal_framework_best(&mca_pml_framework)->component->name;
 }
 
-static opal_status_t disagree(unsigned rank, const char *way)
+static opal_status_t disagree(unsigned rank, const char *pml)
 {
     opal_log_error(
         "rank %u sends its messages by pml/%s, and rank %u by pml/%s; all ranks need the "
         "same: set pml to one of them for all, and see ompi_info --why pml",
-        opal_job()->rank, own_way(), rank, way);
+        opal_job()->rank, own_pml(), rank, pml);
     return OPAL_ERR_BAD_PARAM;
 }
 
 /* Before the fence in the pml's start. */
-static opal_status_t tell_way(void)
+static opal_status_t publish_pml(void)
 {
     void *state;
     char other[OPAL_NODE_PROTOCOL_BYTES];
     const opal_pmi_job_t *job = opal_job();
     const opal_pmi_ops_t *pmi = opal_pmi(&state);
-    int local_rank = opal_node_check_protocol(own_way(), other);
+    int local_rank = opal_node_check_protocol(own_pml(), other);
     if (local_rank >= 0)
         return disagree(opal_node_slot((unsigned)local_rank)->rank, other);
     unsigned before = (job->rank + job->size - 1) % job->size;
     if (job->node_of[before] == job->node_of[job->rank])
         return OPAL_SUCCESS;
     char key[OPAL_START_KEY_BYTES];
-    return pmi->put(state, opal_start_key(WAY_KEY, key), own_way(), strlen(own_way()) + 1);
+    return pmi->put(state, opal_start_key(PML_KEY, key), own_pml(), strlen(own_pml()) + 1);
 }
 
 /* Behind it; a pml that needs no fence, since it reaches nobody beyond this node, learns nothing.
  */
-static opal_status_t compare_ways(void)
+static opal_status_t compare_pml(void)
 {
     void *state, *bytes;
     size_t length;
@@ -109,13 +109,13 @@ static opal_status_t compare_ways(void)
     if (job->node_of[next] == job->node_of[job->rank])
         return OPAL_SUCCESS;
     char key[OPAL_START_KEY_BYTES];
-    opal_status_t status = pmi->get(state, next, opal_start_key(WAY_KEY, key), &bytes, &length);
+    opal_status_t status = pmi->get(state, next, opal_start_key(PML_KEY, key), &bytes, &length);
     if (status != OPAL_SUCCESS)
         return status == OPAL_ERR_NOT_FOUND ? OPAL_SUCCESS : status;
-    char *way = opal_xstrndup(bytes, length); /* an answer may be empty, and without an end */
-    if (strcmp(way, own_way()) != 0)
-        status = disagree(next, way);
-    free(way);
+    char *pml = opal_xstrndup(bytes, length); /* an answer may be empty, and without an end */
+    if (strcmp(pml, own_pml()) != 0)
+        status = disagree(next, pml);
+    free(pml);
     free(bytes);
     return status;
 }
@@ -154,7 +154,7 @@ static const ompi_comm_hooks_t comm_hooks = {
 
 static opal_status_t start_communicators(void)
 {
-    opal_status_t status = compare_ways();
+    opal_status_t status = compare_pml();
     if (status != OPAL_SUCCESS)
         return status;
     ompi_attributes_set_tag_ub(ompi_pml->max_tag);
@@ -173,7 +173,7 @@ opal_status_t ompi_messages_start(bool threads)
                                                      ompi_params_leave_pinned_pipeline()});
         ompi_lock_start(threads);
         ompi_pml = opal_framework_best(&mca_pml_framework)->answer.ops;
-        status = tell_way();
+        status = publish_pml();
     }
     if (status == OPAL_SUCCESS)
         status = ompi_pml->start(pml_state());

@@ -17,7 +17,7 @@ static struct {
     int code;
     const char *function, *argument;
     bool anytime;
-} told;
+} invoked;
 
 /* What the bodies were called with, and what they are to do. */
 static struct {
@@ -38,17 +38,18 @@ static cargo_t cargo = {7};
 
 static void reset(void)
 {
-    memset(&told, 0, sizeof told);
+    memset(&invoked, 0, sizeof invoked);
     memset(&body, 0, sizeof body);
     mode = OMPI_API_CHECKED;
 }
 
-static bool was_told(void *object, int code, const char *function, const char *argument)
+static bool was_invoked(void *object, int code, const char *function, const char *argument)
 {
-    bool same_argument = argument == NULL ? told.argument == NULL
-                                          : told.argument && !strcmp(told.argument, argument);
-    return told.object == object && told.code == code && !strcmp(told.function, function) &&
-           same_argument && (argument == NULL || body.calls == 0);
+    bool same_argument = argument == NULL ? invoked.argument == NULL
+                                          : invoked.argument && !strcmp(invoked.argument, argument);
+    return invoked.object == object && invoked.code == code &&
+           !strcmp(invoked.function, function) && same_argument &&
+           (argument == NULL || body.calls == 0);
 }
 
 /* The helpers of wrapper.h. */
@@ -64,10 +65,10 @@ bool ompi_api_checks(void)
 
 int ompi_api_bad_argument(void *object, int code, const char *function, const char *argument)
 {
-    told.object = object;
-    told.code = code;
-    told.function = function;
-    told.argument = argument;
+    invoked.object = object;
+    invoked.code = code;
+    invoked.function = function;
+    invoked.argument = argument;
     return code;
 }
 
@@ -83,7 +84,7 @@ int ompi_api_wrong_state(const char *function)
 
 int ompi_api_unbuilt(void *object, const char *function, bool anytime)
 {
-    told.anytime = anytime;
+    invoked.anytime = anytime;
     return ompi_api_fail(object, MPI_ERR_LATER, function);
 }
 
@@ -201,21 +202,21 @@ static void check_arguments(void)
     reset();
     expect(MPI_Ship("x", 5, &cargo, 2, &fleet) == MPI_SUCCESS && body.count == 5);
     expect(MPI_Ship_c("x", INT64_C(5000000000), &cargo, 2, &fleet) == MPI_SUCCESS);
-    expect(body.count == INT64_C(5000000000) && told.function == NULL);
+    expect(body.count == INT64_C(5000000000) && invoked.function == NULL);
     reset();
     expect(MPI_Ship("x", -1, MPI_CARGO_NULL, 2, &fleet) == MPI_ERR_COUNT);
-    expect(was_told(&fleet, MPI_ERR_COUNT, "MPI_Ship", "count"));
+    expect(was_invoked(&fleet, MPI_ERR_COUNT, "MPI_Ship", "count"));
     expect(MPI_Ship_c("x", 1, MPI_CARGO_NULL, 2, &fleet) == MPI_ERR_CARGO);
-    expect(was_told(&fleet, MPI_ERR_CARGO, "MPI_Ship_c", "cargo"));
+    expect(was_invoked(&fleet, MPI_ERR_CARGO, "MPI_Ship_c", "cargo"));
     expect(MPI_Ship("x", 1, &cargo, 3, &fleet) == MPI_ERR_RANK);
-    expect(was_told(&fleet, MPI_ERR_RANK, "MPI_Ship", "harbour"));
-    /* The object that is told of errors is checked first: the other checks may ask it. */
+    expect(was_invoked(&fleet, MPI_ERR_RANK, "MPI_Ship", "harbour"));
+    /* The object that is invoked of errors is checked first: the other checks may ask it. */
     expect(MPI_Ship("x", -1, MPI_CARGO_NULL, 9, MPI_FLEET_NULL) == MPI_ERR_FLEET);
-    expect(was_told(NULL, MPI_ERR_FLEET, "MPI_Ship", "fleet"));
-    /* One that is not valid is not told either. */
+    expect(was_invoked(NULL, MPI_ERR_FLEET, "MPI_Ship", "fleet"));
+    /* One that is not valid is not invoked either. */
     expect(MPI_Ship("x", 1, &cargo, 2, &sunk) == MPI_ERR_FLEET);
-    expect(was_told(NULL, MPI_ERR_FLEET, "MPI_Ship", "fleet"));
-    expect(MPI_Depth(NULL) == MPI_ERR_ARG && was_told(NULL, MPI_ERR_ARG, "MPI_Depth", "depth"));
+    expect(was_invoked(NULL, MPI_ERR_FLEET, "MPI_Ship", "fleet"));
+    expect(MPI_Depth(NULL) == MPI_ERR_ARG && was_invoked(NULL, MPI_ERR_ARG, "MPI_Depth", "depth"));
     expect(MPI_Signal(-2, "x", 1.0) == MPI_ERR_ARG);
     expect(MPI_Signal(MPI_ANY, "x", 1.0) == MPI_SUCCESS && body.count == -1);
 }
@@ -240,7 +241,7 @@ static void check_errors(void)
     reset();
     body.fails = 1;
     expect(MPI_Ship("x", 1, &cargo, 2, &fleet) == MPI_ERR_CARGO);
-    expect(was_told(&fleet, MPI_ERR_CARGO, "MPI_Ship", NULL));
+    expect(was_invoked(&fleet, MPI_ERR_CARGO, "MPI_Ship", NULL));
     body.object = &cargo;
     expect(MPI_Load(NULL, &fleet, &loaded) == MPI_ERR_CARGO && loaded == MPI_CARGO_NULL);
     expect(MPI_Weigh(&cargo, &weight) == MPI_ERR_CARGO && weight == 1);
@@ -264,21 +265,21 @@ static void check_nothing_made(void)
     reset();
     loaded = &cargo;
     expect(MPI_Drop(&loaded) == MPI_ERR_LATER && loaded == MPI_CARGO_NULL);
-    expect(was_told(&harbour, MPI_ERR_LATER, "MPI_Drop", NULL));
+    expect(was_invoked(&harbour, MPI_ERR_LATER, "MPI_Drop", NULL));
     expect(MPI_Drop(NULL) == MPI_ERR_LATER && MPI_Load(NULL, &fleet, NULL) == MPI_ERR_ARG);
 }
 
-/* A function of the table may choose who is told. */
+/* A function of the table may choose who is invoked. */
 static void check_told(void)
 {
     reset();
     expect(MPI_Dock(1, NULL) == MPI_ERR_FLEET &&
-           was_told(&harbour, MPI_ERR_FLEET, "MPI_Dock", "fleet"));
+           was_invoked(&harbour, MPI_ERR_FLEET, "MPI_Dock", "fleet"));
     expect(MPI_Dock(-5, &fleet) == MPI_ERR_ARG &&
-           was_told(&fleet, MPI_ERR_ARG, "MPI_Dock", "pier"));
+           was_invoked(&fleet, MPI_ERR_ARG, "MPI_Dock", "pier"));
     body.fails = 1;
     expect(MPI_Dock(1, &fleet) == MPI_ERR_CARGO &&
-           was_told(&fleet, MPI_ERR_CARGO, "MPI_Dock", NULL));
+           was_invoked(&fleet, MPI_ERR_CARGO, "MPI_Dock", NULL));
 }
 
 static void check_handles(void)
@@ -310,7 +311,7 @@ static void check_narrow_values(void)
 
     expect(MPI_Stow(&fleet, &stowed, &position) == MPI_ERR_VALUE_TOO_LARGE);
     expect(stowed == 1 && position == 5 && body.position == 5 && !body.has_holds);
-    expect(was_told(&fleet, MPI_ERR_VALUE_TOO_LARGE, "MPI_Stow", NULL));
+    expect(was_invoked(&fleet, MPI_ERR_VALUE_TOO_LARGE, "MPI_Stow", NULL));
     expect(MPI_Stow_c(&fleet, &large, &large_position, &holds) == MPI_SUCCESS);
     expect(large == body.give && large_position == 16 && body.has_holds);
     body.give = 3;
@@ -324,13 +325,14 @@ static void check_unbuilt(void)
 {
     MPI_Fleet handle = &fleet;
     reset();
-    expect(MPI_Fly(&fleet, 1) == MPI_ERR_LATER && was_told(&fleet, MPI_ERR_LATER, "MPI_Fly", NULL));
-    expect(!told.anytime);
-    expect(MPI_Land(&handle) == MPI_ERR_LATER && told.object == &fleet);
-    expect(MPI_Land(NULL) == MPI_ERR_LATER && told.object == NULL);
-    expect(MPI_Hover(1) == MPI_ERR_LATER && told.object == NULL && told.anytime);
+    expect(MPI_Fly(&fleet, 1) == MPI_ERR_LATER &&
+           was_invoked(&fleet, MPI_ERR_LATER, "MPI_Fly", NULL));
+    expect(!invoked.anytime);
+    expect(MPI_Land(&handle) == MPI_ERR_LATER && invoked.object == &fleet);
+    expect(MPI_Land(NULL) == MPI_ERR_LATER && invoked.object == NULL);
+    expect(MPI_Hover(1) == MPI_ERR_LATER && invoked.object == NULL && invoked.anytime);
     reset();
-    expect(MPI_T_look(NULL, NULL, NULL) == MPI_T_ERR_NOT_SUPPORTED && told.function == NULL);
+    expect(MPI_T_look(NULL, NULL, NULL) == MPI_T_ERR_NOT_SUPPORTED && invoked.function == NULL);
     char name[4] = "old";
     int length = 0, depth = 7;
     expect(MPI_T_look(name, &length, &depth) == MPI_T_ERR_NOT_SUPPORTED);
@@ -348,7 +350,7 @@ static void check_mica(void)
     expect(PMICA_Tame(MPI_ANY, &fleet) == MPI_SUCCESS && body.count == MPI_ANY);
     reset();
     expect(MICA_Tame(-2, &fleet) == MPI_ERR_ARG);
-    expect(was_told(&fleet, MPI_ERR_ARG, "MICA_Tame", "arms"));
+    expect(was_invoked(&fleet, MPI_ERR_ARG, "MICA_Tame", "arms"));
 }
 
 int main(void)

@@ -165,12 +165,12 @@ END_TEST
 START_TEST(long_chains_are_not_deep)
 {
     enum { LENGTH = 20000, EXPECTED_DEPTH = 64 };
-    for (int place = 0; place < 3; place++) {
+    for (int position = 0; position < 3; position++) {
         ompi_layout_t *chain = loop(1000, 16, 8);
         for (int i = 0; i < LENGTH; i++) {
             ompi_layout_list_t list = {0};
             for (int part = 0; part < 3; part++) {
-                if (part == place)
+                if (part == position)
                     ompi_layout_list_add(&list, 64, chain);
                 else
                     ompi_layout_list_add_run(&list, -64 * part, (size_t)part + 1);
@@ -178,7 +178,7 @@ START_TEST(long_chains_are_not_deep)
             ptrdiff_t origin;
             ompi_layout_t *next = ompi_layout_list_finish(&list, &origin);
             ck_assert_uint_le(next->depth, EXPECTED_DEPTH);
-            ck_assert_uint_eq(next->bytes, chain->bytes + 6 - (size_t)place - 1);
+            ck_assert_uint_eq(next->bytes, chain->bytes + 6 - (size_t)position - 1);
             ck_assert_uint_eq(next->segments, chain->segments + 2);
             ompi_layout_release(chain);
             chain = next;

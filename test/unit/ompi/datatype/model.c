@@ -112,20 +112,20 @@ void model_bounds(const model_t *model, MPI_Count *lb, MPI_Count *ub)
     }
 }
 
-MPI_Count *model_places(const model_t *model, size_t count)
+MPI_Count *model_offsets(const model_t *model, size_t count)
 {
-    MPI_Count *places = malloc((count * model_size(model) + 1) * sizeof *places);
+    MPI_Count *offsets = malloc((count * model_size(model) + 1) * sizeof *offsets);
     MPI_Count extent = extent_of(model);
     size_t n = 0;
-    ck_assert_ptr_nonnull(places);
+    ck_assert_ptr_nonnull(offsets);
     for (size_t i = 0; i < count; i++) {
         for (size_t j = 0; j < model->count; j++) {
-            MPI_Count place = (MPI_Count)i * extent + model->entries[j].offset;
+            MPI_Count offset = (MPI_Count)i * extent + model->entries[j].offset;
             for (size_t k = 0; k < ompi_datatype_size(model->entries[j].basic); k++)
-                places[n++] = place + (MPI_Count)k;
+                offsets[n++] = offset + (MPI_Count)k;
         }
     }
-    return places;
+    return offsets;
 }
 
 /* Samples of one constructor. */
@@ -183,32 +183,32 @@ static int make_contiguous(sample_t *new, const sample_t *old)
 static int make_indexed(sample_t *new, const sample_t *old)
 {
     MPI_Count count = model_random(0, MAX_BLOCKS), length = model_random(0, 3);
-    MPI_Count lengths[MAX_BLOCKS], places[MAX_BLOCKS], at = 0;
+    MPI_Count lengths[MAX_BLOCKS], offsets[MAX_BLOCKS], at = 0;
     bool in_bytes = model_random(0, 1) == 1, is_equal = model_random(0, 1) == 1;
     bool is_dense = model_random(0, 2) == 0, is_regular = model_random(0, 3) == 0;
     MPI_Count unit = in_bytes ? 1 : extent_of(&old->model);
     for (MPI_Count i = 0; i < count; i++) {
         lengths[i] = is_equal ? length : model_random(0, 3);
-        places[i] = is_regular ? i * 7 : is_dense ? at : model_random(-20, 40);
+        offsets[i] = is_regular ? i * 7 : is_dense ? at : model_random(-20, 40);
         at += lengths[i] * (in_bytes ? extent_of(&old->model) : 1);
-        add_block(&new->model, &old->model, places[i] * unit, lengths[i]);
+        add_block(&new->model, &old->model, offsets[i] * unit, lengths[i]);
     }
     if (is_equal && in_bytes)
-        return ompi_api_type_create_hindexed_block(count, length, ints(places), old->type,
+        return ompi_api_type_create_hindexed_block(count, length, ints(offsets), old->type,
                                                    &new->type, true);
     if (is_equal)
-        return ompi_api_type_create_indexed_block(count, length, ints(places), old->type,
+        return ompi_api_type_create_indexed_block(count, length, ints(offsets), old->type,
                                                   &new->type);
     if (in_bytes)
-        return ompi_api_type_create_hindexed(count, ints(lengths), ints(places), old->type,
+        return ompi_api_type_create_hindexed(count, ints(lengths), ints(offsets), old->type,
                                              &new->type);
-    return ompi_api_type_indexed(count, ints(lengths), ints(places), old->type, &new->type);
+    return ompi_api_type_indexed(count, ints(lengths), ints(offsets), old->type, &new->type);
 }
 
 static int make_struct(sample_t *new, const sample_t *old)
 {
     MPI_Count count = model_random(0, MAX_BLOCKS), at = 0;
-    MPI_Count lengths[MAX_BLOCKS], places[MAX_BLOCKS];
+    MPI_Count lengths[MAX_BLOCKS], offsets[MAX_BLOCKS];
     MPI_Datatype types[MAX_BLOCKS] = {NULL};
     bool is_dense = model_random(0, 1) == 1;
     sample_t others[MAX_BLOCKS];
@@ -216,13 +216,13 @@ static int make_struct(sample_t *new, const sample_t *old)
         others[i] = create_predefined();
         const sample_t *member = model_random(0, 2) == 0 ? old : &others[i];
         lengths[i] = model_random(0, 3);
-        places[i] = is_dense ? at : model_random(-60, 120);
+        offsets[i] = is_dense ? at : model_random(-60, 120);
         at += lengths[i] * extent_of(&member->model);
         types[i] = ompi_object_handle(member->type);
-        add_block(&new->model, &member->model, places[i], lengths[i]);
+        add_block(&new->model, &member->model, offsets[i], lengths[i]);
     }
     int outcome =
-        ompi_api_type_create_struct(count, ints(lengths), ints(places), types, &new->type);
+        ompi_api_type_create_struct(count, ints(lengths), ints(offsets), types, &new->type);
     for (MPI_Count i = 0; i < count; i++)
         sample_destroy(&others[i]);
     return outcome;

@@ -42,6 +42,6 @@ void model_bounds(const model_t *model, MPI_Count *lb, MPI_Count *ub);
 void model_true_bounds(const model_t *model, MPI_Count *lb, MPI_Count *ub);
 
 /* Where each byte of the packed form of `count` elements lies; to be freed. */
-MPI_Count *model_places(const model_t *model, size_t count);
+MPI_Count *model_offsets(const model_t *model, size_t count);
 
 #endif

@@ -18,7 +18,7 @@ enum {
 typedef struct memory {
     sample_t sample;
     size_t count, bytes, packed_bytes;
-    MPI_Count *places; /* of the packed bytes, from `buffer` on */
+    MPI_Count *offsets; /* of the packed bytes, from `buffer` on */
     unsigned char *block, *buffer;
 } memory_t;
 
@@ -28,10 +28,10 @@ static memory_t create_memory(sample_t sample, size_t count)
     memory_t memory = {.sample = sample, .count = count};
     MPI_Count low = 0, high = 0;
     memory.packed_bytes = count * model_size(&sample.model);
-    memory.places = model_places(&sample.model, count);
+    memory.offsets = model_offsets(&sample.model, count);
     for (size_t i = 0; i < memory.packed_bytes; i++) {
-        low = memory.places[i] < low ? memory.places[i] : low;
-        high = memory.places[i] >= high ? memory.places[i] + 1 : high;
+        low = memory.offsets[i] < low ? memory.offsets[i] : low;
+        high = memory.offsets[i] >= high ? memory.offsets[i] + 1 : high;
     }
     memory.bytes = (size_t)(high - low) + 2 * AROUND;
     memory.block = malloc(memory.bytes);
@@ -45,7 +45,7 @@ static memory_t create_memory(sample_t sample, size_t count)
 static void destroy_memory(memory_t *memory)
 {
     sample_destroy(&memory->sample);
-    free(memory->places);
+    free(memory->offsets);
     free(memory->block);
 }
 
@@ -73,7 +73,7 @@ static void check_pack(const memory_t *memory, size_t from, size_t length)
                                      packed, length);
     bool is_right = done == wanted;
     for (size_t i = 0; i <= length; i++)
-        is_right &= packed[i] == (i < wanted ? memory->buffer[memory->places[from + i]] : MARK);
+        is_right &= packed[i] == (i < wanted ? memory->buffer[memory->offsets[from + i]] : MARK);
     ck_assert_msg(is_right, "bytes [%zu, %zu) of %zu", from, end, memory->packed_bytes);
     free(packed);
 }
@@ -87,7 +87,7 @@ static void check_unpack(memory_t *memory, size_t from, size_t length)
         packed[i] = (unsigned char)model_random(0, 255);
     memcpy(wanted, memory->block, memory->bytes);
     for (size_t i = from; i < end; i++)
-        wanted[memory->buffer - memory->block + memory->places[i]] = packed[i - from];
+        wanted[memory->buffer - memory->block + memory->offsets[i]] = packed[i - from];
     size_t done = ompi_datatype_unpack(memory->sample.type, memory->count, memory->buffer, from,
                                        packed, length);
     ck_assert_uint_eq(done, end > from ? end - from : 0);
@@ -107,7 +107,7 @@ static bool are_places(const memory_t *memory, const struct iovec *segments, siz
         are_right &= base != end;
         end = base + segments[i].iov_len;
         for (; base < end; base++, from++)
-            are_right &= base == memory->buffer + memory->places[from];
+            are_right &= base == memory->buffer + memory->offsets[from];
     }
     return are_right;
 }
@@ -139,7 +139,7 @@ static void check_contiguous(const memory_t *memory)
     MPI_Count lb = ompi_datatype_true_lb(memory->sample.type);
     bool is_run = true;
     for (size_t i = 0; i < memory->packed_bytes; i++)
-        is_run &= memory->places[i] == lb + (MPI_Count)i;
+        is_run &= memory->offsets[i] == lb + (MPI_Count)i;
     ck_assert(is_run);
 }
 
@@ -180,8 +180,8 @@ static void check_copy(const memory_t *source, memory_t *target)
     ck_assert_ptr_nonnull(wanted);
     memcpy(wanted, target->block, target->bytes);
     for (size_t i = 0; i < bytes; i++)
-        wanted[target->buffer - target->block + target->places[i]] =
-            source->buffer[source->places[i]];
+        wanted[target->buffer - target->block + target->offsets[i]] =
+            source->buffer[source->offsets[i]];
     ck_assert_uint_eq(ompi_datatype_copy(source->sample.type, source->count, source->buffer,
                                          target->sample.type, target->count, target->buffer),
                       bytes);
@@ -238,13 +238,13 @@ START_TEST(blocks_of_every_length)
     for (size_t i = 0; i < sizeof data; i++)
         data[i] = (unsigned char)model_random(0, 255);
     for (int length = 1; length <= MAX; length++) {
-        int places[BLOCKS];
+        int offsets[BLOCKS];
         for (int i = 0; i < BLOCKS; i++)
-            places[i] = (length + 3) * (i * 3 % BLOCKS);
+            offsets[i] = (length + 3) * (i * 3 % BLOCKS);
         ck_assert_int_eq(ompi_api_type_vector(BLOCKS, length, length + 3, byte, &types[0], false),
                          MPI_SUCCESS);
-        ck_assert_int_eq(ompi_api_type_create_indexed_block(BLOCKS, length, ompi_ints_small(places),
-                                                            byte, &types[1]),
+        ck_assert_int_eq(ompi_api_type_create_indexed_block(
+                             BLOCKS, length, ompi_ints_small(offsets), byte, &types[1]),
                          MPI_SUCCESS);
         for (int t = 0; t < 2; t++) {
             size_t bytes = (size_t)(BLOCKS * length);
@@ -252,7 +252,7 @@ START_TEST(blocks_of_every_length)
             ck_assert_uint_eq(ompi_datatype_pack(types[t], 1, data, 0, packed, bytes), bytes);
             ck_assert_uint_eq(ompi_datatype_unpack(types[t], 1, back, 0, packed, bytes), bytes);
             for (int i = 0; i < BLOCKS; i++) {
-                size_t at = (size_t)((length + 3) * (t == 0 ? i : places[i] / (length + 3)));
+                size_t at = (size_t)((length + 3) * (t == 0 ? i : offsets[i] / (length + 3)));
                 ck_assert_mem_eq(packed + i * length, data + at, length);
                 ck_assert_mem_eq(back + at, data + at, length);
                 if (at + (size_t)length < sizeof back)
@@ -293,11 +293,11 @@ END_TEST
 START_TEST(absolute_addresses)
 {
     int a = 1, b = 2, packed[2];
-    MPI_Aint places[] = {(MPI_Aint)&a, (MPI_Aint)&b};
+    MPI_Aint offsets[] = {(MPI_Aint)&a, (MPI_Aint)&b};
     int lengths[] = {1, 1};
     ompi_datatype_t *type;
     ck_assert_int_eq(ompi_api_type_create_hindexed(2, ompi_ints_small(lengths),
-                                                   ompi_wide_ints_small(places),
+                                                   ompi_wide_ints_small(offsets),
                                                    ompi_datatype_of(MPI_INT), &type),
                      MPI_SUCCESS);
     ck_assert_uint_eq(ompi_datatype_pack(type, 1, MPI_BOTTOM, 0, packed, sizeof packed), 8);

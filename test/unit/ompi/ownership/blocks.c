@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ompi/ownership/blocks.c: random blocks against a plain list, in few hash places and in many. */
+/* ompi/ownership/blocks.c: random blocks against a plain list, in few hash slots and in many. */
 #include "ompi/ownership/blocks.h"
 
 #include <stdlib.h>
