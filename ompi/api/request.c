@@ -8,21 +8,22 @@
 #include "ompi/request/request.h"
 #include "ompi/request/status.h"
 
-/* Finishes a settled request of the wrapper's; under the lock, or loosely without it. */
-static int finish_one(ompi_request_t **request, MPI_Status *status, bool loosely)
+/* Finishes a settled request of the wrapper's. unlocked: the caller does not hold the message lock.
+ */
+static int finish_one(ompi_request_t **request, MPI_Status *status, bool unlocked)
 {
     if (!ompi_request_is_active(*request)) {
         ompi_status_fill_empty(status);
         return MPI_SUCCESS;
     }
     ompi_request_set_error_object(*request);
-    return loosely ? ompi_request_finish_loose(request, status)
-                   : ompi_request_finish(request, status);
+    return unlocked ? ompi_request_finish_unlocked(request, status)
+                    : ompi_request_finish(request, status);
 }
 
 int ompi_api_wait(ompi_request_t **request, MPI_Status *status)
 {
-    if (ompi_threads_share() && ompi_request_is_loose(*request))
+    if (ompi_threads_share() && ompi_request_can_finish_unlocked(*request))
         return finish_one(request, status, true);
     ompi_lock();
     if (!ompi_request_is_settled(*request))
@@ -37,15 +38,15 @@ static void look_at(ompi_request_t *request)
 {
     if (ompi_request_is_settled(request))
         return;
-    ompi_pursuit_t pursuit = {0};
+    ompi_cancel_wait_t cancel_wait = {0};
     ompi_request_look();
-    ompi_request_pursue(request, &pursuit);
+    ompi_request_await_cancel(request, &cancel_wait);
 }
 
 int ompi_api_test(ompi_request_t **request, int *flag, MPI_Status *status)
 {
     int error = MPI_SUCCESS;
-    if (ompi_threads_share() && ompi_request_is_loose(*request)) {
+    if (ompi_threads_share() && ompi_request_can_finish_unlocked(*request)) {
         *flag = true;
         return finish_one(request, status, true);
     }

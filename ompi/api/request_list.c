@@ -8,9 +8,9 @@
  * are done does not gather them each time.
  *
  * Where threads share, `all` and `any` finish without the message lock what can be finished so
- * (ompi_request_is_loose); the lock is for waiting, and for the rest.
+ * (ompi_request_can_finish_unlocked); the lock is for waiting, and for the rest.
  *
- * An error of a request belongs to its communicator, also if it is told as MPI_ERR_IN_STATUS: of
+ * An error of a request belongs to its communicator, also if the call returns MPI_ERR_IN_STATUS: of
  * several, the first one's handler is called.
  */
 #include <stdlib.h>
@@ -67,29 +67,29 @@ static void scatter(request_array_t *array)
         free(array->objects);
 }
 
-/* Tells the user of one that is settled, and writes its handle back; under the lock, or loosely
- * without it. */
-static int finish(MPI_Request *handle, MPI_Status *status, bool loosely)
+/* Fills in the status of a settled request and writes its handle back. unlocked: the caller does
+ * not hold the message lock. */
+static int finish(MPI_Request *handle, MPI_Status *status, bool unlocked)
 {
     ompi_request_t *request = ompi_handle_object(*handle);
     if (!ompi_request_is_active(request)) {
         ompi_status_fill_empty(status);
         return MPI_SUCCESS;
     }
-    int error = loosely ? ompi_request_finish_loose(&request, status)
-                        : ompi_request_finish(&request, status);
+    int error = unlocked ? ompi_request_finish_unlocked(&request, status)
+                         : ompi_request_finish(&request, status);
     if (request == NULL)
         *handle = MPI_REQUEST_NULL;
     return error;
 }
 
 /* The same in an array: the error goes to the status too, if there is one. */
-static void finish_among(MPI_Request *handle, MPI_Status *status, bool loosely, int *result)
+static void finish_among(MPI_Request *handle, MPI_Status *status, bool unlocked, int *result)
 {
     ompi_request_t *request = ompi_handle_object(*handle);
     if (*result == MPI_SUCCESS && ompi_request_is_active(request))
         ompi_request_set_error_object(request);
-    int error = finish(handle, status, loosely);
+    int error = finish(handle, status, unlocked);
     if (status != MPI_STATUS_IGNORE)
         status->MPI_ERROR = error;
     if (error != MPI_SUCCESS && *result == MPI_SUCCESS)
@@ -129,12 +129,12 @@ static bool all_settled(const request_array_t *array)
 }
 
 /* Whether all are settled and can be finished without the lock. */
-static bool all_loose(const request_array_t *array)
+static bool all_can_finish_unlocked(const request_array_t *array)
 {
     if (!ompi_threads_share())
         return false;
     for (size_t i = 0; i < array->count; i++) {
-        if (!ompi_request_is_loose(array->objects[i]))
+        if (!ompi_request_can_finish_unlocked(array->objects[i]))
             return false;
     }
     return true;
@@ -142,11 +142,11 @@ static bool all_loose(const request_array_t *array)
 
 /* -- all ----------------------------------------------------------------------------- */
 
-static int finish_all(const request_array_t *array, MPI_Status *statuses, bool loosely)
+static int finish_all(const request_array_t *array, MPI_Status *statuses, bool unlocked)
 {
     int result = MPI_SUCCESS;
     for (size_t i = 0; i < array->count; i++)
-        finish_among(&array->handles[i], status_at(statuses, i), loosely, &result);
+        finish_among(&array->handles[i], status_at(statuses, i), unlocked, &result);
     return result;
 }
 
@@ -156,16 +156,16 @@ int ompi_api_waitall(int count, MPI_Request array_of_requests[], MPI_Status *arr
     int error = gather(&array, count, array_of_requests);
     if (error != MPI_SUCCESS)
         return error;
-    bool loosely = all_loose(&array);
-    if (!loosely) {
+    bool unlocked = all_can_finish_unlocked(&array);
+    if (!unlocked) {
         ompi_lock();
         ompi_request_wait(array.objects, array.count, array.count);
-        loosely = all_loose(&array);
-        if (loosely)
+        unlocked = all_can_finish_unlocked(&array);
+        if (unlocked)
             ompi_unlock();
     }
-    error = finish_all(&array, array_of_statuses, loosely);
-    if (!loosely)
+    error = finish_all(&array, array_of_statuses, unlocked);
+    if (!unlocked)
         ompi_unlock();
     scatter(&array);
     return error;
@@ -173,10 +173,10 @@ int ompi_api_waitall(int count, MPI_Request array_of_requests[], MPI_Status *arr
 
 static void poll_for(size_t count, const MPI_Request *handles)
 {
-    ompi_pursuit_t pursuit = {0};
+    ompi_cancel_wait_t cancel_wait = {0};
     ompi_request_look();
     for (size_t i = 0; i < count; i++)
-        ompi_request_pursue(ompi_handle_object(handles[i]), &pursuit);
+        ompi_request_await_cancel(ompi_handle_object(handles[i]), &cancel_wait);
 }
 
 /* Whether all are settled, now or after a poll. */
@@ -194,7 +194,7 @@ int ompi_api_testall(int count, MPI_Request array_of_requests[], int *flag,
     int error = gather(&array, count, array_of_requests);
     if (error != MPI_SUCCESS)
         return error;
-    if (all_loose(&array)) {
+    if (all_can_finish_unlocked(&array)) {
         *flag = true;
         error = finish_all(&array, array_of_statuses, true);
     } else {
@@ -229,22 +229,22 @@ static int wait_for_one(int count, const MPI_Request *handles)
     return MPI_SUCCESS;
 }
 
-static int finish_any(MPI_Request *handles, size_t i, int *index, MPI_Status *status, bool loosely)
+static int finish_any(MPI_Request *handles, size_t i, int *index, MPI_Status *status, bool unlocked)
 {
     *index = (int)i;
     ompi_request_set_error_object(ompi_handle_object(handles[i]));
-    return finish(&handles[i], status, loosely);
+    return finish(&handles[i], status, unlocked);
 }
 
 /* Finishes the first one that is done, if that can be without the lock. */
-static bool finish_any_loose(int count, MPI_Request *handles, int *index, MPI_Status *status,
-                             int *error)
+static bool finish_any_unlocked(int count, MPI_Request *handles, int *index, MPI_Status *status,
+                                int *error)
 {
     bool active;
     if (!ompi_threads_share())
         return false;
     size_t i = find_ready((size_t)count, handles, &active);
-    if (i == (size_t)count || !ompi_request_is_loose(ompi_handle_object(handles[i])))
+    if (i == (size_t)count || !ompi_request_can_finish_unlocked(ompi_handle_object(handles[i])))
         return false;
     *error = finish_any(handles, i, index, status, true);
     return true;
@@ -254,7 +254,7 @@ int ompi_api_waitany(int count, MPI_Request array_of_requests[], int *indx, MPI_
 {
     bool active;
     int error = check_handles((size_t)count, array_of_requests);
-    if (error != MPI_SUCCESS || finish_any_loose(count, array_of_requests, indx, status, &error))
+    if (error != MPI_SUCCESS || finish_any_unlocked(count, array_of_requests, indx, status, &error))
         return error;
     ompi_lock();
     size_t i = find_ready((size_t)count, array_of_requests, &active);
@@ -288,7 +288,7 @@ int ompi_api_testany(int count, MPI_Request array_of_requests[], int *indx, int 
     int error = check_handles((size_t)count, array_of_requests);
     if (error != MPI_SUCCESS)
         return error;
-    if (finish_any_loose(count, array_of_requests, indx, status, &error)) {
+    if (finish_any_unlocked(count, array_of_requests, indx, status, &error)) {
         *flag = true;
         return error;
     }

@@ -13,9 +13,9 @@
 
 /* How long the answer to MPI_Cancel is looked for: a receiver that is in MPI answers by then, and
  * what a rank sends to itself needs a few looks. */
-enum { PURSUIT_LOOKS = 64, PURSUIT_NSEC = 1000000 };
+enum { CANCEL_WAIT_LOOKS = 64, CANCEL_WAIT_NSEC = 1000000 };
 
-static const ompi_request_ops_t no_ops = {.is_loose = true};
+static const ompi_request_ops_t no_ops = {.can_finish_unlocked = true};
 
 ompi_request_t ompi_request_sent = {
     .head = OMPI_OBJECT_PREDEFINED(OMPI_REQUEST, &ompi_request_sent),
@@ -71,7 +71,7 @@ void ompi_request_init_bare(ompi_request_t *request, const ompi_request_ops_t *o
     request->comm = comm;
     atomic_store_explicit(&request->done, 0, memory_order_relaxed);
     request->active = true;
-    request->persistent = request->orphan = request->is_asked_back = false;
+    request->persistent = request->orphan = request->is_cancel_unanswered = false;
     request->wait = NULL;
     request->on_complete = NULL;
     ompi_status_set_empty(&request->status);
@@ -108,7 +108,7 @@ static int start_done(ompi_request_t *request)
 
 static ompi_request_t *create_done(const MPI_Status *status)
 {
-    static const ompi_request_ops_t nothing = {.start = start_done, .is_loose = true};
+    static const ompi_request_ops_t nothing = {.start = start_done, .can_finish_unlocked = true};
     ompi_request_t *request = malloc(sizeof *request);
     if (request == NULL)
         return NULL;
@@ -137,7 +137,7 @@ int ompi_request_start(ompi_request_t *request)
 {
     atomic_store_explicit(&request->done, 0, memory_order_relaxed);
     request->active = true;
-    request->is_asked_back = false;
+    request->is_cancel_unanswered = false;
     int error = request->ops->start(request);
     if (error != MPI_SUCCESS)
         request->active = false;
@@ -209,7 +209,7 @@ int ompi_request_finish(ompi_request_t **slot, MPI_Status *status)
     return error;
 }
 
-int ompi_request_finish_loose(ompi_request_t **slot, MPI_Status *status)
+int ompi_request_finish_unlocked(ompi_request_t **slot, MPI_Status *status)
 {
     ompi_request_t *request = *slot;
     int error = request->status.MPI_ERROR;
@@ -264,17 +264,17 @@ int ompi_request_cancel(ompi_request_t *request)
     const ompi_request_ops_t *ops = request->ops;
     if (!ompi_request_is_active(request) || ops->cancel == NULL)
         return MPI_SUCCESS;
-    request->is_asked_back = ops->query == NULL;
+    request->is_cancel_unanswered = ops->query == NULL;
     return ops->cancel(request); /* it may be done then, and another thread may have freed it */
 }
 
-void ompi_request_pursue_slow(ompi_request_t *request, ompi_pursuit_t *pursuit)
+void ompi_request_await_cancel_slow(ompi_request_t *request, ompi_cancel_wait_t *cancel_wait)
 {
-    request->is_asked_back = false;
-    if (pursuit->end == 0)
-        pursuit->end = opal_clock_nsec() + PURSUIT_NSEC;
-    for (; !ompi_request_is_done(request); pursuit->looks++) {
-        if (pursuit->looks >= PURSUIT_LOOKS && opal_clock_nsec() >= pursuit->end)
+    request->is_cancel_unanswered = false;
+    if (cancel_wait->end == 0)
+        cancel_wait->end = opal_clock_nsec() + CANCEL_WAIT_NSEC;
+    for (; !ompi_request_is_done(request); cancel_wait->looks++) {
+        if (cancel_wait->looks >= CANCEL_WAIT_LOOKS && opal_clock_nsec() >= cancel_wait->end)
             return;
         ompi_request_look();
     }

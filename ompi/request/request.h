@@ -12,9 +12,9 @@
  *
  * Threading: everything here is under the message lock (ompi_lock), which exists only at
  * MPI_THREAD_MULTIPLE, but for asking whether a request is done, settled or loose, and for
- * ompi_request_finish_loose. Who completes a request has the lock, or has just made it. A request
- * is not touched any more when it has been said that it is done: its owner may be looking without
- * the lock, and free it.
+ * ompi_request_finish_unlocked. Who completes a request has the lock, or has just made it. A
+ * request is not touched any more when it has been said that it is done: its owner may be looking
+ * without the lock, and free it.
  */
 #ifndef OMPI_REQUEST_H
 #define OMPI_REQUEST_H
@@ -58,7 +58,7 @@ typedef struct ompi_request_ops {
     int (*leave)(struct ompi_request *request);
 
     /* A done one may be released without the message lock; it has no `query` and no `leave`. */
-    bool is_loose;
+    bool can_finish_unlocked;
 } ompi_request_ops_t;
 
 typedef struct ompi_request {
@@ -68,9 +68,10 @@ typedef struct ompi_request {
     atomic_int done;                /* paired with the reads of ompi_request_is_done */
     bool active;                    /* false: a persistent one that is not started */
     bool persistent;
-    bool orphan;        /* MPI_Request_free: it ends without anybody waiting */
-    bool is_asked_back; /* MPI_Cancel: what comes of it is not known, and nobody has asked yet */
-    ompi_wait_t *wait;  /* the wait that hangs on it, or NULL */
+    bool orphan;               /* MPI_Request_free: it ends without anybody waiting */
+    bool is_cancel_unanswered; /* MPI_Cancel: what comes of it is not known, and nobody has asked
+                                  yet */
+    ompi_wait_t *wait;         /* the wait that hangs on it, or NULL */
     void (*on_complete)(struct ompi_request *request, void *context); /* runs once, or NULL */
     void *on_complete_context;
     MPI_Status status; /* MPI_ERROR is the result; valid when done */
@@ -130,10 +131,10 @@ static inline bool ompi_request_is_settled(const ompi_request_t *request)
 }
 
 /* Whether it is settled and can be finished without the message lock. Threads share. */
-static inline bool ompi_request_is_loose(const ompi_request_t *request)
+static inline bool ompi_request_can_finish_unlocked(const ompi_request_t *request)
 {
     return !ompi_request_is_active(request) ||
-           (ompi_request_is_done(request) && request->ops->is_loose);
+           (ompi_request_is_done(request) && request->ops->can_finish_unlocked);
 }
 
 /* The status of a done request, as it is told to the user. Returns the error code of the query. */
@@ -147,7 +148,7 @@ int ompi_request_query(ompi_request_t *request, MPI_Status *status);
 OPAL_EXPORT int ompi_request_finish(ompi_request_t **slot, MPI_Status *status);
 
 /* The same without the message lock, of one that is loose. */
-int ompi_request_finish_loose(ompi_request_t **slot, MPI_Status *status);
+int ompi_request_finish_unlocked(ompi_request_t **slot, MPI_Status *status);
 
 /* MPI_Request_free. Returns the error code of `leave`. */
 OPAL_EXPORT int ompi_request_free(ompi_request_t **slot);
@@ -175,16 +176,17 @@ int ompi_request_cancel(ompi_request_t *request);
  * for its receiver to say, and programs ask once, behind MPI_Cancel: so the first call that asks
  * looks for the answer for a moment, which is one for all of its requests. NULL: does nothing.
  */
-typedef struct ompi_pursuit {
+typedef struct ompi_cancel_wait {
     uint64_t end; /* 0: it has not begun */
     int looks;
-} ompi_pursuit_t;
+} ompi_cancel_wait_t;
 
-void ompi_request_pursue_slow(ompi_request_t *request, ompi_pursuit_t *pursuit);
-static inline void ompi_request_pursue(ompi_request_t *request, ompi_pursuit_t *pursuit)
+void ompi_request_await_cancel_slow(ompi_request_t *request, ompi_cancel_wait_t *cancel_wait);
+static inline void ompi_request_await_cancel(ompi_request_t *request,
+                                             ompi_cancel_wait_t *cancel_wait)
 {
-    if (request != NULL && opal_unlikely(request->is_asked_back))
-        ompi_request_pursue_slow(request, pursuit);
+    if (request != NULL && opal_unlikely(request->is_cancel_unanswered))
+        ompi_request_await_cancel_slow(request, cancel_wait);
 }
 
 /*

@@ -63,7 +63,7 @@ static int restart_receive(ompi_request_t *request);
 static const ompi_request_ops_t receive_request_ops = {
     .start = restart_receive,
     .cancel = cancel_receive,
-    .is_loose = true,
+    .can_finish_unlocked = true,
 };
 
 /* All but the request itself. */

@@ -33,7 +33,7 @@ static int cancel_send(ompi_request_t *request);
 static const ompi_request_ops_t send_request_ops = {
     .start = restart_send,
     .cancel = cancel_send,
-    .is_loose = true,
+    .can_finish_unlocked = true,
 };
 
 static void drop_list(ob1_send_t *send)
