@@ -7,7 +7,7 @@ libompi_core_la_SOURCES += \
 	%D%/api/coll_check.c \
 	%D%/api/coll_reduce.c \
 	%D%/api/comm.c \
-	%D%/api/comm_create.c %D%/api/comm_create.h \
+	%D%/api/comm_create.c \
 	%D%/api/comm_split_type.c \
 	%D%/api/datatype.c \
 	%D%/api/datatype_array.c \
@@ -17,7 +17,6 @@ libompi_core_la_SOURCES += \
 	%D%/api/env_abi.c \
 	%D%/api/errhan.c \
 	%D%/api/error.c \
-	%D%/api/fortran.c \
 	%D%/api/group.c \
 	%D%/api/info.c \
 	%D%/api/neighbor.c \
@@ -30,8 +29,7 @@ libompi_core_la_SOURCES += \
 	%D%/api/rma.c \
 	%D%/api/spawn.c \
 	%D%/api/status.c \
-	%D%/api/topo.c %D%/api/topo.h \
-	%D%/api/topo_graph.c \
+	%D%/api/topo.c \
 	%D%/api/wrapper.h \
 	%D%/attribute/attribute.c %D%/attribute/attribute.h \
 	%D%/attribute/keyval.c %D%/attribute/keyval.h \
@@ -45,7 +43,6 @@ libompi_core_la_SOURCES += \
 	%D%/comm_create/inter.c \
 	%D%/communicator/communicator.c %D%/communicator/communicator.h \
 	%D%/communicator/context.c %D%/communicator/context.h \
-	%D%/communicator/hints.c \
 	%D%/communicator/hw_topology.c %D%/communicator/hw_topology.h \
 	%D%/datatype/array.c %D%/datatype/array.h \
 	%D%/datatype/datatype.c %D%/datatype/datatype.h \

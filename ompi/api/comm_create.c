@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "ompi/api/bodies.h"
-#include "ompi/api/comm_create.h"
 #include "ompi/comm_create/context_id_agree.h"
 #include "ompi/comm_create/create.h"
 

@@ -3,7 +3,6 @@
 #include <strings.h>
 
 #include "ompi/api/bodies.h"
-#include "ompi/api/comm_create.h"
 #include "ompi/comm_create/create.h"
 #include "ompi/communicator/hw_topology.h"
 

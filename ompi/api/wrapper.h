@@ -73,6 +73,10 @@ OMPI_API_RARE int ompi_api_fail(void *object, int code, const char *function);
  * that the wrapper reports. The text is a constant. */
 OMPI_API_RARE int ompi_api_set_error_detail(int code, const char *detail);
 
+/* For a body that makes a communicator: turns a result of ompi/comm_create/create.h into an error
+ * code of MPI with its sentence. */
+int ompi_api_set_creation_error(int error);
+
 /* For a body whose call names no object and that is going to return an error: the error handler of
  * this object will be invoked. The object is retained until then. */
 OMPI_API_RARE void ompi_api_set_error_object(ompi_object_t *object);

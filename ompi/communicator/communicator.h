@@ -45,7 +45,7 @@ typedef struct ompi_communicator {
     bool is_ending;                         /* it has had them, and nobody uses it any more */
     bool lends_context;                     /* which is given back by who has lent it */
     opal_list_node_t node; /* in the list of those that the user has. The message lock */
-    atomic_uint hints;     /* a bit for each that is true: hints.c */
+    atomic_uint hints;     /* a bit for each that is true */
     const char *resource;  /* what MPI_Comm_split_type split by; NULL: nothing */
     char name[MPI_MAX_OBJECT_NAME];
 } ompi_communicator_t;
@@ -110,8 +110,8 @@ void ompi_comm_stop_messages(void);
 OPAL_EXPORT ompi_communicator_t *ompi_comm_find(uint32_t context);
 OPAL_EXPORT uint32_t ompi_comm_highest_context(void); /* of those that there were */
 
-/* Hints (hints.c): those of an info object that are known; all that it has, for the caller. NULL:
- * no memory. */
+/* Hints. set: those keys of `info` (may be NULL) that the standard knows. get: all hints of the
+ * communicator as an object for the caller; NULL: no memory. */
 void ompi_comm_set_hints(ompi_communicator_t *comm, ompi_info_t *info);
 void ompi_comm_copy_hints(const ompi_communicator_t *from, ompi_communicator_t *to);
 ompi_info_t *ompi_comm_get_hints(const ompi_communicator_t *comm);
