@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Bodies of the chapter env: what a program learns of the ABI, and what a Fortran library tells of
- * its compiler.
+ * Bodies of the chapter env: properties of the ABI, and those of a Fortran compiler, which a
+ * Fortran library sets.
  *
- * Mica has no Fortran of its own, so at first nothing is known of that compiler. The first one who
- * tells is believed, if what is told is how Mica's Fortran datatypes are: they cannot change their
- * sizes any more. A refused attempt tells nothing.
+ * Mica has no Fortran of its own, so at first nothing is known of that compiler. The first call
+ * sets the properties, if they agree with the sizes of Mica's Fortran datatypes, which cannot
+ * change any more. A refused call sets nothing.
  *
  * Threading: any thread, at any time, before MPI_Init and after MPI_Finalize too.
  */
@@ -21,9 +21,9 @@
 enum { LOGICAL_BYTES_MAX = 16 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all below */
-static ompi_info_t *fortran;                             /* NULL: nobody told */
+static ompi_info_t *fortran;                             /* NULL: not set */
 static struct {
-    int bytes; /* 0: nobody told */
+    int bytes; /* 0: not set */
     unsigned char yes[LOGICAL_BYTES_MAX], no[LOGICAL_BYTES_MAX];
 } booleans;
 
@@ -60,7 +60,7 @@ int ompi_api_abi_get_info(ompi_info_t **info)
 
 /* -- Fortran's types --------------------------------------------------------------------- */
 
-/* Whether an info says nothing of a size, or the right thing. */
+/* Whether an info has no size for the type, or the right one. */
 static bool agrees(ompi_info_t *info, const char *key, MPI_Datatype type)
 {
     char value[32], wanted[32];
@@ -84,7 +84,7 @@ int ompi_api_abi_set_fortran_info(ompi_info_t *info)
         if (!agrees(info, sizes[i].key, sizes[i].type))
             return ompi_api_set_error_detail(MPI_ERR_ABI,
                                              "A type has another size here than the info says: "
-                                             "MPI_Type_size tells it.");
+                                             "see MPI_Type_size.");
     }
     ompi_info_t *copy = ompi_info_dup(info);
     if (copy == NULL)
@@ -97,18 +97,18 @@ int ompi_api_abi_set_fortran_info(ompi_info_t *info)
     if (is_first)
         return MPI_SUCCESS;
     ompi_object_release(&copy->head);
-    return ompi_api_set_error_detail(MPI_ERR_ABI, "This was told before.");
+    return ompi_api_set_error_detail(MPI_ERR_ABI, "This was set before.");
 }
 
 int ompi_api_abi_get_fortran_info(ompi_info_t **info)
 {
     pthread_mutex_lock(&lock);
-    ompi_info_t *told = fortran; /* stays for ever */
+    ompi_info_t *stored = fortran; /* stays for ever */
     pthread_mutex_unlock(&lock);
     *info = NULL;
-    if (told == NULL)
+    if (stored == NULL)
         return MPI_SUCCESS;
-    *info = ompi_info_dup(told);
+    *info = ompi_info_dup(stored);
     return *info != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
 
@@ -148,7 +148,7 @@ int ompi_api_abi_set_fortran_booleans(int logical_size, void *logical_true, void
         memcpy(booleans.no, logical_false, (size_t)logical_size);
     }
     pthread_mutex_unlock(&lock);
-    return is_first ? MPI_SUCCESS : ompi_api_set_error_detail(MPI_ERR_ABI, "This was told before.");
+    return is_first ? MPI_SUCCESS : ompi_api_set_error_detail(MPI_ERR_ABI, "This was set before.");
 }
 
 /* A literal as one of another length: the number stays the same, with its sign. */

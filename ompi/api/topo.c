@@ -58,7 +58,7 @@ static uint64_t hash_ints(uint64_t hash, const int items[], int count)
     return hash;
 }
 
-/* This process lacks the memory to say who is in, but the others wait for it. */
+/* This process has no memory for the group, but takes part because the others wait for it. */
 static int create_without_memory(ompi_communicator_t *comm, ompi_topology_t *topology,
                                  uint64_t alike)
 {
@@ -114,7 +114,7 @@ static int check_grid(const ompi_communicator_t *comm, int ndims, const int dims
         product *= dims[i];
         if (product > comm->size)
             return ompi_api_set_error_detail(
-                MPI_ERR_DIMS, "The grid has more places than the communicator has ranks.");
+                MPI_ERR_DIMS, "The grid has more processes than the communicator has ranks.");
     }
     *count = (int)product;
     return MPI_SUCCESS;
@@ -157,7 +157,7 @@ int ompi_api_cartdim_get(ompi_communicator_t *comm, int *ndims)
     return MPI_SUCCESS;
 }
 
-/* An array with room for something of each dimension. */
+/* Checks an array of results: it has room for an entry of each dimension. */
 static int check_room(const ompi_topology_t *grid, int room, const void *array)
 {
     if (room < grid->of.cart.dimensions)
@@ -460,7 +460,7 @@ static int check_weights(const int weights[], int count)
     return MPI_SUCCESS;
 }
 
-/* Weights as they are kept: NULL for an unweighted graph. */
+/* Weights as the topology stores them: NULL for an unweighted graph. */
 static const int *stored_weights(const int weights[], int count)
 {
     static const int nothing;
@@ -558,7 +558,7 @@ int ompi_api_dist_graph_neighbors_count(ompi_communicator_t *comm, int *indegree
     return MPI_SUCCESS;
 }
 
-/* Weights go where somebody wants them. */
+/* Writes weights if the program wants them. */
 static void return_weights(int to[], const int from[], int count)
 {
     if (from != NULL && to != NULL && !is_unweighted(to) && to != MPI_WEIGHTS_EMPTY)

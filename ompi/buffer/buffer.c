@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Blocks in a user's memory, and the messages in them. */
+/* Blocks in a buffer that the user attached, and the messages in them. */
 #include "ompi/buffer/buffer.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ typedef struct ompi_bsend_block {
 
 enum { HEAD_BYTES = (sizeof(block_t) + ALIGN - 1) / ALIGN * ALIGN };
 _Static_assert(HEAD_BYTES + 3 * (ALIGN - 1) <= MPI_BSEND_OVERHEAD,
-               "what a message costs beside its data is what users allow for");
+               "a head and its alignment fit into what users add for each message");
 
 /* Ends when all blocks up to a number have left. */
 typedef struct flush {

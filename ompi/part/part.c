@@ -8,17 +8,17 @@
 #include "ompi/mca/pml/tags.h"
 #include "ompi/request/status.h"
 
-/* What a sender tells its receiver, once. */
+/* The control message from MPI_Psend_init to MPI_Precv_init. */
 typedef struct offer {
-    uint64_t partitions, bytes; /* of one */
+    uint64_t partitions, bytes; /* of one partition */
     uint64_t tag;               /* of the first: its number in the share */
 } offer_t;
 
 typedef struct part_send {
     ompi_request_t request;
-    opal_list_node_t node; /* among those that live */
+    opal_list_node_t node; /* in `living` */
     size_t partitions, missing;
-    uint64_t tag;            /* of the first, likewise */
+    uint64_t tag;            /* of the first partition */
     offer_t offer;           /* until it has left */
     ompi_request_t **pieces; /* one a partition; NULL: MPI_PROC_NULL */
     bool *is_ready;          /* in this round */
@@ -28,7 +28,7 @@ typedef struct part_send {
 typedef struct piece {
     struct part_receive *receive;
     ompi_request_t *request;
-    void *scratch; /* where it is received if it does not fall on elements; NULL: in its place */
+    void *scratch; /* bounce buffer if it does not fall on elements; NULL: received in place */
 } piece_t;
 
 typedef struct part_receive {
@@ -36,7 +36,7 @@ typedef struct part_receive {
     ompi_route_t route;
     ompi_data_t data;         /* count: of all partitions */
     size_t partitions, bytes; /* of one */
-    ompi_request_t *matching; /* for the offer; NULL: it is here, or nobody sends */
+    ompi_request_t *matching; /* for the offer; NULL: it is here, or there is no sender */
     offer_t offer;
     piece_t *pieces; /* one a partition of the sender; NULL: not known yet, or none */
     size_t missing;
@@ -182,7 +182,7 @@ int ompi_part_send_init(const ompi_route_t *route, const ompi_data_t *data, size
         return MPI_ERR_NO_MEM;
     ompi_request_init(&send->request, &send_ops, to.comm, destroy_send);
     ompi_request_make_persistent(&send->request);
-    /* One of no partitions, while it has no tags, is in nobody's way. */
+    /* A send of no partitions, while it has no tags, takes none from another send. */
     bool has_tags = take_tags(partitions, &send->tag);
     send->partitions = has_tags ? partitions : 0;
     opal_list_append(&living, &send->node);
@@ -235,7 +235,7 @@ static void fail(part_receive_t *receive, int error)
         receive->request.status.MPI_ERROR = error;
 }
 
-/* One is in its place, or will be: its bytes are moved there. */
+/* A partition has arrived; its bytes are moved out of the bounce buffer, if it has one. */
 static void end_piece_of_receive(ompi_request_t *request, void *context)
 {
     const piece_t *piece = context;
@@ -324,10 +324,10 @@ static void match(ompi_request_t *request OPAL_UNUSED, void *context)
 static int start_receive(ompi_request_t *request)
 {
     part_receive_t *receive = receive_of(request);
-    bool is_nobody = receive->route.rank == MPI_PROC_NULL;
+    bool is_proc_null = receive->route.rank == MPI_PROC_NULL;
     ompi_status_set(&request->status, receive->route.rank,
-                    is_nobody ? MPI_ANY_TAG : receive->route.tag, MPI_SUCCESS, 0);
-    if (is_nobody)
+                    is_proc_null ? MPI_ANY_TAG : receive->route.tag, MPI_SUCCESS, 0);
+    if (is_proc_null)
         ompi_request_complete(request);
     else if (receive->matching == NULL && receive->pieces == NULL)
         return MPI_ERR_NO_MEM;
@@ -341,7 +341,8 @@ static void end_matching(ompi_request_t *request OPAL_UNUSED, void *context)
     free(context);
 }
 
-/* Nobody has sent: the offer is the next one's. It has its place in the receive until then. */
+/* A receive whose offer has not come cancels the message for it, so that the next MPI_Precv_init
+ * gets the offer. `receive` has the buffer of that message, so it is freed behind the cancel. */
 static void destroy_receive(ompi_object_t *head)
 {
     part_receive_t *receive = opal_container_of(head, part_receive_t, request.head);
