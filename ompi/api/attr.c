@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Bodies of the chapter attr. Communicators, datatypes and windows do the same in their own types;
- * the functions of MPI-1 are those of communicators under older names.
+ * Bodies of the chapter attr. The bodies for communicators, datatypes and windows differ in types
+ * only; the functions of MPI-1 are those of communicators under older names.
  */
 #include <string.h>
 

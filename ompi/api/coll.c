@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Bodies of the chapter coll that move data; coll_reduce.c has the reductions. Each operation has a
- * function that makes a call of its arguments, and a body for each of its forms.
+ * function that makes a call of the arguments, and a body for each form of the operation.
  */
 #include "ompi/api/coll.h"
 

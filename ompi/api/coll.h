@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the bodies of collectives share: arguments become a call (ompi/mca/coll/coll.h), and a call
- * is checked and carried out in one of three forms.
+ * Shared by the bodies of collectives: they make a call (ompi/mca/coll/coll.h) of their arguments,
+ * which is checked and carried out in one of three forms.
  */
 #ifndef OMPI_API_COLL_H
 #define OMPI_API_COLL_H
 
 #include "ompi/mca/coll/coll.h"
 
-/* What relates several arguments; in coll_check.c. MPI_SUCCESS or an error with its sentence. */
+/* Checks that relate several arguments; in coll_check.c. MPI_SUCCESS, or an error with a detail. */
 int ompi_api_coll_check(const ompi_coll_call_t *call);
 
-/* MPI_ERR_OP with a sentence: a predefined operation that the datatype does not have. */
+/* MPI_ERR_OP with a detail: the predefined operation is not valid for the datatype. */
 int ompi_api_wrong_op(const ompi_op_t *op, const ompi_datatype_t *type);
 
 int ompi_api_coll_run(const ompi_coll_call_t *call);
 int ompi_api_coll_begin(const ompi_coll_call_t *call, ompi_request_t **request);
 int ompi_api_coll_prepare(const ompi_coll_call_t *call, ompi_request_t **request);
 
-/* Blocks of one size; or all data of one rank. */
+/* Blocks of equal size, or all data of one rank. */
 static inline ompi_coll_side_t ompi_api_side(const void *buffer, MPI_Count count,
                                              ompi_datatype_t *type)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What relates several arguments of a collective: where MPI_IN_PLACE may stand, that buffers are
- * two, that counts and types of many blocks are what they should be, that the operator is for the
+ * Checks that relate several arguments of a collective: MPI_IN_PLACE is allowed there, send and
+ * receive buffers differ, counts and types of all blocks are valid, the operator is valid for the
  * type.
  */
 #include "ompi/api/coll.h"

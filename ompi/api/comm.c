@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bodies of the chapter comm: what a communicator is, and its end. comm_create.c has the rest. */
+/* Bodies of the chapter comm: properties of a communicator, and its end. Others: comm_create.c. */
 #include <string.h>
 
 #include "ompi/api/bodies.h"
@@ -108,7 +108,7 @@ int ompi_api_comm_get_info(ompi_communicator_t *comm, ompi_info_t **info_used)
     return MPI_SUCCESS;
 }
 
-/* Requests that are not done keep it alive, though nobody can name it any more. */
+/* Requests that are not done keep the communicator alive, though its handle is gone. */
 int ompi_api_comm_free(ompi_communicator_t **comm)
 {
     if ((*comm)->head.destroy == NULL)

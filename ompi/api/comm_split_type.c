@@ -8,7 +8,7 @@
 
 #define RESOURCE_KEY "mpi_hw_resource_type"
 
-/* A level of -1 is one that nobody has. */
+/* Level -1: a level that no process has. */
 static int split_by(ompi_communicator_t *comm, int level, int key, ompi_communicator_t **newcomm)
 {
     int color = MPI_UNDEFINED;
@@ -23,9 +23,9 @@ static bool is_all(const ompi_communicator_t *part, const ompi_communicator_t *c
            ompi_comm_peers(part) == ompi_comm_peers(comm);
 }
 
-/* By the outermost level that is a split at all. Where nobody was split, everybody sees so. Of a
- * level that this machine does not know, the parts are those of the level around it. The program's
- * info object, if there is one, tells whoever is in a part which level it was. */
+/* By the outermost level that splits the communicator. A split that leaves it whole does so in all
+ * processes. Of a level that this machine does not know, the parts are those of the level around
+ * it. The program's info object, if there is one, gets the level of the part. */
 static int split_unguided(ompi_communicator_t *comm, int key, ompi_info_t *info,
                           ompi_communicator_t **newcomm)
 {
@@ -49,7 +49,7 @@ static int split_unguided(ompi_communicator_t *comm, int key, ompi_info_t *info,
     return MPI_SUCCESS;
 }
 
-/* By what the info says; without the key, nobody is in a part. */
+/* By the level in the info; without the key, no process is in a part. */
 static int split_guided(ompi_communicator_t *comm, int key, ompi_info_t *info,
                         ompi_communicator_t **newcomm)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bodies of the chapter datatype: addresses, the life of types, what can be asked about them. */
+/* Bodies of the chapter datatype: addresses, commit and free, properties of types. */
 #include <limits.h>
 #include <string.h>
 
@@ -60,7 +60,7 @@ int ompi_api_type_set_name(ompi_datatype_t *datatype, const char *type_name)
 
 int ompi_api_type_size(ompi_datatype_t *datatype, MPI_Count *size)
 {
-    /* The standard's way to tell that an optional type is not there. */
+    /* The standard's result for an optional type that does not exist. */
     *size =
         ompi_datatype_is_type(datatype) ? (MPI_Count)ompi_datatype_size(datatype) : MPI_UNDEFINED;
     return MPI_SUCCESS;

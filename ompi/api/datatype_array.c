@@ -137,8 +137,8 @@ static int read_distribution(int distribution, int argument, distribution_t *dim
     }
 }
 
-/* The place of a process in its grid, whose last dimension varies fastest whatever the order of
- * the array is: the coordinate in dimension i. */
+/* The coordinates of a process in its grid, whose last dimension varies fastest whatever the order
+ * of the array is: the coordinate in dimension i. */
 static int coordinate(int rank, int i, int ndims, const int psizes[])
 {
     for (int later = ndims - 1; later > i; later--)

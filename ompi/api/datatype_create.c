@@ -2,9 +2,9 @@
 /*
  * Bodies of the chapter datatype: constructors, but for those of arrays.
  *
- * Each makes a shape of old shapes and, if that is possible, writes its arguments down in an
- * envelope. A constructor with large counts (_c) writes all numbers that may be large into one list
- * of the envelope; the other one has a list for integers and one for addresses.
+ * A constructor makes a shape out of old shapes and, if that succeeds, records its arguments in an
+ * envelope. Constructors with large counts (_c) record all counts, displacements and addresses in
+ * the large counts of the envelope; the others use its integers and addresses.
  */
 #include "ompi/api/datatype_create.h"
 

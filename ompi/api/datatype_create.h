@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the constructors of datatypes share. */
+/* Shared by the constructors of datatypes. */
 #ifndef OMPI_API_DATATYPE_CREATE_H
 #define OMPI_API_DATATYPE_CREATE_H
 
@@ -7,18 +7,18 @@
 #include "ompi/datatype/envelope.h"
 
 /*
- * Makes the type. Takes the shape and the envelope; an envelope that is NULL is the lack of memory
- * that it came from. Returns an MPI error code.
+ * Makes the type. Takes the shape and the envelope; an envelope that is NULL means no memory.
+ * Returns an MPI error code.
  */
 int ompi_api_create_type(ompi_shape_t *shape, ompi_envelope_t *envelope, ompi_datatype_t **newtype);
 
-/* An error of a shape, with a sentence where the class does not say it. */
+/* The error code of a failed shape, with a detail where the class is not clear. */
 int ompi_api_shape_error(int outcome);
 
-/* MPI_ERR_ARG, explained, unless there is a list or nothing to be in it. */
+/* MPI_ERR_ARG with a detail, if the list is NULL and the count is not 0. */
 int ompi_api_check_list(ompi_ints_t list, MPI_Count count);
 
-/* Adds all values of a list; to the integers, or where they are large to the large counts. */
+/* Adds all values of a list to the envelope: to its integers, or large ones to its large counts. */
 void ompi_api_record_counts(ompi_envelope_t *envelope, ompi_ints_t list, MPI_Count count);
 
 #endif

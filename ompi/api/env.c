@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bodies of the chapter env: start and end, who and where we are, memory, time. */
+/* Bodies of the chapter env: start and end, versions, processor and hardware, memory, time. */
 #include "config.h"
 
 #include <limits.h>
@@ -17,7 +17,7 @@
 #include "ompi/info/info.h"
 #include "opal/util/clock.h"
 
-/* A start that failed has said why. Nothing is left to go on with: the usual handlers end it. */
+/* A start that failed has logged the reason. The initial error handler decides what follows. */
 static int start_failed(int error)
 {
     if (ompi_runtime_initial_errhandler()->action != OMPI_ERRHANDLER_RETURN)

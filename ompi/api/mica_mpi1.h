@@ -44,7 +44,7 @@ typedef struct mica_mpi1_parts {
     MPI_Datatype *types;
 } mica_mpi1_parts_t;
 
-/* A type that has no parts: nobody frees it. */
+/* A type that has no parts is not freed. */
 static __inline__ int mica_mpi1_is_named(int combiner)
 {
     return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_VALUE_INDEX ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bodies of the chapter ownership: whose a block is. How it gets there: ompi/ownership/pass.h. */
+/* Bodies of the chapter ownership. How a block changes its owner: ompi/ownership/pass.h. */
 #include <string.h>
 
 #include "ompi/api/bodies.h"
@@ -51,7 +51,7 @@ int ompi_api_mica_free(void *buffer)
     return is_ours ? MPI_SUCCESS : complain_of_block();
 }
 
-/* While it is on its way nobody has it: a second thread that gives it finds nothing. */
+/* While the block is on its way no process owns it: a second thread that gives it finds nothing. */
 static int give(const ompi_block_t *block, size_t bytes, int dest, int tag,
                 ompi_communicator_t *comm)
 {

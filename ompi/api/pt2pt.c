@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Bodies of the chapter pt2pt. What all of them share: the lock, and MPI_PROC_NULL, with which
- * everything succeeds at once and receives are empty. Where threads share, plain sends and receives
- * try the way beside the lock first.
+ * Bodies of the chapter pt2pt: they take the message lock and call the pml. With MPI_PROC_NULL
+ * every call succeeds at once, and receives are empty. Where threads share, plain sends and
+ * receives try the pml's unlocked fast path first.
  */
 #include <stdlib.h>
 
@@ -141,8 +141,8 @@ int ompi_api_irecv(void *buf, MPI_Count count, ompi_datatype_t *datatype, int so
     return error;
 }
 
-/* Of a receive whose send has failed. One that has met its message already ends with that, so that
- * nothing writes to its buffer behind this. */
+/* Ends the receive of a sendrecv whose send has failed. A receive that has matched its message
+ * already completes with it, so that nothing writes to the buffer afterwards. */
 static void end_receive(ompi_request_t **receive)
 {
     ompi_request_cancel(*receive);
@@ -203,7 +203,7 @@ static int start_parts(const exchange_t *exchange, ompi_request_t *pair)
     return MPI_SUCCESS;
 }
 
-/* Takes `scratch`, from which the send is made; it is freed at the end, or before an error. */
+/* Takes `scratch`, which has the data to send; frees it with the request, or before an error. */
 static int start_exchange(const exchange_t *exchange, void *scratch, ompi_request_t **request)
 {
     ompi_lock();
@@ -235,7 +235,7 @@ int ompi_api_isendrecv(const void *sendbuf, MPI_Count sendcount, ompi_datatype_t
     return start_exchange(&exchange, NULL, request);
 }
 
-/* What is sent is copied first, in its packed form. */
+/* The data to send is packed into a copy first. */
 int ompi_api_isendrecv_replace(void *buf, MPI_Count count, ompi_datatype_t *datatype, int dest,
                                int sendtag, int source, int recvtag, ompi_communicator_t *comm,
                                ompi_request_t **request)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Bodies of the chapter request that are about one request, or start or make some. Those that look
- * at several are in request_list.c.
+ * Bodies of the chapter request for one request, and those that start or make requests. Waits and
+ * tests of several requests are in request_list.c.
  */
 #include "ompi/api/bodies.h"
 #include "ompi/request/grequest.h"
@@ -121,8 +121,8 @@ int ompi_api_request_free(ompi_request_t **request)
     return error;
 }
 
-/* Receives are cancelled if they have not met their message; sends if they have not left, or are
- * long or synchronous and nobody took them. Others end as if nobody had asked. */
+/* Receives are cancelled if they have not matched a message; sends if they have not left, or are
+ * long or synchronous and not matched. Other requests complete as without MPI_Cancel. */
 int ompi_api_cancel(ompi_request_t **request)
 {
     ompi_lock();

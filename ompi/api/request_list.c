@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Bodies of the chapter request that look at several requests: all, any, some.
+ * Bodies of the chapter request for several requests: all, any, some.
  *
- * They take an array of handles of the user's. `gather` turns it into objects once; then they wait
- * or poll, and finish those that are done, writing the handles back. What asks for any of them
- * looks for one that is done before that, so that a loop of MPI_Waitany over many requests that
- * are done does not gather them each time.
+ * They take an array of the user's handles. `gather` turns it into objects once; then they wait or
+ * poll, finish the requests that are done, and write the handles back. The bodies of `any` first
+ * search for a request that is done, so that a loop of MPI_Waitany over many finished requests does
+ * not gather them each time.
  *
- * Where threads share, `all` and `any` finish without the message lock what can be finished so
- * (ompi_request_can_finish_unlocked); the lock is for waiting, and for the rest.
+ * Where threads share, `all` and `any` finish requests without the message lock if they can
+ * (ompi_request_can_finish_unlocked).
  *
  * An error of a request belongs to its communicator, also if the call returns MPI_ERR_IN_STATUS: of
  * several, the first one's handler is called.
@@ -83,7 +83,7 @@ static int finish(MPI_Request *handle, MPI_Status *status, bool unlocked)
     return error;
 }
 
-/* The same in an array: the error goes to the status too, if there is one. */
+/* finish() for a request of an array: the error goes to the status, too, if there is one. */
 static void finish_among(MPI_Request *handle, MPI_Status *status, bool unlocked, int *result)
 {
     ompi_request_t *request = ompi_handle_object(*handle);
@@ -106,7 +106,7 @@ static bool is_ready(const ompi_request_t *request)
     return ompi_request_is_active(request) && ompi_request_is_done(request);
 }
 
-/* The first one that is done; count if there is none. *active: whether one is worth waiting for. */
+/* The index of the first request that is done; count: none is. *active: a request is active. */
 static size_t find_ready(size_t count, const MPI_Request *handles, bool *active)
 {
     *active = false;
@@ -210,7 +210,7 @@ int ompi_api_testall(int count, MPI_Request array_of_requests[], int *flag,
 
 /* -- any ----------------------------------------------------------------------------- */
 
-/* What the calls say that found nothing active. */
+/* The results of a call that found no active request. */
 static void return_none(int *index, MPI_Status *status)
 {
     ompi_status_fill_empty(status);

@@ -2,15 +2,15 @@
 /* Bodies of the chapter spawn: processes that join later, and leave again. */
 #include "ompi/api/bodies.h"
 
-/* Nobody is spawned yet, so nobody has a parent. */
+/* Spawning is not built yet, so no process has a parent. */
 int ompi_api_comm_get_parent(ompi_communicator_t **parent)
 {
     *parent = NULL;
     return MPI_SUCCESS;
 }
 
-/* Whoever calls it has no request left on the communicator. What may still be on its way are bytes
- * of sends that were buffered. */
+/* The caller has no request left on the communicator. Bytes of completed sends may still be in this
+ * process. */
 int ompi_api_comm_disconnect(ompi_communicator_t **comm)
 {
     if ((*comm)->head.destroy != NULL) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the generated wrappers of the MPI functions are made of, and the objects that they and
- * the bodies know.
+ * Functions and types that the generated wrappers of the MPI functions and their bodies use.
  */
 #ifndef OMPI_API_WRAPPER_H
 #define OMPI_API_WRAPPER_H
@@ -31,10 +30,10 @@
 #define OMPI_API_ALIAS(name, target)                                                               \
     OPAL_EXPORT extern __typeof__(target) name __attribute__((weak, alias(#target)))
 
-/* Keeps what a call that succeeds never runs out of its way. */
+/* Code that a successful call never runs is placed apart. */
 #define OMPI_API_RARE __attribute__((cold))
 
-/* In a call that fails: it has made no object. */
+/* A call that fails has made no object: its output is a null handle. */
 #define OMPI_API_NOTHING(output, null_handle)                                                      \
     do {                                                                                           \
         if ((output) != NULL)                                                                      \
@@ -89,7 +88,7 @@ static inline void ompi_request_set_error_object(const ompi_request_t *request)
         ompi_api_set_error_object(&request->comm->head);
 }
 
-/* An argument that does not hold what the table says. */
+/* An argument that fails its check of the table. */
 OMPI_API_RARE int ompi_api_bad_argument(void *object, int code, const char *function,
                                         const char *argument);
 

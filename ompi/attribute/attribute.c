@@ -2,8 +2,8 @@
 /*
  * The values of objects. See attribute.h.
  *
- * An object has a list of values, the newest first. A value stays in it while its delete callback
- * runs, marked as busy: the callback may read it, but nobody deletes it a second time.
+ * An object has a list of values, the newest first. A value stays in the list while its delete
+ * callback runs, marked as busy: the callback may read the value, but no thread deletes it again.
  */
 #include "ompi/attribute/attribute.h"
 
@@ -120,7 +120,7 @@ static void unlink_attribute(ompi_object_t *object, attribute_t *attribute)
     *link = attribute->next;
 }
 
-/* Calls the delete callback, for which it gives up the lock. If that fails, the value stays. */
+/* Calls the delete callback without the lock. If the callback fails, the value stays. */
 static int let_go(const ompi_object_t *object, attribute_t *attribute)
 {
     attribute->is_busy = true;
@@ -146,7 +146,7 @@ static int delete_attribute(ompi_object_t *object, attribute_t *attribute)
     return error;
 }
 
-/* Puts another value in the place of one; it is the newest now. */
+/* Replaces a value; the new value is the newest. */
 static int replace(ompi_object_t *object, attribute_t *attribute, void *value)
 {
     if (attribute->is_busy)
@@ -231,7 +231,7 @@ int ompi_attribute_delete(ompi_object_t *object, int number)
 
 /* All values. */
 
-/* The newest value that nobody is about to delete; with the lock. */
+/* The newest value that no thread is deleting; with the lock. */
 static attribute_t *newest(const ompi_object_t *object)
 {
     attribute_t *attribute = object->attributes;
@@ -240,7 +240,7 @@ static attribute_t *newest(const ompi_object_t *object)
     return attribute;
 }
 
-/* Ends values whose object nobody will see, whatever their callbacks say. */
+/* Deletes the values of an object that no user will see, whatever their callbacks return. */
 static void discard_all(ompi_object_t *object)
 {
     attribute_t *attribute;
@@ -281,7 +281,7 @@ static int copy_attribute(const ompi_object_t *from, ompi_object_t *to, const at
     error = add(to, original->keyval, copy);
     pthread_mutex_unlock(&lock);
     if (error != MPI_SUCCESS)
-        call_delete(original->keyval, to, copy); /* nobody else has it */
+        call_delete(original->keyval, to, copy); /* `to` did not get it */
     return error;
 }
 

@@ -2,21 +2,21 @@
 /*
  * Attributes: values that a program caches on communicators, datatypes and windows.
  *
- * A keyval is a number that stands for a key: the kind of object that it is for, and the callbacks
- * that copy and delete its values. Keyvals are counted: one that is freed while values have it
- * lives on, under its number, until the last of these is deleted.
+ * A keyval is a number that stands for a key: the kind of object that the key is for, and the
+ * callbacks that copy and delete its values. Keyvals are counted: a keyval that is freed while
+ * objects have values for it lives on, under its number, until the last of these values is deleted.
  *
- * For who makes and ends such objects:
+ * Functions that make and end such objects call:
  *
- *   duplicate    ompi_attributes_copy_all(old, new), before the user gets the new one
+ *   duplicate    ompi_attributes_copy_all(old, new), before the user gets the new object
  *   free         ompi_attributes_delete_all(object); if it fails, the object is not freed
- *   window       ompi_attribute_predefine(window, MPI_WIN_BASE, base) and so on, when it is made;
- *                what the value points to lives as long as the window
+ *   window       ompi_attribute_predefine(window, MPI_WIN_BASE, base) and so on, when the window is
+ *                made; what the value points to lives as long as the window
  *
  * Functions return an MPI error code: one of their own, or what a callback returned.
  *
- * Threading: any thread. One lock guards keyvals and the values of all objects; it is not held
- * while a callback runs, which may call anything but the deletion of its own value.
+ * Threading: any thread. One lock guards the keyvals and the values of all objects. The lock is not
+ * held while a callback runs; the callback may call anything but the deletion of its own value.
  */
 #ifndef OMPI_ATTRIBUTE_H
 #define OMPI_ATTRIBUTE_H
@@ -29,29 +29,31 @@
 int ompi_keyval_create(ompi_kind_t kind, ompi_attribute_copy_fn_t copy,
                        ompi_attribute_delete_fn_t delete, void *extra_state, int *number);
 
-/* MPI_ERR_KEYVAL: it is none of that kind, or predefined. A second time for one that lives on does
- * nothing. */
+/* MPI_ERR_KEYVAL: there is no such keyval for that kind, or it is predefined. A second call for a
+ * keyval that lives on does nothing. */
 int ompi_keyval_free(ompi_kind_t kind, int number);
 
 /*
- * MPI_ERR_KEYVAL: it is none for this kind of object, or it is predefined or freed and not for
- * setting. An older value is deleted first; if that fails, it stays.
+ * MPI_ERR_KEYVAL: the keyval is not for this kind of object, is predefined, or was freed. An older
+ * value is deleted first; if its callback fails, the older value stays.
  */
 int ompi_attribute_set(ompi_object_t *object, int number, void *value);
 
-/* *flag: whether there is a value. MPI_ERR_KEYVAL: likewise, but for any keyval in use. */
+/* *flag: whether the object has a value. MPI_ERR_KEYVAL: the keyval is not for this kind of object.
+ */
 int ompi_attribute_get(ompi_object_t *object, int number, void **value, int *flag);
 
-/* MPI_ERR_KEYVAL: likewise, or the object has no such value. If the callback fails, it stays. */
+/* MPI_ERR_KEYVAL: the keyval is not for this kind of object, or is predefined, or the object has no
+ * value for it. If the callback fails, the value stays. */
 int ompi_attribute_delete(ompi_object_t *object, int number);
 
-/* Copies what the callbacks say, the oldest first. If one fails, what was copied is deleted. */
+/* Calls the copy callbacks, the oldest value first. If one fails, the copies are deleted. */
 int ompi_attributes_copy_all(ompi_object_t *from, ompi_object_t *to);
 
-/* Deletes all, the newest first, or until a callback fails. */
+/* Deletes all values, the newest first, or until a callback fails. */
 int ompi_attributes_delete_all(ompi_object_t *object);
 
-/* For an object that ends with MPI: its values go without a call. */
+/* For an object that ends with MPI: frees its values without calling their callbacks. */
 void ompi_attributes_forget_all(ompi_object_t *object);
 
 /* Gives an object the value of a predefined keyval, which the program cannot change. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of keyvals. See keyval.h. A number is the lowest that is free. */
+/* The table of keyvals. See keyval.h. A new keyval gets the lowest free number. */
 #include "ompi/attribute/keyval.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The predefined attributes of communicators. The standard promises them for MPI_COMM_WORLD, and
- * MPI_TAG_UB for others; here every communicator has all of them. Their values are int, and
- * the user gets an address.
+ * The predefined attributes of communicators. The standard wants them on MPI_COMM_WORLD, and
+ * MPI_TAG_UB on others; here every communicator has all of them. The values are int, and the user
+ * gets their addresses.
  */
 #include "ompi/attribute/attribute.h"
 

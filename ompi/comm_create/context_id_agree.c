@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See agree.h. What a member does next depends only on what all of them know. */
+/* See context_id_agree.h. What a member does next depends only on what all members know. */
 #include "ompi/comm_create/context_id_agree.h"
 
 static void exchanged(ompi_exchange_t *exchange);
@@ -37,7 +37,7 @@ static void end(ompi_context_id_agreement_t *agreement, int error)
     agreement->done(agreement);
 }
 
-/* Takes all that were picked, or none. */
+/* Takes all ids that were picked, or no id. */
 static bool take_picked(const ompi_context_id_agreement_t *agreement)
 {
     const uint32_t *ids = agreement->ids + agreement->found;
@@ -63,7 +63,7 @@ static void keep_picked(ompi_context_id_agreement_t *agreement, uint32_t next)
         offer(agreement, next);
 }
 
-/* Neighbours as far apart as any: no sum or difference of two agreements makes them alike. */
+/* A hash. Two agreements whose tags and contexts differ by little get salts that differ. */
 static uint32_t mix(uint32_t a, uint32_t b)
 {
     uint32_t mixed = (a * UINT32_C(2654435769)) ^ (b * UINT32_C(2246822519));
@@ -72,8 +72,8 @@ static uint32_t mix(uint32_t a, uint32_t b)
 }
 
 /*
- * Two agreements that meet in several processes can spoil it for each other if all pick the lowest
- * id again and again. From the second attempt on they pick differently.
+ * Two agreements that run in the same processes can make each other fail if both pick the lowest id
+ * in every attempt. From the second attempt on the salt decides which ids are picked.
  */
 static unsigned skip_of(const ompi_context_id_agreement_t *agreement, unsigned available)
 {
@@ -91,7 +91,7 @@ static void pick(ompi_context_id_agreement_t *agreement)
     unsigned available = ompi_context_count(common);
     bool is_firm;
     ompi_context_withdraw(&agreement->own);
-    if (ompi_context_offers_all(common)) { /* nobody wants one */
+    if (ompi_context_offers_all(common)) { /* no member takes an id */
         end(agreement, MPI_SUCCESS);
         return;
     }

@@ -32,7 +32,7 @@ static ompi_communicator_t *copy_of(ompi_communicator_t *comm, bool has_info, om
     return copy;
 }
 
-/* A process that cannot go on takes part nevertheless, so that the others hear of it. */
+/* A process that cannot go on takes part nevertheless, so that the others learn of its error. */
 static void begin_copy(ompi_comm_creation_t *creation, ompi_communicator_t *comm,
                        ompi_communicator_t *copy, int error)
 {
@@ -89,7 +89,7 @@ int ompi_comm_idup(ompi_communicator_t *comm, bool has_info, ompi_info_t *info,
 
 /* -- parts --------------------------------------------------------------------------- */
 
-/* What each process of the communicator tells of itself. */
+/* The item of each process in the exchange. */
 typedef struct split_item {
     int color, key;
 } split_item_t;
@@ -106,7 +106,7 @@ static int compare_candidates(const void *first, const void *second)
     return a->rank < b->rank ? -1 : a->rank > b->rank;
 }
 
-/* Those of a group who gave the color, by key; NULL: no memory. */
+/* The members of a group that gave the color, sorted by key; NULL: no memory. */
 static ompi_group_t *group_of_color(const ompi_group_t *group, const split_item_t *items, int color)
 {
     size_t count = 0;
@@ -165,7 +165,7 @@ int ompi_comm_split(ompi_communicator_t *comm, int color, int key, const char *r
     creation.agreement.is_bystander = color == MPI_UNDEFINED;
     creation.agreement.exchange.item_bytes = sizeof *items;
     creation.agreement.exchange.items = (unsigned char *)items;
-    if (items != NULL) /* if not, the exchange tells the others */
+    if (items != NULL) /* if NULL, the exchange reports that to the others */
         items[comm->rank] = (split_item_t){color, key};
     ompi_lock();
     ompi_comm_creation_of_all(&creation);
@@ -177,7 +177,7 @@ int ompi_comm_split(ompi_communicator_t *comm, int color, int key, const char *r
 
 /* -- of groups ----------------------------------------------------------------------- */
 
-/* All of comm take part, those without a group too: so everybody hears of an error. */
+/* All processes of comm take part, also those without a group, so that all learn of an error. */
 static void begin_among(ompi_comm_creation_t *creation, ompi_communicator_t *comm,
                         ompi_group_t *group)
 {

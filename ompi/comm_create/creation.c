@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See creation.h. */
+/* The steps of a creation. See creation.h. */
 #include "ompi/comm_create/creation.h"
 
 #include <stdlib.h>
@@ -33,7 +33,7 @@ void ompi_comm_creation_of_group(ompi_comm_creation_t *creation, ompi_communicat
     creation->agreement.wanted = 1;
 }
 
-/* Gives the communicator its contexts; those it does not take go back. */
+/* Gives the communicator its contexts, and gives back those that it does not take. */
 static int form(ompi_comm_creation_t *creation)
 {
     bool is_left = false;

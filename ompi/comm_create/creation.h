@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the functions of create.h are made of: an agreement, and what becomes of the communicator
- * when it ends.
+ * What the functions of create.h share: an agreement on context ids, and the communicator that
+ * begins when the agreement has ended.
  *
- * Threading: under the message lock, where nothing else is said.
+ * Threading: under the message lock, unless a function says otherwise.
  */
 #ifndef OMPI_COMM_CREATE_CREATION_H
 #define OMPI_COMM_CREATE_CREATION_H
@@ -14,34 +14,34 @@
 typedef struct ompi_comm_creation {
     ompi_context_id_agreement_t agreement;
     ompi_communicator_t *parent; /* the creation retains it */
-    ompi_communicator_t *comm;   /* NULL: this process will not be in one */
-    int error;                   /* of this process: before, and then of all */
+    ompi_communicator_t *comm;   /* NULL: this process is not a member */
+    int error;                   /* of this process before the agreement; then of all */
 
-    /* Completes the groups of comm from what was exchanged; or NULL. *is_left: it is not needed, as
-     * nobody is on the other side. */
+    /* Sets the groups of comm from what was exchanged; NULL: they are set already. *is_left: comm
+     * is not needed, because the other side has no members. */
     int (*form)(struct ompi_comm_creation *creation, bool *is_left);
     ompi_request_t request;
 } ompi_comm_creation_t;
 
-/* All of the rest is zero. Takes the reference to comm, if there is one. */
+/* Sets all other fields to zero. Takes the reference to comm, which may be NULL. */
 void ompi_comm_creation_init(ompi_comm_creation_t *creation, ompi_communicator_t *parent,
                              ompi_communicator_t *comm);
 
-/* The members are all of parent, on both sides if it has two. */
+/* The members are all processes of parent, on both sides of an intercommunicator. */
 void ompi_comm_creation_of_all(ompi_comm_creation_t *creation);
 
-/* The members are a group, this process among them. */
+/* The members are those of the group, to which this process belongs. */
 void ompi_comm_creation_of_group(ompi_comm_creation_t *creation, ompi_communicator_t *over,
                                  ompi_group_t *group, int tag);
 
-/* Runs until the request completes. The request is set up. */
+/* Begins. The caller has initialized the request, which completes at the end. */
 void ompi_comm_creation_begin(ompi_comm_creation_t *creation);
 
-/* Runs and waits. Returns the result as create.h says; on an error, what was copied is deleted and
- * comm released. Takes the lock. */
+/* Begins and waits. Returns what the functions of create.h return; on an error, the attributes of
+ * comm are deleted and comm is released. Takes the message lock. */
 int ompi_comm_creation_run(ompi_comm_creation_t *creation, ompi_communicator_t **result);
 
-/* What functions with a stringtag have as a tag, and what all who give the same one have alike. */
+/* Sets what all members compare to a hash of the stringtag; returns the tag of its messages. */
 int ompi_comm_creation_set_string(ompi_comm_creation_t *creation, const char *stringtag);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Edges travel as parcels, one to each end, in log2(size) steps: in step k a parcel goes on by 2^k
- * ranks if bit k of its distance says so. So nobody sees the whole graph, nor talks to everybody.
+ * An edge is sent as two parcels, one to each end, in log2(size) steps: in step k a parcel moves on
+ * by 2^k ranks if bit k of its distance is set. No process holds the whole graph, or talks to all
+ * others.
  */
 #include "ompi/comm_create/dist.h"
 
@@ -22,7 +23,7 @@ typedef struct parcel {
 typedef struct parcels {
     parcel_t *items;
     size_t count, capacity;
-    bool has_failed; /* no memory, here or where parcels come from */
+    bool has_failed; /* no memory here, or in a process that parcels come from */
 } parcels_t;
 
 #define FAILED SIZE_MAX
@@ -55,9 +56,8 @@ static size_t sort_out(parcels_t *parcels, parcel_t *leaving, const ompi_side_t 
 }
 
 /*
- * Under the message lock. A process without memory goes on with FAILED instead of a number of
- * parcels: nobody waits for parcels from it, and who hears of it fails, too. It does not take what
- * comes.
+ * Under the message lock. A process without memory sends FAILED instead of a number of parcels: the
+ * receiver waits for no parcels, and fails, too. The process without memory discards what it gets.
  */
 static int step(parcels_t *parcels, const ompi_side_t *side, int distance)
 {

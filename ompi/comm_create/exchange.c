@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See exchange.h. */
+/* The steps of an exchange, and its messages. See exchange.h. */
 #include "ompi/comm_create/exchange.h"
 
 #include <stdlib.h>
@@ -88,7 +88,7 @@ static void settle(ompi_request_t *request, void *context)
         advance(exchange);
 }
 
-/* A request that was started, or could not be, is left to itself. */
+/* Leaves a request to complete on its own; `error`: it could not be started. */
 static void follow(ompi_exchange_t *exchange, int error, ompi_request_t *request)
 {
     if (error != MPI_SUCCESS) {
@@ -275,7 +275,7 @@ static void end_step(ompi_exchange_t *exchange, int step)
         take_other_side(exchange);
 }
 
-/* Ballots alone need no memory beside the exchange's own. */
+/* Ballots alone need no allocated memory. */
 static void use_own_room(ompi_exchange_t *exchange)
 {
     exchange->item_bytes = 0;
@@ -292,8 +292,8 @@ static void give_room_back(ompi_exchange_t *exchange)
     exchange->sent = exchange->received = NULL;
 }
 
-/* A member without memory for the items sends its ballot alone, which says so, and takes no items:
- * the others hear of it, and make nothing of the items that they got. */
+/* A member without memory for the items sends its ballot alone, which says failure, and takes no
+ * items. The others learn of the failure and ignore the items that they got. */
 static void find_room(ompi_exchange_t *exchange)
 {
     const ompi_exchange_t *own = exchange;

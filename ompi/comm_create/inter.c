@@ -12,9 +12,9 @@ enum { PAGE_PROCESSES = 340 };
 /* -- who is on the other side -------------------------------------------------------- */
 
 /*
- * A part of the list of one side's processes, in the form in which leaders swap lists and hand them
- * on. Nobody needs memory for it, so nobody leaves before the others. A leader that has not got the
- * other side's part hands on its error.
+ * A part of the list of one side's processes. The leaders swap pages and broadcast them to their
+ * sides. A page needs no allocation, so no process drops out for want of memory. A leader that has
+ * not got the page of the other side broadcasts its error.
  */
 typedef struct page {
     int total; /* of the side */
@@ -35,7 +35,7 @@ static void fill_page(page_t *page, const ompi_group_t *group, int number)
         page->processes[i] = opal_process_name((uint32_t)ompi_group_process(group, first + i));
 }
 
-/* A page of the other side's, in all of this side. */
+/* Fetches a page of the other side to all processes of this side. */
 static int fetch_page(const ompi_side_t *side, const ompi_bridge_t *bridge, int number,
                       page_t *theirs)
 {
@@ -64,9 +64,9 @@ static int add_named(ompi_group_builder_t *builder, const opal_process_name_t *n
     return MPI_SUCCESS;
 }
 
-/* The group of the other side, in all of this side; NULL in *remote: no memory for it. An error is
- * that of a message; one of this process alone is in *fault, and the others are not left alone with
- * the rest of the list. Under the message lock. */
+/* Makes the group of the other side in all processes of this side; *remote NULL: no memory for it.
+ * Returns the error of a message. An error of this process alone goes to *fault, and the process
+ * takes part until the end of the list. Under the message lock. */
 static int find_other_side(const ompi_side_t *side, const ompi_bridge_t *bridge,
                            ompi_group_t **remote, int *fault)
 {
@@ -98,8 +98,8 @@ static bool have_common(ompi_group_t *group1, const ompi_group_t *group2)
 
 /* -- two sides ----------------------------------------------------------------------- */
 
-/* Begins the creation of an intercommunicator. NULL as remote, or in creation->comm: no memory,
- * which it will tell. */
+/* Begins the creation of an intercommunicator. remote or creation->comm is NULL: no memory, which
+ * the creation reports to the others. */
 static void init_two_sides(ompi_comm_creation_t *creation, ompi_communicator_t *parent,
                            ompi_group_t *group, ompi_group_t *remote)
 {
@@ -183,7 +183,7 @@ static void add_all(ompi_group_builder_t *builder, const ompi_group_t *group)
         ompi_group_builder_add(builder, ompi_group_process(group, rank));
 }
 
-/* Who is low comes first; if both sides want the same, the one with the lower first process does.
+/* The side that gave low comes first; if both gave the same, the side with the lower first process.
  */
 static int form_merged(ompi_comm_creation_t *creation, bool *is_left OPAL_UNUSED)
 {
@@ -213,7 +213,7 @@ int ompi_intercomm_merge(ompi_communicator_t *comm, bool high, ompi_communicator
     ompi_comm_creation_t creation;
     int *items = calloc((size_t)comm->size + (size_t)comm->remote_group->size, sizeof *items);
     ompi_communicator_t *merged = ompi_comm_create(comm);
-    if (items != NULL) /* if not, the exchange tells the others */
+    if (items != NULL) /* if NULL, the exchange reports that to the others */
         items[comm->rank] = high;
     ompi_comm_creation_init(&creation, comm, merged);
     if (merged == NULL)

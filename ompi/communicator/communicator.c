@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Life and end of communicators: those that are predefined, and others once they are agreed on. */
+/* Communicators as objects: predefined ones, and the begin and end of those that are made. */
 #include "ompi/communicator/communicator.h"
 
 #include <pthread.h>
@@ -19,13 +19,13 @@ ompi_communicator_t ompi_comm_self = {.head = OMPI_OBJECT_PREDEFINED(OMPI_COMM, 
 ompi_communicator_t ompi_comm_processes = {
     .head = OMPI_OBJECT_PREDEFINED(OMPI_COMM, &ompi_comm_processes)};
 
-/* Those that are there from the beginning, by their contexts. */
+/* The communicators that exist from the start, by context. */
 static ompi_communicator_t *const firsts[] = {&ompi_comm_world, &ompi_comm_self,
                                               &ompi_comm_processes};
 
 static pthread_mutex_t name_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* What the user has and has not freed. The message lock. */
+/* Communicators that the user has not freed. The message lock. */
 static opal_list_t all = {{&all.head, &all.head}};
 static uint32_t highest_context;
 
@@ -121,7 +121,7 @@ int ompi_comm_start_messages(uint32_t limit, const ompi_comm_hooks_t *comm_hooks
     return error;
 }
 
-/* The program did not free them, and nobody will call their callbacks. */
+/* Ends communicators that the program did not free; their attribute callbacks are not called. */
 static void end_forgotten(void)
 {
     while (!opal_list_is_empty(&all)) {
@@ -208,7 +208,7 @@ ompi_communicator_t *ompi_comm_create(ompi_communicator_t *parent)
     if (comm == NULL)
         return NULL;
     ompi_object_init(&comm->head, OMPI_COMM, destroy);
-    comm->node = (opal_list_node_t){&comm->node, &comm->node}; /* it can be removed from there */
+    comm->node = (opal_list_node_t){&comm->node, &comm->node}; /* opal_list_remove needs a list */
     comm->local = comm;
     ompi_errhandler_t *errhandler = ompi_errhandler_get(&parent->head);
     if (errhandler != NULL) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A bit per id, set while it is taken. Bits behind the limit are set for ever. */
+/* A bit for each id, set while the id is taken. Bits behind the limit are always set. */
 #include "ompi/communicator/context.h"
 
 #include <assert.h>

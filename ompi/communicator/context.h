@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The ids of communicators: which ones this process has taken, and what it offers when the members
- * of a new communicator look for one that is free in all of them.
+ * The ids of communicators: which ids this process has taken, and which it offers when the members
+ * of a new communicator look for an id that is free in all of them.
  *
- * An offer is a window of the set of free ids, in words of 64. Of the ids in it, the lowest few are
+ * An offer is a window of the set of free ids, in words of 64 bits. The lowest few of its ids are
  * promised: they count as taken here until the offer ends, so that another agreement of the same
- * process, which may end sooner or later, does not get them.
+ * process does not get them.
  *
  *   ids      | 0 .. 63 | 64 .. 127 | ...
- *   words      begin                       end        what the offer speaks of
+ *   words      begin                       end        the window of the offer
  *                    ^ firm                           free ids below it are promised
  *
  * Offers of several processes are combined into what all of them offer. An id below the smallest
- * `firm` is promised by all: it is agreed. Another one is free in all, but has to be taken, and
- * confirmed. The lowest id that is free in all is always found, since nobody's window begins behind
- * its first free id.
+ * `firm` is promised by all processes: it is agreed. Any other id is free in all processes, but
+ * each has to take it and confirm that. The lowest id that is free in all is always found, since no
+ * window begins behind the first free id of its process.
  *
  * Threading: under the message lock.
  */
@@ -43,34 +43,34 @@ void ompi_contexts_fini(void);
 uint32_t ompi_contexts_limit(void);
 uint32_t ompi_contexts_taken(void);
 
-/* Takes an id; false: it is taken, or none at all. */
+/* Takes an id; false: it is taken already, or not below the limit. */
 bool ompi_context_take(uint32_t id);
 void ompi_context_give_back(uint32_t id);
 
-/* An offer of ids in the word `from` and behind it. Its promised ids are taken. */
+/* Makes an offer of ids from the word `from` on, and takes the ids that it promises. */
 void ompi_context_offer(uint32_t from, ompi_context_offer_t *offer);
 
-/* Its promised ids are free again. */
+/* Frees the ids that the offer promised. */
 void ompi_context_withdraw(const ompi_context_offer_t *offer);
 
-/* The offer of who takes whatever the others agree on. */
+/* The offer of a process that takes no id, and so accepts any. */
 void ompi_context_offer_all(ompi_context_offer_t *offer);
 bool ompi_context_offers_all(const ompi_context_offer_t *offer);
 
-/* `offer` becomes what both offer. The order, and doing it twice, do not matter. */
+/* `offer` becomes the intersection of both. Commutative and idempotent. */
 void ompi_context_combine(ompi_context_offer_t *offer, const ompi_context_offer_t *other);
 
 /*
- * The ids of an offer, lowest first; up to `most` of them, after the first `skip`. Returns how many
- * there were. *is_firm: all of these are promised.
+ * Writes up to `most` ids of an offer, the lowest first, after the first `skip`. Returns how many.
+ * *is_firm: all of them are promised.
  */
 unsigned ompi_context_pick(const ompi_context_offer_t *offer, unsigned skip, unsigned most,
                            uint32_t ids[], bool *is_firm);
 
-/* How many ids are in it. */
+/* How many ids the offer has. */
 unsigned ompi_context_count(const ompi_context_offer_t *offer);
 
-/* The first word that the offer says nothing about. */
+/* The first word behind the offer's window. */
 uint32_t ompi_context_next(const ompi_context_offer_t *offer);
 
 #endif

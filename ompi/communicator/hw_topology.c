@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See place.h. A part is known by the lowest of its CPUs, and the node that it is in. */
+/* See hw_topology.h. A part is identified by its lowest CPU and its node. */
 #include "ompi/communicator/hw_topology.h"
 
 #include <sched.h>

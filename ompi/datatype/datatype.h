@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Datatypes: what the rest of the library may know about them.
+ * Datatypes: what the rest of the library sees of them.
  *
  *   - objects: predefined ones, made ones, references;
- *   - questions: size, bounds, whether the data is one run, of which element it is made;
+ *   - properties: size, bounds, whether the data is one run, its element;
  *   - moving data: between a user's buffer of `count` elements and its packed form, from any byte
  *     of the packed form on, so that a message can be cut anywhere.
  *
@@ -11,8 +11,8 @@
  * the user's address: data begins at buffer + true_lb. It may be MPI_BOTTOM if the type has
  * absolute addresses.
  *
- * Threading: any. A datatype does not change but for its name and being committed; moving data
- * allocates nothing and takes no lock. Whoever keeps a type beyond a call retains it.
+ * Threading: any. Only the name of a datatype and its committed flag change. Moving data allocates
+ * nothing and takes no lock. A caller that keeps a type beyond a call retains it.
  */
 #ifndef OMPI_DATATYPE_H
 #define OMPI_DATATYPE_H
@@ -39,7 +39,7 @@ typedef struct ompi_datatype {
 
 /* Objects. */
 
-/* Makes the predefined types reachable by their handles; MPI_ERR_NO_MEM if it cannot. */
+/* Defines the predefined types. MPI_ERR_NO_MEM: none is defined. */
 int ompi_datatype_init(void);
 void ompi_datatype_fini(void);
 
@@ -65,12 +65,12 @@ static inline void ompi_datatype_release(ompi_datatype_t *type)
 
 void ompi_datatype_commit(ompi_datatype_t *type);
 
-/* Copies at most MPI_MAX_OBJECT_NAME bytes with the ending 0; what is longer is cut. */
+/* Copies at most MPI_MAX_OBJECT_NAME bytes with the final 0; longer names are cut. */
 int ompi_datatype_set_name(ompi_datatype_t *type, const char *name);
 void ompi_datatype_get_name(const ompi_datatype_t *type, char name[MPI_MAX_OBJECT_NAME]);
 
-/* What the argument checks ask; safe for whatever a handle led to. Optional predefined types that
- * no compiler here has are no types but for MPI_Type_size. */
+/* For the argument checks; safe for any object that a handle led to. An optional predefined type
+ * that this compiler lacks is a type for MPI_Type_size only. */
 static inline bool ompi_datatype_is_type(const ompi_datatype_t *type)
 {
     return ompi_object_is(type, OMPI_DATATYPE) && type->shape.layout != NULL;
@@ -82,7 +82,7 @@ static inline bool ompi_datatype_is_committed(const ompi_datatype_t *type)
            atomic_load_explicit(&type->is_committed, memory_order_relaxed);
 }
 
-/* Questions. */
+/* Properties. */
 
 static inline size_t ompi_datatype_size(const ompi_datatype_t *type)
 {
@@ -136,15 +136,15 @@ static inline bool ompi_datatype_is_contiguous(const ompi_datatype_t *type)
            (MPI_Count)ompi_datatype_size(type) == ompi_datatype_extent(type);
 }
 
-/* The predefined type whose repetition the type is (MPI_FLOAT_INT counts as one); NULL: of several,
- * or without data. */
+/* The predefined type that the type repeats (MPI_FLOAT_INT counts as one); NULL: the type has
+ * several, or no data. */
 static inline ompi_datatype_t *ompi_datatype_element(const ompi_datatype_t *type)
 {
     return type->shape.element;
 }
 
-/* The number of elements of predefined types, a pair being two; and a number that tells two
- * sequences of them apart, with a chance of 2^-64 that it does not. */
+/* The number of elements of predefined types, a pair counting as two; and a hash of their sequence:
+ * two different sequences have equal hashes with a chance of 2^-64. */
 static inline size_t ompi_datatype_elements(const ompi_datatype_t *type)
 {
     return type->shape.signature->elements;
@@ -157,14 +157,14 @@ static inline uint64_t ompi_datatype_signature_hash(const ompi_datatype_t *type)
 
 /* Moving data. */
 
-/* Where the layout begins: of a run, its data. A number, as MPI_BOTTOM is no place to count from.
- */
+/* Where the layout begins; of a run, its data. A number, because MPI_BOTTOM is no address to count
+ * from. */
 static inline uintptr_t ompi_datatype_origin(const ompi_datatype_t *type, const void *buffer)
 {
     return (uintptr_t)buffer + (uintptr_t)type->shape.origin;
 }
 
-/* For what is no run. */
+/* For types that are no run. */
 OPAL_EXPORT size_t ompi_datatype_pack_pieces(const ompi_datatype_t *type, size_t count,
                                              const void *buffer, size_t from, void *packed,
                                              size_t length);
@@ -172,7 +172,7 @@ OPAL_EXPORT size_t ompi_datatype_unpack_pieces(const ompi_datatype_t *type, size
                                                void *buffer, size_t from, const void *packed,
                                                size_t length);
 
-/* How much of [from, from + length) there is of so many bytes. */
+/* The length of the part of [from, from + length) that lies below `bytes`. */
 static inline size_t ompi_datatype_clamp(size_t bytes, size_t from, size_t length)
 {
     return from >= bytes ? 0 : bytes - from < length ? bytes - from : length;
@@ -193,7 +193,7 @@ static inline size_t ompi_datatype_pack(const ompi_datatype_t *type, size_t coun
     return length;
 }
 
-/* The other way. What is not in the given range is not written. */
+/* The other direction. Bytes outside of the given range are not written. */
 static inline size_t ompi_datatype_unpack(const ompi_datatype_t *type, size_t count, void *buffer,
                                           size_t from, const void *packed, size_t length)
 {
@@ -205,14 +205,15 @@ static inline size_t ompi_datatype_unpack(const ompi_datatype_t *type, size_t co
 }
 
 /*
- * Where the data lies from the byte `from` on: fills at most `max` segments, neighbours made one,
- * in the order of packing. *bytes is what they have together. Returns how many segments.
+ * Lists where the data lies, from the byte `from` on, in the order of packing: writes at most `max`
+ * segments; adjacent ones are merged. *bytes is their total. Returns the number of segments.
  */
 OPAL_EXPORT size_t ompi_datatype_segments(const ompi_datatype_t *type, size_t count,
                                           const void *buffer, size_t from, struct iovec *segments,
                                           size_t max, size_t *bytes);
 
-/* From one layout to another, which do not overlap, as far as both go. Returns the bytes. */
+/* Copies from one layout to another until one of them ends; they do not overlap. Returns the bytes.
+ */
 OPAL_EXPORT size_t ompi_datatype_copy(const ompi_datatype_t *source_type, size_t source_count,
                                       const void *source, const ompi_datatype_t *target_type,
                                       size_t target_count, void *target);

@@ -19,17 +19,17 @@ struct ompi_datatype;
 
 typedef struct ompi_envelope {
     int combiner;
-    size_t integers, addresses, large_counts, datatypes; /* so many are there */
+    size_t integers, addresses, large_counts, datatypes; /* how many there are */
     MPI_Count *large_count_list;
     MPI_Aint *address_list;
     struct ompi_datatype **datatype_list; /* each with a reference */
     int *integer_list;
 } ompi_envelope_t;
 
-/* Room for so many arguments, none of which is there yet. NULL: no memory. */
+/* An envelope with room for that many arguments, and none of them yet. NULL: no memory. */
 ompi_envelope_t *ompi_envelope_create(int combiner, size_t integers, size_t addresses,
                                       size_t large_counts, size_t datatypes);
-void ompi_envelope_destroy(ompi_envelope_t *envelope); /* NULL is nothing */
+void ompi_envelope_destroy(ompi_envelope_t *envelope); /* may be NULL */
 
 void ompi_envelope_add_integer(ompi_envelope_t *envelope, int value);
 void ompi_envelope_add_address(ompi_envelope_t *envelope, MPI_Aint value);

@@ -11,13 +11,13 @@
  *   LIST    count, offsets, starts,     children that differ; those that are runs are only a
  *           children                    length, starts[i + 1] - starts[i]
  *
- * A vector of structures is a LOOP of a LIST, however many of them there are: what is repeated is
- * not expanded. What is small is: a list of lists becomes one list, neighbours become one run,
- * equal runs at equal distances become a LOOP.
+ * A vector of structures is a LOOP of a LIST, however many structures it has: repetitions are not
+ * expanded. Small parts are: a list of lists becomes one list, adjacent runs become one run, equal
+ * runs at equal distances become a LOOP.
  *
- * No tree is deep, however a program has put types into types, so whoever goes through one may call
- * itself: a LOOP and BLOCKS at least double the bytes, and a chain of LISTs is made shorter, until
- * its depth is about the logarithm of its length (splice in layout.c).
+ * No tree is deep, however a program nests types, so functions on trees may be recursive: a LOOP
+ * and BLOCKS at least double the bytes, and a chain of LISTs is shortened until its depth is about
+ * the logarithm of its length (splice in layout.c).
  *
  * Nodes are immutable and shared; offsets are made relative to the first child, which makes a
  * shifted layout the same layout with another origin.
@@ -65,13 +65,13 @@ extern ompi_layout_t ompi_layout_empty;
     }
 
 ompi_layout_t *ompi_layout_retain(ompi_layout_t *layout);
-void ompi_layout_release(ompi_layout_t *layout); /* NULL is nothing */
+void ompi_layout_release(ompi_layout_t *layout); /* may be NULL */
 
 /* `count` times the child, `stride` bytes apart. The caller knows that the bytes can be counted.
  * NULL: no memory. */
 ompi_layout_t *ompi_layout_repeat(ompi_layout_t *child, size_t count, ptrdiff_t stride);
 
-/* The child of an index: its bytes, its place, itself (NULL: it is a run). */
+/* A child: its bytes, its offset, its layout (NULL: it is a run). */
 static inline size_t ompi_layout_child_bytes(const ompi_layout_t *layout, size_t index)
 {
     return layout->kind == OMPI_LAYOUT_LIST ? layout->starts[index + 1] - layout->starts[index]
@@ -92,7 +92,7 @@ static inline ompi_layout_t *ompi_layout_child(const ompi_layout_t *layout, size
     return layout->children != NULL ? layout->children[index] : NULL;
 }
 
-/* Layouts one behind the other, while they are collected. {0} is a list with nothing in it. */
+/* Concatenation of layouts. {0} is an empty list. */
 typedef struct ompi_layout_part {
     ptrdiff_t offset;
     size_t bytes;
@@ -102,7 +102,7 @@ typedef struct ompi_layout_part {
 typedef struct ompi_layout_list {
     ompi_layout_part_t *parts;
     size_t count, capacity;
-    bool no_memory;  /* what was added since is lost; finish will say so */
+    bool no_memory;  /* parts added since are lost; finish returns NULL */
     bool is_spliced; /* it is a part of a long chain: its parts are not expanded */
 } ompi_layout_list_t;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a message does to the receive that it meets: it fits, is too long, or ends within an
- * element. Every pml and mtl takes the class of a receive from here, so that they agree.
+ * The error class of a receive: its message fits, is too long, or ends within an element. Every pml
+ * and mtl calls this function, so that all agree.
  *
  * Threading: any.
  */
@@ -10,12 +10,12 @@
 
 #include "ompi/datatype/datatype.h"
 
-/* Whether the first `bytes` of data of that type over and over end between two elements. */
+/* Whether the first `bytes` of repeated data of that type end between two elements. */
 OPAL_EXPORT bool ompi_datatype_has_whole_elements(const ompi_datatype_t *type, size_t bytes);
 
 /*
  * What a receive with room for `capacity` bytes returns for a message of `bytes`. Elements that lie
- * apart cannot be written in part: MPI_ERR_TYPE. Contiguous data is not looked at, because programs
+ * apart cannot be written in part: MPI_ERR_TYPE. Contiguous types are not checked, because programs
  * send bytes and receive them as numbers.
  */
 static inline int ompi_datatype_receive_class(const ompi_datatype_t *type, size_t capacity,

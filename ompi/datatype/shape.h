@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Shapes: all that a datatype says about data. A datatype is an object with a shape; constructors
- * make shapes out of shapes by the operations of this header.
+ * Shapes: where the data of a datatype lies, and of which elements it is. A datatype is an object
+ * with a shape; constructors make shapes out of shapes by the operations of this header.
  *
  * Bounds are those of the standard's typemap. A type without markers reaches from its first byte
  * to its last, rounded up to its alignment; markers, which MPI_Type_create_resized sets, replace
  * that, and where a type with markers takes part in another, only markers count.
  *
  * Every operation returns an MPI error code: MPI_ERR_NO_MEM, or MPI_ERR_VALUE_TOO_LARGE if a size
- * or a bound does not fit into 63 bits. A shape that was made is given back to
- * ompi_shape_release().
+ * or a bound does not fit into 63 bits. The caller releases a new shape with ompi_shape_release().
  *
  * Threading: shapes do not change once they are made.
  */
@@ -46,7 +45,7 @@ static inline MPI_Count ompi_shape_extent(const ompi_shape_t *shape)
 /* The shape without data. */
 ompi_shape_t ompi_shape_nothing(void);
 
-/* A copy that shares what is immutable. */
+/* A copy that shares the layout and the signature. */
 ompi_shape_t ompi_shape_copy(const ompi_shape_t *shape);
 
 void ompi_shape_release(ompi_shape_t *shape);
@@ -58,8 +57,8 @@ int ompi_shape_repeat(const ompi_shape_t *old, size_t count, MPI_Count stride, o
 int ompi_shape_resize(ompi_shape_t *shape, MPI_Count lb, MPI_Count extent);
 
 /*
- * Shapes one behind the other, while they are collected: begin, add, ..., finish. Errors of adding
- * are kept until finish, which is to be called in any case.
+ * Concatenation of shapes: begin, add, ..., finish. finish returns the first error of adding, and
+ * is to be called in any case.
  */
 typedef struct ompi_shape_join {
     ompi_layout_list_t layouts;
@@ -67,7 +66,7 @@ typedef struct ompi_shape_join {
     ompi_bounds_t bounds;
     size_t bytes, alignment;
     struct ompi_datatype *element;
-    const ompi_shape_t *last; /* what was added last, and its layout, repeated */
+    const ompi_shape_t *last; /* the last shape added, and its repeated layout */
     MPI_Count last_count;
     ompi_layout_t *last_layout;
     int outcome;

@@ -128,7 +128,7 @@ void ompi_signature_list_discard(ompi_signature_list_t *list)
     *list = (ompi_signature_list_t){0};
 }
 
-/* The same as splice in layout.c does, for the parts that come once. */
+/* As splice in layout.c, for parts that occur once. */
 static bool splice(ompi_signature_list_t *list, bool *is_spliced)
 {
     unsigned depth = 0;

@@ -24,7 +24,7 @@
 /* How a number looks in external32: big-endian, of a size of its own. */
 typedef enum ompi_format {
     OMPI_FORMAT_INTEGER,     /* a longer one loses its upper bytes, a shorter one gets signs */
-    OMPI_FORMAT_UNSIGNED,    /* likewise, but it gets zeros */
+    OMPI_FORMAT_UNSIGNED,    /* a longer one loses its upper bytes, a shorter one gets zeros */
     OMPI_FORMAT_FLOAT,       /* IEEE 754 of the same size */
     OMPI_FORMAT_LONG_DOUBLE, /* becomes IEEE 754 binary128 */
 } ompi_format_t;
@@ -57,18 +57,18 @@ struct ompi_signature {
 /* The signature without elements. */
 extern ompi_signature_t ompi_signature_empty;
 
-/* Makes `signature` that of one element; `id` tells predefined types apart. For static storage:
- * its first reference is never given back. */
+/* Makes `signature` that of one element; `id` is different for each predefined type. For static
+ * storage: the first reference is never released. */
 void ompi_signature_init(ompi_signature_t *signature, const ompi_basic_t *basic, unsigned id);
 
 ompi_signature_t *ompi_signature_retain(ompi_signature_t *signature);
-void ompi_signature_release(ompi_signature_t *signature); /* NULL is nothing */
+void ompi_signature_release(ompi_signature_t *signature); /* may be NULL */
 
 /* `count` times the signature, whose bytes the caller has found to be countable. NULL: no memory.
  */
 ompi_signature_t *ompi_signature_repeat(ompi_signature_t *signature, size_t count);
 
-/* Signatures one behind the other, while they are collected. {0} has nothing in it. */
+/* Concatenation of signatures. {0} is an empty list. */
 typedef struct ompi_signature_list {
     ompi_signature_part_t *parts;
     size_t count, capacity;
@@ -81,12 +81,12 @@ ompi_signature_t *ompi_signature_list_finish(ompi_signature_list_t *list);
 void ompi_signature_list_discard(ompi_signature_list_t *list);
 
 /*
- * How many elements begin in the first `bytes` of data of that signature over and over.
- * false: the last of them is not complete, or the signature has no elements and there are bytes.
+ * Counts the elements in the first `bytes` of repeated data of that signature. false: the last of
+ * them is not complete, or the signature has no elements and there are bytes.
  */
 bool ompi_signature_elements(const ompi_signature_t *signature, size_t bytes, size_t *elements);
 
-/* The other way: the bytes of the first `elements`. false: it has none, or too many bytes. */
+/* The inverse: the bytes of the first `elements`. false: it has no elements, or too many bytes. */
 bool ompi_signature_bytes(const ompi_signature_t *signature, size_t elements, size_t *bytes);
 
 #endif

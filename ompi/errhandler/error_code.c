@@ -3,8 +3,8 @@
  * The table of the standard's error classes, and the list of those that the program added.
  *
  * Our own codes are the classes themselves. Added classes and codes share one range of numbers
- * above MPI_ERR_LASTCODE, which index a list; a number is not given out a second time while a
- * later one is in use, so a stale code is not mistaken for a new one easily.
+ * above MPI_ERR_LASTCODE, which index a list. A number is not reused while a later one is in use,
+ * so that a stale code is seldom taken for a new one.
  *
  * Threading: one lock for the list. The list outlives MPI_Finalize, as the codes do.
  */
@@ -126,13 +126,13 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 int ompi_error_last_used = MPI_ERR_LASTCODE;
 
-/* After a change of list_used. The lock is held; it does not hold up those who read. */
+/* After a change of list_used. The lock is held; readers of the value do not take it. */
 static void publish_last_used(void)
 {
     __atomic_store_n(&ompi_error_last_used, MPI_ERR_LASTCODE + (int)list_used, __ATOMIC_RELAXED);
 }
 
-/* What the program added under that number, or NULL. The lock is held. */
+/* The entry that the program added under that number, or NULL. The lock is held. */
 static added_t *find_added(int code)
 {
     if (code < FIRST_ADDED || (size_t)(code - FIRST_ADDED) >= list_used)

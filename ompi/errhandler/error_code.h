@@ -12,10 +12,10 @@
 #include "opal/include/status.h"
 #include "ompi/api/mpi.h"
 
-/* The class of a code; MPI_ERR_UNKNOWN for what is no code. */
+/* The class of a code; MPI_ERR_UNKNOWN: it is no code. */
 int ompi_error_class(int code);
 
-/* Whether it is a code of ours or an added one. */
+/* Whether it is a code of the standard or one that the program added. */
 bool ompi_error_is_known(int code);
 
 /* "MPI_ERR_COUNT: a count is negative or too large"; for every int. */
@@ -27,8 +27,8 @@ extern int ompi_error_last_used;
 /* The error code that an internal status becomes at the API. */
 int ompi_error_of_status(opal_status_t status);
 
-/* MPI_Add_error_class and so on; they return an MPI error code. What a program has added goes in
- * the opposite order: a code's string, the code, its class. */
+/* MPI_Add_error_class and so on; they return an MPI error code. A program removes in the opposite
+ * order: the string of a code, the code, its class. */
 int ompi_error_add_class(int *class);
 int ompi_error_add_code(int class, int *code);
 int ompi_error_add_string(int code, const char *string);

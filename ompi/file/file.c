@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See file.h. */
+/* The default error handler of files. */
 #include "ompi/file/file.h"
 
 #include "ompi/errhandler/errhandler.h"

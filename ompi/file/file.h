@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Files. There are none yet: only the error handler that they will begin with.
+ * Files. They are not built yet; there is only the default error handler of files.
  *
  * Threading: any.
  */
@@ -14,13 +14,14 @@ typedef struct ompi_file {
 } ompi_file_t;
 
 /* Has the default error handler of files, which a program gets and sets by MPI_FILE_NULL. New files
- * begin with it, and it is told of the errors of calls that have no file. No handle leads here. */
+ * begin with that handler; it is also invoked for errors of calls that have no file. No handle
+ * leads to this object. */
 extern ompi_file_t ompi_file_default;
 
-/* The default handler is MPI_ERRORS_RETURN again, as in the beginning. */
+/* Sets the default handler to MPI_ERRORS_RETURN again. */
 void ompi_file_fini(void);
 
-/* Who is told of errors of a call about `object`, which may be no file at all. */
+/* The object whose error handler is invoked for a call about `object`, which may be no file. */
 static inline ompi_file_t *ompi_file_handler_object(void *object)
 {
     return ompi_object_is(object, OMPI_FILE) ? object : &ompi_file_default;

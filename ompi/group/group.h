@@ -7,13 +7,13 @@
  *
  *   a range   first, first + stride ...          no memory beyond this structure
  *   a list    processes[0 .. size)               and an index from processes to ranks, which is
- *                                                made when somebody first asks
+ *                                                made by the first search
  *
- * Whoever makes a group adds processes to a builder, which begins as a range and becomes a list
- * only when it must: MPI_COMM_WORLD, a part of it, every second rank, the reverse order all cost
- * the same, however large the job is. A group without processes is always MPI_GROUP_EMPTY.
+ * A group is made by adding processes to a builder, which begins as a range and becomes a list only
+ * when it must: MPI_COMM_WORLD, a part of it, every second rank and the reverse order need no
+ * memory, however large the job is. A group without processes is always MPI_GROUP_EMPTY.
  *
- * A group uses the processes of other jobs that it has, so that they stay in the table.
+ * A group holds a use of each of its processes of other jobs, so that they stay in the table.
  *
  * Threading: groups never change, any thread may use them. A builder belongs to one thread.
  */
@@ -34,12 +34,12 @@ typedef struct ompi_group {
     int first, stride;                        /* of a range; stride is not 0 */
     int *processes;                           /* of a list, NULL: it is a range */
     bool has_foreign;                         /* processes of other jobs */
-    _Atomic(struct ompi_group_index *) index; /* of a list; NULL: nobody has asked yet */
+    _Atomic(struct ompi_group_index *) index; /* of a list; NULL: not made yet */
 } ompi_group_t;
 
 extern ompi_group_t ompi_group_empty; /* MPI_GROUP_EMPTY */
 
-/* Makes it usable, and says which process this is. */
+/* Makes MPI_GROUP_EMPTY usable, and sets the index of this process. */
 void ompi_group_init(int own_process);
 void ompi_group_fini(void);
 
@@ -60,26 +60,26 @@ static inline bool ompi_group_has_rank(const ompi_group_t *group, int rank)
     return rank >= 0 && rank < group->size;
 }
 
-/* {0} is a builder of an empty group. */
+/* Builds a group process by process. {0} is a builder of an empty group. */
 typedef struct ompi_group_builder {
     int size, capacity;
-    int rank;          /* of this process; what it is before the process is added, is of no use */
+    int rank;          /* of this process; valid when has_self */
     int first, stride; /* while it is a range */
     int *processes;    /* when it is a list */
     bool has_self;
-    bool no_memory; /* what was added since is lost; finish will say so */
+    bool no_memory; /* processes added since are lost; finish returns NULL */
 } ompi_group_builder_t;
 
-/* The next process, which was not added before. */
+/* Adds a process, which was not added before. */
 void ompi_group_builder_add(ompi_group_builder_t *builder, int process);
 
 /* The group, with a reference for the caller; the builder is empty again. NULL: no memory. */
 ompi_group_t *ompi_group_builder_finish(ompi_group_builder_t *builder);
 
 /*
- * What MPI_Group_union and so on say; they return an MPI error code.
+ * MPI_Group_union and so on; they return an MPI error code.
  *
- * Ranks must be ranks of the group, each only once, else: MPI_ERR_RANK. Ranges are {first, last,
+ * MPI_ERR_RANK: a number is no rank of the group, or is given twice. Ranges are {first, last,
  * stride} as in the standard; MPI_ERR_ARG: a stride is 0 or leads away from `last`.
  */
 int ompi_group_union(ompi_group_t *group1, ompi_group_t *group2, ompi_group_t **result);

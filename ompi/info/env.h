@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What MPI_INFO_ENV says: the keys of the standard of which the value is known.
+ * The contents of MPI_INFO_ENV: those of the standard's keys whose value is known.
  *
  *   command, argv     from the kernel's record of the command line
  *   host, arch, wdir  of this process
- *   maxprocs, soft    the ranks of the job; before MPI_Init what the launcher's environment says
+ *   maxprocs, soft    the ranks of the job; before MPI_Init, from the launcher's environment
  *
- * Nobody can ask for a thread level or name a file of more before the program starts, so the keys
- * thread_level and file are not there.
+ * The keys thread_level and file do not exist: a user cannot give them before the program starts.
  *
  * Threading: any thread, at any time.
  */
@@ -17,12 +16,12 @@
 #include "ompi/info/info.h"
 
 /*
- * To be called before MPI_INFO_ENV is read: finds out what can be known, the first time. Running
- * out of memory leaves keys out.
+ * To be called before MPI_INFO_ENV is read. The first call fills it in; for want of memory some
+ * keys are left out.
  */
 void ompi_info_env_prepare(void);
 
-/* How many ranks the job has. The working directory is now known, too, before the program changes
+/* Sets the number of ranks of the job, and reads the working directory before the program changes
  * it. */
 void ompi_info_env_set_job(unsigned size);
 

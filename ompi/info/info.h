@@ -2,11 +2,11 @@
 /*
  * Info objects: keys with values, in the order in which the keys were first set.
  *
- * A key has 1 to MPI_MAX_INFO_KEY - 1 bytes, a value up to MPI_MAX_INFO_VAL - 1. There are a few
- * keys in an object, so they are searched one after the other.
+ * A key has 1 to MPI_MAX_INFO_KEY - 1 bytes, a value up to MPI_MAX_INFO_VAL - 1. An object has few
+ * keys, so a search is linear.
  *
  * Threading: any thread, any object, at any time, also before MPI_Init and after MPI_Finalize.
- * Each object has a lock; no function here calls another part of MPI with it held.
+ * Each object has a lock; while it is held, no other part of MPI is called.
  */
 #ifndef OMPI_INFO_H
 #define OMPI_INFO_H
@@ -26,7 +26,7 @@ typedef struct ompi_info {
     size_t count, capacity;
 } ompi_info_t;
 
-/* MPI_INFO_ENV: how the program was started. Nobody may change it but env.c. */
+/* MPI_INFO_ENV: how the program was started. Only env.c changes it. */
 extern ompi_info_t ompi_info_env;
 
 /* An object without keys, or a copy of one; NULL: no memory. */
@@ -47,7 +47,7 @@ bool ompi_info_get(ompi_info_t *info, const char *key, char *value, size_t size,
 
 size_t ompi_info_count(ompi_info_t *info);
 
-/* Copies the key with that number; false: there are not so many. */
+/* Copies the key with that index; false: the object has fewer keys. */
 bool ompi_info_key(ompi_info_t *info, size_t number, char key[MPI_MAX_INFO_KEY]);
 
 #endif

@@ -28,7 +28,7 @@ static inline ompi_ints_t ompi_ints_large(const void *items)
     return (ompi_ints_t){items, true};
 }
 
-/* Those that are MPI_Aint in X and MPI_Count in X_c. */
+/* For arrays that are MPI_Aint in X and MPI_Count in X_c. */
 #define ompi_wide_ints_small ompi_ints_large
 #define ompi_wide_ints_large ompi_ints_large
 

@@ -7,9 +7,10 @@
  * and of which kind; it is erased before the memory is released, so that a handle that was freed is
  * mostly recognised.
  *
- * Threading: references are counted atomically, but for what only threads of MPI_THREAD_MULTIPLE
- * may use at the same time: that is counted so at this level only. The handle and the kind never
- * change; who guards the number, the error handler and the attributes is said below.
+ * Threading: references are counted atomically at MPI_THREAD_MULTIPLE; below it only those of info
+ * objects, error handlers and sessions, which threads may use at the same time at every level. The
+ * handle and the kind never change. The lines of the fields name the locks of the number, the error
+ * handler and the attributes.
  */
 #ifndef OMPI_OBJECT_H
 #define OMPI_OBJECT_H
@@ -56,7 +57,7 @@ typedef struct ompi_object {
         .mark = OMPI_OBJECT_MARK + (object_kind), .handle = (object_handle)                        \
     }
 
-/* Whether there is an object of that kind. Safe for NULL and for what is aligned like none. */
+/* Whether there is an object of that kind. Safe for NULL and for addresses that are not aligned. */
 static inline bool ompi_object_is(const void *object, ompi_kind_t kind)
 {
     return object != NULL && ((uintptr_t)object & (_Alignof(ompi_object_t) - 1)) == 0 &&
@@ -73,20 +74,20 @@ static inline void *ompi_object_handle(const void *object)
     return ((const ompi_object_t *)object)->handle;
 }
 
-/* Whether MPI runs at MPI_THREAD_MULTIPLE, or has not said yet. */
+/* Whether MPI runs at MPI_THREAD_MULTIPLE; true also before MPI_Init. */
 extern bool ompi_object_threads;
 
-/* Begins the life of an object on the heap, with one reference, which is the caller's. */
+/* Initializes an object on the heap, with one reference, which is the caller's. */
 OPAL_EXPORT void ompi_object_init(ompi_object_t *object, ompi_kind_t kind,
                                   void (*destroy)(ompi_object_t *object));
 
 OPAL_EXPORT void ompi_object_retain(ompi_object_t *object);
 
-/* Gives a reference back; the last one ends the object. */
+/* Releases a reference; the last release destroys the object. */
 OPAL_EXPORT void ompi_object_release(ompi_object_t *object);
 
-/* The same, but for the last one: false, and it is still there. For who lacks the lock that the end
- * of the object needs. */
+/* Releases a reference unless it is the last one. False: it is the last one, and the caller still
+ * has it. For callers without the lock that destroying the object needs. */
 bool ompi_object_release_unless_last(ompi_object_t *object);
 
 #endif

@@ -3,9 +3,9 @@
  * What predefined operations are made of: kinds of elements, and a loop for each operation and
  * kind.
  *
- * A kind is what elements are in memory, however many datatypes have it: MPI_INT, MPI_INTEGER and
- * MPI_INT32_T are one. Which operations a datatype may have is said by its class, as in the
- * standard's chapter on predefined operations.
+ * A kind is a representation in memory, which several datatypes may have: MPI_INT, MPI_INTEGER and
+ * MPI_INT32_T are one kind. The class of a datatype says which operations are valid for it, as in
+ * the standard's chapter on predefined operations.
  *
  * Threading: everything is constant.
  */
@@ -83,12 +83,12 @@ typedef struct ompi_op_type {
     unsigned char class; /* enum ompi_op_class; 0: no operation is for it */
 } ompi_op_type_t;
 
-/* Handles of predefined datatypes are from the first one on; and what they are for operations. */
+/* Kinds and classes of the predefined datatypes, by handle. */
 enum { OMPI_OP_FIRST_HANDLE = 0x200, OMPI_OP_HANDLES = 0x200 };
 OPAL_EXPORT extern const ompi_op_type_t ompi_op_types[OMPI_OP_HANDLES];
 
-/* What a datatype is for operations. A type of Fortran that was made for a precision is predefined
- * without such a handle, but its element has one. */
+/* Kind and class of a datatype. A type that Fortran made for a precision is predefined, but has no
+ * such handle; its element has one. */
 static inline ompi_op_type_t ompi_op_type(const ompi_datatype_t *type)
 {
     const ompi_datatype_t *element = ompi_datatype_element(type);

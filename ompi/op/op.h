@@ -2,9 +2,9 @@
 /*
  * Reduction operations.
  *
- * For collectives and one-sided communication: ask whether an operation is valid for a datatype,
- * once; then reduce, with any number of elements. Predefined operations are kernels (kernel.h);
- * others call the program's function. Who goes on after the call that was given an operation
+ * For collectives and one-sided communication: ask once whether an operation is valid for a
+ * datatype, then reduce any number of elements. Predefined operations are kernels (kernel.h);
+ * others call the program's function. Code that uses an operation after the MPI call has returned
  * retains it: the program may free it meanwhile.
  *
  * Threading: any. An operation never changes.
@@ -37,8 +37,8 @@ static inline ompi_op_fn_t ompi_op_fn_large(MPI_User_function_c *function)
 typedef enum ompi_op_action {
     OMPI_OP_KERNELS, /* by the kind of the elements */
     OMPI_OP_REPLACE, /* a op b = a; for one-sided communication only */
-    OMPI_OP_KEEP,    /* a op b = b; likewise */
-    OMPI_OP_CALL,    /* what the program says */
+    OMPI_OP_KEEP,    /* a op b = b; for one-sided communication only */
+    OMPI_OP_CALL,    /* the program's function */
 } ompi_op_action_t;
 
 typedef struct ompi_op {
@@ -46,7 +46,7 @@ typedef struct ompi_op {
     const char *name; /* of a predefined one */
     ompi_op_action_t action;
     bool is_commutative;
-    unsigned classes;                /* OMPI_OP_KERNELS: of datatypes that it is for, a bit each */
+    unsigned classes;                /* OMPI_OP_KERNELS: bits of the classes of datatypes */
     const ompi_op_kernel_t *kernels; /* OMPI_OP_KERNELS: of each kind of elements */
     ompi_op_fn_t fn;                 /* OMPI_OP_CALL */
 } ompi_op_t;
@@ -77,7 +77,7 @@ static inline bool ompi_op_is_valid_for(const ompi_op_t *op, const ompi_datatype
     return (op->classes & what.class) != 0 && op->kernels[what.kind].run != NULL;
 }
 
-/* Whether they can be accumulated in a window, by a predefined operation. */
+/* Whether a window can be accumulated to with that operation, which is predefined, and type. */
 OPAL_EXPORT bool ompi_op_is_valid_for_rma(const ompi_op_t *op, const ompi_datatype_t *type);
 
 /*

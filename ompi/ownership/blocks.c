@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A table with open addressing: a block is at the first free slot from where its hash points, so
- * whoever goes leaves no gap between another one and that slot. */
+/* A hash table with open addressing: a block is in the first slot that was free from the slot of
+ * its hash on. Removing a block moves others up, so that no gap lies between a block and that slot.
+ */
 #include "ompi/ownership/blocks.h"
 
 #include <pthread.h>
@@ -19,8 +20,7 @@ static struct {
     size_t owned, reserved;
 } table;
 
-/* Held while the table changes, beside the message lock: fork waits for it, and for nothing else.
- */
+/* Held while the table changes, in addition to the message lock: fork waits for this lock alone. */
 static pthread_mutex_t change = PTHREAD_MUTEX_INITIALIZER;
 
 static void lock(void)
@@ -111,7 +111,7 @@ bool ompi_block_find(const void *start, ompi_block_t *block)
     return block->start != NULL;
 }
 
-/* Those behind the gap that would not be found any more move into it. */
+/* Moves blocks behind the gap that could not be found any more into it. */
 static void close_gap(size_t gap)
 {
     for (size_t i = next_slot(gap); table.slots[i].start != NULL; i = next_slot(i)) {
@@ -151,8 +151,9 @@ bool ompi_block_allocate(size_t bytes, ompi_block_t *block)
     return true;
 }
 
-/* Whether another block that was taken lies in a page: then the page stays, and is told of when the
- * last of them leaves. */
+/* Whether another taken block lies in a page: then the page is reported when the last of them
+ * leaves.
+ */
 static bool is_in_use(uintptr_t page, size_t page_bytes)
 {
     for (size_t i = 0; i < table.count; i++) {
@@ -164,7 +165,7 @@ static bool is_in_use(uintptr_t page, size_t page_bytes)
     return false;
 }
 
-/* What lies in this process' part of the region is told of by its heap. */
+/* Pages of this process's own part of the region are reported by its heap. */
 void ompi_block_leave(const ompi_block_t *block)
 {
     if (!block->is_taken || opal_region_is_own(block->start) || !opal_memory_unmapping_matters())

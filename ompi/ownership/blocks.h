@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The blocks that this process owns: those that MICA_Alloc and MICA_Take have brought and that it
- * has neither freed nor given away. So it is known of every pointer whether it is one, without
- * looking at what it points to.
+ * The blocks that this process owns: it got them from MICA_Alloc or MICA_Take, and has neither
+ * freed nor given them away. A table, so that any pointer can be checked without reading what it
+ * points to.
  *
  * Threading: under the message lock.
  */
@@ -18,28 +18,28 @@ typedef struct ompi_block {
     bool is_taken; /* it lies in the region, and may be another process' to free */
 } ompi_block_t;
 
-/* Room for one block more, so that ompi_block_own cannot fail. False: no memory. */
+/* Reserves a slot, so that ompi_block_own cannot fail. False: no memory. */
 bool ompi_block_reserve(void);
 void ompi_block_unreserve(void);
 
-/* From now on it is owned. Uses what was reserved. */
+/* Enters an owned block. Uses a reserved slot. */
 void ompi_block_own(const ompi_block_t *block);
 
-/* Finds a block by its start; false: it is not owned. disown: and it is not any more, but the room
- * stays reserved. */
+/* find looks a block up by its start; disown also removes it, and its slot stays reserved. False:
+ * the block is not owned. */
 bool ompi_block_find(const void *start, ompi_block_t *block);
 bool ompi_block_disown(const void *start, ompi_block_t *block);
 
-/* Memory for a block, in the region if there is one, which is not owned yet; false: there is none.
- * And back to where it came from. */
+/* Allocates memory for a block that is not owned yet, in the region if there is one; false: no
+ * memory. free returns the memory. */
 bool ompi_block_allocate(size_t bytes, ompi_block_t *block);
 void ompi_block_free(const ompi_block_t *block);
 
-/* The process will not look at a taken block again: what is known of its pages is forgotten, as
- * they may go without a word to this process. */
+/* The process will not access a taken block again: reports its pages as unmapped, because their
+ * owner may release them without a memory event in this process. */
 void ompi_block_leave(const ompi_block_t *block);
 
-/* Forgets what is owned, which stays where it is. */
+/* Empties the table. The blocks are not freed. */
 void ompi_blocks_end(void);
 
 #endif

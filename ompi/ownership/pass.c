@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Notes, and copies for those who cannot do without. See pass.h. */
+/* Notes, and the copies that follow them to processes without the region. See pass.h. */
 #include "ompi/ownership/pass.h"
 
 #include <stdlib.h>

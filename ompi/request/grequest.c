@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Generalized requests: the slots of a request, led to the user's callbacks. */
+/* Generalized requests: the slots of a request call the user's callbacks. */
 #include "ompi/request/grequest.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Generalized requests: operations of the user's, with callbacks of the user's. The callbacks run
- * without the message lock, in the thread that makes the call that needs them.
+ * Generalized requests: operations and callbacks of the user's. The callbacks run without the
+ * message lock, in the thread whose MPI call needs them.
  */
 #ifndef OMPI_GREQUEST_H
 #define OMPI_GREQUEST_H
@@ -15,8 +15,8 @@ ompi_request_t *ompi_grequest_start(MPI_Grequest_query_function *query,
 
 bool ompi_grequest_is(const ompi_request_t *request);
 
-/* The user's operation has ended. One that was freed before goes now; returns what its free
- * callback says. The caller holds the message lock. */
+/* The user's operation has ended. If the user has freed the request, it is destroyed now. Returns
+ * the result of the free callback. The caller holds the message lock. */
 int ompi_grequest_complete(ompi_request_t *request);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Counts down as its parts complete. */
+/* A pair counts down as its operations complete. */
 #include "ompi/request/pair.h"
 
 #include <stdlib.h>

@@ -11,8 +11,8 @@
 #include "ompi/communicator/communicator.h"
 #include "ompi/request/status.h"
 
-/* How long the answer to MPI_Cancel is looked for: a receiver that is in MPI answers by then, and
- * what a rank sends to itself needs a few looks. */
+/* How long a test polls for the answer to MPI_Cancel: a receiver that is in MPI answers by then,
+ * and a message to the own rank needs a few polls. */
 enum { CANCEL_WAIT_LOOKS = 64, CANCEL_WAIT_NSEC = 1000000 };
 
 static const ompi_request_ops_t no_ops = {.can_finish_unlocked = true};
@@ -37,7 +37,7 @@ void ompi_lock_start(bool threads)
         opal_lock_bias(&message_lock);
 }
 
-/* Who does not have it by its bias is the second thread, or comes after it. */
+/* A thread that does not hold the lock by its bias is the second one, or a later one. */
 void ompi_lock_acquire_slow(void)
 {
     if (opal_likely(opal_lock_enter_by_bias(&message_lock)))
@@ -86,7 +86,7 @@ void ompi_request_init(ompi_request_t *request, const ompi_request_ops_t *ops,
         ompi_object_retain(&comm->head);
 }
 
-/* With the last request a communicator ends that was freed. */
+/* The last request of a communicator that the user has freed ends it. */
 void ompi_request_release(ompi_request_t *request)
 {
     ompi_communicator_t *comm = request->comm;
@@ -151,14 +151,14 @@ void ompi_request_complete(ompi_request_t *request)
         request->on_complete = NULL;
         call(request, request->on_complete_context);
     }
-    if (opal_unlikely(request->orphan)) { /* nobody waits, and nobody else will free it */
+    if (opal_unlikely(request->orphan)) { /* no thread waits for it or will free it */
         request->active = false;
         ompi_request_release(request);
         return;
     }
     ompi_wait_t *wait = request->wait;
     request->wait = NULL;
-    /* From here on its owner may free it. */
+    /* From here on the owner may free it. */
     atomic_store_explicit(&request->done, 1, memory_order_release);
     if (wait != NULL && --wait->missing == 0)
         opal_wait_signal(&wait->done);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What stands in MPI_Status behind its three public fields.
+ * The fields of MPI_Status behind its three public ones.
  *
  *   MPI_internal[0..1]  bytes received, 64 bits
  *   MPI_internal[2]     1: the operation was cancelled
@@ -44,14 +44,14 @@ static inline void ompi_status_set(MPI_Status *status, int source, int tag, int 
     ompi_status_set_bytes(status, bytes);
 }
 
-/* What MPI prescribes for null and inactive requests. */
+/* The status of null and inactive requests. */
 static inline void ompi_status_set_empty(MPI_Status *status)
 {
     ompi_status_set(status, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_SUCCESS, 0);
 }
 
-/* To a status of the user's, or nowhere. Its MPI_ERROR is left alone, as the standard wants it of
- * calls that return one status. */
+/* Fills in a status of the user's, which may be MPI_STATUS_IGNORE. Its MPI_ERROR is left alone, as
+ * the standard requires of calls that return one status. */
 static inline void ompi_status_fill(MPI_Status *to, const MPI_Status *status)
 {
     if (to == MPI_STATUS_IGNORE)
@@ -61,7 +61,7 @@ static inline void ompi_status_fill(MPI_Status *to, const MPI_Status *status)
     to->MPI_ERROR = error;
 }
 
-/* Of nothing, there is no error either: an empty status has MPI_SUCCESS by its definition. */
+/* Fills in an empty status; its MPI_ERROR is MPI_SUCCESS by definition. */
 static inline void ompi_status_fill_empty(MPI_Status *to)
 {
     if (to != MPI_STATUS_IGNORE)

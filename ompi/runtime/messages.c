@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opening and closing what carries messages. */
+/*
+ * Opens and closes the frameworks that carry messages, and connects them to communicators.
+ */
 #include "ompi/runtime/messages.h"
 
 #include <stdlib.h>
@@ -59,9 +61,9 @@ static uint32_t communicator_limit(void)
 
 /* -- agreement ------------------------------------------------------------------------------------
  *
- * Ranks that send by different components would wait for each other forever. Of the ranks of a node
- * each looks at its neighbours' words in shared memory; where the next rank is on another node, at
- * what that has put.
+ * Ranks that send by different pmls would wait for each other forever. Ranks of one node compare
+ * the names of their pmls in shared memory; a rank whose next rank is on another node compares its
+ * pml with the modex record of that rank.
  */
 
 #define PML_KEY "pml"
@@ -80,7 +82,7 @@ static opal_status_t disagree(unsigned rank, const char *pml)
     return OPAL_ERR_BAD_PARAM;
 }
 
-/* Before the fence in the pml's start. */
+/* Before the fence in the start of the pml. */
 static opal_status_t publish_pml(void)
 {
     void *state;
@@ -97,8 +99,7 @@ static opal_status_t publish_pml(void)
     return pmi->put(state, opal_start_key(PML_KEY, key), own_pml(), strlen(own_pml()) + 1);
 }
 
-/* Behind it; a pml that needs no fence, since it reaches nobody beyond this node, learns nothing.
- */
+/* After that fence. A pml that reaches only this node needs no fence, and finds no record. */
 static opal_status_t compare_pml(void)
 {
     void *state, *bytes;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The message layer's start and end: the btl and pml frameworks, and the communicators that are
- * there from the beginning.
+ * Start and end of the message layer: its frameworks (mpool, btl, pml, coll), and the communicators
+ * that exist from the start.
  *
- * Threading: MPI_Init's and MPI_Finalize's thread.
+ * Threading: called by the first and the last user of the runtime, one at a time.
  */
 #ifndef OMPI_RUNTIME_MESSAGES_H
 #define OMPI_RUNTIME_MESSAGES_H
@@ -12,10 +12,10 @@
 
 #include "opal/include/status.h"
 
-/* `threads`: several may call MPI at the same time. A failure has been reported. */
+/* `threads`: several threads may call MPI at the same time. A failure has been logged. */
 opal_status_t ompi_messages_start(bool threads);
 
-/* Sends what still waits for room, and ends. */
+/* Waits until all messages have left, and closes the frameworks. */
 void ompi_messages_stop(void);
 
 #endif

@@ -3,7 +3,7 @@
  * The parameters of MPI itself: mpi_param_check, mpi_initial_errhandler, mpi_max_communicators,
  * mpi_thread_level, mpi_leave_pinned, mpi_leave_pinned_pipeline.
  *
- * Threading: the caller sees to it that one thread at a time is in here.
+ * Threading: one thread at a time; the caller ensures it.
  */
 #ifndef OMPI_PARAMS_H
 #define OMPI_PARAMS_H
@@ -19,14 +19,13 @@ OPAL_EXPORT extern const opal_project_t ompi_project;
 OPAL_EXPORT opal_status_t ompi_params_register(void);
 void ompi_params_withdraw(void);
 
-/* Values; they keep what was read last. Before that: the defaults. */
+/* The values that were read last; before that, the defaults. */
 bool ompi_params_check(void);
 ompi_errhandler_t *ompi_params_initial_errhandler(void);
 uint32_t ompi_params_max_communicators(void);
 int ompi_params_thread_level(void); /* MPI_THREAD_*, which grow with what is permitted */
 
-/* What was asked for; what comes of it is ompi/mca/mpool's decision. Never
- * OPAL_LEAVE_PINNED_NOT_SET. */
+/* What the user asked for; ompi/mca/mpool decides. Never OPAL_LEAVE_PINNED_NOT_SET. */
 opal_leave_pinned_t ompi_params_leave_pinned(void);
 opal_leave_pinned_t ompi_params_leave_pinned_pipeline(void);
 

@@ -3,9 +3,9 @@
  * Start and end of MPI.
  *
  * Threading: `state` moves by compare-and-exchange, so of two threads that start or end MPI one
- * is refused. The settings are read under a lock, since an error before MPI_Init reads them
- * from any thread. What else is written here is written by the thread that moved the state, and
- * read after the state has been.
+ * is refused. The settings are read under a lock, since an error before MPI_Init reads them from
+ * any thread. All other variables are written by the thread that moved the state, and read after
+ * the state was read.
  */
 #include "ompi/runtime/runtime.h"
 
@@ -88,7 +88,7 @@ static opal_status_t start(void)
     return OPAL_SUCCESS;
 }
 
-/* Says no goodbye: the launcher ends the ranks that would wait for this one. */
+/* Ranks that wait for this one are ended by the launcher. */
 static void undo_start(void)
 {
     ompi_op_fini();
@@ -136,7 +136,7 @@ static opal_status_t start_runtime(int *level)
         undo_start();
         return status;
     }
-    /* Now that every framework is open: what is set, but belongs to nobody. */
+    /* Every framework is open now: reports settings that no parameter has. */
     opal_param_diagnose_unknown(is_of_others);
     return OPAL_SUCCESS;
 }
@@ -157,9 +157,9 @@ static opal_status_t end_runtime(void)
 
 static pthread_mutex_t users_lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned users;
-static int runtime_level; /* that the users have been given */
+static int runtime_level; /* that the users have got */
 
-/* Nothing in here is unsafe under threads: there is no level that is not given. */
+/* Every thread level is supported. */
 int ompi_runtime_acquire(int required, int *level)
 {
     opal_status_t status = OPAL_SUCCESS;
@@ -253,7 +253,7 @@ ompi_errhandler_t *ompi_runtime_initial_errhandler(void)
 {
     pthread_mutex_lock(&settings_lock);
     if (!settings_known) {
-        /* Before MPI_Init nobody knows who prints mistakes: MPI_Init will find them again. */
+        /* Which rank prints mistakes is not known before MPI_Init, which will find them again. */
         read_settings();
         forget_settings();
         opal_diagnostic_reset();

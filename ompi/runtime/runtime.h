@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The runtime, which has users, and the life of the one that MPI_Init makes.
+ * The runtime, which has users, and the states of the user that is MPI_Init.
  *
- * The first user starts the runtime, with everything that messages need, and the last one ends it;
- * then it may start again. MPI_Init is a user, who comes once:
+ * The first user starts the runtime, with everything that messages need, and the last user ends it;
+ * then it may start again. MPI_Init is a user, which starts once:
  *
  *   NEW --init--> STARTING --> RUNNING --finalize--> ENDING --> ENDED
  *    ^                |
  *    +---- failed ----+
  *
- * Every wrapper of an MPI function asks one word, ompi_api_mode_word, whether MPI is running and
- * whether arguments are to be checked; it is 0 when neither holds the call up.
+ * Every wrapper of an MPI function reads one word, ompi_api_mode_word: whether MPI is running and
+ * whether arguments are to be checked. It is 0 when the call can go on to its body.
  */
 #ifndef OMPI_RUNTIME_H
 #define OMPI_RUNTIME_H
@@ -35,14 +35,14 @@ static inline unsigned ompi_api_mode(void)
     return atomic_load_explicit(&ompi_api_mode_word, memory_order_relaxed);
 }
 
-/* A user more; *level becomes what it gives of the thread level that is required. An MPI error
- * code; the reason of a failure has been printed. Any thread. */
+/* Adds a user; *level becomes the thread level that it gets. Returns an MPI error code; the reason
+ * of a failure has been logged. Any thread. */
 OPAL_EXPORT int ompi_runtime_acquire(int required, int *level);
 
-/* A user less. The last one waits until what has been sent has left. */
+/* Removes a user. The last one waits until all messages have left. */
 OPAL_EXPORT int ompi_runtime_release(void);
 
-/* Claims the start of MPI for this thread; false: it was started, or is being started. */
+/* Claims the start of MPI for this thread; false: MPI was started, or is being started. */
 bool ompi_runtime_claim_init(void);
 
 /*
@@ -51,7 +51,7 @@ bool ompi_runtime_claim_init(void);
  */
 int ompi_runtime_init(int required, int *provided);
 
-/* MPI_Finalize. To be called when MPI is running; MPI_ERR_OTHER: another thread is ending it. */
+/* MPI_Finalize, while MPI is running. MPI_ERR_OTHER: another thread is ending it. */
 int ompi_runtime_finalize(void);
 
 /* Whether MPI_Init, MPI_Finalize have returned. */
@@ -62,12 +62,12 @@ bool ompi_runtime_is_finalized(void);
 int ompi_runtime_thread_level(void);
 bool ompi_runtime_is_main_thread(void);
 
-/* Ends the job, with what was printed so far. From any state, and any thread. */
+/* Flushes stdout and ends the job. In any state, from any thread. */
 void ompi_runtime_abort(int code) OPAL_NORETURN;
 
 /*
- * The handler that mpi_initial_errhandler names. World and self begin with it, and it gets the
- * errors of a program that is not between MPI_Init and MPI_Finalize.
+ * The error handler that mpi_initial_errhandler names: that of world and self at first, and of all
+ * errors before MPI_Init and after MPI_Finalize.
  */
 ompi_errhandler_t *ompi_runtime_initial_errhandler(void);
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Topologies: who is whose neighbour in a communicator.
+ * Topologies: the neighbours of each process of a communicator.
  *
  * A topology is made before its communicator, belongs to it from then on, and never changes. A
  * duplicate of the communicator shares it.
  *
- * Neighbourhood collectives ask for the neighbours in the order in which the standard gives them
- * their blocks of the buffers; MPI_PROC_NULL is among them where a grid ends. In a grid that is,
- * for each dimension, the neighbour in the negative and then that in the positive direction. What a
- * process sends to its negative neighbour is what that one receives from its positive neighbour:
- * block 2d of the sender meets block 2d + 1 of the receiver, and the other way round, also where
- * both neighbours are the same process (a periodic dimension of extent 1 or 2).
+ * Neighbourhood collectives get the neighbours in the order of their blocks in the buffers;
+ * MPI_PROC_NULL is among them where a grid ends. The order in a grid is, for each dimension, the
+ * neighbour in the negative and then the neighbour in the positive direction. What a process sends
+ * to its negative neighbour, that neighbour receives from its positive one: block 2d of the sender
+ * goes to block 2d + 1 of the receiver, and block 2d + 1 to block 2d, also where both neighbours
+ * are the same process (a periodic dimension of extent 1 or 2).
  *
  * Threading: any.
  */
@@ -51,7 +51,7 @@ ompi_topology_t *ompi_topology_create(ompi_topology_kind_t kind);
 void ompi_topology_retain(ompi_topology_t *topology);
 void ompi_topology_release(ompi_topology_t *topology);
 
-/* How many neighbours the rank, which is this process's in the communicator, has. */
+/* The numbers of neighbours of this process, which has that rank in the communicator. */
 OPAL_EXPORT void ompi_topology_degrees(const ompi_topology_t *topology, int rank, int *in,
                                        int *out);
 
@@ -67,7 +67,7 @@ ompi_topology_t *ompi_cart_create(int dimensions, const int extents[], const int
 
 void ompi_cart_coordinates(const ompi_topology_t *topology, int rank, int coordinates[]);
 
-/* MPI_PROC_NULL: there is nobody. */
+/* MPI_PROC_NULL: the coordinates are outside of the grid. */
 int ompi_cart_rank(const ompi_topology_t *topology, const int coordinates[]);
 
 /* The rank that is `distance` away along a dimension; MPI_PROC_NULL: the grid ends before. */

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Windows: memory that the ranks of a communicator show each other, as objects: what they are made
- * of, their attributes, names and hints.
+ * Windows as objects: memory that the ranks of a communicator expose to each other, with
+ * attributes, names and hints. Communication through windows is not built yet.
  *
- * Threading: any; what does not change after its creation needs no lock, name and info have the
- * message lock.
+ * Threading: any. Name and info have the message lock; the other fields do not change.
  */
 #ifndef OMPI_WIN_H
 #define OMPI_WIN_H
@@ -23,11 +22,11 @@ typedef struct ompi_win_shape {
 
 typedef struct ompi_win {
     ompi_object_t head;
-    ompi_communicator_t *comm; /* of its own, with the ranks of the program's */
-    ompi_win_shape_t shape;    /* what MPI_WIN_BASE ... point into */
+    ompi_communicator_t *comm; /* its own, with the ranks of the program's */
+    ompi_win_shape_t shape;    /* MPI_WIN_BASE and so on point into it */
     int model;
-    void *memory;      /* what it allocated itself; NULL: nothing */
-    ompi_info_t *info; /* the hints that are known */
+    void *memory;      /* that the window allocated; NULL: none */
+    ompi_info_t *info; /* the hints of the standard */
     char name[MPI_MAX_OBJECT_NAME];
 } ompi_win_t;
 
@@ -38,11 +37,11 @@ typedef struct ompi_win {
 int ompi_win_create(const ompi_win_shape_t *shape, void *memory, ompi_info_t *info,
                     ompi_communicator_t *comm, ompi_win_t **result);
 
-/* Collective: nobody goes on before all have come. The caller's reference is gone if it succeeds;
- * the attributes have been deleted. */
+/* Collective, with a barrier. The caller has deleted the attributes. On success it has lost its
+ * reference. */
 int ompi_win_free(ompi_win_t *win);
 
-/* Takes over the known ones of the hints; MPI_ERR_NO_MEM: or a part of them. */
+/* Sets those hints of `info` that the standard knows; MPI_ERR_NO_MEM: only a part of them. */
 int ompi_win_set_hints(ompi_win_t *win, ompi_info_t *info);
 
 #endif
