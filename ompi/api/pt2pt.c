@@ -10,11 +10,6 @@
 #include "ompi/request/pair.h"
 #include "ompi/request/status.h"
 
-static ompi_route_t route_to(ompi_communicator_t *comm, int rank, int tag)
-{
-    return (ompi_route_t){comm, OMPI_CONTEXT_USER, rank, tag};
-}
-
 static ompi_data_t data_of(const void *buffer, MPI_Count count, ompi_datatype_t *type)
 {
     return (ompi_data_t){(void *)(uintptr_t)buffer, (size_t)count, type};
@@ -45,7 +40,7 @@ static int send(const void *buf, MPI_Count count, ompi_datatype_t *type, int des
 {
     if (dest == MPI_PROC_NULL)
         return MPI_SUCCESS;
-    ompi_route_t to = route_to(comm, dest, tag);
+    ompi_route_t to = {comm, OMPI_CONTEXT_USER, dest, tag};
     ompi_data_t data = data_of(buf, count, type);
     if (ompi_pml_tries_unlocked() && ompi_pml->try_send_unlocked(&to, &data, mode))
         return MPI_SUCCESS;
@@ -60,7 +55,7 @@ static int isend(const void *buf, MPI_Count count, ompi_datatype_t *type, int de
 {
     if (dest == MPI_PROC_NULL)
         return request_nothing(false, false, request);
-    ompi_route_t to = route_to(comm, dest, tag);
+    ompi_route_t to = {comm, OMPI_CONTEXT_USER, dest, tag};
     ompi_data_t data = data_of(buf, count, type);
     if (ompi_pml_tries_unlocked() && ompi_pml->try_send_unlocked(&to, &data, mode)) {
         *request = &ompi_request_sent;
@@ -115,7 +110,7 @@ int ompi_api_recv(void *buf, MPI_Count count, ompi_datatype_t *datatype, int sou
         set_no_process(status);
         return MPI_SUCCESS;
     }
-    ompi_route_t from = route_to(comm, source, tag);
+    ompi_route_t from = {comm, OMPI_CONTEXT_USER, source, tag};
     ompi_data_t data = data_of(buf, count, datatype);
     int error;
     if (ompi_pml_tries_unlocked() && ompi_pml->try_recv_unlocked(&from, &data, status, &error))
@@ -131,7 +126,7 @@ int ompi_api_irecv(void *buf, MPI_Count count, ompi_datatype_t *datatype, int so
 {
     if (source == MPI_PROC_NULL)
         return request_nothing(true, false, request);
-    ompi_route_t from = route_to(comm, source, tag);
+    ompi_route_t from = {comm, OMPI_CONTEXT_USER, source, tag};
     ompi_data_t data = data_of(buf, count, datatype);
     if (ompi_pml_tries_unlocked() && ompi_pml->try_irecv_unlocked(&from, &data, request))
         return MPI_SUCCESS;
@@ -227,8 +222,8 @@ int ompi_api_isendrecv(const void *sendbuf, MPI_Count sendcount, ompi_datatype_t
                        ompi_communicator_t *comm, ompi_request_t **request)
 {
     exchange_t exchange = {
-        .to = route_to(comm, dest, sendtag),
-        .from = route_to(comm, source, recvtag),
+        .to = {comm, OMPI_CONTEXT_USER, dest, sendtag},
+        .from = {comm, OMPI_CONTEXT_USER, source, recvtag},
         .out = data_of(sendbuf, sendcount, sendtype),
         .in = data_of(recvbuf, recvcount, recvtype),
     };
@@ -249,8 +244,8 @@ int ompi_api_isendrecv_replace(void *buf, MPI_Count count, ompi_datatype_t *data
         ompi_datatype_pack(datatype, (size_t)count, buf, 0, scratch, bytes);
     }
     exchange_t exchange = {
-        .to = route_to(comm, dest, sendtag),
-        .from = route_to(comm, source, recvtag),
+        .to = {comm, OMPI_CONTEXT_USER, dest, sendtag},
+        .from = {comm, OMPI_CONTEXT_USER, source, recvtag},
         .out = {scratch, bytes, ompi_datatype_of(MPI_BYTE)},
         .in = data_of(buf, count, datatype),
     };
@@ -280,7 +275,7 @@ static int send_init(const void *buf, MPI_Count count, ompi_datatype_t *type, in
 {
     if (dest == MPI_PROC_NULL)
         return request_nothing(false, true, request);
-    ompi_route_t to = route_to(comm, dest, tag);
+    ompi_route_t to = {comm, OMPI_CONTEXT_USER, dest, tag};
     ompi_data_t data = data_of(buf, count, type);
     ompi_lock();
     int error = ompi_pml->send_init(&to, &data, mode, request);
@@ -311,7 +306,7 @@ int ompi_api_recv_init(void *buf, MPI_Count count, ompi_datatype_t *datatype, in
 {
     if (source == MPI_PROC_NULL)
         return request_nothing(true, true, request);
-    ompi_route_t from = route_to(comm, source, tag);
+    ompi_route_t from = {comm, OMPI_CONTEXT_USER, source, tag};
     ompi_data_t data = data_of(buf, count, datatype);
     ompi_lock();
     int error = ompi_pml->recv_init(&from, &data, request);
@@ -324,7 +319,7 @@ int ompi_api_recv_init(void *buf, MPI_Count count, ompi_datatype_t *datatype, in
 static int probe_once(ompi_communicator_t *comm, int source, int tag, bool *found,
                       ompi_message_t **message, MPI_Status *status)
 {
-    ompi_route_t from = route_to(comm, source, tag);
+    ompi_route_t from = {comm, OMPI_CONTEXT_USER, source, tag};
     int error = ompi_pml->iprobe(&from, found, message, status);
     if (error == MPI_SUCCESS && !*found) {
         ompi_request_look();
@@ -354,7 +349,7 @@ int ompi_api_probe(int source, int tag, ompi_communicator_t *comm, MPI_Status *s
         set_no_process(status);
         return MPI_SUCCESS;
     }
-    ompi_route_t from = route_to(comm, source, tag);
+    ompi_route_t from = {comm, OMPI_CONTEXT_USER, source, tag};
     ompi_lock();
     int error = ompi_pml->probe(&from, NULL, status);
     ompi_unlock();
@@ -386,7 +381,7 @@ int ompi_api_mprobe(int source, int tag, ompi_communicator_t *comm, ompi_message
         *message = &ompi_message_no_process;
         return MPI_SUCCESS;
     }
-    ompi_route_t from = route_to(comm, source, tag);
+    ompi_route_t from = {comm, OMPI_CONTEXT_USER, source, tag};
     ompi_lock();
     int error = ompi_pml->probe(&from, message, status);
     ompi_unlock();
