@@ -137,7 +137,7 @@ static int check_in_place(const ompi_coll_call_t *call, const roles_t *roles)
 
 /* -- aliases --------------------------------------------------------------------------------- */
 
-/* What a side reads or writes here: so many blocks. */
+/* The blocks of a side that this process reads or writes. */
 typedef struct area {
     ompi_coll_side_t side;
     arrays_t arrays;
@@ -246,8 +246,8 @@ static bool sides_overlap(const ompi_coll_call_t *call, const roles_t *roles)
     return overlap(&sent, &received);
 }
 
-/* What is sent and what is received may lie between each other, but have no byte in common. Each
- * rank looks at its own buffers: one whose buffers are apart takes part in the call. */
+/* Send and receive data may interleave, but have no byte in common. Each rank checks its own
+ * buffers; a rank whose buffers are apart takes part in the call. */
 static int check_aliases(const ompi_coll_call_t *call, const roles_t *roles)
 {
     /* At the edge of a grid nothing is read of some blocks. */

@@ -59,7 +59,7 @@ static int split_guided(ompi_communicator_t *comm, int key, ompi_info_t *info,
     return split_by(comm, is_there ? ompi_hw_level_of(name) : -1, key, newcomm);
 }
 
-/* Those of the program's process sets that are here without a session. */
+/* The process sets of the program that exist without a session. */
 static int split_by_set(ompi_communicator_t *comm, const char *name, int key,
                         ompi_communicator_t **newcomm)
 {

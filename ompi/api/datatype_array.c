@@ -81,7 +81,7 @@ int ompi_api_type_create_subarray(int ndims, ompi_ints_t array_of_sizes,
 
 /* Distributed arrays. */
 
-/* One dimension of one. */
+/* One dimension of a distributed array. */
 typedef struct distribution {
     MPI_Count size, block;
     int process, processes;

@@ -5,8 +5,9 @@
 #include "ompi/api/bodies.h"
 #include "ompi/datatype/external.h"
 
-/* What is packed is all that ranks of one job send each other: they have the same representation,
- * so the communicator does not matter. */
+/* Packed data has the same representation in all ranks of a job, so the communicator does not
+ * matter.
+ */
 #define UNUSED_COMM ompi_communicator_t *comm OPAL_UNUSED
 
 /* Whether `bytes` fit between the position and the end of a buffer. */

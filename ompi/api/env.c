@@ -17,14 +17,6 @@
 #include "ompi/info/info.h"
 #include "opal/util/clock.h"
 
-/* A start that failed has logged the reason. The initial error handler decides what follows. */
-static int start_failed(int error)
-{
-    if (ompi_runtime_initial_errhandler()->action != OMPI_ERRHANDLER_RETURN)
-        ompi_runtime_abort(EXIT_FAILURE);
-    return error;
-}
-
 static int start(int required, int *provided)
 {
     if (!ompi_runtime_claim_init())
@@ -33,7 +25,10 @@ static int start(int required, int *provided)
                                              ? "MPI cannot start again after MPI_Finalize."
                                              : "MPI was initialized before.");
     int error = ompi_runtime_init(required, provided);
-    return error == MPI_SUCCESS ? error : start_failed(error);
+    /* A start that failed has logged the reason. The initial error handler decides what follows. */
+    if (error != MPI_SUCCESS && ompi_runtime_initial_errhandler()->action != OMPI_ERRHANDLER_RETURN)
+        ompi_runtime_abort(EXIT_FAILURE);
+    return error;
 }
 
 int ompi_api_init(int *argc OPAL_UNUSED, char ***argv OPAL_UNUSED)

@@ -201,7 +201,7 @@ static void cross(ompi_exchange_t *exchange)
     post_send(exchange, route_over(&exchange->bridge), exchange->sent, bytes);
 }
 
-/* What has come from the other side, to the leader or down the tree. */
+/* The result of the other side has come, to the leader or down the tree. */
 static void take_other_side(ompi_exchange_t *exchange)
 {
     unpack(exchange, 0, 0);
@@ -313,12 +313,6 @@ static void find_room(ompi_exchange_t *exchange)
     exchange->error = MPI_ERR_NO_MEM;
 }
 
-static void finish(ompi_exchange_t *exchange)
-{
-    give_room_back(exchange);
-    exchange->done(exchange);
-}
-
 static void advance(ompi_exchange_t *exchange)
 {
     for (;;) {
@@ -328,7 +322,8 @@ static void advance(ompi_exchange_t *exchange)
         bool is_posted = post_step(exchange, ++exchange->step);
         exchange->is_posting = false;
         if (!is_posted) {
-            finish(exchange);
+            give_room_back(exchange);
+            exchange->done(exchange);
             return;
         }
         if (exchange->pending > 0)

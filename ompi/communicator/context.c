@@ -117,7 +117,7 @@ bool ompi_context_offers_all(const ompi_context_offer_t *offer)
     return offer->end == UINT32_MAX;
 }
 
-/* What an offer says of a word; 0: nothing. */
+/* The free ids of a word in an offer; 0: none, or the word is outside of the window. */
 static uint64_t free_in(const ompi_context_offer_t *offer, uint32_t word)
 {
     bool is_inside = word >= offer->begin && word < offer->end;

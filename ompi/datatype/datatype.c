@@ -19,8 +19,9 @@ static void destroy_one(ompi_datatype_t *type)
     free(type);
 }
 
-/* The end of a type can be that of the types that it was made of: a program can make chains of any
- * length, so one that ends meanwhile waits, linked by its handle, until the one before has ended.
+/* Destroying a type can destroy the types that it was made of. A program can make chains of any
+ * length, so this does not recurse: a type that ends meanwhile is put on a list, linked by
+ * `handle`.
  */
 static void destroy(ompi_object_t *object)
 {

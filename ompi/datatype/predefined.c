@@ -34,7 +34,7 @@ typedef long double float16_bytes_t;
 #else
 typedef absent_t float16_bytes_t;
 #endif
-/* clang tells the limits of a type that it refuses on some machines. */
+/* clang defines the limits of a type that it refuses on some machines. */
 #if defined __FLT16_MANT_DIG__ && !(defined __clang__ && __clang_major__ < 15 && defined __x86_64__)
 typedef _Float16 float2_bytes_t;
 #else
@@ -63,7 +63,7 @@ typedef struct element {
 #define LONG_COMPLEX(name, type)   ELEMENT(name, type, LONG_DOUBLE, 2, 16)
 #define SIZED(kind, name, c, size) ELEMENT(name, c, kind, 1, size)
 
-/* Of two names for one handle, the one that the standard does not call a synonym.
+/* Of two names for one handle the table has the one that the standard does not call a synonym.
  * external32 was made for a long of 4 bytes and a wchar_t of 2. */
 static const element_t elements[] = {
     INTEGER(AINT, MPI_Aint),
@@ -103,7 +103,7 @@ static const element_t elements[] = {
     COMPLEX(CXX_DOUBLE_COMPLEX, double),
     LONG_COMPLEX(CXX_LONG_DOUBLE_COMPLEX, long double),
 
-    /* Fortran's default kinds, as compilers have them unless they are told otherwise. */
+    /* Fortran's default kinds, as compilers have them without options that change them. */
     UNSIGNED(CHARACTER, char),
     INTEGER(LOGICAL, int32_t),
     INTEGER(INTEGER, int32_t),

@@ -66,8 +66,8 @@ static void join_bounds(ompi_bounds_t *bounds, const ompi_bounds_t *more)
     bounds->has_markers |= more->has_markers;
 }
 
-/* Where there are no markers: from the first byte to the last, rounded up. Makes sure that both
- * extents can be told. */
+/* Sets the bounds of a type without markers: from the first byte to the last, rounded up. False: an
+ * extent overflows. */
 static bool settle_bounds(ompi_bounds_t *bounds, size_t alignment)
 {
     MPI_Count extent, unused;

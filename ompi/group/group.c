@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What groups are made of: ranges, lists, the index of a list, the builder. See group.h.
+ * Ranges, lists, the index of a list, and the builder. See group.h.
  *
  * The index is a hash table of ranks with open addressing; it is at most half full, so that a
  * look-up sees 1.5 slots on average. A slot holds rank + 1, and 0 when it is free.
@@ -192,7 +192,7 @@ void ompi_group_builder_add(ompi_group_builder_t *builder, int process)
     builder->size++;
 }
 
-/* Of a range the ends are looked at first, so that what is of the own job costs nothing. */
+/* The ends of a range are checked first, so that a range of the own job costs nothing. */
 static void retain_foreign(ompi_group_t *group)
 {
     bool may_be = group->processes != NULL || opal_process_is_foreign((uint32_t)group->first) ||
