@@ -30,7 +30,7 @@ libompi_core_la_SOURCES += \
 	%D%/api/spawn.c \
 	%D%/api/status.c \
 	%D%/api/topo.c \
-	%D%/api/wrapper.h \
+	%D%/api/wrapper.c %D%/api/wrapper.h \
 	%D%/attribute/attribute.c %D%/attribute/attribute.h \
 	%D%/attribute/keyval.c %D%/attribute/keyval.h \
 	%D%/attribute/predefined.c \

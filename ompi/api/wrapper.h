@@ -46,7 +46,7 @@ static inline bool ompi_api_checks(void)
     return (ompi_api_mode() & OMPI_API_CHECKED) != 0;
 }
 
-/* -- errors (error.c) ------------------------------------------------------------------ */
+/* -- errors ------------------------------------------------------------------------- */
 
 /*
  * Invokes the error handler of `object` for an error `code` of `function` ("MPI_Send"). An object

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How calls fail: in the checks of the wrapper, before the body runs, or in the body, which returns
+ * an error code and leaves a sentence and an object for the wrapper in variables of its thread.
+ */
+#include "ompi/api/wrapper.h"
+
+#include <stdio.h>
+
+enum { DETAIL_MAX_BYTES = 128 };
+
+/* From the body to the wrapper that called it; NULL: the body has not set one. */
+static _Thread_local const char *error_detail;
+static _Thread_local ompi_object_t *error_object;
+
+int ompi_api_set_error_detail(int code, const char *detail)
+{
+    error_detail = detail;
+    return code;
+}
+
+void ompi_api_set_error_object(ompi_object_t *object)
+{
+    ompi_object_retain(object);
+    if (error_object != NULL)
+        ompi_object_release(error_object);
+    error_object = object;
+}
+
+int ompi_api_fail(void *object, int code, const char *function)
+{
+    const char *detail = error_detail;
+    ompi_object_t *about = error_object;
+    error_detail = NULL;
+    error_object = NULL;
+    ompi_api_invoke_errhandler(object != NULL ? object : about, code, function, detail);
+    if (about != NULL) {
+        ompi_lock(); /* it may be the last reference of a communicator */
+        ompi_object_release(about);
+        ompi_unlock();
+    }
+    return code;
+}
+
+int ompi_api_bad_argument(void *object, int code, const char *function, const char *argument)
+{
+    char detail[DETAIL_MAX_BYTES];
+    snprintf(detail, sizeof detail, "The argument '%s' is not valid.", argument);
+    return ompi_api_invoke_errhandler(object, code, function, detail);
+}
+
+int ompi_api_wrong_state(const char *function)
+{
+    return ompi_api_invoke_errhandler(
+        NULL, MPI_ERR_OTHER, function,
+        ompi_runtime_is_finalized() ? "It was called after MPI_Finalize."
+                                    : "It was called before MPI_Init, or during MPI_Finalize.");
+}
+
+int ompi_api_unbuilt(void *object, const char *function, bool anytime)
+{
+    char detail[DETAIL_MAX_BYTES];
+    if (!anytime && ompi_api_mode() & OMPI_API_UNUSABLE)
+        return ompi_api_wrong_state(function);
+    bool has_handler = ompi_object_is(object, OMPI_COMM) || ompi_object_is(object, OMPI_WIN) ||
+                       ompi_object_is(object, OMPI_FILE) || ompi_object_is(object, OMPI_SESSION);
+    snprintf(detail, sizeof detail, "This version of Mica does not have %s yet.", function);
+    return ompi_api_invoke_errhandler(has_handler ? object : NULL, MPI_ERR_UNSUPPORTED_OPERATION,
+                                      function, detail);
+}
