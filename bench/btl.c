@@ -122,7 +122,7 @@ static double get_alone(size_t bytes)
     for (int repeat = 0; repeat < REPEATS && crew.rank == 0; repeat++) {
         double begin = now_nsec();
         for (int i = 0; i < ROUNDS; i++) {
-            if (crew.ops->pull(crew.peers[1], &to, 1, &from, 1, 0) != (ssize_t)bytes)
+            if (crew.ops->rndv_get(crew.peers[1], &to, 1, &from, 1, 0) != (ssize_t)bytes)
                 return 0;
         }
         double each = (now_nsec() - begin) / ROUNDS;

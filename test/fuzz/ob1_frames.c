@@ -225,7 +225,7 @@ static void lack_memory(void)
 
 static void die(void)
 {
-    side_die(next_rank(), next_byte() % 2 == 0 ? OPAL_ERR_DISCONNECTED : OPAL_ERR_NO_MEMORY);
+    side_fail(next_rank(), next_byte() % 2 == 0 ? OPAL_ERR_DISCONNECTED : OPAL_ERR_NO_MEMORY);
 }
 
 static void leave(void)

@@ -8,7 +8,7 @@
  * The peer fills its rings, their heads and the lists, hands rings over, asks for help, answers,
  * and says where its region is; this rank polls, sends, waits for an answer about some memory, and
  * frees that, stops and starts. Whatever comes: frames lie within the segment, a call of progress
- * ends, and only memory that this rank has shown, as long as it shows it, and the region are
+ * ends, and only memory that this rank has exposed, as long as it shows it, and the region are
  * touched. A ring is also read by itself, from a block of just its length.
  */
 #include <stdint.h>
@@ -34,7 +34,7 @@ enum {
     ARENA_BYTES = 32 << 10, /* the peer's part of the segment */
     RING_BYTES = 4096,
     REGION_BYTES = 8192,
-    MEMORY_BYTES = 70000,                       /* what is shown */
+    MEMORY_BYTES = 70000,                       /* what is exposed */
     NOBODY = INT32_MAX,                         /* the number of no process */
     MOST_FRAMES = 16 * ARENA_BYTES / RING_LINE, /* of a call of progress */
 };
@@ -43,7 +43,7 @@ static opal_answer_t sm;
 static unsigned char *arena;
 static ring_t *own_ring; /* to the peer */
 static opal_btl_peer_t *peer;
-static unsigned char *memory; /* NULL: none is shown */
+static unsigned char *memory; /* NULL: none is exposed */
 static uintptr_t shown_at;    /* the last time */
 static uint32_t slot;
 static volatile unsigned sum;
@@ -99,7 +99,7 @@ static void hear(unsigned rank, unsigned kind, const void *bytes, size_t length)
     frames++;
 }
 
-/* What is damaged is told of, a lot. */
+/* What is damaged is reported, a lot. */
 void __wrap_opal_log_error(const char *format, ...);
 void __wrap_opal_log_error(const char *format OPAL_UNUSED, ...)
 {
@@ -126,7 +126,7 @@ static void hide_memory(void)
     slot = 0;
 }
 
-static uint32_t place_of(const void *ring)
+static uint32_t index_of(const void *ring)
 {
     return (uint32_t)(opal_node_offset(ring) / RING_LINE);
 }
@@ -137,7 +137,7 @@ static void stop(void)
     hide_memory();
     own_ring->local_rank = 0;
     own_ring->next = 0;
-    atomic_store(&opal_node_own_slot()->inbox, place_of(own_ring));
+    atomic_store(&opal_node_own_slot()->inbox, index_of(own_ring));
     ops()->stop(sm.state);
     require(atomic_load(&own_ring->is_dropped) == 1, "a ring that comes back is dropped");
 }
@@ -204,8 +204,8 @@ static void make_ring(ring_t *ring)
 static void hand_over(uint64_t what, ring_t *ring)
 {
     uint32_t place = what % 4 == 0   ? (uint32_t)take(4)
-                     : what % 4 == 1 ? place_of(own_ring)
-                                     : place_of(ring);
+                     : what % 4 == 1 ? index_of(own_ring)
+                                     : index_of(ring);
     atomic_store(&opal_node_own_slot()->inbox, place);
 }
 
@@ -220,18 +220,18 @@ static void write_word(ring_t *ring)
         memcpy(ring->bytes + position, &word, sizeof word);
 }
 
-/* Some of it is in what is shown, some of it is not. */
+/* Some of it is in what is exposed, some of it is not. */
 static void ask_for_help(ring_t *ring)
 {
-    ring_answer_t request = {.block_bytes = (uint32_t)take(2) << take(1) % 17,
-                             .from = shown_at + take(2) - take(1),
-                             .to = opal_node_slot(PEER)->region_base + take(2) - take(1),
-                             .bytes = take(3)};
+    ring_completion_t request = {.block_bytes = (uint32_t)take(2) << take(1) % 17,
+                                 .from = shown_at + take(2) - take(1),
+                                 .to = opal_node_slot(PEER)->region_base + take(2) - take(1),
+                                 .bytes = take(3)};
     uint32_t generation = (uint32_t)take(1);
     atomic_store(&opal_node_slot(PEER)->share_claims,
                  (uint64_t)generation << 32 | take(2) << 16 | take(1));
     if ((unsigned char *)(ring + 1) <= arena + ARENA_BYTES)
-        ring_ask(&ring->answer, generation, &request);
+        ring_ask(&ring->completion, generation, &request);
 }
 
 static void step(void)
@@ -257,7 +257,7 @@ static void step(void)
         break;
     case 5:
         if ((unsigned char *)(ring + 1) <= arena + ARENA_BYTES)
-            atomic_store(&ring->answer.number, (uint32_t)take(1));
+            atomic_store(&ring->completion.number, (uint32_t)take(1));
         break;
     case 6:
         atomic_store(&own_ring->freed, take(number % 9));

@@ -121,7 +121,7 @@ OPAL_EXPORT void opal_btl_hide(uint64_t exposure);
 typedef struct opal_btl_peer {
     const struct opal_btl_ops *ops;
     opal_process_t *process;
-    bool is_gone;          /* the base's: it has failed or left */
+    bool is_unreachable;   /* the base's: it has failed or left */
     opal_fair_lock_t lock; /* the clients', from reserve to commit, where threads share */
 } opal_btl_peer_t;
 
@@ -172,16 +172,16 @@ typedef struct opal_btl_ops {
      * completes the slot, if all is there and that is not 0; it returns the bytes, or -status:
      * OPAL_ERR_NOT_SUPPORTED, the system never permits it, OPAL_ERR_SYSTEM, that memory is not
      * there. is_mapped: the peer has our memory mapped; map: where its memory is here, or NULL.
-     * pull_pays: faster than frames, as measured, for data at that address of the sender's, the
+     * rndv_get_pays: faster than frames, as measured, for data at that address of the sender's, the
      * peer's if `incoming`. arm: a slot; when the peer completes it, a frame of that kind with 8
      * bytes `what` comes. None is free: 0, or, to be disarmed, from OPAL_BTL_NO_SLOT on, just for
      * `memory`, the run that is pulled, or empty. awaited_bytes: of a wait for that alone. -- */
-    ssize_t (*pull)(opal_btl_peer_t *peer, const struct iovec *to, size_t to_count,
-                    const struct iovec *from, size_t from_count, uint32_t slot);
-    bool (*can_pull)(opal_btl_peer_t *peer);
+    ssize_t (*rndv_get)(opal_btl_peer_t *peer, const struct iovec *to, size_t to_count,
+                        const struct iovec *from, size_t from_count, uint32_t slot);
+    bool (*can_rndv_get)(opal_btl_peer_t *peer);
     bool (*is_mapped)(opal_btl_peer_t *peer, const void *start, size_t bytes);
     const void *(*map)(opal_btl_peer_t *peer, uintptr_t start, size_t bytes);
-    bool (*pull_pays)(opal_btl_peer_t *peer, uintptr_t start, size_t bytes, bool incoming);
+    bool (*rndv_get_pays)(opal_btl_peer_t *peer, uintptr_t start, size_t bytes, bool incoming);
     uint32_t (*arm)(opal_btl_peer_t *peer, unsigned kind, uint64_t what, const struct iovec *memory,
                     size_t awaited_bytes);
     void (*disarm)(opal_btl_peer_t *peer, uint32_t slot);

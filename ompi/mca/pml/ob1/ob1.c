@@ -34,12 +34,12 @@ static ob1_message_t *early_at(opal_list_node_t *node)
     return opal_container_of(node, ob1_message_t, unexpected.nodes[0]);
 }
 
-void ob1_keep_early(ob1_message_t *message)
+void ob1_early_add(ob1_message_t *message)
 {
     opal_list_append(&early, &message->unexpected.nodes[0]);
 }
 
-void ob1_drop_early(const opal_process_t *from)
+void ob1_early_drop(const opal_process_t *from)
 {
     opal_list_node_t *next;
     for (opal_list_node_t *node = opal_list_first(&early); node != NULL; node = next) {
@@ -53,7 +53,7 @@ void ob1_drop_early(const opal_process_t *from)
 }
 
 /* All are taken out first: what one of them completes may add the next communicator. */
-static void replay_early(uint32_t context)
+static void match_early(uint32_t context)
 {
     ob1_match_t match;
     opal_list_t mine;
@@ -69,12 +69,12 @@ static void replay_early(uint32_t context)
     }
     while ((next = opal_list_first(&mine)) != NULL) {
         opal_list_remove(next);
-        ob1_replay_early(matchers[context], early_at(next));
+        ob1_early_match(matchers[context], early_at(next));
     }
 }
 
 /* The table has a place for that context. False: no memory. */
-static bool need_place(uint32_t context)
+static bool need_entry(uint32_t context)
 {
     if (context < matcher_count)
         return true;
@@ -95,7 +95,7 @@ static int comm_add(ompi_communicator_t *comm)
     for (int kind = OMPI_CONTEXT_USER; has_memory && kind < OMPI_CONTEXT_COUNT; kind++) {
         own->receives[kind] = (opal_pool_t){.bytes = sizeof(ob1_receive_t)};
         has_memory = ob1_matcher_init(&own->matchers[kind]) &&
-                     need_place(ompi_comm_wire_context(comm, (ompi_context_t)kind));
+                     need_entry(ompi_comm_wire_context(comm, (ompi_context_t)kind));
         own->matchers[kind].source_count = (uint32_t)ompi_comm_peers(comm);
         if (has_memory)
             continue;
@@ -111,7 +111,7 @@ static int comm_add(ompi_communicator_t *comm)
     for (int kind = OMPI_CONTEXT_USER; kind < OMPI_CONTEXT_COUNT; kind++) {
         uint32_t context = ompi_comm_wire_context(comm, (ompi_context_t)kind);
         matchers[context] = &own->matchers[kind];
-        replay_early(context);
+        match_early(context);
     }
     return MPI_SUCCESS;
 }
@@ -144,8 +144,8 @@ static opal_status_t ob1_start(void *state OPAL_UNUSED)
 /* Messages may come until the transports have stopped. */
 static void ob1_stop(void *state OPAL_UNUSED)
 {
-    ob1_peers_leave();
-    ob1_drop_early(NULL);
+    ob1_peers_close();
+    ob1_early_drop(NULL);
     ob1_peers_stop();
     ob1_sends_end();
     ob1_receives_end();
@@ -161,7 +161,7 @@ static const ompi_pml_ops_t ob1_ops = {
     .start = ob1_start,
     .stop = ob1_stop,
     .flush = ob1_peers_flush,
-    .meet = ob1_peers_leave,
+    .meet = ob1_peers_close,
     .comm_add = comm_add,
     .comm_remove = comm_remove,
     .isend = ob1_isend,

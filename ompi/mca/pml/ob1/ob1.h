@@ -40,7 +40,7 @@
  *             receives are posted and eager messages taken out; under ompi_lock receives are taken
  *             out and messages put in: there, posted ones only grow more, and messages fewer
  *   peer      opal_btl_peer_t.lock: a frame from reserve to commit, and whether one may go beside
- *             (is_open)
+ *             (allows_unlocked)
  *
  * Order: ompi_lock, matcher, peer. With one of the finer ones held nothing is completed, and no
  * other lock of messages is taken. Who completes a request has ompi_lock, or has just made it.
@@ -78,7 +78,7 @@ struct ob1_message;
 typedef struct ob1_control {
     ob1_pending_t pending;
     void (*done)(
-        struct ob1_control *note); /* it has left, or the peer is gone; NULL: nothing to do */
+        struct ob1_control *control); /* it has left, or the peer is gone; NULL: nothing to do */
     bool is_waiting;
     ob1_kind_t kind;
     unsigned length;
@@ -89,7 +89,7 @@ typedef struct ob1_control {
 typedef struct ob1_stream {
     struct ob1_receive *receive;
     struct ob1_message *message; /* nobody has asked for it yet */
-    size_t arrived, total;
+    size_t received, total;
 } ob1_stream_t;
 
 /* The way to a process. Made when it is first needed. */
@@ -122,13 +122,13 @@ typedef struct ob1_peer {
     int error;       /* what fails for want of it */
     bool sends_long; /* its transport does, out of the user's memory */
     bool is_listed, is_asking;
-    bool is_dead;
+    bool has_failed;
     bool has_left;    /* nothing is sent there any more, and nothing comes */
     bool is_notified; /* a person has been told that it is gone */
     bool is_wrong;    /* a person has been told of a frame that it should not have sent */
     /* A frame may leave beside ompi_lock: one has left before, it lives, and none waits for room
      * that has to leave first. Written under ompi_lock and the peer's lock, read under either. */
-    bool is_open;
+    bool allows_unlocked;
 } ob1_peer_t;
 
 typedef struct ob1_send {
@@ -141,13 +141,13 @@ typedef struct ob1_send {
     uint64_t name; /* what the receiver calls it, once it was told; 0: it has none */
     bool synchronous, blocking;
     ob1_kind_t awaits;     /* the answer: OB1_MATCH_ACK, OB1_FIN or what comes instead; or 0 */
-    bool is_asked_back;    /* the receiver is to give it back */
+    bool is_cancelling;    /* the receiver is to give it back */
     bool is_unreceived;    /* it has failed, as the receiver has left without having taken it */
-    uint32_t answer;       /* what `arm` of the transport said */
+    uint32_t slot;         /* what `arm` of the transport said */
     ob1_segment_t *list;   /* of more segments than fit a frame; NULL: none */
     uint64_t receiver;     /* the name of the receiver's request, once it asked for fragments */
     size_t wanted, pushed; /* bytes it asked for, bytes sent, as fragments or as a stream */
-    opal_btl_long_t out;   /* while they are sent from where they lie; of `run`, or of a list */
+    opal_btl_long_t zcopy; /* while they are sent from where they lie; of `run`, or of a list */
     struct iovec run;
     ompi_mpool_use_t pinned; /* of the part that is sent, if its registration is not NULL */
 } ob1_send_t;
@@ -163,7 +163,8 @@ typedef struct ob1_receive {
     size_t wanted, received; /* while fragments arrive */
     ob1_peer_t *peer;        /* likewise, whose they are, and what it calls this receive */
     uint64_t name;
-    ob1_control_t note; /* the answer to the sender; the receive is not done before it has left */
+    ob1_control_t
+        control; /* the answer to the sender; the receive is not done before it has left */
 } ob1_receive_t;
 
 /*
@@ -175,16 +176,16 @@ typedef struct ob1_message {
     ompi_message_t base;
     union {
         ob1_unexpected_t unexpected; /* while it is with a matcher, or with those that came early */
-        ob1_control_t note;          /* while its sender is told that it has it back */
+        ob1_control_t control;       /* while its sender is told that it has it back */
     };
     ompi_communicator_t *comm; /* set by a matched probe */
     ompi_context_t context;
     opal_process_t *from;
     unsigned kind;
     bool is_reserved;
-    size_t charge; /* what it counts as, while it is kept */
-    bool is_lost;  /* the frame has its head alone: whoever receives it gets MPI_ERR_NO_MEM */
-    size_t length; /* also of what is lost */
+    size_t charge;     /* what it counts as, while it is kept */
+    bool is_head_only; /* the frame has its head alone: whoever receives it gets MPI_ERR_NO_MEM */
+    size_t length;     /* also of what is lost */
     _Alignas(8) unsigned char frame[];
 } ob1_message_t;
 
@@ -221,7 +222,7 @@ static inline void ob1_unlock(opal_fair_lock_t *lock)
 ob1_peer_t *ob1_peer(opal_process_t *process);
 
 /* The same, of a process whose end is being told. */
-ob1_peer_t *ob1_peer_to_end(opal_process_t *process);
+ob1_peer_t *ob1_peer_to_fail(opal_process_t *process);
 
 /* Why one was NULL, as an MPI error. */
 int ob1_peer_error(opal_process_t *process);
@@ -256,11 +257,11 @@ void ob1_peer_defer(ob1_peer_t *peer, opal_list_t *list, ob1_pending_t *pending)
 
 static inline bool ob1_peer_is_unreachable(const ob1_peer_t *peer)
 {
-    return peer->is_dead || peer->has_left;
+    return peer->has_failed || peer->has_left;
 }
 
 /* Whether a frame that has to keep its place may leave now. */
-static inline bool ob1_peer_is_clear(const ob1_peer_t *peer)
+static inline bool ob1_peer_can_send(const ob1_peer_t *peer)
 {
     return opal_list_is_empty(&peer->frames) && !ob1_peer_is_unreachable(peer);
 }
@@ -276,10 +277,10 @@ static inline void *ob1_peer_reserve(ob1_peer_t *peer, size_t length)
 }
 
 /* A frame has left under ompi_lock, and the peer's lock is given back. */
-static inline void ob1_peer_leave(ob1_peer_t *peer)
+static inline void ob1_peer_sent(ob1_peer_t *peer)
 {
     if (ompi_threads_share()) {
-        peer->is_open = ob1_peer_is_clear(peer);
+        peer->allows_unlocked = ob1_peer_can_send(peer);
         opal_fair_release(&peer->btl->lock);
     }
 }
@@ -287,11 +288,11 @@ static inline void ob1_peer_leave(ob1_peer_t *peer)
 static inline void ob1_peer_commit(ob1_peer_t *peer, void *room, ob1_kind_t kind, size_t length)
 {
     peer->btl->ops->commit(peer->btl, room, kind, length);
-    ob1_peer_leave(peer);
+    ob1_peer_sent(peer);
 }
 
 /* No frame leaves beside ompi_lock, until one has left under it. */
-void ob1_peer_close(ob1_peer_t *peer);
+void ob1_peer_forbid_unlocked(ob1_peer_t *peer);
 
 /* A frame that the rank should not have sent was dropped: a person is told once. Frames that name
  * requests may well come behind the news that it is dead. */
@@ -300,7 +301,7 @@ void ob1_peer_reject(opal_process_t *from, unsigned kind, const char *what);
 /* Sends a short frame without matching. True: it has left, or nobody is there. False: there is no
  * room; the note, whose `done` is set, has a copy, and is done when that has left. */
 bool ob1_peer_send_control(ob1_peer_t *peer, ob1_kind_t kind, const void *bytes, size_t length,
-                           ob1_control_t *note);
+                           ob1_control_t *control);
 
 /* Out of all lists but those of what has begun with it. */
 void ob1_peer_free(ob1_peer_t *peer);
@@ -309,7 +310,7 @@ opal_status_t ob1_peers_start(unsigned ranks);
 void ob1_peers_stop(void);
 
 /* The first part of stop: ends the transports, which tell the peers. */
-void ob1_peers_leave(void);
+void ob1_peers_close(void);
 
 /* Waits until nothing is deferred. */
 void ob1_peers_flush(void);
@@ -339,11 +340,11 @@ static inline bool ob1_peer_has_credit(ob1_peer_t *peer)
 }
 
 /* Whether a whole message may leave now, unasked. A peer that is gone has no credit. */
-static inline bool ob1_peer_is_ready(ob1_peer_t *peer)
+static inline bool ob1_peer_can_send_eager(ob1_peer_t *peer)
 {
     return opal_likely(opal_list_is_empty(&peer->frames) &&
                        atomic_load_explicit(&peer->credit, memory_order_relaxed) >= 0) ||
-           (ob1_peer_is_clear(peer) && ob1_credit_ask(peer));
+           (ob1_peer_can_send(peer) && ob1_credit_ask(peer));
 }
 
 /* A message of so many bytes goes there unasked. With the peer's lock. */
@@ -397,23 +398,23 @@ void ob1_sends_end(void);
 void ob1_send_finish(ob1_send_t *send);
 
 /* A frame that answers a send of ours. False: no send waits for that. */
-bool ob1_send_answered(const ob1_peer_t *peer, ob1_kind_t kind, const void *bytes);
+bool ob1_send_handle_reply(const ob1_peer_t *peer, ob1_kind_t kind, const void *bytes);
 
 /* -- out.c -- */
 
 typedef enum ob1_pushed {
     OB1_PUSHED,
     OB1_NO_ROOM,
-    OB1_NOT_SO, /* it has to be packed: the transport, or the data, is not made for it */
+    OB1_MUST_PACK, /* it has to be packed: the transport, or the data, is not made for it */
 } ob1_pushed_t;
 
 /* A whole message: a frame of that kind and head with the data, or behind it if that is a stream's.
  */
-ob1_pushed_t ob1_push_now(ob1_peer_t *peer, const void *head, size_t head_bytes, unsigned kind,
-                          const ompi_data_t *data, size_t bytes);
+ob1_pushed_t ob1_zcopy_now(ob1_peer_t *peer, const void *head, size_t head_bytes, unsigned kind,
+                           const ompi_data_t *data, size_t bytes);
 
 /* What the receiver wants, as a long message that lands. False: it has to be packed. */
-bool ob1_send_long(ob1_send_t *send);
+bool ob1_zcopy_long(ob1_send_t *send);
 
 /* Of transports that send out of pinned pages: before they are started, and while they are. */
 void ob1_pins_prepare(void);
@@ -446,11 +447,11 @@ void ob1_message_drop(ob1_message_t *message);
 void ob1_message_free(ob1_message_t *message);
 
 /* A message whose communicator exists now. Takes it. */
-void ob1_replay_early(ob1_matcher_t *matcher, ob1_message_t *message);
+void ob1_early_match(ob1_matcher_t *matcher, ob1_message_t *message);
 
 /* Bytes of a stream, of fragments, are where they belong, or were for nobody. */
-void ob1_stream_arrived(ob1_peer_t *peer, size_t bytes);
-void ob1_fragment_arrived(ob1_receive_t *receive, size_t bytes);
+void ob1_stream_received(ob1_peer_t *peer, size_t bytes);
+void ob1_fragment_received(ob1_receive_t *receive, size_t bytes);
 
 /* The receive that waits for fragments with these bytes; NULL: none does. */
 ob1_receive_t *ob1_receive_of(const ob1_peer_t *peer, uint64_t name, size_t offset, size_t bytes);
@@ -469,7 +470,7 @@ bool ob1_receive_frame(opal_process_t *from, unsigned kind, const void *bytes, s
  * in a collective every rank that needs a message that cannot be sent gets an error, and none
  * waits.
  */
-int ob1_reach(const ompi_route_t *from);
+int ob1_connect_source(const ompi_route_t *from);
 
 /* -- probe.c -- */
 
@@ -481,7 +482,7 @@ int ob1_probe(const ompi_route_t *from, ompi_message_t **message, MPI_Status *st
 void ob1_wake_probes(void);
 
 /* Those who wait for a message of that process get MPI_ERR_NO_MEM. */
-void ob1_starve_probes(uint32_t process);
+void ob1_probes_fail_no_memory(uint32_t process);
 
 /* -- pull.c -- */
 
@@ -493,7 +494,7 @@ bool ob1_rndv_get(opal_btl_peer_t *btl, ob1_receive_t *receive, const ob1_rts_t 
 
 /* Beside ompi_lock, too: what was posted before it was said is failed, and nothing is afterwards.
  */
-bool ob1_any_is_dead(void);
+bool ob1_any_has_failed(void);
 
 /* Nobody is dead yet. */
 void ob1_peer_failure_start(void);
@@ -501,22 +502,22 @@ void ob1_peer_failure_start(void);
 /* A new peer is dead: when its end was told there was no memory for it. Since this may be called
  * under a matcher's lock, receives and probes that wait for it are ended later, by
  * ob1_fail_unreachable, which push_all calls; it returns how often it had to. */
-void ob1_peer_is_found_dead(ob1_peer_t *peer);
+void ob1_peer_found_failed(ob1_peer_t *peer);
 int ob1_fail_unreachable(void);
 
 /* A process is forgotten: nothing of it is left here. */
 void ob1_peer_forget(opal_process_t *process);
 
 /* opal_btl_client_t.failed and .left. */
-void ob1_peer_died(opal_process_t *process, opal_status_t why);
+void ob1_peer_failed(opal_process_t *process, opal_status_t why);
 void ob1_peer_left(opal_process_t *process);
 
 /* MPI_SUCCESS, or why no message can be expected from there any more. */
-int ob1_expect(const ompi_communicator_t *comm, int source);
+int ob1_source_error(const ompi_communicator_t *comm, int source);
 
 /* There is no memory to keep a message of that process: receives and probes that wait for one
  * behind it get MPI_ERR_NO_MEM. Those of any source wait for as long as memory is short. */
-void ob1_peer_starved(opal_process_t *process);
+void ob1_receives_fail_no_memory(opal_process_t *process);
 
 /* They have been taken out of all lists. The receive's message is one of that peer's. */
 void ob1_send_fail(ob1_send_t *send);
@@ -533,7 +534,7 @@ extern size_t ob1_rendezvous_limit, ob1_part_bytes, ob1_pin_bytes, ob1_pipeline_
 ob1_matcher_t *ob1_matcher_of(uint32_t context);
 
 /* Keeps a message of such a context until it is added; forgets those from there, NULL: all. */
-void ob1_keep_early(ob1_message_t *message);
-void ob1_drop_early(const opal_process_t *from);
+void ob1_early_add(ob1_message_t *message);
+void ob1_early_drop(const opal_process_t *from);
 
 #endif

@@ -46,7 +46,7 @@ static ob1_peer_t *make(opal_process_t *process)
     return peer;
 }
 
-ob1_peer_t *ob1_peer_to_end(opal_process_t *process)
+ob1_peer_t *ob1_peer_to_fail(opal_process_t *process)
 {
     ob1_peer_t *known = opal_process_end(process, OPAL_END_MESSAGES);
     return known != NULL ? known : make(process);
@@ -58,8 +58,8 @@ ob1_peer_t *ob1_peer(opal_process_t *process)
     if (opal_likely(peer != NULL))
         return peer;
     peer = make(process);
-    if (peer != NULL && peer->btl->is_gone)
-        ob1_peer_is_found_dead(peer);
+    if (peer != NULL && peer->btl->is_unreachable)
+        ob1_peer_found_failed(peer);
     return peer;
 }
 
@@ -72,17 +72,17 @@ int ob1_peer_error(opal_process_t *process)
 void ob1_peer_reject(opal_process_t *from, unsigned kind, const char *what)
 {
     ob1_peer_t *peer = ob1_peer(from);
-    if (peer == NULL || peer->is_dead || peer->is_wrong)
+    if (peer == NULL || peer->has_failed || peer->is_wrong)
         return;
     peer->is_wrong = true;
     opal_log_error("rank %u has sent %s (kind %u): it is dropped, as will be others", from->rank,
                    what, kind);
 }
 
-void ob1_peer_close(ob1_peer_t *peer)
+void ob1_peer_forbid_unlocked(ob1_peer_t *peer)
 {
     ob1_lock(&peer->btl->lock);
-    peer->is_open = false;
+    peer->allows_unlocked = false;
     ob1_unlock(&peer->btl->lock);
 }
 
@@ -96,7 +96,7 @@ static int push_list(ob1_peer_t *peer, opal_list_t *list)
         opal_list_remove(node);
         if (!pending->push(pending, peer)) {
             if (list == &peer->frames)
-                ob1_peer_close(peer);
+                ob1_peer_forbid_unlocked(peer);
             opal_list_prepend(list, node);
             break;
         }
@@ -137,7 +137,7 @@ void ob1_peers_poll(void)
 void ob1_peer_defer(ob1_peer_t *peer, opal_list_t *list, ob1_pending_t *pending)
 {
     if (list == &peer->frames)
-        ob1_peer_close(peer);
+        ob1_peer_forbid_unlocked(peer);
     opal_list_append(list, &pending->node);
     if (!peer->is_listed) {
         peer->is_listed = true;
@@ -146,28 +146,28 @@ void ob1_peer_defer(ob1_peer_t *peer, opal_list_t *list, ob1_pending_t *pending)
     }
 }
 
-static void end_note(ob1_pending_t *pending, ob1_peer_t *peer OPAL_UNUSED)
+static void end_control(ob1_pending_t *pending, ob1_peer_t *peer OPAL_UNUSED)
 {
-    ob1_control_t *note = opal_container_of(pending, ob1_control_t, pending);
-    note->is_waiting = false;
-    if (note->done != NULL)
-        note->done(note);
+    ob1_control_t *control = opal_container_of(pending, ob1_control_t, pending);
+    control->is_waiting = false;
+    if (control->done != NULL)
+        control->done(control);
 }
 
-static bool push_note(ob1_pending_t *pending, ob1_peer_t *peer)
+static bool push_control(ob1_pending_t *pending, ob1_peer_t *peer)
 {
-    ob1_control_t *note = opal_container_of(pending, ob1_control_t, pending);
-    void *room = ob1_peer_reserve(peer, note->length);
+    ob1_control_t *control = opal_container_of(pending, ob1_control_t, pending);
+    void *room = ob1_peer_reserve(peer, control->length);
     if (room == NULL)
         return false;
-    memcpy(room, note->bytes, note->length);
-    ob1_peer_commit(peer, room, note->kind, note->length);
-    end_note(pending, peer);
+    memcpy(room, control->bytes, control->length);
+    ob1_peer_commit(peer, room, control->kind, control->length);
+    end_control(pending, peer);
     return true;
 }
 
 bool ob1_peer_send_control(ob1_peer_t *peer, ob1_kind_t kind, const void *bytes, size_t length,
-                           ob1_control_t *note)
+                           ob1_control_t *control)
 {
     if (opal_unlikely(ob1_peer_is_unreachable(peer)))
         return true;
@@ -178,13 +178,13 @@ bool ob1_peer_send_control(ob1_peer_t *peer, ob1_kind_t kind, const void *bytes,
         ob1_unlock(&peer->btl->lock); /* a message may be waiting to be sent: this opens nothing */
         return true;
     }
-    note->pending.push = push_note;
-    note->pending.fail = end_note;
-    note->is_waiting = true;
-    note->kind = kind;
-    note->length = (unsigned)length;
-    memcpy(note->bytes, bytes, length);
-    ob1_peer_defer(peer, &peer->frames, &note->pending);
+    control->pending.push = push_control;
+    control->pending.fail = end_control;
+    control->is_waiting = true;
+    control->kind = kind;
+    control->length = (unsigned)length;
+    memcpy(control->bytes, bytes, length);
+    ob1_peer_defer(peer, &peer->frames, &control->pending);
     return false;
 }
 
@@ -201,7 +201,7 @@ static const opal_btl_client_t client = {
     .receive = ob1_receive_frame,
     .place = ob1_place,
     .placed = ob1_placed,
-    .failed = ob1_peer_died,
+    .failed = ob1_peer_failed,
     .left = ob1_peer_left,
 };
 
@@ -225,7 +225,7 @@ void ob1_peers_flush(void)
         opal_wait_look(NULL);
 }
 
-void ob1_peers_leave(void)
+void ob1_peers_close(void)
 {
     opal_progress_remove(push_all, NULL);
     is_polled = false;

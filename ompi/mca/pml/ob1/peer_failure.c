@@ -20,32 +20,32 @@
 #include "ompi/mca/pml/ob1/ob1.h"
 
 /* Set before the matchers are looked through, each under its lock. */
-static atomic_bool any_is_dead;
+static atomic_bool any_has_failed;
 
-bool ob1_any_is_dead(void)
+bool ob1_any_has_failed(void)
 {
-    return atomic_load_explicit(&any_is_dead, memory_order_relaxed);
+    return atomic_load_explicit(&any_has_failed, memory_order_relaxed);
 }
 
-static int expect_from(const ompi_communicator_t *comm, int rank)
+static int error_of(const ompi_communicator_t *comm, int rank)
 {
     const ob1_peer_t *peer = ob1_known_peer(ompi_comm_process(comm, rank));
-    return peer != NULL && peer->is_dead ? peer->error : MPI_SUCCESS;
+    return peer != NULL && peer->has_failed ? peer->error : MPI_SUCCESS;
 }
 
-int ob1_expect(const ompi_communicator_t *comm, int source)
+int ob1_source_error(const ompi_communicator_t *comm, int source)
 {
-    if (opal_likely(!ob1_any_is_dead()))
+    if (opal_likely(!ob1_any_has_failed()))
         return MPI_SUCCESS;
     if (source != MPI_ANY_SOURCE)
-        return expect_from(comm, source);
+        return error_of(comm, source);
     int error = MPI_SUCCESS;
     for (int rank = 0; rank < ompi_comm_peers(comm) && error == MPI_SUCCESS; rank++)
-        error = expect_from(comm, rank);
+        error = error_of(comm, rank);
     return error;
 }
 
-static void tell(ob1_peer_t *peer)
+static void report_departed(ob1_peer_t *peer)
 {
     if (peer->is_notified)
         return;
@@ -57,14 +57,14 @@ static void tell(ob1_peer_t *peer)
 
 void ob1_send_fail(ob1_send_t *send)
 {
-    tell(send->peer);
+    report_departed(send->peer);
     send->request.status.MPI_ERROR = send->peer->error;
     ob1_send_finish(send);
 }
 
 void ob1_receive_fail(ob1_receive_t *receive, ob1_peer_t *peer)
 {
-    tell(peer);
+    report_departed(peer);
     ob1_receive_end(receive, peer->error);
 }
 
@@ -78,25 +78,25 @@ static void fail_pending(ob1_peer_t *peer, opal_list_t *list)
 }
 
 /* Whose messages are lost, while those who wait for them are looked for; else UINT32_MAX. */
-static uint32_t starved = UINT32_MAX;
+static uint32_t without_memory = UINT32_MAX;
 
-static int why_in_vain(const ob1_posted_t *posted)
+static int error_of_posted(const ob1_posted_t *posted)
 {
     const ob1_receive_t *receive = opal_container_of(posted, ob1_receive_t, posted);
-    return ob1_is_from(receive->comm, posted->source, starved)
+    return ob1_is_from(receive->comm, posted->source, without_memory)
                ? MPI_ERR_NO_MEM
-               : ob1_expect(receive->comm, posted->source);
+               : ob1_source_error(receive->comm, posted->source);
 }
 
-static bool is_in_vain(const ob1_posted_t *posted)
+static bool cannot_match(const ob1_posted_t *posted)
 {
-    return why_in_vain(posted) != MPI_SUCCESS;
+    return error_of_posted(posted) != MPI_SUCCESS;
 }
 
 static ob1_posted_t *take_posted(ob1_matcher_t *matcher)
 {
     ob1_lock(&matcher->lock);
-    ob1_posted_t *posted = ob1_matcher_find_posted(matcher, is_in_vain);
+    ob1_posted_t *posted = ob1_matcher_find_posted(matcher, cannot_match);
     if (posted != NULL)
         ob1_matcher_remove_posted(matcher, posted);
     ob1_unlock(&matcher->lock);
@@ -107,21 +107,21 @@ static void fail_posted(ob1_matcher_t *matcher)
 {
     ob1_posted_t *posted;
     while ((posted = take_posted(matcher)) != NULL)
-        ob1_receive_end(opal_container_of(posted, ob1_receive_t, posted), why_in_vain(posted));
+        ob1_receive_end(opal_container_of(posted, ob1_receive_t, posted), error_of_posted(posted));
 }
 
-void ob1_peer_starved(opal_process_t *process)
+void ob1_receives_fail_no_memory(opal_process_t *process)
 {
-    starved = process->index;
+    without_memory = process->index;
     ob1_each_matcher(fail_posted);
-    starved = UINT32_MAX;
-    ob1_starve_probes(process->index);
+    without_memory = UINT32_MAX;
+    ob1_probes_fail_no_memory(process->index);
 }
 
 /* Everything that has begun between it and us. */
 static void end_begun(ob1_peer_t *peer)
 {
-    ob1_peer_close(peer);
+    ob1_peer_forbid_unlocked(peer);
     ob1_credit_end(peer);
     fail_pending(peer, &peer->frames);
     fail_pending(peer, &peer->streams);
@@ -137,56 +137,56 @@ static void end_begun(ob1_peer_t *peer)
     }
 }
 
-static bool is_untold; /* a peer was found dead */
+static bool has_unhandled; /* a peer was found dead */
 
 void ob1_peer_failure_start(void)
 {
-    atomic_store_explicit(&any_is_dead, false, memory_order_relaxed);
-    is_untold = false;
+    atomic_store_explicit(&any_has_failed, false, memory_order_relaxed);
+    has_unhandled = false;
 }
 
-static void mark_dead(ob1_peer_t *peer)
+static void mark_failed(ob1_peer_t *peer)
 {
     opal_log_error("rank %u is gone: what needs it fails with %s", peer->process->rank,
                    peer->error == MPI_ERR_NO_MEM ? "MPI_ERR_NO_MEM" : "MPI_ERR_PROC_ABORTED");
-    peer->is_dead = peer->is_notified = true;
-    atomic_store_explicit(&any_is_dead, true, memory_order_relaxed);
-    is_untold = true;
+    peer->has_failed = peer->is_notified = true;
+    atomic_store_explicit(&any_has_failed, true, memory_order_relaxed);
+    has_unhandled = true;
 }
 
 int ob1_fail_unreachable(void)
 {
     int told = 0;
-    for (; opal_unlikely(is_untold); told++) { /* what ends may send to another dead one */
-        is_untold = false;
+    for (; opal_unlikely(has_unhandled); told++) { /* what ends may send to another dead one */
+        has_unhandled = false;
         ob1_each_matcher(fail_posted);
         ob1_wake_probes();
     }
     return told;
 }
 
-void ob1_peer_is_found_dead(ob1_peer_t *peer)
+void ob1_peer_found_failed(ob1_peer_t *peer)
 {
-    mark_dead(peer);
+    mark_failed(peer);
     ob1_credit_end(peer);
     ob1_peers_poll();
 }
 
-void ob1_peer_died(opal_process_t *process, opal_status_t why)
+void ob1_peer_failed(opal_process_t *process, opal_status_t why)
 {
-    ob1_peer_t *peer = ob1_peer_to_end(process);
+    ob1_peer_t *peer = ob1_peer_to_fail(process);
     if (peer == NULL || ob1_peer_is_unreachable(peer))
         return;
     if (why == OPAL_ERR_NO_MEMORY)
         peer->error = MPI_ERR_NO_MEM;
-    mark_dead(peer);
+    mark_failed(peer);
     end_begun(peer);
     ob1_fail_unreachable();
 }
 
 void ob1_peer_left(opal_process_t *process)
 {
-    ob1_peer_t *peer = ob1_peer_to_end(process);
+    ob1_peer_t *peer = ob1_peer_to_fail(process);
     if (peer == NULL || ob1_peer_is_unreachable(peer))
         return;
     peer->has_left = true;
@@ -199,6 +199,6 @@ void ob1_peer_forget(opal_process_t *process)
     if (peer == NULL)
         return;
     end_begun(peer);
-    ob1_drop_early(process);
+    ob1_early_drop(process);
     ob1_peer_free(peer);
 }

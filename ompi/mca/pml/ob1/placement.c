@@ -45,12 +45,12 @@ static size_t place_stream(const ob1_stream_t *stream, size_t bytes, struct iove
 {
     const ob1_receive_t *receive = stream->receive;
     ob1_message_t *message = stream->message;
-    is_for_nobody = bytes > stream->total - stream->arrived;
+    is_for_nobody = bytes > stream->total - stream->received;
     if (is_for_nobody)
         return in_bounce_buffer(bytes, segments);
-    if (receive != NULL && stream->arrived < receive->wanted) {
-        size_t fits = receive->wanted - stream->arrived;
-        return in_buffer(receive, stream->arrived, bytes < fits ? bytes : fits, segments, max);
+    if (receive != NULL && stream->received < receive->wanted) {
+        size_t fits = receive->wanted - stream->received;
+        return in_buffer(receive, stream->received, bytes < fits ? bytes : fits, segments, max);
     }
     if (message == NULL)
         return in_bounce_buffer(bytes, segments);
@@ -89,14 +89,14 @@ void ob1_placed(opal_process_t *from, unsigned kind, uint64_t name, size_t offse
     if (kind == OB1_STREAM_PART) {
         const ob1_stream_t *stream = &peer->stream;
         if (is_in_bounce_buffer && stream->receive != NULL)
-            unpack_bounced(stream->receive, stream->arrived, bytes);
+            unpack_bounced(stream->receive, stream->received, bytes);
         if (stream->message != NULL)
             stream->message->length += bytes;
-        ob1_stream_arrived(peer, bytes);
+        ob1_stream_received(peer, bytes);
     } else {
         ob1_receive_t *receive = ob1_receive_of(peer, name, offset, bytes);
         if (is_in_bounce_buffer)
             unpack_bounced(receive, offset, bytes);
-        ob1_fragment_arrived(receive, bytes);
+        ob1_fragment_received(receive, bytes);
     }
 }

@@ -65,7 +65,7 @@ int ob1_iprobe(const ompi_route_t *from, bool *found, ompi_message_t **message, 
     ob1_unlock(&matcher->lock); /* and what was not taken may be gone */
     *found = unexpected != NULL;
     if (unexpected == NULL)
-        return ob1_expect(from->comm, from->rank);
+        return ob1_source_error(from->comm, from->rank);
     ompi_status_fill(status, &told);
     if (message != NULL) {
         take_for_probe(seen, from);
@@ -93,7 +93,7 @@ void ob1_wake_probes(void)
         opal_wait_signal(&opal_container_of(node, waiting_probe_t, node)->done);
 }
 
-void ob1_starve_probes(uint32_t process)
+void ob1_probes_fail_no_memory(uint32_t process)
 {
     for (opal_list_node_t *node = opal_list_first(&waiting_probes); node != NULL;
          node = opal_list_next(&waiting_probes, node)) {
@@ -114,7 +114,7 @@ int ob1_probe(const ompi_route_t *from, ompi_message_t **message, MPI_Status *st
         if (error != MPI_SUCCESS || found)
             return error;
         if (probe.error == MPI_SUCCESS)
-            probe.error = ob1_reach(from);
+            probe.error = ob1_connect_source(from);
         if (probe.error != MPI_SUCCESS)
             return probe.error;
         atomic_init(&probe.done, 0);

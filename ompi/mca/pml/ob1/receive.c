@@ -103,7 +103,7 @@ static ob1_receive_t *create_receive(const ompi_route_t *from, const ompi_data_t
 }
 
 /* The receive knows its message: who sent it and how much of it will be in the buffer. */
-static void meet(ob1_receive_t *receive, const ob1_match_t *match, size_t total)
+static void set_matched(ob1_receive_t *receive, const ob1_match_t *match, size_t total)
 {
     receive->is_posted = false;
     receive->wanted = total <= receive->capacity ? total : receive->capacity;
@@ -125,24 +125,25 @@ void ob1_receive_end(ob1_receive_t *receive, int error)
     finish_receive(receive);
 }
 
-static void finish_told(ob1_control_t *note)
+static void finish_notified(ob1_control_t *control)
 {
-    finish_receive(opal_container_of(note, ob1_receive_t, note));
+    finish_receive(opal_container_of(control, ob1_receive_t, control));
 }
 
 /* False: there is no room, and the receive is finished when there was. */
-static bool tell_sender(ob1_receive_t *receive, ob1_peer_t *peer, ob1_kind_t kind, uint64_t sender)
+static bool notify_sender(ob1_receive_t *receive, ob1_peer_t *peer, ob1_kind_t kind,
+                          uint64_t sender)
 {
     ob1_ack_t ack = {sender};
-    receive->note.done = finish_told;
-    return ob1_peer_send_control(peer, kind, &ack, sizeof ack, &receive->note);
+    receive->control.done = finish_notified;
+    return ob1_peer_send_control(peer, kind, &ack, sizeof ack, &receive->control);
 }
 
 /* There is no memory to receive its message, which the sender waits for. */
-static void refuse(ob1_receive_t *receive, ob1_peer_t *peer, uint64_t sender)
+static void send_nack(ob1_receive_t *receive, ob1_peer_t *peer, uint64_t sender)
 {
     receive->request.status.MPI_ERROR = MPI_ERR_NO_MEM;
-    if (tell_sender(receive, peer, OB1_NACK, sender))
+    if (notify_sender(receive, peer, OB1_NACK, sender))
         finish_receive(receive);
 }
 
@@ -151,7 +152,7 @@ static void refuse(ob1_receive_t *receive, ob1_peer_t *peer, uint64_t sender)
 static void unpack_eager(ob1_receive_t *receive, const ob1_match_t *match, const void *payload,
                          size_t bytes)
 {
-    meet(receive, match, bytes);
+    set_matched(receive, match, bytes);
     ompi_datatype_unpack(receive->data.type, receive->data.count, receive->data.buffer, 0, payload,
                          receive->wanted);
 }
@@ -162,7 +163,7 @@ static void take_eager_sync(ob1_receive_t *receive, ob1_peer_t *peer, const void
 {
     ob1_sync_t head;
     memcpy(&head, bytes, sizeof head);
-    bool is_notified = tell_sender(receive, peer, OB1_MATCH_ACK, head.sender);
+    bool is_notified = notify_sender(receive, peer, OB1_MATCH_ACK, head.sender);
     unpack_eager(receive, &head.match, (const char *)bytes + sizeof head, length - sizeof head);
     if (is_notified)
         finish_receive(receive);
@@ -173,12 +174,12 @@ static void take_stream(ob1_receive_t *receive, ob1_peer_t *peer, const void *by
 {
     ob1_stream_head_t head;
     memcpy(&head, bytes, sizeof head);
-    size_t arrived = length - sizeof head;
-    meet(receive, &head.match, head.total);
+    size_t received = length - sizeof head;
+    set_matched(receive, &head.match, head.total);
     ompi_datatype_unpack(receive->data.type, receive->data.count, receive->data.buffer, 0,
                          (const char *)bytes + sizeof head,
-                         arrived < receive->wanted ? arrived : receive->wanted);
-    if (arrived == head.total) {
+                         received < receive->wanted ? received : receive->wanted);
+    if (received == head.total) {
         finish_receive(receive);
         return;
     }
@@ -191,22 +192,22 @@ static void take_stream(ob1_receive_t *receive, ob1_peer_t *peer, const void *by
 }
 
 /* The sender has its buffer back. If it expects an answer, that came with the get. */
-static void finish_pulled(ob1_receive_t *receive, ob1_peer_t *peer, const ob1_rts_t *head)
+static void finish_rndv_get(ob1_receive_t *receive, ob1_peer_t *peer, const ob1_rts_t *head)
 {
-    if (head->answer == 0) {
-        if (!tell_sender(receive, peer, OB1_FIN, head->sender))
+    if (head->slot == 0) {
+        if (!notify_sender(receive, peer, OB1_FIN, head->sender))
             return;
     } else if (receive->wanted == 0) {
-        peer->btl->ops->complete(peer->btl, head->answer);
+        peer->btl->ops->complete(peer->btl, head->slot);
     }
     finish_receive(receive);
 }
 
 static void take_rendezvous(ob1_receive_t *receive, ob1_peer_t *peer, const ob1_rts_t *head)
 {
-    meet(receive, &head->match, head->total);
+    set_matched(receive, &head->match, head->total);
     if (receive->wanted == 0 || ob1_rndv_get(peer->btl, receive, head)) {
-        finish_pulled(receive, peer, head);
+        finish_rndv_get(receive, peer, head);
         return;
     }
     if (opal_unlikely(ob1_peer_is_unreachable(peer))) {
@@ -214,16 +215,16 @@ static void take_rendezvous(ob1_receive_t *receive, ob1_peer_t *peer, const ob1_
         return;
     }
     receive->peer = peer;
-    receive->note.is_waiting = false;
+    receive->control.is_waiting = false;
     receive->name = opal_names_add(&names, receive);
     if (opal_unlikely(receive->name == 0)) {
-        refuse(receive, peer, head->sender);
+        send_nack(receive, peer, head->sender);
         return;
     }
     opal_list_append(&peer->receiving, &receive->posted.node);
-    ob1_cts_t clear = {head->sender, receive->name, receive->wanted};
-    receive->note.done = NULL;
-    ob1_peer_send_control(peer, OB1_CTS, &clear, sizeof clear, &receive->note);
+    ob1_cts_t cts = {head->sender, receive->name, receive->wanted};
+    receive->control.done = NULL;
+    ob1_peer_send_control(peer, OB1_CTS, &cts, sizeof cts, &receive->control);
 }
 
 /* A receive and the first frame of its message have met. */
@@ -247,22 +248,22 @@ static void take_frame(ob1_receive_t *receive, opal_process_t *from, unsigned ki
 }
 
 /* Only the head of its message was kept. */
-static void take_lost(ob1_receive_t *receive, const ob1_message_t *message)
+static void take_head_only(ob1_receive_t *receive, const ob1_message_t *message)
 {
     ob1_sync_t head;
     memcpy(&head, message->frame, sizeof head);
-    meet(receive, &head.match, 0);
+    set_matched(receive, &head.match, 0);
     if (message->kind == OB1_EAGER_SYNC)
-        refuse(receive, ob1_peer(message->from), head.sender);
+        send_nack(receive, ob1_peer(message->from), head.sender);
     else
         ob1_receive_end(receive, MPI_ERR_NO_MEM);
 }
 
 /* It is out of the matching already. */
-static inline void take_kept(ob1_receive_t *receive, const ob1_message_t *message)
+static inline void take_unexpected(ob1_receive_t *receive, const ob1_message_t *message)
 {
-    if (opal_unlikely(message->is_lost))
-        take_lost(receive, message);
+    if (opal_unlikely(message->is_head_only))
+        take_head_only(receive, message);
     else
         take_frame(receive, message->from, message->kind, message->frame, message->length);
 }
@@ -303,7 +304,7 @@ static void fill_message(ob1_message_t *message, opal_process_t *from, unsigned 
     message->comm = NULL;
     message->from = from;
     message->kind = kind;
-    message->is_reserved = message->is_lost = false;
+    message->is_reserved = message->is_head_only = false;
     message->length = length;
     opal_copy(message->frame, bytes, kept);
 }
@@ -321,7 +322,7 @@ static ob1_message_t *reserve_frame(opal_process_t *from, unsigned kind, const v
     message->is_reserved = true;
     if (room <= RESERVED_BYTES && room == length)
         return message;
-    message->is_lost = kind != OB1_RTS;
+    message->is_head_only = kind != OB1_RTS;
     if (kind == OB1_RTS) /* it will be asked for */
         ((ob1_rts_t *)(void *)message->frame)->segment_count = 0;
     return message;
@@ -359,7 +360,7 @@ void ob1_message_drop(ob1_message_t *message)
 }
 
 /* Under the matcher's lock; when that is given back, those who wait in a probe have to look. */
-static void keep(ob1_matcher_t *matcher, ob1_message_t *message, const ob1_match_t *match)
+static void add_unexpected(ob1_matcher_t *matcher, ob1_message_t *message, const ob1_match_t *match)
 {
     message->unexpected.source = match->source;
     message->unexpected.tag = match->tag;
@@ -386,29 +387,29 @@ static bool is_of_request(const ob1_unexpected_t *unexpected, const void *contex
     return sender == name->sender && message->from == name->from;
 }
 
-static void free_given_back(ob1_control_t *note)
+static void free_cancelled(ob1_control_t *control)
 {
-    ob1_message_free(opal_container_of(note, ob1_message_t, note));
+    ob1_message_free(opal_container_of(control, ob1_message_t, control));
 }
 
 /* The sender wants a message back. It is one that waits for a receive, or too late. */
-static void give_back(ob1_matcher_t *matcher, opal_process_t *from, const void *bytes)
+static void handle_cancel(ob1_matcher_t *matcher, opal_process_t *from, const void *bytes)
 {
-    ob1_sync_t recall;
-    memcpy(&recall, bytes, sizeof recall);
-    request_name_t name = {from, recall.sender};
+    ob1_sync_t cancel;
+    memcpy(&cancel, bytes, sizeof cancel);
+    request_name_t name = {from, cancel.sender};
     ob1_lock(&matcher->lock);
     ob1_unexpected_t *unexpected = ob1_matcher_search_unexpected(
-        matcher, recall.match.source, recall.match.tag, is_of_request, &name);
+        matcher, cancel.match.source, cancel.match.tag, is_of_request, &name);
     if (unexpected != NULL)
         ob1_matcher_remove_unexpected(matcher, unexpected);
     ob1_unlock(&matcher->lock);
     if (unexpected == NULL)
         return;
     ob1_message_t *message = opal_container_of(unexpected, ob1_message_t, unexpected);
-    ob1_ack_t ack = {recall.sender};
-    message->note.done = free_given_back;
-    if (ob1_peer_send_control(ob1_peer(from), OB1_CANCELLED, &ack, sizeof ack, &message->note))
+    ob1_ack_t ack = {cancel.sender};
+    message->control.done = free_cancelled;
+    if (ob1_peer_send_control(ob1_peer(from), OB1_CANCELLED, &ack, sizeof ack, &message->control))
         ob1_message_free(message);
 }
 
@@ -419,15 +420,15 @@ static inline bool is_possible(const ob1_matcher_t *matcher, const ob1_match_t *
 }
 
 /* False: it waits for a receive, and there is no memory to keep it. */
-OPAL_INLINE bool arrive(ob1_matcher_t *matcher, opal_process_t *from, unsigned kind,
-                        const void *bytes, size_t length, const ob1_match_t *match)
+OPAL_INLINE bool match_message(ob1_matcher_t *matcher, opal_process_t *from, unsigned kind,
+                               const void *bytes, size_t length, const ob1_match_t *match)
 {
     if (opal_unlikely(!is_possible(matcher, match))) {
         ob1_peer_reject(from, kind, "a message of a rank or with a tag that there is not");
         return true;
     }
     if (opal_unlikely(kind == OB1_CANCEL)) {
-        give_back(matcher, from, bytes);
+        handle_cancel(matcher, from, bytes);
         return true;
     }
     ob1_message_t *message = NULL;
@@ -436,7 +437,7 @@ OPAL_INLINE bool arrive(ob1_matcher_t *matcher, opal_process_t *from, unsigned k
     if (posted == NULL)
         message = copy_frame(from, kind, bytes, length);
     if (message != NULL)
-        keep(matcher, message, match);
+        add_unexpected(matcher, message, match);
     ob1_unlock(&matcher->lock);
     if (posted != NULL)
         take_frame(opal_container_of(posted, ob1_receive_t, posted), from, kind, bytes, length);
@@ -451,13 +452,13 @@ static bool begin_stream(ob1_peer_t *peer, const void *bytes, size_t length)
     ob1_stream_head_t head;
     memcpy(&head, bytes, sizeof head);
     if (head.total < length - sizeof head || head.total > OB1_MAX_STREAM ||
-        peer->stream.arrived < peer->stream.total)
+        peer->stream.received < peer->stream.total)
         return false;
-    peer->stream = (ob1_stream_t){.arrived = length - sizeof head, .total = head.total};
+    peer->stream = (ob1_stream_t){.received = length - sizeof head, .total = head.total};
     return true;
 }
 
-/* The first frame of a message, or its recall. False: there is no memory to keep it. */
+/* The first frame of a message, or its cancel. False: there is no memory to keep it. */
 OPAL_INLINE bool handle_message(opal_process_t *from, unsigned kind, const void *bytes,
                                 size_t length)
 {
@@ -465,23 +466,23 @@ OPAL_INLINE bool handle_message(opal_process_t *from, unsigned kind, const void 
     memcpy(&match, bytes, sizeof match);
     ob1_matcher_t *matcher = ob1_matcher_of(match.context);
     if (opal_likely(matcher != NULL))
-        return arrive(matcher, from, kind, bytes, length, &match);
+        return match_message(matcher, from, kind, bytes, length, &match);
     if (match.context > INT32_MAX) {
         ob1_peer_reject(from, kind, "a message for a communicator that there cannot be");
         return true;
     }
     ob1_message_t *message = copy_frame(from, kind, bytes, length);
     if (message != NULL)
-        ob1_keep_early(message);
+        ob1_early_add(message);
     return message != NULL;
 }
 
-void ob1_stream_arrived(ob1_peer_t *peer, size_t bytes)
+void ob1_stream_received(ob1_peer_t *peer, size_t bytes)
 {
     ob1_stream_t *stream = &peer->stream;
     ob1_receive_t *receive = stream->receive;
-    stream->arrived += bytes;
-    if (stream->arrived < stream->total)
+    stream->received += bytes;
+    if (stream->received < stream->total)
         return;
     *stream = (ob1_stream_t){0};
     if (receive != NULL)
@@ -493,25 +494,25 @@ static bool handle_stream_part(ob1_peer_t *peer, const void *bytes, size_t lengt
 {
     const ob1_stream_t *stream = &peer->stream;
     const ob1_receive_t *receive = stream->receive;
-    if (length > stream->total - stream->arrived)
+    if (length > stream->total - stream->received)
         return false;
     ob1_message_t *message = stream->message;
-    if (receive != NULL && stream->arrived < receive->wanted) {
-        size_t fits = receive->wanted - stream->arrived;
+    if (receive != NULL && stream->received < receive->wanted) {
+        size_t fits = receive->wanted - stream->received;
         ompi_datatype_unpack(receive->data.type, receive->data.count, receive->data.buffer,
-                             stream->arrived, bytes, length < fits ? length : fits);
+                             stream->received, bytes, length < fits ? length : fits);
     } else if (message != NULL) {
         opal_copy(message->frame + message->length, bytes, length);
         message->length += length;
     }
-    ob1_stream_arrived(peer, length);
+    ob1_stream_received(peer, length);
     return true;
 }
 
 ob1_receive_t *ob1_receive_of(const ob1_peer_t *peer, uint64_t name, size_t offset, size_t bytes)
 {
     ob1_receive_t *receive = opal_names_find(&names, name);
-    if (receive == NULL || receive->peer != peer || receive->note.is_waiting ||
+    if (receive == NULL || receive->peer != peer || receive->control.is_waiting ||
         bytes > receive->wanted - receive->received || offset > receive->wanted - bytes)
         return NULL;
     return receive;
@@ -523,7 +524,7 @@ void ob1_receive_forget(ob1_receive_t *receive)
     opal_names_remove(&names, receive->name);
 }
 
-void ob1_fragment_arrived(ob1_receive_t *receive, size_t bytes)
+void ob1_fragment_received(ob1_receive_t *receive, size_t bytes)
 {
     receive->received += bytes;
     if (receive->received == receive->wanted) {
@@ -543,7 +544,7 @@ static bool handle_fragment(const ob1_peer_t *peer, const void *bytes, size_t le
         return false;
     ompi_datatype_unpack(receive->data.type, receive->data.count, receive->data.buffer, head.offset,
                          (const char *)bytes + sizeof head, length);
-    ob1_fragment_arrived(receive, length);
+    ob1_fragment_received(receive, length);
     return true;
 }
 
@@ -625,7 +626,7 @@ static bool receive_other(opal_process_t *from, unsigned kind, const void *bytes
             return true;
         break;
     default:
-        if (is_good && ob1_send_answered(peer, kind, bytes))
+        if (is_good && ob1_send_handle_reply(peer, kind, bytes))
             return true;
         break;
     }
@@ -640,11 +641,11 @@ bool ob1_receive_frame(opal_process_t *from, unsigned kind, const void *bytes, s
                         ? handle_message(from, OB1_EAGER, bytes, length)
                         : receive_other(from, kind, bytes, length);
     if (opal_unlikely(!is_taken))
-        ob1_peer_starved(from);
+        ob1_receives_fail_no_memory(from);
     return is_taken;
 }
 
-void ob1_replay_early(ob1_matcher_t *matcher, ob1_message_t *message)
+void ob1_early_match(ob1_matcher_t *matcher, ob1_message_t *message)
 {
     ob1_match_t match;
     memcpy(&match, message->frame, sizeof match);
@@ -655,26 +656,26 @@ void ob1_replay_early(ob1_matcher_t *matcher, ob1_message_t *message)
         return;
     }
     if (message->kind == OB1_CANCEL) {
-        give_back(matcher, message->from, message->frame);
+        handle_cancel(matcher, message->from, message->frame);
         ob1_message_free(message);
         return;
     }
     ob1_lock(&matcher->lock);
     ob1_posted_t *posted = ob1_matcher_take_posted(matcher, match.source, match.tag);
     if (posted == NULL)
-        keep(matcher, message, &match);
+        add_unexpected(matcher, message, &match);
     ob1_unlock(&matcher->lock);
     if (posted == NULL) {
         ob1_wake_probes();
         return;
     }
-    take_kept(opal_container_of(posted, ob1_receive_t, posted), message);
+    take_unexpected(opal_container_of(posted, ob1_receive_t, posted), message);
     ob1_message_free(message);
 }
 
 /* -- receiving ----------------------------------------------------------------------- */
 
-int ob1_reach(const ompi_route_t *from)
+int ob1_connect_source(const ompi_route_t *from)
 {
     if (from->rank == MPI_ANY_SOURCE)
         return MPI_SUCCESS;
@@ -683,9 +684,9 @@ int ob1_reach(const ompi_route_t *from)
 }
 
 /* Whether a receive may be posted as it is: nobody is dead, and the source has been met before. */
-static inline bool may_come(const ompi_route_t *from)
+static inline bool is_reachable(const ompi_route_t *from)
 {
-    return opal_likely(!ob1_any_is_dead()) &&
+    return opal_likely(!ob1_any_has_failed()) &&
            (from->rank == MPI_ANY_SOURCE ||
             ob1_known_peer(ompi_comm_process(from->comm, from->rank)) != NULL);
 }
@@ -699,18 +700,18 @@ static bool post(ob1_matcher_t *matcher, ob1_receive_t *receive)
 
 static void take_message(ob1_receive_t *receive, ob1_message_t *message)
 {
-    take_kept(receive, message);
+    take_unexpected(receive, message);
     ob1_message_free(message);
 }
 
 /* Its message is not here: it never comes, or from one that is met only now; or there was no memory
  * to post it. Under ompi_lock, so that it has not come meanwhile. */
-static void start_in_doubt(ob1_receive_t *receive, const ompi_route_t *from)
+static void start_checked(ob1_receive_t *receive, const ompi_route_t *from)
 {
     ob1_matcher_t *matcher = ob1_matcher_for(from);
-    int error = ob1_reach(from); /* which may find it dead */
+    int error = ob1_connect_source(from); /* which may find it dead */
     if (error == MPI_SUCCESS)
-        error = ob1_expect(from->comm, from->rank);
+        error = ob1_source_error(from->comm, from->rank);
     if (error == MPI_SUCCESS) {
         ob1_lock(&matcher->lock);
         error = post(matcher, receive) ? MPI_SUCCESS : MPI_ERR_NO_MEM;
@@ -725,14 +726,14 @@ static void start_receive(ob1_receive_t *receive, const ompi_route_t *from)
     ob1_matcher_t *matcher = ob1_matcher_for(from);
     ob1_lock(&matcher->lock);
     ob1_unexpected_t *unexpected = ob1_matcher_find_unexpected(matcher, from->rank, from->tag);
-    bool posted = unexpected == NULL && may_come(from) && post(matcher, receive);
+    bool posted = unexpected == NULL && is_reachable(from) && post(matcher, receive);
     if (unexpected != NULL)
         ob1_matcher_remove_unexpected(matcher, unexpected);
     ob1_unlock(&matcher->lock);
     if (unexpected != NULL)
         take_message(receive, opal_container_of(unexpected, ob1_message_t, unexpected));
     else if (opal_unlikely(!posted))
-        start_in_doubt(receive, from);
+        start_checked(receive, from);
 }
 
 int ob1_irecv(const ompi_route_t *from, const ompi_data_t *data, ompi_request_t **request)
@@ -792,7 +793,7 @@ void ob1_receives_end(void)
 static ob1_message_t *find_whole(ob1_matcher_t *matcher, const ompi_route_t *from, bool *may_post)
 {
     ob1_unexpected_t *unexpected = ob1_matcher_find_unexpected(matcher, from->rank, from->tag);
-    *may_post = unexpected == NULL && may_come(from);
+    *may_post = unexpected == NULL && is_reachable(from);
     if (unexpected == NULL)
         return NULL;
     ob1_message_t *message = opal_container_of(unexpected, ob1_message_t, unexpected);
@@ -854,7 +855,7 @@ int ob1_imrecv(ompi_message_t *base, const ompi_data_t *data, ompi_request_t **r
     ob1_receive_t *receive = create_receive(&from, data);
     if (receive == NULL)
         return MPI_ERR_NO_MEM;
-    take_kept(receive, message);
+    take_unexpected(receive, message);
     ompi_object_release(&message->base.head);
     *request = &receive->request;
     return MPI_SUCCESS;

@@ -46,7 +46,7 @@ static void source_advance(source_t *source, size_t bytes)
 /* Copies the next part; the segments on both sides are cut to the same size. The last part is
  * answered. */
 static ssize_t get_part(opal_btl_peer_t *btl, const ob1_receive_t *receive, const source_t *source,
-                        uint32_t answer)
+                        uint32_t slot)
 {
     struct iovec to[PART_SEGMENTS], from[PART_SEGMENTS];
     size_t room = 0, left = receive->wanted - receive->received;
@@ -56,15 +56,14 @@ static ssize_t get_part(opal_btl_peer_t *btl, const ob1_receive_t *receive, cons
     size_t bytes = room < left ? room : left; /* the buffer may be larger than the message */
     size_t from_count = source_cut(source, from, &bytes);
     to_count = opal_segments_cut(to, to_count, room, bytes);
-    return btl->ops->pull(btl, to, to_count, from, from_count, bytes == left ? answer : 0);
+    return btl->ops->rndv_get(btl, to, to_count, from, from_count, bytes == left ? slot : 0);
 }
 
 /* True: everything wanted is here. */
-static bool get_parts(opal_btl_peer_t *btl, ob1_receive_t *receive, source_t source,
-                      uint32_t answer)
+static bool get_parts(opal_btl_peer_t *btl, ob1_receive_t *receive, source_t source, uint32_t slot)
 {
     while (receive->received < receive->wanted) {
-        ssize_t got = get_part(btl, receive, &source, answer);
+        ssize_t got = get_part(btl, receive, &source, slot);
         if (got <= 0) {
             receive->received = 0;
             return false;
@@ -81,7 +80,7 @@ static bool get_run(opal_btl_peer_t *btl, const ob1_receive_t *receive, const ob
     struct iovec from = {(void *)(uintptr_t)head->segments[0].address, receive->wanted};
     struct iovec to = {(void *)ompi_datatype_origin(receive->data.type, receive->data.buffer),
                        receive->wanted};
-    return btl->ops->pull(btl, &to, 1, &from, 1, head->answer) == (ssize_t)receive->wanted;
+    return btl->ops->rndv_get(btl, &to, 1, &from, 1, head->slot) == (ssize_t)receive->wanted;
 }
 
 /* From one run that is mapped here: it is unpacked where it lies. */
@@ -92,8 +91,8 @@ static bool unpack_run(opal_btl_peer_t *btl, const ob1_receive_t *receive, const
         return false;
     ompi_datatype_unpack(receive->data.type, receive->data.count, receive->data.buffer, 0, seen,
                          receive->wanted);
-    if (head->answer != 0)
-        btl->ops->complete(btl, head->answer);
+    if (head->slot != 0)
+        btl->ops->complete(btl, head->slot);
     return true;
 }
 
@@ -103,8 +102,8 @@ static bool get_listed(opal_btl_peer_t *btl, ob1_receive_t *receive, const ob1_r
     size_t bytes = (size_t)head->segment_count * sizeof(ob1_segment_t);
     ob1_segment_t *list = malloc(bytes);
     struct iovec to = {list, bytes}, from = {(void *)(uintptr_t)head->segments[0].address, bytes};
-    bool is_here = list != NULL && btl->ops->pull(btl, &to, 1, &from, 1, 0) == (ssize_t)bytes &&
-                   get_parts(btl, receive, (source_t){list, head->segment_count, 0}, head->answer);
+    bool is_here = list != NULL && btl->ops->rndv_get(btl, &to, 1, &from, 1, 0) == (ssize_t)bytes &&
+                   get_parts(btl, receive, (source_t){list, head->segment_count, 0}, head->slot);
     free(list);
     return is_here;
 }
@@ -112,7 +111,7 @@ static bool get_listed(opal_btl_peer_t *btl, ob1_receive_t *receive, const ob1_r
 bool ob1_rndv_get(opal_btl_peer_t *btl, ob1_receive_t *receive, const ob1_rts_t *head)
 {
     if (head->segment_count == 0 ||
-        !btl->ops->pull_pays(btl, head->segments[0].address, head->total, true))
+        !btl->ops->rndv_get_pays(btl, head->segments[0].address, head->total, true))
         return false;
     if (head->segment_count > OB1_MAX_SEGMENTS)
         return get_listed(btl, receive, head);
@@ -121,6 +120,5 @@ bool ob1_rndv_get(opal_btl_peer_t *btl, ob1_receive_t *receive, const ob1_rts_t 
         return get_run(btl, receive, head);
     if (is_run && unpack_run(btl, receive, head))
         return true;
-    return get_parts(btl, receive, (source_t){head->segments, head->segment_count, 0},
-                     head->answer);
+    return get_parts(btl, receive, (source_t){head->segments, head->segment_count, 0}, head->slot);
 }

@@ -51,9 +51,9 @@ static void drop_list(ob1_send_t *send)
 static void disarm(ob1_send_t *send)
 {
     opal_btl_peer_t *btl = send->peer->btl;
-    if (send->answer != 0)
-        btl->ops->disarm(btl, send->answer);
-    send->answer = 0;
+    if (send->slot != 0)
+        btl->ops->disarm(btl, send->slot);
+    send->slot = 0;
 }
 
 /* What the receiver was told of it is of no use any more. */
@@ -86,7 +86,7 @@ static ob1_match_t match_of(const ompi_route_t *to)
 /* -- eager --------------------------------------------------------------------------- */
 
 /* The whole message in one frame, with the peer's lock; false: no room. */
-static inline bool leave_eager(ob1_peer_t *peer, const ob1_match_t *match, const ompi_data_t *data,
+static inline bool write_eager(ob1_peer_t *peer, const ob1_match_t *match, const ompi_data_t *data,
                                size_t bytes)
 {
     opal_btl_peer_t *btl = peer->btl;
@@ -111,14 +111,14 @@ static bool push_eager(ob1_peer_t *peer, const ob1_match_t *match, const ompi_da
                        size_t bytes)
 {
     ob1_pushed_t pushed = bytes >= peer->zcopy_bytes
-                              ? ob1_push_now(peer, match, sizeof *match, OB1_EAGER, data, bytes)
-                              : OB1_NOT_SO;
-    if (opal_unlikely(pushed != OB1_NOT_SO))
+                              ? ob1_zcopy_now(peer, match, sizeof *match, OB1_EAGER, data, bytes)
+                              : OB1_MUST_PACK;
+    if (opal_unlikely(pushed != OB1_MUST_PACK))
         return pushed == OB1_PUSHED;
     ob1_lock(&peer->btl->lock);
-    bool has_left = leave_eager(peer, match, data, bytes);
+    bool has_left = write_eager(peer, match, data, bytes);
     if (opal_likely(has_left))
-        ob1_peer_leave(peer);
+        ob1_peer_sent(peer);
     else
         ob1_unlock(&peer->btl->lock);
     return has_left;
@@ -133,7 +133,7 @@ static bool give_name(ob1_send_t *send)
 }
 
 /* The peer has to answer it. */
-static void await_answer(ob1_send_t *send, ob1_kind_t kind)
+static void await_reply(ob1_send_t *send, ob1_kind_t kind)
 {
     send->awaits = kind;
     opal_list_append(&send->peer->awaiting, &send->pending.node);
@@ -152,7 +152,7 @@ static bool push_eager_sync(ob1_send_t *send)
     if (send->bytes > DESCRIBED_WITH)
         ob1_peer_charge(peer, send->bytes);
     ob1_peer_commit(peer, room, OB1_EAGER_SYNC, sizeof head + send->bytes);
-    await_answer(send, OB1_MATCH_ACK);
+    await_reply(send, OB1_MATCH_ACK);
     return true;
 }
 
@@ -165,10 +165,10 @@ static bool push_stream(ob1_send_t *send)
     size_t most = send->peer->part_bytes;
     if (send->pushed == 0 && send->bytes >= send->peer->zcopy_bytes) {
         ob1_pushed_t pushed =
-            ob1_push_now(send->peer, &head, sizeof head, OB1_STREAM, &send->data, send->bytes);
+            ob1_zcopy_now(send->peer, &head, sizeof head, OB1_STREAM, &send->data, send->bytes);
         if (pushed == OB1_PUSHED)
             ob1_send_finish(send);
-        if (pushed != OB1_NOT_SO)
+        if (pushed != OB1_MUST_PACK)
             return pushed == OB1_PUSHED;
     }
     while (send->pushed < send->bytes) {
@@ -243,7 +243,7 @@ static uint32_t describe_data(ob1_send_t *send, ob1_segment_t *segments)
     opal_btl_peer_t *btl = send->peer->btl;
     const ompi_data_t *data = &send->data;
     size_t described = 0;
-    if (!btl->ops->can_pull(btl))
+    if (!btl->ops->can_rndv_get(btl))
         return 0;
     if (ompi_datatype_is_contiguous(data->type)) {
         *segments = (ob1_segment_t){ompi_datatype_origin(data->type, data->buffer), send->bytes};
@@ -276,14 +276,14 @@ static bool push_rendezvous(ob1_send_t *send)
     if (head->segment_count > 0) {
         struct iovec run = {(void *)(uintptr_t)head->segments[0].address,
                             head->segment_count == 1 ? send->bytes : 0};
-        send->answer =
+        send->slot =
             btl->ops->arm(btl, OB1_FIN, head->sender, &run, send->blocking ? send->bytes : 0);
     }
-    head->answer = send->answer < OPAL_BTL_NO_SLOT ? send->answer : 0;
+    head->slot = send->slot < OPAL_BTL_NO_SLOT ? send->slot : 0;
     size_t told = head->segment_count > OB1_MAX_SEGMENTS ? 1 : head->segment_count;
     ob1_peer_commit(send->peer, head, OB1_RTS,
                     offsetof(ob1_rts_t, segments) + told * sizeof(ob1_segment_t));
-    await_answer(send, OB1_FIN);
+    await_reply(send, OB1_FIN);
     return true;
 }
 
@@ -306,8 +306,8 @@ static bool streams(const ob1_send_t *send)
     if (send->synchronous || send->bytes > limit)
         return false;
     return !is_in_long_pieces(send) ||
-           !btl->ops->pull_pays(btl, ompi_datatype_origin(send->data.type, send->data.buffer),
-                                send->bytes, false);
+           !btl->ops->rndv_get_pays(btl, ompi_datatype_origin(send->data.type, send->data.buffer),
+                                    send->bytes, false);
 }
 
 /* The frame that it begins with: whether the receiver has to answer. */
@@ -373,7 +373,7 @@ static void end_unsent(ob1_send_t *send)
 static void end_pending(ob1_pending_t *pending, ob1_peer_t *peer)
 {
     ob1_send_t *send = opal_container_of(pending, ob1_send_t, pending);
-    if (send->awaits != 0 && send->is_asked_back && peer->has_left)
+    if (send->awaits != 0 && send->is_cancelling && peer->has_left)
         finish_cancelled(send);
     else if (send->awaits != 0)
         fail_unreceived(send);
@@ -402,15 +402,15 @@ static void start_send(ob1_send_t *send)
     send->pending.fail = end_pending;
     send->pushed = 0;
     send->awaits = 0;
-    send->is_asked_back = send->is_unreceived = false;
+    send->is_cancelling = send->is_unreceived = false;
     send->name = 0;
-    send->answer = 0;
+    send->slot = 0;
     send->list = NULL;
     if (opal_unlikely(ob1_peer_is_unreachable(peer))) {
         end_unsent(send);
         return;
     }
-    if (!ob1_peer_is_clear(peer) || !push_first(send))
+    if (!ob1_peer_can_send(peer) || !push_first(send))
         ob1_peer_defer(peer, &peer->frames, &send->pending);
 }
 
@@ -437,7 +437,7 @@ static bool send_at_once(const ompi_route_t *to, const ompi_data_t *data, ompi_s
     ob1_peer_t *peer = ob1_peer_of(to->comm, to->rank);
     size_t bytes = ompi_datatype_bytes(data->type, data->count);
     if (peer == NULL || bytes > peer->btl->ops->eager_bytes || mode == OMPI_SEND_SYNCHRONOUS ||
-        !ob1_peer_is_ready(peer) ||
+        !ob1_peer_can_send_eager(peer) ||
         (bytes >= peer->btl->ops->direct_bytes && is_direct(peer->btl, data, bytes)))
         return false;
     ob1_match_t match = match_of(to);
@@ -457,9 +457,9 @@ bool ob1_try_send_unlocked(const ompi_route_t *to, const ompi_data_t *data, ompi
         return false;
     ob1_match_t match = match_of(to);
     opal_fair_acquire(&peer->btl->lock);
-    bool has_left = peer->is_open &&
+    bool has_left = peer->allows_unlocked &&
                     atomic_load_explicit(&peer->credit, memory_order_relaxed) >= 0 &&
-                    leave_eager(peer, &match, data, bytes);
+                    write_eager(peer, &match, data, bytes);
     opal_fair_release(&peer->btl->lock);
     return has_left;
 }
@@ -549,12 +549,12 @@ static bool push_fragments(ob1_pending_t *pending, ob1_peer_t *peer)
     return true;
 }
 
-static void send_fragments(ob1_send_t *send, const ob1_cts_t *clear)
+static void send_fragments(ob1_send_t *send, const ob1_cts_t *cts)
 {
-    send->receiver = clear->receiver;
-    send->wanted = clear->wanted;
+    send->receiver = cts->receiver;
+    send->wanted = cts->wanted;
     send->pushed = 0;
-    if (ob1_send_long(send))
+    if (ob1_zcopy_long(send))
         return;
     send->pending.push = push_fragments;
     if (!push_fragments(&send->pending, send->peer))
@@ -562,13 +562,13 @@ static void send_fragments(ob1_send_t *send, const ob1_cts_t *clear)
 }
 
 /* Whether this is an answer to it. */
-static bool expects(const ob1_send_t *send, ob1_kind_t kind, const ob1_cts_t *answer)
+static bool is_reply_to(const ob1_send_t *send, ob1_kind_t kind, const ob1_cts_t *reply)
 {
     switch (kind) {
     case OB1_CTS:
-        return send->awaits == OB1_FIN && answer->wanted > 0 && answer->wanted <= send->bytes;
+        return send->awaits == OB1_FIN && reply->wanted > 0 && reply->wanted <= send->bytes;
     case OB1_CANCELLED:
-        return send->awaits != 0 && send->is_asked_back;
+        return send->awaits != 0 && send->is_cancelling;
     case OB1_NACK:
         return send->awaits != 0;
     default:
@@ -576,18 +576,18 @@ static bool expects(const ob1_send_t *send, ob1_kind_t kind, const ob1_cts_t *an
     }
 }
 
-bool ob1_send_answered(const ob1_peer_t *peer, ob1_kind_t kind, const void *bytes)
+bool ob1_send_handle_reply(const ob1_peer_t *peer, ob1_kind_t kind, const void *bytes)
 {
-    ob1_cts_t answer = {0};
-    memcpy(&answer, bytes, kind == OB1_CTS ? sizeof answer : sizeof(ob1_ack_t));
-    ob1_send_t *send = opal_names_find(&names, answer.sender);
-    if (send == NULL || send->peer != peer || !expects(send, kind, &answer))
+    ob1_cts_t reply = {0};
+    memcpy(&reply, bytes, kind == OB1_CTS ? sizeof reply : sizeof(ob1_ack_t));
+    ob1_send_t *send = opal_names_find(&names, reply.sender);
+    if (send == NULL || send->peer != peer || !is_reply_to(send, kind, &reply))
         return false;
     send->awaits = 0;
     opal_list_remove(&send->pending.node);
     disarm(send);
     if (kind == OB1_CTS)
-        send_fragments(send, &answer);
+        send_fragments(send, &reply);
     else if (kind == OB1_CANCELLED)
         finish_cancelled(send);
     else if (kind == OB1_NACK)
@@ -606,22 +606,22 @@ static void cancel_unreceived(ob1_send_t *send)
     ompi_status_set_cancelled(&send->request.status, true);
 }
 
-static void free_note(ob1_control_t *note)
+static void free_control(ob1_control_t *control)
 {
-    free(note);
+    free(control);
 }
 
 /* The receiver is to give it back. The answer may end the send before this has left. */
-static int ask_back(ob1_send_t *send)
+static int send_cancel(ob1_send_t *send)
 {
     ob1_sync_t name = {.match = send->match, .sender = send->name};
-    ob1_control_t *note = malloc(sizeof *note);
-    if (note == NULL)
+    ob1_control_t *control = malloc(sizeof *control);
+    if (control == NULL)
         return MPI_ERR_NO_MEM;
-    send->is_asked_back = true;
-    note->done = free_note;
-    if (ob1_peer_send_control(send->peer, OB1_CANCEL, &name, sizeof name, note))
-        free(note);
+    send->is_cancelling = true;
+    control->done = free_control;
+    if (ob1_peer_send_control(send->peer, OB1_CANCEL, &name, sizeof name, control))
+        free(control);
     return MPI_SUCCESS;
 }
 
@@ -632,7 +632,7 @@ static int cancel_send(ompi_request_t *request)
         if (send->is_unreceived)
             cancel_unreceived(send);
     } else if (send->awaits != 0) {
-        return ask_back(send);
+        return send_cancel(send);
     } else if (send->pending.push == push_deferred && send->pushed == 0) {
         opal_list_remove(&send->pending.node);
         finish_cancelled(send);

@@ -23,8 +23,8 @@
  * `sender` and `receiver` are the names (opal/util/names.h) of requests in the process that gets
  * the frame back: it looks them up. A cancel that finds nothing has no answer: the message was
  * matched, and its own answer is under way. The segments of a rendezvous are addresses and lengths
- * in the sender's memory, for opal_btl_ops_t.pull; none: it cannot be pulled, only asked for. If
- * they are more than OB1_MAX_SEGMENTS, the one that is sent is where the list of them lies.
+ * in the sender's memory, for opal_btl_ops_t.rndv_get; none: it cannot be pulled, only asked for.
+ * If they are more than OB1_MAX_SEGMENTS, the one that is sent is where the list of them lies.
  *
  * Nothing of a frame is believed: ob1_receive_frame checks that it holds what its head says, those
  * who look up a name that the request is the sender's and waits for this. A frame that does not fit
@@ -98,8 +98,8 @@ typedef struct ob1_rts {
     ob1_match_t match;
     uint32_t segment_count;
     uint64_t sender;
-    uint64_t total;  /* bytes of the message */
-    uint32_t answer; /* the slot to complete (opal_btl_ops_t.arm); 0: none, send a pull_done */
+    uint64_t total; /* bytes of the message */
+    uint32_t slot;  /* the slot to complete (opal_btl_ops_t.arm); 0: none, send a pull_done */
     uint8_t synchronous, unused[3];
     ob1_segment_t segments[OB1_MAX_SEGMENTS]; /* sent are segment_count of them, or one */
 } ob1_rts_t;

@@ -24,14 +24,14 @@ static size_t few_segments(const ompi_data_t *data, size_t bytes, struct iovec *
     return has == bytes && has / count >= SHORTEST_PIECE ? count : 0;
 }
 
-ob1_pushed_t ob1_push_now(ob1_peer_t *peer, const void *head, size_t head_bytes, unsigned kind,
-                          const ompi_data_t *data, size_t bytes)
+ob1_pushed_t ob1_zcopy_now(ob1_peer_t *peer, const void *head, size_t head_bytes, unsigned kind,
+                           const ompi_data_t *data, size_t bytes)
 {
     opal_btl_peer_t *btl = peer->btl;
     struct iovec segments[OPAL_BTL_MAX_SEGMENTS];
     size_t count = few_segments(data, bytes, segments, OPAL_BTL_MAX_SEGMENTS);
     if (count == 0)
-        return OB1_NOT_SO;
+        return OB1_MUST_PACK;
     opal_btl_frame_t frames[2] = {
         {.kind = kind, .head = head, .head_bytes = head_bytes},
         {.kind = OB1_STREAM_PART, .is_placed = true},
@@ -110,12 +110,12 @@ void ob1_pins_stop(void)
  * all the rest of it: parts that need not be waited for would end within one another. */
 static void take_part(ob1_send_t *send)
 {
-    opal_btl_frame_t *frame = &send->out.frame;
+    opal_btl_frame_t *frame = &send->zcopy.frame;
     size_t left = send->wanted - send->pushed;
     bool is_run = frame->segments == &send->run;
     frame->offset = send->pushed;
     frame->bytes = left;
-    send->out.registration = NULL;
+    send->zcopy.registration = NULL;
     if (!is_run || pins.ops != send->peer->btl->ops || send->wanted < ob1_pin_bytes)
         return;
     send->run.iov_base =
@@ -126,34 +126,34 @@ static void take_part(ob1_send_t *send)
     opal_status_t status = ompi_mpool_acquire(pins.pool, send->run.iov_base, frame->bytes,
                                               OMPI_MPOOL_LOCAL_READ, &send->pinned);
     if (status == OPAL_SUCCESS)
-        send->out.registration = send->pinned.registration->handle;
+        send->zcopy.registration = send->pinned.registration->handle;
     else
         frame->bytes = send->run.iov_len = left;
 }
 
 static void release_part(ob1_send_t *send)
 {
-    if (send->out.registration != NULL)
+    if (send->zcopy.registration != NULL)
         ompi_mpool_release(&send->pinned);
-    send->out.registration = NULL;
+    send->zcopy.registration = NULL;
 }
 
 /* -- long messages ------------------------------------------------------------------- */
 
 static void free_long(ob1_send_t *send)
 {
-    if (send->out.frame.segments != &send->run)
-        free((void *)send->out.frame.segments);
+    if (send->zcopy.frame.segments != &send->run)
+        free((void *)send->zcopy.frame.segments);
 }
 
 static void long_done(opal_btl_long_t *message)
 {
-    ob1_send_t *send = opal_container_of(message, ob1_send_t, out);
+    ob1_send_t *send = opal_container_of(message, ob1_send_t, zcopy);
     release_part(send);
-    send->pushed += send->out.frame.bytes;
+    send->pushed += send->zcopy.frame.bytes;
     if (send->pushed < send->wanted) {
         take_part(send);
-        send->peer->btl->ops->send_long(send->peer->btl, &send->out);
+        send->peer->btl->ops->send_long(send->peer->btl, &send->zcopy);
         return;
     }
     opal_list_remove(&send->pending.node);
@@ -185,10 +185,10 @@ static struct iovec *list_pieces(const ompi_data_t *data, size_t bytes, size_t *
     return NULL;
 }
 
-bool ob1_send_long(ob1_send_t *send)
+bool ob1_zcopy_long(ob1_send_t *send)
 {
     opal_btl_peer_t *btl = send->peer->btl;
-    opal_btl_frame_t *frame = &send->out.frame;
+    opal_btl_frame_t *frame = &send->zcopy.frame;
     if (!send->peer->sends_long)
         return false;
     *frame = (opal_btl_frame_t){.kind = OB1_FRAGMENT, .is_placed = true, .name = send->receiver};
@@ -199,10 +199,10 @@ bool ob1_send_long(ob1_send_t *send)
     if (frame->segments == NULL)
         return false;
     take_part(send);
-    send->out.done = long_done;
+    send->zcopy.done = long_done;
     send->pending.push = NULL; /* it waits for no room, and it is too late to cancel it */
     send->pending.fail = long_failed;
     opal_list_append(&send->peer->awaiting, &send->pending.node);
-    btl->ops->send_long(btl, &send->out);
+    btl->ops->send_long(btl, &send->zcopy);
     return true;
 }

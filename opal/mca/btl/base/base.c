@@ -27,11 +27,11 @@ static const opal_slot_t btl_slots[] = {
     OPAL_SLOT_OPTIONAL(opal_btl_ops_t, can_pin),
     OPAL_SLOT_OPTIONAL(opal_btl_ops_t, pin),
     OPAL_SLOT_OPTIONAL(opal_btl_ops_t, unpin),
-    OPAL_SLOT_OPTIONAL(opal_btl_ops_t, pull),
-    OPAL_SLOT_OPTIONAL(opal_btl_ops_t, can_pull),
+    OPAL_SLOT_OPTIONAL(opal_btl_ops_t, rndv_get),
+    OPAL_SLOT_OPTIONAL(opal_btl_ops_t, can_rndv_get),
     OPAL_SLOT_OPTIONAL(opal_btl_ops_t, is_mapped),
     OPAL_SLOT_OPTIONAL(opal_btl_ops_t, map),
-    OPAL_SLOT_OPTIONAL(opal_btl_ops_t, pull_pays),
+    OPAL_SLOT_OPTIONAL(opal_btl_ops_t, rndv_get_pays),
     OPAL_SLOT_OPTIONAL(opal_btl_ops_t, arm),
     OPAL_SLOT_OPTIONAL(opal_btl_ops_t, disarm),
     OPAL_SLOT_OPTIONAL(opal_btl_ops_t, complete),
@@ -68,9 +68,10 @@ static const opal_answer_t *next_chosen(const opal_answer_t *previous)
 
 /* -- operations that a transport does not have ----------------------------------------------- */
 
-static ssize_t cannot_pull(opal_btl_peer_t *peer OPAL_UNUSED, const struct iovec *to OPAL_UNUSED,
-                           size_t to_count OPAL_UNUSED, const struct iovec *from OPAL_UNUSED,
-                           size_t from_count OPAL_UNUSED, uint32_t slot OPAL_UNUSED)
+static ssize_t cannot_rndv_get(opal_btl_peer_t *peer OPAL_UNUSED,
+                               const struct iovec *to OPAL_UNUSED, size_t to_count OPAL_UNUSED,
+                               const struct iovec *from OPAL_UNUSED, size_t from_count OPAL_UNUSED,
+                               uint32_t slot OPAL_UNUSED)
 {
     return -OPAL_ERR_NOT_SUPPORTED;
 }
@@ -118,17 +119,17 @@ static void ignore_slot(opal_btl_peer_t *peer OPAL_UNUSED, uint32_t slot OPAL_UN
 /* Peers have a table in which nothing of a rendezvous is missing. */
 static void fill_in(opal_btl_ops_t *ops)
 {
-    if (ops->can_pull == NULL)
-        ops->can_pull = ops->pull != NULL ? always : never;
-    if (ops->pull == NULL)
-        ops->pull = cannot_pull;
+    if (ops->can_rndv_get == NULL)
+        ops->can_rndv_get = ops->rndv_get != NULL ? always : never;
+    if (ops->rndv_get == NULL)
+        ops->rndv_get = cannot_rndv_get;
     if (ops->is_mapped == NULL) {
         ops->direct_bytes = SIZE_MAX;
         ops->is_mapped = is_not_mapped;
         ops->map = map_nothing;
     }
-    if (ops->pull_pays == NULL)
-        ops->pull_pays = pays_receiver;
+    if (ops->rndv_get_pays == NULL)
+        ops->rndv_get_pays = pays_receiver;
     if (ops->arm == NULL) {
         ops->arm = arm_nothing;
         ops->disarm = ops->complete = ignore_slot;
@@ -140,12 +141,12 @@ static void fill_in(opal_btl_ops_t *ops)
 /* Stands where no client is: a peer has one that this process does not have, or not any more. */
 static bool drop(opal_process_t *from, unsigned kind, const void *bytes OPAL_UNUSED, size_t length)
 {
-    static bool is_told;
-    if (!is_told)
+    static bool is_reported;
+    if (!is_reported)
         opal_log_warning("rank %u sent a frame of kind %u (%zu bytes) that nothing here takes; it "
                          "is dropped, as all others like it",
                          from->rank, kind, length);
-    is_told = true;
+    is_reported = true;
     return true;
 }
 
@@ -181,7 +182,7 @@ static void end_sleep(opal_timer_t *timer OPAL_UNUSED)
 {
 }
 
-void opal_btl_note_refusal(void)
+void opal_btl_retry_soon(void)
 {
     static const uint64_t pause_nsec = 1000000;
     static opal_timer_t timer = {.expired = end_sleep};
@@ -190,16 +191,16 @@ void opal_btl_note_refusal(void)
 }
 
 /* What clients begin from now on with the peer ends at once. */
-static void mark_gone(const opal_process_t *process)
+static void mark_unreachable(const opal_process_t *process)
 {
     opal_btl_peer_t *peer = opal_process_end(process, OPAL_END_BTL);
     if (peer != NULL)
-        peer->is_gone = true;
+        peer->is_unreachable = true;
 }
 
 void opal_btl_report_failure(opal_process_t *process, opal_status_t why)
 {
-    mark_gone(process);
+    mark_unreachable(process);
     for (unsigned i = OPAL_BTL_CLIENTS; i-- > 0;) {
         if (opal_btl_clients[i]->failed != NULL)
             opal_btl_clients[i]->failed(process, why);
@@ -208,7 +209,7 @@ void opal_btl_report_failure(opal_process_t *process, opal_status_t why)
 
 void opal_btl_report_departure(opal_process_t *process)
 {
-    mark_gone(process);
+    mark_unreachable(process);
     for (unsigned i = OPAL_BTL_CLIENTS; i-- > 0;) {
         if (opal_btl_clients[i]->left != NULL)
             opal_btl_clients[i]->left(process);
@@ -345,7 +346,7 @@ bool opal_btl_send_frame(opal_btl_peer_t *peer, unsigned kind, const void *head,
 
 void opal_btl_forget(opal_btl_peer_t *peer)
 {
-    peer->is_gone = true; /* for what callbacks begin */
+    peer->is_unreachable = true; /* for what callbacks begin */
     opal_btl_remote_client.left(peer->process);
     if (opal_process_end(peer->process, OPAL_END_BTL) == peer)
         opal_process_set_end(peer->process, OPAL_END_BTL, NULL);

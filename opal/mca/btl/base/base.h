@@ -27,7 +27,7 @@ OPAL_EXPORT void opal_btl_forget(opal_btl_peer_t *peer);
 OPAL_EXPORT const opal_btl_client_t *opal_btl_placer_of(unsigned kind);
 
 /* A client has refused a frame, and nobody rings when it can take it: a sleep has to be short. */
-OPAL_EXPORT void opal_btl_note_refusal(void);
+OPAL_EXPORT void opal_btl_retry_soon(void);
 
 /* A frame has arrived: opal_btl_client_t.receive. False: each call of progress tries it again. */
 static inline bool opal_btl_deliver(opal_process_t *from, unsigned kind, const void *bytes,
@@ -35,7 +35,7 @@ static inline bool opal_btl_deliver(opal_process_t *from, unsigned kind, const v
 {
     if (opal_likely(opal_btl_client_of(kind)->receive(from, kind, bytes, length)))
         return true;
-    opal_btl_note_refusal();
+    opal_btl_retry_soon();
     return false;
 }
 

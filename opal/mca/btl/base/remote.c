@@ -278,8 +278,8 @@ static bool begin(opal_btl_peer_t *peer, opal_btl_operation_t *operation, kind_t
     operation->peer = peer;
     operation->kind = kind;
     operation->begun = operation->ended = 0;
-    operation->status = peer->is_gone ? OPAL_ERR_DISCONNECTED : OPAL_SUCCESS;
-    if (operation->bytes == 0 || peer->is_gone)
+    operation->status = peer->is_unreachable ? OPAL_ERR_DISCONNECTED : OPAL_SUCCESS;
+    if (operation->bytes == 0 || peer->is_unreachable)
         return true;
     operation->name = opal_names_add(&operations, operation);
     if (operation->name == 0) {
@@ -433,7 +433,7 @@ static bool take_request(opal_process_t *from, unsigned kind, const void *bytes,
         opal_copy(here, (const char *)bytes + sizeof head.request, part);
     if (here != NULL && kind == ATOMIC)
         reply->answer.result = apply(here, memory->bytes, head.atomic, head.operand, head.compare);
-    if (peer == NULL || peer->is_gone || push_reply(reply))
+    if (peer == NULL || peer->is_unreachable || push_reply(reply))
         free(reply);
     else
         wait_for_room(&replies, &reply->node);
@@ -446,16 +446,17 @@ static bool receive(opal_process_t *from, unsigned kind, const void *bytes, size
 {
     static const size_t least[] = {sizeof(request_t), sizeof(request_t), sizeof(atomic_request_t),
                                    sizeof(data_head_t), sizeof(answer_t)};
-    static bool is_told;
+    static bool is_reported;
     bool fits = kind <= ANSWER && length >= least[kind - PUT];
     if (fits && kind <= ATOMIC)
         return take_request(from, kind, bytes, length);
     if (fits)
         fits = kind == DATA ? take_data(from, bytes, length) : take_answer(from, bytes);
     const opal_btl_peer_t *peer = opal_process_end(from, OPAL_END_BTL);
-    if (fits || is_told || (peer != NULL && peer->is_gone)) /* its operations have ended before */
+    if (fits || is_reported ||
+        (peer != NULL && peer->is_unreachable)) /* its operations have ended before */
         return true;
-    is_told = true;
+    is_reported = true;
     opal_log_warning("rank %u sent something about an operation on memory (kind %u, %zu bytes) "
                      "that is none of this process's; it is dropped, as all others like it",
                      from->rank, kind, length);

@@ -37,7 +37,7 @@ static opal_status_t self_start(void *state)
 {
     self_t *self = state;
     self->peer.process = opal_process_self();
-    self->peer.is_gone = false;
+    self->peer.is_unreachable = false;
     self->frames = malloc(FRAME_COUNT * sizeof *self->frames);
     if (self->frames == NULL)
         return OPAL_ERR_NO_MEMORY;
@@ -94,8 +94,9 @@ static void self_stop(void *state)
     self->frames = NULL;
 }
 
-static ssize_t self_pull(opal_btl_peer_t *peer OPAL_UNUSED, const struct iovec *to, size_t to_count,
-                         const struct iovec *from, size_t from_count, uint32_t slot OPAL_UNUSED)
+static ssize_t self_rndv_get(opal_btl_peer_t *peer OPAL_UNUSED, const struct iovec *to,
+                             size_t to_count, const struct iovec *from, size_t from_count,
+                             uint32_t slot OPAL_UNUSED)
 {
     return (ssize_t)opal_segments_copy(to, to_count, from, from_count, 0);
 }
@@ -152,7 +153,7 @@ static const opal_btl_ops_t self_ops = {
     .get = self_get,
     .atomic = self_atomic,
     .stop = self_stop,
-    .pull = self_pull,
+    .rndv_get = self_rndv_get,
     .describe = self_describe,
 };
 

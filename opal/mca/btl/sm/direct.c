@@ -14,20 +14,20 @@ static inline const opal_node_view_t *view_of(sm_peer_t *peer)
     return &peer->view;
 }
 
-bool sm_sees_any(sm_peer_t *peer)
+bool sm_maps_any(sm_peer_t *peer)
 {
     return view_of(peer)->bytes > 0;
 }
 
-void *sm_see(sm_peer_t *peer, uintptr_t address, size_t bytes)
+void *sm_map(sm_peer_t *peer, uintptr_t address, size_t bytes)
 {
     return opal_view_at(view_of(peer), address, bytes);
 }
 
-bool sm_sees_all(sm_peer_t *peer, const struct iovec *from, size_t count)
+bool sm_maps_all(sm_peer_t *peer, const struct iovec *from, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (sm_see(peer, (uintptr_t)from[i].iov_base, from[i].iov_len) == NULL)
+        if (sm_map(peer, (uintptr_t)from[i].iov_base, from[i].iov_len) == NULL)
             return false;
     }
     return true;
@@ -41,8 +41,8 @@ static void prepare_reply(const sm_peer_t *peer)
         opal_prefetch_write(ring_word(peer->writer.ring, peer->writer.size, peer->writer.tail));
 }
 
-ssize_t sm_get_seen(sm_peer_t *peer, const struct iovec *to, size_t to_count,
-                    const struct iovec *from, size_t from_count)
+ssize_t sm_get_mapped(sm_peer_t *peer, const struct iovec *to, size_t to_count,
+                      const struct iovec *from, size_t from_count)
 {
     prepare_reply(peer);
     return (ssize_t)opal_segments_copy(to, to_count, from, from_count, peer->view.shift);

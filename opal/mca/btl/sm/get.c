@@ -48,8 +48,8 @@ static bool is_forbidden(int error)
     return error == EPERM || error == ENOSYS || error == EACCES;
 }
 
-ssize_t sm_get_alone(sm_peer_t *peer, const struct iovec *to, size_t to_count,
-                     const struct iovec *from, size_t from_count)
+ssize_t sm_get_cma(sm_peer_t *peer, const struct iovec *to, size_t to_count,
+                   const struct iovec *from, size_t from_count)
 {
     pid_t pid = atomic_load_explicit(&peer->slot->pid, memory_order_relaxed);
     cursor_t local = {.segments = to, .count = to_count};
@@ -78,7 +78,7 @@ ssize_t sm_get_alone(sm_peer_t *peer, const struct iovec *to, size_t to_count,
     return total;
 }
 
-bool sm_can_read(sm_peer_t *peer)
+bool sm_can_cma(sm_peer_t *peer)
 {
     if (opal_unlikely(peer->get_state == SM_GET_UNKNOWN)) {
         opal_status_t status = opal_node_probe_reading(peer->local_rank);
@@ -99,8 +99,8 @@ static ssize_t get_by(pace_way_t way, sm_peer_t *peer, const struct iovec *to, s
     atomic_store_explicit(is_reading, 1, memory_order_relaxed);
     ssize_t total = shares
                         ? sm_share_get(peer, way, to->iov_base, from->iov_base, to->iov_len, number)
-                    : way == PACE_DIRECT ? sm_get_seen(peer, to, to_count, from, from_count)
-                                         : sm_get_alone(peer, to, to_count, from, from_count);
+                    : way == PACE_DIRECT ? sm_get_mapped(peer, to, to_count, from, from_count)
+                                         : sm_get_cma(peer, to, to_count, from, from_count);
     atomic_store_explicit(is_reading, 0, memory_order_relaxed);
     if (total > 0 && !shares)
         sm_complete(&peer->base, number);
@@ -115,24 +115,24 @@ static size_t bytes_of(const struct iovec *segments, size_t count)
     return bytes;
 }
 
-ssize_t sm_pull(opal_btl_peer_t *base, const struct iovec *to, size_t to_count,
-                const struct iovec *from, size_t from_count, uint32_t number)
+ssize_t sm_rndv_get(opal_btl_peer_t *base, const struct iovec *to, size_t to_count,
+                    const struct iovec *from, size_t from_count, uint32_t number)
 {
     sm_peer_t *peer = (sm_peer_t *)base;
-    pace_way_t way = sm_sees_all(peer, from, from_count) ? PACE_DIRECT : PACE_CALL;
-    if (way == PACE_CALL && !sm_can_read(peer))
+    pace_way_t way = sm_maps_all(peer, from, from_count) ? PACE_DIRECT : PACE_CMA;
+    if (way == PACE_CMA && !sm_can_cma(peer))
         return -OPAL_ERR_NOT_SUPPORTED;
     if (!pace_wants_get(&peer->pace, way, bytes_of(from, from_count)))
         return get_by(way, peer, to, to_count, from, from_count, number);
     uint64_t begin = opal_clock_nsec();
     ssize_t total = get_by(way, peer, to, to_count, from, from_count, number);
-    if (total > 0 && pace_note_get(&peer->pace, way, (size_t)total, opal_clock_nsec() - begin))
+    if (total > 0 && pace_add_get(&peer->pace, way, (size_t)total, opal_clock_nsec() - begin))
         sm_advise(peer);
     return total;
 }
 
-bool sm_can_pull(opal_btl_peer_t *base)
+bool sm_can_rndv_get(opal_btl_peer_t *base)
 {
     sm_peer_t *peer = (sm_peer_t *)base;
-    return sm_can_read(peer) || sm_sees_any(peer);
+    return sm_can_cma(peer) || sm_maps_any(peer);
 }

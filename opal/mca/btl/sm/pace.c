@@ -35,7 +35,7 @@ static void average(float *nsec, size_t bytes, uint64_t measured)
 
 static float frame_nsec(const pace_t *pace)
 {
-    return pace->empty_nsec > pace->told_nsec ? pace->empty_nsec : pace->told_nsec;
+    return pace->empty_nsec > pace->peer_fill_nsec ? pace->empty_nsec : pace->peer_fill_nsec;
 }
 
 /*
@@ -46,7 +46,7 @@ static float frame_nsec(const pace_t *pace)
  */
 static float factor_of(const pace_t *pace, pace_way_t way, float get_nsec)
 {
-    if (way == PACE_CALL)
+    if (way == PACE_CMA)
         return CALL_FACTOR;
     return get_nsec * 2 > pace->empty_nsec ? 2 : CALL_FACTOR;
 }
@@ -78,36 +78,36 @@ static bool advise_anew(pace_t *pace)
 {
     bool changed = false;
     for (unsigned way = 0; way < PACE_WAYS; way++) {
-        uint32_t told = pace_advice((pace_way_t)way, advise(pace, (pace_way_t)way));
-        changed |= told != pace->told[way];
-        pace->told[way] = told;
+        uint32_t published = pace_advice((pace_way_t)way, advise(pace, (pace_way_t)way));
+        changed |= published != pace->published[way];
+        pace->published[way] = published;
     }
     return changed;
 }
 
-bool pace_note_emptied(pace_t *pace, size_t bytes, uint64_t nsec, uint32_t fill_nsec)
+bool pace_add_emptied(pace_t *pace, size_t bytes, uint64_t nsec, uint32_t fill_nsec)
 {
     average(&pace->empty_nsec, bytes, nsec);
-    pace->told_nsec = (float)fill_nsec;
+    pace->peer_fill_nsec = (float)fill_nsec;
     return advise_anew(pace);
 }
 
 bool pace_wants_get(pace_t *pace, pace_way_t way, size_t bytes)
 {
-    bool is_open = (pace_advice(way, pace->told[way]) >> class_of(bytes) & 1) == 0;
+    bool is_open = (pace_advice(way, pace->published[way]) >> class_of(bytes) & 1) == 0;
     /* Without frames there is nothing to compare a direct one with. */
     if (way == PACE_DIRECT && pace->empty_nsec == 0)
         is_open = false;
     return is_open || pace->gets[way]++ % GETS_PER_SAMPLE == 0;
 }
 
-uint32_t pace_note_filled(pace_t *pace, size_t bytes, uint64_t nsec)
+uint32_t pace_add_filled(pace_t *pace, size_t bytes, uint64_t nsec)
 {
     average(&pace->fill_nsec, bytes, nsec);
     return pace->fill_nsec < (float)INT32_MAX ? (uint32_t)pace->fill_nsec : INT32_MAX;
 }
 
-bool pace_note_get(pace_t *pace, pace_way_t way, size_t bytes, uint64_t nsec)
+bool pace_add_get(pace_t *pace, pace_way_t way, size_t bytes, uint64_t nsec)
 {
     average(&pace->get_nsec[way][class_of(bytes)], bytes, nsec);
     return advise_anew(pace);

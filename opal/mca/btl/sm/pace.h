@@ -30,38 +30,38 @@ enum {
 };
 
 /* Of a get. */
-typedef enum pace_way { PACE_CALL, PACE_DIRECT, PACE_WAYS } pace_way_t;
+typedef enum pace_way { PACE_CMA, PACE_DIRECT, PACE_WAYS } pace_way_t;
 
 /* Of what comes from one peer, and of frames to it. 0: not known. */
 typedef struct pace {
-    float empty_nsec, told_nsec; /* our end and the sender's, of frames that come */
+    float empty_nsec, peer_fill_nsec; /* our end and the sender's, of frames that come */
     float get_nsec[PACE_WAYS][PACE_CLASSES];
-    unsigned gets[PACE_WAYS]; /* that are taken for faster */
-    float fill_nsec;          /* our end of frames that we send */
-    uint32_t told[PACE_WAYS]; /* the advice for the sender: pace_advice */
-    uint64_t sent_at_nsec;    /* the last message */
+    unsigned gets[PACE_WAYS];      /* that are taken for faster */
+    float fill_nsec;               /* our end of frames that we send */
+    uint32_t published[PACE_WAYS]; /* the advice for the sender: pace_advice */
+    uint64_t sent_at_nsec;         /* the last message */
 } pace_t;
 
 /*
- * A bit for each class: get is faster. What is told is where that differs from the advice before
- * anything is measured: frames, but for what is only a copy, since most data is at rest, and what
- * is unpacked where it lies is never measured.
+ * A bit for each class: get is faster. What is published is where that differs from the advice
+ * before anything is measured: frames, but for what is only a copy, since most data is at rest, and
+ * what is unpacked where it lies is never measured.
  */
-static inline uint32_t pace_advice(pace_way_t way, uint32_t told)
+static inline uint32_t pace_advice(pace_way_t way, uint32_t published)
 {
-    return way == PACE_DIRECT ? ~told : told;
+    return way == PACE_DIRECT ? ~published : published;
 }
 
-/* The receiver's measurements. `fill_nsec` is what the sender told last. They return whether the
- * advice has changed. */
-bool pace_note_emptied(pace_t *pace, size_t bytes, uint64_t nsec, uint32_t fill_nsec);
-bool pace_note_get(pace_t *pace, pace_way_t way, size_t bytes, uint64_t nsec);
+/* The receiver's measurements. `fill_nsec` is what the sender published last. They return whether
+ * the advice has changed. */
+bool pace_add_emptied(pace_t *pace, size_t bytes, uint64_t nsec, uint32_t fill_nsec);
+bool pace_add_get(pace_t *pace, pace_way_t way, size_t bytes, uint64_t nsec);
 
 /* Whether the next get is to be measured: a part of those that are taken for the faster way. */
 bool pace_wants_get(pace_t *pace, pace_way_t way, size_t bytes);
 
 /* The sender's. Returns what to tell. */
-uint32_t pace_note_filled(pace_t *pace, size_t bytes, uint64_t nsec);
+uint32_t pace_add_filled(pace_t *pace, size_t bytes, uint64_t nsec);
 
 /* Whether a message follows another one so soon that the peer cannot have answered that. */
 bool pace_is_burst(pace_t *pace, size_t bytes, uint64_t now_nsec);

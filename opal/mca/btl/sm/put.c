@@ -35,13 +35,13 @@ static bool move(move_fn_t *call, sm_peer_t *peer, const opal_btl_operation_t *o
 bool sm_put(opal_btl_peer_t *base, opal_btl_operation_t *operation)
 {
     sm_peer_t *peer = (sm_peer_t *)base;
-    if (opal_unlikely(base->is_gone))
+    if (opal_unlikely(base->is_unreachable))
         return opal_btl_put_by_frames(base, operation); /* which ends it */
-    void *seen = sm_see(peer, operation->address, operation->bytes);
+    void *seen = sm_map(peer, operation->address, operation->bytes);
     operation->status = OPAL_SUCCESS;
     if (seen != NULL)
         opal_btl_put_here(operation, seen);
-    else if (!sm_can_read(peer) || !move(process_vm_writev, peer, operation))
+    else if (!sm_can_cma(peer) || !move(process_vm_writev, peer, operation))
         return opal_btl_put_by_frames(base, operation);
     return true;
 }
@@ -49,21 +49,21 @@ bool sm_put(opal_btl_peer_t *base, opal_btl_operation_t *operation)
 bool sm_get(opal_btl_peer_t *base, opal_btl_operation_t *operation)
 {
     sm_peer_t *peer = (sm_peer_t *)base;
-    if (opal_unlikely(base->is_gone))
+    if (opal_unlikely(base->is_unreachable))
         return opal_btl_get_by_frames(base, operation);
-    const void *seen = sm_see(peer, operation->address, operation->bytes);
+    const void *seen = sm_map(peer, operation->address, operation->bytes);
     operation->status = OPAL_SUCCESS;
     if (seen != NULL)
         opal_btl_get_here(operation, seen);
-    else if (!sm_can_read(peer) || !move(process_vm_readv, peer, operation))
+    else if (!sm_can_cma(peer) || !move(process_vm_readv, peer, operation))
         return opal_btl_get_by_frames(base, operation);
     return true;
 }
 
 bool sm_atomic(opal_btl_peer_t *base, opal_btl_operation_t *operation)
 {
-    void *seen = sm_see((sm_peer_t *)base, operation->address, operation->bytes);
-    if (seen == NULL || base->is_gone)
+    void *seen = sm_map((sm_peer_t *)base, operation->address, operation->bytes);
+    if (seen == NULL || base->is_unreachable)
         return opal_btl_atomic_by_frames(base, operation);
     opal_btl_atomic_here(operation, seen);
     return true;

@@ -47,12 +47,12 @@ enum {
 
 /* Beside the ring, a line for who waits for one answer (btl.h: arm). Before the answer, there
  * may be a request for help (share.c). */
-typedef struct ring_answer {
+typedef struct ring_completion {
     _Atomic uint32_t number; /* of the answer */
     _Atomic uint32_t help;   /* number of the request that follows */
     uint32_t block_bytes;
     uint64_t from, to, bytes;
-} ring_answer_t;
+} ring_completion_t;
 
 /* In the node's segment. */
 typedef struct ring {
@@ -62,9 +62,9 @@ typedef struct ring {
     uint32_t next;                              /* in an inbox: the reader's, or the writer's */
     _Atomic uint32_t is_dropped;                /* its reader has stopped */
     _Atomic uint32_t fill_nsec;                 /* the writer's, for long data (pace.h) */
-    _Atomic uint32_t advice[PACE_WAYS];         /* the reader's, as pace_t.told */
+    _Atomic uint32_t advice[PACE_WAYS];         /* the reader's, as pace_t.published */
     _Alignas(RING_LINE) _Atomic uint64_t freed; /* by the reader */
-    _Alignas(RING_LINE) ring_answer_t answer;   /* by the writer */
+    _Alignas(RING_LINE) ring_completion_t completion; /* by the writer */
     _Alignas(RING_LINE) unsigned char bytes[];
 } ring_t;
 
@@ -77,28 +77,28 @@ typedef struct ring_writer {
     uint64_t populated; /* positions before it have memory; UINT64_MAX: all */
 } ring_writer_t;
 
-enum { RING_SHOWN = 64 };
+enum { RING_EXPOSED = 64 };
 
 /* The reader's end. */
 typedef struct ring_reader {
     ring_t *ring;
     uint64_t head;
-    uint64_t told; /* the last `freed` */
+    uint64_t published; /* the last `freed` */
     uint64_t size;
     struct opal_process *process; /* the writer */
     unsigned local_rank;
     bool is_damaged; /* it is not read any more */
-    /* The answer that is expected, and what is delivered for it; 0: none. */
-    bool has_expected; /* something, some time: the line is looked at */
-    uint32_t expected, last_expected;
-    uint32_t helped;     /* the last request for help */
-    uint32_t patience;   /* looks at nothing but the answer, before the ring gets its turn */
-    struct iovec memory; /* that the answer is about */
-    unsigned answer_kind;
-    uint64_t answer_what;
+    /* The answer that is armed, and what is delivered for it; 0: none. */
+    bool was_armed; /* something, some time: the line is looked at */
+    uint32_t armed, last_armed;
+    uint32_t helped;      /* the last request for help */
+    uint32_t spin_budget; /* looks at nothing but the answer, before the ring gets its turn */
+    struct iovec memory;  /* that the answer is about */
+    unsigned completion_kind;
+    uint64_t completion_what;
     /* Memory of messages without an answer of that kind: the peer may ask for help with it, too. */
-    uint64_t is_shown; /* a bit for each */
-    struct iovec shown[RING_SHOWN];
+    uint64_t exposed_mask; /* a bit for each */
+    struct iovec exposed[RING_EXPOSED];
 } ring_reader_t;
 
 /* How much of the segment a ring takes; the longest frame that always fits in an empty one. */
@@ -196,7 +196,8 @@ static inline const void *ring_peek(ring_reader_t *reader, unsigned *kind, size_
 }
 
 /* Asks for help with what is going to be answered. Who sleeps is not woken for it. */
-static inline void ring_ask(ring_answer_t *line, uint32_t number, const ring_answer_t *request)
+static inline void ring_ask(ring_completion_t *line, uint32_t number,
+                            const ring_completion_t *request)
 {
     line->block_bytes = request->block_bytes;
     line->from = request->from;
@@ -205,13 +206,13 @@ static inline void ring_ask(ring_answer_t *line, uint32_t number, const ring_ans
     atomic_store_explicit(&line->help, number, memory_order_release);
 }
 
-/* Done with the frame that ring_peek showed. True: the writer has been told of more room. */
+/* Done with the frame that ring_peek showed. True: the writer has been notified of more room. */
 static inline bool ring_pop(ring_reader_t *reader, size_t length)
 {
     reader->head += ring_frame_bytes(length);
-    if (opal_likely(reader->head - reader->told < reader->size / 4))
+    if (opal_likely(reader->head - reader->published < reader->size / 4))
         return false;
-    reader->told = reader->head;
+    reader->published = reader->head;
     atomic_store_explicit(&reader->ring->freed, reader->head, memory_order_release);
     return true;
 }

@@ -34,7 +34,7 @@ typedef struct cut {
 } cut_t;
 
 static const cut_t cuts[PACE_WAYS] = {
-    [PACE_CALL] = {24 << 10, 0, 128 << 10},
+    [PACE_CMA] = {24 << 10, 0, 128 << 10},
     [PACE_DIRECT] = {32 << 10, 16 << 10, 2 << 20},
 };
 
@@ -58,8 +58,8 @@ bool sm_share_pays(sm_peer_t *peer, pace_way_t way, const void *to, size_t bytes
     return bytes >= cuts[way].min_bytes && !opal_wait_is_oversubscribed() &&
            atomic_load_explicit(&peer->slot->is_reading, memory_order_relaxed) == 0 &&
            ((way == PACE_DIRECT && opal_region_has(to, bytes)) ||
-            (!peer->help_fails && sm_can_read(peer))) &&
-           sm_answer_line(peer) != NULL;
+            (!peer->help_fails && sm_can_cma(peer))) &&
+           sm_completion_line(peer) != NULL;
 }
 
 /* -- blocks ---------------------------------------------------------------------------------- */
@@ -83,7 +83,7 @@ static bool claim(_Atomic uint64_t *claims, uint32_t generation, size_t *block)
 }
 
 /* Of one that begins within the request. */
-static size_t bytes_of_block(const ring_answer_t *request, size_t block)
+static size_t bytes_of_block(const ring_completion_t *request, size_t block)
 {
     size_t left = request->bytes - block * request->block_bytes;
     return left < request->block_bytes ? left : request->block_bytes;
@@ -93,7 +93,7 @@ static size_t bytes_of_block(const ring_answer_t *request, size_t block)
 static bool write_block(sm_peer_t *peer, uint64_t to, uint64_t from, size_t bytes)
 {
     struct iovec local = {(void *)(uintptr_t)from, bytes}, remote = {(void *)(uintptr_t)to, bytes};
-    void *seen = sm_see(peer, (uintptr_t)to, bytes);
+    void *seen = sm_map(peer, (uintptr_t)to, bytes);
     if (seen != NULL) {
         opal_copy(seen, local.iov_base, bytes);
         return true;
@@ -102,38 +102,38 @@ static bool write_block(sm_peer_t *peer, uint64_t to, uint64_t from, size_t byte
     return process_vm_writev(pid, &local, 1, &remote, 1, 0) == (ssize_t)bytes;
 }
 
-/* Out of it, as sm_pull does. */
+/* Out of it, as sm_rndv_get does. */
 static ssize_t read_block(sm_peer_t *peer, pace_way_t way, uint64_t to, uint64_t from, size_t bytes)
 {
     struct iovec local = {(void *)(uintptr_t)to, bytes}, remote = {(void *)(uintptr_t)from, bytes};
-    return way == PACE_DIRECT ? sm_get_seen(peer, &local, 1, &remote, 1)
-                              : sm_get_alone(peer, &local, 1, &remote, 1);
+    return way == PACE_DIRECT ? sm_get_mapped(peer, &local, 1, &remote, 1)
+                              : sm_get_cma(peer, &local, 1, &remote, 1);
 }
 
 /* -- the sender ------------------------------------------------------------------------------ */
 
-static bool is_in(const ring_answer_t *request, const struct iovec *memory)
+static bool is_in(const ring_completion_t *request, const struct iovec *memory)
 {
     uint64_t offset = request->from - (uintptr_t)memory->iov_base;
     return offset <= memory->iov_len && request->bytes <= memory->iov_len - offset;
 }
 
 /* The request is the peer's word: only what this process shows it is copied. */
-static bool is_shown(const ring_answer_t *request, const ring_reader_t *reader)
+static bool is_exposed(const ring_completion_t *request, const ring_reader_t *reader)
 {
-    bool is = reader->expected != 0 && is_in(request, &reader->memory);
-    for (uint64_t left = reader->is_shown; left != 0 && !is; left &= left - 1)
-        is = is_in(request, &reader->shown[__builtin_ctzll(left)]);
+    bool is = reader->armed != 0 && is_in(request, &reader->memory);
+    for (uint64_t left = reader->exposed_mask; left != 0 && !is; left &= left - 1)
+        is = is_in(request, &reader->exposed[__builtin_ctzll(left)]);
     return is;
 }
 
 void sm_share_help(sm_peer_t *peer, uint32_t generation, const ring_reader_t *reader)
 {
     size_t block;
-    const ring_answer_t *line = &reader->ring->answer;
-    const ring_answer_t request = {
+    const ring_completion_t *line = &reader->ring->completion;
+    const ring_completion_t request = {
         .block_bytes = line->block_bytes, .from = line->from, .to = line->to, .bytes = line->bytes};
-    if (peer == NULL || !is_shown(&request, reader))
+    if (peer == NULL || !is_exposed(&request, reader))
         return;
     while (claim(&peer->slot->share_claims, generation, &block)) {
         size_t offset = block * request.block_bytes;
@@ -160,8 +160,8 @@ static uint32_t choose_block(const cut_t *cut, size_t bytes)
 }
 
 /* Asks for help. Returns the generation. */
-static uint32_t begin(opal_node_slot_t *own, ring_answer_t *line, const ring_answer_t *request,
-                      size_t blocks)
+static uint32_t begin(opal_node_slot_t *own, ring_completion_t *line,
+                      const ring_completion_t *request, size_t blocks)
 {
     uint32_t generation = ++last_generation != 0 ? last_generation : ++last_generation;
     atomic_store_explicit(&own->share_done, 0, memory_order_relaxed);
@@ -192,13 +192,13 @@ ssize_t sm_share_get(sm_peer_t *peer, pace_way_t way, void *to, const void *from
                      uint32_t number)
 {
     opal_node_slot_t *own = opal_node_own_slot();
-    ring_answer_t request = {.block_bytes = choose_block(&cuts[way], bytes),
-                             .from = (uintptr_t)from,
-                             .to = (uintptr_t)to,
-                             .bytes = bytes};
+    ring_completion_t request = {.block_bytes = choose_block(&cuts[way], bytes),
+                                 .from = (uintptr_t)from,
+                                 .to = (uintptr_t)to,
+                                 .bytes = bytes};
     size_t blocks = (bytes + request.block_bytes - 1) / request.block_bytes, block = 0;
     unsigned mine = 0;
-    uint32_t generation = begin(own, sm_answer_line(peer), &request, blocks);
+    uint32_t generation = begin(own, sm_completion_line(peer), &request, blocks);
     ssize_t got = 1;
     do {
         size_t offset = block * request.block_bytes;

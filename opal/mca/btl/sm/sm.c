@@ -38,9 +38,9 @@ enum {
     FRAMES_PER_RING = 16,  /* one peer's share of a call of progress */
     FRAMES_PER_SAMPLE = 7, /* of the long ones, one in so many is timed: no power of 2, as the
                               parts of messages often are */
-    PATIENCE = 64,         /* looks, about a microsecond */
-    BYTES_PER_LOOK = 256,  /* more, as that long is copied meanwhile */
-    MAX_PATIENCE = 512,
+    SPIN_BUDGET = 64,      /* looks, about a microsecond */
+    BYTES_PER_SPIN = 256,  /* more, as that long is copied meanwhile */
+    MAX_SPIN_BUDGET = 512,
     HEADER_BYTES = 128, /* the upper layer's, at most; see btl.h */
 };
 
@@ -92,11 +92,11 @@ typedef struct sm {
     unsigned peer_count;
     ring_reader_t *readers;
     unsigned reader_count, reader_room;
-    unsigned next_reader; /* whose turn it is */
-    unsigned deaths;      /* on this node, as far as they have been looked at */
-    atomic_bool any_lost; /* peers, which may not be reported yet */
-    unsigned left_count;  /* peers that have left, and are not reported yet */
-    bool *reported;       /* by local rank */
+    unsigned next_reader;           /* whose turn it is */
+    unsigned deaths;                /* on this node, as far as they have been looked at */
+    atomic_bool any_without_memory; /* peers, which may not be reported yet */
+    unsigned left_count;            /* peers that have left, and are not reported yet */
+    bool *reported;                 /* by local rank */
 } sm_t;
 
 static sm_t sm;
@@ -110,7 +110,7 @@ static ring_t *ring_at(uint32_t place)
     return offset + sizeof(ring_t) <= opal_node_bytes() ? opal_node_at(offset) : NULL;
 }
 
-static uint32_t place_of(const ring_t *ring)
+static uint32_t index_of(const ring_t *ring)
 {
     return (uint32_t)(opal_node_offset(ring) / RING_LINE);
 }
@@ -118,7 +118,7 @@ static uint32_t place_of(const ring_t *ring)
 /* Puts a ring into an inbox. False: that is closed. */
 static bool push_ring(opal_node_slot_t *slot, ring_t *ring)
 {
-    uint32_t place = place_of(ring);
+    uint32_t place = index_of(ring);
     uint32_t head = atomic_load_explicit(&slot->inbox, memory_order_relaxed);
     do {
         if (head == OPAL_NODE_INBOX_CLOSED)
@@ -136,7 +136,7 @@ static size_t room_for_ring(const ring_t *ring)
 
 /* A ring of an earlier start. NULL: there is none, or it is still read. What others have damaged in
  * the list costs a ring, no more. */
-static ring_t *take_kept(const sm_peer_t *peer)
+static ring_t *reuse_ring(const sm_peer_t *peer)
 {
     uint32_t at = sm.own->rings;
     for (unsigned left = 2 * sm.peer_count; at != 0 && left > 0; left--) {
@@ -166,13 +166,13 @@ static ring_t *carve_ring(const sm_peer_t *peer)
     if (ring == NULL || opal_node_populate(ring, sizeof *ring) != OPAL_SUCCESS)
         return NULL;
     ring->older = sm.own->rings;
-    sm.own->rings = place_of(ring);
+    sm.own->rings = index_of(ring);
     return ring;
 }
 
 static bool make_ring(sm_peer_t *peer)
 {
-    ring_t *ring = take_kept(peer);
+    ring_t *ring = reuse_ring(peer);
     if (ring == NULL)
         ring = carve_ring(peer);
     if (ring == NULL)
@@ -186,11 +186,11 @@ static bool make_ring(sm_peer_t *peer)
 }
 
 /* There is no memory for the way to it: progress tells, which may be another thread's, asleep. */
-static void lose(sm_peer_t *peer)
+static void fail_for_memory(sm_peer_t *peer)
 {
-    if (atomic_exchange(&peer->is_lost, true))
+    if (atomic_exchange(&peer->has_no_memory, true))
         return;
-    atomic_store(&sm.any_lost, true);
+    atomic_store(&sm.any_without_memory, true);
     opal_wait_notify_self();
 }
 
@@ -199,20 +199,20 @@ static bool has_ring(sm_peer_t *peer)
 {
     if (opal_likely(peer->writer.ring != NULL))
         return true;
-    if (!atomic_load(&peer->is_lost) && !make_ring(peer))
-        lose(peer);
+    if (!atomic_load(&peer->has_no_memory) && !make_ring(peer))
+        fail_for_memory(peer);
     return peer->writer.ring != NULL;
 }
 
-ring_answer_t *sm_answer_line(sm_peer_t *peer)
+ring_completion_t *sm_completion_line(sm_peer_t *peer)
 {
-    return has_ring(peer) ? &peer->writer.ring->answer : NULL;
+    return has_ring(peer) ? &peer->writer.ring->completion : NULL;
 }
 
 void sm_complete(opal_btl_peer_t *base, uint32_t number)
 {
     sm_peer_t *peer = (sm_peer_t *)base;
-    ring_answer_t *line = number != 0 ? sm_answer_line(peer) : NULL;
+    ring_completion_t *line = number != 0 ? sm_completion_line(peer) : NULL;
     if (line == NULL)
         return;
     atomic_store_explicit(&line->number, number, memory_order_release);
@@ -227,7 +227,7 @@ static void *sm_reserve(opal_btl_peer_t *base, size_t length)
         return NULL;
     void *room = ring_reserve(&peer->writer, length, &status);
     if (opal_unlikely(room == NULL && status != OPAL_ERR_BUSY))
-        lose(peer);
+        fail_for_memory(peer);
     if (opal_unlikely(length >= PACE_LONG_FRAME) && room != NULL &&
         peer->long_sent++ % FRAMES_PER_SAMPLE == 0)
         peer->fill_begin = opal_clock_nsec();
@@ -238,7 +238,7 @@ static void sm_commit(opal_btl_peer_t *base, void *room OPAL_UNUSED, unsigned ki
 {
     sm_peer_t *peer = (sm_peer_t *)base;
     if (opal_unlikely(peer->fill_begin != 0)) {
-        uint32_t nsec = pace_note_filled(&peer->pace, length, opal_clock_nsec() - peer->fill_begin);
+        uint32_t nsec = pace_add_filled(&peer->pace, length, opal_clock_nsec() - peer->fill_begin);
         atomic_store_explicit(&peer->writer.ring->fill_nsec, nsec, memory_order_relaxed);
         peer->fill_begin = 0;
     }
@@ -266,7 +266,7 @@ static bool sm_send(opal_btl_peer_t *base, unsigned kind, const void *head, size
     unsigned char *room = ring_reserve(&peer->writer, head_bytes + length, &status);
     if (opal_unlikely(room == NULL)) {
         if (status != OPAL_ERR_BUSY)
-            lose(peer);
+            fail_for_memory(peer);
         return false;
     }
     copy_head(room, head, head_bytes);
@@ -338,7 +338,7 @@ static void add_reader(sm_t *self, ring_t *ring)
         return;
     }
     if (!has_room_for_reader(self)) {
-        opal_btl_note_refusal();
+        opal_btl_retry_soon();
         if (!push_ring(self->own, ring)) /* and it comes again */
             return_ring(ring, local_rank);
         return;
@@ -350,7 +350,7 @@ static void add_reader(sm_t *self, ring_t *ring)
 void sm_advise(sm_peer_t *peer)
 {
     for (unsigned way = 0; peer->incoming != NULL && way < PACE_WAYS; way++)
-        atomic_store_explicit(&peer->incoming->advice[way], peer->pace.told[way],
+        atomic_store_explicit(&peer->incoming->advice[way], peer->pace.published[way],
                               memory_order_relaxed);
 }
 
@@ -367,28 +367,28 @@ static bool take_long_frame(const sm_t *self, const ring_reader_t *reader, unsig
     if (!opal_btl_deliver(reader->process, kind, bytes, length))
         return false;
     uint32_t fill_nsec = atomic_load_explicit(&reader->ring->fill_nsec, memory_order_relaxed);
-    if (pace_note_emptied(&peer->pace, length, opal_clock_nsec() - begin, fill_nsec))
+    if (pace_add_emptied(&peer->pace, length, opal_clock_nsec() - begin, fill_nsec))
         sm_advise(peer);
     return true;
 }
 
 /* The slot is free for what the client begins. */
-static int take_answer(ring_reader_t *reader)
+static int take_completion(ring_reader_t *reader)
 {
-    uint32_t number = reader->expected;
-    uint64_t what = reader->answer_what;
-    reader->expected = 0;
+    uint32_t number = reader->armed;
+    uint64_t what = reader->completion_what;
+    reader->armed = 0;
     opal_prefetch_read(ring_word(reader->ring, reader->size, reader->head)); /* more may follow */
-    if (opal_btl_deliver(reader->process, reader->answer_kind, &what, sizeof what))
+    if (opal_btl_deliver(reader->process, reader->completion_kind, &what, sizeof what))
         return 1;
-    reader->expected = number;
+    reader->armed = number;
     return 0;
 }
 
-static bool has_answer(const ring_reader_t *reader)
+static bool is_completed(const ring_reader_t *reader)
 {
-    return reader->expected != 0 && atomic_load_explicit(&reader->ring->answer.number,
-                                                         memory_order_acquire) == reader->expected;
+    return reader->armed != 0 && atomic_load_explicit(&reader->ring->completion.number,
+                                                      memory_order_acquire) == reader->armed;
 }
 
 /*
@@ -396,24 +396,24 @@ static bool has_answer(const ring_reader_t *reader)
  * looked at (true): the line of the peer's next frame stays with the peer, who is about to write
  * it. Not before we sleep.
  */
-static bool look_for_answer(sm_t *self, ring_reader_t *reader, int *count)
+static bool poll_completion(sm_t *self, ring_reader_t *reader, int *count)
 {
-    const ring_answer_t *line = &reader->ring->answer;
+    const ring_completion_t *line = &reader->ring->completion;
     uint32_t help = atomic_load_explicit(&line->help, memory_order_acquire);
     if (opal_unlikely(help != reader->helped)) {
         reader->helped = help;
         sm_share_help(self->peers[reader->local_rank], help, reader);
     }
-    if (reader->expected == 0)
+    if (reader->armed == 0)
         return false;
-    if (has_answer(reader)) {
-        *count = take_answer(reader);
+    if (is_completed(reader)) {
+        *count = take_completion(reader);
         return true;
     }
-    if (reader->patience == 0 ||
+    if (reader->spin_budget == 0 ||
         atomic_load_explicit(&self->own->doorbell.state, memory_order_relaxed) != 0)
         return false;
-    reader->patience--;
+    reader->spin_budget--;
     return true;
 }
 
@@ -446,7 +446,7 @@ static int drain(sm_t *self, ring_reader_t *reader)
     const void *bytes;
     if (opal_unlikely(reader->is_damaged))
         return 0;
-    if (reader->has_expected && look_for_answer(self, reader, &count))
+    if (reader->was_armed && poll_completion(self, reader, &count))
         return count;
     while (count < FRAMES_PER_RING && (bytes = ring_peek(reader, &kind, &length)) != NULL) {
         bool is_taken = opal_likely(length < PACE_LONG_FRAME)
@@ -474,14 +474,14 @@ static ring_reader_t *reader_of(sm_t *self, sm_peer_t *peer)
     return peer->reader != 0 ? &self->readers[peer->reader - 1] : NULL;
 }
 
-/* One answer is expected at a time. */
-static uint32_t show(ring_reader_t *reader, const struct iovec *memory)
+/* One answer is armed at a time. */
+static uint32_t expose(ring_reader_t *reader, const struct iovec *memory)
 {
-    if (memory->iov_len == 0 || reader->is_shown == UINT64_MAX)
+    if (memory->iov_len == 0 || reader->exposed_mask == UINT64_MAX)
         return 0;
-    int place = __builtin_ctzll(~reader->is_shown);
-    reader->is_shown |= UINT64_C(1) << place;
-    reader->shown[place] = *memory;
+    int place = __builtin_ctzll(~reader->exposed_mask);
+    reader->exposed_mask |= UINT64_C(1) << place;
+    reader->exposed[place] = *memory;
     return OPAL_BTL_NO_SLOT + (uint32_t)place;
 }
 
@@ -491,19 +491,19 @@ static uint32_t sm_arm(opal_btl_peer_t *base, unsigned kind, uint64_t what,
     ring_reader_t *reader = reader_of(&sm, (sm_peer_t *)base);
     if (reader == NULL)
         return 0;
-    reader->has_expected = true;
-    if (reader->expected != 0)
-        return show(reader, memory);
-    reader->last_expected = reader->last_expected % (OPAL_BTL_NO_SLOT - 1) + 1;
-    reader->expected = reader->last_expected;
-    reader->patience =
-        awaited_bytes > 0 ? (uint32_t)(PATIENCE + awaited_bytes / BYTES_PER_LOOK) : 0;
-    if (reader->patience > MAX_PATIENCE)
-        reader->patience = MAX_PATIENCE;
+    reader->was_armed = true;
+    if (reader->armed != 0)
+        return expose(reader, memory);
+    reader->last_armed = reader->last_armed % (OPAL_BTL_NO_SLOT - 1) + 1;
+    reader->armed = reader->last_armed;
+    reader->spin_budget =
+        awaited_bytes > 0 ? (uint32_t)(SPIN_BUDGET + awaited_bytes / BYTES_PER_SPIN) : 0;
+    if (reader->spin_budget > MAX_SPIN_BUDGET)
+        reader->spin_budget = MAX_SPIN_BUDGET;
     reader->memory = *memory;
-    reader->answer_kind = kind;
-    reader->answer_what = what;
-    return reader->expected;
+    reader->completion_kind = kind;
+    reader->completion_what = what;
+    return reader->armed;
 }
 
 static void sm_disarm(opal_btl_peer_t *base, uint32_t number)
@@ -512,9 +512,9 @@ static void sm_disarm(opal_btl_peer_t *base, uint32_t number)
     if (reader == NULL)
         return;
     if (number >= OPAL_BTL_NO_SLOT)
-        reader->is_shown &= ~(UINT64_C(1) << (number - OPAL_BTL_NO_SLOT));
-    else if (reader->expected == number)
-        reader->expected = 0;
+        reader->exposed_mask &= ~(UINT64_C(1) << (number - OPAL_BTL_NO_SLOT));
+    else if (reader->armed == number)
+        reader->armed = 0;
 }
 
 /* -- peers that end ----------------------------------------------------------------------- */
@@ -537,8 +537,8 @@ static bool is_drained(sm_t *self, sm_peer_t *peer)
     size_t length;
     if (reader == NULL)
         return true;
-    reader->patience = 0; /* an answer is there, or never comes */
-    return !has_answer(reader) && ring_peek(reader, &kind, &length) == NULL;
+    reader->spin_budget = 0; /* an answer is there, or never comes */
+    return !is_completed(reader) && ring_peek(reader, &kind, &length) == NULL;
 }
 
 static void report_departures(sm_t *self)
@@ -591,7 +591,7 @@ static void return_rings(sm_t *self)
         return_ring(self->readers[i].ring, self->readers[i].local_rank);
 }
 
-/* mpirun ends the job when a rank dies; elsewhere the others have to be told. */
+/* mpirun ends the job when a rank dies; elsewhere the others have to be notified. */
 static void report_deaths(sm_t *self)
 {
     self->deaths = opal_node_deaths();
@@ -603,11 +603,12 @@ static void report_deaths(sm_t *self)
     }
 }
 
-static void report_lost(sm_t *self)
+static void report_without_memory(sm_t *self)
 {
-    atomic_store(&self->any_lost, false); /* before the look: what is lost now is seen next time */
+    atomic_store(&self->any_without_memory,
+                 false); /* before the look: what is lost now is seen next time */
     for (unsigned i = 0; i < self->peer_count; i++) {
-        if (self->peers[i] != NULL && atomic_load(&self->peers[i]->is_lost))
+        if (self->peers[i] != NULL && atomic_load(&self->peers[i]->has_no_memory))
             report_failure(self, i, OPAL_ERR_NO_MEMORY);
     }
 }
@@ -618,8 +619,8 @@ static int sm_progress(void *state)
     int count = 0;
     if (opal_unlikely(opal_node_deaths() != self->deaths))
         report_deaths(self);
-    if (opal_unlikely(atomic_load_explicit(&self->any_lost, memory_order_relaxed)))
-        report_lost(self);
+    if (opal_unlikely(atomic_load_explicit(&self->any_without_memory, memory_order_relaxed)))
+        report_without_memory(self);
     if (opal_unlikely(atomic_load_explicit(&self->own->inbox, memory_order_relaxed) != 0))
         take_inbox(self, 0);
     unsigned readers = self->reader_count;
@@ -677,7 +678,9 @@ static opal_status_t sm_connect(void *state, opal_process_t *process, opal_btl_p
         if (*known == NULL)
             return OPAL_ERR_NO_MEMORY;
         **known = (sm_peer_t){
-            .base = {.ops = sm_ops(), .process = process, .is_gone = self->reported[local_rank]},
+            .base = {.ops = sm_ops(),
+                     .process = process,
+                     .is_unreachable = self->reported[local_rank]},
             .slot = opal_node_slot((unsigned)local_rank),
             .local_rank = (unsigned)local_rank,
             .get_state = use_cma != SM_CMA_NO ? SM_GET_UNKNOWN : SM_GET_FORBIDDEN,
@@ -703,12 +706,12 @@ static void sm_stop(void *state)
 /* What the peer sees of us is what we see of it: both have the region, or not. */
 static bool sm_is_mapped(opal_btl_peer_t *base, const void *start, size_t bytes)
 {
-    return opal_region_has(start, bytes) && sm_sees_any((sm_peer_t *)base);
+    return opal_region_has(start, bytes) && sm_maps_any((sm_peer_t *)base);
 }
 
 static const void *sm_map_start(opal_btl_peer_t *base, uintptr_t start, size_t bytes)
 {
-    return sm_see((sm_peer_t *)base, start, bytes);
+    return sm_map((sm_peer_t *)base, start, bytes);
 }
 
 /* The receiver's advice. */
@@ -716,29 +719,30 @@ static bool is_advised(sm_peer_t *peer, pace_way_t way, size_t bytes)
 {
     if (!has_ring(peer))
         return false;
-    uint32_t told = atomic_load_explicit(&peer->writer.ring->advice[way], memory_order_relaxed);
+    uint32_t published =
+        atomic_load_explicit(&peer->writer.ring->advice[way], memory_order_relaxed);
     bool burst = pace_is_burst(&peer->pace, bytes, opal_clock_nsec());
-    return pace_get_pays(pace_advice(way, told), bytes, burst, peer->sent_turns[way]);
+    return pace_get_pays(pace_advice(way, published), bytes, burst, peer->sent_turns[way]);
 }
 
 /* Ranks that share a core cannot copy at the same time. What the receiver sees it copies: the
  * sender has asked already. */
-static bool sm_pull_pays(opal_btl_peer_t *base, uintptr_t start, size_t bytes, bool incoming)
+static bool sm_rndv_get_pays(opal_btl_peer_t *base, uintptr_t start, size_t bytes, bool incoming)
 {
     sm_peer_t *peer = (sm_peer_t *)base;
     bool seen =
-        incoming ? sm_see(peer, start, 1) != NULL : sm_is_mapped(base, (const void *)start, 1);
+        incoming ? sm_map(peer, start, 1) != NULL : sm_is_mapped(base, (const void *)start, 1);
     if (seen && (incoming || use_cma == SM_CMA_ALWAYS || opal_wait_is_oversubscribed()))
         return true;
     if (seen)
         return is_advised(peer, PACE_DIRECT, bytes);
-    if (!sm_can_read(peer))
+    if (!sm_can_cma(peer))
         return false;
     if (use_cma == SM_CMA_ALWAYS || opal_wait_is_oversubscribed())
         return true;
     if (!incoming)
-        return is_advised(peer, PACE_CALL, bytes);
-    return pace_get_pays(pace_advice(PACE_CALL, peer->pace.told[PACE_CALL]), bytes, false,
+        return is_advised(peer, PACE_CMA, bytes);
+    return pace_get_pays(pace_advice(PACE_CMA, peer->pace.published[PACE_CMA]), bytes, false,
                          peer->got_turns);
 }
 
@@ -747,8 +751,8 @@ static const char *sm_describe(opal_btl_peer_t *base)
     static char text[96];
     sm_peer_t *peer = (sm_peer_t *)base;
     snprintf(text, sizeof text, "ring of %zu KiB, %s%s", sm.ring_bytes >> 10,
-             sm_sees_any(peer) ? "get out of the shared heap, " : "",
-             sm_can_read(peer) ? "get by process_vm_readv" : "no get of other memory");
+             sm_maps_any(peer) ? "get out of the shared heap, " : "",
+             sm_can_cma(peer) ? "get by process_vm_readv" : "no get of other memory");
     return text;
 }
 
@@ -764,11 +768,11 @@ static opal_btl_ops_t ops = {
     .put = sm_put,
     .get = sm_get,
     .atomic = sm_atomic,
-    .pull = sm_pull,
-    .can_pull = sm_can_pull,
+    .rndv_get = sm_rndv_get,
+    .can_rndv_get = sm_can_rndv_get,
     .is_mapped = sm_is_mapped,
     .map = sm_map_start,
-    .pull_pays = sm_pull_pays,
+    .rndv_get_pays = sm_rndv_get_pays,
     .arm = sm_arm,
     .disarm = sm_disarm,
     .complete = sm_complete,
@@ -819,7 +823,7 @@ static void sm_query(opal_answer_t *answer)
     opal_answer_yes(answer, 50, &ops, &sm, "%u ranks share memory on this node", opal_node_ranks());
 }
 
-/* What each pair measures in a run cannot be told before. */
+/* What each pair measures in a run cannot be known before. */
 static void sm_rules(opal_rule_fn_t *say, void *context)
 {
     static const char heap[] = "from the shared heap", other[] = "from other memory";
@@ -838,7 +842,7 @@ static void sm_rules(opal_rule_fn_t *say, void *context)
                                    : "frames, or process_vm_readv where the system permits it and "
                                      "that pair has measured it to be faster");
     if (use_cma != SM_CMA_NO)
-        say(context, other, sm_share_min_bytes(PACE_CALL),
+        say(context, other, sm_share_min_bytes(PACE_CMA),
             "of what is not sent in frames, the sender writes a half");
 }
 

@@ -23,9 +23,9 @@ typedef struct sm_peer {
     opal_node_slot_t *slot;
     unsigned local_rank;
     sm_get_state_t get_state;
-    atomic_bool is_lost; /* there is no memory for a ring to it */
-    bool has_left;       /* what it has sent is here */
-    bool help_fails;     /* it could not write into our memory */
+    atomic_bool has_no_memory; /* there is no memory for a ring to it */
+    bool has_left;             /* what it has sent is here */
+    bool help_fails;           /* it could not write into our memory */
     bool view_is_known;
     opal_node_view_t view; /* what of its memory is mapped here */
     ring_t *incoming;      /* the ring from it to us; NULL: we know of none */
@@ -41,9 +41,9 @@ typedef struct sm_peer {
 typedef enum sm_cma { SM_CMA_NO, SM_CMA_AUTO, SM_CMA_ALWAYS } sm_cma_t;
 
 /* The operations of btl.h. */
-ssize_t sm_pull(opal_btl_peer_t *base, const struct iovec *to, size_t to_count,
-                const struct iovec *from, size_t from_count, uint32_t number);
-bool sm_can_pull(opal_btl_peer_t *base);
+ssize_t sm_rndv_get(opal_btl_peer_t *base, const struct iovec *to, size_t to_count,
+                    const struct iovec *from, size_t from_count, uint32_t number);
+bool sm_can_rndv_get(opal_btl_peer_t *base);
 
 /* put.c */
 bool sm_put(opal_btl_peer_t *base, opal_btl_operation_t *operation);
@@ -51,26 +51,26 @@ bool sm_get(opal_btl_peer_t *base, opal_btl_operation_t *operation);
 bool sm_atomic(opal_btl_peer_t *base, opal_btl_operation_t *operation);
 
 /* Whether the system permits us to read what is not mapped here. */
-bool sm_can_read(sm_peer_t *peer);
+bool sm_can_cma(sm_peer_t *peer);
 
 /* A get of that, without the peer's help. */
-ssize_t sm_get_alone(sm_peer_t *peer, const struct iovec *to, size_t to_count,
-                     const struct iovec *from, size_t from_count);
+ssize_t sm_get_cma(sm_peer_t *peer, const struct iovec *to, size_t to_count,
+                   const struct iovec *from, size_t from_count);
 
 /* -- direct.c -- */
 
 /* Whether some memory of the peer is mapped here. */
-bool sm_sees_any(sm_peer_t *peer);
+bool sm_maps_any(sm_peer_t *peer);
 
 /* Where we see that memory of the peer's; NULL: we do not. */
-void *sm_see(sm_peer_t *peer, uintptr_t address, size_t bytes);
+void *sm_map(sm_peer_t *peer, uintptr_t address, size_t bytes);
 
 /* Whether we see all of that. */
-bool sm_sees_all(sm_peer_t *peer, const struct iovec *from, size_t count);
+bool sm_maps_all(sm_peer_t *peer, const struct iovec *from, size_t count);
 
 /* A get from what we see. */
-ssize_t sm_get_seen(sm_peer_t *peer, const struct iovec *to, size_t to_count,
-                    const struct iovec *from, size_t from_count);
+ssize_t sm_get_mapped(sm_peer_t *peer, const struct iovec *to, size_t to_count,
+                      const struct iovec *from, size_t from_count);
 
 /* -- share.c -- */
 
@@ -81,12 +81,12 @@ size_t sm_share_min_bytes(pace_way_t way);
  * to be able to write. */
 bool sm_share_pays(sm_peer_t *peer, pace_way_t way, const void *to, size_t bytes);
 
-/* A get of one run, which the peer helps with. Returns what sm_pull does, and answers as early as
- * can be. */
+/* A get of one run, which the peer helps with. Returns what sm_rndv_get does, and answers as early
+ * as can be. */
 ssize_t sm_share_get(sm_peer_t *peer, pace_way_t way, void *to, const void *from, size_t bytes,
                      uint32_t number);
 
-/* The peer has asked for help, by that number, with memory that it is shown. */
+/* The peer has asked for help, by that number, with memory that it is exposed. */
 void sm_share_help(sm_peer_t *peer, uint32_t generation, const ring_reader_t *reader);
 
 /* -- sm.c -- */
@@ -95,7 +95,7 @@ void sm_share_help(sm_peer_t *peer, uint32_t generation, const ring_reader_t *re
 void sm_advise(sm_peer_t *peer);
 
 /* The peer's line for answers; NULL: there is no memory for it. */
-ring_answer_t *sm_answer_line(sm_peer_t *peer);
+ring_completion_t *sm_completion_line(sm_peer_t *peer);
 
 /* Answers, unless the number is 0. */
 void sm_complete(opal_btl_peer_t *base, uint32_t number);

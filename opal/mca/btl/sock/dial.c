@@ -30,12 +30,12 @@ enum {
     MAX_ATTEMPTS = 8, /* that are told of */
 };
 
-static const uint64_t pair_nsec = 3000000000;  /* for one to be connected, at most */
-static const uint64_t least_nsec = 100000000;  /* and at least */
-static const uint64_t pause_nsec = 100000000;  /* before the next round */
-static const uint64_t await_nsec = 2000000000; /* the peer's own connection */
-static const uint64_t slow_nsec = 5000000000;  /* we have not been there for so long */
-static const uint64_t far_nsec = 1000000000;   /* another host refuses */
+static const uint64_t pair_nsec = 3000000000;      /* for one to be connected, at most */
+static const uint64_t least_nsec = 100000000;      /* and at least */
+static const uint64_t pause_nsec = 100000000;      /* before the next round */
+static const uint64_t await_nsec = 2000000000;     /* the peer's own connection */
+static const uint64_t slow_nsec = 5000000000;      /* we have not been there for so long */
+static const uint64_t internode_nsec = 1000000000; /* another host refuses */
 static const uint64_t second_nsec = 1000000000;
 
 typedef enum phase { RESTS, CONNECTS, SHAKES, AWAITS } phase_t;
@@ -120,7 +120,7 @@ static void hang_up(sock_dial_t *dial)
     dial->phase = RESTS;
 }
 
-static void note_attempt(sock_dial_t *dial, int error, sock_reason_t reason)
+static void add_attempt(sock_dial_t *dial, int error, sock_reason_t reason)
 {
     const sock_pair_t *pair = pair_at(dial, dial->next - 1);
     const sock_modex_address_t *to = &dial->modex.addresses[pair->peers];
@@ -136,7 +136,7 @@ static void note_attempt(sock_dial_t *dial, int error, sock_reason_t reason)
 
 static void failed(sock_dial_t *dial, int error, sock_reason_t reason)
 {
-    note_attempt(dial, error, reason);
+    add_attempt(dial, error, reason);
     hang_up(dial);
     try_next(dial);
 }
@@ -233,9 +233,9 @@ static int begin_connect(sock_dial_t *dial, const sock_pair_t *pair)
 /* After a round in vain. */
 static bool has_left(const sock_dial_t *dial, uint64_t now)
 {
-    bool is_near = sock_modex_same_host(&sock.modex, &dial->modex);
+    bool is_same_host = sock_modex_same_host(&sock.modex, &dial->modex);
     return dial->number == 0 && dial->attempt_count > 0 && dial->nobody_listens &&
-           (is_near || now - dial->begun_nsec >= far_nsec);
+           (is_same_host || now - dial->begun_nsec >= internode_nsec);
 }
 
 static void give_up(sock_dial_t *dial)
@@ -247,7 +247,7 @@ static void give_up(sock_dial_t *dial)
     if (has_left(dial, opal_clock_nsec()))
         opal_text_add(&text, "; nobody listens there any more: it has left MPI, or ended");
     if (dial->number == 0)
-        sock_peer_lost(dial->peer, opal_text_string(&text));
+        sock_peer_failed(dial->peer, opal_text_string(&text));
     else
         opal_log_warning("a network is not used: %s", opal_text_string(&text));
     opal_text_free(&text);
@@ -276,7 +276,7 @@ static void try_next(sock_dial_t *dial)
             opal_timer_set(&dial->timer, now + time_for_pair(dial, now));
             return;
         }
-        note_attempt(dial, error, SOCK_NO_REASON);
+        add_attempt(dial, error, SOCK_NO_REASON);
     }
     if (now >= dial->give_up_nsec || dial->pair_count == 0 || has_left(dial, now))
         give_up(dial);
@@ -321,14 +321,14 @@ void sock_dial(sock_peer_t *peer)
     }
     opal_text_t text = {0};
     if (status == OPAL_ERR_NO_MEMORY)
-        peer->why_lost = status;
+        peer->why_failed = status;
     opal_text_printf(&text,
                      status == OPAL_ERR_NO_MEMORY
                          ? "there is no memory to call rank %u"
                          : "rank %u has not published where btl/sock reaches it; is it in the btl "
                            "parameter of all ranks?",
                      peer->base.process->rank);
-    sock_peer_lost(peer, opal_text_string(&text));
+    sock_peer_failed(peer, opal_text_string(&text));
     opal_text_free(&text);
 }
 
@@ -343,7 +343,7 @@ static bool is_before(const opal_process_t *process)
 sock_reason_t sock_dial_judge(sock_peer_t *peer, unsigned number)
 {
     const sock_dial_t *dial = peer->dial;
-    if (sock.is_stopping || peer->state == SOCK_LEFT || peer->state == SOCK_LOST)
+    if (sock.is_stopping || peer->state == SOCK_LEFT || peer->state == SOCK_FAILED)
         return SOCK_BUSY;
     if (peer->links[number] != NULL)
         return SOCK_CROSSED;

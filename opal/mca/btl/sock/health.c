@@ -46,7 +46,7 @@ static bool look_at(sock_peer_t *peer)
             continue;
         char why[80];
         snprintf(why, sizeof why, "nothing has come from there for %u seconds", sock_timeout_sec);
-        sock_peer_lost(peer, why);
+        sock_peer_failed(peer, why);
         return false;
     }
     return under_way;

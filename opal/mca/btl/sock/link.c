@@ -260,7 +260,7 @@ void sock_link_flush(sock_link_t *link)
         opal_descriptor_want(&link->descriptor, wants);
 }
 
-bool sock_link_is_clear(const sock_link_t *link)
+bool sock_link_can_send_now(const sock_link_t *link)
 {
     return link->part.message == NULL && sock_queue_is_empty(&link->peer->queue) &&
            !link->cannot_send;
@@ -452,7 +452,7 @@ static bool retry_refused(sock_link_t *link)
     link->is_refused = false;
     wrong = take_collected(link);
     if (wrong != NULL)
-        sock_peer_lost(link->peer, wrong);
+        sock_peer_failed(link->peer, wrong);
     return wrong == NULL && !link->is_refused;
 }
 
@@ -470,13 +470,13 @@ int sock_link_read(sock_link_t *link)
             return i + 1;
         }
         if (got <= 0) {
-            sock_peer_lost(link->peer, why_ended(link, got < 0 ? errno : 0));
+            sock_peer_failed(link->peer, why_ended(link, got < 0 ? errno : 0));
             return i + 1;
         }
         sock_warm(link);
         const char *wrong = take_collected(link);
         if (wrong != NULL)
-            sock_peer_lost(link->peer, wrong);
+            sock_peer_failed(link->peer, wrong);
         if (wrong != NULL || link->is_refused)
             return i + 1;
     }

@@ -40,7 +40,7 @@ sock_peer_t *sock_peer(opal_process_t *process)
     if (peer == NULL)
         return NULL;
     peer->base = (opal_btl_peer_t){.ops = &sock_ops, .process = process};
-    peer->why_lost = OPAL_ERR_DISCONNECTED;
+    peer->why_failed = OPAL_ERR_DISCONNECTED;
     opal_list_init(&peer->longs);
     opal_list_init(&peer->sent);
     opal_list_append(&sock.peers, &peer->node);
@@ -70,7 +70,7 @@ void sock_peer_free(sock_peer_t *peer)
 void sock_peer_connected(sock_peer_t *peer, unsigned number, int fd)
 {
     /* It was promised before another one was there, or before the peer was lost. */
-    if (peer->links[number] != NULL || peer->state == SOCK_LEFT || peer->state == SOCK_LOST) {
+    if (peer->links[number] != NULL || peer->state == SOCK_LEFT || peer->state == SOCK_FAILED) {
         close(fd);
         return;
     }
@@ -78,8 +78,8 @@ void sock_peer_connected(sock_peer_t *peer, unsigned number, int fd)
     peer->links[number] = sock_link_open(peer, number, fd);
     if (peer->links[number] == NULL) {
         close(fd);
-        peer->why_lost = OPAL_ERR_NO_MEMORY;
-        sock_peer_lost(peer, "there are no descriptors left, or no memory");
+        peer->why_failed = OPAL_ERR_NO_MEMORY;
+        sock_peer_failed(peer, "there are no descriptors left, or no memory");
         return;
     }
     if (number == 0)
@@ -95,18 +95,18 @@ void sock_peer_connected(sock_peer_t *peer, unsigned number, int fd)
 static void report_departure(opal_timer_t *timer)
 {
     sock_peer_t *peer = opal_container_of(timer, sock_peer_t, grace);
-    peer->base.is_gone = true;
+    peer->base.is_unreachable = true;
     opal_btl_report_departure(peer->base.process);
 }
 
-static void report_death(opal_timer_t *timer)
+static void report_failure(opal_timer_t *timer)
 {
     sock_peer_t *peer = opal_container_of(timer, sock_peer_t, grace);
-    peer->base.is_gone = true;
-    opal_btl_report_failure(peer->base.process, peer->why_lost);
+    peer->base.is_unreachable = true;
+    opal_btl_report_failure(peer->base.process, peer->why_failed);
 }
 
-static void log_loss(sock_peer_t *peer, const char *why)
+static void log_failure(sock_peer_t *peer, const char *why)
 {
     char ends[2 * SOCK_IP_TEXT_BYTES] = "";
     const sock_modex_t *modex = sock_dial_modex(peer);
@@ -121,12 +121,12 @@ static void log_loss(sock_peer_t *peer, const char *why)
 }
 
 /* Who watches the processes ends the job if it was one of them that ended. */
-static void report_later(opal_timer_t *timer)
+static void report_after_grace(opal_timer_t *timer)
 {
     sock_peer_t *peer = opal_container_of(timer, sock_peer_t, grace);
     opal_log_error("rank %u has no connection to rank %u", sock.identity.rank,
                    peer->base.process->rank);
-    report_death(timer);
+    report_failure(timer);
 }
 
 /* Nothing comes from there any more, and nothing goes there. */
@@ -138,7 +138,7 @@ static void end_peer(sock_peer_t *peer)
     opal_list_init(&peer->sent);
     sock_queue_free(&peer->queue);
     if (peer->state != SOCK_LEFT) {
-        peer->state = SOCK_LOST;
+        peer->state = SOCK_FAILED;
     } else if (!sock.is_stopping) {
         peer->grace.expired = report_departure;
         opal_timer_set(&peer->grace, opal_clock_nsec());
@@ -156,16 +156,16 @@ void sock_peer_unlink(sock_peer_t *peer, unsigned number)
         end_peer(peer);
 }
 
-void sock_peer_lost(sock_peer_t *peer, const char *why)
+void sock_peer_failed(sock_peer_t *peer, const char *why)
 {
-    bool was_here = peer->state != SOCK_LEFT && peer->state != SOCK_LOST && !sock.is_stopping;
+    bool was_here = peer->state != SOCK_LEFT && peer->state != SOCK_FAILED && !sock.is_stopping;
     bool is_watched = opal_node_launcher() != 0;
     if (was_here)
-        log_loss(peer, why);
+        log_failure(peer, why);
     end_peer(peer);
     if (!was_here)
         return;
-    peer->grace.expired = is_watched ? report_later : report_death;
+    peer->grace.expired = is_watched ? report_after_grace : report_failure;
     opal_timer_set(&peer->grace, opal_clock_nsec() + (is_watched ? GRACE_NSEC : 0));
 }
 
@@ -186,11 +186,11 @@ static size_t queue_limit(void)
 
 /* There is none for what waits to be sent. A client may be sending while the link delivers a frame
  * to it, so the link is not freed here. */
-static void lose_for_memory(sock_peer_t *peer)
+static void fail_for_memory(sock_peer_t *peer)
 {
     if (peer->state != SOCK_UP)
         return; /* it has left: nothing is lost */
-    peer->why_lost = OPAL_ERR_NO_MEMORY;
+    peer->why_failed = OPAL_ERR_NO_MEMORY;
     sock_link_end_sending(peer->links[0], ENOMEM);
 }
 
@@ -202,7 +202,7 @@ static void *sock_reserve(opal_btl_peer_t *base, size_t length)
     unsigned char *room = sock_queue_reserve(
         &peer->queue, SOCK_FRAME_BYTES + length + sock_padding(length), queue_limit());
     if (opal_unlikely(room == NULL && sock_queue_is_empty(&peer->queue)))
-        lose_for_memory(peer); /* nothing that leaves will make room */
+        fail_for_memory(peer); /* nothing that leaves will make room */
     return room != NULL ? room + SOCK_FRAME_BYTES : NULL;
 }
 
@@ -288,12 +288,12 @@ static bool sock_send_now(opal_btl_peer_t *base, const opal_btl_frame_t *frames,
         add_frame(&train, &frames[i], train.headers[i]);
     sock_link_t *link = peer->links[0];
     size_t sent = 0;
-    if (sock_link_is_clear(link))
+    if (sock_link_can_send_now(link))
         sent = sock_link_send(link, train.vectors, train.count, false);
     else if (sock_queue_reserve(&peer->queue, train.bytes, queue_limit()) == NULL)
         return false;
     if (sent < train.bytes && !queue_rest(peer, &train, sent)) {
-        lose_for_memory(peer);
+        fail_for_memory(peer);
         return false;
     }
     if (sent < train.bytes)

@@ -326,7 +326,7 @@ static bool still_sends_to(const sock_peer_t *peer)
 {
     if (peer->state != SOCK_UP || peer->links[0]->cannot_send)
         return false;
-    bool any = !sock_link_is_clear(peer->links[0]);
+    bool any = !sock_link_can_send_now(peer->links[0]);
     for (unsigned i = 0; i < SOCK_MAX_LINKS; i++)
         any = any || (peer->links[i] != NULL && sock_link_has_unsent(peer->links[i]));
     return any;

@@ -100,14 +100,14 @@ typedef enum sock_peer_state {
     SOCK_DIALS, /* or waits for the peer to do so */
     SOCK_UP,    /* link 0 is */
     SOCK_LEFT,  /* said goodbye */
-    SOCK_LOST,
+    SOCK_FAILED,
 } sock_peer_state_t;
 
 typedef struct sock_peer {
     opal_btl_peer_t base;
     opal_list_node_t node; /* of all peers */
     sock_peer_state_t state;
-    opal_status_t why_lost; /* unless it is something else: OPAL_ERR_DISCONNECTED */
+    opal_status_t why_failed; /* unless it is something else: OPAL_ERR_DISCONNECTED */
     sock_queue_t queue;
     opal_list_t longs; /* opal_btl_long_t of which parts have not begun */
     opal_list_t sent;  /* of which all have begun */
@@ -186,7 +186,7 @@ void sock_peer_connected(sock_peer_t *peer, unsigned number, int fd);
 void sock_peer_unlink(sock_peer_t *peer, unsigned number);
 
 /* Its connection is gone, or there is none to be had; `why` is a clause for a person. */
-void sock_peer_lost(sock_peer_t *peer, const char *why);
+void sock_peer_failed(sock_peer_t *peer, const char *why);
 
 /* -- link.c -- */
 
@@ -208,7 +208,7 @@ void sock_link_end_sending(sock_link_t *link, int error);
 int sock_link_read(sock_link_t *link);
 
 /* Whether bytes may go to the system right now, before all others. */
-bool sock_link_is_clear(const sock_link_t *link);
+bool sock_link_can_send_now(const sock_link_t *link);
 
 /* Whether the system has bytes that it could not send yet. If it is closed then, and the other end
  * sends something, they are lost. */

@@ -394,7 +394,7 @@ static void connect_the_dead(void)
     if (crew.size == 1 || crew.rank == 0)
         _exit(0);
     check_told_once(1, 0);
-    CREW_MUST(peer()->is_gone);
+    CREW_MUST(peer()->is_unreachable);
     _exit(0);
 }
 

@@ -490,7 +490,7 @@ static void get_once(size_t total, unsigned seed)
     size_t from_count = cut(from, source, total, seed);
     size_t to_count = cut(to, target, total, seed + 1);
     size_t at = 0;
-    ssize_t got = crew.ops->pull(crew.peers[above()], to, to_count, from, from_count, 0);
+    ssize_t got = crew.ops->rndv_get(crew.peers[above()], to, to_count, from, from_count, 0);
     CREW_MUST(got == (ssize_t)total);
     for (size_t i = 0; i < from_count; i++) {
         for (size_t k = 0; k < from[i].iov_len; k++)
@@ -509,10 +509,10 @@ static void get_once(size_t total, unsigned seed)
 static void get_all(void)
 {
     static const size_t totals[] = {0, 1, 7, 4096, 65537, SOURCE_BYTES};
-    if (crew.ops->pull == NULL)
+    if (crew.ops->rndv_get == NULL)
         return;
-    if (crew.ops->can_pull != NULL)
-        CREW_MUST(crew.ops->can_pull(crew.peers[above()]));
+    if (crew.ops->can_rndv_get != NULL)
+        CREW_MUST(crew.ops->can_rndv_get(crew.peers[above()]));
     for (size_t i = 0; i < SOURCE_BYTES; i++)
         source[i] = byte_of(crew.rank, i);
     crew_barrier();

@@ -31,7 +31,7 @@ static opal_status_t fake_start(void *state)
 {
     fake_t *self = state;
     self->peer.process = opal_process_self();
-    self->peer.is_gone = false;
+    self->peer.is_unreachable = false;
     self->first = NULL;
     self->last = &self->first;
     return OPAL_SUCCESS;

@@ -492,13 +492,13 @@ static void lose_target(bool dies)
         operation_begin((operation_kind_t)(i % 3), above(), &operations[i]);
     }
     /* Who operates on memory that is mapped here sends nothing, and is not told who leaves. */
-    bool is_told = crew.size > 1 && (dies || is_checked(windows.way));
+    bool is_reported = crew.size > 1 && (dies || is_checked(windows.way));
     while (operations_done < begun_count + 1 ||
-           (is_told && windows.failures + windows.departures == 0)) {
+           (is_reported && windows.failures + windows.departures == 0)) {
         crew_poll();
         opal_node_watch();
     }
-    if (is_told) {
+    if (is_reported) {
         CREW_MUST(put(above(), 0, local, PENDING_BYTES) == OPAL_ERR_DISCONNECTED);
         CREW_MUST(get(above(), 0, local, 1) == OPAL_ERR_DISCONNECTED);
         CREW_MUST(windows.failures + windows.departures == 1);

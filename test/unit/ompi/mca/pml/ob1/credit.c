@@ -41,7 +41,7 @@ static ompi_request_t *send(size_t length)
 /* What still waits ends with the peer. */
 static void finish(void)
 {
-    side_die(PEER, OPAL_ERR_DISCONNECTED);
+    side_fail(PEER, OPAL_ERR_DISCONNECTED);
     while (begun_count > 0)
         ompi_request_finish(&begun[--begun_count], MPI_STATUS_IGNORE);
     side_stop();
@@ -112,7 +112,7 @@ START_TEST(what_goes_to_the_dead_needs_no_credit)
 {
     for (int i = 0; i < 3 * IN_WINDOW; i++)
         send(BYTES);
-    side_die(PEER, OPAL_ERR_DISCONNECTED);
+    side_fail(PEER, OPAL_ERR_DISCONNECTED);
     ompi_request_t *request = send(BYTES);
     ck_assert(ompi_request_is_done(request));
     finish();
@@ -171,7 +171,7 @@ START_TEST(early_messages_count)
     side_progress();
     ck_assert_ptr_null(side_next_sent());
     if (_i == 1) {
-        side_die(PEER, OPAL_ERR_DISCONNECTED);
+        side_fail(PEER, OPAL_ERR_DISCONNECTED);
         side_progress();
     } else {
         side_pml->comm_add(&later);

@@ -77,8 +77,8 @@ START_TEST(only_the_receiver_answers_a_send)
     answer(PEER, OB1_CANCELLED, head.sender);
     answer(PEER, OB1_MATCH_ACK, (uint64_t)(uintptr_t)first);
     answer(PEER, OB1_MATCH_ACK, head.sender + 1);
-    ob1_cts_t clear = {head.sender, 1, 8};
-    side_deliver(PEER, OB1_CTS, &clear, sizeof clear);
+    ob1_cts_t cts = {head.sender, 1, 8};
+    side_deliver(PEER, OB1_CTS, &cts, sizeof cts);
     ck_assert(!ompi_request_is_done(first));
     answer(PEER, OB1_MATCH_ACK, head.sender);
     finish(first);
@@ -103,15 +103,15 @@ START_TEST(only_what_is_there_is_asked_for)
     memcpy(&head, frame.bytes, offsetof(ob1_rts_t, segments));
     static const uint64_t wrong[] = {0, LONG + 1, UINT64_MAX};
     for (int i = 0; i < 3; i++) {
-        ob1_cts_t clear = {head.sender, 99, wrong[i]};
-        side_deliver(PEER, OB1_CTS, &clear, sizeof clear);
+        ob1_cts_t cts = {head.sender, 99, wrong[i]};
+        side_deliver(PEER, OB1_CTS, &cts, sizeof cts);
         ck_assert_ptr_null(side_next_sent());
     }
-    ob1_cts_t clear = {head.sender, 99, 100};
-    side_deliver(PEER, OB1_CTS, &clear, sizeof clear);
+    ob1_cts_t cts = {head.sender, 99, 100};
+    side_deliver(PEER, OB1_CTS, &cts, sizeof cts);
     frame = expect(OB1_FRAGMENT);
     ck_assert_uint_eq(frame.length, sizeof(ob1_fragment_t) + 100);
-    side_deliver(PEER, OB1_CTS, &clear, sizeof clear);
+    side_deliver(PEER, OB1_CTS, &cts, sizeof cts);
     ck_assert_ptr_null(side_next_sent());
     finish(request);
     side_stop();
@@ -126,7 +126,7 @@ START_TEST(an_answer_by_a_frame_disarms_the_slot)
     ompi_request_t *request = send(LONG, OMPI_SEND_STANDARD);
     side_frame_t frame = expect(OB1_RTS);
     memcpy(&head, frame.bytes, offsetof(ob1_rts_t, segments));
-    ck_assert_uint_eq(head.answer, 3);
+    ck_assert_uint_eq(head.slot, 3);
     answer(PEER, OB1_FIN, head.sender);
     finish(request);
     ck_assert_uint_eq(side_slot, 0);
@@ -140,7 +140,7 @@ START_TEST(a_send_that_fails_disarms_the_slot)
     side_slot = 3;
     ompi_request_t *request = send(LONG, OMPI_SEND_STANDARD);
     expect(OB1_RTS);
-    side_die(PEER, OPAL_ERR_NO_MEMORY);
+    side_fail(PEER, OPAL_ERR_NO_MEMORY);
     ck_assert_int_eq(ompi_request_finish(&request, MPI_STATUS_IGNORE), MPI_ERR_NO_MEM);
     ck_assert_uint_eq(side_slot, 0);
     side_stop();
@@ -150,14 +150,14 @@ END_TEST
 /* A receive that waits for fragments of so many bytes; returns what they are sent to. */
 static uint64_t begin_fragments(size_t length)
 {
-    ob1_cts_t clear;
+    ob1_cts_t cts;
     ob1_rts_t head = {.match = match, .sender = 5, .total = length};
     side_deliver(PEER, OB1_RTS, &head, offsetof(ob1_rts_t, segments));
     side_frame_t frame = expect(OB1_CTS);
-    memcpy(&clear, frame.bytes, sizeof clear);
-    ck_assert_uint_eq(clear.sender, 5);
-    ck_assert_uint_eq(clear.wanted, length);
-    return clear.receiver;
+    memcpy(&cts, frame.bytes, sizeof cts);
+    ck_assert_uint_eq(cts.sender, 5);
+    ck_assert_uint_eq(cts.wanted, length);
+    return cts.receiver;
 }
 
 static void fragment(unsigned rank, uint64_t name, size_t offset, size_t length)
@@ -370,7 +370,7 @@ END_TEST
 /* The first part was there to be received when the rank was gone; more of it comes all the same. */
 START_TEST(nor_behind_the_news_of_a_death)
 {
-    side_die(PEER, OPAL_ERR_DISCONNECTED);
+    side_fail(PEER, OPAL_ERR_DISCONNECTED);
     begin_stream(300, 100);
     ompi_route_t from = side_route(PEER, TAG);
     ompi_data_t data = side_data(got + GUARD, 300);

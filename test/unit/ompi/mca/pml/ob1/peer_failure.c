@@ -53,7 +53,7 @@ static void message_comes(unsigned rank)
 START_TEST(a_stranger_dies)
 {
     ompi_request_t *any = post(MPI_ANY_SOURCE), *other = post(OTHER);
-    side_die(PEER, OPAL_ERR_DISCONNECTED);
+    side_fail(PEER, OPAL_ERR_DISCONNECTED);
     ck_assert_int_eq(finish(any), MPI_ERR_PROC_ABORTED);
     ck_assert(!ompi_request_is_done(other));
     ck_assert_int_eq(probe(MPI_ANY_SOURCE), MPI_ERR_PROC_ABORTED);
@@ -83,7 +83,7 @@ START_TEST(a_stranger_dies_without_memory)
 {
     ompi_request_t *any = post(MPI_ANY_SOURCE);
     side_fail_at = -1;
-    side_die(PEER, OPAL_ERR_DISCONNECTED);
+    side_fail(PEER, OPAL_ERR_DISCONNECTED);
     side_fail_at = 0;
     ck_assert(!ompi_request_is_done(any));
     if (_i == 0)
@@ -102,7 +102,7 @@ END_TEST
 START_TEST(a_message_of_the_dead_is_kept)
 {
     side_fail_at = -1;
-    side_die(PEER, OPAL_ERR_DISCONNECTED);
+    side_fail(PEER, OPAL_ERR_DISCONNECTED);
     side_fail_at = 0;
     message_comes(PEER);
     ompi_request_t *any = post(MPI_ANY_SOURCE);
@@ -116,7 +116,7 @@ END_TEST
 START_TEST(for_want_of_memory)
 {
     ompi_request_t *before = post(PEER);
-    side_die(PEER, OPAL_ERR_NO_MEMORY);
+    side_fail(PEER, OPAL_ERR_NO_MEMORY);
     ck_assert_int_eq(finish(before), MPI_ERR_NO_MEM);
     ck_assert_int_eq(finish(post(PEER)), MPI_ERR_NO_MEM);
     ck_assert_int_eq(finish(post(MPI_ANY_SOURCE)), MPI_ERR_NO_MEM);
@@ -157,8 +157,8 @@ START_TEST(a_process_is_forgotten)
     side_deliver(PEER, OB1_EAGER, &head, sizeof head);
     side_is_full = true;
     ob1_ack_t ack = {1};
-    ob1_control_t note = {.done = NULL};
-    ck_assert(!ob1_peer_send_control(ob1_peer(process), OB1_MATCH_ACK, &ack, sizeof ack, &note));
+    ob1_control_t control = {.done = NULL};
+    ck_assert(!ob1_peer_send_control(ob1_peer(process), OB1_MATCH_ACK, &ack, sizeof ack, &control));
     ob1_peer_forget(process);
     side_is_full = false;
     ck_assert_ptr_null(ob1_known_peer(PEER));

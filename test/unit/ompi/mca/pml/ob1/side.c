@@ -114,8 +114,8 @@ static bool send(opal_btl_peer_t *peer, unsigned kind, const void *head, size_t 
 }
 
 /* As a system would: what is not there is not read. */
-static ssize_t pull(opal_btl_peer_t *peer OPAL_UNUSED, const struct iovec *to, size_t to_count,
-                    const struct iovec *from, size_t from_count, uint32_t slot OPAL_UNUSED)
+static ssize_t rndv_get(opal_btl_peer_t *peer OPAL_UNUSED, const struct iovec *to, size_t to_count,
+                        const struct iovec *from, size_t from_count, uint32_t slot OPAL_UNUSED)
 {
     for (size_t i = 0; i < from_count; i++) {
         uintptr_t start = (uintptr_t)from[i].iov_base;
@@ -148,7 +148,7 @@ static void ignore_slot(opal_btl_peer_t *peer OPAL_UNUSED, uint32_t slot OPAL_UN
 {
 }
 
-static bool can_pull(opal_btl_peer_t *peer OPAL_UNUSED)
+static bool can_rndv_get(opal_btl_peer_t *peer OPAL_UNUSED)
 {
     return true;
 }
@@ -168,10 +168,10 @@ static const opal_btl_ops_t ops = {
     .reserve = reserve,
     .commit = commit,
     .send = send,
-    .pull = pull,
-    .can_pull = can_pull,
+    .rndv_get = rndv_get,
+    .can_rndv_get = can_rndv_get,
     .map = map,
-    .pull_pays = pays_receiver,
+    .rndv_get_pays = pays_receiver,
     .arm = arm,
     .disarm = disarm,
     .complete = ignore_slot,
@@ -337,12 +337,12 @@ static void answer(unsigned rank, ob1_kind_t kind, uint64_t name)
 }
 
 /* All that was asked for, of bytes that count from 0. */
-static void send_fragments(unsigned rank, const ob1_cts_t *clear)
+static void send_fragments(unsigned rank, const ob1_cts_t *cts)
 {
-    for (size_t offset = 0; offset < clear->wanted; offset += SIDE_EAGER_BYTES) {
+    for (size_t offset = 0; offset < cts->wanted; offset += SIDE_EAGER_BYTES) {
         unsigned char frame[sizeof(ob1_fragment_t) + SIDE_EAGER_BYTES];
-        ob1_fragment_t head = {clear->receiver, offset};
-        size_t left = clear->wanted - offset;
+        ob1_fragment_t head = {cts->receiver, offset};
+        size_t left = cts->wanted - offset;
         size_t part = left < SIDE_EAGER_BYTES ? left : SIDE_EAGER_BYTES;
         memcpy(frame, &head, sizeof head);
         for (size_t i = 0; i < part; i++)
@@ -355,7 +355,7 @@ static void serve(const side_frame_t *frame)
 {
     ob1_sync_t sync;
     ob1_rts_t rendezvous;
-    ob1_cts_t clear;
+    ob1_cts_t cts;
     switch ((ob1_kind_t)frame->kind) {
     case OB1_EAGER_SYNC:
     case OB1_CANCEL:
@@ -364,12 +364,12 @@ static void serve(const side_frame_t *frame)
         return;
     case OB1_RTS:
         memcpy(&rendezvous, frame->bytes, offsetof(ob1_rts_t, segments));
-        clear = (ob1_cts_t){rendezvous.sender, 99, rendezvous.total};
-        side_deliver(frame->rank, OB1_CTS, &clear, sizeof clear);
+        cts = (ob1_cts_t){rendezvous.sender, 99, rendezvous.total};
+        side_deliver(frame->rank, OB1_CTS, &cts, sizeof cts);
         return;
     case OB1_CTS:
-        memcpy(&clear, frame->bytes, sizeof clear);
-        send_fragments(frame->rank, &clear);
+        memcpy(&cts, frame->bytes, sizeof cts);
+        send_fragments(frame->rank, &cts);
         return;
     default:
         return;
@@ -387,15 +387,15 @@ void side_serve(void)
     }
 }
 
-void side_die(unsigned rank, opal_status_t why)
+void side_fail(unsigned rank, opal_status_t why)
 {
-    peers[rank].is_gone = true;
+    peers[rank].is_unreachable = true;
     client->failed(opal_process(rank), why);
 }
 
 void side_leave(unsigned rank)
 {
-    peers[rank].is_gone = true;
+    peers[rank].is_unreachable = true;
     client->left(opal_process(rank));
 }
 

@@ -62,7 +62,7 @@ void side_progress(void);
 void side_serve(void);
 
 /* As the news of it comes. */
-void side_die(unsigned rank, opal_status_t why);
+void side_fail(unsigned rank, opal_status_t why);
 void side_leave(unsigned rank);
 
 ompi_route_t side_route(int rank, int tag);

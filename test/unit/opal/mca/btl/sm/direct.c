@@ -78,15 +78,15 @@ static opal_btl_peer_t *peer(void)
 }
 
 /* What the ranks tell each other: where something is. */
-typedef struct told {
+typedef struct offer {
     uint64_t address, bytes;
     uint32_t number, round;
-} told_t;
+} offer_t;
 
 enum { TELL = 3, ANSWER = 9 };
 
-static told_t told;
-static atomic_int is_told, is_answered;
+static offer_t offer;
+static atomic_int is_offered, is_answered;
 static uint64_t answered_what;
 
 static void take(unsigned rank, unsigned kind, const void *bytes, size_t length)
@@ -97,13 +97,13 @@ static void take(unsigned rank, unsigned kind, const void *bytes, size_t length)
         memcpy(&answered_what, bytes, sizeof answered_what);
         opal_wait_signal(&is_answered);
     } else {
-        CREW_MUST(kind == TELL && length == sizeof told);
-        memcpy(&told, bytes, sizeof told);
-        opal_wait_signal(&is_told);
+        CREW_MUST(kind == TELL && length == sizeof offer);
+        memcpy(&offer, bytes, sizeof offer);
+        opal_wait_signal(&is_offered);
     }
 }
 
-static void tell(const told_t *what)
+static void tell(const offer_t *what)
 {
     crew_send(!crew.rank, TELL, what, sizeof *what);
 }
@@ -130,15 +130,15 @@ static void fill(unsigned char *bytes, size_t length, uint32_t round)
 static void get_pieces(void)
 {
     unsigned char *own = own_part(), target[9000];
-    told_t mine = {.address = (uintptr_t)own};
+    offer_t mine = {.address = (uintptr_t)own};
     fill(own, sizeof target, 0);
     tell(&mine);
-    await(&is_told);
-    const char *at = (const char *)(uintptr_t)told.address;
+    await(&is_offered);
+    const char *at = (const char *)(uintptr_t)offer.address;
     struct iovec from[] = {{(char *)at + 5000, 3000}, {(char *)at, 1}, {(char *)at + 17, 4999}};
     struct iovec to[] = {{target, 10}, {target + 500, 7990}};
     memset(target, 0, sizeof target);
-    CREW_MUST(crew.ops->pull(peer(), to, 2, from, 3, 0) == 8000);
+    CREW_MUST(crew.ops->rndv_get(peer(), to, 2, from, 3, 0) == 8000);
     for (size_t i = 0; i < 8000; i++) {
         size_t source = i < 3000 ? 5000 + i : i == 3000 ? 0 : 17 + i - 3001;
         CREW_MUST(target[i < 10 ? i : 490 + i] == byte_of(!crew.rank, 0, source));
@@ -154,9 +154,9 @@ static void see(void)
     CREW_MUST(crew.ops->is_mapped(peer(), own_part(), PART_BYTES));
     CREW_MUST(!crew.ops->is_mapped(peer(), own_part(), REGION_BYTES + 1));
     CREW_MUST(!crew.ops->is_mapped(peer(), outside, 1));
-    CREW_MUST(crew.ops->can_pull(peer()));
-    CREW_MUST(!crew.ops->pull_pays(peer(), (uintptr_t)outside, sizeof outside, false));
-    CREW_MUST(crew.ops->pull(peer(), &to, 1, &from, 1, 0) == -OPAL_ERR_NOT_SUPPORTED);
+    CREW_MUST(crew.ops->can_rndv_get(peer()));
+    CREW_MUST(!crew.ops->rndv_get_pays(peer(), (uintptr_t)outside, sizeof outside, false));
+    CREW_MUST(crew.ops->rndv_get(peer(), &to, 1, &from, 1, 0) == -OPAL_ERR_NOT_SUPPORTED);
     get_pieces();
 }
 
@@ -172,7 +172,7 @@ END_TEST
 static void see_nothing(void)
 {
     CREW_MUST(!crew.ops->is_mapped(peer(), own_part(), 1));
-    CREW_MUST(!crew.ops->can_pull(peer()));
+    CREW_MUST(!crew.ops->can_rndv_get(peer()));
 }
 
 static void change_id(void)
@@ -195,7 +195,7 @@ static const struct iovec nothing;
 
 static void answer_once(uint64_t what, size_t bytes)
 {
-    told_t mine = {.number = crew.ops->arm(peer(), ANSWER, what, &nothing, bytes)};
+    offer_t mine = {.number = crew.ops->arm(peer(), ANSWER, what, &nothing, bytes)};
     CREW_MUST(mine.number != 0);
     CREW_MUST(crew.ops->arm(peer(), ANSWER, 1, &nothing, bytes) == 0); /* one at a time */
     tell(&mine);
@@ -205,19 +205,19 @@ static void answer_once(uint64_t what, size_t bytes)
 
 static void expect_answers(void)
 {
-    static const told_t hello = {.number = 0}, goodbye = {.round = 1};
+    static const offer_t hello = {.number = 0}, goodbye = {.round = 1};
     if (crew.rank == 1) {
         tell(&hello);
         for (;;) {
-            await(&is_told);
-            if (told.round == goodbye.round)
+            await(&is_offered);
+            if (offer.round == goodbye.round)
                 return;
-            crew.ops->complete(peer(), told.number);
+            crew.ops->complete(peer(), offer.number);
         }
     }
     CREW_MUST(crew.ops->arm(peer(), ANSWER, 5, &nothing, 0) ==
               0); /* nothing has come from there yet */
-    await(&is_told);
+    await(&is_offered);
     uint32_t forgotten = crew.ops->arm(peer(), ANSWER, 6, &nothing, 0);
     crew.ops->disarm(peer(), forgotten);
     for (unsigned i = 0; i < ROUNDS; i++)
@@ -238,7 +238,7 @@ static bool gets_elsewhere; /* what lies in the region, into memory that does no
 
 /* What was got is what was there when it was asked for, also at the end of a block; and nobody
  * writes to it later. */
-static void check_got(const unsigned char *target, const told_t *what)
+static void check_got(const unsigned char *target, const offer_t *what)
 {
     for (size_t i = 0; i < what->bytes; i++)
         CREW_MUST(target[i] == byte_of(!crew.rank, what->round, i));
@@ -247,13 +247,13 @@ static void check_got(const unsigned char *target, const told_t *what)
 
 static void get_with_help(unsigned char *target)
 {
-    await(&is_told);
-    struct iovec from = {(void *)(uintptr_t)told.address, told.bytes};
-    struct iovec to = {target, told.bytes};
-    memset(target, 0xee, told.bytes + 1);
-    ssize_t got = crew.ops->pull(peer(), &to, 1, &from, 1, told.number);
-    CREW_MUST(got == (ssize_t)told.bytes);
-    check_got(target, &told);
+    await(&is_offered);
+    struct iovec from = {(void *)(uintptr_t)offer.address, offer.bytes};
+    struct iovec to = {target, offer.bytes};
+    memset(target, 0xee, offer.bytes + 1);
+    ssize_t got = crew.ops->rndv_get(peer(), &to, 1, &from, 1, offer.number);
+    CREW_MUST(got == (ssize_t)offer.bytes);
+    check_got(target, &offer);
 }
 
 /* Of two blocks, or of three. */
@@ -265,7 +265,7 @@ static size_t bytes_of(uint32_t round)
 static void give_with_help(unsigned char *source, uint32_t round)
 {
     size_t bytes = bytes_of(round);
-    told_t mine = {.address = (uintptr_t)source, .bytes = bytes, .round = round};
+    offer_t mine = {.address = (uintptr_t)source, .bytes = bytes, .round = round};
     fill(source, bytes, round);
     const struct iovec memory = {source, round % 4 == 0 ? bytes / 2 : bytes};
     mine.number = crew.ops->arm(peer(), ANSWER, round, &memory, round % 3 == 0 ? bytes : 0);
@@ -292,10 +292,10 @@ static void share(void)
 {
     static unsigned char private[PART_BYTES];
     unsigned char *buffer = opal_region.bytes > 0 ? own_part() : private;
-    static const told_t hello = {0};
+    static const offer_t hello = {0};
     if (crew.rank == 0)
         tell(&hello);
-    await(&is_told);
+    await(&is_offered);
     if (crew.rank == 1)
         tell(&hello);
     for (uint32_t round = 1; round <= (gets_elsewhere ? 4 : ROUNDS); round++) {
@@ -315,17 +315,17 @@ START_TEST(both_ends_work_on_a_long_one)
 }
 END_TEST
 
-/* While the answer to another message is expected. Until the sender was quick enough to help. */
+/* While the answer to another message is armed. Until the sender was quick enough to help. */
 static void share_without_a_slot(void)
 {
     static unsigned char source[PART_BYTES], target[PART_BYTES];
-    static told_t reply;
+    static offer_t reply;
     tell(&reply);
-    await(&is_told);
+    await(&is_offered);
     uint32_t slot = crew.ops->arm(peer(), ANSWER, 1, &nothing, 0);
     CREW_MUST(slot != 0 && slot < OPAL_BTL_NO_SLOT);
-    for (uint32_t round = 1; reply.round == 0 && told.round != HELPED; round++) {
-        told_t mine = {.address = (uintptr_t)source, .bytes = bytes_of(round)};
+    for (uint32_t round = 1; reply.round == 0 && offer.round != HELPED; round++) {
+        offer_t mine = {.address = (uintptr_t)source, .bytes = bytes_of(round)};
         const struct iovec memory = {source, mine.bytes};
         CREW_MUST(round < MOST_ROUNDS);
         if (crew.rank == 0) {
@@ -338,7 +338,7 @@ static void share_without_a_slot(void)
         uint32_t number = crew.ops->arm(peer(), ANSWER, round, &memory, 0);
         CREW_MUST(number >= OPAL_BTL_NO_SLOT);
         tell(&mine);
-        await(&is_told);
+        await(&is_offered);
         crew.ops->disarm(peer(), number);
     }
     crew.ops->disarm(peer(), slot);

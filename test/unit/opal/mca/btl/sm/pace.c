@@ -12,25 +12,25 @@ static bool advice_of(pace_way_t way, size_t bytes, bool burst)
     unsigned turns[PACE_CLASSES];
     for (unsigned class = 0; class < PACE_CLASSES; class ++)
         turns[class] = 1001;
-    return pace_get_pays(pace_advice(way, pace.told[way]), bytes, burst, turns);
+    return pace_get_pays(pace_advice(way, pace.published[way]), bytes, burst, turns);
 }
 
 static bool get_is_advised(size_t bytes)
 {
-    return advice_of(PACE_CALL, bytes, false);
+    return advice_of(PACE_CMA, bytes, false);
 }
 
 static bool get_is_advised_in_burst(size_t bytes)
 {
-    return advice_of(PACE_CALL, bytes, true);
+    return advice_of(PACE_CMA, bytes, true);
 }
 
 /* Frames at so many ns per KiB at each end, gets of 64 KiB at another price. */
 static void measure(uint64_t empty, uint64_t fill, uint64_t get, int times)
 {
     for (int i = 0; i < times; i++) {
-        pace_note_emptied(&pace, 8192, 8 * empty, pace_note_filled(&pace, 8192, 8 * fill));
-        pace_note_get(&pace, PACE_CALL, 65536, 64 * get);
+        pace_add_emptied(&pace, 8192, 8 * empty, pace_add_filled(&pace, 8192, 8 * fill));
+        pace_add_get(&pace, PACE_CMA, 65536, 64 * get);
     }
 }
 
@@ -38,7 +38,7 @@ START_TEST(nothing_known_means_frames)
 {
     pace = (pace_t){0};
     ck_assert(!get_is_advised(65536));
-    pace_note_get(&pace, PACE_CALL, 65536, 1);
+    pace_add_get(&pace, PACE_CMA, 65536, 1);
     ck_assert(!get_is_advised(65536));
     ck_assert(advice_of(PACE_DIRECT, 65536, false)); /* but for what is only a copy */
 }
@@ -74,10 +74,10 @@ START_TEST(what_is_taken_for_slower_is_always_measured)
     unsigned wanted = 0;
     pace = (pace_t){0};
     for (int i = 0; i < 100; i++)
-        ck_assert(pace_wants_get(&pace, PACE_CALL, 65536));
+        ck_assert(pace_wants_get(&pace, PACE_CMA, 65536));
     measure(100, 100, 50, 5);
     for (int i = 0; i < 100; i++)
-        wanted += pace_wants_get(&pace, PACE_CALL, 65536);
+        wanted += pace_wants_get(&pace, PACE_CMA, 65536);
     ck_assert_uint_ge(wanted, 5);
     ck_assert_uint_le(wanted, 50);
 }
@@ -87,7 +87,7 @@ START_TEST(who_cannot_have_answered_makes_a_burst)
 {
     pace = (pace_t){0};
     ck_assert(!pace_is_burst(&pace, 8192, 1000000)); /* nothing is known */
-    pace_note_filled(&pace, 8192, 800);
+    pace_add_filled(&pace, 8192, 800);
     ck_assert(pace_is_burst(&pace, 8192, 1000900));
     ck_assert(!pace_is_burst(&pace, 8192, 1000900 + 1700));
     ck_assert(pace_is_burst(&pace, 16384, 1002600 + 1700));
@@ -121,7 +121,7 @@ START_TEST(one_outlier_changes_nothing)
 {
     pace = (pace_t){0};
     measure(100, 100, 50, 5);
-    pace_note_get(&pace, PACE_CALL, 65536, 1000000000);
+    pace_add_get(&pace, PACE_CMA, 65536, 1000000000);
     ck_assert(get_is_advised(65536));
 }
 END_TEST
@@ -129,9 +129,9 @@ END_TEST
 START_TEST(a_change_is_told_once)
 {
     pace = (pace_t){0};
-    ck_assert(!pace_note_emptied(&pace, 8192, 800, 100));
-    ck_assert(pace_note_get(&pace, PACE_CALL, 65536, 64));
-    ck_assert(!pace_note_get(&pace, PACE_CALL, 65536, 64));
+    ck_assert(!pace_add_emptied(&pace, 8192, 800, 100));
+    ck_assert(pace_add_get(&pace, PACE_CMA, 65536, 64));
+    ck_assert(!pace_add_get(&pace, PACE_CMA, 65536, 64));
 }
 END_TEST
 
@@ -157,11 +157,11 @@ START_TEST(live_data_is_better_sent_as_frames)
 {
     pace = (pace_t){0};
     measure(100, 50, 1, 5);
-    pace_note_get(&pace, PACE_DIRECT, 65536, 64 * 20);
+    pace_add_get(&pace, PACE_DIRECT, 65536, 64 * 20);
     ck_assert(advice_of(PACE_DIRECT, 65536, false));
     pace = (pace_t){0};
     measure(100, 50, 1, 5);
-    pace_note_get(&pace, PACE_DIRECT, 65536, 64 * 80);
+    pace_add_get(&pace, PACE_DIRECT, 65536, 64 * 80);
     ck_assert(!advice_of(PACE_DIRECT, 65536, false));
     ck_assert(advice_of(PACE_DIRECT, 65536, true));
 }

@@ -186,12 +186,12 @@ START_TEST(a_full_segment_loses_a_peer)
 }
 END_TEST
 
-static atomic_int is_told;
+static atomic_int is_reported;
 
 static void tell_lost(unsigned rank)
 {
     CREW_MUST(rank == !crew.rank);
-    atomic_store(&is_told, 1);
+    atomic_store(&is_reported, 1);
 }
 
 static void *try_send_unlocked(void *peer)
@@ -209,7 +209,7 @@ static void find_no_room_beside(void)
     hearing.death = tell_lost;
     opal_wait_set_watch(NULL);
     CREW_MUST(pthread_create(&thread, NULL, try_send_unlocked, crew.peers[!crew.rank]) == 0);
-    opal_wait_until(&is_told, NULL);
+    opal_wait_until(&is_reported, NULL);
     pthread_join(thread, NULL);
 }
 
@@ -611,13 +611,13 @@ static char here[64], there[64];
 static ssize_t get_here(void)
 {
     struct iovec to = {here, sizeof here}, from = {there, sizeof there};
-    return crew.ops->pull(crew.peers[!crew.rank], &to, 1, &from, 1, 0);
+    return crew.ops->rndv_get(crew.peers[!crew.rank], &to, 1, &from, 1, 0);
 }
 
 static void get_when_forbidden(void)
 {
     forbid_reading(refusal);
-    CREW_MUST(!crew.ops->can_pull(crew.peers[!crew.rank]));
+    CREW_MUST(!crew.ops->can_rndv_get(crew.peers[!crew.rank]));
     CREW_MUST(get_here() == -OPAL_ERR_NOT_SUPPORTED);
     CREW_MUST(strstr(crew.ops->describe(crew.peers[!crew.rank]), "no get") != NULL);
 }
@@ -634,12 +634,12 @@ END_TEST
 /* As when a program drops its rights. */
 static void get_until_forbidden(void)
 {
-    CREW_MUST(crew.ops->can_pull(crew.peers[!crew.rank]));
+    CREW_MUST(crew.ops->can_rndv_get(crew.peers[!crew.rank]));
     CREW_MUST(get_here() == sizeof here);
     crew_barrier();
     forbid_reading(EPERM);
     CREW_MUST(get_here() == -OPAL_ERR_NOT_SUPPORTED);
-    CREW_MUST(!crew.ops->can_pull(crew.peers[!crew.rank]));
+    CREW_MUST(!crew.ops->can_rndv_get(crew.peers[!crew.rank]));
 }
 
 START_TEST(get_forbidden_later)
@@ -650,7 +650,7 @@ END_TEST
 
 static void get_nothing(void)
 {
-    CREW_MUST(!crew.ops->can_pull(crew.peers[!crew.rank]));
+    CREW_MUST(!crew.ops->can_rndv_get(crew.peers[!crew.rank]));
 }
 
 START_TEST(get_switched_off)
@@ -665,8 +665,8 @@ static void get_what_is_not_there(void)
 {
     struct iovec to = {here, 64};
     struct iovec from[] = {{there, 32}, {(void *)16, 32}};
-    CREW_MUST(crew.ops->pull(crew.peers[!crew.rank], &to, 1, from, 2, 0) == -OPAL_ERR_SYSTEM);
-    CREW_MUST(crew.ops->can_pull(crew.peers[!crew.rank]));
+    CREW_MUST(crew.ops->rndv_get(crew.peers[!crew.rank], &to, 1, from, 2, 0) == -OPAL_ERR_SYSTEM);
+    CREW_MUST(crew.ops->can_rndv_get(crew.peers[!crew.rank]));
 }
 
 START_TEST(get_of_memory_that_is_not_there)

@@ -186,7 +186,7 @@ static void expect_lost(const char *why)
 {
     while (deaths == 0)
         crew_poll();
-    ck_assert_int_eq(peer->state, SOCK_LOST);
+    ck_assert_int_eq(peer->state, SOCK_FAILED);
     unit_assert_part(unit_stderr(), why);
     ck_assert_ptr_null(sock_ops.reserve(&peer->base, 8));
     look();
@@ -375,7 +375,7 @@ START_TEST(who_may_be_taken)
         {SOCK_DIALS, false, SOCK_ACCEPTED, SOCK_BUSY},
         {SOCK_UP, false, SOCK_ACCEPTED, SOCK_ACCEPTED},
         {SOCK_LEFT, false, SOCK_BUSY, SOCK_BUSY},
-        {SOCK_LOST, false, SOCK_BUSY, SOCK_BUSY},
+        {SOCK_FAILED, false, SOCK_BUSY, SOCK_BUSY},
         {SOCK_IDLE, true, SOCK_BUSY, SOCK_BUSY},
     };
     for (size_t i = 0; i < OPAL_COUNT_OF(cases); i++) {

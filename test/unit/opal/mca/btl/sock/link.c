@@ -191,7 +191,7 @@ START_TEST(another_header_ends_the_connection)
     ck_assert_ptr_nonnull(strstr(text, "rank 0 on here has lost its connection to rank 1"));
     ck_assert_uint_eq(frames, 1);
     ck_assert_uint_eq(last_kind, 3);
-    ck_assert_int_eq(peer->state, SOCK_LOST);
+    ck_assert_int_eq(peer->state, SOCK_FAILED);
     ck_assert_ptr_null(peer->links[0]);
     ck_assert_uint_eq(deaths, 0);
     for (int i = 0; i < 20; i++)
@@ -212,12 +212,12 @@ START_TEST(an_end_without_goodbye_is_a_loss)
     read_link();
     read_link();
     ck_assert_uint_eq(frames, 1);
-    ck_assert_int_eq(peer->state, SOCK_LOST);
+    ck_assert_int_eq(peer->state, SOCK_FAILED);
     ck_assert_ptr_nonnull(strstr(unit_stderr(), "it was closed there"));
     for (int i = 0; i < 20; i++)
         opal_progress();
     ck_assert_uint_eq(deaths, 1);
-    ck_assert(peer->base.is_gone); /* for who connects it now */
+    ck_assert(peer->base.is_unreachable); /* for who connects it now */
 }
 END_TEST
 
@@ -236,7 +236,7 @@ START_TEST(after_goodbye_it_is_none)
         opal_progress();
     ck_assert_uint_eq(deaths, 0);
     ck_assert_uint_eq(departures, 1);
-    ck_assert(peer->base.is_gone);
+    ck_assert(peer->base.is_unreachable);
     /* What is sent to it goes nowhere, for ever. */
     opal_btl_frame_t frame = {.kind = 1, .head = "head", .head_bytes = 4};
     for (int i = 0; i < 1000; i++) {
@@ -295,7 +295,7 @@ START_TEST(an_answer_without_memory_is_a_loss)
         opal_progress();
     ck_assert_uint_eq(frames, 2);
     ck_assert_int_eq(hearing.why, OPAL_ERR_NO_MEMORY);
-    ck_assert_int_eq(peer->state, SOCK_LOST);
+    ck_assert_int_eq(peer->state, SOCK_FAILED);
     unit_assert_part(unit_stderr(), "Cannot allocate memory");
 }
 END_TEST

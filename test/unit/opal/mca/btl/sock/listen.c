@@ -195,7 +195,7 @@ END_TEST
 START_TEST(one_that_is_gone_is_not)
 {
     begin();
-    sock_peer(opal_process(PEER))->state = SOCK_LOST;
+    sock_peer(opal_process(PEER))->state = SOCK_FAILED;
     sock_shake_t shake = shake_hands(call());
     ck_assert_int_eq(shake.reason, SOCK_BUSY);
     ck_assert(shake.by_peer);

@@ -156,7 +156,7 @@ static void die(void)
         _exit(0);
     }
     poll_until(&deaths, 1);
-    CREW_MUST(received == 50 && dead_rank == 0 && sock_peer(opal_process(0))->state == SOCK_LOST);
+    CREW_MUST(received == 50 && dead_rank == 0 && sock_peer(opal_process(0))->state == SOCK_FAILED);
     for (int i = 0; i < 100; i++) {
         CREW_MUST(crew.ops->reserve(crew.peers[0], 8) == NULL);
         opal_progress();
