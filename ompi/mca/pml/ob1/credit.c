@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Credit: how much is sent to a rank without being asked for, so that what nobody receives there
- * has a limit (pml_ob1_unexpected_bytes). Messages are counted as what they cost a receiver that
- * has to keep them: their bytes, and OB1_MESSAGE_OVERHEAD.
+ * Credit (flow control): how much may be sent to a rank that has not asked for it, so that the
+ * unexpected messages there have a limit (pml_ob1_unexpected_bytes). A message counts as what it
+ * costs a receiver that has to buffer it: its bytes, and OB1_MESSAGE_OVERHEAD.
  *
- *   sender     a window is used up: request            another one, and no answer: messages stay
- *              |                                       with the sender, until the answer is here
- *              +--> receiver: credit, if it holds less than half of the limit in all, or less than
- *                   a window of that sender; otherwise when it does
+ *   sender     a window is used up: request            another one, and no credit yet: messages
+ *              |                                       stay with the sender until there is credit
+ *              +--> receiver: grants credit when it buffers less than half of the limit in all, or
+ *                   less than a window of that sender
  *
  * So a sender is at most two windows ahead of the last credit, whatever the transport holds, and
  * the receiver of a sender that floods it is no worse off with the others. A window is an eighth of
  * the limit, divided by the other ranks of the job, and an eighth of that for messages to itself: a
- * receiver then holds at most half of the limit and three windows of each rank, which is less than
- * 15/16 of it, and a message of each. But a window has at least LEAST_WINDOW, for the sake of
- * speed: with 64 MiB, beyond 256 ranks, the bound grows with the number of those that send at the
- * same time what is not received.
+ * receiver then buffers at most half of the limit and three windows of each rank, which is less
+ * than 15/16 of it, and a message of each. But a window has at least LEAST_WINDOW, for speed: with
+ * 64 MiB and more than 256 ranks, the bound grows with the number of ranks that send unexpected
+ * messages at the same time.
  *
- * What stays with the sender goes by rendezvous, or if it is very short as a synchronous message,
- * so that it is there when the receive is. Those, and descriptions of rendezvous, are some 500
- * bytes. They are counted, but not held back: a sender has no more of them under way than it has
- * requests that wait.
+ * A message without credit goes by rendezvous, or if it is very short as a synchronous message, so
+ * that the receiver knows of it in order. These frames have up to 500 bytes. They are counted, but
+ * not held back: a sender has no more of them under way than it has requests that wait.
  *
  * Threading: under ompi_lock, but for ob1_unexpected_add and what ob1.h says of a peer's credit.
  */
@@ -28,13 +27,13 @@
 
 enum { LEAST_WINDOW = 32 << 10, MOST_WINDOW = 8 << 20 };
 
-#define NONE_EVER (INT64_MIN / 2)
+#define NO_CREDIT_EVER (INT64_MIN / 2)
 
 size_t ob1_unexpected_bytes;
 atomic_size_t ob1_unexpected_total;
 
 static size_t rank_count;
-static opal_list_t withheld; /* peers that wait for credit */
+static opal_list_t withheld; /* peers whose request is not granted yet */
 
 /* -- the sender ---------------------------------------------------------------------- */
 
@@ -50,7 +49,7 @@ static void add_credit(ob1_peer_t *peer, size_t bytes)
 bool ob1_credit_ask(ob1_peer_t *peer)
 {
     if (ob1_peer_is_unreachable(peer))
-        return true; /* it ends as if it had been sent */
+        return true; /* the send ends elsewhere, by peer failure */
     if (peer->is_asking || peer->request.is_waiting)
         return false;
     peer->is_asking = true;
@@ -83,7 +82,7 @@ static void grant(ob1_peer_t *peer, uint64_t number)
     ob1_peer_send_control(peer, OB1_CREDIT, &credit, sizeof credit, &peer->grant);
 }
 
-/* It does not wait any more. */
+/* The peer waits for credit no longer. */
 static void release(ob1_peer_t *peer)
 {
     if (peer->wanted == 0)
@@ -151,6 +150,6 @@ void ob1_credit_end(ob1_peer_t *peer)
 {
     release(peer);
     ob1_lock(&peer->btl->lock);
-    atomic_store_explicit(&peer->credit, NONE_EVER, memory_order_relaxed);
+    atomic_store_explicit(&peer->credit, NO_CREDIT_EVER, memory_order_relaxed);
     ob1_unlock(&peer->btl->lock);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bins by hash of source and tag. Bins that are empty stay for the next use until they are many. */
+/* Bins by hash of source and tag. Empty bins stay for the next use until they are many. */
 #include "ompi/mca/pml/ob1/match.h"
 
 #include <stdlib.h>
@@ -80,7 +80,7 @@ static bool is_idle(const ob1_bin_t *bin)
     return opal_list_is_empty(&bin->posted) && opal_list_is_empty(&bin->unexpected);
 }
 
-/* Takes all bins out of the table; of many the idle ones go. Returns a chain. */
+/* Removes all bins from the table. If they are many, idle ones are freed. Returns a chain. */
 static ob1_bin_t *take_bins(ob1_matcher_t *matcher)
 {
     ob1_bin_t *all = NULL;
@@ -154,7 +154,7 @@ static bool takes(const ob1_posted_t *posted, int source, int tag)
 static ob1_posted_t *take_filed(ob1_matcher_t *matcher, int source, int tag)
 {
     ob1_posted_t *oldest = NULL;
-    size_t others = matcher->posted_total; /* in the classes that were not looked at */
+    size_t others = matcher->posted_total; /* in the classes that are still to be searched */
     for (unsigned class = 0; others > 0; class ++) {
         if (matcher->posted[class] == 0)
             continue;
@@ -258,8 +258,8 @@ void ob1_matcher_add_unexpected(ob1_matcher_t *matcher, ob1_unexpected_t *unexpe
     opal_list_append(&matcher->unfiled, &unexpected->nodes[0]);
 }
 
-/* The oldest one without bins that a receive takes, and that is older than `than` if there is
- * that; else `than`. */
+/* The oldest message in no bin that matches a receive, if it is older than `than` or that is NULL;
+ * else `than`. */
 static ob1_unexpected_t *older_unfiled(const ob1_matcher_t *matcher, int source, int tag,
                                        ob1_unexpected_t *than)
 {
@@ -288,7 +288,7 @@ ob1_unexpected_t *ob1_matcher_find_unexpected(ob1_matcher_t *matcher, int source
                : older_unfiled(matcher, source, tag, found);
 }
 
-/* One in a list that goes by the first nodes. */
+/* As ob1_matcher_search_unexpected, in a list of the first nodes. */
 static ob1_unexpected_t *search_list(const opal_list_t *list, int source, int tag,
                                      bool (*condition)(const ob1_unexpected_t *unexpected,
                                                        const void *context),

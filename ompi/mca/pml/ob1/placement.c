@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where frames land that a transport does not deliver as a whole: in the buffer of the receive,
- * piece by piece as they come. What has no place there, or only places so short that unpacking is
- * faster, goes by way of a buffer.
+ * zcopy on the receiving side: where the payload of a placed frame goes, part by part as it comes.
+ * It goes into the buffer of the receive, or into the unexpected message. It goes through a bounce
+ * buffer if nothing waits for it, or if the segments of the buffer are so short that unpacking is
+ * faster.
  */
 #include <string.h>
 
 #include "ompi/mca/pml/ob1/ob1.h"
 
-enum { SHORTEST_PIECE = 256 }; /* bytes; the mean of those that are worth a segment */
+enum { SHORTEST_PIECE = 256 }; /* bytes; the mean of segments that are worth it */
 
 static unsigned char bounce_buffer[64 << 10]; /* from ob1_place to ob1_placed */
 static bool is_in_bounce_buffer;
-static bool is_for_nobody; /* likewise: nothing waits for it */
+static bool is_dropped; /* from ob1_place to ob1_placed: nothing waits for these bytes */
 
 static size_t in_bounce_buffer(size_t bytes, struct iovec *segments)
 {
@@ -22,7 +23,7 @@ static size_t in_bounce_buffer(size_t bytes, struct iovec *segments)
     return 1;
 }
 
-/* The bytes of the message from `offset` on, `bytes` of them. */
+/* The segments of `bytes` bytes of the message, from `offset` on. */
 static size_t in_buffer(const ob1_receive_t *receive, size_t offset, size_t bytes,
                         struct iovec *segments, size_t max)
 {
@@ -45,8 +46,8 @@ static size_t place_stream(const ob1_stream_t *stream, size_t bytes, struct iove
 {
     const ob1_receive_t *receive = stream->receive;
     ob1_message_t *message = stream->message;
-    is_for_nobody = bytes > stream->total - stream->received;
-    if (is_for_nobody)
+    is_dropped = bytes > stream->total - stream->received;
+    if (is_dropped)
         return in_bounce_buffer(bytes, segments);
     if (receive != NULL && stream->received < receive->wanted) {
         size_t fits = receive->wanted - stream->received;
@@ -62,14 +63,14 @@ size_t ob1_place(opal_process_t *from, unsigned kind, uint64_t name, size_t offs
                  struct iovec *segments, size_t max)
 {
     const ob1_peer_t *peer = ob1_peer(from);
-    is_in_bounce_buffer = is_for_nobody = false;
+    is_in_bounce_buffer = is_dropped = false;
     if (peer != NULL && kind == OB1_STREAM_PART)
         return place_stream(&peer->stream, bytes, segments, max);
     const ob1_receive_t *receive =
         peer != NULL && kind == OB1_FRAGMENT ? ob1_receive_of(peer, name, offset, bytes) : NULL;
-    is_for_nobody = receive == NULL;
-    return is_for_nobody ? in_bounce_buffer(bytes, segments)
-                         : in_buffer(receive, offset, bytes, segments, max);
+    is_dropped = receive == NULL;
+    return is_dropped ? in_bounce_buffer(bytes, segments)
+                      : in_buffer(receive, offset, bytes, segments, max);
 }
 
 static void unpack_bounced(const ob1_receive_t *receive, size_t offset, size_t bytes)
@@ -81,7 +82,7 @@ static void unpack_bounced(const ob1_receive_t *receive, size_t offset, size_t b
 
 void ob1_placed(opal_process_t *from, unsigned kind, uint64_t name, size_t offset, size_t bytes)
 {
-    if (is_for_nobody) {
+    if (is_dropped) {
         ob1_peer_reject(from, kind, "data that nothing waits for");
         return;
     }

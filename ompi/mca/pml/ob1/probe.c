@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Probing: looking for a message that a receive would take, waiting for one, and taking it out of
- * the matching for a receive to come.
+ * Probes: looking for a message that a receive would match, waiting for one, and claiming it for
+ * MPI_Imrecv (a matched probe).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -39,8 +39,8 @@ static void destroy_message(ompi_object_t *head)
     ompi_object_release(&comm->head);
 }
 
-/* A matched probe has it, out of the matching. */
-static void take_for_probe(ob1_message_t *message, const ompi_route_t *from)
+/* A matched probe has removed the message from the matcher. */
+static void claim(ob1_message_t *message, const ompi_route_t *from)
 {
     ompi_object_init(&message->base.head, OMPI_MESSAGE, destroy_message);
     message->comm = from->comm;
@@ -51,25 +51,25 @@ static void take_for_probe(ob1_message_t *message, const ompi_route_t *from)
 int ob1_iprobe(const ompi_route_t *from, bool *found, ompi_message_t **message, MPI_Status *status)
 {
     ob1_matcher_t *matcher = ob1_matcher_for(from);
-    ob1_message_t *seen = NULL;
-    MPI_Status told;
+    ob1_message_t *claimed = NULL;
+    MPI_Status result;
     ob1_lock(&matcher->lock);
     ob1_unexpected_t *unexpected = ob1_matcher_find_unexpected(matcher, from->rank, from->tag);
     if (unexpected != NULL) {
-        seen = opal_container_of(unexpected, ob1_message_t, unexpected);
-        ompi_status_set(&told, unexpected->source, unexpected->tag, MPI_SUCCESS,
-                        message_bytes(seen));
+        claimed = opal_container_of(unexpected, ob1_message_t, unexpected);
+        ompi_status_set(&result, unexpected->source, unexpected->tag, MPI_SUCCESS,
+                        message_bytes(claimed));
         if (message != NULL)
             ob1_matcher_remove_unexpected(matcher, unexpected);
     }
-    ob1_unlock(&matcher->lock); /* and what was not taken may be gone */
+    ob1_unlock(&matcher->lock); /* a message that was not claimed may be freed now */
     *found = unexpected != NULL;
     if (unexpected == NULL)
         return ob1_source_error(from->comm, from->rank);
-    ompi_status_fill(status, &told);
+    ompi_status_fill(status, &result);
     if (message != NULL) {
-        take_for_probe(seen, from);
-        *message = &seen->base;
+        claim(claimed, from);
+        *message = &claimed->base;
     }
     return MPI_SUCCESS;
 }
@@ -79,13 +79,12 @@ int ob1_iprobe(const ompi_route_t *from, bool *found, ompi_message_t **message, 
 typedef struct waiting_probe {
     opal_list_node_t node;
     const ompi_route_t *from;
-    int error; /* it waits in vain */
+    int error; /* why no message can come any more */
     atomic_int done;
 } waiting_probe_t;
 
 static opal_list_t waiting_probes = {{&waiting_probes.head, &waiting_probes.head}};
 
-/* Something has arrived that nobody had asked for: whoever probes looks again. */
 void ob1_wake_probes(void)
 {
     for (opal_list_node_t *node = opal_list_first(&waiting_probes); node != NULL;

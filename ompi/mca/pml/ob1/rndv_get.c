@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Copying a message out of the sender's memory, from its layout to ours: run to run, unpacked where
- * it lies, or piece by piece.
+ * Rendezvous by a get: the receiver copies the message out of the sender's memory. One run is
+ * copied to one run, or unpacked in place if the transport has the sender's memory mapped;
+ * otherwise segments of the sender's layout are copied to segments of the receiver's.
  */
 #include <stdlib.h>
 
 #include "ompi/mca/pml/ob1/ob1.h"
 
-/* A walk over the sender's segments, which may stop inside of one. */
+/* A cursor in the sender's segments, which may stand inside of one. */
 typedef struct source {
     const ob1_segment_t *segments;
     size_t count, done; /* segments that are left, bytes of the first one */
@@ -43,8 +44,8 @@ static void source_advance(source_t *source, size_t bytes)
     source->done += bytes;
 }
 
-/* Copies the next part; the segments on both sides are cut to the same size. The last part is
- * answered. */
+/* Copies the next part; the segments of both sides are cut to the same size. The last part
+ * completes the slot. */
 static ssize_t get_part(opal_btl_peer_t *btl, const ob1_receive_t *receive, const source_t *source,
                         uint32_t slot)
 {
@@ -59,7 +60,7 @@ static ssize_t get_part(opal_btl_peer_t *btl, const ob1_receive_t *receive, cons
     return btl->ops->rndv_get(btl, to, to_count, from, from_count, bytes == left ? slot : 0);
 }
 
-/* True: everything wanted is here. */
+/* True: all bytes wanted are here. */
 static bool get_parts(opal_btl_peer_t *btl, ob1_receive_t *receive, source_t source, uint32_t slot)
 {
     while (receive->received < receive->wanted) {
@@ -74,7 +75,7 @@ static bool get_parts(opal_btl_peer_t *btl, ob1_receive_t *receive, source_t sou
     return true;
 }
 
-/* From one run to one run. */
+/* One run to one run. */
 static bool get_run(opal_btl_peer_t *btl, const ob1_receive_t *receive, const ob1_rts_t *head)
 {
     struct iovec from = {(void *)(uintptr_t)head->segments[0].address, receive->wanted};
@@ -83,20 +84,20 @@ static bool get_run(opal_btl_peer_t *btl, const ob1_receive_t *receive, const ob
     return btl->ops->rndv_get(btl, &to, 1, &from, 1, head->slot) == (ssize_t)receive->wanted;
 }
 
-/* From one run that is mapped here: it is unpacked where it lies. */
+/* Unpacks one run in place. False: it is not mapped here. */
 static bool unpack_run(opal_btl_peer_t *btl, const ob1_receive_t *receive, const ob1_rts_t *head)
 {
-    const void *seen = btl->ops->map(btl, head->segments[0].address, receive->wanted);
-    if (seen == NULL)
+    const void *mapped = btl->ops->map(btl, head->segments[0].address, receive->wanted);
+    if (mapped == NULL)
         return false;
-    ompi_datatype_unpack(receive->data.type, receive->data.count, receive->data.buffer, 0, seen,
+    ompi_datatype_unpack(receive->data.type, receive->data.count, receive->data.buffer, 0, mapped,
                          receive->wanted);
     if (head->slot != 0)
         btl->ops->complete(btl, head->slot);
     return true;
 }
 
-/* Gets the list of the segments, and then what it tells of. */
+/* Copies the list of segments, and then the segments. */
 static bool get_listed(opal_btl_peer_t *btl, ob1_receive_t *receive, const ob1_rts_t *head)
 {
     size_t bytes = (size_t)head->segment_count * sizeof(ob1_segment_t);

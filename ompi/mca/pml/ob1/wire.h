@@ -6,29 +6,30 @@
  *   eager sync    match | sender | payload                           + wants a match_ack
  *   stream        match | total | payload                            the first part of a message
  *   stream part   payload                                            the next part of it
- *   rendezvous    match | sender, total, segment count | segments    data stays with the sender
- *   match_ack     sender                                             a synchronous send was matched
- *   pull_done     sender                                             the receiver has copied it all
- *   clear         sender, receiver, wanted                           send me so much in fragments
+ *   RTS           match | sender, total, segment count | segments    rendezvous: request to send
+ *   match_ack     sender                                             a synchronous send has matched
+ *   FIN           sender                                             the receiver has copied the
+ * data CTS           sender, receiver, wanted                           clear to send, in fragments
  *   fragment      receiver, offset | payload
- *   cancel        match | sender                                     forget this, if nobody took it
- *   cancelled     sender                                             it is forgotten
+ *   cancel        match | sender                                     MPI_Cancel of a send
+ *   cancelled     sender                                             no receive had matched it
  *   nack          sender                                             no memory to receive it
- *   credit request   number                                          may I go on sending unasked?
- *   credit           number                                          you may
+ *   credit request   number                                          flow control, see credit.c
+ *   credit           number                                          granted
  *
  * The parts of a stream follow each other in order, and no other stream between the same two begins
  * before it has ended, so they need no name.
  *
- * `sender` and `receiver` are the names (opal/util/names.h) of requests in the process that gets
- * the frame back: it looks them up. A cancel that finds nothing has no answer: the message was
- * matched, and its own answer is under way. The segments of a rendezvous are addresses and lengths
- * in the sender's memory, for opal_btl_ops_t.rndv_get; none: it cannot be pulled, only asked for.
- * If they are more than OB1_MAX_SEGMENTS, the one that is sent is where the list of them lies.
+ * `sender` and `receiver` are the names (opal/util/names.h) of requests: the process that owns the
+ * request looks the name up in a reply. A cancel that comes too late has no reply of its own: the
+ * message has matched, and the reply to it is under way. The segments of an RTS are addresses and
+ * lengths in the sender's memory, for opal_btl_ops_t.rndv_get; without segments the data has to be
+ * asked for by a CTS. If they are more than OB1_MAX_SEGMENTS, the RTS has one segment, which is the
+ * list of them.
  *
- * Nothing of a frame is believed: ob1_receive_frame checks that it holds what its head says, those
- * who look up a name that the request is the sender's and waits for this. A frame that does not fit
- * is dropped, and reported once for each peer.
+ * Nothing of a frame is trusted. dispatch.c checks that the frame contains what its head says; the
+ * code that looks up a name checks that the request belongs to the sender and waits for this frame.
+ * A frame that does not fit is dropped, and logged once for each peer.
  */
 #ifndef OMPI_PML_OB1_WIRE_H
 #define OMPI_PML_OB1_WIRE_H
@@ -52,7 +53,7 @@ typedef enum ob1_kind {
     OB1_CREDIT,
 } ob1_kind_t;
 
-/* First in every frame that takes part in matching. */
+/* The match header: first in every frame that takes part in matching. */
 typedef struct ob1_match {
     uint32_t context;
     int32_t source; /* rank in the communicator */
@@ -70,8 +71,7 @@ static inline void ob1_match_copy(ob1_match_t *to, const ob1_match_t *from)
     to->tag = *(const volatile int32_t *)&from->tag;
 }
 
-/* Of eager sync and cancel. The sender's `sender` is not aligned behind a match: these are copied
- * in and out. */
+/* The head of eager sync and cancel. A frame is not aligned for it: it is copied in and out. */
 typedef struct ob1_sync {
     ob1_match_t match;
     uint32_t unused;
@@ -91,7 +91,7 @@ typedef struct ob1_segment {
 enum {
     OB1_MAX_SEGMENTS = 24,
     OB1_MAX_LISTED = 1 << 16,
-    OB1_MAX_STREAM = 1 << 30, /* bytes; longer messages are never sent so */
+    OB1_MAX_STREAM = 1 << 30, /* bytes; longer messages are never streamed */
 };
 
 typedef struct ob1_rts {
@@ -99,9 +99,9 @@ typedef struct ob1_rts {
     uint32_t segment_count;
     uint64_t sender;
     uint64_t total; /* bytes of the message */
-    uint32_t slot;  /* the slot to complete (opal_btl_ops_t.arm); 0: none, send a pull_done */
+    uint32_t slot;  /* to complete (opal_btl_ops_t.arm); 0: none, the receiver sends a FIN */
     uint8_t synchronous, unused[3];
-    ob1_segment_t segments[OB1_MAX_SEGMENTS]; /* sent are segment_count of them, or one */
+    ob1_segment_t segments[OB1_MAX_SEGMENTS]; /* the frame has segment_count of them, or one */
 } ob1_rts_t;
 
 typedef struct ob1_ack {
