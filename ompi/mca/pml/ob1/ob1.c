@@ -1,92 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The component, and what it knows of communicators: which context on the wire is whose. */
+/* The component: start and stop, communicators, the table of operations, parameters. */
 #include "ompi/mca/pml/ob1/ob1.h"
 
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "opal/mca/base/component.h"
 #include "opal/process/job.h"
-
-static ob1_matcher_t **matchers; /* by context on the wire */
-static size_t matcher_count;
-
-/* Messages for communicators that this rank has not finished making, by the first node; oldest
- * first. */
-static opal_list_t early = {{&early.head, &early.head}};
-
-ob1_matcher_t *ob1_matcher_of(uint32_t context)
-{
-    return opal_likely(context < matcher_count) ? matchers[context] : NULL;
-}
-
-void ob1_each_matcher(void (*visit)(ob1_matcher_t *matcher))
-{
-    for (size_t i = 0; i < matcher_count; i++) {
-        if (matchers[i] != NULL)
-            visit(matchers[i]);
-    }
-}
-
-static ob1_message_t *early_at(opal_list_node_t *node)
-{
-    return opal_container_of(node, ob1_message_t, unexpected.nodes[0]);
-}
-
-void ob1_early_add(ob1_message_t *message)
-{
-    opal_list_append(&early, &message->unexpected.nodes[0]);
-}
-
-void ob1_early_drop(const opal_process_t *from)
-{
-    opal_list_node_t *next;
-    for (opal_list_node_t *node = opal_list_first(&early); node != NULL; node = next) {
-        ob1_message_t *message = early_at(node);
-        next = opal_list_next(&early, node);
-        if (from != NULL && message->from != from)
-            continue;
-        opal_list_remove(node);
-        ob1_message_free(message);
-    }
-}
-
-/* All are taken out first: what one of them completes may add the next communicator. */
-static void match_early(uint32_t context)
-{
-    ob1_match_t match;
-    opal_list_t mine;
-    opal_list_node_t *next;
-    opal_list_init(&mine);
-    for (opal_list_node_t *node = opal_list_first(&early); node != NULL; node = next) {
-        next = opal_list_next(&early, node);
-        memcpy(&match, early_at(node)->frame, sizeof match);
-        if (match.context != context)
-            continue;
-        opal_list_remove(node);
-        opal_list_append(&mine, node);
-    }
-    while ((next = opal_list_first(&mine)) != NULL) {
-        opal_list_remove(next);
-        ob1_early_match(matchers[context], early_at(next));
-    }
-}
-
-/* The table has a place for that context. False: no memory. */
-static bool need_entry(uint32_t context)
-{
-    if (context < matcher_count)
-        return true;
-    size_t count = 2 * (size_t)context + 16;
-    ob1_matcher_t **grown = realloc(matchers, count * sizeof *grown);
-    if (grown == NULL)
-        return false;
-    memset(grown + matcher_count, 0, (count - matcher_count) * sizeof *grown);
-    matchers = grown;
-    matcher_count = count;
-    return true;
-}
 
 static int comm_add(ompi_communicator_t *comm)
 {
@@ -95,7 +15,7 @@ static int comm_add(ompi_communicator_t *comm)
     for (int kind = OMPI_CONTEXT_USER; has_memory && kind < OMPI_CONTEXT_COUNT; kind++) {
         own->receives[kind] = (opal_pool_t){.bytes = sizeof(ob1_receive_t)};
         has_memory = ob1_matcher_init(&own->matchers[kind]) &&
-                     need_entry(ompi_comm_wire_context(comm, (ompi_context_t)kind));
+                     ob1_context_reserve(ompi_comm_wire_context(comm, (ompi_context_t)kind));
         own->matchers[kind].source_count = (uint32_t)ompi_comm_peers(comm);
         if (has_memory)
             continue;
@@ -108,11 +28,8 @@ static int comm_add(ompi_communicator_t *comm)
         return MPI_ERR_NO_MEM;
     }
     comm->pml = own;
-    for (int kind = OMPI_CONTEXT_USER; kind < OMPI_CONTEXT_COUNT; kind++) {
-        uint32_t context = ompi_comm_wire_context(comm, (ompi_context_t)kind);
-        matchers[context] = &own->matchers[kind];
-        match_early(context);
-    }
+    for (int kind = OMPI_CONTEXT_USER; kind < OMPI_CONTEXT_COUNT; kind++)
+        ob1_context_add(ompi_comm_wire_context(comm, (ompi_context_t)kind), &own->matchers[kind]);
     return MPI_SUCCESS;
 }
 
@@ -127,7 +44,7 @@ static bool comm_remove(ompi_communicator_t *comm)
             ob1_matcher_remove_unexpected(matcher, unexpected);
             ob1_message_drop(opal_container_of(unexpected, ob1_message_t, unexpected));
         }
-        matchers[ompi_comm_wire_context(comm, (ompi_context_t)kind)] = NULL;
+        ob1_context_remove(ompi_comm_wire_context(comm, (ompi_context_t)kind));
         ob1_matcher_fini(matcher);
         opal_pool_empty(&own->receives[kind]);
     }
@@ -138,20 +55,32 @@ static bool comm_remove(ompi_communicator_t *comm)
 
 static opal_status_t ob1_start(void *state OPAL_UNUSED)
 {
-    return ob1_peers_start(opal_job()->size);
+    ob1_peers_start(opal_job()->size, ob1_fail_unreachable);
+    opal_process_on_forget(OPAL_END_MESSAGES, ob1_peer_forget);
+    ob1_pins_prepare();
+    opal_status_t status = ob1_dispatch_start();
+    if (status == OPAL_SUCCESS)
+        ob1_pins_start();
+    return status;
+}
+
+static void ob1_meet(void)
+{
+    ob1_peers_stop_polling();
+    ob1_pins_stop();
+    opal_btl_close(OPAL_BTL_MESSAGES);
 }
 
 /* Messages may come until the transports have stopped. */
 static void ob1_stop(void *state OPAL_UNUSED)
 {
-    ob1_peers_close();
-    ob1_early_drop(NULL);
+    ob1_meet();
+    ob1_dispatch_stop();
+    opal_process_on_forget(OPAL_END_MESSAGES, NULL);
     ob1_peers_stop();
     ob1_sends_end();
     ob1_receives_end();
-    free(matchers);
-    matchers = NULL;
-    matcher_count = 0;
+    ob1_deliver_end();
 }
 
 static const ompi_pml_ops_t ob1_ops = {
@@ -161,7 +90,7 @@ static const ompi_pml_ops_t ob1_ops = {
     .start = ob1_start,
     .stop = ob1_stop,
     .flush = ob1_peers_flush,
-    .meet = ob1_peers_close,
+    .meet = ob1_meet,
     .comm_add = comm_add,
     .comm_remove = comm_remove,
     .isend = ob1_isend,
@@ -177,8 +106,6 @@ static const ompi_pml_ops_t ob1_ops = {
     .try_recv_unlocked = ob1_try_recv_unlocked,
     .try_irecv_unlocked = ob1_try_irecv_unlocked,
 };
-
-size_t ob1_rendezvous_limit, ob1_part_bytes, ob1_pin_bytes, ob1_pipeline_bytes;
 
 static const opal_param_row_t params[] = {
     {.name = "rendezvous_limit",

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ways to the ranks: connected on first use, with what waits for room on them. */
+/*
+ * The peers: connected on first use, with what waits for room on the way to them, and whether they
+ * are reachable.
+ */
 #include "ompi/mca/pml/ob1/ob1.h"
 
 #include <stdlib.h>
@@ -8,13 +11,18 @@
 #include "opal/progress/wait.h"
 #include "opal/util/log.h"
 
-enum { SHORTEST_ZCOPY = 2048 }; /* bytes; fewer are copied sooner than they are pointed at */
+enum { SHORTEST_ZCOPY = 2048 }; /* bytes; copying fewer is faster than sending them from there */
 
-static opal_list_t peers;   /* all of them; they stay until the end */
+size_t ob1_part_bytes;
+atomic_bool ob1_any_failed; /* set before the matchers are searched, each under its lock */
+bool ob1_failure_is_new;
+
+static opal_list_t peers;   /* all of them; they stay until stop */
 static opal_list_t waiting; /* those with something pending */
 static bool is_polled;      /* for them, and for credit that is withheld */
+static int (*fail_unreachable)(void);
 
-/* Where the other end waits for each frame by itself, short parts are there sooner. */
+/* Where the receiver waits for each frame by itself, short parts arrive earlier. */
 static void learn_transport(ob1_peer_t *peer, const opal_btl_ops_t *ops)
 {
     peer->zcopy_bytes = ops->send_now != NULL ? SHORTEST_ZCOPY : SIZE_MAX;
@@ -24,7 +32,7 @@ static void learn_transport(ob1_peer_t *peer, const opal_btl_ops_t *ops)
     peer->sends_long = ops->send_long != NULL;
 }
 
-/* NULL: no way, or no memory. */
+/* NULL: no transport reaches the process, or no memory. */
 static ob1_peer_t *make(opal_process_t *process)
 {
     opal_btl_peer_t *btl = opal_btl_connect(process);
@@ -52,14 +60,28 @@ ob1_peer_t *ob1_peer_to_fail(opal_process_t *process)
     return known != NULL ? known : make(process);
 }
 
+void ob1_peer_mark_failed(ob1_peer_t *peer)
+{
+    opal_log_error("rank %u has failed: what needs it fails with %s", peer->process->rank,
+                   peer->error == MPI_ERR_NO_MEM ? "MPI_ERR_NO_MEM" : "MPI_ERR_PROC_ABORTED");
+    peer->has_failed = peer->is_notified = true;
+    atomic_store_explicit(&ob1_any_failed, true, memory_order_relaxed);
+    ob1_failure_is_new = true;
+}
+
 ob1_peer_t *ob1_peer(opal_process_t *process)
 {
     ob1_peer_t *peer = opal_process_end(process, OPAL_END_MESSAGES);
     if (opal_likely(peer != NULL))
         return peer;
     peer = make(process);
-    if (peer != NULL && peer->btl->is_unreachable)
-        ob1_peer_found_failed(peer);
+    if (peer != NULL && peer->btl->is_unreachable) {
+        /* There was no memory for a peer when its failure was reported. The caller may hold the
+         * lock of a matcher, so receives and probes are ended by push_all. */
+        ob1_peer_mark_failed(peer);
+        ob1_credit_end(peer);
+        ob1_peers_poll();
+    }
     return peer;
 }
 
@@ -67,6 +89,32 @@ int ob1_peer_error(opal_process_t *process)
 {
     bool was_tried = opal_process_end(process, OPAL_END_BTL) != NULL;
     return was_tried && opal_btl_connect(process) == NULL ? MPI_ERR_OTHER : MPI_ERR_NO_MEM;
+}
+
+int ob1_connect_source(const ompi_route_t *from)
+{
+    if (from->rank == MPI_ANY_SOURCE)
+        return MPI_SUCCESS;
+    opal_process_t *process = opal_process(ompi_comm_process(from->comm, from->rank));
+    return ob1_peer(process) != NULL ? MPI_SUCCESS : ob1_peer_error(process);
+}
+
+static int error_of(const ompi_communicator_t *comm, int rank)
+{
+    const ob1_peer_t *peer = ob1_known_peer(ompi_comm_process(comm, rank));
+    return peer != NULL && peer->has_failed ? peer->error : MPI_SUCCESS;
+}
+
+int ob1_source_error(const ompi_communicator_t *comm, int source)
+{
+    if (opal_likely(!ob1_any_has_failed()))
+        return MPI_SUCCESS;
+    if (source != MPI_ANY_SOURCE)
+        return error_of(comm, source);
+    int error = MPI_SUCCESS;
+    for (int rank = 0; rank < ompi_comm_peers(comm) && error == MPI_SUCCESS; rank++)
+        error = error_of(comm, rank);
+    return error;
 }
 
 void ob1_peer_reject(opal_process_t *from, unsigned kind, const char *what)
@@ -79,6 +127,16 @@ void ob1_peer_reject(opal_process_t *from, unsigned kind, const char *what)
                    what, kind);
 }
 
+void ob1_peer_report_departed(ob1_peer_t *peer)
+{
+    if (peer->is_notified)
+        return;
+    peer->is_notified = true;
+    opal_log_error("rank %u has left through MPI_Finalize: messages that wait for it fail with "
+                   "MPI_ERR_PROC_ABORTED; every send needs a receive before that",
+                   peer->process->rank);
+}
+
 void ob1_peer_forbid_unlocked(ob1_peer_t *peer)
 {
     ob1_lock(&peer->btl->lock);
@@ -86,13 +144,13 @@ void ob1_peer_forbid_unlocked(ob1_peer_t *peer)
     ob1_unlock(&peer->btl->lock);
 }
 
-/* Pushes from the head until there is no room. Returns how many left. */
+/* Pushes from the head until there is no room. Returns how many entries have left. */
 static int push_list(ob1_peer_t *peer, opal_list_t *list)
 {
     int pushed = 0;
     for (opal_list_node_t *node; (node = opal_list_first(list)) != NULL; pushed++) {
         ob1_pending_t *pending = opal_container_of(node, ob1_pending_t, node);
-        /* Out first: what is sent may complete and be gone. */
+        /* Removed first: what has left may complete, and be freed. */
         opal_list_remove(node);
         if (!pending->push(pending, peer)) {
             if (list == &peer->frames)
@@ -104,7 +162,8 @@ static int push_list(ob1_peer_t *peer, opal_list_t *list)
     return pushed;
 }
 
-/* A poll function: what was deferred, withheld or not told is tried again. */
+/* A poll function: tries again what is deferred or withheld, and what a failure still has to end.
+ */
 static int push_all(void *state OPAL_UNUSED)
 {
     int pushed = 0;
@@ -120,7 +179,7 @@ static int push_all(void *state OPAL_UNUSED)
             peer->is_listed = false;
         }
     }
-    pushed += ob1_credit_poll() + ob1_fail_unreachable();
+    pushed += ob1_credit_poll() + fail_unreachable();
     is_polled = !opal_list_is_empty(&waiting) || ob1_credit_withholds();
     if (!is_polled)
         opal_progress_remove(push_all, NULL);
@@ -175,7 +234,7 @@ bool ob1_peer_send_control(ob1_peer_t *peer, ob1_kind_t kind, const void *bytes,
     if (opal_likely(room != NULL)) {
         memcpy(room, bytes, length);
         peer->btl->ops->commit(peer->btl, room, kind, length);
-        ob1_unlock(&peer->btl->lock); /* a message may be waiting to be sent: this opens nothing */
+        ob1_unlock(&peer->btl->lock); /* allows_unlocked stays: a message may be waiting */
         return true;
     }
     control->pending.push = push_control;
@@ -197,26 +256,14 @@ void ob1_peer_free(ob1_peer_t *peer)
     free(peer);
 }
 
-static const opal_btl_client_t client = {
-    .receive = ob1_receive_frame,
-    .place = ob1_place,
-    .placed = ob1_placed,
-    .failed = ob1_peer_failed,
-    .left = ob1_peer_left,
-};
-
-opal_status_t ob1_peers_start(unsigned ranks)
+void ob1_peers_start(unsigned ranks, int (*fail)(void))
 {
     opal_list_init(&peers);
     opal_list_init(&waiting);
+    fail_unreachable = fail;
+    atomic_store_explicit(&ob1_any_failed, false, memory_order_relaxed);
+    ob1_failure_is_new = false;
     ob1_credit_start(ranks);
-    ob1_peer_failure_start();
-    opal_process_on_forget(OPAL_END_MESSAGES, ob1_peer_forget);
-    ob1_pins_prepare();
-    opal_status_t status = opal_btl_open(OPAL_BTL_MESSAGES, &client);
-    if (status == OPAL_SUCCESS)
-        ob1_pins_start();
-    return status;
 }
 
 void ob1_peers_flush(void)
@@ -225,17 +272,14 @@ void ob1_peers_flush(void)
         opal_wait_look(NULL);
 }
 
-void ob1_peers_close(void)
+void ob1_peers_stop_polling(void)
 {
     opal_progress_remove(push_all, NULL);
     is_polled = false;
-    ob1_pins_stop();
-    opal_btl_close(OPAL_BTL_MESSAGES);
 }
 
 void ob1_peers_stop(void)
 {
-    opal_process_on_forget(OPAL_END_MESSAGES, NULL);
     opal_list_node_t *next;
     for (opal_list_node_t *node = opal_list_first(&peers); node != NULL; node = next) {
         next = opal_list_next(&peers, node);

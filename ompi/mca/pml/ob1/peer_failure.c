@@ -1,72 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ranks that are gone. What can end only with their help ends with MPI_ERR_PROC_ABORTED, or with
- * MPI_ERR_NO_MEM if it was for want of memory that the way to them ended. What they had sent before
- * is still there to be received.
+ * Peer failure, and departure: what becomes of the requests that need a rank that has failed, or
+ * that has left through MPI_Finalize. They complete with MPI_ERR_PROC_ABORTED, or with
+ * MPI_ERR_NO_MEM if the connection ended for want of memory. Messages that came from the rank
+ * before can still be received.
  *
- * One that has died: sends to it, receives from it, and receives from any source of a communicator
- * that it is in, since nobody can say that it was not its message that they wait for; likewise
- * probes that find nothing.
+ *   failed   sends to the rank, receives from it, and receives from MPI_ANY_SOURCE of a
+ *            communicator that it belongs to, because the message that they wait for may have been
+ *            its message; probes that find nothing, likewise
+ *   left     sends that wait until the rank receives them, and receives that have matched a message
+ *            of which a part is missing. A correct program has none of them, so the first one is
+ *            reported. A send that nobody has received may be cancelled, before or after it has
+ *            failed. A send that does not wait for the receiver completes, and its message is lost.
+ *            Receives that wait for a message of the rank stay posted: a correct program may still
+ *            cancel them
  *
- * One that has left, through MPI_Finalize: sends that wait until it receives them, and receives
- * that have met a message of which something is missing. Nobody but a wrong program has any of
- * those, so a person is told when there is one; but a send that nobody receives may be cancelled,
- * and is, before or after it has failed. What is sent without asking the receiver ends as ever, and
- * is lost. Receives that wait for a message of its are left alone: a right program may still cancel
- * them.
+ * The marks of a peer are peer.c's. This file ends requests.
  */
-#include "opal/util/log.h"
-#include "ompi/api/mpi.h"
 #include "ompi/mca/pml/ob1/ob1.h"
-
-/* Set before the matchers are looked through, each under its lock. */
-static atomic_bool any_has_failed;
-
-bool ob1_any_has_failed(void)
-{
-    return atomic_load_explicit(&any_has_failed, memory_order_relaxed);
-}
-
-static int error_of(const ompi_communicator_t *comm, int rank)
-{
-    const ob1_peer_t *peer = ob1_known_peer(ompi_comm_process(comm, rank));
-    return peer != NULL && peer->has_failed ? peer->error : MPI_SUCCESS;
-}
-
-int ob1_source_error(const ompi_communicator_t *comm, int source)
-{
-    if (opal_likely(!ob1_any_has_failed()))
-        return MPI_SUCCESS;
-    if (source != MPI_ANY_SOURCE)
-        return error_of(comm, source);
-    int error = MPI_SUCCESS;
-    for (int rank = 0; rank < ompi_comm_peers(comm) && error == MPI_SUCCESS; rank++)
-        error = error_of(comm, rank);
-    return error;
-}
-
-static void report_departed(ob1_peer_t *peer)
-{
-    if (peer->is_notified)
-        return;
-    peer->is_notified = true;
-    opal_log_error("rank %u has left through MPI_Finalize: messages that wait for it fail with "
-                   "MPI_ERR_PROC_ABORTED; every send needs a receive before that",
-                   peer->process->rank);
-}
-
-void ob1_send_fail(ob1_send_t *send)
-{
-    report_departed(send->peer);
-    send->request.status.MPI_ERROR = send->peer->error;
-    ob1_send_finish(send);
-}
-
-void ob1_receive_fail(ob1_receive_t *receive, ob1_peer_t *peer)
-{
-    report_departed(peer);
-    ob1_receive_end(receive, peer->error);
-}
 
 static void fail_pending(ob1_peer_t *peer, opal_list_t *list)
 {
@@ -77,9 +28,11 @@ static void fail_pending(ob1_peer_t *peer, opal_list_t *list)
     }
 }
 
-/* Whose messages are lost, while those who wait for them are looked for; else UINT32_MAX. */
+/* During ob1_receives_fail_no_memory the process whose message could not be copied; else
+ * UINT32_MAX. */
 static uint32_t without_memory = UINT32_MAX;
 
+/* Why this receive cannot match any more; MPI_SUCCESS: it can. */
 static int error_of_posted(const ob1_posted_t *posted)
 {
     const ob1_receive_t *receive = opal_container_of(posted, ob1_receive_t, posted);
@@ -118,7 +71,7 @@ void ob1_receives_fail_no_memory(opal_process_t *process)
     ob1_probes_fail_no_memory(process->index);
 }
 
-/* Everything that has begun between it and us. */
+/* Ends everything that this process has begun with the peer. */
 static void end_begun(ob1_peer_t *peer)
 {
     ob1_peer_forbid_unlocked(peer);
@@ -137,39 +90,16 @@ static void end_begun(ob1_peer_t *peer)
     }
 }
 
-static bool has_unhandled; /* a peer was found dead */
-
-void ob1_peer_failure_start(void)
-{
-    atomic_store_explicit(&any_has_failed, false, memory_order_relaxed);
-    has_unhandled = false;
-}
-
-static void mark_failed(ob1_peer_t *peer)
-{
-    opal_log_error("rank %u is gone: what needs it fails with %s", peer->process->rank,
-                   peer->error == MPI_ERR_NO_MEM ? "MPI_ERR_NO_MEM" : "MPI_ERR_PROC_ABORTED");
-    peer->has_failed = peer->is_notified = true;
-    atomic_store_explicit(&any_has_failed, true, memory_order_relaxed);
-    has_unhandled = true;
-}
-
 int ob1_fail_unreachable(void)
 {
-    int told = 0;
-    for (; opal_unlikely(has_unhandled); told++) { /* what ends may send to another dead one */
-        has_unhandled = false;
+    int count = 0;
+    /* A request that ends may send to another failed peer: it is marked meanwhile. */
+    for (; opal_unlikely(ob1_failure_is_new); count++) {
+        ob1_failure_is_new = false;
         ob1_each_matcher(fail_posted);
         ob1_wake_probes();
     }
-    return told;
-}
-
-void ob1_peer_found_failed(ob1_peer_t *peer)
-{
-    mark_failed(peer);
-    ob1_credit_end(peer);
-    ob1_peers_poll();
+    return count;
 }
 
 void ob1_peer_failed(opal_process_t *process, opal_status_t why)
@@ -179,7 +109,7 @@ void ob1_peer_failed(opal_process_t *process, opal_status_t why)
         return;
     if (why == OPAL_ERR_NO_MEMORY)
         peer->error = MPI_ERR_NO_MEM;
-    mark_failed(peer);
+    ob1_peer_mark_failed(peer);
     end_begun(peer);
     ob1_fail_unreachable();
 }

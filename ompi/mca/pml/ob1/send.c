@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The sending side: one frame, or a rendezvous and whatever the receiver then asks for. */
+/*
+ * The sending side of the protocols: eager, stream, rendezvous (RTS, then fragments if the receiver
+ * sends a CTS), and MPI_Cancel of a send.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,13 +12,15 @@
 #include "ompi/request/status.h"
 
 enum {
-    SHORTEST_LISTED = 512, /* bytes; the mean of what is copied piece by piece */
-    DESCRIBED_WITH = 128,  /* up to so many bytes, the data is no more than its description */
+    SHORTEST_LISTED = 512, /* bytes; on average, of segments that are copied one by one */
+    SHORT_SYNC = 128,      /* up to so many bytes, the data is no longer than an RTS */
     SHORT_BYTES = 512,     /* up to here a frame is sent in one call */
 };
 
+size_t ob1_rendezvous_limit;
+
 static opal_pool_t sends = {.bytes = sizeof(ob1_send_t)};
-static opal_names_t names; /* of those that a receiver has been told of; under ompi_lock */
+static opal_names_t names; /* of sends that a receiver replies to; under ompi_lock */
 
 static void destroy_send(ompi_object_t *head)
 {
@@ -47,7 +52,7 @@ static void drop_list(ob1_send_t *send)
     send->list = NULL;
 }
 
-/* The peer may not ask for its memory any more. */
+/* From now on the peer cannot complete the send by its slot, nor ask for help with the copy. */
 static void disarm(ob1_send_t *send)
 {
     opal_btl_peer_t *btl = send->peer->btl;
@@ -56,7 +61,6 @@ static void disarm(ob1_send_t *send)
     send->slot = 0;
 }
 
-/* What the receiver was told of it is of no use any more. */
 void ob1_send_finish(ob1_send_t *send)
 {
     drop_list(send);
@@ -67,7 +71,13 @@ void ob1_send_finish(ob1_send_t *send)
     ompi_request_complete(&send->request);
 }
 
-/* Ends it, out of all lists. */
+void ob1_send_fail(ob1_send_t *send)
+{
+    ob1_peer_report_departed(send->peer);
+    send->request.status.MPI_ERROR = send->peer->error;
+    ob1_send_finish(send);
+}
+
 static void fail_for_memory(ob1_send_t *send)
 {
     send->request.status.MPI_ERROR = MPI_ERR_NO_MEM;
@@ -85,7 +95,7 @@ static ob1_match_t match_of(const ompi_route_t *to)
 
 /* -- eager --------------------------------------------------------------------------- */
 
-/* The whole message in one frame, with the peer's lock; false: no room. */
+/* The whole message in one frame. The caller holds the peer's lock. False: no room. */
 static inline bool write_eager(ob1_peer_t *peer, const ob1_match_t *match, const ompi_data_t *data,
                                size_t bytes)
 {
@@ -106,7 +116,7 @@ static inline bool write_eager(ob1_peer_t *peer, const ob1_match_t *match, const
     return true;
 }
 
-/* The same under ompi_lock. */
+/* Under ompi_lock; by zcopy if that is faster. False: no room. */
 static bool push_eager(ob1_peer_t *peer, const ob1_match_t *match, const ompi_data_t *data,
                        size_t bytes)
 {
@@ -116,15 +126,15 @@ static bool push_eager(ob1_peer_t *peer, const ob1_match_t *match, const ompi_da
     if (opal_unlikely(pushed != OB1_MUST_PACK))
         return pushed == OB1_PUSHED;
     ob1_lock(&peer->btl->lock);
-    bool has_left = write_eager(peer, match, data, bytes);
-    if (opal_likely(has_left))
+    bool was_sent = write_eager(peer, match, data, bytes);
+    if (opal_likely(was_sent))
         ob1_peer_sent(peer);
     else
         ob1_unlock(&peer->btl->lock);
-    return has_left;
+    return was_sent;
 }
 
-/* What the receiver will call it. False: no memory. */
+/* The name in the receiver's replies. False: no memory. */
 static bool give_name(ob1_send_t *send)
 {
     if (send->name == 0)
@@ -132,7 +142,7 @@ static bool give_name(ob1_send_t *send)
     return opal_likely(send->name != 0);
 }
 
-/* The peer has to answer it. */
+/* The send completes when the peer replies. */
 static void await_reply(ob1_send_t *send, ob1_kind_t kind)
 {
     send->awaits = kind;
@@ -149,7 +159,7 @@ static bool push_eager_sync(ob1_send_t *send)
     memcpy(room, &head, sizeof head);
     ompi_datatype_pack(send->data.type, send->data.count, send->data.buffer, 0, room + sizeof head,
                        send->bytes);
-    if (send->bytes > DESCRIBED_WITH)
+    if (send->bytes > SHORT_SYNC)
         ob1_peer_charge(peer, send->bytes);
     ob1_peer_commit(peer, room, OB1_EAGER_SYNC, sizeof head + send->bytes);
     await_reply(send, OB1_MATCH_ACK);
@@ -158,7 +168,7 @@ static bool push_eager_sync(ob1_send_t *send)
 
 /* -- stream -------------------------------------------------------------------------- */
 
-/* As many parts as there is room for; true: that was all. */
+/* Sends as many parts as there is room for. True: all have left. */
 static bool push_stream(ob1_send_t *send)
 {
     ob1_stream_head_t head = {.match = send->match, .total = send->bytes};
@@ -192,17 +202,17 @@ static bool push_stream(ob1_send_t *send)
 
 /* -- rendezvous ---------------------------------------------------------------------- */
 
-/* The receiver has to see it, or may read it. */
-static void *take_shared(size_t bytes)
+/* Memory that the receiver has mapped, if there is a shared region. */
+static void *allocate_shared(size_t bytes)
 {
     return opal_region.heap != NULL ? opal_heap_memalign(opal_region.heap, 64, bytes)
                                     : malloc(bytes);
 }
 
-/* The list lies where it was filled in by ompi_datatype_segments. */
-_Static_assert(sizeof(ob1_segment_t) == sizeof(struct iovec), "segments and iovecs are the same");
+_Static_assert(sizeof(ob1_segment_t) == sizeof(struct iovec),
+               "ompi_datatype_segments writes segments");
 
-/* Whether the data is better copied piece by piece than packed. */
+/* Whether copying the data segment by segment is faster than packing it. */
 static bool is_in_long_pieces(const ob1_send_t *send)
 {
     struct iovec first = {0};
@@ -213,10 +223,8 @@ static bool is_in_long_pieces(const ob1_send_t *send)
             bytes >= SHORTEST_LISTED);
 }
 
-/*
- * What is in more pieces than a frame tells of. Packing them is faster than going from piece to
- * piece if these are short. 0: they are, or there is no memory.
- */
+/* A list of the segments, if they are more than an RTS holds. Returns their number. 0: they are so
+ * short that packing is faster, or there is no memory. */
 static uint32_t list_segments(ob1_send_t *send)
 {
     const ompi_data_t *data = &send->data;
@@ -225,7 +233,7 @@ static uint32_t list_segments(ob1_send_t *send)
         most = OB1_MAX_LISTED;
     if (most <= OB1_MAX_SEGMENTS || !is_in_long_pieces(send))
         return 0;
-    send->list = take_shared(most * sizeof *send->list);
+    send->list = allocate_shared(most * sizeof *send->list);
     if (send->list == NULL)
         return 0;
     size_t count = ompi_datatype_segments(data->type, data->count, data->buffer, 0,
@@ -236,7 +244,8 @@ static uint32_t list_segments(ob1_send_t *send)
     return 0;
 }
 
-/* Where the data is, if the receiver can get at it. Returns how many segments it has. */
+/* Writes where the data is, if the receiver can copy it from there. Returns the number of segments;
+ * 0: it cannot. */
 static uint32_t describe_data(ob1_send_t *send, ob1_segment_t *segments)
 {
     struct iovec vector[OB1_MAX_SEGMENTS];
@@ -261,8 +270,8 @@ static uint32_t describe_data(ob1_send_t *send, ob1_segment_t *segments)
     return (uint32_t)count;
 }
 
-/* Written where it is sent from, since what is copied right after it was written costs time. */
-static bool push_rendezvous(ob1_send_t *send)
+/* The RTS is written in place: copying what was written just now costs time. */
+static bool push_rts(ob1_send_t *send)
 {
     opal_btl_peer_t *btl = send->peer->btl;
     ob1_rts_t *head = ob1_peer_reserve(send->peer, sizeof *head);
@@ -280,16 +289,17 @@ static bool push_rendezvous(ob1_send_t *send)
             btl->ops->arm(btl, OB1_FIN, head->sender, &run, send->blocking ? send->bytes : 0);
     }
     head->slot = send->slot < OPAL_BTL_NO_SLOT ? send->slot : 0;
-    size_t told = head->segment_count > OB1_MAX_SEGMENTS ? 1 : head->segment_count;
+    size_t sent = head->segment_count > OB1_MAX_SEGMENTS ? 1 : head->segment_count;
     ob1_peer_commit(send->peer, head, OB1_RTS,
-                    offsetof(ob1_rts_t, segments) + told * sizeof(ob1_segment_t));
+                    offsetof(ob1_rts_t, segments) + sent * sizeof(ob1_segment_t));
     await_reply(send, OB1_FIN);
     return true;
 }
 
 /* -- starting ------------------------------------------------------------------------ */
 
-/* Whether the message is best left where it is, although it may fit a frame. */
+/* Whether a rendezvous is faster although the message fits a frame: the receiver has the buffer
+ * mapped. */
 static bool is_direct(opal_btl_peer_t *btl, const ompi_data_t *data, size_t bytes)
 {
     return bytes >= btl->ops->direct_bytes && bytes <= btl->ops->eager_bytes &&
@@ -298,8 +308,8 @@ static bool is_direct(opal_btl_peer_t *btl, const ompi_data_t *data, size_t byte
                                bytes);
 }
 
-/* Whether a message that is too long for a frame goes as a stream, without asking. */
-static bool streams(const ob1_send_t *send)
+/* Whether a message that is too long for a frame goes as a stream, unasked. */
+static bool is_streamed(const ob1_send_t *send)
 {
     opal_btl_peer_t *btl = send->peer->btl;
     size_t limit = btl->ops->stream_bytes > 0 ? btl->ops->stream_bytes : ob1_rendezvous_limit;
@@ -310,18 +320,18 @@ static bool streams(const ob1_send_t *send)
                                     send->bytes, false);
 }
 
-/* The frame that it begins with: whether the receiver has to answer. */
+/* The protocol: the kind of the first frame. */
 static ob1_kind_t first_kind(const ob1_send_t *send)
 {
     opal_btl_peer_t *btl = send->peer->btl;
     if (send->pushed > 0)
-        return OB1_STREAM; /* it has begun to */
+        return OB1_STREAM; /* which has begun */
     if (is_direct(btl, &send->data, send->bytes))
         return OB1_RTS;
     if (opal_unlikely(!ob1_peer_has_credit(send->peer)))
-        return send->bytes <= DESCRIBED_WITH ? OB1_EAGER_SYNC : OB1_RTS;
+        return send->bytes <= SHORT_SYNC ? OB1_EAGER_SYNC : OB1_RTS;
     if (send->bytes > btl->ops->eager_bytes)
-        return streams(send) ? OB1_STREAM : OB1_RTS;
+        return is_streamed(send) ? OB1_STREAM : OB1_RTS;
     return send->synchronous ? OB1_EAGER_SYNC : OB1_EAGER;
 }
 
@@ -332,7 +342,7 @@ static bool push_first(ob1_send_t *send)
         return push_stream(send);
     if (kind != OB1_EAGER) {
         if (give_name(send))
-            return kind == OB1_RTS ? push_rendezvous(send) : push_eager_sync(send);
+            return kind == OB1_RTS ? push_rts(send) : push_eager_sync(send);
         fail_for_memory(send);
         return true;
     }
@@ -353,14 +363,14 @@ static void finish_cancelled(ob1_send_t *send)
     ob1_send_finish(send);
 }
 
-/* The receiver has not asked for it, and is gone. */
+/* The peer is unreachable, and has not received the message. */
 static void fail_unreceived(ob1_send_t *send)
 {
     send->is_unreceived = send->peer->has_left;
     ob1_send_fail(send);
 }
 
-/* Not all of its first frame was sent, and the receiver is gone. */
+/* The peer is unreachable, and the first frame has not left completely. */
 static void end_unsent(ob1_send_t *send)
 {
     ob1_kind_t kind = first_kind(send);
@@ -383,7 +393,7 @@ static void end_pending(ob1_pending_t *pending, ob1_peer_t *peer)
         ob1_send_fail(send);
 }
 
-/* All but the request itself. */
+/* Everything except the request itself. */
 static void init_send(ob1_send_t *send, ob1_peer_t *peer, const ompi_route_t *to,
                       const ompi_data_t *data, ompi_send_mode_t mode)
 {
@@ -431,8 +441,8 @@ static ob1_send_t *create_send(const ompi_route_t *to, const ompi_data_t *data,
     return send;
 }
 
-/* True: it is gone, in one frame. */
-static bool send_at_once(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode)
+/* The fast path under ompi_lock. True: the message has left, in one eager frame. */
+static bool try_send_eager(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode)
 {
     ob1_peer_t *peer = ob1_peer_of(to->comm, to->rank);
     size_t bytes = ompi_datatype_bytes(data->type, data->count);
@@ -451,23 +461,23 @@ bool ob1_try_send_unlocked(const ompi_route_t *to, const ompi_data_t *data, ompi
         return false;
     const opal_btl_ops_t *ops = peer->btl->ops;
     size_t bytes = ompi_datatype_bytes(data->type, data->count);
-    /* From direct_bytes on it may be best left where it is. */
+    /* From direct_bytes on a rendezvous may be faster. */
     if (sizeof(ob1_match_t) + bytes > ops->unlocked_bytes || bytes > ops->eager_bytes ||
         bytes >= ops->direct_bytes)
         return false;
     ob1_match_t match = match_of(to);
     opal_fair_acquire(&peer->btl->lock);
-    bool has_left = peer->allows_unlocked &&
+    bool was_sent = peer->allows_unlocked &&
                     atomic_load_explicit(&peer->credit, memory_order_relaxed) >= 0 &&
                     write_eager(peer, &match, data, bytes);
     opal_fair_release(&peer->btl->lock);
-    return has_left;
+    return was_sent;
 }
 
 int ob1_isend(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode,
               ompi_request_t **request)
 {
-    if (opal_likely(send_at_once(to, data, mode))) {
+    if (opal_likely(try_send_eager(to, data, mode))) {
         *request = &ompi_request_sent;
         return MPI_SUCCESS;
     }
@@ -482,7 +492,7 @@ int ob1_isend(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t 
 
 static int restart_send(ompi_request_t *request)
 {
-    ompi_status_set_empty(&request->status); /* of the last time: it may have been cancelled */
+    ompi_status_set_empty(&request->status); /* it may have been cancelled the last time */
     start_send(opal_container_of(request, ob1_send_t, request));
     return MPI_SUCCESS;
 }
@@ -499,16 +509,16 @@ int ob1_send_init(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mod
     return MPI_SUCCESS;
 }
 
-/* The request of a blocking send stands on the stack, if it needs one at all. */
+/* The request of a blocking send is on the stack, if it needs one. */
 int ob1_send(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode)
 {
-    if (opal_likely(send_at_once(to, data, mode)))
+    if (opal_likely(try_send_eager(to, data, mode)))
         return MPI_SUCCESS;
     ob1_peer_t *peer = ob1_peer_of(to->comm, to->rank);
     if (peer == NULL)
         return ob1_peer_error(opal_process(ompi_comm_process(to->comm, to->rank)));
     if (opal_unlikely(!ob1_peer_has_credit(peer)))
-        ompi_request_look(); /* the credit may be here: a send that is eager does not poll */
+        ompi_request_look(); /* credit may have come: eager sends do not poll */
     ob1_send_t send;
     ompi_request_t *request = &send.request;
     ompi_request_init_bare(request, &send_request_ops, to->comm);
@@ -526,9 +536,9 @@ void ob1_sends_end(void)
     opal_names_free(&names);
 }
 
-/* -- what the receiver answers ------------------------------------------------------- */
+/* -- replies of the receiver --------------------------------------------------------- */
 
-/* As many fragments as there is room for; true: that was all. */
+/* Sends as many fragments as there is room for. True: all have left. */
 static bool push_fragments(ob1_pending_t *pending, ob1_peer_t *peer)
 {
     ob1_send_t *send = opal_container_of(pending, ob1_send_t, pending);
@@ -561,7 +571,7 @@ static void send_fragments(ob1_send_t *send, const ob1_cts_t *cts)
         ob1_peer_defer(send->peer, &send->peer->streams, &send->pending);
 }
 
-/* Whether this is an answer to it. */
+/* Whether the send waits for this reply. */
 static bool is_reply_to(const ob1_send_t *send, ob1_kind_t kind, const ob1_cts_t *reply)
 {
     switch (kind) {
@@ -599,7 +609,7 @@ bool ob1_send_handle_reply(const ob1_peer_t *peer, ob1_kind_t kind, const void *
 
 /* -- cancelling ---------------------------------------------------------------------- */
 
-/* It has failed because nobody receives it. */
+/* The send has failed because the receiver left: it becomes a cancelled one. */
 static void cancel_unreceived(ob1_send_t *send)
 {
     send->request.status.MPI_ERROR = MPI_SUCCESS;
@@ -611,7 +621,8 @@ static void free_control(ob1_control_t *control)
     free(control);
 }
 
-/* The receiver is to give it back. The answer may end the send before this has left. */
+/* The receiver may still have the message. Its reply to the message itself may end the send before
+ * the OB1_CANCEL has left, so the control message is allocated. */
 static int send_cancel(ob1_send_t *send)
 {
     ob1_sync_t name = {.match = send->match, .sender = send->name};

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sending out of the user's memory, by transports that take it from there: in one go with the
- * frames before it, or a long message at its own pace.
+ * zcopy: sending out of the user's memory, by transports that can. A message of one or two frames
+ * leaves at once (send_now); a long one leaves in parts, as a placed frame (send_long). With
+ * mpi_leave_pinned, long messages are sent from registered (pinned) pages.
  */
 #include <stdlib.h>
 
 #include "opal/progress/fixed.h"
 #include "ompi/mca/pml/ob1/ob1.h"
 
-enum { SHORTEST_PIECE = 256 };
+enum { SHORTEST_PIECE = 256 }; /* bytes; the mean of segments that are worth it */
 
-/* Where the data is, if that is in few and long pieces. Returns how many; 0: it is not. */
+size_t ob1_pin_bytes, ob1_pipeline_bytes;
+
+/* The segments of the data, if they are few and long. Returns how many; 0: they are not. */
 static size_t few_segments(const ompi_data_t *data, size_t bytes, struct iovec *segments,
                            size_t max)
 {
@@ -36,7 +39,7 @@ ob1_pushed_t ob1_zcopy_now(ob1_peer_t *peer, const void *head, size_t head_bytes
         {.kind = kind, .head = head, .head_bytes = head_bytes},
         {.kind = OB1_STREAM_PART, .is_placed = true},
     };
-    size_t last = kind == OB1_STREAM; /* whose data is a part of its own, which lands */
+    size_t last = kind == OB1_STREAM; /* whose data is a placed frame of its own */
     frames[last].segments = segments;
     frames[last].segment_count = count;
     frames[last].bytes = bytes;
@@ -48,14 +51,14 @@ ob1_pushed_t ob1_zcopy_now(ob1_peer_t *peer, const void *head, size_t head_bytes
     return was_sent ? OB1_PUSHED : OB1_NO_ROOM;
 }
 
-/* -- pinned pages -------------------------------------------------------------------- */
+/* -- registered pages ---------------------------------------------------------------- */
 
-/* The first transport that has them. Others send without. */
+/* Of the first transport that can register pages. The others send without. */
 static struct {
     const opal_btl_ops_t *ops; /* NULL: none */
     ompi_mpool_device_t device;
     ompi_mpool_t *pool;
-    bool whole; /* messages are pinned at once, not part by part */
+    bool whole; /* a message is registered as a whole, not part by part */
 } pins;
 
 static opal_status_t pin(void *context, void *base, size_t bytes, unsigned access OPAL_UNUSED,
@@ -71,7 +74,8 @@ static void unpin(void *context, void *handle, void *base, size_t bytes)
     ops->unpin(handle, base, bytes);
 }
 
-/* Whether this transport's buffers are to stay pinned: only then does it pay to pin them. */
+/* False: the transport cannot register pages, or the user does not want that they stay registered;
+ * without that registering is slower than copying. */
 static bool begin_pins(const opal_btl_ops_t *ops)
 {
     if (ops->pin == NULL)
@@ -106,8 +110,8 @@ void ob1_pins_stop(void)
     pins.ops = NULL;
 }
 
-/* How much of it is sent next, and out of what. What cannot be pinned goes without,
- * all the rest of it: parts that need not be waited for would end within one another. */
+/* Chooses the next part, and registers its pages. If that fails the rest is sent without, as one
+ * part: `done` of a part that is not registered may be called from within send_long. */
 static void take_part(ob1_send_t *send)
 {
     opal_btl_frame_t *frame = &send->zcopy.frame;
@@ -169,7 +173,7 @@ static void long_failed(ob1_pending_t *pending, ob1_peer_t *peer OPAL_UNUSED)
     ob1_send_fail(send);
 }
 
-/* All of the data in pieces that are worth it; NULL: it is not, or there is no memory. */
+/* All segments of the data. NULL: they are too short, or there is no memory. */
 static struct iovec *list_pieces(const ompi_data_t *data, size_t bytes, size_t *count)
 {
     size_t most = bytes / SHORTEST_PIECE + 1, has = 0;
@@ -200,7 +204,7 @@ bool ob1_zcopy_long(ob1_send_t *send)
         return false;
     take_part(send);
     send->zcopy.done = long_done;
-    send->pending.push = NULL; /* it waits for no room, and it is too late to cancel it */
+    send->pending.push = NULL; /* it waits for no room, and is too late for MPI_Cancel */
     send->pending.fail = long_failed;
     opal_list_append(&send->peer->awaiting, &send->pending.node);
     btl->ops->send_long(btl, &send->zcopy);
