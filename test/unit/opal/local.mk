@@ -35,7 +35,7 @@ unit_tests += \
 	%D%/mca/btl/memory \
 	%D%/mca/btl/operations \
 	%D%/mca/btl/oracle \
-	%D%/mca/btl/sm/direct \
+	%D%/mca/btl/sm/get \
 	%D%/mca/btl/sm/pace \
 	%D%/mca/btl/sm/ring \
 	%D%/mca/btl/sm/sm \
@@ -278,8 +278,8 @@ test_unit_opal_mca_btl_sock_listen_SOURCES = %D%/mca/btl/sock/listen.c $(crew_so
 test_unit_opal_mca_btl_sock_listen_CFLAGS = $(AM_CFLAGS)
 test_unit_opal_mca_btl_sock_listen_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=accept4 -Wl,--wrap=clock_gettime
-test_unit_opal_mca_btl_sm_direct_SOURCES = %D%/mca/btl/sm/direct.c $(crew_sources)
-test_unit_opal_mca_btl_sm_direct_CFLAGS = $(AM_CFLAGS)
+test_unit_opal_mca_btl_sm_get_SOURCES = %D%/mca/btl/sm/get.c $(crew_sources)
+test_unit_opal_mca_btl_sm_get_CFLAGS = $(AM_CFLAGS)
 test_unit_opal_mca_btl_sm_pace_SOURCES = %D%/mca/btl/sm/pace.c opal/mca/btl/sm/pace.c
 test_unit_opal_mca_btl_sm_pace_CFLAGS = $(AM_CFLAGS)
 test_unit_opal_mca_btl_sm_ring_SOURCES = %D%/mca/btl/sm/ring.c
@@ -314,7 +314,7 @@ test_unit_opal_mca_btl_oracle_SOURCES += $(mca_btl_sm_sources)
 test_unit_opal_mca_btl_operations_SOURCES += $(mca_btl_sm_sources)
 test_unit_opal_mca_btl_clients_SOURCES += $(mca_btl_sm_sources)
 test_unit_opal_mca_btl_contract_SOURCES += $(mca_btl_sm_sources)
-test_unit_opal_mca_btl_sm_direct_SOURCES += $(mca_btl_sm_sources)
+test_unit_opal_mca_btl_sm_get_SOURCES += $(mca_btl_sm_sources)
 test_unit_opal_mca_btl_sm_ring_SOURCES += $(mca_btl_sm_sources)
 test_unit_opal_mca_btl_sm_sm_SOURCES += $(mca_btl_sm_sources)
 endif

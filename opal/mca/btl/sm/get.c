@@ -1,13 +1,56 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reading out of a peer's memory: what is mapped here as our own, the rest by process_vm_readv(2).
- * Either is one copy, without the peer's help. Whether the second is permitted is found out once a
- * peer.
+ * Reading a peer's memory: by loads and stores if it is mapped here, else by process_vm_readv(2)
+ * (CMA). Either is one copy, without the peer's help. Whether the system permits the second is
+ * found out once for each peer.
  */
 #include <errno.h>
 
 #include "opal/mca/btl/sm/sm.h"
-#include "opal/util/clock.h"
+#include "opal/util/segments.h"
+
+/* -- memory that is mapped here ------------------------------------------------------------ */
+
+/* Asked for until the peer has attached. */
+static inline const opal_node_view_t *view_of(sm_peer_t *peer)
+{
+    if (opal_unlikely(!peer->view_is_known))
+        peer->view_is_known = opal_node_view(peer->local_rank, &peer->view);
+    return &peer->view;
+}
+
+bool sm_maps_any(sm_peer_t *peer)
+{
+    return view_of(peer)->bytes > 0;
+}
+
+void *sm_map(sm_peer_t *peer, uintptr_t address, size_t bytes)
+{
+    return opal_view_at(view_of(peer), address, bytes);
+}
+
+/* Whether all of these segments are mapped here. */
+static bool is_all_mapped(sm_peer_t *peer, const struct iovec *from, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (sm_map(peer, (uintptr_t)from[i].iov_base, from[i].iov_len) == NULL)
+            return false;
+    }
+    return true;
+}
+
+ssize_t sm_get_mapped(sm_peer_t *peer, const struct iovec *to, size_t to_count,
+                      const struct iovec *from, size_t from_count)
+{
+    const ring_writer_t *writer = &peer->writer;
+    /* The next frame from here often follows soon. Its line comes to this core during the copy: the
+     * peer, which polls for the completion alone, does not need it meanwhile. */
+    if (writer->ring != NULL)
+        opal_prefetch_write(ring_word(writer->ring, writer->size, writer->tail));
+    return (ssize_t)opal_segments_copy(to, to_count, from, from_count, peer->view.shift);
+}
+
+/* -- CMA ----------------------------------------------------------------------------------- */
 
 /* Segments handed to the kernel at once; far below its own limit, to spare the stack. */
 enum { BATCH = 64 };
@@ -89,7 +132,16 @@ bool sm_can_cma(sm_peer_t *peer)
     return peer->get_state == SM_GET_WORKS;
 }
 
-/* While we read a long message ourselves, we cannot help another one. */
+/* -- rendezvous ---------------------------------------------------------------------------- */
+
+void sm_advise(sm_peer_t *peer)
+{
+    for (unsigned way = 0; peer->incoming != NULL && way < PACE_WAYS; way++)
+        atomic_store_explicit(&peer->incoming->advice[way], peer->pace.published[way],
+                              memory_order_relaxed);
+}
+
+/* is_reading: a process that reads a long message does not help another one. */
 static ssize_t get_by(pace_way_t way, sm_peer_t *peer, const struct iovec *to, size_t to_count,
                       const struct iovec *from, size_t from_count, uint32_t number)
 {
@@ -119,7 +171,7 @@ ssize_t sm_rndv_get(opal_btl_peer_t *base, const struct iovec *to, size_t to_cou
                     const struct iovec *from, size_t from_count, uint32_t number)
 {
     sm_peer_t *peer = (sm_peer_t *)base;
-    pace_way_t way = sm_maps_all(peer, from, from_count) ? PACE_DIRECT : PACE_CMA;
+    pace_way_t way = is_all_mapped(peer, from, from_count) ? PACE_DIRECT : PACE_CMA;
     if (way == PACE_CMA && !sm_can_cma(peer))
         return -OPAL_ERR_NOT_SUPPORTED;
     if (!pace_wants_get(&peer->pace, way, bytes_of(from, from_count)))

@@ -25,8 +25,10 @@
 enum {
     PACE_FIRST_CLASS = 11, /* log2 of the bytes */
     PACE_CLASSES = 12,
-    PACE_BURST = 16,        /* the bits of an advice from here on are for bursts */
-    PACE_LONG_FRAME = 2048, /* shorter ones say nothing about long data */
+    PACE_BURST = 16,            /* the bits of an advice from here on are for bursts */
+    PACE_LONG_FRAME = 2048,     /* shorter frames say nothing about long data */
+    PACE_FRAMES_PER_SAMPLE = 7, /* of the long frames one in so many is timed: no power of 2, as
+                                   the parts of messages often are */
 };
 
 /* Of a get. */

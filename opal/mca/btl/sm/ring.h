@@ -146,19 +146,6 @@ static inline void *ring_reserve(ring_writer_t *writer, size_t length, opal_stat
     return (void *)(ring_word(writer->ring, writer->size, writer->tail) + 1);
 }
 
-/*
- * The lines of the next frame, if it is like the last one, begin to come to this core: the reader
- * has them from the lap before. Not the first one, which was cleared just now.
- */
-static inline void ring_prepare(const ring_writer_t *writer, uint64_t next, size_t length)
-{
-    uint64_t ahead = ring_frame_bytes(length);
-    if (ahead > RING_AHEAD)
-        ahead = RING_AHEAD;
-    for (uint64_t i = RING_LINE; i <= ahead; i += RING_LINE)
-        opal_prefetch_write(ring_word(writer->ring, writer->size, next + i));
-}
-
 /* Publishes the frame that was reserved, cut to `length`. */
 static inline void ring_commit(ring_writer_t *writer, unsigned kind, size_t length)
 {
@@ -168,7 +155,13 @@ static inline void ring_commit(ring_writer_t *writer, unsigned kind, size_t leng
                           RING_VALID | (uint64_t)kind << RING_KIND_SHIFT | length,
                           memory_order_release);
     writer->tail = next;
-    ring_prepare(writer, next, length);
+    /* Prefetches the lines of the next frame, assuming that it is as long: the reader has them from
+     * the lap before. Not the first one, which was cleared just now. */
+    uint64_t ahead = ring_frame_bytes(length);
+    if (ahead > RING_AHEAD)
+        ahead = RING_AHEAD;
+    for (uint64_t i = RING_LINE; i <= ahead; i += RING_LINE)
+        opal_prefetch_write(ring_word(writer->ring, writer->size, next + i));
 }
 
 /* The bytes of the next frame, or NULL. A frame that would cross the end of the ring, or a SKIP at

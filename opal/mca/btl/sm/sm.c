@@ -1,22 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * btl/sm: frames through rings in the node's segment, one for each ordered pair that talks.
+ * btl/sm: frames through rings in the node's segment, one for each ordered pair of ranks that talk.
+ * Here: receiving, peers that end, start and stop, and the component. So a process pays, in memory
+ * and in time, only for the peers that talk to it: progress reads one line per ring.
  *
- * A ring is carved by its writer when it sends its first frame, and pushed on the list of the
- * reader's slot; the reader takes the list when it next polls. So a process pays, in memory and in
- * time, for the peers that talk to it.
- *
- * Who stops closes its list and sends each ring that leads to it back to its writer, by the list of
- * that one. A ring that comes back tells the writer that the reader has left, and that all of what
- * the reader has sent can be seen. A writer that finds the list closed sends the ring to itself.
- * When both have stopped, and the writer starts again, it takes the ring that it had.
- *
- * The path of a frame: reserve and commit write one cache line for up to 56 bytes and look at the
- * reader's doorbell, a line that changes only when it sleeps; progress looks at one line per ring.
- * No lock, no system call, no fence.
- *
- * Beside the upper layer's lock go reserve and commit of frames that are not measured, once there
- * is a ring: they touch nothing but its writer's end, which the peer's lock is for.
+ * A rank that stops closes its inbox and returns each ring that it reads to the ring's writer, by
+ * the writer's inbox. A returned ring tells the writer that the reader has left, and that
+ * everything that the reader has sent can be seen. A writer that finds the inbox closed returns the
+ * ring to itself. When both have stopped, and the writer starts again, it reuses the ring.
  */
 #include "opal/mca/btl/sm/sm.h"
 
@@ -35,11 +26,9 @@
 #include "opal/util/text.h"
 
 enum {
-    FRAMES_PER_RING = 16,  /* one peer's share of a call of progress */
-    FRAMES_PER_SAMPLE = 7, /* of the long ones, one in so many is timed: no power of 2, as the
-                              parts of messages often are */
-    SPIN_BUDGET = 64,      /* looks, about a microsecond */
-    BYTES_PER_SPIN = 256,  /* more, as that long is copied meanwhile */
+    FRAMES_PER_RING = 16, /* one peer's share of a call of progress */
+    SPIN_BUDGET = 64,     /* looks, about a microsecond */
+    BYTES_PER_SPIN = 256, /* more, as that long is copied meanwhile */
     MAX_SPIN_BUDGET = 512,
     HEADER_BYTES = 128, /* the upper layer's, at most; see btl.h */
 };
@@ -84,197 +73,6 @@ static const opal_param_row_t params[] = {
               "the system permits it; auto: where that is measured to be faster"},
     {0},
 };
-
-typedef struct sm {
-    opal_node_slot_t *own;
-    size_t ring_bytes;
-    sm_peer_t **peers; /* by local rank; NULL: not connected */
-    unsigned peer_count;
-    ring_reader_t *readers;
-    unsigned reader_count, reader_room;
-    unsigned next_reader;           /* whose turn it is */
-    unsigned deaths;                /* on this node, as far as they have been looked at */
-    atomic_bool any_without_memory; /* peers, which may not be reported yet */
-    unsigned left_count;            /* peers that have left, and are not reported yet */
-    bool *reported;                 /* by local rank */
-} sm_t;
-
-static sm_t sm;
-
-/* -- sending ------------------------------------------------------------------------------ */
-
-/* NULL: none can be there. */
-static ring_t *ring_at(uint32_t place)
-{
-    uint64_t offset = (uint64_t)place * RING_LINE;
-    return offset + sizeof(ring_t) <= opal_node_bytes() ? opal_node_at(offset) : NULL;
-}
-
-static uint32_t index_of(const ring_t *ring)
-{
-    return (uint32_t)(opal_node_offset(ring) / RING_LINE);
-}
-
-/* Puts a ring into an inbox. False: that is closed. */
-static bool push_ring(opal_node_slot_t *slot, ring_t *ring)
-{
-    uint32_t place = index_of(ring);
-    uint32_t head = atomic_load_explicit(&slot->inbox, memory_order_relaxed);
-    do {
-        if (head == OPAL_NODE_INBOX_CLOSED)
-            return false;
-        ring->next = head;
-    } while (!atomic_compare_exchange_weak_explicit(&slot->inbox, &head, place,
-                                                    memory_order_release, memory_order_relaxed));
-    return true;
-}
-
-static size_t room_for_ring(const ring_t *ring)
-{
-    return opal_node_bytes() - opal_node_offset(ring);
-}
-
-/* A ring of an earlier start. NULL: there is none, or it is still read. What others have damaged in
- * the list costs a ring, no more. */
-static ring_t *reuse_ring(const sm_peer_t *peer)
-{
-    uint32_t at = sm.own->rings;
-    for (unsigned left = 2 * sm.peer_count; at != 0 && left > 0; left--) {
-        ring_t *ring = ring_at(at);
-        if (ring == NULL || room_for_ring(ring) < ring_segment_bytes(sm.ring_bytes))
-            return NULL;
-        at = ring->older;
-        if (ring->reader != peer->local_rank || ring->size != sm.ring_bytes ||
-            atomic_load_explicit(&ring->is_dropped, memory_order_acquire) == 0)
-            continue;
-        memset(ring, 0, sizeof *ring + sizeof(uint64_t)); /* and the word of the first frame */
-        ring->older = at;
-        return ring;
-    }
-    return NULL;
-}
-
-static ring_t *carve_ring(const sm_peer_t *peer)
-{
-    uint64_t offset = opal_node_carve(ring_segment_bytes(sm.ring_bytes));
-    ring_t *ring = offset != 0 ? opal_node_at(offset) : NULL;
-    if (ring == NULL)
-        opal_log_error("the shared memory of this node (%zu MiB) has no room for a ring of %zu "
-                       "bytes to rank %u; a larger node_segment_size or a smaller "
-                       "btl_sm_ring_bytes helps",
-                       opal_node_bytes() >> 20, sm.ring_bytes, peer->base.process->rank);
-    if (ring == NULL || opal_node_populate(ring, sizeof *ring) != OPAL_SUCCESS)
-        return NULL;
-    ring->older = sm.own->rings;
-    sm.own->rings = index_of(ring);
-    return ring;
-}
-
-static bool make_ring(sm_peer_t *peer)
-{
-    ring_t *ring = reuse_ring(peer);
-    if (ring == NULL)
-        ring = carve_ring(peer);
-    if (ring == NULL)
-        return false;
-    ring_writer_init(&peer->writer, ring, sm.ring_bytes);
-    ring->local_rank = (uint32_t)(sm.own - opal_node_slot(0));
-    ring->reader = peer->local_rank;
-    if (!push_ring(peer->slot, ring))
-        push_ring(sm.own, ring);
-    return true;
-}
-
-/* There is no memory for the way to it: progress tells, which may be another thread's, asleep. */
-static void fail_for_memory(sm_peer_t *peer)
-{
-    if (atomic_exchange(&peer->has_no_memory, true))
-        return;
-    atomic_store(&sm.any_without_memory, true);
-    opal_wait_notify_self();
-}
-
-/* Whether there is a ring to this peer, made now if need be. */
-static bool has_ring(sm_peer_t *peer)
-{
-    if (opal_likely(peer->writer.ring != NULL))
-        return true;
-    if (!atomic_load(&peer->has_no_memory) && !make_ring(peer))
-        fail_for_memory(peer);
-    return peer->writer.ring != NULL;
-}
-
-ring_completion_t *sm_completion_line(sm_peer_t *peer)
-{
-    return has_ring(peer) ? &peer->writer.ring->completion : NULL;
-}
-
-void sm_complete(opal_btl_peer_t *base, uint32_t number)
-{
-    sm_peer_t *peer = (sm_peer_t *)base;
-    ring_completion_t *line = number != 0 ? sm_completion_line(peer) : NULL;
-    if (line == NULL)
-        return;
-    atomic_store_explicit(&line->number, number, memory_order_release);
-    opal_doorbell_notify(&peer->slot->doorbell);
-}
-
-static void *sm_reserve(opal_btl_peer_t *base, size_t length)
-{
-    sm_peer_t *peer = (sm_peer_t *)base;
-    opal_status_t status = OPAL_ERR_BUSY;
-    if (opal_unlikely(!has_ring(peer)))
-        return NULL;
-    void *room = ring_reserve(&peer->writer, length, &status);
-    if (opal_unlikely(room == NULL && status != OPAL_ERR_BUSY))
-        fail_for_memory(peer);
-    if (opal_unlikely(length >= PACE_LONG_FRAME) && room != NULL &&
-        peer->long_sent++ % FRAMES_PER_SAMPLE == 0)
-        peer->fill_begin = opal_clock_nsec();
-    return room;
-}
-
-static void sm_commit(opal_btl_peer_t *base, void *room OPAL_UNUSED, unsigned kind, size_t length)
-{
-    sm_peer_t *peer = (sm_peer_t *)base;
-    if (opal_unlikely(peer->fill_begin != 0)) {
-        uint32_t nsec = pace_add_filled(&peer->pace, length, opal_clock_nsec() - peer->fill_begin);
-        atomic_store_explicit(&peer->writer.ring->fill_nsec, nsec, memory_order_relaxed);
-        peer->fill_begin = 0;
-    }
-    ring_commit(&peer->writer, kind, length);
-    opal_doorbell_notify(&peer->slot->doorbell);
-}
-
-/* Of constant length where it is the head of most messages. */
-static inline void copy_head(unsigned char *room, const void *head, size_t bytes)
-{
-    enum { USUAL = 12 };
-    if (opal_likely(bytes == USUAL))
-        memcpy(room, head, USUAL);
-    else
-        memcpy(room, head, bytes);
-}
-
-static bool sm_send(opal_btl_peer_t *base, unsigned kind, const void *head, size_t head_bytes,
-                    const void *bytes, size_t length)
-{
-    sm_peer_t *peer = (sm_peer_t *)base;
-    opal_status_t status;
-    if (opal_unlikely(peer->writer.ring == NULL || head_bytes + length >= PACE_LONG_FRAME))
-        return opal_btl_send_frame(base, kind, head, head_bytes, bytes, length);
-    unsigned char *room = ring_reserve(&peer->writer, head_bytes + length, &status);
-    if (opal_unlikely(room == NULL)) {
-        if (status != OPAL_ERR_BUSY)
-            fail_for_memory(peer);
-        return false;
-    }
-    copy_head(room, head, head_bytes);
-    opal_copy(room + head_bytes, bytes, length);
-    ring_commit(&peer->writer, kind, head_bytes + length);
-    opal_doorbell_notify(&peer->slot->doorbell);
-    return true;
-}
 
 /* -- receiving ---------------------------------------------------------------------------- */
 
@@ -321,7 +119,7 @@ static bool is_read(const sm_t *self, const ring_t *ring)
 static void return_ring(ring_t *ring, unsigned local_rank)
 {
     opal_node_slot_t *slot = opal_node_slot(local_rank);
-    if (push_ring(slot, ring))
+    if (sm_push_ring(slot, ring))
         opal_doorbell_notify(&slot->doorbell);
     else
         atomic_store_explicit(&ring->is_dropped, 1, memory_order_release);
@@ -333,25 +131,18 @@ static void add_reader(sm_t *self, ring_t *ring)
     unsigned local_rank = *(const volatile uint32_t *)&ring->local_rank;
     opal_process_t *writer = process_of(local_rank);
     if (writer == NULL || is_read(self, ring) ||
-        !ring_reader_init(&reader, ring, room_for_ring(ring), writer)) {
+        !ring_reader_init(&reader, ring, sm_ring_room(ring), writer)) {
         opal_log_error("a ring in the shared memory of this node is damaged, and not read");
         return;
     }
     if (!has_room_for_reader(self)) {
         opal_btl_retry_soon();
-        if (!push_ring(self->own, ring)) /* and it comes again */
+        if (!sm_push_ring(self->own, ring)) /* and it comes again */
             return_ring(ring, local_rank);
         return;
     }
     reader.local_rank = local_rank;
     self->readers[self->reader_count++] = reader;
-}
-
-void sm_advise(sm_peer_t *peer)
-{
-    for (unsigned way = 0; peer->incoming != NULL && way < PACE_WAYS; way++)
-        atomic_store_explicit(&peer->incoming->advice[way], peer->pace.published[way],
-                              memory_order_relaxed);
 }
 
 /* A long frame: some of them tell how long it takes to copy out of the ring. False: the client
@@ -360,7 +151,7 @@ static bool take_long_frame(const sm_t *self, const ring_reader_t *reader, unsig
                             const void *bytes, size_t length)
 {
     sm_peer_t *peer = self->peers[reader->local_rank];
-    if (peer == NULL || peer->long_got++ % FRAMES_PER_SAMPLE != 0)
+    if (peer == NULL || peer->long_got++ % PACE_FRAMES_PER_SAMPLE != 0)
         return opal_btl_deliver(reader->process, kind, bytes, length);
     peer->incoming = reader->ring;
     uint64_t begin = opal_clock_nsec();
@@ -488,7 +279,7 @@ static uint32_t expose(ring_reader_t *reader, const struct iovec *memory)
 static uint32_t sm_arm(opal_btl_peer_t *base, unsigned kind, uint64_t what,
                        const struct iovec *memory, size_t awaited_bytes)
 {
-    ring_reader_t *reader = reader_of(&sm, (sm_peer_t *)base);
+    ring_reader_t *reader = reader_of(&sm_state, (sm_peer_t *)base);
     if (reader == NULL)
         return 0;
     reader->was_armed = true;
@@ -508,7 +299,7 @@ static uint32_t sm_arm(opal_btl_peer_t *base, unsigned kind, uint64_t what,
 
 static void sm_disarm(opal_btl_peer_t *base, uint32_t number)
 {
-    ring_reader_t *reader = reader_of(&sm, (sm_peer_t *)base);
+    ring_reader_t *reader = reader_of(&sm_state, (sm_peer_t *)base);
     if (reader == NULL)
         return;
     if (number >= OPAL_BTL_NO_SLOT)
@@ -572,7 +363,7 @@ static void take_inbox(sm_t *self, uint32_t instead)
 {
     uint32_t at = atomic_exchange_explicit(&self->own->inbox, instead, memory_order_acquire);
     for (unsigned left = 2 * self->peer_count; at != 0 && left > 0; left--) {
-        ring_t *ring = ring_at(at);
+        ring_t *ring = sm_ring_at(at);
         if (ring == NULL)
             return;
         at = ring->next; /* it may be pushed again */
@@ -664,7 +455,7 @@ static opal_status_t sm_start(void *state)
     return OPAL_SUCCESS;
 }
 
-static const opal_btl_ops_t *sm_ops(void);
+static opal_btl_ops_t ops;
 
 static opal_status_t sm_connect(void *state, opal_process_t *process, opal_btl_peer_t **peer)
 {
@@ -678,9 +469,7 @@ static opal_status_t sm_connect(void *state, opal_process_t *process, opal_btl_p
         if (*known == NULL)
             return OPAL_ERR_NO_MEMORY;
         **known = (sm_peer_t){
-            .base = {.ops = sm_ops(),
-                     .process = process,
-                     .is_unreachable = self->reported[local_rank]},
+            .base = {.ops = &ops, .process = process, .is_unreachable = self->reported[local_rank]},
             .slot = opal_node_slot((unsigned)local_rank),
             .local_rank = (unsigned)local_rank,
             .get_state = use_cma != SM_CMA_NO ? SM_GET_UNKNOWN : SM_GET_FORBIDDEN,
@@ -717,7 +506,7 @@ static const void *sm_map_start(opal_btl_peer_t *base, uintptr_t start, size_t b
 /* The receiver's advice. */
 static bool is_advised(sm_peer_t *peer, pace_way_t way, size_t bytes)
 {
-    if (!has_ring(peer))
+    if (sm_completion_line(peer) == NULL)
         return false;
     uint32_t published =
         atomic_load_explicit(&peer->writer.ring->advice[way], memory_order_relaxed);
@@ -750,7 +539,7 @@ static const char *sm_describe(opal_btl_peer_t *base)
 {
     static char text[96];
     sm_peer_t *peer = (sm_peer_t *)base;
-    snprintf(text, sizeof text, "ring of %zu KiB, %s%s", sm.ring_bytes >> 10,
+    snprintf(text, sizeof text, "ring of %zu KiB, %s%s", sm_state.ring_bytes >> 10,
              sm_maps_any(peer) ? "get out of the shared heap, " : "",
              sm_can_cma(peer) ? "get by process_vm_readv" : "no get of other memory");
     return text;
@@ -778,11 +567,6 @@ static opal_btl_ops_t ops = {
     .complete = sm_complete,
     .describe = sm_describe,
 };
-
-static const opal_btl_ops_t *sm_ops(void)
-{
-    return &ops;
-}
 
 /*
  * Measured between two cores with caches of their own: a ring that holds a burst without being
@@ -815,12 +599,13 @@ static void sm_query(opal_answer_t *answer)
                                    : "no other rank of the job is on this node");
         return;
     }
-    sm.ring_bytes = choose_ring_bytes();
+    sm_state.ring_bytes = choose_ring_bytes();
     ops.eager_bytes = eager_limit;
     ops.direct_bytes = opal_region.bytes > 0 ? direct_limit : SIZE_MAX;
-    ops.max_frame_bytes = ring_max_frame(sm.ring_bytes);
+    ops.max_frame_bytes = ring_max_frame(sm_state.ring_bytes);
     ops.unlocked_bytes = PACE_LONG_FRAME - 1; /* longer ones are measured */
-    opal_answer_yes(answer, 50, &ops, &sm, "%u ranks share memory on this node", opal_node_ranks());
+    opal_answer_yes(answer, 50, &ops, &sm_state, "%u ranks share memory on this node",
+                    opal_node_ranks());
 }
 
 /* What each pair measures in a run cannot be known before. */

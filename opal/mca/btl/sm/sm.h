@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The parts of btl/sm: rings (ring.h), reading a peer's memory (get.c) or what of it is mapped here
- * (direct.c), operations on it (put.c), help with that (share.c), which of the two is faster
- * (pace.h), and the component. */
+/*
+ * The parts of btl/sm, from the top:
+ *
+ *   sm.c     the component: receiving, peers that end, start and stop
+ *   put.c    one-sided operations on a peer's memory
+ *   get.c    reading a peer's memory, mapped or by CMA
+ *   share.c  a long get with the help of the peer
+ *   send.c   the ring to a peer, frames, completion of the peer's slots
+ *   ring.h   a ring
+ *   pace.h   which way of long data is faster, as measured
+ */
 #ifndef BTL_SM_H
 #define BTL_SM_H
 
@@ -37,67 +45,95 @@ typedef struct sm_peer {
     uint64_t fill_begin;          /* of a frame that is timed, else 0 */
 } sm_peer_t;
 
+/* The transport. */
+typedef struct sm {
+    opal_node_slot_t *own;
+    size_t ring_bytes;
+    sm_peer_t **peers; /* by local rank; NULL: not connected */
+    unsigned peer_count;
+    ring_reader_t *readers;
+    unsigned reader_count, reader_room;
+    unsigned next_reader;           /* whose turn it is */
+    unsigned deaths;                /* on this node, as far as they have been looked at */
+    atomic_bool any_without_memory; /* peers, which may not be reported yet */
+    unsigned left_count;            /* peers that have left, and are not reported yet */
+    bool *reported;                 /* by local rank */
+} sm_t;
+
+extern sm_t sm_state;
+
 /* Whether get is allowed, tried where it seems faster, or always used. */
 typedef enum sm_cma { SM_CMA_NO, SM_CMA_AUTO, SM_CMA_ALWAYS } sm_cma_t;
 
-/* The operations of btl.h. */
+/* -- get.c -- */
+
+/* opal_btl_ops_t.rndv_get and .can_rndv_get. */
 ssize_t sm_rndv_get(opal_btl_peer_t *base, const struct iovec *to, size_t to_count,
                     const struct iovec *from, size_t from_count, uint32_t number);
 bool sm_can_rndv_get(opal_btl_peer_t *base);
 
-/* put.c */
+/* Whether some memory of the peer is mapped here. */
+bool sm_maps_any(sm_peer_t *peer);
+
+/* Where that memory of the peer is mapped here; NULL: it is not. */
+void *sm_map(sm_peer_t *peer, uintptr_t address, size_t bytes);
+
+/* Copies from the peer's memory, all of which is mapped here. */
+ssize_t sm_get_mapped(sm_peer_t *peer, const struct iovec *to, size_t to_count,
+                      const struct iovec *from, size_t from_count);
+
+/* Whether the system permits CMA; the same by CMA. */
+bool sm_can_cma(sm_peer_t *peer);
+ssize_t sm_get_cma(sm_peer_t *peer, const struct iovec *to, size_t to_count,
+                   const struct iovec *from, size_t from_count);
+
+/* The receiver's measurements have changed its advice: writes it where the sender reads it. */
+void sm_advise(sm_peer_t *peer);
+
+/* -- put.c -- */
+
 bool sm_put(opal_btl_peer_t *base, opal_btl_operation_t *operation);
 bool sm_get(opal_btl_peer_t *base, opal_btl_operation_t *operation);
 bool sm_atomic(opal_btl_peer_t *base, opal_btl_operation_t *operation);
 
-/* Whether the system permits us to read what is not mapped here. */
-bool sm_can_cma(sm_peer_t *peer);
-
-/* A get of that, without the peer's help. */
-ssize_t sm_get_cma(sm_peer_t *peer, const struct iovec *to, size_t to_count,
-                   const struct iovec *from, size_t from_count);
-
-/* -- direct.c -- */
-
-/* Whether some memory of the peer is mapped here. */
-bool sm_maps_any(sm_peer_t *peer);
-
-/* Where we see that memory of the peer's; NULL: we do not. */
-void *sm_map(sm_peer_t *peer, uintptr_t address, size_t bytes);
-
-/* Whether we see all of that. */
-bool sm_maps_all(sm_peer_t *peer, const struct iovec *from, size_t count);
-
-/* A get from what we see. */
-ssize_t sm_get_mapped(sm_peer_t *peer, const struct iovec *to, size_t to_count,
-                      const struct iovec *from, size_t from_count);
-
 /* -- share.c -- */
 
-/* From how many bytes on the sender helps. */
+/* The shortest get that the sender helps with. */
 size_t sm_share_min_bytes(pace_way_t way);
 
-/* Whether two get so many bytes from that peer in less time than one; to there, where the peer has
- * to be able to write. */
+/* Whether two processes copy so many bytes from that peer to `to` in less time than one. */
 bool sm_share_pays(sm_peer_t *peer, pace_way_t way, const void *to, size_t bytes);
 
-/* A get of one run, which the peer helps with. Returns what sm_rndv_get does, and answers as early
- * as can be. */
+/* A get of one run with the peer's help. Returns what sm_rndv_get does. Completes the slot as early
+ * as possible. */
 ssize_t sm_share_get(sm_peer_t *peer, pace_way_t way, void *to, const void *from, size_t bytes,
                      uint32_t number);
 
-/* The peer has asked for help, by that number, with memory that it is exposed. */
+/* Called from progress: the peer asks for help, by that number, with memory that is exposed to
+ * it. */
 void sm_share_help(sm_peer_t *peer, uint32_t generation, const ring_reader_t *reader);
 
-/* -- sm.c -- */
+/* -- send.c -- */
 
-/* The receiver's measurements have changed its advice: the sender gets to see it. */
-void sm_advise(sm_peer_t *peer);
+void *sm_reserve(opal_btl_peer_t *base, size_t length);
+void sm_commit(opal_btl_peer_t *base, void *room, unsigned kind, size_t length);
+bool sm_send(opal_btl_peer_t *base, unsigned kind, const void *head, size_t head_bytes,
+             const void *bytes, size_t length);
 
-/* The peer's line for answers; NULL: there is no memory for it. */
+/* The line of the ring to this peer on which its slot is completed, and help asked for. Creates the
+ * ring if need be; NULL: there is no memory for it. */
 ring_completion_t *sm_completion_line(sm_peer_t *peer);
 
-/* Answers, unless the number is 0. */
+/* Completes the peer's slot, unless the number is 0. */
 void sm_complete(opal_btl_peer_t *base, uint32_t number);
+
+/* A ring by its index in the node's segment; NULL: none can be there. */
+ring_t *sm_ring_at(uint32_t index);
+
+/* Bytes from the beginning of a ring to the end of the segment. */
+size_t sm_ring_room(const ring_t *ring);
+
+/* Pushes a ring into an inbox. False: the inbox is closed. */
+bool sm_push_ring(opal_node_slot_t *slot, ring_t *ring);
 
 #endif

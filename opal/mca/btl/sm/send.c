@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The sending end of btl/sm: the ring to a peer, frames, and the completion of the peer's slots.
+ *
+ * The writer carves a ring when it sends its first frame to the reader, and pushes the ring into
+ * the inbox of the reader's slot; the reader empties the inbox when it next polls.
+ *
+ * A frame costs no lock, no system call and no fence: reserve and commit write one cache line for
+ * up to 56 bytes and read the reader's doorbell, a line that changes only when the reader sleeps.
+ *
+ * Threading: the unlocked fast path reserves and commits frames that are not measured, once there
+ * is a ring: they touch nothing but the writer's end, which the peer's lock protects.
+ */
+#include <string.h>
+
+#include "opal/arch/copy.h"
+#include "opal/mca/btl/base/base.h"
+#include "opal/mca/btl/sm/sm.h"
+#include "opal/progress/wait.h"
+#include "opal/util/log.h"
+
+enum { USUAL_HEAD = 12 }; /* bytes of the head of most messages */
+
+sm_t sm_state;
+
+/* -- rings --------------------------------------------------------------------------------- */
+
+ring_t *sm_ring_at(uint32_t index)
+{
+    uint64_t offset = (uint64_t)index * RING_LINE;
+    return offset + sizeof(ring_t) <= opal_node_bytes() ? opal_node_at(offset) : NULL;
+}
+
+static uint32_t index_of(const ring_t *ring)
+{
+    return (uint32_t)(opal_node_offset(ring) / RING_LINE);
+}
+
+bool sm_push_ring(opal_node_slot_t *slot, ring_t *ring)
+{
+    uint32_t index = index_of(ring);
+    uint32_t head = atomic_load_explicit(&slot->inbox, memory_order_relaxed);
+    do {
+        if (head == OPAL_NODE_INBOX_CLOSED)
+            return false;
+        ring->next = head;
+    } while (!atomic_compare_exchange_weak_explicit(&slot->inbox, &head, index,
+                                                    memory_order_release, memory_order_relaxed));
+    return true;
+}
+
+size_t sm_ring_room(const ring_t *ring)
+{
+    return opal_node_bytes() - opal_node_offset(ring);
+}
+
+/* A ring of an earlier start. NULL: none, or the reader still reads it. A list that another process
+ * has damaged costs a ring, no more. */
+static ring_t *reuse_ring(const sm_peer_t *peer)
+{
+    uint32_t at = sm_state.own->rings;
+    for (unsigned left = 2 * sm_state.peer_count; at != 0 && left > 0; left--) {
+        ring_t *ring = sm_ring_at(at);
+        if (ring == NULL || sm_ring_room(ring) < ring_segment_bytes(sm_state.ring_bytes))
+            return NULL;
+        at = ring->older;
+        if (ring->reader != peer->local_rank || ring->size != sm_state.ring_bytes ||
+            atomic_load_explicit(&ring->is_dropped, memory_order_acquire) == 0)
+            continue;
+        memset(ring, 0, sizeof *ring + sizeof(uint64_t)); /* and the word of the first frame */
+        ring->older = at;
+        return ring;
+    }
+    return NULL;
+}
+
+static ring_t *carve_ring(const sm_peer_t *peer)
+{
+    uint64_t offset = opal_node_carve(ring_segment_bytes(sm_state.ring_bytes));
+    ring_t *ring = offset != 0 ? opal_node_at(offset) : NULL;
+    if (ring == NULL)
+        opal_log_error("the shared memory of this node (%zu MiB) has no room for a ring of %zu "
+                       "bytes to rank %u; a larger node_segment_size or a smaller "
+                       "btl_sm_ring_bytes helps",
+                       opal_node_bytes() >> 20, sm_state.ring_bytes, peer->base.process->rank);
+    if (ring == NULL || opal_node_populate(ring, sizeof *ring) != OPAL_SUCCESS)
+        return NULL;
+    ring->older = sm_state.own->rings;
+    sm_state.own->rings = index_of(ring);
+    return ring;
+}
+
+static bool make_ring(sm_peer_t *peer)
+{
+    ring_t *ring = reuse_ring(peer);
+    if (ring == NULL)
+        ring = carve_ring(peer);
+    if (ring == NULL)
+        return false;
+    ring_writer_init(&peer->writer, ring, sm_state.ring_bytes);
+    ring->local_rank = (uint32_t)(sm_state.own - opal_node_slot(0));
+    ring->reader = peer->local_rank;
+    if (!sm_push_ring(peer->slot, ring))
+        sm_push_ring(sm_state.own, ring);
+    return true;
+}
+
+/* There is no memory for a ring to the peer, or for its pages. Progress reports it: the caller may
+ * be on the unlocked fast path while the thread that polls is asleep. */
+static void fail_for_memory(sm_peer_t *peer)
+{
+    if (atomic_exchange(&peer->has_no_memory, true))
+        return;
+    atomic_store(&sm_state.any_without_memory, true);
+    opal_wait_notify_self();
+}
+
+/* Whether there is a ring to this peer; creates it if need be. */
+static bool has_ring(sm_peer_t *peer)
+{
+    if (opal_likely(peer->writer.ring != NULL))
+        return true;
+    if (!atomic_load(&peer->has_no_memory) && !make_ring(peer))
+        fail_for_memory(peer);
+    return peer->writer.ring != NULL;
+}
+
+ring_completion_t *sm_completion_line(sm_peer_t *peer)
+{
+    return has_ring(peer) ? &peer->writer.ring->completion : NULL;
+}
+
+void sm_complete(opal_btl_peer_t *base, uint32_t number)
+{
+    sm_peer_t *peer = (sm_peer_t *)base;
+    ring_completion_t *line = number != 0 ? sm_completion_line(peer) : NULL;
+    if (line == NULL)
+        return;
+    atomic_store_explicit(&line->number, number, memory_order_release);
+    opal_doorbell_notify(&peer->slot->doorbell);
+}
+
+/* -- frames -------------------------------------------------------------------------------- */
+
+void *sm_reserve(opal_btl_peer_t *base, size_t length)
+{
+    sm_peer_t *peer = (sm_peer_t *)base;
+    opal_status_t status = OPAL_ERR_BUSY;
+    if (opal_unlikely(!has_ring(peer)))
+        return NULL;
+    void *room = ring_reserve(&peer->writer, length, &status);
+    if (opal_unlikely(room == NULL && status != OPAL_ERR_BUSY))
+        fail_for_memory(peer);
+    if (opal_unlikely(length >= PACE_LONG_FRAME) && room != NULL &&
+        peer->long_sent++ % PACE_FRAMES_PER_SAMPLE == 0)
+        peer->fill_begin = opal_clock_nsec();
+    return room;
+}
+
+void sm_commit(opal_btl_peer_t *base, void *room OPAL_UNUSED, unsigned kind, size_t length)
+{
+    sm_peer_t *peer = (sm_peer_t *)base;
+    if (opal_unlikely(peer->fill_begin != 0)) {
+        uint32_t nsec = pace_add_filled(&peer->pace, length, opal_clock_nsec() - peer->fill_begin);
+        atomic_store_explicit(&peer->writer.ring->fill_nsec, nsec, memory_order_relaxed);
+        peer->fill_begin = 0;
+    }
+    ring_commit(&peer->writer, kind, length);
+    opal_doorbell_notify(&peer->slot->doorbell);
+}
+
+bool sm_send(opal_btl_peer_t *base, unsigned kind, const void *head, size_t head_bytes,
+             const void *bytes, size_t length)
+{
+    sm_peer_t *peer = (sm_peer_t *)base;
+    opal_status_t status;
+    if (opal_unlikely(peer->writer.ring == NULL || head_bytes + length >= PACE_LONG_FRAME))
+        return opal_btl_send_frame(base, kind, head, head_bytes, bytes, length);
+    unsigned char *room = ring_reserve(&peer->writer, head_bytes + length, &status);
+    if (opal_unlikely(room == NULL)) {
+        if (status != OPAL_ERR_BUSY)
+            fail_for_memory(peer);
+        return false;
+    }
+    if (opal_likely(head_bytes == USUAL_HEAD)) /* a constant length is copied inline */
+        memcpy(room, head, USUAL_HEAD);
+    else
+        memcpy(room, head, head_bytes);
+    opal_copy(room + head_bytes, bytes, length);
+    ring_commit(&peer->writer, kind, head_bytes + length);
+    opal_doorbell_notify(&peer->slot->doorbell);
+    return true;
+}
