@@ -175,7 +175,7 @@ static void shake_refused(sock_dial_t *dial)
 
 static void go_on_shaking(sock_dial_t *dial)
 {
-    unsigned wants = sock_pump(dial->descriptor.fd, &dial->shake);
+    unsigned wants = sock_shake_io(dial->descriptor.fd, &dial->shake);
     if (dial->shake.state == SOCK_SHAKE_REFUSED) {
         shake_refused(dial);
     } else if (dial->shake.state == SOCK_SHAKE_DONE) {

@@ -56,7 +56,7 @@ static int release(caller_t *caller)
 static void hang_up(caller_t *caller, sock_reason_t reason)
 {
     sock_shake_give_up(&caller->shake, reason);
-    sock_pump(caller->descriptor.fd, &caller->shake);
+    sock_shake_io(caller->descriptor.fd, &caller->shake);
     close(release(caller));
 }
 
@@ -73,11 +73,11 @@ static int caller_ready(opal_descriptor_t *descriptor, unsigned events OPAL_UNUS
 {
     caller_t *caller = opal_container_of(descriptor, caller_t, descriptor);
     sock_shake_t *shake = &caller->shake;
-    unsigned wants = sock_pump(descriptor->fd, shake);
+    unsigned wants = sock_shake_io(descriptor->fd, shake);
     if (shake->state == SOCK_SHAKE_ASKS) {
         sock_peer_t *peer = peer_of(shake);
         sock_shake_answer(shake, peer != NULL ? sock_dial_judge(peer, shake->link) : SOCK_BUSY);
-        wants = sock_pump(descriptor->fd, shake);
+        wants = sock_shake_io(descriptor->fd, shake);
     }
     if (wants != 0 && shake->state != SOCK_SHAKE_REFUSED) {
         opal_descriptor_want(descriptor, wants);

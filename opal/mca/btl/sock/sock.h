@@ -8,7 +8,7 @@
  *   queue.h       bytes that the system has not taken yet
  *   dial.c        making a connection
  *   listen.c      being connected
- *   pump.c        a handshake over a socket
+ *   handshake_io.c        a handshake over a socket
  *   health.c      whether the other end is still there
  *   handshake.h   who is at the other end
  *   addresses.h   which addresses lead there
@@ -217,10 +217,10 @@ bool sock_link_has_unsent(const sock_link_t *link);
 /* The address at either end: "10.0.0.1:4000 - 10.0.0.2:5000". */
 const char *sock_link_ends(const sock_link_t *link, char text[2 * SOCK_IP_TEXT_BYTES]);
 
-/* -- pump.c -- */
+/* -- handshake_io.c -- */
 
 /* Sends and receives until the handshake ends, asks, or has to wait; for what, is returned. */
-unsigned sock_pump(int fd, sock_shake_t *shake);
+unsigned sock_shake_io(int fd, sock_shake_t *shake);
 
 /* -- dial.c -- */
 

@@ -174,10 +174,10 @@ static void answer_call(int fd, sock_reason_t verdict)
             ck_assert_uint_eq(shake.link, 0);
             sock_shake_answer(&shake, verdict);
         }
-        sock_pump(fd, &shake);
+        sock_shake_io(fd, &shake);
         crew_poll();
     }
-    sock_pump(fd, &shake);
+    sock_shake_io(fd, &shake);
     while (peer->state != SOCK_UP && recv(fd, &byte, 1, 0) != 0)
         crew_poll();
 }

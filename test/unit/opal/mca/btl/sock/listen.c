@@ -123,7 +123,7 @@ static sock_shake_t shake_hands(int fd)
     unsigned char nonce[SOCK_NONCE_BYTES] = {++number};
     sock_shake_connect(&shake, &its_identity, OWN, 0, nonce);
     while (shake.state == SOCK_SHAKE_MORE) {
-        sock_pump(fd, &shake);
+        sock_shake_io(fd, &shake);
         crew_poll();
     }
     return shake;

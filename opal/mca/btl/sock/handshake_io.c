@@ -46,7 +46,7 @@ static bool read_input(int fd, sock_shake_t *shake, unsigned *wants)
     return true;
 }
 
-unsigned sock_pump(int fd, sock_shake_t *shake)
+unsigned sock_shake_io(int fd, sock_shake_t *shake)
 {
     unsigned wants = 0;
     while (send_output(fd, shake, &wants) && shake->state == SOCK_SHAKE_MORE &&
