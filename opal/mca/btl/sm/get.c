@@ -55,14 +55,14 @@ ssize_t sm_get_mapped(sm_peer_t *peer, const struct iovec *to, size_t to_count,
 /* Segments handed to the kernel at once; far below its own limit, to spare the stack. */
 enum { BATCH = 64 };
 
-/* A walk over segments, which may stop inside of one. */
+/* A cursor in segments, which may stand inside of one. */
 typedef struct cursor {
     const struct iovec *segments;
     size_t count;
     size_t done; /* bytes of the first one */
 } cursor_t;
 
-/* The next segments, cut where the walk is. */
+/* The next segments, from the cursor on. */
 static unsigned long cursor_fill(const cursor_t *cursor, struct iovec batch[BATCH])
 {
     unsigned long count = 0;
@@ -126,7 +126,7 @@ bool sm_can_cma(sm_peer_t *peer)
     if (opal_unlikely(peer->get_state == SM_GET_UNKNOWN)) {
         opal_status_t status = opal_node_probe_reading(peer->local_rank);
         if (status == OPAL_ERR_NOT_AVAILABLE)
-            return true; /* it is still in MPI_Init; nobody knows better yet */
+            return true; /* the peer is still in MPI_Init: not known yet */
         peer->get_state = status == OPAL_SUCCESS ? SM_GET_WORKS : SM_GET_FORBIDDEN;
     }
     return peer->get_state == SM_GET_WORKS;

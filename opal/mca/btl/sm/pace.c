@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Averages that follow good news at once and bad news slowly: what disturbs a measurement makes
- * it longer. */
+/* Averages that follow short measurements at once and long ones slowly: a disturbance only makes a
+ * measurement longer. */
 #include "opal/mca/btl/sm/pace.h"
 
 enum {
@@ -9,7 +9,7 @@ enum {
                               the data may be nearer */
     OUTLIER = 4,           /* a measurement counts at most as so many times the average */
     GETS_PER_SAMPLE = 7,
-    PART_KIB = 8, /* frames: while the first part is copied in, nobody copies out */
+    PART_KIB = 8, /* frames: while the first part is copied in, none is copied out */
 };
 
 static const float CALL_FACTOR = 0.8F;
@@ -39,10 +39,10 @@ static float frame_nsec(const pace_t *pace)
 }
 
 /*
- * What a get costs, beside what we measure of it. Where it is about equal to frames, it leaves the
- * sender's core alone. If a direct one is hardly faster than reading frames, the data is what the
- * sender's cache holds, and costs the sender as much again when it next writes there: frames cost
- * it nothing then, since they are another memory.
+ * The factor between what a get costs and what is measured of it. A get that takes as long as
+ * frames is better, because it leaves the sender's core alone. If a direct get is hardly faster
+ * than reading frames, the data is in the sender's cache, and the sender pays as much again when it
+ * next writes there; frames cost it nothing then, because they are other memory.
  */
 static float factor_of(const pace_t *pace, pace_way_t way, float get_nsec)
 {
@@ -52,8 +52,8 @@ static float factor_of(const pace_t *pace, pace_way_t way, float get_nsec)
 }
 
 /*
- * Both ends copy at the same time, so the slower one counts. In a burst it is the rate that counts.
- * Of one message the time counts from its begin to its end.
+ * Both ends copy at the same time, so the slower end counts. In a burst the rate counts; of a
+ * single message, the time from its begin to its end.
  */
 static uint32_t advise(const pace_t *pace, pace_way_t way)
 {
@@ -73,7 +73,7 @@ static uint32_t advise(const pace_t *pace, pace_way_t way)
     return advice;
 }
 
-/* Whether something has changed. */
+/* Whether the advice has changed. */
 static bool advise_anew(pace_t *pace)
 {
     bool changed = false;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Operations on a peer's memory: what is mapped here by loads, stores and the CPU's atomics; other
- * memory by process_vm_writev(2) and process_vm_readv(2), where the system permits it; the rest,
- * and atomics on memory that is not mapped, by frames.
+ * One-sided operations on a peer's memory: memory that is mapped here by loads, stores and the
+ * CPU's atomics; other memory by process_vm_writev(2) and process_vm_readv(2), where the system
+ * permits it; the rest, and atomics on memory that is not mapped, by frames.
  *
- * So all atomics of one location go the same way: whether it is mapped does not depend on who asks.
+ * So all atomics on one location go the same way: whether it is mapped is the same for all peers.
  */
 #include <sys/uio.h>
 
@@ -15,7 +15,7 @@ typedef ssize_t move_fn_t(pid_t pid, const struct iovec *local, unsigned long lo
                           const struct iovec *remote, unsigned long remote_count,
                           unsigned long flags);
 
-/* By the system; false: it does not permit it, or not all of that memory is there. */
+/* By the system call. False: it is not permitted, or not all of that memory is there. */
 static bool move(move_fn_t *call, sm_peer_t *peer, const opal_btl_operation_t *operation)
 {
     struct iovec local = {operation->local, operation->bytes};
@@ -36,11 +36,11 @@ bool sm_put(opal_btl_peer_t *base, opal_btl_operation_t *operation)
 {
     sm_peer_t *peer = (sm_peer_t *)base;
     if (opal_unlikely(base->is_unreachable))
-        return opal_btl_put_by_frames(base, operation); /* which ends it */
-    void *seen = sm_map(peer, operation->address, operation->bytes);
+        return opal_btl_put_by_frames(base, operation); /* which ends the operation */
+    void *mapped = sm_map(peer, operation->address, operation->bytes);
     operation->status = OPAL_SUCCESS;
-    if (seen != NULL)
-        opal_btl_put_here(operation, seen);
+    if (mapped != NULL)
+        opal_btl_put_here(operation, mapped);
     else if (!sm_can_cma(peer) || !move(process_vm_writev, peer, operation))
         return opal_btl_put_by_frames(base, operation);
     return true;
@@ -51,10 +51,10 @@ bool sm_get(opal_btl_peer_t *base, opal_btl_operation_t *operation)
     sm_peer_t *peer = (sm_peer_t *)base;
     if (opal_unlikely(base->is_unreachable))
         return opal_btl_get_by_frames(base, operation);
-    const void *seen = sm_map(peer, operation->address, operation->bytes);
+    const void *mapped = sm_map(peer, operation->address, operation->bytes);
     operation->status = OPAL_SUCCESS;
-    if (seen != NULL)
-        opal_btl_get_here(operation, seen);
+    if (mapped != NULL)
+        opal_btl_get_here(operation, mapped);
     else if (!sm_can_cma(peer) || !move(process_vm_readv, peer, operation))
         return opal_btl_get_by_frames(base, operation);
     return true;
@@ -62,9 +62,9 @@ bool sm_get(opal_btl_peer_t *base, opal_btl_operation_t *operation)
 
 bool sm_atomic(opal_btl_peer_t *base, opal_btl_operation_t *operation)
 {
-    void *seen = sm_map((sm_peer_t *)base, operation->address, operation->bytes);
-    if (seen == NULL || base->is_unreachable)
+    void *mapped = sm_map((sm_peer_t *)base, operation->address, operation->bytes);
+    if (mapped == NULL || base->is_unreachable)
         return opal_btl_atomic_by_frames(base, operation);
-    opal_btl_atomic_here(operation, seen);
+    opal_btl_atomic_here(operation, mapped);
     return true;
 }

@@ -9,16 +9,16 @@
  *   frame    | control word | bytes ... | up to the next multiple of 64
  *
  * A frame begins on a cache line with its control word, which is written last; its bytes follow,
- * contiguous, so that it is filled and read in place. 56 bytes fit beside the word: such a frame
+ * contiguous, so that it is filled and read in place. 56 bytes fit behind the word: such a frame
  * is one cache line. A frame never crosses the end of the ring: a SKIP takes its place there.
  *
- * What makes a word valid cannot be left over from an earlier lap: before a frame is published,
- * the word behind it is cleared. So at `head` there is 0 until the next frame is complete, also
- * when its writer died while writing. The line that is cleared is the one that the next frame is
- * written to, so this costs no transfer of its own.
+ * A valid word is never left over from an earlier lap: before a frame is published, the word behind
+ * it is cleared. So the word at `head` is 0 until the next frame is complete, also when its writer
+ * died while writing. The line that is cleared is the line of the next frame, so this costs no
+ * transfer of its own.
  *
- * The reader tells what it has consumed a quarter of the ring at a time, on a line of its own;
- * the writer keeps what it saw there last. Positions count bytes and never wrap.
+ * The reader publishes what it has consumed a quarter of the ring at a time, on a line of its own;
+ * the writer keeps the value that it read there last. Positions count bytes and never wrap.
  */
 #ifndef BTL_SM_RING_H
 #define BTL_SM_RING_H
@@ -40,15 +40,15 @@ enum {
     RING_AHEAD = 9 * RING_LINE, /* measured: more is slower for frames of some KiB */
 };
 
-/* Published with the word: what it says beside the length in its lower half. */
+/* The upper half of the control word; the lower half is the length. */
 #define RING_VALID      (UINT64_C(1) << 63)
 #define RING_SKIP       (UINT64_C(1) << 62)
 #define RING_KIND_SHIFT 32
 
-/* Beside the ring, a line for who waits for one answer (btl.h: arm). Before the answer, there
- * may be a request for help (share.c). */
+/* A line of its own for the completion slot that the reader has armed (opal_btl_ops_t.arm). Before
+ * the completion there may be a request for help (share.c). */
 typedef struct ring_completion {
-    _Atomic uint32_t number; /* of the answer */
+    _Atomic uint32_t number; /* of the slot that is completed */
     _Atomic uint32_t help;   /* number of the request that follows */
     uint32_t block_bytes;
     uint64_t from, to, bytes;
@@ -60,7 +60,7 @@ typedef struct ring {
     uint32_t local_rank, reader;                /* of the writer and of the reader */
     uint32_t older;                             /* another one that the writer has made */
     uint32_t next;                              /* in an inbox: the reader's, or the writer's */
-    _Atomic uint32_t is_dropped;                /* its reader has stopped */
+    _Atomic uint32_t is_dropped;                /* the reader has stopped */
     _Atomic uint32_t fill_nsec;                 /* the writer's, for long data (pace.h) */
     _Atomic uint32_t advice[PACE_WAYS];         /* the reader's, as pace_t.published */
     _Alignas(RING_LINE) _Atomic uint64_t freed; /* by the reader */
@@ -72,7 +72,8 @@ typedef struct ring {
 typedef struct ring_writer {
     ring_t *ring;
     uint64_t tail;  /* where the next frame begins */
-    uint64_t limit; /* a frame whose end and following word are before it fits, without a look */
+    uint64_t limit; /* a frame fits, without reading `freed`, if its end and the word behind are
+                       before it */
     uint64_t size;
     uint64_t populated; /* positions before it have memory; UINT64_MAX: all */
 } ring_writer_t;
@@ -88,15 +89,16 @@ typedef struct ring_reader {
     struct opal_process *process; /* the writer */
     unsigned local_rank;
     bool is_damaged; /* it is not read any more */
-    /* The answer that is armed, and what is delivered for it; 0: none. */
-    bool was_armed; /* something, some time: the line is looked at */
+    /* The completion slot; 0: not armed. When it is completed, a frame of that kind is delivered.
+     */
+    bool was_armed; /* at some time: only then the line is read */
     uint32_t armed, last_armed;
     uint32_t helped;      /* the last request for help */
-    uint32_t spin_budget; /* looks at nothing but the answer, before the ring gets its turn */
-    struct iovec memory;  /* that the answer is about */
+    uint32_t spin_budget; /* how often the line alone is polled before the ring is read */
+    struct iovec memory;  /* that the slot is about */
     unsigned completion_kind;
     uint64_t completion_what;
-    /* Memory of messages without an answer of that kind: the peer may ask for help with it, too. */
+    /* Memory of messages that got no slot: the peer may ask for help with it, too. */
     uint64_t exposed_mask; /* a bit for each */
     struct iovec exposed[RING_EXPOSED];
 } ring_reader_t;
@@ -112,13 +114,13 @@ static inline size_t ring_max_frame(size_t size)
     return size / 4 - sizeof(uint64_t);
 }
 
-/* Begin to use it; `ring` is zeroed, or was opened by a peer. False: what that has written into its
- * beginning cannot be, as there are `room` bytes for all of it. */
+/* Begin to use a ring, which is zeroed or was opened by a peer. False: the beginning that the peer
+ * has written is damaged; there are `room` bytes for the whole ring. */
 void ring_writer_init(ring_writer_t *writer, ring_t *ring, size_t size);
 bool ring_reader_init(ring_reader_t *reader, ring_t *ring, size_t room,
                       struct opal_process *writer);
 
-/* What ring_reserve does when its quick look fails. */
+/* The slow path of ring_reserve. */
 opal_status_t ring_make_room(ring_writer_t *writer, uint64_t frame_bytes);
 
 static inline uint64_t ring_frame_bytes(size_t length)
@@ -164,8 +166,8 @@ static inline void ring_commit(ring_writer_t *writer, unsigned kind, size_t leng
         opal_prefetch_write(ring_word(writer->ring, writer->size, next + i));
 }
 
-/* The bytes of the next frame, or NULL. A frame that would cross the end of the ring, or a SKIP at
- * its beginning, is the work of a damaged writer. */
+/* The bytes of the next frame, or NULL. A frame that crosses the end of the ring, or a SKIP at the
+ * beginning, comes from a damaged writer. */
 static inline const void *ring_peek(ring_reader_t *reader, unsigned *kind, size_t *length)
 {
     for (;;) {
@@ -188,7 +190,8 @@ static inline const void *ring_peek(ring_reader_t *reader, unsigned *kind, size_
     }
 }
 
-/* Asks for help with what is going to be answered. Who sleeps is not woken for it. */
+/* Asks for help with the get whose slot is going to be completed. A peer that sleeps is not woken
+ * for it. */
 static inline void ring_ask(ring_completion_t *line, uint32_t number,
                             const ring_completion_t *request)
 {
@@ -199,7 +202,8 @@ static inline void ring_ask(ring_completion_t *line, uint32_t number,
     atomic_store_explicit(&line->help, number, memory_order_release);
 }
 
-/* Done with the frame that ring_peek showed. True: the writer has been notified of more room. */
+/* Consumes the frame that ring_peek has returned. True: there is more room, as published now: the
+ * caller notifies the writer. */
 static inline bool ring_pop(ring_reader_t *reader, size_t length)
 {
     reader->head += ring_frame_bytes(length);

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A get that both ends work on. The receiver cuts it into blocks and tells the sender of it on the
- * line where that looks for answers; each takes the next block until there are none left: the
- * receiver reads it, the sender writes it. Nobody waits for a sender that is not there: it takes no
- * blocks.
+ * A get that both ends work on. The receiver cuts it into blocks and asks the sender for help, on
+ * the line where the sender polls for completions. Each end claims the next block until none is
+ * left: the receiver reads its blocks, the sender writes its own. A sender that is not polling
+ * claims no block, so the receiver does not wait for it.
  *
  *   receiver's slot   share_claims   generation | how many blocks | next one
  *                     share_done     blocks that the sender has written, and whether one failed
  *
- * The first block is the receiver's. A sender that is late finds another generation. From when it
- * has claimed a block until it has written it, the request stays as it is.
+ * The first block is the receiver's. A sender that is late finds another generation. While the
+ * sender has claimed a block and not yet written it, the request stays unchanged.
  *
- * The answer may come before the sender's blocks are written: the sender itself sees it after that.
- * Not where writing can fail; then the receiver has to read once more.
+ * The slot may be completed before the sender's blocks are written: the sender reads the completion
+ * after it has written them. Not where writing can fail, because then the receiver reads the blocks
+ * itself.
  *
- * A sender that reads a long message at that moment has no time: where both ends send, each reads
+ * A sender that reads a long message at that moment is not asked: where both ends send, each reads
  * alone, in one piece.
  */
 #include <stdatomic.h>
@@ -28,8 +29,8 @@
 
 /* Measured. */
 typedef struct cut {
-    size_t min_bytes; /* below, telling costs more than the help saves */
-    size_t lead;      /* what is read until the sender begins */
+    size_t min_bytes; /* below, asking costs more than the help saves */
+    size_t lead;      /* bytes that are read until the sender begins */
     size_t max_block;
 } cut_t;
 
@@ -41,7 +42,7 @@ static const cut_t cuts[PACE_WAYS] = {
 enum {
     PAGE = 4096,
     MAX_BLOCKS = 0xffff,
-    SPINS_PER_LOOK = 4096, /* at whether the sender still lives */
+    SPINS_PER_CHECK = 4096, /* whether the sender still lives */
 };
 
 #define FAILED (1u << 31) /* in share_done */
@@ -69,7 +70,7 @@ static uint64_t first_claim(uint32_t generation, size_t blocks)
     return (uint64_t)generation << 32 | (uint64_t)blocks << 16 | 1;
 }
 
-/* The next block of that generation; false: there is none. */
+/* The next block of that generation. False: none is left. */
 static bool claim(_Atomic uint64_t *claims, uint32_t generation, size_t *block)
 {
     uint64_t seen = atomic_load_explicit(claims, memory_order_relaxed);
@@ -82,27 +83,27 @@ static bool claim(_Atomic uint64_t *claims, uint32_t generation, size_t *block)
     return true;
 }
 
-/* Of one that begins within the request. */
+/* Of a block that begins within the request. */
 static size_t bytes_of_block(const ring_completion_t *request, size_t block)
 {
     size_t left = request->bytes - block * request->block_bytes;
     return left < request->block_bytes ? left : request->block_bytes;
 }
 
-/* Into the peer's memory. */
+/* Copies a block into the peer's memory. */
 static bool write_block(sm_peer_t *peer, uint64_t to, uint64_t from, size_t bytes)
 {
     struct iovec local = {(void *)(uintptr_t)from, bytes}, remote = {(void *)(uintptr_t)to, bytes};
-    void *seen = sm_map(peer, (uintptr_t)to, bytes);
-    if (seen != NULL) {
-        opal_copy(seen, local.iov_base, bytes);
+    void *mapped = sm_map(peer, (uintptr_t)to, bytes);
+    if (mapped != NULL) {
+        opal_copy(mapped, local.iov_base, bytes);
         return true;
     }
     pid_t pid = atomic_load_explicit(&peer->slot->pid, memory_order_relaxed);
     return process_vm_writev(pid, &local, 1, &remote, 1, 0) == (ssize_t)bytes;
 }
 
-/* Out of it, as sm_rndv_get does. */
+/* Copies a block out of the peer's memory. Returns what sm_rndv_get does. */
 static ssize_t read_block(sm_peer_t *peer, pace_way_t way, uint64_t to, uint64_t from, size_t bytes)
 {
     struct iovec local = {(void *)(uintptr_t)to, bytes}, remote = {(void *)(uintptr_t)from, bytes};
@@ -118,7 +119,7 @@ static bool is_in(const ring_completion_t *request, const struct iovec *memory)
     return offset <= memory->iov_len && request->bytes <= memory->iov_len - offset;
 }
 
-/* The request is the peer's word: only what this process shows it is copied. */
+/* The request is not trusted: only memory that is exposed to the peer is copied. */
 static bool is_exposed(const ring_completion_t *request, const ring_reader_t *reader)
 {
     bool is = reader->armed != 0 && is_in(request, &reader->memory);
@@ -140,7 +141,7 @@ void sm_share_help(sm_peer_t *peer, uint32_t generation, const ring_reader_t *re
         bool written =
             offset < request.bytes && write_block(peer, request.to + offset, request.from + offset,
                                                   bytes_of_block(&request, block));
-        if (!written) /* not added: two of them would add up to none */
+        if (!written) /* by or: two failures would add up to none */
             atomic_fetch_or_explicit(&peer->slot->share_done, FAILED, memory_order_relaxed);
         atomic_fetch_add_explicit(&peer->slot->share_done, 1, memory_order_release);
     }
@@ -148,7 +149,7 @@ void sm_share_help(sm_peer_t *peer, uint32_t generation, const ring_reader_t *re
 
 /* -- the receiver ---------------------------------------------------------------------------- */
 
-/* The sender needs some time to learn of it, so the first of two blocks is the longer one. */
+/* The sender begins later than the receiver, so the first of two blocks is longer. */
 static uint32_t choose_block(const cut_t *cut, size_t bytes)
 {
     size_t block = (bytes + cut->lead) / 2;
@@ -171,7 +172,7 @@ static uint32_t begin(opal_node_slot_t *own, ring_completion_t *line,
     return generation;
 }
 
-/* Until the sender has done what it has begun. False: something of it is missing. */
+/* Until the sender has written the blocks that it has claimed. False: one of them is missing. */
 static bool wait_for_help(const sm_peer_t *peer, const opal_node_slot_t *own, unsigned blocks)
 {
     unsigned done;
@@ -180,7 +181,7 @@ static bool wait_for_help(const sm_peer_t *peer, const opal_node_slot_t *own, un
         if ((done & ~FAILED) >= blocks)
             return (done & FAILED) == 0;
         opal_cpu_pause();
-        if (spins % SPINS_PER_LOOK != 0)
+        if (spins % SPINS_PER_CHECK != 0)
             continue;
         opal_node_watch();
         if (opal_node_peer_is_dead(peer->local_rank))

@@ -27,8 +27,8 @@
 
 enum {
     FRAMES_PER_RING = 16, /* one peer's share of a call of progress */
-    SPIN_BUDGET = 64,     /* looks, about a microsecond */
-    BYTES_PER_SPIN = 256, /* more, as that long is copied meanwhile */
+    SPIN_BUDGET = 64,     /* polls of the completion slot, about 1 us */
+    BYTES_PER_SPIN = 256, /* one poll more: the peer copies so much in that time */
     MAX_SPIN_BUDGET = 512,
     HEADER_BYTES = 128, /* the upper layer's, at most; see btl.h */
 };
@@ -81,7 +81,7 @@ static bool is_returned(const sm_t *self, const ring_t *ring)
     return ring->local_rank == (uint32_t)(self->own - opal_node_slot(0));
 }
 
-/* That has this local rank on the node; NULL: there is none. */
+/* The process with this local rank; NULL: there is none. */
 static opal_process_t *process_of(unsigned local_rank)
 {
     if (local_rank >= opal_node_ranks())
@@ -92,7 +92,7 @@ static opal_process_t *process_of(unsigned local_rank)
     return opal_process(rank);
 }
 
-/* False: there is no memory to remember it. */
+/* False: no memory. */
 static bool has_room_for_reader(sm_t *self)
 {
     if (self->reader_count < self->reader_room)
@@ -115,7 +115,7 @@ static bool is_read(const sm_t *self, const ring_t *ring)
     return false;
 }
 
-/* Its writer learns that nobody reads it any more. */
+/* Tells the writer that the ring is no longer read. */
 static void return_ring(ring_t *ring, unsigned local_rank)
 {
     opal_node_slot_t *slot = opal_node_slot(local_rank);
@@ -145,8 +145,8 @@ static void add_reader(sm_t *self, ring_t *ring)
     self->readers[self->reader_count++] = reader;
 }
 
-/* A long frame: some of them tell how long it takes to copy out of the ring. False: the client
- * cannot take it now. */
+/* A long frame: some are timed, to measure how long it takes to copy out of the ring. False: the
+ * client cannot take the frame now. */
 static bool take_long_frame(const sm_t *self, const ring_reader_t *reader, unsigned kind,
                             const void *bytes, size_t length)
 {
@@ -163,7 +163,7 @@ static bool take_long_frame(const sm_t *self, const ring_reader_t *reader, unsig
     return true;
 }
 
-/* The slot is free for what the client begins. */
+/* The slot is free before the client is called, which may arm it again. */
 static int take_completion(ring_reader_t *reader)
 {
     uint32_t number = reader->armed;
@@ -183,9 +183,9 @@ static bool is_completed(const ring_reader_t *reader)
 }
 
 /*
- * The answer, or a request for help. While the answer may come at any moment, nothing else is
- * looked at (true): the line of the peer's next frame stays with the peer, who is about to write
- * it. Not before we sleep.
+ * Looks for the completion of the slot, and for a request for help. True: nothing else is to be
+ * read now, because the completion may come at any moment. So the line of the peer's next frame
+ * stays with the peer, which is about to write it. False when the process is about to sleep.
  */
 static bool poll_completion(sm_t *self, ring_reader_t *reader, int *count)
 {
@@ -220,11 +220,10 @@ static void report_failure(sm_t *self, unsigned local_rank, opal_status_t why)
         opal_btl_report_failure(process, why);
 }
 
-/* What such a peer sends cannot be told apart from nonsense. */
+/* Nothing that this peer sends can be trusted any more. */
 static void give_up_on(sm_t *self, const ring_reader_t *reader)
 {
-    opal_log_error("rank %u has written a damaged frame into shared memory: nothing of it is taken "
-                   "any more",
+    opal_log_error("rank %u has written a damaged frame into shared memory: it counts as failed",
                    reader->process->rank);
     report_failure(self, reader->local_rank, OPAL_ERR_PROTOCOL);
 }
@@ -255,7 +254,7 @@ static int drain(sm_t *self, ring_reader_t *reader)
     return count;
 }
 
-/* The reader of what comes from that peer; NULL: nothing has come yet. */
+/* The reader of the ring from that peer; NULL: nothing has come yet. */
 static ring_reader_t *reader_of(sm_t *self, sm_peer_t *peer)
 {
     for (unsigned i = 0; peer->reader == 0 && i < self->reader_count; i++) {
@@ -265,7 +264,7 @@ static ring_reader_t *reader_of(sm_t *self, sm_peer_t *peer)
     return peer->reader != 0 ? &self->readers[peer->reader - 1] : NULL;
 }
 
-/* One answer is armed at a time. */
+/* The slot is in use: the memory is only exposed to requests for help. */
 static uint32_t expose(ring_reader_t *reader, const struct iovec *memory)
 {
     if (memory->iov_len == 0 || reader->exposed_mask == UINT64_MAX)
@@ -310,7 +309,7 @@ static void sm_disarm(opal_btl_peer_t *base, uint32_t number)
 
 /* -- peers that end ----------------------------------------------------------------------- */
 
-/* NULL: that is none of our rings, which only damage can bring about. */
+/* NULL: no ring of this process; then the inbox is damaged. */
 static sm_peer_t *reader_of_ring(const sm_t *self, const ring_t *ring)
 {
     for (unsigned i = 0; i < self->peer_count; i++) {
@@ -320,7 +319,7 @@ static sm_peer_t *reader_of_ring(const sm_t *self, const ring_t *ring)
     return NULL;
 }
 
-/* Whether the client has taken everything from that peer. */
+/* Whether the client has taken everything that the peer has sent. */
 static bool is_drained(sm_t *self, sm_peer_t *peer)
 {
     ring_reader_t *reader = reader_of(self, peer);
@@ -328,14 +327,14 @@ static bool is_drained(sm_t *self, sm_peer_t *peer)
     size_t length;
     if (reader == NULL)
         return true;
-    reader->spin_budget = 0; /* an answer is there, or never comes */
+    reader->spin_budget = 0; /* a completion is here, or never comes */
     return !is_completed(reader) && ring_peek(reader, &kind, &length) == NULL;
 }
 
 static void report_departures(sm_t *self)
 {
     if (atomic_load_explicit(&self->own->inbox, memory_order_relaxed) != 0)
-        return; /* what has left may have sent what there was no memory to read */
+        return; /* a peer that has left may have sent a ring that there was no memory for */
     for (unsigned i = 0; i < self->peer_count; i++) {
         sm_peer_t *peer = self->peers[i];
         if (peer == NULL || !peer->has_left || self->reported[i] || !is_drained(self, peer))
@@ -374,7 +373,7 @@ static void take_inbox(sm_t *self, uint32_t instead)
     }
 }
 
-/* Nobody is listened to any more. */
+/* This process stops reading. */
 static void return_rings(sm_t *self)
 {
     take_inbox(self, OPAL_NODE_INBOX_CLOSED);
@@ -397,7 +396,7 @@ static void report_deaths(sm_t *self)
 static void report_without_memory(sm_t *self)
 {
     atomic_store(&self->any_without_memory,
-                 false); /* before the look: what is lost now is seen next time */
+                 false); /* first: a peer that is marked meanwhile is reported next time */
     for (unsigned i = 0; i < self->peer_count; i++) {
         if (self->peers[i] != NULL && atomic_load(&self->peers[i]->has_no_memory))
             report_failure(self, i, OPAL_ERR_NO_MEMORY);
@@ -492,7 +491,7 @@ static void sm_stop(void *state)
     release(self);
 }
 
-/* What the peer sees of us is what we see of it: both have the region, or not. */
+/* The peer has our memory mapped if we have its memory mapped: both have the region, or not. */
 static bool sm_is_mapped(opal_btl_peer_t *base, const void *start, size_t bytes)
 {
     return opal_region_has(start, bytes) && sm_maps_any((sm_peer_t *)base);
@@ -514,16 +513,16 @@ static bool is_advised(sm_peer_t *peer, pace_way_t way, size_t bytes)
     return pace_get_pays(pace_advice(way, published), bytes, burst, peer->sent_turns[way]);
 }
 
-/* Ranks that share a core cannot copy at the same time. What the receiver sees it copies: the
- * sender has asked already. */
+/* If memory is mapped the receiver always copies: the sender has chosen the rendezvous already.
+ * Ranks that share a core cannot copy frames at the same time. */
 static bool sm_rndv_get_pays(opal_btl_peer_t *base, uintptr_t start, size_t bytes, bool incoming)
 {
     sm_peer_t *peer = (sm_peer_t *)base;
-    bool seen =
+    bool mapped =
         incoming ? sm_map(peer, start, 1) != NULL : sm_is_mapped(base, (const void *)start, 1);
-    if (seen && (incoming || use_cma == SM_CMA_ALWAYS || opal_wait_is_oversubscribed()))
+    if (mapped && (incoming || use_cma == SM_CMA_ALWAYS || opal_wait_is_oversubscribed()))
         return true;
-    if (seen)
+    if (mapped)
         return is_advised(peer, PACE_DIRECT, bytes);
     if (!sm_can_cma(peer))
         return false;
@@ -608,7 +607,7 @@ static void sm_query(opal_answer_t *answer)
                     opal_node_ranks());
 }
 
-/* What each pair measures in a run cannot be known before. */
+/* Where a pair of ranks measures, the rule names both ways. */
 static void sm_rules(opal_rule_fn_t *say, void *context)
 {
     static const char heap[] = "from the shared heap", other[] = "from other memory";
