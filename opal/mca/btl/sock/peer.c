@@ -356,19 +356,17 @@ static void sock_unpin(void *registration, void *base OPAL_UNUSED, size_t bytes 
     opal_fixed_withdraw(sock_registered_slot(registration));
 }
 
+/* The component adds what it knows: start, stop, progress, and sizes. */
 opal_btl_ops_t sock_ops = {
     .name = "sock",
     .direct_bytes = SIZE_MAX,
-    .start = sock_start,
     .connect = sock_connect,
     .reserve = sock_reserve,
     .commit = sock_commit,
     .send = opal_btl_send_frame,
-    .progress = sock_progress,
     .put = opal_btl_put_by_frames,
     .get = opal_btl_get_by_frames,
     .atomic = opal_btl_atomic_by_frames,
-    .stop = sock_stop,
     .send_now = sock_send_now,
     .send_long = sock_send_long,
     .can_pin = opal_fixed_available,

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* btl/sock: the component, and what its peers share. See sock.h. */
+/* btl/sock: the component, its parameters, start and stop, progress. See sock.h. */
 #include "opal/mca/btl/sock/sock.h"
 
-#include <netinet/tcp.h>
 #include <sched.h>
 #include <stdlib.h>
 
@@ -19,14 +18,8 @@ enum {
     MANY_HOT = 4,       /* more are asked for together, by the engine */
 };
 
-sock_t sock;
-size_t sock_eager_limit, sock_stream_limit, sock_part_bytes;
-unsigned sock_max_links, sock_timeout_sec, sock_connect_sec;
-
 static opal_strings_t if_include, if_exclude;
 static char *ports;
-static unsigned user_timeout_sec;
-static size_t buffer_bytes;
 
 static const opal_param_row_t params[] = {
     {.name = "if_include",
@@ -80,7 +73,7 @@ static const opal_param_row_t params[] = {
               "same time"},
     {.name = "buffer_bytes",
      .type = OPAL_PARAM_SIZE,
-     .value = &buffer_bytes,
+     .value = &sock_buffer_bytes,
      .preset = "0",
      .max = "1G",
      .unit = "bytes",
@@ -103,7 +96,7 @@ static const opal_param_row_t params[] = {
      .prose = "How long a peer's host may be silent before the connection counts as lost"},
     {.name = "user_timeout",
      .type = OPAL_PARAM_UNSIGNED,
-     .value = &user_timeout_sec,
+     .value = &sock_user_timeout_sec,
      .preset = "0",
      .max = "3600",
      .unit = "s",
@@ -112,40 +105,7 @@ static const opal_param_row_t params[] = {
     {0},
 };
 
-/* -- connections that are read without asking ------------------------------------------------ */
-
-bool sock_has_room_to_warm(void)
-{
-    if (sock.link_count < sock.hot_room)
-        return true;
-    unsigned room = 2 * sock.hot_room + 8;
-    sock_link_t **hot = realloc(sock.hot, room * sizeof(sock_link_t *));
-    if (hot == NULL)
-        return false;
-    sock.hot = hot;
-    sock.hot_room = room;
-    return true;
-}
-
-void sock_warm(sock_link_t *link)
-{
-    enum { HEAT = 2000 };
-    if (link->heat == 0)
-        sock.hot[sock.hot_count++] = link;
-    link->heat = HEAT;
-}
-
-void sock_cool(sock_link_t *link)
-{
-    for (unsigned i = 0; link->heat > 0 && i < sock.hot_count; i++) {
-        if (sock.hot[i] == link) {
-            sock.hot[i] = sock.hot[--sock.hot_count];
-            link->heat = 0;
-        }
-    }
-}
-
-int sock_progress(void *state OPAL_UNUSED)
+static int sock_progress(void *state OPAL_UNUSED)
 {
     static unsigned turn;
     int count = 0;
@@ -167,49 +127,6 @@ int sock_progress(void *state OPAL_UNUSED)
 }
 
 /* -- starting and stopping ------------------------------------------------------------------- */
-
-static void set_option(int fd, int level, int option, int value)
-{
-    setsockopt(fd, level, option, &value, sizeof value);
-}
-
-void sock_confirm(int fd)
-{
-    set_option(fd, IPPROTO_TCP, TCP_QUICKACK, 1);
-}
-
-bool sock_is_loop(int fd)
-{
-    struct sockaddr_storage own, its;
-    socklen_t own_bytes = sizeof own, its_bytes = sizeof its;
-    sock_ip_t here, there;
-    uint16_t port;
-    return getsockname(fd, (struct sockaddr *)&own, &own_bytes) == 0 &&
-           getpeername(fd, (struct sockaddr *)&its, &its_bytes) == 0 &&
-           sock_ip_from_system((struct sockaddr *)&own, &here, &port) &&
-           sock_ip_from_system((struct sockaddr *)&its, &there, &port) &&
-           here.family == there.family && memcmp(here.bytes, there.bytes, sizeof here.bytes) == 0;
-}
-
-/* What the system does not know it does without. */
-void sock_set_options(int fd)
-{
-    unsigned third = sock_timeout_sec >= 3 ? sock_timeout_sec / 3 : 1;
-    set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-    set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-    set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, (int)third);
-    set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, (int)third);
-    set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, 2);
-    if (user_timeout_sec > 0)
-        set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, (int)user_timeout_sec * 1000);
-    /* Where nothing is congested, an algorithm that paces its packets, as bbr does, only waits. */
-    if (sock_is_loop(fd))
-        setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", strlen("reno"));
-    if (buffer_bytes > 0) {
-        set_option(fd, SOL_SOCKET, SO_SNDBUF, (int)buffer_bytes);
-        set_option(fd, SOL_SOCKET, SO_RCVBUF, (int)buffer_bytes);
-    }
-}
 
 /* Which addresses of this host others are told of. */
 static opal_status_t fill_modex(void)
@@ -238,17 +155,6 @@ static opal_status_t exchange_modex(void)
     unsigned char bytes[SOCK_MODEX_BYTES];
     size_t length = sock_modex_encode(&sock.modex, bytes);
     return opal_modex_exchange(OPAL_MODEX_BTL, bytes, length);
-}
-
-opal_status_t sock_get_modex(const opal_process_t *process, sock_modex_t *modex)
-{
-    void *bytes = NULL;
-    size_t length = 0;
-    opal_status_t status = opal_modex_get(OPAL_MODEX_BTL, process, &bytes, &length);
-    if (status == OPAL_SUCCESS && !sock_modex_decode(modex, bytes, length))
-        status = OPAL_ERR_BAD_PARAM;
-    free(bytes);
-    return status;
 }
 
 /* What a start has made, all of it or the first part. */
@@ -295,7 +201,7 @@ static void forget(opal_process_t *process)
     sock_peer_free(peer);
 }
 
-opal_status_t sock_start(void *state OPAL_UNUSED)
+static opal_status_t sock_start(void *state OPAL_UNUSED)
 {
     const opal_pmi_job_t *job = opal_job();
     sock = (sock_t){.is_stopping = false};
@@ -351,7 +257,7 @@ static void drain(void)
     }
 }
 
-void sock_stop(void *state OPAL_UNUSED)
+static void sock_stop(void *state OPAL_UNUSED)
 {
     sock.is_stopping = true;
     drain();
@@ -375,6 +281,9 @@ static bool is_named(void)
 static void sock_query(opal_answer_t *answer)
 {
     const opal_pmi_job_t *job = opal_job();
+    sock_ops.start = sock_start;
+    sock_ops.stop = sock_stop;
+    sock_ops.progress = sock_progress;
     sock_ops.eager_bytes = sock_eager_limit;
     sock_ops.stream_bytes = sock_stream_limit;
     sock_ops.max_frame_bytes = sock_eager_limit + HEADER_BYTES;

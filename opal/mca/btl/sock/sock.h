@@ -118,10 +118,10 @@ typedef struct sock_peer {
 } sock_peer_t;
 
 /* Parameters. */
-extern size_t sock_eager_limit, sock_stream_limit, sock_part_bytes;
-extern unsigned sock_max_links, sock_timeout_sec, sock_connect_sec;
+extern size_t sock_eager_limit, sock_stream_limit, sock_part_bytes, sock_buffer_bytes;
+extern unsigned sock_max_links, sock_timeout_sec, sock_connect_sec, sock_user_timeout_sec;
 
-/* -- sock.c -- */
+/* -- state.c -- */
 
 typedef struct sock {
     sock_identity_t identity;
@@ -136,10 +136,6 @@ typedef struct sock {
 } sock_t;
 
 extern sock_t sock;
-
-opal_status_t sock_start(void *state);
-int sock_progress(void *state);
-void sock_stop(void *state);
 
 /* Makes the system confirm at once what has come. */
 void sock_confirm(int fd);
