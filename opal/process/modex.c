@@ -8,6 +8,7 @@
 
 #include "opal/process/job.h"
 #include "opal/process/process_record.h"
+#include "opal/util/bytes.h"
 #include "opal/util/log.h"
 #include "opal/util/text.h"
 
@@ -35,15 +36,16 @@ static modex_t *own_modex[OPAL_MODEX_KINDS]; /* as handed in; NULL: none was */
 
 static void add_number(opal_text_t *text, size_t number)
 {
-    const char bytes[NUMBER_BYTES] = {(char)(number & 255), (char)(number >> 8)};
-    opal_text_append(text, bytes, sizeof bytes);
+    unsigned char bytes[NUMBER_BYTES];
+    opal_put_le16(bytes, (uint16_t)number);
+    opal_text_append(text, (const char *)bytes, sizeof bytes);
 }
 
 static bool take_number(const unsigned char **at, const unsigned char *end, size_t *number)
 {
     if (end - *at < NUMBER_BYTES)
         return false;
-    *number = (size_t)(*at)[0] | (size_t)(*at)[1] << 8;
+    *number = opal_get_le16(*at);
     *at += NUMBER_BYTES;
     return true;
 }

@@ -5,16 +5,11 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "opal/util/bytes.h"
+
 enum { FORMAT = 1 };
 
 /* -- writing ------------------------------------------------------------------------------- */
-
-static unsigned char *put(unsigned char *at, uint64_t number, unsigned bytes)
-{
-    for (unsigned i = 0; i < bytes; i++)
-        *at++ = (unsigned char)(number >> (8 * i));
-    return at;
-}
 
 static unsigned char *put_bytes(unsigned char *at, const void *bytes, size_t length)
 {
@@ -26,13 +21,16 @@ size_t opal_record_encode(const opal_process_record_t *record,
                           unsigned char bytes[OPAL_RECORD_MOST_BYTES])
 {
     size_t id_bytes = strnlen(record->job_id, UINT8_MAX);
-    unsigned char *at = put(put(bytes, FORMAT, 1), id_bytes, 1);
-    at = put_bytes(at, record->job_id, id_bytes);
-    at = put(put(put(at, record->rank, 4), record->node, 4), record->size, 4);
-    at = put_bytes(at, record->key, sizeof record->key);
+    bytes[0] = FORMAT;
+    bytes[1] = (unsigned char)id_bytes;
+    unsigned char *at = put_bytes(bytes + 2, record->job_id, id_bytes);
+    opal_put_le32(at, record->rank);
+    opal_put_le32(at + 4, record->node);
+    opal_put_le32(at + 8, record->size);
+    at = put_bytes(at + 12, record->key, sizeof record->key);
     for (unsigned kind = 0; kind < OPAL_MODEX_KINDS; kind++) {
-        at = put(at, record->modex[kind].length, 2);
-        at = put_bytes(at, record->modex[kind].bytes, record->modex[kind].length);
+        opal_put_le16(at, record->modex[kind].length);
+        at = put_bytes(at + 2, record->modex[kind].bytes, record->modex[kind].length);
     }
     return (size_t)(at - bytes);
 }
@@ -58,7 +56,7 @@ static uint32_t take(reader_t *reader, unsigned bytes)
 {
     unsigned char there[4] = {0};
     take_bytes(reader, there, bytes);
-    return there[0] | (uint32_t)there[1] << 8 | (uint32_t)there[2] << 16 | (uint32_t)there[3] << 24;
+    return opal_get_le32(there);
 }
 
 bool opal_record_decode(opal_process_record_t *record, const void *bytes, size_t length)

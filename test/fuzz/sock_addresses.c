@@ -148,7 +148,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     static const char divider[] = "\n---\n";
     if (length < 2)
         return 0;
-    size_t first = sock_get16(bytes);
+    size_t first = opal_get_le16(bytes);
     bytes += 2;
     length -= 2;
     const uint8_t *lists = memmem(bytes, length, divider, strlen(divider));

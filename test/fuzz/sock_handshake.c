@@ -57,7 +57,7 @@ static void require(bool holds, const char *what)
 static void make_nonce(unsigned char nonce[SOCK_NONCE_BYTES])
 {
     memset(nonce, 1, SOCK_NONCE_BYTES);
-    sock_put32(nonce, ++nonces);
+    opal_put_le32(nonce, ++nonces);
 }
 
 static void digest(const sock_shake_t *shake, uint8_t verdict, unsigned char to[OPAL_SHA256_BYTES])

@@ -11,6 +11,7 @@ unit_tests += \
 	%D%/heap/remote \
 	%D%/heap/system \
 	%D%/heap/threads \
+	%D%/util/bytes \
 	%D%/util/folder \
 	%D%/util/interval \
 	%D%/util/log \

@@ -88,7 +88,7 @@ static void end_part(sock_link_t *link)
     opal_btl_long_t *message = part->message;
     const opal_btl_frame_t *frame = &message->frame;
     part->message = NULL;
-    message->ended += sock_get32(part->header) - (SOCK_PLACED_BYTES - SOCK_FRAME_BYTES);
+    message->ended += opal_get_le32(part->header) - (SOCK_PLACED_BYTES - SOCK_FRAME_BYTES);
     if (message->ended == frame->bytes) {
         opal_list_remove(&message->node);
         message->done(message);
@@ -341,7 +341,7 @@ static bool take_frame(sock_link_t *link, const char **wrong)
             return false;
         link->placement = (sock_placement_t){.kind = frame.kind,
                                              .name = frame.tag,
-                                             .offset = sock_get64(at + SOCK_FRAME_BYTES),
+                                             .offset = opal_get_le64(at + SOCK_FRAME_BYTES),
                                              .left = frame.length - frame.head,
                                              .confirms = (frame.flags & SOCK_CONFIRM) != 0,
                                              .padding = (unsigned)sock_padding(frame.length)};

@@ -146,8 +146,8 @@ size_t sock_modex_encode(const sock_modex_t *modex, unsigned char bytes[SOCK_MOD
     memcpy(at, modex->host, host);
     memcpy(at + host, modex->boot, sizeof modex->boot);
     at += host + sizeof modex->boot;
-    sock_put64(at, modex->space[0]);
-    sock_put64(at + 8, modex->space[1]);
+    opal_put_le64(at, modex->space[0]);
+    opal_put_le64(at + 8, modex->space[1]);
     at += 16;
     *at++ = (unsigned char)modex->count;
     for (size_t i = 0; i < modex->count; i++) {
@@ -155,8 +155,8 @@ size_t sock_modex_encode(const sock_modex_t *modex, unsigned char bytes[SOCK_MOD
         at[0] = address->ip.family;
         at[1] = address->prefix;
         at[2] = address->interface;
-        sock_put16(at + 3, address->port);
-        sock_put32(at + 5, address->speed_mbits);
+        opal_put_le16(at + 3, address->port);
+        opal_put_le32(at + 5, address->speed_mbits);
         memcpy(at + ENTRY_HEAD_BYTES, address->ip.bytes, ip_bytes(address->ip.family));
         at += ENTRY_HEAD_BYTES + ip_bytes(address->ip.family);
     }
@@ -175,8 +175,8 @@ static bool decode_address(sock_modex_address_t *address, const unsigned char **
     *address = (sock_modex_address_t){.ip.family = from[0],
                                       .prefix = from[1],
                                       .interface = from[2],
-                                      .port = sock_get16(from + 3),
-                                      .speed_mbits = sock_get32(from + 5)};
+                                      .port = opal_get_le16(from + 3),
+                                      .speed_mbits = opal_get_le32(from + 5)};
     memcpy(address->ip.bytes, from + ENTRY_HEAD_BYTES, length);
     *at = from + ENTRY_HEAD_BYTES + length;
     return address->prefix <= 8 * length && address->interface < SOCK_MODEX_ADDRESSES &&
@@ -205,8 +205,8 @@ bool sock_modex_decode(sock_modex_t *modex, const void *bytes, size_t length)
     at += 2 + at[1];
     memcpy(read.boot, at, sizeof read.boot);
     at += sizeof read.boot;
-    read.space[0] = sock_get64(at);
-    read.space[1] = sock_get64(at + 8);
+    read.space[0] = opal_get_le64(at);
+    read.space[1] = opal_get_le64(at + 8);
     read.count = at[16];
     at += 17;
     if (read.count > SOCK_MODEX_ADDRESSES)

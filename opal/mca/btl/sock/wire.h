@@ -57,6 +57,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "opal/util/bytes.h"
+
 enum {
     SOCK_WIRE_VERSION = 1, /* goes up with every change of this file */
 
@@ -78,41 +80,6 @@ typedef enum sock_message {
     SOCK_PROOF = 3,
     SOCK_VERDICT = 4,
 } sock_message_t;
-
-/* -- numbers -------------------------------------------------------------------------------- */
-
-static inline void sock_put16(unsigned char *at, uint16_t number)
-{
-    at[0] = (unsigned char)number;
-    at[1] = (unsigned char)(number >> 8);
-}
-
-static inline void sock_put32(unsigned char *at, uint32_t number)
-{
-    sock_put16(at, (uint16_t)number);
-    sock_put16(at + 2, (uint16_t)(number >> 16));
-}
-
-static inline void sock_put64(unsigned char *at, uint64_t number)
-{
-    sock_put32(at, (uint32_t)number);
-    sock_put32(at + 4, (uint32_t)(number >> 32));
-}
-
-static inline uint16_t sock_get16(const unsigned char *at)
-{
-    return (uint16_t)(at[0] | at[1] << 8);
-}
-
-static inline uint32_t sock_get32(const unsigned char *at)
-{
-    return sock_get16(at) | (uint32_t)sock_get16(at + 2) << 16;
-}
-
-static inline uint64_t sock_get64(const unsigned char *at)
-{
-    return sock_get32(at) | (uint64_t)sock_get32(at + 4) << 32;
-}
 
 static inline bool sock_is_zero(const unsigned char *at, size_t length)
 {
@@ -141,7 +108,7 @@ static const char sock_magic[8] = {'M', 'i', 'c', 'a', 'S', 'o', 'c', 'k'};
 static inline void sock_encode_prefix(unsigned char *at, const sock_prefix_t *prefix)
 {
     memcpy(at, sock_magic, sizeof sock_magic);
-    sock_put16(at + 8, prefix->version);
+    opal_put_le16(at + 8, prefix->version);
     at[10] = prefix->order;
     at[11] = prefix->message;
 }
@@ -151,7 +118,7 @@ static inline bool sock_decode_prefix(const unsigned char *at, sock_prefix_t *pr
 {
     if (memcmp(at, sock_magic, sizeof sock_magic) != 0)
         return false;
-    *prefix = (sock_prefix_t){.version = sock_get16(at + 8), .order = at[10], .message = at[11]};
+    *prefix = (sock_prefix_t){.version = opal_get_le16(at + 8), .order = at[10], .message = at[11]};
     return true;
 }
 
@@ -167,10 +134,10 @@ typedef struct sock_hello {
 
 static inline void sock_encode_hello(unsigned char *at, const sock_hello_t *hello)
 {
-    sock_put32(at + 12, hello->rank);
-    sock_put32(at + 16, hello->target);
-    sock_put16(at + 20, hello->link);
-    sock_put16(at + 22, 0);
+    opal_put_le32(at + 12, hello->rank);
+    opal_put_le32(at + 16, hello->target);
+    opal_put_le16(at + 20, hello->link);
+    opal_put_le16(at + 22, 0);
     memcpy(at + 24, hello->job, sizeof hello->job);
     memcpy(at + 32, hello->nonce, sizeof hello->nonce);
 }
@@ -179,9 +146,9 @@ static inline bool sock_decode_hello(const unsigned char *at, sock_hello_t *hell
 {
     if (!sock_is_zero(at + 22, 2))
         return false;
-    hello->rank = sock_get32(at + 12);
-    hello->target = sock_get32(at + 16);
-    hello->link = sock_get16(at + 20);
+    hello->rank = opal_get_le32(at + 12);
+    hello->target = opal_get_le32(at + 16);
+    hello->link = opal_get_le16(at + 20);
     memcpy(hello->job, at + 24, sizeof hello->job);
     memcpy(hello->nonce, at + 32, sizeof hello->nonce);
     return true;
@@ -232,11 +199,11 @@ typedef struct sock_frame {
 
 static inline void sock_encode_frame(unsigned char *at, const sock_frame_t *frame)
 {
-    sock_put32(at, frame->length);
+    opal_put_le32(at, frame->length);
     at[4] = frame->kind;
     at[5] = frame->flags;
-    sock_put16(at + 6, frame->head);
-    sock_put64(at + 8, frame->tag);
+    opal_put_le16(at + 6, frame->head);
+    opal_put_le64(at + 8, frame->tag);
 }
 
 /* Zeros behind that many bytes: every frame begins at a multiple of 8. */
@@ -258,18 +225,18 @@ static inline void sock_encode_placed(unsigned char *at, uint8_t kind, uint8_t f
                           .head = SOCK_PLACED_BYTES - SOCK_FRAME_BYTES,
                           .tag = name};
     sock_encode_frame(at, &frame);
-    sock_put64(at + SOCK_FRAME_BYTES, offset);
+    opal_put_le64(at + SOCK_FRAME_BYTES, offset);
 }
 
 /* False: its head is longer than all of it. What lengths, kinds and flags may be is the caller's
  * to judge. */
 static inline bool sock_decode_frame(const unsigned char *at, sock_frame_t *frame)
 {
-    *frame = (sock_frame_t){.length = sock_get32(at),
+    *frame = (sock_frame_t){.length = opal_get_le32(at),
                             .kind = at[4],
                             .flags = at[5],
-                            .head = sock_get16(at + 6),
-                            .tag = sock_get64(at + 8)};
+                            .head = opal_get_le16(at + 6),
+                            .tag = opal_get_le64(at + 8)};
     return frame->head <= frame->length;
 }
 
