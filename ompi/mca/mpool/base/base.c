@@ -2,7 +2,7 @@
 /*
  * The mpool framework object, the pools of this process, and what became of mpi_leave_pinned.
  *
- * Threading: the list of pools changes when transports start and stop, and nobody polls then.
+ * Threading: the list of pools changes when transports start and stop; no thread polls then.
  */
 #include "ompi/mca/mpool/base/base.h"
 
@@ -43,8 +43,8 @@ opal_framework_t mca_mpool_framework = {
 
 static ompi_mpool_leave_pinned_t pinned = {OPAL_LEAVE_PINNED_NO, OPAL_LEAVE_PINNED_NO};
 
-/* Who asks for hooks alone gets those that can be had now. malloc's had to be asked for before
- * main, by mpi_leave_pinned. */
+/* mpool_use_mem_hooks installs the hooks that can be installed now. Those of malloc are installed
+ * before main, by mpi_leave_pinned. */
 void ompi_mpool_start(ompi_mpool_leave_pinned_t asked)
 {
     if (use_mem_hooks)
@@ -57,7 +57,7 @@ bool ompi_mpool_uses_mem_hooks(void)
     return use_mem_hooks;
 }
 
-static bool comes_true(opal_leave_pinned_t decided, const ompi_mpool_device_t *device)
+static bool is_in_effect(opal_leave_pinned_t decided, const ompi_mpool_device_t *device)
 {
     return decided == OPAL_LEAVE_PINNED_YES ||
            (decided == OPAL_LEAVE_PINNED_RUNTIME && device->gains);
@@ -65,21 +65,21 @@ static bool comes_true(opal_leave_pinned_t decided, const ompi_mpool_device_t *d
 
 bool ompi_mpool_leaves_pinned(const ompi_mpool_device_t *device)
 {
-    return comes_true(pinned.leave, device);
+    return is_in_effect(pinned.leave, device);
 }
 
-/* If both are left to us, the buffer stays registered as a whole. */
+/* If both are `runtime`, the buffer stays registered as a whole. */
 bool ompi_mpool_leaves_pipeline_pinned(const ompi_mpool_device_t *device)
 {
-    return comes_true(pinned.pipeline, device) && !ompi_mpool_leaves_pinned(device);
+    return is_in_effect(pinned.pipeline, device) && !ompi_mpool_leaves_pinned(device);
 }
 
 /* -- fork -------------------------------------------------------------------------- */
 
 atomic_uint ompi_mpool_generation;
 
-/* No lock is taken around fork: the thread that forks may hold the allocator's already, and one
- * that pins may wait for that. The child leaves the parent's pools as they are. */
+/* No lock is taken around fork: the thread that forks may hold the allocator's lock, and a thread
+ * that registers pages may wait for it. The child leaves the parent's pools as they are. */
 static void begin_generation(void)
 {
     atomic_fetch_add(&ompi_mpool_generation, 1);
@@ -94,7 +94,7 @@ static void watch_forks(void)
 
 static opal_list_t pools = {.head = {&pools.head, &pools.head}};
 
-/* Tidying up is nothing that a wait waits for: 0. */
+/* No wait waits for this: returns 0. */
 static int progress(void *state)
 {
     const opal_list_t *all = state;

@@ -9,10 +9,11 @@
 
 OPAL_EXPORT extern opal_framework_t mca_mpool_framework;
 
-/* After the selection, before transports start: decides about what was asked for, and warns. */
+/* Called after the selection and before transports start: decides whether mpi_leave_pinned is in
+ * effect, and warns if it cannot be. */
 OPAL_EXPORT void ompi_mpool_start(ompi_mpool_leave_pinned_t asked);
 
-/* For components: whether mpool_use_mem_hooks wants memory events where nothing is kept. */
+/* For components: whether mpool_use_mem_hooks asks for memory events of pools that keep nothing. */
 OPAL_EXPORT bool ompi_mpool_uses_mem_hooks(void);
 
 #endif

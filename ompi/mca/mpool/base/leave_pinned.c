@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The check of leave_pinned against what is seen of memory. See pinned.h. */
+/* mpi_leave_pinned against what is seen of memory. See leave_pinned.h. */
 #include "ompi/mca/mpool/base/leave_pinned.h"
 
 #include "opal/mca/base/diagnostic.h"
 #include "opal/mca/memory/memory.h"
 
-/* CHUNK is not needed: an allocator that gives memory back tells so by FREE or by munmap. */
+/* CHUNK is not needed: an allocator that returns memory is seen by FREE or by munmap. */
 enum { NEEDED = OPAL_MEMORY_FREE_SUPPORT | OPAL_MEMORY_MUNMAP_SUPPORT };
 
 static const char *missing_calls(unsigned missing)
@@ -15,7 +15,7 @@ static const char *missing_calls(unsigned missing)
     return missing == OPAL_MEMORY_FREE_SUPPORT ? "free" : "munmap";
 }
 
-/* Whoever asked only for hooks has not asked for buffers that stay registered. */
+/* With mpool_use_mem_hooks alone the user has not asked for buffers that stay registered. */
 static void warn_missing(ompi_mpool_leave_pinned_t asked, unsigned missing)
 {
     const char *name = asked.leave == OPAL_LEAVE_PINNED_YES      ? "mpi_leave_pinned"

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The last word on mpi_leave_pinned: what was asked for, and what this process can see.
+ * Whether mpi_leave_pinned is in effect: what the user asked for, and what this process can see of
+ * memory.
  *
  * Memory components decide before main whether they watch the allocator, and find out in MPI_Init
- * whether that works. Keeping registrations without it would move old data; so whoever asked for it
- * is told what is missing, and it is switched off.
+ * whether that works. If it does not, kept registrations would move old data: so a user who asked
+ * for mpi_leave_pinned is warned, and it is off.
  */
 #ifndef OMPI_MCA_MPOOL_BASE_LEAVE_PINNED_H
 #define OMPI_MCA_MPOOL_BASE_LEAVE_PINNED_H

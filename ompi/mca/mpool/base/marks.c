@@ -6,7 +6,7 @@
 
 #include "ompi/mca/mpool/mpool.h"
 
-/* So many words in a row are taken: there are too many marks. */
+/* If so many words in a row are taken, there are too many marks. */
 enum { PROBES = 64 };
 
 #define COUNT_MAX ((UINT64_C(1) << OMPI_MPOOL_MARK_COUNT_BITS) - 1)
@@ -57,15 +57,15 @@ void ompi_mpool_marks_watch_nothing(ompi_mpool_marks_t *marks)
     atomic_store(&marks->end, 0);
 }
 
-/* A range that lies there already counts for this time too: it is taken later than now. So memory
- * that comes and goes at the same address, which is what large blocks do, needs one word. */
-static bool write_down(ompi_mpool_marks_t *marks, uint64_t first_unit, uint64_t count)
+/* A range that is there already also counts for this event, because it will be taken later. So
+ * memory that comes and goes at the same address, as large blocks do, needs one word. */
+static bool add_word(ompi_mpool_marks_t *marks, uint64_t first_unit, uint64_t count)
 {
     uint64_t range = first_unit << OMPI_MPOOL_MARK_COUNT_BITS | count;
-    /* Anywhere: neighbours in the address space shall not all begin at the same word. */
-    size_t place = (size_t)(first_unit * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+    /* Hashed: neighbours in the address space do not all begin at the same word. */
+    size_t first = (size_t)(first_unit * UINT64_C(0x9e3779b97f4a7c15) >> 32);
     for (size_t i = 0; i < PROBES; i++) {
-        _Atomic uint64_t *word = &marks->words[(place + i) % OMPI_MPOOL_MARK_WORDS];
+        _Atomic uint64_t *word = &marks->words[(first + i) % OMPI_MPOOL_MARK_WORDS];
         uint64_t there = atomic_load(word);
         if (there == 0 && atomic_compare_exchange_strong(word, &there, range))
             return true;
@@ -87,10 +87,10 @@ void ompi_mpool_marks_add(ompi_mpool_marks_t *marks, uintptr_t begin, uintptr_t 
 
     uint64_t unit = begin >> OMPI_MPOOL_MARK_UNIT_BITS;
     uint64_t left = ((end - 1) >> OMPI_MPOOL_MARK_UNIT_BITS) - unit + 1;
-    while (left > 0 && !atomic_load(&marks->lost)) {
+    while (left > 0 && !atomic_load(&marks->overflowed)) {
         uint64_t count = left < COUNT_MAX ? left : COUNT_MAX;
-        if (!write_down(marks, unit, count))
-            atomic_store(&marks->lost, true);
+        if (!add_word(marks, unit, count))
+            atomic_store(&marks->overflowed, true);
         unit += count;
         left -= count;
     }
@@ -102,7 +102,7 @@ void ompi_mpool_marks_add(ompi_mpool_marks_t *marks, uintptr_t begin, uintptr_t 
 bool ompi_mpool_marks_take(ompi_mpool_marks_t *marks, ompi_mpool_gone_fn_t *gone, void *context)
 {
     atomic_exchange(&marks->pending, false);
-    bool lost = atomic_exchange(&marks->lost, false);
+    bool overflowed = atomic_exchange(&marks->overflowed, false);
     for (size_t i = 0; i < OMPI_MPOOL_MARK_WORDS; i++) {
         if (opal_likely(atomic_load(&marks->words[i]) == 0))
             continue;
@@ -111,5 +111,5 @@ bool ompi_mpool_marks_take(ompi_mpool_marks_t *marks, ompi_mpool_gone_fn_t *gone
                           << OMPI_MPOOL_MARK_UNIT_BITS;
         gone(context, begin, begin + ((range & COUNT_MAX) << OMPI_MPOOL_MARK_UNIT_BITS));
     }
-    return !lost;
+    return !overflowed;
 }

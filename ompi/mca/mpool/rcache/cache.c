@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The slots of the pool: a use begins and ends.
+ * acquire and release: a use begins and ends.
  *
- * Every look at the spans is preceded by taking the marks, so what is found was there when the
+ * The marks are taken before each look-up of spans, so the pages that are found were there when the
  * caller asked (base/marks.h).
  */
 #include "ompi/mca/mpool/rcache/rcache.h"
 
 #include "opal/util/log.h"
 
-/* What is to be pinned. */
+/* The pages that are to be pinned. */
 typedef struct plan {
     uintptr_t begin, end;
     unsigned access;
@@ -26,8 +26,9 @@ static void take_marks(rcache_t *cache)
 }
 
 /*
- * Not earlier than here, even if nothing is registered for a while: a neighbour that is taken in is
- * known to nobody between its drop and the pin of the whole, and may leave then.
+ * The filter of the marks is reset only here, not as soon as nothing is registered: a neighbour
+ * that is included in a new registration is not registered between its drop and the pin of the
+ * whole, and may leave in that time.
  */
 static void unlock(rcache_t *cache)
 {
@@ -39,9 +40,9 @@ static void unlock(rcache_t *cache)
 /* -- planning ------------------------------------------------------------------------ */
 
 /*
- * Grows the plan over neighbours. What lies inside would be of no use beside the new one. What only
- * overlaps or touches is taken in if it is unused and alike, and if no more than twice of what was
- * asked for must be pinned for it.
+ * Grows the plan over neighbours. A registration inside the plan is replaced by the new one. One
+ * that overlaps or touches is included if it is unused and has the same access, and if at most
+ * twice the bytes that were asked for must be pinned.
  */
 static void grow(const rcache_t *cache, plan_t *plan)
 {
@@ -70,7 +71,7 @@ static void grow(const rcache_t *cache, plan_t *plan)
     }
 }
 
-/* What lies inside as a whole is not needed any more. */
+/* Retires registrations that are completely inside the plan. */
 static void absorb(rcache_t *cache, const plan_t *plan)
 {
     opal_interval_t *next, *pages = opal_interval_first(&cache->spans, plan->begin, plan->end);
@@ -86,7 +87,7 @@ static void absorb(rcache_t *cache, const plan_t *plan)
 
 /* -- pinning --------------------------------------------------------------------------- */
 
-/* Unpins up to `count` that nobody uses, the longest unused first. Returns how many. */
+/* Drops up to `count` unused registrations, least recently used first. Returns how many. */
 static size_t evict(rcache_t *cache, size_t count)
 {
     size_t done = 0;
@@ -112,7 +113,8 @@ static opal_status_t make_room(rcache_t *cache, size_t bytes)
     return OPAL_SUCCESS;
 }
 
-/* The device may have less room than it was said to have. Trying costs, so more go each time. */
+/* The device may have less room than its limits say. Each try is expensive, so more registrations
+ * are evicted each time. */
 static opal_status_t pin_by_device(rcache_t *cache, const plan_t *plan, void **handle)
 {
     const ompi_mpool_device_t *device = cache->device;
@@ -151,7 +153,7 @@ static opal_status_t add(rcache_t *cache, const plan_t *asked, rcache_registrati
     rcache_count(&cache->counters.misses, 1);
     grow(cache, &plan);
     opal_status_t status = pin(cache, &plan, registration);
-    /* A neighbour may be what cannot be pinned: it may have left, or be read-only by now. */
+    /* A neighbour may be the reason: its pages may have left, or be read-only by now. */
     bool grown =
         plan.begin != asked->begin || plan.end != asked->end || plan.access != asked->access;
     if (status != OPAL_SUCCESS && grown)
@@ -202,7 +204,7 @@ opal_status_t rcache_acquire(ompi_mpool_t *pool, const void *address, size_t byt
     if (status == OPAL_SUCCESS) {
         use->begin = begin;
         use->end = begin + bytes;
-        use->told = false;
+        use->is_reported = false;
         begin_use(cache, registration, use);
     }
     unlock(cache);
@@ -215,7 +217,7 @@ void rcache_release(ompi_mpool_use_t *use)
         opal_container_of(use->registration, rcache_registration_t, outer);
     rcache_t *cache = opal_container_of(registration->outer.pool, rcache_t, outer);
     pthread_mutex_lock(&cache->lock);
-    /* What left during this use is reported in its name: it does not wait for the next one. */
+    /* Pages that left during this use are reported now, not at the next use. */
     take_marks(cache);
     opal_list_remove(&use->node);
     if (opal_list_is_empty(&registration->uses)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is registered, and what of it is still there. */
+/* The registrations, and which of their pages are still there. */
 #include "ompi/mca/mpool/rcache/rcache.h"
 
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static bool serves(opal_interval_t *pages, uintptr_t end, unsigned access)
 rcache_registration_t *rcache_find(const rcache_t *cache, uintptr_t begin, uintptr_t end,
                                    unsigned access)
 {
-    /* Mostly nothing overlaps, and then this is the only one that can. */
+    /* Usually no spans overlap, and then no other span can serve. */
     opal_interval_t *pages = opal_interval_before(&cache->spans, begin);
     if (opal_likely(pages != NULL && serves(pages, end, access)))
         return span_of(pages)->registration;
@@ -76,7 +76,7 @@ static void free_span(rcache_span_t *span)
         free(span);
 }
 
-/* None of its pages is known by it any more. */
+/* Removes all spans of the registration. */
 static void remove_spans(rcache_t *cache, rcache_registration_t *registration)
 {
     uintptr_t begin = (uintptr_t)registration->outer.base;
@@ -129,15 +129,15 @@ bool rcache_is_worth_keeping(const rcache_t *cache, const rcache_registration_t 
 
 /* -- pages that have left ------------------------------------------------------------ */
 
-static void tell_uses(rcache_t *cache, rcache_registration_t *registration, uintptr_t begin,
-                      uintptr_t end)
+static void report_uses(rcache_t *cache, rcache_registration_t *registration, uintptr_t begin,
+                        uintptr_t end)
 {
     for (opal_list_node_t *node = opal_list_first(&registration->uses); node != NULL;
          node = opal_list_next(&registration->uses, node)) {
         ompi_mpool_use_t *use = opal_container_of(node, ompi_mpool_use_t, node);
-        if (use->told || use->begin >= end || use->end <= begin)
+        if (use->is_reported || use->begin >= end || use->end <= begin)
             continue;
-        use->told = true;
+        use->is_reported = true;
         rcache_count(&cache->counters.faults, 1);
         opal_log_error("memory was unmapped, freed or replaced during its transfer: 0x%zx to 0x%zx "
                        "of the buffer 0x%zx to 0x%zx, which %s is using. The data of this message "
@@ -148,7 +148,7 @@ static void tell_uses(rcache_t *cache, rcache_registration_t *registration, uint
     }
 }
 
-/* The part behind a hole. Without memory for it, the shorter side is forgotten too. */
+/* The part behind a hole. NULL: no memory; then the caller forgets the shorter part. */
 static rcache_span_t *split_off(rcache_registration_t *registration)
 {
     rcache_span_t *span = malloc(sizeof *span);
@@ -195,7 +195,7 @@ void rcache_gone(void *context, uintptr_t begin, uintptr_t end)
     rcache_count(&cache->counters.ranges_gone, 1);
     while ((pages = opal_interval_first(&cache->spans, begin, end)) != NULL) {
         rcache_registration_t *registration = span_of(pages)->registration;
-        tell_uses(cache, registration, begin, end);
+        report_uses(cache, registration, begin, end);
         cut(cache, span_of(pages), begin, end);
         if (!is_used(registration) && !rcache_is_worth_keeping(cache, registration))
             rcache_drop(cache, registration);

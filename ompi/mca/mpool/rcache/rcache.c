@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * mpool/rcache as a component: its parameters, its pools, and what they tell of themselves.
+ * mpool/rcache: the component, its parameters, its pools and their counters.
  *
- * Threading: pools_lock protects the list of pools, since read-outs may be looked at by any thread.
+ * Threading: pools_lock protects the list of pools, because any thread may read the counters.
  */
 #include "ompi/mca/mpool/rcache/rcache.h"
 
@@ -21,7 +21,7 @@ static size_t max_bytes, max_registrations;
 static pthread_mutex_t pools_lock = PTHREAD_MUTEX_INITIALIZER;
 static opal_list_t pools = {.head = {&pools.head, &pools.head}};
 
-/* Sums over all pools; those that were destroyed count too, but for what they have no more. */
+/* Sums over all pools. Destroyed pools count too, except for what was registered at its peak. */
 typedef struct sums {
     size_t hits, misses, evictions, ranges_gone, cuts, flushes, faults;
     size_t registrations, registered_bytes, peak_bytes;
@@ -65,7 +65,7 @@ static const opal_param_row_t params[] = {
      .value = &max_bytes,
      .preset = "0",
      .unit = "bytes",
-     .prose = "how much memory a device may have registered at the same time, what is kept "
+     .prose = "how much memory a device may have registered at the same time, unused registrations "
               "included; 0: as much as the device takes"},
     {.name = "max_registrations",
      .type = OPAL_PARAM_SIZE,
@@ -74,11 +74,12 @@ static const opal_param_row_t params[] = {
      .prose = "how many registrations a device may have at the same time; 0: as many as it takes"},
     READ_OUT(hits, NULL, "buffers that were registered already"),
     READ_OUT(misses, NULL, "buffers that were not"),
-    READ_OUT(evictions, NULL, "registrations that went to make room for others"),
+    READ_OUT(evictions, NULL, "registrations that were evicted to make room for others"),
     READ_OUT(ranges_gone, NULL, "pieces of memory that left the process, near registered ones"),
     READ_OUT(cuts, NULL, "registrations that lost pages by that"),
-    READ_OUT(flushes, NULL, "times that all registrations went, as too much left at once"),
-    READ_OUT(faults, NULL, "buffers that the program took away during their messages"),
+    READ_OUT(flushes, NULL,
+             "times that all registrations were dropped, because too much memory left at once"),
+    READ_OUT(faults, NULL, "buffers that the program freed during their messages"),
     READ_OUT(registrations, NULL, "registrations that there are"),
     READ_OUT(registered_bytes, "bytes", "memory that is registered"),
     READ_OUT(peak_bytes, "bytes", "most memory that was registered at the same time"),
@@ -108,7 +109,7 @@ static opal_status_t create(void *state OPAL_UNUSED, const ompi_mpool_device_t *
     pthread_mutex_init(&cache->lock, NULL);
     opal_list_init(&cache->unused);
     opal_list_init(&cache->used);
-    /* The support that was found at the start was for calls; the event is what counts here. */
+    /* The support that start-up found is about calls; here the event counts. */
     bool install = keep || ompi_mpool_uses_mem_hooks();
     cache->keeps = ompi_mpool_marks_open(&cache->marks, install) == OPAL_SUCCESS && keep;
     cache->outer.keeps = cache->keeps;
@@ -161,7 +162,7 @@ static void query(opal_answer_t *answer)
 OPAL_EXPORT extern const opal_component_t mca_mpool_rcache_component;
 const opal_component_t mca_mpool_rcache_component = {
     OPAL_COMPONENT_HEAD(mpool, rcache),
-    .prose = "a cache of registrations that hears of memory that leaves",
+    .prose = "a cache of registrations, notified of memory that leaves the process",
     .params = params,
     .query = query,
 };
