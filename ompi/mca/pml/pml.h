@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pml: messages. Sends and receives with MPI's matching, over whatever carries bytes.
+ * pml: messages. Sends and receives with MPI's matching.
  *
  * Contract of the framework. One component is chosen per process, the same in all ranks. Ranks are
- * those of the communicator (of its remote group, for an intercommunicator); buffers, counts and
- * types have been checked. MPI_PROC_NULL never comes here. Results are MPI error codes, unless
+ * those of the communicator (of its remote group, for an intercommunicator); the caller has checked
+ * buffers, counts and types, and never passes MPI_PROC_NULL. Results are MPI error codes, unless
  * said otherwise.
  *
  * A communicator has several contexts, so that the messages of collectives, of partitioned requests
  * and of ownership passing never match the user's.
  *
- * Threading: the caller holds ompi_lock in every call, but in those that go beside it, see there.
- * Whatever blocks gives it back meanwhile.
+ * Threading: the caller holds ompi_lock, except for the unlocked fast path (the last three slots).
+ * A call that blocks releases ompi_lock meanwhile.
  */
 #ifndef OMPI_MCA_PML_H
 #define OMPI_MCA_PML_H
@@ -25,24 +25,24 @@ typedef enum ompi_context {
     OMPI_CONTEXT_USER,       /* point to point */
     OMPI_CONTEXT_COLLECTIVE, /* messages of collectives and of communicator creation */
     OMPI_CONTEXT_PARTITIONED,
-    OMPI_CONTEXT_OWNERSHIP, /* notes of blocks that change their owner */
+    OMPI_CONTEXT_OWNERSHIP, /* messages about blocks that change their owner */
     OMPI_CONTEXT_COUNT
 } ompi_context_t;
 
 typedef enum ompi_send_mode {
     OMPI_SEND_STANDARD,
-    OMPI_SEND_SYNCHRONOUS, /* completes when it has been matched */
+    OMPI_SEND_SYNCHRONOUS, /* completes when a receive has matched it */
     OMPI_SEND_READY,
 } ompi_send_mode_t;
 
-/* What goes over the wire as the context. */
+/* The context as it goes over the wire. */
 static inline uint32_t ompi_comm_wire_context(const ompi_communicator_t *comm,
                                               ompi_context_t context)
 {
     return OMPI_CONTEXT_COUNT * comm->context + (uint32_t)context;
 }
 
-/* Where to and how a message goes, or which ones a receive takes. */
+/* The destination of a message, or what a receive matches. */
 typedef struct ompi_route {
     ompi_communicator_t *comm;
     ompi_context_t context;
@@ -50,15 +50,15 @@ typedef struct ompi_route {
     int tag;  /* MPI_ANY_TAG of a receive */
 } ompi_route_t;
 
-/* What is sent, or where it is received. */
+/* The buffer of a send or a receive. */
 typedef struct ompi_data {
-    void *buffer; /* of a send: only read */
+    void *buffer; /* a send only reads it */
     size_t count;
     ompi_datatype_t *type;
 } ompi_data_t;
 
 /* Field by field: a load that is wider than the stores before it waits until they have left the
- * core, and these have been made just now. */
+ * core, and the caller has just made these stores. */
 static inline void ompi_data_copy(ompi_data_t *to, const ompi_data_t *from)
 {
     to->buffer = *(void *const volatile *)&from->buffer;
@@ -66,15 +66,15 @@ static inline void ompi_data_copy(ompi_data_t *to, const ompi_data_t *from)
     to->type = *(ompi_datatype_t *const volatile *)&from->type;
 }
 
-/* A message that a matched probe has taken out of the matching. */
+/* A message that a matched probe has claimed: no other receive matches it. */
 typedef struct ompi_message {
-    ompi_object_t head; /* a component's own structure begins with it */
+    ompi_object_t head; /* the component's own structure begins with it */
 } ompi_message_t;
 
-/* MPI_MESSAGE_NO_PROC, which never comes to a component. */
+/* MPI_MESSAGE_NO_PROC, which is never passed to a component. */
 extern ompi_message_t ompi_message_no_process;
 
-/* Every slot is required, but for `leave` and the last three. */
+/* Every slot is required, except `leave` and the last three. */
 typedef struct ompi_pml_ops {
     int max_tag;            /* MPI_TAG_UB: of all contexts but the collective one */
     uint32_t internal_tags; /* those of the collective context are below it; a power of two, see
@@ -84,37 +84,37 @@ typedef struct ompi_pml_ops {
     opal_status_t (*start)(void *state);
     void (*stop)(void *state);
 
-    /* Returns when everything that was sent has left this process. */
+    /* Returns when all messages that were sent have left this process. */
     void (*flush)(void);
 
     /*
-     * How MPI ends, before flush and behind it. leave: from now on the user receives nothing but
-     * what receives are posted for; who waits for that to receive something else gets an error,
-     * MPI_ERR_PROC_ABORTED, instead of waiting for ever; NULL: from `meet` on. meet: returns when
-     * no other process needs this one. Afterwards only communicators are removed.
+     * MPI_Finalize calls leave, flush and meet in this order. leave: from now on the user posts no
+     * receive; a peer whose send waits for a receive that is not posted gets MPI_ERR_PROC_ABORTED
+     * instead of waiting for ever. NULL: that begins with `meet`. meet: returns when no other
+     * process needs this one. Afterwards only communicators are removed.
      */
     void (*leave)(void);
     void (*meet)(void);
 
     /*
-     * A communicator begins and ends to receive. Its `contexts` are set by then. Removing one may
-     * happen in the middle of a completion, with the request that was the last to use it. False:
-     * not now, ompi_comm_removed will be called for it.
+     * Adds a communicator, whose context is set; it may receive from now on. Removes it: this may
+     * be called during the completion of the request that was the last to use the communicator.
+     * False: not now, the component calls ompi_comm_removed later.
      */
     int (*comm_add)(ompi_communicator_t *comm);
     bool (*comm_remove)(ompi_communicator_t *comm);
 
     /*
-     * Starts a send or a receive. The request is the caller's, and may be complete already. The
-     * type and the communicator are retained while they are needed.
+     * Starts a send or a receive. The caller owns the request, which may be complete already. The
+     * component retains the type and the communicator while it needs them.
      */
     int (*isend)(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode,
                  ompi_request_t **request);
     int (*irecv)(const ompi_route_t *from, const ompi_data_t *data, ompi_request_t **request);
 
     /*
-     * The same as persistent requests, which are the caller's and inactive: ompi_request_start
-     * begins them any number of times, and allocates nothing.
+     * Creates an inactive persistent request, which the caller owns. ompi_request_start starts it
+     * any number of times, and allocates nothing.
      */
     int (*send_init)(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode,
                      ompi_request_t **request);
@@ -125,9 +125,9 @@ typedef struct ompi_pml_ops {
     int (*recv)(const ompi_route_t *from, const ompi_data_t *data, MPI_Status *status);
 
     /*
-     * Looks for a message that a receive would take now. With `message`, takes it out of the
-     * matching for imrecv. probe waits until there is one. If there is none, and none can be
-     * expected any more, as who would send it has died, that is the error a receive would get.
+     * iprobe looks for a message that a receive would match now; probe waits for one. With
+     * `message` the probe claims the message for imrecv. If no message can come any more because of
+     * a peer failure, the result is the error that the receive would get.
      */
     int (*iprobe)(const ompi_route_t *from, bool *found, ompi_message_t **message,
                   MPI_Status *status);
@@ -135,12 +135,11 @@ typedef struct ompi_pml_ops {
     int (*imrecv)(ompi_message_t *message, const ompi_data_t *data, ompi_request_t **request);
 
     /*
-     * The short way beside ompi_lock: without it, by any number of threads at a time and while
-     * another one has it; only if ompi_threads_share(). None of them blocks. False: it does not go
-     * this way, nothing has been done and nothing written, and the caller begins anew under the
-     * lock. try_send_unlocked: the message has left, as if the send had been waited for.
-     * try_recv_unlocked: it was here, and *error is what recv returns. All or none: NULL is as
-     * false.
+     * The unlocked fast path: called without ompi_lock, by any number of threads at a time, also
+     * while another thread holds ompi_lock; only if ompi_threads_share(). None of them blocks.
+     * False: nothing was done or written, and the caller acquires ompi_lock and calls the locked
+     * form. True, of try_send_unlocked: the send is complete; of try_recv_unlocked: the message is
+     * received, and *error is what recv would return. A component has all three or none (NULL).
      */
     bool (*try_send_unlocked)(const ompi_route_t *to, const ompi_data_t *data,
                               ompi_send_mode_t mode);
@@ -153,13 +152,13 @@ typedef struct ompi_pml_ops {
 /* The chosen component's, between MPI_Init and MPI_Finalize. */
 extern const ompi_pml_ops_t *ompi_pml;
 
-/* Whether the short ways beside ompi_lock are there to be tried. */
+/* Whether the caller should try the unlocked fast path. */
 static inline bool ompi_pml_tries_unlocked(void)
 {
     return ompi_threads_share() && ompi_pml->try_send_unlocked != NULL;
 }
 
-/* What the argument checks ask: of a message of the user's. */
+/* For the argument checks: whether the user's message may have this tag. */
 static inline bool ompi_pml_may_tag(int tag)
 {
     return tag >= 0 && tag <= ompi_pml->max_tag;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The tags of our own messages: who has which of those of the collective context, in parts of 32.
+ * The tags of internal messages: the tags of the collective context are divided into 32 parts.
  *
- *   share                       parts   of 2^31   of 2^19   what tells two apart
+ *   share                       parts   of 2^31   of 2^19   what makes a tag unique
  *   collectives                   8      2^29      2^17     the n-th of the communicator
  *   persistent collectives        8      2^29      2^17     the n-th of the communicator
  *   partitions                    8      2^29      2^17     no living send of a process has them
@@ -13,11 +13,11 @@
  *   copies                        1      2^26      2^14     the n-th block that a process gives
  * away
  *
- * Numbers come around. Two messages with one tag keep their order, so that alone mixes up nothing:
- * it takes as many operations as the share has tags, all between the same two processes, the last
- * one begun by one of them before the first one by the other.
+ * Numbers wrap around. Two messages with one tag keep their order, so wrapping alone does no harm.
+ * Messages are mixed up only by as many operations as the share has tags, all between the same two
+ * processes, the last one begun by one process before the first one is begun by the other.
  *
- * Threading: what is here changes nothing.
+ * Threading: functions of their arguments.
  */
 #ifndef OMPI_MCA_PML_TAGS_H
 #define OMPI_MCA_PML_TAGS_H

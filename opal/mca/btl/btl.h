@@ -2,23 +2,24 @@
 /*
  * btl: byte transports between processes.
  *
- * Contract of the framework. Every usable component is taken; for each process the first one, by
- * priority, that reaches it carries everything. Transports move frames and memory and know nothing
+ * Contract of the framework. Every usable component is chosen; the first one by priority that
+ * reaches a process carries everything to it. Transports move frames and memory, and know nothing
  * of MPI. Their clients (messages, one-sided communication, control) choose the protocols.
  *
  *   frame             up to max_frame_bytes: reserve, fill, commit; or send; or send_now
- *   placed frame      of any length, out of the sender's memory to where the receiving client says
- *   put, get, atomic  on memory that the peer has exposed, or that both have mapped
- *   pull              out of the memory of a sender that waits for it (rendezvous)
+ *   placed frame      zcopy: of any length, out of the sender's memory to where the client places
+ * it put, get, atomic  on memory that the peer has exposed, or that both have mapped rndv_get
+ * rendezvous: the receiver copies out of the sender's memory
  *
  * Frames between two processes are delivered once, in the order in which they were sent, whichever
- * client sent them. The payload of long placed frames and operations on memory have no order. When
- * a put is done its bytes are in the peer's memory, and a frame that is sent then finds them there.
- * Atomics on a location are atomic with each other, whoever issues them. When a peer fails or
- * leaves, operations end with OPAL_ERR_DISCONNECTED.
+ * client sent them. Payload of long placed frames and operations on memory are not ordered. When a
+ * put is done its bytes are in the peer's memory, before any frame that is sent afterwards. Atomics
+ * on a location are atomic for all processes. On peer failure, or when the peer leaves, operations
+ * end with OPAL_ERR_DISCONNECTED.
  *
- * Threading: the caller holds the upper layer's lock, but for frames up to `unlocked_bytes`. Only
- * start and stop block. Callbacks come from progress; they may send, but not call progress.
+ * Threading: the caller holds the upper layer's lock, except for frames up to `unlocked_bytes`.
+ * Only start and stop block. Callbacks are called from progress; they may send, but not call
+ * progress.
  */
 #ifndef OPAL_MCA_BTL_H
 #define OPAL_MCA_BTL_H
@@ -44,27 +45,26 @@ typedef enum opal_btl_client_id {
 } opal_btl_client_id_t;
 
 typedef struct opal_btl_client {
-    /* Takes a frame, whose bytes are aligned to 8. False: not now; it is delivered again later, and
-     * nothing behind it from that process before. */
+    /* Takes a frame, whose bytes are aligned to 8. False: not now; the transport delivers the frame
+     * again later, and before that no other frame from that process. */
     bool (*receive)(opal_process_t *from, unsigned kind, const void *bytes, size_t length);
 
-    /* Says where the next bytes of a placed frame go: at least 1 and at most `bytes` of them, in at
-     * most `max` segments; returns how many segments. The sender has written `name` and the first
-     * `offset` into the frame. Before any other callback `placed` tells how many bytes have been
-     * written there, perhaps none. Both or none. */
+    /* Placement: writes where the next bytes of a placed frame go, 1 to `bytes` of them, in at most
+     * `max` segments; returns how many. `name` and the first `offset` are the sender's. The next
+     * callback is `placed`, with the number of bytes written there, or 0. Both slots or none. */
     size_t (*place)(opal_process_t *from, unsigned kind, uint64_t name, size_t offset, size_t bytes,
                     struct iovec *segments, size_t max);
     void (*placed)(opal_process_t *from, unsigned kind, uint64_t name, size_t offset, size_t bytes);
 
-    /* The process has died, or there is no memory for the way to it (OPAL_ERR_NO_MEMORY). Or it has
-     * left: it has stopped its transports, and everything that it had sent has been delivered; this
-     * is told of processes only that this one has sent something to, and as a failure if that came
-     * too late. Once for each process. May be NULL. */
+    /* Peer failure: the process has died, or there is no memory for a connection (NO_MEMORY). left:
+     * it has stopped its transports, and all that it had sent was delivered; only for a process
+     * that this one has sent to, and `failed` if that came too late. Once a process. May be NULL.
+     */
     void (*failed)(opal_process_t *process, opal_status_t why);
     void (*left)(opal_process_t *process);
 } opal_btl_client_t;
 
-/* The first client starts all transports, the last one stops them. A failure was reported. */
+/* The first client starts all transports, the last one stops them. A failure was logged. */
 OPAL_EXPORT opal_status_t opal_btl_open(opal_btl_client_id_t id, const opal_btl_client_t *client);
 OPAL_EXPORT void opal_btl_close(opal_btl_client_id_t id);
 
@@ -82,10 +82,10 @@ typedef struct opal_btl_frame {
     size_t segment_count, bytes;
 } opal_btl_frame_t;
 
-/* A long placed frame: the sender's, from send_long until it is done. */
+/* A long placed frame. The caller keeps it from send_long until it is done. */
 typedef struct opal_btl_long {
     opal_btl_frame_t frame;
-    void *registration; /* what `pin` said of the one segment; NULL: it was not asked */
+    void *registration; /* of the one segment, set by `pin`; NULL: not registered */
     void (*done)(struct opal_btl_long *message); /* not if the peer fails or leaves */
     opal_list_node_t node;                       /* the transport's, as the next line */
     size_t begun, ended, segment, skip;
@@ -93,16 +93,16 @@ typedef struct opal_btl_long {
 
 enum { OPAL_BTL_ADD, OPAL_BTL_AND, OPAL_BTL_OR, OPAL_BTL_XOR, OPAL_BTL_SWAP, OPAL_BTL_CAS };
 
-/* An operation on `bytes` of a peer's memory: the client's, unchanged until it is done. */
+/* An operation on `bytes` of a peer's memory. The client keeps it, unchanged, until it is done. */
 typedef struct opal_btl_operation {
     void *local;       /* of put and get */
     uint64_t address;  /* of the peer's */
-    uint64_t exposure; /* what opal_btl_expose has said there; 0: the address is in the region */
+    uint64_t exposure; /* what opal_btl_expose returned there; 0: the address is in the region */
     size_t bytes;      /* of an atomic: 4 or 8, and the address is a multiple of it */
     unsigned atomic;   /* OPAL_BTL_ADD ... */
     uint64_t operand, compare; /* compare: of OPAL_BTL_CAS */
-    uint64_t result;           /* what was there before */
-    opal_status_t status;      /* when it is done; BAD_PARAM: not exposed, where that can be seen */
+    uint64_t result;           /* the value before */
+    opal_status_t status;      /* when it is done; BAD_PARAM: not exposed, if that is noticed */
     void (*done)(struct opal_btl_operation *operation);
     opal_list_node_t node; /* the transport's, as the next lines */
     struct opal_btl_peer *peer;
@@ -110,7 +110,7 @@ typedef struct opal_btl_operation {
     unsigned kind;
 } opal_btl_operation_t;
 
-/* Lets peers operate on this memory: a name; 0: no memory. */
+/* Lets peers operate on this memory. Returns a name for it; 0: no memory. */
 enum { OPAL_BTL_READ = 1, OPAL_BTL_WRITE = 2 };
 OPAL_EXPORT uint64_t opal_btl_expose(void *base, size_t bytes, unsigned access);
 OPAL_EXPORT void opal_btl_hide(uint64_t exposure);
@@ -121,8 +121,8 @@ OPAL_EXPORT void opal_btl_hide(uint64_t exposure);
 typedef struct opal_btl_peer {
     const struct opal_btl_ops *ops;
     opal_process_t *process;
-    bool is_unreachable;   /* the base's: it has failed or left */
-    opal_fair_lock_t lock; /* the clients', from reserve to commit, where threads share */
+    bool is_unreachable;   /* set by the base: it has failed or left */
+    opal_fair_lock_t lock; /* held by clients from reserve to commit, where threads share */
 } opal_btl_peer_t;
 
 /* Begins an operation on the peer's memory. True: it is done, and `done` is not called. */
@@ -131,51 +131,51 @@ typedef bool opal_btl_operate_fn_t(opal_btl_peer_t *peer, opal_btl_operation_t *
 typedef struct opal_btl_ops {
     const char *name;
     size_t eager_bytes;     /* messages up to here are best sent as one frame */
-    size_t stream_bytes;    /* up to here without asking the receiver; 0: nothing is said */
-    size_t direct_bytes;    /* from here on left where they are, if the peer has that mapped */
-    size_t max_frame_bytes; /* of what is not placed; >= 512, >= eager_bytes + 128 */
-    size_t unlocked_bytes;  /* frames up to here, but the first one, need the peer's lock alone */
+    size_t stream_bytes;    /* up to here without asking the receiver; 0: the client chooses */
+    size_t direct_bytes;    /* from here on by rndv_get, if the peer has them mapped */
+    size_t max_frame_bytes; /* of frames that are not placed; >= 512, >= eager_bytes + 128 */
+    size_t unlocked_bytes;  /* frames up to here, except the first, need only the peer's lock */
 
-    /* -- required. After stop nothing is delivered and peers are gone; start may come again. -- */
+    /* -- required. After stop nothing is delivered and peers are freed; start may follow. -- */
     opal_status_t (*start)(void *state);
     void (*stop)(void *state);
 
-    /* Makes a process reachable; what costs memory or traffic waits for the first frame.
-     * OPAL_ERR_NOT_AVAILABLE, without a message: not by this transport. */
+    /* Creates the peer of a process; memory and traffic wait for the first frame.
+     * OPAL_ERR_NOT_AVAILABLE, without a log message: not by this transport. */
     opal_status_t (*connect)(void *state, opal_process_t *process, opal_btl_peer_t **peer);
 
     /* Room for a frame, aligned to 8, to be filled and committed (cut to `length`) before any other
-     * call. NULL: not now; a wait is woken when there is room, so a poll function has to try. */
+     * call. NULL: not now; when there is room, waits wake up, so a poll function tries again. */
     void *(*reserve)(opal_btl_peer_t *peer, size_t length);
     void (*commit)(opal_btl_peer_t *peer, void *room, unsigned kind, size_t length);
 
-    /* A short frame of head and payload; false: not now. */
+    /* A short frame of head and payload. False: not now. */
     bool (*send)(opal_btl_peer_t *peer, unsigned kind, const void *head, size_t head_bytes,
                  const void *bytes, size_t length);
 
-    /* Delivers what has arrived, in bounded batches, in turns; how many frames. */
+    /* Delivers frames in bounded batches, peers in turns; returns how many frames. */
     int (*progress)(void *state);
     opal_btl_operate_fn_t *put, *get, *atomic;
 
-    /* -- optional: out of the client's memory. send_now: one or two frames (heads of at most 64
-     * bytes; together stream_bytes + 512, OPAL_BTL_MAX_SEGMENTS), which are copied when it returns,
-     * or none (false: not now). send_long: in parts, between which other frames go. -- */
+    /* -- optional: zcopy, out of the client's memory. send_now: one or two frames (heads of at most
+     * 64 bytes; together stream_bytes + 512, OPAL_BTL_MAX_SEGMENTS), whose memory is free when it
+     * returns; false: not now. send_long: in parts, between which other frames go. -- */
     bool (*send_now)(opal_btl_peer_t *peer, const opal_btl_frame_t *frames, size_t count);
     void (*send_long)(opal_btl_peer_t *peer, opal_btl_long_t *message);
 
-    /* Registers pages, so that send_long sends them from where they are, if can_pin says yes. */
+    /* Registers (pins) pages, so that send_long sends from them; only if can_pin returns true. */
     bool (*can_pin)(void);
     opal_status_t (*pin)(void *base, size_t bytes, void **registration);
     void (*unpin)(void *registration, void *base, size_t bytes);
 
-    /* -- optional: rendezvous within a node. pull copies between segments of equal size and
-     * completes the slot, if all is there and that is not 0; it returns the bytes, or -status:
-     * OPAL_ERR_NOT_SUPPORTED, the system never permits it, OPAL_ERR_SYSTEM, that memory is not
-     * there. is_mapped: the peer has our memory mapped; map: where its memory is here, or NULL.
-     * rndv_get_pays: faster than frames, as measured, for data at that address of the sender's, the
-     * peer's if `incoming`. arm: a slot; when the peer completes it, a frame of that kind with 8
-     * bytes `what` comes. None is free: 0, or, to be disarmed, from OPAL_BTL_NO_SLOT on, just for
-     * `memory`, the run that is pulled, or empty. awaited_bytes: of a wait for that alone. -- */
+    /* -- optional: rendezvous within a node. rndv_get copies between segments of equal size, then
+     * completes the slot unless that is 0, and returns the bytes, or -OPAL_ERR_NOT_SUPPORTED (the
+     * system never permits it), or -OPAL_ERR_SYSTEM (that memory is not there). is_mapped: the peer
+     * has our memory mapped; map: where its memory is here, or NULL. rndv_get_pays: faster than
+     * frames, as measured, for data at that address of the sender, the peer if `incoming`. arm: a
+     * completion slot; when the peer completes it, a frame of that kind with 8 bytes `what` comes.
+     * None is free: 0, or from OPAL_BTL_NO_SLOT on, to be disarmed, just to expose `memory`, the
+     * run that rndv_get reads, or empty. awaited_bytes: of a wait for that alone. -- */
     ssize_t (*rndv_get)(opal_btl_peer_t *peer, const struct iovec *to, size_t to_count,
                         const struct iovec *from, size_t from_count, uint32_t slot);
     bool (*can_rndv_get)(opal_btl_peer_t *peer);
@@ -190,10 +190,10 @@ typedef struct opal_btl_ops {
     const char *(*describe)(opal_btl_peer_t *peer); /* a phrase for --explain, or NULL */
 } opal_btl_ops_t;
 
-/* The way to a process, by the first transport that reaches it; NULL: none, as told; no memory. */
+/* The peer of a process, by the first transport that reaches it; NULL: none (logged); no memory. */
 OPAL_EXPORT opal_btl_peer_t *opal_btl_connect(opal_process_t *process);
 
-/* The transports that were started, one after the other: NULL begins, and ends. */
+/* The transports that were started, one after the other; NULL begins and ends. */
 OPAL_EXPORT const opal_btl_ops_t *opal_btl_next(const opal_btl_ops_t *previous);
 
 #endif

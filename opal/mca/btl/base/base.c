@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The btl framework object, its clients, and the chosen transports taken together. */
+/* The btl framework object, its clients, and the chosen transports. */
 #include "opal/mca/btl/base/base.h"
 
 #include <string.h>
@@ -47,7 +47,7 @@ opal_framework_t mca_btl_framework = {
     .may_be_empty = true,
 };
 
-/* Of the transports in use: those up to this one have begun. Their tables, in the same order. */
+/* Transports up to this one are started. Their tables, in the same order. */
 static const opal_answer_t *last_started;
 enum { MOST_TRANSPORTS = 16 };
 static opal_btl_ops_t tables[MOST_TRANSPORTS];
@@ -98,7 +98,7 @@ static const void *map_nothing(opal_btl_peer_t *peer OPAL_UNUSED, uintptr_t star
     return NULL;
 }
 
-/* Where a pull is possible the receiver takes it; the sender does not wait for it unasked. */
+/* Where rndv_get is possible the receiver does it; the sender does not choose it by itself. */
 static bool pays_receiver(opal_btl_peer_t *peer OPAL_UNUSED, uintptr_t start OPAL_UNUSED,
                           size_t bytes OPAL_UNUSED, bool incoming)
 {
@@ -116,7 +116,7 @@ static void ignore_slot(opal_btl_peer_t *peer OPAL_UNUSED, uint32_t slot OPAL_UN
 {
 }
 
-/* Peers have a table in which nothing of a rendezvous is missing. */
+/* Fills the slots of the rendezvous, which clients call without a check. */
 static void fill_in(opal_btl_ops_t *ops)
 {
     if (ops->can_rndv_get == NULL)
@@ -138,7 +138,7 @@ static void fill_in(opal_btl_ops_t *ops)
 
 /* -- clients --------------------------------------------------------------------------------- */
 
-/* Stands where no client is: a peer has one that this process does not have, or not any more. */
+/* In place of a client that is not open here; the peer may have it open. */
 static bool drop(opal_process_t *from, unsigned kind, const void *bytes OPAL_UNUSED, size_t length)
 {
     static bool is_reported;
@@ -190,7 +190,7 @@ void opal_btl_retry_soon(void)
         opal_timer_set(&timer, opal_clock_nsec() + pause_nsec);
 }
 
-/* What clients begin from now on with the peer ends at once. */
+/* Operations that clients begin from now on end at once. */
 static void mark_unreachable(const opal_process_t *process)
 {
     opal_btl_peer_t *peer = opal_process_end(process, OPAL_END_BTL);
@@ -218,20 +218,21 @@ void opal_btl_report_departure(opal_process_t *process)
 
 /* -- starting and stopping ------------------------------------------------------------------- */
 
-static bool is_again; /* they have been started before */
+static bool is_restart; /* the transports were started before */
 
-/* A rank that starts again while another one has not stopped, or sends while it has not started, is
- * taken for what it was before. The first time nobody is there yet. */
-static opal_status_t meet_again(void)
+/* A rank that starts again while another rank has not stopped, or that sends before another rank
+ * has started again, would be taken for its former self: so all ranks meet in a fence. The first
+ * start needs none. */
+static opal_status_t meet_restarted(void)
 {
     void *state;
     const opal_pmi_ops_t *pmi = opal_pmi(&state);
-    return is_again ? pmi->fence(state) : OPAL_SUCCESS;
+    return is_restart ? pmi->fence(state) : OPAL_SUCCESS;
 }
 
 static opal_status_t start_all(void)
 {
-    opal_status_t met = meet_again();
+    opal_status_t met = meet_restarted();
     if (met != OPAL_SUCCESS)
         return met;
     last_started = NULL;
@@ -249,8 +250,8 @@ static opal_status_t start_all(void)
         if (status != OPAL_SUCCESS)
             return status;
     }
-    met = meet_again();
-    is_again = true;
+    met = meet_restarted();
+    is_restart = true;
     return met;
 }
 
@@ -278,7 +279,7 @@ opal_status_t opal_btl_open(opal_btl_client_id_t id, const opal_btl_client_t *cl
     return status;
 }
 
-/* The client hears to the end what the others still send. */
+/* Until the transports have stopped the client receives what peers still send. */
 void opal_btl_close(opal_btl_client_id_t id)
 {
     if (opal_btl_clients[id] == &nobody)
@@ -299,12 +300,12 @@ const opal_btl_ops_t *opal_btl_next(const opal_btl_ops_t *previous)
     return next < table_count ? &tables[next] : NULL;
 }
 
-/* Stands for the way to a process to which there is none, so that this is told once. */
+/* In place of the peer of a process that no transport reaches, so that this is logged once. */
 static opal_btl_peer_t unreachable;
 
-/* NULL: there is no memory for it now, which says nothing of another transport either: the one that
- * reaches the process carries everything. */
-static opal_btl_peer_t *find_way(opal_process_t *process)
+/* NULL: no memory now. No other transport is tried then: the one that reaches the process carries
+ * everything. */
+static opal_btl_peer_t *connect_first(opal_process_t *process)
 {
     opal_btl_peer_t *peer = NULL;
     const opal_answer_t *each = NULL;
@@ -326,7 +327,7 @@ opal_btl_peer_t *opal_btl_connect(opal_process_t *process)
 {
     opal_btl_peer_t *peer = opal_process_end(process, OPAL_END_BTL);
     if (peer == NULL) {
-        peer = find_way(process);
+        peer = connect_first(process);
         opal_process_set_end(process, OPAL_END_BTL, peer);
     }
     return peer != &unreachable ? peer : NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The btl framework object, and what transports tell their clients. From progress. */
+/* The btl framework object, and how transports deliver to their clients, from progress. */
 #ifndef OPAL_MCA_BTL_BASE_H
 #define OPAL_MCA_BTL_BASE_H
 
@@ -8,7 +8,7 @@
 
 OPAL_EXPORT extern opal_framework_t mca_btl_framework;
 
-/* By number; never NULL: frames for a client that is not there are dropped. */
+/* By number; never NULL: frames for a client that is not open are dropped. */
 OPAL_EXPORT extern const opal_btl_client_t *opal_btl_clients[OPAL_BTL_CLIENTS];
 
 static inline const opal_btl_client_t *opal_btl_client_of(unsigned kind)
@@ -20,16 +20,17 @@ static inline const opal_btl_client_t *opal_btl_client_of(unsigned kind)
 OPAL_EXPORT bool opal_btl_send_frame(opal_btl_peer_t *peer, unsigned kind, const void *head,
                                      size_t head_bytes, const void *bytes, size_t length);
 
-/* A transport frees what it has of a process, afterwards: operations by frames end now. */
+/* Called before a transport frees its peer: operations by frames end now. */
 OPAL_EXPORT void opal_btl_forget(opal_btl_peer_t *peer);
 
-/* Who says where the payload of such a frame goes; nowhere, if its client does not. */
+/* The client that places the payload of such a frame; one that drops it, if the client does not. */
 OPAL_EXPORT const opal_btl_client_t *opal_btl_placer_of(unsigned kind);
 
-/* A client has refused a frame, and nobody rings when it can take it: a sleep has to be short. */
+/* A client has refused a frame, and no event comes when it can take it: the next sleep is short. */
 OPAL_EXPORT void opal_btl_retry_soon(void);
 
-/* A frame has arrived: opal_btl_client_t.receive. False: each call of progress tries it again. */
+/* opal_btl_client_t.receive. False: the transport delivers the frame again in each call of
+ * progress. */
 static inline bool opal_btl_deliver(opal_process_t *from, unsigned kind, const void *bytes,
                                     size_t length)
 {
@@ -39,8 +40,8 @@ static inline bool opal_btl_deliver(opal_process_t *from, unsigned kind, const v
     return false;
 }
 
-/* opal_btl_client_t.failed and .left, once for each process. Not a death under a launcher that then
- * ends the job anyway. */
+/* opal_btl_client_t.failed and .left. Transports call one of them, once for each process; not if a
+ * launcher ends the job because a process has died. */
 OPAL_EXPORT void opal_btl_report_failure(opal_process_t *process, opal_status_t why);
 OPAL_EXPORT void opal_btl_report_departure(opal_process_t *process);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Operations on a peer's memory. See remote.h. */
+/* One-sided operations. See remote.h. */
 #include "opal/mca/btl/base/remote.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ typedef struct memory {
     uint64_t exposure, address, bytes;
 } memory_t;
 
-/* `memory` is that of the whole operation: a PUT in parts writes all of it or nothing. */
+/* `memory`: of the whole operation, so that a PUT in parts is checked as a whole. */
 typedef struct request {
     uint64_t operation;
     memory_t memory;
@@ -225,7 +225,7 @@ static bool push_atomic(opal_btl_peer_t *peer, const opal_btl_operation_t *opera
     return send_frame(peer, ATOMIC, &head, sizeof head, NULL, 0);
 }
 
-/* All of it that has to be sent; false: there is no room now. */
+/* Sends all frames of the operation. False: no room now. */
 static bool push(opal_btl_operation_t *operation)
 {
     opal_btl_peer_t *peer = operation->peer;
@@ -311,14 +311,14 @@ bool opal_btl_atomic_by_frames(opal_btl_peer_t *peer, opal_btl_operation_t *oper
     return true;
 }
 
-/* That this process has begun with that peer; NULL: none is, or not any more. */
+/* An operation that this process has begun with that peer; NULL: none, or it has ended. */
 static opal_btl_operation_t *find(uint64_t name, const opal_process_t *from)
 {
     opal_btl_operation_t *operation = opal_names_find(&operations, name);
     return operation != NULL && operation->peer->process == from ? operation : NULL;
 }
 
-/* So many bytes of it are over. */
+/* So many bytes are done. False: the operation does not expect them. */
 static bool advance(opal_btl_operation_t *operation, size_t bytes)
 {
     if (operation == NULL || bytes == 0 || bytes > operation->bytes - operation->ended)
@@ -357,7 +357,7 @@ static bool take_answer(const opal_process_t *from, const void *bytes)
 
 /* -- the target ------------------------------------------------------------------------------ */
 
-/* The memory may not be exposed any more by now: then the rest is answered. */
+/* If the memory is no longer exposed, the rest is answered with an error. */
 static bool push_data(reply_t *reply)
 {
     memory_t *memory = &reply->memory;
@@ -388,7 +388,7 @@ static bool push_reply(reply_t *reply)
     return send_frame(reply->peer, ANSWER, &reply->answer, sizeof reply->answer, NULL, 0);
 }
 
-/* Where the next `part` bytes of a request are; NULL: its memory may not be reached like that. */
+/* Where the next `part` bytes of a request are; NULL: the peer may not access them like that. */
 static void *reach(unsigned kind, const atomic_request_t *head, size_t part)
 {
     static const unsigned access[] = {OPAL_BTL_WRITE, OPAL_BTL_READ,
@@ -404,14 +404,13 @@ static void *reach(unsigned kind, const atomic_request_t *head, size_t part)
     return first != NULL ? first + offset : NULL;
 }
 
-/* Nothing is remembered of a way that there is no memory for. */
+/* There was no memory for the peer: a later try may succeed. */
 static bool may_connect_later(const opal_process_t *process)
 {
     return opal_process_end(process, OPAL_END_BTL) == NULL;
 }
 
-/* False: there is no memory for an answer that may have to wait, or for the way that it goes, so
- * the request has to come again. */
+/* False: there is no memory for the answer or for the peer, so the frame is delivered again. */
 static bool take_request(opal_process_t *from, unsigned kind, const void *bytes, size_t length)
 {
     atomic_request_t head = {.operand = 0};

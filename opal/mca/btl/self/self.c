@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * btl/self: what a rank sends to itself. A frame is written into a queue of buffers and
- * delivered from there by progress, so that a send never runs a receive inside of it; a long
- * message is copied once, by pull. The smallest transport: begin here to learn how one is made.
+ * btl/self: what a rank sends to itself. A frame is written into a queue of buffers and delivered
+ * from there by progress, so that no receive runs inside of a send. A long message is copied once,
+ * by rndv_get. This is the smallest transport: an example for new ones.
  */
 #include <stdlib.h>
 
@@ -71,7 +71,7 @@ static void self_commit(opal_btl_peer_t *peer, void *room OPAL_UNUSED, unsigned 
     opal_wait_poke(); /* the sender may be another thread than the one that polls */
 }
 
-/* Those that are there now: what the handler sends meanwhile waits for the next call. */
+/* Frames that the client sends meanwhile wait for the next call. */
 static int self_progress(void *state)
 {
     self_t *self = state;
@@ -101,7 +101,7 @@ static ssize_t self_rndv_get(opal_btl_peer_t *peer OPAL_UNUSED, const struct iov
     return (ssize_t)opal_segments_copy(to, to_count, from, from_count, 0);
 }
 
-/* The peer is this process: its addresses are ours, if they are exposed. */
+/* The peer is this process. NULL: that memory is not exposed. */
 static void *reach(const opal_btl_operation_t *operation, unsigned access)
 {
     return opal_btl_exposed(operation->exposure, operation->address, operation->bytes, access);
@@ -136,7 +136,7 @@ static bool self_atomic(opal_btl_peer_t *peer OPAL_UNUSED, opal_btl_operation_t 
 
 static const char *self_describe(opal_btl_peer_t *peer OPAL_UNUSED)
 {
-    return "queue in memory, pull by copying";
+    return "queue in memory, get by copying";
 }
 
 static const opal_btl_ops_t self_ops = {
