@@ -115,9 +115,8 @@ static const opal_param_row_t params[] = {
      .max = "1G",
      .unit = "bytes",
      .prose =
-         "The longest message that is sent without asking the receiver, as long as that has room "
-         "for it (unexpected_bytes): up to the transport's eager limit in one frame, beyond "
-         "it in parts"},
+         "The longest message that is sent without a rendezvous, while there is credit "
+         "(unexpected_bytes): up to the transport's eager limit in one frame, beyond it as a stream"},
     {.name = "part_bytes",
      .type = OPAL_PARAM_SIZE,
      .value = &ob1_part_bytes,
@@ -125,23 +124,24 @@ static const opal_param_row_t params[] = {
      .min = "256",
      .max = "1G",
      .unit = "bytes",
-     .prose = "The parts of such a message, cut to what the transport carries in a frame"},
+     .prose = "The parts of a stream, at most what the transport carries in a frame"},
     {.name = "unexpected_bytes",
      .type = OPAL_PARAM_SIZE,
      .value = &ob1_unexpected_bytes,
      .preset = "64M",
      .min = "1M",
      .unit = "bytes",
-     .prose = "The most memory for messages that come before their receives. Senders are held back "
-              "in time: what they have more they keep until it is received"},
+     .prose =
+         "The most memory for unexpected messages, which come before their receives. Senders "
+         "have credit for so much; beyond it a message stays with its sender until it is received"},
     {.name = "pin_bytes",
      .type = OPAL_PARAM_SIZE,
      .value = &ob1_pin_bytes,
      .preset = "256K",
      .min = "4K",
      .unit = "bytes",
-     .prose = "The shortest message that is sent out of pinned pages, if buffers stay pinned "
-              "(mpi_leave_pinned) and the transport can"},
+     .prose = "The shortest message that is sent from registered (pinned) pages, if buffers stay "
+              "registered (mpi_leave_pinned) and the transport can"},
     {.name = "pipeline_bytes",
      .type = OPAL_PARAM_SIZE,
      .value = &ob1_pipeline_bytes,
@@ -149,7 +149,7 @@ static const opal_param_row_t params[] = {
      .min = "4K",
      .max = "1G",
      .unit = "bytes",
-     .prose = "The parts in which that is pinned one after the other with "
+     .prose = "The parts in which a message is registered, one after the other, with "
               "mpi_leave_pinned_pipeline"},
     {0},
 };

@@ -47,15 +47,16 @@ static const opal_param_row_t params[] = {
      .min = "256",
      .max = "16M",
      .unit = "bytes",
-     .prose = "The longest message that is sent at once, without asking the receiver"},
+     .prose = "The longest message that is sent eagerly, in one frame"},
     {.name = "direct_limit",
      .type = OPAL_PARAM_SIZE,
      .value = &direct_limit,
      .preset = "4K",
      .min = "256",
      .unit = "bytes",
-     .prose = "The shortest message that the receiver copies out of the sender's buffer, if that "
-              "lies in the shared heap"},
+     .prose =
+         "The shortest message that goes by rendezvous, if the sender's buffer is in the shared "
+         "heap: the receiver copies it from there"},
     {.name = "ring_bytes",
      .type = OPAL_PARAM_SIZE,
      .value = &ring_bytes,
@@ -69,8 +70,8 @@ static const opal_param_row_t params[] = {
      .value = &use_cma,
      .preset = "auto",
      .choices = cma_choices,
-     .prose = "Whether long messages are read out of the sender's memory (process_vm_readv), where "
-              "the system permits it; auto: where that is measured to be faster"},
+     .prose = "Whether long messages are read out of the sender's memory (CMA: process_vm_readv), "
+              "where the system permits it; auto: where that is measured to be faster"},
     {0},
 };
 

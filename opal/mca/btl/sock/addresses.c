@@ -164,8 +164,7 @@ opal_status_t sock_addresses_list(sock_addresses_t *list)
     return OPAL_SUCCESS;
 }
 
-/* -- what the user wants ------------------------------------------------------------------------
- */
+/* -- what the user wants ------------------------------------------------------------------- */
 
 /* An item of include or exclude. */
 typedef struct item {

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where this process can be reached, where its peers say that they can be, and which pairs of
- * addresses lead from one to the other.
+ * The addresses of this process, the modex records of its peers, and the pairs of addresses that
+ * lead from one to the other.
  *
  *   sock_addresses_list      what the system has                      (the only system calls)
- *   sock_addresses_choose    ... without what the user, or good sense, excludes
- *   sock_modex_encode         the process's modex record for the others: host, addresses, ports
- *   sock_modex_decode         a peer's, strictly
+ *   sock_addresses_choose    ... without what the user, or a default, excludes
+ *   sock_modex_encode        the modex record of this process: host, addresses, ports
+ *   sock_modex_decode        the modex record of a peer, strictly checked
  *   sock_pairs_choose        (my address, its address) to be tried, best first
  *   sock_links_choose        the pairs for striping, one for each link
- *   sock_attempts_describe   what was tried in vain, for a person
+ *   sock_attempts_describe   the attempts that have failed, for a log message
  *
- * Pairs are chosen from two modex records by a rule that is the same seen from either side: both
- * ends come to the same order, so link number k joins the same two addresses whoever begins.
+ * Pairs are chosen from two modex records by a rule that is symmetric: both ends get the same
+ * order, so link number k joins the same two addresses, whichever end connects.
  *
  * On one host (same boot, same network namespace) loopback comes first, and an address leads to
- * itself. Elsewhere loopback leads nowhere, and neither does an address that both ends have: that
- * is a private bridge of each (docker0, virbr0). Processes of one boot in different namespaces are
- * on different hosts in this sense. So loopback is on every modex record; whether it is used is
- * decided for each pair.
+ * itself. Between hosts loopback leads nowhere, and neither does an address that both ends have,
+ * which is a private bridge of each (docker0, virbr0). Processes of one boot in different
+ * namespaces are on different hosts in this sense. So loopback is in every modex record, and
+ * whether it is used is decided for each pair.
  *
- * IPv6 link-local addresses are left out: they mean something only together with an interface,
- * and which one of ours the peer's belongs to, its modex record cannot tell. Everything else of
- * both families is in. Start-up; one thread.
+ * IPv6 link-local addresses are excluded: they have a meaning only together with an interface, and
+ * the modex record cannot say which interface of this host that is. All other addresses of both
+ * families are included. Threading: start-up, one thread.
  */
 #ifndef OPAL_MCA_BTL_SOCK_ADDRESSES_H
 #define OPAL_MCA_BTL_SOCK_ADDRESSES_H
@@ -38,8 +38,7 @@
 #include "opal/mca/btl/sock/handshake.h"
 #include "opal/util/text.h"
 
-/* -- addresses ----------------------------------------------------------------------------------
- */
+/* -- addresses ------------------------------------------------------------------------- */
 
 typedef struct sock_ip {
     uint8_t family;    /* 4 or 6; 0: none */
@@ -51,14 +50,14 @@ enum { SOCK_IP_TEXT_BYTES = 64 };
 const char *sock_ip_text(const sock_ip_t *ip, char text[SOCK_IP_TEXT_BYTES]);
 const char *sock_end_text(const sock_ip_t *ip, uint16_t port, char text[SOCK_IP_TEXT_BYTES]);
 
-/* For the system's calls; an IPv4 address in the clothes of IPv6 comes back as family 4. */
+/* For system calls; an IPv4-mapped IPv6 address becomes family 4. */
 socklen_t sock_ip_to_system(const sock_ip_t *ip, uint16_t port, struct sockaddr_storage *address);
 bool sock_ip_from_system(const struct sockaddr *address, sock_ip_t *ip, uint16_t *port);
 
-/* 127.0.0.0/8 and ::1; other addresses of the interface lo are like any others. */
+/* 127.0.0.0/8 and ::1, not other addresses of the interface lo. */
 bool sock_ip_is_loopback(const sock_ip_t *ip);
 
-/* Whether it can be anybody's beyond one wire: no multicast, no link-local of IPv6, ... */
+/* Whether a process of another host can have it: no multicast, no IPv6 link-local, ... */
 bool sock_ip_is_usable(const sock_ip_t *ip);
 
 /* Whether both begin with the same `prefix` bits. */
@@ -79,7 +78,7 @@ typedef struct sock_addresses {
 
 void sock_addresses_free(sock_addresses_t *list);
 
-/* Those of interfaces that are up, in the system's order. A failure is logged. */
+/* The addresses of interfaces that are up, in the system's order. A failure is logged. */
 opal_status_t sock_addresses_list(sock_addresses_t *list);
 
 /*
@@ -89,9 +88,9 @@ opal_status_t sock_addresses_list(sock_addresses_t *list);
  * neither, what is no bridge to virtual machines or containers of the host (SOCK_VIRTUAL), unless
  * there is nothing else.
  *
- * OPAL_ERR_BAD_PARAM: both are set, an item can be neither, or nothing is left; `message` is the
- * error then. OPAL_ERR_NOT_AVAILABLE: there is nothing. On success `message` is a warning about
- * items that match nothing here, or empty. It names what there is, and what was probably meant.
+ * OPAL_ERR_BAD_PARAM: both are set, an item is neither, or nothing is left; then `message` is the
+ * error. OPAL_ERR_NOT_AVAILABLE: the host has no address. On success `message` is empty, or a
+ * warning about items that match nothing here, with the addresses there are and the nearest name.
  */
 #define SOCK_VIRTUAL                                                                               \
     "docker0,docker_gwbridge,virbr*,lxcbr*,lxdbr*,podman*,cni-podman*,cni0,vmnet*,vboxnet*"
@@ -99,9 +98,7 @@ opal_status_t sock_addresses_choose(const sock_addresses_t *there, const opal_st
                                     const opal_strings_t *exclude, sock_addresses_t *chosen,
                                     opal_text_t *message);
 
-/* -- modex records
- * --------------------------------------------------------------------------------------
- */
+/* -- modex records --------------------------------------------------------------------- */
 
 enum {
     SOCK_MODEX_ADDRESSES = 32, /* more are left off, the slowest first */
@@ -134,13 +131,12 @@ void sock_modex_set_port(sock_modex_t *modex, uint8_t family, uint16_t port);
 /* Returns how many bytes. */
 size_t sock_modex_encode(const sock_modex_t *modex, unsigned char bytes[SOCK_MODEX_BYTES]);
 
-/* False: these bytes are no modex record; `*modex record` is as it was. */
+/* False: these bytes are no modex record, and *modex is unchanged. */
 bool sock_modex_decode(sock_modex_t *modex, const void *bytes, size_t length);
 
 bool sock_modex_same_host(const sock_modex_t *one, const sock_modex_t *other);
 
-/* -- pairs --------------------------------------------------------------------------------------
- */
+/* -- pairs ----------------------------------------------------------------------------- */
 
 /* Indices into the two modex records' addresses. */
 typedef struct sock_pair {
@@ -169,15 +165,14 @@ size_t sock_pairs_choose(const sock_modex_t *mine, const sock_modex_t *peers, so
 size_t sock_links_choose(const sock_modex_t *mine, const sock_modex_t *peers,
                          const sock_pair_t *pairs, size_t count, sock_pair_t *links, size_t most);
 
-/* -- for a person ---------------------------------------------------------------------------------
- */
+/* -- log messages ---------------------------------------------------------------------- */
 
 /* One try to connect, and how it ended: by errno, or by a reason of the handshake. */
 typedef struct sock_attempt {
     sock_ip_t from, to; /* from: family 0 if it was not bound */
     uint16_t port;
-    int error;            /* errno; 0: see reason */
-    sock_reason_t reason; /* */
+    int error; /* errno; 0: see reason */
+    sock_reason_t reason;
 } sock_attempt_t;
 
 /*

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Making a connection: one pair of addresses after the other, until a handshake succeeds or the
- * time is over.
+ * Connecting to a peer: one pair of addresses after the other, until a handshake succeeds or the
+ * timeout is over.
  *
  *   RESTS -> CONNECTS -> SHAKES -> the link is up
  *     ^         |          |
  *     +---------+----------+          the next pair; behind the last one, after a pause, the first
- *     +-- AWAITS <---------+          the peer keeps a connection of its own: it should come
+ *     +-- AWAITS <---------+          the peer connects, too, and that connection is used
  *
- * A connection that is made waits for the handshake without limit: the peer answers when it is next
- * in MPI. Behind link 0 the others are connected by whoever comes first (opal_process_is_before).
+ * A connection waits for the handshake without limit: the peer replies when it is next in MPI.
+ * After link 0 the other links are connected by the process that is first (opal_process_is_before).
  *
- * All ranks listen before any of them is called, so where all addresses of this host refuse, or
- * those of another one do for a second (a filter may let the peer call us, but not us the peer),
- * the peer has left.
+ * All ranks listen before any of them connects. So the peer has left if all its addresses on this
+ * host refuse, or those of another host for a second (a filter may permit connections only in the
+ * other direction).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -27,14 +27,14 @@
 
 enum {
     MAX_PAIRS = 64,
-    MAX_ATTEMPTS = 8, /* that are told of */
+    MAX_ATTEMPTS = 8, /* in the log message */
 };
 
 static const uint64_t pair_nsec = 3000000000;      /* for one to be connected, at most */
 static const uint64_t least_nsec = 100000000;      /* and at least */
 static const uint64_t pause_nsec = 100000000;      /* before the next round */
 static const uint64_t await_nsec = 2000000000;     /* the peer's own connection */
-static const uint64_t slow_nsec = 5000000000;      /* we have not been there for so long */
+static const uint64_t slow_nsec = 5000000000;      /* this process was outside of MPI for so long */
 static const uint64_t internode_nsec = 1000000000; /* another host refuses */
 static const uint64_t second_nsec = 1000000000;
 
@@ -61,12 +61,11 @@ typedef struct sock_dial {
 
 static void try_next(sock_dial_t *dial);
 
-/* -- the peer's modex record
- * ------------------------------------------------------------------------- */
+/* -- the peer's modex record --------------------------------------------------------------- */
 
 static void timer_expired(opal_timer_t *timer);
 
-/* Makes peer->dial be there. Else the peer has published no modex record, or nonsense, or there is
+/* Creates peer->dial. On error the peer has no modex record, or a damaged one, or it is
  * OPAL_ERR_NO_MEMORY. */
 static opal_status_t make_dial(sock_peer_t *peer)
 {
@@ -167,7 +166,7 @@ static void shake_refused(sock_dial_t *dial)
         opal_timer_set(&dial->timer, now + await_nsec);
         return;
     }
-    /* It may have tired of us, while this process was not in MPI. */
+    /* The peer may have timed out while this process was outside of MPI. */
     if (now - dial->connected_nsec > slow_nsec)
         dial->give_up_nsec = now + sock_connect_sec * second_nsec;
     failed(dial, 0, reason);
@@ -230,7 +229,7 @@ static int begin_connect(sock_dial_t *dial, const sock_pair_t *pair)
     return error;
 }
 
-/* After a round in vain. */
+/* Called after a round without success. */
 static bool has_left(const sock_dial_t *dial, uint64_t now)
 {
     bool is_same_host = sock_modex_same_host(&sock.modex, &dial->modex);
@@ -245,7 +244,7 @@ static void give_up(sock_dial_t *dial)
     sock_attempts_describe(&text, sock.identity.rank, &sock.modex, dial->peer->base.process->rank,
                            &dial->modex, dial->attempts, dial->attempt_count);
     if (has_left(dial, opal_clock_nsec()))
-        opal_text_add(&text, "; nobody listens there any more: it has left MPI, or ended");
+        opal_text_add(&text, "; no process listens there any more: it has left MPI, or ended");
     if (dial->number == 0)
         sock_peer_failed(dial->peer, opal_text_string(&text));
     else
@@ -324,7 +323,7 @@ void sock_dial(sock_peer_t *peer)
         peer->why_failed = status;
     opal_text_printf(&text,
                      status == OPAL_ERR_NO_MEMORY
-                         ? "there is no memory to call rank %u"
+                         ? "there is no memory to connect to rank %u"
                          : "rank %u has not published where btl/sock reaches it; is it in the btl "
                            "parameter of all ranks?",
                      peer->base.process->rank);
@@ -334,7 +333,7 @@ void sock_dial(sock_peer_t *peer)
 
 /* -- the other side --------------------------------------------------------------------------- */
 
-/* Which of the two begins, where both could. */
+/* Which of the two connects, where both could. */
 static bool is_before(const opal_process_t *process)
 {
     return opal_process_is_before(opal_process_self()->index, process->index);
@@ -349,12 +348,12 @@ sock_reason_t sock_dial_judge(sock_peer_t *peer, unsigned number)
         return SOCK_CROSSED;
     if (number > 0)
         return peer->state == SOCK_UP ? SOCK_ACCEPTED : SOCK_BUSY;
-    /* One that is not connected yet may never be: perhaps only the peer reaches us. */
+    /* A dial that is not connected yet may never be: perhaps only the peer can connect. */
     bool is_connected = dial != NULL && dial->is_active && dial->phase == SHAKES;
     return is_connected && is_before(peer->base.process) ? SOCK_CROSSED : SOCK_ACCEPTED;
 }
 
-/* How many networks this host has that others may have in common with it. */
+/* The number of networks of this host, without loopback. */
 static unsigned count_networks(void)
 {
     unsigned seen = 0;

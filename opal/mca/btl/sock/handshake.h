@@ -1,36 +1,37 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The beginning of a connection, as a state machine: bytes of the peer in, bytes for the peer
- * out, no socket, no clock and no memory of its own. The messages are drawn in wire.h.
+ * The handshake at the beginning of a connection, as a state machine: bytes of the peer in, bytes
+ * for the peer out; no socket, no clock and no memory of its own. wire.h draws the messages.
  *
  *   sock_shake_connect / _accept
  *   loop:  sock_shake_output -> send -> sock_shake_sent
- *          recv -> sock_shake_feed, until it says something else than SOCK_SHAKE_MORE
- *   SOCK_SHAKE_ASKS   an acceptor whose peer has proven itself: sock_shake_answer
- *   SOCK_SHAKE_DONE   what follows in either direction are frames
- *   SOCK_SHAKE_REFUSED  send what there is to be sent, shut down that direction, read until the
- *                     peer closes, or a little while (a close at once could overtake the verdict)
+ *          recv -> sock_shake_feed, until the state is no longer SOCK_SHAKE_MORE
+ *   SOCK_SHAKE_ASKS   an acceptor whose peer is authenticated: sock_shake_answer
+ *   SOCK_SHAKE_DONE   frames follow in both directions
+ *   SOCK_SHAKE_REFUSED  send the output, shut down that direction, read until the peer closes, or a
+ *                     little while (a close at once could overtake the verdict)
  *
- * Both ends prove that they know the job's key; nobody computes anything with it for who has not
- * shown that he knows it, but for the initiator, who begins. The HMACs are over the role, both
- * nonces, the job's id, both ranks, the link and the version, so what was heard on one connection
- * is worth nothing on another one, nor in the other direction. An acceptor reads 112 bytes before
- * the proof has been judged, an initiator 96 in all; nothing is allocated.
+ * Both ends prove that they know the job's key. No end computes an HMAC for a peer that has not
+ * proven itself, except the initiator, which begins. The HMACs are over the role, both nonces, the
+ * job's id, both ranks, the link and the version, so a recorded handshake is worth nothing on
+ * another connection or in the other direction. An acceptor reads 112 bytes before it has checked
+ * the proof, an initiator 96 in all; nothing is allocated.
  *
- * All decisions about connections fall when the proof is there, in one place: at the acceptor.
- * That is why frames wait for two round trips and not for one: with one, an acceptor would promise
- * something to a stranger, or both of two simultaneous connections could be promised.
+ * The acceptor decides about a connection, when it has the proof. That is why frames wait for two
+ * round trips: with one, an acceptor would accept a stranger, or both of two simultaneous
+ * connections could be accepted.
  *
- * Simultaneous connects: the connection is kept that the rank began which comes first in the order
- * of names (opal_process_is_before). An acceptor that has one of its own to that peer and link in
- * its handshake answers
- *     SOCK_CROSSED   if it comes first: the peer drops this one and waits for ours
- *     SOCK_ACCEPTED  if the peer does, and drops its own
- * and SOCK_CROSSED too if the link is already established. So exactly one is kept. Who was told
- * "crossed" and sees nothing come (the other one cannot reach it) tries again after a while.
+ * Simultaneous connects: the connection is used that was begun by the rank that comes first in the
+ * order of names (opal_process_is_before). An acceptor that is connecting to that peer and link
+ * itself replies
+ *     SOCK_CROSSED   if the acceptor comes first: the peer drops this connection and waits
+ *     SOCK_ACCEPTED  if the peer comes first; the acceptor drops its own connection
+ * and SOCK_CROSSED also if the link is already up. So exactly one connection is used. A rank that
+ * got SOCK_CROSSED, and to which no connection comes (the peer cannot reach it), tries again after
+ * a while.
  *
- * How long all this may take is for the caller to say, by a timer; sock_shake_give_up then states
- * the reason. One thread at a time.
+ * The caller has the timer; sock_shake_give_up then states the reason. Threading: one thread at a
+ * time.
  */
 #ifndef OPAL_MCA_BTL_SOCK_HANDSHAKE_H
 #define OPAL_MCA_BTL_SOCK_HANDSHAKE_H
@@ -42,8 +43,8 @@
 #include "opal/mca/btl/sock/wire.h"
 
 /*
- * Why a handshake ended. The first ones travel as verdicts, and their numbers stay what they are
- * for ever; the others are known to one end only.
+ * Why a handshake ended. The first ones are sent as verdicts, and their numbers never change; the
+ * others are known to one end only.
  */
 /* clang-format off */
 #define SOCK_REASON_TABLE(X)                                                                       \
@@ -58,7 +59,7 @@
     X(9,  BAD_LINK,     "a link that is not used")                                                 \
     X(10, BUSY,         "no room for another connection now")                                      \
     X(11, GARBLED,      "no message of this protocol")                                             \
-    X(12, REFLECTED,    "messages that come back to who sent them")                                \
+    X(12, REFLECTED,    "messages that come back to their sender")                                \
     X(13, CLOSED,       "closed in the middle of the handshake")                                   \
     X(14, TIMED_OUT,    "the handshake took too long")                                             \
     X(15, UNPROVEN,     "a verdict that could be anybody's")
@@ -76,7 +77,7 @@ typedef enum sock_reason {
 /* "another job"; never NULL. */
 const char *sock_reason_text(sock_reason_t reason);
 
-/* What happened so far, by reason; sock_shake_count adds a handshake that has ended. */
+/* Handshakes that have ended, by reason. */
 typedef struct sock_shake_counts {
     uint64_t of[SOCK_REASON_COUNT];
 } sock_shake_counts_t;
@@ -95,8 +96,8 @@ typedef struct sock_identity {
 
 void sock_identity_set_job(sock_identity_t *identity, const char *job_id);
 
-/* For an initiator that calls a process of another job: both prove that they know that job's key.
- */
+/* For an initiator that connects to a process of another job: both ends prove that they know that
+ * job's key. */
 void sock_identity_meet_job(sock_identity_t *identity, const unsigned char job[32],
                             const unsigned char key[32]);
 
@@ -108,11 +109,12 @@ typedef enum sock_shake_state {
 } sock_shake_state_t;
 
 typedef struct sock_shake {
-    /* To be read. Peer and link of an acceptor are a claim until SOCK_SHAKE_ASKS. */
+    /* For the caller to read. Peer and link of an acceptor are not proven before SOCK_SHAKE_ASKS.
+     */
     sock_shake_state_t state;
     sock_reason_t reason;
-    bool by_peer;  /* the reason is what the peer says of us, not what we say of it */
-    uint32_t peer; /* rank, in ... */
+    bool by_peer;                               /* the peer has refused, and sent the reason */
+    uint32_t peer;                              /* rank, in ... */
     unsigned char peer_job[SOCK_JOB_TAG_BYTES]; /* ... that job; of an acceptor */
     uint16_t link;
     uint16_t peer_version; /* 0: has said nothing yet */
@@ -136,25 +138,26 @@ void sock_shake_accept(sock_shake_t *shake, const sock_identity_t *identity,
                        const unsigned char nonce[SOCK_NONCE_BYTES]);
 
 /*
- * Takes bytes of the peer and returns how many of them belong to the handshake; the others, behind
- * SOCK_SHAKE_DONE, are frames. Look at `state` afterwards. Takes none in any state but
+ * Takes bytes of the peer, and returns how many of them belong to the handshake; the others, after
+ * SOCK_SHAKE_DONE, are frames. The caller checks `state` afterwards. Takes bytes only in
  * SOCK_SHAKE_MORE.
  */
 size_t sock_shake_feed(sock_shake_t *shake, const void *bytes, size_t length);
 
-/* The same for who wants to read no more than that: how many bytes it would take now at most. */
+/* The most bytes that sock_shake_feed would take now: a caller that reads no more reads no frame.
+ */
 size_t sock_shake_wants(const sock_shake_t *shake);
 
 /* In SOCK_SHAKE_ASKS: SOCK_ACCEPTED, SOCK_CROSSED or SOCK_BUSY. */
 void sock_shake_answer(sock_shake_t *shake, sock_reason_t verdict);
 
-/* What is to be sent, and how much of it has been. */
+/* The bytes to be sent; how many of them have left. */
 size_t sock_shake_output(const sock_shake_t *shake, const unsigned char **bytes);
 void sock_shake_sent(sock_shake_t *shake, size_t length);
 
 /*
- * Refuses, if it has not ended. SOCK_CLOSED or SOCK_TIMED_OUT; an acceptor's SOCK_BUSY, of which
- * the peer is told.
+ * Refuses, if the handshake has not ended: SOCK_CLOSED, SOCK_TIMED_OUT, or for an acceptor
+ * SOCK_BUSY, which is sent to the peer.
  */
 void sock_shake_give_up(sock_shake_t *shake, sock_reason_t reason);
 
@@ -162,13 +165,13 @@ void sock_shake_give_up(sock_shake_t *shake, sock_reason_t reason);
 void sock_shake_count(sock_shake_counts_t *counts, const sock_shake_t *shake);
 
 /*
- * Why an ended one was refused, for a person; the peer is the subject: "speaks version 2 of the
+ * Why a handshake was refused, for a log message; the peer is the subject: "speaks version 2 of the
  * protocol, this process version 1", "is refused: another job", "refuses: another job".
  */
 enum { SOCK_EXPLANATION_BYTES = 160 };
 const char *sock_shake_explain(const sock_shake_t *shake, char text[SOCK_EXPLANATION_BYTES]);
 
-/* Forgets what is secret. */
+/* Overwrites secrets. */
 void sock_shake_wipe(sock_shake_t *shake);
 
 #endif

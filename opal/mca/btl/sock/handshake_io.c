@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Carries the bytes of a handshake between its state machine and a socket. */
+/* Moves the bytes of a handshake between its state machine and a socket. */
 #include <errno.h>
 
 #include "opal/mca/btl/sock/sock.h"
@@ -25,7 +25,7 @@ static bool send_output(int fd, sock_shake_t *shake, unsigned *wants)
     return true;
 }
 
-/* No byte more than the handshake has: frames follow. */
+/* Reads no byte beyond the handshake: frames follow. */
 static bool read_input(int fd, sock_shake_t *shake, unsigned *wants)
 {
     unsigned char bytes[SOCK_HELLO_BYTES];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Whether what was sent is ever confirmed. TCP itself goes on for a quarter of an hour. Its option
- * TCP_USER_TIMEOUT would end it sooner, but also when a rank computes, and takes nothing, for that
- * long. So once a second, while something is unconfirmed, the system is asked what it knows.
- * Connections with nothing under way are looked after by keepalive.
+ * Detects a peer whose host does not confirm what was sent. TCP itself retries for a quarter of an
+ * hour. TCP_USER_TIMEOUT would end it sooner, but also when a rank computes, and reads nothing, for
+ * that long. So once a second, while something is unconfirmed, the state of the connection is
+ * queried (TCP_INFO). Keepalive watches connections with nothing under way.
  */
 #include <linux/tcp.h>
 #include <stdio.h>
@@ -11,14 +11,14 @@
 #include "opal/mca/btl/sock/sock.h"
 
 enum {
-    RETRIES = 2, /* in vain: it is no hiccup */
+    RETRIES = 2, /* one may be lost by chance */
     PROBES = 3,
 };
 
 static const uint64_t interval_nsec = 1000000000;
 static opal_timer_t timer;
 
-/* True: something is under way. Then `*silent`: and the other end has said nothing for too long. */
+/* True: something is unconfirmed; and if *silent, nothing has come from the peer for too long. */
 static bool is_under_way(const sock_link_t *link, bool *silent)
 {
     struct tcp_info info = {0};
@@ -32,8 +32,8 @@ static bool is_under_way(const sock_link_t *link, bool *silent)
     return info.tcpi_unacked > 0 || info.tcpi_probes > 0 || info.tcpi_notsent_bytes > 0;
 }
 
-/* True: it has to be looked at again. */
-static bool look_at(sock_peer_t *peer)
+/* True: the peer has to be checked again. */
+static bool check_peer(sock_peer_t *peer)
 {
     bool under_way = false;
     for (unsigned i = 0; i < SOCK_MAX_LINKS; i++) {
@@ -52,11 +52,11 @@ static bool look_at(sock_peer_t *peer)
     return under_way;
 }
 
-static void look_around(opal_timer_t *expired)
+static void check_all(opal_timer_t *expired)
 {
     bool again = false;
     for (sock_peer_t *peer = NULL; (peer = sock_next_peer(peer)) != NULL;)
-        again = look_at(peer) || again;
+        again = check_peer(peer) || again;
     if (again)
         opal_timer_set(expired, opal_clock_nsec() + interval_nsec);
 }
@@ -69,7 +69,7 @@ void sock_health_watch(void)
 
 void sock_health_start(void)
 {
-    timer = (opal_timer_t){.expired = look_around};
+    timer = (opal_timer_t){.expired = check_all};
 }
 
 void sock_health_stop(void)

@@ -3,10 +3,10 @@
  * A connection that is up.
  *
  * Out: the rest of a part of a long message, if one has begun; then the peer's queue; then the next
- * part. So a short frame waits for one part at most.
+ * part. So a short frame waits for at most one part.
  *
  * In: frames are collected in a buffer and delivered from there. The payload of a placed frame is
- * read to where it belongs, but for what has come together with its header.
+ * read to where the client places it, except for bytes that have come together with its header.
  */
 #include <errno.h>
 #include <linux/sockios.h>
@@ -20,7 +20,7 @@
 #include "opal/util/text.h"
 
 enum {
-    READS = 4,          /* of a call */
+    READS = 4,          /* in one call */
     SPARE_BYTES = 2048, /* of the buffer, behind the longest frame */
     AHEAD_BYTES = 4096, /* read into the buffer behind a placed payload, at most */
     PLACE_SEGMENTS = 16,
@@ -42,7 +42,7 @@ static void free_link(sock_link_t *link)
 
 /* -- out: parts of long messages --------------------------------------------------------- */
 
-/* Goes on by that many bytes in the segments of a message. */
+/* Advances by that many bytes in the segments of a message. */
 static void walk(const opal_btl_frame_t *frame, size_t *segment, size_t *skip, size_t bytes)
 {
     while (bytes > 0) {
@@ -95,13 +95,15 @@ static void end_part(sock_link_t *link)
     }
 }
 
-/* What is left of a part. Returns how many vectors. */
+/* Lists what is left of a part. Returns the number of vectors. */
 static size_t list_part(const sock_part_t *part, struct iovec *vectors)
 {
     static const unsigned char zeros[8];
     const opal_btl_frame_t *frame = &part->message->frame;
     size_t count = 0, skip = part->skip;
-    size_t left = part->message->registration == NULL ? part->left : 0; /* that goes by itself */
+    size_t left = part->message->registration == NULL
+                      ? part->left
+                      : 0; /* registered payload is sent by send_fixed */
     if (part->header_left > 0)
         vectors[count++] =
             (struct iovec){(unsigned char *)part->header + SOCK_PLACED_BYTES - part->header_left,
@@ -181,7 +183,7 @@ static size_t send_part(sock_link_t *link)
     return sent;
 }
 
-/* Out of pinned pages: when it is done, the next thing is sent. */
+/* Called when a payload in registered pages is sent: sends what waits. */
 static void fixed_done(opal_fixed_send_t *fixed, ssize_t sent)
 {
     sock_link_t *link = opal_container_of(fixed, sock_link_t, fixed);
@@ -280,14 +282,14 @@ static void placed(sock_link_t *link, size_t bytes)
     size_t offset = placement->offset;
     placement->offset += bytes;
     placement->left -= bytes;
-    /* Left to itself the system waits for 40 ms whether there is something to send along. */
+    /* Otherwise the system delays the confirmation by 40 ms. */
     if (placement->confirms && placement->left == 0)
         sock_confirm(link->descriptor.fd);
     opal_btl_placer_of(placement->kind)
         ->placed(link->peer->base.process, placement->kind, placement->name, offset, bytes);
 }
 
-/* Where the rest of a payload goes, or the first of it. */
+/* Where the rest of a payload goes, or the first bytes of it. */
 static size_t place(const sock_link_t *link, size_t bytes, struct iovec *segments)
 {
     const sock_placement_t *placement = &link->placement;
@@ -323,7 +325,8 @@ static void skip_padding(sock_link_t *link)
     }
 }
 
-/* The frame at the front: true if it was taken. `*wrong`: it is none that we know. */
+/* Takes the first frame. False: it is not complete, or refused; or *wrong says why it is no frame.
+ */
 static bool take_frame(sock_link_t *link, const char **wrong)
 {
     sock_frame_t frame;
@@ -366,7 +369,7 @@ static bool take_frame(sock_link_t *link, const char **wrong)
     return true;
 }
 
-/* Everything that is complete. NULL, or what is wrong with it. */
+/* Takes all complete frames. Returns what is wrong with one of them, or NULL. */
 static const char *take_collected(sock_link_t *link)
 {
     const char *wrong = NULL;
@@ -396,7 +399,7 @@ static ssize_t read_vectors(const sock_link_t *link, const struct iovec *vectors
     return got;
 }
 
-/* The rest of a payload, and if that is all of it, a little of what is behind. */
+/* Reads the rest of a payload and, if the client has placed all of it, some bytes behind it. */
 static ssize_t read_placed(sock_link_t *link, bool *all)
 {
     struct iovec vectors[PLACE_SEGMENTS + 1];
@@ -430,7 +433,7 @@ static ssize_t read_frames(sock_link_t *link, bool *all)
     return got;
 }
 
-/* The end of one that carries parts only, between two of them: link 0 tells what it means. */
+/* A link that carries only parts has ended between two of them: link 0 shows what that means. */
 static bool is_spare(const sock_link_t *link)
 {
     return link->number > 0 && link->placement.left == 0 && link->begin == link->end &&
@@ -442,10 +445,11 @@ static const char *why_ended(const sock_link_t *link, int error)
 {
     if (error == 0 && link->error != EPIPE)
         error = link->error;
-    return error != 0 ? strerror(error) : "it was closed there";
+    return error != 0 ? strerror(error) : "the peer has closed it";
 }
 
-/* What the client could not take: nothing more is read meanwhile. False: it still cannot. */
+/* Delivers again a frame that the client has refused; until it is taken nothing is read. False: it
+ * is still refused, or the peer has failed. */
 static bool retry_refused(sock_link_t *link)
 {
     const char *wrong = NULL;
@@ -530,7 +534,7 @@ void sock_link_close(sock_link_t *link)
         free_link(link);
         return;
     }
-    /* The pages are held until the system has let go of them. */
+    /* The link is freed when the system no longer uses the pages. */
     shutdown(link->descriptor.fd, SHUT_RDWR);
     sock.closing++;
 }

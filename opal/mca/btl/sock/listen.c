@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Being connected: two sockets that listen, and the callers whose handshakes are under way. Anybody
- * may call, so callers are few, each has a bounded time, and the oldest one makes way for the
- * newest: a rank that was pushed out calls again.
+ * Accepting connections: two listening sockets, and the callers whose handshakes are under way. Any
+ * process of the network may connect, so the number of callers is bounded, each has a timeout, and
+ * the newest replaces the oldest: a rank whose connection was closed connects again.
  */
 #include <errno.h>
 #include <limits.h>
@@ -25,7 +25,7 @@ enum {
 static const uint64_t caller_nsec = UINT64_C(10000000000);
 
 typedef struct caller {
-    opal_descriptor_t descriptor; /* fd -1: the place is free */
+    opal_descriptor_t descriptor; /* fd -1: the entry is free */
     sock_shake_t shake;
     uint64_t since_nsec;
 } caller_t;
@@ -42,7 +42,7 @@ static opal_timer_t sweep; /* while there are any */
 
 /* -- callers ------------------------------------------------------------------------------- */
 
-/* Its place is free. Returns the descriptor, open. */
+/* Frees the entry. Returns the descriptor, open. */
 static int release(caller_t *caller)
 {
     int fd = caller->descriptor.fd;
@@ -93,8 +93,8 @@ static int caller_ready(opal_descriptor_t *descriptor, unsigned events OPAL_UNUS
     return 1;
 }
 
-/* The place of the oldest one, if none is free. */
-static caller_t *take_place(void)
+/* Closes the oldest one if none is free. */
+static caller_t *take_entry(void)
 {
     caller_t *oldest = NULL;
     for (unsigned i = 0; i < CALLERS; i++) {
@@ -127,7 +127,7 @@ static void take_call(int fd)
         close(fd);
         return;
     }
-    caller_t *caller = take_place();
+    caller_t *caller = take_entry();
     caller->descriptor =
         (opal_descriptor_t){.fd = fd, .wants = OPAL_READABLE, .ready = caller_ready};
     caller->since_nsec = opal_clock_nsec();
@@ -158,7 +158,7 @@ static int listener_ready(opal_descriptor_t *descriptor, unsigned events OPAL_UN
         if (fd >= 0) {
             take_call(fd);
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
-            /* Whoever calls waits in the system's queue. */
+            /* Until then callers wait in the backlog. */
             opal_descriptor_want(descriptor, 0);
             opal_timer_set(&listener->pause, opal_clock_nsec() + PAUSE_NSEC);
             return i;
@@ -209,7 +209,7 @@ static bool parse_ports(const char *text, port_range_t *range)
     return range->first > 0 && range->first <= range->last && range->last <= USHRT_MAX;
 }
 
-/* Listens on the first port of the range that is free; the ranks of a host begin apart. */
+/* Listens on the first free port of the range; each rank of a host begins at another one. */
 static int listen_within(uint8_t family, const port_range_t *range)
 {
     unsigned count = range->last - range->first + 1;
@@ -290,7 +290,7 @@ opal_status_t sock_listen_start(const char *ports)
 void sock_listen_stop(void)
 {
     if (callers == NULL)
-        return; /* it has not begun */
+        return; /* it was not started */
     for (unsigned i = 0; i < 2; i++) {
         opal_timer_cancel(&listeners[i].pause);
         if (listeners[i].descriptor.fd < 0)

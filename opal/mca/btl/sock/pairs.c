@@ -172,8 +172,7 @@ size_t sock_links_choose(const sock_modex_t *mine, const sock_modex_t *peers,
     return chosen;
 }
 
-/* -- for a person ---------------------------------------------------------------------------------
- */
+/* -- log messages ---------------------------------------------------------------------------- */
 
 static void describe_modex(opal_text_t *text, const sock_modex_t *modex)
 {

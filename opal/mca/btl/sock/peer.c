@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A peer: what the upper layer asks of it, and what becomes of it. */
+/* A peer: the operations of the transport, and peer failure. */
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -14,12 +14,12 @@
 
 enum {
     SPARE_BYTES = 1024,      /* headers */
-    GRACE_NSEC = 1000000000, /* in which a launcher that watches ends the job */
+    GRACE_NSEC = 1000000000, /* for a launcher that watches to end the job */
 };
 
 static void *sock_reserve(opal_btl_peer_t *base, size_t length);
 
-/* The process may have called before this one wants to send, or be reached by another transport. */
+/* The process may have connected before this one sends, or be reached by another transport. */
 sock_peer_t *sock_peer_find(const opal_process_t *process)
 {
     opal_btl_peer_t *used = opal_process_end(process, OPAL_END_BTL);
@@ -69,7 +69,7 @@ void sock_peer_free(sock_peer_t *peer)
 
 void sock_peer_connected(sock_peer_t *peer, unsigned number, int fd)
 {
-    /* It was promised before another one was there, or before the peer was lost. */
+    /* It was accepted before another link was there, or before the peer failed. */
     if (peer->links[number] != NULL || peer->state == SOCK_LEFT || peer->state == SOCK_FAILED) {
         close(fd);
         return;
@@ -89,9 +89,9 @@ void sock_peer_connected(sock_peer_t *peer, unsigned number, int fd)
     sock_link_flush(peer->links[number]);
 }
 
-/* -- losing it ----------------------------------------------------------------------------- */
+/* -- peer failure --------------------------------------------------------------------------- */
 
-/* Nobody may have connected the peer yet: then it is marked here alone. */
+/* A client may not have connected the peer yet: then only this marks it. */
 static void report_departure(opal_timer_t *timer)
 {
     sock_peer_t *peer = opal_container_of(timer, sock_peer_t, grace);
@@ -120,7 +120,7 @@ static void log_failure(sock_peer_t *peer, const char *why)
                    sock_link_ends(peer->links[0], ends), why);
 }
 
-/* Who watches the processes ends the job if it was one of them that ended. */
+/* If the process has ended, a launcher that watches it ends the job within the grace. */
 static void report_after_grace(opal_timer_t *timer)
 {
     sock_peer_t *peer = opal_container_of(timer, sock_peer_t, grace);
@@ -129,7 +129,7 @@ static void report_after_grace(opal_timer_t *timer)
     report_failure(timer);
 }
 
-/* Nothing comes from there any more, and nothing goes there. */
+/* Ends everything with the peer except reporting. */
 static void end_peer(sock_peer_t *peer)
 {
     sock_dial_stop(peer);
@@ -171,7 +171,7 @@ void sock_peer_failed(sock_peer_t *peer, const char *why)
 
 /* -- the table ----------------------------------------------------------------------------- */
 
-/* One that has left takes everything, and throws it away: nobody will ever receive it. */
+/* Frames to a peer that has left are dropped. */
 static bool takes_frames(sock_peer_t *peer)
 {
     if (opal_unlikely(peer->state == SOCK_IDLE))
@@ -184,12 +184,12 @@ static size_t queue_limit(void)
     return 2 * (sock_stream_limit + sock_ops.max_frame_bytes + SPARE_BYTES);
 }
 
-/* There is none for what waits to be sent. A client may be sending while the link delivers a frame
- * to it, so the link is not freed here. */
+/* No memory for what waits to be sent. A client may be sending from a callback of this link, so the
+ * link is not freed here. */
 static void fail_for_memory(sock_peer_t *peer)
 {
     if (peer->state != SOCK_UP)
-        return; /* it has left: nothing is lost */
+        return; /* it has left: frames are dropped */
     peer->why_failed = OPAL_ERR_NO_MEMORY;
     sock_link_end_sending(peer->links[0], ENOMEM);
 }
@@ -202,7 +202,7 @@ static void *sock_reserve(opal_btl_peer_t *base, size_t length)
     unsigned char *room = sock_queue_reserve(
         &peer->queue, SOCK_FRAME_BYTES + length + sock_padding(length), queue_limit());
     if (opal_unlikely(room == NULL && sock_queue_is_empty(&peer->queue)))
-        fail_for_memory(peer); /* nothing that leaves will make room */
+        fail_for_memory(peer); /* no frame will leave and make room */
     return room != NULL ? room + SOCK_FRAME_BYTES : NULL;
 }
 
@@ -257,7 +257,7 @@ static void add_frame(train_t *train, const opal_btl_frame_t *frame, unsigned ch
     add_vector(train, zeros, sock_padding(train->bytes));
 }
 
-/* Behind the first `sent` bytes the rest goes into the queue. False: there is no memory for it. */
+/* Queues everything behind the first `sent` bytes. False: no memory. */
 static bool queue_rest(sock_peer_t *peer, const train_t *train, size_t sent)
 {
     sock_queue_shift(&peer->queue, sent % 8);

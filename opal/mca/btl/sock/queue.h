@@ -33,8 +33,8 @@ static inline size_t sock_queue_used(const sock_queue_t *queue)
     return queue->end - queue->begin;
 }
 
-/* Room for that many bytes behind the others, aligned to 8; NULL: that would be more than
- * `limit`, or there is no memory. */
+/* Room for that many bytes behind the others, aligned to 8. NULL: more than `limit`, or no memory.
+ */
 static inline unsigned char *sock_queue_reserve(sock_queue_t *queue, size_t bytes, size_t limit)
 {
     if (queue->room - queue->end >= bytes && queue->bytes != NULL)
@@ -42,7 +42,7 @@ static inline unsigned char *sock_queue_reserve(sock_queue_t *queue, size_t byte
     size_t used = sock_queue_used(queue);
     if (used + bytes > limit)
         return NULL;
-    /* The front stays where it is modulo 8, and so does what is behind it. */
+    /* The front keeps its position modulo 8, so the bytes behind it stay aligned. */
     size_t front = queue->begin % 8;
     if (queue->bytes == NULL || front + used + bytes > queue->room) {
         size_t room = queue->room > 0 ? queue->room : SOCK_QUEUE_FIRST_BYTES;
@@ -60,8 +60,8 @@ static inline unsigned char *sock_queue_reserve(sock_queue_t *queue, size_t byte
     return queue->bytes + queue->end;
 }
 
-/* The next bytes are the rest of some whose first ones did not go through the queue: modulo 8 they
- * are where they would have been behind them. Only while it is empty. */
+/* The next bytes follow `bytes` bytes that did not go through the queue: their position modulo 8 is
+ * the same as if they had. Only while the queue is empty. */
 static inline void sock_queue_shift(sock_queue_t *queue, size_t bytes)
 {
     if (bytes > 0)
@@ -73,7 +73,7 @@ static inline void sock_queue_commit(sock_queue_t *queue, size_t bytes)
     queue->end += bytes;
 }
 
-/* The first so many have left. */
+/* Removes the first bytes, which have left. */
 static inline void sock_queue_take(sock_queue_t *queue, size_t bytes)
 {
     queue->begin += bytes;

@@ -15,7 +15,7 @@
 
 enum {
     HEADER_BYTES = 128, /* the upper layer's, at most; see btl.h */
-    MANY_HOT = 4,       /* more are asked for together, by the engine */
+    MANY_HOT = 4,       /* more links are polled by the engine, in one call */
 };
 
 static opal_strings_t if_include, if_exclude;
@@ -37,7 +37,7 @@ static const opal_param_row_t params[] = {
      .type = OPAL_PARAM_STRING,
      .value = &ports,
      .preset = "",
-     .prose = "Where to listen, as 40000-40999; empty: where the system says"},
+     .prose = "The ports to listen on, as 40000-40999; empty: the system chooses"},
     {.name = "eager_limit",
      .type = OPAL_PARAM_SIZE,
      .value = &sock_eager_limit,
@@ -45,7 +45,7 @@ static const opal_param_row_t params[] = {
      .min = "512",
      .max = "1M",
      .unit = "bytes",
-     .prose = "The longest message that is collected before it is delivered"},
+     .prose = "The longest message that is sent eagerly: collected before it is delivered"},
     {.name = "stream_limit",
      .type = OPAL_PARAM_SIZE,
      .value = &sock_stream_limit,
@@ -53,7 +53,7 @@ static const opal_param_row_t params[] = {
      .min = "512",
      .max = "16M",
      .unit = "bytes",
-     .prose = "The longest message that is sent without asking the receiver"},
+     .prose = "The longest message that is sent without a rendezvous"},
     {.name = "part_bytes",
      .type = OPAL_PARAM_SIZE,
      .value = &sock_part_bytes,
@@ -61,8 +61,8 @@ static const opal_param_row_t params[] = {
      .min = "4K",
      .max = "256M",
      .unit = "bytes",
-     .prose = "The parts of longer ones, between which other messages get; four times as much "
-              "within a host"},
+     .prose = "The parts of longer messages, between which other messages are sent; four times as "
+              "much within a host"},
     {.name = "links",
      .type = OPAL_PARAM_UNSIGNED,
      .value = &sock_max_links,
@@ -77,7 +77,7 @@ static const opal_param_row_t params[] = {
      .preset = "0",
      .max = "1G",
      .unit = "bytes",
-     .prose = "The system's buffers of a connection, in each direction; 0: as it sees fit"},
+     .prose = "The system's buffers of a connection, in each direction; 0: the system chooses"},
     {.name = "connect_timeout",
      .type = OPAL_PARAM_UNSIGNED,
      .value = &sock_connect_sec,
@@ -85,7 +85,8 @@ static const opal_param_row_t params[] = {
      .min = "1",
      .max = "3600",
      .unit = "s",
-     .prose = "How long all tries to reach a peer's host take before it counts as out of reach"},
+     .prose =
+         "How long all tries to connect to a peer's host take before the peer counts as failed"},
     {.name = "timeout",
      .type = OPAL_PARAM_UNSIGNED,
      .value = &sock_timeout_sec,
@@ -100,8 +101,9 @@ static const opal_param_row_t params[] = {
      .preset = "0",
      .max = "3600",
      .unit = "s",
-     .prose = "TCP_USER_TIMEOUT of connections; 0: not set. It ends also those to a rank that only "
-              "takes nothing for so long"},
+     .prose =
+         "TCP_USER_TIMEOUT of connections; 0: not set. It also ends connections to a rank that "
+         "only receives nothing for so long"},
     {0},
 };
 
@@ -111,7 +113,7 @@ static int sock_progress(void *state OPAL_UNUSED)
     int count = 0;
     if (sock.hot_count > MANY_HOT && ++turn % sock.hot_count != 0 && !opal_wait_sleeps_next())
         return 0;
-    /* From the end: the last one takes the place of one that cools down, or is closed. */
+    /* From the end: the last link replaces one that is removed meanwhile. */
     for (unsigned i = sock.hot_count; i > 0; i--) {
         if (i > sock.hot_count)
             continue;
@@ -128,7 +130,7 @@ static int sock_progress(void *state OPAL_UNUSED)
 
 /* -- starting and stopping ------------------------------------------------------------------- */
 
-/* Which addresses of this host others are told of. */
+/* The addresses of this host that are published. */
 static opal_status_t fill_modex(void)
 {
     sock_addresses_t there = {0}, chosen = {0};
@@ -149,7 +151,7 @@ static opal_status_t fill_modex(void)
     return status;
 }
 
-/* Tells the others where this rank is; returns when all have. */
+/* Publishes the modex record; returns when all ranks have. */
 static opal_status_t exchange_modex(void)
 {
     unsigned char bytes[SOCK_MODEX_BYTES];
@@ -157,7 +159,7 @@ static opal_status_t exchange_modex(void)
     return opal_modex_exchange(OPAL_MODEX_BTL, bytes, length);
 }
 
-/* What a start has made, all of it or the first part. */
+/* Undoes a start, also one that failed half way. */
 static void release_all(void)
 {
     sock_health_stop();
@@ -173,7 +175,7 @@ static void release_all(void)
     sock.hot_count = sock.hot_room = 0;
 }
 
-/* Another process that knows this one may call first. */
+/* For handshakes: whether this process knows the one that connects. */
 static bool knows(const unsigned char job[OPAL_JOB_TAG_BYTES], uint32_t rank)
 {
     opal_process_name_t name = {.rank = rank};
@@ -190,8 +192,8 @@ static void say_goodbye(sock_peer_t *peer)
         sock_ops.commit(&peer->base, room, SOCK_BYE, 0);
 }
 
-/* Nobody uses the process any more, and so nothing but goodbye should still have to be sent. What
- * the system does not take now is lost: a peer that still knows this process sees it end. */
+/* No client uses the process any more, so only the goodbye is still to be sent. If the system does
+ * not take it now, a peer that still uses this process sees the connection end. */
 static void forget(opal_process_t *process)
 {
     sock_peer_t *peer = sock_peer_find(process);
@@ -238,8 +240,7 @@ static bool still_sends_to(const sock_peer_t *peer)
     return any;
 }
 
-/* Whether not everything has left this host yet. What the other end does not take now it gets
- * later: so that may last. */
+/* Whether something has not left this host yet. That may last, if the peer does not read. */
 static bool still_sends(void)
 {
     for (const sock_peer_t *peer = NULL; (peer = sock_next_peer(peer)) != NULL;) {
@@ -270,14 +271,14 @@ static void sock_stop(void *state OPAL_UNUSED)
 
 /* -- the component ----------------------------------------------------------------------------- */
 
-/* By name, not by leaving out others. */
+/* Whether the user has asked for sock by name. */
 static bool is_named(void)
 {
     const opal_strings_t *names = &mca_btl_framework.selection;
     return opal_strings_has(names, "sock");
 }
 
-/* The same answer in all ranks: they meet in a fence. */
+/* The same answer in all ranks, because start has a fence. */
 static void sock_query(opal_answer_t *answer)
 {
     const opal_pmi_job_t *job = opal_job();

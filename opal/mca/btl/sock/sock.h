@@ -2,17 +2,18 @@
 /*
  * btl/sock: TCP between the ranks of a job.
  *
- *   sock.c        the component, its parameters, what all peers share
- *   peer.c        a peer: the table of operations, and what becomes of it
- *   link.c        a connection that is up: bytes out, bytes in
- *   queue.h       bytes that the system has not taken yet
- *   dial.c        making a connection
- *   listen.c      being connected
- *   handshake_io.c        a handshake over a socket
- *   health.c      whether the other end is still there
- *   handshake.h   who is at the other end
- *   addresses.h   which addresses lead there
- *   wire.h        what travels
+ *   sock.c            the component, its parameters, start and stop, progress
+ *   peer.c            a peer: the table of operations, peer failure
+ *   link.c            a connection that is up: bytes out, bytes in
+ *   dial.c            connecting to a peer
+ *   listen.c          accepting connections
+ *   health.c          whether the peer still confirms what was sent
+ *   state.c           what peers and links share
+ *   queue.h           bytes that the system has not taken yet
+ *   handshake.h       authentication of the peer
+ *   handshake_io.c    the handshake over a socket
+ *   addresses.h       modex records: which addresses lead to a peer
+ *   wire.h            the bytes of a connection
  *
  *                +- link 0: frames in order, parts of long messages
  *   peer --------+- link 1: parts of long messages, over another network
@@ -46,7 +47,7 @@ enum {
 
 struct sock_peer;
 
-/* The rest of a placed frame. */
+/* The rest of a placed frame that is being received. */
 typedef struct sock_placement {
     unsigned kind;
     uint64_t name;
@@ -64,7 +65,7 @@ typedef struct sock_part {
     unsigned char header[SOCK_PLACED_BYTES];
 } sock_part_t;
 
-/* What a pin said: a slot, counted from 1. */
+/* What `pin` returns: a slot, counted from 1. */
 static inline void *sock_registration(unsigned slot)
 {
     return (void *)(uintptr_t)(slot + 1);
@@ -80,24 +81,24 @@ typedef struct sock_link {
     opal_descriptor_t descriptor;
     struct sock_peer *peer;
     unsigned number;
-    unsigned heat;     /* how often it is still read without asking whether there is something */
+    unsigned heat;     /* how often progress still reads it without asking epoll */
     bool is_loop;      /* both ends are on this host */
     size_t part_bytes; /* of long messages, at a time */
-    bool cannot_send;  /* the other end is gone; what it has sent is still to be read */
-    int error;         /* of the send that told it */
+    bool cannot_send;  /* the peer is unreachable; what it has sent is still to be read */
+    int error;         /* of the send that has failed */
     unsigned char *in; /* SOCK_IN_BYTES */
-    size_t begin, end; /* what of it has come and was not taken */
+    size_t begin, end; /* the bytes in it that are not delivered yet */
     sock_placement_t placement;
     sock_part_t part;
-    opal_fixed_send_t fixed; /* of a payload whose pages the system has pinned */
+    opal_fixed_send_t fixed; /* of a payload in registered pages */
     bool is_fixed_busy;      /* it is under way: nothing else may be sent */
-    bool is_closed;          /* and goes when that is over */
-    bool is_refused;         /* the client cannot take what has come, for now */
+    bool is_closed;          /* it is freed when that is over */
+    bool is_refused;         /* the client cannot take the next frame for now */
 } sock_link_t;
 
 typedef enum sock_peer_state {
     SOCK_IDLE,
-    SOCK_DIALS, /* or waits for the peer to do so */
+    SOCK_DIALS, /* connects, or waits for the peer to connect */
     SOCK_UP,    /* link 0 is */
     SOCK_LEFT,  /* said goodbye */
     SOCK_FAILED,
@@ -107,14 +108,14 @@ typedef struct sock_peer {
     opal_btl_peer_t base;
     opal_list_node_t node; /* of all peers */
     sock_peer_state_t state;
-    opal_status_t why_failed; /* unless it is something else: OPAL_ERR_DISCONNECTED */
+    opal_status_t why_failed; /* mostly OPAL_ERR_DISCONNECTED */
     sock_queue_t queue;
     opal_list_t longs; /* opal_btl_long_t of which parts have not begun */
     opal_list_t sent;  /* of which all have begun */
     sock_link_t *links[SOCK_MAX_LINKS];
     struct sock_dial
         *dial;          /* while it is called, and its modex record; NULL: no modex record yet */
-    opal_timer_t grace; /* until it is reported as dead, or as having left */
+    opal_timer_t grace; /* until its failure or departure is reported */
 } sock_peer_t;
 
 /* Parameters. */
@@ -146,10 +147,10 @@ bool sock_is_loop(int fd);
 /* Options of every connection. */
 void sock_set_options(int fd);
 
-/* What a process has published. */
+/* The modex record of a process. */
 opal_status_t sock_get_modex(const opal_process_t *process, sock_modex_t *modex);
 
-/* The peers, one after the other: NULL begins, and ends. */
+/* The peers, one after the other; NULL begins and ends. */
 static inline sock_peer_t *sock_next_peer(const sock_peer_t *previous)
 {
     const opal_list_node_t *node = previous != NULL ? opal_list_next(&sock.peers, &previous->node)
@@ -157,11 +158,11 @@ static inline sock_peer_t *sock_next_peer(const sock_peer_t *previous)
     return node != NULL ? opal_container_of(node, sock_peer_t, node) : NULL;
 }
 
-/* Whether there is memory to warm one link more. */
+/* Whether there is memory to poll one link more. */
 bool sock_has_room_to_warm(void);
 
-/* For a while a link is read without asking whether there is something; not any more. Also a frame
- * that was refused is tried again only by that: so it cannot fail. */
+/* Adds a link to those that progress reads without asking epoll, for a while; removes it. A frame
+ * that was refused is delivered again only by that, so sock_warm cannot fail. */
 void sock_warm(sock_link_t *link);
 void sock_cool(sock_link_t *link);
 
@@ -169,19 +170,19 @@ void sock_cool(sock_link_t *link);
 
 extern opal_btl_ops_t sock_ops;
 
-/* NULL: there is none; no memory. */
+/* The peer of a process. find: NULL, it has none; sock_peer creates it: NULL, no memory. */
 sock_peer_t *sock_peer_find(const opal_process_t *process);
 sock_peer_t *sock_peer(opal_process_t *process);
 void sock_peer_free(sock_peer_t *peer);
 
-/* A handshake with it has succeeded: the descriptor becomes its link. */
+/* A handshake has succeeded: the descriptor becomes this link of the peer. */
 void sock_peer_connected(sock_peer_t *peer, unsigned number, int fd);
 
-/* One of its links is gone, which carried parts of long messages only; or it has said goodbye, and
- * this one is read to the end. Behind the last one it has left. */
+/* A link has ended that carried only parts of long messages; or the peer has said goodbye, and the
+ * link is read to the end. After its last link the peer has left. */
 void sock_peer_unlink(sock_peer_t *peer, unsigned number);
 
-/* Its connection is gone, or there is none to be had; `why` is a clause for a person. */
+/* Peer failure: the connection has ended, or there can be none; `why` is a clause for the log. */
 void sock_peer_failed(sock_peer_t *peer, const char *why);
 
 /* -- link.c -- */
@@ -189,49 +190,50 @@ void sock_peer_failed(sock_peer_t *peer, const char *why);
 sock_link_t *sock_link_open(sock_peer_t *peer, unsigned number, int fd);
 void sock_link_close(sock_link_t *link);
 
-/* Gives it to the system; `more` follows at once. Returns how much that has taken. */
+/* Passes bytes to the system; `more`: other bytes follow at once. Returns how many it has taken. */
 size_t sock_link_send(sock_link_t *link, struct iovec *vectors, size_t count, bool more);
 
-/* Sends what there is, as far as the system takes it. */
+/* Sends what waits, as far as the system takes it. */
 void sock_link_flush(sock_link_t *link);
 
-/* Nothing can be sent any more. That is told when all has been read that came before, and then it
- * is the end, also where the other one does not know. The link is still there: it may be read. */
+/* A send has failed: nothing is sent any more. The failure is reported when everything has been
+ * read that came before. The link stays open until then. */
 void sock_link_end_sending(sock_link_t *link, int error);
 
-/* Delivers what has come, up to a bound. Returns how many things it did; the peer may be lost
- * afterwards, and the link gone. */
+/* Delivers what has come, up to a bound. Returns a count of what it did. Afterwards the peer may
+ * have failed, and the link may be freed. */
 int sock_link_read(sock_link_t *link);
 
-/* Whether bytes may go to the system right now, before all others. */
+/* Whether nothing waits to be sent before new bytes. */
 bool sock_link_can_send_now(const sock_link_t *link);
 
-/* Whether the system has bytes that it could not send yet. If it is closed then, and the other end
- * sends something, they are lost. */
+/* Whether the system has bytes that it could not send yet. They are lost if the link is closed now
+ * and the peer sends something. */
 bool sock_link_has_unsent(const sock_link_t *link);
 
-/* The address at either end: "10.0.0.1:4000 - 10.0.0.2:5000". */
+/* The addresses of both ends: "10.0.0.1:4000 - 10.0.0.2:5000". */
 const char *sock_link_ends(const sock_link_t *link, char text[2 * SOCK_IP_TEXT_BYTES]);
 
 /* -- handshake_io.c -- */
 
-/* Sends and receives until the handshake ends, asks, or has to wait; for what, is returned. */
+/* Sends and receives until the handshake ends, asks, or has to wait. Returns the events to wait
+ * for; 0: none. */
 unsigned sock_shake_io(int fd, sock_shake_t *shake);
 
 /* -- dial.c -- */
 
-/* Begins to connect it. */
+/* Begins to connect to the peer. */
 void sock_dial(sock_peer_t *peer);
 
-/* A connection of the peer's for that link wants in: whether to take it. */
+/* The peer has connected for that link: whether to accept. */
 sock_reason_t sock_dial_judge(sock_peer_t *peer, unsigned number);
 
-/* The link is up: whatever was tried for it is over. */
+/* The link is up: ends the attempts for it. */
 void sock_dial_end(sock_peer_t *peer, unsigned number);
 void sock_dial_stop(sock_peer_t *peer);
 void sock_dial_free(sock_peer_t *peer);
 
-/* The peer's modex record; NULL, reported: it has none. */
+/* The peer's modex record; NULL: it has none, or no memory. */
 const sock_modex_t *sock_dial_modex(sock_peer_t *peer);
 
 /* -- listen.c -- */
@@ -244,7 +246,7 @@ void sock_listen_stop(void);
 void sock_health_start(void);
 void sock_health_stop(void);
 
-/* A link has sent: the system may wait in vain for the other end to confirm it. */
+/* A link has sent: from now on it is checked whether the peer confirms. */
 void sock_health_watch(void);
 
 #endif

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Everything that btl/sock puts on a connection, and nothing else: sizes, offsets, numbers.
+ * The bytes of a connection of btl/sock: sizes, offsets, numbers.
  *
- * Numbers are little-endian whatever the processor; encode and decode move them byte by byte, so
- * a buffer needs no alignment and no structure is ever laid over bytes from the network. Bytes
- * called zero have to be zero. Nothing here trusts: decode says false to what is no such message.
+ * Numbers are little-endian (opal/util/bytes.h), so a buffer needs no alignment, and no structure
+ * is laid over bytes from the network. Bytes called zero have to be zero. Nothing is trusted:
+ * decode returns false for bytes that are no such message.
  *
  * A connection begins with four messages of fixed sizes (handshake.h); frames follow.
  *
  *   initiator                    acceptor
- *      hello      ------------>              who I am, whom I want, my nonce
+ *      hello      ------------>              my rank, the target rank, my nonce
  *                 <------------  challenge   its nonce
  *      proof      ------------>              HMAC by the job's key: of all of the above
  *                 <------------  verdict     and HMAC of all of that, and of the verdict
  *      frames     <----------->  frames
  *
- * Every message begins alike, in every version: who meets another version can say which.
+ * Every message begins alike, in every version, so that an end can say which version the peer has.
  *
  *             0                       8       10    11        12
  *             +-----------------------+-------+-----+---------+- - -
@@ -38,8 +38,8 @@
  *
  *   order     of the bytes in what frames carry, which upper layers write as they are: 1 little-
  *             endian, 2 big-endian. Both ends have to have the same.
- *   job       the first 8 bytes of SHA-256 of the job's id, so that a stranger can be told apart
- *             from an enemy. No proof.
+ *   job       the first 8 bytes of SHA-256 of the job's id: tells a process of another job from one
+ *             that does not know the key. No proof.
  *
  * A frame is a header, `head` bytes that belong to the upper layer's head, and then the rest of
  * `length`:
@@ -113,7 +113,7 @@ static inline void sock_encode_prefix(unsigned char *at, const sock_prefix_t *pr
     at[11] = prefix->message;
 }
 
-/* False: it does not speak this at all. */
+/* False: the peer does not speak this protocol. */
 static inline bool sock_decode_prefix(const unsigned char *at, sock_prefix_t *prefix)
 {
     if (memcmp(at, sock_magic, sizeof sock_magic) != 0)
@@ -122,11 +122,10 @@ static inline bool sock_decode_prefix(const unsigned char *at, sock_prefix_t *pr
     return true;
 }
 
-/* -- the handshake; each behind its prefix, which the caller encodes and has looked at ----------
- */
+/* -- the handshake; the caller encodes and checks the prefix ---------------------------- */
 
 typedef struct sock_hello {
-    uint32_t rank, target; /* of the sender; whom it wants */
+    uint32_t rank, target; /* of the sender; of the process that it connects to */
     uint16_t link;
     unsigned char job[SOCK_JOB_TAG_BYTES];
     unsigned char nonce[SOCK_NONCE_BYTES];
@@ -154,7 +153,7 @@ static inline bool sock_decode_hello(const unsigned char *at, sock_hello_t *hell
     return true;
 }
 
-/* Of a challenge the nonce, of a proof the HMAC. */
+/* The nonce of a challenge, the HMAC of a proof. */
 static inline void sock_encode_secret(unsigned char *at, const unsigned char secret[32])
 {
     memset(at + 12, 0, 4);
@@ -187,8 +186,7 @@ static inline bool sock_decode_verdict(const unsigned char *at, uint8_t *verdict
     return true;
 }
 
-/* -- frames -------------------------------------------------------------------------------------
- */
+/* -- frames ------------------------------------------------------------------------------ */
 
 typedef struct sock_frame {
     uint32_t length; /* of what follows the header: head and payload */
@@ -206,14 +204,14 @@ static inline void sock_encode_frame(unsigned char *at, const sock_frame_t *fram
     opal_put_le64(at + 8, frame->tag);
 }
 
-/* Zeros behind that many bytes: every frame begins at a multiple of 8. */
+/* The zeros behind so many bytes: every frame begins at a multiple of 8. */
 static inline size_t sock_padding(size_t length)
 {
     return -length & 7;
 }
 
-/* The header of a placed frame: the tag names where, and its head is the offset there. With
- * SOCK_CONFIRM the sender's pages are free when the system's confirmation comes. */
+/* The header of a placed frame: the tag is the client's name for the place, the head is the offset
+ * there. SOCK_CONFIRM: the sender's pages are free when the system confirms the bytes. */
 enum { SOCK_PLACED = 1, SOCK_CONFIRM = 2, SOCK_PLACED_BYTES = SOCK_FRAME_BYTES + 8 };
 
 static inline void sock_encode_placed(unsigned char *at, uint8_t kind, uint8_t flags, size_t bytes,
@@ -228,8 +226,7 @@ static inline void sock_encode_placed(unsigned char *at, uint8_t kind, uint8_t f
     opal_put_le64(at + SOCK_FRAME_BYTES, offset);
 }
 
-/* False: its head is longer than all of it. What lengths, kinds and flags may be is the caller's
- * to judge. */
+/* False: the head is longer than the frame. The caller checks length, kind and flags. */
 static inline bool sock_decode_frame(const unsigned char *at, sock_frame_t *frame)
 {
     *frame = (sock_frame_t){.length = opal_get_le32(at),

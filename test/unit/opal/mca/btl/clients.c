@@ -561,8 +561,7 @@ START_TEST(what_cannot_be_answered_now_comes_again)
 }
 END_TEST
 
-/* -- a peer that is freed -----------------------------------------------------------------------
- */
+/* -- a peer that is freed ------------------------------------------------------------------ */
 
 static unsigned tries;
 

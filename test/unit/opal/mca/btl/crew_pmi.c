@@ -106,8 +106,7 @@ void crew_pmi_join(const opal_pmi_job_t *its)
     job = its;
 }
 
-/* -- opal/runtime/init.h ------------------------------------------------------------------------
- */
+/* -- opal/runtime/init.h ------------------------------------------------------------------- */
 
 const opal_pmi_job_t *opal_job(void)
 {

@@ -192,8 +192,7 @@ static void landed(unsigned rank, unsigned kind, uint64_t name, size_t offset, s
     total_arrived += bytes;
 }
 
-/* -- what is sent -------------------------------------------------------------------------------
- */
+/* -- what is sent -------------------------------------------------------------------------- */
 
 typedef struct outgoing {
     opal_btl_long_t message;
@@ -263,8 +262,7 @@ static unsigned run(int way, hear_frame_fn_t *handler, void (*work)(void))
     return crew_run(transports[way / 2], 2, handler, work);
 }
 
-/* -- frames beside them ---------------------------------------------------------------------------
- */
+/* -- frames beside them -------------------------------------------------------------------- */
 
 static unsigned frames_received, frames_sent;
 static size_t arrived_before_frame;
@@ -348,8 +346,7 @@ START_TEST(long_messages_of_all_lengths)
 }
 END_TEST
 
-/* -- several at once, and frames between their parts ---------------------------------------------
- */
+/* -- several at once, and frames between their parts --------------------------------------- */
 
 enum { AT_ONCE = 20, FRAMES_BETWEEN = 2000 };
 
@@ -421,8 +418,7 @@ START_TEST(a_frame_overtakes_the_rest_of_a_long_message)
 }
 END_TEST
 
-/* -- sent now -------------------------------------------------------------------------------------
- */
+/* -- sent now ------------------------------------------------------------------------------ */
 
 /* The next frame, in a head and segments; the memory is overwritten at once. */
 static bool try_frame_now(uint32_t seed)

@@ -137,8 +137,7 @@ START_TEST(addresses_of_this_machine)
 }
 END_TEST
 
-/* -- if_include and if_exclude --------------------------------------------------------------------
- */
+/* -- if_include and if_exclude ------------------------------------------------------------- */
 
 static const struct {
     const char *name, *ip;

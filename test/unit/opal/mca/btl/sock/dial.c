@@ -67,8 +67,7 @@ int __wrap_connect(int fd, const struct sockaddr *address, socklen_t length)
     return -1;
 }
 
-/* -- the two ------------------------------------------------------------------------------------
- */
+/* -- the two ------------------------------------------------------------------------------- */
 
 static void note_death(unsigned rank)
 {
@@ -193,8 +192,7 @@ static void expect_lost(const char *why)
     ck_assert_uint_eq(deaths, 1);
 }
 
-/* -- a peer that answers ------------------------------------------------------------------------
- */
+/* -- a peer that answers ------------------------------------------------------------------- */
 
 START_TEST(the_first_call_is_taken)
 {
@@ -269,8 +267,7 @@ START_TEST(a_stranger_is_not_believed)
 }
 END_TEST
 
-/* -- a peer that does not ------------------------------------------------------------------------
- */
+/* -- a peer that does not ------------------------------------------------------------------ */
 
 /* On this host nobody listens any more: one round tells. */
 START_TEST(a_peer_that_left_is_told_at_once)
@@ -278,7 +275,8 @@ START_TEST(a_peer_that_left_is_told_at_once)
     unit_capture();
     close(its_listener);
     begin();
-    expect_lost("(Connection refused); nobody listens there any more: it has left MPI, or ended");
+    expect_lost(
+        "(Connection refused); no process listens there any more: it has left MPI, or ended");
     ck_assert_uint_eq(calls, 1);
 }
 END_TEST
@@ -294,7 +292,7 @@ START_TEST(another_host_that_refuses_has_a_second)
     pass(800 * msec);
     ck_assert_int_eq(peer->state, SOCK_DIALS);
     pass(300 * msec);
-    expect_lost("(Connection refused); nobody listens there any more");
+    expect_lost("(Connection refused); no process listens there any more");
     ck_assert_uint_ge(calls, 3);
 }
 END_TEST
@@ -356,13 +354,12 @@ START_TEST(without_memory_for_a_card_neither)
     unit_capture();
     modex_status = OPAL_ERR_NO_MEMORY;
     ck_assert_ptr_null(sock_ops.reserve(&peer->base, 8));
-    expect_lost("there is no memory to call rank 0");
+    expect_lost("there is no memory to connect to rank 0");
     ck_assert_int_eq(hearing.why, OPAL_ERR_NO_MEMORY);
 }
 END_TEST
 
-/* -- who wants in -----------------------------------------------------------------------------
- */
+/* -- who wants in -------------------------------------------------------------------------- */
 
 START_TEST(who_may_be_taken)
 {

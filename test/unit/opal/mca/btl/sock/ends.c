@@ -149,8 +149,7 @@ START_TEST(a_peer_may_die_while_this_rank_stops)
 }
 END_TEST
 
-/* -- memory that cannot be sent -----------------------------------------------------------------
- */
+/* -- memory that cannot be sent ------------------------------------------------------------ */
 
 static bool is_done;
 

@@ -114,8 +114,7 @@ static void say_frame(const sock_frame_t *frame, const char *payload)
     say(bytes, SOCK_FRAME_BYTES + (length + 7) / 8 * 8);
 }
 
-/* -- in pieces ------------------------------------------------------------------------------------
- */
+/* -- in pieces ----------------------------------------------------------------------------- */
 
 START_TEST(it_comes_byte_by_byte)
 {
@@ -160,8 +159,7 @@ START_TEST(the_longest_frame_is_taken)
 }
 END_TEST
 
-/* -- what is no frame -----------------------------------------------------------------------------
- */
+/* -- what is no frame ---------------------------------------------------------------------- */
 
 static const struct {
     sock_frame_t frame;
@@ -201,8 +199,7 @@ START_TEST(another_header_ends_the_connection)
 }
 END_TEST
 
-/* -- the end -------------------------------------------------------------------------------------
- */
+/* -- the end ------------------------------------------------------------------------------- */
 
 START_TEST(an_end_without_goodbye_is_a_loss)
 {
@@ -213,7 +210,7 @@ START_TEST(an_end_without_goodbye_is_a_loss)
     read_link();
     ck_assert_uint_eq(frames, 1);
     ck_assert_int_eq(peer->state, SOCK_FAILED);
-    ck_assert_ptr_nonnull(strstr(unit_stderr(), "it was closed there"));
+    ck_assert_ptr_nonnull(strstr(unit_stderr(), "the peer has closed it"));
     for (int i = 0; i < 20; i++)
         opal_progress();
     ck_assert_uint_eq(deaths, 1);
@@ -271,8 +268,7 @@ START_TEST(every_link_is_read_to_its_end)
 }
 END_TEST
 
-/* -- no memory ------------------------------------------------------------------------------------
- */
+/* -- no memory ----------------------------------------------------------------------------- */
 
 static void answer_without_memory(unsigned rank, unsigned kind, const void *bytes, size_t length)
 {

@@ -46,8 +46,7 @@ int __wrap_accept4(int fd, struct sockaddr *address, socklen_t *length, int flag
     return -1;
 }
 
-/* -- the two ------------------------------------------------------------------------------------
- */
+/* -- the two ------------------------------------------------------------------------------- */
 
 static void take_nothing(unsigned rank OPAL_UNUSED, unsigned kind OPAL_UNUSED,
                          const void *bytes OPAL_UNUSED, size_t length OPAL_UNUSED)
@@ -158,8 +157,7 @@ static void expect_end(int fd)
     close(fd);
 }
 
-/* -- who is let in ------------------------------------------------------------------------------
- */
+/* -- who is let in ------------------------------------------------------------------------- */
 
 START_TEST(a_rank_of_the_job_is_let_in)
 {
@@ -278,8 +276,7 @@ START_TEST(without_descriptors_there_is_a_pause)
 }
 END_TEST
 
-/* -- where it listens ---------------------------------------------------------------------------
- */
+/* -- where it listens ---------------------------------------------------------------------- */
 
 static const char *const bad_ports[] = {"none", "0-10", "5-2",    "70000", "1-70000",
                                         "1,2",  "-5",   "40000-", "0"};

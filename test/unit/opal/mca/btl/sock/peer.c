@@ -39,8 +39,7 @@ static void poll_until(const unsigned *number, unsigned wanted)
         crew_poll();
 }
 
-/* -- both at once --------------------------------------------------------------------------------
- */
+/* -- both at once -------------------------------------------------------------------------- */
 
 /* Tries to, as long as that connects; both do before either looks. */
 static void begin_to_connect(unsigned to)
@@ -105,8 +104,7 @@ START_TEST(many_peers)
 }
 END_TEST
 
-/* -- the end of a peer ----------------------------------------------------------------------------
- */
+/* -- the end of a peer --------------------------------------------------------------------- */
 
 static void greet(void)
 {
