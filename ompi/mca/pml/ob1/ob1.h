@@ -10,10 +10,11 @@
  *   receive.c        posting receives
  *   probe.c          looking for messages, and claiming them
  *   placement.c      zcopy: placed frames go into the buffer of the receive
- *   deliver.c        a receive has matched: data goes into its buffer, by eager, stream or
- * rendezvous rndv_get.c       rendezvous: copying out of the sender's memory unexpected.c copies of
- * messages that no receive has matched yet peer.c           the peers, what waits for room on the
- * way to them, control messages credit.c         how much is sent that nobody has asked for
+ *   deliver.c        a receive has matched: its data comes by eager, stream or rendezvous
+ *   rndv_get.c       rendezvous: copying out of the sender's memory
+ *   unexpected.c     copies of messages that no receive has matched yet
+ *   peer.c           the peers, what waits for room on the way to them, control messages
+ *   credit.c         flow control: how much is sent unasked
  *   match.[ch]       which message matches which receive
  *   wire.h           the frames
  *

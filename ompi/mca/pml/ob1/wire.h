@@ -8,8 +8,8 @@
  *   stream part   payload                                            the next part of it
  *   RTS           match | sender, total, segment count | segments    rendezvous: request to send
  *   match_ack     sender                                             a synchronous send has matched
- *   FIN           sender                                             the receiver has copied the
- * data CTS           sender, receiver, wanted                           clear to send, in fragments
+ *   FIN           sender                                             the receiver has all data
+ *   CTS           sender, receiver, wanted                           clear to send, in fragments
  *   fragment      receiver, offset | payload
  *   cancel        match | sender                                     MPI_Cancel of a send
  *   cancelled     sender                                             no receive had matched it

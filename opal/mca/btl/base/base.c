@@ -165,17 +165,18 @@ static void forget_placed(opal_process_t *from OPAL_UNUSED, unsigned kind OPAL_U
 {
 }
 
-static const opal_btl_client_t nobody = {
+static const opal_btl_client_t closed_client = {
     .receive = drop, .place = place_nowhere, .placed = forget_placed};
 
 #define FOUR_OF(client) client, client, client, client
-const opal_btl_client_t *opal_btl_clients[OPAL_BTL_CLIENTS] = {FOUR_OF(&nobody), FOUR_OF(&nobody),
-                                                               FOUR_OF(&nobody), FOUR_OF(&nobody)};
+const opal_btl_client_t *opal_btl_clients[OPAL_BTL_CLIENTS] = {
+    FOUR_OF(&closed_client), FOUR_OF(&closed_client), FOUR_OF(&closed_client),
+    FOUR_OF(&closed_client)};
 
 const opal_btl_client_t *opal_btl_placer_of(unsigned kind)
 {
     const opal_btl_client_t *client = opal_btl_client_of(kind);
-    return client->place != NULL ? client : &nobody;
+    return client->place != NULL ? client : &closed_client;
 }
 
 static void end_sleep(opal_timer_t *timer OPAL_UNUSED)
@@ -282,14 +283,14 @@ opal_status_t opal_btl_open(opal_btl_client_id_t id, const opal_btl_client_t *cl
 /* Until the transports have stopped the client receives what peers still send. */
 void opal_btl_close(opal_btl_client_id_t id)
 {
-    if (opal_btl_clients[id] == &nobody)
+    if (opal_btl_clients[id] == &closed_client)
         return;
     if (--client_count == 0) {
         stop_all();
         opal_btl_remote_stop();
-        opal_btl_clients[OPAL_BTL_TRANSPORTS] = &nobody;
+        opal_btl_clients[OPAL_BTL_TRANSPORTS] = &closed_client;
     }
-    opal_btl_clients[id] = &nobody;
+    opal_btl_clients[id] = &closed_client;
 }
 
 /* -- peers ----------------------------------------------------------------------------------- */
