@@ -30,7 +30,7 @@ static size_t begun_count;
 static ompi_message_t *messages[MOST_REQUESTS]; /* of matched probes */
 static size_t message_count;
 
-/* The names that the peers were told last, of sends and receives, and the numbers of requests for
+/* The names that the peers got last, of sends and receives, and the numbers of requests for
  * credit. */
 static uint64_t names[MOST_NAMES];
 static size_t name_count;
@@ -38,7 +38,7 @@ static size_t name_count;
 static ompi_communicator_t later; /* comes and goes */
 static bool is_later;
 
-/* What is wrong is told, once for each peer and input. */
+/* A frame that does not fit is logged, once for each peer and input. */
 void __wrap_opal_log_error(const char *format OPAL_UNUSED, ...)
 {
 }
@@ -64,7 +64,7 @@ static unsigned next_rank(void)
     return 1 + next_byte() % 2;
 }
 
-/* -- what the peers have been told ---------------------------------------------------- */
+/* -- names that the peers have got ---------------------------------------------------- */
 
 static void note_name(const side_frame_t *frame)
 {
@@ -113,7 +113,7 @@ static void deliver(void)
 }
 
 /* Kind, rank, name, offset, length, bytes in a piece. */
-static void land(void)
+static void place(void)
 {
     static const unsigned char data[MOST_BYTES];
     unsigned kind = next_byte(), rank = next_rank();
@@ -254,7 +254,7 @@ static void change_later(void)
 }
 
 static void (*const steps[])(void) = {
-    deliver, receive, send,        probe, receive_probed, cancel,       land,
+    deliver, receive, send,        probe, receive_probed, cancel,       place,
     fill,    empty,   lack_memory, die,   leave,          change_later, side_serve,
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The addresses of this process, and which of them the user wants used. See addresses.h. */
+/* The addresses of this process, and which of them are used. See addresses.h. */
 #include "opal/mca/btl/sock/addresses.h"
 
 #include <arpa/inet.h>
@@ -141,7 +141,7 @@ opal_status_t sock_addresses_list(sock_addresses_t *list)
 {
     struct ifaddrs *all;
     if (getifaddrs(&all) != 0) {
-        opal_log_error("btl/sock: the system does not tell its network addresses: %s",
+        opal_log_error("btl/sock: cannot get the network addresses of this host: %s",
                        strerror(errno));
         return OPAL_ERR_SYSTEM;
     }
@@ -173,7 +173,7 @@ typedef struct item {
     unsigned prefix;
 } item_t;
 
-/* False: it looks like a network and is none. */
+/* False: it looks like a network, but is not valid. */
 static bool parse_item(const char *text, item_t *item)
 {
     *item = (item_t){.text = text};
@@ -221,7 +221,7 @@ static void say_what_there_is(const sock_addresses_t *there, opal_text_t *messag
         for (size_t j = 0; j < i; j++)
             is_first = is_first && strcmp(there->items[j].name, address->name) != 0;
         if (!is_first)
-            continue; /* told together with the first of its interface */
+            continue; /* listed with the first one of its interface */
         opal_text_printf(message, "%s%s (%s/%u", i > 0 ? ", " : "", address->name,
                          sock_ip_text(&address->ip, text), address->prefix);
         for (size_t j = i + 1; j < there->count; j++) {
@@ -277,7 +277,7 @@ static opal_status_t mark(const sock_addresses_t *there, const char *parameter,
     return OPAL_SUCCESS;
 }
 
-/* Marks bridges; none if nothing but loopback is beside them. */
+/* Marks bridges; none if the host has only bridges and loopback. */
 static void mark_virtual(const sock_addresses_t *there, bool *marks)
 {
     opal_strings_t list = {0};
@@ -294,7 +294,7 @@ static void mark_virtual(const sock_addresses_t *there, bool *marks)
         memset(marks, 0, there->count * sizeof *marks);
 }
 
-/* Takes what is marked, or (not `wanted`) what is not. */
+/* Copies the marked addresses or, without `wanted`, the others. */
 static opal_status_t take(const sock_addresses_t *there, const bool *marks, bool wanted,
                           const opal_text_t *unmatched, sock_addresses_t *chosen,
                           opal_text_t *message)

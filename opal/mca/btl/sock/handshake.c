@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The states of a handshake. What is computed with the job's key is in make_mac alone. See
- * handshake.h.
+ * The states of a handshake. Only make_mac computes with the job's key. See handshake.h.
  */
 #include "opal/mca/btl/sock/handshake.h"
 
@@ -51,8 +50,8 @@ static unsigned char *add_message(sock_shake_t *shake, sock_message_t message, s
 }
 
 /*
- * All parts have fixed lengths, so what is signed can be read in one way only. `verdict` is 0 in
- * the initiator's proof, which makes it worthless as a verdict.
+ * All parts have fixed lengths, so the signed bytes have one meaning only. `verdict` is 0 in the
+ * initiator's proof, so that the proof is not valid as a verdict.
  */
 static void make_mac(const sock_shake_t *shake, uint8_t verdict, unsigned char mac[SOCK_MAC_BYTES])
 {
@@ -74,7 +73,7 @@ static void end(sock_shake_t *shake, sock_reason_t reason)
     shake->reason = reason;
 }
 
-/* Refuses an initiator that has not proven anything, and tells it. */
+/* Refuses an initiator that has proven nothing, and sends it the reason. */
 static void turn_away(sock_shake_t *shake, sock_reason_t reason)
 {
     static const unsigned char no_mac[SOCK_MAC_BYTES];
@@ -103,7 +102,7 @@ void sock_shake_connect(sock_shake_t *shake, const sock_identity_t *identity, ui
     memcpy(shake->hello, at, sizeof shake->hello);
 }
 
-/* The challenge is made now and sent when there is somebody to be challenged. */
+/* The challenge is made now, and sent after the hello. */
 void sock_shake_accept(sock_shake_t *shake, const sock_identity_t *identity,
                        const unsigned char nonce[SOCK_NONCE_BYTES])
 {
@@ -188,8 +187,8 @@ static void take_proof(sock_shake_t *shake)
         refuse(shake, SOCK_BAD_PROOF);
 }
 
-/* A refusal may come from who cannot or need not prove anything; what has us go on, or wait for
- * another connection, has to be proven. */
+/* A refusal needs no proof. A verdict that lets this process continue, or wait for another
+ * connection, has to be proven. */
 static void take_verdict(sock_shake_t *shake)
 {
     uint8_t verdict;
@@ -213,7 +212,7 @@ static void take_verdict(sock_shake_t *shake)
     end(shake, shake->by_peer ? (sock_reason_t)verdict : SOCK_BAD_PROOF);
 }
 
-/* Of the whole message whose prefix is there; 0: no such message may come now. */
+/* The length of the message that this prefix begins; 0: no such message may come now. */
 static size_t message_bytes(const sock_shake_t *shake, uint8_t message)
 {
     if (shake->is_initiator) {
@@ -270,7 +269,7 @@ static void take_message(sock_shake_t *shake)
     shake->got = 0;
 }
 
-/* Up to where the input can be looked at next. */
+/* How many bytes of input are needed for the next check. */
 static size_t next_look(const sock_shake_t *shake)
 {
     if (shake->got < SOCK_PREFIX_BYTES)
@@ -305,10 +304,11 @@ size_t sock_shake_wants(const sock_shake_t *shake)
     if (shake->got >= SOCK_PREFIX_BYTES)
         return next_look(shake) - shake->got;
     bool hello = !shake->is_initiator && !shake->has_challenge;
-    return (hello ? SOCK_HELLO_BYTES : SOCK_VERDICT_BYTES) - shake->got; /* all others are alike */
+    return (hello ? SOCK_HELLO_BYTES : SOCK_VERDICT_BYTES) -
+           shake->got; /* the others have equal lengths */
 }
 
-/* -- what the caller decides ------------------------------------------------------------------ */
+/* -- the decision of the caller --------------------------------------------------------------- */
 
 void sock_shake_answer(sock_shake_t *shake, sock_reason_t verdict)
 {
@@ -347,7 +347,7 @@ void sock_shake_wipe(sock_shake_t *shake)
     explicit_bzero(shake, sizeof *shake);
 }
 
-/* -- what is told ------------------------------------------------------------------------------ */
+/* -- results ----------------------------------------------------------------------------------- */
 
 void sock_shake_count(sock_shake_counts_t *counts, const sock_shake_t *shake)
 {

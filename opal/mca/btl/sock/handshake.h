@@ -82,7 +82,7 @@ typedef struct sock_shake_counts {
     uint64_t of[SOCK_REASON_COUNT];
 } sock_shake_counts_t;
 
-/* Who this process is, for all its handshakes; it outlives them. */
+/* This process, for all its handshakes; it outlives them. */
 typedef struct sock_identity {
     unsigned char key[32];
     unsigned char job[32];                 /* SHA-256 of the job's id; by sock_identity_set_job */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The modex record by which a process tells the others where it is. See addresses.h.
+ * The modex record of btl/sock: the addresses that a process publishes. See addresses.h.
  *
  *     0        1      2          2 + n    +16           +16     +1
  *     +--------+------+----------+--------+-------------+-------+-----------+- - -
@@ -25,7 +25,7 @@
 
 enum { MODEX_FORMAT = 1, ENTRY_HEAD_BYTES = 9 };
 
-/* -- who this is ---------------------------------------------------------------------------- */
+/* -- this process --------------------------------------------------------------------------- */
 
 static void find_host(sock_modex_t *modex)
 {
@@ -39,7 +39,7 @@ static void find_host(sock_modex_t *modex)
     }
 }
 
-/* The kernel's number for this boot, or, where it is hidden, a digest of what tells hosts apart. */
+/* The kernel's id of this boot or, where that is hidden, a digest of what differs between hosts. */
 static void find_boot(sock_modex_t *modex, const sock_addresses_t *chosen)
 {
     char text[64] = "";
@@ -71,8 +71,8 @@ static void find_namespace(sock_modex_t *modex)
     }
 }
 
-/* How many of the addresses come before this one when there is no room for all: loopback, then the
- * faster, then as they are. */
+/* The rank of an address when there is no room for all: loopback first, then by speed, then in
+ * their order. */
 static size_t count_before(const sock_addresses_t *all, size_t index)
 {
     const sock_address_t *one = &all->items[index];

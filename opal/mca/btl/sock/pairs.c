@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which address leads to which. The order is by a ranking that is the same whoever computes it,
- * since it takes the two addresses of a pair without asking whose they are. See addresses.h.
+ * Which address leads to which. Both ends compute the same order, because the ranking of a pair
+ * does not depend on which of its addresses is whose. See addresses.h.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -89,7 +89,7 @@ static int compare(const void *left, const void *right)
     int order = compare_ips(&one->low, &other->low);
     if (order == 0)
         order = compare_ips(&one->high, &other->high);
-    /* What is left are the two directions between two addresses of one host. */
+    /* The remaining case: the two directions between two addresses of one host. */
     return order != 0 ? order : (int)one->pair.mine - (int)other->pair.mine;
 }
 
@@ -115,8 +115,8 @@ static bool has_ip(const sock_modex_t *modex, const sock_ip_t *ip)
     return false;
 }
 
-/* Whether the pair can lead from the one to the other at all. An address that two hosts have leads
- * each of them to itself. */
+/* Whether the pair can lead from one end to the other. An address that both hosts have leads each
+ * of them to itself. */
 static bool may_lead(const sock_modex_t *mine, const sock_modex_t *peers, const ranking_t *ranking)
 {
     return ranking->relation != NOT_AT_ALL &&
@@ -131,7 +131,7 @@ size_t sock_pairs_choose(const sock_modex_t *mine, const sock_modex_t *peers, so
     ranking_t *rankings = calloc(mine->count * peers->count + 1, sizeof *rankings);
     size_t count = 0;
     if (rankings == NULL)
-        return 0; /* and the peer counts as out of reach */
+        return 0; /* then the peer counts as failed */
     for (size_t i = 0; i < mine->count; i++) {
         for (size_t j = 0; j < peers->count; j++) {
             sock_pair_t pair = {.mine = (uint8_t)i, .peers = (uint8_t)j};

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What transports promise that send frames out of the caller's memory, and have them land in the
+ * What transports promise that send frames out of the caller's memory, and have them placed in the
  * receiver's (opal/mca/btl/btl.h: send_now, send_long, opal_btl_client_t.place). Each of two ranks
  * sends to the other one.
  *
- * A message is a name, from which follows where it lands and which bytes must be there. Where its
- * bytes belong is answered in odd pieces. Each test runs twice: the second time the system takes
- * and gives few bytes at a time.
+ * A message is a name, from which follows where it is placed and which bytes must be there. Where
+ * its bytes belong is answered in odd pieces. Each test runs twice: the second time the system
+ * takes and gives few bytes at a time.
  */
 #include <sched.h>
 #include <sys/socket.h>
@@ -119,7 +119,7 @@ ssize_t __wrap_readv(int fd, const struct iovec *all, int count)
     return __real_readv(fd, vectors, (int)limit_vectors(vectors, all, (size_t)count));
 }
 
-/* -- where messages land ---------------------------------------------------------------------- */
+/* -- placement ------------------------------------------------------------------------------ */
 
 typedef struct target {
     unsigned char *memory; /* rows, PITCH_BYTES apart */
@@ -128,7 +128,7 @@ typedef struct target {
 } target_t;
 
 static target_t targets[MESSAGES];
-static bool is_asked; /* land was called, landed not yet */
+static bool is_asked; /* place was called, placed not yet */
 static size_t answered;
 static uint32_t land_seed = 1;
 static size_t total_arrived;
@@ -158,8 +158,8 @@ static void check_message(uint64_t name)
 }
 
 /* Mostly as many rows as may be, in part or whole; now and then a byte. */
-static size_t land(unsigned rank, unsigned kind, uint64_t name, size_t offset, size_t bytes,
-                   struct iovec *segments, size_t max)
+static size_t place(unsigned rank, unsigned kind, uint64_t name, size_t offset, size_t bytes,
+                    struct iovec *segments, size_t max)
 {
     CREW_MUST(!is_asked && rank == other() && kind == LONG_KIND && name < MESSAGES);
     target_t *target = &targets[name];
@@ -251,7 +251,7 @@ static void send_long(uint64_t name, size_t first, size_t bytes, size_t segments
 static void begin(void)
 {
     CREW_MUST(crew.ops->send_now != NULL && crew.ops->send_long != NULL);
-    hearing.place = land;
+    hearing.place = place;
     hearing.placed = landed;
     crew_meet();
 }
@@ -262,7 +262,7 @@ static unsigned run(int way, hear_frame_fn_t *handler, void (*work)(void))
     return crew_run(transports[way / 2], 2, handler, work);
 }
 
-/* -- frames beside them -------------------------------------------------------------------- */
+/* -- frames between them ------------------------------------------------------------------- */
 
 static unsigned frames_received, frames_sent;
 static size_t arrived_before_frame;
@@ -440,7 +440,7 @@ static bool try_frame_now(uint32_t seed)
     return was_sent;
 }
 
-/* The next frame, and behind it one that lands. */
+/* The next frame, and behind it a placed one. */
 static bool try_both_now(uint64_t name, size_t bytes, uint32_t seed)
 {
     unsigned char head[300];

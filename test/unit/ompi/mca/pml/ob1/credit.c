@@ -107,7 +107,7 @@ START_TEST(a_sender_is_two_windows_ahead)
 }
 END_TEST
 
-/* One that has gone waits for nothing. */
+/* A peer that has failed waits for no credit. */
 START_TEST(what_goes_to_the_dead_needs_no_credit)
 {
     for (int i = 0; i < 3 * IN_WINDOW; i++)
@@ -132,7 +132,7 @@ static void request_comes(unsigned rank, uint64_t number)
     side_deliver(rank, OB1_CREDIT_REQUEST, &number, sizeof number);
 }
 
-/* Who floods gets no more before it is received; somebody else does. */
+/* A sender that floods gets no credit before its messages are received; another one does. */
 START_TEST(credit_is_withheld_while_too_much_is_kept)
 {
     int kept = 0;

@@ -118,8 +118,8 @@ START_TEST(only_what_is_there_is_asked_for)
 }
 END_TEST
 
-/* The receiver has not completed the slot, but sent the answer: the slot is free. */
-START_TEST(an_answer_by_a_frame_disarms_the_slot)
+/* The receiver has not completed the slot, but sent a FIN: the slot is free. */
+START_TEST(a_fin_frame_disarms_the_slot)
 {
     ob1_rts_t head = {0};
     side_slot = 3;
@@ -191,7 +191,7 @@ START_TEST(fragments_stay_within_the_receive)
 }
 END_TEST
 
-/* Nobody knows the name before it has left: what comes for it is none of ours. */
+/* The peer does not know the name before the frame has left: a reply before that is rejected. */
 START_TEST(no_fragment_comes_before_it_was_asked_for)
 {
     ompi_request_t *request = post(200);
@@ -367,7 +367,8 @@ START_TEST(no_part_comes_behind_the_last_one)
 }
 END_TEST
 
-/* The first part was there to be received when the rank was gone; more of it comes all the same. */
+/* The first part could still be received after the rank had failed; more parts come all the same.
+ */
 START_TEST(nor_behind_the_news_of_a_death)
 {
     side_fail(PEER, OPAL_ERR_DISCONNECTED);
@@ -402,7 +403,7 @@ END_TEST
 static const unit_test_t tests[] = {
     {.test = &only_the_receiver_answers_a_send},
     {.test = &only_what_is_there_is_asked_for},
-    {.test = &an_answer_by_a_frame_disarms_the_slot},
+    {.test = &a_fin_frame_disarms_the_slot},
     {.test = &a_send_that_fails_disarms_the_slot},
     {.test = &fragments_stay_within_the_receive},
     {.test = &no_fragment_comes_before_it_was_asked_for},

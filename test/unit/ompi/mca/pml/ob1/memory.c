@@ -236,7 +236,7 @@ static void (*const scenarios[])(void) = {
     many_tags,       probes,        cancels, early_ones,
 };
 
-/* What is still in the matching is received. */
+/* Messages that are still with the matcher are received. */
 static void clear_out(void)
 {
     bool found = true;
@@ -312,7 +312,7 @@ START_TEST(so_may_that_of_a_peer)
 }
 END_TEST
 
-/* All fail. The reserve is used up, and those who wait are told. */
+/* All allocations fail. The reserve is used up, and waiting receives fail. */
 START_TEST(without_any_memory_nobody_waits_for_ever)
 {
     side_start();

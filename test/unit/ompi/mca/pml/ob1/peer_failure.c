@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who learns that a rank is gone, or that there is no memory for its messages, and what of it. */
+/* Peer failure: which requests fail, also when there is no memory for the messages of a rank. */
 #include "test/unit/ompi/mca/pml/ob1/side.h"
 
 #include <string.h>
@@ -185,4 +185,4 @@ static const unit_test_t tests[] = {
     {.test = &a_process_is_forgotten},
 };
 
-UNIT_MAIN("gone", tests, side_start);
+UNIT_MAIN("peer_failure", tests, side_start);

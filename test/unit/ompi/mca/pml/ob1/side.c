@@ -303,7 +303,7 @@ void side_place(unsigned rank, unsigned kind, uint64_t name, size_t offset, cons
     while (length > 0) {
         size_t come = 0,
                count = client->place(opal_process(rank), kind, name, offset, length, segments, 8);
-        require(count > 0 && count <= 8, "land has a place");
+        require(count > 0 && count <= 8, "placement has segments");
         for (size_t i = 0; i < count && come < piece; i++) {
             size_t part = segments[i].iov_len < piece - come ? segments[i].iov_len : piece - come;
             memcpy(segments[i].iov_base, from + come, part);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One side of pml/ob1: rank 0 of three, over a transport that goes nowhere. The test delivers the
- * frames of the others, and looks at those that they would get. Bytes are all that is sent. The
- * linker has to lead allocations here (ob1_side_ldflags).
+ * One side of pml/ob1: rank 0 of three, over a transport without peers. The test delivers the
+ * frames of the other ranks, and checks the frames that they would get. All data are bytes. The
+ * linker redirects allocations to side.c (ob1_side_ldflags).
  */
 #ifndef TEST_UNIT_OMPI_PML_OB1_SIDE_H
 #define TEST_UNIT_OMPI_PML_OB1_SIDE_H
@@ -27,41 +27,42 @@ typedef struct side_frame {
 extern ompi_communicator_t side_comm; /* of all of them */
 extern const ompi_pml_ops_t *side_pml;
 
-/* Where the segments of a rendezvous lie, which are offsets in here. */
+/* The segments of an RTS are offsets in this memory. */
 extern unsigned char side_memory[4096];
 
-/* While it is set no frame finds room; it is set after so many frames, if that is not 0. */
+/* While it is set there is no room for a frame; it is set after so many frames, if that is not 0.
+ */
 extern bool side_is_full;
 extern unsigned side_fills_after;
 
-/* The slot that a pull may complete, of all peers; 0: there is none. It is disarmed. */
+/* The completion slot of all peers; 0: there is none, or it was disarmed. */
 extern uint32_t side_slot;
 
-/* 0: all allocations succeed; n: the n-th one from now on fails, and has when this is 0 again; -1:
- * all fail. Blocks beyond SIDE_MOST_BYTES are never there. */
+/* 0: all allocations succeed; n: the n-th one from now on fails, and then this is 0 again; -1: all
+ * fail. Blocks beyond SIDE_MOST_BYTES always fail. */
 extern int side_fail_at;
 
 void side_start(void);
-void side_stop(void); /* ends what is still under way, too */
+void side_stop(void); /* also ends requests that are under way */
 
-/* The frame of a peer, in memory of exactly that length. False: it could not be taken. */
+/* Delivers a frame of a peer, in memory of exactly that length. False: it was refused. */
 bool side_deliver(unsigned rank, unsigned kind, const void *bytes, size_t length);
 
-/* The same as one that lands, in pieces of at most so many bytes. */
+/* Delivers a placed frame of a peer, in pieces of at most so many bytes. */
 void side_place(unsigned rank, unsigned kind, uint64_t name, size_t offset, const void *bytes,
                 size_t length, size_t piece);
 
-/* The next one of the frames that were sent, which it forgets; NULL: there is none. */
+/* Removes and returns the oldest frame that was sent; NULL: none. */
 const side_frame_t *side_next_sent(void);
 
-/* What was deferred is tried again. */
+/* Polls: deferred frames are tried again. */
 void side_progress(void);
 
-/* The others do what they have to: messages are received whole, asked for, given back; what they
- * are asked for is sent. Until nothing happens any more. */
+/* The peers reply to all frames: MATCH_ACK, CTS, CANCELLED, fragments. Until nothing is sent any
+ * more. */
 void side_serve(void);
 
-/* As the news of it comes. */
+/* The peer fails; it leaves. */
 void side_fail(unsigned rank, opal_status_t why);
 void side_leave(unsigned rank);
 

@@ -77,7 +77,7 @@ static opal_btl_peer_t *peer(void)
     return crew.peers[!crew.rank];
 }
 
-/* What the ranks tell each other: where something is. */
+/* The ranks send each other where memory is. */
 typedef struct offer {
     uint64_t address, bytes;
     uint32_t number, round;

@@ -179,9 +179,9 @@ static void send_nothing_there(void)
     CREW_MUST(!is_done);
 }
 
-static size_t land(unsigned rank OPAL_UNUSED, unsigned kind OPAL_UNUSED, uint64_t name OPAL_UNUSED,
-                   size_t offset OPAL_UNUSED, size_t bytes, struct iovec *segments,
-                   size_t max OPAL_UNUSED)
+static size_t place(unsigned rank OPAL_UNUSED, unsigned kind OPAL_UNUSED, uint64_t name OPAL_UNUSED,
+                    size_t offset OPAL_UNUSED, size_t bytes, struct iovec *segments,
+                    size_t max OPAL_UNUSED)
 {
     static unsigned char anywhere[4096];
     segments[0] = (struct iovec){anywhere, bytes < sizeof anywhere ? bytes : sizeof anywhere};
@@ -196,7 +196,7 @@ static void landed(unsigned rank OPAL_UNUSED, unsigned kind OPAL_UNUSED, uint64_
 /* Nobody waits for ever: the connection counts as lost, at both ends. */
 START_TEST(memory_that_cannot_be_sent_ends_the_connection)
 {
-    hearing.place = land;
+    hearing.place = place;
     hearing.placed = landed;
     in_a_crew(send_nothing_there);
 }

@@ -20,7 +20,7 @@ static int far_end;
 static sock_peer_t *peer;
 static unsigned frames, deaths, departures;
 static size_t frame_bytes, landed_bytes;
-static unsigned char last_frame[LONGEST], place[MOST];
+static unsigned char last_frame[LONGEST], target[MOST];
 static unsigned last_kind;
 
 static void take(unsigned rank, unsigned kind, const void *bytes, size_t length)
@@ -33,16 +33,16 @@ static void take(unsigned rank, unsigned kind, const void *bytes, size_t length)
     frames++;
 }
 
-static size_t land(unsigned rank, unsigned kind, uint64_t name, size_t offset, size_t bytes,
-                   struct iovec *segments, size_t max)
+static size_t place(unsigned rank, unsigned kind, uint64_t name, size_t offset, size_t bytes,
+                    struct iovec *segments, size_t max)
 {
     ck_assert_uint_eq(rank, PEER);
     ck_assert_uint_eq(kind, 7);
     ck_assert_uint_eq(name, UINT64_C(0x123456789abcdef0));
     ck_assert_uint_ge(max, 2);
     ck_assert_uint_le(offset + bytes, MOST);
-    segments[0] = (struct iovec){place + offset, (bytes + 1) / 2};
-    segments[1] = (struct iovec){place + offset + (bytes + 1) / 2, bytes / 2};
+    segments[0] = (struct iovec){target + offset, (bytes + 1) / 2};
+    segments[1] = (struct iovec){target + offset + (bytes + 1) / 2, bytes / 2};
     return bytes > 1 ? 2 : 1;
 }
 
@@ -77,7 +77,7 @@ static void connect_pair(void)
 {
     opal_param_init();
     ck_assert_int_eq(opal_wait_register(), OPAL_SUCCESS);
-    hearing.place = land;
+    hearing.place = place;
     hearing.placed = landed;
     hearing.death = note_death;
     hearing.departure = note_departure;
@@ -140,7 +140,7 @@ START_TEST(it_comes_byte_by_byte)
     ck_assert_int_eq(memcmp(last_frame, "hello", 5), 0);
     ck_assert_uint_eq(landed_bytes, 101);
     for (size_t i = 0; i < MOST; i++)
-        ck_assert_uint_eq(place[i], i >= 1000 && i < 1101 ? 'x' : 0);
+        ck_assert_uint_eq(target[i], i >= 1000 && i < 1101 ? 'x' : 0);
     ck_assert_int_eq(peer->state, SOCK_UP);
 }
 END_TEST
