@@ -202,13 +202,6 @@ static bool push_stream(ob1_send_t *send)
 
 /* -- rendezvous ---------------------------------------------------------------------- */
 
-/* Memory that the receiver has mapped, if there is a shared region. */
-static void *allocate_shared(size_t bytes)
-{
-    return opal_region.heap != NULL ? opal_heap_memalign(opal_region.heap, 64, bytes)
-                                    : malloc(bytes);
-}
-
 _Static_assert(sizeof(ob1_segment_t) == sizeof(struct iovec),
                "ompi_datatype_segments writes segments");
 
@@ -233,7 +226,10 @@ static uint32_t list_segments(ob1_send_t *send)
         most = OB1_MAX_LISTED;
     if (most <= OB1_MAX_SEGMENTS || !is_in_long_pieces(send))
         return 0;
-    send->list = allocate_shared(most * sizeof *send->list);
+    /* The receiver has the shared region mapped, if there is one. */
+    size_t bytes = most * sizeof *send->list;
+    send->list =
+        opal_region.heap != NULL ? opal_heap_memalign(opal_region.heap, 64, bytes) : malloc(bytes);
     if (send->list == NULL)
         return 0;
     size_t count = ompi_datatype_segments(data->type, data->count, data->buffer, 0,
@@ -609,13 +605,6 @@ bool ob1_send_handle_reply(const ob1_peer_t *peer, ob1_kind_t kind, const void *
 
 /* -- cancelling ---------------------------------------------------------------------- */
 
-/* The send has failed because the receiver left: it becomes a cancelled one. */
-static void cancel_unreceived(ob1_send_t *send)
-{
-    send->request.status.MPI_ERROR = MPI_SUCCESS;
-    ompi_status_set_cancelled(&send->request.status, true);
-}
-
 static void free_control(ob1_control_t *control)
 {
     free(control);
@@ -640,8 +629,10 @@ static int cancel_send(ompi_request_t *request)
 {
     ob1_send_t *send = opal_container_of(request, ob1_send_t, request);
     if (ompi_request_is_done(request)) {
-        if (send->is_unreceived)
-            cancel_unreceived(send);
+        if (send->is_unreceived) { /* failed because the receiver left: cancelled instead */
+            request->status.MPI_ERROR = MPI_SUCCESS;
+            ompi_status_set_cancelled(&request->status, true);
+        }
     } else if (send->awaits != 0) {
         return send_cancel(send);
     } else if (send->pending.push == push_deferred && send->pushed == 0) {
