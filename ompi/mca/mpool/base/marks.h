@@ -85,7 +85,7 @@ OPAL_EXPORT void ompi_mpool_marks_close(ompi_mpool_marks_t *marks);
 OPAL_EXPORT void ompi_mpool_marks_watch(ompi_mpool_marks_t *marks, uintptr_t begin, uintptr_t end);
 OPAL_EXPORT void ompi_mpool_marks_watch_nothing(ompi_mpool_marks_t *marks);
 
-/* Called by the handler, in any thread and any place. */
+/* Called by the handler, in any thread, also inside of an allocator. */
 OPAL_EXPORT void ompi_mpool_marks_add(ompi_mpool_marks_t *marks, uintptr_t begin, uintptr_t end);
 
 /* Called by the pool under its lock. */

@@ -279,7 +279,7 @@ ob1_unexpected_t *ob1_matcher_find_unexpected(ob1_matcher_t *matcher, int source
         return NULL;
     const ob1_bin_t *bin = find_bin(matcher, source, tag);
     opal_list_node_t *first = bin != NULL ? opal_list_first(&bin->unexpected) : NULL;
-    /* The node's place in the record depends on the class that was asked for. */
+    /* Which node of the record this is depends on the class of the receive. */
     ob1_unexpected_t *found =
         first != NULL ? opal_container_of(first - class_of(source, tag), ob1_unexpected_t, nodes)
                       : NULL;

@@ -341,7 +341,7 @@ void ob1_peer_free(ob1_peer_t *peer);
 void ob1_peers_start(unsigned ranks, int (*fail)(void));
 void ob1_peers_stop(void);
 
-/* opal_pml_ops_t.flush: returns when nothing is deferred. */
+/* ompi_pml_ops_t.flush: returns when nothing is deferred. */
 void ob1_peers_flush(void);
 
 /* Before the transports are closed. */

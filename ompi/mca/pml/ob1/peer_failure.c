@@ -7,7 +7,7 @@
  *
  *   failed   sends to the rank, receives from it, and receives from MPI_ANY_SOURCE of a
  *            communicator that it belongs to, because the message that they wait for may have been
- *            its message; probes that find nothing, likewise
+ *            its message; and probes that find nothing
  *   left     sends that wait until the rank receives them, and receives that have matched a message
  *            of which a part is missing. A correct program has none of them, so the first one is
  *            reported. A send that nobody has received may be cancelled, before or after it has

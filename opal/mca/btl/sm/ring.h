@@ -10,7 +10,7 @@
  *
  * A frame begins on a cache line with its control word, which is written last; its bytes follow,
  * contiguous, so that it is filled and read in place. 56 bytes fit behind the word: such a frame
- * is one cache line. A frame never crosses the end of the ring: a SKIP takes its place there.
+ * is one cache line. A frame never crosses the end of the ring: a SKIP is there instead.
  *
  * A valid word is never left over from an earlier lap: before a frame is published, the word behind
  * it is cleared. So the word at `head` is 0 until the next frame is complete, also when its writer

@@ -270,10 +270,10 @@ static uint32_t expose(ring_reader_t *reader, const struct iovec *memory)
 {
     if (memory->iov_len == 0 || reader->exposed_mask == UINT64_MAX)
         return 0;
-    int place = __builtin_ctzll(~reader->exposed_mask);
-    reader->exposed_mask |= UINT64_C(1) << place;
-    reader->exposed[place] = *memory;
-    return OPAL_BTL_NO_SLOT + (uint32_t)place;
+    int bit = __builtin_ctzll(~reader->exposed_mask);
+    reader->exposed_mask |= UINT64_C(1) << bit;
+    reader->exposed[bit] = *memory;
+    return OPAL_BTL_NO_SLOT + (uint32_t)bit;
 }
 
 static uint32_t sm_arm(opal_btl_peer_t *base, unsigned kind, uint64_t what,
