@@ -3,7 +3,7 @@ ompi_unit_tests = \
 	%D%/api/error \
 	%D%/api/wrapper \
 	%D%/attribute/attribute \
-	%D%/communicator/context_id_agree \
+	%D%/comm_create/context_id_agree \
 	%D%/communicator/communicator \
 	%D%/communicator/context \
 	%D%/datatype/layout \
@@ -72,8 +72,8 @@ ompi_unit_libs = libompi_core.la $(ompi_unit_fabric) libopal_core.la $(CHECK_LIB
 %C%_api_wrapper_LDADD = $(ompi_unit_libs)
 %C%_attribute_attribute_LDADD = $(ompi_unit_libs)
 # The messages of an agreement are the test's.
-%C%_communicator_context_id_agree_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=ompi_exchange_begin
-%C%_communicator_context_id_agree_LDADD = $(ompi_unit_libs)
+%C%_comm_create_context_id_agree_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=ompi_exchange_begin
+%C%_comm_create_context_id_agree_LDADD = $(ompi_unit_libs)
 %C%_communicator_communicator_LDADD = $(ompi_unit_libs)
 %C%_communicator_context_LDADD = $(ompi_unit_libs)
 %C%_datatype_layout_LDADD = $(ompi_unit_libs)

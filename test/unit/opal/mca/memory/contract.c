@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 #include <sys/wait.h>
 
-#include "opal/memory/hooks/aside.h"
+#include "opal/memory/hooks/watcher.h"
 #include "opal/mca/memory/base/base.h"
 #include "opal/node/region_file.h"
 #include "test/unit/opal/support.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ompi/communicator/context_id_agree.c: what an agreement does with what all members have told. The
+ * ompi/comm_create/context_id_agree.c: what an agreement does with what all members have told. The
  * messages are this test's: it says what the others have offered and whether they refuse.
  */
-#include "ompi/communicator/context_id_agree.h"
+#include "ompi/comm_create/context_id_agree.h"
 
 #include "ompi/api/mpi.h"
 #include "test/unit/opal/support.h"
