@@ -76,7 +76,7 @@ static const uint8_t *play(pmi_server_t *server, const uint8_t *bytes, const uin
     if (what == 0x40) {
         read_answers(server, rank, length);
     } else if (what == 0x80) {
-        pmi_server_gone(server, rank);
+        pmi_server_rank_ended(server, rank);
     } else {
         if (length > (size_t)(end - bytes))
             length = (size_t)(end - bytes);

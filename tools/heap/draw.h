@@ -33,7 +33,7 @@ const char *draw_size(uint64_t bytes, char text[DRAW_SIZE_BYTES]);
 
 /* Of all pools. */
 typedef struct draw_totals {
-    uint64_t used_bytes, hole_bytes, there_bytes, blocks;
+    uint64_t used_bytes, hole_bytes, resident_bytes, blocks;
 } draw_totals_t;
 draw_totals_t draw_totals(const snapshot_t *snapshot);
 

@@ -74,7 +74,7 @@ draw_totals_t draw_totals(const snapshot_t *snapshot)
         const snapshot_pool_t *pool = &snapshot->pools[i];
         totals.used_bytes += pool->used_bytes;
         totals.hole_bytes += pool->hole_bytes;
-        totals.there_bytes += pool->there_bytes;
+        totals.resident_bytes += pool->resident_bytes;
         totals.blocks += pool->blocks;
     }
     return totals;

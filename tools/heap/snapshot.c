@@ -60,7 +60,7 @@ static void find_extent(reading_t *reading, uint64_t offset)
     reading->extent_end = (uint64_t)hole;
 }
 
-static uint64_t bytes_there(reading_t *reading, uint64_t begin, uint64_t end)
+static uint64_t resident_bytes_of(reading_t *reading, uint64_t begin, uint64_t end)
 {
     uint64_t sum = 0;
     while (begin < end) {
@@ -115,14 +115,15 @@ static uint32_t read_chunk(reading_t *reading, snapshot_pool_t *pool, uint32_t n
     uint64_t begin = (uint64_t)number * CHUNK;
     opal_heap_look_t look = {.chunks = 1};
     uint8_t fill[OPAL_HEAP_LOOK_UNITS] = {0};
-    uint64_t there = bytes_there(reading, begin, begin + CHUNK);
-    if (there > 0 && read_at(reading->fd, header, sizeof header, begin))
+    uint64_t resident = resident_bytes_of(reading, begin, begin + CHUNK);
+    if (resident > 0 && read_at(reading->fd, header, sizeof header, begin))
         opal_heap_look(header, most, &look, fill);
     if (look.chunks > 1)
-        there += bytes_there(reading, begin + CHUNK, begin + (uint64_t)look.chunks * CHUNK);
+        resident +=
+            resident_bytes_of(reading, begin + CHUNK, begin + (uint64_t)look.chunks * CHUNK);
     count(pool, &look);
-    pool->there_bytes += there;
-    for (uint32_t i = 0; i < look.chunks && there > 0; i++) {
+    pool->resident_bytes += resident;
+    for (uint32_t i = 0; i < look.chunks && resident > 0; i++) {
         snapshot_chunk_t *chunk = add_chunk(pool, number + i, look.use);
         if (i > 0)
             opal_heap_look_inside(&look, i, fill);
@@ -188,13 +189,13 @@ static bool read_tables(reading_t *reading)
 /* Chunks have found their pools by number: now those of nobody can go. */
 static void drop_vacant(snapshot_t *snapshot)
 {
-    size_t kept = 0;
+    size_t count = 0;
     for (size_t i = 0; i < snapshot->pool_count; i++) {
         if (snapshot->pools[i].is_vacant && snapshot->pools[i].given == 0)
             continue;
-        snapshot->pools[kept++] = snapshot->pools[i];
+        snapshot->pools[count++] = snapshot->pools[i];
     }
-    snapshot->pool_count = kept;
+    snapshot->pool_count = count;
 }
 
 const char *snapshot_take(int fd, snapshot_t *snapshot)

@@ -29,7 +29,7 @@ typedef struct snapshot_pool {
     bool is_vacant; /* it is nobody's: not in a snapshot that is ready */
     uint64_t base, least; /* as in region_file.h */
     uint32_t given;       /* chunks */
-    uint64_t used_bytes, hole_bytes, longest_hole_bytes, free_bytes, there_bytes;
+    uint64_t used_bytes, hole_bytes, longest_hole_bytes, free_bytes, resident_bytes;
     uint64_t blocks;
     snapshot_chunk_t *chunks; /* NULL: none */
     size_t chunk_count;

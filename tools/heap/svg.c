@@ -104,7 +104,7 @@ static double draw_pool(FILE *out, const snapshot_pool_t *pool, double y)
             MARGIN, y + 14, draw_rank(pool, rank), pool->pid, pool->has_ended ? " (has ended)" : "",
             draw_size(pool->used_bytes, used), (unsigned long long)pool->blocks,
             draw_size(pool->hole_bytes, holes), snapshot_fragmentation(pool),
-            draw_size(pool->there_bytes, there));
+            draw_size(pool->resident_bytes, there));
     bar(out, pool, y + 22);
     y += POOL_HEAD - 14;
     for (size_t i = 0; draw_row(pool, MOST_ROWS, i, &row); i++, y += ROW)
@@ -145,7 +145,7 @@ void draw_svg(FILE *out, const snapshot_t *snapshot)
             "region has %s of addresses</text>\n",
             MARGIN, draw_size(totals.used_bytes, sizes[0]), (unsigned long long)totals.blocks,
             snapshot->pool_count, MARGIN, draw_size(totals.hole_bytes, sizes[1]),
-            draw_size(totals.there_bytes, sizes[2]), draw_size(snapshot->bytes, sizes[3]));
+            draw_size(totals.resident_bytes, sizes[2]), draw_size(snapshot->bytes, sizes[3]));
     legend(out, 68);
     double y = HEAD;
     for (size_t i = 0; i < snapshot->pool_count; i++)

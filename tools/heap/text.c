@@ -25,7 +25,7 @@ static void head(FILE *out, const snapshot_t *snapshot)
             snapshot->pool_count, snapshot->pool_count == 1 ? "" : "s", snapshot->creator);
     fprintf(out, "%s in %llu blocks, %s in holes, %s of memory\n\n",
             draw_size(totals.used_bytes, sizes[2]), (unsigned long long)totals.blocks,
-            draw_size(totals.hole_bytes, sizes[3]), draw_size(totals.there_bytes, sizes[4]));
+            draw_size(totals.hole_bytes, sizes[3]), draw_size(totals.resident_bytes, sizes[4]));
 }
 
 static void leftovers(FILE *out, const snapshot_t *snapshot)
@@ -47,7 +47,7 @@ static void table(FILE *out, const snapshot_t *snapshot)
         fprintf(out, "%5s %8d %10s %9llu %10s %4u %% %10s %10s%s%s\n", draw_rank(pool, rank),
                 pool->pid, draw_size(pool->used_bytes, used), (unsigned long long)pool->blocks,
                 draw_size(pool->hole_bytes, holes), snapshot_fragmentation(pool),
-                draw_size(pool->free_bytes, free_text), draw_size(pool->there_bytes, there),
+                draw_size(pool->free_bytes, free_text), draw_size(pool->resident_bytes, there),
                 pool->has_ended ? "\n      has ended" : "",
                 pool->base != snapshot->base && pool->pid != 0
                     ? "\n      sees the region at an address of its own"

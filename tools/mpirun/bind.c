@@ -54,7 +54,7 @@ static hwloc_obj_t object_at(hwloc_topology_t topology, hwloc_obj_type_t type, u
     return object != NULL ? object : hwloc_get_root_obj(topology);
 }
 
-static hwloc_obj_type_t type_of(level_t level)
+static hwloc_obj_type_t type_of(topology_level_t level)
 {
     switch (level) {
     case LEVEL_HWTHREAD:
@@ -73,7 +73,7 @@ static hwloc_obj_type_t type_of(level_t level)
     return HWLOC_OBJ_CORE;
 }
 
-unsigned bind_count(level_t level)
+unsigned bind_count(topology_level_t level)
 {
     hwloc_topology_t topology = load_topology();
     if (topology == NULL)
@@ -84,29 +84,29 @@ unsigned bind_count(level_t level)
 }
 
 /* Where one process runs: some objects of one type, and the threads of them. */
-typedef struct place {
+typedef struct binding {
     hwloc_obj_t first;      /* of the objects */
     hwloc_bitmap_t objects; /* their logical indexes */
     hwloc_bitmap_t threads;
-} place_t;
+} cpu_binding_t;
 
-static void place_init(place_t *place)
+static void binding_init(cpu_binding_t *binding)
 {
-    *place = (place_t){.objects = hwloc_bitmap_alloc(), .threads = hwloc_bitmap_alloc()};
+    *binding = (cpu_binding_t){.objects = hwloc_bitmap_alloc(), .threads = hwloc_bitmap_alloc()};
 }
 
-static void place_fini(place_t *place)
+static void binding_fini(cpu_binding_t *binding)
 {
-    hwloc_bitmap_free(place->objects);
-    hwloc_bitmap_free(place->threads);
+    hwloc_bitmap_free(binding->objects);
+    hwloc_bitmap_free(binding->threads);
 }
 
-static void place_add(place_t *place, hwloc_obj_t object)
+static void binding_add(cpu_binding_t *binding, hwloc_obj_t object)
 {
-    if (place->first == NULL)
-        place->first = object;
-    hwloc_bitmap_set(place->objects, object->logical_index);
-    hwloc_bitmap_or(place->threads, place->threads, object->cpuset);
+    if (binding->first == NULL)
+        binding->first = object;
+    hwloc_bitmap_set(binding->objects, object->logical_index);
+    hwloc_bitmap_or(binding->threads, binding->threads, object->cpuset);
 }
 
 /* The object of a type around another one. */
@@ -140,7 +140,7 @@ static const char *name_type(hwloc_obj_type_t type)
 /* Parts of an object, from one on, beginning again behind its last. False: it has said that there
  * are fewer. */
 static bool take_parts(hwloc_topology_t topology, hwloc_obj_t whole, hwloc_obj_type_t type,
-                       unsigned from, unsigned count, place_t *place)
+                       unsigned from, unsigned count, cpu_binding_t *binding)
 {
     int inside = hwloc_get_nbobjs_inside_cpuset_by_type(topology, whole->cpuset, type);
     if (count > 1 && inside < (int)count) {
@@ -150,16 +150,16 @@ static bool take_parts(hwloc_topology_t topology, hwloc_obj_t whole, hwloc_obj_t
         return false;
     }
     for (unsigned i = 0; inside > 0 && i < count; i++)
-        place_add(place, hwloc_get_obj_inside_cpuset_by_type(topology, whole->cpuset, type,
-                                                             (from + i) % (unsigned)inside));
+        binding_add(binding, hwloc_get_obj_inside_cpuset_by_type(topology, whole->cpuset, type,
+                                                                 (from + i) % (unsigned)inside));
     if (inside <= 0)
-        place_add(place, object_around(topology, type, whole));
+        binding_add(binding, object_around(topology, type, whole));
     return true;
 }
 
-/* The place of one process, which is counted from 0 as they are dealt. False: as take_parts. */
+/* The binding of one process, which is counted from 0 as they are dealt. False: as take_parts. */
 static bool choose(hwloc_topology_t topology, const options_t *options, unsigned process,
-                   place_t *place)
+                   cpu_binding_t *binding)
 {
     unsigned parts = options->cpus_per_rank > 0 ? options->cpus_per_rank : 1;
     hwloc_obj_type_t bind_type = type_of(options->bind_to);
@@ -174,55 +174,58 @@ static bool choose(hwloc_topology_t topology, const options_t *options, unsigned
     bool is_small = map_type == HWLOC_OBJ_PU || map_type == bind_type;
     if (is_small && parts > 1)
         return take_parts(topology, hwloc_get_root_obj(topology), bind_type, process * parts, parts,
-                          place);
-    return take_parts(topology, dealt, bind_type, turn * parts, parts, place);
+                          binding);
+    return take_parts(topology, dealt, bind_type, turn * parts, parts, binding);
 }
 
 /* "core 1 of socket 0 (hardware threads 2-3)", "cores 0-1 of socket 0 (...)" */
-static char *describe(hwloc_topology_t topology, const place_t *place)
+static char *describe(hwloc_topology_t topology, const cpu_binding_t *binding)
 {
     opal_text_t text = {0};
-    hwloc_obj_t object = place->first;
+    hwloc_obj_t object = binding->first;
     opal_text_add(&text, name_type(object->type));
     char *list = NULL;
-    if (object->type != HWLOC_OBJ_MACHINE && hwloc_bitmap_list_asprintf(&list, place->objects) >= 0)
-        opal_text_printf(&text, "%s %s", hwloc_bitmap_weight(place->objects) == 1 ? "" : "s", list);
+    if (object->type != HWLOC_OBJ_MACHINE &&
+        hwloc_bitmap_list_asprintf(&list, binding->objects) >= 0)
+        opal_text_printf(&text, "%s %s", hwloc_bitmap_weight(binding->objects) == 1 ? "" : "s",
+                         list);
     free(list);
     hwloc_obj_t socket = hwloc_get_ancestor_obj_by_type(topology, HWLOC_OBJ_PACKAGE, object);
-    if (socket != NULL && hwloc_bitmap_isincluded(place->threads, socket->cpuset))
+    if (socket != NULL && hwloc_bitmap_isincluded(binding->threads, socket->cpuset))
         opal_text_printf(&text, " of socket %u", socket->logical_index);
 
     char *threads = NULL;
-    if (hwloc_bitmap_list_asprintf(&threads, place->threads) >= 0)
+    if (hwloc_bitmap_list_asprintf(&threads, binding->threads) >= 0)
         opal_text_printf(&text, " (hardware thread%s %s)",
-                         hwloc_bitmap_weight(place->threads) == 1 ? "" : "s", threads);
+                         hwloc_bitmap_weight(binding->threads) == 1 ? "" : "s", threads);
     free(threads);
     return opal_text_take(&text);
 }
 
-static void bind_rank(hwloc_topology_t topology, rank_t *rank, const place_t *place)
+static void bind_rank(hwloc_topology_t topology, rank_t *rank, const cpu_binding_t *binding)
 {
-    int last = hwloc_bitmap_last(place->threads);
+    int last = hwloc_bitmap_last(binding->threads);
     rank->cpus_bytes = CPU_ALLOC_SIZE(last + 1);
     rank->cpus = opal_xcalloc(1, rank->cpus_bytes);
     unsigned cpu;
-    hwloc_bitmap_foreach_begin(cpu, place->threads) CPU_SET_S(cpu, rank->cpus_bytes, rank->cpus);
+    hwloc_bitmap_foreach_begin(cpu, binding->threads) CPU_SET_S(cpu, rank->cpus_bytes, rank->cpus);
     hwloc_bitmap_foreach_end();
-    rank->where = describe(topology, place);
+    rank->binding_text = describe(topology, binding);
 }
 
 /* -- by the options -----------------------------------------------------------------------------
  */
 
-static void warn_of_sharing(hwloc_topology_t topology, const job_t *job, const place_t *places)
+static void warn_of_sharing(hwloc_topology_t topology, const job_t *job,
+                            const cpu_binding_t *bindings)
 {
     const options_t *options = &job->options;
     hwloc_obj_type_t type = type_of(options->bind_to);
     hwloc_bitmap_t used = hwloc_bitmap_alloc();
     bool shares = false;
     for (unsigned i = 0; i < job->size; i++) {
-        shares = shares || hwloc_bitmap_intersects(used, places[i].threads);
-        hwloc_bitmap_or(used, used, places[i].threads);
+        shares = shares || hwloc_bitmap_intersects(used, bindings[i].threads);
+        hwloc_bitmap_or(used, used, bindings[i].threads);
     }
     int parts = hwloc_get_nbobjs_inside_cpuset_by_type(topology, used, type);
     parts = parts > 0 ? parts : 1; /* the machine itself, as in count_objects */
@@ -233,9 +236,9 @@ static void warn_of_sharing(hwloc_topology_t topology, const job_t *job, const p
     hwloc_bitmap_free(used);
 }
 
-static bool starts_in(const place_t *place, hwloc_obj_t object)
+static bool starts_in(const cpu_binding_t *binding, hwloc_obj_t object)
 {
-    return hwloc_bitmap_isset(object->cpuset, (unsigned)hwloc_bitmap_first(place->threads));
+    return hwloc_bitmap_isset(object->cpuset, (unsigned)hwloc_bitmap_first(binding->threads));
 }
 
 /*
@@ -243,8 +246,8 @@ static bool starts_in(const place_t *place, hwloc_obj_t object)
  * process of each; those that are in none come last. A process may be in several: where memory is
  * of two kinds, two NUMA nodes have the same threads. malloc'ed: the process of each rank.
  */
-static unsigned *number_ranks(hwloc_topology_t topology, level_t level, const place_t *places,
-                              unsigned size)
+static unsigned *number_ranks(hwloc_topology_t topology, topology_level_t level,
+                              const cpu_binding_t *bindings, unsigned size)
 {
     hwloc_obj_type_t type = type_of(level);
     unsigned groups = count_objects(topology, type), given = 0;
@@ -256,7 +259,7 @@ static unsigned *number_ranks(hwloc_topology_t topology, level_t level, const pl
     for (unsigned group = 0; given < size && misses < groups; group = (group + 1) % groups) {
         hwloc_obj_t object = object_at(topology, type, group);
         unsigned *i = &next[group];
-        while (*i < size && (taken[*i] || !starts_in(&places[*i], object)))
+        while (*i < size && (taken[*i] || !starts_in(&bindings[*i], object)))
             ++*i;
         misses = *i < size ? 0 : misses + 1;
         if (*i < size) {
@@ -275,22 +278,22 @@ static unsigned *number_ranks(hwloc_topology_t topology, level_t level, const pl
 
 static bool bind_by_options(hwloc_topology_t topology, job_t *job)
 {
-    place_t *places = opal_xcalloc(job->size, sizeof *places);
+    cpu_binding_t *bindings = opal_xcalloc(job->size, sizeof *bindings);
     bool good = true;
     for (unsigned i = 0; i < job->size; i++) {
-        place_init(&places[i]);
-        good = good && choose(topology, &job->options, i, &places[i]);
+        binding_init(&bindings[i]);
+        good = good && choose(topology, &job->options, i, &bindings[i]);
     }
     if (good) {
-        unsigned *process = number_ranks(topology, job->options.rank_by, places, job->size);
+        unsigned *process = number_ranks(topology, job->options.rank_by, bindings, job->size);
         for (unsigned i = 0; i < job->size; i++)
-            bind_rank(topology, &job->ranks[i], &places[process[i]]);
+            bind_rank(topology, &job->ranks[i], &bindings[process[i]]);
         free(process);
-        warn_of_sharing(topology, job, places);
+        warn_of_sharing(topology, job, bindings);
     }
     for (unsigned i = 0; i < job->size; i++)
-        place_fini(&places[i]);
-    free(places);
+        binding_fini(&bindings[i]);
+    free(bindings);
     return good;
 }
 
@@ -299,7 +302,7 @@ static bool bind_by_options(hwloc_topology_t topology, job_t *job)
 
 /* False: the machine does not have these cores. */
 static bool add_range(hwloc_topology_t topology, hwloc_obj_type_t type, const core_range_t *range,
-                      place_t *place)
+                      cpu_binding_t *binding)
 {
     hwloc_obj_t whole = range->socket < 0 ? hwloc_get_root_obj(topology)
                                           : hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE,
@@ -312,7 +315,7 @@ static bool add_range(hwloc_topology_t topology, hwloc_obj_type_t type, const co
         return false;
     unsigned last = all ? (unsigned)inside - 1 : range->last;
     for (unsigned i = range->first; i <= last; i++)
-        place_add(place, hwloc_get_obj_inside_cpuset_by_type(topology, whole->cpuset, type, i));
+        binding_add(binding, hwloc_get_obj_inside_cpuset_by_type(topology, whole->cpuset, type, i));
     return true;
 }
 
@@ -320,23 +323,23 @@ static bool bind_by_file(hwloc_topology_t topology, const job_t *job, unsigned r
 {
     const rankfile_t *file = &job->rankfile;
     hwloc_obj_type_t type = job->options.use_hwthreads ? HWLOC_OBJ_PU : HWLOC_OBJ_CORE;
-    place_t place;
+    cpu_binding_t binding;
     bool good = true;
-    place_init(&place);
+    binding_init(&binding);
     for (size_t i = 0; good && i < file->range_count; i++) {
         if (file->ranges[i].rank == rank)
-            good = add_range(topology, type, &file->ranges[i], &place);
+            good = add_range(topology, type, &file->ranges[i], &binding);
     }
     if (!good)
         opal_log_error("--rankfile: rank %u is given %s that this machine does not have, or that "
                        "mpirun may not use",
                        rank, job->options.use_hwthreads ? "hardware threads" : "cores");
-    else if (place.first == NULL)
+    else if (binding.first == NULL)
         opal_log_error("--rankfile: %s says nothing of rank %u", job->options.rankfile, rank);
-    good = good && place.first != NULL;
+    good = good && binding.first != NULL;
     if (good)
-        bind_rank(topology, &job->ranks[rank], &place);
-    place_fini(&place);
+        bind_rank(topology, &job->ranks[rank], &binding);
+    binding_fini(&binding);
     return good;
 }
 

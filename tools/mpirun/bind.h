@@ -9,7 +9,7 @@
 #include "tools/mpirun/job.h"
 
 /* How many objects of a level mpirun, and so its ranks, may use; at least 1. */
-unsigned bind_count(level_t level);
+unsigned bind_count(topology_level_t level);
 
 /*
  * Deals the ranks to the parts of the machine (--map-by, --rank-by, --rankfile) and gives each the

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "opal/util/log.h"
-#include "tools/mpirun/descend.h"
+#include "tools/mpirun/descendants.h"
 #include "tools/mpirun/outcome.h"
 #include "tools/mpirun/supervise.h"
 
@@ -59,7 +59,7 @@ static void become_supervisor(supervise_setup_t *setup, const int life[2], pid_t
 }
 
 /* Takes note of the supervisor's end, and of its stopping. */
-static void see_child(front_t *front)
+static void reap_supervisor(front_t *front)
 {
     int status;
     while (!front->ended &&
@@ -95,7 +95,7 @@ static void handle_signal(front_t *front, const siginfo_t *info)
     else if (info->si_signo == SIGCONT)
         front->stop_wanted = false;
     if (info->si_signo == SIGCHLD) {
-        see_child(front);
+        reap_supervisor(front);
     } else if (info->si_code != SI_KERNEL) {
         kill(front->supervisor, info->si_signo);
     } else if (info->si_signo == SIGINT) {
@@ -110,7 +110,7 @@ static int clean_up_after(int wait_status)
     char *name = outcome_name_signal(WTERMSIG(wait_status));
     opal_log_error("the supervisor of the ranks was ended by %s; the job is killed", name);
     free(name);
-    if (!descend_kill_all(NULL, NULL))
+    if (!descendants_kill(NULL, NULL))
         opal_log_warning("some processes of the job could not be killed and are left alone");
     return STATUS_SIGNAL_BASE + WTERMSIG(wait_status);
 }
@@ -147,7 +147,7 @@ int front_run(job_t *job, double kill_grace)
     blocked = setup.signals;
     sigaddset(&blocked, SIGPIPE); /* a write to a closed pipe is to fail, not to kill us */
     sigprocmask(SIG_BLOCK, &blocked, &mask);
-    descend_adopt_orphans();
+    descendants_become_subreaper();
     if (pipe2(life, O_CLOEXEC) != 0) {
         opal_log_error("cannot make a pipe: %s", strerror(errno));
         return STATUS_TROUBLE;

@@ -34,7 +34,7 @@ struct sink {
     channel_t *owner;        /* is inside of a line or of a write; alone may use the target */
     channel_t *first, *last; /* those with something to read, in order of their turns */
     loop_timer_t stall;      /* runs while others wait for a silent owner */
-    loop_timer_t again;      /* due at once: more turns are to be had */
+    loop_timer_t resume;     /* due at once: more turns are to be had */
 };
 
 struct gather {
@@ -136,7 +136,7 @@ static void work(sink_t *sink)
         if (sink->broken || !take_turn(sink))
             return;
     }
-    loop_start(sink->gather->loop, &sink->again, 0);
+    loop_start(sink->gather->loop, &sink->resume, 0);
 }
 
 static void channel_ready(loop_watch_t *watch, uint32_t events)
@@ -163,9 +163,9 @@ static void sink_ready(loop_watch_t *watch, uint32_t events)
     work(sink);
 }
 
-static void again_fired(loop_timer_t *timer)
+static void resume_fired(loop_timer_t *timer)
 {
-    work(opal_container_of(timer, sink_t, again));
+    work(opal_container_of(timer, sink_t, resume));
 }
 
 static void stall_fired(loop_timer_t *timer)
@@ -208,7 +208,7 @@ sink_t *gather_add_sink(gather_t *gather, int fd, const char *name)
     sink->name = opal_xstrdup(name);
     sink->watch = (loop_watch_t){-1, sink_ready};
     sink->stall.fire = stall_fired;
-    sink->again.fire = again_fired;
+    sink->resume.fire = resume_fired;
     sink->target.fd = fd;
     sink->next = gather->sinks;
     gather->sinks = sink;

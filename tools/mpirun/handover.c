@@ -10,22 +10,22 @@
 #include <unistd.h>
 
 #include "opal/util/log.h"
-#include "tools/mpirun/engine.h"
+#include "tools/mpirun/launcher.h"
 #include "tools/mpirun/environment.h"
 #include "tools/mpirun/spelling.h"
 
 /* What is being translated. */
 typedef struct translation {
     const job_t *job;
-    opal_launcher_t engine;
+    opal_launcher_t launcher;
     handover_t *to;
     bool good;
 } translation_t;
 
 static void refuse(translation_t *translation, const char *option, const char *why)
 {
-    opal_log_error("%s cannot be handed over to %s: %s", option, engine_name(translation->engine),
-                   why);
+    opal_log_error("%s cannot be handed over to %s: %s", option,
+                   launcher_name(translation->launcher), why);
     translation->good = false;
 }
 
@@ -45,19 +45,19 @@ OPAL_PRINTF(2, 3) static void add(opal_strings_t *list, const char *format, ...)
 /* The text with %s and %u filled in. */
 static char *fill(const char *text, const char *value)
 {
-    const char *place = strchr(text, '%');
-    if (place == NULL || value == NULL)
+    const char *conversion = strchr(text, '%');
+    if (conversion == NULL || value == NULL)
         return opal_xstrdup(text);
     opal_text_t filled = {0};
-    opal_text_append(&filled, text, (size_t)(place - text));
-    if (place[1] == 'u') {
+    opal_text_append(&filled, text, (size_t)(conversion - text));
+    if (conversion[1] == 'u') {
         double number = strtod(value, NULL);
         long whole = (long)number;
         opal_text_printf(&filled, "%ld", whole + (whole < number));
     } else {
         opal_text_add(&filled, value);
     }
-    opal_text_add(&filled, place + 2);
+    opal_text_add(&filled, conversion + 2);
     return opal_text_take(&filled);
 }
 
@@ -136,7 +136,7 @@ static void translate_options(translation_t *translation)
     for (size_t i = 0; (row = spelling_row(i)) != NULL; i++) {
         const given_t *given = find_given(&translation->job->options, row->option);
         if (given != NULL && spelling_find(row->option, given->value) == row)
-            apply(translation, given, &row->by[translation->engine]);
+            apply(translation, given, &row->by[translation->launcher]);
     }
 }
 
@@ -147,7 +147,7 @@ static void translate_binding(translation_t *translation)
     opal_strings_t *words = &translation->to->words;
     const given_t *bind = find_given(options, "bind-to");
     const given_t *count = find_given(options, "cpus-per-rank");
-    if (translation->engine != OPAL_LAUNCHER_HYDRA || (bind == NULL && count == NULL))
+    if (translation->launcher != OPAL_LAUNCHER_HYDRA || (bind == NULL && count == NULL))
         return;
     const char *level = bind != NULL ? bind->value : options->use_hwthreads ? "hwthread" : "core";
     bool is_small = strcmp(level, "core") == 0 || strcmp(level, "hwthread") == 0;
@@ -189,12 +189,12 @@ static void name_hosts(translation_t *translation, opal_text_t *list)
     for (size_t i = 0; i < hosts->count; i++) {
         const host_t *host = &hosts->items[i];
         bool is_ipv6 = strchr(host->name, ':') != NULL;
-        if (is_ipv6 && translation->engine == OPAL_LAUNCHER_HYDRA)
+        if (is_ipv6 && translation->launcher == OPAL_LAUNCHER_HYDRA)
             refuse(translation, host->name, "it takes no IPv6 address; use a name");
         opal_text_printf(list, is_ipv6 ? "%s[%s]" : "%s%s", i > 0 ? "," : "", host->name);
         if (host->has_number)
             opal_text_printf(list, ":%u", host->slots);
-        else if (host->slots == 0 && translation->engine == OPAL_LAUNCHER_PRTERUN)
+        else if (host->slots == 0 && translation->launcher == OPAL_LAUNCHER_PRTERUN)
             opal_text_add(list, ":auto");
     }
 }
@@ -205,12 +205,12 @@ static void translate_hosts(translation_t *translation)
     opal_text_t list = {0};
     if (translation->job->options.hosts.count == 0)
         return;
-    if (translation->engine == OPAL_LAUNCHER_SRUN) {
+    if (translation->launcher == OPAL_LAUNCHER_SRUN) {
         name_nodes(translation, &list);
         add(words, "--nodelist=%s", opal_text_string(&list));
     } else {
         name_hosts(translation, &list);
-        opal_strings_add(words, translation->engine == OPAL_LAUNCHER_HYDRA ? "-hosts" : "--host");
+        opal_strings_add(words, translation->launcher == OPAL_LAUNCHER_HYDRA ? "-hosts" : "--host");
         opal_strings_add(words, opal_text_string(&list));
     }
     opal_text_free(&list);
@@ -220,8 +220,8 @@ static void translate_agent(translation_t *translation)
 {
     opal_strings_t *words = &translation->to->words;
     const options_t *options = &translation->job->options;
-    bool is_hydra = translation->engine == OPAL_LAUNCHER_HYDRA;
-    if (translation->engine == OPAL_LAUNCHER_SRUN)
+    bool is_hydra = translation->launcher == OPAL_LAUNCHER_HYDRA;
+    if (translation->launcher == OPAL_LAUNCHER_SRUN)
         return; /* it has daemons on its nodes */
     if (options->rsh_agent != NULL && is_hydra) {
         opal_strings_split(words, "-launcher ssh -launcher-exec", " ");
@@ -252,7 +252,7 @@ static unsigned count_ranks(translation_t *translation, const app_t *app)
         return 1;
     if (per_node > 0 && hosts->count > 0)
         return per_node * (unsigned)hosts->count;
-    if (translation->engine != OPAL_LAUNCHER_HYDRA)
+    if (translation->launcher != OPAL_LAUNCHER_HYDRA)
         return 0;
     if (hosts->count == 0 || hosts->whole_node)
         refuse(translation, "a job without -n",
@@ -263,7 +263,7 @@ static unsigned count_ranks(translation_t *translation, const app_t *app)
 static void add_context(translation_t *translation, const app_t *app)
 {
     opal_strings_t *words = &translation->to->words;
-    bool is_hydra = translation->engine == OPAL_LAUNCHER_HYDRA;
+    bool is_hydra = translation->launcher == OPAL_LAUNCHER_HYDRA;
     unsigned count = count_ranks(translation, app);
     if (count > 0)
         opal_strings_add(words, "-n"), add(words, "%u", count);
@@ -366,9 +366,9 @@ static void begin(translation_t *translation)
     opal_strings_t *words = &translation->to->words;
     for (size_t i = 0; i < options->mca.count; i++)
         add(&translation->to->settings, "OMPI_MCA_%s", options->mca.items[i]);
-    if (translation->engine == OPAL_LAUNCHER_HYDRA)
+    if (translation->launcher == OPAL_LAUNCHER_HYDRA)
         opal_strings_add(words, "-genvall");
-    if (translation->engine != OPAL_LAUNCHER_SRUN)
+    if (translation->launcher != OPAL_LAUNCHER_SRUN)
         return;
     opal_strings_add(words, "--export=ALL");
     if (getenv("SLURM_MPI_TYPE") == NULL)
@@ -379,10 +379,10 @@ static void begin(translation_t *translation)
         opal_strings_add(words, "--input=0"); /* all ranks would get it */
 }
 
-bool handover_translate(const job_t *job, opal_launcher_t engine, const char *path,
+bool handover_translate(const job_t *job, opal_launcher_t launcher, const char *path,
                         handover_t *handover)
 {
-    translation_t translation = {.job = job, .engine = engine, .to = handover, .good = true};
+    translation_t translation = {.job = job, .launcher = launcher, .to = handover, .good = true};
     *handover = (handover_t){0};
     opal_strings_add(&handover->words, path);
     begin(&translation);
@@ -390,7 +390,7 @@ bool handover_translate(const job_t *job, opal_launcher_t engine, const char *pa
     translate_binding(&translation);
     translate_hosts(&translation);
     translate_agent(&translation);
-    if (engine == OPAL_LAUNCHER_SRUN)
+    if (launcher == OPAL_LAUNCHER_SRUN)
         translate_programs_for_srun(&translation);
     else
         translate_programs(&translation);

@@ -30,7 +30,7 @@ typedef struct handover {
 enum { HANDOVER_FD = 9 };
 
 /* `path` is the launcher's program. False: it has said what is wrong; `*handover` is empty. */
-bool handover_translate(const job_t *job, opal_launcher_t engine, const char *path,
+bool handover_translate(const job_t *job, opal_launcher_t launcher, const char *path,
                         handover_t *handover);
 void handover_free(handover_t *handover);
 

@@ -31,7 +31,7 @@ struct input {
     bool is_polled;      /* the source can be waited for; a regular file need not be */
     bool is_listening;   /* for EPOLLIN of the source */
     feed_t *feeds;       /* one a rank; NULL without --stdin all */
-    loop_timer_t again;  /* due at once: a source that is always readable is read on */
+    loop_timer_t resume; /* due at once: a source that is always readable is read on */
     size_t length;       /* of the buffer */
     char buffer[65536];
 };
@@ -90,7 +90,7 @@ static void listen(input_t *input)
     bool wanted = all_fed(input);
     if (!input->is_polled) {
         if (wanted)
-            loop_start(input->loop, &input->again, 0);
+            loop_start(input->loop, &input->resume, 0);
     } else if (wanted != input->is_listening) {
         loop_change(input->loop, &input->source, wanted ? EPOLLIN : 0);
         input->is_listening = wanted;
@@ -126,9 +126,9 @@ static void source_ready(loop_watch_t *watch, uint32_t events)
     read_source(opal_container_of(watch, input_t, source));
 }
 
-static void again_fired(loop_timer_t *timer)
+static void resume_fired(loop_timer_t *timer)
 {
-    read_source(opal_container_of(timer, input_t, again));
+    read_source(opal_container_of(timer, input_t, resume));
 }
 
 static void feed_ready(loop_watch_t *watch, uint32_t events)
@@ -161,7 +161,7 @@ input_t *input_create(loop_t *loop, const job_t *job)
     input->job = job;
     input->loop = loop;
     input->source = (loop_watch_t){-1, source_ready};
-    input->again.fire = again_fired;
+    input->resume.fire = resume_fired;
     input->null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (input->null_fd < 0) {
         opal_log_error("cannot open /dev/null: %s", strerror(errno));
@@ -177,7 +177,7 @@ input_t *input_create(loop_t *loop, const job_t *job)
 
 void input_destroy(input_t *input)
 {
-    loop_stop(&input->again);
+    loop_stop(&input->resume);
     if (input->feeds != NULL)
         end_input(input);
     if (input->null_fd >= 0)

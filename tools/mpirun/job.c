@@ -50,7 +50,7 @@ void job_free(job_t *job)
         app_free(&job->apps[i]);
     for (unsigned i = 0; i < job->size; i++) {
         free(job->ranks[i].cpus);
-        free(job->ranks[i].where);
+        free(job->ranks[i].binding_text);
     }
     free(job->apps);
     free(job->ranks);
@@ -98,7 +98,7 @@ static int find_programs(job_t *job)
 
 /* How many ranks the options ask for that count them by node or object, and by a rank file; 0:
  * there are none of these. */
-static unsigned room_by_placement(const job_t *job)
+static unsigned room_by_mapping(const job_t *job)
 {
     const options_t *options = &job->options;
     unsigned nodes = options->nodes.count > 0 ? options->nodes.count : 1;
@@ -110,11 +110,11 @@ static unsigned room_by_placement(const job_t *job)
 }
 
 /* Whether that leaves room for the ranks that -n asks for. False: it has said that it does not. */
-static bool fits_placement(const job_t *job, size_t size)
+static bool fits_mapping(const job_t *job, size_t size)
 {
     const options_t *options = &job->options;
     bool may_wrap = options->per_node > 0 && options->per_node_wraps;
-    unsigned room = room_by_placement(job);
+    unsigned room = room_by_mapping(job);
     if (room == 0 || size <= room || (may_wrap && options->nodes.count == 0))
         return true;
     opal_log_error("%zu ranks are asked for, but what %s says leaves room for %u", size,
@@ -159,7 +159,7 @@ static int count_ranks(job_t *job)
         slots += cores;
     if (!options->has_hosts)
         slots = cores;
-    unsigned placed = room_by_placement(job);
+    unsigned placed = room_by_mapping(job);
     unsigned default_count = placed > 0 ? placed : slots > each ? slots / each : 1;
 
     size_t size = 0;
@@ -174,14 +174,14 @@ static int count_ranks(job_t *job)
         opal_log_error("%zu ranks are asked for; this mpirun starts up to %d", size, MAX_RANKS);
         return STATUS_USAGE;
     }
-    if (!fits_placement(job, size) || !fits_cores(options, size, cores, slots))
+    if (!fits_mapping(job, size) || !fits_cores(options, size, cores, slots))
         return STATUS_USAGE;
     job->size = (unsigned)size;
     return 0;
 }
 
 /* What of the placement is wrong or follows from the rest. False: it has said what is wrong. */
-static bool settle_placement(job_t *job)
+static bool settle_mapping(job_t *job)
 {
     options_t *options = &job->options;
     if (options->rankfile != NULL)
@@ -198,7 +198,7 @@ static bool settle_placement(job_t *job)
 
 int job_prepare(job_t *job)
 {
-    if (!settle_placement(job))
+    if (!settle_mapping(job))
         return STATUS_USAGE;
     int status = find_programs(job);
     if (status == 0)
@@ -258,8 +258,8 @@ void job_display_map(const job_t *job)
             printf("    in directory %s\n", app->wdir);
         for (unsigned k = 0; k < app->rank_count; k++) {
             const rank_t *rank = &job->ranks[app->first_rank + k];
-            if (rank->where != NULL)
-                printf("    rank %u on %s\n", app->first_rank + k, rank->where);
+            if (rank->binding_text != NULL)
+                printf("    rank %u on %s\n", app->first_rank + k, rank->binding_text);
         }
         free(arguments);
     }
@@ -299,5 +299,5 @@ void job_report_bindings(const job_t *job)
         return;
     }
     for (unsigned i = 0; i < job->size; i++)
-        opal_log_note("rank %u is bound to %s", i, job->ranks[i].where);
+        opal_log_note("rank %u is bound to %s", i, job->ranks[i].binding_text);
 }

@@ -43,7 +43,7 @@ typedef enum level {
     LEVEL_NUMA,
     LEVEL_SOCKET,
     LEVEL_NODE,
-} level_t;
+} topology_level_t;
 
 typedef enum stdin_mode {
     STDIN_ONE,  /* one rank reads mpirun's stdin itself */
@@ -81,7 +81,7 @@ typedef struct options {
     bool tag_output, prepend_rank, timestamp_output;
     bool display_map, report_bindings;
     bool no_oversubscribe;
-    level_t bind_to, map_by, rank_by;
+    topology_level_t bind_to, map_by, rank_by;
     bool bind_given;        /* --bind-to was */
     bool use_hwthreads;     /* they count where cores do else */
     unsigned cpus_per_rank; /* cores or hardware threads; 0: it was not given */
@@ -114,12 +114,12 @@ typedef struct rank {
     node_t *node;
     pid_t pid; /* 0: not started */
     bool running;
-    bool is_told;    /* it aborted or broke PMI, and mpirun has said so */
-    bool by_itself;  /* it ended unasked and untold: its end is news */
-    int wait_status; /* when it has ended */
-    cpu_set_t *cpus; /* NULL: not bound */
+    bool is_reported; /* it aborted or broke PMI, and mpirun has said so */
+    bool by_itself;   /* it ended unasked and untold: its end is news */
+    int wait_status;  /* when it has ended */
+    cpu_set_t *cpus;  /* NULL: not bound */
     size_t cpus_bytes;
-    char *where; /* the same for a person: "core 1 of socket 0"; NULL: not bound */
+    char *binding_text; /* the same for a person: "core 1 of socket 0"; NULL: not bound */
 } rank_t;
 
 typedef struct job {

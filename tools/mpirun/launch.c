@@ -17,7 +17,7 @@
 #include "tools/mpirun/environment.h"
 
 /* Puts a descriptor at a number, to survive exec there. */
-static int place(int fd, int number)
+static int dup_to(int fd, int number)
 {
     if (fd == number)
         return fcntl(fd, F_SETFD, 0);
@@ -33,17 +33,17 @@ static const char *become_program(const launch_plan_t *plan, pid_t parent)
     if (getppid() != parent)
         _exit(1);
     for (int i = 0; i < 3; i++) {
-        if (plan->standard[i] >= 0 && place(plan->standard[i], i) < 0)
+        if (plan->standard[i] >= 0 && dup_to(plan->standard[i], i) < 0)
             return "set up its standard input and output";
     }
     /* Their numbers may be those that others are to have. */
     int node_fd = fcntl(plan->node_fd, F_DUPFD_CLOEXEC, HEAP_FD_OF_RANK + 1);
     int heap_fd = fcntl(plan->heap_fd, F_DUPFD_CLOEXEC, HEAP_FD_OF_RANK + 1);
-    if (place(plan->pmi_fd, PMI_FD_OF_RANK) < 0)
+    if (dup_to(plan->pmi_fd, PMI_FD_OF_RANK) < 0)
         return "set up its PMI socket";
-    if (plan->node_fd >= 0 && place(node_fd, NODE_FD_OF_RANK) < 0)
+    if (plan->node_fd >= 0 && dup_to(node_fd, NODE_FD_OF_RANK) < 0)
         return "set up the node's shared memory";
-    if (plan->heap_fd >= 0 && place(heap_fd, HEAP_FD_OF_RANK) < 0)
+    if (plan->heap_fd >= 0 && dup_to(heap_fd, HEAP_FD_OF_RANK) < 0)
         return "set up the shared heap";
     setrlimit(RLIMIT_NOFILE, plan->file_limit);
     if (plan->cpus != NULL && sched_setaffinity(0, plan->cpus_bytes, plan->cpus) != 0)
@@ -57,22 +57,22 @@ static const char *become_program(const launch_plan_t *plan, pid_t parent)
 
 pid_t launch_process(const launch_plan_t *plan, launch_failure_t *failure)
 {
-    volatile launch_failure_t told = {0}; /* written by the child, in our memory */
+    volatile launch_failure_t child_failure = {0}; /* written by the child, in our memory */
     pid_t self = getpid();
     pid_t pid = vfork();
     if (pid == 0) {
-        told.step = become_program(plan, self);
-        told.error = errno;
+        child_failure.step = become_program(plan, self);
+        child_failure.error = errno;
         _exit(1);
     }
     if (pid < 0) {
         *failure = (launch_failure_t){.step = "start a process for it", .error = errno};
         return -1;
     }
-    if (told.step != NULL) {
+    if (child_failure.step != NULL) {
         while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
             continue;
-        *failure = (launch_failure_t){.step = told.step, .error = told.error};
+        *failure = (launch_failure_t){.step = child_failure.step, .error = child_failure.error};
         return -1;
     }
     return pid;

@@ -11,8 +11,8 @@ libmpirun_core_la_SOURCES = \
 	%D%/appfile.c %D%/appfile.h \
 	%D%/bind.c %D%/bind.h \
 	%D%/channel.c %D%/channel.h \
-	%D%/descend.c %D%/descend.h \
-	%D%/engine.c %D%/engine.h \
+	%D%/descendants.c %D%/descendants.h \
+	%D%/launcher.c %D%/launcher.h \
 	%D%/environment.c %D%/environment.h \
 	%D%/front.c %D%/front.h \
 	%D%/handover.c %D%/handover.h \
@@ -30,7 +30,7 @@ libmpirun_core_la_SOURCES = \
 	%D%/options.c %D%/options.h \
 	%D%/outcome.c %D%/outcome.h \
 	%D%/output.c %D%/output.h \
-	%D%/placement.c \
+	%D%/mapping.c \
 	%D%/pmi_kvs.c %D%/pmi_kvs.h \
 	%D%/pmi_link.c %D%/pmi_link.h \
 	%D%/pmi_server.c %D%/pmi_server.h \

@@ -5,7 +5,7 @@
  * to clean up.
  *
  *   main -> options, job (what)   front -> supervise (who)   launch, output, input, pmi (how)
- *      \ -> engine -> handover
+ *      \ -> launcher -> handover
  */
 #include "config.h"
 
@@ -23,7 +23,7 @@
 #include "opal/runtime/launcher.h"
 #include "opal/node/node.h"
 #include "opal/util/log.h"
-#include "tools/mpirun/engine.h"
+#include "tools/mpirun/launcher.h"
 #include "tools/mpirun/environment.h"
 #include "tools/mpirun/front.h"
 #include "tools/mpirun/handover.h"
@@ -114,10 +114,10 @@ static int start_here(job_t *job)
     return front_run(job, opal_launcher_params.kill_grace);
 }
 
-static int hand_over(const job_t *job, opal_launcher_t engine, const char *path)
+static int hand_over(const job_t *job, opal_launcher_t launcher, const char *path)
 {
     handover_t handover;
-    if (!handover_translate(job, engine, path, &handover))
+    if (!handover_translate(job, launcher, path, &handover))
         return STATUS_USAGE;
     char *text = handover_text(&handover);
     int status = 0;
@@ -135,17 +135,17 @@ static int hand_over(const job_t *job, opal_launcher_t engine, const char *path)
 
 static int run(job_t *job)
 {
-    engine_allocation_t allocation;
-    opal_launcher_t engine;
+    launcher_allocation_t allocation;
+    opal_launcher_t launcher;
     char *path;
     environment_adopt_mca(&job->options.mca);
     if (!read_params(job))
         return STATUS_USAGE;
-    engine_look_around(&allocation, job->host);
-    if (!engine_choose(&allocation, &job->options.hosts,
-                       (opal_launcher_t)opal_launcher_params.launcher, &engine, &path))
+    launcher_read_allocation(&allocation, job->host);
+    if (!launcher_choose(&allocation, &job->options.hosts,
+                         (opal_launcher_t)opal_launcher_params.launcher, &launcher, &path))
         return STATUS_USAGE;
-    int status = engine == OPAL_LAUNCHER_SELF ? start_here(job) : hand_over(job, engine, path);
+    int status = launcher == OPAL_LAUNCHER_SELF ? start_here(job) : hand_over(job, launcher, path);
     free(path);
     return status == 0 && job->options.show && !opal_log_flush_stdout() ? STATUS_TROUBLE : status;
 }
@@ -163,8 +163,8 @@ int main(int argc, char **argv)
             options_print_help();
         else if (job.options.version)
             puts("mpirun (" PACKAGE_NAME ") " PACKAGE_VERSION);
-        bool told = job.options.help || job.options.version;
-        status = !told ? run(&job) : opal_log_flush_stdout() ? 0 : STATUS_TROUBLE;
+        bool prints_only = job.options.help || job.options.version;
+        status = !prints_only ? run(&job) : opal_log_flush_stdout() ? 0 : STATUS_TROUBLE;
     }
     job_free(&job);
     return status;

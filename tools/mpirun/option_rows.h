@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What the parser of the command line (options.c) and its tables have in common. Three files bring
- * rows: option_rows.c mpirun's own options, placement.c those that say where ranks run, and
+ * rows: option_rows.c mpirun's own options, mapping.c those that say where ranks run, and
  * foreign.c what people and scripts type for Open MPI and MPICH.
  */
 #ifndef MPIRUN_OPTION_ROWS_H
@@ -37,7 +37,7 @@ typedef struct option_row {
     option_kind_t kind;
 } option_row_t;
 
-extern const option_row_t options_own[], options_of_placement[], options_foreign[];
+extern const option_row_t options_own[], options_of_mapping[], options_foreign[];
 
 /* Hands on to the row of another option; `option` is what the user typed. */
 bool option_take(cursor_t *cursor, const char *name, const char *option, const char *value);

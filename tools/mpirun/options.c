@@ -48,7 +48,7 @@ bool option_take_word(const cursor_t *cursor, const char *option, const char *va
 }
 
 /* The tables in the order of --help. */
-static const option_row_t *const tables[] = {options_own, options_of_placement, options_foreign};
+static const option_row_t *const tables[] = {options_own, options_of_mapping, options_foreign};
 
 /* All rows, one after the other; NULL: there are no more. */
 static const option_row_t *row_at(size_t index)

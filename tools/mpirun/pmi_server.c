@@ -23,9 +23,9 @@ enum {
 typedef struct client {
     pmi_state_t state;
     bool in_barrier;
-    bool broken; /* or aborted: nothing more is read */
-    bool gone;   /* its process has ended */
-    bool listed; /* in the pending list */
+    bool broken;    /* or aborted: nothing more is read */
+    bool has_ended; /* its process has ended */
+    bool listed;    /* in the pending list */
     unsigned app;
     opal_text_t input;  /* received, not yet understood */
     opal_text_t output; /* to be sent, */
@@ -184,15 +184,15 @@ static const char *serve_get(pmi_server_t *server, unsigned rank, const opal_pmi
 }
 
 /* Someone who waits in a barrier for a process that has ended; -1: nobody does. */
-static int waits_in_vain(const pmi_server_t *server)
+static int find_stuck_rank(const pmi_server_t *server)
 {
     int waiting = -1;
     bool incomplete = false;
     for (unsigned i = 0; i < server->size && server->in_barrier > 0; i++) {
         const client_t *client = &server->clients[i];
-        if (client->in_barrier && !client->gone && waiting < 0)
+        if (client->in_barrier && !client->has_ended && waiting < 0)
             waiting = (int)i;
-        incomplete = incomplete || (client->gone && !client->in_barrier);
+        incomplete = incomplete || (client->has_ended && !client->in_barrier);
     }
     return incomplete ? waiting : -1;
 }
@@ -205,7 +205,8 @@ static const char *serve_barrier(pmi_server_t *server, unsigned rank,
         return "entered a barrier that it is in already";
     server->clients[rank].in_barrier = true;
     if (++server->in_barrier < server->size)
-        return waits_in_vain(server) < 0 ? NULL : "waits for a rank that ended without taking part";
+        return find_stuck_rank(server) < 0 ? NULL
+                                           : "waits for a rank that ended without taking part";
     server->in_barrier = 0;
     for (unsigned i = 0; i < server->size; i++) {
         server->clients[i].in_barrier = false;
@@ -318,7 +319,7 @@ static const char *serve(pmi_server_t *server, unsigned rank, const opal_pmi_mes
     return "sent a command that PMI-1 does not have";
 }
 
-static void give_up(pmi_server_t *server, unsigned rank, const char *complaint)
+static void fail_rank(pmi_server_t *server, unsigned rank, const char *complaint)
 {
     server->clients[rank].broken = true;
     server->events.broken(server->context, rank, complaint);
@@ -336,7 +337,7 @@ static void advance(pmi_server_t *server, unsigned rank)
         if (opal_pmi_message_parse(client->input.bytes + done, client->input.length - done,
                                    &message, &used, &complaint) != OPAL_SUCCESS) {
             char *sentence = opal_xprintf("sent a PMI message that is broken: %s", complaint);
-            give_up(server, rank, sentence);
+            fail_rank(server, rank, sentence);
             free(sentence);
             return;
         }
@@ -345,7 +346,7 @@ static void advance(pmi_server_t *server, unsigned rank)
         done += used;
         complaint = serve(server, rank, &message);
         if (complaint != NULL)
-            give_up(server, rank, complaint);
+            fail_rank(server, rank, complaint);
     }
     client->input.length -= done;
     memmove(client->input.bytes, client->input.bytes + done, client->input.length);
@@ -394,12 +395,12 @@ void pmi_server_sent(pmi_server_t *server, unsigned rank, size_t length)
         advance(server, rank);
 }
 
-void pmi_server_gone(pmi_server_t *server, unsigned rank)
+void pmi_server_rank_ended(pmi_server_t *server, unsigned rank)
 {
-    server->clients[rank].gone = true;
-    int waiting = waits_in_vain(server);
+    server->clients[rank].has_ended = true;
+    int waiting = find_stuck_rank(server);
     if (waiting >= 0)
-        give_up(server, (unsigned)waiting, "waits for a rank that ended without taking part");
+        fail_rank(server, (unsigned)waiting, "waits for a rank that ended without taking part");
 }
 
 pmi_state_t pmi_server_state(const pmi_server_t *server, unsigned rank)

@@ -69,7 +69,7 @@ size_t pmi_server_pending(const pmi_server_t *server, unsigned rank, const char 
 void pmi_server_sent(pmi_server_t *server, unsigned rank, size_t length);
 
 /* The rank's process has ended: whoever waits for it in a barrier would wait forever. */
-void pmi_server_gone(pmi_server_t *server, unsigned rank);
+void pmi_server_rank_ended(pmi_server_t *server, unsigned rank);
 
 pmi_state_t pmi_server_state(const pmi_server_t *server, unsigned rank);
 

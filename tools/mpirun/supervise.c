@@ -16,7 +16,7 @@
 #include "opal/util/clock.h"
 #include "opal/util/log.h"
 #include "opal/util/sha256.h"
-#include "tools/mpirun/descend.h"
+#include "tools/mpirun/descendants.h"
 #include "tools/mpirun/environment.h"
 #include "tools/mpirun/input.h"
 #include "tools/mpirun/launch.h"
@@ -71,7 +71,7 @@ static void decide(supervisor_t *self, int status)
 /* To everybody below us; where /proc does not show them, to the ranks at least. */
 static void signal_job(const supervisor_t *self, int signal)
 {
-    if (descend_signal(signal, false) > 0)
+    if (descendants_signal(signal, false) > 0)
         return;
     for (unsigned i = 0; i < self->job->size; i++) {
         if (self->job->ranks[i].running)
@@ -96,7 +96,7 @@ static void end_all(supervisor_t *self, int signal, bool from_terminal)
     loop_stop(&self->settle);
     loop_start(&self->loop, &self->grace, self->setup->kill_grace);
     if (from_terminal)
-        descend_signal(signal, true);
+        descendants_signal(signal, true);
     else
         signal_job(self, signal);
     signal_job(self, SIGCONT); /* who is stopped does not see it otherwise */
@@ -108,7 +108,7 @@ static void reap(supervisor_t *self);
  * True if ranks have failed before what is being told now, which is then likely to come
  * of it: the failures are told first, and they give the exit status.
  */
-static bool tell_failures(supervisor_t *self)
+static bool report_failures(supervisor_t *self)
 {
     reap(self); /* a crash and what comes of it may be seen in either order */
     if (self->phase != PHASE_SETTLING)
@@ -121,7 +121,7 @@ static bool tell_failures(supervisor_t *self)
 static void settle_fired(loop_timer_t *timer)
 {
     supervisor_t *self = opal_container_of(timer, supervisor_t, settle);
-    tell_failures(self);
+    report_failures(self);
     end_all(self, SIGTERM, false);
 }
 
@@ -157,8 +157,8 @@ static void rank_aborted(void *context, unsigned rank, int code, const char *mes
     supervisor_t *self = context;
     if (self->phase >= PHASE_ENDING)
         return;
-    self->job->ranks[rank].is_told = true;
-    bool is_sequel = tell_failures(self);
+    self->job->ranks[rank].is_reported = true;
+    bool is_sequel = report_failures(self);
     char *name = outcome_name_rank(self->job, rank);
     opal_log_error(
         "%s aborted with code %d (MPI_Abort, or a fatal MPI error)%s%s; the job of %u rank%s is ended",
@@ -176,8 +176,8 @@ static void rank_broke_pmi(void *context, unsigned rank, const char *complaint)
     supervisor_t *self = context;
     if (self->phase >= PHASE_ENDING)
         return;
-    self->job->ranks[rank].is_told = true;
-    bool is_sequel = tell_failures(self);
+    self->job->ranks[rank].is_reported = true;
+    bool is_sequel = report_failures(self);
     char *name = outcome_name_rank(self->job, rank);
     opal_log_error("%s %s; the job is ended", name, complaint);
     free(name);
@@ -196,7 +196,7 @@ static rank_t *find_rank(const supervisor_t *self, pid_t pid)
 }
 
 /* A child has ended: a rank, or an orphan from below one. */
-static void see_end(pid_t pid, int wait_status, void *context)
+static void handle_end(pid_t pid, int wait_status, void *context)
 {
     supervisor_t *self = context;
     rank_t *rank = find_rank(self, pid);
@@ -206,7 +206,7 @@ static void see_end(pid_t pid, int wait_status, void *context)
     pmi_links_finish(self->links, number); /* its last words first: a finalize, an abort */
     rank->running = false;
     rank->wait_status = wait_status;
-    rank->by_itself = self->phase < PHASE_ENDING && !rank->is_told;
+    rank->by_itself = self->phase < PHASE_ENDING && !rank->is_reported;
     self->running--;
     if (!rank->by_itself)
         return;
@@ -214,7 +214,7 @@ static void see_end(pid_t pid, int wait_status, void *context)
     nodes_declare_ended(self->job, number);
     pmi_state_t state = pmi_server_state(self->pmi, number);
     if (!outcome_ends_job(rank, state)) {
-        pmi_server_gone(self->pmi, number);
+        pmi_server_rank_ended(self->pmi, number);
     } else if (self->phase == PHASE_RUNNING) {
         self->phase = PHASE_SETTLING;
         loop_start(&self->loop, &self->settle, settle_seconds);
@@ -227,7 +227,7 @@ static void reap(supervisor_t *self)
     pid_t pid;
     bool any = false;
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-        see_end(pid, status, self);
+        handle_end(pid, status, self);
         any = true;
     }
     if (any && self->running > 0 && self->phase == PHASE_RUNNING)
@@ -253,7 +253,7 @@ static void handle_end_signal(supervisor_t *self, int signal, bool from_terminal
     free(name);
     if (self->phase >= PHASE_ENDING) {
         /* It is ending already; what may last is the output, and it gets the grace, too. */
-        descend_signal(signal, from_terminal);
+        descendants_signal(signal, from_terminal);
         if (self->grace.due_nsec == 0)
             loop_start(&self->loop, &self->grace, self->setup->kill_grace);
         return;
@@ -277,11 +277,11 @@ static void handle_signal(supervisor_t *self, const struct signalfd_siginfo *inf
         }
         break;
     case SIGTSTP:
-        descend_signal(SIGSTOP, from_terminal);
+        descendants_signal(SIGSTOP, from_terminal);
         raise(SIGSTOP);
         break;
     case SIGCONT:
-        descend_signal(SIGCONT, false);
+        descendants_signal(SIGCONT, false);
         break;
     default:
         handle_end_signal(self, signal, from_terminal,
@@ -474,7 +474,7 @@ static int finish(supervisor_t *self)
 {
     loop_stop(&self->settle);
     loop_stop(&self->timeout);
-    if (!descend_kill_all(see_end, self) && !self->job->options.quiet)
+    if (!descendants_kill(handle_end, self) && !self->job->options.quiet)
         opal_log_warning("some processes of the job could not be killed and are left alone");
 
     while (!output_finished(self->output) && !self->drop_output)
@@ -511,7 +511,7 @@ int supervise_job(const supervise_setup_t *setup)
     supervisor_t self = {
         .setup = setup, .job = setup->job, .signals = {-1, NULL}, .front = {-1, NULL}};
     int status = STATUS_TROUBLE;
-    descend_adopt_orphans();
+    descendants_become_subreaper();
     raise_file_limit(&self);
     if (!watch_sources(&self)) {
         opal_log_error("cannot set up the event loop: %s", strerror(errno));

@@ -26,7 +26,7 @@ static void make(void)
                                  .used_bytes = 9 * MIB + 300 * 1024,
                                  .hole_bytes = 3 * MIB,
                                  .free_bytes = (uint64_t)1988 * MIB,
-                                 .there_bytes = 10 * MIB,
+                                 .resident_bytes = 10 * MIB,
                                  .blocks = 1234,
                                  .chunks = chunks,
                                  .chunk_count = 3};
@@ -36,7 +36,7 @@ static void make(void)
                                  .base = 4096,
                                  .used_bytes = (uint64_t)150 * MIB,
                                  .hole_bytes = 10 * MIB,
-                                 .there_bytes = (uint64_t)160 * MIB,
+                                 .resident_bytes = (uint64_t)160 * MIB,
                                  .blocks = 37,
                                  .chunks = chunks + 3,
                                  .chunk_count = 37};

@@ -113,8 +113,8 @@ START_TEST(looking_takes_no_memory)
     uint64_t before = blocks_of_file();
     for (int i = 0; i < 5; i++) {
         ck_assert_ptr_null(snapshot_take(fd, &snapshot));
-        ck_assert_uint_le(snapshot.pools[0].there_bytes, before * 512);
-        ck_assert_uint_gt(snapshot.pools[0].there_bytes, 0);
+        ck_assert_uint_le(snapshot.pools[0].resident_bytes, before * 512);
+        ck_assert_uint_gt(snapshot.pools[0].resident_bytes, 0);
         snapshot_free(&snapshot);
     }
     ck_assert_uint_eq(blocks_of_file(), before);
@@ -129,7 +129,7 @@ static void check_limits(const snapshot_t *snapshot)
         const snapshot_pool_t *pool = &snapshot->pools[i];
         ck_assert_uint_le(pool->used_bytes + pool->hole_bytes + pool->free_bytes,
                           (uint64_t)pool->given * CHUNK);
-        ck_assert_uint_le(pool->there_bytes, (uint64_t)pool->given * CHUNK);
+        ck_assert_uint_le(pool->resident_bytes, (uint64_t)pool->given * CHUNK);
         ck_assert_uint_le(pool->chunk_count, pool->given);
         ck_assert_uint_le(snapshot_fragmentation(pool), 100);
         bytes += pool->used_bytes;

@@ -26,7 +26,7 @@ static void parse(const char *line)
 START_TEST(handover_translates)
 {
     static const struct {
-        opal_launcher_t engine;
+        opal_launcher_t launcher;
         const char *line, *text;
     } cases[] = {
         /* clang-format off */
@@ -80,7 +80,7 @@ START_TEST(handover_translates)
     };
     handover_t handover;
     parse(cases[_i].line);
-    ck_assert(handover_translate(&job, cases[_i].engine, "L", &handover));
+    ck_assert(handover_translate(&job, cases[_i].launcher, "L", &handover));
     char *text = handover_text(&handover);
     ck_assert_str_eq(text, cases[_i].text);
     free(text);
@@ -92,7 +92,7 @@ END_TEST
 START_TEST(handover_refuses_by_name)
 {
     static const struct {
-        opal_launcher_t engine;
+        opal_launcher_t launcher;
         const char *line, *complaint;
     } cases[] = {
         {S, "-timeout 3 a", "-timeout cannot be handed over to srun: it counts minutes"},
@@ -119,7 +119,7 @@ START_TEST(handover_refuses_by_name)
     handover_t handover;
     parse(cases[_i].line);
     unit_capture();
-    ck_assert(!handover_translate(&job, cases[_i].engine, "L", &handover));
+    ck_assert(!handover_translate(&job, cases[_i].launcher, "L", &handover));
     unit_assert_part(unit_stderr(), cases[_i].complaint);
     ck_assert_uint_eq(handover.words.count, 0);
     job_free(&job);
@@ -159,7 +159,7 @@ END_TEST
 START_TEST(handover_names_the_agent)
 {
     static const struct {
-        opal_launcher_t engine;
+        opal_launcher_t launcher;
         const char *text;
     } cases[] = {
         {H,
@@ -171,7 +171,7 @@ START_TEST(handover_names_the_agent)
     parse("-n 1 a");
     job.options.rsh_agent = opal_xstrdup("/k.sh");
     job.options.rsh_args = opal_xstrdup("-o X");
-    ck_assert(handover_translate(&job, cases[_i].engine, "L", &handover));
+    ck_assert(handover_translate(&job, cases[_i].launcher, "L", &handover));
     char *text = handover_text(&handover);
     ck_assert_str_eq(text, cases[_i].text);
     free(text);

@@ -2,8 +2,8 @@
 # Unit tests of mpirun; they are linked to all of it but main.
 unit_tests += \
 	%D%/appfile \
-	%D%/descend \
-	%D%/engine \
+	%D%/descendants \
+	%D%/launcher \
 	%D%/gather \
 	%D%/handover \
 	%D%/hosts \
@@ -16,8 +16,8 @@ unit_tests += \
 
 mpirun_unit_libs = libmpirun_core.la libopal_core.la $(HWLOC_LIBS) $(CHECK_LIBS)
 %C%_appfile_LDADD = $(mpirun_unit_libs)
-%C%_descend_LDADD = $(mpirun_unit_libs)
-%C%_engine_LDADD = $(mpirun_unit_libs)
+%C%_descendants_LDADD = $(mpirun_unit_libs)
+%C%_launcher_LDADD = $(mpirun_unit_libs)
 %C%_gather_LDADD = $(mpirun_unit_libs)
 %C%_handover_LDADD = $(mpirun_unit_libs)
 %C%_hosts_LDADD = $(mpirun_unit_libs)

@@ -154,11 +154,11 @@ START_TEST(server_sees_a_barrier_that_cannot_end)
     for (unsigned i = 0; i < RANKS; i++)
         init(i);
     tell(1, "cmd=barrier_in\n");
-    pmi_server_gone(server, 1); /* who was in it is not missed */
+    pmi_server_rank_ended(server, 1); /* who was in it is not missed */
     ck_assert_int_eq(broken.count, 0);
     tell(2, "cmd=barrier_in\n");
     ck_assert_int_eq(broken.count, 0);
-    pmi_server_gone(server, 0);
+    pmi_server_rank_ended(server, 0);
     ck_assert_int_eq(broken.count, 1);
     ck_assert_int_eq(broken.rank, 2);
     unit_assert_part(broken.text, "waits for a rank");
@@ -168,7 +168,7 @@ END_TEST
 START_TEST(server_sees_who_enters_such_a_barrier)
 {
     init(1);
-    pmi_server_gone(server, 0);
+    pmi_server_rank_ended(server, 0);
     ck_assert_int_eq(broken.count, 0);
     tell(1, "cmd=barrier_in\n");
     ck_assert_int_eq(broken.rank, 1);

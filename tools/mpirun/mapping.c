@@ -86,12 +86,12 @@ static bool take_modifiers(cursor_t *cursor, const char *option, const char *tex
 }
 
 static bool take_level(cursor_t *cursor, const char *option, const char *value,
-                       const word_t *levels, const char *row, level_t *result)
+                       const word_t *levels, const char *row, topology_level_t *result)
 {
     int level;
     if (!option_take_word(cursor, option, value, levels, &level))
         return false;
-    *result = (level_t)level;
+    *result = (topology_level_t)level;
     option_record(cursor, row, option, name_level(levels, level));
     return true;
 }
@@ -129,7 +129,7 @@ static bool take_per_object(cursor_t *cursor, const char *option, const char *nu
         return take_per_node(cursor, option, number, false);
     if (!number_parse_unsigned(number, 1, MAX_RANKS, &options->per_object))
         return option_refuse(cursor, option, number, "a number of ranks for each of them");
-    options->map_by = (level_t)level;
+    options->map_by = (topology_level_t)level;
     char *text = opal_xprintf("%s:%s", number, name_level(deal_levels, level));
     option_record(cursor, "ppr", option, text);
     free(text);
@@ -226,7 +226,7 @@ static bool take_bind_to_level(cursor_t *cursor, const char *option, char **valu
 }
 
 /* clang-format off */
-const option_row_t options_of_placement[] = {
+const option_row_t options_of_mapping[] = {
     {"map-by", "WHAT", take_map,
      "deal ranks to slot, hwthread, core, numa, socket, node; ppr:N:WHAT: N ranks to each; "
      "behind a ':', PE=N: N cores for each rank", OPTION_TRANSLATED},

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* tools/mpirun/descend.c: a signal reaches the process that was seen, and no other with its pid. */
-#include "tools/mpirun/descend.h"
+/* tools/mpirun/descendants.c: a signal reaches the process that was seen, and no other with its
+ * pid. */
+#include "tools/mpirun/descendants.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -30,27 +31,27 @@ static int end_child(pid_t pid)
 
 START_TEST(what_was_seen_is_signalled)
 {
-    descend_process_t seen;
+    descendant_t seen;
     int status;
     pid_t pid = start_child();
-    ck_assert(descend_read_process(pid, &seen));
+    ck_assert(descendant_read(pid, &seen));
     ck_assert_int_eq(seen.parent, getpid());
-    ck_assert(descend_signal_process(&seen, SIGUSR1));
+    ck_assert(descendant_signal(&seen, SIGUSR1));
     ck_assert_int_eq(waitpid(pid, &status, 0), pid);
     ck_assert_int_eq(WTERMSIG(status), SIGUSR1);
-    ck_assert(!descend_signal_process(&seen, SIGUSR1));
+    ck_assert(!descendant_signal(&seen, SIGUSR1));
     ck_assert_int_eq(errno, ESRCH);
 }
 END_TEST
 
 START_TEST(another_with_its_pid_is_not)
 {
-    descend_process_t seen, before;
+    descendant_t seen, before;
     pid_t pid = start_child();
-    ck_assert(descend_read_process(pid, &seen));
+    ck_assert(descendant_read(pid, &seen));
     before = seen;
     before.start--; /* whoever had the pid before began earlier */
-    ck_assert(!descend_signal_process(&before, SIGUSR1));
+    ck_assert(!descendant_signal(&before, SIGUSR1));
     ck_assert_int_eq(errno, ESRCH);
     ck_assert_int_eq(end_child(pid), SIGKILL);
 }
@@ -59,10 +60,10 @@ END_TEST
 START_TEST(a_child_of_others_is_not)
 {
     /* Seen with a parent that it does not have: that pid was another process' when it was read. */
-    descend_process_t seen;
-    ck_assert(descend_read_process(getppid(), &seen));
+    descendant_t seen;
+    ck_assert(descendant_read(getppid(), &seen));
     seen.parent = getpid();
-    ck_assert(!descend_signal_process(&seen, 0));
+    ck_assert(!descendant_signal(&seen, 0));
     ck_assert_int_eq(errno, ESRCH);
 }
 END_TEST

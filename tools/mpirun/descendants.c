@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Walking the process tree in /proc. See descend.h.
+ * Walking the process tree in /proc. See descendants.h.
  *
  * One pass over /proc reads each process's parent; descendants are then what
  * reaches us by parent links. (/proc/PID/task/TID/children would be shorter but is
  * not in every kernel, and is documented to be unreliable for running processes.)
  */
-#include "tools/mpirun/descend.h"
+#include "tools/mpirun/descendants.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -24,16 +24,16 @@
 #include "opal/util/text.h"
 
 typedef struct table {
-    descend_process_t *items;
+    descendant_t *items;
     size_t count, capacity;
 } table_t;
 
-void descend_adopt_orphans(void)
+void descendants_become_subreaper(void)
 {
     prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-bool descend_read_process(pid_t pid, descend_process_t *process)
+bool descendant_read(pid_t pid, descendant_t *process)
 {
     char path[64], text[1024];
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
@@ -55,11 +55,11 @@ bool descend_read_process(pid_t pid, descend_process_t *process)
         " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu";
     if (rest == NULL || sscanf(rest + 1, fields, &state, &parent, &group, &start) != 4)
         return false;
-    *process = (descend_process_t){.pid = pid,
-                                   .parent = parent,
-                                   .group = group,
-                                   .start = start,
-                                   .ended = state == 'Z' || state == 'X'};
+    *process = (descendant_t){.pid = pid,
+                              .parent = parent,
+                              .group = group,
+                              .start = start,
+                              .ended = state == 'Z' || state == 'X'};
     return true;
 }
 
@@ -70,9 +70,9 @@ static bool read_table(table_t *table)
     if (proc == NULL)
         return false;
     for (struct dirent *entry; (entry = readdir(proc)) != NULL;) {
-        descend_process_t process;
+        descendant_t process;
         if (!isdigit((unsigned char)entry->d_name[0]) ||
-            !descend_read_process((pid_t)strtol(entry->d_name, NULL, 10), &process))
+            !descendant_read((pid_t)strtol(entry->d_name, NULL, 10), &process))
             continue;
         if (table->count == table->capacity) {
             table->capacity = table->capacity == 0 ? 256 : 2 * table->capacity;
@@ -86,7 +86,7 @@ static bool read_table(table_t *table)
 
 static int by_pid(const void *a, const void *b)
 {
-    pid_t x = ((const descend_process_t *)a)->pid, y = ((const descend_process_t *)b)->pid;
+    pid_t x = ((const descendant_t *)a)->pid, y = ((const descendant_t *)b)->pid;
     return (x > y) - (x < y);
 }
 
@@ -98,11 +98,11 @@ static void mark_ours(table_t *table)
     for (bool changed = true; changed;) {
         changed = false;
         for (size_t i = 0; i < table->count; i++) {
-            descend_process_t *process = &table->items[i];
+            descendant_t *process = &table->items[i];
             if (process->is_ours)
                 continue;
-            descend_process_t key = {.pid = process->parent};
-            const descend_process_t *parent =
+            descendant_t key = {.pid = process->parent};
+            const descendant_t *parent =
                 bsearch(&key, table->items, table->count, sizeof key, by_pid);
             if (process->parent == self || (parent != NULL && parent->is_ours))
                 process->is_ours = changed = true;
@@ -110,13 +110,13 @@ static void mark_ours(table_t *table)
     }
 }
 
-bool descend_signal_process(const descend_process_t *listed, int signal)
+bool descendant_signal(const descendant_t *listed, int signal)
 {
-    descend_process_t now;
+    descendant_t now;
     int fd = (int)syscall(SYS_pidfd_open, listed->pid, 0);
     if (fd < 0 && errno == ESRCH)
         return false;
-    bool same = descend_read_process(listed->pid, &now) && now.start == listed->start &&
+    bool same = descendant_read(listed->pid, &now) && now.start == listed->start &&
                 (now.parent == listed->parent || now.parent == getpid());
     int error = ESRCH;
     /* Without a descriptor (too many are open; before Linux 5.3) the moment between must do. */
@@ -141,11 +141,11 @@ static unsigned signal_all(int signal, bool other_groups_only, bool *denied)
     if (table.count > 0)
         mark_ours(&table);
     for (size_t i = 0; i < table.count; i++) {
-        const descend_process_t *process = &table.items[i];
+        const descendant_t *process = &table.items[i];
         if (!process->is_ours || process->ended ||
             (other_groups_only && process->group == own_group))
             continue;
-        if (descend_signal_process(process, signal))
+        if (descendant_signal(process, signal))
             count++;
         else if (errno == EPERM)
             *denied = true;
@@ -154,14 +154,14 @@ static unsigned signal_all(int signal, bool other_groups_only, bool *denied)
     return count;
 }
 
-unsigned descend_signal(int signal, bool other_groups_only)
+unsigned descendants_signal(int signal, bool other_groups_only)
 {
     bool denied;
     return signal_all(signal, other_groups_only, &denied);
 }
 
 /* Reaps what has ended, or waits for one. False: there are no children at all. */
-static bool reap(bool wait, descend_reaped_fn_t *reaped, void *context)
+static bool reap(bool wait, descendant_reaped_fn_t *reaped, void *context)
 {
     int status;
     pid_t pid;
@@ -173,7 +173,7 @@ static bool reap(bool wait, descend_reaped_fn_t *reaped, void *context)
     return pid == 0 || errno != ECHILD;
 }
 
-bool descend_kill_all(descend_reaped_fn_t *reaped, void *context)
+bool descendants_kill(descendant_reaped_fn_t *reaped, void *context)
 {
     while (reap(false, reaped, context)) {
         bool denied;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Choosing who starts the ranks. See engine.h. */
-#include "tools/mpirun/engine.h"
+/* Choosing who starts the ranks. See launcher.h. */
+#include "tools/mpirun/launcher.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,23 +12,23 @@
 
 static const struct {
     const char *program, *install;
-} engines[OPAL_LAUNCHER_COUNT] = {
+} launchers[OPAL_LAUNCHER_COUNT] = {
     [OPAL_LAUNCHER_SELF] = {"mpirun", NULL},
     [OPAL_LAUNCHER_SRUN] = {"srun", "on Debian in the package slurm-client"},
     [OPAL_LAUNCHER_PRTERUN] = {"prterun", "it comes with PRRTE, and with Open MPI 5"},
     [OPAL_LAUNCHER_HYDRA] = {"mpiexec.hydra", "on Debian in the package mpich"},
 };
 
-const char *engine_name(opal_launcher_t engine)
+const char *launcher_name(opal_launcher_t launcher)
 {
-    return engines[engine].program;
+    return launchers[launcher].program;
 }
 
-void engine_look_around(engine_allocation_t *allocation, const char *this_host)
+void launcher_read_allocation(launcher_allocation_t *allocation, const char *this_host)
 {
     const char *job = getenv("SLURM_JOB_ID"), *node = getenv("SLURM_JOB_NODELIST");
     const char *count = getenv("SLURM_JOB_NUM_NODES");
-    *allocation = (engine_allocation_t){.slurm_job = job != NULL && *job != 0 ? job : NULL};
+    *allocation = (launcher_allocation_t){.slurm_job = job != NULL && *job != 0 ? job : NULL};
     if (count == NULL)
         count = getenv("SLURM_NNODES");
     if (count != NULL)
@@ -57,19 +57,19 @@ static char *find(const char *program)
     return path;
 }
 
-static bool take(opal_launcher_t candidate, const char *why, opal_launcher_t *engine, char **path)
+static bool take(opal_launcher_t candidate, const char *why, opal_launcher_t *launcher, char **path)
 {
-    *path = find(engines[candidate].program);
+    *path = find(launchers[candidate].program);
     if (*path == NULL) {
-        opal_log_error("%s, but there is no %s in PATH; %s", why, engines[candidate].program,
-                       engines[candidate].install);
+        opal_log_error("%s, but there is no %s in PATH; %s", why, launchers[candidate].program,
+                       launchers[candidate].install);
         return false;
     }
-    *engine = candidate;
+    *launcher = candidate;
     return true;
 }
 
-static bool take_wanted(const hosts_t *hosts, opal_launcher_t wanted, opal_launcher_t *engine,
+static bool take_wanted(const hosts_t *hosts, opal_launcher_t wanted, opal_launcher_t *launcher,
                         char **path)
 {
     if (wanted == OPAL_LAUNCHER_SELF) {
@@ -81,19 +81,19 @@ static bool take_wanted(const hosts_t *hosts, opal_launcher_t wanted, opal_launc
         return false;
     }
     char *why = opal_xprintf("mpirun_launcher is %s",
-                             wanted == OPAL_LAUNCHER_HYDRA ? "hydra" : engine_name(wanted));
-    bool good = take(wanted, why, engine, path);
+                             wanted == OPAL_LAUNCHER_HYDRA ? "hydra" : launcher_name(wanted));
+    bool good = take(wanted, why, launcher, path);
     free(why);
     return good;
 }
 
-static bool take_for_hosts(const hosts_t *hosts, opal_launcher_t *engine, char **path)
+static bool take_for_hosts(const hosts_t *hosts, opal_launcher_t *launcher, char **path)
 {
     static const opal_launcher_t order[] = {OPAL_LAUNCHER_HYDRA, OPAL_LAUNCHER_PRTERUN};
     for (size_t i = 0; i < OPAL_COUNT_OF(order); i++) {
-        *path = find(engines[order[i]].program);
+        *path = find(launchers[order[i]].program);
         if (*path != NULL) {
-            *engine = order[i];
+            *launcher = order[i];
             return true;
         }
     }
@@ -106,22 +106,22 @@ static bool take_for_hosts(const hosts_t *hosts, opal_launcher_t *engine, char *
     return false;
 }
 
-bool engine_choose(const engine_allocation_t *allocation, const hosts_t *hosts,
-                   opal_launcher_t wanted, opal_launcher_t *engine, char **path)
+bool launcher_choose(const launcher_allocation_t *allocation, const hosts_t *hosts,
+                     opal_launcher_t wanted, opal_launcher_t *launcher, char **path)
 {
-    *engine = OPAL_LAUNCHER_SELF;
+    *launcher = OPAL_LAUNCHER_SELF;
     *path = NULL;
     if (wanted != OPAL_LAUNCHER_AUTO)
-        return take_wanted(hosts, wanted, engine, path);
+        return take_wanted(hosts, wanted, launcher, path);
     if (hosts->count > 0 && hosts->other == NULL)
         return true;
     bool in_slurm = allocation->slurm_job != NULL;
     if (!in_slurm && hosts->count > 0)
-        return take_for_hosts(hosts, engine, path);
+        return take_for_hosts(hosts, launcher, path);
     if (!in_slurm || (hosts->count == 0 && allocation->nodes == 1 && allocation->is_here))
         return true;
     char *why = opal_xprintf("this is an allocation of Slurm (job %s)", allocation->slurm_job);
-    bool good = take(OPAL_LAUNCHER_SRUN, why, engine, path);
+    bool good = take(OPAL_LAUNCHER_SRUN, why, launcher, path);
     free(why);
     return good;
 }

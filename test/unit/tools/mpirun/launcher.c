@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* tools/mpirun/engine.c: who starts the ranks, by what there is and what was asked for. */
-#include "tools/mpirun/engine.h"
+/* tools/mpirun/launcher.c: who starts the ranks, by what there is and what was asked for. */
+#include "tools/mpirun/launcher.h"
 
 #include <sys/stat.h>
 
@@ -61,8 +61,8 @@ START_TEST(engine_is_chosen)
         {"prterun", NULL, NULL, NULL, OPAL_LAUNCHER_SRUN, NULL, "mpirun_launcher is srun, but"},
     };
     hosts_t hosts = {0};
-    engine_allocation_t allocation;
-    opal_launcher_t engine;
+    launcher_allocation_t allocation;
+    opal_launcher_t launcher;
     char *path;
     offer(cases[_i].programs, _i);
     if (cases[_i].slurm_list != NULL) {
@@ -73,13 +73,13 @@ START_TEST(engine_is_chosen)
         setenv("SLURM_JOB_NUM_NODES", cases[_i].slurm_nodes, 1);
     if (cases[_i].hosts != NULL)
         ck_assert(hosts_add_list(&hosts, cases[_i].hosts, "node7"));
-    engine_look_around(&allocation, "node7");
+    launcher_read_allocation(&allocation, "node7");
     unit_capture();
-    bool good = engine_choose(&allocation, &hosts, cases[_i].wanted, &engine, &path);
+    bool good = launcher_choose(&allocation, &hosts, cases[_i].wanted, &launcher, &path);
     ck_assert(good == (cases[_i].chosen != NULL));
     if (good) {
-        ck_assert_str_eq(engine_name(engine), cases[_i].chosen);
-        ck_assert((path == NULL) == (engine == OPAL_LAUNCHER_SELF));
+        ck_assert_str_eq(launcher_name(launcher), cases[_i].chosen);
+        ck_assert((path == NULL) == (launcher == OPAL_LAUNCHER_SELF));
     } else {
         unit_assert_part(unit_stderr(), cases[_i].complaint);
     }
@@ -90,16 +90,16 @@ END_TEST
 
 START_TEST(engine_knows_the_batch_script_of_an_allocation)
 {
-    engine_allocation_t allocation;
+    launcher_allocation_t allocation;
     setenv("SLURM_JOB_ID", "4711", 1);
     setenv("SLURM_JOB_NODELIST", "alias", 1);
     setenv("SLURM_NNODES", "1", 1);
     setenv("SLURMD_NODENAME", "alias", 1);
-    engine_look_around(&allocation, "node7");
+    launcher_read_allocation(&allocation, "node7");
     ck_assert(allocation.is_here);
     ck_assert_uint_eq(allocation.nodes, 1);
     setenv("SLURM_JOB_ID", "", 1);
-    engine_look_around(&allocation, "node7");
+    launcher_read_allocation(&allocation, "node7");
     ck_assert_ptr_null(allocation.slurm_job);
 }
 END_TEST
@@ -117,4 +117,4 @@ static const unit_test_t tests[] = {
     {.test = &engine_knows_the_batch_script_of_an_allocation},
 };
 
-UNIT_MAIN("engine", tests, without_slurm);
+UNIT_MAIN("launcher", tests, without_slurm);

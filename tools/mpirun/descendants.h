@@ -6,21 +6,21 @@
  * it, so whatever a rank has started, in whatever session, is found under the
  * supervisor (or, once that is dead, under mpirun) by walking parent links.
  */
-#ifndef MPIRUN_DESCEND_H
-#define MPIRUN_DESCEND_H
+#ifndef MPIRUN_DESCENDANTS_H
+#define MPIRUN_DESCENDANTS_H
 
 #include <stdbool.h>
 #include <sys/types.h>
 
 /* Makes the caller the parent of the orphans below it. */
-void descend_adopt_orphans(void);
+void descendants_become_subreaper(void);
 
 /*
  * Sends a signal to every descendant of the caller. `other_groups_only` leaves out
  * those in the caller's process group, which a terminal has signalled itself. How
  * many got it; processes that have ended but are not reaped do not count.
  */
-unsigned descend_signal(int signal, bool other_groups_only);
+unsigned descendants_signal(int signal, bool other_groups_only);
 
 /*
  * Kills every descendant and reaps it, over and over until there is none: a
@@ -28,20 +28,20 @@ unsigned descend_signal(int signal, bool other_groups_only);
  * sees each one's end. False: some live on, since they belong to another user or /proc
  * does not show them.
  */
-typedef void descend_reaped_fn_t(pid_t pid, int wait_status, void *context);
-bool descend_kill_all(descend_reaped_fn_t *reaped, void *context);
+typedef void descendant_reaped_fn_t(pid_t pid, int wait_status, void *context);
+bool descendants_kill(descendant_reaped_fn_t *reaped, void *context);
 
 /* What is seen of a process. A pid comes back when its process is gone; with the start time it
  * names one process. */
-typedef struct descend_process {
+typedef struct descendant {
     pid_t pid, parent, group;
     unsigned long long start; /* in ticks since the machine booted */
     bool ended;               /* a zombie */
     bool is_ours;
-} descend_process_t;
+} descendant_t;
 
 /* Reads /proc/PID/stat; false if the process is gone. */
-bool descend_read_process(pid_t pid, descend_process_t *process);
+bool descendant_read(pid_t pid, descendant_t *process);
 
 /*
  * Signals one process that was seen, and no other that has got its pid since: what a descriptor
@@ -49,6 +49,6 @@ bool descend_read_process(pid_t pid, descend_process_t *process);
  * not all are seen in one moment, so a parent's pid may have become another's meanwhile. An orphan
  * that has come to us is still meant. False with errno: nobody was signalled.
  */
-bool descend_signal_process(const descend_process_t *seen, int signal);
+bool descendant_signal(const descendant_t *seen, int signal);
 
 #endif

@@ -14,8 +14,8 @@
  * Hydra is before prterun because what its ranks speak (pmi/wire) is in every build of this
  * library, and PMIx need not be.
  */
-#ifndef MPIRUN_ENGINE_H
-#define MPIRUN_ENGINE_H
+#ifndef MPIRUN_LAUNCHER_H
+#define MPIRUN_LAUNCHER_H
 
 #include <stdbool.h>
 
@@ -23,22 +23,22 @@
 #include "tools/mpirun/job.h"
 
 /* What the environment says of an allocation. */
-typedef struct engine_allocation {
+typedef struct launcher_allocation {
     const char *slurm_job; /* NULL: there is none */
     unsigned nodes;        /* 0: it is not told */
     bool is_here;          /* this machine is one of them */
-} engine_allocation_t;
+} launcher_allocation_t;
 
-void engine_look_around(engine_allocation_t *allocation, const char *this_host);
+void launcher_read_allocation(launcher_allocation_t *allocation, const char *this_host);
 
 /*
  * The launcher, and where it is; `*path` is NULL for OPAL_LAUNCHER_SELF. `wanted` is the parameter.
  * False: it has said why there is none, and what to do.
  */
-bool engine_choose(const engine_allocation_t *allocation, const hosts_t *hosts,
-                   opal_launcher_t wanted, opal_launcher_t *engine, char **path);
+bool launcher_choose(const launcher_allocation_t *allocation, const hosts_t *hosts,
+                     opal_launcher_t wanted, opal_launcher_t *launcher, char **path);
 
 /* Of its program: "srun". */
-const char *engine_name(opal_launcher_t engine);
+const char *launcher_name(opal_launcher_t launcher);
 
 #endif
