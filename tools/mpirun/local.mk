@@ -8,7 +8,7 @@ mpirun_LDADD = libmpirun_core.la libopen-pal.la $(HWLOC_LIBS)
 # All but main, for the unit tests as well.
 noinst_LTLIBRARIES += libmpirun_core.la
 libmpirun_core_la_SOURCES = \
-	%D%/appfile.c %D%/appfile.h \
+	%D%/appfile.c \
 	%D%/bind.c %D%/bind.h \
 	%D%/channel.c %D%/channel.h \
 	%D%/descendants.c %D%/descendants.h \
@@ -16,7 +16,6 @@ libmpirun_core_la_SOURCES = \
 	%D%/environment.c %D%/environment.h \
 	%D%/front.c %D%/front.h \
 	%D%/handover.c %D%/handover.h \
-	%D%/heap.c %D%/heap.h \
 	%D%/foreign.c \
 	%D%/gather.c %D%/gather.h \
 	%D%/hosts.c %D%/hosts.h \

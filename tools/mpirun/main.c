@@ -27,8 +27,8 @@
 #include "tools/mpirun/environment.h"
 #include "tools/mpirun/front.h"
 #include "tools/mpirun/handover.h"
-#include "tools/mpirun/heap.h"
 #include "tools/mpirun/job.h"
+#include "tools/mpirun/nodes.h"
 #include "tools/mpirun/options.h"
 #include "tools/mpirun/spelling.h"
 

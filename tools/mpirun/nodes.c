@@ -2,12 +2,16 @@
 /* Blocks of ranks, and what each of them shares. See nodes.h. */
 #include "tools/mpirun/nodes.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "opal/util/log.h"
-#include "tools/mpirun/heap.h"
 #include "tools/mpirun/number.h"
+
+opal_memory_shared_t heap_settings;
 
 /* -- what was asked for ------------------------------------------------------------------ */
 
@@ -109,6 +113,66 @@ char *nodes_mapping(const job_t *job)
 }
 
 /* -- what they share --------------------------------------------------------------------- */
+
+/* -- the shared heap ----------------------------------------------------------------------- */
+
+/* Maps the region's tables, for heap_reap. Without them nothing is reaped until a rank looks. */
+static void map_tables(node_t *node)
+{
+    opal_region_header_t header;
+    if (pread(node->heap_fd, &header, sizeof header, 0) != (ssize_t)sizeof header)
+        return;
+    void *mapped = mmap(NULL, (size_t)header.first_chunk * OPAL_HEAP_CHUNK_BYTES,
+                        PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, node->heap_fd, 0);
+    if (mapped != MAP_FAILED)
+        node->heap_tables = (opal_region_tables_t){.header = mapped,
+                                                   .chunks = header.chunks,
+                                                   .first_chunk = header.first_chunk,
+                                                   .pool_count = header.pool_count,
+                                                   .fd = node->heap_fd};
+}
+
+/* Makes the region of the shared heap, if it is wanted. Ranks can do without it: a failure is
+ * reported only if the user insists on it. */
+static void heap_create(node_t *node)
+{
+    const char *step;
+    bool insists = heap_settings.enable == OPAL_MEMORY_ENABLED;
+    if (heap_settings.enable == OPAL_MEMORY_DISABLED || (node->size == 1 && !insists))
+        return;
+    const opal_region_request_t request = {.bytes = (uint64_t)heap_settings.size_mib << 20,
+                                           .ranks = node->size,
+                                           .shares = heap_settings.shares};
+    node->heap_fd = opal_region_create(&request, &step);
+    if (node->heap_fd < 0 && insists)
+        opal_log_warning("the ranks have no shared heap, since its memory cannot be made: %s: %s",
+                         step, strerror(errno));
+    if (node->heap_fd >= 0)
+        map_tables(node);
+}
+
+/* Frees the chunks of processes that have ended. */
+static void heap_reap(const node_t *node)
+{
+    opal_region_life_t self;
+    if (node->heap_tables.header == NULL)
+        return;
+    opal_region_own_life(&self);
+    opal_region_reap(&node->heap_tables, &self);
+}
+
+static void heap_destroy(node_t *node)
+{
+    const opal_region_tables_t *tables = &node->heap_tables;
+    if (tables->header != NULL)
+        munmap(tables->header, (size_t)tables->first_chunk * OPAL_HEAP_CHUNK_BYTES);
+    node->heap_tables = (opal_region_tables_t){.fd = -1};
+    if (node->heap_fd >= 0)
+        close(node->heap_fd);
+    node->heap_fd = -1;
+}
+
+/* -- all nodes ------------------------------------------------------------------------------ */
 
 bool nodes_create(job_t *job, pid_t watcher)
 {

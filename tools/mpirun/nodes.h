@@ -8,7 +8,11 @@
 #ifndef MPIRUN_NODES_H
 #define MPIRUN_NODES_H
 
+#include "opal/mca/memory/base/shared.h"
 #include "tools/mpirun/job.h"
+
+/* The user's settings of the shared heap (memory/smheap). main.c fills it before nodes_create. */
+extern opal_memory_shared_t heap_settings;
 
 /*
  * "4": so many nodes, with as many ranks each as can be, the first ones one more; "3,1": the ranks

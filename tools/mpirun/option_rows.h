@@ -45,8 +45,15 @@ bool option_take(cursor_t *cursor, const char *name, const char *option, const c
 /* Records that an option was given, for launchers that it is handed on to. */
 void option_record(cursor_t *cursor, const char *name, const char *option, const char *value);
 
-/* --app: the programs and their options in a file. */
+/* --app FILE, in appfile.c. */
 take_fn_t option_read_app_file;
+
+/* Cuts a line of that file into words. Returns NULL, or a phrase that says what is wrong with it.
+ */
+const char *option_split_line(const char *line, opal_strings_t *words);
+
+/* Reads contexts separated by ':' and adds an app for each. False: it has reported an error. */
+bool option_parse_contexts(cursor_t *cursor, int argc, char **argv);
 
 /* Sets a parameter, as --mca does. */
 bool option_add_mca(cursor_t *cursor, const char *option, const char *name, const char *value);

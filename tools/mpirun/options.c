@@ -14,7 +14,6 @@
 #include <strings.h>
 
 #include "opal/util/log.h"
-#include "tools/mpirun/appfile.h"
 #include "tools/mpirun/option_rows.h"
 
 bool option_refuse(const cursor_t *cursor, const char *option, const char *value,
@@ -241,8 +240,7 @@ static bool parse_context(cursor_t *cursor, int argc, char **argv)
     return true;
 }
 
-/* Reads contexts separated by ':'. */
-static bool parse_contexts(cursor_t *cursor, int argc, char **argv)
+bool option_parse_contexts(cursor_t *cursor, int argc, char **argv)
 {
     int begin = 0;
     for (;;) {
@@ -255,52 +253,6 @@ static bool parse_contexts(cursor_t *cursor, int argc, char **argv)
             return true;
         begin = end + 1;
     }
-}
-
-static bool parse_app_line(cursor_t *outer, const char *path, unsigned number, const char *line)
-{
-    char *origin = opal_xprintf("%s:%u: ", path, number);
-    cursor_t cursor = {.job = outer->job, .origin = origin, .in_app_file = true};
-    opal_strings_t words = {0};
-    const char *complaint = appfile_split(line, &words);
-    if (complaint != NULL)
-        opal_log_error("%s%s", origin, complaint);
-    bool good = complaint == NULL &&
-                (words.count == 0 || parse_contexts(&cursor, (int)words.count, words.items));
-    opal_strings_free(&words);
-    free(origin);
-    return good;
-}
-
-bool option_read_app_file(cursor_t *cursor, const char *option, char **values)
-{
-    const char *path = values[0];
-    if (cursor->in_app_file) {
-        opal_log_error("%s%s: an --app file cannot name another one", cursor->origin, option);
-        return false;
-    }
-    FILE *file = fopen(path, "re");
-    if (file == NULL) {
-        opal_log_error("%s: cannot read %s: %s", option, path, strerror(errno));
-        return false;
-    }
-    size_t apps_before = cursor->job->app_count;
-    char *line = NULL;
-    size_t capacity = 0;
-    unsigned number = 0;
-    bool good = true;
-    while (good && getline(&line, &capacity, file) >= 0)
-        good = parse_app_line(cursor, path, ++number, line);
-    if (good && ferror(file)) {
-        opal_log_error("%s: cannot read %s: %s", option, path, strerror(errno));
-        good = false;
-    } else if (good && cursor->job->app_count == apps_before) {
-        opal_log_error("%s: %s names no program", option, path);
-        good = false;
-    }
-    free(line);
-    fclose(file);
-    return good;
 }
 
 /* What -genv and its kin set holds for all programs; what a program sets itself goes before. */
@@ -323,7 +275,8 @@ bool options_parse(job_t *job, int argc, char **argv)
 {
     job->options.map_by = LEVEL_SLOT;
     cursor_t cursor = {.job = job, .origin = ""};
-    bool good = take_timeout_of_environment(&cursor) && parse_contexts(&cursor, argc - 1, argv + 1);
+    bool good =
+        take_timeout_of_environment(&cursor) && option_parse_contexts(&cursor, argc - 1, argv + 1);
     if (good)
         hand_on_to_all(job);
     return good;

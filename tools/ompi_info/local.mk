@@ -1,11 +1,9 @@
 bin_PROGRAMS += ompi_info
 ompi_info_SOURCES = \
 	%D%/main.c \
+	%D%/report.c \
 	%D%/report.h \
-	%D%/report_config.c \
-	%D%/report_copy.c \
 	%D%/report_memory.c \
-	%D%/report_params.c %D%/report_protocols.c \
-	%D%/report_why.c
+	%D%/report_params.c
 ompi_info_CPPFLAGS = $(AM_CPPFLAGS) -DMICA_PREFIX='"$(prefix)"'
 ompi_info_LDADD = libmpi_abi.la libopen-pal.la

@@ -6,8 +6,6 @@ bin_PROGRAMS += mpicc
 
 # The two files of opal are compiled in: a wrapper must run where its libraries are not found.
 mpicc_SOURCES = \
-	%D%/command_line.c \
-	%D%/command_line.h \
 	%D%/main.c \
 	%D%/shell.c \
 	%D%/shell.h \

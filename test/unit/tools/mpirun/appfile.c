@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* tools/mpirun/appfile.c: the words of a line. */
-#include "tools/mpirun/appfile.h"
+#include "tools/mpirun/option_rows.h"
 
 #include "test/unit/opal/support.h"
 
@@ -27,7 +27,7 @@ START_TEST(appfile_cuts_words)
         {"x\r\n", "x"},
     };
     opal_strings_t words = {0};
-    ck_assert_ptr_null(appfile_split(cases[_i].line, &words));
+    ck_assert_ptr_null(option_split_line(cases[_i].line, &words));
     char *joined = opal_strings_join(&words, "|");
     ck_assert_str_eq(joined, cases[_i].words);
     free(joined);
@@ -41,7 +41,7 @@ START_TEST(appfile_complains)
     static const char *const complaints[] = {"' is not closed", "\" is not closed",
                                              "\" is not closed", "backslash"};
     opal_strings_t words = {0};
-    const char *complaint = appfile_split(lines[_i], &words);
+    const char *complaint = option_split_line(lines[_i], &words);
     ck_assert_ptr_nonnull(complaint);
     unit_assert_part(complaint, complaints[_i]);
     opal_strings_free(&words);
