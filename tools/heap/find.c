@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* /proc, which changes while it is read: whatever is not there any more is passed over. */
+/* Reading /proc, which changes meanwhile: a process that has ended is skipped. */
 #include "tools/heap/find.h"
 
 #include <ctype.h>
@@ -40,7 +40,7 @@ static void read_line(int pid, const char *file, char *line, size_t room)
             *c = *c == '\n' ? 0 : '?';
 }
 
-/* 0: it has none, or has ended. */
+/* 0: the process has no parent, or has ended. */
 static int parent_of(int pid)
 {
     char line[512];
@@ -60,7 +60,7 @@ static bool descends_from(int pid, int ancestor)
     return false;
 }
 
-/* The region that a process has, if it has one. */
+/* Finds the region that a process has open. False: it has none. */
 static bool look_at_process(int pid, found_region_t *found)
 {
     char path[PATH_BYTES], target[PATH_BYTES];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Regions of running jobs, found by the descriptors that their processes have. */
+/* Finding the regions of running jobs, by the open descriptors of their processes. */
 #ifndef TOOLS_HEAP_FIND_H
 #define TOOLS_HEAP_FIND_H
 
@@ -8,18 +8,18 @@
 #include <sys/types.h>
 
 typedef struct found_region {
-    uint64_t inode; /* tells regions apart */
-    int pid, fd;    /* of the oldest process that was found with it */
+    uint64_t inode; /* identifies the region */
+    int pid, fd;    /* of the oldest process that has the region open */
     size_t holders;
-    int youngest;     /* process: a rank, if there is one yet */
-    char command[64]; /* its name */
+    int youngest;     /* pid of the youngest process: a rank, once ranks are started */
+    char command[64]; /* name of that process */
 } found_region_t;
 
-/* All regions that this user may look at, sorted by pid. With a `pid` that is not 0: those that
- * this process or one that it started has. The caller frees the list. */
+/* Lists all regions that this user may read, sorted by pid. If `pid` is not 0, only the regions of
+ * this process and its descendants. The caller frees the list. */
 size_t find_regions(int pid, found_region_t **regions);
 
-/* Only for reading; -1 with errno. */
+/* Opens a region for reading. -1 with errno. */
 int find_open(const found_region_t *region);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * mica-heap: what the heap that the ranks of a running job share looks like. It only reads.
+ * mica-heap: shows the shared heap of a running job. It only reads.
  *
- * Exit status: 0; 1: there is no such region, or not one alone; 2: the command line is wrong.
+ * Exit status: 0; 1: there is no such region, or there are several; 2: the command line is wrong.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What text and drawing have in common. */
+/* What text.c and svg.c share. */
 #include "tools/heap/draw.h"
 
 static const char *const names[] = {

@@ -107,7 +107,7 @@ static void count(snapshot_pool_t *pool, const opal_heap_look_t *look)
         pool->free_bytes += CHUNK;
 }
 
-/* One chunk, or those of a huge block. Returns how many. */
+/* Reads one chunk, or all chunks of a huge block. Returns their number. */
 static uint32_t read_chunk(reading_t *reading, snapshot_pool_t *pool, uint32_t number,
                            uint32_t most)
 {
@@ -186,7 +186,7 @@ static bool read_tables(reading_t *reading)
            read_at(reading->fd, reading->owners, snapshot->given * sizeof *reading->owners, owners);
 }
 
-/* Chunks have found their pools by number: now those of nobody can go. */
+/* Removes the pools without a process, once no chunk refers to a pool by number any more. */
 static void drop_vacant(snapshot_t *snapshot)
 {
     size_t count = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a region looks like at some moment, seen from outside. It is read by pread, never mapped: a
- * file's holes stay holes, its end is no signal, and nothing can be changed. The job goes on
- * meanwhile, so pools need not quite fit together; every number is checked.
+ * A snapshot of a region, taken from outside. The region is read by pread and never mapped: holes
+ * of the file stay holes, a read past its end raises no signal, and nothing can be changed. The job
+ * runs meanwhile, so numbers may be inconsistent, and every number is checked.
  */
 #ifndef TOOLS_HEAP_SNAPSHOT_H
 #define TOOLS_HEAP_SNAPSHOT_H
@@ -20,13 +20,13 @@ typedef struct snapshot_chunk {
     uint8_t fill[OPAL_HEAP_LOOK_UNITS];
 } snapshot_chunk_t;
 
-/* What one process has been given. Bytes: in blocks; between them; in chunks that are free;
- * really there, used or not. */
+/* The part of the region that one process was given. Its bytes are counted: in blocks (used),
+ * between blocks (hole), in free chunks (free), and in resident pages (resident). */
 typedef struct snapshot_pool {
-    int pid; /* 0: it was just attaching */
+    int pid; /* 0: the process is attaching */
     int rank;
-    bool has_ended; /* nobody has use for its chunks yet, or somebody has some of its blocks */
-    bool is_vacant; /* it is nobody's: not in a snapshot that is ready */
+    bool has_ended;       /* its chunks are not reused yet, or other processes hold blocks of it */
+    bool is_vacant;       /* it has no process; snapshot_take removes vacant pools */
     uint64_t base, least; /* as in region_file.h */
     uint32_t given;       /* chunks */
     uint64_t used_bytes, hole_bytes, longest_hole_bytes, free_bytes, resident_bytes;
@@ -39,16 +39,16 @@ typedef struct snapshot {
     uint64_t bytes, base;
     uint32_t chunks, given; /* in the region; to pools, or taken by its own tables */
     int creator;            /* pid */
-    uint32_t spare; /* of the given chunks: of processes that have ended, for who wants them */
+    uint32_t spare;         /* given chunks of processes that have ended, free for any process */
     snapshot_pool_t *pools;
     size_t pool_count;
 } snapshot_t;
 
-/* NULL, or why there is none. */
+/* Takes a snapshot. Returns NULL, or the reason why there is none. */
 const char *snapshot_take(int fd, snapshot_t *snapshot);
 void snapshot_free(snapshot_t *snapshot);
 
-/* Free memory between blocks, of a hundred parts of the chunks that blocks are in. */
+/* Free memory between blocks, in percent of the chunks that hold blocks. */
 unsigned snapshot_fragmentation(const snapshot_pool_t *pool);
 
 #endif

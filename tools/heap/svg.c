@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The picture as a drawing: for each pool a line of figures, a bar of what its memory is used for,
- * and a map whose rows are chunks, coloured by what they hold and as strongly as they are filled.
- * Colours are set by classes, twice: for a light and for a dark page. There is no text in it that
- * the region could have written.
+ * The snapshot as an SVG picture: for each pool a line of figures, a bar of the use of its memory,
+ * and a map whose rows are chunks. The colour of a cell is its use, the strength of the colour how
+ * full it is. Colours are set by classes, for a light and for a dark page. No text of the region
+ * gets into the picture.
  */
 #include <string.h>
 

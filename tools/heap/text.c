@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The picture in characters: a table of the pools, then a map of each. */
+/* The snapshot as text: a table of the pools, then a map of each. */
 #include "tools/heap/draw.h"
 
 #include "opal/heap/heap.h"

@@ -2,10 +2,11 @@
 /*
  * Mapping and binding with hwloc. See bind.h.
  *
- * Process p is dealt to object p modulo n of the --map-by level (p / N modulo n with ppr:N);
- * processes that come to the same object take its parts of the --bind-to level in turn, one or as
- * many as PE says. Where the bound level is the larger one, a process gets the object around the
- * one it was dealt to. Process p is rank p unless --rank-by says otherwise.
+ * Process p is mapped to object p modulo n of the --map-by level (p / N modulo n with ppr:N).
+ * Processes that are mapped to the same object take its parts of the --bind-to level in turn: one
+ * part, or as many as PE says. If the --bind-to level is larger than the --map-by level, a process
+ * is bound to the object that contains the one it was mapped to. Process p becomes rank p unless
+ * --rank-by says otherwise.
  */
 #include "tools/mpirun/bind.h"
 
@@ -18,7 +19,7 @@
 
 #include "opal/util/log.h"
 
-/* The machine as far as we may use it; NULL with a message. */
+/* The part of the machine that mpirun may use. NULL: an error was reported. */
 static hwloc_topology_t load_topology(void)
 {
     hwloc_topology_t topology;
@@ -26,7 +27,7 @@ static hwloc_topology_t load_topology(void)
         opal_log_error("hwloc does not start: %s", strerror(errno));
         return NULL;
     }
-    /* hwloc keeps devices out unless it is asked for them: they cost 100 ms here and there. */
+    /* Devices are not requested from hwloc: finding them can cost 100 ms. */
     hwloc_bitmap_t allowed = hwloc_bitmap_alloc();
     int error = hwloc_topology_load(topology);
     if (error == 0 && allowed != NULL &&
@@ -41,7 +42,7 @@ static hwloc_topology_t load_topology(void)
     return topology;
 }
 
-/* How many objects of a type there are; 1 (the machine itself) where a kernel shows none. */
+/* The number of objects of a type; 1 (the machine itself) if the kernel shows none. */
 static unsigned count_objects(hwloc_topology_t topology, hwloc_obj_type_t type)
 {
     int count = hwloc_get_nbobjs_by_type(topology, type);
@@ -83,9 +84,9 @@ unsigned bind_count(topology_level_t level)
     return count;
 }
 
-/* Where one process runs: some objects of one type, and the threads of them. */
+/* What one process is bound to: objects of one type, and their hardware threads. */
 typedef struct binding {
-    hwloc_obj_t first;      /* of the objects */
+    hwloc_obj_t first;      /* object */
     hwloc_bitmap_t objects; /* their logical indexes */
     hwloc_bitmap_t threads;
 } cpu_binding_t;
@@ -109,7 +110,7 @@ static void binding_add(cpu_binding_t *binding, hwloc_obj_t object)
     hwloc_bitmap_or(binding->threads, binding->threads, object->cpuset);
 }
 
-/* The object of a type around another one. */
+/* The object of a type that contains another object. */
 static hwloc_obj_t object_around(hwloc_topology_t topology, hwloc_obj_type_t type, hwloc_obj_t part)
 {
     int all = hwloc_get_nbobjs_by_type(topology, type);
@@ -137,8 +138,8 @@ static const char *name_type(hwloc_obj_type_t type)
     return "the whole machine";
 }
 
-/* Parts of an object, from one on, beginning again behind its last. False: it has said that there
- * are fewer. */
+/* Binds to `count` parts of an object, beginning with part `from` and wrapping around after the
+ * last one. False: the object has fewer parts, which was reported. */
 static bool take_parts(hwloc_topology_t topology, hwloc_obj_t whole, hwloc_obj_type_t type,
                        unsigned from, unsigned count, cpu_binding_t *binding)
 {
@@ -157,7 +158,8 @@ static bool take_parts(hwloc_topology_t topology, hwloc_obj_t whole, hwloc_obj_t
     return true;
 }
 
-/* The binding of one process, which is counted from 0 as they are dealt. False: as take_parts. */
+/* The binding of a process; processes are counted from 0 in the order of mapping. False: as
+ * take_parts. */
 static bool choose(hwloc_topology_t topology, const options_t *options, unsigned process,
                    cpu_binding_t *binding)
 {
@@ -170,7 +172,7 @@ static bool choose(hwloc_topology_t topology, const options_t *options, unsigned
     unsigned index = process / together % map_count;
     unsigned turn = process / together / map_count * together + process % together;
     hwloc_obj_t dealt = object_at(topology, map_type, index);
-    /* No larger than a part: a rank takes several of them. */
+    /* The mapped object is no larger than a part, so a rank takes several objects. */
     bool is_small = map_type == HWLOC_OBJ_PU || map_type == bind_type;
     if (is_small && parts > 1)
         return take_parts(topology, hwloc_get_root_obj(topology), bind_type, process * parts, parts,
@@ -242,9 +244,10 @@ static bool starts_in(const cpu_binding_t *binding, hwloc_obj_t object)
 }
 
 /*
- * --rank-by: which process is which rank. The ranks go round the objects of a level, and take a
- * process of each; those that are in none come last. A process may be in several: where memory is
- * of two kinds, two NUMA nodes have the same threads. malloc'ed: the process of each rank.
+ * --rank-by: which process becomes which rank. Ranks are numbered round the objects of a level, one
+ * process of each object at a time; processes outside of all objects come last. A process may be in
+ * several objects: where memory is of two kinds, two NUMA nodes have the same hardware threads.
+ * Returns the process of each rank, malloc'ed.
  */
 static unsigned *number_ranks(hwloc_topology_t topology, topology_level_t level,
                               const cpu_binding_t *bindings, unsigned size)

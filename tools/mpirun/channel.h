@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One stream of a rank on its way to a sink: what was read and waits for its newline,
- * and what is being written. gather.c decides whose turn it is; a turn is
- * channel_step.
+ * One stream of a rank, moved from its pipe to a sink: the bytes that were read and wait for a
+ * newline, and the bytes that are being written. gather.c decides which channel may write;
+ * channel_step does one turn of it.
  */
 #ifndef MPIRUN_CHANNEL_H
 #define MPIRUN_CHANNEL_H
@@ -10,11 +10,11 @@
 #include "opal/util/text.h"
 #include "tools/mpirun/loop.h"
 
-/* Where the bytes go. The write may take less than all; -1 with EAGAIN: later. */
+/* The destination of the bytes. A write may be partial, and may fail with EAGAIN. */
 typedef struct target {
     int fd;
     bool is_socket;
-    bool may_block; /* could not be made non-blocking: small writes, one at a time */
+    bool may_block; /* it could not be made non-blocking: one small write at a time */
     bool can_splice;
 } target_t;
 
@@ -26,31 +26,31 @@ typedef struct channel {
     struct channel *queued_next; /* in the sink's queue */
     bool is_queued;
     bool stamped;
-    char *label; /* NULL: bytes pass unchanged */
+    char *label; /* NULL: the bytes are not changed */
 
     char *held; /* read from the pipe, not yet passed on */
     size_t held_bytes, held_capacity;
-    size_t ready_bytes;   /* the first of `held` are to be written; only without label */
-    opal_text_t labelled; /* the same with label */
-    size_t written;       /* of `ready` or `labelled` */
-    size_t to_splice;     /* then move so much from pipe to target */
-    bool mid_line;        /* the target stands inside of a line of ours */
-    bool drains;          /* no writer is left: an empty pipe is at its end */
+    size_t ready_bytes;   /* the first bytes of `held`, to be written; only without label */
+    opal_text_t labelled; /* the bytes to be written, with labels */
+    size_t written;       /* of the ready bytes or of `labelled` */
+    size_t to_splice;     /* bytes to move from pipe to target after that */
+    bool mid_line;        /* the last byte in the target is inside a line of this channel */
+    bool drains;          /* no writer is left: an empty pipe is the end of the stream */
 } channel_t;
 
 typedef enum step {
-    STEP_MORE,    /* the target stands at a line's start; there may be more to read */
-    STEP_EMPTY,   /* the same, and there is nothing to read now */
-    STEP_WAITING, /* nothing to read now, but the target stands inside of a line */
-    STEP_BLOCKED, /* the target takes nothing now */
-    STEP_ENDED,   /* all is passed on */
+    STEP_MORE,    /* the target is at the start of a line; there may be more to read */
+    STEP_EMPTY,   /* the target is at the start of a line; there is nothing to read now */
+    STEP_WAITING, /* there is nothing to read now, but the target is inside a line */
+    STEP_BLOCKED, /* the target accepts nothing now */
+    STEP_ENDED,   /* the stream has ended and is written */
     STEP_BROKEN,  /* the target failed, with errno */
 } step_t;
 
-/* Reads and writes until one of the above. Does not block, but for a target that may. */
+/* Reads and writes until one of the states above. Blocks only on a target that may_block. */
 step_t channel_step(channel_t *channel);
 
-/* Frees what it holds; the pipe is the caller's to close. */
+/* Frees what the channel holds. The caller closes the pipe. */
 void channel_fini(channel_t *channel);
 
 #endif

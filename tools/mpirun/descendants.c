@@ -63,7 +63,7 @@ bool descendant_read(pid_t pid, descendant_t *process)
     return true;
 }
 
-/* False: /proc shows nothing. */
+/* False: /proc shows no process. */
 static bool read_table(table_t *table)
 {
     DIR *proc = opendir("/proc");
@@ -90,7 +90,8 @@ static int by_pid(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Marks those that lead to us; a child may have a smaller id than its parent, so until stable. */
+/* Marks the descendants of this process. A child may have a smaller pid than its parent, so the
+ * passes are repeated until nothing changes. */
 static void mark_ours(table_t *table)
 {
     pid_t self = getpid();
@@ -119,7 +120,8 @@ bool descendant_signal(const descendant_t *listed, int signal)
     bool same = descendant_read(listed->pid, &now) && now.start == listed->start &&
                 (now.parent == listed->parent || now.parent == getpid());
     int error = ESRCH;
-    /* Without a descriptor (too many are open; before Linux 5.3) the moment between must do. */
+    /* Without a pidfd (too many open files; before Linux 5.3) a race with the pid's reuse remains.
+     */
     if (same && (fd >= 0 ? syscall(SYS_pidfd_send_signal, fd, signal, NULL, 0)
                          : kill(listed->pid, signal)) == 0)
         error = 0;
@@ -131,7 +133,7 @@ bool descendant_signal(const descendant_t *listed, int signal)
     return error == 0;
 }
 
-/* Signals all; *denied: there are some that it cannot signal, or it cannot see any. */
+/* Signals all descendants. `*denied`: some may not be signalled, or /proc shows no process. */
 static unsigned signal_all(int signal, bool other_groups_only, bool *denied)
 {
     table_t table = {0};
@@ -160,7 +162,7 @@ unsigned descendants_signal(int signal, bool other_groups_only)
     return signal_all(signal, other_groups_only, &denied);
 }
 
-/* Reaps what has ended, or waits for one. False: there are no children at all. */
+/* Reaps the children that have ended, or waits for one. False: there are no children. */
 static bool reap(bool wait, descendant_reaped_fn_t *reaped, void *context)
 {
     int status;

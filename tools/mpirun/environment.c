@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 /*
- * Left by a launcher around us (an mpirun inside a rank, a batch step): it would
- * tell our ranks that they belong to that job. A name that ends in '_' stands for
- * all that begin with it.
+ * Variables of an enclosing launcher (if mpirun runs inside a rank or a batch step). A rank that
+ * found them would take itself for a rank of that job. A name that ends in '_' stands for all names
+ * that begin with it.
  */
 static const char *const foreign[] = {
     "PMI_",
@@ -108,8 +108,8 @@ static void add_number(opal_strings_t *list, const char *name, unsigned value)
 }
 
 /*
- * Rank 0 tells what is wrong with the settings of the job; the first rank of a program that has
- * settings of its own tells about these.
+ * Rank 0 reports what is wrong with the settings of the job. The first rank of a program that has
+ * settings of its own reports what is wrong with these.
  */
 static bool is_reporter(const app_t *app, unsigned rank)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What people and scripts type for Open MPI's mpirun and MPICH's mpiexec: each option is translated
- * into ours, or refused with the word that does it here. Other names of our own options stand with
- * these in option_rows.c.
+ * Options of Open MPI's mpirun and MPICH's mpiexec. Each is translated into an option of this
+ * mpirun, or refused with a message that names the option to use instead. Other names for options
+ * of this mpirun are in the rows of option_rows.c.
  */
 #include <string.h>
 #include <strings.h>
@@ -10,7 +10,7 @@
 #include "opal/util/log.h"
 #include "tools/mpirun/option_rows.h"
 
-/* It asks for what is done in any case. */
+/* Accepts an option that asks for what mpirun does anyway. */
 static bool take_nothing(cursor_t *cursor, const char *option, char **values)
 {
     (void)cursor, (void)option, (void)values;
@@ -72,7 +72,7 @@ static bool take_launcher_exec(cursor_t *cursor, const char *option, char **valu
     return option_add_mca(cursor, option, "plm_rsh_agent", values[0]);
 }
 
-/* Our option for each word of a list such as "map,bind". */
+/* The option of this mpirun for a word of a list such as "map,bind". */
 typedef struct listed {
     const char *word, *name;
 } listed_t;

@@ -16,7 +16,7 @@
 #include "tools/mpirun/outcome.h"
 #include "tools/mpirun/supervise.h"
 
-/* What the front has seen of its job. */
+/* What the front knows of its job. */
 typedef struct front {
     pid_t supervisor;
     bool interrupted; /* the terminal sent SIGINT */
@@ -27,14 +27,15 @@ typedef struct front {
 } front_t;
 
 /*
- * The signals that are handed on, and SIGCHLD. Those that mpirun was started with
- * ignored (nohup) stay so: a blocked signal would be queued all the same.
+ * The signals that are forwarded, and SIGCHLD. A signal that mpirun was started with ignored
+ * (nohup) remains ignored and is not blocked: a blocked signal would be queued although it is
+ * ignored.
  */
 static void choose_signals(sigset_t *set)
 {
     static const int handled[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
                                   SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
-    signal(SIGCHLD, SIG_DFL); /* ignored, it would hide how children end */
+    signal(SIGCHLD, SIG_DFL); /* if it is ignored, children leave no status */
     sigemptyset(set);
     sigaddset(set, SIGCHLD);
     for (size_t i = 0; i < OPAL_COUNT_OF(handled); i++) {
@@ -48,7 +49,7 @@ static void become_supervisor(supervise_setup_t *setup, const int life[2], pid_t
 {
     close(life[1]);
     prctl(PR_SET_NAME, "mica-supervise");
-    /* The pipe tells that the front has died; a stopped supervisor must first be woken. */
+    /* The end of the pipe says that the front has died; SIGCONT wakes a stopped supervisor. */
     prctl(PR_SET_PDEATHSIG, SIGCONT);
     if (getppid() != front)
         _exit(STATUS_TROUBLE);
@@ -58,7 +59,7 @@ static void become_supervisor(supervise_setup_t *setup, const int life[2], pid_t
     exit(status);
 }
 
-/* Takes note of the supervisor's end, and of its stopping. */
+/* Notes that the supervisor has ended, stopped or continued. */
 static void reap_supervisor(front_t *front)
 {
     int status;
@@ -73,9 +74,9 @@ static void reap_supervisor(front_t *front)
 }
 
 /*
- * Stops when the supervisor has, so that the shell sees it; but not if somebody stopped only that
- * one, or every process of the job by itself, as a batch system does: who continues them in some
- * order may have continued us already.
+ * Stops this process after the supervisor has stopped for SIGTSTP, so that the shell sees a stopped
+ * job. Does nothing if the supervisor alone was stopped, or each process by itself, as a batch
+ * system does: a SIGCONT that is pending here has come before the stop and would be lost.
  */
 static void stop_too(front_t *front)
 {
@@ -99,12 +100,12 @@ static void handle_signal(front_t *front, const siginfo_t *info)
     } else if (info->si_code != SI_KERNEL) {
         kill(front->supervisor, info->si_signo);
     } else if (info->si_signo == SIGINT) {
-        front->interrupted = true; /* the terminal has sent it to the supervisor, too */
+        front->interrupted = true; /* the terminal sent it to the supervisor as well */
     }
     stop_too(front);
 }
 
-/* The supervisor was killed: what is left of the job is ours now. */
+/* The supervisor was killed, and its descendants were reparented to this process: kills them. */
 static int clean_up_after(int wait_status)
 {
     char *name = outcome_name_signal(WTERMSIG(wait_status));
@@ -126,7 +127,7 @@ static int wait_for_supervisor(front_t *front, const sigset_t *signals)
         return clean_up_after(front->wait_status);
     int status = WEXITSTATUS(front->wait_status);
     if (front->interrupted && status == STATUS_SIGNAL_BASE + SIGINT) {
-        /* Die of it, so that a shell's loop around mpirun ends as well. */
+        /* mpirun dies of SIGINT, too, so that a shell's loop around mpirun ends. */
         sigset_t only;
         sigemptyset(&only);
         sigaddset(&only, SIGINT);
@@ -161,6 +162,6 @@ int front_run(job_t *job, double kill_grace)
         opal_log_error("cannot start the supervisor: %s", strerror(errno));
         return STATUS_TROUBLE;
     }
-    close(life[0]); /* life[1] stays open for as long as we live */
+    close(life[0]); /* life[1] is open for as long as this process lives */
     return wait_for_supervisor(&front, &setup.signals);
 }

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The front: the process that the user started. It forks the supervisor and does
- * next to nothing, so that whoever of the two is killed, the other one cleans up:
+ * The front: the process that the user started. It forks the supervisor and does little else, so
+ * that if one of the two is killed, the other one cleans up:
  *
  *   front (mpirun)  --fork-->  supervisor (mica-supervise)  --vfork-->  ranks
  *
- *   the front dies       the supervisor sees the pipe's end, kills all, exits
- *   the supervisor dies  its ranks are killed by the kernel (PR_SET_PDEATHSIG); what they
- *                        had started becomes the front's, a subreaper, and is killed
+ *   the front dies       the supervisor sees the end of a pipe, kills the job, and exits
+ *   the supervisor dies  the kernel kills the ranks (PR_SET_PDEATHSIG); their children are
+ *                        reparented to the front, a subreaper, which kills them
  *
- * All stay in one process group, so that the terminal's ^C, ^Z and its reading from the
- * foreground work as for any command. Signals sent to mpirun alone are handed on.
+ * All processes stay in one process group, so that ^C, ^Z and reading from the terminal work as for
+ * any command. Signals that are sent to mpirun alone are forwarded.
  */
 #ifndef MPIRUN_FRONT_H
 #define MPIRUN_FRONT_H
 
 #include "tools/mpirun/job.h"
 
-/* Runs the job in a supervisor. The exit status. */
+/* Runs the job in a supervisor. Returns the exit status. */
 int front_run(job_t *job, double kill_grace);
 
 #endif

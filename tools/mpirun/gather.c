@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whose turn it is at each sink. See gather.h. */
+/* Which channel may write to a sink. See gather.h. */
 #include "tools/mpirun/gather.h"
 
 #include <errno.h>
@@ -19,22 +19,22 @@ enum {
     SINK_PIPE_BYTES = 1024 * 1024,
 };
 
-/* How long a silent owner keeps a sink that others wait for. */
+/* How long an owner that writes nothing keeps a sink that other channels wait for. */
 static const double stall_seconds = 5;
 
 struct sink {
     target_t target;
-    loop_watch_t watch; /* our own descriptor of the target, where it can be polled: tells
-                           of room in it while `blocked`, and always of its end */
+    loop_watch_t watch; /* a descriptor of its own for a target that can be polled: reports room
+                           while `blocked`, and always the end */
     gather_t *gather;
     struct sink *next;
     char *name;
-    bool blocked;            /* the target takes nothing until `watch` says so */
+    bool blocked;            /* the target accepts nothing until `watch` reports room */
     bool broken;             /* the target failed: its channels are closed */
-    channel_t *owner;        /* is inside of a line or of a write; alone may use the target */
-    channel_t *first, *last; /* those with something to read, in order of their turns */
-    loop_timer_t stall;      /* runs while others wait for a silent owner */
-    loop_timer_t resume;     /* due at once: more turns are to be had */
+    channel_t *owner;        /* inside a line or a write; only the owner may use the target */
+    channel_t *first, *last; /* queue of channels with something to read */
+    loop_timer_t stall;      /* runs while other channels wait for an owner that writes nothing */
+    loop_timer_t resume;     /* due at once: there is more to write */
 };
 
 struct gather {
@@ -73,7 +73,8 @@ static channel_t *dequeue(sink_t *sink)
     return channel;
 }
 
-/* The target failed: the ranks find their pipes closed, as they would find the target. */
+/* The target failed: closes the pipes, so that the ranks get the error that the target would give.
+ */
 static void break_sink(sink_t *sink, int error)
 {
     if (error != EPIPE)
@@ -90,7 +91,7 @@ static void break_sink(sink_t *sink, int error)
     }
 }
 
-/* Gives one channel its turn. False: nobody can have another one now. */
+/* Lets one channel write. False: no channel can write now. */
 static bool take_turn(sink_t *sink)
 {
     loop_t *loop = sink->gather->loop;
@@ -114,7 +115,7 @@ static bool take_turn(sink_t *sink)
         break;
     case STEP_BLOCKED:
         if (sink->watch.fd < 0)
-            break; /* it cannot be waited for; the next write will */
+            break; /* it cannot be polled; the next write blocks */
         sink->blocked = true;
         loop_change(loop, &sink->watch, EPOLLOUT);
         return false;
@@ -181,8 +182,8 @@ static void stall_fired(loop_timer_t *timer)
 }
 
 /*
- * A descriptor on which a write does not block us. The flag O_NONBLOCK belongs to the open
- * file, which we share with the shell and others, so a pipe or terminal is opened anew.
+ * A descriptor on which a write does not block. O_NONBLOCK belongs to the open file description,
+ * which mpirun shares with the shell, so a pipe or terminal is opened anew.
  */
 static int open_own(int fd, mode_t mode, target_t *target)
 {
@@ -212,7 +213,7 @@ sink_t *gather_add_sink(gather_t *gather, int fd, const char *name)
     sink->target.fd = fd;
     sink->next = gather->sinks;
     gather->sinks = sink;
-    /* Into a file splice works, but measures no faster than a copy through us. */
+    /* splice(2) into a file works, but is not faster than read and write. */
     sink->target.can_splice = S_ISFIFO(status.st_mode);
     if (S_ISREG(status.st_mode))
         return sink; /* never makes us wait */

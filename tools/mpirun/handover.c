@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A job in the words of another launcher. See handover.h. */
+/* Translating a job for another launcher. See handover.h. */
 #include "tools/mpirun/handover.h"
 
 #include <errno.h>
@@ -42,7 +42,7 @@ OPAL_PRINTF(2, 3) static void add(opal_strings_t *list, const char *format, ...)
 
 /* -- options by the table ------------------------------------------------------------------- */
 
-/* The text with %s and %u filled in. */
+/* The text with the value in the place of %s or %u. */
 static char *fill(const char *text, const char *value)
 {
     const char *conversion = strchr(text, '%');
@@ -61,7 +61,7 @@ static char *fill(const char *text, const char *value)
     return opal_text_take(&filled);
 }
 
-/* Adds to the word that is there, behind a comma, or behind the colon that the addition has. */
+/* Appends to a word, separated by a comma unless the addition begins with a colon. */
 static void extend(char **word, const char *addition)
 {
     char *longer = opal_xprintf("%s%s%s", *word, addition[0] == ':' ? "" : ",", addition);
@@ -118,7 +118,7 @@ static void apply(translation_t *translation, const given_t *given, const spelli
     free(text);
 }
 
-/* How an option was given last; NULL: it was not. */
+/* The last occurrence of an option on the command line; NULL: it was not given. */
 static const given_t *find_given(const options_t *options, const char *name)
 {
     size_t length = strlen(name);
@@ -140,7 +140,7 @@ static void translate_options(translation_t *translation)
     }
 }
 
-/* Hydra's -bind-to is one word of what is two options here: the level, and how many of it. */
+/* Hydra's -bind-to combines two options of this mpirun: the level, and how many objects of it. */
 static void translate_binding(translation_t *translation)
 {
     const options_t *options = &translation->job->options;
@@ -164,7 +164,7 @@ static void translate_binding(translation_t *translation)
 /* -- hosts --------------------------------------------------------------------------------------
  */
 
-/* For Slurm the allocation says how many ranks a node takes; one number for all can be told. */
+/* In Slurm the allocation decides how many ranks a node takes; srun accepts one number for all. */
 static void name_nodes(translation_t *translation, opal_text_t *list)
 {
     const hosts_t *hosts = &translation->job->options.hosts;
@@ -176,7 +176,7 @@ static void name_nodes(translation_t *translation, opal_text_t *list)
         opal_text_printf(list, "%s%s", i > 0 ? "," : "", host->name);
     }
     if (translation->job->options.per_node > 0)
-        return; /* the table has said it */
+        return; /* translate_options has added it */
     if (!same)
         refuse(translation, "slots", "there each host can only have the same number of them");
     else if (first->has_number)
@@ -241,7 +241,7 @@ static void translate_agent(translation_t *translation)
 /* -- programs -----------------------------------------------------------------------------------
  */
 
-/* How many ranks an app has; 0: the launcher is to decide. */
+/* The number of ranks of an app; 0: the launcher decides. */
 static unsigned count_ranks(translation_t *translation, const app_t *app)
 {
     const hosts_t *hosts = &translation->job->options.hosts;
@@ -289,7 +289,7 @@ static void add_context(translation_t *translation, const app_t *app)
         opal_strings_add(words, app->argv.items[i]);
 }
 
-/* A word of srun's file of programs. It has quotes of its own, and % and # mean something. */
+/* Adds a word to srun's file of programs, in which quotes, % and # have a meaning of their own. */
 static void add_program_word(translation_t *translation, const char *word)
 {
     if (word[0] == 0 || strpbrk(word, " \t\n\"'\\%#") != NULL)
@@ -359,7 +359,7 @@ static void translate_programs(translation_t *translation)
 /* -- all ----------------------------------------------------------------------------------------
  */
 
-/* What there is to say in any case. */
+/* Adds the words that do not depend on options. */
 static void begin(translation_t *translation)
 {
     const options_t *options = &translation->job->options;
@@ -374,9 +374,10 @@ static void begin(translation_t *translation)
     if (getenv("SLURM_MPI_TYPE") == NULL)
         add(words, "--mpi=%s", options->slurm_mpi);
     if (getenv("SLURM_KILL_BAD_EXIT") == NULL)
-        opal_strings_add(words, "--kill-on-bad-exit=1"); /* else others wait for who never began */
+        opal_strings_add(words,
+                         "--kill-on-bad-exit=1"); /* else ranks wait for one that failed to start */
     if (find_given(options, "stdin") == NULL)
-        opal_strings_add(words, "--input=0"); /* all ranks would get it */
+        opal_strings_add(words, "--input=0"); /* by default all ranks get the input */
 }
 
 bool handover_translate(const job_t *job, opal_launcher_t launcher, const char *path,

@@ -16,7 +16,7 @@
 #include "tools/mpirun/job.h"
 #include "tools/mpirun/number.h"
 
-/* Whether it is an address of an interface of this machine. */
+/* True for an address of an interface of this machine. */
 static bool is_own_address(const char *name)
 {
     unsigned char wanted[sizeof(struct in6_addr)];
@@ -54,7 +54,7 @@ bool host_is_this_machine(const char *name, const char *this_host)
     if (strspn(name, "0123456789.") == strlen(name) || strchr(name, ':') != NULL)
         return strncmp(name, "127.", 4) == 0 || is_own_address(name);
 
-    /* One of the two may be written without its domain, but two domains must agree. */
+    /* One of the two names may lack its domain; two domains must be equal. */
     size_t name_short = strcspn(name, "."), host_short = strcspn(this_host, ".");
     if (name[name_short] != 0 && this_host[host_short] != 0)
         return strcasecmp(name, this_host) == 0;

@@ -31,7 +31,7 @@ struct input {
     bool is_polled;      /* the source can be waited for; a regular file need not be */
     bool is_listening;   /* for EPOLLIN of the source */
     feed_t *feeds;       /* one a rank; NULL without --stdin all */
-    loop_timer_t resume; /* due at once: a source that is always readable is read on */
+    loop_timer_t resume; /* due at once: reads on from a source that cannot be polled */
     size_t length;       /* of the buffer */
     char buffer[65536];
 };

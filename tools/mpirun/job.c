@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From what was asked for to ranks that can be started. See job.h. */
+/* Makes ranks that can be started from the options. See job.h. */
 #include "tools/mpirun/job.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ void job_init(job_t *job)
     *job = (job_t){0};
     if (gethostname(job->host, sizeof job->host - 1) != 0)
         snprintf(job->host, sizeof job->host, "localhost");
-    /* A process id alone comes back, while files of a dead job may still be looked at. */
+    /* The kernel reuses pids, and a pid alone could name a dead job whose files are still there. */
     unsigned random = 0;
     if (getrandom(&random, sizeof random, GRND_NONBLOCK) != (ssize_t)sizeof random)
         random = (unsigned)(size_t)job ^ (unsigned)getppid();
@@ -96,8 +96,8 @@ static int find_programs(job_t *job)
     return 0;
 }
 
-/* How many ranks the options ask for that count them by node or object, and by a rank file; 0:
- * there are none of these. */
+/* The number of ranks that the options ask for by node, by object or by a rank file; 0: no such
+ * option was given. */
 static unsigned room_by_mapping(const job_t *job)
 {
     const options_t *options = &job->options;
@@ -109,7 +109,7 @@ static unsigned room_by_mapping(const job_t *job)
     return options->per_object > 0 ? options->per_object * bind_count(options->map_by) : 0;
 }
 
-/* Whether that leaves room for the ranks that -n asks for. False: it has said that it does not. */
+/* True if the ranks of -n fit the mapping. False: an error was reported. */
 static bool fits_mapping(const job_t *job, size_t size)
 {
     const options_t *options = &job->options;
@@ -122,14 +122,14 @@ static bool fits_mapping(const job_t *job, size_t size)
     return false;
 }
 
-/* What one rank takes of the cores or slots. A rank file says so itself. */
+/* The number of cores or slots for one rank. With a rank file, the file decides. */
 static unsigned cores_of_rank(const options_t *options)
 {
     return options->cpus_per_rank > 0 && options->rankfile == NULL ? options->cpus_per_rank : 1;
 }
 
-/* Whether the ranks fit, if the cores and slots are not to be shared. False: it has said that they
- * do not. */
+/* True if the ranks fit without sharing cores or slots, or may share them. False: an error was
+ * reported. */
 static bool fits_cores(const options_t *options, size_t size, unsigned cores, unsigned slots)
 {
     unsigned each = cores_of_rank(options), room = (slots < cores ? slots : cores) / each;
@@ -146,7 +146,7 @@ static bool fits_cores(const options_t *options, size_t size, unsigned cores, un
     return false;
 }
 
-/* Sets the size of the job. Asks for the machine's cores only if the answer depends on them. */
+/* Sets the size of the job. Counts the machine's cores only if the size depends on them. */
 static int count_ranks(job_t *job)
 {
     const options_t *options = &job->options;
@@ -180,7 +180,7 @@ static int count_ranks(job_t *job)
     return 0;
 }
 
-/* What of the placement is wrong or follows from the rest. False: it has said what is wrong. */
+/* Checks the options of mapping and completes them. False: an error was reported. */
 static bool settle_mapping(job_t *job)
 {
     options_t *options = &job->options;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is to be run: the job, its programs, its ranks.
+ * The job: its programs and its ranks.
  *
- * options.c fills in what the user asked for; job.c turns it into ranks;
- * bind.c says where they may run; supervise.c runs them. An app is one context
- * of the command line ("-n 2 prog a b"), several are separated by ':'.
+ * options.c stores what the user asked for, job.c makes ranks of it, bind.c binds them, and
+ * supervise.c runs them. An app is one context of the command line ("-n 2 prog a b"); contexts are
+ * separated by ':'.
  */
 #ifndef MPIRUN_JOB_H
 #define MPIRUN_JOB_H
@@ -23,18 +23,18 @@
 /* mpirun's own exit statuses; a rank's is passed on as it is. */
 enum {
     STATUS_TROUBLE = 1,          /* the system refused something: no memory, no process */
-    STATUS_USAGE = 2,            /* the command line asks for what cannot be: nothing was started */
+    STATUS_USAGE = 2,            /* the command line is wrong: nothing was started */
     STATUS_TIMEOUT = 110,        /* --timeout */
     STATUS_NOT_EXECUTABLE = 126, /* as in a shell */
     STATUS_NOT_FOUND = 127,      /* as in a shell */
     STATUS_SIGNAL_BASE = 128,    /* plus the signal's number */
 };
 
-/* More ranks than this on one node are a typing mistake; a longer list of nodes does not fit into
- * what PMI can tell. */
+/* More ranks than MAX_RANKS on one node are a typing mistake. A list of more nodes than
+ * MAX_LISTED_NODES does not fit into PMI_process_mapping. */
 enum { MAX_RANKS = 65536, MAX_LISTED_NODES = 64 };
 
-/* A part of the machine that ranks are dealt to or bound to. */
+/* A part of the machine that ranks are mapped to or bound to. */
 typedef enum level {
     LEVEL_NONE, /* --bind-to none */
     LEVEL_SLOT,
@@ -48,7 +48,7 @@ typedef enum level {
 typedef enum stdin_mode {
     STDIN_ONE,  /* one rank reads mpirun's stdin itself */
     STDIN_ALL,  /* every rank gets a copy */
-    STDIN_NONE, /* everybody reads /dev/null */
+    STDIN_NONE, /* every rank reads /dev/null */
 } stdin_mode_t;
 
 typedef struct app {
@@ -61,17 +61,17 @@ typedef struct app {
     opal_strings_t environment; /* of its ranks, without what differs by rank */
 } app_t;
 
-/* What --fake-nodes asks for. */
+/* The value of --fake-nodes. */
 typedef struct node_plan {
-    unsigned count;                   /* 0: it was not given */
-    unsigned sizes[MAX_LISTED_NODES]; /* ranks of each; the first is 0: as even as can be */
+    unsigned count;                   /* 0: the option was not given */
+    unsigned sizes[MAX_LISTED_NODES]; /* ranks of each node; the first is 0: as equal as possible */
 } node_plan_t;
 
-/* An option as it was given, for who hands it on (handover.h). */
+/* An option as it was given, for its translation (handover.h). */
 typedef struct given {
     const char *name; /* the main one of its row */
     char *typed;      /* "-np", "MPIEXEC_TIMEOUT" */
-    char *value;      /* the first one; NULL: it has none */
+    char *value;      /* the first value; NULL: the option has none */
 } given_t;
 
 typedef struct options {
@@ -82,13 +82,13 @@ typedef struct options {
     bool display_map, report_bindings;
     bool no_oversubscribe;
     topology_level_t bind_to, map_by, rank_by;
-    bool bind_given;        /* --bind-to was */
-    bool use_hwthreads;     /* they count where cores do else */
-    unsigned cpus_per_rank; /* cores or hardware threads; 0: it was not given */
-    unsigned per_object; /* ranks that follow each other on each object of map_by; 0: deal them */
-    unsigned per_node;   /* ranks of each node; 0: it was not given */
-    bool per_node_wraps; /* more ranks than that go round the nodes again */
-    char *rankfile;      /* its path; NULL: none */
+    bool bind_given;        /* --bind-to was given */
+    bool use_hwthreads;     /* count hardware threads instead of cores */
+    unsigned cpus_per_rank; /* cores or hardware threads; 0: PE was not given */
+    unsigned per_object;    /* consecutive ranks on each object of map_by; 0: round robin */
+    unsigned per_node;      /* ranks of each node; 0: not given */
+    bool per_node_wraps;    /* further ranks begin with the first node again */
+    char *rankfile;         /* its path; NULL: none */
     stdin_mode_t stdin_mode;
     unsigned stdin_rank;   /* with STDIN_ONE */
     double timeout;        /* seconds; 0: none */
@@ -101,10 +101,10 @@ typedef struct options {
     char *slurm_mpi, *rsh_agent, *rsh_args; /* parameters for launchers (launcher.h); may be NULL */
 } options_t;
 
-/* What ranks take for a node: this machine, or a part of it (nodes.h). */
+/* What ranks take for a node: this machine, or a block of ranks (nodes.h). */
 typedef struct node {
-    unsigned first_rank, size;        /* its ranks follow each other */
-    opal_node_segment_t segment;      /* that they share */
+    unsigned first_rank, size;        /* its ranks are consecutive */
+    opal_node_segment_t segment;      /* shared by its ranks */
     int heap_fd;                      /* the region of their shared heap; -1: there is none */
     opal_region_tables_t heap_tables; /* header NULL: there are none */
 } node_t;
@@ -114,12 +114,12 @@ typedef struct rank {
     node_t *node;
     pid_t pid; /* 0: not started */
     bool running;
-    bool is_reported; /* it aborted or broke PMI, and mpirun has said so */
-    bool by_itself;   /* it ended unasked and untold: its end is news */
+    bool is_reported; /* it aborted or violated PMI, which was reported */
+    bool by_itself;   /* it ended before the job was ended, and that was not reported yet */
     int wait_status;  /* when it has ended */
     cpu_set_t *cpus;  /* NULL: not bound */
     size_t cpus_bytes;
-    char *binding_text; /* the same for a person: "core 1 of socket 0"; NULL: not bound */
+    char *binding_text; /* "core 1 of socket 0"; NULL: not bound */
 } rank_t;
 
 typedef struct job {
@@ -131,22 +131,22 @@ typedef struct job {
     node_t *nodes;
     unsigned node_count;
     rankfile_t rankfile; /* empty without one */
-    char id[48];         /* unlike any other job's on this node */
+    char id[48];         /* unique on this node */
     char host[256];      /* this node */
 } job_t;
 
-/* Names the node and the job. */
+/* Sets the names of the node and of the job. */
 void job_init(job_t *job);
 void job_free(job_t *job);
 
-/* A new, empty app at the end. Pointers to others may move. */
+/* Adds an empty app at the end. Pointers to other apps become invalid. */
 app_t *job_add_app(job_t *job);
 void app_free(app_t *app);
 
 /*
- * Checks what was asked for against the machine and lays out the ranks: finds
- * programs and directories, counts, environment, bindings. 0, or the exit status
- * after it has said what is wrong.
+ * Checks what the user asked for against the machine and lays out the ranks: programs, directories,
+ * numbers of ranks, environment, bindings. Returns 0, or the exit status after an error was
+ * reported.
  */
 int job_prepare(job_t *job);
 

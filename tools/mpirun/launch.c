@@ -2,9 +2,9 @@
 /*
  * Starting a process by vfork. See launch.h.
  *
- * vfork and not fork: no page table is copied, and measured over 16 starts it is
- * the faster one. The child borrows our memory until exec, so it only makes system
- * calls, and leaves its failure where we see it: no pipe is needed.
+ * vfork is faster than fork, because no page table is copied. The child runs in the parent's memory
+ * until exec: it makes system calls only, and stores its failure in a variable of the parent, so no
+ * pipe is needed.
  */
 #include "tools/mpirun/launch.h"
 
@@ -16,7 +16,7 @@
 
 #include "tools/mpirun/environment.h"
 
-/* Puts a descriptor at a number, to survive exec there. */
+/* Duplicates a descriptor to a number at which it survives exec. */
 static int dup_to(int fd, int number)
 {
     if (fd == number)
@@ -24,10 +24,10 @@ static int dup_to(int fd, int number)
     return dup2(fd, number);
 }
 
-/* The child's side: the name of the step that failed, with errno; does not return otherwise. */
+/* Runs in the child. Returns only if a step failed: the name of the step, with errno. */
 static const char *become_program(const launch_plan_t *plan, pid_t parent)
 {
-    /* Nobody outlives the supervisor; it may have gone before this was said. */
+    /* No rank outlives the supervisor. The supervisor may have died before the prctl. */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
         return "tie its life to mpirun's";
     if (getppid() != parent)
@@ -36,7 +36,7 @@ static const char *become_program(const launch_plan_t *plan, pid_t parent)
         if (plan->standard[i] >= 0 && dup_to(plan->standard[i], i) < 0)
             return "set up its standard input and output";
     }
-    /* Their numbers may be those that others are to have. */
+    /* node_fd and heap_fd may have the numbers that other descriptors are to get. */
     int node_fd = fcntl(plan->node_fd, F_DUPFD_CLOEXEC, HEAP_FD_OF_RANK + 1);
     int heap_fd = fcntl(plan->heap_fd, F_DUPFD_CLOEXEC, HEAP_FD_OF_RANK + 1);
     if (dup_to(plan->pmi_fd, PMI_FD_OF_RANK) < 0)
@@ -57,7 +57,8 @@ static const char *become_program(const launch_plan_t *plan, pid_t parent)
 
 pid_t launch_process(const launch_plan_t *plan, launch_failure_t *failure)
 {
-    volatile launch_failure_t child_failure = {0}; /* written by the child, in our memory */
+    volatile launch_failure_t child_failure = {
+        0}; /* written by the child, in the parent's memory */
     pid_t self = getpid();
     pid_t pid = vfork();
     if (pid == 0) {

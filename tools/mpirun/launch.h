@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Starting one process, given everything that it needs ready-made. */
+/* Starting the process of one rank. The caller has prepared all that the process gets. */
 #ifndef MPIRUN_LAUNCH_H
 #define MPIRUN_LAUNCH_H
 
@@ -9,11 +9,11 @@
 #include <sys/types.h>
 
 typedef struct launch_plan {
-    const char *path; /* seen from wdir */
+    const char *path; /* relative to wdir */
     char *const *argv;
     char *const *environment;
     const char *wdir;      /* NULL: mpirun's own */
-    int standard[3];       /* what becomes its 0, 1, 2; -1: mpirun's own */
+    int standard[3];       /* become its descriptors 0, 1, 2; -1: mpirun's own */
     int pmi_fd;            /* becomes PMI_FD_OF_RANK */
     int node_fd;           /* becomes NODE_FD_OF_RANK; -1: there is none */
     int heap_fd;           /* becomes HEAP_FD_OF_RANK; -1: there is none */
@@ -23,15 +23,15 @@ typedef struct launch_plan {
     const struct rlimit *file_limit;
 } launch_plan_t;
 
-/* What the child could not do. */
+/* The step that failed in the child. */
 typedef struct launch_failure {
-    const char *step; /* "execute" */
+    const char *step; /* "execute it" */
     int error;        /* errno */
 } launch_failure_t;
 
 /*
- * The pid of a process that runs the program. -1: no process could be made, or a step
- * in it failed and it is gone again; `failure` says which.
+ * Returns the pid of a process that runs the program. -1: the fork failed, or a step in the child
+ * failed and the child was reaped; `failure` says which step.
  */
 pid_t launch_process(const launch_plan_t *plan, launch_failure_t *failure);
 

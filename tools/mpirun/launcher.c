@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Choosing who starts the ranks. See launcher.h. */
+/* Choosing the launcher. See launcher.h. */
 #include "tools/mpirun/launcher.h"
 
 #include <stdlib.h>
@@ -33,7 +33,7 @@ void launcher_read_allocation(launcher_allocation_t *allocation, const char *thi
         count = getenv("SLURM_NNODES");
     if (count != NULL)
         number_parse_unsigned(count, 1, 1u << 24, &allocation->nodes);
-    /* salloc leaves its shell where it was, which may be outside. */
+    /* The shell of salloc stays on its host, which may be outside the allocation. */
     allocation->is_here = getenv("SLURMD_NODENAME") != NULL ||
                           (node != NULL && host_is_this_machine(node, this_host));
 }

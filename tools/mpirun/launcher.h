@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who starts the ranks: this mpirun, on its own node, or the launcher that the machine has for
- * several. By the first of these that holds:
+ * The launcher of a job: this mpirun, on its own node, or the launcher that this machine has for
+ * several nodes. The first condition that holds decides:
  *
  *   the parameter mpirun_launcher names one         that one
  *   --host or --hostfile, and all is this machine   self
  *   they name other hosts, in a Slurm allocation    srun
- *   they name other hosts                           hydra, prterun: the first that is found
+ *   they name other hosts                           hydra or prterun: the first one in PATH
  *   a Slurm allocation of several nodes, or of      srun
  *     one that is not this machine
  *   else                                            self
  *
- * Hydra is before prterun because what its ranks speak (pmi/wire) is in every build of this
- * library, and PMIx need not be.
+ * Hydra comes before prterun because its ranks use pmi/wire, which is in every build of this
+ * library; pmi/pmix is not.
  */
 #ifndef MPIRUN_LAUNCHER_H
 #define MPIRUN_LAUNCHER_H
@@ -22,23 +22,23 @@
 #include "opal/runtime/launcher.h"
 #include "tools/mpirun/job.h"
 
-/* What the environment says of an allocation. */
+/* The allocation of a batch system, as the environment describes it. */
 typedef struct launcher_allocation {
     const char *slurm_job; /* NULL: there is none */
-    unsigned nodes;        /* 0: it is not told */
+    unsigned nodes;        /* 0: unknown */
     bool is_here;          /* this machine is one of them */
 } launcher_allocation_t;
 
 void launcher_read_allocation(launcher_allocation_t *allocation, const char *this_host);
 
 /*
- * The launcher, and where it is; `*path` is NULL for OPAL_LAUNCHER_SELF. `wanted` is the parameter.
- * False: it has said why there is none, and what to do.
+ * Chooses the launcher and finds its program; `*path` is NULL for OPAL_LAUNCHER_SELF. `wanted` is
+ * the value of the parameter. False: an error was reported.
  */
 bool launcher_choose(const launcher_allocation_t *allocation, const hosts_t *hosts,
                      opal_launcher_t wanted, opal_launcher_t *launcher, char **path);
 
-/* Of its program: "srun". */
+/* The name of its program, such as "srun". */
 const char *launcher_name(opal_launcher_t launcher);
 
 #endif

@@ -43,7 +43,7 @@ void loop_close(loop_t *loop, loop_watch_t *watch)
 {
     if (watch->fd < 0)
         return;
-    /* Said, not left to close: a child that is between fork and exec still holds a copy. */
+    /* close alone does not remove it: a child between fork and exec still holds a copy. */
     control(loop, EPOLL_CTL_DEL, watch, 0);
     close(watch->fd);
     watch->fd = -1;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * mpirun: starts the ranks of an MPI job on this node, or hands the job over to the launcher for
- * several. Everything that can be wrong with the request is found here, before there is a process
- * to clean up.
+ * mpirun: starts the ranks of an MPI job on this node, or hands the job over to a launcher for
+ * several nodes. Errors of the request are found here, before there is a process to clean up.
  *
- *   main -> options, job (what)   front -> supervise (who)   launch, output, input, pmi (how)
- *      \ -> launcher -> handover
+ *   main -> options, launcher -> job, nodes, bind -> front -> supervise -> launch, output, input,
+ * pmi
+ *                            \-> handover
  */
 #include "config.h"
 
@@ -33,8 +33,9 @@
 #include "tools/mpirun/spelling.h"
 
 /*
- * Ranks must get 0, 1, 2 and their PMI socket, and nothing that mpirun happened to be
- * started with. A closed one of the three is opened, or the next file would become it.
+ * Ranks inherit the descriptors 0, 1, 2 and their own ones, and nothing else that mpirun was
+ * started with. If one of the three is closed, /dev/null is opened there, because the next file
+ * would get its number.
  */
 static bool clean_descriptors(void)
 {
@@ -51,7 +52,7 @@ static bool clean_descriptors(void)
     return true;
 }
 
-/* What of the parameters is needed later. False: it has said what is wrong. */
+/* Copies the parameters that are needed after opal_param_fini. False: an error was reported. */
 static bool adopt_params(job_t *job)
 {
     const opal_launcher_params_t *params = &opal_launcher_params;
@@ -68,7 +69,7 @@ static bool adopt_params(job_t *job)
                           params->slots);
 }
 
-/* Reads mpirun's own parameters. Findings about the others are the ranks' to report. */
+/* Reads mpirun's own parameters. The ranks report findings about all other parameters. */
 static bool read_params(job_t *job)
 {
     opal_param_init();
@@ -84,7 +85,7 @@ static bool read_params(job_t *job)
     return good;
 }
 
-/* Some options are for other launchers. False: it has said which one was given. */
+/* False: an option was given that only other launchers have; an error was reported. */
 static bool can_start_here(const options_t *options)
 {
     for (size_t i = 0; i < options->given_count; i++) {

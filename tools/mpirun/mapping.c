@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The options that say how many ranks a node gets, where they run, and who is which rank:
- * --map-by, --bind-to, --rank-by and their relatives, with the values that Open MPI's and MPICH's
- * users write ("ppr:2:node", "socket:PE=2", "core:2", ":OVERSUBSCRIBE").
+ * The options of mapping, binding and ranking: --map-by, --bind-to, --rank-by and related ones,
+ * with the values that Open MPI and MPICH have ("ppr:2:node", "socket:PE=2", "core:2",
+ * ":OVERSUBSCRIBE").
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static const word_t bind_levels[] = {
     {NULL, 0},
 };
 
-/* Of --map-by and of --rank-by. */
+/* The levels of --map-by and --rank-by. */
 static const word_t deal_levels[] = {
     {"slot", LEVEL_SLOT},      {"core", LEVEL_CORE},
     {"socket", LEVEL_SOCKET},  {"numa", LEVEL_NUMA},
@@ -30,7 +30,7 @@ static const word_t deal_levels[] = {
     {"package", LEVEL_SOCKET}, {NULL, 0},
 };
 
-/* As the first of its names, which is how other launchers' table knows it. */
+/* The first name of a level, which is the one in spelling.c. */
 static const char *name_level(const word_t *words, int level)
 {
     while (words->value != level)
@@ -51,10 +51,10 @@ static bool take_cpus_per_rank(cursor_t *cursor, const char *option, char **valu
     return take_per_rank(cursor, option, values[0]);
 }
 
-/* What may stand behind a ':' of --map-by or --bind-to. */
+/* A modifier, after the ':' of --map-by or --bind-to. */
 static bool take_modifier(cursor_t *cursor, const char *option, const char *text)
 {
-    /* These ask for what is done anyway: one machine, its cores, no refusal to share them. */
+    /* Modifiers that ask for the default: one machine, its cores, which may be shared. */
     static const char *const idle[] = {"span",     "overload-allowed", "if-supported",
                                        "corecpus", "inherit",          "noinherit"};
     if (strncasecmp(text, "pe=", 3) == 0)
@@ -73,7 +73,7 @@ static bool take_modifier(cursor_t *cursor, const char *option, const char *text
                          "one of PE=N, OVERSUBSCRIBE, NOOVERSUBSCRIBE, HWTCPUS, SPAN");
 }
 
-/* All of them; `text` is behind the first ':'. */
+/* All modifiers; `text` begins after the first ':'. */
 static bool take_modifiers(cursor_t *cursor, const char *option, const char *text)
 {
     opal_strings_t words = {0};
@@ -106,7 +106,7 @@ static bool take_per_node(cursor_t *cursor, const char *option, const char *valu
     return true;
 }
 
-/* MPICH goes through the nodes again when each has its number. */
+/* As in MPICH, further ranks begin with the first node again. */
 static bool take_ppn(cursor_t *cursor, const char *option, char **values)
 {
     return take_per_node(cursor, option, values[0], true);
@@ -117,7 +117,7 @@ static bool take_npernode(cursor_t *cursor, const char *option, char **values)
     return take_per_node(cursor, option, values[0], false);
 }
 
-/* So many ranks that follow each other on each object of a level. */
+/* `number` consecutive ranks on each object of a level. */
 static bool take_per_object(cursor_t *cursor, const char *option, const char *number,
                             const char *object)
 {
@@ -212,7 +212,7 @@ static bool take_hwthreads(cursor_t *cursor, const char *option, char **values)
     return true;
 }
 
-/* Open MPI's older ways: "-bynode", "-bind-to-core". */
+/* Open MPI's older options: "-bynode", "-bind-to-core". */
 static bool take_by_level(cursor_t *cursor, const char *option, char **values)
 {
     (void)values;

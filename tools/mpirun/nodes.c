@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Blocks of ranks, and what each of them shares. See nodes.h. */
+/* Layout of the nodes, their segments and shared heaps. See nodes.h. */
 #include "tools/mpirun/nodes.h"
 
 #include <errno.h>
@@ -67,7 +67,7 @@ static bool check_plan(const job_t *job)
     return false;
 }
 
-/* How many ranks node `i` of the plan gets; `left` have none yet. */
+/* The number of ranks of node `i` of the plan; `left` ranks have no node yet. */
 static unsigned size_of_node(const job_t *job, unsigned i, unsigned left)
 {
     const node_plan_t *plan = &job->options.nodes;

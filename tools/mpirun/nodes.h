@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The nodes of a job. As a rule there is one, this machine. --fake-nodes cuts the ranks into blocks
- * that are told to be on different nodes, so that what crosses nodes can be tried and tested on one
- * machine: each block has a segment and a shared heap of its own, local ranks that count from 0,
- * and no way into the memory of the others. Binding, output and signals see one machine.
+ * The nodes of a job, and the shared memory of each. Without --fake-nodes there is one node, this
+ * machine. --fake-nodes cuts the ranks into blocks, each of which takes itself for a node, so that
+ * communication between nodes can be tested on one machine: each block has its own segment and
+ * shared heap, local ranks that count from 0, and no access to the memory of other blocks. Binding,
+ * output and signals treat all blocks as one machine.
  */
 #ifndef MPIRUN_NODES_H
 #define MPIRUN_NODES_H
@@ -15,26 +16,26 @@
 extern opal_memory_shared_t heap_settings;
 
 /*
- * "4": so many nodes, with as many ranks each as can be, the first ones one more; "3,1": the ranks
- * of each. False: it is neither, and `plan` is left alone.
+ * Parses "4" (the number of nodes; their sizes differ by at most one rank) or "3,1" (the number of
+ * ranks of each node). False: the text is neither, and `plan` is unchanged.
  */
 bool nodes_parse(const char *text, node_plan_t *plan);
 
-/* Deals the job's ranks to nodes. 0, or the exit status after it has said what is wrong. */
+/* Assigns the job's ranks to nodes. Returns 0, or the exit status after an error was reported. */
 int nodes_lay_out(job_t *job);
 
-/* Who is where, as PMI_process_mapping tells it. The caller frees it. */
+/* The value of PMI_process_mapping: which ranks share a node. The caller frees it. */
 char *nodes_mapping(const job_t *job);
 
-/* Makes what the ranks of each node share; those that have nobody to share with need none. False:
- * it has said what is wrong. `watcher` is the pid of who will declare ranks dead. */
+/* Makes the segment and the shared heap of each node with several ranks. `watcher` is the pid of
+ * the process that will call nodes_declare_ended. False: an error was reported. */
 bool nodes_create(job_t *job, pid_t watcher);
 void nodes_destroy(job_t *job);
 
-/* The process of a rank has ended: its node is told. */
+/* Notifies the node's ranks that the process of a rank has ended. */
 void nodes_declare_ended(const job_t *job, unsigned rank);
 
-/* Processes of the job have ended: what they had in the shared heaps is free for the others. */
+/* Frees what processes of the job that have ended had in the shared heaps. */
 void nodes_reap(const job_t *job);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Strict numbers. See number.h. */
+/* Strict parsing of numbers. See number.h. */
 #include "tools/mpirun/number.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpirun's own options, and the other names that Open MPI and MPICH have for them. */
+/* mpirun's own options, with the names that Open MPI and MPICH have for them. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the parser of the command line (options.c) and its tables have in common. Three files bring
- * rows: option_rows.c mpirun's own options, mapping.c those that say where ranks run, and
- * foreign.c what people and scripts type for Open MPI and MPICH.
+ * The interface between the parser of the command line (options.c) and its tables of options:
+ * option_rows.c has mpirun's own options, mapping.c those of mapping and binding, foreign.c those
+ * of Open MPI and MPICH. appfile.c reads --app files.
  */
 #ifndef MPIRUN_OPTION_ROWS_H
 #define MPIRUN_OPTION_ROWS_H
@@ -11,38 +11,38 @@
 
 #include "tools/mpirun/job.h"
 
-/* Where the parser stands. */
+/* The state of the parser. */
 typedef struct cursor {
     job_t *job;
-    app_t app;          /* of the context that is being read */
+    app_t app;          /* made of the context that is being read */
     bool app_settings;  /* the context has -n, -x or --wdir */
-    const char *origin; /* of the words: "" or "jobs.app:3: " */
+    const char *origin; /* begins messages: "" or "jobs.app:3: " */
     bool in_app_file;
 } cursor_t;
 
-/* Stores an option's values. False: it has said what is wrong with them. */
+/* Stores the values of an option. False: an error was reported. */
 typedef bool take_fn_t(cursor_t *cursor, const char *option, char **values);
 
 typedef enum option_kind {
-    OPTION_RECORDED,   /* other launchers may need to know that it was given */
-    OPTION_TRANSLATED, /* `take` gives other rows what it means, and these are recorded */
-    OPTION_REFUSED,    /* `help` says what does it here */
+    OPTION_RECORDED,   /* recorded for another launcher (handover.h) */
+    OPTION_TRANSLATED, /* `take` calls the rows that it stands for, and these are recorded */
+    OPTION_REFUSED,    /* `help` names the option to use instead */
 } option_kind_t;
 
 typedef struct option_row {
     const char *names;  /* without dashes, the main one first: "n np c"; NULL ends a table */
-    const char *values; /* a word each; "" for none */
-    take_fn_t *take;    /* NULL: it is refused */
-    const char *help;   /* NULL: not in the list of --help, but among the names below it */
+    const char *values; /* names of the values, separated by blanks; "": none */
+    take_fn_t *take;    /* NULL: the option is refused */
+    const char *help;   /* NULL: --help lists only its names, below the table */
     option_kind_t kind;
 } option_row_t;
 
 extern const option_row_t options_own[], options_of_mapping[], options_foreign[];
 
-/* Hands on to the row of another option; `option` is what the user typed. */
+/* Does what option `name` does; `option` is what the user typed. */
 bool option_take(cursor_t *cursor, const char *name, const char *option, const char *value);
 
-/* Records that an option was given, for launchers that it is handed on to. */
+/* Records that an option was given, for its translation (handover.h). */
 void option_record(cursor_t *cursor, const char *name, const char *option, const char *value);
 
 /* --app FILE, in appfile.c. */
@@ -62,17 +62,17 @@ bool option_add_mca(cursor_t *cursor, const char *option, const char *name, cons
 bool option_add_export(const cursor_t *cursor, opal_strings_t *list, const char *option,
                        const char *text);
 
-/* Says what was wanted; false. */
+/* Reports which values are allowed. Returns false. */
 bool option_refuse(const cursor_t *cursor, const char *option, const char *value,
                    const char *wanted);
 
-/* One of a list of words, in small or capital letters; a name of NULL ends it. */
+/* A word of a list that a name of NULL ends. Case is ignored. */
 typedef struct word {
     const char *name;
     int value;
 } word_t;
 
-/* False: it has said which words there are. */
+/* Looks a word up. False: an error was reported, with all words. */
 bool option_take_word(const cursor_t *cursor, const char *option, const char *value,
                       const word_t *words, int *result);
 

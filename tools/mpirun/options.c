@@ -2,8 +2,8 @@
 /*
  * The parser of the command line, and the help that is printed from its tables (option_rows.h).
  *
- * A command line is a row of contexts separated by ':'; a context is options and
- * then a program with its arguments. The lines of an --app file are contexts too.
+ * A command line is a list of contexts separated by ':'. A context is options, then a program with
+ * its arguments. A line of an --app file is a list of contexts, too.
  */
 #include "tools/mpirun/options.h"
 
@@ -49,7 +49,7 @@ bool option_take_word(const cursor_t *cursor, const char *option, const char *va
 /* The tables in the order of --help. */
 static const option_row_t *const tables[] = {options_own, options_of_mapping, options_foreign};
 
-/* All rows, one after the other; NULL: there are no more. */
+/* Row number `index` of all tables; NULL: there are no more. */
 static const option_row_t *row_at(size_t index)
 {
     for (size_t i = 0; i < OPAL_COUNT_OF(tables); i++) {
@@ -132,7 +132,7 @@ void option_record(cursor_t *cursor, const char *name, const char *option, const
                   .value = value != NULL ? opal_xstrdup(value) : NULL};
 }
 
-/* Stores the values, and that it was given. */
+/* Stores the values of an option and records it. */
 static bool take(cursor_t *cursor, const option_row_t *row, const char *option, char **values)
 {
     if (row->kind == OPTION_REFUSED) {
@@ -153,7 +153,7 @@ bool option_take(cursor_t *cursor, const char *name, const char *option, const c
     return take(cursor, find_row(name, strlen(name)), option, values);
 }
 
-/* Scripts that start programs under any MPI set a limit in this way. */
+/* MPICH's way to set a time limit, which scripts use with any MPI. */
 static bool take_timeout_of_environment(cursor_t *cursor)
 {
     static const char variable[] = "MPIEXEC_TIMEOUT";
@@ -162,7 +162,7 @@ static bool take_timeout_of_environment(cursor_t *cursor)
            take(cursor, find_row("timeout", strlen("timeout")), variable, &seconds);
 }
 
-/* Reads one option at argv[0]. How many words it took; 0: it has said what is wrong. */
+/* Reads the option at argv[0]. Returns the number of its words; 0: an error was reported. */
 static int parse_option(cursor_t *cursor, int argc, char **argv)
 {
     const char *name = argv[0] + (argv[0][1] == '-' ? 2 : 1);
@@ -192,7 +192,8 @@ static int parse_option(cursor_t *cursor, int argc, char **argv)
     return take(cursor, row, argv[0], argv + 1) ? 1 + (int)wanted : 0;
 }
 
-/* Reads the options of one context. Returns how many words they were; -1: they are no good. */
+/* Reads the options of one context. Returns the number of their words; -1: an error was reported.
+ */
 static int parse_app_options(cursor_t *cursor, int argc, char **argv)
 {
     int i = 0;
@@ -207,7 +208,7 @@ static int parse_app_options(cursor_t *cursor, int argc, char **argv)
     return i;
 }
 
-/* A context without a program: fine for --help, and behind one that only names an --app file. */
+/* True if a context may lack a program: with --help, or if it names an --app file. */
 static bool may_lack_program(const cursor_t *cursor, size_t apps_before)
 {
     if (cursor->job->options.help || cursor->job->options.version)
@@ -255,7 +256,7 @@ bool option_parse_contexts(cursor_t *cursor, int argc, char **argv)
     }
 }
 
-/* What -genv and its kin set holds for all programs; what a program sets itself goes before. */
+/* Gives each program the variables of -genv and similar options; -x of the program overrides. */
 static void hand_on_to_all(job_t *job)
 {
     const opal_strings_t *common = &job->options.export;
@@ -282,7 +283,7 @@ bool options_parse(job_t *job, int argc, char **argv)
     return good;
 }
 
-/* "-n, -np, -c COUNT": how a row looks in the help. */
+/* "-n, -np, -c COUNT": a row in the help. */
 static void format_usage(const option_row_t *row, opal_text_t *text)
 {
     opal_strings_t names = {0};
@@ -295,7 +296,7 @@ static void format_usage(const option_row_t *row, opal_text_t *text)
         opal_text_printf(text, " %s", row->values);
 }
 
-/* The names of rows without a help of their own, in lines that fit a terminal. */
+/* Prints the names of rows without help, in lines that fit a terminal. */
 static void print_understood(void)
 {
     enum { WIDTH = 78 };

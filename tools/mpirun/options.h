@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The command line. One table of rows in options.c is the parser and the help.
+ * The command line. The parser and the help use the same tables of options (option_rows.h).
  *
- * Long names may be written with one dash or two, and "--name=value" works for
- * options with one value. -n, -x and --wdir belong to the app that they are
- * written before; all others hold for the whole job, wherever they stand.
+ * Long names may have one dash or two, and "--name=value" works for options with one value. -n, -x
+ * and
+ * --wdir apply to the app that follows them; all other options apply to the whole job.
  */
 #ifndef MPIRUN_OPTIONS_H
 #define MPIRUN_OPTIONS_H
@@ -13,13 +13,13 @@
 
 #include "tools/mpirun/job.h"
 
-/* Fills job->options and job->apps. False: it has said what is wrong. */
+/* Fills job->options and job->apps. False: an error was reported. */
 bool options_parse(job_t *job, int argc, char **argv);
 
-/* The names of all options, the main one of each first; NULL: there are no more. */
+/* The names of recorded option number `index`, the main one first; NULL: there are no more. */
 const char *options_names(size_t index);
 
-/* --help, on stdout. */
+/* Prints --help on stdout. */
 void options_print_help(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ends of ranks, as numbers and as sentences. See outcome.h. */
+/* The ends of ranks, as exit statuses and as messages. See outcome.h. */
 #include "tools/mpirun/outcome.h"
 
 #include <ctype.h>
@@ -9,7 +9,7 @@
 
 #include "opal/util/log.h"
 
-/* Failures named one by one in a message; the rest are counted. */
+/* The failures that a message names one by one; further ones are counted. */
 enum { MOST_NAMED = 8 };
 
 int outcome_status(const rank_t *rank, pmi_state_t state)
@@ -56,8 +56,8 @@ char *outcome_name_rank(const job_t *job, unsigned rank)
 }
 
 /*
- * Whether the exit status says everything: all that failed have left MPI and then exited with a
- * status, which is how a program tells its caller something.
+ * True if the exit status says everything: each failed rank exited with a status after
+ * MPI_Finalize, which is how a program returns a result to its caller.
  */
 static bool status_says_all(const job_t *job, const pmi_server_t *pmi)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who writes where: direct or gathered. See output.h. */
+/* Direct or gathered output of each stream. See output.h. */
 #include "tools/mpirun/output.h"
 
 #include <errno.h>

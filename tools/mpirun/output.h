@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where the ranks' stdout and stderr go.
+ * Standard output and standard error of the ranks.
  *
- * Direct, with no copy through mpirun: a job of one rank, a terminal, /dev/null, or
- * --output-filename; the rank then writes to the target itself. Gathered otherwise,
- * since several ranks that share a pipe or a file would cut into each other's lines:
- * each rank writes into a pipe of its own, and gather.c passes whole lines on.
+ * Direct: with one rank, a terminal, /dev/null or --output-filename, a rank writes to the target
+ * itself, without a copy through mpirun. Gathered: otherwise lines of several ranks that share a
+ * pipe or a file would mix, so each rank writes into its own pipe, and gather.c passes whole lines
+ * on.
  *
- * Where stdout and stderr of mpirun are the same file, a rank's are the same pipe, so
- * that their order is kept; not so with tags, which tell the two apart.
+ * If stdout and stderr of mpirun are the same file, those of a rank are the same pipe, so that the
+ * order of its output is kept; except with tags, which distinguish the two.
  */
 #ifndef MPIRUN_OUTPUT_H
 #define MPIRUN_OUTPUT_H
@@ -18,19 +18,19 @@
 
 typedef struct output output_t;
 
-/* Looks at the targets and decides. NULL: it has said what is wrong. */
+/* Inspects the targets and decides between direct and gathered. NULL: an error was reported. */
 output_t *output_create(loop_t *loop, const job_t *job);
 void output_destroy(output_t *output);
 
 /*
- * What becomes a rank's stdout and stderr: standard[1] and standard[2] get descriptors,
- * or -1 for mpirun's own. They stay the output's: output_opened closes them when the rank
- * has its copies. False: it has said what is wrong.
+ * Sets standard[1] and standard[2] to the descriptors that become the rank's stdout and stderr, or
+ * to -1 for mpirun's own. The caller calls output_opened, which closes them, when the rank has its
+ * copies. False: an error was reported.
  */
 bool output_open(output_t *output, unsigned rank, int standard[3]);
 void output_opened(int standard[3]);
 
-/* When all writers have ended: moves on what is left; true when nothing is. */
+/* To be called when all writers have ended. Writes what is left; true when nothing is left. */
 bool output_finished(output_t *output);
 
 #endif

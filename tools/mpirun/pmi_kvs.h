@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keys and values: a hash table with chains. Used for what ranks put and for
+ * The key-value space: a hash table with chains. Used for the values that ranks put, and for
  * published names.
  */
 #ifndef MPIRUN_PMI_KVS_H
@@ -17,10 +17,11 @@ typedef struct pmi_kvs {
     size_t bytes; /* of all keys and values */
 } pmi_kvs_t;
 
-/* Copies both; a key that is there gets the new value. False: it would exceed `max_bytes`. */
+/* Stores copies of key and value; an existing key gets the new value. False: the space would exceed
+ * `max_bytes`. */
 bool pmi_kvs_put(pmi_kvs_t *kvs, const char *key, const char *value, size_t max_bytes);
 
-/* The value, until the key is put again or removed; NULL: no such key. */
+/* The value, valid until the key is put again or removed; NULL: no such key. */
 const char *pmi_kvs_get(const pmi_kvs_t *kvs, const char *key);
 
 /* False: no such key. */

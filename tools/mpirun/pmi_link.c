@@ -25,7 +25,7 @@ struct pmi_links {
     unsigned size;
 };
 
-/* Sends what can be sent now. A rank that is gone is no error: its end is seen elsewhere. */
+/* Sends what can be sent now. A rank that has ended is no error: supervise.c handles its end. */
 static void send_pending(pmi_links_t *links, unsigned rank)
 {
     pmi_socket_t *socket = &links->sockets[rank];
@@ -44,7 +44,7 @@ static void send_pending(pmi_links_t *links, unsigned rank)
     }
 }
 
-/* Listens to a rank unless it is to be quiet, and for room to send while something waits. */
+/* Watches a rank for input unless the server is full, and for room while output is pending. */
 static void watch_for_more(pmi_links_t *links, unsigned rank)
 {
     pmi_socket_t *socket = &links->sockets[rank];
@@ -66,7 +66,7 @@ static void flush(pmi_links_t *links)
     }
 }
 
-/* Reads once. False: nothing is there now, or nothing will come any more. */
+/* Reads once. False: there is no input now, or the connection has ended. */
 static bool receive(pmi_socket_t *socket)
 {
     pmi_links_t *links = socket->links;
@@ -91,7 +91,7 @@ static void socket_ready(loop_watch_t *watch, uint32_t events)
     pmi_links_t *links = socket->links;
     if (events & EPOLLOUT) {
         send_pending(links, socket->rank);
-        flush(links); /* requests that had to wait for the room may have been served */
+        flush(links); /* room in the output may have let further requests be served */
         watch_for_more(links, socket->rank);
     }
     if (socket->watch.fd >= 0 && events & (EPOLLIN | EPOLLHUP | EPOLLERR))

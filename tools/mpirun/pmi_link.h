@@ -11,10 +11,10 @@ typedef struct pmi_links pmi_links_t;
 pmi_links_t *pmi_links_create(loop_t *loop, pmi_server_t *server, unsigned size);
 void pmi_links_destroy(pmi_links_t *links);
 
-/* Makes a rank's socket and returns the end that is its; the caller closes it. -1 with errno. */
+/* Makes a rank's socket pair. Returns the rank's end, which the caller closes, or -1 with errno. */
 int pmi_links_open(pmi_links_t *links, unsigned rank);
 
-/* Serves what an ended rank still had to say, and closes. */
+/* Serves the last requests of a rank that has ended, and closes its socket. */
 void pmi_links_finish(pmi_links_t *links, unsigned rank);
 
 #endif

@@ -23,13 +23,13 @@ enum {
 typedef struct client {
     pmi_state_t state;
     bool in_barrier;
-    bool broken;    /* or aborted: nothing more is read */
+    bool broken;    /* or aborted: no more input is read */
     bool has_ended; /* its process has ended */
     bool listed;    /* in the pending list */
     unsigned app;
-    opal_text_t input;  /* received, not yet understood */
-    opal_text_t output; /* to be sent, */
-    size_t sent;        /* this much of it already is */
+    opal_text_t input;  /* received, not yet parsed */
+    opal_text_t output; /* responses */
+    size_t sent;        /* bytes of output that are sent */
 } client_t;
 
 struct pmi_server {
@@ -43,7 +43,7 @@ struct pmi_server {
     pmi_kvs_t kvs, names;
 };
 
-/* Answers one command. NULL, or a complaint that ends the job. */
+/* Serves one command. Returns NULL, or a complaint that ends the job. */
 typedef const char *serve_fn_t(pmi_server_t *server, unsigned rank,
                                const opal_pmi_message_t *message);
 
@@ -183,7 +183,7 @@ static const char *serve_get(pmi_server_t *server, unsigned rank, const opal_pmi
     return NULL;
 }
 
-/* Someone who waits in a barrier for a process that has ended; -1: nobody does. */
+/* A rank that waits in a barrier for a process that has ended; -1: there is none. */
 static int find_stuck_rank(const pmi_server_t *server)
 {
     int waiting = -1;
@@ -325,7 +325,7 @@ static void fail_rank(pmi_server_t *server, unsigned rank, const char *complaint
     server->events.broken(server->context, rank, complaint);
 }
 
-/* Serves the whole messages of a rank's input. */
+/* Serves the complete messages of a rank's input. */
 static void advance(pmi_server_t *server, unsigned rank)
 {
     client_t *client = &server->clients[rank];

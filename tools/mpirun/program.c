@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finding programs as execvp would, but with reasons. See program.h. */
+/* Finding programs as execvp does, with messages that say what is wrong. See program.h. */
 #include "tools/mpirun/program.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ static int try_file(const char *path)
     return access(path, X_OK) == 0 ? 0 : errno;
 }
 
-/* A relative path is taken from the directory that the rank will be in. */
+/* A relative path is relative to the rank's directory. */
 static char *seen_from(const char *wdir, const char *path)
 {
     if (wdir == NULL || path[0] == '/')

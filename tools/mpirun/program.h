@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which file a program's name means. Done once per app and before anything is
- * started, so that a wrong name is one message and not one a rank.
+ * Finding the file of a program. Done once for each app before anything is started, so that a wrong
+ * name causes one message and not one for each rank.
  */
 #ifndef MPIRUN_PROGRAM_H
 #define MPIRUN_PROGRAM_H
 
 /*
- * A name with a '/' is a path, seen from `wdir` (NULL: the current directory); any
- * other is looked up in PATH. 0 with a malloc'ed path, which is relative to wdir if
- * it is relative, or STATUS_NOT_FOUND or STATUS_NOT_EXECUTABLE after it has said why.
+ * A name with a '/' is a path, relative to `wdir` (NULL: the current directory); any other name is
+ * looked up in PATH. Returns 0 with a malloc'ed path, which may be relative to `wdir`, or
+ * STATUS_NOT_FOUND or STATUS_NOT_EXECUTABLE after an error was reported.
  */
 int program_find(const char *name, const char *wdir, char **path);
 

@@ -38,7 +38,7 @@ static bool parse_cores(char *text, core_range_t *range)
            number_parse_unsigned(dash != NULL ? dash : text, range->first, MAX_CORES, &range->last);
 }
 
-/* "0:0-1,1:*" or "0,2-3"; a socket holds for the numbers behind it, too. NULL, or what is wrong. */
+/* "0:0-1,1:*" or "0,2-3"; a socket applies to all numbers after it. NULL, or what is wrong. */
 static const char *add_slots(rankfile_t *file, unsigned rank, const char *text)
 {
     opal_strings_t parts = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table. See spelling.h. */
+/* The table of spellings. See spelling.h. */
 #include "tools/mpirun/spelling.h"
 
 #include <string.h>
@@ -57,7 +57,7 @@ static const spelling_row_t rows[] = {
         PRTERUN(WORDS, "--map-by rankfile:file=%s"),
         HYDRA(REFUSED, "mpiexec.hydra -bind-to user:LIST pins ranks one by one")}},
 
-    /* To be written before the level: both are values of one option there. */
+    /* Before --bind-to: srun has one option for both, and the level comes last. */
     {"report-bindings", NULL, {SRUN(WORDS, "--cpu-bind=verbose"), PRTERUN(WORDS, "--display bindings"),
         HYDRA(VARIABLE, "HYDRA_TOPO_DEBUG=1")}},
     {"bind-to", "none", {SRUN(WORDS, "--cpu-bind=none"), PRTERUN(WORDS, "--bind-to none"),

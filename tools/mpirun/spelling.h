@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How each launcher says what an option of mpirun says. One table: an option (of some value), and
- * for each launcher its words, or why it cannot be had there. A unit test holds it against the
- * table of options, so that none is dropped silently.
+ * The spelling of mpirun's options in other launchers. A row of the table is an option (with a
+ * value), and for each launcher its words for that option, or why the launcher cannot do it. A unit
+ * test compares this table with the table of options, so that no option is dropped silently.
  */
 #ifndef MPIRUN_SPELLING_H
 #define MPIRUN_SPELLING_H
@@ -13,11 +13,11 @@
 #include "opal/runtime/launcher.h"
 
 typedef enum spelling_kind {
-    SPELLING_WORDS,    /* words of the command line; %s is the value, %u it rounded up */
-    SPELLING_VARIABLE, /* NAME=VALUE for the launcher's environment, likewise */
+    SPELLING_WORDS,    /* words of the command line; %s is the value, %u the value rounded up */
+    SPELLING_VARIABLE, /* NAME=VALUE for the launcher's environment, with %s and %u */
     SPELLING_NO_INPUT, /* the launcher gets /dev/null as its standard input */
-    SPELLING_DONE,     /* nothing: it does so anyway, or mpirun itself has done it */
-    SPELLING_BUILT,    /* handover.c makes it of the programs, the hosts, the parameters */
+    SPELLING_DONE,     /* no words: the launcher does it by default, or mpirun has done it */
+    SPELLING_BUILT,    /* handover.c makes the words from programs, hosts and parameters */
     SPELLING_REFUSED,  /* `text` says why */
 } spelling_kind_t;
 
@@ -28,14 +28,14 @@ typedef struct spelling {
 
 typedef struct spelling_row {
     const char *option;                 /* main name of the option */
-    const char *value;                  /* NULL: any that no row before names */
-    spelling_t by[OPAL_LAUNCHER_COUNT]; /* mpirun itself does all that its entry does not refuse */
+    const char *value;                  /* NULL: any value that no earlier row has */
+    spelling_t by[OPAL_LAUNCHER_COUNT]; /* mpirun's own entry only refuses options */
 } spelling_row_t;
 
-/* The rows in the order in which words are to be written; NULL: there are no more. */
+/* Row number `index`, in the order of the launcher's command line; NULL: there are no more. */
 const spelling_row_t *spelling_row(size_t index);
 
-/* The row of an option with a value (may be NULL); NULL: there is none. */
+/* The row of an option with a value, which may be NULL. NULL: there is no such row. */
 const spelling_row_t *spelling_find(const char *option, const char *value);
 
 #endif

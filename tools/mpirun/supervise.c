@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The supervisor's phases, signals and ends of ranks. See supervise.h. */
+/* The supervisor: phases, signals, and the ends of ranks. See supervise.h. */
 #include "tools/mpirun/supervise.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@
 
 static const double settle_seconds = 0.05;
 
-/* A signal to end the job this soon behind another one is the same one: timeout(1) sends two. */
+/* Two signals within this time count as one: timeout(1) sends two. */
 static const uint64_t repeat_nsec = UINT64_C(250000000);
 
 typedef enum phase {
@@ -52,12 +52,12 @@ typedef struct supervisor {
 
     phase_t phase;
     unsigned running;       /* ranks */
-    bool reported;          /* failures of ranks have been told */
+    bool reported;          /* failures of ranks were reported */
     bool has_verdict;       /* the exit status is decided: */
-    int verdict;            /*   by abort, --timeout, broken PMI, a failed start */
-    int end_signal;         /* that was sent to end the job; 0: none */
-    uint64_t end_signal_at; /* when it first came by the front or the terminal; 0: it has not */
-    bool drop_output;       /* the user does not wait for a target that takes nothing */
+    int verdict;            /*   by abort, --timeout, a violation of PMI, a failed start */
+    int end_signal;         /* the signal that ended the job; 0: none */
+    uint64_t end_signal_at; /* when it first came from front or terminal; 0: it did not */
+    bool drop_output;       /* do not wait for a target that accepts nothing */
 } supervisor_t;
 
 static void decide(supervisor_t *self, int status)
@@ -68,7 +68,7 @@ static void decide(supervisor_t *self, int status)
     }
 }
 
-/* To everybody below us; where /proc does not show them, to the ranks at least. */
+/* Signals all descendants; if /proc does not show them, the ranks. */
 static void signal_job(const supervisor_t *self, int signal)
 {
     if (descendants_signal(signal, false) > 0)
@@ -87,7 +87,7 @@ static void kill_now(supervisor_t *self)
     signal_job(self, SIGKILL);
 }
 
-/* Asks everybody to end; `from_terminal`: our process group has been asked already. */
+/* Asks all descendants to end. `from_terminal`: the process group has got the signal already. */
 static void end_all(supervisor_t *self, int signal, bool from_terminal)
 {
     if (self->phase >= PHASE_ENDING)
@@ -99,18 +99,18 @@ static void end_all(supervisor_t *self, int signal, bool from_terminal)
         descendants_signal(signal, true);
     else
         signal_job(self, signal);
-    signal_job(self, SIGCONT); /* who is stopped does not see it otherwise */
+    signal_job(self, SIGCONT); /* a stopped process does not handle the signal otherwise */
 }
 
 static void reap(supervisor_t *self);
 
 /*
- * True if ranks have failed before what is being told now, which is then likely to come
- * of it: the failures are told first, and they give the exit status.
+ * Reports the failures of ranks before another event is reported. True: there were failures, so the
+ * event is probably a consequence of them, and they decide the exit status.
  */
 static bool report_failures(supervisor_t *self)
 {
-    reap(self); /* a crash and what comes of it may be seen in either order */
+    reap(self); /* a crash and its consequence may be noticed in either order */
     if (self->phase != PHASE_SETTLING)
         return false;
     outcome_report(self->job, self->pmi);
@@ -165,7 +165,7 @@ static void rank_aborted(void *context, unsigned rank, int code, const char *mes
         name, code, message != NULL ? ": " : "", message != NULL ? message : "", self->job->size,
         self->job->size == 1 ? "" : "s");
     free(name);
-    /* A status has 8 bits; an abort must not look like success for want of the others. */
+    /* An exit status has 8 bits; a code such as 256 must not become 0. */
     if (!is_sequel)
         decide(self, code != 0 && (code & 255) == 0 ? 1 : code & 255);
     end_all(self, SIGTERM, false);
@@ -195,7 +195,7 @@ static rank_t *find_rank(const supervisor_t *self, pid_t pid)
     return NULL;
 }
 
-/* A child has ended: a rank, or an orphan from below one. */
+/* A child has ended: a rank, or an orphan of a rank. */
 static void handle_end(pid_t pid, int wait_status, void *context)
 {
     supervisor_t *self = context;
@@ -203,7 +203,7 @@ static void handle_end(pid_t pid, int wait_status, void *context)
     if (rank == NULL)
         return;
     unsigned number = (unsigned)(rank - self->job->ranks);
-    pmi_links_finish(self->links, number); /* its last words first: a finalize, an abort */
+    pmi_links_finish(self->links, number); /* serves a last finalize or abort first */
     rank->running = false;
     rank->wait_status = wait_status;
     rank->by_itself = self->phase < PHASE_ENDING && !rank->is_reported;
@@ -234,7 +234,7 @@ static void reap(supervisor_t *self)
         nodes_reap(self->job);
 }
 
-/* `is_copy`: it was sent to the process group, and comes by the front as well, sooner or later. */
+/* `is_copy`: it was sent to the whole process group, so the front will forward it, too. */
 static void handle_end_signal(supervisor_t *self, int signal, bool from_terminal, bool is_copy)
 {
     uint64_t now = is_copy ? 0 : opal_clock_nsec(), before = self->end_signal_at;
@@ -252,7 +252,7 @@ static void handle_end_signal(supervisor_t *self, int signal, bool from_terminal
     opal_log_error("got %s; ending the job", name);
     free(name);
     if (self->phase >= PHASE_ENDING) {
-        /* It is ending already; what may last is the output, and it gets the grace, too. */
+        /* The job is ending already; writing its output may last, and gets the grace, too. */
         descendants_signal(signal, from_terminal);
         if (self->grace.due_nsec == 0)
             loop_start(&self->loop, &self->grace, self->setup->kill_grace);
@@ -339,7 +339,7 @@ static void raise_file_limit(supervisor_t *self)
     setrlimit(RLIMIT_NOFILE, &raised); /* if it stays too low, opening one says so */
 }
 
-/* Ranks that need it say what is missing. */
+/* Without a key, a rank that needs it reports the error. */
 static void put_key(supervisor_t *self)
 {
     unsigned char key[OPAL_JOB_KEY_BYTES];
@@ -363,7 +363,7 @@ static void create_pmi(supervisor_t *self)
     free(app_of);
 }
 
-/* A shell's statuses for a program that the kernel does not take. */
+/* The exit status for a program that cannot be executed, as in a shell. */
 static int status_of_failure(const launch_failure_t *failure, bool executing)
 {
     if (!executing)
@@ -469,7 +469,7 @@ static bool all_ended_well(const supervisor_t *self)
     return true;
 }
 
-/* No rank is left: ends what they have started, delivers the output, tells the rest. */
+/* Called when no rank is left: kills what the ranks have started, writes the output, reports. */
 static int finish(supervisor_t *self)
 {
     loop_stop(&self->settle);

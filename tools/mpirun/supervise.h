@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The supervisor: the process that is the parent of the ranks, from their start to
- * the last byte of their output. Single-threaded around one event loop.
+ * The supervisor: the process that is the parent of the ranks, from their start to the last byte of
+ * their output. One thread around one event loop.
  *
- *            a rank fails              50 ms, or all gone
+ *            a rank fails              50 ms, or all ended
  *   RUNNING -------------> SETTLING ---------------------+
  *      |  abort, --timeout, a signal, PMI nonsense       v      grace over
  *      +-----------------------------------------> ENDING -----------> KILLING
  *                                                (SIGTERM)            (SIGKILL)
  *
- * SETTLING lets failures that have one cause be told together. From ENDING on, ranks
- * end because they were asked to, and their statuses do not count. When no rank is left,
- * what they have started is killed, the output is moved on, and the supervisor exits.
+ * In SETTLING the supervisor collects failures, so that failures with one cause are reported in one
+ * message. From ENDING on, ranks end because they were asked to, and their statuses do not count.
+ * When no rank is left, the supervisor kills what the ranks have started, writes the rest of the
+ * output, and exits.
  */
 #ifndef MPIRUN_SUPERVISE_H
 #define MPIRUN_SUPERVISE_H
@@ -20,16 +21,16 @@
 
 #include "tools/mpirun/job.h"
 
-/* How the supervisor is set up by front.c. */
+/* Filled by front.c. */
 typedef struct supervise_setup {
     job_t *job;
     double kill_grace;    /* seconds between SIGTERM and SIGKILL */
-    int front_fd;         /* reads end-of-file when mpirun itself is gone */
-    sigset_t signals;     /* blocked: those to be taken from a signalfd */
-    const sigset_t *mask; /* the ranks': what was blocked when mpirun was started */
+    int front_fd;         /* reads end-of-file when the front has died */
+    sigset_t signals;     /* blocked signals, which the supervisor reads from a signalfd */
+    const sigset_t *mask; /* for the ranks: the signals that were blocked when mpirun started */
 } supervise_setup_t;
 
-/* Runs the job. The exit status of mpirun. */
+/* Runs the job. Returns the exit status of mpirun. */
 int supervise_job(const supervise_setup_t *setup);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ompi_info: what this installation is, what its parameters are and where their
- * values come from, and what would be chosen here, and why.
+ * ompi_info: reports the installation, the parameters with the sources of their values, and which
+ * components would be chosen here, and why.
  */
 #include "config.h"
 
@@ -19,7 +19,7 @@
 enum { USAGE_STATUS = 2 };
 
 typedef struct options {
-    bool done; /* --help or --version said it all */
+    bool done; /* --help or --version was printed */
     bool all, internal, parsable, config, copy, memory, protocols;
     const char *framework, *component; /* --param */
     const char *why;
@@ -53,7 +53,7 @@ static void open_everything(void)
     ompi_params_register();
     for (size_t i = 0; (framework = opal_framework_at(i, NULL)) != NULL; i++) {
         opal_framework_open(framework);
-        /* Nobody usable is an answer here, not a failure; --why tells the reasons. */
+        /* That no component is usable is no failure here; --why reports the reasons. */
         opal_framework_select(framework);
     }
 }
@@ -67,7 +67,7 @@ static void close_everything(void)
     opal_diagnostic_reset();
 }
 
-/* `kind`: what there is none of by this name. */
+/* Reports that there is no `kind` of this name. */
 static void complain_name(const char *kind, const char *name, const opal_strings_t *names)
 {
     char *all = opal_strings_join(names, ", ");
@@ -89,7 +89,7 @@ static void complain_framework(const char *name)
     opal_strings_free(&names);
 }
 
-/* True if the framework has the component; else it has said so. */
+/* True if the framework has the component. False: an error was reported. */
 static bool has_component(const opal_framework_t *framework, const char *name)
 {
     opal_strings_t names = {0};

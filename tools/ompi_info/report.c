@@ -142,11 +142,11 @@ void report_why(const opal_framework_t *framework, bool parsable)
 
 /* -- --protocols ---------------------------------------------------------------------------- */
 
-/* What one component says. */
+/* Prints the rules of one component. */
 typedef struct printer {
     const opal_framework_t *framework;
     const opal_component_t *component;
-    const char *where; /* that was said last */
+    const char *where; /* of the rule that was printed last */
     bool parsable;
 } rule_printer_t;
 

@@ -35,7 +35,7 @@ static const char *finding_name(opal_memory_finding_t finding)
     return "not asked for";
 }
 
-/* libc never makes some of the calls itself. */
+/* libc makes no calls of shmat and shmdt itself. */
 static const char *inside_text(unsigned event, const opal_memory_report_t *report)
 {
     if ((event & (OPAL_MEMORY_SHMAT | OPAL_MEMORY_SHMDT)) != 0)
@@ -87,7 +87,7 @@ void report_memory(bool parsable)
 
 /* -- --copy --------------------------------------------------------------------------------- */
 
-/* What is between the best and the worst one does not matter to anybody. */
+/* The best and the worst speed of all alignments. */
 static void add_speed(opal_text_t *text, const double *speed)
 {
     double least = speed[0], most = speed[0];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The parameter rows: as registered, with what the user made of them. */
+/* The rows of parameters, with their values and sources. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static bool is_wanted(const char *wanted, const char *name)
     return strcmp(wanted, "all") == 0 || strcmp(wanted, name) == 0;
 }
 
-/* Parameters of no framework are shown under "mpi", those of a framework itself under "base". */
+/* A parameter without a framework is listed under "mpi", one of a framework itself under "base". */
 static const char *framework_key(const opal_param_info_t *info)
 {
     return info->framework[0] != 0 ? info->framework : "mpi";

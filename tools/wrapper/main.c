@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * mpicc and mpicxx: the compiler, with what an MPI program needs added to its command line; and
- * mpifort, mpif90 and mpif77, which say that there is no Fortran: a build system that found none of
- * these here would take another MPI's.
+ * mpicc and mpicxx: call the compiler with the flags of MPI programs. mpifort, mpif90 and mpif77
+ * report that there is no Fortran; without them a build system would find those of another MPI.
  *
- * One program; the name it is called by says which language. The user's words come first, so the
- * user's -I and -L win. It becomes the compiler by exec: no shell, no child.
+ * All are one program, and the name it is called by decides the language. The user's words come
+ * first, so the user's -I and -L win. The wrapper becomes the compiler by exec: no shell, no child.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -23,23 +22,23 @@
 /* -- the compiler's options ----------------------------------------------------------------- */
 
 /*
- * What the user's words say about the compiler's work. Libraries are named only to a compiler that
- * links, because any other one warns about them.
+ * What the user's words say about the compiler's work. Libraries are added only if the compiler
+ * links, because it warns about unused libraries otherwise.
  */
 typedef struct command_line {
-    bool stops_early; /* -c, -S, -E, ...: ends before the linker */
+    bool stops_early; /* -c, -S, -E, ...: the compiler does not link */
     bool has_input;   /* a file, a library or "-": there is something to link */
     bool is_static;   /* -static, -static-pie */
 } command_line_t;
 
-/* The compiler is done before the linker's turn. -r links, but only object files. */
+/* Options without a link of libraries. -r links, but only object files. */
 static const char *const early_options[] = {
     "-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "--preprocess", "--compile", "--assemble", "-r",
 };
 
 static const char *const static_options[] = {"-static", "--static", "-static-pie"};
 
-/* Their value is the next word, which therefore is no input file. */
+/* The next word is the value of the option, and no input file. */
 static const char *const options_with_value[] = {
     "-o",           "-x",
     "-I",           "-D",
@@ -92,7 +91,7 @@ static command_line_t command_line_read(char *const *words, size_t count)
 
 /* -- our options ---------------------------------------------------------------------------- */
 
-/* What differs between the languages. The first variable that is set wins. */
+/* What depends on the language. Of several variables the first one that is set wins. */
 typedef struct language {
     const char *compiler; /* configured */
     const char *compiler_variables[3];
@@ -129,7 +128,7 @@ typedef enum show {
     SHOW_HELP,
 } show_t;
 
-/* Open MPI's and MPICH's names for the same things; each may be written with one dash or two. */
+/* Open MPI's and MPICH's options; each may have one dash or two. */
 static const struct {
     const char *option;
     show_t show;
@@ -176,13 +175,13 @@ typedef struct request {
     const char *program; /* "mpicc" */
     const language_t *language;
     show_t show;
-    const char *compiler; /* as somebody wrote it, perhaps several words */
+    const char *compiler; /* one or several words, as configured or set by the user */
     const char *compiler_origin;
     opal_strings_t words; /* the compiler's */
     command_line_t line;
 } request_t;
 
-/* The first of the variables that is set to something, or NULL; tells which. */
+/* The value of the first variable that is set and not empty, and its name in `*which`; or NULL. */
 static const char *first_set(const char *const *variables, const char **which)
 {
     for (; *variables != NULL; variables++) {
@@ -205,9 +204,9 @@ static const language_t *language_of(const char *program)
 }
 
 /*
- * What a Fortran wrapper does. Flags that are asked for are none, and that is no failure: to a
- * wrapper that fails CMake's FindMPI prefers the pkg-config file of another MPI, but with a wrapper
- * whose flags compile no MPI program it finds that there is no Fortran.
+ * A Fortran wrapper fails, except if it is asked for flags: then it prints none and succeeds. If it
+ * failed, CMake's FindMPI would take the pkg-config file of another MPI; with empty flags FindMPI
+ * finds that there is no MPI for Fortran.
  */
 static int refuse_fortran(const request_t *request)
 {
@@ -233,7 +232,7 @@ static void choose_compiler(request_t *request)
     }
 }
 
-/* Takes a word that is meant for us; false: it is the compiler's. */
+/* Handles a word that is an option of the wrapper. False: the word is for the compiler. */
 static bool take_word(request_t *request, const char *word)
 {
     if (strncmp(word, "--", 2) == 0)
@@ -281,7 +280,7 @@ static void add_joined(opal_strings_t *command, const char *option, const char *
     free(word);
 }
 
-/* Flags that stand before the user's words, so that these can overrule them. */
+/* Flags before the user's words, which can override them. */
 static void add_early_flags(opal_strings_t *command, const request_t *request)
 {
     const char *flags = first_set(request->language->flag_variables, NULL);
@@ -290,7 +289,7 @@ static void add_early_flags(opal_strings_t *command, const request_t *request)
         shell_split(command, flags);
 }
 
-/* The libraries behind libmpi_abi: only a static link must name them. */
+/* True if the libraries that libmpi_abi needs must be named: in a static link. */
 static bool needs_private_libraries(const request_t *request, const tree_t *tree)
 {
     char *shared = opal_xprintf("%s/libmpi_abi.so", tree->library_dir);
@@ -353,7 +352,7 @@ static int show(const request_t *request, const tree_t *tree)
     opal_strings_t words = {0};
 
     switch (request->show) {
-    case SHOW_COMMAND: /* without a file it is the command for the whole way */
+    case SHOW_COMMAND: /* without an input file it shows the flags for linking, too */
         build_command(&words, request, tree, !request->line.stops_early);
         break;
     case SHOW_COMPILE_COMMAND:
@@ -411,7 +410,7 @@ static int run(const request_t *request, const tree_t *tree)
 
 int main(int argc, char **argv)
 {
-    if (argc < 1) /* exec allows it, and then there is no name that tells the language */
+    if (argc < 1) /* exec allows it; then no name says the language */
         return 2;
     request_t request = read_request(argc, argv);
     tree_t tree = tree_find();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* WRAPPER_PREFIX and its kin come from the makefile, as configure was told. */
+/* The makefile defines WRAPPER_PREFIX and the other directories as they were configured. */
 #include "tools/wrapper/tree.h"
 
 #include <limits.h>
@@ -11,7 +11,7 @@
 
 #include "opal/util/text.h"
 
-/* The directory of this program, symbolic links resolved; false: /proc does not tell. */
+/* The directory of this program, with symbolic links resolved. False: /proc is not there. */
 static bool own_directory(char *path, size_t size)
 {
     ssize_t length = readlink("/proc/self/exe", path, size - 1);
@@ -25,7 +25,7 @@ static bool own_directory(char *path, size_t size)
     return true;
 }
 
-/* What is left of path behind prefix ("/lib"), or NULL if it is not below it. */
+/* The rest of a path below prefix ("/lib"); NULL: the path is not below prefix. */
 static const char *below(const char *path, const char *prefix)
 {
     size_t length = strlen(prefix);
@@ -33,8 +33,8 @@ static const char *below(const char *path, const char *prefix)
 }
 
 /*
- * The prefix as it is now: our directory without its configured rest ("/bin"). malloc'ed; NULL if
- * this program is not in such a place, which is so in the build tree.
+ * The present prefix: the directory of this program without the configured rest ("/bin").
+ * malloc'ed; NULL if the directory does not end in that rest, as in the build tree.
  */
 static char *moved_prefix(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where the installed files are. A tree that was moved or mounted elsewhere works: the place of
- * this program tells the new prefix.
+ * The directories of the installed files. If the installation was moved or mounted elsewhere, the
+ * directory of this program gives the new prefix.
  */
 #ifndef MICA_WRAPPER_TREE_H
 #define MICA_WRAPPER_TREE_H

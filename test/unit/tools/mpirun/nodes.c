@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "test/unit/opal/support.h"
-#include "tools/mpirun/heap.h"
+#include "tools/mpirun/nodes.h"
 
 static job_t job;
 
