@@ -18,18 +18,20 @@
 enum { STATUS_NONE = 1, STATUS_USAGE = 2 };
 
 static const char usage[] =
-    "mica-heap [--svg FILE] [PID]\n"
-    "mica-heap --list\n"
+    "usage: mica-heap [--svg FILE] [PID]\n"
+    "       mica-heap --list\n"
     "\n"
-    "Shows the memory that the ranks of a running job share (memory_smheap_enable): for each\n"
-    "rank what is used, what is free between the blocks, and a map. It never changes anything,\n"
-    "and the job does not wait for it.\n"
+    "Shows the shared heap of a running job (memory_smheap_enable): for each rank how much is used,\n"
+    "how much is free between the blocks, and a map. It changes nothing, and the job does not wait\n"
+    "for it. PID is that of mpirun or of a rank; it is not needed if there is one job.\n"
     "\n"
-    "PID          of mpirun, or of a rank; not needed if there is one such job\n"
-    "--svg FILE   a drawing, for a light or a dark page; -: to standard output\n"
-    "--list       which jobs there are\n"
+    "  --svg FILE  write an SVG picture, for a light or a dark page; -: to standard output\n"
+    "  --list      list the running jobs that have a shared heap\n"
+    "  --help      print this help\n"
     "\n"
-    "To watch it: watch -n 1 mica-heap PID\n";
+    "To watch a job: watch -n 1 mica-heap PID\n"
+    "\n"
+    "Exit status: 1 if there is no such job, or several; 2 if the command line is wrong.\n";
 
 typedef struct request {
     int pid; /* 0: any */

@@ -228,15 +228,15 @@ static bool take_bind_to_level(cursor_t *cursor, const char *option, char **valu
 /* clang-format off */
 const option_row_t options_of_mapping[] = {
     {"map-by", "WHAT", take_map,
-     "deal ranks to slot, hwthread, core, numa, socket, node; ppr:N:WHAT: N ranks to each; "
-     "behind a ':', PE=N: N cores for each rank", OPTION_TRANSLATED},
-    {"bind-to", "WHAT", take_bind, "pin each rank to a hwthread, core, numa or socket, or to none",
+     "map ranks to slot, hwthread, core, numa, socket or node; ppr:N:WHAT: N ranks to each; "
+     "after a ':', PE=N: N cores for each rank", OPTION_TRANSLATED},
+    {"bind-to", "WHAT", take_bind, "bind each rank to a hwthread, core, numa or socket, or to none",
      OPTION_TRANSLATED},
-    {"rank-by", "WHAT", take_rank_by, "with --bind-to: number the ranks going round these objects",
+    {"rank-by", "WHAT", take_rank_by, "with --bind-to: number the ranks round these objects",
      OPTION_TRANSLATED},
     {"npernode N", "COUNT", take_npernode, "start COUNT ranks on each node", OPTION_TRANSLATED},
-    {"rankfile rf", "FILE", take_rankfile, "pin ranks: 'rank N=HOST slot=SOCKET:CORES', a line each", OPTION_RECORDED},
-    {"use-hwthread-cpus", "", take_hwthreads, "count and pin by hardware threads instead of cores", OPTION_RECORDED},
+    {"rankfile rf", "FILE", take_rankfile, "bind ranks: 'rank N=HOST slot=SOCKET:CORES', a line each", OPTION_RECORDED},
+    {"use-hwthread-cpus", "", take_hwthreads, "count and bind by hardware threads instead of cores", OPTION_RECORDED},
 
     {"ppn perhost", "COUNT", take_ppn, NULL, OPTION_TRANSLATED},
     {"npersocket", "COUNT", take_npersocket, NULL, OPTION_TRANSLATED},

@@ -302,7 +302,7 @@ static void print_understood(void)
     enum { WIDTH = 78 };
     const option_row_t *row;
     size_t column = WIDTH;
-    printf("\nAs in Open MPI and MPICH:");
+    printf("\nThese options are understood as in Open MPI and MPICH:");
     for (size_t i = 0; (row = row_at(i)) != NULL; i++) {
         opal_strings_t names = {0};
         if (row->kind != OPTION_REFUSED && row->help == NULL)
@@ -310,8 +310,8 @@ static void print_understood(void)
         for (size_t k = 0; k < names.count; k++) {
             size_t width = strlen(names.items[k]) + strlen(" -");
             bool fits = column + width <= WIDTH;
-            printf("%s -%s", fits ? "" : "\n ", names.items[k]);
-            column = fits ? column + width : width + 1;
+            printf("%s-%s", fits ? " " : "\n", names.items[k]);
+            column = fits ? column + width : width - 1;
         }
         opal_strings_free(&names);
     }
@@ -323,8 +323,9 @@ void options_print_help(void)
     enum { COLUMN = 28 };
     puts(
         "usage: mpirun [OPTION]... PROGRAM [ARGUMENT]... [: [OPTION]... PROGRAM [ARGUMENT]...]...\n"
-        "Starts the ranks of an MPI program, or of several: on this machine itself, on others through\n"
-        "the launcher that is there (srun, mpiexec.hydra, prterun).\n");
+        "\n"
+        "Starts the ranks of one or several MPI programs. mpirun starts the ranks of this machine\n"
+        "itself, those of other hosts through a launcher (srun, mpiexec.hydra, prterun).\n");
     const option_row_t *row;
     for (size_t i = 0; (row = row_at(i)) != NULL; i++) {
         opal_text_t usage = {0};
@@ -340,9 +341,9 @@ void options_print_help(void)
     }
     print_understood();
     puts(
-        "\nLong names may have one dash or two. -n, -x and --wdir hold for the program that they\n"
-        "stand before, the others for the whole job.\n\n"
-        "Exit status: that of the lowest rank that failed, 128 + N if signal N ended it; the code\n"
-        "given to MPI_Abort; 110 after --timeout; 127 program not found; 126 program not\n"
-        "executable; 2 the command line is wrong; 1 the system refused something.");
+        "\nLong names may have one dash or two. -n, -x and --wdir apply to the program that follows\n"
+        "them, all other options to the whole job.\n\n"
+        "Exit status: that of the lowest rank that failed, or 128 + N if signal N ended it; the code\n"
+        "given to MPI_Abort; 110 after --timeout; 127 if the program was not found; 126 if it is not\n"
+        "executable; 2 if the command line is wrong; 1 if the system refused something.");
 }

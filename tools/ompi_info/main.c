@@ -26,22 +26,24 @@ typedef struct options {
 } options_t;
 
 static const char usage[] =
-    "Usage: ompi_info [OPTION...]\n"
-    "Shows the version, the configuration and the components; with options:\n"
+    "usage: ompi_info [OPTION...]\n"
     "\n"
-    "  -a, --all                        the parameters of all of them too\n"
-    "      --param FRAMEWORK COMPONENT  parameters; \"all\" stands for any, \"base\" for the\n"
-    "                                   framework's own, framework \"mpi\" for MPI's\n"
-    "      --internal                   with either: the parameters for tests and measurements, too\n"
-    "      --why FRAMEWORK              what would be chosen here, and why not the others\n"
-    "                                   (\"all\": every framework)\n"
-    "      --memory                     which memory events are caught here, and by which method\n"
-    "      --copy                       what copies large blocks here, and how fast the others are\n"
-    "      --protocols                  which way a message goes, by place and size\n"
-    "  -c, --config                     version and configuration only\n"
-    "      --parsable                   one fact a line, key:key:...:value\n"
-    "  -V, --version                    the version\n"
-    "  -h, --help                       this text\n";
+    "Prints the version, the configuration and the components, or what an option asks for.\n"
+    "\n"
+    "  -a, --all                    print the parameters of all components, too\n"
+    "  --param FRAMEWORK COMPONENT  print parameters; \"all\" stands for any, \"base\" for the\n"
+    "                               framework's own, framework \"mpi\" for those of MPI\n"
+    "  --internal                   with either: the parameters for tests and measurements, too\n"
+    "  --why FRAMEWORK              print which component would be chosen here, and why not the\n"
+    "                               others (\"all\": of every framework)\n"
+    "  --memory                     print which memory events are intercepted here, and how\n"
+    "  --copy                       print the kernel that copies large blocks here, and the speed\n"
+    "                               of each kernel\n"
+    "  --protocols                  print how a message is carried, by location of the peer and size\n"
+    "  -c, --config                 print version and configuration only\n"
+    "  --parsable                   print one fact a line, key:key:...:value\n"
+    "  -V, --version                print the version\n"
+    "  -h, --help                   print this help\n";
 
 static void open_everything(void)
 {

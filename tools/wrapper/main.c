@@ -151,8 +151,10 @@ static const struct {
 };
 
 static const char help[] =
-    "%s calls the compiler with the flags of MPI programs; all words that are not named here\n"
-    "go to the compiler.\n"
+    "usage: %s [OPTION | COMPILER ARGUMENT]...\n"
+    "\n"
+    "Calls the compiler with the flags of MPI programs. Words that are not listed here are passed to\n"
+    "the compiler. mpifort, mpif90 and mpif77 only report that there is no Fortran.\n"
     "\n"
     "  -show, --showme        print the command instead of running it\n"
     "  -compile_info          print the command for compiling\n"
@@ -164,12 +166,13 @@ static const char help[] =
     "  --showme:libdirs       print the directories with libraries\n"
     "  --showme:libs          print the libraries' names\n"
     "  --showme:version       print the version\n"
-    "  --help, --showme:help  print this\n"
+    "  --help, --showme:help  print this help\n"
     "  %s<compiler>%*suse this compiler\n"
     "\n"
-    "Environment: %s or %s names the compiler; OMPI_CPPFLAGS and %s are\n"
-    "added when compiling, OMPI_LDFLAGS and OMPI_LIBS when linking.\n"
-    "Each option may have one dash or two.\n";
+    "Each option may have one dash or two.\n"
+    "\n"
+    "Environment: %s or %s names the compiler. OMPI_CPPFLAGS and %s are\n"
+    "added when compiling, OMPI_LDFLAGS and OMPI_LIBS when linking.\n";
 
 typedef struct request {
     const char *program; /* "mpicc" */
