@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * --app FILE: each line is one or more contexts, cut into words as a shell would cut them:
+ * --app FILE: each line is one or more app contexts, cut into words as a shell would cut them:
  *
  *   -n 2 --wdir "/tmp/my dir" ./ocean 'it''s' a\ b   # a comment
  *
@@ -75,8 +75,9 @@ static bool parse_app_line(cursor_t *outer, const char *path, unsigned number, c
     const char *complaint = option_split_line(line, &words);
     if (complaint != NULL)
         opal_log_error("%s%s", origin, complaint);
-    bool good = complaint == NULL &&
-                (words.count == 0 || option_parse_contexts(&cursor, (int)words.count, words.items));
+    bool good =
+        complaint == NULL &&
+        (words.count == 0 || option_parse_app_contexts(&cursor, (int)words.count, words.items));
     opal_strings_free(&words);
     free(origin);
     return good;

@@ -260,7 +260,7 @@ static unsigned count_ranks(translation_t *translation, const app_t *app)
     return hosts->slots;
 }
 
-static void add_context(translation_t *translation, const app_t *app)
+static void add_app_context(translation_t *translation, const app_t *app)
 {
     opal_strings_t *words = &translation->to->words;
     bool is_hydra = translation->launcher == OPAL_LAUNCHER_HYDRA;
@@ -352,7 +352,7 @@ static void translate_programs(translation_t *translation)
     for (size_t i = 0; i < translation->job->app_count; i++) {
         if (i > 0)
             opal_strings_add(&translation->to->words, ":");
-        add_context(translation, &translation->job->apps[i]);
+        add_app_context(translation, &translation->job->apps[i]);
     }
 }
 

@@ -3,8 +3,8 @@
  * The job: its programs and its ranks.
  *
  * options.c stores what the user asked for, job.c makes ranks of it, bind.c binds them, and
- * supervise.c runs them. An app is one context of the command line ("-n 2 prog a b"); contexts are
- * separated by ':'.
+ * supervise.c runs them. An app is made of an app context, which is a part of the command line ("-n
+ * 2 prog a b") between two ':'.
  */
 #ifndef MPIRUN_JOB_H
 #define MPIRUN_JOB_H

@@ -52,8 +52,8 @@ take_fn_t option_read_app_file;
  */
 const char *option_split_line(const char *line, opal_strings_t *words);
 
-/* Reads contexts separated by ':' and adds an app for each. False: it has reported an error. */
-bool option_parse_contexts(cursor_t *cursor, int argc, char **argv);
+/* Reads app contexts separated by ':' and adds an app for each. False: an error was reported. */
+bool option_parse_app_contexts(cursor_t *cursor, int argc, char **argv);
 
 /* Sets a parameter, as --mca does. */
 bool option_add_mca(cursor_t *cursor, const char *option, const char *name, const char *value);

@@ -2,8 +2,8 @@
 /*
  * The parser of the command line, and the help that is printed from its tables (option_rows.h).
  *
- * A command line is a list of contexts separated by ':'. A context is options, then a program with
- * its arguments. A line of an --app file is a list of contexts, too.
+ * A command line is a list of app contexts separated by ':'. An app context is options, then a
+ * program with its arguments. A line of an --app file is a list of app contexts, too.
  */
 #include "tools/mpirun/options.h"
 
@@ -224,7 +224,7 @@ static bool may_lack_program(const cursor_t *cursor, size_t apps_before)
 }
 
 /* Reads one context: options, a program, its arguments. */
-static bool parse_context(cursor_t *cursor, int argc, char **argv)
+static bool parse_app_context(cursor_t *cursor, int argc, char **argv)
 {
     cursor->app = (app_t){0};
     cursor->app_settings = false;
@@ -241,14 +241,14 @@ static bool parse_context(cursor_t *cursor, int argc, char **argv)
     return true;
 }
 
-bool option_parse_contexts(cursor_t *cursor, int argc, char **argv)
+bool option_parse_app_contexts(cursor_t *cursor, int argc, char **argv)
 {
     int begin = 0;
     for (;;) {
         int end = begin;
         while (end < argc && strcmp(argv[end], ":") != 0)
             end++;
-        if (!parse_context(cursor, end - begin, argv + begin))
+        if (!parse_app_context(cursor, end - begin, argv + begin))
             return false;
         if (end == argc)
             return true;
@@ -276,8 +276,8 @@ bool options_parse(job_t *job, int argc, char **argv)
 {
     job->options.map_by = LEVEL_SLOT;
     cursor_t cursor = {.job = job, .origin = ""};
-    bool good =
-        take_timeout_of_environment(&cursor) && option_parse_contexts(&cursor, argc - 1, argv + 1);
+    bool good = take_timeout_of_environment(&cursor) &&
+                option_parse_app_contexts(&cursor, argc - 1, argv + 1);
     if (good)
         hand_on_to_all(job);
     return good;
