@@ -10,6 +10,7 @@ happens on the machine hits all of them alike. Into build/bench/ go
   results.tsv     the median and the best of each MPI in each case
   ratios.tsv      Mica's time by that of the best peer; below 1 Mica is faster
   NAME.svg        the plots, with the limits of the machine, which are measured too
+  overview.svg    latency and bandwidth on one page, as in the README
 
 A machine that others use at the same time measures them: unless it is told to (--noisy), nothing
 is measured there. A peer that fails or hangs is told and left out.
@@ -21,6 +22,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 
 sys.dont_write_bytecode = True  # the source tree stays as it is
 import allocators  # noqa: E402
@@ -35,6 +37,7 @@ import results as results_module  # noqa: E402
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FAILED, WRONG_USE, NOT_QUIET = 1, 2, 3
+OVERVIEW = ("latency", "bandwidth")
 WORDS = {"us": "time [µs]", "ms": "time [ms]", "GB/s": "rate [GB/s]",
          "M/s": "rate [million messages/s]", "KiB": "memory of a rank [KiB]"}
 
@@ -195,7 +198,8 @@ class Session:
 
     def note(self):
         """One line about this run, for the plots and the report."""
-        text = f"{machine.describe()}; {self.options.repetitions} repetitions, interleaved"
+        text = (f"{time.strftime('%Y-%m-%d')}; {machine.describe()}; "
+                f"{self.options.repetitions} repetitions, interleaved")
         worst = max(self.disturbed.values(), default=0)
         if worst > machine.QUIET_SHARE:
             text = f"NOT QUIET: others used up to {worst:.0%} of the machine; {text}"
@@ -227,6 +231,11 @@ class Session:
                 path = os.path.join(self.options.output, name + ".svg")
                 plot.write(path, f"{benchmark.title} ({name})", self.note().split("; "), panels,
                            self.names())
+        overview = [panel for benchmark in benchmarks if benchmark.name in OVERVIEW
+                    for panels in self.panels(benchmark).values() for panel in panels]
+        if {benchmark.name for benchmark in benchmarks}.issuperset(OVERVIEW):
+            plot.write(os.path.join(self.options.output, "overview.svg"),
+                       "Two ranks of one node", self.note().split("; "), overview, self.names())
 
     def report(self, benchmarks):
         yield f"Mica beside others: {self.note()}"
