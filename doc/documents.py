@@ -19,7 +19,7 @@ HEAD = """\
 # Parameters
 
 Written by `./dev doc` from the rows that the components register. How to set one, and which
-setting wins: see the table of environment in [README](../README.md).
+setting overrides which: see [SETTINGS](SETTINGS.md#parameters).
 """
 
 
