@@ -27,7 +27,8 @@ void report_components(bool parsable);
 
 /*
  * The parameters of a framework and component; "all" stands for any, "base" for those of the
- * framework itself. `internal`: those for tests and measurements, too. Returns the number of parameters.
+ * framework itself. `internal`: those for tests and measurements, too. Returns the number of
+ * parameters.
  */
 size_t report_params(const char *framework, const char *component, bool internal, bool parsable);
 
