@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "opal/progress/wait.h"
-#include "opal/util/clock.h"
+#include "opal/include/clock.h"
 #include "test/unit/opal/mca/btl/crew.h"
 
 extern const opal_component_t mca_btl_sm_component;

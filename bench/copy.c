@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "opal/arch/copy_kernel.h"
-#include "opal/util/clock.h"
+#include "opal/include/clock.h"
 
 enum {
     OFFSETS = 5,

@@ -22,7 +22,7 @@
 #include "opal/memory/events/events.h"
 #include "opal/util/text.h"
 #include "ompi/mca/mpool/base/base.h"
-#include "opal/util/clock.h"
+#include "opal/include/clock.h"
 
 extern const opal_component_t mca_mpool_rcache_component;
 

@@ -28,7 +28,7 @@ libopal_core_la_SOURCES += \
 	%D%/include/compiler.h \
 	%D%/include/status.h \
 	%D%/util/status.c \
-	%D%/util/clock.h \
+	%D%/include/clock.h \
 	%D%/util/bytes.h \
 	%D%/util/folder.c %D%/util/folder.h \
 	%D%/util/interval.c %D%/util/interval.h \

@@ -15,7 +15,7 @@
 #include "ompi/attribute/attribute.h"
 #include "ompi/communicator/hw_topology.h"
 #include "ompi/info/info.h"
-#include "opal/util/clock.h"
+#include "opal/include/clock.h"
 
 static int start(int required, int *provided)
 {

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "opal/arch/copy_kernel.h"
-#include "opal/util/clock.h"
+#include "opal/include/clock.h"
 
 static bool everywhere(void)
 {

@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-#include "opal/util/clock.h"
+#include "opal/include/clock.h"
 
 static uint32_t now_msec(const opal_heap_t *heap)
 {

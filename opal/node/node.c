@@ -21,7 +21,7 @@
 #include "opal/mca/pmi/base/base.h"
 #include "opal/node/fd_pass.h"
 #include "opal/node/region.h"
-#include "opal/util/clock.h"
+#include "opal/include/clock.h"
 #include "opal/util/log.h"
 #include "opal/util/text.h"
 

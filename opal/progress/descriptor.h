@@ -23,7 +23,7 @@
 
 #include "opal/include/compiler.h"
 #include "opal/include/status.h"
-#include "opal/util/clock.h"
+#include "opal/include/clock.h"
 #include "opal/util/list.h"
 
 enum {

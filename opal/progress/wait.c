@@ -24,7 +24,7 @@
 #include "opal/progress/cpu_migration.h"
 #include "opal/threads/futex.h"
 #include "opal/threads/membarrier.h"
-#include "opal/util/clock.h"
+#include "opal/include/clock.h"
 #include "opal/util/list.h"
 
 enum {

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "opal/mca/pmi/base/base.h"
-#include "opal/util/clock.h"
+#include "opal/include/clock.h"
 
 enum { LISTENS_MSEC = 10000 };
 

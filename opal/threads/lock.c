@@ -9,7 +9,7 @@
 #include "opal/arch/pause.h"
 #include "opal/threads/futex.h"
 #include "opal/threads/membarrier.h"
-#include "opal/util/clock.h"
+#include "opal/include/clock.h"
 
 enum {
     SPINS = 64, /* about a microsecond: critical sections are short */

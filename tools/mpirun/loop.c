@@ -8,7 +8,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "opal/util/clock.h"
+#include "opal/include/clock.h"
 
 bool loop_init(loop_t *loop)
 {

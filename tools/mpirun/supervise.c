@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "opal/process/key.h"
-#include "opal/util/clock.h"
+#include "opal/include/clock.h"
 #include "opal/util/log.h"
 #include "opal/util/sha256.h"
 #include "tools/mpirun/descendants.h"

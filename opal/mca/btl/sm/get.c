@@ -7,7 +7,7 @@
 #include <errno.h>
 
 #include "opal/mca/btl/sm/sm.h"
-#include "opal/util/clock.h"
+#include "opal/include/clock.h"
 #include "opal/util/segments.h"
 
 /* -- memory that is mapped here ------------------------------------------------------------ */

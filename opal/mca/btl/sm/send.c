@@ -17,7 +17,7 @@
 #include "opal/mca/btl/base/base.h"
 #include "opal/mca/btl/sm/sm.h"
 #include "opal/progress/wait.h"
-#include "opal/util/clock.h"
+#include "opal/include/clock.h"
 #include "opal/util/log.h"
 
 enum { USUAL_HEAD = 12 }; /* bytes of the head of most messages */

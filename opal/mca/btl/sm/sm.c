@@ -21,7 +21,7 @@
 #include "opal/process/job.h"
 #include "opal/node/region.h"
 #include "opal/progress/wait.h"
-#include "opal/util/clock.h"
+#include "opal/include/clock.h"
 #include "opal/util/log.h"
 #include "opal/util/text.h"
 

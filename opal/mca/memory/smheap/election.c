@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "opal/util/clock.h"
+#include "opal/include/clock.h"
 #include "opal/util/folder.h"
 #include "opal/util/hash.h"
 #include "opal/util/say.h"

@@ -34,7 +34,7 @@
 
 #include "opal/mca/memory/smheap/map_region.h"
 #include "opal/node/region.h"
-#include "opal/util/clock.h"
+#include "opal/include/clock.h"
 #include "opal/util/say.h"
 
 #ifndef MADV_POPULATE_WRITE

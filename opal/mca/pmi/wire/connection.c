@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "opal/mca/pmi/wire/wire.h"
-#include "opal/util/clock.h"
+#include "opal/include/clock.h"
 #include "opal/util/log.h"
 
 /* A socket is written with MSG_NOSIGNAL; a launcher may hand down a pipe-like fd as well. */

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "opal/mca/pmi/base/base.h"
-#include "opal/util/clock.h"
+#include "opal/include/clock.h"
 #include "opal/util/log.h"
 #include "opal/util/text.h"
 

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "opal/util/clock.h"
+#include "opal/include/clock.h"
 
 #include "test/unit/opal/support.h"
 

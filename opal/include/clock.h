@@ -3,8 +3,8 @@
  * The time since the machine has started, for durations and deadlines. Allocates nothing, and may
  * be called before main, by any thread, and in a signal handler.
  */
-#ifndef OPAL_UTIL_CLOCK_H
-#define OPAL_UTIL_CLOCK_H
+#ifndef OPAL_INCLUDE_CLOCK_H
+#define OPAL_INCLUDE_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>
