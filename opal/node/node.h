@@ -89,7 +89,7 @@ OPAL_EXPORT void opal_node_withdraw(void);
 OPAL_EXPORT opal_status_t opal_node_attach(const opal_pmi_job_t *job, const opal_pmi_ops_t *pmi,
                                            void *pmi_state);
 
-/* Detaches and unmaps. What was written for peers stays readable for them. */
+/* Detaches and unmaps. Peers can still read what this rank has written for them. */
 OPAL_EXPORT void opal_node_detach(void);
 
 /* NULL and 0: there is none. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A thread begins a send and leaves MPI, while another one sleeps in a receive, which the send's
- * receiver answers. Whoever sleeps is all that drives a provider: where nobody wakes the sleeper,
- * there is no answer, and the job hangs. The answer tells what has come.
+ * A thread begins a send and leaves MPI, while another thread sleeps in a receive, which the send's
+ * receiver answers. Only the sleeping thread drives the provider: if the send does not wake it,
+ * there is no answer, and the job hangs. The answer says which bytes have arrived.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -31,10 +31,10 @@
  *
  * A look-up at the same time as the unmapping (P1 before H2) may find the pages of U. They are
  * still there, and the application unmaps a buffer that it has passed to MPI: an error of the
- * application, which cannot harm others. The same holds for a registration between H2 and the call:
- * only the owner of a buffer in U asks for it. A pool that registers more than it was asked for
- * adds only pages that it knows at P3: if their mark was taken, they were forgotten; if it was not,
- * the mark is still there, and drops the new registration, too.
+ * application, which cannot harm others. A registration between H2 and the call is such an error,
+ * too: only the owner of a buffer in U asks for it. A pool that registers more than it was asked
+ * for adds only pages that it knows at P3: if their mark was taken, they were forgotten; if it was
+ * not, the mark is still there, and drops the new registration, too.
  *
  * `begin` and `end` are a filter: the pool watches nothing outside. The filter grows before pages
  * are pinned, and shrinks only to nothing, when nothing is registered. A handler that reads an old

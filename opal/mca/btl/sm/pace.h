@@ -46,9 +46,9 @@ typedef struct pace {
 } pace_t;
 
 /*
- * A bit for each class: get is faster. What is published is where that differs from the advice
- * before anything is measured: frames, but for what is only a copy, since most data is at rest, and
- * what is unpacked where it lies is never measured.
+ * A bit for each class: get is faster. Published are the bits in which the advice differs from the
+ * one before any measurement. That one is frames, but get for what is only a copy, since most data
+ * is at rest and data that is unpacked where it lies is never measured.
  */
 static inline uint32_t pace_advice(pace_way_t way, uint32_t published)
 {

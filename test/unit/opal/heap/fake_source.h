@@ -129,7 +129,7 @@ static inline bool fake_has_gone(const void *start, size_t bytes)
     return at >= end;
 }
 
-/* Pages in memory. What is not mapped counts as none. */
+/* How many pages of the range are resident. A page that is not mapped is not counted. */
 static inline size_t fake_resident(const void *start, size_t bytes)
 {
     uintptr_t begin = (uintptr_t)start & ~(uintptr_t)4095;
