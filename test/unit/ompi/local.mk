@@ -183,13 +183,13 @@ mtl_chosen_ldflags = $(AM_LDFLAGS) -Wl,--wrap=ompi_mtl_open,--wrap=ompi_mtl_clos
 %C%_mca_pml_contract_LDADD = $(mtl_chosen_libs) $(ompi_unit_libs)
 # Where it is a DSO, the library does not have it.
 if MCA_STATIC_pml_cm
-%C%_mca_pml_cm_both_SOURCES = %D%/mca/pml/cm/both.c
+%C%_mca_pml_cm_hybrid_SOURCES = %D%/mca/pml/cm/hybrid.c
 else
-%C%_mca_pml_cm_both_SOURCES = %D%/mca/pml/cm/both.c $(mca_pml_cm_sources)
+%C%_mca_pml_cm_hybrid_SOURCES = %D%/mca/pml/cm/hybrid.c $(mca_pml_cm_sources)
 endif
-%C%_mca_pml_cm_both_CFLAGS = $(AM_CFLAGS)
-%C%_mca_pml_cm_both_LDFLAGS = $(no_memory_ldflags)
-%C%_mca_pml_cm_both_LDADD = $(ompi_unit_libs)
+%C%_mca_pml_cm_hybrid_CFLAGS = $(AM_CFLAGS)
+%C%_mca_pml_cm_hybrid_LDFLAGS = $(no_memory_ldflags)
+%C%_mca_pml_cm_hybrid_LDADD = $(ompi_unit_libs)
 # All of it, over a fake of a transport, with memory that fails when it is told to.
 ob1_side_ldflags = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc \
 	-Wl,--wrap=aligned_alloc

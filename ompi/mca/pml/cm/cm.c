@@ -11,8 +11,8 @@
 #include "opal/util/text.h"
 #include "ompi/communicator/communicator.h"
 #include "ompi/mca/pml/base/base.h"
-#include "ompi/mca/pml/cm/again.h"
-#include "ompi/mca/pml/cm/both.h"
+#include "ompi/mca/pml/cm/retry.h"
+#include "ompi/mca/pml/cm/hybrid.h"
 
 #define NEAR_COMPONENT "ob1"
 

@@ -5,8 +5,8 @@
  *   cm.c         the component: whether a network is wanted and which one; start and end
  *   request.c    sends and receives, which the mtl carries out
  *   probe.c      probes, and messages that they have taken
- *   again.[ch]   what has to be asked for again and again, since the network does not tell of it
- *   both.[ch]    peers of the own node by shared memory, the others by the network
+ *   retry.[ch]   what has to be asked for again and again, since the network does not tell of it
+ *   hybrid.[ch]    peers of the own node by shared memory, the others by the network
  *
  * A small send needs no request; others, and receives, get one out of a pool, also the blocking
  * ones: how large it is, only the mtl knows. A blocking one has references to nothing.

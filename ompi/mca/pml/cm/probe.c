@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Probes. A message that one has taken keeps its communicator until it is received. */
-#include "ompi/mca/pml/cm/again.h"
+#include "ompi/mca/pml/cm/retry.h"
 #include "ompi/mca/pml/cm/cm.h"
 #include "ompi/request/status.h"
 

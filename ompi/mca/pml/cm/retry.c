@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See again.h. Asking may complete requests, whose followers may ask for more: so no question is
+/* See retry.h. Asking may complete requests, whose followers may ask for more: so no question is
  * asked within another one. */
-#include "ompi/mca/pml/cm/again.h"
+#include "ompi/mca/pml/cm/retry.h"
 
 #include "opal/progress/descriptor.h"
 #include "opal/progress/wait.h"

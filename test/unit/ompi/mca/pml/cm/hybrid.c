@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ompi/mca/pml/cm/both.c: the order of matching over two ways, which are fakes: lists of what was
+ * ompi/mca/pml/cm/hybrid.c: the order of matching over two ways, which are fakes: lists of what was
  * posted and of what has arrived. Ranks 0 and 1 are near, 2 and 3 far.
  */
-#include "ompi/mca/pml/cm/both.h"
+#include "ompi/mca/pml/cm/hybrid.h"
 
 #include <stdlib.h>
 

@@ -8,8 +8,8 @@
  *
  * Threading: under ompi_lock.
  */
-#ifndef OMPI_PML_CM_AGAIN_H
-#define OMPI_PML_CM_AGAIN_H
+#ifndef OMPI_PML_CM_RETRY_H
+#define OMPI_PML_CM_RETRY_H
 
 #include <stdbool.h>
 

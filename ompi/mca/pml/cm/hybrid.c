@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See both.h. A receive that waits is a request of its own, which ends with the one of the way that
+/* See hybrid.h. A receive that waits is a request of its own, which ends with the one of the way that
  * has its message. */
-#include "ompi/mca/pml/cm/both.h"
+#include "ompi/mca/pml/cm/hybrid.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #include "opal/util/list.h"
 #include "opal/util/pool.h"
-#include "ompi/mca/pml/cm/again.h"
+#include "ompi/mca/pml/cm/retry.h"
 #include "ompi/request/status.h"
 
 static const ompi_pml_ops_t *near, *far;

@@ -6,7 +6,7 @@
  * A message goes the way of its receiver. A receive with a source is posted where that one's
  * messages come. One of any source could be posted in both and not be taken back from one in time;
  * so in a communicator that has processes of both kinds it waits here, and both ways are asked for
- * a message that it would take (again.h), which is then taken out of the matching.
+ * a message that it would take (retry.h), which is then taken out of the matching.
  *
  *   waiting, of a context:   (any, 5)   (3, any)   (any, 7)   (3, 7)
  *                            asks       asks       asks       is covered by the second one
@@ -25,8 +25,8 @@
  *
  * Threading: under ompi_lock.
  */
-#ifndef OMPI_PML_CM_BOTH_H
-#define OMPI_PML_CM_BOTH_H
+#ifndef OMPI_PML_CM_HYBRID_H
+#define OMPI_PML_CM_HYBRID_H
 
 #include "ompi/mca/pml/pml.h"
 
