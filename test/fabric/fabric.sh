@@ -20,7 +20,7 @@ make_fake() {
 
 # Jobs use it, and no other way between ranks of a node.
 choose_fake() {
-    export OMPI_MCA_pml=cm OMPI_MCA_mtl_ofi_provider_include=fake OMPI_MCA_pml_cm_near=no FAKE_LEAKS=1
+    export OMPI_MCA_pml=cm OMPI_MCA_mtl_ofi_provider_include=fake OMPI_MCA_pml_cm_shared_memory=no FAKE_LEAKS=1
 }
 
 compile_mpi() { # PROGRAM of test/mpi, or of test/fabric

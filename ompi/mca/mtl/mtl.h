@@ -87,7 +87,7 @@ typedef struct ompi_mtl_ops {
      * receive for; asked again and again, as more may come. A send that waits for that fails with
      * MPI_ERR_PROC_ABORTED, or is cancelled if it was asked to be. Returns whether there was one.
      */
-    bool (*refuse)(void);
+    bool (*drain)(void);
 
     /* A standard or ready send that is over when this returns. False: nothing was sent, since it
      * cannot be so now, or never this way; pml/cm makes a request of it. */

@@ -27,7 +27,7 @@ ompi_unit_tests = \
 	%D%/mca/mpool/rcache/stale \
 	%D%/mca/mtl/base/wanted \
 	%D%/mca/mtl/ofi/tag \
-	%D%/mca/pml/cm/both \
+	%D%/mca/pml/cm/hybrid \
 	%D%/mca/pml/ob1/credit \
 	%D%/mca/pml/ob1/frames \
 	%D%/mca/pml/ob1/peer_failure \

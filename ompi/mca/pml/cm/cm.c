@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The component: whether a network is wanted, which mtl serves it, and whether peers of the own
- * node are better reached without it. */
+/* The component: whether a network is wanted, which mtl serves it, and whether ranks of this node
+ * are better reached by shared memory. */
 #include "ompi/mca/pml/cm/cm.h"
 
 #include <stdlib.h>
@@ -14,77 +14,78 @@
 #include "ompi/mca/pml/cm/retry.h"
 #include "ompi/mca/pml/cm/hybrid.h"
 
-#define NEAR_COMPONENT "ob1"
+#define INTRANODE_PML "ob1"
 
 const ompi_mtl_ops_t *cm_mtl;
 
 static void *mtl_state;
-static const opal_answer_t *near_answer; /* while it is started; NULL: the network is for all */
-static bool *near_processes;
+static const opal_answer_t *intranode_pml; /* NULL: not started, the network reaches all ranks */
+static bool *on_this_node;                 /* of each process of the job */
 
-enum { NEAR_AUTO, NEAR_YES, NEAR_NO };
+enum { SHARED_MEMORY_AUTO, SHARED_MEMORY_YES, SHARED_MEMORY_NO };
 
-static int near_wish;
-static const opal_param_choice_t near_choices[] = {
-    {"auto", NEAR_AUTO}, {"yes", NEAR_YES}, {"no", NEAR_NO}, {0}};
+static int shared_memory;
+static const opal_param_choice_t shared_memory_choices[] = {
+    {"auto", SHARED_MEMORY_AUTO}, {"yes", SHARED_MEMORY_YES}, {"no", SHARED_MEMORY_NO}, {0}};
 
 static const opal_param_row_t params[] = {
-    {.name = "near",
+    {.name = "shared_memory",
      .type = OPAL_PARAM_ENUM,
-     .value = &near_wish,
+     .value = &shared_memory,
      .preset = "auto",
-     .choices = near_choices,
-     .prose = "Whether ranks of one node reach each other by shared memory (pml/" NEAR_COMPONENT
-              ") beside the network; auto: if the network is none of sockets"},
+     .choices = shared_memory_choices,
+     .prose = "Whether ranks of one node reach each other by shared memory (pml/" INTRANODE_PML
+              "), and the network is for the others; auto: if the network is faster than sockets",
+     .synonyms = "pml_cm_near"},
     {0},
 };
 
-/* -- both ways --------------------------------------------------------------------------- */
+/* -- both paths -------------------------------------------------------------------------- */
 
-static ompi_pml_ops_t far_ops, both_ops;
+static ompi_pml_ops_t network_ops, hybrid_ops;
 
-/* All ranks answer alike: they have the same job and the same network. */
-static bool wants_near(const ompi_mtl_ops_t *mtl)
+/* The result is the same in all ranks, because it depends on the job and the network only. */
+static bool is_hybrid(const ompi_mtl_ops_t *mtl)
 {
     const opal_pmi_job_t *job = opal_job();
-    return near_wish != NEAR_NO && (near_wish == NEAR_YES || mtl->is_hpc) &&
-           job->node_count < job->size;
+    return shared_memory != SHARED_MEMORY_NO &&
+           (shared_memory == SHARED_MEMORY_YES || mtl->is_hpc) && job->node_count < job->size;
 }
 
-static opal_status_t start_near(void)
+static opal_status_t start_intranode(void)
 {
     const opal_pmi_job_t *job = opal_job();
-    near_answer = opal_framework_engage(&mca_pml_framework, NEAR_COMPONENT);
-    if (near_answer == NULL) {
-        opal_log_error("pml/cm: pml/" NEAR_COMPONENT " cannot be had for the ranks of this node; "
-                       "pml_cm_near = no does without it");
+    intranode_pml = opal_framework_engage(&mca_pml_framework, INTRANODE_PML);
+    if (intranode_pml == NULL) {
+        opal_log_error("pml/cm: pml/" INTRANODE_PML " is not available for the ranks of this node; "
+                       "pml_cm_shared_memory = no uses the network instead");
         return OPAL_ERR_NOT_AVAILABLE;
     }
-    const ompi_pml_ops_t *near = near_answer->ops;
-    opal_status_t status = near->start(near_answer->state);
+    const ompi_pml_ops_t *intranode = intranode_pml->ops;
+    opal_status_t status = intranode->start(intranode_pml->state);
     if (status != OPAL_SUCCESS) {
-        near_answer = NULL;
+        intranode_pml = NULL;
         return status;
     }
-    if (near->max_context < both_ops.max_context)
-        both_ops.max_context = near->max_context;
-    near_processes = opal_xcalloc(job->size, sizeof *near_processes);
+    if (intranode->max_context < hybrid_ops.max_context)
+        hybrid_ops.max_context = intranode->max_context;
+    on_this_node = opal_xcalloc(job->size, sizeof *on_this_node);
     for (unsigned process = 0; process < job->size; process++)
-        near_processes[process] = job->node_of[process] == job->node_of[job->rank];
-    cm_both_start(near, &far_ops, near_processes);
+        on_this_node[process] = job->node_of[process] == job->node_of[job->rank];
+    cm_hybrid_start(intranode, &network_ops, on_this_node);
     return OPAL_SUCCESS;
 }
 
-static void stop_near(void)
+static void stop_intranode(void)
 {
-    if (near_answer == NULL)
+    if (intranode_pml == NULL)
         return;
-    const ompi_pml_ops_t *near = near_answer->ops;
-    cm_both_stop();
-    near->stop(near_answer->state);
-    near_answer = NULL;
-    free(near_processes);
-    near_processes = NULL;
+    const ompi_pml_ops_t *intranode = intranode_pml->ops;
+    cm_hybrid_stop();
+    intranode->stop(intranode_pml->state);
+    intranode_pml = NULL;
+    free(on_this_node);
+    on_this_node = NULL;
 }
 
 /* -- the slots --------------------------------------------------------------------------- */
@@ -94,23 +95,23 @@ static void flush(void)
     cm_mtl->flush();
 }
 
-static bool refuse(cm_question_t *question OPAL_UNUSED)
+static bool drain(cm_retry_t *retry OPAL_UNUSED)
 {
-    return cm_mtl->refuse();
+    return cm_mtl->drain();
 }
 
-static cm_question_t refusal = {.ask = refuse};
+static cm_retry_t drain_retry = {.attempt = drain};
 
-/* What comes is waiting in the network, so that has to be asked again and again. */
+/* Unexpected messages stay in the network until they are probed for. */
 static void leave(void)
 {
-    cm_again_add(&refusal);
+    cm_retry_add(&drain_retry);
 }
 
 static void meet(void)
 {
     cm_mtl->meet();
-    cm_again_remove(&refusal);
+    cm_retry_remove(&drain_retry);
 }
 
 static int comm_add(ompi_communicator_t *comm OPAL_UNUSED)
@@ -118,59 +119,59 @@ static int comm_add(ompi_communicator_t *comm OPAL_UNUSED)
     return MPI_SUCCESS;
 }
 
-/* Communicators that end. They are chained by `pml`: nobody else has anything of them any more. */
-static ompi_communicator_t *ending;
-static bool is_asking; /* for them; it may outlast the last one that is in the chain */
+/* Communicators whose removal is deferred, chained by `pml`, which has no other use by then. */
+static ompi_communicator_t *removals;
+static bool is_retrying; /* removal_retry was added; removals may be empty for a moment */
 
-static void let_wait(ompi_communicator_t *comm)
+static void defer_removal(ompi_communicator_t *comm)
 {
-    comm->pml = ending;
-    ending = comm;
+    comm->pml = removals;
+    removals = comm;
 }
 
-/* One is out of the chain before anything is done with it, which may bring others into it. */
-static bool ask_ending(cm_question_t *question)
+/* Each communicator leaves the chain before its removal, which may add others to the chain. */
+static bool retry_removals(cm_retry_t *retry)
 {
     bool any = false;
-    for (ompi_communicator_t *comm; (comm = ending) != NULL; any = true) {
-        ending = comm->pml;
+    for (ompi_communicator_t *comm; (comm = removals) != NULL; any = true) {
+        removals = comm->pml;
         if (!cm_mtl->forget_context(comm->context)) {
-            let_wait(comm);
+            defer_removal(comm);
             return any;
         }
         ompi_comm_removed(comm);
     }
-    cm_again_remove(question);
-    is_asking = false;
+    cm_retry_remove(retry);
+    is_retrying = false;
     return any;
 }
 
-static cm_question_t ending_question = {.ask = ask_ending};
+static cm_retry_t removal_retry = {.attempt = retry_removals};
 
 static bool comm_remove(ompi_communicator_t *comm)
 {
     if (cm_mtl->forget_context(comm->context))
         return true;
-    if (!is_asking)
-        cm_again_add(&ending_question);
-    is_asking = true;
-    let_wait(comm);
+    if (!is_retrying)
+        cm_retry_add(&removal_retry);
+    is_retrying = true;
+    defer_removal(comm);
     return false;
 }
 
 /* Those that are left are the first ones, which are never freed. */
-static void stop_ending(void)
+static void stop_removals(void)
 {
-    if (is_asking)
-        cm_again_remove(&ending_question);
-    is_asking = false;
-    ending = NULL;
+    if (is_retrying)
+        cm_retry_remove(&removal_retry);
+    is_retrying = false;
+    removals = NULL;
 }
 
 static void stop(void *state OPAL_UNUSED)
 {
-    stop_ending();
-    stop_near();
+    stop_removals();
+    stop_intranode();
     cm_mtl->stop(mtl_state);
     cm_requests_end();
 }
@@ -178,7 +179,7 @@ static void stop(void *state OPAL_UNUSED)
 static opal_status_t start(void *state);
 
 /* By the network alone; the limits are the mtl's. */
-static ompi_pml_ops_t far_ops = {
+static ompi_pml_ops_t network_ops = {
     .start = start,
     .stop = stop,
     .flush = flush,
@@ -197,7 +198,7 @@ static ompi_pml_ops_t far_ops = {
     .imrecv = cm_imrecv,
 };
 
-static ompi_pml_ops_t both_ops = {.start = start, .stop = stop};
+static ompi_pml_ops_t hybrid_ops = {.start = start, .stop = stop};
 
 /* `state` is the table that was answered. */
 static opal_status_t start(void *state)
@@ -206,8 +207,8 @@ static opal_status_t start(void *state)
     if (status != OPAL_SUCCESS)
         return status;
     cm_requests_start();
-    if (state == &both_ops)
-        status = start_near();
+    if (state == &hybrid_ops)
+        status = start_intranode();
     if (status != OPAL_SUCCESS)
         stop(state);
     return status;
@@ -217,14 +218,14 @@ static opal_status_t start(void *state)
 
 static const ompi_pml_ops_t *choose_ops(const ompi_mtl_ops_t *mtl)
 {
-    far_ops.max_tag = mtl->limits.max_tag;
-    far_ops.internal_tags = mtl->limits.internal_tags;
-    far_ops.max_context = mtl->limits.max_context;
-    both_ops.max_tag = far_ops.max_tag;
-    both_ops.internal_tags = far_ops.internal_tags;
-    both_ops.max_context = far_ops.max_context;
-    cm_both_fill_in(&both_ops);
-    return wants_near(mtl) ? &both_ops : &far_ops;
+    network_ops.max_tag = mtl->limits.max_tag;
+    network_ops.internal_tags = mtl->limits.internal_tags;
+    network_ops.max_context = mtl->limits.max_context;
+    hybrid_ops.max_tag = network_ops.max_tag;
+    hybrid_ops.internal_tags = network_ops.internal_tags;
+    hybrid_ops.max_context = network_ops.max_context;
+    cm_hybrid_fill_in(&hybrid_ops);
+    return is_hybrid(mtl) ? &hybrid_ops : &network_ops;
 }
 
 static void cm_query(opal_answer_t *answer)
@@ -246,7 +247,7 @@ static void cm_query(opal_answer_t *answer)
     mtl_state = mtl.state;
     const ompi_pml_ops_t *chosen = choose_ops(ops);
     opal_answer_yes(answer, 30, chosen, (void *)(uintptr_t)chosen, "%s%s",
-                    chosen == &both_ops ? "pml/" NEAR_COMPONENT " within a node, else " : "",
+                    chosen == &hybrid_ops ? "pml/" INTRANODE_PML " within a node, else " : "",
                     mtl.reason);
 }
 

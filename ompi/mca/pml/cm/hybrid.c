@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See hybrid.h. A receive that waits is a request of its own, which ends with the one of the way that
- * has its message. */
+/* See hybrid.h. A queued receive is a request of this file, which completes when the inner request
+ * of the path that has its message completes. */
 #include "ompi/mca/pml/cm/hybrid.h"
 
 #include <assert.h>
@@ -12,91 +12,92 @@
 #include "ompi/mca/pml/cm/retry.h"
 #include "ompi/request/status.h"
 
-static const ompi_pml_ops_t *near, *far;
-static const bool *near_processes;
+static const ompi_pml_ops_t *intranode, *internode;
+static const bool *is_intranode;
 
-/* What a communicator has of ours. */
-typedef struct both_comm {
-    const ompi_pml_ops_t *only;              /* all its processes are reached so; NULL: both */
-    opal_list_t waiting[OMPI_CONTEXT_COUNT]; /* in the order in which they were posted */
-} both_comm_t;
+/* The state of a communicator. */
+typedef struct hybrid_comm {
+    const ompi_pml_ops_t *only;             /* the path to all its processes; NULL: both are used */
+    opal_list_t queues[OMPI_CONTEXT_COUNT]; /* receives, in the order of posting */
+} hybrid_comm_t;
 
-static both_comm_t **comms; /* by id */
+static hybrid_comm_t **comms; /* by context id */
 static uint32_t comm_count;
-static unsigned waiting_count; /* in all of them */
+static unsigned queued_count; /* in all communicators */
 
-typedef struct both_receive {
+typedef struct hybrid_receive {
     ompi_request_t request;
     ompi_route_t route;
     ompi_data_t data;
-    opal_list_node_t node;  /* while it waits */
-    cm_question_t question; /* while it asks */
-    bool is_waiting, is_asking;
-    ompi_request_t *inner;     /* the way's, not done; NULL: none */
-    ompi_message_t *message;   /* that it has got, as long as there is no memory to receive it */
-    const ompi_pml_ops_t *way; /* the way that has the message */
-} both_receive_t;
+    opal_list_node_t node; /* while is_queued */
+    cm_retry_t retry;      /* while is_polling */
+    bool is_queued, is_polling;
+    ompi_request_t *inner;   /* the path's request, not done; NULL: none */
+    ompi_message_t *message; /* claimed for this receive, until imrecv has memory for a request */
+    const ompi_pml_ops_t *path; /* the path that has the message */
+} hybrid_receive_t;
 
-/* A message that a probe has taken, with the way that has it. */
-typedef struct both_message {
+/* A message that a user's probe has claimed, and the path that has it. */
+typedef struct hybrid_message {
     ompi_message_t base;
     ompi_message_t *inner;
-    const ompi_pml_ops_t *way;
-} both_message_t;
+    const ompi_pml_ops_t *path;
+} hybrid_message_t;
 
-/* -- ways ------------------------------------------------------------------------------ */
+/* -- paths ----------------------------------------------------------------------------- */
 
-static const ompi_pml_ops_t *way_to(const ompi_communicator_t *comm, int rank)
+static const ompi_pml_ops_t *path_to(const ompi_communicator_t *comm, int rank)
 {
-    return near_processes[ompi_comm_process(comm, rank)] ? near : far;
+    return is_intranode[ompi_comm_process(comm, rank)] ? intranode : internode;
 }
 
-static both_comm_t *comm_of(const ompi_route_t *route)
+static hybrid_comm_t *comm_of(const ompi_route_t *route)
 {
     return comms[route->comm->context];
 }
 
-/* The way of all messages that a receive could take; NULL: either. */
-static const ompi_pml_ops_t *way_from(const ompi_route_t *from)
+/* The path of all messages that a receive can match; NULL: both paths can have one. */
+static const ompi_pml_ops_t *path_from(const ompi_route_t *from)
 {
-    return from->rank != MPI_ANY_SOURCE ? way_to(from->comm, from->rank) : comm_of(from)->only;
+    return from->rank != MPI_ANY_SOURCE ? path_to(from->comm, from->rank) : comm_of(from)->only;
 }
 
 static opal_list_t *queue_of(const ompi_route_t *from)
 {
-    return &comm_of(from)->waiting[from->context];
+    return &comm_of(from)->queues[from->context];
 }
 
-/* -- what waits ------------------------------------------------------------------------ */
+/* -- the queue ------------------------------------------------------------------------- */
 
-static bool overlaps(int one, int other, int any)
+static bool can_be_equal(int one, int other, int any)
 {
     return one == other || one == any || other == any;
 }
 
-/* Some message could go to the one as well as to the other. */
-static bool meets(const ompi_route_t *one, const ompi_route_t *other)
+/* Whether a message exists that both would match. */
+static bool overlaps(const ompi_route_t *one, const ompi_route_t *other)
 {
-    return overlaps(one->rank, other->rank, MPI_ANY_SOURCE) &&
-           overlaps(one->tag, other->tag, MPI_ANY_TAG);
+    return can_be_equal(one->rank, other->rank, MPI_ANY_SOURCE) &&
+           can_be_equal(one->tag, other->tag, MPI_ANY_TAG);
 }
 
-/* All that the second one takes, the first one takes. */
+/* Whether `wide` matches every message that `narrow` matches. */
 static bool covers(const ompi_route_t *wide, const ompi_route_t *narrow)
 {
     return (wide->rank == MPI_ANY_SOURCE || wide->rank == narrow->rank) &&
            (wide->tag == MPI_ANY_TAG || wide->tag == narrow->tag);
 }
 
-typedef bool relation_fn_t(const ompi_route_t *waiting, const ompi_route_t *route);
+typedef bool relation_fn_t(const ompi_route_t *queued, const ompi_route_t *route);
 
-/* The first one that waits before `end` (NULL: of all) of which that holds; NULL: there is none. */
-static both_receive_t *find_waiting(relation_fn_t *holds, const ompi_route_t *route,
-                                    const both_receive_t *end)
+/* The first receive of the queue, up to but not including `end` (NULL: of all), for which
+ * holds(receive, route) is true. NULL: there is none. */
+static hybrid_receive_t *find_queued(relation_fn_t *holds, const ompi_route_t *route,
+                                     const hybrid_receive_t *end)
 {
-    opal_list_node_t *node = waiting_count > 0 ? opal_list_first(queue_of(route)) : NULL;
+    opal_list_node_t *node = queued_count > 0 ? opal_list_first(queue_of(route)) : NULL;
     for (; node != NULL; node = opal_list_next(queue_of(route), node)) {
-        both_receive_t *receive = opal_container_of(node, both_receive_t, node);
+        hybrid_receive_t *receive = opal_container_of(node, hybrid_receive_t, node);
         if (receive == end)
             return NULL;
         if (holds(&receive->route, route))
@@ -105,42 +106,43 @@ static both_receive_t *find_waiting(relation_fn_t *holds, const ompi_route_t *ro
     return NULL;
 }
 
-static bool ask(cm_question_t *question);
+static bool poll_network(cm_retry_t *retry);
 
-static void wait_in_line(both_receive_t *receive)
+static void enqueue(hybrid_receive_t *receive)
 {
     opal_list_append(queue_of(&receive->route), &receive->node);
-    receive->is_waiting = true;
-    waiting_count++;
+    receive->is_queued = true;
+    queued_count++;
 }
 
-static void stop_asking(both_receive_t *receive)
+static void stop_polling(hybrid_receive_t *receive)
 {
-    if (receive->is_asking)
-        cm_again_remove(&receive->question);
-    receive->is_asking = false;
+    if (receive->is_polling)
+        cm_retry_remove(&receive->retry);
+    receive->is_polling = false;
 }
 
-static void leave_line(both_receive_t *receive)
+static void dequeue(hybrid_receive_t *receive)
 {
-    stop_asking(receive);
+    stop_polling(receive);
     opal_list_remove(&receive->node);
-    receive->is_waiting = false;
-    waiting_count--;
+    receive->is_queued = false;
+    queued_count--;
 }
 
-/* -- becoming a receive of one way ------------------------------------------------------- */
+/* -- receiving by one path --------------------------------------------------------------- */
 
 static void end_inner(ompi_request_t *inner, void *context)
 {
-    both_receive_t *receive = context;
+    hybrid_receive_t *receive = context;
     receive->inner = NULL;
     receive->request.status = inner->status;
     ompi_request_complete(&receive->request);
 }
 
-/* It has a request of a way's, or could not have one. It may be gone then. */
-static void follow(both_receive_t *receive, int error, ompi_request_t *inner)
+/* Completes the receive when `inner` completes, or now with the error. The receive may be freed
+ * when this returns. */
+static void track_inner(hybrid_receive_t *receive, int error, ompi_request_t *inner)
 {
     if (error != MPI_SUCCESS) {
         receive->request.status.MPI_ERROR = error;
@@ -157,210 +159,215 @@ static void follow(both_receive_t *receive, int error, ompi_request_t *inner)
     ompi_request_free(&inner);
 }
 
-static void post(both_receive_t *receive, const ompi_pml_ops_t *way)
+static void post(hybrid_receive_t *receive, const ompi_pml_ops_t *path)
 {
     ompi_request_t *inner = NULL;
-    int error = way->irecv(&receive->route, &receive->data, &inner);
-    follow(receive, error, inner);
+    int error = path->irecv(&receive->route, &receive->data, &inner);
+    track_inner(receive, error, inner);
 }
 
-static void begin_asking(both_receive_t *receive, bool (*ask_it)(cm_question_t *))
+static void start_polling(hybrid_receive_t *receive, bool (*attempt)(cm_retry_t *))
 {
-    receive->question.ask = ask_it;
-    receive->is_asking = true;
-    cm_again_add(&receive->question);
+    receive->retry.attempt = attempt;
+    receive->is_polling = true;
+    cm_retry_add(&receive->retry);
 }
 
-/* False: there is no memory for its request, and nobody else may have the message. */
-static bool receive_message(cm_question_t *question)
+/* False: there is no memory for the inner request; the message stays with the receive, and this is
+ * tried again. */
+static bool try_imrecv(cm_retry_t *retry)
 {
-    both_receive_t *receive = opal_container_of(question, both_receive_t, question);
+    hybrid_receive_t *receive = opal_container_of(retry, hybrid_receive_t, retry);
     ompi_request_t *inner = NULL;
-    int error = receive->way->imrecv(receive->message, &receive->data, &inner);
+    int error = receive->path->imrecv(receive->message, &receive->data, &inner);
     if (error == MPI_ERR_NO_MEM)
         return false;
-    stop_asking(receive);
-    follow(receive, error, inner);
+    stop_polling(receive);
+    track_inner(receive, error, inner);
     return true;
 }
 
-static void give_message(both_receive_t *receive, const ompi_pml_ops_t *way,
-                         ompi_message_t *message)
+static void receive_claimed(hybrid_receive_t *receive, const ompi_pml_ops_t *path,
+                            ompi_message_t *message)
 {
-    receive->way = way;
+    receive->path = path;
     receive->message = message;
-    if (!receive_message(&receive->question))
-        begin_asking(receive, receive_message);
+    if (!try_imrecv(&receive->retry))
+        start_polling(receive, try_imrecv);
 }
 
-/* The first one for which something has changed: it can be posted, or has to ask. */
-static both_receive_t *find_unblocked(opal_list_t *queue, const ompi_pml_ops_t **way)
+/* The first queued receive that can be posted now, on *path, or that has to start polling (*path is
+ * NULL). */
+static hybrid_receive_t *find_unblocked(opal_list_t *queue, const ompi_pml_ops_t **path)
 {
     for (opal_list_node_t *node = opal_list_first(queue); node != NULL;
          node = opal_list_next(queue, node)) {
-        both_receive_t *receive = opal_container_of(node, both_receive_t, node);
-        *way = way_from(&receive->route);
-        if (*way != NULL && find_waiting(meets, &receive->route, receive) != NULL)
-            *way = NULL;
-        if (*way != NULL ||
-            (!receive->is_asking && find_waiting(covers, &receive->route, receive) == NULL))
+        hybrid_receive_t *receive = opal_container_of(node, hybrid_receive_t, node);
+        *path = path_from(&receive->route);
+        if (*path != NULL && find_queued(overlaps, &receive->route, receive) != NULL)
+            *path = NULL;
+        if (*path != NULL ||
+            (!receive->is_polling && find_queued(covers, &receive->route, receive) == NULL))
             return receive;
     }
     return NULL;
 }
 
-/* One has left the line: others may have waited for that. Each step may change the line. */
+/* A receive has left the queue, and those behind it may have waited for that. Each round may change
+ * the queue. */
 static void unblock(opal_list_t *queue)
 {
-    both_receive_t *receive;
-    const ompi_pml_ops_t *way;
-    while ((receive = find_unblocked(queue, &way)) != NULL) {
-        if (way == NULL) {
-            begin_asking(receive, ask);
+    hybrid_receive_t *receive;
+    const ompi_pml_ops_t *path;
+    while ((receive = find_unblocked(queue, &path)) != NULL) {
+        if (path == NULL) {
+            start_polling(receive, poll_network);
         } else {
-            leave_line(receive);
-            post(receive, way);
+            dequeue(receive);
+            post(receive, path);
         }
     }
 }
 
-/* One of those that wait has its message, or an error. With it the communicator could end. */
-static void serve(both_receive_t *receive, int error, const ompi_pml_ops_t *way,
-                  ompi_message_t *message)
+/* A queued receive gets its message, or an error. Completing it may free the communicator, which is
+ * retained meanwhile. */
+static void deliver(hybrid_receive_t *receive, int error, const ompi_pml_ops_t *path,
+                    ompi_message_t *message)
 {
     ompi_communicator_t *comm = receive->route.comm;
     opal_list_t *queue = queue_of(&receive->route);
     ompi_object_retain(&comm->head);
-    leave_line(receive);
+    dequeue(receive);
     if (error != MPI_SUCCESS)
-        follow(receive, error, NULL);
+        track_inner(receive, error, NULL);
     else
-        give_message(receive, way, message);
+        receive_claimed(receive, path, message);
     unblock(queue);
     ompi_object_release(&comm->head);
 }
 
-/* Both ways, or the only one, beginning with another one each time. Returns an error code: one of
- * the ways has nothing and says that it fails, as when a process has died, and the other one has
- * nothing. */
-static int look(const ompi_route_t *from, const ompi_pml_ops_t **found, ompi_message_t **message,
-                MPI_Status *status)
+/* Probes both paths, or the only one that counts; calls alternate in which path is first. *found:
+ * the path that has a message, or NULL. An error: one path failed, as after a peer failure, and the
+ * other one has no message. */
+static int iprobe_paths(const ompi_route_t *from, const ompi_pml_ops_t **found,
+                        ompi_message_t **message, MPI_Status *status)
 {
     static unsigned turn;
-    const ompi_pml_ops_t *only = way_from(from);
-    const ompi_pml_ops_t *ways[] = {near, far};
+    const ompi_pml_ops_t *only = path_from(from);
+    const ompi_pml_ops_t *paths[] = {intranode, internode};
     int result = MPI_SUCCESS;
     *found = NULL;
     turn++;
     for (unsigned i = 0; i < 2 && *found == NULL; i++) {
-        const ompi_pml_ops_t *way = ways[(turn + i) % 2];
+        const ompi_pml_ops_t *path = paths[(turn + i) % 2];
         bool has_one = false;
-        assert(way != NULL);
-        if (only != NULL && only != way)
+        assert(path != NULL);
+        if (only != NULL && only != path)
             continue;
-        int error = way->iprobe(from, &has_one, message, status);
+        int error = path->iprobe(from, &has_one, message, status);
         if (error != MPI_SUCCESS)
             result = error;
         else if (has_one)
-            *found = way;
+            *found = path;
     }
     return *found != NULL ? MPI_SUCCESS : result;
 }
 
-/* The very message that was seen there. */
-static int take_seen(const ompi_route_t *from, const MPI_Status *seen, const ompi_pml_ops_t *way,
-                     ompi_message_t **message)
+/* Claims the message whose status is `seen`. */
+static int claim_exactly(const ompi_route_t *from, const MPI_Status *seen,
+                         const ompi_pml_ops_t *path, ompi_message_t **message)
 {
-    ompi_route_t very = {from->comm, from->context, seen->MPI_SOURCE, seen->MPI_TAG};
+    ompi_route_t exact = {from->comm, from->context, seen->MPI_SOURCE, seen->MPI_TAG};
     bool found = false;
     MPI_Status status;
-    int error = way->iprobe(&very, &found, message, &status);
+    int error = path->iprobe(&exact, &found, message, &status);
     return error != MPI_SUCCESS || found ? error : MPI_ERR_INTERN;
 }
 
 /*
- * Looks for a message by `from`, which takes nothing that the receive, which waits, does not take.
- * If there is one, it is for the receive, or for one before it. True: one of those is served.
+ * Probes for a message that matches `from`. The queued receive matches all that `from` matches. A
+ * message that is found goes to the first receive of the queue that matches it, which is this one
+ * or one before it. True: a receive got a message or an error.
  */
-static bool settle(both_receive_t *receive, const ompi_route_t *from)
+static bool match_message(hybrid_receive_t *receive, const ompi_route_t *from)
 {
-    const ompi_pml_ops_t *way;
+    const ompi_pml_ops_t *path;
     ompi_message_t *message = NULL;
     MPI_Status seen;
-    bool is_first = find_waiting(meets, from, receive) == NULL;
-    int error = look(from, &way, is_first ? &message : NULL, &seen);
-    if (error == MPI_SUCCESS && way == NULL)
+    bool is_first = find_queued(overlaps, from, receive) == NULL;
+    int error = iprobe_paths(from, &path, is_first ? &message : NULL, &seen);
+    if (error == MPI_SUCCESS && path == NULL)
         return false;
     if (error == MPI_SUCCESS && !is_first) {
-        ompi_route_t very = {from->comm, from->context, seen.MPI_SOURCE, seen.MPI_TAG};
-        both_receive_t *first = find_waiting(covers, &very, receive);
+        ompi_route_t exact = {from->comm, from->context, seen.MPI_SOURCE, seen.MPI_TAG};
+        hybrid_receive_t *first = find_queued(covers, &exact, receive);
         if (first != NULL) {
-            very.tag = first->route.tag;
-            return settle(first, &very);
+            exact.tag = first->route.tag;
+            return match_message(first, &exact);
         }
-        error = take_seen(from, &seen, way, &message);
+        error = claim_exactly(from, &seen, path, &message);
     }
-    serve(receive, error, way, message);
+    deliver(receive, error, path, message);
     return true;
 }
 
-static bool ask(cm_question_t *question)
+static bool poll_network(cm_retry_t *retry)
 {
-    both_receive_t *receive = opal_container_of(question, both_receive_t, question);
+    hybrid_receive_t *receive = opal_container_of(retry, hybrid_receive_t, retry);
     ompi_route_t from = receive->route;
-    return settle(receive, &from);
+    return match_message(receive, &from);
 }
 
-/* -- receives of two ways ---------------------------------------------------------------- */
+/* -- receives that can be queued ---------------------------------------------------------- */
 
-static opal_pool_t receives = {.bytes = sizeof(both_receive_t)};
+static opal_pool_t receives = {.bytes = sizeof(hybrid_receive_t)};
 
 static void destroy_receive(ompi_object_t *head)
 {
-    both_receive_t *receive = opal_container_of(head, both_receive_t, request.head);
+    hybrid_receive_t *receive = opal_container_of(head, hybrid_receive_t, request.head);
     ompi_datatype_release(receive->data.type);
     opal_pool_give(&receives, receive);
 }
 
-/* The way to post it on, at once; NULL: it has to wait. */
-static const ompi_pml_ops_t *way_now(const ompi_route_t *from)
+/* The path to post a receive on at once; NULL: it has to be queued. */
+static const ompi_pml_ops_t *path_now(const ompi_route_t *from)
 {
-    return find_waiting(meets, from, NULL) == NULL ? way_from(from) : NULL;
+    return find_queued(overlaps, from, NULL) == NULL ? path_from(from) : NULL;
 }
 
-static void start_receive(both_receive_t *receive)
+static void start_receive(hybrid_receive_t *receive)
 {
-    const ompi_pml_ops_t *way = way_now(&receive->route);
-    if (way != NULL) {
-        post(receive, way);
+    const ompi_pml_ops_t *path = path_now(&receive->route);
+    if (path != NULL) {
+        post(receive, path);
         return;
     }
-    bool is_covered = find_waiting(covers, &receive->route, NULL) != NULL;
-    wait_in_line(receive);
+    bool is_covered = find_queued(covers, &receive->route, NULL) != NULL;
+    enqueue(receive);
     if (is_covered)
         return;
-    begin_asking(receive, ask);
-    /* The answer may be for others. */
-    while (receive->is_asking && cm_again_ask_now(&receive->question))
+    start_polling(receive, poll_network);
+    /* A message that is found may be for a receive before this one. */
+    while (receive->is_polling && cm_retry_now(&receive->retry))
         continue;
 }
 
 static int restart_receive(ompi_request_t *request)
 {
     ompi_status_set_empty(&request->status);
-    start_receive(opal_container_of(request, both_receive_t, request));
+    start_receive(opal_container_of(request, hybrid_receive_t, request));
     return MPI_SUCCESS;
 }
 
 static int cancel_receive(ompi_request_t *request)
 {
-    both_receive_t *receive = opal_container_of(request, both_receive_t, request);
+    hybrid_receive_t *receive = opal_container_of(request, hybrid_receive_t, request);
     if (receive->inner != NULL)
         return receive->inner->ops->cancel(receive->inner);
-    if (!receive->is_waiting)
+    if (!receive->is_queued)
         return MPI_SUCCESS;
     opal_list_t *queue = queue_of(&receive->route);
-    leave_line(receive);
+    dequeue(receive);
     ompi_status_set_cancelled(&request->status, true);
     ompi_request_complete(request);
     unblock(queue);
@@ -372,17 +379,17 @@ static const ompi_request_ops_t receive_ops = {
     .cancel = cancel_receive,
 };
 
-static void fill_in(both_receive_t *receive, const ompi_route_t *from, const ompi_data_t *data)
+static void fill_in(hybrid_receive_t *receive, const ompi_route_t *from, const ompi_data_t *data)
 {
     receive->route = *from;
     receive->data = *data;
-    receive->is_waiting = receive->is_asking = false;
+    receive->is_queued = receive->is_polling = false;
     receive->inner = NULL;
 }
 
-static both_receive_t *create_receive(const ompi_route_t *from, const ompi_data_t *data)
+static hybrid_receive_t *create_receive(const ompi_route_t *from, const ompi_data_t *data)
 {
-    both_receive_t *receive = opal_pool_take(&receives);
+    hybrid_receive_t *receive = opal_pool_take(&receives);
     if (receive == NULL)
         return NULL;
     ompi_request_init(&receive->request, &receive_ops, from->comm, destroy_receive);
@@ -393,29 +400,29 @@ static both_receive_t *create_receive(const ompi_route_t *from, const ompi_data_
 
 /* -- the slots ------------------------------------------------------------------------- */
 
-static int both_isend(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode,
-                      ompi_request_t **request)
+static int hybrid_isend(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode,
+                        ompi_request_t **request)
 {
-    return way_to(to->comm, to->rank)->isend(to, data, mode, request);
+    return path_to(to->comm, to->rank)->isend(to, data, mode, request);
 }
 
-static int both_send_init(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode,
-                          ompi_request_t **request)
+static int hybrid_send_init(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode,
+                            ompi_request_t **request)
 {
-    return way_to(to->comm, to->rank)->send_init(to, data, mode, request);
+    return path_to(to->comm, to->rank)->send_init(to, data, mode, request);
 }
 
-static int both_send(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode)
+static int hybrid_send(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode)
 {
-    return way_to(to->comm, to->rank)->send(to, data, mode);
+    return path_to(to->comm, to->rank)->send(to, data, mode);
 }
 
-static int both_irecv(const ompi_route_t *from, const ompi_data_t *data, ompi_request_t **request)
+static int hybrid_irecv(const ompi_route_t *from, const ompi_data_t *data, ompi_request_t **request)
 {
-    const ompi_pml_ops_t *way = way_now(from);
-    if (opal_likely(way != NULL))
-        return way->irecv(from, data, request);
-    both_receive_t *receive = create_receive(from, data);
+    const ompi_pml_ops_t *path = path_now(from);
+    if (opal_likely(path != NULL))
+        return path->irecv(from, data, request);
+    hybrid_receive_t *receive = create_receive(from, data);
     if (receive == NULL)
         return MPI_ERR_NO_MEM;
     start_receive(receive);
@@ -423,16 +430,17 @@ static int both_irecv(const ompi_route_t *from, const ompi_data_t *data, ompi_re
     return MPI_SUCCESS;
 }
 
-/* Whether it has to look each time what waits before it. In the collective context nothing does. */
-static int both_recv_init(const ompi_route_t *from, const ompi_data_t *data,
-                          ompi_request_t **request)
+/* A receive in a communicator of both paths looks into the queue at each start. In the collective
+ * context nothing is ever queued. */
+static int hybrid_recv_init(const ompi_route_t *from, const ompi_data_t *data,
+                            ompi_request_t **request)
 {
-    const ompi_pml_ops_t *way = comm_of(from)->only;
+    const ompi_pml_ops_t *path = comm_of(from)->only;
     if (from->context == OMPI_CONTEXT_COLLECTIVE)
-        way = way_from(from);
-    if (way != NULL)
-        return way->recv_init(from, data, request);
-    both_receive_t *receive = create_receive(from, data);
+        path = path_from(from);
+    if (path != NULL)
+        return path->recv_init(from, data, request);
+    hybrid_receive_t *receive = create_receive(from, data);
     if (receive == NULL)
         return MPI_ERR_NO_MEM;
     ompi_request_make_persistent(&receive->request);
@@ -440,12 +448,12 @@ static int both_recv_init(const ompi_route_t *from, const ompi_data_t *data,
     return MPI_SUCCESS;
 }
 
-static int both_recv(const ompi_route_t *from, const ompi_data_t *data, MPI_Status *status)
+static int hybrid_recv(const ompi_route_t *from, const ompi_data_t *data, MPI_Status *status)
 {
-    const ompi_pml_ops_t *way = way_now(from);
-    if (opal_likely(way != NULL))
-        return way->recv(from, data, status);
-    both_receive_t receive;
+    const ompi_pml_ops_t *path = path_now(from);
+    if (opal_likely(path != NULL))
+        return path->recv(from, data, status);
+    hybrid_receive_t receive;
     ompi_request_t *request = &receive.request;
     ompi_request_init_bare(request, &receive_ops, from->comm);
     fill_in(&receive, from, data);
@@ -458,184 +466,187 @@ static int both_recv(const ompi_route_t *from, const ompi_data_t *data, MPI_Stat
 
 static void destroy_message(ompi_object_t *head)
 {
-    free(opal_container_of(head, both_message_t, base.head));
+    free(opal_container_of(head, hybrid_message_t, base.head));
 }
 
-/* Before a message is taken, as none can be put back. Otherwise `room` is NULL. */
-static bool make_room(ompi_message_t **wanted, both_message_t **room)
+/* Called before a message is claimed, because a claimed message cannot be put back. *wrapper is
+ * NULL where none is wanted. False: no memory. */
+static bool allocate_message(ompi_message_t **wanted, hybrid_message_t **wrapper)
 {
-    *room = wanted != NULL ? malloc(sizeof **room) : NULL;
-    return wanted == NULL || *room != NULL;
+    *wrapper = wanted != NULL ? malloc(sizeof **wrapper) : NULL;
+    return wanted == NULL || *wrapper != NULL;
 }
 
-/* It is there if the message was taken. */
-static void fill_room(both_message_t *room, ompi_message_t *taken, const ompi_pml_ops_t *way,
-                      ompi_message_t **message)
+/* Frees the wrapper if no message was claimed. */
+static void fill_message(hybrid_message_t *wrapper, ompi_message_t *claimed,
+                         const ompi_pml_ops_t *path, ompi_message_t **message)
 {
-    if (taken == NULL) {
-        free(room);
+    if (claimed == NULL) {
+        free(wrapper);
         return;
     }
-    ompi_object_init(&room->base.head, OMPI_MESSAGE, destroy_message);
-    room->inner = taken;
-    room->way = way;
-    *message = &room->base;
+    ompi_object_init(&wrapper->base.head, OMPI_MESSAGE, destroy_message);
+    wrapper->inner = claimed;
+    wrapper->path = path;
+    *message = &wrapper->base;
 }
 
-/* With the way that has it; NULL: it is not there. `taken` may be NULL. */
-static int find_message(const ompi_route_t *from, const ompi_pml_ops_t **way,
-                        ompi_message_t **taken, MPI_Status *status)
+/* *path: the path that has a message; NULL: there is none. The message is claimed unless `claimed`
+ * is NULL. */
+static int find_message(const ompi_route_t *from, const ompi_pml_ops_t **path,
+                        ompi_message_t **claimed, MPI_Status *status)
 {
     for (;;) {
         MPI_Status seen;
-        bool is_first = find_waiting(meets, from, NULL) == NULL;
-        int error = look(from, way, is_first ? taken : NULL, &seen);
-        if (error != MPI_SUCCESS || *way == NULL)
+        bool is_first = find_queued(overlaps, from, NULL) == NULL;
+        int error = iprobe_paths(from, path, is_first ? claimed : NULL, &seen);
+        if (error != MPI_SUCCESS || *path == NULL)
             return error;
-        ompi_route_t very = {from->comm, from->context, seen.MPI_SOURCE, seen.MPI_TAG};
-        both_receive_t *first = is_first ? NULL : find_waiting(covers, &very, NULL);
+        ompi_route_t exact = {from->comm, from->context, seen.MPI_SOURCE, seen.MPI_TAG};
+        hybrid_receive_t *first = is_first ? NULL : find_queued(covers, &exact, NULL);
         if (opal_unlikely(first != NULL)) {
-            very.tag = first->route.tag;
-            settle(first, &very);
+            exact.tag = first->route.tag;
+            match_message(first, &exact);
             continue;
         }
-        if (taken != NULL && *taken == NULL)
-            error = take_seen(from, &seen, *way, taken);
+        if (claimed != NULL && *claimed == NULL)
+            error = claim_exactly(from, &seen, *path, claimed);
         if (error == MPI_SUCCESS)
             ompi_status_fill(status, &seen);
         return error;
     }
 }
 
-static int both_iprobe(const ompi_route_t *from, bool *found, ompi_message_t **message,
-                       MPI_Status *status)
+static int hybrid_iprobe(const ompi_route_t *from, bool *found, ompi_message_t **message,
+                         MPI_Status *status)
 {
-    both_message_t *room;
-    ompi_message_t *taken = NULL;
-    const ompi_pml_ops_t *way;
+    hybrid_message_t *wrapper;
+    ompi_message_t *claimed = NULL;
+    const ompi_pml_ops_t *path;
     *found = false;
-    if (!make_room(message, &room))
+    if (!allocate_message(message, &wrapper))
         return MPI_ERR_NO_MEM;
-    int error = find_message(from, &way, message != NULL ? &taken : NULL, status);
-    *found = way != NULL;
-    fill_room(room, taken, way, message);
+    int error = find_message(from, &path, message != NULL ? &claimed : NULL, status);
+    *found = path != NULL;
+    fill_message(wrapper, claimed, path, message);
     return error;
 }
 
-static int both_probe(const ompi_route_t *from, ompi_message_t **message, MPI_Status *status)
+static int hybrid_probe(const ompi_route_t *from, ompi_message_t **message, MPI_Status *status)
 {
-    both_message_t *room;
-    ompi_message_t *taken = NULL;
-    const ompi_pml_ops_t *way = way_now(from);
-    if (way == NULL)
-        return cm_again_probe(both_iprobe, from, message, status);
-    if (!make_room(message, &room))
+    hybrid_message_t *wrapper;
+    ompi_message_t *claimed = NULL;
+    const ompi_pml_ops_t *path = path_now(from);
+    if (path == NULL)
+        return cm_retry_probe(hybrid_iprobe, from, message, status);
+    if (!allocate_message(message, &wrapper))
         return MPI_ERR_NO_MEM;
-    int error = way->probe(from, message != NULL ? &taken : NULL, status);
-    fill_room(room, taken, way, message);
+    int error = path->probe(from, message != NULL ? &claimed : NULL, status);
+    fill_message(wrapper, claimed, path, message);
     return error;
 }
 
-static int both_imrecv(ompi_message_t *base, const ompi_data_t *data, ompi_request_t **request)
+static int hybrid_imrecv(ompi_message_t *base, const ompi_data_t *data, ompi_request_t **request)
 {
-    both_message_t *message = opal_container_of(base, both_message_t, base);
-    int error = message->way->imrecv(message->inner, data, request);
+    hybrid_message_t *message = opal_container_of(base, hybrid_message_t, base);
+    int error = message->path->imrecv(message->inner, data, request);
     if (error == MPI_SUCCESS)
         ompi_object_release(&base->head);
     return error;
 }
 
-static void both_flush(void)
+static void hybrid_flush(void)
 {
-    near->flush();
-    far->flush();
+    intranode->flush();
+    internode->flush();
 }
 
-static void both_leave(void)
+static void hybrid_leave(void)
 {
-    far->leave();
+    internode->leave();
 }
 
-/* The near way first: it waits for nobody, and who waits for it does not come to meet us. */
-static void both_meet(void)
+/* The intranode path first: its meet waits for no rank, and a rank that waits for this one on that
+ * path would not reach the meeting of the network. */
+static void hybrid_meet(void)
 {
-    near->meet();
-    far->meet();
+    intranode->meet();
+    internode->meet();
 }
 
 /* -- communicators ----------------------------------------------------------------------- */
 
-static const ompi_pml_ops_t *only_way_of(const ompi_communicator_t *comm)
+static const ompi_pml_ops_t *only_path_of(const ompi_communicator_t *comm)
 {
     const ompi_pml_ops_t *only = NULL;
     for (int rank = 0; rank < ompi_comm_peers(comm); rank++) {
-        const ompi_pml_ops_t *way = way_to(comm, rank);
-        if (only != NULL && way != only)
+        const ompi_pml_ops_t *path = path_to(comm, rank);
+        if (only != NULL && path != only)
             return NULL;
-        only = way;
+        only = path;
     }
-    return only != NULL ? only : near;
+    return only != NULL ? only : intranode;
 }
 
-static int add_to_ways(ompi_communicator_t *comm)
+static int add_to_paths(ompi_communicator_t *comm)
 {
-    int error = near->comm_add(comm);
+    int error = intranode->comm_add(comm);
     if (error != MPI_SUCCESS)
         return error;
-    error = far->comm_add(comm);
+    error = internode->comm_add(comm);
     if (error != MPI_SUCCESS)
-        near->comm_remove(comm);
+        intranode->comm_remove(comm);
     return error;
 }
 
 /* False: no memory. */
-static bool make_place(uint32_t context)
+static bool grow_comms(uint32_t context)
 {
     if (context < comm_count)
         return true;
     uint32_t count = 2 * context + 16;
-    both_comm_t **grown = realloc(comms, count * sizeof(both_comm_t *));
+    hybrid_comm_t **grown = realloc(comms, count * sizeof(hybrid_comm_t *));
     if (grown == NULL)
         return false;
-    memset(grown + comm_count, 0, (count - comm_count) * sizeof(both_comm_t *));
+    memset(grown + comm_count, 0, (count - comm_count) * sizeof(hybrid_comm_t *));
     comms = grown;
     comm_count = count;
     return true;
 }
 
-static int both_comm_add(ompi_communicator_t *comm)
+static int hybrid_comm_add(ompi_communicator_t *comm)
 {
-    both_comm_t *own = malloc(sizeof *own);
-    int error = own != NULL && make_place(comm->context) ? add_to_ways(comm) : MPI_ERR_NO_MEM;
+    hybrid_comm_t *own = malloc(sizeof *own);
+    int error = own != NULL && grow_comms(comm->context) ? add_to_paths(comm) : MPI_ERR_NO_MEM;
     if (error != MPI_SUCCESS) {
         free(own);
         return error;
     }
-    own->only = only_way_of(comm);
+    own->only = only_path_of(comm);
     for (int context = 0; context < OMPI_CONTEXT_COUNT; context++)
-        opal_list_init(&own->waiting[context]);
+        opal_list_init(&own->queues[context]);
     comms[comm->context] = own;
     return MPI_SUCCESS;
 }
 
-static bool both_comm_remove(ompi_communicator_t *comm)
+static bool hybrid_comm_remove(ompi_communicator_t *comm)
 {
     free(comms[comm->context]);
     comms[comm->context] = NULL;
-    return near->comm_remove(comm) && far->comm_remove(comm);
+    return intranode->comm_remove(comm) && internode->comm_remove(comm);
 }
 
 /* -- start and end ------------------------------------------------------------------------ */
 
-void cm_both_start(const ompi_pml_ops_t *near_ops, const ompi_pml_ops_t *far_ops,
-                   const bool *is_near)
+void cm_hybrid_start(const ompi_pml_ops_t *intranode_ops, const ompi_pml_ops_t *internode_ops,
+                     const bool *on_this_node)
 {
-    near = near_ops;
-    far = far_ops;
-    near_processes = is_near;
+    intranode = intranode_ops;
+    internode = internode_ops;
+    is_intranode = on_this_node;
 }
 
-void cm_both_stop(void)
+void cm_hybrid_stop(void)
 {
     opal_pool_empty(&receives);
     free(comms);
@@ -643,20 +654,20 @@ void cm_both_stop(void)
     comm_count = 0;
 }
 
-void cm_both_fill_in(ompi_pml_ops_t *ops)
+void cm_hybrid_fill_in(ompi_pml_ops_t *ops)
 {
-    ops->flush = both_flush;
-    ops->leave = both_leave;
-    ops->meet = both_meet;
-    ops->comm_add = both_comm_add;
-    ops->comm_remove = both_comm_remove;
-    ops->isend = both_isend;
-    ops->irecv = both_irecv;
-    ops->send_init = both_send_init;
-    ops->recv_init = both_recv_init;
-    ops->send = both_send;
-    ops->recv = both_recv;
-    ops->iprobe = both_iprobe;
-    ops->probe = both_probe;
-    ops->imrecv = both_imrecv;
+    ops->flush = hybrid_flush;
+    ops->leave = hybrid_leave;
+    ops->meet = hybrid_meet;
+    ops->comm_add = hybrid_comm_add;
+    ops->comm_remove = hybrid_comm_remove;
+    ops->isend = hybrid_isend;
+    ops->irecv = hybrid_irecv;
+    ops->send_init = hybrid_send_init;
+    ops->recv_init = hybrid_recv_init;
+    ops->send = hybrid_send;
+    ops->recv = hybrid_recv;
+    ops->iprobe = hybrid_iprobe;
+    ops->probe = hybrid_probe;
+    ops->imrecv = hybrid_imrecv;
 }

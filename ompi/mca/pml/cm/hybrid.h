@@ -1,41 +1,45 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Two ways at once: near to the processes of the own node, far to all others. Each is the table of
- * a pml, and does its own matching.
+ * Two paths at once: the intranode path, by shared memory, to the processes of this node, and the
+ * internode path, by the network, to all others. Each path is the table of a pml and does its own
+ * matching.
  *
- * A message goes the way of its receiver. A receive with a source is posted where that one's
- * messages come. One of any source could be posted in both and not be taken back from one in time;
- * so in a communicator that has processes of both kinds it waits here, and both ways are asked for
- * a message that it would take (retry.h), which is then taken out of the matching.
+ * A send takes the path of its receiver. A receive with a source is posted on the path of that
+ * source. A receive from any source cannot be posted on both paths, because it could not be
+ * cancelled on one of them in time when the other one matches it. So in a communicator that has
+ * processes of both kinds such a receive waits in a queue here, and both paths are probed for its
+ * message (retry.h), which is then claimed.
  *
- *   waiting, of a context:   (any, 5)   (3, any)   (any, 7)   (3, 7)
- *                            asks       asks       asks       is covered by the second one
+ *   queue of a context:   (any, 5)   (3, any)   (any, 7)   (3, 7)
+ *                         polls      polls      polls      is covered by (3, any)
  *
- * What is posted behind it keeps its place: a receive that some message could go to as well as to
- * one that waits before it, waits too, until none does. Then it is posted, if it has a source. It
- * asks as well, unless one before it takes all that it would take. A message that is found goes to
- * the first one that takes it, whoever has asked; so do those that a probe finds and somebody waits
- * for.
+ * The order of posting is kept: a receive that could match a message that an earlier receive of
+ * the queue could match, too, is queued behind it. When no such earlier receive is left, a receive
+ * with a source is posted. A queued receive polls unless an earlier one matches all that it would
+ * match. A message that a poll or a user's probe finds goes to the first queued receive that
+ * matches it.
  *
- * Who has asked and is not the first in line only looks; the first one in line then takes what is
- * its first message from that source. For a message between the two may have come meanwhile.
+ * A receive that polls behind others that overlap with it probes without claiming. The first
+ * queued receive that matches what was found then claims its first message from that source: a
+ * message for it may have come in between.
  *
- * If a process has died, a receive of any source that finds nothing in either way fails, as it
- * would have done in the way of that process.
+ * After a peer failure a queued receive from any source that finds nothing on either path fails,
+ * as a receive that was posted on the path of that peer would.
  *
- * Threading: under ompi_lock.
+ * Threading: the caller holds ompi_lock.
  */
 #ifndef OMPI_PML_CM_HYBRID_H
 #define OMPI_PML_CM_HYBRID_H
 
 #include "ompi/mca/pml/pml.h"
 
-/* The two ways, and where each process is: an array that stays. */
-void cm_both_start(const ompi_pml_ops_t *near_ops, const ompi_pml_ops_t *far_ops,
-                   const bool *is_near);
-void cm_both_stop(void);
+/* `on_this_node` says of each process whether it is on this node; it must stay valid until
+ * cm_hybrid_stop. */
+void cm_hybrid_start(const ompi_pml_ops_t *intranode_ops, const ompi_pml_ops_t *internode_ops,
+                     const bool *on_this_node);
+void cm_hybrid_stop(void);
 
-/* The slots of the contract, but for start and stop; the limits are those of both. */
-void cm_both_fill_in(ompi_pml_ops_t *ops);
+/* Sets the slots of the contract, except start, stop and the limits. */
+void cm_hybrid_fill_in(ompi_pml_ops_t *ops);
 
 #endif

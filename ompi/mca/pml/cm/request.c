@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests of the mtl's size, and what is MPI's about them. */
+/* Sends, receives and probes, which the mtl carries out. A request has the mtl's size; persistence,
+ * waiting and blocking calls are made here. */
 #include <stdlib.h>
 
 #include "opal/util/pool.h"
 #include "ompi/mca/pml/cm/cm.h"
+#include "ompi/mca/pml/cm/retry.h"
 #include "ompi/request/status.h"
 
 static opal_pool_t pool;
@@ -18,21 +20,21 @@ void cm_requests_end(void)
     opal_pool_empty(&pool);
 }
 
-/* -- life ---------------------------------------------------------------------------- */
+/* -- requests ---------------------------------------------------------------------------- */
 
-/* The mtl's part of a new one is zero. NULL: no memory. */
-static ompi_mtl_request_t *take(void)
+/* The mtl's part of new memory is zero. NULL: no memory. */
+static ompi_mtl_request_t *allocate(void)
 {
     return opal_likely(pool.first != NULL) ? opal_pool_take(&pool) : calloc(1, pool.bytes);
 }
 
-static void give(ompi_mtl_request_t *request)
+static void free_request(ompi_mtl_request_t *request)
 {
     cm_mtl->release(request);
     opal_pool_give(&pool, request);
 }
 
-static ompi_mtl_request_t *of(ompi_request_t *request)
+static ompi_mtl_request_t *mtl_request(ompi_request_t *request)
 {
     return opal_container_of(request, ompi_mtl_request_t, base);
 }
@@ -41,13 +43,13 @@ static void destroy(ompi_object_t *head)
 {
     ompi_mtl_request_t *request = opal_container_of(head, ompi_mtl_request_t, base.head);
     ompi_datatype_release(request->data.type);
-    give(request);
+    free_request(request);
 }
 
-static int send_again(ompi_request_t *base)
+static int restart_send(ompi_request_t *base)
 {
-    ompi_mtl_request_t *request = of(base);
-    ompi_status_set_empty(&base->status); /* of the last time: it may have been cancelled */
+    ompi_mtl_request_t *request = mtl_request(base);
+    ompi_status_set_empty(&base->status); /* the last send may have been cancelled */
     request->is_unreceived = false;
     if (request->mode == OMPI_SEND_SYNCHRONOUS ||
         !cm_mtl->send_now(&request->route, &request->data))
@@ -56,11 +58,11 @@ static int send_again(ompi_request_t *base)
     return MPI_SUCCESS;
 }
 
-/* It always begins, if only to fail. */
-static int receive_again(ompi_request_t *base)
+/* An error completes the request: starting a receive never fails. */
+static int restart_receive(ompi_request_t *base)
 {
     ompi_status_set_empty(&base->status);
-    int error = cm_mtl->receive(of(base));
+    int error = cm_mtl->receive(mtl_request(base));
     if (error != MPI_SUCCESS) {
         base->status.MPI_ERROR = error;
         ompi_request_complete(base);
@@ -68,10 +70,10 @@ static int receive_again(ompi_request_t *base)
     return MPI_SUCCESS;
 }
 
-/* Also of a send that has failed because nobody receives it. */
+/* Also cancels a send that has failed because its receiver left MPI without receiving it. */
 static int cancel(ompi_request_t *base)
 {
-    ompi_mtl_request_t *request = of(base);
+    ompi_mtl_request_t *request = mtl_request(base);
     if (!ompi_request_is_done(base))
         return cm_mtl->cancel(request);
     if (request->is_send && request->is_unreceived) {
@@ -81,8 +83,8 @@ static int cancel(ompi_request_t *base)
     return MPI_SUCCESS;
 }
 
-static const ompi_request_ops_t send_ops = {.start = send_again, .cancel = cancel};
-static const ompi_request_ops_t receive_ops = {.start = receive_again, .cancel = cancel};
+static const ompi_request_ops_t send_ops = {.start = restart_send, .cancel = cancel};
+static const ompi_request_ops_t receive_ops = {.start = restart_receive, .cancel = cancel};
 
 static void fill_in(ompi_mtl_request_t *request, const ompi_route_t *route, const ompi_data_t *data)
 {
@@ -91,11 +93,11 @@ static void fill_in(ompi_mtl_request_t *request, const ompi_route_t *route, cons
     request->is_unreceived = false;
 }
 
-/* What the user gets to see. */
+/* A request for the user. NULL: no memory. */
 static ompi_mtl_request_t *create(const ompi_request_ops_t *ops, const ompi_route_t *route,
                                   const ompi_data_t *data)
 {
-    ompi_mtl_request_t *request = take();
+    ompi_mtl_request_t *request = allocate();
     if (opal_unlikely(request == NULL))
         return NULL;
     ompi_request_init(&request->base, ops, route->comm, destroy);
@@ -105,28 +107,28 @@ static ompi_mtl_request_t *create(const ompi_request_ops_t *ops, const ompi_rout
     return request;
 }
 
-/* Of one that was begun, or not: what the caller gets. */
-static int hand_out(ompi_mtl_request_t *begun, int error, ompi_request_t **request)
+/* Returns a request whose start returned `error`; frees it after an error. */
+static int return_request(ompi_mtl_request_t *started, int error, ompi_request_t **request)
 {
     if (opal_unlikely(error != MPI_SUCCESS)) {
-        ompi_request_release(&begun->base);
+        ompi_request_release(&started->base);
         return error;
     }
-    *request = &begun->base;
+    *request = &started->base;
     return MPI_SUCCESS;
 }
 
-/* What it does not: waits for its end, and ends it. */
-static int await(ompi_mtl_request_t *begun, int error, MPI_Status *status)
+/* For a blocking call: waits for a request whose start returned `error`, and frees it. */
+static int wait_and_free(ompi_mtl_request_t *started, int error, MPI_Status *status)
 {
-    ompi_request_t *base = &begun->base;
+    ompi_request_t *base = &started->base;
     if (opal_likely(error == MPI_SUCCESS)) {
         if (!ompi_request_is_done(base))
             ompi_request_wait_alone(base);
         ompi_status_fill(status, &base->status);
         error = base->status.MPI_ERROR;
     }
-    give(begun);
+    free_request(started);
     return error;
 }
 
@@ -149,7 +151,7 @@ int cm_isend(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t m
         return MPI_SUCCESS;
     }
     ompi_mtl_request_t *send = create_send(to, data, mode);
-    return send != NULL ? hand_out(send, cm_mtl->send(send), request) : MPI_ERR_NO_MEM;
+    return send != NULL ? return_request(send, cm_mtl->send(send), request) : MPI_ERR_NO_MEM;
 }
 
 int cm_send_init(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode,
@@ -167,32 +169,28 @@ int cm_send(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mo
 {
     if (mode != OMPI_SEND_SYNCHRONOUS && opal_likely(cm_mtl->send_now(to, data)))
         return MPI_SUCCESS;
-    ompi_mtl_request_t *send = take();
+    ompi_mtl_request_t *send = allocate();
     if (send == NULL)
         return MPI_ERR_NO_MEM;
     ompi_request_init_bare(&send->base, &send_ops, to->comm);
     fill_in(send, to, data);
     send->mode = mode;
     send->is_send = true;
-    return await(send, cm_mtl->send(send), MPI_STATUS_IGNORE);
+    return wait_and_free(send, cm_mtl->send(send), MPI_STATUS_IGNORE);
 }
 
 /* -- receiving ----------------------------------------------------------------------- */
 
-ompi_mtl_request_t *cm_prepare_receive(const ompi_route_t *from, const ompi_data_t *data)
-{
-    return create(&receive_ops, from, data);
-}
-
 int cm_irecv(const ompi_route_t *from, const ompi_data_t *data, ompi_request_t **request)
 {
-    ompi_mtl_request_t *receive = cm_prepare_receive(from, data);
-    return receive != NULL ? hand_out(receive, cm_mtl->receive(receive), request) : MPI_ERR_NO_MEM;
+    ompi_mtl_request_t *receive = create(&receive_ops, from, data);
+    return receive != NULL ? return_request(receive, cm_mtl->receive(receive), request)
+                           : MPI_ERR_NO_MEM;
 }
 
 int cm_recv_init(const ompi_route_t *from, const ompi_data_t *data, ompi_request_t **request)
 {
-    ompi_mtl_request_t *receive = cm_prepare_receive(from, data);
+    ompi_mtl_request_t *receive = create(&receive_ops, from, data);
     if (receive == NULL)
         return MPI_ERR_NO_MEM;
     ompi_request_make_persistent(&receive->base);
@@ -202,11 +200,58 @@ int cm_recv_init(const ompi_route_t *from, const ompi_data_t *data, ompi_request
 
 int cm_recv(const ompi_route_t *from, const ompi_data_t *data, MPI_Status *status)
 {
-    ompi_mtl_request_t *receive = take();
+    ompi_mtl_request_t *receive = allocate();
     if (receive == NULL)
         return MPI_ERR_NO_MEM;
     ompi_request_init_bare(&receive->base, &receive_ops, from->comm);
     fill_in(receive, from, data);
     receive->is_send = false;
-    return await(receive, cm_mtl->receive(receive), status);
+    return wait_and_free(receive, cm_mtl->receive(receive), status);
+}
+
+/* -- probes --------------------------------------------------------------------------- */
+
+/* The mtl frees a message in receive_message. */
+static void leave_to_mtl(ompi_object_t *head OPAL_UNUSED)
+{
+}
+
+/* A claimed message retains its communicator until it is received. */
+int cm_iprobe(const ompi_route_t *from, bool *found, ompi_message_t **message, MPI_Status *status)
+{
+    ompi_mtl_message_t *claimed = NULL;
+    MPI_Status mtl_status;
+    int error = cm_mtl->probe(from, found, message != NULL ? &claimed : NULL, &mtl_status);
+    if (error != MPI_SUCCESS || !*found)
+        return error;
+    ompi_status_fill(status, &mtl_status);
+    if (message != NULL) {
+        ompi_object_init(&claimed->base.head, OMPI_MESSAGE, leave_to_mtl);
+        ompi_object_retain(&claimed->route.comm->head);
+        *message = &claimed->base;
+    }
+    return MPI_SUCCESS;
+}
+
+int cm_probe(const ompi_route_t *from, ompi_message_t **message, MPI_Status *status)
+{
+    return cm_retry_probe(cm_iprobe, from, message, status);
+}
+
+int cm_imrecv(ompi_message_t *base, const ompi_data_t *data, ompi_request_t **request)
+{
+    ompi_mtl_message_t *message = opal_container_of(base, ompi_mtl_message_t, base);
+    ompi_communicator_t *comm = message->route.comm;
+    ompi_mtl_request_t *receive = create(&receive_ops, &message->route, data);
+    if (receive == NULL)
+        return MPI_ERR_NO_MEM;
+    ompi_object_release(&base->head);
+    int error = cm_mtl->receive_message(receive, message);
+    ompi_object_release(&comm->head);
+    if (error != MPI_SUCCESS) { /* the message is no more, so the request fails */
+        receive->base.status.MPI_ERROR = error;
+        ompi_request_complete(&receive->base);
+    }
+    *request = &receive->base;
+    return MPI_SUCCESS;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Questions that are asked again and again until there is an answer: whether a message has come
- * that nobody has posted a receive for. A network does not tell of one by itself.
+ * Probes of the network that are repeated until they succeed. A network does not report an
+ * unexpected message by itself, so it has to be asked for one.
  *
- * They are asked by every poll of a process that waits or looks. One that sleeps is woken by a
- * timer to ask, after a time that grows while there is no answer.
+ * Every poll of this process attempts each of them. While the process sleeps, a timer wakes it for
+ * the next attempt; the time between two attempts grows while none succeeds.
  *
- * Threading: under ompi_lock.
+ * Threading: the caller holds ompi_lock.
  */
 #ifndef OMPI_PML_CM_RETRY_H
 #define OMPI_PML_CM_RETRY_H
@@ -16,26 +16,26 @@
 #include "ompi/mca/pml/pml.h"
 #include "opal/util/list.h"
 
-typedef struct cm_question {
+typedef struct cm_retry {
     opal_list_node_t node;
-    /* True: there was an answer. It may add and remove questions, itself too, and is not called
-     * while it, or another one, is being asked. */
-    bool (*ask)(struct cm_question *question);
-} cm_question_t;
+    /* True: it succeeded. It may add and remove retries, its own included. Never called from
+     * within another attempt. */
+    bool (*attempt)(struct cm_retry *retry);
+} cm_retry_t;
 
-/* Adds it; it is not asked before the next poll. */
-void cm_again_add(cm_question_t *question);
-void cm_again_remove(cm_question_t *question);
+/* The first attempt is made by the next poll. */
+void cm_retry_add(cm_retry_t *retry);
+void cm_retry_remove(cm_retry_t *retry);
 
-/* Asks one that was added. False: no answer; or another one is being asked, so it waits for its
- * turn. */
-bool cm_again_ask_now(cm_question_t *question);
+/* Attempts one that was added. False: it did not succeed, or this is called from within an attempt
+ * and the next poll will make it. */
+bool cm_retry_now(cm_retry_t *retry);
 
 typedef int cm_iprobe_fn_t(const ompi_route_t *from, bool *found, ompi_message_t **message,
                            MPI_Status *status);
 
-/* Waits until such a probe finds something. */
-int cm_again_probe(cm_iprobe_fn_t *iprobe, const ompi_route_t *from, ompi_message_t **message,
+/* The blocking probe: waits until iprobe finds a message, or fails. */
+int cm_retry_probe(cm_iprobe_fn_t *iprobe, const ompi_route_t *from, ompi_message_t **message,
                    MPI_Status *status);
 
 #endif

@@ -74,7 +74,7 @@ static void choose(int mtl)
     if (mtl < 0)
         return;
     chosen = mtls[mtl].component;
-    setenv("OMPI_MCA_pml_cm_near", "no", 1);
+    setenv("OMPI_MCA_pml_cm_shared_memory", "no", 1);
     setenv(mtls[mtl].name, mtls[mtl].value, 1);
 }
 

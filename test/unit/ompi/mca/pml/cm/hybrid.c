@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ompi/mca/pml/cm/hybrid.c: the order of matching over two ways, which are fakes: lists of what was
- * posted and of what has arrived. Ranks 0 and 1 are near, 2 and 3 far.
+ * ompi/mca/pml/cm/hybrid.c: the order of matching over two paths. The paths are fakes: a list of
+ * posted receives and a list of unexpected messages each. Ranks 0 and 1 are on this node, 2 and 3
+ * are not.
  */
 #include "ompi/mca/pml/cm/hybrid.h"
 
@@ -14,15 +15,15 @@
 #include "test/unit/opal/no_memory.h"
 #include "test/unit/opal/support.h"
 
-enum { RANKS = 4, TAGS = 3, FIRST_FAR = 2 };
+enum { RANKS = 4, TAGS = 3, FIRST_INTERNODE = 2 };
 
-/* -- a way ------------------------------------------------------------------------------- */
+/* -- a path ------------------------------------------------------------------------------- */
 
-typedef struct arrival {
-    ompi_message_t base; /* once it is taken out */
+typedef struct unexpected {
+    ompi_message_t base; /* once it is claimed */
     opal_list_node_t node;
     int source, tag, number;
-} arrival_t;
+} unexpected_t;
 
 typedef struct posted {
     ompi_request_t request;
@@ -32,20 +33,20 @@ typedef struct posted {
     bool is_posted;
 } posted_t;
 
-typedef struct way {
-    opal_list_t arrivals, receives;
-    int cancels_later; /* a cancel is only asked for; the test carries it out */
+typedef struct path {
+    opal_list_t unexpected, receives;
+    int cancels_later; /* the test finishes a cancel */
     int probes;
     posted_t *cancelled;
-} way_t;
+} path_t;
 
-static way_t ways[2];
+static path_t paths[2];
 static ompi_communicator_t comm;
-static unsigned lives;          /* of requests and arrivals */
-static bool is_dead[FIRST_FAR]; /* of the near ones */
-static unsigned starving;       /* receives of taken messages that find no memory */
+static unsigned lives;                   /* of requests and unexpected messages */
+static bool has_failed[FIRST_INTERNODE]; /* of each intranode rank */
+static unsigned allocation_failures;     /* of receives of claimed messages */
 
-static bool takes(const ompi_route_t *route, int source, int tag)
+static bool matches(const ompi_route_t *route, int source, int tag)
 {
     return (route->rank == source || route->rank == MPI_ANY_SOURCE) &&
            (route->tag == tag || route->tag == MPI_ANY_TAG);
@@ -57,10 +58,10 @@ static void destroy_posted(ompi_object_t *head)
     free(opal_container_of(head, posted_t, request.head));
 }
 
-static void destroy_arrival(ompi_object_t *head)
+static void destroy_unexpected(ompi_object_t *head)
 {
     lives--;
-    free(opal_container_of(head, arrival_t, base.head));
+    free(opal_container_of(head, unexpected_t, base.head));
 }
 
 static int cancel_posted(ompi_request_t *request);
@@ -94,32 +95,32 @@ static int finish_cancel(posted_t *posted)
 static int cancel_posted(ompi_request_t *request)
 {
     posted_t *posted = opal_container_of(request, posted_t, request);
-    way_t *way = &ways[posted->route.rank >= FIRST_FAR];
+    path_t *path = &paths[posted->route.rank >= FIRST_INTERNODE];
     if (!posted->is_posted)
         return MPI_SUCCESS;
-    if (way->cancels_later == 0)
+    if (path->cancels_later == 0)
         return finish_cancel(posted);
-    way->cancelled = posted;
+    path->cancelled = posted;
     return MPI_SUCCESS;
 }
 
-static arrival_t *find_arrival(way_t *way, const ompi_route_t *from)
+static unexpected_t *find_unexpected(path_t *path, const ompi_route_t *from)
 {
-    for (opal_list_node_t *node = opal_list_first(&way->arrivals); node != NULL;
-         node = opal_list_next(&way->arrivals, node)) {
-        arrival_t *arrival = opal_container_of(node, arrival_t, node);
-        if (takes(from, arrival->source, arrival->tag))
-            return arrival;
+    for (opal_list_node_t *node = opal_list_first(&path->unexpected); node != NULL;
+         node = opal_list_next(&path->unexpected, node)) {
+        unexpected_t *unexpected = opal_container_of(node, unexpected_t, node);
+        if (matches(from, unexpected->source, unexpected->tag))
+            return unexpected;
     }
     return NULL;
 }
 
-/* The near way has heard that somebody is dead; the far one never does. */
-static bool is_in_vain(const way_t *way, const ompi_route_t *from)
+/* Only the intranode path learns of a peer failure. */
+static bool cannot_match(const path_t *path, const ompi_route_t *from)
 {
-    if (way != &ways[0])
+    if (path != &paths[0])
         return false;
-    return from->rank == MPI_ANY_SOURCE ? is_dead[0] || is_dead[1] : is_dead[from->rank];
+    return from->rank == MPI_ANY_SOURCE ? has_failed[0] || has_failed[1] : has_failed[from->rank];
 }
 
 static int fail_posted(posted_t *posted)
@@ -129,77 +130,79 @@ static int fail_posted(posted_t *posted)
     return MPI_SUCCESS;
 }
 
-static int way_irecv(way_t *way, const ompi_route_t *from, const ompi_data_t *data,
-                     ompi_request_t **request)
+static int path_irecv(path_t *path, const ompi_route_t *from, const ompi_data_t *data,
+                      ompi_request_t **request)
 {
     posted_t *posted = make_posted(from, data);
-    arrival_t *arrival = find_arrival(way, from);
+    unexpected_t *unexpected = find_unexpected(path, from);
     *request = &posted->request;
-    if (arrival == NULL && is_in_vain(way, from))
+    if (unexpected == NULL && cannot_match(path, from))
         return fail_posted(posted);
-    if (arrival == NULL) {
+    if (unexpected == NULL) {
         posted->is_posted = true;
-        opal_list_append(&way->receives, &posted->node);
+        opal_list_append(&path->receives, &posted->node);
         return MPI_SUCCESS;
     }
-    opal_list_remove(&arrival->node);
-    end_posted(posted, arrival->source, arrival->tag, arrival->number);
-    free(arrival);
+    opal_list_remove(&unexpected->node);
+    end_posted(posted, unexpected->source, unexpected->tag, unexpected->number);
+    free(unexpected);
     lives--;
     return MPI_SUCCESS;
 }
 
-static int way_iprobe(way_t *way, const ompi_route_t *from, bool *found, ompi_message_t **message,
-                      MPI_Status *status)
+static int path_iprobe(path_t *path, const ompi_route_t *from, bool *found,
+                       ompi_message_t **message, MPI_Status *status)
 {
-    arrival_t *arrival = find_arrival(way, from);
-    way->probes++;
-    *found = arrival != NULL;
-    if (arrival == NULL)
-        return is_in_vain(way, from) ? MPI_ERR_PROC_ABORTED : MPI_SUCCESS;
+    unexpected_t *unexpected = find_unexpected(path, from);
+    path->probes++;
+    *found = unexpected != NULL;
+    if (unexpected == NULL)
+        return cannot_match(path, from) ? MPI_ERR_PROC_ABORTED : MPI_SUCCESS;
     if (status != MPI_STATUS_IGNORE)
-        ompi_status_set(status, arrival->source, arrival->tag, MPI_SUCCESS, sizeof(int));
+        ompi_status_set(status, unexpected->source, unexpected->tag, MPI_SUCCESS, sizeof(int));
     if (message == NULL)
         return MPI_SUCCESS;
-    opal_list_remove(&arrival->node);
-    ompi_object_init(&arrival->base.head, OMPI_MESSAGE, destroy_arrival);
-    *message = &arrival->base;
+    opal_list_remove(&unexpected->node);
+    ompi_object_init(&unexpected->base.head, OMPI_MESSAGE, destroy_unexpected);
+    *message = &unexpected->base;
     return MPI_SUCCESS;
 }
 
 static int imrecv(ompi_message_t *message, const ompi_data_t *data, ompi_request_t **request)
 {
-    arrival_t *arrival = opal_container_of(message, arrival_t, base);
-    if (starving > 0 && starving-- > 0)
+    unexpected_t *unexpected = opal_container_of(message, unexpected_t, base);
+    if (allocation_failures > 0 && allocation_failures-- > 0)
         return MPI_ERR_NO_MEM;
-    ompi_route_t from = {&comm, OMPI_CONTEXT_USER, arrival->source, arrival->tag};
+    ompi_route_t from = {&comm, OMPI_CONTEXT_USER, unexpected->source, unexpected->tag};
     posted_t *posted = make_posted(&from, data);
-    end_posted(posted, arrival->source, arrival->tag, arrival->number);
+    end_posted(posted, unexpected->source, unexpected->tag, unexpected->number);
     ompi_object_release(&message->head);
     *request = &posted->request;
     return MPI_SUCCESS;
 }
 
-static int near_irecv(const ompi_route_t *from, const ompi_data_t *data, ompi_request_t **request)
+static int intranode_irecv(const ompi_route_t *from, const ompi_data_t *data,
+                           ompi_request_t **request)
 {
-    return way_irecv(&ways[0], from, data, request);
+    return path_irecv(&paths[0], from, data, request);
 }
 
-static int far_irecv(const ompi_route_t *from, const ompi_data_t *data, ompi_request_t **request)
+static int internode_irecv(const ompi_route_t *from, const ompi_data_t *data,
+                           ompi_request_t **request)
 {
-    return way_irecv(&ways[1], from, data, request);
+    return path_irecv(&paths[1], from, data, request);
 }
 
-static int near_iprobe(const ompi_route_t *from, bool *found, ompi_message_t **message,
-                       MPI_Status *status)
+static int intranode_iprobe(const ompi_route_t *from, bool *found, ompi_message_t **message,
+                            MPI_Status *status)
 {
-    return way_iprobe(&ways[0], from, found, message, status);
+    return path_iprobe(&paths[0], from, found, message, status);
 }
 
-static int far_iprobe(const ompi_route_t *from, bool *found, ompi_message_t **message,
-                      MPI_Status *status)
+static int internode_iprobe(const ompi_route_t *from, bool *found, ompi_message_t **message,
+                            MPI_Status *status)
 {
-    return way_iprobe(&ways[1], from, found, message, status);
+    return path_iprobe(&paths[1], from, found, message, status);
 }
 
 static int comm_add(ompi_communicator_t *added OPAL_UNUSED)
@@ -212,39 +215,39 @@ static bool comm_remove(ompi_communicator_t *removed OPAL_UNUSED)
     return true;
 }
 
-static const ompi_pml_ops_t near_ops = {.irecv = near_irecv,
-                                        .iprobe = near_iprobe,
-                                        .imrecv = imrecv,
-                                        .comm_add = comm_add,
-                                        .comm_remove = comm_remove};
-static const ompi_pml_ops_t far_ops = {.irecv = far_irecv,
-                                       .iprobe = far_iprobe,
-                                       .imrecv = imrecv,
-                                       .comm_add = comm_add,
-                                       .comm_remove = comm_remove};
+static const ompi_pml_ops_t intranode_ops = {.irecv = intranode_irecv,
+                                             .iprobe = intranode_iprobe,
+                                             .imrecv = imrecv,
+                                             .comm_add = comm_add,
+                                             .comm_remove = comm_remove};
+static const ompi_pml_ops_t internode_ops = {.irecv = internode_irecv,
+                                             .iprobe = internode_iprobe,
+                                             .imrecv = imrecv,
+                                             .comm_add = comm_add,
+                                             .comm_remove = comm_remove};
 
-static ompi_pml_ops_t both;
+static ompi_pml_ops_t hybrid;
 
-/* -- what happens in a test ---------------------------------------------------------------- */
+/* -- steps of a test ---------------------------------------------------------------------- */
 
-static const bool is_near[RANKS] = {true, true, false, false};
+static const bool on_this_node[RANKS] = {true, true, false, false};
 
 static void arrive(int source, int tag, int number)
 {
-    way_t *way = &ways[source >= FIRST_FAR];
-    for (opal_list_node_t *node = opal_list_first(&way->receives); node != NULL;
-         node = opal_list_next(&way->receives, node)) {
+    path_t *path = &paths[source >= FIRST_INTERNODE];
+    for (opal_list_node_t *node = opal_list_first(&path->receives); node != NULL;
+         node = opal_list_next(&path->receives, node)) {
         posted_t *posted = opal_container_of(node, posted_t, node);
-        if (!takes(&posted->route, source, tag))
+        if (!matches(&posted->route, source, tag))
             continue;
         opal_list_remove(node);
         posted->is_posted = false;
         end_posted(posted, source, tag, number);
         return;
     }
-    arrival_t *arrival = calloc(1, sizeof *arrival);
-    *arrival = (arrival_t){.source = source, .tag = tag, .number = number};
-    opal_list_append(&way->arrivals, &arrival->node);
+    unexpected_t *unexpected = calloc(1, sizeof *unexpected);
+    *unexpected = (unexpected_t){.source = source, .tag = tag, .number = number};
+    opal_list_append(&path->unexpected, &unexpected->node);
     lives++;
 }
 
@@ -264,7 +267,7 @@ static ompi_request_t *post(int source, int tag, int *buffer)
     ompi_route_t route = from(source, tag);
     ompi_data_t data = into(buffer);
     *buffer = -1;
-    ck_assert_int_eq(both.irecv(&route, &data, &request), MPI_SUCCESS);
+    ck_assert_int_eq(hybrid.irecv(&route, &data, &request), MPI_SUCCESS);
     return request;
 }
 
@@ -272,11 +275,11 @@ static bool probe(int source, int tag, ompi_message_t **message, MPI_Status *sta
 {
     bool found = false;
     ompi_route_t route = from(source, tag);
-    ck_assert_int_eq(both.iprobe(&route, &found, message, status), MPI_SUCCESS);
+    ck_assert_int_eq(hybrid.iprobe(&route, &found, message, status), MPI_SUCCESS);
     return found;
 }
 
-/* It is done, with that message. */
+/* The request is done, and has received that message. */
 static void finish(ompi_request_t *request, const int *buffer, int source, int tag, int number)
 {
     MPI_Status status = {.MPI_ERROR = 77};
@@ -304,28 +307,28 @@ static void setup(void)
     opal_process_own_size = RANKS;
     ompi_group_init(1);
     for (int i = 0; i < 2; i++) {
-        opal_list_init(&ways[i].arrivals);
-        opal_list_init(&ways[i].receives);
+        opal_list_init(&paths[i].unexpected);
+        opal_list_init(&paths[i].receives);
     }
     comm = (ompi_communicator_t){.rank = 1, .size = RANKS, .group = ompi_group_range(0, RANKS)};
     comm.context = 7;
-    cm_both_start(&near_ops, &far_ops, is_near);
-    cm_both_fill_in(&both);
-    ck_assert_int_eq(both.comm_add(&comm), MPI_SUCCESS);
+    cm_hybrid_start(&intranode_ops, &internode_ops, on_this_node);
+    cm_hybrid_fill_in(&hybrid);
+    ck_assert_int_eq(hybrid.comm_add(&comm), MPI_SUCCESS);
 }
 
 static void end(void)
 {
     ck_assert_uint_eq(lives, 0);
     ck_assert_int_eq(opal_progress(), 0);
-    both.comm_remove(&comm);
-    cm_both_stop();
+    hybrid.comm_remove(&comm);
+    cm_hybrid_stop();
 }
 
 /* -- without memory ------------------------------------------------------------------------- */
 
-/* What a probe cannot hand out stays where it is. */
-START_TEST(a_probe_without_memory_takes_nothing)
+/* A message that a probe has no memory for stays in the matching. */
+START_TEST(a_probe_without_memory_claims_nothing)
 {
     ompi_route_t route = from(1, 2);
     ompi_message_t *message = NULL;
@@ -333,7 +336,7 @@ START_TEST(a_probe_without_memory_takes_nothing)
     int buffer;
     arrive(1, 2, 33);
     unit_allocations = 0;
-    int error = both.iprobe(&route, &found, &message, MPI_STATUS_IGNORE);
+    int error = hybrid.iprobe(&route, &found, &message, MPI_STATUS_IGNORE);
     unit_allocations = UINT_MAX;
     ck_assert_int_eq(error, MPI_ERR_NO_MEM);
     ck_assert(!found);
@@ -348,28 +351,28 @@ START_TEST(a_communicator_without_memory)
     other.context = 1000;
     for (unsigned i = 0; i < 2; i++) {
         unit_allocations = i;
-        int error = both.comm_add(&other);
+        int error = hybrid.comm_add(&other);
         unit_allocations = UINT_MAX;
         ck_assert_int_eq(error, MPI_ERR_NO_MEM);
     }
-    ck_assert_int_eq(both.comm_add(&other), MPI_SUCCESS);
-    both.comm_remove(&other);
+    ck_assert_int_eq(hybrid.comm_add(&other), MPI_SUCCESS);
+    hybrid.comm_remove(&other);
     end();
 }
 END_TEST
 
-/* It is asked for again, and asks for nothing else. */
-START_TEST(a_taken_message_waits_for_memory)
+/* imrecv is tried again, and nothing else is claimed for the receive. */
+START_TEST(a_claimed_message_waits_for_memory)
 {
     int any, other;
-    starving = 3;
+    allocation_failures = 3;
     arrive(3, 1, 30);
     arrive(3, 1, 31);
     ompi_request_t *first = post(MPI_ANY_SOURCE, 1, &any);
-    ck_assert(!ompi_request_is_done(first) && starving > 0);
+    ck_assert(!ompi_request_is_done(first) && allocation_failures > 0);
     finish(post(3, 1, &other), &other, 3, 1, 31);
     ck_assert_int_eq(MPI_SUCCESS, first->ops->cancel(first));
-    while (starving > 0)
+    while (allocation_failures > 0)
         opal_progress();
     opal_progress();
     finish(first, &any, 3, 1, 30);
@@ -379,24 +382,24 @@ END_TEST
 
 /* -- one after the other -------------------------------------------------------------------- */
 
-START_TEST(a_source_has_its_way)
+START_TEST(a_receive_with_a_source_is_posted_on_its_path)
 {
-    int near, far;
-    ompi_request_t *one = post(0, 1, &near), *other = post(3, MPI_ANY_TAG, &far);
+    int intranode, internode;
+    ompi_request_t *one = post(0, 1, &intranode), *other = post(3, MPI_ANY_TAG, &internode);
     arrive(3, 2, 10);
-    finish(other, &far, 3, 2, 10); /* without a poll: it was posted there */
+    finish(other, &internode, 3, 2, 10); /* without a poll: it was posted there */
     arrive(0, 1, 11);
-    finish(one, &near, 0, 1, 11);
-    ck_assert_int_eq(ways[0].probes + ways[1].probes, 0);
+    finish(one, &intranode, 0, 1, 11);
+    ck_assert_int_eq(paths[0].probes + paths[1].probes, 0);
     end();
 }
 END_TEST
 
-START_TEST(any_source_takes_from_both)
+START_TEST(any_source_receives_by_both_paths)
 {
     int a, b;
     arrive(_i == 0 ? 1 : 2, 1, 10);
-    finish(post(MPI_ANY_SOURCE, 1, &a), &a, _i == 0 ? 1 : 2, 1, 10); /* it was here */
+    finish(post(MPI_ANY_SOURCE, 1, &a), &a, _i == 0 ? 1 : 2, 1, 10); /* it was unexpected */
     ompi_request_t *one = post(MPI_ANY_SOURCE, MPI_ANY_TAG, &a);
     ompi_request_t *two = post(MPI_ANY_SOURCE, MPI_ANY_TAG, &b);
     opal_progress();
@@ -412,8 +415,8 @@ START_TEST(any_source_takes_from_both)
 }
 END_TEST
 
-/* What is behind a receive of any source. */
-START_TEST(what_could_be_another_ones_waits)
+/* Receives behind one from any source. */
+START_TEST(a_receive_that_overlaps_an_earlier_one_is_queued)
 {
     int any, same, free_one, wide, behind;
     ompi_request_t *first = post(MPI_ANY_SOURCE, 1, &any);
@@ -423,7 +426,7 @@ START_TEST(what_could_be_another_ones_waits)
     ompi_request_t *last = post(3, 0, &behind);             /* behind `all_tags` only */
     arrive(3, 2, 20);
     finish(passes, &free_one, 3, 2, 20);
-    arrive(3, 0, 21); /* neither the first nor the second one takes it */
+    arrive(3, 0, 21); /* `first` and `blocked` do not match it */
     opal_progress();
     ck_assert(!ompi_request_is_done(last));
     arrive(3, 1, 22);
@@ -439,16 +442,16 @@ START_TEST(what_could_be_another_ones_waits)
 }
 END_TEST
 
-START_TEST(other_contexts_do_not_matter)
+START_TEST(other_contexts_are_independent)
 {
     int any, other;
-    ompi_request_t *request = post(MPI_ANY_SOURCE, MPI_ANY_TAG, &any), *beside = NULL;
+    ompi_request_t *request = post(MPI_ANY_SOURCE, MPI_ANY_TAG, &any), *independent = NULL;
     ompi_route_t route = {&comm, OMPI_CONTEXT_COLLECTIVE, 2, 5};
     ompi_data_t data = into(&other);
-    ck_assert_int_eq(both.irecv(&route, &data, &beside), MPI_SUCCESS);
-    ck_assert(!opal_list_is_empty(&ways[1].receives));
-    arrive(2, 5, 1); /* of whichever context: the fake has one */
-    finish(beside, &other, 2, 5, 1);
+    ck_assert_int_eq(hybrid.irecv(&route, &data, &independent), MPI_SUCCESS);
+    ck_assert(!opal_list_is_empty(&paths[1].receives));
+    arrive(2, 5, 1); /* the fake does not tell contexts apart */
+    finish(independent, &other, 2, 5, 1);
     arrive(2, 5, 2);
     opal_progress();
     finish(request, &any, 2, 5, 2);
@@ -464,17 +467,17 @@ static bool is_cancelled(ompi_request_t *request)
     return ompi_status_is_cancelled(&status);
 }
 
-START_TEST(cancelled_ones_make_way)
+START_TEST(a_cancelled_receive_unblocks_the_queue)
 {
     int any, blocked, third;
     ompi_request_t *first = post(MPI_ANY_SOURCE, 1, &any);
     ompi_request_t *second = post(2, 1, &blocked), *last = post(MPI_ANY_SOURCE, 1, &third);
-    if (_i == 0) { /* the one that blocks */
+    if (_i == 0) { /* the receive that blocks */
         first->ops->cancel(first);
         ck_assert(is_cancelled(first));
         arrive(2, 1, 5);
         finish(second, &blocked, 2, 1, 5);
-    } else { /* one that is blocked */
+    } else { /* a receive that is blocked */
         second->ops->cancel(second);
         ck_assert(is_cancelled(second));
         arrive(2, 1, 5);
@@ -488,19 +491,19 @@ START_TEST(cancelled_ones_make_way)
 }
 END_TEST
 
-/* One that has waited and was posted then: it is for the way to cancel it, now or later or not. */
-START_TEST(what_has_been_posted_is_the_ways_to_cancel)
+/* A receive that was queued and then posted: the path cancels it now, later, or not at all. */
+START_TEST(a_posted_receive_is_cancelled_by_its_path)
 {
     int any, buffer;
     ompi_request_t *first = post(MPI_ANY_SOURCE, 1, &any), *second = post(2, 1, &buffer);
     arrive(1, 1, 3);
     opal_progress();
     finish(first, &any, 1, 1, 3);
-    ways[1].cancels_later = _i;
+    paths[1].cancels_later = _i;
     second->ops->cancel(second);
     ck_assert_int_eq(ompi_request_is_done(second), _i == 0);
     if (_i == 1)
-        finish_cancel(ways[1].cancelled);
+        finish_cancel(paths[1].cancelled);
     if (_i == 2) { /* too late */
         arrive(2, 1, 4);
         finish(second, &buffer, 2, 1, 4);
@@ -511,13 +514,13 @@ START_TEST(what_has_been_posted_is_the_ways_to_cancel)
 }
 END_TEST
 
-START_TEST(persistent_ones_begin_behind_what_waits)
+START_TEST(persistent_receives_start_behind_the_queue)
 {
     int any, buffer;
     ompi_request_t *request;
     ompi_route_t route = from(_i == 0 ? 2 : MPI_ANY_SOURCE, 1);
     ompi_data_t data = into(&buffer);
-    ck_assert_int_eq(both.recv_init(&route, &data, &request), MPI_SUCCESS);
+    ck_assert_int_eq(hybrid.recv_init(&route, &data, &request), MPI_SUCCESS);
     for (int round = 0; round < 3; round++) {
         ompi_request_t *first = post(MPI_ANY_SOURCE, MPI_ANY_TAG, &any);
         ck_assert_int_eq(ompi_request_start(request), MPI_SUCCESS);
@@ -539,17 +542,17 @@ END_TEST
 
 /* -- probes ---------------------------------------------------------------------------------- */
 
-START_TEST(a_probe_does_not_see_what_is_anothers)
+START_TEST(a_probe_does_not_find_messages_of_queued_receives)
 {
     int any, blocked, buffer;
     MPI_Status status;
-    ompi_message_t *message = NULL, **taken = _i == 0 ? NULL : &message;
+    ompi_message_t *message = NULL, **claimed = _i == 0 ? NULL : &message;
     ompi_request_t *request, *first = post(MPI_ANY_SOURCE, 1, &any);
     ompi_request_t *second = post(3, 0, &blocked); /* posted */
     arrive(3, 1, 30);
     arrive(3, 2, 31);
     arrive(3, 0, 32);
-    ck_assert(probe(3, MPI_ANY_TAG, taken, &status));
+    ck_assert(probe(3, MPI_ANY_TAG, claimed, &status));
     ck_assert_int_eq(status.MPI_TAG, 2);
     finish(first, &any, 3, 1, 30);
     finish(second, &blocked, 3, 0, 32);
@@ -557,16 +560,16 @@ START_TEST(a_probe_does_not_see_what_is_anothers)
         finish(post(3, 2, &buffer), &buffer, 3, 2, 31);
     } else {
         ompi_data_t data = into(&buffer);
-        ck_assert_int_eq(both.imrecv(message, &data, &request), MPI_SUCCESS);
+        ck_assert_int_eq(hybrid.imrecv(message, &data, &request), MPI_SUCCESS);
         finish(request, &buffer, 3, 2, 31);
     }
-    ck_assert(!probe(MPI_ANY_SOURCE, MPI_ANY_TAG, taken, MPI_STATUS_IGNORE));
+    ck_assert(!probe(MPI_ANY_SOURCE, MPI_ANY_TAG, claimed, MPI_STATUS_IGNORE));
     end();
 }
 END_TEST
 
-/* A message may be that of one that is blocked by others which do not take it. */
-START_TEST(a_probe_hands_over_to_the_first_that_takes)
+/* A message can be for a receive that is blocked by earlier ones, which do not match it. */
+START_TEST(a_probe_gives_a_message_to_the_first_that_matches)
 {
     int any, wide;
     ompi_request_t *first = post(MPI_ANY_SOURCE, 1, &any);
@@ -592,7 +595,7 @@ static int arrive_late(void *state OPAL_UNUSED)
     return 0;
 }
 
-START_TEST(blocking_ones_wait_for_both)
+START_TEST(blocking_calls_wait_for_both_paths)
 {
     int buffer = -1;
     MPI_Status status = {.MPI_ERROR = 77};
@@ -601,71 +604,71 @@ START_TEST(blocking_ones_wait_for_both)
     ompi_route_t route = from(MPI_ANY_SOURCE, 1);
     ompi_data_t data = into(&buffer);
     late_source = _i % 2 == 0 ? 1 : 3;
-    polls_before = _i < 2 ? 5 : 600; /* it sleeps meanwhile, every 32 of them */
+    polls_before = _i < 2 ? 5 : 600; /* it sleeps in between, once in 32 polls */
     setenv("OMPI_MCA_wait_spin_usec", "0", 1);
     ck_assert_int_eq(opal_progress_add(arrive_late, NULL), OPAL_SUCCESS);
-    ck_assert_int_eq(both.recv(&route, &data, &status), MPI_SUCCESS);
+    ck_assert_int_eq(hybrid.recv(&route, &data, &status), MPI_SUCCESS);
     ck_assert_int_eq(status.MPI_SOURCE, late_source);
     ck_assert_int_eq(status.MPI_ERROR, 77);
     ck_assert_int_eq(buffer, 50);
     polls_before = 5;
-    ck_assert_int_eq(both.probe(&route, &message, &status), MPI_SUCCESS);
+    ck_assert_int_eq(hybrid.probe(&route, &message, &status), MPI_SUCCESS);
     ck_assert_int_eq(status.MPI_SOURCE, late_source);
     buffer = -1;
-    ck_assert_int_eq(both.imrecv(message, &data, &request), MPI_SUCCESS);
+    ck_assert_int_eq(hybrid.imrecv(message, &data, &request), MPI_SUCCESS);
     finish(request, &buffer, late_source, 1, 50);
     opal_progress_remove(arrive_late, NULL);
     end();
 }
 END_TEST
 
-/* -- death ------------------------------------------------------------------------------------- */
+/* -- peer failure ------------------------------------------------------------------------------ */
 
-static void settle(void)
+static void poll_until_idle(void)
 {
     while (opal_progress() > 0)
         continue;
 }
 
-/* Those of any source fail, and what is behind them goes where it would have gone. */
-START_TEST(a_death_ends_what_waits_for_any)
+/* Receives from any source fail, and those behind them are posted. */
+START_TEST(a_peer_failure_ends_receives_from_any_source)
 {
     int buffers[6];
     ompi_request_t *any = post(MPI_ANY_SOURCE, 1, &buffers[0]);
     ompi_request_t *covered = post(MPI_ANY_SOURCE, 1, &buffers[1]);
     ompi_request_t *of_dead = post(0, 1, &buffers[2]);
     ompi_request_t *of_living = post(1, 1, &buffers[3]);
-    ompi_request_t *of_far = post(3, MPI_ANY_TAG, &buffers[4]);
-    settle();
-    ck_assert(!ompi_request_is_done(any) && !ompi_request_is_done(of_far));
-    is_dead[0] = true;
-    settle();
+    ompi_request_t *of_internode = post(3, MPI_ANY_TAG, &buffers[4]);
+    poll_until_idle();
+    ck_assert(!ompi_request_is_done(any) && !ompi_request_is_done(of_internode));
+    has_failed[0] = true;
+    poll_until_idle();
     finish_failed(any);
     finish_failed(covered);
     finish_failed(of_dead);
-    ck_assert(!ompi_request_is_done(of_living) && !ompi_request_is_done(of_far));
+    ck_assert(!ompi_request_is_done(of_living) && !ompi_request_is_done(of_internode));
     arrive(1, 1, 60);
     finish(of_living, &buffers[3], 1, 1, 60);
     arrive(3, 2, 61);
-    finish(of_far, &buffers[4], 3, 2, 61);
-    finish_failed(post(MPI_ANY_SOURCE, 2, &buffers[5])); /* one that comes later */
+    finish(of_internode, &buffers[4], 3, 2, 61);
+    finish_failed(post(MPI_ANY_SOURCE, 2, &buffers[5])); /* posted after the failure */
     end();
 }
 END_TEST
 
-/* A message that is there is taken, whichever way is asked first. */
-START_TEST(the_dead_do_not_hide_messages)
+/* An unexpected message is found, whichever path is probed first. */
+START_TEST(messages_are_found_after_a_peer_failure)
 {
     int buffer;
     MPI_Status status;
-    is_dead[1] = true;
+    has_failed[1] = true;
     for (int round = 0; round < 4; round++) {
-        int source = round % 2 == 0 ? 2 : 1; /* by a living one, or before the death */
+        int source = round % 2 == 0 ? 2 : 1; /* of a living rank, or sent before the failure */
         arrive(source, 1, round);
         ck_assert(probe(MPI_ANY_SOURCE, MPI_ANY_TAG, NULL, &status));
         ck_assert_int_eq(status.MPI_SOURCE, source);
         finish(post(MPI_ANY_SOURCE, _i == 0 ? 1 : MPI_ANY_TAG, &buffer), &buffer, source, 1, round);
-        if (_i == 1) { /* the other one is asked first the next time */
+        if (_i == 1) { /* so that the other path is probed first the next time */
             arrive(2, 0, 0);
             ck_assert(probe(MPI_ANY_SOURCE, 0, NULL, MPI_STATUS_IGNORE));
             finish(post(2, 0, &buffer), &buffer, 2, 0, 0);
@@ -675,18 +678,19 @@ START_TEST(the_dead_do_not_hide_messages)
 }
 END_TEST
 
-START_TEST(a_probe_in_vain_fails)
+START_TEST(a_probe_fails_after_a_peer_failure)
 {
     bool found = true;
     ompi_message_t *message = NULL;
     ompi_route_t any = from(MPI_ANY_SOURCE, 1), living = from(1, 1), dead = from(0, 1);
-    is_dead[0] = true;
-    ck_assert_int_eq(both.iprobe(&any, &found, NULL, MPI_STATUS_IGNORE), MPI_ERR_PROC_ABORTED);
+    has_failed[0] = true;
+    ck_assert_int_eq(hybrid.iprobe(&any, &found, NULL, MPI_STATUS_IGNORE), MPI_ERR_PROC_ABORTED);
     ck_assert(!found);
-    ck_assert_int_eq(both.iprobe(&any, &found, &message, MPI_STATUS_IGNORE), MPI_ERR_PROC_ABORTED);
-    ck_assert_int_eq(both.iprobe(&dead, &found, NULL, MPI_STATUS_IGNORE), MPI_ERR_PROC_ABORTED);
-    ck_assert_int_eq(both.iprobe(&living, &found, NULL, MPI_STATUS_IGNORE), MPI_SUCCESS);
-    ck_assert_int_eq(both.probe(&any, &message, MPI_STATUS_IGNORE), MPI_ERR_PROC_ABORTED);
+    ck_assert_int_eq(hybrid.iprobe(&any, &found, &message, MPI_STATUS_IGNORE),
+                     MPI_ERR_PROC_ABORTED);
+    ck_assert_int_eq(hybrid.iprobe(&dead, &found, NULL, MPI_STATUS_IGNORE), MPI_ERR_PROC_ABORTED);
+    ck_assert_int_eq(hybrid.iprobe(&living, &found, NULL, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    ck_assert_int_eq(hybrid.probe(&any, &message, MPI_STATUS_IGNORE), MPI_ERR_PROC_ABORTED);
     ck_assert_ptr_null(message);
     end();
 }
@@ -695,11 +699,11 @@ END_TEST
 static int die_late(void *state OPAL_UNUSED)
 {
     if (--polls_before == 0)
-        is_dead[1] = true;
+        has_failed[1] = true;
     return 0;
 }
 
-START_TEST(blocking_ones_end_with_a_death)
+START_TEST(blocking_calls_end_with_a_peer_failure)
 {
     int buffer = -1;
     MPI_Status status;
@@ -708,7 +712,8 @@ START_TEST(blocking_ones_end_with_a_death)
     polls_before = _i % 2 == 0 ? 5 : 600;
     setenv("OMPI_MCA_wait_spin_usec", "0", 1);
     ck_assert_int_eq(opal_progress_add(die_late, NULL), OPAL_SUCCESS);
-    ck_assert_int_eq(_i < 2 ? both.recv(&route, &data, &status) : both.probe(&route, NULL, &status),
+    ck_assert_int_eq(_i < 2 ? hybrid.recv(&route, &data, &status)
+                            : hybrid.probe(&route, NULL, &status),
                      MPI_ERR_PROC_ABORTED);
     opal_progress_remove(die_late, NULL);
     end();
@@ -720,7 +725,7 @@ END_TEST
 
 enum { STEPS = 3000, MODEL_MAX = 64 };
 
-/* One list of receives in the order of posting, one of messages in that of arrival. */
+/* The model: receives in the order of posting, unexpected messages in the order of arrival. */
 typedef struct model_receive {
     int source, tag, buffer;
     ompi_request_t *request;
@@ -740,10 +745,10 @@ static int any_or(int any, int value, unsigned one_in)
     return (unsigned)rand() % one_in == 0 ? any : value;
 }
 
-static bool model_takes(const model_receive_t *receive, int source, int tag)
+static bool model_matches(const model_receive_t *receive, int source, int tag)
 {
     ompi_route_t route = from(receive->source, receive->tag);
-    return takes(&route, source, tag);
+    return matches(&route, source, tag);
 }
 
 static void drop_message(int i)
@@ -761,19 +766,19 @@ static void drop_receive(int i)
         receives[i] = receives[i + 1];
 }
 
-/* The first message that a receive takes, of each source; among sources it may choose. */
+/* The first message that a receive matches, of source `like` if that is not negative. */
 static int find_message(int source, int tag, int like)
 {
     ompi_route_t route = from(source, tag);
     for (int i = 0; i < message_count; i++) {
-        if (takes(&route, messages[i].source, messages[i].tag) &&
+        if (matches(&route, messages[i].source, messages[i].tag) &&
             (like < 0 || messages[i].source == like))
             return i;
     }
     return -1;
 }
 
-/* A receive that is posted, or was: with messages here it ends at once, with one of its choice. */
+/* Posts a receive. If messages match, it completes at once, with the first of any source. */
 static void step_post(void)
 {
     model_receive_t *receive = calloc(1, sizeof *receive);
@@ -803,7 +808,7 @@ static void step_arrive(int number)
     while (opal_progress() > 0)
         continue;
     for (int i = 0; i < receive_count; i++) {
-        if (!model_takes(receives[i], source, tag))
+        if (!model_matches(receives[i], source, tag))
             continue;
         finish(receives[i]->request, &receives[i]->buffer, source, tag, number);
         drop_receive(i);
@@ -828,18 +833,18 @@ static void step_probe(void)
     ompi_message_t *message = NULL;
     int source = any_or(MPI_ANY_SOURCE, rand() % RANKS, 2), buffer;
     int tag = any_or(MPI_ANY_TAG, rand() % TAGS, 2);
-    bool takes_out = rand() % 2 == 0;
-    bool found = probe(source, tag, takes_out ? &message : NULL, &status);
+    bool claims = rand() % 2 == 0;
+    bool found = probe(source, tag, claims ? &message : NULL, &status);
     int i = find_message(source, tag, found ? status.MPI_SOURCE : -1);
     ck_assert_int_eq(found, i >= 0);
     if (!found)
         return;
     ck_assert_int_eq(status.MPI_TAG, messages[i].tag);
-    if (!takes_out)
+    if (!claims)
         return;
     ompi_request_t *request;
     ompi_data_t data = into(&buffer);
-    ck_assert_int_eq(both.imrecv(message, &data, &request), MPI_SUCCESS);
+    ck_assert_int_eq(hybrid.imrecv(message, &data, &request), MPI_SUCCESS);
     finish(request, &buffer, messages[i].source, messages[i].tag, messages[i].number);
     drop_message(i);
 }
@@ -870,24 +875,24 @@ START_TEST(any_traffic_matches_like_the_model)
 END_TEST
 
 static const unit_test_t tests[] = {
-    {.test = &a_probe_without_memory_takes_nothing},
+    {.test = &a_probe_without_memory_claims_nothing},
     {.test = &a_communicator_without_memory},
-    {.test = &a_taken_message_waits_for_memory},
-    {.test = &a_source_has_its_way},
-    {.test = &any_source_takes_from_both, .repeats = 2},
-    {.test = &what_could_be_another_ones_waits},
-    {.test = &other_contexts_do_not_matter},
-    {.test = &cancelled_ones_make_way, .repeats = 2},
-    {.test = &what_has_been_posted_is_the_ways_to_cancel, .repeats = 3},
-    {.test = &persistent_ones_begin_behind_what_waits, .repeats = 2},
-    {.test = &a_probe_does_not_see_what_is_anothers, .repeats = 2},
-    {.test = &a_probe_hands_over_to_the_first_that_takes},
-    {.test = &blocking_ones_wait_for_both, .repeats = 4},
-    {.test = &a_death_ends_what_waits_for_any},
-    {.test = &the_dead_do_not_hide_messages, .repeats = 2},
-    {.test = &a_probe_in_vain_fails},
-    {.test = &blocking_ones_end_with_a_death, .repeats = 4},
+    {.test = &a_claimed_message_waits_for_memory},
+    {.test = &a_receive_with_a_source_is_posted_on_its_path},
+    {.test = &any_source_receives_by_both_paths, .repeats = 2},
+    {.test = &a_receive_that_overlaps_an_earlier_one_is_queued},
+    {.test = &other_contexts_are_independent},
+    {.test = &a_cancelled_receive_unblocks_the_queue, .repeats = 2},
+    {.test = &a_posted_receive_is_cancelled_by_its_path, .repeats = 3},
+    {.test = &persistent_receives_start_behind_the_queue, .repeats = 2},
+    {.test = &a_probe_does_not_find_messages_of_queued_receives, .repeats = 2},
+    {.test = &a_probe_gives_a_message_to_the_first_that_matches},
+    {.test = &blocking_calls_wait_for_both_paths, .repeats = 4},
+    {.test = &a_peer_failure_ends_receives_from_any_source},
+    {.test = &messages_are_found_after_a_peer_failure, .repeats = 2},
+    {.test = &a_probe_fails_after_a_peer_failure},
+    {.test = &blocking_calls_end_with_a_peer_failure, .repeats = 4},
     {.test = &any_traffic_matches_like_the_model, .repeats = 20},
 };
 
-UNIT_MAIN("pml/cm/both", tests, setup);
+UNIT_MAIN("pml/cm/hybrid", tests, setup);
