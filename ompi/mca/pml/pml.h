@@ -25,7 +25,7 @@ typedef enum ompi_context {
     OMPI_CONTEXT_USER,       /* point to point */
     OMPI_CONTEXT_COLLECTIVE, /* messages of collectives and of communicator creation */
     OMPI_CONTEXT_PARTITIONED,
-    OMPI_CONTEXT_OWNERSHIP, /* messages about blocks that change their owner */
+    OMPI_CONTEXT_OWNERSHIP, /* messages about blocks that are passed to another rank */
     OMPI_CONTEXT_COUNT
 } ompi_context_t;
 
@@ -77,8 +77,8 @@ extern ompi_message_t ompi_message_no_process;
 /* Every slot is required, except `leave` and the last three. */
 typedef struct ompi_pml_ops {
     int max_tag;            /* MPI_TAG_UB: of all contexts but the collective one */
-    uint32_t internal_tags; /* those of the collective context are below it; a power of two, see
-                               tags.h. At least 1024 */
+    uint32_t internal_tags; /* tags of the collective context are below it; a power of two, at
+                               least 1024; see tags.h */
     uint32_t max_context;   /* ids of communicators are 0 to this */
 
     opal_status_t (*start)(void *state);
@@ -97,9 +97,9 @@ typedef struct ompi_pml_ops {
     void (*meet)(void);
 
     /*
-     * Adds a communicator, whose context is set; it may receive from now on. Removes it: this may
-     * be called during the completion of the request that was the last to use the communicator.
-     * False: not now, the component calls ompi_comm_removed later.
+     * comm_add: the context of the communicator is set; messages for it may come from now on.
+     * comm_remove may be called during the completion of the last request that used the
+     * communicator. False: the component cannot remove it now, and calls ompi_comm_removed later.
      */
     int (*comm_add)(ompi_communicator_t *comm);
     bool (*comm_remove)(ompi_communicator_t *comm);
@@ -149,7 +149,7 @@ typedef struct ompi_pml_ops {
                                ompi_request_t **request);
 } ompi_pml_ops_t;
 
-/* The chosen component's, between MPI_Init and MPI_Finalize. */
+/* The slots of the chosen component, between MPI_Init and MPI_Finalize. */
 extern const ompi_pml_ops_t *ompi_pml;
 
 /* Whether the caller should try the unlocked fast path. */

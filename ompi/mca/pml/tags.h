@@ -1,31 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The tags of internal messages: the tags of the collective context are divided into 32 parts.
+ * The tags of internal messages. The tags of the collective context are divided into 32 parts:
  *
- *   share                       parts   of 2^31   of 2^19   what makes a tag unique
- *   collectives                   8      2^29      2^17     the n-th of the communicator
- *   persistent collectives        8      2^29      2^17     the n-th of the communicator
- *   partitions                    8      2^29      2^17     no living send of a process has them
- *   groups                        4      2^28      2^16     the user's tag of MPI_Comm_create_group
- *                                                           and MPI_Intercomm_create
- *   names                         2      2^27      2^15     a hash of the string tag
- *   creations                     1      2^26      2^14     the n-th from the communicator
- *   copies                        1      2^26      2^14     the n-th block that a process gives
- * away
+ *   share                    parts   of 2^31   of 2^19   what makes a tag unique
+ *   collectives                8      2^29      2^17     the n-th of the communicator
+ *   persistent collectives     8      2^29      2^17     the n-th of the communicator
+ *   partitions                 8      2^29      2^17     no active send of the process has the tag
+ *   groups                     4      2^28      2^16     the user's tag of MPI_Comm_create_group
+ *                                                        and MPI_Intercomm_create
+ *   names                      2      2^27      2^15     a hash of the string tag
+ *   creations                  1      2^26      2^14     the n-th from the communicator
+ *   copies                     1      2^26      2^14     the n-th block that the process gives
  *
- * Numbers wrap around. Two messages with one tag keep their order, so wrapping alone does no harm.
- * Messages are mixed up only by as many operations as the share has tags, all between the same two
- * processes, the last one begun by one process before the first one is begun by the other.
+ * Numbers wrap around. Two messages with the same tag keep their order, so wrapping alone mixes
+ * nothing up. Messages can be mixed up only if one process starts as many operations as the share
+ * has tags with another process that has not started the first of them.
  *
- * Threading: functions of their arguments.
+ * Threading: pure functions.
  */
 #ifndef OMPI_MCA_PML_TAGS_H
 #define OMPI_MCA_PML_TAGS_H
 
 #include "ompi/mca/pml/pml.h"
 
-/* First part and number of parts. Each begins where the one before ends; numbers of parts are
- * powers of two. */
+/* First part << 8 | number of parts. Each share begins where the share before it ends; numbers of
+ * parts are powers of two. */
 typedef enum ompi_tags {
     OMPI_TAGS_COLLECTIVE = 0 << 8 | 8,
     OMPI_TAGS_PERSISTENT = 8 << 8 | 8,
@@ -44,7 +43,7 @@ static inline uint32_t ompi_tags_count(ompi_tags_t share)
     return ompi_pml->internal_tags / OMPI_TAGS_PARTS * (share & 0xff);
 }
 
-/* The n-th of them, modulo their number. */
+/* The n-th tag of a share; n counts modulo their number. */
 static inline int ompi_tags_at(ompi_tags_t share, uint64_t n)
 {
     uint32_t first = ompi_pml->internal_tags / OMPI_TAGS_PARTS * (share >> 8);

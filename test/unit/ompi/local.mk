@@ -25,7 +25,7 @@ ompi_unit_tests = \
 	%D%/mca/mpool/rcache/rcache \
 	%D%/mca/mpool/rcache/soak \
 	%D%/mca/mpool/rcache/stale \
-	%D%/mca/mtl/base/wanted \
+	%D%/mca/mtl/base/base \
 	%D%/mca/mtl/ofi/tag \
 	%D%/mca/pml/cm/hybrid \
 	%D%/mca/pml/ob1/credit \
@@ -136,7 +136,7 @@ mpool_ldflags = $(AM_LDFLAGS) -Wl,--wrap=opal_memory_support
 %C%_mca_mpool_rcache_stale_CFLAGS = $(AM_CFLAGS)
 %C%_mca_mpool_rcache_stale_LDFLAGS = $(mpool_ldflags) -Wl,--wrap=ompi_mpool_marks_take
 %C%_mca_mpool_rcache_stale_LDADD = $(ompi_unit_libs)
-%C%_mca_mtl_base_wanted_LDADD = $(ompi_unit_libs)
+%C%_mca_mtl_base_base_LDADD = $(ompi_unit_libs)
 %C%_mca_mtl_ofi_no_memory_SOURCES = %D%/mca/mtl/ofi/no_memory.c %D%/mca/mtl/ofi/self.h
 %C%_mca_mtl_ofi_no_memory_CFLAGS = $(AM_CFLAGS)
 %C%_mca_mtl_ofi_no_memory_LDFLAGS = $(no_memory_ldflags)

@@ -248,7 +248,7 @@ int cm_imrecv(ompi_message_t *base, const ompi_data_t *data, ompi_request_t **re
     ompi_object_release(&base->head);
     int error = cm_mtl->receive_message(receive, message);
     ompi_object_release(&comm->head);
-    if (error != MPI_SUCCESS) { /* the message is no more, so the request fails */
+    if (error != MPI_SUCCESS) { /* the handle is used up, so the request fails */
         receive->base.status.MPI_ERROR = error;
         ompi_request_complete(&receive->base);
     }
