@@ -121,7 +121,7 @@ libopal_fabric_core_la_SOURCES = \
 	%D%/fabric/fabric.c %D%/fabric/fabric.h \
 	%D%/fabric/monitor.c %D%/fabric/monitor.h \
 	%D%/fabric/nic_locality.c %D%/fabric/nic_locality.h \
-	%D%/fabric/offers.c %D%/fabric/offers.h \
+	%D%/fabric/candidates.c %D%/fabric/candidates.h \
 	%D%/fabric/quirks.c %D%/fabric/quirks.h \
 	%D%/fabric/record.c %D%/fabric/record.h \
 	%D%/fabric/select.c %D%/fabric/select.h

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The domain that all users share, and their endpoints. See fabric.h. */
+/* The shared domain, and endpoints. See fabric.h. */
 #include "opal/fabric/fabric.h"
 
 #include <stdio.h>
@@ -8,22 +8,22 @@
 #include <unistd.h>
 
 #include "opal/fabric/monitor.h"
-#include "opal/fabric/offers.h"
+#include "opal/fabric/candidates.h"
 #include "opal/process/job.h"
 #include "opal/util/log.h"
 #include "opal/util/text.h"
 
-/* In a table of addresses, beside FI_ADDR_NOTAVAIL: there is no way to it. */
+/* In endpoint->addresses: the process cannot be reached. */
 #define ADDRESS_UNREACHABLE (FI_ADDR_NOTAVAIL - 1)
 
-/* Open as long as there are endpoints. */
+/* The domain, open while there are endpoints. */
 static struct {
     unsigned endpoints;
     struct fi_info *info;
     struct fid_fabric *fabric;
     struct fid_domain *domain;
     struct fid_av *av;
-    uint64_t last_key; /* of a registration, where the provider does not make them */
+    uint64_t last_key; /* of a registration, where the provider chooses none */
 } shared;
 
 static bool failed(const opal_fabric_endpoint_t *endpoint, const char *call, int result)
@@ -86,7 +86,7 @@ static void release_domain(void)
     if (--shared.endpoints > 0)
         return;
     const char *provider = shared.info != NULL ? shared.info->fabric_attr->prov_name : NULL;
-    /* An object goes before those that it uses. */
+    /* An object is closed before the objects that it uses. */
     close_object(provider, shared.av != NULL ? &shared.av->fid : NULL);
     close_object(provider, shared.domain != NULL ? &shared.domain->fid : NULL);
     close_object(provider, shared.fabric != NULL ? &shared.fabric->fid : NULL);
@@ -103,8 +103,8 @@ const struct fi_info *opal_fabric_info(void)
 /* -- endpoints ----------------------------------------------------------------------------------
  */
 
-/* The queue can be waited for by a file descriptor if the provider has that; with ofi_rxm that
- * costs a fifth of a message's time, even if nobody sleeps. */
+/* With `with_fd` the queue has a descriptor for sleeping, if the provider can do that. With ofi_rxm
+ * a descriptor costs a fifth of a message's time, even if no thread sleeps. */
 static int open_queue(opal_fabric_endpoint_t *endpoint, size_t depth, bool with_fd)
 {
     struct fi_cq_attr attr = {
@@ -117,7 +117,7 @@ static int open_queue(opal_fabric_endpoint_t *endpoint, size_t depth, bool with_
             return 0;
         endpoint->wait_fd = -1;
         fi_close(&endpoint->cq->fid);
-        endpoint->cq = NULL; /* also if there will be no other */
+        endpoint->cq = NULL; /* also if opening the next one fails */
     }
     attr.wait_obj = FI_WAIT_NONE;
     return fi_cq_open(shared.domain, &attr, &endpoint->cq, NULL);
@@ -179,7 +179,7 @@ static void find_host(char *host, size_t bytes)
     host[strcspn(host, ".")] = 0;
 }
 
-/* What others insert, for free(). */
+/* The address that other ranks insert, for free(). NULL: an error, which was reported. */
 static void *address_of(const opal_fabric_endpoint_t *endpoint, size_t *bytes)
 {
     *bytes = 0;
@@ -191,7 +191,7 @@ static void *address_of(const opal_fabric_endpoint_t *endpoint, size_t *bytes)
     return NULL;
 }
 
-/* Returns when all ranks have. */
+/* Returns when the records of all ranks are there. */
 static opal_status_t exchange_records(const opal_fabric_endpoint_t *endpoint,
                                       const opal_fabric_record_t *mine)
 {
@@ -202,8 +202,8 @@ static opal_status_t exchange_records(const opal_fabric_endpoint_t *endpoint,
     return status;
 }
 
-/* `*bytes`, for free(), hold the texts of the record. OPAL_ERR_NOT_FOUND: the rank has put none;
- * any other failure is reported. */
+/* The record points into *bytes, for free(). OPAL_ERR_NOT_FOUND: the rank has published none; any
+ * other error has been reported. */
 static opal_status_t get_record(const opal_fabric_endpoint_t *endpoint, unsigned rank,
                                 opal_fabric_record_t *record, void **bytes)
 {
@@ -211,14 +211,14 @@ static opal_status_t get_record(const opal_fabric_endpoint_t *endpoint, unsigned
     opal_status_t status = opal_modex_get(endpoint->user->kind, opal_process(rank), bytes, &length);
     if (status != OPAL_SUCCESS || opal_fabric_record_decode(record, *bytes, length))
         return status;
-    opal_log_error("%s: what rank %u says of its address is not understood: it runs another "
+    opal_log_error("%s: the modex record of rank %u cannot be read: it runs another "
                    "version of Mica",
                    endpoint->user->name, rank);
     free(*bytes);
     return OPAL_ERR_PROTOCOL;
 }
 
-/* Compares this rank with the next one. */
+/* Compares the record of this rank with that of the next one. */
 static opal_status_t compare_next(const opal_fabric_endpoint_t *endpoint,
                                   const opal_fabric_record_t *mine)
 {
@@ -240,7 +240,7 @@ static opal_status_t compare_next(const opal_fabric_endpoint_t *endpoint,
         return OPAL_ERR_BAD_PARAM;
     bool agree = opal_fabric_records_agree(mine, job->rank, &others, other, user->prefix,
                                            user->compare, &message);
-    /* Two ranks are each other's next: one speaks. */
+    /* Of two ranks, each is the next of the other: only one reports. */
     if (!agree && (job->size > 2 || job->rank == 0))
         opal_log_error("%s: %s", user->name, opal_text_string(&message));
     opal_text_free(&message);
@@ -304,7 +304,7 @@ static opal_status_t insert(const opal_fabric_endpoint_t *endpoint, unsigned pro
     void *bytes;
     opal_status_t status = get_record(endpoint, process, &record, &bytes);
     if (status == OPAL_ERR_NOT_FOUND)
-        opal_log_error("%s: rank %u has told no address", user->name, process);
+        opal_log_error("%s: rank %u has published no address", user->name, process);
     if (status != OPAL_SUCCESS)
         return status;
     int inserted = 0;
@@ -343,7 +343,7 @@ opal_status_t opal_fabric_address(opal_fabric_endpoint_t *endpoint, unsigned pro
 /* -- registrations ------------------------------------------------------------------------------
  */
 
-/* It is of the endpoint before it can be used. */
+/* FI_MR_ENDPOINT: a registration is bound to an endpoint before it can be used. */
 static int enable(const opal_fabric_endpoint_t *endpoint, struct fid_mr *mr)
 {
     int result = fi_mr_bind(mr, &endpoint->ep->fid, 0);

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * libfabric in this process: one domain, which all of its users share.
+ * libfabric in this process: one domain, which all users of libfabric share.
  *
- *   user (mtl/ofi, ...)    endpoint + queue of its own --+
- *                                                        +-- domain, address vector, registrations
- *   another user           endpoint + queue of its own --+
+ *   user (mtl/ofi, ...)    endpoint and queue of its own --+
+ *                                                          +-- domain, address vector,
+ * registrations another user           endpoint and queue of its own --+
  *
- *   offers.[ch]        which providers may be used, and why not the others
+ *   candidates.[ch]    which providers may be used, and why not the others
  *   nic_locality.[ch]  which of several NICs
  *   select.[ch]        asking libfabric
  *   fabric.c           domain, endpoints, addresses of processes, registrations
- *   record.[ch]        what a process tells the others of an endpoint
- *   quirks.[ch]        what single providers do otherwise
- *   monitor.[ch]       our memory events, for the provider's own registrations
+ *   record.[ch]        the modex record of an endpoint
+ *   quirks.[ch]        providers that need something else than the others
+ *   monitor.[ch]       memory events, for libfabric's registration caches
  *
- * The first user selects an offer (opal_fabric_select) and opens an endpoint with it, which opens
- * the domain. A later user asks what the open domain has for it (opal_fabric_ask_more of
- * opal_fabric_info). The endpoint that is closed last closes the domain.
+ * The first user selects a candidate (opal_fabric_select) and opens an endpoint with it, which
+ * opens the domain. A later user asks which capabilities the open domain has for it
+ * (opal_fabric_ask_more of opal_fabric_info). Closing the last endpoint closes the domain.
  *
- * Each kind of endpoint has its own records and its own table, process -> fi_addr_t. The table
- * learns an address when it is first asked for it, and grows to the highest process asked for.
+ * Each kind of endpoint has its own modex records and its own table, process -> fi_addr_t. An
+ * address is inserted when the process is first asked for; the table grows to the highest process.
  *
- * All of this is a library of its own, libopen-pal-fabric: loading libfabric takes longer than a
- * short job does, so only components that use it are linked to it.
+ * This folder is a library of its own, libopen-pal-fabric. Loading libfabric takes longer than a
+ * short job, so only components that use it are linked to it.
  *
- * Threading: FI_THREAD_DOMAIN. All users call libfabric under one lock, the upper layer's.
+ * Threading: FI_THREAD_DOMAIN. All users call libfabric under one lock, that of the upper layer.
  */
 #ifndef OPAL_FABRIC_FABRIC_H
 #define OPAL_FABRIC_FABRIC_H
@@ -41,67 +41,67 @@
 #include "opal/include/status.h"
 #include "opal/process/modex.h"
 
-/* Who uses an endpoint. It stays until the endpoint is closed. */
+/* The user of an endpoint. Must be valid until the endpoint is closed. */
 typedef struct opal_fabric_user {
     const char *name;                  /* for messages: "mtl/ofi" */
     const char *prefix;                /* of its parameters: "mtl_ofi" */
-    opal_modex_kind_t kind;            /* of its records */
-    opal_fabric_compare_fn_t *compare; /* of what it adds to them */
-    const char *use, *remedy;          /* "sends by pml = cm", and what to do if a rank does not */
+    opal_modex_kind_t kind;            /* of its modex records */
+    opal_fabric_compare_fn_t *compare; /* compares what the user adds to its records */
+    const char *use, *remedy; /* "sends by pml = cm", and what to do if another rank does not */
 } opal_fabric_user_t;
 
 typedef struct opal_fabric_endpoint {
     const opal_fabric_user_t *user;
-    struct fi_info *info; /* the user's */
+    struct fi_info *info; /* the user owns it */
     struct fid_ep *ep;
-    struct fid_cq *cq; /* of what was sent and what was received */
-    int wait_fd;       /* becomes readable when there is something to read; -1: none */
+    struct fid_cq *cq; /* completions of sends and receives */
+    int wait_fd;       /* readable when a completion can be read; -1: none */
     opal_fabric_quirks_t quirks;
-    size_t address_bytes; /* of its own address, once it is published */
-    fi_addr_t *addresses; /* by process; FI_ADDR_NOTAVAIL: not asked for yet */
+    size_t address_bytes; /* of its own address, set by publish */
+    fi_addr_t *addresses; /* of each process; FI_ADDR_NOTAVAIL: not asked for yet */
     unsigned address_count;
 } opal_fabric_endpoint_t;
 
 /*
- * From the info, which stays the caller's until the endpoint is closed, to an endpoint that is
- * enabled, with a queue of so many completions (0: as many as the provider likes). A failure is
- * reported, and leaves nothing open.
+ * Opens and enables an endpoint for `info`, which stays the caller's and must live until the
+ * endpoint is closed. The queue has room for `depth` completions (0: the provider's default).
+ * On error nothing is open, and the error has been reported.
  */
 OPAL_EXPORT opal_status_t opal_fabric_endpoint_open(opal_fabric_endpoint_t *endpoint,
                                                     const opal_fabric_user_t *user,
                                                     struct fi_info *info, size_t depth,
                                                     bool sleeps_on_fd);
 
-/* Legal for one that is not open (all zero). No registration of it is left. */
+/* The endpoint may be closed already, or all zero. The caller has ended its registrations. */
 OPAL_EXPORT void opal_fabric_endpoint_close(opal_fabric_endpoint_t *endpoint);
 
-/* What the open domain was opened with; NULL: none is open. */
+/* The info that the domain was opened with; NULL: no domain is open. */
 OPAL_EXPORT const struct fi_info *opal_fabric_info(void);
 
 /*
- * Publishes the endpoint's address, and `added` of the user's; returns when every rank has, with
- * the record of the next rank compared. Collective, with a fence. A failure is reported.
+ * Collective, with a fence: publishes the endpoint's address and `added`, and compares the record
+ * of the next rank with that of this rank. An error has been reported.
  */
 OPAL_EXPORT opal_status_t opal_fabric_endpoint_publish(opal_fabric_endpoint_t *endpoint,
                                                        const void *added, size_t bytes);
 
-/* The address of a process. OPAL_ERR_NO_MEMORY: for now. OPAL_ERR_NOT_AVAILABLE: there is no way to
- * it, which is reported once. */
+/* The address of a process. OPAL_ERR_NO_MEMORY: the caller may try again. OPAL_ERR_NOT_AVAILABLE:
+ * the process cannot be reached, which is reported once. */
 OPAL_EXPORT opal_status_t opal_fabric_address(opal_fabric_endpoint_t *endpoint, unsigned process,
                                               fi_addr_t *address);
 
-/* Whether nothing is in the queue, so that its descriptor will tell of what comes. */
+/* Whether the queue is empty, so that wait_fd will become readable with the next completion. */
 OPAL_EXPORT bool opal_fabric_endpoint_may_sleep(const opal_fabric_endpoint_t *endpoint);
 
 /*
- * Registers memory for FI_SEND, FI_RECV, FI_REMOTE_READ ..., and takes care of what the domain
- * demands (key, FI_MR_ENDPOINT). Libfabric's result. fi_close() ends the registration.
+ * Registers memory for FI_SEND, FI_RECV, FI_REMOTE_READ ... as the domain demands (key,
+ * FI_MR_ENDPOINT). Returns libfabric's result. The caller ends the registration with fi_close().
  */
 OPAL_EXPORT int opal_fabric_register(const opal_fabric_endpoint_t *endpoint, const void *base,
                                      size_t bytes, uint64_t access, struct fid_mr **mr);
 
-/* Before a registration that is kept is used again: the pages are there now, which they need not
- * have been when they were registered (FI_MR_MMU_NOTIFY). */
+/* Called before a cached registration is used again. Its pages are present now, which they may not
+ * have been at registration (FI_MR_MMU_NOTIFY). */
 OPAL_EXPORT void opal_fabric_refresh(struct fid_mr *mr, const void *start, size_t bytes);
 
 #endif

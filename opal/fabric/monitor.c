@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Our memory events as the monitor of libfabric's own registration caches (fi_ext.h, from 1.13 on),
- * which providers have whose devices need registered memory. Otherwise libfabric patches the
- * process as well, and two who patch the same calls are one too many.
+ * The memory events of Mica as the monitor of libfabric's registration caches (fi_ext.h, since
+ * 1.13). Providers have such a cache if their devices need registered memory. Without this monitor
+ * libfabric patches the process too, and two libraries that patch the same calls can break each
+ * other.
  *
- * libfabric asks before it takes a registration out of its cache ("valid"), and can be told that
- * pages have left ("notify"). It may not be told in the handler of an event: that runs inside
- * allocators, and notify waits for a lock of libfabric's that is held while it allocates. So the
- * handler writes the range into a word, as ompi/mca/mpool/base/marks.h does; "valid" says no while
- * a range lies there that overlaps, and progress tells libfabric later. If no word is free, all
- * that libfabric knows is suspect until then.
+ * libfabric asks before it takes a registration from its cache ("valid"), and is notified of pages
+ * that were unmapped ("notify"). The handler of an event must not notify it: the handler runs
+ * inside allocators, and notify waits for a lock of libfabric that is held while libfabric
+ * allocates. So the handler writes the range into a free word, as ompi/mca/mpool/base/marks.h does.
+ * "valid" returns false while a word has an overlapping range, and progress notifies libfabric
+ * later. If no word is free, every registration is invalid until then.
  *
  *   word   | first page  44 | pages  20 |    0: free
  */
@@ -61,7 +62,7 @@ static opal_memory_verdict_t unmapped(opal_memory_event_t *event, void *context 
 
 static opal_memory_handler_t handler = {.events = OPAL_MEMORY_VM_UNMAPPED, .fn = unmapped};
 
-/* -- what libfabric calls ------------------------------------------------------------ */
+/* -- called by libfabric ------------------------------------------------------------- */
 
 static int start(struct fid_mem_monitor *monitor OPAL_UNUSED)
 {
@@ -79,13 +80,13 @@ static void stop(struct fid_mem_monitor *monitor OPAL_UNUSED)
 static int subscribe(struct fid_mem_monitor *monitor OPAL_UNUSED, const void *address OPAL_UNUSED,
                      size_t length OPAL_UNUSED)
 {
-    return 0; /* everything is heard */
+    return 0; /* all events are seen */
 }
 
 static void unsubscribe(struct fid_mem_monitor *monitor OPAL_UNUSED,
                         const void *address OPAL_UNUSED, size_t length OPAL_UNUSED)
 {
-    /* likewise */
+    /* all events are seen */
 }
 
 static bool valid(struct fid_mem_monitor *monitor OPAL_UNUSED, const void *address, size_t length)
@@ -119,13 +120,13 @@ struct fid_mem_monitor opal_fabric_monitor = {
     .export_ops = &ops,
 };
 
-/* -- what we call -------------------------------------------------------------------- */
+/* -- called by users of libfabric ----------------------------------------------------- */
 
-void opal_fabric_monitor_tell(void)
+void opal_fabric_monitor_notify(void)
 {
     const struct fi_ops_mem_notify *notify = opal_fabric_monitor.import_ops;
-    /* Cleared before it is looked at, so that what comes meanwhile is told the next time. While it
-     * is cleared nobody asks "valid": this thread has the lock of all who would. */
+    /* Cleared before the words are read, so that ranges that are written meanwhile are notified the
+     * next time. No thread calls "valid" meanwhile: this thread holds the lock of all callers. */
     atomic_store(&opal_fabric_monitor_pending, false);
     if (atomic_exchange(&lost, false))
         notify->notify(&opal_fabric_monitor, NULL, SIZE_MAX / 2);
@@ -136,14 +137,14 @@ void opal_fabric_monitor_tell(void)
         size_t count = word & ((1 << COUNT_BITS) - 1);
         notify->notify(&opal_fabric_monitor, (void *)(uintptr_t)(word >> COUNT_BITS << PAGE_BITS),
                        count << PAGE_BITS);
-        /* The very word: no handler writes where one lies. */
+        /* Still the same word: no handler writes to a word that is not free. */
         atomic_store(&words[i], 0);
     }
 }
 
 void opal_fabric_monitor_import(void)
 {
-    /* Who has chosen a monitor of libfabric's has a reason; an old libfabric has no such thing. */
+    /* A user who has set a monitor has a reason. An old libfabric cannot import one. */
     if (getenv("FI_MR_CACHE_MONITOR") == NULL)
         is_imported = fi_import(FI_VERSION(1, 13), "mr_cache", NULL, 0, 0, &opal_fabric_monitor.fid,
                                 NULL) == 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Our memory events for libfabric's own caches of registrations. See monitor.c.
+ * Memory events for libfabric's registration caches. See monitor.c.
  *
- * Threading: import, withdraw and tell as all calls into libfabric; what libfabric calls, by any
- * thread.
+ * Threading: import, withdraw and notify as all calls into libfabric; libfabric calls the monitor
+ * from any thread.
  */
 #ifndef OPAL_FABRIC_MONITOR_H
 #define OPAL_FABRIC_MONITOR_H
@@ -15,17 +15,18 @@
 
 #include "opal/include/compiler.h"
 
-/* What libfabric gets; it sets its import_ops. */
+/* The monitor that libfabric imports; libfabric sets its import_ops. */
 extern struct fid_mem_monitor opal_fabric_monitor;
 
-/* Before a domain is opened. If libfabric does not take it, it goes on with its own. */
+/* Called before a domain is opened. If libfabric refuses the monitor, it keeps its own. */
 void opal_fabric_monitor_import(void);
 
-/* When the domain is closed. */
+/* Called after the domain was closed. */
 void opal_fabric_monitor_withdraw(void);
 
-/* Something has left that libfabric has not been told of; told from the progress of each user. */
+/* Pages were unmapped and libfabric was not notified yet. Each user's progress calls notify then.
+ */
 OPAL_EXPORT extern atomic_bool opal_fabric_monitor_pending;
-OPAL_EXPORT void opal_fabric_monitor_tell(void);
+OPAL_EXPORT void opal_fabric_monitor_notify(void);
 
 #endif

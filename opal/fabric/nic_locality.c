@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The NIC nearest to this rank's cores. See nic_locality.h. */
+/* See nic_locality.h. */
 #include "opal/fabric/nic_locality.h"
 
 #include <hwloc/linux.h>
@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How many cores the smallest part of the machine has that holds both; none know: all. */
+/* The number of cores of the smallest object that holds both cpusets; all cores if the NIC's cores
+ * are not known. */
 static int distance_of(hwloc_topology_t topology, hwloc_const_cpuset_t cpus,
                        hwloc_const_cpuset_t nic)
 {
@@ -59,10 +60,11 @@ hwloc_bitmap_t opal_fabric_nic_cpus(const char *root, const struct fi_info *info
     return cpus;
 }
 
-/* -- offers -------------------------------------------------------------------------------------
+/* -- candidates
+ * -------------------------------------------------------------------------------------
  */
 
-/* The usable offers that are alike, one for each domain, and where their NICs are. */
+/* The usable candidates that are alike, one for each domain, and the cores of their NICs. */
 typedef struct nics {
     const struct fi_info **infos;
     hwloc_const_cpuset_t *cpus;
@@ -78,15 +80,15 @@ static bool has_domain(const nics_t *nics, const struct fi_info *info)
     return false;
 }
 
-static void collect(nics_t *nics, const opal_fabric_offers_t *offers, const struct fi_info *best,
-                    const char *root)
+static void collect(nics_t *nics, const opal_fabric_candidates_t *candidates,
+                    const struct fi_info *best, const char *root)
 {
-    nics->infos = opal_xcalloc(offers->count, sizeof *nics->infos);
-    nics->cpus = opal_xcalloc(offers->count, sizeof *nics->cpus);
-    for (size_t i = 0; i < offers->count; i++) {
-        const struct fi_info *info = offers->items[i].info;
-        if (offers->items[i].refusal != NULL || info->domain_attr->name == NULL ||
-            !opal_fabric_offers_are_alike(best, info) || has_domain(nics, info))
+    nics->infos = opal_xcalloc(candidates->count, sizeof *nics->infos);
+    nics->cpus = opal_xcalloc(candidates->count, sizeof *nics->cpus);
+    for (size_t i = 0; i < candidates->count; i++) {
+        const struct fi_info *info = candidates->items[i].info;
+        if (candidates->items[i].refusal != NULL || info->domain_attr->name == NULL ||
+            !opal_fabric_candidates_are_alike(best, info) || has_domain(nics, info))
             continue;
         nics->cpus[nics->count] = opal_fabric_nic_cpus(root, info);
         nics->infos[nics->count++] = info;
@@ -120,7 +122,7 @@ static hwloc_bitmap_t cpus_of_process(hwloc_topology_t topology)
     return cpus;
 }
 
-/* Without a topology, in turns. */
+/* Without a topology the ranks take turns. */
 static size_t choose(const nics_t *nics, hwloc_topology_t topology, hwloc_const_cpuset_t cpus,
                      unsigned local_rank)
 {
@@ -137,18 +139,18 @@ static size_t choose(const nics_t *nics, hwloc_topology_t topology, hwloc_const_
     return chosen;
 }
 
-const struct fi_info *opal_fabric_offers_nearest(const opal_fabric_offers_t *offers,
-                                                 const struct fi_info *best, const char *root,
-                                                 hwloc_topology_t topology,
-                                                 hwloc_const_cpuset_t cpus, unsigned local_rank,
-                                                 opal_text_t *why)
+const struct fi_info *opal_fabric_candidates_nearest(const opal_fabric_candidates_t *candidates,
+                                                     const struct fi_info *best, const char *root,
+                                                     hwloc_topology_t topology,
+                                                     hwloc_const_cpuset_t cpus, unsigned local_rank,
+                                                     opal_text_t *why)
 {
     nics_t nics = {0};
     bool is_known = false;
-    collect(&nics, offers, best, root);
+    collect(&nics, candidates, best, root);
     for (size_t i = 0; i < nics.count; i++)
         is_known = is_known || nics.cpus[i] != NULL;
-    /* What is no NIC has no place, and libfabric's order is all there is. */
+    /* Without a NIC whose cores are known, libfabric's order decides. */
     if (nics.count > 1 && is_known) {
         best = nics.infos[choose(&nics, topology, cpus, local_rank)];
         opal_text_printf(why, "nearest of %zu NICs", nics.count);

@@ -44,7 +44,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "opal/fabric/offers.h"
+#include "opal/fabric/candidates.h"
 #include "opal/util/text.h"
 
 enum {

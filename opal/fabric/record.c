@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How a rank uses libfabric, for the others. See record.h. */
+/* See record.h. */
 #include "opal/fabric/record.h"
 
 #include <rdma/fabric.h>
@@ -48,7 +48,7 @@ unsigned char *opal_fabric_record_encode(const opal_fabric_record_t *record, siz
     return bytes;
 }
 
-/* Behind the text at *at, which is left there; NULL: it does not end. */
+/* Returns the text at *at and moves *at behind it. NULL: the text does not end. */
 static const char *read_text(const char **at, const char *end)
 {
     const char *text = *at, *zero = memchr(text, 0, (size_t)(end - text));
@@ -79,7 +79,7 @@ bool opal_fabric_record_decode(opal_fabric_record_t *record, const void *bytes, 
     return true;
 }
 
-/* A provider is not told how long an address is. */
+/* A provider does not check how long an address is. */
 bool opal_fabric_record_has_address(const opal_fabric_record_t *record, uint32_t format,
                                     size_t bytes)
 {
@@ -94,14 +94,13 @@ bool opal_fabric_record_has_address(const opal_fabric_record_t *record, uint32_t
  */
 
 /* "rank 3 on node1 (libfabric 1.17)" */
-static void say_who(const opal_fabric_record_t *record, unsigned rank, opal_text_t *message)
+static void add_rank(const opal_fabric_record_t *record, unsigned rank, opal_text_t *message)
 {
     opal_text_printf(message, "rank %u on %s (libfabric %u.%u)", rank, record->host,
                      FI_MAJOR(record->version), FI_MINOR(record->version));
 }
 
-/* Addresses of the Internet's are routed from one fabric to the other: libfabric calls each network
- * one. */
+/* IP is routed between fabrics: libfabric calls each IP network a fabric. */
 static bool is_routed(uint32_t format)
 {
     return format == FI_SOCKADDR || format == FI_SOCKADDR_IN || format == FI_SOCKADDR_IN6;
@@ -140,9 +139,9 @@ bool opal_fabric_records_agree(const opal_fabric_record_t *mine, unsigned rank,
     } else {
         return true;
     }
-    say_who(mine, rank, message);
+    add_rank(mine, rank, message);
     opal_text_printf(message, " has %s %s, and ", difference.what, difference.mine);
-    say_who(others, other, message);
+    add_rank(others, other, message);
     opal_text_printf(message, " %s; all ranks need the same, and %s can say which",
                      difference.others, opal_text_string(&advice));
     opal_text_free(&advice);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The record by which a rank tells the others how it uses libfabric, and where an endpoint of it
- * can be reached. All have to use libfabric in the same way: each compares its record with that of
- * the next rank, and so all are compared.
+ * The modex record of an endpoint: its address, and how its rank uses libfabric. All ranks must use
+ * libfabric in the same way. Each rank compares its record with that of the next rank, so all ranks
+ * are compared.
  *
  *   0        1           5         9       10
  *   +--------+-----------+---------+-------+- - - -+- - - -+- - - - - +- - - - -+- - - - -+
@@ -10,10 +10,10 @@
  *   |        | format    |         | bytes |       | 0     | 0        | 0       |         |
  *   +--------+-----------+---------+-------+- - - -+- - - -+- - - - - +- - - - -+- - - - -+
  *
- * Numbers are little-endian; texts end with a zero; the address takes what is left. `added` is of
- * the endpoint's user.
+ * Numbers are little-endian. Texts end with a zero. The address takes the remaining bytes. `added`
+ * belongs to the user of the endpoint.
  *
- * Functions of their arguments. Start-up; one thread.
+ * Threading: pure functions, called at start-up by one thread.
  */
 #ifndef OPAL_FABRIC_RECORD_H
 #define OPAL_FABRIC_RECORD_H
@@ -24,8 +24,7 @@
 
 #include "opal/util/text.h"
 
-/* The texts, `added` and the address belong to the caller: of a record that was read they are in
- * its bytes. */
+/* The caller owns the texts, `added` and the address; decode makes them point into its bytes. */
 typedef struct opal_fabric_record {
     uint32_t address_format; /* FI_SOCKADDR_IN ... */
     uint32_t version;        /* of libfabric, fi_version() */
@@ -36,30 +35,31 @@ typedef struct opal_fabric_record {
     size_t address_bytes;
 } opal_fabric_record_t;
 
-/* Returns malloc'ed bytes. */
+/* Returns the record as bytes, for free(). */
 unsigned char *opal_fabric_record_encode(const opal_fabric_record_t *record, size_t *length);
 
-/* False: these bytes are no record; `*record` is as it was. */
+/* False: the bytes are not a record, and *record is unchanged. */
 bool opal_fabric_record_decode(opal_fabric_record_t *record, const void *bytes, size_t length);
 
-/* Whether its address can be given to a provider whose addresses have this format, and so many
- * bytes unless they are text. */
+/* Whether a provider can insert the address: its addresses have this format and, unless they are
+ * text, this length. */
 bool opal_fabric_record_has_address(const opal_fabric_record_t *record, uint32_t format,
                                     size_t bytes);
 
-/* "the tag mode" of two ranks, and the parameters that can make it the same. */
+/* A difference of two ranks, such as in "the tag mode", and the parameters that set it. */
 typedef struct opal_fabric_difference {
     const char *what;
     char mine[128], others[128];
     const char *advice;
 } opal_fabric_difference_t;
 
-/* Compares what a user has added, of this rank and of another one. False: the two differ. */
+/* Compares what the user has added in this rank and in another one. False: they differ, and
+ * *difference says how. */
 typedef bool opal_fabric_compare_fn_t(const void *mine, size_t mine_bytes, const void *others,
                                       size_t other_bytes, opal_fabric_difference_t *difference);
 
-/* Whether both can send to each other. If not, `message` gets a sentence that names both. `prefix`
- * is that of the parameters. */
+/* Whether the two ranks can send to each other. If not, adds a sentence to `message` that names
+ * both and what to set. `prefix` begins the names of the parameters. */
 bool opal_fabric_records_agree(const opal_fabric_record_t *mine, unsigned rank,
                                const opal_fabric_record_t *others, unsigned other,
                                const char *prefix, opal_fabric_compare_fn_t *compare,

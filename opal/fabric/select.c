@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Asking libfabric. See select.h. */
+/* See select.h. */
 #include "opal/fabric/select.h"
 
 #include <arpa/inet.h>
@@ -12,7 +12,7 @@
 /* -- questions ----------------------------------------------------------------------------------
  */
 
-/* What is asked for by all questions. */
+/* The hints that all questions have. */
 static struct fi_info *make_hints(const opal_fabric_question_t *question)
 {
     struct fi_info *hints = fi_allocinfo();
@@ -46,8 +46,8 @@ static bool same_bytes(const void *one, size_t bytes, const void *other, size_t 
     return bytes == other_bytes && (bytes == 0 || memcmp(one, other, bytes) == 0);
 }
 
-/* Whether this is the offer itself, with other capabilities perhaps. */
-static bool is_same_offer(const struct fi_info *one, const struct fi_info *other)
+/* Whether the two are one candidate, capabilities aside. */
+static bool is_same_candidate(const struct fi_info *one, const struct fi_info *other)
 {
     return opal_fabric_same_text(one->fabric_attr->prov_name, other->fabric_attr->prov_name) &&
            opal_fabric_same_text(one->fabric_attr->name, other->fabric_attr->name) &&
@@ -59,19 +59,19 @@ static bool is_same_offer(const struct fi_info *one, const struct fi_info *other
 }
 
 struct fi_info *opal_fabric_ask_more(const opal_fabric_question_t *question,
-                                     const struct fi_info *offer, uint64_t caps,
+                                     const struct fi_info *candidate, uint64_t caps,
                                      size_t cq_data_bytes)
 {
     struct fi_info *list, *found = NULL, *hints = make_hints(question);
     if (hints != NULL) {
         hints->caps |= caps;
         hints->domain_attr->cq_data_size = cq_data_bytes;
-        hints->fabric_attr->prov_name = strdup(offer->fabric_attr->prov_name);
+        hints->fabric_attr->prov_name = strdup(candidate->fabric_attr->prov_name);
     }
     if (ask(question, hints, &list) != 0)
         return NULL;
     for (const struct fi_info *info = list; info != NULL && found == NULL; info = info->next) {
-        if (is_same_offer(info, offer) && (info->caps & caps) == caps)
+        if (is_same_candidate(info, candidate) && (info->caps & caps) == caps)
             found = fi_dupinfo(info);
     }
     fi_freeinfo(list);
@@ -81,7 +81,7 @@ struct fi_info *opal_fabric_ask_more(const opal_fabric_question_t *question,
 /* -- what is used -------------------------------------------------------------------------------
  */
 
-/* "10.0.0.1", of an address of the Internet's; or NULL. */
+/* "10.0.0.1"; NULL: the candidate has no IP address. */
 static const char *address_text(const struct fi_info *info, char text[INET6_ADDRSTRLEN])
 {
     const struct sockaddr *address = info->src_addr;
@@ -116,22 +116,25 @@ bool opal_fabric_is_hpc(const struct fi_info *info)
     return !is_excluded;
 }
 
-static size_t wrong_names(const opal_fabric_wishes_t *wishes, const opal_fabric_offers_t *offers,
-                          const opal_strings_t *known, opal_text_t *reason)
+static size_t wrong_names(const opal_fabric_wishes_t *wishes,
+                          const opal_fabric_candidates_t *candidates, const opal_strings_t *known,
+                          opal_text_t *reason)
 {
     return wishes->include->count > 0
-               ? opal_fabric_includes_check(offers, wishes->include, known, wishes->service, reason)
-               : opal_fabric_excludes_check(offers, wishes->exclude, known, reason);
+               ? opal_fabric_includes_check(candidates, wishes->include, known, wishes->service,
+                                            reason)
+               : opal_fabric_excludes_check(candidates, wishes->exclude, known, reason);
 }
 
-/* Names that mean nothing. Which layers there are is asked only if one is in doubt. */
+/* Checks the names of the parameters. libfabric is asked for its layers only if a name is unknown.
+ */
 static opal_status_t check_names(const opal_fabric_question_t *question,
-                                 const opal_fabric_offers_t *offers, opal_text_t *reason)
+                                 const opal_fabric_candidates_t *candidates, opal_text_t *reason)
 {
     const opal_fabric_wishes_t *wishes = &question->wishes;
     struct fi_info *all = NULL;
     opal_strings_t known = {0};
-    size_t wrong = wrong_names(wishes, offers, &known, reason);
+    size_t wrong = wrong_names(wishes, candidates, &known, reason);
     opal_text_free(reason);
     if (wrong == 0)
         return OPAL_SUCCESS;
@@ -144,7 +147,7 @@ static opal_status_t check_names(const opal_fabric_question_t *question,
     else
         opal_text_printf(reason, "%s_provider_exclude (%s): ", wishes->prefix,
                          wishes->exclude_origin);
-    wrong = wrong_names(wishes, offers, &known, reason);
+    wrong = wrong_names(wishes, candidates, &known, reason);
     opal_strings_free(&known);
     if (wrong > 0)
         return OPAL_ERR_BAD_PARAM;
@@ -152,20 +155,20 @@ static opal_status_t check_names(const opal_fabric_question_t *question,
     return OPAL_SUCCESS;
 }
 
-static void say_nothing_left(const opal_fabric_wishes_t *wishes, const opal_fabric_offers_t *offers,
-                             opal_text_t *reason)
+static void say_nothing_left(const opal_fabric_wishes_t *wishes,
+                             const opal_fabric_candidates_t *candidates, opal_text_t *reason)
 {
-    size_t of_providers = 0; /* refusals */
-    for (size_t i = 0; i < offers->count; i++)
-        of_providers += offers->items[i].is_refused_provider;
-    if (offers->count == 0) {
+    size_t of_providers = 0; /* refused as providers */
+    for (size_t i = 0; i < candidates->count; i++)
+        of_providers += candidates->items[i].is_refused_provider;
+    if (candidates->count == 0) {
         opal_text_printf(reason, "libfabric has no provider here for %s", wishes->service);
-    } else if (of_providers < offers->count) {
+    } else if (of_providers < candidates->count) {
         opal_text_add(reason, "the domains of the providers that may be used are all refused");
     } else {
         opal_text_printf(reason, "%s_provider_exclude (%s) leaves none of the providers here: ",
                          wishes->prefix, wishes->exclude_origin);
-        opal_fabric_providers_say(offers, reason);
+        opal_fabric_providers_say(candidates, reason);
         opal_text_printf(reason, "; %s_provider_include would use one", wishes->prefix);
     }
 }
@@ -176,27 +179,27 @@ opal_status_t opal_fabric_select(const opal_fabric_question_t *question,
     *selection = (opal_fabric_selection_t){0};
     int result = ask(question, make_hints(question), &selection->list);
     if (result != 0 && result != -FI_ENODATA) {
-        opal_text_printf(reason, "libfabric does not say what it has: %s", fi_strerror(-result));
+        opal_text_printf(reason, "libfabric cannot list its providers: %s", fi_strerror(-result));
         return OPAL_ERR_NOT_AVAILABLE;
     }
-    const opal_fabric_offers_t *offers = &selection->offers;
-    opal_fabric_offers_judge(&selection->offers, selection->list, &question->wishes);
-    const struct fi_info *best = opal_fabric_offers_best(offers);
-    opal_status_t status = check_names(question, offers, reason);
+    const opal_fabric_candidates_t *candidates = &selection->candidates;
+    opal_fabric_candidates_judge(&selection->candidates, selection->list, &question->wishes);
+    const struct fi_info *best = opal_fabric_candidates_best(candidates);
+    opal_status_t status = check_names(question, candidates, reason);
     if (status != OPAL_SUCCESS)
         return status;
     if (best == NULL) {
-        say_nothing_left(&question->wishes, offers, reason);
+        say_nothing_left(&question->wishes, candidates, reason);
         return OPAL_ERR_NOT_AVAILABLE;
     }
-    selection->offer = opal_fabric_offers_nearest(offers, best, question->root, NULL, NULL,
-                                                  question->local_rank, &selection->locality);
+    selection->candidate = opal_fabric_candidates_nearest(
+        candidates, best, question->root, NULL, NULL, question->local_rank, &selection->locality);
     return OPAL_SUCCESS;
 }
 
 void opal_fabric_selection_free(opal_fabric_selection_t *selection)
 {
-    opal_fabric_offers_free(&selection->offers);
+    opal_fabric_candidates_free(&selection->candidates);
     opal_text_free(&selection->locality);
     fi_freeinfo(selection->list);
     *selection = (opal_fabric_selection_t){0};

@@ -152,7 +152,7 @@ if !MCA_STATIC_mtl_ofi
 endif
 %C%_mca_mtl_ofi_protocol_CFLAGS = $(AM_CFLAGS)
 %C%_mca_mtl_ofi_protocol_LDADD = libopal_fabric_core.la $(ompi_unit_libs)
-%C%_mca_mtl_ofi_select_SOURCES = %D%/mca/mtl/ofi/select.c test/unit/opal/fabric/offers.h \
+%C%_mca_mtl_ofi_select_SOURCES = %D%/mca/mtl/ofi/select.c test/unit/opal/fabric/candidates.h \
 	ompi/mca/mtl/ofi/select.c ompi/mca/mtl/ofi/tag.c
 %C%_mca_mtl_ofi_select_CFLAGS = $(AM_CFLAGS)
 %C%_mca_mtl_ofi_select_LDADD = libopal_fabric_core.la $(ompi_unit_libs)

@@ -199,17 +199,17 @@ unit_tests += \
 	%D%/fabric/fabric \
 	%D%/fabric/monitor \
 	%D%/fabric/nic_locality \
-	%D%/fabric/offers \
+	%D%/fabric/candidates \
 	%D%/fabric/quirks \
 	%D%/fabric/record
 fabric_unit_libs = libopal_fabric_core.la $(LDADD)
 test_unit_opal_fabric_fabric_LDADD = $(fabric_unit_libs)
 test_unit_opal_fabric_monitor_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=opal_memory_handler_add
 test_unit_opal_fabric_monitor_LDADD = $(fabric_unit_libs)
-test_unit_opal_fabric_nic_locality_SOURCES = %D%/fabric/nic_locality.c %D%/fabric/offers.h
+test_unit_opal_fabric_nic_locality_SOURCES = %D%/fabric/nic_locality.c %D%/fabric/candidates.h
 test_unit_opal_fabric_nic_locality_LDADD = $(fabric_unit_libs)
-test_unit_opal_fabric_offers_SOURCES = %D%/fabric/offers.c %D%/fabric/offers.h
-test_unit_opal_fabric_offers_LDADD = $(fabric_unit_libs)
+test_unit_opal_fabric_candidates_SOURCES = %D%/fabric/candidates.c %D%/fabric/candidates.h
+test_unit_opal_fabric_candidates_LDADD = $(fabric_unit_libs)
 test_unit_opal_fabric_quirks_LDADD = $(fabric_unit_libs)
 test_unit_opal_fabric_record_LDADD = $(fabric_unit_libs)
 endif

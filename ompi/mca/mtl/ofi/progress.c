@@ -121,7 +121,7 @@ int ofi_progress(void)
     if (opal_unlikely(ofi_recall_is_asked()))
         ofi_recall_work();
     if (opal_unlikely(atomic_load_explicit(&opal_fabric_monitor_pending, memory_order_relaxed)))
-        opal_fabric_monitor_tell();
+        opal_fabric_monitor_notify();
     return count;
 }
 

@@ -63,20 +63,20 @@ static char *phrase_of(const ofi_selection_t *selection, const opal_text_t *loca
 }
 
 opal_status_t ofi_select(const ofi_question_t *question, ofi_selection_t *selection,
-                         opal_text_t *reason, opal_fabric_fate_fn_t *tell, void *context)
+                         opal_text_t *reason, opal_fabric_report_fn_t *tell, void *context)
 {
     opal_fabric_selection_t found;
     *selection = (ofi_selection_t){0};
     opal_status_t status = opal_fabric_select(&question->fabric, &found, reason);
     if (status == OPAL_SUCCESS)
-        status = settle(question, found.offer, selection, reason);
+        status = settle(question, found.candidate, selection, reason);
     if (status == OPAL_SUCCESS) {
         selection->is_hpc = opal_fabric_is_hpc(selection->info);
         selection->phrase = phrase_of(selection, &found.locality);
     }
     if (tell != NULL)
-        opal_fabric_offers_tell(&found.offers, status == OPAL_SUCCESS ? found.offer : NULL, tell,
-                                context);
+        opal_fabric_candidates_report(
+            &found.candidates, status == OPAL_SUCCESS ? found.candidate : NULL, tell, context);
     opal_fabric_selection_free(&found);
     return status;
 }

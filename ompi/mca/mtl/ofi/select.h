@@ -29,7 +29,7 @@ typedef struct ofi_selection {
  * then. `tell` (may be NULL) learns the fate of every provider in any case.
  */
 opal_status_t ofi_select(const ofi_question_t *question, ofi_selection_t *selection,
-                         opal_text_t *reason, opal_fabric_fate_fn_t *tell, void *context);
+                         opal_text_t *reason, opal_fabric_report_fn_t *tell, void *context);
 void ofi_selection_free(ofi_selection_t *selection);
 
 #endif

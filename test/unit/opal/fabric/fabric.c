@@ -48,17 +48,17 @@ static void setup(void)
         .root = "",
     };
     ck_assert_int_eq(opal_fabric_select(&question, &selection, &reason), OPAL_SUCCESS);
-    ck_assert_ptr_nonnull(selection.offer);
+    ck_assert_ptr_nonnull(selection.candidate);
 }
 
 static void open_first(void)
 {
     ck_assert_int_eq(
-        opal_fabric_endpoint_open(&tagged, &first, (struct fi_info *)selection.offer, 0, false),
+        opal_fabric_endpoint_open(&tagged, &first, (struct fi_info *)selection.candidate, 0, false),
         OPAL_SUCCESS);
 }
 
-/* With what the open domain has for it. */
+/* Opens the second user's endpoint with the capabilities of the open domain. */
 static struct fi_info *open_second(void)
 {
     question.caps = FI_RMA;
@@ -77,7 +77,7 @@ static fi_addr_t address_of(opal_fabric_endpoint_t *endpoint)
     return address;
 }
 
-/* Until `wanted` completions have come to one of the queues. */
+/* Polls until one of the queues has had `wanted` completions. */
 static void await(int wanted)
 {
     struct fi_cq_tagged_entry entry;
@@ -132,7 +132,7 @@ START_TEST(two_users_share_a_domain)
     send_tagged(to_tagged);
     write_memory(to_rma, info);
 
-    /* The domain stays for the one that is left. */
+    /* The domain stays open for the other endpoint. */
     opal_fabric_endpoint_close(&tagged);
     ck_assert_ptr_eq(opal_fabric_info(), open);
     write_memory(to_rma, info);
@@ -150,7 +150,7 @@ END_TEST
 START_TEST(another_domain_is_refused)
 {
     open_first();
-    struct fi_info *other = fi_dupinfo(selection.offer);
+    struct fi_info *other = fi_dupinfo(selection.candidate);
     free(other->domain_attr->name);
     other->domain_attr->name = strdup("eth7");
     unit_capture();
@@ -165,7 +165,7 @@ START_TEST(another_domain_is_refused)
 }
 END_TEST
 
-/* The own one, before it publishes. It is asked for again and again, and told once. */
+/* This process, before it publishes: asked for repeatedly, reported once. */
 START_TEST(a_process_that_has_told_nothing)
 {
     fi_addr_t address = 3;
@@ -173,7 +173,7 @@ START_TEST(a_process_that_has_told_nothing)
     unit_capture();
     for (unsigned i = 0; i < 3; i++)
         ck_assert_int_eq(opal_fabric_address(&tagged, 0, &address), OPAL_ERR_NOT_AVAILABLE);
-    ck_assert_uint_eq(unit_count(unit_stderr(), "first: rank 0 has told no address"), 1);
+    ck_assert_uint_eq(unit_count(unit_stderr(), "first: rank 0 has published no address"), 1);
     ck_assert_uint_eq(address, 3);
     opal_fabric_endpoint_close(&tagged);
 }

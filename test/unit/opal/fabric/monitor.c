@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * opal/fabric/monitor.c, with a libfabric that imports monitors, as ours may not yet: what it
- * is given, what it hears, and when it may not use what it knows. Events are raised by hand;
- * nothing is hooked.
+ * opal/fabric/monitor.c, with a fake of a libfabric that imports monitors: what it imports, what it
+ * is notified of, and when a registration is not valid. The test raises the events itself; nothing
+ * is hooked.
  */
 #include "opal/fabric/monitor.h"
 
@@ -15,7 +15,7 @@
 
 enum { WORDS = 256, MOST_TOLD = 1024 };
 
-/* An address that nobody has to have mapped. */
+/* An address that need not be mapped. */
 static const uintptr_t base = (uintptr_t)1 << 40;
 
 static struct fi_ops_mem_monitor *monitor;
@@ -29,8 +29,8 @@ static struct {
         uintptr_t start;
         size_t length;
     } told[MOST_TOLD];
-    size_t told_count;
-    uintptr_t leaves_meanwhile; /* while it is told the next time; 0: nothing */
+    size_t notify_count;
+    uintptr_t unmapped_meanwhile; /* unmapped during the next notify; 0: nothing */
 } fabric;
 
 static int close_monitor(struct fid *fid)
@@ -49,11 +49,11 @@ static int close_cache(struct fid *fid OPAL_UNUSED)
 static void notify(struct fid_mem_monitor *who, const void *address, size_t length)
 {
     ck_assert_ptr_eq(who, &opal_fabric_monitor);
-    ck_assert_uint_lt(fabric.told_count, MOST_TOLD);
-    fabric.told[fabric.told_count].start = (uintptr_t)address;
-    fabric.told[fabric.told_count++].length = length;
-    uintptr_t leaves = fabric.leaves_meanwhile;
-    fabric.leaves_meanwhile = 0;
+    ck_assert_uint_lt(fabric.notify_count, MOST_TOLD);
+    fabric.told[fabric.notify_count].start = (uintptr_t)address;
+    fabric.told[fabric.notify_count++].length = length;
+    uintptr_t leaves = fabric.unmapped_meanwhile;
+    fabric.unmapped_meanwhile = 0;
     if (leaves != 0)
         opal_memory_unmapped((void *)leaves, PAGE);
 }
@@ -72,7 +72,7 @@ static int bind_to_cache(struct fid *cache OPAL_UNUSED, struct fid *fid, uint64_
     return 0;
 }
 
-/* Takes the place of the library's, which fi_import calls. */
+/* Replaces libfabric's function, which fi_import calls. */
 int fi_open(uint32_t version, const char *name, void *attr, size_t attr_len, uint64_t flags,
             struct fid **fid, void *context)
 {
@@ -111,7 +111,7 @@ static bool is_valid(uintptr_t start, size_t length)
 
 static bool was_told(uintptr_t start, size_t length)
 {
-    for (size_t i = 0; i < fabric.told_count; i++) {
+    for (size_t i = 0; i < fabric.notify_count; i++) {
         if (fabric.told[i].start == start && fabric.told[i].length == length)
             return true;
     }
@@ -128,10 +128,10 @@ static void setup(void)
 
 /* -- importing ------------------------------------------------------------------------------ */
 
-START_TEST(it_is_imported_and_withdrawn)
+START_TEST(the_monitor_is_imported_and_withdrawn)
 {
     ck_assert_int_eq(fabric.opened, 1);
-    ck_assert_int_eq(fabric.cache_closed, 1); /* what it was bound to is not needed any more */
+    ck_assert_int_eq(fabric.cache_closed, 1); /* the cache that the monitor was bound to */
     ck_assert_int_eq(fabric.monitor_closed, 0);
     opal_fabric_monitor_withdraw();
     opal_fabric_monitor_withdraw();
@@ -139,8 +139,8 @@ START_TEST(it_is_imported_and_withdrawn)
 }
 END_TEST
 
-/* It cannot, or does not want to, or the user has chosen another one. */
-START_TEST(it_is_not_imported)
+/* libfabric cannot import it, refuses it, or the user has set another monitor. */
+START_TEST(the_monitor_is_not_imported)
 {
     opal_fabric_monitor_withdraw();
     memset(&fabric, 0, sizeof fabric);
@@ -158,76 +158,76 @@ START_TEST(it_is_not_imported)
 }
 END_TEST
 
-/* -- hearing -------------------------------------------------------------------------------- */
+/* -- notifying ------------------------------------------------------------------------------ */
 
-START_TEST(what_leaves_is_told)
+START_TEST(unmapped_pages_are_notified)
 {
     ck_assert_int_eq(monitor->subscribe(&opal_fabric_monitor, (void *)base, 8 * PAGE), 0);
     ck_assert(is_valid(base, 8 * PAGE));
     ck_assert(!atomic_load(&opal_fabric_monitor_pending));
     leave(base + 2 * PAGE, 3 * PAGE);
     ck_assert(atomic_load(&opal_fabric_monitor_pending));
-    /* By whole pages: up to the range, in it, behind it. */
+    /* Whole pages: before the range, in it, behind it. */
     ck_assert(is_valid(base, 2 * PAGE));
     ck_assert(!is_valid(base, 2 * PAGE + 1));
     ck_assert(!is_valid(base + 3 * PAGE + 7, 1));
     ck_assert(!is_valid(base + 5 * PAGE - 1, 1));
     ck_assert(is_valid(base + 5 * PAGE, PAGE));
-    ck_assert_uint_eq(fabric.told_count, 0); /* an event is no place to call it */
-    opal_fabric_monitor_tell();
-    ck_assert_uint_eq(fabric.told_count, 1);
+    ck_assert_uint_eq(fabric.notify_count, 0); /* not from the handler of an event */
+    opal_fabric_monitor_notify();
+    ck_assert_uint_eq(fabric.notify_count, 1);
     ck_assert(was_told(base + 2 * PAGE, 3 * PAGE));
     ck_assert(is_valid(base, 8 * PAGE));
-    opal_fabric_monitor_tell(); /* once */
-    ck_assert_uint_eq(fabric.told_count, 1);
+    opal_fabric_monitor_notify(); /* once */
+    ck_assert_uint_eq(fabric.notify_count, 1);
     monitor->unsubscribe(&opal_fabric_monitor, (void *)base, 8 * PAGE);
 }
 END_TEST
 
-START_TEST(more_than_can_be_noted)
+START_TEST(more_ranges_than_words)
 {
     for (uintptr_t i = 0; i < WORDS; i++)
         leave(base + 2 * i * PAGE, PAGE);
     ck_assert(is_valid(base + PAGE, PAGE));
     leave(base + 2 * WORDS * PAGE, PAGE);
-    ck_assert(!is_valid(base + PAGE, PAGE)); /* it could be that one */
-    opal_fabric_monitor_tell();
-    ck_assert_uint_eq(fabric.told_count, WORDS + 1);
+    ck_assert(!is_valid(base + PAGE, PAGE)); /* the range without a word could be this one */
+    opal_fabric_monitor_notify();
+    ck_assert_uint_eq(fabric.notify_count, WORDS + 1);
     ck_assert(was_told(0, SIZE_MAX / 2));
     for (uintptr_t i = 0; i < WORDS; i++)
         ck_assert(was_told(base + 2 * i * PAGE, PAGE));
     ck_assert(is_valid(base, 2 * WORDS * PAGE));
-    leave(base, PAGE); /* and there is room again */
+    leave(base, PAGE); /* words are free again */
     ck_assert(is_valid(base + PAGE, PAGE) && !is_valid(base, PAGE));
 }
 END_TEST
 
 /* The number of pages has 20 bits. */
-START_TEST(longer_than_can_be_noted)
+START_TEST(a_range_longer_than_a_word_can_hold)
 {
     size_t most = ((size_t)1 << 20) - 1;
     leave(base, most * PAGE);
     ck_assert(!is_valid(base + (most - 1) * PAGE, 1) && is_valid(base + most * PAGE, 1));
-    opal_fabric_monitor_tell();
+    opal_fabric_monitor_notify();
     ck_assert(was_told(base, most * PAGE));
-    fabric.told_count = 0;
+    fabric.notify_count = 0;
     leave(base, (most + 1) * PAGE);
     ck_assert(!is_valid(base - PAGE, 1));
-    opal_fabric_monitor_tell();
-    ck_assert_uint_eq(fabric.told_count, 1);
+    opal_fabric_monitor_notify();
+    ck_assert_uint_eq(fabric.notify_count, 1);
     ck_assert(was_told(0, SIZE_MAX / 2));
     ck_assert(is_valid(base, PAGE));
 }
 END_TEST
 
-START_TEST(what_leaves_meanwhile_is_told_too)
+START_TEST(pages_unmapped_during_notify_are_notified)
 {
-    fabric.leaves_meanwhile = base + 100 * PAGE;
+    fabric.unmapped_meanwhile = base + 100 * PAGE;
     leave(base, PAGE);
-    opal_fabric_monitor_tell();
+    opal_fabric_monitor_notify();
     ck_assert(was_told(base, PAGE));
     ck_assert(atomic_load(&opal_fabric_monitor_pending));
-    opal_fabric_monitor_tell();
+    opal_fabric_monitor_notify();
     ck_assert(was_told(base + 100 * PAGE, PAGE));
     ck_assert(!atomic_load(&opal_fabric_monitor_pending) && is_valid(base + 100 * PAGE, PAGE));
 }
@@ -235,7 +235,7 @@ END_TEST
 
 /* -- starting and stopping ------------------------------------------------------------------ */
 
-START_TEST(it_hears_nothing_any_more)
+START_TEST(a_stopped_monitor_gets_no_events)
 {
     monitor->stop(&opal_fabric_monitor);
     leave(base, PAGE);
@@ -246,8 +246,8 @@ START_TEST(it_hears_nothing_any_more)
 }
 END_TEST
 
-/* Events that cannot be had: libfabric has to watch by itself. */
-START_TEST(it_cannot_hear)
+/* Where memory events are not available, libfabric has to watch by itself. */
+START_TEST(events_are_not_available)
 {
     monitor->stop(&opal_fabric_monitor);
     add_status = OPAL_ERR_NOT_AVAILABLE;
@@ -258,10 +258,14 @@ START_TEST(it_cannot_hear)
 END_TEST
 
 static const unit_test_t tests[] = {
-    {.test = &it_is_imported_and_withdrawn}, {.test = &it_is_not_imported, .repeats = 3},
-    {.test = &what_leaves_is_told},          {.test = &more_than_can_be_noted},
-    {.test = &longer_than_can_be_noted},     {.test = &what_leaves_meanwhile_is_told_too},
-    {.test = &it_hears_nothing_any_more},    {.test = &it_cannot_hear},
+    {.test = &the_monitor_is_imported_and_withdrawn},
+    {.test = &the_monitor_is_not_imported, .repeats = 3},
+    {.test = &unmapped_pages_are_notified},
+    {.test = &more_ranges_than_words},
+    {.test = &a_range_longer_than_a_word_can_hold},
+    {.test = &pages_unmapped_during_notify_are_notified},
+    {.test = &a_stopped_monitor_gets_no_events},
+    {.test = &events_are_not_available},
 };
 
 UNIT_MAIN("fabric/monitor", tests, setup);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* opal/fabric/nic_locality.c: which NIC, on machines that hwloc makes up, with a sysfs of our own.
- */
+/* opal/fabric/nic_locality.c: the choice of a NIC, on synthetic topologies of hwloc and a fake
+ * sysfs. */
 #include "opal/fabric/nic_locality.h"
 
 #include <sys/stat.h>
 
-#include "test/unit/opal/fabric/offers.h"
+#include "test/unit/opal/fabric/candidates.h"
 
 static hwloc_topology_t topology;
 
@@ -30,19 +30,19 @@ enum { NICS = 3, UNKNOWN = 99 };
 
 static const struct {
     unsigned rank_first, rank_last;
-    unsigned nics[NICS][2]; /* first and last core of each; UNKNOWN: it does not say */
+    unsigned nics[NICS][2]; /* first and last core of each; UNKNOWN: sysfs does not say */
     unsigned chosen[NICS];  /* by local rank */
 } cases[] = {
-    /* Bound to a core: its node, its package, whatever there is. */
+    /* Bound to a core: the NIC of its NUMA node, of its package, any. */
     {5, 5, {{0, 3}, {4, 7}, {8, 11}}, {1, 1, 1}},
     {5, 5, {{8, 11}, {12, 15}, {0, 3}}, {2, 2, 2}},
     {5, 5, {{8, 11}, {12, 15}, {8, 15}}, {0, 1, 2}},
     /* Bound to a package. */
     {8, 15, {{0, 3}, {8, 11}, {4, 7}}, {1, 1, 1}},
     {8, 15, {{8, 11}, {0, 7}, {12, 15}}, {0, 2, 0}},
-    /* Not bound: in turns. */
+    /* Not bound: the ranks take turns. */
     {0, 15, {{0, 3}, {4, 7}, {8, 11}}, {0, 1, 2}},
-    /* One that does not say where it is may be anywhere. */
+    /* A NIC whose cores are not known has the largest distance. */
     {5, 5, {{UNKNOWN, 0}, {4, 7}, {0, 15}}, {1, 1, 1}},
     {5, 5, {{UNKNOWN, 0}, {8, 11}, {0, 15}}, {0, 1, 2}},
     /* Cores that this machine does not have. */
@@ -89,53 +89,55 @@ static void place_nic(unsigned bus, const char *mask)
 START_TEST(a_nic_in_sysfs)
 {
     list_t list = {0};
-    offer_t *offer = list_add(&list, "verbs", "mlx5_0", "f", NULL);
-    ck_assert_ptr_null(opal_fabric_nic_cpus(unit_folder, &offer->info));
-    offer_plug(offer, 0xa3);
-    ck_assert_ptr_null(opal_fabric_nic_cpus(unit_folder, &offer->info));
+    candidate_t *candidate = list_add(&list, "verbs", "mlx5_0", "f", NULL);
+    ck_assert_ptr_null(opal_fabric_nic_cpus(unit_folder, &candidate->info));
+    candidate_add_nic(candidate, 0xa3);
+    ck_assert_ptr_null(opal_fabric_nic_cpus(unit_folder, &candidate->info));
     place_nic(0xa3, "00000000,000000f0");
-    hwloc_bitmap_t cpus = opal_fabric_nic_cpus(unit_folder, &offer->info), expected = cpus_of(4, 7);
+    hwloc_bitmap_t cpus = opal_fabric_nic_cpus(unit_folder, &candidate->info),
+                   expected = cpus_of(4, 7);
     ck_assert_ptr_nonnull(cpus);
     ck_assert(hwloc_bitmap_isequal(cpus, expected));
     hwloc_bitmap_free(cpus);
     hwloc_bitmap_free(expected);
     place_nic(0xa3, "0");
-    ck_assert_ptr_null(opal_fabric_nic_cpus(unit_folder, &offer->info));
+    ck_assert_ptr_null(opal_fabric_nic_cpus(unit_folder, &candidate->info));
     place_nic(0xa3, "f");
-    offer->bus.bus_type = FI_BUS_UNKNOWN;
-    ck_assert_ptr_null(opal_fabric_nic_cpus(unit_folder, &offer->info));
+    candidate->bus.bus_type = FI_BUS_UNKNOWN;
+    ck_assert_ptr_null(opal_fabric_nic_cpus(unit_folder, &candidate->info));
 }
 END_TEST
 
-/* -- offers ----------------------------------------------------------------------------------- */
+/* -- candidates -----------------------------------------------------------------------------------
+ */
 
 static list_t list;
-static opal_fabric_offers_t offers;
+static opal_fabric_candidates_t candidates;
 static opal_strings_t none;
 
-/* Two NICs of one fabric, one of another, and an interface without a place. */
+/* Two NICs of one fabric, one of another, and an interface without known cores. */
 static void plug_in(void)
 {
     opal_fabric_wishes_t wishes = {.include = &none, .exclude = &none, .domains = &none};
-    offer_plug(list_add(&list, "verbs", "mlx5_0", "IB", NULL), 0x10);
-    offer_plug(list_add(&list, "verbs", "mlx5_0", "IB", NULL), 0x10);
-    offer_plug(list_add(&list, "verbs", "mlx5_1", "IB", NULL), 0x20);
-    offer_plug(list_add(&list, "verbs", "mlx5_2", "other", NULL), 0x30);
+    candidate_add_nic(list_add(&list, "verbs", "mlx5_0", "IB", NULL), 0x10);
+    candidate_add_nic(list_add(&list, "verbs", "mlx5_0", "IB", NULL), 0x10);
+    candidate_add_nic(list_add(&list, "verbs", "mlx5_1", "IB", NULL), 0x20);
+    candidate_add_nic(list_add(&list, "verbs", "mlx5_2", "other", NULL), 0x30);
     list_add(&list, "tcp", "eth0", "f", "10.0.0.1");
     list_add(&list, "tcp", "eth1", "f", "10.0.0.2");
     list_add(&list, "tcp", NULL, "f", "10.0.0.3");
     place_nic(0x10, "000f");
     place_nic(0x20, "ff00");
     place_nic(0x30, "00f0");
-    opal_fabric_offers_judge(&offers, list_first(&list), &wishes);
+    opal_fabric_candidates_judge(&candidates, list_first(&list), &wishes);
 }
 
 static const char *domain_for(unsigned index, hwloc_const_cpuset_t cpus, unsigned local_rank,
                               const char *why)
 {
     opal_text_t text = {0};
-    const struct fi_info *info = opal_fabric_offers_nearest(
-        &offers, &list.offers[index].info, unit_folder, topology, cpus, local_rank, &text);
+    const struct fi_info *info = opal_fabric_candidates_nearest(
+        &candidates, &list.candidates[index].info, unit_folder, topology, cpus, local_rank, &text);
     ck_assert_str_eq(opal_text_string(&text), why);
     opal_text_free(&text);
     return info->domain_attr->name;
@@ -148,14 +150,14 @@ START_TEST(the_nic_of_the_rank)
     hwloc_bitmap_t low = cpus_of(1, 1), high = cpus_of(9, 9), middle = cpus_of(5, 5);
     ck_assert_str_eq(domain_for(0, low, 1, why), "mlx5_0");
     ck_assert_str_eq(domain_for(0, high, 0, why), "mlx5_1");
-    /* That of the other fabric would be nearer. */
+    /* The NIC of the other fabric would be nearer. */
     ck_assert_str_eq(domain_for(0, middle, 1, why), "mlx5_0");
     ck_assert_str_eq(domain_for(3, low, 0, ""), "mlx5_2");
-    /* Nobody knows where an interface is. */
+    /* The cores of an interface are not known. */
     ck_assert_str_eq(domain_for(4, low, 1, ""), "eth0");
     ck_assert_ptr_null(domain_for(6, low, 1, ""));
-    /* A refused one is not taken. */
-    offers.items[0].refusal = offers.items[1].refusal = opal_xprintf("broken");
+    /* A refused candidate is not taken. */
+    candidates.items[0].refusal = candidates.items[1].refusal = opal_xprintf("broken");
     ck_assert_str_eq(domain_for(2, low, 0, ""), "mlx5_1");
     hwloc_bitmap_free(low);
     hwloc_bitmap_free(high);
@@ -163,7 +165,7 @@ START_TEST(the_nic_of_the_rank)
 }
 END_TEST
 
-/* Of this machine only its own cores are there, so no NIC is nearer than another. */
+/* Both NICs are local to core 0, so they are equally near. */
 START_TEST(this_machine)
 {
     opal_text_t why = {0};
@@ -171,8 +173,8 @@ START_TEST(this_machine)
     place_nic(0x10, "1");
     place_nic(0x20, "1");
     for (unsigned local = 0; local < 4; local++) {
-        const struct fi_info *info = opal_fabric_offers_nearest(
-            &offers, &list.offers[0].info, unit_folder, NULL, NULL, local, &why);
+        const struct fi_info *info = opal_fabric_candidates_nearest(
+            &candidates, &list.candidates[0].info, unit_folder, NULL, NULL, local, &why);
         ck_assert_str_eq(info->domain_attr->name, local % 2 == 0 ? "mlx5_0" : "mlx5_1");
     }
     ck_assert_str_eq(opal_text_string(&why), "nearest of 2 NICsnearest of 2 NICs"

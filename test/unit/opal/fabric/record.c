@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* opal/fabric/record.c: records as bytes and back, and which two go together. */
+/* opal/fabric/record.c: encoding and decoding of records, and which two agree. */
 #include "opal/fabric/record.h"
 
 #include <rdma/fabric.h>
@@ -56,20 +56,20 @@ START_TEST(there_and_back)
 }
 END_TEST
 
-/* The address takes what is left; before it nothing may be missing. */
+/* Every field before the address must be complete. */
 START_TEST(a_cut_record_is_none)
 {
     opal_fabric_record_t record = a_record(), again = {.host = "untouched"};
     size_t length;
     unsigned char *bytes = opal_fabric_record_encode(&record, &length);
     for (size_t cut = 0; cut < length - record.address_bytes; cut++) {
-        unsigned char *part = malloc(cut + 1); /* for the sanitizer's sake */
+        unsigned char *part = malloc(cut + 1); /* so that a sanitizer sees reads behind the end */
         memcpy(part, bytes, cut);
         ck_assert(!opal_fabric_record_decode(&again, part, cut));
         free(part);
     }
     ck_assert_str_eq(again.host, "untouched");
-    bytes[9] = 255; /* more than there is behind the head */
+    bytes[9] = 255; /* more bytes than there are */
     ck_assert(!opal_fabric_record_decode(&again, bytes, length));
     bytes[9] = 3;
     bytes[0]++;
@@ -86,12 +86,12 @@ START_TEST(an_address_of_another_kind)
     ck_assert(!opal_fabric_record_has_address(&record, FI_SOCKADDR_IN6, 3));
     record.address_format = FI_ADDR_STR;
     ck_assert(opal_fabric_record_has_address(&record, FI_ADDR_STR, 100));
-    record.address = "fi_shm://7"; /* of which the end was cut off */
+    record.address = "fi_shm://7"; /* its end was cut off */
     ck_assert(!opal_fabric_record_has_address(&record, FI_ADDR_STR, 3));
 }
 END_TEST
 
-/* What a user has added here is one letter. */
+/* The user's part is one letter here. */
 static bool compare(const void *mine, size_t mine_bytes, const void *others, size_t other_bytes,
                     opal_fabric_difference_t *difference)
 {
@@ -109,7 +109,7 @@ START_TEST(records_that_agree)
     opal_text_t message = {0};
     opal_fabric_record_t one = a_record(), other = a_record();
     other.host = "node2";
-    other.fabric = "10.1.0.0/24"; /* a router is between them */
+    other.fabric = "10.1.0.0/24"; /* IP networks are routed */
     other.address = "abc";
     other.version = FI_VERSION(1, 18);
     ck_assert(opal_fabric_records_agree(&one, 0, &other, 1, "fake", compare, &message));
@@ -123,7 +123,7 @@ END_TEST
 static void set_provider(opal_fabric_record_t *record)
 {
     record->provider = "net";
-    record->added = "xbc"; /* it tells the cause, not what comes of it */
+    record->added = "xbc"; /* the first difference is reported */
 }
 
 static void set_format(opal_fabric_record_t *record)

@@ -5,7 +5,7 @@
 
 #include <rdma/fi_errno.h>
 
-#include "test/unit/opal/fabric/offers.h"
+#include "test/unit/opal/fabric/candidates.h"
 
 /* What the libfabric of the test has. */
 static struct {
@@ -106,7 +106,7 @@ static void setup(void)
     list_add(&world.list, "tcp;ofi_rxm", "eth0", "10.0.0.0/24", "10.0.0.1");
     list_add(&world.list, "tcp;ofi_rxm", "eth0", "fd00::/64", "fd00::1");
     list_add(&world.list, "net", "lo", "127.0.0.1/32", "127.0.0.1");
-    world.list.offers[2].ep.mem_tag_format = 0x5555555555555555;
+    world.list.candidates[2].ep.mem_tag_format = 0x5555555555555555;
 }
 
 static void add_fate(void *context, const char *provider, const char *fate, const char *why)
@@ -177,7 +177,7 @@ END_TEST
 START_TEST(too_little_completion_data)
 {
     opal_strings_add(&include, "tcp");
-    world.list.offers[0].domain.cq_data_size = 2;
+    world.list.candidates[0].domain.cq_data_size = 2;
     ck_assert_int_eq(ask(), OPAL_SUCCESS);
     ck_assert_int_eq(selection.tags.mode, OFI_TAG_1);
     ck_assert(!(selection.info->caps & FI_DIRECTED_RECV));
@@ -185,14 +185,15 @@ START_TEST(too_little_completion_data)
 }
 END_TEST
 
-/* The second answer is searched for the very offer. */
+/* The second answer is searched for the very candidate. */
 START_TEST(another_offer_is_not_it)
 {
     opal_strings_add(&include, "tcp");
     ck_assert_int_eq(ask(), OPAL_SUCCESS);
     ck_assert_int_eq(selection.info->addr_format, FI_SOCKADDR_IN);
     ofi_selection_free(&selection);
-    world.list.offers[0].info.addr_format = FI_ADDR_STR; /* not of the Internet's, and no text */
+    world.list.candidates[0].info.addr_format =
+        FI_ADDR_STR; /* not of the Internet's, and no text */
     ck_assert_int_eq(ask(), OPAL_SUCCESS);
     ck_assert_uint_eq(selection.info->addr_format, FI_ADDR_STR);
     ck_assert_str_eq(selection.phrase, "tcp;ofi_rxm over eth0, ofi_tag_full");
@@ -248,7 +249,7 @@ START_TEST(too_few_bits)
         "tcp;ofi_rxm: of a tag's 64 bits it keeps 6 for itself (mem_tag_format "
         "0x03ffffffffffffff), which leaves ofi_tag_1 6 for communicators; at least 8 are needed, "
         "and mtl_ofi_tag_mode = ofi_tag_2 would have 18";
-    world.list.offers[0].ep.mem_tag_format = UINT64_MAX >> 6;
+    world.list.candidates[0].ep.mem_tag_format = UINT64_MAX >> 6;
     world.has_full = false;
     opal_strings_add(&include, "tcp");
     check_refused(OPAL_ERR_BAD_PARAM, text);
@@ -335,7 +336,7 @@ START_TEST(libfabric_has_nothing)
     world.result = -FI_ENODATA;
     check_refused(OPAL_ERR_NOT_AVAILABLE, "libfabric has no provider here for matched messages");
     world.result = -FI_ENOSYS;
-    check_refused(OPAL_ERR_NOT_AVAILABLE, "libfabric does not say what it has: Function not "
+    check_refused(OPAL_ERR_NOT_AVAILABLE, "libfabric cannot list its providers: Function not "
                                           "implemented");
 }
 END_TEST

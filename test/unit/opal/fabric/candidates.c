@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* opal/fabric/offers.c: what is left of libfabric's list, what is best, and what is said. */
-#include "opal/fabric/offers.h"
+/* opal/fabric/candidates.c: which candidates are refused, which is best, and the messages. */
+#include "opal/fabric/candidates.h"
 
-#include "test/unit/opal/fabric/offers.h"
+#include "test/unit/opal/fabric/candidates.h"
 
 static list_t list;
-static opal_fabric_offers_t offers;
+static opal_fabric_candidates_t candidates;
 static opal_strings_t include, exclude, domains;
 static opal_fabric_wishes_t wishes;
 
@@ -21,7 +21,7 @@ static void setup(void)
     opal_strings_split(&exclude, OPAL_FABRIC_EXCLUDED, ",");
 }
 
-/* What libfabric 1.17 lists on a machine with one interface, and a NIC. */
+/* The list of libfabric 1.17 on a machine with one interface and a NIC. */
 static void a_machine(void)
 {
     static const char *const providers[] = {"tcp;ofi_rxm", "net", "net;ofi_rxm", "udp;ofi_rxd"};
@@ -38,21 +38,21 @@ static void a_machine(void)
 
 static void judge(void)
 {
-    opal_fabric_offers_free(&offers);
-    opal_fabric_offers_judge(&offers, list_first(&list), &wishes);
-    ck_assert_uint_eq(offers.count, list.count);
+    opal_fabric_candidates_free(&candidates);
+    opal_fabric_candidates_judge(&candidates, list_first(&list), &wishes);
+    ck_assert_uint_eq(candidates.count, list.count);
 }
 
-/* "provider/domain/address ..." of what may be used. */
+/* "provider/domain/address ..." of the usable candidates. */
 static const char *usable(void)
 {
     static char text[4096];
     text[0] = 0;
-    for (size_t i = 0; i < offers.count; i++) {
+    for (size_t i = 0; i < candidates.count; i++) {
         char address[64] = "-";
-        const struct fi_info *info = offers.items[i].info;
-        ck_assert_ptr_eq(info, &list.offers[i].info);
-        if (offers.items[i].refusal != NULL)
+        const struct fi_info *info = candidates.items[i].info;
+        ck_assert_ptr_eq(info, &list.candidates[i].info);
+        if (candidates.items[i].refusal != NULL)
             continue;
         if (info->addr_format == FI_SOCKADDR_IN)
             inet_ntop(AF_INET, &((struct sockaddr_in *)info->src_addr)->sin_addr, address,
@@ -108,9 +108,11 @@ START_TEST(what_repeats_ours_is_left_out)
     a_machine();
     judge();
     ck_assert_str_eq(usable(), "verbs;ofi_rxm/mlx5_0/-");
-    ck_assert_str_eq(offers.items[0].refusal, "\"tcp\" is in mtl_ofi_provider_exclude (default)");
-    ck_assert_str_eq(offers.items[21].refusal, "\"shm\" is in mtl_ofi_provider_exclude (default)");
-    ck_assert_ptr_eq(opal_fabric_offers_best(&offers), &list.offers[20].info);
+    ck_assert_str_eq(candidates.items[0].refusal,
+                     "\"tcp\" is in mtl_ofi_provider_exclude (default)");
+    ck_assert_str_eq(candidates.items[21].refusal,
+                     "\"shm\" is in mtl_ofi_provider_exclude (default)");
+    ck_assert_ptr_eq(opal_fabric_candidates_best(&candidates), &list.candidates[20].info);
 }
 END_TEST
 
@@ -132,10 +134,10 @@ START_TEST(include_overrides_exclude)
     judge();
     ck_assert_str_eq(usable(), "tcp;ofi_rxm/eth0/10.0.0.1 tcp;ofi_rxm/eth0/fd00::1 "
                                "tcp;ofi_rxm/lo/127.0.0.1 tcp;ofi_rxm/lo/::1 shm/shm/-");
-    ck_assert_str_eq(offers.items[20].refusal,
+    ck_assert_str_eq(candidates.items[20].refusal,
                      "mtl_ofi_provider_include (environment) does not name it");
-    /* libfabric's order, not the user's. */
-    ck_assert_ptr_eq(opal_fabric_offers_best(&offers), &list.offers[0].info);
+    /* The order is libfabric's, not the user's. */
+    ck_assert_ptr_eq(opal_fabric_candidates_best(&candidates), &list.candidates[0].info);
 }
 END_TEST
 
@@ -144,8 +146,8 @@ START_TEST(an_empty_exclude_excludes_nothing)
     a_machine();
     opal_strings_free(&exclude);
     judge();
-    ck_assert_ptr_eq(opal_fabric_offers_best(&offers), &list.offers[0].info);
-    ck_assert_ptr_null(offers.items[21].refusal);
+    ck_assert_ptr_eq(opal_fabric_candidates_best(&candidates), &list.candidates[0].info);
+    ck_assert_ptr_null(candidates.items[21].refusal);
 }
 END_TEST
 
@@ -156,8 +158,8 @@ START_TEST(a_layer_above_names_all_below)
     opal_strings_split(&exclude, "ofi_rxm,shm", ",");
     wishes.exclude_origin = "environment";
     judge();
-    ck_assert_ptr_eq(opal_fabric_offers_best(&offers), &list.offers[5].info);
-    ck_assert_str_eq(offers.items[20].refusal,
+    ck_assert_ptr_eq(opal_fabric_candidates_best(&candidates), &list.candidates[5].info);
+    ck_assert_str_eq(candidates.items[20].refusal,
                      "\"ofi_rxm\" is in mtl_ofi_provider_exclude (environment)");
 }
 END_TEST
@@ -166,10 +168,10 @@ START_TEST(nothing_is_left)
 {
     list_add(&list, "tcp;ofi_rxm", "eth0", "f", "10.0.0.1");
     judge();
-    ck_assert_ptr_null(opal_fabric_offers_best(&offers));
+    ck_assert_ptr_null(opal_fabric_candidates_best(&candidates));
     list.count = 0;
     judge();
-    ck_assert_ptr_null(opal_fabric_offers_best(&offers));
+    ck_assert_ptr_null(opal_fabric_candidates_best(&candidates));
 }
 END_TEST
 
@@ -182,10 +184,10 @@ START_TEST(several_nodes)
     wishes.spans_nodes = true;
     judge();
     ck_assert_str_eq(usable(), "tcp;ofi_rxm/eth0/10.0.0.1 tcp;ofi_rxm/eth0/fd00::1");
-    ck_assert_str_eq(offers.items[1].refusal,
+    ck_assert_str_eq(candidates.items[1].refusal,
                      "a link-local address means nothing to other interfaces");
-    ck_assert_str_eq(offers.items[3].refusal, "the loopback does not lead to other nodes");
-    ck_assert_str_eq(offers.items[4].refusal, "the loopback does not lead to other nodes");
+    ck_assert_str_eq(candidates.items[3].refusal, "the loopback does not lead to other nodes");
+    ck_assert_str_eq(candidates.items[4].refusal, "the loopback does not lead to other nodes");
 }
 END_TEST
 
@@ -200,11 +202,11 @@ START_TEST(bridges)
     list_add(&list, "tcp", "docker0s", "f", "10.0.0.2");
     judge();
     ck_assert_str_eq(usable(), "tcp/eth0/10.0.0.1 tcp/docker0s/10.0.0.2");
-    ck_assert_str_eq(offers.items[0].refusal, "a bridge to virtual machines or containers");
+    ck_assert_str_eq(candidates.items[0].refusal, "a bridge to virtual machines or containers");
 }
 END_TEST
 
-/* Of each provider on its own. */
+/* A last resort counts per provider. */
 START_TEST(the_last_resort)
 {
     opal_strings_split(&include, "tcp,udp", ",");
@@ -224,62 +226,62 @@ START_TEST(domains_by_name)
     a_machine();
     opal_strings_split(&include, "tcp,verbs", ",");
     opal_strings_split(&domains, "l*", ",");
-    wishes.spans_nodes = true; /* who says so, knows */
+    wishes.spans_nodes = true; /* a domain that the user names is used all the same */
     judge();
     ck_assert_str_eq(usable(), "tcp;ofi_rxm/lo/127.0.0.1 tcp;ofi_rxm/lo/::1");
-    ck_assert_str_eq(offers.items[20].refusal, "mtl_ofi_domain_include does not name it");
+    ck_assert_str_eq(candidates.items[20].refusal, "mtl_ofi_domain_include does not name it");
 }
 END_TEST
 
 START_TEST(addresses_that_are_none)
 {
-    offer_t *offer;
+    candidate_t *candidate;
     opal_strings_split(&include, "tcp", ",");
     wishes.spans_nodes = true;
-    offer = list_add(&list, "tcp", "cut", "f", "127.0.0.1");
-    offer->info.src_addrlen = 3;
-    offer = list_add(&list, "tcp", "cut6", "f", "::1");
-    offer->info.src_addrlen = sizeof(struct sockaddr_in);
-    offer = list_add(&list, "tcp", "other", "f", "127.0.0.1");
-    offer->address.ss_family = AF_UNIX;
-    offer = list_add(&list, "tcp", "general", "f", "127.0.0.1");
-    offer->info.addr_format = FI_SOCKADDR;
+    candidate = list_add(&list, "tcp", "cut", "f", "127.0.0.1");
+    candidate->info.src_addrlen = 3;
+    candidate = list_add(&list, "tcp", "cut6", "f", "::1");
+    candidate->info.src_addrlen = sizeof(struct sockaddr_in);
+    candidate = list_add(&list, "tcp", "other", "f", "127.0.0.1");
+    candidate->address.ss_family = AF_UNIX;
+    candidate = list_add(&list, "tcp", "general", "f", "127.0.0.1");
+    candidate->info.addr_format = FI_SOCKADDR;
     list_add(&list, "tcp", NULL, "f", NULL);
     judge();
     for (size_t i = 0; i < 3; i++)
-        ck_assert_ptr_null(offers.items[i].refusal);
-    ck_assert_ptr_nonnull(offers.items[3].refusal);
-    ck_assert_ptr_null(offers.items[4].refusal);
+        ck_assert_ptr_null(candidates.items[i].refusal);
+    ck_assert_ptr_nonnull(candidates.items[3].refusal);
+    ck_assert_ptr_null(candidates.items[4].refusal);
 }
 END_TEST
 
 START_TEST(alike_are_nics_of_one_fabric)
 {
     const struct fi_info *one = &list_add(&list, "verbs", "mlx5_0", "IB", NULL)->info;
-    ck_assert(
-        opal_fabric_offers_are_alike(one, &list_add(&list, "verbs", "mlx5_1", "IB", NULL)->info));
-    ck_assert(
-        !opal_fabric_offers_are_alike(one, &list_add(&list, "verbs", "mlx5_1", "IC", NULL)->info));
-    ck_assert(
-        !opal_fabric_offers_are_alike(one, &list_add(&list, "verbs", "mlx5_1", NULL, NULL)->info));
-    ck_assert(
-        !opal_fabric_offers_are_alike(one, &list_add(&list, "efa", "mlx5_1", "IB", NULL)->info));
-    offer_t *offer = list_add(&list, "verbs", "mlx5_1", "IB", NULL);
-    offer->info.addr_format = FI_SOCKADDR_IB;
-    ck_assert(!opal_fabric_offers_are_alike(one, &offer->info));
-    offer = list_add(&list, "verbs", "mlx5_1", "IB", NULL);
-    offer->info.caps |= FI_DIRECTED_RECV;
-    ck_assert(!opal_fabric_offers_are_alike(one, &offer->info));
-    offer = list_add(&list, "verbs", "mlx5_1", "IB", NULL);
-    offer->ep.mem_tag_format >>= 1;
-    ck_assert(!opal_fabric_offers_are_alike(one, &offer->info));
-    offer = list_add(&list, "verbs", "mlx5_1", "IB", NULL);
-    offer->ep.protocol = FI_PROTO_RXM;
-    ck_assert(!opal_fabric_offers_are_alike(one, &offer->info));
+    ck_assert(opal_fabric_candidates_are_alike(
+        one, &list_add(&list, "verbs", "mlx5_1", "IB", NULL)->info));
+    ck_assert(!opal_fabric_candidates_are_alike(
+        one, &list_add(&list, "verbs", "mlx5_1", "IC", NULL)->info));
+    ck_assert(!opal_fabric_candidates_are_alike(
+        one, &list_add(&list, "verbs", "mlx5_1", NULL, NULL)->info));
+    ck_assert(!opal_fabric_candidates_are_alike(
+        one, &list_add(&list, "efa", "mlx5_1", "IB", NULL)->info));
+    candidate_t *candidate = list_add(&list, "verbs", "mlx5_1", "IB", NULL);
+    candidate->info.addr_format = FI_SOCKADDR_IB;
+    ck_assert(!opal_fabric_candidates_are_alike(one, &candidate->info));
+    candidate = list_add(&list, "verbs", "mlx5_1", "IB", NULL);
+    candidate->info.caps |= FI_DIRECTED_RECV;
+    ck_assert(!opal_fabric_candidates_are_alike(one, &candidate->info));
+    candidate = list_add(&list, "verbs", "mlx5_1", "IB", NULL);
+    candidate->ep.mem_tag_format >>= 1;
+    ck_assert(!opal_fabric_candidates_are_alike(one, &candidate->info));
+    candidate = list_add(&list, "verbs", "mlx5_1", "IB", NULL);
+    candidate->ep.protocol = FI_PROTO_RXM;
+    ck_assert(!opal_fabric_candidates_are_alike(one, &candidate->info));
 }
 END_TEST
 
-/* -- what is said ----------------------------------------------------------------------------- */
+/* -- messages --------------------------------------------------------------------------------- */
 
 START_TEST(names_that_nobody_has)
 {
@@ -291,12 +293,12 @@ START_TEST(names_that_nobody_has)
     opal_strings_add(&known, "psm2");
     opal_strings_split(&include, "tcp,shm,net;ofi_rxm", ",");
     ck_assert_uint_eq(
-        opal_fabric_includes_check(&offers, &include, &known, "matched messages", &text), 0);
+        opal_fabric_includes_check(&candidates, &include, &known, "matched messages", &text), 0);
     ck_assert_uint_eq(text.length, 0);
     opal_strings_free(&include);
     opal_strings_split(&include, "tpc,verbs,psm2,quantum", ",");
     ck_assert_uint_eq(
-        opal_fabric_includes_check(&offers, &include, &known, "matched messages", &text), 3);
+        opal_fabric_includes_check(&candidates, &include, &known, "matched messages", &text), 3);
     ck_assert_str_eq(opal_text_string(&text),
                      "this libfabric has no provider \"tpc\" (did you mean \"tcp\"?); "
                      "the provider \"psm2\" offers no matched messages here; "
@@ -305,14 +307,14 @@ START_TEST(names_that_nobody_has)
     opal_strings_free(&include);
     opal_strings_split(&include, "tcp;ofi_rmx", ",");
     ck_assert_uint_eq(
-        opal_fabric_includes_check(&offers, &include, &known, "matched messages", &text), 1);
+        opal_fabric_includes_check(&candidates, &include, &known, "matched messages", &text), 1);
     ck_assert_ptr_nonnull(strstr(opal_text_string(&text), "did you mean \"tcp;ofi_rxm\"?"));
     opal_text_free(&text);
     opal_strings_free(&known);
 }
 END_TEST
 
-/* What is not here need not be excluded, but may be. */
+/* A provider that is not here may be excluded. */
 START_TEST(excluded_names_that_nobody_has)
 {
     opal_strings_t known = {0};
@@ -322,11 +324,11 @@ START_TEST(excluded_names_that_nobody_has)
     opal_strings_add(&known, "future");
     opal_strings_free(&exclude);
     opal_strings_split(&exclude, "tcp,udp;ofi_rxd,psm3,efa;ofi_rxd,future,future;ofi_rxm", ",");
-    ck_assert_uint_eq(opal_fabric_excludes_check(&offers, &exclude, &known, &text), 0);
+    ck_assert_uint_eq(opal_fabric_excludes_check(&candidates, &exclude, &known, &text), 0);
     ck_assert_uint_eq(text.length, 0);
     opal_strings_free(&exclude);
     opal_strings_split(&exclude, "tpc,psm3,vebrs,quantum,tcp;ofi_rmx,;", ",");
-    ck_assert_uint_eq(opal_fabric_excludes_check(&offers, &exclude, &known, &text), 5);
+    ck_assert_uint_eq(opal_fabric_excludes_check(&candidates, &exclude, &known, &text), 5);
     ck_assert_str_eq(opal_text_string(&text),
                      "this libfabric has no provider \"tpc\" (did you mean \"tcp\"?); "
                      "this libfabric has no provider \"vebrs\" (did you mean \"verbs\"?); "
@@ -365,7 +367,8 @@ START_TEST(what_became_of_each)
     opal_strings_split(&include, "tcp,udp,efa,psm2", ",");
     opal_strings_split(&domains, "eth0,mlx*,rdma*", ",");
     judge();
-    opal_fabric_offers_tell(&offers, opal_fabric_offers_best(&offers), add_fate, &text);
+    opal_fabric_candidates_report(&candidates, opal_fabric_candidates_best(&candidates), add_fate,
+                                  &text);
     ck_assert_str_eq(opal_text_string(&text),
                      "tcp;ofi_rxm|used|eth0\n"
                      "net|refused|mtl_ofi_provider_include (environment) does not name it\n"
@@ -377,14 +380,14 @@ START_TEST(what_became_of_each)
                      "efa|usable|rdma0\n"
                      "psm2|refused|hfi1_0: mtl_ofi_domain_include does not name it\n");
     opal_text_free(&text);
-    opal_fabric_providers_say(&offers, &text);
+    opal_fabric_providers_say(&candidates, &text);
     ck_assert_str_eq(opal_text_string(&text),
                      "tcp;ofi_rxm, net, net;ofi_rxm, udp;ofi_rxd, verbs;ofi_rxm, shm, efa, psm2");
     opal_text_free(&text);
 }
 END_TEST
 
-/* Both reasons of a provider, each domain once. */
+/* The report has both reasons of a provider, and each domain once. */
 START_TEST(every_domain_is_refused)
 {
     opal_text_t text = {0};
@@ -393,7 +396,7 @@ START_TEST(every_domain_is_refused)
     list_add(&list, "tcp", "eth0", "f", "fe80::2");
     list_add(&list, "tcp", "eth1", "f", "fe80::3");
     judge();
-    opal_fabric_offers_tell(&offers, NULL, add_fate, &text);
+    opal_fabric_candidates_report(&candidates, NULL, add_fate, &text);
     ck_assert_str_eq(opal_text_string(&text),
                      "tcp|refused|eth0: a link-local address means nothing to other interfaces, "
                      "eth1: a link-local address means nothing to other interfaces\n");
@@ -422,4 +425,4 @@ static const unit_test_t tests[] = {
     {.test = &every_domain_is_refused},
 };
 
-UNIT_MAIN("offers", tests, setup);
+UNIT_MAIN("candidates", tests, setup);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which of libfabric's offers is used. See offers.h. */
-#include "opal/fabric/offers.h"
+/* See candidates.h. */
+#include "opal/fabric/candidates.h"
 
 #include <fnmatch.h>
 #include <netinet/in.h>
@@ -38,7 +38,7 @@ bool opal_fabric_same_text(const char *one, const char *other)
     return one == other || (one != NULL && other != NULL && strcmp(one, other) == 0);
 }
 
-/* The first of the names that names it; NULL: none. */
+/* The first of `names` that names the provider; NULL: none. */
 static const char *name_of_provider(const opal_strings_t *names, const char *provider)
 {
     for (size_t i = 0; i < names->count; i++) {
@@ -54,11 +54,11 @@ static const char *name_of_provider(const opal_strings_t *names, const char *pro
 typedef enum reach {
     REACH_ANY,
     REACH_HOST,    /* the loopback */
-    REACH_VIRTUAL, /* a bridge of this host's */
-    REACH_WIRE,    /* link-local */
+    REACH_VIRTUAL, /* a bridge of this host */
+    REACH_LINK,    /* link-local */
 } reach_t;
 
-/* The interfaces that btl/sock leaves out, too. */
+/* btl/sock leaves out the same interfaces. */
 static const char *const bridges[] = {
     "docker0", "docker_gwbridge", "virbr*", "lxcbr*",   "lxdbr*", "podman*",
     "cni0",    "cni-podman*",     "vmnet*", "vboxnet*",
@@ -75,7 +75,7 @@ static reach_t reach_of_ip(const struct sockaddr *address)
     memcpy(&six, address, sizeof six);
     if (IN6_IS_ADDR_LOOPBACK(&six.sin6_addr))
         return REACH_HOST;
-    return IN6_IS_ADDR_LINKLOCAL(&six.sin6_addr) ? REACH_WIRE : REACH_ANY;
+    return IN6_IS_ADDR_LINKLOCAL(&six.sin6_addr) ? REACH_LINK : REACH_ANY;
 }
 
 bool opal_fabric_info_has_ip(const struct fi_info *info)
@@ -89,7 +89,7 @@ bool opal_fabric_info_has_ip(const struct fi_info *info)
            (address->sa_family == AF_INET6 && info->src_addrlen >= sizeof(struct sockaddr_in6));
 }
 
-/* Of what has no address of the Internet's, nothing is known. */
+/* Nothing is known about addresses other than IP addresses. */
 static reach_t reach_of(const struct fi_info *info)
 {
     if (!opal_fabric_info_has_ip(info))
@@ -105,7 +105,7 @@ static reach_t reach_of(const struct fi_info *info)
 /* -- judging ------------------------------------------------------------------------------------
  */
 
-/* Why the provider is refused, or NULL. */
+/* Why the provider is refused; NULL: it is not. */
 static char *judge_provider(const char *provider, const opal_fabric_wishes_t *wishes)
 {
     if (wishes->include->count > 0) {
@@ -130,13 +130,14 @@ static bool names_domain(const opal_strings_t *patterns, const char *domain)
     return false;
 }
 
-/* Why the domain is refused, or NULL. *is_last_resort: unless there is no other. */
+/* Why the domain is refused; NULL: it is not. *is_last_resort: it may be used if the provider has
+ * no other domain. */
 static char *judge_domain(const struct fi_info *info, const opal_fabric_wishes_t *wishes,
                           bool *is_last_resort)
 {
     reach_t reach = reach_of(info);
     *is_last_resort = false;
-    if (reach == REACH_WIRE)
+    if (reach == REACH_LINK)
         return opal_xprintf("a link-local address means nothing to other interfaces");
     if (wishes->domains->count > 0) {
         if (names_domain(wishes->domains, domain_of(info)))
@@ -156,66 +157,67 @@ static bool same_provider(const struct fi_info *one, const struct fi_info *other
     return strcmp(provider_of(one), provider_of(other)) == 0;
 }
 
-/* Takes back the refusals of a provider that has nothing else. */
-static void resort(opal_fabric_offers_t *offers, const bool *is_last_resort)
+/* Takes back the refusals of last resorts where their provider has nothing else. */
+static void restore_last_resorts(opal_fabric_candidates_t *candidates, const bool *is_last_resort)
 {
-    for (size_t i = 0; i < offers->count; i++) {
-        opal_fabric_offer_t *offer = &offers->items[i];
-        bool is_needed = is_last_resort[i] && offer->refusal != NULL;
-        for (size_t j = 0; is_needed && j < offers->count; j++)
-            is_needed = !same_provider(offers->items[j].info, offer->info) ||
-                        offers->items[j].refusal != NULL;
+    for (size_t i = 0; i < candidates->count; i++) {
+        opal_fabric_candidate_t *candidate = &candidates->items[i];
+        bool is_needed = is_last_resort[i] && candidate->refusal != NULL;
+        for (size_t j = 0; is_needed && j < candidates->count; j++)
+            is_needed = !same_provider(candidates->items[j].info, candidate->info) ||
+                        candidates->items[j].refusal != NULL;
         if (!is_needed)
             continue;
-        /* All of the same provider at once: the next one would see this one. */
-        for (size_t j = i; j < offers->count; j++) {
-            if (is_last_resort[j] && same_provider(offers->items[j].info, offer->info)) {
-                free(offers->items[j].refusal);
-                offers->items[j].refusal = NULL;
+        /* All of this provider at once, because a candidate that is usable now makes the next one
+         * unneeded. */
+        for (size_t j = i; j < candidates->count; j++) {
+            if (is_last_resort[j] && same_provider(candidates->items[j].info, candidate->info)) {
+                free(candidates->items[j].refusal);
+                candidates->items[j].refusal = NULL;
             }
         }
     }
 }
 
-void opal_fabric_offers_judge(opal_fabric_offers_t *offers, const struct fi_info *list,
-                              const opal_fabric_wishes_t *wishes)
+void opal_fabric_candidates_judge(opal_fabric_candidates_t *candidates, const struct fi_info *list,
+                                  const opal_fabric_wishes_t *wishes)
 {
-    *offers = (opal_fabric_offers_t){0};
+    *candidates = (opal_fabric_candidates_t){0};
     for (const struct fi_info *info = list; info != NULL; info = info->next)
-        offers->count++;
-    offers->items = opal_xcalloc(offers->count + 1, sizeof *offers->items);
-    bool *is_last_resort = opal_xcalloc(offers->count + 1, sizeof *is_last_resort);
+        candidates->count++;
+    candidates->items = opal_xcalloc(candidates->count + 1, sizeof *candidates->items);
+    bool *is_last_resort = opal_xcalloc(candidates->count + 1, sizeof *is_last_resort);
     size_t i = 0;
     for (const struct fi_info *info = list; info != NULL; info = info->next, i++) {
-        opal_fabric_offer_t *offer = &offers->items[i];
-        offer->info = info;
-        offer->refusal = judge_provider(provider_of(info), wishes);
-        offer->is_refused_provider = offer->refusal != NULL;
-        if (!offer->is_refused_provider)
-            offer->refusal = judge_domain(info, wishes, &is_last_resort[i]);
+        opal_fabric_candidate_t *candidate = &candidates->items[i];
+        candidate->info = info;
+        candidate->refusal = judge_provider(provider_of(info), wishes);
+        candidate->is_refused_provider = candidate->refusal != NULL;
+        if (!candidate->is_refused_provider)
+            candidate->refusal = judge_domain(info, wishes, &is_last_resort[i]);
     }
-    resort(offers, is_last_resort);
+    restore_last_resorts(candidates, is_last_resort);
     free(is_last_resort);
 }
 
-void opal_fabric_offers_free(opal_fabric_offers_t *offers)
+void opal_fabric_candidates_free(opal_fabric_candidates_t *candidates)
 {
-    for (size_t i = 0; i < offers->count; i++)
-        free(offers->items[i].refusal);
-    free(offers->items);
-    *offers = (opal_fabric_offers_t){0};
+    for (size_t i = 0; i < candidates->count; i++)
+        free(candidates->items[i].refusal);
+    free(candidates->items);
+    *candidates = (opal_fabric_candidates_t){0};
 }
 
-const struct fi_info *opal_fabric_offers_best(const opal_fabric_offers_t *offers)
+const struct fi_info *opal_fabric_candidates_best(const opal_fabric_candidates_t *candidates)
 {
-    for (size_t i = 0; i < offers->count; i++) {
-        if (offers->items[i].refusal == NULL)
-            return offers->items[i].info;
+    for (size_t i = 0; i < candidates->count; i++) {
+        if (candidates->items[i].refusal == NULL)
+            return candidates->items[i].info;
     }
     return NULL;
 }
 
-bool opal_fabric_offers_are_alike(const struct fi_info *one, const struct fi_info *other)
+bool opal_fabric_candidates_are_alike(const struct fi_info *one, const struct fi_info *other)
 {
     return same_provider(one, other) &&
            opal_fabric_same_text(one->fabric_attr->name, other->fabric_attr->name) &&
@@ -240,17 +242,16 @@ void opal_fabric_layers_collect(opal_strings_t *layers, const struct fi_info *li
     }
 }
 
-static bool is_offered(const opal_fabric_offers_t *offers, const char *name)
+static bool has_layer(const opal_fabric_candidates_t *candidates, const char *name)
 {
-    for (size_t i = 0; i < offers->count; i++) {
-        if (opal_fabric_provider_is(provider_of(offers->items[i].info), name))
+    for (size_t i = 0; i < candidates->count; i++) {
+        if (opal_fabric_provider_is(provider_of(candidates->items[i].info), name))
             return true;
     }
     return false;
 }
 
-/* What libfabric has had of providers, wherever they were built in: a name of these is no mistake.
- */
+/* All providers that libfabric ever had, in this build or not: such a name is not misspelt. */
 static const char *const well_known[] = {
     "bgq",      "cxi",       "efa",     "gni",     "lnx", "lpp", "mlx",   "net",   "netdir",
     "off_coll", "ofi_mrail", "ofi_rxd", "ofi_rxm", "opx", "psm", "psm2",  "psm3",  "rstream",
@@ -266,7 +267,7 @@ static bool is_well_known(const char *layer)
     return false;
 }
 
-/* Whether all its layers are those of some libfabric, of this one by `known`. */
+/* Whether each layer of the name is in `known`, those of this libfabric, or well known. */
 static bool may_be_elsewhere(const char *name, const opal_strings_t *known)
 {
     opal_strings_t layers = {0};
@@ -279,90 +280,91 @@ static bool may_be_elsewhere(const char *name, const opal_strings_t *known)
     return may_be;
 }
 
-/* The offered provider, known or well-known layer that is nearest to a name. */
-static const char *nearest(const opal_fabric_offers_t *offers, const opal_strings_t *known,
+/* The provider of a candidate, known layer or well-known layer that is nearest to a name. */
+static const char *nearest(const opal_fabric_candidates_t *candidates, const opal_strings_t *known,
                            const char *name)
 {
-    const char **candidates =
-        opal_xcalloc(offers->count + known->count + OPAL_COUNT_OF(well_known), sizeof *candidates);
+    const char **names =
+        opal_xcalloc(candidates->count + known->count + OPAL_COUNT_OF(well_known), sizeof *names);
     size_t count = 0;
     for (size_t i = 0; i < known->count; i++)
-        candidates[count++] = known->items[i];
-    for (size_t i = 0; i < offers->count; i++)
-        candidates[count++] = provider_of(offers->items[i].info);
+        names[count++] = known->items[i];
+    for (size_t i = 0; i < candidates->count; i++)
+        names[count++] = provider_of(candidates->items[i].info);
     for (size_t i = 0; i < OPAL_COUNT_OF(well_known); i++)
-        candidates[count++] = well_known[i];
-    const char *found = opal_nearest_name(name, candidates, count);
-    free(candidates);
+        names[count++] = well_known[i];
+    const char *found = opal_nearest_name(name, names, count);
+    free(names);
     return found;
 }
 
-static void say_unknown(const opal_fabric_offers_t *offers, const opal_strings_t *known,
+static void say_unknown(const opal_fabric_candidates_t *candidates, const opal_strings_t *known,
                         const char *name, opal_text_t *text)
 {
     opal_text_printf(text, "this libfabric has no provider \"%s\"", name);
-    const char *meant = may_be_elsewhere(name, known) ? NULL : nearest(offers, known, name);
+    const char *meant = may_be_elsewhere(name, known) ? NULL : nearest(candidates, known, name);
     if (meant != NULL)
         opal_text_printf(text, " (did you mean \"%s\"?)", meant);
 }
 
-size_t opal_fabric_includes_check(const opal_fabric_offers_t *offers, const opal_strings_t *include,
-                                  const opal_strings_t *known, const char *service,
-                                  opal_text_t *text)
+size_t opal_fabric_includes_check(const opal_fabric_candidates_t *candidates,
+                                  const opal_strings_t *include, const opal_strings_t *known,
+                                  const char *service, opal_text_t *text)
 {
     size_t missing = 0;
     for (size_t i = 0; i < include->count; i++) {
         const char *name = include->items[i];
-        if (is_offered(offers, name))
+        if (has_layer(candidates, name))
             continue;
         opal_text_add(text, missing++ > 0 ? "; " : "");
         if (opal_strings_has(known, name))
             opal_text_printf(text, "the provider \"%s\" offers no %s here", name, service);
         else
-            say_unknown(offers, known, name, text);
+            say_unknown(candidates, known, name, text);
     }
     return missing;
 }
 
-size_t opal_fabric_excludes_check(const opal_fabric_offers_t *offers, const opal_strings_t *exclude,
-                                  const opal_strings_t *known, opal_text_t *text)
+size_t opal_fabric_excludes_check(const opal_fabric_candidates_t *candidates,
+                                  const opal_strings_t *exclude, const opal_strings_t *known,
+                                  opal_text_t *text)
 {
     size_t wrong = 0;
     for (size_t i = 0; i < exclude->count; i++) {
         const char *name = exclude->items[i];
-        if (is_offered(offers, name) || may_be_elsewhere(name, known))
+        if (has_layer(candidates, name) || may_be_elsewhere(name, known))
             continue;
         opal_text_add(text, wrong++ > 0 ? "; " : "");
-        say_unknown(offers, known, name, text);
+        say_unknown(candidates, known, name, text);
     }
     return wrong;
 }
 
-/* Whether this offer is the first of its provider. */
-static bool is_first(const opal_fabric_offers_t *offers, size_t index)
+/* Whether this candidate is the first of its provider. */
+static bool is_first(const opal_fabric_candidates_t *candidates, size_t index)
 {
     for (size_t i = 0; i < index; i++) {
-        if (same_provider(offers->items[i].info, offers->items[index].info))
+        if (same_provider(candidates->items[i].info, candidates->items[index].info))
             return false;
     }
     return true;
 }
 
-void opal_fabric_providers_say(const opal_fabric_offers_t *offers, opal_text_t *text)
+void opal_fabric_providers_say(const opal_fabric_candidates_t *candidates, opal_text_t *text)
 {
-    for (size_t i = 0; i < offers->count; i++) {
-        if (is_first(offers, i))
-            opal_text_printf(text, "%s%s", i > 0 ? ", " : "", provider_of(offers->items[i].info));
+    for (size_t i = 0; i < candidates->count; i++) {
+        if (is_first(candidates, i))
+            opal_text_printf(text, "%s%s", i > 0 ? ", " : "",
+                             provider_of(candidates->items[i].info));
     }
 }
 
-/* Whether an earlier offer of the provider says the same: of the domain, and of whether it can be
- * used. */
-static bool is_repeated(const opal_fabric_offers_t *offers, size_t index)
+/* Whether an earlier candidate of the provider has an equal domain and an equal refusal. */
+static bool is_repeated(const opal_fabric_candidates_t *candidates, size_t index)
 {
-    const opal_fabric_offer_t *one = &offers->items[index];
+    const opal_fabric_candidate_t *one = &candidates->items[index];
     for (size_t i = 0; i < index; i++) {
-        const opal_fabric_offer_t *other = &offers->items[i];
+        const opal_fabric_candidate_t *other = &candidates->items[i];
         if (same_provider(one->info, other->info) &&
             opal_fabric_same_text(one->refusal, other->refusal) &&
             strcmp(domain_of(one->info), domain_of(other->info)) == 0)
@@ -372,39 +374,41 @@ static bool is_repeated(const opal_fabric_offers_t *offers, size_t index)
 }
 
 /* "eth0, lo" for the usable ones; "eth0: a link-local ..., lo: ..." for the others. */
-static void say_domains(const opal_fabric_offers_t *offers, size_t first, bool usable,
+static void say_domains(const opal_fabric_candidates_t *candidates, size_t first, bool usable,
                         opal_text_t *text)
 {
-    for (size_t i = first; i < offers->count; i++) {
-        const opal_fabric_offer_t *offer = &offers->items[i];
-        if (!same_provider(offer->info, offers->items[first].info) ||
-            (offer->refusal == NULL) != usable || is_repeated(offers, i))
+    for (size_t i = first; i < candidates->count; i++) {
+        const opal_fabric_candidate_t *candidate = &candidates->items[i];
+        if (!same_provider(candidate->info, candidates->items[first].info) ||
+            (candidate->refusal == NULL) != usable || is_repeated(candidates, i))
             continue;
-        opal_text_printf(text, "%s%s", text->length > 0 ? ", " : "", domain_of(offer->info));
+        opal_text_printf(text, "%s%s", text->length > 0 ? ", " : "", domain_of(candidate->info));
         if (!usable)
-            opal_text_printf(text, ": %s", offer->refusal);
+            opal_text_printf(text, ": %s", candidate->refusal);
     }
 }
 
-void opal_fabric_offers_tell(const opal_fabric_offers_t *offers, const struct fi_info *chosen,
-                             opal_fabric_fate_fn_t *tell, void *context)
+void opal_fabric_candidates_report(const opal_fabric_candidates_t *candidates,
+                                   const struct fi_info *chosen, opal_fabric_report_fn_t *report,
+                                   void *context)
 {
-    for (size_t i = 0; i < offers->count; i++) {
-        const opal_fabric_offer_t *offer = &offers->items[i];
+    for (size_t i = 0; i < candidates->count; i++) {
+        const opal_fabric_candidate_t *candidate = &candidates->items[i];
         opal_text_t reason = {0};
-        if (!is_first(offers, i))
+        if (!is_first(candidates, i))
             continue;
-        const char *fate = "refused";
-        if (offer->is_refused_provider) {
-            opal_text_add(&reason, offer->refusal);
+        const char *state = "refused";
+        if (candidate->is_refused_provider) {
+            opal_text_add(&reason, candidate->refusal);
         } else {
-            say_domains(offers, i, true, &reason);
+            say_domains(candidates, i, true, &reason);
             if (reason.length > 0)
-                fate = chosen != NULL && same_provider(chosen, offer->info) ? "used" : "usable";
+                state =
+                    chosen != NULL && same_provider(chosen, candidate->info) ? "used" : "usable";
             else
-                say_domains(offers, i, false, &reason);
+                say_domains(candidates, i, false, &reason);
         }
-        tell(context, provider_of(offer->info), fate, opal_text_string(&reason));
+        report(context, provider_of(candidate->info), state, opal_text_string(&reason));
         opal_text_free(&reason);
     }
 }
