@@ -92,7 +92,7 @@ libompi_core_la_SOURCES += \
 	%D%/runtime/messages.c %D%/runtime/messages.h \
 	%D%/runtime/params.c %D%/runtime/params.h \
 	%D%/runtime/runtime.c %D%/runtime/runtime.h \
-	%D%/schedule/number.c %D%/schedule/schedule.c %D%/schedule/schedule.h \
+	%D%/schedule/schedule.c %D%/schedule/schedule.h \
 	%D%/topology/dims.c \
 	%D%/topology/topology.c %D%/topology/topology.h \
 	%D%/win/win.c %D%/win/win.h

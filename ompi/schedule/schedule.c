@@ -2,8 +2,8 @@
 /*
  * The engine of schedules: adding steps, and carrying them out round by round.
  *
- * `pending` counts the messages of the round that are not done, and one more while the round is
- * being begun, so that a message that completes meanwhile does not begin the next round.
+ * `pending` counts the messages of the round that are not done. While the round is being started it
+ * counts one more, so that a message that completes meanwhile does not start the next round.
  */
 #include "ompi/schedule/schedule.h"
 
@@ -22,7 +22,7 @@ static void note_error(ompi_schedule_t *schedule, int error)
         schedule->error = error;
 }
 
-/* Whenever it is carried out. */
+/* The error holds for every time the schedule is carried out. */
 static void lack_memory(ompi_schedule_t *schedule)
 {
     schedule->lacks_memory = true;
@@ -45,7 +45,7 @@ static bool grow(ompi_schedule_t *schedule)
     return true;
 }
 
-/* A schedule that outlives the call that made it has references to the types of its steps. */
+/* Calls `each` on the types of a step. A schedule that outlives the MPI call retains them. */
 static void hold_types(const ompi_step_t *step, void (*each)(ompi_object_t *object))
 {
     if (step->to.type != NULL)
@@ -54,7 +54,7 @@ static void hold_types(const ompi_step_t *step, void (*each)(ompi_object_t *obje
         each(&step->from.type->head);
 }
 
-/* NULL: there is no memory for it. */
+/* NULL: no memory. */
 static ompi_step_t *add(ompi_schedule_t *schedule, ompi_step_kind_t kind, int rank, ompi_data_t to,
                         ompi_data_t from)
 {
@@ -137,7 +137,7 @@ void *ompi_schedule_elements(ompi_schedule_t *schedule, size_t count, const ompi
         count = 1;
     MPI_Count last = (MPI_Count)(count - 1) * ompi_datatype_extent(type);
     uintptr_t lowest = (uintptr_t)(ompi_datatype_true_lb(type) + (last < 0 ? last : 0));
-    /* Elements are aligned as the memory is, whatever of them comes first. */
+    /* The lowest address of the elements is aligned as the memory is. */
     size_t skip = lowest % _Alignof(ompi_schedule_block_t);
     void *memory = ompi_schedule_room(schedule, skip + (size_t)ompi_datatype_span(type, count));
     return (void *)((uintptr_t)memory + skip - lowest);
@@ -147,21 +147,21 @@ void *ompi_schedule_elements(ompi_schedule_t *schedule, size_t count, const ompi
 
 static void advance(ompi_schedule_t *schedule);
 
-/* There is nothing in its messages any more. Without memory it is so from the start, whatever the
- * first error was. */
-static bool is_starved(const ompi_schedule_t *schedule)
+/* The messages of this schedule are empty. With `lacks_memory` they are from the start, whatever
+ * the first error is. */
+static bool has_no_memory(const ompi_schedule_t *schedule)
 {
     return opal_unlikely(schedule->error == MPI_ERR_NO_MEM || schedule->lacks_memory);
 }
 
-/* What it sends is wrong: not for want of memory. */
-static bool is_spoilt(const ompi_schedule_t *schedule)
+/* This rank passes on data and has an error, so what it sends has a wrong length. */
+static bool relays_error(const ompi_schedule_t *schedule)
 {
     return schedule->relays && opal_unlikely(schedule->error != MPI_SUCCESS);
 }
 
-/* What has come where data belongs; if it is nothing, who sent it had none. */
-static void note_arrival(ompi_schedule_t *schedule, int error, const MPI_Status *status)
+/* Called for a message that should bring data. An empty one means that its sender had no memory. */
+static void note_received(ompi_schedule_t *schedule, int error, const MPI_Status *status)
 {
     size_t bytes = error == MPI_SUCCESS ? ompi_status_bytes(status) : 0;
     if (error == MPI_SUCCESS && opal_unlikely(bytes == 0))
@@ -170,7 +170,7 @@ static void note_arrival(ompi_schedule_t *schedule, int error, const MPI_Status 
     note_error(schedule, error);
 }
 
-/* All messages of a round are there. */
+/* All messages of a round are done. */
 static void end_round(ompi_schedule_t *schedule)
 {
     if (opal_unlikely(schedule->missing != 0) && schedule->is_exact)
@@ -197,11 +197,11 @@ static void message_done(ompi_request_t *request, void *context)
 
 static void data_done(ompi_request_t *request, void *context)
 {
-    note_arrival(context, request->status.MPI_ERROR, &request->status);
+    note_received(context, request->status.MPI_ERROR, &request->status);
     end_message(context);
 }
 
-/* The request of a message, if it could be begun: done, or from now on counted. */
+/* Counts the request of a message in `pending`, unless it is done or could not be started. */
 static void follow(ompi_schedule_t *schedule, int error, ompi_request_t *message, bool brings_data)
 {
     note_error(schedule, error);
@@ -209,7 +209,7 @@ static void follow(ompi_schedule_t *schedule, int error, ompi_request_t *message
         return;
     if (ompi_request_is_done(message)) {
         if (brings_data)
-            note_arrival(schedule, message->status.MPI_ERROR, &message->status);
+            note_received(schedule, message->status.MPI_ERROR, &message->status);
         else
             note_error(schedule, message->status.MPI_ERROR);
         ompi_request_release(message);
@@ -218,7 +218,7 @@ static void follow(ompi_schedule_t *schedule, int error, ompi_request_t *message
     schedule->pending++;
     message->on_complete = brings_data ? data_done : message_done;
     message->on_complete_context = schedule;
-    message->orphan = true; /* it releases itself */
+    message->orphan = true; /* the request releases itself */
 }
 
 static void begin_send(ompi_schedule_t *schedule, const ompi_route_t *route,
@@ -242,7 +242,7 @@ static void begin_recv(ompi_schedule_t *schedule, const ompi_route_t *route,
     bool brings_data = bytes > 0;
     schedule->missing += bytes;
     if (waits && brings_data) {
-        note_arrival(schedule, ompi_pml->recv(route, data, &status), &status);
+        note_received(schedule, ompi_pml->recv(route, data, &status), &status);
     } else if (waits) {
         note_error(schedule, ompi_pml->recv(route, data, MPI_STATUS_IGNORE));
     } else {
@@ -251,8 +251,8 @@ static void begin_recv(ompi_schedule_t *schedule, const ompi_route_t *route,
     }
 }
 
-/* A message that is no data: not as long as it. */
-static ompi_data_t misfit_of(const ompi_schedule_t *schedule, const ompi_data_t *data)
+/* A message that the receiver cannot take for data, because its length is wrong. */
+static ompi_data_t wrong_length_of(const ompi_schedule_t *schedule, const ompi_data_t *data)
 {
     static char bytes[2];
     size_t expected = ompi_datatype_bytes(data->type, data->count);
@@ -263,13 +263,13 @@ static void begin_message(ompi_schedule_t *schedule, const ompi_step_t *step)
 {
     ompi_communicator_t *comm = schedule->comm;
     const ompi_data_t nothing = {NULL, 0, schedule->byte};
-    ompi_data_t misfit;
-    const ompi_data_t *data = is_starved(schedule) ? &nothing : &step->to;
-    if (is_spoilt(schedule) && data != &nothing && step->kind == OMPI_STEP_SEND) {
-        misfit = misfit_of(schedule, &step->to);
-        data = &misfit;
+    ompi_data_t wrong;
+    const ompi_data_t *data = has_no_memory(schedule) ? &nothing : &step->to;
+    if (relays_error(schedule) && data != &nothing && step->kind == OMPI_STEP_SEND) {
+        wrong = wrong_length_of(schedule, &step->to);
+        data = &wrong;
     }
-    /* A wait for the only thing that is missing needs no request on the heap. */
+    /* If a blocking schedule only waits for this message, a blocking call needs no request. */
     bool waits = schedule->is_blocking && step->ends_round;
     ompi_route_t route = {comm, OMPI_CONTEXT_COLLECTIVE, step->rank, schedule->tag};
     if (step->is_local) {
@@ -300,12 +300,12 @@ static void begin_step(ompi_schedule_t *schedule, const ompi_step_t *step)
         begin_message(schedule, step);
         return;
     case OMPI_STEP_COPY:
-        if (is_starved(schedule))
+        if (has_no_memory(schedule))
             return;
         begin_copy(schedule, step);
         return;
     case OMPI_STEP_REDUCE:
-        if (is_starved(schedule) || is_spoilt(schedule))
+        if (has_no_memory(schedule) || relays_error(schedule))
             return;
         ompi_op_reduce(schedule->op, step->from.buffer, step->to.buffer, step->to.count,
                        step->to.type);
@@ -316,16 +316,17 @@ static void begin_step(ompi_schedule_t *schedule, const ompi_step_t *step)
     }
 }
 
-/* This rank cannot reach another one, and ends the job by that. It sends nothing wrong any more:
- * who got it would end the job as well, and could be first to say why. */
-static bool is_vain(const ompi_schedule_t *schedule)
+/* This rank could not reach another one, and its error handler ends the job. It sends no messages
+ * of wrong length then: their receivers would end the job too, and could report a misleading error
+ * first. */
+static bool ends_job(const ompi_schedule_t *schedule)
 {
     int error = schedule->error;
     return opal_unlikely(error != MPI_SUCCESS) && error != MPI_ERR_TRUNCATE &&
            error != MPI_ERR_NO_MEM && ompi_errhandler_ends_job(&schedule->comm->head);
 }
 
-/* Begins what is left of the schedule up to the end of a round. True: the round is done. */
+/* Starts the next steps, up to the end of a round. True: the round is done. */
 static bool begin_round(ompi_schedule_t *schedule)
 {
     bool ends_round;
@@ -334,8 +335,8 @@ static bool begin_round(ompi_schedule_t *schedule)
         const ompi_step_t *step = &schedule->steps[schedule->next++];
         ends_round = step->ends_round; /* a call may add steps, and move them */
         begin_step(schedule, step);
-        /* What is under way may wait for what follows. */
-        ends_round |= schedule->pending == 1 && is_vain(schedule);
+        /* Only if no message is under way: its peer may wait for later messages of this rank. */
+        ends_round |= schedule->pending == 1 && ends_job(schedule);
     } while (schedule->next < schedule->count && !ends_round);
     if (--schedule->pending > 0)
         return false;
@@ -343,13 +344,14 @@ static bool begin_round(ompi_schedule_t *schedule)
     return true;
 }
 
-/* Nothing is left to do. */
+/* Whether the schedule is finished. */
 static bool is_over(const ompi_schedule_t *schedule)
 {
-    return schedule->next == schedule->count || is_vain(schedule);
+    return schedule->next == schedule->count || ends_job(schedule);
 }
 
-/* Goes on until messages are under way, or to the end. The schedule may be gone afterwards. */
+/* Starts rounds until messages are under way or the schedule ends. The schedule may be freed when
+ * this returns. */
 static void advance(ompi_schedule_t *schedule)
 {
     while (!is_over(schedule)) {
@@ -406,7 +408,7 @@ void ompi_schedule_init(ompi_schedule_t *schedule, ompi_communicator_t *comm, om
     take_tags(schedule, comm);
 }
 
-/* Takes or gives back all references. */
+/* Retains or releases all that the schedule refers to. */
 static void hold_all(ompi_schedule_t *schedule, void (*each)(ompi_object_t *object))
 {
     for (size_t i = 0; i < schedule->count; i++)
@@ -485,7 +487,7 @@ ompi_schedule_t *ompi_schedule_create(ompi_communicator_t *comm, ompi_op_t *op)
     return schedule;
 }
 
-/* Tags of persistent operations are apart from the others', since they live as long as these live.
+/* Persistent operations have their own share of tags, because they use a tag as long as they exist.
  */
 ompi_schedule_t *ompi_schedule_create_persistent(ompi_communicator_t *comm, ompi_op_t *op,
                                                  uint32_t number)
@@ -513,4 +515,51 @@ ompi_request_t *ompi_schedule_request(ompi_schedule_t *schedule)
     if (!request->persistent)
         advance(schedule);
     return request;
+}
+
+/* -- numbers of persistent schedules ---------------------------------------------------
+ *
+ * The number of a persistent schedule gives its tags. There are as many numbers as the share of
+ * tags has, and no two schedules of a communicator that exist at the same time in any of its ranks
+ * have the same number.
+ *
+ * The first time around, the next number is free in all ranks, and nothing is exchanged. From then
+ * on ranks may have freed different schedules. So before a window of numbers is used the ranks
+ * exchange which of its numbers are in use; the calls that make persistent operations may
+ * communicate.
+ */
+
+static void mark_living(const ompi_communicator_t *comm, uint32_t first, uint32_t count,
+                        uint64_t words[])
+{
+    for (const ompi_schedule_t *each = comm->persistent; each != NULL; each = each->next_living) {
+        uint32_t at = each->number - first;
+        if (each->number >= first && at < count)
+            words[at / 64] |= UINT64_C(1) << at % 64;
+    }
+}
+
+int ompi_schedule_take_number(ompi_communicator_t *comm, ompi_schedule_agree_fn_t *agree,
+                              uint32_t *number)
+{
+    uint32_t all = ompi_tags_count(OMPI_TAGS_PERSISTENT);
+    uint32_t window = all < OMPI_COMM_NUMBERS ? all : OMPI_COMM_NUMBERS;
+    /* All numbers, and the rest of the window that was agreed on earlier. */
+    for (uint64_t tried = 0; tried < (uint64_t)all + window; tried++) {
+        uint64_t next = comm->prepared;
+        uint32_t at = (uint32_t)(next & (window - 1)), first = (uint32_t)(next & (all - 1)) - at;
+        if (next >= all && at == 0) {
+            memset(comm->numbers, 0, sizeof comm->numbers);
+            mark_living(comm, first, window, comm->numbers);
+            int error = agree(comm, comm->numbers, OMPI_COMM_NUMBERS / 64);
+            if (error != MPI_SUCCESS)
+                return error;
+        }
+        comm->prepared++;
+        if (next < all || (comm->numbers[at / 64] >> at % 64 & 1) == 0) {
+            *number = first + at;
+            return MPI_SUCCESS;
+        }
+    }
+    return MPI_ERR_OTHER;
 }

@@ -2,39 +2,40 @@
 /*
  * Schedules: what one rank does in a collective operation, as a list of steps.
  *
- * An algorithm writes the list; the engine carries it out, the same list for the blocking, the
- * nonblocking and the persistent form. Steps begin in the order in which they were added. A copy
- * or a reduction is done when the next step begins; a message only at the end of its round:
+ * An algorithm writes the list. The engine carries it out, the same list for the blocking, the
+ * nonblocking and the persistent form. Steps start in the order in which they were added. A copy or
+ * a reduction is done when the next step starts; a message only at the end of its round:
  *
  *   send  recv  |  reduce  send  recv  |  reduce  copy
  *             wait                   wait
  *
- * What has to be found out first, or is no step, is a function that is called as one. It may add
- * the rest of the schedule, which follows then; a persistent schedule keeps it.
+ * A step can also be a function (OMPI_STEP_CALL). It may add further steps at the end, which a
+ * persistent schedule keeps.
  *
- * Within a round messages move at the same time, so a round must not touch what it receives, nor
- * write what it sends. Between two ranks, messages are received in the order in which they were
+ * The messages of a round move at the same time, so the steps of a round must not read a receive
+ * buffer or write a send buffer. Messages between two ranks match in the order in which they were
  * sent.
  *
- * Nothing polls a schedule: the completion of a round's last message begins the next round, inside
- * whatever call made progress. An error (a message that was too long, no memory) is kept, and the
- * schedule runs to its end, so that the other ranks are not left waiting; then it is the result.
+ * No thread polls a schedule: the completion of the last message of a round starts the next round,
+ * inside the call that made progress.
  *
- * A rank that has no memory has no result either, nor has who needs what it would have sent. From
- * then on its messages are there, but nothing is in them, it receives none of what comes, and
- * copies and reduces nothing. Who gets such a message instead of data has the same error, and goes
- * on the same way: each rank has a right result or MPI_ERR_NO_MEM.
+ * Errors. A schedule keeps its first error and runs to its end, so that the other ranks do not wait
+ * for ever; then the error is its result.
  *
- * What is longer than where it belongs is MPI_ERR_TRUNCATE, and so is what is shorter, in
- * operations in which all know its length (`is_exact`). Where ranks pass on what they have got
- * (`relays`), a rank with such an error has nothing right to send any more: it sends messages of a
- * length that nobody expects, so that who gets one has the error, too.
+ *   no memory      The rank has no result, and neither have the ranks that need its data. From then
+ *                  on it sends and receives empty messages, and copies and reduces nothing. A rank
+ *                  that receives an empty message instead of data has the same error and does the
+ *                  same. So each rank has a correct result or MPI_ERR_NO_MEM.
+ *   wrong length   A message longer than its buffer is MPI_ERR_TRUNCATE. In operations in which all
+ *                  ranks know the length (`is_exact`) a shorter message is, too. Where ranks pass
+ * on what they received (`relays`), a rank with an error sends messages of a wrong length, so that
+ * their receivers have an error, too.
  *
- * Memory: a schedule is one object with room for some steps and some temporary data; more comes
- * from the heap and is given back with it. That of a blocking call stands on its stack.
+ * Memory: a schedule is one object with room for some steps and some temporary data; more is
+ * allocated and freed with the schedule. The schedule of a blocking call is on the caller's stack.
  *
- * Threading: everything is under ompi_lock. Operators of the user's run with it held, inside
- * progress, as the standard allows: they may not communicate.
+ * Threading: the caller holds ompi_lock. The user's operators run with ompi_lock held, inside
+ * progress; the standard forbids them to communicate.
  */
 #ifndef OMPI_SCHEDULE_H
 #define OMPI_SCHEDULE_H
@@ -45,14 +46,14 @@
 enum { OMPI_SCHEDULE_STEPS = 16, OMPI_SCHEDULE_BYTES = 1024 };
 
 typedef enum ompi_step_kind {
-    OMPI_STEP_SEND,   /* `to`, to the rank */
-    OMPI_STEP_RECV,   /* `to`, from the rank */
+    OMPI_STEP_SEND,   /* sends `to` to the rank */
+    OMPI_STEP_RECV,   /* receives `to` from the rank */
     OMPI_STEP_COPY,   /* to = from */
     OMPI_STEP_REDUCE, /* to = from op to */
-    OMPI_STEP_CALL,   /* `call` */
+    OMPI_STEP_CALL,   /* calls `call` */
 } ompi_step_kind_t;
 
-/* A step of an algorithm's own. It does not wait. Returns an error code. */
+/* A step that is a function. It must not block. Returns an error code. */
 struct ompi_schedule;
 typedef int ompi_schedule_fn_t(struct ompi_schedule *schedule, void *context);
 
@@ -66,32 +67,33 @@ typedef struct ompi_step {
     void *context;
 } ompi_step_t;
 
-/* A piece of temporary memory that was too large for `bytes`. */
+/* Temporary memory that did not fit in the schedule's `bytes`. */
 typedef struct ompi_schedule_block {
     struct ompi_schedule_block *next;
     _Alignas(64) unsigned char bytes[];
 } ompi_schedule_block_t;
 
 typedef struct ompi_schedule {
-    ompi_request_t request; /* of a blocking one: what it waits for a round with */
+    ompi_request_t request; /* a blocking schedule waits with it for each round */
     ompi_communicator_t *comm;
-    ompi_op_t *op;         /* NULL: it reduces nothing */
+    ompi_op_t *op;         /* NULL: no reduction */
     ompi_datatype_t *byte; /* MPI_BYTE: of packed data */
     int tag, local_tag;    /* of messages in comm, and in comm->local of an intercommunicator */
-    uint32_t number;       /* of a persistent one: among the living ones of comm */
-    struct ompi_schedule *next_living, **before_living; /* of a persistent one: in comm's list */
-    int rank, size;         /* of the communicator that messages are added for, see `_within` */
-    bool is_local;          /* likewise */
+    uint32_t number;       /* of a persistent schedule: its tags follow from it */
+    struct ompi_schedule *next_living, **before_living; /* list of comm's persistent schedules */
+    int rank, size;         /* of this rank and of the ranks that messages are added for, see
+                             * ompi_schedule_within */
+    bool is_local;          /* messages are added within one side of an intercommunicator */
     bool is_blocking;       /* may wait in the middle */
-    bool holds;             /* has references to comm, op and all types */
-    bool is_exact, relays;  /* see above; the algorithm's, false at first */
-    bool lacks_memory;      /* of its steps some are missing, or are to touch what is not there */
-    int error;              /* the first one */
+    bool holds;             /* has retained comm, op and all types */
+    bool is_exact, relays;  /* see Errors above; set by the component, false at first */
+    bool lacks_memory;      /* steps or their memory are missing */
+    int error;              /* the first error */
     size_t count, capacity; /* of steps */
-    size_t next;            /* to begin */
-    size_t pending;         /* messages under way, and one more while the round is begun */
-    size_t missing;         /* bytes that the round's messages have not brought */
-    ompi_step_t *steps;     /* `first`, or on the heap */
+    size_t next;            /* the next step to start */
+    size_t pending;         /* messages under way, and one more while the round is started */
+    size_t missing;         /* bytes that the round has not received */
+    ompi_step_t *steps;     /* `first`, or allocated */
     size_t used;            /* of `bytes` */
     ompi_schedule_block_t *blocks;
     ompi_step_t first[OMPI_SCHEDULE_STEPS];
@@ -105,72 +107,72 @@ static inline ompi_data_t ompi_data(const void *buffer, size_t count, ompi_datat
     return (ompi_data_t){(void *)(uintptr_t)buffer, count, type};
 }
 
-/* Steps. Want of memory for one becomes the schedule's error. */
+/* Add a step. Without memory for it the schedule has MPI_ERR_NO_MEM. */
 OPAL_EXPORT void ompi_schedule_send(ompi_schedule_t *schedule, int rank, ompi_data_t what);
 OPAL_EXPORT void ompi_schedule_recv(ompi_schedule_t *schedule, int rank, ompi_data_t where);
 OPAL_EXPORT void ompi_schedule_copy(ompi_schedule_t *schedule, ompi_data_t from, ompi_data_t to);
-/* inout = in op inout; `in` is like `inout` in count and type, and does not overlap it. */
+/* inout = in op inout. `in` has the count and type of `inout` and does not overlap it. */
 OPAL_EXPORT void ompi_schedule_reduce(ompi_schedule_t *schedule, const void *in, ompi_data_t inout);
 
-/* Of the data that the function knows, the types (which may be NULL) live as long as the schedule.
- */
+/* The schedule retains the types of `from` and `to` (NULL: none); the function gets `context`. */
 OPAL_EXPORT void ompi_schedule_call(ompi_schedule_t *schedule, ompi_schedule_fn_t *call,
                                     void *context, ompi_data_t from, ompi_data_t to);
 
-/* Ends a round: what was added is done before what follows begins. */
+/* Ends a round: the steps added so far are done before the next one starts. */
 static inline void ompi_schedule_wait(ompi_schedule_t *schedule)
 {
     if (schedule->count > 0)
         schedule->steps[schedule->count - 1].ends_round = true;
 }
 
-/* Which ranks the messages that follow are for: those of the communicator (of the other side, if it
- * is an intercommunicator: what a schedule begins with), or those of this side. */
+/* Messages that are added from now on are for ranks of the communicator (of an intercommunicator:
+ * of the remote group), as at the beginning; or, with is_local, for ranks of the local group. */
 OPAL_EXPORT void ompi_schedule_within(ompi_schedule_t *schedule, bool is_local);
 
-/* Temporary memory, as long as the schedule lives. NULL: none, which becomes its error. */
+/* Temporary memory, freed with the schedule. NULL: no memory, and the schedule has that error. */
 OPAL_EXPORT void *ompi_schedule_memory(ompi_schedule_t *schedule, size_t bytes);
 
-/* The same for steps alone, none of which touches it if there is no memory: so it is not NULL. */
+/* Temporary memory that only steps use. Never NULL: without memory the steps do not touch it. */
 OPAL_EXPORT void *ompi_schedule_room(ompi_schedule_t *schedule, size_t bytes);
 
-/* Likewise for that many elements of a type. Returns the buffer's address as messages take it:
- * the memory itself may begin before or after it. */
+/* Temporary memory that only steps use, for `count` elements of a type. Returns the address of the
+ * buffer as an MPI call takes it; the memory may begin before or after it. */
 OPAL_EXPORT void *ompi_schedule_elements(ompi_schedule_t *schedule, size_t count,
                                          const ompi_datatype_t *type);
 
 /* -- for the collectives' framework ------------------------------------------------------- */
 
-/* Begins a schedule in memory of the caller's, which takes the tags of the next collective. */
+/* Initializes a schedule in the caller's memory, with the tags of the next collective. */
 OPAL_EXPORT void ompi_schedule_init(ompi_schedule_t *schedule, ompi_communicator_t *comm,
                                     ompi_op_t *op);
 OPAL_EXPORT void ompi_schedule_fini(ompi_schedule_t *schedule);
 
-/* Carries it out, and returns its error code when it is done. */
+/* Carries the schedule out. Returns its error code when it is done. */
 OPAL_EXPORT int ompi_schedule_run(ompi_schedule_t *schedule);
 
-/* One on the heap, for the nonblocking form. NULL: no memory; its tags are taken all the same, as
- * the other ranks take them. */
+/* Allocates a schedule for the nonblocking form. NULL: no memory. The tags of the next collective
+ * are taken in any case, because the other ranks take them. */
 ompi_schedule_t *ompi_schedule_create(ompi_communicator_t *comm, ompi_op_t *op);
 
-/* The same for the persistent form, with a number of its own. NULL: no memory. */
+/* Allocates a schedule for the persistent form, with a number of its own. NULL: no memory. */
 ompi_schedule_t *ompi_schedule_create_persistent(ompi_communicator_t *comm, ompi_op_t *op,
                                                  uint32_t number);
 
-/* One that is not wanted after all. */
+/* Frees a schedule whose request was not asked for. */
 void ompi_schedule_drop(ompi_schedule_t *schedule);
 
-/* Its request, begun or, if it is persistent, inactive. The schedule belongs to it from now on,
- * and has references to all that it needs. */
+/* The request of the schedule: started, or, if persistent, inactive. It owns the schedule, which
+ * retains all that it needs. */
 ompi_request_t *ompi_schedule_request(ompi_schedule_t *schedule);
 
-/* -- numbers of persistent schedules (number.c) --------------------------------------------- */
+/* -- numbers of persistent schedules -------------------------------------------------------- */
 
-/* Combines the words of all ranks of the communicator by `or`, and waits for it. */
+/* Combines the words of all ranks of the communicator by bitwise or. Blocks. */
 typedef int ompi_schedule_agree_fn_t(ompi_communicator_t *comm, uint64_t words[], int count);
 
-/* The number of the communicator's next persistent schedule, the same in all ranks, that no living
- * one has in any of them. All ranks call it, and get the same error if none is free. */
+/* Collective: the number of the communicator's next persistent schedule, equal in all ranks. No
+ * persistent schedule of the communicator has it in any rank. If none is free, all ranks get an
+ * error. */
 OPAL_EXPORT int ompi_schedule_take_number(ompi_communicator_t *comm,
                                           ompi_schedule_agree_fn_t *agree, uint32_t *number);
 
