@@ -2,17 +2,17 @@
 /*
  * coll: collective operations.
  *
- * Contract of the framework. All usable components are taken, in the order of their priorities.
- * A call goes to the first component that takes it; the last one, coll/p2p, takes everything and
- * is made of messages. Whether a component takes a call depends only on what is the same in all
- * ranks of the communicator: the operation, the communicator, and, where the standard makes them
- * equal everywhere, the bytes per rank, the operator, the root. Never on a rank's own buffer or
- * on how its datatype is laid out.
+ * Contract of the framework. All usable components are chosen, in the order of their priorities. A
+ * call goes to the first component that takes it; the last one, coll/p2p, takes every call and is
+ * made of messages. All ranks must decide alike: whether a component takes a call may depend on the
+ * operation, the communicator and, where the standard makes them equal in all ranks, the bytes per
+ * rank, the operator and the root. It must not depend on a rank's own buffer or the layout of its
+ * datatype.
  *
- * A call is one structure, whichever function of MPI it came from; MPI_IN_PLACE is still in it.
- * Arguments have been checked.
+ * All MPI functions fill in one structure for a call. Arguments have been checked. MPI_IN_PLACE is
+ * passed on.
  *
- * Threading: the caller holds ompi_lock in every call. Whatever blocks gives it back meanwhile.
+ * Threading: the caller holds ompi_lock. A call that blocks releases ompi_lock meanwhile.
  */
 #ifndef OMPI_MCA_COLL_H
 #define OMPI_MCA_COLL_H
@@ -51,70 +51,71 @@ typedef enum ompi_coll_kind {
     OMPI_COLL_KINDS
 } ompi_coll_kind_t;
 
-/* What one side of a call gives: what is sent, or what is received. */
+/* One side of a call: what is sent, or what is received. */
 typedef struct ompi_coll_side {
-    void *buffer; /* of the sending side: only read; or MPI_IN_PLACE */
+    void *buffer; /* only read on the sending side; or MPI_IN_PLACE */
     MPI_Count count;
     ompi_datatype_t *type;
-    ompi_ints_t counts, displs; /* of the v and w forms, instead of count */
-    const MPI_Datatype *types;  /* of the w forms, instead of type; their displs are bytes */
+    ompi_ints_t counts, displs; /* instead of count, in the v and w forms */
+    const MPI_Datatype *types;  /* instead of type, in the w forms, whose displs are bytes */
 } ompi_coll_side_t;
 
 /*
- * Only what the operation has is set. A reduction has its count (or counts) and type in `recv`, a
- * broadcast its buffer too. What only the root gives is not set elsewhere.
+ * Fields that the operation does not have are zero, as are, in other ranks, those that only the
+ * root has. A reduction has its count (or counts) and type in `recv`; a broadcast has its buffer
+ * there.
  */
 typedef struct ompi_coll_call {
     ompi_coll_kind_t kind;
     ompi_communicator_t *comm;
     ompi_coll_side_t send, recv;
-    ompi_op_t *op; /* NULL: it is no reduction */
-    int root;      /* of an intercommunicator, MPI_ROOT and MPI_PROC_NULL too */
+    ompi_op_t *op; /* NULL: no reduction */
+    int root;      /* in an intercommunicator also MPI_ROOT and MPI_PROC_NULL */
 } ompi_coll_call_t;
 
 /*
- * What a component does. `state` is what its comm_add said of the call's communicator.
+ * The slots of a component. `state` is what its comm_add returned for the call's communicator.
  *
- * Whether it takes a call is said before it does anything: *taken is true when it is called, and it
- * sets it to false if it does not. The two forms need not agree: a blocking call of one rank never
- * meets a nonblocking one of another.
+ * *taken is true when run or build is called. A component that does not take the call sets it to
+ * false and does nothing else. run and build may decide differently, because a blocking call of one
+ * rank never matches a nonblocking call of another one.
  */
 typedef struct ompi_coll_ops {
-    /* Does a blocking call. NULL: it has no blocking form of its own, so its schedule is run. */
+    /* Carries out a blocking call. NULL: the framework runs the schedule that build adds to. */
     int (*run)(const ompi_coll_call_t *call, void *state, bool *taken);
 
     /*
-     * Adds to an empty schedule (ompi/schedule/schedule.h) what this rank does in the call.
-     * Buffers, types and operators live as long as the schedule; the arrays of counts,
-     * displacements and types, and the call itself, do not.
+     * Adds to an empty schedule (ompi/schedule/schedule.h) the steps of this rank. Buffers, types
+     * and operators live as long as the schedule. The arrays of counts, displacements and types,
+     * and the call itself, are valid during build only.
      */
     int (*build)(const ompi_coll_call_t *call, void *state, ompi_schedule_t *schedule, bool *taken);
 
     /*
-     * A communicator begins and ends: before the first and after the last call. In comm_add nothing
-     * is sent or waited for; *state is NULL when it is called. Both or neither; may be NULL.
+     * Called before the first call and after the last call of a communicator. comm_add neither
+     * communicates nor blocks; *state is NULL when it is called. Both slots may be NULL.
      */
     int (*comm_add)(ompi_communicator_t *comm, void **state);
     void (*comm_remove)(ompi_communicator_t *comm, void *state);
 } ompi_coll_ops_t;
 
-/* -- what the rest of the library calls (base/) ----------------------------------------- */
+/* -- for the rest of the library (base/) ------------------------------------------------ */
 
-/* The three forms of every collective. */
+/* The three forms of a collective: blocking, nonblocking, persistent. */
 int ompi_coll_run(const ompi_coll_call_t *call);
 int ompi_coll_begin(const ompi_coll_call_t *call, ompi_request_t **request);
 int ompi_coll_prepare(const ompi_coll_call_t *call, ompi_request_t **request);
 
 /*
- * A component calls this from its running schedule when it finds that it cannot carry the call out
- * after all: the components of lower priority are asked, and the first that takes the call adds its
- * operations to the schedule. All ranks of the communicator must decide alike. `state` is the
- * component's state of the call's communicator, not NULL.
+ * Called by a component from its running schedule, when it finds that it cannot carry out the call
+ * after all. The first component of lower priority that takes the call adds its steps to the
+ * schedule. All ranks of the communicator must call this alike. `state` is the component's state of
+ * the call's communicator, not NULL.
  */
 OPAL_EXPORT int ompi_coll_build_behind(const ompi_coll_call_t *call, const void *state,
                                        ompi_schedule_t *schedule);
 
-/* A communicator begins and ends to have collectives. Its messages are there by then. */
+/* Called when a communicator is made, after the pml's comm_add, and when it is removed. */
 int ompi_coll_comm_add(ompi_communicator_t *comm);
 void ompi_coll_comm_remove(ompi_communicator_t *comm);
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The coll framework object, and the chosen components taken together: a call goes to the first one
- * that takes it.
- */
+/* The coll framework object, and the dispatch of calls: the first chosen component that takes a
+ * call carries it out. */
 #include "ompi/mca/coll/base/base.h"
 
 #include <stdlib.h>
@@ -24,10 +22,8 @@ opal_framework_t mca_coll_framework = {
     .takes_all = true,
 };
 
-/*
- * The chosen ones are the first of the framework's candidates, best first. comm->coll is an array
- * of their states, in the same order.
- */
+/* The number of chosen components, which are the first candidates, best first. comm->coll is an
+ * array of their states, in this order. */
 static size_t chosen_count;
 
 void ompi_coll_start(void)
@@ -81,7 +77,7 @@ void ompi_coll_comm_remove(ompi_communicator_t *comm)
 
 /* -- calls --------------------------------------------------------------------------- */
 
-/* Asks one component after the other. */
+/* Asks the components in their order, from the index `first` on. */
 static int build(const ompi_coll_call_t *call, size_t first, ompi_schedule_t *schedule)
 {
     void *const *states = call->comm->coll;
@@ -104,7 +100,7 @@ int ompi_coll_build_behind(const ompi_coll_call_t *call, const void *state,
     return build(call, first, schedule);
 }
 
-/* By a schedule, of the component `first` or one behind it. */
+/* Runs the schedule of the first component from the index `first` on that takes the call. */
 static int run_schedule(const ompi_coll_call_t *call, size_t first)
 {
     ompi_schedule_t schedule;
@@ -135,7 +131,7 @@ static int create(const ompi_coll_call_t *call, ompi_schedule_t *schedule, ompi_
     if (schedule == NULL)
         return MPI_ERR_NO_MEM;
     int error = build(call, 0, schedule);
-    /* What can begin once only does, also without memory: the others wait for its messages. */
+    /* A nonblocking call starts even without memory, because other ranks wait for its messages. */
     if (error == MPI_SUCCESS && schedule->request.persistent)
         error = schedule->error;
     if (error == MPI_SUCCESS)
@@ -150,8 +146,8 @@ int ompi_coll_begin(const ompi_coll_call_t *call, ompi_request_t **request)
     return create(call, ompi_schedule_create(call->comm, call->op), request);
 }
 
-/* In an intercommunicator each side gets what the other side has, and the second time what that one
- * has got of it. */
+/* In an intercommunicator an allreduce gives each group the words of the remote group. So a second
+ * one gives each group what the remote group has combined. */
 static int combine(ompi_communicator_t *comm, uint64_t words[], int count)
 {
     uint64_t others[OMPI_COMM_NUMBERS / 64] = {0};

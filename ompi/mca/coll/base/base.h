@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The coll framework object, and its components taken together. */
+/* The coll framework object. */
 #ifndef OMPI_MCA_COLL_BASE_H
 #define OMPI_MCA_COLL_BASE_H
 
@@ -8,7 +8,7 @@
 
 OPAL_EXPORT extern opal_framework_t mca_coll_framework;
 
-/* After the selection: the chosen components are asked from now on. */
+/* Called after the selection. */
 void ompi_coll_start(void);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The rows, and which of them is for this machine. */
+/* The rows of figures, and the choice of a row for this machine. */
 #include "ompi/mca/coll/base/tuning.h"
 
 #include <stdint.h>
 #include <unistd.h>
 
 /*
- * Up to a length the second copy, through the area, costs less than what it saves: a system call,
- * and that the sender waits for the reader. Where memory is mapped there is no system call, so the
- * length is smaller; where two ranks share a core, a wait costs more than a copy.
+ * Data goes through the area up to a length at which the second copy costs as much as it saves: a
+ * system call, and the sender's wait for the reader. Where memory is mapped there is no system
+ * call, so the length is smaller. Where two ranks share a core, a wait costs more than a copy.
  */
 static const ompi_coll_tuning_t rows[] = {
     {
@@ -19,7 +19,7 @@ static const ompi_coll_tuning_t rows[] = {
                       .mapped_bytes = 512,
                       .oversubscribed_bytes = 4 << 10,
                       .rooted_divisor = 1,
-                      .pieces = false, /* messages are as good: the two copies overlap */
+                      .pieces = false, /* messages are as fast: the two copies overlap */
                       .bcast_read_bytes = 64 << 10,
                       .reduce_read_bytes = 0,
                       .nonblocking_bytes = 8 << 10,
@@ -45,7 +45,7 @@ static const ompi_coll_tuning_t rows[] = {
     },
 };
 
-/* How far apart two sizes are, as powers of two. One that is not known is near to all. */
+/* The base-2 logarithm of the ratio of two sizes. 0 if one is not known. */
 static unsigned distance(size_t a, size_t b)
 {
     if (a == 0 || b == 0)

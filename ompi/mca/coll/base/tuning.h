@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The measured figures that decide between algorithms of a collective: every threshold of coll/sm
- * and coll/p2p stands here or in tuning.c, with the machine it was measured on.
+ * The measured figures that decide between algorithms of a collective. Every threshold of coll/sm
+ * and coll/p2p is here or in tuning.c, with the machine it was measured on.
  *
- * Those of coll/sm depend on cores and caches. tuning.c has a row for each machine, and start-up
- * chooses the row whose machine resembles this one most. Those of coll/p2p depend on the network,
- * which start-up does not know: they are the presets of parameters, so ompi_info shows them.
+ * The figures of coll/sm depend on cores and caches. tuning.c has a row for each machine, and
+ * start-up chooses the row whose machine resembles this one most. The figures of coll/p2p depend on
+ * the network, which start-up does not know: they are the presets of parameters, and ompi_info
+ * shows them.
  *
  * Threading: the figures never change.
  */
@@ -17,47 +18,49 @@
 
 #include "opal/include/compiler.h"
 
-/* Figures of coll/sm for communicators of so many ranks. Bytes are those of one rank's data. */
+/* Figures of coll/sm for communicators of two ranks, or of more. Bytes are of one rank's data. */
 typedef struct ompi_coll_sm_limits {
-    /* The longest data that goes through the shared area, for all receivers together: where ranks
-     * read each other's memory by system calls; where all allocate from memory that all have
-     * mapped; and where they do that but have fewer cores than ranks. */
+    /* The longest data that goes through the shared area, for all receivers together, where ranks
+     * read each other's memory by system calls; where all ranks have mapped the memory that they
+     * allocate from; and where that holds, but there are fewer cores than ranks. */
     size_t area_bytes, mapped_bytes, oversubscribed_bytes;
-    size_t rooted_divisor; /* of these lengths, for operations in which only the root has data */
+    size_t rooted_divisor; /* divides them for operations in which only the root has data */
     bool pieces;           /* longer data may go through the area in pieces */
 
-    /* The longest data that is read by a system call; what is longer is a message. */
+    /* The longest data that is read by a system call; longer data goes by messages. */
     size_t bcast_read_bytes, reduce_read_bytes;
 
-    /* The shortest data for which a nonblocking operation works in memory that all have mapped. */
+    /* The shortest data for which a nonblocking operation works in memory that all ranks have
+     * mapped. */
     size_t nonblocking_bytes;
 
-    size_t bcast_split_bytes; /* from here on the root writes a part of the data itself */
-    size_t
-        allgather_write_bytes; /* from here on a rank writes its block into the others' results */
+    size_t bcast_split_bytes; /* from this length on the root writes a part of the data itself */
+    size_t allgather_write_bytes; /* from this length on a rank writes its block into the others'
+                                     results */
 
-    /* Up to here each rank of an allreduce reduces all of the data, and none a part for the others:
-     * where results can be written to the others' memory, and where they can only be read. */
+    /* Up to this length each rank of an allreduce reduces all of the data, instead of a part for
+     * all ranks: where ranks can write results to each other's memory, and where they can only
+     * read. */
     size_t allreduce_whole_bytes, allreduce_whole_read_bytes;
 } ompi_coll_sm_limits_t;
 
 typedef struct ompi_coll_tuning {
-    const char *machine; /* that the figures were measured on */
+    const char *machine; /* on which the figures were measured */
     unsigned cores;      /* of that machine */
-    size_t l2_bytes;     /* of a core of it */
+    size_t l2_bytes;     /* of a core of that machine */
     ompi_coll_sm_limits_t two_ranks, more_ranks;
 
-    /* A reduction goes on by so many bytes of each operand: of rows of the area, and of memory that
-     * may have to be read by system calls. */
+    /* A reduction takes so many bytes of each operand at a time: from rows of the area, and from
+     * memory that may have to be read by system calls. */
     size_t reduce_area_step, reduce_direct_step;
-    size_t
-        write_step; /* of results, that are copied to the others while they are in the L1 cache */
+    size_t write_step; /* bytes of results that are copied to other ranks while they are in the L1
+                          cache */
 } ompi_coll_tuning_t;
 
 /* The row for this machine. */
 OPAL_EXPORT const ompi_coll_tuning_t *ompi_coll_tuning(void);
 
-/* The row for a machine with so many cores and bytes of L2 cache; 0 bytes: not known. */
+/* The row for a machine with `cores` cores and `l2_bytes` of L2 cache each; 0: not known. */
 OPAL_EXPORT const ompi_coll_tuning_t *ompi_coll_tuning_for(unsigned cores, size_t l2_bytes);
 
 /*
