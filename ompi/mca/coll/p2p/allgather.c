@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Allgather, and that of blocks of different sizes.
+ * Allgather, also of blocks of different sizes.
  *
- *   doubling   log2(n) a + (n-1) m b    pairs exchange all that they have, then pairs of pairs;
- *                                       powers of two of ranks and blocks of one size only
- *   bruck      log2(n) a + (n-1) m b    any number of ranks; everything is copied once more
- *   ring       (n-1) (a + m b)          to and from neighbours only
- *   linear     (n-1) (a + m b)          everybody sends to everybody at once
+ *   doubling   log2(n) a + (n-1) m b    recursive doubling: pairs exchange all blocks that they
+ * have, then pairs of pairs; n a power of two, blocks of one size bruck      log2(n) a + (n-1) m b
+ * any number of ranks; all blocks are copied once more ring       (n-1) (a + m b)          messages
+ * between neighbours only linear     (n-1) (a + m b)          each rank sends to all others at once
  */
 #include "ompi/mca/coll/p2p/p2p.h"
 
-/* What this rank gives. */
+/* The block of this rank. */
 static ompi_data_t contribution(const ompi_coll_call_t *call, const ompi_schedule_t *schedule)
 {
     return p2p_in_place(&call->send) ? p2p_block(&call->recv, schedule->rank)
                                      : p2p_whole(&call->send);
 }
 
-/* Puts it where it belongs. */
-static void keep_own(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
+/* Copies this rank's block to the receive buffer. */
+static void copy_own(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
 {
     if (!p2p_in_place(&call->send))
         p2p_copy(schedule, p2p_whole(&call->send), p2p_block(&call->recv, schedule->rank));
@@ -30,7 +29,7 @@ int p2p_allgather_linear(const ompi_coll_call_t *call, ompi_schedule_t *schedule
     ompi_data_t own = contribution(call, schedule);
     for (int distance = 1; distance < size; distance++)
         p2p_send(schedule, p2p_shift(rank, distance, size), own);
-    keep_own(call, schedule);
+    copy_own(call, schedule);
     for (int distance = 1; distance < size; distance++) {
         int from = p2p_shift(rank, -distance, size);
         p2p_recv(schedule, from, p2p_block(&call->recv, from));
@@ -47,13 +46,13 @@ int p2p_allgather_ring(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
         ompi_data_t in = p2p_block(&call->recv, p2p_shift(before, -round, size));
         p2p_send(schedule, behind, out);
         if (round == 0)
-            keep_own(call, schedule);
+            copy_own(call, schedule);
         p2p_recv(schedule, before, in);
         ompi_schedule_wait(schedule);
         out = in;
     }
     if (size == 1)
-        keep_own(call, schedule);
+        copy_own(call, schedule);
     return MPI_SUCCESS;
 }
 
@@ -69,18 +68,19 @@ int p2p_allgather_doubling(const ompi_coll_call_t *call, ompi_schedule_t *schedu
             out = p2p_part(all, ours * each, (size_t)have * each);
         ompi_schedule_send(schedule, peer, out);
         if (have == 1)
-            keep_own(call, schedule);
+            copy_own(call, schedule);
         ompi_schedule_recv(schedule, peer, p2p_part(all, theirs * each, (size_t)have * each));
         ompi_schedule_wait(schedule);
     }
     if (size == 1)
-        keep_own(call, schedule);
+        copy_own(call, schedule);
     return MPI_SUCCESS;
 }
 
 /* -- bruck --------------------------------------------------------------------------- */
 
-/* The bytes of the blocks of `count` ranks, from this one on and around the end. */
+/* The bytes of the blocks of `count` ranks, from the rank `first` behind this one on, wrapping
+ * around. */
 static size_t bytes_from(const ompi_coll_call_t *call, const ompi_schedule_t *schedule, int first,
                          int count)
 {
@@ -92,7 +92,7 @@ static size_t bytes_from(const ompi_coll_call_t *call, const ompi_schedule_t *sc
     return bytes;
 }
 
-/* All blocks but our own, out of the packed ones, which begin with ours. */
+/* Unpacks all blocks except this rank's, which is the first of the packed ones. */
 static void unpack(const ompi_coll_call_t *call, ompi_schedule_t *schedule, char *packed)
 {
     int rank = schedule->rank, size = schedule->size;
@@ -130,7 +130,7 @@ int p2p_allgather_bruck(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
         ompi_schedule_wait(schedule);
         have_bytes += in;
     }
-    keep_own(call, schedule);
+    copy_own(call, schedule);
     unpack(call, schedule, packed);
     return MPI_SUCCESS;
 }

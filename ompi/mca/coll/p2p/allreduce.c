@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reduction to all ranks.
+ * Allreduce.
  *
- *   doubling       log2(n) (a + m b + m g)        pairs exchange their values, then pairs of pairs;
- *                                                 in rank order. With ranks that are no power of
- *                                                 two, two more steps
- *   halving        2 log2(n) a + 2 m b + m g      halves.c, and back the same way; operators that
- *                                                 commute only
- *   ring           2 (n-1) a + 2 m b + m g        pieces travel around, reduced on the first round
- *                                                 and final on the second; likewise
- *   reduce_bcast   2 log2(n) (a + m b) + m g
+ *   doubling       log2(n) (a + m b + m g)        recursive doubling: pairs exchange their values,
+ *                                                 then pairs of pairs; in rank order. Two more
+ *                                                 steps if n is no power of two
+ *   halving        2 log2(n) a + 2 m b + m g      a reduce-scatter by recursive halving (halving.c)
+ *                                                 and an allgather; operators that commute only
+ *   ring           2 (n-1) a + 2 m b + m g        a reduce-scatter and an allgather, both around a
+ *                                                 ring; operators that commute only
+ *   reduce_bcast   2 log2(n) (a + m b) + m g      a reduce and a broadcast, both binomial
  */
 #include "ompi/mca/coll/p2p/p2p.h"
 
@@ -19,7 +19,7 @@ static ompi_data_t contribution(const ompi_coll_call_t *call)
     return ompi_data(buffer, (size_t)call->recv.count, call->recv.type);
 }
 
-/* Sends the value to a peer and takes in its own. */
+/* Exchanges values with a peer, and takes in the peer's value. */
 static void swap(p2p_sum_t *sum, int peer)
 {
     ompi_data_t operand = p2p_sum_target(sum);
@@ -32,8 +32,8 @@ static void swap(p2p_sum_t *sum, int peer)
         p2p_sum_higher(sum, operand.buffer);
 }
 
-/* Of the first 2 `extra` ranks, the even ones leave their operand to the odd ones, and get the
- * result from them. The others are a power of two. */
+/* The ranks beyond a power of two are `extra`. Of the first 2 * extra ranks, each even one sends
+ * its operand to the next odd one, and gets the result from it. The other ranks do the doubling. */
 int p2p_allreduce_doubling(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
 {
     int rank = schedule->rank, power = p2p_power(schedule->size), extra = schedule->size - power;
@@ -65,12 +65,12 @@ int p2p_allreduce_doubling(const ompi_coll_call_t *call, ompi_schedule_t *schedu
 
 int p2p_allreduce_halving(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
 {
-    p2p_halves_t halves;
+    p2p_halving_t halving;
     if (schedule->size == 1)
         return p2p_allreduce_doubling(call, schedule);
-    p2p_halves_init(&halves, schedule, contribution(call), p2p_buffer(call->recv.buffer), NULL);
-    p2p_halves_reduce(&halves);
-    p2p_halves_allgather(&halves);
+    p2p_halving_init(&halving, schedule, contribution(call), p2p_buffer(call->recv.buffer), NULL);
+    p2p_halving_reduce(&halving);
+    p2p_halving_allgather(&halving);
     return MPI_SUCCESS;
 }
 
@@ -88,7 +88,7 @@ int p2p_allreduce_ring(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
     ompi_data_t own = contribution(call), home = p2p_whole(&call->recv), spare = home;
     if (size == 1)
         return p2p_allreduce_doubling(call, schedule);
-    /* What arrives may go home if our own operand is somewhere else. */
+    /* Operands can be received at home if this rank's own operand is elsewhere. */
     if (p2p_in_place(&call->send))
         spare.buffer = ompi_schedule_elements(schedule, home.count, home.type);
     for (int round = 0; round < size - 1; round++) {

@@ -2,17 +2,16 @@
 /*
  * Alltoall, also with blocks of different sizes and types.
  *
- *   bruck      log2(n) a + log2(n) n/2 m b    each block travels in hops of powers of two, those
- *                                             with the same hop together; blocks of one size only
- *   pairwise   (n-1) (a + m b)                one exchange at a time
- *   linear     (n-1) (a + m b)                as many exchanges at a time as coll_p2p_window says
+ *   bruck      log2(n) a + log2(n) n/2 m b    a block is sent on in hops of powers of two; the
+ * blocks of a hop are one message. Blocks of one size only pairwise   (n-1) (a + m b) one exchange
+ * at a time linear     (n-1) (a + m b)                coll_p2p_window exchanges at a time
  *
- * In place, the last two exchange with one rank at a time, the same one in both directions, and the
- * block that is about to be overwritten is sent from a copy.
+ * In place, pairwise and linear exchange with one rank at a time, in both directions, and send the
+ * block that will be overwritten from a copy.
  */
 #include "ompi/mca/coll/p2p/p2p.h"
 
-/* In round k ranks r and s with r + s = k (modulo n) meet. */
+/* In round k the ranks r and s with r + s = k (modulo n) exchange blocks. */
 static int exchange_in_place(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
 {
     int rank = schedule->rank, size = schedule->size;
@@ -64,7 +63,8 @@ int p2p_alltoall_pairwise(const ompi_coll_call_t *call, ompi_schedule_t *schedul
 
 /* -- bruck --------------------------------------------------------------------------- */
 
-/* Copies the blocks whose index has the bit `hop`, together or back again. Returns their bytes. */
+/* Copies the blocks whose index has the bit `hop` to `together`, or back from there. Returns their
+ * bytes. */
 static size_t copy_hop(ompi_schedule_t *schedule, char *blocks, char *together, int hop,
                        size_t bytes, bool back)
 {
@@ -88,7 +88,8 @@ int p2p_alltoall_bruck(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
     char *blocks = ompi_schedule_room(schedule, (size_t)size * bytes);
     char *out = ompi_schedule_room(schedule, half), *in = ompi_schedule_room(schedule, half);
     schedule->relays = true;
-    /* Index i: what is for the rank i behind us, and in the end what is from the one i before. */
+    /* Index i is the block for the rank i behind this one; in the end, the block from the rank i
+     * before. */
     for (int i = 0; i < size; i++)
         ompi_schedule_copy(schedule, p2p_block(source, p2p_shift(rank, i, size)),
                            p2p_packed(schedule, blocks + (size_t)i * bytes, bytes));

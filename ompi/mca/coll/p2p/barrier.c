@@ -2,8 +2,8 @@
 /*
  * Barrier.
  *
- *   dissemination   log2(n) a      n log2(n) messages: in round k each rank tells the one 2^k
- *                                  behind it that 2^(k+1) ranks have come
+ *   dissemination   log2(n) a      n log2(n) messages: after round k each rank knows that the
+ *                                  2^(k+1) - 1 ranks before it have entered
  *   tree            2 log2(n) a    2(n-1) messages, so fewer wake-ups where ranks share cores
  */
 #include "ompi/mca/coll/p2p/p2p.h"

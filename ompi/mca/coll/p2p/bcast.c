@@ -2,18 +2,18 @@
 /*
  * Broadcast. Ranks are counted from the root.
  *
- *   linear             (n-1) (a + m b)                 the root sends to everybody
- *   binomial           log2(n) (a + m b)
+ *   linear             (n-1) (a + m b)                 the root sends to each rank
+ *   binomial           log2(n) (a + m b)               a binomial tree
  *   scatter_allgather  (log2(n) + n) a + 2 m b         pieces down a tree, then around a ring
- *   chain              (n - 2 + m/s) (a + s b)         pieces of s bytes, one after the other,
- *                                                      along a chain
+ *   chain              (n - 2 + m/s) (a + s b)         a pipeline of pieces of s bytes, from rank
+ *                                                      to rank
  *
- * The last two cut the data anywhere, so they work on bytes: on those of the buffer if they are
- * one run, else on a packed copy.
+ * The last two cut the data at any byte, so they work on the bytes of the buffer if its type is
+ * contiguous, else on a packed copy.
  */
 #include "ompi/mca/coll/p2p/p2p.h"
 
-/* A rank's data as a run of bytes. */
+/* A rank's data as contiguous bytes. */
 static char *flat_bytes(ompi_data_t data, ompi_schedule_t *schedule, bool is_root)
 {
     if (ompi_datatype_is_contiguous(data.type))
@@ -62,8 +62,8 @@ int p2p_bcast_binomial(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
     return MPI_SUCCESS;
 }
 
-/* The piece of `length` bytes that a rank has at the end of the scatter; the last ones may be short
- * or empty. */
+/* The data in pieces of `length` bytes; the last ones may be shorter or empty. After the scatter
+ * each rank has its piece. */
 typedef struct pieces {
     char *bytes;
     size_t total, length;
@@ -136,7 +136,7 @@ int p2p_bcast_chain(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
     pieces_t pieces = {bytes, p2p_bytes(data), p2p_segment_bytes};
     int count = (int)((pieces.total - 1) / pieces.length) + 1;
     int before = p2p_shift(schedule->rank, -1, size), behind = p2p_shift(schedule->rank, 1, size);
-    /* A piece is passed on while the next one arrives. */
+    /* A piece is sent on while the next one is received. */
     for (int i = 0; i <= count; i++) {
         if (i > 0 && from_root < size - 1)
             ompi_schedule_send(schedule, behind, piece_range(schedule, &pieces, i - 1, i));

@@ -80,7 +80,7 @@ static const algorithm_t *find_algorithm(const struct family *family, const char
     return NULL;
 }
 
-/* If a colon is next, a number must follow it. Moves *text behind both. */
+/* Reads ":NUMBER" and moves *text behind it. Without a colon the number is 0. False: a mistake. */
 static bool read_number(const char **text, unsigned long long most, unsigned long long *number)
 {
     char *end;
@@ -123,7 +123,7 @@ static char *algorithm_names(const struct family *family)
 static opal_status_t read_table(p2p_family_id_t id)
 {
     const struct family *family = &families[id];
-    /* The deprecated parameter of an algorithm could say this. */
+    /* The deprecated parameters coll_p2p_<family>_algorithm had the value auto. */
     if (p2p_tables[id].count == 1 && strcmp(p2p_tables[id].items[0], "auto") == 0) {
         opal_strings_free(&p2p_tables[id]);
         opal_strings_split(&p2p_tables[id], p2p_params[id].preset, ",");

@@ -6,7 +6,7 @@ mca_coll_p2p_sources = %D%/p2p.c %D%/p2p.h \
 	%D%/barrier.c \
 	%D%/bcast.c \
 	%D%/gather.c \
-	%D%/halves.c \
+	%D%/halving.c \
 	%D%/inter.c \
 	%D%/neighbor.c \
 	%D%/params.c \

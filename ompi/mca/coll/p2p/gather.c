@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Gather, and gather of blocks of different sizes.
+ * Gather, also of blocks of different sizes.
  *
- *   linear     n a + n m b          each sends to the root
- *   binomial   log2(n) a + n m b    in a tree, counted from the root; inner ranks pass on what
- *                                   they have from below. Blocks of one size only
+ *   linear     n a + n m b          each rank sends to the root
+ *   binomial   log2(n) a + n m b    a tree, counted from the root; an inner rank sends its
+ * subtree's blocks as one message. Blocks of one size only
  */
 #include "ompi/mca/coll/p2p/p2p.h"
 
@@ -24,14 +24,14 @@ int p2p_gather_linear(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
     return MPI_SUCCESS;
 }
 
-/* The blocks of `count` ranks from `first` on, which do not go around the end. */
+/* The blocks of `count` ranks from `first` on, without wrapping around. */
 static ompi_data_t blocks(const ompi_coll_call_t *call, int first, int count)
 {
     size_t each = (size_t)call->recv.count;
     return p2p_part(p2p_whole(&call->recv), (size_t)first * each, (size_t)count * each);
 }
 
-/* The root receives what a child has from `count` ranks. */
+/* The root receives the blocks of a child's subtree, `count` ranks. */
 static int receive_subtree(const ompi_coll_call_t *call, ompi_schedule_t *schedule, int child,
                            int count)
 {

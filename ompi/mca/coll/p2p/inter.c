@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collectives of intercommunicators: each side gets what comes of the other side's data.
+ * Collectives of intercommunicators: each group gets the result of the remote group's data.
  *
- *   barrier, broadcast, reductions   rank 0 speaks for its side: what a side has is reduced to it,
- *                                    what it gets is spread from it
- *   the others                       each sends to those who need its data
+ *   barrier, broadcast, reductions   by the two ranks 0: a group's data is reduced to its rank 0,
+ * and what the group gets is broadcast from there the others                       each rank sends
+ * to the ranks that need its data
  */
 #include "ompi/mca/coll/p2p/p2p.h"
 
@@ -62,7 +62,7 @@ static int scatter(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
     return MPI_SUCCESS;
 }
 
-/* Everybody with everybody on the other side: an allgather, or an alltoall. */
+/* An allgather or alltoall: each rank exchanges messages with each rank of the remote group. */
 static int exchange(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
 {
     bool gathers = call->kind == OMPI_ALLGATHER || call->kind == OMPI_ALLGATHERV;
@@ -73,8 +73,9 @@ static int exchange(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
     return MPI_SUCCESS;
 }
 
-/* This side's value, at its rank 0: *value is where. */
-static void reduce_side(const ompi_coll_call_t *call, ompi_schedule_t *schedule, ompi_data_t *value)
+/* Reduces the data of this group to its rank 0, into a buffer that *value gets. */
+static void reduce_group(const ompi_coll_call_t *call, ompi_schedule_t *schedule,
+                         ompi_data_t *value)
 {
     ompi_coll_call_t part = *call;
     part.root = 0;
@@ -95,13 +96,13 @@ static int reduce(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
         ompi_schedule_recv(schedule, 0, value);
     if (call->root == MPI_ROOT || call->root == MPI_PROC_NULL)
         return MPI_SUCCESS;
-    reduce_side(call, schedule, &value);
+    reduce_group(call, schedule, &value);
     if (schedule->rank == 0)
         ompi_schedule_send(schedule, call->root, value);
     return MPI_SUCCESS;
 }
 
-/* The two ranks 0 exchange their sides' values. */
+/* The two ranks 0 exchange the values of their groups. */
 static void swap_values(ompi_schedule_t *schedule, ompi_data_t ours, ompi_data_t theirs)
 {
     ompi_schedule_send(schedule, 0, ours);
@@ -114,7 +115,7 @@ static int allreduce(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
     ompi_coll_call_t spread = *call;
     ompi_data_t value = p2p_whole(&call->recv);
     spread.root = 0;
-    reduce_side(call, schedule, &value);
+    reduce_group(call, schedule, &value);
     if (schedule->rank == 0)
         swap_values(schedule, value, p2p_whole(&call->recv));
     ompi_schedule_within(schedule, true);
@@ -128,7 +129,7 @@ static int reduce_scatter(const ompi_coll_call_t *call, ompi_schedule_t *schedul
     for (int i = 0; i < size; i++)
         total += p2p_count(&call->recv, i);
     ompi_data_t value = ompi_data(NULL, total, call->recv.type), theirs = value;
-    reduce_side(call, schedule, &value);
+    reduce_group(call, schedule, &value);
     if (rank == 0) {
         theirs.buffer = ompi_schedule_elements(schedule, total, theirs.type);
         swap_values(schedule, value, theirs);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Neighbourhood collectives: linear, degree (a + m b). Everything is sent and received at once.
+ * Neighbourhood collectives: linear, degree (a + m b). All messages are in one round.
  *
- * Two ranks may be neighbours more than once, and messages between them arrive in the order in
- * which they are sent. In a list of neighbours the first edge meets the first one. In a grid what
- * is sent in one direction comes from the other: so each dimension sends to its upper neighbour
- * first, and receives from its lower one first.
+ * Two ranks may be neighbours more than once, and messages between them match in the order in which
+ * they were sent. In a graph the first edge of the sender matches the first one of the receiver. In
+ * a grid a message that is sent up comes from below. So in each dimension a rank sends to its upper
+ * neighbour first, and receives from its lower neighbour first.
  */
 #include "ompi/mca/coll/p2p/p2p.h"
 

@@ -4,14 +4,14 @@
 
 #include "opal/mca/base/component.h"
 
-/* What is the same in all ranks and decides: the operation's family, and its bytes. */
+/* What decides about the algorithm, equal in all ranks. */
 typedef struct measure {
     p2p_family_id_t family;
     size_t bytes;
     unsigned holds;
 } measure_t;
 
-/* The average bytes of a block, where each rank knows the counts of all. */
+/* The average bytes of a block, where each rank knows all counts. */
 static size_t mean_block(const ompi_coll_side_t *side, int blocks)
 {
     size_t total = 0;
@@ -30,7 +30,7 @@ static size_t total_of_blocks(const ompi_coll_side_t *side, int blocks)
     return ompi_datatype_bytes(side->type, total);
 }
 
-/* Where only a rank's own count is known, it must not decide. */
+/* Where a rank knows only its own counts, they must not decide: SIZE_MAX. */
 static measure_t measure(const ompi_coll_call_t *call, const ompi_schedule_t *schedule)
 {
     bool is_root = schedule->rank == call->root;
@@ -79,8 +79,8 @@ static bool has_own_counts(ompi_coll_kind_t kind)
            kind == OMPI_ALLTOALLW || kind >= OMPI_NEIGHBOR_ALLGATHER;
 }
 
-/* Also where each sends its own data only, what has failed is not told as if it were right, unless
- * the others have nothing to do with it. */
+/* Whether an error of one rank must reach the others (`relays`): not in operations in which a
+ * rank's data concerns its receiver alone. */
 static bool is_relayed(const ompi_coll_call_t *call)
 {
     if (ompi_comm_is_inter(call->comm))

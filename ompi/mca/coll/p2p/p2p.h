@@ -2,25 +2,24 @@
 /*
  * coll/p2p: collectives made of messages. It takes every call.
  *
- *   p2p.c         the component: from a call to an operation's algorithm
- *   choose.[ch]   which algorithm: tables by size and ranks
+ *   p2p.c         the component: from a call to an algorithm of its operation
+ *   choose.[ch]   which algorithm: tables by bytes and ranks
  *   params.c      the parameters: those tables, and lengths
- *   sum.c         a value that grows while operands arrive, in rank order
- *   halves.c      reductions in which each rank reduces a piece
+ *   sum.c         the partial result of a reduction, in rank order
+ *   halving.c     recursive halving: each rank reduces a piece
  *   others        the algorithms, a file for each family of operations
  *
- * In the costs, n is the number of ranks, m the bytes of one rank's data (of all of it, for a
- * broadcast, reductions and blocks of different sizes), a the time to get any message across, b
- * that of a byte, g that of reducing a byte.
+ * In the costs, n is the number of ranks and m the bytes of one rank's data (of all data, for a
+ * broadcast, reductions and blocks of different sizes); a is the latency of a message, b the time
+ * to transfer a byte, g the time to reduce a byte.
  *
- * Algorithms only write schedules. Data that is neither sent nor kept where the user gave it is
- * packed bytes; operands of reductions keep the layout of their type, since users' operators know
- * no other.
+ * Algorithms only write schedules. Data in temporary memory is packed bytes. Operands of reductions
+ * keep the layout of their type, because the user's operators expect it.
  *
- * They need not look whether there was memory: without it the messages are sent and received all
- * the same, with nothing in them (ompi/schedule/schedule.h).
+ * Algorithms do not check whether ompi_schedule_room and ompi_schedule_elements found memory:
+ * without memory the schedule sends and receives empty messages (ompi/schedule/schedule.h).
  *
- * Threading: under ompi_lock.
+ * Threading: the caller holds ompi_lock.
  */
 #ifndef OMPI_COLL_P2P_H
 #define OMPI_COLL_P2P_H
@@ -31,13 +30,13 @@
 
 /* -- data ----------------------------------------------------------------------------- */
 
-/* Also for MPI_BOTTOM, and for addresses outside of any object. */
+/* The address `bytes` behind `buffer`, which may be MPI_BOTTOM or outside of any object. */
 static inline void *p2p_at(const void *buffer, MPI_Count bytes)
 {
     return (void *)((uintptr_t)buffer + (uintptr_t)bytes);
 }
 
-/* `count` elements of the data, beginning with the given one. */
+/* `count` elements of the data, from the element `first` on. */
 static inline ompi_data_t p2p_part(ompi_data_t data, size_t first, size_t count)
 {
     MPI_Count offset = (MPI_Count)first * ompi_datatype_extent(data.type);
@@ -64,14 +63,14 @@ static inline bool p2p_in_place(const ompi_coll_side_t *side)
     return side->buffer == MPI_IN_PLACE;
 }
 
-/* The elements of the i-th block. */
+/* The number of elements of the i-th block. */
 static inline size_t p2p_count(const ompi_coll_side_t *side, int i)
 {
     return (size_t)(side->counts.items == NULL ? side->count
                                                : ompi_ints_at(side->counts, (size_t)i));
 }
 
-/* The i-th block of a side that has one for each rank (or neighbour). */
+/* The i-th block of a side that has a block for each rank (or neighbour). */
 static inline ompi_data_t p2p_block(const ompi_coll_side_t *side, int i)
 {
     size_t at = (size_t)i;
@@ -85,8 +84,8 @@ static inline ompi_data_t p2p_block(const ompi_coll_side_t *side, int i)
     return ompi_data(p2p_at(side->buffer, displ), count, ompi_handle_object(side->types[i]));
 }
 
-/* A buffer that may not be there. Whether it is cannot be told from the address: NULL is
- * MPI_BOTTOM, the buffer of a type of absolute addresses. */
+/* A buffer or none. NULL does not mean none: it is MPI_BOTTOM, the buffer of a type of absolute
+ * addresses. */
 typedef struct p2p_buffer {
     bool is_there;
     void *buffer;
@@ -107,7 +106,7 @@ static inline bool p2p_buffer_is(p2p_buffer_t memory, const void *buffer)
     return memory.is_there && memory.buffer == buffer;
 }
 
-/* -- steps of which nothing is left if there is no data; both ends know that -------------- */
+/* -- steps that are left out if the data has no bytes, at both ends of a message ---------- */
 
 static inline void p2p_send(ompi_schedule_t *schedule, int rank, ompi_data_t what)
 {
@@ -144,64 +143,67 @@ static inline int p2p_power(int n)
 /* -- sum.c ---------------------------------------------------------------------------- */
 
 /*
- * A value that begins as this rank's contribution and takes in the operands of others. Memory is
- * `home`, where the result belongs, and one more buffer if that is not enough. The value moves
- * between them, as operands are reduced into the value or the value into operands:
+ * The partial result of a reduction: it begins as this rank's contribution and takes in the
+ * operands of other ranks. It uses `home`, where the result belongs, and one more buffer if needed.
+ * The value moves between the two, as operands are reduced into the value or the value into
+ * operands:
  *
  *   into = p2p_sum_room(sum); receive into it; wait; p2p_sum_lower or _higher(sum, into)
  */
 typedef struct p2p_sum {
     ompi_schedule_t *schedule;
     ompi_data_t value;
-    p2p_buffer_t home, spare; /* not there until they are needed */
-    bool value_is_foreign;    /* it is in the user's send buffer, and must stay as it is */
+    p2p_buffer_t home, spare; /* none until they are needed */
+    bool value_is_foreign;    /* the value is in the user's send buffer, which must not change */
     bool is_commutative;
 } p2p_sum_t;
 
-/* Home is where the result belongs. If it is not there, temporary memory serves. */
+/* `home` is where the result belongs. If it is none, temporary memory is used. */
 void p2p_sum_init(p2p_sum_t *sum, ompi_schedule_t *schedule, ompi_data_t contribution,
                   p2p_buffer_t home);
 
-/* Where the next operand may be received while the value is sent. */
+/* Where the next operand can be received while the value is sent. */
 void *p2p_sum_room(p2p_sum_t *sum);
 static inline ompi_data_t p2p_sum_target(p2p_sum_t *sum)
 {
     return ompi_data(p2p_sum_room(sum), sum->value.count, sum->value.type);
 }
 
-/* value = operand op value, or value op operand. The operand is what p2p_sum_room gave, or memory
- * of the caller's, which may be overwritten, too. */
+/* value = operand op value, or value op operand. `operand` is what p2p_sum_room returned, or memory
+ * of the caller. It may be overwritten. */
 void p2p_sum_lower(p2p_sum_t *sum, void *operand);
 void p2p_sum_higher(p2p_sum_t *sum, void *operand);
 
-/* The result is at home. */
+/* Copies the result to `home` if it is not there. */
 void p2p_sum_finish(p2p_sum_t *sum);
 
-/* -- halves.c ------------------------------------------------------------------------- */
+/* -- halving.c ------------------------------------------------------------------------- */
 
-/* A reduction by halving; its head explains it. */
-typedef struct p2p_halves {
+/* A reduction by recursive halving; see halving.c. */
+typedef struct p2p_halving {
     ompi_schedule_t *schedule;
-    ompi_data_t value;              /* as far as it is reduced: the contribution, later at home */
-    p2p_buffer_t home, spare;       /* as large as the value */
-    int actors, actor;              /* how many take part; -1: this rank does not */
-    const ompi_coll_side_t *counts; /* of the pieces, one for each rank; NULL: equal, for actors */
-} p2p_halves_t;
+    ompi_data_t value;              /* the partial result: the contribution, later at home */
+    p2p_buffer_t home, spare;       /* each as large as the value */
+    int actors, actor;              /* how many ranks take part; this one, -1: it does not */
+    const ompi_coll_side_t *counts; /* elements of a piece for each rank; NULL: equal pieces, one
+                                     for each actor */
+} p2p_halving_t;
 
-/* Home is where the result belongs, if it is wanted here; else temporary memory serves. */
-void p2p_halves_init(p2p_halves_t *halves, ompi_schedule_t *schedule, ompi_data_t contribution,
-                     p2p_buffer_t home, const ompi_coll_side_t *counts);
+/* `home` is where the result belongs. If it is none, temporary memory is used. */
+void p2p_halving_init(p2p_halving_t *halving, ompi_schedule_t *schedule, ompi_data_t contribution,
+                      p2p_buffer_t home, const ompi_coll_side_t *counts);
 
-/* Each actor has the result of its pieces, at home. Then one of these: all pieces at every rank's
- * home, or at the root's, or each rank's own in `result`. */
-void p2p_halves_reduce(p2p_halves_t *halves);
-void p2p_halves_allgather(p2p_halves_t *halves);
-void p2p_halves_gather(p2p_halves_t *halves, int root);
-void p2p_halves_scatter_rest(p2p_halves_t *halves, ompi_data_t result);
+/* After p2p_halving_reduce each actor has the result of its piece at home. Then one of these
+ * follows: all pieces to every rank's home, all pieces to the root's home, or each rank's piece to
+ * its `result`. */
+void p2p_halving_reduce(p2p_halving_t *halving);
+void p2p_halving_allgather(p2p_halving_t *halving);
+void p2p_halving_gather(p2p_halving_t *halving, int root);
+void p2p_halving_scatter(p2p_halving_t *halving, ompi_data_t result);
 
 /* -- the algorithms ------------------------------------------------------------------- */
 
-/* Each adds what this rank of the schedule's `rank` and `size` does. Bytes are not 0. */
+/* Each adds the steps of this rank, which is schedule->rank of schedule->size. Bytes are not 0. */
 typedef int p2p_build_fn_t(const ompi_coll_call_t *call, ompi_schedule_t *schedule);
 
 p2p_build_fn_t p2p_barrier_dissemination, p2p_barrier_tree;

@@ -7,7 +7,7 @@ size_t p2p_segment_bytes;
 unsigned p2p_window;
 opal_strings_t p2p_tables[P2P_FAMILIES];
 
-/* An algorithm alone is a table of one rule, which is what the deprecated name could say. */
+/* The value of a deprecated name, an algorithm, is a table of one rule. */
 #define FAMILY(id, text, algorithms)                                                               \
     {                                                                                              \
         .name = text "_table", .type = OPAL_PARAM_LIST, .value = &p2p_tables[P2P_##id],            \

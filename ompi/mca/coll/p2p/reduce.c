@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reduction to one rank.
+ * Reduce.
  *
  *   linear          n (a + m b + m g)            the root takes in one operand after the other
  *   binomial        log2(n) (a + m b + m g)      up a tree: counted from the root if the operator
- *                                                commutes, else from rank 0, which passes it on
- *   scatter_gather  2 log2(n) a + 2 m b + m g    halves.c, then pieces to the root up a tree;
- *                                                operators that commute only
+ *                                                commutes, else from rank 0, which sends the result
+ *                                                to the root
+ *   scatter_gather  2 log2(n) a + 2 m b + m g    a reduce-scatter by recursive halving (halving.c),
+ *                                                then a binomial gather; operators that commute
+ * only
  */
 #include "ompi/mca/coll/p2p/p2p.h"
 
@@ -39,7 +41,7 @@ int p2p_reduce_linear(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
     return MPI_SUCCESS;
 }
 
-/* Up the tree; what is at its top in the end is in *sum. */
+/* Reduces up the tree. In the rank `top` the sum is the result in the end. */
 static void climb(p2p_sum_t *sum, int top)
 {
     ompi_schedule_t *schedule = sum->schedule;
@@ -79,12 +81,12 @@ int p2p_reduce_binomial(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
 int p2p_reduce_scatter_gather(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
 {
     int rank = schedule->rank, root = call->root;
-    p2p_halves_t halves;
+    p2p_halving_t halving;
     if (schedule->size == 1)
         return p2p_reduce_binomial(call, schedule);
-    p2p_halves_init(&halves, schedule, contribution(call),
-                    p2p_buffer_if(rank == root, call->recv.buffer), NULL);
-    p2p_halves_reduce(&halves);
-    p2p_halves_gather(&halves, root);
+    p2p_halving_init(&halving, schedule, contribution(call),
+                     p2p_buffer_if(rank == root, call->recv.buffer), NULL);
+    p2p_halving_reduce(&halving);
+    p2p_halving_gather(&halving, root);
     return MPI_SUCCESS;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reduction of which each rank gets a block, of one size or of different ones.
+ * Reduce-scatter, with blocks of one size or of different sizes.
  *
- *   halving     log2(n) a + m b + m g           halves.c; operators that commute only
- *   pairwise    (n-1) (a + m/n b + m/n g)       each rank sends each other one its block, one at a
- *                                               time; likewise
- *   reduce      log2(n) (a + m b + m g) + m b   a reduction, then a scatter; in rank order
+ *   halving     log2(n) a + m b + m g           recursive halving (halving.c); operators that
+ * commute only pairwise    (n-1) (a + m/n b + m/n g)       each rank exchanges blocks with each
+ * other rank, one at a time; operators that commute only reduce      log2(n) (a + m b + m g) + m b
+ * a reduction, then a scatter; in rank order
  */
 #include "ompi/mca/coll/p2p/p2p.h"
 
@@ -19,7 +19,7 @@ static size_t elements_before(const ompi_coll_call_t *call, int rank)
     return before;
 }
 
-/* All blocks of this rank's operand. */
+/* This rank's operand: all blocks. */
 static ompi_data_t contribution(const ompi_coll_call_t *call, const ompi_schedule_t *schedule)
 {
     const void *buffer = p2p_in_place(&call->send) ? call->recv.buffer : call->send.buffer;
@@ -33,13 +33,13 @@ static ompi_data_t result(const ompi_coll_call_t *call, const ompi_schedule_t *s
 
 int p2p_reduce_scatter_halving(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
 {
-    p2p_halves_t halves;
+    p2p_halving_t halving;
     if (schedule->size == 1)
         return p2p_reduce_scatter_pairwise(call, schedule);
-    p2p_halves_init(&halves, schedule, contribution(call, schedule), (p2p_buffer_t){0},
-                    &call->recv);
-    p2p_halves_reduce(&halves);
-    p2p_halves_scatter_rest(&halves, result(call, schedule));
+    p2p_halving_init(&halving, schedule, contribution(call, schedule), (p2p_buffer_t){0},
+                     &call->recv);
+    p2p_halving_reduce(&halving);
+    p2p_halving_scatter(&halving, result(call, schedule));
     return MPI_SUCCESS;
 }
 
@@ -54,7 +54,7 @@ int p2p_reduce_scatter_pairwise(const ompi_coll_call_t *call, ompi_schedule_t *s
     ompi_data_t all = contribution(call, schedule), own = block(call, all, rank);
     ompi_data_t home = result(call, schedule);
     p2p_sum_t sum;
-    /* In place, home is where blocks are that have not been sent yet. */
+    /* In place, the result's memory has blocks that have not been sent yet. */
     p2p_sum_init(&sum, schedule, own, p2p_buffer_if(!p2p_in_place(&call->send), home.buffer));
     for (int distance = 1; distance < size; distance++) {
         int to = p2p_shift(rank, distance, size), from = p2p_shift(rank, -distance, size);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Prefix reductions. All are in rank order.
+ * Scan and exscan, in rank order.
  *
- *   doubling   log2(n) (a + m b + m g)   the value of 2^k ranks goes to the rank 2^k behind
- *   linear     n (a + m b + m g)         from rank to rank
+ *   doubling   log2(n) (a + m b + m g)   in round k a rank sends its value to the rank 2^k behind
+ * it linear     n (a + m b + m g)         from rank to rank
  *
- * The exclusive form hands each operand to the next rank first, and is an inclusive scan of what
- * the ranks but the first one have then.
+ * An exscan by doubling sends each operand to the next rank first. It is then an inclusive scan of
+ * these operands by all ranks except rank 0.
  */
 #include "ompi/mca/coll/p2p/p2p.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Scatter, and scatter of blocks of different sizes: a gather backwards.
+ * Scatter, also of blocks of different sizes.
  *
- *   linear     n a + n m b          the root sends to each
+ *   linear     n a + n m b          the root sends to each rank
  *   binomial   log2(n) a + n m b    down a tree, counted from the root. Blocks of one size only
  */
 #include "ompi/mca/coll/p2p/p2p.h"
@@ -23,14 +23,14 @@ int p2p_scatter_linear(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
     return MPI_SUCCESS;
 }
 
-/* The blocks of `count` ranks from `first` on, which do not go around the end. */
+/* The blocks of `count` ranks from `first` on, without wrapping around. */
 static ompi_data_t blocks(const ompi_coll_call_t *call, int first, int count)
 {
     size_t each = (size_t)call->send.count;
     return p2p_part(p2p_whole(&call->send), (size_t)first * each, (size_t)count * each);
 }
 
-/* The root sends a child what is for `count` ranks. */
+/* The root sends a child the blocks of its subtree, `count` ranks. */
 static int send_subtree(const ompi_coll_call_t *call, ompi_schedule_t *schedule, int child,
                         int count)
 {

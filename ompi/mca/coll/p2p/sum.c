@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sums: see p2p.h. `inout = in op inout` overwrites its right operand; so a value takes in a higher
- * operand by being reduced into it, and moves there. What commutes can be kept at home.
+ * Partial results: see p2p.h. `inout = in op inout` overwrites its right operand. So a value takes
+ * in a higher operand by being reduced into it, and is there from then on. If the operator
+ * commutes, the value can stay at home.
  */
 #include "ompi/mca/coll/p2p/p2p.h"
 
@@ -31,7 +32,7 @@ void *p2p_sum_room(p2p_sum_t *sum)
     return memory_of(sum, is_home_taken ? &sum->spare : &sum->home);
 }
 
-/* operand = value op operand: the value is there now. */
+/* operand = value op operand; the value is where the operand was. */
 static void move_into(p2p_sum_t *sum, void *operand)
 {
     ompi_data_t target = ompi_data(operand, sum->value.count, sum->value.type);
@@ -49,7 +50,7 @@ void p2p_sum_lower(p2p_sum_t *sum, void *operand)
         return;
     }
     if (sum->value_is_foreign) {
-        /* The value needs a place of its own, and the operand may be at home. */
+        /* The value needs a buffer of its own, and the operand may be at home. */
         bool is_home_taken = p2p_buffer_is(sum->home, operand);
         void *other = memory_of(sum, is_home_taken ? &sum->spare : &sum->home);
         ompi_data_t copy = ompi_data(other, sum->value.count, sum->value.type);
