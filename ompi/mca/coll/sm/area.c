@@ -2,10 +2,10 @@
 /*
  * The areas of communicators.
  *
- * Rank 0 of a communicator carves its area at the first call that needs one, and sends the others
- * the place, or that there is none. What is carved is never given back, so rank 0 keeps a list of
- * the areas that it has made. One may be used again when all ranks of the communicator it was for
- * have left it: the slowest of them may read it for a while after rank 0 has freed the
+ * Rank 0 of a communicator carves the area from the node's segment at the first call that needs
+ * one, and sends its offset to the others, or 0. The segment never takes memory back, so rank 0
+ * keeps a list of the areas that it has made. An area can be reused when all ranks of its
+ * communicator have left it: the slowest of them may read it for a while after rank 0 has freed the
  * communicator.
  */
 #include "ompi/mca/coll/sm/sm.h"
@@ -15,7 +15,7 @@
 
 #include "opal/util/text.h"
 
-enum { SMALL_BYTES = 4 << 10 }; /* of an area where there is little room */
+enum { SMALL_BYTES = 4 << 10 }; /* max_bytes of an area when the segment is nearly full */
 
 typedef struct free_area {
     struct free_area *next;
@@ -26,7 +26,7 @@ typedef struct free_area {
 
 static free_area_t *free_areas;
 
-/* Without the room. */
+/* The bytes of an area without the room. */
 static size_t control_bytes(int ranks)
 {
     return sizeof(sm_area_t) + ((size_t)ranks + 1) * sizeof(((sm_area_t *)NULL)->lines[0]);
@@ -44,7 +44,7 @@ static size_t area_bytes(const sm_comm_t *self)
     return control_bytes(self->size) + ((size_t)self->size + 1) * 2 * self->room_bytes;
 }
 
-/* The smallest of at least *bytes, and how many it has. NULL: none. */
+/* The smallest free area of at least *bytes; *bytes becomes its size. NULL: none. */
 static sm_area_t *take_free(size_t *bytes)
 {
     free_area_t **best = NULL;
@@ -63,13 +63,13 @@ static sm_area_t *take_free(size_t *bytes)
     return area;
 }
 
-/* What rank 0 tells the others. */
-typedef struct offer {
+/* The message of rank 0 to the others. */
+typedef struct location {
     uint64_t offset; /* 0: the segment has no room */
     uint64_t max_bytes;
-} offer_t;
+} location_t;
 
-/* Its offset, or 0. */
+/* The offset of a new or reused area; 0: none. */
 static uint64_t make(sm_comm_t *self)
 {
     self->area_bytes = area_bytes(self);
@@ -86,26 +86,26 @@ static uint64_t make(sm_comm_t *self)
     return opal_node_offset(area);
 }
 
-/* A smaller one is better than none. */
-static offer_t make_offer(sm_comm_t *self)
+/* Makes a smaller area if there is no room for one of max_bytes. */
+static location_t make_location(sm_comm_t *self)
 {
     uint64_t offset = make(self);
     if (offset == 0 && self->max_bytes > SMALL_BYTES) {
         set_max_bytes(self, SMALL_BYTES);
         offset = make(self);
     }
-    return (offer_t){offset, self->max_bytes};
+    return (location_t){offset, self->max_bytes};
 }
 
 int sm_area_join(sm_comm_t *self)
 {
-    offer_t offer = {0};
+    location_t location = {0};
     set_max_bytes(self, self->max_bytes);
     if (self->rank == 0)
-        offer = make_offer(self);
+        location = make_location(self);
     ompi_schedule_t schedule;
     ompi_schedule_init(&schedule, self->comm, NULL);
-    ompi_data_t data = ompi_data(&offer, sizeof offer, schedule.byte);
+    ompi_data_t data = ompi_data(&location, sizeof location, schedule.byte);
     if (self->rank != 0)
         ompi_schedule_recv(&schedule, 0, data);
     for (int rank = 1; self->rank == 0 && rank < self->size; rank++)
@@ -117,10 +117,10 @@ int sm_area_join(sm_comm_t *self)
     if (error != MPI_SUCCESS)
         return error;
     self->stage = SM_DECLINED;
-    if (offer.offset == 0)
+    if (location.offset == 0)
         return MPI_SUCCESS;
-    set_max_bytes(self, offer.max_bytes);
-    self->area = opal_node_at(offer.offset);
+    set_max_bytes(self, location.max_bytes);
+    self->area = opal_node_at(location.offset);
     self->room = (char *)self->area + control_bytes(self->size);
     self->stage = SM_READY;
     return MPI_SUCCESS;

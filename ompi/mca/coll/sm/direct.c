@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reading where the others' data is: what operations on longer data are made of.
+ * Reading data in the memory of other ranks. Operations on longer data consist of
  *
- *   publish the address of the packed data; read what others have; wait until ours has been read
+ *   publish the address of this rank's data; read other ranks' data; wait until its own was read
  *
- * Each rank waits for the readers of its own data only, and of many that leave it the last one
- * wakes it. So ranks that share a core go on one after the other.
+ * A rank waits only for the readers of its own data, and the last reader wakes it. So ranks that
+ * share a core run one after the other.
  *
- * Data is the user's own, if it lies without gaps; else a packed copy of it, or, in the region, a
- * list of where its pieces are. What lies in
- * the region that the node's ranks have mapped is read in place, and may be written, too: a rank
- * that wants a result there tells where. The rest is read by a system call. Where that is not
- * permitted, a copy in the region takes the place of data that is not there. So nothing has to be
- * agreed for an operation: the entries that a step publishes say all, also that a rank found no
- * memory for its copy. Then nobody goes on, and messages do the operation.
+ * The published data is the user's buffer if its type is contiguous; else a packed copy or, in the
+ * region, a list of its segments. Data in the region, which all ranks of the node have mapped, is
+ * read in place; a result there can be written, and its rank publishes its address. Other data is
+ * read by a system call. Where that is not permitted, data outside of the region is copied into the
+ * region first. So an operation needs no agreement of its own: the entries say everything, also
+ * that a rank had no memory for its copy. In that case all ranks leave the operation to messages.
  *
- * Which of these ways there are is found out at the first call for which it counts, for all pairs
- * of the communicator. If one pair has neither, nobody reads. sm_direct_reach, sm_direct_fetch and
- * sm_direct_target are all that knows how a peer's memory is reached.
+ * sm_direct_agree finds out, for all pairs of ranks, which of these two ways work. If a pair has
+ * neither, no rank reads. Only sm_direct_reach, sm_direct_fetch and sm_direct_target know how the
+ * memory of a peer is reached.
  */
 #include "ompi/mca/coll/sm/direct.h"
 
@@ -26,14 +25,14 @@
 #include "opal/node/region.h"
 
 enum {
-    PIECE = 64 << 10,  /* of packed data that is unpacked on its way */
-    SEGMENT_MIN = 128, /* bytes on average, for which it pays to tell the others where they are */
-    SEGMENTS = 32,     /* of what is received, at a time */
+    PIECE = 64 << 10,  /* of packed data that is read and unpacked at a time */
+    SEGMENT_MIN = 128, /* average bytes of a segment from which a list is better than a copy */
+    SEGMENTS = 32,     /* of the receive buffer, at a time */
 };
 
-/* -- may we? ------------------------------------------------------------------------------- */
+/* -- agreement ----------------------------------------------------------------------------- */
 
-/* What a rank tells the others. */
+/* What a rank publishes about itself. */
 enum { MAPS_ALL = 1, MAY_READ_ALL = 2, HAS_CORES = 4 };
 
 static char probe_peers(sm_comm_t *self)
@@ -54,7 +53,7 @@ static char probe_peers(sm_comm_t *self)
 int sm_direct_agree(sm_comm_t *self)
 {
     sm_slot_t slot;
-    /* Who is here has been through MPI_Init, and said whether it may be read. */
+    /* After this barrier all ranks have been through MPI_Init, and have allowed others to read. */
     int error = sm_step_barrier(self);
     if (error == MPI_SUCCESS)
         error = sm_step_begin(self, SM_SYNC, 1, &slot);
@@ -74,15 +73,15 @@ int sm_direct_agree(sm_comm_t *self)
     return MPI_SUCCESS;
 }
 
-/* -- giving -------------------------------------------------------------------------------- */
+/* -- publishing ---------------------------------------------------------------------------- */
 
-/* Whether all of it can be reached by loads and stores. Also of no bytes at MPI_BOTTOM. */
+/* Whether the bytes are mapped in all ranks. Also for no bytes at MPI_BOTTOM. */
 static bool is_in_region(const sm_comm_t *self, uintptr_t start, size_t bytes)
 {
     return self->is_mapped && opal_region_has((const void *)start, bytes);
 }
 
-/* Whether what all of these elements span is there. */
+/* Whether the whole span of the elements is in the region. */
 static bool spans_region(const sm_comm_t *self, ompi_data_t data)
 {
     uintptr_t start = (uintptr_t)data.buffer + (uintptr_t)ompi_datatype_true_lb(data.type);
@@ -140,7 +139,7 @@ void sm_source_init_room(sm_source_t *source, const sm_comm_t *self, size_t byte
     if (room == NULL && self->may_read)
         room = malloc(bytes > 0 ? bytes : 1);
     *source = (sm_source_t){.address = (uintptr_t)room, .room = room};
-    /* There may be memory all the same, that messages can use. */
+    /* SM_FALL_BACK: messages can use memory outside of the region. */
     if (room == NULL)
         source->error = self->may_read ? MPI_ERR_NO_MEM : SM_FALL_BACK;
 }
@@ -178,7 +177,7 @@ void sm_direct_write_entry(sm_comm_t *self, const sm_slot_t *slot, const sm_sour
     entry->segments = source->segments;
     entry->error = source->error;
     entry->in_place = source->in_place;
-    atomic_store_explicit(&entry->readers, 0, memory_order_relaxed); /* the step publishes it */
+    atomic_store_explicit(&entry->readers, 0, memory_order_relaxed); /* the flag publishes it */
 }
 
 uintptr_t sm_direct_address(const sm_comm_t *self, const sm_slot_t *slot, int rank)
@@ -189,7 +188,7 @@ uintptr_t sm_direct_address(const sm_comm_t *self, const sm_slot_t *slot, int ra
 char *sm_direct_target(const sm_comm_t *self, const sm_slot_t *slot, int rank)
 {
     uintptr_t target = entry_of(self, slot, rank)->target;
-    /* Our own view of ourselves has no shift. */
+    /* The view of this rank itself has no shift. */
     return target != 0 ? (char *)(target + self->peers[rank].view.shift) : NULL;
 }
 
@@ -276,7 +275,7 @@ const char *sm_direct_reach(const sm_comm_t *self, int rank, uintptr_t from, siz
     return opal_node_read(peer->local_rank, buffer, from, bytes) == OPAL_SUCCESS ? buffer : NULL;
 }
 
-/* Packed bytes. */
+/* Reads packed bytes of a peer. */
 static int fetch_packed(const sm_peer_t *peer, uintptr_t from, ompi_data_t to)
 {
     static _Alignas(64) char piece[PIECE];
@@ -300,7 +299,7 @@ static int fetch_packed(const sm_peer_t *peer, uintptr_t from, ompi_data_t to)
     return MPI_SUCCESS;
 }
 
-/* From one layout to another: a part of the given one, which goes on, to each segment of ours. */
+/* Copies from the segments of a peer to those of `to`. */
 static void fetch_laid_out(const struct iovec *from, size_t skip, uintptr_t shift, ompi_data_t to)
 {
     struct iovec segments[SEGMENTS];

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Operations that move longer data: each rank reads what it gets out of the memory of who gives it,
- * or who gives writes it to where it belongs, if that is in the region. With n ranks and m bytes of
- * a block, a rank copies
+ * Operations that move longer data. The receiver reads it from the sender's memory; or the sender
+ * writes it to the receiver's buffer, if that is in the region. With n ranks and blocks of m bytes,
+ * a rank copies
  *
- *   bcast      nothing in the root, m elsewhere
- *   gather     m, or n m in the root and nothing elsewhere         scatter   m
- *   allgather  n m                                                 alltoall  n m
+ *   bcast      nothing in the root, m in the others
+ *   gather     m; or n m in the root, nothing in the others         scatter   m
+ *   allgather  n m                                                  alltoall  n m
  *
- * Who gives waits until all have read, and who gets until all have given. Where ranks wait for the
- * root only, a report to it says that they are done.
+ * A sender waits until all receivers have read its data. Where only the root sends, the others end
+ * with a report to the root (sm_step_report).
  */
 #include "ompi/mca/coll/sm/direct.h"
 
-/* Tells where the root's data is, or its result. The others learn it, or, by MPI_ERR_TRUNCATE, that
- * it is not as long as they think. */
+/* Publishes the root's data or result buffer. MPI_ERR_TRUNCATE, in another rank: its call has
+ * another length. */
 static int publish_root(sm_comm_t *self, int root, const sm_source_t *source, sm_slot_t *slot)
 {
     int error = sm_step_begin(self, SM_BY_ROOT, sizeof(sm_entry_t), slot);
@@ -28,13 +28,13 @@ static int publish_root(sm_comm_t *self, int root, const sm_source_t *source, sm
         if (error == MPI_ERR_TRUNCATE && sm_step_protocol(self, slot, root) != SM_DIRECT)
             return error;
     }
-    int offered = error == MPI_SUCCESS || error == MPI_ERR_TRUNCATE
-                      ? *sm_step_error(self, slot, root)
-                      : MPI_SUCCESS;
-    return offered != MPI_SUCCESS ? offered : error;
+    int published = error == MPI_SUCCESS || error == MPI_ERR_TRUNCATE
+                        ? *sm_step_error(self, slot, root)
+                        : MPI_SUCCESS;
+    return published != MPI_SUCCESS ? published : error;
 }
 
-/* This rank is done with what the root has, which waits for all. */
+/* This rank is done with the root's data; the root waits for all ranks. */
 static int report(sm_comm_t *self, int root, int error)
 {
     int reported = sm_step_report(self, root, false);
@@ -90,7 +90,7 @@ int sm_direct_scatter(sm_comm_t *self, const ompi_coll_call_t *call, size_t byte
 
 /* -- gather ---------------------------------------------------------------------------------- */
 
-/* Each rank writes its block to where the root wants it, if it fits there. */
+/* Each rank writes its block to the root's buffer, if the lengths match (`fits`). */
 static int gather_into(sm_comm_t *self, const ompi_coll_call_t *call, char *target, size_t block,
                        bool fits)
 {
@@ -103,7 +103,7 @@ static int gather_into(sm_comm_t *self, const ompi_coll_call_t *call, char *targ
     return reported != MPI_SUCCESS ? reported : error;
 }
 
-/* The root's part of the following. */
+/* The root's part of gather_by_root. */
 static int read_blocks(sm_comm_t *self, const ompi_coll_call_t *call, const sm_slot_t *blocks)
 {
     int error = MPI_SUCCESS;
@@ -123,8 +123,8 @@ static int read_blocks(sm_comm_t *self, const ompi_coll_call_t *call, const sm_s
     return error != MPI_SUCCESS ? error : copied;
 }
 
-/* The root reads all blocks; the others wait for that, and learn if a block could not be told of.
- */
+/* The root reads all blocks. The others wait for that, and learn whether a rank had no memory for
+ * its block. */
 static int gather_by_root(sm_comm_t *self, const ompi_coll_call_t *call)
 {
     bool is_root = self->rank == call->root;
@@ -136,7 +136,7 @@ static int gather_by_root(sm_comm_t *self, const ompi_coll_call_t *call)
     if (!is_root)
         sm_source_init_layout(&source, self, sm_block(&call->send, 0));
     sm_direct_write_entry(self, &blocks, &source);
-    int given = sm_step_give(self, &blocks, call->root);
+    int given = sm_step_arrive_at_root(self, &blocks, call->root);
     error = is_root && given == MPI_SUCCESS ? read_blocks(self, call, &blocks) : source.error;
     int ended = given == MPI_SUCCESS ? sm_step_begin(self, SM_BY_ROOT, sizeof(bool), &end) : given;
     if (ended == MPI_SUCCESS && is_root) {
@@ -172,7 +172,7 @@ int sm_direct_gather(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes
 
 /* -- all to all ------------------------------------------------------------------------------ */
 
-/* Reads a rank's data if that has not been done, `skip` bytes behind its address. */
+/* Reads a rank's data from the packed byte `skip` on, if that has not been done. */
 static int fetch_once(sm_comm_t *self, const ompi_coll_call_t *call, const sm_slot_t *slot,
                       int rank, size_t skip)
 {
@@ -184,9 +184,11 @@ static int fetch_once(sm_comm_t *self, const ompi_coll_call_t *call, const sm_sl
     return error;
 }
 
-/* From everybody. What is there already is read at once: a rank that waited first would begin when
- * others on its core do, too. What comes later waits for the last one, so that this rank sleeps
- * only once. Data that is overwritten waits until it is certain that nobody needs it again. */
+/* Reads the data of all ranks. What is published already is read at once: if a rank waited first,
+ * it would start reading at the same time as other ranks on its core. Data that is published later
+ * is read when all is there, so that this rank sleeps only once. If this rank overwrites its own
+ * data
+ * (`overwrites`), it waits first until no rank can fall back to messages. */
 static int fetch_all(sm_comm_t *self, const ompi_coll_call_t *call, const sm_slot_t *slot,
                      size_t skip, bool overwrites)
 {
@@ -229,7 +231,7 @@ int sm_direct_allgather(sm_comm_t *self, const ompi_coll_call_t *call, size_t by
     return error;
 }
 
-/* In place, what the others read is a copy: blocks are overwritten before they have all read. */
+/* In place the others read a copy, because blocks are overwritten before all ranks have read. */
 int sm_direct_alltoall(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
     bool in_place = call->send.buffer == MPI_IN_PLACE;

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reductions of longer data: each rank reduces a piece, out of everybody's memory, and writes the
- * result to where it belongs, if that is in the region; else those who want it read it there. With
- * n ranks and m bytes of an operand,
+ * Reductions of longer data. Each rank reduces a piece from the memory of all ranks. It writes the
+ * result to the buffers of the ranks that want it, if these are in the region; else those ranks
+ * read it. With n ranks and operands of m bytes,
  *
- *   allreduce       a rank reduces m / n, and writes m of results; two waits. Of two ranks, short:
- *                   both reduce everything
- *   reduce          a rank reduces and writes m / n; two waits
- *   reduce_scatter  its block of all operands; two waits
+ *   allreduce       a rank reduces m / n and writes m; two waits. Short data of two ranks: both
+ *                   reduce everything
+ *   reduce          a rank reduces m / n and writes it to the root; two waits
+ *   reduce_scatter  a rank reduces its block; two waits
  *
  * Where results are read instead, an allreduce has a third wait, and so has the root of a reduce.
  *
- * Operations of the user's and those that do not commute are no exception: the operands of an
- * element are reduced in the order of the ranks.
+ * The operands of an element are always reduced in the order of the ranks, so these also serve the
+ * user's operators and those that do not commute.
  */
 #include "ompi/mca/coll/sm/direct.h"
 #include "ompi/mca/coll/sm/fold.h"
 
-/* A reduction of so many elements. A rank that has no memory says so, and nobody goes on. */
+/* Prepares a reduction of `count` elements. A rank without memory publishes that, and all ranks
+ * stop. */
 static void begin(sm_fold_t *fold, sm_comm_t *self, const ompi_coll_call_t *call, size_t count,
                   bool needs_copy, sm_source_t *source)
 {
@@ -32,7 +33,7 @@ static void begin(sm_fold_t *fold, sm_comm_t *self, const ompi_coll_call_t *call
 
 /* -- everything in one rank ------------------------------------------------------------------ */
 
-/* Reduces elements from the first one given on, when all operands are there. */
+/* Reduces elements from `first` on, when all operands are published. */
 static int fold_alone(const sm_fold_t *fold, const sm_slot_t *operands, size_t first,
                       ompi_data_t result)
 {
@@ -45,7 +46,7 @@ static int fold_alone(const sm_fold_t *fold, const sm_slot_t *operands, size_t f
     return sm_direct_await_readers(self, operands, self->size - 1, error);
 }
 
-/* In place, what the others read is a copy: the result belongs where they do. */
+/* In place the others read a copy, because the result overwrites the operand. */
 int sm_direct_reduce_scatter(sm_comm_t *self, const ompi_coll_call_t *call,
                              size_t bytes OPAL_UNUSED)
 {
@@ -65,14 +66,14 @@ int sm_direct_reduce_scatter(sm_comm_t *self, const ompi_coll_call_t *call,
 
 /* -- pieces that are read -------------------------------------------------------------------- */
 
-/* A rank's part of the result. */
+/* A rank's piece of the result. */
 static ompi_data_t part_of(const sm_comm_t *self, ompi_data_t result, int rank)
 {
     sm_piece_t piece = sm_piece_of(self, result.count, rank);
     return sm_part(result, piece.first, piece.count);
 }
 
-/* Reduces a rank's piece to its place in the result. */
+/* Reduces a rank's piece into the result. */
 static int reduce_part(const sm_fold_t *fold, const sm_slot_t *operands, ompi_data_t result,
                        int rank)
 {
@@ -80,14 +81,14 @@ static int reduce_part(const sm_fold_t *fold, const sm_slot_t *operands, ompi_da
     return sm_fold_run(fold, operands, piece.first, piece.count, part_of(fold->self, result, rank));
 }
 
-/* Memory for this rank's piece, packed. */
-static void take_room(const sm_comm_t *self, ompi_data_t result, sm_source_t *reduced)
+/* Allocates memory for this rank's packed piece. */
+static void allocate_piece(const sm_comm_t *self, ompi_data_t result, sm_source_t *reduced)
 {
     sm_piece_t piece = sm_piece_of(self, result.count, self->rank);
     sm_source_init_room(reduced, self, ompi_datatype_bytes(result.type, piece.count));
 }
 
-/* Reduces this rank's piece to there. */
+/* Reduces this rank's piece into that memory. */
 static int reduce_to_room(const sm_fold_t *fold, const sm_slot_t *operands, ompi_data_t result,
                           const sm_source_t *reduced)
 {
@@ -97,7 +98,7 @@ static int reduce_to_room(const sm_fold_t *fold, const sm_slot_t *operands, ompi
                        ompi_data(reduced->room, bytes, ompi_datatype_of(MPI_BYTE)));
 }
 
-/* The others' pieces into the result; this rank is one of so many readers of each. */
+/* Reads the others' pieces into the result. Each piece has `readers` readers. */
 static int collect(sm_comm_t *self, const sm_slot_t *slot, ompi_data_t result, int readers)
 {
     int error = MPI_SUCCESS;
@@ -114,8 +115,9 @@ static int collect(sm_comm_t *self, const sm_slot_t *slot, ompi_data_t result, i
 
 /* -- allreduce ------------------------------------------------------------------------------- */
 
-/* Where this rank's piece is read: in the result, or, if it may not be read there, in memory that
- * is taken before the rank gives. Later nobody could go back: operands are overwritten. */
+/* Where the others will read this rank's piece: in the result, or in memory if they cannot read it
+ * there. The memory is allocated before the operand is published, because later the operation
+ * cannot fall back to messages: results overwrite operands. */
 static void reserve_piece(const sm_comm_t *self, ompi_data_t result, sm_source_t *source,
                           sm_source_t *reduced)
 {
@@ -123,7 +125,7 @@ static void reserve_piece(const sm_comm_t *self, ompi_data_t result, sm_source_t
     *reduced = (sm_source_t){.address = ompi_datatype_origin(part.type, part.buffer)};
     if (source->error != MPI_SUCCESS || source->target != 0 || sm_direct_is_readable(self, part))
         return;
-    take_room(self, result, reduced);
+    allocate_piece(self, result, reduced);
     source->error = reduced->error;
 }
 
@@ -159,7 +161,7 @@ int sm_direct_allreduce(sm_comm_t *self, const ompi_coll_call_t *call, size_t by
         bool pushes = sm_direct_has_targets(self, &operands);
         const ompi_coll_sm_limits_t *limits = self->limits;
         size_t whole = pushes ? limits->allreduce_whole_bytes : limits->allreduce_whole_read_bytes;
-        /* An operand where a result goes must be read in pieces, each by one rank only. */
+        /* With an operand in place, only one rank may read each piece of the operands. */
         if (bytes <= whole && !sm_direct_is_in_place(self, &operands))
             error = fold_alone(&fold, &operands, 0, result);
         else if (pushes)
@@ -175,7 +177,7 @@ int sm_direct_allreduce(sm_comm_t *self, const ompi_coll_call_t *call, size_t by
 
 /* -- reduce ---------------------------------------------------------------------------------- */
 
-/* What a rank had no memory for, the root reduces, before it tells anybody that it has read. */
+/* The root reduces the pieces that other ranks had no memory for, before those ranks go on. */
 static int reduce_missing(const sm_fold_t *fold, const sm_slot_t *operands, const sm_slot_t *pieces,
                           ompi_data_t result)
 {
@@ -187,7 +189,7 @@ static int reduce_missing(const sm_fold_t *fold, const sm_slot_t *operands, cons
     return error;
 }
 
-/* The root reads the pieces when they are all there; the others wait until it has. */
+/* The root reads the pieces when all are published. The others wait until it has. */
 static int reduce_by_reading(const sm_fold_t *fold, const sm_slot_t *operands, int root,
                              ompi_data_t result)
 {
@@ -199,14 +201,14 @@ static int reduce_by_reading(const sm_fold_t *fold, const sm_slot_t *operands, i
     if (is_root) {
         reduces = reduce_part(fold, operands, result, root);
     } else {
-        take_room(self, result, &reduced);
+        allocate_piece(self, result, &reduced);
         if (reduced.error == MPI_SUCCESS)
             reduced.error = reduce_to_room(fold, operands, result, &reduced);
     }
     int error = sm_step_begin(self, SM_TO_ROOT, sizeof(sm_entry_t), &pieces);
     if (error == MPI_SUCCESS) {
         sm_direct_write_entry(self, &pieces, &reduced);
-        error = sm_step_give(self, &pieces, root);
+        error = sm_step_arrive_at_root(self, &pieces, root);
     }
     if (error == MPI_SUCCESS && is_root) {
         int missing = reduce_missing(fold, operands, &pieces, result);

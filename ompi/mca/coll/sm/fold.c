@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reducing the operands of all ranks, wherever they are: in the rows of a step, or in the ranks'
- * own memory, of which the rows have the addresses. Always in the order of the ranks, so the result
- * does not depend on who does it, and operations need not commute.
+ * Reducing the operands of all ranks, in the rows of a step or in the memory of the ranks, whose
+ * addresses the rows have. Operands are reduced in the order of the ranks, so the result does not
+ * depend on which rank reduces, and operators need not commute.
  *
- * Operands are packed. A predefined operation reduces them as they are, if the elements of its type
- * lie without gaps; everything else is unpacked into temporary memory first, in the layout of the
- * type, which is what users' operations know. It goes piece by piece, so that what is temporary
+ * Operands are packed. A predefined operator reduces packed elements if its type is contiguous. For
+ * all others the operands are unpacked into temporary memory first, in the layout of the type,
+ * which the user's operators expect. The data is reduced piece by piece, so that temporary memory
  * stays in the cache.
  *
- * Threading: under ompi_lock. All folds of the process have the same scratch memory, so nothing is
- * kept in it while a rank waits.
+ * Threading: the caller holds ompi_lock. All folds of the process share the scratch memory, so it
+ * holds nothing while a rank waits.
  */
 #include "ompi/mca/coll/sm/fold.h"
 
@@ -26,7 +26,7 @@ static bool reserve(size_t bytes)
 {
     if (bytes <= scratch_bytes)
         return true;
-    /* The old one stays if there is no memory: somebody may be waiting with it. */
+    /* Without memory the old buffer stays: a waiting thread has prepared a fold with it. */
     char *larger = bytes <= SIZE_MAX - 63 ? aligned_alloc(64, (bytes + 63) & ~(size_t)63) : NULL;
     if (larger == NULL)
         return false;
@@ -68,8 +68,8 @@ int sm_fold_init(sm_fold_t *fold, sm_comm_t *self, const ompi_coll_call_t *call,
     return reserve(2 * fold->each + packed) ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
 
-/* `bytes` of a rank's operands, `at` bytes behind their beginning: where they are, or in `buffer`
- * if they cannot be read there. NULL: they cannot be read at all. */
+/* `bytes` of a rank's operand, from the byte `at` on: in place if they are mapped here, else read
+ * into `buffer`. NULL: they cannot be read. */
 static const char *operand(const sm_fold_t *fold, const sm_slot_t *slot, int rank, size_t at,
                            size_t bytes, char *buffer)
 {
@@ -80,12 +80,13 @@ static const char *operand(const sm_fold_t *fold, const sm_slot_t *slot, int ran
     return sm_direct_reach(fold->self, rank, address + at, bytes, buffer);
 }
 
-/* The results of `count` elements, to where they belong. */
+/* Reduces `count` packed elements of all ranks. */
 static int fold_plain(const sm_fold_t *fold, const sm_slot_t *slot, size_t at, size_t count,
                       char *result)
 {
     size_t bytes = count * ompi_datatype_size(fold->type);
-    /* The result may lie where our own operand is, which is needed until its turn comes. */
+    /* The result may overwrite this rank's operand, which is read at its turn: so the sums of
+     * earlier ranks are in scratch memory. */
     char *sum = fold->is_direct ? scratch : result;
     const char *left = operand(fold, slot, 0, at, bytes, scratch);
     for (int rank = 1, last = fold->self->size - 1; rank <= last && left != NULL; rank++) {
@@ -99,14 +100,15 @@ static int fold_plain(const sm_fold_t *fold, const sm_slot_t *slot, size_t at, s
     return left != NULL ? MPI_SUCCESS : MPI_ERR_OTHER;
 }
 
-/* From the last rank to the first: `in op inout` overwrites the right one. */
+/* Reduces `count` elements in the layout of the type, from the last rank to the first, because
+ * `inout = in op inout` overwrites its right operand. */
 static int fold_laid_out(const sm_fold_t *fold, const sm_slot_t *slot, size_t at, size_t count,
                          ompi_data_t result)
 {
     ompi_datatype_t *type = fold->type;
     MPI_Count last = (MPI_Count)(count - 1) * ompi_datatype_extent(type);
     uintptr_t lowest = (uintptr_t)(ompi_datatype_true_lb(type) + (last < 0 ? last : 0));
-    /* Elements are aligned as the user's are, whatever of them comes first. */
+    /* The lowest address of the elements keeps its alignment. */
     void *value = (void *)((uintptr_t)scratch + lowest % 64 - lowest);
     void *left = (void *)((uintptr_t)value + fold->each);
     size_t bytes = count * ompi_datatype_size(type);
@@ -127,7 +129,7 @@ int sm_fold_run(const sm_fold_t *fold, const sm_slot_t *slot, size_t first, size
                 ompi_data_t result)
 {
     size_t size = ompi_datatype_size(fold->type);
-    /* In units of its own type: the same elements, or their packed bytes. */
+    /* Elements or bytes of the result per element. */
     size_t unit = count > 0 ? result.count / count : 0;
     for (size_t done = 0; done < count; done += fold->step) {
         size_t at = (first + done) * size;
@@ -149,7 +151,7 @@ sm_piece_t sm_piece_of(const sm_comm_t *self, size_t count, int rank)
     return (sm_piece_t){each * at + (at < longer ? at : longer), each + (at < longer)};
 }
 
-/* Where we see a rank's room for the result. */
+/* A rank's result buffer, as mapped here. */
 static char *target_of(const sm_fold_t *fold, const sm_slot_t *operands, int rank)
 {
     if (fold->addresses == NULL)
@@ -157,7 +159,7 @@ static char *target_of(const sm_fold_t *fold, const sm_slot_t *operands, int ran
     return (char *)(fold->addresses[rank].target + fold->self->peers[rank].view.shift);
 }
 
-/* In place, too: nobody else reads these elements. */
+/* Also in place: no other rank reads these elements of an operand. */
 int sm_fold_into(const sm_fold_t *fold, const sm_slot_t *operands, size_t count, int first_rank,
                  int ranks)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Operations that move data: it is packed into rows, and unpacked out of them. With n ranks and m
- * bytes of a block, a rank copies
+ * Operations that move data through the area: it is packed into rows and unpacked from them. With n
+ * ranks and blocks of m bytes, a rank copies
  *
- *   bcast      m            scatter    n m in the root, m elsewhere
- *   gather     m, n m in the root
+ *   bcast      m            scatter    n m in the root, m in the others
+ *   gather     n m in the root, m in the others
  *   allgather  (n + 1) m    alltoall   2 n m
  *
- * and waits once, but for the root of a broadcast or scatter and the others of a gather, which do
- * not wait. An allgather or alltoall of any length goes through in pieces, with a wait for each.
+ * A rank waits once. The root of a broadcast or scatter, and the others of a gather, do not wait. A
+ * longer allgather or alltoall goes through the area in pieces, with a wait for each.
  */
 #include "ompi/mca/coll/sm/step.h"
 
@@ -36,7 +36,7 @@ int sm_bcast(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
     return error;
 }
 
-/* The root has nobody read its own block. */
+/* The root copies its own block directly. */
 int sm_gather(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
     bool is_root = self->rank == call->root;
@@ -46,7 +46,7 @@ int sm_gather(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
         return error;
     if (!is_root)
         sm_pack(sm_block(&call->send, 0), sm_step_own_row(self, &slot));
-    error = sm_step_give(self, &slot, call->root);
+    error = sm_step_arrive_at_root(self, &slot, call->root);
     if (error != MPI_SUCCESS || !is_root)
         return error;
     for (int rank = 0; rank < self->size; rank++) {
@@ -86,7 +86,7 @@ int sm_scatter(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
     return error;
 }
 
-/* How much of each of so many blocks goes in one step. */
+/* The bytes of each of `blocks` blocks that go through the area in one step. */
 static size_t piece_bytes(const sm_comm_t *self, size_t blocks)
 {
     size_t bytes = self->max_bytes / blocks;
@@ -134,7 +134,7 @@ int sm_allgather(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
     return error;
 }
 
-/* In place, too: what this step overwrites, it has packed. */
+/* Also in place: a step overwrites only what it has packed. */
 static int exchange_piece(sm_comm_t *self, const ompi_coll_call_t *call,
                           const ompi_coll_side_t *given, size_t from, size_t length)
 {

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Nonblocking and persistent operations on data in the region that the ranks allocate from. No rank
- * waits in them, so there is no step in the area; the schedule is
+ * may wait in them, so they take no steps in the area. The schedule is
  *
- *   messages: each rank learns where the others have their data    log2(n) rounds
- *   decide    whether all of it is in the region; if not, the components behind add the rest
- *   work      this rank reads, reduces and writes its part
- *   messages: all are done                                         log2(n) rounds
+ *   messages: each rank learns the addresses of all others               log2(n) rounds
+ *   decide: is all data in the region? If not, components of lower
+ *           priority add the rest of the schedule
+ *   work: this rank reads, reduces and writes its part
+ *   messages: a barrier                                                  log2(n) rounds
  *
  * and the work is that of direct_move.c and direct_reduce.c. A persistent operation decides once,
- * as its buffers stay where they are.
+ * because its buffers do not change.
  *
- * Broadcasts, scatters, alltoalls and the v forms but allgatherv are not here. A message copies
- * once, too, from where the data is, and its receiver copies: measured, from 16 KiB to 1 MiB these
- * take no longer as messages, since their work is the same and the messages before and after it are
- * more. doc/PERFORMANCE.md has the figures.
+ * Broadcasts, scatters, alltoalls and the v forms except allgatherv are left to messages. A message
+ * copies the data once, too, so messages do the same work, and the exchanges before and after it
+ * are saved: from 16 KiB to 1 MiB they were measured to be no slower. doc/PERFORMANCE.md has the
+ * figures.
  *
- * Threading: under ompi_lock. The work is done inside whatever call made progress.
+ * Threading: the caller holds ompi_lock. The work is done inside the call that made progress.
  */
 #include "ompi/mca/coll/sm/direct.h"
 
@@ -25,23 +26,23 @@
 #include "opal/node/region.h"
 #include "ompi/mca/coll/sm/fold.h"
 
-/* What a rank tells the others. */
-typedef struct offer {
-    uint64_t region; /* where the addresses are; 0: not all data is in one */
+/* The message of a rank to all others. */
+typedef struct entry {
+    uint64_t region; /* the region that has all its data; 0: none */
     sm_addresses_t addresses;
     uint64_t in_place;
     uint64_t signature; /* sm_signature */
-} offer_t;
+} entry_t;
 
-/* Lives with the schedule. */
+/* In memory of the schedule. */
 typedef struct plan {
     sm_comm_t *self;
     ompi_coll_call_t call;
     sm_fold_t fold;
-    ompi_data_t result; /* this rank's block of a reduce_scatter; not the user's, if in place */
-    bool is_decided, is_misfit;
+    ompi_data_t result; /* this rank's block of a reduce_scatter; temporary, if in place */
+    bool is_decided, is_mismatch;
     sm_addresses_t *addresses;
-    offer_t offers[]; /* of this rank, the next one, and so on in a circle */
+    entry_t entries[]; /* of this rank, the next one, and so on, wrapping around */
 } plan_t;
 
 /* -- what a rank has ----------------------------------------------------------------------- */
@@ -56,7 +57,7 @@ static bool is_reduce_scatter(const ompi_coll_call_t *call)
     return call->kind == OMPI_REDUCE_SCATTER || call->kind == OMPI_REDUCE_SCATTER_BLOCK;
 }
 
-/* What the others read of this rank, or nothing. */
+/* The data of this rank that the others read; zero: none. */
 static ompi_data_t operand_of(const plan_t *plan)
 {
     const ompi_coll_call_t *call = &plan->call;
@@ -70,7 +71,7 @@ static ompi_data_t operand_of(const plan_t *plan)
     return (ompi_data_t){0};
 }
 
-/* What they write. */
+/* The result of this rank that the others write; zero: none. */
 static ompi_data_t target_of(const plan_t *plan)
 {
     const ompi_coll_call_t *call = &plan->call;
@@ -82,8 +83,7 @@ static ompi_data_t target_of(const plan_t *plan)
     return (ompi_data_t){0};
 }
 
-/* What the user has given that has a type of its own, and where the result goes: types to be kept.
- */
+/* The user's data and result, whose types the schedule must retain. */
 static ompi_data_t type_given(const ompi_coll_call_t *call)
 {
     bool has_type = !is_reduction(call) && call->send.buffer != MPI_IN_PLACE;
@@ -96,7 +96,7 @@ static ompi_data_t result_of(const sm_comm_t *self, const ompi_coll_call_t *call
     return has_type ? ompi_data(call->recv.buffer, 0, call->recv.type) : (ompi_data_t){0};
 }
 
-/* Whether all can reach it; and where it is. */
+/* Whether the data is in the region, or empty; *address: where. */
 static bool is_reachable(ompi_data_t data, uintptr_t *address)
 {
     *address = 0;
@@ -107,12 +107,12 @@ static bool is_reachable(ompi_data_t data, uintptr_t *address)
            opal_region_has((const void *)*address, sm_bytes(data));
 }
 
-/* A rank that lacks memory says the same as one whose data is elsewhere. */
-static void make_offer(plan_t *plan, uint64_t signature)
+/* A rank without scratch memory has region 0, as if its data were not in the region. */
+static void make_entry(plan_t *plan, uint64_t signature)
 {
-    offer_t *own = &plan->offers[0];
+    entry_t *own = &plan->entries[0];
     bool is_good = opal_region.bytes > 0;
-    *own = (offer_t){.in_place = plan->call.send.buffer == MPI_IN_PLACE, .signature = signature};
+    *own = (entry_t){.in_place = plan->call.send.buffer == MPI_IN_PLACE, .signature = signature};
     if (!is_reachable(operand_of(plan), &own->addresses.operand) ||
         !is_reachable(target_of(plan), &own->addresses.target))
         is_good = false;
@@ -127,7 +127,7 @@ static void make_offer(plan_t *plan, uint64_t signature)
 static bool any_in_place(const plan_t *plan)
 {
     for (int i = 0; i < plan->self->size; i++) {
-        if (plan->offers[i].in_place)
+        if (plan->entries[i].in_place)
             return true;
     }
     return false;
@@ -164,7 +164,7 @@ static int gather_all(const plan_t *plan)
     return error;
 }
 
-/* Into the root's buffer, where our block belongs. */
+/* Writes this rank's block into the root's buffer. */
 static int gather(const plan_t *plan)
 {
     const sm_comm_t *self = plan->self;
@@ -179,7 +179,7 @@ static int gather(const plan_t *plan)
     return MPI_SUCCESS;
 }
 
-/* Not if a message has failed: what is known of the others is from before, or nothing, and they may
+/* Does nothing if a message has failed: the entries may be old or missing, and the other ranks may
  * not be in this operation. */
 static int work(ompi_schedule_t *schedule, void *context)
 {
@@ -193,17 +193,17 @@ static int work(ompi_schedule_t *schedule, void *context)
 
 /* -- the schedule -------------------------------------------------------------------------- */
 
-/* To the ranks before us what we know; from those behind us what they know, twice as much each
- * time. */
+/* In each round a rank sends its entries to the rank `hop` before it, and receives those of the
+ * rank `hop` behind it; their number doubles. */
 static void add_exchange(plan_t *plan, ompi_schedule_t *schedule)
 {
     int size = plan->self->size, rank = plan->self->rank;
     for (int hop = 1; hop < size; hop *= 2) {
         size_t count = (size_t)(hop < size - hop ? hop : size - hop);
         ompi_schedule_send(schedule, (rank - hop + size) % size,
-                           ompi_data(plan->offers, count * sizeof(offer_t), schedule->byte));
+                           ompi_data(plan->entries, count * sizeof(entry_t), schedule->byte));
         ompi_schedule_recv(schedule, (rank + hop) % size,
-                           ompi_data(&plan->offers[hop], count * sizeof(offer_t), schedule->byte));
+                           ompi_data(&plan->entries[hop], count * sizeof(entry_t), schedule->byte));
         ompi_schedule_wait(schedule);
     }
 }
@@ -219,30 +219,31 @@ static void add_barrier(const plan_t *plan, ompi_schedule_t *schedule)
     }
 }
 
-/* All ranks see the same offers, so they decide alike. */
+/* All ranks have the same entries, so they decide alike. */
 static bool is_all_mapped(plan_t *plan)
 {
     sm_comm_t *self = plan->self;
-    uint64_t region = plan->offers[0].region;
+    uint64_t region = plan->entries[0].region;
     for (int i = 0; i < self->size; i++) {
         int rank = (self->rank + i) % self->size;
         sm_peer_t *peer = &self->peers[rank];
-        if (region == 0 || plan->offers[i].region != region)
+        if (region == 0 || plan->entries[i].region != region)
             return false;
         if (i > 0)
-            opal_node_view(peer->local_rank, &peer->view); /* who has sent something is there */
-        plan->addresses[rank] = plan->offers[i].addresses;
+            opal_node_view(peer->local_rank,
+                           &peer->view); /* the peer has sent a message, so its memory is mapped */
+        plan->addresses[rank] = plan->entries[i].addresses;
     }
     return true;
 }
 
-/* Likewise: whether all have as much data. */
+/* Whether the signatures of all ranks are equal, without a mismatch. */
 static bool is_alike(const plan_t *plan)
 {
-    bool is_misfit = (plan->offers[0].signature / SM_PROTOCOLS & 1) != 0;
+    bool is_mismatch = (plan->entries[0].signature / SM_PROTOCOLS & 1) != 0;
     for (int i = 1; i < plan->self->size; i++)
-        is_misfit |= plan->offers[i].signature != plan->offers[0].signature;
-    return !is_misfit;
+        is_mismatch |= plan->entries[i].signature != plan->entries[0].signature;
+    return !is_mismatch;
 }
 
 static int decide(ompi_schedule_t *schedule, void *context)
@@ -251,8 +252,8 @@ static int decide(ompi_schedule_t *schedule, void *context)
     if (schedule->error != MPI_SUCCESS)
         return schedule->error;
     if (!plan->is_decided)
-        plan->is_misfit = !is_alike(plan);
-    if (plan->is_misfit)
+        plan->is_mismatch = !is_alike(plan);
+    if (plan->is_mismatch)
         return MPI_ERR_TRUNCATE;
     if (plan->is_decided)
         return MPI_SUCCESS;
@@ -267,7 +268,8 @@ static int decide(ompi_schedule_t *schedule, void *context)
     return schedule->error;
 }
 
-/* The caller's array ends with the call. */
+/* Copies an array of counts or displacements, which is valid during the call only. False: no
+ * memory. */
 static bool keep(ompi_schedule_t *schedule, ompi_ints_t *ints, int count)
 {
     size_t bytes = (size_t)count * (ints->wide ? sizeof(MPI_Count) : sizeof(int));
@@ -280,7 +282,8 @@ static bool keep(ompi_schedule_t *schedule, ompi_ints_t *ints, int count)
     return copy != NULL;
 }
 
-/* In place, a result that others still read the operands of waits in memory of its own. */
+/* In place, others read the operand while this rank reduces, so the result is in temporary memory
+ * first. */
 static void take_result_memory(plan_t *plan, ompi_schedule_t *schedule)
 {
     const ompi_coll_call_t *call = &plan->call;
@@ -294,7 +297,7 @@ int sm_nonblocking_build(sm_comm_t *self, const ompi_coll_call_t *call, uint64_t
                          ompi_schedule_t *schedule)
 {
     size_t size = (size_t)self->size;
-    plan_t *plan = ompi_schedule_memory(schedule, sizeof *plan + size * sizeof(offer_t));
+    plan_t *plan = ompi_schedule_memory(schedule, sizeof *plan + size * sizeof(entry_t));
     sm_addresses_t *addresses = ompi_schedule_memory(schedule, size * sizeof *addresses);
     if (plan == NULL || addresses == NULL)
         return MPI_ERR_NO_MEM;
@@ -306,7 +309,7 @@ int sm_nonblocking_build(sm_comm_t *self, const ompi_coll_call_t *call, uint64_t
         take_result_memory(plan, schedule);
     if (schedule->error != MPI_SUCCESS)
         return schedule->error;
-    make_offer(plan, signature);
+    make_entry(plan, signature);
     plan->fold.addresses = addresses;
     add_exchange(plan, schedule);
     ompi_schedule_call(schedule, decide, plan, type_given(call), result_of(self, call));

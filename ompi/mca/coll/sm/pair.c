@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Long data of two ranks: both copy at the same time, and a rank writes what its peer gets next.
+ * Long data of two ranks: both ranks copy at the same time.
  *
- *   bcast      m / 2 in each rank: the root writes the end of the data into the other's buffer,
- *              while the other reads the beginning
- *   allgather  2 m: a rank writes its block into both results. The second time the block is in its
- *              cache. Shorter blocks stay in the cache of their reader, so reading is better
+ *   bcast      m / 2 in each rank: the root writes the second half of the data into the other
+ *              rank's buffer, while the other rank reads the first half
+ *   allgather  2 m: a rank writes its block into both results; the second time the block is in its
+ *              cache. Reading is better for shorter blocks, which stay in the reader's cache
  *
- * A rank whose result the other cannot write to reads all of it.
+ * A rank whose result the other rank cannot write reads all of the data.
  */
 #include "ompi/mca/coll/sm/direct.h"
 
@@ -28,7 +28,7 @@ static int bcast(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes, sm
     int error = sm_direct_exchange(self, source, &slot);
     if (error == MPI_ERR_TRUNCATE && self->rank != root &&
         sm_step_protocol(self, &slot, root) != SM_HALVES) {
-        /* For the root it was no sync step. */
+        /* The root's step was no sync step. */
         self->half = slot.half;
         self->line = slot.line + 1;
         return sm_step_follow_root(self, &slot, root);

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reductions of data in the area. With n ranks and m bytes of an operand, a rank copies and reduces
+ * Reductions of data in the area. With n ranks and operands of m bytes, a rank copies and reduces
  *
- *   reduce                m, n m in the root          the root reduces when all have arrived
- *   allreduce, short, or of two ranks     (n + 1) m   everybody reduces everything
- *   allreduce, long       2 m, n m in the last one    who arrives last reduces for all
- *   reduce_scatter        (n + 1) m                   everybody reduces its block of all rows
+ *   reduce                              n m in the root, m in the    the root reduces
+ *                                       others
+ *   allreduce, short or of two ranks    (n + 1) m                    each rank reduces everything
+ *   allreduce, long                     n m in the last rank to      the last rank to arrive
+ * reduces arrive, 2 m in the others    for all reduce_scatter                      (n + 1) m each
+ * rank reduces its block
  *
- * With more ranks than cores the work of all adds up, so only one of them does the long one.
+ * With more ranks than cores the work of all ranks adds up, so only one rank does a long allreduce.
  *
- * A rank that finds no memory to reduce in goes through its steps all the same, and returns the
- * error at their end; the others have their results, unless it was to reduce for them.
+ * A rank without memory takes its steps without reducing, and returns the error at the end. The
+ * others have their results, unless that rank reduces for them.
  */
 #include "ompi/mca/coll/sm/fold.h"
 
-/* Puts `count` elements of this rank into its row. */
+/* Packs `count` elements of this rank's operand into its row. */
 static void contribute(sm_comm_t *self, const sm_slot_t *slot, const ompi_coll_call_t *call,
                        size_t count)
 {
@@ -22,7 +24,7 @@ static void contribute(sm_comm_t *self, const sm_slot_t *slot, const ompi_coll_c
     sm_pack(ompi_data(buffer, count, call->recv.type), sm_step_own_row(self, slot));
 }
 
-/* Reduces what the rows have, from an element on, to a result of so many elements of the type. */
+/* Reduces elements of the rows, from the element `first` on, to the result. */
 static int fold_rows(sm_comm_t *self, const ompi_coll_call_t *call, const sm_slot_t *slot,
                      size_t first, ompi_data_t result)
 {
@@ -41,7 +43,7 @@ static int reduce_in_root(sm_comm_t *self, const ompi_coll_call_t *call, size_t 
     if (error != MPI_SUCCESS)
         return error;
     contribute(self, &slot, call, result.count);
-    error = sm_step_give(self, &slot, call->root);
+    error = sm_step_arrive_at_root(self, &slot, call->root);
     if (error == MPI_SUCCESS)
         error = sm_step_compare(self, &slot);
     return error == MPI_SUCCESS ? fold_rows(self, call, &slot, 0, result) : error;
@@ -56,7 +58,7 @@ int sm_reduce(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
     if (error != MPI_SUCCESS)
         return error;
     contribute(self, &slot, call, (size_t)call->recv.count);
-    return sm_step_give(self, &slot, call->root);
+    return sm_step_arrive_at_root(self, &slot, call->root);
 }
 
 static int reduce_by_last(sm_comm_t *self, const ompi_coll_call_t *call, const sm_slot_t *slot,

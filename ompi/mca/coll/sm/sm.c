@@ -9,7 +9,7 @@
 #include "ompi/mca/coll/sm/direct.h"
 #include "ompi/mca/coll/sm/fold.h"
 
-static size_t max_bytes, nonblocking_bytes; /* 0: as measured */
+static size_t max_bytes, nonblocking_bytes; /* 0: the measured figure */
 static bool use_direct;
 static int priority;
 
@@ -53,7 +53,7 @@ static const opal_param_row_t params[] = {
     {0},
 };
 
-/* The measured figures, with those that the user has set in their place. */
+/* The measured figures, or those that the user has set instead. */
 static ompi_coll_sm_limits_t two_ranks, more_ranks;
 
 static void set_limits(ompi_coll_sm_limits_t *limits, const ompi_coll_sm_limits_t *measured)
@@ -78,18 +78,18 @@ static opal_status_t open_limits(void)
 /* -- calls ----------------------------------------------------------------------------- */
 
 enum {
-    BLOCKS = 1,   /* a rank sends (of a scatter, the root does) a block for each rank */
-    ROOTED = 2,   /* only the root has data: limits->rooted_divisor counts */
-    PIECES = 4,   /* `run` takes any length */
-    MAPPED = 8,   /* data that is not mapped by all is left to messages */
-    VECTOR = 16,  /* ranks do not know how much the others send; each row says where its data is */
-    LONGEST = 32, /* all ranks know all blocks, and the longest one counts */
+    BLOCKS = 1,       /* the side that sends has a block for each rank */
+    ROOTED = 2,       /* only the root has data: limits->rooted_divisor applies */
+    PIECES = 4,       /* `run` takes any length */
+    MAPPED = 8,       /* data that not all ranks have mapped goes by messages */
+    VECTOR = 16,      /* ranks do not know the lengths of others; each row says where its data is */
+    LONGEST = 32,     /* all ranks know all lengths, and the longest block counts */
     NONBLOCKING = 64, /* has a nonblocking form, too */
 };
 
 static const struct {
-    sm_run_fn_t *run;    /* NULL: such calls are not taken */
-    sm_run_fn_t *direct; /* NULL: nor long ones */
+    sm_run_fn_t *run;    /* through the area; NULL: such calls are not taken */
+    sm_run_fn_t *direct; /* data in place; NULL: long data is not taken */
     unsigned is;
 } kinds[OMPI_COLL_KINDS] = {
     [OMPI_ALLGATHER] = {sm_allgather, sm_direct_allgather, PIECES | NONBLOCKING},
@@ -115,7 +115,7 @@ static bool kind_is(const ompi_coll_call_t *call, unsigned what)
     return (kinds[call->kind].is & what) != 0;
 }
 
-/* Whether such data is read without a system call, as far as is known. */
+/* Whether the data can be read without a system call. True if that is not known yet. */
 static bool may_be_mapped(const sm_comm_t *self, const ompi_coll_call_t *call)
 {
     if (kinds[call->kind].direct == NULL)
@@ -133,7 +133,7 @@ static size_t longest_block(const sm_comm_t *self, const ompi_coll_side_t *side)
     return longest;
 }
 
-/* The longest data for the area. */
+/* The longest data that goes through the area at once. */
 static size_t short_bytes(const sm_comm_t *self, const ompi_coll_call_t *call)
 {
     const ompi_coll_sm_limits_t *limits = self->limits;
@@ -146,7 +146,7 @@ static size_t short_bytes(const sm_comm_t *self, const ompi_coll_call_t *call)
     return max > SM_INLINE ? max : SM_INLINE;
 }
 
-/* What a rank gives, of all blocks together; SIZE_MAX: too much to be counted. */
+/* The bytes that a rank sends, all blocks together. SIZE_MAX: the number overflows. */
 static size_t call_bytes(const sm_comm_t *self, const ompi_coll_call_t *call)
 {
     const ompi_coll_side_t *side = &call->recv;
@@ -167,7 +167,7 @@ static size_t call_bytes(const sm_comm_t *self, const ompi_coll_call_t *call)
     return all;
 }
 
-/* Whether it may be read directly, as far as is known. */
+/* Whether the data may be read in place. True if that is not known yet. */
 static bool may_be_direct(const sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
     if (kinds[call->kind].direct == NULL || self->direct == SM_DIRECT_FORBIDDEN)
@@ -180,7 +180,7 @@ static bool may_be_direct(const sm_comm_t *self, const ompi_coll_call_t *call, s
     return !kind_is(call, MAPPED) && bytes <= longest;
 }
 
-/* Whether longer data goes through the area nevertheless. */
+/* Whether data of any length goes through the area, in pieces. */
 static bool goes_in_pieces(const sm_comm_t *self, const ompi_coll_call_t *call)
 {
     size_t blocks = kind_is(call, BLOCKS) ? (size_t)self->size : 1;
@@ -188,7 +188,7 @@ static bool goes_in_pieces(const sm_comm_t *self, const ompi_coll_call_t *call)
            self->max_bytes / blocks >= SM_PIECE_MIN;
 }
 
-/* NULL: none of ours. */
+/* NULL: the call is not taken. */
 static sm_run_fn_t *choose(const sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
     bool is_short = bytes <= short_bytes(self, call) && !kind_is(call, VECTOR);
@@ -197,20 +197,22 @@ static sm_run_fn_t *choose(const sm_comm_t *self, const ompi_coll_call_t *call, 
     return may_be_direct(self, call, bytes) ? kinds[call->kind].direct : NULL;
 }
 
-/* Makes the area, and finds out what has to be known for calls. */
+/* At the first call: allocates the area, and finds out how the ranks reach each other's memory. */
 static int prepare(sm_comm_t *self)
 {
     int error = MPI_SUCCESS;
     if (self->stage == SM_NEW)
         error = sm_area_join(self);
-    /* Not when it counts only, as ranks whose data is not equally long would not agree on that. */
+    /* At the first call of any length: ranks whose lengths differ by mistake would not agree on
+     * when it is needed. */
     if (error == MPI_SUCCESS && self->stage == SM_READY && self->direct == SM_DIRECT_UNKNOWN)
         error = sm_direct_agree(self);
     return error;
 }
 
-/* Of data that all ranks give, whether it is as long as what they get. */
-static bool is_misfit(const sm_comm_t *self, const ompi_coll_call_t *call)
+/* Whether what this rank sends is not as long as what it receives, in an operation in which each
+ * rank does both. */
+static bool is_mismatch(const sm_comm_t *self, const ompi_coll_call_t *call)
 {
     bool gathers = call->kind == OMPI_ALLGATHER || call->kind == OMPI_ALLGATHERV;
     if ((!gathers && call->kind != OMPI_ALLTOALL) || call->send.buffer == MPI_IN_PLACE)
@@ -219,13 +221,13 @@ static bool is_misfit(const sm_comm_t *self, const ompi_coll_call_t *call)
            sm_bytes(sm_block(&call->recv, gathers ? self->rank : 0));
 }
 
-/* What a rank says of its call. */
+/* The signature of this rank's call; 0: it is not compared. */
 static uint64_t signature_of(const sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
     if (kind_is(call, VECTOR) || call->kind == OMPI_BARRIER)
         return 0;
     bool is_short = bytes <= short_bytes(self, call) || goes_in_pieces(self, call);
-    return sm_signature(bytes, is_short ? SM_SHORT : SM_DIRECT, is_misfit(self, call));
+    return sm_signature(bytes, is_short ? SM_SHORT : SM_DIRECT, is_mismatch(self, call));
 }
 
 static int run(const ompi_coll_call_t *call, void *state, bool *taken)
@@ -256,7 +258,7 @@ static int run(const ompi_coll_call_t *call, void *state, bool *taken)
     return *taken ? error : MPI_SUCCESS;
 }
 
-/* What blocking calls have found out by now is the same in all ranks. */
+/* `direct` was set by blocking calls, so it is equal in all ranks. */
 static int build(const ompi_coll_call_t *call, void *state, ompi_schedule_t *schedule, bool *taken)
 {
     sm_comm_t *self = state;
@@ -265,8 +267,9 @@ static int build(const ompi_coll_call_t *call, void *state, ompi_schedule_t *sch
         return MPI_SUCCESS;
     size_t bytes = call_bytes(self, call);
     *taken = bytes >= self->limits->nonblocking_bytes && bytes < SIZE_MAX;
-    return *taken ? sm_nonblocking_build(
-                        self, call, sm_signature(bytes, SM_DIRECT, is_misfit(self, call)), schedule)
+    return *taken ? sm_nonblocking_build(self, call,
+                                         sm_signature(bytes, SM_DIRECT, is_mismatch(self, call)),
+                                         schedule)
                   : MPI_SUCCESS;
 }
 

@@ -2,26 +2,26 @@
 /*
  * coll/sm: collectives in communicators whose ranks share a node.
  *
- *   sm.c             the component: which calls it takes, and which function carries each out
- *   area.c           the shared memory of a communicator: allocated, agreed on, reused
+ *   sm.c             the component: which calls it takes, and which function carries out each
+ *   area.c           the shared memory of a communicator: allocation, agreement, reuse
  *   step.[ch]        slots of the area, arrivals, and waiting for them
  *   move.c           operations that move data through the area
  *   reduce.c         reductions of data in the area
  *   fold.c           reducing the operands of all ranks
- *   direct.[ch]      data that stays where it is, in the memory of another rank
+ *   direct.[ch]      data that stays in the memory of its rank
  *   direct_move.c    operations that move such data
  *   direct_reduce.c  reductions of such data
  *   pair.c           long broadcasts and allgathers of two ranks
- *   vector.c         operations on blocks whose lengths not all ranks know
+ *   vector.c         operations on blocks whose lengths are not known to all ranks
  *   nonblocking.c    nonblocking and persistent operations, on data in the region
  *
- * Short data goes through the area, packed. For longer data the area holds only addresses: data in
+ * Short data goes through the area, packed. For longer data the area holds only addresses. Data in
  * the region (the memory that all ranks of the node have mapped and allocate from) is read, reduced
  * and written in place; other data is read by system calls. Where the ranks cannot reach each
- * other's memory at all, longer data goes through the area in pieces or is left to messages.
+ * other's memory at all, longer data goes through the area in pieces, or by messages.
  *
- * A communicator has an area in the node's segment. Row i belongs to rank i. The last row belongs
- * to the rank that computes a result for all:
+ * The area of a communicator is in the node's segment. Row i belongs to rank i. The last row
+ * belongs to the rank that computes a result for all:
  *
  *   +--------------------------------------------------+
  *   | how many ranks have left                         |
@@ -30,22 +30,24 @@
  *   | room:      row 0: half 0, half 1; row 1: ...     |  longer data
  *   +--------------------------------------------------+
  *
- * An operation is one or more steps. A step takes a slot: the next line, the same one in every row,
- * and, for data that is longer than a line, the next bytes of the room. A rank that has written its
- * row stores the number of the step as the flag. Where all ranks write, each adds 1 to the slot's
- * counter, and the rank that completes the count wakes the others. So a rank that waits sleeps
+ * An operation is one or more steps. A step takes a slot: the next line, at the same index in every
+ * row, and, for data longer than a line, the next bytes of the room. A rank that has written its
+ * row stores the number of the step as the flag. Where all ranks write, each also adds 1 to the
+ * slot's counter, and the rank that completes the count wakes the others. So a waiting rank sleeps
  * once, and only one other rank wakes it.
  *
- * Nothing is ever reset. In a sync step all ranks wait for all, so behind it everything before it
- * has been read. Steps go through one half of the area up to a sync step, then through the other
- * half up to the next sync step. A sequence of operations without a sync step (broadcasts from one
- * root, say) gets a barrier when the half is full; up to then the root runs ahead.
+ * Lines and room are reused without being cleared. In a sync step all ranks wait for all, so when
+ * it ends, all earlier steps have been read. Steps go through one half of the area up to a sync
+ * step, then through the other half up to the next sync step. A sequence of operations without a
+ * sync step (such as broadcasts from one root) gets a barrier when the half is full; up to then the
+ * root runs ahead.
  *
  * Each rank writes a signature beside its flag: the bytes and the protocol of its call, which are
- * the same in all ranks of a correct program. A rank that sees another signature returns
- * MPI_ERR_TRUNCATE and touches no data; where the protocols have different steps, it takes those of
- * the root. One case is not caught and does not end: a gather or a reduction to a root in which the
- * data of some ranks is short and that of others is not, because their first steps differ.
+ * equal in all ranks of a correct program. A rank that reads a different signature returns
+ * MPI_ERR_TRUNCATE and touches no data. If the protocols have different steps, it takes the steps
+ * of the root's protocol. One mistake is not detected and hangs: a gather or a reduction to a root
+ * in which the data of some ranks is short and that of others is not, because their first steps
+ * differ.
  *
  * Threading: the caller holds ompi_lock. Threads in different communicators wait at the same time.
  */
@@ -69,69 +71,71 @@ typedef struct sm_counter {
 } sm_counter_t;
 
 typedef struct sm_line {
-    _Alignas(64) _Atomic uint64_t flag; /* the step whose data is there */
-    uint64_t signature;                 /* of the rank's call */
+    _Alignas(64) _Atomic uint64_t flag; /* the step whose data the row has */
+    uint64_t signature;                 /* of the rank's call, sm_signature */
     _Alignas(16) char bytes[SM_INLINE];
 } sm_line_t;
 
 typedef struct sm_area {
-    _Alignas(64) atomic_int left; /* ranks that do not touch the area any more */
+    _Alignas(64) atomic_int left; /* ranks that have left the area */
     sm_counter_t counters[2][SM_LINES];
     sm_line_t lines[][2][SM_LINES];
 } sm_area_t;
 
 typedef enum sm_stage {
     SM_NEW,      /* no call has needed an area yet */
-    SM_READY,    /* `area` is there */
+    SM_READY,    /* the area can be used */
     SM_DECLINED, /* the segment had no room for an area */
-    SM_BROKEN,   /* a rank of the communicator has died */
+    SM_BROKEN,   /* a rank of the communicator has failed */
 } sm_stage_t;
 
 /* Whether all ranks can read each other's memory. */
 typedef enum sm_direct_state {
     SM_DIRECT_UNKNOWN, /* no call has asked yet */
     SM_DIRECT_WORKS,
-    SM_DIRECT_FORBIDDEN, /* one of the ranks cannot, so none does it */
+    SM_DIRECT_FORBIDDEN, /* one of the ranks cannot, so no rank does */
 } sm_direct_state_t;
 
 typedef struct sm_peer {
     unsigned local_rank;
     bool is_read;          /* in this step */
-    opal_node_view_t view; /* of its memory, mapped here; known when `direct` is */
+    opal_node_view_t view; /* of its memory, as mapped here; set by sm_direct_agree */
 } sm_peer_t;
 
-/* What the component knows of a communicator. From `step` to `arrivals` it is the same in all ranks
- * when they begin a step. */
+/* The state of a communicator. The fields from `step` to `arrivals` are equal in all ranks when
+ * they begin a step. */
 typedef struct sm_comm {
     ompi_communicator_t *comm;
     sm_stage_t stage;
     sm_direct_state_t direct;
     bool is_mapped;         /* all ranks have mapped the same region */
-    bool may_read;          /* all may read the rest of each other's memory, too */
-    bool is_oversubscribed; /* a rank is on a node with more ranks than cores, and does not spin */
+    bool may_read;          /* all ranks may read each other's other memory by system calls */
+    bool is_oversubscribed; /* the node has more ranks than cores; a wait does not spin */
     int rank, size;
-    const ompi_coll_sm_limits_t *limits; /* for so many ranks */
-    size_t max_bytes;  /* the longest data of a rank that fits the area; when READY, rank 0's */
-    size_t room_bytes; /* of a row's half: for one step with data of that length, or more shorter */
-    size_t area_bytes; /* in rank 0: what was carved, which may be more than what is used */
+    const ompi_coll_sm_limits_t *limits; /* of two_ranks or more_ranks */
+    size_t max_bytes; /* the longest data of a rank that fits the area; rank 0's value when READY */
+    size_t
+        room_bytes; /* of a row's half: one step with data of max_bytes, or several shorter ones */
+    size_t area_bytes; /* in rank 0: of the carved memory, which may be more than is used */
     sm_area_t *area;
     char *room;
-    uint64_t signature; /* of the call that is being run */
+    uint64_t signature; /* of the running call */
     uint64_t step;
     unsigned half, line;                /* of the next step */
     size_t used;                        /* of the half's room */
-    uint64_t arrivals[2][SM_LINES];     /* what the counters are when all have arrived */
-    unsigned deaths;                    /* of processes of the node, at the last look */
-    bool has_memory, has_result_memory; /* our row's room, and that of the last row */
+    uint64_t arrivals[2][SM_LINES];     /* values of the counters when all ranks have arrived */
+    unsigned deaths;                    /* of processes of the node, at the last check */
+    bool has_memory, has_result_memory; /* populated: this rank's row, the last row */
     sm_peer_t peers[];                  /* the ranks of the communicator */
 } sm_comm_t;
 
 /* -- area.c ------------------------------------------------------------------------------ */
 
-/* All ranks call this before their first step: makes an area, or gives up in all of them. */
+/* Called by all ranks before their first step. Allocates an area; without memory the stage is
+ * SM_DECLINED in all ranks. */
 int sm_area_join(sm_comm_t *self);
 
-/* This rank does not touch the communicator's area any more. */
+/* This rank no longer uses the area of the communicator. */
 void sm_area_leave(sm_comm_t *self);
 
 /* Called when the component is closed: forgets the areas that may be reused. */
@@ -139,7 +143,7 @@ void sm_area_close(void);
 
 /* -- data ---------------------------------------------------------------------------------- */
 
-/* `count` elements of the data, beginning with the given one. Also for MPI_BOTTOM. */
+/* `count` elements of the data, from the element `first` on. Also for MPI_BOTTOM. */
 static inline ompi_data_t sm_part(ompi_data_t data, size_t first, size_t count)
 {
     MPI_Count offset = (MPI_Count)first * ompi_datatype_extent(data.type);
@@ -151,7 +155,7 @@ static inline ompi_data_t sm_elements(const ompi_coll_side_t *side, size_t first
     return sm_part(ompi_data(side->buffer, 0, side->type), first, count);
 }
 
-/* A rank's block, also of the v and w forms. */
+/* The i-th block of a side, also of the v and w forms. */
 static inline ompi_data_t sm_block(const ompi_coll_side_t *side, int i)
 {
     if (side->counts.items == NULL)
@@ -169,14 +173,15 @@ static inline size_t sm_bytes(ompi_data_t data)
     return ompi_datatype_bytes(data.type, data.count);
 }
 
-/* A rank's block for itself. MPI_ERR_TRUNCATE: the two lengths differ. */
+/* Copies a rank's block for itself. MPI_ERR_TRUNCATE: the two lengths differ. */
 static inline int sm_copy_own(ompi_data_t from, ompi_data_t to)
 {
     ompi_datatype_copy(from.type, from.count, from.buffer, to.type, to.count, to.buffer);
     return sm_bytes(from) == sm_bytes(to) ? MPI_SUCCESS : MPI_ERR_TRUNCATE;
 }
 
-/* Bytes of the packed form; as many as there are, of those asked for. */
+/* Pack and unpack `length` bytes from the packed byte `from` on, or fewer at the end of the data.
+ */
 static inline void sm_pack_piece(ompi_data_t data, size_t from, size_t length, char *row)
 {
     ompi_datatype_pack(data.type, data.count, data.buffer, from, row, length);
@@ -213,32 +218,32 @@ sm_blocks_t sm_blocks(const ompi_coll_side_t *side, const sm_comm_t *self);
 
 /* -- the operations ------------------------------------------------------------------------ */
 
-/* What an operation returns when messages must do it: in all ranks or in none, and nothing that the
- * user gave has changed. It is no error code. */
+/* An operation returns this if messages must carry it out. All ranks return it or none, and the
+ * user's buffers are unchanged. It is not an MPI error code. */
 enum { SM_FALL_BACK = -1 };
 
-/* `bytes` is what a row holds. Without bytes the ranks meet all the same: another rank may call
- * with some. */
+/* `bytes` is the length of a row. Zero bytes still take a step, because another rank's call may
+ * have some. */
 typedef int sm_run_fn_t(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes);
 
 sm_run_fn_t sm_barrier, sm_bcast, sm_gather, sm_scatter, sm_allgather, sm_alltoall;
 sm_run_fn_t sm_reduce, sm_allreduce, sm_reduce_scatter;
 
-/* `bytes` is what a rank may pack, of all blocks together. */
+/* `bytes` is what a rank may pack into its row, for all blocks together. */
 sm_run_fn_t sm_alltoallv, sm_gatherv, sm_scatterv;
 
-/* What the row of these must have room for. */
+/* The bytes that a row must have room for in these operations. */
 size_t sm_vector_bytes(int ranks);
 
-/* `bytes` is what the row would hold if the data went through the area. */
+/* `bytes` is the length that a row would have if the data went through the area. */
 sm_run_fn_t sm_direct_bcast, sm_direct_gather, sm_direct_scatter;
 sm_run_fn_t sm_direct_allgather, sm_direct_alltoall;
 sm_run_fn_t sm_direct_reduce, sm_direct_allreduce, sm_direct_reduce_scatter;
 
-/* For two ranks, where the limits of the communicator say so. */
+/* For two ranks, from the lengths on that `limits` has. */
 sm_run_fn_t sm_pair_bcast, sm_pair_allgather;
 
-/* Adds the schedule of a nonblocking or persistent operation. */
+/* Adds the steps of a nonblocking or persistent operation to the schedule. */
 int sm_nonblocking_build(sm_comm_t *self, const ompi_coll_call_t *call, uint64_t signature,
                          ompi_schedule_t *schedule);
 

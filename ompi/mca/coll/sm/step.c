@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Steps: places, flags and counters, and waiting for them. sm.h explains the protocol.
+ * Steps: slots, flags and counters, and waiting for them. sm.h explains the protocol.
  *
- * A wait looks at one word of the area. It looks for a short time; then it polls everything and
- * sleeps, as all waits of the library do, with the word among what is polled. There is one poll
- * function for all threads that wait.
+ * A wait reads one word of the area. It spins on the word for a short time; then it polls and
+ * sleeps, as all waits of the library do. One poll function checks the words of all threads that
+ * wait.
  */
 #include "ompi/mca/coll/sm/step.h"
 
@@ -12,16 +12,16 @@
 #include "opal/process/job.h"
 #include "opal/util/list.h"
 
-enum { SPINS = 400 }; /* about as long as a peer needs that is there already */
+enum { SPINS = 400 }; /* about as long as a peer needs that is in the same operation */
 
 /* -- waiting ------------------------------------------------------------------------------- */
 
-/* On the stack of the thread that waits. */
+/* On the stack of the waiting thread. */
 typedef struct waiter {
     opal_list_node_t node;
     sm_comm_t *self;
     const _Atomic uint64_t *word;
-    uint64_t value; /* that it waits for */
+    uint64_t value; /* for which the thread waits */
     atomic_int done;
 } waiter_t;
 
@@ -32,8 +32,8 @@ static bool has_value(const _Atomic uint64_t *word, uint64_t value)
     return atomic_load_explicit(word, memory_order_acquire) == value;
 }
 
-/* Whether the communicator can go on. Where mpirun watches, it ends the job and says who has died:
- * the others wait for that, as those do who wait for a message. */
+/* False: a rank has failed. Under mpirun the result stays true: mpirun reports the failure and ends
+ * the job, and the other ranks wait for that. */
 static bool is_alive(sm_comm_t *self)
 {
     unsigned deaths = opal_node_deaths();
@@ -106,7 +106,7 @@ static void notify_others(const sm_comm_t *self)
     }
 }
 
-/* -- places -------------------------------------------------------------------------------- */
+/* -- slots --------------------------------------------------------------------------------- */
 
 static sm_line_t *line_of(const sm_comm_t *self, const sm_slot_t *slot, int row)
 {
@@ -144,8 +144,8 @@ static void take_slot(sm_comm_t *self, sm_flow_t flow, size_t bytes, sm_slot_t *
 
 int sm_step_begin(sm_comm_t *self, sm_flow_t flow, size_t bytes, sm_slot_t *slot)
 {
-    /* The last line is for the sync step below. Whether there is room depends neither on the flow
-     * nor on the bytes of short data: ranks whose calls do not match may differ in them. */
+    /* The last line is for the sync step below. Whether a slot is free depends neither on the flow
+     * nor on the bytes of short data, because ranks whose calls do not match may differ in them. */
     bool has_line = self->line < SM_LINES - 1;
     size_t quarter = self->room_bytes / 4, wanted = bytes > quarter ? bytes : quarter;
     if (!has_line || (self->used > 0 && wanted > self->room_bytes - self->used)) {
@@ -170,7 +170,7 @@ char *sm_step_row(const sm_comm_t *self, const sm_slot_t *slot, int row)
     return self->room + (2 * (size_t)row + slot->half) * self->room_bytes + slot->at;
 }
 
-/* Memory that is missing when it is touched would be a signal. There is no going on without. */
+/* Touching memory that the system cannot provide would end the process by a signal. */
 static void populate_row(const sm_comm_t *self, const sm_slot_t *slot, int row, bool *has_memory)
 {
     if (opal_likely(*has_memory) || slot->at == SIZE_MAX)
@@ -193,8 +193,8 @@ char *sm_step_result_row(sm_comm_t *self, const sm_slot_t *slot)
     return sm_step_row(self, slot, self->size);
 }
 
-/* The line that this rank writes next comes to this core while it does something else: to store to
- * a line that a peer has read takes as long as to send one. */
+/* Fetches the line that this rank writes next, while it does something else: a store to a line that
+ * a peer has read takes as long as a transfer of a line. */
 static void prefetch_next(const sm_comm_t *self)
 {
     opal_prefetch_write(&self->area->lines[self->rank][self->half][self->line]);
@@ -225,7 +225,7 @@ static int await_all(sm_comm_t *self, const sm_slot_t *slot)
     return wait_for(self, &counter_of(self, slot)->count, slot->arrivals);
 }
 
-/* In our row, before the flag or the count that publishes it. */
+/* Called before the flag or the count that publishes this rank's row. */
 static void write_signature(const sm_comm_t *self, const sm_slot_t *slot)
 {
     if (self->signature != 0)
@@ -269,7 +269,7 @@ bool sm_step_matches(const sm_comm_t *self, const sm_slot_t *slot, int rank)
     return line_of(self, slot, rank)->signature == self->signature;
 }
 
-/* A rank that thinks that another one computes a result gets the error instead. */
+/* A rank that waits for a result gets the error instead. */
 int sm_step_compare(sm_comm_t *self, const sm_slot_t *slot)
 {
     for (int rank = 0; rank < self->size; rank++) {
@@ -278,7 +278,7 @@ int sm_step_compare(sm_comm_t *self, const sm_slot_t *slot)
         sm_step_publish_result(self, slot, MPI_ERR_TRUNCATE);
         return MPI_ERR_TRUNCATE;
     }
-    /* What is said of a call that does not fit is the same in all ranks, if it is in one. */
+    /* All signatures are equal, so if this rank has a mismatch, all have one. */
     return (self->signature / SM_PROTOCOLS & 1) != 0 ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
 }
 
@@ -341,7 +341,7 @@ int sm_step_await_result(sm_comm_t *self, const sm_slot_t *slot)
     return error == MPI_SUCCESS ? *sm_step_error(self, slot, self->size) : error;
 }
 
-int sm_step_give(sm_comm_t *self, const sm_slot_t *slot, int root)
+int sm_step_arrive_at_root(sm_comm_t *self, const sm_slot_t *slot, int root)
 {
     write_signature(self, slot);
     if (!sm_has_counters(self) && self->rank == root)
@@ -360,7 +360,7 @@ int sm_step_report(sm_comm_t *self, int root, bool compares)
     sm_slot_t slot;
     int error = sm_step_begin(self, SM_TO_ROOT, 0, &slot);
     if (error == MPI_SUCCESS)
-        error = sm_step_give(self, &slot, root);
+        error = sm_step_arrive_at_root(self, &slot, root);
     if (error == MPI_SUCCESS && compares && self->rank == root)
         error = sm_step_compare(self, &slot);
     return error;
@@ -398,7 +398,7 @@ int sm_step_follow_root(sm_comm_t *self, sm_slot_t *slot, int root)
         self->used += bytes > SM_INLINE ? room_for(bytes) : 0;
         break;
     case SM_DIRECT:
-        slot->at = SIZE_MAX; /* where its entry is */
+        slot->at = SIZE_MAX; /* the entry is in the line */
         error = *sm_step_error(self, slot, root);
         if (error == MPI_SUCCESS)
             error = sm_step_report(self, root, false);

@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Operations in which a rank knows only of the blocks that it gives and gets itself: alltoallv and
- * alltoallw, gatherv, scatterv. Nobody can decide for the others how data goes, so each row tells
- * what its rank gives, and has it, too, if it is short:
+ * Operations in which a rank knows only the lengths of the blocks that it sends and receives:
+ * alltoallv, alltoallw, gatherv, scatterv. Ranks cannot agree on a protocol by length. So each row
+ * describes the data that its rank sends, and contains it if it is short:
  *
  *   line: | flag | readers | error | where | the item, if it is the only one |
  *   room: | item 0 | item 1 | ... | packed blocks                            |
  *
- * Of longer data the items have the addresses; then its owner waits for those who read it. With n
- * ranks that give m bytes each, a rank copies
+ * For longer data the items have addresses, and the owner waits for the readers. With n ranks that
+ * send m bytes each, a rank copies
  *
- *   alltoallv  2 m, or m if it is long     scatterv  n m + m / n, or m / n if it is long
- *   gatherv    m, and the root n m; of long data nothing in the root
+ *   alltoallv  2 m; m if long          scatterv  n m + m / n; m / n if long
+ *   gatherv    n m in the root, m in the others; if long, nothing in the root
  *
- * The root of a gatherv tells where it wants the blocks, and who has a long one writes it there, as
- * what a rank has written itself is near it. Short ones do not wait for the root to come.
+ * The root of a gatherv publishes its buffers, and a rank with a long block writes it there,
+ * because a block that its rank has written is likely in that rank's cache. A rank with a short
+ * block does not wait for the root.
  */
 #include "ompi/mca/coll/sm/direct.h"
 
-enum { ROOTED_ROWS = 8 }; /* so many steps of one direction, before all have to meet */
+enum { ROOTED_ROWS = 8 }; /* rooted steps that fit in a half, before a barrier */
 
 typedef enum where {
-    IN_ROW,    /* packed, at these offsets */
-    IN_MEMORY, /* of its owner */
-    DELIVERED, /* the owner has written it where it belongs */
+    IN_ROW,    /* packed; items have offsets */
+    IN_MEMORY, /* in the memory of its owner */
+    DELIVERED, /* the owner has written it to the root's buffer */
 } where_t;
 
 typedef struct item {
@@ -32,13 +33,13 @@ typedef struct item {
 } item_t;
 
 typedef struct head {
-    _Atomic uint64_t readers; /* who are done with what is in memory */
+    _Atomic uint64_t readers; /* ranks that no longer need the data in memory */
     int error;
     where_t where;
     item_t only;
 } head_t;
 
-_Static_assert(sizeof(head_t) <= SM_INLINE, "it comes with the flag");
+_Static_assert(sizeof(head_t) <= SM_INLINE, "a head fits the line of its flag");
 
 /* A row has an item for each of the other ranks. */
 static int item_count(const sm_comm_t *self)
@@ -59,10 +60,11 @@ static size_t items_bytes(int items)
 
 size_t sm_vector_bytes(int ranks)
 {
-    return items_bytes(ranks - 1) + SM_INLINE + 1; /* more than a line has, with or without items */
+    return items_bytes(ranks - 1) + SM_INLINE +
+           1; /* more than a line holds, with or without items */
 }
 
-/* Of so many items, with room for so many bytes of packed data if there is as much. */
+/* The bytes of a row of `items` items and up to `packed` bytes of packed data. */
 static size_t row_bytes(const sm_comm_t *self, sm_flow_t flow, int items, size_t packed)
 {
     size_t share = self->room_bytes / ROOTED_ROWS;
@@ -90,13 +92,13 @@ static item_t *item_for(const sm_comm_t *self, const sm_slot_t *slot, int owner,
     return &items_of(self, slot, owner, item_count(self))[item_index(owner, rank)];
 }
 
-/* -- giving -------------------------------------------------------------------------------- */
+/* -- sending ------------------------------------------------------------------------------- */
 
-/* What a rank sends: as many blocks as items. */
+/* The blocks that a rank sends: one for each item. */
 typedef struct blocks {
     const ompi_coll_side_t *side;
     int count;
-    int own; /* the block that is left out */
+    int own; /* the index of this rank's own block, which is left out */
 } blocks_t;
 
 static blocks_t only_block(const ompi_coll_side_t *side)
@@ -120,8 +122,9 @@ static size_t room_for(const item_t *item)
     return (item->bytes + sizeof(struct iovec) + 15) & ~(size_t)15;
 }
 
-/* Where the blocks are: as the user has them; else where their segments are; else packed copies,
- * which nothing else will do for data that is going to change. */
+/* Describes each block by its address in the user's buffer; else by a list of its segments; else by
+ * the address of a packed copy, which is the only way if the data is going to change
+ * (`needs_copy`). */
 static void describe_blocks(const sm_comm_t *self, const blocks_t *blocks, bool needs_copy,
                             item_t *items, sm_source_t *source)
 {
@@ -153,18 +156,18 @@ static void describe_blocks(const sm_comm_t *self, const blocks_t *blocks, bool 
     }
 }
 
-/* Begins our row, of so many items. */
+/* Writes the head of this rank's row. Returns its items. */
 static item_t *write_head(sm_comm_t *self, const sm_slot_t *slot, where_t where, int items)
 {
     head_t *head = head_of(self, slot, self->rank);
-    sm_step_own_row(self, slot);                                    /* is there from now on */
+    sm_step_own_row(self, slot);                                    /* populates it */
     atomic_store_explicit(&head->readers, 0, memory_order_relaxed); /* the step publishes it */
     head->error = MPI_SUCCESS;
     head->where = where;
     return items_of(self, slot, self->rank, items);
 }
 
-/* Writes our row, of such a length: one block, or what each of the other ranks gets of a side. */
+/* Writes this rank's row of `bytes`: its only block, or the blocks for all other ranks. */
 static void write_blocks(sm_comm_t *self, const sm_slot_t *slot, size_t bytes,
                          const blocks_t *blocks, bool needs_copy, sm_source_t *source)
 {
@@ -191,9 +194,9 @@ static void write_blocks(sm_comm_t *self, const sm_slot_t *slot, size_t bytes,
     }
 }
 
-/* -- taking -------------------------------------------------------------------------------- */
+/* -- receiving ----------------------------------------------------------------------------- */
 
-/* Cuts what is to be filled to the bytes that there are. */
+/* Shortens the receive buffer to `bytes`. MPI_ERR_TRUNCATE: it is too short. */
 static int fit(ompi_data_t *to, size_t bytes)
 {
     size_t room = sm_bytes(*to), size = ompi_datatype_size(to->type);
@@ -208,7 +211,7 @@ static int fit(ompi_data_t *to, size_t bytes)
     return bytes % size == 0 ? MPI_SUCCESS : MPI_ERR_OTHER;
 }
 
-/* What an item of a rank's row tells of. */
+/* Reads the data of an item of a rank's row. */
 static int read_item(const sm_comm_t *self, const sm_slot_t *slot, int rank, const item_t *item,
                      ompi_data_t to)
 {
@@ -222,13 +225,14 @@ static int read_item(const sm_comm_t *self, const sm_slot_t *slot, int rank, con
     return error != MPI_SUCCESS ? error : fits;
 }
 
-/* This rank, one of so many, is done with what a rank has in memory. */
+/* This rank, one of `readers`, no longer needs the data in the memory of `rank`. */
 static void reader_done(const sm_comm_t *self, const sm_slot_t *slot, int rank, int readers)
 {
     sm_step_reader_done(self, &head_of(self, slot, rank)->readers, (uint64_t)readers, rank);
 }
 
-/* Our own may be given back when all have left it. Returns the error given, or a new one. */
+/* Waits until `readers` ranks no longer need this rank's data. Returns `error`, or an error of its
+ * own. */
 static int await_readers(sm_comm_t *self, const sm_slot_t *slot, int readers, int error)
 {
     const head_t *head = head_of(self, slot, self->rank);
@@ -238,7 +242,7 @@ static int await_readers(sm_comm_t *self, const sm_slot_t *slot, int readers, in
 
 /* -- alltoallv and alltoallw ----------------------------------------------------------------- */
 
-/* All rows are there. */
+/* Called when all rows can be read. */
 static int read_all(sm_comm_t *self, const ompi_coll_call_t *call, const sm_slot_t *slot)
 {
     int error = MPI_SUCCESS, size = self->size;
@@ -254,7 +258,7 @@ static int read_all(sm_comm_t *self, const ompi_coll_call_t *call, const sm_slot
     return is_read ? await_readers(self, slot, size - 1, error) : error;
 }
 
-/* The first error of a rank that could not tell of its data: the same one in all. */
+/* The first error of a rank that could not publish its data; equal in all ranks. */
 static int first_error(const sm_comm_t *self, const sm_slot_t *slot)
 {
     int error = MPI_SUCCESS;
@@ -329,17 +333,17 @@ int sm_scatterv(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 
 /* -- gatherv --------------------------------------------------------------------------------- */
 
-/* Two steps: where the root wants the blocks, and what the others give. Who cannot even tell of its
- * block sends it as a message, whose tag all have taken. */
+/* A gatherv has two steps: the root's buffers, and the blocks of the others. A rank that has no
+ * memory to publish its block sends it as a message; all ranks have taken a tag for it. */
 typedef struct gather {
     sm_comm_t *self;
     const ompi_coll_call_t *call;
     sm_slot_t wanted, given;
-    size_t row; /* of what is given */
+    size_t row; /* bytes of a row of `given` */
     ompi_schedule_t messages;
 } gather_t;
 
-/* Where the root wants the blocks; nowhere, where others cannot write. */
+/* Publishes the root's buffer for each block; 0 where others cannot write. */
 static void publish_targets(gather_t *gather)
 {
     sm_comm_t *self = gather->self;
@@ -355,7 +359,7 @@ static void publish_targets(gather_t *gather)
     sm_step_notify(self, &gather->wanted);
 }
 
-/* The root's part, when all have given. */
+/* The root's part, when all rows can be read. */
 static int read_given(gather_t *gather)
 {
     sm_comm_t *self = gather->self;
@@ -389,11 +393,11 @@ static int gather_in_root(gather_t *gather)
     publish_targets(gather);
     if (call->send.buffer != MPI_IN_PLACE)
         sm_copy_own(sm_block(&call->send, 0), sm_block(&call->recv, self->rank));
-    int error = sm_step_give(self, &gather->given, self->rank);
+    int error = sm_step_arrive_at_root(self, &gather->given, self->rank);
     return error == MPI_SUCCESS ? read_given(gather) : error;
 }
 
-/* A long block: false if the root has no place for it that we could write to. */
+/* Writes a long block to the root's buffer. False: that is not possible, or *error. */
 static bool deliver(gather_t *gather, ompi_data_t block, int *error)
 {
     sm_comm_t *self = gather->self;
@@ -408,7 +412,7 @@ static bool deliver(gather_t *gather, ompi_data_t block, int *error)
     return true;
 }
 
-static int give_to_root(gather_t *gather)
+static int gather_to_root(gather_t *gather)
 {
     sm_comm_t *self = gather->self;
     blocks_t blocks = only_block(&gather->call->send);
@@ -420,7 +424,7 @@ static int give_to_root(gather_t *gather)
     else if (error == MPI_SUCCESS)
         write_blocks(self, &gather->given, gather->row, &blocks, false, &source);
     if (error == MPI_SUCCESS)
-        error = sm_step_give(self, &gather->given, root);
+        error = sm_step_arrive_at_root(self, &gather->given, root);
     if (error == MPI_SUCCESS)
         error = source.error;
     if (error == MPI_SUCCESS && head_of(self, &gather->given, self->rank)->where == IN_MEMORY)
@@ -435,7 +439,7 @@ static int give_to_root(gather_t *gather)
 
 int sm_gatherv(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
-    gather_t gather; /* not all of it is written */
+    gather_t gather; /* not initialized: a schedule is large */
     size_t wanted = row_bytes(self, SM_BY_ROOT, item_count(self), 0);
     gather.self = self;
     gather.call = call;
@@ -446,7 +450,7 @@ int sm_gatherv(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
     if (error != MPI_SUCCESS)
         return error;
     ompi_schedule_init(&gather.messages, self->comm, NULL);
-    error = self->rank == call->root ? gather_in_root(&gather) : give_to_root(&gather);
+    error = self->rank == call->root ? gather_in_root(&gather) : gather_to_root(&gather);
     ompi_schedule_fini(&gather.messages);
     return error;
 }
