@@ -486,7 +486,7 @@ static const uint8_t *step(const uint8_t *bytes, const uint8_t *end)
         read_record(bytes, taken);
         break;
     default:
-        ops.refuse();
+        ops.finalize_drain();
         break;
     }
     ofi_progress();

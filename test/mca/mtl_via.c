@@ -226,7 +226,7 @@ static void flush(void)
 }
 
 /* ob1 tells the senders when it stops. */
-static bool drain(void)
+static bool finalize_drain(void)
 {
     return false;
 }
@@ -247,7 +247,7 @@ static ompi_mtl_ops_t ops = {
     .stop = stop,
     .flush = flush,
     .meet = meet_others,
-    .drain = drain,
+    .finalize_drain = finalize_drain,
     .send_now = send_now,
     .send = via_send,
     .receive = via_receive,

@@ -90,7 +90,7 @@ typedef struct ompi_mtl_ops {
      * MPI_ERR_PROC_ABORTED in its process, or is cancelled if a cancel was requested. Called again
      * from every poll until meet returns. Returns whether there was a message.
      */
-    bool (*drain)(void);
+    bool (*finalize_drain)(void);
 
     /* A standard or ready send that is complete when this returns. False: nothing was sent, because
      * the network has no room now or the message needs a request; pml/cm calls send instead. */

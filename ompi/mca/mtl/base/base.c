@@ -20,7 +20,7 @@ static const opal_slot_t mtl_slots[] = {
     OPAL_SLOT_REQUIRED(ompi_mtl_ops_t, stop),
     OPAL_SLOT_REQUIRED(ompi_mtl_ops_t, flush),
     OPAL_SLOT_REQUIRED(ompi_mtl_ops_t, meet),
-    OPAL_SLOT_REQUIRED(ompi_mtl_ops_t, drain),
+    OPAL_SLOT_REQUIRED(ompi_mtl_ops_t, finalize_drain),
     OPAL_SLOT_REQUIRED(ompi_mtl_ops_t, send_now),
     OPAL_SLOT_REQUIRED(ompi_mtl_ops_t, send),
     OPAL_SLOT_REQUIRED(ompi_mtl_ops_t, receive),

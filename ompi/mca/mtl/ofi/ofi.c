@@ -191,7 +191,7 @@ void ofi_set_ops(ompi_mtl_ops_t *ops, const ofi_choice_t *choice)
         .stop = stop,
         .flush = flush,
         .meet = meet_all,
-        .drain = ofi_refuse,
+        .finalize_drain = ofi_refuse,
         .send_now = ofi_send_now,
         .send = ofi_send,
         .receive = ofi_receive,

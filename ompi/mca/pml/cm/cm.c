@@ -95,12 +95,12 @@ static void flush(void)
     cm_mtl->flush();
 }
 
-static bool drain(cm_retry_t *retry OPAL_UNUSED)
+static bool finalize_drain(cm_retry_t *retry OPAL_UNUSED)
 {
-    return cm_mtl->drain();
+    return cm_mtl->finalize_drain();
 }
 
-static cm_retry_t drain_retry = {.attempt = drain};
+static cm_retry_t drain_retry = {.attempt = finalize_drain};
 
 /* Unexpected messages stay in the network until they are probed for. */
 static void leave(void)

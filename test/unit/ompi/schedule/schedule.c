@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The engine of schedules, over a message layer whose messages complete when the test says so. */
+/* The engine of schedules, over a fake pml whose messages complete when the test says so. */
 #include "ompi/schedule/schedule.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 enum { MESSAGES_MAX = 100 };
 
-/* -- a message layer ----------------------------------------------------------------- */
+/* -- a fake pml ---------------------------------------------------------------------- */
 
 typedef struct message {
     ompi_request_t request;
@@ -92,9 +92,9 @@ static ompi_op_t *sum(void)
     return ompi_handle_object(MPI_SUM);
 }
 
-/* -- numbers of persistent ones ------------------------------------------------------- */
+/* -- numbers of persistent schedules ------------------------------------------------- */
 
-static uint64_t elsewhere[OMPI_COMM_NUMBERS / 64]; /* what other ranks have */
+static uint64_t elsewhere[OMPI_COMM_NUMBERS / 64]; /* numbers that other ranks use */
 static int agreements;
 
 static int agree(ompi_communicator_t *with, uint64_t words[], int count)
@@ -155,12 +155,12 @@ START_TEST(a_round_begins_when_the_one_before_is_done)
 }
 END_TEST
 
-START_TEST(what_is_done_at_once_leads_to_the_end_at_once)
+START_TEST(messages_that_are_done_at_once_end_the_schedule)
 {
     int a = 1;
     completes_at_once = true;
     ompi_schedule_t *schedule = create(NULL, false);
-    for (int i = 0; i < 90; i++) { /* more than there is room for at first */
+    for (int i = 0; i < 90; i++) { /* more than the schedule has room for at first */
         ompi_schedule_send(schedule, i % 4, ints(&a, 1));
         ompi_schedule_wait(schedule);
     }
@@ -170,7 +170,7 @@ START_TEST(what_is_done_at_once_leads_to_the_end_at_once)
 }
 END_TEST
 
-START_TEST(a_failed_message_fails_the_whole_at_its_end)
+START_TEST(a_failed_message_is_reported_at_the_end)
 {
     int a = 1;
     ompi_schedule_t *schedule = create(NULL, false);
@@ -187,8 +187,8 @@ START_TEST(a_failed_message_fails_the_whole_at_its_end)
 }
 END_TEST
 
-/* What others would get from it could make one of them end the job, with a wrong reason. */
-START_TEST(who_ends_the_job_sends_nothing_wrong_before)
+/* Messages of a wrong length could make another rank end the job first, with a misleading error. */
+START_TEST(a_rank_that_ends_the_job_sends_no_wrong_lengths)
 {
     int a = 1;
     ompi_errhandler_attach(&comm.head, &ompi_errors_are_fatal);
@@ -210,8 +210,8 @@ START_TEST(who_ends_the_job_sends_nothing_wrong_before)
 }
 END_TEST
 
-/* Also in the same round, unless others may wait for it. */
-START_TEST(who_ends_the_job_sends_nothing_wrong_beside_it)
+/* Also within the round, unless other ranks may wait for its messages. */
+START_TEST(nor_in_the_round_of_the_error)
 {
     int a = 1, b = 0;
     unreachable = 3;
@@ -243,7 +243,7 @@ START_TEST(an_empty_schedule_is_done)
 }
 END_TEST
 
-START_TEST(a_persistent_one_runs_again_with_its_own_tag)
+START_TEST(a_persistent_schedule_runs_again_with_its_own_tag)
 {
     int a = 1, tag = -1;
     ompi_schedule_t *schedule = create(NULL, true);
@@ -297,7 +297,7 @@ START_TEST(tags_stay_in_their_shares)
 }
 END_TEST
 
-START_TEST(living_persistent_ones_keep_their_numbers)
+START_TEST(existing_persistent_schedules_keep_their_numbers)
 {
     enum { ALL = 1024, WINDOW = OMPI_COMM_NUMBERS };
     static ompi_pml_ops_t few = {.internal_tags = 4 * ALL};
@@ -312,7 +312,7 @@ START_TEST(living_persistent_ones_keep_their_numbers)
     }
     ck_assert_int_eq(agreements, 0);
 
-    /* All are taken: all ranks hear it, and go on when there is one again. */
+    /* All numbers are in use: an error in all ranks, until one is freed. */
     uint32_t number;
     ck_assert_int_eq(ompi_schedule_take_number(&comm, agree, &number), MPI_ERR_OTHER);
     ck_assert_int_ge(agreements, ALL / WINDOW);
@@ -320,7 +320,7 @@ START_TEST(living_persistent_ones_keep_their_numbers)
     kept[700] = create(NULL, true);
     ck_assert_int_eq(kept[700]->tag, ALL + 700);
 
-    /* What another rank has not freed yet is not used either. */
+    /* A number that another rank has not freed is not used either. */
     for (int i = 10; i < 20; i++)
         ompi_schedule_drop(kept[i]);
     elsewhere[0] = UINT64_C(1) << 10 | UINT64_C(1) << 12;
@@ -338,7 +338,7 @@ START_TEST(living_persistent_ones_keep_their_numbers)
 }
 END_TEST
 
-START_TEST(what_the_program_frees_lives_until_the_end)
+START_TEST(a_freed_request_lives_until_the_end)
 {
     int a = 1, b = 2;
     ompi_op_t *op = ompi_op_create(ompi_op_fn_small(NULL), true);
@@ -348,7 +348,7 @@ START_TEST(what_the_program_frees_lives_until_the_end)
     ompi_schedule_recv(schedule, 2, ints(&b, 1));
     ompi_request_t *request = ompi_schedule_request(schedule);
     ck_assert_int_eq(atomic_load(&op->head.references), 2);
-    ompi_request_free(&request); /* and nobody waits */
+    ompi_request_free(&request); /* without waiting for it */
     complete(0, MPI_SUCCESS);
     ck_assert_int_eq(atomic_load(&op->head.references), 2);
     complete(1, MPI_SUCCESS);
@@ -380,7 +380,7 @@ START_TEST(memory_is_aligned_and_apart)
 }
 END_TEST
 
-START_TEST(without_memory_there_is_nothing_in_messages)
+START_TEST(messages_are_empty_without_memory)
 {
     int a = 1, b = 2, c = 3;
     ompi_schedule_t *schedule = create(sum(), true);
@@ -408,11 +408,11 @@ START_TEST(without_memory_there_is_nothing_in_messages)
 }
 END_TEST
 
-START_TEST(nothing_instead_of_data_is_want_of_memory)
+START_TEST(an_empty_message_instead_of_data_is_no_memory)
 {
     int a = 1, b = 2;
     ompi_schedule_t *schedule = create(NULL, false);
-    ompi_schedule_recv(schedule, 0, ints(&a, 0)); /* as it should be */
+    ompi_schedule_recv(schedule, 0, ints(&a, 0)); /* an empty message that is right */
     ompi_schedule_wait(schedule);
     ompi_schedule_send(schedule, 0, ints(&a, 1));
     ompi_schedule_recv(schedule, 0, ints(&b, 1));
@@ -432,7 +432,7 @@ START_TEST(nothing_instead_of_data_is_want_of_memory)
 }
 END_TEST
 
-/* Adds what it finds in its context to be done, once. */
+/* A call that adds steps, once. */
 typedef struct guest {
     int calls, error, a, b;
     ompi_datatype_t *type;
@@ -443,7 +443,7 @@ static int add_the_rest(ompi_schedule_t *schedule, void *context)
 {
     guest_t *guest = context;
     guest->calls++;
-    for (int i = 0; !guest->has_added && i < 40; i++) { /* the steps have to move */
+    for (int i = 0; !guest->has_added && i < 40; i++) { /* enough that the array of steps moves */
         ompi_schedule_send(schedule, i % 4, ompi_data(&guest->a, 1, guest->type));
         ompi_schedule_wait(schedule);
         ompi_schedule_copy(schedule, ints(&guest->a, 1), ints(&guest->b, 1));
@@ -465,7 +465,7 @@ START_TEST(a_call_is_a_step_and_adds_the_rest_once)
         message_count = 0;
         guest.b = 0;
         ck_assert_int_eq(ompi_request_start(request), MPI_SUCCESS);
-        ck_assert_int_eq(guest.calls, start - 1); /* not before the message is there */
+        ck_assert_int_eq(guest.calls, start - 1); /* not before the message is done */
         complete(0, MPI_SUCCESS);
         ck_assert_int_eq(guest.calls, start);
         for (int i = 1; i <= 40; i++) {
@@ -492,7 +492,7 @@ START_TEST(types_of_calls_and_of_added_steps_are_held)
                        ompi_data(NULL, 0, guest.type));
     ompi_schedule_wait(schedule);
     ompi_request_t *request = ompi_schedule_request(schedule);
-    ck_assert_int_eq(atomic_load(references), 1 + 1 + 40); /* ours, the call's, the sends' */
+    ck_assert_int_eq(atomic_load(references), 1 + 1 + 40); /* of the test, the call, the sends */
     finish(request, MPI_ERR_NO_MEM);
     ck_assert_int_eq(atomic_load(references), 1);
     ompi_datatype_release(guest.type);
@@ -502,18 +502,18 @@ END_TEST
 
 static const unit_test_t tests[] = {
     {.test = &a_round_begins_when_the_one_before_is_done},
-    {.test = &what_is_done_at_once_leads_to_the_end_at_once},
-    {.test = &a_failed_message_fails_the_whole_at_its_end},
-    {.test = &who_ends_the_job_sends_nothing_wrong_before},
-    {.test = &who_ends_the_job_sends_nothing_wrong_beside_it},
+    {.test = &messages_that_are_done_at_once_end_the_schedule},
+    {.test = &a_failed_message_is_reported_at_the_end},
+    {.test = &a_rank_that_ends_the_job_sends_no_wrong_lengths},
+    {.test = &nor_in_the_round_of_the_error},
     {.test = &an_empty_schedule_is_done},
-    {.test = &a_persistent_one_runs_again_with_its_own_tag},
+    {.test = &a_persistent_schedule_runs_again_with_its_own_tag},
     {.test = &tags_stay_in_their_shares},
-    {.test = &living_persistent_ones_keep_their_numbers},
-    {.test = &what_the_program_frees_lives_until_the_end},
+    {.test = &existing_persistent_schedules_keep_their_numbers},
+    {.test = &a_freed_request_lives_until_the_end},
     {.test = &memory_is_aligned_and_apart},
-    {.test = &without_memory_there_is_nothing_in_messages},
-    {.test = &nothing_instead_of_data_is_want_of_memory},
+    {.test = &messages_are_empty_without_memory},
+    {.test = &an_empty_message_instead_of_data_is_no_memory},
     {.test = &a_call_is_a_step_and_adds_the_rest_once},
     {.test = &types_of_calls_and_of_added_steps_are_held},
 };

@@ -106,7 +106,7 @@ START_TEST(the_table_is_complete)
     ck_assert_uint_gt(ops->limits.internal_tags, 0);
     ck_assert_uint_eq(ops->limits.internal_tags & (ops->limits.internal_tags - 1), 0);
     ck_assert(ops->start != NULL && ops->stop != NULL && ops->flush != NULL && ops->meet != NULL);
-    ck_assert(ops->drain != NULL && ops->send_now != NULL && ops->send != NULL);
+    ck_assert(ops->finalize_drain != NULL && ops->send_now != NULL && ops->send != NULL);
     ck_assert(ops->receive != NULL && ops->cancel != NULL && ops->release != NULL);
     ck_assert(ops->probe != NULL && ops->receive_message != NULL && ops->forget_context != NULL);
     ck_assert(ops->describe != NULL);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ompi/mca/coll/base/base.c: to which of several components a call goes, in its three forms. Here
- * they are three fakes, which take a call or decline it as the test says; the last one has no
- * blocking form.
+ * ompi/mca/coll/base/base.c: which component takes a call, in its three forms. The components are
+ * three fakes, which take calls as the test says; the last one has no blocking form.
  */
 #include "ompi/mca/coll/base/base.h"
 
@@ -102,7 +101,7 @@ static void begin(void)
 
 /* -- communicators ------------------------------------------------------------------- */
 
-START_TEST(removed_in_the_other_order)
+START_TEST(comm_remove_is_called_in_reverse_order)
 {
     begin();
     ompi_coll_comm_remove(&comm);
@@ -111,8 +110,8 @@ START_TEST(removed_in_the_other_order)
 }
 END_TEST
 
-/* A component whose comm_add fails is not asked to remove what it has not added. */
-START_TEST(a_failure_removes_those_before)
+/* comm_remove is not called for a component whose comm_add failed. */
+START_TEST(a_failed_comm_add_removes_the_earlier_ones)
 {
     add_errors[2] = MPI_ERR_NO_MEM;
     ck_assert_int_eq(ompi_coll_comm_add(&comm), MPI_ERR_NO_MEM);
@@ -123,7 +122,7 @@ END_TEST
 
 /* -- calls --------------------------------------------------------------------------- */
 
-START_TEST(the_first_that_takes_it_runs_it)
+START_TEST(the_first_component_that_takes_a_call_runs_it)
 {
     takes_run[0] = takes_run[1] = true;
     begin();
@@ -135,7 +134,7 @@ START_TEST(the_first_that_takes_it_runs_it)
 }
 END_TEST
 
-/* From the first component without a blocking form on, schedules are asked for. */
+/* From the first component without a blocking form on, build is called. */
 START_TEST(without_a_blocking_form_its_schedule_is_run)
 {
     takes_build[0] = takes_build[2] = true;
@@ -148,7 +147,7 @@ START_TEST(without_a_blocking_form_its_schedule_is_run)
 }
 END_TEST
 
-START_TEST(nobody_takes_it)
+START_TEST(no_component_takes_a_call)
 {
     ompi_request_t *request = NULL;
     begin();
@@ -198,8 +197,8 @@ START_TEST(a_persistent_form_begins_when_it_is_started)
 }
 END_TEST
 
-/* A running schedule that gives up goes on with that of the next component that takes the call. */
-START_TEST(behind_a_component_that_gives_up)
+/* A component gives up in its running schedule: the next one that takes the call adds the rest. */
+START_TEST(a_component_gives_up_in_its_schedule)
 {
     ompi_request_t *request;
     takes_build[0] = gives_up[0] = true;
@@ -216,14 +215,14 @@ START_TEST(behind_a_component_that_gives_up)
 END_TEST
 
 static const unit_test_t tests[] = {
-    {.test = &removed_in_the_other_order},
-    {.test = &a_failure_removes_those_before},
-    {.test = &the_first_that_takes_it_runs_it},
+    {.test = &comm_remove_is_called_in_reverse_order},
+    {.test = &a_failed_comm_add_removes_the_earlier_ones},
+    {.test = &the_first_component_that_takes_a_call_runs_it},
     {.test = &without_a_blocking_form_its_schedule_is_run},
-    {.test = &nobody_takes_it},
+    {.test = &no_component_takes_a_call},
     {.test = &a_nonblocking_form_is_a_schedule},
     {.test = &a_persistent_form_begins_when_it_is_started},
-    {.test = &behind_a_component_that_gives_up},
+    {.test = &a_component_gives_up_in_its_schedule},
 };
 
 UNIT_MAIN("base", tests, setup);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ompi/mca/coll/base/tuning.c: there is a row for every machine, and its figures make sense. */
+/* ompi/mca/coll/base/tuning.c: every machine has a row, with figures that make sense. */
 #include "ompi/mca/coll/base/tuning.h"
 
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Every algorithm of coll/p2p with 1 to 9 ranks, all in this process: each rank has a schedule, and
- * the message layer below hands messages over in an order of chance. Results are compared with what
- * the standard says. Reductions do not commute, unless the algorithm needs it.
+ * a fake pml delivers messages in random order. Results are compared with what the standard says.
+ * Reductions do not commute, unless the algorithm needs that.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -104,7 +104,7 @@ static void hand_over(message_t *send, message_t *recv)
     ompi_request_complete(&recv->request);
 }
 
-/* Until nothing is left that has a partner. */
+/* Delivers messages until none has a partner. */
 static void hand_over_all(void)
 {
     for (int begin = rand(), tried = 0; tried < waiting_count; tried++) {
@@ -135,7 +135,7 @@ static void compose_all(void *in, void *inout, int *count, MPI_Datatype *type OP
         ((unsigned *)inout)[i] = compose(((unsigned *)in)[i], ((unsigned *)inout)[i]);
 }
 
-/* Element i of what a rank has for block b. */
+/* Element i of a rank's block b. */
 static unsigned value(int rank, int b, int i)
 {
     return (unsigned)(2 * (rank * 7 + b * 3 + i) + 1) << 16 | (unsigned)(rank * 1000 + b * 41 + i);
@@ -168,7 +168,7 @@ static size_t elements(bool is_send)
     return (size_t)job.count * (has_block_of_each_rank(is_send) ? (size_t)job.size : 1);
 }
 
-/* Whether MPI_IN_PLACE is this rank's, and for which buffer. */
+/* Whether this rank passes MPI_IN_PLACE, and for which buffer. */
 static bool is_in_place(int rank)
 {
     bool is_rooted = job.kind == OMPI_GATHER || job.kind == OMPI_SCATTER || job.kind == OMPI_REDUCE;
@@ -213,7 +213,7 @@ static ompi_coll_call_t call_of(int rank, ompi_op_t *op)
                               .root = job.root};
 }
 
-/* Element i of the reduction of block b over the ranks from 0 to the last given one. */
+/* Element i of the reduction of block b over the ranks from 0 to `last`. */
 static unsigned reduced(int last, int b, int i)
 {
     unsigned sum = value(0, b, i);
@@ -222,7 +222,7 @@ static unsigned reduced(int last, int b, int i)
     return sum;
 }
 
-/* What element i of block b of a rank's result must be; GAP: what it was. */
+/* What element i of block b of a rank's result must be; GAP: unchanged. */
 static unsigned expected(int rank, int b, int i)
 {
     bool is_root = rank == job.root;
@@ -245,7 +245,7 @@ static unsigned expected(int rank, int b, int i)
         return reduced(job.size - 1, rank, i);
     case OMPI_SCAN:
         return reduced(rank, 0, i);
-    default: /* OMPI_EXSCAN; rank 0 keeps what it has */
+    default: /* OMPI_EXSCAN; the result of rank 0 is unchanged */
         return rank > 0 ? reduced(rank - 1, 0, i) : job.in_place ? value(0, 0, i) : GAP;
     }
 }

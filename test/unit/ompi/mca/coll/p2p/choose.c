@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ompi/mca/coll/p2p/choose.c: which algorithm a table leads to, and which tables are none. */
+/* ompi/mca/coll/p2p/choose.c: which algorithm a table chooses, and which tables are refused. */
 #include "ompi/mca/coll/p2p/choose.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static opal_status_t start(const char *name, const char *table)
 
 enum { ALL = P2P_COMMUTES | P2P_POWER | P2P_SAME_SIZES };
 
-START_TEST(the_last_rule_that_is_reached_counts)
+START_TEST(the_last_rule_that_is_reached_applies)
 {
     ck_assert_int_eq(start("OMPI_MCA_coll_p2p_bcast_table", "linear,chain:100:3,binomial:1000"),
                      OPAL_SUCCESS);
@@ -30,8 +30,9 @@ START_TEST(the_last_rule_that_is_reached_counts)
 }
 END_TEST
 
-/* What an algorithm needs does not hold: the rule before it counts, at last the first algorithm. */
-START_TEST(algorithms_that_cannot_are_passed_over)
+/* If an algorithm cannot carry out the call, the rule before it applies; in the end, the first
+ * algorithm. */
+START_TEST(algorithms_that_cannot_are_skipped)
 {
     ck_assert_int_eq(start("OMPI_MCA_coll_p2p_allgather_table", "bruck,doubling:0:4"),
                      OPAL_SUCCESS);
@@ -87,7 +88,7 @@ START_TEST(presets_hold_for_two_ranks_and_many)
 }
 END_TEST
 
-START_TEST(a_table_that_is_none)
+START_TEST(wrong_tables_are_refused)
 {
     ck_assert_int_eq(start("OMPI_MCA_coll_p2p_scan_table", "doubling,linear:1k"),
                      OPAL_ERR_BAD_PARAM);
@@ -98,13 +99,13 @@ START_TEST(a_table_that_is_none)
 END_TEST
 
 static const unit_test_t tests[] = {
-    {.test = &the_last_rule_that_is_reached_counts},
-    {.test = &algorithms_that_cannot_are_passed_over},
+    {.test = &the_last_rule_that_is_reached_applies},
+    {.test = &algorithms_that_cannot_are_skipped},
     {.test = &no_rule_is_the_first_algorithm},
     {.test = &the_deprecated_name_is_a_table_of_one_rule},
     {.test = &auto_is_the_preset, .repeats = P2P_FAMILIES},
     {.test = &presets_hold_for_two_ranks_and_many},
-    {.test = &a_table_that_is_none},
+    {.test = &wrong_tables_are_refused},
 };
 
 UNIT_MAIN("choose", tests, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ompi/mca/coll/sm/fold.c: reducing the operands of all ranks in their order, out of rows of the
- * area and out of memory, whole or a part, also with types that have gaps and with operators that
- * do not commute; and how elements are cut into pieces.
+ * ompi/mca/coll/sm/fold.c: reducing the operands of all ranks in their order, from rows of the area
+ * and from memory, whole or in part, also with types that have gaps and with operators that do not
+ * commute; and dividing elements into pieces.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -116,7 +116,7 @@ START_TEST(operands_are_reduced_in_order)
 }
 END_TEST
 
-/* Into packed bytes, which take the place of as many elements. */
+/* The result is packed bytes. */
 START_TEST(a_result_of_packed_bytes)
 {
     unsigned result[100];
@@ -128,7 +128,7 @@ START_TEST(a_result_of_packed_bytes)
 }
 END_TEST
 
-/* The result is where this rank's own operand was. */
+/* The result overwrites this rank's operand. */
 START_TEST(a_result_in_place)
 {
     ompi_datatype_t *type = ompi_datatype_of(MPI_UNSIGNED);
@@ -140,7 +140,7 @@ START_TEST(a_result_in_place)
 }
 END_TEST
 
-/* Each rank reduces its piece and writes it to all: together they have everything. */
+/* Each rank reduces its piece and writes it to all ranks; so all have the whole result. */
 START_TEST(pieces_reach_all_ranks)
 {
     static unsigned targets[RANKS][COUNT];

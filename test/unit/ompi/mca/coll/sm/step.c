@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ompi/mca/coll/sm/step.c: which slot of the area a step takes. The ranks of a communicator are all
- * in this process and take their steps in turn, so nobody may wait. The linker wraps what leads to
- * the doorbells of a node.
+ * ompi/mca/coll/sm/step.c: which slot of the area a step takes. All ranks of the communicator are
+ * in this process and take their steps in turn, so no call may wait. The linker wraps
+ * opal_node_slot, which returns the doorbells.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +46,7 @@ static void setup(void)
     }
 }
 
-/* The other ranks have arrived at the step that comes next, as far as the rank's counters go. */
+/* Makes the other ranks arrive at the next step, as far as the rank's counters say. */
 static void let_others_arrive(const sm_comm_t *self)
 {
     atomic_store(&area->counters[self->half][self->line].count,
@@ -100,8 +100,8 @@ START_TEST(a_sync_step_changes_the_half)
 }
 END_TEST
 
-/* By chance: between two sync steps no two slots share a line or a byte. A step that finds its half
- * full begins behind a sync step of its own. */
+/* Random steps: between two sync steps no two slots share a line or a byte. A step that finds the
+ * half full takes a sync step first. */
 START_TEST(slots_do_not_overlap)
 {
     sm_comm_t *self = ranks[0];
@@ -115,7 +115,7 @@ START_TEST(slots_do_not_overlap)
         size_t bytes = (size_t)rand() % (rand() % 3 == 0 ? ROOM + 1 : SM_INLINE + 1);
         let_others_arrive(self);
         ck_assert_int_eq(sm_step_begin(self, flow, bytes, &slot), MPI_SUCCESS);
-        if (slot.step == last + 2) { /* there was no room */
+        if (slot.step == last + 2) { /* the half was full */
             half ^= 1;
             line = 0;
             end = 0;
@@ -139,7 +139,7 @@ START_TEST(slots_do_not_overlap)
 }
 END_TEST
 
-/* The last rank to arrive need not wait. */
+/* The last rank to arrive does not wait. */
 START_TEST(a_sync_step_of_all)
 {
     sm_slot_t own[RANKS];
@@ -155,7 +155,7 @@ START_TEST(a_sync_step_of_all)
 }
 END_TEST
 
-START_TEST(calls_that_do_not_match_are_told_in_all_ranks)
+START_TEST(calls_that_do_not_match_fail_in_all_ranks)
 {
     sm_slot_t own[RANKS];
     for (int rank = 0; rank < RANKS; rank++) {
@@ -170,12 +170,9 @@ START_TEST(calls_that_do_not_match_are_told_in_all_ranks)
 END_TEST
 
 static const unit_test_t tests[] = {
-    {.test = &ranks_take_the_same_slots},
-    {.test = &short_data_is_beside_the_flag},
-    {.test = &a_sync_step_changes_the_half},
-    {.test = &slots_do_not_overlap, .repeats = 20},
-    {.test = &a_sync_step_of_all},
-    {.test = &calls_that_do_not_match_are_told_in_all_ranks},
+    {.test = &ranks_take_the_same_slots},    {.test = &short_data_is_beside_the_flag},
+    {.test = &a_sync_step_changes_the_half}, {.test = &slots_do_not_overlap, .repeats = 20},
+    {.test = &a_sync_step_of_all},           {.test = &calls_that_do_not_match_fail_in_all_ranks},
 };
 
 UNIT_MAIN("step", tests, setup);

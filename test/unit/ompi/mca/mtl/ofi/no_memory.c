@@ -234,11 +234,11 @@ START_TEST(refusals_wait)
     ofi_request_t *sent = send_as(OMPI_SEND_SYNCHRONOUS, 1, out, 100, MPI_BYTE);
     ck_assert(!is_done(sent));
     unit_allocations = 0;
-    bool any = ops.drain();
+    bool any = ops.finalize_drain();
     unit_allocations = UINT_MAX;
     ck_assert(!any && !is_done(sent));
     while (!ompi_request_is_done(&sent->base.base)) {
-        ops.drain();
+        ops.finalize_drain();
         opal_progress();
     }
     ck_assert_int_eq(wait_for(sent).MPI_ERROR, MPI_ERR_PROC_ABORTED);
