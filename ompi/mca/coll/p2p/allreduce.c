@@ -13,12 +13,6 @@
  */
 #include "ompi/mca/coll/p2p/p2p.h"
 
-static ompi_data_t contribution(const ompi_coll_call_t *call)
-{
-    const void *buffer = p2p_in_place(&call->send) ? call->recv.buffer : call->send.buffer;
-    return ompi_data(buffer, (size_t)call->recv.count, call->recv.type);
-}
-
 /* Exchanges values with a peer, and takes in the peer's value. */
 static void swap(p2p_sum_t *sum, int peer)
 {
@@ -39,7 +33,7 @@ int p2p_allreduce_doubling(const ompi_coll_call_t *call, ompi_schedule_t *schedu
     int rank = schedule->rank, power = p2p_power(schedule->size), extra = schedule->size - power;
     bool is_extra = rank < 2 * extra;
     p2p_sum_t sum;
-    p2p_sum_init(&sum, schedule, contribution(call), p2p_buffer(call->recv.buffer));
+    p2p_sum_init(&sum, schedule, p2p_contribution(call), p2p_buffer(call->recv.buffer));
     if (is_extra && rank % 2 == 0) {
         ompi_schedule_send(schedule, rank + 1, sum.value);
         ompi_schedule_wait(schedule);
@@ -68,7 +62,8 @@ int p2p_allreduce_halving(const ompi_coll_call_t *call, ompi_schedule_t *schedul
     p2p_halving_t halving;
     if (schedule->size == 1)
         return p2p_allreduce_doubling(call, schedule);
-    p2p_halving_init(&halving, schedule, contribution(call), p2p_buffer(call->recv.buffer), NULL);
+    p2p_halving_init(&halving, schedule, p2p_contribution(call), p2p_buffer(call->recv.buffer),
+                     NULL);
     p2p_halving_reduce(&halving);
     p2p_halving_allgather(&halving);
     return MPI_SUCCESS;
@@ -85,7 +80,7 @@ int p2p_allreduce_ring(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
 {
     int rank = schedule->rank, size = schedule->size;
     int behind = p2p_shift(rank, 1, size), before = p2p_shift(rank, -1, size);
-    ompi_data_t own = contribution(call), home = p2p_whole(&call->recv), spare = home;
+    ompi_data_t own = p2p_contribution(call), home = p2p_whole(&call->recv), spare = home;
     if (size == 1)
         return p2p_allreduce_doubling(call, schedule);
     /* Operands can be received at home if this rank's own operand is elsewhere. */

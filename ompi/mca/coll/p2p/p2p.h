@@ -63,6 +63,13 @@ static inline bool p2p_in_place(const ompi_coll_side_t *side)
     return side->buffer == MPI_IN_PLACE;
 }
 
+/* This rank's operand of a reduction. */
+static inline ompi_data_t p2p_contribution(const ompi_coll_call_t *call)
+{
+    const void *buffer = p2p_in_place(&call->send) ? call->recv.buffer : call->send.buffer;
+    return ompi_data(buffer, (size_t)call->recv.count, call->recv.type);
+}
+
 /* The number of elements of the i-th block. */
 static inline size_t p2p_count(const ompi_coll_side_t *side, int i)
 {

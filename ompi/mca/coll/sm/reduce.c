@@ -16,14 +16,6 @@
  */
 #include "ompi/mca/coll/sm/fold.h"
 
-/* Packs `count` elements of this rank's operand into its row. */
-static void contribute(sm_comm_t *self, const sm_slot_t *slot, const ompi_coll_call_t *call,
-                       size_t count)
-{
-    const void *buffer = call->send.buffer == MPI_IN_PLACE ? call->recv.buffer : call->send.buffer;
-    sm_pack(ompi_data(buffer, count, call->recv.type), sm_step_own_row(self, slot));
-}
-
 /* Reduces elements of the rows, from the element `first` on, to the result. */
 static int fold_rows(sm_comm_t *self, const ompi_coll_call_t *call, const sm_slot_t *slot,
                      size_t first, ompi_data_t result)
@@ -42,7 +34,7 @@ static int reduce_in_root(sm_comm_t *self, const ompi_coll_call_t *call, size_t 
     int error = sm_step_begin(self, SM_TO_ROOT, bytes, &slot);
     if (error != MPI_SUCCESS)
         return error;
-    contribute(self, &slot, call, result.count);
+    sm_pack(sm_contribution(call, result.count), sm_step_own_row(self, &slot));
     error = sm_step_arrive_at_root(self, &slot, call->root);
     if (error == MPI_SUCCESS)
         error = sm_step_compare(self, &slot);
@@ -57,7 +49,7 @@ int sm_reduce(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
     int error = sm_step_begin(self, SM_TO_ROOT, bytes, &slot);
     if (error != MPI_SUCCESS)
         return error;
-    contribute(self, &slot, call, (size_t)call->recv.count);
+    sm_pack(sm_contribution(call, (size_t)call->recv.count), sm_step_own_row(self, &slot));
     return sm_step_arrive_at_root(self, &slot, call->root);
 }
 
@@ -90,7 +82,7 @@ int sm_allreduce(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
     int error = sm_step_begin(self, SM_SYNC, bytes, &slot);
     if (error != MPI_SUCCESS)
         return error;
-    contribute(self, &slot, call, result.count);
+    sm_pack(sm_contribution(call, result.count), sm_step_own_row(self, &slot));
     if (sm_has_counters(self) && bytes > SM_INLINE)
         return reduce_by_last(self, call, &slot, bytes, result);
     error = sm_step_sync(self, &slot);
@@ -121,7 +113,7 @@ int sm_reduce_scatter(sm_comm_t *self, const ompi_coll_call_t *call, size_t byte
     int error = sm_step_begin(self, SM_SYNC, bytes, &slot);
     if (error != MPI_SUCCESS)
         return error;
-    contribute(self, &slot, call, blocks.total);
+    sm_pack(sm_contribution(call, blocks.total), sm_step_own_row(self, &slot));
     error = sm_step_sync(self, &slot);
     if (error == MPI_SUCCESS)
         error = sm_step_compare(self, &slot);
