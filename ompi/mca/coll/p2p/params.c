@@ -17,12 +17,14 @@ opal_strings_t p2p_tables[P2P_FAMILIES];
     }
 
 const opal_param_row_t p2p_params[] = {
-    FAMILY(ALLGATHER, "allgather",
-           "ring: around the ranks; linear: all to all at once; bruck, doubling: distances of "
-           "powers of two, doubling for 2^k ranks and equal blocks. Bytes: of a block"),
-    FAMILY(ALLREDUCE, "allreduce",
-           "doubling: pairs, pairs of pairs; reduce_bcast: up a tree and down; halving, ring: "
-           "pieces of the data, for operators that commute"),
+    FAMILY(
+        ALLGATHER, "allgather",
+        "ring: from neighbour to neighbour; linear: all to all at once; bruck: distances of powers "
+        "of two; doubling: recursive doubling, for 2^k ranks and equal blocks. Bytes: of a block"),
+    FAMILY(
+        ALLREDUCE, "allreduce",
+        "doubling: recursive doubling; reduce_bcast: a reduction and a broadcast; halving, ring: "
+        "a reduce-scatter and an allgather, for operators that commute"),
     FAMILY(ALLTOALL, "alltoall",
            "linear: coll_p2p_window exchanges at a time; pairwise: one at a time; bruck: in hops "
            "of powers of two, equal blocks. Bytes: of a block"),
@@ -35,11 +37,11 @@ const opal_param_row_t p2p_params[] = {
     FAMILY(GATHER, "gather",
            "linear: each to the root; binomial: a tree, for equal blocks. Bytes: of a block"),
     FAMILY(REDUCE, "reduce",
-           "binomial: a tree; linear: each to the root; scatter_gather: pieces of the data, for "
-           "operators that commute"),
+           "binomial: a tree; linear: each to the root; scatter_gather: a reduce-scatter "
+           "and a gather, for operators that commute"),
     FAMILY(REDUCE_SCATTER, "reduce_scatter",
-           "reduce: a reduction and a scatter; halving: pairs of halves of the data; pairwise: "
-           "each to each; both for operators that commute. Bytes: of all blocks"),
+           "reduce: a reduction and a scatter; halving: recursive halving; pairwise: each to each; "
+           "halving and pairwise for operators that commute. Bytes: of all blocks"),
     FAMILY(SCAN, "scan", "doubling: distances of powers of two; linear: from rank to rank"),
     FAMILY(SCATTER, "scatter",
            "linear: the root to each; binomial: a tree, for equal blocks. Bytes: of a block"),
