@@ -74,7 +74,7 @@ COPY_TARGET static OPAL_ALWAYS_INLINE void copy_step_ahead(char *to, const char 
     copy_step(to, from);
 }
 
-/* What is behind `at`, where the destination has a line's beginning. */
+/* Copies the bytes from `at` on; there the destination begins a cache line. */
 COPY_TARGET static OPAL_ALWAYS_INLINE void copy_rest(char *to, const char *from, size_t at,
                                                      size_t bytes)
 {
@@ -85,9 +85,9 @@ COPY_TARGET static OPAL_ALWAYS_INLINE void copy_rest(char *to, const char *from,
 }
 
 /*
- * The same in four streams, as long as leaves a little behind them: what is asked for ahead is
- * never beyond the block, where it would be another object's line. A power of two apart, they would
- * share the few ways that a cache has for such addresses.
+ * Copies the bytes from `at` on in four streams, which end a little before the block's end: so a
+ * prefetch never asks for a line beyond the block, which belongs to another object. The streams are
+ * no power of two apart, or they would share the few ways that a cache has for such addresses.
  */
 COPY_TARGET __attribute__((noinline)) static void copy_far(char *to, const char *from, size_t at,
                                                            size_t bytes)

@@ -218,7 +218,7 @@ static uint32_t next_aligned(const opal_heap_t *heap, const search_t *search, ui
     return at + (uint32_t)((aligned - wanted) >> OPAL_HEAP_CHUNK_SHIFT);
 }
 
-/* What a position is worth: usable pages there, less those that would lie idle behind the end. */
+/* The value of a position: usable pages there, less those that would lie idle behind the end. */
 static int64_t value_of(const directory_t *directory, const search_t *search, uint32_t first)
 {
     int64_t value = 0;
@@ -331,8 +331,8 @@ static void claim(opal_heap_t *heap, const search_t *search)
         directory->touched = search->first + search->chunks;
 }
 
-/* What is kept must not make the process much larger than it ever had to be: else it goes before
-   new memory comes. */
+/* Free chunks that are kept must not make the process much larger than it ever had to be: if they
+   would, they are given back before new memory is taken. */
 static void make_room(opal_heap_t *heap, size_t bytes)
 {
     size_t kept = heap->stats.kept_bytes, all = heap->stats.committed_bytes + bytes;

@@ -31,7 +31,7 @@ size_t opal_heap_chunk_usable_bytes(const opal_heap_t *heap, const opal_heap_chu
 void opal_heap_chunks_give(opal_heap_t *heap, opal_heap_chunk_t *first, uint32_t skip,
                            size_t usable, size_t dirty);
 
-/* The same, and the pages go back to the system. Locked; it is released in between. */
+/* opal_heap_chunks_give, and the pages go back to the system. Locked; it is released in between. */
 void opal_heap_chunks_drop(opal_heap_t *heap, opal_heap_chunk_t *first, uint32_t skip,
                            size_t usable);
 
@@ -44,7 +44,7 @@ opal_heap_chunk_t *opal_heap_chunks_move(opal_heap_t *heap, opal_heap_chunk_t *f
 bool opal_heap_chunks_grow(opal_heap_t *heap, opal_heap_chunk_t *first, size_t usable,
                            size_t bytes);
 
-/* The same for a chunk in use that is usable by units. */
+/* Makes these units of a chunk in use usable. Locked. */
 bool opal_heap_commit_units(opal_heap_t *heap, opal_heap_chunk_t *chunk, uint64_t units);
 
 /* Whose chunk begins there, by the directory alone. Locked, or the caller has a block in it. */

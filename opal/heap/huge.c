@@ -30,7 +30,7 @@ static opal_heap_chunk_t *chunk_number(opal_heap_chunk_t *chunk, uint32_t i)
     return (opal_heap_chunk_t *)((uintptr_t)chunk + ((uintptr_t)i << OPAL_HEAP_CHUNK_SHIFT));
 }
 
-/* What is usable up to, if chunks were taken for `total` bytes. */
+/* The offset up to which a block is usable whose chunks were taken for `total` bytes. */
 static size_t usable_end(const opal_heap_t *heap, opal_heap_chunk_t *chunk, size_t total)
 {
     uint32_t last = chunks_for(total) - 1;
@@ -155,7 +155,8 @@ static bool grow_in_place(opal_heap_t *heap, opal_heap_chunk_t *chunk, size_t to
     return grown;
 }
 
-/* What grows does so again: some pages more, where pages cost nothing until they are written to. */
+/* A block that grows will grow again: it gets some pages more, where pages cost nothing until they
+ * are written to. */
 static bool grow(opal_heap_t *heap, opal_heap_chunk_t *chunk, size_t total)
 {
     size_t roomy = round_up(total + total / ROOM_SHARE, heap->system_page_bytes);

@@ -186,7 +186,7 @@ bool opal_heap_slabs_trim(opal_heap_t *heap, uint32_t keep_msec)
         heap->stats.released_bytes += (size_t)__builtin_popcountll(units) << OPAL_HEAP_UNIT_SHIFT;
         units_freed(heap, chunk, units, was);
         any = true;
-        chunk = heap->slab_chunks[1]; /* what was the next one may be gone */
+        chunk = heap->slab_chunks[1]; /* the next one may have left the list */
     }
     pthread_mutex_unlock(&heap->lock);
     return any;

@@ -91,9 +91,9 @@ static inline _Atomic uint32_t *opal_region_owners(opal_region_header_t *header,
 }
 
 /*
- * What is wrong with the header of a file of so many bytes; NULL: nothing. Reads nothing but the
- * structure. A process that attaches passes a copy and goes on with that copy: peers can change the
- * original.
+ * A phrase that says why the header of a file of so many bytes is invalid, or NULL. Reads nothing
+ * but the structure. A process that attaches passes a copy and goes on with that copy, because
+ * peers can change the original.
  */
 OPAL_EXPORT const char *opal_region_complaint(const opal_region_header_t *header,
                                               uint64_t file_bytes);

@@ -40,7 +40,7 @@ typedef enum opal_process_end {
 
 enum { OPAL_JOB_TAG_BYTES = 8 };
 
-/* The same in all processes. */
+/* The name of a process, equal in all processes. */
 typedef struct opal_process_name {
     unsigned char job[OPAL_JOB_TAG_BYTES]; /* the first bytes of SHA-256 of the job's id */
     uint32_t rank;

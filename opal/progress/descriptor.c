@@ -217,7 +217,7 @@ static void notify_sleeper(bool is_first)
         opal_wait_poke();
 }
 
-/* Those that are armed before sleeps are of no use at other times: a look for them costs a system
+/* Descriptors that are armed before sleeps are not looked for at other times: that costs a system
  * call, and their poll function has looked. */
 static void count_armed(const opal_descriptor_t *descriptor, int change)
 {

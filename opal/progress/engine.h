@@ -43,7 +43,7 @@ typedef struct opal_engine_traits {
 
 struct opal_fixed_send;
 
-/* What is behind fixed.h; all under the lock but `unpin`. */
+/* How an engine implements fixed.h. All but `unpin` are called under the lock. */
 typedef struct opal_engine_fixed {
     /* At most so many slots; *reason (static) says why not. Closed right before the engine. */
     opal_status_t (*open)(unsigned slots, bool copies, const char **reason);

@@ -254,8 +254,8 @@ static entry_t *find_entry(const char *full_name)
     return NULL;
 }
 
-/* What other projects' variables say is a setting of the environment under the row's name, unless
- * there is one already. */
+/* A variable of another project that the row lists is a setting of the environment under the row's
+ * name, unless the environment has one of that name already. */
 static void take_foreign_variables(const entry_t *entry)
 {
     const char *name = entry->info.full_name;

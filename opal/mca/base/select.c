@@ -8,7 +8,7 @@
 #include "opal/mca/base/diagnostic.h"
 #include "opal/mca/base/framework.h"
 
-/* What was answered before, but not the notes. */
+/* Removes an earlier answer, but not its notes. */
 static void forget(opal_answer_t *answer)
 {
     opal_strings_t notes = answer->notes;

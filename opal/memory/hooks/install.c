@@ -166,7 +166,7 @@ static void choose_system(void)
     }
 }
 
-/* What was not patched stays as it is, with a reason. */
+/* Patches calls by one method. A call that it cannot patch keeps its state, with a reason. */
 static void apply(const char *method, unsigned calls)
 {
     void *patcher = NULL;

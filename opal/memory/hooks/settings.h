@@ -32,8 +32,8 @@ OPAL_EXPORT const opal_memory_settings_t *opal_memory_settings(void);
  */
 void opal_memory_settings_check(void);
 
-/* The same for another table: `parsed` are the variables of its registered rows, `in_effect` a copy
- * of the values that this process uses. */
+/* opal_memory_settings_check for another table: `parsed` are the variables of its registered rows,
+ * `in_effect` is a copy of the values that this process uses. */
 void opal_memory_settings_check_late(const void *parsed, const void *in_effect, size_t bytes);
 
 #endif

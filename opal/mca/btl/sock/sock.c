@@ -278,7 +278,7 @@ static bool is_named(void)
     return opal_strings_has(names, "sock");
 }
 
-/* The same answer in all ranks, because start has a fence. */
+/* All ranks must give the same answer, because start has a fence. */
 static void sock_query(opal_answer_t *answer)
 {
     const opal_pmi_job_t *job = opal_job();

@@ -54,7 +54,7 @@ __attribute__((constructor)) static void decide_before_main(void)
 
 /* -- in MPI_Init: what works --------------------------------------------------------------- */
 
-/* What was set where it is read too late, and would have changed the decision. */
+/* Reports a setting that is read too late and would have changed the decision. */
 static void report_late(const char *name, opal_leave_pinned_t found)
 {
     const char *origin = "";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the user wants, and what the launcher says. */
+/* Reads the settings of the user and the variables of the launcher. */
 #include "opal/mca/memory/smheap/decision.h"
 
 #include <limits.h>

@@ -19,11 +19,11 @@
 typedef struct overwrite_plan {
     uintptr_t store_at;      /* aligned to store_bytes */
     size_t store_bytes;      /* 4 or 8 */
-    uint64_t store_expected; /* what is there now */
-    uint64_t store_value;    /* the same with the instruction replaced */
+    uint64_t store_expected; /* the bytes there now */
+    uint64_t store_value;    /* these bytes, the instruction replaced */
     uintptr_t padding_at;    /* bytes that are never executed; 0: none needed */
     size_t padding_bytes;
-    unsigned char padding[8]; /* what they become */
+    unsigned char padding[8]; /* their new value */
 } overwrite_plan_t;
 
 /* NULL: the processor is known and its parts are as we need them; else why not. */

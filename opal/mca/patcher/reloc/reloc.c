@@ -92,7 +92,7 @@ static const range_t *find_range(const pass_t *pass, uintptr_t address)
     return NULL;
 }
 
-/* Those of an object are read once: an old answer will do, since we put back what it says. */
+/* The ranges of an object are read once: an old answer will do, since we put back what it says. */
 static const range_t *range_of(pass_t *pass, const opal_image_t *image, uintptr_t address)
 {
     opal_mapping_t mapping;

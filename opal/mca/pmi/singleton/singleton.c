@@ -120,7 +120,7 @@ static const opal_pmi_ops_t singleton_ops = {
     .finalize = singleton_finalize,
 };
 
-/* Not by OMPI_MCA_pmi=^wire, say, but by its name. */
+/* Whether the user names this component; a list of excluded ones (OMPI_MCA_pmi=^wire) does not. */
 static bool is_asked_for(void)
 {
     const opal_strings_t *names = &mca_pmi_framework.selection;
