@@ -67,7 +67,7 @@ static void record_count(ompi_envelope_t *envelope, MPI_Count value, bool large)
         ompi_envelope_add_integer(envelope, (int)value);
 }
 
-/* What is an address in a constructor without large counts. */
+/* Records an argument that is an address, and no integer, in a constructor without large counts. */
 static void record_wide(ompi_envelope_t *envelope, MPI_Count value, bool large)
 {
     if (large)

@@ -101,7 +101,7 @@ static int measure(const ompi_group_t *group, const int range[3], int64_t *count
         return MPI_ERR_ARG;
     *count = (last - first) / stride + 1;
     last = first + (*count - 1) * stride; /* the one that the stride leads to */
-    /* Those between the ends are ranks if the ends are. */
+    /* If both ends of the range are ranks, all between them are. */
     bool is_valid = ompi_group_has_rank(group, range[0]) && last >= 0 && last < group->size;
     return is_valid ? MPI_SUCCESS : MPI_ERR_RANK;
 }

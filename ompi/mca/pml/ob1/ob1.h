@@ -235,7 +235,7 @@ ob1_peer_t *ob1_peer(opal_process_t *process);
 /* Why ob1_peer returned NULL, as an MPI error. */
 int ob1_peer_error(opal_process_t *process);
 
-/* The same as ob1_peer, for a callback that reports a failure or a departure. */
+/* ob1_peer for a callback that reports a failure or a departure. */
 ob1_peer_t *ob1_peer_to_fail(opal_process_t *process);
 
 /* The peer if it is connected, else NULL. Needs no lock. */
