@@ -14,7 +14,7 @@
 
 enum { COPY_CHUNK_BYTES = 8192 };
 
-/* What is done with the pieces of a range, in their order. */
+/* Functions that a walk calls for the pieces of a range, in their order. */
 typedef struct visitor {
     /* A part of a run. Both return false to end the walk. */
     bool (*run)(struct visitor *visitor, uintptr_t address, size_t bytes);

@@ -67,8 +67,8 @@ typedef struct opal_engine {
     void (*change)(int fd, unsigned wants, uint64_t token);
     void (*remove)(int fd, uint64_t token);
 
-    /* What is ready now: up to OPAL_ENGINE_BATCH events, beginning with other descriptors each
-     * time. */
+    /* Stores the events that are ready now, at most OPAL_ENGINE_BATCH, and returns their number.
+     * Begins with other descriptors each time, so that none is passed over. */
     unsigned (*look)(opal_engine_event_t *events);
 
     /* `block` sleeps until an event, or for the timeout (-1: none), or shorter. With sees_word it

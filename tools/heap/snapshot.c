@@ -13,7 +13,7 @@
 
 enum { CHUNK = OPAL_HEAP_CHUNK_BYTES, POOLS_OFFSET = 4096 };
 
-/* What is being read. */
+/* A snapshot that is being read. */
 typedef struct reading {
     int fd;
     opal_region_header_t header;

@@ -34,7 +34,7 @@ static ssize_t write_some(const target_t *target, const char *bytes, size_t leng
     return write(target->fd, bytes, length);
 }
 
-/* What is to be written now. */
+/* The bytes to write next, and their number. */
 static size_t pending(const channel_t *channel, const char **bytes)
 {
     bool labelled = channel->label != NULL;

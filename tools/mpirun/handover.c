@@ -14,7 +14,7 @@
 #include "tools/mpirun/environment.h"
 #include "tools/mpirun/spelling.h"
 
-/* What is being translated. */
+/* The translation of mpirun's command line into the other launcher's. */
 typedef struct translation {
     const job_t *job;
     opal_launcher_t launcher;

@@ -74,7 +74,7 @@ static const char *const frameworks[] = {
     "threads",     "timer",     "topo",      "vprotocol",
 };
 
-/* What is behind "name_", or NULL. */
+/* The rest of `text` behind "name_"; NULL: `text` does not begin with that. */
 static const char *behind(const char *text, const char *name)
 {
     size_t length = strlen(name);

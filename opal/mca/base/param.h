@@ -48,14 +48,14 @@ typedef struct opal_param_choice {
 
 /* `preset` is required; for strings and lists NULL is legal and means unset. */
 typedef struct opal_param_row {
-    const char *name;                   /* last part of the full name; NULL ends the table */
-    opal_param_type_t type;             /* */
-    bool is_internal;                   /* for tests and measurements: ompi_info shows it with
-                                         * --internal only */
-    void *value;                        /* the variable; strings in it belong to the base */
-    const char *preset;                 /* the default as a user would write it; see below */
-    const char *min, *max;              /* limits, likewise; NULL: those of the type */
-    const char *unit;                   /* "ms", "bytes"; NULL: none */
+    const char *name;       /* last part of the full name; NULL ends the table */
+    opal_param_type_t type; /* */
+    bool is_internal;       /* for tests and measurements: ompi_info shows it with
+                             * --internal only */
+    void *value;            /* the variable; strings in it belong to the base */
+    const char *preset;     /* the default as a user would write it; see below */
+    const char *min, *max;  /* limits, as a user would write them; NULL: those of the type */
+    const char *unit;       /* "ms", "bytes"; NULL: none */
     const opal_param_choice_t *choices; /* OPAL_PARAM_ENUM only */
     const char *synonyms;               /* deprecated full names of this parameter,
                                          * comma-separated; or NULL */

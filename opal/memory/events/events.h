@@ -226,7 +226,7 @@ OPAL_EXPORT void opal_memory_events_external(unsigned events);
  * functions since. */
 OPAL_EXPORT unsigned opal_memory_events_test(unsigned events);
 
-/* What is known of one event. */
+/* Writes whether, and by which method, the calls of an event are intercepted. */
 OPAL_EXPORT void opal_memory_events_report(unsigned event, opal_memory_report_t *report);
 
 /* "mmap", "vm_unmapped", ...; "symbols", "reloc", ... */
