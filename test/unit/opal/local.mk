@@ -336,4 +336,5 @@ endif
 test_unit_opal_threads_lock_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_gettime,--wrap=syscall
 test_unit_opal_progress_wait_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=nanosleep
 
-EXTRA_DIST += %D%/heap/fake_source.h %D%/machine.h %D%/no_memory.h %D%/support.h
+EXTRA_DIST += %D%/heap/fake_source.h %D%/machine.h %D%/mca/memory/watch.h %D%/no_memory.h \
+	%D%/support.h

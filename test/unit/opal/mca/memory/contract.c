@@ -6,20 +6,16 @@
  */
 #include "opal/mca/memory/memory.h"
 
-#include <malloc.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <sys/wait.h>
 
 #include "opal/memory/hooks/watcher.h"
 #include "opal/mca/memory/base/base.h"
 #include "opal/node/region_file.h"
+#include "test/unit/opal/mca/memory/watch.h"
 #include "test/unit/opal/support.h"
 
 enum { LARGE = 8 << 20, SMALL = 64, PAGE = 4096, REGION = 64 << 20, THREADS = 4 };
-
-static const unsigned everything =
-    OPAL_MEMORY_FREE_SUPPORT | OPAL_MEMORY_CHUNK_SUPPORT | OPAL_MEMORY_MUNMAP_SUPPORT;
 
 /* -- settings ------------------------------------------------------------------------------ */
 
@@ -59,44 +55,9 @@ static void set_environment(const setting_t *wanted)
     setenv("MICA_LOCAL_SIZE", "2", 1);
 }
 
-/* -- what is seen -------------------------------------------------------------------------- */
-
-static atomic_uintptr_t watched;
-static atomic_uint gone;
-
-static opal_memory_verdict_t watch(opal_memory_event_t *event, void *context OPAL_UNUSED)
-{
-    uintptr_t start = (uintptr_t)event->vm.address, address = atomic_load(&watched);
-    if (start <= address && address - start < event->vm.length)
-        atomic_fetch_add(&gone, 1);
-    return OPAL_MEMORY_PASS;
-}
-
-static bool is_unmapping_seen(void)
-{
-    void *page = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    ck_assert_ptr_ne(page, MAP_FAILED);
-    atomic_store(&watched, (uintptr_t)page);
-    ck_assert_int_eq(munmap(page, PAGE), 0);
-    return atomic_exchange(&gone, 0) > 0;
-}
-
-static bool is_free_seen(void)
-{
-    char *volatile block = malloc(LARGE);
-    ck_assert_ptr_nonnull(block);
-    memset(block, 1, LARGE);
-    atomic_store(&watched, (uintptr_t)block + LARGE / 2);
-    free(block);
-    malloc_trim(0); /* free may keep what it gets for a while */
-    return atomic_exchange(&gone, 0) > 0;
-}
-
 /* -- tests --------------------------------------------------------------------------------- */
 
 extern const opal_component_t mca_memory_smheap_component;
-
-static opal_memory_handler_t handler = {.events = OPAL_MEMORY_VM_UNMAPPED, .fn = watch};
 
 static const opal_candidate_t *choose(void)
 {
@@ -154,14 +115,14 @@ END_TEST
 START_TEST(what_is_promised_is_seen)
 {
     choose();
-    ck_assert_int_eq(opal_memory_handler_add(&handler), OPAL_SUCCESS);
+    watch_begin();
     unsigned support = opal_memory_support();
     ck_assert_uint_eq(support & setting->support, setting->support);
     ck_assert_uint_eq(support & ~everything, 0);
-    ck_assert_int_eq(is_unmapping_seen(), (support & OPAL_MEMORY_MUNMAP_SUPPORT) != 0);
+    ck_assert_int_eq(times_unmapped() > 0, (support & OPAL_MEMORY_MUNMAP_SUPPORT) != 0);
     if ((support & OPAL_MEMORY_FREE_SUPPORT) != 0)
-        ck_assert(is_free_seen());
-    ck_assert(opal_memory_handler_remove(&handler));
+        ck_assert_uint_gt(times_freed(), 0);
+    watch_end();
     opal_framework_close(&mca_memory_framework);
 }
 END_TEST
