@@ -3,19 +3,15 @@
  * opal/mca/btl/sm where memory is mapped in both ranks: it is seen at whatever address, its get
  * needs no permission, the sender helps with it, and is answered on a line of its own.
  */
-#include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 
 #include "opal/mca/btl/btl.h"
 #include "opal/node/region.h"
 #include "opal/node/region_file.h"
 #include "test/unit/opal/mca/btl/crew.h"
+#include "test/unit/opal/refuse_call.h"
 #include "test/unit/opal/support.h"
 
 #define SET(name, value) setenv("OMPI_MCA_" name, value, 1)
@@ -274,20 +270,6 @@ static void give_with_help(unsigned char *source, uint32_t round)
     fill(source, bytes, round + 1); /* it is ours again */
 }
 
-/* The sender may not write what it does not see. */
-static void forbid_writing(void)
-{
-    struct sock_filter code[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_writev, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    struct sock_fprog filter = {.len = OPAL_COUNT_OF(code), .filter = code};
-    CREW_MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-    CREW_MUST(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0);
-}
-
 static void share(void)
 {
     static unsigned char private[PART_BYTES];
@@ -352,9 +334,10 @@ START_TEST(help_needs_no_slot)
 }
 END_TEST
 
+/* The sender may not write what it does not see. */
 static void share_without_writing(void)
 {
-    forbid_writing();
+    CREW_MUST(unit_refuse_call(SYS_process_vm_writev, EPERM));
     share();
 }
 

@@ -5,13 +5,10 @@
  */
 #include <errno.h>
 #include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -19,6 +16,7 @@
 #include "opal/mca/btl/sm/ring.h"
 #include "test/unit/opal/mca/btl/crew.h"
 #include "test/unit/opal/no_memory.h"
+#include "test/unit/opal/refuse_call.h"
 #include "test/unit/opal/support.h"
 
 #define SET(name, value) setenv("OMPI_MCA_" name, value, 1)
@@ -591,19 +589,6 @@ END_TEST
 
 /* -- get ----------------------------------------------------------------------------------- */
 
-static void forbid_reading(int error)
-{
-    struct sock_filter code[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)error),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    struct sock_fprog filter = {.len = OPAL_COUNT_OF(code), .filter = code};
-    CREW_MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-    CREW_MUST(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0);
-}
-
 static const int refusals[] = {EPERM, ENOSYS};
 static int refusal;
 static char here[64], there[64];
@@ -616,7 +601,7 @@ static ssize_t get_here(void)
 
 static void get_when_forbidden(void)
 {
-    forbid_reading(refusal);
+    CREW_MUST(unit_refuse_call(SYS_process_vm_readv, refusal));
     CREW_MUST(!crew.ops->can_rndv_get(crew.peers[!crew.rank]));
     CREW_MUST(get_here() == -OPAL_ERR_NOT_SUPPORTED);
     CREW_MUST(strstr(crew.ops->describe(crew.peers[!crew.rank]), "no get") != NULL);
@@ -637,7 +622,7 @@ static void get_until_forbidden(void)
     CREW_MUST(crew.ops->can_rndv_get(crew.peers[!crew.rank]));
     CREW_MUST(get_here() == sizeof here);
     crew_barrier();
-    forbid_reading(EPERM);
+    CREW_MUST(unit_refuse_call(SYS_process_vm_readv, EPERM));
     CREW_MUST(get_here() == -OPAL_ERR_NOT_SUPPORTED);
     CREW_MUST(!crew.ops->can_rndv_get(crew.peers[!crew.rank]));
 }
