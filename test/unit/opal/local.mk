@@ -83,7 +83,10 @@ unit_tests += \
 	%D%/runtime/complaint \
 	%D%/runtime/copy_setting \
 	%D%/progress/descriptor \
+	%D%/progress/engine \
 	%D%/progress/fixed \
+	%D%/progress/sleep \
+	%D%/progress/timer \
 	%D%/runtime/init \
 	%D%/runtime/build \
 	%D%/process/modex \
@@ -337,4 +340,4 @@ test_unit_opal_threads_lock_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_gettime,--w
 test_unit_opal_progress_wait_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=nanosleep
 
 EXTRA_DIST += %D%/heap/fake_source.h %D%/machine.h %D%/mca/memory/watch.h %D%/no_memory.h \
-	%D%/refuse_call.h %D%/support.h
+	%D%/progress/engines.h %D%/progress/sleeper.h %D%/refuse_call.h %D%/support.h

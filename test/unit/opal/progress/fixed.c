@@ -7,39 +7,21 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <pthread.h>
-#include <sched.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "config.h"
-#include "opal/mca/base/param.h"
 #include "opal/progress/descriptor.h"
-#include "opal/progress/wait.h"
-#include "test/unit/opal/support.h"
-
-#define SET(name, value) setenv("OMPI_MCA_" name, value, 1)
+#include "test/unit/opal/progress/sleeper.h"
 
 enum { BYTES = 1 << 20, KINDS = 4 };
 
-static atomic_int done;
-static opal_doorbell_t bell;
 static int ours, theirs; /* the sockets */
 
 static void setup(void)
 {
-    SET("mca_base_param_files", "");
-    SET("wait_spin_usec", "0");
+    set_up_sleeper();
     SET("wait_engine", "io_uring");
-}
-
-static void open_all(void)
-{
-    opal_param_init();
-    ck_assert_int_eq(opal_wait_register(), OPAL_SUCCESS);
-    opal_wait_join_membarrier();
-    opal_wait_set_doorbell(&bell);
 }
 
 #ifdef HAVE_LIBURING
@@ -68,7 +50,7 @@ static void open_kind(int kind)
     wants_copies = kind == 3;
     if (kind == 1)
         SET("wait_fixed_copies", "yes");
-    open_all();
+    open_waiting();
     if (kind == 2) {
         ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
         ours = fds[0];
@@ -139,7 +121,7 @@ static void *read_all(void *wanted)
 {
     static unsigned char bytes[BYTES];
     reader_t *reader = wanted;
-    while (reader->sleeper_first && (atomic_load(&bell.state) & OPAL_DOORBELL_ASLEEP) == 0)
+    while (reader->sleeper_first && !is_asleep())
         sched_yield();
     /* Not by MSG_WAITALL: that ends early where the process was stopped and goes on. */
     ssize_t got;
@@ -330,7 +312,7 @@ END_TEST
 START_TEST(none_are_wanted)
 {
     SET("wait_fixed_slots", "0");
-    open_all();
+    open_waiting();
     ck_assert(!opal_fixed_available());
     ck_assert_ptr_nonnull(strstr(opal_fixed_reason(), "wait_fixed_slots"));
     ck_assert_uint_eq(opal_fixed_slots(), 0);
@@ -343,7 +325,7 @@ START_TEST(another_engine_has_none)
 {
     unsigned slot;
     SET("wait_engine", _i == 0 ? "poll" : "epoll");
-    open_all();
+    open_waiting();
     ck_assert(!opal_fixed_available());
     ck_assert_ptr_nonnull(strstr(opal_fixed_reason(), "io_uring"));
     ck_assert_int_eq(opal_fixed_register(&slot, sizeof slot, &slot), OPAL_ERR_NOT_AVAILABLE);

@@ -3,27 +3,14 @@
  * peers; processes are in test/unit/opal/mca/btl/sm/sm.c. */
 #include "opal/progress/wait.h"
 
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
 #include <time.h>
 
-#include "opal/mca/base/param.h"
-#include "test/unit/opal/support.h"
-
-#define SET(name, value) setenv("OMPI_MCA_" name, value, 1)
-
-static atomic_int done;
-static opal_doorbell_t bell;
+#include "test/unit/opal/progress/sleeper.h"
 
 static void setup(void)
 {
-    SET("mca_base_param_files", "");
-    SET("wait_spin_usec", "0");
-    opal_param_init();
-    ck_assert_int_eq(opal_wait_register(), OPAL_SUCCESS);
-    opal_wait_join_membarrier();
-    opal_wait_set_doorbell(&bell);
+    set_up_sleeper();
+    open_waiting();
 }
 
 /* -- polling ------------------------------------------------------------------------------- */
@@ -99,20 +86,6 @@ END_TEST
 
 /* -- sleeping ------------------------------------------------------------------------------ */
 
-static bool is_asleep(void)
-{
-    return (atomic_load(&bell.state) & OPAL_DOORBELL_ASLEEP) != 0;
-}
-
-static void *end_when_asleep(void *unused)
-{
-    while (!is_asleep())
-        sched_yield();
-    atomic_store(&done, 1);
-    opal_wait_notify_self();
-    return unused;
-}
-
 START_TEST(another_thread_ends_a_wait)
 {
     pthread_t thread;
@@ -121,32 +94,9 @@ START_TEST(another_thread_ends_a_wait)
     opal_wait_until(&done, NULL);
     pthread_join(thread, NULL);
     ck_assert(!is_asleep());
-    ck_assert_uint_eq(atomic_load(&bell.state), _i == 1 ? OPAL_DOORBELL_FENCED : 0);
+    ck_assert_uint_eq(atomic_load(&bell->state), _i == 1 ? OPAL_DOORBELL_FENCED : 0);
 }
 END_TEST
-
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static atomic_int released;
-
-static void release(void)
-{
-    atomic_fetch_add(&released, 1);
-    pthread_mutex_unlock(&mutex);
-}
-
-static void acquire(void)
-{
-    pthread_mutex_lock(&mutex);
-}
-
-static void yield(void)
-{
-    pthread_mutex_unlock(&mutex);
-    sched_yield();
-    pthread_mutex_lock(&mutex);
-}
-
-static const opal_wait_lock_t wait_lock = {release, acquire, yield};
 
 static void *end_under_lock(void *unused)
 {
@@ -154,7 +104,7 @@ static void *end_under_lock(void *unused)
         sched_yield();
     acquire();
     atomic_store(&done, 1);
-    pthread_mutex_unlock(&mutex);
+    release();
     opal_wait_notify_self();
     return unused;
 }
@@ -166,7 +116,7 @@ START_TEST(the_lock_is_given_back)
     pthread_create(&thread, NULL, end_under_lock, NULL);
     opal_wait_until(&done, &wait_lock);
     ck_assert_int_ne(pthread_mutex_trylock(&mutex), 0);
-    pthread_mutex_unlock(&mutex);
+    release();
     pthread_join(thread, NULL);
 }
 END_TEST
@@ -181,7 +131,7 @@ static void *wait_for_turns(void *mine)
         acquire();
         opal_wait_until(own, &wait_lock);
         atomic_store(own, 0);
-        pthread_mutex_unlock(&mutex);
+        release();
     }
     return NULL;
 }
@@ -206,31 +156,9 @@ START_TEST(many_threads_wait)
 }
 END_TEST
 
-static void nothing(int signal OPAL_UNUSED)
-{
-}
-
-static void *interrupt(void *waiter)
-{
-    for (int i = 0; i < 100; i++) {
-        while (!is_asleep())
-            sched_yield();
-        pthread_kill(*(pthread_t *)waiter, SIGUSR1);
-    }
-    atomic_store(&done, 1);
-    opal_wait_notify_self();
-    return NULL;
-}
-
 START_TEST(a_signal_ends_no_wait)
 {
-    pthread_t thread, self = pthread_self();
-    struct sigaction action = {.sa_handler = nothing};
-    sigaction(SIGUSR1, &action, NULL);
-    pthread_create(&thread, NULL, interrupt, &self);
-    opal_wait_until(&done, NULL);
-    ck_assert_int_eq(atomic_load(&done), 1);
-    pthread_join(thread, NULL);
+    wait_interrupted();
 }
 END_TEST
 
