@@ -16,48 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coll_kinds.h"
 #include "tap.h"
-
-typedef enum kind {
-    ALLGATHER,
-    ALLGATHERV,
-    ALLREDUCE,
-    ALLTOALL,
-    ALLTOALLV,
-    ALLTOALLW,
-    BCAST,
-    EXSCAN,
-    GATHER,
-    GATHERV,
-    REDUCE,
-    REDUCE_SCATTER,
-    REDUCE_SCATTER_BLOCK,
-    SCAN,
-    SCATTER,
-    SCATTERV,
-    KINDS
-} kind_t;
-
-static const char *const names[KINDS] = {
-    [ALLGATHER] = "allgather",
-    [ALLGATHERV] = "allgatherv",
-    [ALLREDUCE] = "allreduce",
-    [ALLTOALL] = "alltoall",
-    [ALLTOALLV] = "alltoallv",
-    [ALLTOALLW] = "alltoallw",
-    [BCAST] = "bcast",
-    [EXSCAN] = "exscan",
-    [GATHER] = "gather",
-    [GATHERV] = "gatherv",
-    [REDUCE] = "reduce",
-    [REDUCE_SCATTER] = "reduce_scatter",
-    [REDUCE_SCATTER_BLOCK] = "reduce_scatter_block",
-    [SCAN] = "scan",
-    [SCATTER] = "scatter",
-    [SCATTERV] = "scatterv",
-};
-
-typedef enum form { BLOCKING, NONBLOCKING, PERSISTENT, FORMS } form_t;
 
 enum { RANKS_MAX = 8, LONG = 6000, GAP = -77, COMMUNICATORS = 30 };
 
@@ -75,27 +35,19 @@ typedef struct call {
     MPI_Datatype types[RANKS_MAX];
 } call_t;
 
-static bool is_rooted(kind_t kind)
-{
-    return kind == BCAST || kind == GATHER || kind == GATHERV || kind == REDUCE ||
-           kind == SCATTER || kind == SCATTERV;
-}
-
 static bool has_send_blocks(kind_t kind)
 {
-    return kind == ALLTOALL || kind == ALLTOALLV || kind == ALLTOALLW || kind == SCATTER ||
-           kind == SCATTERV || kind == REDUCE_SCATTER || kind == REDUCE_SCATTER_BLOCK;
+    return is_alltoall(kind) || is_scatter(kind) || is_reduce_scatter(kind);
 }
 
 static bool has_recv_blocks(kind_t kind)
 {
-    return kind == ALLTOALL || kind == ALLTOALLV || kind == ALLTOALLW || kind == GATHER ||
-           kind == GATHERV || kind == ALLGATHER || kind == ALLGATHERV;
+    return is_alltoall(kind) || is_gather(kind) || is_allgather(kind);
 }
 
 static bool is_in_place(const call_t *call)
 {
-    return call->in_place && call->kind != BCAST &&
+    return call->in_place && call->kind != BARRIER && call->kind != BCAST &&
            (!is_rooted(call->kind) || call->rank == call->root);
 }
 
@@ -118,6 +70,8 @@ static int expected(const call_t *call, int b, int i)
     case ALLTOALLV:
     case ALLTOALLW:
         return value(call, b, call->rank, i);
+    case BARRIER:
+        return GAP;
     case BCAST:
         return value(call, call->root, 0, i);
     case GATHER:
@@ -151,7 +105,7 @@ static int expected(const call_t *call, int b, int i)
 
 static void fill(call_t *call)
 {
-    bool in_place = is_in_place(call) && call->kind != SCATTER && call->kind != SCATTERV;
+    bool in_place = is_in_place(call) && !is_scatter(call->kind);
     int blocks = has_send_blocks(call->kind) ? call->size : 1;
     int *own = call->recv;
     for (int i = 0; i <= call->size * call->count; i++)
@@ -174,7 +128,7 @@ static void check(call_t *call, const char *what)
         wrong += call->recv[i] != expected(call, i / call->count, i % call->count);
     wrong += call->recv[call->size * call->count] != GAP;
     if (wrong > 0)
-        tap_check(false, "%s: %s, %d ints, root %d%s: %d are wrong", what, names[call->kind],
+        tap_check(false, "%s: %s, %d ints, root %d%s: %d are wrong", what, kind_names[call->kind],
                   call->count, call->root, call->in_place ? ", in place" : "", wrong);
 }
 
@@ -204,10 +158,7 @@ static void call_fini(call_t *call)
     free(call->recv);
 }
 
-#define FORM(upper, lower, ...)                                                                    \
-    (form == BLOCKING      ? MPI_##upper(__VA_ARGS__)                                              \
-     : form == NONBLOCKING ? MPI_I##lower(__VA_ARGS__, &call->request)                             \
-                           : MPI_##upper##_init(__VA_ARGS__, MPI_INFO_NULL, &call->request))
+#define FORM(...) COLL_FORM(form, &call->request, , __VA_ARGS__)
 
 static int begin(call_t *call, form_t form)
 {
@@ -231,6 +182,8 @@ static int begin(call_t *call, form_t form)
     case ALLTOALLW:
         return FORM(Alltoallw, alltoallw, out, c, call->bytes, call->types, in, c, call->bytes,
                     call->types, comm);
+    case BARRIER:
+        return FORM(Barrier, barrier, comm);
     case BCAST:
         return FORM(Bcast, bcast, in, n, t, root, comm);
     case EXSCAN:

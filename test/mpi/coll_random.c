@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coll_kinds.h"
 #include "tap.h"
 
 enum { RANKS_MAX = 128, WORDS_MAX = 2, STEPS = 100, OUTSTANDING_MAX = 12, MARGIN = 64 };
@@ -199,39 +200,6 @@ static char *word_at(const side_t *side, char *memory, int b, int i, int w)
 
 /* -- calls --------------------------------------------------------------------------- */
 
-typedef enum kind {
-    ALLGATHER,
-    ALLGATHERV,
-    ALLREDUCE,
-    ALLTOALL,
-    ALLTOALLV,
-    ALLTOALLW,
-    BARRIER,
-    BCAST,
-    EXSCAN,
-    GATHER,
-    GATHERV,
-    REDUCE,
-    REDUCE_SCATTER,
-    REDUCE_SCATTER_BLOCK,
-    SCAN,
-    SCATTER,
-    SCATTERV,
-    KINDS
-} kind_t;
-
-static const char *const kind_names[KINDS] = {"allgather",      "allgatherv",
-                                              "allreduce",      "alltoall",
-                                              "alltoallv",      "alltoallw",
-                                              "barrier",        "bcast",
-                                              "exscan",         "gather",
-                                              "gatherv",        "reduce",
-                                              "reduce_scatter", "reduce_scatter_block",
-                                              "scan",           "scatter",
-                                              "scatterv"};
-
-typedef enum form { BLOCKING, NONBLOCKING, PERSISTENT, FORMS } form_t;
-
 typedef struct call {
     uint64_t step;
     uint64_t data; /* goes up with each start */
@@ -249,25 +217,14 @@ typedef struct call {
 
 static bool is_reduction(kind_t kind)
 {
-    return kind == ALLREDUCE || kind == EXSCAN || kind == REDUCE || kind == REDUCE_SCATTER ||
-           kind == REDUCE_SCATTER_BLOCK || kind == SCAN;
-}
-
-static bool is_rooted(kind_t kind)
-{
-    return kind == BCAST || kind == GATHER || kind == GATHERV || kind == REDUCE ||
-           kind == SCATTER || kind == SCATTERV;
+    return kind == ALLREDUCE || kind == EXSCAN || kind == REDUCE || is_reduce_scatter(kind) ||
+           kind == SCAN;
 }
 
 static bool has_counts(kind_t kind)
 {
     return kind == ALLGATHERV || kind == ALLTOALLV || kind == ALLTOALLW || kind == GATHERV ||
            kind == REDUCE_SCATTER || kind == SCATTERV;
-}
-
-static bool is_alltoall(kind_t kind)
-{
-    return kind == ALLTOALL || kind == ALLTOALLV || kind == ALLTOALLW;
 }
 
 /* The elements that go from one rank to another, or that a rank gives or gets. */
@@ -317,13 +274,13 @@ static void expect_element(const call_t *call, int b, int i, unsigned words[WORD
     int rank = call->rank, from = b;
     if (is_reduction(call->kind)) {
         int end = call->kind == SCAN ? rank + 1 : call->kind == EXSCAN ? rank : call->size;
-        bool scatters = call->kind == REDUCE_SCATTER || call->kind == REDUCE_SCATTER_BLOCK;
+        bool scatters = is_reduce_scatter(call->kind);
         fold_ranks(call, end, scatters ? elements_before(call, rank) + i : i, words);
         return;
     }
-    if (call->kind == BCAST || call->kind == SCATTER || call->kind == SCATTERV)
+    if (call->kind == BCAST || is_scatter(call->kind))
         from = call->root;
-    bool has_blocks = is_alltoall(call->kind) || call->kind == SCATTER || call->kind == SCATTERV;
+    bool has_blocks = is_alltoall(call->kind) || is_scatter(call->kind);
     for (int w = 0; w < call->words; w++)
         words[w] = input(call, from, has_blocks ? rank : 0, i, w);
 }
@@ -333,10 +290,10 @@ static void expect(call_t *call)
     side_t *side = &call->recv;
     bool is_root = call->rank == call->root;
     if (call->kind == BARRIER || (call->kind == EXSCAN && call->rank == 0) ||
-        ((call->kind == GATHER || call->kind == GATHERV || call->kind == REDUCE) && !is_root) ||
-        ((call->kind == SCATTER || call->kind == SCATTERV) && is_root && call->in_place))
+        ((is_gather(call->kind) || call->kind == REDUCE) && !is_root) ||
+        (is_scatter(call->kind) && is_root && call->in_place))
         return;
-    bool scatters = call->kind == REDUCE_SCATTER || call->kind == REDUCE_SCATTER_BLOCK;
+    bool scatters = is_reduce_scatter(call->kind);
     for (int b = 0; b < side->blocks; b++) {
         int count = scatters ? count_of(call, call->rank, call->rank) : side->counts[b];
         for (int i = 0; i < count; i++) {
@@ -371,7 +328,7 @@ static void set_blocks(const call_t *call, side_t *side, bool sends, int blocks)
         side->counts[b] = blocks == 1 ? count_of(call, call->rank, call->rank)
                           : sends     ? count_of(call, call->rank, b)
                                       : count_of(call, b, is_alltoall(call->kind) ? call->rank : b);
-        if (one_count && (call->kind == REDUCE_SCATTER || call->kind == REDUCE_SCATTER_BLOCK))
+        if (one_count && is_reduce_scatter(call->kind))
             side->counts[b] =
                 sends || call->in_place ? elements_before(call, call->size) : side->counts[b];
         side->layouts[b] =
@@ -394,11 +351,11 @@ static void make_sides(call_t *call)
         send = 0;
     else if (is_alltoall(kind))
         send = recv = n;
-    else if (kind == ALLGATHER || kind == ALLGATHERV)
+    else if (is_allgather(kind))
         recv = n;
-    else if (kind == GATHER || kind == GATHERV)
+    else if (is_gather(kind))
         recv = is_root ? n : 0;
-    else if (kind == SCATTER || kind == SCATTERV)
+    else if (is_scatter(kind))
         send = is_root ? n : 0;
     set_blocks(call, &call->send, true, send);
     set_blocks(call, &call->recv, false, recv);
@@ -421,20 +378,14 @@ static void fill_sides(call_t *call)
     if (is_alltoall(kind)) {
         for (int b = 0; b < call->size; b++)
             fill(call, &call->recv, b, b);
-    } else if (((kind == GATHER || kind == GATHERV) && is_root) || kind == ALLGATHER ||
-               kind == ALLGATHERV) {
+    } else if ((is_gather(kind) && is_root) || is_allgather(kind)) {
         fill(call, &call->recv, call->rank, 0);
     } else if (is_reduction(kind) && (kind != REDUCE || is_root)) {
         fill(call, &call->recv, 0, 0);
     }
 }
 
-/* MPI_X(arguments), MPI_Ix(arguments, request), or MPI_X_init(arguments, info, request). */
-#define CALL_FORM(c, upper, lower, ...)                                                            \
-    (call->form == BLOCKING ? MPI_##upper##c(__VA_ARGS__)                                          \
-     : call->form == NONBLOCKING                                                                   \
-         ? MPI_I##lower##c(__VA_ARGS__, &call->request)                                            \
-         : MPI_##upper##_init##c(__VA_ARGS__, MPI_INFO_NULL, &call->request))
+#define CALL_FORM(c, ...) COLL_FORM(call->form, &call->request, c, __VA_ARGS__)
 #define CALL(upper, lower, ...)                                                                    \
     (call->is_large ? CALL_FORM(_c, upper, lower, __VA_ARGS__)                                     \
                     : CALL_FORM(, upper, lower, __VA_ARGS__))
@@ -531,7 +482,7 @@ static int start_reduction(call_t *call, void *sendbuf, void *recvbuf)
 static void start(call_t *call)
 {
     bool in_place = call->in_place && (!is_rooted(call->kind) || call->rank == call->root);
-    bool scatters = call->kind == SCATTER || call->kind == SCATTERV;
+    bool scatters = is_scatter(call->kind);
     void *sendbuf = in_place && !scatters ? MPI_IN_PLACE : call->send.buffer;
     void *recvbuf = in_place && scatters ? MPI_IN_PLACE : call->recv.buffer;
     int error = is_reduction(call->kind) ? start_reduction(call, sendbuf, recvbuf)
