@@ -93,7 +93,8 @@ endif
 if !MCA_STATIC_coll_sm
 coll_sm_dso = $(mca_coll_sm_sources)
 endif
-%C%_mca_coll_p2p_algorithms_SOURCES = %D%/mca/coll/p2p/algorithms.c $(coll_p2p_dso)
+%C%_mca_coll_p2p_algorithms_SOURCES = %D%/mca/coll/p2p/algorithms.c test/unit/ompi/fake_pml.h \
+	$(coll_p2p_dso)
 %C%_mca_coll_p2p_algorithms_CFLAGS = $(AM_CFLAGS)
 %C%_mca_coll_p2p_algorithms_LDADD = $(ompi_unit_libs)
 %C%_mca_coll_p2p_choose_SOURCES = %D%/mca/coll/p2p/choose.c $(coll_p2p_dso)

@@ -5,67 +5,33 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "opal/progress/wait.h"
 #include "ompi/errhandler/errhandler.h"
-#include "ompi/request/status.h"
+#include "test/unit/ompi/fake_pml.h"
 #include "test/unit/opal/support.h"
 
 enum { MESSAGES_MAX = 100 };
 
 /* -- a fake pml ---------------------------------------------------------------------- */
 
-typedef struct message {
-    ompi_request_t request;
-    bool sends;
-    ompi_route_t route;
-    ompi_data_t data;
-} message_t;
-
 static message_t *messages[MESSAGES_MAX];
-static int message_count, message_lives;
+static int message_count;
+static unsigned messages_that_block; /* a bit each */
 static bool completes_at_once;
 static int unreachable = MPI_PROC_NULL;
 static ompi_communicator_t comm = {.rank = 1, .size = 4, .local = &comm};
 
-static void destroy_message(ompi_object_t *head)
+static int begin_message(message_t *message)
 {
-    message_lives--;
-    free(opal_container_of(head, message_t, request.head));
-}
-
-static int add_message(bool sends, const ompi_route_t *route, const ompi_data_t *data,
-                       ompi_request_t **request)
-{
-    static const ompi_request_ops_t ops;
-    if (route->rank == unreachable)
+    if (message->route.rank == unreachable)
         return MPI_ERR_OTHER;
-    message_t *message = malloc(sizeof *message);
     ck_assert_int_lt(message_count, MESSAGES_MAX);
-    ompi_request_init(&message->request, &ops, route->comm, destroy_message);
-    message->sends = sends;
-    message->route = *route;
-    message->data = *data;
+    messages_that_block |= (unsigned)message->blocks << message_count % 32;
     messages[message_count++] = message;
-    message_lives++;
-    ompi_status_set_bytes(&message->request.status, ompi_datatype_bytes(data->type, data->count));
-    if (completes_at_once)
+    if (completes_at_once || message->blocks)
         ompi_request_complete(&message->request);
-    *request = &message->request;
     return MPI_SUCCESS;
 }
-
-static int fake_isend(const ompi_route_t *to, const ompi_data_t *data,
-                      ompi_send_mode_t mode OPAL_UNUSED, ompi_request_t **request)
-{
-    return add_message(true, to, data, request);
-}
-
-static int fake_irecv(const ompi_route_t *from, const ompi_data_t *data, ompi_request_t **request)
-{
-    return add_message(false, from, data, request);
-}
-
-static const ompi_pml_ops_t fake_pml = {
-    .internal_tags = 1 << 19, .isend = fake_isend, .irecv = fake_irecv};
 
 static void complete(int i, int error)
 {
@@ -231,6 +197,83 @@ START_TEST(nor_in_the_round_of_the_error)
     }
     ompi_errhandler_detach(&comm.head);
     unreachable = MPI_PROC_NULL;
+    ck_assert_int_eq(message_lives, 0);
+}
+END_TEST
+
+/* The next rank of a relay does not know of the error: what it gets instead of data does not fit.
+ */
+START_TEST(what_is_relayed_behind_an_error_does_not_fit)
+{
+    char a[2] = "";
+    size_t bytes = (size_t)_i + 1; /* of what it should be */
+    ompi_schedule_t *schedule = create(NULL, false);
+    schedule->relays = true;
+    ompi_schedule_recv(schedule, 0, ompi_data(a, 2, schedule->byte));
+    ompi_schedule_wait(schedule);
+    ompi_schedule_send(schedule, 2, ompi_data(a, bytes, schedule->byte));
+    ompi_schedule_recv(schedule, 3, ompi_data(a, 2, schedule->byte));
+    ompi_request_t *request = ompi_schedule_request(schedule);
+    complete(0, MPI_ERR_TRUNCATE);
+    ck_assert_int_eq(message_count, 3);
+    ck_assert_uint_ne(messages[1]->data.count, bytes);
+    ck_assert_uint_eq(messages[2]->data.count, 2); /* a receive is as it was */
+    complete(1, MPI_SUCCESS);
+    complete(2, MPI_SUCCESS);
+    finish(request, MPI_ERR_TRUNCATE);
+}
+END_TEST
+
+/* The messages of a round bring as much as they should, or less. */
+START_TEST(where_lengths_are_exact_less_is_an_error)
+{
+    int a[4], less = _i;
+    ompi_schedule_t *schedule = create(NULL, false);
+    schedule->is_exact = true;
+    for (int i = 0; i < 2; i++)
+        ompi_schedule_recv(schedule, i, ints(a, 2));
+    ompi_request_t *request = ompi_schedule_request(schedule);
+    ompi_status_set_bytes(&messages[0]->request.status, (size_t)(2 - less) * sizeof(int));
+    complete(0, MPI_SUCCESS);
+    complete(1, MPI_SUCCESS);
+    finish(request, less > 0 ? MPI_ERR_TRUNCATE : MPI_SUCCESS);
+}
+END_TEST
+
+/* What ompi_schedule_run waits for completes in its polls, a message a poll. */
+static int completed, error_of_second;
+
+static int complete_one(void *state OPAL_UNUSED)
+{
+    ck_assert_int_lt(completed, message_count); /* it waits for nothing */
+    complete(completed, completed == 1 ? error_of_second : MPI_SUCCESS);
+    completed++;
+    return 1;
+}
+
+/* It waits for each round, with an error in the middle, too. The only message of a round needs no
+ * request of its own. */
+START_TEST(a_run_waits_for_each_round)
+{
+    int a = 1, b = 2;
+    ompi_schedule_t schedule;
+    ompi_schedule_init(&schedule, &comm, NULL);
+    for (int i = 0; i < 3; i++)
+        ompi_schedule_send(&schedule, 2, ints(&a, 1));
+    ompi_schedule_wait(&schedule);
+    ompi_schedule_copy(&schedule, ints(&a, 1), ints(&b, 1));
+    ompi_schedule_recv(&schedule, 3, ints(&a, 1));
+    completed = 0;
+    error_of_second = _i == 0 ? MPI_SUCCESS : MPI_ERR_OTHER;
+    ck_assert_int_eq(opal_progress_add(complete_one, NULL), OPAL_SUCCESS);
+    ck_assert_int_eq(ompi_schedule_run(&schedule), error_of_second);
+    opal_progress_remove(complete_one, NULL);
+    ck_assert_int_eq(completed, 3);
+    ck_assert_int_eq(message_count, 4);
+    for (int i = 0; i < 4; i++)
+        ck_assert_int_eq(messages_that_block >> i & 1, i == 3);
+    ck_assert_int_eq(b, 1);
+    ompi_schedule_fini(&schedule);
     ck_assert_int_eq(message_lives, 0);
 }
 END_TEST
@@ -506,6 +549,9 @@ static const unit_test_t tests[] = {
     {.test = &a_failed_message_is_reported_at_the_end},
     {.test = &a_rank_that_ends_the_job_sends_no_wrong_lengths},
     {.test = &nor_in_the_round_of_the_error},
+    {.test = &what_is_relayed_behind_an_error_does_not_fit, .repeats = 3},
+    {.test = &where_lengths_are_exact_less_is_an_error, .repeats = 2},
+    {.test = &a_run_waits_for_each_round, .repeats = 2},
     {.test = &an_empty_schedule_is_done},
     {.test = &a_persistent_schedule_runs_again_with_its_own_tag},
     {.test = &tags_stay_in_their_shares},

@@ -9,73 +9,42 @@
 
 #include "ompi/errhandler/errhandler.h"
 #include "ompi/mca/coll/p2p/p2p.h"
-#include "ompi/request/status.h"
 #include "ompi/topology/topology.h"
+#include "test/unit/ompi/fake_pml.h"
 #include "test/unit/opal/support.h"
 
 enum { RANKS = 9, COUNT_MAX = 40, MESSAGES_MAX = 2000 };
 
 /* -- messages ------------------------------------------------------------------------ */
 
-typedef struct message {
-    ompi_request_t request;
-    bool sends;
-    int from, to, tag;
-    ompi_data_t data;
-} message_t;
-
 static ompi_communicator_t comms[RANKS];
 static message_t *waiting[MESSAGES_MAX]; /* oldest first */
 static int waiting_count;
 
-static void destroy_message(ompi_object_t *head)
+static int begin_message(message_t *message)
 {
-    free(opal_container_of(head, message_t, request.head));
-}
-
-static int add_message(bool sends, const ompi_route_t *route, const ompi_data_t *data,
-                       ompi_request_t **request)
-{
-    static const ompi_request_ops_t ops;
-    int own = route->comm->rank;
-    message_t *message = malloc(sizeof *message);
     ck_assert_int_lt(waiting_count, MESSAGES_MAX);
-    ompi_request_init(&message->request, &ops, route->comm, destroy_message);
-    message->sends = sends;
-    message->from = sends ? own : route->rank;
-    message->to = sends ? route->rank : own;
-    message->tag = route->tag;
-    message->data = *data;
     waiting[waiting_count++] = message;
-    *request = &message->request;
     return MPI_SUCCESS;
 }
 
-static int fake_isend(const ompi_route_t *to, const ompi_data_t *data,
-                      ompi_send_mode_t mode OPAL_UNUSED, ompi_request_t **request)
+static bool is_same_way(const message_t *a, const message_t *b)
 {
-    return add_message(true, to, data, request);
+    return a->sends == b->sends && a->route.comm == b->route.comm && a->route.rank == b->route.rank;
 }
 
-static int fake_irecv(const ompi_route_t *from, const ompi_data_t *data, ompi_request_t **request)
-{
-    return add_message(false, from, data, request);
-}
-
-static const ompi_pml_ops_t fake_pml = {
-    .internal_tags = 1 << 19, .isend = fake_isend, .irecv = fake_irecv};
-
+/* What one sends the other receives. */
 static bool is_pair(const message_t *a, const message_t *b)
 {
-    return a->sends != b->sends && a->from == b->from && a->to == b->to && a->tag == b->tag;
+    return a->sends != b->sends && a->route.comm->rank == b->route.rank &&
+           b->route.comm->rank == a->route.rank && a->route.tag == b->route.tag;
 }
 
 /* The partner of a message, if no older message of its kind comes before it. */
 static int find_partner(int at)
 {
     for (int i = 0; i < at; i++) {
-        const message_t *older = waiting[i], *this = waiting[at];
-        if (older->sends == this->sends && older->from == this->from && older->to == this->to)
+        if (is_same_way(waiting[i], waiting[at]))
             return -1;
     }
     for (int i = 0; i < waiting_count; i++) {
