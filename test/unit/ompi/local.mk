@@ -16,6 +16,7 @@ ompi_unit_tests = \
 	%D%/mca/coll/base/tuning \
 	%D%/mca/coll/p2p/algorithms \
 	%D%/mca/coll/p2p/choose \
+	%D%/mca/coll/sm/area \
 	%D%/mca/coll/sm/fold \
 	%D%/mca/coll/sm/step \
 	%D%/handle/handle \
@@ -100,6 +101,12 @@ endif
 %C%_mca_coll_p2p_choose_SOURCES = %D%/mca/coll/p2p/choose.c $(coll_p2p_dso)
 %C%_mca_coll_p2p_choose_CFLAGS = $(AM_CFLAGS)
 %C%_mca_coll_p2p_choose_LDADD = $(ompi_unit_libs)
+# Its segment is the test's.
+%C%_mca_coll_sm_area_SOURCES = %D%/mca/coll/sm/area.c test/unit/ompi/fake_pml.h $(coll_sm_dso)
+%C%_mca_coll_sm_area_CFLAGS = $(AM_CFLAGS)
+%C%_mca_coll_sm_area_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=opal_node_base \
+	-Wl,--wrap=opal_node_carve_spare -Wl,--wrap=opal_node_populate
+%C%_mca_coll_sm_area_LDADD = $(ompi_unit_libs)
 %C%_mca_coll_sm_fold_SOURCES = %D%/mca/coll/sm/fold.c $(coll_sm_dso)
 %C%_mca_coll_sm_fold_CFLAGS = $(AM_CFLAGS)
 %C%_mca_coll_sm_fold_LDADD = $(ompi_unit_libs)
