@@ -37,6 +37,9 @@ ompi_unit_tests = \
 	%D%/mca/pml/tags \
 	%D%/op/op \
 	%D%/ownership/blocks \
+	%D%/request/grequest \
+	%D%/request/pair \
+	%D%/request/request \
 	%D%/schedule/schedule \
 	%D%/topology/dims
 if HAVE_LIBFABRIC
@@ -226,5 +229,8 @@ ob1_side = $(mca_pml_ob1_sources) %D%/mca/pml/ob1/side.c %D%/mca/pml/ob1/side.h
 %C%_handle_handle_LDADD = $(ompi_unit_libs)
 %C%_op_op_LDADD = $(ompi_unit_libs)
 %C%_ownership_blocks_LDADD = $(ompi_unit_libs)
+%C%_request_grequest_LDADD = $(ompi_unit_libs)
+%C%_request_pair_LDADD = $(ompi_unit_libs)
+%C%_request_request_LDADD = $(ompi_unit_libs)
 %C%_schedule_schedule_LDADD = $(ompi_unit_libs)
 %C%_topology_dims_LDADD = $(ompi_unit_libs)
