@@ -30,9 +30,9 @@ static bool talks(MPI_Comm comm, int number)
     int own, count, got = -1;
     MPI_Comm_rank(comm, &own);
     MPI_Comm_size(comm, &count);
-    MPI_Sendrecv(&number, 1, MPI_INT, (own + 1) % count, 0, &got, 1, MPI_INT,
-                 (own + count - 1) % count, 0, comm, MPI_STATUS_IGNORE);
-    return got == number;
+    int error = MPI_Sendrecv(&number, 1, MPI_INT, (own + 1) % count, 0, &got, 1, MPI_INT,
+                             (own + count - 1) % count, 0, comm, MPI_STATUS_IGNORE);
+    return error == MPI_SUCCESS && got == number;
 }
 
 static void one_round(int thread, int round, MPI_Group group)
@@ -41,22 +41,22 @@ static void one_round(int thread, int round, MPI_Group group)
     MPI_Request request;
     int number = thread * 1000 + round;
     char name[32];
-    MPI_Comm_idup(parents[thread], &begun, &request);
+    expect(MPI_Comm_idup(parents[thread], &begun, &request) == MPI_SUCCESS);
     expect(MPI_Comm_dup(parents[thread], &comm) == MPI_SUCCESS);
     expect(MPI_Comm_split(comm, (rank + round) % 2, -rank, &part) == MPI_SUCCESS);
     expect(MPI_Comm_create_group(MPI_COMM_WORLD, group, thread, &made) == MPI_SUCCESS);
     expect(talks(part, number) && talks(comm, number + 1) && talks(made, number + 2));
-    MPI_Comm_free(&made);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    expect(MPI_Comm_free(&made) == MPI_SUCCESS);
+    expect(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
     expect(talks(begun, number + 3));
-    MPI_Comm_free(&begun);
-    MPI_Comm_free(&comm);
-    MPI_Comm_free(&part);
+    expect(MPI_Comm_free(&begun) == MPI_SUCCESS);
+    expect(MPI_Comm_free(&comm) == MPI_SUCCESS);
+    expect(MPI_Comm_free(&part) == MPI_SUCCESS);
     snprintf(name, sizeof name, "thread %d", thread);
     expect(MPI_Comm_create_from_group(group, name, MPI_INFO_NULL, MPI_ERRORS_RETURN, &made) ==
            MPI_SUCCESS);
     expect(talks(made, number + 4));
-    MPI_Comm_free(&made);
+    expect(MPI_Comm_free(&made) == MPI_SUCCESS);
 }
 
 static void *work(void *argument)
@@ -78,7 +78,7 @@ static void duplicate(int thread, int number)
     MPI_Comm comm;
     expect(MPI_Comm_dup(parents[thread], &comm) == MPI_SUCCESS);
     expect(talks(comm, number));
-    MPI_Comm_free(&comm);
+    expect(MPI_Comm_free(&comm) == MPI_SUCCESS);
 }
 
 static void *meet(void *argument)
@@ -118,15 +118,15 @@ int main(int argc, char **argv)
     tap_rank(rank);
     tap_check(provided == MPI_THREAD_MULTIPLE, "MPI_THREAD_MULTIPLE");
     for (int i = 0; i < THREADS; i++)
-        MPI_Comm_dup(MPI_COMM_WORLD, &parents[i]);
+        expect(MPI_Comm_dup(MPI_COMM_WORLD, &parents[i]) == MPI_SUCCESS);
     for (int i = 0; i < THREADS; i++) /* in another order on each rank */
         pthread_create(&threads[i], NULL, work, &parents[(i + rank) % THREADS]);
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     tap_check(atomic_load(&wrong) == 0, "all communicators were made, and messages stayed in them");
     for (int i = 0; i < THREADS; i++) {
-        MPI_Comm_free(&parents[i]);
-        MPI_Comm_dup(MPI_COMM_WORLD, &parents[i]);
+        expect(MPI_Comm_free(&parents[i]) == MPI_SUCCESS);
+        expect(MPI_Comm_dup(MPI_COMM_WORLD, &parents[i]) == MPI_SUCCESS);
     }
     meet_in_two();
     for (int i = 0; i < THREADS; i++)
