@@ -19,7 +19,8 @@ static long counter;       /* under the lock */
 static bool is_taken;      /* likewise: somebody is inside */
 static atomic_bool broken; /* two were inside */
 
-/* The clock of lock.c is this test's: hunger is a matter of time. So are its system calls. */
+/* The clock of lock.c is this test's: whether a thread is starving is a matter of time. So are its
+ * system calls. */
 static atomic_ullong now_nsec;
 static atomic_uint looks; /* at the clock: each thread that waits looks again and again */
 static atomic_int woken;  /* how many sleepers the last call may have woken */
@@ -136,7 +137,7 @@ END_TEST
 
 /* A thread that comes while another one is starving does not take the lock, though it is free. The
  * test says that one is starving; how often the thread looks at the clock shows that it waits. */
-START_TEST(nobody_passes_a_hungry_one)
+START_TEST(no_thread_passes_a_starving_one)
 {
     pthread_t thread;
     atomic_store(&lock.fair.starving, 1);
@@ -153,7 +154,7 @@ END_TEST
 
 /* It finds the lock held until it is starving; the one that holds the lock gives it back, and wants
  * it again at once, but has it behind the starving one. */
-START_TEST(a_hungry_one_goes_first)
+START_TEST(a_starving_one_goes_first)
 {
     for (int i = 0; i < 10; i++) {
         pthread_t thread;
@@ -236,9 +237,9 @@ START_TEST(a_fair_lock_alone)
 END_TEST
 
 static const unit_test_t tests[] = {
-    {.test = &one_thread_at_a_time},    {.test = &one_at_a_time_while_the_bias_ends},
-    {.test = &the_owner_gives_way},     {.test = &nobody_passes_a_hungry_one},
-    {.test = &a_hungry_one_goes_first}, {.test = &sleepers_are_woken},
+    {.test = &one_thread_at_a_time},      {.test = &one_at_a_time_while_the_bias_ends},
+    {.test = &the_owner_gives_way},       {.test = &no_thread_passes_a_starving_one},
+    {.test = &a_starving_one_goes_first}, {.test = &sleepers_are_woken},
     {.test = &a_fair_lock_alone},
 };
 
