@@ -271,6 +271,20 @@ static void take_foreign_variables(const entry_t *entry)
     opal_strings_free(&variables);
 }
 
+/* Replaced and removed names are known, but nobody is told of them. */
+static bool is_hidden(const opal_param_row_t *row)
+{
+    return row->deprecated != NULL || row->removed != NULL;
+}
+
+static void warn_synonym(const entry_t *entry, const setting_t *old, bool wins)
+{
+    if (entry->info.row->deprecated == NULL)
+        opal_diagnostic(OPAL_WARNING, "%s (%s) is deprecated; the parameter's name is %s%s",
+                        old->name, old->origin, entry->info.full_name,
+                        wins ? "" : ", which is set too and counts");
+}
+
 /*
  * The setting that counts for an entry: the strongest, by whichever of its names; the proper
  * name where both are equally strong.
@@ -292,9 +306,7 @@ static setting_t *setting_for(entry_t *entry)
             continue;
         mark_taken(old->name);
         bool wins = best == NULL || old->source > best->source;
-        opal_diagnostic(OPAL_WARNING, "%s (%s) is deprecated; the parameter's name is %s%s",
-                        old->name, old->origin, entry->info.full_name,
-                        wins ? "" : ", which is set too and counts");
+        warn_synonym(entry, old, wins);
         if (wins) {
             best = old;
             entry->info.synonym_used = old->name;
@@ -357,6 +369,9 @@ static opal_status_t set_entry(entry_t *entry)
     setting_t *setting = setting_for(entry);
     if (setting == NULL)
         return OPAL_SUCCESS;
+    if (row->deprecated != NULL)
+        opal_diagnostic(OPAL_WARNING, "%s (%s) is deprecated; %s", setting->name, setting->origin,
+                        row->deprecated);
 
     if (!opal_param_value_set(row, setting->value, complaint))
         return refuse(setting, complaint);
@@ -487,7 +502,7 @@ void opal_param_visit(opal_param_visit_fn_t *visit, void *context)
     if (registry.entry_count > 1)
         qsort(registry.entries, registry.entry_count, sizeof *registry.entries, by_place);
     for (size_t i = 0; i < registry.entry_count; i++) {
-        if (registry.entries[i].info.row->removed != NULL)
+        if (is_hidden(registry.entries[i].info.row))
             continue;
         if (registry.entries[i].info.row->refresh != NULL)
             look(&registry.entries[i]);
@@ -517,7 +532,7 @@ size_t opal_param_diagnose_unknown(opal_param_foreign_fn_t *is_foreign)
     size_t unknown = 0, name_count = 0;
     opal_text_t note = {0};
     for (size_t i = 0; i < registry.entry_count; i++) {
-        if (registry.entries[i].info.row->removed == NULL)
+        if (!is_hidden(registry.entries[i].info.row))
             names[name_count++] = registry.entries[i].info.full_name;
     }
 

@@ -48,14 +48,14 @@ typedef struct opal_param_choice {
 
 /* `preset` is required; for strings and lists NULL is legal and means unset. */
 typedef struct opal_param_row {
-    const char *name;       /* last part of the full name; NULL ends the table */
-    opal_param_type_t type; /* */
-    bool is_internal;       /* for tests and measurements: ompi_info shows it with
-                             * --internal only */
-    void *value;            /* the variable; strings in it belong to the base */
-    const char *preset;     /* the default as a user would write it; see below */
-    const char *min, *max;  /* limits, as a user would write them; NULL: those of the type */
-    const char *unit;       /* "ms", "bytes"; NULL: none */
+    const char *name;                   /* last part of the full name; NULL ends the table */
+    opal_param_type_t type;             /* */
+    bool is_internal;                   /* no user needs it: for tests and measurements, or accepted
+                                         * for scripts; ompi_info shows it with --internal only */
+    void *value;                        /* the variable; strings in it belong to the base */
+    const char *preset;                 /* the default as a user would write it; see below */
+    const char *min, *max;              /* limits, as a user would write them; NULL: the type's */
+    const char *unit;                   /* "ms", "bytes"; NULL: none */
     const opal_param_choice_t *choices; /* OPAL_PARAM_ENUM only */
     const char *synonyms;               /* deprecated full names of this parameter,
                                          * comma-separated; or NULL */
@@ -63,6 +63,7 @@ typedef struct opal_param_row {
     const char *variables;              /* environment variables of other projects that set it
                                          * too, comma-separated; the name of ours counts more */
     const char *prose;                  /* one line for a person */
+    const char *deprecated;             /* makes the row a deprecated name, see below; NULL: none */
     const char *removed; /* makes the row a removed name, see below; NULL: a parameter */
 } opal_param_row_t;
 
@@ -78,12 +79,16 @@ typedef struct opal_param_row {
  *
  *   renamed   in `synonyms` of the new row. A setting by the old name has its effect, and a warning
  *             tells the new name.
+ *   replaced  a row of its own with `deprecated`, where the new parameter takes another kind of
+ *             value. A setting has its effect, and a warning tells so, followed by the text of
+ *             `deprecated`, which says what to set instead. The component that has the row carries
+ *             the value over.
  *   removed   a row of the same table with `name` and `removed` alone. A setting has no effect, and
  *             a warning tells so, followed by the text of `removed`, which says what to do instead:
  *
  *                 {.name = "old_limit", .removed = "use coll_sm_max_bytes"},
  *
- * opal_param_visit passes over removed names.
+ * opal_param_visit passes over replaced and removed names.
  */
 
 typedef enum opal_param_source {

@@ -423,12 +423,18 @@ START_TEST(synonyms_in_several_sources_are_known)
 }
 END_TEST
 
-/* -- removed names ---------------------------------------------------------------- */
+/* -- replaced and removed names --------------------------------------------------- */
 
-static int limit;
+static int limit, limit_kib;
 
 static const opal_param_row_t shrunk[] = {
     {.name = "limit", .type = OPAL_PARAM_INT, .value = &limit, .preset = "3", .is_internal = true},
+    {.name = "limit_kib",
+     .type = OPAL_PARAM_INT,
+     .value = &limit_kib,
+     .preset = "1",
+     .synonyms = "fake_older_kib",
+     .deprecated = "use fake_one_limit, in bytes"},
     {.name = "old_limit", .removed = "use fake_one_limit"},
     {.name = "old_table", .removed = "there is nothing to set any more"},
     {0},
@@ -455,13 +461,50 @@ START_TEST(removed_names_warn_and_do_nothing)
 }
 END_TEST
 
-START_TEST(removed_names_are_not_suggested)
+/* By its name and by a synonym. */
+START_TEST(replaced_names_warn_and_have_their_effect)
 {
-    setenv("OMPI_MCA_fake_one_old_tabel", "x", 1);
+    static const char *const names[] = {"fake_one_limit_kib", "fake_older_kib"};
+    char *variable = opal_xprintf("OMPI_MCA_%s", names[_i]);
+    char *warning =
+        opal_xprintf("%s (environment) is deprecated; use fake_one_limit, in bytes", names[_i]);
+    setenv(variable, "7", 1);
+    opal_param_init();
+    ck_assert_int_eq(opal_param_register("fake", "one", shrunk), OPAL_SUCCESS);
+    ck_assert_int_eq(limit_kib, 7);
+    unit_finding(0, OPAL_WARNING, warning);
+    ck_assert_uint_eq(unit_findings(), 1);
+    ck_assert_uint_eq(opal_param_diagnose_unknown(NULL), 0);
+    ck_assert_ptr_null(info_of("fake_one_limit_kib"));
+    opal_param_withdraw(shrunk);
+    free(variable);
+    free(warning);
+    stop();
+}
+END_TEST
+
+START_TEST(a_replaced_name_that_is_not_set_says_nothing)
+{
+    opal_param_init();
+    ck_assert_int_eq(opal_param_register("fake", "one", shrunk), OPAL_SUCCESS);
+    ck_assert_int_eq(limit_kib, 1);
+    ck_assert_uint_eq(unit_findings(), 0);
+    opal_param_withdraw(shrunk);
+    stop();
+}
+END_TEST
+
+START_TEST(hidden_names_are_not_suggested)
+{
+    static const char *const names[] = {"fake_one_old_tabel", "fake_one_limit_kbi"};
+    char *variable = opal_xprintf("OMPI_MCA_%s", names[_i]);
+    setenv(variable, "x", 1);
     opal_param_init();
     ck_assert_int_eq(opal_param_register("fake", "one", shrunk), OPAL_SUCCESS);
     ck_assert_uint_eq(opal_param_diagnose_unknown(NULL), 1);
-    unit_finding(0, OPAL_WARNING, "ompi_info --all lists all of them");
+    unit_finding(0, OPAL_WARNING,
+                 _i == 0 ? "ompi_info --all lists all of them" : "did you mean fake_one_limit?");
+    free(variable);
     stop();
 }
 END_TEST
@@ -705,7 +748,9 @@ static const unit_test_t tests[] = {
     {.test = &the_stronger_source_counts_even_more},
     {.test = &synonyms_in_several_sources_are_known},
     {.test = &removed_names_warn_and_do_nothing},
-    {.test = &removed_names_are_not_suggested},
+    {.test = &replaced_names_warn_and_have_their_effect, .repeats = 2},
+    {.test = &a_replaced_name_that_is_not_set_says_nothing},
+    {.test = &hidden_names_are_not_suggested, .repeats = 2},
     {.test = &registering_twice_is_harmless},
     {.test = &two_rows_of_one_name},
     {.test = &withdrawn_tables_are_gone},
