@@ -234,7 +234,8 @@ class Suite:
             elif key == "timeout=":
                 test.timeout = float(value)
             elif key == "env=":
-                test.env.update(pair.partition("=")[::2] for pair in value.split(","))
+                pairs = re.split(r",(?=[A-Z]\w*=)", value)  # a value may have commas
+                test.env.update(pair.partition("=")[::2] for pair in pairs)
             elif key == "args=":
                 args += shlex.split(value)
             elif key == "soak=":
