@@ -64,21 +64,22 @@ OPAL_EXPORT const ompi_coll_tuning_t *ompi_coll_tuning(void);
 OPAL_EXPORT const ompi_coll_tuning_t *ompi_coll_tuning_for(unsigned cores, size_t l2_bytes);
 
 /*
- * Presets of coll_p2p_<family>_table, rules NAME[:BYTES[:RANKS]] (ompi/mca/coll/p2p/choose.h).
- * Measured on the machine of the row in tuning.c.
+ * The preset of coll_p2p_table, for each family its rules NAME[:BYTES[:RANKS]]
+ * (ompi/mca/coll/p2p/choose.h). Measured on the machine of the row in tuning.c.
  */
-#define OMPI_COLL_P2P_ALLGATHER      "linear,bruck:0:8,doubling:0:4,ring:32768:3"
-#define OMPI_COLL_P2P_ALLREDUCE      "doubling,halving:16384:2,ring:1048576:5"
-#define OMPI_COLL_P2P_ALLTOALL       "linear,bruck:0:8,linear:512:8,pairwise:32768:3"
-#define OMPI_COLL_P2P_BARRIER        "dissemination"
-#define OMPI_COLL_P2P_BCAST          "binomial,scatter_allgather:65536:4,chain:1048576:3"
-#define OMPI_COLL_P2P_EXSCAN         "doubling"
-#define OMPI_COLL_P2P_GATHER         "binomial,linear:2048"
-#define OMPI_COLL_P2P_REDUCE         "binomial,scatter_gather:32768:3"
-#define OMPI_COLL_P2P_REDUCE_SCATTER "reduce,halving,pairwise:0:2,halving:0:3,pairwise:524288:3"
-#define OMPI_COLL_P2P_SCAN           "doubling"
-#define OMPI_COLL_P2P_SCATTER        "binomial,linear:2048"
-#define OMPI_COLL_P2P_SEGMENT_BYTES  "128K"
-#define OMPI_COLL_P2P_WINDOW         "16"
+#define OMPI_COLL_P2P_TABLE                                                                        \
+    "allgather=linear,bruck:0:8,doubling:0:4,ring:32768:3,"                                        \
+    "allreduce=doubling,halving:16384:2,ring:1048576:5,"                                           \
+    "alltoall=linear,bruck:0:8,linear:512:8,pairwise:32768:3,"                                     \
+    "barrier=dissemination,"                                                                       \
+    "bcast=binomial,scatter_allgather:65536:4,chain:1048576:3,"                                    \
+    "exscan=doubling,"                                                                             \
+    "gather=binomial,linear:2048,"                                                                 \
+    "reduce=binomial,scatter_gather:32768:3,"                                                      \
+    "reduce_scatter=reduce,halving,pairwise:0:2,halving:0:3,pairwise:524288:3,"                    \
+    "scan=doubling,"                                                                               \
+    "scatter=binomial,linear:2048"
+#define OMPI_COLL_P2P_SEGMENT_BYTES "128K"
+#define OMPI_COLL_P2P_WINDOW        "16"
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The families with their algorithms, the rules of their tables, and the choice. */
+/* The families with their algorithms, the rules of the table, and the choice. */
 #include "ompi/mca/coll/p2p/choose.h"
 
 #include <ctype.h>
@@ -10,6 +10,7 @@
 
 #include "opal/mca/base/diagnostic.h"
 #include "opal/util/text.h"
+#include "ompi/mca/coll/base/tuning.h"
 #include "ompi/mca/coll/p2p/p2p.h"
 
 typedef struct algorithm {
@@ -69,6 +70,7 @@ static const struct family {
                       {"binomial", p2p_scatter_binomial, P2P_SAME_SIZES}}},
 };
 
+/* Of each family, up to the first without an algorithm. */
 static rule_t rules[P2P_FAMILIES][P2P_RULES_MAX];
 
 static const algorithm_t *find_algorithm(const struct family *family, const char *name)
@@ -120,39 +122,103 @@ static char *algorithm_names(const struct family *family)
     return opal_text_take(&names);
 }
 
-static opal_status_t read_table(p2p_family_id_t id)
+/* P2P_FAMILIES: there is none of this name. */
+static int find_family(const char *name, size_t length)
 {
-    const struct family *family = &families[id];
-    /* The deprecated parameters coll_p2p_<family>_algorithm had the value auto. */
-    if (p2p_tables[id].count == 1 && strcmp(p2p_tables[id].items[0], "auto") == 0) {
-        opal_strings_free(&p2p_tables[id]);
-        opal_strings_split(&p2p_tables[id], p2p_params[id].preset, ",");
+    int id = 0;
+    while (id < P2P_FAMILIES &&
+           (strncmp(families[id].name, name, length) != 0 || families[id].name[length] != 0))
+        id++;
+    return id;
+}
+
+static void complain_family(const char *parameter, const char *text)
+{
+    opal_text_t names = {0};
+    for (int id = 0; id < P2P_FAMILIES; id++)
+        opal_text_printf(&names, "%s%s", id > 0 ? ", " : "", families[id].name);
+    opal_diagnostic(OPAL_ERROR,
+                    "%s: \"%s\" names no collective; expected COLLECTIVE=RULE,RULE,..., with a "
+                    "COLLECTIVE of %s",
+                    parameter, text, opal_text_string(&names));
+    opal_text_free(&names);
+}
+
+static void complain_rule(const char *parameter, const struct family *family, const char *text)
+{
+    char *names = algorithm_names(family);
+    opal_diagnostic(OPAL_ERROR,
+                    "%s: \"%s\" is no rule of %s; expected up to %d rules NAME[:BYTES[:RANKS]], "
+                    "with a NAME of %s",
+                    parameter, text, family->name, P2P_RULES_MAX, names);
+    free(names);
+}
+
+/* Appends a rule to those of its family. */
+static bool add_rule(int id, const char *text)
+{
+    rule_t rule;
+    rule_t *free_rule = rules[id];
+    while (free_rule < rules[id] + P2P_RULES_MAX && free_rule->algorithm != NULL)
+        free_rule++;
+    if (free_rule == rules[id] + P2P_RULES_MAX || !read_rule(&families[id], text, &rule))
+        return false;
+    *free_rule = rule;
+    return true;
+}
+
+/* Replaces the rules of the families that the list names; `id` is that of its first rules, or
+ * P2P_FAMILIES, if the list must name it. Tells every item that makes no sense. */
+static opal_status_t read_rules(const char *parameter, const opal_strings_t *list, int id)
+{
+    opal_status_t status = OPAL_SUCCESS;
+    for (size_t i = 0; i < list->count; i++) {
+        const char *text = list->items[i], *equals = strchr(text, '=');
+        if (equals != NULL)
+            id = find_family(text, (size_t)(equals - text));
+        if (id == P2P_FAMILIES) {
+            complain_family(parameter, text);
+            return OPAL_ERR_BAD_PARAM;
+        }
+        if (equals != NULL || i == 0)
+            memset(rules[id], 0, sizeof rules[id]);
+        const char *rule = equals != NULL ? equals + 1 : text;
+        if (!add_rule(id, rule)) {
+            complain_rule(parameter, &families[id], rule);
+            status = OPAL_ERR_BAD_PARAM;
+        }
     }
-    memset(rules[id], 0, sizeof rules[id]);
-    for (size_t i = 0; i < p2p_tables[id].count; i++) {
-        const char *text = p2p_tables[id].items[i];
-        if (i < P2P_RULES_MAX && read_rule(family, text, &rules[id][i]))
-            continue;
-        char *names = algorithm_names(family);
-        opal_diagnostic(OPAL_ERROR,
-                        "coll_p2p_%s_table: \"%s\" is no rule; expected up to %d rules "
-                        "NAME[:BYTES[:RANKS]], with a NAME of %s",
-                        family->name, text, P2P_RULES_MAX, names);
-        free(names);
-        return OPAL_ERR_BAD_PARAM;
-    }
-    return OPAL_SUCCESS;
+    return status;
+}
+
+static opal_status_t read_old_table(int id)
+{
+    const opal_strings_t *table = &p2p_old_tables[id];
+    /* The parameter of an algorithm could say this; it is the preset. */
+    if (table->count == 1 && strcmp(table->items[0], "auto") == 0)
+        return OPAL_SUCCESS;
+    char *parameter = opal_xprintf("coll_p2p_%s_table", families[id].name);
+    opal_status_t status = read_rules(parameter, table, id);
+    free(parameter);
+    return status;
 }
 
 opal_status_t p2p_choose_open(void)
 {
-    opal_status_t status = OPAL_SUCCESS;
+    static const char parameter[] = "coll_p2p_table";
+    opal_strings_t preset = {0};
+    opal_strings_split(&preset, OMPI_COLL_P2P_TABLE, ",");
+    opal_status_t status = read_rules(parameter, &preset, P2P_FAMILIES);
+    opal_strings_free(&preset);
     for (int id = 0; id < P2P_FAMILIES; id++) {
-        opal_status_t read = read_table((p2p_family_id_t)id);
+        opal_status_t read = read_old_table(id);
         if (status == OPAL_SUCCESS)
             status = read;
     }
-    return status;
+    if (opal_param_setting(parameter, NULL) == NULL)
+        return status;
+    opal_status_t read = read_rules(parameter, &p2p_table, P2P_FAMILIES);
+    return status != OPAL_SUCCESS ? status : read;
 }
 
 p2p_build_fn_t *p2p_choose(p2p_family_id_t id, size_t bytes, int ranks, unsigned holds)

@@ -2,10 +2,15 @@
 /*
  * The choice of an algorithm.
  *
- * A family is the operations that share algorithms. The parameter coll_p2p_<family>_table has rules
- * NAME[:BYTES[:RANKS]]. The last rule applies whose bytes and ranks are reached; a rule whose
- * algorithm cannot carry out the call is skipped. Where no rule applies, the first algorithm of the
- * family is taken, which can carry out every call.
+ * A family is the operations that share algorithms. The parameter coll_p2p_table has for each
+ * family rules NAME[:BYTES[:RANKS]], of which the last one counts whose bytes and ranks are
+ * reached:
+ *
+ *     bcast=binomial,scatter_allgather:65536:4,allreduce=ring
+ *
+ * FAMILY= begins the rules of a family. A family that is not named keeps the rules of the preset.
+ * An algorithm that cannot do a call is passed over. The first algorithm of each family can do
+ * every call, and is taken where no rule is reached.
  */
 #ifndef OMPI_COLL_P2P_CHOOSE_H
 #define OMPI_COLL_P2P_CHOOSE_H
@@ -41,15 +46,15 @@ typedef int p2p_build_fn_t(const ompi_coll_call_t *call, ompi_schedule_t *schedu
 
 /* -- params.c; parameters are read before p2p_choose_open -------------------------------- */
 
-extern const opal_param_row_t
-    p2p_params[]; /* begins with the tables, in the order of the families */
-extern opal_strings_t p2p_tables[P2P_FAMILIES];
-extern size_t p2p_segment_bytes; /* of a pipelined broadcast */
-extern unsigned p2p_window;      /* exchanges at a time in an alltoall */
+extern const opal_param_row_t p2p_params[];
+extern opal_strings_t p2p_table;
+extern opal_strings_t p2p_old_tables[P2P_FAMILIES]; /* of the names that p2p_table replaced */
+extern size_t p2p_segment_bytes;                    /* of a pipeline */
+extern unsigned p2p_window;                         /* exchanges at a time */
 
 /* -- choose.c ---------------------------------------------------------------------------- */
 
-/* Reads the tables. A wrong rule is reported, and the result is OPAL_ERR_BAD_PARAM. */
+/* Reads the table. A rule that makes no sense is a diagnostic, and OPAL_ERR_BAD_PARAM. */
 opal_status_t p2p_choose_open(void);
 
 /* `holds`: which of P2P_COMMUTES ... are true for the call. `bytes` is equal in all ranks. */

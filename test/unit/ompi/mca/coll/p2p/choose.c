@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ompi/mca/coll/p2p/choose.c: which algorithm a table chooses, and which tables are refused. */
+/* ompi/mca/coll/p2p/choose.c: which algorithm the table leads to, and which tables are none. */
 #include "ompi/mca/coll/p2p/choose.h"
 
 #include <stdlib.h>
@@ -7,21 +7,24 @@
 #include "ompi/mca/coll/p2p/p2p.h"
 #include "test/unit/opal/support.h"
 
-static opal_status_t start(const char *name, const char *table)
+static opal_status_t start(void)
 {
-    if (name != NULL)
-        setenv(name, table, 1);
     opal_param_init();
     ck_assert_int_eq(opal_param_register("coll", "p2p", p2p_params), OPAL_SUCCESS);
     return p2p_choose_open();
+}
+
+static opal_status_t start_with(const char *table)
+{
+    setenv("OMPI_MCA_coll_p2p_table", table, 1);
+    return start();
 }
 
 enum { ALL = P2P_COMMUTES | P2P_POWER | P2P_SAME_SIZES };
 
 START_TEST(the_last_rule_that_is_reached_applies)
 {
-    ck_assert_int_eq(start("OMPI_MCA_coll_p2p_bcast_table", "linear,chain:100:3,binomial:1000"),
-                     OPAL_SUCCESS);
+    ck_assert_int_eq(start_with("bcast=linear,chain:100:3,binomial:1000"), OPAL_SUCCESS);
     ck_assert_ptr_eq(p2p_choose(P2P_BCAST, 99, 9, 0), p2p_bcast_linear);
     ck_assert_ptr_eq(p2p_choose(P2P_BCAST, 100, 2, 0), p2p_bcast_linear);
     ck_assert_ptr_eq(p2p_choose(P2P_BCAST, 100, 3, 0), p2p_bcast_chain);
@@ -34,8 +37,7 @@ END_TEST
  * algorithm. */
 START_TEST(algorithms_that_cannot_are_skipped)
 {
-    ck_assert_int_eq(start("OMPI_MCA_coll_p2p_allgather_table", "bruck,doubling:0:4"),
-                     OPAL_SUCCESS);
+    ck_assert_int_eq(start_with("allgather=bruck,doubling:0:4"), OPAL_SUCCESS);
     ck_assert_ptr_eq(p2p_choose(P2P_ALLGATHER, 8, 4, ALL), p2p_allgather_doubling);
     ck_assert_ptr_eq(p2p_choose(P2P_ALLGATHER, 8, 4, ALL & ~P2P_POWER), p2p_allgather_bruck);
     ck_assert_ptr_eq(p2p_choose(P2P_ALLGATHER, 8, 4, ALL & ~P2P_SAME_SIZES), p2p_allgather_bruck);
@@ -44,41 +46,72 @@ END_TEST
 
 START_TEST(no_rule_is_the_first_algorithm)
 {
-    ck_assert_int_eq(start("OMPI_MCA_coll_p2p_reduce_table", "scatter_gather:100"), OPAL_SUCCESS);
+    ck_assert_int_eq(start_with("reduce=scatter_gather:100"), OPAL_SUCCESS);
     ck_assert_ptr_eq(p2p_choose(P2P_REDUCE, 99, 9, ALL), p2p_reduce_binomial);
     ck_assert_ptr_eq(p2p_choose(P2P_REDUCE, 100, 9, ALL & ~P2P_COMMUTES), p2p_reduce_binomial);
     ck_assert_ptr_eq(p2p_choose(P2P_REDUCE, 100, 9, ALL), p2p_reduce_scatter_gather);
 }
 END_TEST
 
-START_TEST(the_deprecated_name_is_a_table_of_one_rule)
+/* Each family has its own rules; one that is not named has those of the preset; one that is named
+ * twice, those that come last. */
+START_TEST(several_families_in_a_table)
 {
-    ck_assert_int_eq(start("OMPI_MCA_coll_p2p_allreduce_algorithm", "ring"), OPAL_SUCCESS);
-    unit_finding(0, OPAL_WARNING, "the parameter's name is coll_p2p_allreduce_table");
-    ck_assert_ptr_eq(p2p_choose(P2P_ALLREDUCE, 1, 2, ALL), p2p_allreduce_ring);
-    ck_assert_ptr_eq(p2p_choose(P2P_ALLREDUCE, 1, 2, ALL & ~P2P_COMMUTES), p2p_allreduce_doubling);
+    ck_assert_int_eq(start_with("scan=linear,bcast=chain,scatter=linear,bcast=linear,chain:100"),
+                     OPAL_SUCCESS);
+    ck_assert_ptr_eq(p2p_choose(P2P_SCAN, 8, 4, ALL), p2p_scan_linear);
+    ck_assert_ptr_eq(p2p_choose(P2P_SCATTER, 8, 4, ALL), p2p_scatter_linear);
+    ck_assert_ptr_eq(p2p_choose(P2P_BCAST, 99, 4, ALL), p2p_bcast_linear);
+    ck_assert_ptr_eq(p2p_choose(P2P_BCAST, 100, 4, ALL), p2p_bcast_chain);
+    ck_assert_ptr_eq(p2p_choose(P2P_EXSCAN, 8, 4, ALL), p2p_exscan_doubling);
+    ck_assert_ptr_eq(p2p_choose(P2P_ALLREDUCE, 1 << 20, 5, ALL), p2p_allreduce_ring);
+    ck_assert_uint_eq(unit_findings(), 0);
 }
 END_TEST
 
-/* The rows of the tables come first and in the order of the families, so "auto" finds its own. */
+/* The tables of single collectives, and before them the parameters of an algorithm. */
+START_TEST(replaced_names_have_their_effect)
+{
+    setenv("OMPI_MCA_coll_p2p_allreduce_algorithm", "ring", 1);
+    setenv("OMPI_MCA_coll_p2p_scan_table", "doubling,linear:100", 1);
+    ck_assert_int_eq(start(), OPAL_SUCCESS);
+    unit_finding(0, OPAL_WARNING,
+                 "coll_p2p_allreduce_algorithm (environment) is deprecated; set coll_p2p_table to "
+                 "allreduce=RULES");
+    unit_finding(1, OPAL_WARNING,
+                 "coll_p2p_scan_table (environment) is deprecated; set coll_p2p_table to "
+                 "scan=RULES");
+    ck_assert_uint_eq(unit_findings(), 2);
+    ck_assert_ptr_eq(p2p_choose(P2P_ALLREDUCE, 1, 2, ALL), p2p_allreduce_ring);
+    ck_assert_ptr_eq(p2p_choose(P2P_ALLREDUCE, 1, 2, ALL & ~P2P_COMMUTES), p2p_allreduce_doubling);
+    ck_assert_ptr_eq(p2p_choose(P2P_SCAN, 99, 2, ALL), p2p_scan_doubling);
+    ck_assert_ptr_eq(p2p_choose(P2P_SCAN, 100, 2, ALL), p2p_scan_linear);
+}
+END_TEST
+
+START_TEST(the_table_counts_more_than_replaced_names)
+{
+    setenv("OMPI_MCA_coll_p2p_scan_table", "linear", 1);
+    setenv("OMPI_MCA_coll_p2p_exscan_table", "linear", 1);
+    ck_assert_int_eq(start_with("scan=doubling"), OPAL_SUCCESS);
+    ck_assert_ptr_eq(p2p_choose(P2P_SCAN, 8, 4, ALL), p2p_scan_doubling);
+    ck_assert_ptr_eq(p2p_choose(P2P_EXSCAN, 8, 4, ALL), p2p_exscan_linear);
+}
+END_TEST
+
 START_TEST(auto_is_the_preset)
 {
-    char *name = opal_xprintf("OMPI_MCA_coll_p2p_%s", p2p_params[_i].name);
-    ck_assert_int_eq(start(name, "auto"), OPAL_SUCCESS);
-    ck_assert_ptr_eq(p2p_params[_i].value, &p2p_tables[_i]);
-    opal_strings_t preset = {0};
-    opal_strings_split(&preset, p2p_params[_i].preset, ",");
-    ck_assert_uint_eq(p2p_tables[_i].count, preset.count);
-    ck_assert_str_eq(p2p_tables[_i].items[0], preset.items[0]);
-    ck_assert_uint_eq(unit_findings(), 0);
-    opal_strings_free(&preset);
-    free(name);
+    setenv("OMPI_MCA_coll_p2p_allreduce_algorithm", "auto", 1);
+    ck_assert_int_eq(start(), OPAL_SUCCESS);
+    ck_assert_ptr_eq(p2p_choose(P2P_ALLREDUCE, 8, 2, ALL), p2p_allreduce_doubling);
+    ck_assert_ptr_eq(p2p_choose(P2P_ALLREDUCE, 1 << 20, 5, ALL), p2p_allreduce_ring);
+    ck_assert_uint_eq(unit_findings(), 1); /* that it is deprecated */
 }
 END_TEST
 
 START_TEST(presets_hold_for_two_ranks_and_many)
 {
-    ck_assert_int_eq(start(NULL, NULL), OPAL_SUCCESS);
+    ck_assert_int_eq(start(), OPAL_SUCCESS);
     ck_assert_ptr_eq(p2p_choose(P2P_ALLREDUCE, 8, 2, ALL), p2p_allreduce_doubling);
     ck_assert_ptr_eq(p2p_choose(P2P_ALLREDUCE, 1 << 20, 5, ALL), p2p_allreduce_ring);
     ck_assert_ptr_eq(p2p_choose(P2P_BCAST, 1 << 16, 3, ALL), p2p_bcast_binomial);
@@ -90,11 +123,34 @@ END_TEST
 
 START_TEST(wrong_tables_are_refused)
 {
-    ck_assert_int_eq(start("OMPI_MCA_coll_p2p_scan_table", "doubling,linear:1k"),
-                     OPAL_ERR_BAD_PARAM);
-    unit_finding(0, OPAL_ERROR, "coll_p2p_scan_table: \"linear:1k\" is no rule");
+    ck_assert_int_eq(start_with("scan=doubling,linear:1k,gather=x"), OPAL_ERR_BAD_PARAM);
+    unit_finding(0, OPAL_ERROR, "coll_p2p_table: \"linear:1k\" is no rule of scan");
     unit_finding(0, OPAL_ERROR, "with a NAME of doubling, linear");
+    unit_finding(1, OPAL_ERROR, "coll_p2p_table: \"x\" is no rule of gather");
+    ck_assert_uint_eq(unit_findings(), 2);
+}
+END_TEST
+
+START_TEST(a_replaced_table_that_is_none)
+{
+    setenv("OMPI_MCA_coll_p2p_scan_table", "doubling,linear:1k", 1);
+    ck_assert_int_eq(start(), OPAL_ERR_BAD_PARAM);
+    unit_finding(1, OPAL_ERROR, "coll_p2p_scan_table: \"linear:1k\" is no rule of scan");
+    ck_assert_uint_eq(unit_findings(), 2);
+}
+END_TEST
+
+static const char *const nobody[] = {"ring", "scna=linear", "=linear", "sca=linear",
+                                     "scans=linear"};
+
+START_TEST(a_collective_that_is_none)
+{
+    char *message = opal_xprintf("coll_p2p_table: \"%s\" names no collective", nobody[_i]);
+    ck_assert_int_eq(start_with(nobody[_i]), OPAL_ERR_BAD_PARAM);
+    unit_finding(0, OPAL_ERROR, message);
+    unit_finding(0, OPAL_ERROR, "with a COLLECTIVE of allgather, allreduce, ");
     ck_assert_uint_eq(unit_findings(), 1);
+    free(message);
 }
 END_TEST
 
@@ -102,10 +158,14 @@ static const unit_test_t tests[] = {
     {.test = &the_last_rule_that_is_reached_applies},
     {.test = &algorithms_that_cannot_are_skipped},
     {.test = &no_rule_is_the_first_algorithm},
-    {.test = &the_deprecated_name_is_a_table_of_one_rule},
-    {.test = &auto_is_the_preset, .repeats = P2P_FAMILIES},
+    {.test = &several_families_in_a_table},
+    {.test = &replaced_names_have_their_effect},
+    {.test = &the_table_counts_more_than_replaced_names},
+    {.test = &auto_is_the_preset},
     {.test = &presets_hold_for_two_ranks_and_many},
-    {.test = &wrong_tables_are_refused},
+    {.test = &a_table_that_is_none},
+    {.test = &a_replaced_table_that_is_none},
+    {.test = &a_collective_that_is_none, .repeats = OPAL_COUNT_OF(nobody)},
 };
 
 UNIT_MAIN("choose", tests, NULL);
