@@ -79,6 +79,7 @@ static const opal_param_row_t params[] = {
      .value = &oversubscribed_yields,
      .preset = "50",
      .max = "1000000",
+     .is_internal = true,
      .prose =
          "How often a wait yields its core before it sleeps, when the ranks are oversubscribed"},
     {0},

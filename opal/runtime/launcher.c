@@ -52,6 +52,7 @@ static const opal_param_row_t orte_params[] = {
      .type = OPAL_PARAM_BOOL,
      .value = &opal_launcher_params.keep_fqdn,
      .preset = "yes",
+     .is_internal = true,
      .prose = "Accepted for scripts: mpirun passes names of hosts on unchanged, in any case"},
     {0},
 };

@@ -251,8 +251,7 @@ static void install(unsigned events)
     if (!is_allowed())
         return;
     state.obstacle[0] = 0;
-    if (settings->symbol_hooks)
-        test_by_name(calls, OPAL_MEMORY_BY_SYMBOLS);
+    test_by_name(calls, OPAL_MEMORY_BY_SYMBOLS);
     if (settings->reloc_hooks && (events & OPAL_MEMORY_VM_UNMAPPED) != 0)
         catch_unloading();
     if (settings->reloc_hooks && (calls & ~state.caught) != 0) {

@@ -13,8 +13,7 @@
 
 typedef struct opal_memory_settings {
     bool events;          /* memory events at all */
-    bool symbol_hooks;    /* the methods, in the order in which they are tried */
-    bool reloc_hooks;     /* */
+    bool reloc_hooks;     /* the methods that are tried after our own symbols, in this order */
     bool overwrite_hooks; /* */
     bool malloc_hooks;    /* replace the allocator where a component wants to */
     size_t alloc_align;   /* bytes: what the replaced allocator aligns to */

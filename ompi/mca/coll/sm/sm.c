@@ -9,18 +9,12 @@
 #include "ompi/mca/coll/sm/direct.h"
 #include "ompi/mca/coll/sm/fold.h"
 
-static size_t max_bytes, nonblocking_bytes; /* 0: the measured figure */
+enum { PRIORITY = 50 }; /* above coll/p2p */
+
+static size_t max_bytes, nonblocking_bytes; /* 0: as measured */
 static bool use_direct;
-static int priority;
 
 static const opal_param_row_t params[] = {
-    {.name = "priority",
-     .type = OPAL_PARAM_INT,
-     .value = &priority,
-     .preset = "50",
-     .min = "0",
-     .max = "100",
-     .prose = "Priority among the usable components; the highest is asked first"},
     {.name = "max_bytes",
      .type = OPAL_PARAM_SIZE,
      .value = &max_bytes,
@@ -46,6 +40,7 @@ static const opal_param_row_t params[] = {
      .prose = "Whether longer data is read out of the memory of the ranks that have it, where the "
               "system permits that and btl_sm_use_cma is not no; the same in all ranks",
      .is_internal = true},
+    {.name = "priority", .removed = "coll=^sm leaves the component out"},
     {.name = "pair_max_bytes", .removed = "coll_sm_max_bytes is for any number of ranks"},
     {.name = "seen_bytes", .removed = "coll_sm_max_bytes is for mapped memory, too"},
     {.name = "pair_seen_bytes", .removed = "coll_sm_max_bytes is for any number of ranks"},
@@ -327,7 +322,7 @@ static void query(opal_answer_t *answer)
                                    : "no other rank of the job is on this node");
         return;
     }
-    opal_answer_yes(answer, priority, &sm_ops, NULL, "%u ranks share memory on this node",
+    opal_answer_yes(answer, PRIORITY, &sm_ops, NULL, "%u ranks share memory on this node",
                     opal_node_ranks());
 }
 

@@ -59,6 +59,12 @@ static void refresh(void)
         .unit = of, .prose = text                                                                  \
     }
 
+#define INTERNAL_READ_OUT(member, text)                                                            \
+    {                                                                                              \
+        .name = #member, .type = OPAL_PARAM_SIZE, .is_internal = true, .value = &now.member,       \
+        .refresh = refresh, .prose = text                                                          \
+    }
+
 static const opal_param_row_t params[] = {
     {.name = "max_bytes",
      .type = OPAL_PARAM_SIZE,
@@ -75,14 +81,14 @@ static const opal_param_row_t params[] = {
     READ_OUT(hits, NULL, "buffers that were registered already"),
     READ_OUT(misses, NULL, "buffers that were not"),
     READ_OUT(evictions, NULL, "registrations that were evicted to make room for others"),
-    READ_OUT(ranges_gone, NULL, "pieces of memory that left the process, near registered ones"),
-    READ_OUT(cuts, NULL, "registrations that lost pages by that"),
     READ_OUT(flushes, NULL,
              "times that all registrations were dropped, because too much memory left at once"),
     READ_OUT(faults, NULL, "buffers that the program freed during their messages"),
     READ_OUT(registrations, NULL, "registrations that there are"),
     READ_OUT(registered_bytes, "bytes", "memory that is registered"),
     READ_OUT(peak_bytes, "bytes", "most memory that was registered at the same time"),
+    INTERNAL_READ_OUT(ranges_gone, "pieces of memory that left the process, near registered ones"),
+    INTERNAL_READ_OUT(cuts, "registrations that lost pages by that"),
     {0},
 };
 

@@ -124,6 +124,7 @@ static const opal_param_row_t params[] = {
      .min = "256",
      .max = "1G",
      .unit = "bytes",
+     .is_internal = true,
      .prose = "The parts of a stream, at most what the transport carries in a frame"},
     {.name = "unexpected_bytes",
      .type = OPAL_PARAM_SIZE,
@@ -149,6 +150,7 @@ static const opal_param_row_t params[] = {
      .min = "4K",
      .max = "1G",
      .unit = "bytes",
+     .is_internal = true,
      .prose = "The parts in which a message is registered, one after the other, with "
               "mpi_leave_pinned_pipeline"},
     {0},

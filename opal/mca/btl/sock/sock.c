@@ -61,6 +61,7 @@ static const opal_param_row_t params[] = {
      .min = "4K",
      .max = "256M",
      .unit = "bytes",
+     .is_internal = true,
      .prose = "The parts of longer messages, between which other messages are sent; four times as "
               "much within a host"},
     {.name = "links",
@@ -95,15 +96,7 @@ static const opal_param_row_t params[] = {
      .max = "3600",
      .unit = "s",
      .prose = "How long a peer's host may be silent before the connection counts as lost"},
-    {.name = "user_timeout",
-     .type = OPAL_PARAM_UNSIGNED,
-     .value = &sock_user_timeout_sec,
-     .preset = "0",
-     .max = "3600",
-     .unit = "s",
-     .prose =
-         "TCP_USER_TIMEOUT of connections; 0: not set. It also ends connections to a rank that "
-         "only receives nothing for so long"},
+    {.name = "user_timeout", .removed = "btl_sock_timeout says when a silent host counts as lost"},
     {0},
 };
 

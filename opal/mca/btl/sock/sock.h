@@ -120,7 +120,7 @@ typedef struct sock_peer {
 
 /* Parameters. */
 extern size_t sock_eager_limit, sock_stream_limit, sock_part_bytes, sock_buffer_bytes;
-extern unsigned sock_max_links, sock_timeout_sec, sock_connect_sec, sock_user_timeout_sec;
+extern unsigned sock_max_links, sock_timeout_sec, sock_connect_sec;
 
 /* -- state.c -- */
 

@@ -11,7 +11,7 @@
 
 sock_t sock;
 size_t sock_eager_limit, sock_stream_limit, sock_part_bytes, sock_buffer_bytes;
-unsigned sock_max_links, sock_timeout_sec, sock_connect_sec, sock_user_timeout_sec;
+unsigned sock_max_links, sock_timeout_sec, sock_connect_sec;
 
 /* -- links that are polled ----------------------------------------------------------------- */
 
@@ -80,8 +80,6 @@ void sock_set_options(int fd)
     set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, (int)third);
     set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, (int)third);
     set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, 2);
-    if (sock_user_timeout_sec > 0)
-        set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, (int)sock_user_timeout_sec * 1000);
     /* Within a host nothing is congested: an algorithm that paces packets, as bbr does, only waits.
      */
     if (sock_is_loop(fd))

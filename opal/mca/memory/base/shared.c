@@ -61,6 +61,7 @@ const opal_param_row_t opal_memory_shared_params[] = {
      .type = OPAL_PARAM_BOOL,
      .value = &parsed.offset,
      .preset = "no",
+     .is_internal = true,
      .prose = "Map the region at an address of this process' own, as is done where the common one "
               "is taken"},
     {.name = "wait",
