@@ -34,45 +34,48 @@ static const opal_param_row_t params[] = {
      .type = OPAL_PARAM_BOOL,
      .value = &check,
      .preset = "yes",
-     .prose = "check the arguments of every MPI call"},
+     .prose = "Whether MPI calls check their arguments"},
     {.name = "initial_errhandler",
      .type = OPAL_PARAM_ENUM,
      .value = &initial_errhandler,
      .preset = "mpi_errors_are_fatal",
      .choices = errhandlers,
-     .prose = "error handler of MPI_COMM_WORLD and MPI_COMM_SELF at the start, and outside of "
-              "MPI_Init and MPI_Finalize"},
+     .prose = "The error handler that MPI_COMM_WORLD and MPI_COMM_SELF begin with, and that is "
+              "called for errors before MPI_Init and after MPI_Finalize"},
     {.name = "max_communicators",
      .type = OPAL_PARAM_INT,
      .value = &max_communicators,
      .preset = "65536",
      .min = "2",
      .max = "16777216",
-     .prose = "how many communicators a process can be in at the same time, MPI_COMM_WORLD and "
-              "MPI_COMM_SELF included; an intercommunicator counts twice. The same in all ranks"},
+     .prose = "The most communicators that a process can be in at the same time, MPI_COMM_WORLD "
+              "and MPI_COMM_SELF included; an intercommunicator counts twice. All ranks need the "
+              "same value"},
     {.name = "thread_level",
      .type = OPAL_PARAM_ENUM,
      .value = &thread_level,
      .preset = "single",
      .choices = thread_levels,
-     .prose = "the least thread level that MPI starts with, whatever the program asks for: for "
-              "programs whose libraries have threads of their own, and to try a program at "
+     .prose = "The lowest thread level that MPI provides, whatever the program requests: for "
+              "programs whose libraries use threads of their own, and to try a program at "
               "MPI_THREAD_MULTIPLE"},
     {.name = "leave_pinned",
      .type = OPAL_PARAM_ENUM,
      .value = &leave_pinned,
      .preset = "runtime",
      .choices = opal_leave_pinned_choices,
-     .prose = "whether a buffer that a network has registered stays so when its message is over; "
-              "runtime: where a transport gains by it, and memory that leaves is seen. To be set "
-              "before the program starts, not in a file"},
+     .prose = "Whether a buffer that a network has registered stays registered after its "
+              "message; runtime: where a transport is faster by it and the unmapping of memory "
+              "is noticed. Read before main: has no effect in a file, only in the environment "
+              "and as mpirun --mca"},
     {.name = "leave_pinned_pipeline",
      .type = OPAL_PARAM_ENUM,
      .value = &leave_pinned_pipeline,
      .preset = "runtime",
      .choices = opal_leave_pinned_choices,
-     .prose = "the same for the parts of long messages that are registered one after the other; "
-              "not together with mpi_leave_pinned"},
+     .prose = "Whether the parts of a long message, which are registered one after the other, "
+              "stay registered after it; runtime: as with mpi_leave_pinned. Not together with "
+              "mpi_leave_pinned"},
     {0},
 };
 

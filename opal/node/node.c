@@ -66,8 +66,8 @@ static const opal_param_row_t params[] = {
      .value = &segment_size,
      .preset = "0",
      .unit = "bytes",
-     .prose =
-         "Size of the segment that the ranks of a node share, used as needed; 0: by their number"},
+     .prose = "The size of the segment through which the ranks of a node exchange frames; its "
+              "pages are used as needed; 0: by the number of ranks"},
     {0},
 };
 

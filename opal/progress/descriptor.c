@@ -77,8 +77,8 @@ static const opal_param_row_t params[] = {
      .value = &chosen,
      .preset = "auto",
      .choices = choices,
-     .prose = "How the system is asked which connections are ready; auto: epoll, or io_uring "
-              "if buffers are to stay pinned and it is permitted"},
+     .prose = "How a process asks the system which connections are ready; auto: by epoll, or by "
+              "io_uring if buffers are to stay registered and the system permits it"},
     {0},
 };
 

@@ -19,13 +19,13 @@ static const opal_param_row_t params[] = {
      .preset = "1024",
      .max = "16384",
      .is_internal = true,
-     .prose = "How many buffers can be registered for sends by io_uring; 0: none"},
+     .prose = "The most buffers that are registered with io_uring for sends; 0: none"},
     {.name = "fixed_copies",
      .type = OPAL_PARAM_BOOL,
      .value = &copies,
      .preset = "no",
      .is_internal = true,
-     .prose = "Whether the system copies what is sent out of registered memory, also where the "
+     .prose = "Whether the system copies what is sent out of registered memory even where the "
               "network could read it in place"},
     {0},
 };

@@ -71,17 +71,16 @@ static const opal_param_row_t params[] = {
      .preset = "1000",
      .max = "1000000",
      .unit = "us",
-     .prose =
-         "Spin budget: how long a wait polls at full speed before it sleeps, when every rank has "
-         "a core; to sleep and be woken takes 50 to 100"},
+     .prose = "How long a wait polls before it sleeps, if every rank has a core (spin budget); "
+              "to sleep and be woken takes 50 to 100 us; 0: it sleeps at once"},
     {.name = "yields",
      .type = OPAL_PARAM_UNSIGNED,
      .value = &oversubscribed_yields,
      .preset = "50",
      .max = "1000000",
      .is_internal = true,
-     .prose =
-         "How often a wait yields its core before it sleeps, when the ranks are oversubscribed"},
+     .prose = "How often a wait yields its core before it sleeps, if there are more ranks than "
+              "cores"},
     {0},
 };
 

@@ -17,8 +17,8 @@ static const opal_param_row_t params[] = {
      .value = &wanted,
      .preset = "auto",
      .choices = choices,
-     .prose =
-         "The kernel that copies blocks of more than 256 bytes; auto: measured at the first of them"},
+     .prose = "The kernel that copies blocks of more than 256 bytes; auto: a process measures "
+              "all kernels at its first such copy, and uses the fastest"},
     {0},
 };
 

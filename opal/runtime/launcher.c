@@ -26,12 +26,13 @@ static const opal_param_row_t own_params[] = {
      .preset = "auto",
      .choices = launchers,
      .prose = "What starts the ranks; auto: mpirun itself on this node, srun in an allocation of "
-              "several, else hydra or prterun for other hosts, whichever is found first"},
+              "several nodes, else hydra or prterun for other hosts, whichever is found first"},
     {.name = "slurm_mpi",
      .type = OPAL_PARAM_STRING,
      .value = &opal_launcher_params.slurm_mpi,
      .preset = "pmix",
-     .prose = "What mpirun passes to srun as --mpi, unless SLURM_MPI_TYPE does"},
+     .prose = "The value of --mpi that mpirun passes to srun, unless the environment has "
+              "SLURM_MPI_TYPE"},
     {0},
 };
 
@@ -41,19 +42,20 @@ static const opal_param_row_t orte_params[] = {
      .value = &opal_launcher_params.hostfile,
      .preset = NULL,
      .variables = "HYDRA_HOST_FILE",
-     .prose = "The --hostfile of mpirun when neither that nor --host is given"},
+     .prose = "The hostfile that mpirun reads if neither --hostfile nor --host is given"},
     {.name = "set_default_slots",
      .type = OPAL_PARAM_UNSIGNED,
      .value = &opal_launcher_params.slots,
      .preset = "0",
      .max = "65536",
-     .prose = "The slots of a host of orte_default_hostfile that has no number; 0: its cores"},
+     .prose = "The slots of a host of orte_default_hostfile whose line has no number; 0: as many "
+              "as the host has cores"},
     {.name = "keep_fqdn_hostnames",
      .type = OPAL_PARAM_BOOL,
      .value = &opal_launcher_params.keep_fqdn,
      .preset = "yes",
      .is_internal = true,
-     .prose = "Accepted for scripts: mpirun passes names of hosts on unchanged, in any case"},
+     .prose = "Accepted for scripts, without an effect: mpirun never shortens the names of hosts"},
     {0},
 };
 
@@ -63,13 +65,14 @@ static const opal_param_row_t rsh_params[] = {
      .value = &opal_launcher_params.rsh_agent,
      .preset = NULL,
      .variables = "HYDRA_LAUNCHER_EXEC",
-     .prose = "The command that reaches another host, called like ssh"},
+     .prose = "The command that starts a program on another host, with the arguments of ssh; "
+              "empty: the launcher's own default"},
     {.name = "args",
      .type = OPAL_PARAM_STRING,
      .value = &opal_launcher_params.rsh_args,
      .preset = NULL,
      .variables = "HYDRA_LAUNCHER_EXTRA_ARGS",
-     .prose = "Options for that command"},
+     .prose = "Options for the command of plm_rsh_agent"},
     {0},
 };
 

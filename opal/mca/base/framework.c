@@ -27,13 +27,13 @@ static const opal_param_row_t base_params[] = {
     {.name = "component_path",
      .type = OPAL_PARAM_LIST,
      .value = &component_path,
-     .prose = "Directories that are searched for component DSOs before the installed ones; "
-              "a ':' separates them too"},
+     .prose = "Directories that are searched for component DSOs before the directory of the "
+              "installed ones; ',' or ':' separates them"},
     {.name = "param_files",
      .type = OPAL_PARAM_LIST,
      .value = &param_files,
-     .prose = "Parameter files that are read instead of the system's and the user's; in the "
-              "environment or by mpirun --mca only"},
+     .prose = "The parameter files that are read instead of the system's and the user's. Has no "
+              "effect in a file, only in the environment and as mpirun --mca"},
     {0},
 };
 
@@ -383,7 +383,8 @@ opal_status_t opal_framework_open(opal_framework_t *framework)
         .name = "",
         .type = OPAL_PARAM_LIST,
         .value = &framework->selection,
-        .prose = "Components that may be used (a,b), or all but some (^a,b); empty: all",
+        .prose =
+            "The components that may be used (a,b), or that may not be used (^a,b); empty: all may",
     };
     opal_status_t status = opal_param_register(framework->name, "", framework->selection_row);
     status = worse_of(status, opal_param_register(framework->name, "", framework->params));

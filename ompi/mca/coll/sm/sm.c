@@ -21,24 +21,25 @@ static const opal_param_row_t params[] = {
      .preset = "0",
      .max = "1M",
      .unit = "bytes",
-     .prose = "The longest data of one rank, for all receivers together, that goes through the "
-              "shared area of a communicator; 0: as measured, 512 bytes to 64 KiB, less where "
-              "ranks read each other's memory without a system call; the same in all ranks"},
+     .prose = "The longest data of one rank, for all its receivers together, that a collective "
+              "passes through the shared area of a communicator; 0: as measured, 512 bytes to 64 "
+              "KiB, less where ranks read each other's memory without a system call. All ranks "
+              "need the same value"},
     {.name = "nonblocking_bytes",
      .type = OPAL_PARAM_SIZE,
      .value = &nonblocking_bytes,
      .preset = "0",
      .unit = "bytes",
      .synonyms = "coll_sm_later_bytes",
-     .prose = "The shortest data of one rank for which a nonblocking or persistent reduction or "
-              "gather works in the memory that the ranks allocate from; 0: as measured, 8 KiB for "
-              "two ranks and 64 KiB for more; the same in all ranks"},
+     .prose = "The shortest data of one rank that a nonblocking or persistent reduction or "
+              "gather reads where it is, in the shared heap, instead of sending it; 0: as "
+              "measured, 8 KiB for two ranks and 64 KiB for more. All ranks need the same value"},
     {.name = "direct",
      .type = OPAL_PARAM_BOOL,
      .value = &use_direct,
      .preset = "yes",
-     .prose = "Whether longer data is read out of the memory of the ranks that have it, where the "
-              "system permits that and btl_sm_use_cma is not no; the same in all ranks",
+     .prose = "Whether ranks read longer data out of the memory of the ranks that have it, where "
+              "the system permits it and btl_sm_use_cma is not no. All ranks need the same value",
      .is_internal = true},
     {.name = "priority", .removed = "coll=^sm leaves the component out"},
     {.name = "pair_max_bytes", .removed = "coll_sm_max_bytes is for any number of ranks"},

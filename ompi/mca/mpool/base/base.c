@@ -25,9 +25,9 @@ static const opal_param_row_t mpool_params[] = {
      .type = OPAL_PARAM_BOOL,
      .value = &use_mem_hooks,
      .preset = "no",
-     .prose = "watch memory also where buffers do not stay registered, so that a buffer that is "
-              "unmapped during its message is reported. That of malloc is watched only with "
-              "mpi_leave_pinned or mpi_leave_pinned_pipeline"},
+     .prose = "Whether memory is watched also where buffers do not stay registered, so that a "
+              "buffer that is unmapped during its message is reported. Memory of malloc is "
+              "watched only with mpi_leave_pinned or mpi_leave_pinned_pipeline"},
     {0},
 };
 

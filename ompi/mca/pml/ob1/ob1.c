@@ -114,9 +114,9 @@ static const opal_param_row_t params[] = {
      .preset = "64K",
      .max = "1G",
      .unit = "bytes",
-     .prose =
-         "The longest message that is sent without a rendezvous, while there is credit "
-         "(unexpected_bytes): up to the transport's eager limit in one frame, beyond it as a stream"},
+     .prose = "The longest message that is sent over shared memory without a rendezvous, while "
+              "the sender has credit (pml_ob1_unexpected_bytes): up to btl_sm_eager_limit in one "
+              "frame, beyond it as a stream of frames. Over TCP btl_sock_stream_limit counts"},
     {.name = "part_bytes",
      .type = OPAL_PARAM_SIZE,
      .value = &ob1_part_bytes,
@@ -125,16 +125,16 @@ static const opal_param_row_t params[] = {
      .max = "1G",
      .unit = "bytes",
      .is_internal = true,
-     .prose = "The parts of a stream, at most what the transport carries in a frame"},
+     .prose = "The data in a frame of a stream, at most what the transport carries in a frame"},
     {.name = "unexpected_bytes",
      .type = OPAL_PARAM_SIZE,
      .value = &ob1_unexpected_bytes,
      .preset = "64M",
      .min = "1M",
      .unit = "bytes",
-     .prose =
-         "The most memory for unexpected messages, which come before their receives. Senders "
-         "have credit for so much; beyond it a message stays with its sender until it is received"},
+     .prose = "The most memory that a rank uses for unexpected messages, which arrive before "
+              "their receives are posted. Senders have credit for this much; without credit a "
+              "message stays with its sender until the receive is posted"},
     {.name = "pin_bytes",
      .type = OPAL_PARAM_SIZE,
      .value = &ob1_pin_bytes,
@@ -142,7 +142,7 @@ static const opal_param_row_t params[] = {
      .min = "4K",
      .unit = "bytes",
      .prose = "The shortest message that is sent from registered (pinned) pages, if buffers stay "
-              "registered (mpi_leave_pinned) and the transport can"},
+              "registered (mpi_leave_pinned) and the transport can send from them"},
     {.name = "pipeline_bytes",
      .type = OPAL_PARAM_SIZE,
      .value = &ob1_pipeline_bytes,
@@ -151,8 +151,8 @@ static const opal_param_row_t params[] = {
      .max = "1G",
      .unit = "bytes",
      .is_internal = true,
-     .prose = "The parts in which a message is registered, one after the other, with "
-              "mpi_leave_pinned_pipeline"},
+     .prose = "The length of the parts in which a long message is registered, one after the "
+              "other, with mpi_leave_pinned_pipeline"},
     {0},
 };
 

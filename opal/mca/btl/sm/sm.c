@@ -47,31 +47,32 @@ static const opal_param_row_t params[] = {
      .min = "256",
      .max = "16M",
      .unit = "bytes",
-     .prose = "The longest message that is sent eagerly, in one frame"},
+     .prose = "The longest message that is sent eagerly: in one frame, without asking the "
+              "receiver"},
     {.name = "direct_limit",
      .type = OPAL_PARAM_SIZE,
      .value = &direct_limit,
      .preset = "4K",
      .min = "256",
      .unit = "bytes",
-     .prose =
-         "The shortest message that goes by rendezvous, if the sender's buffer is in the shared "
-         "heap: the receiver copies it from there"},
+     .prose = "The shortest message that the receiver copies straight from the sender's buffer, "
+              "by rendezvous, if that buffer is in the shared heap; a shorter one is sent eagerly"},
     {.name = "ring_bytes",
      .type = OPAL_PARAM_SIZE,
      .value = &ring_bytes,
      .preset = "0",
      .max = "1G",
      .unit = "bytes",
-     .prose = "Memory between two ranks of a node, in each direction, rounded up to a power of 2; "
-              "0: by the number of ranks"},
+     .prose = "The size of the ring that carries frames from one rank of a node to another, in "
+              "one direction; it is rounded up to a power of 2; 0: by the number of ranks"},
     {.name = "use_cma",
      .type = OPAL_PARAM_ENUM,
      .value = &use_cma,
      .preset = "auto",
      .choices = cma_choices,
-     .prose = "Whether long messages are read out of the sender's memory (CMA: process_vm_readv), "
-              "where the system permits it; auto: where that is measured to be faster"},
+     .prose = "Whether the receiver reads long messages out of the sender's memory by "
+              "process_vm_readv (CMA), if the system permits it; auto: where this is measured to "
+              "be faster; always: also where it is not"},
     {0},
 };
 

@@ -26,18 +26,20 @@ static const opal_param_row_t params[] = {
      .type = OPAL_PARAM_LIST,
      .value = &if_include,
      .preset = "",
-     .prose = "The only interfaces and networks to use: eth0, ib*, 10.1.0.0/16, fd00::/8"},
+     .prose = "The only interfaces and networks that are used (eth0, ib*, 10.1.0.0/16, "
+              "fd00::/8); empty: all but the bridges of virtual machines and containers. Not "
+              "together with btl_sock_if_exclude"},
     {.name = "if_exclude",
      .type = OPAL_PARAM_LIST,
      .value = &if_exclude,
      .preset = "",
-     .prose = "Interfaces and networks not to use; without both, all but the bridges of virtual "
-              "machines and containers"},
+     .prose = "The interfaces and networks that are not used; all others are, the bridges of "
+              "virtual machines and containers included. Not together with btl_sock_if_include"},
     {.name = "ports",
      .type = OPAL_PARAM_STRING,
      .value = &ports,
      .preset = "",
-     .prose = "The ports to listen on, as 40000-40999; empty: the system chooses"},
+     .prose = "The range of ports to listen on (40000-40999); empty: the system chooses"},
     {.name = "eager_limit",
      .type = OPAL_PARAM_SIZE,
      .value = &sock_eager_limit,
@@ -45,7 +47,8 @@ static const opal_param_row_t params[] = {
      .min = "512",
      .max = "1M",
      .unit = "bytes",
-     .prose = "The longest message that is sent eagerly: collected before it is delivered"},
+     .prose = "The longest message that is sent eagerly over TCP: the receiver collects all of "
+              "it before it delivers it"},
     {.name = "stream_limit",
      .type = OPAL_PARAM_SIZE,
      .value = &sock_stream_limit,
@@ -53,7 +56,8 @@ static const opal_param_row_t params[] = {
      .min = "512",
      .max = "16M",
      .unit = "bytes",
-     .prose = "The longest message that is sent without a rendezvous"},
+     .prose = "The longest message that is sent over TCP without a rendezvous; the sender of a "
+              "longer one waits until the receiver has posted a receive for it"},
     {.name = "part_bytes",
      .type = OPAL_PARAM_SIZE,
      .value = &sock_part_bytes,
@@ -62,23 +66,24 @@ static const opal_param_row_t params[] = {
      .max = "256M",
      .unit = "bytes",
      .is_internal = true,
-     .prose = "The parts of longer messages, between which other messages are sent; four times as "
-              "much within a host"},
+     .prose = "The length of the parts in which messages longer than btl_sock_stream_limit are "
+              "sent, so that other messages are sent between them; four times this within a host"},
     {.name = "links",
      .type = OPAL_PARAM_UNSIGNED,
      .value = &sock_max_links,
      .preset = "4",
      .min = "1",
      .max = "8",
-     .prose = "How many networks that two hosts have in common carry parts of long messages at the "
-              "same time"},
+     .prose = "The most networks that carry parts of one long message at the same time, if two "
+              "hosts have several networks in common"},
     {.name = "buffer_bytes",
      .type = OPAL_PARAM_SIZE,
      .value = &sock_buffer_bytes,
      .preset = "0",
      .max = "1G",
      .unit = "bytes",
-     .prose = "The system's buffers of a connection, in each direction; 0: the system chooses"},
+     .prose = "The size of the system's send buffer and of its receive buffer for a connection "
+              "(SO_SNDBUF, SO_RCVBUF); 0: the system chooses"},
     {.name = "connect_timeout",
      .type = OPAL_PARAM_UNSIGNED,
      .value = &sock_connect_sec,
@@ -86,8 +91,8 @@ static const opal_param_row_t params[] = {
      .min = "1",
      .max = "3600",
      .unit = "s",
-     .prose =
-         "How long all tries to connect to a peer's host take before the peer counts as failed"},
+     .prose = "How long a rank tries to connect to the host of a peer before the peer counts as "
+              "failed"},
     {.name = "timeout",
      .type = OPAL_PARAM_UNSIGNED,
      .value = &sock_timeout_sec,
@@ -95,7 +100,8 @@ static const opal_param_row_t params[] = {
      .min = "1",
      .max = "3600",
      .unit = "s",
-     .prose = "How long a peer's host may be silent before the connection counts as lost"},
+     .prose = "How long nothing may arrive from the host of a peer that should answer before the "
+              "connection counts as lost"},
     {.name = "user_timeout", .removed = "btl_sock_timeout says when a silent host counts as lost"},
     {0},
 };

@@ -31,8 +31,8 @@ const opal_param_row_t opal_memory_shared_params[] = {
      .value = &parsed.enable,
      .preset = "auto",
      .choices = enables,
-     .prose = "Let malloc take from memory that all ranks of the node see; auto: if they are two "
-              "or more. Each of them can write to it"},
+     .prose = "Whether malloc takes memory from a region that all ranks of the node have mapped, "
+              "and can write to; auto: if the node has two or more ranks"},
     {.name = "min_bytes",
      .type = OPAL_PARAM_SIZE,
      .value = &parsed.min_bytes,
@@ -40,7 +40,8 @@ const opal_param_row_t opal_memory_shared_params[] = {
      .min = "1",
      .max = "1G",
      .unit = "bytes",
-     .prose = "The smallest allocation that is taken from there"},
+     .prose = "The smallest block that malloc takes from the shared region "
+              "(memory_smheap_enable); smaller blocks are private"},
     {.name = "size",
      .type = OPAL_PARAM_UNSIGNED,
      .value = &parsed.size_mib,
@@ -48,30 +49,32 @@ const opal_param_row_t opal_memory_shared_params[] = {
      .max = "8388608",
      .unit = "MiB",
      .variables = "SM_SIZE",
-     .prose = "Addresses of the node's region, used as needed; 0: one and a half times the memory"},
+     .prose = "The size of the shared region's address space (memory_smheap_enable), whose pages "
+              "are used as needed; 0: one and a half times the node's memory"},
     {.name = "ranks",
      .type = OPAL_PARAM_UNSIGNED,
      .value = &parsed.shares,
      .preset = "0",
      .max = "1000000",
      .variables = "SM_RANKS",
-     .prose = "In how many parts the region is cut for pools to begin with; 0: by the number of "
-              "ranks, so that half is left for pools that grow"},
+     .prose = "The number of parts into which the shared region is divided at the start, one for "
+              "the pool of each rank; 0: by the number of ranks, so that half of the region is "
+              "left for pools that grow"},
     {.name = "offset",
      .type = OPAL_PARAM_BOOL,
      .value = &parsed.offset,
      .preset = "no",
      .is_internal = true,
-     .prose = "Map the region at an address of this process' own, as is done where the common one "
-              "is taken"},
+     .prose = "Whether this process maps the region at an address of its own, as it does where "
+              "the common address is taken"},
     {.name = "wait",
      .type = OPAL_PARAM_UNSIGNED,
      .value = &parsed.wait_msec,
      .preset = "5000",
      .max = "3600000",
      .unit = "ms",
-     .prose = "How long to wait for the process that makes the region, under another launcher than "
-              "our mpirun"},
+     .prose = "How long a process waits for the one that creates the shared region, under "
+              "launchers other than our mpirun; after that it keeps a private malloc"},
     {0},
 };
 

@@ -27,7 +27,8 @@ static const opal_param_row_t params[] = {
      .type = OPAL_PARAM_BOOL,
      .value = &disable,
      .preset = "no",
-     .prose = "Leave malloc alone. Read before main: only the environment and mpirun --mca count"},
+     .prose = "Whether malloc stays as it is, even where buffers stay registered. Read before "
+              "main: has no effect in a file, only in the environment and as mpirun --mca"},
     {0},
 };
 
