@@ -382,7 +382,7 @@ static void deliver(unsigned number, size_t offset, uint8_t change)
 
 static void deliver_control(const uint8_t *bytes, size_t length)
 {
-    message_t message = {.tag = ofi_tag_of_news(&ofi.tags), .length = sizeof(ofi_control_t)};
+    message_t message = {.tag = ofi_tag_of_control(&ofi.tags), .length = sizeof(ofi_control_t)};
     ofi_control_t control = {.kind = 0};
     size_t most = offsetof(ofi_control_t, proof);
     memcpy(&control, bytes, length < most ? length : most);
@@ -500,7 +500,7 @@ static void say(ofi_control_kind_t kind, uint64_t name)
                               .name = name,
                               .bits = request_count > 0 ? requests[0]->bits : 0,
                               .proof = ofi.proof};
-    message_t message = {.tag = ofi_tag_of_news(&ofi.tags), .length = sizeof no};
+    message_t message = {.tag = ofi_tag_of_control(&ofi.tags), .length = sizeof no};
     memcpy(message.bytes, &no, sizeof no);
     arrive(&message);
     ofi_progress();
@@ -513,7 +513,7 @@ static void fail_all(void)
     while (send_count > 0)
         end_send(0, true);
     while (receive_count > 1) { /* but the one for control messages, which is the first of all */
-        bool is_ear = receives[0].tag == ofi_tag_of_news(&ofi.tags);
+        bool is_ear = receives[0].tag == ofi_tag_of_control(&ofi.tags);
         complete(receives[is_ear].context, 0, 0, 0, FI_EIO);
         remove_at(receives, sizeof *receives, &receive_count, is_ear);
     }
@@ -531,7 +531,7 @@ static void fail_all(void)
 static void finish(void)
 {
     for (unsigned i = 0;
-         i < 8 * MOST && (request_count > 0 || send_count > 0 || ofi_any_is_kept() ||
+         i < 8 * MOST && (request_count > 0 || send_count > 0 || ofi_any_is_claimed() ||
                           ofi_has_queued() || ofi_recall_is_asked() || completion_count > 0);
          i++) {
         fail_all();

@@ -134,7 +134,7 @@ static void note(void *context, const char *provider, const char *fate, const ch
 
 /* Whether the ranks of this node are more than its cores. Whether they are bound so that they share
  * some all the same is not known before all of them have begun. */
-static bool is_crowd(void)
+static bool is_oversubscribed(void)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     return opal_wait_is_oversubscribed() ||
@@ -172,7 +172,7 @@ static void ofi_query(opal_answer_t *answer)
                                 .batch = event_count,
                                 .is_hpc = selection.is_hpc,
                                 .sleeps_on_fd = sleep_on == SLEEP_ON_FD ||
-                                                (sleep_on == SLEEP_AUTO && is_crowd())};
+                                                (sleep_on == SLEEP_AUTO && is_oversubscribed())};
         ofi_set_ops(&ops, &choice);
         opal_answer_yes(answer, PRIORITY, &ops, &choice, "%s", selection.phrase);
     } else {

@@ -1,20 +1,20 @@
 mca_mtl_ofi_sources = \
+	%D%/buffer.c \
+	%D%/claimed.c \
 	%D%/component.c \
 	%D%/control.c \
-	%D%/data.c \
-	%D%/kept.c \
+	%D%/endpoint.c \
 	%D%/long.c \
-	%D%/network.c \
 	%D%/note.c \
 	%D%/ofi.c %D%/ofi.h \
 	%D%/parcel.c \
 	%D%/peers.c \
-	%D%/pinned.c \
 	%D%/probe.c \
 	%D%/progress.c \
 	%D%/recall.c \
 	%D%/receive.c \
 	%D%/refuse.c \
+	%D%/registration.c \
 	%D%/select.c %D%/select.h \
 	%D%/send.c \
 	%D%/stranger.c \

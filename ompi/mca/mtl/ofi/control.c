@@ -13,7 +13,7 @@
 
 static ofi_operation_t ear;
 static ofi_control_t heard;
-static ofi_pin_t pin;
+static ofi_registration_t pin;
 static void *descriptor;
 static bool is_listening;
 
@@ -31,7 +31,7 @@ static void control_completed(ofi_operation_t *operation OPAL_UNUSED,
     if (!is_ours || control.kind != OFI_RECALL)
         ofi_control_listen();
     if (!is_ours) {
-        ofi_tell_of_stranger();
+        ofi_report_stranger();
         return;
     }
     switch ((ofi_control_kind_t)control.kind) {
@@ -58,7 +58,7 @@ static void control_failed(ofi_operation_t *operation OPAL_UNUSED,
                            const struct fi_cq_err_entry *error)
 {
     if (error->err == FI_ETRUNC) /* nobody of ours says so much */
-        ofi_tell_of_stranger();
+        ofi_report_stranger();
     else
         ofi_log_failure("hearing from", OFI_ANY_PROCESS, error->err, error);
     if (error->err != FI_ECANCELED && !ofi_is_broken())
@@ -68,11 +68,11 @@ static void control_failed(ofi_operation_t *operation OPAL_UNUSED,
 static bool post_ear(ofi_operation_t *operation)
 {
     ssize_t result = fi_trecv(ofi.endpoint.ep, &heard, sizeof heard, descriptor, FI_ADDR_UNSPEC,
-                              ofi_tag_of_news(&ofi.tags), 0, &operation->context);
+                              ofi_tag_of_control(&ofi.tags), 0, &operation->context);
     if (result == -FI_EAGAIN)
         return false;
     if (result == 0)
-        ofi_began(operation);
+        ofi_operation_posted(operation);
     else
         ofi_log_failure("hearing from", OFI_ANY_PROCESS, (int)-result, NULL);
     return true;
@@ -87,7 +87,8 @@ static const ofi_operation_kind_t control_kind = {
 
 opal_status_t ofi_control_start(void)
 {
-    if (ofi.needs_registration && ofi_pin(&pin, &heard, sizeof heard, &descriptor) != MPI_SUCCESS)
+    if (ofi.needs_registration &&
+        ofi_register(&pin, &heard, sizeof heard, &descriptor) != MPI_SUCCESS)
         return OPAL_ERR_SYSTEM;
     ear.kind = &control_kind;
     is_listening = true;
@@ -98,15 +99,15 @@ opal_status_t ofi_control_start(void)
 void ofi_control_stop(void)
 {
     is_listening = false;
-    ofi_unpin(&pin);
+    ofi_deregister(&pin);
     descriptor = NULL;
 }
 
-bool ofi_control_tell(ofi_peer_t *peer, const ofi_control_t *control)
+bool ofi_control_send(ofi_peer_t *peer, const ofi_control_t *control)
 {
     ofi_control_t proven = *control;
     proven.proof = ofi.proof;
-    return ofi_tell(peer, ofi_tag_of_news(&ofi.tags), &proven, sizeof proven);
+    return ofi_tell(peer, ofi_tag_of_control(&ofi.tags), &proven, sizeof proven);
 }
 
 void ofi_control_complain(const ofi_control_t *control, const char *what)

@@ -37,7 +37,7 @@ typedef struct ofi_long {
     ofi_request_t *request;
     ofi_peer_t *peer;
     ofi_long_head_t head;
-    ofi_pin_t pin; /* of this structure, for the head */
+    ofi_registration_t pin; /* of this structure, for the head */
     void *descriptor;
     unsigned char *first; /* the first message, where it cannot be handed over as two segments */
     uint64_t bits, data;  /* of a receive's completion */
@@ -52,15 +52,15 @@ typedef struct ofi_long {
 static uint32_t last_number;
 static opal_names_t senders; /* of ofi_long_t */
 
-static int know(ofi_pin_t *pin, void *start, size_t bytes, void **descriptor)
+static int know(ofi_registration_t *pin, void *start, size_t bytes, void **descriptor)
 {
-    return ofi.needs_registration ? ofi_pin(pin, start, bytes, descriptor) : MPI_SUCCESS;
+    return ofi.needs_registration ? ofi_register(pin, start, bytes, descriptor) : MPI_SUCCESS;
 }
 
 static void end_long(ofi_long_t *parts)
 {
     parts->request->parts = NULL;
-    ofi_unpin(&parts->pin);
+    ofi_deregister(&parts->pin);
     free(parts->first);
     free(parts);
 }
@@ -93,7 +93,7 @@ static void first_part(ofi_long_t *parts)
 
 static char *start_of_part(const ofi_long_t *parts)
 {
-    return (char *)parts->request->place.start + parts->begin;
+    return (char *)parts->request->buffer.start + parts->begin;
 }
 
 /* -- sending ------------------------------------------------------------------------- */
@@ -108,7 +108,7 @@ static void end_send(ofi_long_t *parts)
 {
     ofi_request_t *request = parts->request;
     end_sender(parts);
-    ofi_send_arrived(request);
+    ofi_send_step_done(request);
 }
 
 static void part_sent(ofi_operation_t *operation,
@@ -145,7 +145,7 @@ static bool post_part_send(ofi_operation_t *operation)
     ssize_t result = ofi.endpoint.quirks.only_injects
                          ? inject_parts(parts)
                          : fi_tsend(ofi.endpoint.ep, start_of_part(parts), parts->length,
-                                    parts->request->place.descriptor, parts->peer->address,
+                                    parts->request->buffer.descriptor, parts->peer->address,
                                     bits_of_part(parts), &operation->context);
     if (result == -FI_EAGAIN)
         return false;
@@ -156,7 +156,7 @@ static bool post_part_send(ofi_operation_t *operation)
         parts->is_injected = true;
         ofi_more_under_way(); /* until they have arrived */
     } else {
-        ofi_began(operation);
+        ofi_operation_posted(operation);
     }
     return true;
 }
@@ -219,7 +219,7 @@ void ofi_long_arrived(const ofi_control_t *news)
 static void beginning_sent(ofi_operation_t *operation,
                            const struct fi_cq_tagged_entry *entry OPAL_UNUSED)
 {
-    ofi_send_arrived(ofi_request_of(operation));
+    ofi_send_step_done(ofi_request_of(operation));
 }
 
 /* There will be no news. */
@@ -228,7 +228,7 @@ static void give_up(ofi_request_t *request, int result, const struct fi_cq_err_e
     ofi_request_fail(request, result, error);
     ofi_send_answered(request);
     ofi_long_forget(request);
-    ofi_send_arrived(request);
+    ofi_send_step_done(request);
 }
 
 static void beginning_failed(ofi_operation_t *operation, const struct fi_cq_err_entry *error)
@@ -239,12 +239,12 @@ static void beginning_failed(ofi_operation_t *operation, const struct fi_cq_err_
 static ssize_t hand_over_beginning(ofi_request_t *request)
 {
     ofi_long_t *parts = request->parts;
-    char *start = request->place.start;
+    char *start = request->buffer.start;
     struct iovec segments[2] = {
         {&parts->head, sizeof parts->head},
         {start + sizeof parts->head, ofi.max_bytes - sizeof parts->head},
     };
-    void *descriptors[2] = {parts->descriptor, request->place.descriptor};
+    void *descriptors[2] = {parts->descriptor, request->buffer.descriptor};
     struct fi_msg_tagged message = {
         .msg_iov = segments,
         .desc = descriptors,
@@ -274,9 +274,9 @@ static bool post_beginning(ofi_operation_t *operation)
     if (result != 0)
         give_up(request, (int)-result, NULL);
     else if (ofi.endpoint.quirks.only_injects)
-        ofi_send_arrived(request);
+        ofi_send_step_done(request);
     else
-        ofi_began(operation);
+        ofi_operation_posted(operation);
     return true;
 }
 
@@ -294,7 +294,7 @@ static bool copy_first(ofi_long_t *parts)
         return false;
     memcpy(parts->first, &parts->head, sizeof parts->head);
     memcpy(parts->first + sizeof parts->head,
-           (char *)parts->request->place.start + sizeof parts->head,
+           (char *)parts->request->buffer.start + sizeof parts->head,
            ofi.max_bytes - sizeof parts->head);
     return true;
 }
@@ -364,7 +364,7 @@ static bool tell(const ofi_long_t *parts, ofi_control_kind_t kind)
         .bits = parts->wanted,
         .number = parts->number,
     };
-    return ofi_control_tell(parts->peer, &news);
+    return ofi_control_send(parts->peer, &news);
 }
 
 static void end_receive(ofi_long_t *parts)
@@ -404,7 +404,7 @@ static void all_arrived(ofi_long_t *parts)
 /* A stranger may know the number, but not how many bytes are wanted. */
 static void wait_again(ofi_long_t *parts)
 {
-    ofi_tell_of_stranger();
+    ofi_report_stranger();
     ofi_receive_post(&parts->operation);
 }
 
@@ -438,12 +438,12 @@ static bool post_part_receive(ofi_operation_t *operation)
 {
     ofi_long_t *parts = opal_container_of(operation, ofi_long_t, operation);
     ssize_t result = fi_trecv(ofi.endpoint.ep, start_of_part(parts), parts->length,
-                              parts->request->place.descriptor, FI_ADDR_UNSPEC, bits_of_part(parts),
-                              0, &operation->context);
+                              parts->request->buffer.descriptor, FI_ADDR_UNSPEC,
+                              bits_of_part(parts), 0, &operation->context);
     if (result == -FI_EAGAIN)
         return false;
     if (result == 0)
-        ofi_began(operation);
+        ofi_operation_posted(operation);
     else
         fail_receive(parts, (int)-result, NULL);
     return true;
@@ -468,7 +468,7 @@ static bool post_refusal(ofi_operation_t *operation)
         .process = opal_job()->rank,
         .name = request->bits,
     };
-    if (peer == NULL ? ofi_peer_error == MPI_ERR_NO_MEM : !ofi_control_tell(peer, &news))
+    if (peer == NULL ? ofi_peer_error == MPI_ERR_NO_MEM : !ofi_control_send(peer, &news))
         return false;
     ofi_request_end(request);
     return true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A few bytes of ours for a peer, as the answer to a synchronous send: injected, or kept until
+ * A few bytes of ours for a peer, as the answer to a synchronous send: injected, or claimed until
  * there is room. Without memory for that there is one note which was made at the start. So however
  * little memory there is, what peers wait for leaves, one after the other.
  */
@@ -14,7 +14,7 @@ typedef struct note {
     ofi_peer_t *peer;
     uint64_t bits;
     size_t length;
-    ofi_pin_t pin;
+    ofi_registration_t pin;
     void *descriptor;
     unsigned char bytes[OFI_NOTE_MAX_BYTES];
 } note_t;
@@ -31,8 +31,8 @@ static bool needs_pin(size_t length)
 static note_t *take_note(size_t length)
 {
     note_t *note = calloc(1, sizeof *note);
-    if (note != NULL && (!needs_pin(length) || ofi_pin(&note->pin, note->bytes, length,
-                                                       &note->descriptor) == MPI_SUCCESS))
+    if (note != NULL && (!needs_pin(length) || ofi_register(&note->pin, note->bytes, length,
+                                                            &note->descriptor) == MPI_SUCCESS))
         return note;
     free(note);
     if (is_spare_used)
@@ -46,7 +46,7 @@ static void end_note(note_t *note)
     if (note == &spare) {
         is_spare_used = false;
     } else {
-        ofi_unpin(&note->pin);
+        ofi_deregister(&note->pin);
         free(note);
     }
     ofi_has_left();
@@ -86,7 +86,7 @@ static bool post_note(ofi_operation_t *operation)
     else if (is_injected)
         end_note(note);
     else
-        ofi_began(operation);
+        ofi_operation_posted(operation);
     return true;
 }
 
@@ -120,12 +120,12 @@ opal_status_t ofi_notes_start(void)
 {
     is_spare_used = false;
     if (needs_pin(sizeof spare.bytes) &&
-        ofi_pin(&spare.pin, spare.bytes, sizeof spare.bytes, &spare.descriptor) != MPI_SUCCESS)
+        ofi_register(&spare.pin, spare.bytes, sizeof spare.bytes, &spare.descriptor) != MPI_SUCCESS)
         return OPAL_ERR_SYSTEM;
     return OPAL_SUCCESS;
 }
 
 void ofi_notes_stop(void)
 {
-    ofi_unpin(&spare.pin);
+    ofi_deregister(&spare.pin);
 }

@@ -35,7 +35,7 @@ void ofi_has_left(void)
 void ofi_request_end(ofi_request_t *request)
 {
     ofi_long_end(request);
-    ofi_place_end(&request->place);
+    ofi_buffer_free(&request->buffer);
     request->stage = OFI_IDLE;
     if (request->bytes >= OFI_LARGE_BYTES)
         ofi_large_requests--;
@@ -131,12 +131,12 @@ static void end(void)
     ofi_control_stop();
     ofi_progress_stop();
     ofi_notes_stop();
-    ofi_pins_stop();
+    ofi_registrations_stop();
     ofi_sends_end();
     ofi_long_stop();
     ofi_recall_stop();
     ofi_peers_stop();
-    ofi_network_close();
+    ofi_endpoint_close();
     ofi_parcels_stop(); /* the provider may have had them */
     ofi_strangers_stop();
 }
@@ -158,17 +158,17 @@ static opal_status_t meet_others(void)
 static opal_status_t start(void *state)
 {
     const ofi_choice_t *choice = state;
-    opal_status_t status = ofi_network_open(choice);
+    opal_status_t status = ofi_endpoint_open(choice);
     if (status != OPAL_SUCCESS)
         return status;
     ofi_peers_start();
-    ofi_pins_start();
+    ofi_registrations_start();
     ofi_parcels_start();
     status = ofi_progress_start(choice->batch);
     if (status == OPAL_SUCCESS)
-        status = ofi_network_publish();
+        status = ofi_endpoint_publish();
     if (status == OPAL_SUCCESS) /* behind the fence in there: rank 0 may have put the key */
-        status = ofi_strangers_start();
+        status = ofi_words_start();
     if (status == OPAL_SUCCESS)
         status = ofi_notes_start();
     if (status == OPAL_SUCCESS)

@@ -4,7 +4,7 @@
  *
  *   tag.[ch]      the bits that are matched
  *   select.[ch]   whether libfabric has a provider that matches our tags
- *   network.c     the endpoint (opal/fabric), its limits, and what all ranks do alike
+ *   endpoint.c     the endpoint (opal/fabric), its limits, and what all ranks do alike
  *   parcel.c      short messages that the provider must not inject
  *   peers.c       processes that were met, and what waits for room on the way to them
  *   send.c        the sending side, and the messages that say "it was matched"
@@ -14,10 +14,10 @@
  *   refuse.c      messages that come when MPI ends here
  *   stranger.c    messages of processes that are not of the job
  *   probe.c       looking for messages, and throwing them away
- *   kept.c        messages that were taken out of the matching
+ *   claimed.c      messages that were taken out of the matching
  *   note.c        answers; control.c: what else processes say to each other
- *   data.c        where the data lies for the provider: in place, as segments, or packed
- *   pinned.c      buffers that the provider has to know first
+ *   buffer.c        where the data lies for the provider: in place, as segments, or packed
+ *   registration.c      buffers that the provider has to know first
  *   progress.c    completions, what has to be tried again, and what ends a sleep
  *   ofi.c         the component's operations
  *
@@ -77,7 +77,7 @@ void ofi_set_ops(ompi_mtl_ops_t *ops, const ofi_choice_t *choice);
 
 const char *ofi_describe(unsigned process);
 
-/* -- the network, between start and stop (network.c) --------------------------------------------
+/* -- the network, between start and stop (endpoint.c) --------------------------------------------
  */
 
 typedef struct ofi_network {
@@ -98,11 +98,11 @@ typedef struct ofi_network {
 extern ofi_network_t ofi;
 
 /* A failure is reported, and leaves nothing open. */
-opal_status_t ofi_network_open(const ofi_choice_t *choice);
-void ofi_network_close(void);
+opal_status_t ofi_endpoint_open(const ofi_choice_t *choice);
+void ofi_endpoint_close(void);
 
 /* Publishes what has to be alike and the address, meets the others and compares. */
-opal_status_t ofi_network_publish(void);
+opal_status_t ofi_endpoint_publish(void);
 
 /* -- operations ---------------------------------------------------------------------------------
  */
@@ -132,7 +132,7 @@ typedef struct ofi_peer {
     fi_addr_t address;
     opal_list_t queue;     /* ofi_operation_t that found no room, in their order */
     opal_list_node_t node; /* in the list of peers with a queue */
-    bool is_crowded;       /* it is in that list */
+    bool is_listed;        /* it is in that list */
     opal_list_t held;      /* sends that wait for what is being taken back: recall.c */
     unsigned recalls;      /* of that */
     bool is_told;          /* that it has left: a person */
@@ -197,40 +197,42 @@ void ofi_withdraw(ofi_operation_t *operation);
 int ofi_push(void);
 bool ofi_has_queued(void);
 
-/* -- data (data.c, pinned.c) --------------------------------------------------------------------
+/* -- data (buffer.c, registration.c)
+ * --------------------------------------------------------------------
  */
 
 /* A buffer that the provider knows. All zero: none. */
-typedef struct ofi_pin {
+typedef struct ofi_registration {
     ompi_mpool_use_t use; /* of the pool, if its registration is not NULL */
     struct fid_mr *own;   /* without a pool */
-} ofi_pin_t;
+} ofi_registration_t;
 
-void ofi_pins_start(void);
-void ofi_pins_stop(void);
+void ofi_registrations_start(void);
+void ofi_registrations_stop(void);
 
 /* MPI_ERR_NO_MEM, or MPI_ERR_OTHER: these pages cannot be registered. *descriptor is what the
  * provider is given with them. */
-int ofi_pin(ofi_pin_t *pin, const void *start, size_t bytes, void **descriptor);
-void ofi_unpin(ofi_pin_t *pin);
+int ofi_register(ofi_registration_t *registration, const void *start, size_t bytes,
+                 void **descriptor);
+void ofi_deregister(ofi_registration_t *registration);
 
 /* Where the data of a message lies for the provider. All zero: nowhere. */
-typedef struct ofi_place {
+typedef struct ofi_buffer {
     void *start;      /* one run, or: */
     bool is_segments; /* as the type has it: few enough segments */
     bool is_packed;   /* `start` is a copy, and this structure's */
     void *descriptor;
-    ofi_pin_t pin;
-} ofi_place_t;
+    ofi_registration_t pin;
+} ofi_buffer_t;
 
-/* Errors: those of ofi_pin. */
-int ofi_place_send(ofi_place_t *place, const ompi_data_t *data, size_t bytes);
-int ofi_place_receive(ofi_place_t *place, const ompi_data_t *data, size_t capacity);
+/* Errors: those of ofi_registration. */
+int ofi_buffer_for_send(ofi_buffer_t *buffer, const ompi_data_t *data, size_t bytes);
+int ofi_buffer_for_receive(ofi_buffer_t *buffer, const ompi_data_t *data, size_t capacity);
 
 /* `arrived` bytes are there; they are unpacked if they have to be. */
-void ofi_place_arrived(ofi_place_t *place, const ompi_data_t *data, size_t arrived);
+void ofi_buffer_unpack(ofi_buffer_t *buffer, const ompi_data_t *data, size_t arrived);
 
-void ofi_place_end(ofi_place_t *place);
+void ofi_buffer_free(ofi_buffer_t *buffer);
 
 /* -- requests ------------------------------------------------------------------------------------
  */
@@ -254,7 +256,7 @@ typedef struct ofi_request {
     fi_addr_t from;            /* of a receive */
     uint64_t bits, ignore;
     size_t bytes; /* of the message; of a receive: that fit */
-    ofi_place_t place;
+    ofi_buffer_t buffer;
     struct ofi_answer *answer;   /* of a synchronous send */
     struct ofi_long *parts;      /* of a long message */
     opal_list_node_t unanswered; /* of sends that may be taken back: recall.c */
@@ -339,7 +341,7 @@ int ofi_send_cancel(ofi_request_t *request);
 void ofi_sends_end(void);
 
 /* One of the things that a send waits for is over. */
-void ofi_send_arrived(ofi_request_t *request);
+void ofi_send_step_done(ofi_request_t *request);
 
 /* The receiver has the message, or has thrown it away and will not answer. */
 void ofi_send_answered(ofi_request_t *request);
@@ -405,8 +407,8 @@ _Static_assert(sizeof(ofi_control_t) == 40, "as it is drawn");
 
 opal_status_t ofi_control_start(void);
 void ofi_control_stop(void);
-void ofi_control_listen(void); /* behind a message that was kept for later */
-bool ofi_control_tell(ofi_peer_t *peer, const ofi_control_t *control);
+void ofi_control_listen(void); /* behind a message that was claimed for later */
+bool ofi_control_send(ofi_peer_t *peer, const ofi_control_t *control);
 
 /* A rank says what does not fit; told once. */
 void ofi_control_complain(const ofi_control_t *control, const char *what);
@@ -420,7 +422,7 @@ void ofi_refused(const ofi_control_t *control);
 /* -- stranger.c -- */
 
 /* Makes the words that ranks of this job know. A failure was told. */
-opal_status_t ofi_strangers_start(void);
+opal_status_t ofi_words_start(void);
 
 /* How many bits of a message's data are such a word. */
 unsigned ofi_data_word_bits(const struct fi_info *info);
@@ -440,7 +442,7 @@ ofi_peer_t *ofi_peer_from(const ompi_communicator_t *comm, int source);
 bool ofi_control_is_ours(const ofi_control_t *control);
 
 /* Somebody else's was thrown away. Told once. */
-void ofi_tell_of_stranger(void);
+void ofi_report_stranger(void);
 
 /* Throws away the first message of these bits, which is a stranger's. False: not yet. */
 bool ofi_swallow(fi_addr_t from, uint64_t bits);
@@ -458,7 +460,7 @@ int ofi_pattern(const ompi_route_t *from, fi_addr_t *address, ofi_tag_pattern_t 
 int ofi_source(uint64_t bits, uint64_t data);
 
 /* A message is in the place of its receive; `total` is its length, or that of its beginning. */
-void ofi_receive_arrived(ofi_request_t *request, uint64_t bits, uint64_t data, size_t total);
+void ofi_receive_delivered(ofi_request_t *request, uint64_t bits, uint64_t data, size_t total);
 void ofi_receive_end(ofi_request_t *request, uint64_t bits, uint64_t data, size_t total);
 
 /* What the provider may write at the place. */
@@ -522,9 +524,9 @@ bool ofi_is_asking(void);
 /* A receive has got this message, while it is being asked. */
 void ofi_taken_meanwhile(uint64_t bits, uint64_t data);
 
-void ofi_tell_status(MPI_Status *status, uint64_t bits, uint64_t data, size_t bytes);
+void ofi_status_fill(MPI_Status *status, uint64_t bits, uint64_t data, size_t bytes);
 
-/* -- kept.c -- */
+/* -- claimed.c -- */
 
 struct ofi_message;
 
@@ -540,27 +542,27 @@ ompi_mtl_message_t *ofi_message_hand_out(struct ofi_message *message, const ompi
 
 /* Keeps all that there is of a communicator's user context; of all of them. A failure (libfabric's,
  * or 0) leaves the last of them where they are. */
-int ofi_kept_add_all(uint32_t comm);
-int ofi_kept_add_everything(void);
-bool ofi_any_is_kept(void);
+int ofi_claimed_add_all(uint32_t comm);
+int ofi_claimed_add_everything(void);
+bool ofi_any_is_claimed(void);
 
-/* What the first one is that is kept (false: none is); throws it away. */
-bool ofi_kept_first(uint64_t *bits, uint64_t *data);
-void ofi_kept_drop_first(void);
+/* What the first one is that is claimed (false: none is); throws it away. */
+bool ofi_claimed_first(uint64_t *bits, uint64_t *data);
+void ofi_claimed_drop_first(void);
 
 /* Throws away the first one of these, if there is one, and that can be now. */
 typedef enum ofi_discard { OFI_NONE_LEFT, OFI_DISCARDED, OFI_NOT_YET } ofi_discard_t;
 ofi_discard_t ofi_message_discard(const ofi_tag_pattern_t *pattern);
 
-/* False: nothing of that is kept, and the provider is to be asked. */
-bool ofi_kept_receive(ofi_request_t *request, const ofi_tag_pattern_t *pattern);
-bool ofi_kept_probe(const ompi_route_t *from, const ofi_tag_pattern_t *pattern, bool *found,
-                    ompi_mtl_message_t **message, MPI_Status *status, int *error);
+/* False: nothing of that is claimed, and the provider is to be asked. */
+bool ofi_claimed_receive(ofi_request_t *request, const ofi_tag_pattern_t *pattern);
+bool ofi_claimed_probe(const ompi_route_t *from, const ofi_tag_pattern_t *pattern, bool *found,
+                       ompi_mtl_message_t **message, MPI_Status *status, int *error);
 
 /* Throws away a message that nothing has matched: of its bits and source, the one with so many
  * behind it. False: it was matched. */
-bool ofi_kept_drop(uint64_t bits, uint32_t rank, uint32_t behind);
-void ofi_kept_forget(uint32_t comm);
+bool ofi_claimed_drop(uint64_t bits, uint32_t rank, uint32_t behind);
+void ofi_claimed_forget(uint32_t comm);
 
 /* -- progress.c -- */
 
@@ -575,7 +577,7 @@ static inline void ofi_more_under_way(void)
 }
 
 /* The provider has it now. */
-static inline void ofi_began(ofi_operation_t *operation)
+static inline void ofi_operation_posted(ofi_operation_t *operation)
 {
     opal_list_append(&ofi_posted, &operation->node);
     if (opal_likely(!operation->kind->is_idle))
@@ -584,11 +586,11 @@ static inline void ofi_began(ofi_operation_t *operation)
 
 /* The provider, or a queue here, has got something. Another thread may sleep that has not known of
  * it, and may be all that drives the provider. */
-void ofi_tell_sleeper(void);
+void ofi_wake_sleeper(void);
 static inline void ofi_handed_over(void)
 {
     if (ompi_threads_share())
-        ofi_tell_sleeper();
+        ofi_wake_sleeper();
 }
 
 /* `batch`: completions per read. */

@@ -84,7 +84,7 @@ ssize_t ofi_parcel_send(ofi_peer_t *peer, const void *start, size_t length, cons
             : fi_tsend(ofi.endpoint.ep, parcel->bytes, length, NULL, to, bits, context);
     if (result == 0) {
         ofi_outgoing++;
-        ofi_began(&parcel->operation);
+        ofi_operation_posted(&parcel->operation);
     } else {
         give_back(parcel);
     }

@@ -92,9 +92,9 @@ void ofi_peer_post(ofi_peer_t *peer, ofi_operation_t *operation)
 {
     if (opal_unlikely(!ofi_peer_is_clear(peer)) ||
         opal_unlikely(!operation->kind->post(operation))) {
-        if (!peer->is_crowded)
+        if (!peer->is_listed)
             opal_list_append(&crowded, &peer->node);
-        peer->is_crowded = true;
+        peer->is_listed = true;
         enqueue(&peer->queue, operation);
     }
     ofi_handed_over();
@@ -186,7 +186,7 @@ int ofi_push(void)
         next = opal_list_next(&crowded, node);
         if (ofi_peer_is_clear(peer)) {
             opal_list_remove(&peer->node);
-            peer->is_crowded = false;
+            peer->is_listed = false;
         }
     }
     return pushed;

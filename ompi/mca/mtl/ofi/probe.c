@@ -2,7 +2,7 @@
 /*
  * Looking for messages that nobody has received yet. The provider is asked (FI_PEEK); its answer is
  * a completion, which has the error FI_ENOMSG if there is none. With FI_CLAIM the message is taken
- * out of the matching (kept.c), with FI_DISCARD it is thrown away.
+ * out of the matching (claimed.c), with FI_DISCARD it is thrown away.
  */
 #include <sched.h>
 #include <string.h>
@@ -94,7 +94,7 @@ int ofi_ask(ofi_operation_t *operation, fi_addr_t from, const ofi_tag_pattern_t 
     while ((result = fi_trecvmsg(ofi.endpoint.ep, &question, FI_PEEK | flags)) == -FI_EAGAIN)
         ofi_progress();
     if (result == 0) {
-        ofi_began(operation);
+        ofi_operation_posted(operation);
         wait_for_answer();
     } else if (result != -FI_ENOMSG) {
         failure = (int)-result;
@@ -105,7 +105,7 @@ int ofi_ask(ofi_operation_t *operation, fi_addr_t from, const ofi_tag_pattern_t 
     return failure;
 }
 
-void ofi_tell_status(MPI_Status *status, uint64_t bits, uint64_t data, size_t bytes)
+void ofi_status_fill(MPI_Status *status, uint64_t bits, uint64_t data, size_t bytes)
 {
     MPI_Status told;
     ompi_status_set(&told, ofi_source(bits, data), ofi_tag_tag(&ofi.tags, bits), MPI_SUCCESS,
@@ -163,25 +163,25 @@ int ofi_probe(const ompi_route_t *from, bool *found, ompi_mtl_message_t **taken,
     *found = false;
     /* A program that probes in a loop, and always finds, may do nothing else; and the next question
      * would keep what waits for room from being received. */
-    if (ofi_has_queued() || ofi_recall_is_asked() || ofi_any_is_kept())
+    if (ofi_has_queued() || ofi_recall_is_asked() || ofi_any_is_claimed())
         ofi_progress();
     int error = ofi_pattern(from, &address, &pattern);
     if (error != MPI_SUCCESS ||
-        (ofi_any_is_kept() && ofi_kept_probe(from, &pattern, found, taken, status, &error)))
+        (ofi_any_is_claimed() && ofi_claimed_probe(from, &pattern, found, taken, status, &error)))
         return error;
     error = error_of(ofi_look(from->comm, address, &pattern, &there));
     if (!there.is_there)
         return error;
     if (ofi.has_long && there.bytes == ofi.max_bytes) {
-        error = error_of(ofi_kept_add_all(from->comm->context));
-        if (ofi_kept_probe(from, &pattern, found, taken, status, &error) && *found)
+        error = error_of(ofi_claimed_add_all(from->comm->context));
+        if (ofi_claimed_probe(from, &pattern, found, taken, status, &error) && *found)
             error = MPI_SUCCESS; /* which may be there before what could not be taken */
         return error;
     }
     if (taken != NULL)
         return take(from, address, &pattern, &there, found, taken, status);
     *found = true;
-    ofi_tell_status(status, there.bits, there.data, there.bytes);
+    ofi_status_fill(status, there.bits, there.data, there.bytes);
     return MPI_SUCCESS;
 }
 
@@ -191,7 +191,7 @@ bool ofi_forget_context(uint32_t context)
     uint64_t area = ofi.tags.context_bits[OMPI_CONTEXT_COLLECTIVE];
     if (ofi_is_progressing() || ofi_is_asking())
         return false; /* an answer could not be read, or be taken for another question's */
-    ofi_kept_forget(context);
+    ofi_claimed_forget(context);
     for (size_t i = 0; i < OPAL_COUNT_OF(contexts); i++) {
         ofi_tag_pattern_t pattern =
             ofi_tag_of_receive(&ofi.tags, context, contexts[i], MPI_ANY_SOURCE, MPI_ANY_TAG);

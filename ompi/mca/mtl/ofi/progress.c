@@ -16,8 +16,8 @@ enum {
     NAP_PART = 16, /* of the time since something came: what ends a wait is late by that at most */
     SHORTEST_NAP_NSEC = 20000,
     LONGEST_NAP_NSEC = 16000000, /* an idle process uses next to nothing */
-    CROWDED_NAP_NSEC = 1000000,  /* something waits for room; or may be on its way in pieces, each
-                                    of which needs a call: a socket has room for so long */
+    QUEUED_NAP_NSEC = 1000000,   /* something waits for room; or may be on its way in pieces, each
+                                     of which needs a call: a socket has room for so long */
     POLLS_BEFORE_NAP = 16,
     IDLE_POLLS = 16, /* nothing is under way: then every so manieth poll looks */
 };
@@ -159,7 +159,7 @@ static bool needs_nap(void)
 static void set_nap(uint64_t now)
 {
     bool has_pieces = ofi_has_queued() || ofi_large_requests > 0;
-    uint64_t longest = has_pieces ? CROWDED_NAP_NSEC : LONGEST_NAP_NSEC;
+    uint64_t longest = has_pieces ? QUEUED_NAP_NSEC : LONGEST_NAP_NSEC;
     uint64_t nsec = (now - quiet_since) / NAP_PART;
     if (nsec < SHORTEST_NAP_NSEC)
         nsec = SHORTEST_NAP_NSEC;
@@ -178,7 +178,7 @@ static void nap_over(opal_timer_t *timer OPAL_UNUSED)
     set_nap(now);
 }
 
-void ofi_tell_sleeper(void)
+void ofi_wake_sleeper(void)
 {
     if (opal_wait_is_asleep() && (needs_nap() || !may_sleep()))
         opal_wait_poke();

@@ -2,7 +2,7 @@
 /*
  * Sends that are taken back (MPI_Cancel). A provider cannot do that; the receiver can, as long as
  * nothing has matched the message: it takes everything of the communicator out of the matching
- * (kept.c), and throws this one away.
+ * (claimed.c), and throws this one away.
  *
  * Which one that is. Messages of the user's that may wait for their receiver have the synchronous
  * bit (send.c), and their requests are in a list until they are answered, in the order in which
@@ -102,7 +102,7 @@ int ofi_recall(ofi_request_t *request)
         .number = behind,
         .rank = (uint32_t)request->base.route.comm->rank,
     };
-    if (!ofi_control_tell(request->peer, &control)) {
+    if (!ofi_control_send(request->peer, &control)) {
         opal_names_remove(&recalled, name);
         return MPI_ERR_NO_MEM;
     }
@@ -116,7 +116,7 @@ void ofi_recall_answered(const ofi_control_t *control)
 {
     ofi_peer_t *peer = ofi_peer_met(control->process);
     if (peer == NULL || peer->recalls == 0) {
-        ofi_tell_of_stranger(); /* it was not asked */
+        ofi_report_stranger(); /* it was not asked */
         return;
     }
     ofi_under_way--;
@@ -162,7 +162,7 @@ static bool answer(void)
         .name = question.name,
         .number = was_dropped,
     };
-    return ofi_control_tell(peer, &control);
+    return ofi_control_send(peer, &control);
 }
 
 /* Whether it asks for a message of its own, as far as the communicator is known here. */
@@ -179,8 +179,8 @@ void ofi_recall_work(void)
         return;
     is_answering = true;
     if (!was_looked)
-        was_dropped =
-            is_of_asker(&question) && ofi_kept_drop(question.bits, question.rank, question.number);
+        was_dropped = is_of_asker(&question) &&
+                      ofi_claimed_drop(question.bits, question.rank, question.number);
     was_looked = true;
     is_asked = !answer();
     if (!is_asked)

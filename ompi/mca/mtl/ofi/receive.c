@@ -58,7 +58,7 @@ void ofi_receive_end(ofi_request_t *request, uint64_t bits, uint64_t data, size_
     const ompi_route_t *from = &request->base.route;
     size_t arrived = total <= request->bytes ? total : request->bytes;
     int source = ofi_source(bits, data), tag = ofi_tag_tag(&ofi.tags, bits);
-    ofi_place_arrived(&request->place, &request->base.data, arrived);
+    ofi_buffer_unpack(&request->buffer, &request->base.data, arrived);
     ompi_status_set(&request->base.base.status, source, tag,
                     ompi_datatype_receive_class(request->base.data.type, request->bytes, total),
                     arrived);
@@ -76,7 +76,7 @@ void ofi_receive_end(ofi_request_t *request, uint64_t bits, uint64_t data, size_
 /* A stranger's message has met it; the next one may be a rank's. */
 static void wait_again(ofi_request_t *request)
 {
-    ofi_tell_of_stranger();
+    ofi_report_stranger();
     if (request->is_cancelled) {
         ompi_status_set_cancelled(&request->base.base.status, true);
         ofi_request_end(request);
@@ -93,18 +93,18 @@ static void refuse_head(ofi_request_t *request)
         wait_again(request);
         return;
     }
-    ofi_tell_of_stranger();
+    ofi_report_stranger();
     ofi_request_fail(request, FI_EIO, NULL);
     ofi_request_end(request);
 }
 
-void ofi_receive_arrived(ofi_request_t *request, uint64_t bits, uint64_t data, size_t total)
+void ofi_receive_delivered(ofi_request_t *request, uint64_t bits, uint64_t data, size_t total)
 {
     if (opal_unlikely(ofi_is_asking()))
         ofi_taken_meanwhile(bits, data);
     if (opal_unlikely(ofi.has_long && total == ofi.max_bytes)) {
         ofi_long_head_t head;
-        memcpy(&head, request->place.start, sizeof head);
+        memcpy(&head, request->buffer.start, sizeof head);
         if (opal_likely(ofi_long_head_is_one(&head)))
             ofi_long_receive(request, bits, data, &head);
         else
@@ -127,7 +127,7 @@ static void receive_completed(ofi_operation_t *operation, const struct fi_cq_tag
     if (opal_unlikely(!ofi_is_of_rank(request->base.route.comm, entry->tag, entry->data)))
         wait_again(request);
     else
-        ofi_receive_arrived(request, entry->tag, entry->data, entry->len);
+        ofi_receive_delivered(request, entry->tag, entry->data, entry->len);
 }
 
 static void receive_failed(ofi_operation_t *operation, const struct fi_cq_err_entry *error)
@@ -145,7 +145,7 @@ static void receive_failed(ofi_operation_t *operation, const struct fi_cq_err_en
         size_t room =
             ofi_receive_room(request) + (may_spill(request) ? ofi.endpoint.quirks.spill_bytes : 0);
         uint64_t data = is_told ? error->data : ofi_data_of(rank == MPI_ANY_SOURCE ? 0 : rank);
-        ofi_receive_arrived(request, error->tag, data, room + lost);
+        ofi_receive_delivered(request, error->tag, data, room + lost);
         return;
     }
     if (error->err == FI_ECANCELED)
@@ -161,9 +161,9 @@ static ssize_t receive_segments(ofi_request_t *request)
 {
     const ompi_data_t *data = &request->base.data;
     struct iovec segments[OFI_MAX_SEGMENTS + 1] = {
-        {request->place.start, ofi_receive_room(request)}};
+        {request->buffer.start, ofi_receive_room(request)}};
     size_t count = 1, bytes;
-    if (request->place.is_segments)
+    if (request->buffer.is_segments)
         count = ompi_datatype_segments(data->type, data->count, data->buffer, 0, segments,
                                        ofi.receive_segments, &bytes);
     if (may_spill(request))
@@ -175,17 +175,17 @@ static ssize_t receive_segments(ofi_request_t *request)
 static bool post_receive(ofi_operation_t *operation)
 {
     ofi_request_t *request = ofi_request_of(operation);
-    const ofi_place_t *place = &request->place;
-    ssize_t result =
-        opal_unlikely(place->is_segments || may_spill(request))
-            ? receive_segments(request)
-            : fi_trecv(ofi.endpoint.ep, place->start, ofi_receive_room(request), place->descriptor,
-                       request->from, request->bits, request->ignore, &request->operation.context);
+    const ofi_buffer_t *buffer = &request->buffer;
+    ssize_t result = opal_unlikely(buffer->is_segments || may_spill(request))
+                         ? receive_segments(request)
+                         : fi_trecv(ofi.endpoint.ep, buffer->start, ofi_receive_room(request),
+                                    buffer->descriptor, request->from, request->bits,
+                                    request->ignore, &request->operation.context);
     if (opal_unlikely(result == -FI_EAGAIN))
         return false;
     request->stage = OFI_POSTED;
     if (opal_likely(result == 0)) {
-        ofi_began(operation);
+        ofi_operation_posted(operation);
         return true;
     }
     ofi_request_fail(request, (int)-result, NULL);
@@ -221,11 +221,11 @@ int ofi_receive(ompi_mtl_request_t *base)
     if (error != MPI_SUCCESS)
         return error;
     request->bytes = ompi_datatype_bytes(base->data.type, base->data.count);
-    error = ofi_place_receive(&request->place, &base->data, request->bytes);
+    error = ofi_buffer_for_receive(&request->buffer, &base->data, request->bytes);
     if (error != MPI_SUCCESS)
         return error;
     ofi_request_began(request);
-    if (opal_unlikely(ofi_any_is_kept()) && ofi_kept_receive(request, &pattern))
+    if (opal_unlikely(ofi_any_is_claimed()) && ofi_claimed_receive(request, &pattern))
         return MPI_SUCCESS;
     request->bits = pattern.bits;
     request->ignore = pattern.ignore;

@@ -2,7 +2,7 @@
 /*
  * Messages that nobody will receive, since MPI ends here. A sender that waits for a receive would
  * do so for ever; so until all ranks have come to their end (ofi.c), every message of the user's
- * that matches no receive is taken out of the matching, and thrown away (kept.c). If its sender
+ * that matches no receive is taken out of the matching, and thrown away (claimed.c). If its sender
  * waits for an answer, it is told:
  *
  *   leaver    --- REFUSED: bits of the message --->   sender
@@ -26,18 +26,18 @@ static bool tell_sender(uint64_t bits, uint64_t data)
     if (peer == NULL) /* it was reported, or the communicator has ended at both ends */
         return comm == NULL || ofi_peer_error != MPI_ERR_NO_MEM;
     ofi_control_t control = {.kind = OFI_REFUSED, .process = opal_job()->rank, .bits = bits};
-    return ofi_control_tell(peer, &control);
+    return ofi_control_send(peer, &control);
 }
 
 bool ofi_refuse(void)
 {
     uint64_t bits, data;
     bool any = false;
-    ofi_kept_add_everything();
-    for (; ofi_kept_first(&bits, &data); any = true) {
+    ofi_claimed_add_everything();
+    for (; ofi_claimed_first(&bits, &data); any = true) {
         if (ofi_tag_is_synchronous(&ofi.tags, bits) && !tell_sender(bits, data))
             break; /* until this is asked again */
-        ofi_kept_drop_first();
+        ofi_claimed_drop_first();
     }
     return any;
 }

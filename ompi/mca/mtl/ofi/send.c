@@ -79,7 +79,7 @@ static void forget_answer(ofi_request_t *request)
 /* A stranger's message has met it. */
 static void answer_again(ofi_answer_t *answer)
 {
-    ofi_tell_of_stranger();
+    ofi_report_stranger();
     ofi_receive_post(&answer->operation);
 }
 
@@ -92,7 +92,7 @@ static void answer_is_anothers(const ofi_answer_t *answer)
         return;
     forget_answer(request);
     request->missing++;
-    ofi_send_arrived(request);
+    ofi_send_step_done(request);
 }
 
 static void answered(ofi_answer_t *answer)
@@ -101,7 +101,7 @@ static void answered(ofi_answer_t *answer)
     opal_pool_give(&answers, answer);
     request->answer = NULL;
     ofi_send_answered(request);
-    ofi_send_arrived(request);
+    ofi_send_step_done(request);
 }
 
 static void answer_completed(ofi_operation_t *operation, const struct fi_cq_tagged_entry *entry)
@@ -150,7 +150,7 @@ static ssize_t post_answer(ofi_answer_t *answer)
         fi_trecv(ofi.endpoint.ep, NULL, 0, NULL, from, bits, 0, &answer->operation.context);
     if (result == 0) {
         answer->is_posted = true;
-        ofi_began(&answer->operation);
+        ofi_operation_posted(&answer->operation);
     }
     return result;
 }
@@ -191,7 +191,7 @@ void ofi_sends_end(void)
 
 /* -- sends --------------------------------------------------------------------------- */
 
-void ofi_send_arrived(ofi_request_t *request)
+void ofi_send_step_done(ofi_request_t *request)
 {
     if (--request->missing == 0)
         ofi_request_end(request);
@@ -200,7 +200,7 @@ void ofi_send_arrived(ofi_request_t *request)
 static void send_completed(ofi_operation_t *operation,
                            const struct fi_cq_tagged_entry *entry OPAL_UNUSED)
 {
-    ofi_send_arrived(ofi_request_of(operation));
+    ofi_send_step_done(ofi_request_of(operation));
 }
 
 static void send_failed(ofi_operation_t *operation, const struct fi_cq_err_entry *error)
@@ -208,7 +208,7 @@ static void send_failed(ofi_operation_t *operation, const struct fi_cq_err_entry
     ofi_request_t *request = ofi_request_of(operation);
     ofi_request_fail(request, error->err, error);
     forget_answer(request);
-    ofi_send_arrived(request);
+    ofi_send_step_done(request);
 }
 
 static ssize_t send_segments(ofi_request_t *request, int rank)
@@ -231,20 +231,20 @@ static ssize_t send_segments(ofi_request_t *request, int rank)
 /* *over: there will be no completion. */
 static ssize_t hand_over(ofi_request_t *request, bool *over)
 {
-    const ofi_place_t *place = &request->place;
+    const ofi_buffer_t *buffer = &request->buffer;
     int rank = request->base.route.comm->rank;
     fi_addr_t to = request->peer->address;
     *over = false;
-    if (place->is_segments)
+    if (buffer->is_segments)
         return send_segments(request, rank);
     if (request->bytes <= ofi.inject_bytes) {
         *over = true;
-        return ofi_inject(request->peer, place->start, request->bytes, rank, request->bits);
+        return ofi_inject(request->peer, buffer->start, request->bytes, rank, request->bits);
     }
     if (ofi.source_is_data)
-        return fi_tsenddata(ofi.endpoint.ep, place->start, request->bytes, place->descriptor,
+        return fi_tsenddata(ofi.endpoint.ep, buffer->start, request->bytes, buffer->descriptor,
                             ofi_data_of(rank), to, request->bits, &request->operation.context);
-    return fi_tsend(ofi.endpoint.ep, place->start, request->bytes, place->descriptor, to,
+    return fi_tsend(ofi.endpoint.ep, buffer->start, request->bytes, buffer->descriptor, to,
                     request->bits, &request->operation.context);
 }
 
@@ -266,9 +266,9 @@ static bool post_send(ofi_operation_t *operation)
         over = true;
     }
     if (over)
-        ofi_send_arrived(request);
+        ofi_send_step_done(request);
     else
-        ofi_began(operation);
+        ofi_operation_posted(operation);
     return true;
 }
 
@@ -292,7 +292,7 @@ static int prepare(ofi_request_t *request, bool is_long, bool is_answered)
     ompi_mtl_request_t *base = &request->base;
     request->bits = bits_of(&base->route, is_answered ? OMPI_SEND_SYNCHRONOUS : OMPI_SEND_STANDARD);
     request->missing = 1;
-    int error = ofi_place_send(&request->place, &base->data, request->bytes);
+    int error = ofi_buffer_for_send(&request->buffer, &base->data, request->bytes);
     if (error != MPI_SUCCESS)
         return error;
     if (is_long) {
@@ -302,7 +302,7 @@ static int prepare(ofi_request_t *request, bool is_long, bool is_answered)
         request->missing++;
     }
     if (error != MPI_SUCCESS)
-        ofi_place_end(&request->place);
+        ofi_buffer_free(&request->buffer);
     return error;
 }
 
@@ -346,7 +346,7 @@ int ofi_send_cancel(ofi_request_t *request)
     forget_answer(request);
     ofi_long_forget(request);
     ompi_status_set_cancelled(&request->base.base.status, true);
-    ofi_send_arrived(request);
+    ofi_send_step_done(request);
     return MPI_SUCCESS;
 }
 
@@ -355,5 +355,5 @@ void ofi_send_unanswered(ofi_request_t *request)
     request->missing++;
     ofi_long_forget(request);
     forget_answer(request);
-    ofi_send_arrived(request); /* unless its completion is to come */
+    ofi_send_step_done(request); /* unless its completion is to come */
 }

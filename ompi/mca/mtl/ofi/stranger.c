@@ -50,7 +50,7 @@ static void set_words(const uint64_t words[WORDS])
     ofi.proof = words[2];
 }
 
-opal_status_t ofi_strangers_start(void)
+opal_status_t ofi_words_start(void)
 {
     static const char purpose[] = "mtl/ofi";
     unsigned char key[OPAL_JOB_KEY_BYTES], digest[OPAL_SHA256_BYTES];
@@ -72,7 +72,7 @@ opal_status_t ofi_strangers_start(void)
 
 /* -- telling them from others -------------------------------------------------------- */
 
-void ofi_tell_of_stranger(void)
+void ofi_report_stranger(void)
 {
     static bool is_told;
     if (!is_told)
@@ -136,7 +136,7 @@ static bool post_swallow(ofi_operation_t *operation)
     if (result == -FI_EAGAIN)
         return false;
     if (result == 0)
-        ofi_began(operation);
+        ofi_operation_posted(operation);
     else
         swallow.is_under_way = false;
     return true;
@@ -156,7 +156,7 @@ bool ofi_swallow(fi_addr_t from, uint64_t bits)
     swallow.from = from;
     swallow.bits = bits;
     swallow.is_under_way = true;
-    ofi_tell_of_stranger();
+    ofi_report_stranger();
     ofi_receive_post(&swallow.operation);
     return true;
 }

@@ -174,7 +174,7 @@ static inline uint64_t ofi_tag_of_answer(const ofi_tag_layout_t *layout, uint32_
 uint64_t ofi_tag_of_part(const ofi_tag_layout_t *layout, uint32_t message, uint32_t part);
 
 /* News of a receiver for the sender of a long message, which says in its data what it is about. */
-static inline uint64_t ofi_tag_of_news(const ofi_tag_layout_t *layout)
+static inline uint64_t ofi_tag_of_control(const ofi_tag_layout_t *layout)
 {
     return layout->part_bits ^ layout->secret;
 }

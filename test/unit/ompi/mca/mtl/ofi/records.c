@@ -22,7 +22,7 @@ static void progress(void)
 static void say(ofi_control_kind_t kind, uint64_t name, uint64_t bits, uint32_t number)
 {
     const ofi_control_t control = {.kind = kind, .name = name, .bits = bits, .number = number};
-    ck_assert(ofi_control_tell(ofi_peer(0), &control));
+    ck_assert(ofi_control_send(ofi_peer(0), &control));
     progress();
 }
 
@@ -48,7 +48,7 @@ static void send_head(uint64_t total)
     while (fi_tsenddata(ofi.endpoint.ep, bytes, sizeof bytes, NULL, ofi_data_of(0),
                         ofi_peer(0)->address, bits, &operation.context) == -FI_EAGAIN)
         opal_progress();
-    ofi_began(&operation);
+    ofi_operation_posted(&operation);
     while (!has_left)
         opal_progress();
 }

@@ -344,7 +344,7 @@ START_TEST(strangers_meet_no_receive)
         }
         CHECK(ofi_tag_of_answer(&layout, 1, 0, 7) != ofi_tag_of_answer(&other, 1, 0, 7));
         CHECK(ofi_tag_of_part(&layout, 1, 1) != ofi_tag_of_part(&other, 1, 1));
-        CHECK(ofi_tag_of_news(&layout) != ofi_tag_of_news(&other));
+        CHECK(ofi_tag_of_control(&layout) != ofi_tag_of_control(&other));
     }
 }
 END_TEST
@@ -398,7 +398,7 @@ START_TEST(parts_are_of_one_message)
         for (unsigned i = 0; i < COUNT; i++) {
             bits[i] = ofi_tag_of_part(&layout, messages[i / PARTS], parts[i % PARTS]);
             check_aside(&layout, bits[i]);
-            ck_assert_uint_ne(bits[i], ofi_tag_of_news(&layout));
+            ck_assert_uint_ne(bits[i], ofi_tag_of_control(&layout));
             /* An answer of the same communicator, source and tag is none. */
             uint64_t answer =
                 ofi_tag_of_answer(&layout, ofi_tag_comm(&layout, bits[i]),
@@ -407,7 +407,7 @@ START_TEST(parts_are_of_one_message)
             for (unsigned j = 0; j < i; j++)
                 ck_assert_uint_ne(bits[i], bits[j]);
         }
-        check_aside(&layout, ofi_tag_of_news(&layout));
+        check_aside(&layout, ofi_tag_of_control(&layout));
         unsigned reserved = widths[layout.mode] - layout.comm_bits;
         ck_assert(reserved == 0 || bits[COUNT - 1] >> (64 - reserved) == 0);
     }

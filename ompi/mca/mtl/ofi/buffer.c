@@ -26,70 +26,70 @@ static bool fits_segments(const ompi_data_t *data, size_t bytes, size_t limit)
 }
 
 /* False: no memory. */
-static bool make_room(ofi_place_t *place, size_t bytes)
+static bool make_room(ofi_buffer_t *buffer, size_t bytes)
 {
-    place->start = malloc(bytes);
-    place->is_packed = place->start != NULL;
-    return place->is_packed;
+    buffer->start = malloc(bytes);
+    buffer->is_packed = buffer->start != NULL;
+    return buffer->is_packed;
 }
 
-static int make_known(ofi_place_t *place, size_t bytes)
+static int make_known(ofi_buffer_t *buffer, size_t bytes)
 {
     if (!ofi.needs_registration || bytes == 0)
         return MPI_SUCCESS;
-    int error = ofi_pin(&place->pin, place->start, bytes, &place->descriptor);
+    int error = ofi_register(&buffer->pin, buffer->start, bytes, &buffer->descriptor);
     if (error != MPI_SUCCESS)
-        ofi_place_end(place);
+        ofi_buffer_free(buffer);
     return error;
 }
 
-int ofi_place_send(ofi_place_t *place, const ompi_data_t *data, size_t bytes)
+int ofi_buffer_for_send(ofi_buffer_t *buffer, const ompi_data_t *data, size_t bytes)
 {
-    *place = (ofi_place_t){0};
+    *buffer = (ofi_buffer_t){0};
     if (opal_likely(is_one_run(data)) || bytes == 0) {
-        place->start = (void *)ompi_datatype_origin(data->type, data->buffer);
+        buffer->start = (void *)ompi_datatype_origin(data->type, data->buffer);
     } else if (!ofi.needs_registration && bytes < ofi.max_bytes &&
                fits_segments(data, bytes, ofi.send_segments)) {
-        place->is_segments = true;
+        buffer->is_segments = true;
         return MPI_SUCCESS;
     } else {
-        if (!make_room(place, bytes))
+        if (!make_room(buffer, bytes))
             return MPI_ERR_NO_MEM;
-        ompi_datatype_pack(data->type, data->count, data->buffer, 0, place->start, bytes);
+        ompi_datatype_pack(data->type, data->count, data->buffer, 0, buffer->start, bytes);
     }
-    return make_known(place, bytes);
+    return make_known(buffer, bytes);
 }
 
-int ofi_place_receive(ofi_place_t *place, const ompi_data_t *data, size_t capacity)
+int ofi_buffer_for_receive(ofi_buffer_t *buffer, const ompi_data_t *data, size_t capacity)
 {
-    *place = (ofi_place_t){0};
+    *buffer = (ofi_buffer_t){0};
     size_t least = ofi.has_long ? OFI_LONG_HEAD_BYTES : 0;
     if (opal_likely(is_one_run(data) && capacity >= least)) {
-        place->start = (void *)ompi_datatype_origin(data->type, data->buffer);
+        buffer->start = (void *)ompi_datatype_origin(data->type, data->buffer);
     } else if (!ofi.needs_registration && !ofi.has_long &&
                fits_segments(data, capacity, ofi.receive_segments)) {
-        place->is_segments = true;
+        buffer->is_segments = true;
         return MPI_SUCCESS;
     } else {
         size_t room = capacity > least ? capacity : least;
-        if (room > 0 && !make_room(place, room))
+        if (room > 0 && !make_room(buffer, room))
             return MPI_ERR_NO_MEM;
-        return make_known(place, room);
+        return make_known(buffer, room);
     }
-    return make_known(place, capacity);
+    return make_known(buffer, capacity);
 }
 
-void ofi_place_arrived(ofi_place_t *place, const ompi_data_t *data, size_t arrived)
+void ofi_buffer_unpack(ofi_buffer_t *buffer, const ompi_data_t *data, size_t arrived)
 {
-    if (opal_unlikely(place->is_packed))
-        ompi_datatype_unpack(data->type, data->count, data->buffer, 0, place->start, arrived);
+    if (opal_unlikely(buffer->is_packed))
+        ompi_datatype_unpack(data->type, data->count, data->buffer, 0, buffer->start, arrived);
 }
 
-void ofi_place_end(ofi_place_t *place)
+void ofi_buffer_free(ofi_buffer_t *buffer)
 {
     if (opal_unlikely(ofi.needs_registration))
-        ofi_unpin(&place->pin);
-    if (opal_unlikely(place->is_packed))
-        free(place->start);
-    *place = (ofi_place_t){0};
+        ofi_deregister(&buffer->pin);
+    if (opal_unlikely(buffer->is_packed))
+        free(buffer->start);
+    *buffer = (ofi_buffer_t){0};
 }

@@ -52,45 +52,46 @@ static const ompi_mpool_device_t device = {
     .gains = true,
 };
 
-void ofi_pins_start(void)
+void ofi_registrations_start(void)
 {
     is_told = false;
     if (!ofi.needs_registration || ompi_mpool_create(&device, &pool) != OPAL_SUCCESS)
         pool = NULL;
 }
 
-void ofi_pins_stop(void)
+void ofi_registrations_stop(void)
 {
     ompi_mpool_destroy(pool);
     pool = NULL;
 }
 
-int ofi_pin(ofi_pin_t *pin_, const void *start, size_t bytes, void **descriptor)
+int ofi_register(ofi_registration_t *registration, const void *start, size_t bytes,
+                 void **descriptor)
 {
     unsigned access = OMPI_MPOOL_LOCAL_READ | OMPI_MPOOL_LOCAL_WRITE;
     struct fid_mr *mr;
-    *pin_ = (ofi_pin_t){0};
+    *registration = (ofi_registration_t){0};
     if (pool != NULL &&
-        ompi_mpool_acquire(pool, start, bytes, access, &pin_->use) == OPAL_SUCCESS) {
-        mr = pin_->use.registration->handle;
+        ompi_mpool_acquire(pool, start, bytes, access, &registration->use) == OPAL_SUCCESS) {
+        mr = registration->use.registration->handle;
     } else {
         void *own;
-        pin_->use.registration = NULL;
+        registration->use.registration = NULL;
         opal_status_t status = pin(NULL, (void *)(uintptr_t)start, bytes, access, &own);
         if (status != OPAL_SUCCESS)
             return status == OPAL_ERR_NO_MEMORY ? MPI_ERR_NO_MEM : MPI_ERR_OTHER;
-        mr = pin_->own = own;
+        mr = registration->own = own;
     }
     opal_fabric_refresh(mr, start, bytes);
     *descriptor = fi_mr_desc(mr);
     return MPI_SUCCESS;
 }
 
-void ofi_unpin(ofi_pin_t *pin_)
+void ofi_deregister(ofi_registration_t *registration)
 {
-    if (pin_->use.registration != NULL)
-        ompi_mpool_release(&pin_->use);
-    if (pin_->own != NULL)
-        fi_close(&pin_->own->fid);
-    *pin_ = (ofi_pin_t){0};
+    if (registration->use.registration != NULL)
+        ompi_mpool_release(&registration->use);
+    if (registration->own != NULL)
+        fi_close(&registration->own->fid);
+    *registration = (ofi_registration_t){0};
 }

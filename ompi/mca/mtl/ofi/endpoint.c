@@ -48,7 +48,7 @@ static bool compare_tags(const void *mine_, size_t mine_bytes, const void *other
                         others[ADDED_WORD_BITS], difference);
 }
 
-opal_status_t ofi_network_publish(void)
+opal_status_t ofi_endpoint_publish(void)
 {
     const unsigned char added[ADDED_BYTES] = {
         [ADDED_MODE] = (unsigned char)ofi.tags.mode,
@@ -97,7 +97,7 @@ static void set_limits(const ofi_tag_layout_t *tags)
     }
 }
 
-opal_status_t ofi_network_open(const ofi_choice_t *choice)
+opal_status_t ofi_endpoint_open(const ofi_choice_t *choice)
 {
     opal_status_t status = opal_fabric_endpoint_open(&ofi.endpoint, &user, choice->info,
                                                      choice->queue_depth, choice->sleeps_on_fd);
@@ -106,7 +106,7 @@ opal_status_t ofi_network_open(const ofi_choice_t *choice)
     return status;
 }
 
-void ofi_network_close(void)
+void ofi_endpoint_close(void)
 {
     opal_fabric_endpoint_close(&ofi.endpoint);
     free(ofi.spill);

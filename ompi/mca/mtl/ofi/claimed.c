@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages that are taken out of the provider's matching: for MPI_Mprobe, and into `kept`, where
+ * Messages that are taken out of the provider's matching: for MPI_Mprobe, and into `claimed`, where
  * they go on waiting for a receive.
  *
- * They are kept when the provider does not tell enough of them, or cannot do what is wanted: how
+ * They are claimed when the provider does not tell enough of them, or cannot do what is wanted: how
  * long a long message is stands in its beginning (long.c), and a message that its sender takes back
  * (recall.c) has to be found and thrown away. Then everything of the communicator's user context is
- * taken out, one after the other, until there is no more. So what is kept is always what comes
+ * taken out, one after the other, until there is no more. So what is claimed is always what comes
  * first in the provider's order, and in that order: who looks here first, and at the provider then,
- * finds what MPI's order says. It costs nothing while nothing is kept.
+ * finds what MPI's order says. It costs nothing while nothing is claimed.
  *
  * A message is received by the context that has taken it out (FI_CLAIM), to where its request wants
  * it. The beginning of a long one is received into memory of ours if somebody asks for its length,
@@ -27,18 +27,18 @@ typedef struct ofi_message {
     uint64_t bits, data;
     fi_addr_t from;
     size_t bytes;
-    opal_list_node_t node; /* of `kept` */
+    opal_list_node_t node; /* of `claimed` */
 
     /* Where it is received without a request. */
     unsigned char *own; /* NULL: nowhere */
-    ofi_pin_t pin;
+    ofi_registration_t pin;
     void *descriptor;
     bool is_dropped;
     bool is_here;
     int failure; /* of that; 0: none */
 } ofi_message_t;
 
-static opal_list_t kept = {{&kept.head, &kept.head}};
+static opal_list_t claimed = {{&claimed.head, &claimed.head}};
 static bool is_taking; /* a message was seen, and is not out of the matching yet */
 
 bool ofi_is_taking(void)
@@ -53,7 +53,7 @@ static bool is_beginning(const ofi_message_t *message)
 
 static void end_message(ofi_message_t *message)
 {
-    ofi_unpin(&message->pin);
+    ofi_deregister(&message->pin);
     free(message->own);
     free(message);
 }
@@ -112,7 +112,7 @@ static ssize_t claim(ofi_message_t *message, const struct iovec *segments, size_
     };
     ssize_t result = fi_trecvmsg(ofi.endpoint.ep, &call, FI_CLAIM);
     if (result == 0)
-        ofi_began(&message->operation);
+        ofi_operation_posted(&message->operation);
     return result;
 }
 
@@ -121,7 +121,7 @@ static void claim_completed(ofi_operation_t *operation,
                             const struct fi_cq_tagged_entry *entry OPAL_UNUSED)
 {
     ofi_message_t *message = opal_container_of(operation, ofi_message_t, operation);
-    ofi_receive_arrived(message->request, message->bits, message->data, message->bytes);
+    ofi_receive_delivered(message->request, message->bits, message->data, message->bytes);
     end_message(message);
 }
 
@@ -129,7 +129,7 @@ static void claim_failed(ofi_operation_t *operation, const struct fi_cq_err_entr
 {
     ofi_message_t *message = opal_container_of(operation, ofi_message_t, operation);
     if (error->err == FI_ETRUNC) {
-        ofi_receive_arrived(message->request, message->bits, message->data, message->bytes);
+        ofi_receive_delivered(message->request, message->bits, message->data, message->bytes);
     } else {
         ofi_request_fail(message->request, error->err, error);
         ofi_request_end(message->request);
@@ -142,10 +142,10 @@ static bool post_claim(ofi_operation_t *operation)
     ofi_message_t *message = opal_container_of(operation, ofi_message_t, operation);
     ofi_request_t *request = message->request;
     const ompi_data_t *data = &request->base.data;
-    struct iovec segments[OFI_MAX_SEGMENTS] = {{request->place.start, ofi_receive_room(request)}};
-    void *descriptors[OFI_MAX_SEGMENTS] = {request->place.descriptor};
+    struct iovec segments[OFI_MAX_SEGMENTS] = {{request->buffer.start, ofi_receive_room(request)}};
+    void *descriptors[OFI_MAX_SEGMENTS] = {request->buffer.descriptor};
     size_t count = 1, bytes;
-    if (request->place.is_segments)
+    if (request->buffer.is_segments)
         count = ompi_datatype_segments(data->type, data->count, data->buffer, 0, segments,
                                        ofi.receive_segments, &bytes);
     ssize_t result = claim(message, segments, count, descriptors);
@@ -169,10 +169,10 @@ static void copy_own(const ofi_message_t *message, ofi_request_t *request)
     const ompi_data_t *data = &request->base.data;
     size_t room = ofi_receive_room(request);
     size_t bytes = room < message->bytes ? room : message->bytes;
-    if (request->place.is_segments)
+    if (request->buffer.is_segments)
         ompi_datatype_unpack(data->type, data->count, data->buffer, 0, message->own, bytes);
     else if (bytes > 0)
-        memcpy(request->place.start, message->own, bytes);
+        memcpy(request->buffer.start, message->own, bytes);
 }
 
 /* It goes to where it belongs; of a long one, the rest is asked for. */
@@ -184,7 +184,7 @@ static void give_own(ofi_message_t *message)
         ofi_request_end(request);
     } else {
         copy_own(message, request);
-        ofi_receive_arrived(request, message->bits, message->data, message->bytes);
+        ofi_receive_delivered(request, message->bits, message->data, message->bytes);
     }
     end_message(message);
 }
@@ -255,7 +255,8 @@ static bool make_own(ofi_message_t *message)
     if (message->own == NULL)
         return false;
     if (!ofi.needs_registration || message->bytes == 0 ||
-        ofi_pin(&message->pin, message->own, message->bytes, &message->descriptor) == MPI_SUCCESS)
+        ofi_register(&message->pin, message->own, message->bytes, &message->descriptor) ==
+            MPI_SUCCESS)
         return true;
     free(message->own);
     message->own = NULL;
@@ -293,7 +294,7 @@ static ofi_message_t *take_whole(fi_addr_t address, const ofi_found_t *there, in
         ofi_progress();
     is_taking = false;
     if (result == 0)
-        ofi_began(&message->operation);
+        ofi_operation_posted(&message->operation);
     else
         set_here(message, (int)-result);
     return message;
@@ -312,7 +313,7 @@ static void drop(ofi_message_t *message)
         end_message(message);
 }
 
-/* -- what is kept -------------------------------------------------------------------- */
+/* -- what is claimed -------------------------------------------------------------------- */
 
 static int add_all(const ofi_tag_pattern_t *pattern)
 {
@@ -324,26 +325,26 @@ static int add_all(const ofi_tag_pattern_t *pattern)
         ofi_message_t *message = ofi_message_take(FI_ADDR_UNSPEC, pattern, &there, &failure);
         if (message == NULL)
             return failure;
-        opal_list_append(&kept, &message->node);
+        opal_list_append(&claimed, &message->node);
     }
 }
 
-int ofi_kept_add_all(uint32_t comm)
+int ofi_claimed_add_all(uint32_t comm)
 {
     ofi_tag_pattern_t pattern =
         ofi_tag_of_receive(&ofi.tags, comm, OMPI_CONTEXT_USER, MPI_ANY_SOURCE, MPI_ANY_TAG);
     return add_all(&pattern);
 }
 
-int ofi_kept_add_everything(void)
+int ofi_claimed_add_everything(void)
 {
     ofi_tag_pattern_t pattern = ofi_tag_of_any(&ofi.tags, ompi_comm_highest_context());
     return add_all(&pattern);
 }
 
-bool ofi_any_is_kept(void)
+bool ofi_any_is_claimed(void)
 {
-    return !opal_list_is_empty(&kept);
+    return !opal_list_is_empty(&claimed);
 }
 
 static ofi_message_t *message_of(opal_list_node_t *node)
@@ -351,18 +352,18 @@ static ofi_message_t *message_of(opal_list_node_t *node)
     return node == NULL ? NULL : opal_container_of(node, ofi_message_t, node);
 }
 
-/* Of a communicator that was not known when it was kept, only now is it seen who is a rank. */
+/* Of a communicator that was not known when it was claimed, only now is it seen who is a rank. */
 static ofi_message_t *find(const ofi_tag_pattern_t *pattern, const ompi_route_t *from)
 {
     opal_list_node_t *next;
-    for (opal_list_node_t *node = opal_list_first(&kept); node != NULL; node = next) {
+    for (opal_list_node_t *node = opal_list_first(&claimed); node != NULL; node = next) {
         ofi_message_t *message = message_of(node);
-        next = opal_list_next(&kept, node);
+        next = opal_list_next(&claimed, node);
         if ((message->bits & ~pattern->ignore) != (pattern->bits & ~pattern->ignore))
             continue;
         int source = ofi_source(message->bits, message->data);
         if (!ompi_comm_has_rank(from->comm, source)) {
-            ofi_tell_of_stranger();
+            ofi_report_stranger();
             opal_list_remove(node);
             drop(message);
         } else if (from->rank == MPI_ANY_SOURCE || from->rank == source) {
@@ -372,7 +373,7 @@ static ofi_message_t *find(const ofi_tag_pattern_t *pattern, const ompi_route_t 
     return NULL;
 }
 
-bool ofi_kept_receive(ofi_request_t *request, const ofi_tag_pattern_t *pattern)
+bool ofi_claimed_receive(ofi_request_t *request, const ofi_tag_pattern_t *pattern)
 {
     ofi_message_t *message = find(pattern, &request->base.route);
     if (message == NULL)
@@ -409,8 +410,8 @@ ompi_mtl_message_t *ofi_message_hand_out(ofi_message_t *message, const ompi_rout
     return &message->base;
 }
 
-bool ofi_kept_probe(const ompi_route_t *from, const ofi_tag_pattern_t *pattern, bool *found,
-                    ompi_mtl_message_t **taken, MPI_Status *status, int *error)
+bool ofi_claimed_probe(const ompi_route_t *from, const ofi_tag_pattern_t *pattern, bool *found,
+                       ompi_mtl_message_t **taken, MPI_Status *status, int *error)
 {
     ofi_message_t *message = find(pattern, from);
     size_t bytes;
@@ -419,7 +420,7 @@ bool ofi_kept_probe(const ompi_route_t *from, const ofi_tag_pattern_t *pattern, 
     *found = knows_length(message, &bytes, error);
     if (!*found)
         return true;
-    ofi_tell_status(status, message->bits, message->data, bytes);
+    ofi_status_fill(status, message->bits, message->data, bytes);
     if (taken != NULL) {
         opal_list_remove(&message->node);
         *taken = ofi_message_hand_out(message, from);
@@ -429,7 +430,7 @@ bool ofi_kept_probe(const ompi_route_t *from, const ofi_tag_pattern_t *pattern, 
 
 void ofi_message_tell(const ofi_message_t *message, MPI_Status *status)
 {
-    ofi_tell_status(status, message->bits, message->data, message->bytes);
+    ofi_status_fill(status, message->bits, message->data, message->bytes);
 }
 
 int ofi_receive_message(ompi_mtl_request_t *base, ompi_mtl_message_t *taken)
@@ -437,9 +438,9 @@ int ofi_receive_message(ompi_mtl_request_t *base, ompi_mtl_message_t *taken)
     ofi_request_t *request = opal_container_of(base, ofi_request_t, base);
     ofi_message_t *message = opal_container_of(taken, ofi_message_t, base);
     request->bytes = ompi_datatype_bytes(base->data.type, base->data.count);
-    int error = ofi_place_receive(&request->place, &base->data, request->bytes);
+    int error = ofi_buffer_for_receive(&request->buffer, &base->data, request->bytes);
     if (error != MPI_SUCCESS) {
-        opal_list_prepend(&kept, &message->node); /* it is the oldest, and another receive's */
+        opal_list_prepend(&claimed, &message->node); /* it is the oldest, and another receive's */
         return error;
     }
     ofi_request_began(request);
@@ -472,12 +473,13 @@ ofi_discard_t ofi_message_discard(const ofi_tag_pattern_t *pattern)
     return there.is_there ? OFI_DISCARDED : OFI_NONE_LEFT;
 }
 
-bool ofi_kept_drop(uint64_t bits, uint32_t rank, uint32_t behind)
+bool ofi_claimed_drop(uint64_t bits, uint32_t rank, uint32_t behind)
 {
     /* If some are left there, how many are behind it is not known. */
-    if (ofi_kept_add_all(ofi_tag_comm(&ofi.tags, bits)) != 0)
+    if (ofi_claimed_add_all(ofi_tag_comm(&ofi.tags, bits)) != 0)
         return false;
-    for (opal_list_node_t *node = kept.head.previous; node != &kept.head; node = node->previous) {
+    for (opal_list_node_t *node = claimed.head.previous; node != &claimed.head;
+         node = node->previous) {
         ofi_message_t *message = message_of(node);
         if (message->bits != bits || (uint32_t)ofi_source(bits, message->data) != rank ||
             behind-- > 0)
@@ -489,9 +491,9 @@ bool ofi_kept_drop(uint64_t bits, uint32_t rank, uint32_t behind)
     return false;
 }
 
-bool ofi_kept_first(uint64_t *bits, uint64_t *data)
+bool ofi_claimed_first(uint64_t *bits, uint64_t *data)
 {
-    const ofi_message_t *message = message_of(opal_list_first(&kept));
+    const ofi_message_t *message = message_of(opal_list_first(&claimed));
     if (message == NULL)
         return false;
     *bits = message->bits;
@@ -499,18 +501,18 @@ bool ofi_kept_first(uint64_t *bits, uint64_t *data)
     return true;
 }
 
-void ofi_kept_drop_first(void)
+void ofi_claimed_drop_first(void)
 {
-    ofi_message_t *message = message_of(opal_list_first(&kept));
+    ofi_message_t *message = message_of(opal_list_first(&claimed));
     opal_list_remove(&message->node);
     drop(message);
 }
 
-void ofi_kept_forget(uint32_t comm)
+void ofi_claimed_forget(uint32_t comm)
 {
     opal_list_node_t *next;
-    for (opal_list_node_t *node = opal_list_first(&kept); node != NULL; node = next) {
-        next = opal_list_next(&kept, node);
+    for (opal_list_node_t *node = opal_list_first(&claimed); node != NULL; node = next) {
+        next = opal_list_next(&claimed, node);
         if (ofi_tag_comm(&ofi.tags, message_of(node)->bits) != comm)
             continue;
         opal_list_remove(node);
