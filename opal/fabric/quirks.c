@@ -1,37 +1,37 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What single providers do otherwise than libfabric's manual says, and what is set for them.
+ * What single providers do otherwise than libfabric's manual says, and what is set for them. What
+ * stands here is data for the users of libfabric, of whom none knows a provider by name;
+ * doc/CONFORMANCE.md says what does not work over the providers that the default excludes.
  *
- * ofi_rxm sends short messages without asking. Longer ones the receiver fetches, which over tcp
- * takes three times as long at 64 KiB. Its limits are settings of the environment, the only place
- * where a provider looks for them, and it reads them while an endpoint is opened. So the ones that
- * the user has not set stand there as long as that takes; no child process sees them.
+ * ofi_rxm sends short messages eagerly. Longer ones the receiver fetches, which over tcp takes
+ * three times as long at 64 KiB. Its limits are settings of the environment, the only place where a
+ * provider looks for them, and it reads them while an endpoint is opened. So the limits that the
+ * user has not set stand there as long as that takes; no child process sees them.
  *
  *   FI_OFI_RXM_BUFFER_SIZE   up to here a message is one packet (read before we are asked)
  *   FI_OFI_RXM_EAGER_LIMIT   the same where the transport writes into the user's buffer: tcp
  *   FI_OFI_RXM_SAR_LIMIT     up to here a message is several packets, where it does not
  *
- * What it sends without asking must fit its receive, or the end is near: tcp gives up the
- * connection, and of several packets the rest is taken for a message of its own. So a receive of
- * less has one more segment, for nobody. And a message in packets must not be taken out of the
- * matching or thrown away by a probe (FI_CLAIM, FI_DISCARD), which does that to the first packet
- * only: its user has to receive it.
+ * An eager message must fit its receive: tcp closes the connection otherwise, and of several
+ * packets the rest is taken for a message of its own. So a shorter receive has one more segment,
+ * whose bytes nobody reads. And a message in packets must not be taken out of the matching by a
+ * probe (FI_CLAIM), which does that to the first packet only: it has to be received.
  *
  * ofi_rxd does not say that a message was too long, so its receives have that segment. It has one
  * place per peer to remember what comes in more than a packet, which any receive of another message
- * overwrites, and which FI_DISCARD leaves pointing at free memory: so there are packets only. They
- * are injected, since fi_tsend takes messages that it has no room for, and drops them. What
- * FI_CLAIM has taken stays in its list of messages. Lost packets are sent again when somebody calls
- * it; no descriptor tells when. Its setting is read when libfabric is asked for the first time:
+ * overwrites. So no message is longer than a packet, which is what it injects; and fi_tsend takes
+ * messages that it has no room for, and drops them, which an injection does not. What FI_CLAIM has
+ * taken stays in its list of messages. Lost packets are sent again when somebody calls it; no
+ * descriptor tells when. When one is lost, all that are under way are sent again, and a socket of
+ * Linux has room for about 90, whoever they are from. Its limit is read when libfabric is asked for
+ * the first time:
  *
- *   FI_OFI_RXD_MAX_UNACKED   packets of 1.4 KB under way to a peer, 128 as it comes. When one is
- *                            lost, all of them are sent again, and a socket of Linux has room for
- *                            about 90, whoever they are from
+ *   FI_OFI_RXD_MAX_UNACKED   packets of 1.4 KB under way to a peer, 128 as it comes
  *
- * sockets takes a sender that it does not know for the one that a receive wants, and goes on
- * looking for matches from a message that was discarded. It waits for the head of a message without
- * reading what is there of it, and where many short ones fill the socket, no more comes then. So
- * few are injected; of what was not, it has at most 128 under way.
+ * sockets takes a sender that it does not know for the one that a receive wants. It waits for the
+ * head of a message without reading what is there of it, and where many short ones fill the socket,
+ * no more comes then. Of messages that are not injected it has at most 128 under way.
  *
  * The descriptor of a queue of net is always ready, and ends every sleep at once.
  *
@@ -41,6 +41,7 @@
  */
 #include "opal/fabric/quirks.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,11 +50,10 @@
 
 enum {
     RXM_BUFFER_BYTES = 16 << 10, /* its own default */
-    RXM_UNASKED_BYTES = 64 << 10,
+    RXM_EAGER_BYTES = 64 << 10,
     RXD_ROOM_PACKETS = 64,
     RXD_MOST_PACKETS = 32,
     RXD_LEAST_PACKETS = 4,
-    SOCKETS_UNHEARD = 32, /* one message in so many costs a completion */
 };
 
 typedef struct limit {
@@ -62,6 +62,7 @@ typedef struct limit {
 } limit_t;
 
 static limit_t eager = {.name = "FI_OFI_RXM_EAGER_LIMIT"};
+static limit_t unacked = {.name = "FI_OFI_RXD_MAX_UNACKED"};
 static limit_t segmented = {.name = "FI_OFI_RXM_SAR_LIMIT"};
 
 /* Read as libfabric does. */
@@ -96,31 +97,26 @@ static size_t larger(size_t one, size_t other)
 static void find_rxm(opal_fabric_quirks_t *quirks, bool can_spill)
 {
     size_t packet = value_of("FI_OFI_RXM_BUFFER_SIZE", RXM_BUFFER_BYTES);
-    size_t in_place = lend(&eager, RXM_UNASKED_BYTES);
-    size_t in_packets = lend(&segmented, can_spill ? RXM_UNASKED_BYTES : 0);
-    quirks->packet_bytes = packet;
-    quirks->packets_bytes = larger(packet, larger(in_place, in_packets));
+    size_t in_place = lend(&eager, RXM_EAGER_BYTES);
+    size_t in_packets = lend(&segmented, can_spill ? RXM_EAGER_BYTES : 0);
+    size_t longest = larger(packet, larger(in_place, in_packets));
+    quirks->unclaimable_from = packet + 1;
+    quirks->unclaimable_end = longest + 1;
     if (can_spill)
-        quirks->spill_below = quirks->spill_bytes = quirks->packets_bytes;
+        quirks->spill_below = quirks->spill_bytes = longest;
 }
 
-static void find_rxd(opal_fabric_quirks_t *quirks, size_t spill_bytes)
+static void find_rxd(opal_fabric_quirks_t *quirks, size_t packet, bool can_spill)
 {
-    quirks->spill_below = quirks->spill_bytes = spill_bytes;
-    quirks->never_claims = true;
-    quirks->never_discards = true;
-    quirks->only_injects = true;
+    quirks->max_bytes = packet;
+    if (can_spill)
+        quirks->spill_below = quirks->spill_bytes = packet;
+    quirks->unclaimable_end = SIZE_MAX;
     quirks->needs_polling = true;
 }
 
-static void find_sockets(opal_fabric_quirks_t *quirks)
-{
-    quirks->never_discards = quirks->meets_all = true;
-    quirks->unheard = SOCKETS_UNHEARD;
-}
-
 /* Those that strangers reach, and that are known to. */
-static bool tells_data(const char *provider)
+static bool reports_data(const char *provider)
 {
     return opal_fabric_provider_is(provider, "ofi_rxm") ||
            opal_fabric_provider_is(provider, "tcp") || opal_fabric_provider_is(provider, "net") ||
@@ -133,15 +129,15 @@ void opal_fabric_quirks_begin(const struct fi_info *info, opal_fabric_quirks_t *
     /* What has to be registered could not be for nobody. */
     bool can_spill =
         (info->domain_attr->mr_mode & FI_MR_LOCAL) == 0 && info->rx_attr->iov_limit > 1;
-    *quirks = (opal_fabric_quirks_t){.tells_data = tells_data(provider)};
+    *quirks = (opal_fabric_quirks_t){.reports_data = reports_data(provider)};
     if (opal_fabric_provider_is(provider, "ofi_rxm"))
         find_rxm(quirks, can_spill);
     if (opal_fabric_provider_is(provider, "ofi_rxd"))
-        find_rxd(quirks, can_spill ? info->tx_attr->inject_size : 0);
+        find_rxd(quirks, info->tx_attr->inject_size, can_spill);
     if (opal_fabric_provider_is(provider, "net"))
         quirks->needs_polling = true;
     if (opal_fabric_provider_is(provider, "sockets"))
-        find_sockets(quirks);
+        quirks->meets_all = quirks->never_injects = true;
 }
 
 void opal_fabric_quirks_prepare(unsigned peers)
@@ -149,15 +145,12 @@ void opal_fabric_quirks_prepare(unsigned peers)
     unsigned share = peers > 0 ? RXD_ROOM_PACKETS / peers : RXD_MOST_PACKETS;
     if (share > RXD_MOST_PACKETS)
         share = RXD_MOST_PACKETS;
-    if (share < RXD_LEAST_PACKETS)
-        share = RXD_LEAST_PACKETS;
-    char *packets = opal_xprintf("%u", share);
-    setenv("FI_OFI_RXD_MAX_UNACKED", packets, 0);
-    free(packets);
+    lend(&unacked, share < RXD_LEAST_PACKETS ? RXD_LEAST_PACKETS : share);
 }
 
 void opal_fabric_quirks_end(void)
 {
+    take_back(&unacked);
     take_back(&eager);
     take_back(&segmented);
 }

@@ -9,16 +9,12 @@
  *            0 1  a send begins, standard or synchronous, of a length by the number
  *            2    a receive begins
  *            3    something that was sent comes in, by its number
- *            4    likewise, changed: the two bytes that follow say where (offset) and how (xor)
- *            5    a control message: the 32 bytes that follow, with a rank's proof
- *            6    a message of a rank's, of so many bytes as follow; of the greatest length if the
- *                 number is odd
- *            7    a request is cancelled
- *            8    a probe, which takes the message out, and receives it, if the number is odd
- *            9    a send of the provider's ends, well or with an error
- *            10   so many bytes that follow are a record
- *            11   what is not received is refused, as in MPI_Finalize
- *   byte 1   the number
+ *            4    something that was sent comes in changed: the two bytes that follow say where
+ * (offset) and how (xor) 5    a control message: the 32 bytes that follow, with a rank's proof 6 a
+ * message of a rank's, of so many bytes as follow; of the greatest length if the number is odd 7 a
+ * request is cancelled 8    a probe, which takes the message out, and receives it, if the number is
+ * odd 9    a send of the provider's ends, well or with an error 10   so many bytes that follow are
+ * a record 11   what is not received is refused, as in MPI_Finalize byte 1   the number
  *
  * Whatever comes: no byte outside of a buffer, nothing that has ended is used, and when the network
  * fails in the end every request ends.
@@ -299,6 +295,12 @@ static ofi_request_t *requests[MOST];
 static char *buffers[MOST];
 static unsigned request_count;
 
+static ofi_control_fn_t *const handlers[OFI_CONTROL_KINDS] = {
+    [OFI_MATCHED] = ofi_send_matched,
+    [OFI_REFUSED] = ofi_send_refused,
+    [OFI_CTS] = ofi_long_cts,
+};
+
 static void begin(unsigned way)
 {
     static struct fi_fabric_attr fabric = {.prov_name = "fuzz"};
@@ -312,20 +314,20 @@ static void begin(unsigned way)
         .endpoint = {.info = &info, .ep = &ep, .cq = &cq, .wait_fd = -1, .address_count = 1},
         .proof = 0x5ec4e7,
         .has_long = true,
-        .inject_bytes = INJECT_BYTES,
         .max_bytes = MAX_BYTES,
+        .inject_below = way / 6 % 2 != 0 ? MAX_BYTES + 1 : INJECT_BYTES + 1,
+        .eager_below = INJECT_BYTES + 1,
         .send_segments = way / 3 % 4 == 0 ? 2 : 1,
         .receive_segments = 2,
     };
-    ofi.endpoint.quirks.only_injects = way / 6 % 2 != 0;
     ofi.endpoint.addresses = calloc(1, sizeof(fi_addr_t)); /* of this process: 0 */
     require(ofi_tag_layout_make(&ofi.tags, modes[way % 3], UINT64_MAX, &reason),
             "there is a layout");
     ofi.source_is_data = ofi.tags.mode == OFI_TAG_FULL;
     ofi.data_mask = ofi.source_is_data ? UINT64_MAX << 32 : 0;
     ofi.data_word = ofi.data_mask & 0x1234567800000000;
-    ofi_peers_start();
-    require(ofi_progress_start(1) == OPAL_SUCCESS && ofi_control_start() == OPAL_SUCCESS,
+    ofi_queues_start();
+    require(ofi_progress_start(1) == OPAL_SUCCESS && ofi_control_start(handlers) == OPAL_SUCCESS,
             "it starts");
 }
 
@@ -386,7 +388,7 @@ static void deliver_control(const uint8_t *bytes, size_t length)
     ofi_control_t control = {.kind = 0};
     size_t most = offsetof(ofi_control_t, proof);
     memcpy(&control, bytes, length < most ? length : most);
-    control.kind %= OFI_REFUSED + 2;
+    control.kind %= OFI_CONTROL_KINDS + 1;
     control.process %= 2; /* there is 0 */
     control.proof = ofi.proof;
     memcpy(message.bytes, &control, sizeof control);
@@ -498,7 +500,8 @@ static void say(ofi_control_kind_t kind, uint64_t name)
 {
     const ofi_control_t no = {.kind = kind,
                               .name = name,
-                              .bits = request_count > 0 ? requests[0]->bits : 0,
+                              .bits =
+                                  kind == OFI_REFUSED && request_count > 0 ? requests[0]->bits : 0,
                               .proof = ofi.proof};
     message_t message = {.tag = ofi_tag_of_control(&ofi.tags), .length = sizeof no};
     memcpy(message.bytes, &no, sizeof no);
@@ -522,17 +525,16 @@ static void fail_all(void)
     release_done();
     if (request_count == 0)
         return;
-    say(OFI_RECALLED, 0);
     say(OFI_REFUSED, 0);
     for (unsigned i = 0; i < name_count; i++)
-        say(OFI_ARRIVED, names[i]);
+        say(OFI_CTS, names[i]);
 }
 
 static void finish(void)
 {
     for (unsigned i = 0;
          i < 8 * MOST && (request_count > 0 || send_count > 0 || ofi_any_is_claimed() ||
-                          ofi_has_queued() || ofi_recall_is_asked() || completion_count > 0);
+                          ofi_has_queued() || completion_count > 0);
          i++) {
         fail_all();
         ops.forget_context(ompi_comm_world.context);
@@ -542,9 +544,7 @@ static void finish(void)
     require(request_count == 0, "every request ends");
     ofi_control_stop();
     ofi_progress_stop();
-    ofi_sends_end();
     ofi_long_stop();
-    ofi_recall_stop();
     ofi_peers_stop();
     free(ofi.endpoint.addresses);
 }
@@ -553,7 +553,7 @@ int LLVMFuzzerInitialize(int *argc OPAL_UNUSED, char ***argv OPAL_UNUSED)
 {
     static const ofi_choice_t choice;
     setenv("OMPI_MCA_pmi", "singleton", 1);
-    ofi_set_ops(&ops, &choice);
+    ofi_set_ops(&ops, &choice, false, NULL);
     return MPI_Init(NULL, NULL);
 }
 

@@ -23,6 +23,7 @@
 
 #include "p2p_calls.h"
 #include "p2p_plan.h"
+#include "place.h"
 #include "tap.h"
 
 /* -- faults -------------------------------------------------------------------------- */
@@ -466,7 +467,8 @@ static void shift(void)
     free_area(&receive);
 }
 
-/* Receives that nothing matches, and synchronous sends that nothing takes, among the others. */
+/* Receives that nothing matches, and synchronous sends that nothing takes, where a send that has
+ * left can be cancelled, among the others. */
 enum { TAG_NEVER = 99, CANCELS_MAX = 4 };
 static MPI_Request cancels[CANCELS_MAX];
 static area_t cancel_areas[CANCELS_MAX];
@@ -479,7 +481,7 @@ static void start_cancel(int i)
     make_area(area, &layouts[0][draw(&own_state, LAYOUTS)], elements);
     MPI_Datatype type = area->layout->type;
     int peer = draw(&own_state, world_size);
-    if (draw(&own_state, 2) == 0) { /* where no receive takes any tag */
+    if (draw(&own_state, 2) == 0 && place_cancels_sends()) { /* where no receive takes any tag */
         MPI_Issend(area->buffer, area->count, type, peer, TAG_NEVER, comms[TOGETHER], &cancels[i]);
         return;
     }

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages that are taken out of the provider's matching: for MPI_Mprobe, and into `claimed`, where
- * they go on waiting for a receive.
+ * Messages that are taken out of the provider's matching: by MPI_Mprobe; into the list `claimed`,
+ * where they go on waiting for a receive; and to be thrown away.
  *
- * They are claimed when the provider does not tell enough of them, or cannot do what is wanted: how
- * long a long message is stands in its beginning (long.c), and a message that its sender takes back
- * (recall.c) has to be found and thrown away. Then everything of the communicator's user context is
- * taken out, one after the other, until there is no more. So what is claimed is always what comes
- * first in the provider's order, and in that order: who looks here first, and at the provider then,
- * finds what MPI's order says. It costs nothing while nothing is claimed.
+ * The list is for probes of long messages, whose length stands in their beginning (long.c). When a
+ * probe finds one, every message of the communicator's user context is claimed, one after the
+ * other. So the list has what comes first in the provider's order, in that order: a receive that
+ * looks in the list first, and asks the provider then, gets what MPI's order says. The list costs
+ * nothing while it is empty.
  *
- * A message is received by the context that has taken it out (FI_CLAIM), to where its request wants
- * it. The beginning of a long one is received into memory of ours if somebody asks for its length,
- * and so is all of a message that the provider cannot take out (quirks.c), at once.
+ * A claimed message is received by the operation that has claimed it (FI_CLAIM), into the buffer of
+ * its request. Without a request it is received into memory of its own: the beginning of a long one
+ * whose length is asked for, a message that is thrown away, and a message that the provider cannot
+ * claim (quirks.c), at once.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,10 +20,12 @@
 #include "ompi/mca/mtl/ofi/ofi.h"
 #include "ompi/request/status.h"
 
+enum { LOOKS = 64 };
+
 typedef struct ofi_message {
     ompi_mtl_message_t base;
     ofi_operation_t operation;
-    ofi_request_t *request; /* that receives it; NULL: none yet, or it is thrown away */
+    ofi_request_t *request; /* that receives it; NULL: none yet */
     uint64_t bits, data;
     fi_addr_t from;
     size_t bytes;
@@ -31,76 +33,26 @@ typedef struct ofi_message {
 
     /* Where it is received without a request. */
     unsigned char *own; /* NULL: nowhere */
-    ofi_registration_t pin;
+    ofi_registration_t registration;
     void *descriptor;
-    bool is_dropped;
+    bool is_dropped; /* nobody will receive it */
     bool is_here;
     int failure; /* of that; 0: none */
 } ofi_message_t;
 
 static opal_list_t claimed = {{&claimed.head, &claimed.head}};
-static bool is_taking; /* a message was seen, and is not out of the matching yet */
 
-bool ofi_is_taking(void)
+static void free_message(ofi_message_t *message)
 {
-    return is_taking;
-}
-
-static bool is_beginning(const ofi_message_t *message)
-{
-    return ofi.has_long && message->bytes == ofi.max_bytes;
-}
-
-static void end_message(ofi_message_t *message)
-{
-    ofi_deregister(&message->pin);
+    ofi_deregister(&message->registration);
     free(message->own);
     free(message);
 }
 
-static bool has_to_be_whole(const ofi_found_t *there)
-{
-    if (ofi.endpoint.quirks.never_claims)
-        return true;
-    return there->bytes > ofi.endpoint.quirks.packet_bytes &&
-           there->bytes <= ofi.endpoint.quirks.packets_bytes;
-}
+/* -- receiving into the buffer of a request ------------------------------------------ */
 
-static void know(ofi_message_t *message, fi_addr_t address, const ofi_found_t *found)
-{
-    message->bits = found->bits;
-    message->data = found->data;
-    message->bytes = found->bytes;
-    message->from = address;
-}
-
-static ofi_message_t *take_whole(fi_addr_t address, const ofi_found_t *there, int *failure);
-
-ofi_message_t *ofi_message_take(fi_addr_t address, const ofi_tag_pattern_t *pattern,
-                                const ofi_found_t *there, int *failure)
-{
-    ofi_found_t found;
-    *failure = 0;
-    if (has_to_be_whole(there))
-        return take_whole(address, there, failure);
-    ofi_message_t *message = calloc(1, sizeof *message);
-    if (message == NULL) {
-        *failure = FI_ENOMEM;
-        return NULL;
-    }
-    *failure = ofi_ask(&message->operation, address, pattern, FI_CLAIM, &found);
-    if (!found.is_there) {
-        free(message);
-        return NULL;
-    }
-    know(message, address, &found);
-    return message;
-}
-
-/* -- receiving ----------------------------------------------------------------------- */
-
-static ssize_t claim(ofi_message_t *message, const struct iovec *segments, size_t count,
-                     void **descriptors)
+static ssize_t receive_claimed(ofi_message_t *message, const struct iovec *segments, size_t count,
+                               void **descriptors)
 {
     struct fi_msg_tagged call = {
         .msg_iov = segments,
@@ -116,25 +68,28 @@ static ssize_t claim(ofi_message_t *message, const struct iovec *segments, size_
     return result;
 }
 
-/* How long it is, the probe has said; not every provider says at the end that it did not fit. */
+/* Its length is known from the probe: not every provider says at the end that it did not fit. */
+static void end_claim(ofi_message_t *message, int failure, const struct fi_cq_err_entry *error)
+{
+    ofi_request_t *request = message->request;
+    if (failure == 0 || failure == FI_ETRUNC) {
+        ofi_receive_delivered(request, message->bits, message->data, message->bytes);
+    } else {
+        ofi_request_fail(request, failure, error);
+        ofi_request_end(request);
+    }
+    free_message(message);
+}
+
 static void claim_completed(ofi_operation_t *operation,
                             const struct fi_cq_tagged_entry *entry OPAL_UNUSED)
 {
-    ofi_message_t *message = opal_container_of(operation, ofi_message_t, operation);
-    ofi_receive_delivered(message->request, message->bits, message->data, message->bytes);
-    end_message(message);
+    end_claim(opal_container_of(operation, ofi_message_t, operation), 0, NULL);
 }
 
 static void claim_failed(ofi_operation_t *operation, const struct fi_cq_err_entry *error)
 {
-    ofi_message_t *message = opal_container_of(operation, ofi_message_t, operation);
-    if (error->err == FI_ETRUNC) {
-        ofi_receive_delivered(message->request, message->bits, message->data, message->bytes);
-    } else {
-        ofi_request_fail(message->request, error->err, error);
-        ofi_request_end(message->request);
-    }
-    end_message(message);
+    end_claim(opal_container_of(operation, ofi_message_t, operation), error->err, error);
 }
 
 static bool post_claim(ofi_operation_t *operation)
@@ -148,14 +103,10 @@ static bool post_claim(ofi_operation_t *operation)
     if (request->buffer.is_segments)
         count = ompi_datatype_segments(data->type, data->count, data->buffer, 0, segments,
                                        ofi.receive_segments, &bytes);
-    ssize_t result = claim(message, segments, count, descriptors);
-    if (result == -FI_EAGAIN)
-        return false;
-    if (result != 0) {
-        struct fi_cq_err_entry error = {.err = (int)-result};
-        claim_failed(operation, &error);
-    }
-    return true;
+    ssize_t result = receive_claimed(message, segments, count, descriptors);
+    if (result != 0 && result != -FI_EAGAIN)
+        end_claim(message, (int)-result, NULL);
+    return result != -FI_EAGAIN;
 }
 
 static const ofi_operation_kind_t claim_kind = {
@@ -175,18 +126,12 @@ static void copy_own(const ofi_message_t *message, ofi_request_t *request)
         memcpy(request->buffer.start, message->own, bytes);
 }
 
-/* It goes to where it belongs; of a long one, the rest is asked for. */
-static void give_own(ofi_message_t *message)
+/* From its own memory into the buffer; of a long one, the rest is asked for. */
+static void deliver_own(ofi_message_t *message)
 {
-    ofi_request_t *request = message->request;
-    if (message->failure != 0) {
-        ofi_request_fail(request, message->failure, NULL);
-        ofi_request_end(request);
-    } else {
-        copy_own(message, request);
-        ofi_receive_delivered(request, message->bits, message->data, message->bytes);
-    }
-    end_message(message);
+    if (message->failure == 0)
+        copy_own(message, message->request);
+    end_claim(message, message->failure, NULL);
 }
 
 static void receive(ofi_message_t *message, ofi_request_t *request)
@@ -197,25 +142,20 @@ static void receive(ofi_message_t *message, ofi_request_t *request)
         message->operation.kind = &claim_kind;
         ofi_receive_post(&message->operation);
     } else if (message->is_here) {
-        give_own(message);
+        deliver_own(message);
     }
 }
 
-/* -- without a request --------------------------------------------------------------- */
-
-static void set_here(ofi_message_t *message, int failure)
-{
-    message->is_here = true;
-    message->failure = failure;
-}
+/* -- receiving into own memory ------------------------------------------------------- */
 
 static void own_is_here(ofi_message_t *message, int failure)
 {
-    set_here(message, failure);
+    message->is_here = true;
+    message->failure = failure;
     if (message->is_dropped)
-        end_message(message);
+        free_message(message);
     else if (message->request != NULL)
-        give_own(message);
+        deliver_own(message);
 }
 
 static void own_completed(ofi_operation_t *operation,
@@ -233,12 +173,10 @@ static bool post_own(ofi_operation_t *operation)
 {
     ofi_message_t *message = opal_container_of(operation, ofi_message_t, operation);
     struct iovec segment = {message->own, message->bytes};
-    ssize_t result = claim(message, &segment, 1, &message->descriptor);
-    if (result == -FI_EAGAIN)
-        return false;
-    if (result != 0)
+    ssize_t result = receive_claimed(message, &segment, 1, &message->descriptor);
+    if (result != 0 && result != -FI_EAGAIN)
         own_is_here(message, (int)-result);
-    return true;
+    return result != -FI_EAGAIN;
 }
 
 static const ofi_operation_kind_t own_kind = {
@@ -252,11 +190,8 @@ static bool make_own(ofi_message_t *message)
 {
     message->operation.kind = &own_kind;
     message->own = calloc(1, message->bytes + 1);
-    if (message->own == NULL)
-        return false;
-    if (!ofi.needs_registration || message->bytes == 0 ||
-        ofi_register(&message->pin, message->own, message->bytes, &message->descriptor) ==
-            MPI_SUCCESS)
+    if (message->own != NULL && ofi_register(&message->registration, message->own, message->bytes,
+                                             &message->descriptor) == MPI_SUCCESS)
         return true;
     free(message->own);
     message->own = NULL;
@@ -274,72 +209,111 @@ static bool receive_own(ofi_message_t *message)
     return true;
 }
 
-/* Of its bits it is the first one, since it is the first one of all that were asked for: a receive
- * of exactly these gets it, and no other receive has had it. */
-static ofi_message_t *take_whole(fi_addr_t address, const ofi_found_t *there, int *failure)
-{
-    ofi_message_t *message = calloc(1, sizeof *message);
-    ssize_t result;
-    if (message != NULL)
-        know(message, address, there);
-    if (message == NULL || !make_own(message)) {
-        free(message);
-        *failure = FI_ENOMEM;
-        return NULL;
-    }
-    is_taking = true;
-    while ((result = fi_trecv(ofi.endpoint.ep, message->own, message->bytes, message->descriptor,
-                              address, message->bits, 0, &message->operation.context)) ==
-           -FI_EAGAIN)
-        ofi_progress();
-    is_taking = false;
-    if (result == 0)
-        ofi_operation_posted(&message->operation);
-    else
-        set_here(message, (int)-result);
-    return message;
-}
-
-/* All of it is received if there is memory, since a provider may leave a sender waiting whose
- * message it discards. */
+/* Nobody will receive it. All of it is received if there is memory, since a provider may leave the
+ * sender of a discarded message waiting. */
 static void drop(ofi_message_t *message)
 {
-    if (!message->is_here && !receive_own(message)) {
+    if (message->is_here) {
+        free_message(message);
+        return;
+    }
+    if (!receive_own(message)) {
         message->bytes = 0;
         ofi_receive_post(&message->operation);
     }
     message->is_dropped = true;
-    if (message->is_here)
-        end_message(message);
 }
 
-/* -- what is claimed -------------------------------------------------------------------- */
+/* -- claiming ------------------------------------------------------------------------ */
 
-static int add_all(const ofi_tag_pattern_t *pattern)
+static bool is_claimable(const ofi_found_t *there)
+{
+    const opal_fabric_quirks_t *quirks = &ofi.endpoint.quirks;
+    return there->bytes < quirks->unclaimable_from || there->bytes >= quirks->unclaimable_end;
+}
+
+/* Of its bits it is the first one, since it was the first one of all that were asked for: a receive
+ * of exactly these bits gets it, and no receive of ours is posted meanwhile. */
+static void receive_whole(ofi_message_t *message)
+{
+    ssize_t result;
+    ofi_receives_are_held = true;
+    while ((result = fi_trecv(ofi.endpoint.ep, message->own, message->bytes, message->descriptor,
+                              message->from, message->bits, 0, &message->operation.context)) ==
+           -FI_EAGAIN)
+        ofi_progress();
+    ofi_receives_are_held = false;
+    if (result == 0)
+        ofi_operation_posted(&message->operation);
+    else
+        own_is_here(message, (int)-result);
+}
+
+ofi_message_t *ofi_claim(fi_addr_t address, const ofi_tag_pattern_t *pattern,
+                         const ofi_found_t *there, int *failure)
+{
+    ofi_message_t *message = calloc(1, sizeof *message);
+    ofi_found_t found = *there;
+    *failure = FI_ENOMEM;
+    if (message == NULL)
+        return NULL;
+    if (is_claimable(there))
+        *failure = ofi_peek(&message->operation, address, pattern, FI_CLAIM, &found);
+    message->bits = found.bits;
+    message->data = found.data;
+    message->bytes = found.bytes;
+    message->from = address;
+    if (is_claimable(there) ? !found.is_there : !make_own(message)) {
+        free(message);
+        return NULL;
+    }
+    *failure = 0;
+    if (!is_claimable(there))
+        receive_whole(message);
+    return message;
+}
+
+int ofi_look(const ompi_communicator_t *comm, fi_addr_t address, const ofi_tag_pattern_t *pattern,
+             ofi_found_t *there)
+{
+    static ofi_operation_t question; /* which takes nothing out */
+    for (int i = 0; i < LOOKS; i++) {
+        int failure = ofi_peek(&question, address, pattern, 0, there);
+        if (!there->is_there)
+            return failure;
+        if (opal_unlikely(!ofi_is_of_rank(comm, there->bits, there->data))) {
+            ofi_report_stranger();
+            ofi_message_t *message = ofi_claim(address, pattern, there, &failure);
+            if (message != NULL)
+                drop(message);
+        } else if (!ofi_queued_receive_takes(there->bits, there->data)) {
+            return failure;
+        }
+        ofi_progress();
+    }
+    there->is_there = false;
+    return 0;
+}
+
+static int claim_all(const ofi_tag_pattern_t *pattern)
 {
     for (;;) {
         ofi_found_t there;
         int failure = ofi_look(NULL, FI_ADDR_UNSPEC, pattern, &there);
         if (failure != 0 || !there.is_there)
             return failure;
-        ofi_message_t *message = ofi_message_take(FI_ADDR_UNSPEC, pattern, &there, &failure);
+        ofi_message_t *message = ofi_claim(FI_ADDR_UNSPEC, pattern, &there, &failure);
         if (message == NULL)
             return failure;
         opal_list_append(&claimed, &message->node);
     }
 }
 
-int ofi_claimed_add_all(uint32_t comm)
+int ofi_claim_all(uint32_t comm)
 {
     ofi_tag_pattern_t pattern =
         ofi_tag_of_receive(&ofi.tags, comm, OMPI_CONTEXT_USER, MPI_ANY_SOURCE, MPI_ANY_TAG);
-    return add_all(&pattern);
-}
-
-int ofi_claimed_add_everything(void)
-{
-    ofi_tag_pattern_t pattern = ofi_tag_of_any(&ofi.tags, ompi_comm_highest_context());
-    return add_all(&pattern);
+    return claim_all(&pattern);
 }
 
 bool ofi_any_is_claimed(void)
@@ -347,17 +321,20 @@ bool ofi_any_is_claimed(void)
     return !opal_list_is_empty(&claimed);
 }
 
-static ofi_message_t *message_of(opal_list_node_t *node)
+/* -- claimed messages find their receive --------------------------------------------- */
+
+static ofi_message_t *message_at(opal_list_node_t *node)
 {
-    return node == NULL ? NULL : opal_container_of(node, ofi_message_t, node);
+    return opal_container_of(node, ofi_message_t, node);
 }
 
-/* Of a communicator that was not known when it was claimed, only now is it seen who is a rank. */
+/* The communicator may not have been known when the message was claimed: here its source is
+ * compared with the ranks. */
 static ofi_message_t *find(const ofi_tag_pattern_t *pattern, const ompi_route_t *from)
 {
     opal_list_node_t *next;
     for (opal_list_node_t *node = opal_list_first(&claimed); node != NULL; node = next) {
-        ofi_message_t *message = message_of(node);
+        ofi_message_t *message = message_at(node);
         next = opal_list_next(&claimed, node);
         if ((message->bits & ~pattern->ignore) != (pattern->bits & ~pattern->ignore))
             continue;
@@ -383,18 +360,18 @@ bool ofi_claimed_receive(ofi_request_t *request, const ofi_tag_pattern_t *patter
     return true;
 }
 
-/* How long it is; false: that is not known yet, or *error says why not. */
+/* False: the length is not known yet, or *error says why not. */
 static bool knows_length(ofi_message_t *message, size_t *bytes, int *error)
 {
+    ofi_long_head_t head;
     *bytes = message->bytes;
-    if (!is_beginning(message))
+    if (!ofi.has_long || message->bytes != ofi.max_bytes)
         return true;
     if (!receive_own(message)) {
         *error = MPI_ERR_NO_MEM;
         return false;
     }
     if (message->is_here && message->failure == 0) {
-        ofi_long_head_t head;
         memcpy(&head, message->own, sizeof head);
         if (ofi_long_head_is_one(&head))
             *bytes = head.total;
@@ -402,12 +379,27 @@ static bool knows_length(ofi_message_t *message, size_t *bytes, int *error)
     return message->is_here;
 }
 
-ompi_mtl_message_t *ofi_message_hand_out(ofi_message_t *message, const ompi_route_t *from)
+void ofi_status_fill(MPI_Status *status, uint64_t bits, uint64_t data, size_t bytes)
+{
+    MPI_Status made;
+    ompi_status_set(&made, ofi_source(bits, data), ofi_tag_tag(&ofi.tags, bits), MPI_SUCCESS,
+                    bytes);
+    ompi_status_fill(status, &made);
+}
+
+static ompi_mtl_message_t *hand_out(ofi_message_t *message, const ompi_route_t *from)
 {
     message->base.route = *from;
     message->base.route.rank = ofi_source(message->bits, message->data);
     message->base.route.tag = ofi_tag_tag(&ofi.tags, message->bits);
     return &message->base;
+}
+
+ompi_mtl_message_t *ofi_claimed_hand_out(ofi_message_t *message, const ompi_route_t *from,
+                                         MPI_Status *status)
+{
+    ofi_status_fill(status, message->bits, message->data, message->bytes);
+    return hand_out(message, from);
 }
 
 bool ofi_claimed_probe(const ompi_route_t *from, const ofi_tag_pattern_t *pattern, bool *found,
@@ -423,14 +415,9 @@ bool ofi_claimed_probe(const ompi_route_t *from, const ofi_tag_pattern_t *patter
     ofi_status_fill(status, message->bits, message->data, bytes);
     if (taken != NULL) {
         opal_list_remove(&message->node);
-        *taken = ofi_message_hand_out(message, from);
+        *taken = hand_out(message, from);
     }
     return true;
-}
-
-void ofi_message_tell(const ofi_message_t *message, MPI_Status *status)
-{
-    ofi_status_fill(status, message->bits, message->data, message->bytes);
 }
 
 int ofi_receive_message(ompi_mtl_request_t *base, ompi_mtl_message_t *taken)
@@ -448,74 +435,70 @@ int ofi_receive_message(ompi_mtl_request_t *base, ompi_mtl_message_t *taken)
     return MPI_SUCCESS;
 }
 
-/* -- throwing away ------------------------------------------------------------------- */
+/* -- messages that nobody will receive ----------------------------------------------- */
 
-ofi_discard_t ofi_message_discard(const ofi_tag_pattern_t *pattern)
+/* Its sender may wait for a receive. False: there is no memory to tell it. */
+static bool send_refused(const ofi_message_t *message)
 {
-    ofi_operation_t operation = {.kind = NULL};
-    ofi_found_t there;
-    int failure;
-    if (ofi.endpoint.quirks.packets_bytes > 0 || ofi.endpoint.quirks.never_discards) {
-        ofi_ask(&operation, FI_ADDR_UNSPEC, pattern, 0, &there);
-        if (!there.is_there)
-            return OFI_NONE_LEFT; /* or it cannot be asked, which was told */
-        if (!ofi_is_of_rank(NULL, there.bits, there.data))
-            return ofi_swallow(FI_ADDR_UNSPEC, there.bits) ? OFI_DISCARDED : OFI_NOT_YET;
-        if (ofi.endpoint.quirks.never_discards || has_to_be_whole(&there)) {
-            ofi_message_t *message = ofi_message_take(FI_ADDR_UNSPEC, pattern, &there, &failure);
-            if (message == NULL)
-                return failure == 0 || failure == FI_ENOMEM ? OFI_NOT_YET : OFI_NONE_LEFT;
-            drop(message);
-            return OFI_DISCARDED;
-        }
-    }
-    ofi_ask(&operation, FI_ADDR_UNSPEC, pattern, FI_DISCARD, &there);
-    return there.is_there ? OFI_DISCARDED : OFI_NONE_LEFT;
+    const ompi_communicator_t *comm = ompi_comm_find(ofi_tag_comm(&ofi.tags, message->bits));
+    if (!ofi_tag_is_synchronous(&ofi.tags, message->bits) || comm == NULL)
+        return true; /* a communicator that is not known has ended at both ends */
+    ofi_peer_t *peer = ofi_peer_from(comm, ofi_source(message->bits, message->data));
+    if (peer == NULL) /* it was reported */
+        return ofi_peer_error != MPI_ERR_NO_MEM;
+    return ofi_control_send(peer, (ofi_control_t){.kind = OFI_REFUSED, .bits = message->bits});
 }
 
-bool ofi_claimed_drop(uint64_t bits, uint32_t rank, uint32_t behind)
+/* What comes in the order of the list is refused in that order, so it is claimed first. */
+bool ofi_refuse(void)
 {
-    /* If some are left there, how many are behind it is not known. */
-    if (ofi_claimed_add_all(ofi_tag_comm(&ofi.tags, bits)) != 0)
-        return false;
-    for (opal_list_node_t *node = claimed.head.previous; node != &claimed.head;
-         node = node->previous) {
-        ofi_message_t *message = message_of(node);
-        if (message->bits != bits || (uint32_t)ofi_source(bits, message->data) != rank ||
-            behind-- > 0)
-            continue;
+    ofi_tag_pattern_t any = ofi_tag_of_any(&ofi.tags, ompi_comm_highest_context());
+    bool was_any = false;
+    claim_all(&any);
+    for (opal_list_node_t *node; (node = opal_list_first(&claimed)) != NULL; was_any = true) {
+        if (!send_refused(message_at(node)))
+            break; /* until this is called again */
         opal_list_remove(node);
-        drop(message);
-        return true;
+        drop(message_at(node));
     }
-    return false;
+    return was_any;
 }
 
-bool ofi_claimed_first(uint64_t *bits, uint64_t *data)
+/* False: not now. */
+static bool forget_pattern(const ofi_tag_pattern_t *pattern)
 {
-    const ofi_message_t *message = message_of(opal_list_first(&claimed));
-    if (message == NULL)
-        return false;
-    *bits = message->bits;
-    *data = message->data;
-    return true;
+    for (;;) {
+        ofi_found_t there;
+        int failure = ofi_look(NULL, FI_ADDR_UNSPEC, pattern, &there);
+        if (!there.is_there)
+            return true; /* or the provider cannot be asked, which was reported */
+        ofi_message_t *message = ofi_claim(FI_ADDR_UNSPEC, pattern, &there, &failure);
+        if (message == NULL)
+            return failure != 0 && failure != FI_ENOMEM;
+        drop(message);
+    }
 }
 
-void ofi_claimed_drop_first(void)
+bool ofi_forget_context(uint32_t context)
 {
-    ofi_message_t *message = message_of(opal_list_first(&claimed));
-    opal_list_remove(&message->node);
-    drop(message);
-}
-
-void ofi_claimed_forget(uint32_t comm)
-{
+    static const ompi_context_t contexts[] = {OMPI_CONTEXT_USER, OMPI_CONTEXT_PARTITIONED};
+    uint64_t area = ofi.tags.context_bits[OMPI_CONTEXT_COLLECTIVE];
+    if (ofi_is_progressing() || ofi_is_peeking())
+        return false; /* an answer could not be read, or would be taken for another question's */
     opal_list_node_t *next;
     for (opal_list_node_t *node = opal_list_first(&claimed); node != NULL; node = next) {
         next = opal_list_next(&claimed, node);
-        if (ofi_tag_comm(&ofi.tags, message_of(node)->bits) != comm)
+        if (ofi_tag_comm(&ofi.tags, message_at(node)->bits) != context)
             continue;
         opal_list_remove(node);
-        drop(message_of(node));
+        drop(message_at(node));
     }
+    for (size_t i = 0; i < OPAL_COUNT_OF(contexts); i++) {
+        ofi_tag_pattern_t pattern =
+            ofi_tag_of_receive(&ofi.tags, context, contexts[i], MPI_ANY_SOURCE, MPI_ANY_TAG);
+        pattern.ignore |= area; /* both contexts of the kind */
+        if (!forget_pattern(&pattern))
+            return false;
+    }
+    return true;
 }

@@ -141,6 +141,11 @@ static bool is_oversubscribed(void)
            (cores > 0 && opal_job()->local_size > (unsigned long)cores);
 }
 
+static const char *describe(unsigned process OPAL_UNUSED)
+{
+    return selection.phrase;
+}
+
 static void ofi_query(opal_answer_t *answer)
 {
     const opal_pmi_job_t *job = opal_job();
@@ -165,15 +170,15 @@ static void ofi_query(opal_answer_t *answer)
     ofi_selection_free(&selection);
     opal_fabric_quirks_prepare(question.job_size - 1);
     opal_status_t status = ofi_select(&question, &selection, &reason, note, answer);
+    opal_fabric_quirks_end();
     if (status == OPAL_SUCCESS) {
         choice = (ofi_choice_t){.info = selection.info,
                                 .tags = selection.tags,
                                 .queue_depth = cq_depth,
                                 .batch = event_count,
-                                .is_hpc = selection.is_hpc,
                                 .sleeps_on_fd = sleep_on == SLEEP_ON_FD ||
                                                 (sleep_on == SLEEP_AUTO && is_oversubscribed())};
-        ofi_set_ops(&ops, &choice);
+        ofi_set_ops(&ops, &choice, selection.is_hpc, describe);
         opal_answer_yes(answer, PRIORITY, &ops, &choice, "%s", selection.phrase);
     } else {
         if (status == OPAL_ERR_BAD_PARAM)
@@ -189,11 +194,6 @@ static void ofi_query(opal_answer_t *answer)
 static void ofi_close(void)
 {
     ofi_selection_free(&selection);
-}
-
-const char *ofi_describe(unsigned process OPAL_UNUSED)
-{
-    return selection.phrase;
 }
 
 OPAL_EXPORT extern const opal_component_t mca_mtl_ofi_component;

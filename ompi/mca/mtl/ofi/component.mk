@@ -5,16 +5,15 @@ mca_mtl_ofi_sources = \
 	%D%/control.c \
 	%D%/endpoint.c \
 	%D%/long.c \
-	%D%/note.c \
 	%D%/ofi.c %D%/ofi.h \
-	%D%/parcel.c \
+	%D%/peek.c \
 	%D%/peers.c \
 	%D%/probe.c \
 	%D%/progress.c \
-	%D%/recall.c \
+	%D%/queue.c \
 	%D%/receive.c \
-	%D%/refuse.c \
 	%D%/registration.c \
+	%D%/request.c \
 	%D%/select.c %D%/select.h \
 	%D%/send.c \
 	%D%/stranger.c \

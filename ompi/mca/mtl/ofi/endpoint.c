@@ -81,15 +81,12 @@ static void set_limits(const ofi_tag_layout_t *tags)
     ofi.tags = *tags;
     ofi.source_is_data = tags->mode == OFI_TAG_FULL;
     ofi.needs_registration = (info->domain_attr->mr_mode & FI_MR_LOCAL) != 0;
-    ofi.inject_bytes = info->tx_attr->inject_size;
-    ofi.max_bytes = info->ep_attr->max_msg_size;
-    if (quirks->only_injects)
-        ofi.max_bytes = ofi.inject_bytes;
+    ofi.max_bytes = quirks->max_bytes > 0 ? quirks->max_bytes : info->ep_attr->max_msg_size;
     /* Nobody has a buffer of half of all addresses. */
     ofi.has_long = ofi.max_bytes < SIZE_MAX / 2;
-    if (ofi.has_long && ofi.inject_bytes >= ofi.max_bytes)
-        ofi.inject_bytes = ofi.max_bytes - 1; /* one of max_bytes is a beginning: long.c */
-    ofi.send_segments = quirks->only_injects ? 1 : cut(info->tx_attr->iov_limit);
+    ofi.inject_below = quirks->never_injects ? 0 : info->tx_attr->inject_size + 1;
+    ofi.eager_below = ofi.inject_below < ofi.max_bytes ? ofi.inject_below : ofi.max_bytes;
+    ofi.send_segments = cut(info->tx_attr->iov_limit);
     ofi.receive_segments = cut(info->rx_attr->iov_limit);
     if (quirks->spill_below > 0) {
         ofi.receive_segments--;

@@ -1,66 +1,53 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages of at least as many bytes as the provider carries in one (its max_msg_size). A message
- * of exactly so many is never anything else than the beginning of a long one:
+ * Messages of at least as many bytes as the provider carries in one (its max_msg_size): rendezvous.
+ * A message of exactly so many bytes is always the beginning of a long one:
  *
  *   sender                                        receiver
- *   --- message: head, then bytes 16 to max ----> lands in place; the head is where bytes 0 to 16
- *                                                 belong, and says whose it is and how long
- *   <-- news: whose, a number, bytes wanted -----
+ *   --- RTS: head, then bytes 16 to max --------> into the buffer; the head is where bytes 0 to 16
+ *                                                 belong, and says its name and how long it is
+ *   <-- CTS: the name, a number, bytes wanted ---
  *   --- part 0 of the number: bytes 0 to 16 ----> over the head
  *   --- part 1: from max on --------------------> and so on, as far as the buffer goes
  *
  *   head   | the sender's name for it (opal/util/names.h)  8 | bytes of the whole message  8 |
- *   news   control.c, with the same name in it; number 0: nothing is wanted, as the receiver has no
- *          memory
+ *   CTS    control.c; number 0: nothing is wanted, as the receiver has no memory
  *
- * The beginning goes through the matching as any message does. The answer to a synchronous send is
- * the news.
- *
- * Where everything is injected, no completion says when the parts have left. The receiver says that
- * they are there, so that a sender does not go away with parts that need its progress.
+ * The beginning is matched as any message is. The CTS is the answer to a synchronous send, too.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "opal/process/job.h"
 #include "opal/util/names.h"
 #include "ompi/mca/mtl/ofi/ofi.h"
 #include "ompi/request/status.h"
 
 _Static_assert(sizeof(ofi_long_head_t) == OFI_LONG_HEAD_BYTES, "the head as it is drawn");
 
-/* Of a sender: while the first message leaves and the parts follow. Of a receiver: for the parts.
- */
+/* Of a sender: until all parts have left. Of a receiver: for the parts. */
 typedef struct ofi_long {
     ofi_operation_t operation; /* the part that is under way */
     ofi_request_t *request;
     ofi_peer_t *peer;
     ofi_long_head_t head;
-    ofi_registration_t pin; /* of this structure, for the head */
+    ofi_registration_t registration; /* of this structure, for the head, or of `first` */
     void *descriptor;
-    unsigned char *first; /* the first message, where it cannot be handed over as two segments */
+    unsigned char *first; /* the beginning, where the provider takes one segment only */
     uint64_t bits, data;  /* of a receive's completion */
-    bool has_news;        /* or there will be none */
-    bool is_injected;     /* all of it; what is missing is that it has arrived */
-    uint32_t number;      /* the receiver's */
+    bool awaits_cts;
+    uint32_t number; /* the receiver's */
     uint32_t part;
     size_t wanted;        /* bytes of the message, from its beginning */
     size_t begin, length; /* of the part */
 } ofi_long_t;
 
 static uint32_t last_number;
-static opal_names_t senders; /* of ofi_long_t */
+static opal_names_t senders; /* of ofi_long_t that await their CTS */
 
-static int know(ofi_registration_t *pin, void *start, size_t bytes, void **descriptor)
-{
-    return ofi.needs_registration ? ofi_register(pin, start, bytes, descriptor) : MPI_SUCCESS;
-}
-
-static void end_long(ofi_long_t *parts)
+static void free_parts(ofi_long_t *parts)
 {
     parts->request->parts = NULL;
-    ofi_deregister(&parts->pin);
+    ofi_deregister(&parts->registration);
     free(parts->first);
     free(parts);
 }
@@ -70,6 +57,13 @@ static void end_long(ofi_long_t *parts)
 static uint64_t bits_of_part(const ofi_long_t *parts)
 {
     return ofi_tag_of_part(&ofi.tags, parts->number, parts->part & ofi.tags.max_part);
+}
+
+static void first_part(ofi_long_t *parts)
+{
+    parts->begin = 0;
+    parts->part = 0;
+    parts->length = parts->wanted < OFI_LONG_HEAD_BYTES ? parts->wanted : OFI_LONG_HEAD_BYTES;
 }
 
 /* False: that was the last one. */
@@ -84,32 +78,12 @@ static bool next_part(ofi_long_t *parts)
     return true;
 }
 
-static void first_part(ofi_long_t *parts)
-{
-    parts->begin = 0;
-    parts->part = 0;
-    parts->length = parts->wanted < OFI_LONG_HEAD_BYTES ? parts->wanted : OFI_LONG_HEAD_BYTES;
-}
-
 static char *start_of_part(const ofi_long_t *parts)
 {
     return (char *)parts->request->buffer.start + parts->begin;
 }
 
-/* -- sending ------------------------------------------------------------------------- */
-
-static void end_sender(ofi_long_t *parts)
-{
-    opal_names_remove(&senders, parts->head.sender);
-    end_long(parts);
-}
-
-static void end_send(ofi_long_t *parts)
-{
-    ofi_request_t *request = parts->request;
-    end_sender(parts);
-    ofi_send_step_done(request);
-}
+/* -- sending the parts --------------------------------------------------------------- */
 
 static void part_sent(ofi_operation_t *operation,
                       const struct fi_cq_tagged_entry *entry OPAL_UNUSED)
@@ -118,46 +92,36 @@ static void part_sent(ofi_operation_t *operation,
     if (next_part(parts))
         ofi_peer_post(parts->peer, operation);
     else
-        end_send(parts);
+        ofi_send_step_done(parts->request);
 }
 
 static void part_not_sent(ofi_operation_t *operation, const struct fi_cq_err_entry *error)
 {
     ofi_long_t *parts = opal_container_of(operation, ofi_long_t, operation);
     ofi_request_fail(parts->request, error->err, error);
-    end_send(parts);
+    ofi_send_step_done(parts->request);
 }
 
-/* All that there is room for. */
-static ssize_t inject_parts(ofi_long_t *parts)
-{
-    ssize_t result;
-    do
-        result = fi_tinject(ofi.endpoint.ep, start_of_part(parts), parts->length,
-                            parts->peer->address, bits_of_part(parts));
-    while (result == 0 && next_part(parts));
-    return result;
-}
-
+/* Parts that are injected have no completion: as many as there is room for. */
 static bool post_part_send(ofi_operation_t *operation)
 {
     ofi_long_t *parts = opal_container_of(operation, ofi_long_t, operation);
-    ssize_t result = ofi.endpoint.quirks.only_injects
-                         ? inject_parts(parts)
-                         : fi_tsend(ofi.endpoint.ep, start_of_part(parts), parts->length,
-                                    parts->request->buffer.descriptor, parts->peer->address,
-                                    bits_of_part(parts), &operation->context);
+    bool is_over;
+    ssize_t result;
+    do
+        result = ofi_send_bytes(parts->peer, start_of_part(parts), parts->length,
+                                parts->request->buffer.descriptor, 0, bits_of_part(parts),
+                                &operation->context, &is_over);
+    while (result == 0 && is_over && next_part(parts));
     if (result == -FI_EAGAIN)
         return false;
-    if (result != 0) {
-        ofi_request_fail(parts->request, (int)-result, NULL);
-        end_send(parts);
-    } else if (ofi.endpoint.quirks.only_injects) {
-        parts->is_injected = true;
-        ofi_more_under_way(); /* until they have arrived */
-    } else {
+    if (result == 0 && !is_over) {
         ofi_operation_posted(operation);
+        return true;
     }
+    if (result != 0)
+        ofi_request_fail(parts->request, (int)-result, NULL);
+    ofi_send_step_done(parts->request);
     return true;
 }
 
@@ -167,271 +131,164 @@ static const ofi_operation_kind_t part_send_kind = {
     .post = post_part_send,
 };
 
-/* NULL: it names nothing of what that rank could speak of, which is told. */
-static ofi_long_t *find_sender(const ofi_control_t *news)
+/* -- sending: until the CTS ---------------------------------------------------------- */
+
+static void forget_name(ofi_long_t *parts)
 {
-    ofi_long_t *parts = opal_names_find(&senders, news->name);
-    if (parts != NULL && parts->peer->process == news->process &&
-        parts->request->stage == OFI_POSTED)
-        return parts;
-    ofi_control_complain(news, "speaks of a long message that is not under way");
-    return NULL;
+    opal_names_remove(&senders, parts->head.name);
+    parts->awaits_cts = false;
+    ofi_under_way--;
 }
 
-void ofi_long_news(const ofi_control_t *news)
+void ofi_long_cts(const ofi_control_t *cts)
 {
-    ofi_long_t *parts = find_sender(news);
-    if (parts == NULL)
-        return;
-    bool is_refused = news->number == 0 && news->bits == 0; /* it has no memory for it */
-    if (parts->has_news || news->bits > parts->head.total || news->number > ofi.tags.max_message ||
-        (news->number == 0 && !is_refused)) {
-        ofi_control_complain(news, "wants what a long message does not have");
+    ofi_long_t *parts = opal_names_find(&senders, cts->name);
+    if (parts == NULL || parts->peer->process != cts->process ||
+        parts->request->stage != OFI_POSTED) {
+        ofi_control_complain(cts, "speaks of a long message that is not under way");
         return;
     }
-    parts->has_news = true;
-    ofi_under_way--;
+    bool is_refused = cts->number == 0 && cts->bits == 0; /* for want of memory */
+    if (cts->bits > parts->head.total || cts->number > ofi.tags.max_message ||
+        (cts->number == 0 && !is_refused)) {
+        ofi_control_complain(cts, "wants what a long message does not have");
+        return;
+    }
+    forget_name(parts);
     ofi_send_answered(parts->request);
     if (is_refused) {
-        end_send(parts);
+        ofi_send_step_done(parts->request);
         return;
     }
-    parts->number = news->number;
-    parts->wanted = news->bits;
+    parts->number = cts->number;
+    parts->wanted = cts->bits;
     parts->operation.kind = &part_send_kind;
     first_part(parts);
     ofi_peer_post(parts->peer, &parts->operation);
 }
 
-void ofi_long_arrived(const ofi_control_t *news)
-{
-    ofi_long_t *parts = find_sender(news);
-    if (parts == NULL)
-        return;
-    if (!parts->is_injected) {
-        ofi_control_complain(news, "has received what was not sent yet");
-        return;
-    }
-    ofi_under_way--;
-    end_send(parts);
-}
-
-static void beginning_sent(ofi_operation_t *operation,
-                           const struct fi_cq_tagged_entry *entry OPAL_UNUSED)
-{
-    ofi_send_step_done(ofi_request_of(operation));
-}
-
-/* There will be no news. */
-static void give_up(ofi_request_t *request, int result, const struct fi_cq_err_entry *error)
-{
-    ofi_request_fail(request, result, error);
-    ofi_send_answered(request);
-    ofi_long_forget(request);
-    ofi_send_step_done(request);
-}
-
-static void beginning_failed(ofi_operation_t *operation, const struct fi_cq_err_entry *error)
-{
-    give_up(ofi_request_of(operation), error->err, error);
-}
-
-static ssize_t hand_over_beginning(ofi_request_t *request)
+ssize_t ofi_long_begin(ofi_request_t *request, bool *is_over)
 {
     ofi_long_t *parts = request->parts;
-    char *start = request->buffer.start;
+    int rank = request->base.route.comm->rank;
+    if (parts->first != NULL)
+        return ofi_send_bytes(request->peer, parts->first, ofi.max_bytes, parts->descriptor, rank,
+                              request->bits, &request->operation.context, is_over);
     struct iovec segments[2] = {
         {&parts->head, sizeof parts->head},
-        {start + sizeof parts->head, ofi.max_bytes - sizeof parts->head},
+        {(char *)request->buffer.start + sizeof parts->head, ofi.max_bytes - sizeof parts->head},
     };
     void *descriptors[2] = {parts->descriptor, request->buffer.descriptor};
-    struct fi_msg_tagged message = {
+    const struct fi_msg_tagged message = {
         .msg_iov = segments,
         .desc = descriptors,
         .iov_count = 2,
         .addr = request->peer->address,
         .tag = request->bits,
         .context = &request->operation.context,
-        .data = ofi_data_of(request->base.route.comm->rank),
+        .data = ofi_data_of(rank),
     };
-    if (ofi.endpoint.quirks.only_injects)
-        return ofi_inject(request->peer, parts->first, ofi.max_bytes,
-                          request->base.route.comm->rank, request->bits);
-    if (parts->first != NULL) {
-        segments[0] = (struct iovec){parts->first, ofi.max_bytes};
-        message.iov_count = 1;
-    }
+    *is_over = false;
     return fi_tsendmsg(ofi.endpoint.ep, &message, ofi.source_is_data ? FI_REMOTE_CQ_DATA : 0);
 }
 
-static bool post_beginning(ofi_operation_t *operation)
-{
-    ofi_request_t *request = ofi_request_of(operation);
-    ssize_t result = hand_over_beginning(request);
-    if (result == -FI_EAGAIN)
-        return false;
-    request->stage = OFI_POSTED;
-    if (result != 0)
-        give_up(request, (int)-result, NULL);
-    else if (ofi.endpoint.quirks.only_injects)
-        ofi_send_step_done(request);
-    else
-        ofi_operation_posted(operation);
-    return true;
-}
-
-static const ofi_operation_kind_t beginning_kind = {
-    .completed = beginning_sent,
-    .failed = beginning_failed,
-    .post = post_beginning,
-};
-
-/* Where the provider takes one segment only. */
+/* Where the beginning cannot be two segments, or is injected. False: no memory. */
 static bool copy_first(ofi_long_t *parts)
 {
+    const size_t head = sizeof parts->head;
     parts->first = malloc(ofi.max_bytes);
     if (parts->first == NULL)
         return false;
-    memcpy(parts->first, &parts->head, sizeof parts->head);
-    memcpy(parts->first + sizeof parts->head,
-           (char *)parts->request->buffer.start + sizeof parts->head,
-           ofi.max_bytes - sizeof parts->head);
+    memcpy(parts->first, &parts->head, head);
+    memcpy(parts->first + head, (char *)parts->request->buffer.start + head, ofi.max_bytes - head);
     return true;
 }
 
 int ofi_long_prepare(ofi_request_t *request)
 {
+    int error = MPI_ERR_NO_MEM;
     ofi_long_t *parts = calloc(1, sizeof *parts);
     if (parts == NULL)
         return MPI_ERR_NO_MEM;
     parts->request = request;
     parts->peer = request->peer;
     parts->head = (ofi_long_head_t){opal_names_add(&senders, parts), request->bytes};
-    request->parts = parts;
-    if (parts->head.sender == 0) {
-        end_long(parts);
-        return MPI_ERR_NO_MEM;
-    }
-    bool copies = ofi.send_segments < 2;
-    if (copies && !copy_first(parts)) {
-        end_sender(parts);
-        return MPI_ERR_NO_MEM;
-    }
-    void *start = copies ? (void *)parts->first : &parts->head;
-    int error =
-        know(&parts->pin, start, copies ? ofi.max_bytes : sizeof parts->head, &parts->descriptor);
+    bool copies = ofi.send_segments < 2 || ofi.max_bytes < ofi.inject_below;
+    if (parts->head.name != 0 && (!copies || copy_first(parts)))
+        error = copies ? ofi_register(&parts->registration, parts->first, ofi.max_bytes,
+                                      &parts->descriptor)
+                       : ofi_register(&parts->registration, &parts->head, sizeof parts->head,
+                                      &parts->descriptor);
     if (error != MPI_SUCCESS) {
-        end_sender(parts);
+        opal_names_remove(&senders, parts->head.name);
+        free_parts(parts);
         return error;
     }
-    request->missing++; /* the news, and what follows */
-    ofi_more_under_way();
+    request->parts = parts;
+    parts->awaits_cts = true;
+    ofi_under_way++; /* the CTS */
     return MPI_SUCCESS;
-}
-
-void ofi_long_send(ofi_request_t *request)
-{
-    request->operation.kind = &beginning_kind;
-    ofi_peer_send(request->peer, &request->operation);
 }
 
 void ofi_long_forget(ofi_request_t *request)
 {
-    ofi_long_t *parts = request->parts;
-    if (parts == NULL || parts->has_news)
-        return;
-    parts->has_news = true;
-    opal_names_remove(&senders, parts->head.sender);
-    request->missing--;
-    ofi_under_way--;
+    if (request->parts != NULL && request->parts->awaits_cts)
+        forget_name(request->parts);
 }
 
+/* The provider may have been sending the beginning until now. */
 void ofi_long_end(ofi_request_t *request)
 {
     if (opal_unlikely(request->parts != NULL))
-        end_long(request->parts);
+        free_parts(request->parts);
 }
 
-/* -- receiving ----------------------------------------------------------------------- */
-
-/* False: no memory. */
-static bool tell(const ofi_long_t *parts, ofi_control_kind_t kind)
+void ofi_long_stop(void)
 {
-    ofi_control_t news = {
-        .kind = kind,
-        .process = opal_job()->rank,
-        .name = parts->head.sender,
-        .bits = parts->wanted,
-        .number = parts->number,
-    };
-    return ofi_control_send(parts->peer, &news);
+    opal_names_free(&senders);
 }
+
+/* -- receiving the parts ------------------------------------------------------------- */
 
 static void end_receive(ofi_long_t *parts)
 {
     ofi_request_t *request = parts->request;
     uint64_t bits = parts->bits, data = parts->data;
     size_t total = parts->head.total;
-    end_long(parts);
+    free_parts(parts);
     if (opal_unlikely(request->base.base.status.MPI_ERROR != MPI_SUCCESS))
         ofi_request_end(request); /* it has failed */
     else
         ofi_receive_end(request, bits, data, total);
 }
 
-static bool post_arrived(ofi_operation_t *operation)
-{
-    ofi_long_t *parts = opal_container_of(operation, ofi_long_t, operation);
-    if (!tell(parts, OFI_ARRIVED))
-        return false;
-    end_receive(parts);
-    return true;
-}
-
-static const ofi_operation_kind_t arrived_kind = {.post = post_arrived};
-
-/* Or nothing is awaited any more: the sender waits for that, too. */
-static void all_arrived(ofi_long_t *parts)
-{
-    if (!ofi.endpoint.quirks.only_injects) {
-        end_receive(parts);
-    } else if (!post_arrived(&parts->operation)) {
-        parts->operation.kind = &arrived_kind;
-        ofi_starved_post(&parts->operation);
-    }
-}
-
 /* A stranger may know the number, but not how many bytes are wanted. */
-static void wait_again(ofi_long_t *parts)
+static void post_again(ofi_long_t *parts)
 {
     ofi_report_stranger();
     ofi_receive_post(&parts->operation);
 }
 
-static void part_arrived(ofi_operation_t *operation, const struct fi_cq_tagged_entry *entry)
+static void part_received(ofi_operation_t *operation, const struct fi_cq_tagged_entry *entry)
 {
     ofi_long_t *parts = opal_container_of(operation, ofi_long_t, operation);
     if (opal_unlikely(entry->len != parts->length))
-        wait_again(parts);
+        post_again(parts);
     else if (next_part(parts))
         ofi_receive_post(operation);
     else
-        all_arrived(parts);
-}
-
-static void fail_receive(ofi_long_t *parts, int result, const struct fi_cq_err_entry *error)
-{
-    ofi_request_fail(parts->request, result, error);
-    all_arrived(parts);
+        end_receive(parts);
 }
 
 static void part_failed(ofi_operation_t *operation, const struct fi_cq_err_entry *error)
 {
     ofi_long_t *parts = opal_container_of(operation, ofi_long_t, operation);
-    if (error->err == FI_ETRUNC)
-        wait_again(parts);
-    else
-        fail_receive(parts, error->err, error);
+    if (error->err == FI_ETRUNC) {
+        post_again(parts);
+        return;
+    }
+    ofi_request_fail(parts->request, error->err, error);
+    end_receive(parts);
 }
 
 static bool post_part_receive(ofi_operation_t *operation)
@@ -442,33 +299,31 @@ static bool post_part_receive(ofi_operation_t *operation)
                               bits_of_part(parts), 0, &operation->context);
     if (result == -FI_EAGAIN)
         return false;
-    if (result == 0)
+    if (result == 0) {
         ofi_operation_posted(operation);
-    else
-        fail_receive(parts, (int)-result, NULL);
+    } else {
+        ofi_request_fail(parts->request, (int)-result, NULL);
+        end_receive(parts);
+    }
     return true;
 }
 
 static const ofi_operation_kind_t part_receive_kind = {
-    .completed = part_arrived,
+    .completed = part_received,
     .failed = part_failed,
     .post = post_part_receive,
 };
 
 /* -- receiving without memory ---------------------------------------------------------- */
 
-/* The sender is told that nothing is wanted. False: not yet, as there is no memory for that. */
+/* The sender learns that nothing is wanted. False: not yet, as there is no memory for that. */
 static bool post_refusal(ofi_operation_t *operation)
 {
     ofi_request_t *request = ofi_request_of(operation);
     ofi_peer_t *peer =
         ofi_peer_from(request->base.route.comm, request->base.base.status.MPI_SOURCE);
-    const ofi_control_t news = {
-        .kind = OFI_NEWS,
-        .process = opal_job()->rank,
-        .name = request->bits,
-    };
-    if (peer == NULL ? ofi_peer_error == MPI_ERR_NO_MEM : !ofi_control_send(peer, &news))
+    const ofi_control_t nothing = {.kind = OFI_CTS, .name = request->bits};
+    if (peer == NULL ? ofi_peer_error == MPI_ERR_NO_MEM : !ofi_control_send(peer, nothing))
         return false;
     ofi_request_end(request);
     return true;
@@ -476,11 +331,11 @@ static bool post_refusal(ofi_operation_t *operation)
 
 static const ofi_operation_kind_t refusal_kind = {.post = post_refusal};
 
-static void refuse(ofi_request_t *request, uint64_t bits, uint64_t data, uint64_t sender)
+static void refuse(ofi_request_t *request, uint64_t bits, uint64_t data, uint64_t name)
 {
     ompi_status_set(&request->base.base.status, ofi_source(bits, data),
                     ofi_tag_tag(&ofi.tags, bits), MPI_ERR_NO_MEM, 0);
-    request->bits = sender;
+    request->bits = name;
     request->operation.kind = &refusal_kind;
     if (!post_refusal(&request->operation))
         ofi_starved_post(&request->operation);
@@ -507,6 +362,15 @@ static ofi_long_t *make_receiver(ofi_request_t *request, ofi_peer_t *peer,
     return parts;
 }
 
+/* False: no memory. */
+static bool send_cts(const ofi_long_t *parts)
+{
+    return ofi_control_send(parts->peer, (ofi_control_t){.kind = OFI_CTS,
+                                                         .name = parts->head.name,
+                                                         .bits = parts->wanted,
+                                                         .number = parts->number});
+}
+
 void ofi_long_receive(ofi_request_t *request, uint64_t bits, uint64_t data,
                       const ofi_long_head_t *head)
 {
@@ -518,18 +382,13 @@ void ofi_long_receive(ofi_request_t *request, uint64_t bits, uint64_t data,
         return;
     }
     ofi_long_t *parts = peer != NULL ? make_receiver(request, peer, head) : NULL;
-    if (parts == NULL || !tell(parts, OFI_NEWS)) {
+    if (parts == NULL || !send_cts(parts)) {
         free(parts);
-        refuse(request, bits, data, head->sender);
+        refuse(request, bits, data, head->name);
         return;
     }
-    parts->bits = bits & ~ofi.tags.synchronous; /* the news are the answer */
+    parts->bits = bits & ~ofi.tags.synchronous; /* the CTS is the answer */
     parts->data = data;
     request->parts = parts;
     ofi_receive_post(&parts->operation);
-}
-
-void ofi_long_stop(void)
-{
-    opal_names_free(&senders);
 }

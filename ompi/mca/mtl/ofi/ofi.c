@@ -1,111 +1,43 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The component's operations: starting, stopping, and how requests end.
+ * The component's operations, its start and its end.
  *
- * Nobody closes its endpoint while others may still need what it does in its progress: libfabric
- * has buffers of messages that MPI's sends have ended with, and a provider may have to answer for
- * what has been received. So the end is a fence, with progress until all ranks are in it. A fence
- * blocks; a thread of its own is in it meanwhile.
+ * No rank closes its endpoint while others may still need its progress: libfabric has buffers of
+ * messages that MPI's sends have ended with, and a provider may have to answer for what has been
+ * received. So the end is a fence, with progress until all ranks are in it. A fence blocks; a
+ * thread of its own is in it meanwhile.
  */
 #include "ompi/mca/mtl/ofi/ofi.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 
 #include "opal/process/job.h"
 #include "opal/progress/wait.h"
-#include "opal/util/log.h"
-
-size_t ofi_outgoing;
-size_t ofi_large_requests;
-
-static atomic_int has_left = 1; /* what flush waits for; 0 only while it does */
-
-/* -- requests ------------------------------------------------------------------------ */
-
-void ofi_has_left(void)
-{
-    ofi_outgoing--;
-    if (opal_unlikely(ofi_outgoing == 0 &&
-                      atomic_load_explicit(&has_left, memory_order_relaxed) == 0))
-        opal_wait_signal(&has_left);
-}
-
-void ofi_request_end(ofi_request_t *request)
-{
-    ofi_long_end(request);
-    ofi_buffer_free(&request->buffer);
-    request->stage = OFI_IDLE;
-    if (request->bytes >= OFI_LARGE_BYTES)
-        ofi_large_requests--;
-    if (request->base.is_send)
-        ofi_has_left();
-    ompi_request_complete(&request->base.base);
-}
-
-void ofi_log_failure(const char *what, int process, int failure,
-                     const struct fi_cq_err_entry *error)
-{
-    const char *more = NULL;
-    char peer[32] = "another rank";
-    if (process != OFI_ANY_PROCESS)
-        snprintf(peer, sizeof peer, "rank %d", process);
-    if (error != NULL && error->prov_errno != 0)
-        more = fi_cq_strerror(ofi.endpoint.cq, error->prov_errno, error->err_data, NULL, 0);
-    if (more == NULL || more[0] == 0)
-        opal_log_error("mtl/ofi: %s %s failed: %s", what, peer, fi_strerror(failure));
-    else
-        opal_log_error("mtl/ofi: %s %s failed: %s (%s)", what, peer, fi_strerror(failure), more);
-}
-
-/* Errors that mean that the other end is not there any more. */
-static bool is_loss(int failure)
-{
-    switch (failure) {
-    case FI_ECONNRESET:
-    case FI_ECONNABORTED:
-    case FI_ECONNREFUSED:
-    case FI_ENOTCONN:
-    case FI_ESHUTDOWN:
-    case FI_EHOSTDOWN:
-    case FI_EHOSTUNREACH:
-        return true;
-    default:
-        return false;
-    }
-}
-
-void ofi_request_fail(ofi_request_t *request, int failure, const struct fi_cq_err_entry *error)
-{
-    const ompi_mtl_request_t *base = &request->base;
-    int process = base->route.rank == MPI_ANY_SOURCE
-                      ? OFI_ANY_PROCESS
-                      : (int)ompi_comm_process(base->route.comm, base->route.rank);
-    ofi_log_failure(base->is_send ? "a message to" : "a message from", process, failure, error);
-    request->base.base.status.MPI_ERROR = is_loss(failure) ? MPI_ERR_PROC_ABORTED : MPI_ERR_OTHER;
-}
 
 static void release(ompi_mtl_request_t *request OPAL_UNUSED)
 {
     /* What a request holds beside itself ends with its operation. */
 }
 
-/* -- starting and stopping ----------------------------------------------------------- */
-
-static void flush(void)
+static int cancel(ompi_mtl_request_t *base)
 {
-    if (ofi_outgoing == 0)
-        return;
-    atomic_store_explicit(&has_left, 0, memory_order_relaxed);
-    opal_wait_until(&has_left, NULL);
+    ofi_request_t *request = opal_container_of(base, ofi_request_t, base);
+    if (base->is_send)
+        ofi_send_cancel(request);
+    else
+        ofi_receive_cancel(request);
+    ofi_handed_over();
+    return MPI_SUCCESS;
 }
+
+/* -- the end ------------------------------------------------------------------------- */
 
 static void *meet(void *met)
 {
     void *state;
     const opal_pmi_ops_t *pmi = opal_pmi(&state);
-    pmi->fence(state); /* a failure has been told, and is the end of the job */
+    pmi->fence(state); /* a failure has been reported, and is the end of the job */
     atomic_store((atomic_int *)met, 1);
     opal_wait_notify_self();
     return NULL;
@@ -126,33 +58,34 @@ static void meet_all(void)
     pthread_join(thread, NULL);
 }
 
-static void end(void)
+static void stop(void *state OPAL_UNUSED)
 {
     ofi_control_stop();
     ofi_progress_stop();
-    ofi_notes_stop();
     ofi_registrations_stop();
-    ofi_sends_end();
     ofi_long_stop();
-    ofi_recall_stop();
     ofi_peers_stop();
     ofi_endpoint_close();
-    ofi_parcels_stop(); /* the provider may have had them */
-    ofi_strangers_stop();
 }
 
-static void stop(void *state OPAL_UNUSED)
-{
-    end();
-}
+/* -- the start ----------------------------------------------------------------------- */
 
-/* Nobody sends before everybody knows whom it may come from. */
-static opal_status_t meet_others(void)
+static ofi_control_fn_t *const handlers[OFI_CONTROL_KINDS] = {
+    [OFI_MATCHED] = ofi_send_matched,
+    [OFI_REFUSED] = ofi_send_refused,
+    [OFI_CTS] = ofi_long_cts,
+};
+
+/* No rank sends before every rank knows all addresses. */
+static opal_status_t meet_peers(void)
 {
     void *state;
     const opal_pmi_ops_t *pmi = opal_pmi(&state);
-    opal_status_t status = ofi_peers_meet_all();
-    return status == OPAL_SUCCESS ? pmi->fence(state) : status;
+    for (unsigned process = 0; process < opal_job()->size; process++) {
+        if (ofi_peer(process) == NULL)
+            return OPAL_ERR_SYSTEM;
+    }
+    return pmi->fence(state);
 }
 
 static opal_status_t start(void *state)
@@ -161,45 +94,43 @@ static opal_status_t start(void *state)
     opal_status_t status = ofi_endpoint_open(choice);
     if (status != OPAL_SUCCESS)
         return status;
-    ofi_peers_start();
+    ofi_queues_start();
     ofi_registrations_start();
-    ofi_parcels_start();
     status = ofi_progress_start(choice->batch);
     if (status == OPAL_SUCCESS)
         status = ofi_endpoint_publish();
     if (status == OPAL_SUCCESS) /* behind the fence in there: rank 0 may have put the key */
         status = ofi_words_start();
     if (status == OPAL_SUCCESS)
-        status = ofi_notes_start();
-    if (status == OPAL_SUCCESS)
-        status = ofi_control_start();
+        status = ofi_control_start(handlers);
     if (status == OPAL_SUCCESS && ofi.endpoint.quirks.meets_all)
-        status = meet_others();
+        status = meet_peers();
     if (status != OPAL_SUCCESS)
-        end();
+        stop(NULL);
     return status;
 }
 
-void ofi_set_ops(ompi_mtl_ops_t *ops, const ofi_choice_t *choice)
+void ofi_set_ops(ompi_mtl_ops_t *ops, const ofi_choice_t *choice, bool is_hpc,
+                 const char *(*describe)(unsigned process))
 {
     *ops = (ompi_mtl_ops_t){
         .request_bytes = sizeof(ofi_request_t),
         .limits = {choice->tags.max_tag, (uint32_t)choice->tags.max_tag + 1, choice->tags.max_comm,
                    choice->tags.max_rank},
-        .is_hpc = choice->is_hpc,
+        .is_hpc = is_hpc,
         .start = start,
         .stop = stop,
-        .flush = flush,
+        .flush = ofi_flush,
         .meet = meet_all,
         .finalize_drain = ofi_refuse,
         .send_now = ofi_send_now,
         .send = ofi_send,
         .receive = ofi_receive,
-        .cancel = ofi_cancel,
+        .cancel = cancel,
         .release = release,
         .probe = ofi_probe,
         .receive_message = ofi_receive_message,
         .forget_context = ofi_forget_context,
-        .describe = ofi_describe,
+        .describe = describe,
     };
 }

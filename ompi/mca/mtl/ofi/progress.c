@@ -118,8 +118,6 @@ int ofi_progress(void)
     if (opal_unlikely(ofi_has_queued()))
         count += ofi_push();
     entries = read;
-    if (opal_unlikely(ofi_recall_is_asked()))
-        ofi_recall_work();
     if (opal_unlikely(atomic_load_explicit(&opal_fabric_monitor_pending, memory_order_relaxed)))
         opal_fabric_monitor_notify();
     return count;
@@ -153,7 +151,7 @@ static unsigned in_vain; /* polls, since something came or a nap was over */
 
 static bool needs_nap(void)
 {
-    return ofi_has_queued() || ofi_recall_is_asked() || ofi.endpoint.wait_fd < 0;
+    return ofi_has_queued() || ofi.endpoint.wait_fd < 0;
 }
 
 static void set_nap(uint64_t now)

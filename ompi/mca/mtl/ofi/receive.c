@@ -17,55 +17,46 @@ size_t ofi_receive_room(const ofi_request_t *request)
     return is_widened ? OFI_LONG_HEAD_BYTES : request->bytes;
 }
 
-/* Where the provider must not find out that a message does not fit. */
+/* Whether the provider must not find out that a message does not fit. */
 static bool may_spill(const ofi_request_t *request)
 {
     return request->bytes < ofi.endpoint.quirks.spill_below;
 }
 
-/* To the sender of what the status says. False: no memory. */
-static bool answer(const ofi_request_t *request)
+/* To the sender that the status names. False: no memory. */
+static bool send_matched(const ofi_request_t *request)
 {
     const ompi_communicator_t *comm = request->base.route.comm;
-    const MPI_Status *status = &request->base.base.status;
-    ofi_peer_t *peer = ofi_peer_from(comm, status->MPI_SOURCE);
+    ofi_peer_t *peer = ofi_peer_from(comm, request->base.base.status.MPI_SOURCE);
     if (peer == NULL)
         return ofi_peer_error != MPI_ERR_NO_MEM;
-    return ofi_tell(
-        peer, ofi_tag_of_answer(&ofi.tags, comm->context, (unsigned)comm->rank, status->MPI_TAG),
-        "", 0);
+    return ofi_control_send(peer, (ofi_control_t){.kind = OFI_MATCHED, .bits = request->bits});
 }
 
-static bool post_answer(ofi_operation_t *operation)
+static bool post_matched(ofi_operation_t *operation)
 {
     ofi_request_t *request = ofi_request_of(operation);
-    if (!answer(request))
+    if (!send_matched(request))
         return false;
     ofi_request_end(request);
     return true;
 }
 
-/* The request carries what there is no memory for, and ends when that has left. */
-static const ofi_operation_kind_t answer_kind = {.post = post_answer};
-
-int ofi_source(uint64_t bits, uint64_t data)
-{
-    return ofi.source_is_data ? (int)(uint32_t)data : (int)ofi_tag_source(&ofi.tags, bits);
-}
+/* The request carries the answer that there is no memory for, and ends when that has left. */
+static const ofi_operation_kind_t matched_kind = {.post = post_matched};
 
 void ofi_receive_end(ofi_request_t *request, uint64_t bits, uint64_t data, size_t total)
 {
-    const ompi_route_t *from = &request->base.route;
-    size_t arrived = total <= request->bytes ? total : request->bytes;
-    int source = ofi_source(bits, data), tag = ofi_tag_tag(&ofi.tags, bits);
-    ofi_buffer_unpack(&request->buffer, &request->base.data, arrived);
-    ompi_status_set(&request->base.base.status, source, tag,
-                    ompi_datatype_receive_class(request->base.data.type, request->bytes, total),
-                    arrived);
-    if (opal_unlikely(from->context == OMPI_CONTEXT_USER &&
-                      ofi_tag_is_synchronous(&ofi.tags, bits)) &&
-        opal_unlikely(!answer(request))) {
-        request->operation.kind = &answer_kind;
+    size_t received = total <= request->bytes ? total : request->bytes;
+    bool is_answered =
+        request->base.route.context == OMPI_CONTEXT_USER && ofi_tag_is_synchronous(&ofi.tags, bits);
+    ofi_buffer_unpack(&request->buffer, &request->base.data, received);
+    ompi_status_set(
+        &request->base.base.status, ofi_source(bits, data), ofi_tag_tag(&ofi.tags, bits),
+        ompi_datatype_receive_class(request->base.data.type, request->bytes, total), received);
+    request->bits = bits;
+    if (opal_unlikely(is_answered) && opal_unlikely(!send_matched(request))) {
+        request->operation.kind = &matched_kind;
         request->stage = OFI_IDLE;
         ofi_starved_post(&request->operation);
         return;
@@ -73,8 +64,8 @@ void ofi_receive_end(ofi_request_t *request, uint64_t bits, uint64_t data, size_
     ofi_request_end(request);
 }
 
-/* A stranger's message has met it; the next one may be a rank's. */
-static void wait_again(ofi_request_t *request)
+/* A stranger's message has matched it; the next one may be a rank's. */
+static void post_again(ofi_request_t *request)
 {
     ofi_report_stranger();
     if (request->is_cancelled) {
@@ -86,11 +77,11 @@ static void wait_again(ofi_request_t *request)
     ofi_receive_post(&request->operation);
 }
 
-/* What was taken out of the matching is gone. */
+/* A message that was taken out of the matching is gone: its receive fails. */
 static void refuse_head(ofi_request_t *request)
 {
     if (request->stage == OFI_POSTED) {
-        wait_again(request);
+        post_again(request);
         return;
     }
     ofi_report_stranger();
@@ -100,32 +91,30 @@ static void refuse_head(ofi_request_t *request)
 
 void ofi_receive_delivered(ofi_request_t *request, uint64_t bits, uint64_t data, size_t total)
 {
-    if (opal_unlikely(ofi_is_asking()))
-        ofi_taken_meanwhile(bits, data);
-    if (opal_unlikely(ofi.has_long && total == ofi.max_bytes)) {
-        ofi_long_head_t head;
-        memcpy(&head, request->buffer.start, sizeof head);
-        if (opal_likely(ofi_long_head_is_one(&head)))
-            ofi_long_receive(request, bits, data, &head);
-        else
-            refuse_head(request);
-    } else {
+    if (opal_likely(!ofi.has_long || total != ofi.max_bytes)) {
         ofi_receive_end(request, bits, data, total);
+        return;
     }
+    ofi_long_head_t head;
+    memcpy(&head, request->buffer.start, sizeof head);
+    if (opal_likely(ofi_long_head_is_one(&head)))
+        ofi_long_receive(request, bits, data, &head);
+    else
+        refuse_head(request);
 }
 
-/* Not every provider says the data of what has failed. */
-static bool is_told_data(const struct fi_cq_err_entry *error)
+/* Not every provider says the data of a message that has failed. */
+static bool has_data(const struct fi_cq_err_entry *error)
 {
     return error->data != 0 ||
-           (error->err == FI_ETRUNC && (ofi.endpoint.quirks.tells_data || !ofi.source_is_data));
+           (error->err == FI_ETRUNC && (ofi.endpoint.quirks.reports_data || !ofi.source_is_data));
 }
 
 static void receive_completed(ofi_operation_t *operation, const struct fi_cq_tagged_entry *entry)
 {
     ofi_request_t *request = ofi_request_of(operation);
     if (opal_unlikely(!ofi_is_of_rank(request->base.route.comm, entry->tag, entry->data)))
-        wait_again(request);
+        post_again(request);
     else
         ofi_receive_delivered(request, entry->tag, entry->data, entry->len);
 }
@@ -134,17 +123,17 @@ static void receive_failed(ofi_operation_t *operation, const struct fi_cq_err_en
 {
     ofi_request_t *request = ofi_request_of(operation);
     int rank = request->base.route.rank;
-    bool is_told = is_told_data(error);
-    if (error->err != FI_ECANCELED && is_told &&
+    bool is_known = has_data(error);
+    if (error->err != FI_ECANCELED && is_known &&
         !ofi_is_of_rank(request->base.route.comm, error->tag, error->data)) {
-        wait_again(request);
+        post_again(request);
         return;
     }
     if (error->err == FI_ETRUNC) {
         size_t lost = error->olen > 0 ? error->olen : 1; /* not every provider counts it */
         size_t room =
             ofi_receive_room(request) + (may_spill(request) ? ofi.endpoint.quirks.spill_bytes : 0);
-        uint64_t data = is_told ? error->data : ofi_data_of(rank == MPI_ANY_SOURCE ? 0 : rank);
+        uint64_t data = is_known ? error->data : ofi_data_of(rank == MPI_ANY_SOURCE ? 0 : rank);
         ofi_receive_delivered(request, error->tag, data, room + lost);
         return;
     }
@@ -193,10 +182,19 @@ static bool post_receive(ofi_operation_t *operation)
     return true;
 }
 
+static bool takes(const ofi_operation_t *operation, uint64_t bits, uint64_t data)
+{
+    const ofi_request_t *request = ofi_request_of(operation);
+    int rank = request->base.route.rank;
+    return (bits & ~request->ignore) == (request->bits & ~request->ignore) &&
+           (rank == MPI_ANY_SOURCE || rank == ofi_source(bits, data));
+}
+
 static const ofi_operation_kind_t receive_kind = {
     .completed = receive_completed,
     .failed = receive_failed,
     .post = post_receive,
+    .takes = takes,
 };
 
 int ofi_pattern(const ompi_route_t *from, fi_addr_t *address, ofi_tag_pattern_t *pattern)
@@ -236,28 +234,7 @@ int ofi_receive(ompi_mtl_request_t *base)
     return MPI_SUCCESS;
 }
 
-static bool is_in(const opal_list_t *list, uint64_t bits, uint64_t data)
-{
-    for (opal_list_node_t *node = opal_list_first(list); node != NULL;
-         node = opal_list_next(list, node)) {
-        ofi_operation_t *operation = opal_container_of(node, ofi_operation_t, node);
-        if (operation->kind != &receive_kind)
-            continue;
-        const ofi_request_t *request = ofi_request_of(operation);
-        int rank = request->base.route.rank;
-        if ((bits & ~request->ignore) == (request->bits & ~request->ignore) &&
-            (rank == MPI_ANY_SOURCE || rank == ofi_source(bits, data)))
-            return true;
-    }
-    return false;
-}
-
-bool ofi_receive_waits_for(uint64_t bits, uint64_t data)
-{
-    return is_in(ofi_queued_receives(), bits, data) || is_in(&ofi_posted, bits, data);
-}
-
-static void cancel_receive(ofi_request_t *request)
+void ofi_receive_cancel(ofi_request_t *request)
 {
     if (request->stage == OFI_POSTED) {
         request->is_cancelled = true;
@@ -269,16 +246,4 @@ static void cancel_receive(ofi_request_t *request)
         ompi_status_set_cancelled(&request->base.base.status, true);
         ofi_request_end(request);
     }
-}
-
-int ofi_cancel(ompi_mtl_request_t *base)
-{
-    ofi_request_t *request = opal_container_of(base, ofi_request_t, base);
-    int error = MPI_SUCCESS;
-    if (base->is_send)
-        error = ofi_send_cancel(request);
-    else
-        cancel_receive(request);
-    ofi_handed_over();
-    return error;
 }

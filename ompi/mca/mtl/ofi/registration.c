@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Buffers that the provider has to know before it reads or writes them (FI_MR_LOCAL). The mpool
- * keeps what it has registered, and forgets it when pages leave the process. Without an mpool each
+ * keeps the registrations, and drops one when its pages leave the process. Without an mpool each
  * message registers its own buffer.
  */
 #include "opal/util/log.h"
 #include "ompi/mca/mtl/ofi/ofi.h"
 
 static ompi_mpool_t *pool; /* NULL: there is none */
-static bool is_told;       /* that registering failed: once is enough */
+static bool is_reported;   /* that registering failed */
 
 static uint64_t access_bits(unsigned access)
 {
@@ -28,10 +28,10 @@ static opal_status_t pin(void *context OPAL_UNUSED, void *base, size_t bytes, un
     if (result == -FI_ENOMEM || result == -FI_ENOSPC || result == -FI_EAGAIN)
         return OPAL_ERR_NO_MEMORY;
     if (result != 0) {
-        if (!is_told)
+        if (!is_reported)
             opal_log_error("mtl/ofi: the provider %s cannot register memory: %s",
                            ofi.endpoint.info->fabric_attr->prov_name, fi_strerror(-result));
-        is_told = true;
+        is_reported = true;
         return OPAL_ERR_SYSTEM;
     }
     *handle = mr;
@@ -54,7 +54,7 @@ static const ompi_mpool_device_t device = {
 
 void ofi_registrations_start(void)
 {
-    is_told = false;
+    is_reported = false;
     if (!ofi.needs_registration || ompi_mpool_create(&device, &pool) != OPAL_SUCCESS)
         pool = NULL;
 }
@@ -71,6 +71,9 @@ int ofi_register(ofi_registration_t *registration, const void *start, size_t byt
     unsigned access = OMPI_MPOOL_LOCAL_READ | OMPI_MPOOL_LOCAL_WRITE;
     struct fid_mr *mr;
     *registration = (ofi_registration_t){0};
+    *descriptor = NULL;
+    if (!ofi.needs_registration || bytes == 0)
+        return MPI_SUCCESS;
     if (pool != NULL &&
         ompi_mpool_acquire(pool, start, bytes, access, &registration->use) == OPAL_SUCCESS) {
         mr = registration->use.registration->handle;

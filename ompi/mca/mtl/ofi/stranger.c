@@ -74,21 +74,21 @@ opal_status_t ofi_words_start(void)
 
 void ofi_report_stranger(void)
 {
-    static bool is_told;
-    if (!is_told)
+    static bool is_reported;
+    if (!is_reported)
         opal_log_warning(
             "mtl/ofi: a message has come by the provider %s that is of no rank of this "
             "job; it was thrown away, and so are others like it. Somebody can reach "
             "the endpoints of this job: see SECURITY.md",
             ofi.endpoint.info->fabric_attr->prov_name);
-    is_told = true;
+    is_reported = true;
 }
 
 /* A communicator that is not known may be one that others have made already. */
 bool ofi_is_of_rank(const ompi_communicator_t *comm, uint64_t bits, uint64_t data)
 {
     int source = ofi_source(bits, data);
-    if (opal_unlikely(!ofi_is_of_job(data)))
+    if (opal_unlikely((data & ofi.data_mask) != ofi.data_word))
         return false;
     if (comm == NULL)
         comm = ompi_comm_find(ofi_tag_comm(&ofi.tags, bits));
@@ -99,69 +99,4 @@ ofi_peer_t *ofi_peer_from(const ompi_communicator_t *comm, int source)
 {
     ofi_peer_error = MPI_ERR_OTHER;
     return ompi_comm_has_rank(comm, source) ? ofi_peer_of(comm, source) : NULL;
-}
-
-bool ofi_control_is_ours(const ofi_control_t *control)
-{
-    return control->proof == ofi.proof && control->process < opal_job()->size;
-}
-
-/* -- throwing away ------------------------------------------------------------------- */
-
-/* One at a time, since it takes whatever has these bits. */
-static struct {
-    ofi_operation_t operation;
-    fi_addr_t from;
-    uint64_t bits;
-    bool is_under_way;
-} swallow;
-
-/* It may be of any length: what does not fit a receive of nothing is the provider's to lose. */
-static void swallowed(ofi_operation_t *operation OPAL_UNUSED,
-                      const struct fi_cq_tagged_entry *entry OPAL_UNUSED)
-{
-    swallow.is_under_way = false;
-}
-
-static void swallow_failed(ofi_operation_t *operation OPAL_UNUSED,
-                           const struct fi_cq_err_entry *error OPAL_UNUSED)
-{
-    swallow.is_under_way = false;
-}
-
-static bool post_swallow(ofi_operation_t *operation)
-{
-    ssize_t result = fi_trecv(ofi.endpoint.ep, NULL, 0, NULL, swallow.from, swallow.bits, 0,
-                              &operation->context);
-    if (result == -FI_EAGAIN)
-        return false;
-    if (result == 0)
-        ofi_operation_posted(operation);
-    else
-        swallow.is_under_way = false;
-    return true;
-}
-
-static const ofi_operation_kind_t swallow_kind = {
-    .completed = swallowed,
-    .failed = swallow_failed,
-    .post = post_swallow,
-};
-
-bool ofi_swallow(fi_addr_t from, uint64_t bits)
-{
-    if (swallow.is_under_way)
-        return false;
-    swallow.operation.kind = &swallow_kind;
-    swallow.from = from;
-    swallow.bits = bits;
-    swallow.is_under_way = true;
-    ofi_report_stranger();
-    ofi_receive_post(&swallow.operation);
-    return true;
-}
-
-void ofi_strangers_stop(void)
-{
-    swallow.is_under_way = false;
 }

@@ -12,7 +12,7 @@ enum {
     LEAST_CQ_DATA_BYTES = 4,  /* a rank */
 };
 
-enum { KIND_MESSAGE, KIND_SYNCHRONOUS, KIND_ANSWER, KIND_BESIDE };
+enum { KIND_MESSAGE, KIND_SYNCHRONOUS, KIND_INTERNAL, KIND_PARTITIONED };
 
 /* Widths in bits; tag includes the area. What is left of 64 is unused, between comm and kind. */
 static const struct {
@@ -80,15 +80,14 @@ static void say_too_few(ofi_tag_mode_t mode, uint64_t mem_tag_format, opal_text_
 
 static void set_contexts(ofi_tag_layout_t *layout, uint64_t area)
 {
-    uint64_t beside = (uint64_t)KIND_BESIDE << layout->kind_shift;
+    uint64_t partitioned = (uint64_t)KIND_PARTITIONED << layout->kind_shift;
     layout->context_bits[OMPI_CONTEXT_USER] = 0;
     layout->context_bits[OMPI_CONTEXT_COLLECTIVE] = area;
-    layout->context_bits[OMPI_CONTEXT_PARTITIONED] = beside;
-    layout->context_bits[OMPI_CONTEXT_OWNERSHIP] = beside | area;
+    layout->context_bits[OMPI_CONTEXT_PARTITIONED] = partitioned;
+    layout->context_bits[OMPI_CONTEXT_OWNERSHIP] = partitioned | area;
     layout->synchronous = (uint64_t)KIND_SYNCHRONOUS << layout->kind_shift;
     layout->receive_ignore[OMPI_CONTEXT_USER] = layout->synchronous;
-    layout->answer_bits = (uint64_t)KIND_ANSWER << layout->kind_shift;
-    layout->part_bits = layout->answer_bits | area;
+    layout->part_bits = (uint64_t)KIND_INTERNAL << layout->kind_shift | area;
 }
 
 bool ofi_tag_layout_make(ofi_tag_layout_t *layout, ofi_tag_mode_t mode, uint64_t mem_tag_format,

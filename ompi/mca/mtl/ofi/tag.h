@@ -18,8 +18,8 @@
  *   kind           area 0                         area 1
  *   0 message      of the user                    of a collective operation
  *   1 the same, of which the receiver has to tell the sender that it was matched
- *   2 answer       it was matched                 part of a long message, and news about one
- *   3 beside       a partitioned request's        a note of ownership
+ *   2 internal     unused                         part of a long message; a control message
+ *   3 partitioned  a partitioned request's        a note of ownership
  *
  * Kind and area are between source and tag: "any source" and "any tag" ignore bits at either side
  * of them, and a receive ignores the lower bit of the kind to take messages of both forms. So a
@@ -74,7 +74,7 @@ typedef struct ofi_tag_layout {
     uint64_t synchronous;                        /* the kind's bit */
     uint64_t context_bits[OMPI_CONTEXT_COUNT];   /* kind and area */
     uint64_t receive_ignore[OMPI_CONTEXT_COUNT]; /* of a receive that leaves nothing open */
-    uint64_t answer_bits, part_bits;             /* kind and area */
+    uint64_t part_bits;                          /* kind and area */
     uint64_t secret;                             /* the job's word, in place; 0: none */
     unsigned part_number_bits;
 
@@ -157,23 +157,10 @@ static inline ofi_tag_pattern_t ofi_tag_of_any(const ofi_tag_layout_t *layout, u
     return pattern;
 }
 
-/* That a synchronous message of the user with this tag was matched; `source` is the rank of the
- * process that says so, the one the message went to. It is sent and received by the same bits. */
-static inline uint64_t ofi_tag_of_answer(const ofi_tag_layout_t *layout, uint32_t comm,
-                                         unsigned source, int tag)
-{
-    assert(comm <= layout->max_comm && source <= layout->max_rank);
-    assert(tag >= 0 && tag <= layout->max_tag);
-    uint64_t bits = (uint64_t)comm << layout->comm_shift |
-                    (((uint64_t)source << layout->source_shift) & layout->source_mask) |
-                    layout->answer_bits | (uint64_t)tag;
-    return bits ^ layout->secret;
-}
-
 /* Part of a long message, by the receiver's number for it. */
 uint64_t ofi_tag_of_part(const ofi_tag_layout_t *layout, uint32_t message, uint32_t part);
 
-/* News of a receiver for the sender of a long message, which says in its data what it is about. */
+/* A control message, which says in its data what it is about. */
 static inline uint64_t ofi_tag_of_control(const ofi_tag_layout_t *layout)
 {
     return layout->part_bits ^ layout->secret;

@@ -46,8 +46,8 @@ START_TEST(settings_are_lent)
 {
     begin("net;ofi_rxm");
     check_limits("65536", "65536");
-    ck_assert_uint_eq(quirks.packet_bytes, 16384);
-    ck_assert_uint_eq(quirks.packets_bytes, 65536);
+    ck_assert_uint_eq(quirks.unclaimable_from, 16385);
+    ck_assert_uint_eq(quirks.unclaimable_end, 65537);
     ck_assert_uint_eq(quirks.spill_below, 65536);
     ck_assert_uint_eq(quirks.spill_bytes, 65536);
     opal_fabric_quirks_end();
@@ -63,7 +63,7 @@ START_TEST(the_users_stay)
     setenv(PACKETS, "0", 1);
     begin("tcp;ofi_rxm");
     check_limits("262144", "0");
-    ck_assert_uint_eq(quirks.packets_bytes, 262144);
+    ck_assert_uint_eq(quirks.unclaimable_end, 262145);
     ck_assert_uint_eq(quirks.spill_below, 262144);
     ck_assert_uint_eq(quirks.spill_bytes, 262144);
     opal_fabric_quirks_end();
@@ -71,8 +71,8 @@ START_TEST(the_users_stay)
 
     setenv(PACKET, "0x100000", 1);
     begin("tcp;ofi_rxm");
-    ck_assert_uint_eq(quirks.packet_bytes, 1 << 20);
-    ck_assert_uint_eq(quirks.packets_bytes, 1 << 20);
+    ck_assert_uint_eq(quirks.unclaimable_from, (1 << 20) + 1);
+    ck_assert_uint_eq(quirks.unclaimable_end, (1 << 20) + 1);
     opal_fabric_quirks_end();
 }
 END_TEST
@@ -104,37 +104,41 @@ START_TEST(others)
     check_limits(NULL, NULL);
     ck_assert_uint_eq(quirks.spill_below, 1200);
     ck_assert_uint_eq(quirks.spill_bytes, 1200);
-    ck_assert_uint_eq(quirks.packets_bytes, 0);
-    ck_assert(quirks.only_injects && quirks.never_claims && quirks.never_discards);
-    ck_assert(quirks.needs_polling && !quirks.meets_all);
+    ck_assert_uint_eq(quirks.max_bytes, 1200);
+    ck_assert_uint_eq(quirks.unclaimable_from, 0);
+    ck_assert_uint_eq(quirks.unclaimable_end, SIZE_MAX);
+    ck_assert(quirks.needs_polling && !quirks.never_injects && !quirks.meets_all);
     opal_fabric_quirks_end();
     begin("sockets");
     check_limits(NULL, NULL);
-    ck_assert(quirks.never_discards && quirks.meets_all);
-    ck_assert(!quirks.only_injects && !quirks.never_claims && !quirks.needs_polling);
+    ck_assert(quirks.never_injects && quirks.meets_all && !quirks.needs_polling);
+    ck_assert_uint_eq(quirks.max_bytes, 0);
     opal_fabric_quirks_end();
     begin("ofi_rxmore");
     check_limits(NULL, NULL);
     ck_assert_uint_eq(quirks.spill_below, 0);
-    ck_assert(!quirks.never_discards && !quirks.meets_all);
+    ck_assert_uint_eq(quirks.unclaimable_end, 0);
     opal_fabric_quirks_end();
 }
 END_TEST
 
-/* What the user has set stays. */
+/* The user's setting stays; ours is gone afterwards. */
 START_TEST(packets_under_way)
 {
     static const struct {
         unsigned peers;
         const char *packets;
     } cases[] = {{0, "32"}, {1, "32"}, {3, "21"}, {64, "4"}};
+    unsetenv(UNACKED);
     for (size_t i = 0; i < OPAL_COUNT_OF(cases); i++) {
-        unsetenv(UNACKED);
         opal_fabric_quirks_prepare(cases[i].peers);
         ck_assert_str_eq(getenv(UNACKED), cases[i].packets);
+        opal_fabric_quirks_end();
+        ck_assert_pstr_eq(getenv(UNACKED), NULL);
     }
     setenv(UNACKED, "7", 1);
     opal_fabric_quirks_prepare(3);
+    opal_fabric_quirks_end();
     ck_assert_str_eq(getenv(UNACKED), "7");
 }
 END_TEST

@@ -173,34 +173,65 @@ static void receives_are_cancelled(void)
     exchange(OMPI_SEND_STANDARD, 8, 0, 1 + 4);
 }
 
-/* Of three alike the one in the middle, while nobody has asked for them; what was matched stays. */
-static void sends_are_taken_back(size_t bytes)
+/* A send that has left stays: a receive of the same message gets it, and ends it. */
+static void sends_that_have_left_stay(size_t bytes)
 {
-    ofi_request_t *sent[3], *got;
+    ofi_request_t *sent[3];
     for (int i = 0; i < 3; i++) {
         fill();
         memset(out, 'a' + i, bytes);
         sent[i] = send_as(OMPI_SEND_SYNCHRONOUS, 4, out, bytes, MPI_BYTE);
         ck_assert(!is_done(sent[i]));
-        if (i == 1) {
-            ck_assert_int_eq(ops.cancel(&sent[1]->base), MPI_SUCCESS);
-            ck_assert_int_eq(ops.cancel(&sent[1]->base), MPI_SUCCESS);
-        }
     }
-    MPI_Status status = wait_for(sent[1]);
-    ck_assert(ompi_status_is_cancelled(&status));
-    got = receive(0, 4, in, bytes, MPI_BYTE);
-    status = wait_for(got);
-    check_status(&status, 4, MPI_SUCCESS, bytes);
-    got = receive(MPI_ANY_SOURCE, MPI_ANY_TAG, in, bytes, MPI_BYTE);
-    status = wait_for(got);
-    check_status(&status, 4, MPI_SUCCESS, bytes);
-    for (int i = 0; i < 3; i += 2) {
-        if (!ompi_request_is_done(&sent[i]->base.base))
-            ck_assert_int_eq(ops.cancel(&sent[i]->base), MPI_SUCCESS);
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq(ops.cancel(&sent[i]->base), MPI_SUCCESS);
+    for (int i = 0; i < 3; i++) {
+        MPI_Status status = wait_for(receive(0, i == 1 ? MPI_ANY_TAG : 4, in, bytes, MPI_BYTE));
+        check_status(&status, 4, MPI_SUCCESS, bytes);
         status = wait_for(sent[i]);
+        ck_assert_int_eq(status.MPI_ERROR, MPI_SUCCESS);
         ck_assert(!ompi_status_is_cancelled(&status));
     }
+    ck_assert(!is_there(MPI_ANY_TAG));
+}
+
+/* Answers of one envelope are for the first of its sends that was not answered. */
+static void answers_come_in_order(void)
+{
+    ofi_request_t *sent[3];
+    for (int i = 0; i < 3; i++)
+        sent[i] = send_as(OMPI_SEND_SYNCHRONOUS, i == 1 ? 9 : 8, out, 10, MPI_BYTE);
+    for (int i = 0; i < 3; i++) {
+        ck_assert(!is_done(sent[i == 0 ? 1 : 2]));
+        wait_for(receive(0, i == 1 ? 9 : 8, in, 10, MPI_BYTE));
+        ck_assert(is_done(sent[i]));
+    }
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq(wait_for(sent[i]).MPI_ERROR, MPI_SUCCESS);
+}
+
+/* In MPI_Finalize: a send that waits for a receive fails, one that was cancelled is cancelled. */
+static void messages_are_refused(size_t bytes)
+{
+    ofi_request_t *sent[3];
+    for (int i = 0; i < 3; i++)
+        sent[i] = send_as(OMPI_SEND_SYNCHRONOUS, 4, out, bytes, MPI_BYTE);
+    ofi_request_t *standard = send_as(OMPI_SEND_STANDARD, 5, out, 10, MPI_BYTE);
+    ofi_request_t *got = receive(0, 4, in, bytes, MPI_BYTE);
+    ck_assert_int_eq(ops.cancel(&sent[2]->base), MPI_SUCCESS);
+    while (!ompi_request_is_done(&sent[1]->base.base) ||
+           !ompi_request_is_done(&sent[2]->base.base)) {
+        ops.refuse();
+        opal_progress();
+    }
+    MPI_Status status = wait_for(sent[2]);
+    ck_assert(ompi_status_is_cancelled(&status));
+    status = wait_for(got);
+    check_status(&status, 4, MPI_SUCCESS, bytes);
+    ck_assert_int_eq(wait_for(sent[0]).MPI_ERROR, MPI_SUCCESS);
+    ck_assert(sent[1]->base.is_unreceived);
+    ck_assert_int_eq(wait_for(sent[1]).MPI_ERROR, MPI_ERR_PROC_ABORTED);
+    ck_assert_int_eq(wait_for(standard).MPI_ERROR, MPI_SUCCESS);
     ck_assert(!is_there(MPI_ANY_TAG));
 }
 
@@ -232,8 +263,11 @@ static void run_all(void)
     probes_tell_what_is_there();
     messages_are_taken_out();
     receives_are_cancelled();
-    sends_are_taken_back(100);
-    sends_are_taken_back(200000);
+    sends_that_have_left_stay(100);
+    sends_that_have_left_stay(200000);
+    answers_come_in_order();
+    messages_are_refused(100);
+    messages_are_refused(200000);
     messages_are_forgotten();
     finish();
 }

@@ -44,7 +44,7 @@ static inline void find(ofi_tag_mode_t mode)
 
 static inline void start(void)
 {
-    ofi_set_ops(&ops, &choice);
+    ofi_set_ops(&ops, &choice, false, NULL);
     ck_assert_int_eq(ops.start(&choice), OPAL_SUCCESS);
 }
 

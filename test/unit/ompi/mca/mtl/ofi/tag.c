@@ -342,16 +342,15 @@ START_TEST(strangers_meet_no_receive)
                   (message.context == OMPI_CONTEXT_USER));
             CHECK(!takes(everything, bits_of(&other, &message)));
         }
-        CHECK(ofi_tag_of_answer(&layout, 1, 0, 7) != ofi_tag_of_answer(&other, 1, 0, 7));
         CHECK(ofi_tag_of_part(&layout, 1, 1) != ofi_tag_of_part(&other, 1, 1));
         CHECK(ofi_tag_of_control(&layout) != ofi_tag_of_control(&other));
     }
 }
 END_TEST
 
-/* -- answers, parts and news ------------------------------------------------------------------ */
+/* -- parts and control messages --------------------------------------------------------------- */
 
-/* Nobody who waits for messages, whatever is left open, gets this. */
+/* No receive of a message, whatever it leaves open, takes this. */
 static void check_aside(const ofi_tag_layout_t *layout, uint64_t bits)
 {
     for (unsigned i = 0; i < OMPI_CONTEXT_COUNT; i++) {
@@ -360,28 +359,6 @@ static void check_aside(const ofi_tag_layout_t *layout, uint64_t bits)
         CHECK(!takes(pattern, bits));
     }
 }
-
-START_TEST(answers_are_for_one_message)
-{
-    ofi_tag_layout_t layout;
-    static message_t edges[EDGES];
-    unsigned next = 0;
-    while (next_layout(&layout, &next)) {
-        list_edges(&layout, edges);
-        unsigned count = COMMS * SOURCES * TAGS;
-        for (unsigned i = 0; i < count; i++) {
-            message_t one = edges[i];
-            uint64_t bits = ofi_tag_of_answer(&layout, one.comm, one.source, one.tag);
-            check_aside(&layout, bits);
-            for (unsigned j = 0; j < count; j++) {
-                message_t other = edges[j];
-                CHECK((ofi_tag_of_answer(&layout, other.comm, other.source, other.tag) == bits) ==
-                      are_equal(&layout, &one, &other));
-            }
-        }
-    }
-}
-END_TEST
 
 START_TEST(parts_are_of_one_message)
 {
@@ -399,11 +376,6 @@ START_TEST(parts_are_of_one_message)
             bits[i] = ofi_tag_of_part(&layout, messages[i / PARTS], parts[i % PARTS]);
             check_aside(&layout, bits[i]);
             ck_assert_uint_ne(bits[i], ofi_tag_of_control(&layout));
-            /* An answer of the same communicator, source and tag is none. */
-            uint64_t answer =
-                ofi_tag_of_answer(&layout, ofi_tag_comm(&layout, bits[i]),
-                                  ofi_tag_source(&layout, bits[i]), ofi_tag_tag(&layout, bits[i]));
-            ck_assert_uint_ne(bits[i], answer);
             for (unsigned j = 0; j < i; j++)
                 ck_assert_uint_ne(bits[i], bits[j]);
         }
@@ -426,7 +398,6 @@ int main(void)
         {.test = &messages_at_the_edges},
         {.test = &messages_at_random},
         {.test = &strangers_meet_no_receive},
-        {.test = &answers_are_for_one_message},
         {.test = &parts_are_of_one_message},
     };
     return unit_run("tag", tests, OPAL_COUNT_OF(tests), NULL);
