@@ -213,15 +213,13 @@ static bool receive_own(ofi_message_t *message)
  * sender of a discarded message waiting. */
 static void drop(ofi_message_t *message)
 {
-    if (message->is_here) {
-        free_message(message);
-        return;
-    }
-    if (!receive_own(message)) {
+    if (!message->is_here && !receive_own(message)) {
         message->bytes = 0;
         ofi_receive_post(&message->operation);
     }
     message->is_dropped = true;
+    if (message->is_here)
+        free_message(message);
 }
 
 /* -- claiming ------------------------------------------------------------------------ */
