@@ -163,7 +163,7 @@ static const unit_test_t tests[] = {
     {.test = &the_table_counts_more_than_replaced_names},
     {.test = &auto_is_the_preset},
     {.test = &presets_hold_for_two_ranks_and_many},
-    {.test = &a_table_that_is_none},
+    {.test = &wrong_tables_are_refused},
     {.test = &a_replaced_table_that_is_none},
     {.test = &a_collective_that_is_none, .repeats = OPAL_COUNT_OF(nobody)},
 };

@@ -221,7 +221,7 @@ static void messages_are_refused(size_t bytes)
     ck_assert_int_eq(ops.cancel(&sent[2]->base), MPI_SUCCESS);
     while (!ompi_request_is_done(&sent[1]->base.base) ||
            !ompi_request_is_done(&sent[2]->base.base)) {
-        ops.refuse();
+        ops.finalize_drain();
         opal_progress();
     }
     MPI_Status status = wait_for(sent[2]);
