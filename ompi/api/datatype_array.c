@@ -141,8 +141,8 @@ static int read_distribution(int distribution, int argument, distribution_t *dim
  * of the array is: the coordinate in dimension i. */
 static int coordinate(int rank, int i, int ndims, const int psizes[])
 {
-    for (int later = ndims - 1; later > i; later--)
-        rank /= psizes[later];
+    for (int k = ndims - 1; k > i; k--)
+        rank /= psizes[k];
     return rank % psizes[i];
 }
 

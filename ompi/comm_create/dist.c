@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An edge is sent as two parcels, one to each end, in log2(size) steps: in step k a parcel moves on
+ * An edge is sent as two packets, one to each end, in log2(size) steps: in step k a packet moves on
  * by 2^k ranks if bit k of its distance is set. No process holds the whole graph, or talks to all
  * others.
  */
@@ -12,80 +12,80 @@
 #include "ompi/comm_create/exchange.h"
 #include "ompi/request/request.h"
 
-typedef struct parcel {
+typedef struct packet {
     int to;   /* an end of the edge */
     int peer; /* the other one */
     int weight;
     int is_out;        /* `to` is where the edge begins */
     int origin, index; /* the rank that gave the edge, and the index of the edge there */
-} parcel_t;
+} packet_t;
 
-typedef struct parcels {
-    parcel_t *items;
+typedef struct packets {
+    packet_t *items;
     size_t count, capacity;
-    bool has_failed; /* no memory here, or in a process that parcels come from */
-} parcels_t;
+    bool has_failed; /* no memory here, or in a process that packets come from */
+} packets_t;
 
 #define FAILED SIZE_MAX
 
-static bool reserve(parcels_t *parcels, size_t more)
+static bool reserve(packets_t *packets, size_t more)
 {
-    if (parcels->count + more <= parcels->capacity)
-        return parcels->items != NULL;
-    size_t capacity = 2 * (parcels->count + more);
-    parcel_t *items = realloc(parcels->items, capacity * sizeof *items);
+    if (packets->count + more <= packets->capacity)
+        return packets->items != NULL;
+    size_t capacity = 2 * (packets->count + more);
+    packet_t *items = realloc(packets->items, capacity * sizeof *items);
     if (items == NULL)
         return false;
-    parcels->items = items;
-    parcels->capacity = capacity;
+    packets->items = items;
+    packets->capacity = capacity;
     return true;
 }
 
 /* Moves those that take this step to the end; returns how many stay. */
-static size_t sort_out(parcels_t *parcels, parcel_t *leaving, const ompi_side_t *side, int distance)
+static size_t sort_out(packets_t *packets, packet_t *leaving, const ompi_side_t *side, int distance)
 {
-    size_t stay = 0, leave = 0;
-    for (size_t i = 0; i < parcels->count; i++) {
-        int way = (parcels->items[i].to - side->index + side->size) % side->size;
+    size_t staying = 0, leave = 0;
+    for (size_t i = 0; i < packets->count; i++) {
+        int way = (packets->items[i].to - side->index + side->size) % side->size;
         if ((way & distance) != 0)
-            leaving[leave++] = parcels->items[i];
+            leaving[leave++] = packets->items[i];
         else
-            parcels->items[stay++] = parcels->items[i];
+            packets->items[staying++] = packets->items[i];
     }
-    return stay;
+    return staying;
 }
 
 /*
- * Under the message lock. A process without memory sends FAILED instead of a number of parcels: the
- * receiver waits for no parcels, and fails, too. The process without memory discards what it gets.
+ * Under the message lock. A process without memory sends FAILED instead of a number of packets: the
+ * receiver waits for no packets, and fails, too. The process without memory discards what it gets.
  */
-static int step(parcels_t *parcels, const ompi_side_t *side, int distance)
+static int step(packets_t *packets, const ompi_side_t *side, int distance)
 {
-    parcel_t *leaving = NULL;
-    size_t stay = 0, leave = FAILED, coming = FAILED;
-    if (!parcels->has_failed)
-        leaving = malloc((parcels->count + 1) * sizeof *leaving);
+    packet_t *leaving = NULL;
+    size_t staying = 0, leave = FAILED, coming = FAILED;
+    if (!packets->has_failed)
+        leaving = malloc((packets->count + 1) * sizeof *leaving);
     if (leaving != NULL) {
-        stay = sort_out(parcels, leaving, side, distance);
-        leave = parcels->count - stay;
-        parcels->count = stay;
+        staying = sort_out(packets, leaving, side, distance);
+        leave = packets->count - staying;
+        packets->count = staying;
     }
     int error = ompi_side_shift(side, distance, &leave, sizeof leave, &coming, sizeof coming);
-    parcels->has_failed |= leave == FAILED || coming == FAILED || !reserve(parcels, coming);
+    packets->has_failed |= leave == FAILED || coming == FAILED || !reserve(packets, coming);
     if (error == MPI_SUCCESS) {
-        size_t room = parcels->has_failed ? 0 : coming;
+        size_t room = packets->has_failed ? 0 : coming;
         error = ompi_side_shift(
             side, distance, leaving, leave != FAILED ? leave * sizeof *leaving : 0,
-            parcels->has_failed ? NULL : parcels->items + stay, room * sizeof *leaving);
-        parcels->count += room;
+            packets->has_failed ? NULL : packets->items + staying, room * sizeof *leaving);
+        packets->count += room;
     }
     free(leaving);
-    return parcels->has_failed && error == MPI_ERR_TRUNCATE ? MPI_SUCCESS : error;
+    return packets->has_failed && error == MPI_ERR_TRUNCATE ? MPI_SUCCESS : error;
 }
 
 static int compare(const void *first, const void *second)
 {
-    const parcel_t *a = first, *b = second;
+    const packet_t *a = first, *b = second;
     if (a->is_out != b->is_out)
         return a->is_out - b->is_out;
     if (a->origin != b->origin)
@@ -93,31 +93,31 @@ static int compare(const void *first, const void *second)
     return a->index < b->index ? -1 : a->index > b->index;
 }
 
-static bool make_parcels(parcels_t *parcels, const ompi_edge_t edges[], size_t count, int origin)
+static bool make_packets(packets_t *packets, const ompi_edge_t edges[], size_t count, int origin)
 {
-    if (!reserve(parcels, 2 * count + 1))
+    if (!reserve(packets, 2 * count + 1))
         return false;
     for (size_t i = 0; i < count; i++) {
         const ompi_edge_t *edge = &edges[i];
-        parcels->items[parcels->count++] =
-            (parcel_t){edge->source, edge->destination, edge->weight, true, origin, (int)i};
-        parcels->items[parcels->count++] =
-            (parcel_t){edge->destination, edge->source, edge->weight, false, origin, (int)i};
+        packets->items[packets->count++] =
+            (packet_t){edge->source, edge->destination, edge->weight, true, origin, (int)i};
+        packets->items[packets->count++] =
+            (packet_t){edge->destination, edge->source, edge->weight, false, origin, (int)i};
     }
     return true;
 }
 
-/* Sorted parcels, all of them for this process, as a topology. */
-static ompi_topology_t *unpack(const parcels_t *parcels, bool is_weighted)
+/* Sorted packets, all of them for this process, as a topology. */
+static ompi_topology_t *unpack(const packets_t *packets, bool is_weighted)
 {
-    size_t in = 0, count = parcels->count;
+    size_t in = 0, count = packets->count;
     ompi_topology_t *topology = NULL;
     int *peers = malloc((count + 1) * sizeof *peers),
         *weights = malloc((count + 1) * sizeof *peers);
     for (size_t i = 0; peers != NULL && weights != NULL && i < count; i++) {
-        in += !parcels->items[i].is_out;
-        peers[i] = parcels->items[i].peer;
-        weights[i] = parcels->items[i].weight;
+        in += !packets->items[i].is_out;
+        peers[i] = packets->items[i].peer;
+        weights[i] = packets->items[i].weight;
     }
     if (peers != NULL && weights != NULL)
         topology = ompi_dist_create_adjacent((int)in, peers, is_weighted ? weights : NULL,
@@ -131,22 +131,22 @@ static ompi_topology_t *unpack(const parcels_t *parcels, bool is_weighted)
 int ompi_dist_create(ompi_communicator_t *comm, const ompi_edge_t edges[], size_t count,
                      bool is_weighted, ompi_topology_t **topology)
 {
-    parcels_t parcels = {0};
-    parcels.has_failed = edges == NULL || !make_parcels(&parcels, edges, count, comm->rank);
+    packets_t packets = {0};
+    packets.has_failed = edges == NULL || !make_packets(&packets, edges, count, comm->rank);
     int error = MPI_SUCCESS;
     ompi_lock();
     ompi_side_t side = ompi_side_of(comm, ompi_exchange_next_tag(comm));
     for (int distance = 1; distance < side.size && error == MPI_SUCCESS; distance *= 2)
-        error = step(&parcels, &side, distance);
+        error = step(&packets, &side, distance);
     ompi_unlock();
-    if (error == MPI_SUCCESS && parcels.has_failed)
+    if (error == MPI_SUCCESS && packets.has_failed)
         error = MPI_ERR_NO_MEM;
     if (error == MPI_SUCCESS) {
-        qsort(parcels.items, parcels.count, sizeof *parcels.items, compare);
-        *topology = unpack(&parcels, is_weighted);
+        qsort(packets.items, packets.count, sizeof *packets.items, compare);
+        *topology = unpack(&packets, is_weighted);
         error = *topology != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
     }
-    free(parcels.items);
+    free(packets.items);
     return error;
 }
 

@@ -88,11 +88,11 @@ static double time_trial(opal_copy_fn_t *copy, size_t trial, double limit)
 /* Writes a row of the choice. Returns the time for a byte of each trial. */
 static double measure(const opal_copy_kernel_t *kernel, double *speed)
 {
-    static const double hopeless = 8; /* GB/s: not worth more rounds */
+    static const double slow = 8; /* GB/s: not worth more rounds */
     double sum = 0;
     for (size_t i = 0; i < OPAL_COPY_TRIALS; i++) {
         double bytes = (double)trials[i].bytes;
-        double nsec = time_trial(kernel->copy, i, bytes / hopeless);
+        double nsec = time_trial(kernel->copy, i, bytes / slow);
         speed[i] = bytes / nsec;
         sum += nsec / bytes;
     }

@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum { ROOM_SHARE = 8, ALWAYS_KEPT_BYTES = 64 };
+enum { ROOM_SHARE = 8, ALWAYS_RETAINED_BYTES = 64 };
 
 /* Of room for the user. */
 static size_t bytes_of(const opal_heap_block_t *found, const void *block)
@@ -62,7 +62,7 @@ static void *resize(opal_heap_t *heap, const opal_heap_block_t *found, void *blo
     }
     if (found->ours && found->kind == OPAL_HEAP_HUGE && bytes > OPAL_HEAP_LARGEST_RUN)
         return opal_heap_huge_resize(heap, found->chunk, bytes);
-    return bytes <= old && (bytes >= old / 2 || old <= ALWAYS_KEPT_BYTES) ? block : NULL;
+    return bytes <= old && (bytes >= old / 2 || old <= ALWAYS_RETAINED_BYTES) ? block : NULL;
 }
 
 void *opal_heap_realloc(opal_heap_t *heap, void *block, size_t bytes)

@@ -26,7 +26,7 @@ typedef enum state {
     BAD,  /* other code has mapped something there */
 } state_t;
 
-enum { STATE_SHIFT = 29, CHUNK_PAGES = OPAL_HEAP_PAGES, KEPT_SHARE = 4 };
+enum { STATE_SHIFT = 29, CHUNK_PAGES = OPAL_HEAP_PAGES, RETAINED_SHARE = 4 };
 
 typedef struct entry {
     uint32_t stretch; /* state and length, at its first and its last entry; else 0 */
@@ -252,7 +252,7 @@ static void search_stretch(const opal_heap_t *heap, search_t *search, uint32_t f
             search->first = first;
         }
         /* Nothing lies there, and what is further up is worth no more. */
-        if (first >= directory->touched || heap->stats.kept_bytes == 0)
+        if (first >= directory->touched || heap->stats.retained_bytes == 0)
             return;
         first = next_aligned(heap, search, first + 1);
     }
@@ -268,8 +268,8 @@ static bool find(const opal_heap_t *heap, search_t *search)
         if (state_at(directory, at) != FREE || length_at(directory, at) < search->chunks)
             continue;
         search_stretch(heap, search, at);
-        if (search->value >= 0 &&
-            (heap->stats.kept_bytes == 0 || at + length_at(directory, at) >= directory->touched))
+        if (search->value >= 0 && (heap->stats.retained_bytes == 0 ||
+                                   at + length_at(directory, at) >= directory->touched))
             break;
     }
     return search->value >= 0;
@@ -326,7 +326,7 @@ static void claim(opal_heap_t *heap, const search_t *search)
     directory_t *directory = heap->directory;
     cut(directory, search->from, search->first, search->chunks, BUSY);
     for (uint32_t i = 0; i < search->chunks; i++)
-        heap->stats.kept_bytes -= bytes_of(directory->entries[search->first + i].dirty);
+        heap->stats.retained_bytes -= bytes_of(directory->entries[search->first + i].dirty);
     if (directory->touched < search->first + search->chunks)
         directory->touched = search->first + search->chunks;
 }
@@ -335,12 +335,13 @@ static void claim(opal_heap_t *heap, const search_t *search)
    would, they are given back before new memory is taken. */
 static void make_room(opal_heap_t *heap, size_t bytes)
 {
-    size_t kept = heap->stats.kept_bytes, all = heap->stats.committed_bytes + bytes;
-    if (all - kept > heap->peak_needed_bytes)
-        heap->peak_needed_bytes = all - kept;
-    size_t most = heap->peak_needed_bytes + heap->peak_needed_bytes / KEPT_SHARE;
-    if (kept > 0 && all > most)
-        opal_heap_chunks_trim(heap, kept > all - most ? kept - (all - most) : 0, UINT32_MAX);
+    size_t retained = heap->stats.retained_bytes, all = heap->stats.committed_bytes + bytes;
+    if (all - retained > heap->peak_needed_bytes)
+        heap->peak_needed_bytes = all - retained;
+    size_t most = heap->peak_needed_bytes + heap->peak_needed_bytes / RETAINED_SHARE;
+    if (retained > 0 && all > most)
+        opal_heap_chunks_trim(heap, retained > all - most ? retained - (all - most) : 0,
+                              UINT32_MAX);
 }
 
 /* A stretch goes back as it is now. */
@@ -351,7 +352,7 @@ static void unclaim(opal_heap_t *heap, uint32_t first, uint32_t chunks)
         if (entry->dirty > entry->usable)
             entry->dirty = entry->usable;
         entry->changed_msec = heap->now_msec;
-        heap->stats.kept_bytes += bytes_of(entry->dirty);
+        heap->stats.retained_bytes += bytes_of(entry->dirty);
     }
     set_free(heap->directory, first, chunks);
 }
@@ -575,18 +576,18 @@ bool opal_heap_chunks_trim(opal_heap_t *heap, size_t keep_bytes, uint32_t keep_m
     search_t these;
     while (find_oldest(heap, &these.from, &these.first)) {
         uint32_t age = heap->now_msec - directory->entries[these.first].changed_msec;
-        size_t kept = heap->stats.kept_bytes;
-        if (kept <= keep_bytes && age < keep_msec)
+        size_t retained = heap->stats.retained_bytes;
+        if (retained <= keep_bytes && age < keep_msec)
             break;
         uint32_t behind = these.from + length_at(directory, these.from);
         these.chunks = 0;
         for (uint32_t i = these.first; i < behind && directory->entries[i].usable > 0; i++) {
             const entry_t *entry = &directory->entries[i];
-            if (these.chunks > 0 && kept <= keep_bytes &&
+            if (these.chunks > 0 && retained <= keep_bytes &&
                 heap->now_msec - entry->changed_msec < keep_msec)
                 break;
             these.chunks++;
-            kept -= bytes_of(entry->dirty);
+            retained -= bytes_of(entry->dirty);
         }
         claim(heap, &these);
         drop(heap, these.first, these.chunks);

@@ -149,8 +149,8 @@ void opal_heap_each_stretch(opal_heap_t *heap, opal_heap_stretch_fn_t *call, voi
 static void count_slabs(opal_heap_chunk_t *chunk, opal_heap_stats_t *stats)
 {
     uint64_t free_units = chunk->slabs.free_units;
-    stats->kept_bytes += (size_t)__builtin_popcountll(free_units & chunk->slabs.dirty_units)
-                         << OPAL_HEAP_UNIT_SHIFT;
+    stats->retained_bytes += (size_t)__builtin_popcountll(free_units & chunk->slabs.dirty_units)
+                             << OPAL_HEAP_UNIT_SHIFT;
     for (int i = 1; i < OPAL_HEAP_UNITS; i++) {
         opal_heap_page_t *page = &chunk->pages[i];
         if (free_units >> i & 1)
@@ -165,8 +165,8 @@ static void count_runs(opal_heap_chunk_t *chunk, opal_heap_stats_t *stats)
 {
     opal_heap_runs_t *runs = opal_heap_runs_of(chunk);
     for (uint32_t i = 0; i < OPAL_HEAP_MAP_WORDS; i++)
-        stats->kept_bytes += (size_t)__builtin_popcountll(runs->free[i] & runs->dirty[i])
-                             << OPAL_HEAP_PAGE_SHIFT;
+        stats->retained_bytes += (size_t)__builtin_popcountll(runs->free[i] & runs->dirty[i])
+                                 << OPAL_HEAP_PAGE_SHIFT;
     for (uint32_t i = 1, pages; i<OPAL_HEAP_PAGES; i += pages> 0 ? pages : 1) {
         pages = runs->length[i];
         stats->used_blocks += pages > 0;
@@ -216,7 +216,7 @@ struct mallinfo2 opal_heap_mallinfo2(opal_heap_t *heap)
         .hblkhd = stats.huge_bytes,
         .uordblks = stats.used_bytes,
         .fordblks = stats.committed_bytes - stats.used_bytes,
-        .keepcost = stats.kept_bytes,
+        .keepcost = stats.retained_bytes,
     };
     return info;
 }
@@ -242,7 +242,7 @@ void opal_heap_print_stats(opal_heap_t *heap)
     print_number(stats.used_blocks, "blocks");
     print_number(stats.huge_bytes, "bytes of them in huge blocks");
     print_number(stats.huge_blocks, "huge blocks");
-    print_number(stats.kept_bytes, "bytes free and kept");
+    print_number(stats.retained_bytes, "bytes free and kept");
     print_number(stats.released_bytes, "bytes given back so far");
     print_number(stats.threads, "states of threads");
 }

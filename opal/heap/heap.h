@@ -105,8 +105,8 @@ typedef struct opal_heap_stats {
     size_t peak_committed_bytes;
     size_t used_bytes; /* in blocks that are handed out, at their full size */
     size_t used_blocks;
-    size_t kept_bytes; /* in free chunks and pages that were used and did not go back */
-    size_t huge_bytes; /* of the used ones: in blocks with chunks of their own */
+    size_t retained_bytes; /* in free chunks and pages that were used and did not go back */
+    size_t huge_bytes;     /* of the used ones: in blocks with chunks of their own */
     size_t huge_blocks;
     size_t threads;        /* states of threads, of live ones and in reserve */
     size_t released_bytes; /* given back to the system so far */

@@ -79,13 +79,13 @@ static bool is_too_idle(const opal_heap_t *heap, size_t end, size_t total)
 /* Gives the pages from `end` on back to the system. */
 static void cut_tail(opal_heap_t *heap, opal_heap_chunk_t *chunk, size_t end)
 {
-    size_t old = chunk->huge.end, kept_end = (size_t)chunks_for(end) << OPAL_HEAP_CHUNK_SHIFT;
+    size_t old = chunk->huge.end, retained_end = (size_t)chunks_for(end) << OPAL_HEAP_CHUNK_SHIFT;
     opal_heap_enter(heap);
     set_end(heap, chunk, end, end);
-    if (old > kept_end)
+    if (old > retained_end)
         opal_heap_chunks_drop(heap, chunk, chunks_for(end), old);
     opal_heap_leave(heap);
-    size_t here = (old < kept_end ? old : kept_end) - end;
+    size_t here = (old < retained_end ? old : retained_end) - end;
     if (here == 0)
         return;
     opal_heap_release(heap, (char *)chunk + end, here, false);

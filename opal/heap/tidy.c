@@ -25,7 +25,7 @@ void opal_heap_enter(opal_heap_t *heap)
 void opal_heap_leave(opal_heap_t *heap)
 {
     uint32_t keep_msec = heap->config.keep_msec;
-    bool much = heap->stats.kept_bytes > heap->config.keep_bytes;
+    bool much = heap->stats.retained_bytes > heap->config.keep_bytes;
     bool long_ago = heap->now_msec - heap->swept_msec > keep_msec / 2;
     if (long_ago)
         heap->swept_msec = heap->now_msec;

@@ -29,7 +29,7 @@ void opal_region_own_life(opal_region_life_t *self)
     errno = saved;
 }
 
-static bool is_gone(int32_t pid)
+static bool has_ended(int32_t pid)
 {
     return pid > 0 && kill(pid, 0) != 0 && errno == ESRCH;
 }
@@ -41,7 +41,7 @@ bool opal_region_has_ended(const opal_region_pool_t *pool, const opal_region_lif
         return pid < 0;
     if (self->space == 0 || pool->space != self->space)
         return false;
-    return pid == self->pid ? pool->program != self->program : is_gone(pid);
+    return pid == self->pid ? pool->program != self->program : has_ended(pid);
 }
 
 /* -- one at a time ----------------------------------------------------------------------- */
@@ -53,7 +53,7 @@ static bool begin(opal_region_header_t *header, const opal_region_life_t *self)
         return false;
     if (atomic_compare_exchange_strong(&header->reaper, &holder, mine))
         return true;
-    return holder >> 32 == self->space && is_gone((int32_t)holder) &&
+    return holder >> 32 == self->space && has_ended((int32_t)holder) &&
            atomic_compare_exchange_strong(&header->reaper, &holder, mine);
 }
 

@@ -58,18 +58,18 @@ void opal_diagnostic(opal_severity_t severity, const char *format, ...)
 /* Prints the findings of these severities, or not, and forgets them. */
 static void settle(opal_severity_t most, bool print)
 {
-    size_t kept = 0;
+    size_t left = 0;
     for (size_t i = 0; i < finding_count; i++) {
         if (findings[i].severity > most) {
-            findings[kept++] = findings[i];
+            findings[left++] = findings[i];
             continue;
         }
         if (print)
             print_finding(&findings[i]);
         free(findings[i].text);
     }
-    finding_count = kept;
-    if (kept == 0) {
+    finding_count = left;
+    if (left == 0) {
         free(findings);
         findings = NULL;
     }

@@ -478,14 +478,14 @@ static void free_entry(entry_t *entry)
 
 void opal_param_withdraw(const opal_param_row_t *table)
 {
-    size_t kept = 0;
+    size_t left = 0;
     for (size_t i = 0; i < registry.entry_count; i++) {
         if (registry.entries[i].table == table)
             free_entry(&registry.entries[i]);
         else
-            registry.entries[kept++] = registry.entries[i];
+            registry.entries[left++] = registry.entries[i];
     }
-    registry.entry_count = kept;
+    registry.entry_count = left;
 }
 
 static void look(entry_t *entry)

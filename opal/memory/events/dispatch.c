@@ -27,7 +27,7 @@ OPAL_MEMORY_HOT static bool is_running(const opal_memory_handler_t *handler)
 OPAL_MEMORY_HOT static bool walk(opal_memory_event_t *event, int lowest, int highest)
 {
     bool answered = false;
-    opal_memory_section_t section = opal_memory_enter();
+    opal_memory_read_section_t section = opal_memory_enter();
     for (opal_memory_handler_t *handler = atomic_load(&opal_memory_hot.first_handler);
          handler != NULL && handler->priority <= highest && !answered;
          handler = atomic_load(&handler->next)) {

@@ -86,14 +86,14 @@ atomic_uint *opal_memory_enter_overflow(void);
 void opal_memory_wake(atomic_uint *word);
 
 /* A read section; both NULL: one inside another, which ends nothing. */
-typedef struct opal_memory_section {
+typedef struct opal_memory_read_section {
     opal_memory_slot_t *slot;
     atomic_uint *overflow;
-} opal_memory_section_t;
+} opal_memory_read_section_t;
 
-static inline opal_memory_section_t opal_memory_enter(void)
+static inline opal_memory_read_section_t opal_memory_enter(void)
 {
-    opal_memory_section_t section = {.slot = opal_memory_thread.slot};
+    opal_memory_read_section_t section = {.slot = opal_memory_thread.slot};
     if (opal_unlikely(section.slot == NULL ||
                       atomic_load_explicit(&section.slot->owner, memory_order_relaxed) !=
                           (uintptr_t)&opal_memory_thread))
@@ -104,14 +104,14 @@ static inline opal_memory_section_t opal_memory_enter(void)
     }
     unsigned turns = atomic_load_explicit(&section.slot->turns, memory_order_relaxed);
     if (opal_unlikely(turns % 2 != 0))
-        return (opal_memory_section_t){0};
+        return (opal_memory_read_section_t){0};
     atomic_store_explicit(&section.slot->turns, turns + 1, memory_order_relaxed);
     atomic_signal_fence(
         memory_order_seq_cst); /* for the processor the writer's membarrier orders this */
     return section;
 }
 
-static inline void opal_memory_leave(opal_memory_section_t section)
+static inline void opal_memory_leave(opal_memory_read_section_t section)
 {
     atomic_uint *word = section.overflow;
     if (opal_likely(section.slot != NULL)) {

@@ -99,7 +99,8 @@ void ompi_mpool_marks_add(ompi_mpool_marks_t *marks, uintptr_t begin, uintptr_t 
         atomic_store(&marks->pending, true);
 }
 
-bool ompi_mpool_marks_take(ompi_mpool_marks_t *marks, ompi_mpool_gone_fn_t *gone, void *context)
+bool ompi_mpool_marks_take(ompi_mpool_marks_t *marks, ompi_mpool_unmapped_fn_t *unmapped,
+                           void *context)
 {
     atomic_exchange(&marks->pending, false);
     bool overflowed = atomic_exchange(&marks->overflowed, false);
@@ -109,7 +110,7 @@ bool ompi_mpool_marks_take(ompi_mpool_marks_t *marks, ompi_mpool_gone_fn_t *gone
         uint64_t range = atomic_exchange(&marks->words[i], 0);
         uintptr_t begin = (uintptr_t)(range >> OMPI_MPOOL_MARK_COUNT_BITS)
                           << OMPI_MPOOL_MARK_UNIT_BITS;
-        gone(context, begin, begin + ((range & COUNT_MAX) << OMPI_MPOOL_MARK_UNIT_BITS));
+        unmapped(context, begin, begin + ((range & COUNT_MAX) << OMPI_MPOOL_MARK_UNIT_BITS));
     }
     return !overflowed;
 }

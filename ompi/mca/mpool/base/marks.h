@@ -94,10 +94,10 @@ static inline bool ompi_mpool_marks_pending(const ompi_mpool_marks_t *marks)
     return atomic_load(&marks->pending);
 }
 
-/* Called by the pool under its lock: passes each range to `gone`, once. False: a range is missing,
- * because no word was free. */
-typedef void ompi_mpool_gone_fn_t(void *context, uintptr_t begin, uintptr_t end);
-OPAL_EXPORT bool ompi_mpool_marks_take(ompi_mpool_marks_t *marks, ompi_mpool_gone_fn_t *gone,
-                                       void *context);
+/* Called by the pool under its lock: passes each range to `unmapped`, once. False: a range is
+ * missing, because no word was free. */
+typedef void ompi_mpool_unmapped_fn_t(void *context, uintptr_t begin, uintptr_t end);
+OPAL_EXPORT bool ompi_mpool_marks_take(ompi_mpool_marks_t *marks,
+                                       ompi_mpool_unmapped_fn_t *unmapped, void *context);
 
 #endif

@@ -19,7 +19,7 @@ static void take_marks(rcache_t *cache)
 {
     if (opal_likely(!ompi_mpool_marks_pending(&cache->marks)))
         return;
-    if (!ompi_mpool_marks_take(&cache->marks, rcache_gone, cache)) {
+    if (!ompi_mpool_marks_take(&cache->marks, rcache_unmapped, cache)) {
         rcache_count(&cache->counters.flushes, 1);
         rcache_retire_all(cache);
     }

@@ -188,11 +188,11 @@ static void cut(rcache_t *cache, rcache_span_t *span, uintptr_t begin, uintptr_t
     rcache_count(&cache->counters.cuts, 1);
 }
 
-void rcache_gone(void *context, uintptr_t begin, uintptr_t end)
+void rcache_unmapped(void *context, uintptr_t begin, uintptr_t end)
 {
     rcache_t *cache = context;
     opal_interval_t *pages;
-    rcache_count(&cache->counters.ranges_gone, 1);
+    rcache_count(&cache->counters.ranges_unmapped, 1);
     while ((pages = opal_interval_first(&cache->spans, begin, end)) != NULL) {
         rcache_registration_t *registration = span_of(pages)->registration;
         report_uses(cache, registration, begin, end);

@@ -23,7 +23,7 @@ static opal_list_t pools = {.head = {&pools.head, &pools.head}};
 
 /* Sums over all pools. Destroyed pools count too, except for what was registered at its peak. */
 typedef struct sums {
-    size_t hits, misses, evictions, ranges_gone, cuts, flushes, faults;
+    size_t hits, misses, evictions, ranges_unmapped, cuts, flushes, faults;
     size_t registrations, registered_bytes, peak_bytes;
 } sums_t;
 
@@ -34,7 +34,7 @@ static void add_counters(sums_t *sums, const rcache_counters_t *counters)
     sums->hits += rcache_counted(&counters->hits);
     sums->misses += rcache_counted(&counters->misses);
     sums->evictions += rcache_counted(&counters->evictions);
-    sums->ranges_gone += rcache_counted(&counters->ranges_gone);
+    sums->ranges_unmapped += rcache_counted(&counters->ranges_unmapped);
     sums->cuts += rcache_counted(&counters->cuts);
     sums->flushes += rcache_counted(&counters->flushes);
     sums->faults += rcache_counted(&counters->faults);
@@ -89,7 +89,8 @@ static const opal_param_row_t params[] = {
     READ_OUT(registrations, NULL, "How many registrations there are now"),
     READ_OUT(registered_bytes, "bytes", "How much memory is registered now"),
     READ_OUT(peak_bytes, "bytes", "The most memory that was registered at the same time"),
-    INTERNAL_READ_OUT(ranges_gone, "How many pieces of memory left the process near registrations"),
+    INTERNAL_READ_OUT(ranges_unmapped,
+                      "How many pieces of memory left the process near registrations"),
     INTERNAL_READ_OUT(cuts, "How many registrations lost pages that left the process"),
     {0},
 };

@@ -49,7 +49,7 @@ typedef struct rcache_registration {
 typedef struct rcache_counters {
     atomic_size_t hits, misses;
     atomic_size_t evictions;        /* unpinned to make room */
-    atomic_size_t ranges_gone;      /* marks that were taken */
+    atomic_size_t ranges_unmapped;  /* marks that were taken */
     atomic_size_t cuts;             /* spans that lost pages by them */
     atomic_size_t flushes;          /* all registrations were dropped, because marks overflowed */
     atomic_size_t faults;           /* uses whose pages have left */
@@ -107,7 +107,7 @@ void rcache_retire_all(rcache_t *cache);
 bool rcache_is_worth_keeping(const rcache_t *cache, const rcache_registration_t *registration);
 
 /* These pages have left the process. Called by ompi_mpool_marks_take. */
-void rcache_gone(void *cache, uintptr_t begin, uintptr_t end);
+void rcache_unmapped(void *cache, uintptr_t begin, uintptr_t end);
 
 /* -- cache.c: the slots of the pool ------------------------------------------------------ */
 

@@ -17,7 +17,7 @@
 
 #include "opal/memory/events/events.h"
 
-enum { KEPT_SHARE = 4 }; /* of what is left, one pool takes no more than this part ahead */
+enum { RETAINED_SHARE = 4 }; /* of what is left, one pool takes no more than this part ahead */
 
 /* Takes spare chunks from `at` on, until one is not spare. Returns how many. */
 static uint32_t claim(const smheap_region_t *region, _Atomic uint32_t *owners, uint32_t at,
@@ -71,7 +71,7 @@ static uint32_t take_new(smheap_region_t *region, uint32_t *count)
         if (first < region->first_chunk || first > region->chunks ||
             region->chunks - first < wanted)
             return 0;
-        uint32_t ahead = (region->chunks - first) / KEPT_SHARE;
+        uint32_t ahead = (region->chunks - first) / RETAINED_SHARE;
         if (ahead > region->share)
             ahead = region->share;
         *count = ahead > wanted ? ahead : wanted;

@@ -230,7 +230,7 @@ START_TEST(statistics)
     ck_assert_uint_eq(stats.used_blocks, 0);
     ck_assert_uint_eq(stats.used_bytes, 0);
     ck_assert_uint_eq(stats.huge_bytes, 0);
-    ck_assert_uint_ge(stats.kept_bytes, 5 * MIB);
+    ck_assert_uint_ge(stats.retained_bytes, 5 * MIB);
     unit_capture();
     opal_heap_print_stats(&heap);
     unit_assert_part(unit_stderr(), "heap: 0 huge blocks\n");

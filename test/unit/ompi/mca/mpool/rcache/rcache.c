@@ -416,7 +416,7 @@ START_TEST(a_failing_call_unmaps_nothing)
         opal_memory_mmap(odd, FAKE_PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
         MAP_FAILED);
     ck_assert_ptr_eq(opal_memory_mremap(odd, FAKE_PAGE, 2 * FAKE_PAGE, MREMAP_MAYMOVE), MAP_FAILED);
-    ck_assert_uint_eq(fake_read_out("ranges_gone"), 0);
+    ck_assert_uint_eq(fake_read_out("ranges_unmapped"), 0);
     ck_assert(is_known(pool, 0, 4));
     finish(pool);
 }
@@ -474,7 +474,7 @@ START_TEST(what_nobody_watches_leaves_no_mark)
     for (size_t i = 0; i < 5000; i++)
         fake_unmap(300 + 2 * i, 1);
     ck_assert(is_known(pool, 100, 1));
-    ck_assert_uint_eq(fake_read_out("ranges_gone"), 0);
+    ck_assert_uint_eq(fake_read_out("ranges_unmapped"), 0);
     ck_assert_uint_eq(fake_read_out("flushes"), 0);
     finish(pool);
 }

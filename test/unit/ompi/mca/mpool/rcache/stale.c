@@ -152,12 +152,12 @@ static void unpin(void *context OPAL_UNUSED, void *handle, void *base OPAL_UNUSE
 
 static bool deaf; /* the pool does not get to know of what has left */
 
-bool __real_ompi_mpool_marks_take(ompi_mpool_marks_t *marks, ompi_mpool_gone_fn_t *gone,
+bool __real_ompi_mpool_marks_take(ompi_mpool_marks_t *marks, ompi_mpool_unmapped_fn_t *gone,
                                   void *context);
-bool __wrap_ompi_mpool_marks_take(ompi_mpool_marks_t *marks, ompi_mpool_gone_fn_t *gone,
+bool __wrap_ompi_mpool_marks_take(ompi_mpool_marks_t *marks, ompi_mpool_unmapped_fn_t *gone,
                                   void *context);
 
-bool __wrap_ompi_mpool_marks_take(ompi_mpool_marks_t *marks, ompi_mpool_gone_fn_t *gone,
+bool __wrap_ompi_mpool_marks_take(ompi_mpool_marks_t *marks, ompi_mpool_unmapped_fn_t *gone,
                                   void *context)
 {
     return deaf || __real_ompi_mpool_marks_take(marks, gone, context);
