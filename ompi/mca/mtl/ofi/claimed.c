@@ -241,10 +241,10 @@ static void receive_whole(ofi_message_t *message)
            -FI_EAGAIN)
         ofi_progress();
     ofi_receives_are_held = false;
+    message->is_here = result != 0;
+    message->failure = (int)-result;
     if (result == 0)
         ofi_operation_posted(&message->operation);
-    else
-        own_is_here(message, (int)-result);
 }
 
 ofi_message_t *ofi_claim(fi_addr_t address, const ofi_tag_pattern_t *pattern,
