@@ -6,7 +6,8 @@
  *                            destination begin with a page, GB/s at the worst of 25 alignments, the
  *                            alignment it is, the fastest by the slowest one, and memcpy's time by
  *                            the kernel's (geometric mean of all alignments: above 1, ours is
- * faster) copy [--quick] KERNEL    GB/s at each alignment
+ *                            faster)
+ *   copy [--quick] KERNEL    GB/s at each alignment
  *
  * An alignment is a pair of offsets modulo a page, 0, 8, 16, 48 or 64. The same buffers again and
  * again, so they are in the cache that is large enough for them. Best of many rounds, in which the

@@ -32,7 +32,7 @@ def compile_bare(compiler, folder):
 def environment(provider):
     """Both MPIs call these alike; the last is Mica's alone: also on one node over the provider."""
     return {**os.environ, "OMPI_MCA_pml": "cm", "OMPI_MCA_mtl": "ofi",
-            "OMPI_MCA_mtl_ofi_provider_include": provider, "OMPI_MCA_pml_cm_near": "no"}
+            "OMPI_MCA_mtl_ofi_provider_include": provider, "OMPI_MCA_pml_cm_shared_memory": "no"}
 
 
 def contestants(session, benchmark, bare):

@@ -12,9 +12,9 @@
  * A step can also be a function (OMPI_STEP_CALL). It may add further steps at the end, which a
  * persistent schedule keeps.
  *
- * The messages of a round move at the same time, so the steps of a round must not read a receive
- * buffer or write a send buffer. Messages between two ranks match in the order in which they were
- * sent.
+ * The messages of a round move at the same time, so the steps of a round must not read or write a
+ * receive buffer, nor write a send buffer. Messages between two ranks match in the order in which
+ * they were sent.
  *
  * No thread polls a schedule: the completion of the last message of a round starts the next round,
  * inside the call that made progress.
@@ -23,13 +23,14 @@
  * for ever; then the error is its result.
  *
  *   no memory      The rank has no result, and neither have the ranks that need its data. From then
- *                  on it sends and receives empty messages, and copies and reduces nothing. A rank
- *                  that receives an empty message instead of data has the same error and does the
- *                  same. So each rank has a correct result or MPI_ERR_NO_MEM.
+ *                  on its messages are sent empty, it receives nothing of what others send, and it
+ *                  copies and reduces nothing. A rank that receives an empty message instead of
+ *                  data has the same error and does the same. So each rank has a correct result or
+ *                  MPI_ERR_NO_MEM.
  *   wrong length   A message longer than its buffer is MPI_ERR_TRUNCATE. In operations in which all
  *                  ranks know the length (`is_exact`) a shorter message is, too. Where ranks pass
- * on what they received (`relays`), a rank with an error sends messages of a wrong length, so that
- * their receivers have an error, too.
+ *                  on what they received (`relays`), a rank with an error sends messages of a
+ *                  wrong length, so that their receivers have an error, too.
  *
  * Memory: a schedule is one object with room for some steps and some temporary data; more is
  * allocated and freed with the schedule. The schedule of a blocking call is on the caller's stack.

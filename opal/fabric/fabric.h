@@ -4,7 +4,7 @@
  *
  *   user (mtl/ofi, ...)    endpoint and queue of its own --+
  *                                                          +-- domain, address vector,
- * registrations another user           endpoint and queue of its own --+
+ *   another user           endpoint and queue of its own --+   registrations
  *
  *   candidates.[ch]    which providers may be used, and why not the others
  *   nic_locality.[ch]  which of several NICs

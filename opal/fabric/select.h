@@ -13,12 +13,13 @@
  * What is promised to the provider and required of it:
  *
  *   threading      FI_THREAD_DOMAIN, whatever the thread level of MPI is: each call into libfabric
- * is made under one lock, that of the upper layer, which is a real lock exactly when there are
- * threads progress       what the user sets; manual by default: a waiting rank polls anyhow, and a
- * thread of the provider would take a core from the program order          FI_ORDER_SAS, send after
- * send: messages do not overtake each other mr_mode, mode  what opal_fabric_register and contexts
- * of type fi_context2 provide resources      FI_RM_ENABLED: a full queue is -FI_EAGAIN, not a lost
- * message
+ *                  is made under one lock, that of the upper layer, which is a real lock exactly
+ *                  when there are threads
+ *   progress       what the user sets; manual by default: a waiting rank polls anyhow, and a thread
+ *                  of the provider would take a core from the program
+ *   order          FI_ORDER_SAS, send after send: messages do not overtake each other
+ *   mr_mode, mode  what opal_fabric_register and contexts of type fi_context2 provide
+ *   resources      FI_RM_ENABLED: a full queue is -FI_EAGAIN, not a lost message
  *
  * Threading: called at start-up by one thread.
  */

@@ -10,11 +10,16 @@
  *            2    a receive begins
  *            3    something that was sent comes in, by its number
  *            4    something that was sent comes in changed: the two bytes that follow say where
- * (offset) and how (xor) 5    a control message: the 32 bytes that follow, with a rank's proof 6 a
- * message of a rank's, of so many bytes as follow; of the greatest length if the number is odd 7 a
- * request is cancelled 8    a probe, which takes the message out, and receives it, if the number is
- * odd 9    a send of the provider's ends, well or with an error 10   so many bytes that follow are
- * a record 11   what is not received is refused, as in MPI_Finalize byte 1   the number
+ *                 (offset) and how (xor)
+ *            5    a control message: the 32 bytes that follow, with a rank's proof
+ *            6    a message of a rank's, of so many bytes as follow; of the greatest length if the
+ *                 number is odd
+ *            7    a request is cancelled
+ *            8    a probe, which takes the message out, and receives it, if the number is odd
+ *            9    a send of the provider's ends, well or with an error
+ *            10   so many bytes that follow are a record
+ *            11   what is not received is refused, as in MPI_Finalize
+ *   byte 1   the number
  *
  * Whatever comes: no byte outside of a buffer, nothing that has ended is used, and when the network
  * fails in the end every request ends.

@@ -8,7 +8,7 @@
  *   - results are right and nothing else is written, for no elements, a few, and many in turn, with
  *     MPI_IN_PLACE and without, so that neighbouring calls go to different components
  *   - operations that are under way are not disturbed by blocking ones of the same communicator,
- * nor by the end of the communicator
+ *     nor by the end of the communicator
  *   - persistent ones begin again with what is in the buffers then, also two of a kind at a time
  *   - communicators of one rank, of a part of the ranks, and ones that never have a call
  */

@@ -8,8 +8,8 @@
  *   left          the leaver has left before others go on: its MPI_Finalize waits for nobody
  *   left stays    they go on when it is about to
  *   left stays network [RANK]    they do so where the network matches: a long standard send does
- * not wait until it is received, and ends as a short one does. Ranks from RANK on reach the leaver
- * by pml/ob1
+ *                                not wait until it is received, and ends as a short one does.
+ *                                Ranks from RANK on reach the leaver by pml/ob1
  */
 #include <mpi.h>
 #include <signal.h>

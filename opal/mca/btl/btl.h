@@ -7,9 +7,9 @@
  * of MPI. Their clients (messages, one-sided communication, control) choose the protocols.
  *
  *   frame             up to max_frame_bytes: reserve, fill, commit; or send; or send_now
- *   placed frame      zcopy: of any length, out of the sender's memory to where the client places
- * it put, get, atomic  on memory that the peer has exposed, or that both have mapped rndv_get
- * rendezvous: the receiver copies out of the sender's memory
+ *   placed frame      zcopy: of any length, from the sender's memory to where the client places it
+ *   put, get, atomic  on memory that the peer has exposed, or that both have mapped
+ *   rndv_get          rendezvous: the receiver copies out of the sender's memory
  *
  * Frames between two processes are delivered once, in the order in which they were sent, whichever
  * client sent them. Payload of long placed frames and operations on memory are not ordered. When a

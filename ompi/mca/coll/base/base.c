@@ -131,7 +131,8 @@ static int create(const ompi_coll_call_t *call, ompi_schedule_t *schedule, ompi_
     if (schedule == NULL)
         return MPI_ERR_NO_MEM;
     int error = build(call, 0, schedule);
-    /* A nonblocking call starts even without memory, because other ranks wait for its messages. */
+    /* A nonblocking schedule that lacks memory for its steps starts all the same, because other
+     * ranks wait for its messages. A persistent one is not made. */
     if (error == MPI_SUCCESS && schedule->request.persistent)
         error = schedule->error;
     if (error == MPI_SUCCESS)

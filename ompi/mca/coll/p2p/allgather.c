@@ -3,9 +3,11 @@
  * Allgather, also of blocks of different sizes.
  *
  *   doubling   log2(n) a + (n-1) m b    recursive doubling: pairs exchange all blocks that they
- * have, then pairs of pairs; n a power of two, blocks of one size bruck      log2(n) a + (n-1) m b
- * any number of ranks; all blocks are copied once more ring       (n-1) (a + m b)          messages
- * between neighbours only linear     (n-1) (a + m b)          each rank sends to all others at once
+ *                                       have, then pairs of pairs; n a power of two, blocks of
+ *                                       one size
+ *   bruck      log2(n) a + (n-1) m b    any number of ranks; all blocks are copied once more
+ *   ring       (n-1) (a + m b)          messages between neighbours only
+ *   linear     (n-1) (a + m b)          each rank sends to all others at once
  */
 #include "ompi/mca/coll/p2p/p2p.h"
 

@@ -3,8 +3,10 @@
  * Alltoall, also with blocks of different sizes and types.
  *
  *   bruck      log2(n) a + log2(n) n/2 m b    a block is sent on in hops of powers of two; the
- * blocks of a hop are one message. Blocks of one size only pairwise   (n-1) (a + m b) one exchange
- * at a time linear     (n-1) (a + m b)                coll_p2p_window exchanges at a time
+ *                                             blocks of a hop are one message. Blocks of one
+ *                                             size only
+ *   pairwise   (n-1) (a + m b)                one exchange at a time
+ *   linear     (n-1) (a + m b)                coll_p2p_window exchanges at a time
  *
  * In place, pairwise and linear exchange with one rank at a time, in both directions, and send the
  * block that will be overwritten from a copy.

@@ -168,7 +168,8 @@ static bool add_rule(int id, const char *text)
 }
 
 /* Replaces the rules of the families that the list names; `id` is that of its first rules, or
- * P2P_FAMILIES, if the list must name it. Tells every item that makes no sense. */
+ * P2P_FAMILIES, if the list must name it. Tells every rule that makes no sense, up to an item that
+ * names no collective. */
 static opal_status_t read_rules(const char *parameter, const opal_strings_t *list, int id)
 {
     opal_status_t status = OPAL_SUCCESS;

@@ -4,7 +4,7 @@
  *
  *   linear     n a + n m b          each rank sends to the root
  *   binomial   log2(n) a + n m b    a tree, counted from the root; an inner rank sends its
- * subtree's blocks as one message. Blocks of one size only
+ *                                   subtree's blocks as one message. Blocks of one size only
  */
 #include "ompi/mca/coll/p2p/p2p.h"
 

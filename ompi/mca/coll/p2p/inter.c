@@ -3,8 +3,8 @@
  * Collectives of intercommunicators: each group gets the result of the remote group's data.
  *
  *   barrier, broadcast, reductions   by the two ranks 0: a group's data is reduced to its rank 0,
- * and what the group gets is broadcast from there the others                       each rank sends
- * to the ranks that need its data
+ *                                    and what the group gets is broadcast (or scattered) from it
+ *   the others                       each rank sends to the ranks that need its data
  */
 #include "ompi/mca/coll/p2p/p2p.h"
 

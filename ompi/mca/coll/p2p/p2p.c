@@ -79,8 +79,10 @@ static bool has_own_counts(ompi_coll_kind_t kind)
            kind == OMPI_ALLTOALLW || kind >= OMPI_NEIGHBOR_ALLGATHER;
 }
 
-/* Whether an error of one rank must reach the others (`relays`): not in operations in which a
- * rank's data concerns its receiver alone. */
+/* Whether a rank with an error must send messages of a wrong length (`relays`). Not in operations
+ * in which each rank sends only its own data, directly to the ranks that need it, by every
+ * algorithm: those with counts of the rank's own, alltoall (its bruck sets `relays` itself), and
+ * in an intercommunicator all but reductions and the broadcast. */
 static bool is_relayed(const ompi_coll_call_t *call)
 {
     if (ompi_comm_is_inter(call->comm))

@@ -3,8 +3,8 @@
  * coll/p2p: collectives made of messages. It takes every call.
  *
  *   p2p.c         the component: from a call to an algorithm of its operation
- *   choose.[ch]   which algorithm: tables by bytes and ranks
- *   params.c      the parameters: those tables, and lengths
+ *   choose.[ch]   which algorithm: a table by bytes and ranks
+ *   params.c      the parameters: that table, and lengths
  *   sum.c         the partial result of a reduction, in rank order
  *   halving.c     recursive halving: each rank reduces a piece
  *   others        the algorithms, a file for each family of operations

@@ -8,7 +8,7 @@
  *                                                to the root
  *   scatter_gather  2 log2(n) a + 2 m b + m g    a reduce-scatter by recursive halving (halving.c),
  *                                                then a binomial gather; operators that commute
- * only
+ *                                                only
  */
 #include "ompi/mca/coll/p2p/p2p.h"
 

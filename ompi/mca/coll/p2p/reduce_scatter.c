@@ -3,9 +3,10 @@
  * Reduce-scatter, with blocks of one size or of different sizes.
  *
  *   halving     log2(n) a + m b + m g           recursive halving (halving.c); operators that
- * commute only pairwise    (n-1) (a + m/n b + m/n g)       each rank exchanges blocks with each
- * other rank, one at a time; operators that commute only reduce      log2(n) (a + m b + m g) + m b
- * a reduction, then a scatter; in rank order
+ *                                               commute only
+ *   pairwise    (n-1) (a + m/n b + m/n g)       each rank sends each other rank its block, one at
+ *                                               a time; operators that commute only
+ *   reduce      log2(n) (a + m b + m g) + m b   a reduction, then a scatter; in rank order
  */
 #include "ompi/mca/coll/p2p/p2p.h"
 

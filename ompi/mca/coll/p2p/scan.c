@@ -3,7 +3,8 @@
  * Scan and exscan, in rank order.
  *
  *   doubling   log2(n) (a + m b + m g)   in round k a rank sends its value to the rank 2^k behind
- * it linear     n (a + m b + m g)         from rank to rank
+ *                                        it
+ *   linear     n (a + m b + m g)         from rank to rank
  *
  * An exscan by doubling sends each operand to the next rank first. It is then an inclusive scan of
  * these operands by all ranks except rank 0.

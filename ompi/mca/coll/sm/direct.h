@@ -23,7 +23,7 @@ typedef struct sm_source {
     uintptr_t target; /* buffer of this rank's result; 0: the others cannot write it */
     char *room;       /* allocated memory at `address`; NULL: the memory is the user's */
     bool in_place;    /* the data is in the buffer of the result */
-    int error;        /* SM_FALL_BACK: no memory that the others could read */
+    int error;        /* may be SM_FALL_BACK: there is no memory that the others could read */
 } sm_source_t;
 
 /* Publishes the user's data. `needs_copy`: the data changes before all ranks have read it. */
@@ -90,8 +90,8 @@ int sm_direct_exchange(sm_comm_t *self, const sm_source_t *source, sm_slot_t *sl
 void sm_direct_reader_done(const sm_comm_t *self, const sm_slot_t *slot, int rank, int readers);
 int sm_direct_await_readers(sm_comm_t *self, const sm_slot_t *slot, int readers, int error);
 
-/* Where ranks write each other's memory: waits until all ranks have. Returns `error`, or an error
- * of its own. */
+/* Where ranks write each other's memory: waits until all ranks are done with all reads and writes.
+ * Returns `error`, or an error of its own. */
 int sm_direct_barrier(sm_comm_t *self, int error);
 
 /* -- another rank's data ---------------------------------------------------------------------- */

@@ -6,8 +6,8 @@
  *                                       others
  *   allreduce, short or of two ranks    (n + 1) m                    each rank reduces everything
  *   allreduce, long                     n m in the last rank to      the last rank to arrive
- * reduces arrive, 2 m in the others    for all reduce_scatter                      (n + 1) m each
- * rank reduces its block
+ *                                       arrive, 2 m in the others    reduces for all
+ *   reduce_scatter                      (n + 1) m                    each rank reduces its block
  *
  * With more ranks than cores the work of all ranks adds up, so only one rank does a long allreduce.
  *

@@ -333,8 +333,9 @@ int sm_scatterv(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 
 /* -- gatherv --------------------------------------------------------------------------------- */
 
-/* A gatherv has two steps: the root's buffers, and the blocks of the others. A rank that has no
- * memory to publish its block sends it as a message; all ranks have taken a tag for it. */
+/* A gatherv has two steps: the root's buffers, and the blocks of the others. A rank whose block the
+ * root cannot read, in place or as a copy, sends it as a message; all ranks have taken a tag for
+ * it. */
 typedef struct gather {
     sm_comm_t *self;
     const ompi_coll_call_t *call;

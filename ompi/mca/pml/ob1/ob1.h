@@ -42,9 +42,10 @@
  * message here. It meets the rest under two finer locks, which the holder of ompi_lock takes, too:
  *
  *   matcher   what waits in a context of a communicator, and the pool of its receives. The fast
- * path posts receives and removes eager messages; under ompi_lock receives are removed and messages
- * are added. So on the fast path the number of posted receives only grows, and that of messages
- * only shrinks peer      opal_btl_peer_t.lock: a frame from reserve to commit, and allows_unlocked
+ *             path posts receives and removes eager messages; under ompi_lock receives are removed
+ *             and messages are added. So on the fast path the number of posted receives only
+ *             grows, and that of messages only shrinks
+ *   peer      opal_btl_peer_t.lock: a frame from reserve to commit, and allows_unlocked
  *
  * Order: ompi_lock, matcher, peer. The holder of a finer lock completes no request, and takes no
  * other lock of messages. A thread that completes a request holds ompi_lock, or has just created

@@ -33,8 +33,9 @@ static const opal_param_row_t params[] = {
      .type = OPAL_PARAM_LIST,
      .value = &if_exclude,
      .preset = "",
-     .prose = "The interfaces and networks that are not used; all others are, the bridges of "
-              "virtual machines and containers included. Not together with btl_sock_if_include"},
+     .prose = "The interfaces and networks that are not used; if it is set, all others are, the "
+              "bridges of virtual machines and containers included. Not together with "
+              "btl_sock_if_include"},
     {.name = "ports",
      .type = OPAL_PARAM_STRING,
      .value = &ports,

@@ -5,8 +5,8 @@
  *
  *   before main   the decision (decision.h); the region is handed down by mpirun, or made by the
  *                 first of the ranks (election.h), mapped (attach.h, map_region.h), a heap is
- * opened on it (source.h), and malloc's family is redirected MPI_Init      open() tests that by
- * real calls
+ *                 opened on it (source.h), and malloc's family is redirected
+ *   MPI_Init      open() tests that by real calls
  *
  * Smaller blocks than memory_smheap_min_bytes are libc's, or memory/ptmalloc2's if that is enabled.
  */
