@@ -231,8 +231,9 @@ static bool is_claimable(const ofi_found_t *there)
 }
 
 /* Of its bits it is the first one, since it was the first one of all that were asked for: a receive
- * of exactly these bits gets it, and no receive of ours is posted meanwhile. */
-static void receive_whole(ofi_message_t *message)
+ * of exactly these bits gets it, and no receive of ours is posted meanwhile. Returns libfabric's
+ * failure: the message is still there. */
+static int receive_whole(ofi_message_t *message)
 {
     ssize_t result;
     ofi_receives_are_held = true;
@@ -241,10 +242,9 @@ static void receive_whole(ofi_message_t *message)
            -FI_EAGAIN)
         ofi_progress();
     ofi_receives_are_held = false;
-    message->is_here = result != 0;
-    message->failure = (int)-result;
     if (result == 0)
         ofi_operation_posted(&message->operation);
+    return (int)-result;
 }
 
 ofi_message_t *ofi_claim(fi_addr_t address, const ofi_tag_pattern_t *pattern,
@@ -266,8 +266,11 @@ ofi_message_t *ofi_claim(fi_addr_t address, const ofi_tag_pattern_t *pattern,
         return NULL;
     }
     *failure = 0;
-    if (!is_claimable(there))
-        receive_whole(message);
+    if (!is_claimable(there) && (*failure = receive_whole(message)) != 0) {
+        ofi_log_failure("a message from", OFI_ANY_PROCESS, *failure, NULL);
+        free_message(message);
+        return NULL;
+    }
     return message;
 }
 
@@ -290,7 +293,7 @@ int ofi_look(const ompi_communicator_t *comm, fi_addr_t address, const ofi_tag_p
         ofi_progress();
     }
     there->is_there = false;
-    return 0;
+    return FI_EAGAIN;
 }
 
 static int claim_all(const ofi_tag_pattern_t *pattern)
@@ -469,7 +472,7 @@ static bool forget_pattern(const ofi_tag_pattern_t *pattern)
         ofi_found_t there;
         int failure = ofi_look(NULL, FI_ADDR_UNSPEC, pattern, &there);
         if (!there.is_there)
-            return true; /* or the provider cannot be asked, which was reported */
+            return failure != FI_EAGAIN; /* true, too, if the provider cannot be asked */
         ofi_message_t *message = ofi_claim(FI_ADDR_UNSPEC, pattern, &there, &failure);
         if (message == NULL)
             return failure != 0 && failure != FI_ENOMEM;

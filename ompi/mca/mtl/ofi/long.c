@@ -137,7 +137,6 @@ static void forget_name(ofi_long_t *parts)
 {
     opal_names_remove(&senders, parts->head.name);
     parts->awaits_cts = false;
-    ofi_under_way--;
 }
 
 void ofi_long_cts(const ofi_control_t *cts)
@@ -226,7 +225,6 @@ int ofi_long_prepare(ofi_request_t *request)
     }
     request->parts = parts;
     parts->awaits_cts = true;
-    ofi_under_way++; /* the CTS */
     return MPI_SUCCESS;
 }
 

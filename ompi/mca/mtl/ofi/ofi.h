@@ -123,7 +123,7 @@ typedef struct ofi_operation {
     opal_list_node_t node; /* of a queue, or of ofi_posted */
 } ofi_operation_t;
 
-/* Operations that the provider has; how many of them somebody waits for. */
+/* Operations that the provider has; how many of them, and answers, somebody waits for. */
 extern opal_list_t ofi_posted;
 extern size_t ofi_under_way;
 
@@ -419,7 +419,8 @@ bool ofi_is_peeking(void);
 
 struct ofi_message;
 
-/* Looks for a message that no receive of ours is to have; of `comm`, or NULL: of any. */
+/* Looks for a message that no receive of ours is to have; of `comm`, or NULL: of any. Libfabric's
+ * failure, which was reported, or FI_EAGAIN: whether there is one is not known now. */
 int ofi_look(const ompi_communicator_t *comm, fi_addr_t address, const ofi_tag_pattern_t *pattern,
              ofi_found_t *there);
 

@@ -4,7 +4,7 @@
 
 static int error_of(int failure)
 {
-    if (failure == 0)
+    if (failure == 0 || failure == FI_EAGAIN) /* to be asked again */
         return MPI_SUCCESS;
     return failure == FI_ENOMEM ? MPI_ERR_NO_MEM : MPI_ERR_OTHER;
 }

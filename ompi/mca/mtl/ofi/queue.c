@@ -49,7 +49,7 @@ void ofi_peer_post(ofi_peer_t *peer, ofi_operation_t *operation)
 
 void ofi_receive_post(ofi_operation_t *operation)
 {
-    if (opal_unlikely(!opal_list_is_empty(&receives)) ||
+    if (opal_unlikely(ofi_receives_are_held || !opal_list_is_empty(&receives)) ||
         opal_unlikely(!operation->kind->post(operation)))
         enqueue(&receives, operation);
     ofi_handed_over();
@@ -58,6 +58,7 @@ void ofi_receive_post(ofi_operation_t *operation)
 void ofi_starved_post(ofi_operation_t *operation)
 {
     enqueue(&starved, operation);
+    ofi_handed_over();
 }
 
 bool ofi_queued_receive_takes(uint64_t bits, uint64_t data)

@@ -51,12 +51,14 @@ static void await_answer(ofi_request_t *request)
 {
     request->is_unanswered = true;
     request->missing++;
+    ofi_under_way++;
     opal_list_append(&request->peer->unanswered, &request->unanswered);
 }
 
 void ofi_send_answered(ofi_request_t *request)
 {
     request->is_unanswered = false;
+    ofi_under_way--;
     opal_list_remove(&request->unanswered);
 }
 
