@@ -29,7 +29,8 @@
  *
  *   FI_OFI_RXD_MAX_UNACKED   packets of 1.4 KB under way to a peer, 128 as it comes
  *
- * sockets takes a sender that it does not know for the one that a receive wants. It waits for the
+ * sockets takes a sender that it does not know for the one that a receive wants. It looks for what
+ * a posted receive may take in its progress only, so a probe may come in between. It waits for the
  * head of a message without reading what is there of it, and where many short ones fill the socket,
  * no more comes then. Of messages that are not injected it has at most 128 under way.
  *
@@ -137,7 +138,7 @@ void opal_fabric_quirks_begin(const struct fi_info *info, opal_fabric_quirks_t *
     if (opal_fabric_provider_is(provider, "net"))
         quirks->needs_polling = true;
     if (opal_fabric_provider_is(provider, "sockets"))
-        quirks->meets_all = quirks->never_injects = true;
+        quirks->meets_all = quirks->never_injects = quirks->peeks_taken = true;
 }
 
 void opal_fabric_quirks_prepare(unsigned peers)

@@ -17,6 +17,7 @@ typedef struct opal_fabric_quirks {
     size_t unclaimable_from, unclaimable_end; /* messages of so many bytes must not be claimed */
     size_t max_bytes;                         /* of a message; 0: as its info says */
     bool never_injects; /* a message that it injects may be held up for ever */
+    bool peeks_taken;   /* it finds messages that a posted receive is about to get */
     bool needs_polling; /* the descriptor of its queue does not end a sleep when it has to, or
                            always */
     bool meets_all;     /* it has to know all addresses before the first message comes */

@@ -287,7 +287,7 @@ int ofi_look(const ompi_communicator_t *comm, fi_addr_t address, const ofi_tag_p
             ofi_message_t *message = ofi_claim(address, pattern, there, &failure);
             if (message != NULL)
                 drop(message);
-        } else if (!ofi_queued_receive_takes(there->bits, there->data)) {
+        } else if (!there->may_be_taken && !ofi_receive_takes(there->bits, there->data)) {
             return failure;
         }
         ofi_progress();

@@ -170,8 +170,9 @@ void ofi_withdraw(ofi_operation_t *operation);
 /* While it is set, queued receives stay where they are: none takes a message that is asked for. */
 extern bool ofi_receives_are_held;
 
-/* Whether a queued receive would take this message. */
-bool ofi_queued_receive_takes(uint64_t bits, uint64_t data);
+/* Whether a receive that is queued will take this message, or one that the provider has not come to
+ * (quirks.c). */
+bool ofi_receive_takes(uint64_t bits, uint64_t data);
 
 /* Posts what is queued; returns how many found room. */
 int ofi_push(void);
@@ -406,6 +407,7 @@ typedef struct ofi_found {
     bool is_there;
     uint64_t bits, data;
     size_t bytes;
+    bool may_be_taken; /* a receive may have got it since it was found (quirks.c) */
 } ofi_found_t;
 
 /* Asks for a message, and waits for the answer. With FI_CLAIM in `flags` it is taken out of the

@@ -12,12 +12,13 @@ enum { POLLS_PER_YIELD = 64 };
 static ofi_found_t *asked; /* one question at a time */
 static bool is_answered;
 static int failure;
+static int completions; /* since it was asked, with the answer */
 
 static void peek_completed(ofi_operation_t *operation OPAL_UNUSED,
                            const struct fi_cq_tagged_entry *entry)
 {
     is_answered = true;
-    *asked = (ofi_found_t){true, entry->tag, entry->data, entry->len};
+    *asked = (ofi_found_t){true, entry->tag, entry->data, entry->len, false};
 }
 
 static void peek_failed(ofi_operation_t *operation OPAL_UNUSED, const struct fi_cq_err_entry *error)
@@ -40,7 +41,9 @@ bool ofi_is_peeking(void)
 static void wait_for_answer(void)
 {
     for (unsigned polls = 1; !is_answered; polls++) {
-        if (ofi_progress() == 0 && polls % POLLS_PER_YIELD == 0)
+        int count = ofi_progress();
+        completions += count;
+        if (count == 0 && polls % POLLS_PER_YIELD == 0)
             sched_yield();
     }
 }
@@ -60,15 +63,16 @@ int ofi_peek(ofi_operation_t *operation, fi_addr_t from, const ofi_tag_pattern_t
     ofi_receives_are_held = true;
     *found = (ofi_found_t){0};
     is_answered = false;
-    failure = 0;
+    failure = completions = 0;
     while ((result = fi_trecvmsg(ofi.endpoint.ep, &question, FI_PEEK | flags)) == -FI_EAGAIN)
-        ofi_progress();
+        completions += ofi_progress();
     if (result == 0) {
         ofi_operation_posted(operation);
         wait_for_answer();
     } else if (result != -FI_ENOMSG) {
         failure = (int)-result;
     }
+    found->may_be_taken = ofi.endpoint.quirks.peeks_taken && completions > 1;
     asked = NULL;
     ofi_receives_are_held = false;
     if (failure != 0)

@@ -61,15 +61,21 @@ void ofi_starved_post(ofi_operation_t *operation)
     ofi_handed_over();
 }
 
-bool ofi_queued_receive_takes(uint64_t bits, uint64_t data)
+static bool takes_in(const opal_list_t *list, uint64_t bits, uint64_t data)
 {
-    for (opal_list_node_t *node = opal_list_first(&receives); node != NULL;
-         node = opal_list_next(&receives, node)) {
+    for (opal_list_node_t *node = opal_list_first(list); node != NULL;
+         node = opal_list_next(list, node)) {
         const ofi_operation_t *operation = operation_at(node);
         if (operation->kind->takes != NULL && operation->kind->takes(operation, bits, data))
             return true;
     }
     return false;
+}
+
+bool ofi_receive_takes(uint64_t bits, uint64_t data)
+{
+    return takes_in(&receives, bits, data) ||
+           (ofi.endpoint.quirks.peeks_taken && takes_in(&ofi_posted, bits, data));
 }
 
 bool ofi_has_queued(void)

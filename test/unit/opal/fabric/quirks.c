@@ -111,7 +111,8 @@ START_TEST(others)
     opal_fabric_quirks_end();
     begin("sockets");
     check_limits(NULL, NULL);
-    ck_assert(quirks.never_injects && quirks.meets_all && !quirks.needs_polling);
+    ck_assert(quirks.never_injects && quirks.meets_all && quirks.peeks_taken &&
+              !quirks.needs_polling);
     ck_assert_uint_eq(quirks.max_bytes, 0);
     opal_fabric_quirks_end();
     begin("ofi_rxmore");
