@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Messages that ofi_rxm sends in several packets, and those a little shorter and longer: taken out
- * of the matching, too long for their receive, never received, beside one that is taken back. What
- * comes behind them is what was sent. On 2 ranks.
+ * of the matching, too long for their receive, never received. What comes behind them is what was
+ * sent. On 2 ranks.
  *
  *   packets                     the lengths of ofi_rxm's limits
  *   packets BYTES               so many, in a communicator that the receiver has freed
@@ -136,26 +136,6 @@ static void thrown_away(int bytes, int seed)
         tap_check(is_here(bytes, seed, 1), "%d bytes after as many that were thrown away", bytes);
 }
 
-/* To find the other one, everything is taken out. */
-static void beside_one_taken_back(int bytes, int seed)
-{
-    MPI_Request request;
-    MPI_Status status;
-    int cancelled = 1;
-    if (rank == 0) {
-        send_bytes(MPI_COMM_WORLD, bytes, seed);
-        MPI_Issend(out, 10, MPI_BYTE, 1, seed + 1, MPI_COMM_WORLD, &request);
-        MPI_Cancel(&request);
-        MPI_Wait(&request, &status);
-        MPI_Test_cancelled(&status, &cancelled);
-    }
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (rank == 1)
-        MPI_Recv(in, bytes, MPI_BYTE, 0, seed, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    tap_check(cancelled && (rank == 0 || is_here(bytes, seed, 1)),
-              "%d bytes beside a message that is taken back", bytes);
-}
-
 static void try_length(int bytes, bool is_unasked, int seed)
 {
     taken_out(bytes, seed);
@@ -163,7 +143,6 @@ static void try_length(int bytes, bool is_unasked, int seed)
     too_long(bytes, bytes - 1, seed + 5);
     if (!is_unasked)
         return; /* such a send waits for its receive */
-    beside_one_taken_back(bytes, seed + 6);
     thrown_away(bytes, seed + 8);
 }
 
