@@ -184,7 +184,7 @@ static int fetch_once(sm_comm_t *self, const ompi_coll_call_t *call, const sm_sl
     return error;
 }
 
-/* Reads the data of all ranks. What is published already is read at once: if a rank waited first,
+/* Reads the data of all ranks. Published data is read at once: if a rank waited first,
  * it would start reading at the same time as other ranks on its core. Data that is published later
  * is read when all is there, so that this rank sleeps only once. If this rank overwrites its own
  * data
