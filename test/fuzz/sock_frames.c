@@ -6,9 +6,9 @@
  *   byte 1   by which the stream is cut into pieces, and answers into segments
  *   others   the stream
  *
- * Whatever comes: frames are not longer than they may be, land is followed by landed, and what is
- * delivered does not depend on how the stream was cut, nor on which frames the client has refused
- * at first. Operations on memory find some that is exposed.
+ * Whatever comes: frames are not longer than they may be, a placement is followed by its end, and
+ * what is delivered does not depend on how the stream was cut, nor on which frames the client has
+ * refused at first. Operations on memory find some that is exposed.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -65,7 +65,7 @@ static void add(uint64_t number)
 
 static void take(unsigned rank, unsigned kind, const void *bytes, size_t length)
 {
-    require(!is_asked, "landed is told before anything else");
+    require(!is_asked, "a placement ends before anything else comes");
     require(rank == PEER && kind < SOCK_BYE, "the frame is the peer's");
     require(length <= sock_ops.max_frame_bytes, "it is not too long");
     require((uintptr_t)bytes % 8 == 0, "it is aligned");
@@ -74,10 +74,10 @@ static void take(unsigned rank, unsigned kind, const void *bytes, size_t length)
         add(((const unsigned char *)bytes)[i]);
 }
 
-static size_t land(unsigned rank, unsigned kind OPAL_UNUSED, uint64_t name OPAL_UNUSED,
-                   size_t offset OPAL_UNUSED, size_t bytes, struct iovec *segments, size_t max)
+static size_t place(unsigned rank, unsigned kind OPAL_UNUSED, uint64_t name OPAL_UNUSED,
+                    size_t offset OPAL_UNUSED, size_t bytes, struct iovec *segments, size_t max)
 {
-    require(!is_asked && rank == PEER && bytes > 0 && max > 0, "land is asked for something");
+    require(!is_asked && rank == PEER && bytes > 0 && max > 0, "a place is wanted for something");
     size_t count = 0, most = 1 + next_odd() % max;
     is_asked = true;
     answered = 0;
@@ -93,9 +93,9 @@ static size_t land(unsigned rank, unsigned kind OPAL_UNUSED, uint64_t name OPAL_
     return count;
 }
 
-static void landed(unsigned rank, unsigned kind, uint64_t name, size_t offset, size_t bytes)
+static void placed(unsigned rank, unsigned kind, uint64_t name, size_t offset, size_t bytes)
 {
-    require(is_asked && rank == PEER && bytes <= answered, "landed follows land");
+    require(is_asked && rank == PEER && bytes <= answered, "a placement ends that was begun");
     is_asked = false;
     for (size_t i = 0; i < bytes; i++) {
         add(kind ^ name);
@@ -113,8 +113,8 @@ static void be_rank(void)
     is_one = true;
     opal_param_init();
     require(opal_wait_register() == OPAL_SUCCESS, "there are parameters");
-    hearing.place = land;
-    hearing.placed = landed;
+    hearing.place = place;
+    hearing.placed = placed;
     hearing.frame = take;
     hear_as(1 - PEER, 2);
     exposed = mmap((void *)EXPOSED_AT, EXPOSED_BYTES, PROT_READ | PROT_WRITE,

@@ -75,7 +75,7 @@ static void check_promise(int count, int length)
     free(data);
 }
 
-static char told[256];
+static char detail_seen[256];
 
 static void remember(MPI_Comm *comm, int *error, ...)
 {
@@ -84,7 +84,7 @@ static void remember(MPI_Comm *comm, int *error, ...)
     va_start(rest, error);
     (void)va_arg(rest, const char *);
     const char *detail = va_arg(rest, const char *);
-    snprintf(told, sizeof told, "%s", detail != NULL ? detail : "");
+    snprintf(detail_seen, sizeof detail_seen, "%s", detail != NULL ? detail : "");
     va_end(rest);
 }
 
@@ -99,13 +99,14 @@ static void check_too_small(void)
     MPI_Comm_create_errhandler(remember, &handler);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
     tap_check(is_class(MPI_Bsend(data, 1, MPI_BYTE, right, 1, MPI_COMM_WORLD), MPI_ERR_BUFFER) &&
-                  strstr(told, "No buffer") != NULL,
-              "no buffer: %s", told);
+                  strstr(detail_seen, "No buffer") != NULL,
+              "no buffer: %s", detail_seen);
     MPI_Buffer_attach(memory, ROOM);
     int error = MPI_Bsend(data, ROOM, MPI_BYTE, right, 1, MPI_COMM_WORLD);
-    tap_check(is_class(error, MPI_ERR_BUFFER) && strstr(told, "needs 4000 bytes") != NULL &&
-                  strstr(told, "4000 are attached") != NULL && strstr(told, "0 are in use") != NULL,
-              "too small: %s", told);
+    tap_check(is_class(error, MPI_ERR_BUFFER) && strstr(detail_seen, "needs 4000 bytes") != NULL &&
+                  strstr(detail_seen, "4000 are attached") != NULL &&
+                  strstr(detail_seen, "0 are in use") != NULL,
+              "too small: %s", detail_seen);
     error = MPI_Ibsend(data, ROOM, MPI_BYTE, right, 1, MPI_COMM_WORLD, &request);
     tap_check(is_class(error, MPI_ERR_BUFFER) && request == MPI_REQUEST_NULL, "also MPI_Ibsend");
     tap_check(MPI_Bsend(data, ROOM, MPI_BYTE, MPI_PROC_NULL, 1, MPI_COMM_WORLD) == MPI_SUCCESS,

@@ -18,7 +18,7 @@ enum { LONG = 1 << 20, TAG = 1, ROOM = 4 * LONG };
 
 static MPI_Comm comm; /* MPI_COMM_NULL: it is about the process's buffer */
 static sem_t has_returned;
-static char told[256];
+static char detail_seen[256];
 
 typedef struct detach {
     pthread_t thread;
@@ -35,7 +35,7 @@ static void remember(MPI_Comm *of, int *error, ...)
     va_start(rest, error);
     (void)va_arg(rest, const char *);
     const char *detail = va_arg(rest, const char *);
-    snprintf(told, sizeof told, "%s", detail != NULL ? detail : "");
+    snprintf(detail_seen, sizeof detail_seen, "%s", detail != NULL ? detail : "");
     va_end(rest);
 }
 
@@ -93,8 +93,8 @@ static void check(const char *what)
               what);
     memset(data, 'b', LONG);
     tap_check(class_of(MPI_Bsend(data, 10, MPI_CHAR, 0, TAG, way)) == MPI_ERR_BUFFER &&
-                  strstr(told, "detaching") != NULL,
-              "%s: a message is refused: %s", what, told);
+                  strstr(detail_seen, "detaching") != NULL,
+              "%s: a message is refused: %s", what, detail_seen);
     tap_check(class_of(attach(memory)) == MPI_ERR_BUFFER, "%s: another buffer, too", what);
     if (comm == MPI_COMM_NULL)
         MPI_Buffer_iflush(&flush);

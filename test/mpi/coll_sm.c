@@ -353,7 +353,7 @@ static void renew(caller_t *caller, int count)
 }
 
 /* More at a time than the segment has room for: the last ones go without. */
-static void crowd(caller_t *caller)
+static void exhaust_segment(caller_t *caller)
 {
     enum { COMMS = 300 };
     static MPI_Comm comms[COMMS];
@@ -416,7 +416,7 @@ int main(int argc, char **argv)
     repeat(&world);
     divide(&world);
     renew(&world, renewals);
-    crowd(&world);
+    exhaust_segment(&world);
     if (provided == MPI_THREAD_MULTIPLE)
         run_threads(&world);
     caller_fini(&world);

@@ -141,13 +141,13 @@ static void check_hints(void)
     MPI_Comm_free(&third);
 }
 
-static int told;
+static int calls;
 
 static void tell(MPI_Comm *comm, int *code, ...)
 {
     (void)comm;
     (void)code;
-    told++;
+    calls++;
 }
 
 static void check_errhandler(void)
@@ -165,7 +165,7 @@ static void check_errhandler(void)
     MPI_Comm_free(&parent);
     MPI_Errhandler_free(&handler);
     MPI_Send(&value, 1, MPI_INT, size, 0, comm);
-    tap_check(told == 1, "which is called");
+    tap_check(calls == 1, "which is called");
     MPI_Comm_free(&comm);
 }
 

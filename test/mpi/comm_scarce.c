@@ -96,16 +96,16 @@ static const struct {
  * others. */
 static int attempt(size_t way, int poor, int n, int *errors, int *others)
 {
-    int told[3], sum[3];
+    int outcome[3], sum[3];
     MPI_Comm comm = MPI_COMM_SELF;
     failed = 0;
     fail_at = rank == poor ? n : 0;
     int result = ways[way].run(&comm);
     fail_at = 0;
-    told[0] = failed;
-    told[1] = result != MPI_SUCCESS;
-    told[2] = told[1] && rank != poor;
-    MPI_Allreduce(told, sum, 3, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    outcome[0] = failed;
+    outcome[1] = result != MPI_SUCCESS;
+    outcome[2] = outcome[1] && rank != poor;
+    MPI_Allreduce(outcome, sum, 3, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     *errors = sum[1];
     *others = sum[2];
     if (result != MPI_SUCCESS && comm != MPI_COMM_NULL)

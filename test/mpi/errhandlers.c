@@ -11,28 +11,28 @@ static struct {
     MPI_Comm comm;
     int code;
     char function[64];
-} told;
+} handled;
 
 static void remember(MPI_Comm *comm, int *error_code, ...)
 {
     va_list rest;
     va_start(rest, error_code);
-    told.calls++;
-    told.comm = *comm;
-    told.code = *error_code;
-    snprintf(told.function, sizeof told.function, "%s", va_arg(rest, const char *));
+    handled.calls++;
+    handled.comm = *comm;
+    handled.code = *error_code;
+    snprintf(handled.function, sizeof handled.function, "%s", va_arg(rest, const char *));
     va_end(rest);
 }
 
 static void forget(void)
 {
-    memset(&told, 0, sizeof told);
+    memset(&handled, 0, sizeof handled);
 }
 
 static bool was_told(MPI_Comm comm, int code, const char *function)
 {
-    return told.calls == 1 && told.comm == comm && told.code == code &&
-           strcmp(told.function, function) == 0;
+    return handled.calls == 1 && handled.comm == comm && handled.code == code &&
+           strcmp(handled.function, function) == 0;
 }
 
 static void check_user_handler(void)
@@ -64,7 +64,7 @@ static void check_user_handler(void)
                   was_told(MPI_COMM_WORLD, MPI_ERR_IO, "MPI_Comm_call_errhandler"),
               "and by MPI_Comm_call_errhandler, which succeeds");
     forget();
-    tap_check(MPI_Comm_rank(MPI_COMM_WORLD, &rank) == MPI_SUCCESS && told.calls == 0,
+    tap_check(MPI_Comm_rank(MPI_COMM_WORLD, &rank) == MPI_SUCCESS && handled.calls == 0,
               "a call that succeeds tells nobody");
 }
 
@@ -82,7 +82,7 @@ static void check_world_alone(void)
               "MPI_COMM_SELF was given no handler: MPI_COMM_WORLD's is told");
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     forget();
-    tap_check(MPI_Comm_rank(MPI_COMM_NULL, &rank) == MPI_ERR_COMM && told.calls == 0,
+    tap_check(MPI_Comm_rank(MPI_COMM_NULL, &rank) == MPI_ERR_COMM && handled.calls == 0,
               "MPI_COMM_SELF was given one: MPI_COMM_WORLD's is not told");
 }
 
@@ -100,14 +100,14 @@ static void check_self(void)
                   was_told(MPI_COMM_SELF, MPI_ERR_COMM, "MPI_Comm_rank"),
               "MPI_COMM_NULL: MPI_COMM_SELF's handler is told");
     forget();
-    tap_check(MPI_Comm_rank((MPI_Comm)MPI_INFO_ENV, &rank) == MPI_ERR_COMM && told.calls == 1,
+    tap_check(MPI_Comm_rank((MPI_Comm)MPI_INFO_ENV, &rank) == MPI_ERR_COMM && handled.calls == 1,
               "a handle of another kind is no communicator");
     forget();
     tap_check(MPI_Group_incl(MPI_GROUP_EMPTY, 1, NULL, &group) == MPI_ERR_ARG &&
                   was_told(MPI_COMM_SELF, MPI_ERR_ARG, "MPI_Group_incl"),
               "a function without a communicator: likewise");
     forget();
-    tap_check(PMPI_Comm_rank(MPI_COMM_NULL, &rank) == MPI_ERR_COMM && told.calls == 1,
+    tap_check(PMPI_Comm_rank(MPI_COMM_NULL, &rank) == MPI_ERR_COMM && handled.calls == 1,
               "PMPI_Comm_rank is the same function");
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
 }

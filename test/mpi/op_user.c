@@ -12,16 +12,16 @@ static struct {
     MPI_Count elements, longest;
     char *in, *inout; /* of the last call */
     MPI_Datatype type;
-} told;
+} called;
 
 static void note(void *in, void *inout, MPI_Count count, MPI_Datatype type)
 {
-    told.calls++;
-    told.elements += count;
-    told.longest = count > told.longest ? count : told.longest;
-    told.in = in;
-    told.inout = inout;
-    told.type = type;
+    called.calls++;
+    called.elements += count;
+    called.longest = count > called.longest ? count : called.longest;
+    called.in = in;
+    called.inout = inout;
+    called.type = type;
 }
 
 /* Touches nothing. */
@@ -84,18 +84,19 @@ static void check_large_counts(void)
     MPI_Op_create(count_small, 1, &small);
     MPI_Op_create_c(count_large, 1, &large);
     MPI_Reduce_local_c(in, inout, count, MPI_DOUBLE, small);
-    tap_check(told.calls == 3 && told.elements == count && told.longest == INT_MAX &&
-                  told.type == MPI_DOUBLE,
+    tap_check(called.calls == 3 && called.elements == count && called.longest == INT_MAX &&
+                  called.type == MPI_DOUBLE,
               "a function that counts in int gets parts");
-    tap_check(told.in == in + 16 * (MPI_Aint)INT_MAX && told.inout == inout + (told.in - in),
+    tap_check(called.in == in + 16 * (MPI_Aint)INT_MAX && called.inout == inout + (called.in - in),
               "one behind the other");
-    memset(&told, 0, sizeof told);
+    memset(&called, 0, sizeof called);
     MPI_Reduce_local_c(in, inout, count, MPI_DOUBLE, large);
-    tap_check(told.calls == 1 && told.elements == count && told.in == in && told.inout == inout,
+    tap_check(called.calls == 1 && called.elements == count && called.in == in &&
+                  called.inout == inout,
               "another one gets all of it");
-    memset(&told, 0, sizeof told);
+    memset(&called, 0, sizeof called);
     MPI_Reduce_local(in, inout, 0, MPI_DOUBLE, small);
-    tap_check(told.calls == 0, "nothing is nothing");
+    tap_check(called.calls == 0, "nothing is nothing");
     MPI_Op_free(&small);
     MPI_Op_free(&large);
 }
@@ -109,9 +110,9 @@ static void check_derived_type(void)
     MPI_Type_vector(2, 1, 2, MPI_INT, &type);
     tap_check(MPI_Reduce_local(a, b, 1, type, op) == MPI_ERR_TYPE, "a type must be committed");
     MPI_Type_commit(&type);
-    memset(&told, 0, sizeof told);
-    tap_check(MPI_Reduce_local(a, b, 1, type, op) == MPI_SUCCESS && told.calls == 1 &&
-                  told.type == type && told.in == (char *)a,
+    memset(&called, 0, sizeof called);
+    tap_check(MPI_Reduce_local(a, b, 1, type, op) == MPI_SUCCESS && called.calls == 1 &&
+                  called.type == type && called.in == (char *)a,
               "a function of the program gets any type");
     tap_check(MPI_Reduce_local(a, b, 1, type, MPI_SUM) == MPI_ERR_OP,
               "a predefined operation does not");

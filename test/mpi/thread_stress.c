@@ -126,7 +126,7 @@ static void begin_receive(player_t *player, int from, MPI_Comm comm, MPI_Request
 static void finish(player_t *player, int count, MPI_Request *requests, MPI_Status *statuses)
 {
     int way = draw(&player->mine, 5), flag = 0, left = 0, index, some, indices[2 * BURST];
-    MPI_Status told[2 * BURST];
+    MPI_Status done[2 * BURST];
     for (int i = 0; i < count; i++)
         left += requests[i] != MPI_REQUEST_NULL;
     if (way == 0)
@@ -141,15 +141,15 @@ static void finish(player_t *player, int count, MPI_Request *requests, MPI_Statu
     while (way >= 3 && left > 0) {
         if (way == 3) {
             some = 1;
-            MPI_Waitany(count, requests, &index, &told[0]);
+            MPI_Waitany(count, requests, &index, &done[0]);
             indices[0] = index;
         } else {
-            MPI_Testsome(count, requests, &some, indices, told);
+            MPI_Testsome(count, requests, &some, indices, done);
             if (some == 0)
                 sched_yield();
         }
         for (int i = 0; i < some; i++)
-            statuses[indices[i]] = told[i];
+            statuses[indices[i]] = done[i];
         left -= some;
     }
     for (int i = 0; i < count; i++)

@@ -75,7 +75,7 @@ static bool open_pipe(int pipe[2], size_t *pages)
 static void watch(registration_t *self)
 {
     static size_t scratch_pages;
-    static bool told;
+    static bool notified;
     struct iovec iov[MAX_WATCHED];
     char *first = (char *)page_of(self->base);
     size_t count = page_count(self), pages = count < MAX_WATCHED ? count : MAX_WATCHED;
@@ -96,9 +96,9 @@ static void watch(registration_t *self)
     ssize_t kept = vmsplice(self->pipe[1], iov, pages, SPLICE_F_NONBLOCK);
     if (kept == (ssize_t)(pages * PAGE))
         return;
-    if (kept < 0 && !told)
+    if (kept < 0 && !notified)
         perror("fake: stale registrations are not seen: vmsplice");
-    told = true;
+    notified = true;
     self->watched = 0;
 }
 

@@ -13,7 +13,7 @@
 
 #define PAGE ((uintptr_t)4096)
 
-enum { WORDS = 256, MOST_TOLD = 1024 };
+enum { WORDS = 256, MOST_NOTIFIED = 1024 };
 
 /* An address that need not be mapped. */
 static const uintptr_t base = (uintptr_t)1 << 40;
@@ -28,7 +28,7 @@ static struct {
     struct {
         uintptr_t start;
         size_t length;
-    } told[MOST_TOLD];
+    } notified[MOST_NOTIFIED];
     size_t notify_count;
     uintptr_t unmapped_meanwhile; /* unmapped during the next notify; 0: nothing */
 } fabric;
@@ -49,9 +49,9 @@ static int close_cache(struct fid *fid OPAL_UNUSED)
 static void notify(struct fid_mem_monitor *who, const void *address, size_t length)
 {
     ck_assert_ptr_eq(who, &opal_fabric_monitor);
-    ck_assert_uint_lt(fabric.notify_count, MOST_TOLD);
-    fabric.told[fabric.notify_count].start = (uintptr_t)address;
-    fabric.told[fabric.notify_count++].length = length;
+    ck_assert_uint_lt(fabric.notify_count, MOST_NOTIFIED);
+    fabric.notified[fabric.notify_count].start = (uintptr_t)address;
+    fabric.notified[fabric.notify_count++].length = length;
     uintptr_t leaves = fabric.unmapped_meanwhile;
     fabric.unmapped_meanwhile = 0;
     if (leaves != 0)
@@ -112,7 +112,7 @@ static bool is_valid(uintptr_t start, size_t length)
 static bool was_told(uintptr_t start, size_t length)
 {
     for (size_t i = 0; i < fabric.notify_count; i++) {
-        if (fabric.told[i].start == start && fabric.told[i].length == length)
+        if (fabric.notified[i].start == start && fabric.notified[i].length == length)
             return true;
     }
     return false;

@@ -48,7 +48,7 @@ END_TEST
 /* -- many ---------------------------------------------------------------------------------- */
 
 enum { CROWD = 1000 };
-static end_t crowd[CROWD];
+static end_t many[CROWD];
 
 START_TEST(a_thousand_have_their_turn)
 {
@@ -58,8 +58,8 @@ START_TEST(a_thousand_have_their_turn)
     limit.rlim_cur = limit.rlim_max < 4096 ? limit.rlim_max : 4096;
     setrlimit(RLIMIT_NOFILE, &limit);
     for (int i = 0; i < CROWD; i++) {
-        make_end(&crowd[i], OPAL_READABLE);
-        send_byte(crowd[i].theirs);
+        make_end(&many[i], OPAL_READABLE);
+        send_byte(many[i].theirs);
     }
     /* Nobody takes anything, and no look tells of all: it goes round. */
     bool all_seen = false;
@@ -67,17 +67,17 @@ START_TEST(a_thousand_have_their_turn)
         ck_assert_int_le(opal_progress(), 64);
         all_seen = true;
         for (int k = 0; k < CROWD && all_seen; k++)
-            all_seen = crowd[k].calls > 0;
+            all_seen = many[k].calls > 0;
     }
     ck_assert(all_seen);
-    int most = 0, least = crowd[0].calls;
+    int most = 0, least = many[0].calls;
     for (int i = 0; i < CROWD; i++) {
-        most = crowd[i].calls > most ? crowd[i].calls : most;
-        least = crowd[i].calls < least ? crowd[i].calls : least;
+        most = many[i].calls > most ? many[i].calls : most;
+        least = many[i].calls < least ? many[i].calls : least;
     }
     ck_assert_int_le(most - least, 2);
     for (int i = 0; i < CROWD; i++)
-        remove_end(&crowd[i]);
+        remove_end(&many[i]);
 }
 END_TEST
 

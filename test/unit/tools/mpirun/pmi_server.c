@@ -44,7 +44,7 @@ static void tell(unsigned rank, const char *text)
 }
 
 /* Everything that waits for a rank, taken. */
-static const char *told(unsigned rank)
+static const char *answers_to(unsigned rank)
 {
     static char text[4096];
     const char *bytes;
@@ -59,7 +59,7 @@ static const char *told(unsigned rank)
 #define ask(rank, question, answer)                                                                \
     do {                                                                                           \
         tell(rank, question);                                                                      \
-        ck_assert_str_eq(told(rank), answer);                                                      \
+        ck_assert_str_eq(answers_to(rank), answer);                                                \
     } while (0)
 
 static void init(unsigned rank)
@@ -121,8 +121,8 @@ START_TEST(server_reads_in_pieces)
     static const char text[] = "cmd=init pmi_version=1 pmi_subversion=1\ncmd=get_appnum\n";
     for (size_t i = 0; i < sizeof text - 1; i++)
         pmi_server_receive(server, 0, text + i, 1);
-    ck_assert_str_eq(told(0), "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n"
-                              "cmd=appnum appnum=0\n");
+    ck_assert_str_eq(answers_to(0), "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n"
+                                    "cmd=appnum appnum=0\n");
 }
 END_TEST
 
@@ -133,8 +133,8 @@ START_TEST(server_holds_a_barrier)
     for (int round = 0; round < 2; round++) {
         tell(1, "cmd=barrier_in\n");
         tell(0, "cmd=barrier_in\n");
-        ck_assert_str_eq(told(0), "");
-        ck_assert_str_eq(told(1), "");
+        ck_assert_str_eq(answers_to(0), "");
+        ck_assert_str_eq(answers_to(1), "");
         while (pmi_server_next_pending(server) >= 0)
             continue;
         tell(2, "cmd=barrier_in\n");
@@ -143,7 +143,7 @@ START_TEST(server_holds_a_barrier)
             pending[rank] = true;
         for (unsigned i = 0; i < RANKS; i++) {
             ck_assert(pending[i]);
-            ck_assert_str_eq(told(i), "cmd=barrier_out\n");
+            ck_assert_str_eq(answers_to(i), "cmd=barrier_out\n");
         }
     }
 }
@@ -184,7 +184,7 @@ START_TEST(server_tells_of_an_abort)
     ck_assert_int_eq(aborted.rank, 1);
     ck_assert_int_eq(aborted.code, -7);
     ck_assert_str_eq(aborted.text, "no way");
-    ck_assert_str_eq(told(1), "");
+    ck_assert_str_eq(answers_to(1), "");
     tell(2, "cmd=abort\n"); /* before init, and without a code */
     ck_assert_int_eq(aborted.code, 1);
     ck_assert_str_eq(aborted.text, "");
@@ -241,7 +241,7 @@ START_TEST(server_refuses_nonsense)
     ck_assert_int_eq(broken.rank, 0);
     unit_assert_part(broken.text, cases[_i].complaint);
     tell(0, "cmd=get_appnum\n");
-    ck_assert_str_eq(told(0), "");
+    ck_assert_str_eq(answers_to(0), "");
     ck_assert_int_eq(broken.count, 1);
 }
 END_TEST

@@ -17,7 +17,7 @@
 #include "test/unit/opal/mca/btl/transports.h"
 #include "test/unit/opal/support.h"
 
-enum { CLIENTS = 3, GONE_WORD = 0, SENT_WORD = 1, EXPOSURE_WORD = 2, ADDRESS_WORD = 3 };
+enum { CLIENTS = 3, LEFT_WORD = 0, SENT_WORD = 1, EXPOSURE_WORD = 2, ADDRESS_WORD = 3 };
 
 static unsigned run(int transport, void (*work)(void))
 {
@@ -417,7 +417,7 @@ static void leave(void)
     if (crew.size > 1 && crew.rank == 0) {
         refusals_of = many_refusals;
         refusals_left = 1000;
-        wait_for(GONE_WORD);
+        wait_for(LEFT_WORD);
         check_told_once(0, 1);
     } else if (crew.size > 1) {
         for (unsigned i = 1; i < LAST; i++)
@@ -426,7 +426,7 @@ static void leave(void)
         for (unsigned i = 0; i < CLIENTS; i++)
             close_client(i);
         opal_node_detach();
-        tell(GONE_WORD, 1);
+        tell(LEFT_WORD, 1);
     }
     _exit(0);
 }

@@ -326,12 +326,12 @@ static void keep_busy(void)
 {
     for (unsigned i = 0; i < 20; i++)
         crew_send(above(), 0, "again", 6);
-    bool told = false;
+    bool has_told_all = false;
     while (__atomic_load_n(&crew.shared[GO_WORD], __ATOMIC_RELAXED) < crew.size) {
         CREW_MUST(opal_progress() <= 1000);
-        if (!told && received >= 1000)
+        if (!has_told_all && received >= 1000)
             __atomic_fetch_add(&crew.shared[GO_WORD], 1, __ATOMIC_RELAXED);
-        told = received >= 1000;
+        has_told_all = received >= 1000;
     }
 }
 

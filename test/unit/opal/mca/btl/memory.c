@@ -130,7 +130,7 @@ typedef struct target {
 static target_t targets[MESSAGES];
 static bool is_asked; /* place was called, placed not yet */
 static size_t answered;
-static uint32_t land_seed = 1;
+static uint32_t place_seed = 1;
 static size_t total_arrived;
 
 static void expect_message(uint64_t name, size_t first, size_t bytes)
@@ -163,14 +163,14 @@ static size_t place(unsigned rank, unsigned kind, uint64_t name, size_t offset, 
 {
     CREW_MUST(!is_asked && rank == other() && kind == LONG_KIND && name < MESSAGES);
     target_t *target = &targets[name];
-    size_t at = offset - target->first, count = 0, most = 1 + next_odd(&land_seed) % max;
+    size_t at = offset - target->first, count = 0, most = 1 + next_odd(&place_seed) % max;
     CREW_MUST(max > 0 && bytes > 0 && offset >= target->first);
     CREW_MUST(at + bytes <= target->bytes);
     is_asked = true;
     answered = 0;
     while (count < most && answered < bytes) {
         size_t length = ROW_BYTES - at % ROW_BYTES;
-        if (next_odd(&land_seed) % 8 == 0)
+        if (next_odd(&place_seed) % 8 == 0)
             length = 1 + length / 3;
         if (length > bytes - answered)
             length = bytes - answered;
@@ -182,7 +182,7 @@ static size_t place(unsigned rank, unsigned kind, uint64_t name, size_t offset, 
     return count;
 }
 
-static void landed(unsigned rank, unsigned kind, uint64_t name, size_t offset, size_t bytes)
+static void placed(unsigned rank, unsigned kind, uint64_t name, size_t offset, size_t bytes)
 {
     target_t *target = &targets[name];
     CREW_MUST(is_asked && rank == other() && kind == LONG_KIND && bytes <= answered);
@@ -252,7 +252,7 @@ static void begin(void)
 {
     CREW_MUST(crew.ops->send_now != NULL && crew.ops->send_long != NULL);
     hearing.place = place;
-    hearing.placed = landed;
+    hearing.placed = placed;
     crew_meet();
 }
 
@@ -489,7 +489,7 @@ START_TEST(frames_are_sent_out_of_memory)
 }
 END_TEST
 
-static void lands_now(void)
+static void places_now(void)
 {
     size_t most = crew.ops->stream_bytes;
     begin();
@@ -511,7 +511,7 @@ static void lands_now(void)
 
 START_TEST(frames_that_land_are_sent_out_of_memory)
 {
-    ck_assert_uint_eq(run(_i, take_frame, lands_now), 0);
+    ck_assert_uint_eq(run(_i, take_frame, places_now), 0);
 }
 END_TEST
 

@@ -10,7 +10,7 @@
 #include "opal/node/region.h"
 #include "opal/node/region_file.h"
 
-enum { TOLD_WORD = CREW_SHARED_WORDS / 2 }; /* address and exposure of each rank */
+enum { PUBLISHED_WORD = CREW_SHARED_WORDS / 2 }; /* address and exposure of each rank */
 
 struct windows windows;
 unsigned operations_done;
@@ -56,9 +56,9 @@ static void note_departure(opal_process_t *process OPAL_UNUSED)
 
 void windows_tell(void)
 {
-    volatile uint64_t *told = &crew.shared[TOLD_WORD + 2 * crew.rank];
-    told[0] = (uintptr_t)windows.own;
-    told[1] = windows.exposure;
+    volatile uint64_t *published = &crew.shared[PUBLISHED_WORD + 2 * crew.rank];
+    published[0] = (uintptr_t)windows.own;
+    published[1] = windows.exposure;
 }
 
 void windows_open(void)
@@ -96,9 +96,9 @@ opal_btl_peer_t *windows_peer(unsigned rank)
 
 operation_t windows_at(unsigned rank, size_t offset, size_t bytes)
 {
-    volatile uint64_t *told = &crew.shared[TOLD_WORD + 2 * rank];
+    volatile uint64_t *published = &crew.shared[PUBLISHED_WORD + 2 * rank];
     return (operation_t){
-        .base = {.address = told[0] + offset, .exposure = told[1], .bytes = bytes}};
+        .base = {.address = published[0] + offset, .exposure = published[1], .bytes = bytes}};
 }
 
 static void note_done(opal_btl_operation_t *base)

@@ -16,7 +16,7 @@ enum { PAGES = 64, STEPS = 4000 };
 #define P 4096UL
 
 static char *arena;
-static atomic_bool told[PAGES]; /* since the call began */
+static atomic_bool reported[PAGES]; /* since the call began */
 static unsigned left_count;
 
 static size_t page_of(uintptr_t address)
@@ -30,7 +30,7 @@ static opal_memory_verdict_t note(opal_memory_event_t *event, void *context OPAL
     for (size_t i = 0; i < PAGES; i++) {
         uintptr_t page = (uintptr_t)arena + i * P;
         if (start <= page && page < end)
-            atomic_store(&told[i], true);
+            atomic_store(&reported[i], true);
     }
     return OPAL_MEMORY_PASS;
 }
@@ -115,13 +115,13 @@ static void compare(unsigned step)
         for (uintptr_t page = ranges[i].start; page < ranges[i].end; page += P) {
             bool inside = page >= (uintptr_t)arena && page_of(page) < PAGES;
             left_count += inside;
-            if (inside && !atomic_load(&told[page_of(page)]))
+            if (inside && !atomic_load(&reported[page_of(page)]))
                 ck_abort_msg("step %u: page %zu has left, and nobody was told", step,
                              page_of(page));
         }
     }
     for (size_t i = 0; i < PAGES; i++)
-        atomic_store(&told[i], false);
+        atomic_store(&reported[i], false);
 }
 
 static const char *const methods[] = {"reloc", "overwrite", "reloc,overwrite"};

@@ -253,7 +253,7 @@ START_TEST(nothing_overtakes_a_message_that_waits)
 }
 END_TEST
 
-START_TEST(landing_stays_within_the_receive)
+START_TEST(placement_stays_within_the_receive)
 {
     unsigned char bytes[300];
     memset(bytes, 0xff, sizeof bytes);
@@ -409,7 +409,7 @@ static const unit_test_t tests[] = {
     {.test = &no_fragment_comes_before_it_was_asked_for},
     {.test = &only_the_sender_has_its_message_back},
     {.test = &nothing_overtakes_a_message_that_waits},
-    {.test = &landing_stays_within_the_receive},
+    {.test = &placement_stays_within_the_receive},
     {.test = &short_frames_are_dropped},
     {.test = &messages_are_of_ranks_that_there_are},
     {.test = &streams_keep_to_their_length, .repeats = 2},

@@ -109,7 +109,7 @@ static void rendezvous_comes(uint64_t sender)
     deliver(OB1_RTS, &head, offsetof(ob1_rts_t, segments), 0, 0);
 }
 
-static void recall_comes(uint64_t sender)
+static void cancel_comes(uint64_t sender)
 {
     ob1_sync_t head = {.match = {0, PEER, TAG}, .sender = sender};
     deliver(OB1_CANCEL, &head, sizeof head, 0, 0);
@@ -205,8 +205,8 @@ static void cancels(void)
         require_known(ompi_request_cancel(other));
     sync_comes(1, MIDDLE);
     rendezvous_comes(2);
-    recall_comes(1);
-    recall_comes(2);
+    cancel_comes(1);
+    cancel_comes(2);
     ompi_request_t *receive = post(PEER, TAG, LONG);
     if (receive != NULL && !ompi_request_is_done(receive))
         require_known(ompi_request_cancel(receive));

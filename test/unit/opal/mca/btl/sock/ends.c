@@ -188,7 +188,7 @@ static size_t place(unsigned rank OPAL_UNUSED, unsigned kind OPAL_UNUSED, uint64
     return 1;
 }
 
-static void landed(unsigned rank OPAL_UNUSED, unsigned kind OPAL_UNUSED, uint64_t name OPAL_UNUSED,
+static void placed(unsigned rank OPAL_UNUSED, unsigned kind OPAL_UNUSED, uint64_t name OPAL_UNUSED,
                    size_t offset OPAL_UNUSED, size_t bytes OPAL_UNUSED)
 {
 }
@@ -197,7 +197,7 @@ static void landed(unsigned rank OPAL_UNUSED, unsigned kind OPAL_UNUSED, uint64_
 START_TEST(memory_that_cannot_be_sent_ends_the_connection)
 {
     hearing.place = place;
-    hearing.placed = landed;
+    hearing.placed = placed;
     in_a_crew(send_nothing_there);
 }
 END_TEST

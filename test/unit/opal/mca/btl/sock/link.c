@@ -19,7 +19,7 @@ enum { PEER = 1, LONGEST = 640, MOST = 4096 };
 static int far_end;
 static sock_peer_t *peer;
 static unsigned frames, deaths, departures;
-static size_t frame_bytes, landed_bytes;
+static size_t frame_bytes, placed_bytes;
 static unsigned char last_frame[LONGEST], target[MOST];
 static unsigned last_kind;
 
@@ -46,10 +46,10 @@ static size_t place(unsigned rank, unsigned kind, uint64_t name, size_t offset, 
     return bytes > 1 ? 2 : 1;
 }
 
-static void landed(unsigned rank OPAL_UNUSED, unsigned kind OPAL_UNUSED, uint64_t name OPAL_UNUSED,
+static void placed(unsigned rank OPAL_UNUSED, unsigned kind OPAL_UNUSED, uint64_t name OPAL_UNUSED,
                    size_t offset OPAL_UNUSED, size_t bytes)
 {
-    landed_bytes += bytes;
+    placed_bytes += bytes;
 }
 
 static void note_death(unsigned rank)
@@ -78,7 +78,7 @@ static void connect_pair(void)
     opal_param_init();
     ck_assert_int_eq(opal_wait_register(), OPAL_SUCCESS);
     hearing.place = place;
-    hearing.placed = landed;
+    hearing.placed = placed;
     hearing.death = note_death;
     hearing.departure = note_departure;
     sock_ops.max_frame_bytes = LONGEST;
@@ -138,7 +138,7 @@ START_TEST(it_comes_byte_by_byte)
     ck_assert_uint_eq(last_kind, 4);
     ck_assert_uint_eq(frame_bytes, 0);
     ck_assert_int_eq(memcmp(last_frame, "hello", 5), 0);
-    ck_assert_uint_eq(landed_bytes, 101);
+    ck_assert_uint_eq(placed_bytes, 101);
     for (size_t i = 0; i < MOST; i++)
         ck_assert_uint_eq(target[i], i >= 1000 && i < 1101 ? 'x' : 0);
     ck_assert_int_eq(peer->state, SOCK_UP);
@@ -263,7 +263,7 @@ START_TEST(every_link_is_read_to_its_end)
     close(other);
     while (departures == 0)
         opal_progress();
-    ck_assert_uint_eq(landed_bytes, 101);
+    ck_assert_uint_eq(placed_bytes, 101);
     ck_assert_uint_eq(deaths, 0);
 }
 END_TEST

@@ -236,22 +236,22 @@ END_TEST
 /* The oldest one makes way, and a rank of the job gets in. */
 START_TEST(a_crowd_keeps_nobody_out)
 {
-    int crowd[PLACES + 6];
+    int callers[PLACES + 6];
     begin();
-    for (size_t i = 0; i < OPAL_COUNT_OF(crowd); i++) {
-        crowd[i] = call_silently();
+    for (size_t i = 0; i < OPAL_COUNT_OF(callers); i++) {
+        callers[i] = call_silently();
         pass(msec);
     }
-    for (size_t i = 0; i < OPAL_COUNT_OF(crowd) - PLACES; i++)
-        expect_end(crowd[i]);
-    ck_assert_uint_eq(sock.counts.of[SOCK_BUSY], OPAL_COUNT_OF(crowd) - PLACES);
-    for (size_t i = OPAL_COUNT_OF(crowd) - PLACES; i < OPAL_COUNT_OF(crowd); i++)
-        ck_assert(!is_closed(crowd[i]));
+    for (size_t i = 0; i < OPAL_COUNT_OF(callers) - PLACES; i++)
+        expect_end(callers[i]);
+    ck_assert_uint_eq(sock.counts.of[SOCK_BUSY], OPAL_COUNT_OF(callers) - PLACES);
+    for (size_t i = OPAL_COUNT_OF(callers) - PLACES; i < OPAL_COUNT_OF(callers); i++)
+        ck_assert(!is_closed(callers[i]));
     ck_assert_int_eq(shake_hands(call()).state, SOCK_SHAKE_DONE);
-    expect_end(crowd[OPAL_COUNT_OF(crowd) - PLACES]);
+    expect_end(callers[OPAL_COUNT_OF(callers) - PLACES]);
     sock_listen_stop();
-    for (size_t i = OPAL_COUNT_OF(crowd) - PLACES + 1; i < OPAL_COUNT_OF(crowd); i++)
-        expect_end(crowd[i]);
+    for (size_t i = OPAL_COUNT_OF(callers) - PLACES + 1; i < OPAL_COUNT_OF(callers); i++)
+        expect_end(callers[i]);
 }
 END_TEST
 

@@ -90,10 +90,10 @@ END_TEST
 START_TEST(many_at_once)
 {
     smheap_launcher_t from = launcher();
-    struct told {
+    struct outcome {
         ino_t inode;
         bool won;
-    } told;
+    } outcome;
     int go[2], done[2], end[2];
     ck_assert(pipe(go) == 0 && pipe(done) == 0 && pipe(end) == 0);
     for (int i = 0; i < MOST; i++) {
@@ -106,8 +106,10 @@ START_TEST(many_at_once)
         close(end[1]);
         if (read(go[0], &byte, 1) != 0 || !elect(&from, TIMEOUT_MSEC, &election))
             _exit(1);
-        told = (struct told){.inode = inode(election.region_fd), .won = election.listener >= 0};
-        if (write(done[1], &told, sizeof told) != sizeof told || read(end[0], &byte, 1) != 0)
+        outcome =
+            (struct outcome){.inode = inode(election.region_fd), .won = election.listener >= 0};
+        if (write(done[1], &outcome, sizeof outcome) != sizeof outcome ||
+            read(end[0], &byte, 1) != 0)
             _exit(1);
         _exit(0);
     }
@@ -115,10 +117,10 @@ START_TEST(many_at_once)
     ino_t common = 0;
     int winners = 0, status;
     for (int i = 0; i < MOST; i++) {
-        ck_assert_int_eq(read(done[0], &told, sizeof told), (ssize_t)sizeof told);
-        common = common == 0 ? told.inode : common;
-        ck_assert_uint_eq(told.inode, common);
-        winners += told.won;
+        ck_assert_int_eq(read(done[0], &outcome, sizeof outcome), (ssize_t)sizeof outcome);
+        common = common == 0 ? outcome.inode : common;
+        ck_assert_uint_eq(outcome.inode, common);
+        winners += outcome.won;
     }
     ck_assert_int_eq(winners, 1);
     close(end[1]);
