@@ -14,7 +14,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 OURS, THEIRS = peers_module.OURS, "Open MPI"
 BARE = {"libfabric": (), "libfabric, asleep": ("--wait",)}  # which is quicker depends on the provider
 NAMES = (OURS, *BARE, THEIRS)
-MIN_BYTES, MAX_BYTES = 8, 64 << 10
+MIN_BYTES, MAX_BYTES = 8, 4 << 20
 MOST_BARE, MOST_THEIRS = 1.10, 0.90  # what Mica may need of their time
 
 

@@ -32,7 +32,7 @@
 
 enum {
     MIN_BYTES = 8,
-    MAX_BYTES = 64 << 10,
+    MAX_BYTES = 4 << 20,
     ADDRESS_BYTES = 256,
     TAG = 1,
     PATIENCE = 512, /* times that nothing came, before the other process may have the core */
