@@ -146,7 +146,7 @@ static unsigned take_asleep(opal_doorbell_t *doorbell)
     return (before & OPAL_DOORBELL_ASLEEP) != 0 ? before : 0;
 }
 
-static void ring_bell(opal_doorbell_t *doorbell)
+static void wake_waiters(opal_doorbell_t *doorbell)
 {
     atomic_fetch_add(&doorbell->bell, 1);
     opal_futex_wake(&doorbell->bell, INT_MAX, OPAL_FUTEX_SHARED);
@@ -155,7 +155,7 @@ static void ring_bell(opal_doorbell_t *doorbell)
 void opal_doorbell_wake(opal_doorbell_t *doorbell)
 {
     if (take_asleep(doorbell) != 0)
-        ring_bell(doorbell); /* if the owner is POLLING, its listener sees the bell */
+        wake_waiters(doorbell); /* if the owner is POLLING, its listener sees the bell */
 }
 
 /* The thread of this process that polls. */
@@ -165,7 +165,7 @@ static void wake_poller(void)
     if ((before & OPAL_DOORBELL_POLLING) != 0)
         opal_descriptor_wake();
     else if (before != 0)
-        ring_bell(own);
+        wake_waiters(own);
 }
 
 static void unpark(parked_t *parked)

@@ -2,7 +2,9 @@
 /*
  * The page of the readers, the locks in it, and waiting for read sections.
  *
- * No function of libc that may be hooked is called here: system calls go by syscall().
+ * No function of libc that may be hooked is called here: system calls go by syscall(). The locks
+ * are not those of opal/threads/lock.c: they lie in the page, so that a child of fork finds them
+ * free.
  */
 #include "opal/memory/events/readers.h"
 
