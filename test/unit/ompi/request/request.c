@@ -381,6 +381,10 @@ START_TEST(the_answer_is_awaited_for_a_limited_time)
     ompi_request_await_cancel(all[1], &wait);
     ck_assert_int_eq(polls, first);
     ck_assert(!all[1]->is_cancel_unanswered);
+    for (int i = 0; i < 2; i++) {
+        ompi_request_complete(all[i]);
+        ompi_request_release(all[i]);
+    }
 }
 END_TEST
 

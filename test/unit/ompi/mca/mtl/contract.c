@@ -165,7 +165,7 @@ START_TEST(the_limits_are_usable)
     MPI_Status status = finish(begin_receive(0, limits->max_tag));
     check_arrival(&status, limits->max_tag, 7);
     finish(send);
-    int last = (int)limits->internal_tags - 1;
+    int last = (int)(limits->internal_tags - 1);
     send = create(true, 0, last, 7);
     ompi_mtl_request_t *receive = create(false, 0, last, LONG);
     send->route.context = receive->route.context = OMPI_CONTEXT_COLLECTIVE;

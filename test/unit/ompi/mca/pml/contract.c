@@ -254,7 +254,7 @@ START_TEST(tags_up_to_the_largest)
         check_arrival(irecv(OMPI_CONTEXT_USER, 0, tags[i], LONG), tags[i], i);
     for (size_t i = 0; i < OPAL_COUNT_OF(tags); i++)
         finish(sends[i], MPI_STATUS_IGNORE);
-    int last = (int)ompi_pml->internal_tags - 1;
+    int last = (int)(ompi_pml->internal_tags - 1);
     sends[0] = isend(OMPI_CONTEXT_COLLECTIVE, last, 5, OMPI_SEND_STANDARD);
     check_arrival(irecv(OMPI_CONTEXT_COLLECTIVE, 0, last, LONG), last, 5);
     finish(sends[0], MPI_STATUS_IGNORE);

@@ -147,6 +147,7 @@ static unsigned run(const opal_component_t *component, unsigned size, hear_frame
         fflush(NULL);
         pids[i] = fork();
         if (pids[i] == 0) {
+            free(pids);
             prctl(PR_SET_PDEATHSIG, SIGKILL);
             crew.rank = i;
             be_rank(component, &segment, handler, work);

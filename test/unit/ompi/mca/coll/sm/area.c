@@ -71,10 +71,12 @@ static void setup(void)
     limit = SEGMENT;
 }
 
+/* A job that has left may join again. */
 static void join(job_t *job, size_t max_bytes)
 {
     for (int rank = 0; rank < RANKS; rank++) {
         ompi_communicator_t *comm = &job->comms[rank];
+        free(job->ranks[rank]);
         sm_comm_t *self = calloc(1, sizeof *self + RANKS * sizeof self->peers[0]);
         *comm = (ompi_communicator_t){.rank = rank, .size = RANKS, .local = comm};
         *self = (sm_comm_t){.comm = comm, .rank = rank, .size = RANKS, .max_bytes = max_bytes};
@@ -104,7 +106,7 @@ static bool has_area_of(const job_t *job, const sm_area_t *area)
 
 START_TEST(areas_lie_apart_in_the_segment)
 {
-    job_t first, second;
+    static job_t first, second;
     join(&first, SHORT);
     ck_assert_int_eq(first.ranks[0]->stage, SM_READY);
     ck_assert_uint_ge(first.ranks[0]->room_bytes, SHORT);
@@ -118,7 +120,7 @@ END_TEST
 /* The slowest rank may read it after the others have freed the communicator. */
 START_TEST(an_area_is_used_again_when_all_have_left)
 {
-    job_t first, second, third;
+    static job_t first, second, third;
     join(&first, SHORT);
     sm_area_t *area = first.ranks[0]->area;
     atomic_store(&area->counters[0][3].count, 77);
@@ -143,7 +145,7 @@ static void leave(job_t *job)
 /* A short one stays for those who need no more, and an area that is too small for none. */
 START_TEST(the_smallest_that_is_large_enough_is_taken)
 {
-    job_t large, small, other;
+    static job_t large, small, other;
     join(&large, LONG);
     join(&small, SHORT);
     sm_area_t *large_area = large.ranks[0]->area, *small_area = small.ranks[0]->area;
@@ -166,7 +168,7 @@ END_TEST
 
 START_TEST(a_small_one_is_better_than_none)
 {
-    job_t job;
+    static job_t job;
     join(&job, SMALL);
     limit = carved + (carved - 64); /* for one more like it */
     join(&job, LONG);
@@ -182,7 +184,7 @@ END_TEST
 
 START_TEST(without_pages_there_is_none)
 {
-    job_t job;
+    static job_t job;
     populated = OPAL_ERR_NO_MEMORY;
     join(&job, SHORT);
     ck_assert_int_eq(job.ranks[0]->stage, SM_DECLINED);
@@ -193,7 +195,7 @@ END_TEST
 /* The next start of MPI has another segment. */
 START_TEST(nothing_is_used_again_behind_the_close)
 {
-    job_t first, second;
+    static job_t first, second;
     join(&first, SHORT);
     sm_area_t *area = first.ranks[0]->area;
     leave(&first);

@@ -88,7 +88,10 @@ static sm_fold_t make_fold(ompi_op_t *op, ompi_datatype_t *type, bool is_direct)
 
 static ompi_op_t *composition(void)
 {
-    return ompi_op_create(ompi_op_fn_small(compose_all), false);
+    static ompi_op_t *op;
+    if (op == NULL)
+        op = ompi_op_create(ompi_op_fn_small(compose_all), false);
+    return op;
 }
 
 static const struct {
