@@ -6,6 +6,7 @@
  */
 #include <mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "measure.h"
 #include "ping_pong.h"
@@ -20,5 +21,6 @@ int main(int argc, char **argv)
     char *buffer = bench_memory(BENCH_MAX_BYTES);
     for (long size = 0; size <= BENCH_MAX_BYTES; size = bench_next_size(size))
         ping_pong_measure("latency", buffer, size);
+    free(buffer);
     return bench_fini();
 }

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -147,6 +148,8 @@ static void measure_copies(void)
         }
         bench_print("copy", bytes, BENCH_USEC, copies, &samples);
     }
+    free(from);
+    free(to);
 }
 
 /* Binds to the core with this number among those that we may use; false if there is none. */

@@ -25,6 +25,7 @@ static void measure_latency(const char *name)
     char *buffer = bench_memory(MAX_BYTES);
     for (long size = 8; size <= MAX_BYTES; size = bench_next_size(size))
         ping_pong_measure(name, buffer, size);
+    free(buffer);
 }
 
 /* -- rate ---------------------------------------------------------------------------- */
