@@ -21,7 +21,7 @@ import re
 import sys
 
 COLUMNS = ('name', 'C', 'large C', 'body C', 'via', 'must hold', 'else')
-FLAGS = ('large', 'x', 'unbuilt', 'anytime', 'handler', 'returns', 'extension', 'mica')
+FLAGS = ('large', 'x', 'unbuilt', 'body', 'anytime', 'handler', 'returns', 'extension', 'mica')
 NOTICE = '/* Made by ompi/api/generate.py out of %s. */\n'
 
 
@@ -87,7 +87,8 @@ class Function:
 
     @property
     def body(self):
-        return 'ompi_api_' + ('mica_' if 'mica' in self.flags else '') + self.name.lower()
+        name = self.flags.get('body', self.name).lower()
+        return 'ompi_api_' + ('mica_' if 'mica' in self.flags else '') + name
 
     @property
     def header(self):
@@ -210,7 +211,18 @@ def parse_table(path):
             chapters[-1].functions.append(function)
         else:
             raise TableError(f'{where}: belongs to no list and no chapter')
+    check_bodies([function for chapter in chapters for function in chapter.functions])
     return chapters
+
+
+def check_bodies(functions):
+    own = {function.name for function in functions
+           if function.has_body and 'body' not in function.flags}
+    for function in functions:
+        body = function.flags.get('body', function.name)
+        if function.has_body and body not in own:
+            raise TableError(f"{function.where}: MPI_{function.name} has the body of '{body}', which "
+                             'has none of its own')
 
 
 # C text.
@@ -332,6 +344,8 @@ class Wrapper:
         """What the body gets for a parameter."""
         if p.kind.via == 'large':
             return 'true' if self.large else 'false'
+        if p.kind.via == 'constant':
+            return p.kind.rule
         if p.ctype(self.large) is None:
             return '0'
         if p.kind.via == 'object':
@@ -439,7 +453,7 @@ def bodies(chapters, source):
     for chapter in chapters:
         lines = []
         for function in chapter.functions:
-            if function.has_body:
+            if function.has_body and 'body' not in function.flags:
                 declarations = [p.declare(p.kind.body) for p in function.parameters
                                 if p.kind.small != '...']
                 lines.append(signature(function.returns, function.body, declarations, ';'))

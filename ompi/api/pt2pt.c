@@ -35,13 +35,13 @@ static int request_nothing(bool receive, bool persistent, ompi_request_t **reque
     return MPI_SUCCESS;
 }
 
-static int send(const void *buf, MPI_Count count, ompi_datatype_t *type, int dest, int tag,
-                ompi_communicator_t *comm, ompi_send_mode_t mode)
+int ompi_api_send(const void *buf, MPI_Count count, ompi_datatype_t *datatype, int dest, int tag,
+                  ompi_communicator_t *comm, ompi_send_mode_t mode)
 {
     if (dest == MPI_PROC_NULL)
         return MPI_SUCCESS;
     ompi_route_t to = {comm, OMPI_CONTEXT_USER, dest, tag};
-    ompi_data_t data = data_of(buf, count, type);
+    ompi_data_t data = data_of(buf, count, datatype);
     if (ompi_pml_tries_unlocked() && ompi_pml->try_send_unlocked(&to, &data, mode))
         return MPI_SUCCESS;
     ompi_lock();
@@ -50,13 +50,13 @@ static int send(const void *buf, MPI_Count count, ompi_datatype_t *type, int des
     return error;
 }
 
-static int isend(const void *buf, MPI_Count count, ompi_datatype_t *type, int dest, int tag,
-                 ompi_communicator_t *comm, ompi_send_mode_t mode, ompi_request_t **request)
+int ompi_api_isend(const void *buf, MPI_Count count, ompi_datatype_t *datatype, int dest, int tag,
+                   ompi_communicator_t *comm, ompi_send_mode_t mode, ompi_request_t **request)
 {
     if (dest == MPI_PROC_NULL)
         return request_nothing(false, false, request);
     ompi_route_t to = {comm, OMPI_CONTEXT_USER, dest, tag};
-    ompi_data_t data = data_of(buf, count, type);
+    ompi_data_t data = data_of(buf, count, datatype);
     if (ompi_pml_tries_unlocked() && ompi_pml->try_send_unlocked(&to, &data, mode)) {
         *request = &ompi_request_sent;
         return MPI_SUCCESS;
@@ -65,42 +65,6 @@ static int isend(const void *buf, MPI_Count count, ompi_datatype_t *type, int de
     int error = ompi_pml->isend(&to, &data, mode, request);
     ompi_unlock();
     return error;
-}
-
-int ompi_api_send(const void *buf, MPI_Count count, ompi_datatype_t *datatype, int dest, int tag,
-                  ompi_communicator_t *comm)
-{
-    return send(buf, count, datatype, dest, tag, comm, OMPI_SEND_STANDARD);
-}
-
-int ompi_api_ssend(const void *buf, MPI_Count count, ompi_datatype_t *datatype, int dest, int tag,
-                   ompi_communicator_t *comm)
-{
-    return send(buf, count, datatype, dest, tag, comm, OMPI_SEND_SYNCHRONOUS);
-}
-
-int ompi_api_rsend(const void *buf, MPI_Count count, ompi_datatype_t *datatype, int dest, int tag,
-                   ompi_communicator_t *comm)
-{
-    return send(buf, count, datatype, dest, tag, comm, OMPI_SEND_READY);
-}
-
-int ompi_api_isend(const void *buf, MPI_Count count, ompi_datatype_t *datatype, int dest, int tag,
-                   ompi_communicator_t *comm, ompi_request_t **request)
-{
-    return isend(buf, count, datatype, dest, tag, comm, OMPI_SEND_STANDARD, request);
-}
-
-int ompi_api_issend(const void *buf, MPI_Count count, ompi_datatype_t *datatype, int dest, int tag,
-                    ompi_communicator_t *comm, ompi_request_t **request)
-{
-    return isend(buf, count, datatype, dest, tag, comm, OMPI_SEND_SYNCHRONOUS, request);
-}
-
-int ompi_api_irsend(const void *buf, MPI_Count count, ompi_datatype_t *datatype, int dest, int tag,
-                    ompi_communicator_t *comm, ompi_request_t **request)
-{
-    return isend(buf, count, datatype, dest, tag, comm, OMPI_SEND_READY, request);
 }
 
 int ompi_api_recv(void *buf, MPI_Count count, ompi_datatype_t *datatype, int source, int tag,
@@ -153,7 +117,7 @@ int ompi_api_sendrecv(const void *sendbuf, MPI_Count sendcount, ompi_datatype_t 
     int error = ompi_api_irecv(recvbuf, recvcount, recvtype, source, recvtag, comm, &request);
     if (error != MPI_SUCCESS)
         return error;
-    int sent = send(sendbuf, sendcount, sendtype, dest, sendtag, comm, OMPI_SEND_STANDARD);
+    int sent = ompi_api_send(sendbuf, sendcount, sendtype, dest, sendtag, comm, OMPI_SEND_STANDARD);
     ompi_lock();
     if (sent != MPI_SUCCESS) {
         end_receive(&request);
@@ -270,35 +234,18 @@ int ompi_api_sendrecv_replace(void *buf, MPI_Count count, ompi_datatype_t *datat
 
 /* -- persistent ---------------------------------------------------------------------- */
 
-static int send_init(const void *buf, MPI_Count count, ompi_datatype_t *type, int dest, int tag,
-                     ompi_communicator_t *comm, ompi_send_mode_t mode, ompi_request_t **request)
+int ompi_api_send_init(const void *buf, MPI_Count count, ompi_datatype_t *datatype, int dest,
+                       int tag, ompi_communicator_t *comm, ompi_send_mode_t mode,
+                       ompi_request_t **request)
 {
     if (dest == MPI_PROC_NULL)
         return request_nothing(false, true, request);
     ompi_route_t to = {comm, OMPI_CONTEXT_USER, dest, tag};
-    ompi_data_t data = data_of(buf, count, type);
+    ompi_data_t data = data_of(buf, count, datatype);
     ompi_lock();
     int error = ompi_pml->send_init(&to, &data, mode, request);
     ompi_unlock();
     return error;
-}
-
-int ompi_api_send_init(const void *buf, MPI_Count count, ompi_datatype_t *datatype, int dest,
-                       int tag, ompi_communicator_t *comm, ompi_request_t **request)
-{
-    return send_init(buf, count, datatype, dest, tag, comm, OMPI_SEND_STANDARD, request);
-}
-
-int ompi_api_ssend_init(const void *buf, MPI_Count count, ompi_datatype_t *datatype, int dest,
-                        int tag, ompi_communicator_t *comm, ompi_request_t **request)
-{
-    return send_init(buf, count, datatype, dest, tag, comm, OMPI_SEND_SYNCHRONOUS, request);
-}
-
-int ompi_api_rsend_init(const void *buf, MPI_Count count, ompi_datatype_t *datatype, int dest,
-                        int tag, ompi_communicator_t *comm, ompi_request_t **request)
-{
-    return send_init(buf, count, datatype, dest, tag, comm, OMPI_SEND_READY, request);
 }
 
 int ompi_api_recv_init(void *buf, MPI_Count count, ompi_datatype_t *datatype, int source, int tag,

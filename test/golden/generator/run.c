@@ -168,6 +168,13 @@ int ompi_api_sink(fleet_t **ships)
     return done();
 }
 
+int ompi_api_cruise(fleet_t *ships, int knots)
+{
+    expect(ships == &fleet);
+    body.count = knots;
+    return done();
+}
+
 int ompi_api_wait(void)
 {
     return done();
@@ -204,6 +211,11 @@ static void check_arguments(void)
     expect(MPI_Ship_c("x", INT64_C(5000000000), &cargo, 2, &fleet) == MPI_SUCCESS);
     expect(body.count == INT64_C(5000000000) && invoked.function == NULL);
     reset();
+    expect(MPI_Cruise(&fleet) == MPI_SUCCESS && body.count == 3);
+    expect(MPI_Race(&fleet) == MPI_SUCCESS && body.count == 9);
+    reset();
+    expect(MPI_Race(MPI_FLEET_NULL) == MPI_ERR_FLEET);
+    expect(was_invoked(NULL, MPI_ERR_FLEET, "MPI_Race", "fleet"));
     expect(MPI_Ship("x", -1, MPI_CARGO_NULL, 2, &fleet) == MPI_ERR_COUNT);
     expect(was_invoked(&fleet, MPI_ERR_COUNT, "MPI_Ship", "count"));
     expect(MPI_Ship_c("x", 1, MPI_CARGO_NULL, 2, &fleet) == MPI_ERR_CARGO);

@@ -25,6 +25,10 @@ int MPI_Stow_c(MPI_Fleet fleet, MPI_Count *stowed, MPI_Count *position, MPI_Coun
 int PMPI_Stow_c(MPI_Fleet fleet, MPI_Count *stowed, MPI_Count *position, MPI_Count *holds);
 int MPI_Sink(MPI_Fleet *fleet);
 int PMPI_Sink(MPI_Fleet *fleet);
+int MPI_Race(MPI_Fleet fleet);
+int PMPI_Race(MPI_Fleet fleet);
+int MPI_Cruise(MPI_Fleet fleet);
+int PMPI_Cruise(MPI_Fleet fleet);
 int MPI_Dock(int pier, MPI_Fleet fleet);
 int PMPI_Dock(int pier, MPI_Fleet fleet);
 int MPI_Wait(void);

@@ -257,6 +257,44 @@ OPAL_EXPORT int PMPI_Sink(MPI_Fleet *fleet)
 }
 OMPI_API_ALIAS(MPI_Sink, PMPI_Sink);
 
+OPAL_EXPORT int PMPI_Race(MPI_Fleet fleet)
+{
+    fleet_t *fleet_object = ompi_handle_object(fleet);
+    if (opal_unlikely(ompi_api_mode() != OMPI_API_UNCHECKED)) {
+        if (ompi_api_mode() & OMPI_API_UNUSABLE) {
+            return ompi_api_wrong_state("MPI_Race");
+        }
+        if (!(is_fleet(fleet_object))) {
+            return ompi_api_bad_argument(NULL, MPI_ERR_FLEET, "MPI_Race", "fleet");
+        }
+    }
+    int outcome = ompi_api_cruise(fleet_object, 9);
+    if (opal_unlikely(outcome != MPI_SUCCESS)) {
+        return ompi_api_fail(fleet_object, outcome, "MPI_Race");
+    }
+    return MPI_SUCCESS;
+}
+OMPI_API_ALIAS(MPI_Race, PMPI_Race);
+
+OPAL_EXPORT int PMPI_Cruise(MPI_Fleet fleet)
+{
+    fleet_t *fleet_object = ompi_handle_object(fleet);
+    if (opal_unlikely(ompi_api_mode() != OMPI_API_UNCHECKED)) {
+        if (ompi_api_mode() & OMPI_API_UNUSABLE) {
+            return ompi_api_wrong_state("MPI_Cruise");
+        }
+        if (!(is_fleet(fleet_object))) {
+            return ompi_api_bad_argument(NULL, MPI_ERR_FLEET, "MPI_Cruise", "fleet");
+        }
+    }
+    int outcome = ompi_api_cruise(fleet_object, 3);
+    if (opal_unlikely(outcome != MPI_SUCCESS)) {
+        return ompi_api_fail(fleet_object, outcome, "MPI_Cruise");
+    }
+    return MPI_SUCCESS;
+}
+OMPI_API_ALIAS(MPI_Cruise, PMPI_Cruise);
+
 OPAL_EXPORT int PMPI_Dock(int pier, MPI_Fleet fleet)
 {
     fleet_t *fleet_object = ompi_handle_object(fleet);

@@ -102,6 +102,8 @@ int MPI_Weigh_x(MPI_Cargo cargo, MPI_Count *weight);
 int MPI_Stow(MPI_Fleet fleet, int *stowed, int *position);
 int MPI_Stow_c(MPI_Fleet fleet, MPI_Count *stowed, MPI_Count *position, MPI_Count *holds);
 int MPI_Sink(MPI_Fleet *fleet);
+int MPI_Race(MPI_Fleet fleet);
+int MPI_Cruise(MPI_Fleet fleet);
 int MPI_Dock(int pier, MPI_Fleet fleet);
 int MPI_Wait(void);
 int MPI_Depth(int *depth);
