@@ -34,8 +34,8 @@ static const char usage[] =
     "  --param FRAMEWORK COMPONENT  print parameters; \"all\" stands for any, \"base\" for the\n"
     "                               framework's own, framework \"mpi\" for those of MPI\n"
     "  --internal                   with either: the parameters for tests and measurements, too\n"
-    "  --why FRAMEWORK              print which component would be chosen here, and why not the\n"
-    "                               others (\"all\": of every framework)\n"
+    "  --why [FRAMEWORK]            print which component would be chosen here, and why not the\n"
+    "                               others; without a name, of every framework\n"
     "  --memory                     print which memory events are intercepted here, and how\n"
     "  --copy                       print the kernel that copies large blocks here, and the speed\n"
     "                               of each kernel\n"
@@ -176,7 +176,7 @@ static int parse_options(int argc, char **argv, options_t *options)
     static const struct option table[] = {
         {"all", no_argument, NULL, 'a'},          {"param", required_argument, NULL, 'p'},
         {"params", required_argument, NULL, 'p'}, {"internal", no_argument, NULL, 'i'},
-        {"why", required_argument, NULL, 'w'},    {"parsable", no_argument, NULL, 'P'},
+        {"why", optional_argument, NULL, 'w'},    {"parsable", no_argument, NULL, 'P'},
         {"parseable", no_argument, NULL, 'P'},    {"config", no_argument, NULL, 'c'},
         {"version", no_argument, NULL, 'V'},      {"help", no_argument, NULL, 'h'},
         {"memory", no_argument, NULL, 'm'},       {"copy", no_argument, NULL, 'C'},
@@ -206,7 +206,9 @@ static int parse_options(int argc, char **argv, options_t *options)
             options->parsable = true;
             break;
         case 'w':
-            options->why = optarg;
+            options->why = optarg != NULL ? optarg : "all";
+            if (optarg == NULL && optind < argc && argv[optind][0] != '-')
+                options->why = argv[optind++];
             break;
         case 'p':
             options->framework = optarg;
