@@ -20,7 +20,7 @@ enum { USAGE_STATUS = 2 };
 
 typedef struct options {
     bool done; /* --help or --version was printed */
-    bool all, internal, parsable, config, copy, memory, protocols;
+    int all, internal, parsable, config, copy, memory, protocols;
     const char *framework, *component; /* --param */
     const char *why;
 } options_t;
@@ -171,61 +171,58 @@ static int show(const options_t *options)
     return EXIT_SUCCESS;
 }
 
+/* The word behind an option, which takes it; NULL: there is none. */
+static char *take_word(int argc, char **argv)
+{
+    return optind < argc && argv[optind][0] != '-' ? argv[optind++] : NULL;
+}
+
 static int parse_options(int argc, char **argv, options_t *options)
 {
-    static const struct option table[] = {
-        {"all", no_argument, NULL, 'a'},          {"param", required_argument, NULL, 'p'},
-        {"params", required_argument, NULL, 'p'}, {"internal", no_argument, NULL, 'i'},
-        {"why", optional_argument, NULL, 'w'},    {"parsable", no_argument, NULL, 'P'},
-        {"parseable", no_argument, NULL, 'P'},    {"config", no_argument, NULL, 'c'},
-        {"version", no_argument, NULL, 'V'},      {"help", no_argument, NULL, 'h'},
-        {"memory", no_argument, NULL, 'm'},       {"copy", no_argument, NULL, 'C'},
-        {"protocols", no_argument, NULL, 'r'},    {0},
+    const struct option table[] = {
+        {"all", no_argument, &options->all, 1},
+        {"config", no_argument, &options->config, 1},
+        {"copy", no_argument, &options->copy, 1},
+        {"help", no_argument, NULL, 'h'},
+        {"internal", no_argument, &options->internal, 1},
+        {"memory", no_argument, &options->memory, 1},
+        {"param", required_argument, NULL, 'p'},
+        {"params", required_argument, NULL, 'p'},
+        {"parsable", no_argument, &options->parsable, 1},
+        {"parseable", no_argument, &options->parsable, 1},
+        {"protocols", no_argument, &options->protocols, 1},
+        {"version", no_argument, NULL, 'V'},
+        {"why", optional_argument, NULL, 'w'},
+        {0},
     };
     for (int option; (option = getopt_long(argc, argv, "achV", table, NULL)) != -1;) {
         switch (option) {
+        case 0: /* a word that stands in the table alone */
+            break;
         case 'a':
             options->all = true;
             break;
         case 'c':
             options->config = true;
             break;
-        case 'C':
-            options->copy = true;
-            break;
-        case 'r':
-            options->protocols = true;
-            break;
-        case 'i':
-            options->internal = true;
-            break;
-        case 'm':
-            options->memory = true;
-            break;
-        case 'P':
-            options->parsable = true;
-            break;
         case 'w':
-            options->why = optarg != NULL ? optarg : "all";
-            if (optarg == NULL && optind < argc && argv[optind][0] != '-')
-                options->why = argv[optind++];
+            options->why = optarg != NULL ? optarg : take_word(argc, argv);
+            if (options->why == NULL)
+                options->why = "all";
             break;
         case 'p':
             options->framework = optarg;
-            if (optind == argc || argv[optind][0] == '-') {
+            options->component = take_word(argc, argv);
+            if (options->component == NULL) {
                 opal_log_error("--param needs a framework and a component; \"--param %s all\" "
                                "shows all of it",
                                optarg);
                 return USAGE_STATUS;
             }
-            options->component = argv[optind++];
             break;
         case 'V':
-            printf("Mica %s\n", PACKAGE_VERSION);
-            options->done = true;
-            return EXIT_SUCCESS;
         case 'h':
-            fputs(usage, stdout);
+            printf("%s", option == 'h' ? usage : "Mica " PACKAGE_VERSION "\n");
             options->done = true;
             return EXIT_SUCCESS;
         default:
