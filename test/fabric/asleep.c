@@ -16,13 +16,24 @@
 enum { ROUNDS = 10, LONG = 1 << 20 };
 
 static char data[LONG];
-static bool (*is_asleep)(void); /* the library's: a thread of this process sleeps in a wait */
+
+/* The library's: a thread of this process sleeps in a wait. Asked under the message lock. */
+static bool (*is_asleep)(void);
+static void (*acquire)(void), (*release)(void);
+
+static bool sleeps(void)
+{
+    acquire();
+    bool asleep = is_asleep();
+    release();
+    return asleep;
+}
 
 static void *send_and_leave(void *argument)
 {
     const int *bytes = argument;
     MPI_Request request;
-    while (!is_asleep())
+    while (!sleeps())
         sched_yield();
     MPI_Isend(data, *bytes, MPI_CHAR, 1, 1, MPI_COMM_WORLD, &request);
     MPI_Request_free(&request);
@@ -65,7 +76,10 @@ int main(int argc, char **argv)
     tap_rank(rank);
     tap_check(provided == MPI_THREAD_MULTIPLE, "threads may send");
     *(void **)&is_asleep = dlsym(RTLD_DEFAULT, "opal_wait_is_asleep");
-    if (!tap_check(is_asleep != NULL, "the library tells whether a thread sleeps"))
+    *(void **)&acquire = dlsym(RTLD_DEFAULT, "ompi_lock_acquire_slow");
+    *(void **)&release = dlsym(RTLD_DEFAULT, "ompi_lock_release_slow");
+    if (!tap_check(is_asleep != NULL && acquire != NULL && release != NULL,
+                   "the library tells whether a thread sleeps"))
         MPI_Abort(MPI_COMM_WORLD, 1);
     bool good = true;
     for (char round = 0; round < ROUNDS; round++) {
