@@ -388,14 +388,19 @@ void ofi_status_fill(MPI_Status *status, uint64_t bits, uint64_t data, size_t by
     ompi_status_fill(status, &made);
 }
 
-ompi_mtl_message_t *ofi_claimed_hand_out(ofi_message_t *message, const ompi_route_t *from,
-                                         size_t bytes, MPI_Status *status)
+static ompi_mtl_message_t *hand_out(ofi_message_t *message, const ompi_route_t *from)
 {
-    ofi_status_fill(status, message->bits, message->data, bytes);
     message->base.route = *from;
     message->base.route.rank = ofi_source(message->bits, message->data);
     message->base.route.tag = ofi_tag_tag(&ofi.tags, message->bits);
     return &message->base;
+}
+
+ompi_mtl_message_t *ofi_claimed_hand_out(ofi_message_t *message, const ompi_route_t *from,
+                                         MPI_Status *status)
+{
+    ofi_status_fill(status, message->bits, message->data, message->bytes);
+    return hand_out(message, from);
 }
 
 bool ofi_claimed_probe(const ompi_route_t *from, const ofi_tag_pattern_t *pattern, bool *found,
@@ -408,12 +413,11 @@ bool ofi_claimed_probe(const ompi_route_t *from, const ofi_tag_pattern_t *patter
     *found = knows_length(message, &bytes, error);
     if (!*found)
         return true;
-    if (taken == NULL) {
-        ofi_status_fill(status, message->bits, message->data, bytes);
-        return true;
+    ofi_status_fill(status, message->bits, message->data, bytes);
+    if (taken != NULL) {
+        opal_list_remove(&message->node);
+        *taken = hand_out(message, from);
     }
-    opal_list_remove(&message->node);
-    *taken = ofi_claimed_hand_out(message, from, bytes, status);
     return true;
 }
 

@@ -431,7 +431,7 @@ int ofi_look(const ompi_communicator_t *comm, fi_addr_t address, const ofi_tag_p
 struct ofi_message *ofi_claim(fi_addr_t address, const ofi_tag_pattern_t *pattern,
                               const ofi_found_t *there, int *failure);
 ompi_mtl_message_t *ofi_claimed_hand_out(struct ofi_message *message, const ompi_route_t *from,
-                                         size_t bytes, MPI_Status *status);
+                                         MPI_Status *status);
 int ofi_receive_message(ompi_mtl_request_t *request, ompi_mtl_message_t *message);
 
 void ofi_status_fill(MPI_Status *status, uint64_t bits, uint64_t data, size_t bytes);

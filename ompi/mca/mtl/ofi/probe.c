@@ -17,7 +17,7 @@ static int claim(const ompi_route_t *from, fi_addr_t address, const ofi_tag_patt
     struct ofi_message *message = ofi_claim(address, pattern, there, &failure);
     *found = message != NULL;
     if (message != NULL)
-        *taken = ofi_claimed_hand_out(message, from, there->bytes, status);
+        *taken = ofi_claimed_hand_out(message, from, status);
     return error_of(failure);
 }
 
