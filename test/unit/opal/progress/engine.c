@@ -47,8 +47,8 @@ END_TEST
 
 /* -- many ---------------------------------------------------------------------------------- */
 
-enum { CROWD = 1000 };
-static end_t many[CROWD];
+enum { MANY = 1000 };
+static end_t many[MANY];
 
 START_TEST(a_thousand_have_their_turn)
 {
@@ -57,7 +57,7 @@ START_TEST(a_thousand_have_their_turn)
     getrlimit(RLIMIT_NOFILE, &limit);
     limit.rlim_cur = limit.rlim_max < 4096 ? limit.rlim_max : 4096;
     setrlimit(RLIMIT_NOFILE, &limit);
-    for (int i = 0; i < CROWD; i++) {
+    for (int i = 0; i < MANY; i++) {
         make_end(&many[i], OPAL_READABLE);
         send_byte(many[i].theirs);
     }
@@ -66,17 +66,17 @@ START_TEST(a_thousand_have_their_turn)
     for (int i = 0; i < 64 * 64 && !all_seen; i++) {
         ck_assert_int_le(opal_progress(), 64);
         all_seen = true;
-        for (int k = 0; k < CROWD && all_seen; k++)
+        for (int k = 0; k < MANY && all_seen; k++)
             all_seen = many[k].calls > 0;
     }
     ck_assert(all_seen);
     int most = 0, least = many[0].calls;
-    for (int i = 0; i < CROWD; i++) {
+    for (int i = 0; i < MANY; i++) {
         most = many[i].calls > most ? many[i].calls : most;
         least = many[i].calls < least ? many[i].calls : least;
     }
     ck_assert_int_le(most - least, 2);
-    for (int i = 0; i < CROWD; i++)
+    for (int i = 0; i < MANY; i++)
         remove_end(&many[i]);
 }
 END_TEST
