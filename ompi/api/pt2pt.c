@@ -35,6 +35,57 @@ static int request_nothing(bool receive, bool persistent, ompi_request_t **reque
     return MPI_SUCCESS;
 }
 
+/* -- where threads may be ------------------------------------------------------------- */
+
+OPAL_NOINLINE static int send_locked(const ompi_route_t *to, const ompi_data_t *data,
+                                     ompi_send_mode_t mode)
+{
+    if (ompi_pml_tries_unlocked() && ompi_pml->try_send_unlocked(to, data, mode))
+        return MPI_SUCCESS;
+    ompi_lock();
+    int error = ompi_pml->send(to, data, mode);
+    ompi_unlock();
+    return error;
+}
+
+OPAL_NOINLINE static int isend_locked(const ompi_route_t *to, const ompi_data_t *data,
+                                      ompi_send_mode_t mode, ompi_request_t **request)
+{
+    if (ompi_pml_tries_unlocked() && ompi_pml->try_send_unlocked(to, data, mode)) {
+        *request = &ompi_request_sent;
+        return MPI_SUCCESS;
+    }
+    ompi_lock();
+    int error = ompi_pml->isend(to, data, mode, request);
+    ompi_unlock();
+    return error;
+}
+
+OPAL_NOINLINE static int recv_locked(const ompi_route_t *from, const ompi_data_t *data,
+                                     MPI_Status *status)
+{
+    int error;
+    if (ompi_pml_tries_unlocked() && ompi_pml->try_recv_unlocked(from, data, status, &error))
+        return error;
+    ompi_lock();
+    error = ompi_pml->recv(from, data, status);
+    ompi_unlock();
+    return error;
+}
+
+OPAL_NOINLINE static int irecv_locked(const ompi_route_t *from, const ompi_data_t *data,
+                                      ompi_request_t **request)
+{
+    if (ompi_pml_tries_unlocked() && ompi_pml->try_irecv_unlocked(from, data, request))
+        return MPI_SUCCESS;
+    ompi_lock();
+    int error = ompi_pml->irecv(from, data, request);
+    ompi_unlock();
+    return error;
+}
+
+/* -- the calls ------------------------------------------------------------------------- */
+
 int ompi_api_send(const void *buf, MPI_Count count, ompi_datatype_t *datatype, int dest, int tag,
                   ompi_communicator_t *comm, ompi_send_mode_t mode)
 {
@@ -42,12 +93,8 @@ int ompi_api_send(const void *buf, MPI_Count count, ompi_datatype_t *datatype, i
         return MPI_SUCCESS;
     ompi_route_t to = {comm, OMPI_CONTEXT_USER, dest, tag};
     ompi_data_t data = data_of(buf, count, datatype);
-    if (ompi_pml_tries_unlocked() && ompi_pml->try_send_unlocked(&to, &data, mode))
-        return MPI_SUCCESS;
-    ompi_lock();
-    int error = ompi_pml->send(&to, &data, mode);
-    ompi_unlock();
-    return error;
+    return opal_likely(!ompi_lock_needed) ? ompi_pml->send(&to, &data, mode)
+                                          : send_locked(&to, &data, mode);
 }
 
 int ompi_api_isend(const void *buf, MPI_Count count, ompi_datatype_t *datatype, int dest, int tag,
@@ -57,14 +104,8 @@ int ompi_api_isend(const void *buf, MPI_Count count, ompi_datatype_t *datatype, 
         return request_nothing(false, false, request);
     ompi_route_t to = {comm, OMPI_CONTEXT_USER, dest, tag};
     ompi_data_t data = data_of(buf, count, datatype);
-    if (ompi_pml_tries_unlocked() && ompi_pml->try_send_unlocked(&to, &data, mode)) {
-        *request = &ompi_request_sent;
-        return MPI_SUCCESS;
-    }
-    ompi_lock();
-    int error = ompi_pml->isend(&to, &data, mode, request);
-    ompi_unlock();
-    return error;
+    return opal_likely(!ompi_lock_needed) ? ompi_pml->isend(&to, &data, mode, request)
+                                          : isend_locked(&to, &data, mode, request);
 }
 
 int ompi_api_recv(void *buf, MPI_Count count, ompi_datatype_t *datatype, int source, int tag,
@@ -76,13 +117,8 @@ int ompi_api_recv(void *buf, MPI_Count count, ompi_datatype_t *datatype, int sou
     }
     ompi_route_t from = {comm, OMPI_CONTEXT_USER, source, tag};
     ompi_data_t data = data_of(buf, count, datatype);
-    int error;
-    if (ompi_pml_tries_unlocked() && ompi_pml->try_recv_unlocked(&from, &data, status, &error))
-        return error;
-    ompi_lock();
-    error = ompi_pml->recv(&from, &data, status);
-    ompi_unlock();
-    return error;
+    return opal_likely(!ompi_lock_needed) ? ompi_pml->recv(&from, &data, status)
+                                          : recv_locked(&from, &data, status);
 }
 
 int ompi_api_irecv(void *buf, MPI_Count count, ompi_datatype_t *datatype, int source, int tag,
@@ -92,12 +128,8 @@ int ompi_api_irecv(void *buf, MPI_Count count, ompi_datatype_t *datatype, int so
         return request_nothing(true, false, request);
     ompi_route_t from = {comm, OMPI_CONTEXT_USER, source, tag};
     ompi_data_t data = data_of(buf, count, datatype);
-    if (ompi_pml_tries_unlocked() && ompi_pml->try_irecv_unlocked(&from, &data, request))
-        return MPI_SUCCESS;
-    ompi_lock();
-    int error = ompi_pml->irecv(&from, &data, request);
-    ompi_unlock();
-    return error;
+    return opal_likely(!ompi_lock_needed) ? ompi_pml->irecv(&from, &data, request)
+                                          : irecv_locked(&from, &data, request);
 }
 
 /* Ends the receive of a sendrecv whose send has failed. A receive that has matched its message

@@ -49,10 +49,18 @@ ompi_datatype_t *ompi_datatype_create(ompi_shape_t *shape, ompi_envelope_t *enve
         return NULL;
     }
     ompi_object_init(&type->head, OMPI_DATATYPE, destroy);
-    type->shape = *shape;
+    ompi_datatype_set_shape(type, shape);
     type->envelope = envelope;
     atomic_init(&type->is_committed, false);
     return type;
+}
+
+void ompi_datatype_set_shape(ompi_datatype_t *type, const ompi_shape_t *shape)
+{
+    type->shape = *shape;
+    bool is_run = ompi_datatype_is_run(type) &&
+                  (MPI_Count)ompi_datatype_size(type) == ompi_datatype_extent(type);
+    type->run = is_run ? ompi_datatype_size(type) : 0;
 }
 
 void ompi_datatype_commit(ompi_datatype_t *type)

@@ -29,12 +29,14 @@ struct ompi_envelope;
 
 typedef struct ompi_datatype {
     ompi_object_t head;
-    ompi_shape_t shape;
-    struct ompi_envelope *envelope; /* how it was made; NULL: predefined, with a name */
     atomic_bool is_committed;
     bool is_predefined;
-    const char *predefined_name; /* "MPI_INT"; NULL: none */
-    char *name;                  /* the user's; NULL: the predefined one. Lock of datatype.c */
+    size_t run; /* bytes of an element, if the data of any number of them is one run; 0: it is not,
+                   or there is none */
+    ompi_shape_t shape;             /* see ompi_datatype_set_shape */
+    struct ompi_envelope *envelope; /* how it was made; NULL: predefined, with a name */
+    const char *predefined_name;    /* "MPI_INT"; NULL: none */
+    char *name;                     /* the user's; NULL: the predefined one. Lock of datatype.c */
 } ompi_datatype_t;
 
 /* Objects. */
@@ -63,6 +65,7 @@ static inline void ompi_datatype_release(ompi_datatype_t *type)
     ompi_object_release(&type->head);
 }
 
+void ompi_datatype_set_shape(ompi_datatype_t *type, const ompi_shape_t *shape);
 void ompi_datatype_commit(ompi_datatype_t *type);
 
 /* Copies at most MPI_MAX_OBJECT_NAME bytes with the final 0; longer names are cut. */
@@ -132,8 +135,13 @@ static inline bool ompi_datatype_is_run(const ompi_datatype_t *type)
 /* Whether the data of any number of elements is one run, which begins at buffer + true_lb. */
 static inline bool ompi_datatype_is_contiguous(const ompi_datatype_t *type)
 {
-    return ompi_datatype_is_run(type) &&
-           (MPI_Count)ompi_datatype_size(type) == ompi_datatype_extent(type);
+    return type->run != 0 || ompi_datatype_size(type) == 0;
+}
+
+/* Whether the data is one run, for short paths: false if it has none, or too much. */
+static inline bool ompi_datatype_run_bytes(const ompi_datatype_t *type, size_t count, size_t *bytes)
+{
+    return type->run != 0 && !__builtin_mul_overflow(type->run, count, bytes);
 }
 
 /* The predefined type that the type repeats (MPI_FLOAT_INT counts as one); NULL: the type has

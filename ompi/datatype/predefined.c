@@ -195,13 +195,14 @@ static void define_element(size_t i)
         ompi_signature_init(&element_signatures[i], &element_basics[i],
                             (unsigned)(uintptr_t)element->handle);
         element_layouts[i] = (ompi_layout_t)OMPI_LAYOUT_STATIC_RUN((size_t)bytes);
-        type->shape = (ompi_shape_t){
-            .layout = &element_layouts[i],
-            .signature = &element_signatures[i],
-            .bounds = {.ub = bytes, .true_ub = bytes, .has_data = true},
-            .alignment = element->alignment,
-            .element = type,
-        };
+        ompi_datatype_set_shape(type,
+                                &(ompi_shape_t){
+                                    .layout = &element_layouts[i],
+                                    .signature = &element_signatures[i],
+                                    .bounds = {.ub = bytes, .true_ub = bytes, .has_data = true},
+                                    .alignment = element->alignment,
+                                    .element = type,
+                                });
     }
     define(type, element->handle, element->name);
 }
@@ -211,15 +212,17 @@ static int define_pair(size_t i)
     const pair_t *pair = &pairs[i];
     ompi_datatype_t *type = &pair_types[i];
     ompi_shape_join_t join;
+    ompi_shape_t shape;
     *type = (ompi_datatype_t){0};
     ompi_shape_join_begin(&join);
     ompi_shape_join_add(&join, &ompi_datatype_of(pair->value)->shape, 0, 1);
     ompi_shape_join_add(&join, &ompi_datatype_of(pair->index)->shape, (MPI_Count)pair->index_offset,
                         1);
-    int outcome = ompi_shape_join_finish(&join, &type->shape);
+    int outcome = ompi_shape_join_finish(&join, &shape);
     if (outcome != MPI_SUCCESS)
         return outcome;
-    type->shape.element = type;
+    shape.element = type;
+    ompi_datatype_set_shape(type, &shape);
     define(type, pair->handle, pair->name);
     return MPI_SUCCESS;
 }
@@ -377,7 +380,7 @@ static f90_t *create_f90(int combiner, int precision, int range, const ompi_data
     f90->precision = precision;
     f90->range = range;
     f90->type.head = (ompi_object_t)OMPI_OBJECT_PREDEFINED(OMPI_DATATYPE, &f90->type);
-    f90->type.shape = kind->shape; /* static, as long as this one lives */
+    ompi_datatype_set_shape(&f90->type, &kind->shape); /* static, as long as this one lives */
     f90->type.envelope = envelope;
     f90->type.is_predefined = true;
     atomic_init(&f90->type.is_committed, true);

@@ -18,6 +18,11 @@ ompi_object_t *ompi_handle_predefined[OMPI_HANDLE_PREDEFINED] = {
     AT(MPI_INFO_ENV) = &ompi_info_env.head,
 };
 
+void *ompi_handle_lookup(const void *handle)
+{
+    return ompi_handle_object(handle);
+}
+
 void ompi_handle_define(ompi_object_t *object)
 {
     ompi_handle_predefined[(uintptr_t)object->handle] = object;

@@ -29,6 +29,11 @@ bool ompi_lock_needed;
 atomic_bool ompi_lock_is_shared;
 static opal_lock_t message_lock;
 
+bool ompi_threads_do_share(void)
+{
+    return ompi_threads_share();
+}
+
 void ompi_lock_start(bool threads)
 {
     ompi_lock_needed = ompi_object_threads = threads;

@@ -197,12 +197,16 @@ static inline void ompi_request_await_cancel(ompi_request_t *request,
  * so it does not change while a thread holds the lock. Below MPI_THREAD_MULTIPLE, and while one
  * thread alone is in MPI, asking costs a branch that is not taken.
  */
-OPAL_EXPORT extern bool ompi_lock_needed;
+extern bool ompi_lock_needed;
 void ompi_lock_start(bool threads);
 OPAL_EXPORT void ompi_lock_acquire_slow(void);
 OPAL_EXPORT void ompi_lock_release_slow(void);
 
-OPAL_EXPORT extern atomic_bool ompi_lock_is_shared;
+extern atomic_bool ompi_lock_is_shared;
+
+/* ompi_threads_share() for DSOs, to which the flag is not exported: reading an exported one costs
+ * every short path a load more. */
+OPAL_EXPORT bool ompi_threads_do_share(void);
 
 static inline bool ompi_threads_share(void)
 {

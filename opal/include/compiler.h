@@ -14,7 +14,9 @@
 #define OPAL_PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
 #define OPAL_UNUSED             __attribute__((unused))
 /* Where the compiler was counted to choose otherwise, and worse. */
-#define OPAL_INLINE     static inline __attribute__((always_inline))
+#define OPAL_INLINE static inline __attribute__((always_inline))
+/* Keeps the frame of a rare path off the one that calls it. */
+#define OPAL_NOINLINE   __attribute__((noinline))
 #define OPAL_NORETURN   __attribute__((noreturn))
 #define OPAL_MUST_CHECK __attribute__((warn_unused_result))
 

@@ -33,7 +33,13 @@
 
 /* -- clients --------------------------------------------------------------------------------- */
 
-enum { OPAL_BTL_KINDS = 16, OPAL_BTL_MAX_SEGMENTS = 64, OPAL_BTL_NO_SLOT = 1 << 30 };
+enum {
+    OPAL_BTL_KINDS = 16,
+    OPAL_BTL_MAX_SEGMENTS = 64,
+    OPAL_BTL_NO_SLOT = 1 << 30,
+    OPAL_BTL_HEAD = 12,   /* bytes of the head of a short frame */
+    OPAL_BTL_SHORT = 512, /* the most behind that head */
+};
 
 /* Client c has the kinds of frames from c * OPAL_BTL_KINDS on, in all processes. */
 typedef enum opal_btl_client_id {
@@ -69,6 +75,12 @@ OPAL_EXPORT opal_status_t opal_btl_open(opal_btl_client_id_t id, const opal_btl_
 OPAL_EXPORT void opal_btl_close(opal_btl_client_id_t id);
 
 /* -- what is sent ---------------------------------------------------------------------------- */
+
+/* The head of a short frame, OPAL_BTL_HEAD bytes: it is passed in two registers. */
+typedef struct opal_btl_head {
+    uint64_t first;
+    uint32_t last;
+} opal_btl_head_t;
 
 /* A frame whose payload lies in the client's memory. */
 typedef struct opal_btl_frame {
@@ -149,9 +161,9 @@ typedef struct opal_btl_ops {
     void *(*reserve)(opal_btl_peer_t *peer, size_t length);
     void (*commit)(opal_btl_peer_t *peer, void *room, unsigned kind, size_t length);
 
-    /* A short frame of head and payload. False: not now. */
-    bool (*send)(opal_btl_peer_t *peer, unsigned kind, const void *head, size_t head_bytes,
-                 const void *bytes, size_t length);
+    /* A short frame: its head, and `length` bytes behind it. False: not now. */
+    bool (*send_short)(opal_btl_peer_t *peer, unsigned kind, opal_btl_head_t head,
+                       const void *bytes, size_t length);
 
     /* Delivers frames in bounded batches, peers in turns; returns how many frames. */
     int (*progress)(void *state);

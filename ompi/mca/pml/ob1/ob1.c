@@ -8,10 +8,18 @@
 #include "opal/mca/base/component.h"
 #include "opal/process/job.h"
 
+/* A communicator keeps its processes, but ompi_comm_processes only those of the own job. */
+static bool make_peers(ob1_comm_t *own, const ompi_communicator_t *comm)
+{
+    own->peer_count = (uint32_t)ompi_comm_peers(comm);
+    own->peers = calloc(own->peer_count, sizeof *own->peers);
+    return own->peers != NULL || own->peer_count == 0;
+}
+
 static int comm_add(ompi_communicator_t *comm)
 {
     ob1_comm_t *own = aligned_alloc(_Alignof(ob1_comm_t), sizeof *own);
-    bool has_memory = own != NULL;
+    bool has_memory = own != NULL && make_peers(own, comm);
     for (int kind = OMPI_CONTEXT_USER; has_memory && kind < OMPI_CONTEXT_COUNT; kind++) {
         own->receives[kind] = (opal_pool_t){.bytes = sizeof(ob1_receive_t)};
         has_memory = ob1_matcher_init(&own->matchers[kind]) &&
@@ -24,6 +32,8 @@ static int comm_add(ompi_communicator_t *comm)
         break;
     }
     if (!has_memory) {
+        if (own != NULL)
+            free(own->peers);
         free(own);
         return MPI_ERR_NO_MEM;
     }
@@ -48,6 +58,7 @@ static bool comm_remove(ompi_communicator_t *comm)
         ob1_matcher_fini(matcher);
         opal_pool_empty(&own->receives[kind]);
     }
+    free(own->peers);
     free(own);
     comm->pml = NULL;
     return true;

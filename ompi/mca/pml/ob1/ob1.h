@@ -103,6 +103,7 @@ typedef struct ob1_stream {
 typedef struct ob1_peer {
     _Alignas(64) opal_btl_peer_t *btl;
     opal_process_t *process;
+    size_t short_bytes; /* messages up to here, of one run, go by send_short */
     size_t zcopy_bytes; /* messages from here on go by zcopy */
     size_t part_bytes;  /* the longest part of a stream */
     /* How many bytes at the receiver may still be sent there unasked; below 0: no message, until
@@ -193,10 +194,12 @@ typedef struct ob1_message {
     _Alignas(8) unsigned char frame[];
 } ob1_message_t;
 
-/* ompi_communicator_t.pml: a matcher for each context. */
+/* ompi_communicator_t.pml: a matcher for each context, and the peers of its first ranks. */
 typedef struct ob1_comm {
     ob1_matcher_t matchers[OMPI_CONTEXT_COUNT];
     opal_pool_t receives[OMPI_CONTEXT_COUNT]; /* where threads share; under the matcher's lock */
+    uint32_t peer_count;          /* ranks behind these are looked up by their process each time */
+    _Atomic(ob1_peer_t *) *peers; /* by rank; NULL: not met yet. Written under ompi_lock */
 } ob1_comm_t;
 
 static inline ob1_matcher_t *ob1_matcher_for(const ompi_route_t *from)
@@ -245,12 +248,22 @@ static inline ob1_peer_t *ob1_known_peer(uint32_t process)
     return opal_process_get_end(process, OPAL_END_MESSAGES);
 }
 
-/* The peer of a rank of a communicator. */
+/* The peer of a rank, if the communicator has met it, else NULL. Needs no lock. */
+static inline ob1_peer_t *ob1_met_peer(const ompi_communicator_t *comm, int rank)
+{
+    const ob1_comm_t *own = comm->pml;
+    return opal_likely((uint32_t)rank < own->peer_count)
+               ? atomic_load_explicit(&own->peers[rank], memory_order_acquire)
+               : NULL;
+}
+
+/* ob1_peer of a rank, which the communicator has met then. */
+ob1_peer_t *ob1_peer_meet(const ompi_communicator_t *comm, int rank);
+
 static inline ob1_peer_t *ob1_peer_of(const ompi_communicator_t *comm, int rank)
 {
-    uint32_t process = ompi_comm_process(comm, rank);
-    ob1_peer_t *known = ob1_known_peer(process);
-    return opal_likely(known != NULL) ? known : ob1_peer(opal_process(process));
+    ob1_peer_t *met = ob1_met_peer(comm, rank);
+    return opal_likely(met != NULL) ? met : ob1_peer_meet(comm, rank);
 }
 
 /* Connects the source of a receive. On error no message can come from there, because none can be

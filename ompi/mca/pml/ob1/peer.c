@@ -30,6 +30,11 @@ static void learn_transport(ob1_peer_t *peer, const opal_btl_ops_t *ops)
     if (peer->part_bytes > ob1_part_bytes && ops->send_now == NULL)
         peer->part_bytes = ob1_part_bytes;
     peer->sends_long = ops->send_long != NULL;
+    peer->short_bytes = OPAL_BTL_SHORT;
+    if (peer->short_bytes > ops->eager_bytes)
+        peer->short_bytes = ops->eager_bytes;
+    if (peer->short_bytes >= ops->direct_bytes) /* a rendezvous may be faster */
+        peer->short_bytes = ops->direct_bytes - 1;
 }
 
 /* NULL: no transport reaches the process, or no memory. */
@@ -85,6 +90,15 @@ ob1_peer_t *ob1_peer(opal_process_t *process)
     return peer;
 }
 
+ob1_peer_t *ob1_peer_meet(const ompi_communicator_t *comm, int rank)
+{
+    const ob1_comm_t *own = comm->pml;
+    ob1_peer_t *peer = ob1_peer(opal_process(ompi_comm_process(comm, rank)));
+    if (peer != NULL && (uint32_t)rank < own->peer_count)
+        atomic_store_explicit(&own->peers[rank], peer, memory_order_release);
+    return peer;
+}
+
 int ob1_peer_error(opal_process_t *process)
 {
     bool was_tried = opal_process_end(process, OPAL_END_BTL) != NULL;
@@ -95,8 +109,9 @@ int ob1_connect_source(const ompi_route_t *from)
 {
     if (from->rank == MPI_ANY_SOURCE)
         return MPI_SUCCESS;
-    opal_process_t *process = opal_process(ompi_comm_process(from->comm, from->rank));
-    return ob1_peer(process) != NULL ? MPI_SUCCESS : ob1_peer_error(process);
+    if (ob1_peer_of(from->comm, from->rank) != NULL)
+        return MPI_SUCCESS;
+    return ob1_peer_error(opal_process(ompi_comm_process(from->comm, from->rank)));
 }
 
 static int error_of(const ompi_communicator_t *comm, int rank)

@@ -98,8 +98,7 @@ static ob1_receive_t *create_receive(const ompi_route_t *from, const ompi_data_t
 static inline bool may_post(const ompi_route_t *from)
 {
     return opal_likely(!ob1_any_has_failed()) &&
-           (from->rank == MPI_ANY_SOURCE ||
-            ob1_known_peer(ompi_comm_process(from->comm, from->rank)) != NULL);
+           (from->rank == MPI_ANY_SOURCE || ob1_met_peer(from->comm, from->rank) != NULL);
 }
 
 /* The caller holds the lock of the matcher. False: no memory. */

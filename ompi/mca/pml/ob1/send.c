@@ -14,7 +14,6 @@
 enum {
     SHORTEST_LISTED = 512, /* bytes; on average, of segments that are copied one by one */
     SHORT_SYNC = 128,      /* up to so many bytes, the data is no longer than an RTS */
-    SHORT_BYTES = 512,     /* up to here a frame is sent in one call */
 };
 
 size_t ob1_rendezvous_limit;
@@ -93,25 +92,42 @@ static ob1_match_t match_of(const ompi_route_t *to)
     };
 }
 
+/* match_of in registers: put together in memory, it would be loaded before it has got there. */
+static inline opal_btl_head_t head_of(const ompi_route_t *to)
+{
+    _Static_assert(sizeof(ob1_match_t) == OPAL_BTL_HEAD, "a match is the head of a short frame");
+    const bool is_little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+    uint64_t context = ompi_comm_wire_context(to->comm, to->context);
+    uint64_t source = (uint32_t)to->comm->rank;
+    return (opal_btl_head_t){.first = is_little ? context | source << 32 : context << 32 | source,
+                             .last = (uint32_t)to->tag};
+}
+
 /* -- eager --------------------------------------------------------------------------- */
 
-/* The whole message in one frame. The caller holds the peer's lock. False: no room. */
-static inline bool write_eager(ob1_peer_t *peer, const ob1_match_t *match, const ompi_data_t *data,
-                               size_t bytes)
+/* A short message of one run. The caller holds the peer's lock. False: no room. */
+OPAL_INLINE bool write_short(ob1_peer_t *peer, const ompi_route_t *to, const ompi_data_t *data,
+                             size_t bytes)
 {
     opal_btl_peer_t *btl = peer->btl;
-    if (opal_likely(bytes <= SHORT_BYTES && ompi_datatype_is_contiguous(data->type))) {
-        const void *origin = (const void *)ompi_datatype_origin(data->type, data->buffer);
-        if (opal_unlikely(!btl->ops->send(btl, OB1_EAGER, match, sizeof *match, origin, bytes)))
-            return false;
-    } else {
-        unsigned char *room = btl->ops->reserve(btl, sizeof *match + bytes);
-        if (opal_unlikely(room == NULL))
-            return false;
-        memcpy(room, match, sizeof *match);
-        ompi_datatype_pack(data->type, data->count, data->buffer, 0, room + sizeof *match, bytes);
-        btl->ops->commit(btl, room, OB1_EAGER, sizeof *match + bytes);
-    }
+    const void *origin = (const void *)ompi_datatype_origin(data->type, data->buffer);
+    if (opal_unlikely(!btl->ops->send_short(btl, OB1_EAGER, head_of(to), origin, bytes)))
+        return false;
+    ob1_peer_charge(peer, bytes);
+    return true;
+}
+
+/* The whole message in one frame. The caller holds the peer's lock. False: no room. */
+static bool write_eager(ob1_peer_t *peer, const ob1_match_t *match, const ompi_data_t *data,
+                        size_t bytes)
+{
+    opal_btl_peer_t *btl = peer->btl;
+    unsigned char *room = btl->ops->reserve(btl, sizeof *match + bytes);
+    if (opal_unlikely(room == NULL))
+        return false;
+    memcpy(room, match, sizeof *match);
+    ompi_datatype_pack(data->type, data->count, data->buffer, 0, room + sizeof *match, bytes);
+    btl->ops->commit(btl, room, OB1_EAGER, sizeof *match + bytes);
     ob1_peer_charge(peer, bytes);
     return true;
 }
@@ -420,15 +436,20 @@ static void start_send(ob1_send_t *send)
         ob1_peer_defer(peer, &peer->frames, &send->pending);
 }
 
+/* Why there is no peer for that rank. */
+static int error_of(const ompi_route_t *to)
+{
+    return ob1_peer_error(opal_process(ompi_comm_process(to->comm, to->rank)));
+}
+
 /* NULL: *error says why. */
 static ob1_send_t *create_send(const ompi_route_t *to, const ompi_data_t *data,
                                ompi_send_mode_t mode, int *error)
 {
-    opal_process_t *process = opal_process(ompi_comm_process(to->comm, to->rank));
-    ob1_peer_t *peer = ob1_peer(process);
+    ob1_peer_t *peer = ob1_peer_of(to->comm, to->rank);
     ob1_send_t *send = peer != NULL ? opal_pool_take(&sends) : NULL;
     if (send == NULL) {
-        *error = peer == NULL ? ob1_peer_error(process) : MPI_ERR_NO_MEM;
+        *error = peer == NULL ? error_of(to) : MPI_ERR_NO_MEM;
         return NULL;
     }
     ompi_request_init(&send->request, &send_request_ops, to->comm, destroy_send);
@@ -437,7 +458,20 @@ static ob1_send_t *create_send(const ompi_route_t *to, const ompi_data_t *data,
     return send;
 }
 
-/* The fast path under ompi_lock. True: the message has left, in one eager frame. */
+/* A short message of one run that nothing delays, while no threads share. True: it has left. */
+OPAL_INLINE bool try_send_short(const ompi_route_t *to, const ompi_data_t *data,
+                                ompi_send_mode_t mode)
+{
+    ob1_peer_t *peer = ob1_met_peer(to->comm, to->rank);
+    size_t bytes;
+    return opal_likely(!ompi_threads_share() && peer != NULL && mode != OMPI_SEND_SYNCHRONOUS &&
+                       ompi_datatype_run_bytes(data->type, data->count, &bytes) &&
+                       bytes <= peer->short_bytes && opal_list_is_empty(&peer->frames) &&
+                       atomic_load_explicit(&peer->credit, memory_order_relaxed) >= 0) &&
+           write_short(peer, to, data, bytes);
+}
+
+/* Any message that fits a frame, under ompi_lock. True: it has left. */
 static bool try_send_eager(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode)
 {
     ob1_peer_t *peer = ob1_peer_of(to->comm, to->rank);
@@ -452,7 +486,7 @@ static bool try_send_eager(const ompi_route_t *to, const ompi_data_t *data, ompi
 
 bool ob1_try_send_unlocked(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode)
 {
-    ob1_peer_t *peer = ob1_known_peer(ompi_comm_process(to->comm, to->rank));
+    ob1_peer_t *peer = ob1_met_peer(to->comm, to->rank);
     if (peer == NULL || mode == OMPI_SEND_SYNCHRONOUS)
         return false;
     const opal_btl_ops_t *ops = peer->btl->ops;
@@ -470,10 +504,11 @@ bool ob1_try_send_unlocked(const ompi_route_t *to, const ompi_data_t *data, ompi
     return was_sent;
 }
 
-int ob1_isend(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode,
-              ompi_request_t **request)
+/* What ob1_isend does if the message is not a short one. */
+OPAL_NOINLINE static int isend_any(const ompi_route_t *to, const ompi_data_t *data,
+                                   ompi_send_mode_t mode, ompi_request_t **request)
 {
-    if (opal_likely(try_send_eager(to, data, mode))) {
+    if (try_send_eager(to, data, mode)) {
         *request = &ompi_request_sent;
         return MPI_SUCCESS;
     }
@@ -483,6 +518,15 @@ int ob1_isend(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t 
         return error;
     start_send(send);
     *request = &send->request;
+    return MPI_SUCCESS;
+}
+
+int ob1_isend(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode,
+              ompi_request_t **request)
+{
+    if (opal_unlikely(!try_send_short(to, data, mode)))
+        return isend_any(to, data, mode, request);
+    *request = &ompi_request_sent;
     return MPI_SUCCESS;
 }
 
@@ -505,14 +549,16 @@ int ob1_send_init(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mod
     return MPI_SUCCESS;
 }
 
-/* The request of a blocking send is on the stack, if it needs one. */
-int ob1_send(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode)
+/* What ob1_send does if the message is not a short one. The request is on the stack, if it needs
+ * one. */
+OPAL_NOINLINE static int send_any(const ompi_route_t *to, const ompi_data_t *data,
+                                  ompi_send_mode_t mode)
 {
-    if (opal_likely(try_send_eager(to, data, mode)))
+    if (try_send_eager(to, data, mode))
         return MPI_SUCCESS;
     ob1_peer_t *peer = ob1_peer_of(to->comm, to->rank);
     if (peer == NULL)
-        return ob1_peer_error(opal_process(ompi_comm_process(to->comm, to->rank)));
+        return error_of(to);
     if (opal_unlikely(!ob1_peer_has_credit(peer)))
         ompi_request_look(); /* credit may have come: eager sends do not poll */
     ob1_send_t send;
@@ -524,6 +570,11 @@ int ob1_send(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t m
     if (!ompi_request_is_done(request))
         ompi_request_wait_alone(request);
     return request->status.MPI_ERROR;
+}
+
+int ob1_send(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode)
+{
+    return opal_likely(try_send_short(to, data, mode)) ? MPI_SUCCESS : send_any(to, data, mode);
 }
 
 void ob1_sends_end(void)

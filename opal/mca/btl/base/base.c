@@ -18,7 +18,7 @@ static const opal_slot_t btl_slots[] = {
     OPAL_SLOT_REQUIRED(opal_btl_ops_t, reserve),
     OPAL_SLOT_REQUIRED(opal_btl_ops_t, commit),
     OPAL_SLOT_REQUIRED(opal_btl_ops_t, progress),
-    OPAL_SLOT_REQUIRED(opal_btl_ops_t, send),
+    OPAL_SLOT_REQUIRED(opal_btl_ops_t, send_short),
     OPAL_SLOT_REQUIRED(opal_btl_ops_t, put),
     OPAL_SLOT_REQUIRED(opal_btl_ops_t, get),
     OPAL_SLOT_REQUIRED(opal_btl_ops_t, atomic),
@@ -344,6 +344,12 @@ bool opal_btl_send_frame(opal_btl_peer_t *peer, unsigned kind, const void *head,
     opal_copy(room + head_bytes, bytes, length);
     peer->ops->commit(peer, room, kind, head_bytes + length);
     return true;
+}
+
+bool opal_btl_send_short(opal_btl_peer_t *peer, unsigned kind, opal_btl_head_t head,
+                         const void *bytes, size_t length)
+{
+    return opal_btl_send_frame(peer, kind, &head, OPAL_BTL_HEAD, bytes, length);
 }
 
 void opal_btl_forget(opal_btl_peer_t *peer)

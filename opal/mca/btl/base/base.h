@@ -16,9 +16,13 @@ static inline const opal_btl_client_t *opal_btl_client_of(unsigned kind)
     return opal_btl_clients[kind / OPAL_BTL_KINDS % OPAL_BTL_CLIENTS];
 }
 
-/* opal_btl_ops_t.send by reserve and commit. */
+/* A frame of head and payload, by reserve and commit. False: not now. */
 OPAL_EXPORT bool opal_btl_send_frame(opal_btl_peer_t *peer, unsigned kind, const void *head,
                                      size_t head_bytes, const void *bytes, size_t length);
+
+/* opal_btl_ops_t.send_short by that. */
+OPAL_EXPORT bool opal_btl_send_short(opal_btl_peer_t *peer, unsigned kind, opal_btl_head_t head,
+                                     const void *bytes, size_t length);
 
 /* Called before a transport frees its peer: operations by frames end now. */
 OPAL_EXPORT void opal_btl_forget(opal_btl_peer_t *peer);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "opal/arch/copy.h"
+#include "opal/mca/btl/base/base.h"
 #include "opal/node/region.h"
 #include "opal/progress/wait.h"
 #include "opal/util/log.h"
@@ -174,7 +175,7 @@ static bool send_frame(opal_btl_peer_t *peer, kind_t kind, const void *head, siz
                        const void *bytes, size_t length)
 {
     opal_fair_acquire(&peer->lock);
-    bool has_left = peer->ops->send(peer, kind, head, head_bytes, bytes, length);
+    bool has_left = opal_btl_send_frame(peer, kind, head, head_bytes, bytes, length);
     opal_fair_release(&peer->lock);
     return has_left;
 }

@@ -133,6 +133,19 @@ static inline _Atomic uint64_t *ring_word(ring_t *ring, uint64_t size, uint64_t 
     return (_Atomic uint64_t *)(void *)(ring->bytes + (position & (size - 1)));
 }
 
+/* Whether there is a ring, and a frame of so many bytes, and the word behind it, fit into what is
+ * known to be free. */
+static inline bool ring_has_room(const ring_writer_t *writer, uint64_t bytes)
+{
+    return opal_likely(writer->tail + bytes + RING_LINE <= writer->limit);
+}
+
+/* Where the bytes of the next frame go. */
+static inline void *ring_room(const ring_writer_t *writer)
+{
+    return (void *)(ring_word(writer->ring, writer->size, writer->tail) + 1);
+}
+
 /*
  * Room for `length` bytes. NULL: not now (*status OPAL_ERR_BUSY), or never: the memory has run
  * out, which was reported.
@@ -140,30 +153,31 @@ static inline _Atomic uint64_t *ring_word(ring_t *ring, uint64_t size, uint64_t 
 static inline void *ring_reserve(ring_writer_t *writer, size_t length, opal_status_t *status)
 {
     uint64_t bytes = ring_frame_bytes(length);
-    if (opal_unlikely(writer->tail + bytes + RING_LINE > writer->limit)) {
+    if (opal_unlikely(!ring_has_room(writer, bytes))) {
         *status = ring_make_room(writer, bytes);
         if (*status != OPAL_SUCCESS)
             return NULL;
     }
-    return (void *)(ring_word(writer->ring, writer->size, writer->tail) + 1);
+    return ring_room(writer);
 }
 
 /* Publishes the frame that was reserved, cut to `length`. */
 static inline void ring_commit(ring_writer_t *writer, unsigned kind, size_t length)
 {
-    uint64_t next = writer->tail + ring_frame_bytes(length);
-    atomic_store_explicit(ring_word(writer->ring, writer->size, next), 0, memory_order_relaxed);
-    atomic_store_explicit(ring_word(writer->ring, writer->size, writer->tail),
+    ring_t *ring = writer->ring;
+    uint64_t size = writer->size, tail = writer->tail, bytes = ring_frame_bytes(length);
+    uint64_t next = tail + bytes;
+    atomic_store_explicit(ring_word(ring, size, next), 0, memory_order_relaxed);
+    atomic_store_explicit(ring_word(ring, size, tail),
                           RING_VALID | (uint64_t)kind << RING_KIND_SHIFT | length,
                           memory_order_release);
     writer->tail = next;
     /* Prefetches the lines of the next frame, assuming that it is as long: the reader has them from
      * the lap before. Not the first one, which was cleared just now. */
-    uint64_t ahead = ring_frame_bytes(length);
-    if (ahead > RING_AHEAD)
-        ahead = RING_AHEAD;
-    for (uint64_t i = RING_LINE; i <= ahead; i += RING_LINE)
-        opal_prefetch_write(ring_word(writer->ring, writer->size, next + i));
+    uint64_t end = next + (bytes < RING_AHEAD ? bytes : RING_AHEAD);
+    do
+        opal_prefetch_write(ring_word(ring, size, next += RING_LINE));
+    while (opal_unlikely(next < end));
 }
 
 /* The bytes of the next frame, or NULL. A frame that crosses the end of the ring, or a SKIP at the

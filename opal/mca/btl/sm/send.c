@@ -20,7 +20,7 @@
 #include "opal/include/clock.h"
 #include "opal/util/log.h"
 
-enum { USUAL_HEAD = 12 }; /* bytes of the head of most messages */
+_Static_assert(OPAL_BTL_HEAD + OPAL_BTL_SHORT < PACE_LONG_FRAME, "short frames are not timed");
 
 sm_t sm_state;
 
@@ -170,25 +170,34 @@ void sm_commit(opal_btl_peer_t *base, void *room OPAL_UNUSED, unsigned kind, siz
     opal_doorbell_notify(&peer->slot->doorbell);
 }
 
-bool sm_send(opal_btl_peer_t *base, unsigned kind, const void *head, size_t head_bytes,
-             const void *bytes, size_t length)
+/* Into room that there is. */
+OPAL_INLINE bool put_short(sm_peer_t *peer, unsigned kind, opal_btl_head_t head, const void *bytes,
+                           size_t length)
 {
-    sm_peer_t *peer = (sm_peer_t *)base;
-    opal_status_t status;
-    if (opal_unlikely(peer->writer.ring == NULL || head_bytes + length >= PACE_LONG_FRAME))
-        return opal_btl_send_frame(base, kind, head, head_bytes, bytes, length);
-    unsigned char *room = ring_reserve(&peer->writer, head_bytes + length, &status);
-    if (opal_unlikely(room == NULL)) {
-        if (status != OPAL_ERR_BUSY)
-            fail_for_memory(peer);
-        return false;
-    }
-    if (opal_likely(head_bytes == USUAL_HEAD)) /* a constant length is copied inline */
-        memcpy(room, head, USUAL_HEAD);
-    else
-        memcpy(room, head, head_bytes);
-    opal_copy(room + head_bytes, bytes, length);
-    ring_commit(&peer->writer, kind, head_bytes + length);
+    ring_writer_t writer = peer->writer; /* in registers: stores into the ring do not change it */
+    unsigned char *room = ring_room(&writer);
+    memcpy(room, &head.first, sizeof head.first);
+    memcpy(room + sizeof head.first, &head.last, sizeof head.last);
+    opal_copy(room + OPAL_BTL_HEAD, bytes, length);
+    ring_commit(&writer, kind, OPAL_BTL_HEAD + length);
+    peer->writer.tail = writer.tail;
     opal_doorbell_notify(&peer->slot->doorbell);
     return true;
+}
+
+OPAL_NOINLINE static bool put_longer(sm_peer_t *peer, unsigned kind, opal_btl_head_t head,
+                                     const void *bytes, size_t length)
+{
+    return put_short(peer, kind, head, bytes, length);
+}
+
+bool sm_send_short(opal_btl_peer_t *base, unsigned kind, opal_btl_head_t head, const void *bytes,
+                   size_t length)
+{
+    sm_peer_t *peer = (sm_peer_t *)base;
+    if (opal_unlikely(!ring_has_room(&peer->writer, ring_frame_bytes(OPAL_BTL_HEAD + length))))
+        return opal_btl_send_short(base, kind, head, bytes, length);
+    if (length > OPAL_COPY_STEP) /* whose copies need a frame of the stack */
+        return put_longer(peer, kind, head, bytes, length);
+    return put_short(peer, kind, head, bytes, length);
 }

@@ -117,8 +117,8 @@ void sm_share_help(sm_peer_t *peer, uint32_t generation, const ring_reader_t *re
 
 void *sm_reserve(opal_btl_peer_t *base, size_t length);
 void sm_commit(opal_btl_peer_t *base, void *room, unsigned kind, size_t length);
-bool sm_send(opal_btl_peer_t *base, unsigned kind, const void *head, size_t head_bytes,
-             const void *bytes, size_t length);
+bool sm_send_short(opal_btl_peer_t *base, unsigned kind, opal_btl_head_t head, const void *bytes,
+                   size_t length);
 
 /* The line of the ring to this peer on which its slot is completed, and help asked for. Creates the
  * ring if need be; NULL: there is no memory for it. */

@@ -565,13 +565,10 @@ END_TEST
 
 static unsigned tries;
 
-static bool find_no_room(opal_btl_peer_t *to, unsigned kind, const void *head, size_t head_bytes,
-                         const void *bytes, size_t length)
+static void *find_no_room(opal_btl_peer_t *to, size_t length)
 {
     tries++;
-    if (crew.rank == crew.size - 1)
-        return false;
-    return crew.ops->send(to, kind, head, head_bytes, bytes, length);
+    return crew.rank == crew.size - 1 ? NULL : crew.ops->reserve(to, length);
 }
 
 /* A put of the last rank waits for room, and so does its answer to another one's. */
@@ -580,7 +577,7 @@ static void forget_a_peer(void)
     static uint64_t memory, value = 7;
     static opal_btl_operation_t put;
     counted = *crew.ops;
-    counted.send = find_no_room;
+    counted.reserve = find_no_room;
     mca_btl_framework.candidates[0].answer.ops = &counted;
     open_all();
     if (crew.rank == crew.size - 1) {

@@ -105,7 +105,7 @@ static void note_departure(opal_process_t *process OPAL_UNUSED)
 static void send_number(opal_process_t *process, unsigned number)
 {
     opal_btl_peer_t *peer = opal_btl_connect(process);
-    while (!peer->ops->send(peer, KIND, &number, sizeof number, NULL, 0))
+    while (!opal_btl_send_frame(peer, KIND, &number, sizeof number, NULL, 0))
         crew_poll();
 }
 
@@ -188,7 +188,7 @@ static void send_in_vain(opal_process_t *process)
     opal_btl_peer_t *peer = opal_btl_connect(process);
     unsigned before = failures, number = 0;
     while (failures == before) {
-        CREW_MUST(!peer->ops->send(peer, KIND, &number, sizeof number, NULL, 0));
+        CREW_MUST(!opal_btl_send_frame(peer, KIND, &number, sizeof number, NULL, 0));
         crew_poll();
     }
 }

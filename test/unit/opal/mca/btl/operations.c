@@ -148,7 +148,7 @@ static void tell_slots(void)
 {
     opal_btl_peer_t *peer = windows_peer(above());
     while (told_number < put_number &&
-           peer->ops->send(peer, WINDOWS_MESSAGE, &told_number, sizeof told_number, NULL, 0))
+           opal_btl_send_frame(peer, WINDOWS_MESSAGE, &told_number, sizeof told_number, NULL, 0))
         told_number++;
 }
 

@@ -101,15 +101,16 @@ static void commit(opal_btl_peer_t *peer, void *room, unsigned kind, size_t leng
         side_is_full = true;
 }
 
-static bool send(opal_btl_peer_t *peer, unsigned kind, const void *head, size_t head_bytes,
-                 const void *bytes, size_t length)
+static bool send_short(opal_btl_peer_t *peer, unsigned kind, opal_btl_head_t head,
+                       const void *bytes, size_t length)
 {
-    char *room = reserve(peer, head_bytes + length);
+    require(length <= OPAL_BTL_SHORT, "a short frame is short");
+    char *room = reserve(peer, OPAL_BTL_HEAD + length);
     if (room == NULL)
         return false;
-    memcpy(room, head, head_bytes);
-    memcpy(room + head_bytes, bytes, length);
-    commit(peer, room, kind, head_bytes + length);
+    memcpy(room, &head, OPAL_BTL_HEAD);
+    memcpy(room + OPAL_BTL_HEAD, bytes, length);
+    commit(peer, room, kind, OPAL_BTL_HEAD + length);
     return true;
 }
 
@@ -167,7 +168,7 @@ static const opal_btl_ops_t ops = {
     .unlocked_bytes = SIDE_FRAME_BYTES,
     .reserve = reserve,
     .commit = commit,
-    .send = send,
+    .send_short = send_short,
     .rndv_get = rndv_get,
     .can_rndv_get = can_rndv_get,
     .map = map,
