@@ -29,36 +29,26 @@ typedef struct request_array {
     ompi_request_t *stack[ON_STACK];
 } request_array_t;
 
-static int check_handles(size_t count, const MPI_Request *handles)
+/* Checks the handles, and writes what they stand for to `objects`, unless that is NULL. */
+static int read_handles(size_t count, const MPI_Request *handles, ompi_request_t **objects)
 {
-    if (!ompi_api_checks())
-        return MPI_SUCCESS;
-    if (count > 0 && handles == NULL)
+    bool checks = ompi_api_checks();
+    if (checks && count > 0 && handles == NULL)
         return ompi_api_set_error_detail(MPI_ERR_ARG, "The array of requests is NULL.");
     for (size_t i = 0; i < count; i++) {
-        if (handles[i] != MPI_REQUEST_NULL &&
-            !ompi_object_is(ompi_handle_object(handles[i]), OMPI_REQUEST))
+        ompi_request_t *request = ompi_handle_object(handles[i]);
+        if (checks && !ompi_object_is(request, OMPI_REQUEST) && handles[i] != MPI_REQUEST_NULL)
             return ompi_api_set_error_detail(MPI_ERR_REQUEST,
                                              "The array has a handle of no request.");
+        if (objects != NULL)
+            objects[i] = request;
     }
     return MPI_SUCCESS;
 }
 
-static int gather(request_array_t *array, int count, const MPI_Request *handles)
+static int check_handles(size_t count, const MPI_Request *handles)
 {
-    array->handles = (MPI_Request *)(uintptr_t)handles;
-    array->count = (size_t)count;
-    array->objects = array->stack;
-    int error = check_handles(array->count, handles);
-    if (error != MPI_SUCCESS)
-        return error;
-    if (array->count > ON_STACK)
-        array->objects = malloc(array->count * sizeof(ompi_request_t *));
-    if (array->objects == NULL)
-        return MPI_ERR_NO_MEM;
-    for (size_t i = 0; i < array->count; i++)
-        array->objects[i] = ompi_handle_object(handles[i]);
-    return MPI_SUCCESS;
+    return ompi_api_checks() ? read_handles(count, handles, NULL) : MPI_SUCCESS;
 }
 
 static void scatter(request_array_t *array)
@@ -67,11 +57,26 @@ static void scatter(request_array_t *array)
         free(array->objects);
 }
 
+static int gather(request_array_t *array, int count, const MPI_Request *handles)
+{
+    array->handles = (MPI_Request *)(uintptr_t)handles;
+    array->count = (size_t)count;
+    array->objects = array->stack;
+    if (array->count > ON_STACK)
+        array->objects = malloc(array->count * sizeof(ompi_request_t *));
+    if (array->objects == NULL)
+        return MPI_ERR_NO_MEM;
+    int error = read_handles(array->count, handles, array->objects);
+    if (error != MPI_SUCCESS)
+        scatter(array);
+    return error;
+}
+
 /* Fills in the status of a settled request and writes its handle back. unlocked: the caller does
  * not hold the message lock. */
-static int finish(MPI_Request *handle, MPI_Status *status, bool unlocked)
+static inline int finish(ompi_request_t *request, MPI_Request *handle, MPI_Status *status,
+                         bool unlocked)
 {
-    ompi_request_t *request = ompi_handle_object(*handle);
     if (!ompi_request_is_active(request)) {
         ompi_status_fill_empty(status);
         return MPI_SUCCESS;
@@ -84,12 +89,12 @@ static int finish(MPI_Request *handle, MPI_Status *status, bool unlocked)
 }
 
 /* finish() for a request of an array: the error goes to the status, too, if there is one. */
-static void finish_among(MPI_Request *handle, MPI_Status *status, bool unlocked, int *result)
+static inline void finish_among(ompi_request_t *request, MPI_Request *handle, MPI_Status *status,
+                                bool unlocked, int *result)
 {
-    ompi_request_t *request = ompi_handle_object(*handle);
     if (*result == MPI_SUCCESS && ompi_request_is_active(request))
         ompi_request_set_error_object(request);
-    int error = finish(handle, status, unlocked);
+    int error = finish(request, handle, status, unlocked);
     if (status != MPI_STATUS_IGNORE)
         status->MPI_ERROR = error;
     if (error != MPI_SUCCESS && *result == MPI_SUCCESS)
@@ -146,7 +151,8 @@ static int finish_all(const request_array_t *array, MPI_Status *statuses, bool u
 {
     int result = MPI_SUCCESS;
     for (size_t i = 0; i < array->count; i++)
-        finish_among(&array->handles[i], status_at(statuses, i), unlocked, &result);
+        finish_among(array->objects[i], &array->handles[i], status_at(statuses, i), unlocked,
+                     &result);
     return result;
 }
 
@@ -232,8 +238,9 @@ static int wait_for_one(int count, const MPI_Request *handles)
 static int finish_any(MPI_Request *handles, size_t i, int *index, MPI_Status *status, bool unlocked)
 {
     *index = (int)i;
-    ompi_request_set_error_object(ompi_handle_object(handles[i]));
-    return finish(&handles[i], status, unlocked);
+    ompi_request_t *request = ompi_handle_object(handles[i]);
+    ompi_request_set_error_object(request);
+    return finish(request, &handles[i], status, unlocked);
 }
 
 /* Finishes the first one that is done, if that can be without the lock. */
@@ -312,9 +319,10 @@ static int finish_some(int count, MPI_Request *handles, size_t first, int *outco
 {
     int result = MPI_SUCCESS, found = 0;
     for (size_t i = first; i < (size_t)count; i++) {
-        if (!is_ready(ompi_handle_object(handles[i])))
+        ompi_request_t *request = ompi_handle_object(handles[i]);
+        if (!is_ready(request))
             continue;
-        finish_among(&handles[i], status_at(statuses, (size_t)found), false, &result);
+        finish_among(request, &handles[i], status_at(statuses, (size_t)found), false, &result);
         indices[found++] = (int)i;
     }
     *outcount = found;

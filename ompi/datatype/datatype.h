@@ -81,7 +81,7 @@ static inline bool ompi_datatype_is_type(const ompi_datatype_t *type)
 
 static inline bool ompi_datatype_is_committed(const ompi_datatype_t *type)
 {
-    return ompi_datatype_is_type(type) &&
+    return ompi_object_is(type, OMPI_DATATYPE) &&
            atomic_load_explicit(&type->is_committed, memory_order_relaxed);
 }
 

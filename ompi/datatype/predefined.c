@@ -178,7 +178,7 @@ static void define(ompi_datatype_t *type, MPI_Datatype handle, const char *name)
     type->head = (ompi_object_t)OMPI_OBJECT_PREDEFINED(OMPI_DATATYPE, handle);
     type->is_predefined = true;
     type->predefined_name = name;
-    atomic_init(&type->is_committed, true);
+    atomic_init(&type->is_committed, type->shape.layout != NULL);
     ompi_handle_define(&type->head);
 }
 

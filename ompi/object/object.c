@@ -2,22 +2,7 @@
 /* References of objects. */
 #include "ompi/object/object.h"
 
-#include <assert.h>
-
 #include "ompi/object/number.h"
-
-void ompi_object_init(ompi_object_t *object, ompi_kind_t kind,
-                      void (*destroy)(ompi_object_t *object))
-{
-    assert(destroy != NULL);
-    object->mark = OMPI_OBJECT_MARK + kind;
-    object->number = 0;
-    atomic_init(&object->references, 1);
-    object->handle = object;
-    object->errhandler = NULL;
-    object->attributes = NULL;
-    object->destroy = destroy;
-}
 
 bool ompi_object_threads = true;
 
@@ -40,10 +25,9 @@ static int count(ompi_object_t *object, int change)
     return before;
 }
 
-void ompi_object_retain(ompi_object_t *object)
+void ompi_object_retain_made(ompi_object_t *object)
 {
-    if (object->destroy != NULL)
-        count(object, 1);
+    count(object, 1);
 }
 
 bool ompi_object_release_unless_last(ompi_object_t *object)
@@ -59,10 +43,8 @@ bool ompi_object_release_unless_last(ompi_object_t *object)
     return false;
 }
 
-void ompi_object_release(ompi_object_t *object)
+void ompi_object_release_made(ompi_object_t *object)
 {
-    if (object->destroy == NULL)
-        return;
     /* The holder of the only reference need not count it down. */
     if (atomic_load_explicit(&object->references, memory_order_acquire) > 1 &&
         count(object, -1) > 1)

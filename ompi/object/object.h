@@ -78,13 +78,34 @@ static inline void *ompi_object_handle(const void *object)
 extern bool ompi_object_threads;
 
 /* Initializes an object on the heap, with one reference, which is the caller's. */
-OPAL_EXPORT void ompi_object_init(ompi_object_t *object, ompi_kind_t kind,
-                                  void (*destroy)(ompi_object_t *object));
+static inline void ompi_object_init(ompi_object_t *object, ompi_kind_t kind,
+                                    void (*destroy)(ompi_object_t *object))
+{
+    object->mark = OMPI_OBJECT_MARK + kind;
+    object->number = 0;
+    atomic_init(&object->references, 1);
+    object->handle = object;
+    object->errhandler = NULL;
+    object->attributes = NULL;
+    object->destroy = destroy;
+}
 
-OPAL_EXPORT void ompi_object_retain(ompi_object_t *object);
+/* Releases a reference; the last release destroys the object. Predefined objects have none, and
+ * most are: nothing is called for them. */
+OPAL_EXPORT void ompi_object_retain_made(ompi_object_t *object);
+OPAL_EXPORT void ompi_object_release_made(ompi_object_t *object);
 
-/* Releases a reference; the last release destroys the object. */
-OPAL_EXPORT void ompi_object_release(ompi_object_t *object);
+static inline void ompi_object_retain(ompi_object_t *object)
+{
+    if (object->destroy != NULL)
+        ompi_object_retain_made(object);
+}
+
+static inline void ompi_object_release(ompi_object_t *object)
+{
+    if (object->destroy != NULL)
+        ompi_object_release_made(object);
+}
 
 /* Releases a reference unless it is the last one. False: it is the last one, and the caller still
  * has it. For callers without the lock that destroying the object needs. */

@@ -69,35 +69,31 @@ static const opal_wait_lock_t wait_lock = {
     .acquire = ompi_lock_acquire_slow,
 };
 
-void ompi_request_init_bare(ompi_request_t *request, const ompi_request_ops_t *ops,
-                            struct ompi_communicator *comm)
+/* Without its communicator. A request has no error handler; ompi_request_sent no references. */
+static inline void release_alone(ompi_request_t *request)
 {
-    request->ops = ops;
-    request->comm = comm;
-    atomic_store_explicit(&request->done, 0, memory_order_relaxed);
-    request->active = true;
-    request->persistent = request->orphan = request->is_cancel_unanswered = false;
-    request->wait = NULL;
-    request->on_complete = NULL;
-    ompi_status_set_empty(&request->status);
-}
-
-void ompi_request_init(ompi_request_t *request, const ompi_request_ops_t *ops,
-                       struct ompi_communicator *comm, void (*destroy)(ompi_object_t *head))
-{
-    ompi_object_init(&request->head, OMPI_REQUEST, destroy);
-    ompi_request_init_bare(request, ops, comm);
-    if (comm != NULL)
-        ompi_object_retain(&comm->head);
+    ompi_object_t *head = &request->head;
+    if (opal_unlikely(atomic_load_explicit(&head->references, memory_order_acquire) != 1 ||
+                      head->number != 0)) {
+        ompi_object_release(head);
+        return;
+    }
+    head->mark = 0;
+    head->destroy(head);
 }
 
 /* The last request of a communicator that the user has freed ends it. */
-void ompi_request_release(ompi_request_t *request)
+static inline void release(ompi_request_t *request)
 {
     ompi_communicator_t *comm = request->comm;
-    ompi_object_release(&request->head);
+    release_alone(request);
     if (comm != NULL)
         ompi_object_release(&comm->head);
+}
+
+void ompi_request_release(ompi_request_t *request)
+{
+    release(request);
 }
 
 static void destroy_done(ompi_object_t *head)
@@ -192,14 +188,30 @@ int ompi_request_query(ompi_request_t *request, MPI_Status *status)
     return error;
 }
 
-int ompi_request_finish(ompi_request_t **slot, MPI_Status *status)
+/* A request of a kind without callbacks. */
+OPAL_INLINE int finish_plain(ompi_request_t **slot, MPI_Status *status,
+                             void (*release_it)(ompi_request_t *request))
 {
     ompi_request_t *request = *slot;
+    int error = request->status.MPI_ERROR;
+    ompi_status_fill(status, &request->status);
     if (request == &ompi_request_sent) {
-        ompi_status_fill(status, &request->status);
         *slot = NULL;
         return MPI_SUCCESS;
     }
+    request->active = false;
+    if (!request->persistent) {
+        *slot = NULL;
+        release_it(request);
+    }
+    return error;
+}
+
+int ompi_request_finish(ompi_request_t **slot, MPI_Status *status)
+{
+    ompi_request_t *request = *slot;
+    if (opal_likely(request->ops->can_finish_unlocked))
+        return finish_plain(slot, status, release);
     int error = ompi_request_query(request, status);
     if (error == MPI_SUCCESS)
         error = request->status.MPI_ERROR;
@@ -214,27 +226,20 @@ int ompi_request_finish(ompi_request_t **slot, MPI_Status *status)
     return error;
 }
 
-int ompi_request_finish_unlocked(ompi_request_t **slot, MPI_Status *status)
+static void release_unlocked(ompi_request_t *request)
 {
-    ompi_request_t *request = *slot;
-    int error = request->status.MPI_ERROR;
-    ompi_status_fill(status, &request->status);
-    if (request == &ompi_request_sent) {
-        *slot = NULL;
-        return MPI_SUCCESS;
-    }
-    request->active = false;
-    if (request->persistent)
-        return error;
     ompi_communicator_t *comm = request->comm;
-    *slot = NULL;
-    ompi_object_release(&request->head);
+    release_alone(request);
     if (comm != NULL && !ompi_object_release_unless_last(&comm->head)) {
         ompi_lock(); /* with it the communicator ends */
         ompi_object_release(&comm->head);
         ompi_unlock();
     }
-    return error;
+}
+
+int ompi_request_finish_unlocked(ompi_request_t **slot, MPI_Status *status)
+{
+    return finish_plain(slot, status, release_unlocked);
 }
 
 int ompi_request_free(ompi_request_t **slot)
@@ -285,30 +290,25 @@ void ompi_request_await_cancel_slow(ompi_request_t *request, ompi_cancel_wait_t 
     }
 }
 
-static bool is_open(const ompi_request_t *request)
-{
-    return request != NULL && request->active && !ompi_request_is_done(request);
-}
-
 void ompi_request_wait(ompi_request_t *const *requests, size_t count, size_t wanted)
 {
     ompi_wait_t wait = {0};
     size_t open = 0, done = 0;
     for (size_t i = 0; i < count; i++) {
-        if (is_open(requests[i]))
-            open++;
-        else if (requests[i] != NULL && requests[i]->active)
+        if (!ompi_request_is_active(requests[i])) {
+        } else if (ompi_request_is_done(requests[i])) {
             done++;
-    }
-    if (done >= wanted || open == 0)
-        return;
-    wait.missing = wanted - done < open ? wanted - done : open;
-    for (size_t i = 0; i < count; i++) {
-        if (is_open(requests[i]))
+        } else {
+            open++;
             requests[i]->wait = &wait;
+        }
     }
-    ompi_wait_until(&wait.done);
-    for (size_t i = 0; i < count; i++) {
+    size_t missing = wanted > done ? wanted - done : 0;
+    bool awaits_all = open <= missing; /* then each has let go of the wait afterwards */
+    wait.missing = awaits_all ? open : missing;
+    if (wait.missing > 0)
+        ompi_wait_until(&wait.done);
+    for (size_t i = 0; !awaits_all && i < count; i++) {
         if (requests[i] != NULL && requests[i]->wait == &wait)
             requests[i]->wait = NULL;
     }

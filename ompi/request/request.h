@@ -26,6 +26,7 @@
 
 #include "opal/include/compiler.h"
 #include "ompi/object/object.h"
+#include "ompi/request/status.h"
 
 struct ompi_communicator;
 struct ompi_request;
@@ -78,13 +79,29 @@ typedef struct ompi_request {
 
 /* Initializes an active request that no user sees: it has no head, is not released, and does not
  * retain the communicator. */
-OPAL_EXPORT void ompi_request_init_bare(ompi_request_t *request, const ompi_request_ops_t *ops,
-                                        struct ompi_communicator *comm);
+static inline void ompi_request_init_bare(ompi_request_t *request, const ompi_request_ops_t *ops,
+                                          struct ompi_communicator *comm)
+{
+    request->ops = ops;
+    request->comm = comm;
+    atomic_store_explicit(&request->done, 0, memory_order_relaxed);
+    request->active = true;
+    request->persistent = request->orphan = request->is_cancel_unanswered = false;
+    request->wait = NULL;
+    request->on_complete = NULL;
+    ompi_status_set_empty(&request->status);
+}
 
 /* Initializes an active request. `destroy` is called with its head, as for any object. */
-OPAL_EXPORT void ompi_request_init(ompi_request_t *request, const ompi_request_ops_t *ops,
-                                   struct ompi_communicator *comm,
-                                   void (*destroy)(ompi_object_t *head));
+static inline void ompi_request_init(ompi_request_t *request, const ompi_request_ops_t *ops,
+                                     struct ompi_communicator *comm,
+                                     void (*destroy)(ompi_object_t *head))
+{
+    ompi_object_init(&request->head, OMPI_REQUEST, destroy);
+    ompi_request_init_bare(request, ops, comm);
+    if (comm != NULL)
+        ompi_object_retain((ompi_object_t *)comm);
+}
 
 /* A request that is done already, as for sends to MPI_PROC_NULL. NULL: no memory. */
 ompi_request_t *ompi_request_create_done(const MPI_Status *status);

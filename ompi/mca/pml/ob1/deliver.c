@@ -78,6 +78,20 @@ static void unpack_eager(ob1_receive_t *receive, const ob1_match_t *match, const
                          receive->wanted);
 }
 
+void ob1_deliver_eager(ob1_receive_t *receive, int source, int tag, const void *payload,
+                       size_t bytes)
+{
+    const ompi_data_t *data = &receive->data;
+    if (opal_likely(bytes <= receive->capacity && data->type->run != 0)) {
+        receive->is_posted = false;
+        ompi_status_set(&receive->request.status, source, tag, MPI_SUCCESS, bytes);
+        opal_copy((void *)ompi_datatype_origin(data->type, data->buffer), payload, bytes);
+    } else {
+        unpack_eager(receive, &(ob1_match_t){.source = source, .tag = tag}, payload, bytes);
+    }
+    finish_receive(receive);
+}
+
 /* The sender is notified first, so that it continues while the data is copied here. */
 static void take_eager_sync(ob1_receive_t *receive, ob1_peer_t *peer, const void *bytes,
                             size_t length)
@@ -154,8 +168,8 @@ void ob1_deliver(ob1_receive_t *receive, opal_process_t *from, unsigned kind, co
     ob1_match_t match;
     memcpy(&match, bytes, sizeof match);
     if (kind == OB1_EAGER) {
-        unpack_eager(receive, &match, (const char *)bytes + sizeof match, length - sizeof match);
-        finish_receive(receive);
+        ob1_deliver_eager(receive, match.source, match.tag, (const char *)bytes + sizeof match,
+                          length - sizeof match);
         return;
     }
     ob1_peer_t *peer = ob1_peer(from);

@@ -101,11 +101,18 @@ OPAL_INLINE bool match_message(ob1_matcher_t *matcher, opal_process_t *from, uns
     if (message != NULL)
         add_unexpected(matcher, message, match);
     ob1_unlock(&matcher->lock);
-    if (posted != NULL)
-        ob1_deliver(opal_container_of(posted, ob1_receive_t, posted), from, kind, bytes, length);
-    else if (message != NULL)
+    if (opal_likely(posted != NULL)) {
+        ob1_receive_t *receive = opal_container_of(posted, ob1_receive_t, posted);
+        if (kind == OB1_EAGER)
+            ob1_deliver_eager(receive, match->source, match->tag,
+                              (const char *)bytes + sizeof *match, length - sizeof *match);
+        else
+            ob1_deliver(receive, from, kind, bytes, length);
+        return true;
+    }
+    if (message != NULL)
         ob1_wake_probes();
-    return posted != NULL || message != NULL;
+    return message != NULL;
 }
 
 /* Also of OB1_CANCEL, which names a message. False: there is no memory to copy the message. */

@@ -62,17 +62,25 @@ void ob1_matcher_fini(ob1_matcher_t *matcher)
     matcher->heads = NULL;
 }
 
-static ob1_bin_t *find_bin(ob1_matcher_t *matcher, int source, int tag)
+static ob1_bin_t *search_bin(ob1_matcher_t *matcher, int source, int tag)
 {
-    ob1_bin_t *bin = matcher->recent;
-    if (opal_likely(bin != NULL && bin->source == source && bin->tag == tag))
-        return bin;
-    bin = matcher->heads[head_of(matcher, source, tag)];
+    ob1_bin_t *bin = matcher->heads[head_of(matcher, source, tag)];
     while (bin != NULL && (bin->source != source || bin->tag != tag))
         bin = bin->next;
     if (bin != NULL)
         matcher->recent = bin;
     return bin;
+}
+
+static inline bool is_bin_of(const ob1_bin_t *bin, int source, int tag)
+{
+    return opal_likely(bin != NULL && bin->source == source && bin->tag == tag);
+}
+
+static inline ob1_bin_t *find_bin(ob1_matcher_t *matcher, int source, int tag)
+{
+    return is_bin_of(matcher->recent, source, tag) ? matcher->recent
+                                                   : search_bin(matcher, source, tag);
 }
 
 static bool is_idle(const ob1_bin_t *bin)
@@ -126,14 +134,11 @@ static void rebuild(ob1_matcher_t *matcher)
 }
 
 /* NULL: no memory. */
-static ob1_bin_t *need_bin(ob1_matcher_t *matcher, int source, int tag)
+static ob1_bin_t *make_bin(ob1_matcher_t *matcher, int source, int tag)
 {
-    ob1_bin_t *bin = find_bin(matcher, source, tag);
-    if (bin != NULL)
-        return bin;
     if (matcher->bin_count >= matcher->head_count)
         rebuild(matcher);
-    bin = malloc(sizeof *bin);
+    ob1_bin_t *bin = malloc(sizeof *bin);
     if (bin == NULL)
         return NULL;
     size_t head = head_of(matcher, source, tag);
@@ -145,13 +150,34 @@ static ob1_bin_t *need_bin(ob1_matcher_t *matcher, int source, int tag)
     return bin;
 }
 
+static inline ob1_bin_t *need_bin(ob1_matcher_t *matcher, int source, int tag)
+{
+    ob1_bin_t *bin = find_bin(matcher, source, tag);
+    return opal_likely(bin != NULL) ? bin : make_bin(matcher, source, tag);
+}
+
 static bool takes(const ob1_posted_t *posted, int source, int tag)
 {
     return (posted->source == source || posted->source == MPI_ANY_SOURCE) &&
            (posted->tag == tag || posted->tag == MPI_ANY_TAG);
 }
 
-static ob1_posted_t *take_filed(ob1_matcher_t *matcher, int source, int tag)
+static inline void remove_filed(ob1_matcher_t *matcher, ob1_posted_t *posted)
+{
+    opal_list_remove(&posted->node);
+    matcher->posted[posted->class]--;
+    matcher->posted_total--;
+}
+
+/* The first receive of a bin; NULL: none. */
+static inline ob1_posted_t *first_posted(const ob1_bin_t *bin)
+{
+    opal_list_node_t *first = bin != NULL ? opal_list_first(&bin->posted) : NULL;
+    return first != NULL ? opal_container_of(first, ob1_posted_t, node) : NULL;
+}
+
+/* In all classes. */
+OPAL_NOINLINE static ob1_posted_t *take_filed(ob1_matcher_t *matcher, int source, int tag)
 {
     ob1_posted_t *oldest = NULL;
     size_t others = matcher->posted_total; /* in the classes that are still to be searched */
@@ -159,17 +185,13 @@ static ob1_posted_t *take_filed(ob1_matcher_t *matcher, int source, int tag)
         if (matcher->posted[class] == 0)
             continue;
         others -= matcher->posted[class];
-        const ob1_bin_t *bin =
-            find_bin(matcher, source_in_class(class, source), tag_in_class(class, tag));
-        opal_list_node_t *first = bin != NULL ? opal_list_first(&bin->posted) : NULL;
-        if (first == NULL)
-            continue;
-        ob1_posted_t *posted = opal_container_of(first, ob1_posted_t, node);
-        if (oldest == NULL || posted->order < oldest->order)
+        ob1_posted_t *posted = first_posted(
+            find_bin(matcher, source_in_class(class, source), tag_in_class(class, tag)));
+        if (posted != NULL && (oldest == NULL || posted->order < oldest->order))
             oldest = posted;
     }
     if (oldest != NULL)
-        ob1_matcher_remove_posted(matcher, oldest);
+        remove_filed(matcher, oldest);
     return oldest;
 }
 
@@ -182,31 +204,55 @@ ob1_posted_t *ob1_matcher_take_posted(ob1_matcher_t *matcher, int source, int ta
         matcher->only = NULL;
         return only;
     }
-    return matcher->posted_total > 0 ? take_filed(matcher, source, tag) : NULL;
+    if (matcher->posted_total == 0)
+        return NULL;
+    if (matcher->posted[0] < matcher->posted_total || !is_bin_of(matcher->recent, source, tag))
+        return take_filed(matcher, source, tag);
+    ob1_posted_t *posted = first_posted(matcher->recent);
+    if (posted != NULL)
+        remove_filed(matcher, posted);
+    return posted;
 }
 
-static bool file(ob1_matcher_t *matcher, ob1_posted_t *posted)
+static inline void append(ob1_matcher_t *matcher, ob1_bin_t *bin, ob1_posted_t *posted)
+{
+    posted->order = matcher->next_order++;
+    posted->class = class_of(posted->source, posted->tag);
+    opal_list_append(&bin->posted, &posted->node);
+    matcher->posted[posted->class]++;
+    matcher->posted_total++;
+}
+
+OPAL_NOINLINE static bool file(ob1_matcher_t *matcher, ob1_posted_t *posted)
 {
     ob1_bin_t *bin = need_bin(matcher, posted->source, posted->tag);
     if (bin == NULL)
         return false;
-    posted->order = matcher->next_order++;
-    opal_list_append(&bin->posted, &posted->node);
-    matcher->posted[class_of(posted->source, posted->tag)]++;
-    matcher->posted_total++;
+    append(matcher, bin, posted);
     return true;
+}
+
+/* There is the only one. */
+OPAL_NOINLINE static bool file_both(ob1_matcher_t *matcher, ob1_posted_t *posted)
+{
+    if (!file(matcher, matcher->only))
+        return false;
+    matcher->only = NULL;
+    return file(matcher, posted);
 }
 
 bool ob1_matcher_post(ob1_matcher_t *matcher, ob1_posted_t *posted)
 {
-    if (matcher->only == NULL && matcher->posted_total == 0) {
-        matcher->only = posted;
+    if (matcher->only != NULL)
+        return file_both(matcher, posted);
+    if (matcher->posted_total > 0) {
+        if (!is_bin_of(matcher->recent, posted->source, posted->tag))
+            return file(matcher, posted);
+        append(matcher, matcher->recent, posted);
         return true;
     }
-    if (matcher->only != NULL && !file(matcher, matcher->only))
-        return false;
-    matcher->only = NULL;
-    return file(matcher, posted);
+    matcher->only = posted;
+    return true;
 }
 
 ob1_posted_t *ob1_matcher_find_posted(const ob1_matcher_t *matcher,
@@ -233,9 +279,7 @@ void ob1_matcher_remove_posted(ob1_matcher_t *matcher, ob1_posted_t *posted)
         matcher->only = NULL;
         return;
     }
-    opal_list_remove(&posted->node);
-    matcher->posted[class_of(posted->source, posted->tag)]--;
-    matcher->posted_total--;
+    remove_filed(matcher, posted);
 }
 
 void ob1_matcher_add_unexpected(ob1_matcher_t *matcher, ob1_unexpected_t *unexpected)

@@ -34,6 +34,7 @@ typedef struct ob1_posted {
     opal_list_node_t node;
     uint64_t order;
     int source, tag; /* or MPI_ANY_SOURCE, MPI_ANY_TAG */
+    unsigned class;  /* while it is in a bin */
 } ob1_posted_t;
 
 /* An unexpected message; a member of its record. */

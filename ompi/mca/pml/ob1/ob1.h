@@ -495,6 +495,8 @@ void ob1_receives_end(void);
 /* A receive has matched the message that begins with this frame. */
 void ob1_deliver(ob1_receive_t *receive, opal_process_t *from, unsigned kind, const void *bytes,
                  size_t length);
+void ob1_deliver_eager(ob1_receive_t *receive, int source, int tag, const void *payload,
+                       size_t bytes);
 void ob1_deliver_head_only(ob1_receive_t *receive, const ob1_message_t *message);
 
 /* A receive has matched an unexpected message, which is out of the matcher. The caller frees the

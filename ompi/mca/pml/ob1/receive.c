@@ -63,13 +63,13 @@ static void init_receive(ob1_receive_t *receive, const ompi_route_t *from, const
     receive->context = from->context;
     receive->posted.source = from->rank;
     receive->posted.tag = from->tag;
-    receive->data = *data;
+    ompi_data_copy(&receive->data, data);
     receive->capacity = ompi_datatype_bytes(data->type, data->count);
 }
 
 /* Where threads share, the caller holds the lock of the matcher that the pool belongs to. */
-static inline ob1_receive_t *create_from(opal_pool_t *pool, const ompi_route_t *from,
-                                         const ompi_data_t *data)
+OPAL_INLINE ob1_receive_t *create_from(opal_pool_t *pool, const ompi_route_t *from,
+                                       const ompi_data_t *data)
 {
     ob1_receive_t *receive = opal_pool_take(pool);
     if (receive == NULL)
@@ -80,15 +80,19 @@ static inline ob1_receive_t *create_from(opal_pool_t *pool, const ompi_route_t *
     return receive;
 }
 
-static ob1_receive_t *create_receive(const ompi_route_t *from, const ompi_data_t *data)
+OPAL_NOINLINE static ob1_receive_t *create_shared(const ompi_route_t *from, const ompi_data_t *data)
 {
-    if (!ompi_threads_share())
-        return create_from(&receives, from, data);
     ob1_matcher_t *matcher = ob1_matcher_for(from);
     opal_fair_acquire(&matcher->lock);
     ob1_receive_t *receive = create_from(pool_of(from->comm, from->context), from, data);
     opal_fair_release(&matcher->lock);
     return receive;
+}
+
+OPAL_INLINE ob1_receive_t *create_receive(const ompi_route_t *from, const ompi_data_t *data)
+{
+    return opal_likely(!ompi_threads_share()) ? create_from(&receives, from, data)
+                                              : create_shared(from, data);
 }
 
 /* -- posting --------------------------------------------------------------------------- */
@@ -131,7 +135,7 @@ static void start_checked(ob1_receive_t *receive, const ompi_route_t *from)
         ob1_receive_end(receive, error);
 }
 
-static void start_receive(ob1_receive_t *receive, const ompi_route_t *from)
+OPAL_NOINLINE static void start_any(ob1_receive_t *receive, const ompi_route_t *from)
 {
     ob1_matcher_t *matcher = ob1_matcher_for(from);
     ob1_lock(&matcher->lock);
@@ -144,6 +148,14 @@ static void start_receive(ob1_receive_t *receive, const ompi_route_t *from)
         take_message(receive, opal_container_of(unexpected, ob1_message_t, unexpected));
     else if (opal_unlikely(!posted))
         start_checked(receive, from);
+}
+
+OPAL_INLINE void start_receive(ob1_receive_t *receive, const ompi_route_t *from)
+{
+    ob1_matcher_t *matcher = ob1_matcher_for(from);
+    bool is_plain = !ompi_threads_share() && matcher->unexpected == 0 && may_post(from);
+    if (!opal_likely(is_plain && post(matcher, receive)))
+        start_any(receive, from);
 }
 
 int ob1_irecv(const ompi_route_t *from, const ompi_data_t *data, ompi_request_t **request)
