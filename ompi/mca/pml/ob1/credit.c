@@ -37,15 +37,6 @@ static opal_list_t withheld; /* peers whose request is not granted yet */
 
 /* -- the sender ---------------------------------------------------------------------- */
 
-static void add_credit(ob1_peer_t *peer, size_t bytes)
-{
-    ob1_lock(&peer->btl->lock);
-    atomic_store_explicit(
-        &peer->credit, atomic_load_explicit(&peer->credit, memory_order_relaxed) + (int64_t)bytes,
-        memory_order_relaxed);
-    ob1_unlock(&peer->btl->lock);
-}
-
 bool ob1_credit_ask(ob1_peer_t *peer)
 {
     if (ob1_peer_is_unreachable(peer))
@@ -53,7 +44,9 @@ bool ob1_credit_ask(ob1_peer_t *peer)
     if (peer->is_asking || peer->request.is_waiting)
         return false;
     peer->is_asking = true;
-    add_credit(peer, peer->window);
+    ob1_lock(&peer->btl->lock);
+    ob1_peer_add_credit(peer, (int64_t)peer->window);
+    ob1_unlock(&peer->btl->lock);
     ob1_credit_t request = {++peer->asked};
     ob1_peer_send_control(peer, OB1_CREDIT_REQUEST, &request, sizeof request, &peer->request);
     return atomic_load_explicit(&peer->credit, memory_order_relaxed) >= 0;

@@ -394,13 +394,22 @@ static inline bool ob1_peer_can_send_eager(ob1_peer_t *peer)
            (ob1_peer_can_send(peer) && ob1_credit_ask(peer));
 }
 
-/* A message of so many bytes goes there unasked. The caller holds the peer's lock. */
+/* The caller holds the peer's lock. */
+static inline void ob1_peer_add_credit(ob1_peer_t *peer, int64_t bytes)
+{
+    int64_t before = atomic_load_explicit(&peer->credit, memory_order_relaxed);
+    atomic_store_explicit(&peer->credit, before + bytes, memory_order_relaxed);
+}
+
+static inline int64_t ob1_cost_of(size_t bytes)
+{
+    return (int64_t)(bytes + OB1_MESSAGE_OVERHEAD);
+}
+
+/* A message of so many bytes goes there unasked. */
 static inline void ob1_peer_charge(ob1_peer_t *peer, size_t bytes)
 {
-    atomic_store_explicit(&peer->credit,
-                          atomic_load_explicit(&peer->credit, memory_order_relaxed) -
-                              (int64_t)(bytes + OB1_MESSAGE_OVERHEAD),
-                          memory_order_relaxed);
+    ob1_peer_add_credit(peer, -ob1_cost_of(bytes));
 }
 
 extern atomic_size_t ob1_unexpected_total; /* bytes of unexpected messages, of all peers */

@@ -105,16 +105,24 @@ static inline opal_btl_head_t head_of(const ompi_route_t *to)
 
 /* -- eager --------------------------------------------------------------------------- */
 
+/* There was no room for a short message: gives its credit back. Finds out again what it is, so that
+ * a message that leaves need not remember it. */
+OPAL_NOINLINE static bool not_sent(const ompi_route_t *to, const ompi_data_t *data)
+{
+    size_t bytes = ompi_datatype_bytes(data->type, data->count);
+    ob1_peer_add_credit(ob1_met_peer(to->comm, to->rank), ob1_cost_of(bytes));
+    return false;
+}
+
 /* A short message of one run. The caller holds the peer's lock. False: no room. */
 OPAL_INLINE bool write_short(ob1_peer_t *peer, const ompi_route_t *to, const ompi_data_t *data,
                              size_t bytes)
 {
     opal_btl_peer_t *btl = peer->btl;
     const void *origin = (const void *)ompi_datatype_origin(data->type, data->buffer);
-    if (opal_unlikely(!btl->ops->send_short(btl, OB1_EAGER, head_of(to), origin, bytes)))
-        return false;
     ob1_peer_charge(peer, bytes);
-    return true;
+    return opal_likely(btl->ops->send_short(btl, OB1_EAGER, head_of(to), origin, bytes)) ||
+           not_sent(to, data);
 }
 
 /* The whole message in one frame. The caller holds the peer's lock. False: no room. */

@@ -140,10 +140,10 @@ static inline bool ring_has_room(const ring_writer_t *writer, uint64_t bytes)
     return opal_likely(writer->tail + bytes + RING_LINE <= writer->limit);
 }
 
-/* Where the bytes of the next frame go. */
-static inline void *ring_room(const ring_writer_t *writer)
+/* Where the next frame goes: its word, which its bytes follow. */
+static inline _Atomic uint64_t *ring_next(const ring_writer_t *writer)
 {
-    return (void *)(ring_word(writer->ring, writer->size, writer->tail) + 1);
+    return ring_word(writer->ring, writer->size, writer->tail);
 }
 
 /*
@@ -158,26 +158,34 @@ static inline void *ring_reserve(ring_writer_t *writer, size_t length, opal_stat
         if (*status != OPAL_SUCCESS)
             return NULL;
     }
-    return ring_room(writer);
+    return (void *)(ring_next(writer) + 1);
+}
+
+/* Publishes a frame by its word; `next` is the word behind it. */
+static inline void ring_publish(_Atomic uint64_t *word, _Atomic uint64_t *next, unsigned kind,
+                                size_t length)
+{
+    atomic_store_explicit(next, 0, memory_order_relaxed);
+    atomic_store_explicit(word, RING_VALID | (uint64_t)kind << RING_KIND_SHIFT | length,
+                          memory_order_release);
+    /* Prefetches the lines of the next frame, assuming that it is as long: the reader has them from
+     * the lap before. Not the first one, which was cleared just now. Behind the ring this is in
+     * vain, and does no harm. */
+    uint64_t ahead = ring_frame_bytes(length), line = RING_LINE;
+    if (ahead > RING_AHEAD)
+        ahead = RING_AHEAD;
+    do
+        opal_prefetch_write((unsigned char *)next + line);
+    while (opal_unlikely((line += RING_LINE) <= ahead));
 }
 
 /* Publishes the frame that was reserved, cut to `length`. */
 static inline void ring_commit(ring_writer_t *writer, unsigned kind, size_t length)
 {
-    ring_t *ring = writer->ring;
-    uint64_t size = writer->size, tail = writer->tail, bytes = ring_frame_bytes(length);
-    uint64_t next = tail + bytes;
-    atomic_store_explicit(ring_word(ring, size, next), 0, memory_order_relaxed);
-    atomic_store_explicit(ring_word(ring, size, tail),
-                          RING_VALID | (uint64_t)kind << RING_KIND_SHIFT | length,
-                          memory_order_release);
-    writer->tail = next;
-    /* Prefetches the lines of the next frame, assuming that it is as long: the reader has them from
-     * the lap before. Not the first one, which was cleared just now. */
-    uint64_t end = next + (bytes < RING_AHEAD ? bytes : RING_AHEAD);
-    do
-        opal_prefetch_write(ring_word(ring, size, next += RING_LINE));
-    while (opal_unlikely(next < end));
+    uint64_t tail = writer->tail;
+    writer->tail += ring_frame_bytes(length);
+    ring_publish(ring_word(writer->ring, writer->size, tail),
+                 ring_word(writer->ring, writer->size, writer->tail), kind, length);
 }
 
 /* The bytes of the next frame, or NULL. A frame that crosses the end of the ring, or a SKIP at the

@@ -170,17 +170,18 @@ void sm_commit(opal_btl_peer_t *base, void *room OPAL_UNUSED, unsigned kind, siz
     opal_doorbell_notify(&peer->slot->doorbell);
 }
 
-/* Into room that there is. */
+/* Into room that there is in this lap of the ring: the word behind the frame is there, too. */
 OPAL_INLINE bool put_short(sm_peer_t *peer, unsigned kind, opal_btl_head_t head, const void *bytes,
                            size_t length)
 {
-    ring_writer_t writer = peer->writer; /* in registers: stores into the ring do not change it */
-    unsigned char *room = ring_room(&writer);
+    uint64_t frame_bytes = ring_frame_bytes(OPAL_BTL_HEAD + length);
+    _Atomic uint64_t *word = ring_next(&peer->writer);
+    unsigned char *room = (unsigned char *)(word + 1);
     memcpy(room, &head.first, sizeof head.first);
     memcpy(room + sizeof head.first, &head.last, sizeof head.last);
     opal_copy(room + OPAL_BTL_HEAD, bytes, length);
-    ring_commit(&writer, kind, OPAL_BTL_HEAD + length);
-    peer->writer.tail = writer.tail;
+    ring_publish(word, word + frame_bytes / sizeof *word, kind, OPAL_BTL_HEAD + length);
+    peer->writer.tail += frame_bytes;
     opal_doorbell_notify(&peer->slot->doorbell);
     return true;
 }
