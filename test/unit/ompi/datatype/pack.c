@@ -134,6 +134,11 @@ static void check_segments(const memory_t *memory, size_t from)
 
 static void check_contiguous(const memory_t *memory)
 {
+    size_t bytes = 0;
+    if (ompi_datatype_run_bytes(memory->sample.type, memory->count, &bytes))
+        ck_assert_uint_eq(bytes, memory->packed_bytes);
+    ck_assert(!ompi_datatype_run_bytes(memory->sample.type, SIZE_MAX, &bytes) ||
+              ompi_datatype_size(memory->sample.type) == 1);
     if (!ompi_datatype_is_contiguous(memory->sample.type))
         return;
     MPI_Count lb = ompi_datatype_true_lb(memory->sample.type);

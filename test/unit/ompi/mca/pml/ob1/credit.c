@@ -208,12 +208,33 @@ START_TEST(credit_waits_for_room)
 }
 END_TEST
 
+/* A short message is paid for before it is sent. */
+START_TEST(a_message_that_finds_no_room_costs_nothing)
+{
+    send(BYTES); /* the communicator has met the peer */
+    expect_eager(1);
+    const ob1_peer_t *peer = ob1_known_peer(PEER);
+    int64_t before = atomic_load(&peer->credit);
+    side_is_full = true;
+    ompi_request_t *waiting = send(BYTES);
+    ck_assert(!ompi_request_is_done(waiting));
+    ck_assert_int_eq(atomic_load(&peer->credit), before);
+    side_is_full = false;
+    side_progress();
+    expect_eager(1);
+    ck_assert(ompi_request_is_done(waiting));
+    ck_assert_int_eq(atomic_load(&peer->credit), before - COST);
+    finish();
+}
+END_TEST
+
 static const unit_test_t tests[] = {
     {.test = &a_sender_is_two_windows_ahead},
     {.test = &what_goes_to_the_dead_needs_no_credit},
     {.test = &credit_is_withheld_while_too_much_is_kept},
     {.test = &early_messages_count, .repeats = 2},
     {.test = &credit_waits_for_room},
+    {.test = &a_message_that_finds_no_room_costs_nothing},
 };
 
 UNIT_MAIN("credit", tests, setup);
