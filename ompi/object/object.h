@@ -15,6 +15,7 @@
 #ifndef OMPI_OBJECT_H
 #define OMPI_OBJECT_H
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -81,6 +82,7 @@ extern bool ompi_object_threads;
 static inline void ompi_object_init(ompi_object_t *object, ompi_kind_t kind,
                                     void (*destroy)(ompi_object_t *object))
 {
+    assert(destroy != NULL);
     object->mark = OMPI_OBJECT_MARK + kind;
     object->number = 0;
     atomic_init(&object->references, 1);

@@ -295,13 +295,14 @@ void ompi_request_wait(ompi_request_t *const *requests, size_t count, size_t wan
     ompi_wait_t wait = {0};
     size_t open = 0, done = 0;
     for (size_t i = 0; i < count; i++) {
-        if (!ompi_request_is_active(requests[i])) {
-        } else if (ompi_request_is_done(requests[i])) {
+        if (!ompi_request_is_active(requests[i]))
+            continue;
+        if (ompi_request_is_done(requests[i])) {
             done++;
-        } else {
-            open++;
-            requests[i]->wait = &wait;
+            continue;
         }
+        open++;
+        requests[i]->wait = &wait;
     }
     size_t missing = wanted > done ? wanted - done : 0;
     bool awaits_all = open <= missing; /* then each has let go of the wait afterwards */

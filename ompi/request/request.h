@@ -122,7 +122,7 @@ OPAL_EXPORT int ompi_request_start(ompi_request_t *request);
 /* The request of all sends that are complete when they have begun, as most small ones are. It is
  * never freed and never changes. Code that sets on_complete or wait of a request first checks that
  * it is not done. */
-OPAL_EXPORT extern ompi_request_t ompi_request_sent;
+extern ompi_request_t ompi_request_sent;
 
 /* Releases a request that no thread waits for and whose operation is not running. */
 OPAL_EXPORT void ompi_request_release(ompi_request_t *request);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The short paths, once a round each, in a function of its own, so that
- * callgrind tells how many instructions one call takes: rank 0 runs under it, see hot_path.test.
+ * The short paths, once a round, each in a function of its own, so that callgrind tells how many
+ * instructions one call takes: rank 0 runs under it, see hot_path.test.
  *
  *   hot_path FILE ROUNDS     on 2 ranks; FILE has a page of zeros
  *

@@ -92,42 +92,31 @@ static ob1_match_t match_of(const ompi_route_t *to)
     };
 }
 
-/* match_of in registers: put together in memory, it would be loaded before it has got there. */
-static inline opal_btl_head_t head_of(const ompi_route_t *to)
+/* The bytes of a match in registers: put together in memory, they would be loaded before they have
+ * got there. */
+static inline opal_btl_head_t head_of(ob1_match_t match)
 {
-    _Static_assert(sizeof(ob1_match_t) == OPAL_BTL_HEAD, "a match is the head of a short frame");
+    _Static_assert(sizeof match == OPAL_BTL_HEAD, "a match is the head of a short frame");
     const bool is_little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
-    uint64_t context = ompi_comm_wire_context(to->comm, to->context);
-    uint64_t source = (uint32_t)to->comm->rank;
+    uint64_t context = match.context, source = (uint32_t)match.source;
     return (opal_btl_head_t){.first = is_little ? context | source << 32 : context << 32 | source,
-                             .last = (uint32_t)to->tag};
+                             .last = (uint32_t)match.tag};
 }
 
 /* -- eager --------------------------------------------------------------------------- */
 
-/* There was no room for a short message: gives its credit back. Finds out again what it is, so that
- * a message that leaves need not remember it. */
-OPAL_NOINLINE static bool not_sent(const ompi_route_t *to, const ompi_data_t *data)
-{
-    size_t bytes = ompi_datatype_bytes(data->type, data->count);
-    ob1_peer_add_credit(ob1_met_peer(to->comm, to->rank), ob1_cost_of(bytes));
-    return false;
-}
-
 /* A short message of one run. The caller holds the peer's lock. False: no room. */
-OPAL_INLINE bool write_short(ob1_peer_t *peer, const ompi_route_t *to, const ompi_data_t *data,
+OPAL_INLINE bool write_short(ob1_peer_t *peer, ob1_match_t match, const ompi_data_t *data,
                              size_t bytes)
 {
     opal_btl_peer_t *btl = peer->btl;
     const void *origin = (const void *)ompi_datatype_origin(data->type, data->buffer);
-    ob1_peer_charge(peer, bytes);
-    return opal_likely(btl->ops->send_short(btl, OB1_EAGER, head_of(to), origin, bytes)) ||
-           not_sent(to, data);
+    return opal_likely(btl->ops->send_short(btl, OB1_EAGER, head_of(match), origin, bytes));
 }
 
-/* The whole message in one frame. The caller holds the peer's lock. False: no room. */
-static bool write_eager(ob1_peer_t *peer, const ob1_match_t *match, const ompi_data_t *data,
-                        size_t bytes)
+/* Any message, packed. The same. */
+static bool write_packed(ob1_peer_t *peer, const ob1_match_t *match, const ompi_data_t *data,
+                         size_t bytes)
 {
     opal_btl_peer_t *btl = peer->btl;
     unsigned char *room = btl->ops->reserve(btl, sizeof *match + bytes);
@@ -136,6 +125,17 @@ static bool write_eager(ob1_peer_t *peer, const ob1_match_t *match, const ompi_d
     memcpy(room, match, sizeof *match);
     ompi_datatype_pack(data->type, data->count, data->buffer, 0, room + sizeof *match, bytes);
     btl->ops->commit(btl, room, OB1_EAGER, sizeof *match + bytes);
+    return true;
+}
+
+/* The whole message in one frame. The same. */
+static bool write_eager(ob1_peer_t *peer, const ob1_match_t *match, const ompi_data_t *data,
+                        size_t bytes)
+{
+    bool is_short = bytes <= OPAL_BTL_SHORT && ompi_datatype_is_contiguous(data->type);
+    if (!(is_short ? write_short(peer, *match, data, bytes)
+                   : write_packed(peer, match, data, bytes)))
+        return false;
     ob1_peer_charge(peer, bytes);
     return true;
 }
@@ -466,17 +466,28 @@ static ob1_send_t *create_send(const ompi_route_t *to, const ompi_data_t *data,
     return send;
 }
 
+/* There was no room for a short message: gives its credit back. Finds out again what it is, so that
+ * a message that leaves need not remember it. */
+OPAL_NOINLINE static bool not_sent(const ompi_route_t *to, const ompi_data_t *data)
+{
+    size_t bytes = ompi_datatype_bytes(data->type, data->count);
+    ob1_peer_add_credit(ob1_met_peer(to->comm, to->rank), ob1_cost_of(bytes));
+    return false;
+}
+
 /* A short message of one run that nothing delays, while no threads share. True: it has left. */
 OPAL_INLINE bool try_send_short(const ompi_route_t *to, const ompi_data_t *data,
                                 ompi_send_mode_t mode)
 {
     ob1_peer_t *peer = ob1_met_peer(to->comm, to->rank);
     size_t bytes;
-    return opal_likely(!ompi_threads_share() && peer != NULL && mode != OMPI_SEND_SYNCHRONOUS &&
-                       ompi_datatype_run_bytes(data->type, data->count, &bytes) &&
-                       bytes <= peer->short_bytes && opal_list_is_empty(&peer->frames) &&
-                       atomic_load_explicit(&peer->credit, memory_order_relaxed) >= 0) &&
-           write_short(peer, to, data, bytes);
+    if (opal_unlikely(ompi_threads_share() || peer == NULL || mode == OMPI_SEND_SYNCHRONOUS ||
+                      !ompi_datatype_run_bytes(data->type, data->count, &bytes) ||
+                      bytes > peer->short_bytes || !opal_list_is_empty(&peer->frames) ||
+                      atomic_load_explicit(&peer->credit, memory_order_relaxed) < 0))
+        return false;
+    ob1_peer_charge(peer, bytes);
+    return write_short(peer, match_of(to), data, bytes) || not_sent(to, data);
 }
 
 /* Any message that fits a frame, under ompi_lock. True: it has left. */
