@@ -17,11 +17,7 @@ ompi_object_t *ompi_handle_predefined[OMPI_HANDLE_PREDEFINED] = {
     AT(MPI_ERRORS_RETURN) = &ompi_errors_return.head,
     AT(MPI_INFO_ENV) = &ompi_info_env.head,
 };
-
-void *ompi_handle_lookup(const void *handle)
-{
-    return ompi_handle_object(handle);
-}
+OPAL_REACHED_DIRECTLY(ompi_handle_predefined);
 
 void ompi_handle_define(ompi_object_t *object)
 {

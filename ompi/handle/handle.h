@@ -21,7 +21,7 @@ enum { OMPI_HANDLE_PREDEFINED = 4096 };
  * NULL: no predefined handle, a null handle, or one whose object exists only between MPI_Init and
  * MPI_Finalize.
  */
-extern ompi_object_t *ompi_handle_predefined[OMPI_HANDLE_PREDEFINED];
+OPAL_EXPORT extern ompi_object_t *ompi_handle_predefined[OMPI_HANDLE_PREDEFINED];
 
 /* The object, or NULL for a null handle. Does not look at the object: see ompi_object_is(). */
 static inline void *ompi_handle_object(const void *handle)
@@ -29,9 +29,6 @@ static inline void *ompi_handle_object(const void *handle)
     uintptr_t value = (uintptr_t)handle;
     return value < OMPI_HANDLE_PREDEFINED ? (void *)ompi_handle_predefined[value] : (void *)value;
 }
-
-/* ompi_handle_object() for DSOs, to which the table is not exported. */
-OPAL_EXPORT void *ompi_handle_lookup(const void *handle);
 
 /* Enters a predefined object under its handle, and takes it out again. */
 void ompi_handle_define(ompi_object_t *object);

@@ -27,12 +27,10 @@ ompi_request_t ompi_request_sent = {
 
 bool ompi_lock_needed;
 atomic_bool ompi_lock_is_shared;
+OPAL_REACHED_DIRECTLY(ompi_request_sent);
+OPAL_REACHED_DIRECTLY(ompi_lock_needed);
+OPAL_REACHED_DIRECTLY(ompi_lock_is_shared);
 static opal_lock_t message_lock;
-
-bool ompi_threads_do_share(void)
-{
-    return ompi_threads_share();
-}
 
 void ompi_lock_start(bool threads)
 {

@@ -122,7 +122,7 @@ OPAL_EXPORT int ompi_request_start(ompi_request_t *request);
 /* The request of all sends that are complete when they have begun, as most small ones are. It is
  * never freed and never changes. Code that sets on_complete or wait of a request first checks that
  * it is not done. */
-extern ompi_request_t ompi_request_sent;
+OPAL_EXPORT extern ompi_request_t ompi_request_sent;
 
 /* Releases a request that no thread waits for and whose operation is not running. */
 OPAL_EXPORT void ompi_request_release(ompi_request_t *request);
@@ -214,16 +214,12 @@ static inline void ompi_request_await_cancel(ompi_request_t *request,
  * so it does not change while a thread holds the lock. Below MPI_THREAD_MULTIPLE, and while one
  * thread alone is in MPI, asking costs a branch that is not taken.
  */
-extern bool ompi_lock_needed;
+OPAL_EXPORT extern bool ompi_lock_needed;
 void ompi_lock_start(bool threads);
 OPAL_EXPORT void ompi_lock_acquire_slow(void);
 OPAL_EXPORT void ompi_lock_release_slow(void);
 
-extern atomic_bool ompi_lock_is_shared;
-
-/* ompi_threads_share() for DSOs, to which the flag is not exported: reading an exported one costs
- * every short path a load more. */
-OPAL_EXPORT bool ompi_threads_do_share(void);
+OPAL_EXPORT extern atomic_bool ompi_lock_is_shared;
 
 static inline bool ompi_threads_share(void)
 {

@@ -10,9 +10,13 @@
 
 #include <stddef.h>
 
-#define OPAL_EXPORT             __attribute__((visibility("default")))
-#define OPAL_PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
-#define OPAL_UNUSED             __attribute__((unused))
+#define OPAL_EXPORT __attribute__((visibility("default")))
+/* Beside the definition of an exported variable: the library itself reaches it without the GOT. No
+ * program may refer to it, since the linker would copy it there. By the assembler, because the
+ * declaration is for DSOs, too, where it is not protected. */
+#define OPAL_REACHED_DIRECTLY(variable) __asm__(".protected " #variable)
+#define OPAL_PRINTF(fmt, first)         __attribute__((format(printf, fmt, first)))
+#define OPAL_UNUSED                     __attribute__((unused))
 /* Where the compiler was counted to choose otherwise, and worse. */
 #define OPAL_INLINE static inline __attribute__((always_inline))
 /* Keeps the frame of a rare path off the one that calls it. */

@@ -148,7 +148,7 @@ static bool send_now(const ompi_route_t *to, const ompi_data_t *data)
     meet(to->comm);
     injected_t *injected = opal_xmalloc(sizeof *injected + bytes);
     ompi_datatype_pack(data->type, data->count, data->buffer, 0, injected->copy, bytes);
-    ompi_data_t copy = {injected->copy, bytes, ompi_handle_lookup(MPI_BYTE)};
+    ompi_data_t copy = {injected->copy, bytes, ompi_datatype_of(MPI_BYTE)};
     if (ob1->isend(to, &copy, OMPI_SEND_STANDARD, &injected->request) != MPI_SUCCESS) {
         free(injected);
         return false;

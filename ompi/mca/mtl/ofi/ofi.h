@@ -149,7 +149,7 @@ bool ofi_is_broken(void); /* the queue has failed: nothing completes any more */
 void ofi_wake_sleeper(void);
 static inline void ofi_handed_over(void)
 {
-    if (ompi_threads_do_share())
+    if (ompi_threads_share())
         ofi_wake_sleeper();
 }
 
