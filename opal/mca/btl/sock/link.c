@@ -71,6 +71,7 @@ static void begin_part(sock_link_t *link)
                           .skip = message->skip,
                           .padding = (unsigned)sock_padding(bytes),
                           .header_left = SOCK_PLACED_BYTES};
+    link->was_used = true;
     sock_encode_placed(part->header, (uint8_t)frame->kind,
                        message->registration != NULL ? SOCK_CONFIRM : 0, bytes, frame->name,
                        frame->offset + message->begun);
@@ -433,11 +434,13 @@ static ssize_t read_frames(sock_link_t *link, bool *all)
     return got;
 }
 
-/* A link that carries only parts has ended between two of them: link 0 shows what that means. */
-static bool is_spare(const sock_link_t *link)
+/* A link that carries only parts has ended between two of them: link 0 shows what that means. By a
+ * reset (`got` < 0), parts may be lost, unless there were none: a peer that leaves just now resets
+ * the connection that it has begun. */
+static bool is_spare(const sock_link_t *link, ssize_t got)
 {
     return link->number > 0 && link->placement.left == 0 && link->begin == link->end &&
-           link->part.message == NULL;
+           link->part.message == NULL && (got == 0 || !link->was_used);
 }
 
 /* `error`: of the read, or 0. */
@@ -469,7 +472,7 @@ int sock_link_read(sock_link_t *link)
         ssize_t got = link->placement.left > 0 ? read_placed(link, &all) : read_frames(link, &all);
         if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             return i;
-        if ((got == 0 && is_spare(link)) || (got <= 0 && link->peer->state == SOCK_LEFT)) {
+        if (got <= 0 && (is_spare(link, got) || link->peer->state == SOCK_LEFT)) {
             sock_peer_unlink(link->peer, link->number);
             return i + 1;
         }
@@ -477,6 +480,7 @@ int sock_link_read(sock_link_t *link)
             sock_peer_failed(link->peer, why_ended(link, got < 0 ? errno : 0));
             return i + 1;
         }
+        link->was_used = true;
         sock_warm(link);
         const char *wrong = take_collected(link);
         if (wrong != NULL)

@@ -83,6 +83,7 @@ typedef struct sock_link {
     unsigned number;
     unsigned heat;     /* how often progress still reads it without asking epoll */
     bool is_loop;      /* both ends are on this host */
+    bool was_used;     /* a part has begun, or something has come */
     size_t part_bytes; /* of long messages, at a time */
     bool cannot_send;  /* the peer is unreachable; what it has sent is still to be read */
     int error;         /* of the send that has failed */

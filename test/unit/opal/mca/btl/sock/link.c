@@ -268,6 +268,24 @@ START_TEST(every_link_is_read_to_its_end)
 }
 END_TEST
 
+/* A peer that leaves may reset a link that has just come up, before its goodbye is read; what a
+ * link has carried may be lost with it. */
+START_TEST(a_reset_is_a_loss_of_what_was_used)
+{
+    int other = connect_link(1);
+    peer->links[1]->was_used = _i == 1;
+    ck_assert_int_eq(send(peer->links[1]->descriptor.fd, "unread", 6, 0), 6);
+    unit_capture();
+    close(other);
+    for (int i = 0; i < 100 && deaths == 0; i++)
+        opal_progress();
+    ck_assert_uint_eq(deaths, (unsigned)_i);
+    ck_assert_ptr_null(peer->links[1]);
+    ck_assert_int_eq(peer->state, _i == 1 ? SOCK_FAILED : SOCK_UP);
+    unit_stderr();
+}
+END_TEST
+
 /* -- no memory ----------------------------------------------------------------------------- */
 
 static void answer_without_memory(unsigned rank, unsigned kind, const void *bytes, size_t length)
@@ -303,6 +321,7 @@ static const unit_test_t tests[] = {
     {.test = &an_end_without_goodbye_is_a_loss},
     {.test = &after_goodbye_it_is_none},
     {.test = &every_link_is_read_to_its_end},
+    {.test = &a_reset_is_a_loss_of_what_was_used, .repeats = 2},
     {.test = &an_answer_without_memory_is_a_loss},
 };
 
