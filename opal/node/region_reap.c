@@ -49,8 +49,6 @@ bool opal_region_has_ended(const opal_region_pool_t *pool, const opal_region_lif
 static bool begin(opal_region_header_t *header, const opal_region_life_t *self)
 {
     uint64_t mine = (uint64_t)self->space << 32 | (uint32_t)self->pid, holder = 0;
-    if (self->space == 0)
-        return false;
     if (atomic_compare_exchange_strong(&header->reaper, &holder, mine))
         return true;
     return holder >> 32 == self->space && has_ended((int32_t)holder) &&
@@ -164,16 +162,23 @@ static bool free_chunks(const opal_region_tables_t *tables)
     return all;
 }
 
-bool opal_region_reap(const opal_region_tables_t *tables, const opal_region_life_t *self)
+opal_region_reaped_t opal_region_reap(const opal_region_tables_t *tables,
+                                      const opal_region_life_t *self)
 {
     int saved = errno;
-    bool any = false;
-    if (begin(tables->header, self)) {
-        any = mark(tables, self);
-        if (any && free_chunks(tables))
-            vacate(tables);
+    opal_region_reaped_t reaped = OPAL_REGION_REAPED_NONE;
+    if (self->space == 0)
+        return reaped;
+    if (!begin(tables->header, self)) {
+        reaped = OPAL_REGION_REAPED_BY_OTHER;
+    } else {
+        if (mark(tables, self)) {
+            reaped = OPAL_REGION_REAPED_SOME;
+            if (free_chunks(tables))
+                vacate(tables);
+        }
         end(tables->header);
     }
     errno = saved;
-    return any;
+    return reaped;
 }

@@ -45,9 +45,14 @@ typedef struct opal_region_tables {
     int fd; /* of the region; -1: all of it is mapped behind the header */
 } opal_region_tables_t;
 
-/* Makes the pools and chunks of ended processes available. Returns whether there were any. errno
- * stays. */
-OPAL_EXPORT bool opal_region_reap(const opal_region_tables_t *tables,
-                                  const opal_region_life_t *self);
+typedef enum opal_region_reaped {
+    OPAL_REGION_REAPED_NONE, /* no process had left anything */
+    OPAL_REGION_REAPED_SOME,
+    OPAL_REGION_REAPED_BY_OTHER, /* a process is at it, which may not have seen the latest ends */
+} opal_region_reaped_t;
+
+/* Makes the pools and chunks of ended processes available. errno stays. */
+OPAL_EXPORT opal_region_reaped_t opal_region_reap(const opal_region_tables_t *tables,
+                                                  const opal_region_life_t *self);
 
 #endif

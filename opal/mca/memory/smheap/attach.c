@@ -17,7 +17,7 @@
 enum {
     LIMIT_SHARE = 4, /* of an address space that is limited, the most that the region takes */
     OWN_FD = 900,    /* programs that close what they do not know stop earlier */
-    PAUSES = 100,
+    PAUSES = 1000,   /* enough to empty some GB; a stopped process holds nobody up for long */
     PAUSE_NSEC = 100000,
 };
 
@@ -94,8 +94,7 @@ void smheap_reap(const smheap_region_t *region)
     opal_region_life_t self;
     int saved = errno;
     opal_region_own_life(&self);
-    for (int i = 0; i < PAUSES && !opal_region_reap(&tables, &self) &&
-                    atomic_load(&region->header->reaper) != 0;
+    for (int i = 0; i < PAUSES && opal_region_reap(&tables, &self) == OPAL_REGION_REAPED_BY_OTHER;
          i++)
         nanosleep(&pause, NULL);
     errno = saved;
