@@ -44,6 +44,12 @@ def catalogue():
                   (2,), limit="transfer", with_ucx=True),
         Benchmark("bandwidth", "Bandwidth, 64 messages under way", "bandwidth", (2,),
                   limit="copy-rate", with_ucx=True),
+        Benchmark("exchange", "Messages in both directions at once", "exchange", (2, 6),
+                  series=("sendrecv/malloc", "sendrecv/static", "isend/malloc", "isend/static"),
+                  with_ucx=True),
+        Benchmark("first", "The first exchanges of a job, all pairs of ranks", "first", (2, 6, 12),
+                  series=tuple(f"{kind}/{size}" for kind in ("malloc", "static")
+                               for size in (8, 65536, 1048576)), with_ucx=True),
         Benchmark("message-rate", "Message rate by window", "message_rate", (2,),
                   limit="lines", with_ucx=True),
         Benchmark("multi-pair", f"All pairs of {many} ranks at once", "multi_pair", (many,),
