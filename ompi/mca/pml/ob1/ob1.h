@@ -146,7 +146,8 @@ typedef struct ob1_send {
     ompi_data_t data;
     size_t bytes;
     uint64_t name; /* of this request in the receiver's replies; 0: the receiver does not know it */
-    bool synchronous, blocking;
+    bool synchronous;
+    bool awaits_alone;     /* the thread waits for this send, and for no message */
     ob1_kind_t awaits;     /* the reply that completes it: OB1_MATCH_ACK or OB1_FIN; 0: none */
     bool is_cancelling;    /* OB1_CANCEL was sent */
     bool is_unreceived;    /* it has failed because the receiver left without having received it */

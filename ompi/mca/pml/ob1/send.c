@@ -306,7 +306,7 @@ static bool push_rts(ob1_send_t *send)
         struct iovec run = {(void *)(uintptr_t)head->segments[0].address,
                             head->segment_count == 1 ? send->bytes : 0};
         send->slot =
-            btl->ops->arm(btl, OB1_FIN, head->sender, &run, send->blocking ? send->bytes : 0);
+            btl->ops->arm(btl, OB1_FIN, head->sender, &run, send->awaits_alone ? send->bytes : 0);
     }
     head->slot = send->slot < OPAL_BTL_NO_SLOT ? send->slot : 0;
     size_t sent = head->segment_count > OB1_MAX_SEGMENTS ? 1 : head->segment_count;
@@ -422,7 +422,7 @@ static void init_send(ob1_send_t *send, ob1_peer_t *peer, const ompi_route_t *to
     ompi_data_copy(&send->data, data);
     send->bytes = ompi_datatype_bytes(data->type, data->count);
     send->synchronous = mode == OMPI_SEND_SYNCHRONOUS;
-    send->blocking = false;
+    send->awaits_alone = false;
 }
 
 static void start_send(ob1_send_t *send)
@@ -568,6 +568,17 @@ int ob1_send_init(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mod
     return MPI_SUCCESS;
 }
 
+/* Whether messages may come before the send completes: a receive is posted, or a message has begun
+ * to come. */
+static bool awaits_message(const ob1_peer_t *peer, const ompi_route_t *to)
+{
+    ob1_matcher_t *matcher = ob1_matcher_for(to);
+    ob1_lock(&matcher->lock);
+    bool is_posted = matcher->only != NULL || matcher->posted_total > 0;
+    ob1_unlock(&matcher->lock);
+    return is_posted || !opal_list_is_empty(&peer->receiving);
+}
+
 /* What ob1_send does if the message is not a short one. The request is on the stack, if it needs
  * one. */
 OPAL_NOINLINE static int send_any(const ompi_route_t *to, const ompi_data_t *data,
@@ -584,7 +595,7 @@ OPAL_NOINLINE static int send_any(const ompi_route_t *to, const ompi_data_t *dat
     ompi_request_t *request = &send.request;
     ompi_request_init_bare(request, &send_request_ops, to->comm);
     init_send(&send, peer, to, data, mode);
-    send.blocking = true;
+    send.awaits_alone = !awaits_message(peer, to);
     start_send(&send);
     if (!ompi_request_is_done(request))
         ompi_request_wait_alone(request);

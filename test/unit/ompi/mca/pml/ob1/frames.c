@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "opal/progress/wait.h"
 #include "test/unit/ompi/mca/pml/ob1/side.h"
 
 #include "test/unit/opal/support.h"
@@ -400,7 +401,47 @@ START_TEST(segments_are_in_the_frame)
 }
 END_TEST
 
+/* The peer asks for the data of what it gets. */
+static int ask_for_data(void *state OPAL_UNUSED)
+{
+    const side_frame_t *frame = side_next_sent();
+    ob1_rts_t head;
+    if (frame == NULL || frame->kind != OB1_RTS)
+        return 0;
+    memcpy(&head, frame->bytes, offsetof(ob1_rts_t, segments));
+    ob1_cts_t cts = {head.sender, 99, head.total};
+    side_deliver(PEER, OB1_CTS, &cts, sizeof cts);
+    return 1;
+}
+
+static size_t awaited_by_send(void)
+{
+    ompi_route_t to = side_route(PEER, TAG);
+    ompi_data_t data = side_data(sent, LONG);
+    ck_assert_int_eq(side_pml->send(&to, &data, OMPI_SEND_STANDARD), MPI_SUCCESS);
+    while (side_next_sent() != NULL)
+        ;
+    return side_awaited_bytes;
+}
+
+/* A blocking send waits for its completion alone only if no message may come meanwhile. */
+START_TEST(a_send_knows_what_is_awaited)
+{
+    ob1_rts_t head = {.match = match, .sender = 5, .total = LONG};
+    ck_assert_int_eq(opal_progress_add(ask_for_data, NULL), OPAL_SUCCESS);
+    ck_assert_uint_eq(awaited_by_send(), LONG);
+    ompi_request_t *receive = post(LONG);
+    ck_assert_uint_eq(awaited_by_send(), 0);
+    side_deliver(PEER, OB1_RTS, &head, offsetof(ob1_rts_t, segments));
+    ck_assert_uint_eq(awaited_by_send(), 0); /* fragments are about to come */
+    opal_progress_remove(ask_for_data, NULL);
+    side_stop();
+    ompi_request_free(&receive);
+}
+END_TEST
+
 static const unit_test_t tests[] = {
+    {.test = &a_send_knows_what_is_awaited},
     {.test = &only_the_receiver_answers_a_send},
     {.test = &only_what_is_there_is_asked_for},
     {.test = &a_fin_frame_disarms_the_slot},

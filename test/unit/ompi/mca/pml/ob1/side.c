@@ -24,6 +24,7 @@ bool side_is_full;
 unsigned side_fills_after;
 unsigned char side_memory[4096];
 uint32_t side_slot;
+size_t side_awaited_bytes;
 
 static ompi_group_t group = {.size = SIDE_RANKS, .stride = 1};
 ompi_communicator_t side_comm = {
@@ -134,8 +135,9 @@ static const void *map(opal_btl_peer_t *peer OPAL_UNUSED, uintptr_t start OPAL_U
 
 static uint32_t arm(opal_btl_peer_t *peer OPAL_UNUSED, unsigned kind OPAL_UNUSED,
                     uint64_t what OPAL_UNUSED, const struct iovec *memory OPAL_UNUSED,
-                    size_t awaited_bytes OPAL_UNUSED)
+                    size_t awaited_bytes)
 {
+    side_awaited_bytes = awaited_bytes;
     return side_slot;
 }
 

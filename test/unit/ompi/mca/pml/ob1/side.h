@@ -38,6 +38,9 @@ extern unsigned side_fills_after;
 /* The completion slot of all peers; 0: there is none, or it was disarmed. */
 extern uint32_t side_slot;
 
+/* What the last call of arm was told of the wait. */
+extern size_t side_awaited_bytes;
+
 /* 0: all allocations succeed; n: the n-th one from now on fails, and then this is 0 again; -1: all
  * fail. Blocks beyond SIDE_MOST_BYTES always fail. */
 extern int side_fail_at;
