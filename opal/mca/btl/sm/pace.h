@@ -11,7 +11,13 @@
  * Costs are per KiB. The sender measures how long it takes to fill a frame, and publishes that in
  * the ring. The receiver measures how long it takes to empty a frame, and to get. For each class of
  * sizes, a power of two, alone and in a burst, the receiver writes its advice into the ring, where
- * the sender reads it. Now and then the other way is taken, so that its cost stays known.
+ * the sender reads it.
+ *
+ * Before any measurement a table advises, which was measured on a machine that it names (pace.c).
+ * It also says in which classes the other way is close enough to be tried. A trial is made only
+ * where both ways are close, by the table or by what was measured: never where the other way is
+ * known to be bad, and never among the first messages. Gets get cheaper with size, so that a class
+ * for which nothing is known is tried once the next larger one is better read than sent in frames.
  *
  * Threading: that of the transport.
  */
@@ -23,9 +29,10 @@
 #include <stdint.h>
 
 enum {
-    PACE_FIRST_CLASS = 11, /* log2 of the bytes */
-    PACE_CLASSES = 12,
-    PACE_BURST = 16,            /* the bits of an advice from here on are for bursts */
+    PACE_FIRST_CLASS = 12, /* log2 of the bytes */
+    PACE_CLASSES = 10,
+    PACE_BURST = 10,            /* the bits of an advice from here on are for bursts */
+    PACE_TRIAL = 20,            /* and from here on, where the other way is tried now and then */
     PACE_LONG_FRAME = 2048,     /* shorter frames say nothing about long data */
     PACE_FRAMES_PER_SAMPLE = 7, /* of the long frames one in so many is timed: no power of 2, as
                                    the parts of messages often are */
@@ -45,15 +52,9 @@ typedef struct pace {
     uint64_t sent_at_nsec;         /* the last message */
 } pace_t;
 
-/*
- * A bit for each class: get is faster. Published are the bits in which the advice differs from the
- * one before any measurement. That one is frames, but get for what is only a copy, since most data
- * is at rest and data that is unpacked where it lies is never measured.
- */
-static inline uint32_t pace_advice(pace_way_t way, uint32_t published)
-{
-    return way == PACE_DIRECT ? ~published : published;
-}
+/* A bit for each class: get is faster (PACE_BURST, PACE_TRIAL). Published are the bits in which the
+ * advice differs from the table's, so that a ring of zeros has the table's. */
+uint32_t pace_advice(pace_way_t way, uint32_t published);
 
 /* Measurements of the receiver. `fill_nsec` is what the sender published last. They return whether
  * the advice has changed. */
@@ -70,7 +71,10 @@ uint32_t pace_add_filled(pace_t *pace, size_t bytes, uint64_t nsec);
 bool pace_is_burst(pace_t *pace, size_t bytes, uint64_t now_nsec);
 
 /* What an advice says of that many bytes. `turns` counts such questions for one peer, way and
- * direction, by class: sometimes the result is the other way, to learn its cost. */
+ * direction, by class: where it is worth a trial the result sometimes is the other way. */
 bool pace_get_pays(uint32_t advice, size_t bytes, bool burst, unsigned turns[PACE_CLASSES]);
+
+/* Whether get is advised for a single message, trials aside. */
+bool pace_get_is_advised(uint32_t advice, size_t bytes);
 
 #endif

@@ -135,19 +135,50 @@ START_TEST(a_change_is_told_once)
 }
 END_TEST
 
-START_TEST(both_ways_are_tried)
+/* How many of so many messages go the way that the advice does not name. */
+static unsigned trials_of(pace_way_t way, size_t bytes, unsigned messages)
 {
-    for (uint32_t advice = 0; advice <= 1; advice++) {
-        unsigned turns[PACE_CLASSES] = {0}, gets = 0, late = 0;
-        for (unsigned i = 0; i < 2000; i++) {
-            bool get = pace_get_pays(advice, 2048, false, turns);
-            gets += get;
-            late += i >= 1700 && get != (advice != 0);
-        }
-        ck_assert_uint_ge(gets, 10);
-        ck_assert_uint_le(gets, 1990);
-        ck_assert_uint_ge(late, 1);
+    unsigned turns[PACE_CLASSES] = {0}, trials = 0;
+    for (unsigned i = 0; i < messages; i++)
+        trials += pace_get_pays(pace_advice(way, pace.published[way]), bytes, false, turns) !=
+                  advice_of(way, bytes, false);
+    return trials;
+}
+
+/* The first messages go as the table says; trials come later, and only where it calls the ways
+ * close. */
+START_TEST(nothing_bad_is_tried)
+{
+    pace = (pace_t){0};
+    for (size_t bytes = 4096; bytes <= 4 << 20; bytes *= 2) {
+        ck_assert_uint_eq(trials_of(PACE_CMA, bytes, 30), 0);
+        ck_assert_uint_eq(trials_of(PACE_DIRECT, bytes, 30), 0);
+        ck_assert_uint_eq(trials_of(PACE_CMA, bytes, 2000) == 0, bytes < 131072);
+        ck_assert_uint_eq(trials_of(PACE_DIRECT, bytes, 2000) == 0,
+                          bytes < 8192 || bytes >= 131072);
     }
+}
+END_TEST
+
+START_TEST(what_is_measured_to_be_bad_is_not_tried_again)
+{
+    pace = (pace_t){0};
+    measure(100, 100, 400, 1);
+    ck_assert_uint_eq(trials_of(PACE_CMA, 65536, 2000), 0);
+    measure(100, 100, 150, 1); /* slower, but close */
+    ck_assert_uint_ge(trials_of(PACE_CMA, 65536, 2000), 8);
+    measure(100, 100, 20, 1);
+    ck_assert(get_is_advised(65536));
+    ck_assert_uint_eq(trials_of(PACE_CMA, 65536, 2000), 0); /* frames are bad now */
+}
+END_TEST
+
+START_TEST(a_shorter_get_is_tried_where_a_longer_one_is_better)
+{
+    pace = (pace_t){0};
+    measure(100, 100, 50, 1);
+    ck_assert_uint_ge(trials_of(PACE_CMA, 32768, 2000), 8);
+    ck_assert_uint_eq(trials_of(PACE_CMA, 16384, 2000), 0);
 }
 END_TEST
 
@@ -172,8 +203,8 @@ START_TEST(the_other_way_is_tried_twice_in_a_row)
 {
     unsigned turns[PACE_CLASSES] = {0}, before = 0, in_a_row = 0;
     for (unsigned i = 0; i < 2000; i++) {
-        bool other = pace_get_pays(0, 2048, false, turns);
-        in_a_row += i >= 300 && other && before;
+        bool other = pace_get_pays(UINT32_C(1) << PACE_TRIAL, 2048, false, turns);
+        in_a_row += other && before;
         before = other;
     }
     ck_assert_uint_ge(in_a_row, 5);
@@ -213,7 +244,9 @@ static const unit_test_t tests[] = {
     {.test = &it_follows_a_change},
     {.test = &one_outlier_changes_nothing},
     {.test = &a_change_is_told_once},
-    {.test = &both_ways_are_tried},
+    {.test = &nothing_bad_is_tried},
+    {.test = &what_is_measured_to_be_bad_is_not_tried_again},
+    {.test = &a_shorter_get_is_tried_where_a_longer_one_is_better},
     {.test = &live_data_is_better_sent_as_frames},
     {.test = &the_other_way_is_tried_twice_in_a_row},
     {.test = &without_frames_few_direct_ones_are_measured},
