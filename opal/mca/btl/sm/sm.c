@@ -277,6 +277,19 @@ static uint32_t expose(ring_reader_t *reader, const struct iovec *memory)
     return OPAL_BTL_NO_SLOT + (uint32_t)bit;
 }
 
+/* Whether the receiver probably completes the slot, instead of replying with a frame: it copies
+ * that memory, as advised. */
+static bool expects_completion(opal_btl_peer_t *base, const struct iovec *memory)
+{
+    const sm_peer_t *peer = (const sm_peer_t *)base;
+    if (memory->iov_len == 0 || use_cma == SM_CMA_ALWAYS || peer->writer.ring == NULL ||
+        (opal_region_has(memory->iov_base, 1) && sm_maps_any((sm_peer_t *)base)))
+        return true;
+    uint32_t published =
+        atomic_load_explicit(&peer->writer.ring->advice[PACE_CMA], memory_order_relaxed);
+    return pace_get_is_advised(pace_advice(PACE_CMA, published), memory->iov_len);
+}
+
 static uint32_t sm_arm(opal_btl_peer_t *base, unsigned kind, uint64_t what,
                        const struct iovec *memory, size_t awaited_bytes)
 {
@@ -288,8 +301,9 @@ static uint32_t sm_arm(opal_btl_peer_t *base, unsigned kind, uint64_t what,
         return expose(reader, memory);
     reader->last_armed = reader->last_armed % (OPAL_BTL_NO_SLOT - 1) + 1;
     reader->armed = reader->last_armed;
-    reader->spin_budget =
-        awaited_bytes > 0 ? (uint32_t)(SPIN_BUDGET + awaited_bytes / BYTES_PER_SPIN) : 0;
+    reader->spin_budget = awaited_bytes > 0 && expects_completion(base, memory)
+                              ? (uint32_t)(SPIN_BUDGET + awaited_bytes / BYTES_PER_SPIN)
+                              : 0;
     if (reader->spin_budget > MAX_SPIN_BUDGET)
         reader->spin_budget = MAX_SPIN_BUDGET;
     reader->memory = *memory;

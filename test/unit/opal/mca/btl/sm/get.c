@@ -228,6 +228,38 @@ START_TEST(an_answer_comes_by_its_own_line)
 }
 END_TEST
 
+/* A send of memory that the receiver has mapped is completed, so that nothing else is polled at
+ * first; for other memory the receiver may ask by a frame, which is seen at once. */
+static void reply_by_frame(void)
+{
+    static const offer_t hello = {.number = 0}, reply = {.round = 1};
+    static unsigned char elsewhere[PART_BYTES];
+    const struct iovec memory[] = {{elsewhere, sizeof elsewhere}, {own_part(), PART_BYTES}};
+    tell(&hello);
+    await(&is_offered);
+    crew_barrier();
+    for (size_t i = 0; i < OPAL_COUNT_OF(memory); i++) {
+        uint32_t slot = crew.ops->arm(peer(), ANSWER, 5, &memory[i], PART_BYTES);
+        CREW_MUST(slot != 0);
+        tell(&reply);
+        crew_barrier();
+        opal_progress();
+        bool spins = i == 1 && atomic_load(&opal_node_own_slot()->doorbell.state) == 0;
+        CREW_MUST(atomic_load(&is_offered) == !spins);
+        crew.ops->disarm(peer(), slot);
+        await(&is_offered);
+        crew_barrier();
+    }
+}
+
+START_TEST(a_reply_by_frame_is_seen_at_once)
+{
+    SET("btl_sm_use_cma", "no");
+    make_region(false);
+    ck_assert_uint_eq(crew_run(&mca_btl_sm_component, 2, take, reply_by_frame), 0);
+}
+END_TEST
+
 static bool gets_elsewhere; /* what lies in the region, into memory that does not */
 
 /* -- help ------------------------------------------------------------------------------------- */
@@ -355,6 +387,7 @@ static const unit_test_t tests[] = {
     {.test = &it_is_seen_at_any_address, .repeats = 2},
     {.test = &another_region_is_not_seen},
     {.test = &an_answer_comes_by_its_own_line, .repeats = 2},
+    {.test = &a_reply_by_frame_is_seen_at_once},
     {.test = &both_ends_work_on_a_long_one, .repeats = 3},
     {.test = &help_needs_no_slot},
     {.test = &help_may_fail, .repeats = 6},
