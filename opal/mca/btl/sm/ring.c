@@ -4,13 +4,28 @@
 
 #include "opal/node/node.h"
 
-/* Memory is taken this much at a time while the first lap goes through the ring. */
-enum { POPULATE_BYTES = 32 << 10 };
+/*
+ * Memory is taken while the first lap goes through the ring, as much again as there is, and at most
+ * so much at a time. A page that is new to the system takes some us, so the first message must not
+ * pay for memory that later ones need.
+ */
+enum { MOST_POPULATE_BYTES = 32 << 10, PAGE = 4096 };
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t to_page_end(const void *address)
+{
+    return -(uint64_t)(uintptr_t)address % PAGE;
+}
 
 void ring_writer_init(ring_writer_t *writer, ring_t *ring, size_t size)
 {
     ring->size = size;
     *writer = (ring_writer_t){.ring = ring, .size = size};
+    writer->populated = to_page_end(ring->bytes); /* with the ring's head */
 }
 
 /* The peer may write at any time: what it says is read once. */
@@ -21,18 +36,15 @@ bool ring_reader_init(ring_reader_t *reader, ring_t *ring, size_t room, struct o
     return size >= RING_MIN_BYTES && (size & (size - 1)) == 0 && size <= room - sizeof *ring;
 }
 
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Makes memory be there up to a position of the first lap. */
 static opal_status_t populate(ring_writer_t *writer, uint64_t end)
 {
     while (writer->populated < end) {
-        uint64_t chunk = smaller(POPULATE_BYTES, writer->size - writer->populated);
-        opal_status_t status =
-            opal_node_populate(writer->ring->bytes + writer->populated, (size_t)chunk);
+        unsigned char *begin = writer->ring->bytes + writer->populated;
+        uint64_t wanted = smaller(writer->populated | 1, MOST_POPULATE_BYTES);
+        uint64_t chunk = wanted + to_page_end(begin + wanted);
+        chunk = smaller(chunk, writer->size - writer->populated);
+        opal_status_t status = opal_node_populate(begin, (size_t)chunk);
         if (status != OPAL_SUCCESS)
             return status;
         writer->populated += chunk;

@@ -2,6 +2,8 @@
 /* opal/mca/btl/sm/ring.c and ring.h: both ends in one process, so that every state can be had. */
 #include "opal/mca/btl/sm/ring.h"
 
+#include <sys/mman.h>
+
 #include "test/unit/opal/support.h"
 
 static ring_t *ring;
@@ -169,7 +171,41 @@ START_TEST(what_fits_in_a_line)
 }
 END_TEST
 
+/* How many pages of fresh memory the ring has taken. */
+static size_t pages_of(const void *memory, size_t bytes)
+{
+    static unsigned char is_there[256];
+    size_t pages = 0;
+    ck_assert_int_eq(mincore((void *)(uintptr_t)memory, bytes, is_there), 0);
+    for (size_t i = 0; i < bytes / 4096; i++)
+        pages += is_there[i] & 1;
+    return pages;
+}
+
+/* A short frame takes the page of the ring's head, wherever that is; a lap takes no page twice as
+ * early as it is needed. */
+START_TEST(memory_comes_as_it_is_needed)
+{
+    enum { SIZE = 256 << 10, BYTES = SIZE + 8192, HEAD = 1536 };
+    unsigned char *memory =
+        mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(memory, MAP_FAILED);
+    ring = (ring_t *)(void *)(memory + HEAD);
+    ring_writer_init(&writer, ring, SIZE);
+    ck_assert(ring_reader_init(&reader, ring, ring_segment_bytes(SIZE), NULL));
+    ck_assert(put(0, 8));
+    ck_assert_uint_eq(pages_of(memory, BYTES), 1);
+    for (uint64_t i = 1; writer.tail < SIZE - 4096; i++) {
+        ck_assert(put(i, 1000));
+        size_t used = writer.tail / 4096 + 2, pages = pages_of(memory, BYTES);
+        ck_assert_uint_le(pages, used < 9 ? 2 * used : used + 9);
+    }
+    munmap(memory, BYTES);
+}
+END_TEST
+
 static const unit_test_t tests[] = {
+    {.test = &memory_comes_as_it_is_needed},
     {.test = &frames_of_all_lengths_in_all_places, .repeats = 3},
     {.test = &an_empty_ring_takes_the_longest_frame},
     {.test = &a_full_ring_is_busy_until_a_quarter_is_free},
