@@ -8,11 +8,15 @@
 #include <malloc.h>
 #include <mpi.h>
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -261,6 +265,112 @@ static void check_fork(void)
     free(untouched);
 }
 
+static void do_nothing(void)
+{
+}
+
+static void close_everything(void)
+{
+    for (int fd = 3; fd < 2000; fd++)
+        close(fd);
+}
+
+/* The child goes on as its own child. */
+static void fork_again(void)
+{
+    pid_t grandchild = fork();
+    int status = 0;
+    if (grandchild == 0)
+        return;
+    waitpid(grandchild, &status, 0);
+    _exit(WEXITSTATUS(status));
+}
+
+/* The child does not read the blocks before the parent has written to them. */
+static bool keeps_snapshot(void (*first)(void))
+{
+    const size_t bytes = 40 << 20;
+    unsigned char *block = malloc(bytes), *untouched = malloc(bytes);
+    atomic_bool *written =
+        mmap(NULL, sizeof *written, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    fill(block, bytes);
+    pid_t child = fork();
+    if (child == 0) {
+        first();
+        while (!*written)
+            sched_yield();
+        bool good = is_filled(block, bytes);
+        for (size_t i = 0; i < bytes; i += 4096)
+            good &= untouched[i] == 0;
+        memset(block, 3, bytes);
+        memset(untouched, 3, bytes);
+        free(block);
+        malloc_trim(0);
+        block = calloc(bytes, 1);
+        for (size_t i = 0; i < bytes; i += 4096)
+            good &= block[i] == 0;
+        _exit(good ? 7 : 8);
+    }
+    memset(block, 0, bytes);
+    memset(untouched, 9, bytes);
+    *written = true;
+    bool good = ended_with(child, 7);
+    for (size_t i = 0; i < bytes; i += 4096)
+        good &= block[i] == 0 && untouched[i] == 9;
+    munmap(written, sizeof *written);
+    free(block);
+    free(untouched);
+    return good;
+}
+
+static void check_snapshots(void)
+{
+    check(keeps_snapshot(do_nothing), "a child keeps what it reads late");
+    check(keeps_snapshot(close_everything), "without descriptors, too");
+    check(keeps_snapshot(fork_again), "and a child's child, too");
+}
+
+static size_t own_bytes(void)
+{
+    FILE *file = fopen("/proc/self/smaps_rollup", "r");
+    char line[256];
+    size_t kib = 0;
+    while (file != NULL && fgets(line, sizeof line, file) != NULL)
+        if (sscanf(line, "Anonymous: %zu", &kib) == 1)
+            break;
+    if (file != NULL)
+        fclose(file);
+    return kib << 10;
+}
+
+/* Before exec it has no copy, or only if the system lets it wait for long. A child that is killed
+   lets its parent go on, too. */
+static void check_short_children(void)
+{
+    const size_t bytes = 64 << 20;
+    unsigned char *block = malloc(bytes);
+    int copied = 0, children = 0, status;
+    fill(block, bytes);
+    do {
+        pid_t child = fork();
+        if (child == 0) {
+            if (own_bytes() > bytes / 2)
+                _exit(1);
+            execl("/bin/true", "true", NULL);
+            _exit(2);
+        }
+        waitpid(child, &status, 0);
+        copied += WEXITSTATUS(status) == 1;
+    } while (copied > children++ && children < 20);
+    check(copied < children && WEXITSTATUS(status) == 0, "exec comes before the copy");
+    pid_t child = fork();
+    if (child == 0)
+        raise(SIGKILL);
+    waitpid(child, &status, 0);
+    check(WIFSIGNALED(status) && is_filled(block, bytes), "a child may be killed");
+    free(block);
+}
+
 /* Where no descriptor is left for the copy to be told by. */
 static void check_fork_without_descriptors(void)
 {
@@ -412,6 +522,9 @@ int main(int argc, char **argv)
     if (on)
         check_cores();
     check_fork();
+    check_snapshots();
+    if (on)
+        check_short_children();
     check_fork_without_descriptors();
     check_threaded_fork();
     check_sparse_fork();

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fork by a process that has attached to a region: the child gets a private copy of the process'
- * blocks, before either goes on. vfork and posix_spawn are not affected.
+ * fork by a process that has attached to a region: the child gets a snapshot of the process'
+ * blocks, and the process goes on when the child does not need its memory any more. vfork and
+ * posix_spawn are not affected. A clone without fork's handlers leaves the child with its parent's
+ * memory.
  */
 #ifndef MEMORY_SMHEAP_FORK_H
 #define MEMORY_SMHEAP_FORK_H

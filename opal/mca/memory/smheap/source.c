@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "opal/mca/memory/smheap/map_region.h"
 #include "opal/memory/events/events.h"
 
 enum { RETAINED_SHARE = 4 }; /* of what is left, one pool takes no more than this part ahead */
@@ -126,14 +127,22 @@ static void before_release(void *context OPAL_UNUSED, void *start, size_t bytes)
     opal_memory_unmapped(start, bytes);
 }
 
+/* In a child of fork they may be those of a file, which would show again. */
+static bool replace_by_new(void *start, size_t bytes)
+{
+    return smheap_map(start, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == start;
+}
+
 /* The pages stay usable, so they must be zero. They cannot be cut out of the file while a process
    has locked them in memory. */
 static void decommit(void *context, void *start, size_t bytes, bool again OPAL_UNUSED)
 {
     const smheap_region_t *region = context;
     int saved = errno;
-    int advice = region->is_private ? MADV_DONTNEED : MADV_REMOVE;
-    if (syscall(SYS_madvise, start, bytes, advice) != 0)
+    bool gone = region->is_private ? replace_by_new(start, bytes)
+                                   : syscall(SYS_madvise, start, bytes, MADV_REMOVE) == 0;
+    if (!gone)
         memset(start, 0, bytes);
     errno = saved;
 }

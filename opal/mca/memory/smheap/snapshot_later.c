@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A snapshot whose pages are copied after the child has gone on, by a thread that we call keeper.
+ *
+ *   parent                 child                         keeper
+ *   waits on a pipe        maps the pieces privately
+ *                          starts the keeper ----------> writes its id into the parent's word
+ *   waits on the word <--- closes the pipe, goes on      waits a few milliseconds
+ *                          (exec or exit ends the        copies each page that the child has not
+ *                          keeper)                       written to
+ *   goes on <------------------------------------------- clears the word, or has ended
+ *
+ * The word is a robust futex: the system marks it when the keeper ends, in whatever way, and wakes
+ * the parent. Closing descriptors tells nothing, since programs close those that they do not know.
+ *
+ * The keeper is no thread of libc's and shares the thread-local memory of the thread that starts
+ * it: it makes system calls directly, and calls nothing of libc. It blocks all signals. It is gone
+ * when it has copied.
+ *
+ * Pages that the parent has not touched are anonymous memory in the child. A private mapping of a
+ * hole of the file would show what the parent writes there later. The private mappings keep the
+ * region's file until the child ends.
+ */
+#include "opal/mca/memory/smheap/snapshot.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "opal/arch/syscall.h"
+#include "opal/mca/memory/smheap/map_region.h"
+#include "opal/include/clock.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+enum {
+    LEAST_BYTES = 1 << 20, /* less is copied about as fast as a thread is started */
+    MOST_PIECES = 256,     /* each is a mapping, and a process may have 65530 */
+    GAP_BYTES = 64 << 10,  /* smaller gaps between pieces are copied, too */
+    HEADER_BYTES = 16 << 10,
+    DELAY_NSEC = 5000000,
+    STEP_BYTES = 4 << 20,
+    SMALLEST_PAGE = 4096,
+    STACK_BYTES = 16 << 10,
+};
+
+typedef enum state {
+    NONE = 0,
+    STARTED,
+    HURRIED, /* a thread of the child waits */
+    COMPLETE,
+} state_t;
+
+typedef struct piece {
+    char *start;
+    size_t bytes;
+} piece_t;
+
+/* Of the child. */
+static struct {
+    _Atomic uint32_t state;
+    smheap_keeper_t *word; /* the parent's */
+    char *base;
+    struct robust_list_head robust;
+    size_t bytes;
+    unsigned count;
+    piece_t pieces[MOST_PIECES];
+    _Alignas(64) char stack[STACK_BYTES];
+} later;
+
+/* -- sleeping, without libc --------------------------------------------------------------- */
+
+static void sleep_on(_Atomic uint32_t *word, uint32_t seen, const struct timespec *limit, int scope)
+{
+    opal_syscall(SYS_futex, (long)word, FUTEX_WAIT | scope, seen, (long)limit, 0, 0);
+}
+
+static void wake(_Atomic uint32_t *word, int scope)
+{
+    opal_syscall(SYS_futex, (long)word, FUTEX_WAKE | scope, INT_MAX, 0, 0, 0);
+}
+
+static void set_state(state_t state)
+{
+    atomic_store(&later.state, state);
+    wake(&later.state, FUTEX_PRIVATE_FLAG);
+}
+
+/* -- copying ------------------------------------------------------------------------------ */
+
+/* The system copies a page of a private mapping when it is written to, and this changes nothing. */
+static void touch(char *start, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += SMALLEST_PAGE)
+        atomic_fetch_or((_Atomic char *)(start + at), 0);
+}
+
+static void copy_pieces(void)
+{
+    for (unsigned i = 0; i < later.count; i++) {
+        const piece_t *piece = &later.pieces[i];
+        for (size_t at = 0, step; at < piece->bytes; at += step) {
+            step = piece->bytes - at < STEP_BYTES ? piece->bytes - at : STEP_BYTES;
+            if (opal_syscall(SYS_madvise, (long)(piece->start + at), (long)step,
+                             MADV_POPULATE_WRITE, 0, 0, 0) < 0)
+                touch(piece->start + at, step);
+        }
+    }
+}
+
+/* -- the keeper --------------------------------------------------------------------------- */
+
+static int keep(void *nothing)
+{
+    const struct timespec delay = {.tv_nsec = DELAY_NSEC};
+    (void)nothing;
+    later.robust = (struct robust_list_head){
+        .list = {&later.robust.list},
+        .list_op_pending = (struct robust_list *)(void *)later.word, /* the word that is marked */
+    };
+    opal_syscall(SYS_set_robust_list, (long)&later.robust, sizeof later.robust, 0, 0, 0, 0);
+    atomic_store(later.word, (uint32_t)opal_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0));
+    set_state(STARTED);
+    sleep_on(&later.state, STARTED, &delay, FUTEX_PRIVATE_FLAG);
+    copy_pieces();
+    set_state(COMPLETE);
+    atomic_store(later.word, 0);
+    wake(later.word, 0);
+    return 0;
+}
+
+/* False: the system gives no thread. */
+static bool start_keeper(void)
+{
+    const uint64_t all = ~(uint64_t)0;
+    uint64_t before;
+    opal_syscall(SYS_rt_sigprocmask, SIG_BLOCK, (long)&all, (long)&before, sizeof all, 0, 0);
+    int thread = clone(keep, later.stack + STACK_BYTES,
+                       CLONE_VM | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM, NULL);
+    opal_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof all, 0, 0);
+    while (thread > 0 && atomic_load(&later.state) == NONE)
+        sleep_on(&later.state, NONE, NULL, FUTEX_PRIVATE_FLAG);
+    return thread > 0;
+}
+
+void smheap_snapshot_complete(void)
+{
+    uint32_t state = STARTED;
+    if (atomic_compare_exchange_strong(&later.state, &state, HURRIED))
+        wake(&later.state, FUTEX_PRIVATE_FLAG);
+    while ((state = atomic_load(&later.state)) != NONE && state != COMPLETE)
+        sleep_on(&later.state, state, NULL, FUTEX_PRIVATE_FLAG);
+}
+
+/* -- the pieces --------------------------------------------------------------------------- */
+
+static void add_piece(void *context, off_t begin, off_t end)
+{
+    char *start = later.base + begin;
+    piece_t *last = &later.pieces[later.count > 0 ? later.count - 1 : 0];
+    (void)context;
+    later.bytes += (size_t)(end - begin);
+    if (later.count > 0 && start >= last->start && start <= last->start + last->bytes + GAP_BYTES) {
+        size_t bytes = (size_t)(later.base + end - last->start);
+        last->bytes = bytes > last->bytes ? bytes : last->bytes;
+        return;
+    }
+    if (later.count < MOST_PIECES)
+        later.pieces[later.count] = (piece_t){start, (size_t)(end - begin)};
+    later.count++;
+}
+
+static void map_pieces(const smheap_snapshot_t *snapshot)
+{
+    const int access = PROT_READ | PROT_WRITE, flags = MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE;
+    if (smheap_map(later.base, snapshot->region->bytes, access, flags | MAP_ANONYMOUS, -1, 0) ==
+        MAP_FAILED)
+        smheap_snapshot_fail("mapping");
+    for (unsigned i = 0; i < later.count; i++) {
+        const piece_t *piece = &later.pieces[i];
+        if (smheap_map(piece->start, piece->bytes, access, flags, snapshot->fd,
+                       (size_t)(piece->start - later.base)) == MAP_FAILED)
+            smheap_snapshot_fail("mapping a piece");
+    }
+}
+
+/* The headers of chunks: what other processes change there while the keeper waits is not seen. */
+static void copy_header(void *context, void *start, size_t bytes)
+{
+    (void)context;
+    if ((uintptr_t)start % OPAL_HEAP_CHUNK_BYTES == 0)
+        touch(start, bytes < HEADER_BYTES ? bytes : HEADER_BYTES);
+}
+
+bool smheap_snapshot_later(const smheap_snapshot_t *snapshot, smheap_keeper_t *word)
+{
+    later.word = word;
+    later.base = (char *)snapshot->region->header;
+    smheap_snapshot_walk(snapshot, add_piece, NULL);
+    if (later.bytes < LEAST_BYTES || later.count > MOST_PIECES)
+        return false;
+    map_pieces(snapshot);
+    touch(later.base, HEADER_BYTES);
+    opal_heap_each_stretch(snapshot->heap, copy_header, NULL);
+    if (!start_keeper())
+        copy_pieces();
+    return true;
+}
+
+/* -- the parent --------------------------------------------------------------------------- */
+
+void smheap_snapshot_await(smheap_keeper_t *word)
+{
+    uint32_t seen = atomic_load(word);
+    while (seen != 0 && (seen & FUTEX_OWNER_DIED) == 0) {
+        if ((seen & FUTEX_WAITERS) == 0 &&
+            !atomic_compare_exchange_strong(word, &seen, seen | FUTEX_WAITERS))
+            continue;
+        sleep_on(word, seen | FUTEX_WAITERS, NULL, 0);
+        seen = atomic_load(word);
+    }
+    atomic_store(word, 0);
+}
