@@ -6,5 +6,6 @@ mca_memory_smheap_sources = \
 	%D%/fork.c %D%/fork.h \
 	%D%/launcher.c %D%/launcher.h \
 	%D%/map_region.c %D%/map_region.h \
+	%D%/raw_thread.c %D%/raw_thread.h \
 	%D%/snapshot.c %D%/snapshot.h %D%/snapshot_later.c \
 	%D%/source.c %D%/source.h

@@ -13,28 +13,18 @@
  * The word is a robust futex: the system marks it when the keeper ends, in whatever way, and wakes
  * the parent. Closing descriptors tells nothing, since programs close those that they do not know.
  *
- * The keeper is no thread of libc's and shares the thread-local memory of the thread that starts
- * it: it makes system calls directly, and calls nothing of libc. It blocks all signals. It is gone
- * when it has copied.
- *
  * Pages that the parent has not touched are anonymous memory in the child. A private mapping of a
  * hole of the file would show what the parent writes there later. The private mappings keep the
  * region's file until the child ends.
  */
 #include "opal/mca/memory/smheap/snapshot.h"
 
-#include <errno.h>
-#include <limits.h>
 #include <linux/futex.h>
-#include <sched.h>
-#include <signal.h>
 #include <sys/mman.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "opal/arch/syscall.h"
 #include "opal/mca/memory/smheap/map_region.h"
-#include "opal/include/clock.h"
+#include "opal/mca/memory/smheap/raw_thread.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -48,7 +38,6 @@ enum {
     DELAY_NSEC = 5000000,
     STEP_BYTES = 4 << 20,
     SMALLEST_PAGE = 4096,
-    STACK_BYTES = 16 << 10,
 };
 
 typedef enum state {
@@ -72,25 +61,13 @@ static struct {
     size_t bytes;
     unsigned count;
     piece_t pieces[MOST_PIECES];
-    _Alignas(64) char stack[STACK_BYTES];
+    smheap_raw_thread_t thread;
 } later;
-
-/* -- sleeping, without libc --------------------------------------------------------------- */
-
-static void sleep_on(_Atomic uint32_t *word, uint32_t seen, const struct timespec *limit, int scope)
-{
-    opal_syscall(SYS_futex, (long)word, FUTEX_WAIT | scope, seen, (long)limit, 0, 0);
-}
-
-static void wake(_Atomic uint32_t *word, int scope)
-{
-    opal_syscall(SYS_futex, (long)word, FUTEX_WAKE | scope, INT_MAX, 0, 0, 0);
-}
 
 static void set_state(state_t state)
 {
     atomic_store(&later.state, state);
-    wake(&later.state, FUTEX_PRIVATE_FLAG);
+    smheap_raw_wake(&later.state, false);
 }
 
 /* -- copying ------------------------------------------------------------------------------ */
@@ -128,35 +105,30 @@ static int keep(void *nothing)
     opal_syscall(SYS_set_robust_list, (long)&later.robust, sizeof later.robust, 0, 0, 0, 0);
     atomic_store(later.word, (uint32_t)opal_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0));
     set_state(STARTED);
-    sleep_on(&later.state, STARTED, &delay, FUTEX_PRIVATE_FLAG);
+    smheap_raw_sleep(&later.state, STARTED, &delay, false);
     copy_pieces();
     set_state(COMPLETE);
     atomic_store(later.word, 0);
-    wake(later.word, 0);
+    smheap_raw_wake(later.word, true);
     return 0;
 }
 
 /* False: the system gives no thread. */
 static bool start_keeper(void)
 {
-    const uint64_t all = ~(uint64_t)0;
-    uint64_t before;
-    opal_syscall(SYS_rt_sigprocmask, SIG_BLOCK, (long)&all, (long)&before, sizeof all, 0, 0);
-    int thread = clone(keep, later.stack + STACK_BYTES,
-                       CLONE_VM | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM, NULL);
-    opal_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof all, 0, 0);
-    while (thread > 0 && atomic_load(&later.state) == NONE)
-        sleep_on(&later.state, NONE, NULL, FUTEX_PRIVATE_FLAG);
-    return thread > 0;
+    bool started = smheap_raw_start(&later.thread, keep, NULL);
+    while (started && atomic_load(&later.state) == NONE)
+        smheap_raw_sleep(&later.state, NONE, NULL, false);
+    return started;
 }
 
 void smheap_snapshot_complete(void)
 {
     uint32_t state = STARTED;
     if (atomic_compare_exchange_strong(&later.state, &state, HURRIED))
-        wake(&later.state, FUTEX_PRIVATE_FLAG);
+        smheap_raw_wake(&later.state, false);
     while ((state = atomic_load(&later.state)) != NONE && state != COMPLETE)
-        sleep_on(&later.state, state, NULL, FUTEX_PRIVATE_FLAG);
+        smheap_raw_sleep(&later.state, state, NULL, false);
 }
 
 /* -- the pieces --------------------------------------------------------------------------- */
@@ -223,7 +195,7 @@ void smheap_snapshot_await(smheap_keeper_t *word)
         if ((seen & FUTEX_WAITERS) == 0 &&
             !atomic_compare_exchange_strong(word, &seen, seen | FUTEX_WAITERS))
             continue;
-        sleep_on(word, seen | FUTEX_WAITERS, NULL, 0);
+        smheap_raw_sleep(word, seen | FUTEX_WAITERS, NULL, true);
         seen = atomic_load(word);
     }
     atomic_store(word, 0);
