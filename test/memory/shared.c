@@ -189,8 +189,8 @@ static void check_gifts(void)
     check(mallinfo2().uordblks < before + (1 << 20), "what a peer frees goes home");
 }
 
-/* Whether the mapping that an address lies in is left out of core files. */
-static bool is_left_out(uintptr_t address)
+/* Whether the mapping that an address lies in has this flag, a word of two letters. */
+static bool has_flag(uintptr_t address, const char *flag)
 {
     FILE *file = fopen("/proc/self/smaps", "r");
     char line[512];
@@ -200,10 +200,25 @@ static bool is_left_out(uintptr_t address)
         if (sscanf(line, "%lx-%lx ", &begin, &end) == 2)
             inside = begin <= address && address < end;
         else if (inside && strncmp(line, "VmFlags:", 8) == 0)
-            found = strstr(line, " dd ") != NULL;
+            found = strstr(line, flag) != NULL;
     }
     fclose(file);
     return found;
+}
+
+static bool is_left_out(uintptr_t address)
+{
+    return has_flag(address, " dd ");
+}
+
+/* That the system may give, where it gives any to shared memory. */
+static void check_large_pages(void)
+{
+    const size_t bytes = 100 << 20;
+    char *large = malloc(bytes);
+    check(has_flag((uintptr_t)large + bytes / 2, " hg ") && !has_flag(opal_region.base, " hg "),
+          "large pages are asked for in large blocks alone");
+    free(large);
 }
 
 static void check_cores(void)
@@ -519,8 +534,10 @@ int main(int argc, char **argv)
     check_zero();
     if (on && size == 2)
         check_gifts();
-    if (on)
+    if (on) {
         check_cores();
+        check_large_pages();
+    }
     check_fork();
     check_snapshots();
     if (on)

@@ -116,9 +116,15 @@ static void *extend(void *context, size_t *bytes)
     return start;
 }
 
-/* The pages come with the first touch. */
-static int commit(void *context OPAL_UNUSED, void *start OPAL_UNUSED, size_t bytes OPAL_UNUSED)
+/* The pages come with the first touch. Those of the largest blocks may be larger than the system's
+   smallest, if the system gives such pages to shared memory on request. Of smaller blocks a page
+   would hold several, most of which a program may never use. */
+static int commit(void *context OPAL_UNUSED, void *start, size_t bytes)
 {
+    int saved = errno;
+    if (bytes > OPAL_HEAP_CHUNK_BYTES)
+        syscall(SYS_madvise, start, bytes, MADV_HUGEPAGE);
+    errno = saved;
     return 0;
 }
 
