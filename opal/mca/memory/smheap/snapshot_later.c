@@ -45,6 +45,7 @@ typedef enum state {
     STARTED,
     HURRIED, /* a thread of the child waits */
     COMPLETE,
+    REFUSED, /* the system would not tell of the keeper's end */
 } state_t;
 
 typedef struct piece {
@@ -102,7 +103,11 @@ static int keep(void *nothing)
         .list = {&later.robust.list},
         .list_op_pending = (struct robust_list *)(void *)later.word, /* the word that is marked */
     };
-    opal_syscall(SYS_set_robust_list, (long)&later.robust, sizeof later.robust, 0, 0, 0, 0);
+    if (opal_syscall(SYS_set_robust_list, (long)&later.robust, sizeof later.robust, 0, 0, 0, 0) !=
+        0) {
+        set_state(REFUSED);
+        return 1;
+    }
     atomic_store(later.word, (uint32_t)opal_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0));
     set_state(STARTED);
     smheap_raw_sleep(&later.state, STARTED, &delay, false);
@@ -119,7 +124,7 @@ static bool start_keeper(void)
     bool started = smheap_raw_start(&later.thread, keep, NULL);
     while (started && atomic_load(&later.state) == NONE)
         smheap_raw_sleep(&later.state, NONE, NULL, false);
-    return started;
+    return started && atomic_load(&later.state) != REFUSED;
 }
 
 void smheap_snapshot_complete(void)
@@ -127,7 +132,7 @@ void smheap_snapshot_complete(void)
     uint32_t state = STARTED;
     if (atomic_compare_exchange_strong(&later.state, &state, HURRIED))
         smheap_raw_wake(&later.state, false);
-    while ((state = atomic_load(&later.state)) != NONE && state != COMPLETE)
+    while ((state = atomic_load(&later.state)) == STARTED || state == HURRIED)
         smheap_raw_sleep(&later.state, state, NULL, false);
 }
 
