@@ -108,7 +108,7 @@ libopal_core_la_SOURCES += \
 	%D%/process/process.c %D%/process/process.h \
 	%D%/process/process_record.c %D%/process/process_record.h \
 	%D%/threads/futex.h \
-	%D%/threads/lock.c %D%/threads/lock.h \
+	%D%/threads/lock.c %D%/threads/lock.h %D%/threads/self.h \
 	%D%/threads/membarrier.h \
 	%D%/progress/wait.c %D%/progress/wait.h \
 	%D%/runtime/launcher.c %D%/runtime/launcher.h

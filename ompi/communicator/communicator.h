@@ -34,6 +34,7 @@ typedef struct ompi_communicator {
     struct ompi_communicator *local; /* of the own side, for its collectives */
     struct ompi_topology *topology;  /* NULL: none */
     uint32_t context;                /* of its messages; the same in all its processes */
+    atomic_int requests;             /* that exist, and share a reference to it; see request.c */
     uint32_t collectives; /* how many collectives have begun, for their tags. The message lock */
     struct ompi_schedule
         *persistent;   /* list of the living persistent collectives. The message lock */

@@ -30,41 +30,42 @@ atomic_bool ompi_lock_is_shared;
 OPAL_REACHED_DIRECTLY(ompi_request_sent);
 OPAL_REACHED_DIRECTLY(ompi_lock_needed);
 OPAL_REACHED_DIRECTLY(ompi_lock_is_shared);
-static opal_lock_t message_lock;
+OPAL_REACHED_DIRECTLY(ompi_message_lock);
+opal_lock_t ompi_message_lock;
 
 void ompi_lock_start(bool threads)
 {
     ompi_lock_needed = ompi_object_threads = threads;
     atomic_store(&ompi_lock_is_shared, false);
     if (threads)
-        opal_lock_bias(&message_lock);
+        opal_lock_bias(&ompi_message_lock);
 }
 
 /* A thread that does not hold the lock by its bias is the second one, or a later one. */
 void ompi_lock_acquire_slow(void)
 {
-    if (opal_likely(opal_lock_enter_by_bias(&message_lock)))
+    if (opal_lock_enter_by_bias(&ompi_message_lock))
         return;
-    opal_lock_acquire_unbiased(&message_lock);
+    opal_lock_acquire_unbiased(&ompi_message_lock);
     if (!ompi_threads_share())
         atomic_store_explicit(&ompi_lock_is_shared, true, memory_order_release);
 }
 
 void ompi_lock_release_slow(void)
 {
-    opal_lock_release(&message_lock);
+    opal_lock_release(&ompi_message_lock);
 }
 
 static void yield_lock(void)
 {
-    if (opal_unlikely(opal_lock_is_wanted(&message_lock)))
-        opal_lock_give_way(&message_lock);
+    if (opal_unlikely(opal_lock_is_wanted(&ompi_message_lock)))
+        opal_lock_give_way(&ompi_message_lock);
 }
 
 static const opal_wait_lock_t wait_lock = {
     .yield = yield_lock,
-    .release = ompi_lock_release_slow,
-    .acquire = ompi_lock_acquire_slow,
+    .release = ompi_unlock,
+    .acquire = ompi_lock,
 };
 
 /* Without its communicator. A request has no error handler; ompi_request_sent no references. */
@@ -85,7 +86,7 @@ static inline void release(ompi_request_t *request)
 {
     ompi_communicator_t *comm = request->comm;
     release_alone(request);
-    if (comm != NULL)
+    if (ompi_request_leave_comm(comm))
         ompi_object_release(&comm->head);
 }
 
@@ -228,7 +229,7 @@ static void release_unlocked(ompi_request_t *request)
 {
     ompi_communicator_t *comm = request->comm;
     release_alone(request);
-    if (comm != NULL && !ompi_object_release_unless_last(&comm->head)) {
+    if (ompi_request_leave_comm(comm) && !ompi_object_release_unless_last(&comm->head)) {
         ompi_lock(); /* with it the communicator ends */
         ompi_object_release(&comm->head);
         ompi_unlock();

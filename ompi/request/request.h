@@ -25,6 +25,8 @@
 #include <stdint.h>
 
 #include "opal/include/compiler.h"
+#include "opal/threads/lock.h"
+#include "ompi/communicator/communicator.h"
 #include "ompi/object/object.h"
 #include "ompi/request/status.h"
 
@@ -65,9 +67,9 @@ typedef struct ompi_request_ops {
 typedef struct ompi_request {
     ompi_object_t head;
     const ompi_request_ops_t *ops;
-    struct ompi_communicator *comm; /* retained; its error handler is invoked; NULL: that of self */
-    atomic_int done;                /* paired with the reads of ompi_request_is_done */
-    bool active;                    /* false: a persistent one that is not started */
+    ompi_communicator_t *comm; /* retained; its error handler is invoked; NULL: that of self */
+    atomic_int done;           /* paired with the reads of ompi_request_is_done */
+    bool active;               /* false: a persistent one that is not started */
     bool persistent;
     bool orphan;               /* MPI_Request_free: it is released when it completes */
     bool is_cancel_unanswered; /* MPI_Cancel was called, and no test or wait since */
@@ -77,10 +79,67 @@ typedef struct ompi_request {
     MPI_Status status; /* MPI_ERROR is the result; valid when done */
 } ompi_request_t;
 
+/*
+ * The message lock: no-ops below MPI_THREAD_MULTIPLE. It is biased towards the thread that starts
+ * MPI, which pays next to nothing for it while it is the only one (opal_lock_t).
+ *
+ * When a second thread takes the lock for the first time, ompi_threads_share() becomes true for
+ * ever: the unlocked fast paths are tried then, under finer locks. It becomes true under the lock,
+ * so it does not change while a thread holds the lock. Below MPI_THREAD_MULTIPLE, and while one
+ * thread alone is in MPI, asking costs a branch that is not taken.
+ */
+OPAL_EXPORT extern bool ompi_lock_needed;
+OPAL_EXPORT extern opal_lock_t ompi_message_lock; /* by these functions only */
+void ompi_lock_start(bool threads);
+OPAL_EXPORT void ompi_lock_acquire_slow(void);
+OPAL_EXPORT void ompi_lock_release_slow(void);
+
+OPAL_EXPORT extern atomic_bool ompi_lock_is_shared;
+
+static inline bool ompi_threads_share(void)
+{
+    return opal_unlikely(atomic_load_explicit(&ompi_lock_is_shared, memory_order_acquire));
+}
+
+static inline void ompi_lock(void)
+{
+    if (opal_unlikely(ompi_lock_needed) && !opal_lock_enter_by_bias(&ompi_message_lock))
+        ompi_lock_acquire_slow();
+}
+
+static inline void ompi_unlock(void)
+{
+    if (opal_unlikely(ompi_lock_needed) && !opal_lock_leave_by_bias(&ompi_message_lock))
+        ompi_lock_release_slow();
+}
+
+/* Counts the requests of a communicator. Returns how many there were before. */
+static inline int ompi_request_count(ompi_communicator_t *comm, int change)
+{
+    if (ompi_threads_share())
+        return atomic_fetch_add_explicit(&comm->requests, change, memory_order_acq_rel);
+    int before = atomic_load_explicit(&comm->requests, memory_order_relaxed);
+    atomic_store_explicit(&comm->requests, before + change, memory_order_relaxed);
+    return before;
+}
+
+/* All requests of a communicator share one reference to it: the first one retains it. */
+static inline void ompi_request_enter_comm(ompi_communicator_t *comm)
+{
+    if (comm != NULL && comm->head.destroy != NULL && ompi_request_count(comm, 1) == 0)
+        ompi_object_retain(&comm->head);
+}
+
+/* True: it was the last request, and the caller has its reference to the communicator. */
+static inline bool ompi_request_leave_comm(ompi_communicator_t *comm)
+{
+    return comm != NULL && comm->head.destroy != NULL && ompi_request_count(comm, -1) == 1;
+}
+
 /* Initializes an active request that no user sees: it has no head, is not released, and does not
  * retain the communicator. */
 static inline void ompi_request_init_bare(ompi_request_t *request, const ompi_request_ops_t *ops,
-                                          struct ompi_communicator *comm)
+                                          ompi_communicator_t *comm)
 {
     request->ops = ops;
     request->comm = comm;
@@ -94,13 +153,12 @@ static inline void ompi_request_init_bare(ompi_request_t *request, const ompi_re
 
 /* Initializes an active request. `destroy` is called with its head, as for any object. */
 static inline void ompi_request_init(ompi_request_t *request, const ompi_request_ops_t *ops,
-                                     struct ompi_communicator *comm,
+                                     ompi_communicator_t *comm,
                                      void (*destroy)(ompi_object_t *head))
 {
     ompi_object_init(&request->head, OMPI_REQUEST, destroy);
     ompi_request_init_bare(request, ops, comm);
-    if (comm != NULL)
-        ompi_object_retain((ompi_object_t *)comm);
+    ompi_request_enter_comm(comm);
 }
 
 /* A request that is done already, as for sends to MPI_PROC_NULL. NULL: no memory. */
@@ -203,39 +261,6 @@ static inline void ompi_request_await_cancel(ompi_request_t *request,
 {
     if (request != NULL && opal_unlikely(request->is_cancel_unanswered))
         ompi_request_await_cancel_slow(request, cancel_wait);
-}
-
-/*
- * The message lock: no-ops below MPI_THREAD_MULTIPLE. It is biased towards the thread that starts
- * MPI, which pays next to nothing for it while it is the only one (opal_lock_t).
- *
- * When a second thread takes the lock for the first time, ompi_threads_share() becomes true for
- * ever: the unlocked fast paths are tried then, under finer locks. It becomes true under the lock,
- * so it does not change while a thread holds the lock. Below MPI_THREAD_MULTIPLE, and while one
- * thread alone is in MPI, asking costs a branch that is not taken.
- */
-OPAL_EXPORT extern bool ompi_lock_needed;
-void ompi_lock_start(bool threads);
-OPAL_EXPORT void ompi_lock_acquire_slow(void);
-OPAL_EXPORT void ompi_lock_release_slow(void);
-
-OPAL_EXPORT extern atomic_bool ompi_lock_is_shared;
-
-static inline bool ompi_threads_share(void)
-{
-    return opal_unlikely(atomic_load_explicit(&ompi_lock_is_shared, memory_order_acquire));
-}
-
-static inline void ompi_lock(void)
-{
-    if (opal_unlikely(ompi_lock_needed))
-        ompi_lock_acquire_slow();
-}
-
-static inline void ompi_unlock(void)
-{
-    if (opal_unlikely(ompi_lock_needed))
-        ompi_lock_release_slow();
 }
 
 #endif

@@ -87,7 +87,7 @@ void opal_lock_bias(opal_lock_t *lock)
 {
     if (!opal_membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED))
         return;
-    lock->owner = pthread_self();
+    lock->owner = opal_thread_self();
     atomic_store(&lock->bias, OPAL_LOCK_BIASED);
 }
 

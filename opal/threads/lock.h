@@ -24,11 +24,11 @@
 #ifndef OPAL_THREADS_LOCK_H
 #define OPAL_THREADS_LOCK_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
 #include "opal/include/compiler.h"
+#include "opal/threads/self.h"
 
 enum { OPAL_LOCK_STARVING_NSEC = 1000000 };
 
@@ -45,7 +45,7 @@ typedef struct opal_lock {
     atomic_uint bias;   /* paired with `inside`: each side writes one, reads the other */
     atomic_uint inside; /* the owner of the bias has the lock, or is about to look */
     bool is_biased;     /* the holder took it by the bias; protected by the lock */
-    pthread_t owner;    /* of the bias; constant while there is a bias */
+    uintptr_t owner;    /* of the bias, a thread; constant while there is a bias */
 } opal_lock_t;
 
 /* -- the fair lock ------------------------------------------------------------------------- */
@@ -93,7 +93,7 @@ enum { OPAL_LOCK_ENDED = 0, OPAL_LOCK_ENDING = 1, OPAL_LOCK_BIASED = 2 };
 static inline bool opal_lock_enter_by_bias(opal_lock_t *lock)
 {
     if (atomic_load_explicit(&lock->bias, memory_order_acquire) != OPAL_LOCK_BIASED ||
-        !pthread_equal(lock->owner, pthread_self()))
+        lock->owner != opal_thread_self())
         return false;
     atomic_store_explicit(&lock->inside, 1, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst); /* end_bias() fences this core */
@@ -114,14 +114,20 @@ static inline void opal_lock_acquire(opal_lock_t *lock)
         opal_lock_acquire_unbiased(lock);
 }
 
+/* Releases the lock if the holder took it by the bias; false: it did not. */
+static inline bool opal_lock_leave_by_bias(opal_lock_t *lock)
+{
+    if (opal_unlikely(!lock->is_biased))
+        return false;
+    lock->is_biased = false;
+    atomic_store_explicit(&lock->inside, 0, memory_order_release);
+    return true;
+}
+
 static inline void opal_lock_release(opal_lock_t *lock)
 {
-    if (opal_likely(lock->is_biased)) {
-        lock->is_biased = false;
-        atomic_store_explicit(&lock->inside, 0, memory_order_release);
-    } else {
+    if (!opal_lock_leave_by_bias(lock))
         opal_fair_release(&lock->fair);
-    }
 }
 
 /* Called by the holder: releases the lock to a waiting thread and takes it again. */

@@ -173,11 +173,31 @@ START_TEST(the_callback_runs_once_before_the_end_shows)
 }
 END_TEST
 
+/* The requests of a communicator share a reference to it, until the last of them goes. */
+START_TEST(requests_share_a_reference_to_their_communicator)
+{
+    ompi_communicator_t comm = {.rank = 0};
+    static const ompi_request_ops_t none;
+    ompi_object_init(&comm.head, OMPI_COMM, end_comm);
+    for (int i = 0; i < COUNT; i++) {
+        requests[i] = create(&none, &comm);
+        ck_assert_int_eq(atomic_load(&comm.head.references), 2);
+    }
+    for (int i = 0; i < COUNT; i++) {
+        ck_assert_int_eq(atomic_load(&comm.head.references), 2);
+        ompi_request_complete(requests[i]);
+        ck_assert_int_eq(ompi_request_free(&requests[i]), MPI_SUCCESS);
+    }
+    ck_assert_int_eq(destroyed, COUNT);
+    ck_assert_int_eq(atomic_load(&comm.head.references), 1);
+}
+END_TEST
+
 /* One that is freed while its operation runs lives as long as that, and so does its communicator.
  */
 START_TEST(a_freed_request_lives_until_its_end)
 {
-    ompi_communicator_t comm;
+    ompi_communicator_t comm = {.rank = 0};
     static const ompi_request_ops_t none;
     ompi_object_init(&comm.head, OMPI_COMM, end_comm);
     ompi_request_t *request = create(&none, &comm), *slot = request;
@@ -393,6 +413,7 @@ static const unit_test_t tests[] = {
     {.test = &what_is_done_before_counts},
     {.test = &a_completion_counts_for_its_own_wait},
     {.test = &the_callback_runs_once_before_the_end_shows},
+    {.test = &requests_share_a_reference_to_their_communicator},
     {.test = &a_freed_request_lives_until_its_end},
     {.test = &a_finished_request_gives_its_status_and_goes, .repeats = 2},
     {.test = &the_request_of_all_sent_messages_stays},
