@@ -5,7 +5,8 @@
  * threads of rank 0 to those of rank 1, each pair of threads with a communicator of its own, by how
  * many are under way at once from one thread; an answer ends each window.
  *
- *   threads [--quick] [NAME]     on 2 ranks; latency/single must be asked for by its name
+ *   threads [--quick] [NAME]     on 2 ranks; latency/single and rate/single, which need another
+ *                                level, must be asked for by their names
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -16,7 +17,7 @@
 #include "measure.h"
 #include "ping_pong.h"
 
-enum { MAX_THREADS = 2, MAX_WINDOW = 256, BYTES = 8, MAX_BYTES = 4096, ANSWER = 1 };
+enum { MAX_THREADS = 4, MAX_WINDOW = 256, BYTES = 8, MAX_BYTES = 4096, ANSWER = 1 };
 
 /* -- latency ------------------------------------------------------------------------- */
 
@@ -128,20 +129,30 @@ static void measure_rate(const char *name, int threads)
     end_workers();
 }
 
+static bool asks_for(int argc, char **argv, const char *name)
+{
+    return argc > 1 && strcmp(argv[argc - 1], name) == 0;
+}
+
 int main(int argc, char **argv)
 {
-    bool is_single = argc > 1 && strcmp(argv[argc - 1], "latency/single") == 0;
-    bench_init_thread(&argc, &argv, is_single ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE);
+    bool is_single = asks_for(argc, argv, "latency/single");
+    bool is_single_rate = asks_for(argc, argv, "rate/single");
+    bench_init_thread(&argc, &argv,
+                      is_single || is_single_rate ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE);
     if (bench_ranks < 2) {
         fprintf(stderr, "threads needs 2 ranks\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     if (is_single) {
         measure_latency("latency/single");
+    } else if (is_single_rate) {
+        measure_rate("rate/single", 1);
     } else {
         measure_latency("latency/multiple");
         measure_rate("rate/one", 1);
         measure_rate("rate/two", 2);
+        measure_rate("rate/four", 4);
     }
     return bench_fini();
 }
