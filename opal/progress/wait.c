@@ -31,6 +31,7 @@ enum {
     MAX_POLLS = 16,      /* all users together are ten */
     POLLS_PER_LOOK = 32, /* polls between two looks at the clock, while spinning */
     POLLS_WITHOUT_PAUSE = 256,
+    PARKED_YIELDS = 5,       /* of a parked thread before it sleeps */
     YIELD_NSEC = 20000,      /* of polling in vain */
     WATCH_NSEC = 1000000000, /* the longest sleep while there is a watch */
     UNHEARD_NSEC = 2000000,  /* ... while no notification can end it */
@@ -52,13 +53,16 @@ static void (*watch)(void);
 typedef struct parked {
     opal_list_node_t node;
     const atomic_int *done; /* what it waits for */
-    atomic_uint woken;      /* futex */
+    atomic_uint state;      /* PARKED_YIELDING and so on: a futex */
 } parked_t;
+
+enum { PARKED_YIELDING, PARKED_ASLEEP, PARKED_WOKEN };
 
 static const atomic_int *polling_for; /* what the poller waits for; NULL: there is none */
 static pthread_mutex_t parked_lock = PTHREAD_MUTEX_INITIALIZER; /* the list; the innermost lock */
 static opal_list_t parked_threads = {{&parked_threads.head, &parked_threads.head}};
 static atomic_uint parked_count; /* paired with `done`: each side writes one and reads the other */
+static atomic_uint asleep_count; /* of the parked ones; paired with `done`, too */
 
 static opal_cpu_migration_t migration;
 
@@ -170,8 +174,8 @@ static void wake_poller(void)
 
 static void unpark(parked_t *parked)
 {
-    atomic_store(&parked->woken, 1);
-    opal_futex_wake(&parked->woken, 1, OPAL_FUTEX_PRIVATE);
+    if (atomic_exchange(&parked->state, PARKED_WOKEN) == PARKED_ASLEEP)
+        opal_futex_wake(&parked->state, 1, OPAL_FUTEX_PRIVATE);
 }
 
 /* Wakes those that are parked for `done`; all, if that is NULL. */
@@ -211,8 +215,11 @@ void opal_wait_signal(atomic_int *done)
     /* The waiting thread has parked itself, or begun to poll, under the lock of the caller. */
     if (opal_unlikely(polling_for == done))
         wake_poller();
-    else if (opal_unlikely(atomic_load_explicit(&parked_count, memory_order_relaxed) != 0))
-        wake_parked(done);
+    else if (opal_unlikely(atomic_load_explicit(&parked_count, memory_order_relaxed) != 0)) {
+        atomic_thread_fence(memory_order_seq_cst);
+        if (atomic_load_explicit(&asleep_count, memory_order_relaxed) != 0)
+            wake_parked(done); /* a thread that is parked and yields sees `done` */
+    }
 }
 
 /* -- setting up ---------------------------------------------------------------- */
@@ -293,6 +300,17 @@ static void share_core(uint64_t now)
         opal_cpu_migrate();
 }
 
+/* A parked thread that does not sleep yet may need this core, and its peers may, too. */
+static void share_with_parked(const opal_wait_lock_t *lock)
+{
+    if (lock == NULL || atomic_load_explicit(&parked_count, memory_order_relaxed) <=
+                            atomic_load_explicit(&asleep_count, memory_order_relaxed))
+        return;
+    lock->release();
+    sched_yield();
+    lock->acquire();
+}
+
 /* Polls until it is done or nothing has come for the spin budget. True: done. */
 static bool spin(const atomic_int *done, const opal_wait_lock_t *lock)
 {
@@ -314,6 +332,7 @@ static bool spin(const atomic_int *done, const opal_wait_lock_t *lock)
             continue;
         if (watch != NULL)
             watch();
+        share_with_parked(lock);
         uint64_t now = opal_clock_nsec();
         if (give_up == 0) {
             give_up = now + (uint64_t)spin_usec * 1000;
@@ -468,7 +487,30 @@ static void poll_until(const atomic_int *done, const opal_wait_lock_t *lock)
     }
 }
 
-/* Sleeps while another thread is the poller, until it is done or this thread is the poller. */
+static bool is_woken(parked_t *self)
+{
+    return is_done(self->done) || atomic_load(&self->state) == PARKED_WOKEN;
+}
+
+/* Until it is done or woken. To sleep and be woken takes longer than most messages do, so the
+ * thread first yields its core a few times to the others. */
+static void sleep_parked(parked_t *self)
+{
+    for (unsigned i = 0; i < PARKED_YIELDS; i++) {
+        if (is_woken(self))
+            return;
+        sched_yield();
+    }
+    unsigned yielding = PARKED_YIELDING;
+    atomic_fetch_add(&asleep_count, 1);
+    atomic_compare_exchange_strong(&self->state, &yielding, PARKED_ASLEEP);
+    atomic_thread_fence(memory_order_seq_cst); /* before `done` is read */
+    while (!is_woken(self))
+        opal_futex_wait(&self->state, PARKED_ASLEEP, OPAL_FUTEX_PRIVATE);
+    atomic_fetch_sub(&asleep_count, 1);
+}
+
+/* Waits while another thread is the poller, until it is done or this thread is the poller. */
 static void park(const atomic_int *done, const opal_wait_lock_t *lock)
 {
     parked_t self = {.done = done};
@@ -479,8 +521,7 @@ static void park(const atomic_int *done, const opal_wait_lock_t *lock)
     /* A thread that notifies without the lock has set `done` before it reads parked_count. */
     atomic_thread_fence(memory_order_seq_cst);
     lock->release();
-    while (!is_done(done) && atomic_load(&self.woken) == 0)
-        opal_futex_wait(&self.woken, 0, OPAL_FUTEX_PRIVATE);
+    sleep_parked(&self);
     lock->acquire();
     pthread_mutex_lock(&parked_lock);
     opal_list_remove(&self.node);

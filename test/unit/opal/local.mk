@@ -337,7 +337,7 @@ endif
 
 # How long somebody has waited, and who naps, is looked at, and not measured.
 test_unit_opal_threads_lock_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_gettime,--wrap=syscall
-test_unit_opal_progress_wait_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=nanosleep
+test_unit_opal_progress_wait_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=nanosleep,--wrap=sched_yield
 
 EXTRA_DIST += %D%/heap/fake_source.h %D%/machine.h %D%/mca/memory/watch.h %D%/no_memory.h \
 	%D%/progress/engines.h %D%/progress/sleeper.h %D%/refuse_call.h %D%/support.h

@@ -156,6 +156,67 @@ START_TEST(many_threads_wait)
 }
 END_TEST
 
+/* A signal under the lock, while a thread yields, falls asleep or sleeps. */
+START_TEST(a_signal_under_the_lock_wakes_its_thread)
+{
+    pthread_t threads[WAITERS];
+    for (int i = 0; i < WAITERS; i++)
+        pthread_create(&threads[i], NULL, wait_for_turns, &turn[i]);
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = 0; i < WAITERS; i++) {
+            while (atomic_load(&turn[i]) != 0)
+                sched_yield();
+            acquire();
+            opal_wait_signal(&turn[i]);
+            release();
+        }
+    }
+    for (int i = 0; i < WAITERS; i++)
+        pthread_join(threads[i], NULL);
+    ck_assert(!is_asleep());
+}
+END_TEST
+
+static _Thread_local bool is_parking;
+static atomic_int parked_done;
+static int parked_yields;
+
+int __real_sched_yield(void);
+int __wrap_sched_yield(void);
+int __wrap_sched_yield(void)
+{
+    if (is_parking && ++parked_yields == 2) {
+        acquire();
+        opal_wait_signal(&parked_done);
+        release();
+    }
+    return __real_sched_yield();
+}
+
+static void *park_beside_the_poller(void *unused)
+{
+    await_sleep();
+    acquire();
+    is_parking = true;
+    opal_wait_until(&parked_done, &wait_lock);
+    is_parking = false;
+    release();
+    return end_when_asleep(unused);
+}
+
+/* What is done soon costs the parked thread no sleep. */
+START_TEST(a_parked_thread_yields_first)
+{
+    pthread_t thread;
+    acquire();
+    pthread_create(&thread, NULL, park_beside_the_poller, NULL);
+    opal_wait_until(&done, &wait_lock);
+    release();
+    pthread_join(thread, NULL);
+    ck_assert_int_eq(parked_yields, 2);
+}
+END_TEST
+
 START_TEST(a_signal_ends_no_wait)
 {
     wait_interrupted();
@@ -205,6 +266,8 @@ static const unit_test_t tests[] = {
     {.test = &another_thread_ends_a_wait, .repeats = 2},
     {.test = &the_lock_is_given_back},
     {.test = &many_threads_wait},
+    {.test = &a_signal_under_the_lock_wakes_its_thread},
+    {.test = &a_parked_thread_yields_first},
     {.test = &a_signal_ends_no_wait},
     {.test = &the_watch_comes_each_second},
     {.test = &who_is_awake_is_not_called},
