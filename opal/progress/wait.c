@@ -58,7 +58,8 @@ typedef struct parked {
 
 enum { PARKED_YIELDING, PARKED_ASLEEP, PARKED_WOKEN };
 
-static const atomic_int *polling_for; /* what the poller waits for; NULL: there is none */
+/* What the poller waits for; NULL: there is none. Written under the upper layer's lock. */
+static _Atomic(const atomic_int *) polling_for;
 static pthread_mutex_t parked_lock = PTHREAD_MUTEX_INITIALIZER; /* the list; the innermost lock */
 static opal_list_t parked_threads = {{&parked_threads.head, &parked_threads.head}};
 static atomic_uint parked_count; /* paired with `done`: each side writes one and reads the other */
@@ -213,7 +214,7 @@ void opal_wait_signal(atomic_int *done)
 {
     atomic_store_explicit(done, 1, memory_order_release);
     /* The waiting thread has parked itself, or begun to poll, under the lock of the caller. */
-    if (opal_unlikely(polling_for == done))
+    if (opal_unlikely(atomic_load(&polling_for) == done))
         wake_poller();
     else if (opal_unlikely(atomic_load_explicit(&parked_count, memory_order_relaxed) != 0)) {
         atomic_thread_fence(memory_order_seq_cst);
@@ -300,24 +301,25 @@ static void share_core(uint64_t now)
         opal_cpu_migrate();
 }
 
-/* A parked thread that does not sleep yet may need this core, and its peers may, too. */
-static void share_with_parked(const opal_wait_lock_t *lock)
+typedef enum polled {
+    POLLED_DONE,
+    POLLED_ENOUGH, /* for the spin budget; now it may sleep */
+    POLLED_SHARE,  /* a parked thread that does not sleep yet may need this core, and poll */
+} polled_t;
+
+static bool has_yielding(const opal_wait_lock_t *lock)
 {
-    if (lock == NULL || atomic_load_explicit(&parked_count, memory_order_relaxed) <=
-                            atomic_load_explicit(&asleep_count, memory_order_relaxed))
-        return;
-    lock->release();
-    sched_yield();
-    lock->acquire();
+    return lock != NULL && atomic_load_explicit(&parked_count, memory_order_relaxed) >
+                               atomic_load_explicit(&asleep_count, memory_order_relaxed);
 }
 
-/* Polls until it is done or nothing has come for the spin budget. True: done. */
-static bool spin(const atomic_int *done, const opal_wait_lock_t *lock)
+/* Polls until it is done or nothing has come for a while. */
+static polled_t spin(const atomic_int *done, const opal_wait_lock_t *lock)
 {
     uint64_t give_up = 0, next_yield = 0;
     for (unsigned idle = 0;; idle++) {
         if (is_done(done))
-            return true;
+            return POLLED_DONE;
         if (lock != NULL)
             lock->yield();
         if (opal_progress() > 0) {
@@ -332,7 +334,8 @@ static bool spin(const atomic_int *done, const opal_wait_lock_t *lock)
             continue;
         if (watch != NULL)
             watch();
-        share_with_parked(lock);
+        if (has_yielding(lock))
+            return POLLED_SHARE;
         uint64_t now = opal_clock_nsec();
         if (give_up == 0) {
             give_up = now + (uint64_t)spin_usec * 1000;
@@ -343,16 +346,16 @@ static bool spin(const atomic_int *done, const opal_wait_lock_t *lock)
             next_yield = now + YIELD_NSEC;
         }
         if (now >= give_up || oversubscribed)
-            return false;
+            return POLLED_ENOUGH;
     }
 }
 
-/* With more ranks than cores, the peer that is waited for may need this core. True: done. */
-static bool yield(const atomic_int *done, const opal_wait_lock_t *lock)
+/* With more ranks than cores, the peer that is waited for may need this core. */
+static polled_t yield(const atomic_int *done, const opal_wait_lock_t *lock)
 {
     for (unsigned idle = 0;; idle++) {
         if (is_done(done))
-            return true;
+            return POLLED_DONE;
         if (lock != NULL)
             lock->yield();
         if (opal_progress() > 0) {
@@ -360,7 +363,7 @@ static bool yield(const atomic_int *done, const opal_wait_lock_t *lock)
             continue;
         }
         if (idle >= oversubscribed_yields)
-            return false;
+            return POLLED_ENOUGH;
         sched_yield();
     }
 }
@@ -478,40 +481,43 @@ static bool sleep_once(const atomic_int *done, const opal_wait_lock_t *lock)
     return in_vain;
 }
 
+/* Returns when it is done, or another thread should poll. */
 static void poll_until(const atomic_int *done, const opal_wait_lock_t *lock)
 {
-    while (!(oversubscribed || early ? yield(done, lock) : spin(done, lock))) {
+    while ((oversubscribed || early ? yield(done, lock) : spin(done, lock)) == POLLED_ENOUGH) {
         /* A timer may end a sleep again and again, which is no reason to poll at full speed. */
         while (sleep_once(done, lock) && !is_done(done) && opal_progress() == 0)
             continue;
     }
 }
 
+/* It is done, or woken, or there is no poller. */
 static bool is_woken(parked_t *self)
 {
-    return is_done(self->done) || atomic_load(&self->state) == PARKED_WOKEN;
+    return is_done(self->done) || atomic_load(&polling_for) == NULL ||
+           atomic_load(&self->state) == PARKED_WOKEN;
 }
 
-/* Until it is done or woken. To sleep and be woken takes longer than most messages do, so the
- * thread first yields its core a few times to the others. */
-static void sleep_parked(parked_t *self)
+/* To sleep and be woken takes longer than most messages do, so the thread first yields its core to
+ * the others, a few times in one wait. */
+static void sleep_parked(parked_t *self, unsigned *yields)
 {
-    for (unsigned i = 0; i < PARKED_YIELDS; i++) {
+    do {
+        sched_yield();
         if (is_woken(self))
             return;
-        sched_yield();
-    }
+    } while (++*yields < PARKED_YIELDS);
     unsigned yielding = PARKED_YIELDING;
     atomic_fetch_add(&asleep_count, 1);
     atomic_compare_exchange_strong(&self->state, &yielding, PARKED_ASLEEP);
-    atomic_thread_fence(memory_order_seq_cst); /* before `done` is read */
+    atomic_thread_fence(memory_order_seq_cst); /* before is_woken reads */
     while (!is_woken(self))
         opal_futex_wait(&self->state, PARKED_ASLEEP, OPAL_FUTEX_PRIVATE);
     atomic_fetch_sub(&asleep_count, 1);
 }
 
-/* Waits while another thread is the poller, until it is done or this thread is the poller. */
-static void park(const atomic_int *done, const opal_wait_lock_t *lock)
+/* Waits while another thread is the poller, until it is done or this thread can be the poller. */
+static void park(const atomic_int *done, const opal_wait_lock_t *lock, unsigned *yields)
 {
     parked_t self = {.done = done};
     pthread_mutex_lock(&parked_lock);
@@ -521,7 +527,7 @@ static void park(const atomic_int *done, const opal_wait_lock_t *lock)
     /* A thread that notifies without the lock has set `done` before it reads parked_count. */
     atomic_thread_fence(memory_order_seq_cst);
     lock->release();
-    sleep_parked(&self);
+    sleep_parked(&self, yields);
     lock->acquire();
     pthread_mutex_lock(&parked_lock);
     opal_list_remove(&self.node);
@@ -545,16 +551,18 @@ void opal_wait_until(const atomic_int *done, const opal_wait_lock_t *lock)
         poll_until(done, NULL);
         return;
     }
-    while (!is_done(done)) {
-        if (polling_for != NULL) {
-            park(done, lock);
-            continue;
+    for (unsigned yields = 0; !is_done(done);) {
+        if (atomic_load(&polling_for) == NULL) {
+            atomic_store(&polling_for, done);
+            poll_until(done, lock);
+            atomic_store(&polling_for, NULL);
         }
-        polling_for = done;
-        poll_until(done, lock);
-        polling_for = NULL;
+        if (!is_done(done))
+            park(done, lock, &yields);
     }
-    /* A thread that was to be the poller may find itself done: it passes the role on, too. */
-    if (polling_for == NULL && atomic_load(&parked_count) != 0)
+    /* A thread that was to be the poller may find itself done: it passes the role on, too. A parked
+     * thread that does not sleep yet takes the role by itself. */
+    atomic_thread_fence(memory_order_seq_cst); /* before the counts are read */
+    if (atomic_load(&polling_for) == NULL && atomic_load(&parked_count) != 0 && !has_yielding(lock))
         pass_polling_on();
 }

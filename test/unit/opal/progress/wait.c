@@ -177,15 +177,28 @@ START_TEST(a_signal_under_the_lock_wakes_its_thread)
 }
 END_TEST
 
-static _Thread_local bool is_parking;
-static atomic_int parked_done;
+static _Thread_local bool is_parking, is_first_poller;
+static atomic_int parked_done, poller_yields;
 static int parked_yields;
+/* The parked thread stays in its first yield until the poller yields, and the poller in its yield
+ * until the parked thread has polled. */
+static bool awaits_poller;
+static atomic_bool is_parked;
 
 int __real_sched_yield(void);
 int __wrap_sched_yield(void);
 int __wrap_sched_yield(void)
 {
-    if (is_parking && ++parked_yields == 2) {
+    if (is_first_poller) {
+        atomic_fetch_add(&poller_yields, 1);
+        while (atomic_load(&parked_done) == 0)
+            __real_sched_yield();
+    }
+    if (is_parking && awaits_poller) {
+        atomic_store(&is_parked, true);
+        while (atomic_load(&poller_yields) == 0)
+            __real_sched_yield();
+    } else if (is_parking && ++parked_yields == 2) {
         acquire();
         opal_wait_signal(&parked_done);
         release();
@@ -214,6 +227,52 @@ START_TEST(a_parked_thread_yields_first)
     release();
     pthread_join(thread, NULL);
     ck_assert_int_eq(parked_yields, 2);
+}
+END_TEST
+
+static void yield_unseen(void)
+{
+    release();
+    __real_sched_yield();
+    acquire();
+}
+
+/* Finds something until there is a parked thread. That thread, when it polls, ends both waits. */
+static int end_if_parked_polls(void *unused OPAL_UNUSED)
+{
+    if (is_parking) {
+        atomic_store(&parked_done, 1);
+        atomic_store(&done, 1);
+    }
+    return !atomic_load(&is_parked);
+}
+
+static void *park_and_poll(void *unused)
+{
+    static const opal_wait_lock_t unseen = {release, acquire, yield_unseen};
+    acquire();
+    is_parking = true;
+    opal_wait_until(&parked_done, &unseen);
+    is_parking = false;
+    release();
+    return unused;
+}
+
+/* A poller that finds nothing lets a parked thread poll that gets the core. */
+START_TEST(a_parked_thread_becomes_the_poller)
+{
+    static const opal_wait_lock_t unseen = {release, acquire, yield_unseen};
+    pthread_t thread;
+    awaits_poller = true;
+    opal_progress_add(end_if_parked_polls, NULL);
+    acquire();
+    pthread_create(&thread, NULL, park_and_poll, NULL);
+    is_first_poller = true;
+    opal_wait_until(&done, &unseen);
+    is_first_poller = false;
+    release();
+    pthread_join(thread, NULL);
+    ck_assert_int_ge(atomic_load(&poller_yields), 1);
 }
 END_TEST
 
@@ -268,6 +327,7 @@ static const unit_test_t tests[] = {
     {.test = &many_threads_wait},
     {.test = &a_signal_under_the_lock_wakes_its_thread},
     {.test = &a_parked_thread_yields_first},
+    {.test = &a_parked_thread_becomes_the_poller, .repeats = 5},
     {.test = &a_signal_ends_no_wait},
     {.test = &the_watch_comes_each_second},
     {.test = &who_is_awake_is_not_called},
