@@ -30,7 +30,6 @@
 #include "ompi/object/object.h"
 #include "ompi/request/status.h"
 
-struct ompi_communicator;
 struct ompi_request;
 
 /* One wait for one or several requests. */

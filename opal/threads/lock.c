@@ -4,6 +4,7 @@
 
 #include <limits.h>
 #include <sched.h>
+#include <time.h>
 #include <stdint.h>
 
 #include "opal/arch/pause.h"
@@ -14,7 +15,20 @@
 enum {
     SPINS = 64, /* about a microsecond: critical sections are short */
     YIELDS = 4, /* the holder may need this core; more yields cost this thread its later turns */
+    NAP_NSEC = 20000,
 };
+
+/* Whether a waiting thread is starving. Looks at the clock; the first look begins the time. */
+static bool starves(bool is_starving, uint64_t *starving_from, atomic_uint *starving)
+{
+    uint64_t now = opal_clock_nsec();
+    if (*starving_from == 0)
+        *starving_from = now + OPAL_LOCK_STARVING_NSEC;
+    if (is_starving || now < *starving_from)
+        return is_starving;
+    atomic_fetch_add_explicit(starving, 1, memory_order_relaxed);
+    return true;
+}
 
 /* -- the fair lock ----------------------------------------------------------------------- */
 
@@ -47,13 +61,7 @@ static void wait_for(opal_fair_lock_t *lock)
             opal_cpu_pause();
             continue;
         }
-        uint64_t now = opal_clock_nsec();
-        if (starving_from == 0)
-            starving_from = now + OPAL_LOCK_STARVING_NSEC;
-        if (!is_starving && now >= starving_from) {
-            is_starving = true;
-            atomic_fetch_add_explicit(&lock->starving, 1, memory_order_relaxed);
-        }
+        is_starving = starves(is_starving, &starving_from, &lock->starving);
         if (i < SPINS + YIELDS || !may_take) {
             sched_yield();
             continue;
@@ -136,4 +144,29 @@ void opal_lock_give_way(opal_lock_t *lock)
         atomic_load_explicit(&lock->fair.state, memory_order_relaxed) == OPAL_LOCK_FREE)
         sched_yield();
     opal_lock_acquire(lock);
+}
+
+/* -- the short lock ---------------------------------------------------------------------- */
+
+void opal_short_wait(opal_short_lock_t *lock)
+{
+    uint64_t starving_from = 0;
+    bool is_starving = false;
+    for (unsigned i = 0;; i++) {
+        bool may_take =
+            is_starving || atomic_load_explicit(&lock->starving, memory_order_relaxed) == 0;
+        if (may_take && opal_short_take(lock))
+            break;
+        if (i < SPINS) {
+            opal_cpu_pause();
+            continue;
+        }
+        is_starving = starves(is_starving, &starving_from, &lock->starving);
+        if (i < SPINS + YIELDS)
+            sched_yield();
+        else
+            nanosleep(&(struct timespec){.tv_nsec = NAP_NSEC}, NULL);
+    }
+    if (is_starving)
+        atomic_fetch_sub_explicit(&lock->starving, 1, memory_order_relaxed);
 }

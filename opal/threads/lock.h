@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Locks without starvation, one of them biased to a single thread.
+ * Locks without starvation, one of them biased to a single thread, one for short sections.
  *
  * opal_fair_lock_t: acquire and release take one atomic instruction each. A thread may take a free
  * lock past threads that wait: handing the lock to a thread that is not running would stop all of
@@ -18,8 +18,13 @@
  * membarrier(2) is a fence on the owner's core. So either the owner sees that the bias has ended,
  * or the other thread sees the owner inside.
  *
- * Neither lock is recursive or works between processes. After fork the child has the locks in the
- * state in which they were.
+ * opal_short_lock_t: for critical sections of a few instructions. No thread sleeps until it is
+ * released, so the release is a plain store. A waiting thread spins, then yields its core, then
+ * naps: the holder may have lost its core, or have a lower priority. A starving thread goes first,
+ * as above.
+ *
+ * None of the locks is recursive or works between processes. After fork the child has the locks in
+ * the state in which they were.
  */
 #ifndef OPAL_THREADS_LOCK_H
 #define OPAL_THREADS_LOCK_H
@@ -32,7 +37,7 @@
 
 enum { OPAL_LOCK_STARVING_NSEC = 1000000 };
 
-/* All zero is a free lock of either kind, without a bias. */
+/* All zero is a free lock of each kind, without a bias. */
 
 typedef struct opal_fair_lock {
     atomic_uint state;    /* OPAL_LOCK_FREE and so on: a futex */
@@ -47,6 +52,11 @@ typedef struct opal_lock {
     bool is_biased;     /* the holder took it by the bias; protected by the lock */
     uintptr_t owner;    /* of the bias, a thread; constant while there is a bias */
 } opal_lock_t;
+
+typedef struct opal_short_lock {
+    atomic_uint held;     /* 0 or 1 */
+    atomic_uint starving; /* waiting threads that are starving */
+} opal_short_lock_t;
 
 /* -- the fair lock ------------------------------------------------------------------------- */
 
@@ -137,6 +147,30 @@ OPAL_EXPORT void opal_lock_give_way(opal_lock_t *lock);
 static inline bool opal_lock_is_wanted(const opal_lock_t *lock)
 {
     return atomic_load_explicit(&lock->fair.wanted, memory_order_relaxed) != 0;
+}
+
+/* -- the short lock ------------------------------------------------------------------------ */
+
+/* The slow path of acquire. */
+OPAL_EXPORT void opal_short_wait(opal_short_lock_t *lock);
+
+/* Takes a free lock, even while other threads are starving. */
+static inline bool opal_short_take(opal_short_lock_t *lock)
+{
+    return atomic_load_explicit(&lock->held, memory_order_relaxed) == 0 &&
+           atomic_exchange_explicit(&lock->held, 1, memory_order_acquire) == 0;
+}
+
+static inline void opal_short_acquire(opal_short_lock_t *lock)
+{
+    if (opal_unlikely(atomic_load_explicit(&lock->starving, memory_order_relaxed) != 0 ||
+                      !opal_short_take(lock)))
+        opal_short_wait(lock);
+}
+
+static inline void opal_short_release(opal_short_lock_t *lock)
+{
+    atomic_store_explicit(&lock->held, 0, memory_order_release);
 }
 
 #endif

@@ -133,8 +133,8 @@ OPAL_EXPORT void opal_btl_hide(uint64_t exposure);
 typedef struct opal_btl_peer {
     const struct opal_btl_ops *ops;
     opal_process_t *process;
-    bool is_unreachable;   /* set by the base: it has failed or left */
-    opal_fair_lock_t lock; /* held by clients from reserve to commit, where threads share */
+    bool is_unreachable;    /* set by the base: it has failed or left */
+    opal_short_lock_t lock; /* held by clients from reserve to commit, where threads share */
 } opal_btl_peer_t;
 
 /* Begins an operation on the peer's memory. True: it is done, and `done` is not called. */

@@ -46,7 +46,7 @@ typedef struct ob1_unexpected {
 } ob1_unexpected_t;
 
 typedef struct ob1_matcher {
-    opal_fair_lock_t lock;  /* of all that follows; callers acquire it where threads share */
+    opal_short_lock_t lock; /* of all that follows; callers acquire it where threads share */
     ob1_posted_t *only;     /* the only posted receive, in no bin; NULL: none or several */
     struct ob1_bin *recent; /* the bin that was found last; NULL: none */
     size_t posted_total;    /* receives in bins */

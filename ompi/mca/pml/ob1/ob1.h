@@ -211,16 +211,16 @@ static inline ob1_matcher_t *ob1_matcher_for(const ompi_route_t *from)
 
 /* -- locks -- */
 
-static inline void ob1_lock(opal_fair_lock_t *lock)
+static inline void ob1_lock(opal_short_lock_t *lock)
 {
     if (ompi_threads_share())
-        opal_fair_acquire(lock);
+        opal_short_acquire(lock);
 }
 
-static inline void ob1_unlock(opal_fair_lock_t *lock)
+static inline void ob1_unlock(opal_short_lock_t *lock)
 {
     if (ompi_threads_share())
-        opal_fair_release(lock);
+        opal_short_release(lock);
 }
 
 /* -- match.h, by rank -- */
@@ -309,7 +309,7 @@ static inline void ob1_peer_sent(ob1_peer_t *peer)
 {
     if (ompi_threads_share()) {
         peer->allows_unlocked = ob1_peer_can_send(peer);
-        opal_fair_release(&peer->btl->lock);
+        opal_short_release(&peer->btl->lock);
     }
 }
 

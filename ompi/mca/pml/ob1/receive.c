@@ -83,9 +83,9 @@ OPAL_INLINE ob1_receive_t *create_from(opal_pool_t *pool, const ompi_route_t *fr
 OPAL_NOINLINE static ob1_receive_t *create_shared(const ompi_route_t *from, const ompi_data_t *data)
 {
     ob1_matcher_t *matcher = ob1_matcher_for(from);
-    opal_fair_acquire(&matcher->lock);
+    opal_short_acquire(&matcher->lock);
     ob1_receive_t *receive = create_from(pool_of(from->comm, from->context), from, data);
-    opal_fair_release(&matcher->lock);
+    opal_short_release(&matcher->lock);
     return receive;
 }
 
@@ -228,7 +228,7 @@ bool ob1_try_irecv_unlocked(const ompi_route_t *from, const ompi_data_t *data,
     ob1_matcher_t *matcher = ob1_matcher_for(from);
     ob1_receive_t *receive = NULL;
     bool can_post, is_posted = false;
-    opal_fair_acquire(&matcher->lock);
+    opal_short_acquire(&matcher->lock);
     ob1_message_t *message = find_whole(matcher, from, &can_post);
     if (message != NULL || can_post)
         receive = create_from(pool_of(from->comm, from->context), from, data);
@@ -236,7 +236,7 @@ bool ob1_try_irecv_unlocked(const ompi_route_t *from, const ompi_data_t *data,
         ob1_matcher_remove_unexpected(matcher, &message->unexpected);
     else if (receive != NULL)
         is_posted = post(matcher, receive);
-    opal_fair_release(&matcher->lock);
+    opal_short_release(&matcher->lock);
     if (receive == NULL)
         return false;
     *request = &receive->request;
@@ -253,11 +253,11 @@ bool ob1_try_recv_unlocked(const ompi_route_t *from, const ompi_data_t *data, MP
     ob1_matcher_t *matcher = ob1_matcher_for(from);
     ob1_receive_t receive;
     bool can_post;
-    opal_fair_acquire(&matcher->lock);
+    opal_short_acquire(&matcher->lock);
     ob1_message_t *message = find_whole(matcher, from, &can_post);
     if (message != NULL)
         ob1_matcher_remove_unexpected(matcher, &message->unexpected);
-    opal_fair_release(&matcher->lock);
+    opal_short_release(&matcher->lock);
     if (message == NULL)
         return false;
     ompi_request_init_bare(&receive.request, &receive_request_ops, from->comm);

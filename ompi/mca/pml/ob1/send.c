@@ -515,11 +515,11 @@ bool ob1_try_send_unlocked(const ompi_route_t *to, const ompi_data_t *data, ompi
         bytes >= ops->direct_bytes)
         return false;
     ob1_match_t match = match_of(to);
-    opal_fair_acquire(&peer->btl->lock);
+    opal_short_acquire(&peer->btl->lock);
     bool was_sent = peer->allows_unlocked &&
                     atomic_load_explicit(&peer->credit, memory_order_relaxed) >= 0 &&
                     write_eager(peer, &match, data, bytes);
-    opal_fair_release(&peer->btl->lock);
+    opal_short_release(&peer->btl->lock);
     return was_sent;
 }
 

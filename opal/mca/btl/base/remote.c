@@ -174,9 +174,9 @@ static opal_list_t replies = {{&replies.head, &replies.head}}; /* reply_t */
 static bool send_frame(opal_btl_peer_t *peer, kind_t kind, const void *head, size_t head_bytes,
                        const void *bytes, size_t length)
 {
-    opal_fair_acquire(&peer->lock);
+    opal_short_acquire(&peer->lock);
     bool has_left = opal_btl_send_frame(peer, kind, head, head_bytes, bytes, length);
-    opal_fair_release(&peer->lock);
+    opal_short_release(&peer->lock);
     return has_left;
 }
 

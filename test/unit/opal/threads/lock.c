@@ -236,11 +236,73 @@ START_TEST(a_fair_lock_alone)
 }
 END_TEST
 
+/* A short lock. Its waiting threads nap, so the last one has it, too, and nobody is starving in the
+ * end. */
+static opal_short_lock_t brief;
+
+static void *count_briefly(void *argument OPAL_UNUSED)
+{
+    for (int i = 0; i < ROUNDS; i++) {
+        opal_short_acquire(&brief);
+        if (is_taken)
+            atomic_store(&broken, true);
+        is_taken = true;
+        counter++;
+        is_taken = false;
+        opal_short_release(&brief);
+        if (i % 64 == 0) /* some of those that wait become starving */
+            atomic_fetch_add(&now_nsec, OPAL_LOCK_STARVING_NSEC / 2);
+    }
+    return NULL;
+}
+
+START_TEST(a_short_lock)
+{
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, count_briefly, NULL);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    ck_assert_int_eq(counter, THREADS * (long)ROUNDS);
+    ck_assert(!atomic_load(&broken));
+    ck_assert_int_eq((int)atomic_load(&brief.held), 0);
+    ck_assert_int_eq((int)atomic_load(&brief.starving), 0);
+}
+END_TEST
+
+static void *want_briefly(void *argument OPAL_UNUSED)
+{
+    opal_short_acquire(&brief);
+    atomic_store(&has_had_it, true);
+    opal_short_release(&brief);
+    return NULL;
+}
+
+/* As no_thread_passes_a_starving_one. */
+START_TEST(no_thread_passes_a_starving_one_briefly)
+{
+    pthread_t thread;
+    atomic_store(&brief.starving, 1);
+    pthread_create(&thread, NULL, want_briefly, NULL);
+    while (!atomic_load(&has_had_it) && atomic_load(&looks) < 20)
+        sched_yield();
+    ck_assert(!atomic_load(&has_had_it));
+    atomic_store(&brief.starving, 0);
+    pthread_join(thread, NULL);
+    ck_assert(atomic_load(&has_had_it));
+}
+END_TEST
+
 static const unit_test_t tests[] = {
-    {.test = &one_thread_at_a_time},      {.test = &one_at_a_time_while_the_bias_ends},
-    {.test = &the_owner_gives_way},       {.test = &no_thread_passes_a_starving_one},
-    {.test = &a_starving_one_goes_first}, {.test = &sleepers_are_woken},
+    {.test = &one_thread_at_a_time},
+    {.test = &one_at_a_time_while_the_bias_ends},
+    {.test = &the_owner_gives_way},
+    {.test = &no_thread_passes_a_starving_one},
+    {.test = &a_starving_one_goes_first},
+    {.test = &sleepers_are_woken},
     {.test = &a_fair_lock_alone},
+    {.test = &a_short_lock},
+    {.test = &no_thread_passes_a_starving_one_briefly},
 };
 
 UNIT_MAIN("lock", tests, setup);
