@@ -17,7 +17,9 @@
  * Threading: any number of threads may be in a wait, with the upper layer's lock. One of them, the
  * poller, polls and sleeps on the doorbell; the others are parked, each on a word of its own. The
  * thread that completes what a parked thread waits for wakes that thread alone. The poller yields
- * the lock while it polls, and makes a parked thread the poller when it leaves.
+ * the lock while it polls, and makes a parked thread the poller when it leaves. A parked thread
+ * yields its core a few times before it sleeps; meanwhile a poller that finds nothing parks itself,
+ * and the thread that runs next polls.
  */
 #ifndef OPAL_PROGRESS_WAIT_H
 #define OPAL_PROGRESS_WAIT_H
