@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which kernel copies. Until the choice is made, `opal_copy_current` is a function that makes it;
- * so the first large copy pays for the measurement, and a process without one does not.
+ * Which kernel copies. At first it is the first one of the table that this CPU has, while
+ * `opal_copy_current` is a function that counts. When so much was copied that the measurement is
+ * worth its time, that function makes the choice. So no first message pays for the measurement, nor
+ * does a process that copies little.
  *
  * Threading: `opal_copy_current` is replaced by another function that copies; a thread that still
  * sees the old one copies by that. The choice itself is made once, by one thread.
@@ -106,8 +108,25 @@ static opal_copy_choice_t choice;
 static void choose(void);
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+static const opal_copy_kernel_t *first_usable(void)
+{
+    const opal_copy_kernel_t *kernel = opal_copy_kernels;
+    while (!kernel->usable())
+        kernel++;
+    return kernel;
+}
+
+/* A count that threads write at once may be too small. */
+static size_t copied_bytes;
+
 static void copy_first(char *to, const char *from, size_t bytes)
 {
+    size_t copied = __atomic_load_n(&copied_bytes, __ATOMIC_RELAXED);
+    if (copied < OPAL_COPY_UNMEASURED_BYTES) {
+        __atomic_store_n(&copied_bytes, copied + bytes, __ATOMIC_RELAXED);
+        first_usable()->copy(to, from, bytes);
+        return;
+    }
     pthread_once(&once, choose);
     choice.kernel->copy(to, from, bytes);
 }
@@ -148,6 +167,7 @@ void opal_copy_choose(const opal_copy_kernel_t *kernel)
 {
     if (kernel == NULL) {
         once = (pthread_once_t)PTHREAD_ONCE_INIT;
+        copied_bytes = 0;
         set_current(copy_first);
         return;
     }

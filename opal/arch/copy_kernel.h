@@ -4,8 +4,8 @@
  *
  * libc's memcpy is not among the first: it uses `rep movsb` from about 2 KiB on, which some CPUs
  * (AMD Zen 3) make twenty times slower when the destination lies a little above the source modulo a
- * page. So each kernel that runs here is measured, at alignments of that kind too, when the first
- * large block is copied, which takes some 40 us; or the parameter copy_kernel names one.
+ * page. So each kernel that runs here is measured, at alignments of that kind too, when some MiB of
+ * large blocks were copied, which takes 40 to 150 us; or the parameter copy_kernel names one.
  *
  * Threading: any thread, except for opal_copy_choose(): start-up.
  */
@@ -29,7 +29,11 @@ typedef struct opal_copy_kernel {
 OPAL_EXPORT extern const opal_copy_kernel_t opal_copy_kernels[];
 OPAL_EXPORT extern const size_t opal_copy_kernel_count;
 
-enum { OPAL_COPY_TRIALS = 5, OPAL_COPY_KERNELS_MAX = 8 };
+enum {
+    OPAL_COPY_TRIALS = 5,
+    OPAL_COPY_KERNELS_MAX = 8,
+    OPAL_COPY_UNMEASURED_BYTES = 4 << 20, /* that are copied before the measurement */
+};
 
 typedef struct opal_copy_choice {
     const opal_copy_kernel_t *kernel;

@@ -21,11 +21,17 @@ static uint64_t to_page_end(const void *address)
     return -(uint64_t)(uintptr_t)address % PAGE;
 }
 
+static void set_populated(ring_writer_t *writer, uint64_t populated)
+{
+    writer->populated = populated < writer->size ? populated : UINT64_MAX;
+    atomic_store_explicit(&writer->ring->populated, writer->populated, memory_order_relaxed);
+}
+
 void ring_writer_init(ring_writer_t *writer, ring_t *ring, size_t size)
 {
     ring->size = size;
     *writer = (ring_writer_t){.ring = ring, .size = size};
-    writer->populated = to_page_end(ring->bytes); /* with the ring's head */
+    set_populated(writer, to_page_end(ring->bytes)); /* with the ring's head */
 }
 
 /* The peer may write at any time: what it says is read once. */
@@ -47,9 +53,7 @@ static opal_status_t populate(ring_writer_t *writer, uint64_t end)
         opal_status_t status = opal_node_populate(begin, (size_t)chunk);
         if (status != OPAL_SUCCESS)
             return status;
-        writer->populated += chunk;
-        if (writer->populated == writer->size)
-            writer->populated = UINT64_MAX;
+        set_populated(writer, writer->populated + chunk);
     }
     return OPAL_SUCCESS;
 }

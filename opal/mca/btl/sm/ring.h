@@ -63,6 +63,7 @@ typedef struct ring {
     _Atomic uint32_t is_dropped;                /* the reader has stopped */
     _Atomic uint32_t fill_nsec;                 /* the writer's, for long data (pace.h) */
     _Atomic uint32_t advice[PACE_WAYS];         /* the reader's, as pace_t.published */
+    _Atomic uint64_t populated;                 /* the writer's, of the first lap */
     _Alignas(RING_LINE) _Atomic uint64_t freed; /* by the reader */
     _Alignas(RING_LINE) ring_completion_t completion; /* by the writer */
     _Alignas(RING_LINE) unsigned char bytes[];
@@ -102,6 +103,19 @@ typedef struct ring_reader {
     uint64_t exposed_mask; /* a bit for each */
     struct iovec exposed[RING_EXPOSED];
 } ring_reader_t;
+
+/* Whether frames of so many bytes need memory that the ring does not have yet, as the writer and
+ * the reader see it. */
+static inline bool ring_lacks_memory(const ring_writer_t *writer, size_t bytes)
+{
+    return writer->populated - writer->tail < bytes && writer->populated != UINT64_MAX;
+}
+
+static inline bool ring_reader_lacks_memory(const ring_reader_t *reader, size_t bytes)
+{
+    uint64_t populated = atomic_load_explicit(&reader->ring->populated, memory_order_relaxed);
+    return populated < reader->size && populated < reader->head + bytes;
+}
 
 /* How much of the segment a ring takes; the longest frame that always fits in an empty one. */
 static inline size_t ring_segment_bytes(size_t size)

@@ -30,6 +30,7 @@ enum {
     SPIN_BUDGET = 64,     /* polls of the completion slot, about 1 us */
     BYTES_PER_SPIN = 256, /* one poll more: the peer copies so much in that time */
     MAX_SPIN_BUDGET = 512,
+    EARLY_GETS = 32,
     HEADER_BYTES = 128, /* the upper layer's, at most; see btl.h */
 };
 
@@ -518,6 +519,15 @@ static const void *sm_map_start(opal_btl_peer_t *base, uintptr_t start, size_t b
     return sm_map((sm_peer_t *)base, start, bytes);
 }
 
+/*
+ * Whether a get is better although the advice is frames: these would need memory that the ring does
+ * not have yet, which costs more than a get. After some gets the memory is worth it.
+ */
+static bool is_early(unsigned *gets, bool lacks_memory)
+{
+    return lacks_memory && (*gets)++ < EARLY_GETS;
+}
+
 /* The receiver's advice. */
 static bool is_advised(sm_peer_t *peer, pace_way_t way, size_t bytes)
 {
@@ -545,7 +555,11 @@ static bool sm_rndv_get_pays(opal_btl_peer_t *base, uintptr_t start, size_t byte
     if (use_cma == SM_CMA_ALWAYS || opal_wait_is_oversubscribed())
         return true;
     if (!incoming)
-        return is_advised(peer, PACE_CMA, bytes);
+        return is_advised(peer, PACE_CMA, bytes) ||
+               is_early(&peer->early_sent, ring_lacks_memory(&peer->writer, bytes));
+    const ring_reader_t *reader = reader_of(&sm_state, peer);
+    if (is_early(&peer->early_got, reader != NULL && ring_reader_lacks_memory(reader, bytes)))
+        return true;
     return pace_get_pays(pace_advice(PACE_CMA, peer->pace.published[PACE_CMA]), bytes, false,
                          peer->got_turns);
 }

@@ -41,8 +41,9 @@ typedef struct sm_peer {
     pace_t pace;           /* of what comes from it */
     unsigned sent_turns[PACE_WAYS][PACE_CLASSES]; /* of pace_get_pays */
     unsigned got_turns[PACE_CLASSES];
-    unsigned long_sent, long_got; /* frames; some of them are timed */
-    uint64_t fill_begin;          /* of a frame that is timed, else 0 */
+    unsigned early_sent, early_got; /* gets because the ring had no memory yet */
+    unsigned long_sent, long_got;   /* frames; some of them are timed */
+    uint64_t fill_begin;            /* of a frame that is timed, else 0 */
 } sm_peer_t;
 
 /* The transport. */

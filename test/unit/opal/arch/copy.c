@@ -172,11 +172,31 @@ START_TEST(a_named_one_is_used)
 }
 END_TEST
 
-static void *copy_once(void *room)
+static opal_copy_fn_t *unmeasured;
+
+static void *copy_until_measured(void *room)
 {
-    opal_copy_large(room, source, SMALL_MAX);
+    do
+        opal_copy_large(room, source, SMALL_MAX);
+    while (__atomic_load_n(&opal_copy_current, __ATOMIC_RELAXED) == unmeasured);
     return NULL;
 }
+
+/* A first message does not wait for a measurement. */
+START_TEST(little_is_copied_without_a_measurement)
+{
+    make_areas();
+    opal_copy_choose(NULL);
+    unmeasured = opal_copy_current;
+    for (size_t copied = 0; copied < OPAL_COPY_UNMEASURED_BYTES; copied += SMALL_MAX) {
+        opal_copy_large(target, source, SMALL_MAX);
+        ck_assert(opal_copy_current == unmeasured);
+    }
+    ck_assert_mem_eq(target, source, SMALL_MAX);
+    opal_copy_large(target, source, SMALL_MAX);
+    ck_assert(opal_copy_current != unmeasured);
+}
+END_TEST
 
 /* Each of them may be the one that makes the choice. */
 START_TEST(first_copies_at_once)
@@ -184,8 +204,10 @@ START_TEST(first_copies_at_once)
     pthread_t threads[THREADS];
     make_areas();
     opal_copy_choose(NULL);
+    unmeasured = opal_copy_current;
     for (size_t i = 0; i < THREADS; i++)
-        ck_assert_int_eq(pthread_create(&threads[i], NULL, copy_once, target + i * PAGE), 0);
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, copy_until_measured, target + i * PAGE),
+                         0);
     for (size_t i = 0; i < THREADS; i++) {
         ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
         ck_assert_mem_eq(target + i * PAGE, source, SMALL_MAX);
@@ -195,6 +217,7 @@ START_TEST(first_copies_at_once)
 END_TEST
 
 static const unit_test_t tests[] = {
+    {.test = &little_is_copied_without_a_measurement},
     {.test = &small_sizes, .repeats = OPAL_COPY_KERNELS_MAX},
     {.test = &alignments, .repeats = OPAL_COPY_KERNELS_MAX},
     {.test = &sizes_around_pages, .repeats = OPAL_COPY_KERNELS_MAX},
