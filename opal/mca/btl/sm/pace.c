@@ -112,7 +112,8 @@ static bool is_better_above(const pace_t *pace, pace_way_t way, unsigned class, 
 static uint32_t advise(const pace_t *pace, pace_way_t way)
 {
     uint32_t advice = pace_advice(way, 0);
-    for (unsigned class = PACE_CLASSES; frame_nsec(pace) != 0 && class -- > 0;) {
+    for (unsigned i = 0; frame_nsec(pace) != 0 && i < PACE_CLASSES; i++) {
+        const unsigned class = PACE_CLASSES - 1 - i; /* the larger ones first */
         const uint32_t bit = 1u << class, all = bit | bit << PACE_BURST | bit << PACE_TRIAL;
         if (pace->get_nsec[way][class] != 0)
             advice = (advice & ~all) | advise_class(pace, way, class);
