@@ -383,6 +383,9 @@ static void say_hello(header_t *header, const opal_pmi_job_t *job)
     publish_cpus(slot);
     slot->region_base = opal_region.base;
     slot->region_id = opal_region.id;
+    slot->statics = opal_region.statics;
+    slot->statics_bytes = opal_region.statics_bytes;
+    slot->statics_offset = opal_region.statics_offset;
     if (header->launcher == 0) {
         struct flock life = life_of(job->local_rank);
         if (fcntl(node.fd, F_SETLK, &life) != 0)

@@ -48,7 +48,8 @@ typedef struct opal_node_slot {
     int session;
     atomic_uint is_dead; /* it ended without detaching; written by the process that noticed it */
     uint64_t cpus[OPAL_NODE_CPU_WORDS];
-    uint64_t region_base, region_id; /* region.h; the address in the owner */
+    uint64_t region_base, region_id;                 /* region.h; the address in the owner */
+    uint64_t statics, statics_bytes, statics_offset; /* as in opal_region */
     _Atomic uint64_t
         protocol; /* opal_node_check_protocol: up to 8 letters, the first one lowest; 0: not yet */
     _Atomic uint64_t modex[OPAL_MODEX_KINDS]; /* offsets; 0: not written yet */
@@ -153,6 +154,9 @@ typedef struct opal_node_view {
     uintptr_t base;
     size_t bytes; /* 0: none */
     uintptr_t shift;
+    uintptr_t statics; /* its static data, with a shift of its own */
+    size_t statics_bytes;
+    uintptr_t statics_shift;
 } opal_node_view_t;
 
 /* False: the peer has not attached yet; the caller tries again later. */
@@ -162,9 +166,19 @@ OPAL_EXPORT bool opal_node_view(unsigned local_rank, opal_node_view_t *view);
 static inline void *opal_view_at(const opal_node_view_t *view, uintptr_t address, size_t bytes)
 {
     uintptr_t offset = address - view->base;
-    if (offset >= view->bytes || bytes > view->bytes - offset)
+    if (offset < view->bytes)
+        return bytes <= view->bytes - offset ? (void *)(address + view->shift) : NULL;
+    offset = address - view->statics;
+    if (offset >= view->statics_bytes || bytes > view->statics_bytes - offset)
         return NULL;
-    return (void *)(address + view->shift);
+    return (void *)(address + view->statics_shift);
+}
+
+/* The same for an address that the peer says is in the region. */
+static inline void *opal_view_of(const opal_node_view_t *view, uintptr_t address)
+{
+    bool is_static = address - view->statics < view->statics_bytes;
+    return (void *)(address + (is_static ? view->statics_shift : view->shift));
 }
 
 /* Permits the peers of this node to read this process's memory, as far as a process can. */

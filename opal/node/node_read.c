@@ -30,6 +30,12 @@ bool opal_node_view(unsigned local_rank, opal_node_view_t *view)
     uintptr_t base = slot->region_base; /* from a peer, but any value leads into our own mapping */
     *view = (opal_node_view_t){
         .base = base, .bytes = opal_region.bytes, .shift = opal_region.base - base};
+    uint64_t offset = slot->statics_offset, bytes = slot->statics_bytes, statics = slot->statics;
+    if (offset < opal_region.bytes && bytes <= opal_region.bytes - offset) {
+        view->statics = statics;
+        view->statics_bytes = bytes;
+        view->statics_shift = opal_region.base + offset - statics;
+    }
     return true;
 }
 

@@ -28,6 +28,10 @@ typedef struct opal_region {
     struct opal_region_pool *pools;
     _Atomic uint32_t *owners;
     uint32_t pool_count, number;
+    /* The program's static data, if that is a block of the region, mapped where the program has
+     * it, too: its address, and where in the region it lies. */
+    uintptr_t statics;
+    size_t statics_bytes, statics_offset;
 } opal_region_t;
 
 OPAL_EXPORT extern opal_region_t opal_region;
@@ -36,7 +40,10 @@ OPAL_EXPORT extern opal_region_t opal_region;
 static inline bool opal_region_has(const void *start, size_t bytes)
 {
     uintptr_t offset = (uintptr_t)start - opal_region.base;
-    return offset < opal_region.bytes && bytes <= opal_region.bytes - offset;
+    if (offset < opal_region.bytes)
+        return bytes <= opal_region.bytes - offset;
+    offset = (uintptr_t)start - opal_region.statics;
+    return offset < opal_region.statics_bytes && bytes <= opal_region.statics_bytes - offset;
 }
 
 /* From now on peers may copy from and to this process' blocks, and give it blocks of theirs. If

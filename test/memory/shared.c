@@ -24,23 +24,10 @@
 #include "opal/node/node.h"
 #include "opal/node/region.h"
 #include "test/memory/children.h"
+#include "test/memory/ranks.h"
 
-static int rank, size, count, failed;
 static bool on;
 static size_t least;
-
-/* What all ranks find. */
-static void check(bool good, const char *what)
-{
-    int mine = good, all = 0;
-    MPI_Reduce(&mine, &all, 1, MPI_INT, MPI_LAND, 0, MPI_COMM_WORLD);
-    if (rank != 0)
-        return;
-    count++;
-    failed += !all;
-    printf("%sok %d - %s\n", all ? "" : "not ", count, what);
-    fflush(stdout);
-}
 
 static bool is_shared(const void *block)
 {
@@ -526,8 +513,7 @@ int main(int argc, char **argv)
     on = argc > 1 && strcmp(argv[1], "on") == 0;
     least = argc > 2 ? strtoul(argv[2], NULL, 0) : 8192;
     MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    begin_checks();
     check((opal_region.bytes > 0) == on, on ? "there is a region" : "there is no region");
     check_family();
     check_resizing();
@@ -550,8 +536,5 @@ int main(int argc, char **argv)
         check_fork_with_foreign_descriptors(false);
         check_fork_with_foreign_descriptors(true);
     }
-    if (rank == 0)
-        printf("1..%d\n", count);
-    MPI_Finalize();
-    return failed > 0;
+    return end_checks();
 }

@@ -189,7 +189,7 @@ char *sm_direct_target(const sm_comm_t *self, const sm_slot_t *slot, int rank)
 {
     uintptr_t target = entry_of(self, slot, rank)->target;
     /* The view of this rank itself has no shift. */
-    return target != 0 ? (char *)(target + self->peers[rank].view.shift) : NULL;
+    return target != 0 ? opal_view_of(&self->peers[rank].view, target) : NULL;
 }
 
 bool sm_direct_has_targets(const sm_comm_t *self, const sm_slot_t *slot)
@@ -300,7 +300,8 @@ static int fetch_packed(const sm_peer_t *peer, uintptr_t from, ompi_data_t to)
 }
 
 /* Copies from the segments of a peer to those of `to`. */
-static void fetch_laid_out(const struct iovec *from, size_t skip, uintptr_t shift, ompi_data_t to)
+static void fetch_laid_out(const opal_node_view_t *view, const struct iovec *from, size_t skip,
+                           ompi_data_t to)
 {
     struct iovec segments[SEGMENTS];
     size_t bytes = ompi_datatype_bytes(to.type, to.count), done = 0, found;
@@ -314,7 +315,7 @@ static void fetch_laid_out(const struct iovec *from, size_t skip, uintptr_t shif
                 size_t left = from->iov_len - skip, room = segments[i].iov_len - at;
                 now = left < room ? left : room;
                 opal_copy((char *)segments[i].iov_base + at,
-                          (const void *)((uintptr_t)from->iov_base + shift + skip), now);
+                          opal_view_of(view, (uintptr_t)from->iov_base + skip), now);
             }
         }
         done += found;
@@ -330,7 +331,7 @@ int sm_direct_fetch_from(const sm_comm_t *self, int rank, uintptr_t address, siz
     const struct iovec *first = opal_view_at(&peer->view, address, segments * sizeof *first);
     if (first == NULL)
         return MPI_ERR_OTHER;
-    fetch_laid_out(first, skip, peer->view.shift, to);
+    fetch_laid_out(&peer->view, first, skip, to);
     return MPI_SUCCESS;
 }
 

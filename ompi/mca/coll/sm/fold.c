@@ -156,7 +156,7 @@ static char *target_of(const sm_fold_t *fold, const sm_slot_t *operands, int ran
 {
     if (fold->addresses == NULL)
         return sm_direct_target(fold->self, operands, rank);
-    return (char *)(fold->addresses[rank].target + fold->self->peers[rank].view.shift);
+    return opal_view_of(&fold->self->peers[rank].view, fold->addresses[rank].target);
 }
 
 /* Also in place: no other rank reads these elements of an operand. */

@@ -171,8 +171,9 @@ static int gather(const plan_t *plan)
     const ompi_coll_call_t *call = &plan->call;
     if (self->rank != call->root) {
         ompi_data_t block = sm_block(&call->send, 0);
-        uintptr_t target = plan->addresses[call->root].target + self->peers[call->root].view.shift;
-        sm_pack(block, (char *)(target + (size_t)self->rank * sm_bytes(block)));
+        char *target =
+            opal_view_of(&self->peers[call->root].view, plan->addresses[call->root].target);
+        sm_pack(block, target + (size_t)self->rank * sm_bytes(block));
     } else if (call->send.buffer != MPI_IN_PLACE) {
         sm_copy_own(sm_block(&call->send, 0), sm_block(&call->recv, self->rank));
     }

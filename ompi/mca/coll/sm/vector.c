@@ -409,7 +409,7 @@ static bool deliver(gather_t *gather, ompi_data_t block, int *error)
     const item_t *item = item_for(self, &gather->wanted, root, self->rank);
     if (item->address == 0 || item->bytes != sm_bytes(block))
         return false;
-    sm_pack(block, (char *)(item->address + self->peers[root].view.shift));
+    sm_pack(block, opal_view_of(&self->peers[root].view, item->address));
     return true;
 }
 

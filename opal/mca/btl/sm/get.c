@@ -30,11 +30,20 @@ void *sm_map(sm_peer_t *peer, uintptr_t address, size_t bytes)
     return opal_view_at(view_of(peer), address, bytes);
 }
 
-/* Whether all of these segments are mapped here. */
+/* From the peer's address of a segment to ours. */
+static uintptr_t shift_of(const sm_peer_t *peer, const struct iovec *segment)
+{
+    uintptr_t address = (uintptr_t)segment->iov_base;
+    return (uintptr_t)opal_view_of(&peer->view, address) - address;
+}
+
+/* Whether all of these segments are mapped here, with the same shift, as those of one buffer are.
+ */
 static bool is_all_mapped(sm_peer_t *peer, const struct iovec *from, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (sm_map(peer, (uintptr_t)from[i].iov_base, from[i].iov_len) == NULL)
+        if (sm_map(peer, (uintptr_t)from[i].iov_base, from[i].iov_len) == NULL ||
+            shift_of(peer, &from[i]) != shift_of(peer, from))
             return false;
     }
     return true;
@@ -48,7 +57,7 @@ ssize_t sm_get_mapped(sm_peer_t *peer, const struct iovec *to, size_t to_count,
      * peer, which polls for the completion alone, does not need it meanwhile. */
     if (writer->ring != NULL)
         opal_prefetch_write(ring_word(writer->ring, writer->size, writer->tail));
-    return (ssize_t)opal_segments_copy(to, to_count, from, from_count, peer->view.shift);
+    return (ssize_t)opal_segments_copy(to, to_count, from, from_count, shift_of(peer, from));
 }
 
 /* -- CMA ----------------------------------------------------------------------------------- */

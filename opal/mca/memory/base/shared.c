@@ -42,6 +42,14 @@ const opal_param_row_t opal_memory_shared_params[] = {
      .unit = "bytes",
      .prose = "The smallest block that malloc takes from the shared region "
               "(memory_smheap_enable); smaller blocks are private"},
+    {.name = "static_bytes",
+     .type = OPAL_PARAM_SIZE,
+     .value = &parsed.static_bytes,
+     .preset = "1M",
+     .max = "1G",
+     .unit = "bytes",
+     .prose = "How much static data without initial values the program must have, so that it lies "
+              "in the shared region, too (memory_smheap_enable); 0: never"},
     {.name = "size",
      .type = OPAL_PARAM_UNSIGNED,
      .value = &parsed.size_mib,

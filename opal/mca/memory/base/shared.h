@@ -17,12 +17,13 @@ typedef enum opal_memory_enable {
 } opal_memory_enable_t;
 
 typedef struct opal_memory_shared {
-    int enable;         /* opal_memory_enable_t */
-    size_t min_bytes;   /* the smallest allocation that goes to the region */
-    unsigned size_mib;  /* of the region; 0: by the machine's memory */
-    unsigned shares;    /* in how many parts it is cut to begin with; 0: by the number of ranks */
-    bool offset;        /* map it at another address than the other ranks */
-    unsigned wait_msec; /* for the process that makes the region, at most */
+    int enable;          /* opal_memory_enable_t */
+    size_t min_bytes;    /* the smallest allocation that goes to the region */
+    size_t static_bytes; /* static data from this size on lies in the region, too; 0: none */
+    unsigned size_mib;   /* of the region; 0: by the machine's memory */
+    unsigned shares;     /* in how many parts it is cut to begin with; 0: by the number of ranks */
+    bool offset;         /* map it at another address than the other ranks */
+    unsigned wait_msec;  /* for the process that makes the region, at most */
 } opal_memory_shared_t;
 
 /* memory_smheap_...; ends with a row of zeros. */

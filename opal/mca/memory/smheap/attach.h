@@ -11,6 +11,13 @@
 #include "opal/mca/memory/base/shared.h"
 #include "opal/node/region_reap.h"
 
+/* The program's static data, mapped from the region (statics.h). */
+typedef struct smheap_statics {
+    char *start;
+    size_t bytes;  /* 0: it is private */
+    size_t offset; /* in the region */
+} smheap_statics_t;
+
 typedef struct smheap_region {
     int fd; /* of this component, closed on exec, above those that programs choose; -1: none was
                left. A program may still close it: check it by smheap_is_region */
@@ -23,6 +30,7 @@ typedef struct smheap_region {
     opal_region_pool_t *pool;
     bool agreed;     /* it is mapped at the common address */
     bool is_private; /* this is a child of fork, with a private copy */
+    smheap_statics_t statics;
 } smheap_region_t;
 
 /* The caller keeps the descriptor. False with a reason: nothing has changed. */

@@ -7,5 +7,6 @@ mca_memory_smheap_sources = \
 	%D%/launcher.c %D%/launcher.h \
 	%D%/map_region.c %D%/map_region.h \
 	%D%/raw_thread.c %D%/raw_thread.h \
-	%D%/snapshot.c %D%/snapshot.h %D%/snapshot_later.c \
-	%D%/source.c %D%/source.h
+	%D%/snapshot.c %D%/snapshot.h %D%/snapshot_lazy.c \
+	%D%/source.c %D%/source.h \
+	%D%/statics.c %D%/statics.h

@@ -52,10 +52,10 @@ static struct {
 
 static void copy_now(const smheap_snapshot_t *snapshot)
 {
-    char *copy = smheap_snapshot_now(snapshot);
+    const smheap_copy_t copy = smheap_snapshot_now(snapshot);
     if (self.done[1] < 0)
         atomic_store(&self.region->pool->copies, self.copies + 1);
-    smheap_snapshot_put(snapshot, copy);
+    smheap_snapshot_put(snapshot, &copy);
 }
 
 static void own_region(void)
@@ -67,7 +67,7 @@ static void own_region(void)
                                         .fd =
                                             smheap_is_region(region, region->fd) ? region->fd : -1};
     bool may_wait = snapshot.fd >= 0 && self.done[1] >= 0 && self.keeper != NULL;
-    if (!may_wait || !smheap_snapshot_later(&snapshot, self.keeper))
+    if (!may_wait || !smheap_snapshot_lazy(&snapshot, self.keeper))
         copy_now(&snapshot);
     region->is_private = true;
     close(self.done[0]);

@@ -25,6 +25,7 @@
 #include "opal/mca/memory/smheap/election.h"
 #include "opal/mca/memory/smheap/fork.h"
 #include "opal/mca/memory/smheap/source.h"
+#include "opal/mca/memory/smheap/statics.h"
 #include "opal/node/region.h"
 #include "opal/util/say.h"
 
@@ -32,7 +33,8 @@ static smheap_decision_t decision;
 static smheap_election_t election = {.region_fd = -1, .listener = -1};
 static smheap_region_t region = {.fd = -1};
 static opal_heap_t heap;
-static unsigned support; /* FREE and CHUNK */
+static const char *statics_reason; /* why the static data is private; NULL: it is shared */
+static unsigned support;           /* FREE and CHUNK */
 
 /* -- before main -------------------------------------------------------------------------- */
 
@@ -56,8 +58,9 @@ static bool open_heap(void)
     return false;
 }
 
-static void enter_region(void)
+static void enter_region(const opal_memory_shared_t *settings)
 {
+    statics_reason = smheap_share_statics(&region, &heap, settings->static_bytes);
     smheap_watch_forks(&region, &heap, &election);
     opal_region = (opal_region_t){.base = (uintptr_t)region.header,
                                   .bytes = region.bytes,
@@ -66,7 +69,10 @@ static void enter_region(void)
                                   .pools = opal_region_pools(region.header),
                                   .owners = opal_region_owners(region.header, region.pool_count),
                                   .pool_count = region.pool_count,
-                                  .number = region.number};
+                                  .number = region.number,
+                                  .statics = (uintptr_t)region.statics.start,
+                                  .statics_bytes = region.statics.bytes,
+                                  .statics_offset = region.statics.offset};
 }
 
 /* Under a launcher that does not make regions. */
@@ -117,7 +123,7 @@ __attribute__((constructor)) static void decide_before_main(void)
     const opal_memory_shared_t *settings = opal_memory_shared();
     smheap_decide(variable, settings, &decision);
     if (decision.enabled && take_part(settings))
-        enter_region();
+        enter_region(settings);
 }
 
 /* -- in MPI_Init -------------------------------------------------------------------------- */
@@ -158,11 +164,13 @@ static void smheap_query(opal_answer_t *answer)
     }
     opal_answer_yes(answer, 20, &ops, NULL,
                     "malloc from %zu bytes on takes from the node's region: %zu MiB of addresses "
-                    "at %p, %s; smaller blocks are %s",
+                    "at %p, %s; smaller blocks are %s; static data is %s%s",
                     opal_memory_shared()->min_bytes, opal_region.bytes >> 20,
                     (void *)opal_region.base,
                     region.agreed ? "where the others have it" : "not where the others have it",
-                    opal_memory_family_is_whole() ? "memory/ptmalloc2's" : "libc's");
+                    opal_memory_family_is_whole() ? "memory/ptmalloc2's" : "libc's",
+                    statics_reason == NULL ? "there, too" : "private: ",
+                    statics_reason == NULL ? "" : statics_reason);
 }
 
 extern const opal_component_t mca_memory_smheap_component;

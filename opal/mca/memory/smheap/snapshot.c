@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "opal/mca/memory/smheap/map_region.h"
+#include "opal/include/compiler.h"
 #include "opal/util/say.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -51,6 +52,20 @@ static off_t seek(int fd, off_t from, int what, off_t end)
     return found < 0 || found > end ? end : found;
 }
 
+/* In pieces that are either in the static data or not. */
+static void call_apart(const walk_t *walk, off_t begin, off_t end)
+{
+    const smheap_statics_t *statics = &walk->snapshot->region->statics;
+    const off_t edges[] = {(off_t)statics->offset, (off_t)(statics->offset + statics->bytes)};
+    for (unsigned i = 0; i < OPAL_COUNT_OF(edges); i++) {
+        if (edges[i] <= begin || edges[i] >= end)
+            continue;
+        walk->call(walk->context, begin, edges[i]);
+        begin = edges[i];
+    }
+    walk->call(walk->context, begin, end);
+}
+
 /* The whole pages of these bytes, but for those that are not in the file. */
 static void walk_stretch(void *context, void *start, size_t bytes)
 {
@@ -63,7 +78,7 @@ static void walk_stretch(void *context, void *start, size_t bytes)
         off_t data = fd >= 0 ? seek(fd, at, SEEK_DATA, end) : at;
         off_t hole = fd >= 0 && data < end ? seek(fd, data, SEEK_HOLE, end) : end;
         if (hole > data)
-            walk->call(walk->context, data, hole);
+            call_apart(walk, data, hole);
         at = hole;
     }
 }
@@ -87,39 +102,61 @@ void smheap_snapshot_walk(const smheap_snapshot_t *snapshot, smheap_piece_fn_t *
 
 /* -- the copy ----------------------------------------------------------------------------- */
 
+bool smheap_is_static(const smheap_statics_t *statics, off_t at)
+{
+    return (size_t)at - statics->offset < statics->bytes;
+}
+
 typedef struct copying {
-    char *from, *to;
+    const smheap_region_t *region;
+    smheap_copy_t to;
 } copying_t;
 
 static void copy_piece(void *context, off_t at, off_t end)
 {
     const copying_t *copying = context;
+    const smheap_statics_t *statics = &copying->region->statics;
+    const char *from = (const char *)copying->region->header;
+    char *to =
+        smheap_is_static(statics, at) ? copying->to.statics - statics->offset : copying->to.region;
     /* Many at once, if the system can: else they come one by one. They are still in the cache when
        they are written to. */
     for (off_t step; at < end; at += step) {
         step = end - at < STEP_BYTES ? end - at : STEP_BYTES;
-        syscall(SYS_madvise, copying->to + at, (size_t)step, MADV_POPULATE_WRITE);
-        memcpy(copying->to + at, copying->from + at, (size_t)step);
+        syscall(SYS_madvise, to + at, (size_t)step, MADV_POPULATE_WRITE);
+        memcpy(to + at, from + at, (size_t)step);
     }
 }
 
-char *smheap_snapshot_now(const smheap_snapshot_t *snapshot)
+static char *map_private(size_t bytes)
+{
+    char *mapped = smheap_map(NULL, bytes, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapped == MAP_FAILED)
+        smheap_snapshot_fail("mapping");
+    return mapped;
+}
+
+smheap_copy_t smheap_snapshot_now(const smheap_snapshot_t *snapshot)
 {
     const smheap_region_t *region = snapshot->region;
-    copying_t copying = {.from = (char *)region->header,
-                         .to = smheap_map(NULL, region->bytes, PROT_READ | PROT_WRITE,
-                                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)};
-    if (copying.to == MAP_FAILED)
-        smheap_snapshot_fail("mapping");
+    copying_t copying = {.region = region, .to.region = map_private(region->bytes)};
+    if (region->statics.bytes > 0)
+        copying.to.statics = map_private(region->statics.bytes);
     smheap_snapshot_walk(snapshot, copy_piece, &copying);
     return copying.to;
 }
 
-void smheap_snapshot_put(const smheap_snapshot_t *snapshot, char *copy)
+static void move(char *from, size_t bytes, char *to)
+{
+    if ((char *)syscall(SYS_mremap, from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) != to)
+        smheap_snapshot_fail("mapping it in place");
+}
+
+void smheap_snapshot_put(const smheap_snapshot_t *snapshot, const smheap_copy_t *copy)
 {
     const smheap_region_t *region = snapshot->region;
-    char *place = (char *)region->header;
-    if ((char *)syscall(SYS_mremap, copy, region->bytes, region->bytes,
-                        MREMAP_MAYMOVE | MREMAP_FIXED, place) != place)
-        smheap_snapshot_fail("mapping it in place");
+    move(copy->region, region->bytes, (char *)region->header);
+    if (region->statics.bytes > 0)
+        move(copy->statics, region->statics.bytes, region->statics.start);
 }

@@ -4,7 +4,7 @@
  * the blocks of other processes that the parent owns. Two ways lead there.
  *
  *   smheap_snapshot_now     copies the pages, before the child goes on
- *   smheap_snapshot_later   maps the region's file privately: the system copies a page when the
+ *   smheap_snapshot_lazy   maps the region's file privately: the system copies a page when the
  *                           child writes to it. Until all pages are copied the child reads its
  *                           parent's memory, so the parent must wait. A thread of the child copies
  *                           the pages if the child has not called exec or ended within a few
@@ -35,21 +35,28 @@ typedef struct smheap_snapshot {
 OPAL_NORETURN void smheap_snapshot_fail(const char *step);
 
 /* Calls `call` for each piece of the region that has pages, as offsets of whole pages. Pieces may
-   overlap. */
+   overlap. Each is wholly static data or not. */
 typedef void smheap_piece_fn_t(void *context, off_t begin, off_t end);
 void smheap_snapshot_walk(const smheap_snapshot_t *snapshot, smheap_piece_fn_t *call,
                           void *context);
 
-/* A copy, at another address. `put` maps it instead of the region. */
-char *smheap_snapshot_now(const smheap_snapshot_t *snapshot);
-void smheap_snapshot_put(const smheap_snapshot_t *snapshot, char *copy);
+/* Whether that offset belongs to the program's static data, which lies at its own address. */
+bool smheap_is_static(const smheap_statics_t *statics, off_t at);
+
+/* A copy, at other addresses. `put` maps it instead of the region and of the static data. */
+typedef struct smheap_copy {
+    char *region, *statics;
+} smheap_copy_t;
+
+smheap_copy_t smheap_snapshot_now(const smheap_snapshot_t *snapshot);
+void smheap_snapshot_put(const smheap_snapshot_t *snapshot, const smheap_copy_t *copy);
 
 /* `keeper` lies in memory that parent and child share, and is 0. False: nothing has changed,
    because there is little to copy, or because the pages are in too many pieces. */
 typedef _Atomic uint32_t smheap_keeper_t;
-bool smheap_snapshot_later(const smheap_snapshot_t *snapshot, smheap_keeper_t *keeper);
+bool smheap_snapshot_lazy(const smheap_snapshot_t *snapshot, smheap_keeper_t *keeper);
 
-/* In the parent, when the child has returned from smheap_snapshot_later or has ended: returns when
+/* In the parent, when the child has returned from smheap_snapshot_lazy or has ended: returns when
    the child does not read the parent's memory any more. */
 void smheap_snapshot_await(smheap_keeper_t *keeper);
 

@@ -146,9 +146,9 @@ static void decommit(void *context, void *start, size_t bytes, bool again OPAL_U
 {
     const smheap_region_t *region = context;
     int saved = errno;
-    bool gone = region->is_private ? replace_by_new(start, bytes)
-                                   : syscall(SYS_madvise, start, bytes, MADV_REMOVE) == 0;
-    if (!gone)
+    bool is_removed = region->is_private ? replace_by_new(start, bytes)
+                                         : syscall(SYS_madvise, start, bytes, MADV_REMOVE) == 0;
+    if (!is_removed)
         memset(start, 0, bytes);
     errno = saved;
 }

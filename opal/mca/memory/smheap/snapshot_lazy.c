@@ -14,7 +14,7 @@
  * the parent. Closing descriptors tells nothing, since programs close those that they do not know.
  *
  * Pages that the parent has not touched are anonymous memory in the child. A private mapping of a
- * hole of the file would show what the parent writes there later. The private mappings keep the
+ * hole of the file would show what the parent writes there lazy. The private mappings keep the
  * region's file until the child ends.
  */
 #include "opal/mca/memory/smheap/snapshot.h"
@@ -51,24 +51,24 @@ typedef enum state {
 typedef struct piece {
     char *start;
     size_t bytes;
+    size_t offset; /* in the region's file */
 } piece_t;
 
 /* Of the child. */
 static struct {
     _Atomic uint32_t state;
     smheap_keeper_t *word; /* the parent's */
-    char *base;
     struct robust_list_head robust;
     size_t bytes;
     unsigned count;
     piece_t pieces[MOST_PIECES];
     smheap_raw_thread_t thread;
-} later;
+} lazy;
 
 static void set_state(state_t state)
 {
-    atomic_store(&later.state, state);
-    smheap_raw_wake(&later.state, false);
+    atomic_store(&lazy.state, state);
+    smheap_raw_wake(&lazy.state, false);
 }
 
 /* -- copying ------------------------------------------------------------------------------ */
@@ -82,8 +82,8 @@ static void touch(char *start, size_t bytes)
 
 static void copy_pieces(void)
 {
-    for (unsigned i = 0; i < later.count; i++) {
-        const piece_t *piece = &later.pieces[i];
+    for (unsigned i = 0; i < lazy.count; i++) {
+        const piece_t *piece = &lazy.pieces[i];
         for (size_t at = 0, step; at < piece->bytes; at += step) {
             step = piece->bytes - at < STEP_BYTES ? piece->bytes - at : STEP_BYTES;
             if (opal_syscall(SYS_madvise, (long)(piece->start + at), (long)step,
@@ -99,72 +99,81 @@ static int keep(void *nothing)
 {
     const struct timespec delay = {.tv_nsec = DELAY_NSEC};
     (void)nothing;
-    later.robust = (struct robust_list_head){
-        .list = {&later.robust.list},
-        .list_op_pending = (struct robust_list *)(void *)later.word, /* the word that is marked */
+    lazy.robust = (struct robust_list_head){
+        .list = {&lazy.robust.list},
+        .list_op_pending = (struct robust_list *)(void *)lazy.word, /* the word that is marked */
     };
-    if (opal_syscall(SYS_set_robust_list, (long)&later.robust, sizeof later.robust, 0, 0, 0, 0) !=
+    if (opal_syscall(SYS_set_robust_list, (long)&lazy.robust, sizeof lazy.robust, 0, 0, 0, 0) !=
         0) {
         set_state(REFUSED);
         return 1;
     }
-    atomic_store(later.word, (uint32_t)opal_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0));
+    atomic_store(lazy.word, (uint32_t)opal_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0));
     set_state(STARTED);
-    smheap_raw_sleep(&later.state, STARTED, &delay, false);
+    smheap_raw_sleep(&lazy.state, STARTED, &delay, false);
     copy_pieces();
     set_state(COMPLETE);
-    atomic_store(later.word, 0);
-    smheap_raw_wake(later.word, true);
+    atomic_store(lazy.word, 0);
+    smheap_raw_wake(lazy.word, true);
     return 0;
 }
 
 /* False: the system gives no thread. */
 static bool start_keeper(void)
 {
-    bool started = smheap_raw_start(&later.thread, keep, NULL);
-    while (started && atomic_load(&later.state) == NONE)
-        smheap_raw_sleep(&later.state, NONE, NULL, false);
-    return started && atomic_load(&later.state) != REFUSED;
+    bool started = smheap_raw_start(&lazy.thread, keep, NULL);
+    while (started && atomic_load(&lazy.state) == NONE)
+        smheap_raw_sleep(&lazy.state, NONE, NULL, false);
+    return started && atomic_load(&lazy.state) != REFUSED;
 }
 
 void smheap_snapshot_complete(void)
 {
     uint32_t state = STARTED;
-    if (atomic_compare_exchange_strong(&later.state, &state, HURRIED))
-        smheap_raw_wake(&later.state, false);
-    while ((state = atomic_load(&later.state)) == STARTED || state == HURRIED)
-        smheap_raw_sleep(&later.state, state, NULL, false);
+    if (atomic_compare_exchange_strong(&lazy.state, &state, HURRIED))
+        smheap_raw_wake(&lazy.state, false);
+    while ((state = atomic_load(&lazy.state)) == STARTED || state == HURRIED)
+        smheap_raw_sleep(&lazy.state, state, NULL, false);
 }
 
 /* -- the pieces --------------------------------------------------------------------------- */
 
 static void add_piece(void *context, off_t begin, off_t end)
 {
-    char *start = later.base + begin;
-    piece_t *last = &later.pieces[later.count > 0 ? later.count - 1 : 0];
-    (void)context;
-    later.bytes += (size_t)(end - begin);
-    if (later.count > 0 && start >= last->start && start <= last->start + last->bytes + GAP_BYTES) {
-        size_t bytes = (size_t)(later.base + end - last->start);
+    const smheap_region_t *region = context;
+    const smheap_statics_t *statics = &region->statics;
+    char *base = smheap_is_static(statics, begin) ? statics->start - statics->offset
+                                                  : (char *)region->header;
+    char *start = base + begin;
+    piece_t *last = &lazy.pieces[lazy.count > 0 ? lazy.count - 1 : 0];
+    lazy.bytes += (size_t)(end - begin);
+    if (lazy.count > 0 && start >= last->start && start <= last->start + last->bytes + GAP_BYTES) {
+        size_t bytes = (size_t)(base + end - last->start);
         last->bytes = bytes > last->bytes ? bytes : last->bytes;
         return;
     }
-    if (later.count < MOST_PIECES)
-        later.pieces[later.count] = (piece_t){start, (size_t)(end - begin)};
-    later.count++;
+    if (lazy.count < MOST_PIECES)
+        lazy.pieces[lazy.count] = (piece_t){start, (size_t)(end - begin), (size_t)begin};
+    lazy.count++;
+}
+
+/* Privately: a file, or nothing. */
+static void map_over(char *start, size_t bytes, int fd, size_t offset)
+{
+    const int flags = MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE | (fd < 0 ? MAP_ANONYMOUS : 0);
+    if (smheap_map(start, bytes, PROT_READ | PROT_WRITE, flags, fd, offset) == MAP_FAILED)
+        smheap_snapshot_fail("mapping");
 }
 
 static void map_pieces(const smheap_snapshot_t *snapshot)
 {
-    const int access = PROT_READ | PROT_WRITE, flags = MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE;
-    if (smheap_map(later.base, snapshot->region->bytes, access, flags | MAP_ANONYMOUS, -1, 0) ==
-        MAP_FAILED)
-        smheap_snapshot_fail("mapping");
-    for (unsigned i = 0; i < later.count; i++) {
-        const piece_t *piece = &later.pieces[i];
-        if (smheap_map(piece->start, piece->bytes, access, flags, snapshot->fd,
-                       (size_t)(piece->start - later.base)) == MAP_FAILED)
-            smheap_snapshot_fail("mapping a piece");
+    const smheap_region_t *region = snapshot->region;
+    map_over((char *)region->header, region->bytes, -1, 0);
+    if (region->statics.bytes > 0)
+        map_over(region->statics.start, region->statics.bytes, -1, 0);
+    for (unsigned i = 0; i < lazy.count; i++) {
+        const piece_t *piece = &lazy.pieces[i];
+        map_over(piece->start, piece->bytes, snapshot->fd, piece->offset);
     }
 }
 
@@ -176,15 +185,15 @@ static void copy_header(void *context, void *start, size_t bytes)
         touch(start, bytes < HEADER_BYTES ? bytes : HEADER_BYTES);
 }
 
-bool smheap_snapshot_later(const smheap_snapshot_t *snapshot, smheap_keeper_t *word)
+bool smheap_snapshot_lazy(const smheap_snapshot_t *snapshot, smheap_keeper_t *word)
 {
-    later.word = word;
-    later.base = (char *)snapshot->region->header;
-    smheap_snapshot_walk(snapshot, add_piece, NULL);
-    if (later.bytes < LEAST_BYTES || later.count > MOST_PIECES)
+    lazy.word = word;
+    smheap_region_t region = *snapshot->region; /* the walk's context may be written to */
+    smheap_snapshot_walk(snapshot, add_piece, &region);
+    if (lazy.bytes < LEAST_BYTES || lazy.count > MOST_PIECES)
         return false;
     map_pieces(snapshot);
-    touch(later.base, HEADER_BYTES);
+    touch((char *)region.header, HEADER_BYTES);
     opal_heap_each_stretch(snapshot->heap, copy_header, NULL);
     if (!start_keeper())
         copy_pieces();
