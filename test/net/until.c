@@ -18,29 +18,42 @@ static void ask(int signal)
     is_asked = signal;
 }
 
-/* Until all are done, or one has an error: then the others may never be. */
-static int finish(MPI_Request *requests, int count)
+/* Until so many of them are done, or one has an error: then the others may never be. */
+static int finish(MPI_Request *requests, int count, int wanted)
 {
-    int index = 0, error = MPI_SUCCESS;
-    while (error == MPI_SUCCESS && index != MPI_UNDEFINED)
+    int index, error = MPI_SUCCESS;
+    for (int done = 0; error == MPI_SUCCESS && done < wanted; done++)
         error = MPI_Waitany(count, requests, &index, MPI_STATUS_IGNORE);
     return error;
 }
 
-/* Everybody with everybody, messages of many lengths. */
+/* A receive from each, of what nobody sends. Returns how many. */
+static int post_receives(MPI_Request *requests)
+{
+    int count = 0;
+    for (int other = 0; other < size; other++) {
+        if (other != rank)
+            MPI_Irecv(in[other], 1, MPI_BYTE, other, 1, MPI_COMM_WORLD, &requests[count++]);
+    }
+    return count;
+}
+
+/* Everybody with everybody, messages of many lengths. A rank that has all of a lost one's messages,
+ * and waits for one that has stopped, hears of the loss because it listens, too. */
 static int exchange(void)
 {
     int error = MPI_SUCCESS, length = 1;
+    MPI_Request requests[3 * MOST_RANKS];
+    const int listening = post_receives(requests);
     for (long round = 0; error == MPI_SUCCESS; round++) {
-        MPI_Request requests[2 * MOST_RANKS];
-        int count = 0;
+        int count = listening;
         for (int other = 0; other < size; other++) {
             if (other == rank)
                 continue;
             MPI_Irecv(in[other], length, MPI_BYTE, other, 0, MPI_COMM_WORLD, &requests[count++]);
             MPI_Isend(out, length, MPI_BYTE, other, 0, MPI_COMM_WORLD, &requests[count++]);
         }
-        error = finish(requests, count);
+        error = finish(requests, count, count - listening);
         length = length < 1 << 20 ? length * 4 : 1;
         if (is_asked && rank == 0) {
             is_asked = 0;
@@ -51,16 +64,11 @@ static int exchange(void)
     return error;
 }
 
-/* A receive from each, of what nobody sends. */
 static int listen_to_all(void)
 {
     MPI_Request requests[MOST_RANKS];
-    int count = 0;
-    for (int other = 0; other < size; other++) {
-        if (other != rank)
-            MPI_Irecv(in[other], 1, MPI_BYTE, other, 1, MPI_COMM_WORLD, &requests[count++]);
-    }
-    return finish(requests, count);
+    int count = post_receives(requests);
+    return finish(requests, count, count);
 }
 
 /* A send to each that is too long to leave without a receiver. */
@@ -72,7 +80,7 @@ static int send_to_all(void)
         if (other != rank)
             MPI_Isend(out, MOST_BYTES, MPI_BYTE, other, 2, MPI_COMM_WORLD, &requests[count++]);
     }
-    return finish(requests, count);
+    return finish(requests, count, count);
 }
 
 static int meet(void)
