@@ -48,6 +48,18 @@ static void move_region(void)
     opal_region.base = (uintptr_t)moved;
 }
 
+/* Each rank has its half at another address, too, as it has static data. */
+static void add_statics(void)
+{
+    size_t offset = (forks - 1) * (size_t)PART_BYTES;
+    void *again = mremap((char *)opal_region.base + offset, 0, PART_BYTES, MREMAP_MAYMOVE);
+    if (again == MAP_FAILED)
+        _exit(1);
+    opal_region.statics = (uintptr_t)again;
+    opal_region.statics_bytes = PART_BYTES;
+    opal_region.statics_offset = offset;
+}
+
 static void make_region(bool moves)
 {
     void *base =
@@ -65,6 +77,8 @@ static void make_region(bool moves)
 /* The half of the region that is this rank's. */
 static unsigned char *own_part(void)
 {
+    if (opal_region.statics_bytes > 0)
+        return (unsigned char *)opal_region.statics;
     return (unsigned char *)opal_region.base + crew.rank * PART_BYTES;
 }
 
@@ -161,6 +175,62 @@ START_TEST(it_is_seen_at_any_address)
     SET("btl_sm_use_cma", "no");
     make_region(_i == 1);
     ck_assert_uint_eq(crew_run(&mca_btl_sm_component, 2, take, see), 0);
+}
+END_TEST
+
+/* One message of both kinds of memory is not read by one shift. */
+static void see_statics(void)
+{
+    unsigned char target[200];
+    see();
+    offer_t mine = {.address = opal_region.statics, .number = (uint32_t)crew.rank};
+    tell(&mine);
+    await(&is_offered);
+    uintptr_t in_region = opal_region.base + offer.number * (uintptr_t)PART_BYTES;
+    struct iovec to = {target, sizeof target};
+    struct iovec from[] = {{(void *)(uintptr_t)offer.address, 100}, {(void *)in_region, 100}};
+    CREW_MUST(crew.ops->rndv_get(peer(), &to, 1, from, 2, 0) == -OPAL_ERR_NOT_SUPPORTED);
+    CREW_MUST(crew.ops->rndv_get(peer(), &to, 1, from, 1, 0) == 100);
+    CREW_MUST(crew.ops->rndv_get(peer(), &to, 1, from + 1, 1, 0) == 100);
+    from[0].iov_len = PART_BYTES + 1;
+    CREW_MUST(crew.ops->rndv_get(peer(), &to, 1, from, 1, 0) == -OPAL_ERR_NOT_SUPPORTED);
+    crew_barrier();
+}
+
+START_TEST(static_data_is_seen)
+{
+    SET("btl_sm_use_cma", "no");
+    make_region(false);
+    pthread_atfork(count_fork, NULL, add_statics);
+    ck_assert_uint_eq(crew_run(&mca_btl_sm_component, 2, take, see_statics), 0);
+}
+END_TEST
+
+/* A peer that says that it lies outside of the region, or reaches out of it. */
+static void add_damaged_statics(void)
+{
+    add_statics();
+    opal_region.statics_offset = forks == 1 ? REGION_BYTES : PART_BYTES + 4096;
+}
+
+static void see_no_statics(void)
+{
+    unsigned char target[100];
+    offer_t mine = {.address = opal_region.statics};
+    tell(&mine);
+    await(&is_offered);
+    struct iovec to = {target, sizeof target};
+    struct iovec from = {(void *)(uintptr_t)offer.address, sizeof target};
+    CREW_MUST(crew.ops->rndv_get(peer(), &to, 1, &from, 1, 0) == -OPAL_ERR_NOT_SUPPORTED);
+    crew_barrier();
+}
+
+START_TEST(damaged_static_data_is_not)
+{
+    SET("btl_sm_use_cma", "no");
+    make_region(false);
+    pthread_atfork(count_fork, NULL, add_damaged_statics);
+    ck_assert_uint_eq(crew_run(&mca_btl_sm_component, 2, take, see_no_statics), 0);
 }
 END_TEST
 
@@ -385,6 +455,8 @@ END_TEST
 
 static const unit_test_t tests[] = {
     {.test = &it_is_seen_at_any_address, .repeats = 2},
+    {.test = &static_data_is_seen},
+    {.test = &damaged_static_data_is_not},
     {.test = &another_region_is_not_seen},
     {.test = &an_answer_comes_by_its_own_line, .repeats = 2},
     {.test = &a_reply_by_frame_is_seen_at_once},
