@@ -48,8 +48,7 @@ typedef struct opal_node_slot {
     int session;
     atomic_uint is_dead; /* it ended without detaching; written by the process that noticed it */
     uint64_t cpus[OPAL_NODE_CPU_WORDS];
-    uint64_t region_base, region_id;                 /* region.h; the address in the owner */
-    uint64_t statics, statics_bytes, statics_offset; /* as in opal_region */
+    uint64_t region_base, region_id; /* region.h; the address in the owner */
     _Atomic uint64_t
         protocol; /* opal_node_check_protocol: up to 8 letters, the first one lowest; 0: not yet */
     _Atomic uint64_t modex[OPAL_MODEX_KINDS]; /* offsets; 0: not written yet */
@@ -57,7 +56,8 @@ typedef struct opal_node_slot {
     /* A word of the owner that a peer reads to find out whether it may read, and its value. */
     _Alignas(64) _Atomic uint64_t probe_address;
     uint64_t probe_value;
-    atomic_uint is_reading; /* the owner reads a long message itself */
+    uint64_t statics, statics_bytes, statics_offset; /* as in opal_region; written with `rank` */
+    atomic_uint is_reading;                          /* the owner reads a long message itself */
 
     /* For a transport: parts of a long message that the owner and its sender copy together. */
     _Alignas(64) _Atomic uint64_t share_claims;
