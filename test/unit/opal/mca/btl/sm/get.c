@@ -178,6 +178,15 @@ START_TEST(it_is_seen_at_any_address)
 }
 END_TEST
 
+/* What each rank does to its region after its fork, and then. */
+static void run_changed(void (*change)(void), void (*rank)(void))
+{
+    SET("btl_sm_use_cma", "no");
+    make_region(false);
+    pthread_atfork(count_fork, NULL, change);
+    ck_assert_uint_eq(crew_run(&mca_btl_sm_component, 2, take, rank), 0);
+}
+
 /* One message of both kinds of memory is not read by one shift. */
 static void see_statics(void)
 {
@@ -199,10 +208,7 @@ static void see_statics(void)
 
 START_TEST(static_data_is_seen)
 {
-    SET("btl_sm_use_cma", "no");
-    make_region(false);
-    pthread_atfork(count_fork, NULL, add_statics);
-    ck_assert_uint_eq(crew_run(&mca_btl_sm_component, 2, take, see_statics), 0);
+    run_changed(add_statics, see_statics);
 }
 END_TEST
 
@@ -227,10 +233,7 @@ static void see_no_statics(void)
 
 START_TEST(damaged_static_data_is_not)
 {
-    SET("btl_sm_use_cma", "no");
-    make_region(false);
-    pthread_atfork(count_fork, NULL, add_damaged_statics);
-    ck_assert_uint_eq(crew_run(&mca_btl_sm_component, 2, take, see_no_statics), 0);
+    run_changed(add_damaged_statics, see_no_statics);
 }
 END_TEST
 
@@ -248,10 +251,7 @@ static void change_id(void)
 
 START_TEST(another_region_is_not_seen)
 {
-    SET("btl_sm_use_cma", "no");
-    make_region(false);
-    pthread_atfork(count_fork, NULL, change_id);
-    ck_assert_uint_eq(crew_run(&mca_btl_sm_component, 2, take, see_nothing), 0);
+    run_changed(change_id, see_nothing);
 }
 END_TEST
 
