@@ -52,7 +52,7 @@ libopal_core_la_SOURCES += \
 	%D%/mca/base/param.c %D%/mca/base/param.h \
 	%D%/mca/base/param_file.c %D%/mca/base/param_file.h \
 	%D%/mca/base/param_value.c %D%/mca/base/param_value.h \
-	%D%/mca/btl/btl.h \
+	%D%/mca/btl/btl.h %D%/mca/btl/lane.h \
 	%D%/mca/btl/base/base.c %D%/mca/btl/base/base.h \
 	%D%/mca/btl/base/remote.c %D%/mca/btl/base/remote.h \
 	%D%/mca/memory/memory.h \

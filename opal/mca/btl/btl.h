@@ -17,9 +17,9 @@
  * on a location are atomic for all processes. On peer failure, or when the peer leaves, operations
  * end with OPAL_ERR_DISCONNECTED.
  *
- * Threading: the caller holds the upper layer's lock, except for frames up to `unlocked_bytes`.
- * Only start and stop block. Callbacks are called from progress; they may send, but not call
- * progress.
+ * Threading: the caller holds the upper layer's lock, except for frames up to `unlocked_bytes`, and
+ * for lanes (lane.h). Only start and stop block. Callbacks are called from progress; they may send,
+ * but not call progress.
  */
 #ifndef OPAL_MCA_BTL_H
 #define OPAL_MCA_BTL_H
@@ -27,7 +27,7 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-#include "opal/threads/lock.h"
+#include "opal/mca/btl/lane.h"
 #include "opal/process/process.h"
 #include "opal/util/list.h"
 
@@ -54,6 +54,10 @@ typedef struct opal_btl_client {
     /* Takes a frame, whose bytes are aligned to 8. False: not now; the transport delivers the frame
      * again later, and before that no other frame from that process. */
     bool (*receive)(opal_process_t *from, unsigned kind, const void *bytes, size_t length);
+
+    /* Takes a frame of that lane without the upper layer's lock. False: it cannot, and nothing was
+     * done. May be NULL. */
+    bool (*take)(unsigned lane, unsigned kind, const void *bytes, size_t length);
 
     /* Placement: writes where the next bytes of a placed frame go, 1 to `bytes` of them, in at most
      * `max` segments; returns how many. `name` and the first `offset` are the sender's. The next
@@ -147,6 +151,7 @@ typedef struct opal_btl_ops {
     size_t direct_bytes;    /* from here on by rndv_get, if the peer has them mapped */
     size_t max_frame_bytes; /* of frames that are not placed; >= 512, >= eager_bytes + 128 */
     size_t unlocked_bytes;  /* frames up to here, except the first, need only the peer's lock */
+    size_t lane_bytes;      /* the longest frame of a lane */
 
     /* -- required. After stop nothing is delivered and peers are freed; start may follow. -- */
     opal_status_t (*start)(void *state);
@@ -198,6 +203,15 @@ typedef struct opal_btl_ops {
                     size_t awaited_bytes);
     void (*disarm)(opal_btl_peer_t *peer, uint32_t slot);
     void (*complete)(opal_btl_peer_t *peer, uint32_t slot);
+
+    /* -- optional: lanes (lane.h). lane: the peer's end of that lane, which the transport frees
+     * with the peer; reserve, commit and send_short take it, of any thread, but of one at a time.
+     * NULL: no memory. follow: what is sent to `behind` from now on is delivered after what was
+     * sent to `before` until now; both are ends of one peer, or the peer itself. False: no room.
+     * poll_lane: as opal_btl_poll_lane. All or none. -- */
+    opal_btl_peer_t *(*lane)(opal_btl_peer_t *peer, unsigned number);
+    bool (*follow)(opal_btl_peer_t *behind, opal_btl_peer_t *before);
+    int (*poll_lane)(void *state, unsigned number);
 
     const char *(*describe)(opal_btl_peer_t *peer); /* a phrase for --explain, or NULL */
 } opal_btl_ops_t;

@@ -35,6 +35,9 @@ static const opal_slot_t btl_slots[] = {
     OPAL_SLOT_OPTIONAL(opal_btl_ops_t, arm),
     OPAL_SLOT_OPTIONAL(opal_btl_ops_t, disarm),
     OPAL_SLOT_OPTIONAL(opal_btl_ops_t, complete),
+    OPAL_SLOT_OPTIONAL(opal_btl_ops_t, lane),
+    OPAL_SLOT_OPTIONAL(opal_btl_ops_t, follow),
+    OPAL_SLOT_OPTIONAL(opal_btl_ops_t, poll_lane),
     OPAL_SLOT_OPTIONAL(opal_btl_ops_t, describe),
     {0},
 };
@@ -217,6 +220,29 @@ void opal_btl_report_departure(opal_process_t *process)
     }
 }
 
+/* -- lanes ----------------------------------------------------------------------------------- */
+
+opal_btl_lane_t opal_btl_lanes[OPAL_BTL_LANES];
+
+/* The one transport that has lanes, while it is started; else no function. */
+static struct {
+    int (*poll)(void *state, unsigned number);
+    void *state;
+} lane_transport;
+
+int opal_btl_poll_lane(unsigned number)
+{
+    return lane_transport.poll != NULL ? lane_transport.poll(lane_transport.state, number) : -1;
+}
+
+static void set_lanes(const opal_btl_ops_t *ops, void *state)
+{
+    if (ops->poll_lane == NULL)
+        return;
+    lane_transport.poll = ops->poll_lane;
+    lane_transport.state = state;
+}
+
 /* -- starting and stopping ------------------------------------------------------------------- */
 
 static bool is_restart; /* the transports were started before */
@@ -245,6 +271,7 @@ static opal_status_t start_all(void)
         if (status != OPAL_SUCCESS)
             return status;
         last_started = each;
+        set_lanes(ops, each->state);
         tables[table_count] = *ops;
         fill_in(&tables[table_count++]);
         status = opal_progress_add(ops->progress, each->state);
@@ -258,6 +285,7 @@ static opal_status_t start_all(void)
 
 static void stop_all(void)
 {
+    lane_transport.poll = NULL;
     for (const opal_answer_t *each = NULL;
          last_started != NULL && (each = next_chosen(each)) != NULL;) {
         const opal_btl_ops_t *ops = each->ops;

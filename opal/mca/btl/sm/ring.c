@@ -58,6 +58,11 @@ static opal_status_t populate(ring_writer_t *writer, uint64_t end)
     return OPAL_SUCCESS;
 }
 
+opal_status_t ring_populate_all(ring_writer_t *writer)
+{
+    return populate(writer, writer->size);
+}
+
 /*
  * Sets the limit for the quick look so that a frame of these bytes passes it, or goes as far as
  * it must by itself: a frame that ends exactly with the lap is let through here, since the word

@@ -60,6 +60,7 @@ typedef struct ring {
     uint32_t local_rank, reader;                /* of the writer and of the reader */
     uint32_t older;                             /* another one that the writer has made */
     uint32_t next;                              /* in an inbox: the reader's, or the writer's */
+    uint32_t way;                               /* 0: the main one; n + 1: lane n */
     _Atomic uint32_t is_dropped;                /* the reader has stopped */
     _Atomic uint32_t fill_nsec;                 /* the writer's, for long data (pace.h) */
     _Atomic uint32_t advice[PACE_WAYS];         /* the reader's, as pace_t.published */
@@ -133,6 +134,9 @@ static inline size_t ring_max_frame(size_t size)
 void ring_writer_init(ring_writer_t *writer, ring_t *ring, size_t size);
 bool ring_reader_init(ring_reader_t *reader, ring_t *ring, size_t room,
                       struct opal_process *writer);
+
+/* Takes memory for the whole ring, so that a frame never fails for want of it. */
+opal_status_t ring_populate_all(ring_writer_t *writer);
 
 /* The slow path of ring_reserve. */
 opal_status_t ring_make_room(ring_writer_t *writer, uint64_t frame_bytes);

@@ -8,8 +8,8 @@
  * A frame costs no lock, no system call and no fence: reserve and commit write one cache line for
  * up to 56 bytes and read the reader's doorbell, a line that changes only when the reader sleeps.
  *
- * Threading: the unlocked fast path reserves and commits frames that are not measured, once there
- * is a ring: they touch nothing but the writer's end, which the peer's lock protects.
+ * Threading: the end of a lane is used without the upper layer's lock. Its frames are not measured,
+ * and its ring is there, with all of its memory: they touch nothing but the writer's end.
  */
 #include <string.h>
 
@@ -57,15 +57,15 @@ size_t sm_ring_room(const ring_t *ring)
 
 /* A ring of an earlier start. NULL: none, or the reader still reads it. A list that another process
  * has damaged costs a ring, no more. */
-static ring_t *reuse_ring(const sm_peer_t *peer)
+static ring_t *reuse_ring(const sm_peer_t *peer, size_t size)
 {
     uint32_t at = sm_state.own->rings;
-    for (unsigned left = 2 * sm_state.peer_count; at != 0 && left > 0; left--) {
+    for (unsigned left = 2 * SM_WAYS * sm_state.peer_count; at != 0 && left > 0; left--) {
         ring_t *ring = sm_ring_at(at);
-        if (ring == NULL || sm_ring_room(ring) < ring_segment_bytes(sm_state.ring_bytes))
+        if (ring == NULL || sm_ring_room(ring) < ring_segment_bytes(size))
             return NULL;
         at = ring->older;
-        if (ring->reader != peer->local_rank || ring->size != sm_state.ring_bytes ||
+        if (ring->reader != peer->local_rank || ring->way != peer->way || ring->size != size ||
             atomic_load_explicit(&ring->is_dropped, memory_order_acquire) == 0)
             continue;
         memset(ring, 0, sizeof *ring + sizeof(uint64_t)); /* and the word of the first frame */
@@ -75,15 +75,17 @@ static ring_t *reuse_ring(const sm_peer_t *peer)
     return NULL;
 }
 
-static ring_t *carve_ring(const sm_peer_t *peer)
+static ring_t *carve_ring(const sm_peer_t *peer, size_t size)
 {
-    uint64_t offset = opal_node_carve(ring_segment_bytes(sm_state.ring_bytes));
+    bool is_main = peer->way == 0;
+    size_t bytes = ring_segment_bytes(size);
+    uint64_t offset = is_main ? opal_node_carve(bytes) : opal_node_carve_spare(bytes);
     ring_t *ring = offset != 0 ? opal_node_at(offset) : NULL;
-    if (ring == NULL)
+    if (ring == NULL && is_main)
         opal_log_error("the shared memory of this node (%zu MiB) has no room for a ring of %zu "
                        "bytes to rank %u; a larger node_segment_size or a smaller "
                        "btl_sm_ring_bytes helps",
-                       opal_node_bytes() >> 20, sm_state.ring_bytes, peer->base.process->rank);
+                       opal_node_bytes() >> 20, size, peer->base.process->rank);
     if (ring == NULL || opal_node_populate(ring, sizeof *ring) != OPAL_SUCCESS)
         return NULL;
     ring->older = sm_state.own->rings;
@@ -91,23 +93,23 @@ static ring_t *carve_ring(const sm_peer_t *peer)
     return ring;
 }
 
-static bool make_ring(sm_peer_t *peer)
+bool sm_make_ring(sm_peer_t *peer, size_t size)
 {
-    ring_t *ring = reuse_ring(peer);
+    ring_t *ring = reuse_ring(peer, size);
     if (ring == NULL)
-        ring = carve_ring(peer);
+        ring = carve_ring(peer, size);
     if (ring == NULL)
         return false;
-    ring_writer_init(&peer->writer, ring, sm_state.ring_bytes);
+    ring_writer_init(&peer->writer, ring, size);
     ring->local_rank = (uint32_t)(sm_state.own - opal_node_slot(0));
     ring->reader = peer->local_rank;
+    ring->way = peer->way;
     if (!sm_push_ring(peer->slot, ring))
         sm_push_ring(sm_state.own, ring);
     return true;
 }
 
-/* There is no memory for a ring to the peer, or for its pages. Progress reports it: the caller may
- * be on the unlocked fast path while the thread that polls is asleep. */
+/* There is no memory for a ring to the peer, or for its pages. Progress reports it. */
 static void fail_for_memory(sm_peer_t *peer)
 {
     if (atomic_exchange(&peer->has_no_memory, true))
@@ -121,7 +123,7 @@ static bool has_ring(sm_peer_t *peer)
 {
     if (opal_likely(peer->writer.ring != NULL))
         return true;
-    if (!atomic_load(&peer->has_no_memory) && !make_ring(peer))
+    if (!atomic_load(&peer->has_no_memory) && !sm_make_ring(peer, sm_state.ring_bytes))
         fail_for_memory(peer);
     return peer->writer.ring != NULL;
 }

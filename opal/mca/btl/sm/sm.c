@@ -34,7 +34,7 @@ enum {
     HEADER_BYTES = 128, /* the upper layer's, at most; see btl.h */
 };
 
-static size_t eager_limit, direct_limit, ring_bytes;
+static size_t eager_limit, direct_limit, ring_bytes, lane_bytes;
 static int use_cma; /* sm_cma_t */
 
 static const opal_param_choice_t cma_choices[] = {
@@ -66,6 +66,15 @@ static const opal_param_row_t params[] = {
      .unit = "bytes",
      .prose = "The size of the ring that carries frames from one rank of a node to another, in "
               "one direction; it is rounded up to a power of 2; 0: by the number of ranks"},
+    {.name = "lane_bytes",
+     .type = OPAL_PARAM_SIZE,
+     .value = &lane_bytes,
+     .preset = "128K",
+     .max = "1G",
+     .unit = "bytes",
+     .prose = "The size of the rings that threads use which have communicators of their own, at "
+              "MPI_THREAD_MULTIPLE: up to 8 for each pair of ranks; at most btl_sm_ring_bytes, "
+              "rounded up to a power of 2; 0: all threads share one ring"},
     {.name = "use_cma",
      .type = OPAL_PARAM_ENUM,
      .value = &use_cma,
@@ -96,26 +105,42 @@ static opal_process_t *process_of(unsigned local_rank)
 }
 
 /* False: no memory. */
-static bool has_room_for_reader(sm_t *self)
+static bool has_room_for_reader(sm_way_t *way)
 {
-    if (self->reader_count < self->reader_room)
+    if (way->count < way->room)
         return true;
-    unsigned room = self->reader_room > 0 ? 2 * self->reader_room : 8;
-    ring_reader_t *readers = realloc(self->readers, room * sizeof *readers);
+    unsigned room = way->room > 0 ? 2 * way->room : 8;
+    ring_reader_t *readers = realloc(way->readers, room * sizeof *readers);
     if (readers == NULL)
         return false;
-    self->readers = readers;
-    self->reader_room = room;
+    way->readers = readers;
+    way->room = room;
     return true;
 }
 
-static bool is_read(const sm_t *self, const ring_t *ring)
+static bool is_read(const sm_way_t *way, const ring_t *ring)
 {
-    for (unsigned i = 0; i < self->reader_count; i++) {
-        if (self->readers[i].ring == ring)
+    for (unsigned i = 0; i < way->count; i++) {
+        if (way->readers[i].ring == ring)
             return true;
     }
     return false;
+}
+
+/* Of a lane, while it is held. False: no memory. */
+static bool append_reader(sm_t *self, unsigned number, const ring_reader_t *reader)
+{
+    sm_way_t *way = &self->ways[number];
+    if (number > 0) {
+        opal_btl_lane_hold(number - 1);
+        self->lanes |= 1U << (number - 1);
+    }
+    bool has_room = has_room_for_reader(way);
+    if (has_room)
+        way->readers[way->count++] = *reader;
+    if (number > 0)
+        opal_btl_lane_drop(number - 1);
+    return has_room;
 }
 
 /* Tells the writer that the ring is no longer read. */
@@ -132,20 +157,19 @@ static void add_reader(sm_t *self, ring_t *ring)
 {
     ring_reader_t reader;
     unsigned local_rank = *(const volatile uint32_t *)&ring->local_rank;
+    unsigned way = *(const volatile uint32_t *)&ring->way;
     opal_process_t *writer = process_of(local_rank);
-    if (writer == NULL || is_read(self, ring) ||
+    if (writer == NULL || way >= SM_WAYS || is_read(&self->ways[way], ring) ||
         !ring_reader_init(&reader, ring, sm_ring_room(ring), writer)) {
         opal_log_error("a ring in the shared memory of this node is damaged, and not read");
         return;
     }
-    if (!has_room_for_reader(self)) {
-        opal_btl_retry_soon();
-        if (!sm_push_ring(self->own, ring)) /* and it comes again */
-            return_ring(ring, local_rank);
-        return;
-    }
     reader.local_rank = local_rank;
-    self->readers[self->reader_count++] = reader;
+    if (append_reader(self, way, &reader))
+        return;
+    opal_btl_retry_soon();
+    if (!sm_push_ring(self->own, ring)) /* and it comes again */
+        return_ring(ring, local_rank);
 }
 
 /* A long frame: some are timed, to measure how long it takes to copy out of the ring. False: the
@@ -164,6 +188,13 @@ static bool take_long_frame(const sm_t *self, const ring_reader_t *reader, unsig
     if (pace_add_emptied(&peer->pace, length, opal_clock_nsec() - begin, fill_nsec))
         sm_advise(peer);
     return true;
+}
+
+static bool take_other(sm_t *self, ring_reader_t *reader, unsigned kind, const void *bytes,
+                       size_t length)
+{
+    return kind == SM_FOLLOW ? sm_may_go_on(self, reader, bytes, length)
+                             : take_long_frame(self, reader, kind, bytes, length);
 }
 
 /* The slot is free before the client is called, which may arm it again. */
@@ -242,9 +273,9 @@ static int drain(sm_t *self, ring_reader_t *reader)
     if (reader->was_armed && poll_completion(self, reader, &count))
         return count;
     while (count < FRAMES_PER_RING && (bytes = ring_peek(reader, &kind, &length)) != NULL) {
-        bool is_taken = opal_likely(length < PACE_LONG_FRAME)
+        bool is_taken = opal_likely(kind != SM_FOLLOW && length < PACE_LONG_FRAME)
                             ? opal_btl_deliver(reader->process, kind, bytes, length)
-                            : take_long_frame(self, reader, kind, bytes, length);
+                            : take_other(self, reader, kind, bytes, length);
         if (opal_unlikely(!is_taken))
             break;
         count++;
@@ -260,11 +291,12 @@ static int drain(sm_t *self, ring_reader_t *reader)
 /* The reader of the ring from that peer; NULL: nothing has come yet. */
 static ring_reader_t *reader_of(sm_t *self, sm_peer_t *peer)
 {
-    for (unsigned i = 0; peer->reader == 0 && i < self->reader_count; i++) {
-        if (self->readers[i].local_rank == peer->local_rank)
+    const sm_way_t *way = &self->ways[0];
+    for (unsigned i = 0; peer->reader == 0 && i < way->count; i++) {
+        if (way->readers[i].local_rank == peer->local_rank)
             peer->reader = i + 1;
     }
-    return peer->reader != 0 ? &self->readers[peer->reader - 1] : NULL;
+    return peer->reader != 0 ? &way->readers[peer->reader - 1] : NULL;
 }
 
 /* The slot is in use: the memory is only exposed to requests for help. */
@@ -326,26 +358,52 @@ static void sm_disarm(opal_btl_peer_t *base, uint32_t number)
 
 /* -- peers that end ----------------------------------------------------------------------- */
 
+static bool is_ring_to(const sm_peer_t *peer, const ring_t *ring)
+{
+    if (peer == NULL)
+        return false;
+    bool found = peer->writer.ring == ring;
+    for (unsigned i = 0; !found && i < OPAL_BTL_LANES; i++)
+        found = peer->lanes[i] != NULL && peer->lanes[i]->writer.ring == ring;
+    return found;
+}
+
 /* NULL: no ring of this process; then the inbox is damaged. */
 static sm_peer_t *reader_of_ring(const sm_t *self, const ring_t *ring)
 {
     for (unsigned i = 0; i < self->peer_count; i++) {
-        if (self->peers[i] != NULL && self->peers[i]->writer.ring == ring)
+        if (is_ring_to(self->peers[i], ring))
             return self->peers[i];
     }
     return NULL;
+}
+
+static bool is_empty(ring_reader_t *reader)
+{
+    unsigned kind;
+    size_t length;
+    return ring_peek(reader, &kind, &length) == NULL;
 }
 
 /* Whether the client has taken everything that the peer has sent. */
 static bool is_drained(sm_t *self, sm_peer_t *peer)
 {
     ring_reader_t *reader = reader_of(self, peer);
-    unsigned kind;
-    size_t length;
-    if (reader == NULL)
-        return true;
-    reader->spin_budget = 0; /* a completion is here, or never comes */
-    return !is_completed(reader) && ring_peek(reader, &kind, &length) == NULL;
+    if (reader != NULL) {
+        reader->spin_budget = 0; /* a completion is here, or never comes */
+        if (is_completed(reader) || !is_empty(reader))
+            return false;
+    }
+    bool is_empty_lane = true;
+    for (unsigned lane = 0; lane < OPAL_BTL_LANES && is_empty_lane; lane++) {
+        const sm_way_t *way = &self->ways[1 + lane];
+        opal_btl_lane_hold(lane);
+        for (unsigned i = 0; i < way->count && is_empty_lane; i++)
+            is_empty_lane =
+                way->readers[i].local_rank != peer->local_rank || is_empty(&way->readers[i]);
+        opal_btl_lane_drop(lane);
+    }
+    return is_empty_lane;
 }
 
 static void report_departures(sm_t *self)
@@ -373,12 +431,12 @@ static void take_back(sm_t *self, ring_t *ring)
 }
 
 /* Takes the rings that peers have opened towards us, and those that come back, and leaves that in
- * the inbox. Each peer has pushed one of its own and one of ours at most, so a longer list is
- * damaged. */
+ * the inbox. Each peer has pushed one of its own and one of ours of each way at most, so a longer
+ * list is damaged. */
 static void take_inbox(sm_t *self, uint32_t instead)
 {
     uint32_t at = atomic_exchange_explicit(&self->own->inbox, instead, memory_order_acquire);
-    for (unsigned left = 2 * self->peer_count; at != 0 && left > 0; left--) {
+    for (unsigned left = 2 * SM_WAYS * self->peer_count; at != 0 && left > 0; left--) {
         ring_t *ring = sm_ring_at(at);
         if (ring == NULL)
             return;
@@ -394,10 +452,11 @@ static void take_inbox(sm_t *self, uint32_t instead)
 static void return_rings(sm_t *self)
 {
     take_inbox(self, OPAL_NODE_INBOX_CLOSED);
-    for (unsigned i = 0; i < self->reader_count; i++)
-        return_ring(self->readers[i].ring, self->readers[i].local_rank);
+    for (const sm_way_t *way = self->ways; way < self->ways + SM_WAYS; way++) {
+        for (unsigned i = 0; i < way->count; i++)
+            return_ring(way->readers[i].ring, way->readers[i].local_rank);
+    }
 }
-
 /* mpirun ends the job when a rank dies; elsewhere the others have to be notified. */
 static void report_deaths(sm_t *self)
 {
@@ -420,6 +479,36 @@ static void report_without_memory(sm_t *self)
     }
 }
 
+/* Each peer's share, in turns. */
+OPAL_INLINE int drain_way(sm_t *self, sm_way_t *way)
+{
+    int count = 0;
+    if (way->next >= way->count)
+        way->next = 0;
+    unsigned begin = way->next++;
+    for (unsigned i = begin; i < way->count; i++)
+        count += drain(self, &way->readers[i]);
+    for (unsigned i = 0; i < begin; i++)
+        count += drain(self, &way->readers[i]);
+    return count;
+}
+
+/* A thread that has a lane delivers its frames, but before this process sleeps all must be seen. */
+OPAL_NOINLINE static int drain_lanes(sm_t *self)
+{
+    int count = 0;
+    for (unsigned left = self->lanes; left != 0; left &= left - 1) {
+        unsigned lane = (unsigned)__builtin_ctz(left);
+        if (opal_wait_sleeps_next())
+            opal_btl_lane_hold(lane);
+        else if (!opal_btl_lane_try_hold(lane))
+            continue;
+        count += drain_way(self, &self->ways[1 + lane]);
+        opal_btl_lane_drop(lane);
+    }
+    return count;
+}
+
 static int sm_progress(void *state)
 {
     sm_t *self = state;
@@ -430,14 +519,10 @@ static int sm_progress(void *state)
         report_without_memory(self);
     if (opal_unlikely(atomic_load_explicit(&self->own->inbox, memory_order_relaxed) != 0))
         take_inbox(self, 0);
-    unsigned readers = self->reader_count;
-    if (self->next_reader >= readers)
-        self->next_reader = 0;
-    unsigned begin = self->next_reader++;
-    for (unsigned i = begin; i < readers; i++)
-        count += drain(self, &self->readers[i]);
-    for (unsigned i = 0; i < begin; i++)
-        count += drain(self, &self->readers[i]);
+    /* Lanes first: another thread may read them, and so be what the main way has waited for. */
+    if (opal_unlikely(self->lanes != 0))
+        count += drain_lanes(self);
+    count += drain_way(self, &self->ways[0]);
     if (opal_unlikely(self->left_count > 0))
         report_departures(self);
     return count;
@@ -448,9 +533,10 @@ static int sm_progress(void *state)
 static void release(sm_t *self)
 {
     free(self->peers);
-    free(self->readers);
+    for (unsigned i = 0; i < SM_WAYS; i++)
+        free(self->ways[i].readers);
     free(self->reported);
-    *self = (sm_t){.ring_bytes = self->ring_bytes};
+    *self = (sm_t){.ring_bytes = self->ring_bytes, .lane_bytes = self->lane_bytes};
 }
 
 static opal_status_t sm_start(void *state)
@@ -481,7 +567,7 @@ static opal_status_t sm_connect(void *state, opal_process_t *process, opal_btl_p
         return OPAL_ERR_NOT_AVAILABLE;
     sm_peer_t **known = &self->peers[local_rank];
     if (*known == NULL) {
-        *known = malloc(sizeof **known);
+        *known = aligned_alloc(_Alignof(sm_peer_t), sizeof **known);
         if (*known == NULL)
             return OPAL_ERR_NO_MEMORY;
         **known = (sm_peer_t){
@@ -501,8 +587,11 @@ static void sm_stop(void *state)
     return_rings(self);
     for (unsigned i = 0; i < self->peer_count; i++) {
         sm_peer_t *peer = self->peers[i];
-        if (peer != NULL)
-            opal_btl_forget(&peer->base);
+        if (peer == NULL)
+            continue;
+        opal_btl_forget(&peer->base);
+        for (unsigned lane = 0; lane < OPAL_BTL_LANES; lane++)
+            free(peer->lanes[lane]);
         free(peer);
     }
     release(self);
@@ -620,6 +709,20 @@ static size_t choose_ring_bytes(void)
     return size;
 }
 
+static void choose_lanes(void)
+{
+    size_t size = RING_MIN_BYTES;
+    while (size < lane_bytes && size < sm_state.ring_bytes)
+        size *= 2;
+    sm_state.lane_bytes = lane_bytes > 0 ? size : 0;
+    ops.lane = lane_bytes > 0 ? sm_lane : NULL;
+    ops.follow = lane_bytes > 0 ? sm_follow : NULL;
+    ops.poll_lane = lane_bytes > 0 ? sm_poll_lane : NULL;
+    ops.lane_bytes = ring_max_frame(size);
+    if (ops.lane_bytes >= PACE_LONG_FRAME) /* longer ones are measured */
+        ops.lane_bytes = PACE_LONG_FRAME - 1;
+}
+
 static void sm_query(opal_answer_t *answer)
 {
     if (opal_node_base() == NULL) {
@@ -633,6 +736,7 @@ static void sm_query(opal_answer_t *answer)
     ops.direct_bytes = opal_region.bytes > 0 ? direct_limit : SIZE_MAX;
     ops.max_frame_bytes = ring_max_frame(sm_state.ring_bytes);
     ops.unlocked_bytes = PACE_LONG_FRAME - 1; /* longer ones are measured */
+    choose_lanes();
     opal_answer_yes(answer, 50, &ops, &sm_state, "%u ranks share memory on this node",
                     opal_node_ranks());
 }

@@ -7,6 +7,7 @@
  *   get.c    reading a peer's memory, mapped or by CMA
  *   share.c  a long get with the help of the peer
  *   send.c   the ring to a peer, frames, completion of the peer's slots
+ *   lane.c   lanes: the rings that threads use without the upper layer's lock
  *   ring.h   a ring
  *   pace.h   which way of long data is faster, as measured
  */
@@ -25,11 +26,15 @@ typedef enum sm_get_state {
     SM_GET_FORBIDDEN,
 } sm_get_state_t;
 
+/* Also a lane's end, of which only the first block is used. */
 typedef struct sm_peer {
-    opal_btl_peer_t base;
+    _Alignas(64) opal_btl_peer_t base;
     ring_writer_t writer; /* no ring before the first frame */
     opal_node_slot_t *slot;
     unsigned local_rank;
+    unsigned way; /* as in ring_t */
+
+    struct sm_peer *lanes[OPAL_BTL_LANES]; /* NULL: not used yet */
     sm_get_state_t get_state;
     atomic_bool has_no_memory; /* there is no memory for a ring to it */
     bool has_left;             /* what it has sent is here */
@@ -46,15 +51,33 @@ typedef struct sm_peer {
     uint64_t fill_begin;            /* of a frame that is timed, else 0 */
 } sm_peer_t;
 
+/* The rings of one way that lead here. Those of a lane are read while the lane is held, and added
+ * so, too. */
+typedef struct sm_way {
+    _Alignas(64) ring_reader_t *readers;
+    unsigned count, room;
+    unsigned next; /* whose turn it is */
+} sm_way_t;
+
+enum { SM_WAYS = 1 + OPAL_BTL_LANES };
+
+/* The transport's own frame, which says: read on when the ring of that way from the same process
+ * has been read up to there. */
+#define SM_FOLLOW (OPAL_BTL_TRANSPORTS * OPAL_BTL_KINDS + OPAL_BTL_KINDS - 1)
+
+typedef struct sm_follow {
+    uint64_t position;
+    uint32_t way;
+} sm_follow_t;
+
 /* The transport. */
 typedef struct sm {
+    sm_way_t ways[SM_WAYS];
     opal_node_slot_t *own;
-    size_t ring_bytes;
-    sm_peer_t **peers; /* by local rank; NULL: not connected */
+    size_t ring_bytes, lane_bytes; /* of the rings of a lane; 0: there are no lanes */
+    sm_peer_t **peers;             /* by local rank; NULL: not connected */
     unsigned peer_count;
-    ring_reader_t *readers;
-    unsigned reader_count, reader_room;
-    unsigned next_reader;           /* whose turn it is */
+    unsigned lanes;                 /* a bit for each that has a ring */
     unsigned deaths;                /* on this node, as far as they have been looked at */
     atomic_bool any_without_memory; /* peers, which may not be reported yet */
     unsigned left_count;            /* peers that have left, and are not reported yet */
@@ -128,11 +151,24 @@ ring_completion_t *sm_completion_line(sm_peer_t *peer);
 /* Completes the peer's slot, unless the number is 0. */
 void sm_complete(opal_btl_peer_t *base, uint32_t number);
 
+/* Makes the ring of this peer's way, of that size. False: there is no room, which is logged for the
+ * main way. */
+bool sm_make_ring(sm_peer_t *peer, size_t size);
+
 /* A ring by its index in the node's segment; NULL: none can be there. */
 ring_t *sm_ring_at(uint32_t index);
 
 /* Bytes from the beginning of a ring to the end of the segment. */
 size_t sm_ring_room(const ring_t *ring);
+
+/* -- lane.c -- */
+
+opal_btl_peer_t *sm_lane(opal_btl_peer_t *base, unsigned number);
+bool sm_follow(opal_btl_peer_t *behind, opal_btl_peer_t *before);
+int sm_poll_lane(void *state, unsigned number);
+
+/* Whether the frames behind an SM_FOLLOW may be read now. Under the upper layer's lock. */
+bool sm_may_go_on(sm_t *self, ring_reader_t *reader, const void *bytes, size_t length);
 
 /* Pushes a ring into an inbox. False: the inbox is closed. */
 bool sm_push_ring(opal_node_slot_t *slot, ring_t *ring);

@@ -17,6 +17,11 @@ static bool receive(opal_process_t *from, unsigned kind, const void *bytes, size
     return true;
 }
 
+static bool take(unsigned lane, unsigned kind, const void *bytes, size_t length)
+{
+    return hearing.take != NULL && hearing.take(lane, kind, bytes, length);
+}
+
 static size_t place(opal_process_t *from, unsigned kind, uint64_t name, size_t offset, size_t bytes,
                     struct iovec *segments, size_t max)
 {
@@ -41,8 +46,12 @@ static void left(opal_process_t *process)
         hearing.departure(process->rank);
 }
 
-static const opal_btl_client_t first = {
-    .receive = receive, .place = place, .placed = placed, .failed = failed, .left = left};
+static const opal_btl_client_t first = {.receive = receive,
+                                        .take = take,
+                                        .place = place,
+                                        .placed = placed,
+                                        .failed = failed,
+                                        .left = left};
 
 /* One of them hears who is gone. */
 static const opal_btl_client_t others = {.receive = receive, .place = place, .placed = placed};

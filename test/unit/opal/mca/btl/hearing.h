@@ -13,6 +13,7 @@ typedef void hear_frame_fn_t(unsigned rank, unsigned kind, const void *bytes, si
 typedef struct hearing {
     hear_frame_fn_t *frame;
     bool refuses; /* frames cannot be taken now */
+    bool (*take)(unsigned lane, unsigned kind, const void *bytes, size_t length);
     size_t (*place)(unsigned rank, unsigned kind, uint64_t name, size_t offset, size_t bytes,
                     struct iovec *segments, size_t max);
     void (*placed)(unsigned rank, unsigned kind, uint64_t name, size_t offset, size_t bytes);

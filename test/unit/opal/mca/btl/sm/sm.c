@@ -192,7 +192,7 @@ static void tell_lost(unsigned rank)
     atomic_store(&is_reported, 1);
 }
 
-static void *try_send_unlocked(void *peer)
+static void *try_send_beside(void *peer)
 {
     while ((atomic_load(&opal_node_own_slot()->doorbell.state) & OPAL_DOORBELL_ASLEEP) == 0)
         sched_yield();
@@ -206,7 +206,7 @@ static void find_no_room_beside(void)
     pthread_t thread;
     hearing.death = tell_lost;
     opal_wait_set_watch(NULL);
-    CREW_MUST(pthread_create(&thread, NULL, try_send_unlocked, crew.peers[!crew.rank]) == 0);
+    CREW_MUST(pthread_create(&thread, NULL, try_send_beside, crew.peers[!crew.rank]) == 0);
     opal_wait_until(&is_reported, NULL);
     pthread_join(thread, NULL);
 }
