@@ -65,8 +65,13 @@ OPAL_NOINLINE static int recv_locked(const ompi_route_t *from, const ompi_data_t
                                      MPI_Status *status)
 {
     int error;
-    if (ompi_pml_tries_unlocked() && ompi_pml->try_recv_unlocked(from, data, status, &error))
-        return error;
+    ompi_request_t *request;
+    if (ompi_pml_tries_unlocked()) {
+        if (ompi_pml->try_recv_unlocked(from, data, status, &error))
+            return error;
+        if (ompi_pml->try_irecv_unlocked(from, data, &request))
+            return ompi_api_wait(&request, status);
+    }
     ompi_lock();
     error = ompi_pml->recv(from, data, status);
     ompi_unlock();
@@ -150,6 +155,8 @@ int ompi_api_sendrecv(const void *sendbuf, MPI_Count sendcount, ompi_datatype_t 
     if (error != MPI_SUCCESS)
         return error;
     int sent = ompi_api_send(sendbuf, sendcount, sendtype, dest, sendtag, comm, OMPI_SEND_STANDARD);
+    if (sent == MPI_SUCCESS && ompi_threads_share())
+        return ompi_api_wait(&request, status);
     ompi_lock();
     if (sent != MPI_SUCCESS) {
         end_receive(&request);

@@ -23,7 +23,8 @@ static int finish_one(ompi_request_t **request, MPI_Status *status, bool unlocke
 
 int ompi_api_wait(ompi_request_t **request, MPI_Status *status)
 {
-    if (ompi_threads_share() && ompi_request_can_finish_unlocked(*request))
+    if (ompi_threads_share() && ompi_request_spin(request, 1) &&
+        ompi_request_can_finish_unlocked(*request))
         return finish_one(request, status, true);
     ompi_lock();
     if (!ompi_request_is_settled(*request))

@@ -162,7 +162,8 @@ int ompi_api_waitall(int count, MPI_Request array_of_requests[], MPI_Status *arr
     int error = gather(&array, count, array_of_requests);
     if (error != MPI_SUCCESS)
         return error;
-    bool unlocked = all_can_finish_unlocked(&array);
+    bool unlocked = ompi_threads_share() && ompi_request_spin(array.objects, array.count) &&
+                    all_can_finish_unlocked(&array);
     if (!unlocked) {
         ompi_lock();
         ompi_request_wait(array.objects, array.count, array.count);

@@ -11,10 +11,12 @@
  * poll its requests while it sleeps: it links one `ompi_wait_t` to all of them, which counts down.
  *
  * Threading: all functions are called under the message lock (ompi_lock), which exists only at
- * MPI_THREAD_MULTIPLE. Exceptions are ompi_request_is_done, _is_settled, _can_finish_unlocked and
- * ompi_request_finish_unlocked. A request is completed by a thread that holds the lock or has just
- * made the request. After `done` is set the completing thread does not access the request: its
- * owner may see that without the lock, and free the request.
+ * MPI_THREAD_MULTIPLE. Exceptions are ompi_request_is_done, _is_settled, _spin,
+ * _can_finish_unlocked and _finish_unlocked. A request is completed by a thread that holds the
+ * lock, or has just made the request, or delivers the frames of its lane (opal/mca/btl/lane.h); the
+ * last one completes only requests that nothing is linked to, and what is linked to a request is
+ * changed while the lane is held. After `done` is set the completing thread does not access the
+ * request: its owner may see that without the lock, and free the request.
  */
 #ifndef OMPI_REQUEST_H
 #define OMPI_REQUEST_H
@@ -25,6 +27,7 @@
 #include <stdint.h>
 
 #include "opal/include/compiler.h"
+#include "opal/mca/btl/lane.h"
 #include "opal/threads/lock.h"
 #include "ompi/communicator/communicator.h"
 #include "ompi/object/object.h"
@@ -72,6 +75,7 @@ typedef struct ompi_request {
     bool persistent;
     bool orphan;               /* MPI_Request_free: it is released when it completes */
     bool is_cancel_unanswered; /* MPI_Cancel was called, and no test or wait since */
+    unsigned lane;             /* 1 + that of the message that completes it; 0: none is known */
     ompi_wait_t *wait;         /* the wait that is linked to it, or NULL */
     void (*on_complete)(struct ompi_request *request, void *context); /* runs once, or NULL */
     void *on_complete_context;
@@ -145,6 +149,7 @@ static inline void ompi_request_init_bare(ompi_request_t *request, const ompi_re
     atomic_store_explicit(&request->done, 0, memory_order_relaxed);
     request->active = true;
     request->persistent = request->orphan = request->is_cancel_unanswered = false;
+    request->lane = 0;
     request->wait = NULL;
     request->on_complete = NULL;
     ompi_status_set_empty(&request->status);
@@ -197,6 +202,19 @@ static inline bool ompi_request_is_active(const ompi_request_t *request)
     return request != NULL && request->active;
 }
 
+/* Until it is dropped no thread completes the request, but the caller. */
+static inline void ompi_request_hold(const ompi_request_t *request)
+{
+    if (opal_unlikely(request->lane != 0))
+        opal_btl_lane_hold(request->lane - 1);
+}
+
+static inline void ompi_request_drop(const ompi_request_t *request)
+{
+    if (opal_unlikely(request->lane != 0))
+        opal_btl_lane_drop(request->lane - 1);
+}
+
 /* Null and inactive requests count as done in MPI_Waitall and MPI_Testall. */
 static inline bool ompi_request_is_settled(const ompi_request_t *request)
 {
@@ -219,6 +237,12 @@ int ompi_request_query(ompi_request_t *request, MPI_Status *status);
  * the operation.
  */
 OPAL_EXPORT int ompi_request_finish(ompi_request_t **slot, MPI_Status *status);
+
+/*
+ * Waits for a while without the message lock, if all requests that are active and not done wait for
+ * messages of lanes. True: all are done now. For ompi_threads_share().
+ */
+bool ompi_request_spin(ompi_request_t *const *requests, size_t count);
 
 /* ompi_request_finish without the message lock, for ompi_request_can_finish_unlocked. */
 int ompi_request_finish_unlocked(ompi_request_t **slot, MPI_Status *status);

@@ -46,7 +46,8 @@ static unsigned poll_count;
 static opal_doorbell_t private_doorbell;
 static opal_doorbell_t *own = &private_doorbell;
 static bool has_membarrier;
-static bool oversubscribed, early, apart;
+static atomic_bool oversubscribed; /* read without a lock, too */
+static bool early, apart;
 static void (*watch)(void);
 
 /* A thread in a wait while another one is the poller; on that thread's stack. */

@@ -17,9 +17,8 @@
  * on a location are atomic for all processes. On peer failure, or when the peer leaves, operations
  * end with OPAL_ERR_DISCONNECTED.
  *
- * Threading: the caller holds the upper layer's lock, except for frames up to `unlocked_bytes`, and
- * for lanes (lane.h). Only start and stop block. Callbacks are called from progress; they may send,
- * but not call progress.
+ * Threading: the caller holds the upper layer's lock, except for lanes (lane.h). Only start and
+ * stop block. Callbacks are called from progress; they may send, but not call progress.
  */
 #ifndef OPAL_MCA_BTL_H
 #define OPAL_MCA_BTL_H
@@ -137,8 +136,7 @@ OPAL_EXPORT void opal_btl_hide(uint64_t exposure);
 typedef struct opal_btl_peer {
     const struct opal_btl_ops *ops;
     opal_process_t *process;
-    bool is_unreachable;    /* set by the base: it has failed or left */
-    opal_short_lock_t lock; /* held by clients from reserve to commit, where threads share */
+    bool is_unreachable; /* set by the base: it has failed or left */
 } opal_btl_peer_t;
 
 /* Begins an operation on the peer's memory. True: it is done, and `done` is not called. */
@@ -150,7 +148,6 @@ typedef struct opal_btl_ops {
     size_t stream_bytes;    /* up to here without asking the receiver; 0: the client chooses */
     size_t direct_bytes;    /* from here on by rndv_get, if the peer has them mapped */
     size_t max_frame_bytes; /* of frames that are not placed; >= 512, >= eager_bytes + 128 */
-    size_t unlocked_bytes;  /* frames up to here, except the first, need only the peer's lock */
     size_t lane_bytes;      /* the longest frame of a lane */
 
     /* -- required. After stop nothing is delivered and peers are freed; start may follow. -- */

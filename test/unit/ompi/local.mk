@@ -31,6 +31,7 @@ ompi_unit_tests = \
 	%D%/mca/pml/cm/hybrid \
 	%D%/mca/pml/ob1/credit \
 	%D%/mca/pml/ob1/frames \
+	%D%/mca/pml/ob1/lane \
 	%D%/mca/pml/ob1/peer_failure \
 	%D%/mca/pml/ob1/match \
 	%D%/mca/pml/ob1/memory \
@@ -213,6 +214,10 @@ ob1_side = $(mca_pml_ob1_sources) %D%/mca/pml/ob1/side.c %D%/mca/pml/ob1/side.h
 %C%_mca_pml_ob1_frames_CFLAGS = $(AM_CFLAGS)
 %C%_mca_pml_ob1_frames_LDFLAGS = $(ob1_side_ldflags)
 %C%_mca_pml_ob1_frames_LDADD = $(ompi_unit_libs)
+%C%_mca_pml_ob1_lane_SOURCES = %D%/mca/pml/ob1/lane.c $(ob1_side)
+%C%_mca_pml_ob1_lane_CFLAGS = $(AM_CFLAGS)
+%C%_mca_pml_ob1_lane_LDFLAGS = $(ob1_side_ldflags)
+%C%_mca_pml_ob1_lane_LDADD = $(ompi_unit_libs)
 %C%_mca_pml_ob1_peer_failure_SOURCES = %D%/mca/pml/ob1/peer_failure.c $(ob1_side)
 %C%_mca_pml_ob1_peer_failure_CFLAGS = $(AM_CFLAGS)
 %C%_mca_pml_ob1_peer_failure_LDFLAGS = $(ob1_side_ldflags)

@@ -21,7 +21,8 @@
  * that the receiver knows of it in order. These frames have up to 500 bytes. They are counted, but
  * not held back: a sender has no more of them under way than it has requests that wait.
  *
- * Threading: under ompi_lock, but for ob1_unexpected_add and what ob1.h says of a peer's credit.
+ * A lane (lane.c) takes credit from the peer's in larger pieces. Threading: under ompi_lock, but
+ * for ob1_unexpected_add.
  */
 #include "ompi/mca/pml/ob1/ob1.h"
 
@@ -44,12 +45,10 @@ bool ob1_credit_ask(ob1_peer_t *peer)
     if (peer->is_asking || peer->request.is_waiting)
         return false;
     peer->is_asking = true;
-    ob1_lock(&peer->btl->lock);
-    ob1_peer_add_credit(peer, (int64_t)peer->window);
-    ob1_unlock(&peer->btl->lock);
+    peer->credit += (int64_t)peer->window;
     ob1_credit_t request = {++peer->asked};
     ob1_peer_send_control(peer, OB1_CREDIT_REQUEST, &request, sizeof request, &peer->request);
-    return atomic_load_explicit(&peer->credit, memory_order_relaxed) >= 0;
+    return peer->credit >= 0;
 }
 
 bool ob1_credit_granted(ob1_peer_t *peer, uint64_t number)
@@ -136,13 +135,11 @@ void ob1_credit_begin(ob1_peer_t *peer)
     if (window < LEAST_WINDOW)
         window = LEAST_WINDOW;
     peer->window = window < MOST_WINDOW ? window : MOST_WINDOW;
-    atomic_init(&peer->credit, (int64_t)peer->window);
+    peer->credit = (int64_t)peer->window;
 }
 
 void ob1_credit_end(ob1_peer_t *peer)
 {
     release(peer);
-    ob1_lock(&peer->btl->lock);
-    atomic_store_explicit(&peer->credit, NO_CREDIT_EVER, memory_order_relaxed);
-    ob1_unlock(&peer->btl->lock);
+    peer->credit = NO_CREDIT_EVER;
 }

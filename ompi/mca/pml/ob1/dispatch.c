@@ -4,7 +4,8 @@
  * of contexts, which leads the first frame of a message to its matcher, and messages that come
  * before this rank has added their communicator.
  *
- * Threading: under ompi_lock. The callbacks of `client` are called from progress.
+ * Threading: under ompi_lock. The callbacks of `client` are called from progress, but for
+ * take_frame, which reads the table of contexts while it has a lane.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,8 @@
 
 /* -- contexts -------------------------------------------------------------------------- */
 
-/* By context on the wire; NULL: no such communicator here yet, or any more. */
+/* By context on the wire; NULL: no such communicator here yet, or any more. An entry is written
+ * while the context's lane is held, the table is replaced while all lanes are. */
 static ob1_matcher_t **matchers;
 static size_t matcher_count;
 
@@ -56,13 +58,29 @@ bool ob1_context_reserve(uint32_t context)
     if (context < matcher_count)
         return true;
     size_t count = 2 * (size_t)context + 16;
-    ob1_matcher_t **grown = realloc(matchers, count * sizeof *grown);
+    ob1_matcher_t **grown = calloc(count, sizeof *grown);
     if (grown == NULL)
         return false;
-    memset(grown + matcher_count, 0, (count - matcher_count) * sizeof *grown);
+    if (matcher_count > 0)
+        memcpy(grown, matchers, matcher_count * sizeof *grown);
+    for (unsigned lane = 0; lane < OPAL_BTL_LANES; lane++)
+        opal_btl_lane_hold(lane);
+    free(matchers);
     matchers = grown;
     matcher_count = count;
+    for (unsigned lane = 0; lane < OPAL_BTL_LANES; lane++)
+        opal_btl_lane_drop(lane);
     return true;
+}
+
+static void set_matcher(uint32_t context, ob1_matcher_t *matcher)
+{
+    int lane = ob1_lane_of(context);
+    if (lane >= 0)
+        opal_btl_lane_hold((unsigned)lane);
+    matchers[context] = matcher;
+    if (lane >= 0)
+        opal_btl_lane_drop((unsigned)lane);
 }
 
 /* -- the first frame of a message ------------------------------------------------------ */
@@ -168,7 +186,7 @@ void ob1_context_add(uint32_t context, ob1_matcher_t *matcher)
     ob1_match_t match;
     opal_list_t mine;
     opal_list_node_t *next;
-    matchers[context] = matcher;
+    set_matcher(context, matcher);
     /* All are taken out first: a request that one of them completes may add a communicator. */
     opal_list_init(&mine);
     for (opal_list_node_t *node = opal_list_first(&early); node != NULL; node = next) {
@@ -187,7 +205,7 @@ void ob1_context_add(uint32_t context, ob1_matcher_t *matcher)
 
 void ob1_context_remove(uint32_t context)
 {
-    matchers[context] = NULL;
+    set_matcher(context, NULL);
 }
 
 /* -- frames ---------------------------------------------------------------------------- */
@@ -290,10 +308,58 @@ static bool receive_frame(opal_process_t *from, unsigned kind, const void *bytes
     return is_taken;
 }
 
+/* -- lanes ----------------------------------------------------------------------------- */
+
+/* Whether a thread without ompi_lock may complete the request: nothing is linked to it. Requests of
+ * a lane are changed while it is held. */
+static bool is_plain(const ompi_request_t *request)
+{
+    return request->lane != 0 && request->wait == NULL && request->on_complete == NULL &&
+           !request->orphan;
+}
+
+/* The receive that takes the message, if it can be completed here. Else NULL, and nothing has
+ * changed. */
+static ob1_receive_t *take_receive(ob1_matcher_t *matcher, const ob1_match_t *match)
+{
+    ob1_receive_t *receive = NULL;
+    opal_short_acquire(&matcher->lock);
+    ob1_posted_t *posted = ob1_matcher_find_taker(matcher, match->source, match->tag);
+    if (posted != NULL)
+        receive = opal_container_of(posted, ob1_receive_t, posted);
+    if (receive != NULL && is_plain(&receive->request))
+        ob1_matcher_remove_posted(matcher, posted);
+    else
+        receive = NULL;
+    opal_short_release(&matcher->lock);
+    return receive;
+}
+
+/* opal_btl_client_t.take: an eager message for a receive that is posted. The context tells the
+ * lane, so that no frame leads to a communicator that another thread may remove. */
+static bool take_frame(unsigned lane, unsigned kind, const void *bytes, size_t length)
+{
+    ob1_match_t match;
+    if (opal_unlikely(kind != OB1_EAGER || length < sizeof match))
+        return false;
+    memcpy(&match, bytes, sizeof match);
+    ob1_matcher_t *matcher =
+        ob1_lane_of(match.context) == (int)lane ? matcher_of(match.context) : NULL;
+    if (opal_unlikely(matcher == NULL || !is_possible(matcher, &match)))
+        return false;
+    ob1_receive_t *receive = take_receive(matcher, &match);
+    if (receive == NULL)
+        return false;
+    ob1_deliver_eager(receive, match.source, match.tag, (const char *)bytes + sizeof match,
+                      length - sizeof match);
+    return true;
+}
+
 /* -- start and stop -------------------------------------------------------------------- */
 
 static const opal_btl_client_t client = {
     .receive = receive_frame,
+    .take = take_frame,
     .place = ob1_place,
     .placed = ob1_placed,
     .failed = ob1_peer_failed,

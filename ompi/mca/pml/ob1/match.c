@@ -177,7 +177,7 @@ static inline ob1_posted_t *first_posted(const ob1_bin_t *bin)
 }
 
 /* In all classes. */
-OPAL_NOINLINE static ob1_posted_t *take_filed(ob1_matcher_t *matcher, int source, int tag)
+static ob1_posted_t *find_filed(ob1_matcher_t *matcher, int source, int tag)
 {
     ob1_posted_t *oldest = NULL;
     size_t others = matcher->posted_total; /* in the classes that are still to be searched */
@@ -190,9 +190,22 @@ OPAL_NOINLINE static ob1_posted_t *take_filed(ob1_matcher_t *matcher, int source
         if (posted != NULL && (oldest == NULL || posted->order < oldest->order))
             oldest = posted;
     }
+    return oldest;
+}
+
+OPAL_NOINLINE static ob1_posted_t *take_filed(ob1_matcher_t *matcher, int source, int tag)
+{
+    ob1_posted_t *oldest = find_filed(matcher, source, tag);
     if (oldest != NULL)
         remove_filed(matcher, oldest);
     return oldest;
+}
+
+ob1_posted_t *ob1_matcher_find_taker(ob1_matcher_t *matcher, int source, int tag)
+{
+    if (matcher->only == NULL)
+        return find_filed(matcher, source, tag);
+    return takes(matcher->only, source, tag) ? matcher->only : NULL;
 }
 
 ob1_posted_t *ob1_matcher_take_posted(ob1_matcher_t *matcher, int source, int tag)

@@ -69,6 +69,9 @@ void ob1_matcher_fini(ob1_matcher_t *matcher);
  * unexpected. */
 ob1_posted_t *ob1_matcher_take_posted(ob1_matcher_t *matcher, int source, int tag);
 
+/* The same, without removing it. */
+ob1_posted_t *ob1_matcher_find_taker(ob1_matcher_t *matcher, int source, int tag);
+
 /* Adds a message that take_posted found no receive for. source and tag are set. */
 void ob1_matcher_add_unexpected(ob1_matcher_t *matcher, ob1_unexpected_t *unexpected);
 

@@ -49,12 +49,12 @@ static bool comm_remove(ompi_communicator_t *comm)
     for (int kind = OMPI_CONTEXT_USER; kind < OMPI_CONTEXT_COUNT; kind++) {
         ob1_unexpected_t *unexpected;
         ob1_matcher_t *matcher = &own->matchers[kind];
+        ob1_context_remove(ompi_comm_wire_context(comm, (ompi_context_t)kind));
         while ((unexpected = ob1_matcher_find_unexpected(matcher, MPI_ANY_SOURCE, MPI_ANY_TAG)) !=
                NULL) {
             ob1_matcher_remove_unexpected(matcher, unexpected);
             ob1_message_drop(opal_container_of(unexpected, ob1_message_t, unexpected));
         }
-        ob1_context_remove(ompi_comm_wire_context(comm, (ompi_context_t)kind));
         ob1_matcher_fini(matcher);
         opal_pool_empty(&own->receives[kind]);
     }

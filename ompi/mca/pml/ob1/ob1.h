@@ -12,6 +12,7 @@
  *   placement.c      zcopy: placed frames go into the buffer of the receive
  *   deliver.c        a receive has matched: its data comes by eager, stream or rendezvous
  *   rndv_get.c       rendezvous: copying out of the sender's memory
+ *   lane.c           lanes: short messages of threads with communicators of their own
  *   unexpected.c     copies of messages that no receive has matched yet
  *   peer.c           the peers, what waits for room on the way to them, control messages
  *   credit.c         flow control: how much is sent unasked
@@ -38,18 +39,20 @@
  * if the receiver has left instead, the send is cancelled. Other sends complete normally.
  *
  * Threading: everything is under ompi_lock, except the unlocked fast path once threads share
- * (ompi_threads_share): a send of one frame, and a receive that is posted or finds its whole
- * message here. It meets the rest under two finer locks, which the holder of ompi_lock takes, too:
+ * (ompi_threads_share): a send of one frame by a lane, a receive that is posted or finds its whole
+ * message here, and a message that comes by a lane for such a receive. It meets the rest under
+ * finer locks, which the holder of ompi_lock takes, too:
  *
+ *   lane      opal_btl_lane_t, held while frames of that lane are delivered: requests that may be
+ *             completed without ompi_lock (ompi_request_t.lane)
  *   matcher   what waits in a context of a communicator, and the pool of its receives. The fast
- *             path posts receives and removes eager messages; under ompi_lock receives are removed
- *             and messages are added. So on the fast path the number of posted receives only
- *             grows, and that of messages only shrinks
- *   peer      opal_btl_peer_t.lock: a frame from reserve to commit, and allows_unlocked
+ *             path posts receives, removes those of its lane, and removes eager messages; messages
+ *             are added under ompi_lock only
+ *   sending   ob1_lane_t: the sending end of a lane, to one peer
  *
- * Order: ompi_lock, matcher, peer. The holder of a finer lock completes no request, and takes no
- * other lock of messages. A thread that completes a request holds ompi_lock, or has just created
- * the request.
+ * Order: ompi_lock, lane, matcher, sending. The holder of a matcher or a sending end completes no
+ * request, and takes no other lock of messages. A thread that completes a request holds ompi_lock
+ * or the request's lane, or has just created the request.
  */
 #ifndef OMPI_PML_OB1_H
 #define OMPI_PML_OB1_H
@@ -80,6 +83,19 @@ typedef struct ob1_pending {
 struct ob1_receive;
 struct ob1_message;
 
+/*
+ * The sending end of a lane, where threads share. While it is open, messages of its communicators
+ * that fit one of its frames go there without ompi_lock. It is closed while a message of the peer
+ * waits for room, or has gone the main way.
+ */
+typedef struct ob1_lane {
+    _Alignas(64) opal_short_lock_t lock;
+    bool is_open;   /* written under ompi_lock, too, as the next one */
+    bool is_ahead;  /* it has sent what the main way does not follow yet */
+    int64_t credit; /* taken from the peer's; below 0: no message without ompi_lock */
+    opal_btl_peer_t *btl;
+} ob1_lane_t;
+
 /* A control message: a short frame without matching; a member of what causes it. */
 typedef struct ob1_control {
     ob1_pending_t pending;
@@ -107,8 +123,8 @@ typedef struct ob1_peer {
     size_t zcopy_bytes; /* messages from here on go by zcopy */
     size_t part_bytes;  /* the longest part of a stream */
     /* How many bytes at the receiver may still be sent there unasked; below 0: no message, until
-     * there is credit. Written under the peer's lock, read under it or under ompi_lock. */
-    _Atomic(int64_t) credit;
+     * there is credit. */
+    int64_t credit;
     atomic_size_t unexpected; /* bytes of its messages that are buffered here */
     opal_list_t frames;       /* ob1_pending_t, in the order in which they have to leave */
     opal_list_t streams;      /* ob1_pending_t of fragments, whose order does not matter */
@@ -133,9 +149,8 @@ typedef struct ob1_peer {
     bool has_left;    /* through MPI_Finalize: nothing goes there any more, and nothing comes */
     bool is_notified; /* the user was told that it is unreachable */
     bool is_wrong;    /* the user was told of a frame that the peer should not have sent */
-    /* A frame may leave on the unlocked fast path: one has left before, the peer is reachable, and
-     * no frame waits for room. Written under ompi_lock and the peer's lock, read under either. */
-    bool allows_unlocked;
+    bool has_no_lane; /* there is no memory for more of them */
+    _Atomic(ob1_lane_t *) lanes[OPAL_BTL_LANES]; /* NULL: not used yet. Written under ompi_lock */
 } ob1_peer_t;
 
 typedef struct ob1_send {
@@ -197,7 +212,7 @@ typedef struct ob1_message {
 
 /* ompi_communicator_t.pml: a matcher for each context, and the peers of its first ranks. */
 typedef struct ob1_comm {
-    ob1_matcher_t matchers[OMPI_CONTEXT_COUNT];
+    _Alignas(64) ob1_matcher_t matchers[OMPI_CONTEXT_COUNT];
     opal_pool_t receives[OMPI_CONTEXT_COUNT]; /* where threads share; under the matcher's lock */
     uint32_t peer_count;          /* ranks behind these are looked up by their process each time */
     _Atomic(ob1_peer_t *) *peers; /* by rank; NULL: not met yet. Written under ompi_lock */
@@ -294,33 +309,16 @@ static inline bool ob1_peer_can_send(const ob1_peer_t *peer)
     return opal_list_is_empty(&peer->frames) && !ob1_peer_is_unreachable(peer);
 }
 
-/* Room for a frame; the caller then holds the peer's lock until ob1_peer_commit. NULL: no room. */
+/* Room for a frame. NULL: no room. */
 static inline void *ob1_peer_reserve(ob1_peer_t *peer, size_t length)
 {
-    ob1_lock(&peer->btl->lock);
-    void *room = peer->btl->ops->reserve(peer->btl, length);
-    if (opal_unlikely(room == NULL))
-        ob1_unlock(&peer->btl->lock);
-    return room;
-}
-
-/* A frame has left under ompi_lock: releases the peer's lock. */
-static inline void ob1_peer_sent(ob1_peer_t *peer)
-{
-    if (ompi_threads_share()) {
-        peer->allows_unlocked = ob1_peer_can_send(peer);
-        opal_short_release(&peer->btl->lock);
-    }
+    return peer->btl->ops->reserve(peer->btl, length);
 }
 
 static inline void ob1_peer_commit(ob1_peer_t *peer, void *room, ob1_kind_t kind, size_t length)
 {
     peer->btl->ops->commit(peer->btl, room, kind, length);
-    ob1_peer_sent(peer);
 }
-
-/* No frame leaves on the unlocked fast path, until one has left under ompi_lock. */
-void ob1_peer_forbid_unlocked(ob1_peer_t *peer);
 
 /* A frame that the peer should not have sent was dropped: this is logged once for each peer. A
  * frame that names a request may well come after its sender has failed. */
@@ -383,23 +381,14 @@ bool ob1_credit_ask(ob1_peer_t *peer);
 /* Whether a message that the peer has not asked for may be sent there. */
 static inline bool ob1_peer_has_credit(ob1_peer_t *peer)
 {
-    return opal_likely(atomic_load_explicit(&peer->credit, memory_order_relaxed) >= 0) ||
-           ob1_credit_ask(peer);
+    return opal_likely(peer->credit >= 0) || ob1_credit_ask(peer);
 }
 
 /* Whether an eager message may leave now. An unreachable peer has no credit. */
 static inline bool ob1_peer_can_send_eager(ob1_peer_t *peer)
 {
-    return opal_likely(opal_list_is_empty(&peer->frames) &&
-                       atomic_load_explicit(&peer->credit, memory_order_relaxed) >= 0) ||
+    return opal_likely(opal_list_is_empty(&peer->frames) && peer->credit >= 0) ||
            (ob1_peer_can_send(peer) && ob1_credit_ask(peer));
-}
-
-/* The caller holds the peer's lock. */
-static inline void ob1_peer_add_credit(ob1_peer_t *peer, int64_t bytes)
-{
-    int64_t before = atomic_load_explicit(&peer->credit, memory_order_relaxed);
-    atomic_store_explicit(&peer->credit, before + bytes, memory_order_relaxed);
 }
 
 static inline int64_t ob1_cost_of(size_t bytes)
@@ -410,7 +399,7 @@ static inline int64_t ob1_cost_of(size_t bytes)
 /* A message of so many bytes goes there unasked. */
 static inline void ob1_peer_charge(ob1_peer_t *peer, size_t bytes)
 {
-    ob1_peer_add_credit(peer, -ob1_cost_of(bytes));
+    peer->credit -= ob1_cost_of(bytes);
 }
 
 extern atomic_size_t ob1_unexpected_total; /* bytes of unexpected messages, of all peers */
@@ -447,7 +436,10 @@ int ob1_isend(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t 
 int ob1_send_init(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode,
                   ompi_request_t **request);
 int ob1_send(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode);
-bool ob1_try_send_unlocked(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode);
+
+/* A message in one frame, packed if need be, by one end of the peer's. False: no room. */
+bool ob1_write_eager(opal_btl_peer_t *btl, const ob1_match_t *match, const ompi_data_t *data,
+                     size_t bytes);
 
 /* A frame that replies to a send: MATCH_ACK, FIN, CTS, NACK, CANCELLED. False: no send waits for
  * it. */
@@ -462,13 +454,46 @@ void ob1_sends_end(void);
 
 extern size_t ob1_rendezvous_limit, ob1_part_bytes; /* parameters */
 
-/* -- zcopy_send.c -- */
-
 typedef enum ob1_pushed {
     OB1_PUSHED,
     OB1_NO_ROOM,
-    OB1_MUST_PACK, /* the transport, or the layout of the data, does not allow zcopy */
+    OB1_NOT_SO, /* it has to go in another way */
 } ob1_pushed_t;
+
+/* -- lane.c -- */
+
+/* The lane of a context; -1: its messages go the main way. */
+static inline int ob1_lane_of(uint32_t context)
+{
+    return context % OMPI_CONTEXT_COUNT == OMPI_CONTEXT_USER
+               ? (int)(context / OMPI_CONTEXT_COUNT % OPAL_BTL_LANES)
+               : -1;
+}
+
+/* Whether a message of so many bytes goes by a lane. From direct_bytes on a rendezvous may be
+ * faster. */
+static inline bool ob1_is_for_lane(const opal_btl_ops_t *ops, size_t bytes)
+{
+    return ops->lane != NULL && sizeof(ob1_match_t) + bytes <= ops->lane_bytes &&
+           bytes <= ops->eager_bytes && bytes < ops->direct_bytes;
+}
+
+bool ob1_try_send_unlocked(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode);
+
+/* Sends a whole message by its lane, under ompi_lock; opens the lane. NOT_SO: it does not fit, or
+ * there is no lane. */
+ob1_pushed_t ob1_lane_push(ob1_peer_t *peer, const ob1_match_t *match, const ompi_data_t *data,
+                           size_t bytes);
+
+/* A message of that context is about to go the main way: it follows those of the lane, which is
+ * closed. False: there is no room to say so. */
+bool ob1_lane_leave(ob1_peer_t *peer, uint32_t context);
+
+/* No message goes to this peer without ompi_lock until a lane is opened again. */
+void ob1_lanes_close(ob1_peer_t *peer);
+void ob1_lanes_free(ob1_peer_t *peer);
+
+/* -- zcopy_send.c -- */
 
 /* Sends a whole message: a frame of that kind and head with the data in it, or for OB1_STREAM with
  * the data in a frame behind it. */

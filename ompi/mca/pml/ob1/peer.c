@@ -152,13 +152,6 @@ void ob1_peer_report_departed(ob1_peer_t *peer)
                    peer->process->rank);
 }
 
-void ob1_peer_forbid_unlocked(ob1_peer_t *peer)
-{
-    ob1_lock(&peer->btl->lock);
-    peer->allows_unlocked = false;
-    ob1_unlock(&peer->btl->lock);
-}
-
 /* Pushes from the head until there is no room. Returns how many entries have left. */
 static int push_list(ob1_peer_t *peer, opal_list_t *list)
 {
@@ -169,7 +162,7 @@ static int push_list(ob1_peer_t *peer, opal_list_t *list)
         opal_list_remove(node);
         if (!pending->push(pending, peer)) {
             if (list == &peer->frames)
-                ob1_peer_forbid_unlocked(peer);
+                ob1_lanes_close(peer);
             opal_list_prepend(list, node);
             break;
         }
@@ -211,7 +204,7 @@ void ob1_peers_poll(void)
 void ob1_peer_defer(ob1_peer_t *peer, opal_list_t *list, ob1_pending_t *pending)
 {
     if (list == &peer->frames)
-        ob1_peer_forbid_unlocked(peer);
+        ob1_lanes_close(peer);
     opal_list_append(list, &pending->node);
     if (!peer->is_listed) {
         peer->is_listed = true;
@@ -248,8 +241,7 @@ bool ob1_peer_send_control(ob1_peer_t *peer, ob1_kind_t kind, const void *bytes,
     void *room = ob1_peer_reserve(peer, length);
     if (opal_likely(room != NULL)) {
         memcpy(room, bytes, length);
-        peer->btl->ops->commit(peer->btl, room, kind, length);
-        ob1_unlock(&peer->btl->lock); /* allows_unlocked stays: a message may be waiting */
+        ob1_peer_commit(peer, room, kind, length);
         return true;
     }
     control->pending.push = push_control;
@@ -268,6 +260,7 @@ void ob1_peer_free(ob1_peer_t *peer)
     if (peer->is_listed)
         opal_list_remove(&peer->node);
     opal_process_set_end(peer->process, OPAL_END_MESSAGES, NULL);
+    ob1_lanes_free(peer);
     free(peer);
 }
 

@@ -74,7 +74,7 @@ void ob1_receives_fail_no_memory(opal_process_t *process)
 /* Ends everything that this process has begun with the peer. */
 static void end_begun(ob1_peer_t *peer)
 {
-    ob1_peer_forbid_unlocked(peer);
+    ob1_lanes_close(peer);
     ob1_credit_end(peer);
     fail_pending(peer, &peer->frames);
     fail_pending(peer, &peer->streams);

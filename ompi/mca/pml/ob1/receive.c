@@ -34,14 +34,19 @@ static void destroy_receive(ompi_object_t *head)
 static int cancel_receive(ompi_request_t *request)
 {
     ob1_receive_t *receive = opal_container_of(request, ob1_receive_t, request);
-    if (!receive->is_posted)
-        return MPI_SUCCESS; /* it has matched, and completes with its message */
+    ompi_request_hold(request);
+    bool was_posted = receive->is_posted;
     ob1_comm_t *own = receive->comm->pml;
     ob1_matcher_t *matcher = &own->matchers[receive->context];
-    ob1_lock(&matcher->lock);
-    ob1_matcher_remove_posted(matcher, &receive->posted);
-    ob1_unlock(&matcher->lock);
-    receive->is_posted = false;
+    if (was_posted) {
+        ob1_lock(&matcher->lock);
+        ob1_matcher_remove_posted(matcher, &receive->posted);
+        ob1_unlock(&matcher->lock);
+        receive->is_posted = false;
+    }
+    ompi_request_drop(request);
+    if (!was_posted)
+        return MPI_SUCCESS; /* it has matched, and completes with its message */
     ompi_status_set_cancelled(&request->status, true);
     ompi_request_complete(request);
     return MPI_SUCCESS;
@@ -222,6 +227,17 @@ static ob1_message_t *find_whole(ob1_matcher_t *matcher, const ompi_route_t *fro
     return message->kind == OB1_EAGER && !message->is_reserved ? message : NULL;
 }
 
+/* Whether the message comes by a lane, where the waiting thread can look for it: 1 + lane; 0: it
+ * may come another way. */
+static unsigned lane_for(const ob1_receive_t *receive, const ompi_route_t *from)
+{
+    const ob1_peer_t *peer =
+        from->rank != MPI_ANY_SOURCE ? ob1_met_peer(from->comm, from->rank) : NULL;
+    return peer != NULL && ob1_is_for_lane(peer->btl->ops, receive->capacity)
+               ? 1 + (unsigned)ob1_lane_of(ompi_comm_wire_context(from->comm, from->context))
+               : 0;
+}
+
 bool ob1_try_irecv_unlocked(const ompi_route_t *from, const ompi_data_t *data,
                             ompi_request_t **request)
 {
@@ -234,8 +250,10 @@ bool ob1_try_irecv_unlocked(const ompi_route_t *from, const ompi_data_t *data,
         receive = create_from(pool_of(from->comm, from->context), from, data);
     if (receive != NULL && message != NULL)
         ob1_matcher_remove_unexpected(matcher, &message->unexpected);
-    else if (receive != NULL)
+    if (receive != NULL && message == NULL) {
+        receive->request.lane = lane_for(receive, from);
         is_posted = post(matcher, receive);
+    }
     opal_short_release(&matcher->lock);
     if (receive == NULL)
         return false;

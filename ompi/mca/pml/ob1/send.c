@@ -105,20 +105,18 @@ static inline opal_btl_head_t head_of(ob1_match_t match)
 
 /* -- eager --------------------------------------------------------------------------- */
 
-/* A short message of one run. The caller holds the peer's lock. False: no room. */
-OPAL_INLINE bool write_short(ob1_peer_t *peer, ob1_match_t match, const ompi_data_t *data,
+/* A short message of one run. False: no room. */
+OPAL_INLINE bool write_short(opal_btl_peer_t *btl, ob1_match_t match, const ompi_data_t *data,
                              size_t bytes)
 {
-    opal_btl_peer_t *btl = peer->btl;
     const void *origin = (const void *)ompi_datatype_origin(data->type, data->buffer);
     return opal_likely(btl->ops->send_short(btl, OB1_EAGER, head_of(match), origin, bytes));
 }
 
 /* Any message, packed. The same. */
-static bool write_packed(ob1_peer_t *peer, const ob1_match_t *match, const ompi_data_t *data,
+static bool write_packed(opal_btl_peer_t *btl, const ob1_match_t *match, const ompi_data_t *data,
                          size_t bytes)
 {
-    opal_btl_peer_t *btl = peer->btl;
     unsigned char *room = btl->ops->reserve(btl, sizeof *match + bytes);
     if (opal_unlikely(room == NULL))
         return false;
@@ -128,34 +126,34 @@ static bool write_packed(ob1_peer_t *peer, const ob1_match_t *match, const ompi_
     return true;
 }
 
-/* The whole message in one frame. The same. */
-static bool write_eager(ob1_peer_t *peer, const ob1_match_t *match, const ompi_data_t *data,
-                        size_t bytes)
+bool ob1_write_eager(opal_btl_peer_t *btl, const ob1_match_t *match, const ompi_data_t *data,
+                     size_t bytes)
 {
     bool is_short = bytes <= OPAL_BTL_SHORT && ompi_datatype_is_contiguous(data->type);
-    if (!(is_short ? write_short(peer, *match, data, bytes)
-                   : write_packed(peer, match, data, bytes)))
-        return false;
-    ob1_peer_charge(peer, bytes);
-    return true;
+    return is_short ? write_short(btl, *match, data, bytes) : write_packed(btl, match, data, bytes);
 }
 
-/* Under ompi_lock; by zcopy if that is faster. False: no room. */
+/* Whether a frame that takes part in matching may go the main way, in its order with those of its
+ * lane. False: no room. */
+static inline bool may_go_main(ob1_peer_t *peer, const ob1_match_t *match)
+{
+    return !ompi_threads_share() || ob1_lane_leave(peer, match->context);
+}
+
+/* The whole message in one frame, by its lane, or by zcopy if that is faster. False: no room. */
 static bool push_eager(ob1_peer_t *peer, const ob1_match_t *match, const ompi_data_t *data,
                        size_t bytes)
 {
     ob1_pushed_t pushed = bytes >= peer->zcopy_bytes
                               ? ob1_zcopy_now(peer, match, sizeof *match, OB1_EAGER, data, bytes)
-                              : OB1_MUST_PACK;
-    if (opal_unlikely(pushed != OB1_MUST_PACK))
+                          : ompi_threads_share() ? ob1_lane_push(peer, match, data, bytes)
+                                                 : OB1_NOT_SO;
+    if (opal_unlikely(pushed != OB1_NOT_SO))
         return pushed == OB1_PUSHED;
-    ob1_lock(&peer->btl->lock);
-    bool was_sent = write_eager(peer, match, data, bytes);
-    if (opal_likely(was_sent))
-        ob1_peer_sent(peer);
-    else
-        ob1_unlock(&peer->btl->lock);
-    return was_sent;
+    if (!may_go_main(peer, match) || !ob1_write_eager(peer->btl, match, data, bytes))
+        return false;
+    ob1_peer_charge(peer, bytes);
+    return true;
 }
 
 /* The name in the receiver's replies. False: no memory. */
@@ -177,7 +175,8 @@ static bool push_eager_sync(ob1_send_t *send)
 {
     ob1_peer_t *peer = send->peer;
     ob1_sync_t head = {.match = send->match, .sender = send->name};
-    unsigned char *room = ob1_peer_reserve(peer, sizeof head + send->bytes);
+    unsigned char *room =
+        may_go_main(peer, &send->match) ? ob1_peer_reserve(peer, sizeof head + send->bytes) : NULL;
     if (room == NULL)
         return false;
     memcpy(room, &head, sizeof head);
@@ -197,12 +196,14 @@ static bool push_stream(ob1_send_t *send)
 {
     ob1_stream_head_t head = {.match = send->match, .total = send->bytes};
     size_t most = send->peer->part_bytes;
+    if (send->pushed == 0 && !may_go_main(send->peer, &send->match))
+        return false;
     if (send->pushed == 0 && send->bytes >= send->peer->zcopy_bytes) {
         ob1_pushed_t pushed =
             ob1_zcopy_now(send->peer, &head, sizeof head, OB1_STREAM, &send->data, send->bytes);
         if (pushed == OB1_PUSHED)
             ob1_send_finish(send);
-        if (pushed != OB1_MUST_PACK)
+        if (pushed != OB1_NOT_SO)
             return pushed == OB1_PUSHED;
     }
     while (send->pushed < send->bytes) {
@@ -294,7 +295,8 @@ static uint32_t describe_data(ob1_send_t *send, ob1_segment_t *segments)
 static bool push_rts(ob1_send_t *send)
 {
     opal_btl_peer_t *btl = send->peer->btl;
-    ob1_rts_t *head = ob1_peer_reserve(send->peer, sizeof *head);
+    ob1_rts_t *head =
+        may_go_main(send->peer, &send->match) ? ob1_peer_reserve(send->peer, sizeof *head) : NULL;
     if (head == NULL)
         return false;
     ob1_match_copy(&head->match, &send->match);
@@ -471,7 +473,7 @@ static ob1_send_t *create_send(const ompi_route_t *to, const ompi_data_t *data,
 OPAL_NOINLINE static bool not_sent(const ompi_route_t *to, const ompi_data_t *data)
 {
     size_t bytes = ompi_datatype_bytes(data->type, data->count);
-    ob1_peer_add_credit(ob1_met_peer(to->comm, to->rank), ob1_cost_of(bytes));
+    ob1_met_peer(to->comm, to->rank)->credit += ob1_cost_of(bytes);
     return false;
 }
 
@@ -484,10 +486,10 @@ OPAL_INLINE bool try_send_short(const ompi_route_t *to, const ompi_data_t *data,
     if (opal_unlikely(ompi_threads_share() || peer == NULL || mode == OMPI_SEND_SYNCHRONOUS ||
                       !ompi_datatype_run_bytes(data->type, data->count, &bytes) ||
                       bytes > peer->short_bytes || !opal_list_is_empty(&peer->frames) ||
-                      atomic_load_explicit(&peer->credit, memory_order_relaxed) < 0))
+                      peer->credit < 0))
         return false;
     ob1_peer_charge(peer, bytes);
-    return write_short(peer, match_of(to), data, bytes) || not_sent(to, data);
+    return write_short(peer->btl, match_of(to), data, bytes) || not_sent(to, data);
 }
 
 /* Any message that fits a frame, under ompi_lock. True: it has left. */
@@ -501,26 +503,6 @@ static bool try_send_eager(const ompi_route_t *to, const ompi_data_t *data, ompi
         return false;
     ob1_match_t match = match_of(to);
     return push_eager(peer, &match, data, bytes);
-}
-
-bool ob1_try_send_unlocked(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode)
-{
-    ob1_peer_t *peer = ob1_met_peer(to->comm, to->rank);
-    if (peer == NULL || mode == OMPI_SEND_SYNCHRONOUS)
-        return false;
-    const opal_btl_ops_t *ops = peer->btl->ops;
-    size_t bytes = ompi_datatype_bytes(data->type, data->count);
-    /* From direct_bytes on a rendezvous may be faster. */
-    if (sizeof(ob1_match_t) + bytes > ops->unlocked_bytes || bytes > ops->eager_bytes ||
-        bytes >= ops->direct_bytes)
-        return false;
-    ob1_match_t match = match_of(to);
-    opal_short_acquire(&peer->btl->lock);
-    bool was_sent = peer->allows_unlocked &&
-                    atomic_load_explicit(&peer->credit, memory_order_relaxed) >= 0 &&
-                    write_eager(peer, &match, data, bytes);
-    opal_short_release(&peer->btl->lock);
-    return was_sent;
 }
 
 /* What ob1_isend does if the message is not a short one. */

@@ -34,7 +34,7 @@ ob1_pushed_t ob1_zcopy_now(ob1_peer_t *peer, const void *head, size_t head_bytes
     struct iovec segments[OPAL_BTL_MAX_SEGMENTS];
     size_t count = few_segments(data, bytes, segments, OPAL_BTL_MAX_SEGMENTS);
     if (count == 0)
-        return OB1_MUST_PACK;
+        return OB1_NOT_SO;
     opal_btl_frame_t frames[2] = {
         {.kind = kind, .head = head, .head_bytes = head_bytes},
         {.kind = OB1_STREAM_PART, .is_placed = true},
@@ -43,11 +43,9 @@ ob1_pushed_t ob1_zcopy_now(ob1_peer_t *peer, const void *head, size_t head_bytes
     frames[last].segments = segments;
     frames[last].segment_count = count;
     frames[last].bytes = bytes;
-    ob1_lock(&peer->btl->lock);
     bool was_sent = btl->ops->send_now(btl, frames, last + 1);
     if (was_sent)
         ob1_peer_charge(peer, bytes);
-    ob1_unlock(&peer->btl->lock);
     return was_sent ? OB1_PUSHED : OB1_NO_ROOM;
 }
 

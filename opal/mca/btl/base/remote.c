@@ -171,15 +171,6 @@ static opal_list_t unsent = {{&unsent.head, &unsent.head}}; /* opal_btl_operatio
 static opal_list_t unanswered = {{&unanswered.head, &unanswered.head}};
 static opal_list_t replies = {{&replies.head, &replies.head}}; /* reply_t */
 
-static bool send_frame(opal_btl_peer_t *peer, kind_t kind, const void *head, size_t head_bytes,
-                       const void *bytes, size_t length)
-{
-    opal_short_acquire(&peer->lock);
-    bool has_left = opal_btl_send_frame(peer, kind, head, head_bytes, bytes, length);
-    opal_short_release(&peer->lock);
-    return has_left;
-}
-
 static size_t longest(const opal_btl_peer_t *peer, size_t head_bytes, size_t left)
 {
     size_t most = peer->ops->max_frame_bytes - head_bytes;
@@ -207,8 +198,8 @@ static bool push_put(opal_btl_peer_t *peer, opal_btl_operation_t *operation)
         size_t part = longest(peer, sizeof(request_t), operation->bytes - operation->begun);
         request_t head = request_of(operation);
         head.offset = operation->begun;
-        if (!send_frame(peer, PUT, &head, sizeof head, (char *)operation->local + operation->begun,
-                        part))
+        if (!opal_btl_send_frame(peer, PUT, &head, sizeof head,
+                                 (char *)operation->local + operation->begun, part))
             return false;
         operation->begun += part;
     } while (operation->begun < operation->bytes);
@@ -223,7 +214,7 @@ static bool push_atomic(opal_btl_peer_t *peer, const opal_btl_operation_t *opera
         .compare = operation->compare,
         .atomic = operation->atomic,
     };
-    return send_frame(peer, ATOMIC, &head, sizeof head, NULL, 0);
+    return opal_btl_send_frame(peer, ATOMIC, &head, sizeof head, NULL, 0);
 }
 
 /* Sends all frames of the operation. False: no room now. */
@@ -235,7 +226,7 @@ static bool push(opal_btl_operation_t *operation)
     if (operation->kind == ATOMIC)
         return push_atomic(peer, operation);
     request_t head = request_of(operation);
-    return send_frame(peer, GET, &head, sizeof head, NULL, 0);
+    return opal_btl_send_frame(peer, GET, &head, sizeof head, NULL, 0);
 }
 
 static bool push_reply(reply_t *reply);
@@ -373,7 +364,7 @@ static bool push_data(reply_t *reply)
             reply->answer.status = OPAL_ERR_BAD_PARAM;
             return push_reply(reply);
         }
-        if (!send_frame(reply->peer, DATA, &head, sizeof head, here, part))
+        if (!opal_btl_send_frame(reply->peer, DATA, &head, sizeof head, here, part))
             return false;
         reply->sent += part;
         memory->address += part;
@@ -386,7 +377,7 @@ static bool push_reply(reply_t *reply)
 {
     if (reply->is_data)
         return push_data(reply);
-    return send_frame(reply->peer, ANSWER, &reply->answer, sizeof reply->answer, NULL, 0);
+    return opal_btl_send_frame(reply->peer, ANSWER, &reply->answer, sizeof reply->answer, NULL, 0);
 }
 
 /* Where the next `part` bytes of a request are; NULL: the peer may not access them like that. */

@@ -735,7 +735,6 @@ static void sm_query(opal_answer_t *answer)
     ops.eager_bytes = eager_limit;
     ops.direct_bytes = opal_region.bytes > 0 ? direct_limit : SIZE_MAX;
     ops.max_frame_bytes = ring_max_frame(sm_state.ring_bytes);
-    ops.unlocked_bytes = PACE_LONG_FRAME - 1; /* longer ones are measured */
     choose_lanes();
     opal_answer_yes(answer, 50, &ops, &sm_state, "%u ranks share memory on this node",
                     opal_node_ranks());

@@ -6,6 +6,8 @@
  */
 #include "ompi/request/request.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 
 #include "ompi/communicator/communicator.h"
@@ -137,6 +139,58 @@ START_TEST(a_completion_counts_for_its_own_wait)
     ck_assert(first->wait == NULL && second->wait == NULL);
     ompi_request_release(first);
     ompi_request_release(second);
+}
+END_TEST
+
+/* -- lanes --------------------------------------------------------------------------------- */
+
+/* Delivers a frame of the lane; when another thread has begun to wait for the lane. */
+static void *complete_in_lane(void *request)
+{
+    opal_short_lock_t *lock = &opal_btl_lanes[0].lock;
+    while (atomic_load(&lock->starving) == 0)
+        sched_yield();
+    ompi_request_complete(request);
+    opal_short_release(lock);
+    return NULL;
+}
+
+/* Who waits for a request, or frees it, sees either that it is done or that nobody else completes
+ * it: the lane is held meanwhile. */
+START_TEST(a_request_of_a_lane_is_linked_while_that_is_held)
+{
+    pthread_t thread;
+    ompi_request_t *request = create_plain();
+    request->lane = 1;
+    opal_short_acquire(&opal_btl_lanes[0].lock);
+    ck_assert_int_eq(pthread_create(&thread, NULL, complete_in_lane, request), 0);
+    if (_i == 0)
+        ompi_request_wait(&request, 1, 1);
+    else
+        ompi_request_free(&request);
+    pthread_join(thread, NULL);
+    ck_assert_uint_eq(opal_btl_lanes[0].holds, 0);
+    ck_assert(opal_short_take(&opal_btl_lanes[0].lock));
+    if (_i == 0)
+        ompi_request_release(request);
+    ck_assert_int_eq(destroyed, 1);
+}
+END_TEST
+
+/* Only for lanes, and only while a transport delivers them. */
+START_TEST(a_spin_ends_at_what_has_no_lane)
+{
+    ompi_request_t *list[] = {NULL, create_plain(), create_plain()};
+    list[2]->lane = 1;
+    ompi_request_complete(list[1]);
+    ck_assert(ompi_request_spin(list, 2));
+    ck_assert(!ompi_request_spin(list, 3));
+    list[2]->lane = 0;
+    ck_assert(!ompi_request_spin(list, 3));
+    ompi_request_complete(list[2]);
+    ck_assert(ompi_request_spin(list, 3));
+    ompi_request_release(list[1]);
+    ompi_request_release(list[2]);
 }
 END_TEST
 
@@ -413,6 +467,8 @@ static const unit_test_t tests[] = {
     {.test = &what_is_done_before_counts},
     {.test = &a_completion_counts_for_its_own_wait},
     {.test = &the_callback_runs_once_before_the_end_shows},
+    {.test = &a_request_of_a_lane_is_linked_while_that_is_held, .repeats = 2},
+    {.test = &a_spin_ends_at_what_has_no_lane},
     {.test = &requests_share_a_reference_to_their_communicator},
     {.test = &a_freed_request_lives_until_its_end},
     {.test = &a_finished_request_gives_its_status_and_goes, .repeats = 2},

@@ -214,16 +214,16 @@ START_TEST(a_message_that_finds_no_room_costs_nothing)
     send(BYTES); /* the communicator has met the peer */
     expect_eager(1);
     const ob1_peer_t *peer = ob1_known_peer(PEER);
-    int64_t before = atomic_load(&peer->credit);
+    int64_t before = peer->credit;
     side_is_full = true;
     ompi_request_t *waiting = send(BYTES);
     ck_assert(!ompi_request_is_done(waiting));
-    ck_assert_int_eq(atomic_load(&peer->credit), before);
+    ck_assert_int_eq(peer->credit, before);
     side_is_full = false;
     side_progress();
     expect_eager(1);
     ck_assert(ompi_request_is_done(waiting));
-    ck_assert_int_eq(atomic_load(&peer->credit), before - COST);
+    ck_assert_int_eq(peer->credit, before - COST);
     finish();
 }
 END_TEST

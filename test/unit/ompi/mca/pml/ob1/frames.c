@@ -225,35 +225,6 @@ START_TEST(only_the_sender_has_its_message_back)
 }
 END_TEST
 
-/* Threads share. The first message that waited uses up the credit, so that a request for more goes
- * before the second one, which finds no room again: now nothing may go past it. */
-START_TEST(nothing_overtakes_a_message_that_waits)
-{
-    ompi_route_t to = side_route(PEER, TAG);
-    ompi_data_t data = side_data(sent, 8);
-    side_pml->comm_remove(&side_comm);
-    ompi_lock_is_shared = true;
-    side_pml->comm_add(&side_comm);
-    finish(send(8, OMPI_SEND_STANDARD));
-    const ob1_peer_t *peer = ob1_known_peer(PEER);
-    while (peer->credit >= OB1_MESSAGE_OVERHEAD + 8)
-        ck_assert(side_pml->try_send_unlocked(&to, &data, OMPI_SEND_STANDARD));
-    side_is_full = true;
-    ompi_request_t *first = send(8, OMPI_SEND_STANDARD), *second = send(8, OMPI_SEND_STANDARD);
-    side_is_full = false;
-    side_fills_after = 2;
-    side_progress();
-    finish(first);
-    ck_assert(!ompi_request_is_done(second));
-    side_is_full = false;
-    ck_assert(!side_pml->try_send_unlocked(&to, &data, OMPI_SEND_STANDARD));
-    side_progress();
-    finish(second);
-    ck_assert(side_pml->try_send_unlocked(&to, &data, OMPI_SEND_STANDARD));
-    side_stop();
-}
-END_TEST
-
 START_TEST(placement_stays_within_the_receive)
 {
     unsigned char bytes[300];
@@ -449,7 +420,6 @@ static const unit_test_t tests[] = {
     {.test = &fragments_stay_within_the_receive},
     {.test = &no_fragment_comes_before_it_was_asked_for},
     {.test = &only_the_sender_has_its_message_back},
-    {.test = &nothing_overtakes_a_message_that_waits},
     {.test = &placement_stays_within_the_receive},
     {.test = &short_frames_are_dropped},
     {.test = &messages_are_of_ranks_that_there_are},

@@ -85,6 +85,15 @@ void *__wrap_aligned_alloc(size_t alignment, size_t bytes)
 
 /* -- the transport ------------------------------------------------------------------- */
 
+static opal_btl_peer_t peers[SIDE_RANKS], lanes[SIDE_RANKS][OPAL_BTL_LANES];
+opal_btl_lane_t opal_btl_lanes[OPAL_BTL_LANES];
+
+static unsigned way_of(const opal_btl_peer_t *peer)
+{
+    unsigned rank = peer->process->rank;
+    return peer == &peers[rank] ? 0 : 1 + (unsigned)(peer - lanes[rank]);
+}
+
 static void *reserve(opal_btl_peer_t *peer OPAL_UNUSED, size_t length)
 {
     require(length <= SIDE_FRAME_BYTES, "a frame is not too long");
@@ -96,6 +105,7 @@ static void commit(opal_btl_peer_t *peer, void *room, unsigned kind, size_t leng
     side_frame_t *frame = &sent[sent_count++];
     require(room == frame->bytes, "what is committed was reserved");
     frame->rank = peer->process->rank;
+    frame->way = way_of(peer);
     frame->kind = kind;
     frame->length = length;
     if (side_fills_after > 0 && --side_fills_after == 0)
@@ -162,12 +172,39 @@ static bool pays_receiver(opal_btl_peer_t *peer OPAL_UNUSED, uintptr_t start OPA
     return incoming;
 }
 
+static opal_btl_peer_t *lane(opal_btl_peer_t *peer, unsigned number)
+{
+    opal_btl_peer_t *made = &lanes[peer->process->rank][number];
+    *made = (opal_btl_peer_t){.ops = peer->ops, .process = peer->process};
+    return fails() ? NULL : made;
+}
+
+static bool follow(opal_btl_peer_t *behind, opal_btl_peer_t *before)
+{
+    require(behind->process == before->process && behind != before, "these are two of its ways");
+    void *room = reserve(behind, 0);
+    if (room == NULL)
+        return false;
+    commit(behind, room, SIDE_FOLLOW, 0);
+    return true;
+}
+
+static int poll_lane(void *state OPAL_UNUSED, unsigned number OPAL_UNUSED)
+{
+    return 0;
+}
+
+int opal_btl_poll_lane(unsigned number)
+{
+    return poll_lane(NULL, number);
+}
+
 static const opal_btl_ops_t ops = {
     .name = "side",
     .eager_bytes = SIDE_EAGER_BYTES,
     .direct_bytes = SIZE_MAX,
     .max_frame_bytes = SIDE_FRAME_BYTES,
-    .unlocked_bytes = SIDE_FRAME_BYTES,
+    .lane_bytes = SIDE_FRAME_BYTES,
     .reserve = reserve,
     .commit = commit,
     .send_short = send_short,
@@ -178,9 +215,10 @@ static const opal_btl_ops_t ops = {
     .arm = arm,
     .disarm = disarm,
     .complete = ignore_slot,
+    .lane = lane,
+    .follow = follow,
+    .poll_lane = poll_lane,
 };
-
-static opal_btl_peer_t peers[SIDE_RANKS];
 
 opal_btl_peer_t *opal_btl_connect(opal_process_t *process)
 {
@@ -294,6 +332,18 @@ bool side_deliver(unsigned rank, unsigned kind, const void *bytes, size_t length
     require(copy != NULL, "there is memory");
     memcpy(copy, bytes, length);
     bool is_taken = client->receive(opal_process(rank), kind, copy, length);
+    free(copy);
+    return is_taken;
+}
+
+bool side_take(unsigned number, unsigned kind, const void *bytes, size_t length)
+{
+    void *copy = __real_malloc(length > 0 ? length : 1);
+    require(copy != NULL, "there is memory");
+    memcpy(copy, bytes, length);
+    opal_short_acquire(&opal_btl_lanes[number].lock);
+    bool is_taken = client->take(number, kind, copy, length);
+    opal_short_release(&opal_btl_lanes[number].lock);
     free(copy);
     return is_taken;
 }

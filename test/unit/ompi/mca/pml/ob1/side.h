@@ -15,11 +15,13 @@ enum {
     SIDE_FRAME_BYTES = SIDE_EAGER_BYTES + 512,
     SIDE_UNEXPECTED_BYTES = 1 << 20,
     SIDE_MOST_BYTES = 16 << 20,
+    SIDE_FOLLOW = 255, /* the kind of frame that opal_btl_ops_t.follow sends; it has no bytes */
 };
 
 /* A frame that was sent. */
 typedef struct side_frame {
     unsigned rank, kind;
+    unsigned way; /* 0: the main one; n + 1: lane n */
     size_t length;
     _Alignas(8) unsigned char bytes[SIDE_FRAME_BYTES];
 } side_frame_t;
@@ -50,6 +52,9 @@ void side_stop(void); /* also ends requests that are under way */
 
 /* Delivers a frame of a peer, in memory of exactly that length. False: it was refused. */
 bool side_deliver(unsigned rank, unsigned kind, const void *bytes, size_t length);
+
+/* Delivers a frame of a lane, as a thread without ompi_lock does. False: it cannot take it. */
+bool side_take(unsigned lane, unsigned kind, const void *bytes, size_t length);
 
 /* Delivers a placed frame of a peer, in pieces of at most so many bytes. */
 void side_place(unsigned rank, unsigned kind, uint64_t name, size_t offset, const void *bytes,
