@@ -158,6 +158,9 @@ typedef struct opal_btl_ops {
      * OPAL_ERR_NOT_AVAILABLE, without a log message: not by this transport. */
     opal_status_t (*connect)(void *state, opal_process_t *process, opal_btl_peer_t **peer);
 
+    /* Optional: takes what the first frame to the peer needs, without telling the peer. */
+    void (*prepare)(opal_btl_peer_t *peer);
+
     /* Room for a frame, aligned to 8, to be filled and committed (cut to `length`) before any other
      * call. NULL: not now; when there is room, waits wake up, so a poll function tries again. */
     void *(*reserve)(opal_btl_peer_t *peer, size_t length);

@@ -6,7 +6,10 @@
 #include <stdlib.h>
 
 #include "opal/mca/base/component.h"
+#include "opal/node/node.h"
 #include "opal/process/job.h"
+
+enum { PREPARED_RANKS = 16 }; /* of a node */
 
 /* A communicator keeps its processes, but ompi_comm_processes only those of the own job. */
 static bool make_peers(ob1_comm_t *own, const ompi_communicator_t *comm)
@@ -64,15 +67,33 @@ static bool comm_remove(ompi_communicator_t *comm)
     return true;
 }
 
+/*
+ * On a node of few ranks the first message to each of them finds its way prepared: that takes some
+ * us here and tens of us there, where caches and page tables are cold. Rings that are never used
+ * cost a page each.
+ */
+static void prepare_peers(void)
+{
+    for (unsigned rank = 0; rank < opal_job()->size && opal_node_ranks() <= PREPARED_RANKS;
+         rank++) {
+        opal_process_t *process = opal_node_local_rank(rank) >= 0 ? opal_process(rank) : NULL;
+        ob1_peer_t *peer = process != NULL ? ob1_peer(process) : NULL;
+        if (peer != NULL && peer->btl->ops->prepare != NULL)
+            peer->btl->ops->prepare(peer->btl);
+    }
+}
+
 static opal_status_t ob1_start(void *state OPAL_UNUSED)
 {
     ob1_peers_start(opal_job()->size, ob1_fail_unreachable);
     opal_process_on_forget(OPAL_END_MESSAGES, ob1_peer_forget);
     ob1_pins_prepare();
     opal_status_t status = ob1_dispatch_start();
-    if (status == OPAL_SUCCESS)
-        ob1_pins_start();
-    return status;
+    if (status != OPAL_SUCCESS)
+        return status;
+    ob1_pins_start();
+    prepare_peers();
+    return OPAL_SUCCESS;
 }
 
 static void ob1_meet(void)

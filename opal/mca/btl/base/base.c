@@ -15,6 +15,7 @@ static const opal_slot_t btl_slots[] = {
     OPAL_SLOT_REQUIRED(opal_btl_ops_t, start),
     OPAL_SLOT_REQUIRED(opal_btl_ops_t, stop),
     OPAL_SLOT_REQUIRED(opal_btl_ops_t, connect),
+    OPAL_SLOT_OPTIONAL(opal_btl_ops_t, prepare),
     OPAL_SLOT_REQUIRED(opal_btl_ops_t, reserve),
     OPAL_SLOT_REQUIRED(opal_btl_ops_t, commit),
     OPAL_SLOT_REQUIRED(opal_btl_ops_t, progress),

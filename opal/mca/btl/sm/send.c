@@ -75,38 +75,65 @@ static ring_t *reuse_ring(const sm_peer_t *peer, size_t size)
     return NULL;
 }
 
-static ring_t *carve_ring(const sm_peer_t *peer, size_t size)
+/* NULL: there is no room, or no memory, which was logged. */
+static ring_t *carve_ring(size_t size, bool is_spare)
 {
-    bool is_main = peer->way == 0;
     size_t bytes = ring_segment_bytes(size);
-    uint64_t offset = is_main ? opal_node_carve(bytes) : opal_node_carve_spare(bytes);
+    uint64_t offset = is_spare ? opal_node_carve_spare(bytes) : opal_node_carve(bytes);
     ring_t *ring = offset != 0 ? opal_node_at(offset) : NULL;
-    if (ring == NULL && is_main)
-        opal_log_error("the shared memory of this node (%zu MiB) has no room for a ring of %zu "
-                       "bytes to rank %u; a larger node_segment_size or a smaller "
-                       "btl_sm_ring_bytes helps",
-                       opal_node_bytes() >> 20, size, peer->base.process->rank);
-    if (ring == NULL || opal_node_populate(ring, sizeof *ring) != OPAL_SUCCESS)
+    if (ring == NULL || opal_node_populate(ring, sizeof *ring + sizeof(uint64_t)) != OPAL_SUCCESS)
         return NULL;
     ring->older = sm_state.own->rings;
     sm_state.own->rings = index_of(ring);
     return ring;
 }
 
-bool sm_make_ring(sm_peer_t *peer, size_t size)
+/* A ring to the peer, which the peer does not know yet. is_spare: it can be done without. */
+static ring_t *find_ring(const sm_peer_t *peer, size_t size, bool is_spare)
 {
     ring_t *ring = reuse_ring(peer, size);
     if (ring == NULL)
-        ring = carve_ring(peer, size);
+        ring = carve_ring(size, is_spare);
     if (ring == NULL)
-        return false;
-    ring_writer_init(&peer->writer, ring, size);
+        return NULL;
+    ring->size = size;
     ring->local_rank = (uint32_t)(sm_state.own - opal_node_slot(0));
     ring->reader = peer->local_rank;
     ring->way = peer->way;
+    return ring;
+}
+
+void sm_prepare(opal_btl_peer_t *base)
+{
+    sm_peer_t *peer = (sm_peer_t *)base;
+    if (peer->writer.ring == NULL && peer->prepared == NULL)
+        peer->prepared = find_ring(peer, sm_state.ring_bytes, true);
+}
+
+void sm_drop_prepared(sm_peer_t *peer)
+{
+    if (peer->prepared != NULL)
+        atomic_store_explicit(&peer->prepared->is_dropped, 1, memory_order_relaxed);
+    peer->prepared = NULL;
+}
+
+bool sm_make_ring(sm_peer_t *peer, size_t size)
+{
+    ring_t *ring = peer->prepared != NULL ? peer->prepared : find_ring(peer, size, peer->way > 0);
+    peer->prepared = NULL;
+    if (ring == NULL)
+        return false;
+    ring_writer_init(&peer->writer, ring, size);
     if (!sm_push_ring(peer->slot, ring))
         sm_push_ring(sm_state.own, ring);
     return true;
+}
+
+static void log_no_room(const sm_peer_t *peer)
+{
+    opal_log_error("the shared memory of this node (%zu MiB) has no room for a ring of %zu bytes "
+                   "to rank %u; a larger node_segment_size or a smaller btl_sm_ring_bytes helps",
+                   opal_node_bytes() >> 20, sm_state.ring_bytes, peer->base.process->rank);
 }
 
 /* There is no memory for a ring to the peer, or for its pages. Progress reports it. */
@@ -123,8 +150,10 @@ static bool has_ring(sm_peer_t *peer)
 {
     if (opal_likely(peer->writer.ring != NULL))
         return true;
-    if (!atomic_load(&peer->has_no_memory) && !sm_make_ring(peer, sm_state.ring_bytes))
+    if (!atomic_load(&peer->has_no_memory) && !sm_make_ring(peer, sm_state.ring_bytes)) {
+        log_no_room(peer);
         fail_for_memory(peer);
+    }
     return peer->writer.ring != NULL;
 }
 

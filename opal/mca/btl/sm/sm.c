@@ -590,6 +590,7 @@ static void sm_stop(void *state)
         if (peer == NULL)
             continue;
         opal_btl_forget(&peer->base);
+        sm_drop_prepared(peer);
         for (unsigned lane = 0; lane < OPAL_BTL_LANES; lane++)
             free(peer->lanes[lane]);
         free(peer);
@@ -667,6 +668,7 @@ static opal_btl_ops_t ops = {
     .name = "sm",
     .start = sm_start,
     .connect = sm_connect,
+    .prepare = sm_prepare,
     .reserve = sm_reserve,
     .commit = sm_commit,
     .progress = sm_progress,

@@ -35,6 +35,7 @@ typedef struct sm_peer {
     unsigned way; /* as in ring_t */
 
     struct sm_peer *lanes[OPAL_BTL_LANES]; /* NULL: not used yet */
+    ring_t *prepared;                      /* for the first frame; NULL: none */
     sm_get_state_t get_state;
     atomic_bool has_no_memory; /* there is no memory for a ring to it */
     bool has_left;             /* what it has sent is here */
@@ -151,8 +152,11 @@ ring_completion_t *sm_completion_line(sm_peer_t *peer);
 /* Completes the peer's slot, unless the number is 0. */
 void sm_complete(opal_btl_peer_t *base, uint32_t number);
 
-/* Makes the ring of this peer's way, of that size. False: there is no room, which is logged for the
- * main way. */
+/* opal_btl_ops_t.prepare; what it has taken is not used any more. */
+void sm_prepare(opal_btl_peer_t *base);
+void sm_drop_prepared(sm_peer_t *peer);
+
+/* Makes the ring of this peer's way, of that size, and tells the peer. False: there is no room. */
 bool sm_make_ring(sm_peer_t *peer, size_t size);
 
 /* A ring by its index in the node's segment; NULL: none can be there. */

@@ -100,6 +100,54 @@ START_TEST(only_pairs_that_talk_get_rings)
 }
 END_TEST
 
+static bool is_carved(uint64_t *before)
+{
+    uint64_t now = opal_node_carve(64);
+    bool is_more = now - *before > 64;
+    *before = now;
+    return is_more;
+}
+
+/* A prepared ring is there before the first frame, which takes no other, and the peer does not read
+ * it before that. One that was not used is taken after the next start. */
+static void prepare_rings(void)
+{
+    opal_btl_peer_t *peer = crew.peers[!crew.rank];
+    crew_barrier();
+    for (unsigned turn = 0; turn < 2; turn++) {
+        if (crew.rank == turn) {
+            uint64_t before = opal_node_carve(64);
+            crew.ops->prepare(peer);
+            CREW_MUST(is_carved(&before));
+            crew.ops->prepare(peer);
+            CREW_MUST(!is_carved(&before));
+            CREW_MUST(atomic_load(&opal_node_slot(!crew.rank)->inbox) == 0);
+            if (turn == 0)
+                crew_send(!crew.rank, 0, "x", 1);
+            CREW_MUST(!is_carved(&before));
+        }
+        crew_barrier();
+    }
+    while (crew.rank == 1 && received == 0)
+        crew_poll();
+    crew_barrier();
+    if (crew.rank == 1) {
+        uint64_t before = opal_node_carve(64);
+        crew.ops->stop(crew.state);
+        CREW_MUST(crew.ops->start(crew.state) == OPAL_SUCCESS);
+        CREW_MUST(crew.ops->connect(crew.state, opal_process(0), &peer) == OPAL_SUCCESS);
+        crew.ops->prepare(peer);
+        CREW_MUST(!is_carved(&before));
+    }
+    crew_barrier();
+}
+
+START_TEST(a_prepared_ring_is_for_the_first_frame)
+{
+    ck_assert_uint_eq(crew_of(2, count, prepare_rings), 0);
+}
+END_TEST
+
 enum { EACH = 40 };
 
 static atomic_int all_here;
@@ -663,6 +711,7 @@ END_TEST
 static const unit_test_t tests[] = {
     {.test = &round_and_round_a_small_ring},
     {.test = &only_pairs_that_talk_get_rings},
+    {.test = &a_prepared_ring_is_for_the_first_frame},
     {.test = &sixty_four_ranks_all_to_all},
     {.test = &peers_are_served_in_turns},
     {.test = &a_full_segment_loses_a_peer},
