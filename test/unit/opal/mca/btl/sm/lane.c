@@ -69,30 +69,44 @@ static void find_rings(const char *wanted)
     CREW_MUST(strcmp(heard, wanted) == 0);
 }
 
+/* Rank 1 sends a frame, 'a', by the lane. When rank 0 has found the ring, and taken it, rank 1
+ * sends the others, all of them before rank 0 looks. */
+static void exchange(void (*send_others)(opal_btl_peer_t *lane), void (*look)(void))
+{
+    hearing.take = take;
+    if (crew.rank == 1)
+        put(lane_to(0), LANE_KIND, 'a');
+    else
+        find_rings("a");
+    crew_barrier();
+    if (crew.rank == 1)
+        send_others(lane_to(0));
+    crew_barrier();
+    if (crew.rank == 0)
+        look();
+    crew_meet();
+}
+
 /* -- delivering ---------------------------------------------------------------------------- */
+
+static void send_easy_and_hard(opal_btl_peer_t *lane)
+{
+    put(lane, LANE_KIND, 'b');
+    put(lane, HARD_KIND, 'c');
+    put(lane, LANE_KIND, 'd');
+}
+
+static void look_as_both(void)
+{
+    CREW_MUST(poll_lane() == 1 && poll_lane() == -1 && taken == 1);
+    find_rings("abcd");
+    CREW_MUST(poll_lane() == 0 && taken == 1);
+}
 
 /* A thread takes what it can, up to what it cannot; progress takes all. */
 static void deliver(void)
 {
-    hearing.take = take;
-    if (crew.rank == 1) {
-        opal_btl_peer_t *lane = lane_to(0);
-        put(lane, LANE_KIND, 'a');
-        crew_barrier();
-        put(lane, LANE_KIND, 'b');
-        put(lane, HARD_KIND, 'c');
-        put(lane, LANE_KIND, 'd');
-        crew_barrier();
-        crew_meet();
-        return;
-    }
-    find_rings("a");
-    crew_barrier();
-    crew_barrier();
-    CREW_MUST(poll_lane() == 1 && poll_lane() == -1 && taken == 1);
-    find_rings("abcd");
-    CREW_MUST(poll_lane() == 0 && taken == 1);
-    crew_meet();
+    exchange(send_easy_and_hard, look_as_both);
 }
 
 START_TEST(a_thread_takes_what_it_can)
@@ -101,21 +115,13 @@ START_TEST(a_thread_takes_what_it_can)
 }
 END_TEST
 
-/* Whoever holds the lane, once or twice, is the only one that delivers. */
-static void deliver_held(void)
+static void send_one(opal_btl_peer_t *lane)
 {
-    hearing.take = take;
-    if (crew.rank == 1) {
-        put(lane_to(0), LANE_KIND, 'a');
-        crew_barrier();
-        put(lane_to(0), LANE_KIND, 'b');
-        crew_barrier();
-        crew_meet();
-        return;
-    }
-    find_rings("a");
-    crew_barrier();
-    crew_barrier();
+    put(lane, LANE_KIND, 'b');
+}
+
+static void look_while_held(void)
+{
     opal_btl_lane_hold(LANE);
     opal_btl_lane_hold(LANE);
     opal_btl_lane_drop(LANE);
@@ -125,7 +131,12 @@ static void deliver_held(void)
     opal_short_acquire(&opal_btl_lanes[LANE].lock); /* another thread has it */
     CREW_MUST(!opal_btl_lane_try_hold(LANE) && opal_progress() == 0);
     opal_short_release(&opal_btl_lanes[LANE].lock);
-    crew_meet();
+}
+
+/* Whoever holds the lane, once or twice, is the only one that delivers. */
+static void deliver_held(void)
+{
+    exchange(send_one, look_while_held);
 }
 
 START_TEST(a_lane_is_delivered_by_one)
@@ -243,29 +254,23 @@ START_TEST(each_way_waits_for_the_other)
 }
 END_TEST
 
-/* A thread that polls the lane alone does not go past the word; nothing was sent before, and there
- * is none. */
-static void stop_at_word(void)
+static void send_behind_main(opal_btl_peer_t *lane)
 {
-    hearing.take = take;
-    if (crew.rank == 1) {
-        opal_btl_peer_t *lane = lane_to(0);
-        CREW_MUST(crew.ops->follow(lane, crew.peers[0]));
-        put(lane, LANE_KIND, 'a');
-        crew_barrier();
-        put(crew.peers[0], MAIN_KIND, 'b');
-        CREW_MUST(crew.ops->follow(lane, crew.peers[0]));
-        put(lane, LANE_KIND, 'c');
-        crew_barrier();
-        crew_meet();
-        return;
-    }
-    find_rings("a");
-    crew_barrier();
-    crew_barrier();
+    put(crew.peers[0], MAIN_KIND, 'b');
+    CREW_MUST(crew.ops->follow(lane, crew.peers[0]));
+    put(lane, LANE_KIND, 'c');
+}
+
+static void look_at_lane_alone(void)
+{
     CREW_MUST(poll_lane() == -1 && taken == 0);
     find_rings("abc");
-    crew_meet();
+}
+
+/* A thread that polls the lane alone does not go past the word. */
+static void stop_at_word(void)
+{
+    exchange(send_behind_main, look_at_lane_alone);
 }
 
 START_TEST(a_thread_stops_at_the_word)
