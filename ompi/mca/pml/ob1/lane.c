@@ -7,12 +7,13 @@
  * All else goes the main way, under ompi_lock. The messages of one communicator stay in order: one
  * that goes another way than the last follows it (opal_btl_ops_t.follow).
  *
- *               ob1_lane_push: the lane follows the main way
- *     closed  ------------------------------------------------>  open, ahead
- *       ^                                                           |
- *       +-----------------------------------------------------------+
+ *               ob1_lane_push: the lane follows the main way, and the message is sent
+ *     behind  ------------------------------------------------>  ahead, open
+ *        ^                                                          |
+ *        +----------------------------------------------------------+
  *               ob1_lane_leave: the main way follows the lane
- *               ob1_lanes_close: a message waits; the lane stays ahead
+ *
+ * Open means that messages may be sent without ompi_lock: not while one waits for room.
  */
 #include <stdlib.h>
 
@@ -21,11 +22,6 @@
 enum { WINDOW_SHARE = 16 }; /* of the peer's window, for a lane at a time */
 
 /* -- sending without ompi_lock -------------------------------------------------------------- */
-
-static ob1_match_t match_of(const ompi_route_t *to, uint32_t context)
-{
-    return (ob1_match_t){.context = context, .source = to->comm->rank, .tag = to->tag};
-}
 
 static ob1_lane_t *known_lane(ob1_peer_t *peer, uint32_t context)
 {
@@ -36,7 +32,7 @@ static ob1_lane_t *known_lane(ob1_peer_t *peer, uint32_t context)
 bool ob1_try_send_unlocked(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode)
 {
     ob1_peer_t *peer = ob1_met_peer(to->comm, to->rank);
-    ob1_match_t match = match_of(to, ompi_comm_wire_context(to->comm, to->context));
+    ob1_match_t match = ob1_match_of(to);
     ob1_lane_t *lane = peer != NULL ? known_lane(peer, match.context) : NULL;
     size_t bytes = ompi_datatype_bytes(data->type, data->count);
     if (lane == NULL || mode == OMPI_SEND_SYNCHRONOUS || !ob1_is_for_lane(lane->btl->ops, bytes))
@@ -52,19 +48,18 @@ bool ob1_try_send_unlocked(const ompi_route_t *to, const ompi_data_t *data, ompi
 
 /* -- under ompi_lock ------------------------------------------------------------------------ */
 
-/* NULL: the transport has none, or there is no memory for it. */
+/* NULL: there is no memory for it. */
 static ob1_lane_t *make_lane(ob1_peer_t *peer, unsigned number)
 {
-    const opal_btl_ops_t *ops = peer->btl->ops;
-    if (ops->lane == NULL || peer->has_no_lane)
+    if (peer->has_no_lane)
         return NULL;
-    opal_btl_peer_t *btl = ops->lane(peer->btl, number);
+    opal_btl_peer_t *btl = peer->btl->ops->lane(peer->btl, number);
     ob1_lane_t *lane = btl != NULL ? aligned_alloc(_Alignof(ob1_lane_t), sizeof *lane) : NULL;
     if (lane == NULL) {
         peer->has_no_lane = true;
         return NULL;
     }
-    *lane = (ob1_lane_t){.credit = -1, .btl = btl};
+    *lane = (ob1_lane_t){.is_behind = true, .credit = -1, .btl = btl};
     atomic_store_explicit(&peer->lanes[number], lane, memory_order_release);
     return lane;
 }
@@ -88,14 +83,12 @@ static void take_credit(ob1_peer_t *peer, ob1_lane_t *lane)
     lane->credit += share;
 }
 
-/* For a message, and without ompi_lock for those behind it, unless one waits for room. False: no
- * room. */
-static bool open_lane(ob1_peer_t *peer, ob1_lane_t *lane)
+/* The lane follows the main way. False: there is no room to say so. */
+static bool catch_up(const ob1_peer_t *peer, ob1_lane_t *lane)
 {
-    if (!lane->is_open && !peer->btl->ops->follow(lane->btl, peer->btl))
+    if (lane->is_behind && !peer->btl->ops->follow(lane->btl, peer->btl))
         return false;
-    lane->is_ahead = true;
-    lane->is_open = ob1_peer_can_send(peer);
+    lane->is_behind = false;
     return true;
 }
 
@@ -109,9 +102,12 @@ ob1_pushed_t ob1_lane_push(ob1_peer_t *peer, const ob1_match_t *match, const omp
         return OB1_NOT_SO;
     opal_short_acquire(&lane->lock);
     take_credit(peer, lane);
-    bool was_sent = open_lane(peer, lane) && ob1_write_eager(lane->btl, match, data, bytes);
-    if (was_sent)
+    bool was_sent = catch_up(peer, lane) && ob1_write_eager(lane->btl, match, data, bytes);
+    if (was_sent) {
         lane->credit -= ob1_cost_of(bytes);
+        lane->is_ahead = true;
+        lane->is_open = ob1_peer_can_send(peer);
+    }
     opal_short_release(&lane->lock);
     return was_sent ? OB1_PUSHED : OB1_NO_ROOM;
 }
@@ -123,8 +119,10 @@ bool ob1_lane_leave(ob1_peer_t *peer, uint32_t context)
         return true;
     opal_short_acquire(&lane->lock);
     bool has_left = !lane->is_ahead || peer->btl->ops->follow(peer->btl, lane->btl);
-    if (has_left)
+    if (has_left) {
         lane->is_open = lane->is_ahead = false;
+        lane->is_behind = true;
+    }
     opal_short_release(&lane->lock);
     return has_left;
 }

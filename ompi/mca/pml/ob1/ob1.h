@@ -85,13 +85,14 @@ struct ob1_message;
 
 /*
  * The sending end of a lane, where threads share. While it is open, messages of its communicators
- * that fit one of its frames go there without ompi_lock. It is closed while a message of the peer
- * waits for room, or has gone the main way.
+ * that fit one of its frames go there without ompi_lock. It is closed while a message to the peer
+ * waits for room, or when one has gone the main way.
  */
 typedef struct ob1_lane {
     _Alignas(64) opal_short_lock_t lock;
-    bool is_open;   /* written under ompi_lock, too, as the next one */
-    bool is_ahead;  /* it has sent what the main way does not follow yet */
+    bool is_open;  /* read under the lock; this and the next two are written under ompi_lock, too */
+    bool is_ahead; /* it has sent what the main way does not follow yet */
+    bool is_behind; /* the main way may have sent what this does not follow yet */
     int64_t credit; /* taken from the peer's; below 0: no message without ompi_lock */
     opal_btl_peer_t *btl;
 } ob1_lane_t;
@@ -222,6 +223,15 @@ static inline ob1_matcher_t *ob1_matcher_for(const ompi_route_t *from)
 {
     ob1_comm_t *own = from->comm->pml;
     return &own->matchers[from->context];
+}
+
+static inline ob1_match_t ob1_match_of(const ompi_route_t *to)
+{
+    return (ob1_match_t){
+        .context = ompi_comm_wire_context(to->comm, to->context),
+        .source = to->comm->rank,
+        .tag = to->tag,
+    };
 }
 
 /* -- locks -- */

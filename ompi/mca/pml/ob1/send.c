@@ -83,15 +83,6 @@ static void fail_for_memory(ob1_send_t *send)
     ob1_send_finish(send);
 }
 
-static ob1_match_t match_of(const ompi_route_t *to)
-{
-    return (ob1_match_t){
-        .context = ompi_comm_wire_context(to->comm, to->context),
-        .source = to->comm->rank,
-        .tag = to->tag,
-    };
-}
-
 /* The bytes of a match in registers: put together in memory, they would be loaded before they have
  * got there. */
 static inline opal_btl_head_t head_of(ob1_match_t match)
@@ -420,7 +411,7 @@ static void init_send(ob1_send_t *send, ob1_peer_t *peer, const ompi_route_t *to
                       const ompi_data_t *data, ompi_send_mode_t mode)
 {
     send->peer = peer;
-    send->match = match_of(to);
+    send->match = ob1_match_of(to);
     ompi_data_copy(&send->data, data);
     send->bytes = ompi_datatype_bytes(data->type, data->count);
     send->synchronous = mode == OMPI_SEND_SYNCHRONOUS;
@@ -489,7 +480,7 @@ OPAL_INLINE bool try_send_short(const ompi_route_t *to, const ompi_data_t *data,
                       peer->credit < 0))
         return false;
     ob1_peer_charge(peer, bytes);
-    return write_short(peer->btl, match_of(to), data, bytes) || not_sent(to, data);
+    return write_short(peer->btl, ob1_match_of(to), data, bytes) || not_sent(to, data);
 }
 
 /* Any message that fits a frame, under ompi_lock. True: it has left. */
@@ -501,7 +492,7 @@ static bool try_send_eager(const ompi_route_t *to, const ompi_data_t *data, ompi
         !ob1_peer_can_send_eager(peer) ||
         (bytes >= peer->btl->ops->direct_bytes && is_direct(peer->btl, data, bytes)))
         return false;
-    ob1_match_t match = match_of(to);
+    ob1_match_t match = ob1_match_of(to);
     return push_eager(peer, &match, data, bytes);
 }
 

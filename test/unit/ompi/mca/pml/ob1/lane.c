@@ -138,7 +138,7 @@ START_TEST(nothing_overtakes_a_message_that_waits)
     ompi_request_t *first = send(8, OMPI_SEND_STANDARD), *second = send(8, OMPI_SEND_STANDARD);
     side_is_full = false;
     ck_assert(!try_send());
-    side_fills_after = 2;
+    side_fills_after = 1;
     side_progress();
     finish(first);
     ck_assert(!ompi_request_is_done(second));
@@ -147,6 +147,27 @@ START_TEST(nothing_overtakes_a_message_that_waits)
     side_progress();
     finish(second);
     ck_assert(try_send());
+    side_stop();
+}
+END_TEST
+
+/* There is room for the word, but not for the message: another thread that finds room then may not
+ * send, or it would go past it. */
+START_TEST(a_lane_opens_with_its_message)
+{
+    ob1_match_t match = {.context = ompi_comm_wire_context(&side_comm, OMPI_CONTEXT_USER)};
+    ompi_data_t data = side_data(sent, 8);
+    ob1_peer_t *peer = ob1_peer_of(&side_comm, PEER);
+    side_fills_after = 1;
+    ck_assert_int_eq(ob1_lane_push(peer, &match, &data, 8), OB1_NO_ROOM);
+    side_is_full = false;
+    ck_assert(!try_send());
+    ck_assert_int_eq(ob1_lane_push(peer, &match, &data, 8), OB1_PUSHED);
+    ck_assert(try_send());
+    expect(1 + lane, SIDE_FOLLOW); /* once */
+    expect(1 + lane, OB1_EAGER);
+    expect(1 + lane, OB1_EAGER);
+    expect_nothing();
     side_stop();
 }
 END_TEST
@@ -332,6 +353,7 @@ static const unit_test_t tests[] = {
     {.test = &streams_go_the_main_way},
     {.test = &other_contexts_have_no_lane},
     {.test = &nothing_overtakes_a_message_that_waits},
+    {.test = &a_lane_opens_with_its_message},
     {.test = &a_message_waits_until_its_order_is_told},
     {.test = &a_lane_uses_the_credit_of_the_peer},
     {.test = &without_memory_there_is_no_lane, .repeats = 2},
