@@ -299,30 +299,32 @@ void ompi_request_await_cancel_slow(ompi_request_t *request, ompi_cancel_wait_t 
     }
 }
 
-/* Whether the thread would wait for lanes alone. */
-static bool all_have_lanes(ompi_request_t *const *requests, size_t count)
+/* The first one from there on that is neither settled nor NULL; count: none is. */
+static size_t next_open(ompi_request_t *const *requests, size_t count, size_t from)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (!ompi_request_is_settled(requests[i]) && requests[i]->lane == 0)
-            return false;
-    }
-    return true;
+    while (from < count && ompi_request_is_settled(requests[from]))
+        from++;
+    return from;
+}
+
+/* Whether the thread would wait for lanes alone. */
+static bool all_have_lanes(ompi_request_t *const *requests, size_t count, size_t from)
+{
+    while (from < count && requests[from]->lane != 0)
+        from = next_open(requests, count, from + 1);
+    return from == count;
 }
 
 bool ompi_request_spin(ompi_request_t *const *requests, size_t count)
 {
     const unsigned most = opal_wait_is_oversubscribed() ? OVERSUBSCRIBED_POLLS : SPIN_POLLS;
     unsigned polls = 0, yields = 0;
-    if (!all_have_lanes(requests, count))
+    size_t open = next_open(requests, count, 0);
+    if (!all_have_lanes(requests, count, open))
         return false;
-    for (size_t i = 0; i < count;) {
-        const ompi_request_t *request = requests[i];
-        if (ompi_request_is_settled(request)) {
-            i++;
-            continue;
-        }
-        int found = opal_btl_poll_lane(request->lane - 1);
-        if (found < 0 && !ompi_request_is_done(request))
+    for (; open < count; open = next_open(requests, count, open)) {
+        int found = opal_btl_poll_lane(requests[open]->lane - 1);
+        if (found < 0 && !ompi_request_is_done(requests[open]))
             return false;
         polls = found > 0 ? 0 : polls + 1;
         if (polls < most)

@@ -161,10 +161,16 @@ static inline bool opal_short_take(opal_short_lock_t *lock)
            atomic_exchange_explicit(&lock->held, 1, memory_order_acquire) == 0;
 }
 
+/* False: it is not free, or a thread is starving. */
+static inline bool opal_short_try(opal_short_lock_t *lock)
+{
+    return atomic_load_explicit(&lock->starving, memory_order_relaxed) == 0 &&
+           opal_short_take(lock);
+}
+
 static inline void opal_short_acquire(opal_short_lock_t *lock)
 {
-    if (opal_unlikely(atomic_load_explicit(&lock->starving, memory_order_relaxed) != 0 ||
-                      !opal_short_take(lock)))
+    if (opal_unlikely(!opal_short_try(lock)))
         opal_short_wait(lock);
 }
 

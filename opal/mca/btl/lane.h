@@ -43,7 +43,7 @@ static inline void opal_btl_lane_hold(unsigned number)
 static inline bool opal_btl_lane_try_hold(unsigned number)
 {
     opal_btl_lane_t *lane = &opal_btl_lanes[number];
-    if (lane->holds == 0 && !opal_short_take(&lane->lock))
+    if (lane->holds == 0 && !opal_short_try(&lane->lock))
         return false;
     lane->holds++;
     return true;

@@ -248,9 +248,9 @@ bool ob1_try_irecv_unlocked(const ompi_route_t *from, const ompi_data_t *data,
     ob1_message_t *message = find_whole(matcher, from, &can_post);
     if (message != NULL || can_post)
         receive = create_from(pool_of(from->comm, from->context), from, data);
-    if (receive != NULL && message != NULL)
+    if (receive != NULL && message != NULL) {
         ob1_matcher_remove_unexpected(matcher, &message->unexpected);
-    if (receive != NULL && message == NULL) {
+    } else if (receive != NULL) {
         receive->request.lane = lane_for(receive, from);
         is_posted = post(matcher, receive);
     }

@@ -49,8 +49,7 @@ bool sm_follow(opal_btl_peer_t *behind, opal_btl_peer_t *before)
 
 /* -- receiving ---------------------------------------------------------------------------- */
 
-/* The reader of that way's ring from a rank; NULL: the ring has not been found yet. */
-static const ring_reader_t *find_reader(const sm_way_t *way, unsigned local_rank)
+ring_reader_t *sm_find_reader(const sm_way_t *way, unsigned local_rank)
 {
     for (unsigned i = 0; i < way->count; i++) {
         if (way->readers[i].local_rank == local_rank)
@@ -71,7 +70,7 @@ bool sm_may_go_on(sm_t *self, ring_reader_t *reader, const void *bytes, size_t l
     }
     if (follow.way > 0)
         opal_btl_lane_hold(follow.way - 1);
-    const ring_reader_t *other = find_reader(&self->ways[follow.way], reader->local_rank);
+    const ring_reader_t *other = sm_find_reader(&self->ways[follow.way], reader->local_rank);
     bool has_come = other != NULL && other->head >= follow.position;
     if (other != NULL && follow.position > other->head + other->size)
         reader->is_damaged = true;
@@ -105,7 +104,7 @@ int sm_poll_lane(void *state, unsigned number)
     sm_way_t *way = &self->ways[1 + number];
     opal_short_lock_t *lock = &opal_btl_lanes[number].lock;
     int count = 0;
-    if (!opal_short_take(lock))
+    if (!opal_short_try(lock))
         return 0;
     for (unsigned i = 0; i < way->count; i++) {
         int taken = take_frames(&way->readers[i], number);

@@ -394,16 +394,15 @@ static bool is_drained(sm_t *self, sm_peer_t *peer)
         if (is_completed(reader) || !is_empty(reader))
             return false;
     }
-    bool is_empty_lane = true;
-    for (unsigned lane = 0; lane < OPAL_BTL_LANES && is_empty_lane; lane++) {
-        const sm_way_t *way = &self->ways[1 + lane];
+    for (unsigned lane = 0; lane < OPAL_BTL_LANES; lane++) {
         opal_btl_lane_hold(lane);
-        for (unsigned i = 0; i < way->count && is_empty_lane; i++)
-            is_empty_lane =
-                way->readers[i].local_rank != peer->local_rank || is_empty(&way->readers[i]);
+        ring_reader_t *other = sm_find_reader(&self->ways[1 + lane], peer->local_rank);
+        bool has_more = other != NULL && !is_empty(other);
         opal_btl_lane_drop(lane);
+        if (has_more)
+            return false;
     }
-    return is_empty_lane;
+    return true;
 }
 
 static void report_departures(sm_t *self)
@@ -457,6 +456,7 @@ static void return_rings(sm_t *self)
             return_ring(way->readers[i].ring, way->readers[i].local_rank);
     }
 }
+
 /* mpirun ends the job when a rank dies; elsewhere the others have to be notified. */
 static void report_deaths(sm_t *self)
 {

@@ -171,6 +171,9 @@ opal_btl_peer_t *sm_lane(opal_btl_peer_t *base, unsigned number);
 bool sm_follow(opal_btl_peer_t *behind, opal_btl_peer_t *before);
 int sm_poll_lane(void *state, unsigned number);
 
+/* The reader of that way's ring from a rank; NULL: the ring has not been found yet. */
+ring_reader_t *sm_find_reader(const sm_way_t *way, unsigned local_rank);
+
 /* Whether the frames behind an SM_FOLLOW may be read now. Under the upper layer's lock. */
 bool sm_may_go_on(sm_t *self, ring_reader_t *reader, const void *bytes, size_t length);
 
