@@ -18,8 +18,9 @@ enum { CANCEL_WAIT_LOOKS = 64, CANCEL_WAIT_NSEC = 1000000 };
 
 /*
  * Of ompi_request_spin. Threads that share cores run fast while a thread and its peer run at the
- * same time, and neither yields for the time of a window of messages: with 64 polls two threads of
- * each of two ranks on two cores changed twice a window, with 256 once in ten.
+ * same time, and neither yields for the time of a window of messages: with 64 polls each of two
+ * threads of two ranks on two cores (AMD EPYC) yielded more than once a window, with 256 in one of
+ * three.
  */
 enum { SPIN_POLLS = 256, OVERSUBSCRIBED_POLLS = 4, SPIN_YIELDS = 16 };
 
