@@ -15,7 +15,7 @@ ompi_unit_tests = \
 	%D%/mca/coll/base/base \
 	%D%/mca/coll/base/tuning \
 	%D%/mca/coll/p2p/algorithms \
-	%D%/mca/coll/p2p/choose \
+	%D%/mca/coll/base/choose \
 	%D%/mca/coll/sm/area \
 	%D%/mca/coll/sm/fold \
 	%D%/mca/coll/sm/step \
@@ -102,9 +102,9 @@ endif
 	$(coll_p2p_dso)
 %C%_mca_coll_p2p_algorithms_CFLAGS = $(AM_CFLAGS)
 %C%_mca_coll_p2p_algorithms_LDADD = $(ompi_unit_libs)
-%C%_mca_coll_p2p_choose_SOURCES = %D%/mca/coll/p2p/choose.c $(coll_p2p_dso)
-%C%_mca_coll_p2p_choose_CFLAGS = $(AM_CFLAGS)
-%C%_mca_coll_p2p_choose_LDADD = $(ompi_unit_libs)
+%C%_mca_coll_base_choose_SOURCES = %D%/mca/coll/base/choose.c $(coll_p2p_dso)
+%C%_mca_coll_base_choose_CFLAGS = $(AM_CFLAGS)
+%C%_mca_coll_base_choose_LDADD = $(ompi_unit_libs)
 # Its segment is the test's.
 %C%_mca_coll_sm_area_SOURCES = %D%/mca/coll/sm/area.c test/unit/ompi/fake_pml.h $(coll_sm_dso)
 %C%_mca_coll_sm_area_CFLAGS = $(AM_CFLAGS)

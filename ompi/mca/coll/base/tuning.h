@@ -65,7 +65,7 @@ OPAL_EXPORT const ompi_coll_tuning_t *ompi_coll_tuning_for(unsigned cores, size_
 
 /*
  * The preset of coll_p2p_table, for each family its rules NAME[:BYTES[:RANKS]]
- * (ompi/mca/coll/p2p/choose.h). Measured on the machine of the row in tuning.c.
+ * (ompi/mca/coll/base/choose.h). Measured on the machine of the row in tuning.c.
  */
 #define OMPI_COLL_P2P_TABLE                                                                        \
     "allgather=linear,bruck:0:8,doubling:0:4,ring:32768:3,"                                        \

@@ -14,15 +14,16 @@
 /* The block of this rank. */
 static ompi_data_t contribution(const ompi_coll_call_t *call, const ompi_schedule_t *schedule)
 {
-    return p2p_in_place(&call->send) ? p2p_block(&call->recv, schedule->rank)
-                                     : p2p_whole(&call->send);
+    return ompi_coll_is_in_place(&call->send) ? ompi_coll_block(&call->recv, schedule->rank)
+                                              : ompi_coll_whole(&call->send);
 }
 
 /* Copies this rank's block to the receive buffer. */
 static void copy_own(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
 {
-    if (!p2p_in_place(&call->send))
-        p2p_copy(schedule, p2p_whole(&call->send), p2p_block(&call->recv, schedule->rank));
+    if (!ompi_coll_is_in_place(&call->send))
+        ompi_coll_copy(schedule, ompi_coll_whole(&call->send),
+                       ompi_coll_block(&call->recv, schedule->rank));
 }
 
 int p2p_allgather_linear(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
@@ -30,11 +31,11 @@ int p2p_allgather_linear(const ompi_coll_call_t *call, ompi_schedule_t *schedule
     int rank = schedule->rank, size = schedule->size;
     ompi_data_t own = contribution(call, schedule);
     for (int distance = 1; distance < size; distance++)
-        p2p_send(schedule, p2p_shift(rank, distance, size), own);
+        ompi_coll_send(schedule, p2p_shift(rank, distance, size), own);
     copy_own(call, schedule);
     for (int distance = 1; distance < size; distance++) {
         int from = p2p_shift(rank, -distance, size);
-        p2p_recv(schedule, from, p2p_block(&call->recv, from));
+        ompi_coll_recv(schedule, from, ompi_coll_block(&call->recv, from));
     }
     return MPI_SUCCESS;
 }
@@ -45,11 +46,11 @@ int p2p_allgather_ring(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
     int behind = p2p_shift(rank, 1, size), before = p2p_shift(rank, -1, size);
     ompi_data_t out = contribution(call, schedule);
     for (int round = 0; round < size - 1; round++) {
-        ompi_data_t in = p2p_block(&call->recv, p2p_shift(before, -round, size));
-        p2p_send(schedule, behind, out);
+        ompi_data_t in = ompi_coll_block(&call->recv, p2p_shift(before, -round, size));
+        ompi_coll_send(schedule, behind, out);
         if (round == 0)
             copy_own(call, schedule);
-        p2p_recv(schedule, before, in);
+        ompi_coll_recv(schedule, before, in);
         ompi_schedule_wait(schedule);
         out = in;
     }
@@ -62,16 +63,16 @@ int p2p_allgather_doubling(const ompi_coll_call_t *call, ompi_schedule_t *schedu
 {
     int rank = schedule->rank, size = schedule->size;
     size_t each = (size_t)call->recv.count;
-    ompi_data_t all = p2p_whole(&call->recv), out = contribution(call, schedule);
+    ompi_data_t all = ompi_coll_whole(&call->recv), out = contribution(call, schedule);
     for (int have = 1; have < size; have *= 2) {
         int peer = rank ^ have;
         size_t ours = (size_t)(rank & -have), theirs = (size_t)(peer & -have);
         if (have > 1)
-            out = p2p_part(all, ours * each, (size_t)have * each);
+            out = ompi_coll_part(all, ours * each, (size_t)have * each);
         ompi_schedule_send(schedule, peer, out);
         if (have == 1)
             copy_own(call, schedule);
-        ompi_schedule_recv(schedule, peer, p2p_part(all, theirs * each, (size_t)have * each));
+        ompi_schedule_recv(schedule, peer, ompi_coll_part(all, theirs * each, (size_t)have * each));
         ompi_schedule_wait(schedule);
     }
     if (size == 1)
@@ -87,10 +88,11 @@ static size_t bytes_from(const ompi_coll_call_t *call, const ompi_schedule_t *sc
                          int count)
 {
     if (call->recv.counts.items == NULL)
-        return (size_t)count * p2p_bytes(p2p_block(&call->recv, 0));
+        return (size_t)count * ompi_coll_bytes(ompi_coll_block(&call->recv, 0));
     size_t bytes = 0;
     for (int i = first; i < first + count; i++)
-        bytes += p2p_bytes(p2p_block(&call->recv, p2p_shift(schedule->rank, i, schedule->size)));
+        bytes += ompi_coll_bytes(
+            ompi_coll_block(&call->recv, p2p_shift(schedule->rank, i, schedule->size)));
     return bytes;
 }
 
@@ -102,17 +104,18 @@ static void unpack(const ompi_coll_call_t *call, ompi_schedule_t *schedule, char
     if (call->recv.counts.items == NULL) {
         size_t each = (size_t)call->recv.count;
         size_t above = (size_t)(size - 1 - rank) * each, below = (size_t)rank * each;
-        ompi_data_t all = p2p_whole(&call->recv);
-        ompi_data_t upper = p2p_part(all, below + each, above), lower = p2p_part(all, 0, below);
-        p2p_copy(schedule, p2p_packed(schedule, next, p2p_bytes(upper)), upper);
-        next += p2p_bytes(upper);
-        p2p_copy(schedule, p2p_packed(schedule, next, p2p_bytes(lower)), lower);
+        ompi_data_t all = ompi_coll_whole(&call->recv);
+        ompi_data_t upper = ompi_coll_part(all, below + each, above),
+                    lower = ompi_coll_part(all, 0, below);
+        ompi_coll_copy(schedule, ompi_coll_packed(schedule, next, ompi_coll_bytes(upper)), upper);
+        next += ompi_coll_bytes(upper);
+        ompi_coll_copy(schedule, ompi_coll_packed(schedule, next, ompi_coll_bytes(lower)), lower);
         return;
     }
     for (int i = 1; i < size; i++) {
-        ompi_data_t block = p2p_block(&call->recv, p2p_shift(rank, i, size));
-        p2p_copy(schedule, p2p_packed(schedule, next, p2p_bytes(block)), block);
-        next += p2p_bytes(block);
+        ompi_data_t block = ompi_coll_block(&call->recv, p2p_shift(rank, i, size));
+        ompi_coll_copy(schedule, ompi_coll_packed(schedule, next, ompi_coll_bytes(block)), block);
+        next += ompi_coll_bytes(block);
     }
 }
 
@@ -121,14 +124,16 @@ int p2p_allgather_bruck(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
     int rank = schedule->rank, size = schedule->size;
     size_t have_bytes = bytes_from(call, schedule, 0, 1);
     char *packed = ompi_schedule_room(schedule, bytes_from(call, schedule, 0, size));
-    p2p_copy(schedule, contribution(call, schedule), p2p_packed(schedule, packed, have_bytes));
+    ompi_coll_copy(schedule, contribution(call, schedule),
+                   ompi_coll_packed(schedule, packed, have_bytes));
     for (int have = 1; have < size; have *= 2) {
         int count = have < size - have ? have : size - have;
         size_t out = bytes_from(call, schedule, 0, count);
         size_t in = bytes_from(call, schedule, have, count);
-        p2p_send(schedule, p2p_shift(rank, -have, size), p2p_packed(schedule, packed, out));
-        p2p_recv(schedule, p2p_shift(rank, have, size),
-                 p2p_packed(schedule, packed + have_bytes, in));
+        ompi_coll_send(schedule, p2p_shift(rank, -have, size),
+                       ompi_coll_packed(schedule, packed, out));
+        ompi_coll_recv(schedule, p2p_shift(rank, have, size),
+                       ompi_coll_packed(schedule, packed + have_bytes, in));
         ompi_schedule_wait(schedule);
         have_bytes += in;
     }

@@ -33,11 +33,11 @@ int p2p_allreduce_doubling(const ompi_coll_call_t *call, ompi_schedule_t *schedu
     int rank = schedule->rank, power = p2p_power(schedule->size), extra = schedule->size - power;
     bool is_extra = rank < 2 * extra;
     p2p_sum_t sum;
-    p2p_sum_init(&sum, schedule, p2p_contribution(call), p2p_buffer(call->recv.buffer));
+    p2p_sum_init(&sum, schedule, ompi_coll_operand(call), p2p_buffer(call->recv.buffer));
     if (is_extra && rank % 2 == 0) {
         ompi_schedule_send(schedule, rank + 1, sum.value);
         ompi_schedule_wait(schedule);
-        ompi_schedule_recv(schedule, rank + 1, p2p_whole(&call->recv));
+        ompi_schedule_recv(schedule, rank + 1, ompi_coll_whole(&call->recv));
         return MPI_SUCCESS;
     }
     if (is_extra) {
@@ -62,7 +62,7 @@ int p2p_allreduce_halving(const ompi_coll_call_t *call, ompi_schedule_t *schedul
     p2p_halving_t halving;
     if (schedule->size == 1)
         return p2p_allreduce_doubling(call, schedule);
-    p2p_halving_init(&halving, schedule, p2p_contribution(call), p2p_buffer(call->recv.buffer),
+    p2p_halving_init(&halving, schedule, ompi_coll_operand(call), p2p_buffer(call->recv.buffer),
                      NULL);
     p2p_halving_reduce(&halving);
     p2p_halving_allgather(&halving);
@@ -73,34 +73,34 @@ int p2p_allreduce_halving(const ompi_coll_call_t *call, ompi_schedule_t *schedul
 static ompi_data_t piece(ompi_data_t data, int rank, int size)
 {
     size_t n = (size_t)size, at = (size_t)rank, each = data.count / n, longer = data.count % n;
-    return p2p_part(data, each * at + (at < longer ? at : longer), each + (at < longer));
+    return ompi_coll_part(data, each * at + (at < longer ? at : longer), each + (at < longer));
 }
 
 int p2p_allreduce_ring(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
 {
     int rank = schedule->rank, size = schedule->size;
     int behind = p2p_shift(rank, 1, size), before = p2p_shift(rank, -1, size);
-    ompi_data_t own = p2p_contribution(call), home = p2p_whole(&call->recv), spare = home;
+    ompi_data_t own = ompi_coll_operand(call), home = ompi_coll_whole(&call->recv), spare = home;
     if (size == 1)
         return p2p_allreduce_doubling(call, schedule);
     /* Operands can be received at home if this rank's own operand is elsewhere. */
-    if (p2p_in_place(&call->send))
+    if (ompi_coll_is_in_place(&call->send))
         spare.buffer = ompi_schedule_elements(schedule, home.count, home.type);
     for (int round = 0; round < size - 1; round++) {
         int out = p2p_shift(rank, -round, size), in = p2p_shift(out, -1, size);
         ompi_data_t target = piece(home, in, size), operand = piece(spare, in, size);
-        p2p_send(schedule, behind, piece(round == 0 ? own : home, out, size));
-        p2p_recv(schedule, before, operand);
+        ompi_coll_send(schedule, behind, piece(round == 0 ? own : home, out, size));
+        ompi_coll_recv(schedule, before, operand);
         ompi_schedule_wait(schedule);
         const void *other =
-            p2p_in_place(&call->send) ? operand.buffer : piece(own, in, size).buffer;
+            ompi_coll_is_in_place(&call->send) ? operand.buffer : piece(own, in, size).buffer;
         if (target.count > 0)
             ompi_schedule_reduce(schedule, other, target);
     }
     for (int round = 0; round < size - 1; round++) {
         int out = p2p_shift(behind, -round, size), in = p2p_shift(out, -1, size);
-        p2p_send(schedule, behind, piece(home, out, size));
-        p2p_recv(schedule, before, piece(home, in, size));
+        ompi_coll_send(schedule, behind, piece(home, out, size));
+        ompi_coll_recv(schedule, before, piece(home, in, size));
         ompi_schedule_wait(schedule);
     }
     return MPI_SUCCESS;
@@ -110,7 +110,7 @@ int p2p_allreduce_reduce_bcast(const ompi_coll_call_t *call, ompi_schedule_t *sc
 {
     ompi_coll_call_t part = *call;
     part.root = 0;
-    if (p2p_in_place(&call->send) && schedule->rank != 0)
+    if (ompi_coll_is_in_place(&call->send) && schedule->rank != 0)
         part.send.buffer = call->recv.buffer;
     p2p_reduce_binomial(&part, schedule);
     ompi_schedule_wait(schedule);

@@ -11,7 +11,7 @@
 int p2p_barrier_dissemination(const ompi_coll_call_t *call OPAL_UNUSED, ompi_schedule_t *schedule)
 {
     int rank = schedule->rank, size = schedule->size;
-    ompi_data_t nothing = p2p_packed(schedule, NULL, 0);
+    ompi_data_t nothing = ompi_coll_packed(schedule, NULL, 0);
     for (int distance = 1; distance < size; distance *= 2) {
         ompi_schedule_send(schedule, p2p_shift(rank, distance, size), nothing);
         ompi_schedule_recv(schedule, p2p_shift(rank, -distance, size), nothing);
@@ -23,7 +23,7 @@ int p2p_barrier_dissemination(const ompi_coll_call_t *call OPAL_UNUSED, ompi_sch
 int p2p_barrier_tree(const ompi_coll_call_t *call OPAL_UNUSED, ompi_schedule_t *schedule)
 {
     int rank = schedule->rank, size = schedule->size, distance = 1;
-    ompi_data_t nothing = p2p_packed(schedule, NULL, 0);
+    ompi_data_t nothing = ompi_coll_packed(schedule, NULL, 0);
     for (; distance < size && (rank & distance) == 0; distance *= 2) {
         if (rank + distance < size)
             ompi_schedule_recv(schedule, rank + distance, nothing);

@@ -17,22 +17,24 @@
 static char *flat_bytes(ompi_data_t data, ompi_schedule_t *schedule, bool is_root)
 {
     if (ompi_datatype_is_contiguous(data.type))
-        return p2p_at(data.buffer, ompi_datatype_true_lb(data.type));
-    char *bytes = ompi_schedule_room(schedule, p2p_bytes(data));
+        return ompi_coll_at(data.buffer, ompi_datatype_true_lb(data.type));
+    char *bytes = ompi_schedule_room(schedule, ompi_coll_bytes(data));
     if (is_root)
-        ompi_schedule_copy(schedule, data, p2p_packed(schedule, bytes, p2p_bytes(data)));
+        ompi_schedule_copy(schedule, data,
+                           ompi_coll_packed(schedule, bytes, ompi_coll_bytes(data)));
     return bytes;
 }
 
 static void unpack_bytes(ompi_data_t data, ompi_schedule_t *schedule, char *bytes, bool is_root)
 {
     if (!is_root && !ompi_datatype_is_contiguous(data.type))
-        ompi_schedule_copy(schedule, p2p_packed(schedule, bytes, p2p_bytes(data)), data);
+        ompi_schedule_copy(schedule, ompi_coll_packed(schedule, bytes, ompi_coll_bytes(data)),
+                           data);
 }
 
 int p2p_bcast_linear(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
 {
-    ompi_data_t data = p2p_whole(&call->recv);
+    ompi_data_t data = ompi_coll_whole(&call->recv);
     if (schedule->rank != call->root) {
         ompi_schedule_recv(schedule, call->root, data);
         return MPI_SUCCESS;
@@ -48,7 +50,7 @@ int p2p_bcast_binomial(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
 {
     int size = schedule->size, from_root = p2p_shift(schedule->rank, -call->root, size);
     int distance = 1;
-    ompi_data_t data = p2p_whole(&call->recv);
+    ompi_data_t data = ompi_coll_whole(&call->recv);
     while (distance < size && (from_root & distance) == 0)
         distance *= 2;
     if (from_root != 0) {
@@ -77,7 +79,7 @@ static ompi_data_t piece_range(const ompi_schedule_t *schedule, const pieces_t *
         to = pieces->total;
     if (from > to)
         from = to;
-    return p2p_packed(schedule, pieces->bytes + from, to - from);
+    return ompi_coll_packed(schedule, pieces->bytes + from, to - from);
 }
 
 static void scatter_pieces(ompi_schedule_t *schedule, const pieces_t *pieces, int from_root)
@@ -87,14 +89,14 @@ static void scatter_pieces(ompi_schedule_t *schedule, const pieces_t *pieces, in
         distance *= 2;
     if (from_root != 0) {
         ompi_data_t ours = piece_range(schedule, pieces, from_root, from_root + distance);
-        p2p_recv(schedule, p2p_shift(schedule->rank, -distance, size), ours);
+        ompi_coll_recv(schedule, p2p_shift(schedule->rank, -distance, size), ours);
         ompi_schedule_wait(schedule);
     }
     for (distance /= 2; distance > 0; distance /= 2) {
         int child = from_root + distance;
         if (child < size)
-            p2p_send(schedule, p2p_shift(schedule->rank, distance, size),
-                     piece_range(schedule, pieces, child, child + distance));
+            ompi_coll_send(schedule, p2p_shift(schedule->rank, distance, size),
+                           piece_range(schedule, pieces, child, child + distance));
     }
 }
 
@@ -109,19 +111,19 @@ int p2p_bcast_scatter_allgather(const ompi_coll_call_t *call, ompi_schedule_t *s
 {
     int size = schedule->size, from_root = p2p_shift(schedule->rank, -call->root, size);
     int next = p2p_shift(from_root, 1, size);
-    ompi_data_t data = p2p_whole(&call->recv);
+    ompi_data_t data = ompi_coll_whole(&call->recv);
     char *bytes = flat_bytes(data, schedule, from_root == 0);
-    size_t total = p2p_bytes(data), each = (size_t)size;
+    size_t total = ompi_coll_bytes(data), each = (size_t)size;
     pieces_t pieces = {bytes, total, total / each + (total % each != 0)};
     scatter_pieces(schedule, &pieces, from_root);
     for (int round = 0; round < size - 1; round++) {
         int out = p2p_shift(from_root, -round, size), in = p2p_shift(out, -1, size);
         if (!has_piece(next, out, size))
-            p2p_send(schedule, p2p_shift(schedule->rank, 1, size),
-                     piece_range(schedule, &pieces, out, out + 1));
+            ompi_coll_send(schedule, p2p_shift(schedule->rank, 1, size),
+                           piece_range(schedule, &pieces, out, out + 1));
         if (!has_piece(from_root, in, size))
-            p2p_recv(schedule, p2p_shift(schedule->rank, -1, size),
-                     piece_range(schedule, &pieces, in, in + 1));
+            ompi_coll_recv(schedule, p2p_shift(schedule->rank, -1, size),
+                           piece_range(schedule, &pieces, in, in + 1));
         ompi_schedule_wait(schedule);
     }
     unpack_bytes(data, schedule, bytes, from_root == 0);
@@ -131,9 +133,9 @@ int p2p_bcast_scatter_allgather(const ompi_coll_call_t *call, ompi_schedule_t *s
 int p2p_bcast_chain(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
 {
     int size = schedule->size, from_root = p2p_shift(schedule->rank, -call->root, size);
-    ompi_data_t data = p2p_whole(&call->recv);
+    ompi_data_t data = ompi_coll_whole(&call->recv);
     char *bytes = flat_bytes(data, schedule, from_root == 0);
-    pieces_t pieces = {bytes, p2p_bytes(data), p2p_segment_bytes};
+    pieces_t pieces = {bytes, ompi_coll_bytes(data), p2p_segment_bytes};
     int count = (int)((pieces.total - 1) / pieces.length) + 1;
     int before = p2p_shift(schedule->rank, -1, size), behind = p2p_shift(schedule->rank, 1, size);
     /* A piece is sent on while the next one is received. */

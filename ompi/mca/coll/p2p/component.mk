@@ -1,5 +1,4 @@
 mca_coll_p2p_sources = %D%/p2p.c %D%/p2p.h \
-	%D%/choose.c %D%/choose.h \
 	%D%/allgather.c \
 	%D%/allreduce.c \
 	%D%/alltoall.c \

@@ -12,15 +12,15 @@ int p2p_gather_linear(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
 {
     int root = call->root;
     if (schedule->rank != root) {
-        p2p_send(schedule, root, p2p_whole(&call->send));
+        ompi_coll_send(schedule, root, ompi_coll_whole(&call->send));
         return MPI_SUCCESS;
     }
     for (int rank = 0; rank < schedule->size; rank++) {
         if (rank != root)
-            p2p_recv(schedule, rank, p2p_block(&call->recv, rank));
+            ompi_coll_recv(schedule, rank, ompi_coll_block(&call->recv, rank));
     }
-    if (!p2p_in_place(&call->send))
-        p2p_copy(schedule, p2p_whole(&call->send), p2p_block(&call->recv, root));
+    if (!ompi_coll_is_in_place(&call->send))
+        ompi_coll_copy(schedule, ompi_coll_whole(&call->send), ompi_coll_block(&call->recv, root));
     return MPI_SUCCESS;
 }
 
@@ -28,7 +28,7 @@ int p2p_gather_linear(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
 static ompi_data_t blocks(const ompi_coll_call_t *call, int first, int count)
 {
     size_t each = (size_t)call->recv.count;
-    return p2p_part(p2p_whole(&call->recv), (size_t)first * each, (size_t)count * each);
+    return ompi_coll_part(ompi_coll_whole(&call->recv), (size_t)first * each, (size_t)count * each);
 }
 
 /* The root receives the blocks of a child's subtree, `count` ranks. */
@@ -40,13 +40,14 @@ static int receive_subtree(const ompi_coll_call_t *call, ompi_schedule_t *schedu
         ompi_schedule_recv(schedule, child, blocks(call, child, count));
         return MPI_SUCCESS;
     }
-    size_t bytes = p2p_bytes(blocks(call, 0, count)), head = p2p_bytes(blocks(call, 0, before_end));
+    size_t bytes = ompi_coll_bytes(blocks(call, 0, count)),
+           head = ompi_coll_bytes(blocks(call, 0, before_end));
     char *packed = ompi_schedule_room(schedule, bytes);
-    ompi_schedule_recv(schedule, child, p2p_packed(schedule, packed, bytes));
+    ompi_schedule_recv(schedule, child, ompi_coll_packed(schedule, packed, bytes));
     ompi_schedule_wait(schedule);
-    ompi_schedule_copy(schedule, p2p_packed(schedule, packed, head),
+    ompi_schedule_copy(schedule, ompi_coll_packed(schedule, packed, head),
                        blocks(call, child, before_end));
-    ompi_schedule_copy(schedule, p2p_packed(schedule, packed + head, bytes - head),
+    ompi_schedule_copy(schedule, ompi_coll_packed(schedule, packed + head, bytes - head),
                        blocks(call, 0, count - before_end));
     return MPI_SUCCESS;
 }
@@ -54,8 +55,8 @@ static int receive_subtree(const ompi_coll_call_t *call, ompi_schedule_t *schedu
 static int gather_at_root(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
 {
     int root = schedule->rank, size = schedule->size;
-    if (!p2p_in_place(&call->send))
-        ompi_schedule_copy(schedule, p2p_whole(&call->send), blocks(call, root, 1));
+    if (!ompi_coll_is_in_place(&call->send))
+        ompi_schedule_copy(schedule, ompi_coll_whole(&call->send), blocks(call, root, 1));
     for (int distance = 1; distance < size; distance *= 2) {
         int count = distance < size - distance ? distance : size - distance;
         int error = receive_subtree(call, schedule, p2p_shift(root, distance, size), count);
@@ -72,23 +73,23 @@ int p2p_gather_binomial(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
     if (from_root == 0)
         return gather_at_root(call, schedule);
     int span = from_root & -from_root, parent = p2p_shift(rank, -span, size);
-    ompi_data_t own = p2p_whole(&call->send);
+    ompi_data_t own = ompi_coll_whole(&call->send);
     if (span > size - from_root)
         span = size - from_root;
     if (span == 1) {
         ompi_schedule_send(schedule, parent, own);
         return MPI_SUCCESS;
     }
-    size_t bytes = p2p_bytes(own);
+    size_t bytes = ompi_coll_bytes(own);
     char *packed = ompi_schedule_room(schedule, (size_t)span * bytes);
-    ompi_schedule_copy(schedule, own, p2p_packed(schedule, packed, bytes));
+    ompi_schedule_copy(schedule, own, ompi_coll_packed(schedule, packed, bytes));
     for (int distance = 1; distance < span; distance *= 2) {
         int count = distance < span - distance ? distance : span - distance;
         ompi_schedule_recv(
             schedule, p2p_shift(rank, distance, size),
-            p2p_packed(schedule, packed + (size_t)distance * bytes, (size_t)count * bytes));
+            ompi_coll_packed(schedule, packed + (size_t)distance * bytes, (size_t)count * bytes));
     }
     ompi_schedule_wait(schedule);
-    ompi_schedule_send(schedule, parent, p2p_packed(schedule, packed, (size_t)span * bytes));
+    ompi_schedule_send(schedule, parent, ompi_coll_packed(schedule, packed, (size_t)span * bytes));
     return MPI_SUCCESS;
 }

@@ -41,7 +41,7 @@ static size_t edge(const p2p_halving_t *halving, int actor)
         end--; /* its piece includes that of the idle rank before it */
     size_t first = 0;
     for (int rank = 0; rank < end; rank++)
-        first += p2p_count(halving->counts, rank);
+        first += ompi_coll_count(halving->counts, rank);
     return first;
 }
 
@@ -51,7 +51,7 @@ static ompi_data_t pieces(const p2p_halving_t *halving, const void *buffer, int 
 {
     size_t from = edge(halving, first);
     ompi_data_t all = ompi_data(buffer, halving->value.count, halving->value.type);
-    return p2p_part(all, from, edge(halving, end) - from);
+    return ompi_coll_part(all, from, edge(halving, end) - from);
 }
 
 static void take_memory(const p2p_halving_t *halving, p2p_buffer_t *memory)
@@ -93,8 +93,8 @@ static void exchange(p2p_halving_t *halving, int peer, ompi_data_t out, int firs
     ompi_data_t value = pieces(halving, halving->value.buffer, first, end);
     bool is_home = halving->value.buffer == halving->home.buffer;
     ompi_data_t in = is_home ? pieces(halving, halving->spare.buffer, first, end) : at_home;
-    p2p_send(halving->schedule, peer, out);
-    p2p_recv(halving->schedule, peer, in);
+    ompi_coll_send(halving->schedule, peer, out);
+    ompi_coll_recv(halving->schedule, peer, in);
     ompi_schedule_wait(halving->schedule);
     add_reduce(halving, is_home ? in : value, at_home);
 }
@@ -111,7 +111,7 @@ void p2p_halving_reduce(p2p_halving_t *halving)
     ompi_schedule_t *schedule = halving->schedule;
     int actor = halving->actor, first = 0, end = halving->actors;
     if (actor < 0) {
-        p2p_send(schedule, schedule->rank + 1, halving->value);
+        ompi_coll_send(schedule, schedule->rank + 1, halving->value);
         ompi_schedule_wait(schedule);
         return;
     }
@@ -139,15 +139,16 @@ void p2p_halving_allgather(p2p_halving_t *halving)
     for (int have = 1; actor >= 0 && have < halving->actors; have *= 2) {
         int other = actor ^ have, ours = actor & -have, theirs = other & -have;
         int peer = actor_rank(halving, other);
-        p2p_send(schedule, peer, pieces(halving, halving->home.buffer, ours, ours + have));
-        p2p_recv(schedule, peer, pieces(halving, halving->home.buffer, theirs, theirs + have));
+        ompi_coll_send(schedule, peer, pieces(halving, halving->home.buffer, ours, ours + have));
+        ompi_coll_recv(schedule, peer,
+                       pieces(halving, halving->home.buffer, theirs, theirs + have));
         ompi_schedule_wait(schedule);
     }
     ompi_data_t all = ompi_data(halving->home.buffer, halving->value.count, halving->value.type);
     if (actor < 0)
-        p2p_recv(schedule, schedule->rank + 1, all);
+        ompi_coll_recv(schedule, schedule->rank + 1, all);
     else if (actor < schedule->size - halving->actors)
-        p2p_send(schedule, schedule->rank - 1, all);
+        ompi_coll_send(schedule, schedule->rank - 1, all);
 }
 
 void p2p_halving_gather(p2p_halving_t *halving, int root)
@@ -158,19 +159,21 @@ void p2p_halving_gather(p2p_halving_t *halving, int root)
         int other = actor ^ have, ours = actor & -have, theirs = other & -have;
         int peer = actor_rank(halving, other);
         if ((actor ^ top) & have) {
-            p2p_send(schedule, peer, pieces(halving, halving->home.buffer, ours, ours + have));
+            ompi_coll_send(schedule, peer,
+                           pieces(halving, halving->home.buffer, ours, ours + have));
             break;
         }
-        p2p_recv(schedule, peer, pieces(halving, halving->home.buffer, theirs, theirs + have));
+        ompi_coll_recv(schedule, peer,
+                       pieces(halving, halving->home.buffer, theirs, theirs + have));
         ompi_schedule_wait(schedule);
     }
     ompi_data_t all = ompi_data(halving->home.buffer, halving->value.count, halving->value.type);
     if (!is_idle(halving, root))
         return;
     if (schedule->rank == root)
-        p2p_recv(schedule, root + 1, all);
+        ompi_coll_recv(schedule, root + 1, all);
     else if (actor == top)
-        p2p_send(schedule, root, all);
+        ompi_coll_send(schedule, root, all);
 }
 
 void p2p_halving_scatter(p2p_halving_t *halving, ompi_data_t result)
@@ -178,14 +181,14 @@ void p2p_halving_scatter(p2p_halving_t *halving, ompi_data_t result)
     ompi_schedule_t *schedule = halving->schedule;
     int actor = halving->actor;
     if (actor < 0) {
-        p2p_recv(schedule, schedule->rank + 1, result);
+        ompi_coll_recv(schedule, schedule->rank + 1, result);
         return;
     }
     ompi_data_t piece = pieces(halving, halving->home.buffer, actor, actor + 1);
     size_t before = 0;
     if (actor < schedule->size - halving->actors) {
-        before = p2p_count(halving->counts, schedule->rank - 1);
-        p2p_send(schedule, schedule->rank - 1, p2p_part(piece, 0, before));
+        before = ompi_coll_count(halving->counts, schedule->rank - 1);
+        ompi_coll_send(schedule, schedule->rank - 1, ompi_coll_part(piece, 0, before));
     }
-    p2p_copy(schedule, p2p_part(piece, before, result.count), result);
+    ompi_coll_copy(schedule, ompi_coll_part(piece, before, result.count), result);
 }

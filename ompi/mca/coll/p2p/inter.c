@@ -10,7 +10,7 @@
 
 static int barrier(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
 {
-    ompi_data_t nothing = p2p_packed(schedule, NULL, 0);
+    ompi_data_t nothing = ompi_coll_packed(schedule, NULL, 0);
     ompi_coll_call_t spread = {.recv = {.type = schedule->byte}};
     ompi_schedule_within(schedule, true);
     p2p_barrier_dissemination(call, schedule);
@@ -29,11 +29,11 @@ static int bcast(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
     ompi_coll_call_t spread = *call;
     spread.root = 0;
     if (call->root == MPI_ROOT)
-        ompi_schedule_send(schedule, 0, p2p_whole(&call->recv));
+        ompi_schedule_send(schedule, 0, ompi_coll_whole(&call->recv));
     if (call->root == MPI_ROOT || call->root == MPI_PROC_NULL)
         return MPI_SUCCESS;
     if (schedule->rank == 0) {
-        ompi_schedule_recv(schedule, call->root, p2p_whole(&call->recv));
+        ompi_schedule_recv(schedule, call->root, ompi_coll_whole(&call->recv));
         ompi_schedule_wait(schedule);
     }
     ompi_schedule_within(schedule, true);
@@ -45,9 +45,9 @@ static int gather(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
     if (call->root == MPI_PROC_NULL)
         return MPI_SUCCESS;
     if (call->root != MPI_ROOT)
-        p2p_send(schedule, call->root, p2p_whole(&call->send));
+        ompi_coll_send(schedule, call->root, ompi_coll_whole(&call->send));
     for (int rank = 0; call->root == MPI_ROOT && rank < schedule->size; rank++)
-        p2p_recv(schedule, rank, p2p_block(&call->recv, rank));
+        ompi_coll_recv(schedule, rank, ompi_coll_block(&call->recv, rank));
     return MPI_SUCCESS;
 }
 
@@ -56,9 +56,9 @@ static int scatter(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
     if (call->root == MPI_PROC_NULL)
         return MPI_SUCCESS;
     if (call->root != MPI_ROOT)
-        p2p_recv(schedule, call->root, p2p_whole(&call->recv));
+        ompi_coll_recv(schedule, call->root, ompi_coll_whole(&call->recv));
     for (int rank = 0; call->root == MPI_ROOT && rank < schedule->size; rank++)
-        p2p_send(schedule, rank, p2p_block(&call->send, rank));
+        ompi_coll_send(schedule, rank, ompi_coll_block(&call->send, rank));
     return MPI_SUCCESS;
 }
 
@@ -67,9 +67,10 @@ static int exchange(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
 {
     bool gathers = call->kind == OMPI_ALLGATHER || call->kind == OMPI_ALLGATHERV;
     for (int rank = 0; rank < schedule->size; rank++)
-        p2p_send(schedule, rank, gathers ? p2p_whole(&call->send) : p2p_block(&call->send, rank));
+        ompi_coll_send(schedule, rank,
+                       gathers ? ompi_coll_whole(&call->send) : ompi_coll_block(&call->send, rank));
     for (int rank = 0; rank < schedule->size; rank++)
-        p2p_recv(schedule, rank, p2p_block(&call->recv, rank));
+        ompi_coll_recv(schedule, rank, ompi_coll_block(&call->recv, rank));
     return MPI_SUCCESS;
 }
 
@@ -91,7 +92,7 @@ static void reduce_group(const ompi_coll_call_t *call, ompi_schedule_t *schedule
 
 static int reduce(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
 {
-    ompi_data_t value = p2p_whole(&call->recv);
+    ompi_data_t value = ompi_coll_whole(&call->recv);
     if (call->root == MPI_ROOT)
         ompi_schedule_recv(schedule, 0, value);
     if (call->root == MPI_ROOT || call->root == MPI_PROC_NULL)
@@ -113,11 +114,11 @@ static void swap_values(ompi_schedule_t *schedule, ompi_data_t ours, ompi_data_t
 static int allreduce(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
 {
     ompi_coll_call_t spread = *call;
-    ompi_data_t value = p2p_whole(&call->recv);
+    ompi_data_t value = ompi_coll_whole(&call->recv);
     spread.root = 0;
     reduce_group(call, schedule, &value);
     if (schedule->rank == 0)
-        swap_values(schedule, value, p2p_whole(&call->recv));
+        swap_values(schedule, value, ompi_coll_whole(&call->recv));
     ompi_schedule_within(schedule, true);
     return p2p_bcast_binomial(&spread, schedule);
 }
@@ -127,25 +128,26 @@ static int reduce_scatter(const ompi_coll_call_t *call, ompi_schedule_t *schedul
     int rank = schedule->rank, size = call->comm->size;
     size_t first = 0, total = 0;
     for (int i = 0; i < size; i++)
-        total += p2p_count(&call->recv, i);
+        total += ompi_coll_count(&call->recv, i);
     ompi_data_t value = ompi_data(NULL, total, call->recv.type), theirs = value;
     reduce_group(call, schedule, &value);
     if (rank == 0) {
         theirs.buffer = ompi_schedule_elements(schedule, total, theirs.type);
         swap_values(schedule, value, theirs);
     }
-    ompi_data_t result = ompi_data(call->recv.buffer, p2p_count(&call->recv, rank), value.type);
+    ompi_data_t result =
+        ompi_data(call->recv.buffer, ompi_coll_count(&call->recv, rank), value.type);
     ompi_schedule_within(schedule, true);
     if (rank > 0) {
-        p2p_recv(schedule, 0, result);
+        ompi_coll_recv(schedule, 0, result);
         return MPI_SUCCESS;
     }
     for (int i = 0; i < size; i++) {
-        ompi_data_t block = p2p_part(theirs, first, p2p_count(&call->recv, i));
+        ompi_data_t block = ompi_coll_part(theirs, first, ompi_coll_count(&call->recv, i));
         if (i == 0)
-            p2p_copy(schedule, block, result);
+            ompi_coll_copy(schedule, block, result);
         else
-            p2p_send(schedule, i, block);
+            ompi_coll_send(schedule, i, block);
         first += block.count;
     }
     return MPI_SUCCESS;

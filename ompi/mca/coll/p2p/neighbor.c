@@ -14,7 +14,7 @@
 static ompi_data_t block_to_send(const ompi_coll_call_t *call, int i)
 {
     bool gathers = call->kind == OMPI_NEIGHBOR_ALLGATHER || call->kind == OMPI_NEIGHBOR_ALLGATHERV;
-    return gathers ? p2p_whole(&call->send) : p2p_block(&call->send, i);
+    return gathers ? ompi_coll_whole(&call->send) : ompi_coll_block(&call->send, i);
 }
 
 int p2p_neighbor_linear(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
@@ -30,11 +30,11 @@ int p2p_neighbor_linear(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
     for (int i = 0; i < out; i++) {
         int edge = topology->kind == OMPI_CART ? i ^ 1 : i;
         if (targets[edge] != MPI_PROC_NULL)
-            p2p_send(schedule, targets[edge], block_to_send(call, edge));
+            ompi_coll_send(schedule, targets[edge], block_to_send(call, edge));
     }
     for (int i = 0; i < in; i++) {
         if (sources[i] != MPI_PROC_NULL)
-            p2p_recv(schedule, sources[i], p2p_block(&call->recv, i));
+            ompi_coll_recv(schedule, sources[i], ompi_coll_block(&call->recv, i));
     }
     return MPI_SUCCESS;
 }

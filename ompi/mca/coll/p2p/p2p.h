@@ -3,8 +3,7 @@
  * coll/p2p: collectives made of messages. It takes every call.
  *
  *   p2p.c         the component: from a call to an algorithm of its operation
- *   choose.[ch]   which algorithm: a table by bytes and ranks
- *   params.c      the parameters: that table, and lengths
+ *   params.c      the algorithms, the rules that choose one (base/choose.h), and lengths
  *   sum.c         the partial result of a reduction, in rank order
  *   halving.c     recursive halving: each rank reduces a piece
  *   others        the algorithms, a file for each family of operations
@@ -24,72 +23,18 @@
 #ifndef OMPI_COLL_P2P_H
 #define OMPI_COLL_P2P_H
 
-#include "ompi/handle/handle.h"
-#include "ompi/mca/coll/coll.h"
-#include "ompi/mca/coll/p2p/choose.h"
+#include "ompi/mca/coll/base/choose.h"
+#include "ompi/mca/coll/base/data.h"
 
-/* -- data ----------------------------------------------------------------------------- */
+/* -- params.c; p2p_open_rules is called behind the registration of the parameters ---------- */
 
-/* The address `bytes` behind `buffer`, which may be MPI_BOTTOM or outside of any object. */
-static inline void *p2p_at(const void *buffer, MPI_Count bytes)
-{
-    return (void *)((uintptr_t)buffer + (uintptr_t)bytes);
-}
+extern const opal_param_row_t p2p_params[];
+extern ompi_coll_table_t p2p_rules;
+extern size_t p2p_segment_bytes; /* of a pipeline */
+extern unsigned p2p_window;      /* exchanges at a time */
+opal_status_t p2p_open_rules(void);
 
-/* `count` elements of the data, from the element `first` on. */
-static inline ompi_data_t p2p_part(ompi_data_t data, size_t first, size_t count)
-{
-    MPI_Count offset = (MPI_Count)first * ompi_datatype_extent(data.type);
-    return ompi_data(p2p_at(data.buffer, offset), count, data.type);
-}
-
-static inline ompi_data_t p2p_whole(const ompi_coll_side_t *side)
-{
-    return ompi_data(side->buffer, (size_t)side->count, side->type);
-}
-
-static inline ompi_data_t p2p_packed(const ompi_schedule_t *schedule, void *bytes, size_t count)
-{
-    return ompi_data(bytes, count, schedule->byte);
-}
-
-static inline size_t p2p_bytes(ompi_data_t data)
-{
-    return ompi_datatype_bytes(data.type, data.count);
-}
-
-static inline bool p2p_in_place(const ompi_coll_side_t *side)
-{
-    return side->buffer == MPI_IN_PLACE;
-}
-
-/* This rank's operand of a reduction. */
-static inline ompi_data_t p2p_contribution(const ompi_coll_call_t *call)
-{
-    const void *buffer = p2p_in_place(&call->send) ? call->recv.buffer : call->send.buffer;
-    return ompi_data(buffer, (size_t)call->recv.count, call->recv.type);
-}
-
-/* The number of elements of the i-th block. */
-static inline size_t p2p_count(const ompi_coll_side_t *side, int i)
-{
-    return (size_t)(side->counts.items == NULL ? side->count
-                                               : ompi_ints_at(side->counts, (size_t)i));
-}
-
-/* The i-th block of a side that has a block for each rank (or neighbour). */
-static inline ompi_data_t p2p_block(const ompi_coll_side_t *side, int i)
-{
-    size_t at = (size_t)i;
-    if (side->counts.items == NULL)
-        return p2p_part(p2p_whole(side), at * (size_t)side->count, (size_t)side->count);
-    size_t count = (size_t)ompi_ints_at(side->counts, at);
-    MPI_Count displ = ompi_ints_at(side->displs, at);
-    if (side->types == NULL)
-        return ompi_data(p2p_at(side->buffer, displ * ompi_datatype_extent(side->type)), count,
-                         side->type);
-    return ompi_data(p2p_at(side->buffer, displ), count, ompi_handle_object(side->types[i]));
-}
+/* -- buffers -------------------------------------------------------------------------- */
 
 /* A buffer or none. NULL does not mean none: it is MPI_BOTTOM, the buffer of a type of absolute
  * addresses. */
@@ -111,26 +56,6 @@ static inline p2p_buffer_t p2p_buffer_if(bool is_there, void *buffer)
 static inline bool p2p_buffer_is(p2p_buffer_t memory, const void *buffer)
 {
     return memory.is_there && memory.buffer == buffer;
-}
-
-/* -- steps that are left out if the data has no bytes, at both ends of a message ---------- */
-
-static inline void p2p_send(ompi_schedule_t *schedule, int rank, ompi_data_t what)
-{
-    if (p2p_bytes(what) > 0)
-        ompi_schedule_send(schedule, rank, what);
-}
-
-static inline void p2p_recv(ompi_schedule_t *schedule, int rank, ompi_data_t where)
-{
-    if (p2p_bytes(where) > 0)
-        ompi_schedule_recv(schedule, rank, where);
-}
-
-static inline void p2p_copy(ompi_schedule_t *schedule, ompi_data_t from, ompi_data_t to)
-{
-    if (p2p_bytes(from) > 0)
-        ompi_schedule_copy(schedule, from, to);
 }
 
 /* -- ranks ---------------------------------------------------------------------------- */
@@ -210,21 +135,21 @@ void p2p_halving_scatter(p2p_halving_t *halving, ompi_data_t result);
 
 /* -- the algorithms ------------------------------------------------------------------- */
 
-/* Each adds the steps of this rank, which is schedule->rank of schedule->size. Bytes are not 0. */
-typedef int p2p_build_fn_t(const ompi_coll_call_t *call, ompi_schedule_t *schedule);
-
-p2p_build_fn_t p2p_barrier_dissemination, p2p_barrier_tree;
-p2p_build_fn_t p2p_bcast_binomial, p2p_bcast_scatter_allgather, p2p_bcast_chain, p2p_bcast_linear;
-p2p_build_fn_t p2p_gather_binomial, p2p_gather_linear;
-p2p_build_fn_t p2p_scatter_binomial, p2p_scatter_linear;
-p2p_build_fn_t p2p_allgather_bruck, p2p_allgather_doubling, p2p_allgather_ring,
+/* Bytes are not 0. */
+ompi_coll_algorithm_fn_t p2p_barrier_dissemination, p2p_barrier_tree;
+ompi_coll_algorithm_fn_t p2p_bcast_binomial, p2p_bcast_scatter_allgather, p2p_bcast_chain,
+    p2p_bcast_linear;
+ompi_coll_algorithm_fn_t p2p_gather_binomial, p2p_gather_linear;
+ompi_coll_algorithm_fn_t p2p_scatter_binomial, p2p_scatter_linear;
+ompi_coll_algorithm_fn_t p2p_allgather_bruck, p2p_allgather_doubling, p2p_allgather_ring,
     p2p_allgather_linear;
-p2p_build_fn_t p2p_alltoall_bruck, p2p_alltoall_pairwise, p2p_alltoall_linear;
-p2p_build_fn_t p2p_reduce_binomial, p2p_reduce_scatter_gather, p2p_reduce_linear;
-p2p_build_fn_t p2p_allreduce_doubling, p2p_allreduce_halving, p2p_allreduce_ring,
+ompi_coll_algorithm_fn_t p2p_alltoall_bruck, p2p_alltoall_pairwise, p2p_alltoall_linear;
+ompi_coll_algorithm_fn_t p2p_reduce_binomial, p2p_reduce_scatter_gather, p2p_reduce_linear;
+ompi_coll_algorithm_fn_t p2p_allreduce_doubling, p2p_allreduce_halving, p2p_allreduce_ring,
     p2p_allreduce_reduce_bcast;
-p2p_build_fn_t p2p_reduce_scatter_halving, p2p_reduce_scatter_pairwise, p2p_reduce_scatter_reduce;
-p2p_build_fn_t p2p_scan_doubling, p2p_scan_linear, p2p_exscan_doubling, p2p_exscan_linear;
-p2p_build_fn_t p2p_neighbor_linear, p2p_inter;
+ompi_coll_algorithm_fn_t p2p_reduce_scatter_halving, p2p_reduce_scatter_pairwise,
+    p2p_reduce_scatter_reduce;
+ompi_coll_algorithm_fn_t p2p_scan_doubling, p2p_scan_linear, p2p_exscan_doubling, p2p_exscan_linear;
+ompi_coll_algorithm_fn_t p2p_neighbor_linear, p2p_inter;
 
 #endif

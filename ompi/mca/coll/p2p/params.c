@@ -1,17 +1,62 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The parameters. Their presets are measured figures (ompi/mca/coll/base/tuning.h). */
+/* The algorithms, and the parameters, whose presets are measured figures
+ * (ompi/mca/coll/base/tuning.h). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "opal/util/text.h"
 #include "ompi/mca/coll/base/tuning.h"
-#include "ompi/mca/coll/p2p/choose.h"
+#include "ompi/mca/coll/p2p/p2p.h"
 
 size_t p2p_segment_bytes;
 unsigned p2p_window;
-opal_strings_t p2p_table, p2p_old_tables[P2P_FAMILIES];
+
+/* What the user has set: coll_p2p_table, and the names that it replaced. */
+static opal_strings_t set_table, old_tables[OMPI_FAMILIES];
+
+static const ompi_coll_algorithm_t algorithms[OMPI_FAMILIES][OMPI_COLL_ALGORITHMS_MAX + 1] = {
+    [OMPI_FAMILY_ALLGATHER] = {{"ring", p2p_allgather_ring, 0},
+                               {"linear", p2p_allgather_linear, 0},
+                               {"bruck", p2p_allgather_bruck, 0},
+                               {"doubling", p2p_allgather_doubling,
+                                OMPI_COLL_POWER | OMPI_COLL_SAME_SIZES}},
+    [OMPI_FAMILY_ALLREDUCE] = {{"doubling", p2p_allreduce_doubling, 0},
+                               {"reduce_bcast", p2p_allreduce_reduce_bcast, 0},
+                               {"halving", p2p_allreduce_halving, OMPI_COLL_COMMUTES},
+                               {"ring", p2p_allreduce_ring, OMPI_COLL_COMMUTES}},
+    [OMPI_FAMILY_ALLTOALL] = {{"linear", p2p_alltoall_linear, 0},
+                              {"pairwise", p2p_alltoall_pairwise, 0},
+                              {"bruck", p2p_alltoall_bruck, OMPI_COLL_SAME_SIZES}},
+    [OMPI_FAMILY_BARRIER] = {{"dissemination", p2p_barrier_dissemination, 0},
+                             {"tree", p2p_barrier_tree, 0}},
+    [OMPI_FAMILY_BCAST] = {{"binomial", p2p_bcast_binomial, 0},
+                           {"linear", p2p_bcast_linear, 0},
+                           {"scatter_allgather", p2p_bcast_scatter_allgather, 0},
+                           {"chain", p2p_bcast_chain, 0}},
+    [OMPI_FAMILY_EXSCAN] = {{"doubling", p2p_exscan_doubling, 0}, {"linear", p2p_exscan_linear, 0}},
+    [OMPI_FAMILY_GATHER] = {{"linear", p2p_gather_linear, 0},
+                            {"binomial", p2p_gather_binomial, OMPI_COLL_SAME_SIZES}},
+    [OMPI_FAMILY_REDUCE] = {{"binomial", p2p_reduce_binomial, 0},
+                            {"linear", p2p_reduce_linear, 0},
+                            {"scatter_gather", p2p_reduce_scatter_gather, OMPI_COLL_COMMUTES}},
+    [OMPI_FAMILY_REDUCE_SCATTER] = {{"reduce", p2p_reduce_scatter_reduce, 0},
+                                    {"halving", p2p_reduce_scatter_halving, OMPI_COLL_COMMUTES},
+                                    {"pairwise", p2p_reduce_scatter_pairwise, OMPI_COLL_COMMUTES}},
+    [OMPI_FAMILY_SCAN] = {{"doubling", p2p_scan_doubling, 0}, {"linear", p2p_scan_linear, 0}},
+    [OMPI_FAMILY_SCATTER] = {{"linear", p2p_scatter_linear, 0},
+                             {"binomial", p2p_scatter_binomial, OMPI_COLL_SAME_SIZES}},
+};
+
+ompi_coll_table_t p2p_rules = {.algorithms = algorithms,
+                               .parameter = "coll_p2p_table",
+                               .preset = OMPI_COLL_P2P_TABLE,
+                               .ranks = "ranks"};
 
 /* The names of a family that coll_p2p_table replaced: of its rules, and before that of one
  * algorithm, which is a table of one rule. */
 #define REPLACED(id, family)                                                                       \
     {                                                                                              \
-        .name = family "_table", .type = OPAL_PARAM_LIST, .value = &p2p_old_tables[P2P_##id],      \
+        .name = family "_table", .type = OPAL_PARAM_LIST, .value = &old_tables[OMPI_FAMILY_##id],  \
         .synonyms = "coll_p2p_" family "_algorithm",                                               \
         .deprecated = "set coll_p2p_table to " family "=RULES, which counts if both are set"       \
     }
@@ -19,7 +64,7 @@ opal_strings_t p2p_table, p2p_old_tables[P2P_FAMILIES];
 const opal_param_row_t p2p_params[] = {
     {.name = "table",
      .type = OPAL_PARAM_LIST,
-     .value = &p2p_table,
+     .value = &set_table,
      .preset = OMPI_COLL_P2P_TABLE,
      .prose = "Which algorithm a collective uses: COLLECTIVE=RULE,RULE,..., for one or several "
               "collectives; the others keep their default rules. The last rule "
@@ -53,3 +98,29 @@ const opal_param_row_t p2p_params[] = {
     REPLACED(SCATTER, "scatter"),
     {0},
 };
+
+static opal_status_t read_old_table(ompi_coll_family_t family)
+{
+    const opal_strings_t *table = &old_tables[family];
+    /* The parameter of an algorithm could say this; it is the preset. */
+    if (table->count == 0 || (table->count == 1 && strcmp(table->items[0], "auto") == 0))
+        return OPAL_SUCCESS;
+    char *parameter = opal_xprintf("coll_p2p_%s_table", ompi_coll_family_name(family));
+    opal_status_t status = ompi_coll_table_read_family(&p2p_rules, family, parameter, table);
+    free(parameter);
+    return status;
+}
+
+opal_status_t p2p_open_rules(void)
+{
+    opal_status_t status = ompi_coll_table_preset(&p2p_rules);
+    for (ompi_coll_family_t family = 0; family < OMPI_FAMILIES; family++) {
+        opal_status_t read = read_old_table(family);
+        if (status == OPAL_SUCCESS)
+            status = read;
+    }
+    if (opal_param_setting(p2p_rules.parameter, NULL) == NULL)
+        return status;
+    opal_status_t read = ompi_coll_table_read(&p2p_rules, &set_table);
+    return status != OPAL_SUCCESS ? status : read;
+}

@@ -17,10 +17,10 @@ int p2p_reduce_linear(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
     int root = call->root;
     p2p_sum_t sum;
     if (schedule->rank != root) {
-        ompi_schedule_send(schedule, root, p2p_contribution(call));
+        ompi_schedule_send(schedule, root, ompi_coll_operand(call));
         return MPI_SUCCESS;
     }
-    p2p_sum_init(&sum, schedule, p2p_contribution(call), p2p_buffer(call->recv.buffer));
+    p2p_sum_init(&sum, schedule, ompi_coll_operand(call), p2p_buffer(call->recv.buffer));
     for (int i = 1; i < schedule->size; i++) {
         bool is_lower = i <= root;
         ompi_data_t operand = p2p_sum_target(&sum);
@@ -60,7 +60,7 @@ int p2p_reduce_binomial(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
     int rank = schedule->rank, root = call->root;
     int top = ompi_op_is_commutative(call->op) ? root : 0;
     p2p_sum_t sum;
-    p2p_sum_init(&sum, schedule, p2p_contribution(call),
+    p2p_sum_init(&sum, schedule, ompi_coll_operand(call),
                  p2p_buffer_if(rank == root, call->recv.buffer));
     climb(&sum, top);
     if (rank == root && rank == top)
@@ -68,7 +68,7 @@ int p2p_reduce_binomial(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
     else if (rank == top)
         ompi_schedule_send(schedule, root, sum.value);
     else if (rank == root)
-        ompi_schedule_recv(schedule, top, p2p_whole(&call->recv));
+        ompi_schedule_recv(schedule, top, ompi_coll_whole(&call->recv));
     return MPI_SUCCESS;
 }
 
@@ -78,7 +78,7 @@ int p2p_reduce_scatter_gather(const ompi_coll_call_t *call, ompi_schedule_t *sch
     p2p_halving_t halving;
     if (schedule->size == 1)
         return p2p_reduce_binomial(call, schedule);
-    p2p_halving_init(&halving, schedule, p2p_contribution(call),
+    p2p_halving_init(&halving, schedule, ompi_coll_operand(call),
                      p2p_buffer_if(rank == root, call->recv.buffer), NULL);
     p2p_halving_reduce(&halving);
     p2p_halving_gather(&halving, root);

@@ -16,20 +16,21 @@ static size_t elements_before(const ompi_coll_call_t *call, int rank)
         return (size_t)rank * (size_t)call->recv.count;
     size_t before = 0;
     for (int i = 0; i < rank; i++)
-        before += p2p_count(&call->recv, i);
+        before += ompi_coll_count(&call->recv, i);
     return before;
 }
 
 /* This rank's operand: all blocks. */
 static ompi_data_t contribution(const ompi_coll_call_t *call, const ompi_schedule_t *schedule)
 {
-    const void *buffer = p2p_in_place(&call->send) ? call->recv.buffer : call->send.buffer;
+    const void *buffer = ompi_coll_is_in_place(&call->send) ? call->recv.buffer : call->send.buffer;
     return ompi_data(buffer, elements_before(call, schedule->size), call->recv.type);
 }
 
 static ompi_data_t result(const ompi_coll_call_t *call, const ompi_schedule_t *schedule)
 {
-    return ompi_data(call->recv.buffer, p2p_count(&call->recv, schedule->rank), call->recv.type);
+    return ompi_data(call->recv.buffer, ompi_coll_count(&call->recv, schedule->rank),
+                     call->recv.type);
 }
 
 int p2p_reduce_scatter_halving(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
@@ -46,7 +47,7 @@ int p2p_reduce_scatter_halving(const ompi_coll_call_t *call, ompi_schedule_t *sc
 
 static ompi_data_t block(const ompi_coll_call_t *call, ompi_data_t all, int rank)
 {
-    return p2p_part(all, elements_before(call, rank), p2p_count(&call->recv, rank));
+    return ompi_coll_part(all, elements_before(call, rank), ompi_coll_count(&call->recv, rank));
 }
 
 int p2p_reduce_scatter_pairwise(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
@@ -56,18 +57,19 @@ int p2p_reduce_scatter_pairwise(const ompi_coll_call_t *call, ompi_schedule_t *s
     ompi_data_t home = result(call, schedule);
     p2p_sum_t sum;
     /* In place, the result's memory has blocks that have not been sent yet. */
-    p2p_sum_init(&sum, schedule, own, p2p_buffer_if(!p2p_in_place(&call->send), home.buffer));
+    p2p_sum_init(&sum, schedule, own,
+                 p2p_buffer_if(!ompi_coll_is_in_place(&call->send), home.buffer));
     for (int distance = 1; distance < size; distance++) {
         int to = p2p_shift(rank, distance, size), from = p2p_shift(rank, -distance, size);
         ompi_data_t operand = p2p_sum_target(&sum);
-        p2p_send(schedule, to, block(call, all, to));
-        p2p_recv(schedule, from, operand);
+        ompi_coll_send(schedule, to, block(call, all, to));
+        ompi_coll_recv(schedule, from, operand);
         ompi_schedule_wait(schedule);
         if (home.count > 0)
             p2p_sum_lower(&sum, operand.buffer);
     }
     if (sum.value.buffer != home.buffer)
-        p2p_copy(schedule, sum.value, home);
+        ompi_coll_copy(schedule, sum.value, home);
     return MPI_SUCCESS;
 }
 
@@ -84,11 +86,11 @@ int p2p_reduce_scatter_reduce(const ompi_coll_call_t *call, ompi_schedule_t *sch
     p2p_reduce_binomial(&part, schedule);
     ompi_schedule_wait(schedule);
     if (!is_root) {
-        p2p_recv(schedule, 0, result(call, schedule));
+        ompi_coll_recv(schedule, 0, result(call, schedule));
         return MPI_SUCCESS;
     }
     for (int rank = 1; rank < schedule->size; rank++)
-        p2p_send(schedule, rank, block(call, p2p_whole(&part.recv), rank));
-    p2p_copy(schedule, block(call, p2p_whole(&part.recv), 0), result(call, schedule));
+        ompi_coll_send(schedule, rank, block(call, ompi_coll_whole(&part.recv), rank));
+    ompi_coll_copy(schedule, block(call, ompi_coll_whole(&part.recv), 0), result(call, schedule));
     return MPI_SUCCESS;
 }

@@ -34,7 +34,7 @@ static int double_distances(p2p_sum_t *sum, int first)
 int p2p_scan_doubling(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
 {
     p2p_sum_t sum;
-    p2p_sum_init(&sum, schedule, p2p_contribution(call), p2p_buffer(call->recv.buffer));
+    p2p_sum_init(&sum, schedule, ompi_coll_operand(call), p2p_buffer(call->recv.buffer));
     return double_distances(&sum, 0);
 }
 
@@ -42,7 +42,7 @@ int p2p_scan_linear(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
 {
     int rank = schedule->rank;
     p2p_sum_t sum;
-    p2p_sum_init(&sum, schedule, p2p_contribution(call), p2p_buffer(call->recv.buffer));
+    p2p_sum_init(&sum, schedule, ompi_coll_operand(call), p2p_buffer(call->recv.buffer));
     if (rank > 0) {
         ompi_data_t operand = p2p_sum_target(&sum);
         ompi_schedule_recv(schedule, rank - 1, operand);
@@ -58,8 +58,8 @@ int p2p_scan_linear(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
 int p2p_exscan_doubling(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
 {
     int rank = schedule->rank;
-    ompi_data_t own = p2p_contribution(call), first = p2p_whole(&call->recv);
-    if (rank > 0 && p2p_in_place(&call->send))
+    ompi_data_t own = ompi_coll_operand(call), first = ompi_coll_whole(&call->recv);
+    if (rank > 0 && ompi_coll_is_in_place(&call->send))
         first.buffer = ompi_schedule_elements(schedule, first.count, first.type);
     if (rank + 1 < schedule->size)
         ompi_schedule_send(schedule, rank + 1, own);
@@ -77,13 +77,13 @@ int p2p_exscan_linear(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
 {
     int rank = schedule->rank;
     bool is_last = rank == schedule->size - 1;
-    ompi_data_t own = p2p_contribution(call), next = own;
+    ompi_data_t own = ompi_coll_operand(call), next = own;
     if (rank > 0 && !is_last) {
         next.buffer = ompi_schedule_elements(schedule, own.count, own.type);
         ompi_schedule_copy(schedule, own, next);
     }
     if (rank > 0) {
-        ompi_schedule_recv(schedule, rank - 1, p2p_whole(&call->recv));
+        ompi_schedule_recv(schedule, rank - 1, ompi_coll_whole(&call->recv));
         ompi_schedule_wait(schedule);
     }
     if (rank > 0 && !is_last)

@@ -11,15 +11,15 @@ int p2p_scatter_linear(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
 {
     int root = call->root;
     if (schedule->rank != root) {
-        p2p_recv(schedule, root, p2p_whole(&call->recv));
+        ompi_coll_recv(schedule, root, ompi_coll_whole(&call->recv));
         return MPI_SUCCESS;
     }
     for (int rank = 0; rank < schedule->size; rank++) {
         if (rank != root)
-            p2p_send(schedule, rank, p2p_block(&call->send, rank));
+            ompi_coll_send(schedule, rank, ompi_coll_block(&call->send, rank));
     }
-    if (!p2p_in_place(&call->recv))
-        p2p_copy(schedule, p2p_block(&call->send, root), p2p_whole(&call->recv));
+    if (!ompi_coll_is_in_place(&call->recv))
+        ompi_coll_copy(schedule, ompi_coll_block(&call->send, root), ompi_coll_whole(&call->recv));
     return MPI_SUCCESS;
 }
 
@@ -27,7 +27,7 @@ int p2p_scatter_linear(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
 static ompi_data_t blocks(const ompi_coll_call_t *call, int first, int count)
 {
     size_t each = (size_t)call->send.count;
-    return p2p_part(p2p_whole(&call->send), (size_t)first * each, (size_t)count * each);
+    return ompi_coll_part(ompi_coll_whole(&call->send), (size_t)first * each, (size_t)count * each);
 }
 
 /* The root sends a child the blocks of its subtree, `count` ranks. */
@@ -39,13 +39,14 @@ static int send_subtree(const ompi_coll_call_t *call, ompi_schedule_t *schedule,
         ompi_schedule_send(schedule, child, blocks(call, child, count));
         return MPI_SUCCESS;
     }
-    size_t bytes = p2p_bytes(blocks(call, 0, count)), head = p2p_bytes(blocks(call, 0, before_end));
+    size_t bytes = ompi_coll_bytes(blocks(call, 0, count)),
+           head = ompi_coll_bytes(blocks(call, 0, before_end));
     char *packed = ompi_schedule_room(schedule, bytes);
     ompi_schedule_copy(schedule, blocks(call, child, before_end),
-                       p2p_packed(schedule, packed, head));
+                       ompi_coll_packed(schedule, packed, head));
     ompi_schedule_copy(schedule, blocks(call, 0, count - before_end),
-                       p2p_packed(schedule, packed + head, bytes - head));
-    ompi_schedule_send(schedule, child, p2p_packed(schedule, packed, bytes));
+                       ompi_coll_packed(schedule, packed + head, bytes - head));
+    ompi_schedule_send(schedule, child, ompi_coll_packed(schedule, packed, bytes));
     return MPI_SUCCESS;
 }
 
@@ -58,8 +59,8 @@ static int scatter_at_root(const ompi_coll_call_t *call, ompi_schedule_t *schedu
         if (error != MPI_SUCCESS)
             return error;
     }
-    if (!p2p_in_place(&call->recv))
-        ompi_schedule_copy(schedule, blocks(call, root, 1), p2p_whole(&call->recv));
+    if (!ompi_coll_is_in_place(&call->recv))
+        ompi_schedule_copy(schedule, blocks(call, root, 1), ompi_coll_whole(&call->recv));
     return MPI_SUCCESS;
 }
 
@@ -70,23 +71,23 @@ int p2p_scatter_binomial(const ompi_coll_call_t *call, ompi_schedule_t *schedule
     if (from_root == 0)
         return scatter_at_root(call, schedule);
     int span = from_root & -from_root, parent = p2p_shift(rank, -span, size);
-    ompi_data_t own = p2p_whole(&call->recv);
+    ompi_data_t own = ompi_coll_whole(&call->recv);
     if (span > size - from_root)
         span = size - from_root;
     if (span == 1) {
         ompi_schedule_recv(schedule, parent, own);
         return MPI_SUCCESS;
     }
-    size_t bytes = p2p_bytes(own);
+    size_t bytes = ompi_coll_bytes(own);
     char *packed = ompi_schedule_room(schedule, (size_t)span * bytes);
-    ompi_schedule_recv(schedule, parent, p2p_packed(schedule, packed, (size_t)span * bytes));
+    ompi_schedule_recv(schedule, parent, ompi_coll_packed(schedule, packed, (size_t)span * bytes));
     ompi_schedule_wait(schedule);
     for (int distance = p2p_power(span - 1); distance > 0; distance /= 2) {
         int count = distance < span - distance ? distance : span - distance;
         ompi_schedule_send(
             schedule, p2p_shift(rank, distance, size),
-            p2p_packed(schedule, packed + (size_t)distance * bytes, (size_t)count * bytes));
+            ompi_coll_packed(schedule, packed + (size_t)distance * bytes, (size_t)count * bytes));
     }
-    ompi_schedule_copy(schedule, p2p_packed(schedule, packed, bytes), own);
+    ompi_schedule_copy(schedule, ompi_coll_packed(schedule, packed, bytes), own);
     return MPI_SUCCESS;
 }

@@ -63,8 +63,8 @@ static message_t *take(int at)
 
 static void hand_over(message_t *send, message_t *recv)
 {
-    size_t bytes = p2p_bytes(send->data);
-    ck_assert_uint_eq(bytes, p2p_bytes(recv->data));
+    size_t bytes = ompi_coll_bytes(send->data);
+    ck_assert_uint_eq(bytes, ompi_coll_bytes(recv->data));
     ompi_datatype_copy(send->data.type, send->data.count, send->data.buffer, recv->data.type,
                        recv->data.count, recv->data.buffer);
     ompi_status_set_bytes(&recv->request.status, bytes);
@@ -232,7 +232,7 @@ static void check_result(int rank, const char *name)
     ck_assert(keeps_blocks || job.recv[rank][blocks * job.count] == GAP);
 }
 
-static void run_all(p2p_build_fn_t *build, ompi_op_t *op, const char *name)
+static void run_all(ompi_coll_algorithm_fn_t *build, ompi_op_t *op, const char *name)
 {
     ompi_request_t *requests[RANKS];
     for (int rank = 0; rank < job.size; rank++) {
@@ -276,17 +276,17 @@ static void setup(void)
 static const struct {
     ompi_coll_kind_t kind;
     const char *name;
-    p2p_build_fn_t *build;
+    ompi_coll_algorithm_fn_t *build;
     unsigned needs;
 } algorithms[] = {
     ALGORITHM(ALLGATHER, allgather_bruck, 0),
-    ALGORITHM(ALLGATHER, allgather_doubling, P2P_POWER),
+    ALGORITHM(ALLGATHER, allgather_doubling, OMPI_COLL_POWER),
     ALGORITHM(ALLGATHER, allgather_linear, 0),
     ALGORITHM(ALLGATHER, allgather_ring, 0),
     ALGORITHM(ALLREDUCE, allreduce_doubling, 0),
-    ALGORITHM(ALLREDUCE, allreduce_halving, P2P_COMMUTES),
+    ALGORITHM(ALLREDUCE, allreduce_halving, OMPI_COLL_COMMUTES),
     ALGORITHM(ALLREDUCE, allreduce_reduce_bcast, 0),
-    ALGORITHM(ALLREDUCE, allreduce_ring, P2P_COMMUTES),
+    ALGORITHM(ALLREDUCE, allreduce_ring, OMPI_COLL_COMMUTES),
     ALGORITHM(ALLTOALL, alltoall_bruck, 0),
     ALGORITHM(ALLTOALL, alltoall_linear, 0),
     ALGORITHM(ALLTOALL, alltoall_pairwise, 0),
@@ -302,9 +302,9 @@ static const struct {
     ALGORITHM(GATHER, gather_linear, 0),
     ALGORITHM(REDUCE, reduce_binomial, 0),
     ALGORITHM(REDUCE, reduce_linear, 0),
-    ALGORITHM(REDUCE, reduce_scatter_gather, P2P_COMMUTES),
-    ALGORITHM(REDUCE_SCATTER_BLOCK, reduce_scatter_halving, P2P_COMMUTES),
-    ALGORITHM(REDUCE_SCATTER_BLOCK, reduce_scatter_pairwise, P2P_COMMUTES),
+    ALGORITHM(REDUCE, reduce_scatter_gather, OMPI_COLL_COMMUTES),
+    ALGORITHM(REDUCE_SCATTER_BLOCK, reduce_scatter_halving, OMPI_COLL_COMMUTES),
+    ALGORITHM(REDUCE_SCATTER_BLOCK, reduce_scatter_pairwise, OMPI_COLL_COMMUTES),
     ALGORITHM(REDUCE_SCATTER_BLOCK, reduce_scatter_reduce, 0),
     ALGORITHM(SCAN, scan_doubling, 0),
     ALGORITHM(SCAN, scan_linear, 0),
@@ -318,11 +318,11 @@ START_TEST(results_are_right)
     static const int counts[] = {1, 5, COUNT_MAX};
     unsigned needs = algorithms[_i].needs;
     job.kind = algorithms[_i].kind;
-    job.commutes = (needs & P2P_COMMUTES) != 0;
+    job.commutes = (needs & OMPI_COLL_COMMUTES) != 0;
     ompi_op_t *op = job.commutes ? ompi_handle_object(MPI_SUM)
                                  : ompi_op_create(ompi_op_fn_small(compose_all), false);
     for (job.size = 1; job.size <= RANKS; job.size++) {
-        if ((needs & P2P_POWER) != 0 && p2p_power(job.size) != job.size)
+        if ((needs & OMPI_COLL_POWER) != 0 && p2p_power(job.size) != job.size)
             continue;
         for (size_t i = 0; i < OPAL_COUNT_OF(counts); i++) {
             job.count = counts[i];
