@@ -64,6 +64,7 @@ libompi_core_la_SOURCES += \
 	%D%/info/env.c %D%/info/env.h \
 	%D%/info/info.c %D%/info/info.h \
 	%D%/mca/coll/base/base.c %D%/mca/coll/base/base.h \
+	%D%/mca/coll/base/child.c \
 	%D%/mca/coll/base/choose.c %D%/mca/coll/base/choose.h \
 	%D%/mca/coll/base/data.h \
 	%D%/mca/coll/base/tuning.c %D%/mca/coll/base/tuning.h \

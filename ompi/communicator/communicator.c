@@ -179,6 +179,7 @@ static void free_all(ompi_communicator_t *comm)
     if (comm->topology != NULL)
         ompi_topology_release(comm->topology);
     opal_list_remove(&comm->node);
+    free(comm->parent_ranks);
     free(comm);
 }
 

@@ -7,6 +7,10 @@
  *   intracommunicator the ranks  NULL            of group             itself
  *   intercommunicator this side  the other side  of remote_group      an intracommunicator of group
  *
+ * A child is an intracommunicator of some ranks of another communicator, its parent, which a
+ * component of coll owns. It has no context, and the user never sees it: its messages are messages
+ * of the parent (ompi/mca/coll/coll.h).
+ *
  * Threading: a field never changes while the user has the communicator, unless its line says
  * otherwise. The name has the lock of communicator.c. The last reference to a communicator is
  * released under the message lock.
@@ -28,13 +32,15 @@ enum { OMPI_COMM_NUMBERS = 512 };
 
 typedef struct ompi_communicator {
     ompi_object_t head;
-    int rank, size;                  /* in group */
-    ompi_group_t *group;             /* retained, as are the next three */
-    ompi_group_t *remote_group;      /* NULL: an intracommunicator */
-    struct ompi_communicator *local; /* of the own side, for its collectives */
-    struct ompi_topology *topology;  /* NULL: none */
-    uint32_t context;                /* of its messages; the same in all its processes */
-    atomic_int requests;             /* that exist, and share a reference to it; see request.c */
+    int rank, size;                   /* in group */
+    ompi_group_t *group;              /* retained, as are the next three */
+    ompi_group_t *remote_group;       /* NULL: an intracommunicator */
+    struct ompi_communicator *local;  /* of the own side, for its collectives */
+    struct ompi_topology *topology;   /* NULL: none */
+    struct ompi_communicator *parent; /* of a child; no child itself; NULL: this is no child */
+    int *parent_ranks;                /* of a child: the rank in the parent of each of its ranks */
+    uint32_t context;                 /* of its messages; the same in all its processes */
+    atomic_int requests;              /* that exist, and share a reference to it; see request.c */
     uint32_t collectives; /* how many collectives have begun, for their tags. The message lock */
     struct ompi_schedule
         *persistent;   /* list of the living persistent collectives. The message lock */

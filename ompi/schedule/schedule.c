@@ -61,6 +61,8 @@ static ompi_step_t *add(ompi_schedule_t *schedule, ompi_step_kind_t kind, int ra
     if (schedule->count == schedule->capacity && !grow(schedule))
         return NULL;
     ompi_step_t *step = &schedule->steps[schedule->count++];
+    if (schedule->ranks != NULL && rank >= 0)
+        rank = schedule->ranks[rank];
     *step = (ompi_step_t){
         .kind = kind, .is_local = schedule->is_local, .rank = rank, .to = to, .from = from};
     if (schedule->holds)
@@ -292,6 +294,16 @@ static void begin_copy(ompi_schedule_t *schedule, const ompi_step_t *step)
                        step->to.count, step->to.buffer);
 }
 
+/* Counts as a message of the round. */
+static void begin_nested(ompi_schedule_t *schedule, ompi_schedule_t *nested)
+{
+    bool lacks_memory = nested->lacks_memory || has_no_memory(schedule);
+    nested->error = lacks_memory ? MPI_ERR_NO_MEM : schedule->error;
+    nested->next = 0;
+    schedule->pending++;
+    advance(nested);
+}
+
 static void begin_step(ompi_schedule_t *schedule, const ompi_step_t *step)
 {
     switch (step->kind) {
@@ -312,6 +324,9 @@ static void begin_step(ompi_schedule_t *schedule, const ompi_step_t *step)
         return;
     case OMPI_STEP_CALL:
         note_error(schedule, step->call(schedule, step->context));
+        return;
+    case OMPI_STEP_NESTED:
+        begin_nested(schedule, step->context);
         return;
     }
 }
@@ -358,6 +373,11 @@ static void advance(ompi_schedule_t *schedule)
         if (!begin_round(schedule))
             return;
     }
+    if (schedule->outer != NULL) {
+        note_error(schedule->outer, schedule->error);
+        end_message(schedule->outer);
+        return;
+    }
     schedule->request.status.MPI_ERROR = schedule->error;
     ompi_request_complete(&schedule->request);
 }
@@ -366,7 +386,6 @@ int ompi_schedule_run(ompi_schedule_t *schedule)
 {
     ompi_request_t *request = &schedule->request;
     ompi_schedule_wait(schedule);
-    schedule->is_blocking = true;
     while (!is_over(schedule)) {
         atomic_store_explicit(&request->done, 0, memory_order_relaxed);
         if (!begin_round(schedule))
@@ -381,6 +400,10 @@ static const ompi_request_ops_t request_ops;
 
 static void take_tags(ompi_schedule_t *schedule, ompi_communicator_t *comm)
 {
+    if (comm->parent != NULL) {
+        schedule->tag = ompi_tags_at(OMPI_TAGS_COLLECTIVE, comm->parent->collectives - 1);
+        return;
+    }
     schedule->tag = ompi_tags_at(OMPI_TAGS_COLLECTIVE, comm->collectives++);
     if (ompi_comm_is_inter(comm))
         schedule->local_tag = ompi_tags_at(OMPI_TAGS_COLLECTIVE, comm->local->collectives++);
@@ -388,7 +411,9 @@ static void take_tags(ompi_schedule_t *schedule, ompi_communicator_t *comm)
 
 static void init(ompi_schedule_t *schedule, ompi_communicator_t *comm, ompi_op_t *op)
 {
-    schedule->comm = comm;
+    schedule->comm = comm->parent != NULL ? comm->parent : comm;
+    schedule->ranks = comm->parent_ranks;
+    schedule->outer = NULL;
     schedule->op = op;
     schedule->byte = ompi_datatype_of(MPI_BYTE);
     schedule->is_blocking = schedule->holds = schedule->lacks_memory = false;
@@ -398,13 +423,16 @@ static void init(ompi_schedule_t *schedule, ompi_communicator_t *comm, ompi_op_t
     schedule->capacity = OMPI_SCHEDULE_STEPS;
     schedule->steps = schedule->first;
     schedule->blocks = NULL;
-    ompi_schedule_within(schedule, false);
+    schedule->is_local = false;
+    schedule->rank = comm->rank;
+    schedule->size = ompi_comm_peers(comm);
 }
 
 void ompi_schedule_init(ompi_schedule_t *schedule, ompi_communicator_t *comm, ompi_op_t *op)
 {
     ompi_request_init_bare(&schedule->request, &request_ops, comm);
     init(schedule, comm, op);
+    schedule->is_blocking = true;
     take_tags(schedule, comm);
 }
 
@@ -422,6 +450,12 @@ void ompi_schedule_fini(ompi_schedule_t *schedule)
 {
     if (schedule->holds)
         hold_all(schedule, ompi_object_release);
+    for (size_t i = 0; i < schedule->count; i++) {
+        if (schedule->steps[i].kind == OMPI_STEP_NESTED) {
+            ompi_schedule_fini(schedule->steps[i].context);
+            free(schedule->steps[i].context);
+        }
+    }
     if (schedule->steps != schedule->first)
         free(schedule->steps);
     while (schedule->blocks != NULL) {
@@ -469,10 +503,15 @@ static int start(ompi_request_t *request)
 static const ompi_request_ops_t request_ops = {0};
 static const ompi_request_ops_t persistent_ops = {.start = start};
 
+static ompi_schedule_t *allocate_memory(void)
+{
+    return aligned_alloc(_Alignof(ompi_schedule_t), sizeof(ompi_schedule_t));
+}
+
 static ompi_schedule_t *allocate(ompi_communicator_t *comm, ompi_op_t *op,
                                  const ompi_request_ops_t *ops)
 {
-    ompi_schedule_t *schedule = aligned_alloc(_Alignof(ompi_schedule_t), sizeof(ompi_schedule_t));
+    ompi_schedule_t *schedule = allocate_memory();
     if (schedule == NULL)
         return NULL;
     ompi_request_init(&schedule->request, ops, comm, destroy);
@@ -500,6 +539,29 @@ ompi_schedule_t *ompi_schedule_create_persistent(ompi_communicator_t *comm, ompi
     schedule->tag = schedule->local_tag = ompi_tags_at(OMPI_TAGS_PERSISTENT, number);
     join_living(schedule);
     return schedule;
+}
+
+/* Retains from the start what its steps refer to, because a step of it may add steps later. */
+ompi_schedule_t *ompi_schedule_nest(ompi_schedule_t *schedule, ompi_communicator_t *child,
+                                    ompi_op_t *op)
+{
+    ompi_schedule_t *nested = allocate_memory();
+    ompi_step_t *step = NULL;
+    if (nested != NULL)
+        step = add(schedule, OMPI_STEP_NESTED, MPI_PROC_NULL, (ompi_data_t){0}, (ompi_data_t){0});
+    if (step == NULL) {
+        lack_memory(schedule);
+        free(nested);
+        return NULL;
+    }
+    step->context = nested;
+    ompi_request_init_bare(&nested->request, &request_ops, schedule->comm);
+    init(nested, child, op);
+    nested->outer = schedule;
+    nested->tag = nested->local_tag = schedule->tag;
+    nested->holds = true;
+    hold_all(nested, ompi_object_retain);
+    return nested;
 }
 
 void ompi_schedule_drop(ompi_schedule_t *schedule)

@@ -9,8 +9,10 @@
  *   send  recv  |  reduce  send  recv  |  reduce  copy
  *             wait                   wait
  *
- * A step can also be a function (OMPI_STEP_CALL). It may add further steps at the end, which a
- * persistent schedule keeps.
+ * A step can also be a function (OMPI_STEP_CALL), which may add further steps at the end, which a
+ * persistent schedule keeps; or another schedule (OMPI_STEP_NESTED), of a child of the
+ * communicator, which belongs to the outer schedule and is done at the end of the round, as a
+ * message is. Its messages have the tag of the outer schedule.
  *
  * The messages of a round move at the same time, so the steps of a round must not read or write a
  * receive buffer, nor write a send buffer. Messages between two ranks match in the order in which
@@ -52,6 +54,7 @@ typedef enum ompi_step_kind {
     OMPI_STEP_COPY,   /* to = from */
     OMPI_STEP_REDUCE, /* to = from op to */
     OMPI_STEP_CALL,   /* calls `call` */
+    OMPI_STEP_NESTED, /* carries out the schedule `context` */
 } ompi_step_kind_t;
 
 /* A step that is a function. It must not block. Returns an error code. */
@@ -75,18 +78,20 @@ typedef struct ompi_schedule_block {
 } ompi_schedule_block_t;
 
 typedef struct ompi_schedule {
-    ompi_request_t request; /* a blocking schedule waits with it for each round */
-    ompi_communicator_t *comm;
-    ompi_op_t *op;         /* NULL: no reduction */
-    ompi_datatype_t *byte; /* MPI_BYTE: of packed data */
-    int tag, local_tag;    /* of messages in comm, and in comm->local of an intercommunicator */
-    uint32_t number;       /* of a persistent schedule: its tags follow from it */
+    ompi_request_t request;    /* a blocking schedule waits with it for each round */
+    ompi_communicator_t *comm; /* has the messages; of a child's schedule, the parent */
+    ompi_op_t *op;             /* NULL: no reduction */
+    ompi_datatype_t *byte;     /* MPI_BYTE: of packed data */
+    int tag, local_tag;        /* of messages in comm, and in comm->local of an intercommunicator */
+    uint32_t number;           /* of a persistent schedule: its tags follow from it */
     struct ompi_schedule *next_living, **before_living; /* list of comm's persistent schedules */
-    int rank, size;         /* of this rank and of the ranks that messages are added for, see
-                             * ompi_schedule_within */
-    bool is_local;          /* messages are added within one side of an intercommunicator */
-    bool is_blocking;       /* may wait in the middle */
-    bool holds;             /* has retained comm, op and all types */
+    struct ompi_schedule *outer; /* of a nested schedule; NULL: it is not nested */
+    const int *ranks; /* of a child's schedule: comm's rank of each rank; NULL: they are the same */
+    int rank, size;   /* of this rank and of the ranks that messages are added for, see
+                       * ompi_schedule_within */
+    bool is_local;    /* messages are added within one side of an intercommunicator */
+    bool is_blocking; /* may wait in the middle */
+    bool holds;       /* has retained comm, op and all types */
     bool is_exact, relays;  /* see Errors above; set by the component, false at first */
     bool lacks_memory;      /* steps or their memory are missing */
     int error;              /* the first error */
@@ -119,6 +124,14 @@ OPAL_EXPORT void ompi_schedule_reduce(ompi_schedule_t *schedule, const void *in,
 OPAL_EXPORT void ompi_schedule_call(ompi_schedule_t *schedule, ompi_schedule_fn_t *call,
                                     void *context, ompi_data_t from, ompi_data_t to);
 
+/*
+ * Adds a schedule for operations of a child of schedule->comm, whose steps the caller adds next. It
+ * starts with the error of the outer schedule, and a first error of its own is one of the outer
+ * schedule, too. NULL: no memory. Not for the schedule of a blocking call.
+ */
+OPAL_EXPORT ompi_schedule_t *ompi_schedule_nest(ompi_schedule_t *schedule,
+                                                ompi_communicator_t *child, ompi_op_t *op);
+
 /* Ends a round: the steps added so far are done before the next one starts. */
 static inline void ompi_schedule_wait(ompi_schedule_t *schedule)
 {
@@ -143,7 +156,8 @@ OPAL_EXPORT void *ompi_schedule_elements(ompi_schedule_t *schedule, size_t count
 
 /* -- for the collectives' framework ------------------------------------------------------- */
 
-/* Initializes a schedule in the caller's memory, with the tags of the next collective. */
+/* Initializes a schedule of a blocking call, in the caller's memory, with the tags of the next
+ * collective; for a child, with those of the parent's collective that is running. */
 OPAL_EXPORT void ompi_schedule_init(ompi_schedule_t *schedule, ompi_communicator_t *comm,
                                     ompi_op_t *op);
 OPAL_EXPORT void ompi_schedule_fini(ompi_schedule_t *schedule);

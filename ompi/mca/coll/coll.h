@@ -9,6 +9,8 @@
  * rank, the operator and the root. It must not depend on a rank's own buffer or the layout of its
  * datatype.
  *
+ * A component may own communicators, for parts of an operation: its children (see below).
+ *
  * All MPI functions fill in one structure for a call. Arguments have been checked. MPI_IN_PLACE is
  * passed on.
  *
@@ -71,10 +73,16 @@ typedef struct ompi_coll_call {
     ompi_coll_side_t send, recv;
     ompi_op_t *op; /* NULL: no reduction */
     int root;      /* in an intercommunicator also MPI_ROOT and MPI_PROC_NULL */
+
+    /* In a child: an error that this rank has met before. It takes all steps, as the other ranks
+     * do, and does not touch its buffers, which may not be there; a rank that needs its data has an
+     * error, too. */
+    int error;
 } ompi_coll_call_t;
 
 /*
- * The slots of a component. `state` is what its comm_add returned for the call's communicator.
+ * The slots of a component. `state` is what its comm_add returned for the call's communicator. A
+ * component with a comm_add that left it NULL is not asked.
  *
  * *taken is true when run or build is called. A component that does not take the call sets it to
  * false and does nothing else. run and build may decide differently, because a blocking call of one
@@ -114,6 +122,33 @@ int ompi_coll_prepare(const ompi_coll_call_t *call, ompi_request_t **request);
  */
 OPAL_EXPORT int ompi_coll_build_behind(const ompi_coll_call_t *call, const void *state,
                                        ompi_schedule_t *schedule);
+
+/* For the run of a component that decides by itself whether it takes a call: runs a schedule of
+ * what its build adds. `state` is not NULL. */
+OPAL_EXPORT int ompi_coll_run_schedule(const ompi_coll_call_t *call, const void *state);
+
+/*
+ * Children: communicators of some ranks of another one, the parent, each of which is carried out by
+ * the components that take it. Making one is local: it has no context, and its messages are
+ * messages of the parent, with the tag of the parent's operation. So it may be used only as a part
+ * of an operation of the parent, by all of its ranks in the same order, and there need not be one
+ * in every rank. A child may have children. A component that makes them in its operations removes
+ * them in comm_remove.
+ *
+ * ompi_coll_child_create: of those ranks of comm, in this order, of which this rank is one.
+ * MPI_ERR_NO_MEM: the other ranks of the operation wait for this one, and the call fails.
+ */
+OPAL_EXPORT int ompi_coll_child_create(ompi_communicator_t *comm, const int ranks[], int size,
+                                       ompi_communicator_t **child);
+OPAL_EXPORT void ompi_coll_child_release(ompi_communicator_t *child);
+
+/*
+ * Adds an operation of a child to the schedule of its parent, as a round of its own. In a blocking
+ * schedule the operation is carried out by ompi_coll_run, else by a nested schedule. Buffers, types
+ * and arrays of the call live as long as the schedule. All ranks of the child know the length of
+ * what they receive.
+ */
+OPAL_EXPORT void ompi_coll_add_child(const ompi_coll_call_t *call, ompi_schedule_t *schedule);
 
 /* Called when a communicator is made, after the pml's comm_add, and when it is removed. */
 int ompi_coll_comm_add(ompi_communicator_t *comm);

@@ -77,12 +77,21 @@ void ompi_coll_comm_remove(ompi_communicator_t *comm)
 
 /* -- calls --------------------------------------------------------------------------- */
 
+/* Whether the component at that index works in the communicator at all. */
+static bool has_part_in(const ompi_communicator_t *comm, size_t i)
+{
+    void *const *states = comm->coll;
+    return states[i] != NULL || ops_at(i)->comm_add == NULL;
+}
+
 /* Asks the components in their order, from the index `first` on. */
 static int build(const ompi_coll_call_t *call, size_t first, ompi_schedule_t *schedule)
 {
     void *const *states = call->comm->coll;
     for (size_t i = first; i < chosen_count; i++) {
         bool taken = true;
+        if (!has_part_in(call->comm, i))
+            continue;
         int error = ops_at(i)->build(call, states[i], schedule, &taken);
         if (taken)
             return error;
@@ -90,14 +99,19 @@ static int build(const ompi_coll_call_t *call, size_t first, ompi_schedule_t *sc
     return MPI_ERR_UNSUPPORTED_OPERATION;
 }
 
+static size_t index_of(const ompi_communicator_t *comm, const void *state)
+{
+    void *const *states = comm->coll;
+    size_t i = 0;
+    while (states[i] != state)
+        i++;
+    return i;
+}
+
 int ompi_coll_build_behind(const ompi_coll_call_t *call, const void *state,
                            ompi_schedule_t *schedule)
 {
-    void *const *states = call->comm->coll;
-    size_t first = 0;
-    while (states[first++] != state)
-        ;
-    return build(call, first, schedule);
+    return build(call, index_of(call->comm, state) + 1, schedule);
 }
 
 /* Runs the schedule of the first component from the index `first` on that takes the call. */
@@ -105,11 +119,19 @@ static int run_schedule(const ompi_coll_call_t *call, size_t first)
 {
     ompi_schedule_t schedule;
     ompi_schedule_init(&schedule, call->comm, call->op);
+    schedule.error = call->error;
     int error = build(call, first, &schedule);
+    if (call->comm->parent != NULL)
+        schedule.is_exact = schedule.relays = true;
     if (error == MPI_SUCCESS)
         error = ompi_schedule_run(&schedule);
     ompi_schedule_fini(&schedule);
     return error;
+}
+
+int ompi_coll_run_schedule(const ompi_coll_call_t *call, const void *state)
+{
+    return run_schedule(call, index_of(call->comm, state));
 }
 
 int ompi_coll_run(const ompi_coll_call_t *call)
@@ -117,6 +139,8 @@ int ompi_coll_run(const ompi_coll_call_t *call)
     void *const *states = call->comm->coll;
     for (size_t i = 0; i < chosen_count; i++) {
         bool taken = true;
+        if (!has_part_in(call->comm, i))
+            continue;
         if (ops_at(i)->run == NULL)
             return run_schedule(call, i);
         int error = ops_at(i)->run(call, states[i], &taken);
@@ -124,6 +148,11 @@ int ompi_coll_run(const ompi_coll_call_t *call)
             return error;
     }
     return MPI_ERR_UNSUPPORTED_OPERATION;
+}
+
+int ompi_coll_build(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
+{
+    return build(call, 0, schedule);
 }
 
 static int create(const ompi_coll_call_t *call, ompi_schedule_t *schedule, ompi_request_t **request)

@@ -8,6 +8,9 @@
 
 OPAL_EXPORT extern opal_framework_t mca_coll_framework;
 
+/* Adds the steps of the first component that takes the call. */
+int ompi_coll_build(const ompi_coll_call_t *call, ompi_schedule_t *schedule);
+
 /* Called after the selection. */
 void ompi_coll_start(void);
 

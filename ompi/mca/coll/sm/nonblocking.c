@@ -241,7 +241,7 @@ static bool is_all_mapped(plan_t *plan)
 /* Whether the signatures of all ranks are equal, without a mismatch. */
 static bool is_alike(const plan_t *plan)
 {
-    bool is_mismatch = (plan->entries[0].signature / SM_PROTOCOLS & 1) != 0;
+    bool is_mismatch = (plan->entries[0].signature & SM_MISMATCH) != 0;
     for (int i = 1; i < plan->self->size; i++)
         is_mismatch |= plan->entries[i].signature != plan->entries[0].signature;
     return !is_mismatch;

@@ -226,11 +226,23 @@ static uint64_t signature_of(const sm_comm_t *self, const ompi_coll_call_t *call
     return sm_signature(bytes, is_short ? SM_SHORT : SM_DIRECT, is_mismatch(self, call));
 }
 
+/* For a call with an error: all steps, without data. The other ranks see another signature. */
+static int run_empty(sm_comm_t *self, const ompi_coll_call_t *call, sm_run_fn_t *chosen,
+                     size_t bytes)
+{
+    ompi_coll_call_t empty = *call;
+    empty.send.count = empty.recv.count = 0;
+    empty.send.counts = empty.recv.counts = (ompi_ints_t){0};
+    self->signature |= SM_MISMATCH;
+    int error = chosen(self, &empty, bytes);
+    return error == SM_FALL_BACK ? error : call->error;
+}
+
 static int run(const ompi_coll_call_t *call, void *state, bool *taken)
 {
     sm_comm_t *self = state;
     *taken = false;
-    if (self == NULL || kinds[call->kind].run == NULL)
+    if (kinds[call->kind].run == NULL)
         return MPI_SUCCESS;
     size_t bytes = call_bytes(self, call);
     if (bytes == SIZE_MAX)
@@ -249,7 +261,8 @@ static int run(const ompi_coll_call_t *call, void *state, bool *taken)
     int error = MPI_ERR_PROC_ABORTED;
     self->signature = signature_of(self, call, bytes);
     if (opal_likely(self->stage == SM_READY))
-        error = chosen(self, call, bytes);
+        error = opal_likely(call->error == MPI_SUCCESS) ? chosen(self, call, bytes)
+                                                        : run_empty(self, call, chosen, bytes);
     *taken = error != SM_FALL_BACK;
     return *taken ? error : MPI_SUCCESS;
 }
@@ -259,7 +272,7 @@ static int build(const ompi_coll_call_t *call, void *state, ompi_schedule_t *sch
 {
     sm_comm_t *self = state;
     *taken = false;
-    if (self == NULL || !kind_is(call, NONBLOCKING) || !may_be_mapped(self, call))
+    if (!kind_is(call, NONBLOCKING) || !may_be_mapped(self, call))
         return MPI_SUCCESS;
     size_t bytes = call_bytes(self, call);
     *taken = bytes >= self->limits->nonblocking_bytes && bytes < SIZE_MAX;

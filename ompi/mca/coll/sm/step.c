@@ -279,7 +279,7 @@ int sm_step_compare(sm_comm_t *self, const sm_slot_t *slot)
         return MPI_ERR_TRUNCATE;
     }
     /* All signatures are equal, so if this rank has a mismatch, all have one. */
-    return (self->signature / SM_PROTOCOLS & 1) != 0 ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+    return (self->signature & SM_MISMATCH) != 0 ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
 }
 
 void sm_step_publish(const sm_comm_t *self, const sm_slot_t *slot)

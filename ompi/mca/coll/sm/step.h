@@ -37,6 +37,9 @@ typedef enum sm_protocol {
     SM_PROTOCOLS = 4,
 } sm_protocol_t;
 
+/* The bit of a signature that says that the rank has no right data. */
+enum { SM_MISMATCH = SM_PROTOCOLS };
+
 /* The signature of a call. `is_mismatch`: what the rank sends is not as long as what it receives.
  */
 static inline uint64_t sm_signature(size_t bytes, sm_protocol_t protocol, bool is_mismatch)
