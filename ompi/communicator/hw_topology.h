@@ -7,6 +7,8 @@
 #ifndef OMPI_HW_TOPOLOGY_H
 #define OMPI_HW_TOPOLOGY_H
 
+#include "opal/include/compiler.h"
+
 enum { OMPI_HW_LEVELS = 7 };
 
 /* Of "hwloc://Machine", Package, NUMANode, L3Cache, L2Cache, Core, PU. */
@@ -14,7 +16,7 @@ const char *ompi_hw_level_name(int level);
 
 /* The level of a name, with or without hwloc://, in any letter case, or of "mpi_shared_memory"; -1:
  * there is none. */
-int ompi_hw_level_of(const char *name);
+OPAL_EXPORT int ompi_hw_level_of(const char *name);
 
 typedef enum ompi_hw_binding {
     OMPI_HW_UNKNOWN, /* there is no such level here, or the kernel does not say */
@@ -24,6 +26,6 @@ typedef enum ompi_hw_binding {
 
 /* OMPI_HW_ONE: *color is equal in all processes of the same part of that level, and differs in all
  * others. Other results leave *color alone. */
-ompi_hw_binding_t ompi_hw_level_find(int level, int *color);
+OPAL_EXPORT ompi_hw_binding_t ompi_hw_level_find(int level, int *color);
 
 #endif

@@ -123,6 +123,9 @@ int ompi_coll_prepare(const ompi_coll_call_t *call, ompi_request_t **request);
 OPAL_EXPORT int ompi_coll_build_behind(const ompi_coll_call_t *call, const void *state,
                                        ompi_schedule_t *schedule);
 
+/* The state of the component with these operations, for a communicator. */
+OPAL_EXPORT void *ompi_coll_state(const ompi_communicator_t *comm, const ompi_coll_ops_t *ops);
+
 /* For the run of a component that decides by itself whether it takes a call: runs a schedule of
  * what its build adds. `state` is not NULL. */
 OPAL_EXPORT int ompi_coll_run_schedule(const ompi_coll_call_t *call, const void *state);

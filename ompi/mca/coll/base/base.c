@@ -108,6 +108,15 @@ static size_t index_of(const ompi_communicator_t *comm, const void *state)
     return i;
 }
 
+void *ompi_coll_state(const ompi_communicator_t *comm, const ompi_coll_ops_t *ops)
+{
+    void *const *states = comm->coll;
+    size_t i = 0;
+    while (ops_at(i) != ops)
+        i++;
+    return states[i];
+}
+
 int ompi_coll_build_behind(const ompi_coll_call_t *call, const void *state,
                            ompi_schedule_t *schedule)
 {

@@ -79,6 +79,21 @@ OPAL_EXPORT const ompi_coll_tuning_t *ompi_coll_tuning_for(unsigned cores, size_
     "reduce_scatter=reduce,halving,pairwise:0:2,halving:0:3,pairwise:524288:3,"                    \
     "scan=doubling,"                                                                               \
     "scatter=binomial,linear:2048"
+/* The preset of coll_hier_table. RANKS of a rule are nodes or domains. */
+#define OMPI_COLL_HIER_TABLE                                                                       \
+    "allgather=leaders,parallel:4096,"                                                             \
+    "allreduce=leaders,parallel:16384,"                                                            \
+    "alltoall=parallel,flat:4096,"                                                                 \
+    "barrier=leaders,"                                                                             \
+    "bcast=leaders,parallel:16384,"                                                                \
+    "exscan=leaders,"                                                                              \
+    "gather=leaders,flat:2048,"                                                                    \
+    "reduce=leaders,parallel:16384,"                                                               \
+    "reduce_scatter=parallel,"                                                                     \
+    "scan=leaders,"                                                                                \
+    "scatter=leaders,flat:2048"
+#define OMPI_COLL_HIER_DOMAIN_RANKS "32"
+
 #define OMPI_COLL_P2P_SEGMENT_BYTES "128K"
 #define OMPI_COLL_P2P_WINDOW        "16"
 

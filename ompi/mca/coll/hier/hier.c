@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The component: which communicators and calls it takes, and by which algorithm. */
+#include "ompi/mca/coll/hier/hier.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "opal/mca/base/component.h"
+#include "opal/mca/base/diagnostic.h"
+#include "opal/node/node.h"
+#include "opal/process/job.h"
+#include "ompi/mca/coll/base/tuning.h"
+
+enum { PRIORITY = 60 }; /* above coll/sm, which carries out what the children do */
+
+/* -- settings -------------------------------------------------------------------------------- */
+
+static opal_strings_t set_table, domains;
+static unsigned domain_ranks;
+static bool uses_domains;
+
+static const opal_param_row_t params[] = {
+    {.name = "table",
+     .type = OPAL_PARAM_LIST,
+     .value = &set_table,
+     .preset = OMPI_COLL_HIER_TABLE,
+     .prose = "Which way a collective over several nodes, or domains of a node, goes: "
+              "COLLECTIVE=RULE,RULE,..., as in coll_p2p_table, with a NAME of flat (without "
+              "levels), leaders (one rank of a node sends and receives for all) and parallel (each "
+              "does so for a piece of the data). RANKS of a rule counts nodes. All ranks need the "
+              "same table"},
+    {.name = "domains",
+     .type = OPAL_PARAM_LIST,
+     .value = &domains,
+     .preset = "auto",
+     .prose =
+         "Into which domains the ranks of a node are divided: auto (packages, NUMA domains and "
+         "L3 caches, if coll_hier_domain_ranks are there), none, or the number of consecutive "
+         "ranks of a domain for each level, outermost first, as in 16,4. All ranks need the "
+         "same value"},
+    {.name = "domain_ranks",
+     .type = OPAL_PARAM_UNSIGNED,
+     .value = &domain_ranks,
+     .preset = OMPI_COLL_HIER_DOMAIN_RANKS,
+     .min = "3",
+     .prose =
+         "The smallest communicator on one node that coll_hier_domains=auto divides. All ranks "
+         "need the same value"},
+    {0},
+};
+
+/* "flat" leaves the call to the components of lower priority. */
+#define FLAT                                                                                       \
+    {                                                                                              \
+        "flat", NULL, 0                                                                            \
+    }
+
+static const ompi_coll_algorithm_t algorithms[OMPI_FAMILIES][OMPI_COLL_ALGORITHMS_MAX + 1] = {
+    [OMPI_FAMILY_ALLGATHER] = {FLAT,
+                               {"leaders", hier_allgather_leaders, 0},
+                               {"parallel", hier_allgather_parallel, 0}},
+    [OMPI_FAMILY_ALLREDUCE] = {FLAT,
+                               {"leaders", hier_allreduce_leaders, 0},
+                               {"parallel", hier_allreduce_parallel, 0}},
+    [OMPI_FAMILY_ALLTOALL] = {FLAT, {"parallel", hier_alltoall_parallel, OMPI_COLL_SAME_SIZES}},
+    [OMPI_FAMILY_BARRIER] = {FLAT, {"leaders", hier_barrier_leaders, 0}},
+    [OMPI_FAMILY_BCAST] = {FLAT,
+                           {"leaders", hier_bcast_leaders, 0},
+                           {"parallel", hier_bcast_parallel, 0}},
+    [OMPI_FAMILY_EXSCAN] = {FLAT, {"leaders", hier_scan_leaders, 0}},
+    [OMPI_FAMILY_GATHER] = {FLAT, {"leaders", hier_gather_leaders, OMPI_COLL_SAME_SIZES}},
+    [OMPI_FAMILY_REDUCE] = {FLAT,
+                            {"leaders", hier_reduce_leaders, 0},
+                            {"parallel", hier_reduce_parallel, 0}},
+    [OMPI_FAMILY_REDUCE_SCATTER] = {FLAT, {"parallel", hier_reduce_scatter_parallel, 0}},
+    [OMPI_FAMILY_SCAN] = {FLAT, {"leaders", hier_scan_leaders, 0}},
+    [OMPI_FAMILY_SCATTER] = {FLAT, {"leaders", hier_scatter_leaders, OMPI_COLL_SAME_SIZES}},
+};
+
+static ompi_coll_table_t rules = {.algorithms = algorithms,
+                                  .parameter = "coll_hier_table",
+                                  .preset = OMPI_COLL_HIER_TABLE,
+                                  .ranks = "nodes or domains"};
+
+static opal_status_t refuse_domains(const char *text)
+{
+    opal_diagnostic(
+        OPAL_ERROR,
+        "coll_hier_domains: \"%s\" is no number of ranks; expected auto, none, or up to "
+        "%d numbers of ranks, each smaller than the one before it, as in 16,4",
+        text, HIER_LEVELS_MAX);
+    return OPAL_ERR_BAD_PARAM;
+}
+
+static opal_status_t read_domains(void)
+{
+    memset(hier_domain_sizes, 0, sizeof hier_domain_sizes);
+    uses_domains = domains.count != 1 || strcmp(domains.items[0], "none") != 0;
+    if (!uses_domains || (domains.count == 1 && strcmp(domains.items[0], "auto") == 0))
+        return OPAL_SUCCESS;
+    for (size_t i = 0; i < domains.count; i++) {
+        char *end;
+        long ranks = strtol(domains.items[i], &end, 10);
+        long most = i == 0 ? INT_MAX : hier_domain_sizes[i - 1] - 1;
+        if (i == HIER_LEVELS_MAX || *end != 0 || ranks < 1 || ranks > most)
+            return refuse_domains(domains.items[i]);
+        hier_domain_sizes[i] = (int)ranks;
+    }
+    return OPAL_SUCCESS;
+}
+
+static opal_status_t open_settings(void)
+{
+    opal_status_t status = ompi_coll_table_preset(&rules), read = OPAL_SUCCESS;
+    if (opal_param_setting(rules.parameter, NULL) != NULL)
+        read = ompi_coll_table_read(&rules, &set_table);
+    if (status == OPAL_SUCCESS)
+        status = read;
+    read = read_domains();
+    return status != OPAL_SUCCESS ? status : read;
+}
+
+static void tell_rules(opal_rule_fn_t *say, void *context)
+{
+    ompi_coll_table_tell(&rules, say, context);
+}
+
+/* -- calls ----------------------------------------------------------------------------------- */
+
+/*
+ * In the v and w forms of gather, scatter and alltoall a rank knows only its own counts, so no rank
+ * could make room for those of others without asking. Each block crosses the network once without
+ * levels, too.
+ */
+static bool has_own_counts(ompi_coll_kind_t kind)
+{
+    return kind == OMPI_GATHERV || kind == OMPI_SCATTERV || kind == OMPI_ALLTOALLV ||
+           kind == OMPI_ALLTOALLW || kind >= OMPI_NEIGHBOR_ALLGATHER;
+}
+
+/* Whether the grid has what the operation needs. */
+static bool fits(const hier_comm_t *self, const ompi_coll_call_t *call,
+                 const ompi_coll_measure_t *measure)
+{
+    bool is_scan = call->kind == OMPI_SCAN || call->kind == OMPI_EXSCAN;
+    bool keeps_order = call->op != NULL && (measure->holds & OMPI_COLL_COMMUTES) == 0;
+    if ((is_scan || keeps_order) && !self->is_in_order)
+        return false;
+    return self->is_even || (measure->family != OMPI_FAMILY_ALLTOALL &&
+                             measure->family != OMPI_FAMILY_REDUCE_SCATTER);
+}
+
+/* NULL: the call is not taken. */
+static ompi_coll_algorithm_fn_t *choose(const hier_comm_t *self, const ompi_coll_call_t *call)
+{
+    if (self->stage != HIER_READY || has_own_counts(call->kind))
+        return NULL;
+    ompi_coll_measure_t measure = ompi_coll_measure(call, self->comm->rank, self->comm->size);
+    if (measure.bytes == 0 || !fits(self, call, &measure))
+        return NULL;
+    return ompi_coll_choose(&rules, &measure, self->parts)->build;
+}
+
+static int build(const ompi_coll_call_t *call, void *state, ompi_schedule_t *schedule, bool *taken)
+{
+    hier_comm_t *self = state;
+    *taken = true;
+    int error = self->stage == HIER_NEW ? hier_grid_make(self) : MPI_SUCCESS;
+    if (error != MPI_SUCCESS)
+        return error;
+    ompi_coll_algorithm_fn_t *chosen = choose(self, call);
+    *taken = chosen != NULL;
+    if (chosen == NULL)
+        return MPI_SUCCESS;
+    schedule->is_exact = schedule->relays = true;
+    return chosen(call, schedule);
+}
+
+static int run(const ompi_coll_call_t *call, void *state, bool *taken)
+{
+    hier_comm_t *self = state;
+    *taken = true;
+    int error = self->stage == HIER_NEW ? hier_grid_make(self) : MPI_SUCCESS;
+    if (error == MPI_SUCCESS && self->stage == HIER_NEW)
+        error = hier_grid_agree(self);
+    if (error != MPI_SUCCESS)
+        return error;
+    *taken = choose(self, call) != NULL;
+    return *taken ? ompi_coll_run_schedule(call, state) : MPI_SUCCESS;
+}
+
+/* -- communicators --------------------------------------------------------------------------- */
+
+static bool is_on_one_node(const ompi_communicator_t *comm)
+{
+    for (int rank = 0; rank < comm->size; rank++) {
+        if (opal_node_local_rank(ompi_comm_process(comm, rank)) < 0)
+            return false;
+    }
+    return true;
+}
+
+static int comm_add(ompi_communicator_t *comm, void **state)
+{
+    if (ompi_comm_is_inter(comm) || comm->size < 3)
+        return MPI_SUCCESS;
+    bool is_on_node = is_on_one_node(comm), is_large = comm->size >= (int)domain_ranks;
+    if (is_on_node && (!uses_domains || (hier_domain_sizes[0] == 0 && !is_large)))
+        return MPI_SUCCESS;
+    hier_comm_t *self = calloc(1, sizeof *self);
+    if (self == NULL)
+        return MPI_ERR_NO_MEM;
+    self->comm = comm;
+    self->is_on_node = is_on_node;
+    *state = self;
+    return MPI_SUCCESS;
+}
+
+static void comm_remove(ompi_communicator_t *comm OPAL_UNUSED, void *state)
+{
+    hier_comm_t *self = state;
+    if (self != NULL)
+        hier_grid_release(self);
+    free(self);
+}
+
+static const ompi_coll_ops_t hier_ops = {
+    .run = run,
+    .build = build,
+    .comm_add = comm_add,
+    .comm_remove = comm_remove,
+};
+
+hier_comm_t *hier_of(const ompi_coll_call_t *call)
+{
+    return ompi_coll_state(call->comm, &hier_ops);
+}
+
+static void query(opal_answer_t *answer)
+{
+    const opal_pmi_job_t *job = opal_job();
+    if (job->node_count == 1 && job->size < 3) {
+        opal_answer_no(answer, "the job has one node, and fewer than 3 ranks");
+        return;
+    }
+    opal_answer_yes(answer, PRIORITY, &hier_ops, NULL,
+                    "%u nodes, and domains of nodes with %u "
+                    "ranks or more",
+                    job->node_count, domain_ranks);
+}
+
+OPAL_EXPORT extern const opal_component_t mca_coll_hier_component;
+const opal_component_t mca_coll_hier_component = {
+    OPAL_COMPONENT_HEAD(coll, hier),
+    .prose = "collectives by levels: within nodes and domains, and between them",
+    .params = params,
+    .open = open_settings,
+    .query = query,
+    .rules = tell_rules,
+};
