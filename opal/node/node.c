@@ -484,10 +484,16 @@ opal_node_slot_t *opal_node_own_slot(void)
     return node.slot;
 }
 
+bool opal_node_has(unsigned rank)
+{
+    const opal_pmi_job_t *job = node.job;
+    return node.header != NULL && rank < job->size && job->node_of[rank] == job->node_of[job->rank];
+}
+
 int opal_node_local_rank(unsigned rank)
 {
     const opal_pmi_job_t *job = node.job;
-    if (node.header == NULL || rank >= job->size || job->node_of[rank] != job->node_of[job->rank])
+    if (!opal_node_has(rank))
         return -1;
     if (job->node_count == 1)
         return (int)rank;

@@ -106,6 +106,10 @@ OPAL_EXPORT int opal_node_launcher(void);
 OPAL_EXPORT opal_node_slot_t *opal_node_slot(unsigned local_rank);
 OPAL_EXPORT opal_node_slot_t *opal_node_own_slot(void);
 
+/* Whether a process (opal/process/process.h: its index) is of this job, and on this node, which has
+ * a segment. */
+OPAL_EXPORT bool opal_node_has(unsigned rank);
+
 /* The local rank of a process (opal/process/process.h: its index); -1: it is on another node, or of
  * another job. */
 OPAL_EXPORT int opal_node_local_rank(unsigned rank);

@@ -123,6 +123,9 @@ int ompi_coll_prepare(const ompi_coll_call_t *call, ompi_request_t **request);
 OPAL_EXPORT int ompi_coll_build_behind(const ompi_coll_call_t *call, const void *state,
                                        ompi_schedule_t *schedule);
 
+/* Whether all ranks of the communicator, and this process, are on one node. */
+OPAL_EXPORT bool ompi_coll_is_on_node(const ompi_communicator_t *comm);
+
 /* The state of the component with these operations, for a communicator. */
 OPAL_EXPORT void *ompi_coll_state(const ompi_communicator_t *comm, const ompi_coll_ops_t *ops);
 

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "opal/node/node.h"
 #include "ompi/handle/handle.h"
 
 static const opal_slot_t coll_slots[] = {
@@ -37,6 +38,15 @@ void ompi_coll_start(void)
 static const ompi_coll_ops_t *ops_at(size_t i)
 {
     return mca_coll_framework.candidates[i].answer.ops;
+}
+
+bool ompi_coll_is_on_node(const ompi_communicator_t *comm)
+{
+    for (int rank = 0; rank < ompi_comm_peers(comm); rank++) {
+        if (!opal_node_has(ompi_comm_process(comm, rank)))
+            return false;
+    }
+    return true;
 }
 
 /* -- communicators ------------------------------------------------------------------- */

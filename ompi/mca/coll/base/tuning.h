@@ -72,7 +72,7 @@ OPAL_EXPORT const ompi_coll_tuning_t *ompi_coll_tuning_for(unsigned cores, size_
     "allreduce=doubling,halving:16384:2,ring:1048576:5,"                                           \
     "alltoall=linear,bruck:0:8,linear:512:8,pairwise:32768:3,"                                     \
     "barrier=dissemination,"                                                                       \
-    "bcast=binomial,scatter_allgather:65536:4,chain:1048576:3,"                                    \
+    "bcast=binomial,chain:65536:3,scatter_allgather:65536:4,chain:1048576:3,"                      \
     "exscan=doubling,"                                                                             \
     "gather=binomial,linear:2048,"                                                                 \
     "reduce=binomial,scatter_gather:32768:3,"                                                      \
@@ -94,6 +94,8 @@ OPAL_EXPORT const ompi_coll_tuning_t *ompi_coll_tuning_for(unsigned cores, size_
     "scatter=leaders,flat:2048"
 #define OMPI_COLL_HIER_DOMAIN_RANKS "32"
 
+/* A chain passes its data on in at least so many pieces, unless they would be shorter than this. */
+enum { OMPI_COLL_CHAIN_PIECES = 16, OMPI_COLL_CHAIN_PIECE_MIN = 16 << 10 };
 #define OMPI_COLL_P2P_SEGMENT_BYTES "128K"
 #define OMPI_COLL_P2P_WINDOW        "16"
 

@@ -192,20 +192,11 @@ static int run(const ompi_coll_call_t *call, void *state, bool *taken)
 
 /* -- communicators --------------------------------------------------------------------------- */
 
-static bool is_on_one_node(const ompi_communicator_t *comm)
-{
-    for (int rank = 0; rank < comm->size; rank++) {
-        if (opal_node_local_rank(ompi_comm_process(comm, rank)) < 0)
-            return false;
-    }
-    return true;
-}
-
 static int comm_add(ompi_communicator_t *comm, void **state)
 {
     if (ompi_comm_is_inter(comm) || comm->size < 3)
         return MPI_SUCCESS;
-    bool is_on_node = is_on_one_node(comm), is_large = comm->size >= (int)domain_ranks;
+    bool is_on_node = ompi_coll_is_on_node(comm), is_large = comm->size >= (int)domain_ranks;
     if (is_on_node && (!uses_domains || (hier_domain_sizes[0] == 0 && !is_large)))
         return MPI_SUCCESS;
     hier_comm_t *self = calloc(1, sizeof *self);

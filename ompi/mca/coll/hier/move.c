@@ -130,17 +130,17 @@ static hier_blocks_t blocks_of_parts(const hier_comm_t *self, ompi_schedule_t *s
     return blocks;
 }
 
-/* Copies packed blocks, in the order of their places, to the blocks of a side, or back. */
+/* Copies packed blocks of `each` bytes, in the order of their places, to the blocks of a side, or
+ * back. */
 static void copy_blocks(const hier_comm_t *self, ompi_schedule_t *schedule, char *packed,
-                        const ompi_coll_side_t *side, bool unpacks, int except)
+                        size_t each, const ompi_coll_side_t *side, bool unpacks, int except)
 {
     for (int rank = 0; rank < schedule->size; rank++) {
         ompi_data_t block = ompi_coll_block(side, rank);
-        size_t bytes = ompi_coll_bytes(block);
         ompi_data_t place =
-            ompi_coll_packed(schedule, packed + (size_t)self->places[rank] * bytes, bytes);
+            ompi_coll_packed(schedule, packed + (size_t)self->places[rank] * each, each);
         if (rank != except)
-            ompi_coll_copy(schedule, unpacks ? place : block, unpacks ? block : place);
+            ompi_schedule_copy(schedule, unpacks ? place : block, unpacks ? block : place);
     }
 }
 
@@ -190,7 +190,7 @@ int hier_gather_leaders(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
         ompi_coll_recv(schedule, leader, packed_blocks(schedule, packed, n, each));
     ompi_schedule_wait(schedule);
     if (is_root)
-        copy_blocks(self, schedule, packed, &call->recv, true, in_place ? rank : -1);
+        copy_blocks(self, schedule, packed, each, &call->recv, true, in_place ? rank : -1);
     return MPI_SUCCESS;
 }
 
@@ -209,7 +209,7 @@ int hier_scatter_leaders(const ompi_coll_call_t *call, ompi_schedule_t *schedule
     if (in_place) /* what comes back is not for the user */
         own = ompi_coll_packed(schedule, ompi_schedule_room(schedule, each), each);
     if (is_root)
-        copy_blocks(self, schedule, packed, &call->send, false, -1);
+        copy_blocks(self, schedule, packed, each, &call->send, false, -1);
     if (leader != root && is_root)
         ompi_coll_send(schedule, leader, packed_blocks(schedule, packed, n, each));
     if (leader != root && rank == leader)
@@ -402,6 +402,6 @@ int hier_alltoall_parallel(const ompi_coll_call_t *call, ompi_schedule_t *schedu
             ompi_coll_packed(schedule, one + i * each, each));
     hier_add_alltoall(schedule, self->outer, packed_blocks(schedule, one, n, each),
                       packed_blocks(schedule, other, n, each));
-    copy_blocks(self, schedule, other, &call->recv, true, -1);
+    copy_blocks(self, schedule, other, each, &call->recv, true, -1);
     return MPI_SUCCESS;
 }

@@ -9,8 +9,10 @@
  *                                                      to rank
  *
  * The last two cut the data at any byte, so they work on the bytes of the buffer if its type is
- * contiguous, else on a packed copy.
+ * contiguous, else on a packed copy. scatter_allgather sends most bytes twice, so between nodes a
+ * chain is better.
  */
+#include "ompi/mca/coll/base/tuning.h"
 #include "ompi/mca/coll/p2p/p2p.h"
 
 /* A rank's data as contiguous bytes. */
@@ -130,12 +132,20 @@ int p2p_bcast_scatter_allgather(const ompi_coll_call_t *call, ompi_schedule_t *s
     return MPI_SUCCESS;
 }
 
+static size_t chain_piece(size_t bytes)
+{
+    size_t piece = bytes / OMPI_COLL_CHAIN_PIECES;
+    if (piece < OMPI_COLL_CHAIN_PIECE_MIN)
+        piece = OMPI_COLL_CHAIN_PIECE_MIN;
+    return piece < p2p_segment_bytes ? piece : p2p_segment_bytes;
+}
+
 int p2p_bcast_chain(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
 {
     int size = schedule->size, from_root = p2p_shift(schedule->rank, -call->root, size);
     ompi_data_t data = ompi_coll_whole(&call->recv);
     char *bytes = flat_bytes(data, schedule, from_root == 0);
-    pieces_t pieces = {bytes, ompi_coll_bytes(data), p2p_segment_bytes};
+    pieces_t pieces = {bytes, ompi_coll_bytes(data), chain_piece(ompi_coll_bytes(data))};
     int count = (int)((pieces.total - 1) / pieces.length) + 1;
     int before = p2p_shift(schedule->rank, -1, size), behind = p2p_shift(schedule->rank, 1, size);
     /* A piece is sent on while the next one is received. */

@@ -21,7 +21,16 @@ static bool is_relayed(const ompi_coll_call_t *call)
     return !has_own_counts(call->kind) && call->kind != OMPI_ALLTOALL;
 }
 
-static int build(const ompi_coll_call_t *call, void *state OPAL_UNUSED, ompi_schedule_t *schedule,
+/* The state of a communicator: what holds for all of its calls. */
+static unsigned on_node = OMPI_COLL_ON_NODE, anywhere = 0;
+
+static int comm_add(ompi_communicator_t *comm, void **state)
+{
+    *state = ompi_coll_is_on_node(comm) ? &on_node : &anywhere;
+    return MPI_SUCCESS;
+}
+
+static int build(const ompi_coll_call_t *call, void *state, ompi_schedule_t *schedule,
                  bool *taken OPAL_UNUSED)
 {
     int size = schedule->size;
@@ -34,11 +43,13 @@ static int build(const ompi_coll_call_t *call, void *state OPAL_UNUSED, ompi_sch
     ompi_coll_measure_t measure = ompi_coll_measure(call, schedule->rank, size);
     if (measure.bytes == 0)
         return MPI_SUCCESS;
+    measure.holds |= *(const unsigned *)state;
     return ompi_coll_choose(&p2p_rules, &measure, size)->build(call, schedule);
 }
 
 static const ompi_coll_ops_t p2p_ops = {
     .build = build,
+    .comm_add = comm_add,
 };
 
 static void query(opal_answer_t *answer)

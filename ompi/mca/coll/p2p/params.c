@@ -31,7 +31,7 @@ static const ompi_coll_algorithm_t algorithms[OMPI_FAMILIES][OMPI_COLL_ALGORITHM
                              {"tree", p2p_barrier_tree, 0}},
     [OMPI_FAMILY_BCAST] = {{"binomial", p2p_bcast_binomial, 0},
                            {"linear", p2p_bcast_linear, 0},
-                           {"scatter_allgather", p2p_bcast_scatter_allgather, 0},
+                           {"scatter_allgather", p2p_bcast_scatter_allgather, OMPI_COLL_ON_NODE},
                            {"chain", p2p_bcast_chain, 0}},
     [OMPI_FAMILY_EXSCAN] = {{"doubling", p2p_exscan_doubling, 0}, {"linear", p2p_exscan_linear, 0}},
     [OMPI_FAMILY_GATHER] = {{"linear", p2p_gather_linear, 0},
@@ -76,7 +76,7 @@ const opal_param_row_t p2p_params[] = {
      .preset = OMPI_COLL_P2P_SEGMENT_BYTES,
      .min = "64",
      .unit = "bytes",
-     .prose = "The length of the pieces in which a pipelined collective (bcast=chain) passes data "
+     .prose = "The longest pieces in which a pipelined collective (bcast=chain) passes data "
               "from rank to rank. All ranks need the same length"},
     {.name = "window",
      .type = OPAL_PARAM_UNSIGNED,

@@ -284,18 +284,9 @@ static int build(const ompi_coll_call_t *call, void *state, ompi_schedule_t *sch
 
 /* -- communicators --------------------------------------------------------------------- */
 
-static bool is_on_one_node(const ompi_communicator_t *comm)
-{
-    for (int rank = 0; rank < comm->size; rank++) {
-        if (opal_node_local_rank(ompi_comm_process(comm, rank)) < 0)
-            return false;
-    }
-    return true;
-}
-
 static int comm_add(ompi_communicator_t *comm, void **state)
 {
-    if (ompi_comm_is_inter(comm) || comm->size == 1 || !is_on_one_node(comm))
+    if (ompi_comm_is_inter(comm) || comm->size == 1 || !ompi_coll_is_on_node(comm))
         return MPI_SUCCESS;
     sm_comm_t *self = calloc(1, sizeof *self + (size_t)comm->size * sizeof self->peers[0]);
     if (self == NULL)
