@@ -88,7 +88,10 @@ libompi_core_la_SOURCES += \
 	%D%/op/type.c \
 	%D%/ownership/blocks.c %D%/ownership/blocks.h \
 	%D%/ownership/pass.c %D%/ownership/pass.h \
-	%D%/part/part.c %D%/part/part.h \
+	%D%/part/area.c %D%/part/area.h \
+	%D%/part/part.h \
+	%D%/part/receive.c \
+	%D%/part/send.c \
 	%D%/request/grequest.c %D%/request/grequest.h \
 	%D%/request/pair.c %D%/request/pair.h \
 	%D%/request/request.c %D%/request/request.h %D%/request/status.h \

@@ -30,54 +30,45 @@ int ompi_api_precv_init(void *buf, int partitions, MPI_Count count, ompi_datatyp
 
 /* -- making ready -------------------------------------------------------------------- */
 
-static int check_send(const ompi_request_t *request)
+OMPI_API_RARE static int explain(int error, const ompi_request_t *request, int partition)
 {
     if (!ompi_part_is_send(request))
-        return ompi_api_set_error_detail(MPI_ERR_REQUEST,
-                                         "MPI_Psend_init did not make the request.");
-    if (!request->active)
-        return ompi_api_set_error_detail(MPI_ERR_REQUEST, "The request was not started.");
-    return MPI_SUCCESS;
+        return ompi_api_set_error_detail(error, "MPI_Psend_init did not make the request.");
+    if (error == MPI_ERR_REQUEST)
+        return ompi_api_set_error_detail(error, "The request was not started.");
+    if (partition < 0 || (size_t)partition >= ompi_part_count(request))
+        return ompi_api_set_error_detail(error, "The request has no such partition.");
+    if (error == MPI_ERR_ARG)
+        return ompi_api_set_error_detail(error, "The partition was made ready before.");
+    return error;
 }
 
 static int ready(ompi_request_t *request, int partition)
 {
-    if (partition < 0 || (size_t)partition >= ompi_part_count(request))
-        return ompi_api_set_error_detail(MPI_ERR_ARG, "The request has no such partition.");
-    if (!ompi_part_is_open(request, (size_t)partition))
-        return ompi_api_set_error_detail(MPI_ERR_ARG, "The partition was made ready before.");
-    return ompi_part_ready(request, (size_t)partition);
+    int error = ompi_part_ready(request, (size_t)partition);
+    return opal_likely(error == MPI_SUCCESS) ? error : explain(error, request, partition);
 }
 
 int ompi_api_pready(int partition, ompi_request_t *request)
 {
-    ompi_lock();
-    int error = check_send(request);
-    if (error == MPI_SUCCESS)
-        error = ready(request, partition);
-    ompi_unlock();
-    return error;
+    return ready(request, partition);
 }
 
 int ompi_api_pready_range(int partition_low, int partition_high, ompi_request_t *request)
 {
-    ompi_lock();
-    int error = check_send(request);
-    if (error == MPI_SUCCESS && partition_low > partition_high)
-        error = ompi_api_set_error_detail(MPI_ERR_ARG, "The range ends before it begins.");
+    int error = MPI_SUCCESS;
+    if (partition_low > partition_high)
+        return ompi_api_set_error_detail(MPI_ERR_ARG, "The range ends before it begins.");
     for (int64_t i = partition_low; i <= partition_high && error == MPI_SUCCESS; i++)
         error = ready(request, (int)i);
-    ompi_unlock();
     return error;
 }
 
 int ompi_api_pready_list(int length, const int array_of_partitions[], ompi_request_t *request)
 {
-    ompi_lock();
-    int error = check_send(request);
+    int error = MPI_SUCCESS;
     for (int i = 0; i < length && error == MPI_SUCCESS; i++)
         error = ready(request, array_of_partitions[i]);
-    ompi_unlock();
     return error;
 }
 
@@ -88,6 +79,10 @@ int ompi_api_parrived(ompi_request_t *request, int partition, int *flag)
                                          "MPI_Precv_init did not make the request.");
     if (partition < 0 || (size_t)partition >= ompi_part_count(request))
         return ompi_api_set_error_detail(MPI_ERR_ARG, "The request has no such partition.");
+    if (ompi_part_is_here(request, (size_t)partition)) {
+        *flag = true;
+        return MPI_SUCCESS;
+    }
     ompi_lock();
     bool arrived = ompi_part_has_arrived(request, (size_t)partition);
     if (!arrived) {

@@ -3,20 +3,21 @@
  * Partitioned messages: a send whose partitions any thread makes ready, one by one, and a receive
  * whose partitions can be tested. The two may have different numbers of partitions.
  *
- * They are made of messages of the pml, in two contexts:
+ * Each MPI_Psend_init sends an offer in OMPI_CONTEXT_PARTITIONED with the user's tag, and each
+ * MPI_Precv_init receives one, so the inits match in order. The receiver decides how the partitions
+ * go, in every round:
  *
- *   OMPI_CONTEXT_PARTITIONED   with the user's tag: one offer for each MPI_Psend_init, with the
- *                              sender's partitions and the tag of the first. MPI_Precv_init
- *                              receives one offer, so the inits match in order.
- *   OMPI_CONTEXT_COLLECTIVE    partition i of a sender has the tag of its first plus i, in every
- *                              round (OMPI_TAGS_PARTITION). No two living senders of a process
- *                              share a tag, so the number of their partitions is limited.
+ *   direct     within a node, if the data of both sides is contiguous and fits, and lies in the
+ *              region or is short: MPI_Pready sets a flag in the node's segment, and copies the
+ *              partition if the receiver cannot read it where it is, or has its buffer in the
+ * region (area.h). A send completes when the receiver has started and has all partitions messages
+ * of the pml in OMPI_CONTEXT_COLLECTIVE. Partition i of a sender has the tag of its first plus i
+ * (OMPI_TAGS_PARTITION). No two living senders of a process share a tag, so the number of their
+ * partitions is limited. The receive posts a persistent receive for each partition of the sender,
+ * directly into its buffer; a partition that does not begin and end with elements of its type goes
+ * through a bounce buffer
  *
- * The receive posts a persistent receive for each partition of the sender, directly into its
- * buffer; a partition that does not begin and end with elements of its type goes through a bounce
- * buffer.
- *
- * Threading: the caller holds the message lock.
+ * Threading: the caller holds ompi_lock, unless a function says that it does not.
  */
 #ifndef OMPI_PART_H
 #define OMPI_PART_H
@@ -36,11 +37,17 @@ bool ompi_part_is_receive(const ompi_request_t *request);
 /* The number of partitions of the request. */
 size_t ompi_part_count(const ompi_request_t *request);
 
-/* Whether the partition of an active send was not yet made ready in this round. */
-bool ompi_part_is_open(const ompi_request_t *send, size_t partition);
+/* MPI_Pready: called without ompi_lock, by any thread. The send may complete, and be freed by
+ * another thread, before ready of the last partition returns. MPI_ERR_REQUEST: it is no active
+ * send; MPI_ERR_ARG: it has no such partition, or that was made ready before in this round. */
 int ompi_part_ready(ompi_request_t *send, size_t partition);
 
-/* Whether the partition of a receive has arrived; all have of an inactive receive. */
-bool ompi_part_has_arrived(const ompi_request_t *receive, size_t partition);
+/* Whether the partition of a receive has arrived; all have of an inactive receive. is_here is
+ * called without ompi_lock, copies nothing, and may be false though the partition has arrived. */
+bool ompi_part_is_here(const ompi_request_t *receive, size_t partition);
+bool ompi_part_has_arrived(ompi_request_t *receive, size_t partition);
+
+/* MPI_Finalize: no other process needs this one any more. */
+void ompi_part_stop(void);
 
 #endif

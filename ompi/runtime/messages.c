@@ -20,6 +20,7 @@
 #include "ompi/mca/mpool/base/base.h"
 #include "ompi/mca/pml/base/base.h"
 #include "ompi/ownership/pass.h"
+#include "ompi/part/part.h"
 #include "ompi/request/request.h"
 #include "ompi/runtime/params.h"
 
@@ -202,6 +203,7 @@ void ompi_messages_stop(void)
     ompi_unlock();
     ompi_pml->flush();
     ompi_pml->meet();
+    ompi_part_stop();
     ompi_comm_stop_messages();
     ompi_pml->stop(pml_state());
     ompi_pml = NULL;

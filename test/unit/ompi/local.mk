@@ -38,6 +38,7 @@ ompi_unit_tests = \
 	%D%/mca/pml/tags \
 	%D%/op/op \
 	%D%/ownership/blocks \
+	%D%/part/area \
 	%D%/request/grequest \
 	%D%/request/pair \
 	%D%/request/request \
@@ -234,6 +235,9 @@ ob1_side = $(mca_pml_ob1_sources) %D%/mca/pml/ob1/side.c %D%/mca/pml/ob1/side.h
 %C%_handle_handle_LDADD = $(ompi_unit_libs)
 %C%_op_op_LDADD = $(ompi_unit_libs)
 %C%_ownership_blocks_LDADD = $(ompi_unit_libs)
+%C%_part_area_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=opal_node_base \
+	-Wl,--wrap=opal_node_carve_spare -Wl,--wrap=opal_node_populate
+%C%_part_area_LDADD = $(ompi_unit_libs)
 %C%_request_grequest_LDADD = $(ompi_unit_libs)
 %C%_request_pair_LDADD = $(ompi_unit_libs)
 %C%_request_request_LDADD = $(ompi_unit_libs)
