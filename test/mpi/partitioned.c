@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Partitioned messages: different numbers of partitions on the two sides, every way to make them
- * ready, asking for one partition, several rounds, several pairs with one tag, derived types,
- * threads, MPI_PROC_NULL, and what is refused.
+ * ready, asking for one partition, several rounds, several pairs with one tag, many neighbours,
+ * derived types, threads, MPI_PROC_NULL, and what is refused. With the argument "direct" also what
+ * is true only if partitions go by flags: all ranks share a node and a heap.
  */
 #include <mpi.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,8 +109,8 @@ static void check_arrival(void)
 {
     int out[6] = {1, 2, 3, 4, 5, 6}, in[6] = {0}, flag = -1, first = -1, second = -1;
     MPI_Request send, receive;
-    MPI_Psend_init(out, 3, 2, MPI_INT, rank, 2, MPI_COMM_WORLD, MPI_INFO_NULL, &send);
-    MPI_Precv_init(in, 2, 3, MPI_INT, rank, 2, MPI_COMM_WORLD, MPI_INFO_NULL, &receive);
+    MPI_Psend_init(out, 3, 2, MPI_INT, right, 2, MPI_COMM_WORLD, MPI_INFO_NULL, &send);
+    MPI_Precv_init(in, 2, 3, MPI_INT, left, 2, MPI_COMM_WORLD, MPI_INFO_NULL, &receive);
     MPI_Parrived(receive, 1, &flag);
     bool good = flag == 1; /* nothing is going on */
     MPI_Start(&send);
@@ -117,6 +119,7 @@ static void check_arrival(void)
     MPI_Parrived(receive, 0, &first);
     MPI_Parrived(receive, 1, &second);
     good &= first == 0 && second == 0;
+    MPI_Barrier(MPI_COMM_WORLD);
     MPI_Pready(1, send);
     for (second = 0; !second;)
         MPI_Parrived(receive, 1, &second);
@@ -127,6 +130,7 @@ static void check_arrival(void)
     tap_check(is_class(MPI_Pready(3, send), MPI_ERR_ARG) &&
                   is_class(MPI_Parrived(receive, 2, &flag), MPI_ERR_ARG),
               "and only if there is one");
+    MPI_Barrier(MPI_COMM_WORLD);
     MPI_Pready(0, send);
     MPI_Wait(&send, MPI_STATUS_IGNORE);
     MPI_Wait(&receive, MPI_STATUS_IGNORE);
@@ -137,6 +141,179 @@ static void check_arrival(void)
               "only an active send is made ready, only a receive is asked");
     MPI_Request_free(&send);
     MPI_Request_free(&receive);
+}
+
+static bool is_filled(const int *in, int from, int count, int round)
+{
+    bool good = true;
+    for (int i = from; i < from + count; i++)
+        good &= in[i] == value(left, round, i);
+    return good;
+}
+
+/* The receiver sees each partition before the next one is made ready. */
+static void check_one_by_one(int partitions, int each)
+{
+    int *out = calloc((size_t)(partitions * each), sizeof *out);
+    int *in = calloc((size_t)(partitions * each), sizeof *in);
+    MPI_Request send = init_send(out, partitions, each);
+    MPI_Request receive = init_receive(in, partitions, each);
+    bool good = true;
+    for (int round = 0; round < 4; round++) {
+        for (int i = 0; i < partitions * each; i++)
+            out[i] = value(rank, round, i);
+        MPI_Start(&send);
+        MPI_Start(&receive);
+        for (int k = 0; k < partitions; k++) {
+            int p = round % 2 == 0 ? k : partitions - 1 - k, next = p + 1 - 2 * (round % 2),
+                flag = 0;
+            MPI_Pready(p, send);
+            while (!flag)
+                MPI_Parrived(receive, p, &flag);
+            good &= is_filled(in, p * each, each, round);
+            if (k + 1 < partitions)
+                MPI_Parrived(receive, next, &flag);
+            good &= k + 1 == partitions || !flag;
+            MPI_Sendrecv(NULL, 0, MPI_INT, left, 9, NULL, 0, MPI_INT, right, 9, MPI_COMM_WORLD,
+                         MPI_STATUS_IGNORE);
+        }
+        MPI_Wait(&send, MPI_STATUS_IGNORE);
+        MPI_Wait(&receive, MPI_STATUS_IGNORE);
+    }
+    MPI_Request_free(&receive);
+    MPI_Request_free(&send);
+    tap_check(good, "%d partitions of %d numbers are seen one by one", partitions, each);
+    free(out);
+    free(in);
+}
+
+/* Everybody sends 7 partitions to everybody, and receives them as 5. */
+static void check_neighbours(int each)
+{
+    enum { PEERS = 16 };
+    const int total = 35 * each;
+    int *out = calloc((size_t)(total * size), sizeof *out), done;
+    int *in = calloc((size_t)(total * size), sizeof *in);
+    MPI_Request requests[2 * PEERS];
+    bool good = size <= PEERS;
+    for (int peer = 0; peer < size; peer++) {
+        MPI_Precv_init(in + peer * total, 5, 7 * each, MPI_INT, peer, 11, MPI_COMM_WORLD,
+                       MPI_INFO_NULL, &requests[size + peer]);
+        MPI_Psend_init(out + peer * total, 7, 5 * each, MPI_INT, peer, 11, MPI_COMM_WORLD,
+                       MPI_INFO_NULL, &requests[peer]);
+    }
+    for (int round = 0; round < 12; round++) {
+        for (int i = 0; i < total * size; i++)
+            out[i] = value(rank, round, i % total);
+        if (round % 3 == 1)
+            MPI_Startall(size, requests + size);
+        MPI_Startall(size, requests);
+        for (int peer = 0; peer < size; peer++)
+            make_ready(round + peer, 7, requests[peer]);
+        if (round % 3 != 1)
+            MPI_Startall(size, requests + size);
+        for (int i = 0; i < 2 * size && round % 2 == 0; i++)
+            MPI_Waitany(2 * size, requests, &done, MPI_STATUS_IGNORE);
+        MPI_Waitall(2 * size, requests, MPI_STATUSES_IGNORE);
+        for (int i = 0; i < total * size; i++)
+            good &= in[i] == value(i / total, round, i % total);
+    }
+    for (int i = 0; i < 2 * size; i++)
+        MPI_Request_free(&requests[i]);
+    tap_check(good, "%d neighbours, %d numbers in 7 partitions to 5", size, total);
+    free(out);
+    free(in);
+}
+
+/* Requests come and go; either side frees first. */
+static void check_many_requests(void)
+{
+    int out[20], in[20];
+    bool good = true;
+    for (int i = 0; i < 200; i++) {
+        MPI_Request send = init_send(out, 1 + i % 20, 1), receive = init_receive(in, 20, 1);
+        for (int k = 0; k < 20; k++)
+            out[k] = value(rank, 0, i + k);
+        MPI_Start(&send);
+        MPI_Start(&receive);
+        MPI_Pready_range(0, i % 20, send);
+        MPI_Wait(&send, MPI_STATUS_IGNORE);
+        if (i % 2 == 0)
+            MPI_Request_free(&send);
+        MPI_Wait(&receive, MPI_STATUS_IGNORE);
+        MPI_Request_free(&receive);
+        if (i % 2 != 0)
+            MPI_Request_free(&send);
+        for (int k = 0; k <= i % 20; k++)
+            good &= in[k] == value(left, 0, i + k);
+    }
+    tap_check(good, "many requests, one after the other");
+}
+
+/* -- by flags ------------------------------------------------------------------------------ */
+
+/* The second round: in the first one the sides get to know each other. */
+static void begin_second_round(int *out, int count, MPI_Request *send, MPI_Request *receive)
+{
+    MPI_Startall(2, (MPI_Request[]){*send, *receive});
+    MPI_Pready_range(0, 3, *send);
+    MPI_Waitall(2, (MPI_Request[]){*send, *receive}, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < count; i++)
+        out[i] = value(rank, 1, i);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* The data waits for a receive that is not started, and so does the send. */
+static void check_early(int each)
+{
+    int *out = calloc((size_t)(4 * each), sizeof *out),
+        *in = calloc((size_t)(4 * each), sizeof *in);
+    MPI_Request send = init_send(out, 4, each), receive = init_receive(in, 4, each);
+    int flag = 0, early = 0;
+    begin_second_round(out, 4 * each, &send, &receive);
+    MPI_Start(&send);
+    MPI_Pready_range(0, 3, send);
+    for (int i = 0; i < 100; i++) {
+        MPI_Test(&send, &flag, MPI_STATUS_IGNORE);
+        early += flag;
+    }
+    for (int i = 0; i < 4 * each; i++)
+        early += in[i] != 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Start(&receive);
+    MPI_Wait(&send, MPI_STATUS_IGNORE);
+    MPI_Wait(&receive, MPI_STATUS_IGNORE);
+    tap_check(early == 0 && is_filled(in, 0, 4 * each, 1),
+              "4 x %d numbers wait for a receive that is not started", each);
+    MPI_Request_free(&send);
+    MPI_Request_free(&receive);
+    free(out);
+    free(in);
+}
+
+/* Long partitions come while the receiver is not in MPI. */
+static void check_copied(void)
+{
+    enum { EACH = 5000 };
+    int *out = calloc(4 * EACH, sizeof *out);
+    volatile int *in = calloc(4 * EACH, sizeof *in);
+    MPI_Request send = init_send(out, 4, EACH), receive = init_receive((int *)in, 4, EACH);
+    begin_second_round(out, 4 * EACH, &send, &receive);
+    MPI_Start(&receive);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Start(&send);
+    MPI_Pready_list(4, (int[]){0, 2, 3, 1}, send);
+    for (int p = 0; p < 4; p++) {
+        while (in[(p + 1) * EACH - 1] != value(left, 1, (p + 1) * EACH - 1))
+            sched_yield();
+    }
+    MPI_Wait(&receive, MPI_STATUS_IGNORE);
+    MPI_Wait(&send, MPI_STATUS_IGNORE);
+    tap_check(is_filled((int *)in, 0, 4 * EACH, 1), "the sender copies long partitions");
+    MPI_Request_free(&receive);
+    MPI_Request_free(&send);
+    free(out);
+    free((int *)in);
 }
 
 /* The inits match in their order; ordinary messages with the same tag do not interfere. */
@@ -265,30 +442,33 @@ static void check_large_count(void)
 
 /* -- threads ------------------------------------------------------------------------------- */
 
-enum { THREADS = 4, EACH = 16, ELEMENTS = 300 };
+enum { THREADS = 4, EACH = 16 };
 static MPI_Request shared;
-static int shared_out[THREADS * EACH * ELEMENTS], shared_in[THREADS * EACH * ELEMENTS];
+static int *shared_out, elements; /* of one partition */
 
 static void *produce(void *argument)
 {
     int mine = *(int *)argument % THREADS, round = *(int *)argument / THREADS;
     for (int p = mine; p < THREADS * EACH; p += THREADS) {
-        for (int i = p * ELEMENTS; i < (p + 1) * ELEMENTS; i++)
+        for (int i = p * elements; i < (p + 1) * elements; i++)
             shared_out[i] = value(rank, round, i);
         MPI_Pready(p, shared);
     }
     return NULL;
 }
 
-static void check_threads(void)
+static void check_threads(int each)
 {
+    const int total = THREADS * EACH * each;
+    int *in = calloc((size_t)total, sizeof *in);
     MPI_Request receive;
     bool good = true;
-    MPI_Psend_init(shared_out, THREADS * EACH, ELEMENTS, MPI_INT, right, 7, MPI_COMM_WORLD,
+    elements = each;
+    shared_out = calloc((size_t)total, sizeof *shared_out);
+    MPI_Psend_init(shared_out, THREADS * EACH, each, MPI_INT, right, 7, MPI_COMM_WORLD,
                    MPI_INFO_NULL, &shared);
-    MPI_Precv_init(shared_in, 8, THREADS * EACH * ELEMENTS / 8, MPI_INT, left, 7, MPI_COMM_WORLD,
-                   MPI_INFO_NULL, &receive);
-    for (int round = 0; round < 5; round++) {
+    MPI_Precv_init(in, 8, total / 8, MPI_INT, left, 7, MPI_COMM_WORLD, MPI_INFO_NULL, &receive);
+    for (int round = 0; round < 6; round++) {
         pthread_t threads[THREADS];
         int arguments[THREADS];
         MPI_Start(&shared);
@@ -297,16 +477,18 @@ static void check_threads(void)
             arguments[t] = round * THREADS + t;
             pthread_create(&threads[t], NULL, produce, &arguments[t]);
         }
-        MPI_Wait(&receive, MPI_STATUS_IGNORE);
+        MPI_Request first = round % 2 == 0 ? receive : shared;
+        MPI_Wait(&first, MPI_STATUS_IGNORE);
         for (int t = 0; t < THREADS; t++)
             pthread_join(threads[t], NULL);
-        MPI_Wait(&shared, MPI_STATUS_IGNORE);
-        for (int i = 0; i < THREADS * EACH * ELEMENTS; i++)
-            good &= shared_in[i] == value(left, round, i);
+        MPI_Waitall(2, (MPI_Request[]){receive, shared}, MPI_STATUSES_IGNORE);
+        good &= is_filled(in, 0, total, round);
     }
     MPI_Request_free(&shared);
     MPI_Request_free(&receive);
-    tap_check(good, "%d threads make partitions ready", THREADS);
+    free(shared_out);
+    free(in);
+    tap_check(good, "%d threads make partitions of %d numbers ready", THREADS, each);
 }
 
 int main(int argc, char **argv)
@@ -327,12 +509,31 @@ int main(int argc, char **argv)
     check_counts(60, 60, 1, true);
     check_counts(300000, 5, 3, true);
     check_counts(300000, 3, 50, false);
+    check_counts(3600, 36, 10, true);
+    check_counts(60000, 6, 10, false);
     check_arrival();
+    check_one_by_one(6, 1);
+    check_one_by_one(5, 600);
+    check_one_by_one(5, 5000);
+    check_neighbours(1);
+    check_neighbours(100);
+    check_neighbours(1000);
+    check_many_requests();
     check_order();
     check_types();
     check_ends();
     check_large_count();
-    check_threads();
+    check_threads(4);
+    check_threads(200);
+    check_threads(5000);
+    if (argc > 1)
+        check_early(10);
+    if (argc > 1 && TAP_HAS_SANITIZER) {
+        tap_skip("long data by flags", "malloc is the sanitizer's");
+    } else if (argc > 1) {
+        check_early(5000);
+        check_copied();
+    }
     MPI_Finalize();
     return tap_finish();
 }
