@@ -14,8 +14,9 @@ ompi_unit_tests = \
 	%D%/group/group \
 	%D%/mca/coll/base/base \
 	%D%/mca/coll/base/tuning \
-	%D%/mca/coll/p2p/algorithms \
 	%D%/mca/coll/base/choose \
+	%D%/mca/coll/hier/grid \
+	%D%/mca/coll/p2p/algorithms \
 	%D%/mca/coll/sm/area \
 	%D%/mca/coll/sm/fold \
 	%D%/mca/coll/sm/step \
@@ -96,6 +97,9 @@ ompi_unit_libs = libompi_core.la $(ompi_unit_fabric) libopal_core.la $(CHECK_LIB
 if !MCA_STATIC_coll_p2p
 coll_p2p_dso = $(mca_coll_p2p_sources)
 endif
+if !MCA_STATIC_coll_hier
+coll_hier_dso = $(mca_coll_hier_sources)
+endif
 if !MCA_STATIC_coll_sm
 coll_sm_dso = $(mca_coll_sm_sources)
 endif
@@ -106,6 +110,9 @@ endif
 %C%_mca_coll_base_choose_SOURCES = %D%/mca/coll/base/choose.c $(coll_p2p_dso)
 %C%_mca_coll_base_choose_CFLAGS = $(AM_CFLAGS)
 %C%_mca_coll_base_choose_LDADD = $(ompi_unit_libs)
+%C%_mca_coll_hier_grid_SOURCES = %D%/mca/coll/hier/grid.c $(coll_hier_dso)
+%C%_mca_coll_hier_grid_CFLAGS = $(AM_CFLAGS)
+%C%_mca_coll_hier_grid_LDADD = $(ompi_unit_libs)
 # Its segment is the test's.
 %C%_mca_coll_sm_area_SOURCES = %D%/mca/coll/sm/area.c test/unit/ompi/fake_pml.h $(coll_sm_dso)
 %C%_mca_coll_sm_area_CFLAGS = $(AM_CFLAGS)
