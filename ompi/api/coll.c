@@ -44,7 +44,9 @@ int ompi_api_coll_prepare(const ompi_coll_call_t *call, ompi_request_t **request
 
 static ompi_coll_call_t barrier_call(ompi_communicator_t *comm)
 {
-    return (ompi_coll_call_t){.kind = OMPI_BARRIER, .comm = comm};
+    ompi_coll_call_t call;
+    ompi_api_make_call(&call, OMPI_BARRIER, comm);
+    return call;
 }
 
 int ompi_api_barrier(ompi_communicator_t *comm)
@@ -69,10 +71,11 @@ int ompi_api_barrier_init(ompi_communicator_t *comm, ompi_info_t *info OPAL_UNUS
 static ompi_coll_call_t bcast_call(void *buffer, MPI_Count count, ompi_datatype_t *datatype,
                                    int root, ompi_communicator_t *comm)
 {
-    return (ompi_coll_call_t){.kind = OMPI_BCAST,
-                              .comm = comm,
-                              .recv = ompi_api_side(buffer, count, datatype),
-                              .root = root};
+    ompi_coll_call_t call;
+    ompi_api_make_call(&call, OMPI_BCAST, comm);
+    ompi_api_set_side(&call.recv, buffer, count, datatype);
+    call.root = root;
+    return call;
 }
 
 int ompi_api_bcast(void *buffer, MPI_Count count, ompi_datatype_t *datatype, int root,
@@ -101,11 +104,12 @@ static ompi_coll_call_t gather_call(const void *sendbuf, MPI_Count sendcount,
                                     ompi_datatype_t *sendtype, void *recvbuf, MPI_Count recvcount,
                                     ompi_datatype_t *recvtype, int root, ompi_communicator_t *comm)
 {
-    return (ompi_coll_call_t){.kind = OMPI_GATHER,
-                              .comm = comm,
-                              .send = ompi_api_side(sendbuf, sendcount, sendtype),
-                              .recv = ompi_api_side(recvbuf, recvcount, recvtype),
-                              .root = root};
+    ompi_coll_call_t call;
+    ompi_api_make_call(&call, OMPI_GATHER, comm);
+    ompi_api_set_side(&call.send, sendbuf, sendcount, sendtype);
+    ompi_api_set_side(&call.recv, recvbuf, recvcount, recvtype);
+    call.root = root;
+    return call;
 }
 
 int ompi_api_gather(const void *sendbuf, MPI_Count sendcount, ompi_datatype_t *sendtype,
@@ -181,11 +185,12 @@ static ompi_coll_call_t scatter_call(const void *sendbuf, MPI_Count sendcount,
                                      ompi_datatype_t *sendtype, void *recvbuf, MPI_Count recvcount,
                                      ompi_datatype_t *recvtype, int root, ompi_communicator_t *comm)
 {
-    return (ompi_coll_call_t){.kind = OMPI_SCATTER,
-                              .comm = comm,
-                              .send = ompi_api_side(sendbuf, sendcount, sendtype),
-                              .recv = ompi_api_side(recvbuf, recvcount, recvtype),
-                              .root = root};
+    ompi_coll_call_t call;
+    ompi_api_make_call(&call, OMPI_SCATTER, comm);
+    ompi_api_set_side(&call.send, sendbuf, sendcount, sendtype);
+    ompi_api_set_side(&call.recv, recvbuf, recvcount, recvtype);
+    call.root = root;
+    return call;
 }
 
 int ompi_api_scatter(const void *sendbuf, MPI_Count sendcount, ompi_datatype_t *sendtype,
@@ -262,10 +267,11 @@ static ompi_coll_call_t allgather_call(const void *sendbuf, MPI_Count sendcount,
                                        MPI_Count recvcount, ompi_datatype_t *recvtype,
                                        ompi_communicator_t *comm)
 {
-    return (ompi_coll_call_t){.kind = OMPI_ALLGATHER,
-                              .comm = comm,
-                              .send = ompi_api_side(sendbuf, sendcount, sendtype),
-                              .recv = ompi_api_side(recvbuf, recvcount, recvtype)};
+    ompi_coll_call_t call;
+    ompi_api_make_call(&call, OMPI_ALLGATHER, comm);
+    ompi_api_set_side(&call.send, sendbuf, sendcount, sendtype);
+    ompi_api_set_side(&call.recv, recvbuf, recvcount, recvtype);
+    return call;
 }
 
 int ompi_api_allgather(const void *sendbuf, MPI_Count sendcount, ompi_datatype_t *sendtype,
@@ -340,10 +346,11 @@ static ompi_coll_call_t alltoall_call(const void *sendbuf, MPI_Count sendcount,
                                       ompi_datatype_t *sendtype, void *recvbuf, MPI_Count recvcount,
                                       ompi_datatype_t *recvtype, ompi_communicator_t *comm)
 {
-    return (ompi_coll_call_t){.kind = OMPI_ALLTOALL,
-                              .comm = comm,
-                              .send = ompi_api_side(sendbuf, sendcount, sendtype),
-                              .recv = ompi_api_side(recvbuf, recvcount, recvtype)};
+    ompi_coll_call_t call;
+    ompi_api_make_call(&call, OMPI_ALLTOALL, comm);
+    ompi_api_set_side(&call.send, sendbuf, sendcount, sendtype);
+    ompi_api_set_side(&call.recv, recvbuf, recvcount, recvtype);
+    return call;
 }
 
 int ompi_api_alltoall(const void *sendbuf, MPI_Count sendcount, ompi_datatype_t *sendtype,

@@ -18,7 +18,34 @@ int ompi_api_coll_run(const ompi_coll_call_t *call);
 int ompi_api_coll_begin(const ompi_coll_call_t *call, ompi_request_t **request);
 int ompi_api_coll_prepare(const ompi_coll_call_t *call, ompi_request_t **request);
 
-/* Blocks of equal size, or all data of one rank. */
+/* Sets a side to blocks of equal size, or to all data of one rank. Each field is stored by itself,
+ * here and below: compilers clear and copy structures of this size by instructions that take longer
+ * than all else that a body does. */
+static inline void ompi_api_set_side(ompi_coll_side_t *side, const void *buffer, MPI_Count count,
+                                     ompi_datatype_t *type)
+{
+    side->buffer = (void *)(uintptr_t)buffer;
+    side->count = count;
+    side->type = type;
+    side->counts.items = side->displs.items = NULL;
+    side->counts.wide = side->displs.wide = false;
+    side->types = NULL;
+}
+
+/* Makes a call without data. */
+static inline void ompi_api_make_call(ompi_coll_call_t *call, ompi_coll_kind_t kind,
+                                      ompi_communicator_t *comm)
+{
+    call->kind = kind;
+    call->comm = comm;
+    ompi_api_set_side(&call->send, NULL, 0, NULL);
+    ompi_api_set_side(&call->recv, NULL, 0, NULL);
+    call->op = NULL;
+    call->root = 0;
+    call->error = MPI_SUCCESS;
+}
+
+/* Sides of vector forms and of neighbors. */
 static inline ompi_coll_side_t ompi_api_side(const void *buffer, MPI_Count count,
                                              ompi_datatype_t *type)
 {

@@ -20,32 +20,19 @@ typedef struct roles {
     arrays_t send_arrays, receive_arrays;
 } roles_t;
 
-static void set_arrays(ompi_coll_kind_t kind, roles_t *roles)
-{
-    switch (kind) {
-    case OMPI_ALLGATHERV:
-    case OMPI_GATHERV:
-    case OMPI_NEIGHBOR_ALLGATHERV:
-        roles->receive_arrays = COUNTS_DISPLS;
-        break;
-    case OMPI_SCATTERV:
-        roles->send_arrays = COUNTS_DISPLS;
-        break;
-    case OMPI_REDUCE_SCATTER:
-        roles->receive_arrays = COUNTS;
-        break;
-    case OMPI_ALLTOALLV:
-    case OMPI_NEIGHBOR_ALLTOALLV:
-        roles->send_arrays = roles->receive_arrays = COUNTS_DISPLS;
-        break;
-    case OMPI_ALLTOALLW:
-    case OMPI_NEIGHBOR_ALLTOALLW:
-        roles->send_arrays = roles->receive_arrays = COUNTS_DISPLS_TYPES;
-        break;
-    default:
-        break;
-    }
-}
+static const struct {
+    arrays_t send, receive;
+} arrays_of[OMPI_COLL_KINDS] = {
+    [OMPI_ALLGATHERV] = {NO_ARRAYS, COUNTS_DISPLS},
+    [OMPI_GATHERV] = {NO_ARRAYS, COUNTS_DISPLS},
+    [OMPI_NEIGHBOR_ALLGATHERV] = {NO_ARRAYS, COUNTS_DISPLS},
+    [OMPI_SCATTERV] = {COUNTS_DISPLS, NO_ARRAYS},
+    [OMPI_REDUCE_SCATTER] = {NO_ARRAYS, COUNTS},
+    [OMPI_ALLTOALLV] = {COUNTS_DISPLS, COUNTS_DISPLS},
+    [OMPI_NEIGHBOR_ALLTOALLV] = {COUNTS_DISPLS, COUNTS_DISPLS},
+    [OMPI_ALLTOALLW] = {COUNTS_DISPLS_TYPES, COUNTS_DISPLS_TYPES},
+    [OMPI_NEIGHBOR_ALLTOALLW] = {COUNTS_DISPLS_TYPES, COUNTS_DISPLS_TYPES},
+};
 
 static void set_rooted(const ompi_coll_call_t *call, bool is_root, roles_t *roles)
 {
@@ -63,7 +50,7 @@ static void set_rooted(const ompi_coll_call_t *call, bool is_root, roles_t *role
     }
 }
 
-static roles_t roles_of(const ompi_coll_call_t *call)
+static inline roles_t roles_of(const ompi_coll_call_t *call)
 {
     int peers = ompi_comm_peers(call->comm);
     bool is_intra = !ompi_comm_is_inter(call->comm);
@@ -71,8 +58,9 @@ static roles_t roles_of(const ompi_coll_call_t *call)
                      .receives = true,
                      .send_in_place = is_intra,
                      .sent = peers,
-                     .received = peers};
-    set_arrays(call->kind, &roles);
+                     .received = peers,
+                     .send_arrays = arrays_of[call->kind].send,
+                     .receive_arrays = arrays_of[call->kind].receive};
     switch (call->kind) {
     case OMPI_BARRIER:
         roles.sends = roles.receives = false;
@@ -157,10 +145,15 @@ static bool takes_one_block(ompi_coll_kind_t kind)
 }
 
 /* Blocks that follow each other without gaps are one. */
+static bool are_one(const ompi_coll_side_t *side, arrays_t arrays)
+{
+    return arrays == NO_ARRAYS && ompi_datatype_is_contiguous(side->type);
+}
+
 static area_t area_of(const ompi_coll_side_t *side, arrays_t arrays, int blocks)
 {
     area_t area = {*side, arrays, blocks};
-    if (arrays != NO_ARRAYS || !ompi_datatype_is_contiguous(side->type))
+    if (!are_one(side, arrays))
         return area;
     area.side.count *= blocks;
     area.blocks = 1;
@@ -179,8 +172,8 @@ static bool ranges_overlap(range_t one, range_t other)
            other.start < one.start + one.bytes;
 }
 
-static range_t range_of(const void *buffer, MPI_Count displacement, size_t count,
-                        const ompi_datatype_t *type)
+static inline range_t range_of(const void *buffer, MPI_Count displacement, size_t count,
+                               const ompi_datatype_t *type)
 {
     size_t bytes = ompi_datatype_bytes(type, count);
     if (bytes > 0 && !ompi_datatype_is_contiguous(type))
@@ -239,11 +232,16 @@ static bool overlap(const area_t *sent, const area_t *received)
 
 static bool sides_overlap(const ompi_coll_call_t *call, const roles_t *roles)
 {
-    area_t sent =
-        area_of(&call->send, roles->send_arrays, gives_one_block(call->kind) ? 1 : roles->sent);
-    area_t received = area_of(&call->recv, roles->receive_arrays,
-                              takes_one_block(call->kind) ? 1 : roles->received);
-    return overlap(&sent, &received);
+    const ompi_coll_side_t *send = &call->send, *recv = &call->recv;
+    int sent = gives_one_block(call->kind) ? 1 : roles->sent;
+    int received = takes_one_block(call->kind) ? 1 : roles->received;
+    if (opal_likely(are_one(send, roles->send_arrays) && are_one(recv, roles->receive_arrays)))
+        return ranges_overlap(
+            range_of(send->buffer, 0, (size_t)send->count * (size_t)sent, send->type),
+            range_of(recv->buffer, 0, (size_t)recv->count * (size_t)received, recv->type));
+    area_t sends = area_of(send, roles->send_arrays, sent);
+    area_t receives = area_of(recv, roles->receive_arrays, received);
+    return overlap(&sends, &receives);
 }
 
 /* Send and receive data may interleave, but have no byte in common. Each rank checks its own

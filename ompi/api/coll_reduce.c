@@ -7,15 +7,16 @@ static ompi_coll_call_t reduce_call(const void *sendbuf, void *recvbuf, MPI_Coun
                                     ompi_datatype_t *datatype, ompi_op_t *op, int root,
                                     ompi_communicator_t *comm)
 {
+    ompi_coll_call_t call;
+    ompi_api_make_call(&call, OMPI_REDUCE, comm);
+    call.root = root;
     /* A rank that is idle may have given anything. */
     if (ompi_comm_is_idle(comm, root))
-        return (ompi_coll_call_t){.kind = OMPI_REDUCE, .comm = comm, .root = root};
-    return (ompi_coll_call_t){.kind = OMPI_REDUCE,
-                              .comm = comm,
-                              .send = {.buffer = (void *)(uintptr_t)sendbuf},
-                              .recv = ompi_api_side(recvbuf, count, datatype),
-                              .op = op,
-                              .root = root};
+        return call;
+    call.send.buffer = (void *)(uintptr_t)sendbuf;
+    ompi_api_set_side(&call.recv, recvbuf, count, datatype);
+    call.op = op;
+    return call;
 }
 
 int ompi_api_reduce(const void *sendbuf, void *recvbuf, MPI_Count count, ompi_datatype_t *datatype,
@@ -45,11 +46,12 @@ static ompi_coll_call_t allreduce_call(const void *sendbuf, void *recvbuf, MPI_C
                                        ompi_datatype_t *datatype, ompi_op_t *op,
                                        ompi_communicator_t *comm)
 {
-    return (ompi_coll_call_t){.kind = OMPI_ALLREDUCE,
-                              .comm = comm,
-                              .send = {.buffer = (void *)(uintptr_t)sendbuf},
-                              .recv = ompi_api_side(recvbuf, count, datatype),
-                              .op = op};
+    ompi_coll_call_t call;
+    ompi_api_make_call(&call, OMPI_ALLREDUCE, comm);
+    ompi_api_set_side(&call.recv, recvbuf, count, datatype);
+    call.send.buffer = (void *)(uintptr_t)sendbuf;
+    call.op = op;
+    return call;
 }
 
 int ompi_api_allreduce(const void *sendbuf, void *recvbuf, MPI_Count count,
@@ -115,11 +117,12 @@ static ompi_coll_call_t reduce_scatter_block_call(const void *sendbuf, void *rec
                                                   MPI_Count recvcount, ompi_datatype_t *datatype,
                                                   ompi_op_t *op, ompi_communicator_t *comm)
 {
-    return (ompi_coll_call_t){.kind = OMPI_REDUCE_SCATTER_BLOCK,
-                              .comm = comm,
-                              .send = {.buffer = (void *)(uintptr_t)sendbuf},
-                              .recv = ompi_api_side(recvbuf, recvcount, datatype),
-                              .op = op};
+    ompi_coll_call_t call;
+    ompi_api_make_call(&call, OMPI_REDUCE_SCATTER_BLOCK, comm);
+    ompi_api_set_side(&call.recv, recvbuf, recvcount, datatype);
+    call.send.buffer = (void *)(uintptr_t)sendbuf;
+    call.op = op;
+    return call;
 }
 
 int ompi_api_reduce_scatter_block(const void *sendbuf, void *recvbuf, MPI_Count recvcount,
@@ -154,11 +157,12 @@ static ompi_coll_call_t scan_call(const void *sendbuf, void *recvbuf, MPI_Count 
                                   ompi_datatype_t *datatype, ompi_op_t *op,
                                   ompi_communicator_t *comm)
 {
-    return (ompi_coll_call_t){.kind = OMPI_SCAN,
-                              .comm = comm,
-                              .send = {.buffer = (void *)(uintptr_t)sendbuf},
-                              .recv = ompi_api_side(recvbuf, count, datatype),
-                              .op = op};
+    ompi_coll_call_t call;
+    ompi_api_make_call(&call, OMPI_SCAN, comm);
+    ompi_api_set_side(&call.recv, recvbuf, count, datatype);
+    call.send.buffer = (void *)(uintptr_t)sendbuf;
+    call.op = op;
+    return call;
 }
 
 int ompi_api_scan(const void *sendbuf, void *recvbuf, MPI_Count count, ompi_datatype_t *datatype,
@@ -187,11 +191,12 @@ static ompi_coll_call_t exscan_call(const void *sendbuf, void *recvbuf, MPI_Coun
                                     ompi_datatype_t *datatype, ompi_op_t *op,
                                     ompi_communicator_t *comm)
 {
-    return (ompi_coll_call_t){.kind = OMPI_EXSCAN,
-                              .comm = comm,
-                              .send = {.buffer = (void *)(uintptr_t)sendbuf},
-                              .recv = ompi_api_side(recvbuf, count, datatype),
-                              .op = op};
+    ompi_coll_call_t call;
+    ompi_api_make_call(&call, OMPI_EXSCAN, comm);
+    ompi_api_set_side(&call.recv, recvbuf, count, datatype);
+    call.send.buffer = (void *)(uintptr_t)sendbuf;
+    call.op = op;
+    return call;
 }
 
 int ompi_api_exscan(const void *sendbuf, void *recvbuf, MPI_Count count, ompi_datatype_t *datatype,
