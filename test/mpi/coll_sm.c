@@ -276,7 +276,7 @@ static void call(caller_t *caller, unsigned which, int count)
 static void alternate(caller_t *caller)
 {
     const int around[] = {
-        0, 1, 11, 12, 13, 100, caller->limit - 1, caller->limit, caller->limit + 1};
+        0, 1, 12, 27, 28, 29, 100, caller->limit - 1, caller->limit, caller->limit + 1};
     enum { SIZES = sizeof around / sizeof around[0] };
     for (unsigned i = 0; i < 3 * TRIES * SIZES; i++) {
         dawdle(caller);

@@ -125,7 +125,6 @@ endif
 # Its ranks are in one process, and have doorbells without a node.
 %C%_mca_coll_sm_step_SOURCES = %D%/mca/coll/sm/step.c $(coll_sm_dso)
 %C%_mca_coll_sm_step_CFLAGS = $(AM_CFLAGS)
-%C%_mca_coll_sm_step_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=opal_node_slot
 %C%_mca_coll_sm_step_LDADD = $(ompi_unit_libs)
 # A device and memory for it, and what this process is said to see of memory.
 mpool_fake = %D%/mca/mpool/fake.c %D%/mca/mpool/fake.h

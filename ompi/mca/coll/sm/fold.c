@@ -54,15 +54,13 @@ int sm_fold_init(sm_fold_t *fold, sm_comm_t *self, const ompi_coll_call_t *call,
 {
     ompi_datatype_t *type = call->recv.type;
     *fold = (sm_fold_t){.self = self, .op = call->op, .type = type, .is_direct = is_direct};
-    fold->is_plain = ompi_op_is_predefined(call->op) && ompi_datatype_is_contiguous(type);
+    fold->is_plain = sm_fold_is_plain(call);
     size_t bytes = ompi_datatype_size(type), apart = (size_t)llabs(ompi_datatype_extent(type));
     size_t span = (size_t)ompi_datatype_true_extent(type), longest = bytes > apart ? bytes : apart;
     longest = span > longest ? span : longest;
     fold->step = (is_direct ? direct_step : area_step) / longest;
     if (fold->step == 0)
         fold->step = 1;
-    if (fold->is_plain && !is_direct)
-        return MPI_SUCCESS;
     fold->each = ((size_t)ompi_datatype_span(type, fold->step) + 64 + 63) & ~(size_t)63;
     size_t packed = fold->is_plain ? 0 : fold->step * bytes;
     return reserve(2 * fold->each + packed) ? MPI_SUCCESS : MPI_ERR_NO_MEM;
@@ -87,13 +85,12 @@ static int fold_plain(const sm_fold_t *fold, const sm_slot_t *slot, size_t at, s
     size_t bytes = count * ompi_datatype_size(fold->type);
     /* The result may overwrite this rank's operand, which is read at its turn: so the sums of
      * earlier ranks are in scratch memory. */
-    char *sum = fold->is_direct ? scratch : result;
     const char *left = operand(fold, slot, 0, at, bytes, scratch);
     for (int rank = 1, last = fold->self->size - 1; rank <= last && left != NULL; rank++) {
         const char *right = operand(fold, slot, rank, at, bytes, scratch + fold->each);
         if (right == NULL)
             return MPI_ERR_OTHER;
-        char *target = rank == last ? result : sum;
+        char *target = rank == last ? result : scratch;
         ompi_op_combine(fold->op, left, right, target, count, fold->type);
         left = target;
     }
@@ -143,6 +140,47 @@ int sm_fold_run(const sm_fold_t *fold, const sm_slot_t *slot, size_t first, size
             return error;
     }
     return MPI_SUCCESS;
+}
+
+static const char *row_operand(const sm_comm_t *self, const sm_slot_t *slot, int rank,
+                               const char *own)
+{
+    return rank == self->rank && own != NULL ? own : sm_step_row(self, slot, rank);
+}
+
+/* sm_fold_rows of plain operands. */
+static void fold_plain_rows(const sm_comm_t *self, const ompi_coll_call_t *call,
+                            const sm_slot_t *slot, size_t first, size_t count, const char *own,
+                            char *result)
+{
+    size_t size = ompi_datatype_size(call->recv.type), at = first * size;
+    size_t step = opal_likely(count * size <= area_step) ? count : area_step / size;
+    for (size_t done = 0; done < count; done += step) {
+        size_t now = count - done < step ? count - done : step;
+        const char *left = row_operand(self, slot, 0, own) + at;
+        for (int rank = 1; rank < self->size; rank++) {
+            const char *right = row_operand(self, slot, rank, own) + at;
+            ompi_op_combine(call->op, left, right, result, now, call->recv.type);
+            left = result;
+        }
+        at += now * size;
+        result += now * size;
+    }
+}
+
+int sm_fold_rows(sm_comm_t *self, const ompi_coll_call_t *call, const sm_slot_t *slot, size_t first,
+                 size_t count, const char *own, ompi_data_t result)
+{
+    sm_fold_t fold;
+    if (sm_bytes(result) == 0)
+        return MPI_SUCCESS;
+    if (opal_likely(sm_fold_is_plain(call))) {
+        fold_plain_rows(self, call, slot, first, count, own,
+                        (char *)ompi_datatype_origin(result.type, result.buffer));
+        return MPI_SUCCESS;
+    }
+    int error = sm_fold_init(&fold, self, call, false);
+    return error == MPI_SUCCESS ? sm_fold_run(&fold, slot, first, count, result) : error;
 }
 
 sm_piece_t sm_piece_of(const sm_comm_t *self, size_t count, int rank)

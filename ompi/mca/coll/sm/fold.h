@@ -26,6 +26,28 @@ typedef struct sm_fold {
     size_t each;                     /* bytes of each of two scratch buffers */
 } sm_fold_t;
 
+/* Whether operands are reduced in packed form. */
+static inline bool sm_fold_is_plain(const ompi_coll_call_t *call)
+{
+    return ompi_op_is_predefined(call->op) && ompi_datatype_is_contiguous(call->recv.type);
+}
+
+/* This rank's operand, if it is packed and the result does not overwrite it: then the rank need not
+ * read it from its row. */
+static inline const char *sm_own_operand(const ompi_coll_call_t *call)
+{
+    if (call->send.buffer == MPI_IN_PLACE || !sm_fold_is_plain(call))
+        return NULL;
+    return (const char *)ompi_datatype_origin(call->recv.type, call->send.buffer);
+}
+
+/* Reduces `count` elements of the rows of a step, from the element `first` on. `own`: this rank's
+ * operand; NULL: its row has it. The result has `count` elements of the type, or their packed
+ * bytes.
+ */
+int sm_fold_rows(sm_comm_t *self, const ompi_coll_call_t *call, const sm_slot_t *slot, size_t first,
+                 size_t count, const char *own, ompi_data_t result);
+
 /* Allocates scratch memory. A rank without memory still takes all steps of the operation, without
  * reducing, because the other ranks take them. */
 int sm_fold_init(sm_fold_t *fold, sm_comm_t *self, const ompi_coll_call_t *call, bool is_direct);

@@ -61,6 +61,21 @@ int sm_gather(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
     return error != MPI_SUCCESS ? error : copied;
 }
 
+/* A row of blocks has none for its owner. The index of a rank's block. */
+static size_t place_in(int owner, int rank)
+{
+    return (size_t)(rank - (rank > owner));
+}
+
+static void pack_for_others(const sm_comm_t *self, const ompi_coll_side_t *given, size_t block,
+                            char *row)
+{
+    size_t each = (size_t)given->count, before = (size_t)self->rank;
+    size_t behind = (size_t)self->size - before - 1;
+    sm_pack(sm_elements(given, 0, before * each), row);
+    sm_pack(sm_elements(given, (before + 1) * each, behind * each), row + before * block);
+}
+
 int sm_scatter(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
     size_t block = bytes / (size_t)self->size;
@@ -69,8 +84,7 @@ int sm_scatter(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
     if (error != MPI_SUCCESS)
         return error;
     if (self->rank == call->root) {
-        size_t count = (size_t)self->size * (size_t)call->send.count;
-        sm_pack(sm_elements(&call->send, 0, count), sm_step_own_row(self, &slot));
+        pack_for_others(self, &call->send, block, sm_step_own_row(self, &slot));
         sm_step_notify(self, &slot);
         if (call->recv.buffer != MPI_IN_PLACE)
             error = sm_copy_own(sm_block(&call->send, self->rank), sm_block(&call->recv, 0));
@@ -81,7 +95,7 @@ int sm_scatter(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
         return sm_step_follow_root(self, &slot, call->root);
     if (error == MPI_SUCCESS) {
         const char *row = sm_step_row(self, &slot, call->root);
-        sm_unpack(sm_block(&call->recv, 0), row + (size_t)self->rank * block);
+        sm_unpack(sm_block(&call->recv, 0), row + place_in(call->root, self->rank) * block);
     }
     return error;
 }
@@ -93,12 +107,7 @@ static size_t piece_bytes(const sm_comm_t *self, size_t blocks)
     return bytes > SM_PIECE_MIN ? bytes & ~(size_t)63 : bytes;
 }
 
-static int sync_and_compare(sm_comm_t *self, const sm_slot_t *slot)
-{
-    int error = sm_step_sync(self, slot);
-    return error == MPI_SUCCESS ? sm_step_compare(self, slot) : error;
-}
-
+/* `own`: this rank's block; a rank copies it to the result while it waits for the others. */
 static int gather_piece(sm_comm_t *self, const ompi_coll_call_t *call, ompi_data_t own, size_t from,
                         size_t length)
 {
@@ -107,7 +116,12 @@ static int gather_piece(sm_comm_t *self, const ompi_coll_call_t *call, ompi_data
     if (error != MPI_SUCCESS)
         return error;
     sm_pack_piece(own, from, length, sm_step_own_row(self, &slot));
-    error = sync_and_compare(self, &slot);
+    sm_step_arrive(self, &slot);
+    if (from == 0 && call->send.buffer != MPI_IN_PLACE)
+        sm_copy_own(own, sm_block(&call->recv, self->rank));
+    error = sm_step_await_all(self, &slot);
+    if (error == MPI_SUCCESS)
+        error = sm_step_compare(self, &slot);
     for (int rank = 0; error == MPI_SUCCESS && rank < self->size; rank++) {
         if (rank != self->rank)
             sm_unpack_piece(sm_block(&call->recv, rank), from, length,
@@ -118,15 +132,10 @@ static int gather_piece(sm_comm_t *self, const ompi_coll_call_t *call, ompi_data
 
 int sm_allgather(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
-    ompi_data_t own = sm_block(&call->recv, self->rank);
-    size_t piece = piece_bytes(self, 1);
+    bool in_place = call->send.buffer == MPI_IN_PLACE;
+    ompi_data_t own = in_place ? sm_block(&call->recv, self->rank) : sm_block(&call->send, 0);
+    size_t piece = bytes <= self->max_bytes ? bytes : piece_bytes(self, 1), from = 0;
     int error;
-    if (call->send.buffer != MPI_IN_PLACE) {
-        ompi_data_t given = sm_block(&call->send, 0);
-        sm_copy_own(given, own);
-        own = given;
-    }
-    size_t from = 0;
     do {
         error = gather_piece(self, call, own, from, bytes - from < piece ? bytes - from : piece);
         from += piece;
@@ -139,32 +148,35 @@ static int exchange_piece(sm_comm_t *self, const ompi_coll_call_t *call,
                           const ompi_coll_side_t *given, size_t from, size_t length)
 {
     sm_slot_t slot;
-    int error = sm_step_begin(self, SM_SYNC, (size_t)self->size * length, &slot);
+    int error = sm_step_begin(self, SM_SYNC, (size_t)(self->size - 1) * length, &slot);
     if (error != MPI_SUCCESS)
         return error;
     char *row = sm_step_own_row(self, &slot);
     for (int rank = 0; rank < self->size; rank++) {
         if (rank != self->rank)
-            sm_pack_piece(sm_block(given, rank), from, length, row + (size_t)rank * length);
+            sm_pack_piece(sm_block(given, rank), from, length,
+                          row + place_in(self->rank, rank) * length);
     }
-    error = sync_and_compare(self, &slot);
+    sm_step_arrive(self, &slot);
+    if (from == 0 && given == &call->send)
+        sm_copy_own(sm_block(given, self->rank), sm_block(&call->recv, self->rank));
+    error = sm_step_await_all(self, &slot);
+    if (error == MPI_SUCCESS)
+        error = sm_step_compare(self, &slot);
     for (int rank = 0; error == MPI_SUCCESS && rank < self->size; rank++) {
         if (rank != self->rank)
             sm_unpack_piece(sm_block(&call->recv, rank), from, length,
-                            sm_step_row(self, &slot, rank) + (size_t)self->rank * length);
+                            sm_step_row(self, &slot, rank) + place_in(rank, self->rank) * length);
     }
     return error;
 }
 
 int sm_alltoall(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
-    bool in_place = call->send.buffer == MPI_IN_PLACE;
-    const ompi_coll_side_t *given = in_place ? &call->recv : &call->send;
-    size_t block = bytes / (size_t)self->size, piece = piece_bytes(self, (size_t)self->size);
-    size_t from = 0;
+    const ompi_coll_side_t *given = call->send.buffer == MPI_IN_PLACE ? &call->recv : &call->send;
+    size_t blocks = (size_t)self->size, block = bytes / blocks;
+    size_t piece = bytes <= self->max_bytes ? block : piece_bytes(self, blocks), from = 0;
     int error;
-    if (!in_place)
-        sm_copy_own(sm_block(given, self->rank), sm_block(&call->recv, self->rank));
     do {
         error =
             exchange_piece(self, call, given, from, block - from < piece ? block - from : piece);

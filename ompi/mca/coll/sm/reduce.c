@@ -16,29 +16,21 @@
  */
 #include "ompi/mca/coll/sm/fold.h"
 
-/* Reduces elements of the rows, from the element `first` on, to the result. */
-static int fold_rows(sm_comm_t *self, const ompi_coll_call_t *call, const sm_slot_t *slot,
-                     size_t first, ompi_data_t result)
-{
-    sm_fold_t fold;
-    if (sm_bytes(result) == 0)
-        return MPI_SUCCESS;
-    int error = sm_fold_init(&fold, self, call, false);
-    return error == MPI_SUCCESS ? sm_fold_run(&fold, slot, first, result.count, result) : error;
-}
-
 static int reduce_in_root(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
     ompi_data_t result = sm_block(&call->recv, 0);
+    const char *own = sm_own_operand(call);
     sm_slot_t slot;
     int error = sm_step_begin(self, SM_TO_ROOT, bytes, &slot);
     if (error != MPI_SUCCESS)
         return error;
-    sm_pack(sm_contribution(call, result.count), sm_step_own_row(self, &slot));
+    if (own == NULL)
+        sm_pack(sm_contribution(call, result.count), sm_step_own_row(self, &slot));
     error = sm_step_arrive_at_root(self, &slot, call->root);
     if (error == MPI_SUCCESS)
         error = sm_step_compare(self, &slot);
-    return error == MPI_SUCCESS ? fold_rows(self, call, &slot, 0, result) : error;
+    return error == MPI_SUCCESS ? sm_fold_rows(self, call, &slot, 0, result.count, own, result)
+                                : error;
 }
 
 int sm_reduce(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
@@ -58,14 +50,11 @@ static int reduce_by_last(sm_comm_t *self, const ompi_coll_call_t *call, const s
 {
     int error;
     if (sm_step_count_in(self, slot)) {
-        char *row = sm_step_result_row(self, slot);
-        sm_fold_t fold;
+        ompi_data_t packed =
+            ompi_data(sm_step_result_row(self, slot), bytes, ompi_datatype_of(MPI_BYTE));
         error = sm_step_compare(self, slot);
         if (error == MPI_SUCCESS)
-            error = sm_fold_init(&fold, self, call, false);
-        if (error == MPI_SUCCESS)
-            error = sm_fold_run(&fold, slot, 0, result.count,
-                                ompi_data(row, bytes, ompi_datatype_of(MPI_BYTE)));
+            error = sm_fold_rows(self, call, slot, 0, result.count, sm_own_operand(call), packed);
         sm_step_publish_result(self, slot, error);
     } else {
         error = sm_step_await_result(self, slot);
@@ -88,7 +77,9 @@ int sm_allreduce(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
     error = sm_step_sync(self, &slot);
     if (error == MPI_SUCCESS)
         error = sm_step_compare(self, &slot);
-    return error == MPI_SUCCESS ? fold_rows(self, call, &slot, 0, result) : error;
+    if (error != MPI_SUCCESS)
+        return error;
+    return sm_fold_rows(self, call, &slot, 0, result.count, sm_own_operand(call), result);
 }
 
 sm_blocks_t sm_blocks(const ompi_coll_side_t *side, const sm_comm_t *self)
@@ -105,17 +96,32 @@ sm_blocks_t sm_blocks(const ompi_coll_side_t *side, const sm_comm_t *self)
     return blocks;
 }
 
+/* A rank reads its own block where it is, if it can. */
+static void pack_blocks(const ompi_coll_call_t *call, const sm_blocks_t *blocks, bool with_own,
+                        char *row)
+{
+    ompi_data_t all = sm_contribution(call, blocks->total);
+    size_t size = ompi_datatype_size(all.type), behind = blocks->first + blocks->count;
+    size_t before = with_own ? blocks->total : blocks->first;
+    sm_pack_piece(all, 0, before * size, row);
+    if (!with_own)
+        sm_pack_piece(all, behind * size, SIZE_MAX, row + behind * size);
+}
+
 int sm_reduce_scatter(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
     sm_blocks_t blocks = sm_blocks(&call->recv, self);
     ompi_data_t result = ompi_data(call->recv.buffer, blocks.count, call->recv.type);
+    const char *own = sm_own_operand(call);
     sm_slot_t slot;
     int error = sm_step_begin(self, SM_SYNC, bytes, &slot);
     if (error != MPI_SUCCESS)
         return error;
-    sm_pack(sm_contribution(call, blocks.total), sm_step_own_row(self, &slot));
+    pack_blocks(call, &blocks, own == NULL, sm_step_own_row(self, &slot));
     error = sm_step_sync(self, &slot);
     if (error == MPI_SUCCESS)
         error = sm_step_compare(self, &slot);
-    return error == MPI_SUCCESS ? fold_rows(self, call, &slot, blocks.first, result) : error;
+    if (error != MPI_SUCCESS)
+        return error;
+    return sm_fold_rows(self, call, &slot, blocks.first, blocks.count, own, result);
 }

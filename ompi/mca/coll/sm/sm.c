@@ -75,12 +75,17 @@ static opal_status_t open_limits(void)
 
 enum {
     BLOCKS = 1,       /* the side that sends has a block for each rank */
-    ROOTED = 2,       /* only the root has data: limits->rooted_divisor applies */
+    FROM_ROOT = 2,    /* only the root has data: limits->rooted_divisor applies */
     PIECES = 4,       /* `run` takes any length */
     MAPPED = 8,       /* data that not all ranks have mapped goes by messages */
     VECTOR = 16,      /* ranks do not know the lengths of others; each row says where its data is */
     LONGEST = 32,     /* all ranks know all lengths, and the longest block counts */
-    NONBLOCKING = 64, /* has a nonblocking form, too */
+    SUM = 64,         /* all ranks know all lengths, and their sum counts */
+    NO_DATA = 128,    /* no rank has data */
+    BOTH = 256,       /* each rank sends and receives, in types of its own */
+    ROOT_SENDS = 512, /* the send side of the root, the receive side of the others */
+    ROOT_TAKES = 1024,  /* the receive side of the root, the send side of the others */
+    NONBLOCKING = 2048, /* has a nonblocking form, too */
 };
 
 static const struct {
@@ -88,35 +93,54 @@ static const struct {
     sm_run_fn_t *direct; /* data in place; NULL: long data is not taken */
     unsigned is;
 } kinds[OMPI_COLL_KINDS] = {
-    [OMPI_ALLGATHER] = {sm_allgather, sm_direct_allgather, PIECES | NONBLOCKING},
-    [OMPI_ALLGATHERV] = {sm_allgather, sm_direct_allgather, PIECES | LONGEST | NONBLOCKING},
+    [OMPI_ALLGATHER] = {sm_allgather, sm_direct_allgather, PIECES | BOTH | NONBLOCKING},
+    [OMPI_ALLGATHERV] = {sm_allgather, sm_direct_allgather, PIECES | LONGEST | BOTH | NONBLOCKING},
     [OMPI_ALLREDUCE] = {sm_allreduce, sm_direct_allreduce, NONBLOCKING},
-    [OMPI_ALLTOALL] = {sm_alltoall, sm_direct_alltoall, BLOCKS | PIECES},
+    [OMPI_ALLTOALL] = {sm_alltoall, sm_direct_alltoall, BLOCKS | PIECES | BOTH},
     [OMPI_ALLTOALLV] = {sm_alltoallv, sm_alltoallv, VECTOR},
     [OMPI_ALLTOALLW] = {sm_alltoallv, sm_alltoallv, VECTOR},
-    [OMPI_BARRIER] = {sm_barrier, NULL, 0},
-    [OMPI_BCAST] = {sm_bcast, sm_direct_bcast, ROOTED},
-    [OMPI_GATHER] = {sm_gather, sm_direct_gather, MAPPED | NONBLOCKING},
+    [OMPI_BARRIER] = {sm_barrier, NULL, NO_DATA},
+    [OMPI_BCAST] = {sm_bcast, sm_direct_bcast, FROM_ROOT},
+    [OMPI_GATHER] = {sm_gather, sm_direct_gather, MAPPED | ROOT_TAKES | NONBLOCKING},
     [OMPI_GATHERV] = {sm_gatherv, sm_gatherv, VECTOR | MAPPED},
     [OMPI_REDUCE] = {sm_reduce, sm_direct_reduce, NONBLOCKING},
-    [OMPI_REDUCE_SCATTER] = {sm_reduce_scatter, sm_direct_reduce_scatter, NONBLOCKING},
+    [OMPI_REDUCE_SCATTER] = {sm_reduce_scatter, sm_direct_reduce_scatter, SUM | NONBLOCKING},
     [OMPI_REDUCE_SCATTER_BLOCK] = {sm_reduce_scatter, sm_direct_reduce_scatter,
                                    BLOCKS | NONBLOCKING},
-    [OMPI_SCATTER] = {sm_scatter, sm_direct_scatter, BLOCKS | ROOTED},
+    [OMPI_SCATTER] = {sm_scatter, sm_direct_scatter, BLOCKS | FROM_ROOT | ROOT_SENDS},
     [OMPI_SCATTERV] = {sm_scatterv, sm_scatterv, VECTOR | MAPPED},
 };
 
-static bool kind_is(const ompi_coll_call_t *call, unsigned what)
+static bool kind_is(ompi_coll_kind_t kind, unsigned what)
 {
-    return (kinds[call->kind].is & what) != 0;
+    return (kinds[kind].is & what) != 0;
 }
 
 /* Whether the data can be read without a system call. True if that is not known yet. */
-static bool may_be_mapped(const sm_comm_t *self, const ompi_coll_call_t *call)
+static bool may_be_mapped(const sm_comm_t *self, ompi_coll_kind_t kind)
 {
-    if (kinds[call->kind].direct == NULL)
+    if (kinds[kind].direct == NULL)
         return false;
     return self->direct == SM_DIRECT_UNKNOWN || self->is_mapped;
+}
+
+static size_t short_bytes(const sm_comm_t *self, ompi_coll_kind_t kind)
+{
+    const ompi_coll_sm_limits_t *limits = self->limits;
+    size_t max = self->max_bytes;
+    size_t mapped = self->is_oversubscribed ? limits->oversubscribed_bytes : limits->mapped_bytes;
+    if (max > mapped && may_be_mapped(self, kind))
+        max = mapped;
+    if (kind_is(kind, FROM_ROOT))
+        max /= limits->rooted_divisor;
+    return max > SM_INLINE ? max : SM_INLINE;
+}
+
+/* Called whenever more is known of the communicator. */
+static void set_short_bytes(sm_comm_t *self)
+{
+    for (ompi_coll_kind_t kind = 0; kind < OMPI_COLL_KINDS; kind++)
+        self->short_bytes[kind] = short_bytes(self, kind);
 }
 
 static size_t longest_block(const sm_comm_t *self, const ompi_coll_side_t *side)
@@ -129,36 +153,27 @@ static size_t longest_block(const sm_comm_t *self, const ompi_coll_side_t *side)
     return longest;
 }
 
-/* The longest data that goes through the area at once. */
-static size_t short_bytes(const sm_comm_t *self, const ompi_coll_call_t *call)
+/* call_bytes of an operation whose blocks are not equal. */
+static size_t unequal_bytes(const sm_comm_t *self, const ompi_coll_call_t *call)
 {
-    const ompi_coll_sm_limits_t *limits = self->limits;
-    size_t max = self->max_bytes;
-    size_t mapped = self->is_oversubscribed ? limits->oversubscribed_bytes : limits->mapped_bytes;
-    if (max > mapped && may_be_mapped(self, call))
-        max = mapped;
-    if (kind_is(call, ROOTED))
-        max /= limits->rooted_divisor;
-    return max > SM_INLINE ? max : SM_INLINE;
+    const ompi_coll_side_t *side = &call->recv;
+    if (kind_is(call->kind, LONGEST))
+        return longest_block(self, side);
+    if (kind_is(call->kind, SUM))
+        return ompi_datatype_bytes(side->type, sm_blocks(side, self).total);
+    return kind_is(call->kind, VECTOR) ? self->short_bytes[call->kind] : 0;
 }
 
 /* The bytes that a rank sends, all blocks together. SIZE_MAX: the number overflows. */
 static size_t call_bytes(const sm_comm_t *self, const ompi_coll_call_t *call)
 {
-    const ompi_coll_side_t *side = &call->recv;
-    bool is_root = self->rank == call->root;
-    if (call->kind == OMPI_BARRIER)
-        return 0;
-    if (kind_is(call, VECTOR))
-        return short_bytes(self, call);
-    if (kind_is(call, LONGEST))
-        return longest_block(self, side);
-    if ((call->kind == OMPI_GATHER && !is_root) || (call->kind == OMPI_SCATTER && is_root))
-        side = &call->send;
-    if (call->kind == OMPI_REDUCE_SCATTER)
-        return ompi_datatype_bytes(side->type, sm_blocks(side, self).total);
+    unsigned is = kinds[call->kind].is;
+    if (opal_unlikely((is & (VECTOR | LONGEST | SUM | NO_DATA)) != 0))
+        return unequal_bytes(self, call);
+    unsigned sends = self->rank == call->root ? ROOT_SENDS : ROOT_TAKES;
+    const ompi_coll_side_t *side = (is & sends) != 0 ? &call->send : &call->recv;
     size_t bytes = ompi_datatype_bytes(side->type, (size_t)side->count), all = bytes;
-    if (kind_is(call, BLOCKS) && __builtin_mul_overflow(bytes, (size_t)self->size, &all))
+    if ((is & BLOCKS) != 0 && __builtin_mul_overflow(bytes, (size_t)self->size, &all))
         return SIZE_MAX;
     return all;
 }
@@ -173,24 +188,30 @@ static bool may_be_direct(const sm_comm_t *self, const ompi_coll_call_t *call, s
     size_t longest = call->kind == OMPI_BCAST    ? self->limits->bcast_read_bytes
                      : call->kind == OMPI_REDUCE ? self->limits->reduce_read_bytes
                                                  : SIZE_MAX;
-    return !kind_is(call, MAPPED) && bytes <= longest;
+    return !kind_is(call->kind, MAPPED) && bytes <= longest;
 }
 
 /* Whether data of any length goes through the area, in pieces. */
 static bool goes_in_pieces(const sm_comm_t *self, const ompi_coll_call_t *call)
 {
-    size_t blocks = kind_is(call, BLOCKS) ? (size_t)self->size : 1;
-    return kind_is(call, PIECES) && self->limits->pieces && self->direct == SM_DIRECT_FORBIDDEN &&
-           self->max_bytes / blocks >= SM_PIECE_MIN;
+    size_t blocks = kind_is(call->kind, BLOCKS) ? (size_t)self->size : 1;
+    return kind_is(call->kind, PIECES) && self->limits->pieces &&
+           self->direct == SM_DIRECT_FORBIDDEN && self->max_bytes / blocks >= SM_PIECE_MIN;
 }
 
-/* NULL: the call is not taken. */
-static sm_run_fn_t *choose(const sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
+/* The function for a call, and its protocol; SM_ANY: signatures are not compared. NULL: the call is
+ * not taken. */
+static sm_run_fn_t *choose(const sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes,
+                           sm_protocol_t *protocol)
 {
-    bool is_short = bytes <= short_bytes(self, call) && !kind_is(call, VECTOR);
-    if (is_short || goes_in_pieces(self, call))
-        return kinds[call->kind].run;
-    return may_be_direct(self, call, bytes) ? kinds[call->kind].direct : NULL;
+    ompi_coll_kind_t kind = call->kind;
+    bool is_vector = kind_is(kind, VECTOR);
+    *protocol = kind_is(kind, VECTOR | NO_DATA) ? SM_ANY : SM_SHORT;
+    if (opal_likely(bytes <= self->short_bytes[kind] && !is_vector) || goes_in_pieces(self, call))
+        return kinds[kind].run;
+    if (!is_vector)
+        *protocol = SM_DIRECT;
+    return may_be_direct(self, call, bytes) ? kinds[kind].direct : NULL;
 }
 
 /* At the first call: allocates the area, and finds out how the ranks reach each other's memory. */
@@ -199,10 +220,12 @@ static int prepare(sm_comm_t *self)
     int error = MPI_SUCCESS;
     if (self->stage == SM_NEW)
         error = sm_area_join(self);
+    set_short_bytes(self);
     /* At the first call of any length: ranks whose lengths differ by mistake would not agree on
      * when it is needed. */
     if (error == MPI_SUCCESS && self->stage == SM_READY && self->direct == SM_DIRECT_UNKNOWN)
         error = sm_direct_agree(self);
+    set_short_bytes(self);
     return error;
 }
 
@@ -210,20 +233,11 @@ static int prepare(sm_comm_t *self)
  * rank does both. */
 static bool is_mismatch(const sm_comm_t *self, const ompi_coll_call_t *call)
 {
-    bool gathers = call->kind == OMPI_ALLGATHER || call->kind == OMPI_ALLGATHERV;
-    if ((!gathers && call->kind != OMPI_ALLTOALL) || call->send.buffer == MPI_IN_PLACE)
+    bool gathers = call->kind != OMPI_ALLTOALL;
+    if (!kind_is(call->kind, BOTH) || call->send.buffer == MPI_IN_PLACE)
         return false;
     return sm_bytes(sm_block(&call->send, 0)) !=
            sm_bytes(sm_block(&call->recv, gathers ? self->rank : 0));
-}
-
-/* The signature of this rank's call; 0: it is not compared. */
-static uint64_t signature_of(const sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
-{
-    if (kind_is(call, VECTOR) || call->kind == OMPI_BARRIER)
-        return 0;
-    bool is_short = bytes <= short_bytes(self, call) || goes_in_pieces(self, call);
-    return sm_signature(bytes, is_short ? SM_SHORT : SM_DIRECT, is_mismatch(self, call));
 }
 
 /* For a call with an error: all steps, without data. The other ranks see another signature. */
@@ -247,19 +261,20 @@ static int run(const ompi_coll_call_t *call, void *state, bool *taken)
     size_t bytes = call_bytes(self, call);
     if (bytes == SIZE_MAX)
         return MPI_SUCCESS;
-    sm_run_fn_t *chosen = choose(self, call, bytes);
+    sm_protocol_t protocol;
+    sm_run_fn_t *chosen = choose(self, call, bytes, &protocol);
     bool is_unknown = self->stage == SM_NEW || self->direct == SM_DIRECT_UNKNOWN;
     if (opal_unlikely(is_unknown) && chosen != NULL) {
         int error = prepare(self);
         *taken = error != MPI_SUCCESS;
         if (*taken)
             return error;
-        chosen = choose(self, call, bytes);
+        chosen = choose(self, call, bytes, &protocol);
     }
     if (chosen == NULL || self->stage == SM_DECLINED)
         return MPI_SUCCESS;
     int error = MPI_ERR_PROC_ABORTED;
-    self->signature = signature_of(self, call, bytes);
+    self->signature = sm_signature(bytes, protocol, is_mismatch(self, call));
     if (opal_likely(self->stage == SM_READY))
         error = opal_likely(call->error == MPI_SUCCESS) ? chosen(self, call, bytes)
                                                         : run_empty(self, call, chosen, bytes);
@@ -272,7 +287,7 @@ static int build(const ompi_coll_call_t *call, void *state, ompi_schedule_t *sch
 {
     sm_comm_t *self = state;
     *taken = false;
-    if (!kind_is(call, NONBLOCKING) || !may_be_mapped(self, call))
+    if (!kind_is(call->kind, NONBLOCKING) || !may_be_mapped(self, call->kind))
         return MPI_SUCCESS;
     size_t bytes = call_bytes(self, call);
     *taken = bytes >= self->limits->nonblocking_bytes && bytes < SIZE_MAX;
@@ -297,9 +312,12 @@ static int comm_add(ompi_communicator_t *comm, void **state)
     self->direct = use_direct ? SM_DIRECT_UNKNOWN : SM_DIRECT_FORBIDDEN;
     self->limits = comm->size == 2 ? &two_ranks : &more_ranks;
     self->max_bytes = self->limits->area_bytes;
-    for (int rank = 0; rank < comm->size; rank++)
-        self->peers[rank].local_rank =
-            (unsigned)opal_node_local_rank(ompi_comm_process(comm, rank));
+    set_short_bytes(self);
+    for (int rank = 0; rank < comm->size; rank++) {
+        sm_peer_t *peer = &self->peers[rank];
+        peer->local_rank = (unsigned)opal_node_local_rank(ompi_comm_process(comm, rank));
+        peer->doorbell = &opal_node_slot(peer->local_rank)->doorbell;
+    }
     *state = self;
     return MPI_SUCCESS;
 }

@@ -62,7 +62,7 @@
 
 enum {
     SM_LINES = 64,
-    SM_INLINE = 48,
+    SM_INLINE = 112,
     SM_PIECE_MIN = 64, /* bytes of a block that are worth a step */
 };
 
@@ -70,6 +70,7 @@ typedef struct sm_counter {
     _Alignas(64) _Atomic uint64_t count;
 } sm_counter_t;
 
+/* Two cache lines: a transfer of two takes little longer than that of one. */
 typedef struct sm_line {
     _Alignas(64) _Atomic uint64_t flag; /* the step whose data the row has */
     uint64_t signature;                 /* of the rank's call, sm_signature */
@@ -97,36 +98,38 @@ typedef enum sm_direct_state {
 } sm_direct_state_t;
 
 typedef struct sm_peer {
+    opal_doorbell_t *doorbell;
     unsigned local_rank;
     bool is_read;          /* in this step */
     opal_node_view_t view; /* of its memory, as mapped here; set by sm_direct_agree */
 } sm_peer_t;
 
-/* The state of a communicator. The fields from `step` to `arrivals` are equal in all ranks when
- * they begin a step. */
+/* The state of a communicator. The fields from `step` to `used`, and `arrivals`, are equal in all
+ * ranks when they begin a step. */
 typedef struct sm_comm {
     ompi_communicator_t *comm;
     sm_stage_t stage;
     sm_direct_state_t direct;
-    bool is_mapped;         /* all ranks have mapped the same region */
-    bool may_read;          /* all ranks may read each other's other memory by system calls */
-    bool is_oversubscribed; /* the node has more ranks than cores; a wait does not spin */
     int rank, size;
-    const ompi_coll_sm_limits_t *limits; /* of two_ranks or more_ranks */
-    size_t max_bytes; /* the longest data of a rank that fits the area; rank 0's value when READY */
-    size_t
-        room_bytes; /* of a row's half: one step with data of max_bytes, or several shorter ones */
-    size_t area_bytes; /* in rank 0: of the carved memory, which may be more than is used */
     sm_area_t *area;
     char *room;
+    size_t
+        room_bytes; /* of a row's half: one step with data of max_bytes, or several shorter ones */
     uint64_t signature; /* of the running call */
     uint64_t step;
     unsigned half, line;                /* of the next step */
     size_t used;                        /* of the half's room */
-    uint64_t arrivals[2][SM_LINES];     /* values of the counters when all ranks have arrived */
-    unsigned deaths;                    /* of processes of the node, at the last check */
     bool has_memory, has_result_memory; /* populated: this rank's row, the last row */
-    sm_peer_t peers[];                  /* the ranks of the communicator */
+    bool is_mapped;                     /* all ranks have mapped the same region */
+    bool may_read;          /* all ranks may read each other's other memory by system calls */
+    bool is_oversubscribed; /* the node has more ranks than cores; a wait does not spin */
+    unsigned deaths;        /* of processes of the node, at the last check */
+    const ompi_coll_sm_limits_t *limits; /* of two_ranks or more_ranks */
+    size_t max_bytes; /* the longest data of a rank that fits the area; rank 0's value when READY */
+    size_t area_bytes; /* in rank 0: of the carved memory, which may be more than is used */
+    size_t short_bytes[OMPI_COLL_KINDS]; /* the longest data that goes through the area at once */
+    uint64_t arrivals[2][SM_LINES];      /* values of the counters when all ranks have arrived */
+    sm_peer_t peers[];                   /* the ranks of the communicator */
 } sm_comm_t;
 
 /* -- area.c ------------------------------------------------------------------------------ */
@@ -176,8 +179,13 @@ static inline size_t sm_bytes(ompi_data_t data)
 /* Copies a rank's block for itself. MPI_ERR_TRUNCATE: the two lengths differ. */
 static inline int sm_copy_own(ompi_data_t from, ompi_data_t to)
 {
-    ompi_datatype_copy(from.type, from.count, from.buffer, to.type, to.count, to.buffer);
-    return sm_bytes(from) == sm_bytes(to) ? MPI_SUCCESS : MPI_ERR_TRUNCATE;
+    size_t bytes = sm_bytes(from);
+    if (opal_likely(ompi_datatype_is_contiguous(from.type)))
+        ompi_datatype_unpack(to.type, to.count, to.buffer, 0,
+                             (const void *)ompi_datatype_origin(from.type, from.buffer), bytes);
+    else
+        ompi_datatype_copy(from.type, from.count, from.buffer, to.type, to.count, to.buffer);
+    return bytes == sm_bytes(to) ? MPI_SUCCESS : MPI_ERR_TRUNCATE;
 }
 
 /* Pack and unpack `length` bytes from the packed byte `from` on, or fewer at the end of the data.

@@ -12,6 +12,7 @@
 #ifndef OMPI_COLL_SM_STEP_H
 #define OMPI_COLL_SM_STEP_H
 
+#include "opal/arch/prefetch.h"
 #include "ompi/mca/coll/sm/sm.h"
 
 /* The part of the area that a step uses. */
@@ -53,29 +54,157 @@ static inline bool sm_has_counters(const sm_comm_t *self)
     return self->size > 2;
 }
 
+static inline size_t sm_room_for(size_t bytes)
+{
+    return (bytes + 63) & ~(size_t)63;
+}
+
+/* For sm_step_begin. */
+static inline void sm_step_take_slot(sm_comm_t *self, sm_flow_t flow, size_t bytes, sm_slot_t *slot)
+{
+    slot->step = ++self->step;
+    slot->half = self->half;
+    slot->line = self->line;
+    slot->at = SIZE_MAX;
+    slot->used = self->used;
+    if (bytes > SM_INLINE) {
+        slot->at = self->used;
+        self->used += sm_room_for(bytes);
+    }
+    if (flow != SM_BY_ROOT)
+        slot->arrivals = self->arrivals[self->half][self->line] += (uint64_t)self->size;
+    self->line++;
+    if (flow == SM_SYNC) {
+        self->half ^= 1;
+        self->line = 0;
+        self->used = 0;
+    }
+}
+
+/* For sm_step_begin: the sync step that ends a half. */
+int sm_step_leave_half(sm_comm_t *self);
+
 /* Takes the slot of a step with rows of `bytes`. Waits in a barrier if the half is full. */
-int sm_step_begin(sm_comm_t *self, sm_flow_t flow, size_t bytes, sm_slot_t *slot);
+static inline int sm_step_begin(sm_comm_t *self, sm_flow_t flow, size_t bytes, sm_slot_t *slot)
+{
+    /* The last line is for the sync step. Whether a slot is free depends neither on the flow nor on
+     * the bytes of short data, because ranks whose calls do not match may differ in them. */
+    bool has_line = self->line < SM_LINES - 1;
+    size_t quarter = self->room_bytes / 4, wanted = bytes > quarter ? bytes : quarter;
+    if (opal_unlikely(!has_line || (self->used > 0 && wanted > self->room_bytes - self->used))) {
+        int error = sm_step_leave_half(self);
+        if (error != MPI_SUCCESS)
+            return error;
+    }
+    sm_step_take_slot(self, flow, bytes, slot);
+    return MPI_SUCCESS;
+}
 
-/* The data of a row. Row `size` is that of the result. */
-char *sm_step_row(const sm_comm_t *self, const sm_slot_t *slot, int row);
-
-/* The rows that this rank writes. The first call for a row populates its memory. */
-char *sm_step_own_row(sm_comm_t *self, const sm_slot_t *slot);
-char *sm_step_result_row(sm_comm_t *self, const sm_slot_t *slot);
+static inline sm_line_t *sm_line_of(const sm_comm_t *self, const sm_slot_t *slot, int row)
+{
+    return &self->area->lines[row][slot->half][slot->line];
+}
 
 /* The bytes beside the flag, in a step whose rows are longer than a line. */
-char *sm_step_line(const sm_comm_t *self, const sm_slot_t *slot, int row);
+static inline char *sm_step_line(const sm_comm_t *self, const sm_slot_t *slot, int row)
+{
+    return sm_line_of(self, slot, row)->bytes;
+}
+
+/* The data of a row. Row `size` is that of the result. */
+static inline char *sm_step_row(const sm_comm_t *self, const sm_slot_t *slot, int row)
+{
+    if (opal_likely(slot->at == SIZE_MAX))
+        return sm_step_line(self, slot, row);
+    return self->room + (2 * (size_t)row + slot->half) * self->room_bytes + slot->at;
+}
+
+/* The rows that this rank writes. The first call for a row populates its memory. */
+void sm_step_populate_own_row(sm_comm_t *self);
+char *sm_step_result_row(sm_comm_t *self, const sm_slot_t *slot);
+
+static inline char *sm_step_own_row(sm_comm_t *self, const sm_slot_t *slot)
+{
+    if (opal_unlikely(slot->at != SIZE_MAX && !self->has_memory))
+        sm_step_populate_own_row(self);
+    return sm_step_row(self, slot, self->rank);
+}
 
 /* Rows of results and of entries (direct.h) begin with an error: why there is no data. */
-int *sm_step_error(const sm_comm_t *self, const sm_slot_t *slot, int row);
+static inline int *sm_step_error(const sm_comm_t *self, const sm_slot_t *slot, int row)
+{
+    return (int *)(void *)sm_step_line(self, slot, row);
+}
+
+/* -- waiting and notifying, for the flows --------------------------------------------------- */
+
+static inline bool sm_has_value(const _Atomic uint64_t *word, uint64_t value)
+{
+    return atomic_load_explicit(word, memory_order_acquire) == value;
+}
+
+/* Waits until the word has the value. */
+int sm_step_wait(sm_comm_t *self, const _Atomic uint64_t *word, uint64_t value);
+
+/* Called by a rank that has published something for all others. */
+void sm_step_notify_many(const sm_comm_t *self);
+
+static inline void sm_step_notify_others(const sm_comm_t *self)
+{
+    if (sm_has_counters(self))
+        sm_step_notify_many(self);
+    else
+        opal_doorbell_notify(self->peers[1 - self->rank].doorbell);
+}
+
+static inline void sm_step_set_flag(const sm_comm_t *self, const sm_slot_t *slot, int row)
+{
+    atomic_store_explicit(&sm_line_of(self, slot, row)->flag, slot->step, memory_order_release);
+}
+
+static inline int sm_step_await_flag(sm_comm_t *self, const sm_slot_t *slot, int row)
+{
+    return sm_step_wait(self, &sm_line_of(self, slot, row)->flag, slot->step);
+}
+
+/* Called before the flag or the count that publishes this rank's row. */
+static inline void sm_step_write_signature(const sm_comm_t *self, const sm_slot_t *slot)
+{
+    if (self->signature != 0)
+        sm_line_of(self, slot, self->rank)->signature = self->signature;
+}
+
+/* Fetches the line that this rank writes next, while it does something else: a store to a line that
+ * a peer has read takes as long as a transfer of a line. */
+static inline void sm_step_prefetch_next(const sm_comm_t *self)
+{
+    opal_prefetch_write(&self->area->lines[self->rank][self->half][self->line]);
+}
 
 /* -- SM_SYNC ------------------------------------------------------------------------------- */
 
 /* sm_step_arrive: this rank has written its row. sm_step_await_all returns when all ranks have.
  * sm_step_sync calls both. */
-void sm_step_arrive(sm_comm_t *self, const sm_slot_t *slot);
+void sm_step_count_arrival(sm_comm_t *self, const sm_slot_t *slot); /* for sm_step_arrive */
+
+static inline void sm_step_arrive(sm_comm_t *self, const sm_slot_t *slot)
+{
+    sm_step_write_signature(self, slot);
+    if (sm_has_counters(self)) {
+        sm_step_count_arrival(self, slot);
+    } else {
+        sm_step_set_flag(self, slot, self->rank);
+        sm_step_notify_others(self);
+    }
+}
+
 int sm_step_await_all(sm_comm_t *self, const sm_slot_t *slot);
-int sm_step_sync(sm_comm_t *self, const sm_slot_t *slot);
+
+static inline int sm_step_sync(sm_comm_t *self, const sm_slot_t *slot)
+{
+    sm_step_arrive(self, slot);
+    return sm_step_await_all(self, slot);
+}
 
 /* A whole step without data. */
 int sm_step_barrier(sm_comm_t *self);
@@ -106,17 +235,37 @@ int sm_step_report(sm_comm_t *self, int root, bool compares);
 /* sm_step_notify: the root has written its row. The others call sm_step_await. MPI_ERR_TRUNCATE:
  * the root's signature differs from this rank's. The rank then calls sm_step_follow_root, which
  * takes the remaining steps of the root's protocol and returns the error. */
-void sm_step_notify(sm_comm_t *self, const sm_slot_t *slot);
+static inline void sm_step_notify(sm_comm_t *self, const sm_slot_t *slot)
+{
+    sm_step_write_signature(self, slot);
+    sm_step_set_flag(self, slot, self->rank);
+    sm_step_notify_others(self);
+}
+
 int sm_step_await(sm_comm_t *self, const sm_slot_t *slot, int root);
 int sm_step_follow_root(sm_comm_t *self, sm_slot_t *slot, int root);
 
 /* -- signatures of rows that were waited for ------------------------------------------------ */
 
-bool sm_step_matches(const sm_comm_t *self, const sm_slot_t *slot, int rank);
+static inline bool sm_step_matches(const sm_comm_t *self, const sm_slot_t *slot, int rank)
+{
+    return sm_line_of(self, slot, rank)->signature == self->signature;
+}
+
 sm_protocol_t sm_step_protocol(const sm_comm_t *self, const sm_slot_t *slot, int rank);
 
 /* Called when all rows can be read. MPI_ERR_TRUNCATE, in all ranks: a signature differs. */
-int sm_step_compare(sm_comm_t *self, const sm_slot_t *slot);
+int sm_step_refuse(sm_comm_t *self, const sm_slot_t *slot); /* for sm_step_compare */
+
+static inline int sm_step_compare(sm_comm_t *self, const sm_slot_t *slot)
+{
+    for (int rank = 0; rank < self->size; rank++) {
+        if (opal_unlikely(rank != self->rank && !sm_step_matches(self, slot, rank)))
+            return sm_step_refuse(self, slot);
+    }
+    /* All signatures are equal, so if this rank has a mismatch, all have one. */
+    return opal_unlikely((self->signature & SM_MISMATCH) != 0) ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+}
 
 /* -- readers of a rank's own memory --------------------------------------------------------- */
 

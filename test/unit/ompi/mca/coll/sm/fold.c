@@ -98,14 +98,24 @@ static const struct {
     size_t first, count;
 } parts[] = {{0, COUNT}, {0, 1}, {COUNT - 1, 1}, {63, 65}, {100, 2000}};
 
+/* Reduces the operands in the memory of the ranks, or in the rows of a step. */
+static int run_fold(ompi_op_t *op, bool is_direct, size_t first, size_t count, ompi_data_t result)
+{
+    ompi_datatype_t *type = ompi_datatype_of(MPI_UNSIGNED);
+    ompi_coll_call_t call = {.op = op, .recv = {.type = type}};
+    if (!is_direct)
+        return sm_fold_rows(self, &call, &slot, first, count, NULL, result);
+    sm_fold_t fold = make_fold(op, type, true);
+    return sm_fold_run(&fold, &slot, first, count, result);
+}
+
 static void check_fold(bool commutes, bool is_direct, size_t first, size_t count)
 {
     static unsigned result[COUNT + 1];
-    ompi_datatype_t *type = ompi_datatype_of(MPI_UNSIGNED);
-    sm_fold_t fold =
-        make_fold(commutes ? ompi_handle_object(MPI_SUM) : composition(), type, is_direct);
+    ompi_op_t *op = commutes ? ompi_handle_object(MPI_SUM) : composition();
     result[count] = 77;
-    ck_assert_int_eq(sm_fold_run(&fold, &slot, first, count, ompi_data(result, count, type)),
+    ck_assert_int_eq(run_fold(op, is_direct, first, count,
+                              ompi_data(result, count, ompi_datatype_of(MPI_UNSIGNED))),
                      MPI_SUCCESS);
     for (size_t i = 0; i < count; i++)
         ck_assert_uint_eq(result[i], expected(first + i, commutes));
@@ -119,13 +129,30 @@ START_TEST(operands_are_reduced_in_order)
 }
 END_TEST
 
+/* A rank need not have packed its operand. */
+START_TEST(the_own_operand_is_read_in_place)
+{
+    unsigned result[100];
+    ompi_coll_call_t call = {.op = ompi_handle_object(MPI_SUM),
+                             .recv = {.type = ompi_datatype_of(MPI_UNSIGNED)}};
+    unsigned *row = (unsigned *)(void *)sm_step_row(self, &slot, self->rank);
+    unsigned kept = row[7];
+    row[7] = 12345;
+    ck_assert_int_eq(sm_fold_rows(self, &call, &slot, 7, 100, (const char *)memory[self->rank],
+                                  ompi_data(result, 100, call.recv.type)),
+                     MPI_SUCCESS);
+    row[7] = kept;
+    for (size_t i = 0; i < 100; i++)
+        ck_assert_uint_eq(result[i], expected(7 + i, true));
+}
+END_TEST
+
 /* The result is packed bytes. */
 START_TEST(a_result_of_packed_bytes)
 {
     unsigned result[100];
-    sm_fold_t fold = make_fold(ompi_handle_object(MPI_SUM), ompi_datatype_of(MPI_UNSIGNED), false);
     ompi_data_t bytes = ompi_data(result, sizeof result, ompi_datatype_of(MPI_BYTE));
-    ck_assert_int_eq(sm_fold_run(&fold, &slot, 7, 100, bytes), MPI_SUCCESS);
+    ck_assert_int_eq(run_fold(ompi_handle_object(MPI_SUM), false, 7, 100, bytes), MPI_SUCCESS);
     for (size_t i = 0; i < 100; i++)
         ck_assert_uint_eq(result[i], expected(7 + i, true));
 }
@@ -174,6 +201,7 @@ END_TEST
 
 static const unit_test_t tests[] = {
     {.test = &operands_are_reduced_in_order, .repeats = OPAL_COUNT_OF(parts)},
+    {.test = &the_own_operand_is_read_in_place},
     {.test = &a_result_of_packed_bytes},
     {.test = &a_result_in_place},
     {.test = &pieces_reach_all_ranks},

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * ompi/mca/coll/sm/step.c: which slot of the area a step takes. All ranks of the communicator are
- * in this process and take their steps in turn, so no call may wait. The linker wraps
- * opal_node_slot, which returns the doorbells.
+ * in this process and take their steps in turn, so no call may wait.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,17 +11,10 @@
 
 enum { RANKS = 3, ROOM = 1024, STEPS = 1000 };
 
-static opal_node_slot_t slots[RANKS];
+static opal_doorbell_t doorbells[RANKS];
 static sm_comm_t *ranks[RANKS];
 static sm_area_t *area;
 static char *room;
-
-opal_node_slot_t *__wrap_opal_node_slot(unsigned local_rank);
-
-opal_node_slot_t *__wrap_opal_node_slot(unsigned local_rank)
-{
-    return &slots[local_rank];
-}
 
 static void setup(void)
 {
@@ -41,7 +33,7 @@ static void setup(void)
         self->room_bytes = ROOM;
         self->has_memory = self->has_result_memory = true;
         for (unsigned peer = 0; peer < RANKS; peer++)
-            self->peers[peer].local_rank = peer;
+            self->peers[peer].doorbell = &doorbells[peer];
         ranks[rank] = self;
     }
 }
@@ -88,10 +80,10 @@ START_TEST(a_sync_step_changes_the_half)
 {
     sm_slot_t slot;
     for (unsigned i = 0; i < 4; i++) {
-        ck_assert_int_eq(sm_step_begin(ranks[0], SM_BY_ROOT, 100, &slot), MPI_SUCCESS);
+        ck_assert_int_eq(sm_step_begin(ranks[0], SM_BY_ROOT, 120, &slot), MPI_SUCCESS);
         ck_assert_uint_eq(slot.half, i % 2);
         ck_assert_uint_eq(slot.at, 0);
-        ck_assert_int_eq(sm_step_begin(ranks[0], SM_SYNC, 100, &slot), MPI_SUCCESS);
+        ck_assert_int_eq(sm_step_begin(ranks[0], SM_SYNC, 120, &slot), MPI_SUCCESS);
         ck_assert_uint_eq(slot.half, i % 2);
         ck_assert_uint_eq(slot.at, 128);
         ck_assert_uint_eq(slot.used, 128);
