@@ -15,7 +15,10 @@
 
 #include "opal/util/text.h"
 
-enum { SMALL_BYTES = 4 << 10 }; /* max_bytes of an area when the segment is nearly full */
+enum {
+    SMALL_BYTES = 4 << 10, /* max_bytes of an area when the segment is nearly full */
+    ROOM_BYTES = 16 << 10, /* of a row's half, so that it has several steps; not in a small area */
+};
 
 typedef struct free_area {
     struct free_area *next;
@@ -32,10 +35,15 @@ static size_t control_bytes(int ranks)
     return sizeof(sm_area_t) + ((size_t)ranks + 1) * sizeof(((sm_area_t *)NULL)->lines[0]);
 }
 
-static void set_max_bytes(sm_comm_t *self, size_t max_bytes)
+static size_t longest(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+static void set_max_bytes(sm_comm_t *self, size_t max_bytes, size_t room_bytes)
 {
     self->max_bytes = max_bytes;
-    size_t least = sm_vector_bytes(self->size), bytes = max_bytes > least ? max_bytes : least;
+    size_t bytes = longest(longest(max_bytes, room_bytes), sm_vector_bytes(self->size));
     self->room_bytes = (bytes + 63) & ~(size_t)63;
 }
 
@@ -66,7 +74,7 @@ static sm_area_t *take_free(size_t *bytes)
 /* The message of rank 0 to the others. */
 typedef struct location {
     uint64_t offset; /* 0: the segment has no room */
-    uint64_t max_bytes;
+    uint64_t max_bytes, room_bytes;
 } location_t;
 
 /* The offset of a new or reused area; 0: none. */
@@ -89,18 +97,19 @@ static uint64_t make(sm_comm_t *self)
 /* Makes a smaller area if there is no room for one of max_bytes. */
 static location_t make_location(sm_comm_t *self)
 {
+    set_max_bytes(self, self->max_bytes, ROOM_BYTES);
     uint64_t offset = make(self);
-    if (offset == 0 && self->max_bytes > SMALL_BYTES) {
-        set_max_bytes(self, SMALL_BYTES);
+    if (offset == 0) {
+        size_t max_bytes = self->max_bytes < SMALL_BYTES ? self->max_bytes : SMALL_BYTES;
+        set_max_bytes(self, max_bytes, 0);
         offset = make(self);
     }
-    return (location_t){offset, self->max_bytes};
+    return (location_t){offset, self->max_bytes, self->room_bytes};
 }
 
 int sm_area_join(sm_comm_t *self)
 {
     location_t location = {0};
-    set_max_bytes(self, self->max_bytes);
     if (self->rank == 0)
         location = make_location(self);
     ompi_schedule_t schedule;
@@ -119,7 +128,7 @@ int sm_area_join(sm_comm_t *self)
     self->stage = SM_DECLINED;
     if (location.offset == 0)
         return MPI_SUCCESS;
-    set_max_bytes(self, location.max_bytes);
+    set_max_bytes(self, location.max_bytes, location.room_bytes);
     self->area = opal_node_at(location.offset);
     self->room = (char *)self->area + control_bytes(self->size);
     self->stage = SM_READY;

@@ -11,7 +11,7 @@
 #include "test/unit/ompi/fake_pml.h"
 #include "test/unit/opal/support.h"
 
-enum { RANKS = 2, SEGMENT = 4 << 20, SHORT = 1024, LONG = 16 << 10, SMALL = 4 << 10 };
+enum { RANKS = 2, SEGMENT = 4 << 20, SHORT = 1024, LONG = 64 << 10, SMALL = 4 << 10 };
 
 static _Alignas(64) char segment[SEGMENT];
 static size_t carved, limit; /* of the segment */
