@@ -37,6 +37,7 @@ typedef struct head {
     int error;
     where_t where;
     item_t only;
+    size_t used; /* bytes of the row that items and packed data use */
 } head_t;
 
 _Static_assert(sizeof(head_t) <= SM_INLINE, "a head fits the line of its flag");
@@ -180,6 +181,7 @@ static void write_blocks(sm_comm_t *self, const sm_slot_t *slot, size_t bytes,
         total += items[i].bytes;
     }
     *source = (sm_source_t){0};
+    head->used = at;
     if (total > bytes - at) {
         head->where = IN_MEMORY;
         describe_blocks(self, blocks, needs_copy, items, source);
@@ -192,6 +194,7 @@ static void write_blocks(sm_comm_t *self, const sm_slot_t *slot, size_t bytes,
             sm_pack(block_at(blocks, i), row + at);
         at += items[i].bytes;
     }
+    head->used = at;
 }
 
 /* -- receiving ----------------------------------------------------------------------------- */
@@ -293,12 +296,20 @@ int sm_alltoallv(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 
 /* -- scatterv -------------------------------------------------------------------------------- */
 
+/* Returns what the root's row does not use to the room, so that more steps fit before a barrier.
+ * All ranks do this before their next step. */
+static void shrink_row(sm_comm_t *self, const sm_slot_t *slot, int root)
+{
+    self->used = slot->used + ((head_of(self, slot, root)->used + 63) & ~(size_t)63);
+}
+
 static int scatter_from_root(sm_comm_t *self, const ompi_coll_call_t *call, const sm_slot_t *slot,
                              size_t row)
 {
     blocks_t blocks = blocks_for_others(self, &call->send);
     sm_source_t source;
     write_blocks(self, slot, row, &blocks, false, &source);
+    shrink_row(self, slot, self->rank);
     sm_step_notify(self, slot);
     if (call->recv.buffer != MPI_IN_PLACE)
         sm_copy_own(sm_block(&call->send, self->rank), sm_block(&call->recv, 0));
@@ -320,8 +331,10 @@ int sm_scatterv(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
     if (self->rank == root)
         return scatter_from_root(self, call, &slot, row);
     error = sm_step_await(self, &slot, root);
-    if (error == MPI_SUCCESS)
-        error = head_of(self, &slot, root)->error;
+    if (error != MPI_SUCCESS)
+        return error;
+    shrink_row(self, &slot, root);
+    error = head_of(self, &slot, root)->error;
     if (error != MPI_SUCCESS)
         return error;
     error = read_item(self, &slot, root, item_for(self, &slot, root, self->rank),
