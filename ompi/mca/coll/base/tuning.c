@@ -20,7 +20,7 @@ static const ompi_coll_tuning_t rows[] = {
                       .oversubscribed_bytes = 4 << 10,
                       .rooted_divisor = 1,
                       .pieces = false, /* messages are as fast: the two copies overlap */
-                      .bcast_read_bytes = 64 << 10,
+                      .bcast_read_bytes = 0,
                       .reduce_read_bytes = 0,
                       .nonblocking_bytes = 8 << 10,
                       .bcast_split_bytes = 8 << 10,
@@ -30,7 +30,7 @@ static const ompi_coll_tuning_t rows[] = {
         .more_ranks = {.area_bytes = 64 << 10,
                        .mapped_bytes = 16 << 10,
                        .oversubscribed_bytes = 16 << 10,
-                       .rooted_divisor = 4,
+                       .rooted_divisor = 2,
                        .pieces = true,
                        .bcast_read_bytes = SIZE_MAX,
                        .reduce_read_bytes = SIZE_MAX,

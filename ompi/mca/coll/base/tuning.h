@@ -74,7 +74,7 @@ OPAL_EXPORT const ompi_coll_tuning_t *ompi_coll_tuning_for(unsigned cores, size_
     "barrier=dissemination,"                                                                       \
     "bcast=binomial,chain:65536:3,scatter_allgather:65536:4,chain:1048576:3,"                      \
     "exscan=doubling,"                                                                             \
-    "gather=binomial,linear:2048,"                                                                 \
+    "gather=linear,binomial:0:32,linear:2048,"                                                     \
     "reduce=binomial,scatter_gather:32768:3,"                                                      \
     "reduce_scatter=reduce,halving,pairwise:0:2,halving:0:3,pairwise:524288:3,"                    \
     "scan=doubling,"                                                                               \
