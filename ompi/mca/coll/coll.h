@@ -152,7 +152,7 @@ OPAL_EXPORT void ompi_coll_child_release(ompi_communicator_t *child);
  * Adds an operation of a child to the schedule of its parent, as a round of its own. In a blocking
  * schedule the operation is carried out by ompi_coll_run, else by a nested schedule. Buffers, types
  * and arrays of the call live as long as the schedule. All ranks of the child know the length of
- * what they receive.
+ * what they receive. The result of a reduce_scatter may be this rank's block of the operand.
  */
 OPAL_EXPORT void ompi_coll_add_child(const ompi_coll_call_t *call, ompi_schedule_t *schedule);
 

@@ -196,8 +196,7 @@ void hier_add_allreduce(ompi_schedule_t *schedule, ompi_communicator_t *child, o
     ompi_coll_add_child(&call, schedule);
 }
 
-/* The operand may be around the result, as p2p and sm permit: they read a rank's own block of it
- * last. */
+/* The result may be this rank's block of the operand (coll.h). */
 void hier_add_reduce_scatter(ompi_schedule_t *schedule, ompi_communicator_t *child,
                              ompi_data_t operand, hier_blocks_t blocks, void *result)
 {

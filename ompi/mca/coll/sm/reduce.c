@@ -112,7 +112,8 @@ int sm_reduce_scatter(sm_comm_t *self, const ompi_coll_call_t *call, size_t byte
 {
     sm_blocks_t blocks = sm_blocks(&call->recv, self);
     ompi_data_t result = ompi_data(call->recv.buffer, blocks.count, call->recv.type);
-    const char *own = sm_own_operand(call);
+    ompi_data_t block = sm_part(sm_contribution(call, blocks.total), blocks.first, blocks.count);
+    const char *own = block.buffer != result.buffer ? sm_own_operand(call) : NULL;
     sm_slot_t slot;
     int error = sm_step_begin(self, SM_SYNC, bytes, &slot);
     if (error != MPI_SUCCESS)

@@ -130,7 +130,7 @@ START_TEST(presets_hold_for_two_ranks_and_many)
     ck_assert_ptr_eq(chosen(OMPI_FAMILY_BCAST, 1 << 16, 4, ALL), p2p_bcast_chain);
     ck_assert_ptr_eq(chosen(OMPI_FAMILY_BCAST, 1 << 16, 4, ALL | OMPI_COLL_ON_NODE),
                      p2p_bcast_scatter_allgather);
-    ck_assert_ptr_eq(chosen(OMPI_FAMILY_GATHER, 2047, 4, ALL), p2p_gather_binomial);
+    ck_assert_ptr_eq(chosen(OMPI_FAMILY_GATHER, 2047, 32, ALL), p2p_gather_binomial);
     ck_assert_ptr_eq(chosen(OMPI_FAMILY_GATHER, SIZE_MAX, 4, 0), p2p_gather_linear);
 }
 END_TEST
