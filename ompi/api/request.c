@@ -27,7 +27,7 @@ int ompi_api_wait(ompi_request_t **request, MPI_Status *status)
         ompi_request_can_finish_unlocked(*request))
         return finish_one(request, status, true);
     ompi_lock();
-    if (!ompi_request_is_settled(*request))
+    if (!ompi_request_is_settled(*request) && !ompi_request_poll(request, 1))
         ompi_request_wait(request, 1, 1);
     int error = finish_one(request, status, false);
     ompi_unlock();

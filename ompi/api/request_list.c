@@ -166,7 +166,8 @@ int ompi_api_waitall(int count, MPI_Request array_of_requests[], MPI_Status *arr
                     all_can_finish_unlocked(&array);
     if (!unlocked) {
         ompi_lock();
-        ompi_request_wait(array.objects, array.count, array.count);
+        if (!ompi_request_poll(array.objects, array.count))
+            ompi_request_wait(array.objects, array.count, array.count);
         unlocked = all_can_finish_unlocked(&array);
         if (unlocked)
             ompi_unlock();

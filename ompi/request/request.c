@@ -24,6 +24,10 @@ enum { CANCEL_WAIT_LOOKS = 64, CANCEL_WAIT_NSEC = 1000000 };
  */
 enum { SPIN_POLLS = 256, OVERSUBSCRIBED_POLLS = 4, SPIN_YIELDS = 16 };
 
+/* Of polls of requests that are not messages: about as long as a peer needs that is in the same
+ * operation. */
+enum { REQUEST_POLLS = 400 };
+
 static const ompi_request_ops_t no_ops = {.can_finish_unlocked = true};
 
 ompi_request_t ompi_request_sent = {
@@ -355,6 +359,20 @@ static void unlink_wait(ompi_request_t *request, const ompi_wait_t *wait)
     if (request->wait == wait)
         request->wait = NULL;
     ompi_request_drop(request);
+}
+
+bool ompi_request_poll(ompi_request_t *const *requests, size_t count)
+{
+    unsigned left = opal_wait_is_oversubscribed() ? 1 : REQUEST_POLLS;
+    size_t open = next_open(requests, count, 0);
+    for (; open < count && left > 0; left--) {
+        ompi_request_t *request = requests[open];
+        if (request->ops->poll == NULL)
+            return false;
+        request->ops->poll(request);
+        open = next_open(requests, count, open);
+    }
+    return open == count;
 }
 
 void ompi_request_wait(ompi_request_t *const *requests, size_t count, size_t wanted)

@@ -62,6 +62,14 @@ typedef struct ompi_request_ops {
     int (*query)(struct ompi_request *request, MPI_Status *status);
     int (*leave)(struct ompi_request *request);
 
+    /*
+     * For ompi_request_poll. Looks at once whether an operation that is active and not done can go
+     * on, and lets it. A wait calls it for a short time, because that is faster than to poll
+     * everything. It does nothing if the operation waits for messages. Calls of opal_progress do
+     * what it does, too. NULL: the kind waits for messages alone.
+     */
+    void (*poll)(struct ompi_request *request);
+
     /* A done request may be finished without the message lock. It has no `query` and no `leave`. */
     bool can_finish_unlocked;
 } ompi_request_ops_t;
@@ -243,6 +251,10 @@ OPAL_EXPORT int ompi_request_finish(ompi_request_t **slot, MPI_Status *status);
  * messages of lanes. True: all are done now. For ompi_threads_share().
  */
 bool ompi_request_spin(ompi_request_t *const *requests, size_t count);
+
+/* Polls the requests for a short time, one after the other, as far as their kinds have `poll`.
+ * True: all are settled now. */
+bool ompi_request_poll(ompi_request_t *const *requests, size_t count);
 
 /* ompi_request_finish without the message lock, for ompi_request_can_finish_unlocked. */
 int ompi_request_finish_unlocked(ompi_request_t **slot, MPI_Status *status);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "opal/progress/wait.h"
 #include "ompi/errhandler/errhandler.h"
 #include "ompi/mca/pml/tags.h"
 #include "ompi/request/status.h"
@@ -98,6 +99,16 @@ void ompi_schedule_call(ompi_schedule_t *schedule, ompi_schedule_fn_t *call, voi
         return;
     step->call = call;
     step->context = context;
+}
+
+void ompi_schedule_poll(ompi_schedule_t *schedule, ompi_schedule_fn_t *call, void *context)
+{
+    size_t before = schedule->count;
+    ompi_schedule_wait(schedule);
+    ompi_schedule_call(schedule, call, context, (ompi_data_t){0}, (ompi_data_t){0});
+    if (schedule->count > before)
+        schedule->steps[before].kind = OMPI_STEP_POLL;
+    ompi_schedule_wait(schedule);
 }
 
 void ompi_schedule_within(ompi_schedule_t *schedule, bool is_local)
@@ -304,6 +315,56 @@ static void begin_nested(ompi_schedule_t *schedule, ompi_schedule_t *nested)
     advance(nested);
 }
 
+/* -- polled steps -- */
+
+static opal_list_t polled = {{&polled.head, &polled.head}};
+
+/* Returns whether the next step, which is polled, is done. */
+static bool poll_step(ompi_schedule_t *schedule)
+{
+    const ompi_step_t *step = &schedule->steps[schedule->next];
+    int error = step->call(schedule, step->context);
+    if (error == OMPI_STEP_AGAIN)
+        return false;
+    schedule->next++;
+    note_error(schedule, error);
+    return true;
+}
+
+static bool poll_schedule(ompi_schedule_t *schedule);
+
+/* A schedule that ends may free itself, but no other one. */
+static int poll_all(void *state OPAL_UNUSED)
+{
+    int count = 0;
+    for (opal_list_node_t *node = opal_list_first(&polled), *next; node != NULL; node = next) {
+        next = opal_list_next(&polled, node);
+        count += poll_schedule(opal_container_of(node, ompi_schedule_t, polled));
+    }
+    return count;
+}
+
+static void join_polled(ompi_schedule_t *schedule)
+{
+    if (opal_list_first(&polled) == NULL && opal_progress_add(poll_all, NULL) != OPAL_SUCCESS) {
+        note_error(schedule, MPI_ERR_INTERN);
+        schedule->next++;
+        return;
+    }
+    opal_list_append(&polled, &schedule->polled);
+    schedule->is_polled = true;
+}
+
+static void leave_polled(ompi_schedule_t *schedule)
+{
+    opal_list_remove(&schedule->polled);
+    schedule->is_polled = false;
+    if (opal_list_first(&polled) == NULL)
+        opal_progress_remove(poll_all, NULL);
+}
+
+/* -- all kinds of steps -- */
+
 static void begin_step(ompi_schedule_t *schedule, const ompi_step_t *step)
 {
     switch (step->kind) {
@@ -325,6 +386,8 @@ static void begin_step(ompi_schedule_t *schedule, const ompi_step_t *step)
     case OMPI_STEP_CALL:
         note_error(schedule, step->call(schedule, step->context));
         return;
+    case OMPI_STEP_POLL: /* see begin_round */
+        return;
     case OMPI_STEP_NESTED:
         begin_nested(schedule, step->context);
         return;
@@ -345,6 +408,12 @@ static bool ends_job(const ompi_schedule_t *schedule)
 static bool begin_round(ompi_schedule_t *schedule)
 {
     bool ends_round;
+    if (schedule->steps[schedule->next].kind == OMPI_STEP_POLL) {
+        if (poll_step(schedule))
+            return true;
+        join_polled(schedule);
+        return !schedule->is_polled;
+    }
     schedule->pending = 1;
     do {
         const ompi_step_t *step = &schedule->steps[schedule->next++];
@@ -380,6 +449,26 @@ static void advance(ompi_schedule_t *schedule)
     }
     schedule->request.status.MPI_ERROR = schedule->error;
     ompi_request_complete(&schedule->request);
+}
+
+/* Returns whether the polled step is done; the schedule may be freed then. */
+static bool poll_schedule(ompi_schedule_t *schedule)
+{
+    if (!poll_step(schedule))
+        return false;
+    leave_polled(schedule);
+    if (schedule->is_blocking)
+        ompi_request_complete(&schedule->request);
+    else
+        advance(schedule);
+    return true;
+}
+
+static void poll_request(ompi_request_t *request)
+{
+    ompi_schedule_t *schedule = opal_container_of(request, ompi_schedule_t, request);
+    if (schedule->is_polled)
+        poll_schedule(schedule);
 }
 
 int ompi_schedule_run(ompi_schedule_t *schedule)
@@ -423,7 +512,8 @@ static void init(ompi_schedule_t *schedule, ompi_communicator_t *comm, ompi_op_t
     schedule->capacity = OMPI_SCHEDULE_STEPS;
     schedule->steps = schedule->first;
     schedule->blocks = NULL;
-    schedule->is_local = false;
+    schedule->at_end = NULL;
+    schedule->is_local = schedule->is_polled = false;
     schedule->rank = comm->rank;
     schedule->size = ompi_comm_peers(comm);
 }
@@ -448,6 +538,8 @@ static void hold_all(ompi_schedule_t *schedule, void (*each)(ompi_object_t *obje
 
 void ompi_schedule_fini(ompi_schedule_t *schedule)
 {
+    if (schedule->at_end != NULL)
+        schedule->at_end(schedule->at_end_context);
     if (schedule->holds)
         hold_all(schedule, ompi_object_release);
     for (size_t i = 0; i < schedule->count; i++) {
@@ -500,8 +592,9 @@ static int start(ompi_request_t *request)
     return MPI_SUCCESS;
 }
 
-static const ompi_request_ops_t request_ops = {0};
-static const ompi_request_ops_t persistent_ops = {.start = start};
+static const ompi_request_ops_t request_ops = {.poll = poll_request};
+static const ompi_request_ops_t persistent_ops = {
+    .start = start, .poll = poll_request, .can_finish_unlocked = true};
 
 static ompi_schedule_t *allocate_memory(void)
 {

@@ -18,8 +18,9 @@
  * receive buffer, nor write a send buffer. Messages between two ranks match in the order in which
  * they were sent.
  *
- * No thread polls a schedule: the completion of the last message of a round starts the next round,
- * inside the call that made progress.
+ * The completion of the last message of a round starts the next round, inside the call that made
+ * progress. A step that waits for something else than messages is polled (OMPI_STEP_POLL), by all
+ * calls that make progress; it is a round of its own.
  *
  * Errors. A schedule keeps its first error and runs to its end, so that the other ranks do not wait
  * for ever; then the error is its result.
@@ -43,6 +44,7 @@
 #ifndef OMPI_SCHEDULE_H
 #define OMPI_SCHEDULE_H
 
+#include "opal/util/list.h"
 #include "ompi/mca/pml/pml.h"
 #include "ompi/op/op.h"
 
@@ -54,8 +56,12 @@ typedef enum ompi_step_kind {
     OMPI_STEP_COPY,   /* to = from */
     OMPI_STEP_REDUCE, /* to = from op to */
     OMPI_STEP_CALL,   /* calls `call` */
+    OMPI_STEP_POLL,   /* calls `call` until that returns something else than OMPI_STEP_AGAIN */
     OMPI_STEP_NESTED, /* carries out the schedule `context` */
 } ompi_step_kind_t;
+
+/* What a polled step returns that is not done. It is not an MPI error code. */
+enum { OMPI_STEP_AGAIN = -1 };
 
 /* A step that is a function. It must not block. Returns an error code. */
 struct ompi_schedule;
@@ -84,17 +90,21 @@ typedef struct ompi_schedule {
     ompi_datatype_t *byte;     /* MPI_BYTE: of packed data */
     int tag, local_tag;        /* of messages in comm, and in comm->local of an intercommunicator */
     uint32_t number;           /* of a persistent schedule: its tags follow from it */
+    int error;                 /* the first error */
     struct ompi_schedule *next_living, **before_living; /* list of comm's persistent schedules */
+    opal_list_node_t polled;       /* in the list of schedules whose next step is polled */
+    void (*at_end)(void *context); /* called when the schedule is freed; NULL: no function */
+    void *at_end_context;
     struct ompi_schedule *outer; /* of a nested schedule; NULL: it is not nested */
     const int *ranks; /* of a child's schedule: comm's rank of each rank; NULL: they are the same */
     int rank, size;   /* of this rank and of the ranks that messages are added for, see
                        * ompi_schedule_within */
     bool is_local;    /* messages are added within one side of an intercommunicator */
     bool is_blocking; /* may wait in the middle */
+    bool is_polled;   /* is in that list */
     bool holds;       /* has retained comm, op and all types */
     bool is_exact, relays;  /* see Errors above; set by the component, false at first */
     bool lacks_memory;      /* steps or their memory are missing */
-    int error;              /* the first error */
     size_t count, capacity; /* of steps */
     size_t next;            /* the next step to start */
     size_t pending;         /* messages under way, and one more while the round is started */
@@ -123,6 +133,22 @@ OPAL_EXPORT void ompi_schedule_reduce(ompi_schedule_t *schedule, const void *in,
 /* The schedule retains the types of `from` and `to` (NULL: none); the function gets `context`. */
 OPAL_EXPORT void ompi_schedule_call(ompi_schedule_t *schedule, ompi_schedule_fn_t *call,
                                     void *context, ompi_data_t from, ompi_data_t to);
+
+/*
+ * Adds a function that is called again and again, which must notice whatever ends its wait; a peer
+ * that it waits for notifies this process (opal/progress/wait.h). A rank without memory for the
+ * schedule calls it, too. It keeps what it refers to by itself.
+ */
+OPAL_EXPORT void ompi_schedule_poll(ompi_schedule_t *schedule, ompi_schedule_fn_t *call,
+                                    void *context);
+
+/* Sets the function that is called when the schedule is freed. */
+static inline void ompi_schedule_set_end(ompi_schedule_t *schedule, void (*at_end)(void *context),
+                                         void *context)
+{
+    schedule->at_end = at_end;
+    schedule->at_end_context = context;
+}
 
 /*
  * Adds a schedule for operations of a child of schedule->comm, whose steps the caller adds next. It
