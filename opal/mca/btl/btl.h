@@ -137,7 +137,12 @@ typedef struct opal_btl_peer {
     const struct opal_btl_ops *ops;
     opal_process_t *process;
     bool is_unreachable; /* set by the base: it has failed or left */
+    bool has_failed;     /* set by the base, too */
 } opal_btl_peer_t;
+
+/* How many failures were reported so far. Code that waits for a peer by other means than a
+ * transport compares the number with what it saw last. */
+OPAL_EXPORT extern unsigned opal_btl_failures;
 
 /* Begins an operation on the peer's memory. True: it is done, and `done` is not called. */
 typedef bool opal_btl_operate_fn_t(opal_btl_peer_t *peer, opal_btl_operation_t *operation);

@@ -196,16 +196,21 @@ void opal_btl_retry_soon(void)
 }
 
 /* Operations that clients begin from now on end at once. */
-static void mark_unreachable(const opal_process_t *process)
+static void mark_unreachable(const opal_process_t *process, bool has_failed)
 {
     opal_btl_peer_t *peer = opal_process_end(process, OPAL_END_BTL);
-    if (peer != NULL)
-        peer->is_unreachable = true;
+    if (peer == NULL)
+        return;
+    peer->is_unreachable = true;
+    peer->has_failed = has_failed;
 }
+
+unsigned opal_btl_failures;
 
 void opal_btl_report_failure(opal_process_t *process, opal_status_t why)
 {
-    mark_unreachable(process);
+    mark_unreachable(process, true);
+    opal_btl_failures++;
     for (unsigned i = OPAL_BTL_CLIENTS; i-- > 0;) {
         if (opal_btl_clients[i]->failed != NULL)
             opal_btl_clients[i]->failed(process, why);
@@ -214,7 +219,7 @@ void opal_btl_report_failure(opal_process_t *process, opal_status_t why)
 
 void opal_btl_report_departure(opal_process_t *process)
 {
-    mark_unreachable(process);
+    mark_unreachable(process, false);
     for (unsigned i = OPAL_BTL_CLIENTS; i-- > 0;) {
         if (opal_btl_clients[i]->left != NULL)
             opal_btl_clients[i]->left(process);
