@@ -71,6 +71,8 @@ int sm_fold_init(sm_fold_t *fold, sm_comm_t *self, const ompi_coll_call_t *call,
 static const char *operand(const sm_fold_t *fold, const sm_slot_t *slot, int rank, size_t at,
                            size_t bytes, char *buffer)
 {
+    if (fold->operands != NULL)
+        return fold->operands[rank] + at;
     if (!fold->is_direct)
         return sm_step_row(fold->self, slot, rank) + at;
     uintptr_t address = fold->addresses != NULL ? fold->addresses[rank].operand

@@ -22,6 +22,7 @@ typedef struct sm_fold {
     bool is_direct;                  /* operands are in the memory of their ranks */
     bool is_plain;                   /* operands are reduced in packed form */
     const sm_addresses_t *addresses; /* of all ranks, without a step; NULL: rows have them */
+    const char *const *operands;     /* as mapped here, without a step; NULL: see above */
     size_t step;                     /* elements that are reduced at a time */
     size_t each;                     /* bytes of each of two scratch buffers */
 } sm_fold_t;

@@ -9,8 +9,8 @@
  *   work: this rank reads, reduces and writes its part
  *   messages: a barrier                                                  log2(n) rounds
  *
- * and the work is that of direct_move.c and direct_reduce.c. A persistent operation decides once,
- * because its buffers do not change.
+ * and the work is that of direct_move.c and direct_reduce.c. A persistent operation that
+ * persistent.c does not take decides once, because its buffers do not change.
  *
  * Broadcasts, scatters, alltoalls and the v forms except allgatherv are left to messages. A message
  * copies the data once, too, so messages do the same work, and the exchanges before and after it

@@ -282,11 +282,27 @@ static int run(const ompi_coll_call_t *call, void *state, bool *taken)
     return *taken ? error : MPI_SUCCESS;
 }
 
+/* A persistent operation may block while it is made. */
+static int build_persistent(sm_comm_t *self, const ompi_coll_call_t *call,
+                            ompi_schedule_t *schedule, bool *taken)
+{
+    int error = prepare(self);
+    *taken = error != MPI_SUCCESS;
+    if (!*taken && self->stage == SM_READY)
+        error = sm_persistent_build(self, call, schedule, taken);
+    return error;
+}
+
 /* `direct` was set by blocking calls, so it is equal in all ranks. */
 static int build(const ompi_coll_call_t *call, void *state, ompi_schedule_t *schedule, bool *taken)
 {
     sm_comm_t *self = state;
     *taken = false;
+    if (schedule->request.persistent && sm_persistent_takes(call)) {
+        int error = build_persistent(self, call, schedule, taken);
+        if (*taken)
+            return error;
+    }
     if (!kind_is(call->kind, NONBLOCKING) || !may_be_mapped(self, call->kind))
         return MPI_SUCCESS;
     size_t bytes = call_bytes(self, call);
@@ -351,7 +367,7 @@ static void query(opal_answer_t *answer)
 
 static void close_all(void)
 {
-    sm_area_close();
+    sm_shared_close();
     sm_fold_close();
 }
 

@@ -3,7 +3,8 @@
  * coll/sm: collectives in communicators whose ranks share a node.
  *
  *   sm.c             the component: which calls it takes, and which function carries out each
- *   area.c           the shared memory of a communicator: allocation, agreement, reuse
+ *   area.c           the shared memory of a communicator: allocation and agreement
+ *   shared.c         memory of the segment, and its reuse
  *   step.[ch]        slots of the area, arrivals, and waiting for them
  *   move.c           operations that move data through the area
  *   reduce.c         reductions of data in the area
@@ -14,6 +15,9 @@
  *   pair.c           long broadcasts and allgathers of two ranks
  *   vector.c         operations on blocks whose lengths are not known to all ranks
  *   nonblocking.c    nonblocking and persistent operations, on data in the region
+ *   operation.[ch]   persistent operations: what their Start and their waits do
+ *   persistent.c     what the ranks agree on when a persistent operation is made
+ *   offer.[ch]       what they tell each other then
  *
  * Short data goes through the area, packed. For longer data the area holds only addresses. Data in
  * the region (the memory that all ranks of the node have mapped and allocate from) is read, reduced
@@ -66,6 +70,11 @@ enum {
     SM_PIECE_MIN = 64, /* bytes of a block that are worth a step */
 };
 
+/* Memory of the node's segment that several ranks use, at its beginning. */
+typedef struct sm_shared {
+    _Alignas(64) atomic_int left; /* ranks that no longer use it */
+} sm_shared_t;
+
 typedef struct sm_counter {
     _Alignas(64) _Atomic uint64_t count;
 } sm_counter_t;
@@ -78,7 +87,7 @@ typedef struct sm_line {
 } sm_line_t;
 
 typedef struct sm_area {
-    _Alignas(64) atomic_int left; /* ranks that have left the area */
+    sm_shared_t shared;
     sm_counter_t counters[2][SM_LINES];
     sm_line_t lines[][2][SM_LINES];
 } sm_area_t;
@@ -141,8 +150,19 @@ int sm_area_join(sm_comm_t *self);
 /* This rank no longer uses the area of the communicator. */
 void sm_area_leave(sm_comm_t *self);
 
-/* Called when the component is closed: forgets the areas that may be reused. */
-void sm_area_close(void);
+/* -- shared.c ---------------------------------------------------------------------------- */
+
+/* Called by one of the ranks: takes memory of at least *bytes, of which the first ones are cleared
+ * and populated; *bytes becomes its size. NULL: there is none. */
+sm_shared_t *sm_shared_make(size_t *bytes, size_t cleared, size_t populated);
+
+/* The rank that has made it lets it be reused as soon as all `ranks` have left it. Each rank leaves
+ * it when it no longer uses it. */
+void sm_shared_forget(sm_shared_t *shared, size_t bytes, int ranks);
+void sm_shared_leave(sm_shared_t *shared);
+
+/* Called when the component is closed. */
+void sm_shared_close(void);
 
 /* -- data ---------------------------------------------------------------------------------- */
 
@@ -250,6 +270,11 @@ sm_run_fn_t sm_direct_reduce, sm_direct_allreduce, sm_direct_reduce_scatter;
 
 /* For two ranks, from the lengths on that `limits` has. */
 sm_run_fn_t sm_pair_bcast, sm_pair_allgather;
+
+/* Makes a persistent operation; blocks. Not taken: messages and nonblocking.c are for it. */
+int sm_persistent_build(sm_comm_t *self, const ompi_coll_call_t *call, ompi_schedule_t *schedule,
+                        bool *taken);
+bool sm_persistent_takes(const ompi_coll_call_t *call);
 
 /* Adds the steps of a nonblocking or persistent operation to the schedule. */
 int sm_nonblocking_build(sm_comm_t *self, const ompi_coll_call_t *call, uint64_t signature,

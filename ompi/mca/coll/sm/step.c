@@ -26,9 +26,7 @@ typedef struct waiter {
 
 static opal_list_t waiters = {{&waiters.head, &waiters.head}};
 
-/* False: a rank has failed. Under mpirun the result stays true: mpirun reports the failure and ends
- * the job, and the other ranks wait for that. */
-static bool is_alive(sm_comm_t *self)
+bool sm_step_is_alive(sm_comm_t *self)
 {
     unsigned deaths = opal_node_deaths();
     if (opal_likely(deaths == self->deaths))
@@ -51,7 +49,7 @@ static int poll(void *state OPAL_UNUSED)
         waiter_t *waiter = opal_container_of(node, waiter_t, node);
         if (atomic_load_explicit(&waiter->done, memory_order_relaxed) != 0)
             continue;
-        if (!sm_has_value(waiter->word, waiter->value) && is_alive(waiter->self))
+        if (!sm_has_value(waiter->word, waiter->value) && sm_step_is_alive(waiter->self))
             continue;
         opal_wait_signal(&waiter->done);
         count++;

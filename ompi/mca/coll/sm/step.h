@@ -54,6 +54,10 @@ static inline bool sm_has_counters(const sm_comm_t *self)
     return self->size > 2;
 }
 
+/* False: a rank has failed. Under mpirun the result stays true: mpirun reports the failure and ends
+ * the job, and the other ranks wait for that. */
+bool sm_step_is_alive(sm_comm_t *self);
+
 static inline size_t sm_room_for(size_t bytes)
 {
     return (bytes + 63) & ~(size_t)63;
