@@ -2,7 +2,8 @@
 /*
  * The collective operations on all ranks, by size: the time of a call. The size is the bytes that
  * one rank gives; for alltoall, scatter and reduce_scatter_block those for one rank. The root moves
- * on with every call, so that it is nobody's turn to run ahead of the others.
+ * on with every call, so that it is nobody's turn to run ahead of the others. The persistent forms,
+ * where the MPI has them, are started and waited for; their root is rank 0.
  *
  *   collectives [--quick] [NAME]
  */
@@ -98,6 +99,42 @@ static void measure(const char *name, call_fn_t *call, long bytes)
                                   .context = &calls});
 }
 
+#if MPI_VERSION >= 4
+static void repeat_start(void *context, int rounds)
+{
+    MPI_Request *request = context;
+    for (int i = 0; i < rounds; i++) {
+        MPI_Start(request);
+        MPI_Wait(request, MPI_STATUS_IGNORE);
+    }
+}
+
+static void measure_persistent(const char *name, long bytes, MPI_Request request)
+{
+    bench_measure(&(bench_case_t){.name = name,
+                                  .size = bytes,
+                                  .unit = BENCH_USEC,
+                                  .work = 1,
+                                  .run = repeat_start,
+                                  .context = &request});
+    MPI_Request_free(&request);
+}
+
+static void measure_all_persistent(long bytes)
+{
+    int count = (int)(bytes / (long)sizeof(double));
+    MPI_Request request;
+    MPI_Bcast_init(from, count, MPI_DOUBLE, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+    measure_persistent("persistent_bcast", bytes, request);
+    MPI_Allreduce_init(from, to, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL,
+                       &request);
+    measure_persistent("persistent_allreduce", bytes, request);
+    MPI_Alltoall_init(from, count, MPI_DOUBLE, to, count, MPI_DOUBLE, MPI_COMM_WORLD, MPI_INFO_NULL,
+                      &request);
+    measure_persistent("persistent_alltoall", bytes, request);
+}
+#endif
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -119,5 +156,9 @@ int main(int argc, char **argv)
         for (long bytes = MIN_BYTES; bytes <= MAX_BYTES; bytes *= bench_quick ? 64 : 4)
             measure(table[i].name, table[i].call, bytes);
     }
+#if MPI_VERSION >= 4
+    for (long bytes = MIN_BYTES; bytes <= MAX_BYTES; bytes *= bench_quick ? 64 : 4)
+        measure_all_persistent(bytes);
+#endif
     return bench_fini();
 }
