@@ -240,7 +240,8 @@ static bool is_mismatch(const sm_comm_t *self, const ompi_coll_call_t *call)
            sm_bytes(sm_block(&call->recv, gathers ? self->rank : 0));
 }
 
-/* For a call with an error: all steps, without data. The other ranks see another signature. */
+/* For a call with an error: all steps, without data. The other ranks see another signature, and
+ * find the error in the area. */
 static int run_empty(sm_comm_t *self, const ompi_coll_call_t *call, sm_run_fn_t *chosen,
                      size_t bytes)
 {
@@ -248,8 +249,30 @@ static int run_empty(sm_comm_t *self, const ompi_coll_call_t *call, sm_run_fn_t 
     empty.send.count = empty.recv.count = 0;
     empty.send.counts = empty.recv.counts = (ompi_ints_t){0};
     self->signature |= SM_MISMATCH;
+    atomic_store_explicit(&self->area->error, self->step << SM_ERROR_BITS | (unsigned)call->error,
+                          memory_order_relaxed); /* the flags publish it */
     int error = chosen(self, &empty, bytes);
     return error == SM_FALL_BACK ? error : call->error;
+}
+
+/* Why the signature of a rank differs: its call has an error; or its data another length. */
+static int error_of_others(const sm_comm_t *self, uint64_t step)
+{
+    uint64_t word = atomic_load_explicit(&self->area->error, memory_order_relaxed);
+    bool is_of_call = word >> SM_ERROR_BITS == step && word != 0;
+    return is_of_call ? (int)(word & ((1u << SM_ERROR_BITS) - 1)) : MPI_ERR_TRUNCATE;
+}
+
+static int carry_out(sm_comm_t *self, const ompi_coll_call_t *call, sm_run_fn_t *chosen,
+                     size_t bytes)
+{
+    uint64_t step = self->step;
+    if (opal_unlikely(self->stage != SM_READY))
+        return MPI_ERR_PROC_ABORTED;
+    if (opal_unlikely(call->error != MPI_SUCCESS))
+        return run_empty(self, call, chosen, bytes);
+    int error = chosen(self, call, bytes);
+    return opal_likely(error != MPI_ERR_TRUNCATE) ? error : error_of_others(self, step);
 }
 
 static int run(const ompi_coll_call_t *call, void *state, bool *taken)
@@ -273,11 +296,8 @@ static int run(const ompi_coll_call_t *call, void *state, bool *taken)
     }
     if (chosen == NULL || self->stage == SM_DECLINED)
         return MPI_SUCCESS;
-    int error = MPI_ERR_PROC_ABORTED;
     self->signature = sm_signature(bytes, protocol, is_mismatch(self, call));
-    if (opal_likely(self->stage == SM_READY))
-        error = opal_likely(call->error == MPI_SUCCESS) ? chosen(self, call, bytes)
-                                                        : run_empty(self, call, chosen, bytes);
+    int error = carry_out(self, call, chosen, bytes);
     *taken = error != SM_FALL_BACK;
     return *taken ? error : MPI_SUCCESS;
 }

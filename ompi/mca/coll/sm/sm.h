@@ -68,6 +68,7 @@ enum {
     SM_LINES = 64,
     SM_INLINE = 112,
     SM_PIECE_MIN = 64, /* bytes of a block that are worth a step */
+    SM_ERROR_BITS = 16,
 };
 
 /* Memory of the node's segment that several ranks use, at its beginning. */
@@ -88,6 +89,7 @@ typedef struct sm_line {
 
 typedef struct sm_area {
     sm_shared_t shared;
+    _Atomic uint64_t error; /* of a call with an error: step before it << SM_ERROR_BITS | code */
     sm_counter_t counters[2][SM_LINES];
     sm_line_t lines[][2][SM_LINES];
 } sm_area_t;

@@ -132,7 +132,7 @@ START_TEST(an_area_is_used_again_when_all_have_left)
     join(&third, SHORT);
     ck_assert(has_area_of(&third, area));
     ck_assert_uint_eq(atomic_load(&area->counters[0][3].count), 0);
-    ck_assert_int_eq(atomic_load(&area->left), 0);
+    ck_assert_int_eq(atomic_load(&area->shared.left), 0);
 }
 END_TEST
 
@@ -199,7 +199,7 @@ START_TEST(nothing_is_used_again_behind_the_close)
     join(&first, SHORT);
     sm_area_t *area = first.ranks[0]->area;
     leave(&first);
-    sm_area_close();
+    sm_shared_close();
     join(&second, SHORT);
     ck_assert(!has_area_of(&second, area));
 }
