@@ -53,7 +53,8 @@ void sm_fold_close(void)
 int sm_fold_init(sm_fold_t *fold, sm_comm_t *self, const ompi_coll_call_t *call, bool is_direct)
 {
     ompi_datatype_t *type = call->recv.type;
-    *fold = (sm_fold_t){.self = self, .op = call->op, .type = type, .is_direct = is_direct};
+    *fold = (sm_fold_t){
+        .self = self, .op = call->op, .type = type, .is_direct = is_direct, .ranks = self->size};
     fold->is_plain = sm_fold_is_plain(call);
     size_t bytes = ompi_datatype_size(type), apart = (size_t)llabs(ompi_datatype_extent(type));
     size_t span = (size_t)ompi_datatype_true_extent(type), longest = bytes > apart ? bytes : apart;
@@ -88,7 +89,7 @@ static int fold_plain(const sm_fold_t *fold, const sm_slot_t *slot, size_t at, s
     /* The result may overwrite this rank's operand, which is read at its turn: so the sums of
      * earlier ranks are in scratch memory. */
     const char *left = operand(fold, slot, 0, at, bytes, scratch);
-    for (int rank = 1, last = fold->self->size - 1; rank <= last && left != NULL; rank++) {
+    for (int rank = 1, last = fold->ranks - 1; rank <= last && left != NULL; rank++) {
         const char *right = operand(fold, slot, rank, at, bytes, scratch + fold->each);
         if (right == NULL)
             return MPI_ERR_OTHER;
@@ -111,9 +112,9 @@ static int fold_laid_out(const sm_fold_t *fold, const sm_slot_t *slot, size_t at
     void *value = (void *)((uintptr_t)scratch + lowest % 64 - lowest);
     void *left = (void *)((uintptr_t)value + fold->each);
     size_t bytes = count * ompi_datatype_size(type);
-    for (int rank = fold->self->size - 1; rank >= 0; rank--) {
+    for (int rank = fold->ranks - 1; rank >= 0; rank--) {
         const char *packed = operand(fold, slot, rank, at, bytes, scratch + 2 * fold->each);
-        bool is_first = rank == fold->self->size - 1;
+        bool is_first = rank == fold->ranks - 1;
         if (packed == NULL)
             return MPI_ERR_OTHER;
         sm_unpack(ompi_data(is_first ? value : left, count, type), packed);
@@ -152,15 +153,15 @@ static const char *row_operand(const sm_comm_t *self, const sm_slot_t *slot, int
 
 /* sm_fold_rows of plain operands. */
 static void fold_plain_rows(const sm_comm_t *self, const ompi_coll_call_t *call,
-                            const sm_slot_t *slot, size_t first, size_t count, const char *own,
-                            char *result)
+                            const sm_slot_t *slot, int ranks, size_t first, size_t count,
+                            const char *own, char *result)
 {
     size_t size = ompi_datatype_size(call->recv.type), at = first * size;
     size_t step = opal_likely(count * size <= area_step) ? count : area_step / size;
     for (size_t done = 0; done < count; done += step) {
         size_t now = count - done < step ? count - done : step;
         const char *left = row_operand(self, slot, 0, own) + at;
-        for (int rank = 1; rank < self->size; rank++) {
+        for (int rank = 1; rank < ranks; rank++) {
             const char *right = row_operand(self, slot, rank, own) + at;
             ompi_op_combine(call->op, left, right, result, now, call->recv.type);
             left = result;
@@ -170,18 +171,19 @@ static void fold_plain_rows(const sm_comm_t *self, const ompi_coll_call_t *call,
     }
 }
 
-int sm_fold_rows(sm_comm_t *self, const ompi_coll_call_t *call, const sm_slot_t *slot, size_t first,
-                 size_t count, const char *own, ompi_data_t result)
+int sm_fold_rows(sm_comm_t *self, const ompi_coll_call_t *call, const sm_slot_t *slot, int ranks,
+                 size_t first, size_t count, const char *own, ompi_data_t result)
 {
     sm_fold_t fold;
     if (sm_bytes(result) == 0)
         return MPI_SUCCESS;
     if (opal_likely(sm_fold_is_plain(call))) {
-        fold_plain_rows(self, call, slot, first, count, own,
+        fold_plain_rows(self, call, slot, ranks, first, count, own,
                         (char *)ompi_datatype_origin(result.type, result.buffer));
         return MPI_SUCCESS;
     }
     int error = sm_fold_init(&fold, self, call, false);
+    fold.ranks = ranks;
     return error == MPI_SUCCESS ? sm_fold_run(&fold, slot, first, count, result) : error;
 }
 

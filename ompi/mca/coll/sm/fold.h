@@ -23,6 +23,7 @@ typedef struct sm_fold {
     bool is_plain;                   /* operands are reduced in packed form */
     const sm_addresses_t *addresses; /* of all ranks, without a step; NULL: rows have them */
     const char *const *operands;     /* as mapped here, without a step; NULL: see above */
+    int ranks;                       /* the operands of the first ones are reduced */
     size_t step;                     /* elements that are reduced at a time */
     size_t each;                     /* bytes of each of two scratch buffers */
 } sm_fold_t;
@@ -42,12 +43,11 @@ static inline const char *sm_own_operand(const ompi_coll_call_t *call)
     return (const char *)ompi_datatype_origin(call->recv.type, call->send.buffer);
 }
 
-/* Reduces `count` elements of the rows of a step, from the element `first` on. `own`: this rank's
- * operand; NULL: its row has it. The result has `count` elements of the type, or their packed
- * bytes.
- */
-int sm_fold_rows(sm_comm_t *self, const ompi_coll_call_t *call, const sm_slot_t *slot, size_t first,
-                 size_t count, const char *own, ompi_data_t result);
+/* Reduces `count` elements of the first `ranks` rows of a step, at least two, from the element
+ * `first` on. `own`: this rank's operand; NULL: its row has it. The result has `count` elements of
+ * the type, or their packed bytes. */
+int sm_fold_rows(sm_comm_t *self, const ompi_coll_call_t *call, const sm_slot_t *slot, int ranks,
+                 size_t first, size_t count, const char *own, ompi_data_t result);
 
 /* Allocates scratch memory. A rank without memory still takes all steps of the operation, without
  * reducing, because the other ranks take them. */

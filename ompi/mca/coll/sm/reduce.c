@@ -8,6 +8,8 @@
  *   allreduce, long                     n m in the last rank to      the last rank to arrive
  *                                       arrive, 2 m in the others    reduces for all
  *   reduce_scatter                      (n + 1) m                    each rank reduces its block
+ *   scan, exscan                        up to (n + 1) m              each rank reduces the operands
+ *                                                                    up to its own
  *
  * With more ranks than cores the work of all ranks adds up, so only one rank does a long allreduce.
  *
@@ -29,8 +31,9 @@ static int reduce_in_root(sm_comm_t *self, const ompi_coll_call_t *call, size_t 
     error = sm_step_arrive_at_root(self, &slot, call->root);
     if (error == MPI_SUCCESS)
         error = sm_step_compare(self, &slot);
-    return error == MPI_SUCCESS ? sm_fold_rows(self, call, &slot, 0, result.count, own, result)
-                                : error;
+    return error == MPI_SUCCESS
+               ? sm_fold_rows(self, call, &slot, self->size, 0, result.count, own, result)
+               : error;
 }
 
 int sm_reduce(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
@@ -54,7 +57,8 @@ static int reduce_by_last(sm_comm_t *self, const ompi_coll_call_t *call, const s
             ompi_data(sm_step_result_row(self, slot), bytes, ompi_datatype_of(MPI_BYTE));
         error = sm_step_compare(self, slot);
         if (error == MPI_SUCCESS)
-            error = sm_fold_rows(self, call, slot, 0, result.count, sm_own_operand(call), packed);
+            error = sm_fold_rows(self, call, slot, self->size, 0, result.count,
+                                 sm_own_operand(call), packed);
         sm_step_publish_result(self, slot, error);
     } else {
         error = sm_step_await_result(self, slot);
@@ -79,7 +83,8 @@ int sm_allreduce(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
         error = sm_step_compare(self, &slot);
     if (error != MPI_SUCCESS)
         return error;
-    return sm_fold_rows(self, call, &slot, 0, result.count, sm_own_operand(call), result);
+    return sm_fold_rows(self, call, &slot, self->size, 0, result.count, sm_own_operand(call),
+                        result);
 }
 
 sm_blocks_t sm_blocks(const ompi_coll_side_t *side, const sm_comm_t *self)
@@ -124,5 +129,26 @@ int sm_reduce_scatter(sm_comm_t *self, const ompi_coll_call_t *call, size_t byte
         error = sm_step_compare(self, &slot);
     if (error != MPI_SUCCESS)
         return error;
-    return sm_fold_rows(self, call, &slot, blocks.first, blocks.count, own, result);
+    return sm_fold_rows(self, call, &slot, self->size, blocks.first, blocks.count, own, result);
+}
+
+int sm_scan(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
+{
+    int operands = self->rank + (call->kind == OMPI_SCAN);
+    ompi_data_t result = sm_block(&call->recv, 0);
+    sm_slot_t slot;
+    int error = sm_step_begin(self, SM_SYNC, bytes, &slot);
+    if (error != MPI_SUCCESS)
+        return error;
+    sm_pack(sm_contribution(call, result.count), sm_step_own_row(self, &slot));
+    error = sm_step_sync(self, &slot);
+    if (error == MPI_SUCCESS)
+        error = sm_step_compare(self, &slot);
+    if (error != MPI_SUCCESS || operands == 0)
+        return error;
+    if (operands > 1)
+        return sm_fold_rows(self, call, &slot, operands, 0, result.count, sm_own_operand(call),
+                            result);
+    sm_unpack(result, sm_step_row(self, &slot, 0));
+    return MPI_SUCCESS;
 }

@@ -101,12 +101,14 @@ static const struct {
     [OMPI_ALLTOALLW] = {sm_alltoallv, sm_alltoallv, VECTOR},
     [OMPI_BARRIER] = {sm_barrier, NULL, NO_DATA},
     [OMPI_BCAST] = {sm_bcast, sm_direct_bcast, FROM_ROOT},
+    [OMPI_EXSCAN] = {sm_scan, NULL, 0},
     [OMPI_GATHER] = {sm_gather, sm_direct_gather, MAPPED | ROOT_TAKES | NONBLOCKING},
     [OMPI_GATHERV] = {sm_gatherv, sm_gatherv, VECTOR | MAPPED},
     [OMPI_REDUCE] = {sm_reduce, sm_direct_reduce, NONBLOCKING},
     [OMPI_REDUCE_SCATTER] = {sm_reduce_scatter, sm_direct_reduce_scatter, SUM | NONBLOCKING},
     [OMPI_REDUCE_SCATTER_BLOCK] = {sm_reduce_scatter, sm_direct_reduce_scatter,
                                    BLOCKS | NONBLOCKING},
+    [OMPI_SCAN] = {sm_scan, NULL, 0},
     [OMPI_SCATTER] = {sm_scatter, sm_direct_scatter, BLOCKS | FROM_ROOT | ROOT_SENDS},
     [OMPI_SCATTERV] = {sm_scatterv, sm_scatterv, VECTOR | MAPPED},
 };
@@ -255,11 +257,12 @@ static int run_empty(sm_comm_t *self, const ompi_coll_call_t *call, sm_run_fn_t 
     return error == SM_FALL_BACK ? error : call->error;
 }
 
-/* Why the signature of a rank differs: its call has an error; or its data another length. */
+/* Why the signature of a rank differs: its call has an error, or its data another length. The rank
+ * may be in a later call already, with an error that it has met again. */
 static int error_of_others(const sm_comm_t *self, uint64_t step)
 {
     uint64_t word = atomic_load_explicit(&self->area->error, memory_order_relaxed);
-    bool is_of_call = word >> SM_ERROR_BITS == step && word != 0;
+    bool is_of_call = word >> SM_ERROR_BITS >= step && word != 0;
     return is_of_call ? (int)(word & ((1u << SM_ERROR_BITS) - 1)) : MPI_ERR_TRUNCATE;
 }
 

@@ -257,7 +257,7 @@ enum { SM_FALL_BACK = -1 };
 typedef int sm_run_fn_t(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes);
 
 sm_run_fn_t sm_barrier, sm_bcast, sm_gather, sm_scatter, sm_allgather, sm_alltoall;
-sm_run_fn_t sm_reduce, sm_allreduce, sm_reduce_scatter;
+sm_run_fn_t sm_reduce, sm_allreduce, sm_reduce_scatter, sm_scan;
 
 /* `bytes` is what a rank may pack into its row, for all blocks together. */
 sm_run_fn_t sm_alltoallv, sm_gatherv, sm_scatterv;

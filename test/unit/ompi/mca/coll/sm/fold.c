@@ -104,7 +104,7 @@ static int run_fold(ompi_op_t *op, bool is_direct, size_t first, size_t count, o
     ompi_datatype_t *type = ompi_datatype_of(MPI_UNSIGNED);
     ompi_coll_call_t call = {.op = op, .recv = {.type = type}};
     if (!is_direct)
-        return sm_fold_rows(self, &call, &slot, first, count, NULL, result);
+        return sm_fold_rows(self, &call, &slot, self->size, first, count, NULL, result);
     sm_fold_t fold = make_fold(op, type, true);
     return sm_fold_run(&fold, &slot, first, count, result);
 }
@@ -138,7 +138,8 @@ START_TEST(the_own_operand_is_read_in_place)
     unsigned *row = (unsigned *)(void *)sm_step_row(self, &slot, self->rank);
     unsigned kept = row[7];
     row[7] = 12345;
-    ck_assert_int_eq(sm_fold_rows(self, &call, &slot, 7, 100, (const char *)memory[self->rank],
+    ck_assert_int_eq(sm_fold_rows(self, &call, &slot, self->size, 7, 100,
+                                  (const char *)memory[self->rank],
                                   ompi_data(result, 100, call.recv.type)),
                      MPI_SUCCESS);
     row[7] = kept;
