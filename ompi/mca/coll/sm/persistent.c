@@ -303,6 +303,8 @@ static void use_memory(sm_maker_t *maker, uint64_t offset)
 {
     sm_operation_t *op = maker->op;
     char *base = opal_node_at(offset);
+    /* This rank's operand, which it need not read from its row. */
+    const char *own = maker->call->op != NULL ? sm_own_operand(maker->call) : NULL;
     op->shared = opal_node_at(offset);
     op->counts = (sm_counts_t *)(void *)(base + sizeof(sm_shared_t));
     op->cells = (sm_cell_t *)(void *)(base + cells_at(op));
@@ -318,7 +320,7 @@ static void use_memory(sm_maker_t *maker, uint64_t offset)
     for (unsigned slot = 0; maker->call->op != NULL && slot < op->slots; slot++) {
         for (int rank = 0; rank < op->self->size; rank++)
             op->operands[slot * (unsigned)op->self->size + (unsigned)rank] =
-                sm_operation_row(op, rank, slot);
+                rank == op->self->rank && own != NULL ? own : sm_operation_row(op, rank, slot);
     }
 }
 
