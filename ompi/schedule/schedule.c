@@ -32,7 +32,7 @@ static void lack_memory(ompi_schedule_t *schedule)
 
 static bool grow(ompi_schedule_t *schedule)
 {
-    size_t capacity = 2 * schedule->capacity;
+    size_t capacity = 2 * schedule->capacity + OMPI_SCHEDULE_STEPS;
     ompi_step_t *old = schedule->steps != schedule->first ? schedule->steps : NULL;
     ompi_step_t *steps = realloc(old, capacity * sizeof *steps);
     if (steps == NULL) {

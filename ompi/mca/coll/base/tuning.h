@@ -92,7 +92,7 @@ OPAL_EXPORT const ompi_coll_tuning_t *ompi_coll_tuning_for(unsigned cores, size_
     "reduce_scatter=parallel,"                                                                     \
     "scan=leaders,"                                                                                \
     "scatter=leaders,flat:2048"
-#define OMPI_COLL_HIER_DOMAIN_RANKS "32"
+#define OMPI_COLL_HIER_DOMAIN_RANKS "16" /* by the model of doc/CORES.md */
 
 /* A chain passes its data on in at least so many pieces, unless they would be shorter than this. */
 enum { OMPI_COLL_CHAIN_PIECES = 16, OMPI_COLL_CHAIN_PIECE_MIN = 16 << 10 };

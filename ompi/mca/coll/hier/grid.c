@@ -153,7 +153,7 @@ int hier_grid_make(hier_comm_t *self)
 {
     if (self->is_on_node && hier_domain_sizes[0] == 0)
         return MPI_SUCCESS;
-    int *keys = malloc((size_t)self->comm->size * sizeof *keys);
+    int *keys = calloc((size_t)self->comm->size, sizeof *keys);
     if (keys == NULL)
         return MPI_ERR_NO_MEM;
     int error = self->is_on_node ? divide_by_settings(self, keys) : divide_by_nodes(self, keys);
@@ -219,7 +219,7 @@ int hier_grid_agree(hier_comm_t *self)
 {
     int size = self->comm->size, error = MPI_ERR_NO_MEM, largest;
     domains_t *all = malloc((size_t)size * sizeof *all);
-    int *keys = malloc((size_t)size * sizeof *keys);
+    int *keys = calloc((size_t)size, sizeof *keys);
     if (all != NULL && keys != NULL)
         error = gather_domains(self, all);
     for (int level = 0; level < LEVELS && error == MPI_SUCCESS && self->stage != HIER_READY;

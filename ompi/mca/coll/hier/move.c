@@ -304,8 +304,8 @@ int hier_allgather_leaders(const ompi_coll_call_t *call, ompi_schedule_t *schedu
     return MPI_SUCCESS;
 }
 
-/* The blocks of a receive side: of the rank at position `position` + `above` in each part, or of
- * `width` such positions of one part. Ranks that are not there have no elements. */
+/* Sets the i-th block to that of the rank at a position of a part, in the receive buffer. Where the
+ * part has no such position, it has no elements. */
 static void set_block(const hier_comm_t *self, const ompi_coll_side_t *side, hier_blocks_t blocks,
                       int i, int part, int position)
 {
@@ -318,6 +318,7 @@ static void set_block(const hier_comm_t *self, const ompi_coll_side_t *side, hie
                                                   : (MPI_Count)rank * side->count;
 }
 
+/* Exchanges the blocks of a position, this rank's or one `above` it, between the parts. */
 static int gather_across(const hier_comm_t *self, const ompi_coll_call_t *call,
                          ompi_schedule_t *schedule, int above)
 {

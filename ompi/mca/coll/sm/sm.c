@@ -71,6 +71,22 @@ static opal_status_t open_limits(void)
     return OPAL_SUCCESS;
 }
 
+static void tell_limits(const ompi_coll_sm_limits_t *limits, const char *where, opal_rule_fn_t *say,
+                        void *context)
+{
+    say(context, where, 0, "packed, through the shared area");
+    say(context, where, limits->mapped_bytes + 1,
+        "in place, in memory that all ranks have mapped; else through the area");
+    say(context, where, limits->area_bytes + 1,
+        "in place; by system calls in other memory, if they are permitted; else by messages");
+}
+
+static void tell_rules(opal_rule_fn_t *say, void *context)
+{
+    tell_limits(&two_ranks, "2 ranks of a node", say, context);
+    tell_limits(&more_ranks, "more ranks of a node", say, context);
+}
+
 /* -- calls ----------------------------------------------------------------------------- */
 
 enum {
@@ -402,4 +418,5 @@ const opal_component_t mca_coll_sm_component = {
     .open = open_limits,
     .query = query,
     .close = close_all,
+    .rules = tell_rules,
 };

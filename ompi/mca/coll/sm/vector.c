@@ -131,23 +131,23 @@ static void describe_blocks(const sm_comm_t *self, const blocks_t *blocks, bool 
 {
     size_t room = 0;
     for (int i = 0; i < blocks->count; i++) {
-        if (items[i].bytes > 0 && (needs_copy || !sm_direct_is_readable(self, block_at(blocks, i))))
+        ompi_data_t block = block_at(blocks, i);
+        if (items[i].bytes > 0 && !needs_copy && sm_direct_is_readable(self, block))
+            items[i].address = ompi_datatype_origin(block.type, block.buffer);
+        else if (items[i].bytes > 0)
             room += room_for(&items[i]);
     }
-    if (room > 0)
-        sm_source_init_room(source, self, room);
+    if (room == 0)
+        return;
+    sm_source_init_room(source, self, room);
     if (source->error != MPI_SUCCESS)
         return;
     char *free = source->room;
     for (int i = 0; i < blocks->count; i++) {
         ompi_data_t block = block_at(blocks, i);
         item_t *item = &items[i];
-        if (item->bytes == 0)
+        if (item->bytes == 0 || item->address != 0)
             continue;
-        if (!needs_copy && sm_direct_is_readable(self, block)) {
-            item->address = ompi_datatype_origin(block.type, block.buffer);
-            continue;
-        }
         item->address = (uintptr_t)free;
         if (!needs_copy)
             item->segments = sm_direct_describe(self, block, free, room_for(item));
