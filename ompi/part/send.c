@@ -291,14 +291,12 @@ static void end_offer(ompi_request_t *request, void *context)
     ompi_object_release(&send->request.head);
 }
 
-/* The offer stands in the send, which lives until the offer has left. With an area, the offer has
- * left when the receiver has got it: a receiver that ends before is noticed by that. */
+/* The offer stands in the send, which lives until the offer has left. */
 static int make_offer(part_send_t *send)
 {
     ompi_request_t *request;
     ompi_data_t data = {&send->offer, sizeof send->offer, ompi_datatype_of(MPI_BYTE)};
-    ompi_send_mode_t mode = send->area != NULL ? OMPI_SEND_SYNCHRONOUS : OMPI_SEND_STANDARD;
-    int error = ompi_pml->isend(&send->to, &data, mode, &request);
+    int error = ompi_pml->isend(&send->to, &data, OMPI_SEND_STANDARD, &request);
     if (error != MPI_SUCCESS)
         return error;
     if (!ompi_request_is_done(request)) {

@@ -46,7 +46,8 @@ static const opal_param_row_t params[] = {
      .min = "3",
      .prose =
          "The smallest communicator on one node that coll_hier_domains=auto divides. All ranks "
-         "need the same value"},
+         "need the same value",
+     .is_internal = true},
     {0},
 };
 

@@ -59,7 +59,7 @@ int sm_fold_init(sm_fold_t *fold, sm_comm_t *self, const ompi_coll_call_t *call,
     size_t bytes = ompi_datatype_size(type), apart = (size_t)llabs(ompi_datatype_extent(type));
     size_t span = (size_t)ompi_datatype_true_extent(type), longest = bytes > apart ? bytes : apart;
     longest = span > longest ? span : longest;
-    fold->step = (is_direct ? direct_step : area_step) / longest;
+    fold->step = (is_direct ? direct_step : area_step) / (longest > 0 ? longest : 1);
     if (fold->step == 0)
         fold->step = 1;
     fold->each = ((size_t)ompi_datatype_span(type, fold->step) + 64 + 63) & ~(size_t)63;

@@ -334,6 +334,8 @@ START_TEST(results_are_right)
             }
         }
     }
+    if (!job.commutes)
+        ompi_object_release(&op->head);
 }
 END_TEST
 
