@@ -132,18 +132,34 @@ int sm_reduce_scatter(sm_comm_t *self, const ompi_coll_call_t *call, size_t byte
     return sm_fold_rows(self, call, &slot, self->size, blocks.first, blocks.count, own, result);
 }
 
+/* Waits for the rows of lower ranks. After a mismatch with rank 0, whose signature counts for all,
+ * the room is used as rank 0 uses it. */
+static int await_lower(sm_comm_t *self, sm_slot_t *slot)
+{
+    int error = MPI_SUCCESS;
+    for (int rank = 0; rank < self->rank; rank++) {
+        int awaited = sm_step_await(self, slot, rank);
+        if (awaited == MPI_ERR_TRUNCATE && rank == 0)
+            awaited = sm_step_follow_root(self, slot, 0);
+        if (awaited == MPI_ERR_PROC_ABORTED)
+            return awaited;
+        error = error != MPI_SUCCESS ? error : awaited;
+    }
+    return error;
+}
+
+/* A rank waits for lower ones only, so these run ahead. */
 int sm_scan(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
     int operands = self->rank + (call->kind == OMPI_SCAN);
     ompi_data_t result = sm_block(&call->recv, 0);
     sm_slot_t slot;
-    int error = sm_step_begin(self, SM_SYNC, bytes, &slot);
+    int error = sm_step_begin(self, SM_BY_ROOT, bytes, &slot);
     if (error != MPI_SUCCESS)
         return error;
     sm_pack(sm_contribution(call, result.count), sm_step_own_row(self, &slot));
-    error = sm_step_sync(self, &slot);
-    if (error == MPI_SUCCESS)
-        error = sm_step_compare(self, &slot);
+    sm_step_notify(self, &slot);
+    error = await_lower(self, &slot);
     if (error != MPI_SUCCESS || operands == 0)
         return error;
     if (operands > 1)
