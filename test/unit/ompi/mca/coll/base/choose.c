@@ -127,9 +127,12 @@ START_TEST(presets_hold_for_two_ranks_and_many)
     ck_assert_ptr_eq(chosen(OMPI_FAMILY_ALLREDUCE, 8, 2, ALL), p2p_allreduce_doubling);
     ck_assert_ptr_eq(chosen(OMPI_FAMILY_ALLREDUCE, 1 << 20, 5, ALL), p2p_allreduce_ring);
     ck_assert_ptr_eq(chosen(OMPI_FAMILY_BCAST, 1 << 16, 2, ALL), p2p_bcast_binomial);
+    ck_assert_ptr_eq(chosen(OMPI_FAMILY_BCAST, (1 << 16) - 1, 3, ALL), p2p_bcast_binomial);
+    ck_assert_ptr_eq(chosen(OMPI_FAMILY_BCAST, 1 << 16, 3, ALL), p2p_bcast_chain);
     ck_assert_ptr_eq(chosen(OMPI_FAMILY_BCAST, 1 << 16, 4, ALL), p2p_bcast_chain);
     ck_assert_ptr_eq(chosen(OMPI_FAMILY_BCAST, 1 << 16, 4, ALL | OMPI_COLL_ON_NODE),
                      p2p_bcast_scatter_allgather);
+    ck_assert_ptr_eq(chosen(OMPI_FAMILY_GATHER, 2047, 4, ALL), p2p_gather_linear);
     ck_assert_ptr_eq(chosen(OMPI_FAMILY_GATHER, 2047, 32, ALL), p2p_gather_binomial);
     ck_assert_ptr_eq(chosen(OMPI_FAMILY_GATHER, SIZE_MAX, 4, 0), p2p_gather_linear);
 }
