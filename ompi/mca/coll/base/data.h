@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The data of a call, block by block, and steps that move it. For components that add schedules.
+ * The data of a call, block by block. For components that add schedules also steps that move it.
  */
 #ifndef OMPI_COLL_DATA_H
 #define OMPI_COLL_DATA_H
@@ -42,11 +42,17 @@ static inline bool ompi_coll_is_in_place(const ompi_coll_side_t *side)
     return side->buffer == MPI_IN_PLACE;
 }
 
-/* This rank's operand of a reduction. */
-static inline ompi_data_t ompi_coll_operand(const ompi_coll_call_t *call)
+/* The first `count` elements of this rank's operand of a reduction; all elements. A reduce_scatter
+ * has as many as all of its blocks together. */
+static inline ompi_data_t ompi_coll_operand_of(const ompi_coll_call_t *call, size_t count)
 {
     const void *buffer = ompi_coll_is_in_place(&call->send) ? call->recv.buffer : call->send.buffer;
-    return ompi_data(buffer, (size_t)call->recv.count, call->recv.type);
+    return ompi_data(buffer, count, call->recv.type);
+}
+
+static inline ompi_data_t ompi_coll_operand(const ompi_coll_call_t *call)
+{
+    return ompi_coll_operand_of(call, (size_t)call->recv.count);
 }
 
 /* The number of elements of the i-th block. */
@@ -56,13 +62,19 @@ static inline size_t ompi_coll_count(const ompi_coll_side_t *side, int i)
                                                : ompi_ints_at(side->counts, (size_t)i));
 }
 
+/* `count` blocks of equal size, from the block `first` on. */
+static inline ompi_data_t ompi_coll_blocks(const ompi_coll_side_t *side, int first, int count)
+{
+    size_t each = (size_t)side->count;
+    return ompi_coll_part(ompi_coll_whole(side), (size_t)first * each, (size_t)count * each);
+}
+
 /* The i-th block of a side that has a block for each rank (or neighbour). */
 static inline ompi_data_t ompi_coll_block(const ompi_coll_side_t *side, int i)
 {
-    size_t at = (size_t)i;
     if (side->counts.items == NULL)
-        return ompi_coll_part(ompi_coll_whole(side), at * (size_t)side->count, (size_t)side->count);
-    size_t count = (size_t)ompi_ints_at(side->counts, at);
+        return ompi_coll_blocks(side, i, 1);
+    size_t at = (size_t)i, count = (size_t)ompi_ints_at(side->counts, at);
     MPI_Count displ = ompi_ints_at(side->displs, at);
     if (side->types == NULL)
         return ompi_data(ompi_coll_at(side->buffer, displ * ompi_datatype_extent(side->type)),

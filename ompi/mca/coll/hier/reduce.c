@@ -128,9 +128,8 @@ static ompi_data_t order_blocks(const hier_comm_t *self, const ompi_coll_call_t 
                                 ompi_schedule_t *schedule, hier_blocks_t positions,
                                 const size_t before[])
 {
-    const void *buffer = ompi_coll_is_in_place(&call->send) ? call->recv.buffer : call->send.buffer;
     size_t n = (size_t)schedule->size, next = 0;
-    ompi_data_t operand = ompi_data(buffer, before[n], call->recv.type), ordered = operand;
+    ompi_data_t operand = ompi_coll_operand_of(call, before[n]), ordered = operand;
     ordered.buffer = ompi_schedule_elements(schedule, before[n], operand.type);
     for (int position = 0; position < self->width; position++) {
         positions.displs[position] = (MPI_Count)next;

@@ -62,17 +62,15 @@ int p2p_allgather_ring(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
 int p2p_allgather_doubling(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
 {
     int rank = schedule->rank, size = schedule->size;
-    size_t each = (size_t)call->recv.count;
-    ompi_data_t all = ompi_coll_whole(&call->recv), out = contribution(call, schedule);
+    ompi_data_t out = contribution(call, schedule);
     for (int have = 1; have < size; have *= 2) {
         int peer = rank ^ have;
-        size_t ours = (size_t)(rank & -have), theirs = (size_t)(peer & -have);
         if (have > 1)
-            out = ompi_coll_part(all, ours * each, (size_t)have * each);
+            out = ompi_coll_blocks(&call->recv, rank & -have, have);
         ompi_schedule_send(schedule, peer, out);
         if (have == 1)
             copy_own(call, schedule);
-        ompi_schedule_recv(schedule, peer, ompi_coll_part(all, theirs * each, (size_t)have * each));
+        ompi_schedule_recv(schedule, peer, ompi_coll_blocks(&call->recv, peer & -have, have));
         ompi_schedule_wait(schedule);
     }
     if (size == 1)
@@ -102,11 +100,8 @@ static void unpack(const ompi_coll_call_t *call, ompi_schedule_t *schedule, char
     int rank = schedule->rank, size = schedule->size;
     char *next = packed + bytes_from(call, schedule, 0, 1);
     if (call->recv.counts.items == NULL) {
-        size_t each = (size_t)call->recv.count;
-        size_t above = (size_t)(size - 1 - rank) * each, below = (size_t)rank * each;
-        ompi_data_t all = ompi_coll_whole(&call->recv);
-        ompi_data_t upper = ompi_coll_part(all, below + each, above),
-                    lower = ompi_coll_part(all, 0, below);
+        ompi_data_t upper = ompi_coll_blocks(&call->recv, rank + 1, size - 1 - rank),
+                    lower = ompi_coll_blocks(&call->recv, 0, rank);
         ompi_coll_copy(schedule, ompi_coll_packed(schedule, next, ompi_coll_bytes(upper)), upper);
         next += ompi_coll_bytes(upper);
         ompi_coll_copy(schedule, ompi_coll_packed(schedule, next, ompi_coll_bytes(lower)), lower);

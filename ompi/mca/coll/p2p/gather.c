@@ -24,31 +24,24 @@ int p2p_gather_linear(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
     return MPI_SUCCESS;
 }
 
-/* The blocks of `count` ranks from `first` on, without wrapping around. */
-static ompi_data_t blocks(const ompi_coll_call_t *call, int first, int count)
-{
-    size_t each = (size_t)call->recv.count;
-    return ompi_coll_part(ompi_coll_whole(&call->recv), (size_t)first * each, (size_t)count * each);
-}
-
 /* The root receives the blocks of a child's subtree, `count` ranks. */
 static int receive_subtree(const ompi_coll_call_t *call, ompi_schedule_t *schedule, int child,
                            int count)
 {
     int before_end = schedule->size - child;
     if (count <= before_end) {
-        ompi_schedule_recv(schedule, child, blocks(call, child, count));
+        ompi_schedule_recv(schedule, child, ompi_coll_blocks(&call->recv, child, count));
         return MPI_SUCCESS;
     }
-    size_t bytes = ompi_coll_bytes(blocks(call, 0, count)),
-           head = ompi_coll_bytes(blocks(call, 0, before_end));
+    size_t bytes = ompi_coll_bytes(ompi_coll_blocks(&call->recv, 0, count)),
+           head = ompi_coll_bytes(ompi_coll_blocks(&call->recv, 0, before_end));
     char *packed = ompi_schedule_room(schedule, bytes);
     ompi_schedule_recv(schedule, child, ompi_coll_packed(schedule, packed, bytes));
     ompi_schedule_wait(schedule);
     ompi_schedule_copy(schedule, ompi_coll_packed(schedule, packed, head),
-                       blocks(call, child, before_end));
+                       ompi_coll_blocks(&call->recv, child, before_end));
     ompi_schedule_copy(schedule, ompi_coll_packed(schedule, packed + head, bytes - head),
-                       blocks(call, 0, count - before_end));
+                       ompi_coll_blocks(&call->recv, 0, count - before_end));
     return MPI_SUCCESS;
 }
 
@@ -56,7 +49,8 @@ static int gather_at_root(const ompi_coll_call_t *call, ompi_schedule_t *schedul
 {
     int root = schedule->rank, size = schedule->size;
     if (!ompi_coll_is_in_place(&call->send))
-        ompi_schedule_copy(schedule, ompi_coll_whole(&call->send), blocks(call, root, 1));
+        ompi_schedule_copy(schedule, ompi_coll_whole(&call->send),
+                           ompi_coll_blocks(&call->recv, root, 1));
     for (int distance = 1; distance < size; distance *= 2) {
         int count = distance < size - distance ? distance : size - distance;
         int error = receive_subtree(call, schedule, p2p_shift(root, distance, size), count);

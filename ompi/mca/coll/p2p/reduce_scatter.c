@@ -23,8 +23,7 @@ static size_t elements_before(const ompi_coll_call_t *call, int rank)
 /* This rank's operand: all blocks. */
 static ompi_data_t contribution(const ompi_coll_call_t *call, const ompi_schedule_t *schedule)
 {
-    const void *buffer = ompi_coll_is_in_place(&call->send) ? call->recv.buffer : call->send.buffer;
-    return ompi_data(buffer, elements_before(call, schedule->size), call->recv.type);
+    return ompi_coll_operand_of(call, elements_before(call, schedule->size));
 }
 
 static ompi_data_t result(const ompi_coll_call_t *call, const ompi_schedule_t *schedule)

@@ -23,28 +23,21 @@ int p2p_scatter_linear(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
     return MPI_SUCCESS;
 }
 
-/* The blocks of `count` ranks from `first` on, without wrapping around. */
-static ompi_data_t blocks(const ompi_coll_call_t *call, int first, int count)
-{
-    size_t each = (size_t)call->send.count;
-    return ompi_coll_part(ompi_coll_whole(&call->send), (size_t)first * each, (size_t)count * each);
-}
-
 /* The root sends a child the blocks of its subtree, `count` ranks. */
 static int send_subtree(const ompi_coll_call_t *call, ompi_schedule_t *schedule, int child,
                         int count)
 {
     int before_end = schedule->size - child;
     if (count <= before_end) {
-        ompi_schedule_send(schedule, child, blocks(call, child, count));
+        ompi_schedule_send(schedule, child, ompi_coll_blocks(&call->send, child, count));
         return MPI_SUCCESS;
     }
-    size_t bytes = ompi_coll_bytes(blocks(call, 0, count)),
-           head = ompi_coll_bytes(blocks(call, 0, before_end));
+    size_t bytes = ompi_coll_bytes(ompi_coll_blocks(&call->send, 0, count)),
+           head = ompi_coll_bytes(ompi_coll_blocks(&call->send, 0, before_end));
     char *packed = ompi_schedule_room(schedule, bytes);
-    ompi_schedule_copy(schedule, blocks(call, child, before_end),
+    ompi_schedule_copy(schedule, ompi_coll_blocks(&call->send, child, before_end),
                        ompi_coll_packed(schedule, packed, head));
-    ompi_schedule_copy(schedule, blocks(call, 0, count - before_end),
+    ompi_schedule_copy(schedule, ompi_coll_blocks(&call->send, 0, count - before_end),
                        ompi_coll_packed(schedule, packed + head, bytes - head));
     ompi_schedule_send(schedule, child, ompi_coll_packed(schedule, packed, bytes));
     return MPI_SUCCESS;
@@ -60,7 +53,8 @@ static int scatter_at_root(const ompi_coll_call_t *call, ompi_schedule_t *schedu
             return error;
     }
     if (!ompi_coll_is_in_place(&call->recv))
-        ompi_schedule_copy(schedule, blocks(call, root, 1), ompi_coll_whole(&call->recv));
+        ompi_schedule_copy(schedule, ompi_coll_blocks(&call->send, root, 1),
+                           ompi_coll_whole(&call->recv));
     return MPI_SUCCESS;
 }
 

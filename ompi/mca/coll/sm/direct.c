@@ -91,7 +91,7 @@ static bool spans_region(const sm_comm_t *self, ompi_data_t data)
 
 size_t sm_direct_describe(const sm_comm_t *self, ompi_data_t data, void *room, size_t bytes)
 {
-    size_t wanted = sm_bytes(data), found, max = wanted / SEGMENT_MIN + 1;
+    size_t wanted = ompi_coll_bytes(data), found, max = wanted / SEGMENT_MIN + 1;
     if (!opal_region_has(room, bytes) || max > bytes / sizeof(struct iovec) ||
         ompi_datatype_is_contiguous(data.type) || !spans_region(self, data))
         return 0;
@@ -101,7 +101,7 @@ size_t sm_direct_describe(const sm_comm_t *self, ompi_data_t data, void *room, s
 
 void sm_source_init_layout(sm_source_t *source, const sm_comm_t *self, ompi_data_t data)
 {
-    size_t bytes = (sm_bytes(data) / SEGMENT_MIN + 1) * sizeof(struct iovec), count = 0;
+    size_t bytes = (ompi_coll_bytes(data) / SEGMENT_MIN + 1) * sizeof(struct iovec), count = 0;
     char *room = NULL;
     if (!ompi_datatype_is_contiguous(data.type) && spans_region(self, data))
         room = opal_heap_malloc(opal_region.heap, bytes);
@@ -118,9 +118,9 @@ void sm_source_init_layout(sm_source_t *source, const sm_comm_t *self, ompi_data
 bool sm_direct_is_readable(const sm_comm_t *self, ompi_data_t data)
 {
     if (!ompi_datatype_is_contiguous(data.type))
-        return sm_bytes(data) == 0;
-    return self->may_read || sm_bytes(data) == 0 ||
-           is_in_region(self, ompi_datatype_origin(data.type, data.buffer), sm_bytes(data));
+        return ompi_coll_bytes(data) == 0;
+    return self->may_read || ompi_coll_bytes(data) == 0 ||
+           is_in_region(self, ompi_datatype_origin(data.type, data.buffer), ompi_coll_bytes(data));
 }
 
 void sm_source_init(sm_source_t *source, const sm_comm_t *self, ompi_data_t data, bool needs_copy)
@@ -155,7 +155,8 @@ void sm_source_fini(sm_source_t *source)
 bool sm_direct_is_writable(const sm_comm_t *self, ompi_data_t result)
 {
     return ompi_datatype_is_contiguous(result.type) &&
-           is_in_region(self, ompi_datatype_origin(result.type, result.buffer), sm_bytes(result));
+           is_in_region(self, ompi_datatype_origin(result.type, result.buffer),
+                        ompi_coll_bytes(result));
 }
 
 void sm_source_set_target(sm_source_t *source, const sm_comm_t *self, ompi_data_t result)

@@ -51,11 +51,11 @@ int sm_direct_bcast(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
     if (self->is_mapped && has_cores && bytes >= self->limits->bcast_split_bytes)
         return sm_pair_bcast(self, call, bytes);
     if (is_root)
-        sm_source_init_layout(&source, self, sm_block(&call->recv, 0));
+        sm_source_init_layout(&source, self, ompi_coll_whole(&call->recv));
     int error = publish_root(self, call->root, &source, &slot);
     if (error == MPI_SUCCESS) {
         if (!is_root)
-            error = sm_direct_fetch(self, &slot, call->root, 0, sm_block(&call->recv, 0));
+            error = sm_direct_fetch(self, &slot, call->root, 0, ompi_coll_whole(&call->recv));
         error = report(self, call->root, error);
     } else if (error == MPI_ERR_TRUNCATE) {
         error = sm_step_follow_root(self, &slot, call->root);
@@ -66,20 +66,19 @@ int sm_direct_bcast(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 
 int sm_direct_scatter(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
-    size_t block = bytes / (size_t)self->size, n = (size_t)self->size;
+    size_t block = bytes / (size_t)self->size;
     int root = call->root;
     sm_source_t source = {0};
     sm_slot_t slot;
     if (self->rank == root)
-        sm_source_init_layout(&source, self,
-                              sm_elements(&call->send, 0, n * (size_t)call->send.count));
+        sm_source_init_layout(&source, self, ompi_coll_blocks(&call->send, 0, self->size));
     int error = publish_root(self, root, &source, &slot);
     if (error == MPI_SUCCESS) {
         if (self->rank != root)
             error = sm_direct_fetch(self, &slot, root, (size_t)self->rank * block,
-                                    sm_block(&call->recv, 0));
-        else if (call->recv.buffer != MPI_IN_PLACE)
-            error = sm_copy_own(sm_block(&call->send, root), sm_block(&call->recv, 0));
+                                    ompi_coll_whole(&call->recv));
+        else if (!ompi_coll_is_in_place(&call->recv))
+            error = sm_copy_own(ompi_coll_block(&call->send, root), ompi_coll_whole(&call->recv));
         error = report(self, root, error);
     } else if (error == MPI_ERR_TRUNCATE) {
         error = sm_step_follow_root(self, &slot, root);
@@ -96,9 +95,9 @@ static int gather_into(sm_comm_t *self, const ompi_coll_call_t *call, char *targ
 {
     int error = fits ? MPI_SUCCESS : MPI_ERR_TRUNCATE;
     if (self->rank != call->root && fits)
-        sm_pack(sm_block(&call->send, 0), target + (size_t)self->rank * block);
-    else if (self->rank == call->root && call->send.buffer != MPI_IN_PLACE)
-        error = sm_copy_own(sm_block(&call->send, 0), sm_block(&call->recv, self->rank));
+        sm_pack(ompi_coll_whole(&call->send), target + (size_t)self->rank * block);
+    else if (self->rank == call->root && !ompi_coll_is_in_place(&call->send))
+        error = sm_copy_own(ompi_coll_whole(&call->send), ompi_coll_block(&call->recv, self->rank));
     int reported = sm_step_report(self, call->root, true);
     return reported != MPI_SUCCESS ? reported : error;
 }
@@ -114,12 +113,13 @@ static int read_blocks(sm_comm_t *self, const ompi_coll_call_t *call, const sm_s
         if (read == MPI_SUCCESS && !sm_step_matches(self, blocks, rank))
             read = MPI_ERR_TRUNCATE;
         if (read == MPI_SUCCESS)
-            read = sm_direct_fetch(self, blocks, rank, 0, sm_block(&call->recv, rank));
+            read = sm_direct_fetch(self, blocks, rank, 0, ompi_coll_block(&call->recv, rank));
         error = error != MPI_SUCCESS ? error : read;
     }
     int copied = MPI_SUCCESS;
-    if (call->send.buffer != MPI_IN_PLACE)
-        copied = sm_copy_own(sm_block(&call->send, 0), sm_block(&call->recv, self->rank));
+    if (!ompi_coll_is_in_place(&call->send))
+        copied =
+            sm_copy_own(ompi_coll_whole(&call->send), ompi_coll_block(&call->recv, self->rank));
     return error != MPI_SUCCESS ? error : copied;
 }
 
@@ -134,7 +134,7 @@ static int gather_by_root(sm_comm_t *self, const ompi_coll_call_t *call)
     if (error != MPI_SUCCESS)
         return error;
     if (!is_root)
-        sm_source_init_layout(&source, self, sm_block(&call->send, 0));
+        sm_source_init_layout(&source, self, ompi_coll_whole(&call->send));
     sm_direct_write_entry(self, &blocks, &source);
     int given = sm_step_arrive_at_root(self, &blocks, call->root);
     error = is_root && given == MPI_SUCCESS ? read_blocks(self, call, &blocks) : source.error;
@@ -157,9 +157,7 @@ int sm_direct_gather(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes
     sm_source_t source = {0};
     sm_slot_t slot;
     if (self->rank == call->root)
-        sm_source_set_target(
-            &source, self,
-            sm_elements(&call->recv, 0, (size_t)self->size * (size_t)call->recv.count));
+        sm_source_set_target(&source, self, ompi_coll_blocks(&call->recv, 0, self->size));
     int error = publish_root(self, call->root, &source, &slot);
     bool fits = error == MPI_SUCCESS;
     if (!fits &&
@@ -178,7 +176,7 @@ static int fetch_once(sm_comm_t *self, const ompi_coll_call_t *call, const sm_sl
 {
     if (self->peers[rank].is_read || *sm_step_error(self, slot, rank) != MPI_SUCCESS)
         return MPI_SUCCESS;
-    int error = sm_direct_fetch(self, slot, rank, skip, sm_block(&call->recv, rank));
+    int error = sm_direct_fetch(self, slot, rank, skip, ompi_coll_block(&call->recv, rank));
     self->peers[rank].is_read = true;
     sm_direct_reader_done(self, slot, rank, self->size - 1);
     return error;
@@ -214,9 +212,9 @@ static int fetch_all(sm_comm_t *self, const ompi_coll_call_t *call, const sm_slo
 
 int sm_direct_allgather(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
-    bool in_place = call->send.buffer == MPI_IN_PLACE;
-    ompi_data_t own = sm_block(&call->recv, self->rank);
-    ompi_data_t given = in_place ? own : sm_block(&call->send, 0);
+    bool in_place = ompi_coll_is_in_place(&call->send);
+    ompi_data_t own = ompi_coll_block(&call->recv, self->rank);
+    ompi_data_t given = in_place ? own : ompi_coll_whole(&call->send);
     sm_source_t source;
     sm_slot_t slot;
     if (bytes >= self->limits->allgather_write_bytes)
@@ -234,18 +232,19 @@ int sm_direct_allgather(sm_comm_t *self, const ompi_coll_call_t *call, size_t by
 /* In place the others read a copy, because blocks are overwritten before all ranks have read. */
 int sm_direct_alltoall(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
-    bool in_place = call->send.buffer == MPI_IN_PLACE;
+    bool in_place = ompi_coll_is_in_place(&call->send);
     const ompi_coll_side_t *from = in_place ? &call->recv : &call->send;
-    size_t count = (size_t)self->size * (size_t)from->count, block = bytes / (size_t)self->size;
+    ompi_data_t all = ompi_coll_blocks(from, 0, self->size);
+    size_t block = bytes / (size_t)self->size;
     sm_source_t source;
     sm_slot_t slot;
     if (in_place)
-        sm_source_init(&source, self, sm_elements(from, 0, count), true);
+        sm_source_init(&source, self, all, true);
     else
-        sm_source_init_layout(&source, self, sm_elements(from, 0, count));
+        sm_source_init_layout(&source, self, all);
     int error = sm_direct_publish(self, &source, &slot);
     if (error == MPI_SUCCESS && !in_place)
-        sm_copy_own(sm_block(from, self->rank), sm_block(&call->recv, self->rank));
+        sm_copy_own(ompi_coll_block(from, self->rank), ompi_coll_block(&call->recv, self->rank));
     if (error == MPI_SUCCESS)
         error = fetch_all(self, call, &slot, (size_t)self->rank * block, in_place);
     sm_source_fini(&source);

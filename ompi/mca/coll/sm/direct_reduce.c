@@ -25,10 +25,10 @@ static void begin(sm_fold_t *fold, sm_comm_t *self, const ompi_coll_call_t *call
     *source = (sm_source_t){0};
     int error = sm_fold_init(fold, self, call, true);
     if (error == MPI_SUCCESS)
-        sm_source_init(source, self, sm_contribution(call, count), needs_copy);
+        sm_source_init(source, self, ompi_coll_operand_of(call, count), needs_copy);
     else
         source->error = error;
-    source->in_place = call->send.buffer == MPI_IN_PLACE;
+    source->in_place = ompi_coll_is_in_place(&call->send);
 }
 
 /* -- everything in one rank ------------------------------------------------------------------ */
@@ -51,7 +51,7 @@ int sm_direct_reduce_scatter(sm_comm_t *self, const ompi_coll_call_t *call,
                              size_t bytes OPAL_UNUSED)
 {
     sm_blocks_t blocks = sm_blocks(&call->recv, self);
-    bool in_place = call->send.buffer == MPI_IN_PLACE;
+    bool in_place = ompi_coll_is_in_place(&call->send);
     ompi_data_t result = ompi_data(call->recv.buffer, blocks.count, call->recv.type);
     sm_source_t source;
     sm_slot_t operands;
@@ -70,7 +70,7 @@ int sm_direct_reduce_scatter(sm_comm_t *self, const ompi_coll_call_t *call,
 static ompi_data_t part_of(const sm_comm_t *self, ompi_data_t result, int rank)
 {
     sm_piece_t piece = sm_piece_of(self, result.count, rank);
-    return sm_part(result, piece.first, piece.count);
+    return ompi_coll_part(result, piece.first, piece.count);
 }
 
 /* Reduces a rank's piece into the result. */
@@ -149,7 +149,7 @@ static int allreduce_by_reading(const sm_fold_t *fold, const sm_slot_t *operands
 
 int sm_direct_allreduce(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
-    ompi_data_t result = sm_block(&call->recv, 0);
+    ompi_data_t result = ompi_coll_whole(&call->recv);
     sm_source_t source, reduced;
     sm_slot_t operands;
     sm_fold_t fold;
@@ -223,7 +223,7 @@ static int reduce_by_reading(const sm_fold_t *fold, const sm_slot_t *operands, i
 
 int sm_direct_reduce(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes OPAL_UNUSED)
 {
-    ompi_data_t result = sm_block(&call->recv, 0);
+    ompi_data_t result = ompi_coll_whole(&call->recv);
     sm_source_t source;
     sm_slot_t operands;
     sm_fold_t fold;

@@ -134,7 +134,7 @@ int sm_fold_run(const sm_fold_t *fold, const sm_slot_t *slot, size_t first, size
     for (size_t done = 0; done < count; done += fold->step) {
         size_t at = (first + done) * size;
         size_t now = count - done < fold->step ? count - done : fold->step;
-        ompi_data_t part = sm_part(result, done * unit, now * unit);
+        ompi_data_t part = ompi_coll_part(result, done * unit, now * unit);
         int error = fold->is_plain
                         ? fold_plain(fold, slot, at, now,
                                      (char *)ompi_datatype_origin(part.type, part.buffer))
@@ -175,7 +175,7 @@ int sm_fold_rows(sm_comm_t *self, const ompi_coll_call_t *call, const sm_slot_t 
                  size_t first, size_t count, const char *own, ompi_data_t result)
 {
     sm_fold_t fold;
-    if (sm_bytes(result) == 0)
+    if (ompi_coll_bytes(result) == 0)
         return MPI_SUCCESS;
     if (opal_likely(sm_fold_is_plain(call))) {
         fold_plain_rows(self, call, slot, ranks, first, count, own,

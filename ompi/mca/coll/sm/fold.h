@@ -38,7 +38,7 @@ static inline bool sm_fold_is_plain(const ompi_coll_call_t *call)
  * read it from its row. */
 static inline const char *sm_own_operand(const ompi_coll_call_t *call)
 {
-    if (call->send.buffer == MPI_IN_PLACE || !sm_fold_is_plain(call))
+    if (ompi_coll_is_in_place(&call->send) || !sm_fold_is_plain(call))
         return NULL;
     return (const char *)ompi_datatype_origin(call->recv.type, call->send.buffer);
 }

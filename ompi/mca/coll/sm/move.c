@@ -24,7 +24,7 @@ int sm_bcast(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
     if (error != MPI_SUCCESS)
         return error;
     if (self->rank == call->root) {
-        sm_pack(sm_block(&call->recv, 0), sm_step_own_row(self, &slot));
+        sm_pack(ompi_coll_whole(&call->recv), sm_step_own_row(self, &slot));
         sm_step_notify(self, &slot);
         return MPI_SUCCESS;
     }
@@ -32,7 +32,7 @@ int sm_bcast(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
     if (error == MPI_ERR_TRUNCATE)
         return sm_step_follow_root(self, &slot, call->root);
     if (error == MPI_SUCCESS)
-        sm_unpack(sm_block(&call->recv, 0), sm_step_row(self, &slot, call->root));
+        sm_unpack(ompi_coll_whole(&call->recv), sm_step_row(self, &slot, call->root));
     return error;
 }
 
@@ -45,19 +45,20 @@ int sm_gather(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
     if (error != MPI_SUCCESS)
         return error;
     if (!is_root)
-        sm_pack(sm_block(&call->send, 0), sm_step_own_row(self, &slot));
+        sm_pack(ompi_coll_whole(&call->send), sm_step_own_row(self, &slot));
     error = sm_step_arrive_at_root(self, &slot, call->root);
     if (error != MPI_SUCCESS || !is_root)
         return error;
     for (int rank = 0; rank < self->size; rank++) {
         if (rank != self->rank && sm_step_matches(self, &slot, rank))
-            sm_unpack(sm_block(&call->recv, rank), sm_step_row(self, &slot, rank));
+            sm_unpack(ompi_coll_block(&call->recv, rank), sm_step_row(self, &slot, rank));
         else if (rank != self->rank)
             error = MPI_ERR_TRUNCATE;
     }
     int copied = MPI_SUCCESS;
-    if (call->send.buffer != MPI_IN_PLACE)
-        copied = sm_copy_own(sm_block(&call->send, 0), sm_block(&call->recv, self->rank));
+    if (!ompi_coll_is_in_place(&call->send))
+        copied =
+            sm_copy_own(ompi_coll_whole(&call->send), ompi_coll_block(&call->recv, self->rank));
     return error != MPI_SUCCESS ? error : copied;
 }
 
@@ -70,10 +71,9 @@ static size_t place_in(int owner, int rank)
 static void pack_for_others(const sm_comm_t *self, const ompi_coll_side_t *given, size_t block,
                             char *row)
 {
-    size_t each = (size_t)given->count, before = (size_t)self->rank;
-    size_t behind = (size_t)self->size - before - 1;
-    sm_pack(sm_elements(given, 0, before * each), row);
-    sm_pack(sm_elements(given, (before + 1) * each, behind * each), row + before * block);
+    int before = self->rank, behind = self->size - before - 1;
+    sm_pack(ompi_coll_blocks(given, 0, before), row);
+    sm_pack(ompi_coll_blocks(given, before + 1, behind), row + (size_t)before * block);
 }
 
 int sm_scatter(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
@@ -86,8 +86,9 @@ int sm_scatter(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
     if (self->rank == call->root) {
         pack_for_others(self, &call->send, block, sm_step_own_row(self, &slot));
         sm_step_notify(self, &slot);
-        if (call->recv.buffer != MPI_IN_PLACE)
-            error = sm_copy_own(sm_block(&call->send, self->rank), sm_block(&call->recv, 0));
+        if (!ompi_coll_is_in_place(&call->recv))
+            error =
+                sm_copy_own(ompi_coll_block(&call->send, self->rank), ompi_coll_whole(&call->recv));
         return error;
     }
     error = sm_step_await(self, &slot, call->root);
@@ -95,7 +96,7 @@ int sm_scatter(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
         return sm_step_follow_root(self, &slot, call->root);
     if (error == MPI_SUCCESS) {
         const char *row = sm_step_row(self, &slot, call->root);
-        sm_unpack(sm_block(&call->recv, 0), row + place_in(call->root, self->rank) * block);
+        sm_unpack(ompi_coll_whole(&call->recv), row + place_in(call->root, self->rank) * block);
     }
     return error;
 }
@@ -117,14 +118,14 @@ static int gather_piece(sm_comm_t *self, const ompi_coll_call_t *call, ompi_data
         return error;
     sm_pack_piece(own, from, length, sm_step_own_row(self, &slot));
     sm_step_arrive(self, &slot);
-    if (from == 0 && call->send.buffer != MPI_IN_PLACE)
-        sm_copy_own(own, sm_block(&call->recv, self->rank));
+    if (from == 0 && !ompi_coll_is_in_place(&call->send))
+        sm_copy_own(own, ompi_coll_block(&call->recv, self->rank));
     error = sm_step_await_all(self, &slot);
     if (error == MPI_SUCCESS)
         error = sm_step_compare(self, &slot);
     for (int rank = 0; error == MPI_SUCCESS && rank < self->size; rank++) {
         if (rank != self->rank)
-            sm_unpack_piece(sm_block(&call->recv, rank), from, length,
+            sm_unpack_piece(ompi_coll_block(&call->recv, rank), from, length,
                             sm_step_row(self, &slot, rank));
     }
     return error;
@@ -132,8 +133,9 @@ static int gather_piece(sm_comm_t *self, const ompi_coll_call_t *call, ompi_data
 
 int sm_allgather(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
-    bool in_place = call->send.buffer == MPI_IN_PLACE;
-    ompi_data_t own = in_place ? sm_block(&call->recv, self->rank) : sm_block(&call->send, 0);
+    bool in_place = ompi_coll_is_in_place(&call->send);
+    ompi_data_t own =
+        in_place ? ompi_coll_block(&call->recv, self->rank) : ompi_coll_whole(&call->send);
     size_t piece = bytes <= self->max_bytes ? bytes : piece_bytes(self, 1), from = 0;
     int error;
     do {
@@ -154,18 +156,18 @@ static int exchange_piece(sm_comm_t *self, const ompi_coll_call_t *call,
     char *row = sm_step_own_row(self, &slot);
     for (int rank = 0; rank < self->size; rank++) {
         if (rank != self->rank)
-            sm_pack_piece(sm_block(given, rank), from, length,
+            sm_pack_piece(ompi_coll_block(given, rank), from, length,
                           row + place_in(self->rank, rank) * length);
     }
     sm_step_arrive(self, &slot);
     if (from == 0 && given == &call->send)
-        sm_copy_own(sm_block(given, self->rank), sm_block(&call->recv, self->rank));
+        sm_copy_own(ompi_coll_block(given, self->rank), ompi_coll_block(&call->recv, self->rank));
     error = sm_step_await_all(self, &slot);
     if (error == MPI_SUCCESS)
         error = sm_step_compare(self, &slot);
     for (int rank = 0; error == MPI_SUCCESS && rank < self->size; rank++) {
         if (rank != self->rank)
-            sm_unpack_piece(sm_block(&call->recv, rank), from, length,
+            sm_unpack_piece(ompi_coll_block(&call->recv, rank), from, length,
                             sm_step_row(self, &slot, rank) + place_in(rank, self->rank) * length);
     }
     return error;
@@ -173,7 +175,7 @@ static int exchange_piece(sm_comm_t *self, const ompi_coll_call_t *call,
 
 int sm_alltoall(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
-    const ompi_coll_side_t *given = call->send.buffer == MPI_IN_PLACE ? &call->recv : &call->send;
+    const ompi_coll_side_t *given = ompi_coll_is_in_place(&call->send) ? &call->recv : &call->send;
     size_t blocks = (size_t)self->size, block = bytes / blocks;
     size_t piece = bytes <= self->max_bytes ? block : piece_bytes(self, blocks), from = 0;
     int error;

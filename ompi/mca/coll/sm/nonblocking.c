@@ -62,12 +62,14 @@ static ompi_data_t operand_of(const plan_t *plan)
 {
     const ompi_coll_call_t *call = &plan->call;
     const sm_comm_t *self = plan->self;
-    bool in_place = call->send.buffer == MPI_IN_PLACE;
+    bool in_place = ompi_coll_is_in_place(&call->send);
     if (is_reduction(call))
-        return sm_contribution(call, is_reduce_scatter(call) ? sm_blocks(&call->recv, self).total
-                                                             : (size_t)call->recv.count);
+        return ompi_coll_operand_of(call, is_reduce_scatter(call)
+                                              ? sm_blocks(&call->recv, self).total
+                                              : (size_t)call->recv.count);
     if (call->kind == OMPI_ALLGATHER || call->kind == OMPI_ALLGATHERV)
-        return in_place ? sm_block(&call->recv, self->rank) : sm_block(&call->send, 0);
+        return in_place ? ompi_coll_block(&call->recv, self->rank)
+                        : ompi_coll_block(&call->send, 0);
     return (ompi_data_t){0};
 }
 
@@ -77,17 +79,17 @@ static ompi_data_t target_of(const plan_t *plan)
     const ompi_coll_call_t *call = &plan->call;
     bool is_root = plan->self->rank == call->root;
     if (call->kind == OMPI_ALLREDUCE || (call->kind == OMPI_REDUCE && is_root))
-        return sm_block(&call->recv, 0);
+        return ompi_coll_block(&call->recv, 0);
     if (call->kind == OMPI_GATHER && is_root)
-        return sm_elements(&call->recv, 0, (size_t)plan->self->size * (size_t)call->recv.count);
+        return ompi_coll_blocks(&call->recv, 0, plan->self->size);
     return (ompi_data_t){0};
 }
 
 /* The user's data and result, whose types the schedule must retain. */
 static ompi_data_t type_given(const ompi_coll_call_t *call)
 {
-    bool has_type = !is_reduction(call) && call->send.buffer != MPI_IN_PLACE;
-    return has_type ? sm_block(&call->send, 0) : (ompi_data_t){0};
+    bool has_type = !is_reduction(call) && !ompi_coll_is_in_place(&call->send);
+    return has_type ? ompi_coll_block(&call->send, 0) : (ompi_data_t){0};
 }
 
 static ompi_data_t result_of(const sm_comm_t *self, const ompi_coll_call_t *call)
@@ -100,11 +102,11 @@ static ompi_data_t result_of(const sm_comm_t *self, const ompi_coll_call_t *call
 static bool is_reachable(ompi_data_t data, uintptr_t *address)
 {
     *address = 0;
-    if (data.count == 0 || sm_bytes(data) == 0)
+    if (data.count == 0 || ompi_coll_bytes(data) == 0)
         return true;
     *address = ompi_datatype_origin(data.type, data.buffer);
     return ompi_datatype_is_contiguous(data.type) &&
-           opal_region_has((const void *)*address, sm_bytes(data));
+           opal_region_has((const void *)*address, ompi_coll_bytes(data));
 }
 
 /* A rank without scratch memory has region 0, as if its data were not in the region. */
@@ -112,7 +114,7 @@ static void make_entry(plan_t *plan, uint64_t signature)
 {
     entry_t *own = &plan->entries[0];
     bool is_good = opal_region.bytes > 0;
-    *own = (entry_t){.in_place = plan->call.send.buffer == MPI_IN_PLACE, .signature = signature};
+    *own = (entry_t){.in_place = ompi_coll_is_in_place(&plan->call.send), .signature = signature};
     if (!is_reachable(operand_of(plan), &own->addresses.operand) ||
         !is_reachable(target_of(plan), &own->addresses.target))
         is_good = false;
@@ -140,10 +142,10 @@ static int reduce(plan_t *plan)
     if (is_reduce_scatter(call))
         return sm_fold_run(&plan->fold, NULL, sm_blocks(&call->recv, self).first,
                            plan->result.count, plan->result);
-    ompi_data_t result = sm_block(&call->recv, 0);
+    ompi_data_t result = ompi_coll_block(&call->recv, 0);
     if (call->kind == OMPI_REDUCE)
         return sm_fold_into(&plan->fold, NULL, result.count, call->root, 1);
-    if (sm_bytes(result) <= self->limits->allreduce_whole_bytes && !any_in_place(plan))
+    if (ompi_coll_bytes(result) <= self->limits->allreduce_whole_bytes && !any_in_place(plan))
         return sm_fold_run(&plan->fold, NULL, 0, result.count, result);
     return sm_fold_into(&plan->fold, NULL, result.count, self->rank, self->size);
 }
@@ -153,12 +155,12 @@ static int gather_all(const plan_t *plan)
     const sm_comm_t *self = plan->self;
     const ompi_coll_call_t *call = &plan->call;
     int error = MPI_SUCCESS;
-    if (call->send.buffer != MPI_IN_PLACE)
-        sm_copy_own(sm_block(&call->send, 0), sm_block(&call->recv, self->rank));
+    if (!ompi_coll_is_in_place(&call->send))
+        sm_copy_own(ompi_coll_block(&call->send, 0), ompi_coll_block(&call->recv, self->rank));
     for (int distance = 1; distance < self->size; distance++) {
         int rank = (self->rank + distance) % self->size;
         int fetched = sm_direct_fetch_from(self, rank, plan->addresses[rank].operand, 0, 0,
-                                           sm_block(&call->recv, rank));
+                                           ompi_coll_block(&call->recv, rank));
         error = error != MPI_SUCCESS ? error : fetched;
     }
     return error;
@@ -170,12 +172,12 @@ static int gather(const plan_t *plan)
     const sm_comm_t *self = plan->self;
     const ompi_coll_call_t *call = &plan->call;
     if (self->rank != call->root) {
-        ompi_data_t block = sm_block(&call->send, 0);
+        ompi_data_t block = ompi_coll_block(&call->send, 0);
         char *target =
             opal_view_of(&self->peers[call->root].view, plan->addresses[call->root].target);
-        sm_pack(block, target + (size_t)self->rank * sm_bytes(block));
-    } else if (call->send.buffer != MPI_IN_PLACE) {
-        sm_copy_own(sm_block(&call->send, 0), sm_block(&call->recv, self->rank));
+        sm_pack(block, target + (size_t)self->rank * ompi_coll_bytes(block));
+    } else if (!ompi_coll_is_in_place(&call->send)) {
+        sm_copy_own(ompi_coll_block(&call->send, 0), ompi_coll_block(&call->recv, self->rank));
     }
     return MPI_SUCCESS;
 }
@@ -290,7 +292,7 @@ static void take_result_memory(plan_t *plan, ompi_schedule_t *schedule)
     const ompi_coll_call_t *call = &plan->call;
     plan->result =
         ompi_data(call->recv.buffer, sm_blocks(&call->recv, plan->self).count, call->recv.type);
-    if (call->send.buffer == MPI_IN_PLACE)
+    if (ompi_coll_is_in_place(&call->send))
         plan->result.buffer = ompi_schedule_elements(schedule, plan->result.count, call->recv.type);
 }
 

@@ -69,11 +69,11 @@ static void add_reduction_ports(sm_maker_t *maker)
         blocks = sm_blocks(&call->recv, self);
     else
         blocks.total = (size_t)call->recv.count;
-    add_port(&maker->outs, self->rank, sm_contribution(call, blocks.total));
+    add_port(&maker->outs, self->rank, ompi_coll_operand_of(call, blocks.total));
     if (sm_is_reduce_scatter(call))
         maker->op->result = ompi_data(call->recv.buffer, blocks.count, call->recv.type);
     else if (call->kind == OMPI_ALLREDUCE || self->rank == call->root)
-        maker->op->result = sm_block(&call->recv, 0);
+        maker->op->result = ompi_coll_block(&call->recv, 0);
     maker->op->first = blocks.first;
     if (!sm_is_reduce_scatter(call) && maker->op->result.type != NULL)
         add_port(&maker->ins, self->rank, maker->op->result);
@@ -97,11 +97,11 @@ static void add_neighbor_ports(sm_maker_t *maker)
         int edge = topology->kind == OMPI_CART ? i ^ 1 : i;
         if (targets[edge] != MPI_PROC_NULL)
             add_port(&maker->outs, targets[edge],
-                     sm_block(&call->send, sm_offer_is(maker, SM_KIND_ONE) ? 0 : edge));
+                     ompi_coll_block(&call->send, sm_offer_is(maker, SM_KIND_ONE) ? 0 : edge));
     }
     for (int i = 0; i < in; i++) {
         if (ranks[i] != MPI_PROC_NULL)
-            add_port(&maker->ins, ranks[i], sm_block(&call->recv, i));
+            add_port(&maker->ins, ranks[i], ompi_coll_block(&call->recv, i));
     }
     free(ranks);
 }
@@ -112,20 +112,23 @@ static void add_root_ports(sm_maker_t *maker)
     int rank = maker->self->rank, root = call->root;
     bool is_bcast = call->kind == OMPI_BCAST;
     if (rank != root && sm_offer_is(maker, SM_KIND_BY_ROOT))
-        add_port(&maker->ins, root, sm_block(&call->recv, 0));
+        add_port(&maker->ins, root, ompi_coll_block(&call->recv, 0));
     else if (rank != root)
-        add_port(&maker->outs, root, sm_block(&call->send, 0));
+        add_port(&maker->outs, root, ompi_coll_block(&call->send, 0));
     for (int peer = 0; rank == root && peer < maker->self->size; peer++) {
         if (peer != root && sm_offer_is(maker, SM_KIND_BY_ROOT))
             add_port(&maker->outs, peer,
-                     is_bcast ? sm_block(&call->recv, 0) : sm_block(&call->send, peer));
+                     is_bcast ? ompi_coll_block(&call->recv, 0)
+                              : ompi_coll_block(&call->send, peer));
         else if (peer != root)
-            add_port(&maker->ins, peer, sm_block(&call->recv, peer));
+            add_port(&maker->ins, peer, ompi_coll_block(&call->recv, peer));
     }
     if (rank != root || is_bcast || is_in_place(call) || call->recv.buffer == MPI_IN_PLACE)
         return;
-    maker->op->own_from = sm_block(&call->send, sm_offer_is(maker, SM_KIND_BY_ROOT) ? root : 0);
-    maker->op->own_to = sm_block(&call->recv, sm_offer_is(maker, SM_KIND_BY_ROOT) ? 0 : root);
+    maker->op->own_from =
+        ompi_coll_block(&call->send, sm_offer_is(maker, SM_KIND_BY_ROOT) ? root : 0);
+    maker->op->own_to =
+        ompi_coll_block(&call->recv, sm_offer_is(maker, SM_KIND_BY_ROOT) ? 0 : root);
 }
 
 static void add_all_ports(sm_maker_t *maker)
@@ -134,18 +137,18 @@ static void add_all_ports(sm_maker_t *maker)
     int rank = maker->self->rank;
     const ompi_coll_side_t *given = is_in_place(call) ? &call->recv : &call->send;
     for (int peer = 0; peer < maker->self->size; peer++) {
-        ompi_data_t data = sm_block(given, !sm_offer_is(maker, SM_KIND_ONE) ? peer
-                                           : is_in_place(call)              ? rank
-                                                                            : 0);
+        ompi_data_t data = ompi_coll_block(given, !sm_offer_is(maker, SM_KIND_ONE) ? peer
+                                                  : is_in_place(call)              ? rank
+                                                                                   : 0);
         if (peer != rank)
             add_port(&maker->outs, peer, data);
         else if (!is_in_place(call))
             maker->op->own_from = data;
         if (peer != rank)
-            add_port(&maker->ins, peer, sm_block(&call->recv, peer));
+            add_port(&maker->ins, peer, ompi_coll_block(&call->recv, peer));
     }
     if (!is_in_place(call))
-        maker->op->own_to = sm_block(&call->recv, rank);
+        maker->op->own_to = ompi_coll_block(&call->recv, rank);
 }
 
 static void add_ports(sm_maker_t *maker)
@@ -160,7 +163,7 @@ static void add_ports(sm_maker_t *maker)
         add_all_ports(maker);
     const sm_operation_t *op = maker->op;
     if (sm_offer_is(maker, SM_KIND_EXACT) && op->own_from.type != NULL && op->own_to.type != NULL &&
-        sm_bytes(op->own_from) != sm_bytes(op->own_to))
+        ompi_coll_bytes(op->own_from) != ompi_coll_bytes(op->own_to))
         maker->error = MPI_ERR_TRUNCATE;
 }
 
@@ -200,7 +203,7 @@ static bool write_items(const sm_maker_t *maker, const sm_ports_t *ports, sm_ite
     bool all = true;
     for (uint32_t i = 0; i < ports->count; i++) {
         ompi_data_t data = ports->first[i].data;
-        size_t bytes = sm_bytes(data);
+        size_t bytes = ompi_coll_bytes(data);
         uintptr_t address = bytes > 0 ? ompi_datatype_origin(data.type, data.buffer) : 0;
         items[i] = (sm_item_t){address, bytes, ports->first[i].rank};
         all &= bytes == 0 || (maker->self->is_mapped && ompi_datatype_is_contiguous(data.type) &&

@@ -130,7 +130,7 @@ void sm_operation_reduce_piece(sm_operation_t *op)
 static void reduce_for_all(sm_operation_t *op)
 {
     char *row = sm_operation_row(op, op->self->size, op->slot);
-    fold(op, ompi_data(row, sm_bytes(op->result), ompi_datatype_of(MPI_BYTE)));
+    fold(op, ompi_data(row, ompi_coll_bytes(op->result), ompi_datatype_of(MPI_BYTE)));
     atomic_store_explicit(&sm_operation_cell(op, op->self->size, op->slot)->given, op->use,
                           memory_order_release);
 }

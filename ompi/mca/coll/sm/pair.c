@@ -20,7 +20,7 @@ static ompi_data_t bytes_at(void *buffer, size_t bytes)
 
 static int bcast(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes, sm_source_t *source)
 {
-    ompi_data_t data = sm_block(&call->recv, 0);
+    ompi_data_t data = ompi_coll_whole(&call->recv);
     int root = call->root;
     sm_slot_t slot;
     if (self->rank != root)
@@ -50,7 +50,7 @@ int sm_pair_bcast(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
     sm_source_t source = {0};
     self->signature = sm_signature(bytes, SM_HALVES, false);
     if (self->rank == call->root)
-        sm_source_init_layout(&source, self, sm_block(&call->recv, 0));
+        sm_source_init_layout(&source, self, ompi_coll_whole(&call->recv));
     int error = bcast(self, call, bytes, &source);
     sm_source_fini(&source);
     return error;
@@ -66,19 +66,19 @@ static int exchange(sm_comm_t *self, const ompi_coll_call_t *call, const sm_slot
     if (target != NULL)
         sm_pack(given, target);
     if (sm_direct_target(self, slot, self->rank) == NULL)
-        error = sm_direct_fetch(self, slot, peer, 0, sm_block(&call->recv, peer));
+        error = sm_direct_fetch(self, slot, peer, 0, ompi_coll_block(&call->recv, peer));
     return sm_direct_barrier(self, error);
 }
 
 int sm_pair_allgather(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes OPAL_UNUSED)
 {
-    bool in_place = call->send.buffer == MPI_IN_PLACE;
-    ompi_data_t own = sm_block(&call->recv, self->rank);
-    ompi_data_t given = in_place ? own : sm_block(&call->send, 0);
+    bool in_place = ompi_coll_is_in_place(&call->send);
+    ompi_data_t own = ompi_coll_block(&call->recv, self->rank);
+    ompi_data_t given = in_place ? own : ompi_coll_whole(&call->send);
     sm_source_t source;
     sm_slot_t slot;
     sm_source_init_layout(&source, self, given);
-    sm_source_set_target(&source, self, sm_block(&call->recv, 1 - self->rank));
+    sm_source_set_target(&source, self, ompi_coll_block(&call->recv, 1 - self->rank));
     int error = sm_direct_publish(self, &source, &slot);
     if (error == MPI_SUCCESS && !in_place)
         sm_copy_own(given, own);

@@ -181,8 +181,8 @@ static void add_packs(const sm_maker_t *maker)
     for (uint32_t i = 0; i < maker->outs.count && (i == 0 || !sm_offer_is(maker, SM_KIND_ONE));
          i++) {
         ompi_data_t data = maker->outs.first[i].data;
-        add_move(&maker->op->packs, at, data, 0, sm_bytes(data));
-        at += (sm_bytes(data) + 15) & ~(size_t)15;
+        add_move(&maker->op->packs, at, data, 0, ompi_coll_bytes(data));
+        at += (ompi_coll_bytes(data) + 15) & ~(size_t)15;
     }
 }
 
@@ -194,7 +194,7 @@ static void add_writes(const sm_maker_t *maker)
         const sm_item_t *item = sm_offer_match(maker, &maker->outs, i, true, &ignored);
         if (item != NULL)
             add_move(&maker->op->writes, mapped_at(maker, out->rank, item->address), out->data, 0,
-                     sm_bytes(out->data));
+                     ompi_coll_bytes(out->data));
     }
 }
 
@@ -204,7 +204,7 @@ static void add_reads(sm_maker_t *maker)
     sm_moves_t *reads = &maker->op->reads;
     for (uint32_t i = 0; i < maker->ins.count; i++) {
         const sm_port_t *in = &maker->ins.first[i];
-        size_t at, wanted = sm_bytes(in->data);
+        size_t at, wanted = ompi_coll_bytes(in->data);
         const sm_item_t *item = sm_offer_match(maker, &maker->ins, i, false, &at);
         if (item == NULL || item->bytes > wanted ||
             (sm_offer_is(maker, SM_KIND_EXACT) && item->bytes != wanted)) {
@@ -226,7 +226,7 @@ static void add_halves(sm_maker_t *maker)
     size_t at, first = (maker->row / 2 + PAGE - 1) / PAGE * PAGE;
     const sm_item_t *item = sm_offer_match(maker, ports, 0, is_root, &at);
     ompi_data_t data = ports->first[0].data;
-    if (item == NULL || item->bytes != sm_bytes(data)) {
+    if (item == NULL || item->bytes != ompi_coll_bytes(data)) {
         maker->error = MPI_ERR_TRUNCATE;
         return;
     }

@@ -20,14 +20,14 @@
 
 static int reduce_in_root(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
-    ompi_data_t result = sm_block(&call->recv, 0);
+    ompi_data_t result = ompi_coll_whole(&call->recv);
     const char *own = sm_own_operand(call);
     sm_slot_t slot;
     int error = sm_step_begin(self, SM_TO_ROOT, bytes, &slot);
     if (error != MPI_SUCCESS)
         return error;
     if (own == NULL)
-        sm_pack(sm_contribution(call, result.count), sm_step_own_row(self, &slot));
+        sm_pack(ompi_coll_operand(call), sm_step_own_row(self, &slot));
     error = sm_step_arrive_at_root(self, &slot, call->root);
     if (error == MPI_SUCCESS)
         error = sm_step_compare(self, &slot);
@@ -44,7 +44,7 @@ int sm_reduce(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
     int error = sm_step_begin(self, SM_TO_ROOT, bytes, &slot);
     if (error != MPI_SUCCESS)
         return error;
-    sm_pack(sm_contribution(call, (size_t)call->recv.count), sm_step_own_row(self, &slot));
+    sm_pack(ompi_coll_operand(call), sm_step_own_row(self, &slot));
     return sm_step_arrive_at_root(self, &slot, call->root);
 }
 
@@ -70,12 +70,12 @@ static int reduce_by_last(sm_comm_t *self, const ompi_coll_call_t *call, const s
 
 int sm_allreduce(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
-    ompi_data_t result = sm_block(&call->recv, 0);
+    ompi_data_t result = ompi_coll_whole(&call->recv);
     sm_slot_t slot;
     int error = sm_step_begin(self, SM_SYNC, bytes, &slot);
     if (error != MPI_SUCCESS)
         return error;
-    sm_pack(sm_contribution(call, result.count), sm_step_own_row(self, &slot));
+    sm_pack(ompi_coll_operand(call), sm_step_own_row(self, &slot));
     if (sm_has_counters(self) && bytes > SM_INLINE)
         return reduce_by_last(self, call, &slot, bytes, result);
     error = sm_step_sync(self, &slot);
@@ -105,7 +105,7 @@ sm_blocks_t sm_blocks(const ompi_coll_side_t *side, const sm_comm_t *self)
 static void pack_blocks(const ompi_coll_call_t *call, const sm_blocks_t *blocks, bool with_own,
                         char *row)
 {
-    ompi_data_t all = sm_contribution(call, blocks->total);
+    ompi_data_t all = ompi_coll_operand_of(call, blocks->total);
     size_t size = ompi_datatype_size(all.type), behind = blocks->first + blocks->count;
     size_t before = with_own ? blocks->total : blocks->first;
     sm_pack_piece(all, 0, before * size, row);
@@ -117,7 +117,8 @@ int sm_reduce_scatter(sm_comm_t *self, const ompi_coll_call_t *call, size_t byte
 {
     sm_blocks_t blocks = sm_blocks(&call->recv, self);
     ompi_data_t result = ompi_data(call->recv.buffer, blocks.count, call->recv.type);
-    ompi_data_t block = sm_part(sm_contribution(call, blocks.total), blocks.first, blocks.count);
+    ompi_data_t block =
+        ompi_coll_part(ompi_coll_operand_of(call, blocks.total), blocks.first, blocks.count);
     const char *own = block.buffer != result.buffer ? sm_own_operand(call) : NULL;
     sm_slot_t slot;
     int error = sm_step_begin(self, SM_SYNC, bytes, &slot);
@@ -152,12 +153,12 @@ static int await_lower(sm_comm_t *self, sm_slot_t *slot)
 int sm_scan(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
     int operands = self->rank + (call->kind == OMPI_SCAN);
-    ompi_data_t result = sm_block(&call->recv, 0);
+    ompi_data_t result = ompi_coll_whole(&call->recv);
     sm_slot_t slot;
     int error = sm_step_begin(self, SM_BY_ROOT, bytes, &slot);
     if (error != MPI_SUCCESS)
         return error;
-    sm_pack(sm_contribution(call, result.count), sm_step_own_row(self, &slot));
+    sm_pack(ompi_coll_operand(call), sm_step_own_row(self, &slot));
     sm_step_notify(self, &slot);
     error = await_lower(self, &slot);
     if (error != MPI_SUCCESS || operands == 0)

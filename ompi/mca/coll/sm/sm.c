@@ -165,7 +165,7 @@ static size_t longest_block(const sm_comm_t *self, const ompi_coll_side_t *side)
 {
     size_t longest = 0;
     for (int rank = 0; rank < self->size; rank++) {
-        size_t bytes = sm_bytes(sm_block(side, rank));
+        size_t bytes = ompi_coll_bytes(ompi_coll_block(side, rank));
         longest = bytes > longest ? bytes : longest;
     }
     return longest;
@@ -252,10 +252,10 @@ static int prepare(sm_comm_t *self)
 static bool is_mismatch(const sm_comm_t *self, const ompi_coll_call_t *call)
 {
     bool gathers = call->kind != OMPI_ALLTOALL;
-    if (!kind_is(call->kind, BOTH) || call->send.buffer == MPI_IN_PLACE)
+    if (!kind_is(call->kind, BOTH) || ompi_coll_is_in_place(&call->send))
         return false;
-    return sm_bytes(sm_block(&call->send, 0)) !=
-           sm_bytes(sm_block(&call->recv, gathers ? self->rank : 0));
+    return ompi_coll_bytes(ompi_coll_block(&call->send, 0)) !=
+           ompi_coll_bytes(ompi_coll_block(&call->recv, gathers ? self->rank : 0));
 }
 
 /* For a call with an error: all steps, without data. The other ranks see another signature, and

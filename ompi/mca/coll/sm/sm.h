@@ -61,6 +61,7 @@
 #include <stdatomic.h>
 
 #include "opal/node/node.h"
+#include "ompi/mca/coll/base/data.h"
 #include "ompi/mca/coll/base/tuning.h"
 #include "ompi/mca/coll/coll.h"
 
@@ -168,46 +169,16 @@ void sm_shared_close(void);
 
 /* -- data ---------------------------------------------------------------------------------- */
 
-/* `count` elements of the data, from the element `first` on. Also for MPI_BOTTOM. */
-static inline ompi_data_t sm_part(ompi_data_t data, size_t first, size_t count)
-{
-    MPI_Count offset = (MPI_Count)first * ompi_datatype_extent(data.type);
-    return ompi_data((void *)((uintptr_t)data.buffer + (uintptr_t)offset), count, data.type);
-}
-
-static inline ompi_data_t sm_elements(const ompi_coll_side_t *side, size_t first, size_t count)
-{
-    return sm_part(ompi_data(side->buffer, 0, side->type), first, count);
-}
-
-/* The i-th block of a side, also of the v and w forms. */
-static inline ompi_data_t sm_block(const ompi_coll_side_t *side, int i)
-{
-    if (side->counts.items == NULL)
-        return sm_elements(side, (size_t)i * (size_t)side->count, (size_t)side->count);
-    size_t at = (size_t)i, count = (size_t)ompi_ints_at(side->counts, at);
-    MPI_Count displ = ompi_ints_at(side->displs, at);
-    ompi_datatype_t *type = side->types != NULL ? ompi_handle_object(side->types[i]) : side->type;
-    if (side->types == NULL)
-        displ *= ompi_datatype_extent(type);
-    return ompi_data((void *)((uintptr_t)side->buffer + (uintptr_t)displ), count, type);
-}
-
-static inline size_t sm_bytes(ompi_data_t data)
-{
-    return ompi_datatype_bytes(data.type, data.count);
-}
-
 /* Copies a rank's block for itself. MPI_ERR_TRUNCATE: the two lengths differ. */
 static inline int sm_copy_own(ompi_data_t from, ompi_data_t to)
 {
-    size_t bytes = sm_bytes(from);
+    size_t bytes = ompi_coll_bytes(from);
     if (opal_likely(ompi_datatype_is_contiguous(from.type)))
         ompi_datatype_unpack(to.type, to.count, to.buffer, 0,
                              (const void *)ompi_datatype_origin(from.type, from.buffer), bytes);
     else
         ompi_datatype_copy(from.type, from.count, from.buffer, to.type, to.count, to.buffer);
-    return bytes == sm_bytes(to) ? MPI_SUCCESS : MPI_ERR_TRUNCATE;
+    return bytes == ompi_coll_bytes(to) ? MPI_SUCCESS : MPI_ERR_TRUNCATE;
 }
 
 /* Pack and unpack `length` bytes from the packed byte `from` on, or fewer at the end of the data.
@@ -230,13 +201,6 @@ static inline void sm_pack(ompi_data_t data, char *row)
 static inline void sm_unpack(ompi_data_t data, const char *row)
 {
     sm_unpack_piece(data, 0, SIZE_MAX, row);
-}
-
-/* The operand of this rank in a reduction. */
-static inline ompi_data_t sm_contribution(const ompi_coll_call_t *call, size_t count)
-{
-    const void *buffer = call->send.buffer == MPI_IN_PLACE ? call->recv.buffer : call->send.buffer;
-    return ompi_data(buffer, count, call->recv.type);
 }
 
 /* This rank's block of a reduce_scatter, in elements. */

@@ -114,7 +114,7 @@ static blocks_t blocks_for_others(const sm_comm_t *self, const ompi_coll_side_t 
 
 static ompi_data_t block_at(const blocks_t *blocks, int i)
 {
-    return sm_block(blocks->side, i < blocks->own ? i : i + 1);
+    return ompi_coll_block(blocks->side, i < blocks->own ? i : i + 1);
 }
 
 /* Memory for a copy of a block, or for where its segments are. */
@@ -177,7 +177,7 @@ static void write_blocks(sm_comm_t *self, const sm_slot_t *slot, size_t bytes,
     char *row = sm_step_row(self, slot, self->rank);
     size_t total = 0, at = items_bytes(blocks->count);
     for (int i = 0; i < blocks->count; i++) {
-        items[i] = (item_t){.bytes = sm_bytes(block_at(blocks, i))};
+        items[i] = (item_t){.bytes = ompi_coll_bytes(block_at(blocks, i))};
         total += items[i].bytes;
     }
     *source = (sm_source_t){0};
@@ -202,7 +202,7 @@ static void write_blocks(sm_comm_t *self, const sm_slot_t *slot, size_t bytes,
 /* Shortens the receive buffer to `bytes`. MPI_ERR_TRUNCATE: it is too short. */
 static int fit(ompi_data_t *to, size_t bytes)
 {
-    size_t room = sm_bytes(*to), size = ompi_datatype_size(to->type);
+    size_t room = ompi_coll_bytes(*to), size = ompi_datatype_size(to->type);
     if (bytes >= room)
         return bytes > room ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
     if (ompi_datatype_is_contiguous(to->type)) {
@@ -253,7 +253,7 @@ static int read_all(sm_comm_t *self, const ompi_coll_call_t *call, const sm_slot
     for (int distance = 1; distance < size; distance++) {
         int rank = (self->rank + distance) % size;
         int taken = read_item(self, slot, rank, item_for(self, slot, rank, self->rank),
-                              sm_block(&call->recv, rank));
+                              ompi_coll_block(&call->recv, rank));
         error = error != MPI_SUCCESS ? error : taken;
         if (head_of(self, slot, rank)->where == IN_MEMORY)
             reader_done(self, slot, rank, size - 1);
@@ -272,7 +272,7 @@ static int first_error(const sm_comm_t *self, const sm_slot_t *slot)
 
 int sm_alltoallv(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
-    bool in_place = call->send.buffer == MPI_IN_PLACE;
+    bool in_place = ompi_coll_is_in_place(&call->send);
     const ompi_coll_side_t *from = in_place ? &call->recv : &call->send;
     size_t row = row_bytes(self, SM_SYNC, item_count(self), bytes);
     blocks_t blocks = blocks_for_others(self, from);
@@ -284,7 +284,7 @@ int sm_alltoallv(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
     write_blocks(self, &slot, row, &blocks, in_place, &source);
     sm_step_arrive(self, &slot);
     if (!in_place)
-        sm_copy_own(sm_block(from, self->rank), sm_block(&call->recv, self->rank));
+        sm_copy_own(ompi_coll_block(from, self->rank), ompi_coll_block(&call->recv, self->rank));
     error = sm_step_await_all(self, &slot);
     if (error == MPI_SUCCESS)
         error = first_error(self, &slot);
@@ -311,8 +311,8 @@ static int scatter_from_root(sm_comm_t *self, const ompi_coll_call_t *call, cons
     write_blocks(self, slot, row, &blocks, false, &source);
     shrink_row(self, slot, self->rank);
     sm_step_notify(self, slot);
-    if (call->recv.buffer != MPI_IN_PLACE)
-        sm_copy_own(sm_block(&call->send, self->rank), sm_block(&call->recv, 0));
+    if (!ompi_coll_is_in_place(&call->recv))
+        sm_copy_own(ompi_coll_block(&call->send, self->rank), ompi_coll_whole(&call->recv));
     int error = source.error;
     if (error == MPI_SUCCESS && head_of(self, slot, self->rank)->where == IN_MEMORY)
         error = await_readers(self, slot, self->size - 1, error);
@@ -338,7 +338,7 @@ int sm_scatterv(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
     if (error != MPI_SUCCESS)
         return error;
     error = read_item(self, &slot, root, item_for(self, &slot, root, self->rank),
-                      sm_block(&call->recv, 0));
+                      ompi_coll_whole(&call->recv));
     if (head_of(self, &slot, root)->where == IN_MEMORY)
         reader_done(self, &slot, root, self->size - 1);
     return error;
@@ -363,8 +363,8 @@ static void publish_targets(gather_t *gather)
     sm_comm_t *self = gather->self;
     item_t *items = write_head(self, &gather->wanted, IN_MEMORY, item_count(self));
     for (int rank = 0; rank < self->size; rank++) {
-        ompi_data_t block = sm_block(&gather->call->recv, rank);
-        item_t item = {.bytes = sm_bytes(block)};
+        ompi_data_t block = ompi_coll_block(&gather->call->recv, rank);
+        item_t item = {.bytes = ompi_coll_bytes(block)};
         if (sm_direct_is_writable(self, block))
             item.address = ompi_datatype_origin(block.type, block.buffer);
         if (rank != self->rank)
@@ -381,7 +381,7 @@ static int read_given(gather_t *gather)
     int error = MPI_SUCCESS;
     for (int rank = 0; rank < self->size; rank++) {
         const head_t *head = head_of(self, given, rank);
-        ompi_data_t block = sm_block(&gather->call->recv, rank);
+        ompi_data_t block = ompi_coll_block(&gather->call->recv, rank);
         int taken = head->error;
         if (rank == self->rank || head->where == DELIVERED)
             continue;
@@ -405,8 +405,8 @@ static int gather_in_root(gather_t *gather)
     sm_comm_t *self = gather->self;
     const ompi_coll_call_t *call = gather->call;
     publish_targets(gather);
-    if (call->send.buffer != MPI_IN_PLACE)
-        sm_copy_own(sm_block(&call->send, 0), sm_block(&call->recv, self->rank));
+    if (!ompi_coll_is_in_place(&call->send))
+        sm_copy_own(ompi_coll_whole(&call->send), ompi_coll_block(&call->recv, self->rank));
     int error = sm_step_arrive_at_root(self, &gather->given, self->rank);
     return error == MPI_SUCCESS ? read_given(gather) : error;
 }
@@ -420,7 +420,7 @@ static bool deliver(gather_t *gather, ompi_data_t block, int *error)
     if (*error != MPI_SUCCESS)
         return false;
     const item_t *item = item_for(self, &gather->wanted, root, self->rank);
-    if (item->address == 0 || item->bytes != sm_bytes(block))
+    if (item->address == 0 || item->bytes != ompi_coll_bytes(block))
         return false;
     sm_pack(block, opal_view_of(&self->peers[root].view, item->address));
     return true;
@@ -433,7 +433,7 @@ static int gather_to_root(gather_t *gather)
     ompi_data_t block = block_at(&blocks, 0);
     sm_source_t source = {0};
     int error = MPI_SUCCESS, root = gather->call->root;
-    if (sm_bytes(block) > gather->row && deliver(gather, block, &error))
+    if (ompi_coll_bytes(block) > gather->row && deliver(gather, block, &error))
         write_head(self, &gather->given, DELIVERED, 1);
     else if (error == MPI_SUCCESS)
         write_blocks(self, &gather->given, gather->row, &blocks, false, &source);
