@@ -145,11 +145,12 @@ static ompi_coll_call_t gatherv_call(const void *sendbuf, MPI_Count sendcount,
                                      ompi_ints_t recvcounts, ompi_ints_t displs,
                                      ompi_datatype_t *recvtype, int root, ompi_communicator_t *comm)
 {
-    return (ompi_coll_call_t){.kind = OMPI_GATHERV,
-                              .comm = comm,
-                              .send = ompi_api_side(sendbuf, sendcount, sendtype),
-                              .recv = ompi_api_side_v(recvbuf, recvcounts, displs, recvtype),
-                              .root = root};
+    ompi_coll_call_t call;
+    ompi_api_make_call(&call, OMPI_GATHERV, comm);
+    ompi_api_set_side(&call.send, sendbuf, sendcount, sendtype);
+    ompi_api_set_side_v(&call.recv, recvbuf, recvcounts, displs, recvtype);
+    call.root = root;
+    return call;
 }
 
 int ompi_api_gatherv(const void *sendbuf, MPI_Count sendcount, ompi_datatype_t *sendtype,
@@ -226,11 +227,12 @@ static ompi_coll_call_t scatterv_call(const void *sendbuf, ompi_ints_t sendcount
                                       MPI_Count recvcount, ompi_datatype_t *recvtype, int root,
                                       ompi_communicator_t *comm)
 {
-    return (ompi_coll_call_t){.kind = OMPI_SCATTERV,
-                              .comm = comm,
-                              .send = ompi_api_side_v(sendbuf, sendcounts, displs, sendtype),
-                              .recv = ompi_api_side(recvbuf, recvcount, recvtype),
-                              .root = root};
+    ompi_coll_call_t call;
+    ompi_api_make_call(&call, OMPI_SCATTERV, comm);
+    ompi_api_set_side_v(&call.send, sendbuf, sendcounts, displs, sendtype);
+    ompi_api_set_side(&call.recv, recvbuf, recvcount, recvtype);
+    call.root = root;
+    return call;
 }
 
 int ompi_api_scatterv(const void *sendbuf, ompi_ints_t sendcounts, ompi_ints_t displs,
@@ -307,10 +309,11 @@ static ompi_coll_call_t allgatherv_call(const void *sendbuf, MPI_Count sendcount
                                         ompi_ints_t recvcounts, ompi_ints_t displs,
                                         ompi_datatype_t *recvtype, ompi_communicator_t *comm)
 {
-    return (ompi_coll_call_t){.kind = OMPI_ALLGATHERV,
-                              .comm = comm,
-                              .send = ompi_api_side(sendbuf, sendcount, sendtype),
-                              .recv = ompi_api_side_v(recvbuf, recvcounts, displs, recvtype)};
+    ompi_coll_call_t call;
+    ompi_api_make_call(&call, OMPI_ALLGATHERV, comm);
+    ompi_api_set_side(&call.send, sendbuf, sendcount, sendtype);
+    ompi_api_set_side_v(&call.recv, recvbuf, recvcounts, displs, recvtype);
+    return call;
 }
 
 int ompi_api_allgatherv(const void *sendbuf, MPI_Count sendcount, ompi_datatype_t *sendtype,
@@ -386,10 +389,11 @@ static ompi_coll_call_t alltoallv_call(const void *sendbuf, ompi_ints_t sendcoun
                                        void *recvbuf, ompi_ints_t recvcounts, ompi_ints_t rdispls,
                                        ompi_datatype_t *recvtype, ompi_communicator_t *comm)
 {
-    return (ompi_coll_call_t){.kind = OMPI_ALLTOALLV,
-                              .comm = comm,
-                              .send = ompi_api_side_v(sendbuf, sendcounts, sdispls, sendtype),
-                              .recv = ompi_api_side_v(recvbuf, recvcounts, rdispls, recvtype)};
+    ompi_coll_call_t call;
+    ompi_api_make_call(&call, OMPI_ALLTOALLV, comm);
+    ompi_api_set_side_v(&call.send, sendbuf, sendcounts, sdispls, sendtype);
+    ompi_api_set_side_v(&call.recv, recvbuf, recvcounts, rdispls, recvtype);
+    return call;
 }
 
 int ompi_api_alltoallv(const void *sendbuf, ompi_ints_t sendcounts, ompi_ints_t sdispls,
@@ -427,10 +431,11 @@ static ompi_coll_call_t alltoallw_call(const void *sendbuf, ompi_ints_t sendcoun
                                        void *recvbuf, ompi_ints_t recvcounts, ompi_ints_t rdispls,
                                        const MPI_Datatype recvtypes[], ompi_communicator_t *comm)
 {
-    return (ompi_coll_call_t){.kind = OMPI_ALLTOALLW,
-                              .comm = comm,
-                              .send = ompi_api_side_w(sendbuf, sendcounts, sdispls, sendtypes),
-                              .recv = ompi_api_side_w(recvbuf, recvcounts, rdispls, recvtypes)};
+    ompi_coll_call_t call;
+    ompi_api_make_call(&call, OMPI_ALLTOALLW, comm);
+    ompi_api_set_side_w(&call.send, sendbuf, sendcounts, sdispls, sendtypes);
+    ompi_api_set_side_w(&call.recv, recvbuf, recvcounts, rdispls, recvtypes);
+    return call;
 }
 
 int ompi_api_alltoallw(const void *sendbuf, ompi_ints_t sendcounts, ompi_ints_t sdispls,

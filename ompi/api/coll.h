@@ -32,6 +32,24 @@ static inline void ompi_api_set_side(ompi_coll_side_t *side, const void *buffer,
     side->types = NULL;
 }
 
+/* The same for the v and w forms. */
+static inline void ompi_api_set_side_v(ompi_coll_side_t *side, const void *buffer,
+                                       ompi_ints_t counts, ompi_ints_t displs,
+                                       ompi_datatype_t *type)
+{
+    ompi_api_set_side(side, buffer, 0, type);
+    side->counts = counts;
+    side->displs = displs;
+}
+
+static inline void ompi_api_set_side_w(ompi_coll_side_t *side, const void *buffer,
+                                       ompi_ints_t counts, ompi_ints_t displs,
+                                       const MPI_Datatype types[])
+{
+    ompi_api_set_side_v(side, buffer, counts, displs, NULL);
+    side->types = types;
+}
+
 /* Makes a call without data. */
 static inline void ompi_api_make_call(ompi_coll_call_t *call, ompi_coll_kind_t kind,
                                       ompi_communicator_t *comm)
@@ -43,27 +61,6 @@ static inline void ompi_api_make_call(ompi_coll_call_t *call, ompi_coll_kind_t k
     call->op = NULL;
     call->root = 0;
     call->error = MPI_SUCCESS;
-}
-
-/* Sides of vector forms and of neighbors. */
-static inline ompi_coll_side_t ompi_api_side(const void *buffer, MPI_Count count,
-                                             ompi_datatype_t *type)
-{
-    return (ompi_coll_side_t){.buffer = (void *)(uintptr_t)buffer, .count = count, .type = type};
-}
-
-static inline ompi_coll_side_t ompi_api_side_v(const void *buffer, ompi_ints_t counts,
-                                               ompi_ints_t displs, ompi_datatype_t *type)
-{
-    return (ompi_coll_side_t){
-        .buffer = (void *)(uintptr_t)buffer, .counts = counts, .displs = displs, .type = type};
-}
-
-static inline ompi_coll_side_t ompi_api_side_w(const void *buffer, ompi_ints_t counts,
-                                               ompi_ints_t displs, const MPI_Datatype types[])
-{
-    return (ompi_coll_side_t){
-        .buffer = (void *)(uintptr_t)buffer, .counts = counts, .displs = displs, .types = types};
 }
 
 #endif

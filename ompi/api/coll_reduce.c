@@ -81,12 +81,12 @@ static ompi_coll_call_t reduce_scatter_call(const void *sendbuf, void *recvbuf,
                                             ompi_ints_t recvcounts, ompi_datatype_t *datatype,
                                             ompi_op_t *op, ompi_communicator_t *comm)
 {
-    return (ompi_coll_call_t){.kind = OMPI_REDUCE_SCATTER,
-                              .comm = comm,
-                              .send = {.buffer = (void *)(uintptr_t)sendbuf},
-                              .recv =
-                                  ompi_api_side_v(recvbuf, recvcounts, (ompi_ints_t){0}, datatype),
-                              .op = op};
+    ompi_coll_call_t call;
+    ompi_api_make_call(&call, OMPI_REDUCE_SCATTER, comm);
+    call.send.buffer = (void *)(uintptr_t)sendbuf;
+    ompi_api_set_side_v(&call.recv, recvbuf, recvcounts, (ompi_ints_t){0}, datatype);
+    call.op = op;
+    return call;
 }
 
 int ompi_api_reduce_scatter(const void *sendbuf, void *recvbuf, ompi_ints_t recvcounts,

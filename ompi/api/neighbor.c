@@ -8,10 +8,11 @@ static ompi_coll_call_t neighbor_allgather_call(const void *sendbuf, MPI_Count s
                                                 MPI_Count recvcount, ompi_datatype_t *recvtype,
                                                 ompi_communicator_t *comm)
 {
-    return (ompi_coll_call_t){.kind = OMPI_NEIGHBOR_ALLGATHER,
-                              .comm = comm,
-                              .send = ompi_api_side(sendbuf, sendcount, sendtype),
-                              .recv = ompi_api_side(recvbuf, recvcount, recvtype)};
+    ompi_coll_call_t call;
+    ompi_api_make_call(&call, OMPI_NEIGHBOR_ALLGATHER, comm);
+    ompi_api_set_side(&call.send, sendbuf, sendcount, sendtype);
+    ompi_api_set_side(&call.recv, recvbuf, recvcount, recvtype);
+    return call;
 }
 
 int ompi_api_neighbor_allgather(const void *sendbuf, MPI_Count sendcount, ompi_datatype_t *sendtype,
@@ -49,10 +50,11 @@ static ompi_coll_call_t neighbor_allgatherv_call(const void *sendbuf, MPI_Count 
                                                  ompi_datatype_t *recvtype,
                                                  ompi_communicator_t *comm)
 {
-    return (ompi_coll_call_t){.kind = OMPI_NEIGHBOR_ALLGATHERV,
-                              .comm = comm,
-                              .send = ompi_api_side(sendbuf, sendcount, sendtype),
-                              .recv = ompi_api_side_v(recvbuf, recvcounts, displs, recvtype)};
+    ompi_coll_call_t call;
+    ompi_api_make_call(&call, OMPI_NEIGHBOR_ALLGATHERV, comm);
+    ompi_api_set_side(&call.send, sendbuf, sendcount, sendtype);
+    ompi_api_set_side_v(&call.recv, recvbuf, recvcounts, displs, recvtype);
+    return call;
 }
 
 int ompi_api_neighbor_allgatherv(const void *sendbuf, MPI_Count sendcount,
@@ -91,10 +93,11 @@ static ompi_coll_call_t neighbor_alltoall_call(const void *sendbuf, MPI_Count se
                                                MPI_Count recvcount, ompi_datatype_t *recvtype,
                                                ompi_communicator_t *comm)
 {
-    return (ompi_coll_call_t){.kind = OMPI_NEIGHBOR_ALLTOALL,
-                              .comm = comm,
-                              .send = ompi_api_side(sendbuf, sendcount, sendtype),
-                              .recv = ompi_api_side(recvbuf, recvcount, recvtype)};
+    ompi_coll_call_t call;
+    ompi_api_make_call(&call, OMPI_NEIGHBOR_ALLTOALL, comm);
+    ompi_api_set_side(&call.send, sendbuf, sendcount, sendtype);
+    ompi_api_set_side(&call.recv, recvbuf, recvcount, recvtype);
+    return call;
 }
 
 int ompi_api_neighbor_alltoall(const void *sendbuf, MPI_Count sendcount, ompi_datatype_t *sendtype,
@@ -131,10 +134,11 @@ static ompi_coll_call_t neighbor_alltoallv_call(const void *sendbuf, ompi_ints_t
                                                 ompi_ints_t rdispls, ompi_datatype_t *recvtype,
                                                 ompi_communicator_t *comm)
 {
-    return (ompi_coll_call_t){.kind = OMPI_NEIGHBOR_ALLTOALLV,
-                              .comm = comm,
-                              .send = ompi_api_side_v(sendbuf, sendcounts, sdispls, sendtype),
-                              .recv = ompi_api_side_v(recvbuf, recvcounts, rdispls, recvtype)};
+    ompi_coll_call_t call;
+    ompi_api_make_call(&call, OMPI_NEIGHBOR_ALLTOALLV, comm);
+    ompi_api_set_side_v(&call.send, sendbuf, sendcounts, sdispls, sendtype);
+    ompi_api_set_side_v(&call.recv, recvbuf, recvcounts, rdispls, recvtype);
+    return call;
 }
 
 int ompi_api_neighbor_alltoallv(const void *sendbuf, ompi_ints_t sendcounts, ompi_ints_t sdispls,
@@ -175,11 +179,11 @@ static ompi_coll_call_t neighbor_alltoallw_call(const void *sendbuf, ompi_ints_t
                                                 const MPI_Datatype recvtypes[],
                                                 ompi_communicator_t *comm)
 {
-    return (ompi_coll_call_t){
-        .kind = OMPI_NEIGHBOR_ALLTOALLW,
-        .comm = comm,
-        .send = ompi_api_side_w(sendbuf, sendcounts, ompi_ints_large(sdispls), sendtypes),
-        .recv = ompi_api_side_w(recvbuf, recvcounts, ompi_ints_large(rdispls), recvtypes)};
+    ompi_coll_call_t call;
+    ompi_api_make_call(&call, OMPI_NEIGHBOR_ALLTOALLW, comm);
+    ompi_api_set_side_w(&call.send, sendbuf, sendcounts, ompi_ints_large(sdispls), sendtypes);
+    ompi_api_set_side_w(&call.recv, recvbuf, recvcounts, ompi_ints_large(rdispls), recvtypes);
+    return call;
 }
 
 int ompi_api_neighbor_alltoallw(const void *sendbuf, ompi_ints_t sendcounts,
