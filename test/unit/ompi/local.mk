@@ -113,11 +113,9 @@ endif
 %C%_mca_coll_hier_grid_SOURCES = %D%/mca/coll/hier/grid.c $(coll_hier_dso)
 %C%_mca_coll_hier_grid_CFLAGS = $(AM_CFLAGS)
 %C%_mca_coll_hier_grid_LDADD = $(ompi_unit_libs)
-# Its segment is the test's.
 %C%_mca_coll_sm_area_SOURCES = %D%/mca/coll/sm/area.c test/unit/ompi/fake_pml.h $(coll_sm_dso)
 %C%_mca_coll_sm_area_CFLAGS = $(AM_CFLAGS)
-%C%_mca_coll_sm_area_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=opal_node_base \
-	-Wl,--wrap=opal_node_carve_spare -Wl,--wrap=opal_node_populate
+%C%_mca_coll_sm_area_LDFLAGS = $(unit_segment_ldflags)
 %C%_mca_coll_sm_area_LDADD = $(ompi_unit_libs)
 %C%_mca_coll_sm_fold_SOURCES = %D%/mca/coll/sm/fold.c $(coll_sm_dso)
 %C%_mca_coll_sm_fold_CFLAGS = $(AM_CFLAGS)
@@ -241,8 +239,7 @@ ob1_side = $(mca_pml_ob1_sources) %D%/mca/pml/ob1/side.c %D%/mca/pml/ob1/side.h
 %C%_handle_handle_LDADD = $(ompi_unit_libs)
 %C%_op_op_LDADD = $(ompi_unit_libs)
 %C%_ownership_blocks_LDADD = $(ompi_unit_libs)
-%C%_part_area_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=opal_node_base \
-	-Wl,--wrap=opal_node_carve_spare -Wl,--wrap=opal_node_populate
+%C%_part_area_LDFLAGS = $(unit_segment_ldflags)
 %C%_part_area_LDADD = $(ompi_unit_libs)
 %C%_request_grequest_LDADD = $(ompi_unit_libs)
 %C%_request_pair_LDADD = $(ompi_unit_libs)

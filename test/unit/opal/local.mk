@@ -343,5 +343,10 @@ endif
 test_unit_opal_threads_lock_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_gettime,--wrap=syscall
 test_unit_opal_progress_wait_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=nanosleep,--wrap=sched_yield
 
+# The segment is the test's: %D%/node/fake_segment.h.
+unit_segment_ldflags = $(AM_LDFLAGS) -Wl,--wrap=opal_node_base -Wl,--wrap=opal_node_carve_spare \
+	-Wl,--wrap=opal_node_populate
+
 EXTRA_DIST += %D%/heap/fake_source.h %D%/machine.h %D%/mca/memory/watch.h %D%/no_memory.h \
-	%D%/progress/engines.h %D%/progress/sleeper.h %D%/refuse_call.h %D%/support.h
+	%D%/node/fake_segment.h %D%/progress/engines.h %D%/progress/sleeper.h %D%/refuse_call.h \
+	%D%/support.h

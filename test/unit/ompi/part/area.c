@@ -1,49 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * ompi/part/area.c: which memory a sender gets, and when it gets that of another one; and the
- * values of flags. The segment is this test's: the linker wraps the functions of the node.
+ * values of flags. The segment is this test's.
  */
 #include "ompi/part/area.h"
 
-#include <string.h>
-
 #include "ompi/part/part.h"
+#include "test/unit/opal/node/fake_segment.h"
 #include "test/unit/opal/support.h"
-
-enum { SEGMENT = 1 << 20 };
-
-static _Alignas(64) char segment[SEGMENT];
-static size_t carved, limit; /* of the segment */
-static opal_status_t populated;
-
-void *__wrap_opal_node_base(void);
-uint64_t __wrap_opal_node_carve_spare(size_t bytes);
-opal_status_t __wrap_opal_node_populate(void *begin, size_t bytes);
-
-void *__wrap_opal_node_base(void)
-{
-    return segment;
-}
-
-uint64_t __wrap_opal_node_carve_spare(size_t bytes)
-{
-    if (bytes > limit - carved)
-        return 0;
-    uint64_t offset = carved;
-    carved += (bytes + 63) / 64 * 64;
-    return offset;
-}
-
-opal_status_t __wrap_opal_node_populate(void *begin OPAL_UNUSED, size_t bytes OPAL_UNUSED)
-{
-    return populated;
-}
-
-static void setup(void)
-{
-    carved = 64; /* no area is at offset 0 */
-    limit = SEGMENT;
-}
 
 START_TEST(areas_lie_apart_in_the_segment)
 {
@@ -137,4 +101,4 @@ static const unit_test_t tests[] = {
     {.test = &flags_of_rounds_differ, .repeats = 4},
 };
 
-UNIT_MAIN("area", tests, setup);
+UNIT_MAIN("area", tests, NULL);

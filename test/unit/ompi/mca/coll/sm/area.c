@@ -2,43 +2,17 @@
 /*
  * ompi/mca/coll/sm/area.c: which memory a communicator gets, and when it gets that of another one.
  * Both ranks of each communicator are in this process; rank 0 joins first, and what it sends waits
- * for rank 1. The segment is this test's: the linker wraps the functions of the node.
+ * for rank 1. The segment is this test's.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "ompi/mca/coll/sm/sm.h"
 #include "test/unit/ompi/fake_pml.h"
+#include "test/unit/opal/node/fake_segment.h"
 #include "test/unit/opal/support.h"
 
-enum { RANKS = 2, SEGMENT = 4 << 20, SHORT = 1024, LONG = 64 << 10, SMALL = 4 << 10 };
-
-static _Alignas(64) char segment[SEGMENT];
-static size_t carved, limit; /* of the segment */
-static opal_status_t populated;
-
-void *__wrap_opal_node_base(void);
-uint64_t __wrap_opal_node_carve_spare(size_t bytes);
-opal_status_t __wrap_opal_node_populate(void *begin, size_t bytes);
-
-void *__wrap_opal_node_base(void)
-{
-    return segment;
-}
-
-uint64_t __wrap_opal_node_carve_spare(size_t bytes)
-{
-    if (bytes > limit - carved)
-        return 0;
-    uint64_t offset = carved;
-    carved += (bytes + 63) / 64 * 64;
-    return offset;
-}
-
-opal_status_t __wrap_opal_node_populate(void *begin OPAL_UNUSED, size_t bytes OPAL_UNUSED)
-{
-    return populated;
-}
+enum { RANKS = 2, SHORT = 1024, LONG = 64 << 10, SMALL = 4 << 10 };
 
 /* -- messages ------------------------------------------------------------------------------ */
 
@@ -67,8 +41,6 @@ static void setup(void)
 {
     ck_assert_int_eq(ompi_datatype_init(), MPI_SUCCESS);
     ompi_pml = &fake_pml;
-    carved = 64; /* no area is at offset 0 */
-    limit = SEGMENT;
 }
 
 /* A job that has left may join again. */
