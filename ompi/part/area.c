@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Areas in the node's segment, and polling the requests that use them. The segment takes no memory
- * back, so a sender keeps a list of the areas that it has made and does not use.
- */
+/* Areas in the node's segment, and polling the requests that use them. */
 #include "ompi/part/area.h"
-
-#include <string.h>
 
 #include "opal/mca/btl/btl.h"
 #include "ompi/api/mpi.h"
 #include "ompi/mca/pml/tags.h"
 #include "ompi/part/part.h"
-
-static ompi_part_area_t *unused;
 
 /* Areas of a few sizes are used again more often. */
 static size_t round_up(size_t bytes)
@@ -28,45 +21,16 @@ static size_t flags_bytes(size_t partitions)
     return (partitions * sizeof(atomic_uint) + 63) & ~(size_t)63;
 }
 
-static ompi_part_area_t *take_unused(size_t bytes)
-{
-    for (ompi_part_area_t **each = &unused; *each != NULL; each = &(*each)->next) {
-        ompi_part_area_t *area = *each;
-        if (area->bytes != bytes || !atomic_load_explicit(&area->has_left, memory_order_acquire))
-            continue;
-        *each = area->next;
-        return area;
-    }
-    return NULL;
-}
-
-static ompi_part_area_t *carve(size_t bytes)
-{
-    uint64_t offset = opal_node_carve_spare(bytes);
-    if (offset == 0 || opal_node_populate(opal_node_at(offset), bytes) != OPAL_SUCCESS)
-        return NULL;
-    ompi_part_area_t *area = opal_node_at(offset);
-    area->bytes = bytes;
-    return area;
-}
-
 ompi_part_area_t *ompi_part_area_make(size_t partitions, size_t room)
 {
-    size_t bytes = round_up(sizeof(ompi_part_area_t) + flags_bytes(partitions) + room);
-    ompi_part_area_t *area = take_unused(bytes);
-    if (area == NULL)
-        area = carve(bytes);
-    if (area == NULL)
-        return NULL;
-    memset(area, 0, sizeof *area + flags_bytes(partitions));
-    area->bytes = bytes;
-    return area;
+    size_t cleared = sizeof(ompi_part_area_t) + flags_bytes(partitions);
+    size_t bytes = round_up(cleared + room);
+    return (ompi_part_area_t *)opal_shared_make(bytes, cleared, bytes);
 }
 
 void ompi_part_area_release(ompi_part_area_t *area)
 {
-    area->next = unused;
-    unused = area;
+    opal_shared_release(&area->shared, 1);
 }
 
 char *ompi_part_area_room(ompi_part_area_t *area, size_t partitions)
@@ -76,7 +40,7 @@ char *ompi_part_area_room(ompi_part_area_t *area, size_t partitions)
 
 void ompi_part_area_leave(ompi_part_area_t *area)
 {
-    atomic_store_explicit(&area->has_left, 1, memory_order_release);
+    opal_shared_leave(&area->shared);
 }
 
 /* -- peers --------------------------------------------------------------------------------- */
@@ -140,7 +104,6 @@ void ompi_part_deactivate(ompi_part_active_t *active)
 
 void ompi_part_stop(void)
 {
-    unused = NULL;
     if (!opal_list_is_empty(&active_requests))
         opal_progress_remove(poll, NULL);
     opal_list_init(&active_requests);

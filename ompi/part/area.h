@@ -35,6 +35,7 @@
 #include <stdint.h>
 
 #include "opal/node/node.h"
+#include "opal/node/shared.h"
 #include "opal/process/process.h"
 #include "opal/util/list.h"
 #include "ompi/mca/pml/pml.h"
@@ -46,15 +47,12 @@ typedef enum ompi_part_mode {
 } ompi_part_mode_t;
 
 typedef struct ompi_part_area {
+    opal_shared_t shared; /* its user is the receiver */
+
     /* Written by the receiver, `mode` after `buffer`. */
     _Alignas(64) atomic_uint mode; /* ompi_part_mode_t */
     atomic_uint started, emptied;  /* rounds */
     uintptr_t buffer;              /* its address in the receiver; 0: not in the region */
-    atomic_uint has_left;          /* the receiver does not access the area any more */
-
-    /* The sender's own. */
-    _Alignas(64) struct ompi_part_area *next;
-    size_t bytes;
 
     _Alignas(64) atomic_uint flags[];
 } ompi_part_area_t;

@@ -21,6 +21,7 @@
 #include "opal/mca/pmi/base/base.h"
 #include "opal/node/fd_pass.h"
 #include "opal/node/region.h"
+#include "opal/node/shared.h"
 #include "opal/include/clock.h"
 #include "opal/util/log.h"
 #include "opal/util/text.h"
@@ -445,6 +446,7 @@ void opal_node_detach(void)
     opal_wait_set_doorbell(NULL);
     atomic_store(&node.slot->pid, -1);
     opal_region_leave_peers();
+    opal_shared_stop();
     munmap(node.header, node.bytes);
     node.header = NULL;
     node.slot = NULL;

@@ -100,6 +100,7 @@ unit_tests += \
 	%D%/process/process_record \
 	%D%/node/region_file \
 	%D%/node/region_reap \
+	%D%/node/shared \
 	%D%/progress/wait
 
 # A framework and three components that do as they are told.
@@ -346,6 +347,7 @@ test_unit_opal_progress_wait_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=nanosleep,--wrap
 # The segment is the test's: %D%/node/fake_segment.h.
 unit_segment_ldflags = $(AM_LDFLAGS) -Wl,--wrap=opal_node_base -Wl,--wrap=opal_node_carve_spare \
 	-Wl,--wrap=opal_node_populate
+test_unit_opal_node_shared_LDFLAGS = $(unit_segment_ldflags)
 
 EXTRA_DIST += %D%/heap/fake_source.h %D%/machine.h %D%/mca/memory/watch.h %D%/no_memory.h \
 	%D%/node/fake_segment.h %D%/progress/engines.h %D%/progress/sleeper.h %D%/refuse_call.h \

@@ -42,11 +42,10 @@ typedef struct location {
 } location_t;
 
 /* The offset of a new or reused area; 0: none. */
-static uint64_t make(sm_comm_t *self)
+static uint64_t make(const sm_comm_t *self)
 {
-    self->area_bytes = area_bytes(self);
     size_t cleared = control_bytes(self->size);
-    sm_shared_t *area = sm_shared_make(&self->area_bytes, cleared, cleared);
+    opal_shared_t *area = opal_shared_make(area_bytes(self), cleared, cleared);
     return area != NULL ? opal_node_offset(area) : 0;
 }
 
@@ -96,7 +95,7 @@ void sm_area_leave(sm_comm_t *self)
     if (self->area == NULL)
         return;
     if (self->rank == 0)
-        sm_shared_forget(&self->area->shared, self->area_bytes, self->size);
-    sm_shared_leave(&self->area->shared);
+        opal_shared_release(&self->area->shared, self->size);
+    opal_shared_leave(&self->area->shared);
     self->area = NULL;
 }

@@ -11,6 +11,5 @@ mca_coll_sm_sources = %D%/sm.c %D%/sm.h \
 	%D%/pair.c \
 	%D%/persistent.c \
 	%D%/reduce.c \
-	%D%/shared.c \
 	%D%/step.c %D%/step.h \
 	%D%/vector.c

@@ -69,7 +69,7 @@ typedef void sm_reduce_fn_t(struct sm_operation *op);
 typedef struct sm_operation {
     sm_comm_t *self;
     /* The memory. */
-    sm_shared_t *shared;
+    opal_shared_t *shared;
     size_t shared_bytes; /* in the rank that has made it; else 0 */
     sm_counts_t *counts; /* of each slot */
     sm_cell_t *cells;    /* of row 0 */

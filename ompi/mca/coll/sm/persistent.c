@@ -280,7 +280,7 @@ static void add_reduction(sm_maker_t *maker)
 
 static size_t cells_at(const sm_operation_t *op)
 {
-    return sizeof(sm_shared_t) + op->slots * sizeof(sm_counts_t);
+    return sizeof(opal_shared_t) + op->slots * sizeof(sm_counts_t);
 }
 
 static size_t room_at(const sm_operation_t *op)
@@ -292,7 +292,7 @@ static void make_memory(sm_operation_t *op, commit_t *commit)
 {
     size_t rows = op->row_stride > 0 ? (size_t)op->self->size + 1 : 1;
     op->shared_bytes = room_at(op) + rows * op->slots * op->row_bytes;
-    sm_shared_t *shared = sm_shared_make(&op->shared_bytes, room_at(op), op->shared_bytes);
+    opal_shared_t *shared = opal_shared_make(op->shared_bytes, room_at(op), op->shared_bytes);
     if (shared != NULL)
         commit->offset = opal_node_offset(shared);
     else
@@ -306,7 +306,7 @@ static void use_memory(sm_maker_t *maker, uint64_t offset)
     /* This rank's operand, which it need not read from its row. */
     const char *own = maker->call->op != NULL ? sm_own_operand(maker->call) : NULL;
     op->shared = opal_node_at(offset);
-    op->counts = (sm_counts_t *)(void *)(base + sizeof(sm_shared_t));
+    op->counts = (sm_counts_t *)(void *)(base + sizeof(opal_shared_t));
     op->cells = (sm_cell_t *)(void *)(base + cells_at(op));
     op->room = base + room_at(op);
     if (maker->way != SM_WAY_SHORT)
@@ -362,10 +362,11 @@ static void each_type(sm_operation_t *op, void (*call)(ompi_object_t *object))
 
 static void leave_memory(sm_operation_t *op)
 {
+    if (op->shared == NULL)
+        return;
     if (op->shared_bytes > 0)
-        sm_shared_forget(op->shared, op->shared_bytes, op->self->size);
-    if (op->shared != NULL)
-        sm_shared_leave(op->shared);
+        opal_shared_release(op->shared, op->self->size);
+    opal_shared_leave(op->shared);
 }
 
 static void destroy(void *context)

@@ -404,12 +404,6 @@ static void query(opal_answer_t *answer)
                     opal_node_ranks());
 }
 
-static void close_all(void)
-{
-    sm_shared_close();
-    sm_fold_close();
-}
-
 OPAL_EXPORT extern const opal_component_t mca_coll_sm_component;
 const opal_component_t mca_coll_sm_component = {
     OPAL_COMPONENT_HEAD(coll, sm),
@@ -417,6 +411,6 @@ const opal_component_t mca_coll_sm_component = {
     .params = params,
     .open = open_limits,
     .query = query,
-    .close = close_all,
+    .close = sm_fold_close,
     .rules = tell_rules,
 };

@@ -4,7 +4,6 @@
  *
  *   sm.c             the component: which calls it takes, and which function carries out each
  *   area.c           the shared memory of a communicator: allocation and agreement
- *   shared.c         memory of the segment, and its reuse
  *   step.[ch]        slots of the area, arrivals, and waiting for them
  *   move.c           operations that move data through the area
  *   reduce.c         reductions of data in the area
@@ -61,6 +60,7 @@
 #include <stdatomic.h>
 
 #include "opal/node/node.h"
+#include "opal/node/shared.h"
 #include "ompi/mca/coll/base/data.h"
 #include "ompi/mca/coll/base/tuning.h"
 #include "ompi/mca/coll/coll.h"
@@ -71,11 +71,6 @@ enum {
     SM_PIECE_MIN = 64, /* bytes of a block that are worth a step */
     SM_ERROR_BITS = 16,
 };
-
-/* Memory of the node's segment that several ranks use, at its beginning. */
-typedef struct sm_shared {
-    _Alignas(64) atomic_int left; /* ranks that no longer use it */
-} sm_shared_t;
 
 typedef struct sm_counter {
     _Alignas(64) _Atomic uint64_t count;
@@ -89,7 +84,7 @@ typedef struct sm_line {
 } sm_line_t;
 
 typedef struct sm_area {
-    sm_shared_t shared;
+    opal_shared_t shared;
     _Atomic uint64_t error; /* of a call with an error: step before it << SM_ERROR_BITS | code */
     sm_counter_t counters[2][SM_LINES];
     sm_line_t lines[][2][SM_LINES];
@@ -138,7 +133,6 @@ typedef struct sm_comm {
     unsigned deaths;        /* of processes of the node, at the last check */
     const ompi_coll_sm_limits_t *limits; /* of two_ranks or more_ranks */
     size_t max_bytes; /* the longest data of a rank that fits the area; rank 0's value when READY */
-    size_t area_bytes; /* in rank 0: of the carved memory, which may be more than is used */
     size_t short_bytes[OMPI_COLL_KINDS]; /* the longest data that goes through the area at once */
     uint64_t arrivals[2][SM_LINES];      /* values of the counters when all ranks have arrived */
     sm_peer_t peers[];                   /* the ranks of the communicator */
@@ -152,20 +146,6 @@ int sm_area_join(sm_comm_t *self);
 
 /* This rank no longer uses the area of the communicator. */
 void sm_area_leave(sm_comm_t *self);
-
-/* -- shared.c ---------------------------------------------------------------------------- */
-
-/* Called by one of the ranks: takes memory of at least *bytes, of which the first ones are cleared
- * and populated; *bytes becomes its size. NULL: there is none. */
-sm_shared_t *sm_shared_make(size_t *bytes, size_t cleared, size_t populated);
-
-/* The rank that has made it lets it be reused as soon as all `ranks` have left it. Each rank leaves
- * it when it no longer uses it. */
-void sm_shared_forget(sm_shared_t *shared, size_t bytes, int ranks);
-void sm_shared_leave(sm_shared_t *shared);
-
-/* Called when the component is closed. */
-void sm_shared_close(void);
 
 /* -- data ---------------------------------------------------------------------------------- */
 
