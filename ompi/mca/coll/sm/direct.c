@@ -232,9 +232,7 @@ int sm_direct_first_error(const sm_comm_t *self, const sm_slot_t *slot)
 
 int sm_direct_await(sm_comm_t *self, const sm_slot_t *slot)
 {
-    int error = sm_step_await_all(self, slot);
-    if (error == MPI_SUCCESS)
-        error = sm_step_compare(self, slot);
+    int error = sm_step_await_matching(self, slot);
     return error != MPI_SUCCESS ? error : sm_direct_first_error(self, slot);
 }
 

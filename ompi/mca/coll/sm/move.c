@@ -120,9 +120,7 @@ static int gather_piece(sm_comm_t *self, const ompi_coll_call_t *call, ompi_data
     sm_step_arrive(self, &slot);
     if (from == 0 && !ompi_coll_is_in_place(&call->send))
         sm_copy_own(own, ompi_coll_block(&call->recv, self->rank));
-    error = sm_step_await_all(self, &slot);
-    if (error == MPI_SUCCESS)
-        error = sm_step_compare(self, &slot);
+    error = sm_step_await_matching(self, &slot);
     for (int rank = 0; error == MPI_SUCCESS && rank < self->size; rank++) {
         if (rank != self->rank)
             sm_unpack_piece(ompi_coll_block(&call->recv, rank), from, length,
@@ -162,9 +160,7 @@ static int exchange_piece(sm_comm_t *self, const ompi_coll_call_t *call,
     sm_step_arrive(self, &slot);
     if (from == 0 && given == &call->send)
         sm_copy_own(ompi_coll_block(given, self->rank), ompi_coll_block(&call->recv, self->rank));
-    error = sm_step_await_all(self, &slot);
-    if (error == MPI_SUCCESS)
-        error = sm_step_compare(self, &slot);
+    error = sm_step_await_matching(self, &slot);
     for (int rank = 0; error == MPI_SUCCESS && rank < self->size; rank++) {
         if (rank != self->rank)
             sm_unpack_piece(ompi_coll_block(&call->recv, rank), from, length,

@@ -18,6 +18,16 @@
  */
 #include "ompi/mca/coll/sm/fold.h"
 
+/* Begins a step, and packs this rank's operand into its row. */
+static inline int begin_with_operand(sm_comm_t *self, const ompi_coll_call_t *call, sm_flow_t flow,
+                                     size_t bytes, sm_slot_t *slot)
+{
+    int error = sm_step_begin(self, flow, bytes, slot);
+    if (error == MPI_SUCCESS)
+        sm_pack(ompi_coll_operand(call), sm_step_own_row(self, slot));
+    return error;
+}
+
 static int reduce_in_root(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
     ompi_data_t result = ompi_coll_whole(&call->recv);
@@ -41,11 +51,8 @@ int sm_reduce(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
     sm_slot_t slot;
     if (self->rank == call->root)
         return reduce_in_root(self, call, bytes);
-    int error = sm_step_begin(self, SM_TO_ROOT, bytes, &slot);
-    if (error != MPI_SUCCESS)
-        return error;
-    sm_pack(ompi_coll_operand(call), sm_step_own_row(self, &slot));
-    return sm_step_arrive_at_root(self, &slot, call->root);
+    int error = begin_with_operand(self, call, SM_TO_ROOT, bytes, &slot);
+    return error == MPI_SUCCESS ? sm_step_arrive_at_root(self, &slot, call->root) : error;
 }
 
 static int reduce_by_last(sm_comm_t *self, const ompi_coll_call_t *call, const sm_slot_t *slot,
@@ -72,15 +79,13 @@ int sm_allreduce(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
     ompi_data_t result = ompi_coll_whole(&call->recv);
     sm_slot_t slot;
-    int error = sm_step_begin(self, SM_SYNC, bytes, &slot);
+    int error = begin_with_operand(self, call, SM_SYNC, bytes, &slot);
     if (error != MPI_SUCCESS)
         return error;
-    sm_pack(ompi_coll_operand(call), sm_step_own_row(self, &slot));
     if (sm_has_counters(self) && bytes > SM_INLINE)
         return reduce_by_last(self, call, &slot, bytes, result);
-    error = sm_step_sync(self, &slot);
-    if (error == MPI_SUCCESS)
-        error = sm_step_compare(self, &slot);
+    sm_step_arrive(self, &slot);
+    error = sm_step_await_matching(self, &slot);
     if (error != MPI_SUCCESS)
         return error;
     return sm_fold_rows(self, call, &slot, self->size, 0, result.count, sm_own_operand(call),
@@ -125,9 +130,8 @@ int sm_reduce_scatter(sm_comm_t *self, const ompi_coll_call_t *call, size_t byte
     if (error != MPI_SUCCESS)
         return error;
     pack_blocks(call, &blocks, own == NULL, sm_step_own_row(self, &slot));
-    error = sm_step_sync(self, &slot);
-    if (error == MPI_SUCCESS)
-        error = sm_step_compare(self, &slot);
+    sm_step_arrive(self, &slot);
+    error = sm_step_await_matching(self, &slot);
     if (error != MPI_SUCCESS)
         return error;
     return sm_fold_rows(self, call, &slot, self->size, blocks.first, blocks.count, own, result);
@@ -155,10 +159,9 @@ int sm_scan(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
     int operands = self->rank + (call->kind == OMPI_SCAN);
     ompi_data_t result = ompi_coll_whole(&call->recv);
     sm_slot_t slot;
-    int error = sm_step_begin(self, SM_BY_ROOT, bytes, &slot);
+    int error = begin_with_operand(self, call, SM_BY_ROOT, bytes, &slot);
     if (error != MPI_SUCCESS)
         return error;
-    sm_pack(ompi_coll_operand(call), sm_step_own_row(self, &slot));
     sm_step_notify(self, &slot);
     error = await_lower(self, &slot);
     if (error != MPI_SUCCESS || operands == 0)

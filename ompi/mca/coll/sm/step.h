@@ -271,6 +271,13 @@ static inline int sm_step_compare(sm_comm_t *self, const sm_slot_t *slot)
     return opal_unlikely((self->signature & SM_MISMATCH) != 0) ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
 }
 
+/* sm_step_await_all and sm_step_compare. */
+static inline int sm_step_await_matching(sm_comm_t *self, const sm_slot_t *slot)
+{
+    int error = sm_step_await_all(self, slot);
+    return error == MPI_SUCCESS ? sm_step_compare(self, slot) : error;
+}
+
 /* -- readers of a rank's own memory --------------------------------------------------------- */
 
 /* `readers` is a word in the owner's row. Each of `all` readers calls sm_step_reader_done when it
