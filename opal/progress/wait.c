@@ -355,6 +355,8 @@ static polled_t spin(const atomic_int *done, const opal_wait_lock_t *lock)
 static polled_t yield(const atomic_int *done, const opal_wait_lock_t *lock)
 {
     for (unsigned idle = 0;; idle++) {
+        if (opal_unlikely(early) && watch != NULL)
+            watch(); /* ends `early` when the number of ranks for each core is known */
         if (is_done(done))
             return POLLED_DONE;
         if (lock != NULL)

@@ -104,7 +104,7 @@ OPAL_EXPORT bool opal_wait_join_membarrier(void);
 OPAL_EXPORT void opal_wait_set_oversubscribed(bool oversubscribed);
 
 /* Peers are still starting, and may need this core: waits do not spin until
- * opal_wait_set_oversubscribed. */
+ * opal_wait_set_oversubscribed, and call the watch at each poll, which finds out. */
 OPAL_EXPORT void opal_wait_set_early(void);
 OPAL_EXPORT bool opal_wait_is_oversubscribed(void);
 

@@ -292,6 +292,36 @@ START_TEST(the_watch_comes_each_second)
 }
 END_TEST
 
+static void learn_load(void)
+{
+    watched++;
+    opal_wait_set_oversubscribed(true);
+    atomic_store(&done, 1);
+}
+
+static int count_polls(void *state)
+{
+    ++*(int *)state;
+    return 0;
+}
+
+/* A wait that ends before it sleeps, too, learns how many ranks share a core. */
+START_TEST(an_early_wait_watches_at_once)
+{
+    int polls_before = 0;
+    ck_assert_int_eq(opal_progress_add(count_polls, &polls_before), OPAL_SUCCESS);
+    opal_wait_set_watch(learn_load);
+    opal_wait_set_early();
+    opal_wait_until(&done, NULL);
+    ck_assert_int_eq(watched, 1);
+    ck_assert_int_eq(polls_before, 0);
+    ck_assert(opal_wait_is_oversubscribed());
+    opal_progress_remove(count_polls, &polls_before);
+    opal_wait_set_watch(NULL);
+    opal_wait_set_oversubscribed(false);
+}
+END_TEST
+
 /* -- notifying ----------------------------------------------------------------------------- */
 
 START_TEST(who_is_awake_is_not_called)
@@ -322,6 +352,7 @@ static const unit_test_t tests[] = {
     {.test = &a_parked_thread_becomes_the_poller, .repeats = 5},
     {.test = &a_signal_ends_no_wait},
     {.test = &the_watch_comes_each_second},
+    {.test = &an_early_wait_watches_at_once},
     {.test = &who_is_awake_is_not_called},
 };
 
