@@ -31,6 +31,7 @@ enum {
 
 typedef struct commit {
     int error; /* first, for sm_step_error */
+    unsigned slots;
     uint64_t offset;
 } commit_t;
 
@@ -125,6 +126,14 @@ static void set_sides(sm_operation_t *op, sm_side_t givers, sm_side_t takers, bo
     op->reuses = !at_end && waits;
 }
 
+static void set_slots(sm_operation_t *op, unsigned slots)
+{
+    op->slots = slots;
+    op->batch = op->reuses || op->has_taken ? (slots + 1) / 2 : 1;
+    op->slot = slots - 1; /* the first start takes the next one */
+    op->row_stride = op->givers != SM_ROOT ? slots * op->row_bytes : 0;
+}
+
 static unsigned rooted_slots(size_t row)
 {
     unsigned slots = SM_SLOTS_MAX;
@@ -146,14 +155,9 @@ static void choose_sides(const sm_maker_t *maker)
         givers = opposite(givers);
     sm_side_t takers = givers == SM_ALL && !at_end ? SM_NOBODY : opposite(givers);
     set_sides(op, givers, takers, at_end);
-    op->slots = at_end ? 1 : 2;
-    if (!at_end && givers != SM_ALL)
-        op->slots = rooted_slots(maker->row);
-    op->batch = op->reuses || op->has_taken ? (op->slots + 1) / 2 : 1;
-    op->slot = op->slots - 1; /* the first start takes the next one */
     if (maker->way == SM_WAY_SHORT)
         op->row_bytes = maker->row > SM_INLINE ? (maker->row + 63) & ~(size_t)63 : 0;
-    op->row_stride = givers != SM_ROOT ? op->slots * op->row_bytes : 0;
+    set_slots(op, at_end ? 1 : givers == SM_ALL ? 2 : rooted_slots(maker->row));
     op->stride = op->row_bytes > 0 ? op->row_bytes : sizeof(sm_cell_t);
 }
 
@@ -288,24 +292,32 @@ static size_t room_at(const sm_operation_t *op)
     return cells_at(op) + ((size_t)op->self->size + 1) * op->slots * sizeof(sm_cell_t);
 }
 
+/* With fewer slots if there is no room for all. */
 static void make_memory(sm_operation_t *op, commit_t *commit)
 {
     size_t rows = op->row_stride > 0 ? (size_t)op->self->size + 1 : 1;
     op->shared_bytes = room_at(op) + rows * op->slots * op->row_bytes;
     opal_shared_t *shared = opal_shared_make(op->shared_bytes, room_at(op), op->shared_bytes);
-    if (shared != NULL)
+    commit->slots = op->slots;
+    if (shared != NULL) {
         commit->offset = opal_node_offset(shared);
-    else
-        op->shared_bytes = 0;
+        return;
+    }
+    op->shared_bytes = 0;
+    if (op->slots > 2) {
+        set_slots(op, op->slots / 2);
+        make_memory(op, commit);
+    }
 }
 
-static void use_memory(sm_maker_t *maker, uint64_t offset)
+static void use_memory(sm_maker_t *maker, const commit_t *agreed)
 {
     sm_operation_t *op = maker->op;
-    char *base = opal_node_at(offset);
+    char *base = opal_node_at(agreed->offset);
     /* This rank's operand, which it need not read from its row. */
     const char *own = maker->call->op != NULL ? sm_own_operand(maker->call) : NULL;
-    op->shared = opal_node_at(offset);
+    set_slots(op, agreed->slots);
+    op->shared = opal_node_at(agreed->offset);
     op->counts = (sm_counts_t *)(void *)(base + sizeof(opal_shared_t));
     op->cells = (sm_cell_t *)(void *)(base + cells_at(op));
     op->room = base + room_at(op);
@@ -324,7 +336,7 @@ static void use_memory(sm_maker_t *maker, uint64_t offset)
     }
 }
 
-/* *agreed: rank 0's offset and the first error. Returns an error of the steps themselves. */
+/* *agreed: rank 0's memory and the first error. Returns an error of the steps themselves. */
 static int exchange_commits(sm_maker_t *maker, commit_t *agreed)
 {
     sm_comm_t *self = maker->self;
@@ -408,7 +420,7 @@ static int make(sm_maker_t *maker, ompi_schedule_t *schedule, bool *taken)
     if (error == MPI_SUCCESS && agreed.error != MPI_ERR_TRUNCATE)
         error = agreed.error;
     if (agreed.offset != 0 && maker->op != NULL)
-        use_memory(maker, agreed.offset);
+        use_memory(maker, &agreed);
     *taken = error != MPI_SUCCESS || agreed.error != MPI_SUCCESS || agreed.offset != 0;
     if (error != MPI_SUCCESS || !*taken)
         return error;
