@@ -85,6 +85,16 @@ static sm_way_t choose_long(const sm_maker_t *maker, unsigned mapped)
     return can_read ? SM_WAY_READ : SM_WAY_NONE;
 }
 
+/* What blocking calls compare with the limits: a rank's blocks, its own one included, which no row
+ * has. */
+static size_t blocks_bytes(const sm_maker_t *maker)
+{
+    size_t size = (size_t)maker->self->size;
+    bool has_own = maker->call->op == NULL &&
+                   !sm_offer_is(maker, SM_KIND_ONE | SM_KIND_TO_ROOT | SM_KIND_NEIGHBOR);
+    return has_own ? maker->row / (size - 1) * size : maker->row;
+}
+
 /* Equal in all ranks, because they read the same offers. */
 static void decide(sm_maker_t *maker)
 {
@@ -98,7 +108,7 @@ static void decide(sm_maker_t *maker)
         maker->is_in_place |= (offer->flags & SM_OFFER_IN_PLACE) != 0;
         maker->row = row > maker->row ? row : maker->row;
     }
-    bool is_short = maker->row <= short_limit(maker, (mapped & SM_OFFER_OUTS_MAPPED) != 0);
+    bool is_short = blocks_bytes(maker) <= short_limit(maker, (mapped & SM_OFFER_OUTS_MAPPED) != 0);
     maker->way = is_short ? SM_WAY_SHORT : choose_long(maker, mapped);
 }
 
