@@ -178,9 +178,8 @@ static void allocate(sm_maker_t *maker)
     size_t lists = 2 * ports * sizeof(sm_move_t) +
                    n * (SM_SLOTS_MAX * sizeof(char *) + sizeof(sm_addresses_t));
     maker->outs.first = calloc(ports, sizeof(sm_port_t));
-    maker->rows = calloc(ports, sizeof(int));
     maker->op = calloc(1, sizeof *maker->op + lists);
-    if (maker->outs.first == NULL || maker->rows == NULL || maker->op == NULL) {
+    if (maker->outs.first == NULL || maker->op == NULL) {
         maker->error = MPI_ERR_NO_MEM;
         return;
     }

@@ -60,7 +60,6 @@ typedef struct sm_maker {
     const ompi_coll_call_t *call;
     sm_operation_t *op; /* NULL: no memory */
     sm_ports_t outs, ins;
-    int *rows; /* of each read: the row that its `at` is an offset in; SM_WAY_SHORT alone */
     sm_slot_t offers;
     sm_way_t way;
     bool is_in_place; /* in any rank */

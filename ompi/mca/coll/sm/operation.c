@@ -52,6 +52,9 @@ static bool is_last_of_batch(const sm_operation_t *op)
 static bool all_have_taken(const sm_operation_t *op, uint64_t use)
 {
     unsigned last = op->slot | (op->batch - 1);
+    if (op->reads_early)
+        return has_reached(&sm_operation_cell(op, op->self->rank, op->slot)->taken,
+                           use * (uint64_t)op->readers);
     if (is_pair(op) || op->takers == SM_ROOT)
         return has_reached(&awaited_cell(op, last)->taken, use);
     return has_reached(&op->counts[last].taken.count, use * members(op, op->takers));
@@ -141,6 +144,8 @@ static void give(sm_operation_t *op)
     sm_cell_t *cell = sm_operation_cell(op, op->self->rank, op->slot);
     for (size_t i = 0; i < op->packs.count; i++)
         pack(&op->packs.first[i], shift);
+    if (op->reads_early)
+        atomic_store_explicit(&cell->given, op->use, memory_order_release);
     if (op->gives && say(op, op->givers, &cell->given, &op->counts[op->slot].given)) {
         if (op->by_last)
             reduce_for_all(op);
@@ -148,6 +153,22 @@ static void give(sm_operation_t *op)
     }
     if (op->own_from.type != NULL)
         sm_copy_own(op->own_from, op->own_to);
+}
+
+/* Reads from the ranks that have given, if that has not been done. */
+static void read_early(sm_operation_t *op)
+{
+    for (size_t i = 0; i < op->reads.count; i++) {
+        sm_move_t *read = &op->reads.first[i];
+        sm_cell_t *cell = sm_operation_cell(op, read->rank, op->slot);
+        if (read->use == op->use || !has_reached(&cell->given, op->use))
+            continue;
+        unpack(read, 0);
+        read->use = op->use;
+        if (atomic_fetch_add_explicit(&cell->taken, 1, memory_order_acq_rel) + 1 ==
+            op->use * (uint64_t)read->readers)
+            opal_doorbell_notify(doorbell_of(op, read->rank));
+    }
 }
 
 static void take(sm_operation_t *op)
@@ -158,7 +179,7 @@ static void take(sm_operation_t *op)
         op->reduce(op);
     for (size_t i = 0; i < op->writes.count; i++)
         pack(&op->writes.first[i], shift);
-    for (size_t i = 0; i < op->reads.count; i++)
+    for (size_t i = 0; i < op->reads.count && !op->reads_early; i++)
         unpack(&op->reads.first[i], shift);
     bool speaks = op->has_taken && is_last_of_batch(op);
     if (speaks && say(op, op->takers, &cell->taken, &op->counts[op->slot].taken))
@@ -214,7 +235,10 @@ int sm_operation_advance(ompi_schedule_t *schedule OPAL_UNUSED, void *context)
         op->phase = SM_TAKES;
     }
     if (op->phase == SM_TAKES) {
-        if (op->takes && !all_have_given(op))
+        bool has_all = !op->takes || all_have_given(op);
+        if (op->reads_early)
+            read_early(op);
+        if (!has_all)
             return again(op);
         take(op);
         op->phase = SM_ENDS;

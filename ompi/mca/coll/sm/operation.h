@@ -27,6 +27,10 @@
  * for a batch of slots at a time: takers say that they have taken the last slot of a batch, and the
  * giver asks before the first slot of a batch. So most times no line but that of the data moves.
  *
+ * Where more than two ranks read in each other's memory, each also says for itself that it has
+ * given, and is read at once by those that come later; its readers count in its cell. So ranks that
+ * share a core find at their first turn after the last one has given that they are done.
+ *
  * Threading: the caller holds ompi_lock.
  */
 #ifndef OMPI_COLL_SM_OPERATION_H
@@ -54,6 +58,10 @@ typedef struct sm_move {
     ompi_data_t data;
     size_t skip, bytes;
     char *plain; /* the data is these bytes; NULL: it has gaps */
+    /* Of a read. */
+    uint64_t use; /* for which it was done last */
+    int rank;     /* whose row or memory it reads */
+    int readers;  /* reads of that rank's memory, all ranks together */
 } sm_move_t;
 
 typedef struct sm_moves {
@@ -84,6 +92,8 @@ typedef struct sm_operation {
     bool gives, takes; /* this rank is one of the givers; it waits for them */
     bool has_taken;    /* it is one of the takers */
     bool ends, reuses; /* it waits for the takers: at the end; before it gives again */
+    bool reads_early;  /* as soon as the rank that it reads from has given */
+    int readers;       /* then: reads of this rank's memory */
     sm_moves_t packs, writes, reads; /* into the own row; into others' memory; out of it */
     ompi_data_t own_from, own_to;    /* this rank's data for itself; zero: none */
     /* Of a reduction. */

@@ -112,6 +112,16 @@ static void decide(sm_maker_t *maker)
     maker->way = is_short ? SM_WAY_SHORT : choose_long(maker, mapped);
 }
 
+/* Reads of the memory of a rank. */
+static int readers_of(const sm_maker_t *maker, int rank)
+{
+    const sm_offer_t *offer = sm_offer_of(maker, rank);
+    int readers = 0;
+    for (uint32_t i = 0; i < offer->outs; i++)
+        readers += offer->items[i].bytes > 0;
+    return readers;
+}
+
 static bool is_of(const sm_operation_t *op, sm_side_t side)
 {
     bool is_root = op->self->rank == op->root;
@@ -132,6 +142,7 @@ static void set_sides(sm_operation_t *op, sm_side_t givers, sm_side_t takers, bo
     op->takes = is_of(op, opposite(givers));
     op->has_taken = is_of(op, takers);
     bool waits = is_of(op, opposite(takers));
+    op->has_taken &= !op->reads_early;
     op->ends = at_end && waits;
     op->reuses = !at_end && waits;
 }
@@ -163,8 +174,12 @@ static void choose_sides(const sm_maker_t *maker)
         givers = SM_ALL;
     if (maker->way == SM_WAY_WRITE)
         givers = opposite(givers);
+    op->reads_early =
+        maker->way == SM_WAY_READ && givers == SM_ALL && !is_reduction && op->self->size > 2;
     sm_side_t takers = givers == SM_ALL && !at_end ? SM_NOBODY : opposite(givers);
     set_sides(op, givers, takers, at_end);
+    if (op->reads_early)
+        op->readers = readers_of(maker, op->self->rank);
     if (maker->way == SM_WAY_SHORT)
         op->row_bytes = maker->row > SM_INLINE ? (maker->row + 63) & ~(size_t)63 : 0;
     set_slots(op, at_end ? 1 : givers == SM_ALL ? 2 : rooted_slots(maker->row));
@@ -173,15 +188,28 @@ static void choose_sides(const sm_maker_t *maker)
 
 /* -- moves ------------------------------------------------------------------------------------- */
 
-/* Bytes of the data, at an address as mapped here, or at an offset of a row. */
-static void add_move(sm_moves_t *moves, uintptr_t at, ompi_data_t data, size_t skip, size_t bytes)
+/* Bytes of the data, at an address as mapped here, or at an offset of a row. NULL: no bytes. */
+static sm_move_t *add_move(sm_moves_t *moves, uintptr_t at, ompi_data_t data, size_t skip,
+                           size_t bytes)
 {
     if (bytes == 0)
-        return;
+        return NULL;
     sm_move_t *move = &moves->first[moves->count++];
     *move = (sm_move_t){.at = (char *)at, .data = data, .skip = skip, .bytes = bytes};
     if (ompi_datatype_is_contiguous(data.type))
         move->plain = (char *)ompi_datatype_origin(data.type, data.buffer) + skip;
+    return move;
+}
+
+/* The same for a read of another rank's row or memory, or of the row of the result. */
+static void add_read(const sm_maker_t *maker, int rank, uintptr_t at, ompi_data_t data,
+                     size_t bytes)
+{
+    sm_move_t *move = add_move(&maker->op->reads, at, data, 0, bytes);
+    if (move != NULL) {
+        move->rank = rank;
+        move->readers = maker->op->reads_early ? readers_of(maker, rank) : 0;
+    }
 }
 
 static uintptr_t mapped_at(const sm_maker_t *maker, int rank, uintptr_t address)
@@ -215,7 +243,6 @@ static void add_writes(const sm_maker_t *maker)
 /* Also compares the lengths. */
 static void add_reads(sm_maker_t *maker)
 {
-    sm_moves_t *reads = &maker->op->reads;
     for (uint32_t i = 0; i < maker->ins.count; i++) {
         const sm_port_t *in = &maker->ins.first[i];
         size_t at, wanted = ompi_coll_bytes(in->data);
@@ -225,11 +252,11 @@ static void add_reads(sm_maker_t *maker)
             maker->error = MPI_ERR_TRUNCATE;
             return;
         }
-        maker->rows[reads->count] = in->rank;
         if (maker->way == SM_WAY_SHORT)
-            add_move(reads, at, in->data, 0, item->bytes);
+            add_read(maker, in->rank, at, in->data, item->bytes);
         else if (maker->way == SM_WAY_READ)
-            add_move(reads, mapped_at(maker, in->rank, item->address), in->data, 0, item->bytes);
+            add_read(maker, in->rank, mapped_at(maker, in->rank, item->address), in->data,
+                     item->bytes);
     }
 }
 
@@ -281,13 +308,12 @@ static void add_reduction(sm_maker_t *maker)
     op->by_last = maker->call->kind == OMPI_ALLREDUCE && maker->way == SM_WAY_SHORT &&
                   self->size > 2 && bytes > SM_INLINE;
     if (op->by_last)
-        add_move(&op->reads, 0, op->result, 0, bytes);
+        add_read(maker, self->size, 0, op->result, bytes);
     else if (op->takes)
         op->reduce = whole ? sm_operation_reduce : sm_operation_reduce_piece;
     if (!whole)
         op->result = ompi_data(maker->call->recv.buffer, (size_t)maker->call->recv.count,
                                maker->call->recv.type);
-    maker->rows[0] = self->size;
 }
 
 /* -- the memory -------------------------------------------------------------------------------- */
@@ -338,7 +364,7 @@ static void use_memory(sm_maker_t *maker, const commit_t *agreed)
             sm_operation_row(op, op->self->rank, 0) + (uintptr_t)op->packs.first[i].at;
     for (size_t i = 0; i < op->reads.count; i++)
         op->reads.first[i].at =
-            sm_operation_row(op, maker->rows[i], 0) + (uintptr_t)op->reads.first[i].at;
+            sm_operation_row(op, op->reads.first[i].rank, 0) + (uintptr_t)op->reads.first[i].at;
     for (unsigned slot = 0; maker->call->op != NULL && slot < op->slots; slot++) {
         for (int rank = 0; rank < op->self->size; rank++)
             op->operands[slot * (unsigned)op->self->size + (unsigned)rank] =
@@ -453,7 +479,6 @@ int sm_persistent_build(sm_comm_t *self, const ompi_coll_call_t *call, ompi_sche
     if (maker.op != NULL)
         leave_memory(maker.op);
     free(maker.op);
-    free(maker.rows);
     free(maker.outs.first);
     return error;
 }
