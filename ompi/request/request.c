@@ -367,9 +367,8 @@ bool ompi_request_poll(ompi_request_t *const *requests, size_t count)
     size_t open = next_open(requests, count, 0);
     for (; open < count && left > 0; left--) {
         ompi_request_t *request = requests[open];
-        if (request->ops->poll == NULL)
+        if (request->ops->poll == NULL || !request->ops->poll(request))
             return false;
-        request->ops->poll(request);
         open = next_open(requests, count, open);
     }
     return open == count;

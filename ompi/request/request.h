@@ -65,10 +65,10 @@ typedef struct ompi_request_ops {
     /*
      * For ompi_request_poll. Looks at once whether an operation that is active and not done can go
      * on, and lets it. A wait calls it for a short time, because that is faster than to poll
-     * everything. It does nothing if the operation waits for messages. Calls of opal_progress do
-     * what it does, too. NULL: the kind waits for messages alone.
+     * everything. False: the operation waits for messages now, so that this does nothing. Calls of
+     * opal_progress do what it does, too. NULL: the kind waits for messages alone.
      */
-    void (*poll)(struct ompi_request *request);
+    bool (*poll)(struct ompi_request *request);
 
     /* A done request may be finished without the message lock. It has no `query` and no `leave`. */
     bool can_finish_unlocked;
@@ -252,7 +252,7 @@ OPAL_EXPORT int ompi_request_finish(ompi_request_t **slot, MPI_Status *status);
  */
 bool ompi_request_spin(ompi_request_t *const *requests, size_t count);
 
-/* Polls the requests for a short time, one after the other, as far as their kinds have `poll`.
+/* Polls the requests for a short time, one after the other, up to one that waits for messages.
  * True: all are settled now. */
 bool ompi_request_poll(ompi_request_t *const *requests, size_t count);
 

@@ -464,11 +464,13 @@ static bool poll_schedule(ompi_schedule_t *schedule)
     return true;
 }
 
-static void poll_request(ompi_request_t *request)
+static bool poll_request(ompi_request_t *request)
 {
     ompi_schedule_t *schedule = opal_container_of(request, ompi_schedule_t, request);
-    if (schedule->is_polled)
+    bool is_polled = schedule->is_polled;
+    if (is_polled)
         poll_schedule(schedule);
+    return is_polled;
 }
 
 int ompi_schedule_run(ompi_schedule_t *schedule)

@@ -462,6 +462,25 @@ START_TEST(the_answer_is_awaited_for_a_limited_time)
 }
 END_TEST
 
+/* The second poll finds that a message must come first. */
+static bool poll_twice(ompi_request_t *request OPAL_UNUSED)
+{
+    return ++polls < 2;
+}
+
+START_TEST(what_waits_for_messages_is_not_polled_again)
+{
+    static const ompi_request_ops_t ops = {.poll = poll_twice};
+    ompi_request_t *request = create(&ops, NULL);
+    ck_assert(!ompi_request_poll(&request, 1));
+    ck_assert_int_eq(polls, 2);
+    ompi_request_complete(request);
+    ck_assert(ompi_request_poll(&request, 1));
+    ck_assert_int_eq(polls, 2);
+    ompi_request_release(request);
+}
+END_TEST
+
 static const unit_test_t tests[] = {
     {.test = &a_wait_takes_as_many_as_it_wants, .repeats = COUNT},
     {.test = &what_is_done_before_counts},
@@ -479,6 +498,7 @@ static const unit_test_t tests[] = {
     {.test = &only_what_is_active_is_cancelled},
     {.test = &the_first_test_awaits_the_answer},
     {.test = &the_answer_is_awaited_for_a_limited_time},
+    {.test = &what_waits_for_messages_is_not_polled_again},
 };
 
 UNIT_MAIN("request", tests, setup);
