@@ -6,10 +6,11 @@ mca_coll_sm_sources = %D%/sm.c %D%/sm.h \
 	%D%/fold.c %D%/fold.h \
 	%D%/nonblocking.c \
 	%D%/move.c \
+	%D%/neighbor.c \
 	%D%/offer.c %D%/offer.h \
 	%D%/operation.c %D%/operation.h \
 	%D%/pair.c \
 	%D%/persistent.c \
 	%D%/reduce.c \
 	%D%/step.c %D%/step.h \
-	%D%/vector.c
+	%D%/vector.c %D%/vector.h

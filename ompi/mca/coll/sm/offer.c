@@ -79,30 +79,36 @@ static void add_reduction_ports(sm_maker_t *maker)
         add_port(&maker->ins, self->rank, maker->op->result);
 }
 
-/* In the order in which messages between two ranks would match (coll/p2p/neighbor.c). */
-static void add_neighbor_ports(sm_maker_t *maker)
+/* coll/p2p/neighbor.c explains the order. */
+void sm_neighbor_ports(const ompi_coll_call_t *call, int rank, int *ranks, sm_ports_t *outs,
+                       sm_ports_t *ins)
 {
-    const ompi_coll_call_t *call = maker->call;
     const ompi_topology_t *topology = call->comm->topology;
+    bool gathers = (kinds[call->kind] & SM_KIND_ONE) != 0;
     int in, out;
-    ompi_topology_degrees(topology, maker->self->rank, &in, &out);
-    int *ranks = calloc((size_t)in + (size_t)out + 1, sizeof *ranks);
-    if (ranks == NULL) {
-        maker->error = MPI_ERR_NO_MEM;
-        return;
-    }
+    ompi_topology_degrees(topology, rank, &in, &out);
     int *targets = ranks + in;
-    ompi_topology_neighbors(topology, maker->self->rank, ranks, targets);
+    ompi_topology_neighbors(topology, rank, ranks, targets);
     for (int i = 0; i < out; i++) {
         int edge = topology->kind == OMPI_CART ? i ^ 1 : i;
         if (targets[edge] != MPI_PROC_NULL)
-            add_port(&maker->outs, targets[edge],
-                     ompi_coll_block(&call->send, sm_offer_is(maker, SM_KIND_ONE) ? 0 : edge));
+            add_port(outs, targets[edge], ompi_coll_block(&call->send, gathers ? 0 : edge));
     }
     for (int i = 0; i < in; i++) {
         if (ranks[i] != MPI_PROC_NULL)
-            add_port(&maker->ins, ranks[i], ompi_coll_block(&call->recv, i));
+            add_port(ins, ranks[i], ompi_coll_block(&call->recv, i));
     }
+}
+
+static void add_neighbor_ports(sm_maker_t *maker)
+{
+    int in, out;
+    ompi_topology_degrees(maker->call->comm->topology, maker->self->rank, &in, &out);
+    int *ranks = calloc((size_t)in + (size_t)out + 1, sizeof *ranks);
+    if (ranks == NULL)
+        maker->error = MPI_ERR_NO_MEM;
+    else
+        sm_neighbor_ports(maker->call, maker->self->rank, ranks, &maker->outs, &maker->ins);
     free(ranks);
 }
 

@@ -80,6 +80,12 @@ enum {
 bool sm_offer_is(const sm_maker_t *maker, unsigned what);
 bool sm_is_reduce_scatter(const ompi_coll_call_t *call);
 
+/* Adds the blocks that this rank sends to its neighbours and receives from them to lists that have
+ * room for all, in the order in which messages between two ranks would match. `ranks` has room for
+ * as many ranks as there are neighbours, in and out together. */
+void sm_neighbor_ports(const ompi_coll_call_t *call, int rank, int *ranks, sm_ports_t *outs,
+                       sm_ports_t *ins);
+
 /* Allocates the operation and lists its ports. Errors are in the maker: the rank takes all steps,
  * as the others do. */
 void sm_offer_prepare(sm_maker_t *maker);

@@ -102,7 +102,11 @@ enum {
     ROOT_SENDS = 512, /* the send side of the root, the receive side of the others */
     ROOT_TAKES = 1024,  /* the receive side of the root, the send side of the others */
     NONBLOCKING = 2048, /* has a nonblocking form, too */
+    NEIGHBOR = 4096,    /* ranks send to their neighbours, but all wait for all */
 };
+
+/* In larger communicators neighbours send messages, because a wait for all ranks takes longer. */
+enum { NEIGHBOR_RANKS = 16 };
 
 static const struct {
     sm_run_fn_t *run;    /* through the area; NULL: such calls are not taken */
@@ -127,6 +131,11 @@ static const struct {
     [OMPI_SCAN] = {sm_scan, NULL, 0},
     [OMPI_SCATTER] = {sm_scatter, sm_direct_scatter, BLOCKS | FROM_ROOT | ROOT_SENDS},
     [OMPI_SCATTERV] = {sm_scatterv, sm_scatterv, VECTOR | MAPPED},
+    [OMPI_NEIGHBOR_ALLGATHER] = {sm_neighbor, sm_neighbor, VECTOR | NEIGHBOR},
+    [OMPI_NEIGHBOR_ALLGATHERV] = {sm_neighbor, sm_neighbor, VECTOR | NEIGHBOR},
+    [OMPI_NEIGHBOR_ALLTOALL] = {sm_neighbor, sm_neighbor, VECTOR | NEIGHBOR},
+    [OMPI_NEIGHBOR_ALLTOALLV] = {sm_neighbor, sm_neighbor, VECTOR | NEIGHBOR},
+    [OMPI_NEIGHBOR_ALLTOALLW] = {sm_neighbor, sm_neighbor, VECTOR | NEIGHBOR},
 };
 
 static bool kind_is(ompi_coll_kind_t kind, unsigned what)
@@ -225,6 +234,8 @@ static sm_run_fn_t *choose(const sm_comm_t *self, const ompi_coll_call_t *call, 
     ompi_coll_kind_t kind = call->kind;
     bool is_vector = kind_is(kind, VECTOR);
     *protocol = kind_is(kind, VECTOR | NO_DATA) ? SM_ANY : SM_SHORT;
+    if (kind_is(kind, NEIGHBOR) && self->size > NEIGHBOR_RANKS)
+        return NULL;
     if (opal_likely(bytes <= self->short_bytes[kind] && !is_vector) || goes_in_pieces(self, call))
         return kinds[kind].run;
     if (!is_vector)

@@ -12,7 +12,8 @@
  *   direct_move.c    operations that move such data
  *   direct_reduce.c  reductions of such data
  *   pair.c           long broadcasts and allgathers of two ranks
- *   vector.c         operations on blocks whose lengths are not known to all ranks
+ *   vector.[ch]      operations on blocks whose lengths are not known to all ranks
+ *   neighbor.c       such operations on neighbours
  *   nonblocking.c    nonblocking and persistent operations, on data in the region
  *   operation.[ch]   persistent operations: what their Start and their waits do
  *   persistent.c     what the ranks agree on when a persistent operation is made
@@ -86,6 +87,9 @@ typedef struct sm_line {
 typedef struct sm_area {
     opal_shared_t shared;
     _Atomic uint64_t error; /* of a call with an error: step before it << SM_ERROR_BITS | code */
+    /* The latest step of neighbours of each half that goes by messages. A rank that has left such a
+     * step may refuse the next one, in the other half, before all ranks have read this word. */
+    _Atomic uint64_t refused[2];
     sm_counter_t counters[2][SM_LINES];
     sm_line_t lines[][2][SM_LINES];
 } sm_area_t;
@@ -204,7 +208,7 @@ sm_run_fn_t sm_barrier, sm_bcast, sm_gather, sm_scatter, sm_allgather, sm_alltoa
 sm_run_fn_t sm_reduce, sm_allreduce, sm_reduce_scatter, sm_scan;
 
 /* `bytes` is what a rank may pack into its row, for all blocks together. */
-sm_run_fn_t sm_alltoallv, sm_gatherv, sm_scatterv;
+sm_run_fn_t sm_alltoallv, sm_gatherv, sm_scatterv, sm_neighbor;
 
 /* The bytes that a row must have room for in these operations. */
 size_t sm_vector_bytes(int ranks);

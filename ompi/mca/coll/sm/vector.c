@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Operations in which a rank knows only the lengths of the blocks that it sends and receives:
- * alltoallv, alltoallw, gatherv, scatterv. Ranks cannot agree on a protocol by length. So each row
- * describes the data that its rank sends, and contains it if it is short:
- *
- *   line: | flag | readers | error | where | the item, if it is the only one |
- *   room: | item 0 | item 1 | ... | packed blocks                            |
- *
- * For longer data the items have addresses, and the owner waits for the readers. With n ranks that
+ * alltoallv, alltoallw, gatherv, scatterv; neighbor.c has those on neighbours. With n ranks that
  * send m bytes each, a rank copies
  *
  *   alltoallv  2 m; m if long          scatterv  n m + m / n; m / n if long
@@ -17,30 +11,9 @@
  * because a block that its rank has written is likely in that rank's cache. A rank with a short
  * block does not wait for the root.
  */
-#include "ompi/mca/coll/sm/direct.h"
+#include "ompi/mca/coll/sm/vector.h"
 
 enum { ROOTED_ROWS = 8 }; /* rooted steps that fit in a half, before a barrier */
-
-typedef enum where {
-    IN_ROW,    /* packed; items have offsets */
-    IN_MEMORY, /* in the memory of its owner */
-    DELIVERED, /* the owner has written it to the root's buffer */
-} where_t;
-
-typedef struct item {
-    uintptr_t address;
-    size_t segments, bytes;
-} item_t;
-
-typedef struct head {
-    _Atomic uint64_t readers; /* ranks that no longer need the data in memory */
-    int error;
-    where_t where;
-    item_t only;
-    size_t used; /* bytes of the row that items and packed data use */
-} head_t;
-
-_Static_assert(sizeof(head_t) <= SM_INLINE, "a head fits the line of its flag");
 
 /* A row has an item for each of the other ranks. */
 static int item_count(const sm_comm_t *self)
@@ -54,14 +27,9 @@ static int item_index(int owner, int rank)
     return rank < owner ? rank : rank - 1;
 }
 
-static size_t items_bytes(int items)
-{
-    return items > 1 ? (size_t)items * sizeof(item_t) : 0;
-}
-
 size_t sm_vector_bytes(int ranks)
 {
-    return items_bytes(ranks - 1) + SM_INLINE +
+    return sm_vector_items_bytes(ranks - 1) + SM_INLINE +
            1; /* more than a line holds, with or without items */
 }
 
@@ -71,54 +39,37 @@ static size_t row_bytes(const sm_comm_t *self, sm_flow_t flow, int items, size_t
     size_t share = self->room_bytes / ROOTED_ROWS;
     if (flow != SM_SYNC && packed > share)
         packed = share;
-    size_t bytes = items_bytes(items) + (packed > SM_INLINE ? packed : SM_INLINE + 1);
+    size_t bytes = sm_vector_items_bytes(items) + (packed > SM_INLINE ? packed : SM_INLINE + 1);
     return bytes < self->room_bytes ? bytes : self->room_bytes;
 }
 
-static head_t *head_of(const sm_comm_t *self, const sm_slot_t *slot, int rank)
-{
-    return (head_t *)(void *)sm_step_line(self, slot, rank);
-}
-
-static item_t *items_of(const sm_comm_t *self, const sm_slot_t *slot, int rank, int items)
-{
-    if (items == 1)
-        return &head_of(self, slot, rank)->only;
-    return (item_t *)(void *)sm_step_row(self, slot, rank);
-}
-
 /* The item of an owner's row that is for a rank. */
-static item_t *item_for(const sm_comm_t *self, const sm_slot_t *slot, int owner, int rank)
+static sm_vector_item_t *item_for(const sm_comm_t *self, const sm_slot_t *slot, int owner, int rank)
 {
-    return &items_of(self, slot, owner, item_count(self))[item_index(owner, rank)];
+    return &sm_vector_items(self, slot, owner, item_count(self))[item_index(owner, rank)];
 }
 
 /* -- sending ------------------------------------------------------------------------------- */
 
-/* The blocks that a rank sends: one for each item. */
-typedef struct blocks {
-    const ompi_coll_side_t *side;
-    int count;
-    int own; /* the index of this rank's own block, which is left out */
-} blocks_t;
-
-static blocks_t only_block(const ompi_coll_side_t *side)
+static sm_vector_blocks_t only_block(const ompi_coll_side_t *side)
 {
-    return (blocks_t){side, 1, 1};
+    return (sm_vector_blocks_t){side, 1, 1, NULL};
 }
 
-static blocks_t blocks_for_others(const sm_comm_t *self, const ompi_coll_side_t *side)
+static sm_vector_blocks_t blocks_for_others(const sm_comm_t *self, const ompi_coll_side_t *side)
 {
-    return (blocks_t){side, item_count(self), self->rank};
+    return (sm_vector_blocks_t){side, item_count(self), self->rank, NULL};
 }
 
-static ompi_data_t block_at(const blocks_t *blocks, int i)
+static ompi_data_t block_at(const sm_vector_blocks_t *blocks, int i)
 {
+    if (blocks->ports != NULL)
+        return blocks->ports[i].data;
     return ompi_coll_block(blocks->side, i < blocks->own ? i : i + 1);
 }
 
 /* Memory for a copy of a block, or for where its segments are. */
-static size_t room_for(const item_t *item)
+static size_t room_for(const sm_vector_item_t *item)
 {
     return (item->bytes + sizeof(struct iovec) + 15) & ~(size_t)15;
 }
@@ -126,8 +77,8 @@ static size_t room_for(const item_t *item)
 /* Describes each block by its address in the user's buffer; else by a list of its segments; else by
  * the address of a packed copy, which is the only way if the data is going to change
  * (`needs_copy`). */
-static void describe_blocks(const sm_comm_t *self, const blocks_t *blocks, bool needs_copy,
-                            item_t *items, sm_source_t *source)
+static void describe_blocks(const sm_comm_t *self, const sm_vector_blocks_t *blocks,
+                            bool needs_copy, sm_vector_item_t *items, sm_source_t *source)
 {
     size_t room = 0;
     for (int i = 0; i < blocks->count; i++) {
@@ -145,7 +96,7 @@ static void describe_blocks(const sm_comm_t *self, const blocks_t *blocks, bool 
     char *free = source->room;
     for (int i = 0; i < blocks->count; i++) {
         ompi_data_t block = block_at(blocks, i);
-        item_t *item = &items[i];
+        sm_vector_item_t *item = &items[i];
         if (item->bytes == 0 || item->address != 0)
             continue;
         item->address = (uintptr_t)free;
@@ -158,32 +109,32 @@ static void describe_blocks(const sm_comm_t *self, const blocks_t *blocks, bool 
 }
 
 /* Writes the head of this rank's row. Returns its items. */
-static item_t *write_head(sm_comm_t *self, const sm_slot_t *slot, where_t where, int items)
+static sm_vector_item_t *write_head(sm_comm_t *self, const sm_slot_t *slot, sm_where_t where,
+                                    int items)
 {
-    head_t *head = head_of(self, slot, self->rank);
+    sm_vector_head_t *head = sm_vector_head(self, slot, self->rank);
     sm_step_own_row(self, slot);                                    /* populates it */
     atomic_store_explicit(&head->readers, 0, memory_order_relaxed); /* the step publishes it */
     head->error = MPI_SUCCESS;
     head->where = where;
-    return items_of(self, slot, self->rank, items);
+    return sm_vector_items(self, slot, self->rank, items);
 }
 
-/* Writes this rank's row of `bytes`: its only block, or the blocks for all other ranks. */
-static void write_blocks(sm_comm_t *self, const sm_slot_t *slot, size_t bytes,
-                         const blocks_t *blocks, bool needs_copy, sm_source_t *source)
+void sm_vector_write(sm_comm_t *self, const sm_slot_t *slot, size_t bytes,
+                     const sm_vector_blocks_t *blocks, bool needs_copy, sm_source_t *source)
 {
-    item_t *items = write_head(self, slot, IN_ROW, blocks->count);
-    head_t *head = head_of(self, slot, self->rank);
+    sm_vector_item_t *items = write_head(self, slot, SM_IN_ROW, blocks->count);
+    sm_vector_head_t *head = sm_vector_head(self, slot, self->rank);
     char *row = sm_step_row(self, slot, self->rank);
-    size_t total = 0, at = items_bytes(blocks->count);
+    size_t total = 0, at = sm_vector_items_bytes(blocks->count);
     for (int i = 0; i < blocks->count; i++) {
-        items[i] = (item_t){.bytes = ompi_coll_bytes(block_at(blocks, i))};
+        items[i] = (sm_vector_item_t){.bytes = ompi_coll_bytes(block_at(blocks, i))};
         total += items[i].bytes;
     }
     *source = (sm_source_t){0};
     head->used = at;
     if (total > bytes - at) {
-        head->where = IN_MEMORY;
+        head->where = SM_IN_MEMORY;
         describe_blocks(self, blocks, needs_copy, items, source);
         head->error = source->error;
         return;
@@ -199,8 +150,7 @@ static void write_blocks(sm_comm_t *self, const sm_slot_t *slot, size_t bytes,
 
 /* -- receiving ----------------------------------------------------------------------------- */
 
-/* Shortens the receive buffer to `bytes`. MPI_ERR_TRUNCATE: it is too short. */
-static int fit(ompi_data_t *to, size_t bytes)
+int sm_vector_fit(ompi_data_t *to, size_t bytes)
 {
     size_t room = ompi_coll_bytes(*to), size = ompi_datatype_size(to->type);
     if (bytes >= room)
@@ -214,31 +164,27 @@ static int fit(ompi_data_t *to, size_t bytes)
     return bytes % size == 0 ? MPI_SUCCESS : MPI_ERR_OTHER;
 }
 
-/* Reads the data of an item of a rank's row. */
-static int read_item(const sm_comm_t *self, const sm_slot_t *slot, int rank, const item_t *item,
-                     ompi_data_t to)
+int sm_vector_read_item(const sm_comm_t *self, const sm_slot_t *slot, int rank,
+                        const sm_vector_item_t *item, ompi_data_t to)
 {
-    int fits = fit(&to, item->bytes), error = MPI_SUCCESS;
+    int fits = sm_vector_fit(&to, item->bytes), error = MPI_SUCCESS;
     if (to.count == 0)
         return fits;
-    if (head_of(self, slot, rank)->where == IN_ROW)
+    if (sm_vector_head(self, slot, rank)->where == SM_IN_ROW)
         sm_unpack(to, sm_step_row(self, slot, rank) + item->address);
     else
         error = sm_direct_fetch_from(self, rank, item->address, item->segments, 0, to);
     return error != MPI_SUCCESS ? error : fits;
 }
 
-/* This rank, one of `readers`, no longer needs the data in the memory of `rank`. */
-static void reader_done(const sm_comm_t *self, const sm_slot_t *slot, int rank, int readers)
+void sm_vector_reader_done(const sm_comm_t *self, const sm_slot_t *slot, int rank, int readers)
 {
-    sm_step_reader_done(self, &head_of(self, slot, rank)->readers, (uint64_t)readers, rank);
+    sm_step_reader_done(self, &sm_vector_head(self, slot, rank)->readers, (uint64_t)readers, rank);
 }
 
-/* Waits until `readers` ranks no longer need this rank's data. Returns `error`, or an error of its
- * own. */
-static int await_readers(sm_comm_t *self, const sm_slot_t *slot, int readers, int error)
+int sm_vector_await_readers(sm_comm_t *self, const sm_slot_t *slot, int readers, int error)
 {
-    const head_t *head = head_of(self, slot, self->rank);
+    const sm_vector_head_t *head = sm_vector_head(self, slot, self->rank);
     int left = sm_step_await_readers(self, &head->readers, (uint64_t)readers);
     return left != MPI_SUCCESS ? left : error;
 }
@@ -249,16 +195,16 @@ static int await_readers(sm_comm_t *self, const sm_slot_t *slot, int readers, in
 static int read_all(sm_comm_t *self, const ompi_coll_call_t *call, const sm_slot_t *slot)
 {
     int error = MPI_SUCCESS, size = self->size;
-    bool is_read = head_of(self, slot, self->rank)->where == IN_MEMORY;
+    bool is_read = sm_vector_head(self, slot, self->rank)->where == SM_IN_MEMORY;
     for (int distance = 1; distance < size; distance++) {
         int rank = (self->rank + distance) % size;
-        int taken = read_item(self, slot, rank, item_for(self, slot, rank, self->rank),
-                              ompi_coll_block(&call->recv, rank));
+        int taken = sm_vector_read_item(self, slot, rank, item_for(self, slot, rank, self->rank),
+                                        ompi_coll_block(&call->recv, rank));
         error = error != MPI_SUCCESS ? error : taken;
-        if (head_of(self, slot, rank)->where == IN_MEMORY)
-            reader_done(self, slot, rank, size - 1);
+        if (sm_vector_head(self, slot, rank)->where == SM_IN_MEMORY)
+            sm_vector_reader_done(self, slot, rank, size - 1);
     }
-    return is_read ? await_readers(self, slot, size - 1, error) : error;
+    return is_read ? sm_vector_await_readers(self, slot, size - 1, error) : error;
 }
 
 /* The first error of a rank that could not publish its data; equal in all ranks. */
@@ -266,7 +212,7 @@ static int first_error(const sm_comm_t *self, const sm_slot_t *slot)
 {
     int error = MPI_SUCCESS;
     for (int rank = 0; error == MPI_SUCCESS && rank < self->size; rank++)
-        error = head_of(self, slot, rank)->error;
+        error = sm_vector_head(self, slot, rank)->error;
     return error;
 }
 
@@ -275,13 +221,13 @@ int sm_alltoallv(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
     bool in_place = ompi_coll_is_in_place(&call->send);
     const ompi_coll_side_t *from = in_place ? &call->recv : &call->send;
     size_t row = row_bytes(self, SM_SYNC, item_count(self), bytes);
-    blocks_t blocks = blocks_for_others(self, from);
+    sm_vector_blocks_t blocks = blocks_for_others(self, from);
     sm_source_t source;
     sm_slot_t slot;
     int error = sm_step_begin(self, SM_SYNC, row, &slot);
     if (error != MPI_SUCCESS)
         return error;
-    write_blocks(self, &slot, row, &blocks, in_place, &source);
+    sm_vector_write(self, &slot, row, &blocks, in_place, &source);
     sm_step_arrive(self, &slot);
     if (!in_place)
         sm_copy_own(ompi_coll_block(from, self->rank), ompi_coll_block(&call->recv, self->rank));
@@ -296,26 +242,26 @@ int sm_alltoallv(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 
 /* -- scatterv -------------------------------------------------------------------------------- */
 
-/* Returns what the root's row does not use to the room, so that more steps fit before a barrier.
- * All ranks do this before their next step. */
+/* Returns what the root's row does not use to the room, so that more steps sm_vector_fit before a
+ * barrier. All ranks do this before their next step. */
 static void shrink_row(sm_comm_t *self, const sm_slot_t *slot, int root)
 {
-    self->used = slot->used + ((head_of(self, slot, root)->used + 63) & ~(size_t)63);
+    self->used = slot->used + ((sm_vector_head(self, slot, root)->used + 63) & ~(size_t)63);
 }
 
 static int scatter_from_root(sm_comm_t *self, const ompi_coll_call_t *call, const sm_slot_t *slot,
                              size_t row)
 {
-    blocks_t blocks = blocks_for_others(self, &call->send);
+    sm_vector_blocks_t blocks = blocks_for_others(self, &call->send);
     sm_source_t source;
-    write_blocks(self, slot, row, &blocks, false, &source);
+    sm_vector_write(self, slot, row, &blocks, false, &source);
     shrink_row(self, slot, self->rank);
     sm_step_notify(self, slot);
     if (!ompi_coll_is_in_place(&call->recv))
         sm_copy_own(ompi_coll_block(&call->send, self->rank), ompi_coll_whole(&call->recv));
     int error = source.error;
-    if (error == MPI_SUCCESS && head_of(self, slot, self->rank)->where == IN_MEMORY)
-        error = await_readers(self, slot, self->size - 1, error);
+    if (error == MPI_SUCCESS && sm_vector_head(self, slot, self->rank)->where == SM_IN_MEMORY)
+        error = sm_vector_await_readers(self, slot, self->size - 1, error);
     sm_source_fini(&source);
     return error;
 }
@@ -334,13 +280,13 @@ int sm_scatterv(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
     if (error != MPI_SUCCESS)
         return error;
     shrink_row(self, &slot, root);
-    error = head_of(self, &slot, root)->error;
+    error = sm_vector_head(self, &slot, root)->error;
     if (error != MPI_SUCCESS)
         return error;
-    error = read_item(self, &slot, root, item_for(self, &slot, root, self->rank),
-                      ompi_coll_whole(&call->recv));
-    if (head_of(self, &slot, root)->where == IN_MEMORY)
-        reader_done(self, &slot, root, self->size - 1);
+    error = sm_vector_read_item(self, &slot, root, item_for(self, &slot, root, self->rank),
+                                ompi_coll_whole(&call->recv));
+    if (sm_vector_head(self, &slot, root)->where == SM_IN_MEMORY)
+        sm_vector_reader_done(self, &slot, root, self->size - 1);
     return error;
 }
 
@@ -361,10 +307,10 @@ typedef struct gather {
 static void publish_targets(gather_t *gather)
 {
     sm_comm_t *self = gather->self;
-    item_t *items = write_head(self, &gather->wanted, IN_MEMORY, item_count(self));
+    sm_vector_item_t *items = write_head(self, &gather->wanted, SM_IN_MEMORY, item_count(self));
     for (int rank = 0; rank < self->size; rank++) {
         ompi_data_t block = ompi_coll_block(&gather->call->recv, rank);
-        item_t item = {.bytes = ompi_coll_bytes(block)};
+        sm_vector_item_t item = {.bytes = ompi_coll_bytes(block)};
         if (sm_direct_is_writable(self, block))
             item.address = ompi_datatype_origin(block.type, block.buffer);
         if (rank != self->rank)
@@ -380,19 +326,19 @@ static int read_given(gather_t *gather)
     const sm_slot_t *given = &gather->given;
     int error = MPI_SUCCESS;
     for (int rank = 0; rank < self->size; rank++) {
-        const head_t *head = head_of(self, given, rank);
+        const sm_vector_head_t *head = sm_vector_head(self, given, rank);
         ompi_data_t block = ompi_coll_block(&gather->call->recv, rank);
         int taken = head->error;
-        if (rank == self->rank || head->where == DELIVERED)
+        if (rank == self->rank || head->where == SM_DELIVERED)
             continue;
         if (taken == SM_FALL_BACK) {
             ompi_schedule_recv(&gather->messages, rank, block);
             continue;
         }
         if (taken == MPI_SUCCESS) {
-            taken = read_item(self, given, rank, &head->only, block);
-            if (head->where == IN_MEMORY)
-                reader_done(self, given, rank, 1);
+            taken = sm_vector_read_item(self, given, rank, &head->only, block);
+            if (head->where == SM_IN_MEMORY)
+                sm_vector_reader_done(self, given, rank, 1);
         }
         error = error != MPI_SUCCESS ? error : taken;
     }
@@ -419,7 +365,7 @@ static bool deliver(gather_t *gather, ompi_data_t block, int *error)
     *error = sm_step_await(self, &gather->wanted, root);
     if (*error != MPI_SUCCESS)
         return false;
-    const item_t *item = item_for(self, &gather->wanted, root, self->rank);
+    const sm_vector_item_t *item = item_for(self, &gather->wanted, root, self->rank);
     if (item->address == 0 || item->bytes != ompi_coll_bytes(block))
         return false;
     sm_pack(block, opal_view_of(&self->peers[root].view, item->address));
@@ -429,20 +375,21 @@ static bool deliver(gather_t *gather, ompi_data_t block, int *error)
 static int gather_to_root(gather_t *gather)
 {
     sm_comm_t *self = gather->self;
-    blocks_t blocks = only_block(&gather->call->send);
+    sm_vector_blocks_t blocks = only_block(&gather->call->send);
     ompi_data_t block = block_at(&blocks, 0);
     sm_source_t source = {0};
     int error = MPI_SUCCESS, root = gather->call->root;
     if (ompi_coll_bytes(block) > gather->row && deliver(gather, block, &error))
-        write_head(self, &gather->given, DELIVERED, 1);
+        write_head(self, &gather->given, SM_DELIVERED, 1);
     else if (error == MPI_SUCCESS)
-        write_blocks(self, &gather->given, gather->row, &blocks, false, &source);
+        sm_vector_write(self, &gather->given, gather->row, &blocks, false, &source);
     if (error == MPI_SUCCESS)
         error = sm_step_arrive_at_root(self, &gather->given, root);
     if (error == MPI_SUCCESS)
         error = source.error;
-    if (error == MPI_SUCCESS && head_of(self, &gather->given, self->rank)->where == IN_MEMORY)
-        error = await_readers(self, &gather->given, 1, error);
+    if (error == MPI_SUCCESS &&
+        sm_vector_head(self, &gather->given, self->rank)->where == SM_IN_MEMORY)
+        error = sm_vector_await_readers(self, &gather->given, 1, error);
     sm_source_fini(&source);
     if (error == SM_FALL_BACK) {
         ompi_schedule_send(&gather->messages, root, block);
