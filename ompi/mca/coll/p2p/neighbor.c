@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Neighbourhood collectives: linear, degree (a + m b). All messages are in one round.
+ * Neighbourhood collectives: linear, degree (a + m b). All messages are in one round. On a node
+ * coll/sm carries out blocking and persistent calls.
  *
  * Two ranks may be neighbours more than once, and messages between them match in the order in which
  * they were sent. In a graph the first edge of the sender matches the first one of the receiver. In
