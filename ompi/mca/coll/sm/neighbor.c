@@ -31,8 +31,7 @@ typedef struct edges {
 static int list_edges(const sm_comm_t *self, const ompi_coll_call_t *call, edges_t *edges)
 {
     int in, out, *ranks = edges->ranks;
-    edges->outs = edges->ins = (sm_ports_t){edges->ports, 0};
-    edges->room = NULL;
+    edges->outs.first = edges->ports;
     ompi_topology_degrees(call->comm->topology, self->rank, &in, &out);
     size_t all = (size_t)in + (size_t)out;
     if (all > STACK_DEGREE) {
@@ -137,7 +136,7 @@ static int read_edges(sm_comm_t *self, const sm_slot_t *slot, const edges_t *edg
 int sm_neighbor(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
     size_t row = EDGES_BYTES + bytes < self->room_bytes ? EDGES_BYTES + bytes : self->room_bytes;
-    edges_t edges;
+    edges_t edges = {.room = NULL};
     sm_slot_t slot;
     sm_source_t source = {.error = list_edges(self, call, &edges)};
     int error = sm_step_begin(self, SM_SYNC, row, &slot);
