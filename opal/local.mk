@@ -81,6 +81,7 @@ libopal_core_la_SOURCES += \
 	%D%/mca/pmi/base/base.c %D%/mca/pmi/base/base.h \
 	%D%/mca/pmi/base/origin.c \
 	%D%/mca/pmi/base/message.c %D%/mca/pmi/base/message.h \
+	%D%/arch/claim.h \
 	%D%/arch/pause.h \
 	%D%/arch/prefetch.h \
 	%D%/arch/vector.h \

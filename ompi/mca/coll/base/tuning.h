@@ -42,10 +42,20 @@ typedef struct ompi_coll_sm_limits {
      * all ranks: where ranks can write results to each other's memory, and where they can only
      * read. */
     size_t allreduce_whole_bytes, allreduce_whole_read_bytes;
+
+    /* Up to this length the only reader of a rank's data claims it (opal/arch/claim.h). */
+    size_t claim_bytes;
+
+    /* Up to this length results are read by the ranks that want them, also where others could write
+     * them. A line that its reader has claimed is written again in a tenth of the time that a line
+     * takes in which the last result was read. More ranks than two: where they share cores; else
+     * the root would copy alone. */
+    size_t pull_bytes;
 } ompi_coll_sm_limits_t;
 
 typedef struct ompi_coll_tuning {
     const char *machine; /* on which the figures were measured */
+    bool is_amd;         /* who made its CPU */
     unsigned cores;      /* of that machine */
     size_t l2_bytes;     /* of a core of that machine */
     ompi_coll_sm_limits_t two_ranks, more_ranks;
@@ -61,7 +71,8 @@ typedef struct ompi_coll_tuning {
 OPAL_EXPORT const ompi_coll_tuning_t *ompi_coll_tuning(void);
 
 /* The row for a machine with `cores` cores and `l2_bytes` of L2 cache each; 0: not known. */
-OPAL_EXPORT const ompi_coll_tuning_t *ompi_coll_tuning_for(unsigned cores, size_t l2_bytes);
+OPAL_EXPORT const ompi_coll_tuning_t *ompi_coll_tuning_for(unsigned cores, size_t l2_bytes,
+                                                           bool is_amd);
 
 /*
  * The preset of coll_p2p_table, for each family its rules NAME[:BYTES[:RANKS]]

@@ -22,6 +22,7 @@
 
 #include <stdlib.h>
 
+#include "opal/arch/claim.h"
 #include "opal/node/region.h"
 
 enum {
@@ -254,6 +255,32 @@ int sm_direct_await_readers(sm_comm_t *self, const sm_slot_t *slot, int readers,
     return awaited != MPI_SUCCESS ? awaited : error;
 }
 
+int sm_direct_give(sm_comm_t *self, int root, const sm_source_t *source, sm_slot_t *slot)
+{
+    int error = sm_step_begin(self, SM_TO_ROOT, sizeof(sm_entry_t), slot);
+    if (error != MPI_SUCCESS)
+        return error;
+    sm_direct_write_entry(self, slot, source);
+    return sm_step_arrive_at_root(self, slot, root);
+}
+
+int sm_direct_end(sm_comm_t *self, int root, int error)
+{
+    sm_slot_t end;
+    int ended = sm_step_begin(self, SM_BY_ROOT, sizeof(bool), &end);
+    if (ended != MPI_SUCCESS)
+        return ended;
+    if (self->rank == root) {
+        *sm_step_own_row(self, &end) = error == SM_FALL_BACK;
+        sm_step_notify(self, &end);
+        return error;
+    }
+    ended = sm_step_await(self, &end, root);
+    if ((ended == MPI_SUCCESS || ended == MPI_ERR_TRUNCATE) && *sm_step_row(self, &end, root) != 0)
+        return SM_FALL_BACK;
+    return ended != MPI_SUCCESS ? ended : error;
+}
+
 int sm_direct_barrier(sm_comm_t *self, int error)
 {
     int met = sm_step_barrier(self);
@@ -274,16 +301,27 @@ const char *sm_direct_reach(const sm_comm_t *self, int rank, uintptr_t from, siz
     return opal_node_read(peer->local_rank, buffer, from, bytes) == OPAL_SUCCESS ? buffer : NULL;
 }
 
+static void unpack_claiming(ompi_data_t to, const char *packed, size_t bytes)
+{
+    for (size_t done = 0, now; done < bytes; done += now) {
+        now = bytes - done < OPAL_CLAIM_STEP ? bytes - done : OPAL_CLAIM_STEP;
+        opal_claim(packed + done, now);
+        sm_unpack_piece(to, done, now, packed + done);
+    }
+}
+
 /* Reads packed bytes of a peer. */
-static int fetch_packed(const sm_peer_t *peer, uintptr_t from, ompi_data_t to)
+static int fetch_packed(const sm_peer_t *peer, uintptr_t from, ompi_data_t to, bool claims)
 {
     static _Alignas(64) char piece[PIECE];
     size_t bytes = ompi_datatype_bytes(to.type, to.count);
     const char *seen = opal_view_at(&peer->view, from, bytes);
-    if (seen != NULL) {
+    if (seen != NULL && claims)
+        unpack_claiming(to, seen, bytes);
+    else if (seen != NULL)
         sm_unpack(to, seen);
+    if (seen != NULL)
         return MPI_SUCCESS;
-    }
     if (ompi_datatype_is_contiguous(to.type)) {
         void *target = (void *)ompi_datatype_origin(to.type, to.buffer);
         opal_status_t status = opal_node_read(peer->local_rank, target, from, bytes);
@@ -298,9 +336,18 @@ static int fetch_packed(const sm_peer_t *peer, uintptr_t from, ompi_data_t to)
     return MPI_SUCCESS;
 }
 
+void sm_direct_copy_own(ompi_data_t from, ompi_data_t to)
+{
+    if (ompi_datatype_is_contiguous(from.type))
+        unpack_claiming(to, (const char *)ompi_datatype_origin(from.type, from.buffer),
+                        ompi_coll_bytes(from));
+    else
+        sm_copy_own(from, to);
+}
+
 /* Copies from the segments of a peer to those of `to`. */
 static void fetch_laid_out(const opal_node_view_t *view, const struct iovec *from, size_t skip,
-                           ompi_data_t to)
+                           ompi_data_t to, bool claims)
 {
     struct iovec segments[SEGMENTS];
     size_t bytes = ompi_datatype_bytes(to.type, to.count), done = 0, found;
@@ -313,8 +360,10 @@ static void fetch_laid_out(const opal_node_view_t *view, const struct iovec *fro
                     skip -= from->iov_len;
                 size_t left = from->iov_len - skip, room = segments[i].iov_len - at;
                 now = left < room ? left : room;
-                opal_copy((char *)segments[i].iov_base + at,
-                          opal_view_of(view, (uintptr_t)from->iov_base + skip), now);
+                const char *seen = opal_view_of(view, (uintptr_t)from->iov_base + skip);
+                if (claims)
+                    opal_claim(seen, now);
+                opal_copy((char *)segments[i].iov_base + at, seen, now);
             }
         }
         done += found;
@@ -322,21 +371,22 @@ static void fetch_laid_out(const opal_node_view_t *view, const struct iovec *fro
 }
 
 int sm_direct_fetch_from(const sm_comm_t *self, int rank, uintptr_t address, size_t segments,
-                         size_t skip, ompi_data_t to)
+                         size_t skip, ompi_data_t to, int readers)
 {
     const sm_peer_t *peer = &self->peers[rank];
+    bool claims = sm_claims(self, ompi_coll_bytes(to), readers);
     if (segments == 0)
-        return fetch_packed(peer, address + skip, to);
+        return fetch_packed(peer, address + skip, to, claims);
     const struct iovec *first = opal_view_at(&peer->view, address, segments * sizeof *first);
     if (first == NULL)
         return MPI_ERR_OTHER;
-    fetch_laid_out(&peer->view, first, skip, to);
+    fetch_laid_out(&peer->view, first, skip, to, claims);
     return MPI_SUCCESS;
 }
 
 int sm_direct_fetch(const sm_comm_t *self, const sm_slot_t *slot, int rank, size_t skip,
-                    ompi_data_t to)
+                    ompi_data_t to, int readers)
 {
     const sm_entry_t *entry = entry_of(self, slot, rank);
-    return sm_direct_fetch_from(self, rank, entry->address, entry->segments, skip, to);
+    return sm_direct_fetch_from(self, rank, entry->address, entry->segments, skip, to, readers);
 }

@@ -90,9 +90,25 @@ int sm_direct_exchange(sm_comm_t *self, const sm_source_t *source, sm_slot_t *sl
 void sm_direct_reader_done(const sm_comm_t *self, const sm_slot_t *slot, int rank, int readers);
 int sm_direct_await_readers(sm_comm_t *self, const sm_slot_t *slot, int readers, int error);
 
+/* Without targets, where only the root reads. An SM_TO_ROOT step: each rank publishes its entry to
+ * the root. Then the others wait until the root has ended, and learn whether it leaves the
+ * operation to messages, as a rank had no memory. sm_direct_end returns `error`, or an error of its
+ * own. */
+int sm_direct_give(sm_comm_t *self, int root, const sm_source_t *source, sm_slot_t *slot);
+int sm_direct_end(sm_comm_t *self, int root, int error);
+
+/* Whether the ranks that want `bytes` of results read them, instead of having them written. */
+static inline bool sm_direct_pulls(const sm_comm_t *self, size_t bytes)
+{
+    return bytes <= self->limits->pull_bytes && (self->size == 2 || self->is_oversubscribed);
+}
+
 /* Where ranks write each other's memory: waits until all ranks are done with all reads and writes.
  * Returns `error`, or an error of its own. */
 int sm_direct_barrier(sm_comm_t *self, int error);
+
+/* sm_copy_own of data that another rank has claimed in the last operation. */
+void sm_direct_copy_own(ompi_data_t from, ompi_data_t to);
 
 /* -- another rank's data ---------------------------------------------------------------------- */
 
@@ -102,10 +118,10 @@ const char *sm_direct_reach(const sm_comm_t *self, int rank, uintptr_t from, siz
                             char *buffer);
 
 /* Copy a rank's data, from the packed byte `skip` on, to the user's data. The data is that of the
- * rank's entry, or at `address` with `segments`. */
+ * rank's entry, or at `address` with `segments`. `readers`: so many ranks read it. */
 int sm_direct_fetch(const sm_comm_t *self, const sm_slot_t *slot, int rank, size_t skip,
-                    ompi_data_t to);
+                    ompi_data_t to, int readers);
 int sm_direct_fetch_from(const sm_comm_t *self, int rank, uintptr_t address, size_t segments,
-                         size_t skip, ompi_data_t to);
+                         size_t skip, ompi_data_t to, int readers);
 
 #endif

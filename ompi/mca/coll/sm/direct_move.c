@@ -6,6 +6,7 @@
  *
  *   bcast      nothing in the root, m in the others
  *   gather     m; or n m in the root, nothing in the others         scatter   m
+ *              (sm_direct_pulls)
  *   allgather  n m                                                  alltoall  n m
  *
  * A sender waits until all receivers have read its data. Where only the root sends, the others end
@@ -55,7 +56,8 @@ int sm_direct_bcast(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
     int error = publish_root(self, call->root, &source, &slot);
     if (error == MPI_SUCCESS) {
         if (!is_root)
-            error = sm_direct_fetch(self, &slot, call->root, 0, ompi_coll_whole(&call->recv));
+            error = sm_direct_fetch(self, &slot, call->root, 0, ompi_coll_whole(&call->recv),
+                                    self->size - 1);
         error = report(self, call->root, error);
     } else if (error == MPI_ERR_TRUNCATE) {
         error = sm_step_follow_root(self, &slot, call->root);
@@ -76,7 +78,7 @@ int sm_direct_scatter(sm_comm_t *self, const ompi_coll_call_t *call, size_t byte
     if (error == MPI_SUCCESS) {
         if (self->rank != root)
             error = sm_direct_fetch(self, &slot, root, (size_t)self->rank * block,
-                                    ompi_coll_whole(&call->recv));
+                                    ompi_coll_whole(&call->recv), 1);
         else if (!ompi_coll_is_in_place(&call->recv))
             error = sm_copy_own(ompi_coll_block(&call->send, root), ompi_coll_whole(&call->recv));
         error = report(self, root, error);
@@ -109,11 +111,11 @@ static int read_blocks(sm_comm_t *self, const ompi_coll_call_t *call, const sm_s
     for (int rank = 0; rank < self->size; rank++) {
         if (rank == self->rank)
             continue;
-        int read = *sm_step_error(self, blocks, rank);
-        if (read == MPI_SUCCESS && !sm_step_matches(self, blocks, rank))
-            read = MPI_ERR_TRUNCATE;
+        int read = MPI_ERR_TRUNCATE;
+        if (sm_step_matches(self, blocks, rank))
+            read = *sm_step_error(self, blocks, rank);
         if (read == MPI_SUCCESS)
-            read = sm_direct_fetch(self, blocks, rank, 0, ompi_coll_block(&call->recv, rank));
+            read = sm_direct_fetch(self, blocks, rank, 0, ompi_coll_block(&call->recv, rank), 1);
         error = error != MPI_SUCCESS ? error : read;
     }
     int copied = MPI_SUCCESS;
@@ -123,39 +125,29 @@ static int read_blocks(sm_comm_t *self, const ompi_coll_call_t *call, const sm_s
     return error != MPI_SUCCESS ? error : copied;
 }
 
-/* The root reads all blocks. The others wait for that, and learn whether a rank had no memory for
- * its block. */
+/* The root reads all blocks. */
 static int gather_by_root(sm_comm_t *self, const ompi_coll_call_t *call)
 {
     bool is_root = self->rank == call->root;
     sm_source_t source = {0};
-    sm_slot_t blocks, end;
-    int error = sm_step_begin(self, SM_TO_ROOT, sizeof(sm_entry_t), &blocks);
-    if (error != MPI_SUCCESS)
-        return error;
+    sm_slot_t blocks;
     if (!is_root)
         sm_source_init_layout(&source, self, ompi_coll_whole(&call->send));
-    sm_direct_write_entry(self, &blocks, &source);
-    int given = sm_step_arrive_at_root(self, &blocks, call->root);
-    error = is_root && given == MPI_SUCCESS ? read_blocks(self, call, &blocks) : source.error;
-    int ended = given == MPI_SUCCESS ? sm_step_begin(self, SM_BY_ROOT, sizeof(bool), &end) : given;
-    if (ended == MPI_SUCCESS && is_root) {
-        *sm_step_own_row(self, &end) = error == SM_FALL_BACK;
-        sm_step_notify(self, &end);
-    } else if (ended == MPI_SUCCESS) {
-        ended = sm_step_await(self, &end, call->root);
-        if ((ended == MPI_SUCCESS || ended == MPI_ERR_TRUNCATE) &&
-            *sm_step_row(self, &end, call->root) != 0)
-            ended = SM_FALL_BACK;
+    int error = sm_direct_give(self, call->root, &source, &blocks);
+    if (error == MPI_SUCCESS) {
+        int read = is_root ? read_blocks(self, call, &blocks) : source.error;
+        error = sm_direct_end(self, call->root, read);
     }
     sm_source_fini(&source);
-    return ended != MPI_SUCCESS ? ended : error;
+    return error;
 }
 
 int sm_direct_gather(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
     sm_source_t source = {0};
     sm_slot_t slot;
+    if (sm_direct_pulls(self, bytes))
+        return gather_by_root(self, call);
     if (self->rank == call->root)
         sm_source_set_target(&source, self, ompi_coll_blocks(&call->recv, 0, self->size));
     int error = publish_root(self, call->root, &source, &slot);
@@ -172,11 +164,12 @@ int sm_direct_gather(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes
 
 /* Reads a rank's data from the packed byte `skip` on, if that has not been done. */
 static int fetch_once(sm_comm_t *self, const ompi_coll_call_t *call, const sm_slot_t *slot,
-                      int rank, size_t skip)
+                      int rank, size_t skip, int readers)
 {
     if (self->peers[rank].is_read || *sm_step_error(self, slot, rank) != MPI_SUCCESS)
         return MPI_SUCCESS;
-    int error = sm_direct_fetch(self, slot, rank, skip, ompi_coll_block(&call->recv, rank));
+    int error =
+        sm_direct_fetch(self, slot, rank, skip, ompi_coll_block(&call->recv, rank), readers);
     self->peers[rank].is_read = true;
     sm_direct_reader_done(self, slot, rank, self->size - 1);
     return error;
@@ -185,10 +178,10 @@ static int fetch_once(sm_comm_t *self, const ompi_coll_call_t *call, const sm_sl
 /* Reads the data of all ranks. Published data is read at once: if a rank waited first,
  * it would start reading at the same time as other ranks on its core. Data that is published later
  * is read when all is there, so that this rank sleeps only once. If this rank overwrites its own
- * data
- * (`overwrites`), it waits first until no rank can fall back to messages. */
+ * data (`overwrites`), it waits first until no rank can fall back to messages. Each rank's data has
+ * `readers`. */
 static int fetch_all(sm_comm_t *self, const ompi_coll_call_t *call, const sm_slot_t *slot,
-                     size_t skip, bool overwrites)
+                     size_t skip, int readers, bool overwrites)
 {
     int error = MPI_SUCCESS, size = self->size;
     for (int rank = 0; rank < size; rank++)
@@ -196,7 +189,7 @@ static int fetch_all(sm_comm_t *self, const ompi_coll_call_t *call, const sm_slo
     for (int rank = (self->rank + 1) % size; rank != self->rank; rank = (rank + 1) % size) {
         if (!overwrites && sm_step_is_published(self, slot, rank) &&
             sm_step_matches(self, slot, rank)) {
-            int read = fetch_once(self, call, slot, rank, skip);
+            int read = fetch_once(self, call, slot, rank, skip, readers);
             error = error != MPI_SUCCESS ? error : read;
         }
     }
@@ -204,7 +197,7 @@ static int fetch_all(sm_comm_t *self, const ompi_coll_call_t *call, const sm_slo
     if (awaited != MPI_SUCCESS)
         return awaited;
     for (int rank = (self->rank + 1) % size; rank != self->rank; rank = (rank + 1) % size) {
-        int read = fetch_once(self, call, slot, rank, skip);
+        int read = fetch_once(self, call, slot, rank, skip, readers);
         error = error != MPI_SUCCESS ? error : read;
     }
     return sm_direct_await_readers(self, slot, size - 1, error);
@@ -220,11 +213,14 @@ int sm_direct_allgather(sm_comm_t *self, const ompi_coll_call_t *call, size_t by
     if (bytes >= self->limits->allgather_write_bytes)
         return sm_pair_allgather(self, call, bytes);
     sm_source_init_layout(&source, self, given);
+    bool claims = sm_claims(self, bytes, self->size - 1) && !in_place;
+    if (claims)
+        sm_direct_copy_own(given, own);
     int error = sm_direct_publish(self, &source, &slot);
-    if (error == MPI_SUCCESS && !in_place)
+    if (error == MPI_SUCCESS && !in_place && !claims)
         sm_copy_own(given, own);
     if (error == MPI_SUCCESS)
-        error = fetch_all(self, call, &slot, 0, false);
+        error = fetch_all(self, call, &slot, 0, self->size - 1, false);
     sm_source_fini(&source);
     return error;
 }
@@ -246,7 +242,7 @@ int sm_direct_alltoall(sm_comm_t *self, const ompi_coll_call_t *call, size_t byt
     if (error == MPI_SUCCESS && !in_place)
         sm_copy_own(ompi_coll_block(from, self->rank), ompi_coll_block(&call->recv, self->rank));
     if (error == MPI_SUCCESS)
-        error = fetch_all(self, call, &slot, (size_t)self->rank * block, in_place);
+        error = fetch_all(self, call, &slot, (size_t)self->rank * block, 1, in_place);
     sm_source_fini(&source);
     return error;
 }

@@ -6,7 +6,8 @@
  *
  *   allreduce       a rank reduces m / n and writes m; two waits. Short data of two ranks: both
  *                   reduce everything
- *   reduce          a rank reduces m / n and writes it to the root; two waits
+ *   reduce          a rank reduces m / n and writes it to the root; two waits. Or the root, alone,
+ *                   reduces n m (sm_direct_pulls)
  *   reduce_scatter  a rank reduces its block; two waits
  *
  * Where results are read instead, an allreduce has a third wait, and so has the root of a reduce.
@@ -24,6 +25,7 @@ static void begin(sm_fold_t *fold, sm_comm_t *self, const ompi_coll_call_t *call
 {
     *source = (sm_source_t){0};
     int error = sm_fold_init(fold, self, call, true);
+    fold->claims = sm_claims(self, ompi_datatype_bytes(call->recv.type, count), 1);
     if (error == MPI_SUCCESS)
         sm_source_init(source, self, ompi_coll_operand_of(call, count), needs_copy);
     else
@@ -107,7 +109,7 @@ static int collect(sm_comm_t *self, const sm_slot_t *slot, ompi_data_t result, i
         ompi_data_t part = part_of(self, result, rank);
         bool is_there = *sm_step_error(self, slot, rank) == MPI_SUCCESS;
         if (error == MPI_SUCCESS && part.count > 0 && is_there)
-            error = sm_direct_fetch(self, slot, rank, 0, part);
+            error = sm_direct_fetch(self, slot, rank, 0, part, readers);
         sm_direct_reader_done(self, slot, rank, readers);
     }
     return error;
@@ -154,7 +156,8 @@ int sm_direct_allreduce(sm_comm_t *self, const ompi_coll_call_t *call, size_t by
     sm_slot_t operands;
     sm_fold_t fold;
     begin(&fold, self, call, result.count, false, &source);
-    sm_source_set_target(&source, self, result);
+    if (!sm_direct_pulls(self, bytes))
+        sm_source_set_target(&source, self, result);
     reserve_piece(self, result, &source, &reduced);
     int error = sm_direct_exchange(self, &source, &operands);
     if (error == MPI_SUCCESS) {
@@ -162,13 +165,15 @@ int sm_direct_allreduce(sm_comm_t *self, const ompi_coll_call_t *call, size_t by
         const ompi_coll_sm_limits_t *limits = self->limits;
         size_t whole = pushes ? limits->allreduce_whole_bytes : limits->allreduce_whole_read_bytes;
         /* With an operand in place, only one rank may read each piece of the operands. */
-        if (bytes <= whole && !sm_direct_is_in_place(self, &operands))
+        if (bytes <= whole && !sm_direct_is_in_place(self, &operands)) {
+            fold.claims = false;
             error = fold_alone(&fold, &operands, 0, result);
-        else if (pushes)
+        } else if (pushes) {
             error = sm_direct_barrier(
                 self, sm_fold_into(&fold, &operands, result.count, self->rank, self->size));
-        else
+        } else {
             error = allreduce_by_reading(&fold, &operands, result, &reduced);
+        }
     }
     sm_source_fini(&reduced);
     sm_source_fini(&source);
@@ -221,8 +226,31 @@ static int reduce_by_reading(const sm_fold_t *fold, const sm_slot_t *operands, i
     return error;
 }
 
-int sm_direct_reduce(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes OPAL_UNUSED)
+/* Everything in the root. */
+static int reduce_in_root(sm_comm_t *self, const ompi_coll_call_t *call)
 {
+    bool is_root = self->rank == call->root;
+    ompi_data_t result = ompi_coll_whole(&call->recv);
+    sm_source_t source;
+    sm_slot_t operands;
+    sm_fold_t fold;
+    begin(&fold, self, call, result.count, false, &source);
+    int error = sm_direct_give(self, call->root, &source, &operands);
+    if (error == MPI_SUCCESS && is_root)
+        error = sm_step_compare(self, &operands);
+    if (error == MPI_SUCCESS && is_root)
+        error = sm_direct_first_error(self, &operands);
+    if (error == MPI_SUCCESS && is_root)
+        error = sm_fold_run(&fold, &operands, 0, result.count, result);
+    error = sm_direct_end(self, call->root, error);
+    sm_source_fini(&source);
+    return error;
+}
+
+int sm_direct_reduce(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
+{
+    if (sm_direct_pulls(self, bytes))
+        return reduce_in_root(self, call);
     ompi_data_t result = ompi_coll_whole(&call->recv);
     sm_source_t source;
     sm_slot_t operands;

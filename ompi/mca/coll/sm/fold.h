@@ -23,6 +23,7 @@ typedef struct sm_fold {
     bool is_plain;                   /* operands are reduced in packed form */
     const sm_addresses_t *addresses; /* of all ranks, without a step; NULL: rows have them */
     const char *const *operands;     /* as mapped here, without a step; NULL: see above */
+    bool claims;                     /* no other rank reads what this rank reads */
     int ranks;                       /* the operands of the first ones are reduced */
     size_t step;                     /* elements that are reduced at a time */
     size_t each;                     /* bytes of each of two scratch buffers */

@@ -32,7 +32,8 @@ int sm_bcast(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
     if (error == MPI_ERR_TRUNCATE)
         return sm_step_follow_root(self, &slot, call->root);
     if (error == MPI_SUCCESS)
-        sm_unpack(ompi_coll_whole(&call->recv), sm_step_row(self, &slot, call->root));
+        sm_unpack(ompi_coll_whole(&call->recv),
+                  sm_step_read(self, &slot, call->root, 0, bytes, self->size - 1));
     return error;
 }
 
@@ -51,7 +52,8 @@ int sm_gather(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
         return error;
     for (int rank = 0; rank < self->size; rank++) {
         if (rank != self->rank && sm_step_matches(self, &slot, rank))
-            sm_unpack(ompi_coll_block(&call->recv, rank), sm_step_row(self, &slot, rank));
+            sm_unpack(ompi_coll_block(&call->recv, rank),
+                      sm_step_read(self, &slot, rank, 0, bytes, 1));
         else if (rank != self->rank)
             error = MPI_ERR_TRUNCATE;
     }
@@ -95,8 +97,9 @@ int sm_scatter(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
     if (error == MPI_ERR_TRUNCATE)
         return sm_step_follow_root(self, &slot, call->root);
     if (error == MPI_SUCCESS) {
-        const char *row = sm_step_row(self, &slot, call->root);
-        sm_unpack(ompi_coll_whole(&call->recv), row + place_in(call->root, self->rank) * block);
+        size_t at = place_in(call->root, self->rank) * block;
+        sm_unpack(ompi_coll_whole(&call->recv),
+                  sm_step_read(self, &slot, call->root, at, block, 1));
     }
     return error;
 }
@@ -124,7 +127,7 @@ static int gather_piece(sm_comm_t *self, const ompi_coll_call_t *call, ompi_data
     for (int rank = 0; error == MPI_SUCCESS && rank < self->size; rank++) {
         if (rank != self->rank)
             sm_unpack_piece(ompi_coll_block(&call->recv, rank), from, length,
-                            sm_step_row(self, &slot, rank));
+                            sm_step_read(self, &slot, rank, 0, length, self->size - 1));
     }
     return error;
 }
@@ -163,8 +166,9 @@ static int exchange_piece(sm_comm_t *self, const ompi_coll_call_t *call,
     error = sm_step_await_matching(self, &slot);
     for (int rank = 0; error == MPI_SUCCESS && rank < self->size; rank++) {
         if (rank != self->rank)
-            sm_unpack_piece(ompi_coll_block(&call->recv, rank), from, length,
-                            sm_step_row(self, &slot, rank) + place_in(rank, self->rank) * length);
+            sm_unpack_piece(
+                ompi_coll_block(&call->recv, rank), from, length,
+                sm_step_read(self, &slot, rank, place_in(rank, self->rank) * length, length, 1));
     }
     return error;
 }

@@ -160,7 +160,7 @@ static int gather_all(const plan_t *plan)
     for (int distance = 1; distance < self->size; distance++) {
         int rank = (self->rank + distance) % self->size;
         int fetched = sm_direct_fetch_from(self, rank, plan->addresses[rank].operand, 0, 0,
-                                           ompi_coll_block(&call->recv, rank));
+                                           ompi_coll_block(&call->recv, rank), self->size - 1);
         error = error != MPI_SUCCESS ? error : fetched;
     }
     return error;

@@ -40,8 +40,8 @@ static int bcast(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes, sm
     if (self->rank == root && target != NULL)
         sm_pack_piece(data, first, bytes - first, target + first);
     else if (self->rank != root)
-        error =
-            sm_direct_fetch(self, &slot, root, 0, target != NULL ? bytes_at(target, first) : data);
+        error = sm_direct_fetch(self, &slot, root, 0,
+                                target != NULL ? bytes_at(target, first) : data, 1);
     return sm_direct_barrier(self, error);
 }
 
@@ -66,7 +66,7 @@ static int exchange(sm_comm_t *self, const ompi_coll_call_t *call, const sm_slot
     if (target != NULL)
         sm_pack(given, target);
     if (sm_direct_target(self, slot, self->rank) == NULL)
-        error = sm_direct_fetch(self, slot, peer, 0, ompi_coll_block(&call->recv, peer));
+        error = sm_direct_fetch(self, slot, peer, 0, ompi_coll_block(&call->recv, peer), 1);
     return sm_direct_barrier(self, error);
 }
 

@@ -50,8 +50,8 @@
  * equal in all ranks of a correct program. A rank that reads a different signature returns
  * MPI_ERR_TRUNCATE and touches no data. If the protocols have different steps, it takes the steps
  * of the root's protocol. One mistake is not detected and hangs: a gather or a reduction to a root
- * in which the data of some ranks is short and that of others is not, because their first steps
- * differ.
+ * in which the lengths of some ranks' data are on different sides of a limit, because their first
+ * steps differ.
  *
  * Threading: the caller holds ompi_lock. Threads in different communicators wait at the same time.
  */
@@ -141,6 +141,12 @@ typedef struct sm_comm {
     uint64_t arrivals[2][SM_LINES];      /* values of the counters when all ranks have arrived */
     sm_peer_t peers[];                   /* the ranks of the communicator */
 } sm_comm_t;
+
+/* Whether a rank claims `bytes` that it reads from another rank's memory, one of `readers`. */
+static inline bool sm_claims(const sm_comm_t *self, size_t bytes, int readers)
+{
+    return readers == 1 && bytes <= self->limits->claim_bytes;
+}
 
 /* -- area.c ------------------------------------------------------------------------------ */
 

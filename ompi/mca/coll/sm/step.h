@@ -12,6 +12,7 @@
 #ifndef OMPI_COLL_SM_STEP_H
 #define OMPI_COLL_SM_STEP_H
 
+#include "opal/arch/claim.h"
 #include "opal/arch/prefetch.h"
 #include "ompi/mca/coll/sm/sm.h"
 
@@ -121,6 +122,17 @@ static inline char *sm_step_row(const sm_comm_t *self, const sm_slot_t *slot, in
     if (opal_likely(slot->at == SIZE_MAX))
         return sm_step_line(self, slot, row);
     return self->room + (2 * (size_t)row + slot->half) * self->room_bytes + slot->at;
+}
+
+/* `bytes` of another rank's row, from the byte `at` on, which this rank is about to read, one of
+ * `readers`. The bytes of a line are not worth a claim. */
+static inline const char *sm_step_read(const sm_comm_t *self, const sm_slot_t *slot, int row,
+                                       size_t at, size_t bytes, int readers)
+{
+    const char *data = sm_step_row(self, slot, row) + at;
+    if (slot->at != SIZE_MAX && sm_claims(self, bytes, readers))
+        opal_claim(data, bytes);
+    return data;
 }
 
 /* The rows that this rank writes. The first call for a row populates its memory. */

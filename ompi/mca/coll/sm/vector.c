@@ -173,7 +173,7 @@ int sm_vector_read_item(const sm_comm_t *self, const sm_slot_t *slot, int rank,
     if (sm_vector_head(self, slot, rank)->where == SM_IN_ROW)
         sm_unpack(to, sm_step_row(self, slot, rank) + item->address);
     else
-        error = sm_direct_fetch_from(self, rank, item->address, item->segments, 0, to);
+        error = sm_direct_fetch_from(self, rank, item->address, item->segments, 0, to, 1);
     return error != MPI_SUCCESS ? error : fits;
 }
 

@@ -9,7 +9,12 @@
 static const struct {
     unsigned cores;
     size_t l2_bytes;
-} machines[] = {{2, 2 << 20}, {1, 0}, {0, 0}, {1024, SIZE_MAX}, {64, 512 << 10}};
+    bool is_amd;
+} machines[] = {{2, 2 << 20, false},
+                {1, 0, false},
+                {0, 0, true},
+                {1024, SIZE_MAX, false},
+                {64, 512 << 10, true}};
 
 static void check_limits(const ompi_coll_sm_limits_t *limits)
 {
@@ -22,7 +27,8 @@ static void check_limits(const ompi_coll_sm_limits_t *limits)
 
 START_TEST(every_machine_has_a_row)
 {
-    const ompi_coll_tuning_t *row = ompi_coll_tuning_for(machines[_i].cores, machines[_i].l2_bytes);
+    const ompi_coll_tuning_t *row =
+        ompi_coll_tuning_for(machines[_i].cores, machines[_i].l2_bytes, machines[_i].is_amd);
     ck_assert_ptr_nonnull(row);
     ck_assert_ptr_nonnull(row->machine);
     check_limits(&row->two_ranks);
@@ -45,14 +51,26 @@ END_TEST
 START_TEST(a_measured_machine_has_its_own_row)
 {
     for (size_t l2_bytes = 1 << 20; l2_bytes <= 2 << 20; l2_bytes *= 2) {
-        const ompi_coll_tuning_t *row = ompi_coll_tuning_for(2, l2_bytes);
+        const ompi_coll_tuning_t *row = ompi_coll_tuning_for(2, l2_bytes, l2_bytes == 1 << 20);
         ck_assert_uint_eq(row->cores, 2);
         ck_assert_uint_eq(row->l2_bytes, l2_bytes);
     }
 }
 END_TEST
 
+/* Claims were measured on AMD's CPUs only. */
+START_TEST(no_other_cpu_claims)
+{
+    const ompi_coll_tuning_t *amd = ompi_coll_tuning_for(2, 1 << 20, true);
+    const ompi_coll_tuning_t *other = ompi_coll_tuning_for(2, 1 << 20, false);
+    ck_assert_uint_gt(amd->two_ranks.claim_bytes, 0);
+    ck_assert_uint_eq(other->two_ranks.claim_bytes, 0);
+    ck_assert_uint_eq(other->more_ranks.claim_bytes, 0);
+}
+END_TEST
+
 static const unit_test_t tests[] = {
+    {.test = &no_other_cpu_claims},
     {.test = &every_machine_has_a_row, .repeats = OPAL_COUNT_OF(machines)},
     {.test = &more_ranks_never_copy_in_pairs},
     {.test = &a_measured_machine_has_its_own_row},
