@@ -9,6 +9,8 @@
  *   reduce          a rank reduces m / n and writes it to the root; two waits. Or the root, alone,
  *                   reduces n m (sm_direct_pulls)
  *   reduce_scatter  a rank reduces its block; two waits
+ *   scan, exscan    a rank reduces m / n for each rank, and writes it to that rank's result; two
+ *                   waits. Where results are read, a rank reduces the operands up to its own
  *
  * Where results are read instead, an allreduce has a third wait, and so has the root of a reduce.
  *
@@ -265,6 +267,40 @@ int sm_direct_reduce(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes
                                       sm_fold_into(&fold, &operands, result.count, call->root, 1));
         else
             error = reduce_by_reading(&fold, &operands, call->root, result);
+    }
+    sm_source_fini(&source);
+    return error;
+}
+
+/* -- scan and exscan ------------------------------------------------------------------------- */
+
+/* This rank reads what it needs. */
+static int scan_by_reading(sm_fold_t *fold, const sm_slot_t *operands, ompi_data_t result)
+{
+    if (fold->ranks == 0)
+        return MPI_SUCCESS;
+    fold->claims = sm_claims(fold->self, ompi_coll_bytes(result), fold->self->size - 1);
+    return sm_fold_run(fold, operands, 0, result.count, result);
+}
+
+/* In place the others read a copy, because the result overwrites the operand. */
+int sm_direct_scan(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
+{
+    bool in_place = ompi_coll_is_in_place(&call->send), is_exclusive = call->kind == OMPI_EXSCAN;
+    ompi_data_t result = ompi_coll_whole(&call->recv);
+    sm_source_t source;
+    sm_slot_t operands;
+    sm_fold_t fold;
+    begin(&fold, self, call, result.count, in_place, &source);
+    if (!sm_direct_pulls(self, bytes))
+        sm_source_set_target(&source, self, result);
+    int error = sm_direct_exchange(self, &source, &operands);
+    if (error == MPI_SUCCESS && fold.is_plain && sm_direct_has_targets(self, &operands)) {
+        error = sm_fold_scan(&fold, &operands, result.count, is_exclusive);
+        error = sm_direct_barrier(self, error);
+    } else if (error == MPI_SUCCESS) {
+        fold.ranks = self->rank + !is_exclusive;
+        error = sm_direct_barrier(self, scan_by_reading(&fold, &operands, result));
     }
     sm_source_fini(&source);
     return error;

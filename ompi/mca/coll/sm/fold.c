@@ -116,6 +116,8 @@ static int fold_plain(const sm_fold_t *fold, const sm_slot_t *slot, size_t at, s
      * earlier ranks are in scratch memory. */
     const char *left = operand(fold, slot, 0, at, bytes, scratch);
     bool claims_left = is_claimed(fold, 0, left, scratch);
+    if (fold->ranks == 1 && left != NULL)
+        opal_copy(result, left, bytes);
     for (int rank = 1, last = fold->ranks - 1; rank <= last && left != NULL; rank++) {
         const char *right = operand(fold, slot, rank, at, bytes, scratch + fold->each);
         if (right == NULL)
@@ -259,4 +261,40 @@ int sm_fold_into(const sm_fold_t *fold, const sm_slot_t *operands, size_t count,
         }
     }
     return MPI_SUCCESS;
+}
+
+/* The results of all ranks, of `count` elements from the byte `at` on. */
+static int scan_plain(const sm_fold_t *fold, const sm_slot_t *operands, size_t at, size_t count,
+                      bool is_exclusive)
+{
+    size_t bytes = count * ompi_datatype_size(fold->type);
+    char *sums[] = {scratch, scratch + fold->each / 2};
+    const char *sum = NULL; /* of the ranks before */
+    for (int rank = 0; rank < fold->ranks; rank++) {
+        char *target = target_of(fold, operands, rank) + at;
+        const char *right = operand(fold, operands, rank, at, bytes, scratch + fold->each);
+        if (right == NULL)
+            return MPI_ERR_OTHER;
+        if (is_exclusive && sum != NULL)
+            opal_copy(target, sum, bytes);
+        char *next = is_exclusive ? sums[rank % 2] : target;
+        if (sum != NULL)
+            ompi_op_combine(fold->op, sum, right, next, count, fold->type);
+        else
+            opal_copy(next, right, bytes);
+        sum = next;
+    }
+    return MPI_SUCCESS;
+}
+
+int sm_fold_scan(const sm_fold_t *fold, const sm_slot_t *operands, size_t count, bool is_exclusive)
+{
+    sm_piece_t piece = sm_piece_of(fold->self, count, fold->self->rank);
+    size_t size = ompi_datatype_size(fold->type), step = write_step / size;
+    int error = MPI_SUCCESS;
+    for (size_t done = 0, now; error == MPI_SUCCESS && done < piece.count; done += now) {
+        now = piece.count - done < step ? piece.count - done : step;
+        error = scan_plain(fold, operands, (piece.first + done) * size, now, is_exclusive);
+    }
+    return error;
 }

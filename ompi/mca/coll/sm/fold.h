@@ -71,6 +71,11 @@ sm_piece_t sm_piece_of(const sm_comm_t *self, size_t count, int rank);
 int sm_fold_into(const sm_fold_t *fold, const sm_slot_t *operands, size_t count, int first_rank,
                  int ranks);
 
+/* Reduces this rank's piece of `count` elements for every rank, whose result is that of the ranks
+ * up to it, or of the lower ones (`is_exclusive`), and writes it there. Only plain operands, which
+ * these results do not overwrite. */
+int sm_fold_scan(const sm_fold_t *fold, const sm_slot_t *operands, size_t count, bool is_exclusive);
+
 /* Called when the component is opened and closed. */
 void sm_fold_open(const ompi_coll_tuning_t *tuning);
 void sm_fold_close(void);

@@ -153,10 +153,53 @@ static int await_lower(sm_comm_t *self, sm_slot_t *slot)
     return error;
 }
 
+/* The sum of the lower ranks, in the row of the rank below, and this rank's operand, in its row. An
+ * error there becomes one here, and so in all higher ranks. */
+static int add_to_lower(sm_comm_t *self, const ompi_coll_call_t *call, sm_slot_t *slot,
+                        const char *own, size_t bytes)
+{
+    int lower = self->rank - 1, error = sm_step_await(self, slot, lower);
+    ompi_data_t result = ompi_coll_whole(&call->recv);
+    if (error == MPI_ERR_TRUNCATE) {
+        self->signature = sm_line_of(self, slot, lower)->signature | SM_MISMATCH;
+        return sm_step_follow_root(self, slot, lower);
+    }
+    if (error != MPI_SUCCESS)
+        return error;
+    const char *sum = sm_step_read(self, slot, lower, 0, bytes, 1);
+    char *row = sm_step_own_row(self, slot);
+    ompi_op_combine(call->op, sum, own, row, result.count, result.type);
+    sm_unpack(result, call->kind == OMPI_SCAN ? row : sum);
+    return MPI_SUCCESS;
+}
+
+/* A rank reads one row only, but it waits until all lower ranks have had their turn. That is best
+ * where ranks share cores, and have turns anyway. Of plain operands. */
+static int scan_in_turn(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
+{
+    ompi_data_t operand = ompi_coll_operand(call);
+    const char *own = (const char *)ompi_datatype_origin(operand.type, operand.buffer);
+    sm_slot_t slot;
+    int error = sm_step_begin(self, SM_BY_ROOT, bytes, &slot);
+    if (error != MPI_SUCCESS)
+        return error;
+    if (self->rank > 0)
+        error = add_to_lower(self, call, &slot, own, bytes);
+    else
+        sm_pack(operand, sm_step_own_row(self, &slot));
+    if (self->rank == 0 && call->kind == OMPI_SCAN && !ompi_coll_is_in_place(&call->send))
+        sm_copy_own(operand, ompi_coll_whole(&call->recv));
+    if (self->rank < self->size - 1 && error != MPI_ERR_PROC_ABORTED)
+        sm_step_notify_one(self, &slot, self->rank + 1);
+    return error;
+}
+
 /* A rank waits for lower ones only, so these run ahead. */
 int sm_scan(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
     int operands = self->rank + (call->kind == OMPI_SCAN);
+    if (self->size > 2 && self->is_oversubscribed && sm_fold_is_plain(call))
+        return scan_in_turn(self, call, bytes);
     ompi_data_t result = ompi_coll_whole(&call->recv);
     sm_slot_t slot;
     int error = begin_with_operand(self, call, SM_BY_ROOT, bytes, &slot);

@@ -222,7 +222,7 @@ size_t sm_vector_bytes(int ranks);
 /* `bytes` is the length that a row would have if the data went through the area. */
 sm_run_fn_t sm_direct_bcast, sm_direct_gather, sm_direct_scatter;
 sm_run_fn_t sm_direct_allgather, sm_direct_alltoall;
-sm_run_fn_t sm_direct_reduce, sm_direct_allreduce, sm_direct_reduce_scatter;
+sm_run_fn_t sm_direct_reduce, sm_direct_allreduce, sm_direct_reduce_scatter, sm_direct_scan;
 
 /* For two ranks, from the lengths on that `limits` has. */
 sm_run_fn_t sm_pair_bcast, sm_pair_allgather;

@@ -258,6 +258,14 @@ static inline void sm_step_notify(sm_comm_t *self, const sm_slot_t *slot)
     sm_step_notify_others(self);
 }
 
+/* sm_step_notify, where only the rank `reader` waits. */
+static inline void sm_step_notify_one(sm_comm_t *self, const sm_slot_t *slot, int reader)
+{
+    sm_step_write_signature(self, slot);
+    sm_step_set_flag(self, slot, self->rank);
+    opal_doorbell_notify(self->peers[reader].doorbell);
+}
+
 int sm_step_await(sm_comm_t *self, const sm_slot_t *slot, int root);
 int sm_step_follow_root(sm_comm_t *self, sm_slot_t *slot, int root);
 
