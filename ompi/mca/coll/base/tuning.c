@@ -45,7 +45,7 @@ static const ompi_coll_tuning_t rows[] = {
         .two_ranks = {TWO_RANKS, .mapped_bytes = 4 << 10, .bcast_split_bytes = SIZE_MAX,
                       .allgather_write_bytes = SIZE_MAX, .claim_bytes = SIZE_MAX,
                       .pull_bytes = SIZE_MAX},
-        .more_ranks = {MORE_RANKS, .rooted_divisor = 2, .claim_bytes = 1 << 20,
+        .more_ranks = {MORE_RANKS, .rooted_divisor = 1, .claim_bytes = 1 << 20,
                        .pull_bytes = 128 << 10},
         STEPS,
     },

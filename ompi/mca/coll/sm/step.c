@@ -11,7 +11,10 @@
 #include "opal/process/job.h"
 #include "opal/util/list.h"
 
-enum { SPINS = 400 }; /* about as long as a peer needs that is in the same operation */
+enum {
+    SPINS = 400, /* about as long as a peer needs that is in the same operation */
+    POPULATED_STEP = 64 << 10,
+};
 
 /* -- waiting ------------------------------------------------------------------------------- */
 
@@ -100,25 +103,23 @@ int sm_step_leave_half(sm_comm_t *self)
 }
 
 /* Touching memory that the system cannot provide would end the process by a signal. */
-static void populate_row(const sm_comm_t *self, int row)
+void sm_step_populate(sm_comm_t *self, const sm_slot_t *slot, int row, size_t *populated)
 {
     char *room = self->room + 2 * (size_t)row * self->room_bytes;
-    if (opal_node_populate(room, 2 * self->room_bytes) != OPAL_SUCCESS)
-        opal_abort(1);
-}
-
-void sm_step_populate_own_row(sm_comm_t *self)
-{
-    populate_row(self, self->rank);
-    self->has_memory = true;
+    size_t end = (slot->end + POPULATED_STEP - 1) & ~(size_t)(POPULATED_STEP - 1);
+    end = end < self->room_bytes ? end : self->room_bytes;
+    for (int half = 0; half < 2; half++) {
+        char *begin = room + (size_t)half * self->room_bytes + *populated;
+        if (opal_node_populate(begin, end - *populated) != OPAL_SUCCESS)
+            opal_abort(1);
+    }
+    *populated = end;
 }
 
 char *sm_step_result_row(sm_comm_t *self, const sm_slot_t *slot)
 {
-    if (opal_unlikely(slot->at != SIZE_MAX && !self->has_result_memory)) {
-        populate_row(self, self->size);
-        self->has_result_memory = true;
-    }
+    if (opal_unlikely(slot->at != SIZE_MAX && slot->end > self->result_memory_bytes))
+        sm_step_populate(self, slot, self->size, &self->result_memory_bytes);
     return sm_step_row(self, slot, self->size);
 }
 

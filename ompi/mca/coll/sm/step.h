@@ -22,6 +22,7 @@ typedef struct sm_slot {
     unsigned half, line;
     size_t at;   /* offset in the half's room; SIZE_MAX: the data is in the lines */
     size_t used; /* bytes of the room that earlier steps use */
+    size_t end;  /* those that they and this step use */
 } sm_slot_t;
 
 typedef enum sm_flow {
@@ -76,6 +77,7 @@ static inline void sm_step_take_slot(sm_comm_t *self, sm_flow_t flow, size_t byt
         slot->at = self->used;
         self->used += sm_room_for(bytes);
     }
+    slot->end = self->used;
     if (flow != SM_BY_ROOT)
         slot->arrivals = self->arrivals[self->half][self->line] += (uint64_t)self->size;
     self->line++;
@@ -135,14 +137,14 @@ static inline const char *sm_step_read(const sm_comm_t *self, const sm_slot_t *s
     return data;
 }
 
-/* The rows that this rank writes. The first call for a row populates its memory. */
-void sm_step_populate_own_row(sm_comm_t *self);
+/* The rows that this rank writes, with memory that is populated. */
+void sm_step_populate(sm_comm_t *self, const sm_slot_t *slot, int row, size_t *populated);
 char *sm_step_result_row(sm_comm_t *self, const sm_slot_t *slot);
 
 static inline char *sm_step_own_row(sm_comm_t *self, const sm_slot_t *slot)
 {
-    if (opal_unlikely(slot->at != SIZE_MAX && !self->has_memory))
-        sm_step_populate_own_row(self);
+    if (opal_unlikely(slot->at != SIZE_MAX && slot->end > self->memory_bytes))
+        sm_step_populate(self, slot, self->rank, &self->memory_bytes);
     return sm_step_row(self, slot, self->rank);
 }
 

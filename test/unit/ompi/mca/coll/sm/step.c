@@ -31,7 +31,7 @@ static void setup(void)
         self->area = area;
         self->room = room;
         self->room_bytes = ROOM;
-        self->has_memory = self->has_result_memory = true;
+        self->memory_bytes = self->result_memory_bytes = ROOM;
         for (unsigned peer = 0; peer < RANKS; peer++)
             self->peers[peer].doorbell = &doorbells[peer];
         ranks[rank] = self;
