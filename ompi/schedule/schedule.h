@@ -153,7 +153,7 @@ static inline void ompi_schedule_set_end(ompi_schedule_t *schedule, void (*at_en
 /*
  * Adds a schedule for operations of a child of schedule->comm, whose steps the caller adds next. It
  * starts with the error of the outer schedule, and a first error of its own is one of the outer
- * schedule, too. NULL: no memory. Not for the schedule of a blocking call.
+ * schedule, too. NULL: no memory.
  */
 OPAL_EXPORT ompi_schedule_t *ompi_schedule_nest(ompi_schedule_t *schedule,
                                                 ompi_communicator_t *child, ompi_op_t *op);

@@ -149,12 +149,20 @@ OPAL_EXPORT int ompi_coll_child_create(ompi_communicator_t *comm, const int rank
 OPAL_EXPORT void ompi_coll_child_release(ompi_communicator_t *child);
 
 /*
- * Adds an operation of a child to the schedule of its parent, as a round of its own. In a blocking
- * schedule the operation is carried out by ompi_coll_run, else by a nested schedule. Buffers, types
- * and arrays of the call live as long as the schedule. All ranks of the child know the length of
- * what they receive. The result of a reduce_scatter may be this rank's block of the operand.
+ * Adds an operation of a child to the schedule of its parent, as the last step of a round. In a
+ * blocking schedule the operation is carried out by ompi_coll_run, else by a nested schedule.
+ * Buffers, types and arrays of the call live as long as the schedule. All ranks of the child know
+ * the length of what they receive. The result of a reduce_scatter may be this rank's block of the
+ * operand.
  */
 OPAL_EXPORT void ompi_coll_add_child(const ompi_coll_call_t *call, ompi_schedule_t *schedule);
+
+/*
+ * Adds such an operation, by a nested schedule in every form, without ending the round: it is under
+ * way while the next steps of the round are. No other step of the round has messages between two
+ * ranks of this child, because all have the same tag.
+ */
+OPAL_EXPORT void ompi_coll_begin_child(const ompi_coll_call_t *call, ompi_schedule_t *schedule);
 
 /* Called when a communicator is made, after the pml's comm_add, and when it is removed. */
 int ompi_coll_comm_add(ompi_communicator_t *comm);

@@ -67,7 +67,7 @@ static void add_run(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
     ompi_schedule_call(schedule, run_child, copy, none, none);
 }
 
-static void add_nested(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
+void ompi_coll_begin_child(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
 {
     ompi_schedule_t *nested = ompi_schedule_nest(schedule, call->comm, call->op);
     if (nested == NULL)
@@ -82,10 +82,9 @@ static void add_nested(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
 
 void ompi_coll_add_child(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
 {
-    ompi_schedule_wait(schedule);
     if (schedule->is_blocking)
         add_run(call, schedule);
     else
-        add_nested(call, schedule);
+        ompi_coll_begin_child(call, schedule);
     ompi_schedule_wait(schedule);
 }

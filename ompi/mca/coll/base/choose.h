@@ -44,6 +44,7 @@ enum {
     OMPI_COLL_POWER = 2,      /* the number of ranks is a power of two */
     OMPI_COLL_SAME_SIZES = 4, /* all blocks have the same size and type */
     OMPI_COLL_ON_NODE = 8,    /* all ranks are on one node; the component finds that out */
+    OMPI_COLL_EVEN = 16,      /* all nodes or domains have the same number of ranks */
 };
 
 /* What decides about the algorithm of a call, equal in all ranks. */

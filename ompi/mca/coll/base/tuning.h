@@ -93,17 +93,18 @@ OPAL_EXPORT const ompi_coll_tuning_t *ompi_coll_tuning_for(unsigned cores, size_
 /* The preset of coll_hier_table. RANKS of a rule are nodes or domains. */
 #define OMPI_COLL_HIER_TABLE                                                                       \
     "allgather=leaders,parallel:4096,"                                                             \
-    "allreduce=leaders,parallel:16384,"                                                            \
-    "alltoall=parallel,flat:4096,"                                                                 \
+    "allreduce=leaders,parallel:16384,pipelined:4194304,"                                          \
+    "alltoall=leaders,flat:2048,parallel:0,flat:4096,"                                             \
     "barrier=leaders,"                                                                             \
-    "bcast=leaders,parallel:16384,"                                                                \
+    "bcast=leaders,parallel:16384,pipelined:4194304,"                                              \
     "exscan=leaders,"                                                                              \
     "gather=leaders,flat:2048,"                                                                    \
-    "reduce=leaders,parallel:16384,"                                                               \
-    "reduce_scatter=parallel,"                                                                     \
+    "reduce=leaders,parallel:16384,pipelined:4194304,"                                             \
+    "reduce_scatter=leaders,parallel:0,"                                                           \
     "scan=leaders,"                                                                                \
     "scatter=leaders,flat:2048"
-#define OMPI_COLL_HIER_DOMAIN_RANKS "16" /* by the model of doc/CORES.md */
+#define OMPI_COLL_HIER_SEGMENT_BYTES "1M"
+#define OMPI_COLL_HIER_DOMAIN_RANKS  "16" /* by the model of doc/CORES.md */
 
 /* A chain passes its data on in at least so many pieces, unless they would be shorter than this. */
 enum { OMPI_COLL_CHAIN_PIECES = 16, OMPI_COLL_CHAIN_PIECE_MIN = 16 << 10 };

@@ -27,9 +27,18 @@ static const opal_param_row_t params[] = {
      .preset = OMPI_COLL_HIER_TABLE,
      .prose = "Which way a collective over several nodes, or domains of a node, goes: "
               "COLLECTIVE=RULE,RULE,..., as in coll_p2p_table, with a NAME of flat (without "
-              "levels), leaders (one rank of a node sends and receives for all) and parallel (each "
-              "does so for a piece of the data). RANKS of a rule counts nodes. All ranks need the "
-              "same table"},
+              "levels), leaders (one rank of a node sends and receives for all), parallel (each "
+              "does so for a piece of the data) and pipelined (so, segment by segment). RANKS of a "
+              "rule counts nodes. All ranks need the same table"},
+    {.name = "segment_bytes",
+     .type = OPAL_PARAM_SIZE,
+     .value = &hier_segment_bytes,
+     .preset = OMPI_COLL_HIER_SEGMENT_BYTES,
+     .min = "1",
+     .unit = "bytes",
+     .prose = "How long the segments of a pipelined collective over nodes are. All ranks need the "
+              "same value",
+     .is_internal = true},
     {.name = "domains",
      .type = OPAL_PARAM_LIST,
      .value = &domains,
@@ -63,18 +72,26 @@ static const ompi_coll_algorithm_t algorithms[OMPI_FAMILIES][OMPI_COLL_ALGORITHM
                                {"parallel", hier_allgather_parallel, 0}},
     [OMPI_FAMILY_ALLREDUCE] = {FLAT,
                                {"leaders", hier_allreduce_leaders, 0},
-                               {"parallel", hier_allreduce_parallel, 0}},
-    [OMPI_FAMILY_ALLTOALL] = {FLAT, {"parallel", hier_alltoall_parallel, OMPI_COLL_SAME_SIZES}},
+                               {"parallel", hier_allreduce_parallel, 0},
+                               {"pipelined", hier_allreduce_pipelined, 0}},
+    [OMPI_FAMILY_ALLTOALL] = {FLAT,
+                              {"leaders", hier_alltoall_leaders, OMPI_COLL_SAME_SIZES},
+                              {"parallel", hier_alltoall_parallel,
+                               OMPI_COLL_SAME_SIZES | OMPI_COLL_EVEN}},
     [OMPI_FAMILY_BARRIER] = {FLAT, {"leaders", hier_barrier_leaders, 0}},
     [OMPI_FAMILY_BCAST] = {FLAT,
                            {"leaders", hier_bcast_leaders, 0},
-                           {"parallel", hier_bcast_parallel, 0}},
+                           {"parallel", hier_bcast_parallel, 0},
+                           {"pipelined", hier_bcast_pipelined, 0}},
     [OMPI_FAMILY_EXSCAN] = {FLAT, {"leaders", hier_scan_leaders, 0}},
     [OMPI_FAMILY_GATHER] = {FLAT, {"leaders", hier_gather_leaders, OMPI_COLL_SAME_SIZES}},
     [OMPI_FAMILY_REDUCE] = {FLAT,
                             {"leaders", hier_reduce_leaders, 0},
-                            {"parallel", hier_reduce_parallel, 0}},
-    [OMPI_FAMILY_REDUCE_SCATTER] = {FLAT, {"parallel", hier_reduce_scatter_parallel, 0}},
+                            {"parallel", hier_reduce_parallel, 0},
+                            {"pipelined", hier_reduce_pipelined, 0}},
+    [OMPI_FAMILY_REDUCE_SCATTER] = {FLAT,
+                                    {"leaders", hier_reduce_scatter_leaders, 0},
+                                    {"parallel", hier_reduce_scatter_parallel, OMPI_COLL_EVEN}},
     [OMPI_FAMILY_SCAN] = {FLAT, {"leaders", hier_scan_leaders, 0}},
     [OMPI_FAMILY_SCATTER] = {FLAT, {"leaders", hier_scatter_leaders, OMPI_COLL_SAME_SIZES}},
 };
@@ -130,9 +147,10 @@ static void tell_rules(opal_rule_fn_t *say, void *context)
 /* -- calls ----------------------------------------------------------------------------------- */
 
 /*
- * In the v and w forms of gather, scatter and alltoall a rank knows only its own counts, so no rank
- * could make room for those of others without asking. Each block crosses the network once without
- * levels, too.
+ * In the v and w forms of gather, scatter and alltoall a rank knows only its own counts. So the
+ * ranks would have to exchange them first, and none could choose by the length. Levels were
+ * measured (doc/CORES.md): they gain up to 2 KiB with 4 ranks of a node (alltoallv 0.53 to 0.60 of
+ * the time, gatherv 0.8 to 1.3) and lose with 2 ranks (1.04 to 1.64) and with longer blocks.
  */
 static bool has_own_counts(ompi_coll_kind_t kind)
 {
@@ -140,16 +158,13 @@ static bool has_own_counts(ompi_coll_kind_t kind)
            kind == OMPI_ALLTOALLW || kind >= OMPI_NEIGHBOR_ALLGATHER;
 }
 
-/* Whether the grid has what the operation needs. */
-static bool fits(const hier_comm_t *self, const ompi_coll_call_t *call,
-                 const ompi_coll_measure_t *measure)
+/* Whether the grid has the order that the operation needs. */
+static bool keeps_order(const hier_comm_t *self, const ompi_coll_call_t *call,
+                        const ompi_coll_measure_t *measure)
 {
     bool is_scan = call->kind == OMPI_SCAN || call->kind == OMPI_EXSCAN;
-    bool keeps_order = call->op != NULL && (measure->holds & OMPI_COLL_COMMUTES) == 0;
-    if ((is_scan || keeps_order) && !self->is_in_order)
-        return false;
-    return self->is_even || (measure->family != OMPI_FAMILY_ALLTOALL &&
-                             measure->family != OMPI_FAMILY_REDUCE_SCATTER);
+    bool commutes = call->op == NULL || (measure->holds & OMPI_COLL_COMMUTES) != 0;
+    return self->is_in_order || (commutes && !is_scan);
 }
 
 /* NULL: the call is not taken. */
@@ -158,8 +173,10 @@ static ompi_coll_algorithm_fn_t *choose(const hier_comm_t *self, const ompi_coll
     if (self->stage != HIER_READY || has_own_counts(call->kind))
         return NULL;
     ompi_coll_measure_t measure = ompi_coll_measure(call, self->comm->rank, self->comm->size);
-    if (measure.bytes == 0 || !fits(self, call, &measure))
+    if (measure.bytes == 0 || !keeps_order(self, call, &measure))
         return NULL;
+    if (self->is_even)
+        measure.holds |= OMPI_COLL_EVEN;
     return ompi_coll_choose(&rules, &measure, self->parts)->build;
 }
 

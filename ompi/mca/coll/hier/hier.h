@@ -7,6 +7,7 @@
  *   phase.[ch]    operations of a child, as steps
  *   move.c        operations that move data
  *   reduce.c      reductions
+ *   pipeline.c    broadcast and reductions of long data, also in segments
  *
  * A communicator is divided into parts: its ranks of each node; or, if all are on one node, those
  * of each package, NUMA domain or L3 cache, whichever is the outermost that divides them. The
@@ -22,14 +23,16 @@
  * have an outer child; `width` is their number, 2 here. An inner child is carried out by coll/sm,
  * or, if it can be divided once more, by this component: so there may be any number of levels.
  *
- * An operation is a sequence of operations of the children. There are two ways:
+ * An operation is a sequence of operations of the children. There are three ways:
  *
  *   leaders    the ranks of a part combine their data at one position, whose outer child carries
  *              out the operation; then the data is spread in the parts. Few messages
  *   parallel   the data is divided among `width` positions, whose outer children all work at the
  *              same time, each on its piece; then the ranks of a part read the pieces of each
- * other. Every byte goes between two parts as often as with leaders, but all ranks drive the
- *              network, and all cores move data
+ *              other. Every byte goes between two parts as often as with leaders, but all ranks
+ *              drive the network, and all cores move data
+ *   pipelined  parallel, with long data in segments: the network is busy with one while the ranks
+ *              of a part read another one
  *
  * Reductions keep the order of the ranks if the parts have consecutive ranks; otherwise only those
  * are taken whose operator commutes.
@@ -95,16 +98,18 @@ static inline int hier_position_of(const hier_comm_t *self, int rank)
     return self->places[rank] - self->first[hier_part_of(self, rank)];
 }
 
+extern size_t hier_segment_bytes; /* of all positions together, of the pipelined algorithms */
+
 /* -- the algorithms -------------------------------------------------------------------------- */
 
 ompi_coll_algorithm_fn_t hier_barrier_leaders;
-ompi_coll_algorithm_fn_t hier_bcast_leaders, hier_bcast_parallel;
+ompi_coll_algorithm_fn_t hier_bcast_leaders, hier_bcast_parallel, hier_bcast_pipelined;
 ompi_coll_algorithm_fn_t hier_gather_leaders, hier_scatter_leaders;
 ompi_coll_algorithm_fn_t hier_allgather_leaders, hier_allgather_parallel;
-ompi_coll_algorithm_fn_t hier_alltoall_parallel;
-ompi_coll_algorithm_fn_t hier_reduce_leaders, hier_reduce_parallel;
-ompi_coll_algorithm_fn_t hier_allreduce_leaders, hier_allreduce_parallel;
-ompi_coll_algorithm_fn_t hier_reduce_scatter_parallel;
+ompi_coll_algorithm_fn_t hier_alltoall_leaders, hier_alltoall_parallel;
+ompi_coll_algorithm_fn_t hier_reduce_leaders, hier_reduce_parallel, hier_reduce_pipelined;
+ompi_coll_algorithm_fn_t hier_allreduce_leaders, hier_allreduce_parallel, hier_allreduce_pipelined;
+ompi_coll_algorithm_fn_t hier_reduce_scatter_leaders, hier_reduce_scatter_parallel;
 ompi_coll_algorithm_fn_t hier_scan_leaders; /* exscan, too */
 
 #endif

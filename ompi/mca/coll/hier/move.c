@@ -8,8 +8,9 @@
  *   allgather  N (N-1) L m             alltoall   N (N-1) L L m
  *
  * which is the least possible. The messages between parts are those of the outer children: of one
- * position with leaders, of `width` positions in parallel; an alltoall needs L times fewer, and
- * they are L times as long.
+ * position with leaders, of `width` positions in parallel. An alltoall in parallel needs L times
+ * fewer, which are L times as long; with leaders L * L times fewer, but a leader copies the blocks
+ * of its part four times. Broadcasts in parallel are in pipeline.c.
  */
 #include "ompi/mca/coll/hier/hier.h"
 #include "ompi/mca/coll/hier/phase.h"
@@ -39,7 +40,7 @@ int hier_barrier_leaders(const ompi_coll_call_t *call, ompi_schedule_t *schedule
     hier_add_gather(schedule, self->inner, own, ompi_coll_packed(schedule, bytes, count), 0);
     if (self->position == 0)
         hier_add_barrier(schedule, self->outer);
-    hier_add_bcast(schedule, self->inner, own, 0);
+    hier_add_bcast(schedule, self->inner, own, 0, false);
     return MPI_SUCCESS;
 }
 
@@ -56,61 +57,11 @@ int hier_bcast_leaders(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
     int lead = lead_for(self, call->root);
     bool is_here = self->part == root_part;
     if (is_here && lead != root_position)
-        hier_add_bcast(schedule, self->inner, data, root_position);
+        hier_add_bcast(schedule, self->inner, data, root_position, false);
     if (self->position == lead)
-        hier_add_bcast(schedule, self->outer, data, root_part);
+        hier_add_bcast(schedule, self->outer, data, root_part, false);
     if (!is_here || lead == root_position)
-        hier_add_bcast(schedule, self->inner, data, lead);
-    return MPI_SUCCESS;
-}
-
-/* The pieces of `bytes`, of whole cache lines but for the last ones, for the positions of a part.
- */
-static hier_blocks_t cut(const hier_comm_t *self, ompi_schedule_t *schedule, size_t bytes)
-{
-    int count = hier_part_size(self, self->part);
-    hier_blocks_t pieces = hier_blocks_create(schedule, count);
-    size_t width = (size_t)self->width, each = ((bytes + width - 1) / width + 63) & ~(size_t)63;
-    if (pieces.counts == NULL || pieces.displs == NULL)
-        return (hier_blocks_t){0};
-    for (int i = 0; i < count; i++) {
-        size_t from = (size_t)i * each < bytes ? (size_t)i * each : bytes;
-        size_t to = i + 1 < self->width && from + each < bytes ? from + each : bytes;
-        pieces.displs[i] = (MPI_Count)from;
-        pieces.counts[i] = i < self->width ? (MPI_Count)(to - from) : 0;
-    }
-    return pieces;
-}
-
-/* The root's part has all of the data first, so that each of its positions can send a piece. The
- * data is cut at any byte, so a type that is not contiguous is packed. */
-int hier_bcast_parallel(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
-{
-    hier_comm_t *self = hier_of(call);
-    ompi_data_t data = ompi_coll_whole(&call->recv);
-    int root_part = hier_part_of(self, call->root);
-    bool is_contiguous = ompi_datatype_is_contiguous(data.type);
-    bool is_root = schedule->rank == call->root;
-    size_t total = ompi_coll_bytes(data);
-    char *bytes = is_contiguous ? ompi_coll_at(data.buffer, ompi_datatype_true_lb(data.type))
-                                : ompi_schedule_room(schedule, total);
-    ompi_data_t all = ompi_coll_packed(schedule, bytes, total);
-    hier_blocks_t pieces = cut(self, schedule, total);
-    if (pieces.counts == NULL)
-        return MPI_ERR_NO_MEM;
-    if (is_root && !is_contiguous)
-        ompi_schedule_copy(schedule, data, all);
-    if (self->part == root_part)
-        hier_add_bcast(schedule, self->inner, all, hier_position_of(self, call->root));
-    if (self->outer != NULL)
-        hier_add_bcast(schedule, self->outer,
-                       ompi_coll_packed(schedule, bytes + pieces.displs[self->position],
-                                        (size_t)pieces.counts[self->position]),
-                       root_part);
-    if (self->part != root_part)
-        hier_add_allgatherv(schedule, self->inner, all, pieces);
-    if (!is_root && !is_contiguous)
-        ompi_schedule_copy(schedule, all, data);
+        hier_add_bcast(schedule, self->inner, data, lead, false);
     return MPI_SUCCESS;
 }
 
@@ -121,7 +72,7 @@ static hier_blocks_t blocks_of_parts(const hier_comm_t *self, ompi_schedule_t *s
                                      size_t each)
 {
     hier_blocks_t blocks = hier_blocks_create(schedule, self->parts);
-    if (blocks.counts == NULL || blocks.displs == NULL)
+    if (blocks.counts == NULL)
         return (hier_blocks_t){0};
     for (int part = 0; part < self->parts; part++) {
         blocks.counts[part] = (MPI_Count)((size_t)hier_part_size(self, part) * each);
@@ -255,7 +206,7 @@ static hier_blocks_t packed_ranges(ompi_schedule_t *schedule, const MPI_Count of
                                    const int starts[], int count)
 {
     hier_blocks_t blocks = hier_blocks_create(schedule, count);
-    if (blocks.counts == NULL || blocks.displs == NULL)
+    if (blocks.counts == NULL)
         return (hier_blocks_t){0};
     for (int i = 0; i < count; i++) {
         int from = starts != NULL ? starts[i] : i, to = starts != NULL ? starts[i + 1] : i + 1;
@@ -294,7 +245,7 @@ int hier_allgather_leaders(const ompi_coll_call_t *call, ompi_schedule_t *schedu
                         0);
     if (self->position == 0)
         hier_add_allgatherv(schedule, self->outer, all, parts);
-    hier_add_bcast(schedule, self->inner, all, 0);
+    hier_add_bcast(schedule, self->inner, all, 0, false);
     for (int place = 0; place < n; place++) {
         size_t bytes = (size_t)(offsets[place + 1] - offsets[place]);
         if (place != own_place)
@@ -323,7 +274,7 @@ static int gather_across(const hier_comm_t *self, const ompi_coll_call_t *call,
                          ompi_schedule_t *schedule, int above)
 {
     hier_blocks_t blocks = hier_blocks_create(schedule, self->parts);
-    if (blocks.counts == NULL || blocks.displs == NULL)
+    if (blocks.counts == NULL)
         return MPI_ERR_NO_MEM;
     for (int part = 0; part < self->parts; part++)
         set_block(self, &call->recv, blocks, part, part, self->position + above);
@@ -338,7 +289,7 @@ static int spread(const hier_comm_t *self, const ompi_coll_call_t *call, ompi_sc
 {
     int count = hier_part_size(self, self->part);
     hier_blocks_t blocks = hier_blocks_create(schedule, count);
-    if (blocks.counts == NULL || blocks.displs == NULL)
+    if (blocks.counts == NULL)
         return MPI_ERR_NO_MEM;
     for (int i = 0; i < count; i++) {
         bool has_block = i < self->width || part == self->part;
@@ -374,6 +325,60 @@ int hier_allgather_parallel(const ompi_coll_call_t *call, ompi_schedule_t *sched
 
 /* -- alltoall --------------------------------------------------------------------------------- */
 
+static const ompi_coll_side_t *alltoall_source(const ompi_coll_call_t *call)
+{
+    return ompi_coll_is_in_place(&call->send) ? &call->recv : &call->send;
+}
+
+/* Copies packed blocks of the leaders of an alltoall, in `from`, which has those for a part one
+ * after another; `unpacks`: those from a part. `other` has those of a rank one after another. */
+static void order_blocks(const hier_comm_t *self, ompi_schedule_t *schedule, char *parts,
+                         char *ranks, size_t each, bool unpacks)
+{
+    size_t own = (size_t)hier_part_size(self, self->part), n = (size_t)schedule->size;
+    for (int part = 0; part < self->parts; part++) {
+        size_t first = (size_t)self->first[part], count = (size_t)hier_part_size(self, part);
+        for (size_t i = 0; i < own * count; i++) {
+            size_t mine = unpacks ? i % own : i / count, other = unpacks ? i / own : i % count;
+            ompi_data_t by_part =
+                ompi_coll_packed(schedule, parts + (own * first + i) * each, each);
+            ompi_data_t by_rank =
+                ompi_coll_packed(schedule, ranks + (mine * n + first + other) * each, each);
+            ompi_coll_copy(schedule, unpacks ? by_part : by_rank, unpacks ? by_rank : by_part);
+        }
+    }
+}
+
+/* The leader of a part has all blocks of its ranks, and exchanges them with the other leaders. */
+int hier_alltoall_leaders(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
+{
+    hier_comm_t *self = hier_of(call);
+    const ompi_coll_side_t *from = alltoall_source(call);
+    size_t each = ompi_coll_bytes(ompi_coll_block(from, 0)), n = (size_t)schedule->size;
+    size_t count = (size_t)hier_part_size(self, self->part) * n;
+    bool is_leader = self->position == 0;
+    char *own = ompi_schedule_room(schedule, n * each);
+    char *ranks = ompi_schedule_room(schedule, is_leader ? count * each : 0);
+    char *parts = ompi_schedule_room(schedule, is_leader ? 2 * count * each : 0);
+    hier_blocks_t blocks = blocks_of_parts(self, schedule, count / n * each);
+    if (blocks.counts == NULL)
+        return MPI_ERR_NO_MEM;
+    ompi_data_t own_blocks = packed_blocks(schedule, own, n, each);
+    ompi_data_t all_blocks = packed_blocks(schedule, ranks, count, each);
+    copy_blocks(self, schedule, own, each, from, false, -1);
+    hier_add_gather(schedule, self->inner, own_blocks, all_blocks, 0);
+    if (is_leader) {
+        char *received = parts + count * each;
+        order_blocks(self, schedule, parts, ranks, each, false);
+        hier_add_alltoallv(schedule, self->outer, ompi_coll_packed(schedule, parts, 0),
+                           ompi_coll_packed(schedule, received, 0), blocks);
+        order_blocks(self, schedule, received, ranks, each, true);
+    }
+    hier_add_scatter(schedule, self->inner, all_blocks, own_blocks, 0);
+    copy_blocks(self, schedule, own, each, &call->recv, true, -1);
+    return MPI_SUCCESS;
+}
+
 /*
  * In parts of the same size. A rank gives each rank of its part all blocks for ranks of that
  * position; then each position exchanges what it has with the other parts:
@@ -384,7 +389,7 @@ int hier_allgather_parallel(const ompi_coll_call_t *call, ompi_schedule_t *sched
 int hier_alltoall_parallel(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
 {
     hier_comm_t *self = hier_of(call);
-    const ompi_coll_side_t *from = ompi_coll_is_in_place(&call->send) ? &call->recv : &call->send;
+    const ompi_coll_side_t *from = alltoall_source(call);
     size_t each = ompi_coll_bytes(ompi_coll_block(from, 0)), n = (size_t)schedule->size;
     size_t parts = (size_t)self->parts, width = (size_t)self->width;
     char *one = ompi_schedule_room(schedule, n * each);

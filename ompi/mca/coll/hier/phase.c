@@ -7,7 +7,7 @@ hier_blocks_t hier_blocks_create(ompi_schedule_t *schedule, int count)
     size_t bytes = (size_t)count * sizeof(MPI_Count);
     hier_blocks_t blocks = {ompi_schedule_memory(schedule, bytes),
                             ompi_schedule_memory(schedule, bytes)};
-    return blocks;
+    return blocks.counts != NULL && blocks.displs != NULL ? blocks : (hier_blocks_t){0};
 }
 
 static ompi_coll_side_t side_of(ompi_data_t data)
@@ -32,6 +32,14 @@ static void copy(ompi_schedule_t *schedule, ompi_data_t from, ompi_data_t to)
         ompi_coll_copy(schedule, from, to);
 }
 
+static void add(const ompi_coll_call_t *call, ompi_schedule_t *schedule, bool overlaps)
+{
+    if (overlaps)
+        ompi_coll_begin_child(call, schedule);
+    else
+        ompi_coll_add_child(call, schedule);
+}
+
 void hier_add_barrier(ompi_schedule_t *schedule, ompi_communicator_t *child)
 {
     ompi_coll_call_t call = {.kind = OMPI_BARRIER, .comm = child};
@@ -40,12 +48,12 @@ void hier_add_barrier(ompi_schedule_t *schedule, ompi_communicator_t *child)
 }
 
 void hier_add_bcast(ompi_schedule_t *schedule, ompi_communicator_t *child, ompi_data_t data,
-                    int root)
+                    int root, bool overlaps)
 {
     ompi_coll_call_t call = {
         .kind = OMPI_BCAST, .comm = child, .recv = side_of(data), .root = root};
     if (child != NULL && ompi_coll_bytes(data) > 0)
-        ompi_coll_add_child(&call, schedule);
+        add(&call, schedule, overlaps);
 }
 
 /* The i-th of equal blocks. */
@@ -106,6 +114,17 @@ void hier_add_alltoall(ompi_schedule_t *schedule, ompi_communicator_t *child, om
     call.send = side_of(block_of(from, 0, child->size));
     call.recv = side_of(block_of(to, 0, child->size));
     ompi_coll_add_child(&call, schedule);
+}
+
+void hier_add_alltoallv(ompi_schedule_t *schedule, ompi_communicator_t *child, ompi_data_t from,
+                        ompi_data_t to, hier_blocks_t blocks)
+{
+    ompi_coll_call_t call = {.kind = OMPI_ALLTOALLV,
+                             .comm = child,
+                             .send = side_of_blocks(from, blocks),
+                             .recv = side_of_blocks(to, blocks)};
+    if (child != NULL)
+        ompi_coll_add_child(&call, schedule);
 }
 
 static bool has_bytes(ompi_data_t all, hier_blocks_t blocks, int count)
@@ -174,7 +193,7 @@ static ompi_coll_call_t reduction(ompi_coll_kind_t kind, ompi_communicator_t *ch
 }
 
 void hier_add_reduce(ompi_schedule_t *schedule, ompi_communicator_t *child, ompi_data_t operand,
-                     void *result, int root)
+                     void *result, int root, bool overlaps)
 {
     if (child == NULL) {
         copy(schedule, operand, ompi_data(result, operand.count, operand.type));
@@ -185,15 +204,16 @@ void hier_add_reduce(ompi_schedule_t *schedule, ompi_communicator_t *child, ompi
     if (child->rank != root)
         call.send = side_of(operand);
     if (ompi_coll_bytes(operand) > 0)
-        ompi_coll_add_child(&call, schedule);
+        add(&call, schedule, overlaps);
 }
 
-void hier_add_allreduce(ompi_schedule_t *schedule, ompi_communicator_t *child, ompi_data_t data)
+void hier_add_allreduce(ompi_schedule_t *schedule, ompi_communicator_t *child, ompi_data_t data,
+                        bool overlaps)
 {
     if (child == NULL || ompi_coll_bytes(data) == 0)
         return;
     ompi_coll_call_t call = reduction(OMPI_ALLREDUCE, child, schedule, data, data.buffer);
-    ompi_coll_add_child(&call, schedule);
+    add(&call, schedule, overlaps);
 }
 
 /* The result may be this rank's block of the operand (coll.h). */
