@@ -15,6 +15,35 @@
 #include "ompi/mca/pml/tags.h"
 #include "ompi/request/status.h"
 
+/* -- the reserve ------------------------------------------------------------------------ */
+
+/* MOST_BYTES: memory of at most that size is worth the reserve. */
+enum { RESERVE_BYTES = 96 << 10, MOST_BYTES = 16 << 10 };
+
+static void *reserve;
+
+void ompi_schedule_fill_reserve(void)
+{
+    if (opal_unlikely(reserve == NULL))
+        reserve = malloc(RESERVE_BYTES);
+}
+
+bool ompi_schedule_spend_reserve(void)
+{
+    bool is_there = reserve != NULL;
+    free(reserve);
+    reserve = NULL;
+    return is_there;
+}
+
+static void *allocate_aligned(size_t bytes)
+{
+    void *memory = aligned_alloc(_Alignof(ompi_schedule_t), bytes);
+    if (opal_unlikely(memory == NULL) && bytes <= MOST_BYTES && ompi_schedule_spend_reserve())
+        memory = aligned_alloc(_Alignof(ompi_schedule_t), bytes);
+    return memory;
+}
+
 /* -- adding -------------------------------------------------------------------------- */
 
 static void note_error(ompi_schedule_t *schedule, int error)
@@ -35,6 +64,8 @@ static bool grow(ompi_schedule_t *schedule)
     size_t capacity = 2 * schedule->capacity + OMPI_SCHEDULE_STEPS;
     ompi_step_t *old = schedule->steps != schedule->first ? schedule->steps : NULL;
     ompi_step_t *steps = realloc(old, capacity * sizeof *steps);
+    if (opal_unlikely(steps == NULL) && ompi_schedule_spend_reserve())
+        steps = realloc(old, capacity * sizeof *steps);
     if (steps == NULL) {
         lack_memory(schedule);
         return false;
@@ -128,7 +159,7 @@ void *ompi_schedule_memory(ompi_schedule_t *schedule, size_t bytes)
     }
     ompi_schedule_block_t *block = NULL;
     if (rounded >= bytes && rounded + sizeof *block > rounded)
-        block = aligned_alloc(_Alignof(ompi_schedule_block_t), sizeof *block + rounded);
+        block = allocate_aligned(sizeof *block + rounded);
     if (block == NULL) {
         lack_memory(schedule);
         return NULL;
@@ -557,6 +588,7 @@ void ompi_schedule_fini(ompi_schedule_t *schedule)
         schedule->blocks = block->next;
         free(block);
     }
+    ompi_schedule_fill_reserve();
 }
 
 static void join_living(ompi_schedule_t *schedule)
@@ -598,15 +630,10 @@ static const ompi_request_ops_t request_ops = {.poll = poll_request};
 static const ompi_request_ops_t persistent_ops = {
     .start = start, .poll = poll_request, .can_finish_unlocked = true};
 
-static ompi_schedule_t *allocate_memory(void)
-{
-    return aligned_alloc(_Alignof(ompi_schedule_t), sizeof(ompi_schedule_t));
-}
-
 static ompi_schedule_t *allocate(ompi_communicator_t *comm, ompi_op_t *op,
                                  const ompi_request_ops_t *ops)
 {
-    ompi_schedule_t *schedule = allocate_memory();
+    ompi_schedule_t *schedule = allocate_aligned(sizeof(ompi_schedule_t));
     if (schedule == NULL)
         return NULL;
     ompi_request_init(&schedule->request, ops, comm, destroy);
@@ -640,7 +667,7 @@ ompi_schedule_t *ompi_schedule_create_persistent(ompi_communicator_t *comm, ompi
 ompi_schedule_t *ompi_schedule_nest(ompi_schedule_t *schedule, ompi_communicator_t *child,
                                     ompi_op_t *op)
 {
-    ompi_schedule_t *nested = allocate_memory();
+    ompi_schedule_t *nested = allocate_aligned(sizeof(ompi_schedule_t));
     ompi_step_t *step = NULL;
     if (nested != NULL)
         step = add(schedule, OMPI_STEP_NESTED, MPI_PROC_NULL, (ompi_data_t){0}, (ompi_data_t){0});

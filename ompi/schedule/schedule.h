@@ -206,6 +206,19 @@ void ompi_schedule_drop(ompi_schedule_t *schedule);
  * retains all that it needs. */
 ompi_request_t *ompi_schedule_request(ompi_schedule_t *schedule);
 
+/* -- the reserve --------------------------------------------------------------------------------
+ *
+ * Some memory of the process for what a rank needs to take part in an operation at all, other than
+ * room for data: without it the other ranks would wait for its messages. A function
+ * that finds no memory spends the reserve, which goes back to the allocator, and tries once more.
+ */
+
+/* Called often: there is a reserve afterwards, if there is memory for it. */
+OPAL_EXPORT void ompi_schedule_fill_reserve(void);
+
+/* False: there is none. */
+OPAL_EXPORT bool ompi_schedule_spend_reserve(void);
+
 /* -- numbers of persistent schedules -------------------------------------------------------- */
 
 /* Combines the words of all ranks of the communicator by bitwise or. Blocks. */

@@ -66,6 +66,8 @@ int ompi_coll_comm_add(ompi_communicator_t *comm)
 {
     void **states = calloc(chosen_count, sizeof *states);
     comm->coll = states;
+    if (comm->parent == NULL) /* making a child may have spent it just now */
+        ompi_schedule_fill_reserve();
     if (states == NULL)
         return MPI_ERR_NO_MEM;
     for (size_t i = 0; i < chosen_count; i++) {

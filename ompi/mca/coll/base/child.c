@@ -25,8 +25,8 @@ static int fill_in(ompi_communicator_t *child, ompi_communicator_t *comm, const 
     return MPI_SUCCESS;
 }
 
-int ompi_coll_child_create(ompi_communicator_t *comm, const int ranks[], int size,
-                           ompi_communicator_t **child)
+static int create(ompi_communicator_t *comm, const int ranks[], int size,
+                  ompi_communicator_t **child)
 {
     ompi_communicator_t *made = ompi_comm_create(comm);
     if (made == NULL)
@@ -38,6 +38,15 @@ int ompi_coll_child_create(ompi_communicator_t *comm, const int ranks[], int siz
         *child = made;
     else
         ompi_object_release(&made->head);
+    return error;
+}
+
+int ompi_coll_child_create(ompi_communicator_t *comm, const int ranks[], int size,
+                           ompi_communicator_t **child)
+{
+    int error = create(comm, ranks, size, child);
+    if (error == MPI_ERR_NO_MEM && ompi_schedule_spend_reserve())
+        error = create(comm, ranks, size, child);
     return error;
 }
 

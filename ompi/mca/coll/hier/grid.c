@@ -25,6 +25,15 @@ int hier_part_of(const hier_comm_t *self, int rank)
     return low;
 }
 
+/* Memory without which this rank could not take part in any operation. */
+static void *allocate(size_t bytes)
+{
+    void *memory = calloc(1, bytes);
+    if (memory == NULL && ompi_schedule_spend_reserve())
+        memory = calloc(1, bytes);
+    return memory;
+}
+
 /* -- the parts ------------------------------------------------------------------------------- */
 
 /* Replaces each key by the number of its part, in the order in which ranks first have the keys.
@@ -89,8 +98,8 @@ static int make_children(hier_comm_t *self, int room[])
 static int divide(hier_comm_t *self, int keys[], int largest)
 {
     size_t size = (size_t)self->comm->size, room = (size_t)largest + 1;
-    int *numbers = malloc((room > size ? room : size) * sizeof *numbers);
-    int *memory = malloc((3 * size + 1) * sizeof *memory);
+    int *numbers = allocate((room > size ? room : size) * sizeof *numbers);
+    int *memory = allocate((3 * size + 1) * sizeof *memory);
     int error = numbers == NULL || memory == NULL ? MPI_ERR_NO_MEM : MPI_SUCCESS;
     if (error == MPI_SUCCESS) {
         self->parts = number_parts(keys, self->comm->size, numbers, largest);
@@ -153,7 +162,7 @@ int hier_grid_make(hier_comm_t *self)
 {
     if (self->is_on_node && hier_domain_sizes[0] == 0)
         return MPI_SUCCESS;
-    int *keys = calloc((size_t)self->comm->size, sizeof *keys);
+    int *keys = allocate((size_t)self->comm->size * sizeof *keys);
     if (keys == NULL)
         return MPI_ERR_NO_MEM;
     int error = self->is_on_node ? divide_by_settings(self, keys) : divide_by_nodes(self, keys);
@@ -218,8 +227,8 @@ static int gather_domains(hier_comm_t *self, domains_t all[])
 int hier_grid_agree(hier_comm_t *self)
 {
     int size = self->comm->size, error = MPI_ERR_NO_MEM, largest;
-    domains_t *all = malloc((size_t)size * sizeof *all);
-    int *keys = calloc((size_t)size, sizeof *keys);
+    domains_t *all = allocate((size_t)size * sizeof *all);
+    int *keys = allocate((size_t)size * sizeof *keys);
     if (all != NULL && keys != NULL)
         error = gather_domains(self, all);
     for (int level = 0; level < LEVELS && error == MPI_SUCCESS && self->stage != HIER_READY;
