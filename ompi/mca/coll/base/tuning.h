@@ -80,7 +80,7 @@ OPAL_EXPORT const ompi_coll_tuning_t *ompi_coll_tuning_for(unsigned cores, size_
  */
 #define OMPI_COLL_P2P_TABLE                                                                        \
     "allgather=linear,bruck:0:8,doubling:0:4,ring:32768:3,"                                        \
-    "allreduce=doubling,halving:16384:2,ring:1048576:5,"                                           \
+    "allreduce=doubling,halving:16384:2,ring:524288:3,halving:524288:4,ring:1048576:5,"            \
     "alltoall=linear,bruck:0:8,linear:512:8,pairwise:32768:3,"                                     \
     "barrier=dissemination,"                                                                       \
     "bcast=binomial,chain:65536:3,scatter_allgather:65536:4,chain:1048576:3,"                      \
