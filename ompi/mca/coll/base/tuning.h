@@ -93,7 +93,7 @@ OPAL_EXPORT const ompi_coll_tuning_t *ompi_coll_tuning_for(unsigned cores, size_
 /* The preset of coll_hier_table. RANKS of a rule are nodes or domains. */
 #define OMPI_COLL_HIER_TABLE                                                                       \
     "allgather=leaders,parallel:4096,"                                                             \
-    "allreduce=leaders,parallel:16384,pipelined:4194304,"                                          \
+    "allreduce=leaders,parallel:16384,"                                                            \
     "alltoall=leaders,flat:2048,parallel:0,flat:4096,"                                             \
     "barrier=leaders,"                                                                             \
     "bcast=leaders,parallel:16384,pipelined:4194304,"                                              \

@@ -108,7 +108,7 @@ ompi_coll_algorithm_fn_t hier_gather_leaders, hier_scatter_leaders;
 ompi_coll_algorithm_fn_t hier_allgather_leaders, hier_allgather_parallel;
 ompi_coll_algorithm_fn_t hier_alltoall_leaders, hier_alltoall_parallel;
 ompi_coll_algorithm_fn_t hier_reduce_leaders, hier_reduce_parallel, hier_reduce_pipelined;
-ompi_coll_algorithm_fn_t hier_allreduce_leaders, hier_allreduce_parallel, hier_allreduce_pipelined;
+ompi_coll_algorithm_fn_t hier_allreduce_leaders, hier_allreduce_parallel;
 ompi_coll_algorithm_fn_t hier_reduce_scatter_leaders, hier_reduce_scatter_parallel;
 ompi_coll_algorithm_fn_t hier_scan_leaders; /* exscan, too */
 

@@ -207,13 +207,12 @@ void hier_add_reduce(ompi_schedule_t *schedule, ompi_communicator_t *child, ompi
         add(&call, schedule, overlaps);
 }
 
-void hier_add_allreduce(ompi_schedule_t *schedule, ompi_communicator_t *child, ompi_data_t data,
-                        bool overlaps)
+void hier_add_allreduce(ompi_schedule_t *schedule, ompi_communicator_t *child, ompi_data_t data)
 {
     if (child == NULL || ompi_coll_bytes(data) == 0)
         return;
     ompi_coll_call_t call = reduction(OMPI_ALLREDUCE, child, schedule, data, data.buffer);
-    add(&call, schedule, overlaps);
+    ompi_coll_add_child(&call, schedule);
 }
 
 /* The result may be this rank's block of the operand (coll.h). */

@@ -55,8 +55,7 @@ void hier_add_allgatherv(ompi_schedule_t *schedule, ompi_communicator_t *child, 
  * are those of the blocks of a reduce_scatter, whose results are packed elements. */
 void hier_add_reduce(ompi_schedule_t *schedule, ompi_communicator_t *child, ompi_data_t operand,
                      void *result, int root, bool overlaps);
-void hier_add_allreduce(ompi_schedule_t *schedule, ompi_communicator_t *child, ompi_data_t data,
-                        bool overlaps);
+void hier_add_allreduce(ompi_schedule_t *schedule, ompi_communicator_t *child, ompi_data_t data);
 void hier_add_reduce_scatter(ompi_schedule_t *schedule, ompi_communicator_t *child,
                              ompi_data_t operand, hier_blocks_t blocks, void *result);
 void hier_add_scan(ompi_schedule_t *schedule, ompi_communicator_t *child, ompi_coll_kind_t kind,

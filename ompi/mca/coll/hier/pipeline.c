@@ -142,39 +142,20 @@ int hier_bcast_pipelined(const ompi_coll_call_t *call, ompi_schedule_t *schedule
 
 /* -- allreduce -------------------------------------------------------------------------------- */
 
-static int build_allreduce(const ompi_coll_call_t *call, ompi_schedule_t *schedule,
-                           bool is_pipelined)
-{
-    hier_comm_t *self = hier_of(call);
-    ompi_data_t operand = ompi_coll_operand(call), result = ompi_coll_whole(&call->recv);
-    segments_t all;
-    if (!divide(self, schedule, result, 1, is_pipelined, &all))
-        return MPI_ERR_NO_MEM;
-    for (size_t round = 0; round < all.count + 2; round++) {
-        size_t in = round, across = round - 1, out = round - 2;
-        if (across < all.count && self->outer != NULL)
-            hier_add_allreduce(schedule, self->outer, piece(&all, result, across, self->position),
-                               all.count > 1);
-        if (in < all.count)
-            hier_add_reduce_scatter(schedule, self->inner, segment(&all, operand, in),
-                                    pieces_of(&all, in),
-                                    piece(&all, result, in, self->position).buffer);
-        if (out < all.count)
-            hier_add_allgatherv(schedule, self->inner, segment(&all, result, out),
-                                pieces_of(&all, out));
-        ompi_schedule_wait(schedule);
-    }
-    return MPI_SUCCESS;
-}
-
+/* Not in segments: their pieces are too short for the ring that long pieces go around. */
 int hier_allreduce_parallel(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
 {
-    return build_allreduce(call, schedule, false);
-}
-
-int hier_allreduce_pipelined(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
-{
-    return build_allreduce(call, schedule, true);
+    hier_comm_t *self = hier_of(call);
+    ompi_data_t result = ompi_coll_whole(&call->recv);
+    hier_blocks_t pieces = cut(self, schedule, result.count, 1);
+    if (pieces.counts == NULL)
+        return MPI_ERR_NO_MEM;
+    ompi_data_t own = hier_piece(result, pieces, self->position);
+    hier_add_reduce_scatter(schedule, self->inner, ompi_coll_operand(call), pieces, own.buffer);
+    if (self->outer != NULL)
+        hier_add_allreduce(schedule, self->outer, own);
+    hier_add_allgatherv(schedule, self->inner, result, pieces);
+    return MPI_SUCCESS;
 }
 
 /* -- reduce ----------------------------------------------------------------------------------- */

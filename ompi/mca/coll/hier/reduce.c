@@ -20,7 +20,7 @@ int hier_allreduce_leaders(const ompi_coll_call_t *call, ompi_schedule_t *schedu
     ompi_data_t result = ompi_coll_whole(&call->recv);
     hier_add_reduce(schedule, self->inner, ompi_coll_operand(call), result.buffer, 0, false);
     if (self->position == 0)
-        hier_add_allreduce(schedule, self->outer, result, false);
+        hier_add_allreduce(schedule, self->outer, result);
     hier_add_bcast(schedule, self->inner, result, 0, false);
     return MPI_SUCCESS;
 }
