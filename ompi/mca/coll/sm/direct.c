@@ -316,7 +316,7 @@ static int fetch_packed(const sm_peer_t *peer, uintptr_t from, ompi_data_t to, b
     static _Alignas(64) char piece[PIECE];
     size_t bytes = ompi_datatype_bytes(to.type, to.count);
     const char *seen = opal_view_at(&peer->view, from, bytes);
-    if (seen != NULL && claims)
+    if (seen != NULL && claims && opal_claim_pays(seen, bytes))
         unpack_claiming(to, seen, bytes);
     else if (seen != NULL)
         sm_unpack(to, seen);
@@ -334,15 +334,6 @@ static int fetch_packed(const sm_peer_t *peer, uintptr_t from, ompi_data_t to, b
         sm_unpack_piece(to, done, now, piece);
     }
     return MPI_SUCCESS;
-}
-
-void sm_direct_copy_own(ompi_data_t from, ompi_data_t to)
-{
-    if (ompi_datatype_is_contiguous(from.type))
-        unpack_claiming(to, (const char *)ompi_datatype_origin(from.type, from.buffer),
-                        ompi_coll_bytes(from));
-    else
-        sm_copy_own(from, to);
 }
 
 /* Copies from the segments of a peer to those of `to`. */

@@ -107,9 +107,6 @@ static inline bool sm_direct_pulls(const sm_comm_t *self, size_t bytes)
  * Returns `error`, or an error of its own. */
 int sm_direct_barrier(sm_comm_t *self, int error);
 
-/* sm_copy_own of data that another rank has claimed in the last operation. */
-void sm_direct_copy_own(ompi_data_t from, ompi_data_t to);
-
 /* -- another rank's data ---------------------------------------------------------------------- */
 
 /* Packed bytes of a rank, this one included: in place if they are mapped here, else read into

@@ -213,11 +213,12 @@ int sm_direct_allgather(sm_comm_t *self, const ompi_coll_call_t *call, size_t by
     if (bytes >= self->limits->allgather_write_bytes)
         return sm_pair_allgather(self, call, bytes);
     sm_source_init_layout(&source, self, given);
-    bool claims = sm_claims(self, bytes, self->size - 1) && !in_place;
-    if (claims)
-        sm_direct_copy_own(given, own);
+    /* This rank would take back the lines that the others claim. */
+    bool comes_first = sm_claims(self, bytes, self->size - 1);
+    if (!in_place && comes_first)
+        sm_copy_own(given, own);
     int error = sm_direct_publish(self, &source, &slot);
-    if (error == MPI_SUCCESS && !in_place && !claims)
+    if (error == MPI_SUCCESS && !in_place && !comes_first)
         sm_copy_own(given, own);
     if (error == MPI_SUCCESS)
         error = fetch_all(self, call, &slot, 0, self->size - 1, false);

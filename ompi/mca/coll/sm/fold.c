@@ -85,9 +85,11 @@ static const char *operand(const sm_fold_t *fold, const sm_slot_t *slot, int ran
 }
 
 /* Whether this rank claims the operand of a rank, which may have been read into `buffer`. */
-static bool is_claimed(const sm_fold_t *fold, int rank, const char *data, const char *buffer)
+static bool is_claimed(const sm_fold_t *fold, int rank, const char *data, size_t bytes,
+                       const char *buffer)
 {
-    return fold->claims && rank != fold->self->rank && data != buffer;
+    return fold->claims && rank != fold->self->rank && data != NULL && data != buffer &&
+           opal_claim_pays(data, bytes);
 }
 
 /* Elements that were claimed must still be in the cache when they are reduced. */
@@ -115,7 +117,7 @@ static int fold_plain(const sm_fold_t *fold, const sm_slot_t *slot, size_t at, s
     /* The result may overwrite this rank's operand, which is read at its turn: so the sums of
      * earlier ranks are in scratch memory. */
     const char *left = operand(fold, slot, 0, at, bytes, scratch);
-    bool claims_left = is_claimed(fold, 0, left, scratch);
+    bool claims_left = is_claimed(fold, 0, left, bytes, scratch);
     if (fold->ranks == 1 && left != NULL)
         opal_copy(result, left, bytes);
     for (int rank = 1, last = fold->ranks - 1; rank <= last && left != NULL; rank++) {
@@ -123,7 +125,7 @@ static int fold_plain(const sm_fold_t *fold, const sm_slot_t *slot, size_t at, s
         if (right == NULL)
             return MPI_ERR_OTHER;
         char *target = rank == last ? result : scratch;
-        bool claims_right = is_claimed(fold, rank, right, scratch + fold->each);
+        bool claims_right = is_claimed(fold, rank, right, bytes, scratch + fold->each);
         if (claims_left || claims_right)
             combine_claiming(fold, left, claims_left, right, claims_right, target, count);
         else
