@@ -57,6 +57,17 @@ static bool is_reduce_scatter(const ompi_coll_call_t *call)
     return call->kind == OMPI_REDUCE_SCATTER || call->kind == OMPI_REDUCE_SCATTER_BLOCK;
 }
 
+/* Whether ranks read what they want, instead of having it written. */
+static bool is_pulled(const plan_t *plan)
+{
+    const ompi_coll_call_t *call = &plan->call;
+    bool sends = call->kind == OMPI_GATHER && plan->self->rank != call->root;
+    ompi_data_t data = sends ? ompi_coll_whole(&call->send) : ompi_coll_whole(&call->recv);
+    bool may_be_written =
+        call->kind == OMPI_GATHER || call->kind == OMPI_REDUCE || call->kind == OMPI_ALLREDUCE;
+    return may_be_written && sm_direct_pulls(plan->self, ompi_coll_bytes(data));
+}
+
 /* The data of this rank that the others read; zero: none. */
 static ompi_data_t operand_of(const plan_t *plan)
 {
@@ -70,6 +81,8 @@ static ompi_data_t operand_of(const plan_t *plan)
     if (call->kind == OMPI_ALLGATHER || call->kind == OMPI_ALLGATHERV)
         return in_place ? ompi_coll_block(&call->recv, self->rank)
                         : ompi_coll_block(&call->send, 0);
+    if (self->rank != call->root && is_pulled(plan))
+        return ompi_coll_whole(&call->send);
     return (ompi_data_t){0};
 }
 
@@ -121,6 +134,8 @@ static void make_entry(plan_t *plan, uint64_t signature)
     if (is_reduction(&plan->call) &&
         sm_fold_init(&plan->fold, plan->self, &plan->call, true) != MPI_SUCCESS)
         is_good = false;
+    if (is_reduction(&plan->call))
+        plan->fold.claims = sm_claims(plan->self, ompi_coll_bytes(operand_of(plan)), 1);
     own->region = is_good ? opal_region.id : 0;
 }
 
@@ -135,6 +150,14 @@ static bool any_in_place(const plan_t *plan)
     return false;
 }
 
+/* Into this rank's result, for collect_pieces. */
+static int reduce_piece(plan_t *plan, ompi_data_t result)
+{
+    sm_piece_t piece = sm_piece_of(plan->self, result.count, plan->self->rank);
+    return sm_fold_run(&plan->fold, NULL, piece.first, piece.count,
+                       ompi_coll_part(result, piece.first, piece.count));
+}
+
 static int reduce(plan_t *plan)
 {
     const sm_comm_t *self = plan->self;
@@ -142,43 +165,58 @@ static int reduce(plan_t *plan)
     if (is_reduce_scatter(call))
         return sm_fold_run(&plan->fold, NULL, sm_blocks(&call->recv, self).first,
                            plan->result.count, plan->result);
-    ompi_data_t result = ompi_coll_block(&call->recv, 0);
+    ompi_data_t result = ompi_coll_whole(&call->recv);
+    if (is_pulled(plan) && call->kind == OMPI_ALLREDUCE)
+        return reduce_piece(plan, result);
+    if (is_pulled(plan))
+        return self->rank == call->root ? sm_fold_run(&plan->fold, NULL, 0, result.count, result)
+                                        : MPI_SUCCESS;
     if (call->kind == OMPI_REDUCE)
         return sm_fold_into(&plan->fold, NULL, result.count, call->root, 1);
-    if (ompi_coll_bytes(result) <= self->limits->allreduce_whole_bytes && !any_in_place(plan))
+    if (ompi_coll_bytes(result) <= self->limits->allreduce_whole_bytes && !any_in_place(plan)) {
+        plan->fold.claims = false;
         return sm_fold_run(&plan->fold, NULL, 0, result.count, result);
+    }
     return sm_fold_into(&plan->fold, NULL, result.count, self->rank, self->size);
 }
 
-static int gather_all(const plan_t *plan)
+/* This rank reads the blocks of all others, each of which has `readers`. */
+static int read_blocks(const plan_t *plan, int readers)
 {
     const sm_comm_t *self = plan->self;
     const ompi_coll_call_t *call = &plan->call;
     int error = MPI_SUCCESS;
     if (!ompi_coll_is_in_place(&call->send))
-        sm_copy_own(ompi_coll_block(&call->send, 0), ompi_coll_block(&call->recv, self->rank));
+        sm_copy_own(ompi_coll_whole(&call->send), ompi_coll_block(&call->recv, self->rank));
     for (int distance = 1; distance < self->size; distance++) {
         int rank = (self->rank + distance) % self->size;
         int fetched = sm_direct_fetch_from(self, rank, plan->addresses[rank].operand, 0, 0,
-                                           ompi_coll_block(&call->recv, rank), self->size - 1);
+                                           ompi_coll_block(&call->recv, rank), readers);
         error = error != MPI_SUCCESS ? error : fetched;
     }
     return error;
 }
 
-/* Writes this rank's block into the root's buffer. */
-static int gather(const plan_t *plan)
+/* This rank writes its block into the root's buffer. */
+static void write_block(const plan_t *plan)
 {
     const sm_comm_t *self = plan->self;
     const ompi_coll_call_t *call = &plan->call;
-    if (self->rank != call->root) {
-        ompi_data_t block = ompi_coll_block(&call->send, 0);
-        char *target =
-            opal_view_of(&self->peers[call->root].view, plan->addresses[call->root].target);
-        sm_pack(block, target + (size_t)self->rank * ompi_coll_bytes(block));
-    } else if (!ompi_coll_is_in_place(&call->send)) {
-        sm_copy_own(ompi_coll_block(&call->send, 0), ompi_coll_block(&call->recv, self->rank));
-    }
+    ompi_data_t block = ompi_coll_whole(&call->send);
+    char *target = opal_view_of(&self->peers[call->root].view, plan->addresses[call->root].target);
+    sm_pack(block, target + (size_t)self->rank * ompi_coll_bytes(block));
+}
+
+static int gather(const plan_t *plan)
+{
+    const ompi_coll_call_t *call = &plan->call;
+    bool is_root = plan->self->rank == call->root;
+    if (is_root && is_pulled(plan))
+        return read_blocks(plan, 1);
+    if (is_root && !ompi_coll_is_in_place(&call->send))
+        sm_copy_own(ompi_coll_whole(&call->send), ompi_coll_block(&call->recv, plan->self->rank));
+    if (!is_root && !is_pulled(plan))
+        write_block(plan);
     return MPI_SUCCESS;
 }
 
@@ -191,7 +229,27 @@ static int work(ompi_schedule_t *schedule, void *context)
         return schedule->error;
     if (is_reduction(&plan->call))
         return reduce(plan);
-    return plan->call.kind == OMPI_GATHER ? gather(plan) : gather_all(plan);
+    return plan->call.kind == OMPI_GATHER ? gather(plan) : read_blocks(plan, plan->self->size - 1);
+}
+
+/* The second part of an allreduce in which ranks read the pieces of the result. */
+static int collect_pieces(ompi_schedule_t *schedule, void *context)
+{
+    plan_t *plan = context;
+    const sm_comm_t *self = plan->self;
+    ompi_data_t result = ompi_coll_whole(&plan->call.recv);
+    size_t each = ompi_datatype_size(result.type);
+    int error = schedule->error;
+    for (int distance = 1; distance < self->size && error == MPI_SUCCESS; distance++) {
+        int rank = (self->rank + distance) % self->size;
+        sm_piece_t piece = sm_piece_of(self, result.count, rank);
+        uintptr_t from = plan->addresses[rank].target + piece.first * each;
+        if (piece.count > 0)
+            error = sm_direct_fetch_from(self, rank, from, 0, 0,
+                                         ompi_coll_part(result, piece.first, piece.count),
+                                         self->size - 1);
+    }
+    return error;
 }
 
 /* -- the schedule -------------------------------------------------------------------------- */
@@ -265,6 +323,10 @@ static int decide(ompi_schedule_t *schedule, void *context)
         return ompi_coll_build_behind(&plan->call, plan->self, schedule);
     ompi_schedule_call(schedule, work, plan, (ompi_data_t){0}, (ompi_data_t){0});
     add_barrier(plan, schedule);
+    if (plan->call.kind == OMPI_ALLREDUCE && is_pulled(plan)) {
+        ompi_schedule_call(schedule, collect_pieces, plan, (ompi_data_t){0}, (ompi_data_t){0});
+        add_barrier(plan, schedule);
+    }
     ompi_data_t result = ompi_data(plan->call.recv.buffer, plan->result.count, plan->result.type);
     if (is_reduce_scatter(&plan->call) && plan->result.buffer != result.buffer)
         ompi_schedule_copy(schedule, plan->result, result);

@@ -379,7 +379,8 @@ static int gather_to_root(gather_t *gather)
     ompi_data_t block = block_at(&blocks, 0);
     sm_source_t source = {0};
     int error = MPI_SUCCESS, root = gather->call->root;
-    if (ompi_coll_bytes(block) > gather->row && deliver(gather, block, &error))
+    if (ompi_coll_bytes(block) > gather->row && !sm_direct_pulls(self, ompi_coll_bytes(block)) &&
+        deliver(gather, block, &error))
         write_head(self, &gather->given, SM_DELIVERED, 1);
     else if (error == MPI_SUCCESS)
         sm_vector_write(self, &gather->given, gather->row, &blocks, false, &source);
