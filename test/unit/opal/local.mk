@@ -2,6 +2,7 @@
 # The unit tests of libopen-pal, and what a few of them need besides libopal_core.
 
 unit_tests += \
+	%D%/arch/claim \
 	%D%/arch/copy \
 	%D%/heap/blocks \
 	%D%/heap/classes \
