@@ -278,6 +278,8 @@ int sm_direct_end(sm_comm_t *self, int root, int error)
     ended = sm_step_await(self, &end, root);
     if ((ended == MPI_SUCCESS || ended == MPI_ERR_TRUNCATE) && *sm_step_row(self, &end, root) != 0)
         return SM_FALL_BACK;
+    if (ended == MPI_SUCCESS && error == SM_FALL_BACK)
+        return MPI_ERR_NO_MEM; /* the root has met another error first */
     return ended != MPI_SUCCESS ? ended : error;
 }
 

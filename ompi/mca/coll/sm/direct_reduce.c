@@ -228,7 +228,15 @@ static int reduce_by_reading(const sm_fold_t *fold, const sm_slot_t *operands, i
     return error;
 }
 
-/* Everything in the root. */
+/* The root's part of reduce_in_root, when all operands are published. */
+static int reduce_all(const sm_fold_t *fold, const sm_slot_t *operands, ompi_data_t result)
+{
+    int error = sm_step_compare(fold->self, operands);
+    if (error == MPI_SUCCESS)
+        error = sm_direct_first_error(fold->self, operands);
+    return error == MPI_SUCCESS ? sm_fold_run(fold, operands, 0, result.count, result) : error;
+}
+
 static int reduce_in_root(sm_comm_t *self, const ompi_coll_call_t *call)
 {
     bool is_root = self->rank == call->root;
@@ -238,13 +246,10 @@ static int reduce_in_root(sm_comm_t *self, const ompi_coll_call_t *call)
     sm_fold_t fold;
     begin(&fold, self, call, result.count, false, &source);
     int error = sm_direct_give(self, call->root, &source, &operands);
-    if (error == MPI_SUCCESS && is_root)
-        error = sm_step_compare(self, &operands);
-    if (error == MPI_SUCCESS && is_root)
-        error = sm_direct_first_error(self, &operands);
-    if (error == MPI_SUCCESS && is_root)
-        error = sm_fold_run(&fold, &operands, 0, result.count, result);
-    error = sm_direct_end(self, call->root, error);
+    if (error == MPI_SUCCESS) {
+        int reduced = is_root ? reduce_all(&fold, &operands, result) : source.error;
+        error = sm_direct_end(self, call->root, reduced);
+    }
     sm_source_fini(&source);
     return error;
 }
