@@ -10,8 +10,6 @@
 enum {
     SMALL_BYTES = 4 << 10, /* max_bytes of an area when the segment is nearly full */
     ROOM_BYTES = 16 << 10, /* of a row's half, so that it has several steps; not in a small area */
-    TURN_BYTES =
-        256 << 10, /* the same where ranks share a core, and a root runs ahead in its turn */
 };
 
 /* The bytes of an area without the room. */
@@ -54,7 +52,7 @@ static uint64_t make(const sm_comm_t *self)
 /* Makes a smaller area if there is no room for one of max_bytes. */
 static location_t make_location(sm_comm_t *self)
 {
-    set_max_bytes(self, self->max_bytes, opal_wait_is_oversubscribed() ? TURN_BYTES : ROOM_BYTES);
+    set_max_bytes(self, self->max_bytes, ROOM_BYTES);
     uint64_t offset = make(self);
     if (offset == 0) {
         size_t max_bytes = self->max_bytes < SMALL_BYTES ? self->max_bytes : SMALL_BYTES;

@@ -66,9 +66,8 @@ int sm_direct_bcast(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
     return error;
 }
 
-int sm_direct_scatter(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
+int sm_direct_scatter(sm_comm_t *self, const ompi_coll_call_t *call, size_t block)
 {
-    size_t block = bytes / (size_t)self->size;
     int root = call->root;
     sm_source_t source = {0};
     sm_slot_t slot;

@@ -78,30 +78,43 @@ static void pack_for_others(const sm_comm_t *self, const ompi_coll_side_t *given
     sm_pack(ompi_coll_blocks(given, before + 1, behind), row + (size_t)before * block);
 }
 
-int sm_scatter(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
+/* The root's part. It writes each block into the row of its receiver, so that a half has room for
+ * many steps; or all blocks, if they are short (`in_line`), beside its flag. */
+static int scatter_from_root(sm_comm_t *self, const ompi_coll_call_t *call, const sm_slot_t *slot,
+                             size_t block, bool in_line)
 {
-    size_t block = bytes / (size_t)self->size;
+    if (in_line)
+        pack_for_others(self, &call->send, block, sm_step_own_row(self, slot));
+    for (int rank = 0; !in_line && rank < self->size; rank++) {
+        if (rank != self->rank)
+            sm_pack(ompi_coll_block(&call->send, rank), sm_step_row_to_write(self, slot, rank));
+    }
+    sm_step_notify(self, slot);
+    if (ompi_coll_is_in_place(&call->recv))
+        return MPI_SUCCESS;
+    return sm_copy_own(ompi_coll_block(&call->send, self->rank), ompi_coll_whole(&call->recv));
+}
+
+int sm_scatter(sm_comm_t *self, const ompi_coll_call_t *call, size_t block)
+{
+    size_t others = (size_t)self->size - 1;
+    bool in_line = block <= SM_INLINE / others;
+    int root = call->root;
     sm_slot_t slot;
-    int error = sm_step_begin(self, SM_BY_ROOT, bytes, &slot);
+    int error = sm_step_begin(self, SM_BY_ROOT, in_line ? others * block : block, &slot);
     if (error != MPI_SUCCESS)
         return error;
-    if (self->rank == call->root) {
-        pack_for_others(self, &call->send, block, sm_step_own_row(self, &slot));
-        sm_step_notify(self, &slot);
-        if (!ompi_coll_is_in_place(&call->recv))
-            error =
-                sm_copy_own(ompi_coll_block(&call->send, self->rank), ompi_coll_whole(&call->recv));
-        return error;
-    }
-    error = sm_step_await(self, &slot, call->root);
+    if (self->rank == root)
+        return scatter_from_root(self, call, &slot, block, in_line);
+    error = sm_step_await(self, &slot, root);
     if (error == MPI_ERR_TRUNCATE)
-        return sm_step_follow_root(self, &slot, call->root);
-    if (error == MPI_SUCCESS) {
-        size_t at = place_in(call->root, self->rank) * block;
-        sm_unpack(ompi_coll_whole(&call->recv),
-                  sm_step_read(self, &slot, call->root, at, block, 1));
-    }
-    return error;
+        return sm_step_follow_root(self, &slot, root);
+    if (error != MPI_SUCCESS)
+        return error;
+    const char *data = in_line ? sm_step_row(self, &slot, root) + place_in(root, self->rank) * block
+                               : sm_step_read(self, &slot, self->rank, 0, block, 1);
+    sm_unpack(ompi_coll_whole(&call->recv), data);
+    return MPI_SUCCESS;
 }
 
 /* The bytes of each of `blocks` blocks that go through the area in one step. */

@@ -129,7 +129,7 @@ static const struct {
     [OMPI_REDUCE_SCATTER_BLOCK] = {sm_reduce_scatter, sm_direct_reduce_scatter,
                                    BLOCKS | NONBLOCKING},
     [OMPI_SCAN] = {sm_scan, sm_direct_scan, MAPPED},
-    [OMPI_SCATTER] = {sm_scatter, sm_direct_scatter, BLOCKS | FROM_ROOT | ROOT_SENDS},
+    [OMPI_SCATTER] = {sm_scatter, sm_direct_scatter, FROM_ROOT | ROOT_SENDS},
     [OMPI_SCATTERV] = {sm_scatterv, sm_scatterv, VECTOR | MAPPED},
     [OMPI_NEIGHBOR_ALLGATHER] = {sm_neighbor, sm_neighbor, VECTOR | NEIGHBOR},
     [OMPI_NEIGHBOR_ALLGATHERV] = {sm_neighbor, sm_neighbor, VECTOR | NEIGHBOR},

@@ -113,6 +113,7 @@ typedef struct sm_peer {
     unsigned local_rank;
     bool is_read;          /* in this step */
     opal_node_view_t view; /* of its memory, as mapped here; set by sm_direct_agree */
+    size_t memory_bytes;   /* populated by this rank of a half of its row */
 } sm_peer_t;
 
 /* The state of a communicator. The fields from `step` to `used`, and `arrivals`, are equal in all
@@ -128,14 +129,13 @@ typedef struct sm_comm {
         room_bytes; /* of a row's half: one step with data of max_bytes, or several shorter ones */
     uint64_t signature; /* of the running call */
     uint64_t step;
-    unsigned half, line; /* of the next step */
-    size_t used;         /* of the half's room */
-    size_t memory_bytes,
-        result_memory_bytes; /* populated of a half: this rank's row, the last row */
-    bool is_mapped;          /* all ranks have mapped the same region */
-    bool may_read;           /* all ranks may read each other's other memory by system calls */
-    bool is_oversubscribed;  /* the node has more ranks than cores; a wait does not spin */
-    unsigned deaths;         /* of processes of the node, at the last check */
+    unsigned half, line;        /* of the next step */
+    size_t used;                /* of the half's room */
+    size_t result_memory_bytes; /* populated of a half of the last row */
+    bool is_mapped;             /* all ranks have mapped the same region */
+    bool may_read;              /* all ranks may read each other's other memory by system calls */
+    bool is_oversubscribed;     /* the node has more ranks than cores; a wait does not spin */
+    unsigned deaths;            /* of processes of the node, at the last check */
     const ompi_coll_sm_limits_t *limits; /* of two_ranks or more_ranks */
     size_t max_bytes; /* the longest data of a rank that fits the area; rank 0's value when READY */
     size_t short_bytes[OMPI_COLL_KINDS]; /* the longest data that goes through the area at once */

@@ -2,8 +2,8 @@
 /*
  * Steps of the ranks of a communicator in its area; sm.h explains the protocol. All ranks take the
  * same steps in the same order. In every rank a step begins with sm_step_begin and continues with
- * the calls of its flow. A rank writes only its own row or that of the result, and reads a row only
- * after a call that has waited for it.
+ * the calls of its flow. A rank writes only its own row or that of the result, and the root of an
+ * SM_BY_ROOT step the rows of all; a rank reads a row only after a call that has waited for it.
  *
  * A call that waits returns MPI_ERR_PROC_ABORTED if a rank of the communicator has failed.
  *
@@ -141,11 +141,17 @@ static inline const char *sm_step_read(const sm_comm_t *self, const sm_slot_t *s
 void sm_step_populate(sm_comm_t *self, const sm_slot_t *slot, int row, size_t *populated);
 char *sm_step_result_row(sm_comm_t *self, const sm_slot_t *slot);
 
+static inline char *sm_step_row_to_write(sm_comm_t *self, const sm_slot_t *slot, int rank)
+{
+    size_t *populated = &self->peers[rank].memory_bytes;
+    if (opal_unlikely(slot->at != SIZE_MAX && slot->end > *populated))
+        sm_step_populate(self, slot, rank, populated);
+    return sm_step_row(self, slot, rank);
+}
+
 static inline char *sm_step_own_row(sm_comm_t *self, const sm_slot_t *slot)
 {
-    if (opal_unlikely(slot->at != SIZE_MAX && slot->end > self->memory_bytes))
-        sm_step_populate(self, slot, self->rank, &self->memory_bytes);
-    return sm_step_row(self, slot, self->rank);
+    return sm_step_row_to_write(self, slot, self->rank);
 }
 
 /* Rows of results and of entries (direct.h) begin with an error: why there is no data. */

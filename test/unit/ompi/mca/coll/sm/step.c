@@ -31,9 +31,11 @@ static void setup(void)
         self->area = area;
         self->room = room;
         self->room_bytes = ROOM;
-        self->memory_bytes = self->result_memory_bytes = ROOM;
-        for (unsigned peer = 0; peer < RANKS; peer++)
+        self->result_memory_bytes = ROOM;
+        for (unsigned peer = 0; peer < RANKS; peer++) {
             self->peers[peer].doorbell = &doorbells[peer];
+            self->peers[peer].memory_bytes = ROOM;
+        }
         ranks[rank] = self;
     }
 }
