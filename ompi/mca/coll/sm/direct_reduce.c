@@ -297,7 +297,8 @@ int sm_direct_scan(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
     sm_slot_t operands;
     sm_fold_t fold;
     begin(&fold, self, call, result.count, in_place, &source);
-    if (!sm_direct_pulls(self, bytes))
+    /* More ranks than two would read each operand several times. */
+    if (self->size > 2 || !sm_direct_pulls(self, bytes))
         sm_source_set_target(&source, self, result);
     int error = sm_direct_exchange(self, &source, &operands);
     if (error == MPI_SUCCESS && fold.is_plain && sm_direct_has_targets(self, &operands)) {
