@@ -13,7 +13,7 @@
 
 #include "tap.h"
 
-enum { RANKS_MAX = 5, ELEMENTS_MAX = 70000, OPERATIONS = 6, TIMES = 6 };
+enum { RANKS_MAX = 5, ELEMENTS_MAX = 70000, OPERATIONS = 6, TIMES = 6, FIRST_CALLS = 30 };
 
 typedef struct operation {
     int *send, *recv;
@@ -152,6 +152,49 @@ static void run(int where, int persistent)
     }
 }
 
+/* A blocking call, which may find out more about the communicator, while an operation is under way
+ * that was begun before the first one. */
+static int meet_first_blocking_call(int round)
+{
+    int root = round % size, elements = 25000, wrong = 0;
+    size_t bytes = (size_t)elements * sizeof(int);
+    int *given = malloc(bytes), *sum = malloc(bytes), *all = malloc(bytes * (size_t)size);
+    MPI_Comm comm;
+    MPI_Request request;
+    if (given == NULL || sum == NULL || all == NULL)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    for (int i = 0; i < elements; i++)
+        given[i] = sum[i] = value(round, 0, rank, i);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    /* One rank comes late, when the others are in the blocking call. */
+    int late = size - 1, nothing = 0;
+    for (int from = 0; rank == late && from < late; from++)
+        MPI_Recv(&nothing, 1, MPI_INT, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (round % 3 == 0)
+        MPI_Iallreduce(MPI_IN_PLACE, sum, elements, MPI_INT, MPI_SUM, comm, &request);
+    else if (round % 3 == 1)
+        MPI_Ireduce(given, sum, elements, MPI_INT, MPI_SUM, root, comm, &request);
+    else
+        MPI_Igather(given, elements, MPI_INT, all, elements, MPI_INT, root, comm, &request);
+    if (rank != late)
+        MPI_Send(&nothing, 1, MPI_INT, late, 0, MPI_COMM_WORLD);
+    MPI_Barrier(comm);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    for (int i = 0; i < elements; i++) {
+        int expected = 0;
+        for (int from = 0; from < size; from++) {
+            expected += value(round, 0, from, i);
+            if (round % 3 == 2 && rank == root)
+                wrong += all[from * elements + i] != value(round, 0, from, i);
+        }
+        if (round % 3 == 0 || (round % 3 == 1 && rank == root))
+            wrong += sum[i] != expected;
+    }
+    MPI_Comm_free(&comm);
+    free(given), free(sum), free(all);
+    return wrong;
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -169,6 +212,10 @@ int main(int argc, char **argv)
         run(places[i], 0);
         run(places[i], 1);
     }
+    int wrong = 0;
+    for (int round = 0; round < FIRST_CALLS; round++)
+        wrong += meet_first_blocking_call(round);
+    tap_check(wrong == 0, "under way at the first blocking call (%d wrong)", wrong);
     MPI_Finalize();
     return tap_finish();
 }

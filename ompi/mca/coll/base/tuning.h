@@ -20,7 +20,7 @@
 
 /* Figures of coll/sm for communicators of two ranks, or of more. Bytes are of one rank's data. */
 typedef struct ompi_coll_sm_limits {
-    /* The longest data that goes through the shared area, for all receivers together, where ranks
+    /* The longest row of data that goes through the shared area, where ranks
      * read each other's memory by system calls; where all ranks have mapped the memory that they
      * allocate from; and where that holds, but there are fewer cores than ranks. */
     size_t area_bytes, mapped_bytes, oversubscribed_bytes;

@@ -5,8 +5,8 @@
  * a rank copies
  *
  *   bcast      nothing in the root, m in the others
- *   gather     m; or n m in the root, nothing in the others         scatter   m
- *              (sm_direct_pulls)
+ *   gather     m; or n m in the root, nothing in the others, if     scatter   m
+ *              it reads (sm_direct_pulls)
  *   allgather  n m                                                  alltoall  n m
  *
  * A sender waits until all receivers have read its data. Where only the root sends, the others end

@@ -244,7 +244,10 @@ static int reduce_in_root(sm_comm_t *self, const ompi_coll_call_t *call)
     sm_source_t source;
     sm_slot_t operands;
     sm_fold_t fold;
-    begin(&fold, self, call, result.count, false, &source);
+    if (is_root)
+        begin(&fold, self, call, result.count, false, &source);
+    else
+        sm_source_init(&source, self, ompi_coll_operand(call), false);
     int error = sm_direct_give(self, call->root, &source, &operands);
     if (error == MPI_SUCCESS) {
         int reduced = is_root ? reduce_all(&fold, &operands, result) : source.error;

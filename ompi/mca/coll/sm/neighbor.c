@@ -23,6 +23,7 @@ enum {
 /* The edges of this rank. */
 typedef struct edges {
     sm_ports_t outs, ins;
+    bool is_one; /* all blocks of a rank are the same data */
     void *room;
     sm_port_t ports[STACK_DEGREE];
     int ranks[STACK_DEGREE];
@@ -32,6 +33,7 @@ static int list_edges(const sm_comm_t *self, const ompi_coll_call_t *call, edges
 {
     int in, out, *ranks = edges->ranks;
     edges->outs.first = edges->ports;
+    edges->is_one = call->kind == OMPI_NEIGHBOR_ALLGATHER || call->kind == OMPI_NEIGHBOR_ALLGATHERV;
     ompi_topology_degrees(call->comm->topology, self->rank, &in, &out);
     size_t all = (size_t)in + (size_t)out;
     if (all > STACK_DEGREE) {
@@ -114,7 +116,8 @@ static int read_edge(sm_comm_t *self, const sm_slot_t *slot, const edges_t *edge
     const sm_vector_item_t *item = match(self, slot, edges, i);
     if (item == NULL)
         return MPI_ERR_TRUNCATE;
-    return sm_vector_read_item(self, slot, owner, item, edges->ins.first[i].data);
+    int readers = edges->is_one ? sm_vector_head(self, slot, owner)->items : 1;
+    return sm_vector_read_item(self, slot, owner, item, edges->ins.first[i].data, readers);
 }
 
 /* Called when all rows can be read. A rank counts the edges that have been read. */

@@ -8,6 +8,7 @@
  *           priority add the rest of the schedule
  *   work: this rank reads, reduces and writes its part
  *   messages: a barrier                                                  log2(n) rounds
+ *   an allreduce whose result is read (sm_direct_pulls): the pieces are read, and another barrier
  *
  * and the work is that of direct_move.c and direct_reduce.c. A persistent operation that
  * persistent.c does not take decides once, because its buffers do not change.
@@ -40,7 +41,7 @@ typedef struct plan {
     ompi_coll_call_t call;
     sm_fold_t fold;
     ompi_data_t result; /* this rank's block of a reduce_scatter; temporary, if in place */
-    bool is_decided, is_mismatch;
+    bool is_pulled, is_decided, is_mismatch;
     sm_addresses_t *addresses;
     entry_t entries[]; /* of this rank, the next one, and so on, wrapping around */
 } plan_t;
@@ -57,8 +58,9 @@ static bool is_reduce_scatter(const ompi_coll_call_t *call)
     return call->kind == OMPI_REDUCE_SCATTER || call->kind == OMPI_REDUCE_SCATTER_BLOCK;
 }
 
-/* Whether ranks read what they want, instead of having it written. */
-static bool is_pulled(const plan_t *plan)
+/* Whether ranks read what they want, instead of having it written. Not asked again: a blocking call
+ * that is made meanwhile may find out more about the communicator. */
+static bool pulls(const plan_t *plan)
 {
     const ompi_coll_call_t *call = &plan->call;
     bool sends = call->kind == OMPI_GATHER && plan->self->rank != call->root;
@@ -81,12 +83,12 @@ static ompi_data_t operand_of(const plan_t *plan)
     if (call->kind == OMPI_ALLGATHER || call->kind == OMPI_ALLGATHERV)
         return in_place ? ompi_coll_block(&call->recv, self->rank)
                         : ompi_coll_block(&call->send, 0);
-    if (self->rank != call->root && is_pulled(plan))
+    if (self->rank != call->root && plan->is_pulled)
         return ompi_coll_whole(&call->send);
     return (ompi_data_t){0};
 }
 
-/* The result of this rank that the others write; zero: none. */
+/* The result of this rank that the others write, or read pieces of; zero: none. */
 static ompi_data_t target_of(const plan_t *plan)
 {
     const ompi_coll_call_t *call = &plan->call;
@@ -166,9 +168,9 @@ static int reduce(plan_t *plan)
         return sm_fold_run(&plan->fold, NULL, sm_blocks(&call->recv, self).first,
                            plan->result.count, plan->result);
     ompi_data_t result = ompi_coll_whole(&call->recv);
-    if (is_pulled(plan) && call->kind == OMPI_ALLREDUCE)
+    if (plan->is_pulled && call->kind == OMPI_ALLREDUCE)
         return reduce_piece(plan, result);
-    if (is_pulled(plan))
+    if (plan->is_pulled)
         return self->rank == call->root ? sm_fold_run(&plan->fold, NULL, 0, result.count, result)
                                         : MPI_SUCCESS;
     if (call->kind == OMPI_REDUCE)
@@ -211,11 +213,11 @@ static int gather(const plan_t *plan)
 {
     const ompi_coll_call_t *call = &plan->call;
     bool is_root = plan->self->rank == call->root;
-    if (is_root && is_pulled(plan))
+    if (is_root && plan->is_pulled)
         return read_blocks(plan, 1);
     if (is_root && !ompi_coll_is_in_place(&call->send))
         sm_copy_own(ompi_coll_whole(&call->send), ompi_coll_block(&call->recv, plan->self->rank));
-    if (!is_root && !is_pulled(plan))
+    if (!is_root && !plan->is_pulled)
         write_block(plan);
     return MPI_SUCCESS;
 }
@@ -323,7 +325,7 @@ static int decide(ompi_schedule_t *schedule, void *context)
         return ompi_coll_build_behind(&plan->call, plan->self, schedule);
     ompi_schedule_call(schedule, work, plan, (ompi_data_t){0}, (ompi_data_t){0});
     add_barrier(plan, schedule);
-    if (plan->call.kind == OMPI_ALLREDUCE && is_pulled(plan)) {
+    if (plan->call.kind == OMPI_ALLREDUCE && plan->is_pulled) {
         ompi_schedule_call(schedule, collect_pieces, plan, (ompi_data_t){0}, (ompi_data_t){0});
         add_barrier(plan, schedule);
     }
@@ -367,6 +369,7 @@ int sm_nonblocking_build(sm_comm_t *self, const ompi_coll_call_t *call, uint64_t
     if (plan == NULL || addresses == NULL)
         return MPI_ERR_NO_MEM;
     *plan = (plan_t){.self = self, .call = *call, .addresses = addresses};
+    plan->is_pulled = pulls(plan);
     if (!keep(schedule, &plan->call.recv.counts, self->size) ||
         !keep(schedule, &plan->call.recv.displs, self->size))
         return MPI_ERR_NO_MEM;

@@ -86,13 +86,16 @@ static sm_way_t choose_long(const sm_maker_t *maker, unsigned mapped)
 }
 
 /* What blocking calls compare with the limits: a rank's blocks, its own one included, which no row
- * has. */
+ * has; of a scatter one block. */
 static size_t blocks_bytes(const sm_maker_t *maker)
 {
-    size_t size = (size_t)maker->self->size;
     bool has_own = maker->call->op == NULL &&
                    !sm_offer_is(maker, SM_KIND_ONE | SM_KIND_TO_ROOT | SM_KIND_NEIGHBOR);
-    return has_own ? maker->row / (size - 1) * size : maker->row;
+    size_t others = maker->self->size > 1 ? (size_t)maker->self->size - 1 : 1;
+    size_t block = maker->row / others;
+    if (maker->call->kind == OMPI_SCATTER)
+        return block;
+    return has_own ? block + maker->row : maker->row;
 }
 
 /* Equal in all ranks, because they read the same offers. */

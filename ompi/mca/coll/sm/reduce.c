@@ -10,6 +10,8 @@
  *   reduce_scatter                      (n + 1) m                    each rank reduces its block
  *   scan, exscan                        up to (n + 1) m              each rank reduces the operands
  *                                                                    up to its own
+ *   the same where ranks share cores    2 m to 3 m                   each rank adds its operand to
+ *                                                                    what the rank below has
  *
  * With more ranks than cores the work of all ranks adds up, so only one rank does a long allreduce.
  *
@@ -164,8 +166,10 @@ static int add_to_lower(sm_comm_t *self, const ompi_coll_call_t *call, sm_slot_t
         self->signature = sm_line_of(self, slot, lower)->signature | SM_MISMATCH;
         return sm_step_follow_root(self, slot, lower);
     }
-    if (error != MPI_SUCCESS)
+    if (error != MPI_SUCCESS) {
+        self->signature |= SM_MISMATCH;
         return error;
+    }
     const char *sum = sm_step_read(self, slot, lower, 0, bytes, 1);
     char *row = sm_step_own_row(self, slot);
     ompi_op_combine(call->op, sum, own, row, result.count, result.type);

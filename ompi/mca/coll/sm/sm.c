@@ -21,10 +21,11 @@ static const opal_param_row_t params[] = {
      .preset = "0",
      .max = "1M",
      .unit = "bytes",
-     .prose = "The longest data of one rank, for all its receivers together, that a collective "
-              "passes through the shared area of a communicator; 0: as measured, 512 bytes to 64 "
-              "KiB, less where ranks read each other's memory without a system call. All ranks "
-              "need the same value"},
+     .prose =
+         "The longest data of one rank, for all its receivers together (of a scatter, for "
+         "each), that a collective passes through the shared area of a communicator; 0: as measured, 512 bytes to 64 "
+         "KiB, less where ranks read each other's memory without a system call. All ranks "
+         "need the same value"},
     {.name = "nonblocking_bytes",
      .type = OPAL_PARAM_SIZE,
      .value = &nonblocking_bytes,
@@ -90,7 +91,7 @@ static void tell_rules(opal_rule_fn_t *say, void *context)
 /* -- calls ----------------------------------------------------------------------------- */
 
 enum {
-    BLOCKS = 1,       /* the side that sends has a block for each rank */
+    BLOCKS = 1,       /* a row has a block for each rank */
     FROM_ROOT = 2,    /* only the root has data: limits->rooted_divisor applies */
     PIECES = 4,       /* `run` takes any length */
     MAPPED = 8,       /* data that not all ranks have mapped goes by messages */
@@ -191,7 +192,8 @@ static size_t unequal_bytes(const sm_comm_t *self, const ompi_coll_call_t *call)
     return kind_is(call->kind, VECTOR) ? self->short_bytes[call->kind] : 0;
 }
 
-/* The bytes that a rank sends, all blocks together. SIZE_MAX: the number overflows. */
+/* The bytes of a row: of all blocks that a rank sends, or of one block of a scatter. SIZE_MAX: the
+ * number overflows. */
 static size_t call_bytes(const sm_comm_t *self, const ompi_coll_call_t *call)
 {
     unsigned is = kinds[call->kind].is;

@@ -126,8 +126,8 @@ static inline char *sm_step_row(const sm_comm_t *self, const sm_slot_t *slot, in
     return self->room + (2 * (size_t)row + slot->half) * self->room_bytes + slot->at;
 }
 
-/* `bytes` of another rank's row, from the byte `at` on, which this rank is about to read, one of
- * `readers`. The bytes of a line are not worth a claim. */
+/* `bytes` of a row that another rank has written, from the byte `at` on, which this rank is about
+ * to read, one of `readers`. The bytes of a line are not worth a claim. */
 static inline const char *sm_step_read(const sm_comm_t *self, const sm_slot_t *slot, int row,
                                        size_t at, size_t bytes, int readers)
 {

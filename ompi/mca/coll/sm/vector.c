@@ -5,11 +5,11 @@
  * send m bytes each, a rank copies
  *
  *   alltoallv  2 m; m if long          scatterv  n m + m / n; m / n if long
- *   gatherv    n m in the root, m in the others; if long, nothing in the root
+ *   gatherv    n m in the root, m in the others; if long, in one of the two only
  *
  * The root of a gatherv publishes its buffers, and a rank with a long block writes it there,
- * because a block that its rank has written is likely in that rank's cache. A rank with a short
- * block does not wait for the root.
+ * because a block that its rank has written is likely in that rank's cache; or the root reads it
+ * (sm_direct_pulls). A rank with a short block does not wait for the root.
  */
 #include "ompi/mca/coll/sm/vector.h"
 
@@ -165,7 +165,7 @@ int sm_vector_fit(ompi_data_t *to, size_t bytes)
 }
 
 int sm_vector_read_item(const sm_comm_t *self, const sm_slot_t *slot, int rank,
-                        const sm_vector_item_t *item, ompi_data_t to)
+                        const sm_vector_item_t *item, ompi_data_t to, int readers)
 {
     int fits = sm_vector_fit(&to, item->bytes), error = MPI_SUCCESS;
     if (to.count == 0)
@@ -173,7 +173,7 @@ int sm_vector_read_item(const sm_comm_t *self, const sm_slot_t *slot, int rank,
     if (sm_vector_head(self, slot, rank)->where == SM_IN_ROW)
         sm_unpack(to, sm_step_row(self, slot, rank) + item->address);
     else
-        error = sm_direct_fetch_from(self, rank, item->address, item->segments, 0, to, 1);
+        error = sm_direct_fetch_from(self, rank, item->address, item->segments, 0, to, readers);
     return error != MPI_SUCCESS ? error : fits;
 }
 
@@ -199,7 +199,7 @@ static int read_all(sm_comm_t *self, const ompi_coll_call_t *call, const sm_slot
     for (int distance = 1; distance < size; distance++) {
         int rank = (self->rank + distance) % size;
         int taken = sm_vector_read_item(self, slot, rank, item_for(self, slot, rank, self->rank),
-                                        ompi_coll_block(&call->recv, rank));
+                                        ompi_coll_block(&call->recv, rank), 1);
         error = error != MPI_SUCCESS ? error : taken;
         if (sm_vector_head(self, slot, rank)->where == SM_IN_MEMORY)
             sm_vector_reader_done(self, slot, rank, size - 1);
@@ -242,8 +242,8 @@ int sm_alltoallv(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 
 /* -- scatterv -------------------------------------------------------------------------------- */
 
-/* Returns what the root's row does not use to the room, so that more steps sm_vector_fit before a
- * barrier. All ranks do this before their next step. */
+/* Returns what the root's row does not use to the room, so that more steps fit before a barrier.
+ * All ranks do this before their next step. */
 static void shrink_row(sm_comm_t *self, const sm_slot_t *slot, int root)
 {
     self->used = slot->used + ((sm_vector_head(self, slot, root)->used + 63) & ~(size_t)63);
@@ -284,7 +284,7 @@ int sm_scatterv(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
     if (error != MPI_SUCCESS)
         return error;
     error = sm_vector_read_item(self, &slot, root, item_for(self, &slot, root, self->rank),
-                                ompi_coll_whole(&call->recv));
+                                ompi_coll_whole(&call->recv), 1);
     if (sm_vector_head(self, &slot, root)->where == SM_IN_MEMORY)
         sm_vector_reader_done(self, &slot, root, self->size - 1);
     return error;
@@ -336,7 +336,7 @@ static int read_given(gather_t *gather)
             continue;
         }
         if (taken == MPI_SUCCESS) {
-            taken = sm_vector_read_item(self, given, rank, &head->only, block);
+            taken = sm_vector_read_item(self, given, rank, &head->only, block, 1);
             if (head->where == SM_IN_MEMORY)
                 sm_vector_reader_done(self, given, rank, 1);
         }

@@ -74,9 +74,9 @@ void sm_vector_write(sm_comm_t *self, const sm_slot_t *slot, size_t bytes,
 /* Shortens the receive buffer to `bytes`. MPI_ERR_TRUNCATE: it is too short. */
 int sm_vector_fit(ompi_data_t *to, size_t bytes);
 
-/* Reads the data of an item of a rank's row. */
+/* Reads the data of an item of a rank's row, as one of `readers`. */
 int sm_vector_read_item(const sm_comm_t *self, const sm_slot_t *slot, int rank,
-                        const sm_vector_item_t *item, ompi_data_t to);
+                        const sm_vector_item_t *item, ompi_data_t to, int readers);
 
 /* This rank, one of `readers`, no longer needs the data in the memory of `rank`. */
 void sm_vector_reader_done(const sm_comm_t *self, const sm_slot_t *slot, int rank, int readers);
