@@ -212,11 +212,7 @@ static int reduce_by_reading(const sm_fold_t *fold, const sm_slot_t *operands, i
         if (reduced.error == MPI_SUCCESS)
             reduced.error = reduce_to_room(fold, operands, result, &reduced);
     }
-    int error = sm_step_begin(self, SM_TO_ROOT, sizeof(sm_entry_t), &pieces);
-    if (error == MPI_SUCCESS) {
-        sm_direct_write_entry(self, &pieces, &reduced);
-        error = sm_step_arrive_at_root(self, &pieces, root);
-    }
+    int error = sm_direct_give(self, root, &reduced, &pieces);
     if (error == MPI_SUCCESS && is_root) {
         int missing = reduce_missing(fold, operands, &pieces, result);
         int collected = collect(self, &pieces, result, 1);

@@ -108,6 +108,37 @@ START_TEST(an_area_is_used_again_when_all_have_left)
 }
 END_TEST
 
+static void leave(job_t *job)
+{
+    for (int rank = 0; rank < RANKS; rank++)
+        sm_area_leave(job->ranks[rank]);
+}
+
+/* A communicator that gets a larger area uses no more of it than it needs, and the area keeps all
+ * of its bytes. */
+START_TEST(the_smallest_that_is_large_enough_is_taken)
+{
+    static job_t large, small, other;
+    join(&large, LONG);
+    join(&small, SHORT);
+    sm_area_t *large_area = large.ranks[0]->area, *small_area = small.ranks[0]->area;
+    leave(_i == 0 ? &large : &small);
+    leave(_i == 0 ? &small : &large);
+    join(&other, SHORT);
+    ck_assert(has_area_of(&other, small_area));
+    join(&small, SHORT);
+    ck_assert(has_area_of(&small, large_area));
+    ck_assert_uint_eq(small.ranks[0]->max_bytes, SHORT);
+    leave(&other);
+    leave(&small);
+    join(&large, LONG); /* it still has all of its bytes */
+    ck_assert(has_area_of(&large, large_area));
+    size_t before = carved;
+    join(&other, LONG);
+    ck_assert_uint_gt(carved, before);
+}
+END_TEST
+
 START_TEST(a_small_one_is_better_than_none)
 {
     static job_t job;
@@ -137,6 +168,7 @@ END_TEST
 static const unit_test_t tests[] = {
     {.test = &areas_lie_apart_in_the_segment},
     {.test = &an_area_is_used_again_when_all_have_left},
+    {.test = &the_smallest_that_is_large_enough_is_taken, .repeats = 2},
     {.test = &a_small_one_is_better_than_none},
     {.test = &without_pages_there_is_none},
 };
