@@ -32,7 +32,7 @@ typedef struct edges {
 static int list_edges(const sm_comm_t *self, const ompi_coll_call_t *call, edges_t *edges)
 {
     int in, out, *ranks = edges->ranks;
-    edges->outs = edges->ins = (sm_ports_t){edges->ports, 0};
+    edges->outs.first = edges->ports;
     edges->is_one = call->kind == OMPI_NEIGHBOR_ALLGATHER || call->kind == OMPI_NEIGHBOR_ALLGATHERV;
     ompi_topology_degrees(call->comm->topology, self->rank, &in, &out);
     size_t all = (size_t)in + (size_t)out;
@@ -139,9 +139,8 @@ static int read_edges(sm_comm_t *self, const sm_slot_t *slot, const edges_t *edg
 int sm_neighbor(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
     size_t row = EDGES_BYTES + bytes < self->room_bytes ? EDGES_BYTES + bytes : self->room_bytes;
-    edges_t edges; /* not initialized: it is large */
+    edges_t edges = {.room = NULL};
     sm_slot_t slot;
-    edges.room = NULL;
     sm_source_t source = {.error = list_edges(self, call, &edges)};
     int error = sm_step_begin(self, SM_SYNC, row, &slot);
     if (error == MPI_SUCCESS) {
