@@ -24,6 +24,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 #include "opal/include/compiler.h"
 #include "opal/include/status.h"
@@ -72,6 +73,7 @@ typedef struct opal_node_slot {
     /* In local rank 0's slot alone, written by all ranks at the start: how many of them have
      * written their modex records. */
     atomic_uint modex_count[OPAL_MODEX_KINDS];
+
 } opal_node_slot_t;
 
 #define OPAL_NODE_INBOX_CLOSED UINT32_MAX /* the owner accepts no rings any more */
@@ -196,6 +198,12 @@ OPAL_EXPORT opal_status_t opal_node_probe_reading(unsigned local_rank);
 /* Copies from an address of that peer. OPAL_ERR_SYSTEM: not all of the bytes are mapped there. */
 OPAL_EXPORT opal_status_t opal_node_read(unsigned local_rank, void *to, uintptr_t from,
                                          size_t bytes);
+
+/* Copies between segments of this process and segments of that peer, by system calls, until one
+ * side ends. Returns the bytes, or -errno, and then some may have been copied. */
+OPAL_EXPORT ssize_t opal_node_move(unsigned local_rank, bool write, const struct iovec *here,
+                                   size_t here_count, const struct iovec *there,
+                                   size_t there_count);
 
 /* -- peer failure -------------------------------------------------------------------------- */
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The memory of another rank of the node. Memory in the region is read where this process has
- * mapped it, other memory by process_vm_readv(2). That call needs the right to trace the process,
- * which containers and Yama often deny. Whether it works is found out by reading a word whose value
- * the peer has published in its slot; a refusal is no error.
+ * mapped it, other memory by process_vm_readv(2) and process_vm_writev(2). These need the right to
+ * trace the process, which containers and Yama often deny. Whether it works is found out by reading
+ * a word whose value the peer has published in its slot; a refusal is no error.
  *
  * Threading: the caller's lock.
  */
@@ -67,6 +67,69 @@ opal_status_t opal_node_probe_reading(unsigned local_rank)
     return OPAL_SUCCESS;
 }
 
+/* Segments handed to the kernel at once; far below its own limit, to spare the stack. */
+enum { BATCH = 64 };
+
+/* A cursor in segments, which may stand inside of one. */
+typedef struct cursor {
+    const struct iovec *segments;
+    size_t count;
+    size_t done; /* bytes of the first one */
+} cursor_t;
+
+/* The next segments, from the cursor on. */
+static unsigned long cursor_fill(const cursor_t *cursor, struct iovec batch[BATCH])
+{
+    unsigned long count = 0;
+    for (; count < BATCH && count < cursor->count; count++)
+        batch[count] = cursor->segments[count];
+    if (count > 0) {
+        batch[0].iov_base = (char *)batch[0].iov_base + cursor->done;
+        batch[0].iov_len -= cursor->done;
+    }
+    return count;
+}
+
+static void cursor_advance(cursor_t *cursor, size_t bytes)
+{
+    while (cursor->count > 0 && cursor->segments->iov_len - cursor->done <= bytes) {
+        bytes -= cursor->segments->iov_len - cursor->done;
+        cursor->segments++;
+        cursor->count--;
+        cursor->done = 0;
+    }
+    cursor->done += bytes;
+}
+
+ssize_t opal_node_move(unsigned local_rank, bool write, const struct iovec *here, size_t here_count,
+                       const struct iovec *there, size_t there_count)
+{
+    pid_t pid = atomic_load_explicit(&opal_node_slot(local_rank)->pid, memory_order_relaxed);
+    cursor_t local = {.segments = here, .count = here_count};
+    cursor_t remote = {.segments = there, .count = there_count};
+    ssize_t total = 0;
+    cursor_advance(&local, 0); /* over empty segments */
+    cursor_advance(&remote, 0);
+    while (local.count > 0 && remote.count > 0) {
+        struct iovec locals[BATCH], remotes[BATCH];
+        unsigned long local_count = cursor_fill(&local, locals);
+        unsigned long remote_count = cursor_fill(&remote, remotes);
+        if (pid <= 0)
+            return -ESRCH;
+        ssize_t bytes = write
+                            ? process_vm_writev(pid, locals, local_count, remotes, remote_count, 0)
+                            : process_vm_readv(pid, locals, local_count, remotes, remote_count, 0);
+        if (bytes < 0 && errno == EINTR)
+            continue;
+        if (bytes <= 0)
+            return bytes == 0 ? -EFAULT : -errno;
+        total += bytes;
+        cursor_advance(&local, (size_t)bytes);
+        cursor_advance(&remote, (size_t)bytes);
+    }
+    return total;
+}
+
 opal_status_t opal_node_read(unsigned local_rank, void *to, uintptr_t from, size_t bytes)
 {
     opal_node_view_t view;
@@ -76,17 +139,7 @@ opal_status_t opal_node_read(unsigned local_rank, void *to, uintptr_t from, size
         opal_copy(to, seen, bytes);
         return OPAL_SUCCESS;
     }
-    pid_t pid = atomic_load_explicit(&opal_node_slot(local_rank)->pid, memory_order_acquire);
     struct iovec local = {to, bytes}, remote = {(void *)from, bytes};
-    while (local.iov_len > 0) {
-        ssize_t got = pid > 0 ? process_vm_readv(pid, &local, 1, &remote, 1, 0) : 0;
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return OPAL_ERR_SYSTEM;
-        local.iov_base = (char *)local.iov_base + got;
-        remote.iov_base = (char *)remote.iov_base + got;
-        local.iov_len = remote.iov_len -= (size_t)got;
-    }
-    return OPAL_SUCCESS;
+    bool all = opal_node_move(local_rank, false, &local, 1, &remote, 1) == (ssize_t)bytes;
+    return all ? OPAL_SUCCESS : OPAL_ERR_SYSTEM;
 }

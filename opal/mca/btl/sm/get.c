@@ -62,40 +62,6 @@ ssize_t sm_get_mapped(sm_peer_t *peer, const struct iovec *to, size_t to_count,
 
 /* -- CMA ----------------------------------------------------------------------------------- */
 
-/* Segments handed to the kernel at once; far below its own limit, to spare the stack. */
-enum { BATCH = 64 };
-
-/* A cursor in segments, which may stand inside of one. */
-typedef struct cursor {
-    const struct iovec *segments;
-    size_t count;
-    size_t done; /* bytes of the first one */
-} cursor_t;
-
-/* The next segments, from the cursor on. */
-static unsigned long cursor_fill(const cursor_t *cursor, struct iovec batch[BATCH])
-{
-    unsigned long count = 0;
-    for (; count < BATCH && count < cursor->count; count++)
-        batch[count] = cursor->segments[count];
-    if (count > 0) {
-        batch[0].iov_base = (char *)batch[0].iov_base + cursor->done;
-        batch[0].iov_len -= cursor->done;
-    }
-    return count;
-}
-
-static void cursor_advance(cursor_t *cursor, size_t bytes)
-{
-    while (cursor->count > 0 && cursor->segments->iov_len - cursor->done <= bytes) {
-        bytes -= cursor->segments->iov_len - cursor->done;
-        cursor->segments++;
-        cursor->count--;
-        cursor->done = 0;
-    }
-    cursor->done += bytes;
-}
-
 static bool is_forbidden(int error)
 {
     return error == EPERM || error == ENOSYS || error == EACCES;
@@ -104,31 +70,13 @@ static bool is_forbidden(int error)
 ssize_t sm_get_cma(sm_peer_t *peer, const struct iovec *to, size_t to_count,
                    const struct iovec *from, size_t from_count)
 {
-    pid_t pid = atomic_load_explicit(&peer->slot->pid, memory_order_relaxed);
-    cursor_t local = {.segments = to, .count = to_count};
-    cursor_t remote = {.segments = from, .count = from_count};
-    ssize_t total = 0;
-    cursor_advance(&local, 0); /* over empty segments */
-    cursor_advance(&remote, 0);
-    while (local.count > 0 && remote.count > 0) {
-        struct iovec local_batch[BATCH], remote_batch[BATCH];
-        unsigned long local_count = cursor_fill(&local, local_batch);
-        unsigned long remote_count = cursor_fill(&remote, remote_batch);
-        ssize_t bytes =
-            process_vm_readv(pid, local_batch, local_count, remote_batch, remote_count, 0);
-        if (bytes <= 0) {
-            if (bytes < 0 && errno == EINTR)
-                continue;
-            if (bytes == 0 || !is_forbidden(errno))
-                return -OPAL_ERR_SYSTEM;
-            peer->get_state = SM_GET_FORBIDDEN;
-            return -OPAL_ERR_NOT_SUPPORTED;
-        }
-        total += bytes;
-        cursor_advance(&local, (size_t)bytes);
-        cursor_advance(&remote, (size_t)bytes);
-    }
-    return total;
+    ssize_t total = opal_node_move(peer->local_rank, false, to, to_count, from, from_count);
+    if (total >= 0)
+        return total;
+    if (!is_forbidden((int)-total))
+        return -OPAL_ERR_SYSTEM;
+    peer->get_state = SM_GET_FORBIDDEN;
+    return -OPAL_ERR_NOT_SUPPORTED;
 }
 
 bool sm_can_cma(sm_peer_t *peer)

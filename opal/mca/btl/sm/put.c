@@ -6,30 +6,16 @@
  *
  * So all atomics on one location go the same way: whether it is mapped is the same for all peers.
  */
-#include <sys/uio.h>
-
 #include "opal/mca/btl/base/remote.h"
 #include "opal/mca/btl/sm/sm.h"
 
-typedef ssize_t move_fn_t(pid_t pid, const struct iovec *local, unsigned long local_count,
-                          const struct iovec *remote, unsigned long remote_count,
-                          unsigned long flags);
-
 /* By the system call. False: it is not permitted, or not all of that memory is there. */
-static bool move(move_fn_t *call, sm_peer_t *peer, const opal_btl_operation_t *operation)
+static bool move(bool write, sm_peer_t *peer, const opal_btl_operation_t *operation)
 {
     struct iovec local = {operation->local, operation->bytes};
     struct iovec remote = {(void *)(uintptr_t)operation->address, operation->bytes};
-    pid_t pid = atomic_load_explicit(&peer->slot->pid, memory_order_relaxed);
-    while (local.iov_len > 0) {
-        ssize_t moved = call(pid, &local, 1, &remote, 1, 0);
-        if (moved <= 0)
-            return false;
-        local.iov_base = (char *)local.iov_base + moved;
-        remote.iov_base = (char *)remote.iov_base + moved;
-        local.iov_len = remote.iov_len -= (size_t)moved;
-    }
-    return true;
+    return opal_node_move(peer->local_rank, write, &local, 1, &remote, 1) ==
+           (ssize_t)operation->bytes;
 }
 
 bool sm_put(opal_btl_peer_t *base, opal_btl_operation_t *operation)
@@ -41,7 +27,7 @@ bool sm_put(opal_btl_peer_t *base, opal_btl_operation_t *operation)
     operation->status = OPAL_SUCCESS;
     if (mapped != NULL)
         opal_btl_put_here(operation, mapped);
-    else if (!sm_can_cma(peer) || !move(process_vm_writev, peer, operation))
+    else if (!sm_can_cma(peer) || !move(true, peer, operation))
         return opal_btl_put_by_frames(base, operation);
     return true;
 }
@@ -55,7 +41,7 @@ bool sm_get(opal_btl_peer_t *base, opal_btl_operation_t *operation)
     operation->status = OPAL_SUCCESS;
     if (mapped != NULL)
         opal_btl_get_here(operation, mapped);
-    else if (!sm_can_cma(peer) || !move(process_vm_readv, peer, operation))
+    else if (!sm_can_cma(peer) || !move(false, peer, operation))
         return opal_btl_get_by_frames(base, operation);
     return true;
 }
