@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "opal/node/region.h"
 #include "opal/process/job.h"
 #include "opal/util/log.h"
 #include "ompi/api/bodies.h"
@@ -164,7 +165,7 @@ int ompi_api_pcontrol(const int level OPAL_UNUSED)
 
 int ompi_api_alloc_mem(MPI_Aint size, ompi_info_t *info OPAL_UNUSED, void *baseptr)
 {
-    void *memory = malloc(size > 0 ? (size_t)size : 1);
+    void *memory = opal_region_allocate(_Alignof(max_align_t), size > 0 ? (size_t)size : 1);
     if (memory == NULL)
         return MPI_ERR_NO_MEM;
     memcpy(baseptr, &memory, sizeof memory); /* a pointer to any kind of pointer */
@@ -173,7 +174,7 @@ int ompi_api_alloc_mem(MPI_Aint size, ompi_info_t *info OPAL_UNUSED, void *basep
 
 int ompi_api_free_mem(void *base)
 {
-    free(base);
+    opal_region_free(base);
     return MPI_SUCCESS;
 }
 

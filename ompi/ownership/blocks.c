@@ -140,12 +140,8 @@ bool ompi_block_disown(const void *start, ompi_block_t *block)
 
 bool ompi_block_allocate(size_t bytes, ompi_block_t *block)
 {
-    void *start = NULL;
-    if (bytes > SIZE_MAX / 2)
-        return false;
-    if (opal_region.bytes > 0)
-        start = opal_heap_memalign(opal_region.heap, ALIGNMENT, bytes > 0 ? bytes : 1);
-    if (start == NULL && posix_memalign(&start, ALIGNMENT, bytes > 0 ? bytes : 1) != 0)
+    void *start = opal_region_allocate(ALIGNMENT, bytes);
+    if (start == NULL)
         return false;
     *block = (ompi_block_t){.start = start, .bytes = bytes};
     return true;
@@ -184,10 +180,7 @@ void ompi_block_leave(const ompi_block_t *block)
 void ompi_block_free(const ompi_block_t *block)
 {
     ompi_block_leave(block);
-    if (opal_region_has(block->start, 1))
-        opal_heap_free(opal_region.heap, block->start);
-    else
-        free(block->start);
+    opal_region_free(block->start);
 }
 
 void ompi_blocks_end(void)

@@ -2,6 +2,8 @@
 /* What this process writes into its pool for the other processes of the region. */
 #include "opal/node/region.h"
 
+#include <stdlib.h>
+
 #include "opal/node/region_file.h"
 
 opal_region_t opal_region;
@@ -19,6 +21,25 @@ void opal_region_leave_peers(void)
 {
     if (opal_region.bytes > 0)
         atomic_fetch_and(&opal_region.pools[opal_region.number].ties, ~(uint32_t)OPAL_REGION_SEEN);
+}
+
+void *opal_region_allocate(size_t alignment, size_t bytes)
+{
+    void *block = NULL;
+    bytes = bytes > 0 ? bytes : 1;
+    if (bytes <= SIZE_MAX / 2 && opal_region.bytes > 0)
+        block = opal_heap_memalign(opal_region.heap, alignment, bytes);
+    if (bytes <= SIZE_MAX / 2 && block == NULL && posix_memalign(&block, alignment, bytes) != 0)
+        return NULL;
+    return block;
+}
+
+void opal_region_free(void *block)
+{
+    if (opal_region.bytes > 0 && opal_heap_owns(opal_region.heap, block))
+        opal_heap_free(opal_region.heap, block);
+    else
+        free(block);
 }
 
 /* 1 + the number of the pool that a block comes from; 0: it lies elsewhere. */

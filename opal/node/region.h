@@ -52,6 +52,11 @@ static inline bool opal_region_has(const void *start, size_t bytes)
 OPAL_EXPORT void opal_region_meet_peers(void);
 OPAL_EXPORT void opal_region_leave_peers(void);
 
+/* A block of at least one byte for data that peers access: in the region if there is one with room,
+ * else of malloc. free returns it. NULL: no memory. */
+OPAL_EXPORT void *opal_region_allocate(size_t alignment, size_t bytes);
+OPAL_EXPORT void opal_region_free(void *block);
+
 /* Whether a block of the region comes from this process' heap. */
 OPAL_EXPORT bool opal_region_is_own(const void *block);
 

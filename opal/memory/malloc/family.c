@@ -20,6 +20,8 @@
 
 enum { LARGE, ALL, KINDS };
 
+enum { PAGE_BYTES = 4096 };
+
 static opal_heap_t nothing; /* owns no address */
 
 /* Heaps of which blocks may be in use. */
@@ -205,9 +207,16 @@ void *opal_memory_family_calloc(size_t count, size_t size)
                                      : the_original()->calloc(count, size);
 }
 
+/* A block at the beginning of a page is mostly a buffer, whatever its size, and takes as much as a
+ * large one. */
+static inline bool is_buffer(size_t alignment, size_t bytes)
+{
+    return is_large(bytes) || (alignment >= PAGE_BYTES && is_large(SIZE_MAX));
+}
+
 void *opal_memory_family_memalign(size_t alignment, size_t bytes)
 {
-    if (is_large(bytes)) {
+    if (is_buffer(alignment, bytes)) {
         int saved = errno;
         void *block = opal_heap_memalign(known_heap(LARGE), alignment, bytes);
         if (opal_likely(block != NULL))
