@@ -2,23 +2,21 @@
 /*
  * Ranks that wait use no CPU: all but the last one, who comes late, are blocked in a receive, a
  * probe, a wait and a barrier. The last one looks at them from outside: they are asleep, and are
- * hardly ever awake in between. What a machine is busy with makes that less, not more.
+ * hardly ever awake in between.
  *
  *   idle [each]     each: how often one of them may be awake is for a network that has to be looked
  *                   at now and then; without what the network works for, a probe and a long
  *                   reduction
  */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <mpi.h>
-#include <poll.h>
 #include <string.h>
 
+#include "asleep.h"
 #include "place.h"
 #include "tap.h"
 
-/* A look every now and then, and what is still to be done before the sleep. */
-enum { WATCH_MSEC = 300, WAKES_PER_SEC = 300, NAPS_PER_SEC = 1500, FIRST_WAKES = 10 };
+enum { NAPS_PER_SEC = 1500 };
 
 static int rank, size;
 static bool is_each;
@@ -58,73 +56,13 @@ static void block_in_sum(void)
 
 /* -- the one that looks ------------------------------------------------------------------------ */
 
-/* A thread's line of its status that begins so; NULL: it has ended. */
-static const char *status_of(int pid, const char *thread, const char *name)
-{
-    static char line[256];
-    char path[300];
-    bool found = false;
-    snprintf(path, sizeof path, "/proc/%d/task/%s/status", pid, thread);
-    FILE *file = fopen(path, "r");
-    while (file != NULL && !found && fgets(line, sizeof line, file) != NULL)
-        found = strncmp(line, name, strlen(name)) == 0;
-    if (file != NULL)
-        fclose(file);
-    return found ? line + strlen(name) : NULL;
-}
-
-/* How many of a rank's threads are not asleep, or how often they have gone to sleep. */
-static long sum_over_threads(int pid, bool of_sleeps)
-{
-    char path[64];
-    long sum = 0;
-    snprintf(path, sizeof path, "/proc/%d/task", pid);
-    DIR *folder = opendir(path);
-    for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
-        const char *value = entry->d_name[0] == '.' ? NULL
-                            : of_sleeps ? status_of(pid, entry->d_name, "voluntary_ctxt_switches:")
-                                        : status_of(pid, entry->d_name, "State:\t");
-        if (value != NULL)
-            sum += of_sleeps ? atol(value) : *value != 'S';
-    }
-    if (folder != NULL)
-        closedir(folder);
-    return sum;
-}
-
-static void await_sleep(void)
-{
-    for (int i = 0; i < size - 1; i++) {
-        while (sum_over_threads(pids[i], false) > 0)
-            poll(NULL, 0, 1);
-    }
-}
-
-/* How often one of them went to sleep again, at most, in the seconds that it tells. */
-static long watch(double *seconds)
-{
-    long before[size], most = 0;
-    await_sleep();
-    double began = MPI_Wtime();
-    for (int i = 0; i < size - 1; i++)
-        before[i] = sum_over_threads(pids[i], true);
-    poll(NULL, 0, WATCH_MSEC);
-    for (int i = 0; i < size - 1; i++) {
-        long more = sum_over_threads(pids[i], true) - before[i];
-        most = more > most ? more : most;
-    }
-    *seconds = MPI_Wtime() - began;
-    await_sleep(); /* one that runs all the time goes to sleep never */
-    return most;
-}
-
 static void check(void (*block)(void), bool is_collective, const char *what)
 {
     long wakes = 0;
     double seconds = 0;
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == size - 1)
-        wakes = watch(&seconds);
+        wakes = watch(pids, size - 1, &seconds);
     for (int i = 0; i < size - 1 && rank == size - 1 && !is_collective; i++)
         MPI_Send(NULL, 0, MPI_INT, i, 1, MPI_COMM_WORLD);
     if (rank < size - 1 || is_collective)

@@ -10,6 +10,7 @@
 #include <mpi.h>
 #include <stdlib.h>
 
+#include "resident.h"
 #include "tap.h"
 
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
@@ -21,21 +22,6 @@ enum { IS_MEASURABLE = 1 };
 enum { START_KIB = 1024, SLACK_KIB = 192, BYTES = 4096, TURNS = 100 };
 
 static int rank, size;
-
-/* Pages that are no file's. */
-static long memory_kib(void)
-{
-    char line[128];
-    long kib, sum = 0;
-    FILE *file = fopen("/proc/self/status", "r");
-    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
-        if (sscanf(line, "RssAnon: %ld", &kib) == 1 || sscanf(line, "RssShmem: %ld", &kib) == 1)
-            sum += kib;
-    }
-    if (file != NULL)
-        fclose(file);
-    return sum;
-}
 
 /* Messages in both directions, more of them than a ring holds. */
 static void talk(int peer)
