@@ -68,6 +68,15 @@ libompi_core_la_SOURCES += \
 	%D%/mca/coll/base/choose.c %D%/mca/coll/base/choose.h \
 	%D%/mca/coll/base/data.h \
 	%D%/mca/coll/base/tuning.c %D%/mca/coll/base/tuning.h \
+	%D%/mca/osc/base/accumulate.c %D%/mca/osc/base/accumulate.h \
+	%D%/mca/osc/base/area.c %D%/mca/osc/base/area.h \
+	%D%/mca/osc/base/atomic.c %D%/mca/osc/base/atomic.h \
+	%D%/mca/osc/base/attach.c %D%/mca/osc/base/attach.h \
+	%D%/mca/osc/base/base.c %D%/mca/osc/base/base.h \
+	%D%/mca/osc/base/lock.c %D%/mca/osc/base/lock.h \
+	%D%/mca/osc/base/resolve.c %D%/mca/osc/base/resolve.h \
+	%D%/mca/osc/base/stripe.c %D%/mca/osc/base/stripe.h \
+	%D%/mca/osc/osc.h \
 	%D%/mca/coll/coll.h \
 	%D%/mca/mpool/base/base.c %D%/mca/mpool/base/base.h \
 	%D%/mca/mpool/base/leave_pinned.c %D%/mca/mpool/base/leave_pinned.h \
@@ -101,6 +110,10 @@ libompi_core_la_SOURCES += \
 	%D%/schedule/schedule.c %D%/schedule/schedule.h \
 	%D%/topology/dims.c \
 	%D%/topology/topology.c %D%/topology/topology.h \
+	%D%/win/access.c \
+	%D%/win/hints.c \
+	%D%/win/memory.c \
+	%D%/win/sync.c \
 	%D%/win/win.c %D%/win/win.h
 
 # One file of wrappers a chapter of the table.

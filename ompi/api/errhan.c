@@ -95,6 +95,9 @@ int ompi_api_file_call_errhandler(ompi_file_t *fh, int errorcode)
 
 int ompi_api_win_set_errhandler(ompi_win_t *win, ompi_errhandler_t *errhandler)
 {
+    /* Requests of a window name its communicator, whose handler cannot be one for windows. */
+    bool is_predefined = errhandler->action != OMPI_ERRHANDLER_CALL;
+    ompi_errhandler_attach(&win->osc.comm->head, is_predefined ? errhandler : &ompi_errors_return);
     return attach(&win->head, errhandler, OMPI_WIN, "The error handler was not made for windows.");
 }
 

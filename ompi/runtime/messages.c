@@ -18,6 +18,7 @@
 #include "ompi/handle/handle.h"
 #include "ompi/mca/coll/base/base.h"
 #include "ompi/mca/mpool/base/base.h"
+#include "ompi/mca/osc/base/base.h"
 #include "ompi/mca/pml/base/base.h"
 #include "ompi/ownership/pass.h"
 #include "ompi/part/part.h"
@@ -25,7 +26,8 @@
 #include "ompi/runtime/params.h"
 
 static opal_framework_t *const frameworks[] = {&mca_mpool_framework, &mca_btl_framework,
-                                               &mca_pml_framework, &mca_coll_framework};
+                                               &mca_pml_framework, &mca_coll_framework,
+                                               &mca_osc_framework};
 
 static opal_status_t open_frameworks(void)
 {
@@ -161,10 +163,15 @@ static opal_status_t start_communicators(void)
         return status;
     ompi_attributes_set_tag_ub(ompi_pml->max_tag);
     ompi_coll_start();
-    if (ompi_comm_start_messages(communicator_limit(), &comm_hooks) == MPI_SUCCESS)
-        return OPAL_SUCCESS;
+    if (ompi_comm_start_messages(communicator_limit(), &comm_hooks) != MPI_SUCCESS)
+        status = OPAL_ERR_NO_MEMORY;
+    else
+        status = ompi_osc_start(strcmp(own_pml(), "ob1") == 0);
+    if (status == OPAL_SUCCESS)
+        return status;
+    ompi_osc_stop();
     ompi_comm_stop_messages();
-    return OPAL_ERR_NO_MEMORY;
+    return status;
 }
 
 opal_status_t ompi_messages_start(bool threads)
@@ -205,6 +212,7 @@ void ompi_messages_stop(void)
     ompi_pml->meet();
     ompi_part_stop();
     ompi_comm_stop_messages();
+    ompi_osc_stop();
     ompi_pml->stop(pml_state());
     ompi_pml = NULL;
     ompi_lock_start(false);

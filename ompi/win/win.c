@@ -1,60 +1,99 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Windows: making and ending them, and their hints. */
+/* Windows: making and ending them. */
 #include "ompi/win/win.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "opal/node/region.h"
+#include "opal/threads/membarrier.h"
 #include "ompi/attribute/attribute.h"
 #include "ompi/comm_create/create.h"
 #include "ompi/errhandler/errhandler.h"
-#include "ompi/handle/handle.h"
 #include "ompi/mca/coll/coll.h"
+#include "ompi/mca/osc/base/attach.h"
+#include "ompi/mca/osc/base/base.h"
+#include "ompi/mca/osc/base/stripe.h"
 
-/* The hints of the standard, with the value that holds when the program gives none. */
-static const struct {
-    const char *key, *preset;
-} hints[] = {
-    {"no_locks", "false"},
-    {"accumulate_ordering", "rar,raw,war,waw"},
-    {"accumulate_ops", "same_op_no_op"},
-    {"mpi_accumulate_granularity", "0"},
-    {"same_size", "false"},
-    {"same_disp_unit", "false"},
-    {"alloc_shared_noncontig", "false"},
-};
+enum { LONGEST_ALIGNMENT = 1 << 30 };
+
+static _Thread_local char detail[192];
+static _Thread_local bool has_detail;
+
+const char *ompi_win_detail(void)
+{
+    bool had_detail = has_detail;
+    has_detail = false;
+    return had_detail ? detail : NULL;
+}
+
+int ompi_win_fail(int code, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(detail, sizeof detail, format, arguments);
+    va_end(arguments);
+    has_detail = true;
+    return code;
+}
+
+/* -- the end ----------------------------------------------------------------------------- */
 
 static void destroy(ompi_object_t *head)
 {
     ompi_win_t *win = opal_container_of(head, ompi_win_t, head);
+    ompi_osc_window_remove(&win->osc);
+    ompi_osc_detach_all(&win->osc);
+    ompi_osc_area_leave(&win->osc);
     if (win->info != NULL)
         ompi_object_release(&win->info->head);
-    if (win->comm != NULL)
-        ompi_object_release(&win->comm->head);
-    free(win->memory);
+    if (win->osc.comm != NULL)
+        ompi_object_release(&win->osc.comm->head);
+    ompi_win_memory_free(&win->memory);
+    free(win->osc.internode_posts);
+    free(win->osc.targets);
+    free(win->offsets);
+    free(win->start_ranks);
+    free(win->post_ranks);
     free(win);
 }
 
-int ompi_win_set_hints(ompi_win_t *win, ompi_info_t *info)
+int ompi_win_may_free(const ompi_win_t *win)
 {
-    char value[MPI_MAX_INFO_VAL];
-    size_t length;
-    int error = MPI_SUCCESS;
-    for (size_t i = 0; info != NULL && i < OPAL_COUNT_OF(hints) && error == MPI_SUCCESS; i++) {
-        if (ompi_info_get(info, hints[i].key, value, sizeof value, &length))
-            error = ompi_info_set(win->info, hints[i].key, value);
-    }
+    if (win->epoch <= OMPI_WIN_FENCED && !win->is_posted)
+        return MPI_SUCCESS;
+    return ompi_win_fail(MPI_ERR_RMA_SYNC, "The window is in an epoch of %s.",
+                         win->is_posted                   ? "MPI_Win_post"
+                         : win->epoch == OMPI_WIN_STARTED ? "MPI_Win_start"
+                         : win->epoch == OMPI_WIN_LOCKED  ? "MPI_Win_lock"
+                                                          : "MPI_Win_lock_all");
+}
+
+int ompi_win_free(ompi_win_t **win)
+{
+    int error = ompi_osc_flush(&(*win)->osc, -1, false);
+    int status = ompi_win_barrier(*win);
+    if (status != MPI_SUCCESS)
+        return status;
+    ompi_lock();
+    ompi_object_release(&(*win)->head);
+    ompi_unlock();
+    *win = NULL;
     return error;
 }
 
-static int begin_hints(ompi_win_t *win, ompi_info_t *info)
-{
-    win->info = ompi_info_create();
-    int error = win->info != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
-    for (size_t i = 0; i < OPAL_COUNT_OF(hints) && error == MPI_SUCCESS; i++)
-        error = ompi_info_set(win->info, hints[i].key, hints[i].preset);
-    return error == MPI_SUCCESS ? ompi_win_set_hints(win, info) : error;
-}
+/* -- making ------------------------------------------------------------------------------ */
+
+/* What each rank tells the others. */
+typedef struct item {
+    uint64_t base, bytes;
+    int64_t unit;
+    uint64_t area; /* of the ranks of its node, if it is the first of them */
+    uint16_t is_shared, uses_atomics;
+    int32_t error;
+} item_t;
 
 static int define_attributes(ompi_win_t *win)
 {
@@ -62,10 +101,8 @@ static int define_attributes(ompi_win_t *win)
         int keyval;
         void *value;
     } attributes[] = {
-        {MPI_WIN_BASE, win->shape.base},
-        {MPI_WIN_SIZE, &win->shape.size},
-        {MPI_WIN_DISP_UNIT, &win->shape.disp_unit},
-        {MPI_WIN_CREATE_FLAVOR, &win->shape.flavor},
+        {MPI_WIN_BASE, win->shape.base},      {MPI_WIN_SIZE, &win->shape.size},
+        {MPI_WIN_DISP_UNIT, &win->disp_unit}, {MPI_WIN_CREATE_FLAVOR, &win->shape.flavor},
         {MPI_WIN_MODEL, &win->model},
     };
     int error = MPI_SUCCESS;
@@ -74,8 +111,160 @@ static int define_attributes(ompi_win_t *win)
     return error;
 }
 
-int ompi_win_create(const ompi_win_shape_t *shape, void *memory, ompi_info_t *info,
-                    ompi_communicator_t *comm, ompi_win_t **result)
+static bool do_all_map(const ompi_osc_window_t *window)
+{
+    for (int local = 0; local < window->local_count; local++) {
+        if (window->locals[local].view.bytes == 0 && window->local_count > 1)
+            return false;
+    }
+    return opal_region.bytes > 0;
+}
+
+/* The part of the work that does not depend on the other ranks. */
+static int prepare(ompi_win_t *win, ompi_info_t *info, uint64_t *area)
+{
+    ompi_osc_window_t *window = &win->osc;
+    *area = 0;
+    window->rank = window->comm->rank;
+    window->size = window->comm->size;
+    window->flavor = win->shape.flavor;
+    window->is_dynamic = window->flavor == MPI_WIN_FLAVOR_DYNAMIC;
+    window->targets = calloc((size_t)window->size, sizeof *window->targets);
+    window->internode_posts = calloc((size_t)window->size, sizeof *window->internode_posts);
+    win->offsets = calloc((size_t)window->size + 1, sizeof *win->offsets);
+    if (window->targets == NULL || window->internode_posts == NULL || win->offsets == NULL)
+        return MPI_ERR_NO_MEM;
+    int error = ompi_osc_area_begin(window, area);
+    if (error != MPI_SUCCESS)
+        return error;
+    window->all_map = do_all_map(window);
+    ompi_lock();
+    bool has_stripes = ompi_osc_stripes_start();
+    ompi_unlock();
+    error = has_stripes ? ompi_win_begin_hints(win, info) : MPI_ERR_NO_MEM;
+    if (error != MPI_SUCCESS)
+        return error;
+    uint64_t alignment = ompi_win_hint_number(win, "mpi_minimum_memory_alignment");
+    if ((alignment & (alignment - 1)) == 0 && alignment <= LONGEST_ALIGNMENT)
+        win->alignment = (size_t)alignment;
+    return MPI_SUCCESS;
+}
+
+static bool needs_memory(const ompi_win_t *win)
+{
+    return win->shape.flavor == MPI_WIN_FLAVOR_ALLOCATE ||
+           win->shape.flavor == MPI_WIN_FLAVOR_SHARED;
+}
+
+static int exchange_items(ompi_communicator_t *comm, const item_t *own, item_t *items)
+{
+    ompi_coll_call_t call = {
+        .kind = OMPI_ALLGATHER,
+        .comm = comm,
+        .send = {(void *)(uintptr_t)own, sizeof *own, ompi_datatype_of(MPI_BYTE), {0}, {0}, NULL},
+        .recv = {items, sizeof *own, ompi_datatype_of(MPI_BYTE), {0}, {0}, NULL}};
+    ompi_lock();
+    int error = ompi_coll_run(&call);
+    ompi_unlock();
+    return error;
+}
+
+/* The first error of any rank. */
+static int agree(ompi_communicator_t *comm, int own)
+{
+    int result = own;
+    ompi_coll_call_t call = {.kind = OMPI_ALLREDUCE,
+                             .comm = comm,
+                             .send = {&own, 0, NULL, {0}, {0}, NULL},
+                             .recv = {&result, 1, ompi_datatype_of(MPI_INT), {0}, {0}, NULL},
+                             .op = ompi_handle_object(MPI_MAX)};
+    ompi_lock();
+    int error = ompi_coll_run(&call);
+    ompi_unlock();
+    return error != MPI_SUCCESS ? error : result;
+}
+
+static void set_target(ompi_osc_window_t *window, int rank, const item_t *item)
+{
+    ompi_osc_target_t *target = &window->targets[rank];
+    target->base = item->base;
+    target->bytes = item->bytes;
+    target->unit = item->unit;
+    target->is_shared = target->is_shared || (item->is_shared && window->all_map);
+    if (target->mapped == NULL && !window->is_dynamic && target->local >= 0) {
+        if (rank == window->rank)
+            target->mapped = (char *)(uintptr_t)item->base;
+        else if (item->is_shared)
+            target->mapped = opal_view_at(&window->locals[target->local].view,
+                                          (uintptr_t)item->base, item->bytes);
+    }
+    target->here = target->mapped;
+}
+
+static bool lies_in_region(const ompi_win_t *win)
+{
+    return win->shape.base != NULL && opal_region_has(win->shape.base, (size_t)win->shape.size);
+}
+
+/* Without a membarrier that reaches this process an atomic and a longer accumulate cannot be told
+ * apart (base/accumulate.h); a program that says that its accumulates are long does not need
+ * atomics. All ranks must be able to. */
+static bool uses_atomics(const ompi_win_t *win)
+{
+    return opal_membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) &&
+           ompi_win_hint_number(win, "mpi_accumulate_granularity") <= 8;
+}
+
+/* Makes the targets of what all ranks have told. */
+static int set_up(ompi_win_t *win, const item_t *items)
+{
+    ompi_osc_window_t *window = &win->osc;
+    window->uses_atomics = true;
+    for (int rank = 0; rank < window->size; rank++) {
+        set_target(window, rank, &items[rank]);
+        window->uses_atomics = window->uses_atomics && items[rank].uses_atomics;
+    }
+    int error = ompi_osc_area_join(window, items[window->locals[0].rank].area);
+    if (error == MPI_SUCCESS)
+        error = ompi_osc_window_add(window);
+    return error == MPI_SUCCESS ? define_attributes(win) : error;
+}
+
+static int first_error(const item_t *items, int size)
+{
+    int error = MPI_SUCCESS;
+    for (int rank = 0; rank < size && error == MPI_SUCCESS; rank++)
+        error = items[rank].error;
+    return error;
+}
+
+/* With a communicator of its own, in all ranks. */
+static int make(ompi_win_t *win, ompi_info_t *info)
+{
+    item_t own = {0};
+    ompi_communicator_t *comm = win->osc.comm;
+    item_t *items = calloc((size_t)comm->size, sizeof *items);
+    int error = items != NULL ? prepare(win, info, &own.area) : MPI_ERR_NO_MEM;
+    error = agree(comm, error);
+    if (error == MPI_SUCCESS && items != NULL) {
+        own.error = needs_memory(win) ? ompi_win_memory_allocate(win) : MPI_SUCCESS;
+        own.base = (uintptr_t)win->shape.base;
+        own.bytes = (uint64_t)win->shape.size;
+        own.unit = win->shape.disp_unit;
+        own.is_shared = lies_in_region(win);
+        own.uses_atomics = uses_atomics(win);
+        error = exchange_items(comm, &own, items);
+    }
+    if (error == MPI_SUCCESS && items != NULL)
+        error = first_error(items, comm->size);
+    if (error == MPI_SUCCESS && items != NULL)
+        error = agree(comm, set_up(win, items));
+    free(items);
+    return error;
+}
+
+int ompi_win_create(const ompi_win_shape_t *shape, ompi_info_t *info, ompi_communicator_t *comm,
+                    ompi_win_t **result)
 {
     ompi_win_t *win = calloc(1, sizeof *win);
     if (win == NULL)
@@ -83,13 +272,12 @@ int ompi_win_create(const ompi_win_shape_t *shape, void *memory, ompi_info_t *in
     ompi_object_init(&win->head, OMPI_WIN, destroy);
     ompi_errhandler_attach(&win->head, &ompi_errors_are_fatal);
     win->shape = *shape;
+    win->disp_unit = (int)shape->disp_unit;
     win->model = MPI_WIN_UNIFIED;
     /* All ranks take part in what is collective, also those with an error. */
-    int error = ompi_comm_split(comm, 0, comm->rank, NULL, &win->comm);
+    int error = ompi_comm_split(comm, 0, comm->rank, NULL, &win->osc.comm);
     if (error == MPI_SUCCESS)
-        error = begin_hints(win, info);
-    if (error == MPI_SUCCESS)
-        error = define_attributes(win);
+        error = make(win, info);
     if (error != MPI_SUCCESS) {
         ompi_attributes_delete_all(&win->head);
         ompi_lock();
@@ -97,16 +285,43 @@ int ompi_win_create(const ompi_win_shape_t *shape, void *memory, ompi_info_t *in
         ompi_unlock();
         return error;
     }
-    win->memory = memory;
     *result = win;
     return MPI_SUCCESS;
 }
 
-int ompi_win_free(ompi_win_t *win)
+/* -- dynamic windows --------------------------------------------------------------------- */
+
+static int check_dynamic(const ompi_win_t *win)
 {
-    ompi_coll_call_t barrier = {.kind = OMPI_BARRIER, .comm = win->comm};
-    int error = ompi_coll_run(&barrier);
-    if (error == MPI_SUCCESS)
-        ompi_object_release(&win->head);
-    return error;
+    if (win->osc.is_dynamic)
+        return MPI_SUCCESS;
+    return ompi_win_fail(MPI_ERR_RMA_FLAVOR,
+                         "Memory can be attached to windows of MPI_Win_create_dynamic only.");
+}
+
+int ompi_win_attach(ompi_win_t *win, void *base, MPI_Aint size)
+{
+    int error = check_dynamic(win);
+    if (error != MPI_SUCCESS)
+        return error;
+    ompi_lock();
+    error = ompi_osc_attach(&win->osc, (uintptr_t)base, (size_t)size);
+    ompi_unlock();
+    return error == MPI_ERR_RMA_ATTACH
+               ? ompi_win_fail(error, "The memory of %lld bytes at %p overlaps attached memory.",
+                               (long long)size, base)
+               : error;
+}
+
+int ompi_win_detach(ompi_win_t *win, const void *base)
+{
+    int error = check_dynamic(win);
+    if (error != MPI_SUCCESS)
+        return error;
+    ompi_lock();
+    error = ompi_osc_detach(&win->osc, (uintptr_t)base);
+    ompi_unlock();
+    return error == MPI_SUCCESS
+               ? error
+               : ompi_win_fail(error, "No memory that begins at %p is attached.", base);
 }

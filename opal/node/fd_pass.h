@@ -8,17 +8,18 @@
 #ifndef OPAL_NODE_FD_PASS_H
 #define OPAL_NODE_FD_PASS_H
 
+#include "opal/include/compiler.h"
 #include "opal/include/status.h"
 
 enum { OPAL_NODE_PASS_NAME_BYTES = 64 };
 
 /* A listening socket and its name. -1: it failed, which was logged. */
-int opal_node_pass_listen(char name[OPAL_NODE_PASS_NAME_BYTES]);
+OPAL_EXPORT int opal_node_pass_listen(char name[OPAL_NODE_PASS_NAME_BYTES]);
 
 /* Sends `fd` to `count` processes of this user. */
-opal_status_t opal_node_pass_serve(int listener, int fd, unsigned count);
+OPAL_EXPORT opal_status_t opal_node_pass_serve(int listener, int fd, unsigned count);
 
 /* Receives it from the process that listens as `name`. */
-opal_status_t opal_node_pass_fetch(const char *name, int *fd);
+OPAL_EXPORT opal_status_t opal_node_pass_fetch(const char *name, int *fd);
 
 #endif

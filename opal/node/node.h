@@ -74,6 +74,8 @@ typedef struct opal_node_slot {
      * written their modex records. */
     atomic_uint modex_count[OPAL_MODEX_KINDS];
 
+    /* There, too: the offset of the locks of one-sided communication; 0: not made yet. */
+    _Atomic uint64_t stripes;
 } opal_node_slot_t;
 
 #define OPAL_NODE_INBOX_CLOSED UINT32_MAX /* the owner accepts no rings any more */

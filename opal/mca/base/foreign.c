@@ -55,6 +55,11 @@ static const struct {
     {"coll", "acoll", "p2p", ""},
     {"coll", "ftagree", "p2p", ""},
     {"coll", "demo", "p2p", ""},
+    {"osc", "ucx", "", ""},
+    {"osc", "rdma", "", ""},
+    {"osc", "pt2pt", "", ""},
+    {"osc", "portals4", "", ""},
+    {"osc", "monitoring", "", ""},
     {"mpool", "grdma", "rcache", ""},
     {"mpool", "hugepage", "", ""},
     {"mpool", "udreg", "rcache", ""},
@@ -65,13 +70,13 @@ static const struct {
 };
 
 static const char *const frameworks[] = {
-    "accelerator", "allocator", "backtrace", "bml",       "common", "compress", "crcp",   "crs",
-    "dfs",         "errmgr",    "ess",       "event",     "fbtl",   "fcoll",    "filem",  "fs",
-    "grpcomm",     "hook",      "hwloc",     "if",        "io",     "odls",     "oob",    "op",
-    "opal",        "ompi",      "orte",      "osc",       "part",   "plm",      "prte",   "ras",
-    "rcache",      "reachable", "regx",      "rmaps",     "rml",    "routed",   "rte",    "rtc",
-    "schizo",      "sec",       "sharedfp",  "shmem",     "smsc",   "snapc",    "sstore", "state",
-    "threads",     "timer",     "topo",      "vprotocol",
+    "accelerator", "allocator", "backtrace", "bml",   "common", "compress", "crcp",  "crs",
+    "dfs",         "errmgr",    "ess",       "event", "fbtl",   "fcoll",    "filem", "fs",
+    "grpcomm",     "hook",      "hwloc",     "if",    "io",     "odls",     "oob",   "op",
+    "opal",        "ompi",      "orte",      "part",  "plm",    "prte",     "ras",   "rcache",
+    "reachable",   "regx",      "rmaps",     "rml",   "routed", "rte",      "rtc",   "schizo",
+    "sec",         "sharedfp",  "shmem",     "smsc",  "snapc",  "sstore",   "state", "threads",
+    "timer",       "topo",      "vprotocol",
 };
 
 /* The rest of `text` behind "name_"; NULL: `text` does not begin with that. */

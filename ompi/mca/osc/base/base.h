@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The osc framework object, and which component serves which rank of a window. */
+#ifndef OMPI_MCA_OSC_BASE_H
+#define OMPI_MCA_OSC_BASE_H
+
+#include "opal/mca/base/framework.h"
+#include "opal/util/text.h"
+#include "ompi/mca/osc/osc.h"
+
+OPAL_EXPORT extern opal_framework_t mca_osc_framework;
+
+/* Parameter: whether private memory of other processes is accessed by system calls. */
+OPAL_EXPORT extern bool ompi_osc_use_cma;
+
+/* Called when messages have begun, and before the transports end. `has_transports`: they carry the
+ * messages to all ranks; if not, components that need them are left out. */
+opal_status_t ompi_osc_start(bool has_transports);
+void ompi_osc_stop(void);
+
+/* Gives each target its component, and adds the window to the components. A failure of this rank:
+ * no component reaches a rank, which was logged. */
+int ompi_osc_window_add(ompi_osc_window_t *window);
+void ompi_osc_window_remove(ompi_osc_window_t *window);
+
+/* The component behind one that has passed an access on; NULL: none. */
+const ompi_osc_ops_t *ompi_osc_next(const ompi_osc_window_t *window, int rank,
+                                    const ompi_osc_ops_t *ops);
+
+/* Which components serve how many ranks: "sm 8, messages 2". */
+void ompi_osc_window_describe(const ompi_osc_window_t *window, opal_text_t *text);
+
+/* Flushes a rank, or all of them (-1). */
+int ompi_osc_flush(ompi_osc_window_t *window, int rank, bool local);
+
+#endif

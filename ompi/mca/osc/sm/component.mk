@@ -1,0 +1,1 @@
+mca_osc_sm_sources = %D%/sm.c
