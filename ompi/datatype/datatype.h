@@ -53,7 +53,8 @@ static inline ompi_datatype_t *ompi_datatype_of(MPI_Datatype handle)
 
 /* A new type, not committed, with one reference. Takes the shape and the envelope, also if it
  * returns NULL for want of memory. */
-ompi_datatype_t *ompi_datatype_create(ompi_shape_t *shape, struct ompi_envelope *envelope);
+OPAL_EXPORT ompi_datatype_t *ompi_datatype_create(ompi_shape_t *shape,
+                                                  struct ompi_envelope *envelope);
 
 static inline void ompi_datatype_retain(ompi_datatype_t *type)
 {

@@ -32,6 +32,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "opal/include/compiler.h"
+
 typedef enum ompi_layout_kind {
     OMPI_LAYOUT_RUN,
     OMPI_LAYOUT_LOOP,
@@ -56,7 +58,7 @@ typedef struct ompi_layout {
 } ompi_layout_t;
 
 /* The layout without bytes: a RUN of none. */
-extern ompi_layout_t ompi_layout_empty;
+OPAL_EXPORT extern ompi_layout_t ompi_layout_empty;
 
 /* A RUN of static storage; its first reference is never given back. */
 #define OMPI_LAYOUT_STATIC_RUN(size)                                                               \
@@ -64,12 +66,12 @@ extern ompi_layout_t ompi_layout_empty;
         .references = 1, .kind = OMPI_LAYOUT_RUN, .bytes = (size), .segments = (size) > 0          \
     }
 
-ompi_layout_t *ompi_layout_retain(ompi_layout_t *layout);
-void ompi_layout_release(ompi_layout_t *layout); /* may be NULL */
+OPAL_EXPORT ompi_layout_t *ompi_layout_retain(ompi_layout_t *layout);
+OPAL_EXPORT void ompi_layout_release(ompi_layout_t *layout); /* may be NULL */
 
 /* `count` times the child, `stride` bytes apart. The caller knows that the bytes can be counted.
  * NULL: no memory. */
-ompi_layout_t *ompi_layout_repeat(ompi_layout_t *child, size_t count, ptrdiff_t stride);
+OPAL_EXPORT ompi_layout_t *ompi_layout_repeat(ompi_layout_t *child, size_t count, ptrdiff_t stride);
 
 /* A child: its bytes, its offset, its layout (NULL: it is a run). */
 static inline size_t ompi_layout_child_bytes(const ompi_layout_t *layout, size_t index)
@@ -106,13 +108,14 @@ typedef struct ompi_layout_list {
     bool is_spliced; /* it is a part of a long chain: its parts are not expanded */
 } ompi_layout_list_t;
 
-void ompi_layout_list_add_run(ompi_layout_list_t *list, ptrdiff_t offset, size_t bytes);
-void ompi_layout_list_add(ompi_layout_list_t *list, ptrdiff_t offset, ompi_layout_t *layout);
+OPAL_EXPORT void ompi_layout_list_add_run(ompi_layout_list_t *list, ptrdiff_t offset, size_t bytes);
+OPAL_EXPORT void ompi_layout_list_add(ompi_layout_list_t *list, ptrdiff_t offset,
+                                      ompi_layout_t *layout);
 
 /* Makes one layout of the list, with its origin, and empties the list. NULL: no memory. */
-ompi_layout_t *ompi_layout_list_finish(ompi_layout_list_t *list, ptrdiff_t *origin);
+OPAL_EXPORT ompi_layout_t *ompi_layout_list_finish(ompi_layout_list_t *list, ptrdiff_t *origin);
 
 /* Empties the list. */
-void ompi_layout_list_discard(ompi_layout_list_t *list);
+OPAL_EXPORT void ompi_layout_list_discard(ompi_layout_list_t *list);
 
 #endif

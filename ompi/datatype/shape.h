@@ -15,6 +15,7 @@
 #ifndef OMPI_SHAPE_H
 #define OMPI_SHAPE_H
 
+#include "opal/include/compiler.h"
 #include "ompi/api/mpi.h"
 #include "ompi/datatype/layout.h"
 #include "ompi/datatype/signature.h"
@@ -43,12 +44,12 @@ static inline MPI_Count ompi_shape_extent(const ompi_shape_t *shape)
 }
 
 /* The shape without data. */
-ompi_shape_t ompi_shape_nothing(void);
+OPAL_EXPORT ompi_shape_t ompi_shape_nothing(void);
 
 /* A copy that shares the layout and the signature. */
 ompi_shape_t ompi_shape_copy(const ompi_shape_t *shape);
 
-void ompi_shape_release(ompi_shape_t *shape);
+OPAL_EXPORT void ompi_shape_release(ompi_shape_t *shape);
 
 /* `count` times the old shape, `stride` bytes apart. */
 int ompi_shape_repeat(const ompi_shape_t *old, size_t count, MPI_Count stride, ompi_shape_t *shape);
