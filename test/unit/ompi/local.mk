@@ -29,6 +29,16 @@ ompi_unit_tests = \
 	%D%/mca/mpool/rcache/stale \
 	%D%/mca/mtl/base/base \
 	%D%/mca/mtl/ofi/tag \
+	%D%/mca/osc/base/accumulate \
+	%D%/mca/osc/base/accumulate_race \
+	%D%/mca/osc/base/atomic \
+	%D%/mca/osc/base/attach \
+	%D%/mca/osc/base/lock \
+	%D%/mca/osc/base/lock_race \
+	%D%/mca/osc/base/resolve \
+	%D%/mca/osc/base/stripe \
+	%D%/mca/osc/messages/type \
+	%D%/mca/osc/messages/type_refused \
 	%D%/mca/pml/cm/hybrid \
 	%D%/mca/pml/ob1/credit \
 	%D%/mca/pml/ob1/frames \
@@ -102,6 +112,9 @@ coll_hier_dso = $(mca_coll_hier_sources)
 endif
 if !MCA_STATIC_coll_sm
 coll_sm_dso = $(mca_coll_sm_sources)
+endif
+if !MCA_STATIC_osc_messages
+osc_messages_dso = $(mca_osc_messages_sources)
 endif
 %C%_mca_coll_p2p_algorithms_SOURCES = %D%/mca/coll/p2p/algorithms.c test/unit/ompi/fake_pml.h \
 	$(coll_p2p_dso)
@@ -235,6 +248,42 @@ ob1_side = $(mca_pml_ob1_sources) %D%/mca/pml/ob1/side.c %D%/mca/pml/ob1/side.h
 %C%_mca_pml_ob1_match_CFLAGS = $(AM_CFLAGS)
 %C%_mca_pml_ob1_match_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc
 %C%_mca_pml_ob1_match_LDADD = $(ompi_unit_libs)
+# Ranks on one area, which die when the test says so.
+unit_osc_ldflags = $(AM_LDFLAGS) -Wl,--wrap=opal_node_deaths -Wl,--wrap=opal_node_peer_is_dead
+osc_window = %D%/mca/osc/base/fake_window.h
+osc_target = $(osc_window) %D%/mca/osc/base/fake_target.h
+%C%_mca_osc_base_accumulate_SOURCES = %D%/mca/osc/base/accumulate.c $(osc_target)
+%C%_mca_osc_base_accumulate_LDFLAGS = $(unit_osc_ldflags)
+%C%_mca_osc_base_accumulate_LDADD = $(ompi_unit_libs)
+%C%_mca_osc_base_accumulate_race_SOURCES = %D%/mca/osc/base/accumulate_race.c $(osc_target)
+%C%_mca_osc_base_accumulate_race_LDFLAGS = $(unit_osc_ldflags)
+%C%_mca_osc_base_accumulate_race_LDADD = $(ompi_unit_libs)
+%C%_mca_osc_base_atomic_LDADD = $(ompi_unit_libs)
+%C%_mca_osc_base_attach_SOURCES = %D%/mca/osc/base/attach.c $(osc_window)
+%C%_mca_osc_base_attach_LDFLAGS = $(unit_osc_ldflags) -Wl,--wrap=opal_node_base \
+	-Wl,--wrap=opal_node_bytes -Wl,--wrap=opal_node_carve_spare -Wl,--wrap=opal_node_populate
+%C%_mca_osc_base_attach_LDADD = $(ompi_unit_libs)
+%C%_mca_osc_base_lock_SOURCES = %D%/mca/osc/base/lock.c $(osc_window)
+%C%_mca_osc_base_lock_LDFLAGS = $(unit_osc_ldflags)
+%C%_mca_osc_base_lock_LDADD = $(ompi_unit_libs)
+%C%_mca_osc_base_lock_race_SOURCES = %D%/mca/osc/base/lock_race.c $(osc_window)
+%C%_mca_osc_base_lock_race_LDFLAGS = $(unit_osc_ldflags)
+%C%_mca_osc_base_lock_race_LDADD = $(ompi_unit_libs)
+%C%_mca_osc_base_resolve_SOURCES = %D%/mca/osc/base/resolve.c $(osc_window)
+%C%_mca_osc_base_resolve_LDFLAGS = $(unit_osc_ldflags)
+%C%_mca_osc_base_resolve_LDADD = $(ompi_unit_libs)
+%C%_mca_osc_base_stripe_SOURCES = %D%/mca/osc/base/stripe.c $(osc_window)
+%C%_mca_osc_base_stripe_LDFLAGS = $(unit_osc_ldflags) -Wl,--wrap=opal_node_base \
+	-Wl,--wrap=opal_node_carve -Wl,--wrap=opal_node_populate -Wl,--wrap=opal_node_slot \
+	-Wl,--wrap=opal_node_local_rank -Wl,--wrap=opal_process_self -Wl,--wrap=opal_node_watch
+%C%_mca_osc_base_stripe_LDADD = $(ompi_unit_libs)
+osc_btl = $(ompi_datatype_model) %D%/mca/osc/messages/fake_btl.h $(osc_messages_dso)
+%C%_mca_osc_messages_type_SOURCES = %D%/mca/osc/messages/type.c $(osc_btl)
+%C%_mca_osc_messages_type_CFLAGS = $(AM_CFLAGS)
+%C%_mca_osc_messages_type_LDADD = $(ompi_unit_libs)
+%C%_mca_osc_messages_type_refused_SOURCES = %D%/mca/osc/messages/type_refused.c $(osc_btl)
+%C%_mca_osc_messages_type_refused_CFLAGS = $(AM_CFLAGS)
+%C%_mca_osc_messages_type_refused_LDADD = $(ompi_unit_libs)
 %C%_mca_pml_tags_LDADD = $(ompi_unit_libs)
 %C%_handle_handle_LDADD = $(ompi_unit_libs)
 %C%_op_op_LDADD = $(ompi_unit_libs)

@@ -35,15 +35,15 @@ static bool is_from(void *volatile block, const opal_heap_t *heap)
     return found;
 }
 
-/* Every function, for a size. */
-static bool all_from(size_t bytes, const opal_heap_t *heap)
+/* Every function, for a size; blocks at the beginning of a page come from `pages`. */
+static bool all_from(size_t bytes, const opal_heap_t *heap, const opal_heap_t *pages)
 {
     void *aligned = NULL;
     return is_from(malloc(bytes), heap) && is_from(calloc(2, bytes), heap) &&
            is_from(realloc(NULL, bytes), heap) && is_from(reallocarray(NULL, 1, bytes), heap) &&
            is_from(memalign(256, bytes), heap) && is_from(aligned_alloc(256, bytes), heap) &&
-           is_from(valloc(bytes), heap) && posix_memalign(&aligned, 1 << 13, bytes) == 0 &&
-           (uintptr_t)aligned % (1 << 13) == 0 && is_from(aligned, heap);
+           is_from(valloc(bytes), pages) && posix_memalign(&aligned, 1 << 13, bytes) == 0 &&
+           (uintptr_t)aligned % (1 << 13) == 0 && is_from(aligned, pages);
 }
 
 START_TEST(nobody_serves)
@@ -68,8 +68,8 @@ START_TEST(one_serves_all)
     open_heap(&all, &sources[0], 0);
     serve(&all, 0);
     ck_assert(opal_memory_family_is_whole());
-    ck_assert(all_from(100, &all));
-    ck_assert(all_from(100000, &all));
+    ck_assert(all_from(100, &all, &all));
+    ck_assert(all_from(100000, &all, &all));
 }
 END_TEST
 
@@ -78,12 +78,12 @@ START_TEST(one_serves_large_ones)
     open_heap(&large, &sources[0], 0);
     serve(&large, LEAST);
     ck_assert(!opal_memory_family_is_whole());
-    ck_assert(all_from(LEAST, &large));
-    ck_assert(all_from(3 << 20, &large));
-    ck_assert(all_from(LEAST / 2 - 1, NULL));
+    ck_assert(all_from(LEAST, &large, &large));
+    ck_assert(all_from(3 << 20, &large, &large));
+    ck_assert(all_from(LEAST / 2 - 1, NULL, &large));
     ck_assert(is_from(malloc(LEAST - 1), NULL));
     ck_assert(is_from(pvalloc(LEAST), &large));
-    ck_assert(is_from(pvalloc(1), NULL));
+    ck_assert(is_from(pvalloc(1), &large));
 }
 END_TEST
 
@@ -97,8 +97,8 @@ START_TEST(both_serve)
     serve(&large, LEAST);
     if (_i == 1)
         serve(&all, 0);
-    ck_assert(all_from(LEAST, &large));
-    ck_assert(all_from(LEAST / 2 - 1, &all));
+    ck_assert(all_from(LEAST, &large, &large));
+    ck_assert(all_from(LEAST / 2 - 1, &all, &large));
     ck_assert_uint_ge(mallinfo2().arena, opal_heap_mallinfo2(&all).arena +
                                              opal_heap_mallinfo2(&large).arena - (1 << 20));
     ck_assert_int_eq(mallopt(M_TRIM_THRESHOLD, 1), 1);
