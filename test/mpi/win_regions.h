@@ -4,8 +4,8 @@
  * data, with margins; what is stored in it at the beginning of an epoch, and the comparison with
  * the model at its end.
  */
-#ifndef TEST_MPI_WIN_MEMORY_H
-#define TEST_MPI_WIN_MEMORY_H
+#ifndef TEST_MPI_WIN_REGIONS_H
+#define TEST_MPI_WIN_REGIONS_H
 
 #include "win_plan.h"
 
