@@ -310,6 +310,7 @@ static void start_passive(int step, int target, bool may_wait)
 typedef struct epoch {
     sync_t sync;
     int steps;
+    bool is_last; /* the window is freed next */
     bool has_nocheck; /* with MPI_MODE_NOCHECK */
     uint64_t key;
 } epoch_t;
@@ -325,26 +326,29 @@ static bool is_written(int step)
     return false;
 }
 
-/* No rank stores into its window, or only before the first step. */
-static int draw_assertion(int step)
+/* No rank stores into its window, or only before the first step. What another epoch writes after
+ * the last step is not known here, and may come before the next fence. */
+static int draw_assertion(const epoch_t *e, int step)
 {
     int assertion = 0;
+    bool is_known = step < e->steps || e->is_last;
     if (step > 0 && one_in(&own_state, 2))
         assertion |= MPI_MODE_NOSTORE;
-    if (!is_written(step) && one_in(&own_state, 2))
+    if (is_known && !is_written(step) && one_in(&own_state, 2))
         assertion |= MPI_MODE_NOPUT;
     return assertion;
 }
 
+/* Whatever epoch comes next, no access follows the last fence before another synchronization. */
 static void run_fence(const epoch_t *e)
 {
     int precede = one_in(&common_state, 2) ? MPI_MODE_NOPRECEDE : 0;
-    int succeed = w.has_locks || one_in(&common_state, 2) ? MPI_MODE_NOSUCCEED : 0;
-    TRY(MPI_Win_fence(precede | draw_assertion(0), w.win));
+    int succeed = one_in(&common_state, 2) ? MPI_MODE_NOSUCCEED : 0;
+    TRY(MPI_Win_fence(precede | draw_assertion(e, 0), w.win));
     for (int step = 0; step < e->steps; step++) {
         start_active(step);
         int last = step + 1 == e->steps ? succeed : 0;
-        TRY(MPI_Win_fence(last | draw_assertion(step + 1), w.win));
+        TRY(MPI_Win_fence(last | draw_assertion(e, step + 1), w.win));
         finish_started(ALL);
     }
 }
@@ -397,7 +401,7 @@ static void run_pscw(const epoch_t *e)
         bool posts = make_group(e, step, false, &origins) > 0 || one_in(&own_state, 2);
         bool starts = make_group(e, step, true, &targets) > 0 || one_in(&own_state, 2);
         if (posts)
-            TRY(MPI_Win_post(origins, nocheck | draw_assertion(step), w.win));
+            TRY(MPI_Win_post(origins, nocheck | draw_assertion(e, step), w.win));
         if (nocheck)
             MPI_Barrier(w.comm);
         if (starts) {
@@ -535,7 +539,7 @@ static int draw_allowed(unsigned allowed, int count)
     return which;
 }
 
-static void run_epoch(void)
+static void run_epoch(bool is_last)
 {
     static void (*const runs[SYNCS])(const epoch_t *) = {run_fence, run_pscw, run_lock,
                                                          run_lock_all};
@@ -543,7 +547,7 @@ static void run_epoch(void)
     unsigned allowed = syncs_allowed;
     if (!w.has_locks)
         allowed &= 1u << FENCE | 1u << PSCW;
-    epoch_t e = {.sync = (sync_t)draw_allowed(allowed, SYNCS)};
+    epoch_t e = {.sync = (sync_t)draw_allowed(allowed, SYNCS), .is_last = is_last};
     e.has_nocheck = one_in(&common_state, 3);
     draw_segments(is_hot);
     e.steps = draw_operations(is_hot);
@@ -563,7 +567,7 @@ static void run_epochs(void)
         if (w.has_locks && (has_threads || one_in(&common_state, 4)))
             run_contest(has_threads, has_compute);
         else if (!has_threads)
-            run_epoch();
+            run_epoch(epoch_number + 1 == epochs);
         epochs_done++;
     }
 }
