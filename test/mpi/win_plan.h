@@ -5,8 +5,8 @@
  *
  * An epoch divides the memory of each rank into segments. Each has a role, so that the model is
  * exact in whatever order the operations happen:
- *   OWNED   one rank alone accesses it: in one step by one put, by gets, or by accumulates of all
- *           kinds, whose order counts
+ *   OWNED   one rank alone accesses it: in one step by puts one behind the other, by gets, or by
+ *           accumulates of all kinds, whose order counts
  *   SHARED  all ranks accumulate with one operation that commutes; what they fetch is not known
  *   READ    all ranks get
  *   IDLE    nobody accesses it
@@ -315,7 +315,8 @@ typedef struct segment {
     role_t role;
     const element_t *element;
     fold_t fold;
-    int used; /* in this step: 1 + the verb */
+    int used;         /* in this step: 1 + the verb */
+    MPI_Aint put_end; /* of what this step has put there */
 } segment_t;
 
 static segment_t segments[SEGMENTS_MAX];
@@ -442,17 +443,24 @@ static inline int draw_count(MPI_Aint most)
     return 1 + draw(&common_state, most > COUNT_MAX ? COUNT_MAX : (int)most);
 }
 
-/* Where in the segment it goes to. Elements lie at multiples of their size. */
-static inline void draw_target(operation_t *o, int count)
+/* Elements lie at multiples of their size, and of the displacement unit. */
+static inline MPI_Aint grain_of(const segment_t *s)
+{
+    MPI_Aint e = s->element->bytes;
+    return w.flavor == DYNAMIC ? e : lcm(w.units[s->target], e);
+}
+
+/* Where in the segment it goes to, from the byte `begin` of it on. */
+static inline void draw_target(operation_t *o, MPI_Aint begin, int count)
 {
     const segment_t *s = o->segment;
-    MPI_Aint e = s->element->bytes, grain = w.flavor == DYNAMIC ? e : lcm(w.units[s->target], e);
+    MPI_Aint e = s->element->bytes, grain = grain_of(s);
     bool is_single = o->verb >= FETCH_AND_OP;
-    o->target_shape = is_single ? make_shape(PLAIN, 1, e) : draw_shape(count, e, s->bytes);
+    o->target_shape = is_single ? make_shape(PLAIN, 1, e) : draw_shape(count, e, s->bytes - begin);
     const shape_t *shape = &o->target_shape;
     MPI_Aint least = shape->low < 0 ? (-shape->low + grain - 1) / grain : 0;
-    MPI_Aint most = (s->bytes - shape->high) / grain;
-    o->offset = s->start + (least + draw(&common_state, (int)(most - least) + 1)) * grain;
+    MPI_Aint most = (s->bytes - begin - shape->high) / grain;
+    o->offset = s->start + begin + (least + draw(&common_state, (int)(most - least) + 1)) * grain;
     o->origin_shape = is_single ? *shape : draw_shape(count, e, PTRDIFF_MAX);
     o->result_shape = is_single ? *shape : draw_shape(count, e, PTRDIFF_MAX);
 }
@@ -467,12 +475,13 @@ static inline verb_t draw_accumulate(const segment_t *s)
 static inline bool draw_verb(operation_t *o, segment_t *s)
 {
     bool reads = s->role == READ;
-    if (s->role == IDLE || s->used == 1 + PUT)
+    static const verb_t verbs[] = {PUT, PUT, GET, ACCUMULATE};
+    if (s->role == IDLE || s->put_end + s->element->bytes > s->bytes)
         return false;
     if (s->used == 0)
         s->used = 1 + (s->role == SHARED ? ACCUMULATE
                        : reads           ? GET
-                                         : draw(&common_state, ACCUMULATE + 1));
+                                         : verbs[draw(&common_state, 4)]);
     else if (s->used == 1 + ACCUMULATE && s->role == OWNED && !w.is_ordered)
         return false;
     o->verb = (verb_t)(s->used - 1);
@@ -512,7 +521,11 @@ static inline void draw_operation(int step)
                                             : draw_operator(o, s);
     o->swaps = !one_in(&common_state, 3);
     o->key = hash(32, common_state, 0);
-    draw_target(o, draw_count(s->bytes / s->element->bytes));
+    MPI_Aint begin = o->verb == PUT ? s->put_end : 0;
+    draw_target(o, begin, draw_count((s->bytes - begin) / s->element->bytes));
+    MPI_Aint end = o->offset - s->start + o->target_shape.high, grain = grain_of(s);
+    if (o->verb == PUT && o->target_shape.elements > 0)
+        s->put_end = (end + grain - 1) / grain * grain;
     operation_count++;
 }
 
@@ -523,7 +536,7 @@ static inline int draw_operations(bool is_hot)
     operation_count = 0;
     for (int step = 0; step < steps && segment_count > 0; step++) {
         for (int i = 0; i < segment_count; i++)
-            segments[i].used = 0;
+            segments[i].used = 0, segments[i].put_end = 0;
         for (int left = draw(&common_state, most); left > 0; left--)
             draw_operation(step);
     }
