@@ -72,32 +72,55 @@ static long operations_done, epochs_done;
 #define CALL_EITHER(with, without, ...)                                                            \
     (has_request ? CALL(with, __VA_ARGS__, &o->request) : CALL(without, __VA_ARGS__))
 
-static int call_with_types(operation_t *o, MPI_Datatype from, MPI_Datatype to, MPI_Datatype there,
-                           bool has_request)
+/* Data of an operation as the call gets it. */
+typedef struct data {
+    MPI_Aint at; /* the address, or the displacement in the window */
+    int count;
+    MPI_Datatype type;
+    bool is_made; /* the type is to be freed */
+} data_t;
+
+/* With `may_be_absolute` now and then one element of a type that has the address in it, so that the
+ * data is at MPI_BOTTOM. */
+static data_t make_data(const shape_t *shape, const element_t *element, MPI_Aint at,
+                        bool may_be_absolute)
+{
+    data_t data = {at, shape->count, make_type(shape, element), shape->form != PLAIN};
+    if (!may_be_absolute || !one_in(&own_state, 8))
+        return data;
+    data_t absolute = {0, 1, MPI_DATATYPE_NULL, true};
+    MPI_Type_create_hindexed(1, &data.count, &at, data.type, &absolute.type);
+    MPI_Type_commit(&absolute.type);
+    if (data.is_made)
+        MPI_Type_free(&data.type);
+    return absolute;
+}
+
+static int call_with_data(operation_t *o, const data_t *from, const data_t *to, const data_t *there,
+                          bool has_request)
 {
     const segment_t *s = o->segment;
-    void *origin = o->origin_buffer.address, *result = o->result_buffer.address;
-    int origin_count = has_origin(o) ? o->origin_shape.count : 0;
-    int result_count = o->result_shape.count, count = o->target_shape.count;
-    MPI_Aint at = displacement(s->target, s->region, o->offset);
+    void *origin = (void *)from->at, *result = (void *)to->at;
     MPI_Op op = fold_ops[o->fold];
     switch (o->verb) {
     case PUT:
-        return CALL_EITHER(Rput, Put, origin, origin_count, from, s->target, at, count, there,
-                           w.win);
+        return CALL_EITHER(Rput, Put, origin, from->count, from->type, s->target, there->at,
+                           there->count, there->type, w.win);
     case GET:
-        return CALL_EITHER(Rget, Get, result, result_count, to, s->target, at, count, there, w.win);
+        return CALL_EITHER(Rget, Get, result, to->count, to->type, s->target, there->at,
+                           there->count, there->type, w.win);
     case ACCUMULATE:
-        return CALL_EITHER(Raccumulate, Accumulate, origin, origin_count, from, s->target, at,
-                           count, there, op, w.win);
+        return CALL_EITHER(Raccumulate, Accumulate, origin, from->count, from->type, s->target,
+                           there->at, there->count, there->type, op, w.win);
     case GET_ACCUMULATE:
-        return CALL_EITHER(Rget_accumulate, Get_accumulate, origin, origin_count, from, result,
-                           result_count, to, s->target, at, count, there, op, w.win);
+        return CALL_EITHER(Rget_accumulate, Get_accumulate, origin, from->count, from->type, result,
+                           to->count, to->type, s->target, there->at, there->count, there->type, op,
+                           w.win);
     case FETCH_AND_OP:
-        return MPI_Fetch_and_op(origin, result, s->element->type, s->target, at, op, w.win);
+        return MPI_Fetch_and_op(origin, result, s->element->type, s->target, there->at, op, w.win);
     default:
-        return MPI_Compare_and_swap(origin, o->compare, result, s->element->type, s->target, at,
-                                    w.win);
+        return MPI_Compare_and_swap(origin, o->compare, result, s->element->type, s->target,
+                                    there->at, w.win);
     }
 }
 
@@ -114,16 +137,24 @@ static void describe(const operation_t *o, const char *what)
 /* Datatypes are freed as soon as the call returns. */
 static void start_operation(operation_t *o, bool has_request)
 {
-    const element_t *element = o->segment->element;
-    const shape_t *shapes[] = {&o->origin_shape, &o->result_shape, &o->target_shape};
-    MPI_Datatype types[3];
-    for (int i = 0; i < 3; i++)
-        types[i] = make_type(shapes[i], element);
-    if (call_with_types(o, types[0], types[1], types[2], has_request) != MPI_SUCCESS)
+    const segment_t *s = o->segment;
+    const element_t *element = s->element;
+    MPI_Aint at = displacement(s->target, s->region, o->offset);
+    bool has_types = o->verb < FETCH_AND_OP;
+    data_t data[] = {
+        make_data(&o->origin_shape, element, (MPI_Aint)o->origin_buffer.address,
+                  has_types && has_origin(o)),
+        make_data(&o->result_shape, element, (MPI_Aint)o->result_buffer.address,
+                  has_types && fetches(o)),
+        make_data(&o->target_shape, element, at, has_types && w.flavor == DYNAMIC),
+    };
+    if (!has_origin(o))
+        data[0].count = 0;
+    if (call_with_data(o, &data[0], &data[1], &data[2], has_request) != MPI_SUCCESS)
         describe(o, "the call fails");
     for (int i = 0; i < 3; i++) {
-        if (shapes[i]->form != PLAIN)
-            MPI_Type_free(&types[i]);
+        if (data[i].is_made)
+            MPI_Type_free(&data[i].type);
     }
     o->state = STARTED;
     operations_done++;
@@ -224,29 +255,31 @@ static void complete_requests(void)
 /* Operations on MPI_PROC_NULL change nothing. */
 static void use_nobody(bool is_passive)
 {
-    int from = 1, to = 2, null = MPI_PROC_NULL;
-    MPI_Request request = MPI_REQUEST_NULL;
-    switch (draw(&own_state, is_passive ? 6 : 4)) {
+    int from = 1, with = 1, to = 2, null = MPI_PROC_NULL;
+    bool has_request = is_passive && one_in(&own_state, 2);
+    operation_t nothing = {.request = MPI_REQUEST_NULL}, *o = &nothing;
+    switch (draw(&own_state, 6)) {
     case 0:
-        TRY(MPI_Put(&from, 1, MPI_INT, null, 0, 1, MPI_INT, w.win));
+        TRY(CALL_EITHER(Rput, Put, &from, 1, MPI_INT, null, 0, 1, MPI_INT, w.win));
         break;
     case 1:
-        TRY(MPI_Get(&to, 1, MPI_INT, null, 0, 1, MPI_INT, w.win));
+        TRY(CALL_EITHER(Rget, Get, &to, 1, MPI_INT, null, 0, 1, MPI_INT, w.win));
         break;
     case 2:
-        TRY(MPI_Get_accumulate(&from, 1, MPI_INT, &to, 1, MPI_INT, null, 0, 1, MPI_INT, MPI_SUM,
-                               w.win));
+        TRY(CALL_EITHER(Raccumulate, Accumulate, &from, 1, MPI_INT, null, 0, 1, MPI_INT, MPI_SUM,
+                        w.win));
         break;
     case 3:
-        TRY(MPI_Fetch_and_op(&from, &to, MPI_INT, null, 0, MPI_SUM, w.win));
+        TRY(CALL_EITHER(Rget_accumulate, Get_accumulate, &from, 1, MPI_INT, &to, 1, MPI_INT, null,
+                        0, 1, MPI_INT, MPI_SUM, w.win));
         break;
     case 4:
-        TRY(MPI_Rget(&to, 1, MPI_INT, null, 0, 1, MPI_INT, w.win, &request));
+        TRY(MPI_Fetch_and_op(&from, &to, MPI_INT, null, 0, MPI_SUM, w.win));
         break;
     default:
-        TRY(MPI_Raccumulate(&from, 1, MPI_INT, null, 0, 1, MPI_INT, MPI_SUM, w.win, &request));
+        TRY(MPI_Compare_and_swap(&from, &with, &to, MPI_INT, null, 0, w.win));
     }
-    TRY(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    TRY(MPI_Wait(&o->request, MPI_STATUS_IGNORE));
     if (from != 1 || to != 2)
         fault("an operation on MPI_PROC_NULL has changed a buffer");
 }
@@ -310,7 +343,7 @@ static void start_passive(int step, int target, bool may_wait)
 typedef struct epoch {
     sync_t sync;
     int steps;
-    bool is_last; /* the window is freed next */
+    bool is_last;     /* the window is freed next */
     bool has_nocheck; /* with MPI_MODE_NOCHECK */
     uint64_t key;
 } epoch_t;
