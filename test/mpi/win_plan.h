@@ -291,7 +291,7 @@ typedef struct window {
     MPI_Comm comm;
     int rank, size;
     flavor_t flavor;
-    bool has_locks, is_ordered, has_one_op;
+    bool has_locks, is_ordered, has_one_op, has_compute;
     int units[RANKS_MAX], region_counts[RANKS_MAX];
     region_t regions[RANKS_MAX][REGIONS_MAX];
 } window_t;

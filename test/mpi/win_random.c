@@ -617,6 +617,7 @@ static void run_round(void)
     int colour = c == 2 ? world_rank % 2 : c == 3 ? world_rank : 0;
     common_state = hash(3, (uint64_t)c, (uint64_t)colour);
     w.comm = comms[c];
+    w.has_compute = has_compute;
     MPI_Comm_rank(w.comm, &w.rank);
     MPI_Comm_size(w.comm, &w.size);
     do

@@ -11,11 +11,11 @@
 
 /* -- memory of windows --------------------------------------------------------------- */
 
-enum { STATIC_BYTES = 12000 };
+enum { STATIC_BYTES = 12000, SHIFT_MAX = 16 };
 
 /* Memory that this rank gives to a window: `bytes` with a margin on both sides. */
 typedef struct block {
-    char *memory;
+    char *start, *memory; /* of what was allocated, and of the first margin */
     size_t bytes;
     bool is_heap;
 } block_t;
@@ -30,17 +30,20 @@ static inline char margin_byte(size_t i)
     return (char)(i * 5 + 1);
 }
 
-/* Returns what is between the margins, on the heap, the stack or in static data. */
-static inline char *make_block(int region, size_t bytes)
+/* Returns what is between the margins, on the heap, the stack or in static data, now and then where
+ * no element is aligned; `aligned` forbids that. */
+static inline char *make_block(int region, size_t bytes, bool aligned)
 {
     block_t *block = &blocks[region];
-    size_t whole = bytes + 2 * (size_t)MARGIN;
+    size_t shift = !aligned && one_in(&own_state, 8) ? (size_t)draw(&own_state, SHIFT_MAX) : 0;
+    size_t whole = bytes + 2 * (size_t)MARGIN + shift;
     char *const places[] = {bss_memory[region], data_memory[region],
                             stack_memory + (size_t)region * STATIC_BYTES};
     int place = draw(&own_state, 6);
     block->bytes = bytes;
     block->is_heap = place >= 3 || whole > STATIC_BYTES;
-    block->memory = block->is_heap ? malloc(whole) : places[place];
+    block->start = block->is_heap ? malloc(whole) : places[place];
+    block->memory = block->start + shift;
     for (size_t i = 0; i < MARGIN; i++)
         block->memory[i] = block->memory[MARGIN + bytes + i] = margin_byte(i);
     return block->memory + MARGIN;
@@ -61,7 +64,7 @@ static inline void free_block(block_t *block)
 {
     check_margins(block);
     if (block->is_heap)
-        free(block->memory);
+        free(block->start);
     *block = (block_t){0};
 }
 
@@ -93,6 +96,8 @@ static inline void draw_window(MPI_Info info)
 {
     bool same_size = one_in(&common_state, 4), same_unit = one_in(&common_state, 4);
     static const int units[] = {1, 1, 2, 4, 8, 8, 16, 3, 5, 12, 24, 240};
+    enum { GRANULARITIES = 4 };
+    static const char *const granularities[GRANULARITIES] = {"1", "8", "16", "4096"};
     size_t bytes = 0;
     w.is_ordered = !one_in(&common_state, 4);
     w.has_one_op = one_in(&common_state, 8);
@@ -107,15 +112,23 @@ static inline void draw_window(MPI_Info info)
     if (!w.has_locks && one_in(&common_state, 2))
         MPI_Info_set(info, "no_locks", "true");
     if (!w.is_ordered || one_in(&common_state, 2))
-        MPI_Info_set(info, "accumulate_ordering", w.is_ordered ? "rar,raw,war,waw" : "none");
+        MPI_Info_set(info, "accumulate_ordering",
+                     w.is_ordered               ? "rar,raw,war,waw"
+                     : one_in(&common_state, 2) ? "none"
+                                                : "raw,waw");
     if (w.has_one_op || one_in(&common_state, 2))
         MPI_Info_set(info, "accumulate_ops", w.has_one_op ? "same_op" : "same_op_no_op");
     if (w.flavor != DYNAMIC && same_size && one_in(&common_state, 2))
         MPI_Info_set(info, "same_size", "true");
     if (same_unit && one_in(&common_state, 2))
         MPI_Info_set(info, "same_disp_unit", "true");
+    if (one_in(&common_state, 4))
+        MPI_Info_set(info, "mpi_accumulate_granularity",
+                     granularities[draw(&common_state, GRANULARITIES)]);
     if (one_in(&common_state, 2))
         MPI_Info_set(info, "alloc_shared_noncontig", "true");
+    if (one_in(&common_state, 4))
+        MPI_Info_set(info, "mpi_minimum_memory_alignment", "256");
     if (one_in(&common_state, 4))
         MPI_Info_set(info, "win_random_colour", "blue");
 }
@@ -125,7 +138,7 @@ static inline void attach_regions(void)
     MPI_Aint mine[REGIONS_MAX] = {0}, all[RANKS_MAX * REGIONS_MAX];
     for (int i = 0; i < w.region_counts[w.rank]; i++) {
         memory_t *data = &w.regions[w.rank][i].data;
-        data->memory = make_block(i, data->bytes);
+        data->memory = make_block(i, data->bytes, w.has_compute);
         TRY(MPI_Win_attach(w.win, data->memory, (MPI_Aint)data->bytes));
         MPI_Get_address(data->memory, &mine[i]);
     }
@@ -179,7 +192,7 @@ static inline void make_window(MPI_Info info)
     if (!w.is_ordered || w.has_one_op || !w.has_locks)
         hints = info;
     if (w.flavor == CREATE) {
-        own->memory = make_block(0, own->bytes);
+        own->memory = make_block(0, own->bytes, w.has_compute);
         void *base = bytes == 0 && one_in(&own_state, 2) ? NULL : own->memory;
         TRY(CALL(Win_create, base, bytes, unit, hints, w.comm, &w.win));
     } else if (w.flavor == ALLOCATE) {
