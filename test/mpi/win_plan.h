@@ -467,21 +467,23 @@ static inline void draw_target(operation_t *o, MPI_Aint begin, int count)
 
 static inline verb_t draw_accumulate(const segment_t *s)
 {
+    static const verb_t verbs[] = {ACCUMULATE, GET_ACCUMULATE, FETCH_AND_OP, COMPARE_AND_SWAP,
+                                   COMPARE_AND_SWAP};
     bool can_swap = s->role == OWNED && s->element->class <= LOGICAL && !w.has_one_op;
-    return (verb_t)(ACCUMULATE + draw(&common_state, can_swap ? 4 : 3));
+    return verbs[draw(&common_state, can_swap ? 5 : 3)];
 }
 
 /* What the role and what came before in this step allow; PUT + 1 is 1. */
 static inline bool draw_verb(operation_t *o, segment_t *s)
 {
     bool reads = s->role == READ;
-    static const verb_t verbs[] = {PUT, PUT, GET, ACCUMULATE};
+    static const verb_t verbs[] = {PUT, PUT, PUT, GET, ACCUMULATE};
     if (s->role == IDLE || s->put_end + s->element->bytes > s->bytes)
         return false;
     if (s->used == 0)
         s->used = 1 + (s->role == SHARED ? ACCUMULATE
                        : reads           ? GET
-                                         : verbs[draw(&common_state, 4)]);
+                                         : verbs[draw(&common_state, 5)]);
     else if (s->used == 1 + ACCUMULATE && s->role == OWNED && !w.is_ordered)
         return false;
     o->verb = (verb_t)(s->used - 1);
