@@ -1,34 +1,119 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Hints of windows: which there are, and which hold. */
+/*
+ * Hints of windows: which there are, and which hold. Other keys are ignored, as are values that the
+ * standard does not know, and hints that come too late or are for other windows: what is told is
+ * what holds.
+ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "ompi/win/win.h"
 
+enum { LONGEST_ALIGNMENT = 1 << 30 };
+
+/* -- values ------------------------------------------------------------------------------ */
+
+static bool is_truth(const char *value)
+{
+    return strcmp(value, "true") == 0 || strcmp(value, "false") == 0;
+}
+
+static bool is_ordering(const char *value)
+{
+    static const char *const orders[] = {"rar", "raw", "war", "waw"};
+    bool is_good = true;
+    if (strcmp(value, "none") == 0)
+        return true;
+    for (const char *word = value; is_good && word != NULL;) {
+        is_good = false;
+        for (size_t i = 0; i < OPAL_COUNT_OF(orders) && !is_good; i++)
+            is_good = strncmp(word, orders[i], 3) == 0 && (word[3] == 0 || word[3] == ',');
+        word = is_good && word[3] == ',' ? word + 4 : NULL;
+    }
+    return is_good;
+}
+
+static bool is_operations(const char *value)
+{
+    return strcmp(value, "same_op") == 0 || strcmp(value, "same_op_no_op") == 0;
+}
+
+/* False: it is none, or too large. */
+static bool read_number(const char *value, uint64_t *number)
+{
+    *number = 0;
+    for (const char *digit = value; *digit != 0; digit++) {
+        if (*digit < '0' || *digit > '9' || *number > INT64_MAX / 10 - 1)
+            return false;
+        *number = 10 * *number + (uint64_t)(*digit - '0');
+    }
+    return *value != 0;
+}
+
+static bool is_number(const char *value)
+{
+    uint64_t number;
+    return read_number(value, &number);
+}
+
+static bool is_alignment(const char *value)
+{
+    uint64_t number;
+    return read_number(value, &number) && (number & (number - 1)) == 0 &&
+           number <= LONGEST_ALIGNMENT;
+}
+
+/* -- hints ------------------------------------------------------------------------------- */
+
+/* Windows that a hint may be given to. */
+typedef enum hint_use {
+    FOR_ALL,
+    FOR_ALLOCATED,
+    FOR_SHARED,
+} hint_use_t;
+
+static bool may_have(const ompi_win_t *win, hint_use_t use)
+{
+    int flavor = win->shape.flavor;
+    return use == FOR_ALL || flavor == MPI_WIN_FLAVOR_SHARED ||
+           (use == FOR_ALLOCATED && flavor == MPI_WIN_FLAVOR_ALLOCATE);
+}
+
 /* The hints of the standard, with the value that holds when the program gives none. */
 static const struct {
     const char *key, *preset;
+    bool (*is_valid)(const char *value);
+    hint_use_t use;
+    bool is_fixed; /* it is used when the window is made */
 } hints[] = {
-    {"no_locks", "false"},
-    {"accumulate_ordering", "rar,raw,war,waw"},
-    {"accumulate_ops", "same_op_no_op"},
-    {"mpi_accumulate_granularity", "0"},
-    {"same_size", "false"},
-    {"same_disp_unit", "false"},
-    {"alloc_shared_noncontig", "false"},
-    {"mpi_minimum_memory_alignment", "0"},
+    {"no_locks", "false", is_truth, FOR_ALL, false},
+    {"accumulate_ordering", "rar,raw,war,waw", is_ordering, FOR_ALL, false},
+    {"accumulate_ops", "same_op_no_op", is_operations, FOR_ALL, false},
+    {"mpi_accumulate_granularity", "0", is_number, FOR_ALL, true},
+    {"same_size", "false", is_truth, FOR_ALL, false},
+    {"same_disp_unit", "false", is_truth, FOR_ALL, false},
+    {"alloc_shared_noncontig", "false", is_truth, FOR_SHARED, true},
+    {"mpi_minimum_memory_alignment", "0", is_alignment, FOR_ALLOCATED, true},
 };
 
-int ompi_win_set_hints(ompi_win_t *win, ompi_info_t *info)
+static int set_hints(ompi_win_t *win, ompi_info_t *info, bool is_made)
 {
     char value[MPI_MAX_INFO_VAL];
     size_t length;
     int error = MPI_SUCCESS;
     for (size_t i = 0; info != NULL && i < OPAL_COUNT_OF(hints) && error == MPI_SUCCESS; i++) {
-        if (ompi_info_get(info, hints[i].key, value, sizeof value, &length))
+        bool is_meant = may_have(win, hints[i].use) && !(is_made && hints[i].is_fixed);
+        if (is_meant && ompi_info_get(info, hints[i].key, value, sizeof value, &length) &&
+            hints[i].is_valid(value))
             error = ompi_info_set(win->info, hints[i].key, value);
     }
+    win->has_no_locks = ompi_win_hint_is(win, "no_locks", "true");
     return error;
+}
+
+int ompi_win_set_hints(ompi_win_t *win, ompi_info_t *info)
+{
+    return set_hints(win, info, true);
 }
 
 int ompi_win_begin_hints(ompi_win_t *win, ompi_info_t *info)
@@ -37,7 +122,7 @@ int ompi_win_begin_hints(ompi_win_t *win, ompi_info_t *info)
     int error = win->info != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
     for (size_t i = 0; i < OPAL_COUNT_OF(hints) && error == MPI_SUCCESS; i++)
         error = ompi_info_set(win->info, hints[i].key, hints[i].preset);
-    return error == MPI_SUCCESS ? ompi_win_set_hints(win, info) : error;
+    return error == MPI_SUCCESS ? set_hints(win, info, false) : error;
 }
 
 bool ompi_win_hint_is(const ompi_win_t *win, const char *key, const char *value)
@@ -49,10 +134,11 @@ bool ompi_win_hint_is(const ompi_win_t *win, const char *key, const char *value)
 
 uint64_t ompi_win_hint_number(const ompi_win_t *win, const char *key)
 {
-    char found[MPI_MAX_INFO_VAL], *end;
+    char found[MPI_MAX_INFO_VAL];
     size_t length;
-    if (!ompi_info_get(win->info, key, found, sizeof found, &length))
-        return 0;
-    uint64_t number = strtoull(found, &end, 10);
-    return *end == 0 ? number : 0;
+    uint64_t number;
+    return ompi_info_get(win->info, key, found, sizeof found, &length) &&
+                   read_number(found, &number)
+               ? number
+               : 0;
 }

@@ -17,8 +17,6 @@
 #include "ompi/mca/osc/base/base.h"
 #include "ompi/mca/osc/base/stripe.h"
 
-enum { LONGEST_ALIGNMENT = 1 << 30 };
-
 static _Thread_local char detail[192];
 static _Thread_local bool has_detail;
 
@@ -142,12 +140,9 @@ static int prepare(ompi_win_t *win, ompi_info_t *info, uint64_t *area)
     bool has_stripes = ompi_osc_stripes_start();
     ompi_unlock();
     error = has_stripes ? ompi_win_begin_hints(win, info) : MPI_ERR_NO_MEM;
-    if (error != MPI_SUCCESS)
-        return error;
-    uint64_t alignment = ompi_win_hint_number(win, "mpi_minimum_memory_alignment");
-    if ((alignment & (alignment - 1)) == 0 && alignment <= LONGEST_ALIGNMENT)
-        win->alignment = (size_t)alignment;
-    return MPI_SUCCESS;
+    if (error == MPI_SUCCESS)
+        win->alignment = (size_t)ompi_win_hint_number(win, "mpi_minimum_memory_alignment");
+    return error;
 }
 
 static bool needs_memory(const ompi_win_t *win)

@@ -56,6 +56,7 @@ typedef struct ompi_win {
     size_t alignment;  /* that the program wants of it; 0: none */
     uint64_t *offsets; /* of the ranks' parts of shared memory, and its length */
     ompi_info_t *info; /* the hints of the standard */
+    bool has_no_locks; /* the hint no_locks */
     char name[MPI_MAX_OBJECT_NAME];
 
     /* Under ompi_lock. */
@@ -89,7 +90,8 @@ int ompi_win_free(ompi_win_t **win);
 /* MPI_ERR_RMA_SYNC: the window is in an epoch. */
 int ompi_win_may_free(const ompi_win_t *win);
 
-/* Sets those hints of `info` that the standard knows; MPI_ERR_NO_MEM: only a part of them. */
+/* Set those hints of `info` that the standard knows, that may be given to such a window, and, for
+ * `set`, that may be given later; MPI_ERR_NO_MEM: only a part of them. */
 int ompi_win_begin_hints(ompi_win_t *win, ompi_info_t *info);
 int ompi_win_set_hints(ompi_win_t *win, ompi_info_t *info);
 bool ompi_win_hint_is(const ompi_win_t *win, const char *key, const char *value);

@@ -302,30 +302,87 @@ static void check_alignment(const char *alignment)
     }
 }
 
-/* A hint that is told has a value that it may have. */
+static void check_told(MPI_Win win, const char *key, const char *expected, const char *when)
+{
+    MPI_Info told;
+    char value[64] = "";
+    int length = sizeof value, flag = 0;
+    MPI_Win_get_info(win, &told);
+    MPI_Info_get_string(told, key, &length, value, &flag);
+    tap_check(flag && strcmp(value, expected) == 0, "%s: %s=%s is told", when, key, expected);
+    MPI_Info_free(&told);
+}
+
+/* A hint with a value that it may have holds. */
 static void check_hints(void)
 {
     static const char *const rows[][2] = {
-        {"no_locks", "true"},  {"accumulate_ordering", "none"}, {"accumulate_ops", "same_op"},
-        {"same_size", "true"}, {"same_disp_unit", "true"},
+        {"no_locks", "true"},
+        {"accumulate_ordering", "none"},
+        {"accumulate_ops", "same_op"},
+        {"same_size", "true"},
+        {"same_disp_unit", "true"},
+        {"accumulate_ordering", "waw,rar"},
+        {"no_locks", "false"},
+        {"mpi_accumulate_granularity", "16"},
+        {"mpi_minimum_memory_alignment", "512"},
     };
-    enum { ROWS = sizeof rows / sizeof *rows };
     int *memory;
     MPI_Win win;
-    MPI_Info info, told;
-    MPI_Info_create(&info);
-    for (int i = 0; i < ROWS; i++)
-        MPI_Info_set(info, rows[i][0], rows[i][1]);
-    MPI_Win_allocate(16, 4, info, MPI_COMM_WORLD, &memory, &win);
-    MPI_Win_get_info(win, &told);
-    for (int i = 0; i < ROWS; i++) {
-        char value[64] = "";
-        int length = sizeof value, flag = 0;
-        MPI_Info_get_string(told, rows[i][0], &length, value, &flag);
-        tap_check(flag && strcmp(value, rows[i][1]) == 0, "%s=%s is told", rows[i][0], rows[i][1]);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        MPI_Info info = make_info(rows[i][0], rows[i][1]);
+        MPI_Win_allocate(16, 4, info, MPI_COMM_WORLD, &memory, &win);
+        check_told(win, rows[i][0], rows[i][1], "given");
+        MPI_Info_free(&info);
+        MPI_Win_free(&win);
     }
-    MPI_Info_free(&info);
-    MPI_Info_free(&told);
+}
+
+/* One with another value, or of another kind of window, is as if it was not given. */
+static void check_ignored_hints(void)
+{
+    static const char *const rows[][3] = {
+        {"no_locks", "maybe", "false"},
+        {"same_size", "1", "false"},
+        {"same_disp_unit", "True", "false"},
+        {"accumulate_ordering", "rar,foo", "rar,raw,war,waw"},
+        {"accumulate_ordering", "rar,", "rar,raw,war,waw"},
+        {"accumulate_ordering", "none,rar", "rar,raw,war,waw"},
+        {"accumulate_ops", "any", "same_op_no_op"},
+        {"mpi_accumulate_granularity", "-8", "0"},
+        {"mpi_accumulate_granularity", "8 bytes", "0"},
+        {"mpi_minimum_memory_alignment", "24", "0"},
+        {"mpi_minimum_memory_alignment", "99999999999999999999", "0"},
+        {"alloc_shared_noncontig", "true", "false"},
+    };
+    int *memory;
+    MPI_Win win;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        MPI_Info info = make_info(rows[i][0], rows[i][1]);
+        MPI_Win_allocate(16, 4, info, MPI_COMM_WORLD, &memory, &win);
+        check_told(win, rows[i][0], rows[i][2], rows[i][1]);
+        MPI_Info_free(&info);
+        MPI_Win_free(&win);
+    }
+}
+
+/* What a window is made by does not change later. */
+static void check_late_hints(void)
+{
+    static const char *const rows[][3] = {
+        {"accumulate_ops", "same_op", "same_op"},     {"accumulate_ops", "any", "same_op"},
+        {"alloc_shared_noncontig", "true", "false"},  {"mpi_accumulate_granularity", "16", "0"},
+        {"mpi_minimum_memory_alignment", "512", "0"},
+    };
+    int *memory;
+    MPI_Win win;
+    MPI_Win_allocate_shared(16, 4, MPI_INFO_NULL, node, &memory, &win);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        MPI_Info info = make_info(rows[i][0], rows[i][1]);
+        MPI_Win_set_info(win, info);
+        check_told(win, rows[i][0], rows[i][2], "given later");
+        MPI_Info_free(&info);
+    }
     MPI_Win_free(&win);
 }
 
@@ -350,6 +407,8 @@ int main(int argc, char **argv)
     check_alignment("4096");
     check_alignment("65536");
     check_hints();
+    check_ignored_hints();
+    check_late_hints();
     MPI_Comm_free(&node);
     MPI_Finalize();
     return tap_finish();
