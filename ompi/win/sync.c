@@ -372,6 +372,8 @@ static int check_lock(ompi_win_t *win, int assertion)
     int error = check_assertion(assertion, MPI_MODE_NOCHECK);
     if (error != MPI_SUCCESS)
         return error;
+    if (opal_unlikely(win->has_no_locks))
+        return wrong("The window has the hint no_locks.");
     if (win->epoch == OMPI_WIN_STARTED)
         return wrong("The window has an epoch of MPI_Win_start.");
     if (win->epoch == OMPI_WIN_LOCKED_ALL)

@@ -145,6 +145,33 @@ static void check_lock_all(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* The program has promised that there are none. */
+static void check_no_locks(void)
+{
+    MPI_Info info;
+    MPI_Win kept = win;
+    long word = 0;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "no_locks", "true");
+    MPI_Win_create(&word, sizeof word, sizeof word, info, MPI_COMM_WORLD, &win);
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    REFUSED(MPI_ERR_RMA_SYNC, MPI_Win_lock(MPI_LOCK_SHARED, right, 0, win));
+    REFUSED(MPI_ERR_RMA_SYNC, MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank, MPI_MODE_NOCHECK, win));
+    REFUSED(MPI_ERR_RMA_SYNC, MPI_Win_lock_all(0, win));
+    refuse_operations(right);
+    ACCEPTED(MPI_Win_fence(0, win));
+    ACCEPTED(MPI_Accumulate(out, 1, MPI_LONG, right, 0, 1, MPI_LONG, MPI_SUM, win));
+    ACCEPTED(MPI_Win_fence(0, win));
+    MPI_Info_set(info, "no_locks", "false");
+    ACCEPTED(MPI_Win_set_info(win, info));
+    ACCEPTED(MPI_Win_lock_all(0, win));
+    ACCEPTED(MPI_Win_unlock_all(win));
+    tap_check(word == out[0], "a window without locks works");
+    MPI_Info_free(&info);
+    ACCEPTED(MPI_Win_free(&win));
+    win = kept;
+}
+
 /* -- groups ------------------------------------------------------------------------------------ */
 
 static void check_groups(void)
@@ -211,6 +238,7 @@ int main(int argc, char **argv)
     check_lock(MPI_LOCK_SHARED);
     check_lock(MPI_LOCK_EXCLUSIVE);
     check_lock_all();
+    check_no_locks();
     check_groups();
     check_no_epoch("the end of all epochs");
     check_handler();
