@@ -70,8 +70,12 @@ static void check_no_epoch(const char *when)
 
 static void check_fence(void)
 {
+    MPI_Win same = win;
     ACCEPTED(MPI_Win_fence(0, win));
     ACCEPTED(MPI_Put(out, 1, MPI_LONG, right, 0, 1, MPI_LONG, win));
+    REFUSED(MPI_ERR_RMA_SYNC, MPI_Win_post(from, 0, win));
+    REFUSED(MPI_ERR_RMA_SYNC, MPI_Win_free(&same));
+    tap_check(same == win, "the window is still there");
     refuse_requests(right);
     refuse_flushes(right);
     REFUSED(MPI_ERR_RMA_SYNC, MPI_Win_lock(MPI_LOCK_SHARED, right, 0, win));
