@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "opal/util/log.h"
@@ -23,13 +24,23 @@ atomic_bool ompi_api_self_errhandler_is_set;
 /* "on MPI_COMM_WORLD, rank 2 of 4" */
 static void describe(opal_text_t *text, const ompi_object_t *object)
 {
-    if (!ompi_object_is(object, OMPI_COMM))
-        return;
+    char name[MPI_MAX_OBJECT_NAME] = "";
+    const char *kind = "a communicator";
     const ompi_communicator_t *comm = (const ompi_communicator_t *)object;
-    char name[MPI_MAX_OBJECT_NAME];
-    ompi_comm_get_name(comm, name);
-    opal_text_printf(text, " on %s, rank %d of %d", *name != 0 ? name : "a communicator",
-                     comm->rank, comm->size);
+    if (ompi_object_is(object, OMPI_WIN)) {
+        const ompi_win_t *win = opal_container_of(object, ompi_win_t, head);
+        ompi_lock();
+        memcpy(name, win->name, sizeof name);
+        ompi_unlock();
+        kind = "a window";
+        comm = win->osc.comm;
+    } else if (ompi_object_is(object, OMPI_COMM)) {
+        ompi_comm_get_name(comm, name);
+    } else {
+        return;
+    }
+    opal_text_printf(text, " on %s, rank %d of %d", *name != 0 ? name : kind, comm->rank,
+                     comm->size);
 }
 
 /* How to get error codes instead. */

@@ -81,6 +81,18 @@ static void bad_window(void)
     MPI_Win_set_name(win, NULL);
 }
 
+/* The message names the window and the target. */
+static void closed_window(void)
+{
+    static long memory;
+    MPI_Win win;
+    int last;
+    MPI_Comm_size(MPI_COMM_WORLD, &last);
+    MPI_Win_create(&memory, sizeof memory, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_set_name(win, "halo");
+    MPI_Put(&(long){1}, 1, MPI_LONG, last - 1, 0, 1, MPI_LONG, win);
+}
+
 static void bad_file(void)
 {
     MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_ARE_FATAL);
@@ -94,7 +106,7 @@ static const struct {
     {"unbuilt", unbuilt},           {"bad-comm", bad_comm},       {"bad-argument", bad_argument},
     {"errors-abort", errors_abort}, {"added-class", added_class}, {"threads", many_threads},
     {"second-init", second_init},   {"abort", user_abort},        {"abort-256", abort_256},
-    {"bad-window", bad_window},     {"bad-file", bad_file},
+    {"bad-window", bad_window},     {"bad-file", bad_file},       {"closed-window", closed_window},
 };
 
 int main(int argc, char **argv)
