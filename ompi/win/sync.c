@@ -25,9 +25,38 @@ static int wrong(const char *sentence)
     return ompi_win_fail(MPI_ERR_RMA_SYNC, "%s", sentence);
 }
 
-static int ended(int error, const char *what)
+/* Names a rank that has ended, if that is the error: one of these ranks, or of all (NULL). `when`
+ * ends the sentence. */
+static int name_ended(const ompi_win_t *win, int error, const int *ranks, int count,
+                      const char *when)
 {
-    return error == MPI_SUCCESS ? error : ompi_win_fail(error, "%s", what);
+    if (error != MPI_ERR_PROC_ABORTED)
+        return error;
+    for (int i = 0; i < count; i++) {
+        int rank = ranks != NULL ? ranks[i] : i;
+        if (ompi_osc_has_ended(&win->osc, rank))
+            return ompi_win_fail(error, "Rank %d of the window has ended%s", rank, when);
+    }
+    return ompi_win_fail(error, "A rank of the window has ended%s", when);
+}
+
+static int check_alive(const ompi_win_t *win, int rank)
+{
+    if (opal_likely(!ompi_osc_has_deaths()) || !ompi_osc_has_ended(&win->osc, rank))
+        return MPI_SUCCESS;
+    return ompi_win_fail(MPI_ERR_PROC_ABORTED, "Rank %d of the window has ended.", rank);
+}
+
+/* Of one rank, or of all (-1). */
+static int flush(ompi_win_t *win, int rank, bool local)
+{
+    int error = ompi_osc_flush(&win->osc, rank, local);
+    if (error == MPI_ERR_PROC_ABORTED)
+        return name_ended(win, error, rank >= 0 ? &rank : NULL, rank >= 0 ? 1 : win->osc.size,
+                          " before what it was sent was complete.");
+    if (error != MPI_SUCCESS)
+        return ompi_win_fail(error, "An access before has failed at its target.");
+    return rank == -1 ? MPI_SUCCESS : check_alive(win, rank);
 }
 
 static int check_assertion(int assertion, int allowed)
@@ -68,7 +97,7 @@ int ompi_win_barrier(ompi_win_t *win)
     ompi_lock();
     int error = ompi_coll_run(&barrier);
     ompi_unlock();
-    return error;
+    return name_ended(win, error, NULL, win->osc.size, " before its barrier.");
 }
 
 int ompi_win_fence(ompi_win_t *win, int assertion)
@@ -81,7 +110,7 @@ int ompi_win_fence(ompi_win_t *win, int assertion)
         return wrong("The window has an epoch of MPI_Win_start, MPI_Win_lock or MPI_Win_lock_all.");
     if (win->is_posted)
         return wrong("The window has an epoch of MPI_Win_post.");
-    error = ompi_osc_flush(&win->osc, -1, false);
+    error = flush(win, -1, false);
     int status = ompi_win_barrier(win);
     atomic_store_explicit(&win->osc.is_used, false, memory_order_relaxed);
     end_fence(win);
@@ -210,7 +239,7 @@ static int complete_one(ompi_win_t *win, int rank)
     target->permit = OMPI_OSC_CLOSED;
     if (error != MPI_SUCCESS)
         return error;
-    error = ompi_osc_flush(window, rank, false);
+    error = flush(win, rank, false);
     if (target->local < 0) {
         int status = window->internode->complete(window, rank);
         return error != MPI_SUCCESS ? error : status;
@@ -248,6 +277,8 @@ static ompi_osc_look_t look_for_completions(ompi_osc_window_t *window, void *wha
     return OMPI_OSC_WAITS;
 }
 
+static const char incomplete[] = " before its MPI_Win_complete.";
+
 static void end_post(ompi_win_t *win)
 {
     free(win->post_ranks);
@@ -264,9 +295,9 @@ int ompi_win_wait(ompi_win_t *win)
     ompi_lock();
     int error = ompi_osc_wait(&win->osc, look_for_completions, win);
     ompi_unlock();
+    error = name_ended(win, error, win->post_ranks, win->post_count, incomplete);
     end_post(win);
-    return ended(error, "A rank that this one has posted to has ended before its "
-                        "MPI_Win_complete.");
+    return error;
 }
 
 int ompi_win_test(ompi_win_t *win, bool *is_over)
@@ -283,12 +314,11 @@ int ompi_win_test(ompi_win_t *win, bool *is_over)
     }
     if (found == OMPI_OSC_WAITS)
         return MPI_SUCCESS;
+    int error = found == OMPI_OSC_OVER ? MPI_SUCCESS : MPI_ERR_PROC_ABORTED;
+    error = name_ended(win, error, win->post_ranks, win->post_count, incomplete);
     end_post(win);
     *is_over = true;
-    return found == OMPI_OSC_OVER
-               ? MPI_SUCCESS
-               : ompi_win_fail(MPI_ERR_PROC_ABORTED, "A rank that this one has posted to has ended "
-                                                     "before its MPI_Win_complete.");
+    return error;
 }
 
 /* -- locks ------------------------------------------------------------------------------------- */
@@ -305,13 +335,6 @@ static ompi_osc_look_t look_for_lock(ompi_osc_window_t *window, void *what)
         return OMPI_OSC_FAILED;
     ompi_osc_lock_recover(window, local);
     return ompi_osc_lock_has(window, window->self, local) ? OMPI_OSC_OVER : OMPI_OSC_WAITS;
-}
-
-static int check_alive(const ompi_win_t *win, int rank)
-{
-    if (opal_likely(!ompi_osc_has_deaths()) || !ompi_osc_has_ended(&win->osc, rank))
-        return MPI_SUCCESS;
-    return ompi_win_fail(MPI_ERR_PROC_ABORTED, "Rank %d of the window has ended.", rank);
 }
 
 static int acquire(ompi_win_t *win, int rank, ompi_osc_lock_kind_t kind)
@@ -336,18 +359,6 @@ static int acquire(ompi_win_t *win, int rank, ompi_osc_lock_kind_t kind)
     target->lock = (uint8_t)kind;
     target->permit = OMPI_OSC_OPEN;
     return MPI_SUCCESS;
-}
-
-static int flush(ompi_win_t *win, int rank, bool local)
-{
-    int error = ompi_osc_flush(&win->osc, rank, local);
-    if (error != MPI_SUCCESS)
-        return ompi_win_fail(error, "%s",
-                             error == MPI_ERR_PROC_ABORTED
-                                 ? "A rank of the window has ended before what it was sent was "
-                                   "complete."
-                                 : "An access before has failed at its target.");
-    return rank == -1 ? MPI_SUCCESS : check_alive(win, rank);
 }
 
 /* Behind a flush. */
@@ -477,7 +488,7 @@ int ompi_win_unlock_all(ompi_win_t *win)
 {
     if (win->epoch != OMPI_WIN_LOCKED_ALL)
         return wrong("The window has no epoch of MPI_Win_lock_all.");
-    int error = ompi_osc_flush(&win->osc, -1, false);
+    int error = flush(win, -1, false);
     int status = release_all(win);
     return error != MPI_SUCCESS ? error : status;
 }
