@@ -154,6 +154,8 @@ int ompi_win_post(ompi_win_t *win, ompi_group_t *group, int assertion)
         return error;
     if (win->is_posted)
         return wrong("MPI_Win_wait has not ended the epoch of the last MPI_Win_post.");
+    if (window->targets[window->rank].lock != OMPI_OSC_UNLOCKED)
+        return wrong("This rank has locked its own memory.");
     if (leave_fence(win) != MPI_SUCCESS)
         return MPI_ERR_RMA_SYNC;
     int *ranks = ranks_of(win, group);
@@ -467,6 +469,8 @@ int ompi_win_lock_all(ompi_win_t *win, int assertion)
         return error;
     if (win->epoch == OMPI_WIN_LOCKED)
         return wrong("The window has an epoch of MPI_Win_lock.");
+    if (win->is_posted)
+        return wrong("This rank's memory is exposed by MPI_Win_post.");
     ompi_osc_lock_kind_t kind =
         (assertion & MPI_MODE_NOCHECK) != 0 ? OMPI_OSC_UNCHECKED : OMPI_OSC_SHARED;
     for (int rank = 0; rank < win->osc.size && error == MPI_SUCCESS; rank++) {

@@ -140,6 +140,7 @@ static void check_lock_all(void)
     refuse_other_epochs();
     REFUSED(MPI_ERR_RMA_SYNC, MPI_Win_complete(win));
     REFUSED(MPI_ERR_RMA_SYNC, MPI_Win_unlock(right, win));
+    REFUSED(MPI_ERR_RMA_SYNC, MPI_Win_post(from, 0, win));
     ACCEPTED(MPI_Put(out, 1, MPI_LONG, right, 0, 1, MPI_LONG, win));
     ACCEPTED(MPI_Win_unlock_all(win));
     REFUSED(MPI_ERR_RMA_SYNC, MPI_Win_unlock_all(win));
@@ -178,8 +179,25 @@ static void check_no_locks(void)
 
 /* -- groups ------------------------------------------------------------------------------------ */
 
+/* The epoch of MPI_Win_start is over, that of MPI_Win_post is not. */
+static void refuse_beside_post(void)
+{
+    MPI_Win same = win;
+    REFUSED(MPI_ERR_RMA_SYNC, MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win));
+    REFUSED(MPI_ERR_RMA_SYNC, MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank, MPI_MODE_NOCHECK, win));
+    REFUSED(MPI_ERR_RMA_SYNC, MPI_Win_lock_all(0, win));
+    REFUSED(MPI_ERR_RMA_SYNC, MPI_Win_fence(0, win));
+    REFUSED(MPI_ERR_RMA_SYNC, MPI_Win_post(from, 0, win));
+    REFUSED(MPI_ERR_RMA_SYNC, MPI_Win_free(&same));
+    tap_check(same == win, "the window is still there");
+}
+
 static void check_groups(void)
 {
+    ACCEPTED(MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win));
+    REFUSED(MPI_ERR_RMA_SYNC, MPI_Win_post(from, 0, win));
+    ACCEPTED(MPI_Win_unlock(rank, win));
+    MPI_Barrier(MPI_COMM_WORLD); /* no lock is left */
     ACCEPTED(MPI_Win_post(from, 0, win));
     REFUSED(MPI_ERR_RMA_SYNC, MPI_Win_post(from, 0, win));
     REFUSED(MPI_ERR_RMA_SYNC, MPI_Win_complete(win));
@@ -197,6 +215,7 @@ static void check_groups(void)
     ACCEPTED(MPI_Put(out, 1, MPI_LONG, right, 1, 1, MPI_LONG, win));
     ACCEPTED(MPI_Win_complete(win));
     REFUSED(MPI_ERR_RMA_SYNC, MPI_Win_complete(win));
+    refuse_beside_post();
     ACCEPTED(MPI_Win_wait(win));
     refuse_waits();
     refuse_operations(right);
