@@ -124,12 +124,16 @@ static int carry_out(ompi_win_t *win, ompi_osc_access_t *access, size_t slot, co
     return error;
 }
 
-/* Gives the program its request. */
-static int finish(int error, const ompi_osc_access_t *access, ompi_request_t **request)
+/* Gives the program its request. A program may wait for a value by asking for it with requests,
+ * which are complete and make no progress. */
+static int finish(int error, ompi_win_t *win, const ompi_osc_access_t *access,
+                  ompi_request_t **request)
 {
-    if (error == MPI_SUCCESS && request != NULL)
-        *request = access->request != NULL ? access->request : &ompi_request_sent;
-    return error;
+    if (error != MPI_SUCCESS || request == NULL)
+        return error;
+    *request = access->request != NULL ? access->request : &ompi_request_sent;
+    ompi_win_flushed(win);
+    return MPI_SUCCESS;
 }
 
 static int move(ompi_win_t *win, const ompi_data_t *origin, const ompi_win_remote_t *place,
@@ -143,7 +147,7 @@ static int move(ompi_win_t *win, const ompi_data_t *origin, const ompi_win_remot
         if (error == MPI_SUCCESS && ompi_datatype_bytes(place->type, place->count) > 0)
             error = carry_out(win, &access, slot, NULL);
     }
-    return finish(error, &access, request);
+    return finish(error, win, &access, request);
 }
 
 int ompi_win_put(ompi_win_t *win, ompi_data_t origin, const ompi_win_remote_t *place,
@@ -297,7 +301,7 @@ int ompi_win_accumulate(ompi_win_t *win, ompi_data_t origin, const ompi_data_t *
         if (op->action == OMPI_OP_KEEP)
             spin(win);
     }
-    return finish(error, &access, request);
+    return finish(error, win, &access, request);
 }
 
 /* The standard names the types: integers, logicals, MPI_BYTE. */

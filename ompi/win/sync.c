@@ -446,8 +446,7 @@ int ompi_win_unlock(ompi_win_t *win, int rank)
     int error = flush(win, rank, false);
     int status = release(win, rank);
     count_lock(win, -1);
-    if (win->osc.is_mixed)
-        ompi_win_flushed(win);
+    ompi_win_flushed(win);
     return error != MPI_SUCCESS ? error : status;
 }
 
@@ -494,6 +493,7 @@ int ompi_win_unlock_all(ompi_win_t *win)
         return wrong("The window has no epoch of MPI_Win_lock_all.");
     int error = flush(win, -1, false);
     int status = release_all(win);
+    ompi_win_flushed(win);
     return error != MPI_SUCCESS ? error : status;
 }
 
