@@ -28,7 +28,7 @@ static OPAL_ALWAYS_INLINE char *find_run(const ompi_osc_window_t *window, const 
     if ((unsigned)place->rank >= (unsigned)window->size)
         return NULL;
     const ompi_osc_target_t *target = &window->targets[place->rank];
-    if (opal_unlikely((window->permit | target->permit) != OMPI_OSC_OPEN || target->here == NULL ||
+    if (opal_unlikely(ompi_osc_permit(window, target) != OMPI_OSC_OPEN || target->here == NULL ||
                       !ompi_datatype_run_bytes(origin->type, origin->count, bytes) ||
                       !ompi_datatype_run_bytes(place->type, place->count, &remote_bytes) ||
                       remote_bytes != *bytes ||
@@ -86,7 +86,7 @@ static int begin(ompi_osc_access_t *access, ompi_win_t *win, const ompi_win_remo
     int error = ompi_win_open(win, place->rank);
     if (error != MPI_SUCCESS)
         return error;
-    if (wants_request && target->lock == OMPI_OSC_UNLOCKED)
+    if (wants_request && ompi_osc_lock_held(target) == OMPI_OSC_UNLOCKED)
         return ompi_win_fail(MPI_ERR_RMA_SYNC, "Operations with a request need a lock of rank %d.",
                              place->rank);
     access->target = target;

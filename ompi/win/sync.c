@@ -68,20 +68,47 @@ static int check_assertion(int assertion, int allowed)
                          (unsigned)(assertion & ~allowed));
 }
 
+/* -- states -------------------------------------------------------------------------------- */
+
+static void set_epoch(ompi_win_t *win, ompi_win_epoch_t epoch)
+{
+    atomic_store_explicit(&win->epoch, epoch, memory_order_relaxed);
+}
+
+/* Of the window or of a target. Other threads may access the target as soon as they see that. */
+static void set_permit(atomic_uchar *permit, ompi_osc_permit_t now)
+{
+    atomic_store_explicit(permit, (unsigned char)now, memory_order_release);
+}
+
+static ompi_osc_permit_t permit_of(const ompi_osc_target_t *target)
+{
+    return (ompi_osc_permit_t)atomic_load_explicit(&target->permit, memory_order_acquire);
+}
+
+static void set_lock(ompi_osc_target_t *target, ompi_osc_lock_kind_t kind)
+{
+    atomic_store_explicit(&target->lock, (unsigned char)kind, memory_order_relaxed);
+}
+
 /* -- fence ------------------------------------------------------------------------------- */
 
+/* Another thread may have locked a target meanwhile. */
 static void end_fence(ompi_win_t *win)
 {
-    win->osc.permit = OMPI_OSC_CLOSED;
-    if (win->epoch == OMPI_WIN_FENCED)
-        win->epoch = OMPI_WIN_NO_EPOCH;
+    unsigned fenced = OMPI_WIN_FENCED;
+    if (ompi_win_epoch(win) != OMPI_WIN_FENCED)
+        return;
+    set_permit(&win->osc.permit, OMPI_OSC_CLOSED);
+    atomic_compare_exchange_strong(&win->epoch, &fenced, OMPI_WIN_NO_EPOCH);
 }
 
 /* Whether another kind of epoch may begin: a fence that nothing was done behind is no epoch. */
 static int leave_fence(ompi_win_t *win)
 {
-    if (win->epoch == OMPI_WIN_FENCED &&
-        atomic_load_explicit(&win->osc.is_used, memory_order_relaxed))
+    /* In this order: accesses under another thread's lock come after the end of the fence. */
+    bool is_used = atomic_load_explicit(&win->osc.is_used, memory_order_acquire);
+    if (is_used && ompi_win_epoch(win) == OMPI_WIN_FENCED)
         return wrong("Accesses since the last fence have not been completed by another one.");
     end_fence(win);
     return MPI_SUCCESS;
@@ -106,7 +133,7 @@ int ompi_win_fence(ompi_win_t *win, int assertion)
                                                MPI_MODE_NOSUCCEED);
     if (error != MPI_SUCCESS)
         return error;
-    if (win->epoch > OMPI_WIN_FENCED)
+    if (ompi_win_epoch(win) > OMPI_WIN_FENCED)
         return wrong("The window has an epoch of MPI_Win_start, MPI_Win_lock or MPI_Win_lock_all.");
     if (win->is_posted)
         return wrong("The window has an epoch of MPI_Win_post.");
@@ -115,8 +142,8 @@ int ompi_win_fence(ompi_win_t *win, int assertion)
     atomic_store_explicit(&win->osc.is_used, false, memory_order_relaxed);
     end_fence(win);
     if ((assertion & MPI_MODE_NOSUCCEED) == 0) {
-        win->osc.permit = OMPI_OSC_OPEN;
-        win->epoch = OMPI_WIN_FENCED;
+        set_permit(&win->osc.permit, OMPI_OSC_OPEN);
+        set_epoch(win, OMPI_WIN_FENCED);
     }
     return error != MPI_SUCCESS ? error : status;
 }
@@ -154,7 +181,7 @@ int ompi_win_post(ompi_win_t *win, ompi_group_t *group, int assertion)
         return error;
     if (win->is_posted)
         return wrong("MPI_Win_wait has not ended the epoch of the last MPI_Win_post.");
-    if (window->targets[window->rank].lock != OMPI_OSC_UNLOCKED)
+    if (ompi_osc_lock_held(&window->targets[window->rank]) != OMPI_OSC_UNLOCKED)
         return wrong("This rank has locked its own memory.");
     if (leave_fence(win) != MPI_SUCCESS)
         return MPI_ERR_RMA_SYNC;
@@ -205,7 +232,7 @@ static int await_post(ompi_win_t *win, int rank)
         return ompi_win_fail(error, "Rank %d of the window has ended before its MPI_Win_post.",
                              rank);
     target->started++;
-    target->permit = OMPI_OSC_OPEN;
+    set_permit(&target->permit, OMPI_OSC_OPEN);
     return MPI_SUCCESS;
 }
 
@@ -214,20 +241,20 @@ int ompi_win_start(ompi_win_t *win, ompi_group_t *group, int assertion)
     int error = check_assertion(assertion, MPI_MODE_NOCHECK);
     if (error != MPI_SUCCESS)
         return error;
-    if (win->epoch > OMPI_WIN_FENCED)
+    if (ompi_win_epoch(win) > OMPI_WIN_FENCED)
         return wrong("The window has an epoch of MPI_Win_start, MPI_Win_lock or MPI_Win_lock_all.");
     if (leave_fence(win) != MPI_SUCCESS)
         return MPI_ERR_RMA_SYNC;
     int *ranks = ranks_of(win, group);
     if (ranks == NULL)
         return ompi_win_fail(MPI_ERR_GROUP, "The group has a process that is not in the window.");
-    win->epoch = OMPI_WIN_STARTED;
+    set_epoch(win, OMPI_WIN_STARTED);
     win->start_ranks = ranks;
     win->start_count = group->size;
     for (int i = 0; i < group->size; i++) {
         ompi_osc_target_t *target = &win->osc.targets[ranks[i]];
         bool is_open = has_posted(&win->osc, ranks[i]);
-        target->permit = is_open ? OMPI_OSC_OPEN : OMPI_OSC_AWAITS_POST;
+        set_permit(&target->permit, is_open ? OMPI_OSC_OPEN : OMPI_OSC_AWAITS_POST);
         target->started += is_open;
     }
     return MPI_SUCCESS;
@@ -237,8 +264,8 @@ static int complete_one(ompi_win_t *win, int rank)
 {
     ompi_osc_window_t *window = &win->osc;
     ompi_osc_target_t *target = &window->targets[rank];
-    int error = target->permit == OMPI_OSC_AWAITS_POST ? await_post(win, rank) : MPI_SUCCESS;
-    target->permit = OMPI_OSC_CLOSED;
+    int error = permit_of(target) == OMPI_OSC_AWAITS_POST ? await_post(win, rank) : MPI_SUCCESS;
+    set_permit(&target->permit, OMPI_OSC_CLOSED);
     if (error != MPI_SUCCESS)
         return error;
     error = flush(win, rank, false);
@@ -254,7 +281,7 @@ static int complete_one(ompi_win_t *win, int rank)
 int ompi_win_complete(ompi_win_t *win)
 {
     int error = MPI_SUCCESS;
-    if (win->epoch != OMPI_WIN_STARTED)
+    if (ompi_win_epoch(win) != OMPI_WIN_STARTED)
         return wrong("The window has no epoch of MPI_Win_start.");
     for (int i = 0; i < win->start_count; i++) {
         int status = complete_one(win, win->start_ranks[i]);
@@ -262,7 +289,7 @@ int ompi_win_complete(ompi_win_t *win)
     }
     free(win->start_ranks);
     win->start_ranks = NULL;
-    win->epoch = OMPI_WIN_NO_EPOCH;
+    set_epoch(win, OMPI_WIN_NO_EPOCH);
     return error;
 }
 
@@ -358,8 +385,8 @@ static int acquire(ompi_win_t *win, int rank, ompi_osc_lock_kind_t kind)
     }
     if (error != MPI_SUCCESS)
         return ompi_win_fail(error, "Rank %d of the window has ended.", rank);
-    target->lock = (uint8_t)kind;
-    target->permit = OMPI_OSC_OPEN;
+    set_lock(target, kind);
+    set_permit(&target->permit, OMPI_OSC_OPEN);
     return MPI_SUCCESS;
 }
 
@@ -368,10 +395,10 @@ static int release(ompi_win_t *win, int rank)
 {
     ompi_osc_window_t *window = &win->osc;
     ompi_osc_target_t *target = &window->targets[rank];
-    ompi_osc_lock_kind_t kind = (ompi_osc_lock_kind_t)target->lock;
-    bool has_lock = target->permit == OMPI_OSC_OPEN && kind != OMPI_OSC_UNCHECKED;
-    target->permit = OMPI_OSC_CLOSED;
-    target->lock = OMPI_OSC_UNLOCKED;
+    ompi_osc_lock_kind_t kind = ompi_osc_lock_held(target);
+    bool has_lock = permit_of(target) == OMPI_OSC_OPEN && kind != OMPI_OSC_UNCHECKED;
+    set_permit(&target->permit, OMPI_OSC_CLOSED);
+    set_lock(target, OMPI_OSC_UNLOCKED);
     if (!has_lock)
         return MPI_SUCCESS;
     if (target->local < 0)
@@ -387,9 +414,9 @@ static int check_lock(ompi_win_t *win, int assertion)
         return error;
     if (opal_unlikely(win->has_no_locks))
         return wrong("The window has the hint no_locks.");
-    if (win->epoch == OMPI_WIN_STARTED)
+    if (ompi_win_epoch(win) == OMPI_WIN_STARTED)
         return wrong("The window has an epoch of MPI_Win_start.");
-    if (win->epoch == OMPI_WIN_LOCKED_ALL)
+    if (ompi_win_epoch(win) == OMPI_WIN_LOCKED_ALL)
         return wrong("The window has an epoch of MPI_Win_lock_all.");
     return leave_fence(win);
 }
@@ -407,7 +434,7 @@ static void count_lock(ompi_win_t *win, int change)
 {
     ompi_lock();
     win->locks += change;
-    win->epoch = win->locks > 0 ? OMPI_WIN_LOCKED : OMPI_WIN_NO_EPOCH;
+    set_epoch(win, win->locks > 0 ? OMPI_WIN_LOCKED : OMPI_WIN_NO_EPOCH);
     ompi_unlock();
 }
 
@@ -422,7 +449,7 @@ int ompi_win_lock(ompi_win_t *win, int lock_type, int rank, int assertion)
         return error;
     if (check_rank(win, rank) != MPI_SUCCESS)
         return MPI_ERR_RANK;
-    if (win->osc.targets[rank].lock != OMPI_OSC_UNLOCKED)
+    if (ompi_osc_lock_held(&win->osc.targets[rank]) != OMPI_OSC_UNLOCKED)
         return ompi_win_fail(MPI_ERR_RMA_SYNC, "This rank has locked rank %d already.", rank);
     if (rank == win->osc.rank && win->is_posted)
         return wrong("This rank's memory is exposed by MPI_Win_post.");
@@ -441,7 +468,8 @@ int ompi_win_unlock(ompi_win_t *win, int rank)
         return MPI_SUCCESS;
     if (check_rank(win, rank) != MPI_SUCCESS)
         return MPI_ERR_RANK;
-    if (win->epoch != OMPI_WIN_LOCKED || win->osc.targets[rank].lock == OMPI_OSC_UNLOCKED)
+    if (ompi_win_epoch(win) != OMPI_WIN_LOCKED ||
+        ompi_osc_lock_held(&win->osc.targets[rank]) == OMPI_OSC_UNLOCKED)
         return ompi_win_fail(MPI_ERR_RMA_SYNC, "This rank has not locked rank %d.", rank);
     int error = flush(win, rank, false);
     int status = release(win, rank);
@@ -457,7 +485,7 @@ static int release_all(ompi_win_t *win)
         int status = release(win, rank);
         error = error == MPI_SUCCESS ? status : error;
     }
-    win->epoch = OMPI_WIN_NO_EPOCH;
+    set_epoch(win, OMPI_WIN_NO_EPOCH);
     return error;
 }
 
@@ -466,7 +494,7 @@ int ompi_win_lock_all(ompi_win_t *win, int assertion)
     int error = check_lock(win, assertion);
     if (error != MPI_SUCCESS)
         return error;
-    if (win->epoch == OMPI_WIN_LOCKED)
+    if (ompi_win_epoch(win) == OMPI_WIN_LOCKED)
         return wrong("The window has an epoch of MPI_Win_lock.");
     if (win->is_posted)
         return wrong("This rank's memory is exposed by MPI_Win_post.");
@@ -477,11 +505,11 @@ int ompi_win_lock_all(ompi_win_t *win, int assertion)
         if (target->local >= 0 || kind == OMPI_OSC_UNCHECKED) {
             error = acquire(win, rank, kind);
         } else { /* with the first access */
-            target->permit = OMPI_OSC_AWAITS_LOCK;
-            target->lock = OMPI_OSC_SHARED;
+            set_permit(&target->permit, OMPI_OSC_AWAITS_LOCK);
+            set_lock(target, OMPI_OSC_SHARED);
         }
     }
-    win->epoch = OMPI_WIN_LOCKED_ALL;
+    set_epoch(win, OMPI_WIN_LOCKED_ALL);
     if (error != MPI_SUCCESS)
         release_all(win);
     return error;
@@ -489,7 +517,7 @@ int ompi_win_lock_all(ompi_win_t *win, int assertion)
 
 int ompi_win_unlock_all(ompi_win_t *win)
 {
-    if (win->epoch != OMPI_WIN_LOCKED_ALL)
+    if (ompi_win_epoch(win) != OMPI_WIN_LOCKED_ALL)
         return wrong("The window has no epoch of MPI_Win_lock_all.");
     int error = flush(win, -1, false);
     int status = release_all(win);
@@ -499,14 +527,14 @@ int ompi_win_unlock_all(ompi_win_t *win)
 
 int ompi_win_flush(ompi_win_t *win, int rank, bool local)
 {
-    if (win->epoch < OMPI_WIN_LOCKED)
+    if (ompi_win_epoch(win) < OMPI_WIN_LOCKED)
         return wrong("A flush needs an epoch of MPI_Win_lock or MPI_Win_lock_all.");
     if (rank == MPI_PROC_NULL)
         return MPI_SUCCESS;
     if (rank != -1) {
         if (check_rank(win, rank) != MPI_SUCCESS)
             return MPI_ERR_RANK;
-        if (win->osc.targets[rank].lock == OMPI_OSC_UNLOCKED)
+        if (ompi_osc_lock_held(&win->osc.targets[rank]) == OMPI_OSC_UNLOCKED)
             return ompi_win_fail(MPI_ERR_RMA_SYNC, "This rank has not locked rank %d.", rank);
     }
     ompi_win_flushed(win);
@@ -518,8 +546,8 @@ int ompi_win_flush(ompi_win_t *win, int rank, bool local)
 
 static ompi_osc_look_t look_for_permit(ompi_osc_window_t *window, void *what)
 {
-    return window->targets[*(const int *)what].permit != OMPI_OSC_OPENS ? OMPI_OSC_OVER
-                                                                        : OMPI_OSC_WAITS;
+    return permit_of(&window->targets[*(const int *)what]) != OMPI_OSC_OPENS ? OMPI_OSC_OVER
+                                                                             : OMPI_OSC_WAITS;
 }
 
 /* Of several threads one opens a permit, and the others wait for it. Returns what the permit was.
@@ -528,11 +556,11 @@ static ompi_osc_permit_t begin_opening(ompi_win_t *win, int rank)
 {
     ompi_osc_target_t *target = &win->osc.targets[rank];
     ompi_lock();
-    if (target->permit == OMPI_OSC_OPENS)
+    if (permit_of(target) == OMPI_OSC_OPENS)
         ompi_osc_wait(&win->osc, look_for_permit, &rank);
-    ompi_osc_permit_t permit = (ompi_osc_permit_t)target->permit;
+    ompi_osc_permit_t permit = permit_of(target);
     if (permit == OMPI_OSC_AWAITS_POST || permit == OMPI_OSC_AWAITS_LOCK)
-        target->permit = OMPI_OSC_OPENS;
+        set_permit(&target->permit, OMPI_OSC_OPENS);
     ompi_unlock();
     return permit;
 }
@@ -546,7 +574,7 @@ static int open_permit(ompi_win_t *win, int rank)
     int error = permit == OMPI_OSC_AWAITS_POST ? await_post(win, rank)
                                                : acquire(win, rank, OMPI_OSC_SHARED);
     if (error != MPI_SUCCESS)
-        target->permit = (uint8_t)permit;
+        set_permit(&target->permit, permit);
     if (ompi_lock_needed)
         opal_wait_notify_self();
     return error;
@@ -554,7 +582,7 @@ static int open_permit(ompi_win_t *win, int rank)
 
 int ompi_win_open(ompi_win_t *win, int rank)
 {
-    switch (win->osc.permit | win->osc.targets[rank].permit) {
+    switch (ompi_osc_permit(&win->osc, &win->osc.targets[rank])) {
     case OMPI_OSC_OPEN:
         return MPI_SUCCESS;
     case OMPI_OSC_CLOSED:

@@ -61,15 +61,15 @@ static void destroy(ompi_object_t *head)
 /* A fence that no access follows begins no epoch. */
 int ompi_win_may_free(const ompi_win_t *win)
 {
-    bool is_fenced = win->epoch == OMPI_WIN_FENCED && atomic_load(&win->osc.is_used);
-    if (win->epoch <= OMPI_WIN_FENCED && !is_fenced && !win->is_posted)
+    bool is_fenced = ompi_win_epoch(win) == OMPI_WIN_FENCED && atomic_load(&win->osc.is_used);
+    if (ompi_win_epoch(win) <= OMPI_WIN_FENCED && !is_fenced && !win->is_posted)
         return MPI_SUCCESS;
     return ompi_win_fail(MPI_ERR_RMA_SYNC, "The window is in an epoch of %s.",
-                         win->is_posted                   ? "MPI_Win_post"
-                         : is_fenced                      ? "MPI_Win_fence, with accesses"
-                         : win->epoch == OMPI_WIN_STARTED ? "MPI_Win_start"
-                         : win->epoch == OMPI_WIN_LOCKED  ? "MPI_Win_lock"
-                                                          : "MPI_Win_lock_all");
+                         win->is_posted                            ? "MPI_Win_post"
+                         : is_fenced                               ? "MPI_Win_fence, with accesses"
+                         : ompi_win_epoch(win) == OMPI_WIN_STARTED ? "MPI_Win_start"
+                         : ompi_win_epoch(win) == OMPI_WIN_LOCKED  ? "MPI_Win_lock"
+                                                                   : "MPI_Win_lock_all");
 }
 
 int ompi_win_free(ompi_win_t **win)

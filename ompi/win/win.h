@@ -59,9 +59,10 @@ typedef struct ompi_win {
     bool has_no_locks; /* the hint no_locks */
     char name[MPI_MAX_OBJECT_NAME];
 
-    /* Under ompi_lock. */
-    ompi_win_epoch_t epoch;      /* as an origin */
-    int locks;                   /* of OMPI_WIN_LOCKED */
+    atomic_uint epoch; /* ompi_win_epoch_t, as an origin; threads may lock several targets */
+    int locks;         /* of OMPI_WIN_LOCKED; under ompi_lock */
+
+    /* Of the one thread that is in an epoch of MPI_Win_start or MPI_Win_post. */
     int start_count, post_count; /* ranks of MPI_Win_start, of MPI_Win_post */
     int *start_ranks, *post_ranks;
     bool is_posted;
@@ -124,6 +125,11 @@ int ompi_win_unlock_all(ompi_win_t *win);
 
 /* All ranks wait for all. */
 int ompi_win_barrier(ompi_win_t *win);
+
+static inline ompi_win_epoch_t ompi_win_epoch(const ompi_win_t *win)
+{
+    return (ompi_win_epoch_t)atomic_load_explicit(&win->epoch, memory_order_relaxed);
+}
 
 /* Of one rank, or of all (-1). */
 int ompi_win_flush(ompi_win_t *win, int rank, bool local);

@@ -235,6 +235,35 @@ static void check_locks(void)
     tap_check(good, "each thread locks other targets");
 }
 
+/* What threads do after a fence begins no epoch of it. */
+static void lock_once(int thread)
+{
+    for (int target = thread; target < size; target += THREADS) {
+        const long one = 1;
+        expect(MPI_Win_lock(MPI_LOCK_SHARED, target, 0, win) == MPI_SUCCESS);
+        MPI_Accumulate(&one, 1, MPI_LONG, target, 0, 1, MPI_LONG, MPI_SUM, win);
+        expect(MPI_Win_flush(target, win) == MPI_SUCCESS);
+        expect(MPI_Win_unlock(target, win) == MPI_SUCCESS);
+    }
+}
+
+static void check_after_fence(void)
+{
+    enum { TIMES = 15 };
+    bool good = true;
+    clear_window();
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    for (int i = 0; i < TIMES; i++) {
+        MPI_Win_fence(0, win);
+        good &= run(lock_once, lock_once);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    MPI_Win_set_errhandler(win, MPI_ERRORS_ARE_FATAL);
+    MPI_Win_fence(MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED, win);
+    good &= memory[0] == (long)TIMES * size;
+    tap_check(good, "threads lock targets right after a fence");
+}
+
 static void check_own_windows(void)
 {
     bool good = true;
@@ -274,6 +303,7 @@ int main(int argc, char **argv)
     check_epoch("put and get beside counters", put_and_get, count, THREADS / 2);
     check_epoch("requests beside counters", put_and_get_by_requests, count, THREADS / 2);
     check_locks();
+    check_after_fence();
     check_own_windows();
     MPI_Win_free(&win);
     MPI_Finalize();

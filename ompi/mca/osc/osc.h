@@ -60,8 +60,8 @@ typedef struct ompi_osc_target {
                        not, or that is not known before an access (MPI_Win_create_dynamic) */
     uint64_t bytes; /* of its memory */
     int64_t unit;   /* of displacements */
-    uint8_t permit; /* ompi_osc_permit_t */
-    uint8_t lock;   /* ompi_osc_lock_kind_t: what this process holds there */
+    atomic_uchar permit; /* ompi_osc_permit_t; OPEN is published by a release */
+    atomic_uchar lock;   /* ompi_osc_lock_kind_t: what this process holds there */
     bool is_shared; /* its memory lies in memory that all ranks of its node have mapped, so that
                        all of them use the CPU's atomics there; false: see ompi_osc_window_t */
     int local;      /* its index among the window's ranks of this node; -1: on another node */
@@ -84,9 +84,9 @@ typedef struct ompi_osc_window {
     int rank, size, flavor;
     bool is_dynamic;   /* displacements are addresses, and is_shared is asked of each address */
     bool uses_atomics; /* false: every accumulate takes a lock */
-    bool is_mixed;  /* some targets are not accessed directly: they, and this rank, need progress */
-    bool all_map;   /* all ranks of this node have mapped the same region (opal/node/region.h) */
-    uint8_t permit; /* to all targets, of a fence; 0: those of the targets count */
+    bool is_mixed; /* some targets are not accessed directly: they, and this rank, need progress */
+    bool all_map;  /* all ranks of this node have mapped the same region (opal/node/region.h) */
+    atomic_uchar permit;  /* to all targets, of a fence; 0: those of the targets count */
     atomic_bool is_used;  /* an access since the last fence */
     atomic_bool is_dirty; /* a store since the last flush */
     atomic_bool is_sent;  /* set by components with a flush: an access may not be complete */
@@ -166,6 +166,19 @@ typedef struct ompi_osc_ops {
     int (*post)(ompi_osc_window_t *window, int rank);
     int (*complete)(ompi_osc_window_t *window, int rank);
 } ompi_osc_ops_t;
+
+/* Whether this process may access a target now. Other threads may be changing it. */
+static inline ompi_osc_permit_t ompi_osc_permit(const ompi_osc_window_t *window,
+                                                const ompi_osc_target_t *target)
+{
+    return (ompi_osc_permit_t)(atomic_load_explicit(&window->permit, memory_order_acquire) |
+                               atomic_load_explicit(&target->permit, memory_order_acquire));
+}
+
+static inline ompi_osc_lock_kind_t ompi_osc_lock_held(const ompi_osc_target_t *target)
+{
+    return (ompi_osc_lock_kind_t)atomic_load_explicit(&target->lock, memory_order_relaxed);
+}
 
 /* What `add` returned for that window. */
 OPAL_EXPORT void *ompi_osc_state(const ompi_osc_window_t *window, const ompi_osc_ops_t *ops);
