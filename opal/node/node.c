@@ -56,7 +56,7 @@ static struct {
     const opal_pmi_job_t *job;
     opal_node_slot_t *slot;
     bool load_is_known; /* every rank has published its CPUs */
-    uint64_t watched_at_sec;
+    _Atomic uint64_t watched_at_sec;
 } node = {.fd = -1};
 
 static size_t segment_size;
@@ -271,27 +271,29 @@ static void learn_load(void)
     opal_wait_set_apart(is_apart && is_oversubscribed && has_autogroups());
 }
 
+/* Once a second, one of the threads. */
+static void watch_ranks(void)
+{
+    uint64_t now_sec = opal_clock_coarse_nsec() / OPAL_NSEC_PER_SEC;
+    if (atomic_exchange(&node.watched_at_sec, now_sec) != now_sec)
+        look_for_the_dead();
+}
+
 /* Called while this process waits. */
 static void watch_node(void)
 {
     if (!node.load_is_known)
         learn_load();
-    if (node.header->launcher != 0) {
-        if (node.load_is_known)
-            opal_wait_set_watch(NULL);
-        return;
-    }
-    uint64_t now_sec = opal_clock_coarse_nsec() / OPAL_NSEC_PER_SEC;
-    if (now_sec == node.watched_at_sec)
-        return;
-    node.watched_at_sec = now_sec;
-    look_for_the_dead();
+    if (node.header->launcher == 0)
+        watch_ranks();
+    else if (node.load_is_known)
+        opal_wait_set_watch(NULL);
 }
 
 void opal_node_watch(void)
 {
-    if (node.header != NULL)
-        watch_node();
+    if (node.header != NULL && node.header->launcher == 0)
+        watch_ranks();
 }
 
 /* -- attaching ----------------------------------------------------------------------------- */

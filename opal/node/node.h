@@ -216,7 +216,8 @@ OPAL_EXPORT ssize_t opal_node_move(unsigned local_rank, bool write, const struct
  */
 OPAL_EXPORT unsigned opal_node_deaths(void);
 
-/* Called now and then by code that waits for a peer, but not by a wait of opal/progress/wait.h. */
+/* Called now and then by code that waits for a peer, but not by a wait of opal/progress/wait.h. Any
+ * thread. */
 OPAL_EXPORT void opal_node_watch(void);
 OPAL_EXPORT bool opal_node_peer_is_dead(unsigned local_rank);
 
