@@ -116,16 +116,17 @@ static void check_operations(MPI_Win win, long *memory)
 
 static void check_outstanding(void)
 {
+    static const int counts[] = {255, 256, 65536, MOST}; /* where numbers wrap around, and more */
     MPI_Request *requests = calloc(MOST, sizeof(MPI_Request));
     long *memory;
     MPI_Win win;
     MPI_Win_allocate(MOST * sizeof *memory, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &memory,
                      &win);
     MPI_Win_lock_all(0, win);
-    for (int count = 65536; count <= MOST; count += MOST - 65536) {
-        check_puts(win, memory, requests, count);
-        check_gets(win, requests, count);
-        check_sums(win, memory, requests, count);
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        check_puts(win, memory, requests, counts[i]);
+        check_gets(win, requests, counts[i]);
+        check_sums(win, memory, requests, counts[i]);
     }
     check_operations(win, memory);
     MPI_Win_unlock_all(win);

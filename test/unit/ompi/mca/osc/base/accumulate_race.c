@@ -68,6 +68,41 @@ START_TEST(nothing_is_lost_when_the_mode_changes)
 }
 END_TEST
 
+/* Counts by comparing; the word before goes to where the comparand is. */
+static void *swap(void *number)
+{
+    static const int64_t zeros[] = {0, 0};
+    int rank = (int)(uintptr_t)number % 3;
+    int64_t seen = 0;
+    pthread_barrier_wait(&start);
+    for (int i = 0; i < ROUNDS; i++) {
+        int64_t guess = seen - 1;
+        for (bool is_done = false; !is_done; is_done = seen == guess) {
+            guess = seen;
+            int64_t next = guess + 1;
+            ompi_osc_access_t access = repeated(rank, MPI_REPLACE, &next, 1, 64);
+            access.result = (ompi_data_t){&seen, 1, access.remote.type};
+            ompi_osc_compare_here(&access, &seen);
+        }
+        seen++;
+        if (number == NULL && i > ROUNDS / 4) { /* then the mode changes */
+            ompi_osc_access_t access = repeated(rank, MPI_SUM, zeros, 2, 64);
+            ompi_osc_accumulate_here(&access);
+        }
+    }
+    return NULL;
+}
+
+START_TEST(nothing_is_lost_by_comparing)
+{
+    int64_t *count = (void *)(target_memory + 64);
+    *count = 0;
+    run_threads(swap);
+    ck_assert_int_eq(*count, THREADS * ROUNDS);
+    ck_assert_uint_eq(target_mode(), OMPI_OSC_BY_LOCK);
+}
+END_TEST
+
 /* -- the change waits -------------------------------------------------------------------------- */
 
 static void *add_two(void *context OPAL_UNUSED)
@@ -148,6 +183,7 @@ END_TEST
 
 static const unit_test_t tests[] = {
     {.test = &nothing_is_lost_when_the_mode_changes},
+    {.test = &nothing_is_lost_by_comparing},
     {.test = &threads_of_a_rank_are_counted},
     {.test = &the_change_waits_for_who_is_inside, .repeats = 2},
     {.test = &short_ones_exclude_each_other_across_stripes},
