@@ -30,7 +30,7 @@ there is taken as a short one that computes. --times writes the lines of the tes
 
 What goes by chance or by the clock says `soak`: a line "# soak" in the head of a script, the word in
 tests.list. It is no part of the suite. --soak runs it, and all random programs for ten times the
-seconds that tests.list says; it begins with how long that takes.
+seconds that tests.list says, or for those it says for that; it begins with how long that takes.
 """
 
 import argparse
@@ -208,17 +208,22 @@ class Suite:
             lines = [(number, shlex.split(line, comments=True)) for number, line in enumerate(file, 1)]
         lines = [(number, words) for number, words in lines
                  if words and self.wanted(f"test/mpi/{words[0]}")]
-        seconds = sum(float(word[5:]) for _, words in lines for word in words
+        seconds = sum(self.random_seconds(word[5:]) for _, words in lines for word in words
                       if word.startswith("soak="))
-        if self.options.soak:
-            self.soak *= 10
-        elif seconds > RANDOM_SECONDS:
+        if seconds > RANDOM_SECONDS and not self.options.soak:
             self.soak *= RANDOM_SECONDS / seconds
         tests = [self.mpi_test(words, number) for number, words in lines]
         tests = [test for test in tests
                  if test.soak == self.options.soak or self.options.soak and test.seconds]
         self.compile(tests)
         return tests
+
+    def random_seconds(self, value):
+        """Of soak=SHORT or soak=SHORT:LONG."""
+        short, _, long = value.partition(":")
+        if not self.options.soak:
+            return float(short)
+        return float(long) if long else 10 * float(short)
 
     def mpi_test(self, words, number):
         """A line of tests.list: name np=2 timeout=20 env=A=b,C=d args='..' soak=8 mpirun='..'
@@ -240,7 +245,7 @@ class Suite:
             elif key == "args=":
                 args += shlex.split(value)
             elif key == "soak=":
-                seconds = float(value) * self.soak
+                seconds = self.random_seconds(value) * self.soak
                 random = [str(self.seed + number), f"{seconds:.3g}"]
                 test.timeout += seconds
                 test.seconds = seconds
