@@ -11,7 +11,7 @@
 #include "win_memory.h"
 
 /* WORDS: for long operations, which begin behind the first words. */
-enum { ROUNDS = 120, WORDS = 64, LONG_WORDS = 256, ONES = 6, AFAR = 24 };
+enum { ROUNDS = 120, WORDS = 64, LONG_WORDS = 256, ONES = 7, AFAR = 24 };
 
 static int rank, size, target;
 static const window_t *window;
@@ -33,8 +33,9 @@ static void make_ones(void)
     MPI_Type_create_hindexed(1, (int[]){1}, (MPI_Aint[]){-AFAR}, MPI_LONG, &ones[3]);
     MPI_Type_create_resized(MPI_LONG, 0, AFAR, &ones[4]);
     MPI_Type_vector(1, 1, 5, MPI_LONG, &ones[5]);
+    MPI_Type_create_resized(ones[3], -2 * AFAR, 4 * AFAR, &ones[6]);
     shifts[2] = AFAR;
-    shifts[3] = -AFAR;
+    shifts[3] = shifts[6] = -AFAR;
     for (int i = 0; i < ONES; i++)
         MPI_Type_commit(&ones[i]);
 }
@@ -125,6 +126,101 @@ static void check_many_tickets(const char *where)
         good &= is_each_once(column, ROUNDS, load(8 + 8 * k));
     }
     tap_check(good, "MPI_Get_accumulate gives each number once in %s", where);
+}
+
+/* -- storms ------------------------------------------------------------------------------------ */
+
+/* How often all ranks shall do something, so that they are at it at the same time. */
+enum { STORM_MOST = 100000 };
+static const double storm_sec = 0.004;
+
+static void fetch(long value, long *got, MPI_Op op, int i)
+{
+    if (i % 4 != 3)
+        MPI_Fetch_and_op(&value, got, MPI_LONG, target, at(AFAR), op, window->win);
+    else
+        MPI_Get_accumulate(&value, 1, ones[0], got, 1, MPI_LONG, target,
+                           at(AFAR) - shifts[i / 4 % ONES], 1, ones[i / 4 % ONES], op, window->win);
+    MPI_Win_flush_local(target, window->win);
+}
+
+static int measure_storm(void)
+{
+    long got;
+    int count = 0;
+    begin();
+    const double start = MPI_Wtime();
+    for (; count < STORM_MOST && MPI_Wtime() < start + storm_sec; count++)
+        fetch(1, &got, MPI_SUM, count);
+    end();
+    MPI_Allreduce(MPI_IN_PLACE, &count, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    return count;
+}
+
+static unsigned long sum_of_all(unsigned long mine)
+{
+    MPI_Allreduce(MPI_IN_PLACE, &mine, 1, MPI_UNSIGNED_LONG, MPI_SUM, MPI_COMM_WORLD);
+    return mine;
+}
+
+/* Each number is given once, so their sum is known. */
+static void check_ticket_storm(const char *where, int count)
+{
+    const unsigned long all = (unsigned long)count * (unsigned long)size;
+    unsigned long sum = 0;
+    long got = -1;
+    begin();
+    for (int i = 0; i < count; i++) {
+        fetch(1, &got, MPI_SUM, i);
+        sum += (unsigned long)got;
+    }
+    end();
+    bool good = load(AFAR) == (long)all;
+    tap_check(sum_of_all(sum) == all * (all - 1) / 2 && good, "a storm of tickets in %s", where);
+}
+
+/* What was put in comes out, or is still there. */
+static void check_exchange_storm(const char *where, int count)
+{
+    unsigned long in = 0, out = 0;
+    long got = -1;
+    begin();
+    for (int i = 0; i < count; i++) {
+        long token = 1 + rank + (long)i * size;
+        fetch(token, &got, MPI_REPLACE, i);
+        in += (unsigned long)token;
+        out += (unsigned long)got;
+    }
+    end();
+    const unsigned long left = (unsigned long)load(AFAR);
+    in = sum_of_all(in);
+    tap_check(sum_of_all(out) + left == in, "a storm of exchanges in %s", where);
+}
+
+/* Some ranks add to one word, the others to two at once. */
+static void check_mixed_storm(const char *where, int count)
+{
+    static const long add[] = {1, 1};
+    begin();
+    for (int i = 0; i < count; i++) {
+        int words = 1 + (rank + i / 64) % 2;
+        MPI_Accumulate(add, words, MPI_LONG, target, at(AFAR), words, MPI_LONG, MPI_SUM,
+                       window->win);
+        MPI_Win_flush_local(target, window->win);
+    }
+    end();
+    tap_check(load(AFAR) == (long)count * size, "a storm of short and longer sums in %s", where);
+}
+
+static void check_storms(const char *where)
+{
+    const int count = measure_storm();
+    for (int i = 0; i < 3; i++) {
+        check_ticket_storm(where, count);
+        check_exchange_storm(where, count);
+    }
+    for (int i = 0; i < 3; i++)
+        check_mixed_storm(where, count);
 }
 
 static void check_swaps(const char *where, size_t byte)
@@ -277,6 +373,7 @@ static void check_window(const window_t *made, window_kind_t kind)
     const char *where = window_names[kind];
     window = made;
     target = (int)kind % size;
+    check_storms(where);
     check_tickets(where, 8);
     check_many_tickets(where);
     check_swaps(where, 16);
