@@ -18,7 +18,14 @@
 
 #include "win_regions.h"
 
-enum { WORKERS_MAX = 4, TURNS_MAX = 24, SLOTS_MAX = 64, VALUES = 12, PART_MAX = 50000 };
+enum {
+    WORKERS_MAX = 4,
+    TURNS_MAX = 400,
+    TURNS_USUAL = 24,
+    SLOTS_MAX = 64,
+    VALUES = 12,
+    PART_MAX = 50000
+};
 enum { TICKET_SLOT, SWAP_SLOT, ROW_SLOT }; /* the row is from there on */
 
 typedef enum contest { COUNT, REPLACED, EXCLUSIVE, COMPUTE, CONTESTS } contest_t;
@@ -459,7 +466,8 @@ static inline bool draw_arena(bool has_threads, bool has_compute)
     int most = ROW_SLOT + 1 + draw(&common_state, SLOTS_MAX - ROW_SLOT);
     arena.slots = slots < most ? (int)slots : most;
     arena.row_slots = arena.slots - ROW_SLOT;
-    arena.turns = 1 + draw(&common_state, TURNS_MAX);
+    /* Now and then so many that all ranks are at it at the same time. */
+    arena.turns = 1 + draw(&common_state, one_in(&common_state, 5) ? TURNS_MAX : TURNS_USUAL);
     arena.workers = has_threads ? 2 + draw(&common_state, WORKERS_MAX - 1) : 1;
     arena.has_turn_locks = !has_threads && one_in(&common_state, 3);
     arena.part_start = (arena.slots * arena.pitch + GRANULE - 1) / GRANULE * GRANULE;
