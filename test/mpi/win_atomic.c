@@ -130,9 +130,10 @@ static void check_many_tickets(const char *where)
 
 /* -- storms ------------------------------------------------------------------------------------ */
 
-/* How often all ranks shall do something, so that they are at it at the same time. */
+/* Each rank does something as often as it can in this time. */
 enum { STORM_MOST = 100000 };
-static const double storm_sec = 0.004;
+#define STORM_SEC 0.002
+#define MEET_SEC  0.05
 
 static void fetch(long value, long *got, MPI_Op op, int i)
 {
@@ -144,17 +145,36 @@ static void fetch(long value, long *got, MPI_Op op, int i)
     MPI_Win_flush_local(target, window->win);
 }
 
+/* Begins an epoch, and waits without giving away the core until another rank has come, too: both
+ * are running then. */
+static void begin_together(void)
+{
+    const long one = 1, none = 0;
+    long here = 0;
+    begin();
+    const double limit = MPI_Wtime() + MEET_SEC;
+    MPI_Accumulate(&one, 1, MPI_LONG, target, at(0), 1, MPI_LONG, MPI_SUM, window->win);
+    while (here < 2 && size > 1 && MPI_Wtime() < limit) {
+        MPI_Fetch_and_op(&none, &here, MPI_LONG, target, at(0), MPI_SUM, window->win);
+        MPI_Win_flush_local(target, window->win);
+    }
+}
+
+/* The best of some times: this rank may have had no core. */
 static int measure_storm(void)
 {
-    long got;
-    int count = 0;
-    begin();
-    const double start = MPI_Wtime();
-    for (; count < STORM_MOST && MPI_Wtime() < start + storm_sec; count++)
-        fetch(1, &got, MPI_SUM, count);
-    end();
-    MPI_Allreduce(MPI_IN_PLACE, &count, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-    return count;
+    int most = 0;
+    for (int i = 0; i < 3; i++) {
+        long got;
+        int count = 0;
+        begin();
+        const double end_sec = MPI_Wtime() + STORM_SEC;
+        for (; count < STORM_MOST && MPI_Wtime() < end_sec; count++)
+            fetch(1, &got, MPI_SUM, count);
+        end();
+        most = count > most ? count : most;
+    }
+    return most;
 }
 
 static unsigned long sum_of_all(unsigned long mine)
@@ -166,10 +186,10 @@ static unsigned long sum_of_all(unsigned long mine)
 /* Each number is given once, so their sum is known. */
 static void check_ticket_storm(const char *where, int count)
 {
-    const unsigned long all = (unsigned long)count * (unsigned long)size;
+    const unsigned long all = sum_of_all((unsigned long)count);
     unsigned long sum = 0;
     long got = -1;
-    begin();
+    begin_together();
     for (int i = 0; i < count; i++) {
         fetch(1, &got, MPI_SUM, i);
         sum += (unsigned long)got;
@@ -184,7 +204,7 @@ static void check_exchange_storm(const char *where, int count)
 {
     unsigned long in = 0, out = 0;
     long got = -1;
-    begin();
+    begin_together();
     for (int i = 0; i < count; i++) {
         long token = 1 + rank + (long)i * size;
         fetch(token, &got, MPI_REPLACE, i);
@@ -201,7 +221,7 @@ static void check_exchange_storm(const char *where, int count)
 static void check_mixed_storm(const char *where, int count)
 {
     static const long add[] = {1, 1};
-    begin();
+    begin_together();
     for (int i = 0; i < count; i++) {
         int words = 1 + (rank + i / 64) % 2;
         MPI_Accumulate(add, words, MPI_LONG, target, at(AFAR), words, MPI_LONG, MPI_SUM,
@@ -209,7 +229,8 @@ static void check_mixed_storm(const char *where, int count)
         MPI_Win_flush_local(target, window->win);
     }
     end();
-    tap_check(load(AFAR) == (long)count * size, "a storm of short and longer sums in %s", where);
+    const long all = (long)sum_of_all((unsigned long)count);
+    tap_check(load(AFAR) == all, "a storm of short and longer sums in %s", where);
 }
 
 static void check_storms(const char *where)
