@@ -100,6 +100,7 @@ libopal_core_la_SOURCES += \
 	%D%/progress/listener.c %D%/progress/listener.h \
 	%D%/util/network.c %D%/util/network.h \
 	%D%/node/node.c %D%/node/node.h \
+	%D%/node/alias.c %D%/node/alias.h \
 	%D%/node/fd_pass.c %D%/node/fd_pass.h \
 	%D%/node/node_read.c \
 	%D%/node/region.c %D%/node/region.h \

@@ -19,6 +19,7 @@
 
 #include "opal/mca/base/param.h"
 #include "opal/mca/pmi/base/base.h"
+#include "opal/node/alias.h"
 #include "opal/node/fd_pass.h"
 #include "opal/node/region.h"
 #include "opal/node/shared.h"
@@ -440,6 +441,7 @@ opal_status_t opal_node_attach(const opal_pmi_job_t *job, const opal_pmi_ops_t *
 /* The descriptor stays open: a later attach finds the segment by it. */
 void opal_node_detach(void)
 {
+    opal_alias_stop();
     if (node.header == NULL)
         return;
     opal_wait_set_watch(NULL);

@@ -29,6 +29,7 @@
 #include "opal/include/compiler.h"
 #include "opal/include/status.h"
 #include "opal/mca/pmi/pmi.h"
+#include "opal/node/alias.h"
 #include "opal/progress/wait.h"
 
 enum { OPAL_NODE_CPU_WORDS = 16 }; /* CPUs beyond 1024 are folded */
@@ -58,7 +59,8 @@ typedef struct opal_node_slot {
     _Alignas(64) _Atomic uint64_t probe_address;
     uint64_t probe_value;
     uint64_t statics, statics_bytes, statics_offset; /* as in opal_region; written with `rank` */
-    atomic_uint is_reading;                          /* the owner reads a long message itself */
+    _Atomic uint64_t aliases; /* where in the region its table of aliases lies; 0: it has none */
+    atomic_uint is_reading;   /* the owner reads a long message itself */
 
     /* For a transport: parts of a long message that the owner and its sender copy together. */
     _Alignas(64) _Atomic uint64_t share_claims;
@@ -165,10 +167,14 @@ typedef struct opal_node_view {
     uintptr_t statics; /* its static data, with a shift of its own */
     size_t statics_bytes;
     uintptr_t statics_shift;
+    const _Atomic uint64_t *aliases; /* of its slot; NULL: none */
 } opal_node_view_t;
 
 /* False: the peer has not attached yet; the caller tries again later. */
 OPAL_EXPORT bool opal_node_view(unsigned local_rank, opal_node_view_t *view);
+
+/* For an address in an alias of the peer's. NULL: it is in none. */
+OPAL_EXPORT void *opal_view_alias(const opal_node_view_t *view, uintptr_t address, size_t bytes);
 
 /* The address of the peer's bytes in this process; NULL: not all of them are mapped here. */
 static inline void *opal_view_at(const opal_node_view_t *view, uintptr_t address, size_t bytes)
@@ -177,14 +183,18 @@ static inline void *opal_view_at(const opal_node_view_t *view, uintptr_t address
     if (offset < view->bytes)
         return bytes <= view->bytes - offset ? (void *)(address + view->shift) : NULL;
     offset = address - view->statics;
-    if (offset >= view->statics_bytes || bytes > view->statics_bytes - offset)
-        return NULL;
-    return (void *)(address + view->statics_shift);
+    if (offset < view->statics_bytes)
+        return bytes <= view->statics_bytes - offset ? (void *)(address + view->statics_shift)
+                                                     : NULL;
+    return address - OPAL_ALIAS_BASE < OPAL_ALIAS_BYTES ? opal_view_alias(view, address, bytes)
+                                                        : NULL;
 }
 
 /* The same for an address that the peer says is in the region. */
 static inline void *opal_view_of(const opal_node_view_t *view, uintptr_t address)
 {
+    if (address - OPAL_ALIAS_BASE < OPAL_ALIAS_BYTES && view->aliases != NULL)
+        return opal_view_at(view, address, 0);
     bool is_static = address - view->statics < view->statics_bytes;
     return (void *)(address + (is_static ? view->statics_shift : view->shift));
 }

@@ -30,6 +30,7 @@ bool opal_node_view(unsigned local_rank, opal_node_view_t *view)
     uintptr_t base = slot->region_base; /* from a peer, but any value leads into our own mapping */
     *view = (opal_node_view_t){
         .base = base, .bytes = opal_region.bytes, .shift = opal_region.base - base};
+    view->aliases = &slot->aliases;
     uint64_t offset = slot->statics_offset, bytes = slot->statics_bytes, statics = slot->statics;
     if (offset < opal_region.bytes && bytes <= opal_region.bytes - offset) {
         view->statics = statics;
@@ -37,6 +38,22 @@ bool opal_node_view(unsigned local_rank, opal_node_view_t *view)
         view->statics_shift = opal_region.base + offset - statics;
     }
     return true;
+}
+
+void *opal_view_alias(const opal_node_view_t *view, uintptr_t address, size_t bytes)
+{
+    const size_t table_bytes = OPAL_ALIAS_BYTES / OPAL_ALIAS_UNIT * sizeof(uint64_t);
+    size_t offset;
+    if (view->aliases == NULL)
+        return NULL;
+    uint64_t table = atomic_load_explicit(view->aliases, memory_order_acquire);
+    if (table == 0 || table % sizeof(uint64_t) != 0 || table > opal_region.bytes ||
+        table_bytes > opal_region.bytes - table) /* from a peer */
+        return NULL;
+    return opal_alias_find((const void *)(opal_region.base + table), opal_region.bytes, address,
+                           bytes, &offset)
+               ? (void *)(opal_region.base + offset)
+               : NULL;
 }
 
 void opal_node_permit_reading(void)

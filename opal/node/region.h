@@ -18,6 +18,7 @@
 
 #include "opal/heap/heap.h"
 #include "opal/include/compiler.h"
+#include "opal/node/alias.h"
 
 typedef struct opal_region {
     uintptr_t base;    /* where this process has mapped it */
@@ -32,18 +33,22 @@ typedef struct opal_region {
      * it, too: its address, and where in the region it lies. */
     uintptr_t statics;
     size_t statics_bytes, statics_offset;
+    size_t alias_bytes; /* OPAL_ALIAS_BYTES if there may be aliases (alias.h), else 0 */
 } opal_region_t;
 
 OPAL_EXPORT extern opal_region_t opal_region;
 
-/* Whether all of these bytes lie in the region. */
+/* Whether all of these bytes lie in the region, perhaps in an alias of a block. */
 static inline bool opal_region_has(const void *start, size_t bytes)
 {
     uintptr_t offset = (uintptr_t)start - opal_region.base;
     if (offset < opal_region.bytes)
         return bytes <= opal_region.bytes - offset;
     offset = (uintptr_t)start - opal_region.statics;
-    return offset < opal_region.statics_bytes && bytes <= opal_region.statics_bytes - offset;
+    if (offset < opal_region.statics_bytes)
+        return bytes <= opal_region.statics_bytes - offset;
+    return (uintptr_t)start - OPAL_ALIAS_BASE < opal_region.alias_bytes &&
+           opal_alias_has((uintptr_t)start, bytes);
 }
 
 /* From now on peers may copy from and to this process' blocks, and give it blocks of theirs. If

@@ -200,7 +200,8 @@ START_TEST(dynamic_memory_is_attached)
     access.target->bytes = 0;
     fake_windows[SELF].area_is_shared = window->area_is_shared = false;
     window->is_dynamic = window->all_map = true;
-    window->locals[SELF].view = (opal_node_view_t){(uintptr_t)memory, BYTES, SHIFT, 0, 0, 0};
+    window->locals[SELF].view =
+        (opal_node_view_t){.base = (uintptr_t)memory, .bytes = BYTES, .shift = SHIFT};
     ck_assert_int_eq(ompi_osc_attach(&fake_windows[SELF], (uintptr_t)memory, 100), MPI_SUCCESS);
     ck_assert_int_eq(ompi_osc_resolve(&access, start + 61), MPI_ERR_RMA_RANGE);
     ck_assert_int_eq(ompi_osc_resolve(&access, start - 1), MPI_ERR_RMA_RANGE);
