@@ -4,9 +4,10 @@
  * mapped (opal/node/region.h), so that no access needs a system call. Nothing here touches it:
  * memory is taken when the program does, on the NUMA node of the rank that does.
  *
- *   MPI_Win_allocate           a block of each rank
- *   MPI_Win_allocate_shared    one block of rank 0 for all, the ranks' parts one behind the other;
- *                              with the hint alloc_shared_noncontig a block of each rank
+ *   MPI_Win_allocate           a block of each rank, with an alias (opal/node/alias.h) at an
+ * address that is the same in all ranks, if there is one MPI_Win_allocate_shared    one block of
+ * rank 0 for all, the ranks' parts one behind the other; with the hint alloc_shared_noncontig a
+ * block of each rank
  *   ... without a region       a file in memory that rank 0 makes and passes to the others, which
  *                              they map wherever they can
  */
@@ -16,6 +17,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "opal/node/alias.h"
 #include "opal/node/fd_pass.h"
 #include "opal/node/region.h"
 #include "opal/util/log.h"
@@ -23,7 +25,7 @@
 #include "ompi/mca/coll/coll.h"
 #include "ompi/win/win.h"
 
-enum { CACHE_LINE = 64, PAGE = 4096 };
+enum { CACHE_LINE = 64, PAGE = 4096, LARGE_PAGE = 2 << 20 };
 
 #define MOST_BYTES (UINT64_MAX / 4) /* of the memory of all ranks */
 
@@ -32,20 +34,24 @@ static size_t round_up(size_t bytes, size_t unit)
     return (bytes + unit - 1) & ~(unit - 1);
 }
 
-/* Small windows do not share lines with other data, and those of a page or more begin at one. NULL:
- * no memory. */
-static void *allocate(const ompi_win_t *win, size_t bytes)
+/* NULL: no memory. */
+static void *allocate(const ompi_win_t *win, size_t alignment, size_t bytes)
 {
-    size_t alignment = bytes < PAGE ? CACHE_LINE : PAGE;
-    if (alignment < win->alignment)
-        alignment = win->alignment;
-    return opal_region_allocate(alignment, bytes);
+    return opal_region_allocate(alignment < win->alignment ? win->alignment : alignment, bytes);
+}
+
+/* Small windows do not share lines with other data, and those of a page or more begin at one. */
+static size_t alignment_of(size_t bytes)
+{
+    return bytes < PAGE ? CACHE_LINE : PAGE;
 }
 
 void ompi_win_memory_free(ompi_win_memory_t *memory)
 {
     if (memory->map != NULL)
         munmap(memory->map, memory->bytes);
+    if (memory->alias != 0)
+        opal_alias_unmap(memory->alias, memory->alias_bytes);
     opal_region_free(memory->block);
     *memory = (ompi_win_memory_t){0};
 }
@@ -70,7 +76,7 @@ static int lay_out(const ompi_win_t *win, bool apart, uint64_t *offsets)
     uint64_t own = (uint64_t)win->shape.size;
     ompi_coll_call_t call = {
         .kind = OMPI_ALLGATHER,
-        .comm = win->osc.comm,
+        .comm = win->parent,
         .send = {&own, sizeof own, ompi_datatype_of(MPI_BYTE), {0}, {0}, NULL},
         .recv = {offsets, sizeof own, ompi_datatype_of(MPI_BYTE), {0}, {0}, NULL}};
     ompi_lock();
@@ -99,11 +105,11 @@ static int share_block(ompi_win_t *win, size_t bytes, char **here)
 {
     uint64_t address = 0;
     if (win->osc.rank == 0) {
-        win->memory.block = allocate(win, bytes);
+        win->memory.block = allocate(win, alignment_of(bytes), bytes);
         bool is_good = is_seen(win, win->memory.block, bytes > 0 ? bytes : 1);
         address = is_good ? (uintptr_t)win->memory.block : 0;
     }
-    int error = broadcast(win->osc.comm, &address, sizeof address);
+    int error = broadcast(win->parent, &address, sizeof address);
     if (error != MPI_SUCCESS)
         return error;
     *here = win->osc.rank == 0
@@ -139,7 +145,7 @@ static int pass_file(ompi_win_t *win, size_t bytes, int *error)
         listener = fd >= 0 ? opal_node_pass_listen(offer.name) : -1;
         offer.is_made = listener >= 0;
     }
-    *error = broadcast(win->osc.comm, &offer, sizeof offer);
+    *error = broadcast(win->parent, &offer, sizeof offer);
     if (*error == MPI_SUCCESS && offer.is_made) {
         if (win->osc.rank == 0)
             opal_node_pass_serve(listener, fd, (unsigned)win->osc.size - 1);
@@ -180,11 +186,11 @@ static int share_file(ompi_win_t *win, size_t bytes, char **here)
 }
 
 /* A part without bytes has no address. */
-static int allocate_own(ompi_win_t *win)
+static int allocate_own(ompi_win_t *win, size_t alignment)
 {
     if (win->shape.size == 0)
         return MPI_SUCCESS;
-    win->shape.base = win->memory.block = allocate(win, (size_t)win->shape.size);
+    win->shape.base = win->memory.block = allocate(win, alignment, (size_t)win->shape.size);
     return win->memory.block != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
 
@@ -194,7 +200,7 @@ static int allocate_shared(ompi_win_t *win)
     bool apart = ompi_win_hint_is(win, "alloc_shared_noncontig", "true");
     bool has_region = window->all_map || window->size == 1;
     if (apart && has_region) {
-        int failure = allocate_own(win);
+        int failure = allocate_own(win, alignment_of((size_t)win->shape.size));
         return failure == MPI_SUCCESS && win->shape.size > 0 &&
                        !is_seen(win, win->shape.base, (size_t)win->shape.size)
                    ? MPI_ERR_NO_MEM
@@ -218,7 +224,35 @@ int ompi_win_memory_allocate(ompi_win_t *win)
 {
     if (win->shape.flavor == MPI_WIN_FLAVOR_SHARED)
         return allocate_shared(win);
-    return allocate_own(win);
+    /* Whole pages, for an alias; large ones begin where a large page of the system does. */
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    bool is_large = win->shape.size > OPAL_HEAP_CHUNK_BYTES;
+    return allocate_own(win, win->osc.size == 1 ? alignment_of((size_t)win->shape.size)
+                             : is_large         ? LARGE_PAGE
+                                                : page);
+}
+
+int ompi_win_memory_place(ompi_win_t *win, uintptr_t address)
+{
+    ompi_win_memory_t *memory = &win->memory;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t bytes = round_up((size_t)win->shape.size, page);
+    if (win->shape.size == 0)
+        return 0;
+    void *block = opal_region_has(memory->block, bytes) ? memory->block : NULL;
+    int error = opal_alias_map(address, block, bytes);
+    if (error != 0)
+        return error;
+    if (memory->alias != 0)
+        opal_alias_unmap(memory->alias, memory->alias_bytes);
+    if (block == NULL) { /* what is new takes the block's place */
+        opal_region_free(memory->block);
+        memory->block = NULL;
+    }
+    memory->alias = address;
+    memory->alias_bytes = bytes;
+    win->shape.base = (void *)address;
+    return 0;
 }
 
 int ompi_win_shared_query(ompi_win_t *win, int rank, MPI_Aint *size, MPI_Aint *disp_unit,

@@ -2,11 +2,13 @@
 /* Windows: making and ending them. */
 #include "ompi/win/win.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "opal/node/alias.h"
 #include "opal/node/region.h"
 #include "opal/threads/membarrier.h"
 #include "ompi/attribute/attribute.h"
@@ -87,9 +89,22 @@ int ompi_win_free(ompi_win_t **win)
 
 /* -- making ------------------------------------------------------------------------------ */
 
+enum { ADDRESS_TRIES = 3 };
+
+/* Instead of an address: this rank cannot have its memory at one that others choose. */
+#define NO_ADDRESS UINT64_MAX
+
+/* What all ranks need to know before they allocate: the greatest values of all. */
+typedef struct wish {
+    int64_t error;
+    int64_t address; /* that is free in this process */
+    int64_t bytes, alignment;
+} wish_t;
+
 /* What each rank tells the others. */
 typedef struct item {
     uint64_t base, bytes;
+    uint64_t next; /* the address that it would try next; 0: it has got the one that was chosen */
     int64_t unit;
     uint64_t area; /* of the ranks of its node, if it is the first of them */
     uint16_t is_shared, uses_atomics;
@@ -167,19 +182,27 @@ static int exchange_items(ompi_communicator_t *comm, const item_t *own, item_t *
     return error;
 }
 
-/* The first error of any rank. */
-static int agree(ompi_communicator_t *comm, int own)
+/* The greatest values of all ranks. */
+static int agree_on(ompi_communicator_t *comm, int64_t *values, size_t count)
 {
-    int result = own;
-    ompi_coll_call_t call = {.kind = OMPI_ALLREDUCE,
-                             .comm = comm,
-                             .send = {&own, 0, NULL, {0}, {0}, NULL},
-                             .recv = {&result, 1, ompi_datatype_of(MPI_INT), {0}, {0}, NULL},
-                             .op = ompi_handle_object(MPI_MAX)};
+    ompi_coll_call_t call = {
+        .kind = OMPI_ALLREDUCE,
+        .comm = comm,
+        .send = {MPI_IN_PLACE, 0, NULL, {0}, {0}, NULL},
+        .recv = {values, (MPI_Count)count, ompi_datatype_of(MPI_INT64_T), {0}, {0}, NULL},
+        .op = ompi_handle_object(MPI_MAX)};
     ompi_lock();
     int error = ompi_coll_run(&call);
     ompi_unlock();
-    return error != MPI_SUCCESS ? error : result;
+    return error;
+}
+
+/* An error of any rank. */
+static int agree(ompi_communicator_t *comm, int own)
+{
+    int64_t result = own;
+    int error = agree_on(comm, &result, 1);
+    return error != MPI_SUCCESS ? error : (int)result;
 }
 
 static void set_target(ompi_osc_window_t *window, int rank, const item_t *item)
@@ -236,55 +259,131 @@ static int first_error(const item_t *items, int size)
     return error;
 }
 
-/* With a communicator of its own, in all ranks. */
-static int make(ompi_win_t *win, ompi_info_t *info)
+static void describe(const ompi_win_t *win, item_t *own)
 {
-    item_t own = {0};
-    ompi_communicator_t *comm = win->osc.comm;
-    item_t *items = calloc((size_t)comm->size, sizeof *items);
-    int error = items != NULL ? prepare(win, info, &own.area) : MPI_ERR_NO_MEM;
-    error = agree(comm, error);
+    own->base = (uintptr_t)win->shape.base;
+    own->bytes = (uint64_t)win->shape.size;
+    own->unit = win->shape.disp_unit;
+    own->is_shared = lies_in_region(win);
+    own->uses_atomics = uses_atomics(win);
+}
+
+/* The address that this rank would try next; 0: its memory is where it was wanted. */
+static uint64_t place(ompi_win_t *win, uintptr_t address, const wish_t *wish)
+{
+    uint64_t next = opal_alias_propose(), behind = address + (uint64_t)wish->bytes;
+    int error = ompi_win_memory_place(win, address);
+    if (error == 0)
+        return 0;
+    return error == EEXIST ? (next > behind ? next : behind) : NO_ADDRESS;
+}
+
+/* 0: all ranks have the last address, or one cannot have any. */
+static uintptr_t next_address(const ompi_win_t *win, const item_t *items, const wish_t *wish)
+{
+    uint64_t next = 0;
+    for (int rank = 0; rank < win->osc.size; rank++)
+        next = items[rank].next > next ? items[rank].next : next;
+    return next == 0 || next == NO_ADDRESS
+               ? 0
+               : opal_alias_choose(next, (size_t)wish->bytes, (size_t)wish->alignment);
+}
+
+/* Tells the others about this rank's memory, which is moved to the same address in all ranks, if
+ * that can be. Another thread may be making a window at the address that was chosen first. */
+static int exchange(ompi_win_t *win, const wish_t *wish, item_t *own, item_t *items)
+{
+    bool is_wanted = win->osc.flavor == MPI_WIN_FLAVOR_ALLOCATE && win->osc.size > 1;
+    uintptr_t address = 0;
+    if (is_wanted && wish->bytes > 0)
+        address = opal_alias_choose((uintptr_t)wish->address, (size_t)wish->bytes,
+                                    (size_t)wish->alignment);
+    for (int tries = 0;; tries++) {
+        if (own->error != MPI_SUCCESS)
+            own->next = NO_ADDRESS;
+        else if (address != 0)
+            own->next = place(win, address, wish);
+        describe(win, own);
+        int error = exchange_items(win->parent, own, items);
+        if (error != MPI_SUCCESS || address == 0 || tries == ADDRESS_TRIES - 1)
+            return error;
+        address = next_address(win, items, wish);
+        if (address == 0)
+            return MPI_SUCCESS;
+    }
+}
+
+/* All ranks take part in what is collective, also those with an error. */
+static int agree_to_begin(ompi_communicator_t *comm, wish_t *wish)
+{
+    int error = agree_on(comm, &wish->error, sizeof *wish / sizeof wish->error);
+    return error != MPI_SUCCESS ? error : (int)wish->error;
+}
+
+/* Also with an error: the other ranks wait for this one. Then there may be no window. */
+static int make(ompi_win_t *win, ompi_communicator_t *parent, ompi_info_t *info, int error)
+{
+    item_t own = {0}, *items = NULL;
+    wish_t wish = {.address = (int64_t)opal_alias_propose()};
+    if (error == MPI_SUCCESS) {
+        items = calloc((size_t)parent->size, sizeof *items);
+        error = items != NULL ? prepare(win, info, &own.area) : MPI_ERR_NO_MEM;
+        wish.bytes = win->shape.size;
+        wish.alignment = (int64_t)win->alignment;
+    }
+    wish.error = error;
+    error = agree_to_begin(parent, &wish);
     if (error == MPI_SUCCESS && items != NULL) {
         own.error = needs_memory(win) ? ompi_win_memory_allocate(win) : MPI_SUCCESS;
-        own.base = (uintptr_t)win->shape.base;
-        own.bytes = (uint64_t)win->shape.size;
-        own.unit = win->shape.disp_unit;
-        own.is_shared = lies_in_region(win);
-        own.uses_atomics = uses_atomics(win);
-        error = exchange_items(comm, &own, items);
+        error = exchange(win, &wish, &own, items);
     }
     if (error == MPI_SUCCESS && items != NULL)
-        error = first_error(items, comm->size);
+        error = first_error(items, parent->size);
     if (error == MPI_SUCCESS && items != NULL)
-        error = agree(comm, set_up(win, items));
+        error = agree(parent, set_up(win, items));
     free(items);
     return error;
+}
+
+/* NULL: no memory. */
+static ompi_win_t *new_window(const ompi_win_shape_t *shape, ompi_communicator_t *parent)
+{
+    ompi_win_t *win = calloc(1, sizeof *win);
+    if (win == NULL)
+        return NULL;
+    ompi_object_init(&win->head, OMPI_WIN, destroy);
+    ompi_errhandler_attach(&win->head, &ompi_errors_are_fatal);
+    win->shape = *shape;
+    win->parent = parent;
+    win->disp_unit = (int)shape->disp_unit;
+    win->model = MPI_WIN_UNIFIED;
+    return win;
 }
 
 int ompi_win_create(const ompi_win_shape_t *shape, ompi_info_t *info, ompi_communicator_t *comm,
                     ompi_win_t **result)
 {
-    ompi_win_t *win = calloc(1, sizeof *win);
-    if (win == NULL)
-        return MPI_ERR_NO_MEM;
-    ompi_object_init(&win->head, OMPI_WIN, destroy);
-    ompi_errhandler_attach(&win->head, &ompi_errors_are_fatal);
-    win->shape = *shape;
-    win->disp_unit = (int)shape->disp_unit;
-    win->model = MPI_WIN_UNIFIED;
-    /* All ranks take part in what is collective, also those with an error. */
-    int error = ompi_comm_split(comm, 0, comm->rank, NULL, &win->osc.comm);
-    if (error == MPI_SUCCESS)
-        error = make(win, info);
-    if (error != MPI_SUCCESS) {
-        ompi_attributes_delete_all(&win->head);
-        ompi_lock();
-        ompi_object_release(&win->head);
-        ompi_unlock();
-        return error;
+    ompi_communicator_t *own = NULL;
+    ompi_win_t *win = new_window(shape, comm);
+    int error = ompi_comm_split(comm, 0, comm->rank, NULL, &own);
+    if (error == MPI_SUCCESS && win == NULL)
+        error = MPI_ERR_NO_MEM;
+    if (win != NULL)
+        win->osc.comm = own;
+    error = make(win, comm, info, error);
+    if (error == MPI_SUCCESS) {
+        *result = win;
+        return MPI_SUCCESS;
     }
-    *result = win;
-    return MPI_SUCCESS;
+    if (win != NULL)
+        ompi_attributes_delete_all(&win->head);
+    ompi_lock();
+    if (win != NULL)
+        ompi_object_release(&win->head);
+    else if (own != NULL)
+        ompi_object_release(&own->head);
+    ompi_unlock();
+    return error;
 }
 
 /* -- dynamic windows --------------------------------------------------------------------- */

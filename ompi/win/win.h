@@ -36,6 +36,9 @@ typedef struct ompi_win_memory {
     void *block;  /* of the region's heap or of malloc; NULL: none */
     void *map;    /* a mapping of a file of its own; NULL: none */
     size_t bytes; /* of the mapping */
+    /* An alias (opal/node/alias.h) of the block, or without one; 0: none. */
+    uintptr_t alias;
+    size_t alias_bytes;
 } ompi_win_memory_t;
 
 /* The epochs of this rank. */
@@ -49,7 +52,10 @@ typedef enum ompi_win_epoch {
 
 typedef struct ompi_win {
     ompi_object_t head;
-    ompi_osc_window_t osc;  /* its communicator is its own, with the ranks of the program's */
+    ompi_osc_window_t osc; /* its communicator is its own, with the ranks of the program's */
+    /* That of the program, while the window is made: its collectives work already, so that a rank
+     * that has no memory for those of the new one does not leave the others waiting. */
+    ompi_communicator_t *parent;
     ompi_win_shape_t shape; /* MPI_WIN_BASE and so on point into it */
     int disp_unit, model;
     ompi_win_memory_t memory;
@@ -101,6 +107,10 @@ uint64_t ompi_win_hint_number(const ompi_win_t *win, const char *key); /* 0: it 
 /* Memory. `allocate` is collective for MPI_Win_allocate_shared; it sets `base` of the shape, and
  * for each target where that rank's memory is mapped, if it does so. */
 int ompi_win_memory_allocate(ompi_win_t *win);
+
+/* Moves the memory of MPI_Win_allocate to an address that all ranks have agreed on: the shape has
+ * it. 0, or an errno value, and nothing has changed. */
+int ompi_win_memory_place(ompi_win_t *win, uintptr_t address);
 void ompi_win_memory_free(ompi_win_memory_t *memory);
 
 int ompi_win_attach(ompi_win_t *win, void *base, MPI_Aint size);
