@@ -172,16 +172,19 @@ bool ompi_osc_lock_ask(ompi_osc_window_t *window, int row, int local, ompi_osc_l
     set_cell(window, row, local, taken ? has : OMPI_OSC_CELL_NONE);
     if (taken)
         return true;
+    unsigned wants = is_shared ? OMPI_OSC_CELL_WANTS_SHARED : OMPI_OSC_CELL_WANTS_EXCLUSIVE;
     uint64_t word = take_guard(window, local);
-    if (ompi_osc_has_deaths())
-        word = rebuild(window, local) | (word & QUEUED);
-    if ((word & QUEUED) == 0 && is_compatible(word, kind)) {
+    if (ompi_osc_has_deaths()) {
+        /* Those in front of this row may have died: who waits is found out anew. */
+        set_cell(window, row, local, wants);
+        word = grant(window, local, rebuild(window, local));
+    } else if ((word & QUEUED) == 0 && is_compatible(word, kind)) {
+        set_cell(window, row, local, has);
         word += held_by(row, kind);
     } else {
+        set_cell(window, row, local, wants);
         word |= QUEUED;
-        has = is_shared ? OMPI_OSC_CELL_WANTS_SHARED : OMPI_OSC_CELL_WANTS_EXCLUSIVE;
     }
-    set_cell(window, row, local, has);
     drop_guard(window, local, word);
     return ompi_osc_lock_has(window, row, local);
 }

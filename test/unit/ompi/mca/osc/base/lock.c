@@ -192,6 +192,20 @@ START_TEST(the_dead_do_not_wait)
 }
 END_TEST
 
+/* The holder dies, and a rank that waits for it. */
+START_TEST(nobody_waits_behind_the_dead)
+{
+    ck_assert(ask(0, X));
+    ck_assert(!ask(2, X));
+    fake_death(0);
+    fake_death(2);
+    ck_assert(ask(_i == 0 ? 3 : FAR_ROW, S));
+    ck_assert(!ompi_osc_lock_is_wanted(&fake_windows[3], TARGET));
+    release(_i == 0 ? 3 : FAR_ROW);
+    ck_assert_uint_eq(word(), 0);
+}
+END_TEST
+
 /* The far row is the target's, and ends with it. */
 START_TEST(the_far_row_dies_with_the_target)
 {
@@ -247,6 +261,7 @@ static const unit_test_t tests[] = {
     {.test = &the_process_of_the_row_is_notified, .repeats = 2},
     {.test = &a_lock_is_taken_back_from_the_dead, .repeats = 2},
     {.test = &the_dead_do_not_wait},
+    {.test = &nobody_waits_behind_the_dead, .repeats = 2},
     {.test = &the_far_row_dies_with_the_target},
     {.test = &who_died_on_the_way_has_nothing, .repeats = 2},
     {.test = &the_guard_of_a_dead_rank_is_taken, .repeats = 2},
