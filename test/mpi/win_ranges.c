@@ -179,6 +179,11 @@ static void refuse_at(MPI_Aint place, const char *what)
     good &= is_class(outcome(MPI_Compare_and_swap(out, none, in, MPI_LONG, right, place, win), win),
                      MPI_ERR_RMA_RANGE);
     tap_check(good, "MPI_ERR_RMA_RANGE: operations on %s", what);
+    int error = MPI_Get(in, 1, MPI_LONG, right, place, 1, MPI_LONG, win);
+    int flushed = MPI_Win_flush_local(right, win);
+    tap_check(is_class(error != MPI_SUCCESS ? error : flushed, MPI_ERR_RMA_RANGE),
+              "a local flush tells of a get of %s", what);
+    tap_check(MPI_Win_flush(right, win) == MPI_SUCCESS, "the next flush does not");
 }
 
 static void accept_at(MPI_Aint place, const char *what)

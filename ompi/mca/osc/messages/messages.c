@@ -203,21 +203,23 @@ static ompi_osc_look_t look_for_answers(ompi_osc_window_t *given, void *what)
     return wish->window->ranks[wish->rank].unanswered == 0 ? OMPI_OSC_OVER : OMPI_OSC_WAITS;
 }
 
-/* Waits until nothing of the user's memory is used any more. */
+static int take_failure(messages_rank_t *state)
+{
+    int error = state->failure;
+    state->failure = MPI_SUCCESS;
+    return error;
+}
+
+/* Waits until nothing of the user's memory is used any more. Gets are complete then, so it tells
+ * what has become of them. */
 static int flush_local(messages_window_t *window, int rank)
 {
     messages_rank_t *state = &window->ranks[rank];
     int error = state->unsent > 0 ? messages_copy_unsent(window, rank) : MPI_SUCCESS;
     if (state->unanswered > 0)
         ompi_osc_wait(window->window, look_for_answers, &(wish_t){window, rank});
-    return error;
-}
-
-static int take_failure(messages_rank_t *state)
-{
-    int error = state->failure;
-    state->failure = MPI_SUCCESS;
-    return error;
+    int failure = take_failure(state);
+    return error != MPI_SUCCESS ? error : failure;
 }
 
 static int flush_rank(messages_window_t *window, int rank)

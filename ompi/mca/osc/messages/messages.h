@@ -151,7 +151,7 @@ typedef struct messages_rank {
     bool is_unflushed;   /* something was sent since the last flush */
     unsigned flushes;    /* under way, by several threads */
     int error;           /* of what it has sent; told with its next flush */
-    int failure;         /* of operations to it; returned by the next flush */
+    int failure;         /* of operations to it; returned by the next flush, also a local one */
     uint8_t lock;        /* ompi_osc_lock_kind_t: what it holds of this rank's lock */
 } messages_rank_t;
 
@@ -186,8 +186,7 @@ int messages_answer(messages_window_t *window, int rank, uint64_t operation, int
 
 bool messages_receive(opal_process_t *from, unsigned kind, const void *bytes, size_t length);
 
-/* -- internode_lock.c
- * ------------------------------------------------------------------------------ */
+/* -- internode_lock.c ------------------------------------------------------------------------ */
 
 /* False: no memory. */
 bool messages_lock_ask(messages_window_t *window, int rank, ompi_osc_lock_kind_t kind,
