@@ -212,7 +212,8 @@ static bool serve_compare(const frame_t *frame)
     ompi_datatype_t *element = element_of(frame);
     int error = place_of(frame, &access);
     size_t bytes = element != NULL ? ompi_datatype_size(element) : 0;
-    if (error == MPI_SUCCESS && (bytes == 0 || frame->length != 2 * bytes))
+    bool is_one = bytes > 0 && frame->head.type == MESSAGES_RUN && frame->head.count == bytes;
+    if (error == MPI_SUCCESS && (!is_one || frame->length != 2 * bytes))
         error = MPI_ERR_TYPE;
     if (error != MPI_SUCCESS)
         return answer_error(frame, error);

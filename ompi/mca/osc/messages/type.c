@@ -275,8 +275,71 @@ static ompi_datatype_t *element_of(uint64_t handle)
 static bool is_sound(const bounds_t *bounds)
 {
     int64_t extent;
-    return is_distance(bounds->true_lb) && is_distance(bounds->true_ub) &&
+    return is_distance(bounds->origin) && is_distance(bounds->true_lb) &&
+           is_distance(bounds->true_ub) && bounds->true_lb <= bounds->true_ub &&
+           (bounds->alignment & (bounds->alignment - 1)) == 0 &&
            !__builtin_sub_overflow(bounds->ub, bounds->lb, &extent);
+}
+
+/* Where the bytes of a layout lie, relative to its origin. */
+typedef struct span {
+    int64_t first, behind;
+} span_t;
+
+static span_t span_of(const ompi_layout_t *layout)
+{
+    span_t all = {0, 0};
+    if (layout->kind == OMPI_LAYOUT_RUN)
+        return (span_t){0, (int64_t)layout->bytes};
+    span_t child = layout->kind == OMPI_LAYOUT_LIST ? all : span_of(layout->child);
+    size_t step = layout->kind == OMPI_LAYOUT_LOOP && layout->count > 1 ? layout->count - 1 : 1;
+    for (size_t i = 0; i < layout->count; i += step) {
+        const ompi_layout_t *node = ompi_layout_child(layout, i);
+        ptrdiff_t offset = ompi_layout_child_offset(layout, i);
+        if (layout->kind == OMPI_LAYOUT_LIST)
+            child = node != NULL ? span_of(node)
+                                 : (span_t){0, (int64_t)ompi_layout_child_bytes(layout, i)};
+        if (i == 0 || offset + child.first < all.first)
+            all.first = offset + child.first;
+        if (i == 0 || offset + child.behind > all.behind)
+            all.behind = offset + child.behind;
+    }
+    return all;
+}
+
+/* Whether each run has whole elements of so many bytes. */
+static bool has_whole_elements(const ompi_layout_t *layout, size_t bytes)
+{
+    if (layout->kind == OMPI_LAYOUT_RUN)
+        return layout->bytes % bytes == 0;
+    if (layout->kind != OMPI_LAYOUT_LIST)
+        return has_whole_elements(layout->child, bytes);
+    bool is_whole = true;
+    for (size_t i = 0; i < layout->count && is_whole; i++) {
+        const ompi_layout_t *child = ompi_layout_child(layout, i);
+        is_whole = child != NULL ? has_whole_elements(child, bytes)
+                                 : ompi_layout_child_bytes(layout, i) % bytes == 0;
+    }
+    return is_whole;
+}
+
+/* Whether the layout is what bounds and element say, which accesses rely on: the bounds are
+ * compared with the window, and accumulates change whole elements. */
+static bool is_as_described(const ompi_shape_t *shape)
+{
+    const ompi_layout_t *layout = shape->layout;
+    span_t span = span_of(layout);
+    if (layout->bytes == 0)
+        return true;
+    if (shape->origin + span.first < shape->bounds.true_lb ||
+        shape->origin + span.behind > shape->bounds.true_ub)
+        return false;
+    if (shape->element == NULL)
+        return true;
+    size_t bytes = ompi_datatype_size(shape->element);
+    bool has_hole = (MPI_Count)bytes != ompi_datatype_extent(shape->element);
+    return bytes > 0 && layout->bytes % bytes == 0 &&
+           (has_hole || has_whole_elements(layout, bytes));
 }
 
 /* NULL: no memory, or `is_wrong`. */
@@ -304,12 +367,14 @@ static ompi_datatype_t *read_type(const char *bytes, size_t length, bool *is_wro
                                    .has_data = true};
     shape.alignment = bounds.alignment > 0 ? bounds.alignment : 1;
     shape.element = element_of(bounds.element);
-    if (shape.layout == NULL) {
+    if (shape.layout == NULL)
         shape.layout = ompi_layout_retain(&ompi_layout_empty);
-        ompi_shape_release(&shape);
-        return NULL;
-    }
-    return ompi_datatype_create(&shape, NULL);
+    else if (is_as_described(&shape))
+        return ompi_datatype_create(&shape, NULL);
+    else
+        *is_wrong = true;
+    ompi_shape_release(&shape);
+    return NULL;
 }
 
 /* Words that are no type are dropped, and empty the slot: what uses it is refused. */

@@ -84,9 +84,52 @@ START_TEST(nothing_is_too_large)
                                         {OMPI_LAYOUT_BLOCKS, 1ULL << 60, 0, 0, RUN, 8},
                                         {OMPI_LAYOUT_LIST, 1, INT64_MAX, RUN, 8},
                                         {77, 2, 0, RUN, 8}};
-    uint64_t all[HEAD_WORDS + 8] = {0};
+    uint64_t all[HEAD_WORDS + 8] = {0, 0, 8, -(1ULL << 54), 1ULL << 54};
     memcpy(all + HEAD_WORDS, trees[_i], sizeof trees[_i]);
     ck_assert(takes(all, sizeof all) == (_i == 0));
+}
+END_TEST
+
+/* Layouts with data outside of the true bounds that come with them, by a byte. */
+START_TEST(bounds_hold_the_data)
+{
+    static const struct {
+        int64_t origin, first, behind; /* of the data, relative to the buffer */
+        uint64_t tree[9];
+    } rows[] = {{0, 0, 8, {RUN, 8}},
+                {-20, -20, -12, {RUN, 8}},
+                {0, 0, 208, {LOOP, 3, 100, RUN, 8}},
+                {40, -160, 48, {LOOP, 3, (uint64_t)-100, RUN, 8}},
+                {0, -30, 58, {OMPI_LAYOUT_BLOCKS, 3, 0, (uint64_t)-30, 50, RUN, 8}},
+                {7, 7, 116, {OMPI_LAYOUT_LIST, 2, 0, RUN, 8, 100, RUN, 9}},
+                {0, 0, 1016, {LOOP, 2, 1000, LOOP, 2, 12, RUN, 4}}};
+    int64_t first = rows[_i].first, behind = rows[_i].behind;
+    uint64_t all[HEAD_WORDS + 9] = {(uint64_t)rows[_i].origin, 0, 8};
+    memcpy(all + HEAD_WORDS, rows[_i].tree, sizeof rows[_i].tree);
+    for (int change = -1; change <= 1; change++) {
+        for (int end = 3; end <= 4; end++) {
+            all[3] = (uint64_t)(first + (end == 3 ? change : 0));
+            all[4] = (uint64_t)(behind + (end == 4 ? change : 0));
+            bool fits = end == 3 ? change <= 0 : change >= 0;
+            ck_assert(takes(all, sizeof all) == fits);
+        }
+    }
+}
+END_TEST
+
+/* An accumulate changes whole elements. */
+START_TEST(runs_have_whole_elements)
+{
+    uint64_t element = (uint64_t)(uintptr_t)MPI_DOUBLE;
+    uint64_t all[HEAD_WORDS + 8] = {0, 0, 8, 0, 100, 8, element};
+    const uint64_t whole[] = {OMPI_LAYOUT_LIST, 2, 0, RUN, 8, 32, RUN, 16};
+    memcpy(all + HEAD_WORDS, whole, sizeof whole);
+    ck_assert(takes(all, sizeof all));
+    all[HEAD_WORDS + 4] = 12; /* of the first run, and the other one has the rest */
+    all[HEAD_WORDS + 7] = 12;
+    ck_assert(!takes(all, sizeof all));
+    all[HEAD_WORDS + 7] = 16;
+    ck_assert(!takes(all, sizeof all));
 }
 END_TEST
 
@@ -113,6 +156,8 @@ static const unit_test_t tests[] = {
     {.test = &words_that_are_wrong_do_no_harm},
     {.test = &nothing_is_too_deep},
     {.test = &nothing_is_too_large, .repeats = 9},
+    {.test = &bounds_hold_the_data, .repeats = 7},
+    {.test = &runs_have_whole_elements},
     {.test = &parts_that_do_not_fit_are_dropped, .repeats = 10},
 };
 
