@@ -113,6 +113,7 @@ libompi_core_la_SOURCES += \
 	%D%/win/access.c \
 	%D%/win/hints.c \
 	%D%/win/memory.c \
+	%D%/win/numa.c \
 	%D%/win/sync.c \
 	%D%/win/win.c %D%/win/win.h
 

@@ -34,10 +34,13 @@ static size_t round_up(size_t bytes, size_t unit)
     return (bytes + unit - 1) & ~(unit - 1);
 }
 
-/* NULL: no memory. */
-static void *allocate(const ompi_win_t *win, size_t alignment, size_t bytes)
+/* The block of this rank. NULL: no memory. */
+static void *allocate(ompi_win_t *win, size_t alignment, size_t bytes)
 {
-    return opal_region_allocate(alignment < win->alignment ? win->alignment : alignment, bytes);
+    alignment = alignment < win->alignment ? win->alignment : alignment;
+    win->memory.block = opal_region_allocate(alignment, bytes);
+    win->memory.block_bytes = bytes;
+    return win->memory.block;
 }
 
 /* Small windows do not share lines with other data, and those of a page or more begin at one. */
@@ -52,6 +55,8 @@ void ompi_win_memory_free(ompi_win_memory_t *memory)
         munmap(memory->map, memory->bytes);
     if (memory->alias != 0)
         opal_alias_unmap(memory->alias, memory->alias_bytes);
+    if (memory->block != NULL)
+        ompi_win_numa_forget(memory->block, memory->block_bytes);
     opal_region_free(memory->block);
     *memory = (ompi_win_memory_t){0};
 }
@@ -105,9 +110,11 @@ static int share_block(ompi_win_t *win, size_t bytes, char **here)
 {
     uint64_t address = 0;
     if (win->osc.rank == 0) {
-        win->memory.block = allocate(win, alignment_of(bytes), bytes);
+        allocate(win, alignment_of(bytes), bytes);
         bool is_good = is_seen(win, win->memory.block, bytes > 0 ? bytes : 1);
         address = is_good ? (uintptr_t)win->memory.block : 0;
+        if (is_good)
+            ompi_win_numa_renew(win->memory.block, bytes);
     }
     int error = broadcast(win->parent, &address, sizeof address);
     if (error != MPI_SUCCESS)
@@ -190,7 +197,7 @@ static int allocate_own(ompi_win_t *win, size_t alignment)
 {
     if (win->shape.size == 0)
         return MPI_SUCCESS;
-    win->shape.base = win->memory.block = allocate(win, alignment, (size_t)win->shape.size);
+    win->shape.base = allocate(win, alignment, (size_t)win->shape.size);
     return win->memory.block != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
 
@@ -220,16 +227,23 @@ static int allocate_shared(ompi_win_t *win)
     return error;
 }
 
-int ompi_win_memory_allocate(ompi_win_t *win)
+static int allocate_private(ompi_win_t *win)
 {
-    if (win->shape.flavor == MPI_WIN_FLAVOR_SHARED)
-        return allocate_shared(win);
     /* Whole pages, for an alias; large ones begin where a large page of the system does. */
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     bool is_large = win->shape.size > OPAL_HEAP_CHUNK_BYTES;
     return allocate_own(win, win->osc.size == 1 ? alignment_of((size_t)win->shape.size)
                              : is_large         ? LARGE_PAGE
                                                 : page);
+}
+
+int ompi_win_memory_allocate(ompi_win_t *win)
+{
+    bool is_shared = win->shape.flavor == MPI_WIN_FLAVOR_SHARED;
+    int error = is_shared ? allocate_shared(win) : allocate_private(win);
+    if (error == MPI_SUCCESS && win->shape.base != NULL)
+        ompi_win_numa_prefer(win->shape.base, (size_t)win->shape.size);
+    return error;
 }
 
 int ompi_win_memory_place(ompi_win_t *win, uintptr_t address)
@@ -246,6 +260,8 @@ int ompi_win_memory_place(ompi_win_t *win, uintptr_t address)
     if (memory->alias != 0)
         opal_alias_unmap(memory->alias, memory->alias_bytes);
     if (block == NULL) { /* what is new takes the block's place */
+        if (memory->block != NULL)
+            ompi_win_numa_forget(memory->block, memory->block_bytes);
         opal_region_free(memory->block);
         memory->block = NULL;
     }

@@ -6,6 +6,7 @@
  *   win.c      making and ending them
  *   hints.c    hints
  *   memory.c   the memory that a window allocates
+ *   numa.c     on which NUMA node it lies
  *   sync.c     epochs, and waiting for other ranks
  *   access.c   puts, gets and accumulates: checks, and where the memory is
  *
@@ -33,7 +34,8 @@ typedef struct ompi_win_shape {
 
 /* Memory that the window has allocated. */
 typedef struct ompi_win_memory {
-    void *block;  /* of the region's heap or of malloc; NULL: none */
+    void *block; /* of the region's heap or of malloc; NULL: none */
+    size_t block_bytes;
     void *map;    /* a mapping of a file of its own; NULL: none */
     size_t bytes; /* of the mapping */
     /* An alias (opal/node/alias.h) of the block, or without one; 0: none. */
@@ -112,6 +114,13 @@ int ompi_win_memory_allocate(ompi_win_t *win);
  * it. 0, or an errno value, and nothing has changed. */
 int ompi_win_memory_place(ompi_win_t *win, uintptr_t address);
 void ompi_win_memory_free(ompi_win_memory_t *memory);
+
+/* numa.c. `renew`: gives pages of new memory back, so that they come with the next touch. `prefer`:
+ * this rank's pages are to come on its NUMA node, also if another rank touches them first. `forget`
+ * ends that. */
+void ompi_win_numa_renew(char *start, size_t bytes);
+void ompi_win_numa_prefer(char *start, size_t bytes);
+void ompi_win_numa_forget(char *start, size_t bytes);
 
 int ompi_win_attach(ompi_win_t *win, void *base, MPI_Aint size);
 int ompi_win_detach(ompi_win_t *win, const void *base);

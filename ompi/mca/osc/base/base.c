@@ -24,6 +24,10 @@ static const opal_slot_t osc_slots[] = {
 };
 
 bool ompi_osc_use_cma;
+int ompi_osc_numa;
+
+static const opal_param_choice_t numa_choices[] = {
+    {"auto", OMPI_OSC_NUMA_AUTO}, {"yes", OMPI_OSC_NUMA_YES}, {"no", OMPI_OSC_NUMA_NO}, {0}};
 
 static const opal_param_row_t osc_params[] = {
     {.name = "use_cma",
@@ -33,6 +37,14 @@ static const opal_param_row_t osc_params[] = {
      .is_internal = true,
      .prose = "Access memory of other processes of the node that is not shared by system calls, "
               "where the system permits it; no: by messages"},
+    {.name = "numa",
+     .type = OPAL_PARAM_ENUM,
+     .value = &ompi_osc_numa,
+     .preset = "auto",
+     .choices = numa_choices,
+     .is_internal = true,
+     .prose = "Take care that the memory of a window lies on the NUMA node of its rank, whichever "
+              "rank is the first to use it; auto: on a machine with several such nodes"},
     {0},
 };
 

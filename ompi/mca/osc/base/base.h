@@ -12,6 +12,10 @@ OPAL_EXPORT extern opal_framework_t mca_osc_framework;
 /* Parameter: whether private memory of other processes is accessed by system calls. */
 OPAL_EXPORT extern bool ompi_osc_use_cma;
 
+/* Parameter: whether it matters on which NUMA node the memory of a window lies. */
+enum { OMPI_OSC_NUMA_AUTO, OMPI_OSC_NUMA_YES, OMPI_OSC_NUMA_NO };
+OPAL_EXPORT extern int ompi_osc_numa;
+
 /* Called when messages have begun, and before the transports end. `has_transports`: they carry the
  * messages to all ranks; if not, components that need them are left out. */
 opal_status_t ompi_osc_start(bool has_transports);
