@@ -77,6 +77,10 @@ typedef struct opal_btl_client {
 OPAL_EXPORT opal_status_t opal_btl_open(opal_btl_client_id_t id, const opal_btl_client_t *client);
 OPAL_EXPORT void opal_btl_close(opal_btl_client_id_t id);
 
+/* In place of open, for a client whose frames something else carries: `failed` and `left` are
+ * called, and no transport is started. NULL: not any more. */
+OPAL_EXPORT void opal_btl_watch(opal_btl_client_id_t id, const opal_btl_client_t *client);
+
 /* -- what is sent ---------------------------------------------------------------------------- */
 
 /* The head of a short frame, OPAL_BTL_HEAD bytes: it is passed in two registers. */

@@ -327,6 +327,11 @@ void opal_btl_close(opal_btl_client_id_t id)
     opal_btl_clients[id] = &closed_client;
 }
 
+void opal_btl_watch(opal_btl_client_id_t id, const opal_btl_client_t *client)
+{
+    opal_btl_clients[id] = client != NULL ? client : &closed_client;
+}
+
 /* -- peers ----------------------------------------------------------------------------------- */
 
 const opal_btl_ops_t *opal_btl_next(const opal_btl_ops_t *previous)
