@@ -74,7 +74,7 @@ typedef struct ompi_message {
 /* MPI_MESSAGE_NO_PROC, which is never passed to a component. */
 extern ompi_message_t ompi_message_no_process;
 
-/* Every slot is required, except `leave` and the last three. */
+/* Every slot is required, except `leave`, `network` and the last three. */
 typedef struct ompi_pml_ops {
     int max_tag;            /* MPI_TAG_UB: of all contexts but the collective one */
     uint32_t internal_tags; /* tags of the collective context are below it; a power of two, at
@@ -133,6 +133,14 @@ typedef struct ompi_pml_ops {
                   MPI_Status *status);
     int (*probe)(const ompi_route_t *from, ompi_message_t **message, MPI_Status *status);
     int (*imrecv)(ompi_message_t *message, const ompi_data_t *data, ompi_request_t **request);
+
+    /*
+     * The slots of the path to a process, by its index, if a network carries its messages; a
+     * receive from any source by this path gets only what has come by it. NULL, also in place of
+     * the function: a transport (btl) carries them. The transports are open if there is a process
+     * with NULL, which this process is then, too.
+     */
+    const struct ompi_pml_ops *(*network)(uint32_t process);
 
     /*
      * The unlocked fast path: called without ompi_lock, by any number of threads at a time, also
