@@ -65,7 +65,7 @@ extern ompi_communicator_t ompi_comm_world, ompi_comm_self;
 
 /* Internal: its ranks are the indices of processes. MPI_Comm_create_from_group makes communicators
  * over it. It has messages, but no collectives. */
-extern ompi_communicator_t ompi_comm_processes;
+OPAL_EXPORT extern ompi_communicator_t ompi_comm_processes;
 
 /* Makes these three usable, for rank `rank` of a job of `size`; world and self get the error
  * handler. MPI_ERR_NO_MEM: none of them is usable. */

@@ -166,7 +166,7 @@ static opal_status_t start_communicators(void)
     if (ompi_comm_start_messages(communicator_limit(), &comm_hooks) != MPI_SUCCESS)
         status = OPAL_ERR_NO_MEMORY;
     else
-        status = ompi_osc_start(strcmp(own_pml(), "ob1") == 0);
+        status = ompi_osc_start();
     if (status == OPAL_SUCCESS)
         return status;
     ompi_osc_stop();
@@ -211,8 +211,8 @@ void ompi_messages_stop(void)
     ompi_pml->flush();
     ompi_pml->meet();
     ompi_part_stop();
-    ompi_comm_stop_messages();
     ompi_osc_stop();
+    ompi_comm_stop_messages();
     ompi_pml->stop(pml_state());
     ompi_pml = NULL;
     ompi_lock_start(false);

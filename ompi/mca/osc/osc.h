@@ -132,8 +132,7 @@ typedef int ompi_osc_access_fn_t(ompi_osc_access_t *access);
 
 typedef struct ompi_osc_ops {
     const char *name;
-    bool needs_transports; /* it is left out where the network carries the messages (pml/cm) */
-    bool is_direct;        /* it accesses mapped memory; then short accesses are not handed to it */
+    bool is_direct; /* it accesses mapped memory; then short accesses are not handed to it */
 
     /* Called when messages have begun, by all ranks of the job, and before they end. NULL: nothing
      * to do. A failure was logged. */

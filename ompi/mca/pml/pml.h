@@ -158,7 +158,7 @@ typedef struct ompi_pml_ops {
 } ompi_pml_ops_t;
 
 /* The slots of the chosen component, between MPI_Init and MPI_Finalize. */
-extern const ompi_pml_ops_t *ompi_pml;
+OPAL_EXPORT extern const ompi_pml_ops_t *ompi_pml;
 
 /* Whether the caller should try the unlocked fast path. */
 static inline bool ompi_pml_tries_unlocked(void)

@@ -81,6 +81,10 @@ OPAL_EXPORT void opal_btl_close(opal_btl_client_id_t id);
  * called, and no transport is started. NULL: not any more. */
 OPAL_EXPORT void opal_btl_watch(opal_btl_client_id_t id, const opal_btl_client_t *client);
 
+/* For what carries frames: a client has refused one, or there is no room for one, and no event
+ * comes when that ends: the next sleep is short. */
+OPAL_EXPORT void opal_btl_retry_soon(void);
+
 /* -- what is sent ---------------------------------------------------------------------------- */
 
 /* The head of a short frame, OPAL_BTL_HEAD bytes: it is passed in two registers. */

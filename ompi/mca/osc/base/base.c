@@ -61,15 +61,14 @@ static unsigned chosen_count;
 
 static unsigned started_count; /* the first ones of those that were chosen */
 
-opal_status_t ompi_osc_start(bool has_transports)
+opal_status_t ompi_osc_start(void)
 {
     opal_status_t status = OPAL_SUCCESS;
     chosen_count = started_count = 0;
     for (size_t i = 0; i < mca_osc_framework.candidate_count; i++) {
         const opal_candidate_t *candidate = &mca_osc_framework.candidates[i];
         const ompi_osc_ops_t *ops = candidate->answer.ops;
-        if (candidate->state == OPAL_CANDIDATE_CHOSEN && chosen_count < OMPI_OSC_COMPONENTS &&
-            (has_transports || !ops->needs_transports))
+        if (candidate->state == OPAL_CANDIDATE_CHOSEN && chosen_count < OMPI_OSC_COMPONENTS)
             chosen[chosen_count++] = ops;
     }
     for (; started_count < chosen_count && status == OPAL_SUCCESS; started_count++) {

@@ -16,9 +16,8 @@ OPAL_EXPORT extern bool ompi_osc_use_cma;
 enum { OMPI_OSC_NUMA_AUTO, OMPI_OSC_NUMA_YES, OMPI_OSC_NUMA_NO };
 OPAL_EXPORT extern int ompi_osc_numa;
 
-/* Called when messages have begun, and before the transports end. `has_transports`: they carry the
- * messages to all ranks; if not, components that need them are left out. */
-opal_status_t ompi_osc_start(bool has_transports);
+/* Called when messages have begun, and before they end. */
+opal_status_t ompi_osc_start(void);
 void ompi_osc_stop(void);
 
 /* Gives each target its component, and adds the window to the components. A failure of this rank:

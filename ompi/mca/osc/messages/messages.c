@@ -55,6 +55,19 @@ static bool needs_messages(const ompi_osc_window_t *window)
     return needs;
 }
 
+/* Begins to hear from the network, and makes the peers that it reaches, so that their failure is
+ * known. False: no memory. */
+static bool connect_all(const ompi_osc_window_t *window)
+{
+    if (messages_frames_start() != MPI_SUCCESS)
+        return false;
+    for (int rank = 0; rank < window->size && ompi_pml->network != NULL; rank++) {
+        if (messages_connect(opal_process(ompi_comm_process(window->comm, rank))) == NULL)
+            return false;
+    }
+    return true;
+}
+
 /* A window that this rank reaches by other components may be one that others reach by messages:
  * every rank of a window with several ranks has a state. */
 static int add(ompi_osc_window_t *given, void **state)
@@ -64,7 +77,8 @@ static int add(ompi_osc_window_t *given, void **state)
     messages_window_t *window = calloc(1, sizeof *window);
     messages_rank_t *ranks = calloc((size_t)given->size, sizeof *ranks);
     ompi_lock();
-    bool is_reserved = window != NULL && ranks != NULL && reserve_context(given->comm->context);
+    bool is_reserved = window != NULL && ranks != NULL && reserve_context(given->comm->context) &&
+                       connect_all(given);
     if (is_reserved) {
         window->window = given;
         window->ranks = ranks;
@@ -453,7 +467,10 @@ static const opal_btl_client_t client = {
 static opal_status_t start_client(void)
 {
     opal_process_on_forget(OPAL_END_ONE_SIDED, messages_forget_process);
-    return opal_btl_open(OPAL_BTL_ONE_SIDED, &client);
+    if (messages_has_transports())
+        return opal_btl_open(OPAL_BTL_ONE_SIDED, &client);
+    opal_btl_watch(OPAL_BTL_ONE_SIDED, &client);
+    return OPAL_SUCCESS;
 }
 
 static void stop_client(void)
@@ -461,7 +478,11 @@ static void stop_client(void)
     for (uint32_t i = 0; i < opal_process_own_size; i++)
         messages_forget_process(opal_process_entry(i));
     opal_process_on_forget(OPAL_END_ONE_SIDED, NULL);
-    opal_btl_close(OPAL_BTL_ONE_SIDED);
+    messages_frames_stop();
+    if (messages_has_transports())
+        opal_btl_close(OPAL_BTL_ONE_SIDED);
+    else
+        opal_btl_watch(OPAL_BTL_ONE_SIDED, NULL);
     free(by_context);
     by_context = NULL;
     context_count = 0;
@@ -469,7 +490,6 @@ static void stop_client(void)
 
 const ompi_osc_ops_t messages_ops = {
     .name = "messages",
-    .needs_transports = true,
     .start = start_client,
     .stop = stop_client,
     .add = add,

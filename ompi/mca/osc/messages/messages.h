@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * osc/messages: one-sided communication by frames of a transport, which the target carries out.
+ * osc/messages: one-sided communication by frames, which the target carries out. A transport
+ * carries the frames, or a network that matches messages.
  *
  *   messages.c   the component: accesses and synchronization, as the origin begins them
+ *   frames.c     frames as messages, where a network carries those
  *   queue.c      frames to a process, in order, and operations that wait for an answer
  *   serve.c      what the target does with frames
  *   internode_lock.c   the target's lock on behalf of ranks of other nodes
@@ -70,6 +72,19 @@ typedef struct messages_head {
     uint64_t count;     /* of elements of the type; of a TYPE: its length */
     uint64_t position;  /* of the bytes behind this head in the packed data */
 } messages_head_t;
+
+/* -- frames.c ------------------------------------------------------------------------------ */
+
+/* Whether transports are open, for some of the processes at least. */
+bool messages_has_transports(void);
+
+/* As opal_btl_connect, by the network where there is one. Of the table of such a peer only
+ * max_frame_bytes, reserve and commit are there, and what was reserved is sent as a whole. */
+opal_btl_peer_t *messages_connect(opal_process_t *process);
+
+/* Called when a window is made: the network's frames come from now on. An MPI error code. */
+int messages_frames_start(void);
+void messages_frames_stop(void);
 
 /* -- queue.c ------------------------------------------------------------------------------- */
 

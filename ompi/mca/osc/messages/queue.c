@@ -15,7 +15,7 @@ messages_peer_t *messages_peer(opal_process_t *process)
     messages_peer_t *peer = opal_process_end(process, OPAL_END_ONE_SIDED);
     if (peer != NULL && peer->btl != NULL)
         return peer;
-    opal_btl_peer_t *btl = opal_btl_connect(process);
+    opal_btl_peer_t *btl = messages_connect(process);
     if (btl == NULL)
         return NULL;
     if (peer == NULL)

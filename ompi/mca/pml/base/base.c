@@ -3,6 +3,7 @@
 #include "ompi/mca/pml/base/base.h"
 
 const ompi_pml_ops_t *ompi_pml;
+OPAL_REACHED_DIRECTLY(ompi_pml);
 ompi_message_t ompi_message_no_process = {
     OMPI_OBJECT_PREDEFINED(OMPI_MESSAGE, MPI_MESSAGE_NO_PROC)};
 

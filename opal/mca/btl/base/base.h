@@ -30,9 +30,6 @@ OPAL_EXPORT void opal_btl_forget(opal_btl_peer_t *peer);
 /* The client that places the payload of such a frame; one that drops it, if the client does not. */
 OPAL_EXPORT const opal_btl_client_t *opal_btl_placer_of(unsigned kind);
 
-/* A client has refused a frame, and no event comes when it can take it: the next sleep is short. */
-OPAL_EXPORT void opal_btl_retry_soon(void);
-
 /* opal_btl_client_t.receive. False: the transport delivers the frame again in each call of
  * progress. */
 static inline bool opal_btl_deliver(opal_process_t *from, unsigned kind, const void *bytes,
