@@ -151,6 +151,43 @@ START_TEST(another_process_ends_a_sleep)
 }
 END_TEST
 
+static unsigned in_time;
+
+enum { SLEEPS = 100, NSEC = 100000, LIMIT_NSEC = 900000 };
+
+static void end_wait(opal_timer_t *timer)
+{
+    in_time += opal_clock_nsec() - (timer->when_nsec - NSEC) < LIMIT_NSEC;
+    opal_wait_signal(&done);
+}
+
+static int set_when_it_sleeps(void *timer)
+{
+    if (opal_wait_sleeps_next() && atomic_load(&done) == 0)
+        opal_timer_set(timer, opal_clock_nsec() + NSEC);
+    return 0;
+}
+
+/* A queue without a descriptor is looked at by short timers, whatever else is watched. Some of many
+ * sleeps are as short as that, whatever else this machine does. */
+START_TEST(a_short_timer_ends_a_sleep_in_time)
+{
+    opal_timer_t timer = {.expired = end_wait};
+    end_t end;
+    open_engine(_i);
+    make_end(&end, OPAL_READABLE);
+    in_time = 0;
+    ck_assert_int_eq(opal_progress_add(set_when_it_sleeps, &timer), OPAL_SUCCESS);
+    for (int i = 0; i < SLEEPS; i++) {
+        atomic_store(&done, 0);
+        opal_wait_until(&done, NULL);
+    }
+    opal_progress_remove(set_when_it_sleeps, &timer);
+    ck_assert_uint_gt(in_time, SLEEPS / 10);
+    remove_end(&end);
+}
+END_TEST
+
 START_TEST(a_signal_ends_no_wait)
 {
     end_t end;
@@ -256,6 +293,7 @@ static const unit_test_t tests[] = {
     {.test = &who_cannot_be_armed_is_polled, .repeats = ENGINES},
     {.test = &another_thread_ends_a_sleep, .repeats = ENGINES},
     {.test = &another_process_ends_a_sleep, .repeats = ENGINES},
+    {.test = &a_short_timer_ends_a_sleep_in_time, .repeats = ENGINES},
     {.test = &a_signal_ends_no_wait, .repeats = ENGINES},
     {.test = &one_comes_while_a_thread_sleeps, .repeats = 2 * ENGINES},
     {.test = &threads_wait_and_test, .repeats = ENGINES},
