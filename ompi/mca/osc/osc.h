@@ -62,6 +62,7 @@ typedef struct ompi_osc_target {
     int64_t unit;   /* of displacements */
     atomic_uchar permit; /* ompi_osc_permit_t; OPEN is published by a release */
     atomic_uchar lock;   /* ompi_osc_lock_kind_t: what this process holds there */
+    bool has_ended;      /* it has failed or left, as far as a component has found out */
     bool is_shared; /* its memory lies in memory that all ranks of its node have mapped, so that
                        all of them use the CPU's atomics there; false: see ompi_osc_window_t */
     int local;      /* its index among the window's ranks of this node; -1: on another node */

@@ -134,13 +134,10 @@ typedef struct ompi_pml_ops {
     int (*probe)(const ompi_route_t *from, ompi_message_t **message, MPI_Status *status);
     int (*imrecv)(ompi_message_t *message, const ompi_data_t *data, ompi_request_t **request);
 
-    /*
-     * The slots of the path to a process, by its index, if a network carries its messages; a
-     * receive from any source by this path gets only what has come by it. NULL, also in place of
-     * the function: a transport (btl) carries them. The transports are open if there is a process
-     * with NULL, which this process is then, too.
-     */
-    const struct ompi_pml_ops *(*network)(uint32_t process);
+    /* The path that a network is, which reaches all processes, also those that the component
+     * reaches by another path; what goes by it matches nothing else. NULL: there is no network, and
+     * transports (btl) are open to all. */
+    const struct ompi_pml_ops *network;
 
     /*
      * The unlocked fast path: called without ompi_lock, by any number of threads at a time, also

@@ -77,8 +77,8 @@ typedef struct opal_btl_client {
 OPAL_EXPORT opal_status_t opal_btl_open(opal_btl_client_id_t id, const opal_btl_client_t *client);
 OPAL_EXPORT void opal_btl_close(opal_btl_client_id_t id);
 
-/* In place of open, for a client whose frames something else carries: `failed` and `left` are
- * called, and no transport is started. NULL: not any more. */
+/* In place of open and close, for a client that does not keep the transports open, because
+ * something else carries its frames: it is told of failures. NULL: not any more. */
 OPAL_EXPORT void opal_btl_watch(opal_btl_client_id_t id, const opal_btl_client_t *client);
 
 /* For what carries frames: a client has refused one, or there is no room for one, and no event

@@ -122,7 +122,7 @@ bool ompi_osc_has_ended(const ompi_osc_window_t *window, int rank)
 {
     unsigned process = ompi_comm_process(window->comm, rank);
     const opal_btl_peer_t *peer = opal_process_get_end(process, OPAL_END_BTL);
-    if (peer != NULL && peer->is_unreachable)
+    if (window->targets[rank].has_ended || (peer != NULL && peer->is_unreachable))
         return true;
     int local = window->targets[rank].local;
     return local >= 0 && local != window->self &&

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Frames to processes that a network carries messages to (pml/cm): each frame is a message, in a
- * context that nothing else uses. The other processes have a transport, which carries frames.
+ * Frames where a network carries the messages (pml/cm): each frame is a message, in a context that
+ * nothing else uses. It goes over the network also to the ranks of this node, whose memory other
+ * components access. A transport that were open for frames would be closed too late: ranks of this
+ * node learn by its end that this one is in MPI_Finalize, where it waits for them.
  *
  * It begins with the first window, so programs without windows pay nothing. A number of receives
  * from any source is posted then. A message matches the first of them that is free, so frames are
@@ -40,7 +42,7 @@ enum { HEAD_BYTES = offsetof(message_t, frame) };
 
 /* A process that frames are sent to. */
 typedef struct frame_peer {
-    opal_btl_peer_t base;
+    opal_btl_peer_t base;   /* first: messages_peer_t has its address */
     opal_list_node_t node;  /* of all peers */
     unsigned sends;         /* that have begun and not ended, and the one below */
     struct send *postponed; /* there was no memory to begin it; NULL: none */
@@ -75,8 +77,10 @@ static ompi_route_t route_of(int rank)
 static void report_failure(opal_timer_t *timer)
 {
     frame_peer_t *peer = opal_container_of(timer, frame_peer_t, failure);
-    if (!peer->base.is_unreachable)
-        opal_btl_report_failure(peer->base.process, OPAL_ERR_DISCONNECTED);
+    if (peer->base.is_unreachable)
+        return;
+    opal_btl_failures++;
+    messages_lose(peer->base.process);
 }
 
 static void end(send_t *send, int error)
@@ -100,8 +104,7 @@ static bool begin(send_t *send)
     ompi_route_t route = route_of((int)send->peer->base.process->index);
     ompi_data_t data = {&send->message, HEAD_BYTES + send->bytes, ompi_datatype_of(MPI_BYTE)};
     ompi_request_t *request = NULL;
-    const ompi_pml_ops_t *network = ompi_pml->network(send->peer->base.process->index);
-    int error = network->isend(&route, &data, OMPI_SEND_STANDARD, &request);
+    int error = ompi_pml->network->isend(&route, &data, OMPI_SEND_STANDARD, &request);
     if (error == MPI_ERR_NO_MEM)
         return false;
     if (error == MPI_SUCCESS && !ompi_request_is_done(request)) {
@@ -166,25 +169,17 @@ static const opal_btl_ops_t frame_ops = {
     .commit = commit,
 };
 
-static opal_btl_peer_t *connect_by_network(opal_process_t *process)
+opal_btl_peer_t *messages_connect(opal_process_t *process)
 {
-    opal_btl_peer_t *known = opal_process_end(process, OPAL_END_BTL);
-    if (known != NULL)
-        return known;
+    if (ompi_pml->network == NULL)
+        return opal_btl_connect(process);
     frame_peer_t *peer = calloc(1, sizeof *peer);
     if (peer == NULL)
         return NULL;
     peer->base = (opal_btl_peer_t){.ops = &frame_ops, .process = process};
     peer->failure.expired = report_failure;
     opal_list_append(&peers, &peer->node);
-    opal_process_set_end(process, OPAL_END_BTL, &peer->base);
     return &peer->base;
-}
-
-opal_btl_peer_t *messages_connect(opal_process_t *process)
-{
-    bool by_network = ompi_pml->network != NULL && ompi_pml->network(process->index) != NULL;
-    return by_network ? connect_by_network(process) : opal_btl_connect(process);
 }
 
 /* -- receiving ------------------------------------------------------------------------------- */
@@ -240,20 +235,6 @@ static int poll(void *state OPAL_UNUSED)
 
 /* -- start and end --------------------------------------------------------------------------- */
 
-static const ompi_pml_ops_t *network_of_any(void)
-{
-    for (uint32_t i = 0; ompi_pml->network != NULL && i < opal_process_own_size; i++) {
-        if (ompi_pml->network(i) != NULL)
-            return ompi_pml->network(i);
-    }
-    return NULL;
-}
-
-bool messages_has_transports(void)
-{
-    return ompi_pml->network == NULL || ompi_pml->network(opal_process_self()->index) == NULL;
-}
-
 static void end_receive(receive_t *receive)
 {
     if (receive->request == NULL)
@@ -270,7 +251,7 @@ static void end_receive(receive_t *receive)
 /* An MPI error code. */
 int messages_frames_start(void)
 {
-    const ompi_pml_ops_t *network = network_of_any();
+    const ompi_pml_ops_t *network = ompi_pml->network;
     ompi_route_t route = route_of(MPI_ANY_SOURCE);
     if (network == NULL || receives != NULL)
         return MPI_SUCCESS;
@@ -300,7 +281,6 @@ void messages_frames_stop(void)
         frame_peer_t *peer = opal_container_of(node, frame_peer_t, node);
         opal_list_remove(node);
         opal_timer_cancel(&peer->failure);
-        opal_process_set_end(peer->base.process, OPAL_END_BTL, NULL);
         free(peer->postponed);
         free(peer);
     }

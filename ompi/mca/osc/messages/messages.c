@@ -55,19 +55,6 @@ static bool needs_messages(const ompi_osc_window_t *window)
     return needs;
 }
 
-/* Begins to hear from the network, and makes the peers that it reaches, so that their failure is
- * known. False: no memory. */
-static bool connect_all(const ompi_osc_window_t *window)
-{
-    if (messages_frames_start() != MPI_SUCCESS)
-        return false;
-    for (int rank = 0; rank < window->size && ompi_pml->network != NULL; rank++) {
-        if (messages_connect(opal_process(ompi_comm_process(window->comm, rank))) == NULL)
-            return false;
-    }
-    return true;
-}
-
 /* A window that this rank reaches by other components may be one that others reach by messages:
  * every rank of a window with several ranks has a state. */
 static int add(ompi_osc_window_t *given, void **state)
@@ -78,7 +65,7 @@ static int add(ompi_osc_window_t *given, void **state)
     messages_rank_t *ranks = calloc((size_t)given->size, sizeof *ranks);
     ompi_lock();
     bool is_reserved = window != NULL && ranks != NULL && reserve_context(given->comm->context) &&
-                       connect_all(given);
+                       messages_frames_start() == MPI_SUCCESS;
     if (is_reserved) {
         window->window = given;
         window->ranks = ranks;
@@ -443,31 +430,37 @@ static int compare(ompi_osc_access_t *access, const void *with)
 
 /* -- the component ----------------------------------------------------------------------------- */
 
-static void lose(opal_process_t *process)
+void messages_lose(opal_process_t *process)
 {
+    /* Nobody else remembers it for the network. */
+    messages_peer_t *peer = ompi_pml->network != NULL ? messages_peer(process) : NULL;
+    if (peer != NULL)
+        peer->btl->is_unreachable = true;
     messages_drop_process(process);
     for (opal_list_node_t *node = opal_list_first(&messages_windows); node != NULL;
          node = opal_list_next(&messages_windows, node)) {
         messages_window_t *window = opal_container_of(node, messages_window_t, node);
         int rank = ompi_group_rank_of(window->window->comm->group, (int)process->index);
-        if (rank != MPI_UNDEFINED)
-            messages_lock_forget(window, rank);
+        if (rank == MPI_UNDEFINED)
+            continue;
+        window->window->targets[rank].has_ended = true;
+        messages_lock_forget(window, rank);
     }
     opal_wait_notify_self(); /* what waits for that process ends */
 }
 
 static void failed(opal_process_t *process, opal_status_t why OPAL_UNUSED)
 {
-    lose(process);
+    messages_lose(process);
 }
 
 static const opal_btl_client_t client = {
-    .receive = messages_receive, .failed = failed, .left = lose};
+    .receive = messages_receive, .failed = failed, .left = messages_lose};
 
 static opal_status_t start_client(void)
 {
     opal_process_on_forget(OPAL_END_ONE_SIDED, messages_forget_process);
-    if (messages_has_transports())
+    if (ompi_pml->network == NULL)
         return opal_btl_open(OPAL_BTL_ONE_SIDED, &client);
     opal_btl_watch(OPAL_BTL_ONE_SIDED, &client);
     return OPAL_SUCCESS;
@@ -479,7 +472,7 @@ static void stop_client(void)
         messages_forget_process(opal_process_entry(i));
     opal_process_on_forget(OPAL_END_ONE_SIDED, NULL);
     messages_frames_stop();
-    if (messages_has_transports())
+    if (ompi_pml->network == NULL)
         opal_btl_close(OPAL_BTL_ONE_SIDED);
     else
         opal_btl_watch(OPAL_BTL_ONE_SIDED, NULL);

@@ -75,10 +75,7 @@ typedef struct messages_head {
 
 /* -- frames.c ------------------------------------------------------------------------------ */
 
-/* Whether transports are open, for some of the processes at least. */
-bool messages_has_transports(void);
-
-/* As opal_btl_connect, by the network where there is one. Of the table of such a peer only
+/* As opal_btl_connect, or by the network where there is one. Of the table of such a peer only
  * max_frame_bytes, reserve and commit are there, and what was reserved is sent as a whole. */
 opal_btl_peer_t *messages_connect(opal_process_t *process);
 
@@ -196,6 +193,9 @@ extern opal_list_t messages_windows;
 messages_window_t *messages_window_of(uint32_t context, const opal_process_t *from, int *rank);
 
 int messages_answer(messages_window_t *window, int rank, uint64_t operation, int error);
+
+/* The process has failed or left. */
+void messages_lose(opal_process_t *process);
 
 /* -- serve.c --------------------------------------------------------------------------------- */
 

@@ -176,8 +176,6 @@ static void stop(void *state OPAL_UNUSED)
     cm_requests_end();
 }
 
-static const ompi_pml_ops_t *network(uint32_t process);
-
 static opal_status_t start(void *state);
 
 /* By the network alone; the limits are the mtl's. */
@@ -198,15 +196,10 @@ static ompi_pml_ops_t network_ops = {
     .iprobe = cm_iprobe,
     .probe = cm_probe,
     .imrecv = cm_imrecv,
-    .network = network,
+    .network = &network_ops,
 };
 
-static ompi_pml_ops_t hybrid_ops = {.start = start, .stop = stop, .network = network};
-
-static const ompi_pml_ops_t *network(uint32_t process)
-{
-    return on_this_node != NULL && on_this_node[process] ? NULL : &network_ops;
-}
+static ompi_pml_ops_t hybrid_ops = {.start = start, .stop = stop, .network = &network_ops};
 
 /* `state` is the table that was answered. */
 static opal_status_t start(void *state)
