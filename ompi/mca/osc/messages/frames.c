@@ -2,8 +2,8 @@
 /*
  * Frames where a network carries the messages (pml/cm): each frame is a message, in a context that
  * nothing else uses. It goes over the network also to the ranks of this node, whose memory other
- * components access. A transport that were open for frames would be closed too late: ranks of this
- * node learn by its end that this one is in MPI_Finalize, where it waits for them.
+ * components access. To keep the transports open for frames would be wrong: by their end the ranks
+ * of this node learn that this rank is in MPI_Finalize, where it waits for them.
  *
  * It begins with the first window, so programs without windows pay nothing. A number of receives
  * from any source is posted then. A message matches the first of them that is free, so frames are
@@ -67,6 +67,7 @@ static receive_t *receives; /* NULL: not started */
 static unsigned next;       /* the receive whose frame is delivered next */
 static unsigned failures;   /* of receives in a row */
 
+/* The rank is the index of the process. */
 static ompi_route_t route_of(int rank)
 {
     return (ompi_route_t){&ompi_comm_processes, OMPI_CONTEXT_PARTITIONED, rank, TAG};
@@ -202,7 +203,8 @@ static bool deliver(const receive_t *receive)
     const MPI_Status *status = &receive->request->status;
     uint64_t bytes = ompi_status_bytes(status);
     if (status->MPI_ERROR != MPI_SUCCESS) {
-        failures++;
+        if (++failures == MOST_FAILURES)
+            opal_log_error("the network delivers nothing of one-sided communication any more");
         return true;
     }
     failures = 0;
