@@ -9,6 +9,7 @@
 
 #include "opal/fabric/monitor.h"
 #include "opal/fabric/candidates.h"
+#include "opal/fabric/select.h"
 #include "opal/process/job.h"
 #include "opal/util/log.h"
 #include "opal/util/text.h"
@@ -51,7 +52,7 @@ static bool open_domain(const opal_fabric_endpoint_t *endpoint)
         .type = endpoint->info->domain_attr->av_type,
         .count = opal_job()->size,
     };
-    shared.info = fi_dupinfo(endpoint->info);
+    shared.info = opal_fabric_ask_for_domain(endpoint->info);
     if (failed(endpoint, "fi_dupinfo", shared.info == NULL ? -FI_ENOMEM : 0))
         return false;
     opal_fabric_monitor_import();
@@ -157,7 +158,8 @@ void opal_fabric_endpoint_close(opal_fabric_endpoint_t *endpoint)
     close_object(provider, endpoint->ep != NULL ? &endpoint->ep->fid : NULL);
     close_object(provider, endpoint->cq != NULL ? &endpoint->cq->fid : NULL);
     release_domain();
-    opal_modex_forget(endpoint->user->kind);
+    if (endpoint->user->kind < OPAL_MODEX_KINDS)
+        opal_modex_forget(endpoint->user->kind);
     free(endpoint->addresses);
     *endpoint = (opal_fabric_endpoint_t){.wait_fd = -1};
 }
@@ -179,12 +181,12 @@ static void find_host(char *host, size_t bytes)
     host[strcspn(host, ".")] = 0;
 }
 
-/* The address that other ranks insert, for free(). NULL: an error, which was reported. */
-static void *address_of(const opal_fabric_endpoint_t *endpoint, size_t *bytes)
+void *opal_fabric_own_address(opal_fabric_endpoint_t *endpoint, size_t *bytes)
 {
     *bytes = 0;
     fi_getname(&endpoint->ep->fid, NULL, bytes);
     void *address = opal_xmalloc(*bytes + 1);
+    endpoint->address_bytes = *bytes;
     if (!failed(endpoint, "fi_getname", fi_getname(&endpoint->ep->fid, address, bytes)))
         return address;
     free(address);
@@ -255,10 +257,9 @@ opal_status_t opal_fabric_endpoint_publish(opal_fabric_endpoint_t *endpoint, con
     const char *fabric = info->fabric_attr->name;
     char host[64];
     size_t length;
-    void *address = address_of(endpoint, &length);
+    void *address = opal_fabric_own_address(endpoint, &length);
     if (address == NULL)
         return OPAL_ERR_SYSTEM;
-    endpoint->address_bytes = length;
     find_host(host, sizeof host);
     const opal_fabric_record_t mine = {.address_format = info->addr_format,
                                        .version = fi_version(),
@@ -296,22 +297,12 @@ static bool make_room(opal_fabric_endpoint_t *endpoint, unsigned process)
     return true;
 }
 
+/* `bytes` NULL: the address cannot be one of this provider. */
 static opal_status_t insert(const opal_fabric_endpoint_t *endpoint, unsigned process,
-                            fi_addr_t *address)
+                            const void *bytes, fi_addr_t *address)
 {
     const opal_fabric_user_t *user = endpoint->user;
-    opal_fabric_record_t record;
-    void *bytes;
-    opal_status_t status = get_record(endpoint, process, &record, &bytes);
-    if (status == OPAL_ERR_NOT_FOUND)
-        opal_log_error("%s: rank %u has published no address", user->name, process);
-    if (status != OPAL_SUCCESS)
-        return status;
-    int inserted = 0;
-    if (opal_fabric_record_has_address(&record, endpoint->info->addr_format,
-                                       endpoint->address_bytes))
-        inserted = fi_av_insert(shared.av, record.address, 1, address, 0, NULL);
-    free(bytes);
+    int inserted = bytes != NULL ? fi_av_insert(shared.av, bytes, 1, address, 0, NULL) : 0;
     if (inserted == -FI_ENOMEM || inserted == -FI_EAGAIN)
         return OPAL_ERR_NO_MEMORY;
     if (inserted != 1)
@@ -321,6 +312,32 @@ static opal_status_t insert(const opal_fabric_endpoint_t *endpoint, unsigned pro
     return inserted == 1 ? OPAL_SUCCESS : OPAL_ERR_SYSTEM;
 }
 
+static opal_status_t insert_published(const opal_fabric_endpoint_t *endpoint, unsigned process,
+                                      fi_addr_t *address)
+{
+    opal_fabric_record_t record;
+    void *bytes;
+    opal_status_t status = get_record(endpoint, process, &record, &bytes);
+    if (status == OPAL_ERR_NOT_FOUND)
+        opal_log_error("%s: rank %u has published no address", endpoint->user->name, process);
+    if (status != OPAL_SUCCESS)
+        return status;
+    bool is_usable = opal_fabric_record_has_address(&record, endpoint->info->addr_format,
+                                                    endpoint->address_bytes);
+    status = insert(endpoint, process, is_usable ? record.address : NULL, address);
+    free(bytes);
+    return status;
+}
+
+opal_status_t opal_fabric_set_address(opal_fabric_endpoint_t *endpoint, unsigned process,
+                                      const void *bytes)
+{
+    if (!make_room(endpoint, process))
+        return OPAL_ERR_NO_MEMORY;
+    fi_addr_t *known = &endpoint->addresses[process];
+    return *known == FI_ADDR_NOTAVAIL ? insert(endpoint, process, bytes, known) : OPAL_SUCCESS;
+}
+
 opal_status_t opal_fabric_address(opal_fabric_endpoint_t *endpoint, unsigned process,
                                   fi_addr_t *address)
 {
@@ -328,7 +345,7 @@ opal_status_t opal_fabric_address(opal_fabric_endpoint_t *endpoint, unsigned pro
         return OPAL_ERR_NO_MEMORY;
     fi_addr_t *known = &endpoint->addresses[process];
     if (*known == FI_ADDR_NOTAVAIL) {
-        opal_status_t status = insert(endpoint, process, known);
+        opal_status_t status = insert_published(endpoint, process, known);
         if (status == OPAL_ERR_NO_MEMORY)
             return status;
         if (status != OPAL_SUCCESS)

@@ -45,7 +45,7 @@
 typedef struct opal_fabric_user {
     const char *name;                  /* for messages: "mtl/ofi" */
     const char *prefix;                /* of its parameters: "mtl_ofi" */
-    opal_modex_kind_t kind;            /* of its modex records */
+    opal_modex_kind_t kind;            /* of its modex records; OPAL_MODEX_KINDS: it has none */
     opal_fabric_compare_fn_t *compare; /* compares what the user adds to its records */
     const char *use, *remedy; /* "sends by pml = cm", and what to do if another rank does not */
 } opal_fabric_user_t;
@@ -57,7 +57,7 @@ typedef struct opal_fabric_endpoint {
     struct fid_cq *cq; /* completions of sends and receives */
     int wait_fd;       /* readable when a completion can be read; -1: none */
     opal_fabric_quirks_t quirks;
-    size_t address_bytes; /* of its own address, set by publish */
+    size_t address_bytes; /* of its own address, set when that is asked for */
     fi_addr_t *addresses; /* of each process; FI_ADDR_NOTAVAIL: not asked for yet */
     unsigned address_count;
 } opal_fabric_endpoint_t;
@@ -84,6 +84,13 @@ OPAL_EXPORT const struct fi_info *opal_fabric_info(void);
  */
 OPAL_EXPORT opal_status_t opal_fabric_endpoint_publish(opal_fabric_endpoint_t *endpoint,
                                                        const void *added, size_t bytes);
+
+/* Its own address, which other ranks insert, for free(). NULL: an error, which was reported. */
+OPAL_EXPORT void *opal_fabric_own_address(opal_fabric_endpoint_t *endpoint, size_t *bytes);
+
+/* For a user that publishes no records: the address of a process, as that process has told it. */
+OPAL_EXPORT opal_status_t opal_fabric_set_address(opal_fabric_endpoint_t *endpoint,
+                                                  unsigned process, const void *bytes);
 
 /* The address of a process. OPAL_ERR_NO_MEMORY: the caller may try again. OPAL_ERR_NOT_AVAILABLE:
  * the process cannot be reached, which is reported once. */

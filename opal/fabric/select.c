@@ -27,6 +27,7 @@ static struct fi_info *make_hints(const opal_fabric_question_t *question)
     hints->domain_attr->threading = FI_THREAD_DOMAIN;
     hints->domain_attr->data_progress = question->progress;
     hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
+    hints->tx_attr->op_flags = question->op_flags;
     hints->tx_attr->msg_order = FI_ORDER_SAS;
     hints->rx_attr->msg_order = FI_ORDER_SAS;
     return hints;
@@ -76,6 +77,21 @@ struct fi_info *opal_fabric_ask_more(const opal_fabric_question_t *question,
     }
     fi_freeinfo(list);
     return found;
+}
+
+struct fi_info *opal_fabric_ask_for_domain(const struct fi_info *candidate)
+{
+    static const uint64_t later[] = {FI_RMA | FI_ATOMIC, FI_RMA};
+    const opal_fabric_question_t question = {
+        .caps = candidate->caps & (FI_TAGGED | FI_MSG | FI_RMA | FI_ATOMIC | FI_DIRECTED_RECV),
+        .progress = candidate->domain_attr->data_progress,
+        .getinfo = fi_getinfo,
+    };
+    struct fi_info *found = NULL;
+    for (size_t i = 0; i < OPAL_COUNT_OF(later) && found == NULL; i++)
+        found = opal_fabric_ask_more(&question, candidate, later[i],
+                                     candidate->domain_attr->cq_data_size);
+    return found != NULL ? found : fi_dupinfo(candidate);
 }
 
 /* -- what is used -------------------------------------------------------------------------------

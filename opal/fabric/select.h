@@ -45,7 +45,8 @@ typedef int opal_fabric_getinfo_fn_t(uint32_t version, const char *node, const c
 
 typedef struct opal_fabric_question {
     opal_fabric_wishes_t wishes;
-    uint64_t caps; /* required: FI_TAGGED, or FI_MSG | FI_RMA | FI_ATOMIC ... */
+    uint64_t caps;     /* required: FI_TAGGED, or FI_MSG | FI_RMA | FI_ATOMIC ... */
+    uint64_t op_flags; /* that operations will have: FI_DELIVERY_COMPLETE */
     enum fi_progress progress;
     unsigned local_rank;
     opal_fabric_getinfo_fn_t *getinfo;
@@ -74,6 +75,10 @@ OPAL_EXPORT void opal_fabric_selection_free(opal_fabric_selection_t *selection);
 OPAL_EXPORT struct fi_info *opal_fabric_ask_more(const opal_fabric_question_t *question,
                                                  const struct fi_info *candidate, uint64_t caps,
                                                  size_t cq_data_bytes);
+
+/* The candidate with the capabilities that users of its domain may ask for later, for
+ * fi_freeinfo: a provider may serve only those that its domain was opened with. NULL: no memory. */
+OPAL_EXPORT struct fi_info *opal_fabric_ask_for_domain(const struct fi_info *candidate);
 
 /* Whether the provider is not one that is excluded by default. */
 OPAL_EXPORT bool opal_fabric_is_hpc(const struct fi_info *info);
