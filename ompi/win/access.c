@@ -100,19 +100,26 @@ static int begin(ompi_osc_access_t *access, ompi_win_t *win, const ompi_win_remo
     return MPI_SUCCESS;
 }
 
+static int hand_to(const ompi_osc_ops_t *ops, ompi_osc_access_t *access, size_t slot,
+                   const void *with)
+{
+    return with != NULL ? ops->compare(access, with)
+                        : (*(ompi_osc_access_fn_t *const *)((const char *)ops + slot))(access);
+}
+
 /* Hands an access to the components that reach the target, one after the other. */
 static int carry_out(ompi_win_t *win, ompi_osc_access_t *access, size_t slot, const void *with)
 {
+    const ompi_osc_ops_t *first = access->window->accumulates;
     const ompi_osc_ops_t *ops = access->target->ops;
-    int error = OMPI_OSC_PASS_ON;
-    for (; ops != NULL && error == OMPI_OSC_PASS_ON;
-         ops = ompi_osc_next(access->window, access->rank, ops)) {
-        if (with != NULL)
-            error = ops->compare(access, with);
-        else
-            error = (*(ompi_osc_access_fn_t *const *)((const char *)ops + slot))(access);
-        if (error != OMPI_OSC_PASS_ON)
-            break;
+    bool accumulates = with != NULL || access->op != NULL;
+    int error =
+        first != NULL && accumulates ? hand_to(first, access, slot, with) : (int)OMPI_OSC_PASS_ON;
+    while (ops != NULL && error == OMPI_OSC_PASS_ON) {
+        if (ops != first || !accumulates)
+            error = hand_to(ops, access, slot, with);
+        if (error == OMPI_OSC_PASS_ON)
+            ops = ompi_osc_next(access->window, access->rank, ops);
     }
     if (error == OMPI_OSC_PASS_ON)
         return ompi_win_fail(MPI_ERR_RMA_RANGE,

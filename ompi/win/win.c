@@ -158,9 +158,12 @@ static int prepare(ompi_win_t *win, ompi_info_t *info, uint64_t *area)
     bool has_stripes = ompi_osc_stripes_start();
     ompi_unlock();
     error = has_stripes ? ompi_win_begin_hints(win, info) : MPI_ERR_NO_MEM;
-    if (error == MPI_SUCCESS)
-        win->alignment = (size_t)ompi_win_hint_number(win, "mpi_minimum_memory_alignment");
-    return error;
+    if (error != MPI_SUCCESS)
+        return error;
+    window->has_same_op = ompi_win_hint_is(win, "accumulate_ops", "same_op");
+    window->is_unordered = ompi_win_hint_is(win, "accumulate_ordering", "none");
+    win->alignment = (size_t)ompi_win_hint_number(win, "mpi_minimum_memory_alignment");
+    return MPI_SUCCESS;
 }
 
 static bool needs_memory(const ompi_win_t *win)
@@ -246,8 +249,7 @@ static int set_up(ompi_win_t *win, const item_t *items)
         window->uses_atomics = window->uses_atomics && items[rank].uses_atomics;
     }
     int error = ompi_osc_area_join(window, items[window->locals[0].rank].area);
-    if (error == MPI_SUCCESS)
-        error = ompi_osc_window_add(window);
+    error = ompi_osc_window_add(window, error);
     return error == MPI_SUCCESS ? define_attributes(win) : error;
 }
 

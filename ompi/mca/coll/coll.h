@@ -110,7 +110,7 @@ typedef struct ompi_coll_ops {
 /* -- for the rest of the library (base/) ------------------------------------------------ */
 
 /* The three forms of a collective: blocking, nonblocking, persistent. */
-int ompi_coll_run(const ompi_coll_call_t *call);
+OPAL_EXPORT int ompi_coll_run(const ompi_coll_call_t *call);
 int ompi_coll_begin(const ompi_coll_call_t *call, ompi_request_t **request);
 int ompi_coll_prepare(const ompi_coll_call_t *call, ompi_request_t **request);
 

@@ -13,7 +13,13 @@
  *
  * One atomicity domain: all accumulates to one location exclude each other, whichever way they
  * come. Components apply them by base/accumulate.h, which knows the rules, or pass them to a
- * process that does.
+ * process that does. A component that has another way, such as the atomics of a network, has to get
+ * those of all ranks (window->accumulates), and decides by the type of the elements and the
+ * operation alone, so that all of them to a location go the same way.
+ *
+ * Visible before synchronized: an unlock, a post, a completion or the barrier of a fence is sent
+ * when all accesses before it are complete at their targets. The caller flushes all components
+ * first, so no component needs to know what the others have under way.
  *
  * Threading: put, get, accumulate and compare of a rank that is reached by shared memory take no
  * lock. Components take ompi_lock where they need it; the caller does not hold it, unless a slot
@@ -25,6 +31,7 @@
 #include <stdatomic.h>
 
 #include "opal/node/node.h"
+#include "opal/util/text.h"
 #include "ompi/communicator/communicator.h"
 #include "ompi/mca/pml/pml.h"
 #include "ompi/op/op.h"
@@ -84,7 +91,9 @@ typedef struct ompi_osc_window {
     ompi_communicator_t *comm;
     int rank, size, flavor;
     bool is_dynamic;   /* displacements are addresses, and is_shared is asked of each address */
-    bool uses_atomics; /* false: every accumulate takes a lock */
+    bool uses_atomics; /* false: every accumulate takes a lock, or goes to `accumulates` */
+    bool has_same_op;  /* hint: accumulates at the same time to a location have one operation */
+    bool is_unordered; /* hint: the order of this rank's accumulates does not matter */
     bool is_mixed; /* some targets are not accessed directly: they, and this rank, need progress */
     bool all_map;  /* all ranks of this node have mapped the same region (opal/node/region.h) */
     atomic_uchar permit;  /* to all targets, of a fence; 0: those of the targets count */
@@ -103,6 +112,8 @@ typedef struct ompi_osc_window {
     atomic_uint *internode_posts; /* of ranks on other nodes to this one; written under ompi_lock */
 
     const struct ompi_osc_ops *internode; /* synchronizes with other nodes; NULL: there are none */
+    /* Gets the accumulates to all ranks first, also to this one; NULL: each target's component. */
+    const struct ompi_osc_ops *accumulates;
     void *states[OMPI_OSC_COMPONENTS];
 } ompi_osc_window_t;
 
@@ -144,6 +155,18 @@ typedef struct ompi_osc_ops {
      * all accesses are done, under ompi_lock. NULL: nothing to do. */
     int (*add)(ompi_osc_window_t *window, void **state);
     void (*remove)(ompi_osc_window_t *window, void *state);
+
+    /*
+     * Collective: called when a window is made by all its ranks, behind `add`, to agree on what the
+     * component does for the window; afterwards `reaches` is asked again. `state` is NULL if this
+     * rank has failed before: then it takes part, so that nobody waits for it. NULL: nothing to
+     * agree on.
+     */
+    int (*agree)(ompi_osc_window_t *window, void *state);
+
+    /* Adds what the user should know of the component in this window, such as why it does not do
+     * accumulates. NULL: nothing. */
+    void (*describe)(const ompi_osc_window_t *window, opal_text_t *text);
 
     /* Whether it moves data to and from that rank. Required. */
     bool (*reaches)(const ompi_osc_window_t *window, int rank);

@@ -15,6 +15,8 @@ static const opal_slot_t osc_slots[] = {
     OPAL_SLOT_OPTIONAL(ompi_osc_ops_t, stop),
     OPAL_SLOT_OPTIONAL(ompi_osc_ops_t, add),
     OPAL_SLOT_OPTIONAL(ompi_osc_ops_t, remove),
+    OPAL_SLOT_OPTIONAL(ompi_osc_ops_t, agree),
+    OPAL_SLOT_OPTIONAL(ompi_osc_ops_t, describe),
     OPAL_SLOT_OPTIONAL(ompi_osc_ops_t, flush),
     OPAL_SLOT_OPTIONAL(ompi_osc_ops_t, lock),
     OPAL_SLOT_OPTIONAL(ompi_osc_ops_t, unlock),
@@ -114,7 +116,7 @@ const ompi_osc_ops_t *ompi_osc_next(const ompi_osc_window_t *window, int rank,
     return find(window, rank, index_of(ops) + 1);
 }
 
-static int choose(ompi_osc_window_t *window)
+static void choose(ompi_osc_window_t *window)
 {
     for (int rank = 0; rank < window->size; rank++) {
         ompi_osc_target_t *target = &window->targets[rank];
@@ -128,6 +130,13 @@ static int choose(ompi_osc_window_t *window)
             target->here = NULL;
             window->is_mixed = true;
         }
+    }
+}
+
+static int check_reached(const ompi_osc_window_t *window)
+{
+    for (int rank = 0; rank < window->size; rank++) {
+        const ompi_osc_target_t *target = &window->targets[rank];
         if (target->ops != NULL && (target->local >= 0 || window->internode != NULL))
             continue;
         opal_log_error("a window cannot reach its rank %d: none of the chosen components of osc "
@@ -138,14 +147,22 @@ static int choose(ompi_osc_window_t *window)
     return MPI_SUCCESS;
 }
 
-int ompi_osc_window_add(ompi_osc_window_t *window)
+/* Components may choose by what others are chosen for, and agree on being chosen. */
+int ompi_osc_window_add(ompi_osc_window_t *window, int error)
 {
-    int error = choose(window);
+    choose(window);
     for (unsigned i = 0; i < chosen_count && error == MPI_SUCCESS; i++) {
         if (chosen[i]->add != NULL)
             error = chosen[i]->add(window, &window->states[i]);
     }
-    return error;
+    for (unsigned i = 0; i < chosen_count; i++) {
+        if (chosen[i]->agree == NULL)
+            continue;
+        int status = chosen[i]->agree(window, error == MPI_SUCCESS ? window->states[i] : NULL);
+        error = error == MPI_SUCCESS ? status : error;
+    }
+    choose(window);
+    return error == MPI_SUCCESS ? check_reached(window) : error;
 }
 
 void ompi_osc_window_remove(ompi_osc_window_t *window)
@@ -171,6 +188,10 @@ void ompi_osc_window_describe(const ompi_osc_window_t *window, opal_text_t *text
         if (count > 0)
             opal_text_printf(text, "%s%s %d", separator, chosen[i]->name, count);
         separator = count > 0 ? ", " : separator;
+    }
+    for (unsigned i = 0; i < chosen_count; i++) {
+        if (chosen[i]->describe != NULL && window->states[i] != NULL)
+            chosen[i]->describe(window, text);
     }
 }
 

@@ -20,9 +20,10 @@ OPAL_EXPORT extern int ompi_osc_numa;
 opal_status_t ompi_osc_start(void);
 void ompi_osc_stop(void);
 
-/* Gives each target its component, and adds the window to the components. A failure of this rank:
- * no component reaches a rank, which was logged. */
-int ompi_osc_window_add(ompi_osc_window_t *window);
+/* Collective: adds the window to the components, and gives each target its component. `error` is
+ * that of this rank so far. A failure of this rank: no component reaches a rank, which was logged.
+ */
+int ompi_osc_window_add(ompi_osc_window_t *window, int error);
 void ompi_osc_window_remove(ompi_osc_window_t *window);
 
 /* The component behind one that has passed an access on; NULL: none. */
