@@ -235,13 +235,25 @@ bool network_open(void)
     return network.is_open;
 }
 
+/* Windows of ranks that have died cannot end before the endpoint does. */
+static void leave_windows(void)
+{
+    opal_list_node_t *next, *node = opal_list_first(&network_windows);
+    for (; node != NULL; node = next) {
+        next = opal_list_next(&network_windows, node);
+        network_window_leave(opal_container_of(node, network_window_t, node));
+    }
+}
+
 void network_close(void)
 {
     struct fi_info *info = network.endpoint.info;
     opal_text_free(&network.refusal);
     if (network.is_open) {
-        network_pieces_drop();
+        leave_windows();
+        network_pieces_drop(false);
         opal_fabric_endpoint_close(&network.endpoint);
+        network_pieces_drop(true);
         fi_freeinfo(info);
     }
     network = (network_t){0};

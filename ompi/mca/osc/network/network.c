@@ -39,16 +39,23 @@ static int add(ompi_osc_window_t *given, void **state)
     return MPI_SUCCESS;
 }
 
-static void remove_window(ompi_osc_window_t *given OPAL_UNUSED, void *state)
+void network_window_leave(network_window_t *window)
 {
-    network_window_t *window = state;
     if (window->is_watched) {
         network_pieces_abandon(window, -1, MPI_ERR_OTHER); /* of ranks that have died */
         opal_list_remove(&window->node);
         network_unwatch();
+        window->is_watched = false;
     }
     if (window->mr != NULL)
         fi_close(&window->mr->fid);
+    window->mr = NULL;
+}
+
+static void remove_window(ompi_osc_window_t *given OPAL_UNUSED, void *state)
+{
+    network_window_t *window = state;
+    network_window_leave(window);
     free(window->ranks);
     free(window);
 }
@@ -185,10 +192,10 @@ static int agree(ompi_osc_window_t *given, void *state)
     item_t *items = window != NULL ? malloc((size_t)given->size * sizeof *items) : NULL;
     uint64_t votes[2] = {items == NULL, spans_nodes(given)};
     int error = network_maximum(given->comm, votes, 2);
-    if (error == MPI_SUCCESS && votes[0] == 0 && votes[1] != 0)
-        error = connect(window, items);
-    else if (error == MPI_SUCCESS && window != NULL && items == NULL)
+    if (window != NULL && items == NULL)
         error = MPI_ERR_NO_MEM;
+    else if (window != NULL && error == MPI_SUCCESS && votes[0] == 0 && votes[1] != 0)
+        error = connect(window, items);
     free(items);
     return error;
 }

@@ -102,6 +102,9 @@ typedef struct network_window {
 
 extern opal_list_t network_windows;
 
+/* Ends what the window has of the endpoint. */
+void network_window_leave(network_window_t *window);
+
 /* Collective: each value becomes the maximum of all ranks'; at most 8. */
 int network_maximum(ompi_communicator_t *comm, uint64_t *values, size_t count);
 
@@ -160,8 +163,9 @@ void network_piece_end(network_piece_t *piece, int error);
 /* Those of a rank (of all: -1) are waited for no more: they end with that error. */
 void network_pieces_abandon(const network_window_t *window, int rank, int error);
 
-/* The provider will be closed. */
-void network_pieces_drop(void);
+/* Of ranks that have died: called before the endpoint is closed, which ends the registrations, and
+ * when it is closed and the provider does not use the pieces any more. */
+void network_pieces_drop(bool is_closed);
 
 /* A request for an access that wants one. False: no memory. Finish: all pieces have begun, or
  * `error` has happened, which is returned unless the request tells it. */

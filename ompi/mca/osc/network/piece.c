@@ -53,10 +53,16 @@ int network_request_finish(ompi_osc_access_t *access, int error)
 
 /* -- the end of a piece ------------------------------------------------------------------------ */
 
-static void free_piece(network_piece_t *piece)
+static void deregister(network_piece_t *piece)
 {
     if (piece->mr != NULL)
         fi_close(&piece->mr->fid);
+    piece->mr = NULL;
+}
+
+static void free_piece(network_piece_t *piece)
+{
+    deregister(piece);
     if (piece->result.type != NULL)
         ompi_object_release(&piece->result.type->head);
     free(piece);
@@ -105,19 +111,24 @@ void network_pieces_abandon(const network_window_t *window, int rank, int error)
     abandon(&accumulates, window, rank, error);
 }
 
-static void drop(opal_list_t *list)
+static void drop(opal_list_t *list, bool is_closed)
 {
-    opal_list_node_t *node;
-    while ((node = opal_list_first(list)) != NULL) {
-        opal_list_remove(node);
-        free_piece(opal_container_of(node, network_piece_t, node));
+    for (opal_list_node_t *next, *node = opal_list_first(list); node != NULL; node = next) {
+        network_piece_t *piece = opal_container_of(node, network_piece_t, node);
+        next = opal_list_next(list, node);
+        if (is_closed)
+            free_piece(piece);
+        else
+            deregister(piece);
     }
+    if (is_closed)
+        opal_list_init(list);
 }
 
-void network_pieces_drop(void)
+void network_pieces_drop(bool is_closed)
 {
-    drop(&transfers);
-    drop(&accumulates);
+    drop(&transfers, is_closed);
+    drop(&accumulates, is_closed);
 }
 
 /* Whether an accumulate to some of these bytes is under way, or too many to look at are. */

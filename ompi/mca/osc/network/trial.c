@@ -22,12 +22,13 @@ typedef struct arena {
 static bool register_arena(arena_t *arena, uint64_t name[2])
 {
     uint64_t access = FI_REMOTE_READ | FI_REMOTE_WRITE | FI_READ | FI_WRITE;
-    if (opal_fabric_register(&network.endpoint, arena->elements, sizeof arena->elements, access,
-                             &arena->mr) != 0) {
-        arena->mr = NULL;
+    struct fid_mr *mr = NULL;
+    int result = opal_fabric_register(&network.endpoint, arena->elements, sizeof arena->elements,
+                                      access, &mr);
+    if (result != 0 || mr == NULL)
         return false;
-    }
-    name[0] = fi_mr_key(arena->mr);
+    arena->mr = mr;
+    name[0] = fi_mr_key(mr);
     name[1] = network.is_virtual ? (uintptr_t)arena->elements : 0;
     return true;
 }
