@@ -81,15 +81,15 @@ struct fi_info *opal_fabric_ask_more(const opal_fabric_question_t *question,
 
 struct fi_info *opal_fabric_ask_for_domain(const struct fi_info *candidate)
 {
-    static const uint64_t later[] = {FI_RMA | FI_ATOMIC, FI_RMA};
+    static const uint64_t more[] = {FI_RMA | FI_ATOMIC, FI_RMA};
     const opal_fabric_question_t question = {
         .caps = candidate->caps & (FI_TAGGED | FI_MSG | FI_RMA | FI_ATOMIC | FI_DIRECTED_RECV),
         .progress = candidate->domain_attr->data_progress,
         .getinfo = fi_getinfo,
     };
     struct fi_info *found = NULL;
-    for (size_t i = 0; i < OPAL_COUNT_OF(later) && found == NULL; i++)
-        found = opal_fabric_ask_more(&question, candidate, later[i],
+    for (size_t i = 0; i < OPAL_COUNT_OF(more) && found == NULL; i++)
+        found = opal_fabric_ask_more(&question, candidate, more[i],
                                      candidate->domain_attr->cq_data_size);
     return found != NULL ? found : fi_dupinfo(candidate);
 }
