@@ -18,6 +18,11 @@ enum {
     NAP_NSEC = 20000,
 };
 
+static void nap(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = NAP_NSEC}, NULL);
+}
+
 /* Whether a waiting thread is starving. Looks at the clock; the first look begins the time. */
 static bool starves(bool is_starving, uint64_t *starving_from, atomic_uint *starving)
 {
@@ -99,18 +104,28 @@ void opal_lock_bias(opal_lock_t *lock)
     atomic_store(&lock->bias, OPAL_LOCK_BIASED);
 }
 
-/* The owner of the bias comes here, too, while another thread ends the bias. */
-static void end_bias(opal_lock_t *lock)
+/* After `bias` was changed: the owner does not get in any more, and this waits until it is out. */
+static void await_owner(opal_lock_t *lock)
 {
-    unsigned seen = OPAL_LOCK_BIASED;
-    atomic_compare_exchange_strong(&lock->bias, &seen, OPAL_LOCK_ENDING);
     opal_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
     for (unsigned i = 0; atomic_load_explicit(&lock->inside, memory_order_acquire) != 0; i++) {
         if (i < SPINS)
             opal_cpu_pause();
-        else
+        else if (i < 2 * SPINS)
             sched_yield();
+        else
+            nap();
     }
+}
+
+/* The owner of the bias comes here, too, while another thread ends the bias. */
+static void end_bias(opal_lock_t *lock)
+{
+    unsigned seen = atomic_load_explicit(&lock->bias, memory_order_relaxed);
+    while (seen >= OPAL_LOCK_BIASED &&
+           !atomic_compare_exchange_weak(&lock->bias, &seen, OPAL_LOCK_ENDING))
+        continue;
+    await_owner(lock);
     atomic_store(&lock->bias, OPAL_LOCK_ENDED);
 }
 
@@ -124,11 +139,33 @@ static void end_bias_wanting(opal_lock_t *lock)
     atomic_fetch_sub_explicit(&lock->fair.wanted, 1, memory_order_relaxed);
 }
 
+/* The owner comes here, too, while the bias is suspended, which may be over meanwhile. */
 void opal_lock_acquire_unbiased(opal_lock_t *lock)
 {
-    if (opal_unlikely(atomic_load_explicit(&lock->bias, memory_order_acquire) != OPAL_LOCK_ENDED))
+    unsigned bias = atomic_load_explicit(&lock->bias, memory_order_acquire);
+    bool is_own = bias >= OPAL_LOCK_BIASED && lock->owner == opal_thread_self();
+    if (opal_unlikely(bias != OPAL_LOCK_ENDED && !is_own))
         end_bias_wanting(lock);
     opal_fair_acquire(&lock->fair);
+}
+
+void opal_lock_borrow(opal_lock_t *lock)
+{
+    unsigned seen = OPAL_LOCK_BIASED;
+    atomic_fetch_add_explicit(&lock->fair.wanted, 1, memory_order_relaxed);
+    if (atomic_compare_exchange_strong(&lock->bias, &seen, OPAL_LOCK_SUSPENDED))
+        await_owner(lock);
+    else if (seen == OPAL_LOCK_ENDING)
+        end_bias(lock);
+    atomic_fetch_sub_explicit(&lock->fair.wanted, 1, memory_order_relaxed);
+    opal_fair_acquire(&lock->fair);
+}
+
+void opal_lock_return(opal_lock_t *lock)
+{
+    unsigned seen = OPAL_LOCK_SUSPENDED;
+    atomic_compare_exchange_strong(&lock->bias, &seen, OPAL_LOCK_BIASED);
+    opal_fair_release(&lock->fair);
 }
 
 /* A spinning thread takes the lock at once. One that is not running may need this core. */
@@ -165,7 +202,7 @@ void opal_short_wait(opal_short_lock_t *lock)
         if (i < SPINS + YIELDS)
             sched_yield();
         else
-            nanosleep(&(struct timespec){.tv_nsec = NAP_NSEC}, NULL);
+            nap();
     }
     if (is_starving)
         atomic_fetch_sub_explicit(&lock->starving, 1, memory_order_relaxed);

@@ -18,6 +18,16 @@
  * membarrier(2) is a fence on the owner's core. So either the owner sees that the bias has ended,
  * or the other thread sees the owner inside.
  *
+ * One thread that seldom needs the lock may borrow it, and leaves the bias: while it has or awaits
+ * the lock the bias is suspended, and the owner takes the fair lock like all others.
+ *
+ *   borrower  bias = suspended; membarrier; wait until inside == 0; take the fair lock
+ *             ... bias = biased, unless it has ended meanwhile; release the fair lock
+ *
+ * So the bias comes back only while the borrower has the fair lock. An owner that has waited for
+ * the fair lock holds it without the bias for once, which excludes all others, too: each of them
+ * takes the fair lock after it has seen nobody inside.
+ *
  * opal_short_lock_t: for critical sections of a few instructions. No thread sleeps until it is
  * released, so the release is a plain store. A waiting thread spins, then yields its core, then
  * naps: the holder may have lost its core, or have a lower priority. A starving thread goes first,
@@ -96,8 +106,13 @@ static inline void opal_fair_release(opal_fair_lock_t *lock)
  * there is no bias. */
 OPAL_EXPORT void opal_lock_bias(opal_lock_t *lock);
 
-/* Values of `bias`, which only falls. */
-enum { OPAL_LOCK_ENDED = 0, OPAL_LOCK_ENDING = 1, OPAL_LOCK_BIASED = 2 };
+/* Values of `bias`. It changes between the last two, and otherwise only falls. */
+enum {
+    OPAL_LOCK_ENDED = 0,
+    OPAL_LOCK_ENDING = 1,
+    OPAL_LOCK_BIASED = 2,
+    OPAL_LOCK_SUSPENDED = 3,
+};
 
 /* Takes the lock by the bias. False: the bias is not the caller's, or has ended. */
 static inline bool opal_lock_enter_by_bias(opal_lock_t *lock)
@@ -115,8 +130,19 @@ static inline bool opal_lock_enter_by_bias(opal_lock_t *lock)
     return false;
 }
 
-/* Takes the lock without the bias, which ends the bias. */
+/* Takes the lock without the bias. This ends the bias, if it is another thread's. */
 OPAL_EXPORT void opal_lock_acquire_unbiased(opal_lock_t *lock);
+
+/* Whether there is no bias any more, or never was one. */
+static inline bool opal_lock_has_no_bias(const opal_lock_t *lock)
+{
+    return atomic_load_explicit(&lock->bias, memory_order_acquire) == OPAL_LOCK_ENDED;
+}
+
+/* Takes and releases the lock, and leaves the bias to its owner. For one thread at a time, which is
+ * not the owner. */
+OPAL_EXPORT void opal_lock_borrow(opal_lock_t *lock);
+OPAL_EXPORT void opal_lock_return(opal_lock_t *lock);
 
 static inline void opal_lock_acquire(opal_lock_t *lock)
 {

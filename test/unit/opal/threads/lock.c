@@ -104,6 +104,73 @@ START_TEST(one_at_a_time_while_the_bias_ends)
 }
 END_TEST
 
+static atomic_bool is_over;
+
+static void *borrow_often(void *argument OPAL_UNUSED)
+{
+    while (!atomic_load(&is_over)) {
+        opal_lock_borrow(&lock);
+        if (is_taken)
+            atomic_store(&broken, true);
+        is_taken = true;
+        counter++;
+        is_taken = false;
+        opal_lock_return(&lock);
+    }
+    return NULL;
+}
+
+static pthread_t start_to_borrow(void)
+{
+    pthread_t borrower;
+    setup();
+    opal_lock_bias(&lock);
+    atomic_store(&is_over, false);
+    pthread_create(&borrower, NULL, borrow_often, NULL);
+    return borrower;
+}
+
+/* The owner comes while the lock is free, while it is borrowed and while somebody waits for the
+ * owner; in the end it has its bias. */
+START_TEST(a_borrower_leaves_the_bias)
+{
+    long counted = 0, borrowed;
+    pthread_t borrower = start_to_borrow();
+    do {
+        count_once();
+        counted++;
+        opal_lock_acquire(&lock);
+        borrowed = counter - counted;
+        opal_lock_release(&lock);
+    } while (counted < ROUNDS || borrowed < 1000);
+    atomic_store(&is_over, true);
+    pthread_join(borrower, NULL);
+    ck_assert(!atomic_load(&broken));
+    ck_assert(!opal_lock_is_wanted(&lock));
+    ck_assert(lock.owner == 0 || atomic_load(&lock.bias) == OPAL_LOCK_BIASED);
+    opal_lock_acquire(&lock);
+    ck_assert(lock.is_biased || lock.owner == 0); /* 0: no membarrier here */
+    opal_lock_release(&lock);
+}
+END_TEST
+
+START_TEST(a_bias_ends_while_the_lock_is_borrowed)
+{
+    for (int i = 0; i < 20; i++) {
+        pthread_t other, borrower = start_to_borrow();
+        pthread_create(&other, NULL, count_often, NULL);
+        for (int j = 0; j < ROUNDS; j++)
+            count_once();
+        pthread_join(other, NULL);
+        atomic_store(&is_over, true);
+        pthread_join(borrower, NULL);
+        ck_assert(counter >= 2 * (long)ROUNDS);
+        ck_assert(!atomic_load(&broken));
+        ck_assert(atomic_load(&lock.bias) == OPAL_LOCK_ENDED);
+    }
+}
+END_TEST
+
 static atomic_bool has_had_it;
 
 static void *want_once(void *argument OPAL_UNUSED)
@@ -296,6 +363,8 @@ END_TEST
 static const unit_test_t tests[] = {
     {.test = &one_thread_at_a_time},
     {.test = &one_at_a_time_while_the_bias_ends},
+    {.test = &a_borrower_leaves_the_bias},
+    {.test = &a_bias_ends_while_the_lock_is_borrowed},
     {.test = &the_owner_gives_way},
     {.test = &no_thread_passes_a_starving_one},
     {.test = &a_starving_one_goes_first},
