@@ -91,6 +91,7 @@ libopal_core_la_SOURCES += \
 	%D%/runtime/build.c %D%/runtime/build.h \
 	%D%/process/modex.c %D%/process/modex.h \
 	%D%/runtime/copy_setting.c %D%/runtime/copy_setting.h \
+	%D%/progress/background.c %D%/progress/background.h \
 	%D%/progress/descriptor.c %D%/progress/descriptor.h \
 	%D%/progress/engine.h \
 	%D%/progress/engine_epoll.c \

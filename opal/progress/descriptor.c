@@ -217,6 +217,23 @@ static void notify_sleeper(bool is_first)
         opal_wait_poke();
 }
 
+static void (*watch)(int fd, unsigned wants);
+
+static void tell_watch(const opal_descriptor_t *descriptor, unsigned wants)
+{
+    if (opal_unlikely(watch != NULL))
+        watch(descriptor->fd, wants);
+}
+
+void opal_descriptor_watch_by(void (*function)(int fd, unsigned wants))
+{
+    watch = function;
+    for (uint32_t i = 0; i < set.slot_count; i++) {
+        if (set.slots[i].descriptor != NULL)
+            tell_watch(set.slots[i].descriptor, set.slots[i].descriptor->wants);
+    }
+}
+
 /* Descriptors that are armed before sleeps are not looked for at other times: that costs a system
  * call, and their poll function has looked. */
 static void count_armed(const opal_descriptor_t *descriptor, int change)
@@ -251,6 +268,7 @@ opal_status_t opal_descriptor_add(opal_descriptor_t *descriptor)
         free_slot(number);
         return status;
     }
+    tell_watch(descriptor, descriptor->wants);
     count_armed(descriptor, 1);
     notify_sleeper(set.descriptors++ == 0);
     return OPAL_SUCCESS;
@@ -262,12 +280,14 @@ void opal_descriptor_want(opal_descriptor_t *descriptor, unsigned wants)
         return;
     descriptor->wants = wants;
     set.engine->change(descriptor->fd, wants, descriptor->token);
+    tell_watch(descriptor, wants);
     notify_sleeper(false);
 }
 
 void opal_descriptor_remove(opal_descriptor_t *descriptor)
 {
     set.engine->remove(descriptor->fd, descriptor->token);
+    tell_watch(descriptor, 0);
     free_slot(opal_engine_slot(descriptor->token));
     descriptor->token = 0;
     set.descriptors--;
@@ -282,6 +302,11 @@ void opal_descriptor_count_sends(int change)
     opal_descriptor_active += (unsigned)change;
     if (is_first && change > 0)
         notify_sleeper(true);
+}
+
+bool opal_descriptor_has_sends(void)
+{
+    return set.sends != 0;
 }
 
 static int deliver(const opal_engine_event_t *events, unsigned count)

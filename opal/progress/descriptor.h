@@ -126,6 +126,13 @@ int opal_descriptor_wake_fd(void);
 /* How long a sleep may last: -1 for ever. */
 int64_t opal_timer_left(void);
 
+/* Whether sends are under way that progress has to finish: no descriptor tells when. */
+bool opal_descriptor_has_sends(void);
+
+/* For background.c. `watch` is called with each descriptor of the set, and from now on whenever one
+ * is added, changed or removed (`wants` is 0 then). NULL: no function. Under the lock. */
+void opal_descriptor_watch_by(void (*watch)(int fd, unsigned wants));
+
 /* A sleep: begin and end are called with the lock held, block without it. */
 void opal_descriptor_begin_block(atomic_uint *word, unsigned seen);
 void opal_descriptor_block(int64_t timeout_nsec);

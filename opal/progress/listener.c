@@ -17,11 +17,26 @@ enum { STACK_BYTES = 64 << 10 };
 static struct {
     atomic_uint *word;
     unsigned seen;
-    int eventfd;
     atomic_bool is_to_end;
     pthread_t thread;
     bool is_on;
+    int eventfds[OPAL_LISTENER_EVENTFDS]; /* the first `count` */
+    unsigned count;
 } listener;
+
+/* For `eventfds`, `count` and `is_on`. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void write_all(void)
+{
+    const uint64_t one = 1;
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; i < listener.count; i++) {
+        ssize_t written = write(listener.eventfds[i], &one, sizeof one);
+        (void)written; /* it counts to 2^64 before it would not take one */
+    }
+    pthread_mutex_unlock(&lock);
+}
 
 static void *listen(void *unused OPAL_UNUSED)
 {
@@ -31,35 +46,60 @@ static void *listen(void *unused OPAL_UNUSED)
         if (atomic_load(&listener.is_to_end))
             return NULL;
         unsigned now = atomic_load(listener.word);
-        uint64_t one = 1;
-        /* The eventfd counts to 2^64 before a write fails. */
-        if (now != seen && write(listener.eventfd, &one, sizeof one) == sizeof one)
-            seen = now;
+        if (now != seen)
+            write_all();
+        seen = now;
     }
 }
 
-bool opal_listener_start(atomic_uint *word, int eventfd)
+static void start_thread(atomic_uint *word)
 {
     sigset_t all, before;
     pthread_attr_t attributes;
     listener.word = word;
     listener.seen = atomic_load(word);
-    listener.eventfd = eventfd;
     atomic_store(&listener.is_to_end, false);
     if (pthread_attr_init(&attributes) != 0)
-        return false;
+        return;
     pthread_attr_setstacksize(&attributes, STACK_BYTES);
     sigfillset(&all); /* the program's signals are for its own threads */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     listener.is_on = pthread_create(&listener.thread, &attributes, listen, NULL) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
-    return listener.is_on;
+    if (listener.is_on)
+        pthread_setname_np(listener.thread, "mica-listener");
 }
 
-bool opal_listener_is_on(void)
+/* `count`: it is not there. */
+static unsigned find(int eventfd)
 {
-    return listener.is_on;
+    unsigned i = 0;
+    while (i < listener.count && listener.eventfds[i] != eventfd)
+        i++;
+    return i;
+}
+
+bool opal_listener_start(atomic_uint *word, int eventfd)
+{
+    pthread_mutex_lock(&lock);
+    unsigned i = find(eventfd);
+    if (i < OPAL_LISTENER_EVENTFDS && !listener.is_on)
+        start_thread(word);
+    bool is_written = listener.is_on && i < OPAL_LISTENER_EVENTFDS;
+    if (is_written && i == listener.count)
+        listener.eventfds[listener.count++] = eventfd;
+    pthread_mutex_unlock(&lock);
+    return is_written;
+}
+
+void opal_listener_remove(int eventfd)
+{
+    pthread_mutex_lock(&lock);
+    unsigned i = find(eventfd);
+    if (i < listener.count)
+        listener.eventfds[i] = listener.eventfds[--listener.count];
+    pthread_mutex_unlock(&lock);
 }
 
 void opal_listener_stop(void)
@@ -71,4 +111,5 @@ void opal_listener_stop(void)
     opal_futex_wake(listener.word, INT_MAX, OPAL_FUTEX_SHARED);
     pthread_join(listener.thread, NULL);
     listener.is_on = false;
+    listener.count = 0;
 }

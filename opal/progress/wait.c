@@ -19,6 +19,7 @@
 
 #include "opal/arch/pause.h"
 #include "opal/mca/base/param.h"
+#include "opal/progress/background.h"
 #include "opal/progress/descriptor.h"
 #include "opal/progress/listener.h"
 #include "opal/progress/cpu_migration.h"
@@ -43,12 +44,15 @@ static struct {
 } polls[MAX_POLLS];
 static unsigned poll_count;
 
+/* What the background sees of the program's threads. Written under the upper layer's lock. */
+static atomic_uint poll_calls, wait_calls;
+
 static opal_doorbell_t private_doorbell;
 static opal_doorbell_t *own = &private_doorbell;
 static bool has_membarrier;
 static atomic_bool oversubscribed; /* read without a lock, too */
 static bool early, apart;
-static void (*watch)(void);
+static void (*_Atomic watch)(void); /* set by any thread, without the lock */
 
 /* A thread in a wait while another one is the poller; on that thread's stack. */
 typedef struct parked {
@@ -65,6 +69,10 @@ static pthread_mutex_t parked_lock = PTHREAD_MUTEX_INITIALIZER; /* the list; the
 static opal_list_t parked_threads = {{&parked_threads.head, &parked_threads.head}};
 static atomic_uint parked_count; /* paired with `done`: each side writes one and reads the other */
 static atomic_uint asleep_count; /* of the parked ones; paired with `done`, too */
+
+/* The background sleeps until the poller leaves: a futex. Paired with polling_for: the poller
+ * writes that and reads this, and the background writes this and reads that. */
+static atomic_uint resting;
 
 static opal_cpu_migration_t migration;
 
@@ -128,9 +136,16 @@ void opal_progress_remove(opal_poll_fn_t *poll, void *state)
     }
 }
 
+static inline void count_one(atomic_uint *counter)
+{
+    unsigned before = atomic_load_explicit(counter, memory_order_relaxed);
+    atomic_store_explicit(counter, before + 1, memory_order_relaxed);
+}
+
 int opal_progress(void)
 {
     int count = 0;
+    count_one(&poll_calls);
     for (unsigned i = 0; i < poll_count; i++)
         count += polls[i].poll(polls[i].state);
     if (opal_unlikely(opal_descriptor_active != 0))
@@ -140,16 +155,16 @@ int opal_progress(void)
 
 /* -- notifying ----------------------------------------------------------------- */
 
-/* Of many senders one makes the system call: the one that clears ASLEEP. Returns the state before
- * that; 0: another sender has cleared it. */
-static unsigned take_asleep(opal_doorbell_t *doorbell)
+/* Of many senders one makes the system call: the one that clears ASLEEP or WATCHED, which are the
+ * bits. Returns the state before that; 0: another sender has cleared it. */
+static unsigned take_bits(opal_doorbell_t *doorbell, unsigned bits)
 {
     /* For FENCED, and for a process that never joined membarrier, such as the launcher. */
     atomic_thread_fence(memory_order_seq_cst);
-    if ((atomic_load_explicit(&doorbell->state, memory_order_relaxed) & OPAL_DOORBELL_ASLEEP) == 0)
+    if ((atomic_load_explicit(&doorbell->state, memory_order_relaxed) & bits) == 0)
         return 0;
-    unsigned before = atomic_fetch_and(&doorbell->state, ~(unsigned)OPAL_DOORBELL_ASLEEP);
-    return (before & OPAL_DOORBELL_ASLEEP) != 0 ? before : 0;
+    unsigned before = atomic_fetch_and(&doorbell->state, ~bits);
+    return (before & bits) != 0 ? before : 0;
 }
 
 static void wake_waiters(opal_doorbell_t *doorbell)
@@ -160,14 +175,14 @@ static void wake_waiters(opal_doorbell_t *doorbell)
 
 void opal_doorbell_wake(opal_doorbell_t *doorbell)
 {
-    if (take_asleep(doorbell) != 0)
-        wake_waiters(doorbell); /* if the owner is POLLING, its listener sees the bell */
+    if (take_bits(doorbell, OPAL_DOORBELL_ASLEEP | OPAL_DOORBELL_WATCHED) != 0)
+        wake_waiters(doorbell); /* if the owner is POLLING or WATCHED, its listener sees the bell */
 }
 
 /* The thread of this process that polls. */
 static void wake_poller(void)
 {
-    unsigned before = take_asleep(own);
+    unsigned before = take_bits(own, OPAL_DOORBELL_ASLEEP);
     if ((before & OPAL_DOORBELL_POLLING) != 0)
         opal_descriptor_wake();
     else if (before != 0)
@@ -196,6 +211,7 @@ static void wake_parked(const atomic_int *done)
 void opal_wait_notify_self(void)
 {
     wake_poller();
+    opal_background_poke();
     if (atomic_load(&parked_count) != 0)
         wake_parked(NULL);
 }
@@ -204,6 +220,8 @@ void opal_wait_poke(void)
 {
     if (opal_unlikely(polling_for != NULL))
         wake_poller();
+    else
+        opal_background_poke();
 }
 
 bool opal_wait_is_asleep(void)
@@ -282,7 +300,14 @@ void opal_wait_set_apart(bool is_apart)
 
 void opal_wait_set_watch(void (*function)(void))
 {
-    watch = function;
+    atomic_store(&watch, function);
+}
+
+static void call_watch(void)
+{
+    void (*function)(void) = atomic_load_explicit(&watch, memory_order_acquire);
+    if (function != NULL)
+        function();
 }
 
 /* -- waiting ------------------------------------------------------------------- */
@@ -333,8 +358,7 @@ static polled_t spin(const atomic_int *done, const opal_wait_lock_t *lock)
             opal_cpu_pause();
         if (idle % POLLS_PER_LOOK != POLLS_PER_LOOK - 1)
             continue;
-        if (watch != NULL)
-            watch();
+        call_watch();
         if (has_yielding(lock))
             return POLLED_SHARE;
         uint64_t now = opal_clock_nsec();
@@ -355,8 +379,8 @@ static polled_t spin(const atomic_int *done, const opal_wait_lock_t *lock)
 static polled_t yield(const atomic_int *done, const opal_wait_lock_t *lock)
 {
     for (unsigned idle = 0;; idle++) {
-        if (opal_unlikely(early) && watch != NULL)
-            watch(); /* ends `early` when the number of ranks for each core is known */
+        if (opal_unlikely(early))
+            call_watch(); /* ends `early` when the number of ranks for each core is known */
         if (is_done(done))
             return POLLED_DONE;
         if (lock != NULL)
@@ -384,8 +408,8 @@ void opal_wait_look(const opal_wait_lock_t *lock)
         in_a_row = 0;
         return;
     }
-    if (watch != NULL && ++idle % POLLS_PER_LOOK == 0)
-        watch();
+    if (++idle % POLLS_PER_LOOK == 0)
+        call_watch();
     if (!oversubscribed)
         return;
     bool is_tired = apart && in_a_row++ >= oversubscribed_yields;
@@ -424,8 +448,7 @@ static sleep_plan_t prepare_sleep(void)
     if (plan.on_descriptors && !opal_descriptor_sees_word()) {
         plan.state |= OPAL_DOORBELL_POLLING;
         /* No peer sees the private doorbell. */
-        if (own != &private_doorbell && !opal_listener_is_on() &&
-            !opal_listener_start(&own->bell, opal_descriptor_wake_fd()))
+        if (own != &private_doorbell && !opal_listener_start(&own->bell, opal_descriptor_wake_fd()))
             shorten(&plan.longest_nsec, UNHEARD_NSEC);
     }
     plan.seen = atomic_load(&own->bell);
@@ -463,24 +486,29 @@ static int poll_before_sleep(void)
     return found;
 }
 
+/* Shows what was written into the doorbell of this process to those that notify it. `before`: the
+ * state before that. */
+static void publish_state(unsigned before)
+{
+    if ((before & OPAL_DOORBELL_FENCED) != 0)
+        atomic_thread_fence(memory_order_seq_cst);
+    else
+        opal_membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
+}
+
 /* Sleeps unless something has come meanwhile. True: it slept, and found nothing. */
 static bool sleep_once(const atomic_int *done, const opal_wait_lock_t *lock)
 {
     bool in_vain = false;
     sleep_plan_t plan = prepare_sleep();
-    unsigned before = atomic_fetch_or(&own->state, plan.state);
-    if ((before & OPAL_DOORBELL_FENCED) != 0)
-        atomic_thread_fence(memory_order_seq_cst);
-    else
-        opal_membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
+    publish_state(atomic_fetch_or(&own->state, plan.state));
     /* A poll function may add the first descriptor. */
     if (!is_done(done) && poll_before_sleep() == 0 && !is_done(done) &&
         opal_descriptor_is_watched() == plan.on_descriptors &&
         (!plan.on_descriptors || opal_descriptor_arm()))
         in_vain = fall_asleep(&plan, lock) == 0;
     atomic_fetch_and(&own->state, ~plan.state);
-    if (watch != NULL)
-        watch();
+    call_watch();
     return in_vain;
 }
 
@@ -556,9 +584,12 @@ void opal_wait_until(const atomic_int *done, const opal_wait_lock_t *lock)
     }
     for (unsigned yields = 0; !is_done(done);) {
         if (atomic_load(&polling_for) == NULL) {
+            count_one(&wait_calls);
             atomic_store(&polling_for, done);
             poll_until(done, lock);
             atomic_store(&polling_for, NULL);
+            if (opal_unlikely(atomic_load(&resting) != 0))
+                opal_wait_end_rest();
         }
         if (!is_done(done))
             park(done, lock, &yields);
@@ -568,4 +599,51 @@ void opal_wait_until(const atomic_int *done, const opal_wait_lock_t *lock)
     atomic_thread_fence(memory_order_seq_cst); /* before the counts are read */
     if (atomic_load(&polling_for) == NULL && atomic_load(&parked_count) != 0 && !has_yielding(lock))
         pass_polling_on();
+}
+
+/* -- for the background ---------------------------------------------------------- */
+
+opal_wait_activity_t opal_wait_activity(void)
+{
+    return (opal_wait_activity_t){
+        .polls = atomic_load_explicit(&poll_calls, memory_order_relaxed),
+        .waits = atomic_load_explicit(&wait_calls, memory_order_relaxed),
+        .has_poller = atomic_load_explicit(&polling_for, memory_order_relaxed) != NULL,
+    };
+}
+
+void opal_wait_rest(const atomic_bool *is_over)
+{
+    atomic_store(&resting, 1);
+    if (atomic_load(&polling_for) != NULL && !atomic_load(is_over))
+        opal_futex_wait(&resting, 1, OPAL_FUTEX_PRIVATE);
+    atomic_store(&resting, 0);
+}
+
+void opal_wait_end_rest(void)
+{
+    atomic_store(&resting, 0);
+    opal_futex_wake(&resting, 1, OPAL_FUTEX_PRIVATE);
+}
+
+int opal_wait_serve(bool before_sleep)
+{
+    sleeps_next = before_sleep;
+    int found = opal_progress();
+    sleeps_next = false;
+    return found + opal_descriptor_look();
+}
+
+int64_t opal_wait_watch_doorbell(int eventfd)
+{
+    if (own == &private_doorbell)
+        return -1; /* no peer sees it */
+    int64_t longest = opal_listener_start(&own->bell, eventfd) ? -1 : UNHEARD_NSEC;
+    publish_state(atomic_fetch_or(&own->state, OPAL_DOORBELL_WATCHED));
+    return longest;
+}
+
+void opal_wait_unwatch_doorbell(void)
+{
+    atomic_fetch_and(&own->state, ~(unsigned)OPAL_DOORBELL_WATCHED);
 }

@@ -14,6 +14,10 @@
  * Where membarrier is missing, and where a process sleeps so often that interrupting the other
  * cores costs more than it saves, the sleeper's doorbell is FENCED: senders to it pay a fence.
  *
+ * While no thread of the program is in a wait, a thread in the background (background.h) may watch
+ * for what comes. It has a bit of its own in the doorbell, WATCHED, for which the same holds as for
+ * ASLEEP. It polls as a call of opal_wait_look does, and is never the poller.
+ *
  * Threading: any number of threads may be in a wait, with the upper layer's lock. One of them, the
  * poller, polls and sleeps on the doorbell; the others are parked, each on a word of its own. The
  * thread that completes what a parked thread waits for wakes that thread alone. The poller yields
@@ -81,6 +85,7 @@ enum {
     OPAL_DOORBELL_ASLEEP = 1,  /* set by the owner, cleared by the process that wakes it */
     OPAL_DOORBELL_FENCED = 2,  /* a sender fences before it reads ASLEEP; never cleared */
     OPAL_DOORBELL_POLLING = 4, /* with ASLEEP: on descriptors, by an engine that sees no bell */
+    OPAL_DOORBELL_WATCHED = 8, /* as ASLEEP, of the thread in the background */
 };
 
 /* Where peers see that a process sleeps. On a cache line of its own. */
@@ -118,7 +123,7 @@ OPAL_EXPORT void opal_wait_set_apart(bool apart);
 
 /*
  * `watch` is called now and then while this process waits, and when opal_wait_look finds nothing;
- * at least once a second. NULL: no function.
+ * at least once a second. NULL: no function. Any thread.
  */
 OPAL_EXPORT void opal_wait_set_watch(void (*watch)(void));
 
@@ -141,8 +146,34 @@ static inline void opal_doorbell_notify(opal_doorbell_t *doorbell)
 static inline void opal_doorbell_notify_fenced(opal_doorbell_t *doorbell)
 {
     unsigned state = atomic_load_explicit(&doorbell->state, memory_order_relaxed);
-    if (opal_unlikely((state & OPAL_DOORBELL_ASLEEP) != 0))
+    if (opal_unlikely((state & (OPAL_DOORBELL_ASLEEP | OPAL_DOORBELL_WATCHED)) != 0))
         opal_doorbell_wake(doorbell);
 }
+
+/* -- for background.c ---------------------------------------------------------- */
+
+/* What the threads of the program do. Any thread, without the lock. */
+typedef struct opal_wait_activity {
+    unsigned polls; /* so far, of this library; those of the background count, too */
+    unsigned waits; /* of pollers, so far */
+    bool has_poller;
+} opal_wait_activity_t;
+
+opal_wait_activity_t opal_wait_activity(void);
+
+/* Sleeps until there is no poller, or *is_over was set before opal_wait_end_rest. It may return
+ * early. */
+void opal_wait_rest(const atomic_bool *is_over);
+void opal_wait_end_rest(void);
+
+/* Polls everything once, with the lock. Returns how many things were done. `sleeps_next`: as in
+ * opal_wait_sleeps_next. */
+int opal_wait_serve(bool sleeps_next);
+
+/* From now on a notification of this process is written to the eventfd, once. Called with the lock,
+ * before the last opal_wait_serve that precedes a sleep. Returns how long the sleep may last: -1
+ * for ever. */
+int64_t opal_wait_watch_doorbell(int eventfd);
+void opal_wait_unwatch_doorbell(void);
 
 #endif
