@@ -72,6 +72,7 @@ libompi_core_la_SOURCES += \
 	%D%/mca/osc/base/area.c %D%/mca/osc/base/area.h \
 	%D%/mca/osc/base/atomic.c %D%/mca/osc/base/atomic.h \
 	%D%/mca/osc/base/attach.c %D%/mca/osc/base/attach.h \
+	%D%/mca/osc/base/background.c %D%/mca/osc/base/background.h \
 	%D%/mca/osc/base/base.c %D%/mca/osc/base/base.h \
 	%D%/mca/osc/base/lock.c %D%/mca/osc/base/lock.h \
 	%D%/mca/osc/base/resolve.c %D%/mca/osc/base/resolve.h \

@@ -46,21 +46,49 @@ OPAL_REACHED_DIRECTLY(ompi_lock_is_shared);
 OPAL_REACHED_DIRECTLY(ompi_message_lock);
 opal_lock_t ompi_message_lock;
 
-void ompi_lock_start(bool threads)
+static bool has_threads; /* the program's level is MPI_THREAD_MULTIPLE */
+static bool has_background;
+
+/* If it is so already, nothing changes: the background may have the lock. */
+static void need_lock(bool is_needed)
 {
-    ompi_lock_needed = ompi_object_threads = threads;
+    if (ompi_lock_needed == is_needed)
+        return;
+    ompi_lock_needed = ompi_object_threads = is_needed;
     atomic_store(&ompi_lock_is_shared, false);
-    if (threads)
+    if (is_needed)
         opal_lock_bias(&ompi_message_lock);
 }
 
-/* A thread that does not hold the lock by its bias is the second one, or a later one. */
+void ompi_lock_start(bool threads)
+{
+    has_threads = threads;
+    ompi_object_threads = ompi_lock_needed; /* it was true before MPI had started */
+    need_lock(has_threads || has_background);
+}
+
+void ompi_lock_begin_background(void)
+{
+    has_background = true;
+    need_lock(true);
+}
+
+/* If threads have shared, messages may be under way in lanes: the lock stays. */
+void ompi_lock_end_background(void)
+{
+    has_background = false;
+    if (!ompi_threads_share())
+        need_lock(has_threads);
+}
+
+/* A thread that does not hold the lock by its bias is the second one, or a later one; or the owner
+ * of the bias while the lock is borrowed, which leaves the bias. */
 void ompi_lock_acquire_slow(void)
 {
     if (opal_lock_enter_by_bias(&ompi_message_lock))
         return;
     opal_lock_acquire_unbiased(&ompi_message_lock);
-    if (!ompi_threads_share())
+    if (!ompi_threads_share() && opal_lock_has_no_bias(&ompi_message_lock))
         atomic_store_explicit(&ompi_lock_is_shared, true, memory_order_release);
 }
 
@@ -79,6 +107,31 @@ static const opal_wait_lock_t wait_lock = {
     .yield = yield_lock,
     .release = ompi_unlock,
     .acquire = ompi_lock,
+};
+
+static void borrow(void)
+{
+    opal_lock_borrow(&ompi_message_lock);
+}
+
+static void return_lock(void)
+{
+    opal_lock_return(&ompi_message_lock);
+}
+
+static void yield_borrowed(void)
+{
+    if (opal_unlikely(opal_lock_is_wanted(&ompi_message_lock))) {
+        return_lock();
+        sched_yield();
+        borrow();
+    }
+}
+
+const opal_wait_lock_t ompi_lock_of_background = {
+    .yield = yield_borrowed,
+    .release = return_lock,
+    .acquire = borrow,
 };
 
 /* Without its communicator. A request has no error handler; ompi_request_sent no references. */

@@ -10,8 +10,8 @@
  * The code that runs an operation completes its request exactly once per start. A wait does not
  * poll its requests while it sleeps: it links one `ompi_wait_t` to all of them, which counts down.
  *
- * Threading: all functions are called under the message lock (ompi_lock), which exists only at
- * MPI_THREAD_MULTIPLE. Exceptions are ompi_request_is_done, _is_settled, _spin,
+ * Threading: all functions are called under the message lock (ompi_lock), which exists only where
+ * several threads may be in MPI. Exceptions are ompi_request_is_done, _is_settled, _spin,
  * _can_finish_unlocked and _finish_unlocked. A request is completed by a thread that holds the
  * lock, or has just made the request, or delivers the frames of its lane (opal/mca/btl/lane.h); the
  * last one completes only requests that nothing is linked to, and what is linked to a request is
@@ -28,6 +28,7 @@
 
 #include "opal/include/compiler.h"
 #include "opal/mca/btl/lane.h"
+#include "opal/progress/wait.h"
 #include "opal/threads/lock.h"
 #include "ompi/communicator/communicator.h"
 #include "ompi/object/object.h"
@@ -91,17 +92,26 @@ typedef struct ompi_request {
 } ompi_request_t;
 
 /*
- * The message lock: no-ops below MPI_THREAD_MULTIPLE. It is biased towards the thread that starts
- * MPI, which pays next to nothing for it while it is the only one (opal_lock_t).
+ * The message lock: no-ops below MPI_THREAD_MULTIPLE, unless there is a thread in the background
+ * (opal/progress/background.h). It is biased towards the thread that starts MPI, which pays next to
+ * nothing for it while it is the only one (opal_lock_t); the background borrows it.
  *
- * When a second thread takes the lock for the first time, ompi_threads_share() becomes true for
- * ever: the unlocked fast paths are tried then, under finer locks. It becomes true under the lock,
- * so it does not change while a thread holds the lock. Below MPI_THREAD_MULTIPLE, and while one
- * thread alone is in MPI, asking costs a branch that is not taken.
+ * When a second thread of the program takes the lock for the first time, ompi_threads_share()
+ * becomes true for ever: the unlocked fast paths are tried then, under finer locks. It becomes true
+ * under the lock, so it does not change while a thread holds the lock. Below MPI_THREAD_MULTIPLE,
+ * and while one thread alone is in MPI, asking costs a branch that is not taken.
  */
 OPAL_EXPORT extern bool ompi_lock_needed;
 OPAL_EXPORT extern opal_lock_t ompi_message_lock; /* by these functions only */
 void ompi_lock_start(bool threads);
+
+/* Before the background starts, and after it was stopped. Called without the lock; below
+ * MPI_THREAD_MULTIPLE no other thread is in MPI. */
+void ompi_lock_begin_background(void);
+void ompi_lock_end_background(void);
+
+/* The lock as the background takes it. */
+extern const opal_wait_lock_t ompi_lock_of_background;
 OPAL_EXPORT void ompi_lock_acquire_slow(void);
 OPAL_EXPORT void ompi_lock_release_slow(void);
 

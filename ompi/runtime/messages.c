@@ -18,6 +18,7 @@
 #include "ompi/handle/handle.h"
 #include "ompi/mca/coll/base/base.h"
 #include "ompi/mca/mpool/base/base.h"
+#include "ompi/mca/osc/base/background.h"
 #include "ompi/mca/osc/base/base.h"
 #include "ompi/mca/pml/base/base.h"
 #include "ompi/ownership/pass.h"
@@ -201,6 +202,7 @@ opal_status_t ompi_messages_start(bool threads)
 void ompi_messages_stop(void)
 {
     ompi_handle_undefine(&ompi_message_no_process.head);
+    ompi_osc_background_stop();
     ompi_lock();
     if (ompi_pml->leave != NULL)
         ompi_pml->leave();

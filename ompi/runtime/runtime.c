@@ -24,6 +24,7 @@
 #include "ompi/errhandler/error_code.h"
 #include "ompi/file/file.h"
 #include "ompi/info/env.h"
+#include "ompi/mca/osc/base/background.h"
 #include "ompi/runtime/messages.h"
 #include "ompi/op/op.h"
 #include "ompi/request/request.h"
@@ -172,6 +173,7 @@ int ompi_runtime_acquire(int required, int *level)
         if (required == MPI_THREAD_MULTIPLE)
             ompi_lock_start(true); /* until now this thread was the only one */
     }
+    ompi_osc_background_set_level(runtime_level);
     users += status == OPAL_SUCCESS;
     *level = runtime_level;
     pthread_mutex_unlock(&users_lock);

@@ -16,6 +16,7 @@
 #include "ompi/errhandler/errhandler.h"
 #include "ompi/mca/coll/coll.h"
 #include "ompi/mca/osc/base/attach.h"
+#include "ompi/mca/osc/base/background.h"
 #include "ompi/mca/osc/base/base.h"
 #include "ompi/mca/osc/base/stripe.h"
 
@@ -80,6 +81,7 @@ int ompi_win_free(ompi_win_t **win)
     int status = ompi_win_barrier(*win);
     if (status != MPI_SUCCESS)
         return status;
+    ompi_osc_background_leave(&(*win)->osc);
     ompi_lock();
     ompi_object_release(&(*win)->head);
     ompi_unlock();
@@ -374,6 +376,7 @@ int ompi_win_create(const ompi_win_shape_t *shape, ompi_info_t *info, ompi_commu
         win->osc.comm = own;
     error = make(win, comm, info, error);
     if (error == MPI_SUCCESS) {
+        ompi_osc_background_enter(&win->osc);
         *result = win;
         return MPI_SUCCESS;
     }

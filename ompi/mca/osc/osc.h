@@ -87,6 +87,13 @@ typedef struct ompi_osc_local {
     opal_node_view_t view; /* of its memory */
 } ompi_osc_local_t;
 
+/* What a window wants of the thread in the background (base/background.h). */
+typedef enum ompi_osc_background {
+    OMPI_OSC_ALONE,   /* nothing */
+    OMPI_OSC_WATCHES, /* it serves messages of other nodes */
+    OMPI_OSC_HEARS,   /* and those of this node */
+} ompi_osc_background_t;
+
 typedef struct ompi_osc_window {
     ompi_communicator_t *comm;
     int rank, size, flavor;
@@ -114,6 +121,7 @@ typedef struct ompi_osc_window {
     const struct ompi_osc_ops *internode; /* synchronizes with other nodes; NULL: there are none */
     /* Gets the accumulates to all ranks first, also to this one; NULL: each target's component. */
     const struct ompi_osc_ops *accumulates;
+    ompi_osc_background_t background;
     void *states[OMPI_OSC_COMPONENTS];
 } ompi_osc_window_t;
 

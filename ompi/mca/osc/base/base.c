@@ -3,6 +3,7 @@
 #include "ompi/mca/osc/base/base.h"
 
 #include "opal/util/log.h"
+#include "ompi/mca/osc/base/background.h"
 #include "ompi/mca/osc/base/stripe.h"
 
 static const opal_slot_t osc_slots[] = {
@@ -31,7 +32,20 @@ int ompi_osc_numa;
 static const opal_param_choice_t numa_choices[] = {
     {"auto", OMPI_OSC_NUMA_AUTO}, {"yes", OMPI_OSC_NUMA_YES}, {"no", OMPI_OSC_NUMA_NO}, {0}};
 
+static const opal_param_choice_t background_choices[] = {{"auto", OMPI_OSC_BACKGROUND_AUTO},
+                                                         {"yes", OMPI_OSC_BACKGROUND_YES},
+                                                         {"no", OMPI_OSC_BACKGROUND_NO},
+                                                         {0}};
+
 static const opal_param_row_t osc_params[] = {
+    {.name = "progress_thread",
+     .type = OPAL_PARAM_ENUM,
+     .value = &ompi_osc_background_mode,
+     .preset = "auto",
+     .choices = background_choices,
+     .prose = "Whether a thread carries out what others do to this process' windows by messages "
+              "while its program computes; auto: yes, but not at MPI_THREAD_SINGLE in a job of one "
+              "node; no: when the program calls MPI"},
     {.name = "use_cma",
      .type = OPAL_PARAM_BOOL,
      .value = &ompi_osc_use_cma,
@@ -88,6 +102,12 @@ void ompi_osc_stop(void)
     }
     chosen_count = 0;
     ompi_osc_stripes_stop();
+}
+
+bool ompi_osc_may_move(const ompi_osc_window_t *window, int rank)
+{
+    const ompi_osc_local_t *local = &window->locals[window->targets[rank].local];
+    return ompi_osc_use_cma && opal_node_probe_reading(local->local_rank) == OPAL_SUCCESS;
 }
 
 /* -- windows ----------------------------------------------------------------------------------- */

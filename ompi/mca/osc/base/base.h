@@ -12,6 +12,10 @@ OPAL_EXPORT extern opal_framework_t mca_osc_framework;
 /* Parameter: whether private memory of other processes is accessed by system calls. */
 OPAL_EXPORT extern bool ompi_osc_use_cma;
 
+/* Whether system calls may read and write the memory of that rank of this node. Asked once for each
+ * rank that has private memory. */
+OPAL_EXPORT bool ompi_osc_may_move(const ompi_osc_window_t *window, int rank);
+
 /* Parameter: whether it matters on which NUMA node the memory of a window lies. */
 enum { OMPI_OSC_NUMA_AUTO, OMPI_OSC_NUMA_YES, OMPI_OSC_NUMA_NO };
 OPAL_EXPORT extern int ompi_osc_numa;

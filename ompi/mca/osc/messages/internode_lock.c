@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "opal/progress/wait.h"
+#include "opal/progress/background.h"
 #include "ompi/mca/osc/base/lock.h"
 #include "ompi/mca/osc/messages/messages.h"
 
@@ -29,6 +29,19 @@ static bool may_join(const messages_window_t *window, ompi_osc_lock_kind_t kind,
 
 static int poll(void *state);
 
+/* A rank of this node grants the lock, and notifies this process by its doorbell. */
+static void begin_to_look(void)
+{
+    opal_progress_add(poll, NULL);
+    opal_background_hear(1);
+}
+
+static void end_looking(void)
+{
+    opal_progress_remove(poll, NULL);
+    opal_background_hear(-1);
+}
+
 /* Asks for the lock on behalf of the first request. True: it is held now. */
 static bool ask(messages_window_t *window, ompi_osc_lock_kind_t kind)
 {
@@ -39,7 +52,7 @@ static bool ask(messages_window_t *window, ompi_osc_lock_kind_t kind)
         }
         window->lock_asked = kind;
         if (asking++ == 0)
-            opal_progress_add(poll, NULL);
+            begin_to_look();
     }
     return false;
 }
@@ -90,7 +103,7 @@ static bool look(messages_window_t *window)
     window->lock_held = window->lock_asked;
     window->lock_asked = OMPI_OSC_UNLOCKED;
     if (--asking == 0)
-        opal_progress_remove(poll, NULL);
+        end_looking();
     serve(window);
     return true;
 }
@@ -148,6 +161,6 @@ void messages_lock_stop(messages_window_t *window)
 {
     messages_lock_forget(window, -1);
     if (window->lock_asked != OMPI_OSC_UNLOCKED && --asking == 0)
-        opal_progress_remove(poll, NULL);
+        end_looking();
     window->lock_asked = OMPI_OSC_UNLOCKED;
 }

@@ -19,21 +19,13 @@ static unsigned local_rank_of(const ompi_osc_access_t *access)
     return access->window->locals[access->target->local].local_rank;
 }
 
-/* Whether the system permits to read and write that rank's memory. Asked once for each rank that
- * has private memory. */
-static bool may_move(const ompi_osc_window_t *window, int rank)
-{
-    const ompi_osc_local_t *local = &window->locals[window->targets[rank].local];
-    return ompi_osc_use_cma && opal_node_probe_reading(local->local_rank) == OPAL_SUCCESS;
-}
-
 static bool reaches(const ompi_osc_window_t *window, int rank)
 {
     const ompi_osc_target_t *target = &window->targets[rank];
     if (target->local < 0)
         return false;
     return rank == window->rank || target->here != NULL || window->is_dynamic ||
-           target->bytes == 0 || may_move(window, rank);
+           target->bytes == 0 || ompi_osc_may_move(window, rank);
 }
 
 /* -- private memory ---------------------------------------------------------------------------- */
@@ -110,7 +102,7 @@ static int compare_there(ompi_osc_access_t *access, const void *with)
 /* Whether the access is for another component: dynamic windows have memory of both kinds. */
 static bool is_out_of_reach(const ompi_osc_access_t *access)
 {
-    return access->window->is_dynamic && !may_move(access->window, access->rank);
+    return access->window->is_dynamic && !ompi_osc_may_move(access->window, access->rank);
 }
 
 /* -- the operations ---------------------------------------------------------------------------- */
