@@ -62,6 +62,10 @@ enum { TAP_HAS_SANITIZER = 1 };
 enum { TAP_HAS_SANITIZER = 0 };
 #endif
 
+/* A function that waits for another rank's store into a window: by the rules of the language that
+ * is a race with the thread that carries the store out. */
+#define TAP_READS_WINDOW __attribute__((no_sanitize("thread")))
+
 /* A check that cannot be made here, for a reason. */
 __attribute__((format(printf, 2, 3))) static inline void tap_skip(const char *text,
                                                                   const char *format, ...)

@@ -16,6 +16,7 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include "tap.h"
 #include "win_regions.h"
 
 enum {
@@ -391,7 +392,7 @@ static inline void run_exclusive(worker_t *worker)
 
 /* -- a target that computes ---------------------------------------------------------- */
 
-static inline uint64_t load_slot(int slot)
+TAP_READS_WINDOW static inline uint64_t load_slot(int slot)
 {
     const char *at = arena.data->memory + slot * arena.pitch;
     return arena.element->bytes == 4 ? __atomic_load_n((const uint32_t *)at, __ATOMIC_ACQUIRE)

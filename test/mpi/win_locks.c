@@ -254,9 +254,25 @@ static void ask(MPI_Win locks, MPI_Win counts, long waited[ASKS])
     qsort(waited, ASKS, sizeof *waited, compare);
 }
 
+/* Whether a rank reaches another one by messages: a request that is under way has not come, and the
+ * others take turns meanwhile. */
+static bool uses_messages(MPI_Win win)
+{
+    char value[256] = "";
+    int length = sizeof value, is_there = 0, any = 0;
+    MPI_Info info;
+    MPI_Win_get_info(win, &info);
+    MPI_Info_get_string(info, "mica_osc", &length, value, &is_there);
+    MPI_Info_free(&info);
+    is_there = is_there != 0 && strstr(value, "messages") != NULL;
+    MPI_Allreduce(&is_there, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    return any != 0;
+}
+
 static void check_fairness(int type, const char *name)
 {
     pair_t locks = make(), counts = make();
+    const bool has_messages = uses_messages(locks.win);
     long waited[ASKS] = {0}, told[2], most[2] = {-1, -1};
     MPI_Win_lock_all(0, counts.win);
     for (int asker = 0; asker < size; asker++) {
@@ -273,9 +289,12 @@ static void check_fairness(int type, const char *name)
     told[0] = waited[ASKS * 3 / 4];
     told[1] = waited[ASKS - 1];
     MPI_Allreduce(told, most, 2, MPI_LONG, MPI_MAX, MPI_COMM_WORLD);
-    tap_check(most[0] <= (long)FAIR_TURNS * size && (most_turns == 0 || most[1] <= most_turns),
-              "beside %s, three of four exclusive locks come within %ld turns (the last: %ld)",
-              name, most[0], most[1]);
+    if (has_messages)
+        tap_skip(name, "a message takes longer than many turns");
+    else
+        tap_check(most[0] <= (long)FAIR_TURNS * size && (most_turns == 0 || most[1] <= most_turns),
+                  "beside %s, three of four exclusive locks come within %ld turns (the last: %ld)",
+                  name, most[0], most[1]);
     MPI_Win_free(&counts.win);
     MPI_Win_free(&locks.win);
 }
