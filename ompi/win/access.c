@@ -19,25 +19,47 @@ static void mark(ompi_osc_window_t *window)
 
 /* -- the short way ----------------------------------------------------------------------- */
 
-/* The runs of bytes at both ends, if that is all there is to it; NULL: it is not. */
-static OPAL_ALWAYS_INLINE char *find_run(const ompi_osc_window_t *window, const ompi_data_t *origin,
-                                         const ompi_win_remote_t *place, size_t *bytes)
+/* A run of bytes at a target, as mapped here. */
+typedef struct run {
+    char *here;
+    size_t bytes;
+    bool is_shared; /* as in the target, of this memory */
+} run_t;
+
+/* A run in memory that a rank has attached. */
+static bool find_attached(const ompi_osc_window_t *window, int rank, uint64_t first, run_t *run)
 {
-    size_t remote_bytes;
+    const ompi_osc_target_t *target = &window->targets[rank];
+    if (target->local < 0 || !target->ops->is_direct)
+        return false;
+    return ompi_osc_find_attached(window, rank, (uintptr_t)first, run->bytes, &run->here,
+                                  &run->is_shared) == MPI_SUCCESS &&
+           run->here != NULL;
+}
+
+/* Whether the data is a run of bytes at both ends, and that is all there is to it. */
+static OPAL_ALWAYS_INLINE bool find_run(const ompi_osc_window_t *window, const ompi_data_t *origin,
+                                        const ompi_win_remote_t *place, run_t *run)
+{
+    size_t bytes;
     int64_t offset;
     if ((unsigned)place->rank >= (unsigned)window->size)
-        return NULL;
+        return false;
     const ompi_osc_target_t *target = &window->targets[place->rank];
-    if (opal_unlikely(ompi_osc_permit(window, target) != OMPI_OSC_OPEN || target->here == NULL ||
-                      !ompi_datatype_run_bytes(origin->type, origin->count, bytes) ||
-                      !ompi_datatype_run_bytes(place->type, place->count, &remote_bytes) ||
-                      remote_bytes != *bytes ||
+    if (opal_unlikely(ompi_osc_permit(window, target) != OMPI_OSC_OPEN ||
+                      !ompi_datatype_run_bytes(origin->type, origin->count, &bytes) ||
+                      !ompi_datatype_run_bytes(place->type, place->count, &run->bytes) ||
+                      run->bytes != bytes ||
                       __builtin_mul_overflow(place->displacement, target->unit, &offset)))
-        return NULL;
+        return false;
     uint64_t first = (uint64_t)offset + (uint64_t)place->type->shape.origin;
-    if (opal_unlikely(first > target->bytes || remote_bytes > target->bytes - first))
-        return NULL;
-    return target->here + first;
+    if (opal_unlikely(target->here == NULL))
+        return window->is_dynamic && find_attached(window, place->rank, first, run);
+    if (opal_unlikely(first > target->bytes || bytes > target->bytes - first))
+        return false;
+    run->here = target->here + first;
+    run->is_shared = target->is_shared;
+    return true;
 }
 
 static const void *run_of(const ompi_data_t *origin)
@@ -160,24 +182,22 @@ static int move(ompi_win_t *win, const ompi_data_t *origin, const ompi_win_remot
 int ompi_win_put(ompi_win_t *win, ompi_data_t origin, const ompi_win_remote_t *place,
                  ompi_request_t **request)
 {
-    size_t bytes;
-    char *there = request == NULL ? find_run(&win->osc, &origin, place, &bytes) : NULL;
-    if (opal_unlikely(there == NULL))
+    run_t run;
+    if (opal_unlikely(request != NULL || !find_run(&win->osc, &origin, place, &run)))
         return move(win, &origin, place, offsetof(ompi_osc_ops_t, put), request);
     mark(&win->osc);
-    opal_copy(there, run_of(&origin), bytes);
+    opal_copy(run.here, run_of(&origin), run.bytes);
     return MPI_SUCCESS;
 }
 
 int ompi_win_get(ompi_win_t *win, ompi_data_t origin, const ompi_win_remote_t *place,
                  ompi_request_t **request)
 {
-    size_t bytes;
-    const char *there = request == NULL ? find_run(&win->osc, &origin, place, &bytes) : NULL;
-    if (opal_unlikely(there == NULL))
+    run_t run;
+    if (opal_unlikely(request != NULL || !find_run(&win->osc, &origin, place, &run)))
         return move(win, &origin, place, offsetof(ompi_osc_ops_t, get), request);
     atomic_store_explicit(&win->osc.is_used, true, memory_order_relaxed);
-    opal_copy((void *)(uintptr_t)run_of(&origin), there, bytes);
+    opal_copy((void *)(uintptr_t)run_of(&origin), run.here, run.bytes);
     return MPI_SUCCESS;
 }
 
@@ -243,45 +263,72 @@ static int check_types(const ompi_osc_access_t *access)
     return MPI_SUCCESS;
 }
 
-/* Whether data is one element of that type. */
-static OPAL_ALWAYS_INLINE bool is_one(const ompi_data_t *data, const ompi_datatype_t *type)
+/* Whether the CPU can change one element there, as all others do that. */
+static OPAL_ALWAYS_INLINE bool is_atomic(const ompi_osc_window_t *window, const run_t *run)
 {
-    return data->count == 1 && data->type == type;
+    return window->uses_atomics && run->is_shared &&
+           ompi_osc_atomic_fits((uintptr_t)run->here, run->bytes);
 }
 
-/* The address of one element of a predefined type, on both sides, that the CPU can change. */
-static OPAL_ALWAYS_INLINE char *find_atomic(const ompi_osc_window_t *window,
-                                            const ompi_data_t *origin, const ompi_data_t *result,
-                                            const ompi_win_remote_t *place, size_t *bytes)
+static bool is_aligned(const ompi_datatype_t *type, const void *buffer)
 {
-    char *there = find_run(window, origin, place, bytes);
-    if (there == NULL || !place->type->is_predefined || !is_one(origin, place->type) ||
-        place->count != 1 || (result != NULL && !is_one(result, place->type)))
-        return NULL;
-    const ompi_osc_target_t *target = &window->targets[place->rank];
-    return window->uses_atomics && target->is_shared && target->local >= 0 &&
-                   ompi_osc_atomic_fits((uintptr_t)there, *bytes)
-               ? there
-               : NULL;
+    return (uintptr_t)buffer % type->shape.alignment == 0;
 }
 
-/* What counters and flags do. False: the long way. */
+/* Several elements, or one under a lock. False: the long way. */
+static bool accumulate_run(ompi_osc_window_t *window, const run_t *run, const void *in,
+                           void *before, const ompi_win_remote_t *place, const ompi_op_t *op)
+{
+    const ompi_datatype_t *type = place->type;
+    ompi_osc_target_t *target = &window->targets[place->rank];
+    if (!is_aligned(type, run->here) || (in != NULL && !is_aligned(type, in)) ||
+        (before != NULL && !is_aligned(type, before)))
+        return false;
+    uintptr_t address = (uintptr_t)run->here;
+    if (!window->is_dynamic)
+        address += target->base - (uintptr_t)target->here;
+    else
+        address = (uintptr_t)place->displacement;
+    ompi_osc_access_t access = {.window = window,
+                                .target = target,
+                                .rank = place->rank,
+                                .remote = {(void *)address, place->count, place->type},
+                                .shift = (ptrdiff_t)((uintptr_t)run->here - address),
+                                .is_here = true,
+                                .is_shared = run->is_shared,
+                                .op = op};
+    ompi_osc_accumulate_run(&access, in, before);
+    return true;
+}
+
+/* Elements of one predefined type, which lie one after the other at both ends. False: the long
+ * way. */
 static OPAL_ALWAYS_INLINE bool accumulate_now(ompi_win_t *win, const ompi_data_t *origin,
                                               const ompi_data_t *result,
                                               const ompi_win_remote_t *place, const ompi_op_t *op)
 {
-    size_t bytes;
+    run_t run;
     ompi_osc_window_t *window = &win->osc;
-    if (op->action == OMPI_OP_KEEP || !ompi_op_is_predefined(op))
+    const ompi_datatype_t *type = place->type;
+    bool has_data = op->action != OMPI_OP_KEEP;
+    const ompi_data_t *data = has_data ? origin : result;
+    if (window->accumulates != NULL || !ompi_op_is_predefined(op) || data == NULL ||
+        data->type != type || !type->is_predefined ||
+        (result != NULL && (result->type != type || result->count != place->count)) ||
+        !find_run(window, data, place, &run) || !ompi_op_is_valid_for_rma(op, type))
         return false;
-    char *there = find_atomic(window, origin, result, place, &bytes);
-    if (there == NULL || !ompi_op_is_valid_for_rma(op, place->type) ||
-        !ompi_osc_enter(window, window->targets[place->rank].local))
+    const void *in = has_data ? origin->buffer : NULL;
+    void *before = result != NULL ? result->buffer : NULL;
+    if (place->count == 1 && is_atomic(window, &run) &&
+        ompi_osc_enter(window, window->targets[place->rank].local)) {
+        ompi_osc_atomic(op, type, run.bytes, run.here, in, before);
+        ompi_osc_leave(window);
+    } else if (!accumulate_run(window, &run, in, before, place, op)) {
         return false;
-    ompi_osc_atomic(op, place->type, bytes, there, origin->buffer,
-                    result != NULL ? result->buffer : NULL);
-    ompi_osc_leave(window);
+    }
     mark(window);
+    if (!has_data)
+        spin(win);
     return true;
 }
 
@@ -321,14 +368,16 @@ static bool may_compare(const ompi_datatype_t *type)
 static bool compare_now(ompi_win_t *win, const ompi_data_t *origin, const void *compare,
                         void *result, const ompi_win_remote_t *place)
 {
-    size_t bytes;
+    run_t run;
     ompi_osc_window_t *window = &win->osc;
-    char *there = find_atomic(window, origin, NULL, place, &bytes);
-    if (there == NULL || !may_compare(place->type) ||
+    if (!find_run(window, origin, place, &run))
+        return false;
+    size_t bytes = run.bytes;
+    if (!is_atomic(window, &run) || !may_compare(place->type) ||
         !ompi_osc_enter(window, window->targets[place->rank].local))
         return false;
     char found[8]; /* `result` may be `compare` */
-    ompi_osc_atomic_compare(bytes, there, origin->buffer, compare, found);
+    ompi_osc_atomic_compare(bytes, run.here, origin->buffer, compare, found);
     ompi_osc_leave(window);
     mark(window);
     bool is_equal = memcmp(found, compare, bytes) == 0;

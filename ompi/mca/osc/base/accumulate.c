@@ -306,6 +306,22 @@ void ompi_osc_accumulate_here(ompi_osc_access_t *access)
     ompi_osc_accumulate_runs(access, run_here);
 }
 
+void ompi_osc_accumulate_run(ompi_osc_access_t *access, const void *in, void *before)
+{
+    const ompi_data_t *remote = &access->remote;
+    size_t bytes = ompi_datatype_size(remote->type);
+    walk_t walk = {.access = access,
+                   .run = run_here,
+                   .element = remote->type,
+                   .bytes = bytes,
+                   .extent = bytes,
+                   .local_rank = local_rank_of(access)};
+    /* A single element that comes here is one that the CPU cannot change, or not any more. */
+    if (may_use_cpu(access) && bytes <= 8)
+        raise_mode(access->window, access->target->local);
+    run_stripes(&walk, (uintptr_t)remote->buffer, in, before, remote->count);
+}
+
 void ompi_osc_compare_here(ompi_osc_access_t *access, const void *with)
 {
     size_t bytes = ompi_datatype_size(access->remote.type);

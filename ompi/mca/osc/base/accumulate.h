@@ -48,6 +48,11 @@ static inline void ompi_osc_leave(const ompi_osc_window_t *window)
 /* An accumulate to memory that is mapped here. */
 OPAL_EXPORT void ompi_osc_accumulate_here(ompi_osc_access_t *access);
 
+/* The same for elements of a predefined type without holes, aligned, that lie one after the other
+ * at both ends; the data here is `in` (NULL: MPI_NO_OP) and `before` (NULL: it is not wanted),
+ * and not origin and result of the access. */
+OPAL_EXPORT void ompi_osc_accumulate_run(ompi_osc_access_t *access, const void *in, void *before);
+
 /* A compare-and-swap there. */
 OPAL_EXPORT void ompi_osc_compare_here(ompi_osc_access_t *access, const void *with);
 

@@ -26,27 +26,35 @@ static bool has_data(const ompi_data_t *data)
 }
 
 /* Where a rank's address is here; NULL: it is not mapped. */
-static void *view(const ompi_osc_access_t *access, uintptr_t address, size_t bytes)
+static char *view(const ompi_osc_window_t *window, int rank, uintptr_t address, size_t bytes)
 {
-    const ompi_osc_window_t *window = access->window;
-    if (access->rank == window->rank)
-        return (void *)address;
-    return opal_view_at(&window->locals[access->target->local].view, address, bytes);
+    if (rank == window->rank)
+        return (char *)address;
+    return opal_view_at(&window->locals[window->targets[rank].local].view, address, bytes);
+}
+
+int ompi_osc_find_attached(const ompi_osc_window_t *window, int rank, uintptr_t start, size_t bytes,
+                           char **here, bool *is_shared)
+{
+    if (!ompi_osc_is_attached(window, window->targets[rank].local, start, bytes))
+        return MPI_ERR_RMA_RANGE;
+    *here = view(window, rank, start, bytes);
+    *is_shared =
+        window->all_map && *here != NULL && (rank != window->rank || opal_region_has(*here, bytes));
+    return MPI_SUCCESS;
 }
 
 static int resolve_dynamic(ompi_osc_access_t *access, uintptr_t start, size_t bytes)
 {
-    const ompi_osc_window_t *window = access->window;
-    int local = access->target->local;
-    if (local < 0)
+    char *here;
+    if (access->target->local < 0)
         return MPI_SUCCESS;
-    if (!ompi_osc_is_attached(window, local, start, bytes))
-        return MPI_ERR_RMA_RANGE;
-    void *here = view(access, start, bytes);
+    int error = ompi_osc_find_attached(access->window, access->rank, start, bytes, &here,
+                                       &access->is_shared);
+    if (error != MPI_SUCCESS)
+        return error;
     access->is_here = here != NULL;
     access->shift = (ptrdiff_t)((uintptr_t)here - start);
-    access->is_shared = window->all_map && here != NULL &&
-                        (access->rank != window->rank || opal_region_has(here, bytes));
     return MPI_SUCCESS;
 }
 

@@ -13,4 +13,10 @@
  */
 OPAL_EXPORT int ompi_osc_resolve(ompi_osc_access_t *access, int64_t offset);
 
+/* Of a dynamic window and a rank of this node: where its bytes from `start` on are mapped here
+ * (NULL: they are not), and whether all ranks of its node use the CPU's atomics there.
+ * MPI_ERR_RMA_RANGE: they are not attached. */
+OPAL_EXPORT int ompi_osc_find_attached(const ompi_osc_window_t *window, int rank, uintptr_t start,
+                                       size_t bytes, char **here, bool *is_shared);
+
 #endif
