@@ -39,8 +39,12 @@ static void wait_outside(ompi_osc_window_t *window, int local)
 static void raise_mode(ompi_osc_window_t *window, int target)
 {
     atomic_uint *mode = &ompi_osc_line(window, target)->mode;
-    if (opal_likely(atomic_load_explicit(mode, memory_order_acquire) == OMPI_OSC_BY_LOCK))
+    if (opal_likely(atomic_load_explicit(mode, memory_order_acquire) == OMPI_OSC_BY_LOCK)) {
+        /* So the threads of this process have left, also in the eyes of those (sanitizers) that do
+         * not see the process which waited for that. */
+        (void)atomic_load_explicit(&window->own->inside, memory_order_acquire);
         return;
+    }
     unsigned by_cpu = OMPI_OSC_BY_CPU;
     atomic_compare_exchange_strong(mode, &by_cpu, OMPI_OSC_CHANGES);
     opal_membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);

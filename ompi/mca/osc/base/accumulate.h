@@ -23,14 +23,16 @@
 /* False: single elements of this memory take locks, too. True: ompi_osc_leave ends it. */
 static inline bool ompi_osc_enter(const ompi_osc_window_t *window, int local)
 {
+    atomic_uint *mode = &ompi_osc_line(window, local)->mode;
+    if (atomic_load_explicit(mode, memory_order_acquire) != OMPI_OSC_BY_CPU)
+        return false; /* for good, so there is no need to be inside to ask */
     atomic_uint *inside = &window->own->inside;
     if (opal_unlikely(ompi_lock_needed))
         atomic_fetch_add(inside, 1); /* several threads */
     else
         atomic_store_explicit(inside, 1, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst); /* who changes the mode has a membarrier */
-    if (opal_likely(atomic_load_explicit(&ompi_osc_line(window, local)->mode,
-                                         memory_order_acquire) == OMPI_OSC_BY_CPU))
+    if (opal_likely(atomic_load_explicit(mode, memory_order_acquire) == OMPI_OSC_BY_CPU))
         return true;
     atomic_fetch_sub(inside, 1);
     return false;
