@@ -206,12 +206,15 @@ int ompi_win_get(ompi_win_t *win, ompi_data_t origin, const ompi_win_remote_t *p
 /* A program that waits for another rank by asking for a value again and again makes no progress,
  * and keeps the other one from the core that they may share. An answer that brings nothing new is
  * such a turn. */
-static void turn(ompi_win_t *win, unsigned turns)
+static unsigned count_turn(ompi_win_t *win)
 {
     unsigned count = atomic_load_explicit(&win->turns, memory_order_relaxed);
     atomic_store_explicit(&win->turns, count + 1, memory_order_relaxed);
-    if (opal_likely(count % turns != 0))
-        return;
+    return count;
+}
+
+static void make_progress(void)
+{
     ompi_lock();
     ompi_request_look();
     ompi_unlock();
@@ -219,12 +222,17 @@ static void turn(ompi_win_t *win, unsigned turns)
 
 static void spin(ompi_win_t *win)
 {
-    turn(win, 8);
+    if (count_turn(win) % 8 == 0)
+        make_progress();
 }
 
 void ompi_win_flushed(ompi_win_t *win)
 {
-    turn(win, win->osc.is_mixed ? 4 : opal_wait_is_oversubscribed() ? 64 : 1024);
+    unsigned count = count_turn(win);
+    if (opal_likely(count % 64 != 0) && (!win->osc.is_mixed || count % 4 != 0))
+        return;
+    if (win->osc.is_mixed || opal_wait_is_oversubscribed() || count % 1024 == 0)
+        make_progress();
 }
 
 /* -- accumulates ------------------------------------------------------------------------- */

@@ -113,11 +113,6 @@ void ompi_osc_area_leave(ompi_osc_window_t *window)
 
 /* -- waiting ------------------------------------------------------------------------------- */
 
-bool ompi_osc_has_deaths(void)
-{
-    return opal_node_deaths() != 0 || opal_btl_failures != 0;
-}
-
 bool ompi_osc_has_ended(const ompi_osc_window_t *window, int rank)
 {
     unsigned process = ompi_comm_process(window->comm, rank);

@@ -19,6 +19,7 @@
 #ifndef OMPI_OSC_AREA_H
 #define OMPI_OSC_AREA_H
 
+#include "opal/mca/btl/btl.h"
 #include "opal/node/shared.h"
 #include "ompi/mca/osc/osc.h"
 
@@ -95,7 +96,10 @@ static inline void ompi_osc_notify(const ompi_osc_window_t *window, int local)
 OPAL_EXPORT bool ompi_osc_has_ended(const ompi_osc_window_t *window, int rank);
 
 /* Whether any process has, so that it is worth to ask. */
-OPAL_EXPORT bool ompi_osc_has_deaths(void);
+static inline bool ompi_osc_has_deaths(void)
+{
+    return opal_btl_failures != 0 || opal_node_deaths() != 0;
+}
 
 typedef enum ompi_osc_look {
     OMPI_OSC_WAITS,

@@ -215,16 +215,9 @@ void ompi_osc_window_describe(const ompi_osc_window_t *window, opal_text_t *text
     }
 }
 
-int ompi_osc_flush(ompi_osc_window_t *window, int rank, bool local)
+int ompi_osc_flush_components(ompi_osc_window_t *window, int rank, bool local)
 {
-    if (!local && atomic_load_explicit(&window->is_dirty, memory_order_relaxed)) {
-        /* Stores before it come before what this process reads afterwards. */
-        atomic_store_explicit(&window->is_dirty, false, memory_order_relaxed);
-        atomic_thread_fence(memory_order_seq_cst);
-    }
     int error = MPI_SUCCESS;
-    if (opal_likely(!atomic_load_explicit(&window->is_sent, memory_order_relaxed)))
-        return MPI_SUCCESS;
     for (unsigned i = 0; i < chosen_count; i++) {
         if (chosen[i]->flush == NULL || window->states[i] == NULL)
             continue;

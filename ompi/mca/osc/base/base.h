@@ -37,7 +37,19 @@ const ompi_osc_ops_t *ompi_osc_next(const ompi_osc_window_t *window, int rank,
 /* Which components serve how many ranks: "sm 8, messages 2". */
 void ompi_osc_window_describe(const ompi_osc_window_t *window, opal_text_t *text);
 
+int ompi_osc_flush_components(ompi_osc_window_t *window, int rank, bool local);
+
 /* Flushes a rank, or all of them (-1). */
-int ompi_osc_flush(ompi_osc_window_t *window, int rank, bool local);
+static inline int ompi_osc_flush(ompi_osc_window_t *window, int rank, bool local)
+{
+    if (!local && atomic_load_explicit(&window->is_dirty, memory_order_relaxed)) {
+        /* Stores before it come before what this process reads afterwards. */
+        atomic_store_explicit(&window->is_dirty, false, memory_order_relaxed);
+        atomic_thread_fence(memory_order_seq_cst);
+    }
+    if (opal_likely(!atomic_load_explicit(&window->is_sent, memory_order_relaxed)))
+        return MPI_SUCCESS;
+    return ompi_osc_flush_components(window, rank, local);
+}
 
 #endif
