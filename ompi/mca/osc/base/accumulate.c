@@ -100,9 +100,9 @@ static int run_stripes(const walk_t *walk, uintptr_t address, const char *in, ch
         return run_between(walk, address, in, before, count);
     while (count > 0 && error == MPI_SUCCESS) {
         size_t room = OMPI_OSC_STRIPE_BYTES - address % OMPI_OSC_STRIPE_BYTES;
-        size_t part = (room + walk->extent - 1) / walk->extent;
-        if (part > count)
-            part = count;
+        size_t part = count;
+        if (count * walk->extent > room) /* what is short does without a division */
+            part = (room + walk->extent - 1) / walk->extent;
         ompi_osc_stripe_t *stripe = ompi_osc_stripe_of(walk->local_rank, address);
         ompi_osc_stripe_acquire(stripe);
         error = walk->run(walk->access, address, in, before, part);
@@ -250,7 +250,7 @@ static int run_here(ompi_osc_access_t *access, uintptr_t address, const void *in
                     size_t count)
 {
     char *where = (char *)(address + (uintptr_t)access->shift);
-    if (opal_likely((uintptr_t)where % ompi_osc_element(access)->shape.alignment == 0))
+    if (opal_likely(((uintptr_t)where & (ompi_osc_element(access)->shape.alignment - 1)) == 0))
         combine(access, where, in, before, count);
     else
         combine_misaligned(access, where, in, before, count);

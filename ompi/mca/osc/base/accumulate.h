@@ -52,7 +52,8 @@ OPAL_EXPORT void ompi_osc_accumulate_here(ompi_osc_access_t *access);
 
 /* The same for elements of a predefined type without holes, aligned, that lie one after the other
  * at both ends; the data here is `in` (NULL: MPI_NO_OP) and `before` (NULL: it is not wanted),
- * and not origin and result of the access. */
+ * and not origin and result of the access, of which only `window` to `rank`, `remote` to `op` are
+ * read. */
 OPAL_EXPORT void ompi_osc_accumulate_run(ompi_osc_access_t *access, const void *in, void *before);
 
 /* A compare-and-swap there. */
