@@ -29,7 +29,7 @@ enum {
     STEP = 4 * COPY_VECTOR,
     AHEAD = 512,
     SKEW = 512,
-    FAR_BYTES = 32 * 1024, /* source and destination exceed the first cache */
+    FAR_BYTES = 16 * 1024, /* source and destination together fill a first cache */
 };
 
 _Static_assert(SKEW % STEP == 0 && 4 * SKEW >= AHEAD + STEP, "");
