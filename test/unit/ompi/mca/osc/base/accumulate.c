@@ -63,7 +63,8 @@ typedef struct values {
 } values_t;
 
 static values_t in, before, after;
-static char origin[2][2 * TARGET_BYTES], wanted[TARGET_BYTES];
+static _Alignas(64) char origin[2][2 * TARGET_BYTES];
+static char wanted[TARGET_BYTES];
 
 static size_t count_elements(const ompi_osc_access_t *access)
 {
@@ -120,13 +121,32 @@ static void run_parts(ompi_osc_access_t *access, size_t total, size_t parts)
     ompi_datatype_pack(element, count, origin[1], 0, in.packed, total);
 }
 
+enum { AT_ONCE = 100 };
+
+/* Whether an access can be made at once: the elements lie one after the other, and aligned. */
+static bool is_plain(const ompi_osc_access_t *access)
+{
+    const ompi_datatype_t *type = access->remote.type;
+    return type->is_predefined && type->run != 0 &&
+           ((uintptr_t)access->remote.buffer & (type->shape.alignment - 1)) == 0;
+}
+
+static void run_at_once(ompi_osc_access_t *access, size_t total)
+{
+    bool has_data = access->op->action != OMPI_OP_KEEP;
+    ompi_osc_accumulate_run(access, has_data ? in.array : NULL, origin[1]);
+    ompi_datatype_pack(access->remote.type, access->remote.count, origin[1], 0, in.packed, total);
+}
+
 /* `how`: 0 and 1 as a whole; else in so many parts. */
 static void check(ompi_osc_access_t access, size_t how)
 {
     size_t total = ompi_datatype_bytes(access.remote.type, access.remote.count);
     const ompi_datatype_t *element = ompi_osc_element(&access);
     compute(&access, total);
-    if (how < 2)
+    if (how == AT_ONCE)
+        run_at_once(&access, total);
+    else if (how < 2)
         run_whole(&access, total, how == 1);
     else
         run_parts(&access, total, how);
@@ -141,17 +161,18 @@ static void check(ompi_osc_access_t access, size_t how)
 START_TEST(every_layout_is_as_computed)
 {
     static const MPI_Op numbers[] = {MPI_SUM, MPI_REPLACE, MPI_NO_OP};
-    static const size_t ways[] = {0, 1, 2, 7};
+    static const size_t ways[] = {0, 1, 2, 7, AT_ONCE};
     static const MPI_Op locations[] = {MPI_MINLOC, MPI_REPLACE, MPI_NO_OP};
     ompi_datatype_t *type =
         layouts[_i].handle != NULL ? ompi_datatype_of(layouts[_i].handle) : made[layouts[_i].made];
     bool is_pair = ompi_op_type(ompi_datatype_element(type)).class == OMPI_OP_PAIR;
-    for (size_t i = 0; i < 24; i++) {
+    for (size_t i = 0; i < 30; i++) {
         MPI_Op op = is_pair ? locations[i % 3] : numbers[i % 3];
         ompi_osc_access_t access = target_access(op, type, layouts[_i].count, layouts[_i].offset);
         access.is_shared = i / 3 % 2 != 0;
         atomic_store(&fake_shared_area()->lines[TARGET].mode, OMPI_OSC_BY_CPU);
-        check(access, ways[i / 6]);
+        if (ways[i / 6] != AT_ONCE || is_plain(&access))
+            check(access, ways[i / 6]);
     }
 }
 END_TEST
@@ -212,11 +233,14 @@ START_TEST(longer_ones_change_the_mode)
                  {MPI_C_DOUBLE_COMPLEX, 2, 16, true, false},
                  {MPI_SHORT_INT, 2, 8, true, false}};
     ompi_datatype_t *type = ompi_datatype_of(cases[_i].type);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         ompi_osc_access_t access =
             target_access(MPI_REPLACE, type, cases[_i].count, cases[_i].offset);
         access.is_shared = cases[_i].is_shared;
-        check(access, 0);
+        bool at_once = i == 2 && cases[_i].count > 1 && is_plain(&access);
+        if (at_once)
+            atomic_store(&fake_shared_area()->lines[TARGET].mode, OMPI_OSC_BY_CPU);
+        check(access, at_once ? AT_ONCE : 0);
         ck_assert_uint_eq(target_mode(), cases[_i].changes ? OMPI_OSC_BY_LOCK : OMPI_OSC_BY_CPU);
     }
     ck_assert_uint_eq(atomic_load(&fake_windows[SELF].own->inside), 0);
