@@ -13,26 +13,23 @@
  * Beyond the first cache, the block is copied as four at once, a step of each in turn. The CPU's
  * prefetcher follows every one of the streams, and so has more lines under way than it would have
  * of one; that counts if they must come from another core's cache, where the sender has just
- * written them. The destination's lines are asked for ahead, as lines to write: the prefetcher
- * would fetch them to be read. doc/PERFORMANCE.md has the figures.
+ * written them. doc/PERFORMANCE.md has the figures.
  */
 #include <stdint.h>
 
 #include "opal/arch/copy.h"
 #include "opal/arch/copy_kernel.h"
-#include "opal/arch/prefetch.h"
 
 typedef char copy_vector_t __attribute__((vector_size(COPY_VECTOR), aligned(1), may_alias));
 
 enum {
     LINE = 64,
     STEP = 4 * COPY_VECTOR,
-    AHEAD = 512,
     SKEW = 512,
     FAR_BYTES = 16 * 1024, /* source and destination together fill a first cache */
 };
 
-_Static_assert(SKEW % STEP == 0 && 4 * SKEW >= AHEAD + STEP, "");
+_Static_assert(SKEW % STEP == 0, "");
 _Static_assert((int)STEP >= (int)LINE && (int)STEP <= (int)OPAL_COPY_INLINE_MAX, "");
 
 /* GCC would mix up the stores. A CPU writes two halves of a line at once, if they come one after
@@ -67,13 +64,6 @@ COPY_TARGET static OPAL_ALWAYS_INLINE void copy_line(char *to, const char *from)
             ((copy_vector_t *)to)[i] = ((const copy_vector_t *)from)[i];
 }
 
-COPY_TARGET static OPAL_ALWAYS_INLINE void copy_step_ahead(char *to, const char *from)
-{
-    for (int line = 0; line < STEP; line += LINE)
-        opal_prefetch_write(to + AHEAD + line);
-    copy_step(to, from);
-}
-
 /* Copies the bytes from `at` on; there the destination begins a cache line. */
 COPY_TARGET static OPAL_ALWAYS_INLINE void copy_rest(char *to, const char *from, size_t at,
                                                      size_t bytes)
@@ -85,19 +75,18 @@ COPY_TARGET static OPAL_ALWAYS_INLINE void copy_rest(char *to, const char *from,
 }
 
 /*
- * Copies the bytes from `at` on in four streams, which end a little before the block's end: so a
- * prefetch never asks for a line beyond the block, which belongs to another object. The streams are
- * no power of two apart, or they would share the few ways that a cache has for such addresses.
+ * Copies the bytes from `at` on in four streams, and what they leave at the end as one. The streams
+ * are no power of two apart, or they would share the few ways that a cache has for such addresses.
  */
 COPY_TARGET __attribute__((noinline)) static void copy_far(char *to, const char *from, size_t at,
                                                            size_t bytes)
 {
     size_t each = (bytes - at) / 4 / STEP * STEP - SKEW;
     for (size_t end = at + each; at < end; at += STEP) {
-        copy_step_ahead(to + at, from + at);
-        copy_step_ahead(to + each + at, from + each + at);
-        copy_step_ahead(to + 2 * each + at, from + 2 * each + at);
-        copy_step_ahead(to + 3 * each + at, from + 3 * each + at);
+        copy_step(to + at, from + at);
+        copy_step(to + each + at, from + each + at);
+        copy_step(to + 2 * each + at, from + 2 * each + at);
+        copy_step(to + 3 * each + at, from + 3 * each + at);
     }
     copy_rest(to, from, at + 3 * each, bytes);
 }
