@@ -46,12 +46,11 @@ static int count_threads(const char *name, char thread[NAME_BYTES])
     return count;
 }
 
-/* Whether there are so many now; a thread that has just begun or ended is found in /proc, or not,
- * a moment later. */
-static bool has_threads(int wanted)
+/* Whether there are so many now; the last one of them. A listing of /proc ends early if a thread in
+ * it ends, such as one that was joined just now. */
+static bool find_threads(int wanted, char thread[NAME_BYTES])
 {
     enum { MOST_LOOKS = 5000 };
-    char thread[NAME_BYTES];
     int found = count_threads("mica-progress", thread);
     for (int looks = 0; found != wanted && looks < MOST_LOOKS; looks++) {
         poll(NULL, 0, 1);
@@ -60,12 +59,18 @@ static bool has_threads(int wanted)
     return found == wanted;
 }
 
+static bool has_threads(int wanted)
+{
+    char thread[NAME_BYTES];
+    return find_threads(wanted, thread);
+}
+
 /* How often the thread has gone to sleep. */
 static long sleeps(void)
 {
     char thread[NAME_BYTES];
     const char *value = NULL;
-    if (count_threads("mica-progress", thread) == 1)
+    if (find_threads(is_expected, thread) && is_expected)
         value = status_of(getpid(), thread, "voluntary_ctxt_switches:");
     return value != NULL ? atol(value) : 0;
 }
@@ -110,7 +115,7 @@ static void check_signals(void)
 {
     char thread[NAME_BYTES];
     const char *value = NULL;
-    if (count_threads("mica-progress", thread) == 1)
+    if (find_threads(is_expected, thread) && is_expected)
         value = status_of(getpid(), thread, "SigBlk:");
     unsigned long long blocked = value != NULL ? strtoull(value, NULL, 16) : 0;
     bool blocks = true;
