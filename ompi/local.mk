@@ -74,6 +74,7 @@ libompi_core_la_SOURCES += \
 	%D%/mca/osc/base/attach.c %D%/mca/osc/base/attach.h \
 	%D%/mca/osc/base/background.c %D%/mca/osc/base/background.h \
 	%D%/mca/osc/base/base.c %D%/mca/osc/base/base.h \
+	%D%/mca/osc/base/exchange.c %D%/mca/osc/base/exchange.h \
 	%D%/mca/osc/base/lock.c %D%/mca/osc/base/lock.h \
 	%D%/mca/osc/base/resolve.c %D%/mca/osc/base/resolve.h \
 	%D%/mca/osc/base/stripe.c %D%/mca/osc/base/stripe.h \

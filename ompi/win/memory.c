@@ -23,6 +23,7 @@
 #include "opal/util/log.h"
 #include "ompi/handle/handle.h"
 #include "ompi/mca/coll/coll.h"
+#include "ompi/mca/osc/base/exchange.h"
 #include "ompi/win/win.h"
 
 enum { CACHE_LINE = 64, PAGE = 4096, LARGE_PAGE = 2 << 20 };
@@ -79,14 +80,7 @@ static int broadcast(ompi_communicator_t *comm, void *bytes, size_t count)
 static int lay_out(const ompi_win_t *win, bool apart, uint64_t *offsets)
 {
     uint64_t own = (uint64_t)win->shape.size;
-    ompi_coll_call_t call = {
-        .kind = OMPI_ALLGATHER,
-        .comm = win->parent,
-        .send = {&own, sizeof own, ompi_datatype_of(MPI_BYTE), {0}, {0}, NULL},
-        .recv = {offsets, sizeof own, ompi_datatype_of(MPI_BYTE), {0}, {0}, NULL}};
-    ompi_lock();
-    int error = ompi_coll_run(&call);
-    ompi_unlock();
+    int error = ompi_osc_exchange(win->parent, &own, sizeof own, offsets);
     uint64_t sum = 0;
     for (int rank = 0; rank < win->osc.size; rank++) {
         uint64_t bytes = offsets[rank];

@@ -18,6 +18,7 @@
 #include "ompi/mca/osc/base/attach.h"
 #include "ompi/mca/osc/base/background.h"
 #include "ompi/mca/osc/base/base.h"
+#include "ompi/mca/osc/base/exchange.h"
 #include "ompi/mca/osc/base/stripe.h"
 
 static _Thread_local char detail[192];
@@ -98,9 +99,9 @@ enum { ADDRESS_TRIES = 3 };
 
 /* What all ranks need to know before they allocate: the greatest values of all. */
 typedef struct wish {
-    int64_t error;
-    int64_t address; /* that is free in this process */
-    int64_t bytes, alignment;
+    uint64_t error;
+    uint64_t address; /* that is free in this process */
+    uint64_t bytes, alignment;
 } wish_t;
 
 /* What each rank tells the others. */
@@ -174,39 +175,11 @@ static bool needs_memory(const ompi_win_t *win)
            win->shape.flavor == MPI_WIN_FLAVOR_SHARED;
 }
 
-static int exchange_items(ompi_communicator_t *comm, const item_t *own, item_t *items)
-{
-    ompi_coll_call_t call = {
-        .kind = OMPI_ALLGATHER,
-        .comm = comm,
-        .send = {(void *)(uintptr_t)own, sizeof *own, ompi_datatype_of(MPI_BYTE), {0}, {0}, NULL},
-        .recv = {items, sizeof *own, ompi_datatype_of(MPI_BYTE), {0}, {0}, NULL}};
-    ompi_lock();
-    int error = ompi_coll_run(&call);
-    ompi_unlock();
-    return error;
-}
-
-/* The greatest values of all ranks. */
-static int agree_on(ompi_communicator_t *comm, int64_t *values, size_t count)
-{
-    ompi_coll_call_t call = {
-        .kind = OMPI_ALLREDUCE,
-        .comm = comm,
-        .send = {MPI_IN_PLACE, 0, NULL, {0}, {0}, NULL},
-        .recv = {values, (MPI_Count)count, ompi_datatype_of(MPI_INT64_T), {0}, {0}, NULL},
-        .op = ompi_handle_object(MPI_MAX)};
-    ompi_lock();
-    int error = ompi_coll_run(&call);
-    ompi_unlock();
-    return error;
-}
-
 /* An error of any rank. */
 static int agree(ompi_communicator_t *comm, int own)
 {
-    int64_t result = own;
-    int error = agree_on(comm, &result, 1);
+    uint64_t result = (uint64_t)own;
+    int error = ompi_osc_maximum(comm, &result, 1);
     return error != MPI_SUCCESS ? error : (int)result;
 }
 
@@ -275,7 +248,7 @@ static void describe(const ompi_win_t *win, item_t *own)
 /* The address that this rank would try next; 0: its memory is where it was wanted. */
 static uint64_t place(ompi_win_t *win, uintptr_t address, const wish_t *wish)
 {
-    uint64_t next = opal_alias_propose(), behind = address + (uint64_t)wish->bytes;
+    uint64_t next = opal_alias_propose(), behind = address + wish->bytes;
     int error = ompi_win_memory_place(win, address);
     if (error == 0)
         return 0;
@@ -288,9 +261,8 @@ static uintptr_t next_address(const ompi_win_t *win, const item_t *items, const 
     uint64_t next = 0;
     for (int rank = 0; rank < win->osc.size; rank++)
         next = items[rank].next > next ? items[rank].next : next;
-    return next == 0 || next == NO_ADDRESS
-               ? 0
-               : opal_alias_choose(next, (size_t)wish->bytes, (size_t)wish->alignment);
+    return next == 0 || next == NO_ADDRESS ? 0
+                                           : opal_alias_choose(next, wish->bytes, wish->alignment);
 }
 
 /* Tells the others about this rank's memory, which is moved to the same address in all ranks, if
@@ -300,15 +272,14 @@ static int exchange(ompi_win_t *win, const wish_t *wish, item_t *own, item_t *it
     bool is_wanted = win->osc.flavor == MPI_WIN_FLAVOR_ALLOCATE && win->osc.size > 1;
     uintptr_t address = 0;
     if (is_wanted && wish->bytes > 0)
-        address = opal_alias_choose((uintptr_t)wish->address, (size_t)wish->bytes,
-                                    (size_t)wish->alignment);
+        address = opal_alias_choose(wish->address, wish->bytes, wish->alignment);
     for (int tries = 0;; tries++) {
         if (own->error != MPI_SUCCESS)
             own->next = NO_ADDRESS;
         else if (address != 0)
             own->next = place(win, address, wish);
         describe(win, own);
-        int error = exchange_items(win->parent, own, items);
+        int error = ompi_osc_exchange(win->parent, own, sizeof *own, items);
         if (error != MPI_SUCCESS || address == 0 || tries == ADDRESS_TRIES - 1)
             return error;
         address = next_address(win, items, wish);
@@ -320,7 +291,7 @@ static int exchange(ompi_win_t *win, const wish_t *wish, item_t *own, item_t *it
 /* All ranks take part in what is collective, also those with an error. */
 static int agree_to_begin(ompi_communicator_t *comm, wish_t *wish)
 {
-    int error = agree_on(comm, &wish->error, sizeof *wish / sizeof wish->error);
+    int error = ompi_osc_maximum(comm, &wish->error, sizeof *wish / sizeof wish->error);
     return error != MPI_SUCCESS ? error : (int)wish->error;
 }
 
@@ -328,14 +299,14 @@ static int agree_to_begin(ompi_communicator_t *comm, wish_t *wish)
 static int make(ompi_win_t *win, ompi_communicator_t *parent, ompi_info_t *info, int error)
 {
     item_t own = {0}, *items = NULL;
-    wish_t wish = {.address = (int64_t)opal_alias_propose()};
+    wish_t wish = {.address = opal_alias_propose()};
     if (error == MPI_SUCCESS) {
         items = calloc((size_t)parent->size, sizeof *items);
         error = items != NULL ? prepare(win, info, &own.area) : MPI_ERR_NO_MEM;
-        wish.bytes = win->shape.size;
-        wish.alignment = (int64_t)win->alignment;
+        wish.bytes = (uint64_t)win->shape.size;
+        wish.alignment = win->alignment;
     }
-    wish.error = error;
+    wish.error = (uint64_t)error;
     error = agree_to_begin(parent, &wish);
     if (error == MPI_SUCCESS && items != NULL) {
         own.error = needs_memory(win) ? ompi_win_memory_allocate(win) : MPI_SUCCESS;

@@ -5,6 +5,7 @@
 
 #include "ompi/handle/handle.h"
 #include "ompi/mca/osc/base/accumulate.h"
+#include "ompi/mca/osc/base/exchange.h"
 #include "ompi/mca/osc/network/network.h"
 
 enum { MOST_BYTES = 16 << 10 };
@@ -110,7 +111,7 @@ int network_atomics_agree(network_window_t *window, bool reaches_all)
     uint64_t obstacle = find_obstacle(window, reaches_all);
     uint64_t hash = obstacle == NO_OBSTACLE ? hash_kinds() : 0;
     uint64_t votes[] = {obstacle, hash, ~hash, !network.has_passed, !given->has_same_op};
-    int error = network_maximum(given->comm, votes, OPAL_COUNT_OF(votes));
+    int error = ompi_osc_maximum(given->comm, votes, OPAL_COUNT_OF(votes));
     if (error != MPI_SUCCESS)
         return error;
     obstacle = votes[0] == NO_OBSTACLE && votes[1] != ~votes[2] ? (uint64_t)UNLIKE : votes[0];

@@ -6,10 +6,9 @@
 #include <string.h>
 
 #include "opal/util/log.h"
-#include "ompi/handle/handle.h"
-#include "ompi/mca/coll/coll.h"
 #include "ompi/mca/osc/base/area.h"
 #include "ompi/mca/osc/base/base.h"
+#include "ompi/mca/osc/base/exchange.h"
 
 enum { ADDRESS_BYTES = 128, SEGMENTS = 64, SHORT_SEGMENT_BYTES = 512 };
 
@@ -58,22 +57,6 @@ static void remove_window(ompi_osc_window_t *given OPAL_UNUSED, void *state)
     network_window_leave(window);
     free(window->ranks);
     free(window);
-}
-
-int network_maximum(ompi_communicator_t *comm, uint64_t *values, size_t count)
-{
-    uint64_t own[8];
-    memcpy(own, values, count * sizeof *own);
-    ompi_coll_call_t call = {
-        .kind = OMPI_ALLREDUCE,
-        .comm = comm,
-        .send = {own, 0, NULL, {0}, {0}, NULL},
-        .recv = {values, count, ompi_datatype_of(MPI_UINT64_T), {0}, {0}, NULL},
-        .op = ompi_handle_object(MPI_MAX)};
-    ompi_lock();
-    int error = ompi_coll_run(&call);
-    ompi_unlock();
-    return error;
 }
 
 /* What a rank tells the others. */
@@ -140,19 +123,6 @@ static bool set_rank(network_window_t *window, int rank, const item_t *item)
     return true;
 }
 
-static int exchange(const ompi_osc_window_t *window, const item_t *own, item_t *items)
-{
-    ompi_coll_call_t call = {
-        .kind = OMPI_ALLGATHER,
-        .comm = window->comm,
-        .send = {(void *)(uintptr_t)own, sizeof *own, ompi_datatype_of(MPI_BYTE), {0}, {0}, NULL},
-        .recv = {items, sizeof *own, ompi_datatype_of(MPI_BYTE), {0}, {0}, NULL}};
-    ompi_lock();
-    int error = ompi_coll_run(&call);
-    ompi_unlock();
-    return error;
-}
-
 /* *reaches_all: also itself. */
 static int set_ranks(network_window_t *window, const item_t *items, bool *reaches_all)
 {
@@ -177,7 +147,7 @@ static int connect(network_window_t *window, item_t *items)
     ompi_lock();
     bool is_able = network_open() && prepare_item(window, &own);
     ompi_unlock();
-    int error = exchange(window->window, &own, items);
+    int error = ompi_osc_exchange(window->window->comm, &own, sizeof own, items);
     int status = is_able ? set_ranks(window, items, &reaches_all) : MPI_SUCCESS;
     if (error == MPI_SUCCESS)
         error = network_atomics_agree(window, reaches_all);
@@ -191,7 +161,7 @@ static int agree(ompi_osc_window_t *given, void *state)
         return MPI_SUCCESS;
     item_t *items = window != NULL ? malloc((size_t)given->size * sizeof *items) : NULL;
     uint64_t votes[2] = {items == NULL, spans_nodes(given)};
-    int error = network_maximum(given->comm, votes, 2);
+    int error = ompi_osc_maximum(given->comm, votes, 2);
     if (window != NULL && items == NULL)
         error = MPI_ERR_NO_MEM;
     else if (window != NULL && error == MPI_SUCCESS && votes[0] == 0 && votes[1] != 0)

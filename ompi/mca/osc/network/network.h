@@ -105,9 +105,6 @@ extern opal_list_t network_windows;
 /* Ends what the window has of the endpoint. */
 void network_window_leave(network_window_t *window);
 
-/* Collective: each value becomes the maximum of all ranks'; at most 8. */
-int network_maximum(ompi_communicator_t *comm, uint64_t *values, size_t count);
-
 /* -- piece.c ---------------------------------------------------------------------------------- */
 
 /* A request of the program: complete when all pieces are. */

@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 
+#include "ompi/mca/osc/base/exchange.h"
 #include "ompi/mca/osc/network/network.h"
 
 enum { ELEMENTS = 16, ROUNDS = 64, INNER_FIRST = 3, INNER_COUNT = 8 };
@@ -84,16 +85,16 @@ bool network_trial(network_window_t *window)
     ompi_lock();
     name[2] = arena == NULL || (given->rank == 0 && !register_arena(arena, name));
     ompi_unlock();
-    if (network_maximum(given->comm, name, 3) == MPI_SUCCESS && name[2] == 0 && arena != NULL) {
+    if (ompi_osc_maximum(given->comm, name, 3) == MPI_SUCCESS && name[2] == 0 && arena != NULL) {
         arena->target =
             (network_rank_t){.address = window->ranks[0].address, .key = name[0], .base = name[1]};
         arena->window = (network_window_t){.window = &view, .ranks = &arena->target};
         is_lossy = !contend(arena);
         /* All have added when the second one returns. */
-        network_maximum(given->comm, &is_lossy, 1);
+        ompi_osc_maximum(given->comm, &is_lossy, 1);
         if (given->rank == 0)
             is_lossy = is_lossy || !is_exact(arena, given->size);
-        network_maximum(given->comm, &is_lossy, 1);
+        ompi_osc_maximum(given->comm, &is_lossy, 1);
     } else {
         is_lossy = 1;
     }
