@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "opal/util/hash.h"
 #include "ompi/handle/handle.h"
 #include "ompi/mca/osc/base/accumulate.h"
 #include "ompi/mca/osc/base/exchange.h"
@@ -78,9 +79,11 @@ static bool ask_all(void)
 
 static uint64_t hash_kinds(void)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (const struct kind *kind = kinds; kind < kinds + OMPI_OP_KINDS; kind++)
-        hash = (hash ^ kind->has) * UINT64_C(0x100000001b3);
+    uint64_t hash = OPAL_HASH_START;
+    for (const struct kind *kind = kinds; kind < kinds + OMPI_OP_KINDS; kind++) {
+        for (unsigned bit = 0; bit < 32; bit += 8)
+            hash = opal_hash_byte(hash, (unsigned char)(kind->has >> bit));
+    }
     return hash;
 }
 

@@ -8,6 +8,7 @@
 #include "opal/mca/btl/btl.h"
 #include "opal/progress/descriptor.h"
 #include "opal/progress/wait.h"
+#include "opal/util/hash.h"
 #include "opal/util/log.h"
 #include "ompi/mca/osc/base/area.h"
 #include "ompi/mca/osc/network/network.h"
@@ -189,14 +190,6 @@ void network_unwatch(void)
 static const opal_fabric_user_t user = {
     .name = "osc/network", .prefix = "mtl_ofi", .kind = OPAL_MODEX_KINDS};
 
-/* FNV-1a */
-static uint64_t hash(uint64_t seed, const char *text)
-{
-    for (; *text != 0; text++)
-        seed = (seed ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    return seed;
-}
-
 static void set_limits(void)
 {
     const struct fi_info *info = network.endpoint.info;
@@ -206,7 +199,7 @@ static void set_limits(void)
     network.inject_bytes = network.endpoint.quirks.never_injects ? 0 : info->tx_attr->inject_size;
     network.max_bytes = info->ep_attr->max_msg_size;
     network.signature =
-        hash(UINT64_C(0xcbf29ce484222325) + info->addr_format, info->fabric_attr->prov_name);
+        opal_hash_text(OPAL_HASH_START + info->addr_format, info->fabric_attr->prov_name);
     network.has_atomics = (info->caps & FI_ATOMIC) != 0;
 }
 

@@ -23,8 +23,8 @@
  * atomics and those of the CPU do not exclude each other, and if the provider has passed the trial.
  * Then those of all ranks go by the endpoint of the target, also to the own memory. The type of the
  * elements alone decides: it needs all operations that MPI has for it, or the window the hint
- * accumulate_ops = same_op. What is passed on is applied by the targets' CPUs, for all ranks.
- * libfabric's order is not relied on: an accumulate begins when those before it to the same
+ * accumulate_ops = same_op. Elements of other types are changed by the target's CPU, whichever rank
+ * asks. libfabric's order is not relied on: an accumulate begins when those before it to the same
  * location are complete, unless the window has the hint accumulate_ordering = none.
  *
  * Threading: everything is called under ompi_lock, but for the slots of accesses and flush, which
