@@ -4,10 +4,10 @@
  * mapped (opal/node/region.h), so that no access needs a system call. Nothing here touches it:
  * memory is taken when the program does, on the NUMA node of the rank that does.
  *
- *   MPI_Win_allocate           a block of each rank, with an alias (opal/node/alias.h) at an
- * address that is the same in all ranks, if there is one MPI_Win_allocate_shared    one block of
- * rank 0 for all, the ranks' parts one behind the other; with the hint alloc_shared_noncontig a
- * block of each rank
+ *   MPI_Win_allocate           a block of each rank, with an alias (opal/node/alias.h): at the
+ *                              same address in all ranks, if there is one
+ *   MPI_Win_allocate_shared    one block of rank 0 for all, the ranks' parts one behind the other;
+ *                              with the hint alloc_shared_noncontig a block of each rank
  *   ... without a region       a file in memory that rank 0 makes and passes to the others, which
  *                              they map wherever they can
  */
