@@ -41,8 +41,8 @@ static bool has_several_nodes(void)
 static bool is_needed(void)
 {
     static _Atomic int several = -1;
-    if (ompi_osc_numa != OMPI_OSC_NUMA_AUTO)
-        return ompi_osc_numa == OMPI_OSC_NUMA_YES;
+    if (ompi_osc_numa != OPAL_PARAM_AUTO)
+        return ompi_osc_numa == OPAL_PARAM_YES;
     if (several < 0)
         several = has_several_nodes();
     return several > 0;

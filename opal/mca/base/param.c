@@ -19,6 +19,9 @@
 #include "opal/mca/base/param_value.h"
 #include "opal/util/say.h"
 
+const opal_param_choice_t opal_param_auto_yes_no[] = {
+    {"auto", OPAL_PARAM_AUTO}, {"yes", OPAL_PARAM_YES}, {"no", OPAL_PARAM_NO}, {0}};
+
 static const char environment_prefix[] = "OMPI_MCA_";
 
 /* Names the files to read; looked up before they are, so it cannot stand in them. */

@@ -46,6 +46,10 @@ typedef struct opal_param_choice {
     int value;
 } opal_param_choice_t;
 
+/* Choices of a setting that is yes or no, or left to the library. */
+enum { OPAL_PARAM_AUTO, OPAL_PARAM_YES, OPAL_PARAM_NO };
+OPAL_EXPORT extern const opal_param_choice_t opal_param_auto_yes_no[];
+
 /* `preset` is required; for strings and lists NULL is legal and means unset. */
 typedef struct opal_param_row {
     const char *name;                   /* last part of the full name; NULL ends the table */

@@ -33,9 +33,9 @@ static bool has_nodes(void)
 
 static bool is_wanted(void)
 {
-    if (ompi_osc_background_mode == OMPI_OSC_BACKGROUND_AUTO)
+    if (ompi_osc_background_mode == OPAL_PARAM_AUTO)
         return has_nodes() || atomic_load(&level) > MPI_THREAD_SINGLE;
-    return ompi_osc_background_mode == OMPI_OSC_BACKGROUND_YES;
+    return ompi_osc_background_mode == OPAL_PARAM_YES;
 }
 
 /* Whether ranks of this node send messages to this one: they do what it does to them, and they do

@@ -15,13 +15,7 @@
 #include "opal/mca/base/param.h"
 #include "ompi/mca/osc/osc.h"
 
-/* What the user wants: the row of the parameter. */
-typedef enum ompi_osc_background_mode {
-    OMPI_OSC_BACKGROUND_AUTO,
-    OMPI_OSC_BACKGROUND_YES,
-    OMPI_OSC_BACKGROUND_NO,
-} ompi_osc_background_mode_t;
-
+/* Parameter: OPAL_PARAM_AUTO ... */
 extern int ompi_osc_background_mode;
 
 /* The level of the program, MPI_THREAD_..., from now on. */

@@ -29,20 +29,12 @@ static const opal_slot_t osc_slots[] = {
 bool ompi_osc_use_cma;
 int ompi_osc_numa;
 
-static const opal_param_choice_t numa_choices[] = {
-    {"auto", OMPI_OSC_NUMA_AUTO}, {"yes", OMPI_OSC_NUMA_YES}, {"no", OMPI_OSC_NUMA_NO}, {0}};
-
-static const opal_param_choice_t background_choices[] = {{"auto", OMPI_OSC_BACKGROUND_AUTO},
-                                                         {"yes", OMPI_OSC_BACKGROUND_YES},
-                                                         {"no", OMPI_OSC_BACKGROUND_NO},
-                                                         {0}};
-
 static const opal_param_row_t osc_params[] = {
     {.name = "progress_thread",
      .type = OPAL_PARAM_ENUM,
      .value = &ompi_osc_background_mode,
      .preset = "auto",
-     .choices = background_choices,
+     .choices = opal_param_auto_yes_no,
      .prose = "Whether a thread carries out what others do to this process' windows by messages "
               "while its program computes; auto: yes, but not at MPI_THREAD_SINGLE in a job of one "
               "node; no: when the program calls MPI"},
@@ -57,7 +49,7 @@ static const opal_param_row_t osc_params[] = {
      .type = OPAL_PARAM_ENUM,
      .value = &ompi_osc_numa,
      .preset = "auto",
-     .choices = numa_choices,
+     .choices = opal_param_auto_yes_no,
      .is_internal = true,
      .prose = "Take care that the memory of a window lies on the NUMA node of its rank, whichever "
               "rank is the first to use it; auto: on a machine with several such nodes"},

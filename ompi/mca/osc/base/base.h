@@ -17,8 +17,7 @@ OPAL_EXPORT extern bool ompi_osc_use_cma;
 OPAL_EXPORT bool ompi_osc_may_move(const ompi_osc_window_t *window, int rank);
 
 /* Parameter: whether it matters on which NUMA node the memory of a window lies. */
-enum { OMPI_OSC_NUMA_AUTO, OMPI_OSC_NUMA_YES, OMPI_OSC_NUMA_NO };
-OPAL_EXPORT extern int ompi_osc_numa;
+OPAL_EXPORT extern int ompi_osc_numa; /* OPAL_PARAM_AUTO ... */
 
 /* Called when messages have begun, and before they end. */
 opal_status_t ompi_osc_start(void);

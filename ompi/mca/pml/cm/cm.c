@@ -22,18 +22,14 @@ static void *mtl_state;
 static const opal_answer_t *intranode_pml; /* NULL: not started, the network reaches all ranks */
 static bool *on_this_node;                 /* of each process of the job */
 
-enum { SHARED_MEMORY_AUTO, SHARED_MEMORY_YES, SHARED_MEMORY_NO };
-
-static int shared_memory;
-static const opal_param_choice_t shared_memory_choices[] = {
-    {"auto", SHARED_MEMORY_AUTO}, {"yes", SHARED_MEMORY_YES}, {"no", SHARED_MEMORY_NO}, {0}};
+static int shared_memory; /* OPAL_PARAM_AUTO ... */
 
 static const opal_param_row_t params[] = {
     {.name = "shared_memory",
      .type = OPAL_PARAM_ENUM,
      .value = &shared_memory,
      .preset = "auto",
-     .choices = shared_memory_choices,
+     .choices = opal_param_auto_yes_no,
      .prose = "Whether ranks of one node reach each other by shared memory (pml/" INTRANODE_PML
               "), and the network is for the others; auto: if the network is faster than sockets",
      .synonyms = "pml_cm_near"},
@@ -48,8 +44,8 @@ static ompi_pml_ops_t network_ops, hybrid_ops;
 static bool is_hybrid(const ompi_mtl_ops_t *mtl)
 {
     const opal_pmi_job_t *job = opal_job();
-    return shared_memory != SHARED_MEMORY_NO &&
-           (shared_memory == SHARED_MEMORY_YES || mtl->is_hpc) && job->node_count < job->size;
+    return shared_memory != OPAL_PARAM_NO && (shared_memory == OPAL_PARAM_YES || mtl->is_hpc) &&
+           job->node_count < job->size;
 }
 
 static opal_status_t start_intranode(void)
