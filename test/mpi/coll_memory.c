@@ -10,19 +10,13 @@
 #include <string.h>
 
 #include "coll_kinds.h"
-#include "scarce.h"
+#include "scarce_nth.h"
 #include "tap.h"
 
 enum { RANKS_MAX = 8, INTS = 300, NEW_ALLOCATIONS = 10, OLD_ALLOCATIONS = 2 };
 
-static int fail_at; /* 0: none fails; n: the n-th one from now on */
 static int rank, size, hits;
 static int send[RANKS_MAX * INTS], recv[RANKS_MAX * INTS];
-
-static bool is_to_fail(void)
-{
-    return fail_at > 0 && --fail_at == 0;
-}
 
 static int value(int from, int i)
 {
@@ -122,13 +116,14 @@ static bool attempt(kind_t kind, form_t form, MPI_Comm comm, int poor, int n)
 {
     MPI_Request request = MPI_REQUEST_NULL;
     fill(kind);
+    failed = 0;
     fail_at = rank == poor ? n : 0;
     int error = start(kind, form, comm, &request), found;
     if (error == MPI_SUCCESS && form == PERSISTENT)
         error = MPI_Start(&request);
     if (error == MPI_SUCCESS && form != BLOCKING)
         error = MPI_Wait(&request, MPI_STATUS_IGNORE);
-    hits += rank == poor && fail_at == 0;
+    hits += failed;
     fail_at = 0;
     if (request != MPI_REQUEST_NULL)
         MPI_Request_free(&request);

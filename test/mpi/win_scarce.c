@@ -8,21 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scarce.h"
+#include "scarce_nth.h"
 #include "tap.h"
 
 enum { BYTES = 100 };
-
-static int fail_at; /* 0: none fails; n: the n-th one from now on */
-static int failed;
-
-static bool is_to_fail(void)
-{
-    if (fail_at == 0 || --fail_at > 0)
-        return false;
-    failed = 1;
-    return true;
-}
 
 static int rank, size;
 static MPI_Comm node;
