@@ -99,6 +99,7 @@ libopal_core_la_SOURCES += \
 	%D%/progress/fixed.c %D%/progress/fixed.h \
 	%D%/runtime/init.c %D%/runtime/init.h \
 	%D%/progress/listener.c %D%/progress/listener.h \
+	%D%/progress/poll_for.h \
 	%D%/util/network.c %D%/util/network.h \
 	%D%/node/node.c %D%/node/node.h \
 	%D%/node/alias.c %D%/node/alias.h \

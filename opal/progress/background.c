@@ -19,7 +19,6 @@
 #include "opal/progress/background.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -31,6 +30,7 @@
 
 #include "opal/progress/descriptor.h"
 #include "opal/progress/listener.h"
+#include "opal/progress/poll_for.h"
 #include "opal/util/log.h"
 
 enum {
@@ -172,14 +172,12 @@ static void end_sleep(void)
     opal_wait_unwatch_doorbell();
 }
 
-/* epoll_wait counts milliseconds, ppoll nanoseconds; which descriptor is ready does not matter. */
+/* Which descriptor is ready does not matter. */
 static void sleep_for(int64_t longest_nsec)
 {
-    const int64_t sec = 1000000000;
     struct pollfd set = {.fd = background.epoll_fd, .events = POLLIN};
-    struct timespec limit = {.tv_sec = longest_nsec / sec, .tv_nsec = longest_nsec % sec};
     uint64_t wakes;
-    ppoll(&set, 1, longest_nsec < 0 ? NULL : &limit, NULL);
+    opal_poll_for(&set, 1, longest_nsec);
     end_sleep();
     ssize_t got = read(background.event_fd, &wakes, sizeof wakes);
     (void)got; /* another descriptor has ended the sleep */

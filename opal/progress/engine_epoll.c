@@ -4,13 +4,12 @@
  * list, so each look begins with others.
  */
 #include <errno.h>
-#include <poll.h>
 #include <sys/epoll.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "opal/progress/descriptor.h"
 #include "opal/progress/engine.h"
+#include "opal/progress/poll_for.h"
 
 static int epoll_fd = -1;
 static struct epoll_event found[OPAL_ENGINE_BATCH];
@@ -94,17 +93,15 @@ static void engine_prepare(atomic_uint *word OPAL_UNUSED, unsigned seen OPAL_UNU
     blocked_count = 0;
 }
 
-/* epoll_wait counts milliseconds, and some timers are shorter than one; ppoll counts nanoseconds,
- * and an epoll descriptor is readable when one of its own is ready. */
+/* Some timers are shorter than the milliseconds that epoll_wait counts. An epoll descriptor is
+ * readable when one of its own is ready. */
 static void engine_block(int64_t timeout_nsec)
 {
-    const int64_t sec = 1000000000;
     int timeout = -1;
     if (timeout_nsec >= 0) {
         struct pollfd set = {.fd = epoll_fd, .events = POLLIN};
-        struct timespec limit = {.tv_sec = timeout_nsec / sec, .tv_nsec = timeout_nsec % sec};
         timeout = 0;
-        if (ppoll(&set, 1, &limit, NULL) <= 0)
+        if (opal_poll_for(&set, 1, timeout_nsec) <= 0)
             return; /* nothing is ready; `prepare` has said so */
     }
     blocked_count = epoll_wait(epoll_fd, blocked, OPAL_ENGINE_BATCH, timeout);

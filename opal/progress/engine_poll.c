@@ -4,12 +4,12 @@
  * each time, indexed by slot. `block` works on a copy, since the array may be changed meanwhile.
  */
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "opal/progress/descriptor.h"
 #include "opal/progress/engine.h"
+#include "opal/progress/poll_for.h"
 
 typedef struct table {
     struct pollfd *fds; /* fd -1: not watched */
@@ -132,10 +132,8 @@ static void engine_prepare(atomic_uint *word OPAL_UNUSED, unsigned seen OPAL_UNU
 
 static void engine_block(int64_t timeout_nsec)
 {
-    struct timespec limit = {.tv_sec = timeout_nsec / 1000000000,
-                             .tv_nsec = timeout_nsec % 1000000000};
     bool is_whole = blocked.count > 0; /* the wake descriptor is always there */
-    if (is_whole && ppoll(blocked.fds, blocked.count, timeout_nsec < 0 ? NULL : &limit, NULL) >= 0)
+    if (is_whole && opal_poll_for(blocked.fds, blocked.count, timeout_nsec) >= 0)
         return;
     if (!is_whole || errno != EINTR)
         poll(NULL, 0, 1); /* no memory: not at full speed */
