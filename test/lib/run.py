@@ -16,8 +16,8 @@ failure. Its output is kept in the log folder and shown when it failed.
 The environment of a test: MICA_SOURCE, MICA_BUILD, MICA_PREFIX, MICA_TMP (an empty folder of its
 own, where it starts), TMPDIR (beside it, checked to be left empty).
 
-Random programs run for the seconds that tests.list says, or, where these are more than two minutes
-together, for their part of two minutes; times MICA_TEST_SOAK (1); with a seed that is made of
+Random programs run for the seconds that tests.list says, or, where these are more than 80 seconds
+together, for their part of these; times MICA_TEST_SOAK (1); with a seed that is made of
 MICA_TEST_SEED (the time). A test of test/mpi that fails tells the command to repeat it.
 
 The last line is "N passed, N failed" (and ", N skipped"); the exit status is 0 if none failed.
@@ -53,7 +53,7 @@ import supervise  # noqa: E402
 SHOWN_LINES = 60
 SLOWEST = 20          # so many are listed at the end
 LISTED_SECONDS = 2    # times.tsv has the tests that take longer
-RANDOM_SECONDS = 120  # of all random programs of a run together, times MICA_TEST_SOAK
+RANDOM_SECONDS = 80   # of all random programs of a run together, times MICA_TEST_SOAK
 WAITING_SHARE = 0.25  # a test with less CPU time than this share of its seconds waits
 TIMES = os.path.join("test", "lib", "times.tsv")
 TAP_LINE = re.compile(r"^(not )?ok\b(.*)$")
@@ -516,7 +516,7 @@ def parse_options():
                         help="tests at a time (%(default)s)")
     parser.add_argument("--timeout", type=float, default=300,
                         help="seconds for a test that names none (%(default)s)")
-    parser.add_argument("--fuzz-seconds", type=int, default=10,
+    parser.add_argument("--fuzz-seconds", type=int, default=5,
                         help="for each fuzz target; 0 leaves them out (%(default)s)")
     parser.add_argument("--without", action="append", default=[], metavar="PATH",
                         help="leave this out; may be repeated")
