@@ -29,6 +29,7 @@ libompi_core_la_SOURCES += \
 	%D%/api/rma.c \
 	%D%/api/spawn.c \
 	%D%/api/status.c \
+	%D%/api/tool.c \
 	%D%/api/topo.c \
 	%D%/api/wrapper.c %D%/api/wrapper.h \
 	%D%/attribute/attribute.c %D%/attribute/attribute.h \
@@ -110,6 +111,8 @@ libompi_core_la_SOURCES += \
 	%D%/runtime/params.c %D%/runtime/params.h \
 	%D%/runtime/runtime.c %D%/runtime/runtime.h \
 	%D%/schedule/schedule.c %D%/schedule/schedule.h \
+	%D%/tool/enum.c \
+	%D%/tool/tool.c %D%/tool/tool.h \
 	%D%/topology/dims.c \
 	%D%/topology/topology.c %D%/topology/topology.h \
 	%D%/win/access.c \

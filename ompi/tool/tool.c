@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Init and finalize, the lock, and texts of the tool interface. */
+#include "ompi/tool/tool.h"
+
+#include <pthread.h>
+#include <string.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned users; /* inits without a finalize. Protected by the lock */
+
+int ompi_tool_init(int required, int *provided)
+{
+    switch (required) {
+    case MPI_THREAD_SINGLE:
+    case MPI_THREAD_FUNNELED:
+    case MPI_THREAD_SERIALIZED:
+    case MPI_THREAD_MULTIPLE:
+        break;
+    default:
+        return MPI_T_ERR_INVALID;
+    }
+    pthread_mutex_lock(&lock);
+    users++;
+    pthread_mutex_unlock(&lock);
+    OMPI_TOOL_PUT(provided, MPI_THREAD_MULTIPLE);
+    return MPI_SUCCESS;
+}
+
+int ompi_tool_finalize(void)
+{
+    int error = ompi_tool_enter();
+    if (error != MPI_SUCCESS)
+        return error;
+    users--;
+    return ompi_tool_leave(MPI_SUCCESS);
+}
+
+int ompi_tool_enter(void)
+{
+    pthread_mutex_lock(&lock);
+    return users > 0 ? MPI_SUCCESS : ompi_tool_leave(MPI_T_ERR_NOT_INITIALIZED);
+}
+
+int ompi_tool_leave(int error)
+{
+    pthread_mutex_unlock(&lock);
+    return error;
+}
+
+void ompi_tool_put_text(const char *text, char *buffer, int *length)
+{
+    if (length == NULL)
+        return;
+    size_t bytes = strlen(text);
+    if (buffer != NULL && *length > 0) {
+        size_t room = (size_t)*length - 1;
+        size_t copied = bytes < room ? bytes : room;
+        memcpy(buffer, text, copied);
+        buffer[copied] = 0;
+    }
+    *length = (int)bytes + 1;
+}
