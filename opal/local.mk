@@ -43,6 +43,7 @@ libopal_core_la_SOURCES += \
 	%D%/util/nearest.c \
 	%D%/util/pool.h \
 	%D%/util/text.c %D%/util/text.h \
+	%D%/mca/base/catalog.c %D%/mca/base/catalog.h \
 	%D%/mca/base/component.h \
 	%D%/mca/base/diagnostic.c %D%/mca/base/diagnostic.h \
 	%D%/mca/base/dso.c %D%/mca/base/dso.h \

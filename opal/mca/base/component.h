@@ -29,7 +29,7 @@
 #include "opal/mca/base/param.h"
 
 enum {
-    OPAL_COMPONENT_ABI = 4, /* goes up when this header or a framework's changes */
+    OPAL_COMPONENT_ABI = 5, /* goes up when this header or a framework's changes */
     OPAL_REASON_MAX_BYTES = 256,
     OPAL_PRIORITY_MAX = 100,
 };

@@ -27,11 +27,13 @@ static const opal_param_row_t base_params[] = {
     {.name = "component_path",
      .type = OPAL_PARAM_LIST,
      .value = &component_path,
+     .write = OPAL_PARAM_NEVER,
      .prose = "Directories that are searched for component DSOs before the directory of the "
               "installed ones; ',' or ':' separates them"},
     {.name = "param_files",
      .type = OPAL_PARAM_LIST,
      .value = &param_files,
+     .write = OPAL_PARAM_NEVER,
      .prose = "The parameter files that are read instead of the system's and the user's. Has no "
               "effect in a file, only in the environment and as mpirun --mca"},
     {0},
@@ -374,11 +376,9 @@ static opal_status_t worse_of(opal_status_t first, opal_status_t second)
     return first != OPAL_SUCCESS ? first : second;
 }
 
-opal_status_t opal_framework_open(opal_framework_t *framework)
+/* The rows of the framework itself. */
+static opal_status_t register_own(opal_framework_t *framework)
 {
-    if (framework->open_count++ > 0)
-        return framework->open_status;
-
     framework->selection_row[0] = (opal_param_row_t){
         .name = "",
         .type = OPAL_PARAM_LIST,
@@ -387,7 +387,26 @@ opal_status_t opal_framework_open(opal_framework_t *framework)
             "The components that may be used (a,b), or that may not be used (^a,b); empty: all may",
     };
     opal_status_t status = opal_param_register(framework->name, "", framework->selection_row);
-    status = worse_of(status, opal_param_register(framework->name, "", framework->params));
+    return worse_of(status, opal_param_register(framework->name, "", framework->params));
+}
+
+void opal_framework_register(opal_framework_t *framework)
+{
+    register_own(framework);
+    for (size_t p = 0; p < MAX_PROJECTS && projects[p] != NULL; p++) {
+        for (const opal_component_t *const *c = projects[p]->components; *c != NULL; c++) {
+            if (strcmp((*c)->framework, framework->name) == 0)
+                opal_param_register(framework->name, (*c)->name, (*c)->params);
+        }
+    }
+}
+
+opal_status_t opal_framework_open(opal_framework_t *framework)
+{
+    if (framework->open_count++ > 0)
+        return framework->open_status;
+
+    opal_status_t status = register_own(framework);
     find_candidates(framework);
     translate_selection(framework);
     if (check_selection(framework) != OPAL_SUCCESS) {
@@ -439,6 +458,25 @@ void opal_framework_close(opal_framework_t *framework)
     framework->selected = false;
     opal_param_withdraw(framework->params);
     opal_param_withdraw(framework->selection_row);
+}
+
+const char *opal_framework_prose(const char *framework, const char *component)
+{
+    const opal_framework_t *found = opal_framework_find(framework);
+    if (*component == 0)
+        return found != NULL ? found->prose : "";
+    for (size_t i = 0; found != NULL && i < found->candidate_count; i++) {
+        const opal_candidate_t *candidate = &found->candidates[i];
+        if (candidate->component != NULL && strcmp(candidate->name, component) == 0)
+            return candidate->component->prose;
+    }
+    for (size_t p = 0; p < MAX_PROJECTS && projects[p] != NULL; p++) {
+        for (const opal_component_t *const *c = projects[p]->components; *c != NULL; c++) {
+            if (strcmp((*c)->framework, framework) == 0 && strcmp((*c)->name, component) == 0)
+                return (*c)->prose;
+        }
+    }
+    return "";
 }
 
 /* True if name begins with prefix and a '_'. */

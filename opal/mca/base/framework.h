@@ -111,6 +111,12 @@ OPAL_EXPORT opal_framework_t *opal_framework_find(const char *name);
 OPAL_EXPORT opal_status_t opal_framework_open(opal_framework_t *framework);
 
 /*
+ * Registers the parameters that opening it would, those of DSOs aside, and opens nothing: for a
+ * program that lists them before the library starts. The caller ends this by opal_param_fini.
+ */
+OPAL_EXPORT void opal_framework_register(opal_framework_t *framework);
+
+/*
  * Asks the open components, chooses, and closes those that were not chosen. Once between open and
  * close; a repeated call returns the result again.
  * OPAL_ERR_NOT_AVAILABLE: no component can run here; the diagnostic lists the reasons.
@@ -131,6 +137,10 @@ OPAL_EXPORT const opal_candidate_t *opal_framework_best(const opal_framework_t *
 
 /* Whether the user's list allows a component; an empty list allows all. */
 OPAL_EXPORT bool opal_framework_allows(const opal_framework_t *framework, const char *name);
+
+/* The line for a person of a framework (component ""), or of a component that is static or open; "":
+ * there is none. */
+OPAL_EXPORT const char *opal_framework_prose(const char *framework, const char *component);
 
 /* Closes all components and unloads the DSOs when the last open is undone. */
 OPAL_EXPORT void opal_framework_close(opal_framework_t *framework);

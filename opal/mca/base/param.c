@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +49,21 @@ static struct {
     size_t setting_count;
     entry_t *entries;
     size_t entry_count;
+    const opal_param_watcher_t *watcher; /* NULL: nobody is told */
 } registry;
+
+/* Protects the registry. */
+static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
+void opal_param_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+void opal_param_unlock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
 
 /* -- settings ----------------------------------------------------------------- */
 
@@ -219,20 +234,23 @@ static void read_files(void)
 
 void opal_param_init(void)
 {
-    if (registry.init_count++ > 0)
-        return;
-    read_environment();
-    read_files();
+    opal_param_lock();
+    if (registry.init_count++ == 0) {
+        read_environment();
+        read_files();
+    }
+    opal_param_unlock();
 }
 
 const char *opal_param_setting(const char *full_name, const char **origin)
 {
+    opal_param_lock();
     const setting_t *setting = strongest_setting(full_name);
-    if (setting == NULL)
-        return NULL;
-    if (origin != NULL)
+    const char *value = setting != NULL ? setting->value : NULL;
+    if (setting != NULL && origin != NULL)
         *origin = setting->origin;
-    return setting->value;
+    opal_param_unlock();
+    return value;
 }
 
 /* -- entries ------------------------------------------------------------------ */
@@ -410,10 +428,30 @@ static entry_t *add_entry(char *full_name, const char *framework, const char *co
     return entry;
 }
 
+void opal_param_watch(const opal_param_watcher_t *watcher)
+{
+    opal_param_lock();
+    registry.watcher = watcher;
+    opal_param_unlock();
+}
+
+static void tell_added(const entry_t *entry)
+{
+    if (registry.watcher != NULL && !is_hidden(entry->info.row))
+        registry.watcher->added(&entry->info);
+}
+
+static void tell_leaving(const entry_t *entry)
+{
+    if (registry.watcher != NULL && !is_hidden(entry->info.row))
+        registry.watcher->leaving(&entry->info);
+}
+
 opal_status_t opal_param_register(const char *framework, const char *component,
                                   const opal_param_row_t *table)
 {
     opal_status_t status = OPAL_SUCCESS;
+    opal_param_lock();
     for (const opal_param_row_t *row = table; row != NULL && row->name != NULL; row++) {
         char *full_name = join_name(framework, component, row->name);
         const entry_t *known = find_entry(full_name);
@@ -426,8 +464,44 @@ opal_status_t opal_param_register(const char *framework, const char *component,
         entry_t *entry = add_entry(full_name, framework, component, table, row);
         if (set_entry(entry) != OPAL_SUCCESS)
             status = OPAL_ERR_BAD_PARAM;
+        tell_added(entry);
     }
+    opal_param_unlock();
     return status;
+}
+
+/* Whether the value of the text makes sense; if not, the old one is back. */
+static bool write_entry(const entry_t *entry, const char *text)
+{
+    const opal_param_row_t *row = entry->info.row;
+    char complaint[OPAL_COMPLAINT_MAX_BYTES];
+    char *old = opal_xstrdup(entry->info.value_text);
+    bool fits = opal_param_value_set(row, text, complaint);
+    if (fits && row->written != NULL && !row->written()) {
+        opal_diagnostic_report(true); /* why not: start-up is over, and this rank has written it */
+        opal_param_value_set(row, old, complaint);
+        row->written();
+        fits = false;
+    }
+    free(old);
+    return fits;
+}
+
+bool opal_param_write(const char *full_name, const char *text)
+{
+    opal_param_lock();
+    entry_t *entry = find_entry(full_name);
+    bool fits = entry == NULL || write_entry(entry, text);
+    if (fits)
+        add_setting(full_name, text, OPAL_PARAM_FROM_TOOL, opal_xstrdup("MPI_T_cvar_write"));
+    if (fits && entry != NULL) {
+        const setting_t *setting = find_setting(full_name, OPAL_PARAM_FROM_TOOL);
+        entry->info.source = setting->source;
+        entry->info.origin = setting->origin;
+        entry->info.value_text = setting->value;
+    }
+    opal_param_unlock();
+    return fits;
 }
 
 /* Whether the text was taken. */
@@ -472,6 +546,7 @@ void opal_param_read_early(const char *framework, const opal_param_row_t *table)
 
 static void free_entry(entry_t *entry)
 {
+    tell_leaving(entry);
     opal_param_value_clear(entry->info.row);
     free((char *)entry->info.full_name);
     free((char *)entry->info.framework);
@@ -482,6 +557,7 @@ static void free_entry(entry_t *entry)
 void opal_param_withdraw(const opal_param_row_t *table)
 {
     size_t left = 0;
+    opal_param_lock();
     for (size_t i = 0; i < registry.entry_count; i++) {
         if (registry.entries[i].table == table)
             free_entry(&registry.entries[i]);
@@ -489,6 +565,7 @@ void opal_param_withdraw(const opal_param_row_t *table)
             registry.entries[left++] = registry.entries[i];
     }
     registry.entry_count = left;
+    opal_param_unlock();
 }
 
 static void look(entry_t *entry)
@@ -502,6 +579,7 @@ static void look(entry_t *entry)
 
 void opal_param_visit(opal_param_visit_fn_t *visit, void *context)
 {
+    opal_param_lock();
     if (registry.entry_count > 1)
         qsort(registry.entries, registry.entry_count, sizeof *registry.entries, by_place);
     for (size_t i = 0; i < registry.entry_count; i++) {
@@ -511,6 +589,7 @@ void opal_param_visit(opal_param_visit_fn_t *visit, void *context)
             look(&registry.entries[i]);
         visit(&registry.entries[i].info, context);
     }
+    opal_param_unlock();
 }
 
 /* Adds to the note if the setting is another MPI's; `nearest` is what could have been meant. */
@@ -534,6 +613,7 @@ size_t opal_param_diagnose_unknown(opal_param_foreign_fn_t *is_foreign)
     const char **names = opal_xcalloc(registry.entry_count + 1, sizeof *names);
     size_t unknown = 0, name_count = 0;
     opal_text_t note = {0};
+    opal_param_lock();
     for (size_t i = 0; i < registry.entry_count; i++) {
         if (!is_hidden(registry.entries[i].info.row))
             names[name_count++] = registry.entries[i].info.full_name;
@@ -542,6 +622,7 @@ size_t opal_param_diagnose_unknown(opal_param_foreign_fn_t *is_foreign)
     for (size_t i = 0; i < registry.setting_count; i++) {
         const setting_t *setting = &registry.settings[i];
         if (setting->taken || find_entry(setting->name) != NULL ||
+            setting->source == OPAL_PARAM_FROM_TOOL ||
             (is_foreign != NULL && is_foreign(setting->name)))
             continue;
         const char *nearest = opal_nearest_name(setting->name, names, name_count);
@@ -557,23 +638,43 @@ size_t opal_param_diagnose_unknown(opal_param_foreign_fn_t *is_foreign)
     if (note.length > 0)
         opal_diagnostic(OPAL_NOTE, "parameters of another MPI have no effect: %s",
                         opal_text_string(&note));
+    opal_param_unlock();
     opal_text_free(&note);
     free(names);
     return unknown;
 }
 
+/* All but what a tool has written, which counts when the library starts again. */
+static void free_settings(void)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < registry.setting_count; i++) {
+        setting_t *setting = &registry.settings[i];
+        if (setting->source == OPAL_PARAM_FROM_TOOL) {
+            registry.settings[left++] = *setting;
+            continue;
+        }
+        free(setting->name);
+        free(setting->value);
+        free(setting->origin);
+    }
+    registry.setting_count = left;
+    if (left == 0) {
+        free(registry.settings);
+        registry.settings = NULL;
+    }
+}
+
 void opal_param_fini(void)
 {
-    if (registry.init_count == 0 || --registry.init_count > 0)
-        return;
-    for (size_t i = 0; i < registry.entry_count; i++)
-        free_entry(&registry.entries[i]);
-    for (size_t i = 0; i < registry.setting_count; i++) {
-        free(registry.settings[i].name);
-        free(registry.settings[i].value);
-        free(registry.settings[i].origin);
+    opal_param_lock();
+    if (registry.init_count > 0 && --registry.init_count == 0) {
+        for (size_t i = 0; i < registry.entry_count; i++)
+            free_entry(&registry.entries[i]);
+        free(registry.entries);
+        registry.entries = NULL;
+        registry.entry_count = 0;
+        free_settings();
     }
-    free(registry.entries);
-    free(registry.settings);
-    memset(&registry, 0, sizeof registry);
+    opal_param_unlock();
 }

@@ -5,7 +5,7 @@
  * A row names a variable; registering the row writes the variable: its default,
  * or what the user set. Later sources win over earlier ones:
  *
- *   default < system file < user file < environment < mpirun --mca
+ *   default < system file < user file < environment < mpirun --mca < a tool (catalog.h)
  *
  * The full name is FRAMEWORK_COMPONENT_NAME ("pmi_wire_timeout"), with the parts
  * that are empty left out. In the environment it is OMPI_MCA_<full name>.
@@ -14,9 +14,10 @@
  * name that nothing registered, become diagnostics (diagnostic.h) that say
  * where the setting came from and what was probably meant.
  *
- * The same rows feed ompi_info and the documentation.
+ * The same rows feed ompi_info, the documentation and the tool interface (catalog.h).
  *
- * Threading: start-up and shutdown only, one thread.
+ * Threading: one thread starts and ends the library. Tools look at parameters at any time from
+ * other threads, so every function takes one lock, which may be nested (opal_param_lock).
  */
 #ifndef OPAL_MCA_BASE_PARAM_H
 #define OPAL_MCA_BASE_PARAM_H
@@ -50,6 +51,15 @@ typedef struct opal_param_choice {
 enum { OPAL_PARAM_AUTO, OPAL_PARAM_YES, OPAL_PARAM_NO };
 OPAL_EXPORT extern const opal_param_choice_t opal_param_auto_yes_no[];
 
+/* When a tool may write a parameter. Its settings by files and the environment count at start only.
+ */
+typedef enum opal_param_write {
+    OPAL_PARAM_AT_START,      /* before the library starts: then it is read once */
+    OPAL_PARAM_NEVER,         /* it has been read when tools begin */
+    OPAL_PARAM_ANYTIME,       /* each process for itself: it is read whenever it is used */
+    OPAL_PARAM_ANYTIME_EQUAL, /* the same, but all processes need the same value */
+} opal_param_write_t;
+
 /* `preset` is required; for strings and lists NULL is legal and means unset. */
 typedef struct opal_param_row {
     const char *name;                   /* last part of the full name; NULL ends the table */
@@ -69,6 +79,11 @@ typedef struct opal_param_row {
     const char *prose;                  /* one line for a person */
     const char *deprecated;             /* makes the row a deprecated name, see below; NULL: none */
     const char *removed; /* makes the row a removed name, see below; NULL: a parameter */
+    opal_param_write_t write;
+    bool (*written)(
+        void); /* ANYTIME only: called when a tool has written it while it is registered,
+                * with the lock of parameters. False: the value makes no sense, and the
+                * one before comes back, which is told, too. NULL: nothing to do */
 } opal_param_row_t;
 
 /*
@@ -101,6 +116,7 @@ typedef enum opal_param_source {
     OPAL_PARAM_FROM_USER_FILE,
     OPAL_PARAM_FROM_ENVIRONMENT,
     OPAL_PARAM_FROM_COMMAND_LINE, /* mpirun --mca */
+    OPAL_PARAM_FROM_TOOL,         /* outlasts opal_param_fini */
     OPAL_PARAM_SOURCE_COUNT
 } opal_param_source_t;
 
@@ -163,6 +179,24 @@ OPAL_EXPORT void opal_param_visit(opal_param_visit_fn_t *visit, void *context);
  */
 typedef bool opal_param_foreign_fn_t(const char *full_name);
 OPAL_EXPORT size_t opal_param_diagnose_unknown(opal_param_foreign_fn_t *is_foreign);
+
+/* Holds the lock of parameters over several calls. A thread may nest it. */
+OPAL_EXPORT void opal_param_lock(void);
+OPAL_EXPORT void opal_param_unlock(void);
+
+/* For opal/mca/base/catalog.c: what is told of every parameter that is registered, once it has its
+ * value, and before it is withdrawn. With the lock; replaced and removed names are left out. */
+typedef struct opal_param_watcher {
+    void (*added)(const opal_param_info_t *info);
+    void (*leaving)(const opal_param_info_t *info);
+} opal_param_watcher_t;
+
+void opal_param_watch(const opal_param_watcher_t *watcher);
+
+/* For opal/mca/base/catalog.c: a setting that is stronger than all others. If a parameter of the
+ * name is registered, its variable is written, too; false: the text does not fit, and nothing has
+ * changed. */
+bool opal_param_write(const char *full_name, const char *text);
 
 /* "bool", "int", ... */
 OPAL_EXPORT const char *opal_param_type_name(opal_param_type_t type);

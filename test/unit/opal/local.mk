@@ -24,6 +24,7 @@ unit_tests += \
 	%D%/util/sha256 \
 	%D%/util/status \
 	%D%/util/text \
+	%D%/mca/base/catalog \
 	%D%/mca/base/diagnostic \
 	%D%/mca/base/dso \
 	%D%/mca/base/framework \

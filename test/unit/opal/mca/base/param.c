@@ -108,7 +108,7 @@ static const opal_param_info_t *info_of(const char *full_name)
 static const struct {
     int value;
     const char *text, *origin; /* origin behind the folder's name */
-} by_source[OPAL_PARAM_SOURCE_COUNT] = {
+} by_source[] = {
     [OPAL_PARAM_FROM_DEFAULT] = {10, "10", "default"},
     [OPAL_PARAM_FROM_SYSTEM_FILE] = {11, "11", "/system.conf:1"},
     [OPAL_PARAM_FROM_USER_FILE] = {12, "0xc", "/.openmpi/mca-params.conf:3"},
@@ -728,7 +728,7 @@ START_TEST(a_read_out_cannot_be_set)
 END_TEST
 
 static const unit_test_t tests[] = {
-    {.test = &later_sources_win, .repeats = OPAL_PARAM_SOURCE_COUNT},
+    {.test = &later_sources_win, .repeats = OPAL_COUNT_OF(by_source)},
     {.test = &the_later_line_wins},
     {.test = &setting_without_a_parameter},
     {.test = &named_files_replace_the_others},
