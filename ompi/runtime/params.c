@@ -3,6 +3,7 @@
 #include "ompi/runtime/params.h"
 
 #include "ompi/api/mpi.h"
+#include "ompi/runtime/runtime.h"
 
 enum { INITIAL_FATAL, INITIAL_ABORT, INITIAL_RETURN };
 
@@ -34,6 +35,8 @@ static const opal_param_row_t params[] = {
      .type = OPAL_PARAM_BOOL,
      .value = &check,
      .preset = "yes",
+     .write = OPAL_PARAM_ANYTIME,
+     .written = ompi_runtime_check_changed,
      .prose = "Whether MPI calls check their arguments"},
     {.name = "initial_errhandler",
      .type = OPAL_PARAM_ENUM,
@@ -64,6 +67,7 @@ static const opal_param_row_t params[] = {
      .value = &leave_pinned,
      .preset = "runtime",
      .choices = opal_leave_pinned_choices,
+     .write = OPAL_PARAM_NEVER,
      .prose = "Whether a buffer that a network has registered stays registered after its "
               "message; runtime: where a transport is faster by it and the unmapping of memory "
               "is noticed. Read before main: has no effect in a file, only in the environment "
@@ -73,6 +77,7 @@ static const opal_param_row_t params[] = {
      .value = &leave_pinned_pipeline,
      .preset = "runtime",
      .choices = opal_leave_pinned_choices,
+     .write = OPAL_PARAM_NEVER,
      .prose = "Whether the parts of a long message, which are registered one after the other, "
               "stay registered after it; runtime: as with mpi_leave_pinned. Not together with "
               "mpi_leave_pinned"},

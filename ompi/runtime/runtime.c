@@ -188,6 +188,32 @@ int ompi_runtime_release(void)
     return ompi_error_of_status(status);
 }
 
+/* Registers everything for a moment, while no other thread sees the parameters. */
+static void register_all(void)
+{
+    opal_framework_t *framework;
+    opal_param_lock();
+    read_settings();
+    opal_project_add(&ompi_project);
+    opal_init_register_params();
+    for (size_t i = 0; (framework = opal_framework_at(i, NULL)) != NULL; i++)
+        opal_framework_register(framework);
+    forget_settings();
+    opal_diagnostic_reset(); /* the start of MPI will find all mistakes again */
+    opal_param_unlock();
+}
+
+void ompi_runtime_show_parameters(void)
+{
+    pthread_mutex_lock(&users_lock);
+    pthread_mutex_lock(&settings_lock);
+    if (users == 0)
+        register_all();
+    settings_known = true;
+    pthread_mutex_unlock(&settings_lock);
+    pthread_mutex_unlock(&users_lock);
+}
+
 /* -- MPI_Init and MPI_Finalize ---------------------------------------------------------------- */
 
 bool ompi_runtime_claim_init(void)
@@ -207,6 +233,17 @@ int ompi_runtime_init(int required, int *provided)
     atomic_store(&state, RUNNING);
     *provided = thread_level;
     return MPI_SUCCESS;
+}
+
+/* MPI may end at the same time. */
+bool ompi_runtime_check_changed(void)
+{
+    unsigned mode = ompi_api_mode();
+    unsigned checked = ompi_params_check() ? OMPI_API_CHECKED : OMPI_API_UNCHECKED;
+    while ((mode & OMPI_API_UNUSABLE) == 0 &&
+           !atomic_compare_exchange_weak(&ompi_api_mode_word, &mode, checked))
+        continue;
+    return true;
 }
 
 int ompi_runtime_finalize(void)
@@ -256,8 +293,10 @@ ompi_errhandler_t *ompi_runtime_initial_errhandler(void)
     pthread_mutex_lock(&settings_lock);
     if (!settings_known) {
         /* Which rank prints mistakes is not known before MPI_Init, which will find them again. */
+        opal_param_lock();
         read_settings();
         forget_settings();
+        opal_param_unlock();
         opal_diagnostic_reset();
         settings_known = true;
     }

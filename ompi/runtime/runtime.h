@@ -42,6 +42,13 @@ OPAL_EXPORT int ompi_runtime_acquire(int required, int *level);
 /* Removes a user. The last one waits until all messages have left. */
 OPAL_EXPORT int ompi_runtime_release(void);
 
+/* Unless the runtime has users: registers the parameters of all that is not in a DSO for a moment,
+ * so that the catalog of parameters knows them. Any thread. */
+void ompi_runtime_show_parameters(void);
+
+/* mpi_param_check has changed: from now on calls check their arguments, or do not. */
+bool ompi_runtime_check_changed(void);
+
 /* Claims the start of MPI for this thread; false: MPI was started, or is being started. */
 bool ompi_runtime_claim_init(void);
 

@@ -85,6 +85,7 @@ static const opal_param_row_t params[] = {
      .preset = "1000",
      .max = "1000000",
      .unit = "us",
+     .write = OPAL_PARAM_ANYTIME,
      .prose = "How long a wait polls before it sleeps, if every rank has a core (spin budget); "
               "to sleep and be woken takes 50 to 100 us; 0: it sleeps at once"},
     {.name = "yields",
@@ -93,6 +94,7 @@ static const opal_param_row_t params[] = {
      .preset = "50",
      .max = "1000000",
      .is_internal = true,
+     .write = OPAL_PARAM_ANYTIME,
      .prose = "How often a wait yields its core before it sleeps, if there are more ranks than "
               "cores"},
     {0},

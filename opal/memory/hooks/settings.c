@@ -29,12 +29,19 @@ static const opal_param_choice_t log_levels[] = {
     {0},
 };
 
+static bool set_log_level(void)
+{
+    opal_say_threshold = parsed_log_level;
+    return true;
+}
+
 const opal_param_row_t opal_memory_params[] = {
     {.name = "events",
      .type = OPAL_PARAM_BOOL,
      .value = &parsed.events,
      .preset = "yes",
      .variables = "UCX_MEM_EVENTS",
+     .write = OPAL_PARAM_NEVER,
      .prose = "Whether calls that unmap memory are intercepted, so that caches of registered "
               "memory learn of it; no: no call is intercepted, and no code is patched"},
     {.name = "symbol_hooks", .removed = "memory_events=no turns interception off"},
@@ -43,6 +50,7 @@ const opal_param_row_t opal_memory_params[] = {
      .value = &parsed.reloc_hooks,
      .preset = "yes",
      .variables = "UCX_MEM_RELOC_HOOKS",
+     .write = OPAL_PARAM_NEVER,
      .prose = "Whether relocation tables are patched to intercept the calls that map and unmap "
               "memory"},
     {.name = "overwrite_hooks",
@@ -50,6 +58,7 @@ const opal_param_row_t opal_memory_params[] = {
      .value = &parsed.overwrite_hooks,
      .preset = "yes",
      .is_internal = true,
+     .write = OPAL_PARAM_NEVER,
      .prose = "Whether the code of libc is patched to intercept what libc itself maps and unmaps; "
               "patcher=^overwrite does the same"},
     {.name = "malloc_hooks",
@@ -57,6 +66,7 @@ const opal_param_row_t opal_memory_params[] = {
      .value = &parsed.malloc_hooks,
      .preset = "yes",
      .variables = "UCX_MEM_MALLOC_HOOKS",
+     .write = OPAL_PARAM_NEVER,
      .prose = "Whether a memory component may replace malloc"},
     {.name = "alloc_align",
      .type = OPAL_PARAM_SIZE,
@@ -66,6 +76,7 @@ const opal_param_row_t opal_memory_params[] = {
      .max = "4096",
      .unit = "bytes",
      .variables = "UCX_MEM_ALLOC_ALIGN",
+     .write = OPAL_PARAM_NEVER,
      .prose = "The least alignment of blocks that malloc returns, where a memory component "
               "replaces it"},
     {.name = "log_level",
@@ -74,6 +85,8 @@ const opal_param_row_t opal_memory_params[] = {
      .preset = "warn",
      .choices = log_levels,
      .variables = "UCX_MEM_LOG_LEVEL",
+     .write = OPAL_PARAM_ANYTIME,
+     .written = set_log_level,
      .prose = "The least severe messages about memory events and patching that are written to "
               "stderr; diag means warn, and what is finer than trace means trace"},
     {0},
@@ -133,6 +146,7 @@ void opal_memory_settings_check_late(const void *parsed_values, const void *in_e
 
 void opal_memory_settings_check(void)
 {
+    set_log_level(); /* a file or a tool may have set it since */
     if (atomic_load_explicit(&ready, memory_order_acquire))
         opal_memory_settings_check_late(&parsed, &settings, sizeof parsed);
 }

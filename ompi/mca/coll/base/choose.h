@@ -12,7 +12,8 @@
  * An algorithm that cannot do a call is passed over. The first algorithm of each family can do
  * every call, and is taken where no rule is reached.
  *
- * Threading: a table is read when its component is opened, and does not change afterwards.
+ * Threading: a table is read when its component is opened, and again when a tool has written it,
+ * under ompi_lock, as calls choose.
  */
 #ifndef OMPI_COLL_CHOOSE_H
 #define OMPI_COLL_CHOOSE_H

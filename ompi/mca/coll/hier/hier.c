@@ -17,6 +17,7 @@ enum { PRIORITY = 60 }; /* above coll/sm, which carries out what the children do
 /* -- settings -------------------------------------------------------------------------------- */
 
 static opal_strings_t set_table, domains;
+static bool read_rules_again(void);
 static unsigned domain_ranks;
 static bool uses_domains;
 
@@ -25,6 +26,8 @@ static const opal_param_row_t params[] = {
      .type = OPAL_PARAM_LIST,
      .value = &set_table,
      .preset = OMPI_COLL_HIER_TABLE,
+     .write = OPAL_PARAM_ANYTIME_EQUAL,
+     .written = read_rules_again,
      .prose = "Which way a collective over several nodes, or domains of a node, goes: "
               "COLLECTIVE=RULE,RULE,..., as in coll_p2p_table, with a NAME of flat (without "
               "levels), leaders (one rank of a node sends and receives for all), parallel (each "
@@ -36,6 +39,7 @@ static const opal_param_row_t params[] = {
      .preset = OMPI_COLL_HIER_SEGMENT_BYTES,
      .min = "1",
      .unit = "bytes",
+     .write = OPAL_PARAM_ANYTIME_EQUAL,
      .prose = "How long the segments of a pipelined collective over nodes are. All ranks need the "
               "same value",
      .is_internal = true},
@@ -127,14 +131,22 @@ static opal_status_t read_domains(void)
     return OPAL_SUCCESS;
 }
 
+static opal_status_t read_rules(bool has_set)
+{
+    opal_status_t status = ompi_coll_table_preset(&rules);
+    opal_status_t read = has_set ? ompi_coll_table_read(&rules, &set_table) : OPAL_SUCCESS;
+    return status != OPAL_SUCCESS ? status : read;
+}
+
+static bool read_rules_again(void)
+{
+    return read_rules(true) == OPAL_SUCCESS;
+}
+
 static opal_status_t open_settings(void)
 {
-    opal_status_t status = ompi_coll_table_preset(&rules), read = OPAL_SUCCESS;
-    if (opal_param_setting(rules.parameter, NULL) != NULL)
-        read = ompi_coll_table_read(&rules, &set_table);
-    if (status == OPAL_SUCCESS)
-        status = read;
-    read = read_domains();
+    opal_status_t status = read_rules(opal_param_setting(rules.parameter, NULL) != NULL);
+    opal_status_t read = read_domains();
     return status != OPAL_SUCCESS ? status : read;
 }
 

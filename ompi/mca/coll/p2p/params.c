@@ -52,6 +52,8 @@ ompi_coll_table_t p2p_rules = {.algorithms = algorithms,
                                .preset = OMPI_COLL_P2P_TABLE,
                                .ranks = "ranks"};
 
+static bool read_rules_again(void);
+
 /* The names of a family that coll_p2p_table replaced: of its rules, and before that of one
  * algorithm, which is a table of one rule. */
 #define REPLACED(id, family)                                                                       \
@@ -66,6 +68,8 @@ const opal_param_row_t p2p_params[] = {
      .type = OPAL_PARAM_LIST,
      .value = &set_table,
      .preset = OMPI_COLL_P2P_TABLE,
+     .write = OPAL_PARAM_ANYTIME_EQUAL,
+     .written = read_rules_again,
      .prose = "Which algorithm a collective uses: COLLECTIVE=RULE,RULE,..., for one or several "
               "collectives; the others keep their default rules. The last rule "
               "NAME[:BYTES[:RANKS]] counts whose bytes and ranks a call reaches. doc/SETTINGS.md "
@@ -76,6 +80,7 @@ const opal_param_row_t p2p_params[] = {
      .preset = OMPI_COLL_P2P_SEGMENT_BYTES,
      .min = "64",
      .unit = "bytes",
+     .write = OPAL_PARAM_ANYTIME_EQUAL,
      .prose = "The longest pieces in which a pipelined collective (bcast=chain) passes data "
               "from rank to rank. All ranks need the same length"},
     {.name = "window",
@@ -84,6 +89,7 @@ const opal_param_row_t p2p_params[] = {
      .preset = OMPI_COLL_P2P_WINDOW,
      .min = "1",
      .max = "100000",
+     .write = OPAL_PARAM_ANYTIME,
      .prose = "How many exchanges with other ranks a linear alltoall has under way at a time"},
     REPLACED(ALLGATHER, "allgather"),
     REPLACED(ALLREDUCE, "allreduce"),
@@ -111,7 +117,7 @@ static opal_status_t read_old_table(ompi_coll_family_t family)
     return status;
 }
 
-opal_status_t p2p_open_rules(void)
+static opal_status_t read_rules(bool has_set)
 {
     opal_status_t status = ompi_coll_table_preset(&p2p_rules);
     for (ompi_coll_family_t family = 0; family < OMPI_FAMILIES; family++) {
@@ -119,8 +125,16 @@ opal_status_t p2p_open_rules(void)
         if (status == OPAL_SUCCESS)
             status = read;
     }
-    if (opal_param_setting(p2p_rules.parameter, NULL) == NULL)
-        return status;
-    opal_status_t read = ompi_coll_table_read(&p2p_rules, &set_table);
+    opal_status_t read = has_set ? ompi_coll_table_read(&p2p_rules, &set_table) : OPAL_SUCCESS;
     return status != OPAL_SUCCESS ? status : read;
+}
+
+opal_status_t p2p_open_rules(void)
+{
+    return read_rules(opal_param_setting(p2p_rules.parameter, NULL) != NULL);
+}
+
+static bool read_rules_again(void)
+{
+    return read_rules(true) == OPAL_SUCCESS;
 }

@@ -31,6 +31,7 @@ const opal_param_row_t opal_memory_shared_params[] = {
      .value = &parsed.enable,
      .preset = "auto",
      .choices = enables,
+     .write = OPAL_PARAM_NEVER,
      .prose = "Whether malloc takes memory from a region that all ranks of the node have mapped, "
               "and can write to; auto: if the node has two or more ranks"},
     {.name = "min_bytes",
@@ -40,6 +41,7 @@ const opal_param_row_t opal_memory_shared_params[] = {
      .min = "1",
      .max = "1G",
      .unit = "bytes",
+     .write = OPAL_PARAM_NEVER,
      .prose = "The smallest block that malloc takes from the shared region "
               "(memory_smheap_enable); smaller blocks are private"},
     {.name = "static_bytes",
@@ -48,6 +50,7 @@ const opal_param_row_t opal_memory_shared_params[] = {
      .preset = "1M",
      .max = "1G",
      .unit = "bytes",
+     .write = OPAL_PARAM_NEVER,
      .prose = "How much static data without initial values the program must have, so that it lies "
               "in the shared region, too (memory_smheap_enable); 0: never"},
     {.name = "size",
@@ -57,6 +60,7 @@ const opal_param_row_t opal_memory_shared_params[] = {
      .max = "8388608",
      .unit = "MiB",
      .variables = "SM_SIZE",
+     .write = OPAL_PARAM_NEVER,
      .prose = "The size of the shared region's address space (memory_smheap_enable), whose pages "
               "are used as needed; 0: one and a half times the node's memory"},
     {.name = "ranks",
@@ -65,6 +69,7 @@ const opal_param_row_t opal_memory_shared_params[] = {
      .preset = "0",
      .max = "1000000",
      .variables = "SM_RANKS",
+     .write = OPAL_PARAM_NEVER,
      .prose = "The number of parts into which the shared region is divided at the start, one for "
               "the pool of each rank; 0: by the number of ranks, so that half of the region is "
               "left for pools that grow"},
@@ -73,6 +78,7 @@ const opal_param_row_t opal_memory_shared_params[] = {
      .value = &parsed.offset,
      .preset = "no",
      .is_internal = true,
+     .write = OPAL_PARAM_NEVER,
      .prose = "Whether this process maps the region at an address of its own, as it does where "
               "the common address is taken"},
     {.name = "wait",
@@ -81,6 +87,7 @@ const opal_param_row_t opal_memory_shared_params[] = {
      .preset = "5000",
      .max = "3600000",
      .unit = "ms",
+     .write = OPAL_PARAM_NEVER,
      .prose = "How long a process waits for the one that creates the shared region, under "
               "launchers other than our mpirun; after that it keeps a private malloc"},
     {0},
