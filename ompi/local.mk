@@ -111,6 +111,8 @@ libompi_core_la_SOURCES += \
 	%D%/runtime/params.c %D%/runtime/params.h \
 	%D%/runtime/runtime.c %D%/runtime/runtime.h \
 	%D%/schedule/schedule.c %D%/schedule/schedule.h \
+	%D%/tool/category.c %D%/tool/category.h \
+	%D%/tool/cvar.c %D%/tool/cvar.h \
 	%D%/tool/enum.c \
 	%D%/tool/tool.c %D%/tool/tool.h \
 	%D%/topology/dims.c \

@@ -5,6 +5,9 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "opal/mca/base/catalog.h"
+#include "ompi/runtime/runtime.h"
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned users; /* inits without a finalize. Protected by the lock */
 
@@ -19,6 +22,8 @@ int ompi_tool_init(int required, int *provided)
     default:
         return MPI_T_ERR_INVALID;
     }
+    opal_catalog_start();
+    ompi_runtime_show_parameters();
     pthread_mutex_lock(&lock);
     users++;
     pthread_mutex_unlock(&lock);
