@@ -30,6 +30,7 @@ libopal_core_la_SOURCES += \
 	%D%/util/status.c \
 	%D%/include/clock.h \
 	%D%/util/bytes.h \
+	%D%/util/counter.h \
 	%D%/util/folder.c %D%/util/folder.h \
 	%D%/util/interval.c %D%/util/interval.h \
 	%D%/util/list.h \
@@ -53,6 +54,7 @@ libopal_core_la_SOURCES += \
 	%D%/mca/base/param.c %D%/mca/base/param.h \
 	%D%/mca/base/param_file.c %D%/mca/base/param_file.h \
 	%D%/mca/base/param_value.c %D%/mca/base/param_value.h \
+	%D%/mca/base/pvar.c %D%/mca/base/pvar.h \
 	%D%/mca/btl/btl.h %D%/mca/btl/lane.h \
 	%D%/mca/btl/base/base.c %D%/mca/btl/base/base.h \
 	%D%/mca/btl/base/remote.c %D%/mca/btl/base/remote.h \

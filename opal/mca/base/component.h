@@ -75,7 +75,8 @@ typedef struct opal_component {
     const char *name;               /* "wire" */
     const char *prose;              /* one line for a person */
     const opal_param_row_t *params; /* ends with a row of zeros; NULL: none */
-    opal_status_t (*open)(void);    /* NULL: nothing to do */
+    const struct opal_pvar_row *pvars;    /* what it counts (pvar.h); likewise */
+    opal_status_t (*open)(void);          /* NULL: nothing to do */
     void (*query)(opal_answer_t *answer); /* required */
     void (*close)(void);                  /* NULL: nothing to do */
     /* How it moves messages with these settings, by kind of memory and size; NULL: no rules. Called

@@ -15,6 +15,7 @@
 #include "opal/mca/base/diagnostic.h"
 #include "opal/mca/base/dso.h"
 #include "opal/mca/base/foreign.h"
+#include "opal/mca/base/pvar.h"
 
 enum { MAX_PROJECTS = 4 };
 
@@ -347,6 +348,14 @@ static bool load_candidate(const opal_framework_t *framework, opal_candidate_t *
     return candidate->component != NULL;
 }
 
+/* Its variables stay registered, unless it is in a DSO. */
+static opal_status_t register_component(const opal_framework_t *framework,
+                                        const opal_component_t *component)
+{
+    opal_pvar_register(framework->name, component->name, component->pvars);
+    return opal_param_register(framework->name, component->name, component->params);
+}
+
 static opal_status_t open_candidate(const opal_framework_t *framework, opal_candidate_t *candidate)
 {
     bool wanted = is_wanted(framework, candidate);
@@ -354,8 +363,7 @@ static opal_status_t open_candidate(const opal_framework_t *framework, opal_cand
         return OPAL_SUCCESS;
 
     /* The rows of one that stays out are registered too: its settings are no typing errors. */
-    opal_status_t status =
-        opal_param_register(framework->name, candidate->name, candidate->component->params);
+    opal_status_t status = register_component(framework, candidate->component);
     if (!wanted)
         return status;
 
@@ -396,7 +404,7 @@ void opal_framework_register(opal_framework_t *framework)
     for (size_t p = 0; p < MAX_PROJECTS && projects[p] != NULL; p++) {
         for (const opal_component_t *const *c = projects[p]->components; *c != NULL; c++) {
             if (strcmp((*c)->framework, framework->name) == 0)
-                opal_param_register(framework->name, (*c)->name, (*c)->params);
+                register_component(framework, *c);
         }
     }
 }
@@ -427,7 +435,7 @@ const opal_answer_t *opal_framework_engage(opal_framework_t *framework, const ch
         return NULL;
     if (candidate->component == NULL &&
         (!load_candidate(framework, candidate, true) ||
-         opal_param_register(framework->name, name, candidate->component->params) != OPAL_SUCCESS))
+         register_component(framework, candidate->component) != OPAL_SUCCESS))
         return NULL;
     if (!candidate->opened && candidate->component->open != NULL &&
         candidate->component->open() != OPAL_SUCCESS)
@@ -447,6 +455,8 @@ void opal_framework_close(opal_framework_t *framework)
             candidate->component->close();
         if (candidate->component != NULL)
             opal_param_withdraw(candidate->component->params);
+        if (candidate->component != NULL && candidate->dso != NULL)
+            opal_pvar_withdraw(candidate->component->pvars);
         opal_dso_unload(candidate->dso);
         opal_strings_free(&candidate->answer.notes);
         free(candidate->name);

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The registry of performance variables. */
+#include "opal/mca/base/pvar.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static opal_pvar_t **variables; /* pointers, so that a variable stays where it is */
+static size_t count;
+
+static const char *copy_text(const char *text)
+{
+    return text != NULL ? opal_xstrdup(text) : NULL;
+}
+
+static opal_pvar_t *find(const char *full_name, opal_pvar_class_t class, size_t *index)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (variables[i]->row.class == class && strcmp(variables[i]->full_name, full_name) == 0) {
+            *index = i;
+            return variables[i];
+        }
+    }
+    return NULL;
+}
+
+/* Choices are not copied: what has states is not in a DSO. */
+static void add(char *full_name, const char *framework, const char *component,
+                const opal_pvar_row_t *row)
+{
+    opal_pvar_t *variable = opal_xcalloc(1, sizeof *variable);
+    *variable = (opal_pvar_t){
+        .full_name = full_name,
+        .framework = opal_xstrdup(framework),
+        .component = opal_xstrdup(component),
+        .row = *row,
+        .live = row,
+    };
+    variable->row.name = copy_text(row->name);
+    variable->row.unit = copy_text(row->unit);
+    variable->row.prose = copy_text(row->prose);
+    variables = opal_xrealloc(variables, (count + 1) * sizeof *variables);
+    variables[count++] = variable;
+}
+
+void opal_pvar_register(const char *framework, const char *component, const opal_pvar_row_t *table)
+{
+    opal_param_lock();
+    for (const opal_pvar_row_t *row = table; row != NULL && row->name != NULL; row++) {
+        size_t index;
+        char *full_name = *component != 0
+                              ? opal_xprintf("%s_%s_%s", framework, component, row->name)
+                              : opal_xprintf("%s_%s", framework, row->name);
+        opal_pvar_t *known = find(full_name, row->class, &index);
+        if (known == NULL) {
+            add(full_name, framework, component, row);
+            continue;
+        }
+        known->live = row;
+        free(full_name);
+    }
+    opal_param_unlock();
+}
+
+static uint64_t value_of(const opal_pvar_t *variable, void *object)
+{
+    const opal_pvar_row_t *row = variable->live;
+    if (row == NULL)
+        return variable->last;
+    return row->value != NULL ? opal_counted(row->value) : row->read(row, object);
+}
+
+void opal_pvar_withdraw(const opal_pvar_row_t *table)
+{
+    opal_param_lock();
+    for (const opal_pvar_row_t *row = table; row != NULL && row->name != NULL; row++) {
+        for (size_t i = 0; i < count; i++) {
+            if (variables[i]->live != row)
+                continue;
+            if (row->bind == OPAL_PVAR_OF_PROCESS)
+                variables[i]->last = value_of(variables[i], NULL);
+            variables[i]->live = NULL;
+        }
+    }
+    opal_param_unlock();
+}
+
+size_t opal_pvar_count(void)
+{
+    opal_param_lock();
+    size_t result = count;
+    opal_param_unlock();
+    return result;
+}
+
+static opal_pvar_t *at(size_t index)
+{
+    opal_param_lock();
+    opal_pvar_t *variable = variables[index];
+    opal_param_unlock();
+    return variable;
+}
+
+const opal_pvar_t *opal_pvar_at(size_t index)
+{
+    return at(index);
+}
+
+bool opal_pvar_find(const char *full_name, opal_pvar_class_t class, size_t *index)
+{
+    opal_param_lock();
+    bool found = find(full_name, class, index) != NULL;
+    opal_param_unlock();
+    return found;
+}
+
+uint64_t opal_pvar_read(size_t index, void *object)
+{
+    opal_param_lock();
+    uint64_t value = value_of(at(index), object);
+    opal_param_unlock();
+    return value;
+}
+
+void opal_pvar_use(size_t index, bool wanted)
+{
+    opal_param_lock();
+    opal_pvar_t *variable = at(index);
+    bool changes = wanted ? variable->started++ == 0 : --variable->started == 0;
+    if (changes && variable->live != NULL && variable->live->enable != NULL)
+        variable->live->enable(wanted);
+    opal_param_unlock();
+}
