@@ -142,6 +142,7 @@ static void take_rendezvous(ob1_receive_t *receive, ob1_peer_t *peer, const ob1_
 {
     set_matched(receive, &head->match, head->total);
     if (receive->wanted == 0 || ob1_rndv_get(peer->btl, receive, head)) {
+        ob1_count_protocol(OB1_BY_GET, receive->wanted);
         finish_rndv_get(receive, peer, head);
         return;
     }

@@ -99,6 +99,55 @@ static void add_unexpected(ob1_matcher_t *matcher, ob1_message_t *message, const
     ob1_matcher_add_unexpected(matcher, &message->unexpected);
 }
 
+/* The bytes of a message, as its first frame says. */
+OPAL_INLINE size_t total_of(unsigned kind, const void *bytes, size_t length)
+{
+    switch (kind) {
+    case OB1_EAGER:
+        return length - sizeof(ob1_match_t);
+    case OB1_EAGER_SYNC:
+        return length - sizeof(ob1_sync_t);
+    case OB1_STREAM:
+        return ((const ob1_stream_head_t *)bytes)->total;
+    default:
+        return ((const ob1_rts_t *)bytes)->total;
+    }
+}
+
+/* The first message of a process that this one has sent nothing to. */
+OPAL_NOINLINE static void count_first(opal_process_t *from, size_t bytes)
+{
+    const ob1_peer_t *peer = ob1_peer(from);
+    if (peer != NULL) /* there is memory for it */
+        opal_count_message(&peer->counts->received, bytes);
+}
+
+/* A message has come. The caller holds the lock of the matcher. */
+OPAL_INLINE void count_arrival(ob1_matcher_t *matcher, opal_process_t *from, size_t bytes)
+{
+    const ob1_peer_t *peer = opal_process_end(from, OPAL_END_MESSAGES);
+    opal_count_message(&matcher->arrived, bytes);
+    if (opal_likely(peer != NULL))
+        opal_count_message(&peer->counts->received, bytes);
+    else
+        count_first(from, bytes);
+}
+
+/* No receive waits for the message. Releases the lock of the matcher. False: there is no memory. */
+OPAL_INLINE bool keep_unexpected(ob1_matcher_t *matcher, opal_process_t *from, unsigned kind,
+                                 const void *bytes, size_t length, const ob1_match_t *match)
+{
+    ob1_message_t *message = ob1_message_copy(from, kind, bytes, length);
+    if (opal_likely(message != NULL)) {
+        add_unexpected(matcher, message, match);
+        count_arrival(matcher, from, total_of(kind, bytes, length));
+    }
+    ob1_unlock(&matcher->lock);
+    if (message != NULL)
+        ob1_wake_probes();
+    return message != NULL;
+}
+
 /* False: the message is unexpected, and there is no memory to copy it. */
 OPAL_INLINE bool match_message(ob1_matcher_t *matcher, opal_process_t *from, unsigned kind,
                                const void *bytes, size_t length, const ob1_match_t *match)
@@ -111,26 +160,19 @@ OPAL_INLINE bool match_message(ob1_matcher_t *matcher, opal_process_t *from, uns
         ob1_message_cancel(matcher, from, bytes);
         return true;
     }
-    ob1_message_t *message = NULL;
     ob1_lock(&matcher->lock);
     ob1_posted_t *posted = ob1_matcher_take_posted(matcher, match->source, match->tag);
-    if (posted == NULL)
-        message = ob1_message_copy(from, kind, bytes, length);
-    if (message != NULL)
-        add_unexpected(matcher, message, match);
+    if (opal_unlikely(posted == NULL))
+        return keep_unexpected(matcher, from, kind, bytes, length, match);
+    count_arrival(matcher, from, total_of(kind, bytes, length));
     ob1_unlock(&matcher->lock);
-    if (opal_likely(posted != NULL)) {
-        ob1_receive_t *receive = opal_container_of(posted, ob1_receive_t, posted);
-        if (kind == OB1_EAGER)
-            ob1_deliver_eager(receive, match->source, match->tag,
-                              (const char *)bytes + sizeof *match, length - sizeof *match);
-        else
-            ob1_deliver(receive, from, kind, bytes, length);
-        return true;
-    }
-    if (message != NULL)
-        ob1_wake_probes();
-    return message != NULL;
+    ob1_receive_t *receive = opal_container_of(posted, ob1_receive_t, posted);
+    if (kind == OB1_EAGER)
+        ob1_deliver_eager(receive, match->source, match->tag, (const char *)bytes + sizeof *match,
+                          length - sizeof *match);
+    else
+        ob1_deliver(receive, from, kind, bytes, length);
+    return true;
 }
 
 /* Also of OB1_CANCEL, which names a message. False: there is no memory to copy the message. */
@@ -172,6 +214,7 @@ static void match_early(ob1_matcher_t *matcher, ob1_message_t *message)
     ob1_posted_t *posted = ob1_matcher_take_posted(matcher, match.source, match.tag);
     if (posted == NULL)
         add_unexpected(matcher, message, &match);
+    count_arrival(matcher, message->from, total_of(message->kind, message->frame, message->length));
     ob1_unlock(&matcher->lock);
     if (posted == NULL) {
         ob1_wake_probes();
@@ -320,17 +363,19 @@ static bool is_plain(const ompi_request_t *request)
 
 /* The receive that takes the message, if it can be completed here. Else NULL, and nothing has
  * changed. */
-static ob1_receive_t *take_receive(ob1_matcher_t *matcher, const ob1_match_t *match)
+static ob1_receive_t *take_receive(ob1_matcher_t *matcher, const ob1_match_t *match, size_t bytes)
 {
     ob1_receive_t *receive = NULL;
     opal_short_acquire(&matcher->lock);
     ob1_posted_t *posted = ob1_matcher_find_taker(matcher, match->source, match->tag);
     if (posted != NULL)
         receive = opal_container_of(posted, ob1_receive_t, posted);
-    if (receive != NULL && is_plain(&receive->request))
+    if (receive != NULL && is_plain(&receive->request)) {
         ob1_matcher_remove_posted(matcher, posted);
-    else
+        opal_count_message(&matcher->arrived, bytes);
+    } else {
         receive = NULL;
+    }
     opal_short_release(&matcher->lock);
     return receive;
 }
@@ -347,9 +392,10 @@ static bool take_frame(unsigned lane, unsigned kind, const void *bytes, size_t l
         ob1_lane_of(match.context) == (int)lane ? matcher_of(match.context) : NULL;
     if (opal_unlikely(matcher == NULL || !is_possible(matcher, &match)))
         return false;
-    ob1_receive_t *receive = take_receive(matcher, &match);
+    ob1_receive_t *receive = take_receive(matcher, &match, length - sizeof match);
     if (receive == NULL)
         return false;
+    ob1_count_received_unlocked(length - sizeof match);
     ob1_deliver_eager(receive, match.source, match.tag, (const char *)bytes + sizeof match,
                       length - sizeof match);
     return true;

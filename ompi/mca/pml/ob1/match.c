@@ -234,6 +234,7 @@ static inline void append(ob1_matcher_t *matcher, ob1_bin_t *bin, ob1_posted_t *
     opal_list_append(&bin->posted, &posted->node);
     matcher->posted[posted->class]++;
     matcher->posted_total++;
+    opal_counter_raise(&matcher->most_posted, matcher->posted_total);
 }
 
 OPAL_NOINLINE static bool file(ob1_matcher_t *matcher, ob1_posted_t *posted)
@@ -308,6 +309,7 @@ void ob1_matcher_add_unexpected(ob1_matcher_t *matcher, ob1_unexpected_t *unexpe
     unexpected->is_filed = class == OB1_CLASSES;
     unexpected->order = matcher->next_order++;
     matcher->unexpected++;
+    opal_counter_raise(&matcher->most_unexpected, matcher->unexpected);
     if (opal_likely(unexpected->is_filed))
         return;
     while (class > 0)

@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 #include "opal/threads/lock.h"
+#include "opal/util/counter.h"
 #include "opal/util/list.h"
 
 enum { OB1_CLASSES = 4 };
@@ -52,10 +53,12 @@ typedef struct ob1_matcher {
     size_t posted_total;    /* receives in bins */
     size_t unexpected;
     uint64_t next_order;
+    opal_traffic_t arrived; /* counted by the callers */
     uint32_t source_count;  /* ranks that messages can come from; not used here */
     struct ob1_bin **heads; /* of chains; a power of two */
     size_t head_count, bin_count;
     opal_list_t unfiled; /* messages in no bin, oldest first; `unexpected` counts them, too */
+    opal_counter_t most_posted, most_unexpected; /* watermarks; the only receive is not in them */
     size_t posted[OB1_CLASSES]; /* posted_total by class, so that unused classes cost nothing */
 } ob1_matcher_t;
 

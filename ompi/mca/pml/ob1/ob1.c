@@ -11,6 +11,8 @@
 
 enum { PREPARED_RANKS = 16 }; /* of a node */
 
+bool ob1_is_running;
+
 /* A communicator keeps its processes, but ompi_comm_processes only those of the own job. */
 static bool make_peers(ob1_comm_t *own, const ompi_communicator_t *comm)
 {
@@ -40,6 +42,7 @@ static int comm_add(ompi_communicator_t *comm)
         free(own);
         return MPI_ERR_NO_MEM;
     }
+    own->sent = own->sent_unlocked = (opal_traffic_t){0};
     comm->pml = own;
     for (int kind = OMPI_CONTEXT_USER; kind < OMPI_CONTEXT_COUNT; kind++)
         ob1_context_add(ompi_comm_wire_context(comm, (ompi_context_t)kind), &own->matchers[kind]);
@@ -93,6 +96,7 @@ static opal_status_t ob1_start(void *state OPAL_UNUSED)
         return status;
     ob1_pins_start();
     prepare_peers();
+    ob1_is_running = true;
     return OPAL_SUCCESS;
 }
 
@@ -106,6 +110,7 @@ static void ob1_meet(void)
 /* Messages may come until the transports have stopped. */
 static void ob1_stop(void *state OPAL_UNUSED)
 {
+    ob1_is_running = false;
     ob1_meet();
     ob1_dispatch_stop();
     opal_process_on_forget(OPAL_END_MESSAGES, NULL);
@@ -206,6 +211,7 @@ const opal_component_t mca_pml_ob1_component = {
     OPAL_COMPONENT_HEAD(pml, ob1),
     .prose = "messages over btl transports, matched in the library",
     .params = params,
+    .pvars = ob1_pvars,
     .rules = ob1_rules,
     .query = ob1_query,
 };

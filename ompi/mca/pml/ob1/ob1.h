@@ -16,6 +16,7 @@
  *   unexpected.c     copies of messages that no receive has matched yet
  *   peer.c           the peers, what waits for room on the way to them, control messages
  *   credit.c         flow control: how much is sent unasked
+ *   counts.[ch]      performance variables
  *   match.[ch]       which message matches which receive
  *   wire.h           the frames
  *
@@ -57,6 +58,7 @@
 #ifndef OMPI_PML_OB1_H
 #define OMPI_PML_OB1_H
 
+#include "opal/mca/base/pvar.h"
 #include "opal/mca/btl/btl.h"
 #include "opal/threads/lock.h"
 #include "opal/util/list.h"
@@ -64,6 +66,7 @@
 #include "opal/util/pool.h"
 #include "opal/util/segments.h"
 #include "ompi/mca/mpool/mpool.h"
+#include "ompi/mca/pml/ob1/counts.h"
 #include "ompi/mca/pml/ob1/match.h"
 #include "ompi/mca/pml/ob1/wire.h"
 #include "ompi/mca/pml/pml.h"
@@ -126,6 +129,7 @@ typedef struct ob1_peer {
     /* How many bytes at the receiver may still be sent there unasked; below 0: no message, until
      * there is credit. */
     int64_t credit;
+    ob1_via_counts_t *counts; /* of its transport */
     atomic_size_t unexpected; /* bytes of its messages that are buffered here */
     opal_list_t frames;       /* ob1_pending_t, in the order in which they have to leave */
     opal_list_t streams;      /* ob1_pending_t of fragments, whose order does not matter */
@@ -215,9 +219,30 @@ typedef struct ob1_message {
 typedef struct ob1_comm {
     _Alignas(64) ob1_matcher_t matchers[OMPI_CONTEXT_COUNT];
     opal_pool_t receives[OMPI_CONTEXT_COUNT]; /* where threads share; under the matcher's lock */
+    opal_traffic_t sent;                      /* under ompi_lock */
+    opal_traffic_t sent_unlocked; /* by the fast path; atomically, while ob1_counts_comms */
     uint32_t peer_count;          /* ranks behind these are looked up by their process each time */
     _Atomic(ob1_peer_t *) *peers; /* by rank; NULL: not met yet. Written under ompi_lock */
 } ob1_comm_t;
+
+/* Between start and stop. */
+extern bool ob1_is_running;
+
+extern const opal_pvar_row_t ob1_pvars[];
+
+/* A message is sent, or its first frame has come; under ompi_lock. */
+static inline void ob1_count_sent(const ob1_peer_t *peer, const ompi_communicator_t *comm,
+                                  size_t bytes)
+{
+    ob1_comm_t *own = comm->pml;
+    opal_count_message(&peer->counts->sent, bytes);
+    opal_count_message(&own->sent, bytes);
+}
+
+static inline void ob1_count_protocol(ob1_protocol_t protocol, size_t bytes)
+{
+    opal_count_message(&ob1_protocol_counts[protocol], bytes);
+}
 
 static inline ob1_matcher_t *ob1_matcher_for(const ompi_route_t *from)
 {

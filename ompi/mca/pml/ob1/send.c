@@ -155,6 +155,13 @@ static bool give_name(ob1_send_t *send)
     return opal_likely(send->name != 0);
 }
 
+/* The first frame has left, which begins the message. */
+static void count(const ob1_send_t *send, ob1_protocol_t protocol)
+{
+    ob1_count_sent(send->peer, send->request.comm, send->bytes);
+    ob1_count_protocol(protocol, send->bytes);
+}
+
 /* The send completes when the peer replies. */
 static void await_reply(ob1_send_t *send, ob1_kind_t kind)
 {
@@ -176,6 +183,7 @@ static bool push_eager_sync(ob1_send_t *send)
     if (send->bytes > SHORT_SYNC)
         ob1_peer_charge(peer, send->bytes);
     ob1_peer_commit(peer, room, OB1_EAGER_SYNC, sizeof head + send->bytes);
+    count(send, OB1_BY_SYNC);
     await_reply(send, OB1_MATCH_ACK);
     return true;
 }
@@ -192,8 +200,10 @@ static bool push_stream(ob1_send_t *send)
     if (send->pushed == 0 && send->bytes >= send->peer->zcopy_bytes) {
         ob1_pushed_t pushed =
             ob1_zcopy_now(send->peer, &head, sizeof head, OB1_STREAM, &send->data, send->bytes);
-        if (pushed == OB1_PUSHED)
+        if (pushed == OB1_PUSHED) {
+            count(send, OB1_BY_STREAM);
             ob1_send_finish(send);
+        }
         if (pushed != OB1_NOT_SO)
             return pushed == OB1_PUSHED;
     }
@@ -207,8 +217,10 @@ static bool push_stream(ob1_send_t *send)
         memcpy(room, &head, head_bytes);
         ompi_datatype_pack(send->data.type, send->data.count, send->data.buffer, send->pushed,
                            room + head_bytes, part);
-        if (first)
+        if (first) {
             ob1_peer_charge(send->peer, send->bytes);
+            count(send, OB1_BY_STREAM);
+        }
         ob1_peer_commit(send->peer, room, first ? OB1_STREAM : OB1_STREAM_PART, head_bytes + part);
         send->pushed += part;
     }
@@ -305,6 +317,7 @@ static bool push_rts(ob1_send_t *send)
     size_t sent = head->segment_count > OB1_MAX_SEGMENTS ? 1 : head->segment_count;
     ob1_peer_commit(send->peer, head, OB1_RTS,
                     offsetof(ob1_rts_t, segments) + sent * sizeof(ob1_segment_t));
+    count(send, OB1_BY_RENDEZVOUS);
     await_reply(send, OB1_FIN);
     return true;
 }
@@ -361,6 +374,7 @@ static bool push_first(ob1_send_t *send)
     }
     if (!push_eager(send->peer, &send->match, &send->data, send->bytes))
         return false;
+    ob1_count_sent(send->peer, send->request.comm, send->bytes);
     ob1_send_finish(send);
     return true;
 }
@@ -459,13 +473,23 @@ static ob1_send_t *create_send(const ompi_route_t *to, const ompi_data_t *data,
     return send;
 }
 
-/* There was no room for a short message: gives its credit back. Finds out again what it is, so that
- * a message that leaves need not remember it. */
+/* There was no room for a message that has been counted. Finds out again what it is, so that a
+ * message that leaves need not remember it. */
+OPAL_NOINLINE static bool uncount(const ompi_route_t *to, const ompi_data_t *data)
+{
+    size_t bytes = ompi_datatype_bytes(data->type, data->count);
+    ob1_comm_t *own = to->comm->pml;
+    opal_uncount_message(&ob1_peer_of(to->comm, to->rank)->counts->sent, bytes);
+    opal_uncount_message(&own->sent, bytes);
+    return false;
+}
+
+/* The same, of a short message, which gets its credit back, too. */
 OPAL_NOINLINE static bool not_sent(const ompi_route_t *to, const ompi_data_t *data)
 {
     size_t bytes = ompi_datatype_bytes(data->type, data->count);
     ob1_met_peer(to->comm, to->rank)->credit += ob1_cost_of(bytes);
-    return false;
+    return uncount(to, data);
 }
 
 /* A short message of one run that nothing delays, while no threads share. True: it has left. */
@@ -480,6 +504,7 @@ OPAL_INLINE bool try_send_short(const ompi_route_t *to, const ompi_data_t *data,
                       peer->credit < 0))
         return false;
     ob1_peer_charge(peer, bytes);
+    ob1_count_sent(peer, to->comm, bytes);
     return write_short(peer->btl, ob1_match_of(to), data, bytes) || not_sent(to, data);
 }
 
@@ -493,7 +518,8 @@ static bool try_send_eager(const ompi_route_t *to, const ompi_data_t *data, ompi
         (bytes >= peer->btl->ops->direct_bytes && is_direct(peer->btl, data, bytes)))
         return false;
     ob1_match_t match = ob1_match_of(to);
-    return push_eager(peer, &match, data, bytes);
+    ob1_count_sent(peer, to->comm, bytes);
+    return push_eager(peer, &match, data, bytes) || uncount(to, data);
 }
 
 /* What ob1_isend does if the message is not a short one. */

@@ -44,8 +44,10 @@ ob1_pushed_t ob1_zcopy_now(ob1_peer_t *peer, const void *head, size_t head_bytes
     frames[last].segment_count = count;
     frames[last].bytes = bytes;
     bool was_sent = btl->ops->send_now(btl, frames, last + 1);
-    if (was_sent)
+    if (was_sent) {
         ob1_peer_charge(peer, bytes);
+        ob1_count_protocol(OB1_BY_ZCOPY, bytes);
+    }
     return was_sent ? OB1_PUSHED : OB1_NO_ROOM;
 }
 

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What ob1 counts, for the performance variables of counts.c: messages and bytes by transport, by
+ * protocol and by communicator.
+ *
+ * A message is counted when its first frame has left or has come. Whoever counts holds ompi_lock,
+ * so plain counters will do. On the unlocked fast path (lanes) each thread has counters of its own.
+ */
+#ifndef OMPI_PML_OB1_COUNTS_H
+#define OMPI_PML_OB1_COUNTS_H
+
+#include <stdbool.h>
+
+#include "opal/util/counter.h"
+
+typedef enum ob1_via { OB1_VIA_SELF, OB1_VIA_SM, OB1_VIA_SOCK, OB1_VIA_OTHER, OB1_VIAS } ob1_via_t;
+
+/* What differs from a plain eager message, which is counted by its transport alone. */
+typedef enum ob1_protocol {
+    OB1_BY_SYNC,       /* eager, and the sender waits for the match */
+    OB1_BY_STREAM,     /* in parts, unasked */
+    OB1_BY_RENDEZVOUS, /* after the receive has matched */
+    OB1_BY_ZCOPY,      /* any of these out of the sender's memory, without a copy: counted twice */
+    OB1_BY_GET,        /* rendezvous, copied by this process out of the sender's memory */
+    OB1_PROTOCOLS,
+} ob1_protocol_t;
+
+/* Both directions of a transport. */
+typedef struct ob1_via_counts {
+    opal_traffic_t sent, received;
+} ob1_via_counts_t;
+
+extern ob1_via_counts_t ob1_via_counts[OB1_VIAS];
+extern opal_traffic_t ob1_protocol_counts[OB1_PROTOCOLS];
+
+/* By the name of the transport. */
+ob1_via_t ob1_via_of(const char *transport);
+
+/* Of the fast path: a message of the transport that has lanes. */
+void ob1_count_sent_unlocked(uint64_t bytes);
+void ob1_count_received_unlocked(uint64_t bytes);
+
+/* Whether the fast path counts what communicators send, too: somebody looks at that, and it takes
+ * two atomic instructions. */
+extern bool ob1_counts_comms;
+
+#endif
