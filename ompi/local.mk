@@ -30,6 +30,7 @@ libompi_core_la_SOURCES += \
 	%D%/api/spawn.c \
 	%D%/api/status.c \
 	%D%/api/tool.c \
+	%D%/api/tool_pvar.c \
 	%D%/api/topo.c \
 	%D%/api/wrapper.c %D%/api/wrapper.h \
 	%D%/attribute/attribute.c %D%/attribute/attribute.h \
@@ -114,6 +115,7 @@ libompi_core_la_SOURCES += \
 	%D%/tool/category.c %D%/tool/category.h \
 	%D%/tool/cvar.c %D%/tool/cvar.h \
 	%D%/tool/enum.c \
+	%D%/tool/pvar.c %D%/tool/pvar.h \
 	%D%/tool/tool.c %D%/tool/tool.h \
 	%D%/topology/dims.c \
 	%D%/topology/topology.c %D%/topology/topology.h \

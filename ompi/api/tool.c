@@ -3,6 +3,7 @@
 #include "ompi/api/bodies.h"
 #include "ompi/tool/category.h"
 #include "ompi/tool/cvar.h"
+#include "ompi/tool/pvar.h"
 #include "ompi/tool/tool.h"
 
 int ompi_api_t_init_thread(int required, int *provided)
@@ -106,8 +107,10 @@ int ompi_api_t_cvar_write(MPI_T_cvar_handle handle, const void *buf)
 static int enter_categories(void)
 {
     int error = ompi_tool_enter();
-    if (error == MPI_SUCCESS)
+    if (error == MPI_SUCCESS) {
         ompi_tool_cvar_categorize();
+        ompi_tool_pvar_categorize();
+    }
     return error;
 }
 

@@ -7,6 +7,7 @@
 
 #include "opal/mca/base/catalog.h"
 #include "ompi/runtime/runtime.h"
+#include "ompi/tool/pvar.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned users; /* inits without a finalize. Protected by the lock */
@@ -36,7 +37,8 @@ int ompi_tool_finalize(void)
     int error = ompi_tool_enter();
     if (error != MPI_SUCCESS)
         return error;
-    users--;
+    if (--users == 0)
+        ompi_tool_sessions_end();
     return ompi_tool_leave(MPI_SUCCESS);
 }
 
