@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "opal/mca/base/param.h"
+#include "opal/mca/base/pvar.h"
 #include "opal/mca/pmi/base/base.h"
 #include "opal/node/alias.h"
 #include "opal/node/fd_pass.h"
@@ -73,8 +74,47 @@ static const opal_param_row_t params[] = {
     {0},
 };
 
+/* -- performance variables ----------------------------------------------------------------- */
+
+static uint64_t read_region_bytes(const opal_pvar_row_t *row OPAL_UNUSED, void *object OPAL_UNUSED)
+{
+    return opal_region.bytes;
+}
+
+enum { HELD, USED };
+
+static uint64_t read_heap(const opal_pvar_row_t *row, void *object OPAL_UNUSED)
+{
+    opal_heap_stats_t stats = {0};
+    if (opal_region.heap != NULL)
+        opal_heap_stats(opal_region.heap, &stats);
+    return row->which == HELD ? stats.committed_bytes : stats.used_bytes;
+}
+
+static const opal_pvar_row_t pvars[] = {
+    {.name = "region_bytes",
+     .class = OPAL_PVAR_SIZE,
+     .unit = "bytes",
+     .read = read_region_bytes,
+     .prose = "The size of the region that all ranks of the node have mapped; 0: there is none"},
+    {.name = "heap_held_bytes",
+     .class = OPAL_PVAR_LEVEL,
+     .unit = "bytes",
+     .read = read_heap,
+     .which = HELD,
+     .prose = "The memory of the region that this process holds, for blocks of malloc"},
+    {.name = "heap_used_bytes",
+     .class = OPAL_PVAR_LEVEL,
+     .unit = "bytes",
+     .read = read_heap,
+     .which = USED,
+     .prose = "The memory of the region in blocks that are in use"},
+    {0},
+};
+
 opal_status_t opal_node_register(void)
 {
+    opal_pvar_register("node", "", pvars);
     return opal_param_register("node", "", params);
 }
 

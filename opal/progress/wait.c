@@ -19,6 +19,7 @@
 
 #include "opal/arch/pause.h"
 #include "opal/mca/base/param.h"
+#include "opal/mca/base/pvar.h"
 #include "opal/progress/background.h"
 #include "opal/progress/descriptor.h"
 #include "opal/progress/listener.h"
@@ -100,8 +101,55 @@ static const opal_param_row_t params[] = {
     {0},
 };
 
+/* -- performance variables ----------------------------------------------------- */
+
+static opal_counter_t sleeps, slept_nsec, waited_nsec;
+static opal_counter_t timed_slept_nsec; /* while is_timed */
+static bool is_timed; /* somebody wants to know waited_nsec, which takes two looks at the clock */
+
+static void time_waits(bool wanted)
+{
+    static unsigned rows; /* two have this function */
+    rows += wanted ? 1U : -1U;
+    __atomic_store_n(&is_timed, rows > 0, __ATOMIC_RELAXED);
+}
+
+/* Of the time between the first started handle and now. A sleep of another thread may not be in a
+ * wait that was timed. */
+static uint64_t read_polling(const opal_pvar_row_t *row OPAL_UNUSED, void *object OPAL_UNUSED)
+{
+    uint64_t waited = opal_counted(&waited_nsec), slept = opal_counted(&timed_slept_nsec);
+    return waited > slept ? waited - slept : 0;
+}
+
+static const opal_pvar_row_t pvars[] = {
+    {.name = "waiting",
+     .class = OPAL_PVAR_TIMER,
+     .unit = "s",
+     .value = &waited_nsec,
+     .enable = time_waits,
+     .prose = "Time in blocking calls that waited for something"},
+    {.name = "polling",
+     .class = OPAL_PVAR_TIMER,
+     .unit = "s",
+     .read = read_polling,
+     .enable = time_waits,
+     .prose = "Time in blocking calls that waited for something, without the time asleep"},
+    {.name = "sleeping",
+     .class = OPAL_PVAR_TIMER,
+     .unit = "s",
+     .value = &slept_nsec,
+     .prose = "Time for which blocking calls slept until something came"},
+    {.name = "sleeps",
+     .class = OPAL_PVAR_COUNTER,
+     .value = &sleeps,
+     .prose = "How often a blocking call has gone to sleep until something came"},
+    {0},
+};
+
 opal_status_t opal_wait_register(void)
 {
+    opal_pvar_register("wait", "", pvars);
     opal_status_t status = opal_param_register("wait", "", params);
     opal_status_t descriptor = opal_descriptor_register();
     return status != OPAL_SUCCESS ? status : descriptor;
@@ -457,6 +505,14 @@ static sleep_plan_t prepare_sleep(void)
     return plan;
 }
 
+static void count_sleep(uint64_t nsec)
+{
+    opal_count(&sleeps, 1);
+    opal_count(&slept_nsec, nsec);
+    if (__atomic_load_n(&is_timed, __ATOMIC_RELAXED))
+        opal_count(&timed_slept_nsec, nsec);
+}
+
 /* Returns how many descriptors had something. */
 static int fall_asleep(sleep_plan_t *plan, const opal_wait_lock_t *lock)
 {
@@ -467,12 +523,15 @@ static int fall_asleep(sleep_plan_t *plan, const opal_wait_lock_t *lock)
         opal_descriptor_begin_block(&own->bell, plan->seen);
     if (lock != NULL)
         lock->release();
+    uint64_t begin = opal_clock_nsec();
     if (plan->on_descriptors)
         opal_descriptor_block(plan->longest_nsec);
     else
         opal_futex_wait_for(&own->bell, plan->seen, plan->longest_nsec, OPAL_FUTEX_SHARED);
+    uint64_t end = opal_clock_nsec();
     if (lock != NULL)
         lock->acquire();
+    count_sleep(end - begin);
     if (plan->on_descriptors)
         return opal_descriptor_end_block();
     if (timer >= 0)
@@ -578,7 +637,7 @@ static void pass_polling_on(void)
     pthread_mutex_unlock(&parked_lock);
 }
 
-void opal_wait_until(const atomic_int *done, const opal_wait_lock_t *lock)
+static void wait_until(const atomic_int *done, const opal_wait_lock_t *lock)
 {
     if (lock == NULL) {
         poll_until(done, NULL);
@@ -601,6 +660,22 @@ void opal_wait_until(const atomic_int *done, const opal_wait_lock_t *lock)
     atomic_thread_fence(memory_order_seq_cst); /* before the counts are read */
     if (atomic_load(&polling_for) == NULL && atomic_load(&parked_count) != 0 && !has_yielding(lock))
         pass_polling_on();
+}
+
+/* The caller has the lock, before and after. */
+OPAL_NOINLINE static void wait_timed(const atomic_int *done, const opal_wait_lock_t *lock)
+{
+    uint64_t begin = opal_clock_nsec();
+    wait_until(done, lock);
+    opal_count(&waited_nsec, opal_clock_nsec() - begin);
+}
+
+void opal_wait_until(const atomic_int *done, const opal_wait_lock_t *lock)
+{
+    if (opal_unlikely(__atomic_load_n(&is_timed, __ATOMIC_RELAXED)))
+        wait_timed(done, lock);
+    else
+        wait_until(done, lock);
 }
 
 /* -- for the background ---------------------------------------------------------- */

@@ -15,7 +15,6 @@
 #include "opal/mca/base/diagnostic.h"
 #include "opal/mca/base/dso.h"
 #include "opal/mca/base/foreign.h"
-#include "opal/mca/base/pvar.h"
 
 enum { MAX_PROJECTS = 4 };
 
@@ -395,6 +394,7 @@ static opal_status_t register_own(opal_framework_t *framework)
             "The components that may be used (a,b), or that may not be used (^a,b); empty: all may",
     };
     opal_status_t status = opal_param_register(framework->name, "", framework->selection_row);
+    opal_pvar_register(framework->name, "", framework->pvars);
     return worse_of(status, opal_param_register(framework->name, "", framework->params));
 }
 

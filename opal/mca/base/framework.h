@@ -18,6 +18,7 @@
 #define OPAL_MCA_BASE_FRAMEWORK_H
 
 #include "opal/mca/base/component.h"
+#include "opal/mca/base/pvar.h"
 
 /* One operation of the framework's table, for the check that required ones are there. */
 typedef struct opal_slot {
@@ -60,6 +61,7 @@ typedef struct opal_framework {
     const char *name;
     const char *prose;              /* one line for a person */
     const opal_param_row_t *params; /* of the framework itself; NULL: none */
+    const opal_pvar_row_t *pvars;   /* what the framework itself counts; NULL: nothing */
     const opal_slot_t *slots;       /* of its operation table */
     const char *static_only;        /* why its components cannot be DSOs; NULL: they can */
     bool takes_all;                 /* choose every usable component, not only the best */

@@ -5,6 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Tables that are registered. Start-up only notes them; their rows are listed when a tool asks. */
+typedef struct table {
+    const char *framework, *component;
+    const opal_pvar_row_t *rows;
+} table_t;
+
+static table_t *tables;
+static size_t table_count, listed;
+
 static opal_pvar_t **variables; /* pointers, so that a variable stays where it is */
 static size_t count;
 
@@ -43,21 +52,42 @@ static void add(char *full_name, const char *framework, const char *component,
     variables[count++] = variable;
 }
 
-void opal_pvar_register(const char *framework, const char *component, const opal_pvar_row_t *table)
+static void list_rows(const table_t *table)
 {
-    opal_param_lock();
-    for (const opal_pvar_row_t *row = table; row != NULL && row->name != NULL; row++) {
+    for (const opal_pvar_row_t *row = table->rows; row->name != NULL; row++) {
         size_t index;
-        char *full_name = *component != 0
-                              ? opal_xprintf("%s_%s_%s", framework, component, row->name)
-                              : opal_xprintf("%s_%s", framework, row->name);
+        char *full_name =
+            *table->component != 0
+                ? opal_xprintf("%s_%s_%s", table->framework, table->component, row->name)
+                : opal_xprintf("%s_%s", table->framework, row->name);
         opal_pvar_t *known = find(full_name, row->class, &index);
         if (known == NULL) {
-            add(full_name, framework, component, row);
+            add(full_name, table->framework, table->component, row);
             continue;
         }
         known->live = row;
         free(full_name);
+    }
+}
+
+/* From the first question on the variables are listed. */
+static void list_all(void)
+{
+    for (; listed < table_count; listed++)
+        list_rows(&tables[listed]);
+}
+
+void opal_pvar_register(const char *framework, const char *component, const opal_pvar_row_t *rows)
+{
+    size_t i = 0;
+    if (rows == NULL)
+        return;
+    opal_param_lock();
+    while (i < table_count && tables[i].rows != rows)
+        i++;
+    if (i == table_count) {
+        tables = opal_xrealloc(tables, (table_count + 1) * sizeof *tables);
+        tables[table_count++] = (table_t){framework, component, rows};
     }
     opal_param_unlock();
 }
@@ -70,10 +100,24 @@ static uint64_t value_of(const opal_pvar_t *variable, void *object)
     return row->value != NULL ? opal_counted(row->value) : row->read(row, object);
 }
 
-void opal_pvar_withdraw(const opal_pvar_row_t *table)
+static void remove_table(const opal_pvar_row_t *rows)
+{
+    size_t left = 0, left_listed = 0;
+    for (size_t i = 0; i < table_count; i++) {
+        if (tables[i].rows == rows)
+            continue;
+        left_listed += i < listed;
+        tables[left++] = tables[i];
+    }
+    table_count = left;
+    listed = left_listed;
+}
+
+void opal_pvar_withdraw(const opal_pvar_row_t *rows)
 {
     opal_param_lock();
-    for (const opal_pvar_row_t *row = table; row != NULL && row->name != NULL; row++) {
+    remove_table(rows);
+    for (const opal_pvar_row_t *row = rows; row != NULL && row->name != NULL; row++) {
         for (size_t i = 0; i < count; i++) {
             if (variables[i]->live != row)
                 continue;
@@ -88,6 +132,7 @@ void opal_pvar_withdraw(const opal_pvar_row_t *table)
 size_t opal_pvar_count(void)
 {
     opal_param_lock();
+    list_all();
     size_t result = count;
     opal_param_unlock();
     return result;
@@ -109,6 +154,7 @@ const opal_pvar_t *opal_pvar_at(size_t index)
 bool opal_pvar_find(const char *full_name, opal_pvar_class_t class, size_t *index)
 {
     opal_param_lock();
+    list_all();
     bool found = find(full_name, class, index) != NULL;
     opal_param_unlock();
     return found;

@@ -69,12 +69,13 @@ typedef struct opal_pvar {
     unsigned started;            /* handles that have been started */
 } opal_pvar_t;
 
-/* Adds a table. Repeated calls for the same table do nothing. */
+/* Adds a table (NULL: does nothing). Repeated calls for the same table do nothing. The names live
+ * as long as the table is registered. */
 OPAL_EXPORT void opal_pvar_register(const char *framework, const char *component,
-                                    const opal_pvar_row_t *table);
+                                    const opal_pvar_row_t *rows);
 
 /* Before the DSO that has the table is unloaded. */
-OPAL_EXPORT void opal_pvar_withdraw(const opal_pvar_row_t *table);
+OPAL_EXPORT void opal_pvar_withdraw(const opal_pvar_row_t *rows);
 
 OPAL_EXPORT size_t opal_pvar_count(void);
 

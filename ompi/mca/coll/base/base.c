@@ -7,6 +7,7 @@
 
 #include "opal/node/node.h"
 #include "ompi/handle/handle.h"
+#include "ompi/mca/coll/base/counts.h"
 
 static const opal_slot_t coll_slots[] = {
     OPAL_SLOT_OPTIONAL(ompi_coll_ops_t, run),
@@ -19,6 +20,7 @@ static const opal_slot_t coll_slots[] = {
 opal_framework_t mca_coll_framework = {
     .name = "coll",
     .prose = "collective operations",
+    .pvars = ompi_coll_pvars,
     .slots = coll_slots,
     .takes_all = true,
 };
@@ -26,6 +28,7 @@ opal_framework_t mca_coll_framework = {
 /* The number of chosen components, which are the first candidates, best first. comm->coll is an
  * array of their states, in this order. */
 static size_t chosen_count;
+static ompi_coll_counts_t **counts; /* of the same components */
 
 void ompi_coll_start(void)
 {
@@ -33,6 +36,16 @@ void ompi_coll_start(void)
     while (chosen_count < mca_coll_framework.candidate_count &&
            mca_coll_framework.candidates[chosen_count].state == OPAL_CANDIDATE_CHOSEN)
         chosen_count++;
+    counts = opal_xrealloc(counts, (chosen_count + 1) * sizeof *counts);
+    for (size_t i = 0; i < chosen_count; i++)
+        counts[i] = ompi_coll_counts_of(mca_coll_framework.candidates[i].name);
+}
+
+/* The component at that index carries out the call. */
+static inline void count_call(const ompi_coll_call_t *call, size_t i)
+{
+    if (opal_likely(call->comm->parent == NULL))
+        opal_count(&(*counts[i])[call->kind], 1);
 }
 
 static const ompi_coll_ops_t *ops_at(size_t i)
@@ -105,8 +118,10 @@ static int build(const ompi_coll_call_t *call, size_t first, ompi_schedule_t *sc
         if (!has_part_in(call->comm, i))
             continue;
         int error = ops_at(i)->build(call, states[i], schedule, &taken);
-        if (taken)
-            return error;
+        if (!taken)
+            continue;
+        count_call(call, i);
+        return error;
     }
     return MPI_ERR_UNSUPPORTED_OPERATION;
 }
@@ -165,8 +180,10 @@ int ompi_coll_run(const ompi_coll_call_t *call)
         if (ops_at(i)->run == NULL)
             return run_schedule(call, i);
         int error = ops_at(i)->run(call, states[i], &taken);
-        if (taken)
-            return error;
+        if (!taken)
+            continue;
+        count_call(call, i);
+        return error;
     }
     return MPI_ERR_UNSUPPORTED_OPERATION;
 }

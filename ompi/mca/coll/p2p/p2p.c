@@ -44,7 +44,9 @@ static int build(const ompi_coll_call_t *call, void *state, ompi_schedule_t *sch
     if (measure.bytes == 0)
         return MPI_SUCCESS;
     measure.holds |= *(const unsigned *)state;
-    return ompi_coll_choose(&p2p_rules, &measure, size)->build(call, schedule);
+    const ompi_coll_algorithm_t *chosen = ompi_coll_choose(&p2p_rules, &measure, size);
+    opal_count(&p2p_counts[measure.family][chosen - p2p_rules.algorithms[measure.family]], 1);
+    return chosen->build(call, schedule);
 }
 
 static const ompi_coll_ops_t p2p_ops = {
@@ -67,6 +69,7 @@ const opal_component_t mca_coll_p2p_component = {
     OPAL_COMPONENT_HEAD(coll, p2p),
     .prose = "collectives made of messages",
     .params = p2p_params,
+    .pvars = p2p_pvars,
     .open = p2p_open_rules,
     .query = query,
     .rules = tell_rules,

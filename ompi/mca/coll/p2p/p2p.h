@@ -23,6 +23,7 @@
 #ifndef OMPI_COLL_P2P_H
 #define OMPI_COLL_P2P_H
 
+#include "opal/mca/base/pvar.h"
 #include "ompi/mca/coll/base/choose.h"
 #include "ompi/mca/coll/base/data.h"
 
@@ -33,6 +34,10 @@ extern ompi_coll_table_t p2p_rules;
 extern size_t p2p_segment_bytes; /* of a pipeline */
 extern unsigned p2p_window;      /* exchanges at a time */
 opal_status_t p2p_open_rules(void);
+
+/* How often each algorithm was used, and the rows of performance variables. */
+extern opal_counter_t p2p_counts[OMPI_FAMILIES][OMPI_COLL_ALGORITHMS_MAX];
+extern const opal_pvar_row_t p2p_pvars[];
 
 /* -- buffers -------------------------------------------------------------------------- */
 

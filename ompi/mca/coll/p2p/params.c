@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "opal/mca/base/pvar.h"
 #include "opal/util/text.h"
 #include "ompi/mca/coll/base/tuning.h"
 #include "ompi/mca/coll/p2p/p2p.h"
@@ -102,6 +103,52 @@ const opal_param_row_t p2p_params[] = {
     REPLACED(REDUCE_SCATTER, "reduce_scatter"),
     REPLACED(SCAN, "scan"),
     REPLACED(SCATTER, "scatter"),
+    {0},
+};
+
+opal_counter_t p2p_counts[OMPI_FAMILIES][OMPI_COLL_ALGORITHMS_MAX];
+
+/* `number` is the algorithm's in `algorithms`. */
+#define USES(family, number, id)                                                                   \
+    {                                                                                              \
+        .name = id, .class = OPAL_PVAR_COUNTER,                                                    \
+        .value = &p2p_counts[OMPI_FAMILY_##family][number],                                        \
+        .prose = "How often this algorithm was used, also in a part of a collective over several " \
+                 "levels"                                                                          \
+    }
+
+const opal_pvar_row_t p2p_pvars[] = {
+    USES(ALLGATHER, 0, "allgather_ring"),
+    USES(ALLGATHER, 1, "allgather_linear"),
+    USES(ALLGATHER, 2, "allgather_bruck"),
+    USES(ALLGATHER, 3, "allgather_doubling"),
+    USES(ALLREDUCE, 0, "allreduce_doubling"),
+    USES(ALLREDUCE, 1, "allreduce_reduce_bcast"),
+    USES(ALLREDUCE, 2, "allreduce_halving"),
+    USES(ALLREDUCE, 3, "allreduce_ring"),
+    USES(ALLTOALL, 0, "alltoall_linear"),
+    USES(ALLTOALL, 1, "alltoall_pairwise"),
+    USES(ALLTOALL, 2, "alltoall_bruck"),
+    USES(BARRIER, 0, "barrier_dissemination"),
+    USES(BARRIER, 1, "barrier_tree"),
+    USES(BCAST, 0, "bcast_binomial"),
+    USES(BCAST, 1, "bcast_linear"),
+    USES(BCAST, 2, "bcast_scatter_allgather"),
+    USES(BCAST, 3, "bcast_chain"),
+    USES(EXSCAN, 0, "exscan_doubling"),
+    USES(EXSCAN, 1, "exscan_linear"),
+    USES(GATHER, 0, "gather_linear"),
+    USES(GATHER, 1, "gather_binomial"),
+    USES(REDUCE, 0, "reduce_binomial"),
+    USES(REDUCE, 1, "reduce_linear"),
+    USES(REDUCE, 2, "reduce_scatter_gather"),
+    USES(REDUCE_SCATTER, 0, "reduce_scatter_reduce"),
+    USES(REDUCE_SCATTER, 1, "reduce_scatter_halving"),
+    USES(REDUCE_SCATTER, 2, "reduce_scatter_pairwise"),
+    USES(SCAN, 0, "scan_doubling"),
+    USES(SCAN, 1, "scan_linear"),
+    USES(SCATTER, 0, "scatter_linear"),
+    USES(SCATTER, 1, "scatter_binomial"),
     {0},
 };
 

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "opal/mca/base/pvar.h"
 #include "opal/util/log.h"
 
 enum { PRIORITY = 50 };
@@ -95,6 +96,38 @@ static const opal_param_row_t params[] = {
     {0},
 };
 
+/* -- performance variables ------------------------------------------------------------ */
+
+static uint64_t read_sum(const opal_pvar_row_t *row, void *object OPAL_UNUSED)
+{
+    size_t value;
+    refresh();
+    memcpy(&value, (const char *)&now + row->which, sizeof value);
+    return value;
+}
+
+#define SUM(member, kind, of, text)                                                                \
+    {                                                                                              \
+        .name = #member, .class = kind, .unit = of, .read = read_sum,                              \
+        .which = offsetof(sums_t, member), .prose = text                                           \
+    }
+
+static const opal_pvar_row_t pvars[] = {
+    SUM(hits, OPAL_PVAR_COUNTER, NULL,
+        "How many buffers were registered already when a message needed them"),
+    SUM(misses, OPAL_PVAR_COUNTER, NULL, "How many buffers had to be registered for a message"),
+    SUM(evictions, OPAL_PVAR_COUNTER, NULL,
+        "How many registrations were dropped to make room for others"),
+    SUM(flushes, OPAL_PVAR_COUNTER, NULL,
+        "How often all registrations were dropped, because too many pieces of memory left the "
+        "process at once"),
+    SUM(faults, OPAL_PVAR_COUNTER, NULL,
+        "How many buffers the program freed during their messages"),
+    SUM(registrations, OPAL_PVAR_LEVEL, NULL, "How many registrations there are"),
+    SUM(registered_bytes, OPAL_PVAR_LEVEL, "bytes", "How much memory is registered"),
+    {0},
+};
+
 /* -- pools ----------------------------------------------------------------------- */
 
 /* The smaller of two limits, where 0 is none. */
@@ -173,5 +206,6 @@ const opal_component_t mca_mpool_rcache_component = {
     OPAL_COMPONENT_HEAD(mpool, rcache),
     .prose = "a cache of registrations, notified of memory that leaves the process",
     .params = params,
+    .pvars = pvars,
     .query = query,
 };
