@@ -67,6 +67,7 @@ libompi_core_la_SOURCES += \
 	%D%/info/info.c %D%/info/info.h \
 	%D%/mca/coll/base/base.c %D%/mca/coll/base/base.h \
 	%D%/mca/coll/base/child.c \
+	%D%/mca/coll/base/counts.c %D%/mca/coll/base/counts.h \
 	%D%/mca/coll/base/choose.c %D%/mca/coll/base/choose.h \
 	%D%/mca/coll/base/data.h \
 	%D%/mca/coll/base/tuning.c %D%/mca/coll/base/tuning.h \
@@ -120,6 +121,7 @@ libompi_core_la_SOURCES += \
 	%D%/topology/dims.c \
 	%D%/topology/topology.c %D%/topology/topology.h \
 	%D%/win/access.c \
+	%D%/win/counts.c %D%/win/counts.h \
 	%D%/win/hints.c \
 	%D%/win/memory.c \
 	%D%/win/numa.c \

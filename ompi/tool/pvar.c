@@ -186,6 +186,13 @@ static void share_watermark(const handle_t *handle)
     }
 }
 
+/* What was counted since the handle was started. What is the difference of two counters may be read
+ * between them, and be less than it was. */
+static uint64_t counted_since(const handle_t *handle, uint64_t now)
+{
+    return handle->started && now > handle->base ? now - handle->base : 0;
+}
+
 static uint64_t value_of(const handle_t *handle)
 {
     opal_pvar_class_t class = class_of(handle);
@@ -195,7 +202,7 @@ static uint64_t value_of(const handle_t *handle)
         share_watermark(handle);
     if (is_watermark(class) || !handle->started)
         return handle->kept;
-    return handle->kept + (read_variable(handle) - handle->base);
+    return handle->kept + counted_since(handle, read_variable(handle));
 }
 
 /* The value becomes that, whether it is started or not. */
@@ -452,7 +459,7 @@ static uint64_t read_and_reset(handle_t *handle)
         return value;
     }
     uint64_t now = read_variable(handle);
-    uint64_t value = handle->kept + (handle->started ? now - handle->base : 0);
+    uint64_t value = handle->kept + counted_since(handle, now);
     handle->base = now;
     handle->kept = 0;
     return value;

@@ -173,8 +173,13 @@ static int move(ompi_win_t *win, const ompi_data_t *origin, const ompi_win_remot
     if (error == MPI_SUCCESS && access.target != NULL) {
         error = check_lengths(origin, place);
         access.origin = *origin;
-        if (error == MPI_SUCCESS && ompi_datatype_bytes(place->type, place->count) > 0)
+        size_t bytes = ompi_datatype_bytes(place->type, place->count);
+        if (error == MPI_SUCCESS && bytes > 0)
             error = carry_out(win, &access, slot, NULL);
+        if (error == MPI_SUCCESS)
+            ompi_win_count(slot == offsetof(ompi_osc_ops_t, put) ? &win->counts.puts
+                                                                 : &win->counts.gets,
+                           bytes);
     }
     return finish(error, win, &access, request);
 }
@@ -186,6 +191,7 @@ int ompi_win_put(ompi_win_t *win, ompi_data_t origin, const ompi_win_remote_t *p
     if (opal_unlikely(request != NULL || !find_run(&win->osc, &origin, place, &run)))
         return move(win, &origin, place, offsetof(ompi_osc_ops_t, put), request);
     mark(&win->osc);
+    ompi_win_count(&win->counts.puts, run.bytes);
     opal_copy(run.here, run_of(&origin), run.bytes);
     return MPI_SUCCESS;
 }
@@ -197,6 +203,7 @@ int ompi_win_get(ompi_win_t *win, ompi_data_t origin, const ompi_win_remote_t *p
     if (opal_unlikely(request != NULL || !find_run(&win->osc, &origin, place, &run)))
         return move(win, &origin, place, offsetof(ompi_osc_ops_t, get), request);
     atomic_store_explicit(&win->osc.is_used, true, memory_order_relaxed);
+    ompi_win_count(&win->counts.gets, run.bytes);
     opal_copy((void *)(uintptr_t)run_of(&origin), run.here, run.bytes);
     return MPI_SUCCESS;
 }
@@ -342,13 +349,20 @@ static OPAL_ALWAYS_INLINE bool accumulate_now(ompi_win_t *win, const ompi_data_t
     return true;
 }
 
+static void count_accumulate(ompi_win_t *win, const ompi_win_remote_t *place)
+{
+    ompi_win_count(&win->counts.accumulates, ompi_datatype_bytes(place->type, place->count));
+}
+
 int ompi_win_accumulate(ompi_win_t *win, ompi_data_t origin, const ompi_data_t *result,
                         const ompi_win_remote_t *place, const ompi_op_t *op,
                         ompi_request_t **request)
 {
     ompi_osc_access_t access;
-    if (request == NULL && accumulate_now(win, &origin, result, place, op))
+    if (request == NULL && accumulate_now(win, &origin, result, place, op)) {
+        count_accumulate(win, place);
         return MPI_SUCCESS;
+    }
     int error = begin(&access, win, place, request != NULL);
     if (error == MPI_SUCCESS && access.target != NULL) {
         access.origin = origin;
@@ -362,6 +376,8 @@ int ompi_win_accumulate(ompi_win_t *win, ompi_data_t origin, const ompi_data_t *
             error = check_types(&access);
         if (error == MPI_SUCCESS && ompi_datatype_bytes(place->type, place->count) > 0)
             error = carry_out(win, &access, offsetof(ompi_osc_ops_t, accumulate), NULL);
+        if (error == MPI_SUCCESS)
+            count_accumulate(win, place);
         if (op->action == OMPI_OP_KEEP)
             spin(win);
     }
@@ -402,8 +418,10 @@ int ompi_win_compare_and_swap(ompi_win_t *win, const void *origin, const void *c
 {
     ompi_osc_access_t access;
     ompi_data_t data = {(void *)(uintptr_t)origin, 1, place->type};
-    if (compare_now(win, &data, compare, result, place))
+    if (compare_now(win, &data, compare, result, place)) {
+        count_accumulate(win, place);
         return MPI_SUCCESS;
+    }
     int error = begin(&access, win, place, false);
     if (error != MPI_SUCCESS || access.target == NULL)
         return error;
@@ -413,5 +431,7 @@ int ompi_win_compare_and_swap(ompi_win_t *win, const void *origin, const void *c
     access.origin = data;
     access.result = (ompi_data_t){result, 1, place->type};
     error = carry_out(win, &access, 0, compare);
+    if (error == MPI_SUCCESS)
+        count_accumulate(win, place);
     return error;
 }

@@ -9,6 +9,7 @@
  *   numa.c     on which NUMA node it lies
  *   sync.c     epochs, and waiting for other ranks
  *   access.c   puts, gets and accumulates: checks, and where the memory is
+ *   counts.c   performance variables
  *
  * ompi/mca/osc moves the data. Functions return an MPI error code, and leave a sentence about the
  * error in ompi_win_detail.
@@ -23,6 +24,7 @@
 #include "ompi/info/info.h"
 #include "ompi/mca/osc/osc.h"
 #include "ompi/object/object.h"
+#include "ompi/win/counts.h"
 
 /* What the program asks for; base and size are those of this rank. */
 typedef struct ompi_win_shape {
@@ -76,6 +78,7 @@ typedef struct ompi_win {
     bool is_posted;
     uint32_t completions; /* that have been waited for, or are waited for */
 
+    ompi_win_counts_t counts;
     atomic_uint turns; /* calls of a program that may be waiting for another rank by asking */
 } ompi_win_t;
 
