@@ -163,6 +163,7 @@ bool opal_pvar_find(const char *full_name, opal_pvar_class_t class, size_t *inde
 uint64_t opal_pvar_read(size_t index, void *object)
 {
     opal_param_lock();
+    list_all();
     uint64_t value = value_of(at(index), object);
     opal_param_unlock();
     return value;

@@ -31,6 +31,7 @@ unit_tests += \
 	%D%/mca/base/param \
 	%D%/mca/base/param_file \
 	%D%/mca/base/param_value \
+	%D%/mca/base/pvar \
 	%D%/mca/base/select \
 	%D%/mca/btl/clients \
 	%D%/mca/btl/contract \
