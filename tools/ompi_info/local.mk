@@ -4,6 +4,7 @@ ompi_info_SOURCES = \
 	%D%/report.c \
 	%D%/report.h \
 	%D%/report_memory.c \
-	%D%/report_params.c
+	%D%/report_params.c \
+	%D%/report_pvars.c
 ompi_info_CPPFLAGS = $(AM_CPPFLAGS) -DMICA_PREFIX='"$(prefix)"'
 ompi_info_LDADD = libmpi_abi.la libopen-pal.la

@@ -20,7 +20,7 @@ enum { USAGE_STATUS = 2 };
 
 typedef struct options {
     bool done; /* --help or --version was printed */
-    int all, internal, parsable, config, copy, memory, protocols;
+    int all, internal, parsable, config, copy, memory, protocols, pvars;
     const char *framework, *component; /* --param */
     const char *why;
 } options_t;
@@ -40,6 +40,7 @@ static const char usage[] =
     "  --copy                       print the kernel that copies large blocks here, and the speed\n"
     "                               of each kernel\n"
     "  --protocols                  print how a message is carried, by location of the peer and size\n"
+    "  --pvars                      print the performance variables, which the tool interface reads\n"
     "  -c, --config                 print version and configuration only\n"
     "  --parsable                   print one fact a line, key:key:...:value\n"
     "  -V, --version                print the version\n"
@@ -155,6 +156,10 @@ static int show(const options_t *options)
         report_protocols(options->parsable);
         return EXIT_SUCCESS;
     }
+    if (options->pvars) {
+        report_pvars(options->parsable);
+        return EXIT_SUCCESS;
+    }
     if (options->memory) {
         report_memory(options->parsable);
         return EXIT_SUCCESS;
@@ -191,6 +196,7 @@ static int parse_options(int argc, char **argv, options_t *options)
         {"parsable", no_argument, &options->parsable, 1},
         {"parseable", no_argument, &options->parsable, 1},
         {"protocols", no_argument, &options->protocols, 1},
+        {"pvars", no_argument, &options->pvars, 1},
         {"version", no_argument, NULL, 'V'},
         {"why", optional_argument, NULL, 'w'},
         {0},

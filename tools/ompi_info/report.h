@@ -32,6 +32,9 @@ void report_components(bool parsable);
  */
 size_t report_params(const char *framework, const char *component, bool internal, bool parsable);
 
+/* What the library counts: name, class, unit, object and meaning. */
+void report_pvars(bool parsable);
+
 /* The candidates of a framework, their states and the reasons. opal_framework_select has run. */
 void report_why(const opal_framework_t *framework, bool parsable);
 

@@ -169,6 +169,23 @@ uint64_t opal_pvar_read(size_t index, void *object)
     return value;
 }
 
+const char *opal_pvar_class_name(opal_pvar_class_t class)
+{
+    static const char *const names[] = {
+        [OPAL_PVAR_STATE] = "state",
+        [OPAL_PVAR_LEVEL] = "level",
+        [OPAL_PVAR_SIZE] = "size",
+        [OPAL_PVAR_PERCENTAGE] = "percentage",
+        [OPAL_PVAR_HIGHWATERMARK] = "highest level",
+        [OPAL_PVAR_LOWWATERMARK] = "lowest level",
+        [OPAL_PVAR_COUNTER] = "counter",
+        [OPAL_PVAR_AGGREGATE] = "sum",
+        [OPAL_PVAR_TIMER] = "timer",
+        [OPAL_PVAR_GENERIC] = "generic",
+    };
+    return names[class];
+}
+
 void opal_pvar_use(size_t index, bool wanted)
 {
     opal_param_lock();

@@ -88,6 +88,9 @@ OPAL_EXPORT bool opal_pvar_find(const char *full_name, opal_pvar_class_t class, 
 /* The value now. `object`: what the variable is bound to, or NULL. */
 OPAL_EXPORT uint64_t opal_pvar_read(size_t index, void *object);
 
+/* "counter", "level", ... */
+OPAL_EXPORT const char *opal_pvar_class_name(opal_pvar_class_t class);
+
 /* A handle of the variable is started, or stopped. */
 OPAL_EXPORT void opal_pvar_use(size_t index, bool wanted);
 
