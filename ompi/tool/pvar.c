@@ -30,10 +30,10 @@ typedef struct handle {
     opal_list_node_t node;
     session_t *session;
     size_t index;
-    void *object;  /* that the variable is bound to; NULL: none */
-    bool started;  /* never, if the variable is continuous */
-    uint64_t base; /* of a sum, while it is started: the count from which it counts */
-    uint64_t kept; /* of a sum: what was counted until it was stopped; the watermark */
+    void *object;   /* that the variable is bound to; NULL: none */
+    bool started;   /* never, if the variable is continuous */
+    uint64_t base;  /* of a sum, while it is started: the count from which it counts */
+    uint64_t saved; /* of a sum: what was counted until it was stopped; the watermark */
 } handle_t;
 
 static opal_list_t sessions = {.head = {&sessions.head, &sessions.head}};
@@ -165,9 +165,9 @@ static uint64_t read_variable(const handle_t *handle)
 static void raise_mark(handle_t *handle, uint64_t value)
 {
     bool is_beyond =
-        class_of(handle) == OPAL_PVAR_HIGHWATERMARK ? value > handle->kept : value < handle->kept;
+        class_of(handle) == OPAL_PVAR_HIGHWATERMARK ? value > handle->saved : value < handle->saved;
     if (is_beyond)
-        handle->kept = value;
+        handle->saved = value;
 }
 
 /* Reads the watermark of a handle's variable, for all handles that watch it. */
@@ -201,8 +201,8 @@ static uint64_t value_of(const handle_t *handle)
     if (is_watermark(class) && handle->started)
         share_watermark(handle);
     if (is_watermark(class) || !handle->started)
-        return handle->kept;
-    return handle->kept + counted_since(handle, read_variable(handle));
+        return handle->saved;
+    return handle->saved + counted_since(handle, read_variable(handle));
 }
 
 /* The value becomes that, whether it is started or not. */
@@ -212,7 +212,7 @@ static void set_value(handle_t *handle, uint64_t value)
         share_watermark(handle);
     else
         handle->base = read_variable(handle);
-    handle->kept = value;
+    handle->saved = value;
 }
 
 /* As if it had just been allocated. A watermark begins with the level of now. */
@@ -220,7 +220,7 @@ static void reset(handle_t *handle)
 {
     set_value(handle, 0);
     if (is_watermark(class_of(handle)))
-        handle->kept = read_variable(handle);
+        handle->saved = read_variable(handle);
 }
 
 static void start(handle_t *handle)
@@ -230,7 +230,7 @@ static void start(handle_t *handle)
     opal_pvar_use(handle->index, true);
     if (is_watermark(class_of(handle))) {
         share_watermark(handle);
-        handle->kept = read_variable(handle);
+        handle->saved = read_variable(handle);
     } else {
         handle->base = read_variable(handle);
     }
@@ -241,7 +241,7 @@ static void stop(handle_t *handle)
 {
     if (!handle->started)
         return;
-    handle->kept = value_of(handle);
+    handle->saved = value_of(handle);
     handle->started = false;
     opal_pvar_use(handle->index, false);
 }
@@ -459,9 +459,9 @@ static uint64_t read_and_reset(handle_t *handle)
         return value;
     }
     uint64_t now = read_variable(handle);
-    uint64_t value = handle->kept + counted_since(handle, now);
+    uint64_t value = handle->saved + counted_since(handle, now);
     handle->base = now;
-    handle->kept = 0;
+    handle->saved = 0;
     return value;
 }
 

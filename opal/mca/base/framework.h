@@ -140,8 +140,8 @@ OPAL_EXPORT const opal_candidate_t *opal_framework_best(const opal_framework_t *
 /* Whether the user's list allows a component; an empty list allows all. */
 OPAL_EXPORT bool opal_framework_allows(const opal_framework_t *framework, const char *name);
 
-/* The line for a person of a framework (component ""), or of a component that is static or open; "":
- * there is none. */
+/* The line for a person of a framework (component ""), or of a component that is static or open;
+ * "": there is none. */
 OPAL_EXPORT const char *opal_framework_prose(const char *framework, const char *component);
 
 /* Closes all components and unloads the DSOs when the last open is undone. */

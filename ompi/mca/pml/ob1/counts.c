@@ -121,7 +121,7 @@ static uint64_t read_comm(const opal_pvar_row_t *row, void *object)
     if ((row->which & RECEIVED) == 0)
         return read_traffic(&own->sent, row->which) + read_traffic(&own->sent_unlocked, row->which);
     for (int kind = OMPI_CONTEXT_USER; kind < OMPI_CONTEXT_COUNT; kind++)
-        sum += read_traffic(&own->matchers[kind].arrived, row->which);
+        sum += read_traffic(&own->matchers[kind].received, row->which);
     return sum;
 }
 

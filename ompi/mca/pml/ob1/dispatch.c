@@ -126,7 +126,7 @@ OPAL_NOINLINE static void count_first(opal_process_t *from, size_t bytes)
 OPAL_INLINE void count_arrival(ob1_matcher_t *matcher, opal_process_t *from, size_t bytes)
 {
     const ob1_peer_t *peer = opal_process_end(from, OPAL_END_MESSAGES);
-    opal_count_message(&matcher->arrived, bytes);
+    opal_count_message(&matcher->received, bytes);
     if (opal_likely(peer != NULL))
         opal_count_message(&peer->counts->received, bytes);
     else
@@ -372,7 +372,7 @@ static ob1_receive_t *take_receive(ob1_matcher_t *matcher, const ob1_match_t *ma
         receive = opal_container_of(posted, ob1_receive_t, posted);
     if (receive != NULL && is_plain(&receive->request)) {
         ob1_matcher_remove_posted(matcher, posted);
-        opal_count_message(&matcher->arrived, bytes);
+        opal_count_message(&matcher->received, bytes);
     } else {
         receive = NULL;
     }

@@ -53,9 +53,9 @@ typedef struct ob1_matcher {
     size_t posted_total;    /* receives in bins */
     size_t unexpected;
     uint64_t next_order;
-    opal_traffic_t arrived; /* counted by the callers */
-    uint32_t source_count;  /* ranks that messages can come from; not used here */
-    struct ob1_bin **heads; /* of chains; a power of two */
+    opal_traffic_t received; /* counted by the callers */
+    uint32_t source_count;   /* ranks that messages can come from; not used here */
+    struct ob1_bin **heads;  /* of chains; a power of two */
     size_t head_count, bin_count;
     opal_list_t unfiled; /* messages in no bin, oldest first; `unexpected` counts them, too */
     opal_counter_t most_posted, most_unexpected; /* watermarks; the only receive is not in them */
