@@ -41,7 +41,7 @@ void ompi_coll_start(void)
         counts[i] = ompi_coll_counts_of(mca_coll_framework.candidates[i].name);
 }
 
-/* The component at that index carries out the call. */
+/* The component at that index carries out a call of the program. It may leave that to another. */
 static inline void count_call(const ompi_coll_call_t *call, size_t i)
 {
     if (opal_likely(call->comm->parent == NULL))
@@ -109,21 +109,26 @@ static bool has_part_in(const ompi_communicator_t *comm, size_t i)
     return states[i] != NULL || ops_at(i)->comm_add == NULL;
 }
 
-/* Asks the components in their order, from the index `first` on. */
-static int build(const ompi_coll_call_t *call, size_t first, ompi_schedule_t *schedule)
+/* Asks the components in their order, from the index *by on, which becomes that of the component.
+ */
+static int build_by(const ompi_coll_call_t *call, size_t *by, ompi_schedule_t *schedule)
 {
     void *const *states = call->comm->coll;
-    for (size_t i = first; i < chosen_count; i++) {
+    for (size_t i = *by; i < chosen_count; i++) {
         bool taken = true;
         if (!has_part_in(call->comm, i))
             continue;
         int error = ops_at(i)->build(call, states[i], schedule, &taken);
-        if (!taken)
-            continue;
-        count_call(call, i);
-        return error;
+        *by = i;
+        if (taken)
+            return error;
     }
     return MPI_ERR_UNSUPPORTED_OPERATION;
+}
+
+static int build(const ompi_coll_call_t *call, size_t first, ompi_schedule_t *schedule)
+{
+    return build_by(call, &first, schedule);
 }
 
 static size_t index_of(const ompi_communicator_t *comm, const void *state)
@@ -150,13 +155,13 @@ int ompi_coll_build_behind(const ompi_coll_call_t *call, const void *state,
     return build(call, index_of(call->comm, state) + 1, schedule);
 }
 
-/* Runs the schedule of the first component from the index `first` on that takes the call. */
-static int run_schedule(const ompi_coll_call_t *call, size_t first)
+/* Runs the schedule of the first component from the index *by on that takes the call. */
+static int run_schedule(const ompi_coll_call_t *call, size_t *by)
 {
     ompi_schedule_t schedule;
     ompi_schedule_init(&schedule, call->comm, call->op);
     schedule.error = call->error;
-    int error = build(call, first, &schedule);
+    int error = build_by(call, by, &schedule);
     if (call->comm->parent != NULL)
         schedule.is_exact = schedule.relays = true;
     if (error == MPI_SUCCESS)
@@ -167,7 +172,8 @@ static int run_schedule(const ompi_coll_call_t *call, size_t first)
 
 int ompi_coll_run_schedule(const ompi_coll_call_t *call, const void *state)
 {
-    return run_schedule(call, index_of(call->comm, state));
+    size_t by = index_of(call->comm, state);
+    return run_schedule(call, &by);
 }
 
 int ompi_coll_run(const ompi_coll_call_t *call)
@@ -177,12 +183,12 @@ int ompi_coll_run(const ompi_coll_call_t *call)
         bool taken = true;
         if (!has_part_in(call->comm, i))
             continue;
-        if (ops_at(i)->run == NULL)
-            return run_schedule(call, i);
-        int error = ops_at(i)->run(call, states[i], &taken);
+        size_t by = i;
+        int error = ops_at(i)->run != NULL ? ops_at(i)->run(call, states[i], &taken)
+                                           : run_schedule(call, &by);
         if (!taken)
             continue;
-        count_call(call, i);
+        count_call(call, by);
         return error;
     }
     return MPI_ERR_UNSUPPORTED_OPERATION;
@@ -197,7 +203,9 @@ static int create(const ompi_coll_call_t *call, ompi_schedule_t *schedule, ompi_
 {
     if (schedule == NULL)
         return MPI_ERR_NO_MEM;
-    int error = build(call, 0, schedule);
+    size_t by = 0;
+    int error = build_by(call, &by, schedule);
+    count_call(call, by);
     /* A nonblocking schedule that lacks memory for its steps starts all the same, because other
      * ranks wait for its messages. A persistent one is not made. */
     if (error == MPI_SUCCESS && schedule->request.persistent)
