@@ -8,6 +8,8 @@ static unsigned starts; /* of this process; the same in all ranks, as a start is
 static opal_pmi_job_t job;
 static const opal_pmi_ops_t *pmi_ops;
 static void *pmi_state;
+static bool is_alone;
+static unsigned left_out; /* fences */
 
 opal_status_t opal_job_begin(const opal_pmi_ops_t *ops, void *state)
 {
@@ -23,6 +25,52 @@ opal_status_t opal_job_begin(const opal_pmi_ops_t *ops, void *state)
 void opal_job_end(void)
 {
     pmi_ops = NULL;
+    is_alone = false;
+    left_out = 0;
+}
+
+bool opal_job_start_alone(void)
+{
+    is_alone = pmi_ops->is_prompt;
+    left_out = 0;
+    return is_alone;
+}
+
+void opal_job_start_together(void)
+{
+    is_alone = false;
+}
+
+bool opal_job_is_alone(void)
+{
+    return is_alone;
+}
+
+opal_status_t opal_job_fence(void)
+{
+    if (!is_alone)
+        return pmi_ops->fence(pmi_state);
+    left_out++;
+    return OPAL_SUCCESS;
+}
+
+opal_status_t opal_job_catch_up(void)
+{
+    opal_status_t status = OPAL_SUCCESS;
+    for (; left_out > 0 && status == OPAL_SUCCESS; left_out--)
+        status = pmi_ops->fence(pmi_state);
+    is_alone = false;
+    return status;
+}
+
+opal_status_t opal_job_rest(void)
+{
+    return pmi_ops->finalize(pmi_state);
+}
+
+opal_status_t opal_job_resume(void)
+{
+    return pmi_ops->init(pmi_state, &job);
 }
 
 const opal_pmi_job_t *opal_job(void)

@@ -22,6 +22,30 @@ OPAL_EXPORT const opal_pmi_job_t *opal_job(void);
 /* NULL: the job has not begun. */
 OPAL_EXPORT const opal_pmi_ops_t *opal_pmi(void **state);
 
+/*
+ * A start is collective, and has fences, or is one of this process alone, which waits for no other
+ * rank: that of a session. Then the fences are left out and counted, and what other ranks publish is
+ * not found until they have started, too. MPI_Init in this process makes up for the fences, because
+ * ranks that started with MPI_Init wait in them.
+ */
+
+/* Before the transports start. False: the launcher shows no value before a fence, so the start is
+ * collective. */
+OPAL_EXPORT bool opal_job_start_alone(void);
+OPAL_EXPORT void opal_job_start_together(void);
+OPAL_EXPORT bool opal_job_is_alone(void); /* this process has left out fences, or may do so */
+
+/* A fence of the start, or one more that is left out. */
+OPAL_EXPORT opal_status_t opal_job_fence(void);
+
+/* Makes the fences that were left out; collective. The process is not alone afterwards. */
+OPAL_EXPORT opal_status_t opal_job_catch_up(void);
+
+/* Tells the launcher that this process may end now, and that it goes on. In between only abort of
+ * pmi is used. A failure was logged. */
+OPAL_EXPORT opal_status_t opal_job_rest(void);
+OPAL_EXPORT opal_status_t opal_job_resume(void);
+
 /* A key for pmi that is put once in every start: the name, and from the second start on its number.
  */
 enum { OPAL_START_KEY_BYTES = 41 };

@@ -19,6 +19,12 @@ static const char *const keys[OPAL_MODEX_KINDS] = {
     [OPAL_MODEX_MTL] = "mtl-modex",
 };
 
+/* For the record of a rank that has started alone, so not with the others of its node. */
+static const char *const alone_keys[OPAL_MODEX_KINDS] = {
+    [OPAL_MODEX_BTL] = "btl-alone",
+    [OPAL_MODEX_MTL] = "mtl-alone",
+};
+
 typedef struct modex {
     size_t length;
     unsigned char bytes[OPAL_MODEX_MAX_BYTES];
@@ -180,7 +186,7 @@ static opal_status_t publish_node(opal_modex_kind_t kind)
     return status;
 }
 
-static opal_status_t publish_own(opal_modex_kind_t kind, const void *bytes, size_t length)
+static opal_status_t publish_own(const char *name, const void *bytes, size_t length)
 {
     void *state;
     char key[OPAL_START_KEY_BYTES];
@@ -192,7 +198,7 @@ static opal_status_t publish_own(opal_modex_kind_t kind, const void *bytes, size
     add_number(&text, 1);
     add_modex(&text, modex, modex + 1);
     opal_status_t status =
-        pmi->put(state, opal_start_key(keys[kind], key), text.bytes, text.length);
+        pmi->put(state, opal_start_key(name, key), text.bytes, text.length);
     opal_text_free(&text);
     free(modex);
     return status;
@@ -218,10 +224,12 @@ opal_status_t opal_modex_exchange(opal_modex_kind_t kind, const void *bytes, siz
     if (together)
         status = write_to_segment(kind, bytes, length, &is_last);
     else
-        status = publish_own(kind, bytes, length);
+        status = publish_own(keys[kind], bytes, length);
+    if (status == OPAL_SUCCESS && together && opal_job_is_alone())
+        status = publish_own(alone_keys[kind], bytes, length);
     if (status == OPAL_SUCCESS && is_last)
         status = publish_node(kind);
-    return status == OPAL_SUCCESS ? pmi->fence(state) : status;
+    return status == OPAL_SUCCESS ? opal_job_fence() : status;
 }
 
 /* -- the modex records of other ranks ------------------------------------------------------ */
@@ -244,13 +252,13 @@ static position_t find_position(unsigned rank)
     return position;
 }
 
-static opal_status_t fetch(opal_modex_kind_t kind, unsigned rank, record_t **record)
+static opal_status_t fetch(const char *name, unsigned rank, record_t **record)
 {
     void *state, *bytes;
     char key[OPAL_START_KEY_BYTES];
     size_t length;
     const opal_pmi_ops_t *pmi = opal_pmi(&state);
-    opal_status_t status = pmi->get(state, rank, opal_start_key(keys[kind], key), &bytes, &length);
+    opal_status_t status = pmi->get(state, rank, opal_start_key(name, key), &bytes, &length);
     if (status != OPAL_SUCCESS)
         return status;
     *record = malloc(sizeof **record + length);
@@ -271,7 +279,7 @@ static opal_status_t find_record(opal_modex_kind_t kind, unsigned node, unsigned
     if (records[kind] == NULL)
         return OPAL_ERR_NO_MEMORY;
     record_t **known = &records[kind][node];
-    opal_status_t status = *known == NULL ? fetch(kind, first, known) : OPAL_SUCCESS;
+    opal_status_t status = *known == NULL ? fetch(keys[kind], first, known) : OPAL_SUCCESS;
     *record = *known;
     return status;
 }
@@ -294,7 +302,11 @@ static opal_status_t find_remote(opal_modex_kind_t kind, unsigned rank, modex_t 
     bool is_of_all = status == OPAL_SUCCESS && !is_of_one(record);
     if ((status == OPAL_SUCCESS || status == OPAL_ERR_NOT_FOUND) && !is_of_all &&
         rank != position.first) {
-        status = fetch(kind, rank, &own);
+        status = fetch(keys[kind], rank, &own);
+        record = own;
+    }
+    if (status == OPAL_ERR_NOT_FOUND && opal_job_is_alone()) {
+        status = fetch(alone_keys[kind], rank, &own);
         record = own;
     }
     if (status == OPAL_SUCCESS && !take_records(record, is_of_all ? position.index : 0, modex)) {

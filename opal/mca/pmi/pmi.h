@@ -6,7 +6,9 @@
  * launcher left in the environment. The operations are called from one thread
  * at a time, in this order:
  *
- *   init   put* fence get*   (put* fence get*)*   finalize
+ *   init   put* fence get*   (put* fence get*)*   finalize   (init ... finalize)*
+ *
+ * A second init is of the same job; what the first one has told stays where it is.
  *
  * abort may come at any time after init, from any thread. Every operation may
  * block, but none blocks for longer than its peer, the launcher, lives.
@@ -19,6 +21,7 @@
 
 #include "opal/include/compiler.h"
 #include "opal/include/status.h"
+#include "opal/util/text.h"
 
 /* Filled in by init. Strings belong to the component until finalize. */
 typedef struct opal_pmi_job {
@@ -36,10 +39,14 @@ typedef struct opal_pmi_job {
 } opal_pmi_job_t;
 
 /*
- * Every slot but put_for is required. `state` is what query answered. A failing operation
- * has logged why.
+ * A slot is required unless its comment says otherwise. `state` is what query answered. A failing
+ * operation has logged why.
  */
 typedef struct opal_pmi_ops {
+    /* get finds a value as soon as its rank has put it, with no fence in between. So a process can
+     * start without the others (opal_job_start_alone). */
+    bool is_prompt;
+
     opal_status_t (*init)(void *state, opal_pmi_job_t *job);
 
     /* Publishes bytes under a key (letters, digits, '-', '.'; up to 40). Copied. Others see it
@@ -63,6 +70,11 @@ typedef struct opal_pmi_ops {
 
     /* Ends the connection. The launcher takes a process that ends without it for crashed. */
     opal_status_t (*finalize)(void *state);
+
+    /* Optional, both or none: the names of the process sets that the launcher has defined, added to
+     * a list; the ranks of this job that are in a set, malloc'ed. */
+    opal_status_t (*pset_names)(void *state, opal_strings_t *names);
+    opal_status_t (*pset_ranks)(void *state, const char *name, unsigned **ranks, size_t *count);
 } opal_pmi_ops_t;
 
 #endif

@@ -144,7 +144,8 @@ static opal_status_t place_everybody(client_t *self)
 opal_status_t client_learn_nodes(client_t *self, opal_pmi_job_t *job)
 {
     unsigned here = 0;
-    self->node_of = opal_xcalloc(self->size, sizeof *self->node_of);
+    if (self->node_of == NULL) /* else it is the second init */
+        self->node_of = opal_xcalloc(self->size, sizeof *self->node_of);
     job->node_of = self->node_of;
     job->node_count = 1;
     /* Most jobs: everybody is here, and no map is asked for. */

@@ -91,7 +91,8 @@ static opal_status_t need_kvs_name(wire_t *self)
 static opal_status_t learn_nodes(wire_t *self, opal_pmi_job_t *job)
 {
     int local_size;
-    self->node_of = opal_xcalloc(self->size, sizeof *self->node_of);
+    if (self->node_of == NULL) /* else it is the second init */
+        self->node_of = opal_xcalloc(self->size, sizeof *self->node_of);
     job->node_of = self->node_of;
     job->node_count = 1;
     if (self->is_mpirun && opal_pmi_environment_int("MICA_LOCAL_SIZE", 1, MAX_RANKS, &local_size) &&
@@ -354,15 +355,15 @@ static opal_status_t wire_finalize(void *state)
     return insist(self, status, "to let this rank go", "");
 }
 
-static const opal_pmi_ops_t wire_ops = {
-    .init = wire_init,
-    .put = wire_put,
-    .put_for = wire_put_for,
-    .fence = wire_fence,
-    .get = wire_get,
-    .abort = wire_abort,
-    .finalize = wire_finalize,
-};
+/* Hydra shows the values of other ranks after a fence only, mpirun at once. */
+#define WIRE_OPS(prompt)                                                                           \
+    {                                                                                              \
+        .is_prompt = (prompt), .init = wire_init, .put = wire_put, .put_for = wire_put_for,        \
+        .fence = wire_fence, .get = wire_get, .abort = wire_abort, .finalize = wire_finalize,      \
+    }
+
+static const opal_pmi_ops_t hydra_ops = WIRE_OPS(false);
+static const opal_pmi_ops_t mpirun_ops = WIRE_OPS(true);
 
 static void wire_query(opal_answer_t *answer)
 {
@@ -381,7 +382,8 @@ static void wire_query(opal_answer_t *answer)
         wire.rank = (unsigned)rank;
         wire.size = (unsigned)size;
         wire.is_mpirun = origin == OPAL_PMI_MPIRUN;
-        opal_answer_yes(answer, 50, &wire_ops, &wire, "%s (rank %d of %d)", why, rank, size);
+        opal_answer_yes(answer, 50, wire.is_mpirun ? &mpirun_ops : &hydra_ops, &wire,
+                        "%s (rank %d of %d)", why, rank, size);
     }
 }
 
