@@ -240,7 +240,7 @@ static bool is_in_part(const ompi_topology_t *grid, const int remain_dims[],
 static ompi_group_t *group_of_part(const ompi_communicator_t *comm, const int remain_dims[],
                                    int coordinates[])
 {
-    ompi_group_builder_t builder = {0};
+    ompi_group_builder_t builder = {.session = comm->session};
     for (int rank = 0; rank < comm->size; rank++) {
         ompi_cart_coordinates(comm->topology, rank, coordinates);
         if (is_in_part(comm->topology, remain_dims, coordinates))

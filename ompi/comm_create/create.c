@@ -110,7 +110,7 @@ static int compare_candidates(const void *first, const void *second)
 static ompi_group_t *group_of_color(const ompi_group_t *group, const split_item_t *items, int color)
 {
     size_t count = 0;
-    ompi_group_builder_t builder = {0};
+    ompi_group_builder_t builder = {.session = group->session};
     candidate_t *found = malloc((size_t)group->size * sizeof *found);
     if (found == NULL)
         return NULL;
@@ -250,6 +250,7 @@ int ompi_comm_create_from_group(ompi_group_t *group, const char *stringtag, ompi
     if (comm != NULL) {
         ompi_errhandler_attach(&comm->head, errhandler);
         ompi_comm_set_hints(comm, info);
+        ompi_comm_set_session(comm, group->session);
         ompi_comm_set_groups(comm, group, NULL);
     } else {
         creation.error = MPI_ERR_NO_MEM;

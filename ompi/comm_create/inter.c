@@ -71,7 +71,7 @@ static int find_other_side(const ompi_side_t *side, const ompi_bridge_t *bridge,
                            ompi_group_t **remote, int *fault)
 {
     page_t page = {0};
-    ompi_group_builder_t builder = {0};
+    ompi_group_builder_t builder = {.session = side->comm->session};
     int error = MPI_SUCCESS, own_pages = pages_of(side->comm->size), added = 0;
     for (int number = 0; error == MPI_SUCCESS; number++) {
         if (number > 0 && number >= own_pages && number >= pages_of(page.total))
@@ -154,6 +154,7 @@ int ompi_intercomm_create_from_groups(ompi_group_t *group, int leader, ompi_grou
     if (creation.comm != NULL) {
         ompi_errhandler_attach(&creation.comm->head, errhandler);
         ompi_comm_set_hints(creation.comm, info);
+        ompi_comm_set_session(creation.comm, group->session);
     }
     int tag = ompi_comm_creation_set_string(&creation, stringtag);
     creation.agreement.exchange.side = ompi_side_of_group(&ompi_comm_processes, group, tag);
@@ -191,7 +192,7 @@ static int form_merged(ompi_comm_creation_t *creation, bool *is_left OPAL_UNUSED
     const ompi_group_t *own = parent->group, *other = parent->remote_group;
     const int *own_high = (const int *)creation->agreement.exchange.items;
     const int *other_high = own_high + own->size;
-    ompi_group_builder_t builder = {0};
+    ompi_group_builder_t builder = {.session = parent->session};
     if (!are_alike(own_high, own->size) || !are_alike(other_high, other->size))
         return OMPI_CONTEXT_ID_NOT_ALIKE;
     bool own_first = own_high[0] != other_high[0]

@@ -35,7 +35,6 @@ static void introduce(ompi_communicator_t *comm, const char *name, ompi_errhandl
 {
     ompi_comm_set_name(comm, name);
     ompi_errhandler_attach(&comm->head, errhandler);
-    ompi_handle_define(&comm->head);
 }
 
 static void release_group(ompi_group_t *group)
@@ -76,16 +75,24 @@ int ompi_comm_init(int rank, int size, ompi_errhandler_t *errhandler)
     return MPI_SUCCESS;
 }
 
-static void stop(ompi_communicator_t *comm)
+void ompi_comm_open_world(void)
 {
-    ompi_handle_undefine(&comm->head);
-    ompi_errhandler_detach(&comm->head);
+    ompi_handle_define(&ompi_comm_world.head);
+    ompi_handle_define(&ompi_comm_self.head);
+}
+
+void ompi_comm_close_world(ompi_errhandler_t *errhandler)
+{
+    ompi_handle_undefine(&ompi_comm_self.head);
+    ompi_handle_undefine(&ompi_comm_world.head);
+    ompi_errhandler_attach(&ompi_comm_self.head, errhandler);
+    ompi_errhandler_attach(&ompi_comm_world.head, errhandler);
 }
 
 void ompi_comm_fini(void)
 {
-    stop(&ompi_comm_self);
-    stop(&ompi_comm_world);
+    ompi_errhandler_detach(&ompi_comm_self.head);
+    ompi_errhandler_detach(&ompi_comm_world.head);
     release_groups();
     ompi_group_fini();
 }
@@ -121,19 +128,34 @@ int ompi_comm_start_messages(uint32_t limit, const ompi_comm_hooks_t *comm_hooks
     return error;
 }
 
+static void end_now(ompi_communicator_t *comm)
+{
+    ompi_attributes_forget_all(&comm->head);
+    atomic_store(&comm->head.references, 1);
+    ompi_object_release(&comm->head);
+}
+
 /* Ends communicators that the program did not free; their attribute callbacks are not called. */
 static void end_forgotten(void)
 {
     while (!opal_list_is_empty(&all)) {
         ompi_communicator_t *comm =
             opal_container_of(opal_list_first(&all), ompi_communicator_t, node);
-        if (comm->is_ending) {
+        if (comm->is_ending)
             opal_progress();
-            continue;
-        }
-        ompi_attributes_forget_all(&comm->head);
-        atomic_store(&comm->head.references, 1);
-        ompi_object_release(&comm->head);
+        else
+            end_now(comm);
+    }
+}
+
+void ompi_comm_end_idle(void)
+{
+    opal_list_node_t *next;
+    for (opal_list_node_t *node = opal_list_first(&all); node != NULL; node = next) {
+        ompi_communicator_t *comm = opal_container_of(node, ompi_communicator_t, node);
+        next = opal_list_next(&all, node);
+        if (!comm->is_ending && atomic_load(&comm->requests) == 0)
+            end_now(comm);
     }
 }
 
@@ -179,6 +201,8 @@ static void free_all(ompi_communicator_t *comm)
     if (comm->topology != NULL)
         ompi_topology_release(comm->topology);
     opal_list_remove(&comm->node);
+    if (comm->session != NULL)
+        ompi_object_release(comm->session);
     free(comm->parent_ranks);
     free(comm);
 }
@@ -216,7 +240,17 @@ ompi_communicator_t *ompi_comm_create(ompi_communicator_t *parent)
         ompi_errhandler_attach(&comm->head, errhandler);
         ompi_object_release(&errhandler->head);
     }
+    ompi_comm_set_session(comm, parent->session);
     return comm;
+}
+
+void ompi_comm_set_session(ompi_communicator_t *comm, ompi_object_t *session)
+{
+    if (session != NULL)
+        ompi_object_retain(session);
+    if (comm->session != NULL)
+        ompi_object_release(comm->session);
+    comm->session = session;
 }
 
 void ompi_comm_set_groups(ompi_communicator_t *comm, ompi_group_t *group, ompi_group_t *remote)

@@ -39,6 +39,7 @@ typedef struct ompi_communicator {
     struct ompi_topology *topology;   /* NULL: none */
     struct ompi_communicator *parent; /* of a child; no child itself; NULL: this is no child */
     int *parent_ranks;                /* of a child: the rank in the parent of each of its ranks */
+    ompi_object_t *session;           /* that it derives from; retained. NULL: from none */
     uint32_t context;                 /* of its messages; the same in all its processes */
     atomic_int requests;              /* that exist, and share a reference to it; see request.c */
     uint32_t collectives; /* how many collectives have begun, for their tags. The message lock */
@@ -60,7 +61,7 @@ typedef struct ompi_communicator {
     char name[MPI_MAX_OBJECT_NAME];
 } ompi_communicator_t;
 
-/* MPI_COMM_WORLD and MPI_COMM_SELF; their handles are valid while MPI is initialized. */
+/* MPI_COMM_WORLD and MPI_COMM_SELF; their handles are valid from MPI_Init to MPI_Finalize. */
 extern ompi_communicator_t ompi_comm_world, ompi_comm_self;
 
 /* Internal: its ranks are the indices of processes. MPI_Comm_create_from_group makes communicators
@@ -72,11 +73,19 @@ OPAL_EXPORT extern ompi_communicator_t ompi_comm_processes;
 int ompi_comm_init(int rank, int size, struct ompi_errhandler *errhandler);
 void ompi_comm_fini(void);
 
+/* MPI_Init and MPI_Finalize: the handles of world and self become valid, and invalid. Errors without
+ * an object invoke `errhandler` from then on. */
+void ompi_comm_open_world(void);
+void ompi_comm_close_world(struct ompi_errhandler *errhandler);
+
 /*
- * A communicator without groups and context, with one reference and the error handler of `parent`;
- * NULL: no memory.
+ * A communicator without groups and context, with one reference and the error handler and the
+ * session of `parent`; NULL: no memory.
  */
 ompi_communicator_t *ompi_comm_create(ompi_communicator_t *parent);
+
+/* Makes a communicator that was made of a group derive from the group's session; may be NULL. */
+void ompi_comm_set_session(ompi_communicator_t *comm, ompi_object_t *session);
 
 /* Sets and retains the groups. `remote` is NULL for an intracommunicator. */
 void ompi_comm_set_groups(ompi_communicator_t *comm, ompi_group_t *group, ompi_group_t *remote);
@@ -115,6 +124,10 @@ typedef struct ompi_comm_hooks {
  * communicators end, too. At most `limit` communicators may exist. */
 int ompi_comm_start_messages(uint32_t limit, const ompi_comm_hooks_t *hooks);
 void ompi_comm_stop_messages(void);
+
+/* Ends the communicators that the program did not free, unless they have requests; their attribute
+ * callbacks are not called. Under the message lock. */
+void ompi_comm_end_idle(void);
 
 /* The user's communicator with that context, or world or self; NULL: none. Searches all of them.
  * Under the message lock. */

@@ -44,6 +44,8 @@ static void destroy(ompi_object_t *object)
     ompi_group_t *group = opal_container_of(object, ompi_group_t, head);
     for (int rank = 0; group->has_foreign && rank < group->size; rank++)
         opal_process_drop((uint32_t)ompi_group_process(group, rank));
+    if (group->session != NULL)
+        ompi_object_release(group->session);
     free(atomic_load_explicit(&group->index, memory_order_relaxed));
     free(group->processes);
     free(group);
@@ -220,6 +222,9 @@ static ompi_group_t *create(ompi_group_builder_t *builder)
         group->processes = cut != NULL ? cut : builder->processes;
         builder->processes = NULL;
     }
+    if (builder->session != NULL)
+        ompi_object_retain(builder->session);
+    group->session = builder->session;
     retain_foreign(group);
     return group;
 }

@@ -14,6 +14,8 @@
  * memory, however large the job is. A group without processes is always MPI_GROUP_EMPTY.
  *
  * A group holds a use of each of its processes of other jobs, so that they stay in the table.
+ * A group that is made of a session's groups derives from that session, as do communicators that
+ * are made of it. MPI_GROUP_EMPTY derives from none.
  *
  * Threading: groups never change, any thread may use them. A builder belongs to one thread.
  */
@@ -35,6 +37,7 @@ typedef struct ompi_group {
     int *processes;                           /* of a list, NULL: it is a range */
     bool has_foreign;                         /* processes of other jobs */
     _Atomic(struct ompi_group_index *) index; /* of a list; NULL: not made yet */
+    ompi_object_t *session; /* that it derives from; retained. NULL: from none */
 } ompi_group_t;
 
 extern ompi_group_t ompi_group_empty; /* MPI_GROUP_EMPTY */
@@ -68,6 +71,7 @@ typedef struct ompi_group_builder {
     int *processes;    /* when it is a list */
     bool has_self;
     bool no_memory; /* processes added since are lost; finish returns NULL */
+    ompi_object_t *session; /* that the group will derive from; set by the caller, or NULL */
 } ompi_group_builder_t;
 
 /* Adds a process, which was not added before. */

@@ -28,9 +28,15 @@ static void add_if(ompi_group_builder_t *builder, const ompi_group_t *group, omp
     }
 }
 
+/* MPI_GROUP_EMPTY derives from no session, so that of the other group counts. */
+static ompi_object_t *session_of(const ompi_group_t *group1, const ompi_group_t *group2)
+{
+    return group1->session != NULL ? group1->session : group2->session;
+}
+
 int ompi_group_union(ompi_group_t *group1, ompi_group_t *group2, ompi_group_t **result)
 {
-    ompi_group_builder_t builder = {0};
+    ompi_group_builder_t builder = {.session = session_of(group1, group2)};
     add_if(&builder, group1, &ompi_group_empty, false);
     add_if(&builder, group2, group1, false);
     return finish(&builder, result);
@@ -38,14 +44,14 @@ int ompi_group_union(ompi_group_t *group1, ompi_group_t *group2, ompi_group_t **
 
 int ompi_group_intersection(ompi_group_t *group1, ompi_group_t *group2, ompi_group_t **result)
 {
-    ompi_group_builder_t builder = {0};
+    ompi_group_builder_t builder = {.session = session_of(group1, group2)};
     add_if(&builder, group1, group2, true);
     return finish(&builder, result);
 }
 
 int ompi_group_difference(ompi_group_t *group1, ompi_group_t *group2, ompi_group_t **result)
 {
-    ompi_group_builder_t builder = {0};
+    ompi_group_builder_t builder = {.session = session_of(group1, group2)};
     add_if(&builder, group1, group2, false);
     return finish(&builder, result);
 }
@@ -65,7 +71,7 @@ static int mark(const ompi_group_t *group, int n, const int ranks[], char *marks
 static int select_ranks(const ompi_group_t *group, int n, const int ranks[], bool named,
                         ompi_group_t **result)
 {
-    ompi_group_builder_t builder = {0};
+    ompi_group_builder_t builder = {.session = group->session};
     char *marks = calloc((size_t)group->size + 1, 1);
     if (marks == NULL)
         return MPI_ERR_NO_MEM;
