@@ -27,6 +27,7 @@ libompi_core_la_SOURCES += \
 	%D%/api/request.c \
 	%D%/api/request_list.c \
 	%D%/api/rma.c \
+	%D%/api/session.c \
 	%D%/api/spawn.c \
 	%D%/api/status.c \
 	%D%/api/tool.c \
@@ -113,6 +114,8 @@ libompi_core_la_SOURCES += \
 	%D%/runtime/params.c %D%/runtime/params.h \
 	%D%/runtime/runtime.c %D%/runtime/runtime.h \
 	%D%/schedule/schedule.c %D%/schedule/schedule.h \
+	%D%/session/pset.c \
+	%D%/session/session.c %D%/session/session.h \
 	%D%/tool/category.c %D%/tool/category.h \
 	%D%/tool/cvar.c %D%/tool/cvar.h \
 	%D%/tool/enum.c \

@@ -111,6 +111,39 @@ int ompi_api_comm_iflush_buffer(ompi_communicator_t *comm, ompi_request_t **requ
     return error;
 }
 
+int ompi_api_session_attach_buffer(ompi_session_t *session, void *buffer, MPI_Count size)
+{
+    ompi_lock();
+    int error = attach(&session->bsend_buffer, buffer, size);
+    ompi_unlock();
+    return error;
+}
+
+int ompi_api_session_detach_buffer(ompi_session_t *session, void *buffer_addr, MPI_Count *size)
+{
+    ompi_lock();
+    int error = detach(&session->bsend_buffer, buffer_addr, size);
+    ompi_unlock();
+    return error;
+}
+
+int ompi_api_session_flush_buffer(ompi_session_t *session)
+{
+    ompi_lock();
+    if (session->bsend_buffer != NULL)
+        ompi_bsend_buffer_flush(session->bsend_buffer);
+    ompi_unlock();
+    return MPI_SUCCESS;
+}
+
+int ompi_api_session_iflush_buffer(ompi_session_t *session, ompi_request_t **request)
+{
+    ompi_lock();
+    int error = iflush(session->bsend_buffer, request);
+    ompi_unlock();
+    return error;
+}
+
 /* -- sends --------------------------------------------------------------------------- */
 
 /* The error of a message that the buffer has no room for, with the sizes in its detail. */

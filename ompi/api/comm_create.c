@@ -108,21 +108,18 @@ int ompi_api_comm_create_group(ompi_communicator_t *comm, ompi_group_t *group, i
     return ompi_api_set_creation_error(ompi_comm_create_group(comm, group, tag, newcomm));
 }
 
-static int check_creation(const char *stringtag, const ompi_errhandler_t *errhandler)
+static int check_stringtag(const char *stringtag)
 {
     if (strnlen(stringtag, MPI_MAX_STRINGTAG_LEN) == MPI_MAX_STRINGTAG_LEN)
         return ompi_api_set_error_detail(MPI_ERR_ARG, "The stringtag is longer than "
                                                       "MPI_MAX_STRINGTAG_LEN - 1.");
-    if (!ompi_errhandler_fits(errhandler, OMPI_COMM))
-        return ompi_api_set_error_detail(MPI_ERR_ERRHANDLER,
-                                         "The error handler is not for communicators.");
     return MPI_SUCCESS;
 }
 
 int ompi_api_comm_create_from_group(ompi_group_t *group, const char *stringtag, ompi_info_t *info,
                                     ompi_errhandler_t *errhandler, ompi_communicator_t **newcomm)
 {
-    int error = check_creation(stringtag, errhandler);
+    int error = check_stringtag(stringtag);
     if (error == MPI_SUCCESS)
         error = ompi_comm_create_from_group(group, stringtag, info, errhandler, newcomm);
     return ompi_api_set_creation_error(error);
@@ -168,7 +165,7 @@ int ompi_api_intercomm_create_from_groups(ompi_group_t *local_group, int local_l
                                           ompi_errhandler_t *errhandler,
                                           ompi_communicator_t **newintercomm)
 {
-    int error = check_creation(stringtag, errhandler);
+    int error = check_stringtag(stringtag);
     if (error != MPI_SUCCESS)
         return error;
     if (local_group->rank != MPI_UNDEFINED && (!ompi_group_has_rank(local_group, local_leader) ||

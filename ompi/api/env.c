@@ -75,8 +75,22 @@ static int delete_attributes(void)
     return error;
 }
 
+/* Functions about what MPI_Init has begun are called while a session is open, too. */
+static bool is_running(void)
+{
+    return ompi_runtime_is_initialized() && !ompi_runtime_is_finalized();
+}
+
+static int not_running(void)
+{
+    return ompi_api_set_error_detail(MPI_ERR_OTHER,
+                                     "It is called between MPI_Init and MPI_Finalize.");
+}
+
 int ompi_api_finalize(void)
 {
+    if (!is_running())
+        return not_running();
     int error = delete_attributes();
     return error == MPI_SUCCESS ? ompi_runtime_finalize() : error;
 }
@@ -89,12 +103,16 @@ int ompi_api_finalized(int *flag)
 
 int ompi_api_query_thread(int *provided)
 {
+    if (!is_running())
+        return not_running();
     *provided = ompi_runtime_thread_level();
     return MPI_SUCCESS;
 }
 
 int ompi_api_is_thread_main(int *flag)
 {
+    if (!is_running())
+        return not_running();
     *flag = ompi_runtime_is_main_thread();
     return MPI_SUCCESS;
 }

@@ -93,6 +93,24 @@ int ompi_api_file_call_errhandler(ompi_file_t *fh, int errorcode)
     return MPI_SUCCESS;
 }
 
+int ompi_api_session_set_errhandler(ompi_session_t *session, ompi_errhandler_t *errhandler)
+{
+    return attach(&session->head, errhandler, OMPI_SESSION,
+                  "The error handler was not made for sessions.");
+}
+
+int ompi_api_session_get_errhandler(ompi_session_t *session, ompi_errhandler_t **errhandler)
+{
+    *errhandler = ompi_errhandler_get(&session->head);
+    return MPI_SUCCESS;
+}
+
+int ompi_api_session_call_errhandler(ompi_session_t *session, int errorcode)
+{
+    ompi_api_invoke_errhandler(session, errorcode, "MPI_Session_call_errhandler", NULL);
+    return MPI_SUCCESS;
+}
+
 int ompi_api_win_set_errhandler(ompi_win_t *win, ompi_errhandler_t *errhandler)
 {
     /* Requests of a window name its communicator, whose handler cannot be one for windows. */

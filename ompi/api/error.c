@@ -53,6 +53,8 @@ static const char *advice(const ompi_object_t *object)
         return "MPI_Session_set_errhandler(session, MPI_ERRORS_RETURN)";
     case OMPI_WIN:
         return "MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN)";
+    case OMPI_ERRHANDLER:
+        return "give this call MPI_ERRORS_RETURN as its error handler";
     default:
         return "MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), or "
                "OMPI_MCA_mpi_initial_errhandler=mpi_errors_return";
@@ -97,14 +99,19 @@ static void call_user(const ompi_errhandler_t *errhandler, ompi_object_t *object
                       const char *function, const char *detail)
 {
     void *handle = object->handle;
+    bool is_object = ompi_object_kind(object) == errhandler->target;
     switch (errhandler->target) {
     case OMPI_COMM:
+        if (!is_object)
+            handle = MPI_COMM_NULL;
         errhandler->call.comm((MPI_Comm *)&handle, &code, function, detail);
         break;
     case OMPI_FILE:
         errhandler->call.file((MPI_File *)&handle, &code, function, detail);
         break;
     case OMPI_SESSION:
+        if (!is_object)
+            handle = MPI_SESSION_NULL;
         errhandler->call.session((MPI_Session *)&handle, &code, function, detail);
         break;
     case OMPI_WIN:
@@ -132,6 +139,15 @@ static ompi_errhandler_t *fallback(ompi_object_t **object)
     return errhandler != NULL ? errhandler : ompi_runtime_initial_errhandler();
 }
 
+/* The handler of the object; one that is itself the object, for what was to be made, is its own. */
+static ompi_errhandler_t *handler_of(ompi_object_t *object)
+{
+    if (!ompi_object_is(object, OMPI_ERRHANDLER))
+        return object != NULL ? ompi_errhandler_get(object) : NULL;
+    ompi_object_retain(object);
+    return (ompi_errhandler_t *)object;
+}
+
 static void remember(int code, const char *function, const char *detail)
 {
     last.code = code;
@@ -149,7 +165,7 @@ int ompi_api_invoke_errhandler(void *about, int code, const char *function, cons
 {
     ompi_object_t *object = about;
     remember(code, function, detail);
-    ompi_errhandler_t *errhandler = object != NULL ? ompi_errhandler_get(object) : NULL;
+    ompi_errhandler_t *errhandler = handler_of(object);
     if (errhandler == NULL)
         errhandler = fallback(&object);
     switch (errhandler->action) {

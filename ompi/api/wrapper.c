@@ -53,8 +53,9 @@ int ompi_api_wrong_state(const char *function)
 {
     return ompi_api_invoke_errhandler(
         NULL, MPI_ERR_OTHER, function,
-        ompi_runtime_is_finalized() ? "It was called after MPI_Finalize."
-                                    : "It was called before MPI_Init, or during MPI_Finalize.");
+        ompi_runtime_is_finalized()
+            ? "It was called after MPI_Finalize."
+            : "It was called before MPI_Init, or during MPI_Finalize, and no session is open.");
 }
 
 int ompi_api_unbuilt(void *object, const char *function, bool anytime)

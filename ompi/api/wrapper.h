@@ -24,6 +24,7 @@
 #include "ompi/op/op.h"
 #include "ompi/request/request.h"
 #include "ompi/runtime/runtime.h"
+#include "ompi/session/session.h"
 #include "ompi/win/win.h"
 
 /* A tool defines the MPI_ name itself and calls the PMPI_ one. */
@@ -49,7 +50,8 @@ static inline bool ompi_api_checks(void)
 /* -- errors ------------------------------------------------------------------------- */
 
 /*
- * Invokes the error handler of `object` for an error `code` of `function` ("MPI_Send"). An object
+ * Invokes the error handler of `object`, which may be an error handler itself, for an error `code`
+ * of `function` ("MPI_Send"). An object
  * that is NULL or has no handler: invokes that of MPI_COMM_SELF, if the program has set one there,
  * else that of MPI_COMM_WORLD; outside of MPI_Init and MPI_Finalize the initial one. `detail` is a
  * sentence for a person, or NULL. Returns the code, unless the handler ends the job.

@@ -9,7 +9,7 @@
  * circular buffer of the standard's model does, if MPI_BSEND_OVERHEAD is added for each message. An
  * automatic buffer has no memory of its own: each block is allocated.
  *
- * A buffer is attached to a pointer (`slot`): the process's, or that of a communicator.
+ * A buffer is attached to a pointer (`slot`): the process's, or that of a communicator or a session.
  *
  * Threading: the caller holds the message lock.
  */
@@ -18,6 +18,7 @@
 
 #include "ompi/mca/pml/pml.h"
 #include "opal/util/list.h"
+#include "ompi/session/session.h"
 
 typedef struct ompi_bsend_buffer {
     opal_list_node_t node;           /* in the list of all buffers */
@@ -36,10 +37,15 @@ typedef struct ompi_bsend_buffer {
 /* The process's buffer; NULL: none is attached. */
 extern ompi_bsend_buffer_t *ompi_bsend_process_buffer;
 
-/* The buffer that messages of the communicator go through; NULL: none. */
+/* The buffer that messages of the communicator go through: its own, that of its session, or the
+ * process's; NULL: none. */
 static inline ompi_bsend_buffer_t *ompi_bsend_buffer_of(const ompi_communicator_t *comm)
 {
-    return comm->bsend_buffer != NULL ? comm->bsend_buffer : ompi_bsend_process_buffer;
+    const ompi_session_t *session = ompi_session_of(comm->session);
+    if (comm->bsend_buffer != NULL)
+        return comm->bsend_buffer;
+    return session != NULL && session->bsend_buffer != NULL ? session->bsend_buffer
+                                                            : ompi_bsend_process_buffer;
 }
 
 /* Attaches a buffer to *slot, which is NULL. `memory` may be MPI_BUFFER_AUTOMATIC. Returns an MPI

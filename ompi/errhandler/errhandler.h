@@ -42,6 +42,13 @@ ompi_errhandler_t *ompi_errhandler_create(ompi_kind_t target, ompi_errhandler_fn
 /* Whether the handler is for objects of that kind. */
 bool ompi_errhandler_fits(const ompi_errhandler_t *errhandler, ompi_kind_t kind);
 
+/* Whether the object is a handler for objects of that kind. Safe for NULL and for other objects. */
+static inline bool ompi_errhandler_is_for(const void *object, ompi_kind_t kind)
+{
+    return ompi_object_is(object, OMPI_ERRHANDLER) &&
+           ompi_errhandler_fits((const ompi_errhandler_t *)object, kind);
+}
+
 /* Makes it the object's handler and retains it; releases the handler before. */
 void ompi_errhandler_attach(ompi_object_t *object, ompi_errhandler_t *errhandler);
 

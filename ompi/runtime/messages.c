@@ -103,7 +103,8 @@ static opal_status_t publish_pml(void)
     return pmi->put(state, opal_start_key(PML_KEY, key), own_pml(), strlen(own_pml()) + 1);
 }
 
-/* After that fence. A pml that reaches only this node needs no fence, and finds no record. */
+/* After that fence, or when a process that has started alone catches up. A pml that reaches only
+ * this node needs no fence, and finds no record. */
 static opal_status_t compare_pml(void)
 {
     void *state, *bytes;
@@ -159,7 +160,7 @@ static const ompi_comm_hooks_t comm_hooks = {
 
 static opal_status_t start_communicators(void)
 {
-    opal_status_t status = compare_pml();
+    opal_status_t status = opal_job_is_alone() ? OPAL_SUCCESS : compare_pml();
     if (status != OPAL_SUCCESS)
         return status;
     ompi_attributes_set_tag_ub(ompi_pml->max_tag);
@@ -175,6 +176,12 @@ static opal_status_t start_communicators(void)
     return status;
 }
 
+/* A network that matches messages starts and ends in all ranks together. */
+static bool is_collective(void)
+{
+    return ompi_pml->leave != NULL;
+}
+
 opal_status_t ompi_messages_start(bool threads)
 {
     opal_status_t status = open_frameworks();
@@ -183,6 +190,8 @@ opal_status_t ompi_messages_start(bool threads)
                                                      ompi_params_leave_pinned_pipeline()});
         ompi_lock_start(threads);
         ompi_pml = opal_framework_best(&mca_pml_framework)->answer.ops;
+        if (is_collective())
+            opal_job_start_together();
         status = publish_pml();
     }
     if (status == OPAL_SUCCESS)
@@ -199,18 +208,41 @@ opal_status_t ompi_messages_start(bool threads)
     return status;
 }
 
-void ompi_messages_stop(void)
+opal_status_t ompi_messages_catch_up(void)
 {
-    ompi_handle_undefine(&ompi_message_no_process.head);
+    opal_status_t status = opal_job_catch_up();
+    return status == OPAL_SUCCESS ? compare_pml() : status;
+}
+
+/* Returns when what the program has sent has left this process. */
+static void drain(void)
+{
     ompi_osc_background_stop();
     ompi_lock();
     if (ompi_pml->leave != NULL)
         ompi_pml->leave();
     ompi_bsend_fini();
     ompi_ownership_flush();
-    ompi_blocks_end();
     ompi_unlock();
     ompi_pml->flush();
+}
+
+bool ompi_messages_rest(void)
+{
+    if (is_collective())
+        return false;
+    drain();
+    ompi_lock();
+    ompi_comm_end_idle();
+    ompi_unlock();
+    return true;
+}
+
+void ompi_messages_stop(void)
+{
+    ompi_handle_undefine(&ompi_message_no_process.head);
+    drain();
+    ompi_blocks_end();
     ompi_pml->meet();
     ompi_part_stop();
     ompi_osc_stop();

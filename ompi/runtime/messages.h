@@ -15,6 +15,14 @@
 /* `threads`: several threads may call MPI at the same time. A failure has been logged. */
 opal_status_t ompi_messages_start(bool threads);
 
+/* Of a process that has started alone (opal/process/job.h): meets the other ranks. Collective. A
+ * failure has been logged. */
+opal_status_t ompi_messages_catch_up(void);
+
+/* Waits until all messages have left, and frees what the program forgot. The frameworks stay open.
+ * False: all ranks have to stop together, and nothing was done. */
+bool ompi_messages_rest(void);
+
 /* Waits until all messages have left, and closes the frameworks. */
 void ompi_messages_stop(void);
 

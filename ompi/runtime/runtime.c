@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Start and end of MPI.
+ * Start and end of the runtime, of MPI_Init and of MPI_Finalize.
  *
  * Threading: `state` moves by compare-and-exchange, so of two threads that start or end MPI one
  * is refused. The settings are read under a lock, since an error before MPI_Init reads them from
@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "opal/mca/base/diagnostic.h"
 #include "opal/mca/base/framework.h"
@@ -29,6 +30,7 @@
 #include "ompi/op/op.h"
 #include "ompi/request/request.h"
 #include "ompi/runtime/params.h"
+#include "ompi/session/session.h"
 
 typedef enum state { NEW, STARTING, RUNNING, ENDING, ENDED } state_t;
 
@@ -40,6 +42,8 @@ static pthread_t main_thread;
 
 static pthread_mutex_t settings_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool settings_known; /* they were read at least once */
+
+static bool has_stopped; /* peers know that this process has left. The lock of the users */
 
 static bool move_state(state_t from, state_t to)
 {
@@ -59,16 +63,8 @@ static void forget_settings(void)
     opal_param_fini();
 }
 
-/* Whether MPI_Init returns an error is the user's choice. */
-static opal_failure_t failure(void)
-{
-    return ompi_runtime_initial_errhandler()->action == OMPI_ERRHANDLER_RETURN
-               ? OPAL_FAILURE_IS_RETURNED
-               : OPAL_FAILURE_ENDS_JOB;
-}
-
 /* Everything that can fail. What was done is undone then. */
-static opal_status_t start(void)
+static opal_status_t start(opal_failure_t failure)
 {
     pthread_mutex_lock(&settings_lock);
     read_settings();
@@ -80,7 +76,7 @@ static opal_status_t start(void)
         return OPAL_ERR_NO_MEMORY;
     }
     opal_project_add(&ompi_project);
-    opal_status_t status = opal_init(failure());
+    opal_status_t status = opal_init(failure);
     if (status != OPAL_SUCCESS) {
         ompi_datatype_fini();
         forget_settings();
@@ -90,11 +86,11 @@ static opal_status_t start(void)
 }
 
 /* Ranks that wait for this one are ended by the launcher. */
-static void undo_start(void)
+static void undo_start(opal_failure_t failure)
 {
     ompi_op_fini();
     ompi_datatype_fini();
-    opal_drop(failure());
+    opal_drop(failure);
     forget_settings();
 }
 
@@ -121,12 +117,14 @@ static opal_status_t start_messages(const opal_pmi_job_t *job, bool threads)
 }
 
 /* *level: that is required; the one that is given, which a parameter may raise. */
-static opal_status_t start_runtime(int *level)
+static opal_status_t start_runtime(ompi_runtime_start_t how, opal_failure_t failure, int *level)
 {
-    opal_status_t status = start();
+    opal_status_t status = start(failure);
     if (status != OPAL_SUCCESS)
         return status;
     const opal_pmi_job_t *job = opal_job();
+    if (how == OMPI_RUNTIME_ALONE && !has_stopped)
+        opal_job_start_alone();
     ompi_info_env_set_job(job->size);
     ompi_attributes_init(job);
     ompi_op_init();
@@ -134,7 +132,7 @@ static opal_status_t start_runtime(int *level)
         *level = ompi_params_thread_level();
     status = start_messages(job, *level == MPI_THREAD_MULTIPLE);
     if (status != OPAL_SUCCESS) {
-        undo_start();
+        undo_start(failure);
         return status;
     }
     /* Every framework is open now: reports settings that no parameter has. */
@@ -145,45 +143,113 @@ static opal_status_t start_runtime(int *level)
 static opal_status_t end_runtime(void)
 {
     ompi_messages_stop();
+    ompi_psets_forget();
     ompi_file_fini();
     ompi_comm_fini();
     ompi_op_fini();
     ompi_datatype_fini();
     opal_status_t status = opal_finalize();
     forget_settings();
+    has_stopped = true;
     return status;
 }
 
 /* -- users ------------------------------------------------------------------------------------ */
 
 static pthread_mutex_t users_lock = PTHREAD_MUTEX_INITIALIZER;
-static unsigned users;
-static int runtime_level; /* that the users have got */
+
+/* Under this lock. */
+static struct {
+    enum { STOPPED, RUNS, RESTS } phase;
+    unsigned users;
+    int level;       /* that the users have got */
+    bool is_world;   /* MPI_Init was one of the users of this start */
+    pid_t process;   /* that rests: a child of fork has no part in its end */
+} runtime;
+
+static void set_mode(void)
+{
+    unsigned mode = OMPI_API_UNUSABLE | OMPI_API_CHECKED;
+    if (runtime.users > 0)
+        mode = ompi_params_check() ? OMPI_API_CHECKED : OMPI_API_UNCHECKED;
+    atomic_store(&ompi_api_mode_word, mode);
+}
 
 /* Every thread level is supported. */
-int ompi_runtime_acquire(int required, int *level)
+static void raise_level(int required)
+{
+    if (required <= runtime.level)
+        return;
+    runtime.level = required;
+    if (required == MPI_THREAD_MULTIPLE)
+        ompi_lock_start(true); /* until now one thread at a time was in MPI */
+}
+
+static opal_status_t add_user(ompi_runtime_start_t how, int required, opal_failure_t failure)
 {
     opal_status_t status = OPAL_SUCCESS;
-    pthread_mutex_lock(&users_lock);
-    if (users == 0) {
-        runtime_level = required;
-        status = start_runtime(&runtime_level);
-    } else if (required > runtime_level) {
-        runtime_level = required;
-        if (required == MPI_THREAD_MULTIPLE)
-            ompi_lock_start(true); /* until now this thread was the only one */
+    bool starts = runtime.phase == STOPPED;
+    if (starts) {
+        runtime.level = required;
+        runtime.is_world = false;
+        status = start_runtime(how, failure, &runtime.level);
+    } else if (runtime.phase == RESTS) {
+        status = opal_job_resume();
     }
-    ompi_osc_background_set_level(runtime_level);
-    users += status == OPAL_SUCCESS;
-    *level = runtime_level;
+    if (status != OPAL_SUCCESS)
+        return status;
+    runtime.phase = RUNS;
+    raise_level(required);
+    ompi_osc_background_set_level(runtime.level);
+    if (how == OMPI_RUNTIME_TOGETHER) {
+        runtime.is_world = true;
+        status = starts ? OPAL_SUCCESS : ompi_messages_catch_up();
+    }
+    return status;
+}
+
+/* A job of one has no peers, so nothing speaks against an end. */
+static bool can_rest(void)
+{
+    return !runtime.is_world && opal_job()->size > 1 && ompi_messages_rest();
+}
+
+static opal_status_t end_use(void)
+{
+    opal_status_t status;
+    if (can_rest()) {
+        status = opal_job_rest();
+        runtime.process = getpid();
+        runtime.phase = RESTS;
+    } else {
+        status = end_runtime();
+        runtime.phase = STOPPED;
+    }
+    return status;
+}
+
+int ompi_runtime_acquire(ompi_runtime_start_t how, int required, opal_failure_t failure,
+                         int *level)
+{
+    pthread_mutex_lock(&users_lock);
+    opal_status_t status = add_user(how, required, failure);
+    if (status == OPAL_SUCCESS) {
+        runtime.users++;
+        *level = runtime.level;
+        set_mode();
+    }
     pthread_mutex_unlock(&users_lock);
     return ompi_error_of_status(status);
 }
 
 int ompi_runtime_release(void)
 {
+    opal_status_t status = OPAL_SUCCESS;
     pthread_mutex_lock(&users_lock);
-    opal_status_t status = --users == 0 ? end_runtime() : OPAL_SUCCESS;
+    runtime.users--;
+    set_mode();
+    if (runtime.users == 0)
+        status = end_use();
     pthread_mutex_unlock(&users_lock);
     return ompi_error_of_status(status);
 }
@@ -207,10 +273,22 @@ void ompi_runtime_show_parameters(void)
 {
     pthread_mutex_lock(&users_lock);
     pthread_mutex_lock(&settings_lock);
-    if (users == 0)
+    if (runtime.phase == STOPPED)
         register_all();
     settings_known = true;
     pthread_mutex_unlock(&settings_lock);
+    pthread_mutex_unlock(&users_lock);
+}
+
+/* The process ends. Peers learn that it has left, and did not die. */
+__attribute__((destructor)) static void end_rest(void)
+{
+    if (runtime.phase != RESTS || runtime.process != getpid() ||
+        pthread_mutex_trylock(&users_lock) != 0)
+        return;
+    if (runtime.phase == RESTS)
+        end_runtime();
+    runtime.phase = STOPPED;
     pthread_mutex_unlock(&users_lock);
 }
 
@@ -221,15 +299,24 @@ bool ompi_runtime_claim_init(void)
     return move_state(NEW, STARTING);
 }
 
+/* Whether MPI_Init returns an error is the user's choice. */
+static opal_failure_t failure_of_init(void)
+{
+    return ompi_runtime_initial_errhandler()->action == OMPI_ERRHANDLER_RETURN
+               ? OPAL_FAILURE_IS_RETURNED
+               : OPAL_FAILURE_ENDS_JOB;
+}
+
 int ompi_runtime_init(int required, int *provided)
 {
-    int error = ompi_runtime_acquire(required, &thread_level);
+    int error = ompi_runtime_acquire(OMPI_RUNTIME_TOGETHER, required, failure_of_init(),
+                                     &thread_level);
     if (error != MPI_SUCCESS) {
         atomic_store(&state, NEW);
         return error;
     }
     main_thread = pthread_self();
-    atomic_store(&ompi_api_mode_word, ompi_params_check() ? OMPI_API_CHECKED : OMPI_API_UNCHECKED);
+    ompi_comm_open_world();
     atomic_store(&state, RUNNING);
     *provided = thread_level;
     return MPI_SUCCESS;
@@ -250,7 +337,7 @@ int ompi_runtime_finalize(void)
 {
     if (!move_state(RUNNING, ENDING))
         return MPI_ERR_OTHER;
-    atomic_store(&ompi_api_mode_word, OMPI_API_UNUSABLE | OMPI_API_CHECKED);
+    ompi_comm_close_world(ompi_runtime_initial_errhandler());
     int error = ompi_runtime_release();
     atomic_store(&state, ENDED);
     return error;

@@ -3,13 +3,29 @@
  * The runtime, which has users, and the states of the user that is MPI_Init.
  *
  * The first user starts the runtime, with everything that messages need, and the last user ends it;
- * then it may start again. MPI_Init is a user, which starts once:
+ * then it may start again. Sessions are users, and MPI_Init is one, which starts once:
  *
  *   NEW --init--> STARTING --> RUNNING --finalize--> ENDING --> ENDED
  *    ^                |
  *    +---- failed ----+
  *
- * Every wrapper of an MPI function reads one word, ompi_api_mode_word: whether MPI is running and
+ * MPI_Init starts in all ranks together. A session starts in this process alone, without a fence, if
+ * the launcher allows it (opal_job_start_alone): others may have no session yet, or never. Nor can
+ * they know when the last session of this process has ended, and whether another one follows. So the
+ * runtime rests then: the program has nothing in it, the launcher knows that the process may end, and
+ * the connections stay, as peers keep them. The end of the process ends them.
+ *
+ *            MPI_Init, session          last session ends
+ *   STOPPED -------------------> RUNS -------------------> RESTS
+ *      ^                          | ^                       | |
+ *      +--- last user ends, after-+ +--- MPI_Init, session -+ |
+ *      |    an MPI_Init                                       |
+ *      +----------------------------- exit() -----------------+
+ *
+ * After MPI_Finalize peers know that this process has left. If it starts again behind that, all ranks
+ * start together.
+ *
+ * Every wrapper of an MPI function reads one word, ompi_api_mode_word: whether there is a user and
  * whether arguments are to be checked. It is 0 when the call can go on to its body.
  */
 #ifndef OMPI_RUNTIME_H
@@ -19,15 +35,16 @@
 #include <stdbool.h>
 
 #include "opal/include/compiler.h"
+#include "opal/runtime/init.h"
 #include "ompi/errhandler/errhandler.h"
 
 enum {
     OMPI_API_UNCHECKED = 0, /* running, arguments are not checked */
     OMPI_API_CHECKED = 1,   /* bit: check arguments */
-    OMPI_API_UNUSABLE = 2,  /* bit: before MPI_Init has returned, or after MPI_Finalize */
+    OMPI_API_UNUSABLE = 2,  /* bit: MPI is not initialized, and no session is open */
 };
 
-/* Written when MPI starts and ends. Relaxed: it guards no data, the program orders its calls. */
+/* Written when the first user comes and the last one goes. Relaxed: it guards no data, the program orders its calls. */
 extern atomic_uint ompi_api_mode_word;
 
 static inline unsigned ompi_api_mode(void)
@@ -35,12 +52,21 @@ static inline unsigned ompi_api_mode(void)
     return atomic_load_explicit(&ompi_api_mode_word, memory_order_relaxed);
 }
 
-/* Adds a user; *level becomes the thread level that it gets. Returns an MPI error code; the reason
- * of a failure has been logged. Any thread. */
-OPAL_EXPORT int ompi_runtime_acquire(int required, int *level);
+/*
+ * Adds a user; *level becomes the thread level that it gets. Returns an MPI error code; the reason
+ * of a failure has been logged, and the launcher is told to end the job unless the failure is to be
+ * returned. Any thread.
+ */
+typedef enum ompi_runtime_start {
+    OMPI_RUNTIME_TOGETHER, /* collective over the job */
+    OMPI_RUNTIME_ALONE,    /* waits for no other rank, where that is possible */
+} ompi_runtime_start_t;
+
+int ompi_runtime_acquire(ompi_runtime_start_t how, int required, opal_failure_t failure,
+                         int *level);
 
 /* Removes a user. The last one waits until all messages have left. */
-OPAL_EXPORT int ompi_runtime_release(void);
+int ompi_runtime_release(void);
 
 /* Unless the runtime has users: registers the parameters of all that is not in a DSO for a moment,
  * so that the catalog of parameters knows them. Any thread. */
