@@ -9,7 +9,8 @@
  * circular buffer of the standard's model does, if MPI_BSEND_OVERHEAD is added for each message. An
  * automatic buffer has no memory of its own: each block is allocated.
  *
- * A buffer is attached to a pointer (`slot`): the process's, or that of a communicator or a session.
+ * A buffer is attached to a pointer (`slot`): the process's, or that of a communicator or a
+ * session.
  *
  * Threading: the caller holds the message lock.
  */

@@ -73,8 +73,8 @@ OPAL_EXPORT extern ompi_communicator_t ompi_comm_processes;
 int ompi_comm_init(int rank, int size, struct ompi_errhandler *errhandler);
 void ompi_comm_fini(void);
 
-/* MPI_Init and MPI_Finalize: the handles of world and self become valid, and invalid. Errors without
- * an object invoke `errhandler` from then on. */
+/* MPI_Init and MPI_Finalize: the handles of world and self become valid, and invalid. Errors
+ * without an object invoke `errhandler` from then on. */
 void ompi_comm_open_world(void);
 void ompi_comm_close_world(struct ompi_errhandler *errhandler);
 

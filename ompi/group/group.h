@@ -37,7 +37,7 @@ typedef struct ompi_group {
     int *processes;                           /* of a list, NULL: it is a range */
     bool has_foreign;                         /* processes of other jobs */
     _Atomic(struct ompi_group_index *) index; /* of a list; NULL: not made yet */
-    ompi_object_t *session; /* that it derives from; retained. NULL: from none */
+    ompi_object_t *session;                   /* that it derives from; retained. NULL: from none */
 } ompi_group_t;
 
 extern ompi_group_t ompi_group_empty; /* MPI_GROUP_EMPTY */
@@ -70,7 +70,7 @@ typedef struct ompi_group_builder {
     int first, stride; /* while it is a range */
     int *processes;    /* when it is a list */
     bool has_self;
-    bool no_memory; /* processes added since are lost; finish returns NULL */
+    bool no_memory;         /* processes added since are lost; finish returns NULL */
     ompi_object_t *session; /* that the group will derive from; set by the caller, or NULL */
 } ompi_group_builder_t;
 

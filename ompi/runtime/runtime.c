@@ -162,9 +162,9 @@ static pthread_mutex_t users_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     enum { STOPPED, RUNS, RESTS } phase;
     unsigned users;
-    int level;       /* that the users have got */
-    bool is_world;   /* MPI_Init was one of the users of this start */
-    pid_t process;   /* that rests: a child of fork has no part in its end */
+    int level;     /* that the users have got */
+    bool is_world; /* MPI_Init was one of the users of this start */
+    pid_t process; /* that rests: a child of fork has no part in its end */
 } runtime;
 
 static void set_mode(void)
@@ -228,8 +228,7 @@ static opal_status_t end_use(void)
     return status;
 }
 
-int ompi_runtime_acquire(ompi_runtime_start_t how, int required, opal_failure_t failure,
-                         int *level)
+int ompi_runtime_acquire(ompi_runtime_start_t how, int required, opal_failure_t failure, int *level)
 {
     pthread_mutex_lock(&users_lock);
     opal_status_t status = add_user(how, required, failure);
@@ -309,8 +308,8 @@ static opal_failure_t failure_of_init(void)
 
 int ompi_runtime_init(int required, int *provided)
 {
-    int error = ompi_runtime_acquire(OMPI_RUNTIME_TOGETHER, required, failure_of_init(),
-                                     &thread_level);
+    int error =
+        ompi_runtime_acquire(OMPI_RUNTIME_TOGETHER, required, failure_of_init(), &thread_level);
     if (error != MPI_SUCCESS) {
         atomic_store(&state, NEW);
         return error;

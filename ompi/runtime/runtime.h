@@ -9,11 +9,11 @@
  *    ^                |
  *    +---- failed ----+
  *
- * MPI_Init starts in all ranks together. A session starts in this process alone, without a fence, if
- * the launcher allows it (opal_job_start_alone): others may have no session yet, or never. Nor can
- * they know when the last session of this process has ended, and whether another one follows. So the
- * runtime rests then: the program has nothing in it, the launcher knows that the process may end, and
- * the connections stay, as peers keep them. The end of the process ends them.
+ * MPI_Init starts in all ranks together. A session starts in this process alone, without a fence,
+ * if the launcher allows it (opal_job_start_alone): others may have no session yet, or never. Nor
+ * can they know when the last session of this process has ended, and whether another one follows.
+ * So the runtime rests then: the program has nothing in it, the launcher knows that the process may
+ * end, and the connections stay, as peers keep them. The end of the process ends them.
  *
  *            MPI_Init, session          last session ends
  *   STOPPED -------------------> RUNS -------------------> RESTS
@@ -22,8 +22,8 @@
  *      |    an MPI_Init                                       |
  *      +----------------------------- exit() -----------------+
  *
- * After MPI_Finalize peers know that this process has left. If it starts again behind that, all ranks
- * start together.
+ * After MPI_Finalize peers know that this process has left. If it starts again behind that, all
+ * ranks start together.
  *
  * Every wrapper of an MPI function reads one word, ompi_api_mode_word: whether there is a user and
  * whether arguments are to be checked. It is 0 when the call can go on to its body.
@@ -44,7 +44,8 @@ enum {
     OMPI_API_UNUSABLE = 2,  /* bit: MPI is not initialized, and no session is open */
 };
 
-/* Written when the first user comes and the last one goes. Relaxed: it guards no data, the program orders its calls. */
+/* Written when the first user comes and the last one goes. Relaxed: it guards no data, the program
+ * orders its calls. */
 extern atomic_uint ompi_api_mode_word;
 
 static inline unsigned ompi_api_mode(void)
@@ -62,11 +63,11 @@ typedef enum ompi_runtime_start {
     OMPI_RUNTIME_ALONE,    /* waits for no other rank, where that is possible */
 } ompi_runtime_start_t;
 
-int ompi_runtime_acquire(ompi_runtime_start_t how, int required, opal_failure_t failure,
-                         int *level);
+OPAL_EXPORT int ompi_runtime_acquire(ompi_runtime_start_t how, int required, opal_failure_t failure,
+                                     int *level);
 
 /* Removes a user. The last one waits until all messages have left. */
-int ompi_runtime_release(void);
+OPAL_EXPORT int ompi_runtime_release(void);
 
 /* Unless the runtime has users: registers the parameters of all that is not in a DSO for a moment,
  * so that the catalog of parameters knows them. Any thread. */

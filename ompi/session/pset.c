@@ -67,7 +67,8 @@ enum { OWN = OPAL_COUNT_OF(own) };
 /* -- those of the launcher ------------------------------------------------------------------ */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static opal_strings_t names; /* written under the lock before `is_known`, and then not until the end */
+static opal_strings_t
+    names; /* written under the lock before `is_known`, and then not until the end */
 static bool is_known;
 
 static const opal_strings_t *names_of_launcher(void)

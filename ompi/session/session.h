@@ -3,9 +3,9 @@
  * Sessions as objects, and the process sets that they name.
  *
  * A session is a user of the runtime (ompi/runtime/runtime.h) from MPI_Session_init to
- * MPI_Session_finalize. Groups that are made of its process sets derive from it, as do the groups and
- * communicators that are made of these; they hold references, so the object outlives its end. After
- * that its handle is not valid, and it has no buffer.
+ * MPI_Session_finalize. Groups that are made of its process sets derive from it, as do the groups
+ * and communicators that are made of these; they hold references, so the object outlives its end.
+ * After that its handle is not valid, and it has no buffer.
  *
  * Process sets:
  *
@@ -27,8 +27,8 @@ struct ompi_bsend_buffer;
 
 typedef struct ompi_session {
     ompi_object_t head;
-    atomic_bool is_open; /* false: it was finalized */
-    int thread_level;    /* MPI_THREAD_..., that was given */
+    atomic_bool is_open;                    /* false: it was finalized */
+    int thread_level;                       /* MPI_THREAD_..., that was given */
     struct ompi_bsend_buffer *bsend_buffer; /* NULL: none. The message lock */
 } ompi_session_t;
 

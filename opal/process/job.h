@@ -24,9 +24,9 @@ OPAL_EXPORT const opal_pmi_ops_t *opal_pmi(void **state);
 
 /*
  * A start is collective, and has fences, or is one of this process alone, which waits for no other
- * rank: that of a session. Then the fences are left out and counted, and what other ranks publish is
- * not found until they have started, too. MPI_Init in this process makes up for the fences, because
- * ranks that started with MPI_Init wait in them.
+ * rank: that of a session. Then the fences are left out and counted, and what other ranks publish
+ * is not found until they have started, too. MPI_Init in this process makes up for the fences,
+ * because ranks that started with MPI_Init wait in them.
  */
 
 /* Before the transports start. False: the launcher shows no value before a fence, so the start is

@@ -197,8 +197,7 @@ static opal_status_t publish_own(const char *name, const void *bytes, size_t len
     memcpy(modex->bytes, bytes, length);
     add_number(&text, 1);
     add_modex(&text, modex, modex + 1);
-    opal_status_t status =
-        pmi->put(state, opal_start_key(name, key), text.bytes, text.length);
+    opal_status_t status = pmi->put(state, opal_start_key(name, key), text.bytes, text.length);
     opal_text_free(&text);
     free(modex);
     return status;

@@ -42,14 +42,15 @@ enum { OPAL_MODEX_MAX_BYTES = 2048 }; /* of a record */
 
 /*
  * Hands in this rank's modex record, and returns when every rank has. Collective, with one fence;
- * once for each kind in the life of a job. A process that starts alone (opal/process/job.h) does not
- * wait for the others: it puts its own record, too, under a key of its own.
+ * once for each kind in the life of a job. A process that starts alone (opal/process/job.h) does
+ * not wait for the others: it puts its own record, too, under a key of its own.
  */
 OPAL_EXPORT opal_status_t opal_modex_exchange(opal_modex_kind_t kind, const void *bytes,
                                               size_t length);
 
 /* A process's modex record. `*bytes` is malloc'ed for the caller. OPAL_ERR_NOT_FOUND: it has handed
- * in none, or, if this process has started alone, none yet; OPAL_ERR_NO_MEMORY; another failure is reported. */
+ * in none, or, if this process has started alone, none yet; OPAL_ERR_NO_MEMORY; another failure is
+ * reported. */
 OPAL_EXPORT opal_status_t opal_modex_get(opal_modex_kind_t kind, const opal_process_t *process,
                                          void **bytes, size_t *length);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The runtime below MPI starts again after MPI_Finalize, in all ranks together, as often as a later
- * user wants it, and each time all of them reach one another. Until there are sessions such a user
- * is found by its internal name, and talks by the transports.
+ * user wants it, and each time all of them reach one another. This user starts in all ranks, which
+ * a session does not, so it is found by its internal name; it talks by the transports.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -13,11 +13,12 @@
 #include <string.h>
 
 #include "opal/mca/btl/btl.h"
+#include "opal/runtime/init.h"
 #include "tap.h"
 
 enum { ROUNDS = 20, CLIENT = OPAL_BTL_CONTROL + 1, KIND = CLIENT * OPAL_BTL_KINDS };
 
-enum { MOST_RANKS = 64 };
+enum { MOST_RANKS = 64, TOGETHER = 0 /* ompi_runtime_start_t */ };
 
 static int rank, size, round_number, received, failed;
 static bool has_sent[MOST_RANKS];
@@ -95,7 +96,8 @@ static void talk_to_all(void)
 int main(int argc, char **argv)
 {
     int got, level, descriptors = 0;
-    int (*acquire)(int, int *) = FIND(int (*)(int, int *), "ompi_runtime_acquire");
+    int (*acquire)(int, int, opal_failure_t, int *) =
+        FIND(int (*)(int, int, opal_failure_t, int *), "ompi_runtime_acquire");
     int (*release)(void) = FIND(int (*)(void), "ompi_runtime_release");
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -106,7 +108,8 @@ int main(int argc, char **argv)
     tap_check(got == (rank + size - 1) % size, "rank %d has a message", rank);
     MPI_Finalize();
     for (round_number = 0; round_number < ROUNDS && failed == 0; round_number++) {
-        failed += acquire(MPI_THREAD_SINGLE, &level) != MPI_SUCCESS;
+        failed +=
+            acquire(TOGETHER, MPI_THREAD_SINGLE, OPAL_FAILURE_ENDS_JOB, &level) != MPI_SUCCESS;
         talk_to_all();
         failed += release() != MPI_SUCCESS;
         if (round_number == 0)

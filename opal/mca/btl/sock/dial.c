@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "opal/mca/btl/sock/sock.h"
+#include "opal/process/job.h"
 #include "opal/process/process_record.h"
 #include "opal/util/log.h"
 #include "opal/util/sha256.h"
@@ -37,6 +38,8 @@ static const uint64_t await_nsec = 2000000000;     /* the peer's own connection 
 static const uint64_t slow_nsec = 5000000000;      /* this process was outside of MPI for so long */
 static const uint64_t internode_nsec = 1000000000; /* another host refuses */
 static const uint64_t second_nsec = 1000000000;
+static const uint64_t first_ask_nsec = 100000;  /* for the modex record of a peer that has none */
+static const uint64_t last_ask_nsec = 20000000; /* the pause doubles up to here */
 
 typedef enum phase { RESTS, CONNECTS, SHAKES, AWAITS } phase_t;
 
@@ -310,12 +313,33 @@ static void begin(sock_dial_t *dial, unsigned number)
     begin_round(dial);
 }
 
+static void dial_again(opal_timer_t *timer)
+{
+    sock_peer_t *peer = opal_container_of(timer, sock_peer_t, grace);
+    if (peer->state == SOCK_DIALS && (peer->dial == NULL || !peer->dial->is_active))
+        sock_dial(peer);
+}
+
+/* A process that has started alone is here before a peer that has no session yet. */
+static void await_modex(sock_peer_t *peer)
+{
+    peer->pause_nsec = peer->pause_nsec == 0 ? first_ask_nsec : 2 * peer->pause_nsec;
+    if (peer->pause_nsec > last_ask_nsec)
+        peer->pause_nsec = last_ask_nsec;
+    peer->grace.expired = dial_again;
+    opal_timer_set(&peer->grace, opal_clock_nsec() + peer->pause_nsec);
+}
+
 void sock_dial(sock_peer_t *peer)
 {
     opal_status_t status = make_dial(peer);
     peer->state = SOCK_DIALS;
     if (status == OPAL_SUCCESS) {
         begin(peer->dial, 0);
+        return;
+    }
+    if (status == OPAL_ERR_NOT_FOUND && opal_job_is_alone()) {
+        await_modex(peer);
         return;
     }
     opal_text_t text = {0};

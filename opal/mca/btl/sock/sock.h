@@ -99,7 +99,7 @@ typedef struct sock_link {
 
 typedef enum sock_peer_state {
     SOCK_IDLE,
-    SOCK_DIALS, /* connects, or waits for the peer to connect */
+    SOCK_DIALS, /* connects, or waits for the peer to connect or to publish its modex record */
     SOCK_UP,    /* link 0 is */
     SOCK_LEFT,  /* said goodbye */
     SOCK_FAILED,
@@ -115,8 +115,9 @@ typedef struct sock_peer {
     opal_list_t sent;  /* of which all have begun */
     sock_link_t *links[SOCK_MAX_LINKS];
     struct sock_dial
-        *dial;          /* while it is called, and its modex record; NULL: no modex record yet */
-    opal_timer_t grace; /* until its failure or departure is reported */
+        *dial;           /* while it is called, and its modex record; NULL: no modex record yet */
+    uint64_t pause_nsec; /* before its modex record is asked for again */
+    opal_timer_t grace;  /* until that, or until its failure or departure is reported */
 } sock_peer_t;
 
 /* Parameters. */

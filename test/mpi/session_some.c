@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A session begins in one process alone. Ranks that have none do not hold up the others, and a rank
+ * that comes late, or that has had sessions before, is met; so is one that calls MPI_Init first. No
+ * rank knows in which round the others are: only the messages tell.
+ *
+ *   rank 0 and 1   many sessions, also with each other
+ *   rank 2         begins its only session when rank 0 has written a byte into a pipe of the job's
+ *   the last one   has none until MPI_Init
+ */
+#include <fcntl.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tap.h"
+
+enum { ROUNDS = 10 };
+
+static MPI_Session begin(void)
+{
+    MPI_Session session;
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+    return session;
+}
+
+/* Of the first `count` ranks, or of rank 0 and another one. */
+static MPI_Comm make_comm(MPI_Session session, int count, const int ranks[], const char *tag)
+{
+    MPI_Group world, group;
+    MPI_Comm comm;
+    MPI_Group_from_session_pset(session, "mpi://WORLD", &world);
+    MPI_Group_incl(world, count, ranks, &group);
+    MPI_Comm_create_from_group(group, tag, MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+    MPI_Group_free(&world);
+    MPI_Group_free(&group);
+    return comm;
+}
+
+static int add(MPI_Comm comm, int value)
+{
+    int sum = -1;
+    MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, comm);
+    return sum;
+}
+
+static void meet(const int ranks[2], const char *tag, int expected)
+{
+    MPI_Session session = begin();
+    MPI_Comm comm = make_comm(session, 2, ranks, tag);
+    int sum = add(comm, tap_known_rank);
+    tap_check(sum == expected, "%s: the sum is %d", tag, sum);
+    MPI_Comm_free(&comm);
+    MPI_Session_finalize(&session);
+}
+
+/* The name of a pipe that all ranks of the job know. */
+static void find_pipe(char *path, size_t room)
+{
+    const char *folder = getenv("TMPDIR"), *job = getenv("MICA_JOBID");
+    snprintf(path, room, "%s/session_some.%s", folder != NULL ? folder : "/tmp", job);
+    mkfifo(path, 0600);
+}
+
+static void use_sessions(int rank)
+{
+    static const int first[] = {0, 1}, second[] = {0, 2};
+    char path[4096], byte = 1;
+    find_pipe(path, sizeof path);
+    if (rank < 2) {
+        for (int i = 0; i < ROUNDS; i++)
+            meet(first, "two of them", 1);
+    }
+    if (rank == 0) {
+        MPI_Session session = begin(); /* stays open while rank 1 goes on */
+        int fd = open(path, O_WRONLY);
+        tap_check(write(fd, &byte, 1) == 1, "the late one may begin");
+        close(fd);
+        meet(second, "the late one", 2);
+        for (int i = 0; i < ROUNDS; i++)
+            meet(first, "two again", 1);
+        MPI_Session_finalize(&session);
+        unlink(path);
+    } else if (rank == 1) {
+        for (int i = 0; i < ROUNDS; i++)
+            meet(first, "two again", 1);
+    } else if (rank == 2) {
+        int fd = open(path, O_RDONLY);
+        tap_check(read(fd, &byte, 1) == 1, "rank 0 has written");
+        close(fd);
+        meet(second, "the late one", 2);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    int rank = atoi(getenv("PMI_RANK")), size = atoi(getenv("PMI_SIZE")), sum;
+    tap_rank(rank);
+    if (rank < size - 1)
+        use_sessions(rank);
+    if (argc > 1 && strcmp(argv[1], "init") == 0) {
+        MPI_Init(NULL, NULL);
+        sum = add(MPI_COMM_WORLD, 1);
+        tap_check(sum == size, "all %d ranks meet in world", sum);
+        MPI_Finalize();
+    }
+    return tap_finish();
+}
