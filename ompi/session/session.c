@@ -38,7 +38,7 @@ int ompi_session_wanted_level(ompi_info_t *info, int *level)
     char value[32];
     size_t length;
     if (info == NULL || !ompi_info_get(info, level_key, value, sizeof value, &length)) {
-        *level = MPI_THREAD_SINGLE;
+        *level = MPI_THREAD_MULTIPLE;
         return MPI_SUCCESS;
     }
     for (size_t i = 0; i < OPAL_COUNT_OF(levels); i++) {

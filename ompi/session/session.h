@@ -48,8 +48,9 @@ static inline ompi_session_t *ompi_session_of(ompi_object_t *session)
     return (ompi_session_t *)session;
 }
 
-/* The thread level that the info object (may be NULL) asks for. MPI_ERR_INFO_VALUE: its value is no
- * thread level; *level is not written then. */
+/* The thread level that the info object (may be NULL) asks for; without the key it is the highest,
+ * because a session may begin in any thread. MPI_ERR_INFO_VALUE: the value is no thread level;
+ * *level is not written then. */
 int ompi_session_wanted_level(ompi_info_t *info, int *level);
 
 /* What the session does with its hints, as an object for the caller; NULL: no memory. */

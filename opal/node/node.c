@@ -194,7 +194,7 @@ void opal_node_destroy(opal_node_segment_t *segment)
 static void declare_ended(header_t *header, unsigned local_rank)
 {
     opal_node_slot_t *slot = &header->slots[local_rank];
-    if (atomic_load(&slot->pid) <= 0 || atomic_exchange(&slot->is_dead, 1) != 0)
+    if (atomic_load(&slot->pid) < 0 || atomic_exchange(&slot->is_dead, 1) != 0)
         return;
     atomic_fetch_add(&header->deaths, 1);
     for (unsigned i = 0; i < header->ranks; i++)

@@ -245,8 +245,9 @@ OPAL_EXPORT opal_status_t opal_node_create(const char *job_id, unsigned ranks, i
 OPAL_EXPORT void opal_node_destroy(opal_node_segment_t *segment);
 
 /*
- * The process of a local rank has ended. If it had attached and not detached, it is marked dead,
- * and all ranks of the node are woken.
+ * The process of a local rank has ended. Unless it had detached, it is marked dead, and all ranks
+ * of the node are woken: one that has never attached may be waited for by ranks that have a
+ * session.
  */
 OPAL_EXPORT void opal_node_declare_ended(const opal_node_segment_t *segment, unsigned local_rank);
 

@@ -10,6 +10,7 @@ static const opal_pmi_ops_t *pmi_ops;
 static void *pmi_state;
 static bool is_alone;
 static unsigned left_out; /* fences */
+static bool is_away;      /* the launcher knows that this process may end */
 
 opal_status_t opal_job_begin(const opal_pmi_ops_t *ops, void *state)
 {
@@ -25,7 +26,7 @@ opal_status_t opal_job_begin(const opal_pmi_ops_t *ops, void *state)
 void opal_job_end(void)
 {
     pmi_ops = NULL;
-    is_alone = false;
+    is_alone = is_away = false;
     left_out = 0;
 }
 
@@ -65,12 +66,20 @@ opal_status_t opal_job_catch_up(void)
 
 opal_status_t opal_job_rest(void)
 {
-    return pmi_ops->finalize(pmi_state);
+    is_away = pmi_ops->may_return;
+    return is_away ? pmi_ops->finalize(pmi_state) : OPAL_SUCCESS;
 }
 
 opal_status_t opal_job_resume(void)
 {
-    return pmi_ops->init(pmi_state, &job);
+    opal_status_t status = is_away ? pmi_ops->init(pmi_state, &job) : OPAL_SUCCESS;
+    is_away = is_away && status != OPAL_SUCCESS;
+    return status;
+}
+
+opal_status_t opal_job_leave(void)
+{
+    return is_away || pmi_ops == NULL ? OPAL_SUCCESS : pmi_ops->finalize(pmi_state);
 }
 
 const opal_pmi_job_t *opal_job(void)

@@ -41,10 +41,13 @@ OPAL_EXPORT opal_status_t opal_job_fence(void);
 /* Makes the fences that were left out; collective. The process is not alone afterwards. */
 OPAL_EXPORT opal_status_t opal_job_catch_up(void);
 
-/* Tells the launcher that this process may end now, and that it goes on. In between only abort of
- * pmi is used. A failure was logged. */
+/* Tells the launcher that this process may end now, and that it goes on, if it can be told so. In
+ * between only abort of pmi is used. A failure was logged. */
 OPAL_EXPORT opal_status_t opal_job_rest(void);
 OPAL_EXPORT opal_status_t opal_job_resume(void);
+
+/* Says goodbye to the launcher, if opal_job_rest has not. */
+opal_status_t opal_job_leave(void);
 
 /* A key for pmi that is put once in every start: the name, and from the second start on its number.
  */

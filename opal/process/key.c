@@ -15,18 +15,16 @@ static struct {
     unsigned char bytes[OPAL_JOB_KEY_BYTES];
 } own;
 
-static bool is_published;
-
 opal_status_t opal_job_key_publish(const opal_pmi_job_t *job, const opal_pmi_ops_t *pmi,
                                    void *pmi_state)
 {
     unsigned char key[OPAL_JOB_KEY_BYTES];
-    if (job->rank != 0 || job->size == 1 || job->key_is_put || is_published)
+    char name[OPAL_START_KEY_BYTES];
+    if (job->rank != 0 || job->size == 1 || job->key_is_put)
         return OPAL_SUCCESS;
     opal_status_t status = opal_secret_random(key, sizeof key);
     if (status == OPAL_SUCCESS)
-        status = pmi->put(pmi_state, OPAL_JOB_KEY_NAME, key, sizeof key);
-    is_published = status == OPAL_SUCCESS;
+        status = pmi->put(pmi_state, opal_start_key(OPAL_JOB_KEY_NAME, name), key, sizeof key);
     explicit_bzero(key, sizeof key);
     return status;
 }
@@ -48,9 +46,13 @@ opal_status_t opal_job_key_get(const opal_pmi_job_t *job, const opal_pmi_ops_t *
 {
     void *bytes;
     size_t length;
+    char name[OPAL_START_KEY_BYTES];
     if (job->size == 1)
         return make_own(key);
-    opal_status_t status = pmi->get(pmi_state, 0, OPAL_JOB_KEY_NAME, &bytes, &length);
+    /* mpirun's key is for all starts. */
+    opal_status_t status = pmi->get(
+        pmi_state, 0, job->key_is_put ? OPAL_JOB_KEY_NAME : opal_start_key(OPAL_JOB_KEY_NAME, name),
+        &bytes, &length);
     if (status == OPAL_ERR_NOT_FOUND)
         opal_log_error("the launcher does not have the job's key, which %s",
                        job->key_is_put ? "mpirun should have made; is it of another version?"

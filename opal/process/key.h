@@ -21,8 +21,8 @@ enum { OPAL_JOB_KEY_BYTES = 32 };
 #define OPAL_JOB_KEY_NAME "job-key"
 
 /*
- * Puts the key if this rank has to; called before the first fence. Once for a process: the job is
- * the same when opal_finalize and opal_init are called again. A failure was logged.
+ * Puts the key if this rank has to; called before the first fence. When all ranks start again the
+ * launcher has forgotten the key, and there is a new one. A failure was logged.
  */
 opal_status_t opal_job_key_publish(const opal_pmi_job_t *job, const opal_pmi_ops_t *pmi,
                                    void *pmi_state);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "opal/process/job.h"
 #include "opal/util/log.h"
 #include "opal/util/text.h"
 
@@ -25,8 +26,7 @@
 
 const char opal_build_text[] = PACKAGE_NAME " " PACKAGE_VERSION " for " ARCHITECTURE;
 
-static const char key[] = "build";
-static bool is_published; /* the job may be left and entered again */
+static const char key_name[] = "build";
 
 /* Our mpirun starts ranks on its own machine only, whatever nodes it plays. */
 static bool is_needed(const opal_pmi_job_t *job)
@@ -45,14 +45,14 @@ static const char *own_host(char name[HOST_NAME_MAX + 1])
 opal_status_t opal_build_publish(const opal_pmi_job_t *job, const opal_pmi_ops_t *pmi,
                                  void *pmi_state, const char *text)
 {
-    char host[HOST_NAME_MAX + 1];
-    if (!is_needed(job) || job->rank != 0 || is_published)
+    char host[HOST_NAME_MAX + 1], key[OPAL_START_KEY_BYTES];
+    if (!is_needed(job) || job->rank != 0)
         return OPAL_SUCCESS;
     /* "host\0text\0" */
     char *value = opal_xprintf("%s%c%s", own_host(host), 0, text);
-    opal_status_t status = pmi->put(pmi_state, key, value, strlen(host) + 1 + strlen(text) + 1);
+    opal_status_t status = pmi->put(pmi_state, opal_start_key(key_name, key), value,
+                                    strlen(host) + 1 + strlen(text) + 1);
     free(value);
-    is_published = status == OPAL_SUCCESS;
     return status;
 }
 
@@ -61,10 +61,10 @@ opal_status_t opal_build_check(const opal_pmi_job_t *job, const opal_pmi_ops_t *
 {
     void *bytes;
     size_t length;
-    char host[HOST_NAME_MAX + 1];
+    char host[HOST_NAME_MAX + 1], key[OPAL_START_KEY_BYTES];
     if (!is_needed(job) || job->rank == 0)
         return OPAL_SUCCESS;
-    opal_status_t status = pmi->get(pmi_state, 0, key, &bytes, &length);
+    opal_status_t status = pmi->get(pmi_state, 0, opal_start_key(key_name, key), &bytes, &length);
     if (status == OPAL_ERR_NOT_FOUND) {
         opal_log_error("rank %u on %s runs %s; rank 0 has not published its version, so it is of "
                        "another version. All hosts need the same one",

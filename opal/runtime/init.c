@@ -204,9 +204,7 @@ opal_status_t opal_finalize(void)
     if (--users > 0)
         return OPAL_SUCCESS;
     opal_node_detach();
-    void *state;
-    const opal_pmi_ops_t *pmi = opal_pmi(&state);
-    opal_status_t status = pmi != NULL ? pmi->finalize(state) : OPAL_SUCCESS;
+    opal_status_t status = opal_job_leave();
     close_everything();
     return status;
 }

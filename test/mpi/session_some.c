@@ -65,6 +65,24 @@ static void find_pipe(char *path, size_t room)
     mkfifo(path, 0600);
 }
 
+/* The last rank ends without a session: rank 0, which waits for it, gets an error. */
+static void wait_for_nobody(int last)
+{
+    MPI_Session session;
+    MPI_Group world, group;
+    MPI_Comm comm = MPI_COMM_WORLD;
+    const int ranks[] = {0, last};
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
+    MPI_Group_from_session_pset(session, "mpi://WORLD", &world);
+    MPI_Group_incl(world, 2, ranks, &group);
+    int error =
+        MPI_Comm_create_from_group(group, "nobody", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm);
+    tap_check(error != MPI_SUCCESS && comm == MPI_COMM_NULL, "a rank that has ended is not met");
+    MPI_Group_free(&group);
+    MPI_Group_free(&world);
+    MPI_Session_finalize(&session);
+}
+
 static void use_sessions(int rank)
 {
     static const int first[] = {0, 1}, second[] = {0, 2};
@@ -106,6 +124,8 @@ int main(int argc, char **argv)
         sum = add(MPI_COMM_WORLD, 1);
         tap_check(sum == size, "all %d ranks meet in world", sum);
         MPI_Finalize();
+    } else if (rank == 0) {
+        wait_for_nobody(size - 1);
     }
     return tap_finish();
 }

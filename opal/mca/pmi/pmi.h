@@ -8,7 +8,8 @@
  *
  *   init   put* fence get*   (put* fence get*)*   finalize   (init ... finalize)*
  *
- * A second init is of the same job; what the first one has told stays where it is.
+ * A second init, where the launcher allows it, is of the same job; what the first one has told
+ * stays where it is.
  *
  * abort may come at any time after init, from any thread. Every operation may
  * block, but none blocks for longer than its peer, the launcher, lives.
@@ -46,6 +47,9 @@ typedef struct opal_pmi_ops {
     /* get finds a value as soon as its rank has put it, with no fence in between. So a process can
      * start without the others (opal_job_start_alone). */
     bool is_prompt;
+
+    /* init may follow finalize, and the values that were put before are still there. */
+    bool may_return;
 
     opal_status_t (*init)(void *state, opal_pmi_job_t *job);
 

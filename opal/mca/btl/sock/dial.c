@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "opal/mca/btl/sock/sock.h"
+#include "opal/node/node.h"
 #include "opal/process/job.h"
 #include "opal/process/process_record.h"
 #include "opal/util/log.h"
@@ -320,6 +321,13 @@ static void dial_again(opal_timer_t *timer)
         sock_dial(peer);
 }
 
+/* Known of ranks of this node only. */
+static bool has_ended(const opal_process_t *process)
+{
+    int local_rank = opal_node_local_rank(process->index);
+    return local_rank >= 0 && opal_node_peer_is_dead((unsigned)local_rank);
+}
+
 /* A process that has started alone is here before a peer that has no session yet. */
 static void await_modex(sock_peer_t *peer)
 {
@@ -338,7 +346,7 @@ void sock_dial(sock_peer_t *peer)
         begin(peer->dial, 0);
         return;
     }
-    if (status == OPAL_ERR_NOT_FOUND && opal_job_is_alone()) {
+    if (status == OPAL_ERR_NOT_FOUND && opal_job_is_alone() && !has_ended(peer->base.process)) {
         await_modex(peer);
         return;
     }

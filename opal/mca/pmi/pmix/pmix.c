@@ -190,6 +190,8 @@ static const opal_pmi_ops_t client_ops = {
     .get = client_get,
     .abort = client_abort,
     .finalize = client_finalize,
+    .pset_names = client_pset_names,
+    .pset_ranks = client_pset_ranks,
 };
 
 static void client_query(opal_answer_t *answer)

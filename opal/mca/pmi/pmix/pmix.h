@@ -26,4 +26,8 @@ bool client_fact(const client_t *self, pmix_rank_t rank, const char *key, unsign
 /* Fills job->node_of, node_count and what is counted from them. A failure has been logged. */
 opal_status_t client_learn_nodes(client_t *self, opal_pmi_job_t *job);
 
+/* Slots of opal_pmi_ops_t. */
+opal_status_t client_pset_names(void *state, opal_strings_t *names);
+opal_status_t client_pset_ranks(void *state, const char *name, unsigned **ranks, size_t *count);
+
 #endif

@@ -113,6 +113,7 @@ static opal_status_t singleton_finalize(void *state)
 
 static const opal_pmi_ops_t singleton_ops = {
     .is_prompt = true,
+    .may_return = true,
     .init = singleton_init,
     .put = singleton_put,
     .fence = singleton_fence,

@@ -44,6 +44,8 @@ typedef struct wire {
 
 static wire_t wire = {.connection.fd = -1};
 
+static bool has_gone; /* Hydra closes the connection of a rank that has said goodbye */
+
 /* For an answer that no launcher may refuse: says so, and makes it a failure of the protocol. */
 static opal_status_t insist(wire_t *self, opal_status_t status, const char *what,
                             const char *object)
@@ -147,6 +149,12 @@ static opal_status_t wire_init(void *state, opal_pmi_job_t *job)
 {
     wire_t *self = state;
     self->begun_nsec = opal_clock_nsec();
+    if (has_gone) {
+        opal_log_error(
+            "pmi/wire: this launcher serves no process that has called MPI_Finalize, so MPI "
+            "cannot start again in a session; under mpirun it can");
+        return OPAL_ERR_NOT_SUPPORTED;
+    }
     opal_status_t status =
         wire_ask(&self->connection, "response_to_init", "cmd=init pmi_version=1 pmi_subversion=1");
     status = insist(self, status, "to speak version 1 of PMI", "");
@@ -351,15 +359,17 @@ OPAL_NORETURN static void wire_abort(void *state, int code)
 static opal_status_t wire_finalize(void *state)
 {
     wire_t *self = state;
+    has_gone = !self->is_mpirun;
     opal_status_t status = wire_ask(&self->connection, "finalize_ack", "cmd=finalize");
     return insist(self, status, "to let this rank go", "");
 }
 
-/* Hydra shows the values of other ranks after a fence only, mpirun at once. */
-#define WIRE_OPS(prompt)                                                                           \
+/* Hydra shows the values of other ranks after a fence only. */
+#define WIRE_OPS(is_ours)                                                                          \
     {                                                                                              \
-        .is_prompt = (prompt), .init = wire_init, .put = wire_put, .put_for = wire_put_for,        \
-        .fence = wire_fence, .get = wire_get, .abort = wire_abort, .finalize = wire_finalize,      \
+        .is_prompt = (is_ours), .may_return = (is_ours), .init = wire_init, .put = wire_put,       \
+        .put_for = wire_put_for, .fence = wire_fence, .get = wire_get, .abort = wire_abort,        \
+        .finalize = wire_finalize,                                                                 \
     }
 
 static const opal_pmi_ops_t hydra_ops = WIRE_OPS(false);

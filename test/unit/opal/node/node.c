@@ -392,13 +392,11 @@ END_TEST
 
 /* -- death --------------------------------------------------------------------------------- */
 
-START_TEST(only_who_said_hello_and_not_goodbye_is_dead)
+START_TEST(only_who_said_goodbye_is_not_dead)
 {
     make_segment(4);
     job.rank = job.local_rank = 1;
     attach();
-    opal_node_declare_ended(&segment, 0); /* never came */
-    ck_assert_uint_eq(opal_node_deaths(), 0);
     atomic_store(&opal_node_slot(2)->pid, -1);
     opal_node_declare_ended(&segment, 2);
     ck_assert_uint_eq(opal_node_deaths(), 0);
@@ -409,6 +407,9 @@ START_TEST(only_who_said_hello_and_not_goodbye_is_dead)
     ck_assert(opal_node_peer_is_dead(3));
     ck_assert(!opal_node_peer_is_dead(0) && !opal_node_peer_is_dead(1) &&
               !opal_node_peer_is_dead(2));
+    opal_node_declare_ended(&segment, 0); /* never came */
+    ck_assert_uint_eq(opal_node_deaths(), 2);
+    ck_assert(opal_node_peer_is_dead(0));
 }
 END_TEST
 
@@ -624,7 +625,7 @@ static const unit_test_t tests[] = {
     {.test = &processes_carve_at_once},
     {.test = &memory_that_is_not_there_is_reported},
     {.test = &a_peer_is_read_if_it_may_be},
-    {.test = &only_who_said_hello_and_not_goodbye_is_dead},
+    {.test = &only_who_said_goodbye_is_not_dead},
     {.test = &a_crowd_is_noticed, .repeats = OPAL_COUNT_OF(loads)},
     {.test = &who_waits_for_ranks_that_start_does_not_spin, .repeats = 2},
     {.test = &the_first_rank_of_each_node_makes_one},
