@@ -65,7 +65,8 @@ typedef struct opal_btl_client {
                     struct iovec *segments, size_t max);
     void (*placed)(opal_process_t *from, unsigned kind, uint64_t name, size_t offset, size_t bytes);
 
-    /* Peer failure: the process has died, or there is no memory for a connection (NO_MEMORY). left:
+    /* Peer failure: the process has died, or has ended without ever having started (NOT_FOUND), or
+     * there is no memory for a connection (NO_MEMORY). left:
      * it has stopped its transports, and all that it had sent was delivered; only for a process
      * that this one has sent to, and `failed` if that came too late. Once a process. May be NULL.
      */

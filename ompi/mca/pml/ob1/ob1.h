@@ -367,7 +367,7 @@ bool ob1_peer_send_control(ob1_peer_t *peer, ob1_kind_t kind, const void *bytes,
 
 /* Peer failure: logs and marks it. Then the caller ends the requests that need the peer, by
  * ob1_fail_unreachable or by ob1_peers_poll. */
-void ob1_peer_mark_failed(ob1_peer_t *peer);
+void ob1_peer_mark_failed(ob1_peer_t *peer, opal_status_t why);
 
 extern atomic_bool ob1_any_failed;
 extern bool ob1_failure_is_new; /* since the last ob1_fail_unreachable */

@@ -66,10 +66,11 @@ ob1_peer_t *ob1_peer_to_fail(opal_process_t *process)
     return known != NULL ? known : make(process);
 }
 
-void ob1_peer_mark_failed(ob1_peer_t *peer)
+void ob1_peer_mark_failed(ob1_peer_t *peer, opal_status_t why)
 {
-    opal_log_error("rank %u has failed: what needs it fails with %s", peer->process->rank,
-                   peer->error == MPI_ERR_NO_MEM ? "MPI_ERR_NO_MEM" : "MPI_ERR_PROC_ABORTED");
+    if (why != OPAL_ERR_NOT_FOUND) /* else this process may not want it */
+        opal_log_error("rank %u has failed: what needs it fails with %s", peer->process->rank,
+                       peer->error == MPI_ERR_NO_MEM ? "MPI_ERR_NO_MEM" : "MPI_ERR_PROC_ABORTED");
     peer->has_failed = peer->is_notified = true;
     atomic_store_explicit(&ob1_any_failed, true, memory_order_relaxed);
     ob1_failure_is_new = true;
@@ -84,7 +85,7 @@ ob1_peer_t *ob1_peer(opal_process_t *process)
     if (peer != NULL && peer->btl->is_unreachable) {
         /* There was no memory for a peer when its failure was reported. The caller may hold the
          * lock of a matcher, so receives and probes are ended by push_all. */
-        ob1_peer_mark_failed(peer);
+        ob1_peer_mark_failed(peer, OPAL_ERR_DISCONNECTED);
         ob1_credit_end(peer);
         ob1_peers_poll();
     }

@@ -109,7 +109,7 @@ void ob1_peer_failed(opal_process_t *process, opal_status_t why)
         return;
     if (why == OPAL_ERR_NO_MEMORY)
         peer->error = MPI_ERR_NO_MEM;
-    ob1_peer_mark_failed(peer);
+    ob1_peer_mark_failed(peer, why);
     end_begun(peer);
     ob1_fail_unreachable();
 }

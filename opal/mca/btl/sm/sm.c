@@ -457,15 +457,24 @@ static void return_rings(sm_t *self)
     }
 }
 
-/* mpirun ends the job when a rank dies; elsewhere the others have to be notified. */
+/* mpirun ends the job when a rank dies; elsewhere the others have to be notified. A rank that ends
+ * well without having started MPI ends no job, and its slot does not say which rank it was. */
+static void report_death(sm_t *self, unsigned local_rank)
+{
+    if (atomic_load(&opal_node_slot(local_rank)->pid) != 0) {
+        if (opal_node_launcher() == 0)
+            report_failure(self, local_rank, OPAL_ERR_DISCONNECTED);
+    } else if (self->peers[local_rank] != NULL) {
+        report_failure(self, local_rank, OPAL_ERR_NOT_FOUND);
+    }
+}
+
 static void report_deaths(sm_t *self)
 {
     self->deaths = opal_node_deaths();
-    if (opal_node_launcher() != 0)
-        return;
     for (unsigned i = 0; i < self->peer_count; i++) {
         if (opal_node_peer_is_dead(i))
-            report_failure(self, i, OPAL_ERR_DISCONNECTED);
+            report_death(self, i);
     }
 }
 
@@ -576,6 +585,8 @@ static opal_status_t sm_connect(void *state, opal_process_t *process, opal_btl_p
             .local_rank = (unsigned)local_rank,
             .get_state = use_cma != SM_CMA_NO ? SM_GET_UNKNOWN : SM_GET_FORBIDDEN,
         };
+        if (opal_node_peer_is_dead((unsigned)local_rank))
+            self->deaths = ~opal_node_deaths(); /* so that the next poll looks for it */
     }
     *peer = &(*known)->base;
     return OPAL_SUCCESS;
