@@ -44,7 +44,7 @@ typedef struct wire {
 
 static wire_t wire = {.connection.fd = -1};
 
-static bool has_gone; /* Hydra closes the connection of a rank that has said goodbye */
+static bool has_left; /* Hydra closes the connection of a rank that has said goodbye */
 
 /* For an answer that no launcher may refuse: says so, and makes it a failure of the protocol. */
 static opal_status_t insist(wire_t *self, opal_status_t status, const char *what,
@@ -149,7 +149,7 @@ static opal_status_t wire_init(void *state, opal_pmi_job_t *job)
 {
     wire_t *self = state;
     self->begun_nsec = opal_clock_nsec();
-    if (has_gone) {
+    if (has_left) {
         opal_log_error(
             "pmi/wire: this launcher serves no process that has called MPI_Finalize, so MPI "
             "cannot start again in a session; under mpirun it can");
@@ -359,7 +359,7 @@ OPAL_NORETURN static void wire_abort(void *state, int code)
 static opal_status_t wire_finalize(void *state)
 {
     wire_t *self = state;
-    has_gone = !self->is_mpirun;
+    has_left = !self->is_mpirun;
     opal_status_t status = wire_ask(&self->connection, "finalize_ack", "cmd=finalize");
     return insist(self, status, "to let this rank go", "");
 }
