@@ -149,14 +149,12 @@ static opal_status_t wire_init(void *state, opal_pmi_job_t *job)
 {
     wire_t *self = state;
     self->begun_nsec = opal_clock_nsec();
-    if (has_left) {
-        opal_log_error(
-            "pmi/wire: this launcher serves no process that has called MPI_Finalize, so MPI "
-            "cannot start again in a session; under mpirun it can");
-        return OPAL_ERR_NOT_SUPPORTED;
-    }
     opal_status_t status =
         wire_ask(&self->connection, "response_to_init", "cmd=init pmi_version=1 pmi_subversion=1");
+    if (status == OPAL_ERR_DISCONNECTED && has_left)
+        opal_log_error(
+            "pmi/wire: this launcher serves no process that has called MPI_Finalize, so no "
+            "session can begin afterwards; under mpirun it can");
     status = insist(self, status, "to speak version 1 of PMI", "");
     if (status != OPAL_SUCCESS)
         return status;

@@ -21,11 +21,12 @@ static struct {
     size_t length;
 } values[MOST_VALUES];
 static unsigned value_count, fences, gets;
+static bool is_alone;
 
 static opal_status_t put_for(void *state OPAL_UNUSED, unsigned rank, const char *key,
                              const void *bytes, size_t length)
 {
-    ck_assert_str_eq(key, "btl-modex");
+    ck_assert_str_eq(key, is_alone ? "btl-alone" : "btl-modex");
     ck_assert_uint_lt(value_count, MOST_VALUES);
     for (unsigned i = 0; i < value_count; i++)
         ck_assert_uint_ne(values[i].rank, rank); /* a key is put once */
@@ -49,10 +50,12 @@ static opal_status_t fence(void *state OPAL_UNUSED)
     return OPAL_SUCCESS;
 }
 
-static opal_status_t get(void *state OPAL_UNUSED, unsigned rank, const char *key OPAL_UNUSED,
-                         void **bytes, size_t *length)
+static opal_status_t get(void *state OPAL_UNUSED, unsigned rank, const char *key, void **bytes,
+                         size_t *length)
 {
     gets++;
+    if (strcmp(key, is_alone ? "btl-alone" : "btl-modex") != 0)
+        return OPAL_ERR_NOT_FOUND;
     for (unsigned i = 0; i < value_count; i++) {
         if (values[i].rank != rank)
             continue;
@@ -75,6 +78,16 @@ const opal_pmi_ops_t *opal_pmi(void **state)
 {
     *state = NULL;
     return &pmi;
+}
+
+opal_status_t opal_job_fence(void)
+{
+    return is_alone ? OPAL_SUCCESS : fence(NULL);
+}
+
+bool opal_job_is_alone(void)
+{
+    return is_alone;
 }
 
 const char *opal_start_key(const char *name, char key[OPAL_START_KEY_BYTES] OPAL_UNUSED)
@@ -326,7 +339,29 @@ START_TEST(no_bytes_do_harm)
 }
 END_TEST
 
+/* Ranks 0 and 3 start alone; the others have not started. */
+START_TEST(who_starts_alone_waits_for_nobody)
+{
+    void *bytes;
+    size_t length;
+    is_alone = true;
+    ck_assert_int_eq(hand_in(0), OPAL_SUCCESS);
+    ck_assert_int_eq(hand_in(3), OPAL_SUCCESS);
+    ck_assert_uint_eq(fences, 0);
+    become(0);
+    ck_assert_int_eq(opal_modex_get(OPAL_MODEX_BTL, opal_process(3), &bytes, &length),
+                     OPAL_SUCCESS);
+    ck_assert_uint_eq(length, lengths[3]);
+    ck_assert_mem_eq(bytes, records[3], length);
+    free(bytes);
+    ck_assert_int_eq(opal_modex_get(OPAL_MODEX_BTL, opal_process(1), &bytes, &length),
+                     OPAL_ERR_NOT_FOUND);
+    leave();
+}
+END_TEST
+
 static const unit_test_t tests[] = {
+    {.test = &who_starts_alone_waits_for_nobody},
     {.test = &a_modex_record_without_memory},
     {.test = &a_node_publishes_one_record},
     {.test = &what_modex_records_have_in_common_is_sent_once},

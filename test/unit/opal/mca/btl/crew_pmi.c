@@ -126,6 +126,16 @@ const opal_pmi_ops_t *opal_pmi(void **state)
     return &ops;
 }
 
+opal_status_t opal_job_fence(void)
+{
+    return crew_fence(NULL);
+}
+
+bool opal_job_is_alone(void)
+{
+    return false;
+}
+
 void opal_abort(int code)
 {
     _exit(code);

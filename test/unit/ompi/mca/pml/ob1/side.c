@@ -268,6 +268,16 @@ const opal_pmi_ops_t *opal_pmi(void **state)
     return NULL;
 }
 
+opal_status_t opal_job_fence(void)
+{
+    return OPAL_SUCCESS;
+}
+
+bool opal_job_is_alone(void)
+{
+    return false;
+}
+
 /* -- what ob1 and its types need of the rest, which is more than is linked ----------- */
 
 ompi_errhandler_t ompi_errors_are_fatal, ompi_errors_return, ompi_errors_abort;
