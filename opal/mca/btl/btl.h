@@ -82,6 +82,18 @@ OPAL_EXPORT void opal_btl_close(opal_btl_client_id_t id);
  * something else carries its frames: it is told of failures. NULL: not any more. */
 OPAL_EXPORT void opal_btl_watch(opal_btl_client_id_t id, const opal_btl_client_t *client);
 
+struct opal_btl_ops;
+
+/* An observer is told when a transport is chosen for a process, and, once, that the process has
+ * failed, before the clients are. Its functions are called as the clients' are, and do not call the
+ * transports. There is one observer, and it stays. */
+typedef struct opal_btl_observer {
+    void (*connected)(const opal_process_t *process, const struct opal_btl_ops *transport);
+    void (*failed)(const opal_process_t *process, opal_status_t why);
+} opal_btl_observer_t;
+
+OPAL_EXPORT void opal_btl_observe(const opal_btl_observer_t *observer);
+
 /* For what carries frames: a client has refused one, or there is no room for one, and no event
  * comes when that ends: the next sleep is short. */
 OPAL_EXPORT void opal_btl_retry_soon(void);

@@ -195,6 +195,20 @@ void opal_btl_retry_soon(void)
         opal_timer_set(&timer, opal_clock_nsec() + pause_nsec);
 }
 
+/* -- the observer -- */
+
+static _Atomic(const opal_btl_observer_t *) current_observer; /* NULL: there is none */
+
+void opal_btl_observe(const opal_btl_observer_t *observer)
+{
+    atomic_store_explicit(&current_observer, observer, memory_order_release);
+}
+
+static const opal_btl_observer_t *observer(void)
+{
+    return atomic_load_explicit(&current_observer, memory_order_acquire);
+}
+
 /* Operations that clients begin from now on end at once. */
 static void mark_unreachable(const opal_process_t *process, bool has_failed)
 {
@@ -211,6 +225,8 @@ void opal_btl_report_failure(opal_process_t *process, opal_status_t why)
 {
     mark_unreachable(process, true);
     opal_btl_failures++;
+    if (observer() != NULL)
+        observer()->failed(process, why);
     for (unsigned i = OPAL_BTL_CLIENTS; i-- > 0;) {
         if (opal_btl_clients[i]->failed != NULL)
             opal_btl_clients[i]->failed(process, why);
@@ -356,6 +372,8 @@ static opal_btl_peer_t *connect_first(opal_process_t *process)
         if (status == OPAL_SUCCESS)
             peer->ops = &tables[i];
     }
+    if (status == OPAL_SUCCESS && observer() != NULL)
+        observer()->connected(process, peer->ops);
     if (status != OPAL_ERR_NOT_AVAILABLE)
         return peer;
     opal_log_error("no transport reaches rank %u; ompi_info --why btl tells what there is",
