@@ -119,7 +119,11 @@ libompi_core_la_SOURCES += \
 	%D%/tool/category.c %D%/tool/category.h \
 	%D%/tool/cvar.c %D%/tool/cvar.h \
 	%D%/tool/enum.c \
+	%D%/tool/event.c %D%/tool/event.h \
+	%D%/tool/event_point.h \
+	%D%/tool/event_type.c %D%/tool/event_type.h \
 	%D%/tool/pvar.c %D%/tool/pvar.h \
+	%D%/tool/source.c %D%/tool/source.h \
 	%D%/tool/tool.c %D%/tool/tool.h \
 	%D%/topology/dims.c \
 	%D%/topology/topology.c %D%/topology/topology.h \

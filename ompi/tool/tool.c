@@ -3,14 +3,26 @@
 #include "ompi/tool/tool.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "opal/mca/base/catalog.h"
 #include "ompi/runtime/runtime.h"
+#include "ompi/tool/event.h"
+#include "ompi/tool/event_type.h"
 #include "ompi/tool/pvar.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static unsigned users; /* inits without a finalize. Protected by the lock */
+static atomic_uint users; /* inits without a finalize. Changed under the lock */
+
+/* Within a callback of an event this thread may have ompi_lock, for which the thread that has the
+ * tool's lock may wait: it does not wait for that one. */
+static int acquire(void)
+{
+    if (!ompi_event_is_in_callback())
+        return pthread_mutex_lock(&lock) == 0 ? MPI_SUCCESS : MPI_T_ERR_NOT_ACCESSIBLE;
+    return pthread_mutex_trylock(&lock) == 0 ? MPI_SUCCESS : MPI_T_ERR_NOT_ACCESSIBLE;
+}
 
 int ompi_tool_init(int required, int *provided)
 {
@@ -23,9 +35,14 @@ int ompi_tool_init(int required, int *provided)
     default:
         return MPI_T_ERR_INVALID;
     }
-    opal_catalog_start();
-    ompi_runtime_show_parameters();
-    pthread_mutex_lock(&lock);
+    if (!ompi_event_is_in_callback()) { /* else that was done before */
+        opal_catalog_start();
+        ompi_runtime_show_parameters();
+    }
+    int error = acquire();
+    if (error != MPI_SUCCESS)
+        return error;
+    ompi_event_types_start();
     users++;
     pthread_mutex_unlock(&lock);
     OMPI_TOOL_PUT(provided, MPI_THREAD_MULTIPLE);
@@ -37,14 +54,25 @@ int ompi_tool_finalize(void)
     int error = ompi_tool_enter();
     if (error != MPI_SUCCESS)
         return error;
-    if (--users == 0)
+    bool is_last = --users == 0;
+    if (is_last)
         ompi_tool_sessions_end();
-    return ompi_tool_leave(MPI_SUCCESS);
+    ompi_tool_leave(MPI_SUCCESS);
+    if (is_last)
+        ompi_event_unregister_all();
+    return MPI_SUCCESS;
+}
+
+bool ompi_tool_is_used(void)
+{
+    return users > 0;
 }
 
 int ompi_tool_enter(void)
 {
-    pthread_mutex_lock(&lock);
+    int error = acquire();
+    if (error != MPI_SUCCESS)
+        return error;
     return users > 0 ? MPI_SUCCESS : ompi_tool_leave(MPI_T_ERR_NOT_INITIALIZED);
 }
 

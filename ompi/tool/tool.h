@@ -9,7 +9,10 @@
  *
  * Threading: any thread, at any time. One lock protects handles, sessions and enumerations. It is
  * outermost: under it ompi_lock, and then the lock of the parameters (opal/mca/base/param.h), may
- * be taken. No callback of a user is called under it.
+ * be taken. No callback of a user is called under it. Callbacks of events (event.h) may run under
+ * ompi_lock: a function that is called there does not wait for the lock, and returns
+ * MPI_T_ERR_NOT_ACCESSIBLE while another thread has it. Functions for which the standard forbids
+ * that code do without the lock.
  */
 #ifndef OMPI_TOOL_H
 #define OMPI_TOOL_H
@@ -25,10 +28,14 @@
 int ompi_tool_init(int required, int *provided);
 int ompi_tool_finalize(void);
 
+/* Whether the interface may be used: for functions that are called within callbacks of events, and
+ * do not take the lock. */
+bool ompi_tool_is_used(void);
+
 /*
  * The first and the last thing that a function of the interface does:
  *
- *     int error = ompi_tool_enter();           MPI_T_ERR_NOT_INITIALIZED: the lock is not taken
+ *     int error = ompi_tool_enter();           MPI_T_ERR_NOT_INITIALIZED, _ACCESSIBLE: without lock
  *     if (error != MPI_SUCCESS)
  *         return error;
  *     ...
