@@ -31,6 +31,7 @@ libompi_core_la_SOURCES += \
 	%D%/api/spawn.c \
 	%D%/api/status.c \
 	%D%/api/tool.c \
+	%D%/api/tool_event.c \
 	%D%/api/tool_pvar.c \
 	%D%/api/topo.c \
 	%D%/api/wrapper.c %D%/api/wrapper.h \
