@@ -78,8 +78,8 @@ static void unpack_eager(ob1_receive_t *receive, const ob1_match_t *match, const
                          receive->wanted);
 }
 
-void ob1_deliver_eager(ob1_receive_t *receive, int source, int tag, const void *payload,
-                       size_t bytes)
+static inline void deliver_eager(ob1_receive_t *receive, int source, int tag, const void *payload,
+                                 size_t bytes)
 {
     const ompi_data_t *data = &receive->data;
     if (opal_likely(bytes <= receive->capacity && data->type->run != 0)) {
@@ -90,6 +90,23 @@ void ob1_deliver_eager(ob1_receive_t *receive, int source, int tag, const void *
         unpack_eager(receive, &(ob1_match_t){.source = source, .tag = tag}, payload, bytes);
     }
     finish_receive(receive);
+}
+
+/* A function of its own, called last, so that the path without tools has no call in the middle. */
+OPAL_NOINLINE static void deliver_eager_observed(ob1_receive_t *receive, int source, int tag,
+                                                 const void *payload, size_t bytes)
+{
+    ob1_raise_matched_eager(receive, source, tag, bytes);
+    deliver_eager(receive, source, tag, payload, bytes);
+}
+
+void ob1_deliver_eager(ob1_receive_t *receive, int source, int tag, const void *payload,
+                       size_t bytes)
+{
+    if (ompi_event_is_wanted(OMPI_EVENT_MESSAGE_MATCHED))
+        deliver_eager_observed(receive, source, tag, payload, bytes);
+    else
+        deliver_eager(receive, source, tag, payload, bytes);
 }
 
 /* The sender is notified first, so that it continues while the data is copied here. */
@@ -129,6 +146,7 @@ static void take_stream(ob1_receive_t *receive, ob1_peer_t *peer, const void *by
 /* All data is here: the sender gets its FIN, unless rndv_get has completed its slot. */
 static void finish_rndv_get(ob1_receive_t *receive, ob1_peer_t *peer, const ob1_rts_t *head)
 {
+    ob1_note_rndv_received(receive, receive->request.status.MPI_ERROR);
     if (head->slot == 0) {
         if (!notify_sender(receive, peer, OB1_FIN, head->sender))
             return;
@@ -141,12 +159,15 @@ static void finish_rndv_get(ob1_receive_t *receive, ob1_peer_t *peer, const ob1_
 static void take_rendezvous(ob1_receive_t *receive, ob1_peer_t *peer, const ob1_rts_t *head)
 {
     set_matched(receive, &head->match, head->total);
+    if (ompi_event_is_wanted(OMPI_EVENT_RENDEZVOUS_BEGUN))
+        ob1_raise_rndv_received(OMPI_EVENT_RENDEZVOUS_BEGUN, receive, MPI_SUCCESS);
     if (receive->wanted == 0 || ob1_rndv_get(peer->btl, receive, head)) {
         ob1_count_protocol(OB1_BY_GET, receive->wanted);
         finish_rndv_get(receive, peer, head);
         return;
     }
     if (opal_unlikely(ob1_peer_is_unreachable(peer))) {
+        ob1_note_rndv_received(receive, peer->error);
         ob1_receive_fail(receive, peer);
         return;
     }
@@ -154,6 +175,7 @@ static void take_rendezvous(ob1_receive_t *receive, ob1_peer_t *peer, const ob1_
     receive->control.is_waiting = false;
     receive->name = opal_names_add(&names, receive);
     if (opal_unlikely(receive->name == 0)) {
+        ob1_note_rndv_received(receive, MPI_ERR_NO_MEM);
         send_nack(receive, peer, head->sender);
         return;
     }
@@ -174,6 +196,8 @@ void ob1_deliver(ob1_receive_t *receive, opal_process_t *from, unsigned kind, co
         return;
     }
     ob1_peer_t *peer = ob1_peer(from);
+    if (ompi_event_is_wanted(OMPI_EVENT_MESSAGE_MATCHED))
+        ob1_raise_matched(receive, kind, bytes, length);
     if (kind == OB1_EAGER_SYNC)
         take_eager_sync(receive, peer, bytes, length);
     else if (kind == OB1_STREAM)
@@ -186,6 +210,8 @@ void ob1_deliver_head_only(ob1_receive_t *receive, const ob1_message_t *message)
 {
     ob1_sync_t head;
     memcpy(&head, message->frame, sizeof head);
+    if (ompi_event_is_wanted(OMPI_EVENT_MESSAGE_MATCHED))
+        ob1_raise_matched(receive, message->kind, message->frame, message->length);
     set_matched(receive, &head.match, 0);
     if (message->kind == OB1_EAGER_SYNC)
         send_nack(receive, ob1_peer(message->from), head.sender);
@@ -259,6 +285,7 @@ void ob1_fragment_received(ob1_receive_t *receive, size_t bytes)
     receive->received += bytes;
     if (receive->received == receive->wanted) {
         ob1_receive_forget(receive);
+        ob1_note_rndv_received(receive, receive->request.status.MPI_ERROR);
         finish_receive(receive);
     }
 }

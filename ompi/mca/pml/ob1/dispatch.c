@@ -99,21 +99,6 @@ static void add_unexpected(ob1_matcher_t *matcher, ob1_message_t *message, const
     ob1_matcher_add_unexpected(matcher, &message->unexpected);
 }
 
-/* The bytes of a message, as its first frame says. */
-OPAL_INLINE size_t total_of(unsigned kind, const void *bytes, size_t length)
-{
-    switch (kind) {
-    case OB1_EAGER:
-        return length - sizeof(ob1_match_t);
-    case OB1_EAGER_SYNC:
-        return length - sizeof(ob1_sync_t);
-    case OB1_STREAM:
-        return ((const ob1_stream_head_t *)bytes)->total;
-    default:
-        return ((const ob1_rts_t *)bytes)->total;
-    }
-}
-
 /* The first message of a process that this one has sent nothing to. */
 OPAL_NOINLINE static void count_first(opal_process_t *from, size_t bytes)
 {
@@ -140,12 +125,15 @@ OPAL_INLINE bool keep_unexpected(ob1_matcher_t *matcher, opal_process_t *from, u
     ob1_message_t *message = ob1_message_copy(from, kind, bytes, length);
     if (opal_likely(message != NULL)) {
         add_unexpected(matcher, message, match);
-        count_arrival(matcher, from, total_of(kind, bytes, length));
+        count_arrival(matcher, from, ob1_message_bytes(kind, bytes, length));
     }
     ob1_unlock(&matcher->lock);
-    if (message != NULL)
-        ob1_wake_probes();
-    return message != NULL;
+    if (message == NULL)
+        return false;
+    if (ompi_event_is_wanted(OMPI_EVENT_MESSAGE_UNEXPECTED))
+        ob1_raise_unexpected(from, match, kind, ob1_message_bytes(kind, bytes, length));
+    ob1_wake_probes();
+    return true;
 }
 
 /* False: the message is unexpected, and there is no memory to copy it. */
@@ -164,7 +152,7 @@ OPAL_INLINE bool match_message(ob1_matcher_t *matcher, opal_process_t *from, uns
     ob1_posted_t *posted = ob1_matcher_take_posted(matcher, match->source, match->tag);
     if (opal_unlikely(posted == NULL))
         return keep_unexpected(matcher, from, kind, bytes, length, match);
-    count_arrival(matcher, from, total_of(kind, bytes, length));
+    count_arrival(matcher, from, ob1_message_bytes(kind, bytes, length));
     ob1_unlock(&matcher->lock);
     ob1_receive_t *receive = opal_container_of(posted, ob1_receive_t, posted);
     if (kind == OB1_EAGER)
@@ -210,13 +198,19 @@ static void match_early(ob1_matcher_t *matcher, ob1_message_t *message)
         ob1_message_free(message);
         return;
     }
+    /* Once the message is with the matcher, another thread may receive and free it. */
+    const opal_process_t *from = message->from;
+    unsigned kind = message->kind;
+    size_t bytes = ob1_message_bytes(kind, message->frame, message->length);
     ob1_lock(&matcher->lock);
     ob1_posted_t *posted = ob1_matcher_take_posted(matcher, match.source, match.tag);
     if (posted == NULL)
         add_unexpected(matcher, message, &match);
-    count_arrival(matcher, message->from, total_of(message->kind, message->frame, message->length));
+    count_arrival(matcher, message->from, bytes);
     ob1_unlock(&matcher->lock);
     if (posted == NULL) {
+        if (ompi_event_is_wanted(OMPI_EVENT_MESSAGE_UNEXPECTED))
+            ob1_raise_unexpected(from, &match, kind, bytes);
         ob1_wake_probes();
         return;
     }

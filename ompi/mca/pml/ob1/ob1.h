@@ -17,6 +17,7 @@
  *   peer.c           the peers, what waits for room on the way to them, control messages
  *   credit.c         flow control: how much is sent unasked
  *   counts.[ch]      performance variables
+ *   event.c          events of tools
  *   match.[ch]       which message matches which receive
  *   wire.h           the frames
  *
@@ -71,6 +72,7 @@
 #include "ompi/mca/pml/ob1/wire.h"
 #include "ompi/mca/pml/pml.h"
 #include "ompi/request/request.h"
+#include "ompi/tool/event_point.h"
 
 struct ob1_peer;
 
@@ -166,6 +168,8 @@ typedef struct ob1_send {
     ompi_data_t data;
     size_t bytes;
     uint64_t name; /* of this request in the receiver's replies; 0: the receiver does not know it */
+    int dest;      /* for events of tools, as is the next one */
+    bool is_rendezvous; /* its RTS has left */
     bool synchronous;
     bool awaits_alone;     /* the thread waits for this send, and for no message */
     ob1_kind_t awaits;     /* the reply that completes it: OB1_MATCH_ACK or OB1_FIN; 0: none */
@@ -271,6 +275,21 @@ static inline void ob1_unlock(opal_short_lock_t *lock)
 {
     if (ompi_threads_share())
         opal_short_release(lock);
+}
+
+/* The bytes of the message that begins with this frame. */
+OPAL_INLINE size_t ob1_message_bytes(unsigned kind, const void *frame, size_t length)
+{
+    switch (kind) {
+    case OB1_EAGER:
+        return length - sizeof(ob1_match_t);
+    case OB1_EAGER_SYNC:
+        return length - sizeof(ob1_sync_t);
+    case OB1_STREAM:
+        return ((const ob1_stream_head_t *)frame)->total;
+    default:
+        return ((const ob1_rts_t *)frame)->total;
+    }
 }
 
 /* -- match.h, by rank -- */
@@ -610,6 +629,26 @@ void ob1_deliver_end(void);
 size_t ob1_place(opal_process_t *from, unsigned kind, uint64_t name, size_t offset, size_t bytes,
                  struct iovec *segments, size_t max);
 void ob1_placed(opal_process_t *from, unsigned kind, uint64_t name, size_t offset, size_t bytes);
+
+/* -- event.c --
+ *
+ * Points of events. The caller holds ompi_lock or the lane of the message, or is the only thread
+ * that knows the receive. */
+
+void ob1_raise_matched(const ob1_receive_t *receive, unsigned kind, const void *frame,
+                       size_t length);
+void ob1_raise_matched_eager(const ob1_receive_t *receive, int source, int tag, size_t bytes);
+void ob1_raise_unexpected(const opal_process_t *from, const ob1_match_t *match, unsigned kind,
+                          size_t bytes);
+void ob1_raise_rndv_sent(ompi_event_t event, const ob1_send_t *send);
+void ob1_raise_rndv_received(ompi_event_t event, const ob1_receive_t *receive, int error);
+
+/* A rendezvous that this process receives has ended. */
+static inline void ob1_note_rndv_received(const ob1_receive_t *receive, int error)
+{
+    if (ompi_event_is_wanted(OMPI_EVENT_RENDEZVOUS_ENDED))
+        ob1_raise_rndv_received(OMPI_EVENT_RENDEZVOUS_ENDED, receive, error);
+}
 
 /* -- rndv_get.c -- */
 

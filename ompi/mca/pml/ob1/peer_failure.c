@@ -86,6 +86,7 @@ static void end_begun(ob1_peer_t *peer)
     for (opal_list_node_t *node; (node = opal_list_first(&peer->receiving)) != NULL;) {
         ob1_receive_t *waiting = opal_container_of(node, ob1_receive_t, posted.node);
         ob1_receive_forget(waiting);
+        ob1_note_rndv_received(waiting, peer->error);
         ob1_receive_fail(waiting, peer);
     }
 }

@@ -62,6 +62,8 @@ static void disarm(ob1_send_t *send)
 
 void ob1_send_finish(ob1_send_t *send)
 {
+    if (ompi_event_is_wanted(OMPI_EVENT_RENDEZVOUS_ENDED) && send->is_rendezvous)
+        ob1_raise_rndv_sent(OMPI_EVENT_RENDEZVOUS_ENDED, send);
     drop_list(send);
     disarm(send);
     if (send->name != 0)
@@ -319,6 +321,9 @@ static bool push_rts(ob1_send_t *send)
                     offsetof(ob1_rts_t, segments) + sent * sizeof(ob1_segment_t));
     count(send, OB1_BY_RENDEZVOUS);
     await_reply(send, OB1_FIN);
+    send->is_rendezvous = true;
+    if (ompi_event_is_wanted(OMPI_EVENT_RENDEZVOUS_BEGUN))
+        ob1_raise_rndv_sent(OMPI_EVENT_RENDEZVOUS_BEGUN, send);
     return true;
 }
 
@@ -426,6 +431,7 @@ static void init_send(ob1_send_t *send, ob1_peer_t *peer, const ompi_route_t *to
 {
     send->peer = peer;
     send->match = ob1_match_of(to);
+    send->dest = to->rank;
     ompi_data_copy(&send->data, data);
     send->bytes = ompi_datatype_bytes(data->type, data->count);
     send->synchronous = mode == OMPI_SEND_SYNCHRONOUS;
@@ -439,7 +445,7 @@ static void start_send(ob1_send_t *send)
     send->pending.fail = end_pending;
     send->pushed = 0;
     send->awaits = 0;
-    send->is_cancelling = send->is_unreceived = false;
+    send->is_cancelling = send->is_unreceived = send->is_rendezvous = false;
     send->name = 0;
     send->slot = 0;
     send->list = NULL;
