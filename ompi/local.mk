@@ -72,6 +72,7 @@ libompi_core_la_SOURCES += \
 	%D%/mca/coll/base/counts.c %D%/mca/coll/base/counts.h \
 	%D%/mca/coll/base/choose.c %D%/mca/coll/base/choose.h \
 	%D%/mca/coll/base/data.h \
+	%D%/mca/coll/base/describe.c \
 	%D%/mca/coll/base/tuning.c %D%/mca/coll/base/tuning.h \
 	%D%/mca/osc/base/accumulate.c %D%/mca/osc/base/accumulate.h \
 	%D%/mca/osc/base/area.c %D%/mca/osc/base/area.h \

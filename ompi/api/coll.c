@@ -8,15 +8,35 @@
 #include "ompi/api/bodies.h"
 #include "ompi/runtime/params.h"
 
+static int run(const ompi_coll_call_t *call)
+{
+    ompi_lock();
+    int error = ompi_coll_run(call);
+    ompi_unlock();
+    return error;
+}
+
+/* A tool wants to know of collectives. */
+OPAL_NOINLINE static int run_observed(const ompi_coll_call_t *call)
+{
+    ompi_event_collective_t event = ompi_coll_describe(call, OMPI_EVENT_BLOCKING);
+    event.number = ompi_event_number();
+    if (ompi_event_is_wanted(OMPI_EVENT_COLLECTIVE_BEGUN))
+        ompi_event_raise(OMPI_EVENT_COLLECTIVE_BEGUN, OMPI_EVENT_UNLOCKED, call->comm, &event);
+    event.error = run(call);
+    if (ompi_event_is_wanted(OMPI_EVENT_COLLECTIVE_ENDED))
+        ompi_event_raise(OMPI_EVENT_COLLECTIVE_ENDED, OMPI_EVENT_UNLOCKED, call->comm, &event);
+    return event.error;
+}
+
 int ompi_api_coll_run(const ompi_coll_call_t *call)
 {
     int error = ompi_params_check() ? ompi_api_coll_check(call) : MPI_SUCCESS;
     if (error != MPI_SUCCESS)
         return error;
-    ompi_lock();
-    error = ompi_coll_run(call);
-    ompi_unlock();
-    return error;
+    return ompi_event_is_either_wanted(OMPI_EVENT_COLLECTIVE_BEGUN, OMPI_EVENT_COLLECTIVE_ENDED)
+               ? run_observed(call)
+               : run(call);
 }
 
 int ompi_api_coll_begin(const ompi_coll_call_t *call, ompi_request_t **request)

@@ -465,6 +465,32 @@ static bool is_over(const ompi_schedule_t *schedule)
     return schedule->next == schedule->count || ends_job(schedule);
 }
 
+/* -- events of tools -- */
+
+OPAL_NOINLINE static void raise_begun(ompi_schedule_t *schedule)
+{
+    schedule->event.number = ompi_event_number();
+    if (ompi_event_is_wanted(OMPI_EVENT_COLLECTIVE_BEGUN))
+        ompi_event_raise(OMPI_EVENT_COLLECTIVE_BEGUN, OMPI_EVENT_LOCKED, schedule->comm,
+                         &schedule->event);
+}
+
+OPAL_NOINLINE static void raise_ended(ompi_schedule_t *schedule)
+{
+    schedule->event.error = schedule->error;
+    ompi_event_raise(OMPI_EVENT_COLLECTIVE_ENDED, OMPI_EVENT_LOCKED, schedule->comm,
+                     &schedule->event);
+}
+
+/* The operation is started, as a nonblocking or as a persistent one. */
+static inline void note_begun(ompi_schedule_t *schedule)
+{
+    schedule->event.number = 0;
+    if (ompi_event_is_either_wanted(OMPI_EVENT_COLLECTIVE_BEGUN, OMPI_EVENT_COLLECTIVE_ENDED) &&
+        schedule->is_described)
+        raise_begun(schedule);
+}
+
 /* Starts rounds until messages are under way or the schedule ends. The schedule may be freed when
  * this returns. */
 static void advance(ompi_schedule_t *schedule)
@@ -479,6 +505,8 @@ static void advance(ompi_schedule_t *schedule)
         return;
     }
     schedule->request.status.MPI_ERROR = schedule->error;
+    if (ompi_event_is_wanted(OMPI_EVENT_COLLECTIVE_ENDED) && schedule->event.number != 0)
+        raise_ended(schedule);
     ompi_request_complete(&schedule->request);
 }
 
@@ -539,7 +567,7 @@ static void init(ompi_schedule_t *schedule, ompi_communicator_t *comm, ompi_op_t
     schedule->op = op;
     schedule->byte = ompi_datatype_of(MPI_BYTE);
     schedule->is_blocking = schedule->holds = schedule->lacks_memory = false;
-    schedule->is_exact = schedule->relays = false;
+    schedule->is_exact = schedule->relays = schedule->is_described = false;
     schedule->error = MPI_SUCCESS;
     schedule->count = schedule->next = schedule->used = schedule->missing = 0;
     schedule->capacity = OMPI_SCHEDULE_STEPS;
@@ -622,6 +650,7 @@ static int start(ompi_request_t *request)
     ompi_schedule_t *schedule = opal_container_of(request, ompi_schedule_t, request);
     schedule->error = schedule->lacks_memory ? MPI_ERR_NO_MEM : MPI_SUCCESS;
     schedule->next = 0;
+    note_begun(schedule);
     advance(schedule);
     return MPI_SUCCESS;
 }
@@ -696,8 +725,10 @@ ompi_request_t *ompi_schedule_request(ompi_schedule_t *schedule)
     ompi_request_t *request = &schedule->request;
     schedule->holds = true;
     hold_all(schedule, ompi_object_retain);
-    if (!request->persistent)
+    if (!request->persistent) {
+        note_begun(schedule);
         advance(schedule);
+    }
     return request;
 }
 

@@ -47,6 +47,7 @@
 #include "opal/util/list.h"
 #include "ompi/mca/pml/pml.h"
 #include "ompi/op/op.h"
+#include "ompi/tool/event_point.h"
 
 enum { OMPI_SCHEDULE_STEPS = 16, OMPI_SCHEDULE_BYTES = 1024 };
 
@@ -91,6 +92,7 @@ typedef struct ompi_schedule {
     int tag, local_tag;        /* of messages in comm, and in comm->local of an intercommunicator */
     uint32_t number;           /* of a persistent schedule: its tags follow from it */
     int error;                 /* the first error */
+    ompi_event_collective_t event; /* of a collective that is not blocking, for tools */
     struct ompi_schedule *next_living, **before_living; /* list of comm's persistent schedules */
     opal_list_node_t polled;       /* in the list of schedules whose next step is polled */
     void (*at_end)(void *context); /* called when the schedule is freed; NULL: no function */
@@ -104,6 +106,7 @@ typedef struct ompi_schedule {
     bool is_polled;   /* is in that list */
     bool holds;       /* has retained comm, op and all types */
     bool is_exact, relays;  /* see Errors above; set by the component, false at first */
+    bool is_described;      /* `event` is filled in; its number is 0 if no tool saw the beginning */
     bool lacks_memory;      /* steps or their memory are missing */
     size_t count, capacity; /* of steps */
     size_t next;            /* the next step to start */

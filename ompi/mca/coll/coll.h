@@ -26,6 +26,7 @@
 #include "ompi/op/op.h"
 #include "ompi/request/request.h"
 #include "ompi/schedule/schedule.h"
+#include "ompi/tool/event_point.h"
 
 typedef enum ompi_coll_kind {
     OMPI_ALLGATHER,
@@ -113,6 +114,9 @@ typedef struct ompi_coll_ops {
 OPAL_EXPORT int ompi_coll_run(const ompi_coll_call_t *call);
 int ompi_coll_begin(const ompi_coll_call_t *call, ompi_request_t **request);
 int ompi_coll_prepare(const ompi_coll_call_t *call, ompi_request_t **request);
+
+/* What tools are told of a call, but for its number and its error. */
+ompi_event_collective_t ompi_coll_describe(const ompi_coll_call_t *call, ompi_event_form_t form);
 
 /*
  * Called by a component from its running schedule, when it finds that it cannot carry out the call

@@ -206,6 +206,12 @@ static int create(const ompi_coll_call_t *call, ompi_schedule_t *schedule, ompi_
     size_t by = 0;
     int error = build_by(call, &by, schedule);
     count_call(call, by);
+    schedule->is_described =
+        schedule->request.persistent ||
+        ompi_event_is_either_wanted(OMPI_EVENT_COLLECTIVE_BEGUN, OMPI_EVENT_COLLECTIVE_ENDED);
+    if (schedule->is_described)
+        schedule->event = ompi_coll_describe(
+            call, schedule->request.persistent ? OMPI_EVENT_PERSISTENT : OMPI_EVENT_NONBLOCKING);
     /* A nonblocking schedule that lacks memory for its steps starts all the same, because other
      * ranks wait for its messages. A persistent one is not made. */
     if (error == MPI_SUCCESS && schedule->request.persistent)
