@@ -11,6 +11,7 @@
 #include "ompi/communicator/context.h"
 #include "ompi/errhandler/errhandler.h"
 #include "ompi/handle/handle.h"
+#include "ompi/tool/event_point.h"
 #include "ompi/topology/topology.h"
 
 ompi_communicator_t ompi_comm_world = {.head = OMPI_OBJECT_PREDEFINED(OMPI_COMM, MPI_COMM_WORLD)};
@@ -97,6 +98,26 @@ void ompi_comm_fini(void)
     ompi_group_fini();
 }
 
+/* -- events of tools ----------------------------------------------------------------- */
+
+OPAL_NOINLINE static void raise_event(ompi_event_t event, const ompi_communicator_t *comm)
+{
+    ompi_event_communicator_t data = {
+        .context = comm->context,
+        .rank = comm->rank,
+        .size = comm->size,
+        .remote_size = comm->remote_group != NULL ? comm->remote_group->size : 0,
+    };
+    ompi_event_raise(event, OMPI_EVENT_LOCKED, comm, &data);
+}
+
+/* Called for communicators that the user sees. */
+static inline void raise_if_wanted(ompi_event_t event, const ompi_communicator_t *comm)
+{
+    if (ompi_event_is_wanted(event) && comm != &ompi_comm_processes)
+        raise_event(event, comm);
+}
+
 /* -- messages ------------------------------------------------------------------------ */
 
 static int start_messages(ompi_communicator_t *comm)
@@ -124,6 +145,8 @@ int ompi_comm_start_messages(uint32_t limit, const ompi_comm_hooks_t *comm_hooks
     for (uint32_t i = 0; i < OPAL_COUNT_OF(firsts) && error == MPI_SUCCESS; i++) {
         ompi_context_take(i);
         error = start_messages(firsts[i]);
+        if (error == MPI_SUCCESS)
+            raise_if_wanted(OMPI_EVENT_COMMUNICATOR_MADE, firsts[i]);
     }
     return error;
 }
@@ -163,8 +186,10 @@ void ompi_comm_stop_messages(void)
 {
     end_forgotten();
     for (uint32_t i = OPAL_COUNT_OF(firsts); i-- > 0;) {
-        if (firsts[i]->has_begun)
-            stop_messages(firsts[i]);
+        if (!firsts[i]->has_begun)
+            continue;
+        raise_if_wanted(OMPI_EVENT_COMMUNICATOR_FREED, firsts[i]);
+        stop_messages(firsts[i]);
     }
     ompi_contexts_fini();
 }
@@ -215,6 +240,12 @@ void ompi_comm_removed(ompi_communicator_t *comm)
     free_all(comm);
 }
 
+/* Whether it is the user's. */
+static bool is_listed(const ompi_communicator_t *comm)
+{
+    return comm->node.next != &comm->node;
+}
+
 static void destroy(ompi_object_t *head)
 {
     ompi_communicator_t *comm = opal_container_of(head, ompi_communicator_t, head);
@@ -223,6 +254,8 @@ static void destroy(ompi_object_t *head)
         return;
     }
     comm->is_ending = true;
+    if (is_listed(comm))
+        raise_if_wanted(OMPI_EVENT_COMMUNICATOR_FREED, comm);
     if (stop_messages(comm))
         ompi_comm_removed(comm);
 }
@@ -302,6 +335,7 @@ int ompi_comm_begin(ompi_communicator_t *comm, uint32_t context, uint32_t local_
         return error;
     }
     ompi_comm_list(comm);
+    raise_if_wanted(OMPI_EVENT_COMMUNICATOR_MADE, comm);
     return MPI_SUCCESS;
 }
 

@@ -8,6 +8,7 @@
 #include "ompi/mca/mpool/rcache/rcache.h"
 
 #include "opal/util/log.h"
+#include "ompi/tool/event_point.h"
 
 /* The pages that are to be pinned. */
 typedef struct plan {
@@ -87,13 +88,24 @@ static void absorb(rcache_t *cache, const plan_t *plan)
 
 /* -- pinning --------------------------------------------------------------------------- */
 
+OPAL_NOINLINE static void raise_evicted(const rcache_registration_t *registration)
+{
+    ompi_event_evicted_t data = {.address = (MPI_Count)(uintptr_t)registration->outer.base,
+                                 .bytes = (MPI_Count)registration->outer.bytes};
+    ompi_event_raise(OMPI_EVENT_REGISTRATION_EVICTED, OMPI_EVENT_LOCKED, NULL, &data);
+}
+
 /* Drops up to `count` unused registrations, least recently used first. Returns how many. */
 static size_t evict(rcache_t *cache, size_t count)
 {
     size_t done = 0;
     for (opal_list_node_t *node; done < count && (node = opal_list_first(&cache->unused)) != NULL;
-         done++)
-        rcache_drop(cache, opal_container_of(node, rcache_registration_t, node));
+         done++) {
+        rcache_registration_t *registration = opal_container_of(node, rcache_registration_t, node);
+        if (ompi_event_is_wanted(OMPI_EVENT_REGISTRATION_EVICTED))
+            raise_evicted(registration);
+        rcache_drop(cache, registration);
+    }
     rcache_count(&cache->counters.evictions, done);
     return done;
 }
