@@ -54,6 +54,7 @@ ompi_unit_tests = \
 	%D%/request/pair \
 	%D%/request/request \
 	%D%/schedule/schedule \
+	%D%/tool/event \
 	%D%/topology/dims
 if HAVE_LIBFABRIC
 ompi_unit_tests += %D%/mca/mtl/ofi/select
@@ -294,4 +295,5 @@ osc_btl = $(ompi_datatype_model) %D%/mca/osc/messages/fake_btl.h $(osc_messages_
 %C%_request_pair_LDADD = $(ompi_unit_libs)
 %C%_request_request_LDADD = $(ompi_unit_libs)
 %C%_schedule_schedule_LDADD = $(ompi_unit_libs)
+%C%_tool_event_LDADD = $(ompi_unit_libs)
 %C%_topology_dims_LDADD = $(ompi_unit_libs)

@@ -4,6 +4,7 @@
 
 #include "opal/memory/events/events.h"
 #include "opal/progress/wait.h"
+#include "ompi/tool/event.h"
 #include "test/unit/ompi/mca/mpool/fake.h"
 
 static fake_device_t device;
@@ -227,8 +228,23 @@ END_TEST
 
 /* -- limits ------------------------------------------------------------------------------ */
 
+/* What tools hear of it. */
+static size_t evicted_events;
+static ompi_event_evicted_t last_evicted;
+
+static void note_evicted(MPI_T_event_instance instance,
+                         MPI_T_event_registration registration OPAL_UNUSED,
+                         MPI_T_cb_safety level OPAL_UNUSED, void *user_data OPAL_UNUSED)
+{
+    evicted_events++;
+    ompi_event_copy(instance, &last_evicted);
+}
+
 START_TEST(the_longest_unused_makes_room)
 {
+    MPI_T_event_registration registration;
+    ompi_event_register(OMPI_EVENT_REGISTRATION_EVICTED, NULL, &registration);
+    ompi_event_set_callback(registration, MPI_T_CB_REQUIRE_MPI_RESTRICTED, note_evicted, NULL);
     device.device.max_registrations = _i == 0 ? 3 : 0;
     device.device.max_bytes = _i == 1 ? 3 * FAKE_PAGE : 0;
     device.room_bytes = _i == 2 ? 3 * FAKE_PAGE : 0;
@@ -239,6 +255,11 @@ START_TEST(the_longest_unused_makes_room)
     ck_assert(is_known(pool, 0, 1)); /* so 10 is the longest unused now */
     use_once(pool, 30, 1);
     ck_assert_uint_ge(fake_read_out("evictions"), 1);
+    ck_assert_uint_eq(fake_read_out("evictions"), evicted_events);
+    if (_i < 2)
+        ck_assert_uint_eq((uintptr_t)last_evicted.address, fake_at(10));
+    ck_assert_int_eq(last_evicted.bytes, FAKE_PAGE);
+    ompi_event_unregister(registration, NULL, NULL);
     ck_assert_uint_le(fake_read_out("registrations"), 3);
     ck_assert(is_known(pool, 30, 1));
     if (_i < 2) { /* a device that fails makes two go */
