@@ -3,6 +3,7 @@
 #include "ompi/api/bodies.h"
 #include "ompi/tool/category.h"
 #include "ompi/tool/cvar.h"
+#include "ompi/tool/event.h"
 #include "ompi/tool/pvar.h"
 #include "ompi/tool/tool.h"
 
@@ -95,10 +96,17 @@ int ompi_api_t_cvar_read(MPI_T_cvar_handle handle, void *buf)
     return error != MPI_SUCCESS ? error : ompi_tool_leave(ompi_tool_cvar_read(handle, buf));
 }
 
+/* Messages read the variables under ompi_lock. A callback of an event may have that lock. */
 int ompi_api_t_cvar_write(MPI_T_cvar_handle handle, const void *buf)
 {
+    if (ompi_event_is_in_callback())
+        return MPI_T_ERR_CVAR_SET_NOT_NOW;
+    ompi_lock();
     int error = ompi_tool_enter();
-    return error != MPI_SUCCESS ? error : ompi_tool_leave(ompi_tool_cvar_write(handle, buf));
+    if (error == MPI_SUCCESS)
+        error = ompi_tool_leave(ompi_tool_cvar_write(handle, buf));
+    ompi_unlock();
+    return error;
 }
 
 /* -- categories -------------------------------------------------------------------------------- */

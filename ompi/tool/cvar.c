@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "opal/mca/base/catalog.h"
-#include "ompi/request/request.h"
 #include "ompi/tool/category.h"
 
 static const opal_param_choice_t no_yes[] = {{"no", 0}, {"yes", 1}, {0}};
@@ -275,7 +274,6 @@ static int error_of(opal_status_t status)
     }
 }
 
-/* Messages read these variables under ompi_lock. */
 int ompi_tool_cvar_write(MPI_T_cvar_handle handle, const void *buffer)
 {
     const handle_t *known = handle_at(handle);
@@ -289,9 +287,7 @@ int ompi_tool_cvar_write(MPI_T_cvar_handle handle, const void *buffer)
     char *text = text_from(record, buffer, known->count);
     if (text == NULL)
         return MPI_T_ERR_INVALID;
-    ompi_lock();
     opal_status_t status = opal_catalog_write(known->index, text);
-    ompi_unlock();
     free(text);
     return error_of(status);
 }

@@ -44,6 +44,8 @@ void ompi_tool_cvar_categorize(void);
 int ompi_tool_cvar_open(int index, void *object, MPI_T_cvar_handle *handle, int *count);
 int ompi_tool_cvar_close(MPI_T_cvar_handle *handle);
 int ompi_tool_cvar_read(MPI_T_cvar_handle handle, void *buffer);
+
+/* The caller has ompi_lock, too. */
 int ompi_tool_cvar_write(MPI_T_cvar_handle handle, const void *buffer);
 
 #endif

@@ -11,8 +11,8 @@
  * Threading: an event is raised by the thread that observes it, with the locks that this thread
  * has. The callbacks of tools run inside. A point that may be reached with ompi_lock, or the lock
  * of a lane, says so (OMPI_EVENT_LOCKED): its callbacks may call functions of MPI_T alone, which
- * take none of these locks. No lock of a matcher or of a sending end is held, and what the point
- * works on is in a state in which another thread could find it.
+ * take none of these locks. What the point works on is in a state in which another thread could
+ * find it.
  */
 #ifndef OMPI_TOOL_EVENT_POINT_H
 #define OMPI_TOOL_EVENT_POINT_H

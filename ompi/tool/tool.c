@@ -15,15 +15,6 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_uint users; /* inits without a finalize. Changed under the lock */
 
-/* Within a callback of an event this thread may have ompi_lock, for which the thread that has the
- * tool's lock may wait: it does not wait for that one. */
-static int acquire(void)
-{
-    if (!ompi_event_is_in_callback())
-        return pthread_mutex_lock(&lock) == 0 ? MPI_SUCCESS : MPI_T_ERR_NOT_ACCESSIBLE;
-    return pthread_mutex_trylock(&lock) == 0 ? MPI_SUCCESS : MPI_T_ERR_NOT_ACCESSIBLE;
-}
-
 int ompi_tool_init(int required, int *provided)
 {
     switch (required) {
@@ -39,9 +30,7 @@ int ompi_tool_init(int required, int *provided)
         opal_catalog_start();
         ompi_runtime_show_parameters();
     }
-    int error = acquire();
-    if (error != MPI_SUCCESS)
-        return error;
+    pthread_mutex_lock(&lock);
     ompi_event_types_start();
     users++;
     pthread_mutex_unlock(&lock);
@@ -70,9 +59,7 @@ bool ompi_tool_is_used(void)
 
 int ompi_tool_enter(void)
 {
-    int error = acquire();
-    if (error != MPI_SUCCESS)
-        return error;
+    pthread_mutex_lock(&lock);
     return users > 0 ? MPI_SUCCESS : ompi_tool_leave(MPI_T_ERR_NOT_INITIALIZED);
 }
 

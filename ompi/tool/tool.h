@@ -7,12 +7,10 @@
  * its code, and outputs are written on success only. Any output but a count may be NULL, and is
  * left out then.
  *
- * Threading: any thread, at any time. One lock protects handles, sessions and enumerations. It is
- * outermost: under it ompi_lock, and then the lock of the parameters (opal/mca/base/param.h), may
- * be taken. No callback of a user is called under it. Callbacks of events (event.h) may run under
- * ompi_lock: a function that is called there does not wait for the lock, and returns
- * MPI_T_ERR_NOT_ACCESSIBLE while another thread has it. Functions for which the standard forbids
- * that code do without the lock.
+ * Threading: any thread, at any time. One lock protects handles, sessions and enumerations.
+ * Callbacks of events (event.h) run under ompi_lock and call these functions, so ompi_lock is taken
+ * before this lock; the lock of the parameters (opal/mca/base/param.h) is taken under it. No
+ * callback of a user is called under it.
  */
 #ifndef OMPI_TOOL_H
 #define OMPI_TOOL_H
@@ -35,7 +33,7 @@ bool ompi_tool_is_used(void);
 /*
  * The first and the last thing that a function of the interface does:
  *
- *     int error = ompi_tool_enter();           MPI_T_ERR_NOT_INITIALIZED, _ACCESSIBLE: without lock
+ *     int error = ompi_tool_enter();           MPI_T_ERR_NOT_INITIALIZED: the lock is not taken
  *     if (error != MPI_SUCCESS)
  *         return error;
  *     ...

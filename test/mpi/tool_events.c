@@ -413,9 +413,11 @@ static void replace(MPI_T_event_instance instance, MPI_T_event_registration hand
                     MPI_T_cb_safety level, void *user_data)
 {
     seen_t *seen = user_data;
-    int index = -1, source = -1;
+    int index = -1, source = -1, count = 0;
     (void)level;
     seen->count++;
+    callback_errors += MPI_T_cvar_get_num(&count) || count == 0;
+    callback_errors += MPI_T_cvar_write(NULL, &count) != MPI_T_ERR_CVAR_SET_NOT_NOW;
     MPI_T_event_get_index("message_matched", &index);
     callback_errors += MPI_T_event_handle_free(handle, seen, note_freed);
     callback_errors += MPI_T_event_get_source(instance, &source) || source != 0;
