@@ -45,7 +45,8 @@ bool ob1_matcher_init(ob1_matcher_t *matcher)
 {
     *matcher = (ob1_matcher_t){.heads = calloc(FIRST_HEADS, sizeof(ob1_bin_t *))};
     matcher->head_count = matcher->heads != NULL ? FIRST_HEADS : 0;
-    opal_list_init(&matcher->unfiled);
+    matcher->classes = 1; /* without wildcards */
+    opal_list_init(&matcher->all_unexpected);
     return matcher->heads != NULL;
 }
 
@@ -296,38 +297,81 @@ void ob1_matcher_remove_posted(ob1_matcher_t *matcher, ob1_posted_t *posted)
     remove_filed(matcher, posted);
 }
 
+/* False: no memory. */
+static bool file_unexpected(ob1_matcher_t *matcher, ob1_unexpected_t *unexpected, unsigned class)
+{
+    ob1_bin_t *bin = need_bin(matcher, source_in_class(class, unexpected->source),
+                              tag_in_class(class, unexpected->tag));
+    if (bin == NULL)
+        return false;
+    opal_list_append(&bin->unexpected, &unexpected->nodes[class]);
+    unexpected->classes |= 1u << class;
+    return true;
+}
+
+/* Removes a message from all bins, but not from the list. */
+static void remove_from_bins(ob1_unexpected_t *unexpected)
+{
+    for (unsigned class = 0; class < OB1_BIN_CLASSES; class ++) {
+        if ((unexpected->classes & 1u << class) != 0)
+            opal_list_remove(&unexpected->nodes[class]);
+    }
+    unexpected->classes = 0;
+}
+
+/* There is no memory for one of its bins. */
+OPAL_NOINLINE static void unfile(ob1_matcher_t *matcher, ob1_unexpected_t *unexpected)
+{
+    remove_from_bins(unexpected);
+    matcher->unfiled++;
+}
+
+static ob1_unexpected_t *unexpected_at(opal_list_node_t *node)
+{
+    return opal_container_of(node, ob1_unexpected_t, nodes[OB1_BIN_CLASSES]);
+}
+
 void ob1_matcher_add_unexpected(ob1_matcher_t *matcher, ob1_unexpected_t *unexpected)
 {
-    unsigned class = 0;
-    for (; class < OB1_CLASSES; class ++) {
-        ob1_bin_t *bin = need_bin(matcher, source_in_class(class, unexpected->source),
-                                  tag_in_class(class, unexpected->tag));
-        if (bin == NULL)
-            break;
-        opal_list_append(&bin->unexpected, &unexpected->nodes[class]);
-    }
-    unexpected->is_filed = class == OB1_CLASSES;
     unexpected->order = matcher->next_order++;
+    unexpected->classes = 0;
+    opal_list_append(&matcher->all_unexpected, &unexpected->nodes[OB1_BIN_CLASSES]);
     matcher->unexpected++;
     opal_counter_raise(&matcher->most_unexpected, matcher->unexpected);
-    if (opal_likely(unexpected->is_filed))
-        return;
-    while (class > 0)
-        opal_list_remove(&unexpected->nodes[--class]);
-    opal_list_append(&matcher->unfiled, &unexpected->nodes[0]);
+    for (unsigned class = 0; class < OB1_BIN_CLASSES; class ++) {
+        bool has_bins = (matcher->classes & 1u << class) != 0;
+        if (has_bins && opal_unlikely(!file_unexpected(matcher, unexpected, class))) {
+            unfile(matcher, unexpected);
+            return;
+        }
+    }
+}
+
+/* The first receive of a class has come: its bins get the messages that wait. */
+OPAL_NOINLINE static void begin_class(ob1_matcher_t *matcher, unsigned class)
+{
+    matcher->classes |= 1u << class;
+    for (opal_list_node_t *node = opal_list_first(&matcher->all_unexpected); node != NULL;
+         node = opal_list_next(&matcher->all_unexpected, node)) {
+        ob1_unexpected_t *unexpected = unexpected_at(node);
+        if (unexpected->classes != 0 && !file_unexpected(matcher, unexpected, class))
+            unfile(matcher, unexpected);
+    }
 }
 
 /* The oldest message in no bin that matches a receive, if it is older than `than` or that is NULL;
  * else `than`. */
-static ob1_unexpected_t *older_unfiled(const ob1_matcher_t *matcher, int source, int tag,
-                                       ob1_unexpected_t *than)
+OPAL_NOINLINE static ob1_unexpected_t *older_unfiled(const ob1_matcher_t *matcher, int source,
+                                                     int tag, ob1_unexpected_t *than)
 {
     const ob1_posted_t receive = {.source = source, .tag = tag};
-    for (opal_list_node_t *node = opal_list_first(&matcher->unfiled); node != NULL;
-         node = opal_list_next(&matcher->unfiled, node)) {
-        ob1_unexpected_t *unexpected = opal_container_of(node, ob1_unexpected_t, nodes[0]);
-        if (takes(&receive, unexpected->source, unexpected->tag))
-            return than == NULL || unexpected->order < than->order ? unexpected : than;
+    for (opal_list_node_t *node = opal_list_first(&matcher->all_unexpected); node != NULL;
+         node = opal_list_next(&matcher->all_unexpected, node)) {
+        ob1_unexpected_t *unexpected = unexpected_at(node);
+        if (unexpected == than)
+            break;
+        if (unexpected->classes == 0 && takes(&receive, unexpected->source, unexpected->tag))
+            return unexpected;
     }
     return than;
 }
@@ -336,26 +380,28 @@ ob1_unexpected_t *ob1_matcher_find_unexpected(ob1_matcher_t *matcher, int source
 {
     if (matcher->unexpected == 0)
         return NULL;
+    unsigned class = class_of(source, tag);
+    if (class == OB1_BIN_CLASSES)
+        return unexpected_at(opal_list_first(&matcher->all_unexpected));
+    if (opal_unlikely((matcher->classes & 1u << class) == 0))
+        begin_class(matcher, class);
     const ob1_bin_t *bin = find_bin(matcher, source, tag);
     opal_list_node_t *first = bin != NULL ? opal_list_first(&bin->unexpected) : NULL;
     /* Which node of the record this is depends on the class of the receive. */
     ob1_unexpected_t *found =
-        first != NULL ? opal_container_of(first - class_of(source, tag), ob1_unexpected_t, nodes)
-                      : NULL;
-    return opal_likely(opal_list_is_empty(&matcher->unfiled))
-               ? found
-               : older_unfiled(matcher, source, tag, found);
+        first != NULL ? opal_container_of(first - class, ob1_unexpected_t, nodes) : NULL;
+    return opal_likely(matcher->unfiled == 0) ? found : older_unfiled(matcher, source, tag, found);
 }
 
-/* As ob1_matcher_search_unexpected, in a list of the first nodes. */
-static ob1_unexpected_t *search_list(const opal_list_t *list, int source, int tag,
+/* As ob1_matcher_search_unexpected, in a list of the nodes of a class. */
+static ob1_unexpected_t *search_list(const opal_list_t *list, unsigned class, int source, int tag,
                                      bool (*condition)(const ob1_unexpected_t *unexpected,
                                                        const void *context),
                                      const void *context)
 {
     for (opal_list_node_t *node = opal_list_first(list); node != NULL;
          node = opal_list_next(list, node)) {
-        ob1_unexpected_t *unexpected = opal_container_of(node, ob1_unexpected_t, nodes[0]);
+        ob1_unexpected_t *unexpected = opal_container_of(node - class, ob1_unexpected_t, nodes);
         if (unexpected->source == source && unexpected->tag == tag &&
             condition(unexpected, context))
             return unexpected;
@@ -369,14 +415,18 @@ ob1_unexpected_t *ob1_matcher_search_unexpected(
 {
     const ob1_bin_t *bin = matcher->unexpected > 0 ? find_bin(matcher, source, tag) : NULL;
     ob1_unexpected_t *found =
-        bin != NULL ? search_list(&bin->unexpected, source, tag, condition, context) : NULL;
-    return found != NULL ? found : search_list(&matcher->unfiled, source, tag, condition, context);
+        bin != NULL ? search_list(&bin->unexpected, 0, source, tag, condition, context) : NULL;
+    if (found == NULL && matcher->unfiled > 0)
+        found =
+            search_list(&matcher->all_unexpected, OB1_BIN_CLASSES, source, tag, condition, context);
+    return found;
 }
 
 void ob1_matcher_remove_unexpected(ob1_matcher_t *matcher, ob1_unexpected_t *unexpected)
 {
-    unsigned classes = unexpected->is_filed ? OB1_CLASSES : 1;
-    for (unsigned class = 0; class < classes; class ++)
-        opal_list_remove(&unexpected->nodes[class]);
+    if (opal_unlikely(unexpected->classes == 0))
+        matcher->unfiled--;
+    remove_from_bins(unexpected);
+    opal_list_remove(&unexpected->nodes[OB1_BIN_CLASSES]);
     matcher->unexpected--;
 }

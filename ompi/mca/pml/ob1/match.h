@@ -4,16 +4,21 @@
  * unexpected message matches a receive. Knows sources, tags and order, and nothing of data.
  *
  * Receives and messages are in bins, which are found by hashing. A posted receive is in the bin of
- * its source and tag, where a wildcard is a value of its own. An unexpected message is in the four
- * bins of the receives that could match it.
+ * its source and tag, where a wildcard is a value of its own. An unexpected message is in the bins
+ * of the receives that could match it, and in the list of all of them, which is the bin
+ * of receives with both wildcards.
  *
  *                    (source, tag)   (any, tag)   (source, any)   (any, any)
  *   posted receive        in exactly one of them, in order of posting
- *   unexpected message       in all of them, in order of arrival
+ *   unexpected message    bin         bin, if a receive of this    list, in order of arrival
+ *                                     class has ever looked here
  *
  * So a receive finds its message at the head of one bin, and a message finds its receive at the
- * head of at most four: the cost does not depend on how many others wait. The only posted receive
- * is in no bin. A message for whose bins there is no memory is in a list, which is searched.
+ * head of at most four: the cost does not depend on how many others wait. The first receive of a
+ * class with one wildcard puts the messages that wait into the bins of that class; programs that
+ * use no such receives do not pay for them, whether they promise it (mpi_assert_no_any_source,
+ * mpi_assert_no_any_tag) or not. The only posted receive is in no bin. A message for whose bins
+ * there is no memory is in the list only, which is searched.
  *
  * Threading: the caller holds the matcher's lock, or no other thread knows the matcher.
  */
@@ -28,7 +33,7 @@
 #include "opal/util/counter.h"
 #include "opal/util/list.h"
 
-enum { OB1_CLASSES = 4 };
+enum { OB1_CLASSES = 4, OB1_BIN_CLASSES = 3 }; /* the last class has the list of all */
 
 /* A posted receive; a member of its request. */
 typedef struct ob1_posted {
@@ -40,10 +45,10 @@ typedef struct ob1_posted {
 
 /* An unexpected message; a member of its record. */
 typedef struct ob1_unexpected {
-    opal_list_node_t nodes[OB1_CLASSES]; /* one for each bin; the first one in `unfiled` */
+    opal_list_node_t nodes[OB1_CLASSES]; /* one for each bin; the last one in `all_unexpected` */
     uint64_t order;
     int source, tag;
-    bool is_filed;
+    unsigned classes; /* in whose bins it is, a bit for each; 0: there was no memory for them */
 } ob1_unexpected_t;
 
 typedef struct ob1_matcher {
@@ -57,7 +62,9 @@ typedef struct ob1_matcher {
     uint32_t source_count;   /* ranks that messages can come from; not used here */
     struct ob1_bin **heads;  /* of chains; a power of two */
     size_t head_count, bin_count;
-    opal_list_t unfiled; /* messages in no bin, oldest first; `unexpected` counts them, too */
+    opal_list_t all_unexpected; /* all unexpected messages, oldest first */
+    size_t unfiled;             /* those of them that are in no bin */
+    unsigned classes;           /* whose bins have messages, a bit for each */
     opal_counter_t most_posted, most_unexpected; /* watermarks; the only receive is not in them */
     size_t posted[OB1_CLASSES]; /* posted_total by class, so that unused classes cost nothing */
 } ob1_matcher_t;

@@ -98,7 +98,10 @@ static void receive_is_posted(ob1_matcher_t *matcher, model_t *receives, model_t
         if (fits(source, tag, unexpected->source, unexpected->tag))
             expected = unexpected;
     }
-    ck_assert_ptr_eq(ob1_matcher_find_unexpected(matcher, source, tag), expected);
+    is_in_matcher = true;
+    ob1_unexpected_t *found = ob1_matcher_find_unexpected(matcher, source, tag);
+    is_in_matcher = false;
+    ck_assert_ptr_eq(found, expected);
     if (expected != NULL) {
         ob1_matcher_remove_unexpected(matcher, expected);
         model_remove(messages, i - 1);
@@ -228,6 +231,8 @@ static void hide_others(ob1_matcher_t *matcher, int count)
         last[i] = (ob1_unexpected_t){.source = i, .tag = 9};
         ob1_matcher_add_unexpected(matcher, &last[i]);
     }
+    /* The first receive from any source looks at all. */
+    ck_assert_ptr_null(ob1_matcher_find_unexpected(matcher, MPI_ANY_SOURCE, 1));
     ck_assert_int_eq(mprotect(hidden, bytes, PROT_NONE), 0);
 }
 
@@ -248,6 +253,30 @@ START_TEST(ten_thousand_others_cost_nothing)
 }
 END_TEST
 
+/* A message is in one bin until a receive with one wildcard comes, which finds it in its place. */
+START_TEST(wildcards_cost_nothing_until_they_are_used)
+{
+    ob1_matcher_t matcher;
+    ob1_unexpected_t messages[3];
+    ob1_matcher_init(&matcher);
+    for (int i = 0; i < 3; i++) {
+        messages[i] = (ob1_unexpected_t){.source = 2 - i, .tag = i};
+        ob1_matcher_add_unexpected(&matcher, &messages[i]);
+    }
+    ck_assert_uint_eq(matcher.bin_count, 3);
+    ck_assert_ptr_eq(ob1_matcher_find_unexpected(&matcher, MPI_ANY_SOURCE, MPI_ANY_TAG),
+                     &messages[0]);
+    ck_assert_uint_eq(matcher.bin_count, 3);
+    ck_assert_ptr_eq(ob1_matcher_find_unexpected(&matcher, 1, MPI_ANY_TAG), &messages[1]);
+    ck_assert_uint_eq(matcher.bin_count, 6);
+    ck_assert_ptr_eq(ob1_matcher_find_unexpected(&matcher, MPI_ANY_SOURCE, 2), &messages[2]);
+    for (int i = 0; i < 3; i++)
+        ob1_matcher_remove_unexpected(&matcher, &messages[i]);
+    ck_assert_ptr_null(ob1_matcher_find_unexpected(&matcher, 1, MPI_ANY_TAG));
+    ob1_matcher_fini(&matcher);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("ob1/match");
@@ -258,6 +287,7 @@ int main(void)
     tcase_add_test(cases, without_memory_there_is_no_matcher);
     tcase_add_test(cases, bins_of_tags_that_are_gone_are_given_back);
     tcase_add_test(cases, ten_thousand_others_cost_nothing);
+    tcase_add_test(cases, wildcards_cost_nothing_until_they_are_used);
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
