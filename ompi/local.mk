@@ -47,6 +47,7 @@ libompi_core_la_SOURCES += \
 	%D%/comm_create/inter.c \
 	%D%/communicator/communicator.c %D%/communicator/communicator.h \
 	%D%/communicator/context.c %D%/communicator/context.h \
+	%D%/communicator/hints.c \
 	%D%/communicator/hw_topology.c %D%/communicator/hw_topology.h \
 	%D%/datatype/array.c %D%/datatype/array.h \
 	%D%/datatype/datatype.c %D%/datatype/datatype.h \
@@ -67,6 +68,7 @@ libompi_core_la_SOURCES += \
 	%D%/handle/handle.c %D%/handle/handle.h \
 	%D%/info/env.c %D%/info/env.h \
 	%D%/info/info.c %D%/info/info.h \
+	%D%/info/memory_kinds.c %D%/info/memory_kinds.h \
 	%D%/mca/coll/base/base.c %D%/mca/coll/base/base.h \
 	%D%/mca/coll/base/child.c \
 	%D%/mca/coll/base/counts.c %D%/mca/coll/base/counts.h \

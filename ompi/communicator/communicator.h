@@ -56,7 +56,8 @@ typedef struct ompi_communicator {
     bool is_ending;                         /* its last user has released it */
     bool lends_context;                     /* another communicator gives its context back */
     opal_list_node_t node; /* in the list of the user's communicators. The message lock */
-    atomic_uint hints;     /* a bit for each hint that is true */
+    atomic_uint hints;     /* a bit for each hint that is true; see hints.c */
+    char *asserted_kinds;  /* mpi_assert_memory_alloc_kinds, malloc'ed; NULL: not set */
     const char *resource;  /* what MPI_Comm_split_type split by; NULL: nothing */
     char name[MPI_MAX_OBJECT_NAME];
 } ompi_communicator_t;

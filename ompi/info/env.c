@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "opal/mca/pmi/base/base.h"
+#include "ompi/info/memory_kinds.h"
 
 /* Sets a value that may be as long as it likes. */
 static int set(ompi_info_t *info, const char *key, const char *value)
@@ -76,10 +77,12 @@ void ompi_info_env_prepare(void)
     pthread_once(&once, describe_process);
 }
 
-void ompi_info_env_set_job(unsigned size)
+void ompi_info_env_set_job(unsigned size, const char *memory_kinds)
 {
     ompi_info_env_prepare();
     describe_job(size);
+    if (memory_kinds != NULL)
+        set(&ompi_info_env, OMPI_MEMORY_KINDS, memory_kinds);
 }
 
 int ompi_info_set_command(ompi_info_t *info, int argc, char *const argv[])

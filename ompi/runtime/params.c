@@ -11,6 +11,7 @@ enum { INITIAL_FATAL, INITIAL_ABORT, INITIAL_RETURN };
 static bool check = true;
 static int initial_errhandler = INITIAL_FATAL;
 static int max_communicators = 65536;
+static const char *memory_kinds;
 static int thread_level = MPI_THREAD_SINGLE;
 static int leave_pinned = OPAL_LEAVE_PINNED_RUNTIME;
 static int leave_pinned_pipeline = OPAL_LEAVE_PINNED_RUNTIME;
@@ -55,6 +56,12 @@ static const opal_param_row_t params[] = {
      .prose = "The most communicators that a process can be in at the same time, MPI_COMM_WORLD "
               "and MPI_COMM_SELF included; an intercommunicator counts twice. All ranks need the "
               "same value"},
+    {.name = "memory_alloc_kinds",
+     .type = OPAL_PARAM_STRING,
+     .value = &memory_kinds,
+     .prose = "The kinds of memory that the program asks for, as mpirun --memory-alloc-kinds sets "
+              "them. MPI_INFO_ENV tells them; the kinds that buffers may have are those that "
+              "MPI_Comm_get_info tells, with or without it"},
     {.name = "thread_level",
      .type = OPAL_PARAM_ENUM,
      .value = &thread_level,
@@ -116,6 +123,11 @@ ompi_errhandler_t *ompi_params_initial_errhandler(void)
     default:
         return &ompi_errors_are_fatal;
     }
+}
+
+const char *ompi_params_memory_kinds(void)
+{
+    return memory_kinds;
 }
 
 int ompi_params_thread_level(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The parameters of MPI itself: mpi_param_check, mpi_initial_errhandler, mpi_max_communicators,
- * mpi_thread_level, mpi_leave_pinned, mpi_leave_pinned_pipeline.
+ * mpi_memory_alloc_kinds, mpi_thread_level, mpi_leave_pinned, mpi_leave_pinned_pipeline.
  *
  * Threading: one thread at a time; the caller ensures it.
  */
@@ -23,7 +23,8 @@ void ompi_params_withdraw(void);
 bool ompi_params_check(void);
 ompi_errhandler_t *ompi_params_initial_errhandler(void);
 uint32_t ompi_params_max_communicators(void);
-int ompi_params_thread_level(void); /* MPI_THREAD_*, which grow with what is permitted */
+const char *ompi_params_memory_kinds(void); /* NULL: the user asked for none */
+int ompi_params_thread_level(void);         /* MPI_THREAD_*, which grow with what is permitted */
 
 /* What the user asked for; ompi/mca/mpool decides. Never OPAL_LEAVE_PINNED_NOT_SET. */
 opal_leave_pinned_t ompi_params_leave_pinned(void);

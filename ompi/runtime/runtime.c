@@ -125,7 +125,7 @@ static opal_status_t start_runtime(ompi_runtime_start_t how, opal_failure_t fail
     const opal_pmi_job_t *job = opal_job();
     if (how == OMPI_RUNTIME_ALONE && !has_stopped)
         opal_job_start_alone();
-    ompi_info_env_set_job(job->size);
+    ompi_info_env_set_job(job->size, ompi_params_memory_kinds());
     ompi_attributes_init(job);
     ompi_op_init();
     if (*level < ompi_params_thread_level())

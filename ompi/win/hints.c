@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ompi/info/memory_kinds.h"
 #include "ompi/win/win.h"
 
 enum { LONGEST_ALIGNMENT = 1 << 30 };
@@ -63,6 +64,12 @@ static bool is_alignment(const char *value)
            number <= LONGEST_ALIGNMENT;
 }
 
+/* What the library says, and no program sets. */
+static bool is_never_valid(const char *value OPAL_UNUSED)
+{
+    return false;
+}
+
 /* -- hints ------------------------------------------------------------------------------- */
 
 /* Windows that a hint may be given to. */
@@ -79,7 +86,8 @@ static bool may_have(const ompi_win_t *win, hint_use_t use)
            (use == FOR_ALLOCATED && flavor == MPI_WIN_FLAVOR_ALLOCATE);
 }
 
-/* The hints of the standard, with the value that holds when the program gives none. */
+/* The hints of the standard, with the value that holds when the program gives none; NULL: there is
+ * none then. */
 static const struct {
     const char *key, *preset;
     bool (*is_valid)(const char *value);
@@ -94,6 +102,8 @@ static const struct {
     {"same_disp_unit", "false", is_truth, FOR_ALL, false},
     {"alloc_shared_noncontig", "false", is_truth, FOR_SHARED, true},
     {"mpi_minimum_memory_alignment", "0", is_alignment, FOR_ALLOCATED, true},
+    {OMPI_MEMORY_KINDS, ompi_memory_kinds, is_never_valid, FOR_ALL, true},
+    {OMPI_ASSERT_MEMORY_KINDS, NULL, ompi_memory_kinds_are_supported, FOR_ALL, false},
 };
 
 static int set_hints(ompi_win_t *win, ompi_info_t *info, bool is_made)
@@ -120,8 +130,10 @@ int ompi_win_begin_hints(ompi_win_t *win, ompi_info_t *info)
 {
     win->info = ompi_info_create();
     int error = win->info != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
-    for (size_t i = 0; i < OPAL_COUNT_OF(hints) && error == MPI_SUCCESS; i++)
-        error = ompi_info_set(win->info, hints[i].key, hints[i].preset);
+    for (size_t i = 0; i < OPAL_COUNT_OF(hints) && error == MPI_SUCCESS; i++) {
+        if (hints[i].preset != NULL)
+            error = ompi_info_set(win->info, hints[i].key, hints[i].preset);
+    }
     return error == MPI_SUCCESS ? set_hints(win, info, false) : error;
 }
 

@@ -95,7 +95,7 @@ static void check_idup_order(void)
 
 static const char *value_of(MPI_Comm comm, const char *key)
 {
-    static char value[32];
+    static char value[MPI_MAX_INFO_VAL];
     int flag = 0, length = sizeof value;
     MPI_Info info;
     MPI_Comm_get_info(comm, &info);
@@ -108,6 +108,9 @@ static bool has(MPI_Comm comm, const char *key, const char *value)
 {
     return strcmp(value_of(comm, key), value) == 0;
 }
+
+static const char memory_kinds[] =
+    "system,mpi,mpi:alloc_mem,mpi:win_allocate,mpi:win_allocate_shared";
 
 static void check_hints(void)
 {
@@ -130,15 +133,83 @@ static void check_hints(void)
     tap_check(has(third, "mpi_assert_no_any_tag", "false"), "but for one that gets others");
     MPI_Info_set(info, "mpi_assert_no_any_tag", "false");
     MPI_Info_set(info, "mpi_assert_allow_overtaking", "true");
+    MPI_Info_set(info, "mpi_assert_strict_persistent_collective_ordering", "true");
     MPI_Comm_set_info(second, info);
     tap_check(has(second, "mpi_assert_no_any_tag", "false") &&
-                  has(second, "mpi_assert_allow_overtaking", "true"),
+                  has(second, "mpi_assert_allow_overtaking", "true") &&
+                  has(second, "mpi_assert_strict_persistent_collective_ordering", "true"),
               "MPI_Comm_set_info");
     tap_check(has(first, "mpi_assert_no_any_tag", "true"), "only of that communicator");
     MPI_Info_free(&info);
     MPI_Comm_free(&first);
     MPI_Comm_free(&second);
     MPI_Comm_free(&third);
+}
+
+/* Messages that have come while the program promised to use no wildcard are found by wildcards. */
+static void check_promise(int rank)
+{
+    int value = rank, got = -1;
+    MPI_Comm comm;
+    MPI_Info info;
+    MPI_Status status;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "mpi_assert_no_any_source", "true");
+    MPI_Info_set(info, "mpi_assert_no_any_tag", "true");
+    MPI_Comm_dup_with_info(MPI_COMM_SELF, info, &comm);
+    for (int tag = 0; tag < 3; tag++)
+        MPI_Send(&value, 1, MPI_INT, 0, tag, comm);
+    MPI_Recv(&got, 1, MPI_INT, 0, 1, comm, MPI_STATUS_IGNORE);
+    MPI_Info_set(info, "mpi_assert_no_any_source", "false");
+    MPI_Info_set(info, "mpi_assert_no_any_tag", "false");
+    MPI_Comm_set_info(comm, info);
+    MPI_Recv(&got, 1, MPI_INT, 0, MPI_ANY_TAG, comm, &status);
+    tap_check(got == rank && status.MPI_TAG == 0, "any tag, after a promise to use none");
+    MPI_Recv(&got, 1, MPI_INT, MPI_ANY_SOURCE, 2, comm, &status);
+    tap_check(got == rank && status.MPI_TAG == 2, "and any source");
+    MPI_Info_free(&info);
+    MPI_Comm_free(&comm);
+}
+
+/* Kinds of memory: what buffers may have, and what the program promises. */
+static void check_memory_kinds(void)
+{
+    static const char key[] = "mpi_assert_memory_alloc_kinds";
+    static const struct {
+        const char *value;
+        bool holds;
+    } rows[] = {
+        {"system", true},
+        {"cuda:device,system", false},
+        {"mpi:alloc_mem:win_allocate,system", true},
+        {"mpi:device", false},
+        {"system:alloc_mem", false},
+        {"system,", false},
+        {"", true},
+        {"mpi,mpi:win_allocate_shared", true},
+    };
+    MPI_Comm comm, copy;
+    MPI_Info info;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Info_create(&info);
+    const char *promised = "";
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        MPI_Info_set(info, "mpi_memory_alloc_kinds", "system");
+        MPI_Info_set(info, key, rows[i].value);
+        MPI_Comm_set_info(comm, info);
+        promised = rows[i].holds ? rows[i].value : promised;
+        tap_check(has(comm, key, promised), "%s '%s' %s", key, rows[i].value,
+                  rows[i].holds ? "holds" : "is ignored");
+    }
+    MPI_Comm_dup(comm, &copy);
+    tap_check(has(copy, key, promised) && has(MPI_COMM_WORLD, key, ""), "a duplicate has it, too");
+    tap_check(has(comm, "mpi_memory_alloc_kinds", memory_kinds) &&
+                  has(MPI_COMM_WORLD, "mpi_memory_alloc_kinds", memory_kinds) &&
+                  has(MPI_COMM_SELF, "mpi_memory_alloc_kinds", memory_kinds),
+              "buffers may have %s, whatever is set", memory_kinds);
+    MPI_Info_free(&info);
+    MPI_Comm_free(&comm);
+    MPI_Comm_free(&copy);
 }
 
 static int calls;
@@ -315,6 +386,8 @@ int main(int argc, char **argv)
     check_idup();
     check_idup_order();
     check_hints();
+    check_promise(rank);
+    check_memory_kinds();
     check_errhandler();
     check_attributes();
     check_free();

@@ -121,6 +121,16 @@ static int announced_size(void)
     return getenv("PMIX_NAMESPACE") == NULL;
 }
 
+/* Kinds of memory are told if the user has asked for some. */
+static void check_memory_kinds(void)
+{
+    static const char key[] = "mpi_memory_alloc_kinds";
+    char none[MPI_MAX_INFO_VAL];
+    const char *wanted = getenv("OMPI_MCA_mpi_memory_alloc_kinds");
+    tap_check(wanted != NULL ? has(MPI_INFO_ENV, key, wanted) : !get(MPI_INFO_ENV, key, none),
+              "%s: %s", key, wanted != NULL ? wanted : "nobody asked for any");
+}
+
 int main(int argc, char **argv)
 {
     int rank, size, announced = announced_size();
@@ -139,6 +149,7 @@ int main(int argc, char **argv)
         return 1;
     check_process(MPI_INFO_ENV, argv[0], folder, "after MPI_Init");
     check_job(MPI_INFO_ENV, size, "after MPI_Init");
+    check_memory_kinds();
     MPI_Finalize();
     check_create_env(argv[0], folder, size, "after MPI_Finalize");
     check_process(MPI_INFO_ENV, argv[0], folder, "after MPI_Finalize");

@@ -305,11 +305,12 @@ static void check_alignment(const char *alignment)
 static void check_told(MPI_Win win, const char *key, const char *expected, const char *when)
 {
     MPI_Info told;
-    char value[64] = "";
+    char value[MPI_MAX_INFO_VAL] = "";
     int length = sizeof value, flag = 0;
     MPI_Win_get_info(win, &told);
     MPI_Info_get_string(told, key, &length, value, &flag);
-    tap_check(flag && strcmp(value, expected) == 0, "%s: %s=%s is told", when, key, expected);
+    tap_check(flag == (*expected != 0) && strcmp(value, expected) == 0, "%s: %s=%s is told", when,
+              key, expected);
     MPI_Info_free(&told);
 }
 
@@ -326,6 +327,7 @@ static void check_hints(void)
         {"no_locks", "false"},
         {"mpi_accumulate_granularity", "16"},
         {"mpi_minimum_memory_alignment", "512"},
+        {"mpi_assert_memory_alloc_kinds", "mpi:win_allocate"},
     };
     int *memory;
     MPI_Win win;
@@ -354,6 +356,9 @@ static void check_ignored_hints(void)
         {"mpi_minimum_memory_alignment", "24", "0"},
         {"mpi_minimum_memory_alignment", "99999999999999999999", "0"},
         {"alloc_shared_noncontig", "true", "false"},
+        {"mpi_assert_memory_alloc_kinds", "cuda", ""},
+        {"mpi_memory_alloc_kinds", "system",
+         "system,mpi,mpi:alloc_mem,mpi:win_allocate,mpi:win_allocate_shared"},
     };
     int *memory;
     MPI_Win win;

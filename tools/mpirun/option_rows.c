@@ -95,6 +95,11 @@ static bool take_errhandler(cursor_t *cursor, const char *option, char **values)
            option_add_mca(cursor, option, "mpi_initial_errhandler", values[0]);
 }
 
+static bool take_memory_kinds(cursor_t *cursor, const char *option, char **values)
+{
+    return option_add_mca(cursor, option, "mpi_memory_alloc_kinds", values[0]);
+}
+
 static bool take_host(cursor_t *cursor, const char *option, char **values)
 {
     (void)option;
@@ -179,6 +184,8 @@ const option_row_t options_own[] = {
     {"mca gmca", "NAME VALUE", take_mca, "set a parameter of the library (see ompi_info)", OPTION_RECORDED},
     {"initial-errhandler", "NAME", take_errhandler,
      "first error handler: mpi_errors_are_fatal, _abort or _return", OPTION_RECORDED},
+    {"memory-alloc-kinds", "KINDS", take_memory_kinds,
+     "kinds of memory that the programs ask for, separated by commas: system,mpi", OPTION_RECORDED},
     {"host H hosts", "LIST", take_host, "hosts to run on: NAME[:SLOTS], separated by commas", OPTION_RECORDED},
     {"hostfile machinefile f default-hostfile", "FILE", take_hostfile,
      "hosts from a file: NAME [slots=N], a line each", OPTION_RECORDED},

@@ -26,6 +26,7 @@ static const spelling_row_t rows[] = {
     {"app", NULL, BUILT},
     {"mca", NULL, BUILT},
     {"initial-errhandler", NULL, BUILT},
+    {"memory-alloc-kinds", NULL, BUILT},
     {"host", NULL, BUILT},
     {"hostfile", NULL, BUILT},
 
