@@ -181,9 +181,19 @@ int ompi_api_pcontrol(const int level OPAL_UNUSED)
     return MPI_SUCCESS;
 }
 
-int ompi_api_alloc_mem(MPI_Aint size, ompi_info_t *info OPAL_UNUSED, void *baseptr)
+/* As the info object wants it, if it says so, or that of malloc. */
+static size_t alignment_of(ompi_info_t *info)
 {
-    void *memory = opal_region_allocate(_Alignof(max_align_t), size > 0 ? (size_t)size : 1);
+    char value[MPI_MAX_INFO_VAL];
+    size_t length, alignment = 0;
+    if (info != NULL && ompi_info_get(info, OMPI_MINIMUM_ALIGNMENT, value, sizeof value, &length))
+        (void)ompi_info_read_alignment(value, &alignment); /* what is none is ignored */
+    return alignment > _Alignof(max_align_t) ? alignment : _Alignof(max_align_t);
+}
+
+int ompi_api_alloc_mem(MPI_Aint size, ompi_info_t *info, void *baseptr)
+{
+    void *memory = opal_region_allocate(alignment_of(info), size > 0 ? (size_t)size : 1);
     if (memory == NULL)
         return MPI_ERR_NO_MEM;
     memcpy(baseptr, &memory, sizeof memory); /* a pointer to any kind of pointer */

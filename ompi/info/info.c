@@ -7,6 +7,8 @@
 
 #include "opal/include/compiler.h"
 
+enum { LONGEST_ALIGNMENT = 1 << 30 };
+
 ompi_info_t ompi_info_env = {.head = OMPI_OBJECT_PREDEFINED(OMPI_INFO, MPI_INFO_ENV),
                              .lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -154,4 +156,28 @@ bool ompi_info_key(ompi_info_t *info, size_t number, char key[MPI_MAX_INFO_KEY])
         strcpy(key, info->entries[number].key);
     pthread_mutex_unlock(&info->lock);
     return is_there;
+}
+
+/* -- values -------------------------------------------------------------------------- */
+
+bool ompi_info_read_number(const char *value, uint64_t *number)
+{
+    uint64_t sum = 0;
+    for (const char *digit = value; *digit != 0; digit++) {
+        if (*digit < '0' || *digit > '9' || sum > INT64_MAX / 10 - 1)
+            return false;
+        sum = 10 * sum + (uint64_t)(*digit - '0');
+    }
+    *number = sum;
+    return *value != 0;
+}
+
+bool ompi_info_read_alignment(const char *value, size_t *alignment)
+{
+    uint64_t number;
+    bool is_good = ompi_info_read_number(value, &number) && (number & (number - 1)) == 0 &&
+                   number <= LONGEST_ALIGNMENT;
+    if (is_good)
+        *alignment = (size_t)number;
+    return is_good;
 }

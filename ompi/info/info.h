@@ -26,6 +26,9 @@ typedef struct ompi_info {
     size_t count, capacity;
 } ompi_info_t;
 
+/* Of memory that MPI allocates: a power of two of at most 1 GiB, or 0. */
+#define OMPI_MINIMUM_ALIGNMENT "mpi_minimum_memory_alignment"
+
 /* MPI_INFO_ENV: how the program was started. Only env.c changes it. */
 extern ompi_info_t ompi_info_env;
 
@@ -49,5 +52,9 @@ size_t ompi_info_count(ompi_info_t *info);
 
 /* Copies the key with that index; false: the object has fewer keys. */
 bool ompi_info_key(ompi_info_t *info, size_t number, char key[MPI_MAX_INFO_KEY]);
+
+/* Read a value. False: it is no such number, or it is too large. */
+bool ompi_info_read_number(const char *value, uint64_t *number);
+bool ompi_info_read_alignment(const char *value, size_t *alignment);
 
 #endif

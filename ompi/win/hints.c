@@ -10,8 +10,6 @@
 #include "ompi/info/memory_kinds.h"
 #include "ompi/win/win.h"
 
-enum { LONGEST_ALIGNMENT = 1 << 30 };
-
 /* -- values ------------------------------------------------------------------------------ */
 
 static bool is_truth(const char *value)
@@ -39,29 +37,16 @@ static bool is_operations(const char *value)
     return strcmp(value, "same_op") == 0 || strcmp(value, "same_op_no_op") == 0;
 }
 
-/* False: it is none, or too large. */
-static bool read_number(const char *value, uint64_t *number)
-{
-    *number = 0;
-    for (const char *digit = value; *digit != 0; digit++) {
-        if (*digit < '0' || *digit > '9' || *number > INT64_MAX / 10 - 1)
-            return false;
-        *number = 10 * *number + (uint64_t)(*digit - '0');
-    }
-    return *value != 0;
-}
-
 static bool is_number(const char *value)
 {
     uint64_t number;
-    return read_number(value, &number);
+    return ompi_info_read_number(value, &number);
 }
 
 static bool is_alignment(const char *value)
 {
-    uint64_t number;
-    return read_number(value, &number) && (number & (number - 1)) == 0 &&
-           number <= LONGEST_ALIGNMENT;
+    size_t alignment;
+    return ompi_info_read_alignment(value, &alignment);
 }
 
 /* What the library says, and no program sets. */
@@ -101,7 +86,7 @@ static const struct {
     {"same_size", "false", is_truth, FOR_ALL, false},
     {"same_disp_unit", "false", is_truth, FOR_ALL, false},
     {"alloc_shared_noncontig", "false", is_truth, FOR_SHARED, true},
-    {"mpi_minimum_memory_alignment", "0", is_alignment, FOR_ALLOCATED, true},
+    {OMPI_MINIMUM_ALIGNMENT, "0", is_alignment, FOR_ALLOCATED, true},
     {OMPI_MEMORY_KINDS, ompi_memory_kinds, is_never_valid, FOR_ALL, true},
     {OMPI_ASSERT_MEMORY_KINDS, NULL, ompi_memory_kinds_are_supported, FOR_ALL, false},
 };
@@ -150,7 +135,7 @@ uint64_t ompi_win_hint_number(const ompi_win_t *win, const char *key)
     size_t length;
     uint64_t number;
     return ompi_info_get(win->info, key, found, sizeof found, &length) &&
-                   read_number(found, &number)
+                   ompi_info_read_number(found, &number)
                ? number
                : 0;
 }

@@ -67,6 +67,30 @@ static void check_memory(void)
               "more than there is");
 }
 
+/* Memory whose address is a multiple of what the info object says. */
+static void check_alignment(void)
+{
+    static const struct {
+        const char *value;
+        uintptr_t alignment;
+    } rows[] = {{"4096", 4096}, {"1048576", 1048576}, {"1", 1}, {"24", 1}, {"", 1}, {"0", 1}};
+    MPI_Info info;
+    MPI_Info_create(&info);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *memory[3];
+        uintptr_t all = 0;
+        MPI_Info_set(info, "mpi_minimum_memory_alignment", rows[i].value);
+        for (int block = 0; block < 3; block++) {
+            MPI_Alloc_mem(10, info, &memory[block]);
+            all |= (uintptr_t)memory[block];
+        }
+        tap_check(all % rows[i].alignment == 0, "mpi_minimum_memory_alignment '%s'", rows[i].value);
+        for (int block = 0; block < 3; block++)
+            MPI_Free_mem(memory[block]);
+    }
+    MPI_Info_free(&info);
+}
+
 static void check_place_and_time(void)
 {
     char name[MPI_MAX_PROCESSOR_NAME], host[MPI_MAX_PROCESSOR_NAME] = "";
@@ -95,6 +119,7 @@ int main(int argc, char **argv)
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     check_communicators(argc > 1 ? atoi(argv[1]) : 1);
     check_memory();
+    check_alignment();
     check_place_and_time();
     MPI_Finalize();
     return tap_finish();
