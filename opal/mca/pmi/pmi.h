@@ -11,8 +11,9 @@
  * A second init, where the launcher allows it, is of the same job; what the first one has told
  * stays where it is.
  *
- * abort may come at any time after init, from any thread. Every operation may
- * block, but none blocks for longer than its peer, the launcher, lives.
+ * abort may come at any time after init, from any thread. So may spawn, publish,
+ * unpublish, lookup and get between init and finalize, several at once: the component has a lock.
+ * Every operation may block, but none blocks for longer than its peer, the launcher, lives.
  */
 #ifndef OPAL_MCA_PMI_H
 #define OPAL_MCA_PMI_H
@@ -37,11 +38,27 @@ typedef struct opal_pmi_job {
     bool abort_is_reported; /* the launcher reports an abort, so the rank need not */
     bool key_is_put; /* the launcher has put the job's key (opal/process/key.h) in the name of rank
                         0 */
+    const char *parent_port; /* what spawn was given by the process that spawned this job; NULL:
+                                no process spawned it */
 } opal_pmi_job_t;
+
+/* A key and a value of an MPI_Info, as the user gave them. */
+typedef struct opal_pmi_info {
+    const char *key, *value;
+} opal_pmi_info_t;
+
+/* One command of a spawn. */
+typedef struct opal_pmi_program {
+    const char *command;
+    char *const *arguments; /* without the command, ended by NULL; NULL: none */
+    unsigned max_processes; /* 0 is allowed */
+    const opal_pmi_info_t *infos;
+    size_t info_count;
+} opal_pmi_program_t;
 
 /*
  * A slot is required unless its comment says otherwise. `state` is what query answered. A failing
- * operation has logged why.
+ * operation has logged why, unless the status is one that is said here to mean something.
  */
 typedef struct opal_pmi_ops {
     /* get finds a value as soon as its rank has put it, with no fence in between. So a process can
@@ -79,6 +96,32 @@ typedef struct opal_pmi_ops {
      * a list; the ranks of this job that are in a set, malloc'ed. */
     opal_status_t (*pset_names)(void *state, opal_strings_t *names);
     opal_status_t (*pset_ranks)(void *state, const char *name, unsigned **ranks, size_t *count);
+
+    /*
+     * Starts the programs as one new job, whose ranks are numbered in the order of the programs.
+     * Called by one process; nobody waits for the job's ranks to call init. The new ranks find
+     * `parent_port` in their opal_pmi_job_t. Info keys that the launcher does not know are ignored.
+     * `errors` has an entry for every process that is asked for, in the order of ranks, and is
+     * filled in every case. OPAL_SUCCESS: the job runs; entries other than OPAL_SUCCESS are of
+     * processes which the info key "soft" allows to leave out, at the end of their program. Any
+     * other status: nothing was started.
+     * NULL, as the next three: the launcher does not offer it.
+     */
+    opal_status_t (*spawn)(void *state, const opal_pmi_program_t programs[], size_t count,
+                           const char *parent_port, opal_status_t errors[]);
+
+    /*
+     * Names for ports: a service (any text without a zero) is published by one process, and found
+     * by processes of this job, of the jobs that the same launcher runs, and, as far as the
+     * launcher can, of this user's other jobs. A name lives until it is unpublished or the launcher
+     * ends. A port has no blanks and no newlines.
+     * publish: OPAL_ERR_EXISTS: somebody has published that name.
+     * unpublish: OPAL_ERR_NOT_FOUND: no process of this launcher has published that name.
+     * lookup: OPAL_ERR_NOT_FOUND; *port is malloc'ed for the caller.
+     */
+    opal_status_t (*publish)(void *state, const char *service, const char *port);
+    opal_status_t (*unpublish)(void *state, const char *service);
+    opal_status_t (*lookup)(void *state, const char *service, char **port);
 } opal_pmi_ops_t;
 
 #endif
