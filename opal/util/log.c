@@ -62,11 +62,40 @@ static void log_line(const char *severity, const char *format, va_list arguments
     errno = saved_errno;
 }
 
+static struct {
+    char *buffer; /* NULL: errors are not collected */
+    size_t room, used;
+} collected;
+
+void opal_log_collect(char *buffer, size_t bytes)
+{
+    collected.buffer = buffer;
+    collected.room = bytes;
+    collected.used = 0;
+    if (buffer != NULL)
+        buffer[0] = 0;
+}
+
+static void collect(const char *format, va_list arguments)
+{
+    size_t left = collected.room - collected.used;
+    if (collected.used > 0 && left > 1) {
+        collected.buffer[collected.used++] = '\n';
+        left--;
+    }
+    int length = vsnprintf(collected.buffer + collected.used, left, format, arguments);
+    if (length > 0)
+        collected.used += (size_t)length < left ? (size_t)length : left - 1;
+}
+
 void opal_log_error(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    log_line("error: ", format, arguments);
+    if (collected.buffer != NULL)
+        collect(format, arguments);
+    else
+        log_line("error: ", format, arguments);
     va_end(arguments);
 }
 

@@ -12,6 +12,7 @@
 
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "opal/include/compiler.h"
 
@@ -26,6 +27,12 @@ OPAL_EXPORT const char *opal_log_origin(void);
 
 /* Something failed: "[origin] error: ...". A newline in the text starts a new line of it. */
 OPAL_EXPORT void opal_log_error(const char *format, ...) OPAL_PRINTF(1, 2);
+
+/*
+ * Puts errors into a buffer of so many bytes instead, one below the other and without the origin,
+ * until it is called with NULL. For a program of one thread that tells them to somebody else.
+ */
+OPAL_EXPORT void opal_log_collect(char *buffer, size_t bytes);
 
 /* Something is wrong, but the program goes on: "[origin] warning: ...". */
 OPAL_EXPORT void opal_log_warning(const char *format, ...) OPAL_PRINTF(1, 2);

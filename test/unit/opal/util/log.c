@@ -160,11 +160,31 @@ START_TEST(threads_do_not_mix)
 }
 END_TEST
 
+START_TEST(errors_are_collected)
+{
+    char text[16];
+    opal_log_collect(text, sizeof text);
+    ck_assert_str_eq(text, "");
+    opal_log_error("one %d", 1);
+    opal_log_error("two");
+    ck_assert_str_eq(text, "one 1\ntwo");
+    opal_log_warning("odd");
+    ck_assert_str_eq(next_write(), "[mica] warning: odd\n"); /* only errors are */
+    for (int i = 0; i < 5; i++)
+        opal_log_error("and more");
+    ck_assert_uint_eq(strlen(text), sizeof text - 1);
+    ck_assert_str_eq(next_write(), "");
+    opal_log_collect(NULL, 0);
+    opal_log_error("seen");
+    ck_assert_str_eq(next_write(), "[mica] error: seen\n");
+}
+END_TEST
+
 static const unit_test_t tests[] = {
     {.test = &severities_and_origin}, {.test = &several_lines_are_one_write},
     {.test = &cut_at_the_limit},      {.test = &a_long_origin_is_cut},
     {.test = &errno_is_kept},         {.test = &full_nonblocking_stderr_loses_nothing},
-    {.test = &threads_do_not_mix},
+    {.test = &threads_do_not_mix},    {.test = &errors_are_collected},
 };
 
 UNIT_MAIN("log", tests, stderr_to_packets);
