@@ -83,7 +83,10 @@ libopal_core_la_SOURCES += \
 	%D%/mca/pmi/pmi.h \
 	%D%/mca/pmi/base/base.c %D%/mca/pmi/base/base.h \
 	%D%/mca/pmi/base/origin.c \
+	%D%/mca/pmi/base/connection.c %D%/mca/pmi/base/connection.h \
 	%D%/mca/pmi/base/message.c %D%/mca/pmi/base/message.h \
+	%D%/mca/pmi/base/names.c %D%/mca/pmi/base/names.h \
+	%D%/mca/pmi/base/request.c %D%/mca/pmi/base/request.h \
 	%D%/arch/claim.h \
 	%D%/arch/pause.h \
 	%D%/arch/prefetch.h \

@@ -77,11 +77,13 @@ unit_tests += \
 	%D%/mca/memory/smheap/launcher \
 	%D%/mca/memory/smheap/source \
 	%D%/mca/pmi/base/base \
+	%D%/mca/pmi/base/connection \
 	%D%/mca/pmi/base/message \
+	%D%/mca/pmi/base/names \
+	%D%/mca/pmi/base/request \
 	%D%/mca/pmi/base/origin \
 	%D%/mca/pmi/contract \
 	%D%/mca/pmi/singleton/singleton \
-	%D%/mca/pmi/wire/connection \
 	%D%/mca/pmi/wire/mapping \
 	%D%/mca/pmi/wire/wire \
 	%D%/runtime/complaint \
@@ -181,8 +183,6 @@ test_unit_opal_mca_base_param_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=opal_param_file
 launcher_sources = %D%/mca/pmi/wire/launcher.c %D%/mca/pmi/wire/launcher.h
 test_unit_opal_mca_pmi_singleton_singleton_SOURCES = %D%/mca/pmi/singleton/singleton.c
 test_unit_opal_mca_pmi_singleton_singleton_CFLAGS = $(AM_CFLAGS)
-test_unit_opal_mca_pmi_wire_connection_SOURCES = %D%/mca/pmi/wire/connection.c
-test_unit_opal_mca_pmi_wire_connection_CFLAGS = $(AM_CFLAGS)
 test_unit_opal_mca_pmi_wire_mapping_SOURCES = %D%/mca/pmi/wire/mapping.c
 test_unit_opal_mca_pmi_wire_mapping_CFLAGS = $(AM_CFLAGS)
 test_unit_opal_mca_pmi_wire_wire_SOURCES = %D%/mca/pmi/wire/wire.c $(launcher_sources)
@@ -197,7 +197,6 @@ test_unit_opal_mca_pmi_singleton_singleton_SOURCES += $(mca_pmi_singleton_source
 endif
 if !MCA_STATIC_pmi_wire
 test_unit_opal_mca_pmi_contract_SOURCES += $(mca_pmi_wire_sources)
-test_unit_opal_mca_pmi_wire_connection_SOURCES += $(mca_pmi_wire_sources)
 test_unit_opal_mca_pmi_wire_mapping_SOURCES += $(mca_pmi_wire_sources)
 test_unit_opal_mca_pmi_wire_wire_SOURCES += $(mca_pmi_wire_sources)
 endif

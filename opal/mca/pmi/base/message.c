@@ -102,8 +102,8 @@ opal_status_t opal_pmi_message_parse(char *bytes, size_t length, opal_pmi_messag
                 *complaint = "its cmd is empty";
                 return OPAL_ERR_PROTOCOL;
             }
-        } else if (message->count == OPAL_PMI_MAX_WORDS) {
-            *complaint = "it has more than 64 words";
+        } else if (message->count == (spawn ? OPAL_PMI_MAX_SPAWN_WORDS : OPAL_PMI_MAX_WORDS)) {
+            *complaint = spawn ? "it has more than 4096 words" : "it has more than 64 words";
             return OPAL_ERR_PROTOCOL;
         } else {
             message->words[message->count].key = key;

@@ -23,6 +23,7 @@
 
 enum {
     OPAL_PMI_MAX_WORDS = 64,          /* words in one message */
+    OPAL_PMI_MAX_SPAWN_WORDS = 4096,  /* words in a spawn, which has the arguments of a program */
     OPAL_PMI_MAX_MESSAGE = 64 * 1024, /* bytes in one message, spawn included */
     OPAL_PMI_MAX_KVSNAME = 256,       /* what get_maxes answers; the numbers MPICH uses */
     OPAL_PMI_MAX_KEY = 64,
@@ -33,7 +34,7 @@ typedef struct opal_pmi_message {
     const char *cmd;
     struct {
         const char *key, *value;
-    } words[OPAL_PMI_MAX_WORDS]; /* without cmd */
+    } words[OPAL_PMI_MAX_SPAWN_WORDS]; /* without cmd */
     size_t count;
 } opal_pmi_message_t;
 

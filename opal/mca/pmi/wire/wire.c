@@ -13,6 +13,7 @@
 
 #include <limits.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #include <unistd.h>
 
 #include "opal/mca/pmi/base/base.h"
+#include "opal/mca/pmi/base/request.h"
 #include "opal/include/clock.h"
 #include "opal/util/log.h"
 #include "opal/util/text.h"
@@ -32,7 +34,8 @@ enum {
 };
 
 typedef struct wire {
-    wire_connection_t connection;
+    pthread_mutex_t lock; /* of the connection, but for an abort */
+    opal_pmi_connection_t connection;
     unsigned rank, size;
     bool is_mpirun; /* ours, which answers questions in the environment */
     bool is_met;    /* all ranks are known to have begun */
@@ -40,9 +43,10 @@ typedef struct wire {
     unsigned *node_of;
     char kvs_name[OPAL_PMI_MAX_KVSNAME + 1]; /* "" until it is needed */
     char job_id[OPAL_PMI_MAX_KVSNAME + 1];
+    char *parent_port; /* NULL: this job was not spawned */
 } wire_t;
 
-static wire_t wire = {.connection.fd = -1};
+static wire_t wire = {.lock = PTHREAD_MUTEX_INITIALIZER, .connection.fd = -1};
 
 static bool has_left; /* Hydra closes the connection of a rank that has said goodbye */
 
@@ -63,7 +67,7 @@ static opal_status_t ask_number(wire_t *self, const char *question, const char *
                                 const char *key, int *number)
 {
     *number = -1;
-    opal_status_t status = wire_ask(&self->connection, expected, "cmd=%s", question);
+    opal_status_t status = opal_pmi_ask(&self->connection, expected, "cmd=%s", question);
     if (status != OPAL_SUCCESS && status != OPAL_ERR_NOT_FOUND)
         return status;
     opal_pmi_message_get_int(&self->connection.answer, key, 0, INT_MAX, number);
@@ -74,7 +78,7 @@ static opal_status_t need_kvs_name(wire_t *self)
 {
     if (self->kvs_name[0] != 0)
         return OPAL_SUCCESS;
-    opal_status_t status = wire_ask(&self->connection, "my_kvsname", "cmd=get_my_kvsname");
+    opal_status_t status = opal_pmi_ask(&self->connection, "my_kvsname", "cmd=get_my_kvsname");
     status = insist(self, status, "to name its key-value space", "");
     if (status != OPAL_SUCCESS)
         return status;
@@ -106,8 +110,8 @@ static opal_status_t learn_nodes(wire_t *self, opal_pmi_job_t *job)
 
     opal_status_t status = need_kvs_name(self);
     if (status == OPAL_SUCCESS)
-        status = wire_ask(&self->connection, "get_result",
-                          "cmd=get kvsname=%s key=PMI_process_mapping", self->kvs_name);
+        status = opal_pmi_ask(&self->connection, "get_result",
+                              "cmd=get kvsname=%s key=PMI_process_mapping", self->kvs_name);
     status = insist(self, status, "to say which ranks share a node", "");
     if (status != OPAL_SUCCESS)
         return status;
@@ -145,12 +149,33 @@ static opal_status_t learn_job(wire_t *self, opal_pmi_job_t *job)
     return status;
 }
 
+/* Our mpirun has put the port into the environment; another launcher keeps it for the job. */
+static opal_status_t learn_parents(wire_t *self, opal_pmi_job_t *job)
+{
+    int is_spawned;
+    const char *port = getenv("MICA_PARENT_PORT");
+    if (!opal_pmi_environment_int("PMI_SPAWNED", 0, 1, &is_spawned) || is_spawned == 0)
+        return OPAL_SUCCESS;
+    if (!self->is_mpirun) {
+        opal_status_t status = need_kvs_name(self);
+        if (status == OPAL_SUCCESS)
+            status = opal_pmi_ask(&self->connection, "get_result", "cmd=get kvsname=%s key=%s",
+                                  self->kvs_name, OPAL_PMI_PARENT_KEY);
+        if (status != OPAL_SUCCESS)
+            return status == OPAL_ERR_NOT_FOUND ? OPAL_SUCCESS : status;
+        port = opal_pmi_message_get(&self->connection.answer, "value");
+    }
+    if (port != NULL)
+        job->parent_port = self->parent_port = opal_xstrdup(port);
+    return OPAL_SUCCESS;
+}
+
 static opal_status_t wire_init(void *state, opal_pmi_job_t *job)
 {
     wire_t *self = state;
     self->begun_nsec = opal_clock_nsec();
-    opal_status_t status =
-        wire_ask(&self->connection, "response_to_init", "cmd=init pmi_version=1 pmi_subversion=1");
+    opal_status_t status = opal_pmi_ask(&self->connection, "response_to_init",
+                                        "cmd=init pmi_version=1 pmi_subversion=1");
     if (status == OPAL_ERR_DISCONNECTED && has_left)
         opal_log_error(
             "pmi/wire: this launcher serves no process that has called MPI_Finalize, so no "
@@ -166,7 +191,9 @@ static opal_status_t wire_init(void *state, opal_pmi_job_t *job)
     };
     status = learn_nodes(self, job);
     self->is_met = self->is_mpirun || job->node_count == 1;
-    return status == OPAL_SUCCESS ? learn_job(self, job) : status;
+    if (status == OPAL_SUCCESS)
+        status = learn_job(self, job);
+    return status == OPAL_SUCCESS ? learn_parents(self, job) : status;
 }
 
 /* -- put, fence, get -------------------------------------------------------------- */
@@ -182,8 +209,8 @@ static opal_status_t put_piece(wire_t *self, unsigned rank, const char *key, siz
     }
     hex[2 * length] = 0;
     opal_status_t status =
-        wire_ask(&self->connection, "put_result", "cmd=put kvsname=%s key=%s-%u-%zu value=%s%s",
-                 self->kvs_name, key, rank, piece, head, hex);
+        opal_pmi_ask(&self->connection, "put_result", "cmd=put kvsname=%s key=%s-%u-%zu value=%s%s",
+                     self->kvs_name, key, rank, piece, head, hex);
     return insist(self, status, "the key ", key);
 }
 
@@ -193,6 +220,7 @@ static opal_status_t wire_put_for(void *state, unsigned rank, const char *key, c
     wire_t *self = state;
     char head[32];
     snprintf(head, sizeof head, "%zu:", length);
+    pthread_mutex_lock(&self->lock);
     opal_status_t status = need_kvs_name(self);
     size_t done = 0;
     for (size_t piece = 0; status == OPAL_SUCCESS && (piece == 0 || done < length); piece++) {
@@ -201,6 +229,7 @@ static opal_status_t wire_put_for(void *state, unsigned rank, const char *key, c
                            (const unsigned char *)bytes + done, part);
         done += part;
     }
+    pthread_mutex_unlock(&self->lock);
     return status;
 }
 
@@ -213,9 +242,12 @@ static opal_status_t wire_put(void *state, const char *key, const void *bytes, s
 static opal_status_t wire_fence(void *state)
 {
     wire_t *self = state;
-    opal_status_t status = wire_ask(&self->connection, "barrier_out", "cmd=barrier_in");
+    pthread_mutex_lock(&self->lock);
+    opal_status_t status = opal_pmi_ask(&self->connection, "barrier_out", "cmd=barrier_in");
     self->is_met |= status == OPAL_SUCCESS;
-    return insist(self, status, "the fence", "");
+    status = insist(self, status, "the fence", "");
+    pthread_mutex_unlock(&self->lock);
+    return status;
 }
 
 static int hex_value(char c)
@@ -241,8 +273,8 @@ static opal_status_t get_piece(wire_t *self, unsigned rank, const char *key, siz
                                const char **hex)
 {
     opal_status_t status =
-        wire_ask(&self->connection, "get_result", "cmd=get kvsname=%s key=%s-%u-%zu",
-                 self->kvs_name, key, rank, piece);
+        opal_pmi_ask(&self->connection, "get_result", "cmd=get kvsname=%s key=%s-%u-%zu",
+                     self->kvs_name, key, rank, piece);
     *hex = opal_pmi_message_get(&self->connection.answer, "value");
     return status;
 }
@@ -280,10 +312,9 @@ static opal_status_t add_piece(collected_t *value, size_t piece, const char *hex
     return is_good ? OPAL_SUCCESS : OPAL_ERR_PROTOCOL;
 }
 
-static opal_status_t wire_get(void *state, unsigned rank, const char *key, void **bytes,
-                              size_t *length)
+static opal_status_t get_value(wire_t *self, unsigned rank, const char *key, void **bytes,
+                               size_t *length)
 {
-    wire_t *self = state;
     collected_t value = {0};
     bool damaged = false;
     const char *hex;
@@ -311,6 +342,56 @@ static opal_status_t wire_get(void *state, unsigned rank, const char *key, void 
     *bytes = value.bytes;
     *length = value.total;
     return OPAL_SUCCESS;
+}
+
+static opal_status_t wire_get(void *state, unsigned rank, const char *key, void **bytes,
+                              size_t *length)
+{
+    wire_t *self = state;
+    pthread_mutex_lock(&self->lock);
+    opal_status_t status = get_value(self, rank, key, bytes, length);
+    pthread_mutex_unlock(&self->lock);
+    return status;
+}
+
+/* -- further jobs, and names ------------------------------------------------------ */
+
+/* The launcher, with its lock taken. */
+static opal_pmi_launcher_t enter(wire_t *self)
+{
+    pthread_mutex_lock(&self->lock);
+    return (opal_pmi_launcher_t){&self->connection, self->is_mpirun};
+}
+
+static opal_status_t leave(wire_t *self, opal_status_t status)
+{
+    pthread_mutex_unlock(&self->lock);
+    return status;
+}
+
+static opal_status_t wire_spawn(void *state, const opal_pmi_program_t programs[], size_t count,
+                                const char *parent_port, opal_status_t errors[])
+{
+    opal_pmi_launcher_t launcher = enter(state);
+    return leave(state, opal_pmi_request_spawn(&launcher, programs, count, parent_port, errors));
+}
+
+static opal_status_t wire_publish(void *state, const char *service, const char *port)
+{
+    opal_pmi_launcher_t launcher = enter(state);
+    return leave(state, opal_pmi_request_publish(&launcher, service, port));
+}
+
+static opal_status_t wire_unpublish(void *state, const char *service)
+{
+    opal_pmi_launcher_t launcher = enter(state);
+    return leave(state, opal_pmi_request_unpublish(&launcher, service));
+}
+
+static opal_status_t wire_lookup(void *state, const char *service, char **port)
+{
+    opal_pmi_launcher_t launcher = enter(state);
+    return leave(state, opal_pmi_request_lookup(&launcher, service, port));
 }
 
 /* -- the end ---------------------------------------------------------------------- */
@@ -347,19 +428,22 @@ OPAL_NORETURN static void wire_abort(void *state, int code)
     if (!self->is_mpirun)
         await_readers();
     await_hosts(self);
-    wire_send(&self->connection, "cmd=abort exitcode=%d", code);
+    opal_pmi_tell(&self->connection, "cmd=abort exitcode=%d", code);
     /* The launcher ends this process too; going first could look like a crash of our own. But where
      * the host has lost its network, Hydra's proxy waits for an order that never comes. */
-    wire_wait_for_end(&self->connection, ABORT_TIMEOUT_MSEC);
+    opal_pmi_await_end(&self->connection, ABORT_TIMEOUT_MSEC);
     _exit(code);
 }
 
 static opal_status_t wire_finalize(void *state)
 {
     wire_t *self = state;
+    pthread_mutex_lock(&self->lock);
     has_left = !self->is_mpirun;
-    opal_status_t status = wire_ask(&self->connection, "finalize_ack", "cmd=finalize");
-    return insist(self, status, "to let this rank go", "");
+    opal_status_t status = opal_pmi_ask(&self->connection, "finalize_ack", "cmd=finalize");
+    status = insist(self, status, "to let this rank go", "");
+    pthread_mutex_unlock(&self->lock);
+    return status;
 }
 
 /* Hydra shows the values of other ranks after a fence only. */
@@ -367,7 +451,8 @@ static opal_status_t wire_finalize(void *state)
     {                                                                                              \
         .is_prompt = (is_ours), .may_return = (is_ours), .init = wire_init, .put = wire_put,       \
         .put_for = wire_put_for, .fence = wire_fence, .get = wire_get, .abort = wire_abort,        \
-        .finalize = wire_finalize,                                                                 \
+        .finalize = wire_finalize, .spawn = wire_spawn, .publish = wire_publish,                   \
+        .unpublish = wire_unpublish, .lookup = wire_lookup,                                        \
     }
 
 static const opal_pmi_ops_t hydra_ops = WIRE_OPS(false);
@@ -398,8 +483,8 @@ static void wire_query(opal_answer_t *answer)
 static void wire_close(void)
 {
     free(wire.node_of);
-    memset(&wire, 0, sizeof wire);
-    wire.connection.fd = -1;
+    free(wire.parent_port);
+    wire = (wire_t){.lock = PTHREAD_MUTEX_INITIALIZER, .connection.fd = -1};
 }
 
 OPAL_EXPORT extern const opal_component_t mca_pmi_wire_component;

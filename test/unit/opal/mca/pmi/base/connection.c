@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* opal/mca/pmi/wire/connection.c: a request and its answer, whatever the answer is. */
+/* opal/mca/pmi/base/connection.c: a request and its answer, whatever the answer is. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/socket.h>
 
-#include "opal/mca/pmi/wire/wire.h"
+#include "opal/mca/pmi/base/connection.h"
 #include "test/unit/opal/support.h"
 
-static wire_connection_t connection;
+static opal_pmi_connection_t connection;
 static int launcher_end;
 
 static void setup(void)
@@ -29,7 +29,7 @@ START_TEST(a_question_and_its_answer)
 {
     char request[100];
     launcher_says("cmd=get_result rc=0 value=x y\n");
-    ck_assert_int_eq(wire_ask(&connection, "get_result", "cmd=get key=%s", "k"), OPAL_SUCCESS);
+    ck_assert_int_eq(opal_pmi_ask(&connection, "get_result", "cmd=get key=%s", "k"), OPAL_SUCCESS);
     ck_assert_str_eq(opal_pmi_message_get(&connection.answer, "value"), "x y");
     ssize_t length = read(launcher_end, request, sizeof request);
     ck_assert_mem_eq(request, "cmd=get key=k\n", (size_t)length);
@@ -41,12 +41,12 @@ END_TEST
 START_TEST(answers_that_came_together)
 {
     launcher_says("cmd=a n=1\ncmd=b n=2\ncmd=c");
-    ck_assert_int_eq(wire_ask(&connection, "a", "cmd=x"), OPAL_SUCCESS);
+    ck_assert_int_eq(opal_pmi_ask(&connection, "a", "cmd=x"), OPAL_SUCCESS);
     ck_assert_str_eq(opal_pmi_message_get(&connection.answer, "n"), "1");
-    ck_assert_int_eq(wire_ask(&connection, "b", "cmd=x"), OPAL_SUCCESS);
+    ck_assert_int_eq(opal_pmi_ask(&connection, "b", "cmd=x"), OPAL_SUCCESS);
     ck_assert_str_eq(opal_pmi_message_get(&connection.answer, "n"), "2");
     launcher_says(" n=3\n");
-    ck_assert_int_eq(wire_ask(&connection, "c", "cmd=x"), OPAL_SUCCESS);
+    ck_assert_int_eq(opal_pmi_ask(&connection, "c", "cmd=x"), OPAL_SUCCESS);
     ck_assert_str_eq(opal_pmi_message_get(&connection.answer, "n"), "3");
 }
 END_TEST
@@ -68,7 +68,7 @@ static const struct {
 START_TEST(kinds_of_answers)
 {
     launcher_says(answers[_i].answer);
-    ck_assert_int_eq(wire_ask(&connection, "ok", "cmd=x"), answers[_i].status);
+    ck_assert_int_eq(opal_pmi_ask(&connection, "ok", "cmd=x"), answers[_i].status);
     if (answers[_i].message[0] == 0)
         ck_assert_str_eq(unit_stderr(), "");
     else
@@ -79,11 +79,11 @@ END_TEST
 
 START_TEST(an_endless_answer)
 {
-    char bytes[8192];
+    char bytes[sizeof connection.buffer];
     memset(bytes, 'x', sizeof bytes);
     ck_assert_int_eq(write(launcher_end, bytes, sizeof bytes), sizeof bytes);
-    ck_assert_int_eq(wire_ask(&connection, "ok", "cmd=x"), OPAL_ERR_PROTOCOL);
-    unit_assert_part(unit_stderr(), "it is longer than 8 KiB");
+    ck_assert_int_eq(opal_pmi_ask(&connection, "ok", "cmd=x"), OPAL_ERR_PROTOCOL);
+    unit_assert_part(unit_stderr(), "it is longer than 16 KiB");
 }
 END_TEST
 
@@ -92,9 +92,9 @@ START_TEST(a_question_that_is_too_long)
     char text[5000];
     memset(text, 'x', sizeof text);
     text[sizeof text - 1] = 0;
-    ck_assert_int_eq(wire_ask(&connection, "ok", "cmd=%s", text), OPAL_ERR_TOO_LARGE);
+    ck_assert_int_eq(opal_pmi_ask(&connection, "ok", "cmd=%s", text), OPAL_ERR_TOO_LARGE);
     ck_assert_int_eq(recv(launcher_end, text, 1, MSG_DONTWAIT), -1);
-    unit_assert_part(unit_stderr(), "error: pmi/wire: ");
+    unit_assert_part(unit_stderr(), "error: pmi: ");
     unit_assert_part(unit_stderr(), "too large");
 }
 END_TEST
@@ -108,7 +108,7 @@ START_TEST(the_launcher_goes)
         launcher_says("cmd=o");
     if (_i != 1)
         close(launcher_end);
-    ck_assert_int_eq(wire_ask(&connection, "ok", "cmd=x"), OPAL_ERR_DISCONNECTED);
+    ck_assert_int_eq(opal_pmi_ask(&connection, "ok", "cmd=x"), OPAL_ERR_DISCONNECTED);
     unit_assert_part(unit_stderr(),
                      "the launcher closed the connection while this rank waited for ok");
     ck_assert_uint_eq(unit_count(unit_stderr(), "\n"), 1);
@@ -119,7 +119,7 @@ END_TEST
 START_TEST(the_descriptor_is_closed)
 {
     close(connection.fd);
-    ck_assert_int_eq(wire_ask(&connection, "ok", "cmd=x"), OPAL_ERR_NOT_AVAILABLE);
+    ck_assert_int_eq(opal_pmi_ask(&connection, "ok", "cmd=x"), OPAL_ERR_NOT_AVAILABLE);
     unit_assert_part(unit_stderr(), "is not an open descriptor");
     ck_assert_uint_eq(unit_count(unit_stderr(), "\n"), 1);
 }
@@ -131,21 +131,21 @@ START_TEST(the_descriptor_is_no_socket)
     int fd = open("/dev/null", O_RDWR);
     ck_assert_int_ge(fd, 0);
     connection.fd = fd;
-    ck_assert_int_eq(wire_ask(&connection, "ok", "cmd=x"), OPAL_ERR_DISCONNECTED);
+    ck_assert_int_eq(opal_pmi_ask(&connection, "ok", "cmd=x"), OPAL_ERR_DISCONNECTED);
 }
 END_TEST
 
 START_TEST(telling_is_not_asking)
 {
     char request[100];
-    wire_send(&connection, "cmd=abort exitcode=%d", 3);
+    opal_pmi_tell(&connection, "cmd=abort exitcode=%d", 3);
     ck_assert_int_eq(read(launcher_end, request, sizeof request), 21);
     ck_assert_mem_eq(request, "cmd=abort exitcode=3\n", 21);
     launcher_says("cmd=whatever\n");
     shutdown(launcher_end, SHUT_WR);
-    wire_wait_for_end(&connection, 60000);
+    opal_pmi_await_end(&connection, 60000);
     close(launcher_end);
-    wire_send(&connection, "cmd=abort exitcode=4");
+    opal_pmi_tell(&connection, "cmd=abort exitcode=4");
     ck_assert_str_eq(unit_stderr(), "");
 }
 END_TEST
@@ -154,7 +154,7 @@ END_TEST
 START_TEST(waiting_for_the_end_ends)
 {
     launcher_says("cmd=whatever\n");
-    wire_wait_for_end(&connection, 50);
+    opal_pmi_await_end(&connection, 50);
     ck_assert_int_eq(fcntl(connection.fd, F_GETFD) >= 0, 1);
 }
 END_TEST

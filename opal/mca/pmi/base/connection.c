@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "opal/mca/pmi/wire/wire.h"
+#include "opal/mca/pmi/base/connection.h"
 #include "opal/include/clock.h"
 #include "opal/util/log.h"
 
@@ -22,7 +22,22 @@ static ssize_t write_some(int fd, const char *bytes, size_t length)
     return written;
 }
 
-static opal_status_t send_message(wire_connection_t *connection, const char *format,
+static opal_status_t send_bytes(const opal_pmi_connection_t *connection, const char *bytes,
+                                size_t length)
+{
+    while (length > 0) {
+        ssize_t written = write_some(connection->fd, bytes, length);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return errno == EBADF ? OPAL_ERR_NOT_AVAILABLE : OPAL_ERR_DISCONNECTED;
+        bytes += written;
+        length -= (size_t)written;
+    }
+    return OPAL_SUCCESS;
+}
+
+static opal_status_t send_message(const opal_pmi_connection_t *connection, const char *format,
                                   va_list arguments)
 {
     char line[4096];
@@ -30,20 +45,11 @@ static opal_status_t send_message(wire_connection_t *connection, const char *for
     if (length < 0 || (size_t)length >= sizeof line - 1)
         return OPAL_ERR_TOO_LARGE;
     line[length++] = '\n';
-    for (const char *next = line; length > 0;) {
-        ssize_t written = write_some(connection->fd, next, (size_t)length);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return errno == EBADF ? OPAL_ERR_NOT_AVAILABLE : OPAL_ERR_DISCONNECTED;
-        next += written;
-        length -= (int)written;
-    }
-    return OPAL_SUCCESS;
+    return send_bytes(connection, line, (size_t)length);
 }
 
 /* Reads until the buffer begins with a whole message, and parses it. */
-static opal_status_t receive_message(wire_connection_t *connection, const char **complaint)
+static opal_status_t receive_message(opal_pmi_connection_t *connection, const char **complaint)
 {
     connection->length -= connection->used;
     memmove(connection->buffer, connection->buffer + connection->used, connection->length);
@@ -54,7 +60,7 @@ static opal_status_t receive_message(wire_connection_t *connection, const char *
         if (status != OPAL_SUCCESS || connection->used > 0)
             return status;
         if (connection->length == sizeof connection->buffer) {
-            *complaint = "it is longer than 8 KiB";
+            *complaint = "it is longer than 16 KiB";
             return OPAL_ERR_PROTOCOL;
         }
         ssize_t got = read(connection->fd, connection->buffer + connection->length,
@@ -67,36 +73,34 @@ static opal_status_t receive_message(wire_connection_t *connection, const char *
     }
 }
 
-opal_status_t wire_ask(wire_connection_t *connection, const char *expected, const char *format, ...)
+/* The answer to a question whose sending ended with this status. */
+static opal_status_t hear(opal_pmi_connection_t *connection, const char *expected,
+                          opal_status_t status)
 {
     const char *complaint = NULL;
-    va_list arguments;
-    va_start(arguments, format);
-    opal_status_t status = send_message(connection, format, arguments);
-    va_end(arguments);
     if (status == OPAL_SUCCESS)
         status = receive_message(connection, &complaint);
 
     if (status == OPAL_ERR_NOT_AVAILABLE) {
-        opal_log_error("pmi/wire: PMI_FD=%d is not an open descriptor: a program between the "
+        opal_log_error("pmi: PMI_FD=%d is not an open descriptor: a program between the "
                        "launcher and this one closed it, or handed PMI_FD to a program that is "
                        "no rank",
                        connection->fd);
         return status;
     }
     if (status == OPAL_ERR_DISCONNECTED) {
-        opal_log_error("pmi/wire: the launcher closed the connection while this rank waited for "
+        opal_log_error("pmi: the launcher closed the connection while this rank waited for "
                        "%s; it probably ended",
                        expected);
         return status;
     }
     if (status == OPAL_SUCCESS && strcmp(connection->answer.cmd, expected) != 0) {
-        opal_log_error("pmi/wire: expected the launcher to answer %s, but it said %s", expected,
+        opal_log_error("pmi: expected the launcher to answer %s, but it said %s", expected,
                        connection->answer.cmd);
         return OPAL_ERR_PROTOCOL;
     }
     if (status != OPAL_SUCCESS) {
-        opal_log_error("pmi/wire: no good message while waiting for %s: %s", expected,
+        opal_log_error("pmi: no good message while waiting for %s: %s", expected,
                        complaint != NULL ? complaint : opal_status_text(status));
         return status;
     }
@@ -104,7 +108,23 @@ opal_status_t wire_ask(wire_connection_t *connection, const char *expected, cons
     return rc == NULL || strcmp(rc, "0") == 0 ? OPAL_SUCCESS : OPAL_ERR_NOT_FOUND;
 }
 
-void wire_send(wire_connection_t *connection, const char *format, ...)
+opal_status_t opal_pmi_ask(opal_pmi_connection_t *connection, const char *expected,
+                           const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    opal_status_t status = send_message(connection, format, arguments);
+    va_end(arguments);
+    return hear(connection, expected, status);
+}
+
+opal_status_t opal_pmi_ask_lines(opal_pmi_connection_t *connection, const char *expected,
+                                 const char *lines, size_t length)
+{
+    return hear(connection, expected, send_bytes(connection, lines, length));
+}
+
+void opal_pmi_tell(opal_pmi_connection_t *connection, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -112,7 +132,7 @@ void wire_send(wire_connection_t *connection, const char *format, ...)
     va_end(arguments);
 }
 
-void wire_wait_for_end(const wire_connection_t *connection, int timeout_msec)
+void opal_pmi_await_end(const opal_pmi_connection_t *connection, int timeout_msec)
 {
     /* Not into the connection's buffer: another thread may be waiting for an answer in it. */
     char ignored[256];
