@@ -23,6 +23,7 @@ typedef struct channel {
     struct sink *sink;
     target_t *target;            /* the sink's */
     struct channel *next;        /* of the gather */
+    struct channel **link;       /* what leads to this one, until it has ended */
     struct channel *queued_next; /* in the sink's queue */
     bool is_queued;
     bool stamped;

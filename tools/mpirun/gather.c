@@ -35,12 +35,14 @@ struct sink {
     channel_t *first, *last; /* queue of channels with something to read */
     loop_timer_t stall;      /* runs while other channels wait for an owner that writes nothing */
     loop_timer_t resume;     /* due at once: there is more to write */
+    int own_fd;              /* closed with the sink, which is for one channel; -1: it is not */
 };
 
 struct gather {
     loop_t *loop;
     sink_t *sinks;
     channel_t *channels;
+    channel_t *ended; /* to be freed by the next sweep */
 };
 
 gather_t *gather_create(loop_t *loop)
@@ -73,6 +75,18 @@ static channel_t *dequeue(sink_t *sink)
     return channel;
 }
 
+/* Closes a channel's pipe, and leaves the channel to gather_sweep: the loop may still mention it.
+ */
+static void end_channel(gather_t *gather, channel_t *channel)
+{
+    loop_close(gather->loop, &channel->watch);
+    *channel->link = channel->next;
+    if (channel->next != NULL)
+        channel->next->link = channel->link;
+    channel->next = gather->ended;
+    gather->ended = channel;
+}
+
 /* The target failed: closes the pipes, so that the ranks get the error that the target would give.
  */
 static void break_sink(sink_t *sink, int error)
@@ -83,11 +97,12 @@ static void break_sink(sink_t *sink, int error)
     sink->broken = true;
     sink->owner = sink->first = NULL;
     loop_close(sink->gather->loop, &sink->watch);
-    for (channel_t *channel = sink->gather->channels; channel != NULL; channel = channel->next) {
+    for (channel_t *channel = sink->gather->channels, *next; channel != NULL; channel = next) {
+        next = channel->next;
         if (channel->sink != sink)
             continue;
         channel->is_queued = false;
-        loop_close(sink->gather->loop, &channel->watch);
+        end_channel(sink->gather, channel);
     }
 }
 
@@ -111,7 +126,7 @@ static bool take_turn(sink_t *sink)
         break;
     case STEP_ENDED:
         sink->owner = NULL;
-        loop_close(loop, &channel->watch);
+        end_channel(sink->gather, channel);
         break;
     case STEP_BLOCKED:
         if (sink->watch.fd < 0)
@@ -207,6 +222,7 @@ sink_t *gather_add_sink(gather_t *gather, int fd, const char *name)
     fstat(fd, &status);
     sink->gather = gather;
     sink->name = opal_xstrdup(name);
+    sink->own_fd = -1;
     sink->watch = (loop_watch_t){-1, sink_ready};
     sink->stall.fire = stall_fired;
     sink->resume.fire = resume_fired;
@@ -227,6 +243,13 @@ sink_t *gather_add_sink(gather_t *gather, int fd, const char *name)
         sink->target.fd = sink->watch.fd;
     if (S_ISFIFO(status.st_mode))
         fcntl(sink->target.fd, F_SETPIPE_SZ, SINK_PIPE_BYTES); /* if allowed */
+    return sink;
+}
+
+sink_t *gather_add_own_sink(gather_t *gather, int fd, const char *name)
+{
+    sink_t *sink = gather_add_sink(gather, fd, name);
+    sink->own_fd = fd;
     return sink;
 }
 
@@ -253,17 +276,46 @@ int gather_add_channel(gather_t *gather, sink_t *sink, const char *label, bool s
     channel->label = label != NULL ? opal_xstrdup(label) : NULL;
     channel->stamped = stamped;
     channel->next = gather->channels;
+    channel->link = &gather->channels;
+    if (channel->next != NULL)
+        channel->next->link = &channel->next;
     gather->channels = channel;
     if (sink->broken)
-        loop_close(gather->loop, &channel->watch);
+        end_channel(gather, channel);
     return ends[1];
+}
+
+static void free_sink(gather_t *gather, sink_t *sink)
+{
+    sink_t **link = &gather->sinks;
+    while (*link != sink)
+        link = &(*link)->next;
+    *link = sink->next;
+    loop_forget(gather->loop, &sink->stall);
+    loop_forget(gather->loop, &sink->resume);
+    loop_close(gather->loop, &sink->watch);
+    if (sink->own_fd >= 0)
+        close(sink->own_fd);
+    free(sink->name);
+    free(sink);
+}
+
+void gather_sweep(gather_t *gather)
+{
+    while (gather->ended != NULL) {
+        channel_t *channel = gather->ended;
+        gather->ended = channel->next;
+        if (channel->sink->own_fd >= 0)
+            free_sink(gather, channel->sink);
+        channel_fini(channel);
+        free(channel);
+    }
 }
 
 bool gather_finished(gather_t *gather)
 {
-    bool finished = true;
     for (channel_t *channel = gather->channels; channel != NULL; channel = channel->next) {
-        if (channel->watch.fd >= 0 && !channel->drains) {
+        if (!channel->drains) {
             channel->drains = true;
             if (channel->sink->owner != channel)
                 enqueue(channel->sink, channel);
@@ -271,24 +323,15 @@ bool gather_finished(gather_t *gather)
     }
     for (sink_t *sink = gather->sinks; sink != NULL; sink = sink->next)
         work(sink);
-    for (channel_t *channel = gather->channels; channel != NULL; channel = channel->next)
-        finished = finished && channel->watch.fd < 0;
-    return finished;
+    return gather->channels == NULL;
 }
 
 void gather_destroy(gather_t *gather)
 {
-    for (channel_t *channel = gather->channels, *next; channel != NULL; channel = next) {
-        next = channel->next;
-        loop_close(gather->loop, &channel->watch);
-        channel_fini(channel);
-        free(channel);
-    }
-    for (sink_t *sink = gather->sinks, *next; sink != NULL; sink = next) {
-        next = sink->next;
-        loop_close(gather->loop, &sink->watch);
-        free(sink->name);
-        free(sink);
-    }
+    while (gather->channels != NULL)
+        end_channel(gather, gather->channels);
+    gather_sweep(gather);
+    while (gather->sinks != NULL)
+        free_sink(gather, gather->sinks);
     free(gather);
 }

@@ -33,6 +33,9 @@ void gather_destroy(gather_t *gather);
  * gather_destroy. */
 sink_t *gather_add_sink(gather_t *gather, int fd, const char *name);
 
+/* Adds a target for one channel: it ends with the channel, and then the descriptor is closed. */
+sink_t *gather_add_own_sink(gather_t *gather, int fd, const char *name);
+
 /*
  * Adds a channel to a sink. Returns the descriptor to write to, which the caller closes, or -1 with
  * errno. `label` (may be NULL) starts each line, after the time if `stamped`. The pipe gets a
@@ -40,6 +43,9 @@ sink_t *gather_add_sink(gather_t *gather, int fd, const char *name);
  */
 int gather_add_channel(gather_t *gather, sink_t *sink, const char *label, bool stamped,
                        size_t pipe_bytes);
+
+/* Frees the channels that have ended; to be called between two turns of the loop. */
+void gather_sweep(gather_t *gather);
 
 /*
  * To be called when all writers have ended. Writes what is left in the pipes. True: everything is

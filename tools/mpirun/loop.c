@@ -64,6 +64,17 @@ void loop_stop(loop_timer_t *timer)
     timer->due_nsec = 0;
 }
 
+void loop_forget(loop_t *loop, loop_timer_t *timer)
+{
+    loop_timer_t **link = &loop->timers;
+    while (timer->known && *link != timer)
+        link = &(*link)->next;
+    if (timer->known)
+        *link = timer->next;
+    timer->known = false;
+    timer->due_nsec = 0;
+}
+
 /* Milliseconds until the first timer, rounded up so that it is due then; -1: there is none. */
 static int wait_msec(const loop_t *loop)
 {

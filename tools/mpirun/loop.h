@@ -2,9 +2,9 @@
 /*
  * The supervisor's event loop: epoll, and a few timers.
  *
- * A watch or a timer is a member of its owner's structure and must keep its address until
- * loop_fini: an event of a removed watch may still be in the batch that is being handled, and is
- * recognised by fd == -1.
+ * A watch or a timer is a member of its owner's structure, which may be freed between two turns of
+ * the loop only: an event of a removed watch may still be in the batch that is being handled, and
+ * is recognised by fd == -1.
  */
 #ifndef MPIRUN_LOOP_H
 #define MPIRUN_LOOP_H
@@ -42,6 +42,9 @@ void loop_close(loop_t *loop, loop_watch_t *watch);
 /* Starts or restarts a timer, or stops it. A timer fires once. */
 void loop_start(loop_t *loop, loop_timer_t *timer, double seconds);
 void loop_stop(loop_timer_t *timer);
+
+/* Stops a timer whose memory is to be freed; not from a timer's own function. */
+void loop_forget(loop_t *loop, loop_timer_t *timer);
 
 /* Waits for the next events and timers and handles them. */
 void loop_turn(loop_t *loop);

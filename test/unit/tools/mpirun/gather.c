@@ -237,6 +237,31 @@ START_TEST(gather_does_not_wait_for_strangers)
 }
 END_TEST
 
+/* A sink of its own ends with its channel, and the others go on. */
+START_TEST(gather_frees_what_has_ended)
+{
+    int target = file(), shared = file(), kept = dup(target);
+    sink_t *sink = gather_add_sink(gather, shared, "t");
+    for (int round = 0; round < 3; round++) {
+        sink_t *own = gather_add_own_sink(gather, dup(target), "own");
+        int a = channel(own, "a: "), b = channel(sink, NULL);
+        say(a, "x\n");
+        say(b, "y");
+        close(a);
+        close(b);
+        turn();
+        gather_sweep(gather);
+        gather_sweep(gather);
+    }
+    int next = dup(target); /* nothing else is open that was not before */
+    ck_assert_int_le(next, kept + 1);
+    expect(target, "a: x\na: x\na: x\n");
+    expect(shared, "yyy");
+    ck_assert(gather_finished(gather));
+    gather_destroy(gather);
+}
+END_TEST
+
 static const unit_test_t tests[] = {
     {.test = &gather_holds_back_half_a_line},
     {.test = &gather_labels_lines},
@@ -245,6 +270,7 @@ static const unit_test_t tests[] = {
     {.test = &gather_waits_for_room, .repeats = 2},
     {.test = &gather_closes_the_pipes_of_a_broken_target},
     {.test = &gather_does_not_wait_for_strangers},
+    {.test = &gather_frees_what_has_ended},
 };
 
 UNIT_MAIN("gather", tests, create);
