@@ -45,7 +45,7 @@ test_fuzz_param_LDADD = $(fuzz_ldadd)
 
 fuzz_targets += test/fuzz/pmi_server
 test_fuzz_pmi_server_SOURCES = test/fuzz/pmi_server.c \
-	tools/mpirun/pmi_server.c tools/mpirun/pmi_kvs.c
+	tools/mpirun/pmi_server.c tools/mpirun/pmi_spawn.c tools/mpirun/pmi_kvs.c
 test_fuzz_pmi_server_CFLAGS = $(fuzz_cflags)
 test_fuzz_pmi_server_LDADD = $(fuzz_ldadd)
 

@@ -51,6 +51,38 @@ static void on_broken(void *context, unsigned rank, const char *complaint)
     ranks[rank].silent = true;
 }
 
+static char *on_spawn(void *context, unsigned rank, const spawn_request_t *request,
+                      opal_text_t *started)
+{
+    (void)context, (void)rank;
+    require(request->count > 0, "a request has commands");
+    for (size_t i = 0; i < request->count; i++) {
+        const spawn_command_t *command = &request->commands[i];
+        require(command->argv.count > 0, "a command has a name");
+        require(command->infos.keys.count == command->infos.values.count, "infos are pairs");
+        opal_text_printf(started, "%s%u", i == 0 ? "" : ",", command->processes);
+    }
+    return request->count % 2 == 0 ? opal_xstrdup("there is\nno % room") : NULL;
+}
+
+static const char *on_publish(void *context, const char *service, const char *port)
+{
+    (void)context;
+    return strlen(service) > strlen(port) ? "exists_already" : NULL;
+}
+
+static const char *on_lookup(void *context, const char *service)
+{
+    (void)context;
+    return service[0] == 'a' ? service : NULL;
+}
+
+static bool on_unpublish(void *context, const char *service)
+{
+    (void)context;
+    return service[0] == 'a';
+}
+
 /* Reads answers, checking that each line begins as one. */
 static void read_answers(pmi_server_t *server, unsigned rank, size_t most)
 {
@@ -90,12 +122,18 @@ static const uint8_t *play(pmi_server_t *server, const uint8_t *bytes, const uin
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
-    static const pmi_server_events_t events = {on_abort, on_broken};
+    static const pmi_server_events_t events = {on_abort,   on_broken, on_spawn,
+                                               on_publish, on_lookup, on_unpublish};
     static const unsigned apps[RANKS] = {0, 0, 1, 2};
     const uint8_t *end = bytes + length;
     memset(ranks, 0, sizeof ranks);
-    pmi_server_t *server =
-        pmi_server_create(RANKS, apps, "(vector,(0,2,2))", "fuzz", &events, NULL);
+    const pmi_server_setup_t setup = {.size = RANKS,
+                                      .universe_size = RANKS,
+                                      .app_of = apps,
+                                      .mapping = "(vector,(0,2,2))",
+                                      .job_id = "fuzz",
+                                      .events = &events};
+    pmi_server_t *server = pmi_server_create(&setup);
     while (end - bytes >= 2)
         bytes = play(server, bytes, end);
     for (unsigned i = 0; i < RANKS; i++) {

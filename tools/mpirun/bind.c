@@ -285,7 +285,7 @@ static bool bind_by_options(hwloc_topology_t topology, job_t *job)
     bool good = true;
     for (unsigned i = 0; i < job->size; i++) {
         binding_init(&bindings[i]);
-        good = good && choose(topology, &job->options, i, &bindings[i]);
+        good = good && choose(topology, &job->options, job->first_place + i, &bindings[i]);
     }
     if (good) {
         unsigned *process = number_ranks(topology, job->options.rank_by, bindings, job->size);

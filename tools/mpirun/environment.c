@@ -2,6 +2,7 @@
 /* The environment of ranks. See environment.h. */
 #include "tools/mpirun/environment.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,6 +23,7 @@ static const char *const foreign[] = {
     "MICA_JOBID",
     "MICA_SUPERVISOR",
     "MICA_APP_NUMBER",
+    "MICA_PARENT_PORT",
     "MICA_REPORTER",
     "MICA_LOCAL_",
     "MICA_NODE_FD",
@@ -92,7 +94,8 @@ void environment_drop_foreign(void)
 
 void environment_of_app(app_t *app)
 {
-    for (char **setting = environ; *setting != NULL; setting++) {
+    char **inherited = app->inherited != NULL ? app->inherited->items : environ;
+    for (char **setting = inherited; setting != NULL && *setting != NULL; setting++) {
         if (!is_foreign(*setting))
             opal_strings_add(&app->environment, *setting);
     }
@@ -100,11 +103,18 @@ void environment_of_app(app_t *app)
         set(&app->environment, app->export.items[i]);
 }
 
-static void add_number(opal_strings_t *list, const char *name, unsigned value)
+static void add_text(opal_strings_t *list, const char *name, const char *value)
 {
-    char *setting = opal_xprintf("%s=%u", name, value);
+    char *setting = opal_xprintf("%s=%s", name, value);
     opal_strings_add(list, setting);
     free(setting);
+}
+
+static void add_number(opal_strings_t *list, const char *name, unsigned value)
+{
+    char text[16];
+    snprintf(text, sizeof text, "%u", value);
+    add_text(list, name, text);
 }
 
 /*
@@ -129,9 +139,9 @@ void environment_of_rank(const job_t *job, unsigned rank, rank_environment_t *en
     add_number(own, "PMI_FD", PMI_FD_OF_RANK);
     add_number(own, "PMI_RANK", rank);
     add_number(own, "PMI_SIZE", job->size);
-    add_number(own, "PMI_SPAWNED", 0);
+    add_number(own, "PMI_SPAWNED", job->parent_port != NULL);
     add_number(own, "MICA_SUPERVISOR", (unsigned)getpid());
-    add_number(own, "MICA_APP_NUMBER", (unsigned)(app - job->apps));
+    add_number(own, "MICA_APP_NUMBER", app->number);
     add_number(own, "MICA_REPORTER", is_reporter(app, rank));
     add_number(own, "MICA_LOCAL_RANK", local_rank);
     add_number(own, "MICA_LOCAL_SIZE", node->size);
@@ -144,12 +154,12 @@ void environment_of_rank(const job_t *job, unsigned rank, rank_environment_t *en
     add_number(own, "OMPI_COMM_WORLD_LOCAL_RANK", local_rank);
     add_number(own, "OMPI_COMM_WORLD_LOCAL_SIZE", node->size);
     add_number(own, "OMPI_COMM_WORLD_NODE_RANK", local_rank);
-    add_number(own, "OMPI_UNIVERSE_SIZE", job->size);
+    add_number(own, "OMPI_UNIVERSE_SIZE", job->universe_size);
     add_number(own, "MPI_LOCALRANKID", local_rank);
     add_number(own, "MPI_LOCALNRANKS", node->size);
-    char *id = opal_xprintf("MICA_JOBID=%s", job->id);
-    opal_strings_add(own, id);
-    free(id);
+    add_text(own, "MICA_JOBID", job->id);
+    if (job->parent_port != NULL)
+        add_text(own, "MICA_PARENT_PORT", job->parent_port);
 
     size_t shared = app->environment.count;
     environment->all = opal_xcalloc(shared + own->count + 1, sizeof *environment->all);

@@ -6,6 +6,8 @@
  *   PMI_FD PMI_RANK PMI_SIZE PMI_SPAWNED      how to reach mpirun (pmi/wire)
  *   MICA_JOBID                                unlike any other job's on this node
  *   MICA_SUPERVISOR                           the pid of the process that serves PMI_FD
+ *   MICA_APP_NUMBER                           MPI_APPNUM
+ *   MICA_PARENT_PORT                          of a job that a rank started: that rank's port
  *   MICA_REPORTER                             1: prints what is printed once per job
  *   MICA_LOCAL_RANK MICA_LOCAL_SIZE           among the ranks of this node
  *   MICA_NODE_FD                              the node's segment, if the node has several ranks
@@ -31,7 +33,8 @@ void environment_adopt_mca(const opal_strings_t *mca);
 /* Removes the variables of an enclosing launcher from mpirun's own environment. */
 void environment_drop_foreign(void);
 
-/* Stores the first two layers in app->environment. */
+/* Stores the first two layers in app->environment; the first is that of app->inherited, if there is
+ * one. */
 void environment_of_app(app_t *app);
 
 /* The strings of the third layer, and an array of all three layers that ends in NULL. */

@@ -138,11 +138,12 @@ static int wait_for_supervisor(front_t *front, const sigset_t *signals)
     return status;
 }
 
-int front_run(job_t *job, double kill_grace)
+int front_run(job_t *job, double kill_grace, int client_fd)
 {
     sigset_t blocked, mask;
     int life[2];
-    supervise_setup_t setup = {.job = job, .kill_grace = kill_grace, .mask = &mask};
+    supervise_setup_t setup = {
+        .job = job, .kill_grace = kill_grace, .mask = &mask, .client_fd = client_fd};
 
     choose_signals(&setup.signals);
     blocked = setup.signals;
@@ -162,6 +163,8 @@ int front_run(job_t *job, double kill_grace)
         opal_log_error("cannot start the supervisor: %s", strerror(errno));
         return STATUS_TROUBLE;
     }
-    close(life[0]); /* life[1] is open for as long as this process lives */
+    if (client_fd >= 0)
+        close(client_fd); /* the program is to see the supervisor's end */
+    close(life[0]);       /* life[1] is open for as long as this process lives */
     return wait_for_supervisor(&front, &setup.signals);
 }

@@ -17,7 +17,7 @@
 
 #include "tools/mpirun/job.h"
 
-/* Runs the job in a supervisor. Returns the exit status. */
-int front_run(job_t *job, double kill_grace);
+/* Runs the job in a supervisor. `client_fd`: supervise.h. Returns the exit status. */
+int front_run(job_t *job, double kill_grace, int client_fd);
 
 #endif

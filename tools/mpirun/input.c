@@ -205,10 +205,12 @@ static int open_feed(input_t *input, unsigned rank)
     return ends[0];
 }
 
-bool input_open(input_t *input, unsigned rank, int standard[3])
+bool input_open(input_t *input, const job_t *job, unsigned rank, int standard[3])
 {
     const options_t *options = &input->job->options;
     standard[0] = input->null_fd;
+    if (job != input->job)
+        return true;
     if (options->stdin_mode == STDIN_ONE && options->stdin_rank == rank)
         standard[0] = -1;
     if (options->stdin_mode != STDIN_ALL)

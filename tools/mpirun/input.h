@@ -4,7 +4,7 @@
  *
  * With one rank, that rank inherits mpirun's stdin and nothing is copied. With all, mpirun reads
  * and writes a copy to each rank, no faster than the slowest rank reads; a rank that closes its
- * stdin or ends gets no more. All other ranks read /dev/null.
+ * stdin or ends gets no more. All other ranks, and those of further jobs, read /dev/null.
  */
 #ifndef MPIRUN_INPUT_H
 #define MPIRUN_INPUT_H
@@ -22,7 +22,7 @@ void input_destroy(input_t *input);
  * Sets standard[0] to the descriptor that becomes the rank's stdin, or to -1 for mpirun's own. The
  * caller calls input_opened when the rank has its copy. False: an error was reported.
  */
-bool input_open(input_t *input, unsigned rank, int standard[3]);
+bool input_open(input_t *input, const job_t *job, unsigned rank, int standard[3]);
 void input_opened(input_t *input, int standard[3]);
 
 /* Begins to copy. Called when all ranks are started. */

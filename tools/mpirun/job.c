@@ -3,6 +3,7 @@
 #include "tools/mpirun/job.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,7 @@
 
 void job_init(job_t *job)
 {
-    *job = (job_t){0};
+    *job = (job_t){.number = 1};
     if (gethostname(job->host, sizeof job->host - 1) != 0)
         snprintf(job->host, sizeof job->host, "localhost");
     /* The kernel reuses pids, and a pid alone could name a dead job whose files are still there. */
@@ -42,6 +43,7 @@ void app_free(app_t *app)
     opal_strings_free(&app->environment);
     free(app->path);
     free(app->wdir);
+    free(app->search);
 }
 
 void job_free(job_t *job)
@@ -69,16 +71,18 @@ void job_free(job_t *job)
     free(job->options.slurm_mpi);
     free(job->options.rsh_agent);
     free(job->options.rsh_args);
+    spawn_pairs_free(&job->preputs);
     *job = (job_t){0};
 }
 
-static int check_directory(const char *path)
+static int check_directory(const job_t *job, const char *path)
 {
     struct stat status;
     int error = stat(path, &status) != 0 ? errno : S_ISDIR(status.st_mode) ? 0 : ENOTDIR;
     if (error == 0)
         return 0;
-    opal_log_error("--wdir: cannot go to %s: %s", path, strerror(error));
+    opal_log_error("%s: cannot go to %s: %s", job->number == 1 ? "--wdir" : "info wdir", path,
+                   strerror(error));
     return STATUS_USAGE;
 }
 
@@ -86,9 +90,9 @@ static int find_programs(job_t *job)
 {
     for (size_t i = 0; i < job->app_count; i++) {
         app_t *app = &job->apps[i];
-        int status = app->wdir != NULL ? check_directory(app->wdir) : 0;
+        int status = app->wdir != NULL ? check_directory(job, app->wdir) : 0;
         if (status == 0)
-            status = program_find(app->argv.items[0], app->wdir, &app->path);
+            status = program_find(app->argv.items[0], app->wdir, app->search, &app->path);
         if (status != 0)
             return status;
         environment_of_app(app);
@@ -146,6 +150,17 @@ static bool fits_cores(const options_t *options, size_t size, unsigned cores, un
     return false;
 }
 
+/* How many ranks may run at once without sharing hardware threads or slots. */
+static unsigned count_universe(const options_t *options)
+{
+    static unsigned long threads[1024]; /* more than Linux can have */
+    if (options->has_hosts && !options->hosts.whole_node)
+        return options->hosts.slots;
+    if (sched_getaffinity(0, sizeof threads, (cpu_set_t *)(void *)threads) != 0)
+        return 1;
+    return (unsigned)CPU_COUNT_S(sizeof threads, (cpu_set_t *)(void *)threads);
+}
+
 /* Sets the size of the job. Counts the machine's cores only if the size depends on them. */
 static int count_ranks(job_t *job)
 {
@@ -177,6 +192,8 @@ static int count_ranks(job_t *job)
     if (!fits_mapping(job, size) || !fits_cores(options, size, cores, slots))
         return STATUS_USAGE;
     job->size = (unsigned)size;
+    unsigned universe = job->universe_size > 0 ? job->universe_size : count_universe(options);
+    job->universe_size = universe > job->size ? universe : job->size;
     return 0;
 }
 
@@ -222,6 +239,20 @@ int job_prepare(job_t *job)
     }
     bool binds = options->bind_to != LEVEL_NONE || options->rankfile != NULL;
     return binds ? bind_ranks(job) : 0;
+}
+
+void job_prepare_client(job_t *job)
+{
+    app_t *app = job_add_app(job);
+    app->rank_count = 1;
+    environment_of_app(app);
+    job->options.stdin_mode = STDIN_NONE;
+    job->options.map_by = LEVEL_SLOT;
+    job->size = 1;
+    job->universe_size = count_universe(&job->options);
+    job->ranks = opal_xcalloc(1, sizeof *job->ranks);
+    job->ranks[0].app = app;
+    nodes_lay_out(job);
 }
 
 static void print_ranks(unsigned first, unsigned count)

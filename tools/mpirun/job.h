@@ -2,9 +2,9 @@
 /*
  * The job: its programs and its ranks.
  *
- * options.c stores what the user asked for, job.c makes ranks of it, bind.c binds them, and
- * supervise.c runs them. An app is made of an app context, which is a part of the command line ("-n
- * 2 prog a b") between two ':'.
+ * options.c (or spawn.c, for a rank that starts a job) stores what the user asked for, job.c makes
+ * ranks of it, bind.c binds them, start.c starts them, and supervise.c sees to their ends. An app
+ * is made of an app context, which is a part of the command line ("-n 2 prog a b") between two ':'.
  */
 #ifndef MPIRUN_JOB_H
 #define MPIRUN_JOB_H
@@ -18,6 +18,7 @@
 #include "opal/node/region_reap.h"
 #include "opal/util/text.h"
 #include "tools/mpirun/hosts.h"
+#include "tools/mpirun/pmi_server.h"
 #include "tools/mpirun/rankfile.h"
 
 /* mpirun's own exit statuses; a rank's is passed on as it is. */
@@ -56,9 +57,12 @@ typedef struct app {
     char *path;            /* the file that argv[0] means */
     char *wdir;            /* NULL: mpirun's own */
     opal_strings_t export; /* of -x: NAME=VALUE */
+    char *search;          /* directories to look for argv[0] before those of PATH; NULL: none */
+    unsigned number;       /* MPI_APPNUM */
     unsigned rank_count;   /* 0: -n was not given */
     unsigned first_rank;
-    opal_strings_t environment; /* of its ranks, without what differs by rank */
+    const opal_strings_t *inherited; /* the environment that it adds to; NULL: mpirun's own */
+    opal_strings_t environment;      /* of its ranks, without what differs by rank */
 } app_t;
 
 /* The value of --fake-nodes. */
@@ -123,6 +127,7 @@ typedef struct rank {
 } rank_t;
 
 typedef struct job {
+    unsigned number; /* 1: mpirun's own; jobs that ranks start count on */
     options_t options;
     app_t *apps;
     size_t app_count;
@@ -130,12 +135,24 @@ typedef struct job {
     unsigned size;
     node_t *nodes;
     unsigned node_count;
-    rankfile_t rankfile; /* empty without one */
-    char id[48];         /* unique on this node */
-    char host[256];      /* this node */
+    rankfile_t rankfile;     /* empty without one */
+    char id[48];             /* unique on this node */
+    char host[256];          /* this node */
+    unsigned universe_size;  /* MPI_UNIVERSE_SIZE */
+    unsigned first_place;    /* where the mapping begins: behind so many processes */
+    const char *parent_port; /* in `preputs`; NULL: no rank started this job */
+    spawn_pairs_t preputs;   /* what its ranks find in their KVS */
+
+    /* While it runs; supervise.c's. */
+    struct supervisor *supervisor;
+    struct job *next; /* of those that run */
+    pmi_server_t *pmi;
+    struct pmi_links *links;
+    unsigned running;  /* ranks */
+    bool is_abandoned; /* it could not be started as a whole: how its ranks end does not matter */
 } job_t;
 
-/* Sets the names of the node and of the job. */
+/* Sets the names of the node and of the job, whose number is 1. */
 void job_init(job_t *job);
 void job_free(job_t *job);
 
@@ -149,6 +166,9 @@ void app_free(app_t *app);
  * reported.
  */
 int job_prepare(job_t *job);
+
+/* Makes a job of one rank, which is no child: the program that mpirun serves (client.c). */
+void job_prepare_client(job_t *job);
 
 /* The table of --display-map, on stdout. */
 void job_display_map(const job_t *job);

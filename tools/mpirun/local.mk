@@ -10,6 +10,7 @@ noinst_LTLIBRARIES += libmpirun_core.la
 libmpirun_core_la_SOURCES = \
 	%D%/appfile.c \
 	%D%/bind.c %D%/bind.h \
+	%D%/client.c \
 	%D%/channel.c %D%/channel.h \
 	%D%/descendants.c %D%/descendants.h \
 	%D%/launcher.c %D%/launcher.h \
@@ -23,6 +24,7 @@ libmpirun_core_la_SOURCES = \
 	%D%/job.c %D%/job.h \
 	%D%/launch.c %D%/launch.h \
 	%D%/loop.c %D%/loop.h \
+	%D%/names.c %D%/names.h \
 	%D%/nodes.c %D%/nodes.h \
 	%D%/number.c %D%/number.h \
 	%D%/option_rows.c %D%/option_rows.h \
@@ -33,10 +35,14 @@ libmpirun_core_la_SOURCES = \
 	%D%/pmi_kvs.c %D%/pmi_kvs.h \
 	%D%/pmi_link.c %D%/pmi_link.h \
 	%D%/pmi_server.c %D%/pmi_server.h \
+	%D%/pmi_spawn.c %D%/pmi_spawn.h \
 	%D%/program.c %D%/program.h \
 	%D%/rankfile.c %D%/rankfile.h \
+	%D%/spawn.c %D%/spawn.h \
 	%D%/spelling.c %D%/spelling.h \
-	%D%/supervise.c %D%/supervise.h
+	%D%/start.c \
+	%D%/supervise.c %D%/supervise.h \
+	%D%/supervisor.h
 
 .PHONY: install-mpiexec-link uninstall-mpiexec-link
 install-mpiexec-link:

@@ -3,14 +3,15 @@
  * mpirun: starts the ranks of an MPI job on this node, or hands the job over to a launcher for
  * several nodes. Errors of the request are found here, before there is a process to clean up.
  *
- *   main -> options, launcher -> job, nodes, bind -> front -> supervise -> launch, output, input,
+ *   main -> options, launcher -> job, nodes, bind -> front -> supervise -> start -> launch, output,
+ *                            \-> handover                                    \-> spawn       input,
  * pmi
- *                            \-> handover
  */
 #include "config.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/close_range.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +30,7 @@
 #include "tools/mpirun/handover.h"
 #include "tools/mpirun/job.h"
 #include "tools/mpirun/nodes.h"
+#include "tools/mpirun/number.h"
 #include "tools/mpirun/options.h"
 #include "tools/mpirun/spelling.h"
 
@@ -112,7 +114,7 @@ static int start_here(job_t *job)
         return 0;
     if (job->options.report_bindings)
         job_report_bindings(job);
-    return front_run(job, opal_launcher_params.kill_grace);
+    return front_run(job, opal_launcher_params.kill_grace, -1);
 }
 
 static int hand_over(const job_t *job, opal_launcher_t launcher, const char *path)
@@ -151,6 +153,36 @@ static int run(job_t *job)
     return status == 0 && job->options.show && !opal_log_flush_stdout() ? STATUS_TROUBLE : status;
 }
 
+/*
+ * mpirun --serve FD, which pmi/singleton starts (client.c): goes into the background, so that the
+ * program has no child to wait for, and keeps none of the program's files open.
+ */
+static int serve(job_t *job, int fd)
+{
+    if (!read_params(job))
+        return STATUS_USAGE;
+    close_range(3, (unsigned)fd - 1, 0);
+    close_range((unsigned)fd + 1, ~0U, 0);
+    pid_t background = fork();
+    if (background < 0) {
+        opal_log_error("cannot go into the background: %s", strerror(errno));
+        return STATUS_TROUBLE;
+    }
+    if (background > 0)
+        _exit(0);
+    unsetenv("OMPI_MCA_pmi"); /* it made the program a job of one, and is not for those it starts */
+    job_prepare_client(job);
+    return front_run(job, opal_launcher_params.kill_grace, fd);
+}
+
+/* The descriptor of --serve; -1: that is not what is asked for. */
+static int parse_serve(int argc, char **argv)
+{
+    unsigned fd;
+    bool asked = argc == 3 && strcmp(argv[1], "--serve") == 0;
+    return asked && number_parse_unsigned(argv[2], 4, INT_MAX, &fd) ? (int)fd : -1;
+}
+
 int main(int argc, char **argv)
 {
     job_t job;
@@ -158,8 +190,10 @@ int main(int argc, char **argv)
     if (!clean_descriptors())
         return STATUS_TROUBLE;
     job_init(&job);
-    int status = STATUS_USAGE;
-    if (options_parse(&job, argc, argv)) {
+    int status = STATUS_USAGE, client_fd = parse_serve(argc, argv);
+    if (client_fd >= 0) {
+        status = serve(&job, client_fd);
+    } else if (options_parse(&job, argc, argv)) {
         if (job.options.help)
             options_print_help();
         else if (job.options.version)

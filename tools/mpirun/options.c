@@ -237,6 +237,7 @@ static bool parse_app_context(cursor_t *cursor, int argc, char **argv)
     }
     for (; i < argc; i++)
         opal_strings_add(&cursor->app.argv, argv[i]);
+    cursor->app.number = (unsigned)apps_before;
     *job_add_app(cursor->job) = cursor->app;
     return true;
 }

@@ -27,17 +27,24 @@ bool outcome_ends_job(const rank_t *rank, pmi_state_t state)
     return WIFSIGNALED(rank->wait_status) || state != PMI_FINALIZED;
 }
 
-static bool failed_by_itself(const job_t *job, const pmi_server_t *pmi, unsigned rank)
+static pmi_state_t state_of(const job_t *job, unsigned rank)
 {
-    const rank_t *one = &job->ranks[rank];
-    return one->by_itself && outcome_status(one, pmi_server_state(pmi, rank)) != 0;
+    return pmi_server_state(job->pmi, rank);
 }
 
-int outcome_of_job(const job_t *job, const pmi_server_t *pmi)
+static bool failed_by_itself(const job_t *job, unsigned rank)
 {
-    for (unsigned i = 0; i < job->size; i++) {
-        if (failed_by_itself(job, pmi, i))
-            return outcome_status(&job->ranks[i], pmi_server_state(pmi, i));
+    const rank_t *one = &job->ranks[rank];
+    return one->by_itself && outcome_status(one, state_of(job, rank)) != 0;
+}
+
+int outcome_of_jobs(const job_t *jobs)
+{
+    for (const job_t *job = jobs; job != NULL; job = job->next) {
+        for (unsigned i = 0; i < job->size; i++) {
+            if (failed_by_itself(job, i))
+                return outcome_status(&job->ranks[i], state_of(job, i));
+        }
     }
     return 0;
 }
@@ -52,21 +59,25 @@ char *outcome_name_signal(int signal)
 
 char *outcome_name_rank(const job_t *job, unsigned rank)
 {
-    return opal_xprintf("rank %u on %s (pid %d)", rank, job->host, (int)job->ranks[rank].pid);
+    int pid = (int)job->ranks[rank].pid;
+    return job->number == 1 ? opal_xprintf("rank %u on %s (pid %d)", rank, job->host, pid)
+                            : opal_xprintf("rank %u of job %u on %s (pid %d)", rank, job->number,
+                                           job->host, pid);
 }
 
 /*
  * True if the exit status says everything: each failed rank exited with a status after
  * MPI_Finalize, which is how a program returns a result to its caller.
  */
-static bool status_says_all(const job_t *job, const pmi_server_t *pmi)
+static bool status_says_all(const job_t *jobs)
 {
-    for (unsigned i = 0; i < job->size; i++) {
-        if (failed_by_itself(job, pmi, i) &&
-            outcome_ends_job(&job->ranks[i], pmi_server_state(pmi, i)))
-            return false;
+    for (const job_t *job = jobs; job != NULL; job = job->next) {
+        for (unsigned i = 0; i < job->size; i++) {
+            if (failed_by_itself(job, i) && outcome_ends_job(&job->ranks[i], state_of(job, i)))
+                return false;
+        }
     }
-    return !job->options.verbose;
+    return !jobs->options.verbose;
 }
 
 static void describe(const job_t *job, unsigned rank, pmi_state_t state, opal_text_t *text)
@@ -90,18 +101,26 @@ static void describe(const job_t *job, unsigned rank, pmi_state_t state, opal_te
     }
 }
 
-void outcome_report(const job_t *job, const pmi_server_t *pmi)
+/* Adds the failures of a job to the text; `*failed` counts those of all jobs. */
+static void describe_failures(const job_t *job, opal_text_t *text, unsigned *failed)
+{
+    for (unsigned i = 0; i < job->size; i++) {
+        if (!failed_by_itself(job, i) || ++*failed > MOST_NAMED)
+            continue;
+        opal_text_add(text, *failed > 1 ? "\n" : "");
+        describe(job, i, state_of(job, i), text);
+    }
+}
+
+void outcome_report(const job_t *jobs)
 {
     opal_text_t text = {0};
     unsigned failed = 0, running = 0;
-    if (status_says_all(job, pmi))
+    if (status_says_all(jobs))
         return;
-    for (unsigned i = 0; i < job->size; i++) {
-        running += job->ranks[i].running;
-        if (!failed_by_itself(job, pmi, i) || failed++ >= MOST_NAMED)
-            continue;
-        opal_text_add(&text, failed > 1 ? "\n" : "");
-        describe(job, i, pmi_server_state(pmi, i), &text);
+    for (const job_t *job = jobs; job != NULL; job = job->next) {
+        running += job->running;
+        describe_failures(job, &text, &failed);
     }
     if (failed > MOST_NAMED)
         opal_text_printf(&text, "\nand %u more", failed - MOST_NAMED);
@@ -114,23 +133,35 @@ void outcome_report(const job_t *job, const pmi_server_t *pmi)
     opal_text_free(&text);
 }
 
-char *outcome_list_running(const job_t *job)
+/* "ranks 0, 2-5 of job 2" */
+static void list_running(const job_t *job, opal_text_t *text)
 {
-    opal_text_t text = {0};
-    unsigned count = 0;
+    bool is_first = true;
+    opal_text_add(text, job->running == 1 ? "rank " : "ranks ");
     for (unsigned i = 0; i < job->size; i++) {
         if (!job->ranks[i].running)
             continue;
         unsigned last = i;
         while (last + 1 < job->size && job->ranks[last + 1].running)
             last++;
-        opal_text_printf(&text, "%s%u", count == 0 ? "" : ", ", i);
+        opal_text_printf(text, "%s%u", is_first ? "" : ", ", i);
         if (last > i)
-            opal_text_printf(&text, "-%u", last);
-        count += last - i + 1;
+            opal_text_printf(text, "-%u", last);
+        is_first = false;
         i = last;
     }
-    char *result = opal_xprintf("rank%s %s", count == 1 ? "" : "s", opal_text_string(&text));
-    opal_text_free(&text);
-    return result;
+    if (job->number > 1)
+        opal_text_printf(text, " of job %u", job->number);
+}
+
+char *outcome_list_running(const job_t *jobs)
+{
+    opal_text_t text = {0};
+    for (const job_t *job = jobs; job != NULL; job = job->next) {
+        if (job->running == 0)
+            continue;
+        opal_text_add(&text, text.length > 0 ? " and " : "");
+        list_running(job, &text);
+    }
+    return opal_text_take(&text);
 }

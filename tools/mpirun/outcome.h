@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How a rank ended, what that means for the job, and how it is reported. */
+/*
+ * How a rank ended, what that means for the job, and how it is reported. `jobs` are all that run,
+ * linked by `next`.
+ */
 #ifndef MPIRUN_OUTCOME_H
 #define MPIRUN_OUTCOME_H
 
@@ -15,21 +18,21 @@ int outcome_status(const rank_t *rank, pmi_state_t state);
 /* True if the end of this rank ends the job: it failed, and not by exiting after MPI_Finalize. */
 bool outcome_ends_job(const rank_t *rank, pmi_state_t state);
 
-/* The status of the lowest rank that failed by itself; 0: no rank failed. */
-int outcome_of_job(const job_t *job, const pmi_server_t *pmi);
+/* The status of the lowest rank of the first job in which a rank failed by itself; 0: none did. */
+int outcome_of_jobs(const job_t *jobs);
 
 /*
  * Prints one message that names the ranks that failed by themselves and says what happens to the
  * others. Prints none if all of them exited after MPI_Finalize, unless mpirun is verbose: then the
  * exit status says enough.
  */
-void outcome_report(const job_t *job, const pmi_server_t *pmi);
+void outcome_report(const job_t *jobs);
 
-/* "rank 3 on node7 (pid 4711)" */
+/* "rank 3 on node7 (pid 4711)", "rank 3 of job 2 on node7 (pid 4711)" */
 char *outcome_name_rank(const job_t *job, unsigned rank);
 
-/* "ranks 0, 2-5": the running ranks. */
-char *outcome_list_running(const job_t *job);
+/* "ranks 0, 2-5", "rank 0 and ranks 0-3 of job 2": the running ranks. */
+char *outcome_list_running(const job_t *jobs);
 
 /* "SIGSEGV (segmentation fault)" */
 char *outcome_name_signal(int signal);

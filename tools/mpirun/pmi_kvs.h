@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The key-value space: a hash table with chains. Used for the values that ranks put, and for
- * published names.
- */
+/* The key-value space of a job: a hash table with chains. */
 #ifndef MPIRUN_PMI_KVS_H
 #define MPIRUN_PMI_KVS_H
 

@@ -23,6 +23,8 @@ struct pmi_links {
     pmi_server_t *server;
     pmi_socket_t *sockets;
     unsigned size;
+    void (*closed)(void *context); /* of an adopted socket; NULL: nobody asks */
+    void *context;
 };
 
 /* Sends what can be sent now. A rank that has ended is no error: supervise.c handles its end. */
@@ -80,8 +82,11 @@ static bool receive(pmi_socket_t *socket)
         flush(links);
         return true;
     }
-    if (length == 0 || errno != EAGAIN)
+    if (length == 0 || errno != EAGAIN) {
         loop_close(links->loop, &socket->watch);
+        if (links->closed != NULL)
+            links->closed(links->context);
+    }
     return false;
 }
 
@@ -133,6 +138,21 @@ int pmi_links_open(pmi_links_t *links, unsigned rank)
         return -1;
     }
     return ends[1];
+}
+
+bool pmi_links_adopt(pmi_links_t *links, unsigned rank, int fd, void (*closed)(void *context),
+                     void *context)
+{
+    pmi_socket_t *own = &links->sockets[rank];
+    own->watch.fd = fd;
+    own->events = EPOLLIN;
+    if (!loop_add(links->loop, &own->watch, EPOLLIN)) {
+        own->watch.fd = -1;
+        return false;
+    }
+    links->closed = closed;
+    links->context = context;
+    return true;
 }
 
 void pmi_links_finish(pmi_links_t *links, unsigned rank)

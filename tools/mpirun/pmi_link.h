@@ -14,6 +14,11 @@ void pmi_links_destroy(pmi_links_t *links);
 /* Makes a rank's socket pair. Returns the rank's end, which the caller closes, or -1 with errno. */
 int pmi_links_open(pmi_links_t *links, unsigned rank);
 
+/* Takes a socket to a rank that is no child; `closed` is called when its other end has closed.
+ * False with errno: it cannot be watched, and stays the caller's. */
+bool pmi_links_adopt(pmi_links_t *links, unsigned rank, int fd, void (*closed)(void *context),
+                     void *context);
+
 /* Serves the last requests of a rank that has ended, and closes its socket. */
 void pmi_links_finish(pmi_links_t *links, unsigned rank);
 

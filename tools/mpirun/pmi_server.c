@@ -11,13 +11,13 @@
 #include <string.h>
 
 #include "opal/mca/pmi/base/message.h"
+#include "opal/mca/pmi/base/names.h"
 #include "opal/util/text.h"
 #include "tools/mpirun/pmi_kvs.h"
 
 enum {
     MAX_PENDING_BYTES = 256 * 1024,    /* of answers to one rank, before it is not read */
     MAX_KVS_BYTES = 256 * 1024 * 1024, /* of all ranks together */
-    MAX_NAMES_BYTES = 1024 * 1024,     /* of published names */
 };
 
 typedef struct client {
@@ -27,40 +27,41 @@ typedef struct client {
     bool has_ended; /* its process has ended */
     bool listed;    /* in the pending list */
     unsigned app;
-    opal_text_t input;  /* received, not yet parsed */
-    opal_text_t output; /* responses */
-    size_t sent;        /* bytes of output that are sent */
+    opal_text_t input;     /* received, not yet parsed */
+    opal_text_t output;    /* responses */
+    size_t sent;           /* bytes of output that are sent */
+    spawn_request_t spawn; /* the commands that have come so far */
 } client_t;
 
 struct pmi_server {
     pmi_server_events_t events;
     void *context;
-    unsigned size, in_barrier;
+    unsigned size, universe_size, in_barrier;
     client_t *clients;
     unsigned *pending; /* a stack of ranks with client.listed set */
     unsigned pending_count;
     char *kvs_name;
-    pmi_kvs_t kvs, names;
+    pmi_kvs_t kvs;
 };
 
 /* Serves one command. Returns NULL, or a complaint that ends the job. */
 typedef const char *serve_fn_t(pmi_server_t *server, unsigned rank,
                                const opal_pmi_message_t *message);
 
-pmi_server_t *pmi_server_create(unsigned size, const unsigned *app_of, const char *mapping,
-                                const char *job_id, const pmi_server_events_t *events,
-                                void *context)
+pmi_server_t *pmi_server_create(const pmi_server_setup_t *setup)
 {
+    unsigned size = setup->size;
     pmi_server_t *server = opal_xcalloc(1, sizeof *server);
-    server->events = *events;
-    server->context = context;
+    server->events = *setup->events;
+    server->context = setup->context;
     server->size = size;
+    server->universe_size = setup->universe_size;
     server->clients = opal_xcalloc(size, sizeof *server->clients);
     server->pending = opal_xcalloc(size, sizeof *server->pending);
     for (unsigned i = 0; i < size; i++)
-        server->clients[i].app = app_of[i];
-    server->kvs_name = opal_xprintf("kvs_%s", job_id);
-    pmi_kvs_put(&server->kvs, "PMI_process_mapping", mapping, MAX_KVS_BYTES);
+        server->clients[i].app = setup->app_of[i];
+    server->kvs_name = opal_xprintf("kvs_%s", setup->job_id);
+    pmi_server_put_text(server, "PMI_process_mapping", setup->mapping);
     return server;
 }
 
@@ -69,9 +70,9 @@ void pmi_server_destroy(pmi_server_t *server)
     for (unsigned i = 0; i < server->size; i++) {
         opal_text_free(&server->clients[i].input);
         opal_text_free(&server->clients[i].output);
+        spawn_request_free(&server->clients[i].spawn);
     }
     pmi_kvs_free(&server->kvs);
-    pmi_kvs_free(&server->names);
     free(server->kvs_name);
     free(server->clients);
     free(server->pending);
@@ -91,6 +92,11 @@ void pmi_server_put_bytes(pmi_server_t *server, unsigned rank, const char *key, 
     pmi_kvs_put(&server->kvs, name, opal_text_string(&value), MAX_KVS_BYTES);
     free(name);
     opal_text_free(&value);
+}
+
+void pmi_server_put_text(pmi_server_t *server, const char *key, const char *value)
+{
+    pmi_kvs_put(&server->kvs, key, value, MAX_KVS_BYTES);
 }
 
 static void answer(pmi_server_t *server, unsigned rank, const char *format, ...) OPAL_PRINTF(3, 4);
@@ -144,7 +150,7 @@ static const char *serve_universe(pmi_server_t *server, unsigned rank,
                                   const opal_pmi_message_t *message)
 {
     (void)message;
-    answer(server, rank, "cmd=universe_size size=%u\n", server->size);
+    answer(server, rank, "cmd=universe_size size=%u\n", server->universe_size);
     return NULL;
 }
 
@@ -242,12 +248,10 @@ static const char *serve_publish(pmi_server_t *server, unsigned rank,
     const char *port = opal_pmi_message_get(message, "port");
     if (service == NULL || port == NULL)
         return "sent a publish_name without service or port";
-    if (pmi_kvs_get(&server->names, service) != NULL)
-        answer(server, rank, "cmd=publish_result info=error rc=1 msg=exists_already\n");
-    else if (!pmi_kvs_put(&server->names, service, port, MAX_NAMES_BYTES))
-        answer(server, rank, "cmd=publish_result info=error rc=1 msg=out_of_space\n");
-    else
-        answer(server, rank, "cmd=publish_result info=ok rc=0 msg=success\n");
+    const char *complaint = server->events.publish(server->context, service, port);
+    answer(server, rank, "cmd=publish_result info=%s rc=%d msg=%s\n",
+           complaint == NULL ? "ok" : "error", complaint != NULL,
+           complaint == NULL ? "success" : complaint);
     return NULL;
 }
 
@@ -257,7 +261,7 @@ static const char *serve_lookup(pmi_server_t *server, unsigned rank,
     const char *service = opal_pmi_message_get(message, "service");
     if (service == NULL)
         return "sent a lookup_name without a service";
-    const char *port = pmi_kvs_get(&server->names, service);
+    const char *port = server->events.lookup(server->context, service);
     if (port != NULL)
         answer(server, rank, "cmd=lookup_result info=ok rc=0 port=%s\n", port);
     else
@@ -271,19 +275,43 @@ static const char *serve_unpublish(pmi_server_t *server, unsigned rank,
     const char *service = opal_pmi_message_get(message, "service");
     if (service == NULL)
         return "sent an unpublish_name without a service";
-    if (pmi_kvs_remove(&server->names, service))
+    if (server->events.unpublish(server->context, service))
         answer(server, rank, "cmd=unpublish_result info=ok rc=0 msg=success\n");
     else
         answer(server, rank, "cmd=unpublish_result info=error rc=1 msg=not_found\n");
     return NULL;
 }
 
+/* The answer to a whole request. Clients of MPICH read rc, ours also the text. */
+static void answer_spawn(pmi_server_t *server, unsigned rank, const spawn_request_t *request)
+{
+    opal_text_t started = {0}, text = {0};
+    char *complaint = server->events.spawn(server->context, rank, request, &started);
+    if (complaint != NULL) {
+        opal_pmi_escape(&text, complaint);
+        answer(server, rank, "cmd=spawn_result rc=-1 text=%s msg=spawn_failed\n",
+               opal_text_string(&text));
+    } else if (started.length > 0) {
+        answer(server, rank, "cmd=spawn_result rc=0 started=%s\n", opal_text_string(&started));
+    } else {
+        answer(server, rank, "cmd=spawn_result rc=0\n");
+    }
+    opal_text_free(&started);
+    opal_text_free(&text);
+    free(complaint);
+}
+
 static const char *serve_spawn(pmi_server_t *server, unsigned rank,
                                const opal_pmi_message_t *message)
 {
-    (void)message;
-    answer(server, rank, "cmd=spawn_result rc=-1 msg=this_mpirun_does_not_spawn\n");
-    return NULL;
+    spawn_request_t *request = &server->clients[rank].spawn;
+    bool is_whole;
+    const char *complaint = spawn_request_add(request, message, &is_whole);
+    if (complaint == NULL && is_whole)
+        answer_spawn(server, rank, request);
+    if (complaint != NULL || is_whole)
+        spawn_request_free(request);
+    return complaint;
 }
 
 static const struct {

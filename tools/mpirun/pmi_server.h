@@ -11,8 +11,8 @@
  * without bound.
  *
  * Served: init, get_maxes, get_appnum, get_universe_size, get_my_kvsname, put, get,
- * barrier_in, finalize, abort, publish_name, lookup_name, unpublish_name; spawn is
- * refused in a way that clients understand. The key PMI_process_mapping says which ranks share a
+ * barrier_in, finalize, abort; and, by its owner, publish_name, lookup_name, unpublish_name and
+ * spawn. The key PMI_process_mapping says which ranks share a
  * node. A rank may repeat init ... finalize: a script can run several MPI programs one after the
  * other.
  */
@@ -21,6 +21,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "tools/mpirun/pmi_spawn.h"
 
 typedef struct pmi_server pmi_server_t;
 
@@ -32,6 +34,16 @@ typedef struct pmi_server_events {
     /* The rank violated the protocol, or waits for what cannot happen; no more of its input is
      * read. The complaint completes a sentence: "rank 3 ..." */
     void (*broken)(void *context, unsigned rank, const char *complaint);
+
+    /* The rank asks for a further job. NULL: it is started, and `started`, if something was added
+     * to it, says how many processes of each command run. Else a malloc'ed text: why it is not. */
+    char *(*spawn)(void *context, unsigned rank, const spawn_request_t *request,
+                   opal_text_t *started);
+
+    /* As names.h; `context` has the names of all jobs. */
+    const char *(*publish)(void *context, const char *service, const char *port);
+    const char *(*lookup)(void *context, const char *service);
+    bool (*unpublish)(void *context, const char *service);
 } pmi_server_events_t;
 
 typedef enum pmi_state {
@@ -40,11 +52,17 @@ typedef enum pmi_state {
     PMI_FINALIZED,
 } pmi_state_t;
 
-/* `app_of` is the app number of each rank, `mapping` the value of PMI_process_mapping. The server
- * copies all arguments but the context. */
-pmi_server_t *pmi_server_create(unsigned size, const unsigned *app_of, const char *mapping,
-                                const char *job_id, const pmi_server_events_t *events,
-                                void *context);
+/* Copied, but for what `context` points to. */
+typedef struct pmi_server_setup {
+    unsigned size, universe_size;
+    const unsigned *app_of; /* the app number of each rank */
+    const char *mapping;    /* the value of PMI_process_mapping */
+    const char *job_id;
+    const pmi_server_events_t *events;
+    void *context;
+} pmi_server_setup_t;
+
+pmi_server_t *pmi_server_create(const pmi_server_setup_t *setup);
 void pmi_server_destroy(pmi_server_t *server);
 
 /*
@@ -54,6 +72,9 @@ void pmi_server_destroy(pmi_server_t *server);
 enum { PMI_SERVER_MAX_BYTES = 400 };
 void pmi_server_put_bytes(pmi_server_t *server, unsigned rank, const char *key, const void *bytes,
                           size_t length);
+
+/* Puts text under a key. */
+void pmi_server_put_text(pmi_server_t *server, const char *key, const char *value);
 
 /* Handles bytes from a rank; messages may be cut anywhere. */
 void pmi_server_receive(pmi_server_t *server, unsigned rank, const char *bytes, size_t length);

@@ -60,22 +60,24 @@ static int find_by_path(const char *name, const char *wdir, char **path)
     return status;
 }
 
-static int report_not_in_path(const char *name, const char *wdir)
+static int report_not_in_path(const char *name, const char *wdir, const char *first)
 {
     char *here = seen_from(wdir, name);
     bool is_here = try_file(here) == 0;
     free(here);
-    opal_log_error("program not found: %s is in no directory of PATH%s%s", name,
+    opal_log_error("program not found: %s is in no directory of %s%sPATH%s%s", name,
+                   first != NULL ? first : "", first != NULL ? " and " : "",
                    is_here ? "; there is one in the current directory, write ./" : "",
                    is_here ? name : "");
     return STATUS_NOT_FOUND;
 }
 
-static int find_in_path(const char *name, const char *wdir, char **path)
+static int find_in_path(const char *name, const char *wdir, const char *first, char **path)
 {
-    const char *search = getenv("PATH");
-    if (search == NULL)
-        search = "/usr/local/bin:/usr/bin:/bin";
+    const char *usual = getenv("PATH");
+    if (usual == NULL)
+        usual = "/usr/local/bin:/usr/bin:/bin";
+    char *search = first != NULL ? opal_xprintf("%s:%s", first, usual) : opal_xstrdup(usual);
     char *unusable = NULL;
     int unusable_error = 0;
 
@@ -89,6 +91,7 @@ static int find_in_path(const char *name, const char *wdir, char **path)
         if (error == 0) {
             free(unusable);
             free(file);
+            free(search);
             *path = relative;
             return 0;
         }
@@ -104,17 +107,18 @@ static int find_in_path(const char *name, const char *wdir, char **path)
             break;
     }
     int status = unusable != NULL ? report_unusable(unusable, unusable, unusable_error)
-                                  : report_not_in_path(name, wdir);
+                                  : report_not_in_path(name, wdir, first);
     free(unusable);
+    free(search);
     return status;
 }
 
-int program_find(const char *name, const char *wdir, char **path)
+int program_find(const char *name, const char *wdir, const char *first, char **path)
 {
     if (name[0] == 0) {
         opal_log_error("program not found: its name is empty");
         return STATUS_NOT_FOUND;
     }
     return strchr(name, '/') != NULL ? find_by_path(name, wdir, path)
-                                     : find_in_path(name, wdir, path);
+                                     : find_in_path(name, wdir, first, path);
 }

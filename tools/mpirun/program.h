@@ -8,9 +8,10 @@
 
 /*
  * A name with a '/' is a path, relative to `wdir` (NULL: the current directory); any other name is
- * looked up in PATH. Returns 0 with a malloc'ed path, which may be relative to `wdir`, or
- * STATUS_NOT_FOUND or STATUS_NOT_EXECUTABLE after an error was reported.
+ * looked up in the directories of `first` (separated by ':'; NULL: none), then of PATH. Returns 0
+ * with a malloc'ed path, which may be relative to `wdir`, or STATUS_NOT_FOUND or
+ * STATUS_NOT_EXECUTABLE after an error was reported.
  */
-int program_find(const char *name, const char *wdir, char **path);
+int program_find(const char *name, const char *wdir, const char *first, char **path);
 
 #endif

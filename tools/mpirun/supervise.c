@@ -1,29 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The supervisor: phases, signals, and the ends of ranks. See supervise.h. */
-#include "tools/mpirun/supervise.h"
+#include "tools/mpirun/supervisor.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "opal/process/key.h"
 #include "opal/include/clock.h"
 #include "opal/util/log.h"
-#include "opal/util/sha256.h"
 #include "tools/mpirun/descendants.h"
-#include "tools/mpirun/environment.h"
-#include "tools/mpirun/input.h"
-#include "tools/mpirun/launch.h"
-#include "tools/mpirun/loop.h"
 #include "tools/mpirun/nodes.h"
 #include "tools/mpirun/outcome.h"
-#include "tools/mpirun/output.h"
 #include "tools/mpirun/pmi_link.h"
 
 static const double settle_seconds = 0.05;
@@ -31,40 +22,21 @@ static const double settle_seconds = 0.05;
 /* Two signals within this time count as one: timeout(1) sends two. */
 static const uint64_t repeat_nsec = UINT64_C(250000000);
 
-typedef enum phase {
-    PHASE_RUNNING,
-    PHASE_SETTLING,
-    PHASE_ENDING,
-    PHASE_KILLING,
-} phase_t;
-
-typedef struct supervisor {
-    const supervise_setup_t *setup;
-    job_t *job;
-    loop_t loop;
-    pmi_server_t *pmi;
-    pmi_links_t *links;
-    output_t *output;
-    input_t *input;
-    struct rlimit file_limit; /* of the ranks: what mpirun was started with */
-    loop_watch_t signals, front;
-    loop_timer_t settle, grace, timeout;
-
-    phase_t phase;
-    unsigned running;       /* ranks */
-    bool reported;          /* failures of ranks were reported */
-    bool has_verdict;       /* the exit status is decided: */
-    int verdict;            /*   by abort, --timeout, a violation of PMI, a failed start */
-    int end_signal;         /* the signal that ended the job; 0: none */
-    uint64_t end_signal_at; /* when it first came from front or terminal; 0: it did not */
-    bool drop_output;       /* do not wait for a target that accepts nothing */
-} supervisor_t;
-
-static void decide(supervisor_t *self, int status)
+void supervisor_decide(supervisor_t *self, int status)
 {
     if (!self->has_verdict) {
         self->has_verdict = true;
         self->verdict = status;
+    }
+}
+
+static void signal_ranks(const supervisor_t *self, int signal)
+{
+    for (const job_t *job = self->jobs; job != NULL; job = job->next) {
+        for (unsigned i = 0; i < job->size; i++) {
+            if (job->ranks[i].running)
+                kill(job->ranks[i].pid, signal);
+        }
     }
 }
 
@@ -73,10 +45,7 @@ static void signal_job(const supervisor_t *self, int signal)
 {
     if (descendants_signal(signal, false) > 0)
         return;
-    for (unsigned i = 0; i < self->job->size; i++) {
-        if (self->job->ranks[i].running)
-            kill(self->job->ranks[i].pid, signal);
-    }
+    signal_ranks(self, signal);
 }
 
 static void kill_now(supervisor_t *self)
@@ -87,8 +56,7 @@ static void kill_now(supervisor_t *self)
     signal_job(self, SIGKILL);
 }
 
-/* Asks all descendants to end. `from_terminal`: the process group has got the signal already. */
-static void end_all(supervisor_t *self, int signal, bool from_terminal)
+void supervisor_end_all(supervisor_t *self, int signal, bool from_terminal)
 {
     if (self->phase >= PHASE_ENDING)
         return;
@@ -113,7 +81,7 @@ static bool report_failures(supervisor_t *self)
     reap(self); /* a crash and its consequence may be noticed in either order */
     if (self->phase != PHASE_SETTLING)
         return false;
-    outcome_report(self->job, self->pmi);
+    outcome_report(self->jobs);
     self->reported = true;
     return true;
 }
@@ -122,15 +90,15 @@ static void settle_fired(loop_timer_t *timer)
 {
     supervisor_t *self = opal_container_of(timer, supervisor_t, settle);
     report_failures(self);
-    end_all(self, SIGTERM, false);
+    supervisor_end_all(self, SIGTERM, false);
 }
 
 static void grace_fired(loop_timer_t *timer)
 {
     supervisor_t *self = opal_container_of(timer, supervisor_t, grace);
     if (self->running > 0) {
-        char *list = outcome_list_running(self->job);
-        if (!self->job->options.quiet)
+        char *list = outcome_list_running(self->jobs);
+        if (!self->jobs->options.quiet)
             opal_log_warning("%s did not end within %g s and will be killed", list,
                              self->setup->kill_grace);
         free(list);
@@ -144,53 +112,94 @@ static void timeout_fired(loop_timer_t *timer)
     supervisor_t *self = opal_container_of(timer, supervisor_t, timeout);
     if (self->phase != PHASE_RUNNING || self->running == 0)
         return;
-    char *list = outcome_list_running(self->job);
-    opal_log_error("the job ran for %g s, its limit; ended: %s of %u", self->job->options.timeout,
-                   list, self->job->size);
+    char *list = outcome_list_running(self->jobs);
+    opal_log_error("the job ran for %g s, its limit; ended: %s of %u", self->jobs->options.timeout,
+                   list, self->jobs->size);
     free(list);
-    decide(self, STATUS_TIMEOUT);
-    end_all(self, SIGTERM, false);
+    supervisor_decide(self, STATUS_TIMEOUT);
+    supervisor_end_all(self, SIGTERM, false);
+}
+
+/* "the job of 3 ranks", "the jobs of 7 ranks" */
+static char *name_jobs(const supervisor_t *self)
+{
+    unsigned size = 0;
+    for (const job_t *job = self->jobs; job != NULL; job = job->next)
+        size += job->size;
+    return opal_xprintf("the job%s of %u rank%s", self->jobs->next != NULL ? "s" : "", size,
+                        size == 1 ? "" : "s");
 }
 
 static void rank_aborted(void *context, unsigned rank, int code, const char *message)
 {
-    supervisor_t *self = context;
-    if (self->phase >= PHASE_ENDING)
+    job_t *job = context;
+    supervisor_t *self = job->supervisor;
+    if (self->phase >= PHASE_ENDING || job->is_abandoned)
         return;
-    self->job->ranks[rank].is_reported = true;
+    job->ranks[rank].is_reported = true;
     bool is_sequel = report_failures(self);
-    char *name = outcome_name_rank(self->job, rank);
-    opal_log_error(
-        "%s aborted with code %d (MPI_Abort, or a fatal MPI error)%s%s; the job of %u rank%s is ended",
-        name, code, message != NULL ? ": " : "", message != NULL ? message : "", self->job->size,
-        self->job->size == 1 ? "" : "s");
+    char *name = outcome_name_rank(job, rank), *jobs = name_jobs(self);
+    opal_log_error("%s aborted with code %d (MPI_Abort, or a fatal MPI error)%s%s; %s %s ended",
+                   name, code, message != NULL ? ": " : "", message != NULL ? message : "", jobs,
+                   self->jobs->next != NULL ? "are" : "is");
     free(name);
+    free(jobs);
     /* An exit status has 8 bits; a code such as 256 must not become 0. */
     if (!is_sequel)
-        decide(self, code != 0 && (code & 255) == 0 ? 1 : code & 255);
-    end_all(self, SIGTERM, false);
+        supervisor_decide(self, code != 0 && (code & 255) == 0 ? 1 : code & 255);
+    supervisor_end_all(self, SIGTERM, false);
 }
 
 static void rank_broke_pmi(void *context, unsigned rank, const char *complaint)
 {
-    supervisor_t *self = context;
-    if (self->phase >= PHASE_ENDING)
+    job_t *job = context;
+    supervisor_t *self = job->supervisor;
+    if (self->phase >= PHASE_ENDING || job->is_abandoned)
         return;
-    self->job->ranks[rank].is_reported = true;
+    job->ranks[rank].is_reported = true;
     bool is_sequel = report_failures(self);
-    char *name = outcome_name_rank(self->job, rank);
+    char *name = outcome_name_rank(job, rank);
     opal_log_error("%s %s; the job is ended", name, complaint);
     free(name);
     if (!is_sequel)
-        decide(self, STATUS_TROUBLE);
-    end_all(self, SIGTERM, false);
+        supervisor_decide(self, STATUS_TROUBLE);
+    supervisor_end_all(self, SIGTERM, false);
 }
 
-static rank_t *find_rank(const supervisor_t *self, pid_t pid)
+static const char *publish(void *context, const char *service, const char *port)
 {
-    for (unsigned i = 0; i < self->job->size; i++) {
-        if (self->job->ranks[i].pid == pid && self->job->ranks[i].running)
-            return &self->job->ranks[i];
+    const job_t *job = context;
+    return names_publish(job->supervisor->names, service, port);
+}
+
+static const char *look_up(void *context, const char *service)
+{
+    const job_t *job = context;
+    return names_lookup(job->supervisor->names, service);
+}
+
+static bool unpublish(void *context, const char *service)
+{
+    const job_t *job = context;
+    return names_unpublish(job->supervisor->names, service);
+}
+
+const pmi_server_events_t supervisor_events = {
+    .aborted = rank_aborted,
+    .broken = rank_broke_pmi,
+    .spawn = supervisor_spawn,
+    .publish = publish,
+    .lookup = look_up,
+    .unpublish = unpublish,
+};
+
+static rank_t *find_rank(const supervisor_t *self, pid_t pid, job_t **job)
+{
+    for (*job = self->jobs; *job != NULL; *job = (*job)->next) {
+        for (unsigned i = 0; i < (*job)->size; i++) {
+            if ((*job)->ranks[i].pid == pid && (*job)->ranks[i].running)
+                return &(*job)->ranks[i];
+        }
     }
     return NULL;
 }
@@ -199,22 +208,24 @@ static rank_t *find_rank(const supervisor_t *self, pid_t pid)
 static void handle_end(pid_t pid, int wait_status, void *context)
 {
     supervisor_t *self = context;
-    rank_t *rank = find_rank(self, pid);
+    job_t *job;
+    rank_t *rank = find_rank(self, pid, &job);
     if (rank == NULL)
         return;
-    unsigned number = (unsigned)(rank - self->job->ranks);
-    pmi_links_finish(self->links, number); /* serves a last finalize or abort first */
+    unsigned number = (unsigned)(rank - job->ranks);
+    pmi_links_finish(job->links, number); /* serves a last finalize or abort first */
     rank->running = false;
     rank->wait_status = wait_status;
-    rank->by_itself = self->phase < PHASE_ENDING && !rank->is_reported;
+    rank->by_itself = self->phase < PHASE_ENDING && !rank->is_reported && !job->is_abandoned;
+    job->running--;
     self->running--;
     if (!rank->by_itself)
         return;
 
-    nodes_declare_ended(self->job, number);
-    pmi_state_t state = pmi_server_state(self->pmi, number);
+    nodes_declare_ended(job, number);
+    pmi_state_t state = pmi_server_state(job->pmi, number);
     if (!outcome_ends_job(rank, state)) {
-        pmi_server_rank_ended(self->pmi, number);
+        pmi_server_rank_ended(job->pmi, number);
     } else if (self->phase == PHASE_RUNNING) {
         self->phase = PHASE_SETTLING;
         loop_start(&self->loop, &self->settle, settle_seconds);
@@ -230,8 +241,10 @@ static void reap(supervisor_t *self)
         handle_end(pid, status, self);
         any = true;
     }
-    if (any && self->running > 0 && self->phase == PHASE_RUNNING)
-        nodes_reap(self->job);
+    for (const job_t *job = self->jobs; any && job != NULL; job = job->next) {
+        if (job->running > 0 && self->phase == PHASE_RUNNING)
+            nodes_reap(job);
+    }
 }
 
 /* `is_copy`: it was sent to the whole process group, so the front will forward it, too. */
@@ -258,7 +271,7 @@ static void handle_end_signal(supervisor_t *self, int signal, bool from_terminal
             loop_start(&self->loop, &self->grace, self->setup->kill_grace);
         return;
     }
-    end_all(self, signal, from_terminal);
+    supervisor_end_all(self, signal, from_terminal);
 }
 
 static void handle_signal(supervisor_t *self, const struct signalfd_siginfo *info)
@@ -271,10 +284,7 @@ static void handle_signal(supervisor_t *self, const struct signalfd_siginfo *inf
         break;
     case SIGUSR1:
     case SIGUSR2:
-        for (unsigned i = 0; i < self->job->size; i++) {
-            if (self->job->ranks[i].running)
-                kill(self->job->ranks[i].pid, signal);
-        }
+        signal_ranks(self, signal);
         break;
     case SIGTSTP:
         descendants_signal(SIGSTOP, from_terminal);
@@ -322,149 +332,47 @@ static bool watch_sources(supervisor_t *self)
            loop_add(&self->loop, &self->front, EPOLLIN);
 }
 
-/* A rank takes up to five descriptors of ours, a node two. */
-static rlim_t count_files(const job_t *job)
+static void start_first(supervisor_t *self, job_t *job)
 {
-    return 5 * (rlim_t)job->size + 2 * (rlim_t)job->node_count + 64;
-}
-
-/* The usual soft limit of 1024 is soon too low. */
-static void raise_file_limit(supervisor_t *self)
-{
-    rlim_t needed = count_files(self->job);
-    if (getrlimit(RLIMIT_NOFILE, &self->file_limit) != 0 || self->file_limit.rlim_cur >= needed)
-        return;
-    struct rlimit raised = self->file_limit;
-    raised.rlim_cur = needed < raised.rlim_max ? needed : raised.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &raised); /* if it stays too low, opening one says so */
-}
-
-/* Without a key, a rank that needs it reports the error. */
-static void put_key(supervisor_t *self)
-{
-    unsigned char key[OPAL_JOB_KEY_BYTES];
-    if (opal_secret_random(key, sizeof key) == OPAL_SUCCESS)
-        pmi_server_put_bytes(self->pmi, 0, OPAL_JOB_KEY_NAME, key, sizeof key);
-    explicit_bzero(key, sizeof key);
-}
-
-static void create_pmi(supervisor_t *self)
-{
-    static const pmi_server_events_t events = {.aborted = rank_aborted, .broken = rank_broke_pmi};
-    job_t *job = self->job;
-    unsigned *app_of = opal_xcalloc(job->size, sizeof *app_of);
-    for (unsigned i = 0; i < job->size; i++)
-        app_of[i] = (unsigned)(job->ranks[i].app - job->apps);
-    char *mapping = nodes_mapping(job);
-    self->pmi = pmi_server_create(job->size, app_of, mapping, job->id, &events, self);
-    free(mapping);
-    put_key(self);
-    self->links = pmi_links_create(&self->loop, self->pmi, job->size);
-    free(app_of);
-}
-
-/* The exit status for a program that cannot be executed, as in a shell. */
-static int status_of_failure(const launch_failure_t *failure, bool executing)
-{
-    if (!executing)
-        return STATUS_TROUBLE;
-    return failure->error == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
-}
-
-static void report_start_failure(supervisor_t *self, unsigned rank, const launch_failure_t *failure)
-{
-    const app_t *app = self->job->ranks[rank].app;
-    bool executing = strcmp(failure->step, "execute it") == 0;
-    const char *hint = "";
-    char limit_hint[80];
-    if (failure->error == EMFILE || failure->error == EBADF) { /* the latter: of dup2 */
-        snprintf(limit_hint, sizeof limit_hint,
-                 "\nThe limit of open files is too low; try: ulimit -n %llu",
-                 (unsigned long long)count_files(self->job));
-        hint = limit_hint;
-    }
-    if (executing && failure->error == ENOEXEC)
-        hint = "\nIt is no program for this machine; a script needs a first line such as #!/bin/sh";
-    else if (executing && failure->error == ENOENT)
-        hint = "\nIt is there, but the interpreter or loader that it names is not.";
-    opal_log_error("cannot start rank %u on %s, %s: cannot %s: %s%s", rank, self->job->host,
-                   app->path, failure->step, strerror(failure->error), hint);
-    decide(self, status_of_failure(failure, executing));
-}
-
-static bool start_rank(supervisor_t *self, unsigned number)
-{
-    rank_t *rank = &self->job->ranks[number];
-    launch_plan_t plan = {.path = rank->app->path,
-                          .argv = rank->app->argv.items,
-                          .wdir = rank->app->wdir,
-                          .standard = {-1, -1, -1},
-                          .cpus = rank->cpus,
-                          .cpus_bytes = rank->cpus_bytes,
-                          .node_fd = rank->node->segment.fd,
-                          .heap_fd = rank->node->heap_fd,
-                          .mask = self->setup->mask,
-                          .file_limit = &self->file_limit};
-    launch_failure_t failure = {.step = "make its PMI socket"};
-    rank_environment_t environment;
-
-    if (!input_open(self->input, number, plan.standard))
-        goto failed;
-    if (!output_open(self->output, number, plan.standard))
-        goto close_input;
-    plan.pmi_fd = pmi_links_open(self->links, number);
-    if (plan.pmi_fd < 0) {
-        failure.error = errno;
-        report_start_failure(self, number, &failure);
-        goto close_output;
-    }
-    environment_of_rank(self->job, number, &environment);
-    plan.environment = environment.all;
-    pid_t pid = launch_process(&plan, &failure);
-    if (pid > 0) {
-        rank->pid = pid;
-        rank->running = true;
-        self->running++;
-    } else {
-        report_start_failure(self, number, &failure);
-    }
-    environment_free(&environment);
-    close(plan.pmi_fd);
-close_output:
-    output_opened(plan.standard);
-close_input:
-    input_opened(self->input, plan.standard);
-failed:
-    return rank->running;
-}
-
-static void start_ranks(supervisor_t *self)
-{
-    job_t *job = self->job;
-    if (job->options.verbose)
-        opal_log_note("job %s: starting %u rank%s on %s", job->id, job->size,
-                      job->size == 1 ? "" : "s", job->host);
     if (job->options.timeout > 0)
         loop_start(&self->loop, &self->timeout, job->options.timeout);
-    for (unsigned i = 0; i < job->size; i++) {
-        if (!start_rank(self, i)) {
-            decide(self, STATUS_TROUBLE);
-            kill_now(self);
-            return;
-        }
-        if (job->options.verbose)
-            opal_log_note("rank %u is pid %d: %s", i, (int)job->ranks[i].pid,
-                          job->ranks[i].app->path);
+    if (supervisor_start_ranks(self, job)) {
+        input_start(self->input);
+    } else {
+        supervisor_decide(self, STATUS_TROUBLE);
+        kill_now(self);
     }
-    input_start(self->input);
+}
+
+/* Frees the further jobs whose ranks have all ended, and what else has ended; for between two turns
+ * of the loop. How they ended is known if the phase says that nothing has failed. */
+static void sweep(supervisor_t *self)
+{
+    for (job_t *job = self->jobs->next, *next; job != NULL; job = next) {
+        next = job->next;
+        if (job->running > 0 || (self->phase != PHASE_RUNNING && !job->is_abandoned))
+            continue;
+        for (unsigned i = 0; i < job->size && !job->is_abandoned; i++) {
+            if (self->status_of_ended == 0)
+                self->status_of_ended =
+                    outcome_status(&job->ranks[i], pmi_server_state(job->pmi, i));
+        }
+        supervisor_remove_job(self, job);
+        job_free(job);
+        free(job);
+    }
+    output_sweep(self->output);
+    names_sweep(self->names);
 }
 
 /* A job that answers a signal by ending well has ended well. */
 static bool all_ended_well(const supervisor_t *self)
 {
-    for (unsigned i = 0; i < self->job->size; i++) {
-        if (outcome_status(&self->job->ranks[i], pmi_server_state(self->pmi, i)) != 0)
-            return false;
+    for (const job_t *job = self->jobs; job != NULL; job = job->next) {
+        for (unsigned i = 0; i < job->size; i++) {
+            if (outcome_status(&job->ranks[i], pmi_server_state(job->pmi, i)) != 0)
+                return false;
+        }
     }
     return true;
 }
@@ -474,17 +382,19 @@ static int finish(supervisor_t *self)
 {
     loop_stop(&self->settle);
     loop_stop(&self->timeout);
-    if (!descendants_kill(handle_end, self) && !self->job->options.quiet)
+    if (!descendants_kill(handle_end, self) && !self->jobs->options.quiet)
         opal_log_warning("some processes of the job could not be killed and are left alone");
 
     while (!output_finished(self->output) && !self->drop_output)
         loop_turn(&self->loop);
 
     if (!self->has_verdict && !self->reported)
-        outcome_report(self->job, self->pmi);
+        outcome_report(self->jobs);
     if (self->has_verdict)
         return self->verdict;
-    int status = outcome_of_job(self->job, self->pmi);
+    int status = outcome_of_jobs(self->jobs);
+    if (status == 0)
+        status = self->status_of_ended;
     if (status == 0 && self->end_signal != 0 && (self->drop_output || !all_ended_well(self)))
         status = STATUS_SIGNAL_BASE + self->end_signal;
     return status;
@@ -496,39 +406,59 @@ static void clean_up(supervisor_t *self)
         output_destroy(self->output);
     if (self->input != NULL)
         input_destroy(self->input);
-    if (self->links != NULL)
-        pmi_links_destroy(self->links);
-    if (self->pmi != NULL)
-        pmi_server_destroy(self->pmi);
-    nodes_destroy(self->job);
+    while (self->jobs != NULL) {
+        job_t *job = self->jobs;
+        supervisor_remove_job(self, job);
+        if (job != self->setup->job) {
+            job_free(job);
+            free(job);
+        }
+    }
+    names_destroy(self->names);
+    loop_close(&self->loop, &self->client.process);
     loop_close(&self->loop, &self->signals);
     loop_close(&self->loop, &self->front);
     loop_fini(&self->loop);
 }
 
+/* Runs mpirun's own job, or serves the program behind a socket, and all that they start. */
+static int run(supervisor_t *self, job_t *job)
+{
+    if (self->setup->client_fd < 0)
+        start_first(self, job);
+    else if (!supervisor_adopt_client(self, self->setup->client_fd))
+        return STATUS_TROUBLE;
+    while (self->running > 0 || (self->client.is_there && self->phase < PHASE_ENDING)) {
+        loop_turn(&self->loop);
+        sweep(self);
+    }
+    int status = finish(self);
+    if (job->options.verbose)
+        opal_log_note("job %s: all ranks have ended, exit status %d", job->id, status);
+    return status;
+}
+
 int supervise_job(const supervise_setup_t *setup)
 {
-    supervisor_t self = {
-        .setup = setup, .job = setup->job, .signals = {-1, NULL}, .front = {-1, NULL}};
+    supervisor_t self = {.setup = setup,
+                         .started = 1,
+                         .signals = {-1, NULL},
+                         .front = {-1, NULL},
+                         .client = {.process = {-1, NULL}}};
     int status = STATUS_TROUBLE;
     descendants_become_subreaper();
-    raise_file_limit(&self);
+    getrlimit(RLIMIT_NOFILE, &self.file_limit);
+    supervisor_raise_file_limit(&self, setup->job);
     if (!watch_sources(&self)) {
         opal_log_error("cannot set up the event loop: %s", strerror(errno));
         return status;
     }
-    create_pmi(&self);
-    if (nodes_create(self.job, getpid()))
-        self.output = output_create(&self.loop, self.job);
-    self.input = self.output != NULL ? input_create(&self.loop, self.job) : NULL;
-    if (self.input != NULL) {
-        start_ranks(&self);
-        while (self.running > 0)
-            loop_turn(&self.loop);
-        status = finish(&self);
-        if (self.job->options.verbose)
-            opal_log_note("job %s: all ranks have ended, exit status %d", self.job->id, status);
-    }
+    self.names = names_create(&self.loop);
+    if (supervisor_add_job(&self, setup->job))
+        self.output = output_create(&self.loop, setup->job);
+    self.input = self.output != NULL ? input_create(&self.loop, setup->job) : NULL;
+    if (self.input != NULL)
+        status = run(&self, setup->job);
     clean_up(&self);
     return status;
 }

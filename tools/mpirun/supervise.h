@@ -11,6 +11,9 @@
  *
  * In SETTLING the supervisor collects failures, so that failures with one cause are reported in one
  * message. From ENDING on, ranks end because they were asked to, and their statuses do not count.
+ * A rank may ask for further jobs. They are watched and end as the first one does: the failure of a
+ * rank ends all jobs. One whose ranks have all ended well is freed.
+ *
  * When no rank is left, the supervisor kills what the ranks have started, writes the rest of the
  * output, and exits.
  */
@@ -28,6 +31,7 @@ typedef struct supervise_setup {
     int front_fd;         /* reads end-of-file when the front has died */
     sigset_t signals;     /* blocked signals, which the supervisor reads from a signalfd */
     const sigset_t *mask; /* for the ranks: the signals that were blocked when mpirun started */
+    int client_fd;        /* the program that is served instead of a job (client.c); -1: none */
 } supervise_setup_t;
 
 /* Runs the job. Returns the exit status of mpirun. */

@@ -7,11 +7,13 @@ unit_tests += \
 	%D%/gather \
 	%D%/handover \
 	%D%/hosts \
+	%D%/names \
 	%D%/nodes \
 	%D%/number \
 	%D%/options \
 	%D%/pmi_kvs \
 	%D%/pmi_server \
+	%D%/spawn \
 	%D%/spelling
 
 mpirun_unit_libs = libmpirun_core.la libopal_core.la $(HWLOC_LIBS) $(CHECK_LIBS)
@@ -21,9 +23,11 @@ mpirun_unit_libs = libmpirun_core.la libopal_core.la $(HWLOC_LIBS) $(CHECK_LIBS)
 %C%_gather_LDADD = $(mpirun_unit_libs)
 %C%_handover_LDADD = $(mpirun_unit_libs)
 %C%_hosts_LDADD = $(mpirun_unit_libs)
+%C%_names_LDADD = $(mpirun_unit_libs)
 %C%_nodes_LDADD = $(mpirun_unit_libs)
 %C%_number_LDADD = $(mpirun_unit_libs)
 %C%_options_LDADD = $(mpirun_unit_libs)
 %C%_pmi_kvs_LDADD = $(mpirun_unit_libs)
 %C%_pmi_server_LDADD = $(mpirun_unit_libs)
+%C%_spawn_LDADD = $(mpirun_unit_libs)
 %C%_spelling_LDADD = $(mpirun_unit_libs)

@@ -31,11 +31,76 @@ static void on_broken(void *context, unsigned rank, const char *complaint)
     snprintf(broken.text, sizeof broken.text, "%s", complaint);
 }
 
+/* The last spawn as "2 x y|a b;wdir=/;...+K=V", what it is answered, and the name that is
+ * published. */
+static struct {
+    char text[512];
+    const char *complaint, *started;
+} spawned;
+static char service[32], port[32];
+
+static char *on_spawn(void *context, unsigned rank, const spawn_request_t *request,
+                      opal_text_t *started)
+{
+    opal_text_t text = {0};
+    ck_assert_ptr_eq(context, &server);
+    ck_assert_uint_eq(rank, 0);
+    for (size_t i = 0; i < request->count; i++) {
+        const spawn_command_t *command = &request->commands[i];
+        char *argv = opal_strings_join(&command->argv, "|");
+        opal_text_printf(&text, "%s%u %s", i == 0 ? "" : " & ", command->processes, argv);
+        for (size_t k = 0; k < command->infos.keys.count; k++)
+            opal_text_printf(&text, ";%s=%s", command->infos.keys.items[k],
+                             command->infos.values.items[k]);
+        free(argv);
+    }
+    for (size_t i = 0; i < request->preputs.keys.count; i++)
+        opal_text_printf(&text, "+%s=%s", request->preputs.keys.items[i],
+                         request->preputs.values.items[i]);
+    snprintf(spawned.text, sizeof spawned.text, "%s", opal_text_string(&text));
+    opal_text_free(&text);
+    if (spawned.started != NULL)
+        opal_text_add(started, spawned.started);
+    return spawned.complaint != NULL ? opal_xstrdup(spawned.complaint) : NULL;
+}
+
+static const char *on_publish(void *context, const char *name, const char *value)
+{
+    ck_assert_ptr_eq(context, &server);
+    if (strcmp(name, service) == 0)
+        return "exists_already";
+    snprintf(service, sizeof service, "%s", name);
+    snprintf(port, sizeof port, "%s", value);
+    return NULL;
+}
+
+static const char *on_lookup(void *context, const char *name)
+{
+    ck_assert_ptr_eq(context, &server);
+    return strcmp(name, service) == 0 ? port : NULL;
+}
+
+static bool on_unpublish(void *context, const char *name)
+{
+    ck_assert_ptr_eq(context, &server);
+    bool is_there = strcmp(name, service) == 0;
+    service[0] = 0;
+    return is_there;
+}
+
 static void create(void)
 {
-    static const pmi_server_events_t events = {on_abort, on_broken};
+    static const pmi_server_events_t events = {on_abort,   on_broken, on_spawn,
+                                               on_publish, on_lookup, on_unpublish};
     static const unsigned apps[RANKS] = {0, 0, 1};
-    server = pmi_server_create(RANKS, apps, "(vector,(0,1,3))", "17-ab", &events, &server);
+    const pmi_server_setup_t setup = {.size = RANKS,
+                                      .universe_size = 8,
+                                      .app_of = apps,
+                                      .mapping = "(vector,(0,1,3))",
+                                      .job_id = "17-ab",
+                                      .events = &events,
+                                      .context = &server};
+    server = pmi_server_create(&setup);
 }
 
 static void tell(unsigned rank, const char *text)
@@ -75,7 +140,7 @@ START_TEST(server_answers)
     ck_assert_int_eq(pmi_server_state(server, 2), PMI_RUNNING);
     ask(2, "cmd=get_maxes\n", "cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=1024\n");
     ask(2, "cmd=get_appnum\n", "cmd=appnum appnum=1\n");
-    ask(2, "cmd=get_universe_size\n", "cmd=universe_size size=3\n");
+    ask(2, "cmd=get_universe_size\n", "cmd=universe_size size=8\n");
     ask(2, "cmd=get_my_kvsname\n", "cmd=my_kvsname kvsname=kvs_17-ab\n");
     ask(2, "cmd=get kvsname=kvs_17-ab key=PMI_process_mapping\n",
         "cmd=get_result rc=0 msg=success value=(vector,(0,1,3))\n");
@@ -207,11 +272,68 @@ START_TEST(server_keeps_names)
 }
 END_TEST
 
-START_TEST(server_refuses_to_spawn)
+/* As MPICH's library sends it, and as ours does. */
+static const struct {
+    const char *request, *seen;
+} spawns[] = {
+    {"mcmd=spawn\nnprocs=2\nexecname=x y\nendcmd\n", "2 x y"},
+    {"mcmd=spawn\nnprocs=1\nexecname=./w\ntotspawns=1\nspawnssofar=1\narg1=a b\narg2=\narg3=c=d\n"
+     "argcnt=3\npreput_num=1\npreput_key_0=P\npreput_val_0=tag#0 port\n"
+     "info_num=2\ninfo_key_0=wdir\ninfo_val_0=/a b\ninfo_key_1=soft\ninfo_val_1=1,2\nendcmd\n",
+     "1 ./w|a b||c=d;wdir=/a b;soft=1,2+P=tag#0 port"},
+    {"mcmd=spawn\nnprocs=1\nexecname=w%25\ncoding=percent\narg1=a%0ab%2\nargcnt=1\nendcmd\n",
+     "1 w%|a\nb%2"},
+    {"mcmd=spawn\nnprocs=1\nexecname=one\ntotspawns=2\nspawnssofar=1\npreput_num=1\n"
+     "preput_key_0=P\npreput_val_0=1\nendcmd\n"
+     "mcmd=spawn\nnprocs=3\nexecname=two\ntotspawns=2\nspawnssofar=2\nargcnt=0\nendcmd\n",
+     "1 one & 3 two+P=1"},
+};
+
+START_TEST(server_reads_a_spawn)
 {
     init(0);
-    ask(0, "mcmd=spawn\nnprocs=2\nexecname=x y\nendcmd\n",
-        "cmd=spawn_result rc=-1 msg=this_mpirun_does_not_spawn\n");
+    ask(0, spawns[_i].request, "cmd=spawn_result rc=0\n");
+    ck_assert_str_eq(spawned.text, spawns[_i].seen);
+    ask(0, spawns[_i].request, "cmd=spawn_result rc=0\n"); /* nothing is left of the first */
+    ck_assert_str_eq(spawned.text, spawns[_i].seen);
+    ck_assert_int_eq(broken.count, 0);
+}
+END_TEST
+
+START_TEST(server_answers_a_spawn)
+{
+    static const char request[] = "mcmd=spawn\nnprocs=2\nexecname=x\nendcmd\n";
+    init(0);
+    spawned.started = "1";
+    ask(0, request, "cmd=spawn_result rc=0 started=1\n");
+    spawned.complaint = "no x\nin 100% of PATH";
+    ask(0, request,
+        "cmd=spawn_result rc=-1 text=no%20x%0ain%20100%25%20of%20PATH msg=spawn_failed\n");
+}
+END_TEST
+
+static const struct {
+    const char *request, *complaint;
+} bad_spawns[] = {
+    {"mcmd=spawn\nexecname=x\nendcmd\n", "without a number of processes"},
+    {"mcmd=spawn\nnprocs=-1\nexecname=x\nendcmd\n", "without a number of processes"},
+    {"mcmd=spawn\nnprocs=1\nendcmd\n", "without a command"},
+    {"mcmd=spawn\nnprocs=1\nexecname=x\nargcnt=2\narg1=a\nendcmd\n", "lacks an argument"},
+    {"mcmd=spawn\nnprocs=1\nexecname=x\nargcnt=-2\nendcmd\n", "bad number of arguments"},
+    {"mcmd=spawn\nnprocs=1\nexecname=x\ninfo_num=1\ninfo_key_0=a\nendcmd\n", "lacks an info"},
+    {"mcmd=spawn\nnprocs=1\nexecname=x\npreput_num=1\npreput_val_0=a\nendcmd\n",
+     "lacks a value to put"},
+    {"mcmd=spawn\nnprocs=1\nexecname=x\ntotspawns=2\nspawnssofar=2\nendcmd\n", "out of order"},
+    {"mcmd=spawn\nnprocs=1\nexecname=x\ntotspawns=1\nspawnssofar=2\nendcmd\n", "out of order"},
+};
+
+START_TEST(server_refuses_a_bad_spawn)
+{
+    init(0);
+    tell(0, bad_spawns[_i].request);
+    ck_assert_int_eq(broken.count, 1);
+    unit_assert_part(broken.text, bad_spawns[_i].complaint);
+    ck_assert_str_eq(answers_to(0), "");
 }
 END_TEST
 
@@ -316,7 +438,9 @@ static const unit_test_t tests[] = {
     {.test = &server_sees_who_enters_such_a_barrier},
     {.test = &server_tells_of_an_abort},
     {.test = &server_keeps_names},
-    {.test = &server_refuses_to_spawn},
+    {.test = &server_reads_a_spawn, .repeats = OPAL_COUNT_OF(spawns)},
+    {.test = &server_answers_a_spawn},
+    {.test = &server_refuses_a_bad_spawn, .repeats = OPAL_COUNT_OF(bad_spawns)},
     {.test = &server_refuses_nonsense, .repeats = 14},
     {.test = &server_wants_init_first},
     {.test = &server_refuses_what_is_too_long, .repeats = 2},
