@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * pmi/singleton: a program that was started without a launcher is a job of one.
- * What it puts it can get back. The smallest component: begin here to learn how one
- * is made.
+ * What it puts it can get back. It starts processes and publishes names through a mpirun of its own
+ * (server.c).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "opal/mca/pmi/base/base.h"
+#include "opal/mca/pmi/base/names.h"
+#include "opal/mca/pmi/singleton/server.h"
 #include "opal/util/log.h"
 
 #define ALONE "OMPI_MCA_pmi=singleton makes each task a job of one"
@@ -98,9 +100,80 @@ OPAL_NORETURN static void singleton_abort(void *state OPAL_UNUSED, int code)
     _exit(code);
 }
 
+static opal_status_t singleton_spawn(void *state OPAL_UNUSED, const opal_pmi_program_t programs[],
+                                     size_t count, const char *parent_port, opal_status_t errors[])
+{
+    opal_pmi_launcher_t launcher;
+    opal_status_t status = server_enter(&launcher);
+    if (status == OPAL_SUCCESS) {
+        status = opal_pmi_request_spawn(&launcher, programs, count, parent_port, errors);
+        server_leave();
+        return status;
+    }
+    for (size_t i = 0, all = 0; i < count; i++) {
+        for (unsigned k = 0; k < programs[i].max_processes; k++)
+            errors[all++] = status;
+    }
+    return status;
+}
+
+static opal_status_t singleton_publish(void *state OPAL_UNUSED, const char *service,
+                                       const char *port)
+{
+    opal_pmi_launcher_t launcher;
+    opal_status_t status = server_enter(&launcher);
+    if (status == OPAL_SUCCESS) {
+        status = opal_pmi_request_publish(&launcher, service, port);
+        server_leave();
+    }
+    return status;
+}
+
+/* What was never published needs no mpirun to be looked for. */
+static opal_status_t singleton_unpublish(void *state OPAL_UNUSED, const char *service)
+{
+    opal_pmi_launcher_t launcher;
+    if (!server_runs())
+        return OPAL_ERR_NOT_FOUND;
+    opal_status_t status = server_enter(&launcher);
+    if (status == OPAL_SUCCESS) {
+        status = opal_pmi_request_unpublish(&launcher, service);
+        server_leave();
+    }
+    return status;
+}
+
+static opal_status_t look_up_alone(const char *service, char **port)
+{
+    opal_text_t name = {0};
+    char *found;
+    opal_pmi_escape(&name, service);
+    opal_status_t status = opal_pmi_name_find(opal_text_string(&name), &found);
+    opal_text_free(&name);
+    if (status != OPAL_SUCCESS)
+        return status;
+    *port = opal_pmi_unescape(found);
+    free(found);
+    return OPAL_SUCCESS;
+}
+
+static opal_status_t singleton_lookup(void *state OPAL_UNUSED, const char *service, char **port)
+{
+    opal_pmi_launcher_t launcher;
+    if (!server_runs())
+        return look_up_alone(service, port);
+    opal_status_t status = server_enter(&launcher);
+    if (status == OPAL_SUCCESS) {
+        status = opal_pmi_request_lookup(&launcher, service, port);
+        server_leave();
+    }
+    return status;
+}
+
 static opal_status_t singleton_finalize(void *state)
 {
     singleton_t *self = state;
+    server_end();
     while (self->items != NULL) {
         item_t *item = self->items;
         self->items = item->next;
@@ -120,6 +193,10 @@ static const opal_pmi_ops_t singleton_ops = {
     .get = singleton_get,
     .abort = singleton_abort,
     .finalize = singleton_finalize,
+    .spawn = singleton_spawn,
+    .publish = singleton_publish,
+    .unpublish = singleton_unpublish,
+    .lookup = singleton_lookup,
 };
 
 /* Whether the user names this component; a list of excluded ones (OMPI_MCA_pmi=^wire) does not. */
@@ -149,9 +226,20 @@ static void singleton_query(opal_answer_t *answer)
                         "a program without a launcher is a job of one");
 }
 
+static const opal_param_row_t params[] = {
+    {.name = "mpirun",
+     .type = OPAL_PARAM_STRING,
+     .value = &server_mpirun,
+     .preset = "",
+     .prose = "The mpirun that a program without a launcher starts when it starts processes or "
+              "publishes a name; empty: the one that is installed with the library"},
+    {0},
+};
+
 OPAL_EXPORT extern const opal_component_t mca_pmi_singleton_component;
 const opal_component_t mca_pmi_singleton_component = {
     OPAL_COMPONENT_HEAD(pmi, singleton),
     .prose = "a job of one process, without a launcher",
+    .params = params,
     .query = singleton_query,
 };
