@@ -95,6 +95,7 @@ static opal_status_t learn_job(client_t *self, opal_pmi_job_t *job)
         job->universe_size = (int)number;
     if (client_fact(self, self->me.rank, PMIX_APPNUM, &number))
         job->app_number = (int)number;
+    client_learn_parents(self, job);
     return client_learn_nodes(self, job);
 }
 
@@ -192,6 +193,10 @@ static const opal_pmi_ops_t client_ops = {
     .finalize = client_finalize,
     .pset_names = client_pset_names,
     .pset_ranks = client_pset_ranks,
+    .spawn = client_spawn,
+    .publish = client_publish,
+    .unpublish = client_unpublish,
+    .lookup = client_lookup,
 };
 
 static void client_query(opal_answer_t *answer)
@@ -204,6 +209,7 @@ static void client_query(opal_answer_t *answer)
 static void client_close(void)
 {
     free(client.node_of);
+    free(client.parent_port);
     memset(&client, 0, sizeof client);
 }
 

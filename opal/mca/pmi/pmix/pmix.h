@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the parts of pmi/pmix share: this client of the server, and asking the server for a fact. */
+/* What the parts of pmi/pmix share: this client of the server, what it asks for, and facts. */
 #ifndef OPAL_MCA_PMI_PMIX_H
 #define OPAL_MCA_PMI_PMIX_H
 
@@ -11,6 +11,7 @@ typedef struct client {
     pmix_proc_t me;
     unsigned size;
     unsigned *node_of; /* malloc'ed */
+    char *parent_port; /* the same; NULL: no process spawned this job */
 } client_t;
 
 /* Gets a value of the job (PMIX_RANK_WILDCARD) or of a rank, without waiting for other ranks. */
@@ -29,5 +30,15 @@ opal_status_t client_learn_nodes(client_t *self, opal_pmi_job_t *job);
 /* Slots of opal_pmi_ops_t. */
 opal_status_t client_pset_names(void *state, opal_strings_t *names);
 opal_status_t client_pset_ranks(void *state, const char *name, unsigned **ranks, size_t *count);
+
+/* Fills job->parent_port. */
+void client_learn_parents(client_t *self, opal_pmi_job_t *job);
+
+/* As in pmi.h. */
+opal_status_t client_spawn(void *state, const opal_pmi_program_t programs[], size_t count,
+                           const char *parent_port, opal_status_t errors[]);
+opal_status_t client_publish(void *state, const char *service, const char *port);
+opal_status_t client_lookup(void *state, const char *service, char **port);
+opal_status_t client_unpublish(void *state, const char *service);
 
 #endif

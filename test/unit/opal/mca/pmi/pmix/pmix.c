@@ -242,6 +242,109 @@ START_TEST(abort_says_who)
 }
 END_TEST
 
+/* -- further jobs, and names --------------------------------------------------------------- */
+
+static const opal_pmi_info_t infos[] = {{"host", "a,b"},
+                                        {"unknown", "x"},
+                                        {"wdir", "/tmp"},
+                                        {"env", "A=1\nB=2"},
+                                        {"bind_to", "core"},
+                                        {"soft", "1"},
+                                        {"mpi_initial_errhandler", "mpi_errors_return"}};
+static const opal_pmi_program_t programs[] = {
+    {.command = "one", .max_processes = 2, .infos = infos, .info_count = OPAL_COUNT_OF(infos)},
+    {.command = "two", .arguments = (char *[]){"x", "y", NULL}, .max_processes = 1},
+};
+
+START_TEST(a_spawn_is_translated)
+{
+    opal_status_t errors[3] = {OPAL_ERR_BUSY, OPAL_ERR_BUSY, OPAL_ERR_BUSY};
+    ck_assert_int_eq(chdir("/"), 0);
+    start();
+    ck_assert_int_eq(ops->spawn(state, programs, 2, "mica:1:port", errors), OPAL_SUCCESS);
+    ck_assert_str_eq(server.spawned,
+                     "2 one in /tmp: one;A=1;B=2"
+                     ";OMPI_MCA_mpi_initial_errhandler=mpi_errors_return"
+                     ";MICA_PARENT_PORT=mica:1:port|" PMIX_HOST "=a,b|" PMIX_BINDTO "=core"
+                     " & 1 two in /: two x y;MICA_PARENT_PORT=mica:1:port");
+    ck_assert(errors[0] == OPAL_SUCCESS && errors[2] == OPAL_SUCCESS);
+    end();
+    ck_assert_str_eq(unit_stderr(), "");
+}
+END_TEST
+
+START_TEST(a_spawn_is_refused)
+{
+    static const struct {
+        pmix_status_t error;
+        opal_status_t status;
+        const char *message;
+    } cases[] = {
+        {PMIX_ERR_NOT_SUPPORTED, OPAL_ERR_NOT_SUPPORTED, "starts no further jobs at run time"},
+        {PMIX_ERR_NOT_FOUND, OPAL_ERR_ERROR,
+         "cannot start one: the launcher's PMIx server refused"},
+    };
+    opal_status_t errors[3] = {OPAL_SUCCESS};
+    start();
+    server.spawn = cases[_i].error;
+    ck_assert_int_eq(ops->spawn(state, programs, 2, NULL, errors), cases[_i].status);
+    ck_assert(errors[0] == cases[_i].status && errors[2] == cases[_i].status);
+    unit_assert_part(unit_stderr(), cases[_i].message);
+    ck_assert_uint_eq(unit_count(unit_stderr(), "\n"), 1);
+    end();
+}
+END_TEST
+
+START_TEST(a_spawned_job_has_parents)
+{
+    start();
+    ck_assert_ptr_null(job.parent_port);
+    end();
+    setenv("MICA_PARENT_PORT", "mica:1:port", 1);
+    ck_assert_int_eq(ops->init(state, &job), OPAL_SUCCESS);
+    ck_assert_str_eq(job.parent_port, "mica:1:port");
+    end();
+}
+END_TEST
+
+START_TEST(names_are_published)
+{
+    char *port = NULL;
+    start();
+    ck_assert_int_eq(ops->lookup(state, "a b", &port), OPAL_ERR_NOT_FOUND);
+    ck_assert_ptr_null(port);
+    ck_assert_int_eq(ops->unpublish(state, "a b"), OPAL_ERR_NOT_FOUND);
+    ck_assert_int_eq(ops->publish(state, "a b", "p"), OPAL_SUCCESS);
+    ck_assert_int_eq(ops->publish(state, "a b", "q"), OPAL_ERR_EXISTS);
+    ck_assert_int_eq(ops->lookup(state, "a b", &port), OPAL_SUCCESS);
+    ck_assert_str_eq(port, "p");
+    free(port);
+    ck_assert_int_eq(ops->unpublish(state, "a b"), OPAL_SUCCESS);
+    ck_assert_str_eq(unit_stderr(), "");
+    server.names = PMIX_ERR_NOT_SUPPORTED;
+    ck_assert_int_eq(ops->publish(state, "a b", "p"), OPAL_ERR_NOT_SUPPORTED);
+    unit_assert_part(unit_stderr(), "cannot look up the name a b: the PMIx server of this launcher "
+                                    "keeps no names");
+    end();
+}
+END_TEST
+
+START_TEST(names_have_a_limit)
+{
+    char service[PMIX_MAX_KEYLEN + 2], *port;
+    memset(service, 'x', sizeof service - 1);
+    service[sizeof service - 1] = 0;
+    start();
+    ck_assert_int_eq(ops->publish(state, service, "p"), OPAL_ERR_TOO_LARGE);
+    ck_assert_int_eq(ops->lookup(state, service, &port), OPAL_ERR_TOO_LARGE);
+    ck_assert_int_eq(ops->unpublish(state, service), OPAL_ERR_TOO_LARGE);
+    ck_assert_int_eq(ops->publish(state, service + 1, "p"), OPAL_SUCCESS);
+    ck_assert_int_eq(ops->lookup(state, service + 1, &port), OPAL_SUCCESS);
+    free(port);
+    end();
+}
+END_TEST
+
 static const unit_test_t tests[] = {
     {.test = &one_node},
     {.test = &what_is_not_told},
@@ -253,6 +356,11 @@ static const unit_test_t tests[] = {
     {.test = &a_value_of_another_kind},
     {.test = &a_server_that_goes, .repeats = 5},
     {.test = &abort_says_who},
+    {.test = &a_spawn_is_translated},
+    {.test = &a_spawn_is_refused, .repeats = 2},
+    {.test = &a_spawned_job_has_parents},
+    {.test = &names_are_published},
+    {.test = &names_have_a_limit},
 };
 
 UNIT_MAIN("pmi pmix", tests, setup);

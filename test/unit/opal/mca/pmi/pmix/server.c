@@ -124,3 +124,59 @@ pmix_status_t PMIx_Resolve_peers(const char *name, const pmix_nspace_t namespace
         (*ranks)[i].rank = (pmix_rank_t)(list[i] - '0');
     return PMIX_SUCCESS;
 }
+
+pmix_status_t PMIx_Spawn(const pmix_info_t job_info[] OPAL_UNUSED, size_t job_infos,
+                         const pmix_app_t apps[], size_t count, pmix_nspace_t name)
+{
+    opal_text_t text = {0};
+    ck_assert_uint_eq(job_infos, 0);
+    for (size_t i = 0; i < count; i++) {
+        const pmix_app_t *app = &apps[i];
+        opal_text_printf(&text, "%s%d %s in %s:", i == 0 ? "" : " & ", app->maxprocs, app->cmd,
+                         app->cwd);
+        for (char **argument = app->argv; *argument != NULL; argument++)
+            opal_text_printf(&text, " %s", *argument);
+        for (char **setting = app->env; setting != NULL && *setting != NULL; setting++)
+            opal_text_printf(&text, ";%s", *setting);
+        ck_assert((app->info != NULL) == (app->ninfo > 0));
+        for (size_t k = 0; k < app->ninfo; k++)
+            opal_text_printf(&text, "|%s=%s", app->info[k].key, app->info[k].value.data.string);
+    }
+    snprintf(server.spawned, sizeof server.spawned, "%s", opal_text_string(&text));
+    opal_text_free(&text);
+    strcpy(name, "unit.4");
+    return server.spawn;
+}
+
+pmix_status_t PMIx_Publish(const pmix_info_t info[], size_t count)
+{
+    ck_assert_uint_eq(count, 1);
+    if (server.names != PMIX_SUCCESS)
+        return server.names;
+    snprintf(server.service, sizeof server.service, "%s", info[0].key);
+    snprintf(server.port, sizeof server.port, "%s", info[0].value.data.string);
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t PMIx_Lookup(pmix_pdata_t data[], size_t count, const pmix_info_t info[] OPAL_UNUSED,
+                          size_t infos OPAL_UNUSED)
+{
+    ck_assert_uint_eq(count, 1);
+    if (server.names != PMIX_SUCCESS)
+        return server.names;
+    if (strcmp(server.service, data[0].key) != 0)
+        return PMIX_ERR_NOT_FOUND;
+    data[0].value.type = PMIX_STRING;
+    data[0].value.data.string = strdup(server.port);
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t PMIx_Unpublish(char **keys, const pmix_info_t info[] OPAL_UNUSED,
+                             size_t infos OPAL_UNUSED)
+{
+    ck_assert(keys[0] != NULL && keys[1] == NULL);
+    if (server.names != PMIX_SUCCESS)
+        return server.names;
+    server.service[0] = 0;
+    return PMIX_SUCCESS;
+}

@@ -13,7 +13,7 @@
 enum { MOST_FACTS = 8, MOST_KEYS = 8 };
 
 typedef struct pmix_server {
-    pmix_status_t init, put, commit, fence, get, finalize; /* what goes wrong */
+    pmix_status_t init, put, commit, fence, get, finalize, spawn, names; /* what goes wrong */
     pmix_rank_t rank;
     struct {
         const char *key;
@@ -29,6 +29,8 @@ typedef struct pmix_server {
     } puts[MOST_KEYS];
     size_t put_count;
     bool has_collected;
+    char spawned[512];            /* the last request, as server.c writes it */
+    char service[600], port[100]; /* what is published */
 } pmix_server_t;
 
 extern pmix_server_t server;
