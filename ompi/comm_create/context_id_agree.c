@@ -162,6 +162,7 @@ void ompi_context_id_agree_begin(ompi_context_id_agreement_t *agreement)
     ompi_exchange_t *exchange = &agreement->exchange;
     const ompi_communicator_t *comm = exchange->side.comm;
     exchange->ballot.salt = mix(comm->context, (uint32_t)exchange->side.tag);
+    exchange->ballot.generation = ompi_comm_generation + 1;
     exchange->ballot.refusals = 0;
     agreement->error = MPI_SUCCESS;
     agreement->found = agreement->attempt = 0;

@@ -39,6 +39,8 @@ static int form(ompi_comm_creation_t *creation)
     bool is_left = false;
     ompi_context_id_agreement_t *agreement = &creation->agreement;
     int error = creation->form != NULL ? creation->form(creation, &is_left) : MPI_SUCCESS;
+    if (creation->comm != NULL)
+        ompi_comm_set_generation(creation->comm, agreement->exchange.ballot.generation);
     if (error == MPI_SUCCESS && !is_left && creation->comm != NULL)
         error = ompi_comm_begin(creation->comm, agreement->ids[0], agreement->ids[1]);
     if (error != MPI_SUCCESS || is_left)

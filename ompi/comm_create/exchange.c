@@ -71,6 +71,8 @@ void ompi_ballot_combine(ompi_ballot_t *ballot, const ompi_ballot_t *other)
         ballot->most = other->most;
     if (other->salt > ballot->salt)
         ballot->salt = other->salt;
+    if (other->generation > ballot->generation)
+        ballot->generation = other->generation;
     ballot->failure |= other->failure;
     ballot->refusals |= other->refusals;
 }

@@ -28,7 +28,7 @@ typedef struct ompi_ballot {
     uint32_t salt;        /* combined: the largest */
     uint32_t failure;     /* not 0: a member cannot go on */
     uint32_t refusals;    /* not 0: a member cannot take the ids that were picked */
-    uint32_t reserved;    /* 0 */
+    uint32_t generation;  /* combined: the largest; see ompi_communicator_t */
 } ompi_ballot_t;
 
 /* Members that reach each other through a communicator. */

@@ -29,6 +29,7 @@ static pthread_mutex_t name_lock = PTHREAD_MUTEX_INITIALIZER;
 /* Communicators that the user has not freed. The message lock. */
 static opal_list_t all = {{&all.head, &all.head}};
 static uint32_t highest_context;
+uint32_t ompi_comm_generation;
 
 static const ompi_comm_hooks_t *hooks;
 
@@ -139,7 +140,7 @@ static bool stop_messages(ompi_communicator_t *comm)
 int ompi_comm_start_messages(uint32_t limit, const ompi_comm_hooks_t *comm_hooks)
 {
     hooks = comm_hooks;
-    highest_context = 0;
+    highest_context = ompi_comm_generation = 0;
     ompi_contexts_init(limit);
     int error = MPI_SUCCESS;
     for (uint32_t i = 0; i < OPAL_COUNT_OF(firsts) && error == MPI_SUCCESS; i++) {
@@ -287,6 +288,13 @@ void ompi_comm_set_session(ompi_communicator_t *comm, ompi_object_t *session)
     comm->session = session;
 }
 
+void ompi_comm_set_generation(ompi_communicator_t *comm, uint32_t generation)
+{
+    comm->generation = generation;
+    if (generation > ompi_comm_generation)
+        ompi_comm_generation = generation;
+}
+
 void ompi_comm_set_groups(ompi_communicator_t *comm, ompi_group_t *group, ompi_group_t *remote)
 {
     ompi_object_retain(&group->head);
@@ -306,6 +314,7 @@ static int begin_local(ompi_communicator_t *comm, uint32_t context)
         return MPI_ERR_NO_MEM;
     ompi_comm_set_groups(local, comm->group, NULL);
     local->context = context;
+    local->generation = comm->generation;
     int error = start_messages(local);
     if (error != MPI_SUCCESS) {
         ompi_object_release(&local->head);

@@ -41,7 +41,9 @@ typedef struct ompi_communicator {
     int *parent_ranks;                /* of a child: the rank in the parent of each of its ranks */
     ompi_object_t *session;           /* that it derives from; retained. NULL: from none */
     uint32_t context;                 /* of its messages; the same in all its processes */
-    atomic_int requests;              /* that exist, and share a reference to it; see request.c */
+    uint32_t generation;  /* the same in all its processes; larger than that of each communicator
+                             that was made before in any of them */
+    atomic_int requests;  /* that exist, and share a reference to it; see request.c */
     uint32_t collectives; /* how many collectives have begun, for their tags. The message lock */
     struct ompi_schedule
         *persistent;   /* list of the living persistent collectives. The message lock */
@@ -52,9 +54,14 @@ typedef struct ompi_communicator {
     void *pml;          /* the pml's state */
     void *coll;         /* the coll framework's state */
     struct ompi_bsend_buffer *bsend_buffer; /* NULL: none. The message lock */
-    bool has_begun;                         /* it has a context and messages */
-    bool is_ending;                         /* its last user has released it */
-    bool lends_context;                     /* another communicator gives its context back */
+    uint64_t checked;      /* collective calls that mpi_check has seen. The message lock */
+    uint64_t call_history; /* a hash of their kinds and roots. The message lock */
+    uint64_t call_digest;  /* of the latest and the history; 0: not checked. The message lock */
+    int check_error;       /* why collectives have ended here; MPI_SUCCESS. The message lock */
+    bool is_checked;       /* its collectives are recorded (ompi/check/check.h) */
+    bool has_begun;        /* it has a context and messages */
+    bool is_ending;        /* its last user has released it */
+    bool lends_context;    /* another communicator gives its context back */
     opal_list_node_t node; /* in the list of the user's communicators. The message lock */
     atomic_uint hints;     /* a bit for each hint that is true; see hints.c */
     char *asserted_kinds;  /* mpi_assert_memory_alloc_kinds, malloc'ed; NULL: not set */
@@ -105,6 +112,12 @@ OPAL_EXPORT void ompi_comm_removed(ompi_communicator_t *comm);
 /* Adds it to the list of the user's communicators, which end with MPI if the user does not free
  * them. ompi_comm_begin calls it, too. Under the message lock. */
 void ompi_comm_list(ompi_communicator_t *comm);
+
+/* The generation of the newest communicator. Begins at 0, with world and self. The message lock. */
+extern uint32_t ompi_comm_generation;
+
+/* The members have agreed on the generation of a new communicator. Under the message lock. */
+void ompi_comm_set_generation(ompi_communicator_t *comm, uint32_t generation);
 
 /* What the layers above do for each communicator. ompi/runtime/messages.c sets it at start-up. All
  * are called under the message lock. */

@@ -46,6 +46,11 @@ static digest_t digest_of(const ompi_signature_t *signature)
     return (digest_t){signature->hash, power};
 }
 
+uint64_t ompi_signature_hash(const ompi_signature_t *signature, size_t count)
+{
+    return repeat_digest(digest_of(signature), count).hash;
+}
+
 void ompi_signature_init(ompi_signature_t *signature, const ompi_basic_t *basic, unsigned id)
 {
     *signature = (ompi_signature_t){

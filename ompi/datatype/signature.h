@@ -68,6 +68,9 @@ void ompi_signature_release(ompi_signature_t *signature); /* may be NULL */
  */
 ompi_signature_t *ompi_signature_repeat(ompi_signature_t *signature, size_t count);
 
+/* The hash of `count` times the signature: equal for equal sequences, however they were made. */
+uint64_t ompi_signature_hash(const ompi_signature_t *signature, size_t count);
+
 /* Concatenation of signatures. {0} is an empty list. */
 typedef struct ompi_signature_list {
     ompi_signature_part_t *parts;
