@@ -39,6 +39,8 @@ libompi_core_la_SOURCES += \
 	%D%/attribute/keyval.c %D%/attribute/keyval.h \
 	%D%/attribute/predefined.c \
 	%D%/buffer/buffer.c %D%/buffer/buffer.h \
+	%D%/check/board.c %D%/check/check.h \
+	%D%/check/compare.c \
 	%D%/comm_create/context_id_agree.c %D%/comm_create/context_id_agree.h \
 	%D%/comm_create/create.c %D%/comm_create/create.h \
 	%D%/comm_create/creation.c %D%/comm_create/creation.h \
@@ -70,6 +72,7 @@ libompi_core_la_SOURCES += \
 	%D%/info/info.c %D%/info/info.h \
 	%D%/info/memory_kinds.c %D%/info/memory_kinds.h \
 	%D%/mca/coll/base/base.c %D%/mca/coll/base/base.h \
+	%D%/mca/coll/base/check.c %D%/mca/coll/base/check.h \
 	%D%/mca/coll/base/child.c \
 	%D%/mca/coll/base/counts.c %D%/mca/coll/base/counts.h \
 	%D%/mca/coll/base/choose.c %D%/mca/coll/base/choose.h \
@@ -88,6 +91,7 @@ libompi_core_la_SOURCES += \
 	%D%/mca/osc/base/stripe.c %D%/mca/osc/base/stripe.h \
 	%D%/mca/osc/osc.h \
 	%D%/mca/coll/coll.h \
+	%D%/mca/coll/kind.h \
 	%D%/mca/mpool/base/base.c %D%/mca/mpool/base/base.h \
 	%D%/mca/mpool/base/leave_pinned.c %D%/mca/mpool/base/leave_pinned.h \
 	%D%/mca/mpool/base/marks.c %D%/mca/mpool/base/marks.h \

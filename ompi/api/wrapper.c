@@ -7,6 +7,8 @@
 
 #include <stdio.h>
 
+#include "ompi/check/check.h"
+
 enum { DETAIL_MAX_BYTES = 128 };
 
 /* From the body to the wrapper that called it; NULL: the body has not set one. */
@@ -33,6 +35,8 @@ int ompi_api_fail(void *object, int code, const char *function)
     ompi_object_t *about = error_object;
     error_detail = NULL;
     error_object = NULL;
+    if (detail == NULL)
+        detail = ompi_check_take_text(code);
     ompi_api_invoke_errhandler(object != NULL ? object : about, code, function, detail);
     if (about != NULL) {
         ompi_lock(); /* it may be the last reference of a communicator */

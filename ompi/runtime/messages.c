@@ -15,6 +15,7 @@
 #include "opal/util/text.h"
 #include "ompi/attribute/attribute.h"
 #include "ompi/buffer/buffer.h"
+#include "ompi/check/check.h"
 #include "ompi/handle/handle.h"
 #include "ompi/mca/coll/base/base.h"
 #include "ompi/mca/mpool/base/base.h"
@@ -163,6 +164,7 @@ static opal_status_t start_communicators(void)
     opal_status_t status = opal_job_is_alone() ? OPAL_SUCCESS : compare_pml();
     if (status != OPAL_SUCCESS)
         return status;
+    ompi_check_start(ompi_params_check_level());
     ompi_attributes_set_tag_ub(ompi_pml->max_tag);
     ompi_coll_start();
     if (ompi_comm_start_messages(communicator_limit(), &comm_hooks) != MPI_SUCCESS)
@@ -247,6 +249,7 @@ void ompi_messages_stop(void)
     ompi_part_stop();
     ompi_osc_stop();
     ompi_comm_stop_messages();
+    ompi_check_stop();
     ompi_pml->stop(pml_state());
     ompi_pml = NULL;
     ompi_lock_start(false);

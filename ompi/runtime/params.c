@@ -9,6 +9,7 @@
 enum { INITIAL_FATAL, INITIAL_ABORT, INITIAL_RETURN };
 
 static bool check = true;
+static int check_level = OMPI_CHECK_OFF;
 static int initial_errhandler = INITIAL_FATAL;
 static int max_communicators = 65536;
 static const char *memory_kinds;
@@ -21,6 +22,13 @@ static const opal_param_choice_t errhandlers[] = {
     {"mpi_errors_are_fatal", INITIAL_FATAL},
     {"mpi_errors_abort", INITIAL_ABORT},
     {"mpi_errors_return", INITIAL_RETURN},
+    {0},
+};
+
+static const opal_param_choice_t check_levels[] = {
+    {"off", OMPI_CHECK_OFF},
+    {"cheap", OMPI_CHECK_CHEAP},
+    {"full", OMPI_CHECK_FULL},
     {0},
 };
 
@@ -39,7 +47,17 @@ static const opal_param_row_t params[] = {
      .preset = "yes",
      .write = OPAL_PARAM_ANYTIME,
      .written = ompi_runtime_check_changed,
-     .prose = "Whether MPI calls check their arguments"},
+     .prose = "Whether MPI calls check their arguments: what one rank can see alone, in one call. "
+              "mpi_check compares calls"},
+    {.name = "check",
+     .type = OPAL_PARAM_ENUM,
+     .value = &check_level,
+     .preset = "off",
+     .choices = check_levels,
+     .prose = "Whether the collective calls of different ranks are compared, by kind, root, "
+              "operation, datatype and amount of data. cheap: among the ranks of a node, when one "
+              "sees a difference or waits; some 10 ns a call. full: the ranks of a blocking call "
+              "meet first, also between nodes. All ranks need the same value"},
     {.name = "initial_errhandler",
      .type = OPAL_PARAM_ENUM,
      .value = &initial_errhandler,
@@ -101,6 +119,11 @@ opal_status_t ompi_params_register(void)
 void ompi_params_withdraw(void)
 {
     opal_param_withdraw(params);
+}
+
+ompi_check_level_t ompi_params_check_level(void)
+{
+    return (ompi_check_level_t)check_level;
 }
 
 bool ompi_params_check(void)

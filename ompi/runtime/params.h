@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The parameters of MPI itself: mpi_param_check, mpi_initial_errhandler, mpi_max_communicators,
- * mpi_memory_alloc_kinds, mpi_thread_level, mpi_leave_pinned, mpi_leave_pinned_pipeline.
+ * The parameters of MPI itself: mpi_param_check, mpi_check, mpi_initial_errhandler,
+ * mpi_max_communicators, mpi_memory_alloc_kinds, mpi_thread_level, mpi_leave_pinned,
+ * mpi_leave_pinned_pipeline.
  *
  * Threading: one thread at a time; the caller ensures it.
  */
@@ -10,6 +11,7 @@
 
 #include "opal/mca/base/framework.h"
 #include "opal/mca/memory/base/leave_pinned.h"
+#include "ompi/check/check.h"
 #include "ompi/errhandler/errhandler.h"
 
 /* The frameworks and static components of libmpi_abi; written by config/registry.sh. */
@@ -21,6 +23,7 @@ void ompi_params_withdraw(void);
 
 /* The values that were read last; before that, the defaults. */
 bool ompi_params_check(void);
+ompi_check_level_t ompi_params_check_level(void);
 ompi_errhandler_t *ompi_params_initial_errhandler(void);
 uint32_t ompi_params_max_communicators(void);
 const char *ompi_params_memory_kinds(void); /* NULL: the user asked for none */

@@ -222,6 +222,30 @@ static void end_round(ompi_schedule_t *schedule)
     schedule->missing = 0;
 }
 
+/* Without memory for the list, a message is not cancelled when the schedule is abandoned. */
+static void note_open(ompi_schedule_t *schedule, ompi_request_t *message, bool is_send)
+{
+    if (schedule->open_count == schedule->open_capacity) {
+        size_t capacity = 2 * schedule->open_capacity + OMPI_SCHEDULE_STEPS;
+        ompi_schedule_open_t *open = realloc(schedule->open, capacity * sizeof *open);
+        if (open == NULL)
+            return;
+        schedule->open = open;
+        schedule->open_capacity = capacity;
+    }
+    schedule->open[schedule->open_count++] = (ompi_schedule_open_t){message, is_send};
+}
+
+/* The last one takes its place. */
+static void forget_open(ompi_schedule_t *schedule, const ompi_request_t *message)
+{
+    size_t i = schedule->open_count;
+    while (i > 0 && schedule->open[i - 1].message != message)
+        i--;
+    if (i > 0)
+        schedule->open[i - 1] = schedule->open[--schedule->open_count];
+}
+
 static void end_message(ompi_schedule_t *schedule)
 {
     if (--schedule->pending > 0)
@@ -235,18 +259,21 @@ static void end_message(ompi_schedule_t *schedule)
 
 static void message_done(ompi_request_t *request, void *context)
 {
+    forget_open(context, request);
     note_error(context, request->status.MPI_ERROR);
     end_message(context);
 }
 
 static void data_done(ompi_request_t *request, void *context)
 {
+    forget_open(context, request);
     note_received(context, request->status.MPI_ERROR, &request->status);
     end_message(context);
 }
 
 /* Counts the request of a message in `pending`, unless it is done or could not be started. */
-static void follow(ompi_schedule_t *schedule, int error, ompi_request_t *message, bool brings_data)
+static void follow(ompi_schedule_t *schedule, int error, ompi_request_t *message, bool is_send,
+                   bool brings_data)
 {
     note_error(schedule, error);
     if (error != MPI_SUCCESS)
@@ -260,6 +287,8 @@ static void follow(ompi_schedule_t *schedule, int error, ompi_request_t *message
         return;
     }
     schedule->pending++;
+    if (schedule->call != 0)
+        note_open(schedule, message, is_send);
     message->on_complete = brings_data ? data_done : message_done;
     message->on_complete_context = schedule;
     message->orphan = true; /* the request releases itself */
@@ -274,7 +303,7 @@ static void begin_send(ompi_schedule_t *schedule, const ompi_route_t *route,
         return;
     }
     int error = ompi_pml->isend(route, data, OMPI_SEND_STANDARD, &message);
-    follow(schedule, error, message, false);
+    follow(schedule, error, message, true, false);
 }
 
 static void begin_recv(ompi_schedule_t *schedule, const ompi_route_t *route,
@@ -291,7 +320,7 @@ static void begin_recv(ompi_schedule_t *schedule, const ompi_route_t *route,
         note_error(schedule, ompi_pml->recv(route, data, MPI_STATUS_IGNORE));
     } else {
         int error = ompi_pml->irecv(route, data, &message);
-        follow(schedule, error, message, brings_data);
+        follow(schedule, error, message, false, brings_data);
     }
 }
 
@@ -314,7 +343,7 @@ static void begin_message(ompi_schedule_t *schedule, const ompi_step_t *step)
         data = &wrong;
     }
     /* If a blocking schedule only waits for this message, a blocking call needs no request. */
-    bool waits = schedule->is_blocking && step->ends_round;
+    bool waits = schedule->is_blocking && step->ends_round && schedule->call == 0;
     ompi_route_t route = {comm, OMPI_CONTEXT_COLLECTIVE, step->rank, schedule->tag};
     if (step->is_local) {
         route.comm = comm->local;
@@ -394,6 +423,89 @@ static void leave_polled(ompi_schedule_t *schedule)
         opal_progress_remove(poll_all, NULL);
 }
 
+/* -- watched schedules -- */
+
+static opal_list_t watched = {{&watched.head, &watched.head}};
+
+/* Cancels the receives, which ends each of them, and lets the sends go on alone. The schedule ends
+ * when the last of its messages has, which may free it. */
+static void abandon(ompi_schedule_t *schedule, int error)
+{
+    note_error(schedule, error);
+    schedule->is_abandoned = true;
+    if (schedule->is_polled)
+        leave_polled(schedule);
+    schedule->pending++;
+    for (size_t i = 0; i < schedule->next; i++) {
+        ompi_schedule_t *nested = schedule->steps[i].context;
+        if (schedule->steps[i].kind == OMPI_STEP_NESTED && nested->open_count > 0)
+            abandon(nested, error);
+    }
+    for (size_t i = schedule->open_count; i > 0; i--) {
+        ompi_schedule_open_t open = schedule->open[i - 1];
+        if (open.is_send) {
+            open.message->on_complete = NULL;
+            schedule->open[i - 1] = schedule->open[--schedule->open_count];
+            schedule->pending--;
+        } else {
+            ompi_request_cancel(open.message);
+        }
+    }
+    end_message(schedule);
+}
+
+/* After one was abandoned, any other one may be gone. */
+static int poll_watched(void *state OPAL_UNUSED)
+{
+    for (opal_list_node_t *node = opal_list_first(&watched); node != NULL;
+         node = opal_list_next(&watched, node)) {
+        ompi_schedule_t *schedule = opal_container_of(node, ompi_schedule_t, watched);
+        int error = schedule->is_abandoned
+                        ? MPI_SUCCESS
+                        : ompi_check_wait(schedule->comm, schedule->call, &schedule->check);
+        if (error == MPI_SUCCESS)
+            continue;
+        abandon(schedule, error);
+        return 1;
+    }
+    return 0;
+}
+
+static void join_watched(ompi_schedule_t *schedule)
+{
+    if (schedule->call == 0 || schedule->outer != NULL || schedule->is_watched)
+        return;
+    if (opal_list_first(&watched) == NULL && opal_progress_add(poll_watched, NULL) != OPAL_SUCCESS)
+        return;
+    opal_list_append(&watched, &schedule->watched);
+    schedule->is_watched = true;
+}
+
+static void leave_watched(ompi_schedule_t *schedule)
+{
+    if (!schedule->is_watched)
+        return;
+    opal_list_remove(&schedule->watched);
+    schedule->is_watched = false;
+    if (opal_list_first(&watched) == NULL)
+        opal_progress_remove(poll_watched, NULL);
+}
+
+void ompi_schedule_watch(ompi_schedule_t *schedule, uint64_t call)
+{
+    schedule->call = call;
+    for (size_t i = 0; i < schedule->count; i++) {
+        if (schedule->steps[i].kind == OMPI_STEP_NESTED)
+            ompi_schedule_watch(schedule->steps[i].context, call);
+    }
+}
+
+static void explain_error(ompi_schedule_t *schedule)
+{
+    int found = ompi_check_compare(schedule->comm, schedule->call);
+    schedule->error = found != MPI_SUCCESS ? found : schedule->error;
+}
+
 /* -- all kinds of steps -- */
 
 static void begin_step(ompi_schedule_t *schedule, const ompi_step_t *step)
@@ -462,7 +574,7 @@ static bool begin_round(ompi_schedule_t *schedule)
 /* Whether the schedule is finished. */
 static bool is_over(const ompi_schedule_t *schedule)
 {
-    return schedule->next == schedule->count || ends_job(schedule);
+    return schedule->next == schedule->count || schedule->is_abandoned || ends_job(schedule);
 }
 
 /* -- events of tools -- */
@@ -504,6 +616,10 @@ static void advance(ompi_schedule_t *schedule)
         end_message(schedule->outer);
         return;
     }
+    leave_watched(schedule);
+    if (schedule->call != 0 &&
+        (schedule->error == MPI_ERR_TRUNCATE || schedule->error == MPI_ERR_NO_MEM))
+        explain_error(schedule);
     schedule->request.status.MPI_ERROR = schedule->error;
     if (ompi_event_is_wanted(OMPI_EVENT_COLLECTIVE_ENDED) && schedule->event.number != 0)
         raise_ended(schedule);
@@ -536,11 +652,13 @@ int ompi_schedule_run(ompi_schedule_t *schedule)
 {
     ompi_request_t *request = &schedule->request;
     ompi_schedule_wait(schedule);
+    join_watched(schedule);
     while (!is_over(schedule)) {
         atomic_store_explicit(&request->done, 0, memory_order_relaxed);
         if (!begin_round(schedule))
             ompi_request_wait(&request, 1, 1);
     }
+    leave_watched(schedule);
     return schedule->error;
 }
 
@@ -574,7 +692,12 @@ static void init(ompi_schedule_t *schedule, ompi_communicator_t *comm, ompi_op_t
     schedule->steps = schedule->first;
     schedule->blocks = NULL;
     schedule->at_end = NULL;
-    schedule->is_local = schedule->is_polled = false;
+    schedule->is_local = schedule->is_polled = schedule->is_abandoned = schedule->is_watched =
+        false;
+    schedule->call = 0;
+    schedule->check = (ompi_check_wait_t){0};
+    schedule->open = NULL;
+    schedule->open_count = schedule->open_capacity = 0;
     schedule->rank = comm->rank;
     schedule->size = ompi_comm_peers(comm);
 }
@@ -611,6 +734,7 @@ void ompi_schedule_fini(ompi_schedule_t *schedule)
     }
     if (schedule->steps != schedule->first)
         free(schedule->steps);
+    free(schedule->open);
     while (schedule->blocks != NULL) {
         ompi_schedule_block_t *block = schedule->blocks;
         schedule->blocks = block->next;
@@ -709,6 +833,7 @@ ompi_schedule_t *ompi_schedule_nest(ompi_schedule_t *schedule, ompi_communicator
     ompi_request_init_bare(&nested->request, &request_ops, schedule->comm);
     init(nested, child, op);
     nested->outer = schedule;
+    nested->call = schedule->call;
     nested->tag = nested->local_tag = schedule->tag;
     nested->holds = true;
     hold_all(nested, ompi_object_retain);
@@ -727,6 +852,7 @@ ompi_request_t *ompi_schedule_request(ompi_schedule_t *schedule)
     hold_all(schedule, ompi_object_retain);
     if (!request->persistent) {
         note_begun(schedule);
+        join_watched(schedule);
         advance(schedule);
     }
     return request;

@@ -35,6 +35,9 @@
  *                  on what they received (`relays`), a rank with an error sends messages of a
  *                  wrong length, so that their receivers have an error, too.
  *
+ *   other calls    The ranks make different calls (mpi_check), so that this one waits in vain. A
+ *                  schedule that is watched is abandoned then: it cancels its receives, and ends.
+ *
  * Memory: a schedule is one object with room for some steps and some temporary data; more is
  * allocated and freed with the schedule. The schedule of a blocking call is on the caller's stack.
  *
@@ -45,6 +48,7 @@
 #define OMPI_SCHEDULE_H
 
 #include "opal/util/list.h"
+#include "ompi/check/check.h"
 #include "ompi/mca/pml/pml.h"
 #include "ompi/op/op.h"
 #include "ompi/tool/event_point.h"
@@ -78,6 +82,12 @@ typedef struct ompi_step {
     void *context;
 } ompi_step_t;
 
+/* A message under way, of a watched schedule. */
+typedef struct ompi_schedule_open {
+    ompi_request_t *message;
+    bool is_send;
+} ompi_schedule_open_t;
+
 /* Temporary memory that did not fit in the schedule's `bytes`. */
 typedef struct ompi_schedule_block {
     struct ompi_schedule_block *next;
@@ -104,7 +114,14 @@ typedef struct ompi_schedule {
     bool is_local;    /* messages are added within one side of an intercommunicator */
     bool is_blocking; /* may wait in the middle */
     bool is_polled;   /* is in that list */
-    bool holds;       /* has retained comm, op and all types */
+    bool is_abandoned; /* starts no more steps */
+    uint64_t call;     /* the number of the call in comm, while it is watched; 0: it is not */
+    opal_list_node_t watched; /* in the list of watched schedules that wait */
+    bool is_watched;          /* is in that list */
+    ompi_check_wait_t check;
+    ompi_schedule_open_t *open; /* allocated; of the messages under way, if it has a call */
+    size_t open_count, open_capacity;
+    bool holds;             /* has retained comm, op and all types */
     bool is_exact, relays;  /* see Errors above; set by the component, false at first */
     bool is_described;      /* `event` is filled in; its number is 0 if no tool saw the beginning */
     bool lacks_memory;      /* steps or their memory are missing */
@@ -190,6 +207,10 @@ OPAL_EXPORT void *ompi_schedule_elements(ompi_schedule_t *schedule, size_t count
 OPAL_EXPORT void ompi_schedule_init(ompi_schedule_t *schedule, ompi_communicator_t *comm,
                                     ompi_op_t *op);
 OPAL_EXPORT void ompi_schedule_fini(ompi_schedule_t *schedule);
+
+/* Compares the calls of the ranks while the schedule waits; `call` is the number of its call in the
+ * communicator. Called before it starts. */
+OPAL_EXPORT void ompi_schedule_watch(ompi_schedule_t *schedule, uint64_t call);
 
 /* Carries the schedule out. Returns its error code when it is done. */
 OPAL_EXPORT int ompi_schedule_run(ompi_schedule_t *schedule);

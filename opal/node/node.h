@@ -78,6 +78,9 @@ typedef struct opal_node_slot {
 
     /* There, too: the offset of the locks of one-sided communication; 0: not made yet. */
     _Atomic uint64_t stripes;
+
+    /* The offset of what the owner tells the others about its calls (mpi_check); 0: nothing. */
+    _Atomic uint64_t board;
 } opal_node_slot_t;
 
 #define OPAL_NODE_INBOX_CLOSED UINT32_MAX /* the owner accepts no rings any more */

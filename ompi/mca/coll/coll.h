@@ -22,37 +22,12 @@
 #include "opal/include/status.h"
 #include "ompi/communicator/communicator.h"
 #include "ompi/datatype/datatype.h"
+#include "ompi/mca/coll/kind.h"
 #include "ompi/object/ints.h"
 #include "ompi/op/op.h"
 #include "ompi/request/request.h"
 #include "ompi/schedule/schedule.h"
 #include "ompi/tool/event_point.h"
-
-typedef enum ompi_coll_kind {
-    OMPI_ALLGATHER,
-    OMPI_ALLGATHERV,
-    OMPI_ALLREDUCE,
-    OMPI_ALLTOALL,
-    OMPI_ALLTOALLV,
-    OMPI_ALLTOALLW,
-    OMPI_BARRIER,
-    OMPI_BCAST,
-    OMPI_EXSCAN,
-    OMPI_GATHER,
-    OMPI_GATHERV,
-    OMPI_REDUCE,
-    OMPI_REDUCE_SCATTER,
-    OMPI_REDUCE_SCATTER_BLOCK,
-    OMPI_SCAN,
-    OMPI_SCATTER,
-    OMPI_SCATTERV,
-    OMPI_NEIGHBOR_ALLGATHER,
-    OMPI_NEIGHBOR_ALLGATHERV,
-    OMPI_NEIGHBOR_ALLTOALL,
-    OMPI_NEIGHBOR_ALLTOALLV,
-    OMPI_NEIGHBOR_ALLTOALLW,
-    OMPI_COLL_KINDS
-} ompi_coll_kind_t;
 
 /* One side of a call: what is sent, or what is received. */
 typedef struct ompi_coll_side {

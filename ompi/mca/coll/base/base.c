@@ -7,6 +7,7 @@
 
 #include "opal/node/node.h"
 #include "ompi/handle/handle.h"
+#include "ompi/mca/coll/base/check.h"
 #include "ompi/mca/coll/base/counts.h"
 
 static const opal_slot_t coll_slots[] = {
@@ -79,6 +80,7 @@ int ompi_coll_comm_add(ompi_communicator_t *comm)
 {
     void **states = calloc(chosen_count, sizeof *states);
     comm->coll = states;
+    ompi_check_comm_add(comm);
     if (comm->parent == NULL) /* making a child may have spent it just now */
         ompi_schedule_fill_reserve();
     if (states == NULL)
@@ -155,13 +157,27 @@ int ompi_coll_build_behind(const ompi_coll_call_t *call, const void *state,
     return build(call, index_of(call->comm, state) + 1, schedule);
 }
 
+/* Whether a blocking call by messages is watched. Not where messages are the usual way and the
+ * check is to be cheap: a message of a watched schedule takes a request. */
+static bool is_worth_watching(const ompi_communicator_t *comm, size_t first)
+{
+    void *const *states = comm->coll;
+    bool is_usual = true;
+    for (size_t i = 0; i < first; i++)
+        is_usual = is_usual && states[i] == NULL;
+    return comm->is_checked && (!is_usual || ompi_check_level == OMPI_CHECK_FULL);
+}
+
 /* Runs the schedule of the first component from the index *by on that takes the call. */
 static int run_schedule(const ompi_coll_call_t *call, size_t *by)
 {
     ompi_schedule_t schedule;
     ompi_schedule_init(&schedule, call->comm, call->op);
     schedule.error = call->error;
+    bool is_watched = is_worth_watching(call->comm, *by);
     int error = build_by(call, by, &schedule);
+    if (is_watched)
+        ompi_schedule_watch(&schedule, call->comm->checked);
     if (call->comm->parent != NULL)
         schedule.is_exact = schedule.relays = true;
     if (error == MPI_SUCCESS)
@@ -176,7 +192,7 @@ int ompi_coll_run_schedule(const ompi_coll_call_t *call, const void *state)
     return run_schedule(call, &by);
 }
 
-int ompi_coll_run(const ompi_coll_call_t *call)
+static int run(const ompi_coll_call_t *call)
 {
     void *const *states = call->comm->coll;
     for (size_t i = 0; i < chosen_count; i++) {
@@ -192,6 +208,18 @@ int ompi_coll_run(const ompi_coll_call_t *call)
         return error;
     }
     return MPI_ERR_UNSUPPORTED_OPERATION;
+}
+
+int ompi_coll_run(const ompi_coll_call_t *call)
+{
+    ompi_communicator_t *comm = call->comm;
+    if (!comm->is_checked)
+        return run(call);
+    int error = ompi_coll_check_begin(call, OMPI_CHECK_BLOCKING);
+    if (error == MPI_SUCCESS && ompi_check_level == OMPI_CHECK_FULL)
+        error = ompi_coll_check_meet(comm);
+    uint64_t number = comm->checked;
+    return error == MPI_SUCCESS ? ompi_coll_check_end(comm, number, run(call)) : error;
 }
 
 int ompi_coll_build(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
@@ -216,6 +244,8 @@ static int create(const ompi_coll_call_t *call, ompi_schedule_t *schedule, ompi_
      * ranks wait for its messages. A persistent one is not made. */
     if (error == MPI_SUCCESS && schedule->request.persistent)
         error = schedule->error;
+    if (error == MPI_SUCCESS && call->comm->is_checked && !schedule->request.persistent)
+        ompi_schedule_watch(schedule, call->comm->checked);
     if (error == MPI_SUCCESS)
         *request = ompi_schedule_request(schedule);
     else
@@ -225,6 +255,11 @@ static int create(const ompi_coll_call_t *call, ompi_schedule_t *schedule, ompi_
 
 int ompi_coll_begin(const ompi_coll_call_t *call, ompi_request_t **request)
 {
+    int error = MPI_SUCCESS;
+    if (call->comm->is_checked)
+        error = ompi_coll_check_begin(call, OMPI_CHECK_NONBLOCKING);
+    if (error != MPI_SUCCESS)
+        return error;
     return create(call, ompi_schedule_create(call->comm, call->op), request);
 }
 
@@ -253,7 +288,11 @@ static int combine(ompi_communicator_t *comm, uint64_t words[], int count)
 int ompi_coll_prepare(const ompi_coll_call_t *call, ompi_request_t **request)
 {
     uint32_t number;
-    int error = ompi_schedule_take_number(call->comm, combine, &number);
+    int error = MPI_SUCCESS;
+    if (call->comm->is_checked)
+        error = ompi_coll_check_begin(call, OMPI_CHECK_PERSISTENT);
+    if (error == MPI_SUCCESS)
+        error = ompi_schedule_take_number(call->comm, combine, &number);
     if (error != MPI_SUCCESS)
         return error;
     return create(call, ompi_schedule_create_persistent(call->comm, call->op, number), request);

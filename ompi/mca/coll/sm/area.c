@@ -35,10 +35,13 @@ static size_t area_bytes(const sm_comm_t *self)
     return control_bytes(self->size) + ((size_t)self->size + 1) * 2 * self->room_bytes;
 }
 
+#define LOCATION_MARK UINT64_C(0x6172656120617420)
+
 /* The message of rank 0 to the others. */
 typedef struct location {
     uint64_t offset; /* 0: the segment has no room */
     uint64_t max_bytes, room_bytes;
+    uint64_t mark; /* LOCATION_MARK: not the data of another call, which this rank should make */
 } location_t;
 
 /* The offset of a new or reused area; 0: none. */
@@ -59,7 +62,7 @@ static location_t make_location(sm_comm_t *self)
         set_max_bytes(self, max_bytes, 0);
         offset = make(self);
     }
-    return (location_t){offset, self->max_bytes, self->room_bytes};
+    return (location_t){offset, self->max_bytes, self->room_bytes, LOCATION_MARK};
 }
 
 int sm_area_join(sm_comm_t *self)
@@ -74,10 +77,14 @@ int sm_area_join(sm_comm_t *self)
         ompi_schedule_recv(&schedule, 0, data);
     for (int rank = 1; self->rank == 0 && rank < self->size; rank++)
         ompi_schedule_send(&schedule, rank, data);
+    if (self->comm->is_checked)
+        ompi_schedule_watch(&schedule, self->comm->checked);
     int error = schedule.error;
     if (error == MPI_SUCCESS)
         error = ompi_schedule_run(&schedule);
     ompi_schedule_fini(&schedule);
+    if (error == MPI_SUCCESS && location.mark != LOCATION_MARK)
+        error = MPI_ERR_TRUNCATE;
     if (error != MPI_SUCCESS)
         return error;
     self->stage = SM_DECLINED;

@@ -21,6 +21,7 @@
 #include "ompi/mca/coll/sm/direct.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "opal/arch/claim.h"
 #include "opal/node/region.h"
@@ -51,27 +52,62 @@ static char probe_peers(sm_comm_t *self)
     return found | (opal_wait_is_oversubscribed() ? 0 : HAS_CORES);
 }
 
+/* A rank's part of the agreement, in a line. */
+typedef struct hello {
+    char found;
+    char record[sizeof(ompi_check_record_t)]; /* of its call, which is the first; not aligned */
+} hello_t;
+
+_Static_assert(sizeof(hello_t) <= SM_INLINE, "it fits the line of its flag");
+
+static hello_t *hello_of(const sm_comm_t *self, const sm_slot_t *slot, int rank)
+{
+    return (hello_t *)(void *)sm_step_row(self, slot, rank);
+}
+
+/* All ranks are here, so they compare their calls for once. */
+static int compare_calls(const sm_comm_t *self, const sm_slot_t *slot)
+{
+    ompi_check_record_t *records;
+    if (!self->comm->is_checked)
+        return MPI_SUCCESS;
+    size_t bytes = (size_t)self->size * sizeof *records;
+    records = aligned_alloc(_Alignof(ompi_check_record_t), bytes);
+    if (records == NULL)
+        return MPI_SUCCESS; /* they differ by chance only, and are found later */
+    for (int rank = 0; rank < self->size; rank++)
+        memcpy(&records[rank], hello_of(self, slot, rank)->record, sizeof *records);
+    int error = ompi_check_compare_given(self->comm, records);
+    free(records);
+    return error;
+}
+
 int sm_direct_agree(sm_comm_t *self)
 {
+    ompi_check_record_t own;
     sm_slot_t slot;
     /* After this barrier all ranks have been through MPI_Init, and have allowed others to read. */
     int error = sm_step_barrier(self);
     if (error == MPI_SUCCESS)
-        error = sm_step_begin(self, SM_SYNC, 1, &slot);
+        error = sm_step_begin(self, SM_SYNC, sizeof(hello_t), &slot);
     if (error != MPI_SUCCESS)
         return error;
-    *sm_step_own_row(self, &slot) = probe_peers(self);
+    hello_of(self, &slot, self->rank)->found = probe_peers(self);
+    if (self->comm->is_checked) {
+        ompi_check_latest(self->comm, &own);
+        memcpy(hello_of(self, &slot, self->rank)->record, &own, sizeof own);
+    }
     error = sm_step_sync(self, &slot);
     if (error != MPI_SUCCESS)
         return error;
     char all = MAPS_ALL | MAY_READ_ALL | HAS_CORES;
     for (int rank = 0; rank < self->size; rank++)
-        all &= *sm_step_row(self, &slot, rank);
+        all &= hello_of(self, &slot, rank)->found;
     self->is_mapped = (all & MAPS_ALL) != 0;
     self->may_read = (all & MAY_READ_ALL) != 0;
     self->is_oversubscribed = (all & HAS_CORES) == 0;
     self->direct = self->is_mapped || self->may_read ? SM_DIRECT_WORKS : SM_DIRECT_FORBIDDEN;
-    return MPI_SUCCESS;
+    return compare_calls(self, &slot);
 }
 
 /* -- publishing ---------------------------------------------------------------------------- */

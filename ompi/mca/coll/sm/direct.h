@@ -10,7 +10,8 @@
 
 #include "ompi/mca/coll/sm/step.h"
 
-/* Called by all ranks, once: finds out whether and how they reach each other's memory. */
+/* Called by all ranks, once: finds out whether and how they reach each other's memory, and compares
+ * their calls (mpi_check). An error of the comparison is one in all ranks, and all is agreed. */
 int sm_direct_agree(sm_comm_t *self);
 
 /* -- a rank's own data ----------------------------------------------------------------------- */

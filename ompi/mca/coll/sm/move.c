@@ -12,9 +12,18 @@
  */
 #include "ompi/mca/coll/sm/step.h"
 
-int sm_barrier(sm_comm_t *self, const ompi_coll_call_t *call OPAL_UNUSED, size_t bytes OPAL_UNUSED)
+/* More than two ranks read no lines of others, and do not compare signatures. */
+int sm_barrier(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes OPAL_UNUSED)
 {
-    return sm_step_barrier(self);
+    sm_slot_t slot;
+    if (sm_has_counters(self) || call->comm->call_digest == 0)
+        return sm_step_barrier(self);
+    self->signature = sm_signature(call->comm->call_digest, 0, SM_SHORT, false);
+    int error = sm_step_begin(self, SM_SYNC, 0, &slot);
+    if (error != MPI_SUCCESS)
+        return error;
+    sm_step_arrive(self, &slot);
+    return sm_step_await_matching(self, &slot);
 }
 
 int sm_bcast(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)

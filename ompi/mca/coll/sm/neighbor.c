@@ -113,6 +113,8 @@ static int read_edge(sm_comm_t *self, const sm_slot_t *slot, const edges_t *edge
     int owner = edges->ins.first[i].rank;
     if (owner == self->rank)
         return copy_to_self(edges, i, owner);
+    if (!sm_vector_matches(self, slot, owner))
+        return sm_step_differ(self);
     const sm_vector_item_t *item = match(self, slot, edges, i);
     if (item == NULL)
         return MPI_ERR_TRUNCATE;
@@ -128,7 +130,7 @@ static int read_edges(sm_comm_t *self, const sm_slot_t *slot, const edges_t *edg
         int owner = edges->ins.first[i].rank, taken = read_edge(self, slot, edges, i);
         error = error != MPI_SUCCESS ? error : taken;
         const sm_vector_head_t *head = sm_vector_head(self, slot, owner);
-        if (head->where == SM_IN_MEMORY)
+        if (head->where == SM_IN_MEMORY && sm_vector_matches(self, slot, owner))
             sm_vector_reader_done(self, slot, owner, head->items);
     }
     if (sm_vector_head(self, slot, self->rank)->where != SM_IN_MEMORY)

@@ -48,7 +48,7 @@ static int bcast(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes, sm
 int sm_pair_bcast(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
 {
     sm_source_t source = {0};
-    self->signature = sm_signature(bytes, SM_HALVES, false);
+    self->signature = sm_signature(call->comm->call_digest, bytes, SM_HALVES, false);
     if (self->rank == call->root)
         sm_source_init_layout(&source, self, ompi_coll_whole(&call->recv));
     int error = bcast(self, call, bytes, &source);

@@ -163,7 +163,7 @@ static int add_to_lower(sm_comm_t *self, const ompi_coll_call_t *call, sm_slot_t
     int lower = self->rank - 1, error = sm_step_await(self, slot, lower);
     ompi_data_t result = ompi_coll_whole(&call->recv);
     if (error == MPI_ERR_TRUNCATE) {
-        self->signature = sm_line_of(self, slot, lower)->signature | SM_MISMATCH;
+        self->signature = sm_step_signature(self, slot, lower) | SM_MISMATCH;
         return sm_step_follow_root(self, slot, lower);
     }
     if (error != MPI_SUCCESS) {

@@ -6,6 +6,7 @@
 
 #include "opal/mca/base/component.h"
 #include "opal/process/job.h"
+#include "ompi/check/check.h"
 #include "ompi/mca/coll/sm/direct.h"
 #include "ompi/mca/coll/sm/fold.h"
 
@@ -295,6 +296,27 @@ static int error_of_others(const sm_comm_t *self, uint64_t step)
     return is_of_call ? (int)(word & ((1u << SM_ERROR_BITS) - 1)) : MPI_ERR_TRUNCATE;
 }
 
+/* After a mismatch: in these operations not all ranks wait for each other, so that ranks whose
+ * lengths are on different sides of a limit have taken different numbers of steps. */
+static void end_if_lost(sm_comm_t *self, const ompi_coll_call_t *call)
+{
+    ompi_communicator_t *comm = call->comm;
+    sm_protocol_t protocol, others;
+    ompi_check_record_t record;
+    bool is_one_way = call->kind == OMPI_GATHER || call->kind == OMPI_REDUCE ||
+                      call->kind == OMPI_SCAN || call->kind == OMPI_EXSCAN;
+    if (!comm->is_checked || !is_one_way)
+        return;
+    choose(self, call, call_bytes(self, call), &protocol);
+    for (int rank = 0; rank < self->size; rank++) {
+        if (!ompi_check_read(comm, comm->checked, rank, &record))
+            continue;
+        choose(self, call, record.bytes, &others);
+        if (others != protocol)
+            ompi_check_end(comm, MPI_ERR_TRUNCATE);
+    }
+}
+
 static int carry_out(sm_comm_t *self, const ompi_coll_call_t *call, sm_run_fn_t *chosen,
                      size_t bytes)
 {
@@ -304,7 +326,10 @@ static int carry_out(sm_comm_t *self, const ompi_coll_call_t *call, sm_run_fn_t 
     if (opal_unlikely(call->error != MPI_SUCCESS))
         return run_empty(self, call, chosen, bytes);
     int error = chosen(self, call, bytes);
-    return opal_likely(error != MPI_ERR_TRUNCATE) ? error : error_of_others(self, step);
+    if (opal_likely(error != MPI_ERR_TRUNCATE))
+        return error;
+    end_if_lost(self, call);
+    return error_of_others(self, step);
 }
 
 static int run(const ompi_coll_call_t *call, void *state, bool *taken)
@@ -328,7 +353,8 @@ static int run(const ompi_coll_call_t *call, void *state, bool *taken)
     }
     if (chosen == NULL || self->stage == SM_DECLINED)
         return MPI_SUCCESS;
-    self->signature = sm_signature(bytes, protocol, is_mismatch(self, call));
+    self->signature =
+        sm_signature(call->comm->call_digest, bytes, protocol, is_mismatch(self, call));
     int error = carry_out(self, call, chosen, bytes);
     *taken = error != SM_FALL_BACK;
     return *taken ? error : MPI_SUCCESS;
@@ -360,7 +386,7 @@ static int build(const ompi_coll_call_t *call, void *state, ompi_schedule_t *sch
     size_t bytes = call_bytes(self, call);
     *taken = bytes >= self->limits->nonblocking_bytes && bytes < SIZE_MAX;
     return *taken ? sm_nonblocking_build(self, call,
-                                         sm_signature(bytes, SM_DIRECT, is_mismatch(self, call)),
+                                         sm_signature(0, bytes, SM_DIRECT, is_mismatch(self, call)),
                                          schedule)
                   : MPI_SUCCESS;
 }

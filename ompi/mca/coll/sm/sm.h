@@ -49,9 +49,10 @@
  * Each rank writes a signature beside its flag: the bytes and the protocol of its call, which are
  * equal in all ranks of a correct program. A rank that reads a different signature returns
  * MPI_ERR_TRUNCATE and touches no data. If the protocols have different steps, it takes the steps
- * of the root's protocol. One mistake is not detected and hangs: a gather, a scan or a reduction to
- * a root in which the lengths of some ranks' data are on different sides of a limit, because their
- * first steps differ.
+ * of the root's protocol. Without checks one mistake is not detected and hangs: a gather, a scan or
+ * a reduction to a root in which the lengths of some ranks' data are on different sides of a limit,
+ * because their first steps differ. With mpi_check the signature has a digest of the whole call,
+ * and a rank that waits compares the records of the ranks' calls (ompi/check/check.h).
  *
  * Threading: the caller holds ompi_lock. Threads in different communicators wait at the same time.
  */

@@ -24,6 +24,8 @@ typedef struct waiter {
     sm_comm_t *self;
     const _Atomic uint64_t *word;
     uint64_t value; /* for which the thread waits */
+    ompi_check_wait_t check;
+    int error; /* why it waits in vain */
     atomic_int done;
 } waiter_t;
 
@@ -44,6 +46,19 @@ bool sm_step_is_alive(sm_comm_t *self)
     return self->stage == SM_READY;
 }
 
+/* Whether the wait is over. */
+static bool look(waiter_t *waiter)
+{
+    sm_comm_t *self = waiter->self;
+    if (sm_has_value(waiter->word, waiter->value))
+        return true;
+    if (!sm_step_is_alive(self))
+        waiter->error = MPI_ERR_PROC_ABORTED;
+    else if (self->comm->is_checked)
+        waiter->error = ompi_check_wait(self->comm, self->comm->checked, &waiter->check);
+    return waiter->error != MPI_SUCCESS;
+}
+
 static int poll(void *state OPAL_UNUSED)
 {
     int count = 0;
@@ -52,7 +67,7 @@ static int poll(void *state OPAL_UNUSED)
         waiter_t *waiter = opal_container_of(node, waiter_t, node);
         if (atomic_load_explicit(&waiter->done, memory_order_relaxed) != 0)
             continue;
-        if (!sm_has_value(waiter->word, waiter->value) && sm_step_is_alive(waiter->self))
+        if (!look(waiter))
             continue;
         opal_wait_signal(&waiter->done);
         count++;
@@ -70,7 +85,7 @@ static int wait_asleep(sm_comm_t *self, const _Atomic uint64_t *word, uint64_t v
     opal_list_remove(&waiter.node);
     if (opal_list_first(&waiters) == NULL)
         opal_progress_remove(poll, NULL);
-    return sm_has_value(word, value) ? MPI_SUCCESS : MPI_ERR_PROC_ABORTED;
+    return waiter.error;
 }
 
 int sm_step_wait(sm_comm_t *self, const _Atomic uint64_t *word, uint64_t value)
@@ -165,11 +180,26 @@ int sm_step_barrier(sm_comm_t *self)
     return error == MPI_SUCCESS ? sm_step_sync(self, &slot) : error;
 }
 
+bool sm_step_agrees(const sm_comm_t *self, const sm_slot_t *slot, int rank)
+{
+    uint64_t others = sm_step_signature(self, slot, rank) ^ self->signature;
+    return (others & ((UINT64_C(1) << SM_DIGEST_AT) - 1)) == 0 && self->comm->is_checked &&
+           ompi_check_agrees(self->comm, self->comm->checked, rank);
+}
+
+int sm_step_differ(sm_comm_t *self)
+{
+    ompi_communicator_t *comm = self->comm;
+    int error = ompi_check_compare(comm, comm->checked);
+    return comm->check_error != MPI_SUCCESS ? error : MPI_ERR_TRUNCATE;
+}
+
 /* A rank that waits for a result gets the error instead. */
 int sm_step_refuse(sm_comm_t *self, const sm_slot_t *slot)
 {
-    sm_step_publish_result(self, slot, MPI_ERR_TRUNCATE);
-    return MPI_ERR_TRUNCATE;
+    int error = sm_step_differ(self);
+    sm_step_publish_result(self, slot, error);
+    return error;
 }
 
 void sm_step_publish(const sm_comm_t *self, const sm_slot_t *slot)
@@ -257,18 +287,18 @@ int sm_step_await(sm_comm_t *self, const sm_slot_t *slot, int root)
     sm_step_prefetch_next(self);
     if (opal_unlikely(error == MPI_SUCCESS && self->signature != 0 &&
                       !sm_step_matches(self, slot, root)))
-        error = MPI_ERR_TRUNCATE;
+        error = sm_step_differ(self);
     return error;
 }
 
 sm_protocol_t sm_step_protocol(const sm_comm_t *self, const sm_slot_t *slot, int rank)
 {
-    return sm_line_of(self, slot, rank)->signature % SM_PROTOCOLS;
+    return sm_step_signature(self, slot, rank) % SM_PROTOCOLS;
 }
 
 int sm_step_follow_root(sm_comm_t *self, sm_slot_t *slot, int root)
 {
-    size_t bytes = (size_t)(sm_line_of(self, slot, root)->signature / SM_PROTOCOLS / 2);
+    size_t bytes = sm_signature_bytes(sm_step_signature(self, slot, root));
     int error = MPI_SUCCESS;
     self->used = slot->used;
     switch (sm_step_protocol(self, slot, root)) {

@@ -14,6 +14,7 @@
 
 #include "opal/arch/claim.h"
 #include "opal/arch/prefetch.h"
+#include "ompi/check/check.h"
 #include "ompi/mca/coll/sm/sm.h"
 
 /* The part of the area that a step uses. */
@@ -43,11 +44,31 @@ typedef enum sm_protocol {
 /* The bit of a signature that says that the rank has no right data. */
 enum { SM_MISMATCH = SM_PROTOCOLS };
 
-/* The signature of a call. `is_mismatch`: what the rank sends is not as long as what it receives.
+/*
+ * The signature of a call:
+ *
+ *   bit 63        27 26            3     2          1   0
+ *   | digest        | bytes mod 2^24 | mismatch | protocol |
+ *
+ * `is_mismatch`: what the rank sends is not as long as what it receives. The digest is of the other
+ * bits of `bytes`, and of `call`, that of what else the ranks give alike (mpi_check; 0: nothing).
  */
-static inline uint64_t sm_signature(size_t bytes, sm_protocol_t protocol, bool is_mismatch)
+enum { SM_SHORT_BITS = 24, SM_DIGEST_AT = SM_SHORT_BITS + 3 };
+
+static inline uint64_t sm_signature(uint64_t call, size_t bytes, sm_protocol_t protocol,
+                                    bool is_mismatch)
 {
-    return protocol == SM_ANY ? 0 : ((uint64_t)bytes * 2 + is_mismatch) * SM_PROTOCOLS + protocol;
+    const uint64_t spread = UINT64_C(0xd6e8feb86659fd93);
+    uint64_t low = bytes & ((UINT64_C(1) << SM_SHORT_BITS) - 1);
+    uint64_t digest = (call ^ (bytes >> SM_SHORT_BITS) * spread) >> SM_DIGEST_AT;
+    low = (low * 2 + is_mismatch) * SM_PROTOCOLS + protocol;
+    return protocol == SM_ANY ? 0 : digest << SM_DIGEST_AT | low;
+}
+
+/* The bytes of a signature that are fewer than 2^24. */
+static inline size_t sm_signature_bytes(uint64_t signature)
+{
+    return (size_t)(signature / SM_PROTOCOLS / 2) & ((1u << SM_SHORT_BITS) - 1);
 }
 
 /* Two ranks use no counters: each waits for the other's flag, which is faster. */
@@ -191,11 +212,23 @@ static inline int sm_step_await_flag(sm_comm_t *self, const sm_slot_t *slot, int
     return sm_step_wait(self, &sm_line_of(self, slot, row)->flag, slot->step);
 }
 
+/* In a line the signature is changed by the step, so that one of an earlier step, in a line that
+ * its rank has not written since, equals none. */
+static inline uint64_t sm_step_mask(const sm_slot_t *slot)
+{
+    return slot->step << SM_DIGEST_AT;
+}
+
 /* Called before the flag or the count that publishes this rank's row. */
 static inline void sm_step_write_signature(const sm_comm_t *self, const sm_slot_t *slot)
 {
     if (self->signature != 0)
-        sm_line_of(self, slot, self->rank)->signature = self->signature;
+        sm_line_of(self, slot, self->rank)->signature = self->signature ^ sm_step_mask(slot);
+}
+
+static inline uint64_t sm_step_signature(const sm_comm_t *self, const sm_slot_t *slot, int rank)
+{
+    return sm_line_of(self, slot, rank)->signature ^ sm_step_mask(slot);
 }
 
 /* Fetches the line that this rank writes next, while it does something else: a store to a line that
@@ -279,12 +312,20 @@ int sm_step_follow_root(sm_comm_t *self, sm_slot_t *slot, int root);
 
 /* -- signatures of rows that were waited for ------------------------------------------------ */
 
+/* For sm_step_matches: whether the signatures differ in what need not be equal. */
+bool sm_step_agrees(const sm_comm_t *self, const sm_slot_t *slot, int rank);
+
 static inline bool sm_step_matches(const sm_comm_t *self, const sm_slot_t *slot, int rank)
 {
-    return sm_line_of(self, slot, rank)->signature == self->signature;
+    return opal_likely(sm_step_signature(self, slot, rank) == self->signature) ||
+           sm_step_agrees(self, slot, rank);
 }
 
 sm_protocol_t sm_step_protocol(const sm_comm_t *self, const sm_slot_t *slot, int rank);
+
+/* What a rank does whose signature differs from another one: MPI_ERR_TRUNCATE, or, if the calls
+ * have different steps, the error with which collectives end here. */
+int sm_step_differ(sm_comm_t *self);
 
 /* Called when all rows can be read. MPI_ERR_TRUNCATE, in all ranks: a signature differs. */
 int sm_step_refuse(sm_comm_t *self, const sm_slot_t *slot); /* for sm_step_compare */

@@ -115,6 +115,7 @@ static sm_vector_item_t *write_head(sm_comm_t *self, const sm_slot_t *slot, sm_w
     sm_vector_head_t *head = sm_vector_head(self, slot, self->rank);
     sm_step_own_row(self, slot);                                    /* populates it */
     atomic_store_explicit(&head->readers, 0, memory_order_relaxed); /* the step publishes it */
+    head->call = self->comm->call_digest ^ sm_step_mask(slot);
     head->error = MPI_SUCCESS;
     head->where = where;
     return sm_vector_items(self, slot, self->rank, items);
@@ -207,12 +208,14 @@ static int read_all(sm_comm_t *self, const ompi_coll_call_t *call, const sm_slot
     return is_read ? sm_vector_await_readers(self, slot, size - 1, error) : error;
 }
 
-/* The first error of a rank that could not publish its data; equal in all ranks. */
-static int first_error(const sm_comm_t *self, const sm_slot_t *slot)
+/* The first error of a rank that could not publish its data, or makes another call; equal in all
+ * ranks. */
+static int first_error(sm_comm_t *self, const sm_slot_t *slot)
 {
     int error = MPI_SUCCESS;
     for (int rank = 0; error == MPI_SUCCESS && rank < self->size; rank++)
-        error = sm_vector_head(self, slot, rank)->error;
+        error = sm_vector_matches(self, slot, rank) ? sm_vector_head(self, slot, rank)->error
+                                                    : sm_step_differ(self);
     return error;
 }
 
@@ -277,6 +280,8 @@ int sm_scatterv(sm_comm_t *self, const ompi_coll_call_t *call, size_t bytes)
     if (self->rank == root)
         return scatter_from_root(self, call, &slot, row);
     error = sm_step_await(self, &slot, root);
+    if (error == MPI_SUCCESS && !sm_vector_matches(self, &slot, root))
+        error = sm_step_differ(self);
     if (error != MPI_SUCCESS)
         return error;
     shrink_row(self, &slot, root);
@@ -329,6 +334,10 @@ static int read_given(gather_t *gather)
         const sm_vector_head_t *head = sm_vector_head(self, given, rank);
         ompi_data_t block = ompi_coll_block(&gather->call->recv, rank);
         int taken = head->error;
+        if (rank != self->rank && !sm_vector_matches(self, given, rank)) {
+            error = error != MPI_SUCCESS ? error : sm_step_differ(self);
+            continue;
+        }
         if (rank == self->rank || head->where == SM_DELIVERED)
             continue;
         if (taken == SM_FALL_BACK) {
@@ -363,6 +372,8 @@ static bool deliver(gather_t *gather, ompi_data_t block, int *error)
     sm_comm_t *self = gather->self;
     int root = gather->call->root;
     *error = sm_step_await(self, &gather->wanted, root);
+    if (*error == MPI_SUCCESS && !sm_vector_matches(self, &gather->wanted, root))
+        *error = sm_step_differ(self);
     if (*error != MPI_SUCCESS)
         return false;
     const sm_vector_item_t *item = item_for(self, &gather->wanted, root, self->rank);

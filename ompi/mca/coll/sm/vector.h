@@ -4,7 +4,7 @@
  * agree on a protocol by length. Each row describes the data that its rank sends, and contains it
  * if it is short:
  *
- *   line: | flag | readers | error | where | the item, if it is the only one |
+ *   line: | flag | readers | call | error | where | the item, if it is the only one |
  *   room: | item 0 | item 1 | ... | packed blocks                            |
  *
  * For longer data the items have addresses, and the owner waits for the readers.
@@ -31,6 +31,7 @@ typedef struct sm_vector_item {
 
 typedef struct sm_vector_head {
     _Atomic uint64_t readers; /* ranks that no longer need the data in memory */
+    uint64_t call;            /* digest of the owner's call, changed by the step */
     sm_vector_item_t only;
     size_t used; /* bytes of the row that items and packed data use */
     int error;
@@ -49,6 +50,12 @@ static inline sm_vector_head_t *sm_vector_head(const sm_comm_t *self, const sm_s
                                                int rank)
 {
     return (sm_vector_head_t *)(void *)sm_step_line(self, slot, rank);
+}
+
+/* Whether the rank's row, which was waited for, is one of this rank's call. */
+static inline bool sm_vector_matches(const sm_comm_t *self, const sm_slot_t *slot, int rank)
+{
+    return sm_vector_head(self, slot, rank)->call == (self->comm->call_digest ^ sm_step_mask(slot));
 }
 
 static inline sm_vector_item_t *sm_vector_items(const sm_comm_t *self, const sm_slot_t *slot,
