@@ -59,6 +59,8 @@ void ompi_check_stop(void)
 
 void ompi_check_comm_add(ompi_communicator_t *comm)
 {
+    comm->checked = comm->call_history = comm->call_digest = 0; /* world may begin again */
+    comm->check_error = MPI_SUCCESS;
     comm->is_checked = own != NULL && comm->parent == NULL && ompi_comm_peers(comm) > 1;
 }
 
