@@ -203,6 +203,18 @@ static opal_status_t publish_own(const char *name, const void *bytes, size_t len
     return status;
 }
 
+opal_status_t opal_modex_offer(opal_modex_kind_t kind, const void *bytes, size_t length)
+{
+    modex_t *modex = malloc(offsetof(modex_t, bytes) + length);
+    if (modex == NULL)
+        return OPAL_ERR_NO_MEMORY;
+    modex->length = length;
+    memcpy(modex->bytes, bytes, length);
+    free(own_modex[kind]);
+    own_modex[kind] = modex;
+    return OPAL_SUCCESS;
+}
+
 opal_status_t opal_modex_exchange(opal_modex_kind_t kind, const void *bytes, size_t length)
 {
     void *state;
@@ -216,10 +228,9 @@ opal_status_t opal_modex_exchange(opal_modex_kind_t kind, const void *bytes, siz
                        length, OPAL_MODEX_MAX_BYTES);
         return OPAL_ERR_TOO_LARGE;
     }
-    free(own_modex[kind]);
-    own_modex[kind] = opal_xmalloc(offsetof(modex_t, bytes) + length);
-    own_modex[kind]->length = length;
-    memcpy(own_modex[kind]->bytes, bytes, length);
+    status = opal_modex_offer(kind, bytes, length);
+    if (status != OPAL_SUCCESS)
+        return status;
     if (together)
         status = write_to_segment(kind, bytes, length, &is_last);
     else

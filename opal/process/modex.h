@@ -48,6 +48,11 @@ enum { OPAL_MODEX_MAX_BYTES = 2048 }; /* of a record */
 OPAL_EXPORT opal_status_t opal_modex_exchange(opal_modex_kind_t kind, const void *bytes,
                                               size_t length);
 
+/* Hands in a modex record for other jobs (opal_process_describe), in place of one that was handed in
+ * before; not collective. OPAL_ERR_NO_MEMORY. */
+OPAL_EXPORT opal_status_t opal_modex_offer(opal_modex_kind_t kind, const void *bytes,
+                                           size_t length);
+
 /* A process's modex record. `*bytes` is malloc'ed for the caller. OPAL_ERR_NOT_FOUND: it has handed
  * in none, or, if this process has started alone, none yet; OPAL_ERR_NO_MEMORY; another failure is
  * reported. */

@@ -31,6 +31,7 @@ static opal_process_t *_Atomic blocks[BLOCKS];
 static uint32_t foreign_count; /* entries that were in use at some time */
 static uint32_t foreign_nodes; /* numbers of hosts that were given out to other jobs */
 static void (*forgetters[OPAL_ENDS])(opal_process_t *process);
+static void (*prepare_to_describe)(void);
 static atomic_bool any_is_dropped;
 static pthread_mutex_t fill_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -170,11 +171,18 @@ bool opal_process_is_before(uint32_t one, uint32_t other)
 
 /* -- processes of other jobs --------------------------------------------------------------- */
 
+void opal_process_on_describe(void (*prepare)(void))
+{
+    prepare_to_describe = prepare;
+}
+
 opal_status_t opal_process_describe(void **bytes, size_t *length)
 {
     opal_process_record_t *record = calloc(1, sizeof *record);
     *bytes = malloc(OPAL_RECORD_MOST_BYTES);
     opal_status_t status = record != NULL && *bytes != NULL ? OPAL_SUCCESS : OPAL_ERR_NO_MEMORY;
+    if (prepare_to_describe != NULL)
+        prepare_to_describe();
     if (status == OPAL_SUCCESS)
         status = opal_job_key(record->key);
     if (status == OPAL_SUCCESS) {

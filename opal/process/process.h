@@ -119,6 +119,10 @@ OPAL_EXPORT bool opal_process_is_before(uint32_t one, uint32_t other);
  */
 OPAL_EXPORT opal_status_t opal_process_describe(void **record, size_t *length);
 
+/* `prepare` is called before this process is described: components hand in what others need
+ * (opal_modex_offer). NULL: no function. */
+OPAL_EXPORT void opal_process_on_describe(void (*prepare)(void));
+
 /* Adds the process that a record describes, or one user if the process is known. A failure was
  * logged: OPAL_ERR_PROTOCOL, the bytes are no record; OPAL_ERR_NO_MEMORY. */
 OPAL_EXPORT opal_status_t opal_process_add(const void *record, size_t length,

@@ -184,6 +184,12 @@ typedef struct opal_btl_ops {
      * OPAL_ERR_NOT_AVAILABLE, without a log message: not by this transport. */
     opal_status_t (*connect)(void *state, opal_process_t *process, opal_btl_peer_t **peer);
 
+    /* Optional, for processes of other jobs. offer: this one is about to be described to them:
+     * hands in a modex record by which they reach it (opal_modex_offer), or none. forget: no client
+     * uses that process any more: frees its peer, if there is one. */
+    void (*offer)(void *state);
+    void (*forget)(void *state, opal_process_t *process);
+
     /* Optional: takes what the first frame to the peer needs, without telling the peer. */
     void (*prepare)(opal_btl_peer_t *peer);
 

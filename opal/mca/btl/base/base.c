@@ -15,6 +15,8 @@ static const opal_slot_t btl_slots[] = {
     OPAL_SLOT_REQUIRED(opal_btl_ops_t, start),
     OPAL_SLOT_REQUIRED(opal_btl_ops_t, stop),
     OPAL_SLOT_REQUIRED(opal_btl_ops_t, connect),
+    OPAL_SLOT_OPTIONAL(opal_btl_ops_t, offer),
+    OPAL_SLOT_OPTIONAL(opal_btl_ops_t, forget),
     OPAL_SLOT_OPTIONAL(opal_btl_ops_t, prepare),
     OPAL_SLOT_REQUIRED(opal_btl_ops_t, reserve),
     OPAL_SLOT_REQUIRED(opal_btl_ops_t, commit),
@@ -279,6 +281,28 @@ static opal_status_t meet_restarted(void)
     return is_restart ? pmi->fence(state) : OPAL_SUCCESS;
 }
 
+/* -- processes of other jobs -- */
+
+static void offer_all(void)
+{
+    const opal_answer_t *each = NULL;
+    for (size_t i = 0; i < table_count; i++) {
+        each = next_chosen(each);
+        if (tables[i].offer != NULL)
+            tables[i].offer(each->state);
+    }
+}
+
+static void forget_in_all(opal_process_t *process)
+{
+    const opal_answer_t *each = NULL;
+    for (size_t i = 0; i < table_count; i++) {
+        each = next_chosen(each);
+        if (tables[i].forget != NULL)
+            tables[i].forget(each->state, process);
+    }
+}
+
 static opal_status_t start_all(void)
 {
     opal_status_t met = meet_restarted();
@@ -286,6 +310,8 @@ static opal_status_t start_all(void)
         return met;
     last_started = NULL;
     table_count = 0;
+    opal_process_on_describe(offer_all);
+    opal_process_on_forget(OPAL_END_BTL, forget_in_all);
     for (const opal_answer_t *each = NULL;
          table_count < MOST_TRANSPORTS && (each = next_chosen(each)) != NULL;) {
         const opal_btl_ops_t *ops = each->ops;
@@ -308,6 +334,8 @@ static opal_status_t start_all(void)
 static void stop_all(void)
 {
     lane_transport.poll = NULL;
+    opal_process_on_describe(NULL);
+    opal_process_on_forget(OPAL_END_BTL, NULL);
     for (const opal_answer_t *each = NULL;
          last_started != NULL && (each = next_chosen(each)) != NULL;) {
         const opal_btl_ops_t *ops = each->ops;

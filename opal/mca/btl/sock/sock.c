@@ -194,7 +194,7 @@ static void say_goodbye(sock_peer_t *peer)
 
 /* No client uses the process any more, so only the goodbye is still to be sent. If the system does
  * not take it now, a peer that still uses this process sees the connection end. */
-static void forget(opal_process_t *process)
+static void sock_forget(void *state OPAL_UNUSED, opal_process_t *process)
 {
     sock_peer_t *peer = sock_peer_find(process);
     if (peer == NULL)
@@ -226,7 +226,6 @@ static opal_status_t sock_start(void *state OPAL_UNUSED)
         return status;
     }
     sock_health_start();
-    opal_process_on_forget(OPAL_END_BTL, forget);
     return OPAL_SUCCESS;
 }
 
@@ -265,7 +264,6 @@ static void sock_stop(void *state OPAL_UNUSED)
     for (sock_peer_t *peer = NULL; (peer = sock_next_peer(peer)) != NULL;)
         say_goodbye(peer);
     drain();
-    opal_process_on_forget(OPAL_END_BTL, NULL);
     release_all();
 }
 
@@ -285,6 +283,7 @@ static void sock_query(opal_answer_t *answer)
     sock_ops.start = sock_start;
     sock_ops.stop = sock_stop;
     sock_ops.progress = sock_progress;
+    sock_ops.forget = sock_forget;
     sock_ops.eager_bytes = sock_eager_limit;
     sock_ops.stream_bytes = sock_stream_limit;
     sock_ops.max_frame_bytes = sock_eager_limit + HEADER_BYTES;
