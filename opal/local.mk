@@ -116,6 +116,11 @@ libopal_core_la_SOURCES += \
 	%D%/node/region_reap.c %D%/node/region_reap.h \
 	%D%/node/shared.c %D%/node/shared.h \
 	%D%/progress/cpu_migration.c %D%/progress/cpu_migration.h \
+	%D%/process/port.c %D%/process/port.h \
+	%D%/process/port_dial.c \
+	%D%/process/port_link.c %D%/process/port_link.h \
+	%D%/process/port_name.c %D%/process/port_name.h \
+	%D%/process/port_stream.c %D%/process/port_stream.h \
 	%D%/process/process.c %D%/process/process.h \
 	%D%/process/process_record.c %D%/process/process_record.h \
 	%D%/threads/futex.h \
