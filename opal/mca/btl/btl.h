@@ -202,9 +202,11 @@ typedef struct opal_btl_ops {
     bool (*send_short)(opal_btl_peer_t *peer, unsigned kind, opal_btl_head_t head,
                        const void *bytes, size_t length);
 
-    /* Delivers frames in bounded batches, peers in turns; returns how many frames. */
-    int (*progress)(void *state);
     opal_btl_operate_fn_t *put, *get, *atomic;
+
+    /* Delivers frames in bounded batches, peers in turns; returns how many frames. NULL: the
+     * transport adds and removes its poll function itself. */
+    int (*progress)(void *state);
 
     /* -- optional: zcopy, out of the client's memory. send_now: one or two frames (heads of at most
      * 64 bytes; together stream_bytes + 512, OPAL_BTL_MAX_SEGMENTS), whose memory is free when it

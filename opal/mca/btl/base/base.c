@@ -20,7 +20,7 @@ static const opal_slot_t btl_slots[] = {
     OPAL_SLOT_OPTIONAL(opal_btl_ops_t, prepare),
     OPAL_SLOT_REQUIRED(opal_btl_ops_t, reserve),
     OPAL_SLOT_REQUIRED(opal_btl_ops_t, commit),
-    OPAL_SLOT_REQUIRED(opal_btl_ops_t, progress),
+    OPAL_SLOT_OPTIONAL(opal_btl_ops_t, progress),
     OPAL_SLOT_REQUIRED(opal_btl_ops_t, send_short),
     OPAL_SLOT_REQUIRED(opal_btl_ops_t, put),
     OPAL_SLOT_REQUIRED(opal_btl_ops_t, get),
@@ -322,7 +322,8 @@ static opal_status_t start_all(void)
         set_lanes(ops, each->state);
         tables[table_count] = *ops;
         fill_in(&tables[table_count++]);
-        status = opal_progress_add(ops->progress, each->state);
+        if (ops->progress != NULL)
+            status = opal_progress_add(ops->progress, each->state);
         if (status != OPAL_SUCCESS)
             return status;
     }
@@ -339,7 +340,8 @@ static void stop_all(void)
     for (const opal_answer_t *each = NULL;
          last_started != NULL && (each = next_chosen(each)) != NULL;) {
         const opal_btl_ops_t *ops = each->ops;
-        opal_progress_remove(ops->progress, each->state);
+        if (ops->progress != NULL)
+            opal_progress_remove(ops->progress, each->state);
         ops->stop(each->state);
         if (each == last_started)
             last_started = NULL;

@@ -318,7 +318,8 @@ static void sock_send_long(opal_btl_peer_t *base, opal_btl_long_t *message)
 static opal_status_t sock_connect(void *state OPAL_UNUSED, opal_process_t *process,
                                   opal_btl_peer_t **peer)
 {
-    if (process == opal_process_self())
+    bool is_needed = !sock.is_for_others || opal_process_is_foreign(process->index);
+    if (process == opal_process_self() || !is_needed || sock.is_asleep)
         return OPAL_ERR_NOT_AVAILABLE;
     sock_peer_t *made = sock_peer(process);
     if (made == NULL)
@@ -342,7 +343,7 @@ static const char *sock_describe(opal_btl_peer_t *base)
     return text;
 }
 
-static opal_status_t sock_pin(void *base, size_t bytes, void **registration)
+opal_status_t sock_pin(void *base, size_t bytes, void **registration)
 {
     unsigned slot;
     opal_status_t status = opal_fixed_register(base, bytes, &slot);

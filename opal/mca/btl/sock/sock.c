@@ -151,12 +151,13 @@ static opal_status_t fill_modex(void)
     return status;
 }
 
-/* Publishes the modex record; returns when all ranks have. */
-static opal_status_t exchange_modex(void)
+/* Publishes the modex record; returns when all ranks have, if they need it. */
+static opal_status_t publish_modex(void)
 {
     unsigned char bytes[SOCK_MODEX_BYTES];
     size_t length = sock_modex_encode(&sock.modex, bytes);
-    return opal_modex_exchange(OPAL_MODEX_BTL, bytes, length);
+    return sock.is_for_others ? opal_modex_offer(OPAL_MODEX_BTL, bytes, length)
+                              : opal_modex_exchange(OPAL_MODEX_BTL, bytes, length);
 }
 
 /* Undoes a start, also one that failed half way. */
@@ -203,22 +204,14 @@ static void sock_forget(void *state OPAL_UNUSED, opal_process_t *process)
     sock_peer_free(peer);
 }
 
-static opal_status_t sock_start(void *state OPAL_UNUSED)
+/* From now on peers can connect. */
+static opal_status_t begin(void)
 {
-    const opal_pmi_job_t *job = opal_job();
-    sock = (sock_t){.is_stopping = false};
-    opal_list_init(&sock.peers);
-    sock.identity = (sock_identity_t){.rank = job->rank,
-                                      .size = job->size,
-                                      .links = SOCK_MAX_LINKS,
-                                      .version = SOCK_WIRE_VERSION,
-                                      .knows = knows};
-    sock_identity_set_job(&sock.identity, job->job_id);
     opal_status_t status = fill_modex();
     if (status == OPAL_SUCCESS)
         status = sock_listen_start(ports);
     if (status == OPAL_SUCCESS)
-        status = exchange_modex();
+        status = publish_modex();
     if (status == OPAL_SUCCESS)
         status = opal_job_key(sock.identity.key);
     if (status != OPAL_SUCCESS) {
@@ -227,6 +220,33 @@ static opal_status_t sock_start(void *state OPAL_UNUSED)
     }
     sock_health_start();
     return OPAL_SUCCESS;
+}
+
+static bool is_for_others; /* as in sock_t; decided by the query */
+
+static opal_status_t sock_start(void *state OPAL_UNUSED)
+{
+    const opal_pmi_job_t *job = opal_job();
+    sock = (sock_t){.is_for_others = is_for_others, .is_asleep = is_for_others};
+    opal_list_init(&sock.peers);
+    sock.identity = (sock_identity_t){.rank = job->rank,
+                                      .size = job->size,
+                                      .links = SOCK_MAX_LINKS,
+                                      .version = SOCK_WIRE_VERSION,
+                                      .knows = knows};
+    sock_identity_set_job(&sock.identity, job->job_id);
+    return sock.is_asleep ? OPAL_SUCCESS : begin();
+}
+
+/* A process of another job is going to learn of this one. If sock cannot begin, which was logged,
+ * that process finds no address of it. */
+static void sock_offer(void *state OPAL_UNUSED)
+{
+    if (!sock.is_asleep || begin() != OPAL_SUCCESS)
+        return;
+    sock.is_asleep = opal_progress_add(sock_progress, NULL) != OPAL_SUCCESS;
+    if (sock.is_asleep)
+        release_all();
 }
 
 static bool still_sends_to(const sock_peer_t *peer)
@@ -264,6 +284,8 @@ static void sock_stop(void *state OPAL_UNUSED)
     for (sock_peer_t *peer = NULL; (peer = sock_next_peer(peer)) != NULL;)
         say_goodbye(peer);
     drain();
+    if (sock.is_for_others)
+        opal_progress_remove(sock_progress, NULL);
     release_all();
 }
 
@@ -282,15 +304,23 @@ static void sock_query(opal_answer_t *answer)
     const opal_pmi_job_t *job = opal_job();
     sock_ops.start = sock_start;
     sock_ops.stop = sock_stop;
-    sock_ops.progress = sock_progress;
     sock_ops.forget = sock_forget;
     sock_ops.eager_bytes = sock_eager_limit;
     sock_ops.stream_bytes = sock_stream_limit;
     sock_ops.max_frame_bytes = sock_eager_limit + HEADER_BYTES;
+    is_for_others =
+        job->size < 2 || (job->node_count == 1 && !is_named() &&
+                          opal_framework_allows(&mca_btl_framework, "sm"));
+    sock_ops.offer = is_for_others ? sock_offer : NULL;
+    sock_ops.progress = is_for_others ? NULL : sock_progress;
+    sock_ops.pin = is_for_others ? NULL : sock_pin; /* so that no buffer is pinned for nothing */
     if (job->size < 2)
-        opal_answer_no(answer, "there is no other rank to talk to");
-    else if (job->node_count == 1 && !is_named() && opal_framework_allows(&mca_btl_framework, "sm"))
-        opal_answer_no(answer, "all ranks share memory on one node; btl=self,sock would use it");
+        opal_answer_yes(answer, 20, &sock_ops, NULL,
+                        "for other jobs only, as there is no other rank in this one");
+    else if (is_for_others)
+        opal_answer_yes(answer, 20, &sock_ops, NULL,
+                        "for other jobs only, as all ranks of this one share memory; "
+                        "btl=self,sock would use it");
     else
         opal_answer_yes(answer, 20, &sock_ops, NULL, "%u ranks on %u node%s", job->size,
                         job->node_count, job->node_count == 1 ? "" : "s");

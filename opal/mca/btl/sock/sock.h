@@ -136,6 +136,8 @@ typedef struct sock {
     sock_shake_counts_t counts;
     unsigned closing; /* links that are closed but for a send that is under way */
     bool is_stopping;
+    bool is_for_others; /* no rank of the own job needs sock, only processes of other jobs */
+    bool is_asleep;     /* ... and there were none until now */
 } sock_t;
 
 extern sock_t sock;
@@ -171,6 +173,7 @@ void sock_cool(sock_link_t *link);
 /* -- peer.c -- */
 
 extern opal_btl_ops_t sock_ops;
+opal_status_t sock_pin(void *base, size_t bytes, void **registration);
 
 /* The peer of a process. find: NULL, it has none; sock_peer creates it: NULL, no memory. */
 sock_peer_t *sock_peer_find(const opal_process_t *process);
