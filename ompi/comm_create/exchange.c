@@ -42,6 +42,8 @@ static int rank_at(const ompi_side_t *side, int index)
 {
     if (side->members == NULL)
         return index;
+    if (side->comm == &ompi_comm_processes) /* also processes of other jobs */
+        return ompi_group_process(side->members, index);
     return ompi_group_rank_of(side->comm->group, ompi_group_process(side->members, index));
 }
 
@@ -320,6 +322,8 @@ static void advance(ompi_exchange_t *exchange)
     for (;;) {
         if (exchange->step >= 0 && exchange->error == MPI_SUCCESS)
             end_step(exchange, exchange->step);
+        if (exchange->error != MPI_SUCCESS) /* those that hear of this process learn of it */
+            exchange->ballot.failure = 1;
         exchange->is_posting = true;
         bool is_posted = post_step(exchange, ++exchange->step);
         exchange->is_posting = false;
@@ -343,6 +347,23 @@ void ompi_exchange_begin(ompi_exchange_t *exchange)
 }
 
 /* -- blocking helpers ---------------------------------------------------------------- */
+
+int ompi_side_send(const ompi_side_t *side, int to, const void *bytes, size_t count)
+{
+    ompi_route_t route = route_at(side, to);
+    ompi_data_t data = bytes_at(bytes, count);
+    return ompi_pml->send(&route, &data, OMPI_SEND_STANDARD);
+}
+
+int ompi_side_receive(const ompi_side_t *side, int from, void *bytes, size_t *count)
+{
+    MPI_Status status = {0};
+    ompi_route_t route = route_at(side, from);
+    ompi_data_t data = bytes_at(bytes, *count);
+    int error = ompi_pml->recv(&route, &data, &status);
+    *count = error == MPI_SUCCESS ? (size_t)ompi_status_bytes(&status) : 0;
+    return error;
+}
 
 int ompi_side_broadcast(const ompi_side_t *side, int from, void *bytes, size_t count)
 {

@@ -85,10 +85,12 @@ void ompi_exchange_begin(ompi_exchange_t *exchange);
 void ompi_ballot_combine(ompi_ballot_t *ballot, const ompi_ballot_t *other);
 
 /*
- * Blocking: broadcast of one member's bytes to all; shift from each member to the index that is
- * `distance` higher; swap between two leaders. They return an MPI error code, and release the lock
- * while they wait.
+ * Blocking: from one member to another one, *count becoming what has come; broadcast of one
+ * member's bytes to all; shift from each member to the index that is `distance` higher; swap
+ * between two leaders. They return an MPI error code, and release the lock while they wait.
  */
+int ompi_side_send(const ompi_side_t *side, int to, const void *bytes, size_t count);
+int ompi_side_receive(const ompi_side_t *side, int from, void *bytes, size_t *count);
 int ompi_side_broadcast(const ompi_side_t *side, int from, void *bytes, size_t count);
 int ompi_side_shift(const ompi_side_t *side, int distance, const void *sent, size_t sent_bytes,
                     void *received, size_t received_bytes);

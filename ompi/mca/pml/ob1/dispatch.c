@@ -91,6 +91,20 @@ static inline bool is_possible(const ob1_matcher_t *matcher, const ob1_match_t *
     return opal_likely((uint32_t)match->source < matcher->source_count && match->tag >= 0);
 }
 
+/*
+ * Finds the source of a message; false: there is no such message. The ranks of ompi_comm_processes
+ * are indices, which differ between processes: there the process that a message comes from is its
+ * source. Those matchers have no possible source, so that other messages pay nothing for it.
+ */
+static inline bool find_source(const ob1_matcher_t *matcher, const opal_process_t *from,
+                               ob1_match_t *match)
+{
+    if (is_possible(matcher, match))
+        return true;
+    match->source = (int32_t)from->index;
+    return matcher->source_count == 0 && match->tag >= 0;
+}
+
 /* The caller holds the lock of the matcher. After releasing it the caller wakes the probes. */
 static void add_unexpected(ob1_matcher_t *matcher, ob1_message_t *message, const ob1_match_t *match)
 {
@@ -138,9 +152,9 @@ OPAL_INLINE bool keep_unexpected(ob1_matcher_t *matcher, opal_process_t *from, u
 
 /* False: the message is unexpected, and there is no memory to copy it. */
 OPAL_INLINE bool match_message(ob1_matcher_t *matcher, opal_process_t *from, unsigned kind,
-                               const void *bytes, size_t length, const ob1_match_t *match)
+                               const void *bytes, size_t length, ob1_match_t *match)
 {
-    if (opal_unlikely(!is_possible(matcher, match))) {
+    if (opal_unlikely(!find_source(matcher, from, match))) {
         ob1_peer_reject(from, kind, "a message of a rank or with a tag that there is not");
         return true;
     }
@@ -187,7 +201,7 @@ static void match_early(ob1_matcher_t *matcher, ob1_message_t *message)
 {
     ob1_match_t match;
     memcpy(&match, message->frame, sizeof match);
-    if (!is_possible(matcher, &match)) {
+    if (!find_source(matcher, message->from, &match)) {
         ob1_peer_reject(message->from, message->kind,
                         "a message of a rank or with a tag that there is not");
         ob1_message_drop(message);

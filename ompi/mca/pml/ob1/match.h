@@ -59,7 +59,8 @@ typedef struct ob1_matcher {
     size_t unexpected;
     uint64_t next_order;
     opal_traffic_t received; /* counted by the callers */
-    uint32_t source_count;   /* ranks that messages can come from; not used here */
+    uint32_t source_count;   /* ranks that messages can come from, 0: the source is the process that
+                                a message comes from; not used here */
     struct ob1_bin **heads;  /* of chains; a power of two */
     size_t head_count, bin_count;
     opal_list_t all_unexpected; /* all unexpected messages, oldest first */

@@ -29,7 +29,8 @@ static int comm_add(ompi_communicator_t *comm)
         own->receives[kind] = (opal_pool_t){.bytes = sizeof(ob1_receive_t)};
         has_memory = ob1_matcher_init(&own->matchers[kind]) &&
                      ob1_context_reserve(ompi_comm_wire_context(comm, (ompi_context_t)kind));
-        own->matchers[kind].source_count = (uint32_t)ompi_comm_peers(comm);
+        own->matchers[kind].source_count =
+            comm != &ompi_comm_processes ? (uint32_t)ompi_comm_peers(comm) : 0;
         if (has_memory)
             continue;
         for (; kind >= OMPI_CONTEXT_USER; kind--)
