@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI_Comm_split_type: parts of a communicator by where its processes run. */
+#include <string.h>
 #include <strings.h>
 
+#include "opal/process/process.h"
 #include "ompi/api/bodies.h"
 #include "ompi/comm_create/create.h"
 #include "ompi/communicator/hw_topology.h"
@@ -81,8 +83,52 @@ static int split_by_resource(ompi_communicator_t *comm, int key, ompi_info_t *in
     return split_guided(comm, key, info, newcomm);
 }
 
-int ompi_api_comm_split_type(ompi_communicator_t *comm, int split_type, int key, ompi_info_t *info,
-                             ompi_communicator_t **newcomm)
+/* A number that the processes of a job have alike, and those of other jobs have not: how many
+ * processes of the communicator are of jobs that come before this one in the order of names. */
+static int color_of_job(const ompi_communicator_t *comm)
+{
+    const ompi_group_t *groups[] = {comm->group, comm->remote_group};
+    opal_process_name_t own = opal_process_name(opal_process_self()->index);
+    int before = 0;
+    for (int side = 0; side < 2 && groups[side] != NULL; side++) {
+        for (int rank = 0; rank < groups[side]->size; rank++) {
+            uint32_t process = (uint32_t)ompi_group_process(groups[side], rank);
+            before += memcmp(opal_process_name(process).job, own.job, sizeof own.job) < 0;
+        }
+    }
+    return before;
+}
+
+static int split_by_type(ompi_communicator_t *comm, int split_type, int key, ompi_info_t *info,
+                         ompi_communicator_t **newcomm);
+
+/* Processes of two jobs share no memory of windows, and their numbers of nodes mean nothing to each
+ * other: each job's part is split by itself. */
+static int split_jobs(ompi_communicator_t *comm, int split_type, int key, ompi_info_t *info,
+                      ompi_communicator_t **newcomm)
+{
+    ompi_communicator_t *part = NULL;
+    int error = ompi_comm_split(comm, color_of_job(comm), 0, NULL, &part);
+    *newcomm = NULL;
+    if (error != MPI_SUCCESS || part == NULL) /* NULL: the other side has no process of the job */
+        return error;
+    error = split_by_type(part, split_type, key, info, newcomm);
+    ompi_lock();
+    ompi_object_release(&part->head);
+    ompi_unlock();
+    return error;
+}
+
+static bool is_by_place(int split_type, ompi_info_t *info)
+{
+    size_t length;
+    return split_type != MPI_UNDEFINED &&
+           (split_type != MPI_COMM_TYPE_RESOURCE_GUIDED || info == NULL ||
+            !ompi_info_get(info, "mpi_pset_name", NULL, 0, &length));
+}
+
+static int split_by_type(ompi_communicator_t *comm, int split_type, int key, ompi_info_t *info,
+                         ompi_communicator_t **newcomm)
 {
     int error;
     switch (split_type) {
@@ -105,4 +151,12 @@ int ompi_api_comm_split_type(ompi_communicator_t *comm, int split_type, int key,
         return ompi_api_set_error_detail(MPI_ERR_ARG, "The split type is none of MPI_COMM_TYPE_*.");
     }
     return ompi_api_set_creation_error(error);
+}
+
+int ompi_api_comm_split_type(ompi_communicator_t *comm, int split_type, int key, ompi_info_t *info,
+                             ompi_communicator_t **newcomm)
+{
+    return ompi_comm_spans_jobs(comm) && is_by_place(split_type, info)
+               ? split_jobs(comm, split_type, key, info, newcomm)
+               : split_by_type(comm, split_type, key, info, newcomm);
 }

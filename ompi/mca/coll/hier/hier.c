@@ -223,7 +223,8 @@ static int run(const ompi_coll_call_t *call, void *state, bool *taken)
 
 static int comm_add(ompi_communicator_t *comm, void **state)
 {
-    if (ompi_comm_is_inter(comm) || comm->size < 3)
+    /* Jobs number their nodes, and may have other settings. */
+    if (ompi_comm_is_inter(comm) || comm->size < 3 || ompi_comm_spans_jobs(comm))
         return MPI_SUCCESS;
     bool is_on_node = ompi_coll_is_on_node(comm), is_large = comm->size >= (int)domain_ranks;
     if (is_on_node && (!uses_domains || (hier_domain_sizes[0] == 0 && !is_large)))
