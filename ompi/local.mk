@@ -62,6 +62,9 @@ libompi_core_la_SOURCES += \
 	%D%/datatype/receive.h \
 	%D%/datatype/shape.c %D%/datatype/shape.h \
 	%D%/datatype/signature.c %D%/datatype/signature.h \
+	%D%/dynamic/dynamic.h \
+	%D%/dynamic/meet.c \
+	%D%/dynamic/records.c %D%/dynamic/records.h \
 	%D%/errhandler/errhandler.c %D%/errhandler/errhandler.h \
 	%D%/errhandler/error_code.c %D%/errhandler/error_code.h \
 	%D%/file/file.c %D%/file/file.h \

@@ -16,6 +16,7 @@
 #include "ompi/info/info.h"
 #include "ompi/request/request.h"
 
+struct ompi_side;
 struct ompi_topology;
 
 /* The hints are those of comm or, with `has_info`, those of info (may be NULL). */
@@ -48,6 +49,14 @@ int ompi_comm_create_from_group(ompi_group_t *group, const char *stringtag, ompi
 /* In inter.c. Only the leader reads peer_comm and remote_leader. */
 int ompi_intercomm_create(ompi_communicator_t *comm, int leader, ompi_communicator_t *peer_comm,
                           int remote_leader, int tag, ompi_communicator_t **result);
+
+/* Of sides whose processes know each other already, also of two jobs. Both leaders give the same
+ * number, which no other creation between them has meanwhile. remote NULL: no memory; fault: an
+ * error of this process. Both become an error of all processes. */
+int ompi_intercomm_create_between(const struct ompi_side *side, int leader, ompi_group_t *remote,
+                                  int remote_leader, uint64_t number, int fault,
+                                  ompi_communicator_t **result);
+
 int ompi_intercomm_create_from_groups(ompi_group_t *group, int leader, ompi_group_t *remote_group,
                                       int remote_leader, const char *stringtag, ompi_info_t *info,
                                       ompi_errhandler_t *errhandler, ompi_communicator_t **result);

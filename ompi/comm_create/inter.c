@@ -6,6 +6,7 @@
 #include "opal/util/log.h"
 #include "ompi/comm_create/create.h"
 #include "ompi/comm_create/creation.h"
+#include "ompi/comm_create/exchange.h"
 
 enum { PAGE_PROCESSES = 340 };
 
@@ -112,10 +113,26 @@ static void init_two_sides(ompi_comm_creation_t *creation, ompi_communicator_t *
     creation->agreement.wanted = 2;
 }
 
+/* The sides know each other. remote NULL: no memory for it; `fault`: an error of this process. */
+static int join_sides(const ompi_side_t *side, ompi_bridge_t *bridge, ompi_group_t *remote,
+                      int fault, ompi_communicator_t **result)
+{
+    ompi_comm_creation_t creation;
+    ompi_communicator_t *comm = side->comm;
+    bridge->size = remote != NULL ? remote->size : 0; /* nothing is exchanged but ballots */
+    init_two_sides(&creation, comm, comm->group, remote);
+    if (remote != NULL && have_common(comm->group, remote))
+        creation.error = MPI_ERR_COMM;
+    if (fault != MPI_SUCCESS)
+        creation.error = fault;
+    creation.agreement.exchange.side = *side;
+    creation.agreement.exchange.bridge = *bridge;
+    return ompi_comm_creation_run(&creation, result);
+}
+
 int ompi_intercomm_create(ompi_communicator_t *comm, int leader, ompi_communicator_t *peer_comm,
                           int remote_leader, int tag, ompi_communicator_t **result)
 {
-    ompi_comm_creation_t creation;
     ompi_group_t *remote = NULL;
     ompi_bridge_t bridge = {.comm = comm->rank == leader ? peer_comm : comm,
                             .rank = remote_leader,
@@ -125,19 +142,23 @@ int ompi_intercomm_create(ompi_communicator_t *comm, int leader, ompi_communicat
     ompi_side_t side = ompi_side_of(comm, ompi_exchange_next_tag(comm));
     int fault = MPI_SUCCESS, error = find_other_side(&side, &bridge, &remote, &fault);
     ompi_unlock();
-    if (error == MPI_SUCCESS) {
-        bridge.size = remote != NULL ? remote->size : 0; /* nothing is exchanged but ballots */
-        init_two_sides(&creation, comm, comm->group, remote);
-        if (remote != NULL && have_common(comm->group, remote))
-            creation.error = MPI_ERR_COMM;
-        if (fault != MPI_SUCCESS)
-            creation.error = fault;
-        creation.agreement.exchange.side = side;
-        creation.agreement.exchange.bridge = bridge;
-    }
+    if (error == MPI_SUCCESS)
+        error = join_sides(&side, &bridge, remote, fault, result);
     if (remote != NULL)
         ompi_object_release(&remote->head);
-    return error == MPI_SUCCESS ? ompi_comm_creation_run(&creation, result) : error;
+    return error;
+}
+
+int ompi_intercomm_create_between(const ompi_side_t *side, int leader, ompi_group_t *remote,
+                                  int remote_leader, uint64_t number, int fault,
+                                  ompi_communicator_t **result)
+{
+    ompi_bridge_t bridge = {.comm = &ompi_comm_processes,
+                            .tag = ompi_exchange_string_tag(number),
+                            .leader = leader};
+    if (remote != NULL)
+        bridge.rank = ompi_group_process(remote, remote_leader);
+    return join_sides(side, &bridge, remote, fault, result);
 }
 
 int ompi_intercomm_create_from_groups(ompi_group_t *group, int leader, ompi_group_t *remote_group,

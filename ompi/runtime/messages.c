@@ -10,6 +10,7 @@
 #include "opal/mca/base/diagnostic.h"
 #include "opal/mca/btl/base/base.h"
 #include "opal/process/job.h"
+#include "opal/process/port.h"
 #include "opal/node/node.h"
 #include "opal/util/log.h"
 #include "opal/util/text.h"
@@ -225,6 +226,7 @@ static void drain(void)
         ompi_pml->leave();
     ompi_bsend_fini();
     ompi_ownership_flush();
+    opal_port_close_all();
     ompi_unlock();
     ompi_pml->flush();
 }

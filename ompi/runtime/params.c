@@ -40,6 +40,8 @@ static const opal_param_choice_t thread_levels[] = {
     {0},
 };
 
+static double connect_timeout;
+
 static const opal_param_row_t params[] = {
     {.name = "param_check",
      .type = OPAL_PARAM_BOOL,
@@ -80,6 +82,15 @@ static const opal_param_row_t params[] = {
      .prose = "The kinds of memory that the program asks for, as mpirun --memory-alloc-kinds sets "
               "them. MPI_INFO_ENV tells them; the kinds that buffers may have are those that "
               "MPI_Comm_get_info tells, with or without it"},
+    {.name = "connect_timeout",
+     .type = OPAL_PARAM_DOUBLE,
+     .value = &connect_timeout,
+     .preset = "60",
+     .min = "0",
+     .max = "1000000",
+     .unit = "s",
+     .prose = "How long MPI_Comm_connect waits for an MPI_Comm_accept at the port; 0: as long as "
+              "the port is open. The info key timeout goes before it"},
     {.name = "thread_level",
      .type = OPAL_PARAM_ENUM,
      .value = &thread_level,
@@ -129,6 +140,11 @@ ompi_check_level_t ompi_params_check_level(void)
 bool ompi_params_check(void)
 {
     return check;
+}
+
+double ompi_params_connect_timeout(void)
+{
+    return connect_timeout;
 }
 
 uint32_t ompi_params_max_communicators(void)

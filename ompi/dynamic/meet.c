@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Two communicators of two jobs meet. See dynamic.h.
+ *
+ * Roots swap their sides (records.h) twice. The second time there are no records, and the error
+ * says whether the root knows the processes of the other side now: then a frame of the other leader
+ * is never that of a stranger. The other processes add them before they take part in the agreement,
+ * whose result no process has before all have taken part.
+ *
+ * Each side's processes get the records from their root in pages of a fixed size, so that no
+ * process drops out for want of memory.
+ */
+#include "ompi/dynamic/dynamic.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "opal/process/port.h"
+#include "opal/process/process.h"
+#include "opal/process/process_record.h"
+#include "opal/util/bytes.h"
+#include "ompi/comm_create/create.h"
+#include "ompi/comm_create/exchange.h"
+#include "ompi/dynamic/records.h"
+#include "ompi/errhandler/error_code.h"
+#include "ompi/mca/pml/base/base.h"
+#include "ompi/request/request.h"
+
+enum { PAGE_BYTES = 2 * OPAL_RECORD_MOST_BYTES };
+
+/* What the root tells its side about the meeting. */
+typedef struct outcome {
+    int error;
+    int count, leader; /* of the other side */
+    uint64_t number;   /* of the meeting */
+    char detail[OMPI_DYNAMIC_DETAIL_BYTES];
+} outcome_t;
+
+/* Of a process, from the meeting to the agreement. */
+typedef struct party {
+    ompi_side_t side;
+    int root;
+    outcome_t outcome;
+    ompi_records_t ours; /* of the root, as are the next two */
+    unsigned char *theirs;
+    size_t their_bytes;
+    opal_meeting_t meeting;
+} party_t;
+
+static bool is_root(const party_t *party)
+{
+    return party->side.index == party->root;
+}
+
+/* The first error counts. */
+static void set_error(outcome_t *outcome, int error, const char *detail)
+{
+    if (error == MPI_SUCCESS || outcome->error != MPI_SUCCESS)
+        return;
+    outcome->error = error;
+    snprintf(outcome->detail, sizeof outcome->detail, "%s", detail);
+}
+
+/* -- the own side ---------------------------------------------------------------------------- */
+
+/* A process that cannot describe itself sends no bytes, which the root takes for an error. */
+static void send_record(const party_t *party)
+{
+    void *record = NULL;
+    size_t length = 0;
+    if (opal_process_describe(&record, &length) != OPAL_SUCCESS)
+        ompi_side_send(&party->side, party->root, "", 0);
+    else
+        ompi_side_send(&party->side, party->root, record, length);
+    free(record);
+}
+
+static void collect_records(party_t *party)
+{
+    unsigned char record[OPAL_RECORD_MOST_BYTES];
+    for (int index = 0; index < party->side.size; index++) {
+        size_t length = sizeof record;
+        int error = MPI_SUCCESS;
+        if (index == party->root) {
+            void *own;
+            error = ompi_error_of_status(opal_process_describe(&own, &length));
+            if (error == MPI_SUCCESS) {
+                memcpy(record, own, length);
+                free(own);
+            }
+        } else {
+            error = ompi_side_receive(&party->side, index, record, &length);
+        }
+        if (error == MPI_SUCCESS && length == 0)
+            error = MPI_ERR_OTHER;
+        if (error == MPI_SUCCESS)
+            ompi_records_add(&party->ours, record, length);
+        else
+            set_error(&party->outcome, error, "A process of the own side has no address.");
+    }
+    explicit_bzero(record, sizeof record);
+}
+
+/* -- the meeting of the roots ---------------------------------------------------------------- */
+
+static int error_of_meeting(const ompi_meeting_way_t *way, opal_status_t status)
+{
+    switch (status) {
+    case OPAL_ERR_NO_MEMORY:
+        return MPI_ERR_NO_MEM;
+    case OPAL_ERR_BAD_PARAM:
+        return way->kind == OMPI_MEETING_JOIN ? MPI_ERR_ARG : MPI_ERR_PORT;
+    case OPAL_ERR_NOT_FOUND:
+    case OPAL_ERR_TIMEOUT:
+        return way->kind == OMPI_MEETING_JOIN ? MPI_ERR_OTHER : MPI_ERR_PORT;
+    default:
+        return MPI_ERR_OTHER;
+    }
+}
+
+/* Waits for a step; false: it has failed. */
+static bool wait_step(party_t *party, const ompi_meeting_way_t *way)
+{
+    opal_meeting_t *meeting = &party->meeting;
+    ompi_wait_until(&meeting->done);
+    if (meeting->status == OPAL_SUCCESS)
+        return true;
+    set_error(&party->outcome, error_of_meeting(way, meeting->status), meeting->trouble);
+    return false;
+}
+
+static bool begin_meeting(party_t *party, const ompi_meeting_way_t *way, uint64_t timeout_nsec)
+{
+    opal_meeting_t *meeting = &party->meeting;
+    opal_port_t *port;
+    switch (way->kind) {
+    case OMPI_MEETING_ACCEPT:
+        port = opal_port_find(way->port);
+        if (port == NULL) {
+            set_error(&party->outcome, MPI_ERR_PORT,
+                      "The root has not opened this port, or has closed it.");
+            return false;
+        }
+        opal_meeting_accept(meeting, port, timeout_nsec);
+        break;
+    case OMPI_MEETING_CONNECT:
+        opal_meeting_connect(meeting, way->port, timeout_nsec);
+        break;
+    case OMPI_MEETING_JOIN:
+        opal_meeting_join(meeting, way->fd, timeout_nsec);
+        break;
+    }
+    return wait_step(party, way);
+}
+
+/* An acceptor whose peer is gone before it has said anything goes on with the next one. */
+static bool swap_sides(party_t *party, const ompi_meeting_way_t *way)
+{
+    opal_meeting_t *meeting = &party->meeting;
+    uint64_t begun = opal_timer_now(), timeout_nsec = way->timeout_nsec;
+    while (begin_meeting(party, way, timeout_nsec)) {
+        opal_meeting_swap(meeting, party->ours.bytes, party->ours.length);
+        ompi_wait_until(&meeting->done);
+        if (meeting->status != OPAL_ERR_DISCONNECTED || way->kind != OMPI_MEETING_ACCEPT)
+            return wait_step(party, way);
+        opal_meeting_end(meeting);
+        uint64_t gone = opal_timer_now() - begun;
+        if (way->timeout_nsec > 0)
+            timeout_nsec = gone < way->timeout_nsec ? way->timeout_nsec - gone : 1;
+    }
+    return false;
+}
+
+static void take_their_side(party_t *party)
+{
+    ompi_side_head_t head;
+    opal_meeting_t *meeting = &party->meeting;
+    outcome_t *outcome = &party->outcome;
+    const char *pml = opal_framework_best(&mca_pml_framework)->component->name;
+    party->theirs = meeting->received;
+    party->their_bytes = meeting->received_bytes;
+    if (!ompi_records_check(&head, party->theirs, party->their_bytes)) {
+        set_error(outcome, MPI_ERR_OTHER, "The other side has sent no list of processes.");
+    } else if (head.error != MPI_SUCCESS || head.count == 0) {
+        set_error(outcome, head.error != MPI_SUCCESS ? head.error : MPI_ERR_OTHER,
+                  "The other side has failed.");
+    } else if (strcmp(head.pml, pml) != 0) {
+        char text[OMPI_DYNAMIC_DETAIL_BYTES];
+        snprintf(text, sizeof text,
+                 "This side sends its messages by pml/%s, and the other side by pml/%s; both need "
+                 "the same.",
+                 pml, head.pml);
+        set_error(outcome, MPI_ERR_OTHER, text);
+    } else {
+        outcome->count = head.count;
+        outcome->leader = head.leader;
+        outcome->number = opal_meeting_number(meeting);
+    }
+}
+
+/* One user more, or less, for each process of the other side. Returns an MPI error code; then
+ * there are no users more. */
+static int add_records(const unsigned char *at, int count, uint32_t indices[])
+{
+    int error = MPI_SUCCESS, added = 0;
+    for (; added < count && error == MPI_SUCCESS; added++) {
+        opal_process_t *process;
+        const unsigned char *record;
+        size_t length;
+        at = ompi_records_next(at, &record, &length);
+        error = ompi_error_of_status(opal_process_add(record, length, &process));
+        if (error != MPI_SUCCESS)
+            break;
+        indices[added] = process->index;
+    }
+    while (error != MPI_SUCCESS && added > 0)
+        opal_process_release(indices[--added]);
+    return error;
+}
+
+static void release_all(const uint32_t indices[], int count)
+{
+    for (int i = 0; i < count; i++)
+        opal_process_release(indices[i]);
+}
+
+/* The second swap. On success *indices are the other side's processes, with a user each. */
+static void confirm(party_t *party, const ompi_meeting_way_t *way, uint32_t **indices)
+{
+    outcome_t *outcome = &party->outcome;
+    ompi_records_t none = {0};
+    ompi_side_head_t head;
+    *indices = outcome->error == MPI_SUCCESS ? malloc((size_t)outcome->count * sizeof **indices)
+                                             : NULL;
+    int error = outcome->error;
+    if (error == MPI_SUCCESS)
+        error = *indices != NULL ? add_records(party->theirs + OMPI_SIDE_HEAD_BYTES,
+                                               outcome->count, *indices)
+                                 : MPI_ERR_NO_MEM;
+    set_error(outcome, error, "The processes of the other side cannot be added.");
+    bool is_added = error == MPI_SUCCESS;
+    if (!ompi_records_finish(&none, &(ompi_side_head_t){.error = error}))
+        set_error(outcome, MPI_ERR_NO_MEM, "");
+    opal_meeting_swap(&party->meeting, none.bytes, none.length);
+    if (wait_step(party, way) && (!ompi_records_check(&head, party->meeting.received,
+                                                      party->meeting.received_bytes) ||
+                                  head.error != MPI_SUCCESS))
+        set_error(outcome, MPI_ERR_OTHER, "The other side has failed.");
+    if (is_added && outcome->error != MPI_SUCCESS)
+        release_all(*indices, outcome->count);
+    free(party->meeting.received);
+    ompi_records_free(&none);
+}
+
+/* All that the root alone does. */
+static void meet_other_root(party_t *party, const ompi_meeting_way_t *way, uint32_t **indices)
+{
+    ompi_side_head_t head = {.count = party->side.size, .leader = party->root};
+    snprintf(head.pml, sizeof head.pml, "%s",
+             opal_framework_best(&mca_pml_framework)->component->name);
+    if (party->outcome.error == MPI_SUCCESS && !ompi_records_finish(&party->ours, &head))
+        set_error(&party->outcome, MPI_ERR_NO_MEM, "There is no memory for the own side.");
+    if (party->outcome.error == MPI_SUCCESS && swap_sides(party, way)) {
+        take_their_side(party);
+        confirm(party, way, indices);
+    }
+    opal_meeting_end(&party->meeting);
+    ompi_records_free(&party->ours);
+}
+
+/* -- the other side, at all processes of this one -------------------------------------------- */
+
+typedef struct page {
+    int count;
+    unsigned char records[PAGE_BYTES];
+} page_t;
+
+/* Fills a page with records from `at` on. Returns where the next page begins. */
+static const unsigned char *fill_page(page_t *page, const unsigned char *at,
+                                      const unsigned char *end)
+{
+    const unsigned char *begin = at, *record;
+    size_t length;
+    for (page->count = 0; at != end; page->count++) {
+        const unsigned char *next = ompi_records_next(at, &record, &length);
+        if ((size_t)(next - begin) > sizeof page->records)
+            break;
+        at = next;
+    }
+    memcpy(page->records, begin, (size_t)(at - begin));
+    return at;
+}
+
+/* The root has the processes already. Returns the error of a message; one of this process alone
+ * goes to *fault. */
+static int share_records(const party_t *party, uint32_t **indices, int *fault)
+{
+    page_t page = {0};
+    int error = MPI_SUCCESS, count = party->outcome.count;
+    const unsigned char *at = party->theirs, *end = at;
+    if (is_root(party)) {
+        at += OMPI_SIDE_HEAD_BYTES;
+        end += party->their_bytes;
+    } else {
+        *indices = malloc((size_t)count * sizeof **indices);
+        *fault = *indices != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+    }
+    int added = 0;
+    for (int seen = 0; seen < count && error == MPI_SUCCESS; seen += page.count) {
+        if (is_root(party))
+            at = fill_page(&page, at, end);
+        error = ompi_side_broadcast(&party->side, party->root, &page, sizeof page);
+        if (error != MPI_SUCCESS || is_root(party) || *fault != MPI_SUCCESS)
+            continue;
+        *fault = add_records(page.records, page.count, *indices + added);
+        added += *fault == MPI_SUCCESS ? page.count : 0;
+    }
+    explicit_bzero(&page, sizeof page);
+    if (!is_root(party) && (error != MPI_SUCCESS || *fault != MPI_SUCCESS)) {
+        release_all(*indices, added);
+        free(*indices);
+        *indices = NULL;
+    }
+    return error;
+}
+
+/* NULL: no memory, or a process is listed twice. */
+static ompi_group_t *group_of(const uint32_t indices[], int count, int *fault)
+{
+    ompi_group_builder_t builder = {0};
+    if (*fault != MPI_SUCCESS)
+        return NULL;
+    for (int rank = 0; rank < count; rank++)
+        ompi_group_builder_add(&builder, (int)indices[rank]);
+    ompi_group_t *group = ompi_group_builder_finish(&builder);
+    for (int rank = 0; group != NULL && rank < count; rank++) {
+        if (ompi_group_rank_of(group, (int)indices[rank]) != rank)
+            *fault = MPI_ERR_OTHER;
+    }
+    return group;
+}
+
+/* Both sides know each other now, but for processes with a fault. */
+static int make_communicator(const party_t *party, const uint32_t *indices, int fault,
+                             ompi_communicator_t **result)
+{
+    const outcome_t *outcome = &party->outcome;
+    ompi_group_t *remote = group_of(indices, outcome->count, &fault);
+    int error = ompi_intercomm_create_between(&party->side, party->root, remote, outcome->leader,
+                                              outcome->number, fault, result);
+    if (remote != NULL)
+        ompi_object_release(&remote->head);
+    return error;
+}
+
+int ompi_dynamic_meet(ompi_communicator_t *comm, int root, const ompi_meeting_way_t *way,
+                      ompi_communicator_t **result, char detail[OMPI_DYNAMIC_DETAIL_BYTES])
+{
+    uint32_t *indices = NULL;
+    int fault = MPI_SUCCESS;
+    party_t here = {0}, *party = &here;
+    ompi_lock();
+    party->side = ompi_side_of(comm, ompi_exchange_next_tag(comm));
+    party->root = root;
+    if (is_root(party)) {
+        collect_records(party);
+        meet_other_root(party, way, &indices);
+    } else {
+        send_record(party);
+    }
+    outcome_t *outcome = &party->outcome;
+    int error = ompi_side_broadcast(&party->side, root, outcome, sizeof *outcome);
+    if (error == MPI_SUCCESS)
+        error = outcome->error;
+    bool has_met = error == MPI_SUCCESS;
+    if (has_met)
+        error = share_records(party, &indices, &fault);
+    ompi_unlock();
+    if (error == MPI_SUCCESS)
+        error = make_communicator(party, indices, fault, result);
+    ompi_lock();
+    if (indices != NULL && has_met)
+        release_all(indices, outcome->count);
+    ompi_unlock();
+    if (party->theirs != NULL)
+        explicit_bzero(party->theirs, party->their_bytes);
+    free(party->theirs);
+    free(indices);
+    memcpy(detail, outcome->detail, sizeof outcome->detail);
+    return error;
+}
+
+/* -- time limits ----------------------------------------------------------------------------- */
+
+bool ompi_dynamic_timeout(ompi_info_t *info, double preset, uint64_t *nsec)
+{
+    static const char *const keys[] = {"timeout", "connect_timeout"};
+    char value[32], *end = value;
+    double seconds = preset;
+    size_t length;
+    for (size_t i = 0; info != NULL && i < OPAL_COUNT_OF(keys); i++) {
+        if (!ompi_info_get(info, keys[i], value, sizeof value, &length))
+            continue;
+        seconds = strtod(value, &end);
+        if (end == value || *end != 0 || length >= sizeof value || !isfinite(seconds) ||
+            seconds < 0 || seconds > 1e9)
+            return false;
+    }
+    *nsec = (uint64_t)(seconds * 1e9);
+    return true;
+}
