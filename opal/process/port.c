@@ -68,7 +68,18 @@ static void refuse(opal_port_t *port, opal_port_stream_t *caller, const char *tr
     opal_port_stream_destroy(caller);
 }
 
-/* Gives proven callers to accepts that wait. */
+static void admit(opal_port_t *port, opal_port_stream_t *caller)
+{
+    opal_meeting_t *meeting =
+        opal_container_of(opal_list_first(&port->accepts), opal_meeting_t, node);
+    opal_port_leave(meeting);
+    forget_caller(port, caller);
+    opal_link_admit(&caller->link);
+    opal_port_stream_push(caller);
+    opal_meeting_take_stream(meeting, caller);
+}
+
+/* Gives proven callers to accepts that wait. One that has gone meanwhile is not proven any more. */
 static void match(opal_port_t *port)
 {
     opal_list_node_t *next;
@@ -76,15 +87,12 @@ static void match(opal_port_t *port)
          node != NULL && !opal_list_is_empty(&port->accepts); node = next) {
         opal_port_stream_t *caller = caller_at(node);
         next = opal_list_next(&port->callers, node);
-        if (!is_proven(caller))
-            continue;
-        opal_meeting_t *meeting =
-            opal_container_of(opal_list_first(&port->accepts), opal_meeting_t, node);
-        opal_port_leave(meeting);
-        forget_caller(port, caller);
-        opal_link_admit(&caller->link);
-        opal_port_stream_push(caller);
-        opal_meeting_take_stream(meeting, caller);
+        if (is_proven(caller))
+            opal_port_stream_push(caller);
+        if (caller->link.state == OPAL_LINK_FAILED)
+            refuse(port, caller, NULL);
+        else if (is_proven(caller))
+            admit(port, caller);
     }
 }
 
@@ -134,8 +142,8 @@ static void sweep(opal_timer_t *timer)
 
 static void take_call(opal_port_t *port, int fd, const struct sockaddr_storage *peer)
 {
-    opal_port_stream_t *caller = opal_port_stream_create(fd, OPAL_LINK_ACCEPTOR, port->name.key,
-                                                         caller_changed, port);
+    opal_port_stream_t *caller =
+        opal_port_stream_create(fd, OPAL_LINK_ACCEPTOR, port->name.key, caller_changed, port);
     if (caller == NULL)
         return;
     caller->peer = *peer;
@@ -234,9 +242,9 @@ static opal_status_t start_listening(opal_port_t *port)
             close(fd);
         return OPAL_ERR_SYSTEM;
     }
-    port->name.number = ntohs(address.ss_family == AF_INET6
-                                  ? ((struct sockaddr_in6 *)&address)->sin6_port
-                                  : ((struct sockaddr_in *)&address)->sin_port);
+    port->name.number =
+        ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port
+                                            : ((struct sockaddr_in *)&address)->sin_port);
     port->descriptor = (opal_descriptor_t){.fd = fd, .wants = OPAL_READABLE, .ready = call_ready};
     opal_status_t status = opal_descriptor_add(&port->descriptor);
     if (status != OPAL_SUCCESS)

@@ -76,8 +76,10 @@ typedef struct opal_meeting {
 } opal_meeting_t;
 
 /* The first step; `timeout_nsec` 0: no limit. A meeting that has ended may begin again. */
-OPAL_EXPORT void opal_meeting_accept(opal_meeting_t *meeting, opal_port_t *port, uint64_t timeout_nsec);
-OPAL_EXPORT void opal_meeting_connect(opal_meeting_t *meeting, const char *port, uint64_t timeout_nsec);
+OPAL_EXPORT void opal_meeting_accept(opal_meeting_t *meeting, opal_port_t *port,
+                                     uint64_t timeout_nsec);
+OPAL_EXPORT void opal_meeting_connect(opal_meeting_t *meeting, const char *port,
+                                      uint64_t timeout_nsec);
 
 /* Over a connected stream socket, which stays the caller's, and from which nothing is read that is
  * not of the meeting. */

@@ -4,9 +4,10 @@
  * The first attempt with a proven acceptor is the meeting's stream, and the others are given up.
  *
  * An acceptor that is not in MPI answers later, so an attempt that has a connection waits without a
- * limit of its own, and the next address is tried after some seconds. One whose connection was closed before it was proven is made again after a
- * pause: an acceptor with too many callers closes some. One that was refused by the system, or by
- * the handshake, is over; when all are over, nobody listens there.
+ * limit of its own, and the next address is tried after some seconds. One whose connection was
+ * closed before it was proven is made again after a pause: an acceptor with too many callers closes
+ * some. One that was refused by the system, or by the handshake, is over; when all are over, nobody
+ * listens there.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -21,7 +22,8 @@ enum { ATTEMPTS = OPAL_PORT_ADDRESSES + 2 };
 
 static const uint64_t stagger_nsec = 250000000; /* between the beginnings of two attempts */
 static const uint64_t pause_nsec = 100000000;   /* before an attempt is made again */
-static const uint64_t patience_nsec = 2000000000; /* with an acceptor that is connected and silent */
+static const uint64_t patience_nsec =
+    2000000000; /* with an acceptor that is connected and silent */
 
 typedef struct attempt {
     opal_port_address_t address;
@@ -104,8 +106,7 @@ static void attempt_changed(opal_port_stream_t *stream)
 static void begin_attempt(dial_t *dial, attempt_t *attempt)
 {
     struct sockaddr_storage address;
-    socklen_t length =
-        opal_port_address_to_system(&attempt->address, dial->name.number, &address);
+    socklen_t length = opal_port_address_to_system(&attempt->address, dial->name.number, &address);
     int fd = socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0 || (connect(fd, (struct sockaddr *)&address, length) != 0 && errno != EINPROGRESS)) {
         attempt->error = errno;
@@ -114,8 +115,8 @@ static void begin_attempt(dial_t *dial, attempt_t *attempt)
             close(fd);
         return;
     }
-    attempt->stream = opal_port_stream_create(fd, OPAL_LINK_CONNECTOR, dial->name.key,
-                                              attempt_changed, dial);
+    attempt->stream =
+        opal_port_stream_create(fd, OPAL_LINK_CONNECTOR, dial->name.key, attempt_changed, dial);
     if (attempt->stream != NULL) {
         attempt->stream->peer = address;
     } else {
@@ -149,15 +150,15 @@ static void give_up(dial_t *dial, bool is_timeout)
     char tried[384];
     opal_meeting_t *meeting = dial->meeting;
     explain(dial, tried, sizeof tried);
+    if (dial->count == 0)
+        strcpy(tried, "nothing, as it has no address for other hosts");
     opal_port_dial_end(meeting);
     if (is_timeout)
         opal_meeting_fail(meeting, OPAL_ERR_TIMEOUT,
                           "No process has accepted at the port within %.3g s. Tried: %s.",
                           (double)meeting->timeout_nsec / 1e9, tried);
     else
-        opal_meeting_fail(meeting, OPAL_ERR_NOT_FOUND, "The port is not open. Tried: %s.",
-                          dial->count == 0 ? "nothing, as it has no address for other hosts"
-                                           : tried);
+        opal_meeting_fail(meeting, OPAL_ERR_NOT_FOUND, "The port is not open. Tried: %s.", tried);
 }
 
 /* Until when no other address is tried, because of those that are connected. */
@@ -228,8 +229,9 @@ void opal_meeting_connect(opal_meeting_t *meeting, const char *port, uint64_t ti
     dial->deadline_nsec = timeout_nsec > 0 ? opal_timer_now() + timeout_nsec : UINT64_MAX;
     if (!opal_port_name_parse(&dial->name, port)) {
         opal_port_dial_end(meeting);
-        opal_meeting_fail(meeting, OPAL_ERR_BAD_PARAM, "This is no name of a port that "
-                                                       "MPI_Open_port of this library returns.");
+        opal_meeting_fail(meeting, OPAL_ERR_BAD_PARAM,
+                          "This is no name of a port that "
+                          "MPI_Open_port of this library returns.");
         return;
     }
     choose_addresses(dial);

@@ -22,8 +22,9 @@ static bool can_retry(void)
 /* errno says why, if there was an error. */
 static void lose(opal_port_stream_t *stream, bool is_error)
 {
-    if (is_error)
-        stream->error = errno;
+    if (stream->link.state == OPAL_LINK_FAILED)
+        return;
+    stream->error = is_error ? errno : 0;
     opal_link_close(&stream->link);
 }
 
@@ -55,8 +56,8 @@ static void pull_in(opal_port_stream_t *stream)
     unsigned char bytes[OPAL_LINK_ROOM_BYTES];
     size_t wants;
     while ((wants = opal_link_wants(&stream->link)) > 0) {
-        ssize_t got = recv(stream->descriptor.fd, bytes, wants < sizeof bytes ? wants : sizeof bytes,
-                           MSG_DONTWAIT);
+        ssize_t got = recv(stream->descriptor.fd, bytes,
+                           wants < sizeof bytes ? wants : sizeof bytes, MSG_DONTWAIT);
         if (got < 0 && can_retry())
             return;
         if (got <= 0) {
@@ -75,7 +76,8 @@ void opal_port_stream_push(opal_port_stream_t *stream)
     opal_link_t *link = &stream->link;
     push_out(stream);
     pull_in(stream);
-    push_out(stream); /* the answer */
+    if (link->state != OPAL_LINK_FAILED)
+        push_out(stream); /* the answer */
     unsigned wants = 0;
     if (opal_link_wants(link) > 0 || link->state == OPAL_LINK_PROVEN)
         wants |= OPAL_READABLE;
@@ -218,8 +220,8 @@ void opal_meeting_join(opal_meeting_t *meeting, int fd, uint64_t timeout_nsec)
     int type = 0;
     socklen_t type_bytes = sizeof type;
     *meeting = (opal_meeting_t){.timeout_nsec = timeout_nsec, .timer.expired = join_timed_out};
-    if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_bytes) != 0 ||
-        type != SOCK_STREAM || getpeername(fd, (struct sockaddr *)&peer, &length) != 0) {
+    if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_bytes) != 0 || type != SOCK_STREAM ||
+        getpeername(fd, (struct sockaddr *)&peer, &length) != 0) {
         opal_meeting_fail(meeting, OPAL_ERR_BAD_PARAM,
                           "Descriptor %d is no connected stream socket.", fd);
         return;

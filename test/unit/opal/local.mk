@@ -101,6 +101,7 @@ unit_tests += \
 	%D%/util/network \
 	%D%/node/node \
 	%D%/progress/cpu_migration \
+	%D%/process/port \
 	%D%/process/process \
 	%D%/process/process_record \
 	%D%/node/region_file \
