@@ -48,8 +48,8 @@ enum { OPAL_MODEX_MAX_BYTES = 2048 }; /* of a record */
 OPAL_EXPORT opal_status_t opal_modex_exchange(opal_modex_kind_t kind, const void *bytes,
                                               size_t length);
 
-/* Hands in a modex record for other jobs (opal_process_describe), in place of one that was handed in
- * before; not collective. OPAL_ERR_NO_MEMORY. */
+/* Hands in a modex record for other jobs (opal_process_describe), in place of one that was handed
+ * in before; not collective. OPAL_ERR_NO_MEMORY. */
 OPAL_EXPORT opal_status_t opal_modex_offer(opal_modex_kind_t kind, const void *bytes,
                                            size_t length);
 

@@ -10,6 +10,7 @@
 #include "opal/process/process.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -29,7 +30,6 @@ static const opal_pmi_job_t *job;
 static unsigned char own_tag[OPAL_SHA256_BYTES];
 static opal_process_t *_Atomic blocks[BLOCKS];
 static uint32_t foreign_count; /* entries that were in use at some time */
-static uint32_t foreign_nodes; /* numbers of hosts that were given out to other jobs */
 static void (*forgetters[OPAL_ENDS])(opal_process_t *process);
 static void (*prepare_to_describe)(void);
 static atomic_bool any_is_dropped;
@@ -106,7 +106,7 @@ void opal_process_stop(void)
     }
     unmap_entries(opal_process_own_job, opal_process_own_size);
     opal_process_own_job = NULL;
-    opal_process_own_size = foreign_count = foreign_nodes = 0;
+    opal_process_own_size = foreign_count = 0;
     job = NULL;
 }
 
@@ -142,6 +142,16 @@ opal_process_name_t opal_process_name(uint32_t index)
     opal_process_name_t name = {.rank = process->rank};
     memcpy(name.job, tag_of(process), sizeof name.job);
     return name;
+}
+
+const char *opal_process_text(const opal_process_t *process, char text[OPAL_PROCESS_TEXT_BYTES])
+{
+    if (process->record == NULL)
+        snprintf(text, OPAL_PROCESS_TEXT_BYTES, "rank %u", process->rank);
+    else
+        snprintf(text, OPAL_PROCESS_TEXT_BYTES, "rank %u of job %.64s", process->rank,
+                 process->record->job_id);
+    return text;
 }
 
 static opal_process_t *find_foreign(const unsigned char *tag, size_t tag_bytes, uint32_t rank)
@@ -222,7 +232,19 @@ static opal_process_t *take_entry(void)
     return process;
 }
 
-/* Processes of one job are on the same host if their job gives it the same number. */
+static bool is_node_taken(uint32_t node)
+{
+    for (uint32_t i = 0; i < foreign_count; i++) {
+        const opal_process_t *other = opal_process_foreign_entry(opal_process_own_size + i);
+        if (other->record != NULL && other->node == node)
+            return true;
+    }
+    return false;
+}
+
+/* Processes of one job are on the same host if their job gives it the same number. Another host
+ * gets the lowest number that no process has, so that numbers do not grow with the jobs that come
+ * and go. */
 static uint32_t number_node(const opal_process_record_t *record)
 {
     for (uint32_t i = 0; i < foreign_count; i++) {
@@ -231,7 +253,10 @@ static uint32_t number_node(const opal_process_record_t *record)
             memcmp(other->record->job, record->job, sizeof record->job) == 0)
             return other->node;
     }
-    return job->node_count + foreign_nodes++;
+    uint32_t node = job->node_count;
+    while (is_node_taken(node))
+        node++;
+    return node;
 }
 
 static opal_status_t add_foreign(opal_process_record_t *record, opal_process_t **process)

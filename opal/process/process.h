@@ -105,6 +105,11 @@ static inline bool opal_process_is_foreign(uint32_t index)
 
 OPAL_EXPORT opal_process_name_t opal_process_name(uint32_t index);
 
+/* For messages: "rank 3", "rank 3 of job 42.host". */
+enum { OPAL_PROCESS_TEXT_BYTES = 96 };
+OPAL_EXPORT const char *opal_process_text(const opal_process_t *process,
+                                          char text[OPAL_PROCESS_TEXT_BYTES]);
+
 /* NULL: it is not in the table. */
 OPAL_EXPORT opal_process_t *opal_process_find(const opal_process_name_t *name);
 

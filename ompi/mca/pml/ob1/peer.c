@@ -68,8 +68,10 @@ ob1_peer_t *ob1_peer_to_fail(opal_process_t *process)
 
 void ob1_peer_mark_failed(ob1_peer_t *peer, opal_status_t why)
 {
+    char text[OPAL_PROCESS_TEXT_BYTES];
     if (why != OPAL_ERR_NOT_FOUND) /* else this process may not want it */
-        opal_log_error("rank %u has failed: what needs it fails with %s", peer->process->rank,
+        opal_log_error("%s has failed: what needs it fails with %s",
+                       opal_process_text(peer->process, text),
                        peer->error == MPI_ERR_NO_MEM ? "MPI_ERR_NO_MEM" : "MPI_ERR_PROC_ABORTED");
     peer->has_failed = peer->is_notified = true;
     atomic_store_explicit(&ob1_any_failed, true, memory_order_relaxed);
@@ -149,9 +151,10 @@ void ob1_peer_report_departed(ob1_peer_t *peer)
     if (peer->is_notified)
         return;
     peer->is_notified = true;
-    opal_log_error("rank %u has left through MPI_Finalize: messages that wait for it fail with "
-                   "MPI_ERR_PROC_ABORTED; every send needs a receive before that",
-                   peer->process->rank);
+    char text[OPAL_PROCESS_TEXT_BYTES];
+    opal_log_error("%s has left through MPI_Finalize or MPI_Comm_disconnect: messages that wait "
+                   "for it fail with MPI_ERR_PROC_ABORTED; every send needs a receive before that",
+                   opal_process_text(peer->process, text));
 }
 
 /* Pushes from the head until there is no room. Returns how many entries have left. */

@@ -114,8 +114,9 @@ static void log_failure(sock_peer_t *peer, const char *why)
         opal_log_error("%s", why);
         return;
     }
-    opal_log_error("rank %u on %s has lost its connection to rank %u on %s (%s): %s",
-                   sock.identity.rank, sock.modex.host, peer->base.process->rank,
+    char text[OPAL_PROCESS_TEXT_BYTES];
+    opal_log_error("rank %u on %s has lost its connection to %s on %s (%s): %s", sock.identity.rank,
+                   sock.modex.host, opal_process_text(peer->base.process, text),
                    modex != NULL ? modex->host : "another host",
                    sock_link_ends(peer->links[0], ends), why);
 }

@@ -308,9 +308,8 @@ static void sock_query(opal_answer_t *answer)
     sock_ops.eager_bytes = sock_eager_limit;
     sock_ops.stream_bytes = sock_stream_limit;
     sock_ops.max_frame_bytes = sock_eager_limit + HEADER_BYTES;
-    is_for_others =
-        job->size < 2 || (job->node_count == 1 && !is_named() &&
-                          opal_framework_allows(&mca_btl_framework, "sm"));
+    is_for_others = job->size < 2 || (job->node_count == 1 && !is_named() &&
+                                      opal_framework_allows(&mca_btl_framework, "sm"));
     sock_ops.offer = is_for_others ? sock_offer : NULL;
     sock_ops.progress = is_for_others ? NULL : sock_progress;
     sock_ops.pin = is_for_others ? NULL : sock_pin; /* so that no buffer is pinned for nothing */
