@@ -65,6 +65,7 @@ libompi_core_la_SOURCES += \
 	%D%/dynamic/dynamic.h \
 	%D%/dynamic/meet.c \
 	%D%/dynamic/records.c %D%/dynamic/records.h \
+	%D%/dynamic/spawn.c \
 	%D%/errhandler/errhandler.c %D%/errhandler/errhandler.h \
 	%D%/errhandler/error_code.c %D%/errhandler/error_code.h \
 	%D%/file/file.c %D%/file/file.h \

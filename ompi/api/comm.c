@@ -4,6 +4,7 @@
 
 #include "ompi/api/bodies.h"
 #include "ompi/attribute/attribute.h"
+#include "ompi/dynamic/dynamic.h"
 
 int ompi_api_comm_rank(ompi_communicator_t *comm, int *rank)
 {
@@ -117,6 +118,7 @@ int ompi_api_comm_free(ompi_communicator_t **comm)
     int error = ompi_attributes_delete_all(&(*comm)->head);
     if (error != MPI_SUCCESS)
         return error;
+    ompi_dynamic_forget_parent(*comm);
     ompi_lock();
     ompi_object_release(&(*comm)->head);
     ompi_unlock();

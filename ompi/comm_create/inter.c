@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "opal/process/process.h"
+#include "opal/progress/wait.h"
 #include "opal/util/log.h"
 #include "ompi/comm_create/create.h"
 #include "ompi/comm_create/creation.h"
@@ -153,9 +154,8 @@ int ompi_intercomm_create_between(const ompi_side_t *side, int leader, ompi_grou
                                   int remote_leader, uint64_t number, int fault,
                                   ompi_communicator_t **result)
 {
-    ompi_bridge_t bridge = {.comm = &ompi_comm_processes,
-                            .tag = ompi_exchange_string_tag(number),
-                            .leader = leader};
+    ompi_bridge_t bridge = {
+        .comm = &ompi_comm_processes, .tag = ompi_exchange_string_tag(number), .leader = leader};
     if (remote != NULL)
         bridge.rank = ompi_group_process(remote, remote_leader);
     return join_sides(side, &bridge, remote, fault, result);
@@ -250,4 +250,30 @@ int ompi_intercomm_merge(ompi_communicator_t *comm, bool high, ompi_communicator
     int error = ompi_comm_creation_run(&creation, result);
     free(items);
     return error;
+}
+
+/* -- leaving ------------------------------------------------------------------------- */
+
+typedef struct meeting {
+    ompi_exchange_t exchange;
+    atomic_int done;
+} meeting_t;
+
+static void have_met(ompi_exchange_t *exchange)
+{
+    opal_wait_signal(&opal_container_of(exchange, meeting_t, exchange)->done);
+}
+
+void ompi_comm_meet(ompi_communicator_t *comm)
+{
+    meeting_t meeting = {.exchange.done = have_met};
+    ompi_lock();
+    int tag = ompi_exchange_next_tag(comm);
+    meeting.exchange.side = ompi_side_of(comm->local, tag);
+    if (ompi_comm_is_inter(comm))
+        meeting.exchange.bridge = (ompi_bridge_t){.comm = comm, .tag = tag};
+    ompi_context_offer_all(&meeting.exchange.ballot.offer); /* it gets nothing */
+    ompi_exchange_begin(&meeting.exchange);
+    ompi_wait_until(&meeting.done);
+    ompi_unlock();
 }

@@ -170,8 +170,8 @@ static inline bool ompi_comm_is_inter(const ompi_communicator_t *comm)
     return comm->remote_group != NULL;
 }
 
-/* Whether there are processes of several jobs: then all members see that there are, and nothing else
- * that a process knows of its own job alone is alike in all of them. */
+/* Whether there are processes of several jobs: then all members see that there are, and nothing
+ * else that a process knows of its own job alone is alike in all of them. */
 static inline bool ompi_comm_spans_jobs(const ompi_communicator_t *comm)
 {
     return comm->group->has_foreign ||

@@ -19,6 +19,7 @@
 
 #include <stdint.h>
 
+#include "opal/mca/pmi/pmi.h"
 #include "ompi/communicator/communicator.h"
 
 enum { OMPI_DYNAMIC_DETAIL_BYTES = 512 };
@@ -35,14 +36,41 @@ typedef struct ompi_meeting_way {
     const char *port;
     int fd;
     uint64_t timeout_nsec; /* 0: none */
+    int error;             /* MPI_SUCCESS: meet */
+    const char *detail;    /* about the error */
 } ompi_meeting_way_t;
 
 /* The seconds of the info's time limit (keys "timeout", "connect_timeout"), or `preset`. False: the
  * value is no number of seconds. `info` may be NULL. */
 bool ompi_dynamic_timeout(ompi_info_t *info, double preset, uint64_t *nsec);
 
-/* Collective over comm, an intracommunicator; the root alone reads `way`. */
+/* Collective over comm, an intracommunicator; the root alone reads `way`. An error that the root
+ * has met before goes into `error` of it, and becomes that of all. */
 int ompi_dynamic_meet(ompi_communicator_t *comm, int root, const ompi_meeting_way_t *way,
                       ompi_communicator_t **result, char detail[OMPI_DYNAMIC_DETAIL_BYTES]);
+
+/* What the root has been asked to start. */
+typedef struct ompi_spawn {
+    const opal_pmi_program_t *programs;
+    size_t count;
+    uint64_t timeout_nsec; /* for the new processes to connect; 0: none */
+    int error;             /* MPI_SUCCESS: start them; else all parents get it */
+    const char *detail;    /* about the error */
+} ompi_spawn_t;
+
+/* Starts a job, and makes the intercommunicator with it. Collective over comm, an
+ * intracommunicator; the root alone reads `spawn`. codes: an error code for each process that was
+ * asked for, also after an error; NULL: not wanted. *result NULL: no process was to be started. */
+int ompi_dynamic_spawn(ompi_communicator_t *comm, int root, const ompi_spawn_t *spawn, int codes[],
+                       ompi_communicator_t **result, char detail[OMPI_DYNAMIC_DETAIL_BYTES]);
+
+/* Of a job that was spawned: connects to the parents, collective over its world. */
+int ompi_dynamic_connect_parent(const char *port, uint64_t timeout_nsec,
+                                char detail[OMPI_DYNAMIC_DETAIL_BYTES]);
+
+/* The intercommunicator with the parents; NULL: there are none, or it was forgotten. forget: the
+ * user frees comm; NULL: whatever it is. */
+ompi_communicator_t *ompi_dynamic_parent(void);
+void ompi_dynamic_forget_parent(const ompi_communicator_t *comm);
 
 #endif

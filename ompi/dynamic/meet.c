@@ -120,39 +120,33 @@ static int error_of_meeting(const ompi_meeting_way_t *way, opal_status_t status)
     }
 }
 
-/* Waits for a step; false: it has failed. */
-static bool wait_step(party_t *party, const ompi_meeting_way_t *way)
+static bool end_step(party_t *party, const ompi_meeting_way_t *way)
 {
-    opal_meeting_t *meeting = &party->meeting;
-    ompi_wait_until(&meeting->done);
+    const opal_meeting_t *meeting = &party->meeting;
     if (meeting->status == OPAL_SUCCESS)
         return true;
     set_error(&party->outcome, error_of_meeting(way, meeting->status), meeting->trouble);
     return false;
 }
 
-static bool begin_meeting(party_t *party, const ompi_meeting_way_t *way, uint64_t timeout_nsec)
+/* Begins and waits until the roots have met; false: there is no such port. */
+static bool find_peer(party_t *party, const ompi_meeting_way_t *way, uint64_t timeout_nsec)
 {
     opal_meeting_t *meeting = &party->meeting;
-    opal_port_t *port;
-    switch (way->kind) {
-    case OMPI_MEETING_ACCEPT:
-        port = opal_port_find(way->port);
-        if (port == NULL) {
-            set_error(&party->outcome, MPI_ERR_PORT,
-                      "The root has not opened this port, or has closed it.");
-            return false;
-        }
-        opal_meeting_accept(meeting, port, timeout_nsec);
-        break;
-    case OMPI_MEETING_CONNECT:
+    opal_port_t *port = way->kind == OMPI_MEETING_ACCEPT ? opal_port_find(way->port) : NULL;
+    if (way->kind == OMPI_MEETING_CONNECT) {
         opal_meeting_connect(meeting, way->port, timeout_nsec);
-        break;
-    case OMPI_MEETING_JOIN:
+    } else if (way->kind == OMPI_MEETING_JOIN) {
         opal_meeting_join(meeting, way->fd, timeout_nsec);
-        break;
+    } else if (port != NULL) {
+        opal_meeting_accept(meeting, port, timeout_nsec);
+    } else {
+        set_error(&party->outcome, MPI_ERR_PORT,
+                  "The root has not opened this port, or has closed it.");
+        return false;
     }
-    return wait_step(party, way);
+    ompi_wait_until(&meeting->done);
+    return true;
 }
 
 /* An acceptor whose peer is gone before it has said anything goes on with the next one. */
@@ -160,11 +154,13 @@ static bool swap_sides(party_t *party, const ompi_meeting_way_t *way)
 {
     opal_meeting_t *meeting = &party->meeting;
     uint64_t begun = opal_timer_now(), timeout_nsec = way->timeout_nsec;
-    while (begin_meeting(party, way, timeout_nsec)) {
-        opal_meeting_swap(meeting, party->ours.bytes, party->ours.length);
-        ompi_wait_until(&meeting->done);
+    while (find_peer(party, way, timeout_nsec)) {
+        if (meeting->status == OPAL_SUCCESS) {
+            opal_meeting_swap(meeting, party->ours.bytes, party->ours.length);
+            ompi_wait_until(&meeting->done);
+        }
         if (meeting->status != OPAL_ERR_DISCONNECTED || way->kind != OMPI_MEETING_ACCEPT)
-            return wait_step(party, way);
+            return end_step(party, way);
         opal_meeting_end(meeting);
         uint64_t gone = opal_timer_now() - begun;
         if (way->timeout_nsec > 0)
@@ -232,21 +228,22 @@ static void confirm(party_t *party, const ompi_meeting_way_t *way, uint32_t **in
     outcome_t *outcome = &party->outcome;
     ompi_records_t none = {0};
     ompi_side_head_t head;
-    *indices = outcome->error == MPI_SUCCESS ? malloc((size_t)outcome->count * sizeof **indices)
-                                             : NULL;
+    *indices =
+        outcome->error == MPI_SUCCESS ? malloc((size_t)outcome->count * sizeof **indices) : NULL;
     int error = outcome->error;
     if (error == MPI_SUCCESS)
-        error = *indices != NULL ? add_records(party->theirs + OMPI_SIDE_HEAD_BYTES,
-                                               outcome->count, *indices)
-                                 : MPI_ERR_NO_MEM;
+        error = *indices != NULL
+                    ? add_records(party->theirs + OMPI_SIDE_HEAD_BYTES, outcome->count, *indices)
+                    : MPI_ERR_NO_MEM;
     set_error(outcome, error, "The processes of the other side cannot be added.");
     bool is_added = error == MPI_SUCCESS;
     if (!ompi_records_finish(&none, &(ompi_side_head_t){.error = error}))
         set_error(outcome, MPI_ERR_NO_MEM, "");
     opal_meeting_swap(&party->meeting, none.bytes, none.length);
-    if (wait_step(party, way) && (!ompi_records_check(&head, party->meeting.received,
-                                                      party->meeting.received_bytes) ||
-                                  head.error != MPI_SUCCESS))
+    ompi_wait_until(&party->meeting.done);
+    if (end_step(party, way) &&
+        (!ompi_records_check(&head, party->meeting.received, party->meeting.received_bytes) ||
+         head.error != MPI_SUCCESS))
         set_error(outcome, MPI_ERR_OTHER, "The other side has failed.");
     if (is_added && outcome->error != MPI_SUCCESS)
         release_all(*indices, outcome->count);
@@ -365,6 +362,7 @@ int ompi_dynamic_meet(ompi_communicator_t *comm, int root, const ompi_meeting_wa
     party->side = ompi_side_of(comm, ompi_exchange_next_tag(comm));
     party->root = root;
     if (is_root(party)) {
+        set_error(&party->outcome, way->error, way->detail);
         collect_records(party);
         meet_other_root(party, way, &indices);
     } else {

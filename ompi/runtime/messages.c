@@ -17,6 +17,7 @@
 #include "ompi/attribute/attribute.h"
 #include "ompi/buffer/buffer.h"
 #include "ompi/check/check.h"
+#include "ompi/dynamic/dynamic.h"
 #include "ompi/handle/handle.h"
 #include "ompi/mca/coll/base/base.h"
 #include "ompi/mca/mpool/base/base.h"
@@ -221,6 +222,7 @@ opal_status_t ompi_messages_catch_up(void)
 static void drain(void)
 {
     ompi_osc_background_stop();
+    ompi_dynamic_forget_parent(NULL);
     ompi_lock();
     if (ompi_pml->leave != NULL)
         ompi_pml->leave();

@@ -40,7 +40,7 @@ static const opal_param_choice_t thread_levels[] = {
     {0},
 };
 
-static double connect_timeout;
+static double connect_timeout, spawn_timeout;
 
 static const opal_param_row_t params[] = {
     {.name = "param_check",
@@ -91,6 +91,15 @@ static const opal_param_row_t params[] = {
      .unit = "s",
      .prose = "How long MPI_Comm_connect waits for an MPI_Comm_accept at the port; 0: as long as "
               "the port is open. The info key timeout goes before it"},
+    {.name = "spawn_timeout",
+     .type = OPAL_PARAM_DOUBLE,
+     .value = &spawn_timeout,
+     .preset = "600",
+     .min = "0",
+     .max = "1000000",
+     .unit = "s",
+     .prose = "How long MPI_Comm_spawn waits for the new processes to call MPI_Init, after the "
+              "launcher has started them; 0: for ever. The info key timeout goes before it"},
     {.name = "thread_level",
      .type = OPAL_PARAM_ENUM,
      .value = &thread_level,
@@ -140,6 +149,11 @@ ompi_check_level_t ompi_params_check_level(void)
 bool ompi_params_check(void)
 {
     return check;
+}
+
+double ompi_params_spawn_timeout(void)
+{
+    return spawn_timeout;
 }
 
 double ompi_params_connect_timeout(void)

@@ -19,9 +19,11 @@
 #include "opal/mca/pmi/base/base.h"
 #include "opal/process/job.h"
 #include "opal/runtime/init.h"
+#include "opal/util/log.h"
 #include "ompi/attribute/attribute.h"
 #include "ompi/communicator/communicator.h"
 #include "ompi/datatype/datatype.h"
+#include "ompi/dynamic/dynamic.h"
 #include "ompi/errhandler/error_code.h"
 #include "ompi/file/file.h"
 #include "ompi/info/env.h"
@@ -306,10 +308,31 @@ static opal_failure_t failure_of_init(void)
                : OPAL_FAILURE_ENDS_JOB;
 }
 
+/* The processes of a job that was spawned connect to their parents, who wait for it. */
+static int connect_parent(void)
+{
+    char detail[OMPI_DYNAMIC_DETAIL_BYTES] = "";
+    const char *port = opal_job()->parent_port;
+    if (port == NULL)
+        return MPI_SUCCESS;
+    int error =
+        ompi_dynamic_connect_parent(port, (uint64_t)(ompi_params_connect_timeout() * 1e9), detail);
+    if (error == MPI_SUCCESS)
+        return error;
+    if (opal_job()->rank == 0)
+        opal_log_error("this job was spawned, but does not reach its parents. %s", detail);
+    return error > 0 ? error : MPI_ERR_OTHER;
+}
+
 int ompi_runtime_init(int required, int *provided)
 {
     int error =
         ompi_runtime_acquire(OMPI_RUNTIME_TOGETHER, required, failure_of_init(), &thread_level);
+    if (error == MPI_SUCCESS) {
+        error = connect_parent();
+        if (error != MPI_SUCCESS)
+            ompi_runtime_release();
+    }
     if (error != MPI_SUCCESS) {
         atomic_store(&state, NEW);
         return error;
