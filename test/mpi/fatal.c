@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void unbuilt(void)
+static void no_port(void)
 {
     MPI_Comm other;
     MPI_Comm_connect("nowhere", MPI_INFO_NULL, 0, MPI_COMM_WORLD, &other);
@@ -103,7 +103,7 @@ static const struct {
     const char *name;
     void (*run)(void);
 } ways[] = {
-    {"unbuilt", unbuilt},           {"bad-comm", bad_comm},       {"bad-argument", bad_argument},
+    {"no-port", no_port},           {"bad-comm", bad_comm},       {"bad-argument", bad_argument},
     {"errors-abort", errors_abort}, {"added-class", added_class}, {"threads", many_threads},
     {"second-init", second_init},   {"abort", user_abort},        {"abort-256", abort_256},
     {"bad-window", bad_window},     {"bad-file", bad_file},       {"closed-window", closed_window},
