@@ -162,9 +162,9 @@ static bool swap_sides(party_t *party, const ompi_meeting_way_t *way)
         if (meeting->status != OPAL_ERR_DISCONNECTED || way->kind != OMPI_MEETING_ACCEPT)
             return end_step(party, way);
         opal_meeting_end(meeting);
-        uint64_t gone = opal_timer_now() - begun;
+        uint64_t passed = opal_timer_now() - begun;
         if (way->timeout_nsec > 0)
-            timeout_nsec = gone < way->timeout_nsec ? way->timeout_nsec - gone : 1;
+            timeout_nsec = passed < way->timeout_nsec ? way->timeout_nsec - passed : 1;
     }
     return false;
 }

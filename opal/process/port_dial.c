@@ -20,10 +20,9 @@
 
 enum { ATTEMPTS = OPAL_PORT_ADDRESSES + 2 };
 
-static const uint64_t stagger_nsec = 250000000; /* between the beginnings of two attempts */
-static const uint64_t pause_nsec = 100000000;   /* before an attempt is made again */
-static const uint64_t patience_nsec =
-    2000000000; /* with an acceptor that is connected and silent */
+static const uint64_t stagger_nsec = 250000000;  /* between the beginnings of two attempts */
+static const uint64_t pause_nsec = 100000000;    /* before an attempt is made again */
+static const uint64_t silence_nsec = 2000000000; /* with an acceptor that is connected and silent */
 
 typedef struct attempt {
     opal_port_address_t address;
@@ -168,8 +167,8 @@ static uint64_t held_until(const dial_t *dial)
     for (size_t i = 0; i < dial->count; i++) {
         const opal_port_stream_t *stream = dial->attempts[i].stream;
         if (stream != NULL && !opal_link_is_sending(&stream->link) &&
-            stream->since_nsec + patience_nsec > until)
-            until = stream->since_nsec + patience_nsec;
+            stream->since_nsec + silence_nsec > until)
+            until = stream->since_nsec + silence_nsec;
     }
     return until;
 }
