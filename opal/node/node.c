@@ -418,18 +418,23 @@ static opal_status_t map_segment(int fd, const opal_pmi_job_t *job)
     return OPAL_SUCCESS;
 }
 
+void opal_slot_introduce(opal_node_slot_t *own, unsigned rank)
+{
+    own->rank = rank;
+    own->session = getsid(0);
+    publish_cpus(own);
+    own->region_base = opal_region.base;
+    own->region_id = opal_region.id;
+    own->statics = opal_region.statics;
+    own->statics_bytes = opal_region.statics_bytes;
+    own->statics_offset = opal_region.statics_offset;
+}
+
 static void say_hello(header_t *header, const opal_pmi_job_t *job)
 {
     opal_node_slot_t *slot = &header->slots[job->local_rank];
     node.slot = slot;
-    slot->rank = job->rank;
-    slot->session = getsid(0);
-    publish_cpus(slot);
-    slot->region_base = opal_region.base;
-    slot->region_id = opal_region.id;
-    slot->statics = opal_region.statics;
-    slot->statics_bytes = opal_region.statics_bytes;
-    slot->statics_offset = opal_region.statics_offset;
+    opal_slot_introduce(slot, job->rank);
     if (header->launcher == 0) {
         struct flock life = life_of(job->local_rank);
         if (fcntl(node.fd, F_SETLK, &life) != 0)
@@ -508,6 +513,11 @@ void *opal_node_base(void)
 size_t opal_node_bytes(void)
 {
     return node.bytes;
+}
+
+int opal_node_fd(void)
+{
+    return node.header != NULL ? node.fd : -1;
 }
 
 unsigned opal_node_ranks(void)

@@ -102,14 +102,18 @@ OPAL_EXPORT opal_status_t opal_node_attach(const opal_pmi_job_t *job, const opal
 /* Detaches and unmaps. Peers can still read what this rank has written for them. */
 OPAL_EXPORT void opal_node_detach(void);
 
-/* NULL and 0: there is none. */
+/* NULL, 0 and -1: there is none. */
 OPAL_EXPORT void *opal_node_base(void);
 OPAL_EXPORT size_t opal_node_bytes(void);
+OPAL_EXPORT int opal_node_fd(void);
 
 /* The number of ranks of the segment, that is of this node. The pid of the launcher that watches
  * the ranks. 0: there is no segment; no launcher watches. */
 OPAL_EXPORT unsigned opal_node_ranks(void);
 OPAL_EXPORT int opal_node_launcher(void);
+
+/* Writes what peers must know of this process into its slot, except `pid`. */
+OPAL_EXPORT void opal_slot_introduce(opal_node_slot_t *own, unsigned rank);
 
 /* The slot of a local rank; that of this process. */
 OPAL_EXPORT opal_node_slot_t *opal_node_slot(unsigned local_rank);
@@ -173,7 +177,17 @@ typedef struct opal_node_view {
     const _Atomic uint64_t *aliases; /* of its slot; NULL: none */
 } opal_node_view_t;
 
-/* False: the peer has not attached yet; the caller tries again later. */
+/* A region as it is mapped here: that of the own job, or another job's. */
+typedef struct opal_node_mapped {
+    uintptr_t base;
+    size_t bytes; /* 0: none */
+    uint64_t id;
+} opal_node_mapped_t;
+
+/* Of the process whose slot that is, and which uses that region; of a peer of the own job. False:
+ * it has not attached yet; the caller tries again later. */
+OPAL_EXPORT bool opal_slot_view(const opal_node_slot_t *slot, const opal_node_mapped_t *region,
+                                opal_node_view_t *view);
 OPAL_EXPORT bool opal_node_view(unsigned local_rank, opal_node_view_t *view);
 
 /* For an address in an alias of the peer's. NULL: it is in none. */
@@ -202,13 +216,18 @@ static inline void *opal_view_of(const opal_node_view_t *view, uintptr_t address
     return (void *)(address + (is_static ? view->statics_shift : view->shift));
 }
 
-/* Permits the peers of this node to read this process's memory, as far as a process can. */
-OPAL_EXPORT void opal_node_permit_reading(void);
+/* Permits the peers of this node to read this process's memory, as far as a process can. `own` is
+ * the slot in which they find this process. */
+OPAL_EXPORT void opal_node_permit_reading(opal_node_slot_t *own);
 
 /* Whether that peer's memory can be read, by reading a word. OPAL_ERR_NOT_AVAILABLE: the peer has
  * not called opal_node_permit_reading, which it does at its start or never; OPAL_ERR_NOT_SUPPORTED:
  * the system does not permit it. */
-OPAL_EXPORT opal_status_t opal_node_probe_reading(unsigned local_rank);
+OPAL_EXPORT opal_status_t opal_slot_probe_reading(const opal_node_slot_t *slot);
+static inline opal_status_t opal_node_probe_reading(unsigned local_rank)
+{
+    return opal_slot_probe_reading(opal_node_slot(local_rank));
+}
 
 /* Copies from an address of that peer. OPAL_ERR_SYSTEM: not all of the bytes are mapped there. */
 OPAL_EXPORT opal_status_t opal_node_read(unsigned local_rank, void *to, uintptr_t from,
@@ -216,9 +235,15 @@ OPAL_EXPORT opal_status_t opal_node_read(unsigned local_rank, void *to, uintptr_
 
 /* Copies between segments of this process and segments of that peer, by system calls, until one
  * side ends. Returns the bytes, or -errno, and then some may have been copied. */
-OPAL_EXPORT ssize_t opal_node_move(unsigned local_rank, bool write, const struct iovec *here,
-                                   size_t here_count, const struct iovec *there,
-                                   size_t there_count);
+OPAL_EXPORT ssize_t opal_slot_move(const opal_node_slot_t *slot, bool write,
+                                   const struct iovec *here, size_t here_count,
+                                   const struct iovec *there, size_t there_count);
+static inline ssize_t opal_node_move(unsigned local_rank, bool write, const struct iovec *here,
+                                     size_t here_count, const struct iovec *there,
+                                     size_t there_count)
+{
+    return opal_slot_move(opal_node_slot(local_rank), write, here, here_count, there, there_count);
+}
 
 /* -- peer failure -------------------------------------------------------------------------- */
 

@@ -19,25 +19,30 @@
 
 static uint64_t probed; /* read by peers */
 
-bool opal_node_view(unsigned local_rank, opal_node_view_t *view)
+bool opal_slot_view(const opal_node_slot_t *slot, const opal_node_mapped_t *region,
+                    opal_node_view_t *view)
 {
-    const opal_node_slot_t *slot = opal_node_slot(local_rank);
     *view = (opal_node_view_t){0};
     if (atomic_load_explicit(&slot->pid, memory_order_acquire) == 0)
         return false;
-    if (opal_region.bytes == 0 || slot->region_id != opal_region.id)
+    if (region->bytes == 0 || slot->region_id != region->id)
         return true;
     uintptr_t base = slot->region_base; /* from a peer, but any value leads into our own mapping */
-    *view = (opal_node_view_t){
-        .base = base, .bytes = opal_region.bytes, .shift = opal_region.base - base};
+    *view = (opal_node_view_t){.base = base, .bytes = region->bytes, .shift = region->base - base};
     view->aliases = &slot->aliases;
     uint64_t offset = slot->statics_offset, bytes = slot->statics_bytes, statics = slot->statics;
-    if (offset < opal_region.bytes && bytes <= opal_region.bytes - offset) {
+    if (offset < region->bytes && bytes <= region->bytes - offset) {
         view->statics = statics;
         view->statics_bytes = bytes;
-        view->statics_shift = opal_region.base + offset - statics;
+        view->statics_shift = region->base + offset - statics;
     }
     return true;
+}
+
+bool opal_node_view(unsigned local_rank, opal_node_view_t *view)
+{
+    const opal_node_mapped_t own = {opal_region.base, opal_region.bytes, opal_region.id};
+    return opal_slot_view(opal_node_slot(local_rank), &own, view);
 }
 
 void *opal_view_alias(const opal_node_view_t *view, uintptr_t address, size_t bytes)
@@ -47,18 +52,17 @@ void *opal_view_alias(const opal_node_view_t *view, uintptr_t address, size_t by
     if (view->aliases == NULL)
         return NULL;
     uint64_t table = atomic_load_explicit(view->aliases, memory_order_acquire);
-    if (table == 0 || table % sizeof(uint64_t) != 0 || table > opal_region.bytes ||
-        table_bytes > opal_region.bytes - table) /* from a peer */
+    if (table == 0 || table % sizeof(uint64_t) != 0 || table > view->bytes ||
+        table_bytes > view->bytes - table) /* from a peer */
         return NULL;
-    return opal_alias_find((const void *)(opal_region.base + table), opal_region.bytes, address,
-                           bytes, &offset)
-               ? (void *)(opal_region.base + offset)
+    uintptr_t region = view->base + view->shift;
+    return opal_alias_find((const void *)(region + table), view->bytes, address, bytes, &offset)
+               ? (void *)(region + offset)
                : NULL;
 }
 
-void opal_node_permit_reading(void)
+void opal_node_permit_reading(opal_node_slot_t *own)
 {
-    opal_node_slot_t *slot = opal_node_own_slot();
 #ifdef PR_SET_PTRACER
     /* Yama permits ancestors, and the process named here with its descendants. Peers descend from
      * the launcher. */
@@ -66,22 +70,20 @@ void opal_node_permit_reading(void)
     prctl(PR_SET_PTRACER, launcher != 0 ? (unsigned long)launcher : PR_SET_PTRACER_ANY, 0, 0, 0);
 #endif
     if (getrandom(&probed, sizeof probed, GRND_NONBLOCK) != (ssize_t)sizeof probed)
-        probed = (uint64_t)getpid() << 32 | slot->rank;
-    slot->probe_value = probed;
-    atomic_store_explicit(&slot->probe_address, (uintptr_t)&probed, memory_order_release);
+        probed = (uint64_t)getpid() << 32 | own->rank;
+    own->probe_value = probed;
+    atomic_store_explicit(&own->probe_address, (uintptr_t)&probed, memory_order_release);
 }
 
-opal_status_t opal_node_probe_reading(unsigned local_rank)
+opal_status_t opal_slot_probe_reading(const opal_node_slot_t *slot)
 {
-    const opal_node_slot_t *slot = opal_node_slot(local_rank);
     uint64_t found = 0;
     uint64_t address = atomic_load_explicit(&slot->probe_address, memory_order_acquire);
     if (address == 0)
         return OPAL_ERR_NOT_AVAILABLE;
-    if (opal_node_read(local_rank, &found, (uintptr_t)address, sizeof found) != OPAL_SUCCESS ||
-        found != slot->probe_value)
-        return OPAL_ERR_NOT_SUPPORTED;
-    return OPAL_SUCCESS;
+    const struct iovec here = {&found, sizeof found}, there = {(void *)address, sizeof found};
+    bool is_read = opal_slot_move(slot, false, &here, 1, &there, 1) == (ssize_t)sizeof found;
+    return is_read && found == slot->probe_value ? OPAL_SUCCESS : OPAL_ERR_NOT_SUPPORTED;
 }
 
 /* Segments handed to the kernel at once; far below its own limit, to spare the stack. */
@@ -118,10 +120,10 @@ static void cursor_advance(cursor_t *cursor, size_t bytes)
     cursor->done += bytes;
 }
 
-ssize_t opal_node_move(unsigned local_rank, bool write, const struct iovec *here, size_t here_count,
-                       const struct iovec *there, size_t there_count)
+ssize_t opal_slot_move(const opal_node_slot_t *slot, bool write, const struct iovec *here,
+                       size_t here_count, const struct iovec *there, size_t there_count)
 {
-    pid_t pid = atomic_load_explicit(&opal_node_slot(local_rank)->pid, memory_order_relaxed);
+    pid_t pid = atomic_load_explicit(&slot->pid, memory_order_relaxed);
     cursor_t local = {.segments = here, .count = here_count};
     cursor_t remote = {.segments = there, .count = there_count};
     ssize_t total = 0;

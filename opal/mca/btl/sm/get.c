@@ -70,7 +70,7 @@ static bool is_forbidden(int error)
 ssize_t sm_get_cma(sm_peer_t *peer, const struct iovec *to, size_t to_count,
                    const struct iovec *from, size_t from_count)
 {
-    ssize_t total = opal_node_move(peer->local_rank, false, to, to_count, from, from_count);
+    ssize_t total = opal_slot_move(peer->slot, false, to, to_count, from, from_count);
     if (total >= 0)
         return total;
     if (!is_forbidden((int)-total))
@@ -82,7 +82,7 @@ ssize_t sm_get_cma(sm_peer_t *peer, const struct iovec *to, size_t to_count,
 bool sm_can_cma(sm_peer_t *peer)
 {
     if (opal_unlikely(peer->get_state == SM_GET_UNKNOWN)) {
-        opal_status_t status = opal_node_probe_reading(peer->local_rank);
+        opal_status_t status = opal_slot_probe_reading(peer->slot);
         if (status == OPAL_ERR_NOT_AVAILABLE)
             return true; /* the peer is still in MPI_Init: not known yet */
         peer->get_state = status == OPAL_SUCCESS ? SM_GET_WORKS : SM_GET_FORBIDDEN;

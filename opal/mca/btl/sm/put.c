@@ -14,8 +14,7 @@ static bool move(bool write, sm_peer_t *peer, const opal_btl_operation_t *operat
 {
     struct iovec local = {operation->local, operation->bytes};
     struct iovec remote = {(void *)(uintptr_t)operation->address, operation->bytes};
-    return opal_node_move(peer->local_rank, write, &local, 1, &remote, 1) ==
-           (ssize_t)operation->bytes;
+    return opal_slot_move(peer->slot, write, &local, 1, &remote, 1) == (ssize_t)operation->bytes;
 }
 
 bool sm_put(opal_btl_peer_t *base, opal_btl_operation_t *operation)

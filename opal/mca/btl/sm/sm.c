@@ -562,7 +562,7 @@ static opal_status_t sm_start(void *state)
     uint32_t closed = OPAL_NODE_INBOX_CLOSED; /* by an earlier stop */
     atomic_compare_exchange_strong(&self->own->inbox, &closed, 0);
     if (use_cma != SM_CMA_NO)
-        opal_node_permit_reading();
+        opal_node_permit_reading(self->own);
     return OPAL_SUCCESS;
 }
 

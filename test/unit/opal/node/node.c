@@ -349,7 +349,7 @@ static void be_read(int from_parent, int to_parent)
     memset(secret, 'y', sizeof secret);
     is_fine = is_fine && write(to_parent, &word, 1) == 1 && read(from_parent, &word, 1) == 1;
     if (is_fine)
-        opal_node_permit_reading();
+        opal_node_permit_reading(opal_node_own_slot());
     is_fine = is_fine && write(to_parent, &word, 1) == 1 && read(from_parent, &word, 1) == 0;
     _exit(is_fine ? 0 : 1);
 }
