@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -18,8 +19,7 @@
 
 enum { TIMEOUT_SEC = 60 };
 
-/* An abstract address begins with a zero byte and ends where its length says. */
-static socklen_t make_address(struct sockaddr_un *address, const char *name)
+socklen_t opal_pass_address(struct sockaddr_un *address, const char *name)
 {
     *address = (struct sockaddr_un){.sun_family = AF_UNIX};
     snprintf(address->sun_path + 1, sizeof address->sun_path - 1, "%s", name);
@@ -40,7 +40,7 @@ int opal_node_pass_listen(char name[OPAL_NODE_PASS_NAME_BYTES])
     if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
         random = 0; /* the pid alone is unique now */
     snprintf(name, OPAL_NODE_PASS_NAME_BYTES, "mica-%d-%lx", (int)getpid(), random);
-    socklen_t length = make_address(&address, name);
+    socklen_t length = opal_pass_address(&address, name);
 
     int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (listener >= 0 && bind(listener, (struct sockaddr *)&address, length) == 0 &&
@@ -53,28 +53,59 @@ int opal_node_pass_listen(char name[OPAL_NODE_PASS_NAME_BYTES])
     return -1;
 }
 
-static bool send_descriptor(int to, int fd)
+/* The room for descriptors in a message. */
+typedef union fd_room {
+    struct cmsghdr head;
+    char bytes[CMSG_SPACE(OPAL_PASS_FDS * sizeof(int))];
+} fd_room_t;
+
+ssize_t opal_pass_send(int to, const void *bytes, size_t length, const int fds[], unsigned count)
 {
-    char byte = 0;
-    struct iovec part = {&byte, 1};
-    union {
-        struct cmsghdr head;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control = {.bytes = {0}};
-    struct msghdr message = {.msg_iov = &part,
-                             .msg_iovlen = 1,
-                             .msg_control = control.bytes,
-                             .msg_controllen = sizeof control.bytes};
-    struct cmsghdr *head = CMSG_FIRSTHDR(&message);
-    head->cmsg_level = SOL_SOCKET;
-    head->cmsg_type = SCM_RIGHTS;
-    head->cmsg_len = CMSG_LEN(sizeof fd);
-    memcpy(CMSG_DATA(head), &fd, sizeof fd);
+    struct iovec part = {(void *)(uintptr_t)bytes, length};
+    fd_room_t room = {.bytes = {0}};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    if (count > 0) {
+        message.msg_control = room.bytes;
+        message.msg_controllen = CMSG_SPACE(count * sizeof *fds);
+        struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+        head->cmsg_level = SOL_SOCKET;
+        head->cmsg_type = SCM_RIGHTS;
+        head->cmsg_len = CMSG_LEN(count * sizeof *fds);
+        memcpy(CMSG_DATA(head), fds, count * sizeof *fds);
+    }
     ssize_t sent;
     do
         sent = sendmsg(to, &message, MSG_NOSIGNAL);
     while (sent < 0 && errno == EINTR);
-    return sent == 1;
+    return sent;
+}
+
+ssize_t opal_pass_receive(int from, void *bytes, size_t length, int fds[OPAL_PASS_FDS],
+                          unsigned *count)
+{
+    struct iovec part = {bytes, length};
+    fd_room_t room;
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = room.bytes,
+                             .msg_controllen = sizeof room.bytes};
+    ssize_t got;
+    *count = 0;
+    do
+        got = recvmsg(from, &message, MSG_CMSG_CLOEXEC);
+    while (got < 0 && errno == EINTR);
+    struct cmsghdr *head = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+    if (head != NULL && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS) {
+        *count = (unsigned)((head->cmsg_len - CMSG_LEN(0)) / sizeof *fds);
+        memcpy(fds, CMSG_DATA(head), *count * sizeof *fds);
+    }
+    return got;
+}
+
+static bool send_descriptor(int to, int fd)
+{
+    char byte = 0;
+    return opal_pass_send(to, &byte, 1, &fd, 1) == 1;
 }
 
 opal_status_t opal_node_pass_serve(int listener, int fd, unsigned count)
@@ -105,32 +136,22 @@ opal_status_t opal_node_pass_serve(int listener, int fd, unsigned count)
 static int receive_descriptor(int from)
 {
     char byte;
-    int fd = -1;
-    struct iovec part = {&byte, 1};
-    union {
-        struct cmsghdr head;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control;
-    struct msghdr message = {.msg_iov = &part,
-                             .msg_iovlen = 1,
-                             .msg_control = control.bytes,
-                             .msg_controllen = sizeof control.bytes};
-    ssize_t got;
-    do
-        got = recvmsg(from, &message, MSG_CMSG_CLOEXEC);
-    while (got < 0 && errno == EINTR);
-    struct cmsghdr *head = got == 1 ? CMSG_FIRSTHDR(&message) : NULL;
-    if (head != NULL && head->cmsg_type == SCM_RIGHTS && head->cmsg_len == CMSG_LEN(sizeof fd))
-        memcpy(&fd, CMSG_DATA(head), sizeof fd);
-    else if (got >= 0)
+    int fds[OPAL_PASS_FDS];
+    unsigned count;
+    ssize_t got = opal_pass_receive(from, &byte, 1, fds, &count);
+    if (count == 1)
+        return fds[0];
+    while (count > 0)
+        close(fds[--count]);
+    if (got >= 0)
         errno = ECONNRESET;
-    return fd;
+    return -1;
 }
 
 opal_status_t opal_node_pass_fetch(const char *name, int *fd)
 {
     struct sockaddr_un address;
-    socklen_t length = make_address(&address, name);
+    socklen_t length = opal_pass_address(&address, name);
     const struct timeval timeout = {.tv_sec = TIMEOUT_SEC};
     int from = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), got = -1;
     if (from >= 0 && setsockopt(from, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout) == 0 &&
