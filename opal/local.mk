@@ -114,6 +114,7 @@ libopal_core_la_SOURCES += \
 	%D%/node/region.c %D%/node/region.h \
 	%D%/node/region_file.c %D%/node/region_file.h \
 	%D%/node/region_reap.c %D%/node/region_reap.h \
+	%D%/node/seat.c %D%/node/seat.h \
 	%D%/node/shared.c %D%/node/shared.h \
 	%D%/progress/cpu_migration.c %D%/progress/cpu_migration.h \
 	%D%/process/port.c %D%/process/port.h \

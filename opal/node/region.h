@@ -24,6 +24,7 @@ typedef struct opal_region {
     uintptr_t base;    /* where this process has mapped it */
     size_t bytes;      /* 0: there is none */
     uint64_t id;       /* random; processes with the same one see the same memory */
+    int fd;            /* of its file; a program may have closed it */
     opal_heap_t *heap; /* this process' part; any block of the region may be freed into it */
     /* The pools and owners of region_file.h, and the number of this process' pool. */
     struct opal_region_pool *pools;

@@ -229,14 +229,19 @@ void opal_doorbell_wake(opal_doorbell_t *doorbell)
         wake_waiters(doorbell); /* if the owner is POLLING or WATCHED, its listener sees the bell */
 }
 
-/* The thread of this process that polls. */
-static void wake_poller(void)
+/* The thread of this process that polls, which sleeps on that doorbell. */
+static void wake_sleeper(opal_doorbell_t *doorbell)
 {
-    unsigned before = take_bits(own, OPAL_DOORBELL_ASLEEP);
+    unsigned before = take_bits(doorbell, OPAL_DOORBELL_ASLEEP);
     if ((before & OPAL_DOORBELL_POLLING) != 0)
         opal_descriptor_wake();
     else if (before != 0)
-        wake_waiters(own);
+        wake_waiters(doorbell);
+}
+
+static void wake_poller(void)
+{
+    wake_sleeper(own);
 }
 
 static void unpark(parked_t *parked)
@@ -302,6 +307,11 @@ static void turn_fenced(void)
         opal_membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
 }
 
+bool opal_wait_has_membarrier(void)
+{
+    return has_membarrier;
+}
+
 bool opal_wait_join_membarrier(void)
 {
     has_membarrier = opal_membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED);
@@ -312,10 +322,12 @@ bool opal_wait_join_membarrier(void)
 
 void opal_wait_set_doorbell(opal_doorbell_t *mine)
 {
+    opal_doorbell_t *before = own;
     opal_listener_stop();
     own = mine != NULL ? mine : &private_doorbell;
     if (!has_membarrier || oversubscribed)
         turn_fenced();
+    wake_sleeper(before);
 }
 
 void opal_wait_set_early(void)

@@ -94,8 +94,8 @@ typedef struct opal_doorbell {
     atomic_uint bell;  /* futex; counts notifications */
 } opal_doorbell_t;
 
-/* The doorbell of this process, in memory that its peers see, or a private one (NULL). Called while
- * no thread waits. */
+/* The doorbell of this process, in memory that its peers see, or a private one (NULL). Called with
+ * the upper layer's lock. A poller that sleeps on the one before is woken. */
 OPAL_EXPORT void opal_wait_set_doorbell(opal_doorbell_t *mine);
 
 /*
@@ -103,6 +103,7 @@ OPAL_EXPORT void opal_wait_set_doorbell(opal_doorbell_t *mine);
  * this process sends to must have FENCED doorbells.
  */
 OPAL_EXPORT bool opal_wait_join_membarrier(void);
+OPAL_EXPORT bool opal_wait_has_membarrier(void);
 
 /* Whether the ranks outnumber the cores that they share: then waits do not spin, and the doorbell
  * is FENCED. Ends what opal_wait_set_early began. */

@@ -106,6 +106,7 @@ unit_tests += \
 	%D%/process/process_record \
 	%D%/node/region_file \
 	%D%/node/region_reap \
+	%D%/node/seat \
 	%D%/node/shared \
 	%D%/progress/wait
 

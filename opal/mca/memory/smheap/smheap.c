@@ -65,6 +65,7 @@ static void enter_region(const opal_memory_shared_t *settings)
     opal_region = (opal_region_t){.base = (uintptr_t)region.header,
                                   .bytes = region.bytes,
                                   .id = region.id,
+                                  .fd = region.fd,
                                   .heap = &heap,
                                   .pools = opal_region_pools(region.header),
                                   .owners = opal_region_owners(region.header, region.pool_count),
