@@ -34,10 +34,12 @@
 
 enum { OPAL_NODE_CPU_WORDS = 16 }; /* CPUs beyond 1024 are folded */
 
-/* The components that publish a modex record (opal/process/modex.h). */
+/* The components that publish a modex record (opal/process/modex.h). Those of OPAL_MODEX_SM are for
+ * other jobs alone. */
 typedef enum opal_modex_kind {
     OPAL_MODEX_BTL,
     OPAL_MODEX_MTL,
+    OPAL_MODEX_SM,
     OPAL_MODEX_KINDS,
 } opal_modex_kind_t;
 

@@ -17,6 +17,7 @@ enum { NUMBER_BYTES = 2, LONGEST_GAP_BYTES = 2 * NUMBER_BYTES, MOST_RANKS = UINT
 static const char *const keys[OPAL_MODEX_KINDS] = {
     [OPAL_MODEX_BTL] = "btl-modex",
     [OPAL_MODEX_MTL] = "mtl-modex",
+    [OPAL_MODEX_SM] = "sm-modex",
 };
 
 /* For the record of a rank that has started alone, so not with the others of its node. */
