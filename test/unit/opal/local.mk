@@ -40,6 +40,7 @@ unit_tests += \
 	%D%/mca/btl/operations \
 	%D%/mca/btl/oracle \
 	%D%/mca/btl/sm/get \
+	%D%/mca/btl/sm/foreign \
 	%D%/mca/btl/sm/lane \
 	%D%/mca/btl/sm/pace \
 	%D%/mca/btl/sm/ring \
@@ -291,6 +292,8 @@ test_unit_opal_mca_btl_sock_listen_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=accept4 -Wl,--wrap=clock_gettime
 test_unit_opal_mca_btl_sm_get_SOURCES = %D%/mca/btl/sm/get.c $(crew_sources)
 test_unit_opal_mca_btl_sm_get_CFLAGS = $(AM_CFLAGS)
+test_unit_opal_mca_btl_sm_foreign_SOURCES = %D%/mca/btl/sm/foreign.c $(two_jobs_sources)
+test_unit_opal_mca_btl_sm_foreign_CFLAGS = $(AM_CFLAGS)
 test_unit_opal_mca_btl_sm_lane_SOURCES = %D%/mca/btl/sm/lane.c $(crew_sources)
 test_unit_opal_mca_btl_sm_lane_CFLAGS = $(AM_CFLAGS)
 test_unit_opal_mca_btl_sm_pace_SOURCES = %D%/mca/btl/sm/pace.c opal/mca/btl/sm/pace.c
@@ -328,6 +331,7 @@ test_unit_opal_mca_btl_operations_SOURCES += $(mca_btl_sm_sources)
 test_unit_opal_mca_btl_clients_SOURCES += $(mca_btl_sm_sources)
 test_unit_opal_mca_btl_contract_SOURCES += $(mca_btl_sm_sources)
 test_unit_opal_mca_btl_sm_get_SOURCES += $(mca_btl_sm_sources)
+test_unit_opal_mca_btl_sm_foreign_SOURCES += $(mca_btl_sm_sources)
 test_unit_opal_mca_btl_sm_lane_SOURCES += $(mca_btl_sm_sources)
 test_unit_opal_mca_btl_sm_ring_SOURCES += $(mca_btl_sm_sources)
 test_unit_opal_mca_btl_sm_sm_SOURCES += $(mca_btl_sm_sources)

@@ -6,17 +6,27 @@
  */
 #include <errno.h>
 
+#include "opal/mca/btl/sm/foreign.h"
 #include "opal/mca/btl/sm/sm.h"
 #include "opal/include/clock.h"
 #include "opal/util/segments.h"
 
 /* -- memory that is mapped here ------------------------------------------------------------ */
 
+static bool find_view(sm_peer_t *peer)
+{
+    static const opal_node_mapped_t nothing;
+    if (peer->foreign == NULL)
+        return opal_node_view(peer->local_rank, &peer->view);
+    const sm_region_t *region = peer->foreign->region;
+    return opal_slot_view(peer->slot, region != NULL ? &region->mapped : &nothing, &peer->view);
+}
+
 /* Asked for until the peer has attached. */
 static inline const opal_node_view_t *view_of(sm_peer_t *peer)
 {
     if (opal_unlikely(!peer->view_is_known))
-        peer->view_is_known = opal_node_view(peer->local_rank, &peer->view);
+        peer->view_is_known = find_view(peer);
     return &peer->view;
 }
 
@@ -103,7 +113,7 @@ void sm_advise(sm_peer_t *peer)
 static ssize_t get_by(pace_way_t way, sm_peer_t *peer, const struct iovec *to, size_t to_count,
                       const struct iovec *from, size_t from_count, uint32_t number)
 {
-    atomic_uint *is_reading = &opal_node_own_slot()->is_reading;
+    atomic_uint *is_reading = &sm_state.own->is_reading;
     bool one_run = to_count == 1 && from_count == 1 && to->iov_len == from->iov_len;
     bool shares = one_run && sm_share_pays(peer, way, to->iov_base, to->iov_len);
     atomic_store_explicit(is_reading, 1, memory_order_relaxed);

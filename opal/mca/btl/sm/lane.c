@@ -23,6 +23,8 @@ opal_btl_peer_t *sm_lane(opal_btl_peer_t *base, unsigned number)
     sm_peer_t *peer = (sm_peer_t *)base;
     if (peer->lanes[number] != NULL)
         return &peer->lanes[number]->base;
+    if (peer->foreign != NULL) /* its threads share the one ring */
+        return NULL;
     sm_peer_t *lane = aligned_alloc(_Alignof(sm_peer_t), sizeof *lane);
     if (lane == NULL)
         return NULL;
@@ -92,7 +94,7 @@ static int take_frames(ring_reader_t *reader, unsigned lane)
             return count > 0 ? count : -1;
         count++;
         if (ring_pop(reader, length))
-            opal_doorbell_notify(&opal_node_slot(reader->local_rank)->doorbell);
+            opal_doorbell_notify(reader->doorbell);
     }
     return reader->is_damaged ? -1 : count;
 }

@@ -33,6 +33,7 @@
 #include "opal/include/compiler.h"
 #include "opal/include/status.h"
 #include "opal/mca/btl/sm/pace.h"
+#include "opal/progress/wait.h"
 
 enum {
     RING_LINE = 64,
@@ -64,6 +65,7 @@ typedef struct ring {
     _Atomic uint32_t is_dropped;                /* the reader has stopped */
     _Atomic uint32_t fill_nsec;                 /* the writer's, for long data (pace.h) */
     _Atomic uint32_t advice[PACE_WAYS];         /* the reader's, as pace_t.published */
+    _Atomic uint32_t is_finished;               /* the writer has stopped (foreign.h) */
     _Atomic uint64_t populated;                 /* the writer's, of the first lap */
     _Alignas(RING_LINE) _Atomic uint64_t freed; /* by the reader */
     _Alignas(RING_LINE) ring_completion_t completion; /* by the writer */
@@ -89,8 +91,9 @@ typedef struct ring_reader {
     uint64_t published; /* the last `freed` */
     uint64_t size;
     struct opal_process *process; /* the writer */
-    unsigned local_rank;
-    bool is_damaged; /* it is not read any more */
+    opal_doorbell_t *doorbell;    /* its */
+    unsigned local_rank;          /* as in sm_peer_t */
+    bool is_damaged;              /* it is not read any more */
     /* The completion slot; 0: not armed. When it is completed, a frame of that kind is delivered.
      */
     bool was_armed; /* at some time: only then the line is read */

@@ -15,6 +15,7 @@
 
 #include "opal/arch/copy.h"
 #include "opal/mca/btl/base/base.h"
+#include "opal/mca/btl/sm/foreign.h"
 #include "opal/mca/btl/sm/sm.h"
 #include "opal/progress/wait.h"
 #include "opal/include/clock.h"
@@ -106,7 +107,7 @@ static ring_t *find_ring(const sm_peer_t *peer, size_t size, bool is_spare)
 void sm_prepare(opal_btl_peer_t *base)
 {
     sm_peer_t *peer = (sm_peer_t *)base;
-    if (peer->writer.ring == NULL && peer->prepared == NULL)
+    if (peer->writer.ring == NULL && peer->prepared == NULL && peer->foreign == NULL)
         peer->prepared = find_ring(peer, sm_state.ring_bytes, true);
 }
 
@@ -119,6 +120,8 @@ void sm_drop_prepared(sm_peer_t *peer)
 
 bool sm_make_ring(sm_peer_t *peer, size_t size)
 {
+    if (peer->foreign != NULL)
+        return sm_foreign_make_ring(peer);
     ring_t *ring = peer->prepared != NULL ? peer->prepared : find_ring(peer, size, peer->way > 0);
     peer->prepared = NULL;
     if (ring == NULL)
@@ -150,8 +153,11 @@ static bool has_ring(sm_peer_t *peer)
 {
     if (opal_likely(peer->writer.ring != NULL))
         return true;
+    if (peer->base.is_unreachable && peer->foreign != NULL)
+        return false;
     if (!atomic_load(&peer->has_no_memory) && !sm_make_ring(peer, sm_state.ring_bytes)) {
-        log_no_room(peer);
+        if (peer->foreign == NULL)
+            log_no_room(peer);
         fail_for_memory(peer);
     }
     return peer->writer.ring != NULL;

@@ -184,7 +184,7 @@ static bool wait_for_help(const sm_peer_t *peer, const opal_node_slot_t *own, un
         if (spins % SPINS_PER_CHECK != 0)
             continue;
         opal_node_watch();
-        if (opal_node_peer_is_dead(peer->local_rank))
+        if (sm_peer_is_dead(peer))
             return false;
     }
 }
@@ -192,7 +192,7 @@ static bool wait_for_help(const sm_peer_t *peer, const opal_node_slot_t *own, un
 ssize_t sm_share_get(sm_peer_t *peer, pace_way_t way, void *to, const void *from, size_t bytes,
                      uint32_t number)
 {
-    opal_node_slot_t *own = opal_node_own_slot();
+    opal_node_slot_t *own = sm_state.own;
     ring_completion_t request = {.block_bytes = choose_block(&cuts[way], bytes),
                                  .from = (uintptr_t)from,
                                  .to = (uintptr_t)to,

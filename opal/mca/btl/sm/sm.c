@@ -9,6 +9,7 @@
  * everything that the reader has sent can be seen. A writer that finds the inbox closed returns the
  * ring to itself. When both have stopped, and the writer starts again, it reuses the ring.
  */
+#include "opal/mca/btl/sm/foreign.h"
 #include "opal/mca/btl/sm/sm.h"
 
 #include <limits.h>
@@ -36,6 +37,11 @@ enum {
 
 static size_t eager_limit, direct_limit, ring_bytes, lane_bytes;
 static int use_cma; /* sm_cma_t */
+bool sm_between_jobs;
+unsigned sm_connect_sec;
+
+/* The slot of a process that nobody can find. */
+static opal_node_slot_t nobody;
 
 static const opal_param_choice_t cma_choices[] = {
     {"no", SM_CMA_NO}, {"auto", SM_CMA_AUTO}, {"always", SM_CMA_ALWAYS}, {0}};
@@ -83,6 +89,21 @@ static const opal_param_row_t params[] = {
      .prose = "Whether the receiver reads long messages out of the sender's memory by "
               "process_vm_readv (CMA), if the system permits it; auto: where this is measured to "
               "be faster; always: also where it is not"},
+    {.name = "between_jobs",
+     .type = OPAL_PARAM_BOOL,
+     .value = &sm_between_jobs,
+     .preset = "yes",
+     .prose = "Whether processes of different jobs on one host exchange messages through shared "
+              "memory, if the system lets them pass it to each other"},
+    {.name = "connect_timeout",
+     .type = OPAL_PARAM_UNSIGNED,
+     .value = &sm_connect_sec,
+     .preset = "8",
+     .min = "1",
+     .max = "3600",
+     .unit = "s",
+     .prose = "How long a process of another job that calls this one waits until this one knows "
+              "it"},
     {0},
 };
 
@@ -127,13 +148,13 @@ static bool is_read(const sm_way_t *way, const ring_t *ring)
     return false;
 }
 
-/* Of a lane, while it is held. False: no memory. */
-static bool append_reader(sm_t *self, unsigned number, const ring_reader_t *reader)
+/* Of a lane, while it is held. */
+bool sm_append_reader(unsigned number, const ring_reader_t *reader)
 {
-    sm_way_t *way = &self->ways[number];
+    sm_way_t *way = &sm_state.ways[number];
     if (number > 0) {
         opal_btl_lane_hold(number - 1);
-        self->lanes |= 1U << (number - 1);
+        sm_state.lanes |= 1U << (number - 1);
     }
     bool has_room = has_room_for_reader(way);
     if (has_room)
@@ -165,7 +186,8 @@ static void add_reader(sm_t *self, ring_t *ring)
         return;
     }
     reader.local_rank = local_rank;
-    if (append_reader(self, way, &reader))
+    reader.doorbell = &opal_node_slot(local_rank)->doorbell;
+    if (sm_append_reader(way, &reader))
         return;
     opal_btl_retry_soon();
     if (!sm_push_ring(self->own, ring)) /* and it comes again */
@@ -254,6 +276,11 @@ static void report_failure(sm_t *self, unsigned local_rank, opal_status_t why)
         opal_btl_report_failure(process, why);
 }
 
+void sm_report_failure(const sm_peer_t *peer, opal_status_t why)
+{
+    report_failure(&sm_state, peer->local_rank, why);
+}
+
 /* Nothing that this peer sends can be trusted any more. */
 static void give_up_on(sm_t *self, const ring_reader_t *reader)
 {
@@ -281,9 +308,9 @@ static int drain(sm_t *self, ring_reader_t *reader)
         count++;
         /* The writer may be asleep because the ring was full. */
         if (ring_pop(reader, length))
-            opal_doorbell_notify(&opal_node_slot(reader->local_rank)->doorbell);
+            opal_doorbell_notify(reader->doorbell);
     }
-    if (opal_unlikely(reader->is_damaged))
+    if (opal_unlikely(reader->is_damaged) && !self->reported[reader->local_rank])
         give_up_on(self, reader);
     return count;
 }
@@ -419,14 +446,21 @@ static void report_departures(sm_t *self)
     }
 }
 
+bool sm_note_left(sm_peer_t *peer)
+{
+    if (peer->has_left || sm_state.reported[peer->local_rank])
+        return false;
+    peer->has_left = true;
+    sm_state.left_count++;
+    return true;
+}
+
 static void take_back(sm_t *self, ring_t *ring)
 {
     sm_peer_t *peer = reader_of_ring(self, ring);
     atomic_store_explicit(&ring->is_dropped, 1, memory_order_relaxed);
-    if (peer != NULL && !peer->has_left && !self->reported[peer->local_rank]) {
-        peer->has_left = true;
-        self->left_count++;
-    }
+    if (peer != NULL)
+        sm_note_left(peer);
 }
 
 /* Takes the rings that peers have opened towards us, and those that come back, and leaves that in
@@ -472,10 +506,16 @@ static void report_death(sm_t *self, unsigned local_rank)
 static void report_deaths(sm_t *self)
 {
     self->deaths = opal_node_deaths();
-    for (unsigned i = 0; i < self->peer_count; i++) {
+    for (unsigned i = 0; i < opal_node_ranks(); i++) {
         if (opal_node_peer_is_dead(i))
             report_death(self, i);
     }
+}
+
+bool sm_peer_is_dead(const sm_peer_t *peer)
+{
+    return peer->foreign != NULL ? sm_foreign_is_dead(peer->foreign)
+                                 : opal_node_peer_is_dead(peer->local_rank);
 }
 
 static void report_without_memory(sm_t *self)
@@ -548,53 +588,123 @@ static void release(sm_t *self)
     *self = (sm_t){.ring_bytes = self->ring_bytes, .lane_bytes = self->lane_bytes};
 }
 
+void sm_set_slot(sm_t *self, opal_node_slot_t *own)
+{
+    uint32_t closed = OPAL_NODE_INBOX_CLOSED; /* by an earlier stop */
+    self->own = own != NULL ? own : &nobody;
+    atomic_compare_exchange_strong(&self->own->inbox, &closed, 0);
+    if (use_cma != SM_CMA_NO && own != NULL)
+        opal_node_permit_reading(own);
+}
+
+/* Room for so many peers. False: no memory. */
+static bool make_room(sm_t *self, unsigned count)
+{
+    sm_peer_t **peers = realloc(self->peers, count * sizeof(sm_peer_t *));
+    if (peers != NULL)
+        self->peers = peers;
+    bool *reported = realloc(self->reported, count * sizeof *reported);
+    if (reported != NULL)
+        self->reported = reported;
+    if (peers == NULL || reported == NULL)
+        return false;
+    for (unsigned i = self->peer_count; i < count; i++) {
+        peers[i] = NULL;
+        reported[i] = false;
+    }
+    self->peer_count = count;
+    return true;
+}
+
 static opal_status_t sm_start(void *state)
 {
     sm_t *self = state;
-    self->own = opal_node_own_slot();
-    self->peer_count = opal_node_ranks();
-    self->peers = calloc(self->peer_count, sizeof *self->peers);
-    self->reported = calloc(self->peer_count, sizeof *self->reported);
-    if (self->peers == NULL || self->reported == NULL) {
+    unsigned ranks = opal_node_ranks();
+    if (ranks > 0 && !make_room(self, ranks)) {
         release(self);
         return OPAL_ERR_NO_MEMORY;
     }
-    uint32_t closed = OPAL_NODE_INBOX_CLOSED; /* by an earlier stop */
-    atomic_compare_exchange_strong(&self->own->inbox, &closed, 0);
-    if (use_cma != SM_CMA_NO)
-        opal_node_permit_reading(self->own);
+    sm_set_slot(self, opal_node_own_slot());
     return OPAL_SUCCESS;
 }
 
 static opal_btl_ops_t ops;
 
+/* NULL: no memory. */
+static sm_peer_t *add_peer(sm_t *self, opal_process_t *process, unsigned local_rank,
+                           opal_node_slot_t *slot)
+{
+    sm_peer_t *peer = aligned_alloc(_Alignof(sm_peer_t), sizeof *peer);
+    if (peer == NULL)
+        return NULL;
+    *peer = (sm_peer_t){
+        .base = {.ops = &ops, .process = process, .is_unreachable = self->reported[local_rank]},
+        .slot = slot,
+        .local_rank = local_rank,
+        .get_state = use_cma != SM_CMA_NO ? SM_GET_UNKNOWN : SM_GET_FORBIDDEN,
+    };
+    self->peers[local_rank] = peer;
+    return peer;
+}
+
+/* With a number that no other peer has. */
+sm_peer_t *sm_new_peer(sm_t *self, opal_process_t *process, opal_node_slot_t *slot)
+{
+    unsigned number = opal_node_ranks();
+    while (number < self->peer_count && self->peers[number] != NULL)
+        number++;
+    if (number == self->peer_count && !make_room(self, number > 0 ? 2 * number : 4))
+        return NULL;
+    self->reported[number] = false;
+    return add_peer(self, process, number, slot);
+}
+
+void sm_retire(sm_peer_t *peer)
+{
+    bool *reported = &sm_state.reported[peer->local_rank];
+    sm_state.left_count -= peer->has_left && !*reported;
+    *reported = true;
+}
+
+/* The last reader takes the place of the one that is removed. */
+void sm_remove_peer(sm_peer_t *peer)
+{
+    sm_way_t *way = &sm_state.ways[0];
+    ring_reader_t *reader = sm_find_reader(way, peer->local_rank);
+    if (reader != NULL) {
+        *reader = way->readers[--way->count];
+        sm_peer_t *moved = sm_state.peers[reader->local_rank];
+        if (moved != NULL)
+            moved->reader = 0;
+    }
+    sm_state.peers[peer->local_rank] = NULL;
+    free(peer);
+}
+
 static opal_status_t sm_connect(void *state, opal_process_t *process, opal_btl_peer_t **peer)
 {
     sm_t *self = state;
+    if (opal_process_is_foreign(process->index))
+        return sm_foreign_connect(self, process, peer);
     int local_rank = opal_node_local_rank(process->index);
     if (local_rank < 0 || process == opal_process_self())
         return OPAL_ERR_NOT_AVAILABLE;
-    sm_peer_t **known = &self->peers[local_rank];
-    if (*known == NULL) {
-        *known = aligned_alloc(_Alignof(sm_peer_t), sizeof **known);
-        if (*known == NULL)
+    sm_peer_t *known = self->peers[local_rank];
+    if (known == NULL) {
+        known = add_peer(self, process, (unsigned)local_rank, opal_node_slot((unsigned)local_rank));
+        if (known == NULL)
             return OPAL_ERR_NO_MEMORY;
-        **known = (sm_peer_t){
-            .base = {.ops = &ops, .process = process, .is_unreachable = self->reported[local_rank]},
-            .slot = opal_node_slot((unsigned)local_rank),
-            .local_rank = (unsigned)local_rank,
-            .get_state = use_cma != SM_CMA_NO ? SM_GET_UNKNOWN : SM_GET_FORBIDDEN,
-        };
         if (opal_node_peer_is_dead((unsigned)local_rank))
             self->deaths = ~opal_node_deaths(); /* so that the next poll looks for it */
     }
-    *peer = &(*known)->base;
+    *peer = &known->base;
     return OPAL_SUCCESS;
 }
 
 static void sm_stop(void *state)
 {
     sm_t *self = state;
+    sm_foreign_stop(self);
     return_rings(self);
     for (unsigned i = 0; i < self->peer_count; i++) {
         sm_peer_t *peer = self->peers[i];
@@ -609,10 +719,13 @@ static void sm_stop(void *state)
     release(self);
 }
 
-/* The peer has our memory mapped if we have its memory mapped: both have the region, or not. */
+/* A peer of this job has our memory mapped if we have its memory mapped: both have the region, or
+ * not. One of another job says so. */
 static bool sm_is_mapped(opal_btl_peer_t *base, const void *start, size_t bytes)
 {
-    return opal_region_has(start, bytes) && sm_maps_any((sm_peer_t *)base);
+    sm_peer_t *peer = (sm_peer_t *)base;
+    return opal_region_has(start, bytes) && sm_maps_any(peer) &&
+           (peer->foreign == NULL || peer->foreign->maps_us);
 }
 
 static const void *sm_map_start(opal_btl_peer_t *base, uintptr_t start, size_t bytes)
@@ -679,6 +792,8 @@ static opal_btl_ops_t ops = {
     .name = "sm",
     .start = sm_start,
     .connect = sm_connect,
+    .offer = sm_offer,
+    .forget = sm_forget,
     .prepare = sm_prepare,
     .reserve = sm_reserve,
     .commit = sm_commit,
@@ -727,10 +842,11 @@ static void choose_lanes(void)
     size_t size = RING_MIN_BYTES;
     while (size < lane_bytes && size < sm_state.ring_bytes)
         size *= 2;
-    sm_state.lane_bytes = lane_bytes > 0 ? size : 0;
-    ops.lane = lane_bytes > 0 ? sm_lane : NULL;
-    ops.follow = lane_bytes > 0 ? sm_follow : NULL;
-    ops.poll_lane = lane_bytes > 0 ? sm_poll_lane : NULL;
+    bool has_lanes = lane_bytes > 0 && opal_node_base() != NULL;
+    sm_state.lane_bytes = has_lanes ? size : 0;
+    ops.lane = has_lanes ? sm_lane : NULL;
+    ops.follow = has_lanes ? sm_follow : NULL;
+    ops.poll_lane = has_lanes ? sm_poll_lane : NULL;
     ops.lane_bytes = ring_max_frame(size);
     if (ops.lane_bytes >= PACE_LONG_FRAME) /* longer ones are measured */
         ops.lane_bytes = PACE_LONG_FRAME - 1;
@@ -738,10 +854,10 @@ static void choose_lanes(void)
 
 static void sm_query(opal_answer_t *answer)
 {
-    if (opal_node_base() == NULL) {
-        opal_answer_no(answer, opal_job()->local_size > 1
-                                   ? "this node has no shared segment"
-                                   : "no other rank of the job is on this node");
+    bool is_alone = opal_node_base() == NULL && opal_job()->local_size == 1;
+    if (opal_node_base() == NULL && !(is_alone && sm_between_jobs)) {
+        opal_answer_no(answer, is_alone ? "no other rank of the job is on this node"
+                                        : "this node has no shared segment");
         return;
     }
     sm_state.ring_bytes = choose_ring_bytes();
@@ -749,8 +865,11 @@ static void sm_query(opal_answer_t *answer)
     ops.direct_bytes = opal_region.bytes > 0 ? direct_limit : SIZE_MAX;
     ops.max_frame_bytes = ring_max_frame(sm_state.ring_bytes);
     choose_lanes();
-    opal_answer_yes(answer, 50, &ops, &sm_state, "%u ranks share memory on this node",
-                    opal_node_ranks());
+    if (is_alone)
+        opal_answer_yes(answer, 50, &ops, &sm_state, "for processes of other jobs on this node");
+    else
+        opal_answer_yes(answer, 50, &ops, &sm_state, "%u ranks share memory on this node",
+                        opal_node_ranks());
 }
 
 /* Where a pair of ranks measures, the rule names both ways. */

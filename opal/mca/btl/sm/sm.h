@@ -8,6 +8,7 @@
  *   share.c  a long get with the help of the peer
  *   send.c   the ring to a peer, frames, completion of the peer's slots
  *   lane.c   lanes: the rings that threads use without the upper layer's lock
+ *   foreign.h  peers of other jobs
  *   ring.h   a ring
  *   pace.h   which way of long data is faster, as measured
  */
@@ -31,8 +32,9 @@ typedef struct sm_peer {
     _Alignas(64) opal_btl_peer_t base;
     ring_writer_t writer; /* no ring before the first frame */
     opal_node_slot_t *slot;
-    unsigned local_rank;
-    unsigned way; /* as in ring_t */
+    unsigned local_rank; /* of a process of another job: a number behind those of this node */
+    unsigned way;        /* as in ring_t */
+    struct sm_foreign *foreign; /* foreign.h; NULL: it is of the own job */
 
     struct sm_peer *lanes[OPAL_BTL_LANES]; /* NULL: not used yet */
     ring_t *prepared;                      /* for the first frame; NULL: none */
@@ -75,9 +77,9 @@ typedef struct sm_follow {
 typedef struct sm {
     sm_way_t ways[SM_WAYS];
     opal_node_slot_t *own;
-    size_t ring_bytes, lane_bytes; /* of the rings of a lane; 0: there are no lanes */
-    sm_peer_t **peers;             /* by local rank; NULL: not connected */
-    unsigned peer_count;
+    size_t ring_bytes, lane_bytes;  /* of the rings of a lane; 0: there are no lanes */
+    sm_peer_t **peers;              /* by local rank; NULL: not connected */
+    unsigned peer_count;            /* with those of other jobs */
     unsigned lanes;                 /* a bit for each that has a ring */
     unsigned deaths;                /* on this node, as far as they have been looked at */
     atomic_bool any_without_memory; /* peers, which may not be reported yet */
@@ -86,9 +88,31 @@ typedef struct sm {
 } sm_t;
 
 extern sm_t sm_state;
+extern bool sm_between_jobs; /* parameters */
+extern unsigned sm_connect_sec;
 
 /* Whether get is allowed, tried where it seems faster, or always used. */
 typedef enum sm_cma { SM_CMA_NO, SM_CMA_AUTO, SM_CMA_ALWAYS } sm_cma_t;
+
+/* -- sm.c, for foreign.c -- */
+
+/* A new peer, which is not connected; for a process of another job. NULL: no memory. */
+sm_peer_t *sm_new_peer(sm_t *self, opal_process_t *process, opal_node_slot_t *slot);
+
+/* Nothing is reported of the peer any more. Takes it out of all lists, and frees it. */
+void sm_retire(sm_peer_t *peer);
+void sm_remove_peer(sm_peer_t *peer);
+
+/* Adds a ring that is read, of that way. False: no memory. */
+bool sm_append_reader(unsigned way, const ring_reader_t *reader);
+
+/* The slot in which peers find this process; NULL: they do not. */
+void sm_set_slot(sm_t *self, opal_node_slot_t *own);
+
+/* The peer has failed; it has left, and is reported when what it has sent was delivered. False:
+ * that was known. */
+void sm_report_failure(const sm_peer_t *peer, opal_status_t why);
+bool sm_note_left(sm_peer_t *peer);
 
 /* -- get.c -- */
 
@@ -164,6 +188,9 @@ ring_t *sm_ring_at(uint32_t index);
 
 /* Bytes from the beginning of a ring to the end of the segment. */
 size_t sm_ring_room(const ring_t *ring);
+
+/* Whether the peer has ended without a word. */
+bool sm_peer_is_dead(const sm_peer_t *peer);
 
 /* -- lane.c -- */
 
