@@ -124,7 +124,7 @@ START_TEST(an_end_is_told_to_its_own_node)
     set_up(5, "2,1,2");
     ck_assert_int_eq(nodes_lay_out(&job), 0);
     ck_assert(nodes_create(&job, getpid()));
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 2; i-- > 0;) { /* the node of the rank that ends comes first */
         opal_pmi_job_t pmi_job = {.rank = i == 0 ? 1 : 4,
                                   .size = 5,
                                   .local_rank = 1,

@@ -13,6 +13,7 @@
 #include "opal/progress/wait.h"
 #include "opal/util/segments.h"
 #include "ompi/errhandler/errhandler.h"
+#include "ompi/tool/event_point.h"
 #include "ompi/info/info.h"
 
 enum { MAX_SENT = 4096 };
@@ -279,6 +280,25 @@ bool opal_job_is_alone(void)
 }
 
 /* -- what ob1 and its types need of the rest, which is more than is linked ----------- */
+
+atomic_uint ompi_events_wanted; /* no tool wants any */
+
+void ompi_event_raise(ompi_event_t event OPAL_UNUSED, ompi_event_context_t context OPAL_UNUSED,
+                      const struct ompi_communicator *comm OPAL_UNUSED, const void *data OPAL_UNUSED)
+{
+}
+
+ompi_event_transport_t ompi_event_transport_of(const char *name OPAL_UNUSED)
+{
+    return OMPI_EVENT_BY_OTHER;
+}
+
+ompi_communicator_t ompi_comm_processes;
+
+ompi_communicator_t *ompi_comm_find(uint32_t context OPAL_UNUSED)
+{
+    return NULL;
+}
 
 ompi_errhandler_t ompi_errors_are_fatal, ompi_errors_return, ompi_errors_abort;
 ompi_info_t ompi_info_env;
