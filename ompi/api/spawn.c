@@ -73,11 +73,16 @@ static int end_meeting(int error, const char *detail)
                                                   : ompi_api_set_creation_error(error);
 }
 
-static int refuse_intercommunicator(const ompi_communicator_t *comm)
+static int refuse(const ompi_communicator_t *comm)
 {
-    return ompi_comm_is_inter(comm) ? ompi_api_set_error_detail(
-                                          MPI_ERR_COMM, "The communicator is an intercommunicator.")
-                                    : MPI_SUCCESS;
+    if (ompi_comm_is_inter(comm))
+        return ompi_api_set_error_detail(MPI_ERR_COMM, "The communicator is an intercommunicator.");
+    if (ompi_pml_is_network())
+        return ompi_api_set_error_detail(
+            MPI_ERR_UNSUPPORTED_OPERATION,
+            "A network matches the messages (pml/cm), which reaches no "
+            "process of another job; OMPI_MCA_pml=ob1 does.");
+    return MPI_SUCCESS;
 }
 
 /* At the root: whether an argument that the root alone reads is wrong. */
@@ -94,7 +99,7 @@ static int meet(ompi_communicator_t *comm, int root, ompi_info_t *info, double p
                 ompi_meeting_way_t way, ompi_communicator_t **newcomm)
 {
     char *detail = room_for_detail();
-    int error = refuse_intercommunicator(comm);
+    int error = refuse(comm);
     if (error != MPI_SUCCESS)
         return error;
     if (comm->rank == root) {
@@ -225,7 +230,7 @@ int ompi_api_comm_spawn(const char *command, char *argv[], int maxprocs, ompi_in
 {
     ompi_spawn_t job = {.error = MPI_SUCCESS};
     wanted_t wanted = {command, argv, maxprocs, info};
-    int error = refuse_intercommunicator(comm);
+    int error = refuse(comm);
     if (error != MPI_SUCCESS)
         return error;
     return spawn(comm, root, &wanted, comm->rank == root ? 1 : 0, &job, array_of_errcodes,
@@ -238,7 +243,7 @@ int ompi_api_comm_spawn_multiple(int count, char *array_of_commands[], char **ar
                                  ompi_communicator_t **intercomm, int array_of_errcodes[])
 {
     ompi_spawn_t job = {.error = MPI_SUCCESS};
-    int error = refuse_intercommunicator(comm);
+    int error = refuse(comm);
     if (error != MPI_SUCCESS)
         return error;
     bool is_root = comm->rank == root;

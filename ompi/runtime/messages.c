@@ -180,12 +180,6 @@ static opal_status_t start_communicators(void)
     return status;
 }
 
-/* A network that matches messages starts and ends in all ranks together. */
-static bool is_collective(void)
-{
-    return ompi_pml->leave != NULL;
-}
-
 opal_status_t ompi_messages_start(bool threads)
 {
     opal_status_t status = open_frameworks();
@@ -194,7 +188,7 @@ opal_status_t ompi_messages_start(bool threads)
                                                      ompi_params_leave_pinned_pipeline()});
         ompi_lock_start(threads);
         ompi_pml = opal_framework_best(&mca_pml_framework)->answer.ops;
-        if (is_collective())
+        if (ompi_pml_is_network())
             opal_job_start_together();
         status = publish_pml();
     }
@@ -235,7 +229,7 @@ static void drain(void)
 
 bool ompi_messages_rest(void)
 {
-    if (is_collective())
+    if (ompi_pml_is_network())
         return false;
     drain();
     ompi_lock();

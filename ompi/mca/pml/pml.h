@@ -157,6 +157,13 @@ typedef struct ompi_pml_ops {
 /* The slots of the chosen component, between MPI_Init and MPI_Finalize. */
 OPAL_EXPORT extern const ompi_pml_ops_t *ompi_pml;
 
+/* Whether a network matches messages. It starts and ends in all ranks of the job together, and
+ * reaches no process of another job. */
+static inline bool ompi_pml_is_network(void)
+{
+    return ompi_pml->leave != NULL;
+}
+
 /* Whether the caller should try the unlocked fast path. */
 static inline bool ompi_pml_tries_unlocked(void)
 {

@@ -63,9 +63,9 @@ typedef struct ob1_matcher {
                                 a message comes from; not used here */
     struct ob1_bin **heads;  /* of chains; a power of two */
     size_t head_count, bin_count;
-    opal_list_t all_unexpected; /* all unexpected messages, oldest first */
-    size_t unfiled;             /* those of them that are in no bin */
-    unsigned classes;           /* whose bins have messages, a bit for each */
+    opal_list_t all_unexpected;                  /* all unexpected messages, oldest first */
+    size_t unfiled;                              /* those of them that are in no bin */
+    unsigned classes;                            /* whose bins have messages, a bit for each */
     opal_counter_t most_posted, most_unexpected; /* watermarks; the only receive is not in them */
     size_t posted[OB1_CLASSES]; /* posted_total by class, so that unused classes cost nothing */
 } ob1_matcher_t;
