@@ -79,10 +79,14 @@ void sm_foreign_lose(sm_foreign_t *foreign)
     foreign->has_failed = true;
     if (foreign->is_over)
         return;
-    if (has_left(foreign))
+    if (has_left(foreign)) {
         note_departure(foreign);
-    else
-        sm_report_failure(foreign->peer, OPAL_ERR_DISCONNECTED);
+        return;
+    }
+    char text[OPAL_PROCESS_TEXT_BYTES];
+    opal_log_error("%s on this host has ended without MPI_Finalize",
+                   opal_process_text(foreign->peer->base.process, text));
+    sm_report_failure(foreign->peer, OPAL_ERR_DISCONNECTED);
 }
 
 static void stop_watching(sm_foreign_t *foreign)

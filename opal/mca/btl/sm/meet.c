@@ -351,10 +351,11 @@ static void give_pidfd(sm_call_t *call)
 static bool complain(const sm_foreign_t *foreign)
 {
     const opal_process_t *process = foreign->peer->base.process;
-    opal_log_error("cannot use the shared memory that rank %u of job %s has passed to this one; the "
-                   "limit of open files (ulimit -n) or of addresses (ulimit -v) may be too low, "
-                   "and btl_sm_between_jobs = no needs neither",
-                   process->rank, opal_process_record(process)->job_id);
+    opal_log_error(
+        "cannot use the shared memory that rank %u of job %s has passed to this one; the "
+        "limit of open files (ulimit -n) or of addresses (ulimit -v) may be too low, "
+        "and btl_sm_between_jobs = no needs neither",
+        process->rank, opal_process_record(process)->job_id);
     return false;
 }
 
