@@ -184,6 +184,7 @@ EXTRA_DIST += \
 	%D%/fuzz/ofi_records.corpus \
 	%D%/fuzz/param.corpus \
 	%D%/fuzz/pmi_server.corpus \
+	%D%/fuzz/port_link.corpus \
 	%D%/fuzz/process_record.corpus \
 	%D%/fuzz/sm_ring.corpus \
 	%D%/fuzz/sock_addresses.corpus \

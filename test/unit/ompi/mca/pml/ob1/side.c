@@ -284,7 +284,8 @@ bool opal_job_is_alone(void)
 atomic_uint ompi_events_wanted; /* no tool wants any */
 
 void ompi_event_raise(ompi_event_t event OPAL_UNUSED, ompi_event_context_t context OPAL_UNUSED,
-                      const struct ompi_communicator *comm OPAL_UNUSED, const void *data OPAL_UNUSED)
+                      const struct ompi_communicator *comm OPAL_UNUSED,
+                      const void *data OPAL_UNUSED)
 {
 }
 
