@@ -21,7 +21,7 @@ static MPI_Count bytes_of(const ompi_coll_side_t *side, size_t blocks)
         return (MPI_Count)ompi_datatype_bytes(side->type, (size_t)side->count);
     for (size_t i = 0; i < blocks; i++) {
         const ompi_datatype_t *type =
-            side->types != NULL ? ompi_datatype_of(side->types[i]) : side->type;
+            side->types != NULL ? ompi_handle_object(side->types[i]) : side->type;
         bytes += (MPI_Count)ompi_datatype_bytes(type, (size_t)ompi_ints_at(side->counts, i));
     }
     return bytes;
