@@ -229,7 +229,7 @@ static void confirm(party_t *party, const ompi_meeting_way_t *way, uint32_t **in
     ompi_records_t none = {0};
     ompi_side_head_t head;
     *indices =
-        outcome->error == MPI_SUCCESS ? malloc((size_t)outcome->count * sizeof **indices) : NULL;
+        outcome->error == MPI_SUCCESS ? calloc((size_t)outcome->count, sizeof **indices) : NULL;
     int error = outcome->error;
     if (error == MPI_SUCCESS)
         error = *indices != NULL
@@ -301,7 +301,7 @@ static int share_records(const party_t *party, uint32_t **indices, int *fault)
         at += OMPI_SIDE_HEAD_BYTES;
         end += party->their_bytes;
     } else {
-        *indices = malloc((size_t)count * sizeof **indices);
+        *indices = calloc((size_t)count, sizeof **indices);
         *fault = *indices != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
     }
     int added = 0;
@@ -309,7 +309,7 @@ static int share_records(const party_t *party, uint32_t **indices, int *fault)
         if (is_root(party))
             at = fill_page(&page, at, end);
         error = ompi_side_broadcast(&party->side, party->root, &page, sizeof page);
-        if (error != MPI_SUCCESS || is_root(party) || *fault != MPI_SUCCESS)
+        if (error != MPI_SUCCESS || is_root(party) || *fault != MPI_SUCCESS || *indices == NULL)
             continue;
         *fault = add_records(page.records, page.count, *indices + added);
         added += *fault == MPI_SUCCESS ? page.count : 0;
@@ -327,7 +327,7 @@ static int share_records(const party_t *party, uint32_t **indices, int *fault)
 static ompi_group_t *group_of(const uint32_t indices[], int count, int *fault)
 {
     ompi_group_builder_t builder = {0};
-    if (*fault != MPI_SUCCESS)
+    if (*fault != MPI_SUCCESS || indices == NULL)
         return NULL;
     for (int rank = 0; rank < count; rank++)
         ompi_group_builder_add(&builder, (int)indices[rank]);

@@ -2,6 +2,7 @@
 /* Registrations, and the delivery of events to them. */
 #include "ompi/tool/event.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -160,6 +161,7 @@ static bool leave(registration_t *registration)
 {
     if (--registration->running > 0 || !registration->is_freed)
         return false;
+    assert(registration->node.next != NULL); /* it is in the list */
     opal_list_remove(&registration->node);
     return true;
 }

@@ -307,9 +307,11 @@ static void free_handle(handle_t *handle)
 
 static void free_session(session_t *session)
 {
-    opal_list_node_t *node;
-    while ((node = opal_list_first(&session->handles)) != NULL)
+    opal_list_node_t *next;
+    for (opal_list_node_t *node = opal_list_first(&session->handles); node != NULL; node = next) {
+        next = opal_list_next(&session->handles, node);
         free_handle(opal_container_of(node, handle_t, node));
+    }
     opal_list_remove(&session->node);
     session->mark = 0;
     free(session);
@@ -341,9 +343,11 @@ int ompi_tool_session_free(MPI_T_pvar_session *session)
 
 void ompi_tool_sessions_end(void)
 {
-    opal_list_node_t *node;
-    while ((node = opal_list_first(&sessions)) != NULL)
+    opal_list_node_t *next;
+    for (opal_list_node_t *node = opal_list_first(&sessions); node != NULL; node = next) {
+        next = opal_list_next(&sessions, node);
         free_session(opal_container_of(node, session_t, node));
+    }
 }
 
 /* False: it is not such an object. */

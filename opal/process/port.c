@@ -231,20 +231,23 @@ static int listen_on(int family)
 
 static opal_status_t start_listening(opal_port_t *port)
 {
-    struct sockaddr_storage address = {0};
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } address = {.v6 = {0}};
     socklen_t length = sizeof address;
     int fd = listen_on(AF_INET6);
     if (fd < 0)
         fd = listen_on(AF_INET);
-    if (fd < 0 || getsockname(fd, (struct sockaddr *)&address, &length) != 0) {
+    if (fd < 0 || getsockname(fd, &address.any, &length) != 0) {
         opal_log_error("no TCP port can be opened: %s", strerror(errno));
         if (fd >= 0)
             close(fd);
         return OPAL_ERR_SYSTEM;
     }
     port->name.number =
-        ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port
-                                            : ((struct sockaddr_in *)&address)->sin_port);
+        ntohs(address.any.sa_family == AF_INET6 ? address.v6.sin6_port : address.v4.sin_port);
     port->descriptor = (opal_descriptor_t){.fd = fd, .wants = OPAL_READABLE, .ready = call_ready};
     opal_status_t status = opal_descriptor_add(&port->descriptor);
     if (status != OPAL_SUCCESS)

@@ -69,15 +69,16 @@ char *outcome_name_rank(const job_t *job, unsigned rank)
  * True if the exit status says everything: each failed rank exited with a status after
  * MPI_Finalize, which is how a program returns a result to its caller.
  */
-static bool status_says_all(const job_t *jobs)
+static bool status_says_all(const job_t *first)
 {
-    for (const job_t *job = jobs; job != NULL; job = job->next) {
+    const job_t *job = first;
+    do {
         for (unsigned i = 0; i < job->size; i++) {
             if (failed_by_itself(job, i) && outcome_ends_job(&job->ranks[i], state_of(job, i)))
                 return false;
         }
-    }
-    return !jobs->options.verbose;
+    } while ((job = job->next) != NULL);
+    return !first->options.verbose;
 }
 
 static void describe(const job_t *job, unsigned rank, pmi_state_t state, opal_text_t *text)

@@ -123,10 +123,12 @@ static void timeout_fired(loop_timer_t *timer)
 /* "the job of 3 ranks", "the jobs of 7 ranks" */
 static char *name_jobs(const supervisor_t *self)
 {
-    unsigned size = 0;
-    for (const job_t *job = self->jobs; job != NULL; job = job->next)
+    unsigned jobs = 0, size = 0;
+    for (const job_t *job = self->jobs; job != NULL; job = job->next) {
+        jobs++;
         size += job->size;
-    return opal_xprintf("the job%s of %u rank%s", self->jobs->next != NULL ? "s" : "", size,
+    }
+    return opal_xprintf("the job%s of %u rank%s", jobs == 1 ? "" : "s", size,
                         size == 1 ? "" : "s");
 }
 
