@@ -128,8 +128,7 @@ static char *name_jobs(const supervisor_t *self)
         jobs++;
         size += job->size;
     }
-    return opal_xprintf("the job%s of %u rank%s", jobs == 1 ? "" : "s", size,
-                        size == 1 ? "" : "s");
+    return opal_xprintf("the job%s of %u rank%s", jobs == 1 ? "" : "s", size, size == 1 ? "" : "s");
 }
 
 static void rank_aborted(void *context, unsigned rank, int code, const char *message)

@@ -27,10 +27,7 @@ static unsigned turn;
 static opal_node_slot_t no_slot;
 
 /* What the reader of a forgotten process reads. */
-static struct {
-    ring_t ring;
-    _Alignas(RING_LINE) unsigned char bytes[RING_MIN_BYTES];
-} no_ring = {.ring = {.size = RING_MIN_BYTES}};
+static _Alignas(ring_t) unsigned char no_ring[sizeof(ring_t) + RING_MIN_BYTES];
 
 static sm_foreign_t *first(void)
 {
@@ -237,7 +234,9 @@ static void stop_reading(sm_foreign_t *foreign)
     foreign->peer->incoming = NULL;
     if (reader == NULL)
         return;
-    *reader = (ring_reader_t){.ring = &no_ring.ring,
+    ring_t *empty = (ring_t *)(void *)no_ring;
+    empty->size = RING_MIN_BYTES;
+    *reader = (ring_reader_t){.ring = empty,
                               .size = RING_MIN_BYTES,
                               .doorbell = reader->doorbell,
                               .local_rank = reader->local_rank,
