@@ -322,7 +322,9 @@ static void advance(ompi_exchange_t *exchange)
     for (;;) {
         if (exchange->step >= 0 && exchange->error == MPI_SUCCESS)
             end_step(exchange, exchange->step);
-        if (exchange->error != MPI_SUCCESS) /* those that hear of this process learn of it */
+        /* A process has failed: those that hear of this one later learn of it. What this process
+         * alone lacks is its own error, as the others may have agreed already. */
+        if (exchange->error == MPI_ERR_PROC_ABORTED)
             exchange->ballot.failure = 1;
         exchange->is_posting = true;
         bool is_posted = post_step(exchange, ++exchange->step);
