@@ -275,6 +275,12 @@ bool sock_link_has_unsent(const sock_link_t *link)
     return ioctl(link->descriptor.fd, SIOCOUTQNSD, &bytes) == 0 && bytes > 0;
 }
 
+bool sock_link_has_unconfirmed(const sock_link_t *link)
+{
+    int bytes = 0;
+    return ioctl(link->descriptor.fd, SIOCOUTQ, &bytes) == 0 && bytes > 0;
+}
+
 /* -- in ---------------------------------------------------------------------------------- */
 
 static void placed(sock_link_t *link, size_t bytes)
@@ -359,11 +365,13 @@ static bool take_frame(sock_link_t *link, const char **wrong)
     size_t total = SOCK_FRAME_BYTES + frame.length + sock_padding(frame.length);
     if (there < total)
         return false;
-    if (frame.kind == SOCK_BYE)
+    if (frame.kind == SOCK_BYE) {
         link->peer->state = SOCK_LEFT;
-    else
+        sock_confirm(link->descriptor.fd); /* the peer waits for that */
+    } else {
         link->is_refused = !opal_btl_deliver(link->peer->base.process, frame.kind,
                                              at + SOCK_FRAME_BYTES, frame.length);
+    }
     if (link->is_refused)
         return false;
     link->begin += total;

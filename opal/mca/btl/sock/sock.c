@@ -249,29 +249,31 @@ static void sock_offer(void *state OPAL_UNUSED)
         release_all();
 }
 
-static bool still_sends_to(const sock_peer_t *peer)
+typedef bool sends_fn_t(const sock_link_t *link);
+
+static bool still_sends_to(const sock_peer_t *peer, sends_fn_t *sends)
 {
     if (peer->state != SOCK_UP || peer->links[0]->cannot_send)
         return false;
     bool any = !sock_link_can_send_now(peer->links[0]);
     for (unsigned i = 0; i < SOCK_MAX_LINKS; i++)
-        any = any || (peer->links[i] != NULL && sock_link_has_unsent(peer->links[i]));
+        any = any || (peer->links[i] != NULL && sends(peer->links[i]));
     return any;
 }
 
 /* Whether something has not left this host yet. That may last, if the peer does not read. */
-static bool still_sends(void)
+static bool still_sends(sends_fn_t *sends)
 {
     for (const sock_peer_t *peer = NULL; (peer = sock_next_peer(peer)) != NULL;) {
-        if (still_sends_to(peer))
+        if (still_sends_to(peer, sends))
             return true;
     }
     return false;
 }
 
-static void drain(void)
+static void drain(sends_fn_t *sends)
 {
-    while (still_sends()) {
+    while (still_sends(sends)) {
         if (opal_progress() == 0)
             sched_yield();
     }
@@ -280,10 +282,10 @@ static void drain(void)
 static void sock_stop(void *state OPAL_UNUSED)
 {
     sock.is_stopping = true;
-    drain();
+    drain(sock_link_has_unsent);
     for (sock_peer_t *peer = NULL; (peer = sock_next_peer(peer)) != NULL;)
         say_goodbye(peer);
-    drain();
+    drain(sock_link_has_unconfirmed);
     if (sock.is_for_others)
         opal_progress_remove(sock_progress, NULL);
     release_all();

@@ -212,9 +212,10 @@ int sock_link_read(sock_link_t *link);
 /* Whether nothing waits to be sent before new bytes. */
 bool sock_link_can_send_now(const sock_link_t *link);
 
-/* Whether the system has bytes that it could not send yet. They are lost if the link is closed now
- * and the peer sends something. */
+/* Whether the system has bytes that it could not send yet, or that the peer's system has not
+ * confirmed. They are lost if the link is closed now and the peer sends something. */
 bool sock_link_has_unsent(const sock_link_t *link);
+bool sock_link_has_unconfirmed(const sock_link_t *link);
 
 /* The addresses of both ends: "10.0.0.1:4000 - 10.0.0.2:5000". */
 const char *sock_link_ends(const sock_link_t *link, char text[2 * SOCK_IP_TEXT_BYTES]);
