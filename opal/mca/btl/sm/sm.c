@@ -96,6 +96,7 @@ static const opal_param_row_t params[] = {
      .prose = "Whether processes of different jobs on one host exchange messages through shared "
               "memory, if the system lets them pass it to each other"},
     {.name = "connect_timeout",
+     .is_internal = true,
      .type = OPAL_PARAM_UNSIGNED,
      .value = &sm_connect_sec,
      .preset = "8",
