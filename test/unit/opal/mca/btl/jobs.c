@@ -126,26 +126,9 @@ START_TEST(who_was_forgotten_may_come_again)
 }
 END_TEST
 
-/* One lets go; the other one hears that it has left, not that it is lost. */
-static void let_go(void)
-{
-    two_jobs_publish();
-    two_jobs_add_all();
-    two_jobs_exchange(10);
-    if (two.job == 0) {
-        two_jobs_release_all();
-    } else {
-        while (two.departures < RANKS)
-            crew_poll();
-    }
-    two_jobs_meet(two_jobs_poll);
-    CREW_MUST(two.failures == 0 && two.departures == (two.job == 0 ? 0 : RANKS));
-    two_jobs_retire();
-}
-
 START_TEST(who_is_released_hears_goodbye)
 {
-    run(let_go);
+    run(two_jobs_part);
 }
 END_TEST
 

@@ -170,3 +170,19 @@ void two_jobs_exchange(unsigned frames)
     } while (missing > 0);
     two_jobs_meet(two_jobs_poll);
 }
+
+void two_jobs_part(void)
+{
+    two_jobs_publish();
+    two_jobs_add_all();
+    two_jobs_exchange(10);
+    if (two.job == 0) {
+        two_jobs_release_all();
+    } else {
+        while (two.departures < crew.size)
+            crew_poll();
+    }
+    two_jobs_meet(two_jobs_poll);
+    CREW_MUST(two.failures == 0 && two.departures == (two.job == 0 ? 0 : crew.size));
+    two_jobs_retire();
+}

@@ -56,4 +56,8 @@ void two_jobs_release_all(void);
 void two_jobs_send(opal_process_t *process, unsigned number);
 void two_jobs_exchange(unsigned frames);
 
+/* All that a process does: the first job releases the second one, whose processes hear that the
+ * first one has left, and not that it has failed. */
+void two_jobs_part(void);
+
 #endif
