@@ -186,8 +186,9 @@ static void share_watermark(const handle_t *handle)
     }
 }
 
-/* What was counted since the handle was started. What is the difference of two counters may be read
- * between them, and be less than it was. */
+/* How much the variable has grown since the handle was started. A variable that is the difference
+ * of two counters may shrink for a moment, when the first counter is read before, and the second
+ * one after, a message was counted; then the result is 0. */
 static uint64_t counted_since(const handle_t *handle, uint64_t now)
 {
     return handle->started && now > handle->base ? now - handle->base : 0;

@@ -61,8 +61,8 @@ void ompi_tool_put_text(const char *text, char *buffer, int *length);
 /* A name for each value of a variable or an element of an event. Lives as long as the process. */
 typedef struct ompi_tool_enum ompi_tool_enum_t;
 
-/* Copies the choices, which end with a NULL name. The same name and choices make the same object.
- * Called with the lock. */
+/* Returns the enumeration with that name and those choices, which end with a NULL name; the first
+ * call makes it, and copies the choices. The caller holds the lock. */
 ompi_tool_enum_t *ompi_tool_enum_make(const char *name, const opal_param_choice_t *choices);
 
 /* The handle; MPI_T_ENUM_NULL for NULL. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The performance variables of ob1. What is read of a communicator is read without a lock: a number
- * may be late. */
+/* The performance variables of ob1. The counters of a communicator are read without a lock, so a
+ * tool may get a value that is a few messages old. */
 #include "ompi/mca/pml/ob1/counts.h"
 
 #include <string.h>

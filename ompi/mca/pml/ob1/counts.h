@@ -3,8 +3,9 @@
  * What ob1 counts, for the performance variables of counts.c: messages and bytes by transport, by
  * protocol and by communicator.
  *
- * A message is counted when its first frame has left or has come. Whoever counts holds ompi_lock,
- * so plain counters will do. On the unlocked fast path (lanes) each thread has counters of its own.
+ * A message is counted when its first frame has left or has come. The thread that counts holds
+ * ompi_lock, so the counters are plain words. On the unlocked fast path (lanes) each thread has
+ * counters of its own.
  */
 #ifndef OMPI_PML_OB1_COUNTS_H
 #define OMPI_PML_OB1_COUNTS_H

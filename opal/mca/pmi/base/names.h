@@ -4,7 +4,7 @@
  * message, and how the processes of one user on one machine find each other's names without a file.
  *
  * An mpirun in which a name is published listens on an abstract Unix socket whose name is made of
- * the user's number and a hash of the service. Who connects is told the port:
+ * the user's number and a hash of the service. It sends the port to a process that connects:
  *
  *   a rank of another mpirun                     the mpirun of the publisher
  *      connect "\0mica-name-<uid>-<hash>"  --->  accept; is it the same user?
