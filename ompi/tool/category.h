@@ -3,8 +3,9 @@
  * Categories: a tree of two levels, frameworks and their components, with the variables and events
  * of each. What belongs to no framework has a category of its own name ("mpi", "wait").
  *
- * Categories and their members are never removed, and keep their order. cvar.c, pvar.c and event.c
- * add a variable or an event when it is registered, which may be after MPI_T_init_thread.
+ * Categories and their members are never removed, and keep their order. cvar.c, pvar.c and
+ * event_type.c add a variable or an event when it is registered, which may be after
+ * MPI_T_init_thread.
  *
  * All functions are called with the lock of tool.h.
  */
