@@ -3,25 +3,12 @@
  * tool may get a value that is a few messages old. */
 #include "ompi/mca/pml/ob1/counts.h"
 
-#include <string.h>
-
 #include "opal/mca/base/pvar.h"
 #include "ompi/mca/pml/ob1/ob1.h"
 
 ob1_via_counts_t ob1_via_counts[OB1_VIAS];
 opal_traffic_t ob1_protocol_counts[OB1_PROTOCOLS];
 bool ob1_counts_comms;
-
-ob1_via_t ob1_via_of(const char *transport)
-{
-    static const char *const names[] = {
-        [OB1_VIA_SELF] = "self", [OB1_VIA_SM] = "sm", [OB1_VIA_SOCK] = "sock"};
-    for (unsigned via = 0; via < OPAL_COUNT_OF(names); via++) {
-        if (strcmp(names[via], transport) == 0)
-            return (ob1_via_t)via;
-    }
-    return OB1_VIA_OTHER;
-}
 
 /* -- the fast path ----------------------------------------------------------------------------- */
 
@@ -85,7 +72,7 @@ static uint64_t read_via(const opal_pvar_row_t *row, void *object OPAL_UNUSED)
 {
     unsigned via = (unsigned)row->which / WHAT;
     uint64_t sum = read_direction(&ob1_via_counts[via], row->which);
-    for (unsigned i = 0; i < SLOTS && via == OB1_VIA_SM; i++) /* which alone has lanes */
+    for (unsigned i = 0; i < SLOTS && via == OMPI_EVENT_BY_SM; i++) /* which alone has lanes */
         sum += read_direction(&slots[i].counts, row->which);
     return sum;
 }
@@ -212,10 +199,10 @@ static uint64_t read_unexpected_bytes(const opal_pvar_row_t *row OPAL_UNUSED,
     }
 
 const opal_pvar_row_t ob1_pvars[] = {
-    VIA("self", OB1_VIA_SELF, "to and from this process itself"),
-    VIA("sm", OB1_VIA_SM, "by shared memory"),
-    VIA("sock", OB1_VIA_SOCK, "over TCP"),
-    VIA("other", OB1_VIA_OTHER, "by other transports"),
+    VIA("self", OMPI_EVENT_BY_SELF, "to and from this process itself"),
+    VIA("sm", OMPI_EVENT_BY_SM, "by shared memory"),
+    VIA("sock", OMPI_EVENT_BY_SOCK, "over TCP"),
+    VIA("other", OMPI_EVENT_BY_OTHER, "by other transports"),
     COUNTED("eager", read_eager, 0, "were sent eagerly, in one frame"),
     COUNTED("sync", read_protocol, OB1_BY_SYNC *WHAT,
             "were sent in one frame, whose sender waited for the receive"),

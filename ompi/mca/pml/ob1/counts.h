@@ -13,8 +13,10 @@
 #include <stdbool.h>
 
 #include "opal/util/counter.h"
+#include "ompi/tool/event_point.h"
 
-typedef enum ob1_via { OB1_VIA_SELF, OB1_VIA_SM, OB1_VIA_SOCK, OB1_VIA_OTHER, OB1_VIAS } ob1_via_t;
+/* Transports are numbered as for events. */
+enum { OB1_VIAS = OMPI_EVENT_BY_NETWORK + 1 };
 
 /* What differs from a plain eager message, which is counted by its transport alone. */
 typedef enum ob1_protocol {
@@ -33,9 +35,6 @@ typedef struct ob1_via_counts {
 
 extern ob1_via_counts_t ob1_via_counts[OB1_VIAS];
 extern opal_traffic_t ob1_protocol_counts[OB1_PROTOCOLS];
-
-/* By the name of the transport. */
-ob1_via_t ob1_via_of(const char *transport);
 
 /* Of the fast path: a message of the transport that has lanes. */
 void ob1_count_sent_unlocked(uint64_t bytes);

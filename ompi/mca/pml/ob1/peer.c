@@ -48,7 +48,7 @@ static ob1_peer_t *make(opal_process_t *process)
     peer->btl = btl;
     peer->process = process;
     peer->error = MPI_ERR_PROC_ABORTED;
-    peer->counts = &ob1_via_counts[ob1_via_of(btl->ops->name)];
+    peer->counts = &ob1_via_counts[ompi_event_transport_of(btl->ops->name)];
     learn_transport(peer, btl->ops);
     opal_list_init(&peer->frames);
     opal_list_init(&peer->streams);
