@@ -130,10 +130,10 @@ class Rank:
     def end(self, *lines):
         """The exit status, when all output has ended."""
         self.tell(*lines)
-        self.process.stdin.close()
         self.rest = []
         while line := self.line():
             self.rest.append(line)
+        self.process.stdin.close()  # not before: Hydra fails when its stdin ends after the ranks
         return self.process.wait()
 
 
