@@ -8,7 +8,7 @@
 
 #include "tap.h"
 
-enum { COUNT = 100, BYTES = COUNT * (int)sizeof(int), ROOM = BYTES + MPI_BSEND_OVERHEAD };
+enum { COUNT = 200, BYTES = COUNT * (int)sizeof(int), ROOM = BYTES + MPI_BSEND_OVERHEAD };
 
 static MPI_Session session, other;
 static int rank, size;
