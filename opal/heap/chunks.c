@@ -141,7 +141,7 @@ int opal_heap_directory_open(opal_heap_t *heap)
     size_t bytes = sizeof(directory_t) + chunks * (sizeof(entry_t) + sizeof(uint8_t));
     /* Directly, as the program's mmap may be ours by way of a patch. */
     long at = syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
     if (at == -1)
         return errno;
     heap->directory = (directory_t *)at;

@@ -40,7 +40,7 @@ enum { BYTES_OF_CHUNK = 16, LIMIT_SHARE = 16, ATTEMPTS = 8 };
 static void *map(void *start, size_t bytes, int protection, int flags)
 {
     return (void *)syscall(SYS_mmap, start, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | flags,
-                           -1, 0);
+                           -1, 0L);
 }
 
 static void unmap(void *start, size_t bytes)

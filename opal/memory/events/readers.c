@@ -43,7 +43,7 @@ static void make_page(void)
     size_t size =
         (sizeof(opal_memory_shared_t) + PAGE_ALIGNMENT - 1) / PAGE_ALIGNMENT * PAGE_ALIGNMENT;
     void *page = (void *)syscall(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE,
-                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0L);
     bool usable = page != MAP_FAILED && syscall(SYS_madvise, page, size, MADV_WIPEONFORK) == 0;
     bool used =
         atomic_compare_exchange_strong(&opal_memory_hot.shared, &none, usable ? page : &plain) &&

@@ -63,7 +63,7 @@ static unsigned char *map_near(uintptr_t near, size_t bytes)
         const uintptr_t candidates[] = {near - distance, near + distance};
         for (size_t i = 0; i < OPAL_COUNT_OF(candidates); i++) {
             void *page = (void *)syscall(SYS_mmap, candidates[i], bytes, PROT_READ | PROT_WRITE,
-                                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+                                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0L);
             if (page == (void *)candidates[i])
                 return page;
             if (page != MAP_FAILED) /* an old kernel, which takes it for a wish */
