@@ -60,7 +60,8 @@ typedef struct ompi_spawn {
 
 /* Starts a job, and makes the intercommunicator with it. Collective over comm, an
  * intracommunicator; the root alone reads `spawn`. codes: an error code for each process that was
- * asked for, also after an error; NULL: not wanted. *result NULL: no process was to be started. */
+ * asked for, also after an error of the launcher; NULL: not wanted. *result NULL: no process was to
+ * be started. */
 int ompi_dynamic_spawn(ompi_communicator_t *comm, int root, const ompi_spawn_t *spawn, int codes[],
                        ompi_communicator_t **result, char detail[OMPI_DYNAMIC_DETAIL_BYTES]);
 

@@ -14,6 +14,8 @@
 #include "ompi/errhandler/error_code.h"
 #include "ompi/request/request.h"
 
+enum { MOST_PROCESSES = 1 << 20 }; /* of one spawn; each has a status and an error code */
+
 /* What the root tells its side about the start. */
 typedef struct start {
     int error;
@@ -28,9 +30,10 @@ static void set_error(start_t *start, int error, const char *detail)
     snprintf(start->detail, sizeof start->detail, "%s", detail);
 }
 
-static uint32_t count_asked(const ompi_spawn_t *spawn)
+/* The numbers are the program's, and their sum may exceed 32 bits. */
+static uint64_t count_asked(const ompi_spawn_t *spawn)
 {
-    uint32_t asked = 0;
+    uint64_t asked = 0;
     for (size_t i = 0; i < spawn->count; i++)
         asked += spawn->programs[i].max_processes;
     return asked;
@@ -52,7 +55,11 @@ static void start_job(start_t *start, const ompi_spawn_t *spawn, opal_port_t **p
                   "The launcher of this job starts no further processes; mpirun of Mica does.");
         return;
     }
-    start->asked = count_asked(spawn);
+    if (count_asked(spawn) > MOST_PROCESSES) {
+        set_error(start, MPI_ERR_SPAWN, "No launcher starts that many processes.");
+        return;
+    }
+    start->asked = (uint32_t)count_asked(spawn);
     *statuses = calloc((size_t)start->asked + 1, sizeof **statuses);
     if (*statuses == NULL || opal_port_open(port) != OPAL_SUCCESS) {
         set_error(start, MPI_ERR_SPAWN, "There is no port for the new processes.");

@@ -4,6 +4,7 @@
  * nothing that grows with the number of spawns. Children are this program with an argument.
  */
 #include <mpi.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -127,6 +128,13 @@ static void test_errors(void)
                                       &inter, codes),
                        MPI_ERR_ARG),
               "a number of processes that is none");
+    char *commands[] = {self, self, self};
+    int counts[] = {INT_MAX, INT_MAX, 3}; /* whose sum is 1 in 32 bits */
+    MPI_Info infos[] = {MPI_INFO_NULL, MPI_INFO_NULL, MPI_INFO_NULL};
+    tap_check(is_class(MPI_Comm_spawn_multiple(3, commands, MPI_ARGVS_NULL, counts, infos, 0,
+                                               MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE),
+                       MPI_ERR_SPAWN),
+              "more processes than any launcher starts");
 }
 
 static void test_growth(int rounds)
