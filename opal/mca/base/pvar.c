@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Tables that are registered. Start-up only notes them; their rows are listed when a tool asks. */
+/* Tables that are registered. Start-up only notes them; their rows are listed from the first
+ * question of a tool on. */
 typedef struct table {
     const char *framework, *component;
     const opal_pvar_row_t *rows;
@@ -52,6 +53,13 @@ static void add(char *full_name, const char *framework, const char *component,
     variables[count++] = variable;
 }
 
+/* What the variable costs while somebody counts begins, or ends. */
+static void enable(const opal_pvar_t *variable, bool wanted)
+{
+    if (variable->live != NULL && variable->live->enable != NULL)
+        variable->live->enable(wanted);
+}
+
 static void list_rows(const table_t *table)
 {
     for (const opal_pvar_row_t *row = table->rows; row->name != NULL; row++) {
@@ -65,12 +73,15 @@ static void list_rows(const table_t *table)
             add(full_name, table->framework, table->component, row);
             continue;
         }
-        known->live = row;
         free(full_name);
+        if (known->live == row)
+            continue;
+        known->live = row;
+        if (known->started > 0)
+            enable(known, true);
     }
 }
 
-/* From the first question on the variables are listed. */
 static void list_all(void)
 {
     for (; listed < table_count; listed++)
@@ -88,6 +99,8 @@ void opal_pvar_register(const char *framework, const char *component, const opal
     if (i == table_count) {
         tables = opal_xrealloc(tables, (table_count + 1) * sizeof *tables);
         tables[table_count++] = (table_t){framework, component, rows};
+        if (count > 0) /* a handle of one that comes again may be started */
+            list_all();
     }
     opal_param_unlock();
 }
@@ -123,6 +136,8 @@ void opal_pvar_withdraw(const opal_pvar_row_t *rows)
                 continue;
             if (row->bind == OPAL_PVAR_OF_PROCESS)
                 variables[i]->last = value_of(variables[i], NULL);
+            if (variables[i]->started > 0)
+                enable(variables[i], false);
             variables[i]->live = NULL;
         }
     }
@@ -191,7 +206,7 @@ void opal_pvar_use(size_t index, bool wanted)
     opal_param_lock();
     opal_pvar_t *variable = at(index);
     bool changes = wanted ? variable->started++ == 0 : --variable->started == 0;
-    if (changes && variable->live != NULL && variable->live->enable != NULL)
-        variable->live->enable(wanted);
+    if (changes)
+        enable(variable, wanted);
     opal_param_unlock();
 }

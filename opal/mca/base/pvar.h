@@ -55,7 +55,8 @@ struct opal_pvar_row {
     opal_pvar_read_fn_t *read;   /* */
     int which;                   /* for `read` */
     void (*enable)(bool wanted); /* called when the first handle is started and when the last one is
-                                  * stopped, for what costs more than a counter; NULL: always on */
+                                  * stopped, or the table comes and goes meanwhile; for what costs
+                                  * more than a counter; NULL: always on */
     const opal_param_choice_t *choices; /* of OPAL_PVAR_STATE */
     const char *prose;                  /* one line for a person */
 };

@@ -122,6 +122,25 @@ START_TEST(enabling)
 }
 END_TEST
 
+/* A table that goes and comes again while a handle is started. */
+START_TEST(enabling_again)
+{
+    size_t waves = find("sea_salt_waves", OPAL_PVAR_COUNTER);
+    opal_pvar_use(waves, true);
+    opal_pvar_withdraw(table);
+    ck_assert_int_eq(disabled, 1);
+    opal_pvar_register("sea", "salt", table);
+    opal_pvar_register("sea", "salt", table);
+    ck_assert_int_eq(enabled, 2);
+    opal_pvar_use(waves, false);
+    ck_assert_int_eq(disabled, 2);
+    opal_pvar_withdraw(table);
+    opal_pvar_register("sea", "salt", table);
+    ck_assert_int_eq(enabled, 2);
+    ck_assert_int_eq(disabled, 2);
+}
+END_TEST
+
 /* A table that goes before anybody has asked leaves nothing. */
 START_TEST(nobody_has_asked)
 {
@@ -147,7 +166,8 @@ END_TEST
 
 static const unit_test_t tests[] = {
     {.test = &names_have_classes}, {.test = &indices_stay},     {.test = &values},
-    {.test = &enabling},           {.test = &nobody_has_asked}, {.test = &counters},
+    {.test = &enabling},           {.test = &enabling_again},   {.test = &nobody_has_asked},
+    {.test = &counters},
 };
 
 UNIT_MAIN("pvar", tests, setup);
