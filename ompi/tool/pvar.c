@@ -8,6 +8,7 @@
  */
 #include "ompi/tool/pvar.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@
 #include "opal/util/list.h"
 #include "ompi/handle/handle.h"
 #include "ompi/tool/category.h"
+#include "ompi/tool/pvar_bound.h"
 
 #define SESSION_MARK UINT64_C(0x6d69636173657373)
 #define HANDLE_MARK  UINT64_C(0x6d69636170766172)
@@ -30,13 +32,16 @@ typedef struct handle {
     opal_list_node_t node;
     session_t *session;
     size_t index;
-    void *object;   /* that the variable is bound to; NULL: none */
-    bool started;   /* never, if the variable is continuous */
-    uint64_t base;  /* of a sum, while it is started: the count from which it counts */
-    uint64_t saved; /* of a sum: what was counted until it was stopped; the watermark */
+    void *object;    /* that the variable is bound to; NULL: none */
+    bool is_unbound; /* the object has ended: the handle can only be freed */
+    bool started;    /* never, if the variable is continuous */
+    uint64_t base;   /* of a sum, while it is started: the count from which it counts */
+    uint64_t saved;  /* of a sum: what was counted until it was stopped; the watermark */
 } handle_t;
 
 static opal_list_t sessions = {.head = {&sessions.head, &sessions.head}};
+
+static atomic_uint bound; /* handles with an object. Changed under the lock */
 
 /* -- variables --------------------------------------------------------------------------------- */
 
@@ -298,9 +303,23 @@ static handle_t *handle_at(const session_t *session, MPI_T_pvar_handle value)
     return handle;
 }
 
+/* NULL: it is none, or none any more that counts. */
+static handle_t *usable_at(const session_t *session, MPI_T_pvar_handle value)
+{
+    handle_t *handle = handle_at(session, value);
+    return handle != NULL && !handle->is_unbound ? handle : NULL;
+}
+
+static void unbind(handle_t *handle)
+{
+    bound -= handle->object != NULL;
+    handle->object = NULL;
+}
+
 static void free_handle(handle_t *handle)
 {
     stop(handle);
+    unbind(handle);
     opal_list_remove(&handle->node);
     handle->mark = 0;
     free(handle);
@@ -351,6 +370,29 @@ void ompi_tool_sessions_end(void)
     }
 }
 
+static void unbind_of_session(session_t *session, const ompi_object_t *object)
+{
+    for (opal_list_node_t *node = opal_list_first(&session->handles); node != NULL;
+         node = opal_list_next(&session->handles, node)) {
+        handle_t *handle = opal_container_of(node, handle_t, node);
+        if (handle->object != object)
+            continue;
+        stop(handle);
+        unbind(handle);
+        handle->is_unbound = true;
+    }
+}
+
+void ompi_tool_pvar_unbind(const ompi_object_t *object)
+{
+    if (bound == 0 || ompi_tool_enter() != MPI_SUCCESS)
+        return;
+    for (opal_list_node_t *node = opal_list_first(&sessions); node != NULL;
+         node = opal_list_next(&sessions, node))
+        unbind_of_session(opal_container_of(node, session_t, node), object);
+    ompi_tool_leave(MPI_SUCCESS);
+}
+
 /* False: it is not such an object. */
 static bool resolve_object(opal_pvar_bind_t bind, const void *object, void **resolved)
 {
@@ -382,6 +424,7 @@ int ompi_tool_pvar_open(MPI_T_pvar_session session, int index, const void *objec
         return MPI_T_ERR_OUT_OF_HANDLES;
     *made = (handle_t){
         .mark = HANDLE_MARK, .session = known, .index = (size_t)index, .object = resolved};
+    bound += resolved != NULL;
     opal_list_append(&known->handles, &made->node);
     *handle = (MPI_T_pvar_handle)(void *)made;
     *count = 1;
@@ -410,7 +453,7 @@ static int change(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void (*w
     if (known == NULL)
         return MPI_T_ERR_INVALID_SESSION;
     if (handle != MPI_T_PVAR_ALL_HANDLES) {
-        handle_t *found = handle_at(known, handle);
+        handle_t *found = usable_at(known, handle);
         if (found == NULL)
             return MPI_T_ERR_INVALID_HANDLE;
         if (is_continuous(class_of(found)))
@@ -421,7 +464,7 @@ static int change(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void (*w
     for (opal_list_node_t *node = opal_list_first(&known->handles); node != NULL;
          node = opal_list_next(&known->handles, node)) {
         handle_t *each = opal_container_of(node, handle_t, node);
-        if (!is_continuous(class_of(each)))
+        if (!is_continuous(class_of(each)) && !each->is_unbound)
             what(each);
     }
     return MPI_SUCCESS;
@@ -449,7 +492,7 @@ static int find(MPI_T_pvar_session session, MPI_T_pvar_handle handle, const void
     const session_t *known = session_at(session);
     if (known == NULL)
         return MPI_T_ERR_INVALID_SESSION;
-    *found = handle_at(known, handle);
+    *found = usable_at(known, handle);
     if (*found == NULL)
         return MPI_T_ERR_INVALID_HANDLE;
     return buffer != NULL ? MPI_SUCCESS : MPI_T_ERR_INVALID;

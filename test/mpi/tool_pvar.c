@@ -378,6 +378,38 @@ static void check_queues(void)
     MPI_T_pvar_handle_free(session, &most_posted);
 }
 
+/* Handles of an object that has ended do not count for the next one at its address. */
+static void check_ended_object(MPI_T_pvar_handle handle, const char *what)
+{
+    unsigned long value = 77;
+    tap_check(MPI_T_pvar_read(session, handle, &value) == MPI_T_ERR_INVALID_HANDLE &&
+                  MPI_T_pvar_stop(session, handle) == MPI_T_ERR_INVALID_HANDLE && value == 77 &&
+                  MPI_T_pvar_reset(session, MPI_T_PVAR_ALL_HANDLES) == MPI_SUCCESS,
+              "a handle of a %s that was freed", what);
+    tap_check(MPI_T_pvar_handle_free(session, &handle) == MPI_SUCCESS, "can be freed");
+}
+
+static void check_ended(void)
+{
+    int *memory;
+    MPI_Comm comm;
+    MPI_Win win;
+    MPI_Comm_dup(MPI_COMM_SELF, &comm);
+    MPI_Win_allocate(sizeof *memory, 1, MPI_INFO_NULL, MPI_COMM_SELF, &memory, &win);
+    MPI_T_pvar_handle sent = open_pvar("pml_ob1_comm_sent", MPI_T_PVAR_CLASS_COUNTER, &comm);
+    MPI_T_pvar_handle most =
+        open_pvar("pml_ob1_comm_posted", MPI_T_PVAR_CLASS_HIGHWATERMARK, &comm);
+    MPI_T_pvar_handle puts = open_pvar("win_puts", MPI_T_PVAR_CLASS_COUNTER, &win);
+    MPI_T_pvar_start(session, MPI_T_PVAR_ALL_HANDLES);
+    MPI_Comm_free(&comm);
+    MPI_Win_free(&win);
+    MPI_Comm_dup(MPI_COMM_SELF, &comm);
+    check_ended_object(sent, "communicator");
+    check_ended_object(most, "communicator");
+    check_ended_object(puts, "window");
+    MPI_Comm_free(&comm);
+}
+
 int main(int argc, char **argv)
 {
     int provided;
@@ -397,6 +429,7 @@ int main(int argc, char **argv)
     check_handles();
     check_self();
     check_queues();
+    check_ended();
     if (size >= 2)
         check_counts(transport);
     MPI_Finalize();

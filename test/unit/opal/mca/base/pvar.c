@@ -165,8 +165,8 @@ START_TEST(counters)
 END_TEST
 
 static const unit_test_t tests[] = {
-    {.test = &names_have_classes}, {.test = &indices_stay},     {.test = &values},
-    {.test = &enabling},           {.test = &enabling_again},   {.test = &nobody_has_asked},
+    {.test = &names_have_classes}, {.test = &indices_stay},   {.test = &values},
+    {.test = &enabling},           {.test = &enabling_again}, {.test = &nobody_has_asked},
     {.test = &counters},
 };
 
