@@ -270,6 +270,8 @@ int ompi_api_comm_spawn_multiple(int count, char *array_of_commands[], char **ar
 
 /* -- names ----------------------------------------------------------------------------------- */
 
+/* The launcher may take its time, so no lock is held over its functions, which need none. */
+
 static int no_names(void)
 {
     return ompi_api_set_error_detail(
@@ -284,9 +286,7 @@ int ompi_api_publish_name(const char *service_name, ompi_info_t *info OPAL_UNUSE
     const opal_pmi_ops_t *pmi = opal_pmi(&state);
     if (pmi->publish == NULL)
         return no_names();
-    ompi_lock();
     opal_status_t status = pmi->publish(state, service_name, port_name);
-    ompi_unlock();
     if (status == OPAL_SUCCESS)
         return MPI_SUCCESS;
     return ompi_api_set_error_detail(MPI_ERR_SERVICE, status == OPAL_ERR_EXISTS
@@ -301,9 +301,7 @@ int ompi_api_unpublish_name(const char *service_name, ompi_info_t *info OPAL_UNU
     const opal_pmi_ops_t *pmi = opal_pmi(&state);
     if (pmi->unpublish == NULL)
         return no_names();
-    ompi_lock();
     opal_status_t status = pmi->unpublish(state, service_name);
-    ompi_unlock();
     if (status == OPAL_SUCCESS)
         return MPI_SUCCESS;
     return ompi_api_set_error_detail(MPI_ERR_SERVICE, "No process has published the name.");
@@ -316,9 +314,7 @@ int ompi_api_lookup_name(const char *service_name, ompi_info_t *info OPAL_UNUSED
     const opal_pmi_ops_t *pmi = opal_pmi(&state);
     if (pmi->lookup == NULL)
         return no_names();
-    ompi_lock();
     opal_status_t status = pmi->lookup(state, service_name, &port);
-    ompi_unlock();
     bool fits = status == OPAL_SUCCESS && strlen(port) < MPI_MAX_PORT_NAME;
     if (fits)
         strcpy(port_name, port);

@@ -39,8 +39,25 @@ static uint64_t count_asked(const ompi_spawn_t *spawn)
     return asked;
 }
 
-/* Opens the port and starts the job. On success *port is open. `*statuses`: one for each process
- * that was asked for, malloc'ed; NULL: the launcher was not asked. */
+static opal_status_t open_port(opal_port_t **port)
+{
+    ompi_lock();
+    opal_status_t status = opal_port_open(port);
+    ompi_unlock();
+    return status;
+}
+
+static void close_port(opal_port_t **port)
+{
+    ompi_lock();
+    if (*port != NULL)
+        opal_port_close(*port);
+    *port = NULL;
+    ompi_unlock();
+}
+
+/* Opens the port and starts the job, which takes its time. On success *port is open. `*statuses`:
+ * one for each process that was asked for, malloc'ed; NULL: the launcher was not asked. */
 static void start_job(start_t *start, const ompi_spawn_t *spawn, opal_port_t **port,
                       opal_status_t **statuses)
 {
@@ -61,7 +78,7 @@ static void start_job(start_t *start, const ompi_spawn_t *spawn, opal_port_t **p
     }
     start->asked = (uint32_t)count_asked(spawn);
     *statuses = calloc((size_t)start->asked + 1, sizeof **statuses);
-    if (*statuses == NULL || opal_port_open(port) != OPAL_SUCCESS) {
+    if (*statuses == NULL || open_port(port) != OPAL_SUCCESS) {
         set_error(start, MPI_ERR_SPAWN, "There is no port for the new processes.");
         return;
     }
@@ -71,8 +88,7 @@ static void start_job(start_t *start, const ompi_spawn_t *spawn, opal_port_t **p
         start->started += (*statuses)[i] == OPAL_SUCCESS;
     if (status == OPAL_SUCCESS)
         return;
-    opal_port_close(*port);
-    *port = NULL;
+    close_port(port);
     set_error(start, MPI_ERR_SPAWN,
               "The processes could not be started; the launcher has said why.");
 }
@@ -105,10 +121,10 @@ int ompi_dynamic_spawn(ompi_communicator_t *comm, int root, const ompi_spawn_t *
     opal_status_t *statuses = NULL;
     *result = NULL;
     detail[0] = 0;
-    ompi_lock();
-    ompi_side_t side = ompi_side_of(comm, ompi_exchange_next_tag(comm));
     if (comm->rank == root)
         start_job(&start, spawn, &port, &statuses);
+    ompi_lock();
+    ompi_side_t side = ompi_side_of(comm, ompi_exchange_next_tag(comm));
     int error = ompi_side_broadcast(&side, root, &start, sizeof start);
     if (error == MPI_SUCCESS)
         error = share_codes(&side, root, &start, statuses, codes);
@@ -123,10 +139,7 @@ int ompi_dynamic_spawn(ompi_communicator_t *comm, int root, const ompi_spawn_t *
                                   .timeout_nsec = comm->rank == root ? spawn->timeout_nsec : 0};
         error = ompi_dynamic_meet(comm, root, &way, result, detail);
     }
-    ompi_lock();
-    if (port != NULL)
-        opal_port_close(port);
-    ompi_unlock();
+    close_port(&port);
     return error;
 }
 

@@ -1,6 +1,7 @@
 # Unit tests of ompi; they are linked to all of it, hidden functions included.
 ompi_unit_tests = \
 	%D%/api/error \
+	%D%/api/names \
 	%D%/api/wrapper \
 	%D%/attribute/attribute \
 	%D%/comm_create/context_id_agree \
@@ -87,6 +88,7 @@ ompi_unit_fabric = libopal_fabric_core.la
 endif
 ompi_unit_libs = libompi_core.la $(ompi_unit_fabric) libopal_core.la $(CHECK_LIBS)
 %C%_api_error_LDADD = $(ompi_unit_libs)
+%C%_api_names_LDADD = $(ompi_unit_libs)
 %C%_api_wrapper_LDADD = $(ompi_unit_libs)
 %C%_attribute_attribute_LDADD = $(ompi_unit_libs)
 # The messages of an agreement are the test's.

@@ -96,7 +96,11 @@ static opal_status_t ask_socket(int fd, const char *service, char **port)
     opal_pmi_name_address(service, &address, &length);
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit); /* of connect */
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-    if (connect(fd, (const struct sockaddr *)&address, length) != 0)
+    int error;
+    do /* a signal ends a connect that has a limit, whatever its handler says */
+        error = connect(fd, (const struct sockaddr *)&address, length);
+    while (error != 0 && errno == EINTR);
+    if (error != 0)
         return errno == EAGAIN || errno == EINPROGRESS ? OPAL_ERR_TIMEOUT : OPAL_ERR_NOT_FOUND;
     if (!opal_pmi_is_own_user(fd)) {
         opal_log_warning("pmi: another user pretends to have published the name %s; it is ignored",

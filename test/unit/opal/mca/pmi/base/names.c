@@ -3,6 +3,9 @@
 #include "opal/mca/pmi/base/names.h"
 
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/time.h>
 
 #include "test/unit/opal/support.h"
 
@@ -88,6 +91,53 @@ START_TEST(a_name_is_found)
 }
 END_TEST
 
+static _Atomic int signals;
+
+static void count_signal(int number OPAL_UNUSED)
+{
+    signals++;
+}
+
+/* Lets the second peer in when signals have come. */
+static void *serve_second(void *bytes)
+{
+    while (signals < 3)
+        sched_yield();
+    close(accept(listener, NULL, NULL));
+    return serve(bytes);
+}
+
+/* The queue of the socket is full, so connect waits while signals come. */
+START_TEST(signals_do_not_hide_a_name)
+{
+    char *port = NULL;
+    pthread_t thread;
+    sigset_t alarms;
+    struct sockaddr_un address;
+    socklen_t length;
+    const struct itimerval often = {{.tv_usec = 5000}, {.tv_usec = 5000}}, never = {{0}, {0}};
+    int first = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    opal_pmi_name_address(service, &address, &length);
+    ck_assert_int_eq(listen(listener, 0), 0);
+    ck_assert_int_eq(connect(first, (struct sockaddr *)&address, length), 0);
+    sigaction(SIGALRM, &(struct sigaction){.sa_handler = count_signal, .sa_flags = SA_RESTART},
+              NULL);
+    sigemptyset(&alarms);
+    sigaddset(&alarms, SIGALRM);
+    pthread_sigmask(SIG_BLOCK, &alarms, NULL);
+    ck_assert_int_eq(pthread_create(&thread, NULL, serve_second, "mica:1:port"), 0);
+    pthread_sigmask(SIG_UNBLOCK, &alarms, NULL);
+    setitimer(ITIMER_REAL, &often, NULL);
+    opal_status_t status = opal_pmi_name_find(service, &port);
+    setitimer(ITIMER_REAL, &never, NULL);
+    ck_assert_int_eq(status, OPAL_SUCCESS);
+    pthread_join(thread, NULL);
+    ck_assert_str_eq(port, "mica:1:port");
+    free(port);
+    close(first);
+}
+END_TEST
+
 START_TEST(an_unknown_name_is_not_found)
 {
     char *port = service;
@@ -119,6 +169,7 @@ static const unit_test_t tests[] = {
     {.test = &words_carry_text, .repeats = OPAL_COUNT_OF(words)},
     {.test = &what_is_no_escape_stays},
     {.test = &a_name_is_found},
+    {.test = &signals_do_not_hide_a_name},
     {.test = &an_unknown_name_is_not_found},
     {.test = &addresses_are_of_user_and_service},
 };
