@@ -88,6 +88,7 @@ void sm_foreign_lose(sm_foreign_t *foreign);
 /* NULL: no memory, or no descriptor, with errno. */
 ring_t *sm_ring_file_make(sm_ring_file_t *file, size_t ring_bytes);
 ring_t *sm_ring_file_map(sm_ring_file_t *file, int fd, size_t bytes);
+void sm_ring_file_close(sm_ring_file_t *file); /* the ring stays mapped */
 void sm_ring_file_unmap(sm_ring_file_t *file);
 
 /* The region with that id in the file, mapped once for all its users. NULL: it is none, or there is

@@ -57,13 +57,19 @@ ring_t *sm_ring_file_map(sm_ring_file_t *file, int fd, size_t bytes)
     return ring;
 }
 
+void sm_ring_file_close(sm_ring_file_t *file)
+{
+    if (file->fd >= 0)
+        close(file->fd);
+    file->fd = -1;
+}
+
 void sm_ring_file_unmap(sm_ring_file_t *file)
 {
     if (file->ring != NULL)
         munmap(file->ring, file->bytes);
-    if (file->ring != NULL && file->fd >= 0)
-        close(file->fd);
     file->ring = NULL;
+    sm_ring_file_close(file);
 }
 
 /* -- regions ------------------------------------------------------------------------------- */

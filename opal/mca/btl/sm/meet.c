@@ -338,7 +338,10 @@ static bool take_welcome(sm_call_t *call, const message_t *message)
 {
     memcpy(call->nonce, message->nonce, NONCE_BYTES);
     call->awaits = SEAT;
-    return send_memory(call, RING);
+    if (!send_memory(call, RING))
+        return false;
+    sm_ring_file_close(&call->foreign->out); /* the peer has a descriptor of its own */
+    return true;
 }
 
 static void give_pidfd(sm_call_t *call)

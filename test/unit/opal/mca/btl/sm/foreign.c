@@ -55,6 +55,27 @@ START_TEST(jobs_talk_to_each_other)
 }
 END_TEST
 
+/* A peer that has the ring costs one descriptor, by which its end is seen. */
+static void count_descriptors(void)
+{
+    enum { MOST_POLLS = 20000 };
+    two_jobs_publish();
+    unsigned before = unit_descriptors();
+    two_jobs_add_all();
+    two_jobs_exchange(2);
+    for (int i = 0; i < MOST_POLLS && unit_descriptors() > before + crew.size; i++)
+        crew_poll();
+    CREW_MUST(unit_descriptors() <= before + crew.size);
+    two_jobs_meet(two_jobs_poll);
+    two_jobs_retire();
+}
+
+START_TEST(a_peer_costs_one_descriptor)
+{
+    run(RANKS, count_descriptors);
+}
+END_TEST
+
 /* The right job sends before the left one knows it. */
 static void call_early(void)
 {
@@ -526,6 +547,7 @@ END_TEST
 
 static const unit_test_t tests[] = {
     {.test = &jobs_talk_to_each_other, .repeats = RANKS},
+    {.test = &a_peer_costs_one_descriptor},
     {.test = &a_caller_may_be_known_later},
     {.test = &a_frame_wakes_its_reader, .repeats = RANKS},
     {.test = &a_wrong_key_is_refused},
