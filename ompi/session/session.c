@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ompi/info/memory_kinds.h"
+
 static const struct {
     const char *name;
     int level;
@@ -59,10 +61,6 @@ static const char *level_name(int level)
     return levels[0].name;
 }
 
-/* Messages take memory of every kind that is not a device's. */
-static const char memory_kinds[] =
-    "system,mpi,mpi:alloc_mem,mpi:win_allocate,mpi:win_allocate_shared";
-
 ompi_info_t *ompi_session_get_info(const ompi_session_t *session)
 {
     ompi_info_t *info = ompi_info_create();
@@ -70,7 +68,7 @@ ompi_info_t *ompi_session_get_info(const ompi_session_t *session)
         return NULL;
     int error = ompi_info_set(info, level_key, level_name(session->thread_level));
     if (error == MPI_SUCCESS)
-        error = ompi_info_set(info, "mpi_memory_alloc_kinds", memory_kinds);
+        error = ompi_info_set(info, OMPI_MEMORY_KINDS, ompi_memory_kinds);
     if (error == MPI_SUCCESS)
         return info;
     ompi_object_release(&info->head);
