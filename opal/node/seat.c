@@ -14,8 +14,6 @@
 #include "opal/util/log.h"
 #include "opal/util/sha256.h"
 
-static const uint64_t page = 4096;
-
 /* The seat of a process without a segment. */
 static opal_seat_t alone = {.fd = -1};
 
@@ -74,6 +72,7 @@ void opal_seat_leave(void)
 /* The pages of a slot. */
 static void find_pages(uint64_t offset, uint64_t *begin, size_t *bytes)
 {
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     *begin = offset / page * page;
     *bytes = (size_t)(offset + sizeof(opal_node_slot_t) - *begin);
 }
