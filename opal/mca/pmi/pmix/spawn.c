@@ -168,8 +168,10 @@ opal_status_t client_spawn(void *state OPAL_UNUSED, const opal_pmi_program_t pro
 void client_learn_parents(client_t *self, opal_pmi_job_t *job)
 {
     const char *port = getenv(PARENT_PORT);
-    if (port != NULL)
-        job->parent_port = self->parent_port = opal_xstrdup(port);
+    if (port == NULL)
+        return;
+    free(self->parent_port); /* of the init before */
+    job->parent_port = self->parent_port = opal_xstrdup(port);
 }
 
 /* -- names -------------------------------------------------------------------------------- */

@@ -165,8 +165,10 @@ static opal_status_t learn_parents(wire_t *self, opal_pmi_job_t *job)
             return status == OPAL_ERR_NOT_FOUND ? OPAL_SUCCESS : status;
         port = opal_pmi_message_get(&self->connection.answer, "value");
     }
-    if (port != NULL)
-        job->parent_port = self->parent_port = opal_xstrdup(port);
+    if (port == NULL)
+        return OPAL_SUCCESS;
+    free(self->parent_port); /* of the init before */
+    job->parent_port = self->parent_port = opal_xstrdup(port);
     return OPAL_SUCCESS;
 }
 

@@ -400,6 +400,26 @@ START_TEST(it_can_begin_again)
 }
 END_TEST
 
+/* A session has ended, and another one begins. Sanitizers see whether the port leaks. */
+START_TEST(a_spawned_job_can_begin_again)
+{
+    char maker[32];
+    snprintf(maker, sizeof maker, "%d", (int)getpid()); /* of the socket */
+    setenv("MICA_LOCAL_SIZE", "1", 1);
+    setenv("MICA_JOBID", "job-7", 1);
+    setenv("MICA_SUPERVISOR", maker, 1);
+    setenv("PMI_SPAWNED", "1", 1);
+    setenv("MICA_PARENT_PORT", "mica:1:port", 1);
+    start(0, 1, NULL);
+    ck_assert_str_eq(job.parent_port, "mica:1:port");
+    ck_assert_int_eq(ops->finalize(state), OPAL_SUCCESS);
+    ck_assert_int_eq(ops->init(state, &job), OPAL_SUCCESS);
+    ck_assert_str_eq(job.parent_port, "mica:1:port");
+    ck_assert_int_eq(ops->finalize(state), OPAL_SUCCESS);
+    end();
+}
+END_TEST
+
 static const unit_test_t tests[] = {
     {.test = &the_environment_decides, .repeats = OPAL_COUNT_OF(environments)},
     {.test = &under_a_foreign_launcher},
@@ -415,6 +435,7 @@ static const unit_test_t tests[] = {
     {.test = &days_that_end_badly, .repeats = OPAL_COUNT_OF(bad_days)},
     {.test = &abort_tells_the_launcher_and_waits_for_it, .exit_code = 9},
     {.test = &it_can_begin_again},
+    {.test = &a_spawned_job_can_begin_again},
 };
 
 UNIT_MAIN("wire", tests, setup);
