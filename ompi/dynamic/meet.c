@@ -68,13 +68,12 @@ static void set_error(outcome_t *outcome, int error, const char *detail)
 /* A process that cannot describe itself sends no bytes, which the root takes for an error. */
 static void send_record(const party_t *party)
 {
-    void *record = NULL;
+    unsigned char record[OPAL_RECORD_MOST_BYTES];
     size_t length = 0;
-    if (opal_process_describe(&record, &length) != OPAL_SUCCESS)
-        ompi_side_send(&party->side, party->root, "", 0);
-    else
-        ompi_side_send(&party->side, party->root, record, length);
-    free(record);
+    if (opal_process_describe(record, &length) != OPAL_SUCCESS)
+        length = 0;
+    ompi_side_send(&party->side, party->root, record, length);
+    explicit_bzero(record, sizeof record);
 }
 
 static void collect_records(party_t *party)
@@ -83,16 +82,10 @@ static void collect_records(party_t *party)
     for (int index = 0; index < party->side.size; index++) {
         size_t length = sizeof record;
         int error = MPI_SUCCESS;
-        if (index == party->root) {
-            void *own;
-            error = ompi_error_of_status(opal_process_describe(&own, &length));
-            if (error == MPI_SUCCESS) {
-                memcpy(record, own, length);
-                free(own);
-            }
-        } else {
+        if (index == party->root)
+            error = ompi_error_of_status(opal_process_describe(record, &length));
+        else
             error = ompi_side_receive(&party->side, index, record, &length);
-        }
         if (error == MPI_SUCCESS && length == 0)
             error = MPI_ERR_OTHER;
         if (error == MPI_SUCCESS)

@@ -186,11 +186,10 @@ void opal_process_on_describe(void (*prepare)(void))
     prepare_to_describe = prepare;
 }
 
-opal_status_t opal_process_describe(void **bytes, size_t *length)
+opal_status_t opal_process_describe(void *bytes, size_t *length)
 {
     opal_process_record_t *record = calloc(1, sizeof *record);
-    *bytes = malloc(OPAL_RECORD_MOST_BYTES);
-    opal_status_t status = record != NULL && *bytes != NULL ? OPAL_SUCCESS : OPAL_ERR_NO_MEMORY;
+    opal_status_t status = record != NULL ? OPAL_SUCCESS : OPAL_ERR_NO_MEMORY;
     if (prepare_to_describe != NULL)
         prepare_to_describe();
     if (status == OPAL_SUCCESS)
@@ -203,9 +202,7 @@ opal_status_t opal_process_describe(void **bytes, size_t *length)
         for (unsigned kind = 0; kind < OPAL_MODEX_KINDS; kind++)
             record->modex[kind].length =
                 (uint16_t)opal_modex_own((opal_modex_kind_t)kind, record->modex[kind].bytes);
-        *length = opal_record_encode(record, *bytes);
-    } else {
-        free(*bytes);
+        *length = opal_record_encode(record, bytes);
     }
     free_record(record);
     return status;

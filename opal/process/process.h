@@ -119,10 +119,10 @@ OPAL_EXPORT bool opal_process_is_before(uint32_t one, uint32_t other);
 /* -- processes of other jobs --------------------------------------------------------------- */
 
 /*
- * What others need to reach this process: a record of malloc'ed bytes. It contains the key of this
- * job: a process that has it can speak for a rank of the job.
+ * Writes what others need to reach this process: a record of up to OPAL_RECORD_MOST_BYTES. It
+ * contains the key of this job: a process that has it can speak for a rank of the job.
  */
-OPAL_EXPORT opal_status_t opal_process_describe(void **record, size_t *length);
+OPAL_EXPORT opal_status_t opal_process_describe(void *record, size_t *length);
 
 /* `prepare` is called before this process is described: components hand in what others need
  * (opal_modex_offer). NULL: no function. */

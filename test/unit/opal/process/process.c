@@ -3,6 +3,7 @@
  */
 #include "opal/process/process.h"
 
+#include "opal/process/job.h"
 #include "opal/process/process_record.h"
 #include "test/unit/opal/no_memory.h"
 #include "test/unit/opal/support.h"
@@ -70,6 +71,37 @@ START_TEST(entries_of_ranks)
         ck_assert_ptr_null(opal_process_find(&name));
         end();
     }
+}
+END_TEST
+
+static opal_status_t init_job(void *state OPAL_UNUSED, opal_pmi_job_t *of_launcher)
+{
+    *of_launcher = job;
+    return OPAL_SUCCESS;
+}
+
+static opal_status_t get_nothing(void *state OPAL_UNUSED, unsigned rank OPAL_UNUSED,
+                                 const char *key OPAL_UNUSED, void **value OPAL_UNUSED,
+                                 size_t *length OPAL_UNUSED)
+{
+    return OPAL_ERR_DISCONNECTED;
+}
+
+/* Without the job's key it is described to nobody. */
+START_TEST(a_description_that_fails_writes_nothing)
+{
+    static const opal_pmi_ops_t launcher = {.init = init_job, .get = get_nothing};
+    unsigned char record[OPAL_RECORD_MOST_BYTES];
+    size_t length = 77;
+    begin(2);
+    ck_assert_int_eq(opal_job_begin(&launcher, NULL), OPAL_SUCCESS);
+    memset(record, 5, sizeof record);
+    ck_assert_int_eq(opal_process_describe(record, &length), OPAL_ERR_DISCONNECTED);
+    ck_assert_uint_eq(length, 77);
+    for (size_t i = 0; i < sizeof record; i++)
+        ck_assert_uint_eq(record[i], 5);
+    opal_job_end();
+    end();
 }
 END_TEST
 
@@ -263,6 +295,7 @@ static const unit_test_t tests[] = {
     {.test = &without_memory_nothing_is_added},
     {.test = &a_large_job_costs_what_it_talks_to},
     {.test = &entries_of_ranks},
+    {.test = &a_description_that_fails_writes_nothing},
     {.test = &processes_of_other_jobs_come_and_go},
     {.test = &hosts_of_other_jobs_have_numbers},
     {.test = &ranks_of_the_own_job_are_known},

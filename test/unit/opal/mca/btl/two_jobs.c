@@ -111,15 +111,12 @@ void two_jobs_publish(void)
 {
     static const opal_btl_client_t client = {
         .receive = receive, .failed = note_failure, .left = note_departure};
-    void *record, *state;
-    size_t length;
+    void *state;
     const opal_pmi_ops_t *pmi = opal_pmi(&state);
     CREW_MUST(pmi->fence(state) == OPAL_SUCCESS); /* behind which the job's key can be got */
     CREW_MUST(opal_btl_open(OPAL_BTL_CONTROL, &client) == OPAL_SUCCESS);
-    CREW_MUST(opal_process_describe(&record, &length) == OPAL_SUCCESS);
-    memcpy(two.board->records[two.job][crew.rank], record, length);
-    two.board->lengths[two.job][crew.rank] = length;
-    free(record);
+    CREW_MUST(opal_process_describe(two.board->records[two.job][crew.rank],
+                                    &two.board->lengths[two.job][crew.rank]) == OPAL_SUCCESS);
     two_jobs_meet(sched_yield);
 }
 
