@@ -547,6 +547,10 @@ bool ob1_lane_leave(ob1_peer_t *peer, uint32_t context);
 void ob1_lanes_close(ob1_peer_t *peer);
 void ob1_lanes_free(ob1_peer_t *peer);
 
+/* Bytes, on average, from which on segments are handed to a transport one by one. Shorter ones are
+ * packed and unpacked here. */
+enum { OB1_SHORTEST_PIECE = 256 };
+
 /* -- zcopy_send.c -- */
 
 /* Sends a whole message: a frame of that kind and head with the data in it, or for OB1_STREAM with

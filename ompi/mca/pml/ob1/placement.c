@@ -9,8 +9,6 @@
 
 #include "ompi/mca/pml/ob1/ob1.h"
 
-enum { SHORTEST_PIECE = 256 }; /* bytes; the mean of segments that are worth it */
-
 static unsigned char bounce_buffer[64 << 10]; /* from ob1_place to ob1_placed */
 static bool is_in_bounce_buffer;
 static bool is_dropped; /* from ob1_place to ob1_placed: nothing waits for these bytes */
@@ -36,7 +34,7 @@ static size_t in_buffer(const ob1_receive_t *receive, size_t offset, size_t byte
     size_t has = 0;
     size_t count =
         ompi_datatype_segments(data->type, data->count, data->buffer, offset, segments, max, &has);
-    if (count == 0 || has / count < SHORTEST_PIECE)
+    if (count == 0 || has / count < OB1_SHORTEST_PIECE)
         return in_bounce_buffer(bytes, segments);
     return opal_segments_cut(segments, count, has, bytes);
 }

@@ -2,7 +2,9 @@
 /*
  * Rendezvous by a get: the receiver copies the message out of the sender's memory. One run is
  * copied to one run, or unpacked in place if the transport has the sender's memory mapped;
- * otherwise segments of the sender's layout are copied to segments of the receiver's.
+ * otherwise segments of the sender's layout are copied to segments of the receiver's. Where those
+ * of the receiver are short, the data is copied into a bounce buffer and unpacked from there: a
+ * transport takes some tens of ns for each segment.
  */
 #include <stdlib.h>
 
@@ -14,7 +16,9 @@ typedef struct source {
     size_t count, done; /* segments that are left, bytes of the first one */
 } source_t;
 
-enum { PART_SEGMENTS = 64 };
+enum { PART_SEGMENTS = 64, BOUNCE_BYTES = 32 << 10 /* stays in the first cache */ };
+
+static unsigned char bounce_buffer[BOUNCE_BYTES]; /* within get_bounced */
 
 /* The next segments, up to so many bytes. Returns how many; *bytes becomes what they have. */
 static size_t source_cut(const source_t *source, struct iovec part[PART_SEGMENTS], size_t *bytes)
@@ -44,6 +48,22 @@ static void source_advance(source_t *source, size_t bytes)
     source->done += bytes;
 }
 
+/* Copies the next part by way of the bounce buffer. */
+static ssize_t get_bounced(opal_btl_peer_t *btl, const ob1_receive_t *receive,
+                           const source_t *source, uint32_t slot)
+{
+    struct iovec from[PART_SEGMENTS];
+    size_t left = receive->wanted - receive->received;
+    size_t bytes = left < BOUNCE_BYTES ? left : BOUNCE_BYTES;
+    size_t from_count = source_cut(source, from, &bytes);
+    struct iovec to = {bounce_buffer, bytes};
+    ssize_t got = btl->ops->rndv_get(btl, &to, 1, from, from_count, bytes == left ? slot : 0);
+    if (got > 0)
+        ompi_datatype_unpack(receive->data.type, receive->data.count, receive->data.buffer,
+                             receive->received, bounce_buffer, (size_t)got);
+    return got;
+}
+
 /* Copies the next part; the segments of both sides are cut to the same size. The last part
  * completes the slot. */
 static ssize_t get_part(opal_btl_peer_t *btl, const ob1_receive_t *receive, const source_t *source,
@@ -54,6 +74,8 @@ static ssize_t get_part(opal_btl_peer_t *btl, const ob1_receive_t *receive, cons
     size_t to_count =
         ompi_datatype_segments(receive->data.type, receive->data.count, receive->data.buffer,
                                receive->received, to, PART_SEGMENTS, &room);
+    if (room < to_count * OB1_SHORTEST_PIECE)
+        return get_bounced(btl, receive, source, slot);
     size_t bytes = room < left ? room : left; /* the buffer may be larger than the message */
     size_t from_count = source_cut(source, from, &bytes);
     to_count = opal_segments_cut(to, to_count, room, bytes);

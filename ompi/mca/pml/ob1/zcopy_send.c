@@ -9,8 +9,6 @@
 #include "opal/progress/fixed.h"
 #include "ompi/mca/pml/ob1/ob1.h"
 
-enum { SHORTEST_PIECE = 256 }; /* bytes; the mean of segments that are worth it */
-
 size_t ob1_pin_bytes, ob1_pipeline_bytes;
 
 /* The segments of the data, if they are few and long. Returns how many; 0: they are not. */
@@ -24,7 +22,7 @@ static size_t few_segments(const ompi_data_t *data, size_t bytes, struct iovec *
     size_t has = 0;
     size_t count =
         ompi_datatype_segments(data->type, data->count, data->buffer, 0, segments, max, &has);
-    return has == bytes && has / count >= SHORTEST_PIECE ? count : 0;
+    return has == bytes && has / count >= OB1_SHORTEST_PIECE ? count : 0;
 }
 
 ob1_pushed_t ob1_zcopy_now(ob1_peer_t *peer, const void *head, size_t head_bytes, unsigned kind,
@@ -176,7 +174,7 @@ static void long_failed(ob1_pending_t *pending, ob1_peer_t *peer OPAL_UNUSED)
 /* All segments of the data. NULL: they are too short, or there is no memory. */
 static struct iovec *list_pieces(const ompi_data_t *data, size_t bytes, size_t *count)
 {
-    size_t most = bytes / SHORTEST_PIECE + 1, has = 0;
+    size_t most = bytes / OB1_SHORTEST_PIECE + 1, has = 0;
     if (most > OB1_MAX_LISTED)
         most = OB1_MAX_LISTED;
     struct iovec *list = malloc(most * sizeof *list);

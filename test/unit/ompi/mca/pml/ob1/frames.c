@@ -372,6 +372,37 @@ START_TEST(segments_are_in_the_frame)
 }
 END_TEST
 
+/* A transport, for which each segment costs time, does not get hundreds of them. */
+START_TEST(short_pieces_are_copied_at_once)
+{
+    enum { PIECES = 200, PIECE = 8, STRIDE = 12, BYTES = PIECES * PIECE, START = 100 };
+    const ompi_shape_t *byte = &ompi_datatype_of(MPI_BYTE)->shape;
+    ompi_shape_t piece, shape;
+    ck_assert_int_eq(ompi_shape_repeat(byte, PIECE, 1, &piece), MPI_SUCCESS);
+    ck_assert_int_eq(ompi_shape_repeat(&piece, PIECES, STRIDE, &shape), MPI_SUCCESS);
+    ompi_shape_release(&piece);
+    ompi_datatype_t *pieces = ompi_datatype_create(&shape, NULL);
+    ck_assert_ptr_nonnull(pieces);
+    ompi_route_t from = side_route(PEER, TAG);
+    ompi_data_t data = {got + GUARD, 1, pieces};
+    ompi_request_t *request;
+    ck_assert_int_eq(side_pml->irecv(&from, &data, &request), MPI_SUCCESS);
+    memcpy(side_memory + START, sent, BYTES);
+    ob1_rts_t head = {.match = match, .sender = 5, .total = BYTES, .segment_count = 1};
+    head.segments[0] = (ob1_segment_t){START, BYTES};
+    side_gets = 0;
+    side_deliver(PEER, OB1_RTS, &head, sizeof head);
+    finish(request);
+    ck_assert_uint_eq(side_gets, 1);
+    for (size_t i = 0; i < LONG; i++)
+        ck_assert_uint_eq(got[GUARD + i], i / STRIDE < PIECES && i % STRIDE < PIECE
+                                              ? sent[i / STRIDE * PIECE + i % STRIDE]
+                                              : 0);
+    ompi_datatype_release(pieces);
+    side_stop();
+}
+END_TEST
+
 /* The peer asks for the data of what it gets. */
 static int ask_for_data(void *state OPAL_UNUSED)
 {
@@ -427,6 +458,7 @@ static const unit_test_t tests[] = {
     {.test = &no_part_comes_behind_the_last_one},
     {.test = &nor_behind_the_news_of_a_death},
     {.test = &segments_are_in_the_frame},
+    {.test = &short_pieces_are_copied_at_once},
 };
 
 UNIT_MAIN("frames", tests, setup);

@@ -32,6 +32,9 @@ extern const ompi_pml_ops_t *side_pml;
 /* The segments of an RTS are offsets in this memory. */
 extern unsigned char side_memory[4096];
 
+/* How often memory of a peer was copied. */
+extern unsigned side_gets;
+
 /* While it is set there is no room for a frame; it is set after so many frames, if that is not 0.
  */
 extern bool side_is_full;
