@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How much memory this process uses, of its own and of what it shares. */
+/* What this process holds: memory, of its own and of what it shares, and descriptors. */
 #ifndef TEST_MPI_RESIDENT_H
 #define TEST_MPI_RESIDENT_H
 
+#include <dirent.h>
 #include <stdio.h>
 
 /* Pages that are no file's. */
@@ -18,6 +19,17 @@ static inline long memory_kib(void)
     if (file != NULL)
         fclose(file);
     return sum;
+}
+
+static inline int count_descriptors(void)
+{
+    int count = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    while (folder != NULL && readdir(folder) != NULL)
+        count++;
+    if (folder != NULL)
+        closedir(folder);
+    return count;
 }
 
 #endif

@@ -4,7 +4,6 @@
  * user wants it, and each time all of them reach one another. This user starts in all ranks, which
  * a session does not, so it is found by its internal name; it talks by the transports.
  */
-#include <dirent.h>
 #include <dlfcn.h>
 #include <mpi.h>
 #include <sched.h>
@@ -14,6 +13,7 @@
 
 #include "opal/mca/btl/btl.h"
 #include "opal/runtime/init.h"
+#include "resident.h"
 #include "tap.h"
 
 enum { ROUNDS = 20, CLIENT = OPAL_BTL_CONTROL + 1, KIND = CLIENT * OPAL_BTL_KINDS };
@@ -32,16 +32,6 @@ static void *find(const char *name)
 }
 
 #define FIND(type, name) __extension__((type)find(name))
-
-static int count_descriptors(void)
-{
-    int count = 0;
-    DIR *folder = opendir("/proc/self/fd");
-    while (readdir(folder) != NULL)
-        count++;
-    closedir(folder);
-    return count;
-}
 
 static bool receive(opal_process_t *from, unsigned kind, const void *bytes, size_t length)
 {

@@ -4,12 +4,12 @@
  * and nothing grows. While one is open MPI is usable, but for MPI_COMM_WORLD and what MPI_Init has
  * begun. What derives from a session may be freed in any order.
  */
-#include <dirent.h>
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "resident.h"
 #include "tap.h"
 
 enum { ROUNDS = 50, WARM = 10, MOST_GROWTH_KIB = 512 };
@@ -41,16 +41,6 @@ static bool adds_up(MPI_Comm comm)
     MPI_Comm_size(comm, &members);
     MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT, MPI_SUM, comm);
     return members > 0 && sum == members;
-}
-
-static int count_descriptors(void)
-{
-    int count = 0;
-    DIR *folder = opendir("/proc/self/fd");
-    while (readdir(folder) != NULL)
-        count++;
-    closedir(folder);
-    return count;
 }
 
 static long data_kib(void)

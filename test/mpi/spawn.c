@@ -9,7 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "resident.h"
 #include "tap.h"
+
+enum { WARM = 10, MOST_GROWTH_KIB = 1024 };
 
 static int rank, size;
 static char *self;
@@ -139,16 +142,25 @@ static void test_errors(void)
 
 static void test_growth(int rounds)
 {
-    int faults = 0;
+    int faults = 0, descriptors = 0;
+    long kib = 0;
     char *argv[] = {"1", NULL};
     MPI_Comm inter;
     for (int round = 0; round < rounds; round++) {
+        if (round == WARM) {
+            descriptors = count_descriptors();
+            kib = memory_kib();
+        }
         MPI_Comm_spawn(self, argv, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter,
                        MPI_ERRCODES_IGNORE);
         faults += sum_of_merged(inter, 0) != size + 1;
         faults += end_children(&inter);
     }
     tap_check(faults == 0, "%d rounds", rounds);
+    tap_check(count_descriptors() == descriptors, "and no descriptor is left (%d, then %d)",
+              descriptors, count_descriptors());
+    tap_check(TAP_HAS_SANITIZER || memory_kib() - kib < MOST_GROWTH_KIB,
+              "and the memory has not grown (%ld KiB)", memory_kib() - kib);
 }
 
 int main(int argc, char **argv)
