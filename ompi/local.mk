@@ -47,6 +47,7 @@ libompi_core_la_SOURCES += \
 	%D%/comm_create/dist.c %D%/comm_create/dist.h \
 	%D%/comm_create/exchange.c %D%/comm_create/exchange.h \
 	%D%/comm_create/inter.c \
+	%D%/comm_create/remote_processes.c %D%/comm_create/remote_processes.h \
 	%D%/communicator/communicator.c %D%/communicator/communicator.h \
 	%D%/communicator/context.c %D%/communicator/context.h \
 	%D%/communicator/hints.c \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Communicators with two sides: made of two groups, and merged into one. See create.h. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "opal/process/process.h"
 #include "opal/progress/wait.h"
@@ -8,6 +9,7 @@
 #include "ompi/comm_create/create.h"
 #include "ompi/comm_create/creation.h"
 #include "ompi/comm_create/exchange.h"
+#include "ompi/comm_create/remote_processes.h"
 
 enum { PAGE_PROCESSES = 340 };
 
@@ -17,10 +19,15 @@ enum { PAGE_PROCESSES = 340 };
  * A part of the list of one side's processes. The leaders swap pages and broadcast them to their
  * sides. A page needs no allocation, so no process drops out for want of memory. A leader that has
  * not got the page of the other side broadcasts its error.
+ *
+ * Names are enough if all processes of both sides are of one job. If they are not, a process may
+ * never have met one of the other side. Then only the first page of names is swapped, which tells
+ * both sides so, and address records follow.
  */
 typedef struct page {
-    int total; /* of the side */
-    int error; /* MPI_SUCCESS */
+    int total;       /* of the side */
+    int error;       /* MPI_SUCCESS */
+    bool spans_jobs; /* the side has processes of several jobs */
     opal_process_name_t processes[PAGE_PROCESSES];
 } page_t;
 
@@ -32,7 +39,7 @@ static int pages_of(int processes)
 static void fill_page(page_t *page, const ompi_group_t *group, int number)
 {
     int first = number * PAGE_PROCESSES;
-    *page = (page_t){.total = group->size, .error = MPI_SUCCESS};
+    *page = (page_t){.total = group->size, .error = MPI_SUCCESS, .spans_jobs = group->has_foreign};
     for (int i = 0; i < PAGE_PROCESSES && first + i < group->size; i++)
         page->processes[i] = opal_process_name((uint32_t)ompi_group_process(group, first + i));
 }
@@ -66,6 +73,94 @@ static int add_named(ompi_group_builder_t *builder, const opal_process_name_t *n
     return MPI_SUCCESS;
 }
 
+/* The other side is in the own job as this side is. */
+static int find_by_names(const ompi_side_t *side, const ompi_bridge_t *bridge, page_t *page,
+                         ompi_group_t **remote, int *fault)
+{
+    ompi_group_builder_t builder = {.session = side->comm->session};
+    int error = MPI_SUCCESS, own_pages = pages_of(side->comm->size), added = 0;
+    for (int number = 1; error == MPI_SUCCESS; number++) {
+        for (int i = 0; i < PAGE_PROCESSES && added < page->total; i++, added++) {
+            int unknown = add_named(&builder, &page->processes[i]);
+            *fault = *fault == MPI_SUCCESS ? unknown : *fault;
+        }
+        if (number >= own_pages && number >= pages_of(page->total))
+            break;
+        error = fetch_page(side, bridge, number, page);
+    }
+    *remote = ompi_group_builder_finish(&builder);
+    return error;
+}
+
+/* A part of the address records of one side's processes. */
+typedef struct record_page {
+    int error;    /* MPI_SUCCESS */
+    bool is_last; /* of the side; of both, when it has been broadcast */
+    int count;
+    unsigned char records[OMPI_RECORD_PAGE_BYTES];
+} record_page_t;
+
+/* The leader of a side fills a page with the records of the members from *next on. */
+static void fill_record_page(record_page_t *page, const ompi_side_t *side, int *next)
+{
+    enum { RECORD_BYTES = OMPI_RECORD_LENGTH_BYTES + OPAL_RECORD_MOST_BYTES };
+    unsigned char *at = page->records, *end = at + sizeof page->records;
+    *page = (record_page_t){.error = MPI_SUCCESS};
+    while (*next < side->size && end - at >= RECORD_BYTES && page->error == MPI_SUCCESS) {
+        size_t length;
+        page->error = ompi_record_receive(side, (*next)++, at + OMPI_RECORD_LENGTH_BYTES, &length);
+        opal_put_le16(at, (uint16_t)length);
+        at += OMPI_RECORD_LENGTH_BYTES + length;
+        page->count++;
+    }
+    page->is_last = *next == side->size;
+}
+
+/* Fetches a page of the other side to all processes of this side. An error of either leader ends
+ * both sides after the same page. */
+static int fetch_record_page(const ompi_side_t *side, const ompi_bridge_t *bridge, int *next,
+                             record_page_t *theirs)
+{
+    if (side->index == bridge->leader) {
+        record_page_t ours;
+        fill_record_page(&ours, side, next);
+        int swapped = ompi_bridge_swap(bridge, &ours, sizeof ours, theirs, sizeof *theirs);
+        if (swapped != MPI_SUCCESS)
+            theirs->error = swapped;
+        else if (ours.error != MPI_SUCCESS)
+            theirs->error = ours.error;
+        theirs->is_last = theirs->is_last && ours.is_last;
+        explicit_bzero(&ours, sizeof ours);
+    }
+    int error = ompi_side_broadcast(side, bridge->leader, theirs, sizeof *theirs);
+    return error != MPI_SUCCESS ? error : theirs->error;
+}
+
+static int find_by_records(const ompi_side_t *side, const ompi_bridge_t *bridge, int total,
+                           ompi_group_t **remote, int *fault)
+{
+    record_page_t page = {0};
+    ompi_remote_processes_t found;
+    int error = MPI_SUCCESS, next = 0; /* the member whose record the leader has not got */
+    ompi_remote_processes_begin(&found, total);
+    if (side->index != bridge->leader)
+        ompi_record_send(side, bridge->leader);
+    while (error == MPI_SUCCESS && !page.is_last) {
+        error = fetch_record_page(side, bridge, &next, &page);
+        if (error == MPI_SUCCESS)
+            ompi_remote_processes_add(&found, page.records, page.count);
+    }
+    while (side->index == bridge->leader && next < side->size) { /* members wait in the send */
+        size_t length;
+        ompi_record_receive(side, next++, page.records, &length);
+    }
+    explicit_bzero(&page, sizeof page);
+    *remote = ompi_remote_processes_group(&found, side->comm->session);
+    *fault = found.error;
+    ompi_remote_processes_end(&found);
+    return error;
+}
+
 /* Makes the group of the other side in all processes of this side; *remote NULL: no memory for it.
  * Returns the error of a message. An error of this process alone goes to *fault, and the process
  * takes part until the end of the list. Under the message lock. */
@@ -73,20 +168,14 @@ static int find_other_side(const ompi_side_t *side, const ompi_bridge_t *bridge,
                            ompi_group_t **remote, int *fault)
 {
     page_t page = {0};
-    ompi_group_builder_t builder = {.session = side->comm->session};
-    int error = MPI_SUCCESS, own_pages = pages_of(side->comm->size), added = 0;
-    for (int number = 0; error == MPI_SUCCESS; number++) {
-        if (number > 0 && number >= own_pages && number >= pages_of(page.total))
-            break;
-        error = fetch_page(side, bridge, number, &page);
-        for (int i = 0; error == MPI_SUCCESS && i < PAGE_PROCESSES && added < page.total;
-             i++, added++) {
-            int unknown = add_named(&builder, &page.processes[i]);
-            *fault = *fault == MPI_SUCCESS ? unknown : *fault;
-        }
-    }
-    *remote = ompi_group_builder_finish(&builder);
-    return error;
+    int error = fetch_page(side, bridge, 0, &page);
+    if (error != MPI_SUCCESS)
+        return error;
+    opal_process_name_t self = opal_process_name(opal_process_self()->index);
+    bool is_one_job = !side->comm->group->has_foreign && !page.spans_jobs &&
+                      memcmp(page.processes[0].job, self.job, sizeof self.job) == 0;
+    return is_one_job ? find_by_names(side, bridge, &page, remote, fault)
+                      : find_by_records(side, bridge, page.total, remote, fault);
 }
 
 static bool have_common(ompi_group_t *group1, const ompi_group_t *group2)

@@ -18,17 +18,13 @@
 #include <string.h>
 
 #include "opal/process/port.h"
-#include "opal/process/process.h"
-#include "opal/process/process_record.h"
-#include "opal/util/bytes.h"
 #include "ompi/comm_create/create.h"
 #include "ompi/comm_create/exchange.h"
+#include "ompi/comm_create/remote_processes.h"
 #include "ompi/dynamic/records.h"
 #include "ompi/errhandler/error_code.h"
 #include "ompi/mca/pml/base/base.h"
 #include "ompi/request/request.h"
-
-enum { PAGE_BYTES = 2 * OPAL_RECORD_MOST_BYTES };
 
 /* What the root tells its side about the meeting. */
 typedef struct outcome {
@@ -47,6 +43,7 @@ typedef struct party {
     unsigned char *theirs;
     size_t their_bytes;
     opal_meeting_t meeting;
+    ompi_remote_processes_t remote;
 } party_t;
 
 static bool is_root(const party_t *party)
@@ -65,29 +62,12 @@ static void set_error(outcome_t *outcome, int error, const char *detail)
 
 /* -- the own side ---------------------------------------------------------------------------- */
 
-/* A process that cannot describe itself sends no bytes, which the root takes for an error. */
-static void send_record(const party_t *party)
-{
-    unsigned char record[OPAL_RECORD_MOST_BYTES];
-    size_t length = 0;
-    if (opal_process_describe(record, &length) != OPAL_SUCCESS)
-        length = 0;
-    ompi_side_send(&party->side, party->root, record, length);
-    explicit_bzero(record, sizeof record);
-}
-
 static void collect_records(party_t *party)
 {
     unsigned char record[OPAL_RECORD_MOST_BYTES];
     for (int index = 0; index < party->side.size; index++) {
-        size_t length = sizeof record;
-        int error = MPI_SUCCESS;
-        if (index == party->root)
-            error = ompi_error_of_status(opal_process_describe(record, &length));
-        else
-            error = ompi_side_receive(&party->side, index, record, &length);
-        if (error == MPI_SUCCESS && length == 0)
-            error = MPI_ERR_OTHER;
+        size_t length;
+        int error = ompi_record_receive(&party->side, index, record, &length);
         if (error == MPI_SUCCESS)
             ompi_records_add(&party->ours, record, length);
         else
@@ -189,48 +169,19 @@ static void take_their_side(party_t *party)
     }
 }
 
-/* One user more, or less, for each process of the other side. Returns an MPI error code; then
- * there are no users more. */
-static int add_records(const unsigned char *at, int count, uint32_t indices[])
-{
-    int error = MPI_SUCCESS, added = 0;
-    for (; added < count && error == MPI_SUCCESS; added++) {
-        opal_process_t *process;
-        const unsigned char *record;
-        size_t length;
-        at = ompi_records_next(at, &record, &length);
-        error = ompi_error_of_status(opal_process_add(record, length, &process));
-        if (error != MPI_SUCCESS)
-            break;
-        indices[added] = process->index;
-    }
-    while (error != MPI_SUCCESS && added > 0)
-        opal_process_release(indices[--added]);
-    return error;
-}
-
-static void release_all(const uint32_t indices[], int count)
-{
-    for (int i = 0; i < count; i++)
-        opal_process_release(indices[i]);
-}
-
-/* The second swap. On success *indices are the other side's processes, with a user each. */
-static void confirm(party_t *party, const ompi_meeting_way_t *way, uint32_t **indices)
+/* The second swap. */
+static void confirm(party_t *party, const ompi_meeting_way_t *way)
 {
     outcome_t *outcome = &party->outcome;
     ompi_records_t none = {0};
     ompi_side_head_t head;
-    *indices =
-        outcome->error == MPI_SUCCESS ? calloc((size_t)outcome->count, sizeof **indices) : NULL;
-    int error = outcome->error;
-    if (error == MPI_SUCCESS)
-        error = *indices != NULL
-                    ? add_records(party->theirs + OMPI_SIDE_HEAD_BYTES, outcome->count, *indices)
-                    : MPI_ERR_NO_MEM;
-    set_error(outcome, error, "The processes of the other side cannot be added.");
-    bool is_added = error == MPI_SUCCESS;
-    if (!ompi_records_finish(&none, &(ompi_side_head_t){.error = error}))
+    if (outcome->error == MPI_SUCCESS) {
+        ompi_remote_processes_begin(&party->remote, outcome->count);
+        ompi_remote_processes_add(&party->remote, party->theirs + OMPI_SIDE_HEAD_BYTES,
+                                  outcome->count);
+        set_error(outcome, party->remote.error, "The processes of the other side cannot be added.");
+    }
+    if (!ompi_records_finish(&none, &(ompi_side_head_t){.error = outcome->error}))
         set_error(outcome, MPI_ERR_NO_MEM, "");
     opal_meeting_swap(&party->meeting, none.bytes, none.length);
     ompi_wait_until(&party->meeting.done);
@@ -238,14 +189,12 @@ static void confirm(party_t *party, const ompi_meeting_way_t *way, uint32_t **in
         (!ompi_records_check(&head, party->meeting.received, party->meeting.received_bytes) ||
          head.error != MPI_SUCCESS))
         set_error(outcome, MPI_ERR_OTHER, "The other side has failed.");
-    if (is_added && outcome->error != MPI_SUCCESS)
-        release_all(*indices, outcome->count);
     free(party->meeting.received);
     ompi_records_free(&none);
 }
 
 /* All that the root alone does. */
-static void meet_other_root(party_t *party, const ompi_meeting_way_t *way, uint32_t **indices)
+static void meet_other_root(party_t *party, const ompi_meeting_way_t *way)
 {
     ompi_side_head_t head = {.count = party->side.size, .leader = party->root};
     snprintf(head.pml, sizeof head.pml, "%s",
@@ -254,7 +203,7 @@ static void meet_other_root(party_t *party, const ompi_meeting_way_t *way, uint3
         set_error(&party->outcome, MPI_ERR_NO_MEM, "There is no memory for the own side.");
     if (party->outcome.error == MPI_SUCCESS && swap_sides(party, way)) {
         take_their_side(party);
-        confirm(party, way, indices);
+        confirm(party, way);
     }
     opal_meeting_end(&party->meeting);
     ompi_records_free(&party->ours);
@@ -264,7 +213,7 @@ static void meet_other_root(party_t *party, const ompi_meeting_way_t *way, uint3
 
 typedef struct page {
     int count;
-    unsigned char records[PAGE_BYTES];
+    unsigned char records[OMPI_RECORD_PAGE_BYTES];
 } page_t;
 
 /* Fills a page with records from `at` on. Returns where the next page begins. */
@@ -274,7 +223,7 @@ static const unsigned char *fill_page(page_t *page, const unsigned char *at,
     const unsigned char *begin = at, *record;
     size_t length;
     for (page->count = 0; at != end; page->count++) {
-        const unsigned char *next = ompi_records_next(at, &record, &length);
+        const unsigned char *next = ompi_record_next(at, &record, &length);
         if ((size_t)(next - begin) > sizeof page->records)
             break;
         at = next;
@@ -283,9 +232,8 @@ static const unsigned char *fill_page(page_t *page, const unsigned char *at,
     return at;
 }
 
-/* The root has the processes already. Returns the error of a message; one of this process alone
- * goes to *fault. */
-static int share_records(const party_t *party, uint32_t **indices, int *fault)
+/* The root has added the processes already. Returns the error of a message. */
+static int share_records(party_t *party)
 {
     page_t page = {0};
     int error = MPI_SUCCESS, count = party->outcome.count;
@@ -294,52 +242,28 @@ static int share_records(const party_t *party, uint32_t **indices, int *fault)
         at += OMPI_SIDE_HEAD_BYTES;
         end += party->their_bytes;
     } else {
-        *indices = calloc((size_t)count, sizeof **indices);
-        *fault = *indices != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+        ompi_remote_processes_begin(&party->remote, count);
     }
-    int added = 0;
     for (int seen = 0; seen < count && error == MPI_SUCCESS; seen += page.count) {
         if (is_root(party))
             at = fill_page(&page, at, end);
         error = ompi_side_broadcast(&party->side, party->root, &page, sizeof page);
-        if (error != MPI_SUCCESS || is_root(party) || *fault != MPI_SUCCESS || *indices == NULL)
-            continue;
-        *fault = add_records(page.records, page.count, *indices + added);
-        added += *fault == MPI_SUCCESS ? page.count : 0;
+        if (error == MPI_SUCCESS && !is_root(party))
+            ompi_remote_processes_add(&party->remote, page.records, page.count);
     }
     explicit_bzero(&page, sizeof page);
-    if (!is_root(party) && (error != MPI_SUCCESS || *fault != MPI_SUCCESS)) {
-        release_all(*indices, added);
-        free(*indices);
-        *indices = NULL;
-    }
     return error;
 }
 
-/* NULL: no memory, or a process is listed twice. */
-static ompi_group_t *group_of(const uint32_t indices[], int count, int *fault)
-{
-    ompi_group_builder_t builder = {0};
-    if (*fault != MPI_SUCCESS || indices == NULL)
-        return NULL;
-    for (int rank = 0; rank < count; rank++)
-        ompi_group_builder_add(&builder, (int)indices[rank]);
-    ompi_group_t *group = ompi_group_builder_finish(&builder);
-    for (int rank = 0; group != NULL && rank < count; rank++) {
-        if (ompi_group_rank_of(group, (int)indices[rank]) != rank)
-            *fault = MPI_ERR_OTHER;
-    }
-    return group;
-}
-
 /* Both sides know each other now, but for processes with a fault. */
-static int make_communicator(const party_t *party, const uint32_t *indices, int fault,
-                             ompi_communicator_t **result)
+static int make_communicator(party_t *party, ompi_communicator_t **result)
 {
     const outcome_t *outcome = &party->outcome;
-    ompi_group_t *remote = group_of(indices, outcome->count, &fault);
+    ompi_lock();
+    ompi_group_t *remote = ompi_remote_processes_group(&party->remote, NULL);
+    ompi_unlock();
     int error = ompi_intercomm_create_between(&party->side, party->root, remote, outcome->leader,
-                                              outcome->number, fault, result);
+                                              outcome->number, party->remote.error, result);
     if (remote != NULL)
         ompi_object_release(&remote->head);
     return error;
@@ -348,8 +272,6 @@ static int make_communicator(const party_t *party, const uint32_t *indices, int 
 int ompi_dynamic_meet(ompi_communicator_t *comm, int root, const ompi_meeting_way_t *way,
                       ompi_communicator_t **result, char detail[OMPI_DYNAMIC_DETAIL_BYTES])
 {
-    uint32_t *indices = NULL;
-    int fault = MPI_SUCCESS;
     party_t here = {0}, *party = &here;
     ompi_lock();
     party->side = ompi_side_of(comm, ompi_exchange_next_tag(comm));
@@ -357,28 +279,25 @@ int ompi_dynamic_meet(ompi_communicator_t *comm, int root, const ompi_meeting_wa
     if (is_root(party)) {
         set_error(&party->outcome, way->error, way->detail);
         collect_records(party);
-        meet_other_root(party, way, &indices);
+        meet_other_root(party, way);
     } else {
-        send_record(party);
+        ompi_record_send(&party->side, root);
     }
     outcome_t *outcome = &party->outcome;
     int error = ompi_side_broadcast(&party->side, root, outcome, sizeof *outcome);
     if (error == MPI_SUCCESS)
         error = outcome->error;
-    bool has_met = error == MPI_SUCCESS;
-    if (has_met)
-        error = share_records(party, &indices, &fault);
+    if (error == MPI_SUCCESS)
+        error = share_records(party);
     ompi_unlock();
     if (error == MPI_SUCCESS)
-        error = make_communicator(party, indices, fault, result);
+        error = make_communicator(party, result);
     ompi_lock();
-    if (indices != NULL && has_met)
-        release_all(indices, outcome->count);
+    ompi_remote_processes_end(&party->remote);
     ompi_unlock();
     if (party->theirs != NULL)
         explicit_bzero(party->theirs, party->their_bytes);
     free(party->theirs);
-    free(indices);
     memcpy(detail, outcome->detail, sizeof outcome->detail);
     return error;
 }

@@ -88,11 +88,3 @@ bool ompi_records_check(ompi_side_head_t *head, const void *bytes, size_t length
     }
     return count == head->count;
 }
-
-const unsigned char *ompi_records_next(const unsigned char *at, const unsigned char **record,
-                                       size_t *length)
-{
-    *length = opal_get_le16(at);
-    *record = at + 2;
-    return at + 2 + *length;
-}

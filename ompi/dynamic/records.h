@@ -46,8 +46,4 @@ void ompi_records_free(ompi_records_t *records);
 /* False: the bytes are not what a root sends, and *head is undefined. */
 OPAL_EXPORT bool ompi_records_check(ompi_side_head_t *head, const void *bytes, size_t length);
 
-/* The record that begins at `at`, of bytes that were checked. Returns where the next one begins. */
-const unsigned char *ompi_records_next(const unsigned char *at, const unsigned char **record,
-                                       size_t *length);
-
 #endif

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ompi/comm_create/remote_processes.h"
 #include "ompi/dynamic/records.h"
 #include "opal/process/port_name.h"
 
@@ -64,7 +65,7 @@ static void try_records(const uint8_t *bytes, size_t length)
         return;
     at += OMPI_SIDE_HEAD_BYTES;
     for (int i = 0; i < head.count; i++) {
-        at = ompi_records_next(at, &record, &record_bytes);
+        at = ompi_record_next(at, &record, &record_bytes);
         require(record + record_bytes == at && at <= bytes + length, "records are in the message");
     }
     require(at == bytes + length, "all of it are records");
