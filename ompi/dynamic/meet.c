@@ -85,6 +85,8 @@ static int error_of_meeting(const ompi_meeting_way_t *way, opal_status_t status)
         return MPI_ERR_NO_MEM;
     case OPAL_ERR_BAD_PARAM:
         return way->kind == OMPI_MEETING_JOIN ? MPI_ERR_ARG : MPI_ERR_PORT;
+    case OPAL_ERR_NOT_AVAILABLE:
+        return MPI_ERR_SPAWN;
     case OPAL_ERR_NOT_FOUND:
     case OPAL_ERR_TIMEOUT:
         return way->kind == OMPI_MEETING_JOIN ? MPI_ERR_OTHER : MPI_ERR_PORT;
@@ -102,11 +104,38 @@ static bool end_step(party_t *party, const ompi_meeting_way_t *way)
     return false;
 }
 
+/* While an accept waits. The pauses between two questions grow. */
+typedef struct doubt {
+    opal_timer_t timer;
+    opal_meeting_t *meeting;
+    const ompi_meeting_way_t *way;
+    uint64_t pause_nsec;
+} doubt_t;
+
+static const uint64_t first_pause_nsec = 4000000, most_pause_nsec = 250000000;
+
+static void ask_for_hope(opal_timer_t *timer)
+{
+    doubt_t *doubt = opal_container_of(timer, doubt_t, timer);
+    char detail[OMPI_DYNAMIC_DETAIL_BYTES];
+    if (doubt->way->is_hopeless(doubt->way->port, detail)) {
+        opal_meeting_give_up(doubt->meeting, detail);
+        return;
+    }
+    opal_timer_set(timer, opal_timer_now() + doubt->pause_nsec);
+    if (doubt->pause_nsec < most_pause_nsec)
+        doubt->pause_nsec *= 2;
+}
+
 /* Begins and waits until the roots have met; false: there is no such port. */
 static bool find_peer(party_t *party, const ompi_meeting_way_t *way, uint64_t timeout_nsec)
 {
     opal_meeting_t *meeting = &party->meeting;
     opal_port_t *port = way->kind == OMPI_MEETING_ACCEPT ? opal_port_find(way->port) : NULL;
+    doubt_t doubt = {.timer.expired = ask_for_hope,
+                     .meeting = meeting,
+                     .way = way,
+                     .pause_nsec = first_pause_nsec};
     if (way->kind == OMPI_MEETING_CONNECT) {
         opal_meeting_connect(meeting, way->port, timeout_nsec);
     } else if (way->kind == OMPI_MEETING_JOIN) {
@@ -118,7 +147,10 @@ static bool find_peer(party_t *party, const ompi_meeting_way_t *way, uint64_t ti
                   "The root has not opened this port, or has closed it.");
         return false;
     }
+    if (way->is_hopeless != NULL)
+        opal_timer_set(&doubt.timer, opal_timer_now() + doubt.pause_nsec);
     ompi_wait_until(&meeting->done);
+    opal_timer_cancel(&doubt.timer);
     return true;
 }
 

@@ -113,6 +113,19 @@ static int share_codes(const ompi_side_t *side, int root, const start_t *start,
     return error;
 }
 
+/* A child that ends before MPI_Init never connects. */
+static bool is_hopeless(const char *port, char detail[OMPI_DYNAMIC_DETAIL_BYTES])
+{
+    void *state;
+    const opal_pmi_ops_t *pmi = opal_pmi(&state);
+    char *text;
+    if (pmi->spawn_trouble == NULL || pmi->spawn_trouble(state, port, &text) != OPAL_SUCCESS)
+        return false;
+    snprintf(detail, OMPI_DYNAMIC_DETAIL_BYTES, "The new processes do not connect: %s.", text);
+    free(text);
+    return true;
+}
+
 int ompi_dynamic_spawn(ompi_communicator_t *comm, int root, const ompi_spawn_t *spawn, int codes[],
                        ompi_communicator_t **result, char detail[OMPI_DYNAMIC_DETAIL_BYTES])
 {
@@ -136,8 +149,11 @@ int ompi_dynamic_spawn(ompi_communicator_t *comm, int root, const ompi_spawn_t *
     } else if (error == MPI_SUCCESS && start.started > 0) {
         ompi_meeting_way_t way = {.kind = OMPI_MEETING_ACCEPT,
                                   .port = port != NULL ? opal_port_name(port) : NULL,
-                                  .timeout_nsec = comm->rank == root ? spawn->timeout_nsec : 0};
+                                  .timeout_nsec = comm->rank == root ? spawn->timeout_nsec : 0,
+                                  .is_hopeless = is_hopeless};
         error = ompi_dynamic_meet(comm, root, &way, result, detail);
+        for (uint32_t i = 0; error != MPI_SUCCESS && codes != NULL && i < start.asked; i++)
+            codes[i] = MPI_ERR_SPAWN;
     }
     close_port(&port);
     return error;

@@ -207,6 +207,14 @@ void opal_meeting_accept(opal_meeting_t *meeting, opal_port_t *port, uint64_t ti
     match(port);
 }
 
+void opal_meeting_give_up(opal_meeting_t *meeting, const char *trouble)
+{
+    if (meeting->port == NULL)
+        return;
+    opal_port_leave(meeting);
+    opal_meeting_fail(meeting, OPAL_ERR_NOT_AVAILABLE, "%s", trouble);
+}
+
 /* -- ports ----------------------------------------------------------------------------------- */
 
 /* One socket for both families, where the system has IPv6. */

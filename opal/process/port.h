@@ -56,6 +56,7 @@ typedef struct opal_meeting {
      * OPAL_ERR_BAD_PARAM: the name is that of no port, or the descriptor no socket
      * OPAL_ERR_NOT_FOUND: nobody listens there any more
      * OPAL_ERR_TIMEOUT, OPAL_ERR_NO_MEMORY, OPAL_ERR_SYSTEM
+     * OPAL_ERR_NOT_AVAILABLE: opal_meeting_give_up
      * OPAL_ERR_DISCONNECTED, OPAL_ERR_PROTOCOL: the peer is gone, or is none of ours
      */
     opal_status_t status;
@@ -80,6 +81,10 @@ OPAL_EXPORT void opal_meeting_accept(opal_meeting_t *meeting, opal_port_t *port,
                                      uint64_t timeout_nsec);
 OPAL_EXPORT void opal_meeting_connect(opal_meeting_t *meeting, const char *port,
                                       uint64_t timeout_nsec);
+
+/* Ends the wait of an accept with OPAL_ERR_NOT_AVAILABLE: nobody will connect. `trouble` is a
+ * sentence. Nothing happens if the peer has connected already. */
+OPAL_EXPORT void opal_meeting_give_up(opal_meeting_t *meeting, const char *trouble);
 
 /* Over a connected stream socket, which stays the caller's, and from which nothing is read that is
  * not of the meeting. */

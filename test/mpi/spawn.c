@@ -127,6 +127,25 @@ static void test_errors(void)
                   inter == MPI_COMM_NULL && is_class(codes[0], MPI_ERR_SPAWN) &&
                   is_class(codes[1], MPI_ERR_SPAWN),
               "a program that is not there");
+    static char *const ends[] = {"exit 0", "exit 3", "kill -9 $$"};
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        char *argv[] = {"-c", ends[i], NULL};
+        codes[0] = codes[1] = 0;
+        int code = MPI_Comm_spawn("sh", argv, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, codes);
+        tap_check(is_class(code, MPI_ERR_SPAWN) && inter == MPI_COMM_NULL &&
+                      is_class(codes[0], MPI_ERR_SPAWN) && is_class(codes[1], MPI_ERR_SPAWN),
+                  "a program that ends before MPI_Init: %s", ends[i]);
+    }
+    /* One that calls MPI_Init, and waits for the other one, who never does. */
+    char *late[] = {"1", NULL}, *early[] = {"-c", "exit 0", NULL}, **arguments[] = {late, early};
+    char *commands[] = {self, "sh"};
+    int counts[] = {1, 1};
+    MPI_Info infos[] = {MPI_INFO_NULL, MPI_INFO_NULL};
+    tap_check(is_class(MPI_Comm_spawn_multiple(2, commands, arguments, counts, infos, 0,
+                                               MPI_COMM_WORLD, &inter, codes),
+                       MPI_ERR_SPAWN) &&
+                  inter == MPI_COMM_NULL,
+              "one of two that does");
     tap_check(is_class(MPI_Comm_spawn(self, MPI_ARGV_NULL, -1, MPI_INFO_NULL, 0, MPI_COMM_WORLD,
                                       &inter, codes),
                        MPI_ERR_ARG),

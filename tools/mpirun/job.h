@@ -141,6 +141,7 @@ typedef struct job {
     unsigned universe_size;  /* MPI_UNIVERSE_SIZE */
     unsigned first_place;    /* where the mapping begins: behind so many processes */
     const char *parent_port; /* in `preputs`; NULL: no rank started this job */
+    unsigned parents;        /* the number of the job that started it */
     spawn_pairs_t preputs;   /* what its ranks find in their KVS */
 
     /* While it runs; supervise.c's. */
@@ -149,7 +150,8 @@ typedef struct job {
     pmi_server_t *pmi;
     struct pmi_links *links;
     unsigned running;  /* ranks */
-    bool is_abandoned; /* it could not be started as a whole: how its ranks end does not matter */
+    bool is_abandoned; /* it could not be started as a whole, or a rank has ended before it joined
+                          the parents: how the ranks end does not matter */
 } job_t;
 
 /* Sets the names of the node and of the job, whose number is 1. */

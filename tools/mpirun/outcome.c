@@ -102,6 +102,21 @@ static void describe(const job_t *job, unsigned rank, pmi_state_t state, opal_te
     }
 }
 
+char *outcome_describe_early_end(const job_t *job, unsigned rank)
+{
+    opal_text_t text = {0};
+    const rank_t *ended = &job->ranks[rank];
+    if (WIFSIGNALED(ended->wait_status)) {
+        describe(job, rank, PMI_NEW, &text);
+    } else {
+        char *name = outcome_name_rank(job, rank);
+        opal_text_printf(&text, "%s exited with status %d", name, WEXITSTATUS(ended->wait_status));
+        free(name);
+    }
+    opal_text_printf(&text, " before MPI_Init: %s", ended->app->path);
+    return opal_text_take(&text);
+}
+
 /* Adds the failures of a job to the text; `*failed` counts those of all jobs. */
 static void describe_failures(const job_t *job, opal_text_t *text, unsigned *failed)
 {

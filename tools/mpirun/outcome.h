@@ -28,6 +28,10 @@ int outcome_of_jobs(const job_t *jobs);
  */
 void outcome_report(const job_t *jobs);
 
+/* "rank 0 of job 2 on node7 (pid 4711) exited with status 1 before MPI_Init": of a rank that has
+ * ended without PMI. */
+char *outcome_describe_early_end(const job_t *job, unsigned rank);
+
 /* "rank 3 on node7 (pid 4711)", "rank 3 of job 2 on node7 (pid 4711)" */
 char *outcome_name_rank(const job_t *job, unsigned rank);
 

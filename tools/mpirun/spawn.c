@@ -373,6 +373,7 @@ job_t *spawn_prepare(const spawn_origin_t *origin, const spawn_request_t *reques
     job_t *job = opal_xcalloc(1, sizeof *job);
     job_init(job);
     job->number = origin->number;
+    job->parents = origin->parents->number;
     job->universe_size = origin->first->universe_size;
     job->first_place = origin->running;
     inherit_options(job, &origin->first->options);

@@ -10,12 +10,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "opal/mca/pmi/base/names.h"
 #include "opal/process/key.h"
 #include "opal/util/log.h"
 #include "opal/util/sha256.h"
 #include "tools/mpirun/environment.h"
 #include "tools/mpirun/launch.h"
 #include "tools/mpirun/nodes.h"
+#include "tools/mpirun/outcome.h"
 #include "tools/mpirun/pmi_link.h"
 #include "tools/mpirun/spawn.h"
 #include "tools/mpirun/supervisor.h"
@@ -195,6 +197,33 @@ bool supervisor_start_ranks(supervisor_t *self, job_t *job)
 
 /* -- a further job ------------------------------------------------------------------------ */
 
+void supervisor_kill_abandoned(const job_t *job, bool all)
+{
+    for (unsigned i = 0; i < job->size; i++) {
+        bool is_wanted = all || pmi_server_state(job->pmi, i) != PMI_NEW;
+        if (job->ranks[i].running && is_wanted)
+            kill(job->ranks[i].pid, SIGKILL);
+    }
+}
+
+void supervisor_abandon_job(supervisor_t *self, job_t *job, unsigned rank)
+{
+    const job_t *parents = self->jobs;
+    while (parents != NULL && parents->number != job->parents)
+        parents = parents->next;
+    if (parents != NULL) {
+        opal_text_t value = {0};
+        char *text = outcome_describe_early_end(job, rank);
+        opal_pmi_escape(&value, text);
+        pmi_server_put_text(parents->pmi, job->parent_port, opal_text_string(&value));
+        opal_text_free(&value);
+        free(text);
+    }
+    job->is_abandoned = true;
+    job->ranks[rank].by_itself = false;
+    supervisor_kill_abandoned(job, outcome_status(&job->ranks[rank], PMI_NEW) != 0);
+}
+
 /* Starts a job that is prepared. False: an error was reported; what runs of it is killed. */
 static bool start_further(supervisor_t *self, job_t *job)
 {
@@ -206,10 +235,7 @@ static bool start_further(supervisor_t *self, job_t *job)
     if (supervisor_add_job(self, job) && supervisor_start_ranks(self, job))
         return true;
     job->is_abandoned = true; /* and freed when no rank of it is left */
-    for (unsigned i = 0; i < job->size; i++) {
-        if (job->ranks[i].running)
-            kill(job->ranks[i].pid, SIGKILL);
-    }
+    supervisor_kill_abandoned(job, true);
     return false;
 }
 

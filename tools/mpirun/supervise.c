@@ -131,11 +131,19 @@ static char *name_jobs(const supervisor_t *self)
     return opal_xprintf("the job%s of %u rank%s", jobs == 1 ? "" : "s", size, size == 1 ? "" : "s");
 }
 
+/* True: what a rank has done does not matter any more. */
+static bool is_past(const supervisor_t *self, const job_t *job)
+{
+    if (job->is_abandoned)
+        supervisor_kill_abandoned(job, false); /* an aborting rank waits for its end */
+    return self->phase >= PHASE_ENDING || job->is_abandoned;
+}
+
 static void rank_aborted(void *context, unsigned rank, int code, const char *message)
 {
     job_t *job = context;
     supervisor_t *self = job->supervisor;
-    if (self->phase >= PHASE_ENDING || job->is_abandoned)
+    if (is_past(self, job))
         return;
     job->ranks[rank].is_reported = true;
     bool is_sequel = report_failures(self);
@@ -155,7 +163,7 @@ static void rank_broke_pmi(void *context, unsigned rank, const char *complaint)
 {
     job_t *job = context;
     supervisor_t *self = job->supervisor;
-    if (self->phase >= PHASE_ENDING || job->is_abandoned)
+    if (is_past(self, job))
         return;
     job->ranks[rank].is_reported = true;
     bool is_sequel = report_failures(self);
@@ -225,7 +233,10 @@ static void handle_end(pid_t pid, int wait_status, void *context)
 
     nodes_declare_ended(job, number);
     pmi_state_t state = pmi_server_state(job->pmi, number);
-    if (!outcome_ends_job(rank, state)) {
+    if (job->parent_port != NULL && state == PMI_NEW) {
+        supervisor_abandon_job(self, job, number);
+        pmi_server_rank_ended(job->pmi, number);
+    } else if (!outcome_ends_job(rank, state)) {
         pmi_server_rank_ended(job->pmi, number);
     } else if (self->phase == PHASE_RUNNING) {
         self->phase = PHASE_SETTLING;

@@ -12,7 +12,8 @@
  * In SETTLING the supervisor collects failures, so that failures with one cause are reported in one
  * message. From ENDING on, ranks end because they were asked to, and their statuses do not count.
  * A rank may ask for further jobs. They are watched and end as the first one does: the failure of a
- * rank ends all jobs. One whose ranks have all ended well is freed.
+ * rank ends all jobs. One whose ranks have all ended well is freed. A further job of which a rank
+ * ends before it has begun with PMI is abandoned: its parents learn why, and go on.
  *
  * When no rank is left, the supervisor kills what the ranks have started, writes the rest of the
  * output, and exits.

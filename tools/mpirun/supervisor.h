@@ -82,6 +82,14 @@ void supervisor_remove_job(supervisor_t *self, job_t *job);
 char *supervisor_spawn(void *context, unsigned rank, const spawn_request_t *request,
                        opal_text_t *started);
 
+/* A rank of a further job has ended before it has joined the parents, which are told why their job
+ * does not come. That is their error, and not one of this run. */
+void supervisor_abandon_job(supervisor_t *self, job_t *job, unsigned rank);
+
+/* Ends the processes of an abandoned job; of a program without MPI only those that have failed end
+ * the others. */
+void supervisor_kill_abandoned(const job_t *job, bool all);
+
 /* -- client.c ---------------------------------------------------------------------------- */
 
 /* Connects the first job, which is of one rank, to the program behind a socket. */

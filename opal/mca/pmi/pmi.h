@@ -111,6 +111,13 @@ typedef struct opal_pmi_ops {
                            const char *parent_port, opal_status_t errors[]);
 
     /*
+     * Why a job that this process has spawned with that port will not connect to it: `text`, a
+     * clause, is malloc'ed for the caller. OPAL_ERR_NOT_FOUND: as far as the launcher knows it
+     * will. NULL: the launcher does not know.
+     */
+    opal_status_t (*spawn_trouble)(void *state, const char *parent_port, char **text);
+
+    /*
      * Names for ports: a service (any text without a zero) is published by one process, and found
      * by processes of this job, of the jobs that the same launcher runs, and, as far as the
      * launcher can, of this user's other jobs. A name lives until it is unpublished or the launcher

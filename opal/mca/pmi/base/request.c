@@ -177,6 +177,19 @@ opal_status_t opal_pmi_request_spawn(const opal_pmi_launcher_t *launcher,
     return status;
 }
 
+/* mpirun has put it under the name of the port, where the parents' job has its values. */
+opal_status_t opal_pmi_request_trouble(const opal_pmi_launcher_t *launcher, const char *parent_port,
+                                       char **text)
+{
+    opal_status_t status =
+        opal_pmi_ask(launcher->connection, "get_result", "cmd=get key=%s", parent_port);
+    const char *value = opal_pmi_message_get(&launcher->connection->answer, "value");
+    if (status != OPAL_SUCCESS)
+        return status;
+    *text = opal_pmi_unescape(value != NULL ? value : "");
+    return OPAL_SUCCESS;
+}
+
 /* -- names -------------------------------------------------------------------------------- */
 
 opal_status_t opal_pmi_request_publish(const opal_pmi_launcher_t *launcher, const char *service,

@@ -24,6 +24,9 @@ typedef struct opal_pmi_launcher {
 OPAL_EXPORT opal_status_t opal_pmi_request_spawn(const opal_pmi_launcher_t *launcher,
                                                  const opal_pmi_program_t programs[], size_t count,
                                                  const char *parent_port, opal_status_t errors[]);
+/* Only of our mpirun. */
+OPAL_EXPORT opal_status_t opal_pmi_request_trouble(const opal_pmi_launcher_t *launcher,
+                                                   const char *parent_port, char **text);
 OPAL_EXPORT opal_status_t opal_pmi_request_publish(const opal_pmi_launcher_t *launcher,
                                                    const char *service, const char *port);
 OPAL_EXPORT opal_status_t opal_pmi_request_unpublish(const opal_pmi_launcher_t *launcher,

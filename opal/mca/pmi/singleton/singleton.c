@@ -117,6 +117,18 @@ static opal_status_t singleton_spawn(void *state OPAL_UNUSED, const opal_pmi_pro
     return status;
 }
 
+static opal_status_t singleton_spawn_trouble(void *state OPAL_UNUSED, const char *parent_port,
+                                             char **text)
+{
+    opal_pmi_launcher_t launcher;
+    opal_status_t status = server_enter(&launcher);
+    if (status == OPAL_SUCCESS) {
+        status = opal_pmi_request_trouble(&launcher, parent_port, text);
+        server_leave();
+    }
+    return status;
+}
+
 static opal_status_t singleton_publish(void *state OPAL_UNUSED, const char *service,
                                        const char *port)
 {
@@ -194,6 +206,7 @@ static const opal_pmi_ops_t singleton_ops = {
     .abort = singleton_abort,
     .finalize = singleton_finalize,
     .spawn = singleton_spawn,
+    .spawn_trouble = singleton_spawn_trouble,
     .publish = singleton_publish,
     .unpublish = singleton_unpublish,
     .lookup = singleton_lookup,

@@ -378,6 +378,12 @@ static opal_status_t wire_spawn(void *state, const opal_pmi_program_t programs[]
     return leave(state, opal_pmi_request_spawn(&launcher, programs, count, parent_port, errors));
 }
 
+static opal_status_t wire_spawn_trouble(void *state, const char *parent_port, char **text)
+{
+    opal_pmi_launcher_t launcher = enter(state);
+    return leave(state, opal_pmi_request_trouble(&launcher, parent_port, text));
+}
+
 static opal_status_t wire_publish(void *state, const char *service, const char *port)
 {
     opal_pmi_launcher_t launcher = enter(state);
@@ -453,7 +459,8 @@ static opal_status_t wire_finalize(void *state)
     {                                                                                              \
         .is_prompt = (is_ours), .may_return = (is_ours), .init = wire_init, .put = wire_put,       \
         .put_for = wire_put_for, .fence = wire_fence, .get = wire_get, .abort = wire_abort,        \
-        .finalize = wire_finalize, .spawn = wire_spawn, .publish = wire_publish,                   \
+        .finalize = wire_finalize, .spawn = wire_spawn,                                            \
+        .spawn_trouble = (is_ours) ? wire_spawn_trouble : NULL, .publish = wire_publish,           \
         .unpublish = wire_unpublish, .lookup = wire_lookup,                                        \
     }
 
