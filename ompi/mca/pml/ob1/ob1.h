@@ -344,6 +344,10 @@ int ob1_connect_source(const ompi_route_t *from);
 /* MPI_SUCCESS, or why no message can come from that source any more. */
 int ob1_source_error(const ompi_communicator_t *comm, int source);
 
+/* The same, also if the source, or all that may be it, has left: of an operation that the user
+ * cannot cancel. It is logged for the first one. */
+int ob1_source_error_uncancelled(const ompi_communicator_t *comm, int source);
+
 /* From now on push_all of peer.c is polled. Called before something waits for room or for credit.
  */
 void ob1_peers_poll(void);
@@ -388,15 +392,27 @@ bool ob1_peer_send_control(ob1_peer_t *peer, ob1_kind_t kind, const void *bytes,
  * ob1_fail_unreachable or by ob1_peers_poll. */
 void ob1_peer_mark_failed(ob1_peer_t *peer, opal_status_t why);
 
-extern atomic_bool ob1_any_failed;
-extern bool ob1_failure_is_new; /* since the last ob1_fail_unreachable */
+extern atomic_bool ob1_any_failed, ob1_any_unreachable; /* of the peers that there are */
+extern bool ob1_failure_is_new; /* or a departure, since the last ob1_fail_unreachable */
 
-/* A receive that was posted before this is true is failed by ob1_fail_unreachable, and none is
- * posted afterwards without a check. The caller holds ompi_lock or the lock of a matcher. */
+/* A receive that was posted before ob1_any_unreachable is true is failed by ob1_fail_unreachable,
+ * and none is posted afterwards without a check. The caller holds ompi_lock or the lock of a
+ * matcher. */
 static inline bool ob1_any_has_failed(void)
 {
     return atomic_load_explicit(&ob1_any_failed, memory_order_relaxed);
 }
+
+static inline bool ob1_any_is_unreachable(void)
+{
+    return atomic_load_explicit(&ob1_any_unreachable, memory_order_relaxed);
+}
+
+/* The peer has left through MPI_Finalize; the caller ends the requests as above. */
+void ob1_peer_mark_left(ob1_peer_t *peer);
+
+/* Whether the user may still cancel the receive. */
+bool ob1_receive_is_cancellable(const ob1_receive_t *receive);
 
 /* A request has failed because the peer has left: this is logged once for each peer. */
 void ob1_peer_report_departed(ob1_peer_t *peer);

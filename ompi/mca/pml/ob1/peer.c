@@ -14,7 +14,8 @@
 enum { SHORTEST_ZCOPY = 2048 }; /* bytes; copying fewer is faster than sending them from there */
 
 size_t ob1_part_bytes;
-atomic_bool ob1_any_failed; /* set before the matchers are searched, each under its lock */
+/* Set before the matchers are searched, each under its lock. */
+atomic_bool ob1_any_failed, ob1_any_unreachable;
 bool ob1_failure_is_new;
 
 static opal_list_t peers;   /* all of them; they stay until stop */
@@ -75,7 +76,29 @@ void ob1_peer_mark_failed(ob1_peer_t *peer, opal_status_t why)
                        peer->error == MPI_ERR_NO_MEM ? "MPI_ERR_NO_MEM" : "MPI_ERR_PROC_ABORTED");
     peer->has_failed = peer->is_notified = true;
     atomic_store_explicit(&ob1_any_failed, true, memory_order_relaxed);
+    atomic_store_explicit(&ob1_any_unreachable, true, memory_order_relaxed);
     ob1_failure_is_new = true;
+}
+
+void ob1_peer_mark_left(ob1_peer_t *peer)
+{
+    peer->has_left = true;
+    atomic_store_explicit(&ob1_any_unreachable, true, memory_order_relaxed);
+    ob1_failure_is_new = true;
+}
+
+/* A peer is not there any more: others may be unreachable still. */
+static void note_forgotten(void)
+{
+    bool any_failed = false, any_left = false;
+    for (opal_list_node_t *node = opal_list_first(&peers); node != NULL;
+         node = opal_list_next(&peers, node)) {
+        const ob1_peer_t *peer = opal_container_of(node, ob1_peer_t, all);
+        any_failed |= peer->has_failed;
+        any_left |= peer->has_left;
+    }
+    atomic_store_explicit(&ob1_any_failed, any_failed, memory_order_relaxed);
+    atomic_store_explicit(&ob1_any_unreachable, any_failed || any_left, memory_order_relaxed);
 }
 
 ob1_peer_t *ob1_peer(opal_process_t *process)
@@ -136,6 +159,23 @@ int ob1_source_error(const ompi_communicator_t *comm, int source)
     return error;
 }
 
+int ob1_source_error_uncancelled(const ompi_communicator_t *comm, int source)
+{
+    int error = ob1_source_error(comm, source);
+    if (error != MPI_SUCCESS || !ob1_any_is_unreachable())
+        return error;
+    int first = source != MPI_ANY_SOURCE ? source : 0;
+    int last = source != MPI_ANY_SOURCE ? source : ompi_comm_peers(comm) - 1;
+    ob1_peer_t *peer = NULL;
+    for (int rank = first; rank <= last; rank++) {
+        peer = ob1_known_peer(ompi_comm_process(comm, rank));
+        if (peer == NULL || !peer->has_left)
+            return MPI_SUCCESS;
+    }
+    ob1_peer_report_departed(peer);
+    return peer->error;
+}
+
 void ob1_peer_reject(opal_process_t *from, unsigned kind, const char *what)
 {
     ob1_peer_t *peer = ob1_peer(from);
@@ -152,9 +192,11 @@ void ob1_peer_report_departed(ob1_peer_t *peer)
         return;
     peer->is_notified = true;
     char text[OPAL_PROCESS_TEXT_BYTES];
-    opal_log_error("%s has left through MPI_Finalize or MPI_Comm_disconnect: messages that wait "
-                   "for it fail with MPI_ERR_PROC_ABORTED; every send needs a receive before that",
-                   opal_process_text(peer->process, text));
+    opal_log_error(
+        "%s has left through MPI_Finalize or MPI_Comm_disconnect: messages that wait "
+        "for it fail with MPI_ERR_PROC_ABORTED; every send needs a receive before that, and "
+        "every receive a send",
+        opal_process_text(peer->process, text));
 }
 
 /* Pushes from the head until there is no room. Returns how many entries have left. */
@@ -266,6 +308,8 @@ void ob1_peer_free(ob1_peer_t *peer)
         opal_list_remove(&peer->node);
     opal_process_set_end(peer->process, OPAL_END_MESSAGES, NULL);
     ob1_lanes_free(peer);
+    if (ob1_peer_is_unreachable(peer))
+        note_forgotten();
     free(peer);
 }
 
@@ -274,7 +318,7 @@ void ob1_peers_start(unsigned ranks, int (*fail)(void))
     opal_list_init(&peers);
     opal_list_init(&waiting);
     fail_unreachable = fail;
-    atomic_store_explicit(&ob1_any_failed, false, memory_order_relaxed);
+    note_forgotten();
     ob1_failure_is_new = false;
     ob1_credit_start(ranks);
 }

@@ -12,8 +12,8 @@
  *            of which a part is missing. A correct program has none of them, so the first one is
  *            reported. A send that nobody has received may be cancelled, before or after it has
  *            failed. A send that does not wait for the receiver completes, and its message is lost.
- *            Receives that wait for a message of the rank stay posted: a correct program may still
- *            cancel them
+ *            Receives that wait for a message of the rank fail if the user cannot cancel them:
+ * those of MPI_Recv and of collectives. Others stay posted: a correct program may cancel them
  *
  * The marks of a peer are peer.c's. This file ends requests.
  */
@@ -36,9 +36,11 @@ static uint32_t without_memory = UINT32_MAX;
 static int error_of_posted(const ob1_posted_t *posted)
 {
     const ob1_receive_t *receive = opal_container_of(posted, ob1_receive_t, posted);
-    return ob1_is_from(receive->comm, posted->source, without_memory)
-               ? MPI_ERR_NO_MEM
-               : ob1_source_error(receive->comm, posted->source);
+    if (ob1_is_from(receive->comm, posted->source, without_memory))
+        return MPI_ERR_NO_MEM;
+    return ob1_receive_is_cancellable(receive)
+               ? ob1_source_error(receive->comm, posted->source)
+               : ob1_source_error_uncancelled(receive->comm, posted->source);
 }
 
 static bool cannot_match(const ob1_posted_t *posted)
@@ -120,8 +122,9 @@ void ob1_peer_left(opal_process_t *process)
     ob1_peer_t *peer = ob1_peer_to_fail(process);
     if (peer == NULL || ob1_peer_is_unreachable(peer))
         return;
-    peer->has_left = true;
+    ob1_peer_mark_left(peer);
     end_begun(peer);
+    ob1_fail_unreachable();
 }
 
 void ob1_peer_forget(opal_process_t *process)

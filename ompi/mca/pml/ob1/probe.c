@@ -114,6 +114,8 @@ int ob1_probe(const ompi_route_t *from, ompi_message_t **message, MPI_Status *st
             return error;
         if (probe.error == MPI_SUCCESS)
             probe.error = ob1_connect_source(from);
+        if (probe.error == MPI_SUCCESS)
+            probe.error = ob1_source_error_uncancelled(from->comm, from->rank);
         if (probe.error != MPI_SUCCESS)
             return probe.error;
         atomic_init(&probe.done, 0);

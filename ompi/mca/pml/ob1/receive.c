@@ -60,6 +60,14 @@ static const ompi_request_ops_t receive_request_ops = {
     .can_finish_unlocked = true,
 };
 
+/* No user sees the request. */
+static const ompi_request_ops_t blocking_ops = {.can_finish_unlocked = true};
+
+bool ob1_receive_is_cancellable(const ob1_receive_t *receive)
+{
+    return receive->request.ops != &blocking_ops && receive->context != OMPI_CONTEXT_COLLECTIVE;
+}
+
 /* Everything except the request itself. */
 static void init_receive(ob1_receive_t *receive, const ompi_route_t *from, const ompi_data_t *data)
 {
@@ -102,11 +110,11 @@ OPAL_INLINE ob1_receive_t *create_receive(const ompi_route_t *from, const ompi_d
 
 /* -- posting --------------------------------------------------------------------------- */
 
-/* Whether a receive may be posted without a further check: no peer has failed, and the source is
- * connected. */
+/* Whether a receive may be posted without a further check: no peer has failed or left, and the
+ * source is connected. */
 static inline bool may_post(const ompi_route_t *from)
 {
-    return opal_likely(!ob1_any_has_failed()) &&
+    return opal_likely(!ob1_any_is_unreachable()) &&
            (from->rank == MPI_ANY_SOURCE || ob1_met_peer(from->comm, from->rank) != NULL);
 }
 
@@ -123,14 +131,17 @@ static void take_message(ob1_receive_t *receive, ob1_message_t *message)
     ob1_message_free(message);
 }
 
-/* The message is not here, and the receive is not posted: a peer has failed, the source is not
- * connected yet, or there was no memory. Under ompi_lock, so the message cannot have come since. */
+/* The message is not here, and the receive is not posted: a peer has failed or left, the source is
+ * not connected yet, or there was no memory. Under ompi_lock, so the message cannot have come
+ * since. */
 static void start_checked(ob1_receive_t *receive, const ompi_route_t *from)
 {
     ob1_matcher_t *matcher = ob1_matcher_for(from);
     int error = ob1_connect_source(from); /* which may find that it has failed */
     if (error == MPI_SUCCESS)
-        error = ob1_source_error(from->comm, from->rank);
+        error = ob1_receive_is_cancellable(receive)
+                    ? ob1_source_error(from->comm, from->rank)
+                    : ob1_source_error_uncancelled(from->comm, from->rank);
     if (error == MPI_SUCCESS) {
         ob1_lock(&matcher->lock);
         error = post(matcher, receive) ? MPI_SUCCESS : MPI_ERR_NO_MEM;
@@ -198,7 +209,7 @@ int ob1_recv(const ompi_route_t *from, const ompi_data_t *data, MPI_Status *stat
 {
     ob1_receive_t receive;
     ompi_request_t *request = &receive.request;
-    ompi_request_init_bare(request, &receive_request_ops, from->comm);
+    ompi_request_init_bare(request, &blocking_ops, from->comm);
     init_receive(&receive, from, data);
     start_receive(&receive, from);
     if (!ompi_request_is_done(request))
@@ -278,7 +289,7 @@ bool ob1_try_recv_unlocked(const ompi_route_t *from, const ompi_data_t *data, MP
     opal_short_release(&matcher->lock);
     if (message == NULL)
         return false;
-    ompi_request_init_bare(&receive.request, &receive_request_ops, from->comm);
+    ompi_request_init_bare(&receive.request, &blocking_ops, from->comm);
     init_receive(&receive, from, data);
     take_message(&receive, message);
     ompi_status_fill(status, &receive.request.status);
