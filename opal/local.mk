@@ -44,6 +44,7 @@ libopal_core_la_SOURCES += \
 	%D%/util/nearest.c \
 	%D%/util/pool.h \
 	%D%/util/text.c %D%/util/text.h \
+	%D%/mca/base/bound.h \
 	%D%/mca/base/catalog.c %D%/mca/base/catalog.h \
 	%D%/mca/base/component.h \
 	%D%/mca/base/diagnostic.c %D%/mca/base/diagnostic.h \

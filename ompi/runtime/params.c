@@ -4,7 +4,7 @@
 
 #include "ompi/api/mpi.h"
 #include "ompi/runtime/runtime.h"
-#include "ompi/win/counts.h"
+#include "ompi/win/win.h"
 
 enum { INITIAL_FATAL, INITIAL_ABORT, INITIAL_RETURN };
 
@@ -133,6 +133,7 @@ static const opal_param_row_t params[] = {
 opal_status_t ompi_params_register(void)
 {
     opal_pvar_register("win", "", ompi_win_pvars);
+    opal_bound_register("win", "", ompi_win_bound);
     return opal_param_register("mpi", "", params);
 }
 

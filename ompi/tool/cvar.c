@@ -19,6 +19,7 @@ static const opal_param_choice_t no_yes[] = {{"no", 0}, {"yes", 1}, {0}};
 typedef struct handle {
     uint64_t mark; /* HANDLE_MARK, 0 once it is freed */
     size_t index;
+    void *object; /* that the variable is bound to; NULL: none */
     int count;
 } handle_t;
 
@@ -100,7 +101,7 @@ int ompi_tool_cvar_info(int index, ompi_tool_cvar_info_t *info)
         .datatype = datatype_of(record->row.type),
         .enumeration = enum_of(record),
         .verbosity = verbosity_of(record),
-        .bind = MPI_T_BIND_NO_OBJECT,
+        .bind = ompi_tool_bind(record->bind),
         .scope = scope_of(record),
     };
     return MPI_SUCCESS;
@@ -216,19 +217,20 @@ static handle_t *handle_at(MPI_T_cvar_handle value)
     return handle;
 }
 
-int ompi_tool_cvar_open(int index, void *object OPAL_UNUSED, MPI_T_cvar_handle *handle, int *count)
+int ompi_tool_cvar_open(int index, const void *object, MPI_T_cvar_handle *handle, int *count)
 {
+    void *resolved;
     const opal_record_t *record = record_at(index);
     if (record == NULL)
         return MPI_T_ERR_INVALID_INDEX;
-    if (handle == NULL || count == NULL)
+    if (handle == NULL || count == NULL || !ompi_tool_object(record->bind, object, &resolved))
         return MPI_T_ERR_INVALID;
     handle_t *made = malloc(sizeof *made);
     if (made == NULL)
         return MPI_T_ERR_OUT_OF_HANDLES;
     opal_param_lock();
-    opal_catalog_look((size_t)index);
-    *made = (handle_t){HANDLE_MARK, (size_t)index, count_of(record)};
+    opal_catalog_look((size_t)index, resolved);
+    *made = (handle_t){HANDLE_MARK, (size_t)index, resolved, count_of(record)};
     opal_param_unlock();
     *handle = (MPI_T_cvar_handle)(void *)made;
     *count = made->count;
@@ -254,7 +256,7 @@ int ompi_tool_cvar_read(MPI_T_cvar_handle handle, void *buffer)
     if (buffer == NULL)
         return MPI_T_ERR_INVALID;
     opal_param_lock();
-    opal_catalog_look(known->index);
+    opal_catalog_look(known->index, known->object);
     read_value(opal_catalog_at(known->index), buffer, known->count);
     opal_param_unlock();
     return MPI_SUCCESS;
@@ -287,7 +289,7 @@ int ompi_tool_cvar_write(MPI_T_cvar_handle handle, const void *buffer)
     char *text = text_from(record, buffer, known->count);
     if (text == NULL)
         return MPI_T_ERR_INVALID;
-    opal_status_t status = opal_catalog_write(known->index, text);
+    opal_status_t status = opal_catalog_write(known->index, known->object, text);
     free(text);
     return error_of(status);
 }

@@ -12,6 +12,8 @@
  *   string, list     MPI_CHAR                                OMPI_TOOL_TEXT_BYTES, or more if the
  *                                                            value is longer when a handle is made
  *
+ * Settings of a communicator or window are bound to it (opal/mca/base/bound.h).
+ *
  * The scope says when a variable may be written (opal_param_write_t): NEVER is READONLY, ANYTIME is
  * LOCAL, and the others are ALL_EQ. What does not fit the limits of the parameter is
  * MPI_T_ERR_INVALID.
@@ -41,7 +43,7 @@ int ompi_tool_cvar_info(int index, ompi_tool_cvar_info_t *info);
 /* Puts variables that are new into their categories. */
 void ompi_tool_cvar_categorize(void);
 
-int ompi_tool_cvar_open(int index, void *object, MPI_T_cvar_handle *handle, int *count);
+int ompi_tool_cvar_open(int index, const void *object, MPI_T_cvar_handle *handle, int *count);
 int ompi_tool_cvar_close(MPI_T_cvar_handle *handle);
 int ompi_tool_cvar_read(MPI_T_cvar_handle handle, void *buffer);
 

@@ -14,7 +14,6 @@
 
 #include "opal/mca/base/pvar.h"
 #include "opal/util/list.h"
-#include "ompi/handle/handle.h"
 #include "ompi/tool/category.h"
 #include "ompi/tool/pvar_bound.h"
 
@@ -110,19 +109,6 @@ static MPI_Datatype datatype_of(opal_pvar_class_t class)
                                                                      : MPI_UNSIGNED_LONG;
 }
 
-static int bind_of(opal_pvar_bind_t bind)
-{
-    switch (bind) {
-    case OPAL_PVAR_OF_COMM:
-        return MPI_T_BIND_MPI_COMM;
-    case OPAL_PVAR_OF_WIN:
-        return MPI_T_BIND_MPI_WIN;
-    case OPAL_PVAR_OF_PROCESS:
-        break;
-    }
-    return MPI_T_BIND_NO_OBJECT;
-}
-
 int ompi_tool_pvar_info(int index, ompi_tool_pvar_info_t *info)
 {
     const opal_pvar_t *variable = variable_at(index);
@@ -138,7 +124,7 @@ int ompi_tool_pvar_info(int index, ompi_tool_pvar_info_t *info)
                            : NULL,
         .verbosity = MPI_T_VERBOSITY_TUNER_BASIC,
         .class = mpi_class(class),
-        .bind = bind_of(variable->row.bind),
+        .bind = ompi_tool_bind(variable->row.bind),
         .is_readonly = is_continuous(class),
         .is_continuous = is_continuous(class),
         .is_atomic = !is_continuous(class),
@@ -393,20 +379,6 @@ void ompi_tool_pvar_unbind(const ompi_object_t *object)
     ompi_tool_leave(MPI_SUCCESS);
 }
 
-/* False: it is not such an object. */
-static bool resolve_object(opal_pvar_bind_t bind, const void *object, void **resolved)
-{
-    void *handle;
-    *resolved = NULL;
-    if (bind == OPAL_PVAR_OF_PROCESS)
-        return true;
-    if (object == NULL)
-        return false;
-    memcpy(&handle, object, sizeof handle);
-    *resolved = ompi_handle_object(handle);
-    return ompi_object_is(*resolved, bind == OPAL_PVAR_OF_COMM ? OMPI_COMM : OMPI_WIN);
-}
-
 int ompi_tool_pvar_open(MPI_T_pvar_session session, int index, const void *object,
                         MPI_T_pvar_handle *handle, int *count)
 {
@@ -417,7 +389,7 @@ int ompi_tool_pvar_open(MPI_T_pvar_session session, int index, const void *objec
         return MPI_T_ERR_INVALID_SESSION;
     if (variable == NULL)
         return MPI_T_ERR_INVALID_INDEX;
-    if (handle == NULL || count == NULL || !resolve_object(variable->row.bind, object, &resolved))
+    if (handle == NULL || count == NULL || !ompi_tool_object(variable->row.bind, object, &resolved))
         return MPI_T_ERR_INVALID;
     handle_t *made = malloc(sizeof *made);
     if (made == NULL)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "opal/mca/base/catalog.h"
+#include "ompi/handle/handle.h"
 #include "ompi/runtime/runtime.h"
 #include "ompi/tool/event.h"
 #include "ompi/tool/event_type.h"
@@ -67,6 +68,32 @@ int ompi_tool_leave(int error)
 {
     pthread_mutex_unlock(&lock);
     return error;
+}
+
+int ompi_tool_bind(opal_pvar_bind_t bind)
+{
+    switch (bind) {
+    case OPAL_PVAR_OF_COMM:
+        return MPI_T_BIND_MPI_COMM;
+    case OPAL_PVAR_OF_WIN:
+        return MPI_T_BIND_MPI_WIN;
+    case OPAL_PVAR_OF_PROCESS:
+        break;
+    }
+    return MPI_T_BIND_NO_OBJECT;
+}
+
+bool ompi_tool_object(opal_pvar_bind_t bind, const void *handle, void **object)
+{
+    void *value;
+    *object = NULL;
+    if (bind == OPAL_PVAR_OF_PROCESS)
+        return true;
+    if (handle == NULL)
+        return false;
+    memcpy(&value, handle, sizeof value);
+    *object = ompi_handle_object(value);
+    return ompi_object_is(*object, bind == OPAL_PVAR_OF_COMM ? OMPI_COMM : OMPI_WIN);
 }
 
 void ompi_tool_put_text(const char *text, char *buffer, int *length)

@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "opal/mca/base/param.h"
+#include "opal/mca/base/pvar.h"
 #include "ompi/api/mpi.h"
 
 /* MPI_T_init_thread and MPI_T_finalize. Every thread level is granted. */
@@ -48,6 +48,13 @@ int ompi_tool_leave(int error);
  * nothing is returned; without a buffer or room, only the length.
  */
 void ompi_tool_put_text(const char *text, char *buffer, int *length);
+
+/* MPI_T_BIND_... */
+int ompi_tool_bind(opal_pvar_bind_t bind);
+
+/* The object of what `handle` points to; NULL for a variable that is bound to nothing. False: it is
+ * no such object. */
+bool ompi_tool_object(opal_pvar_bind_t bind, const void *handle, void **object);
 
 /* Sets an output that may be NULL. */
 #define OMPI_TOOL_PUT(output, value)                                                               \

@@ -55,6 +55,8 @@ static bool is_never_valid(const char *value OPAL_UNUSED)
     return false;
 }
 
+#define PRESET_ORDERING "rar,raw,war,waw"
+
 /* -- hints ------------------------------------------------------------------------------- */
 
 /* Windows that a hint may be given to. */
@@ -80,7 +82,7 @@ static const struct {
     bool is_fixed; /* it is used when the window is made */
 } hints[] = {
     {"no_locks", "false", is_truth, FOR_ALL, false},
-    {"accumulate_ordering", "rar,raw,war,waw", is_ordering, FOR_ALL, false},
+    {"accumulate_ordering", PRESET_ORDERING, is_ordering, FOR_ALL, false},
     {"accumulate_ops", "same_op_no_op", is_operations, FOR_ALL, false},
     {"mpi_accumulate_granularity", "0", is_number, FOR_ALL, true},
     {"same_size", "false", is_truth, FOR_ALL, false},
@@ -103,6 +105,7 @@ static int set_hints(ompi_win_t *win, ompi_info_t *info, bool is_made)
             error = ompi_info_set(win->info, hints[i].key, value);
     }
     win->has_no_locks = ompi_win_hint_is(win, "no_locks", "true");
+    win->osc.is_unordered = ompi_win_hint_is(win, "accumulate_ordering", "none");
     return error;
 }
 
@@ -139,3 +142,57 @@ uint64_t ompi_win_hint_number(const ompi_win_t *win, const char *key)
                ? number
                : 0;
 }
+
+/* -- as control variables ---------------------------------------------------------------- */
+
+static bool set_hint(ompi_win_t *win, const char *key, const char *value)
+{
+    ompi_info_t *info = ompi_info_create();
+    bool is_set = info != NULL && ompi_info_set(info, key, value) == MPI_SUCCESS &&
+                  ompi_win_set_hints(win, info) == MPI_SUCCESS;
+    if (info != NULL)
+        ompi_object_release(&info->head);
+    return is_set;
+}
+
+static void get_no_locks(void *object, opal_param_value_t *value)
+{
+    const ompi_win_t *win = object;
+    value->boolean = win->has_no_locks;
+}
+
+static bool set_no_locks(void *object, const opal_param_value_t *value)
+{
+    return set_hint(object, "no_locks", value->boolean ? "true" : "false");
+}
+
+static void get_unordered(void *object, opal_param_value_t *value)
+{
+    const ompi_win_t *win = object;
+    value->boolean = win->osc.is_unordered;
+}
+
+static bool set_unordered(void *object, const opal_param_value_t *value)
+{
+    return set_hint(object, "accumulate_ordering", value->boolean ? "none" : PRESET_ORDERING);
+}
+
+const opal_bound_row_t ompi_win_bound[] = {
+    {OPAL_PVAR_OF_WIN,
+     {.name = "no_locks",
+      .type = OPAL_PARAM_BOOL,
+      .write = OPAL_PARAM_ANYTIME,
+      .prose = "Refuse MPI_Win_lock and MPI_Win_lock_all for this window here (hint no_locks)"},
+     get_no_locks,
+     set_no_locks},
+    {OPAL_PVAR_OF_WIN,
+     {.name = "unordered_accumulates",
+      .type = OPAL_PARAM_BOOL,
+      .write = OPAL_PARAM_ANYTIME,
+      .prose = "The order of this process' accumulates to one location of this window does not "
+               "matter (hint accumulate_ordering = none): over a network one does not wait for "
+               "the one before"},
+     get_unordered,
+     set_unordered},
+    {0},
+};

@@ -166,7 +166,6 @@ static int prepare(ompi_win_t *win, ompi_info_t *info, uint64_t *area)
     if (error != MPI_SUCCESS)
         return error;
     window->has_same_op = ompi_win_hint_is(win, "accumulate_ops", "same_op");
-    window->is_unordered = ompi_win_hint_is(win, "accumulate_ordering", "none");
     win->alignment = (size_t)ompi_win_hint_number(win, "mpi_minimum_memory_alignment");
     return MPI_SUCCESS;
 }

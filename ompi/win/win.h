@@ -4,7 +4,7 @@
  * synchronization.
  *
  *   win.c      making and ending them
- *   hints.c    hints
+ *   hints.c    hints, which tools may write, too
  *   memory.c   the memory that a window allocates
  *   numa.c     on which NUMA node it lies
  *   sync.c     epochs, and waiting for other ranks
@@ -20,6 +20,7 @@
 #ifndef OMPI_WIN_H
 #define OMPI_WIN_H
 
+#include "opal/mca/base/bound.h"
 #include "ompi/communicator/communicator.h"
 #include "ompi/info/info.h"
 #include "ompi/mca/osc/osc.h"
@@ -104,6 +105,7 @@ int ompi_win_may_free(const ompi_win_t *win);
 
 /* Set those hints of `info` that the standard knows, that may be given to such a window, and, for
  * `set`, that may be given later; MPI_ERR_NO_MEM: only a part of them. */
+extern const opal_bound_row_t ompi_win_bound[];
 int ompi_win_begin_hints(ompi_win_t *win, ompi_info_t *info);
 int ompi_win_set_hints(ompi_win_t *win, ompi_info_t *info);
 bool ompi_win_hint_is(const ompi_win_t *win, const char *key, const char *value);

@@ -33,7 +33,9 @@ static bool is_sound(const info_t *info)
     return info->name_length == (int)strlen(info->name) + 1 && info->name_length > 1 &&
            info->description_length == (int)strlen(info->description) + 1 &&
            info->verbosity >= MPI_T_VERBOSITY_USER_BASIC &&
-           info->verbosity <= MPI_T_VERBOSITY_MPIDEV_ALL && info->bind == MPI_T_BIND_NO_OBJECT &&
+           info->verbosity <= MPI_T_VERBOSITY_MPIDEV_ALL &&
+           (info->bind == MPI_T_BIND_NO_OBJECT || info->bind == MPI_T_BIND_MPI_COMM ||
+            info->bind == MPI_T_BIND_MPI_WIN) &&
            info->scope >= MPI_T_SCOPE_CONSTANT && info->scope <= MPI_T_SCOPE_ALL_EQ &&
            info->datatype != MPI_DATATYPE_NULL && (!has_enum || info->datatype == MPI_INT);
 }
@@ -87,7 +89,7 @@ static int check_all(const char *when)
         info_t info;
         bool good = get_info(i, &info) == MPI_SUCCESS && is_sound(&info) &&
                     MPI_T_cvar_get_index(info.name, &found) == MPI_SUCCESS && found == i &&
-                    reads(i, &info);
+                    (info.bind != MPI_T_BIND_NO_OBJECT || reads(i, &info));
         if (!good)
             tap_check(false, "%s, variable %d (%s) is wrong", when, i, info.name);
         wrong += !good;
@@ -145,7 +147,7 @@ static void check_errors(void)
                   MPI_T_enum_get_item(info.enumeration, 1, &number, NULL, NULL) == MPI_SUCCESS &&
                   number == 1,
               "items of an enumeration");
-    MPI_T_cvar_handle_alloc(0, NULL, &handle, &number);
+    MPI_T_cvar_handle_alloc(tool_cvar("mpi_param_check"), NULL, &handle, &number);
     tap_check(MPI_T_cvar_read(handle, NULL) == MPI_T_ERR_INVALID &&
                   MPI_T_cvar_write(handle, NULL) == MPI_T_ERR_INVALID,
               "no buffer");

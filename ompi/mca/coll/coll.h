@@ -105,7 +105,7 @@ OPAL_EXPORT int ompi_coll_build_behind(const ompi_coll_call_t *call, const void 
 /* Whether all ranks of the communicator, and this process, are on one node. */
 OPAL_EXPORT bool ompi_coll_is_on_node(const ompi_communicator_t *comm);
 
-/* The state of the component with these operations, for a communicator. */
+/* The state of the component with these operations, for a communicator; NULL: it was not chosen. */
 OPAL_EXPORT void *ompi_coll_state(const ompi_communicator_t *comm, const ompi_coll_ops_t *ops);
 
 /* For the run of a component that decides by itself whether it takes a call: runs a schedule of

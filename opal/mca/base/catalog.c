@@ -2,14 +2,24 @@
 /* The catalog of parameters. It hears of them from the registry, as its watcher. */
 #include "opal/mca/base/catalog.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "opal/mca/base/diagnostic.h"
 #include "opal/mca/base/param_value.h"
+
+/* A table of settings of objects. Start-up only notes it. */
+typedef struct table {
+    const char *framework, *component;
+    const opal_bound_row_t *rows;
+} table_t;
 
 static struct {
     bool is_started;
     opal_record_t **records; /* pointers, so that a record stays where it is */
     size_t count;
+    table_t *tables;
+    size_t table_count;
 } catalog;
 
 static const char *copy_text(const char *text)
@@ -59,13 +69,14 @@ static opal_record_t *find(const char *full_name, size_t *index)
     return NULL;
 }
 
-static opal_record_t *add(const opal_param_info_t *info)
+static opal_record_t *add(const char *full_name, const char *framework, const char *component,
+                          const opal_param_row_t *row)
 {
     opal_record_t *record = opal_xcalloc(1, sizeof *record);
-    record->full_name = opal_xstrdup(info->full_name);
-    record->framework = opal_xstrdup(info->framework);
-    record->component = opal_xstrdup(info->component);
-    copy_row(record, info->row);
+    record->full_name = opal_xstrdup(full_name);
+    record->framework = opal_xstrdup(framework);
+    record->component = opal_xstrdup(component);
+    copy_row(record, row);
     catalog.records = opal_xrealloc(catalog.records, (catalog.count + 1) * sizeof *catalog.records);
     catalog.records[catalog.count++] = record;
     return record;
@@ -116,7 +127,7 @@ static void parameter_added(const opal_param_info_t *info)
     size_t index;
     opal_record_t *record = find(info->full_name, &index);
     if (record == NULL)
-        record = add(info);
+        record = add(info->full_name, info->framework, info->component, info->row);
     record->live = info->row;
     copy_value(record);
 }
@@ -129,6 +140,57 @@ static void parameter_leaves(const opal_param_info_t *info)
         return;
     copy_value(record);
     record->live = NULL;
+}
+
+static void list_table(const table_t *table)
+{
+    for (const opal_bound_row_t *row = table->rows; row->param.name != NULL; row++) {
+        size_t index;
+        char *full_name =
+            opal_xprintf("%s%s%s_%s", table->framework, *table->component != 0 ? "_" : "",
+                         table->component, row->param.name);
+        opal_record_t *record = find(full_name, &index);
+        if (record == NULL)
+            record = add(full_name, table->framework, table->component, &row->param);
+        record->bound = row;
+        record->bind = row->bind;
+        free(full_name);
+    }
+}
+
+void opal_bound_register(const char *framework, const char *component, const opal_bound_row_t *rows)
+{
+    size_t i = 0;
+    if (rows == NULL)
+        return;
+    opal_param_lock();
+    while (i < catalog.table_count && catalog.tables[i].rows != rows)
+        i++;
+    if (i == catalog.table_count) {
+        catalog.tables = opal_xrealloc(catalog.tables, (i + 1) * sizeof *catalog.tables);
+        catalog.tables[catalog.table_count++] = (table_t){framework, component, rows};
+        if (catalog.is_started)
+            list_table(&catalog.tables[i]);
+    }
+    opal_param_unlock();
+}
+
+void opal_bound_withdraw(const opal_bound_row_t *rows)
+{
+    size_t left = 0;
+    opal_param_lock();
+    for (size_t i = 0; i < catalog.table_count; i++) {
+        if (catalog.tables[i].rows != rows)
+            catalog.tables[left++] = catalog.tables[i];
+    }
+    catalog.table_count = left;
+    for (const opal_bound_row_t *row = rows; row != NULL && row->param.name != NULL; row++) {
+        for (size_t i = 0; i < catalog.count; i++) {
+            if (catalog.records[i]->bound == row)
+                catalog.records[i]->bound = NULL;
+        }
+    }
+    opal_param_unlock();
 }
 
 static void visit(const opal_param_info_t *info, void *context OPAL_UNUSED)
@@ -144,6 +206,8 @@ void opal_catalog_start(void)
         catalog.is_started = true;
         opal_param_visit(visit, NULL);
         opal_param_watch(&watcher);
+        for (size_t i = 0; i < catalog.table_count; i++)
+            list_table(&catalog.tables[i]);
     }
     opal_param_unlock();
 }
@@ -177,15 +241,39 @@ bool opal_catalog_find(const char *full_name, size_t *index)
     return found;
 }
 
-void opal_catalog_look(size_t index)
+static void get_bound(opal_record_t *record, void *object)
+{
+    if (record->row.type == OPAL_PARAM_LIST)
+        opal_strings_free(&record->value.list);
+    record->bound->get(object, &record->value);
+}
+
+void opal_catalog_look(size_t index, void *object)
 {
     opal_record_t *record = at(index);
     opal_param_lock();
+    if (record->bound != NULL)
+        get_bound(record, object);
     if (record->live != NULL && record->live->refresh != NULL)
         record->live->refresh();
     if (record->live != NULL)
         copy_value(record);
     opal_param_unlock();
+}
+
+static opal_status_t write_bound(opal_record_t *record, void *object, const char *text)
+{
+    char complaint[OPAL_COMPLAINT_MAX_BYTES];
+    if (record->row.write == OPAL_PARAM_NEVER)
+        return OPAL_ERR_NOT_SUPPORTED;
+    if (record->bound == NULL)
+        return OPAL_ERR_BUSY;
+    if (!opal_param_value_set(&record->row, text, complaint))
+        return OPAL_ERR_BAD_PARAM;
+    if (record->bound->set(object, &record->value))
+        return OPAL_SUCCESS;
+    opal_diagnostic_report(true); /* why not: start-up is over, and this rank has written it */
+    return OPAL_ERR_BAD_PARAM;
 }
 
 static opal_status_t write_record(opal_record_t *record, const char *text)
@@ -203,11 +291,12 @@ static opal_status_t write_record(opal_record_t *record, const char *text)
     return OPAL_SUCCESS;
 }
 
-opal_status_t opal_catalog_write(size_t index, const char *text)
+opal_status_t opal_catalog_write(size_t index, void *object, const char *text)
 {
     opal_record_t *record = at(index);
     opal_param_lock();
-    opal_status_t status = write_record(record, text);
+    opal_status_t status = record->bind != OPAL_PVAR_OF_PROCESS ? write_bound(record, object, text)
+                                                                : write_record(record, text);
     opal_param_unlock();
     return status;
 }

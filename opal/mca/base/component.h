@@ -29,7 +29,7 @@
 #include "opal/mca/base/param.h"
 
 enum {
-    OPAL_COMPONENT_ABI = 5, /* goes up when this header or a framework's changes */
+    OPAL_COMPONENT_ABI = 6, /* goes up when this header or a framework's changes */
     OPAL_REASON_MAX_BYTES = 256,
     OPAL_PRIORITY_MAX = 100,
 };
@@ -76,6 +76,7 @@ typedef struct opal_component {
     const char *prose;              /* one line for a person */
     const opal_param_row_t *params; /* ends with a row of zeros; NULL: none */
     const struct opal_pvar_row *pvars;    /* what it counts (pvar.h); likewise */
+    const struct opal_bound_row *bound;   /* settings of one object (bound.h); likewise */
     opal_status_t (*open)(void);          /* NULL: nothing to do */
     void (*query)(opal_answer_t *answer); /* required */
     void (*close)(void);                  /* NULL: nothing to do */

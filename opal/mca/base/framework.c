@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "opal/mca/base/bound.h"
 #include "opal/mca/base/diagnostic.h"
 #include "opal/mca/base/dso.h"
 #include "opal/mca/base/foreign.h"
@@ -352,6 +353,7 @@ static opal_status_t register_component(const opal_framework_t *framework,
                                         const opal_component_t *component)
 {
     opal_pvar_register(framework->name, component->name, component->pvars);
+    opal_bound_register(framework->name, component->name, component->bound);
     return opal_param_register(framework->name, component->name, component->params);
 }
 
@@ -455,8 +457,10 @@ void opal_framework_close(opal_framework_t *framework)
             candidate->component->close();
         if (candidate->component != NULL)
             opal_param_withdraw(candidate->component->params);
-        if (candidate->component != NULL && candidate->dso != NULL)
+        if (candidate->component != NULL && candidate->dso != NULL) {
             opal_pvar_withdraw(candidate->component->pvars);
+            opal_bound_withdraw(candidate->component->bound);
+        }
         opal_dso_unload(candidate->dso);
         opal_strings_free(&candidate->answer.notes);
         free(candidate->name);

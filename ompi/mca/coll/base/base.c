@@ -146,9 +146,9 @@ void *ompi_coll_state(const ompi_communicator_t *comm, const ompi_coll_ops_t *op
 {
     void *const *states = comm->coll;
     size_t i = 0;
-    while (ops_at(i) != ops)
+    while (i < chosen_count && ops_at(i) != ops)
         i++;
-    return states[i];
+    return i < chosen_count ? states[i] : NULL;
 }
 
 int ompi_coll_build_behind(const ompi_coll_call_t *call, const void *state,

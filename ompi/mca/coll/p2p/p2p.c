@@ -2,6 +2,9 @@
 /* The component: from a call to the algorithm of its operation. */
 #include "ompi/mca/coll/p2p/p2p.h"
 
+#include <stdlib.h>
+
+#include "opal/mca/base/bound.h"
 #include "opal/mca/base/component.h"
 
 static bool has_own_counts(ompi_coll_kind_t kind)
@@ -21,14 +24,63 @@ static bool is_relayed(const ompi_coll_call_t *call)
     return !has_own_counts(call->kind) && call->kind != OMPI_ALLTOALL;
 }
 
-/* The state of a communicator: what holds for all of its calls. */
-static unsigned on_node = OMPI_COLL_ON_NODE, anywhere = 0;
+/* -- communicators ------------------------------------------------------------------------- */
 
 static int comm_add(ompi_communicator_t *comm, void **state)
 {
-    *state = ompi_coll_is_on_node(comm) ? &on_node : &anywhere;
+    p2p_comm_t *own = calloc(1, sizeof *own);
+    if (own == NULL)
+        return MPI_ERR_NO_MEM;
+    own->holds = ompi_coll_is_on_node(comm) ? OMPI_COLL_ON_NODE : 0;
+    *state = own;
     return MPI_SUCCESS;
 }
+
+static void comm_remove(ompi_communicator_t *comm OPAL_UNUSED, void *state)
+{
+    p2p_comm_t *own = state;
+    free(own->rules);
+    opal_strings_free(&own->table);
+    free(own);
+}
+
+static const ompi_coll_ops_t p2p_ops;
+
+/* A child's calls are parts of calls of its parent. */
+static const ompi_coll_table_t *rules_of(const ompi_communicator_t *comm, const p2p_comm_t *own)
+{
+    if (comm->parent != NULL)
+        own = ompi_coll_state(comm->parent, &p2p_ops);
+    return own->rules != NULL ? own->rules : &p2p_rules;
+}
+
+static void get_table(void *object, opal_param_value_t *value)
+{
+    const p2p_comm_t *own = ompi_coll_state(object, &p2p_ops);
+    for (size_t i = 0; own != NULL && i < own->table.count; i++)
+        opal_strings_add(&value->list, own->table.items[i]);
+}
+
+static bool set_table(void *object, const opal_param_value_t *value)
+{
+    p2p_comm_t *own = ompi_coll_state(object, &p2p_ops);
+    return own != NULL && p2p_read_comm_table(own, &value->list);
+}
+
+static const opal_bound_row_t bound[] = {
+    {OPAL_PVAR_OF_COMM,
+     {.name = "comm_table",
+      .type = OPAL_PARAM_LIST,
+      .write = OPAL_PARAM_ANYTIME_EQUAL,
+      .prose = "Which algorithm a collective of this communicator uses, as in coll_p2p_table; "
+               "the collectives that it does not name keep the rules of the process. Empty: the "
+               "process' table"},
+     get_table,
+     set_table},
+    {0},
+};
+
+/* -- calls --------------------------------------------------------------------------------- */
 
 static int build(const ompi_coll_call_t *call, void *state, ompi_schedule_t *schedule,
                  bool *taken OPAL_UNUSED)
@@ -43,8 +95,10 @@ static int build(const ompi_coll_call_t *call, void *state, ompi_schedule_t *sch
     ompi_coll_measure_t measure = ompi_coll_measure(call, schedule->rank, size);
     if (measure.bytes == 0)
         return MPI_SUCCESS;
-    measure.holds |= *(const unsigned *)state;
-    const ompi_coll_algorithm_t *chosen = ompi_coll_choose(&p2p_rules, &measure, size);
+    const p2p_comm_t *own = state;
+    measure.holds |= own->holds;
+    const ompi_coll_algorithm_t *chosen =
+        ompi_coll_choose(rules_of(call->comm, own), &measure, size);
     opal_count(&p2p_counts[measure.family][chosen - p2p_rules.algorithms[measure.family]], 1);
     return chosen->build(call, schedule);
 }
@@ -52,6 +106,7 @@ static int build(const ompi_coll_call_t *call, void *state, ompi_schedule_t *sch
 static const ompi_coll_ops_t p2p_ops = {
     .build = build,
     .comm_add = comm_add,
+    .comm_remove = comm_remove,
 };
 
 static void query(opal_answer_t *answer)
@@ -70,6 +125,7 @@ const opal_component_t mca_coll_p2p_component = {
     .prose = "collectives made of messages",
     .params = p2p_params,
     .pvars = p2p_pvars,
+    .bound = bound,
     .open = p2p_open_rules,
     .query = query,
     .rules = tell_rules,

@@ -35,6 +35,17 @@ extern size_t p2p_segment_bytes; /* of a pipeline */
 extern unsigned p2p_window;      /* exchanges at a time */
 opal_status_t p2p_open_rules(void);
 
+/* What p2p knows of a communicator. */
+typedef struct p2p_comm {
+    unsigned holds;           /* of ompi_coll_measure_t: in all of its calls */
+    ompi_coll_table_t *rules; /* its own, which a tool has written; NULL: p2p_rules */
+    opal_strings_t table;     /* what was written */
+} p2p_comm_t;
+
+/* Rules of its own, or those of the process if the list is empty. False: it makes no sense, which
+ * was told, or there is no memory. */
+bool p2p_read_comm_table(p2p_comm_t *own, const opal_strings_t *list);
+
 /* How often each algorithm was used, and the rows of performance variables. */
 extern opal_counter_t p2p_counts[OMPI_FAMILIES][OMPI_COLL_ALGORITHMS_MAX];
 extern const opal_pvar_row_t p2p_pvars[];

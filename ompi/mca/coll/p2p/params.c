@@ -185,3 +185,26 @@ static bool read_rules_again(void)
 {
     return read_rules(true) == OPAL_SUCCESS;
 }
+
+/* Families that the list does not name have the rules that the process has now. */
+bool p2p_read_comm_table(p2p_comm_t *own, const opal_strings_t *list)
+{
+    ompi_coll_table_t *rules = NULL;
+    if (list->count > 0) {
+        rules = malloc(sizeof *rules);
+        if (rules == NULL)
+            return false;
+        *rules = p2p_rules;
+        rules->parameter = "coll_p2p_comm_table";
+        if (ompi_coll_table_read(rules, list) != OPAL_SUCCESS) {
+            free(rules);
+            return false;
+        }
+    }
+    free(own->rules);
+    own->rules = rules;
+    opal_strings_free(&own->table);
+    for (size_t i = 0; i < list->count; i++)
+        opal_strings_add(&own->table, list->items[i]);
+    return true;
+}

@@ -93,15 +93,9 @@ static uint64_t read_eager(const opal_pvar_row_t *row, void *object)
     return sum;
 }
 
-/* NULL: ob1 does not carry its messages. */
-static ob1_comm_t *comm_of(void *object)
-{
-    return ob1_is_running ? ((const ompi_communicator_t *)object)->pml : NULL;
-}
-
 static uint64_t read_comm(const opal_pvar_row_t *row, void *object)
 {
-    ob1_comm_t *own = comm_of(object);
+    ob1_comm_t *own = ob1_comm_of(object);
     uint64_t sum = 0;
     if (own == NULL)
         return 0;
@@ -132,13 +126,13 @@ static uint64_t queue_level(const ob1_matcher_t *matcher, int which)
 
 static uint64_t read_queue(const opal_pvar_row_t *row, void *object)
 {
-    ob1_comm_t *own = comm_of(object);
+    ob1_comm_t *own = ob1_comm_of(object);
     return own != NULL ? queue_level(&own->matchers[OMPI_CONTEXT_USER], row->which) : 0;
 }
 
 static uint64_t read_longest_queue(const opal_pvar_row_t *row, void *object)
 {
-    ob1_comm_t *own = comm_of(object);
+    ob1_comm_t *own = ob1_comm_of(object);
     if (own == NULL)
         return 0;
     ob1_matcher_t *matcher = &own->matchers[OMPI_CONTEXT_USER];

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
+#include "opal/mca/base/bound.h"
 #include "opal/mca/base/component.h"
 #include "opal/node/node.h"
 #include "opal/process/job.h"
@@ -16,6 +17,7 @@ bool ob1_is_running;
 /* A communicator keeps its processes, but ompi_comm_processes only those of the own job. */
 static bool make_peers(ob1_comm_t *own, const ompi_communicator_t *comm)
 {
+    own->rendezvous_limit = SIZE_MAX;
     own->peer_count = (uint32_t)ompi_comm_peers(comm);
     own->peers = calloc(own->peer_count, sizeof *own->peers);
     return own->peers != NULL || own->peer_count == 0;
@@ -194,6 +196,41 @@ static const opal_param_row_t params[] = {
     {0},
 };
 
+static void get_comm_limit(void *object, opal_param_value_t *value)
+{
+    const ob1_comm_t *own = ob1_comm_of(object);
+    value->size = own != NULL ? own->rendezvous_limit : SIZE_MAX;
+}
+
+/* With a limit no peer counts as met, so that every message takes the way on which the limit is
+ * looked at. */
+static bool set_comm_limit(void *object, const opal_param_value_t *value)
+{
+    const ompi_communicator_t *comm = object;
+    ob1_comm_t *own = ob1_comm_of(comm);
+    if (own == NULL)
+        return false;
+    uint32_t count = value->size == SIZE_MAX ? (uint32_t)ompi_comm_peers(comm) : 0;
+    own->rendezvous_limit = value->size;
+    __atomic_store_n(&own->peer_count, count, __ATOMIC_RELAXED);
+    return true;
+}
+
+static const opal_bound_row_t bound[] = {
+    {OPAL_PVAR_OF_COMM,
+     {.name = "comm_rendezvous_limit",
+      .type = OPAL_PARAM_SIZE,
+      .unit = "bytes",
+      .write = OPAL_PARAM_ANYTIME,
+      .prose = "The longest message of the program in this communicator that this process sends "
+               "without a rendezvous: longer ones stay here until their receives are posted. It "
+               "counts where it is less than the limits of the transport; the largest number: "
+               "these alone count"},
+     get_comm_limit,
+     set_comm_limit},
+    {0},
+};
+
 static void ob1_query(opal_answer_t *answer)
 {
     opal_answer_yes(answer, 20, &ob1_ops, NULL, "matching in the library, over any transport");
@@ -213,6 +250,7 @@ const opal_component_t mca_pml_ob1_component = {
     .prose = "messages over btl transports, matched in the library",
     .params = params,
     .pvars = ob1_pvars,
+    .bound = bound,
     .rules = ob1_rules,
     .query = ob1_query,
 };

@@ -225,12 +225,20 @@ typedef struct ob1_comm {
     opal_pool_t receives[OMPI_CONTEXT_COUNT]; /* where threads share; under the matcher's lock */
     opal_traffic_t sent;                      /* under ompi_lock */
     opal_traffic_t sent_unlocked; /* by the fast path; atomically, while ob1_counts_comms */
-    uint32_t peer_count;          /* ranks behind these are looked up by their process each time */
+    uint32_t peer_count;          /* ranks behind these are looked up by their process each time; 0
+                                     while rendezvous_limit is set. Written under ompi_lock */
+    size_t rendezvous_limit;      /* of its user's messages; SIZE_MAX: it has none of its own */
     _Atomic(ob1_peer_t *) *peers; /* by rank; NULL: not met yet. Written under ompi_lock */
 } ob1_comm_t;
 
 /* Between start and stop. */
 extern bool ob1_is_running;
+
+/* NULL: ob1 does not carry the messages of communicators now. */
+static inline ob1_comm_t *ob1_comm_of(const ompi_communicator_t *comm)
+{
+    return ob1_is_running ? comm->pml : NULL;
+}
 
 extern const opal_pvar_row_t ob1_pvars[];
 
@@ -318,11 +326,22 @@ static inline ob1_peer_t *ob1_known_peer(uint32_t process)
     return opal_process_get_end(process, OPAL_END_MESSAGES);
 }
 
+/* The count may change meanwhile (rendezvous_limit): either value does. An atomic load would be an
+ * instruction of its own. ThreadSanitizer does not know that the plain one does the same. */
+static inline uint32_t ob1_peer_count(const ob1_comm_t *own)
+{
+#if defined(__SANITIZE_THREAD__)
+    return __atomic_load_n(&own->peer_count, __ATOMIC_RELAXED);
+#else
+    return own->peer_count;
+#endif
+}
+
 /* The peer of a rank, if the communicator has met it, else NULL. Needs no lock. */
 static inline ob1_peer_t *ob1_met_peer(const ompi_communicator_t *comm, int rank)
 {
     const ob1_comm_t *own = comm->pml;
-    return opal_likely((uint32_t)rank < own->peer_count)
+    return opal_likely((uint32_t)rank < ob1_peer_count(own))
                ? atomic_load_explicit(&own->peers[rank], memory_order_acquire)
                : NULL;
 }
@@ -523,6 +542,16 @@ void ob1_send_fail(ob1_send_t *send); /* the peer is unreachable */
 void ob1_sends_end(void);
 
 extern size_t ob1_rendezvous_limit, ob1_part_bytes; /* parameters */
+
+/* Whether a message needs a rendezvous by the limit of its communicator. The paths for short
+ * messages need not ask: there no peer of such a communicator has been met. */
+static inline bool ob1_is_beyond_limit(const ompi_communicator_t *comm, uint32_t wire_context,
+                                       size_t bytes)
+{
+    const ob1_comm_t *own = comm->pml;
+    return opal_unlikely(bytes > own->rendezvous_limit) &&
+           wire_context % OMPI_CONTEXT_COUNT == OMPI_CONTEXT_USER;
+}
 
 typedef enum ob1_pushed {
     OB1_PUSHED,

@@ -357,7 +357,8 @@ static ob1_kind_t first_kind(const ob1_send_t *send)
     opal_btl_peer_t *btl = send->peer->btl;
     if (send->pushed > 0)
         return OB1_STREAM; /* which has begun */
-    if (is_direct(btl, &send->data, send->bytes))
+    if (is_direct(btl, &send->data, send->bytes) ||
+        ob1_is_beyond_limit(send->request.comm, send->match.context, send->bytes))
         return OB1_RTS;
     if (opal_unlikely(!ob1_peer_has_credit(send->peer)))
         return send->bytes <= SHORT_SYNC ? OB1_EAGER_SYNC : OB1_RTS;
@@ -520,7 +521,7 @@ static bool try_send_eager(const ompi_route_t *to, const ompi_data_t *data, ompi
     ob1_peer_t *peer = ob1_peer_of(to->comm, to->rank);
     size_t bytes = ompi_datatype_bytes(data->type, data->count);
     if (peer == NULL || bytes > peer->btl->ops->eager_bytes || mode == OMPI_SEND_SYNCHRONOUS ||
-        !ob1_peer_can_send_eager(peer) ||
+        !ob1_peer_can_send_eager(peer) || ob1_is_beyond_limit(to->comm, to->context, bytes) ||
         (bytes >= peer->btl->ops->direct_bytes && is_direct(peer->btl, data, bytes)))
         return false;
     ob1_match_t match = ob1_match_of(to);

@@ -61,6 +61,47 @@ static const opal_param_row_t other_table[] = {
     {0},
 };
 
+/* -- settings of an object, of which there are two here -- */
+
+typedef struct boat {
+    size_t limit;
+    opal_strings_t crew;
+} boat_t;
+
+static boat_t boats[2];
+
+static void get_limit(void *object, opal_param_value_t *value)
+{
+    value->size = ((const boat_t *)object)->limit;
+}
+
+static bool set_limit(void *object, const opal_param_value_t *value)
+{
+    if (value->size == 13)
+        return false;
+    ((boat_t *)object)->limit = value->size;
+    return true;
+}
+
+static void get_crew(void *object, opal_param_value_t *value)
+{
+    const boat_t *boat = object;
+    for (size_t i = 0; i < boat->crew.count; i++)
+        opal_strings_add(&value->list, boat->crew.items[i]);
+}
+
+static const opal_bound_row_t bound[] = {
+    {OPAL_PVAR_OF_COMM,
+     {.name = "limit", .type = OPAL_PARAM_SIZE, .max = "100", .write = OPAL_PARAM_ANYTIME},
+     get_limit,
+     set_limit},
+    {OPAL_PVAR_OF_WIN,
+     {.name = "crew", .type = OPAL_PARAM_LIST, .write = OPAL_PARAM_NEVER},
+     get_crew,
+     NULL},
+    {0},
+};
+
 static size_t find(const char *full_name)
 {
     size_t index = SIZE_MAX;
@@ -71,7 +112,7 @@ static size_t find(const char *full_name)
 static const opal_record_t *look(const char *full_name)
 {
     size_t index = find(full_name);
-    opal_catalog_look(index);
+    opal_catalog_look(index, NULL);
     return opal_catalog_at(index);
 }
 
@@ -130,9 +171,9 @@ END_TEST
 START_TEST(written_before_start)
 {
     opal_param_withdraw(table);
-    ck_assert_int_eq(opal_catalog_write(find("sea_depth"), "101"), OPAL_ERR_BAD_PARAM);
-    ck_assert_int_eq(opal_catalog_write(find("sea_depth"), "55"), OPAL_SUCCESS);
-    ck_assert_int_eq(opal_catalog_write(find("sea_list"), "x,y,z"), OPAL_SUCCESS);
+    ck_assert_int_eq(opal_catalog_write(find("sea_depth"), NULL, "101"), OPAL_ERR_BAD_PARAM);
+    ck_assert_int_eq(opal_catalog_write(find("sea_depth"), NULL, "55"), OPAL_SUCCESS);
+    ck_assert_int_eq(opal_catalog_write(find("sea_list"), NULL, "x,y,z"), OPAL_SUCCESS);
     ck_assert_int_eq(look("sea_depth")->value.integer, 55);
     opal_param_fini();
     setenv("OMPI_MCA_sea_depth", "66", 1);
@@ -146,10 +187,10 @@ END_TEST
 
 START_TEST(written_when)
 {
-    ck_assert_int_eq(opal_catalog_write(find("sea_depth"), "5"), OPAL_ERR_BUSY);
-    ck_assert_int_eq(opal_catalog_write(find("sea_fixed"), "5"), OPAL_ERR_NOT_SUPPORTED);
-    ck_assert_int_eq(opal_catalog_write(find("sea_bytes"), "5"), OPAL_ERR_NOT_SUPPORTED);
-    ck_assert_int_eq(opal_catalog_write(find("sea_name"), "whale"), OPAL_SUCCESS);
+    ck_assert_int_eq(opal_catalog_write(find("sea_depth"), NULL, "5"), OPAL_ERR_BUSY);
+    ck_assert_int_eq(opal_catalog_write(find("sea_fixed"), NULL, "5"), OPAL_ERR_NOT_SUPPORTED);
+    ck_assert_int_eq(opal_catalog_write(find("sea_bytes"), NULL, "5"), OPAL_ERR_NOT_SUPPORTED);
+    ck_assert_int_eq(opal_catalog_write(find("sea_name"), NULL, "whale"), OPAL_SUCCESS);
     ck_assert_str_eq(name, "whale");
     ck_assert_str_eq(look("sea_name")->value.string, "whale");
     ck_assert_str_eq(opal_param_setting("sea_name", NULL), "whale");
@@ -159,21 +200,63 @@ END_TEST
 /* Its owner is told, and may refuse; then everything is as before. */
 START_TEST(written_is_told)
 {
-    ck_assert_int_eq(opal_catalog_write(find("sea_level"), "9"), OPAL_SUCCESS);
+    ck_assert_int_eq(opal_catalog_write(find("sea_level"), NULL, "9"), OPAL_SUCCESS);
     ck_assert_int_eq(level, 9);
     ck_assert_int_eq(told, 1);
-    ck_assert_int_eq(opal_catalog_write(find("sea_level"), "13"), OPAL_ERR_BAD_PARAM);
+    ck_assert_int_eq(opal_catalog_write(find("sea_level"), NULL, "13"), OPAL_ERR_BAD_PARAM);
     ck_assert_int_eq(level, 9);
     ck_assert_int_eq(told, 3);
     ck_assert_int_eq(look("sea_level")->value.integer, 9);
-    ck_assert_int_eq(opal_catalog_write(find("sea_level"), "nine"), OPAL_ERR_BAD_PARAM);
+    ck_assert_int_eq(opal_catalog_write(find("sea_level"), NULL, "nine"), OPAL_ERR_BAD_PARAM);
     ck_assert_int_eq(level, 9);
+}
+END_TEST
+
+/* They are read from an object and written into it alone, within the limits of the row. */
+START_TEST(bound_to_objects)
+{
+    boats[0].limit = 4;
+    boats[1].limit = 5;
+    opal_bound_register("sea", "boat", bound);
+    opal_bound_register("sea", "boat", bound);
+    ck_assert_uint_eq(opal_catalog_count(), 9);
+    size_t limit = find("sea_boat_limit"), crew = find("sea_boat_crew");
+    ck_assert_int_eq(opal_catalog_at(limit)->bind, OPAL_PVAR_OF_COMM);
+    ck_assert_int_eq(opal_catalog_write(limit, &boats[1], "7"), OPAL_SUCCESS);
+    opal_catalog_look(limit, &boats[1]);
+    ck_assert_uint_eq(opal_catalog_at(limit)->value.size, 7);
+    opal_catalog_look(limit, &boats[0]);
+    ck_assert_uint_eq(opal_catalog_at(limit)->value.size, 4);
+    ck_assert_int_eq(opal_catalog_write(limit, &boats[1], "101"), OPAL_ERR_BAD_PARAM);
+    ck_assert_int_eq(opal_catalog_write(limit, &boats[1], "13"), OPAL_ERR_BAD_PARAM);
+    ck_assert_uint_eq(boats[1].limit, 7);
+    ck_assert_int_eq(opal_catalog_write(crew, &boats[0], "x"), OPAL_ERR_NOT_SUPPORTED);
+    opal_strings_add(&boats[0].crew, "ann");
+    for (int i = 0; i < 2; i++) /* the second look does not add to the first */
+        opal_catalog_look(crew, &boats[0]);
+    ck_assert_uint_eq(opal_catalog_at(crew)->value.list.count, 1);
+}
+END_TEST
+
+/* Without its component a setting remains known, and nothing can be written. */
+START_TEST(bound_leave)
+{
+    opal_bound_register("sea", "boat", bound);
+    size_t limit = find("sea_boat_limit");
+    opal_bound_withdraw(bound);
+    ck_assert_int_eq(opal_catalog_write(limit, &boats[0], "7"), OPAL_ERR_BUSY);
+    opal_catalog_look(limit, &boats[0]);
+    opal_bound_register("sea", "boat", bound);
+    ck_assert_uint_eq(opal_catalog_count(), 9);
+    ck_assert_int_eq(opal_catalog_write(limit, &boats[0], "7"), OPAL_SUCCESS);
+    ck_assert_uint_eq(boats[0].limit, 7);
 }
 END_TEST
 
 static const unit_test_t tests[] = {
     {.test = &indices_stay},         {.test = &values_outlast}, {.test = &looks_refresh},
     {.test = &written_before_start}, {.test = &written_when},   {.test = &written_is_told},
+    {.test = &bound_to_objects},     {.test = &bound_leave},
 };
 
 UNIT_MAIN("catalog", tests, setup);
