@@ -102,6 +102,7 @@ libompi_core_la_SOURCES += \
 	%D%/mca/mpool/base/marks.c %D%/mca/mpool/base/marks.h \
 	%D%/mca/mpool/mpool.h \
 	%D%/mca/mtl/base/base.c %D%/mca/mtl/base/base.h \
+	%D%/mca/mtl/base/observe.c \
 	%D%/mca/mtl/mtl.h \
 	%D%/mca/pml/base/base.c %D%/mca/pml/base/base.h \
 	%D%/mca/pml/pml.h %D%/mca/pml/tags.h \

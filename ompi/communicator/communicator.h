@@ -18,6 +18,7 @@
 #ifndef OMPI_COMMUNICATOR_H
 #define OMPI_COMMUNICATOR_H
 
+#include "opal/util/counter.h"
 #include "opal/util/list.h"
 #include "ompi/group/group.h"
 #include "ompi/info/info.h"
@@ -53,7 +54,8 @@ typedef struct ompi_communicator {
     uint32_t creations; /* how many communicators were made over it. The message lock */
     void *pml;          /* the pml's state */
     void *coll;         /* the coll framework's state */
-    struct ompi_bsend_buffer *bsend_buffer; /* NULL: none. The message lock */
+    opal_traffic_t network_sent, network_received; /* what a network matches. The message lock */
+    struct ompi_bsend_buffer *bsend_buffer;        /* NULL: none. The message lock */
     uint64_t checked;      /* collective calls that mpi_check has seen. The message lock */
     uint64_t call_history; /* a hash of their kinds and roots. The message lock */
     uint64_t call_digest;  /* of the latest and the history; 0: not checked. The message lock */

@@ -21,6 +21,8 @@
  * events that must end a sleep (opal/progress/descriptor.h). Results are MPI error codes, unless
  * said otherwise.
  *
+ * Messages are counted, and tools hear of them, by what a component tells (below).
+ *
  * Threading: the caller holds ompi_lock in every call, and progress holds it when it calls the poll
  * function. Only start, stop, flush and meet block.
  */
@@ -129,6 +131,29 @@ typedef struct ompi_mtl_ops {
     const char *(*describe)(unsigned process);
 } ompi_mtl_ops_t;
 
+/* -- for components ------------------------------------------------------------------------- */
+
+/* The message that a receive has met. */
+typedef struct ompi_mtl_arrival {
+    int source, tag;
+    size_t bytes; /* that were sent */
+    bool is_long; /* its data has not come with it */
+} ompi_mtl_arrival_t;
+
+/* A component has learned that a receive has its message; before the request completes. */
+OPAL_EXPORT void ompi_mtl_matched(const ompi_mtl_request_t *receive,
+                                  const ompi_mtl_arrival_t *arrival);
+
+/* A long message, which the component carries by a protocol of its own: the request to send has
+ * left, or has been answered; its data has left, or has come, or has failed, as the status says. */
+OPAL_EXPORT void ompi_mtl_rendezvous_begun(const ompi_mtl_request_t *request, int peer, int tag,
+                                           size_t bytes);
+OPAL_EXPORT void ompi_mtl_rendezvous_ended(const ompi_mtl_request_t *request, int peer, int tag,
+                                           size_t bytes);
+
+/* The process is known, and messages can go there. */
+OPAL_EXPORT void ompi_mtl_met(unsigned process);
+
 /* -- for pml/cm ----------------------------------------------------------------------------- */
 
 /*
@@ -138,5 +163,12 @@ typedef struct ompi_mtl_ops {
  */
 OPAL_EXPORT bool ompi_mtl_open(opal_answer_t *answer);
 OPAL_EXPORT void ompi_mtl_close(void);
+
+/* Of all communicators; pml/cm counts what is sent. Under ompi_lock. */
+typedef struct ompi_mtl_counts {
+    opal_traffic_t sent, received, rendezvous; /* rendezvous: sent */
+} ompi_mtl_counts_t;
+
+OPAL_EXPORT extern ompi_mtl_counts_t ompi_mtl_counts;
 
 #endif

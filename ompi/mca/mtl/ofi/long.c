@@ -35,6 +35,7 @@ typedef struct ofi_long {
     unsigned char *first; /* the beginning, where the provider takes one segment only */
     uint64_t bits, data;  /* of a receive's completion */
     bool awaits_cts;
+    bool has_begun;  /* the beginning of a send was handed over */
     uint32_t number; /* the receiver's */
     uint32_t part;
     size_t wanted;        /* bytes of the message, from its beginning */
@@ -234,11 +235,22 @@ void ofi_long_forget(ofi_request_t *request)
         forget_name(request->parts);
 }
 
+void ofi_long_begun(ofi_request_t *request)
+{
+    const ompi_route_t *to = &request->base.route;
+    request->parts->has_begun = true;
+    ompi_mtl_rendezvous_begun(&request->base, to->rank, to->tag, request->bytes);
+}
+
 /* The provider may have been sending the beginning until now. */
 void ofi_long_end(ofi_request_t *request)
 {
-    if (opal_unlikely(request->parts != NULL))
-        free_parts(request->parts);
+    const ompi_route_t *to = &request->base.route;
+    if (opal_likely(request->parts == NULL))
+        return;
+    if (request->parts->has_begun)
+        ompi_mtl_rendezvous_ended(&request->base, to->rank, to->tag, request->bytes);
+    free_parts(request->parts);
 }
 
 void ofi_long_stop(void)
@@ -253,6 +265,8 @@ static void end_receive(ofi_long_t *parts)
     ofi_request_t *request = parts->request;
     uint64_t bits = parts->bits, data = parts->data;
     size_t total = parts->head.total;
+    ompi_mtl_rendezvous_ended(&request->base, ofi_source(bits, data), ofi_tag_tag(&ofi.tags, bits),
+                              parts->wanted);
     free_parts(parts);
     if (opal_unlikely(request->base.base.status.MPI_ERROR != MPI_SUCCESS))
         ofi_request_end(request); /* it has failed */
@@ -372,8 +386,10 @@ static bool send_cts(const ofi_long_t *parts)
 void ofi_long_receive(ofi_request_t *request, uint64_t bits, uint64_t data,
                       const ofi_long_head_t *head)
 {
+    int source = ofi_source(bits, data), tag = ofi_tag_tag(&ofi.tags, bits);
     request->stage = OFI_IDLE; /* it has met its message */
-    ofi_peer_t *peer = ofi_peer_from(request->base.route.comm, ofi_source(bits, data));
+    ompi_mtl_matched(&request->base, &(ompi_mtl_arrival_t){source, tag, head->total, true});
+    ofi_peer_t *peer = ofi_peer_from(request->base.route.comm, source);
     if (peer == NULL && ofi_peer_error != MPI_ERR_NO_MEM) {
         ofi_request_fail(request, FI_EADDRNOTAVAIL, NULL);
         ofi_request_end(request);
@@ -388,5 +404,6 @@ void ofi_long_receive(ofi_request_t *request, uint64_t bits, uint64_t data,
     parts->bits = bits & ~ofi.tags.synchronous; /* the CTS is the answer */
     parts->data = data;
     request->parts = parts;
+    ompi_mtl_rendezvous_begun(&request->base, source, tag, parts->wanted);
     ofi_receive_post(&parts->operation);
 }

@@ -464,9 +464,10 @@ static inline bool ofi_long_head_is_one(const ofi_long_head_t *head)
 }
 
 /* The sender: what the request needs before its beginning is sent; the beginning (*is_over: there
- * is no completion); no CTS will come; the request is over. */
+ * is no completion); the beginning was handed over; no CTS will come; the request is over. */
 int ofi_long_prepare(ofi_request_t *request);
 ssize_t ofi_long_begin(ofi_request_t *request, bool *is_over);
+void ofi_long_begun(ofi_request_t *request);
 void ofi_long_forget(ofi_request_t *request);
 void ofi_long_end(ofi_request_t *request);
 void ofi_long_cts(const ofi_control_t *control);

@@ -48,5 +48,6 @@ ofi_peer_t *ofi_peer_meet(unsigned process)
     opal_list_init(&peer->queue);
     opal_list_init(&peer->unanswered);
     ofi_peers[process] = peer;
+    ompi_mtl_met(process);
     return peer;
 }

@@ -92,6 +92,9 @@ static void refuse_head(ofi_request_t *request)
 void ofi_receive_delivered(ofi_request_t *request, uint64_t bits, uint64_t data, size_t total)
 {
     if (opal_likely(!ofi.has_long || total != ofi.max_bytes)) {
+        ompi_mtl_matched(&request->base,
+                         &(ompi_mtl_arrival_t){ofi_source(bits, data), ofi_tag_tag(&ofi.tags, bits),
+                                               total, false});
         ofi_receive_end(request, bits, data, total);
         return;
     }

@@ -194,6 +194,8 @@ static bool post_send(ofi_operation_t *operation)
     if (result == -FI_EAGAIN)
         return false;
     request->stage = OFI_POSTED;
+    if (result == 0 && opal_unlikely(request->parts != NULL))
+        ofi_long_begun(request);
     if (result != 0)
         fail_send(request, (int)-result, NULL);
     else if (is_over)

@@ -261,6 +261,7 @@ const opal_component_t mca_pml_cm_component = {
     OPAL_COMPONENT_HEAD(pml, cm),
     .prose = "messages that the network matches (mtl)",
     .params = params,
+    .pvars = cm_pvars,
     .query = cm_query,
     .close = cm_close,
 };

@@ -5,6 +5,7 @@
  *   cm.c          the component: whether a network is wanted and which one; start and end
  *   request.c     sends, receives and probes, which the mtl carries out
  *   retry.[ch]    probes that are repeated, since a network does not report unexpected messages
+ *   counts.c      performance variables
  *   hybrid.[ch]   two paths: shared memory for ranks of this node, the network for the others
  *
  * A small send needs no request. Other sends, and receives, have one from a pool, blocking ones
@@ -16,11 +17,14 @@
 #ifndef OMPI_PML_CM_H
 #define OMPI_PML_CM_H
 
+#include "opal/mca/base/pvar.h"
 #include "ompi/mca/mtl/mtl.h"
 #include "ompi/mca/pml/pml.h"
 
 /* The chosen mtl, from query to close. */
 extern const ompi_mtl_ops_t *cm_mtl;
+
+extern const opal_pvar_row_t cm_pvars[];
 
 /* -- request.c: slots of the pml's contract -- */
 

@@ -20,6 +20,32 @@ void cm_requests_end(void)
     opal_pool_empty(&pool);
 }
 
+/* -- counted sends ------------------------------------------------------------------------ */
+
+static void count_sent(const ompi_route_t *to, const ompi_data_t *data)
+{
+    size_t bytes = ompi_datatype_bytes(data->type, data->count);
+    opal_count_message(&ompi_mtl_counts.sent, bytes);
+    opal_count_message(&to->comm->network_sent, bytes);
+}
+
+static bool send_now(const ompi_route_t *to, const ompi_data_t *data)
+{
+    if (opal_unlikely(!cm_mtl->send_now(to, data)))
+        return false;
+    count_sent(to, data);
+    return true;
+}
+
+/* It may be complete afterwards, but it is not freed. */
+static int start_send(ompi_mtl_request_t *request)
+{
+    int error = cm_mtl->send(request);
+    if (opal_likely(error == MPI_SUCCESS))
+        count_sent(&request->route, &request->data);
+    return error;
+}
+
 /* -- requests ---------------------------------------------------------------------------- */
 
 /* The mtl's part of new memory is zero. NULL: no memory. */
@@ -51,9 +77,8 @@ static int restart_send(ompi_request_t *base)
     ompi_mtl_request_t *request = mtl_request(base);
     ompi_status_set_empty(&base->status); /* the last send may have been cancelled */
     request->is_unreceived = false;
-    if (request->mode == OMPI_SEND_SYNCHRONOUS ||
-        !cm_mtl->send_now(&request->route, &request->data))
-        return cm_mtl->send(request);
+    if (request->mode == OMPI_SEND_SYNCHRONOUS || !send_now(&request->route, &request->data))
+        return start_send(request);
     ompi_request_complete(base);
     return MPI_SUCCESS;
 }
@@ -146,12 +171,12 @@ static ompi_mtl_request_t *create_send(const ompi_route_t *to, const ompi_data_t
 int cm_isend(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode,
              ompi_request_t **request)
 {
-    if (mode != OMPI_SEND_SYNCHRONOUS && opal_likely(cm_mtl->send_now(to, data))) {
+    if (mode != OMPI_SEND_SYNCHRONOUS && opal_likely(send_now(to, data))) {
         *request = &ompi_request_sent;
         return MPI_SUCCESS;
     }
     ompi_mtl_request_t *send = create_send(to, data, mode);
-    return send != NULL ? return_request(send, cm_mtl->send(send), request) : MPI_ERR_NO_MEM;
+    return send != NULL ? return_request(send, start_send(send), request) : MPI_ERR_NO_MEM;
 }
 
 int cm_send_init(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode,
@@ -167,7 +192,7 @@ int cm_send_init(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode
 
 int cm_send(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode)
 {
-    if (mode != OMPI_SEND_SYNCHRONOUS && opal_likely(cm_mtl->send_now(to, data)))
+    if (mode != OMPI_SEND_SYNCHRONOUS && opal_likely(send_now(to, data)))
         return MPI_SUCCESS;
     ompi_mtl_request_t *send = allocate();
     if (send == NULL)
@@ -176,7 +201,7 @@ int cm_send(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mo
     fill_in(send, to, data);
     send->mode = mode;
     send->is_send = true;
-    return wait_and_free(send, cm_mtl->send(send), MPI_STATUS_IGNORE);
+    return wait_and_free(send, start_send(send), MPI_STATUS_IGNORE);
 }
 
 /* -- receiving ----------------------------------------------------------------------- */
