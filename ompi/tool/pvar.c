@@ -493,7 +493,7 @@ int ompi_tool_pvar_read(MPI_T_pvar_session session, MPI_T_pvar_handle handle, vo
     if (error != MPI_SUCCESS)
         return error;
     if (and_reset && is_continuous(class_of(found)))
-        return MPI_T_ERR_PVAR_NO_WRITE;
+        return MPI_T_ERR_PVAR_NO_ATOMIC; /* as MPI_T_pvar_get_info says */
     store(found, and_reset ? read_and_reset(found) : value_of(found), buffer);
     return MPI_SUCCESS;
 }

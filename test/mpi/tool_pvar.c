@@ -178,7 +178,7 @@ static void check_level(void)
                   MPI_T_pvar_stop(session, level) == MPI_T_ERR_PVAR_NO_STARTSTOP &&
                   MPI_T_pvar_reset(session, level) == MPI_T_ERR_PVAR_NO_WRITE &&
                   MPI_T_pvar_write(session, level, &value) == MPI_T_ERR_PVAR_NO_WRITE &&
-                  MPI_T_pvar_readreset(session, level, &value) == MPI_T_ERR_PVAR_NO_WRITE,
+                  MPI_T_pvar_readreset(session, level, &value) == MPI_T_ERR_PVAR_NO_ATOMIC,
               "a level can be read alone");
     tap_check(MPI_T_pvar_start(session, MPI_T_PVAR_ALL_HANDLES) == MPI_SUCCESS &&
                   MPI_T_pvar_reset(session, MPI_T_PVAR_ALL_HANDLES) == MPI_SUCCESS &&
