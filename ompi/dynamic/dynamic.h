@@ -40,7 +40,7 @@ typedef struct ompi_meeting_way {
     const char *detail;    /* about the error */
     /* Asked now and then while an accept waits, under the message lock: whether nobody will
      * connect, and a sentence why. NULL: that is not known. */
-    bool (*is_hopeless)(const char *port, char detail[OMPI_DYNAMIC_DETAIL_BYTES]);
+    bool (*is_unreachable)(const char *port, char detail[OMPI_DYNAMIC_DETAIL_BYTES]);
 } ompi_meeting_way_t;
 
 /* The seconds of the info's time limit (keys "timeout", "connect_timeout"), or `preset`. False: the

@@ -114,11 +114,11 @@ typedef struct doubt {
 
 static const uint64_t first_pause_nsec = 4000000, most_pause_nsec = 250000000;
 
-static void ask_for_hope(opal_timer_t *timer)
+static void ask_launcher(opal_timer_t *timer)
 {
     doubt_t *doubt = opal_container_of(timer, doubt_t, timer);
     char detail[OMPI_DYNAMIC_DETAIL_BYTES];
-    if (doubt->way->is_hopeless(doubt->way->port, detail)) {
+    if (doubt->way->is_unreachable(doubt->way->port, detail)) {
         opal_meeting_give_up(doubt->meeting, detail);
         return;
     }
@@ -132,7 +132,7 @@ static bool find_peer(party_t *party, const ompi_meeting_way_t *way, uint64_t ti
 {
     opal_meeting_t *meeting = &party->meeting;
     opal_port_t *port = way->kind == OMPI_MEETING_ACCEPT ? opal_port_find(way->port) : NULL;
-    doubt_t doubt = {.timer.expired = ask_for_hope,
+    doubt_t doubt = {.timer.expired = ask_launcher,
                      .meeting = meeting,
                      .way = way,
                      .pause_nsec = first_pause_nsec};
@@ -147,7 +147,7 @@ static bool find_peer(party_t *party, const ompi_meeting_way_t *way, uint64_t ti
                   "The root has not opened this port, or has closed it.");
         return false;
     }
-    if (way->is_hopeless != NULL)
+    if (way->is_unreachable != NULL)
         opal_timer_set(&doubt.timer, opal_timer_now() + doubt.pause_nsec);
     ompi_wait_until(&meeting->done);
     opal_timer_cancel(&doubt.timer);

@@ -114,7 +114,7 @@ static int share_codes(const ompi_side_t *side, int root, const start_t *start,
 }
 
 /* A child that ends before MPI_Init never connects. */
-static bool is_hopeless(const char *port, char detail[OMPI_DYNAMIC_DETAIL_BYTES])
+static bool is_unreachable(const char *port, char detail[OMPI_DYNAMIC_DETAIL_BYTES])
 {
     void *state;
     const opal_pmi_ops_t *pmi = opal_pmi(&state);
@@ -150,7 +150,7 @@ int ompi_dynamic_spawn(ompi_communicator_t *comm, int root, const ompi_spawn_t *
         ompi_meeting_way_t way = {.kind = OMPI_MEETING_ACCEPT,
                                   .port = port != NULL ? opal_port_name(port) : NULL,
                                   .timeout_nsec = comm->rank == root ? spawn->timeout_nsec : 0,
-                                  .is_hopeless = is_hopeless};
+                                  .is_unreachable = is_unreachable};
         error = ompi_dynamic_meet(comm, root, &way, result, detail);
         for (uint32_t i = 0; error != MPI_SUCCESS && codes != NULL && i < start.asked; i++)
             codes[i] = MPI_ERR_SPAWN;
