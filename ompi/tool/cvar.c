@@ -145,10 +145,9 @@ static void read_text(const opal_record_t *record, char *buffer, int bytes)
 
 static void read_value(const opal_record_t *record, void *buffer, int count)
 {
-    int number = record->value.boolean;
     switch (record->row.type) {
     case OPAL_PARAM_BOOL:
-        memcpy(buffer, &number, sizeof number);
+        memcpy(buffer, &(int){record->value.boolean}, sizeof(int));
         return;
     case OPAL_PARAM_INT:
     case OPAL_PARAM_ENUM:
