@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "ompi/check/check.h"
+#include "ompi/check/finding.h"
 
 enum { DETAIL_MAX_BYTES = 128 };
 
@@ -36,7 +36,7 @@ int ompi_api_fail(void *object, int code, const char *function)
     error_detail = NULL;
     error_object = NULL;
     if (detail == NULL)
-        detail = ompi_check_take_text(code);
+        detail = ompi_check_take_text(code, &about);
     ompi_api_invoke_errhandler(object != NULL ? object : about, code, function, detail);
     if (about != NULL) {
         ompi_lock(); /* it may be the last reference of a communicator */

@@ -8,6 +8,8 @@
 #include "opal/progress/descriptor.h"
 #include "opal/progress/wait.h"
 #include "ompi/check/check.h"
+#include "ompi/check/finding.h"
+#include "ompi/check/place.h"
 #include "ompi/handle/handle.h"
 #include "ompi/request/request.h"
 
@@ -17,7 +19,6 @@ enum {
     LOOKS = 256,   /* polls of a wait from one comparison to the next */
     AWAKE_NSEC = 50000000,    /* a sleeping wait compares so often: nobody wakes it for that */
     TIMEOUT_NSEC = 200000000, /* ranks whose data alone differs often find each other */
-    TEXT_BYTES = 320,
 };
 
 /* In the node's segment. Its owner writes it. */
@@ -31,16 +32,15 @@ ompi_check_level_t ompi_check_level;
 
 static board_t *own;
 static board_t private_board; /* nobody else sees it: for full checks, by messages */
-static char text[TEXT_BYTES];
-static int text_error;
 
 /* -- start and end --------------------------------------------------------------------------- */
 
 void ompi_check_start(ompi_check_level_t level)
 {
     ompi_check_level = level;
+    if (level == OMPI_CHECK_FULL)
+        ompi_check_places_start();
     own = level == OMPI_CHECK_FULL ? &private_board : NULL;
-    text_error = MPI_SUCCESS;
     memset(&private_board, 0, sizeof private_board);
     if (level == OMPI_CHECK_OFF || opal_node_base() == NULL)
         return;
@@ -55,6 +55,7 @@ void ompi_check_stop(void)
 {
     ompi_check_level = OMPI_CHECK_OFF;
     own = NULL;
+    ompi_check_find_text(MPI_SUCCESS);
 }
 
 void ompi_check_comm_add(ompi_communicator_t *comm)
@@ -182,8 +183,8 @@ static void compare(comparison_t *comparison, const ompi_check_record_t *record,
         (comparison->worst == OMPI_DIFFERS_NOT || difference < comparison->worst)) {
         comparison->worst = difference;
         comparison->worst_rank = rank;
-        ompi_check_explain(difference, first, comparison->first_rank, record, rank, text,
-                           sizeof text);
+        ompi_check_explain(difference, first, comparison->first_rank, record, rank,
+                           ompi_check_finding.text, sizeof ompi_check_finding.text);
     }
     if (goes_with_all(first) && !goes_with_all(record)) {
         *first = *record;
@@ -202,7 +203,8 @@ static void look_back(const ompi_communicator_t *comm, uint64_t number, int rank
             return;
         ompi_difference_t difference = ompi_check_difference(&mine, &record);
         if (difference == OMPI_DIFFERS_KIND || difference == OMPI_DIFFERS_ROOT)
-            ompi_check_explain(difference, &mine, comm->rank, &record, rank, text, sizeof text);
+            ompi_check_explain(difference, &mine, comm->rank, &record, rank,
+                               ompi_check_finding.text, sizeof ompi_check_finding.text);
         if (difference != OMPI_DIFFERS_BEFORE)
             return;
     }
@@ -220,8 +222,8 @@ static bool find_earlier_amount(const ompi_communicator_t *comm, uint64_t number
             if (!ompi_check_read(comm, earlier, rank, &record) ||
                 ompi_check_difference(&mine, &record) != OMPI_DIFFERS_COUNT)
                 continue;
-            ompi_check_explain(OMPI_DIFFERS_COUNT, &mine, comm->rank, &record, rank, text,
-                               sizeof text);
+            ompi_check_explain(OMPI_DIFFERS_COUNT, &mine, comm->rank, &record, rank,
+                               ompi_check_finding.text, sizeof ompi_check_finding.text);
             return true;
         }
     }
@@ -269,19 +271,19 @@ void ompi_check_end(ompi_communicator_t *comm, int error)
 /* The error of a difference, whose sentence is set. */
 static int conclude(ompi_communicator_t *comm, ompi_difference_t difference, bool ends)
 {
-    text_error = ompi_check_error_of(difference);
+    int error = ompi_check_find_text(ompi_check_error_of(difference));
     if (ends)
-        ompi_check_end(comm, text_error);
-    return text_error;
+        ompi_check_end(comm, error);
+    return error;
 }
 
 int ompi_check_refuse(ompi_communicator_t *comm)
 {
-    text_error = MPI_ERR_OTHER;
-    snprintf(text, sizeof text,
-             "Collectives have ended on this communicator, because the calls of its ranks differed "
-             "before; free it, and make a new one.");
-    return comm->check_error != MPI_SUCCESS ? text_error : MPI_SUCCESS;
+    if (comm->check_error == MPI_SUCCESS)
+        return MPI_SUCCESS;
+    return ompi_check_find(MPI_ERR_OTHER, NULL,
+                           "Collectives have ended on this communicator, because the calls of its "
+                           "ranks differed before; free it, and make a new one.");
 }
 
 int ompi_check_compare_given(ompi_communicator_t *comm, const ompi_check_record_t records[])
@@ -301,13 +303,12 @@ static int find_ended(ompi_communicator_t *comm)
         const board_t *board = board_of(ompi_comm_process(comm, rank));
         if (board == NULL || board == own || !has_ended(board, key_of(comm)))
             continue;
-        text_error = MPI_ERR_OTHER;
-        snprintf(text, sizeof text,
-                 "Rank %d has found that the calls of the ranks differ, in an earlier call; "
-                 "collectives have ended on this communicator.",
-                 rank);
-        ompi_check_end(comm, text_error);
-        return text_error;
+        ompi_check_find(MPI_ERR_OTHER, NULL,
+                        "Rank %d has found that the calls of the ranks differ, in an earlier call; "
+                        "collectives have ended on this communicator.",
+                        rank);
+        ompi_check_end(comm, MPI_ERR_OTHER);
+        return MPI_ERR_OTHER;
     }
     return MPI_SUCCESS;
 }
@@ -347,12 +348,4 @@ int ompi_check_wait(ompi_communicator_t *comm, uint64_t number, ompi_check_wait_
     if (!are_lost(difference) && now - wait->differs_since < TIMEOUT_NSEC)
         return MPI_SUCCESS;
     return conclude(comm, difference, true);
-}
-
-const char *ompi_check_take_text(int error)
-{
-    if (error != text_error || error == MPI_SUCCESS)
-        return NULL;
-    text_error = MPI_SUCCESS;
-    return text;
 }

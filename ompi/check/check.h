@@ -4,6 +4,13 @@
  *
  *   board.c    what the ranks of a node tell each other about their collective calls
  *   compare.c  in what two calls differ, and how a person is told
+ *   buffer.c   which buffers messages are using, and whether the program leaves them alone
+ *   label.c    what elements a message has, for its receiver
+ *   place.c    where the program has called MPI
+ *   finding.c  the sentence for a person
+ *
+ * Buffers, labels and places are for full checks. This header is about collectives; the others have
+ * headers of their own.
  *
  * Each rank has a board in the node's segment, which it alone writes: a record for each of its
  * latest collective calls, by communicator and by the number of the call there. All ranks of a
@@ -99,7 +106,7 @@ int ompi_check_refuse(ompi_communicator_t *comm);
 
 /*
  * Compares the records that the ranks of this node have of a call. MPI_SUCCESS: nothing proves that
- * they differ. Otherwise the sentence for a person is set (ompi_check_take_text), and if the ranks
+ * they differ. Otherwise the sentence for a person is set (finding.h), and if the ranks
  * are lost to each other, the communicator is ended for collectives: comm->check_error is set.
  */
 OPAL_EXPORT int ompi_check_compare(ompi_communicator_t *comm, uint64_t number);
@@ -132,10 +139,6 @@ typedef struct ompi_check_wait {
 OPAL_EXPORT int ompi_check_wait(ompi_communicator_t *comm, uint64_t number,
                                 ompi_check_wait_t *wait);
 
-/* The sentence about the last error of that class or code that this process has found, once. NULL:
- * there is none. */
-const char *ompi_check_take_text(int error);
-
 /* -- compare.c ----------------------------------------------------------------------------- */
 
 /* In what two calls differ, the gravest first. */
@@ -151,6 +154,16 @@ typedef enum ompi_difference {
 
 ompi_difference_t ompi_check_difference(const ompi_check_record_t *a, const ompi_check_record_t *b);
 int ompi_check_error_of(ompi_difference_t difference);
+
+/* Whether elements of two predefined types, by handles, are the same kind of number; bytes are of
+ * every kind. */
+bool ompi_check_types_agree(unsigned one, unsigned other);
+
+enum { OMPI_CHECK_DATA_BYTES = 64 };
+
+/* Writes "4 MPI_INT", or for a handle of 0 "8 elements, 48 bytes". */
+void ompi_check_describe_data(unsigned handle, uint64_t elements, uint64_t bytes,
+                              char text[OMPI_CHECK_DATA_BYTES]);
 
 /* Writes "MPI_Reduce(4 MPI_INT, MPI_SUM, root 0)". */
 void ompi_check_describe(const ompi_check_record_t *record, char *text, size_t bytes);

@@ -50,7 +50,7 @@ static bool goes_with_all(unsigned handle)
 
 /* Whether elements of both types are the same kind of number: MPI_INT and MPI_INT32_T, and
  * MPI_INTEGER of Fortran. */
-static bool are_alike(unsigned one, unsigned other)
+bool ompi_check_types_agree(unsigned one, unsigned other)
 {
     const ompi_datatype_t *a = type_of(one), *b = type_of(other);
     if (one == other || a == NULL || b == NULL || goes_with_all(one) || goes_with_all(other))
@@ -76,7 +76,7 @@ ompi_difference_t ompi_check_difference(const ompi_check_record_t *a, const ompi
         return OMPI_DIFFERS_COUNT;
     if (a->bytes == 0)
         return OMPI_DIFFERS_NOT;
-    if (!are_alike(a->type, b->type))
+    if (!ompi_check_types_agree(a->type, b->type))
         return OMPI_DIFFERS_TYPE;
     /* Of an array of counts, or of two types that both have several kinds of elements. */
     if (a->hash != 0 && b->hash != 0 && a->hash != b->hash)
@@ -115,18 +115,25 @@ static void describe_name(const ompi_check_record_t *record, char *text, size_t 
              name + 1, record->form == OMPI_CHECK_PERSISTENT ? "_init" : "");
 }
 
+void ompi_check_describe_data(unsigned handle, uint64_t elements, uint64_t bytes,
+                              char text[OMPI_CHECK_DATA_BYTES])
+{
+    const ompi_datatype_t *type = type_of(handle);
+    size_t size = type != NULL ? ompi_datatype_size(type) : 0;
+    if (size > 0)
+        snprintf(text, OMPI_CHECK_DATA_BYTES, "%llu %s", (unsigned long long)(bytes / size),
+                 type->predefined_name);
+    else
+        snprintf(text, OMPI_CHECK_DATA_BYTES, "%llu elements, %llu bytes",
+                 (unsigned long long)elements, (unsigned long long)bytes);
+}
+
 void ompi_check_describe(const ompi_check_record_t *record, char *text, size_t bytes)
 {
-    char name[32], data[48] = "", op[40] = "", root[24] = "";
-    const ompi_datatype_t *type = type_of(record->type);
-    size_t size = type != NULL ? ompi_datatype_size(type) : 0;
+    char name[32], data[OMPI_CHECK_DATA_BYTES] = "", op[40] = "", root[24] = "";
     describe_name(record, name, sizeof name);
-    if (type != NULL && size > 0)
-        snprintf(data, sizeof data, "%llu %s", (unsigned long long)(record->bytes / size),
-                 type->predefined_name);
-    else if (record->bytes > 0 || record->count > 0)
-        snprintf(data, sizeof data, "%llu elements, %llu bytes", (unsigned long long)record->count,
-                 (unsigned long long)record->bytes);
+    if (record->type != 0 || record->bytes > 0 || record->count > 0)
+        ompi_check_describe_data(record->type, record->count, record->bytes, data);
     if (record->op != 0)
         snprintf(op, sizeof op, "%s%s", data[0] != 0 ? ", " : "", op_name(record->op));
     if (record->root != OMPI_CHECK_NO_ROOT)

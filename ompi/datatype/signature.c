@@ -284,3 +284,21 @@ bool ompi_signature_bytes(const ompi_signature_t *signature, size_t elements, si
     }
     return elements == 0;
 }
+
+uint64_t ompi_signature_prefix_hash(const ompi_signature_t *signature, size_t elements)
+{
+    digest_t prefix = {0, 1};
+    while (elements > 0 && signature->elements > 0) {
+        size_t whole = elements / signature->elements;
+        prefix = join_digests(prefix, repeat_digest(digest_of(signature), whole));
+        elements %= signature->elements;
+        if (elements == 0)
+            break;
+        const ompi_signature_part_t *last = part_at_element(signature, elements);
+        for (const ompi_signature_part_t *part = signature->parts; part < last; part++)
+            prefix = join_digests(prefix, repeat_digest(digest_of(part->signature), part->count));
+        elements -= last->elements_before;
+        signature = last->signature;
+    }
+    return prefix.hash;
+}

@@ -71,6 +71,9 @@ ompi_signature_t *ompi_signature_repeat(ompi_signature_t *signature, size_t coun
 /* The hash of `count` times the signature: equal for equal sequences, however they were made. */
 uint64_t ompi_signature_hash(const ompi_signature_t *signature, size_t count);
 
+/* The hash of the first `elements` of the signature, repeated as often as needed. */
+uint64_t ompi_signature_prefix_hash(const ompi_signature_t *signature, size_t elements);
+
 /* Concatenation of signatures. {0} is an empty list. */
 typedef struct ompi_signature_list {
     ompi_signature_part_t *parts;

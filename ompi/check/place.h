@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Places in the program: where it has called MPI. To remember one costs a walk up the stack; only
+ * a report turns it into text.
+ *
+ * Threading: any.
+ */
+#ifndef OMPI_CHECK_PLACE_H
+#define OMPI_CHECK_PLACE_H
+
+#include <stddef.h>
+
+enum {
+    OMPI_CHECK_FRAMES = 12, /* MPI's own functions on the stack, and some of tools */
+    OMPI_CHECK_PLACE_BYTES = 160,
+};
+
+typedef struct ompi_check_place {
+    void *frames[OMPI_CHECK_FRAMES]; /* the innermost first; NULL behind the last */
+} ompi_check_place_t;
+
+/* Prepares for the other two. */
+void ompi_check_places_start(void);
+
+/* The place from which the program has called the function of MPI that runs. */
+void ompi_check_place_here(ompi_check_place_t *place);
+
+/* Writes "main+0x2a (program+0x11c9)": the second part is what addr2line understands. */
+void ompi_check_place_describe(const ompi_check_place_t *place, char text[OMPI_CHECK_PLACE_BYTES]);
+
+#endif
