@@ -109,6 +109,7 @@ libompi_core_la_SOURCES += \
 	%D%/mca/mtl/base/observe.c \
 	%D%/mca/mtl/mtl.h \
 	%D%/mca/pml/base/base.c %D%/mca/pml/base/base.h \
+	%D%/mca/pml/base/check.c %D%/mca/pml/base/check.h \
 	%D%/mca/pml/pml.h %D%/mca/pml/tags.h \
 	%D%/object/ints.h \
 	%D%/object/number.c %D%/object/number.h \

@@ -23,7 +23,7 @@
 #include "ompi/comm_create/remote_processes.h"
 #include "ompi/dynamic/records.h"
 #include "ompi/errhandler/error_code.h"
-#include "ompi/mca/pml/base/base.h"
+#include "ompi/mca/pml/base/check.h"
 #include "ompi/request/request.h"
 
 /* What the root tells its side about the meeting. */
@@ -179,7 +179,7 @@ static void take_their_side(party_t *party)
     ompi_side_head_t head;
     opal_meeting_t *meeting = &party->meeting;
     outcome_t *outcome = &party->outcome;
-    const char *pml = opal_framework_best(&mca_pml_framework)->component->name;
+    const char *pml = ompi_pml_name();
     party->theirs = meeting->received;
     party->their_bytes = meeting->received_bytes;
     if (!ompi_records_check(&head, party->theirs, party->their_bytes)) {
@@ -191,7 +191,7 @@ static void take_their_side(party_t *party)
         char text[OMPI_DYNAMIC_DETAIL_BYTES];
         snprintf(text, sizeof text,
                  "This side sends its messages by pml/%s, and the other side by pml/%s; both need "
-                 "the same.",
+                 "the same, and mpi_check=full (+full) or not.",
                  pml, head.pml);
         set_error(outcome, MPI_ERR_OTHER, text);
     } else {
@@ -229,8 +229,7 @@ static void confirm(party_t *party, const ompi_meeting_way_t *way)
 static void meet_other_root(party_t *party, const ompi_meeting_way_t *way)
 {
     ompi_side_head_t head = {.count = party->side.size, .leader = party->root};
-    snprintf(head.pml, sizeof head.pml, "%s",
-             opal_framework_best(&mca_pml_framework)->component->name);
+    snprintf(head.pml, sizeof head.pml, "%s", ompi_pml_name());
     if (party->outcome.error == MPI_SUCCESS && !ompi_records_finish(&party->ours, &head))
         set_error(&party->outcome, MPI_ERR_NO_MEM, "There is no memory for the own side.");
     if (party->outcome.error == MPI_SUCCESS && swap_sides(party, way)) {

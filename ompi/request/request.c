@@ -341,7 +341,7 @@ int ompi_request_cancel(ompi_request_t *request)
     const ompi_request_ops_t *ops = request->ops;
     if (!ompi_request_is_active(request) || ops->cancel == NULL)
         return MPI_SUCCESS;
-    request->is_cancel_unanswered = ops->query == NULL;
+    request->is_cancel_unanswered = ops->leave == NULL;
     return ops->cancel(request); /* it may be done then, and another thread may have freed it */
 }
 

@@ -24,6 +24,7 @@
 #include "ompi/mca/osc/base/background.h"
 #include "ompi/mca/osc/base/base.h"
 #include "ompi/mca/pml/base/base.h"
+#include "ompi/mca/pml/base/check.h"
 #include "ompi/ownership/pass.h"
 #include "ompi/part/part.h"
 #include "ompi/request/request.h"
@@ -75,17 +76,13 @@ static uint32_t communicator_limit(void)
 
 #define PML_KEY "pml"
 
-static const char *own_pml(void)
-{
-    return opal_framework_best(&mca_pml_framework)->component->name;
-}
-
 static opal_status_t disagree(unsigned rank, const char *pml)
 {
     opal_log_error(
         "rank %u sends its messages by pml/%s, and rank %u by pml/%s; all ranks need the "
-        "same: set pml to one of them for all, and see ompi_info --why pml",
-        opal_job()->rank, own_pml(), rank, pml);
+        "same: set pml (and mpi_check, if one has +full) alike for all, and see ompi_info --why "
+        "pml",
+        opal_job()->rank, ompi_pml_name(), rank, pml);
     return OPAL_ERR_BAD_PARAM;
 }
 
@@ -96,14 +93,15 @@ static opal_status_t publish_pml(void)
     char other[OPAL_NODE_PROTOCOL_BYTES];
     const opal_pmi_job_t *job = opal_job();
     const opal_pmi_ops_t *pmi = opal_pmi(&state);
-    int local_rank = opal_node_check_protocol(own_pml(), other);
+    int local_rank = opal_node_check_protocol(ompi_pml_name(), other);
     if (local_rank >= 0)
         return disagree(opal_node_slot((unsigned)local_rank)->rank, other);
     unsigned before = (job->rank + job->size - 1) % job->size;
     if (job->node_of[before] == job->node_of[job->rank])
         return OPAL_SUCCESS;
     char key[OPAL_START_KEY_BYTES];
-    return pmi->put(state, opal_start_key(PML_KEY, key), own_pml(), strlen(own_pml()) + 1);
+    const char *own = ompi_pml_name();
+    return pmi->put(state, opal_start_key(PML_KEY, key), own, strlen(own) + 1);
 }
 
 /* After that fence, or when a process that has started alone catches up. A pml that reaches only
@@ -122,7 +120,7 @@ static opal_status_t compare_pml(void)
     if (status != OPAL_SUCCESS)
         return status == OPAL_ERR_NOT_FOUND ? OPAL_SUCCESS : status;
     char *pml = opal_xstrndup(bytes, length); /* an answer may be empty, and without an end */
-    if (strcmp(pml, own_pml()) != 0)
+    if (strcmp(pml, ompi_pml_name()) != 0)
         status = disagree(next, pml);
     free(pml);
     free(bytes);
@@ -188,6 +186,8 @@ opal_status_t ompi_messages_start(bool threads)
                                                      ompi_params_leave_pinned_pipeline()});
         ompi_lock_start(threads);
         ompi_pml = opal_framework_best(&mca_pml_framework)->answer.ops;
+        if (ompi_params_check_level() == OMPI_CHECK_FULL)
+            ompi_pml = ompi_pml_check(ompi_pml);
         if (ompi_pml_is_network())
             opal_job_start_together();
         status = publish_pml();
@@ -246,8 +246,8 @@ void ompi_messages_stop(void)
     ompi_pml->meet();
     ompi_part_stop();
     ompi_osc_stop();
-    ompi_comm_stop_messages();
     ompi_check_stop();
+    ompi_comm_stop_messages();
     ompi_pml->stop(pml_state());
     ompi_pml = NULL;
     ompi_lock_start(false);
