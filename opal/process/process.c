@@ -360,3 +360,10 @@ void opal_process_on_forget(opal_process_end_t end, void (*forget)(opal_process_
 {
     forgetters[end] = forget;
 }
+
+void opal_process_forget_end(opal_process_end_t end)
+{
+    for (uint32_t i = 0; i < foreign_count; i++)
+        forgetters[end](opal_process_foreign_entry(opal_process_own_size + i));
+    forgetters[end] = NULL;
+}

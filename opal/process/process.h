@@ -146,6 +146,9 @@ OPAL_EXPORT void opal_process_drop(uint32_t index);
 OPAL_EXPORT void opal_process_on_forget(opal_process_end_t end,
                                         void (*forget)(opal_process_t *process));
 
+/* That end stops: it forgets the processes of other jobs that are still in use, too. */
+OPAL_EXPORT void opal_process_forget_end(opal_process_end_t end);
+
 /* What a process of another job has published (process_record.h); NULL: it is of the own job. */
 static inline const struct opal_process_record *opal_process_record(const opal_process_t *process)
 {

@@ -470,7 +470,7 @@ static void stop_client(void)
 {
     for (uint32_t i = 0; i < opal_process_own_size; i++)
         messages_forget_process(opal_process_entry(i));
-    opal_process_on_forget(OPAL_END_ONE_SIDED, NULL);
+    opal_process_forget_end(OPAL_END_ONE_SIDED);
     messages_frames_stop();
     if (ompi_pml->network == NULL)
         opal_btl_close(OPAL_BTL_ONE_SIDED);
