@@ -161,7 +161,10 @@ void ompi_context_id_agree_begin(ompi_context_id_agreement_t *agreement)
 {
     ompi_exchange_t *exchange = &agreement->exchange;
     const ompi_communicator_t *comm = exchange->side.comm;
-    exchange->ballot.salt = mix(comm->context, (uint32_t)exchange->side.tag);
+    /* Sides that meet twice at once may number their two parts the other way round; only the tag
+     * between the sides tells such agreements apart. */
+    exchange->ballot.salt =
+        mix(mix(comm->context, (uint32_t)exchange->side.tag), (uint32_t)exchange->bridge.tag);
     exchange->ballot.generation = ompi_comm_generation + 1;
     exchange->ballot.refusals = 0;
     agreement->error = MPI_SUCCESS;

@@ -87,15 +87,11 @@ START_TEST(what_is_not_promised_is_confirmed)
 }
 END_TEST
 
-/* Each holds in one process what the other one wants there, again and again: sooner or later they
- * must want different ones. */
-START_TEST(two_that_refuse_each_other_part)
+/* Each holds in one process what the other one wants there, again and again; both have begun.
+ * Returns in how many of the attempts they want different ones. */
+static unsigned refuse_each_other(void)
 {
     unsigned parted = 0;
-    for (unsigned i = 0; i < 2; i++) {
-        ompi_context_id_agree_begin(&agreements[i]);
-        ompi_context_withdraw(&agreements[i].own); /* the processes are two: each offers the same */
-    }
     for (unsigned attempt = 0; attempt < ATTEMPTS; attempt++) {
         uint32_t picked[2];
         for (unsigned i = 0; i < 2; i++) {
@@ -109,8 +105,39 @@ START_TEST(two_that_refuse_each_other_part)
         }
         parted += picked[0] != picked[1];
     }
-    ck_assert_uint_ge(parted, ATTEMPTS / 2);
+    return parted;
+}
+
+START_TEST(two_that_refuse_each_other_part)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        ompi_context_id_agree_begin(&agreements[i]);
+        ompi_context_withdraw(&agreements[i].own); /* the processes are two: each offers the same */
+    }
+    ck_assert_uint_ge(refuse_each_other(), ATTEMPTS / 2);
     ck_assert_uint_eq(ended, 0);
+}
+END_TEST
+
+/* Two threads of each of two processes make an intercommunicator over MPI_COMM_SELF. The first that
+ * begins in one process is the second in the other. */
+START_TEST(two_that_join_the_same_sides_part)
+{
+    uint32_t salts[2][2];
+    for (unsigned process = 0; process < 2; process++) {
+        for (unsigned i = 0; i < 2; i++) {
+            ompi_exchange_t *exchange = &agreements[i].exchange;
+            exchange->side.comm = &comms[0];
+            exchange->side.tag = 5 + (int)(process ^ i);
+            exchange->bridge.tag = 100 + (int)i;
+            ompi_context_id_agree_begin(&agreements[i]);
+            ompi_context_withdraw(&agreements[i].own);
+            salts[process][i] = exchange->ballot.salt;
+        }
+    }
+    for (unsigned i = 0; i < 2; i++)
+        agreements[i].exchange.ballot.salt = salts[0][i] > salts[1][i] ? salts[0][i] : salts[1][i];
+    ck_assert_uint_ge(refuse_each_other(), ATTEMPTS / 2);
 }
 END_TEST
 
@@ -157,10 +184,10 @@ START_TEST(where_no_id_is_free_in_all_it_says_so)
 END_TEST
 
 static const unit_test_t tests[] = {
-    {.test = &what_all_promise_is_agreed_at_once},    {.test = &two_agreements_get_an_id_each},
-    {.test = &what_is_not_promised_is_confirmed},     {.test = &two_that_refuse_each_other_part},
-    {.test = &an_error_gives_the_ids_back},           {.test = &a_failure_of_another_ends_it},
-    {.test = &where_no_id_is_free_in_all_it_says_so},
+    {.test = &what_all_promise_is_agreed_at_once}, {.test = &two_agreements_get_an_id_each},
+    {.test = &what_is_not_promised_is_confirmed},  {.test = &two_that_refuse_each_other_part},
+    {.test = &two_that_join_the_same_sides_part},  {.test = &an_error_gives_the_ids_back},
+    {.test = &a_failure_of_another_ends_it},       {.test = &where_no_id_is_free_in_all_it_says_so},
 };
 
 UNIT_MAIN("agree", tests, setup);
