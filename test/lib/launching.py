@@ -138,10 +138,15 @@ class Rank:
 
 
 class Watch:
-    """Processes whose end is waited for."""
+    """Processes whose end is waited for; one that is not there any more has ended."""
 
     def __init__(self, pids):
-        self.pidfds = [os.pidfd_open(pid) for pid in pids]
+        self.pidfds = []
+        for pid in pids:
+            try:
+                self.pidfds.append(os.pidfd_open(pid))
+            except ProcessLookupError:
+                pass
 
     def all_end(self):
         until = time.monotonic() + LIMIT
