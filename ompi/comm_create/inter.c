@@ -100,12 +100,11 @@ typedef struct record_page {
     unsigned char records[OMPI_RECORD_PAGE_BYTES];
 } record_page_t;
 
-/* The leader of a side fills a page with the records of the members from *next on. */
+/* The leader of a side fills an empty page with the records of the members from *next on. */
 static void fill_record_page(record_page_t *page, const ompi_side_t *side, int *next)
 {
     enum { RECORD_BYTES = OMPI_RECORD_LENGTH_BYTES + OPAL_RECORD_MOST_BYTES };
     unsigned char *at = page->records, *end = at + sizeof page->records;
-    *page = (record_page_t){.error = MPI_SUCCESS};
     while (*next < side->size && end - at >= RECORD_BYTES && page->error == MPI_SUCCESS) {
         size_t length;
         page->error = ompi_record_receive(side, (*next)++, at + OMPI_RECORD_LENGTH_BYTES, &length);
@@ -122,7 +121,7 @@ static int fetch_record_page(const ompi_side_t *side, const ompi_bridge_t *bridg
                              record_page_t *theirs)
 {
     if (side->index == bridge->leader) {
-        record_page_t ours;
+        record_page_t ours = {.error = MPI_SUCCESS};
         fill_record_page(&ours, side, next);
         int swapped = ompi_bridge_swap(bridge, &ours, sizeof ours, theirs, sizeof *theirs);
         if (swapped != MPI_SUCCESS)

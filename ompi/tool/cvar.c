@@ -145,9 +145,11 @@ static void read_text(const opal_record_t *record, char *buffer, int bytes)
 
 static void read_value(const opal_record_t *record, void *buffer, int count)
 {
+    int is_true;
     switch (record->row.type) {
     case OPAL_PARAM_BOOL:
-        memcpy(buffer, &(int){record->value.boolean}, sizeof(int));
+        is_true = record->value.boolean;
+        memcpy(buffer, &is_true, sizeof is_true);
         return;
     case OPAL_PARAM_INT:
     case OPAL_PARAM_ENUM:

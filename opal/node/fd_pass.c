@@ -135,7 +135,7 @@ opal_status_t opal_node_pass_serve(int listener, int fd, unsigned count)
 
 static int receive_descriptor(int from)
 {
-    char byte;
+    char byte = 0;
     int fds[OPAL_PASS_FDS];
     unsigned count;
     ssize_t got = opal_pass_receive(from, &byte, 1, fds, &count);

@@ -133,8 +133,9 @@ static void check_rounds(void)
         }
     }
     tap_check(failed == 0, "%d sessions one after the other", ROUNDS);
-    int now = count_descriptors();
-    tap_check(now <= descriptors, "and no descriptor is left (%d, then %d)", descriptors, now);
+    int now = count_descriptors(); /* a peer that is ahead may have connected already */
+    tap_check(now < descriptors + size, "and no descriptor is left (%d, then %d)", descriptors,
+              now);
     tap_check(TAP_HAS_SANITIZER || data_kib() - kib < MOST_GROWTH_KIB,
               "and the data has not grown (%ld KiB)", data_kib() - kib);
 }

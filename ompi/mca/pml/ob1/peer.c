@@ -172,6 +172,8 @@ int ob1_source_error_uncancelled(const ompi_communicator_t *comm, int source)
         if (peer == NULL || !peer->has_left)
             return MPI_SUCCESS;
     }
+    if (peer == NULL) /* there is no rank that could send */
+        return MPI_SUCCESS;
     ob1_peer_report_departed(peer);
     return peer->error;
 }

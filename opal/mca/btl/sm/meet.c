@@ -419,7 +419,7 @@ static bool is_held(const sm_call_t *call)
 /* Returns how many steps were taken. */
 static int look_at(sm_call_t *call)
 {
-    message_t message;
+    message_t message = {0};
     int fds[OPAL_PASS_FDS];
     unsigned count;
     bool is_over = false;
