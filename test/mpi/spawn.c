@@ -127,6 +127,24 @@ static void test_errors(void)
                   inter == MPI_COMM_NULL && is_class(codes[0], MPI_ERR_SPAWN) &&
                   is_class(codes[1], MPI_ERR_SPAWN),
               "a program that is not there");
+    tap_check(is_class(MPI_Comm_spawn(self, MPI_ARGV_NULL, -1, MPI_INFO_NULL, 0, MPI_COMM_WORLD,
+                                      &inter, codes),
+                       MPI_ERR_ARG),
+              "a number of processes that is none");
+    char *commands[] = {self, self, self};
+    int counts[] = {INT_MAX, INT_MAX, 3}; /* whose sum is 1 in 32 bits */
+    MPI_Info infos[] = {MPI_INFO_NULL, MPI_INFO_NULL, MPI_INFO_NULL};
+    tap_check(is_class(MPI_Comm_spawn_multiple(3, commands, MPI_ARGVS_NULL, counts, infos, 0,
+                                               MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE),
+                       MPI_ERR_SPAWN),
+              "more processes than any launcher starts");
+}
+
+/* Programs that never call MPI_Init, or end before. */
+static void test_strangers(void)
+{
+    int codes[2];
+    MPI_Comm inter = MPI_COMM_SELF;
     static char *const ends[] = {"exit 0", "exit 3", "kill -9 $$"};
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
         char *argv[] = {"-c", ends[i], NULL};
@@ -146,17 +164,6 @@ static void test_errors(void)
                        MPI_ERR_SPAWN) &&
                   inter == MPI_COMM_NULL,
               "one of two that does");
-    tap_check(is_class(MPI_Comm_spawn(self, MPI_ARGV_NULL, -1, MPI_INFO_NULL, 0, MPI_COMM_WORLD,
-                                      &inter, codes),
-                       MPI_ERR_ARG),
-              "a number of processes that is none");
-    char *commands[] = {self, self, self};
-    int counts[] = {INT_MAX, INT_MAX, 3}; /* whose sum is 1 in 32 bits */
-    MPI_Info infos[] = {MPI_INFO_NULL, MPI_INFO_NULL, MPI_INFO_NULL};
-    tap_check(is_class(MPI_Comm_spawn_multiple(3, commands, MPI_ARGVS_NULL, counts, infos, 0,
-                                               MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE),
-                       MPI_ERR_SPAWN),
-              "more processes than any launcher starts");
 }
 
 static void test_growth(int rounds)
@@ -201,6 +208,7 @@ int main(int argc, char **argv)
         test_multiple();
         test_nested();
         test_errors();
+        test_strangers();
         test_growth(argc > 1 ? atoi(argv[1]) : 20);
     } else {
         tap_skip("spawning", "this launcher starts no further processes");
