@@ -44,7 +44,7 @@ libompi_core_la_SOURCES += \
 	%D%/check/compare.c \
 	%D%/check/finding.c %D%/check/finding.h \
 	%D%/check/label.c %D%/check/label.h \
-	%D%/check/place.c %D%/check/place.h \
+	%D%/check/caller.c %D%/check/caller.h \
 	%D%/comm_create/context_id_agree.c %D%/comm_create/context_id_agree.h \
 	%D%/comm_create/create.c %D%/comm_create/create.h \
 	%D%/comm_create/creation.c %D%/comm_create/creation.h \

@@ -9,7 +9,7 @@
 #include "opal/progress/wait.h"
 #include "ompi/check/check.h"
 #include "ompi/check/finding.h"
-#include "ompi/check/place.h"
+#include "ompi/check/caller.h"
 #include "ompi/handle/handle.h"
 #include "ompi/request/request.h"
 
@@ -39,7 +39,7 @@ void ompi_check_start(ompi_check_level_t level)
 {
     ompi_check_level = level;
     if (level == OMPI_CHECK_FULL)
-        ompi_check_places_start();
+        ompi_check_callers_start();
     own = level == OMPI_CHECK_FULL ? &private_board : NULL;
     memset(&private_board, 0, sizeof private_board);
     if (level == OMPI_CHECK_OFF || opal_node_base() == NULL)

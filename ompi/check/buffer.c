@@ -117,14 +117,14 @@ static uintptr_t common_byte(const ompi_check_buffer_t *one, const ompi_check_bu
 static int refuse(const ompi_check_buffer_t *buffer, const ompi_check_buffer_t *other,
                   uintptr_t byte, ompi_communicator_t *comm)
 {
-    char own[NAME_BYTES], name[NAME_BYTES], place[OMPI_CHECK_PLACE_BYTES];
+    char own[NAME_BYTES], name[NAME_BYTES], caller[OMPI_CHECK_CALLER_BYTES];
     describe(buffer, own);
     describe(other, name);
-    ompi_check_place_describe(&other->place, place);
+    ompi_check_caller_describe(&other->caller, caller);
     return ompi_check_find(MPI_ERR_BUFFER, comm != NULL ? &comm->head : NULL,
                            "The buffer of %s overlaps that of %s, which was begun at %s and has "
                            "not been waited for; both have byte %zu of the latter.",
-                           own, name, place, (size_t)(byte - other->range.begin));
+                           own, name, caller, (size_t)(byte - other->range.begin));
 }
 
 int ompi_check_buffer_enter(ompi_check_buffer_t *buffer, ompi_communicator_t *comm)
@@ -144,7 +144,7 @@ int ompi_check_buffer_enter(ompi_check_buffer_t *buffer, ompi_communicator_t *co
         if (byte != 0)
             return refuse(buffer, other, byte, comm);
     }
-    ompi_check_place_here(&buffer->place);
+    ompi_check_caller_here(&buffer->caller);
     opal_interval_insert(&in_use, &buffer->range);
     buffer->is_entered = true;
     return MPI_SUCCESS;
@@ -170,13 +170,13 @@ void ompi_check_buffer_keep(ompi_check_buffer_t *buffer)
 static int report_change(const ompi_check_buffer_t *buffer, size_t at, unsigned now,
                          ompi_communicator_t *comm)
 {
-    char name[NAME_BYTES], place[OMPI_CHECK_PLACE_BYTES];
+    char name[NAME_BYTES], caller[OMPI_CHECK_CALLER_BYTES];
     describe(buffer, name);
-    ompi_check_place_describe(&buffer->place, place);
+    ompi_check_caller_describe(&buffer->caller, caller);
     return ompi_check_find(MPI_ERR_BUFFER, &comm->head,
                            "The buffer of %s, which was begun at %s, was changed before the send "
                            "was waited for: byte %zu of the %zu sent was 0x%02x and is 0x%02x.",
-                           name, place, at, ompi_datatype_bytes(buffer->type, buffer->count),
+                           name, caller, at, ompi_datatype_bytes(buffer->type, buffer->count),
                            buffer->copy[at], now);
 }
 

@@ -13,7 +13,7 @@
 #define OMPI_CHECK_BUFFER_H
 
 #include "opal/util/interval.h"
-#include "ompi/check/place.h"
+#include "ompi/check/caller.h"
 #include "ompi/communicator/communicator.h"
 #include "ompi/datatype/datatype.h"
 #include "ompi/request/request.h"
@@ -31,7 +31,7 @@ typedef struct ompi_check_buffer {
     opal_interval_t range; /* from its first byte to its last one */
     bool is_entered;
     unsigned char *copy; /* packed, of a send; NULL: there is none */
-    ompi_check_place_t place;
+    ompi_check_caller_t caller;
 } ompi_check_buffer_t;
 
 /* The buffer is in use from now on. An error, if it overlaps another one, and one of them is

@@ -37,7 +37,7 @@ typedef struct checked {
     ompi_check_buffer_t buffer;
     ompi_check_label_t label; /* sent, or received */
     ompi_datatype_t *framed;  /* label and data */
-    bool was_told;            /* the user knows that it has ended; `found` is the result */
+    bool was_reported;        /* the user knows that it has ended; `found` is the result */
     int found;
 } checked_t;
 
@@ -136,7 +136,7 @@ static void follow(checked_t *checked)
 /* The buffer is in use from here on. */
 static int begin_use(checked_t *checked)
 {
-    checked->was_told = false;
+    checked->was_reported = false;
     checked->found = MPI_SUCCESS;
     int error = ompi_check_buffer_enter(&checked->buffer, checked->request.comm);
     if (error != MPI_SUCCESS)
@@ -174,10 +174,10 @@ static int cancel(ompi_request_t *request)
 static int tell(ompi_request_t *request, MPI_Status *status OPAL_UNUSED)
 {
     checked_t *checked = of(request);
-    if (checked->was_told)
+    if (checked->was_reported)
         return checked->found;
     ompi_lock();
-    checked->was_told = true;
+    checked->was_reported = true;
     checked->found = ompi_check_buffer_compare(&checked->buffer, request->comm);
     ompi_check_buffer_leave(&checked->buffer);
     ompi_unlock();

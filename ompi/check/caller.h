@@ -5,27 +5,28 @@
  *
  * Threading: any.
  */
-#ifndef OMPI_CHECK_PLACE_H
-#define OMPI_CHECK_PLACE_H
+#ifndef OMPI_CHECK_CALLER_H
+#define OMPI_CHECK_CALLER_H
 
 #include <stddef.h>
 
 enum {
     OMPI_CHECK_FRAMES = 12, /* MPI's own functions on the stack, and some of tools */
-    OMPI_CHECK_PLACE_BYTES = 160,
+    OMPI_CHECK_CALLER_BYTES = 160,
 };
 
-typedef struct ompi_check_place {
+typedef struct ompi_check_caller {
     void *frames[OMPI_CHECK_FRAMES]; /* the innermost first; NULL behind the last */
-} ompi_check_place_t;
+} ompi_check_caller_t;
 
 /* Prepares for the other two. */
-void ompi_check_places_start(void);
+void ompi_check_callers_start(void);
 
 /* The place from which the program has called the function of MPI that runs. */
-void ompi_check_place_here(ompi_check_place_t *place);
+void ompi_check_caller_here(ompi_check_caller_t *caller);
 
 /* Writes "main+0x2a (program+0x11c9)": the second part is what addr2line understands. */
-void ompi_check_place_describe(const ompi_check_place_t *place, char text[OMPI_CHECK_PLACE_BYTES]);
+void ompi_check_caller_describe(const ompi_check_caller_t *caller,
+                                char text[OMPI_CHECK_CALLER_BYTES]);
 
 #endif
