@@ -7,9 +7,9 @@
 #include "opal/node/node.h"
 #include "opal/progress/descriptor.h"
 #include "opal/progress/wait.h"
+#include "ompi/check/caller.h"
 #include "ompi/check/check.h"
 #include "ompi/check/finding.h"
-#include "ompi/check/caller.h"
 #include "ompi/handle/handle.h"
 #include "ompi/request/request.h"
 
