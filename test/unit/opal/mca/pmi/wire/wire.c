@@ -101,14 +101,20 @@ START_TEST(under_a_foreign_launcher)
 }
 END_TEST
 
-/* Ours says it all in the environment: one question is enough. */
-START_TEST(under_mpirun)
+/* The environment by which our mpirun is known. */
+static void be_started_by_mpirun(const char *local_size)
 {
     char maker[32];
     snprintf(maker, sizeof maker, "%d", (int)getpid()); /* of the socket */
-    setenv("MICA_LOCAL_SIZE", "4", 1);
+    setenv("MICA_LOCAL_SIZE", local_size, 1);
     setenv("MICA_JOBID", "job-7", 1);
     setenv("MICA_SUPERVISOR", maker, 1);
+}
+
+/* Ours says it all in the environment: one question is enough. */
+START_TEST(under_mpirun)
+{
+    be_started_by_mpirun("4");
     setenv("MICA_APP_NUMBER", "1", 1);
     setenv("OMPI_UNIVERSE_SIZE", "8", 1);
     setenv("MICA_REPORTER", "1", 1);
@@ -403,11 +409,7 @@ END_TEST
 /* A session has ended, and another one begins. Sanitizers see whether the port leaks. */
 START_TEST(a_spawned_job_can_begin_again)
 {
-    char maker[32];
-    snprintf(maker, sizeof maker, "%d", (int)getpid()); /* of the socket */
-    setenv("MICA_LOCAL_SIZE", "1", 1);
-    setenv("MICA_JOBID", "job-7", 1);
-    setenv("MICA_SUPERVISOR", maker, 1);
+    be_started_by_mpirun("1");
     setenv("PMI_SPAWNED", "1", 1);
     setenv("MICA_PARENT_PORT", "mica:1:port", 1);
     start(0, 1, NULL);
