@@ -35,8 +35,7 @@ typedef struct ompi_check_buffer {
 } ompi_check_buffer_t;
 
 /* The buffer is in use from now on. An error, if it overlaps another one, and one of them is
- * written: then it is not entered. `comm` is that of the message, or
- * NULL. */
+ * written: then it is not entered. `comm` is that of the message, or NULL. */
 int ompi_check_buffer_enter(ompi_check_buffer_t *buffer, ompi_communicator_t *comm);
 
 /* Keeps a copy of the data, if there is memory. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Full checks of messages, as a pml in front of the chosen one, so that without them nothing is
- * asked anywhere. What is not of the user's context passes.
+ * Full checks of messages: a pml in front of the chosen one. Without these checks it is not there,
+ * and costs nothing. The library's own messages, such as those of collectives, go to the chosen pml
+ * unchecked.
  *
  * A message is sent as one datatype of two blocks, its label (ompi/check/label.h) and its data,
  * both by their addresses, and received likewise; no data is copied for it:
