@@ -2,7 +2,8 @@
 /*
  * The parts of btl/sm, from the top:
  *
- *   sm.c     the component: receiving, peers that end, start and stop
+ *   sm.c     the component: peers, start and stop
+ *   receive.c  progress, completion slots, peers that end
  *   put.c    one-sided operations on a peer's memory
  *   get.c    reading a peer's memory, mapped or by CMA
  *   share.c  a long get with the help of the peer
@@ -93,6 +94,7 @@ extern unsigned sm_connect_sec;
 
 /* Whether get is allowed, tried where it seems faster, or always used. */
 typedef enum sm_cma { SM_CMA_NO, SM_CMA_AUTO, SM_CMA_ALWAYS } sm_cma_t;
+extern int sm_use_cma; /* sm_cma_t */
 
 /* -- sm.c, for foreign.c -- */
 
@@ -103,16 +105,33 @@ sm_peer_t *sm_new_peer(sm_t *self, opal_process_t *process, opal_node_slot_t *sl
 void sm_retire(sm_peer_t *peer);
 void sm_remove_peer(sm_peer_t *peer);
 
+/* The slot in which peers find this process; NULL: they do not. */
+void sm_set_slot(sm_t *self, opal_node_slot_t *own);
+
+/* -- receive.c -- */
+
+/* Of opal_btl_ops_t. */
+int sm_progress(void *state);
+uint32_t sm_arm(opal_btl_peer_t *base, unsigned kind, uint64_t what, const struct iovec *memory,
+                size_t awaited_bytes);
+void sm_disarm(opal_btl_peer_t *base, uint32_t number);
+
 /* Adds a ring that is read, of that way. False: no memory. */
 bool sm_append_reader(unsigned way, const ring_reader_t *reader);
 
-/* The slot in which peers find this process; NULL: they do not. */
-void sm_set_slot(sm_t *self, opal_node_slot_t *own);
+/* The reader of the ring from that peer; NULL: nothing has come yet. */
+ring_reader_t *sm_reader_of(sm_t *self, sm_peer_t *peer);
+
+/* This process stops reading. */
+void sm_return_rings(sm_t *self);
 
 /* The peer has failed; it has left, and is reported when what it has sent was delivered. False:
  * that was known. */
 void sm_report_failure(const sm_peer_t *peer, opal_status_t why);
 bool sm_note_left(sm_peer_t *peer);
+
+/* Whether the peer has ended without a word. */
+bool sm_peer_is_dead(const sm_peer_t *peer);
 
 /* -- get.c -- */
 
@@ -188,9 +207,6 @@ ring_t *sm_ring_at(uint32_t index);
 
 /* Bytes from the beginning of a ring to the end of the segment. */
 size_t sm_ring_room(const ring_t *ring);
-
-/* Whether the peer has ended without a word. */
-bool sm_peer_is_dead(const sm_peer_t *peer);
 
 /* -- lane.c -- */
 
