@@ -132,7 +132,8 @@ libompi_core_la_SOURCES += \
 	%D%/runtime/messages.c %D%/runtime/messages.h \
 	%D%/runtime/params.c %D%/runtime/params.h \
 	%D%/runtime/runtime.c %D%/runtime/runtime.h \
-	%D%/schedule/schedule.c %D%/schedule/schedule.h \
+	%D%/schedule/internal.h %D%/schedule/run.c %D%/schedule/schedule.c \
+	%D%/schedule/schedule.h %D%/schedule/steps.c \
 	%D%/session/pset.c \
 	%D%/session/session.c %D%/session/session.h \
 	%D%/tool/category.c %D%/tool/category.h \
