@@ -54,7 +54,10 @@ static void spawn(char **words)
     opal_status_t status = pmi->spawn(state, programs, count, "unit:port", errors);
     for (unsigned i = 0; i < all; i++)
         started += errors[i] == OPAL_SUCCESS;
-    info_count = 0;
+    for (; info_count > 0; info_count--) {
+        free((char *)infos[info_count - 1].key);
+        free((char *)infos[info_count - 1].value);
+    }
     printf("spawn %s %u\n", status == OPAL_SUCCESS ? "SUCCESS" : opal_status_name(status), started);
 }
 
