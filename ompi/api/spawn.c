@@ -104,6 +104,9 @@ static int meet(ompi_communicator_t *comm, int root, ompi_info_t *info, double p
         return error;
     if (comm->rank == root) {
         way.error = check_info(info, preset, &way.timeout_nsec, &way.detail);
+        /* An accept may wait for ever for a caller, but not for its answers. */
+        if (way.error == MPI_SUCCESS)
+            ompi_dynamic_timeout(info, ompi_params_connect_timeout(), &way.answer_timeout_nsec);
         if (way.port == NULL && way.kind != OMPI_MEETING_JOIN) {
             way.error = MPI_ERR_ARG;
             way.detail = "The root gives no name of a port.";

@@ -35,9 +35,10 @@ typedef struct ompi_meeting_way {
     ompi_meeting_kind_t kind;
     const char *port;
     int fd;
-    uint64_t timeout_nsec; /* 0: none */
-    int error;             /* MPI_SUCCESS: meet */
-    const char *detail;    /* about the error */
+    uint64_t timeout_nsec;        /* for the roots to meet; 0: none */
+    uint64_t answer_timeout_nsec; /* for each answer of the other root from then on; 0: none */
+    int error;                    /* MPI_SUCCESS: meet */
+    const char *detail;           /* about the error */
     /* Asked now and then while an accept waits, under the message lock: whether nobody will
      * connect, and a sentence why. NULL: that is not known. */
     bool (*is_unreachable)(const char *port, char detail[OMPI_DYNAMIC_DETAIL_BYTES]);

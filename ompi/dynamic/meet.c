@@ -161,7 +161,8 @@ static bool swap_sides(party_t *party, const ompi_meeting_way_t *way)
     uint64_t begun = opal_timer_now(), timeout_nsec = way->timeout_nsec;
     while (find_peer(party, way, timeout_nsec)) {
         if (meeting->status == OPAL_SUCCESS) {
-            opal_meeting_swap(meeting, party->ours.bytes, party->ours.length);
+            opal_meeting_swap(meeting, party->ours.bytes, party->ours.length,
+                              way->answer_timeout_nsec);
             ompi_wait_until(&meeting->done);
         }
         if (meeting->status != OPAL_ERR_DISCONNECTED || way->kind != OMPI_MEETING_ACCEPT)
@@ -215,7 +216,7 @@ static void confirm(party_t *party, const ompi_meeting_way_t *way)
     }
     if (!ompi_records_finish(&none, &(ompi_side_head_t){.error = outcome->error}))
         set_error(outcome, MPI_ERR_NO_MEM, "");
-    opal_meeting_swap(&party->meeting, none.bytes, none.length);
+    opal_meeting_swap(&party->meeting, none.bytes, none.length, way->answer_timeout_nsec);
     ompi_wait_until(&party->meeting.done);
     if (end_step(party, way) &&
         (!ompi_records_check(&head, party->meeting.received, party->meeting.received_bytes) ||

@@ -147,9 +147,11 @@ int ompi_dynamic_spawn(ompi_communicator_t *comm, int root, const ompi_spawn_t *
         memcpy(detail, start.detail, sizeof start.detail);
         error = start.error;
     } else if (error == MPI_SUCCESS && start.started > 0) {
+        uint64_t timeout_nsec = comm->rank == root ? spawn->timeout_nsec : 0;
         ompi_meeting_way_t way = {.kind = OMPI_MEETING_ACCEPT,
                                   .port = port != NULL ? opal_port_name(port) : NULL,
-                                  .timeout_nsec = comm->rank == root ? spawn->timeout_nsec : 0,
+                                  .timeout_nsec = timeout_nsec,
+                                  .answer_timeout_nsec = timeout_nsec,
                                   .is_unreachable = is_unreachable};
         error = ompi_dynamic_meet(comm, root, &way, result, detail);
         for (uint32_t i = 0; error != MPI_SUCCESS && codes != NULL && i < start.asked; i++)
@@ -167,8 +169,10 @@ int ompi_dynamic_connect_parent(const char *port, uint64_t timeout_nsec,
                                 char detail[OMPI_DYNAMIC_DETAIL_BYTES])
 {
     ompi_communicator_t *made = NULL;
-    ompi_meeting_way_t way = {
-        .kind = OMPI_MEETING_CONNECT, .port = port, .timeout_nsec = timeout_nsec};
+    ompi_meeting_way_t way = {.kind = OMPI_MEETING_CONNECT,
+                              .port = port,
+                              .timeout_nsec = timeout_nsec,
+                              .answer_timeout_nsec = timeout_nsec};
     int error = ompi_dynamic_meet(&ompi_comm_world, 0, &way, &made, detail);
     if (error == MPI_SUCCESS) {
         ompi_comm_set_name(made, "MPI_COMM_PARENT");

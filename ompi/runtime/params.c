@@ -91,7 +91,8 @@ static const opal_param_row_t params[] = {
      .max = "1000000",
      .unit = "s",
      .prose = "How long MPI_Comm_connect waits for an MPI_Comm_accept at the port; 0: as long as "
-              "the port is open. The info key timeout goes before it"},
+              "the port is open. When both have met, how long either waits for an answer of the "
+              "other; 0: for ever. The info key timeout goes before it"},
     {.name = "spawn_timeout",
      .type = OPAL_PARAM_DOUBLE,
      .value = &spawn_timeout,

@@ -72,7 +72,8 @@ typedef struct opal_meeting {
     struct opal_port_dial *dial;     /* of a connector that has not met its peer */
     opal_list_node_t node;           /* in the port's list */
     bool is_swapping;
-    uint64_t timeout_nsec;
+    uint64_t timeout_nsec; /* of the step */
+    size_t swap_bytes;     /* of this process */
     opal_timer_t timer;
 } opal_meeting_t;
 
@@ -90,9 +91,11 @@ OPAL_EXPORT void opal_meeting_give_up(opal_meeting_t *meeting, const char *troub
  * not of the meeting. */
 OPAL_EXPORT void opal_meeting_join(opal_meeting_t *meeting, int fd, uint64_t timeout_nsec);
 
-/* The next steps: both ends send bytes, and get those of the other one. There is no time limit;
- * the end of the peer ends the step. The bytes stay until it has ended. */
-OPAL_EXPORT void opal_meeting_swap(opal_meeting_t *meeting, const void *bytes, size_t length);
+/* The next steps: both ends send bytes, and get those of the other one. The end of the peer ends
+ * the step, and so does the time limit (0: none), as a peer may be stopped. The bytes stay until
+ * the step has ended. */
+OPAL_EXPORT void opal_meeting_swap(opal_meeting_t *meeting, const void *bytes, size_t length,
+                                   uint64_t timeout_nsec);
 
 /* After a successful first step: a number that both ends have alike, and no other meeting. */
 OPAL_EXPORT uint64_t opal_meeting_number(const opal_meeting_t *meeting);

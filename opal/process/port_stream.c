@@ -176,12 +176,31 @@ void opal_meeting_take_stream(opal_meeting_t *meeting, opal_port_stream_t *strea
     advance(stream);
 }
 
-void opal_meeting_swap(opal_meeting_t *meeting, const void *bytes, size_t length)
+static void swap_timed_out(opal_timer_t *timer)
+{
+    char end[OPAL_PORT_END_BYTES];
+    opal_meeting_t *meeting = opal_container_of(timer, opal_meeting_t, timer);
+    const opal_link_t *link = &meeting->stream->link;
+    opal_meeting_fail(meeting, OPAL_ERR_TIMEOUT,
+                      "The process at %s has met this one, but has not answered within %.3g s: %zu "
+                      "of %zu bytes were sent, and %zu of its bytes have come. It may be stopped.",
+                      opal_port_socket_text(&meeting->stream->peer, end),
+                      (double)meeting->timeout_nsec / 1e9, meeting->swap_bytes - link->rest_bytes,
+                      meeting->swap_bytes, link->message_bytes);
+}
+
+void opal_meeting_swap(opal_meeting_t *meeting, const void *bytes, size_t length,
+                       uint64_t timeout_nsec)
 {
     atomic_store_explicit(&meeting->done, 0, memory_order_relaxed);
     meeting->received = NULL;
     meeting->received_bytes = 0;
     meeting->is_swapping = true;
+    meeting->swap_bytes = length;
+    meeting->timeout_nsec = timeout_nsec;
+    meeting->timer.expired = swap_timed_out;
+    if (timeout_nsec > 0)
+        opal_timer_set(&meeting->timer, opal_timer_now() + timeout_nsec);
     opal_link_send(&meeting->stream->link, bytes, length);
     opal_port_stream_push(meeting->stream);
     advance(meeting->stream);

@@ -35,8 +35,8 @@ static void swap(opal_meeting_t *one, opal_meeting_t *other)
     static unsigned char forth[30000], back[5];
     memset(forth, 3, sizeof forth);
     memset(back, 4, sizeof back);
-    opal_meeting_swap(one, forth, sizeof forth);
-    opal_meeting_swap(other, back, sizeof back);
+    opal_meeting_swap(one, forth, sizeof forth, 0);
+    opal_meeting_swap(other, back, sizeof back, 30 * second_nsec);
     finish(one);
     finish(other);
     ck_assert_int_eq(one->status, OPAL_SUCCESS);
@@ -149,6 +149,31 @@ START_TEST(time_limits_end_steps)
     finish(&meeting);
     ck_assert_int_eq(meeting.status, OPAL_ERR_TIMEOUT);
     opal_meeting_end(&meeting);
+}
+END_TEST
+
+/* As one that was stopped after the handshake: it reads nothing and sends nothing. */
+START_TEST(a_peer_that_falls_silent_ends_the_swap)
+{
+    static unsigned char much[8 << 20]; /* more than the sockets hold */
+    int fds[2];
+    opal_meeting_t one, silent;
+    open_waiting();
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+    opal_meeting_join(&one, fds[0], 0);
+    opal_meeting_join(&silent, fds[1], 0);
+    finish(&one);
+    finish(&silent);
+    opal_descriptor_want(&silent.stream->descriptor, 0);
+    opal_meeting_swap(&one, much, sizeof much, second_nsec / 20);
+    finish(&one);
+    ck_assert_int_eq(one.status, OPAL_ERR_TIMEOUT);
+    ck_assert_ptr_null(one.received);
+    unit_assert_part(one.trouble, "not answered within 0.05 s");
+    unit_assert_part(one.trouble, " of 8388608 bytes were sent, and 0 of its");
+    ck_assert_ptr_null(strstr(one.trouble, "8388608 of 8388608"));
+    opal_meeting_end(&one);
+    opal_meeting_end(&silent);
 }
 END_TEST
 
@@ -309,6 +334,7 @@ static const unit_test_t tests[] = {
     {.test = &accepts_and_callers_meet_in_pairs},
     {.test = &sockets_of_the_program_are_joined},
     {.test = &time_limits_end_steps},
+    {.test = &a_peer_that_falls_silent_ends_the_swap},
     {.test = &a_closed_port_is_not_there},
     {.test = &a_guessed_port_is_refused},
     {.test = &a_replay_is_refused},
