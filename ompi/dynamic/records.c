@@ -8,6 +8,7 @@
 
 #include "opal/process/process_record.h"
 #include "opal/util/bytes.h"
+#include "ompi/errhandler/error_code.h"
 
 _Static_assert(OPAL_RECORD_MOST_BYTES <= UINT16_MAX, "a length has 2 bytes");
 
@@ -67,7 +68,8 @@ static bool check_head(ompi_side_head_t *head, const unsigned char *bytes, size_
     uint32_t leader = opal_get_le32(bytes + 8);
     if (error > INT_MAX || count > INT_MAX || (count > 0 && leader >= count))
         return false;
-    *head = (ompi_side_head_t){.error = (int)error, .count = (int)count, .leader = (int)leader};
+    int class = ompi_error_is_standard((int)error) ? (int)error : MPI_ERR_OTHER;
+    *head = (ompi_side_head_t){.error = class, .count = (int)count, .leader = (int)leader};
     memcpy(head->pml, bytes + 12, sizeof head->pml);
     return memchr(head->pml, 0, sizeof head->pml) != NULL;
 }

@@ -23,7 +23,7 @@
 enum { OMPI_SIDE_HEAD_BYTES = 28, OMPI_SIDE_PML_BYTES = 16 };
 
 typedef struct ompi_side_head {
-    int error; /* an MPI error class */
+    int error; /* a class of the standard; another one is received as MPI_ERR_OTHER */
     int count, leader;
     char pml[OMPI_SIDE_PML_BYTES];
 } ompi_side_head_t;

@@ -201,6 +201,11 @@ int ompi_error_class(int code)
     return class;
 }
 
+bool ompi_error_is_standard(int code)
+{
+    return find_standard(code) >= 0;
+}
+
 bool ompi_error_is_known(int code)
 {
     return code == MPI_ERR_UNKNOWN || ompi_error_class(code) != MPI_ERR_UNKNOWN;

@@ -15,6 +15,9 @@
 /* The class of a code; MPI_ERR_UNKNOWN: it is no code. */
 int ompi_error_class(int code);
 
+/* Whether it is an error class of the standard. */
+bool ompi_error_is_standard(int code);
+
 /* Whether it is a code of the standard or one that the program added. */
 bool ompi_error_is_known(int code);
 

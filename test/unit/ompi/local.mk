@@ -10,6 +10,7 @@ ompi_unit_tests = \
 	%D%/datatype/layout \
 	%D%/datatype/pack \
 	%D%/datatype/shape \
+	%D%/dynamic/records \
 	%D%/errhandler/errhandler \
 	%D%/errhandler/error_code \
 	%D%/group/group \
@@ -100,6 +101,7 @@ ompi_unit_libs = libompi_core.la $(ompi_unit_fabric) libopal_core.la $(CHECK_LIB
 %C%_datatype_pack_SOURCES = %D%/datatype/pack.c $(ompi_datatype_model)
 %C%_datatype_pack_LDADD = $(ompi_unit_libs)
 %C%_datatype_shape_LDADD = $(ompi_unit_libs)
+%C%_dynamic_records_LDADD = $(ompi_unit_libs)
 %C%_errhandler_errhandler_LDADD = $(ompi_unit_libs)
 %C%_errhandler_error_code_LDADD = $(ompi_unit_libs)
 %C%_group_group_LDADD = $(ompi_unit_libs)
