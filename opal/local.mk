@@ -37,6 +37,7 @@ libopal_core_la_SOURCES += \
 	%D%/util/maps.c %D%/util/maps.h \
 	%D%/util/segments.c %D%/util/segments.h \
 	%D%/util/sha256.c %D%/util/sha256.h \
+	%D%/util/shortage.h \
 	%D%/util/hash.h \
 	%D%/util/say.c %D%/util/say.h \
 	%D%/util/log.c %D%/util/log.h \

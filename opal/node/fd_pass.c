@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "opal/util/log.h"
+#include "opal/util/shortage.h"
 
 enum { TIMEOUT_SEC = 60 };
 
@@ -124,6 +125,13 @@ opal_status_t opal_node_pass_serve(int listener, int fd, unsigned count)
             break;
         }
         int peer = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+        if (peer < 0 && opal_is_shortage(errno)) {
+            opal_log_error("cannot give the node's shared memory to its other ranks: %s\n"
+                           "Raise the limit on open files (ulimit -n).",
+                           strerror(errno));
+            status = OPAL_ERR_SYSTEM;
+            break;
+        }
         if (peer < 0)
             continue;
         if (peer_is_us(peer) && send_descriptor(peer, fd))

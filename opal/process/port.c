@@ -14,6 +14,7 @@
 
 #include "opal/process/port_stream.h"
 #include "opal/util/log.h"
+#include "opal/util/shortage.h"
 
 enum {
     BACKLOG = 1024,
@@ -23,7 +24,6 @@ enum {
 };
 
 static const uint64_t proof_nsec = UINT64_C(10000000000); /* for the proof of a caller */
-static const uint64_t pause_nsec = 100000000;             /* when there are no descriptors left */
 
 struct opal_port {
     char text[OPAL_PORT_NAME_BYTES];
@@ -167,9 +167,9 @@ static int call_ready(opal_descriptor_t *descriptor, unsigned events OPAL_UNUSED
                          SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0) {
             take_call(port, fd, &peer);
-        } else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
+        } else if (opal_is_shortage(errno)) {
             opal_descriptor_want(descriptor, 0);
-            opal_timer_set(&port->sweep, opal_timer_now() + pause_nsec);
+            opal_timer_set(&port->sweep, opal_timer_now() + OPAL_SHORTAGE_NSEC);
             return i;
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
             return i;

@@ -13,6 +13,7 @@
 
 #include "opal/mca/pmi/base/base.h"
 #include "opal/include/clock.h"
+#include "opal/util/shortage.h"
 
 enum { LISTENS_MSEC = 10000 };
 
@@ -106,7 +107,7 @@ opal_complaint_t opal_complaint_claim(uint64_t findings)
     return complaint;
 }
 
-/* False: no rank is waiting for an answer. */
+/* False: errno says why; no rank is waiting for an answer, or no descriptor is left for one. */
 static bool answer_one(int name)
 {
     int fd = accept4(name, NULL, NULL, SOCK_CLOEXEC);
@@ -127,6 +128,8 @@ void opal_complaint_release(opal_complaint_t *complaint, unsigned others, unsign
         poll(&asked, 1, (int)left);
         while (answer_one(complaint->name))
             others -= others > 0;
+        if (opal_is_shortage(errno)) /* other threads may close some */
+            poll(NULL, 0, OPAL_SHORTAGE_NSEC / OPAL_NSEC_PER_MSEC);
     }
     while (answer_one(complaint->name)) {
     }

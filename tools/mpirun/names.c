@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "opal/mca/pmi/base/names.h"
+#include "opal/util/shortage.h"
 
 enum {
     MAX_BYTES = 4096,   /* of a port */
@@ -21,6 +22,7 @@ enum {
 typedef struct name {
     struct name *next;
     loop_watch_t watch; /* of the socket; -1: unpublished */
+    loop_timer_t pause; /* while descriptors have run out */
     names_t *names;
     char *service, *port;
 } name_t;
@@ -32,12 +34,23 @@ struct names {
     bool has_dead; /* unpublished ones, whose watches may be in the batch of events */
 };
 
+static void pause_over(loop_timer_t *timer)
+{
+    name_t *name = opal_container_of(timer, name_t, pause);
+    if (name->watch.fd >= 0)
+        loop_change(name->names->loop, &name->watch, EPOLLIN);
+}
+
 /* Tells the port to whoever is the same user. It fits into the socket's buffer. */
 static void peer_ready(loop_watch_t *watch, uint32_t events)
 {
     (void)events;
     name_t *name = opal_container_of(watch, name_t, watch);
     int peer = accept4(watch->fd, NULL, NULL, SOCK_CLOEXEC);
+    if (peer < 0 && opal_is_shortage(errno)) {
+        loop_change(name->names->loop, watch, 0);
+        loop_start(name->names->loop, &name->pause, OPAL_SHORTAGE_NSEC / 1e9);
+    }
     if (peer < 0)
         return;
     if (opal_pmi_is_own_user(peer))
@@ -66,6 +79,7 @@ static const char *listen_for(name_t *name)
 
 static void free_name(name_t *name)
 {
+    loop_forget(name->names->loop, &name->pause);
     free(name->service);
     free(name->port);
     free(name);
@@ -105,6 +119,7 @@ const char *names_publish(names_t *names, const char *service, const char *port)
     name_t *name = opal_xcalloc(1, sizeof *name);
     *name = (name_t){.next = names->all,
                      .watch = {-1, peer_ready},
+                     .pause.fire = pause_over,
                      .names = names,
                      .service = opal_xstrdup(service),
                      .port = opal_xstrdup(port)};

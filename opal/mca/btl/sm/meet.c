@@ -33,6 +33,7 @@
 #include "opal/util/bytes.h"
 #include "opal/util/log.h"
 #include "opal/util/sha256.h"
+#include "opal/util/shortage.h"
 
 enum { NONCE_BYTES = 32, RANDOM_BYTES = 16, NAME_BYTES = 64 };
 
@@ -71,6 +72,7 @@ typedef struct sm_call {
 
 static struct {
     opal_descriptor_t listener; /* token 0: none */
+    opal_timer_t pause;         /* of the listener, while descriptors have run out */
     unsigned char offer[SM_OFFER_BYTES];
     unsigned char key[OPAL_JOB_KEY_BYTES];
     opal_list_t calls;
@@ -451,10 +453,21 @@ static int call_ready(opal_descriptor_t *descriptor, unsigned events OPAL_UNUSED
 
 /* -- listening ------------------------------------------------------------------------------ */
 
+static void listen_again(opal_timer_t *timer OPAL_UNUSED)
+{
+    opal_descriptor_want(&meet.listener, OPAL_READABLE);
+}
+
 static int accept_one(void)
 {
     pid_t pid;
+    if (meet.pause.is_set)
+        return 0;
     int fd = accept4(meet.listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0 && opal_is_shortage(errno)) {
+        opal_descriptor_want(&meet.listener, 0);
+        opal_timer_set(&meet.pause, opal_timer_now() + OPAL_SHORTAGE_NSEC);
+    }
     if (fd < 0)
         return 0;
     sm_call_t *call = make_call(fd, true);
@@ -509,6 +522,7 @@ opal_status_t sm_meet_start(unsigned char offer[SM_OFFER_BYTES])
         return OPAL_ERR_NOT_AVAILABLE;
     close(probe);
     opal_list_init(&meet.calls);
+    meet.pause = (opal_timer_t){.expired = listen_again};
     status = make_offer(meet.offer);
     if (status == OPAL_SUCCESS)
         status = opal_job_key(meet.key);
@@ -531,6 +545,7 @@ void sm_meet_stop(void)
     if (meet.listener.token == 0)
         return;
     sm_meet_hang_up(NULL);
+    opal_timer_cancel(&meet.pause);
     opal_descriptor_remove(&meet.listener);
     close(meet.listener.fd);
     explicit_bzero(meet.key, sizeof meet.key);

@@ -14,12 +14,12 @@
 #include "opal/progress/wait.h"
 #include "opal/util/log.h"
 #include "opal/util/sha256.h"
+#include "opal/util/shortage.h"
 
 enum {
     BACKLOG = 4096,
     CALLERS = 64,
-    CALLS = 16,             /* taken at a time */
-    PAUSE_NSEC = 100000000, /* when there are no descriptors left */
+    CALLS = 16, /* taken at a time */
 };
 
 static const uint64_t caller_nsec = UINT64_C(10000000000);
@@ -157,10 +157,9 @@ static int listener_ready(opal_descriptor_t *descriptor, unsigned events OPAL_UN
         int fd = accept4(descriptor->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0) {
             take_call(fd);
-        } else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
-            /* Until then callers wait in the backlog. */
+        } else if (opal_is_shortage(errno)) {
             opal_descriptor_want(descriptor, 0);
-            opal_timer_set(&listener->pause, opal_clock_nsec() + PAUSE_NSEC);
+            opal_timer_set(&listener->pause, opal_clock_nsec() + OPAL_SHORTAGE_NSEC);
             return i;
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
             return i;

@@ -610,6 +610,24 @@ START_TEST(nobody_behind_a_name)
 }
 END_TEST
 
+/* It gives up at once; the poll would end at once for ever. */
+START_TEST(who_may_open_nothing_gives_up)
+{
+    char name[OPAL_NODE_PASS_NAME_BYTES];
+    struct sockaddr_un address;
+    int listener = opal_node_pass_listen(name);
+    int asker = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    socklen_t length = opal_pass_address(&address, name);
+    ck_assert_int_eq(connect(asker, (const struct sockaddr *)&address, length), 0);
+    rlim_t before = set_limit(RLIMIT_NOFILE, 3);
+    ck_assert_int_eq(opal_node_pass_serve(listener, STDERR_FILENO, 1), OPAL_ERR_SYSTEM);
+    set_limit(RLIMIT_NOFILE, before);
+    unit_assert_part(unit_stderr(), "ulimit -n");
+    close(asker);
+    close(listener);
+}
+END_TEST
+
 static const unit_test_t tests[] = {
     {.test = &a_job_of_one_has_none},
     {.test = &hello_and_goodbye},
@@ -631,6 +649,7 @@ static const unit_test_t tests[] = {
     {.test = &the_first_rank_of_each_node_makes_one},
     {.test = &if_the_first_rank_cannot_all_go_without},
     {.test = &nobody_behind_a_name},
+    {.test = &who_may_open_nothing_gives_up},
 };
 
 UNIT_MAIN("node", tests, setup);

@@ -4,12 +4,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
 #include "test/unit/opal/support.h"
+#include "test/unit/opal/shortage.h"
 
 enum { FOUND = 1, LONG_MSEC = 50000 };
 
@@ -81,6 +83,25 @@ START_TEST(ranks_that_never_fail_are_not_waited_for_long)
 }
 END_TEST
 
+/* It waits for descriptors, or for its time limit, without a spin. */
+START_TEST(a_rank_that_cannot_be_answered_is_waited_for)
+{
+    pthread_t thread;
+    opal_complaint_t other, first = opal_complaint_claim(FOUND);
+    struct pollfd asked = {.fd = first.name, .events = POLLIN};
+    ck_assert_int_eq(pthread_create(&thread, NULL, claim, &other), 0);
+    ck_assert_int_eq(poll(&asked, 1, LONG_MSEC), 1);
+    rlim_t before = shortage_begin();
+    double used = cpu_seconds();
+    opal_complaint_release(&first, 1, 300);
+    ck_assert_double_lt(cpu_seconds() - used, 0.1);
+    shortage_end(before);
+    pthread_join(thread, NULL);
+    ck_assert(other.is_mine);
+    opal_complaint_release(&other, 0, 0);
+}
+END_TEST
+
 /* A rank asks, and gets no answer: the one that should have said it has been killed. */
 START_TEST(a_rank_that_dies_has_a_successor)
 {
@@ -131,6 +152,7 @@ static const unit_test_t tests[] = {
     {.test = &the_first_says_it_and_others_do_not},
     {.test = &a_late_rank_is_waited_for},
     {.test = &ranks_that_never_fail_are_not_waited_for_long},
+    {.test = &a_rank_that_cannot_be_answered_is_waited_for},
     {.test = &a_rank_that_dies_has_a_successor},
     {.test = &without_a_name_each_says_it},
     {.test = &other_jobs_and_other_findings_have_other_names},

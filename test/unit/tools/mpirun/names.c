@@ -4,8 +4,11 @@
 
 #include <pthread.h>
 
+#include "opal/include/clock.h"
 #include "opal/mca/pmi/base/names.h"
+#include "opal/util/shortage.h"
 #include "test/unit/opal/support.h"
+#include "test/unit/opal/shortage.h"
 
 /* A service that no other run of this test uses. */
 static char service[64];
@@ -82,6 +85,50 @@ START_TEST(another_mpirun_is_told)
 }
 END_TEST
 
+/* Who asks meanwhile waits, and the loop does not spin. */
+START_TEST(descriptors_that_run_out_come_back)
+{
+    struct sockaddr_un address;
+    socklen_t length;
+    char port[8] = "";
+    ck_assert_ptr_null(names_publish(names, service, "port"));
+    opal_pmi_name_address(service, &address, &length);
+    int asker = socket(AF_UNIX, SOCK_STREAM, 0);
+    ck_assert_int_eq(connect(asker, (const struct sockaddr *)&address, length), 0);
+    rlim_t before = shortage_begin();
+    loop_turn(&loop); /* it cannot accept */
+    uint64_t begun = opal_clock_nsec();
+    loop_turn(&loop); /* only the end of the pause ends this one */
+    ck_assert_uint_ge(opal_clock_nsec() - begun, OPAL_SHORTAGE_NSEC / 2);
+    shortage_end(before);
+    loop_turn(&loop);
+    ck_assert_int_eq(recv(asker, port, sizeof port, MSG_DONTWAIT), 4);
+    ck_assert_str_eq(port, "port");
+    close(asker);
+    end();
+}
+END_TEST
+
+/* While no name can be accepted at. */
+START_TEST(a_name_is_unpublished_in_a_shortage)
+{
+    struct sockaddr_un address;
+    socklen_t length;
+    ck_assert_ptr_null(names_publish(names, service, "port"));
+    opal_pmi_name_address(service, &address, &length);
+    int asker = socket(AF_UNIX, SOCK_STREAM, 0);
+    ck_assert_int_eq(connect(asker, (const struct sockaddr *)&address, length), 0);
+    rlim_t before = shortage_begin();
+    loop_turn(&loop);
+    ck_assert(names_unpublish(names, service));
+    names_sweep(names);
+    shortage_end(before);
+    ck_assert_ptr_null(loop.timers);
+    close(asker);
+    end();
+}
+END_TEST
+
 START_TEST(names_are_bounded)
 {
     static char longest[5000];
@@ -105,6 +152,8 @@ static const unit_test_t tests[] = {
     {.test = &names_live_until_unpublished},
     {.test = &a_name_is_of_one_mpirun},
     {.test = &another_mpirun_is_told},
+    {.test = &descriptors_that_run_out_come_back},
+    {.test = &a_name_is_unpublished_in_a_shortage},
     {.test = &names_are_bounded},
 };
 

@@ -13,8 +13,10 @@
 #include "opal/node/region.h"
 #include "opal/node/region_file.h"
 #include "opal/progress/wait.h"
+#include "opal/util/shortage.h"
 #include "test/unit/opal/mca/btl/two_jobs.h"
 #include "test/unit/opal/support.h"
+#include "test/unit/opal/shortage.h"
 
 extern const opal_component_t mca_btl_sm_component;
 
@@ -131,6 +133,51 @@ START_TEST(a_frame_wakes_its_reader)
 {
     SET("wait_spin_usec", "0");
     run(_i + 1, wake_each_other);
+}
+END_TEST
+
+/* The left job may open nothing when it is called. It sleeps, and takes the call later. */
+static void run_out(opal_timer_t *timer OPAL_UNUSED)
+{
+    opal_wait_signal(two_jobs_wakes);
+}
+
+static void sleep_without_descriptors(void)
+{
+    atomic_int over = 0;
+    opal_timer_t limit = {.expired = run_out};
+    rlim_t before = shortage_begin();
+    two_jobs_meet(sched_yield); /* only now it is called */
+    double used = cpu_seconds();
+    two_jobs_wakes = &over;
+    opal_timer_set(&limit, opal_timer_now() + 3 * OPAL_SHORTAGE_NSEC);
+    opal_wait_until(&over, NULL);
+    two_jobs_wakes = NULL;
+    CREW_MUST(cpu_seconds() - used < 0.1 && two.received[crew.rank] == 0);
+    shortage_end(before);
+    while (two.received[crew.rank] == 0)
+        crew_poll();
+}
+
+static void call_in_a_shortage(void)
+{
+    two_jobs_publish();
+    two_jobs_add_all();
+    if (two.job == 0) {
+        sleep_without_descriptors();
+    } else {
+        two_jobs_meet(sched_yield);
+        two_jobs_send(two.others[crew.rank], 0);
+    }
+    two_jobs_meet(two_jobs_poll);
+    CREW_MUST(two.failures == 0);
+    two_jobs_retire();
+}
+
+START_TEST(descriptors_that_run_out_come_back)
+{
+    SET("wait_spin_usec", "0");
+    run(1, call_in_a_shortage);
 }
 END_TEST
 
@@ -550,6 +597,7 @@ static const unit_test_t tests[] = {
     {.test = &a_peer_costs_one_descriptor},
     {.test = &a_caller_may_be_known_later},
     {.test = &a_frame_wakes_its_reader, .repeats = RANKS},
+    {.test = &descriptors_that_run_out_come_back},
     {.test = &a_wrong_key_is_refused},
     {.test = &who_stays_unknown_is_refused},
     {.test = &processes_of_other_hosts_are_left_to_others},
