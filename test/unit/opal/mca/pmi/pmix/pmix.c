@@ -345,6 +345,57 @@ START_TEST(names_have_a_limit)
 }
 END_TEST
 
+/* -- process sets ------------------------------------------------------------------------------ */
+
+START_TEST(sets_of_the_server_are_known)
+{
+    opal_strings_t names = {0};
+    unsigned *ranks;
+    size_t count;
+    start();
+    server.pset_names = "east,mpi-set";
+    server.members[0] = (pmix_proc_t){.nspace = "unit.3", .rank = 3};
+    server.members[1] = (pmix_proc_t){.nspace = "unit.4", .rank = 2}; /* of another job */
+    server.members[2] = (pmix_proc_t){.nspace = "unit.3", .rank = 1};
+    server.members[3] = (pmix_proc_t){.nspace = "unit.3", .rank = 4}; /* there is no such rank */
+    server.member_count = 4;
+    ck_assert_int_eq(ops->pset_names(state, &names), OPAL_SUCCESS);
+    ck_assert_uint_eq(names.count, 2);
+    ck_assert_str_eq(names.items[0], "east");
+    ck_assert_str_eq(names.items[1], "mpi-set");
+    opal_strings_free(&names);
+    ck_assert_int_eq(ops->pset_ranks(state, "east", &ranks, &count), OPAL_SUCCESS);
+    ck_assert_uint_eq(count, 2);
+    ck_assert_uint_eq(ranks[0], 3);
+    ck_assert_uint_eq(ranks[1], 1);
+    free(ranks);
+    ck_assert_int_eq(ops->pset_ranks(state, "mpi-set", &ranks, &count), OPAL_SUCCESS);
+    ck_assert_uint_eq(count, 0);
+    free(ranks);
+    ck_assert_str_eq(unit_stderr(), "");
+    end();
+}
+END_TEST
+
+/* Such as that of Open MPI 4: to have none is no failure, but to ask for one is. */
+START_TEST(a_server_without_sets)
+{
+    opal_strings_t names = {0};
+    unsigned *ranks = NULL;
+    size_t count;
+    start();
+    if (_i == 1)
+        server.query = PMIX_ERR_NOT_SUPPORTED;
+    ck_assert_int_eq(ops->pset_names(state, &names), OPAL_SUCCESS);
+    ck_assert_uint_eq(names.count, 0);
+    ck_assert_str_eq(unit_stderr(), "");
+    ck_assert_int_eq(ops->pset_ranks(state, "east", &ranks, &count), OPAL_ERR_NOT_FOUND);
+    ck_assert_ptr_null(ranks);
+    unit_assert_part(unit_stderr(), "does not say which ranks are in the process set east");
+    end();
+}
+END_TEST
+
 static const unit_test_t tests[] = {
     {.test = &one_node},
     {.test = &what_is_not_told},
@@ -361,6 +412,8 @@ static const unit_test_t tests[] = {
     {.test = &a_spawned_job_has_parents},
     {.test = &names_are_published},
     {.test = &names_have_a_limit},
+    {.test = &sets_of_the_server_are_known},
+    {.test = &a_server_without_sets, .repeats = 2},
 };
 
 UNIT_MAIN("pmi pmix", tests, setup);

@@ -180,3 +180,44 @@ pmix_status_t PMIx_Unpublish(char **keys, const pmix_info_t info[] OPAL_UNUSED,
     server.service[0] = 0;
     return PMIX_SUCCESS;
 }
+
+/* -- process sets --------------------------------------------------------------------------- */
+
+static bool asks_for(const pmix_query_t *query, const char *key)
+{
+    ck_assert_ptr_null(query->keys[1]);
+    return strcmp(query->keys[0], key) == 0;
+}
+
+static void answer_names(const pmix_query_t *query, pmix_info_t *answer)
+{
+    ck_assert_uint_eq(query->nqual, 0);
+    PMIX_INFO_LOAD(answer, PMIX_QUERY_PSET_NAMES, server.pset_names, PMIX_STRING);
+}
+
+static void answer_members(const pmix_query_t *query, pmix_info_t *answer)
+{
+    ck_assert_uint_eq(query->nqual, 1);
+    ck_assert_str_eq(query->qualifiers[0].key, PMIX_PSET_NAME);
+    bool is_known = strcmp(query->qualifiers[0].value.data.string, "east") == 0;
+    pmix_data_array_t members = {
+        .type = PMIX_PROC, .size = is_known ? server.member_count : 0, .array = server.members};
+    PMIX_INFO_LOAD(answer, PMIX_QUERY_PSET_MEMBERSHIP, &members, PMIX_DATA_ARRAY);
+}
+
+pmix_status_t PMIx_Query_info(pmix_query_t queries[], size_t count, pmix_info_t **answers,
+                              size_t *answer_count)
+{
+    ck_assert_uint_eq(count, 1);
+    if (server.query != PMIX_SUCCESS || server.pset_names == NULL)
+        return server.query != PMIX_SUCCESS ? server.query : PMIX_ERR_NOT_FOUND;
+    PMIX_INFO_CREATE(*answers, 1);
+    *answer_count = 1;
+    if (asks_for(&queries[0], PMIX_QUERY_PSET_NAMES))
+        answer_names(&queries[0], *answers);
+    else if (asks_for(&queries[0], PMIX_QUERY_PSET_MEMBERSHIP))
+        answer_members(&queries[0], *answers);
+    else
+        ck_abort_msg("a question about %s", queries[0].keys[0]);
+    return PMIX_SUCCESS;
+}

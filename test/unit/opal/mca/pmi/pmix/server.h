@@ -13,7 +13,8 @@
 enum { MOST_FACTS = 8, MOST_KEYS = 8 };
 
 typedef struct pmix_server {
-    pmix_status_t init, put, commit, fence, get, finalize, spawn, names; /* what goes wrong */
+    pmix_status_t init, put, commit, fence, get, finalize, spawn, names,
+        query; /* what goes wrong */
     pmix_rank_t rank;
     struct {
         const char *key;
@@ -31,6 +32,9 @@ typedef struct pmix_server {
     bool has_collected;
     char spawned[512];            /* the last request, as server.c writes it */
     char service[600], port[100]; /* what is published */
+    const char *pset_names;       /* the answer; NULL: it has no such thing */
+    pmix_proc_t members[4];       /* of the set "east" */
+    size_t member_count;
 } pmix_server_t;
 
 extern pmix_server_t server;
