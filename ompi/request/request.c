@@ -48,6 +48,7 @@ opal_lock_t ompi_message_lock;
 
 static bool has_threads; /* the program's level is MPI_THREAD_MULTIPLE */
 static bool has_background;
+static bool have_processes_left; /* one has */
 
 /* If it is so already, nothing changes: the background may have the lock. */
 static void need_lock(bool is_needed)
@@ -307,6 +308,11 @@ int ompi_request_finish_unlocked(ompi_request_t **slot, MPI_Status *status)
     return finish_plain(slot, status, release_unlocked);
 }
 
+static bool is_in_vain(const ompi_request_t *request)
+{
+    return request->ops->is_in_vain != NULL && request->ops->is_in_vain(request);
+}
+
 int ompi_request_free(ompi_request_t **slot)
 {
     ompi_request_t *request = *slot;
@@ -317,8 +323,11 @@ int ompi_request_free(ompi_request_t **slot)
     bool is_open = request->active && !ompi_request_is_done(request);
     request->orphan = is_open;
     ompi_request_drop(request);
-    if (is_open)
+    if (is_open) {
+        if (opal_unlikely(have_processes_left) && is_in_vain(request)) /* nobody can cancel it */
+            request->ops->give_up(request);
         return MPI_SUCCESS;
+    }
     request->active = false;
     int error = call_leave(request);
     ompi_request_release(request);
@@ -427,6 +436,28 @@ bool ompi_request_poll(ompi_request_t *const *requests, size_t count)
     return open == count;
 }
 
+void ompi_request_processes_left(void)
+{
+    have_processes_left = true;
+}
+
+static bool is_linked(const ompi_request_t *request, const ompi_wait_t *wait)
+{
+    return request != NULL && request->wait == wait;
+}
+
+/* Ends requests that are in vain until the others are as many as the wait misses. */
+static void give_up(ompi_request_t *const *requests, size_t count, const ompi_wait_t *wait)
+{
+    size_t good = 0;
+    for (size_t i = 0; i < count; i++)
+        good += is_linked(requests[i], wait) && !is_in_vain(requests[i]);
+    for (size_t i = 0; i < count && good < wait->missing; i++) {
+        if (is_linked(requests[i], wait) && is_in_vain(requests[i]))
+            requests[i]->ops->give_up(requests[i]);
+    }
+}
+
 void ompi_request_wait(ompi_request_t *const *requests, size_t count, size_t wanted)
 {
     ompi_wait_t wait = {0};
@@ -442,8 +473,13 @@ void ompi_request_wait(ompi_request_t *const *requests, size_t count, size_t wan
     size_t missing = wanted > done ? wanted - done : 0;
     bool awaits_all = open <= missing; /* then each has let go of the wait afterwards */
     wait.missing = awaits_all ? open : missing;
-    if (wait.missing > 0)
-        ompi_wait_until(&wait.done);
+    while (wait.missing > 0) {
+        atomic_store_explicit(&wait.done, 0, memory_order_relaxed);
+        if (opal_unlikely(have_processes_left))
+            give_up(requests, count, &wait);
+        if (wait.missing > 0)
+            ompi_wait_until(&wait.done);
+    }
     for (size_t i = 0; !awaits_all && i < count; i++) {
         if (requests[i] != NULL)
             unlink_wait(requests[i], &wait);

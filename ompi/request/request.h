@@ -38,7 +38,7 @@ struct ompi_request;
 
 /* One wait for one or several requests. */
 typedef struct ompi_wait {
-    atomic_int done; /* what opal_wait_until watches */
+    atomic_int done; /* what opal_wait_until watches; set before that to look again */
     size_t missing;  /* completions until done is set */
 } ompi_wait_t;
 
@@ -70,6 +70,15 @@ typedef struct ompi_request_ops {
      * opal_progress do what it does, too. NULL: the kind waits for messages alone.
      */
     bool (*poll)(struct ompi_request *request);
+
+    /*
+     * Whether an operation that is active and not done waits for a process that has left, so that
+     * only MPI_Cancel could end it. Asked after ompi_request_processes_left, by waits, and when the
+     * user frees the request. give_up ends such an operation with an error. NULL, both: the
+     * operation ends by itself in any case.
+     */
+    bool (*is_in_vain)(const struct ompi_request *request);
+    void (*give_up)(struct ompi_request *request);
 
     /* A done request may be finished without the message lock. It has no `query` and no `leave`. */
     bool can_finish_unlocked;
@@ -286,6 +295,21 @@ OPAL_EXPORT void ompi_wait_until(const atomic_int *done);
 
 /* opal_wait_look with that lock: progress for calls that test and do not wait. */
 OPAL_EXPORT void ompi_request_look(void);
+
+/*
+ * A process has left through MPI_Finalize. A receive of its messages stays as it is, since a
+ * correct program may cancel it, and may test it before. But a thread that waits for what will
+ * never come waits for ever: from now on a wait gives up requests that are in vain, as many as it
+ * cannot do without. MPI_Waitany gives up the first one when no other request is left that can end.
+ */
+OPAL_EXPORT void ompi_request_processes_left(void);
+
+/* The wait for an open request looks again for what is in vain. */
+static inline void ompi_request_rouse(const ompi_request_t *request)
+{
+    if (request->wait != NULL)
+        opal_wait_signal(&request->wait->done);
+}
 
 /* MPI_Cancel. */
 int ompi_request_cancel(ompi_request_t *request);

@@ -367,6 +367,9 @@ int ob1_source_error(const ompi_communicator_t *comm, int source);
  * cannot cancel. It is logged for the first one. */
 int ob1_source_error_uncancelled(const ompi_communicator_t *comm, int source);
 
+/* The source, or one of all that may be it, if they have left; else NULL. */
+ob1_peer_t *ob1_departed_source(const ompi_communicator_t *comm, int source);
+
 /* From now on push_all of peer.c is polled. Called before something waits for room or for credit.
  */
 void ob1_peers_poll(void);
@@ -430,7 +433,8 @@ static inline bool ob1_any_is_unreachable(void)
 /* The peer has left through MPI_Finalize; the caller ends the requests as above. */
 void ob1_peer_mark_left(ob1_peer_t *peer);
 
-/* Whether the user may still cancel the receive. */
+/* Whether the user may still cancel the receive. Not if the request was freed, or belongs to
+ * another one. */
 bool ob1_receive_is_cancellable(const ob1_receive_t *receive);
 
 /* A request has failed because the peer has left: this is logged once for each peer. */

@@ -83,6 +83,7 @@ void ob1_peer_mark_failed(ob1_peer_t *peer, opal_status_t why)
 void ob1_peer_mark_left(ob1_peer_t *peer)
 {
     peer->has_left = true;
+    ompi_request_processes_left();
     atomic_store_explicit(&ob1_any_unreachable, true, memory_order_relaxed);
     ob1_failure_is_new = true;
 }
@@ -159,23 +160,29 @@ int ob1_source_error(const ompi_communicator_t *comm, int source)
     return error;
 }
 
-int ob1_source_error_uncancelled(const ompi_communicator_t *comm, int source)
+ob1_peer_t *ob1_departed_source(const ompi_communicator_t *comm, int source)
 {
-    int error = ob1_source_error(comm, source);
-    if (error != MPI_SUCCESS || !ob1_any_is_unreachable())
-        return error;
     int first = source != MPI_ANY_SOURCE ? source : 0;
     int last = source != MPI_ANY_SOURCE ? source : ompi_comm_peers(comm) - 1;
     ob1_peer_t *peer = NULL;
     for (int rank = first; rank <= last; rank++) {
         peer = ob1_known_peer(ompi_comm_process(comm, rank));
         if (peer == NULL || !peer->has_left)
-            return MPI_SUCCESS;
+            return NULL;
     }
-    if (peer == NULL) /* there is no rank that could send */
+    return peer; /* NULL: there is no rank that could send */
+}
+
+int ob1_source_error_uncancelled(const ompi_communicator_t *comm, int source)
+{
+    int error = ob1_source_error(comm, source);
+    if (error != MPI_SUCCESS || !ob1_any_is_unreachable())
+        return error;
+    ob1_peer_t *departed = ob1_departed_source(comm, source);
+    if (departed == NULL)
         return MPI_SUCCESS;
-    ob1_peer_report_departed(peer);
-    return peer->error;
+    ob1_peer_report_departed(departed);
+    return departed->error;
 }
 
 void ob1_peer_reject(opal_process_t *from, unsigned kind, const char *what)

@@ -13,7 +13,9 @@
  *            reported. A send that nobody has received may be cancelled, before or after it has
  *            failed. A send that does not wait for the receiver completes, and its message is lost.
  *            Receives that wait for a message of the rank fail if the user cannot cancel them:
- * those of MPI_Recv and of collectives. Others stay posted: a correct program may cancel them
+ *            those of MPI_Recv and of collectives. Others stay posted, because a correct program
+ *            may cancel them, and fail when a wait needs them (ompi_request_processes_left). A
+ *            receive from MPI_ANY_SOURCE fails so when all ranks that it may match have left
  *
  * The marks of a peer are peer.c's. This file ends requests.
  */
@@ -93,6 +95,20 @@ static void end_begun(ob1_peer_t *peer)
     }
 }
 
+static bool rouse(const ob1_posted_t *posted)
+{
+    ompi_request_rouse(&opal_container_of(posted, ob1_receive_t, posted)->request);
+    return false;
+}
+
+/* Waits for receives find out whether they are in vain. */
+static void rouse_waits(ob1_matcher_t *matcher)
+{
+    ob1_lock(&matcher->lock);
+    ob1_matcher_find_posted(matcher, rouse);
+    ob1_unlock(&matcher->lock);
+}
+
 int ob1_fail_unreachable(void)
 {
     int count = 0;
@@ -100,6 +116,7 @@ int ob1_fail_unreachable(void)
     for (; opal_unlikely(ob1_failure_is_new); count++) {
         ob1_failure_is_new = false;
         ob1_each_matcher(fail_posted);
+        ob1_each_matcher(rouse_waits);
         ob1_wake_probes();
     }
     return count;

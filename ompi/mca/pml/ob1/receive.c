@@ -31,10 +31,10 @@ static void destroy_receive(ompi_object_t *head)
         opal_pool_give(&receives, receive);
 }
 
-static int cancel_receive(ompi_request_t *request)
+/* False: it has matched. */
+static bool withdraw(ob1_receive_t *receive)
 {
-    ob1_receive_t *receive = opal_container_of(request, ob1_receive_t, request);
-    ompi_request_hold(request);
+    ompi_request_hold(&receive->request);
     bool was_posted = receive->is_posted;
     ob1_comm_t *own = receive->comm->pml;
     ob1_matcher_t *matcher = &own->matchers[receive->context];
@@ -44,12 +44,32 @@ static int cancel_receive(ompi_request_t *request)
         ob1_unlock(&matcher->lock);
         receive->is_posted = false;
     }
-    ompi_request_drop(request);
-    if (!was_posted)
-        return MPI_SUCCESS; /* it has matched, and completes with its message */
+    ompi_request_drop(&receive->request);
+    return was_posted;
+}
+
+static int cancel_receive(ompi_request_t *request)
+{
+    ob1_receive_t *receive = opal_container_of(request, ob1_receive_t, request);
+    if (!withdraw(receive))
+        return MPI_SUCCESS; /* it completes with its message */
     ompi_status_set_cancelled(&request->status, true);
     ompi_request_complete(request);
     return MPI_SUCCESS;
+}
+
+static bool is_in_vain(const ompi_request_t *request)
+{
+    const ob1_receive_t *receive = opal_container_of(request, ob1_receive_t, request);
+    return receive->is_posted && ob1_departed_source(receive->comm, receive->posted.source) != NULL;
+}
+
+static void give_up(ompi_request_t *request)
+{
+    ob1_receive_t *receive = opal_container_of(request, ob1_receive_t, request);
+    ob1_peer_t *departed = ob1_departed_source(receive->comm, receive->posted.source);
+    if (withdraw(receive))
+        ob1_receive_fail(receive, departed);
 }
 
 static int restart_receive(ompi_request_t *request);
@@ -57,6 +77,8 @@ static int restart_receive(ompi_request_t *request);
 static const ompi_request_ops_t receive_request_ops = {
     .start = restart_receive,
     .cancel = cancel_receive,
+    .is_in_vain = is_in_vain,
+    .give_up = give_up,
     .can_finish_unlocked = true,
 };
 
@@ -65,7 +87,8 @@ static const ompi_request_ops_t blocking_ops = {.can_finish_unlocked = true};
 
 bool ob1_receive_is_cancellable(const ob1_receive_t *receive)
 {
-    return receive->request.ops != &blocking_ops && receive->context != OMPI_CONTEXT_COLLECTIVE;
+    return receive->request.ops != &blocking_ops && !receive->request.orphan &&
+           receive->context != OMPI_CONTEXT_COLLECTIVE;
 }
 
 /* Everything except the request itself. */
