@@ -2,21 +2,17 @@
 /* The performance variables of windows. */
 #include "ompi/win/counts.h"
 
+#include "ompi/request/request.h"
 #include "ompi/win/win.h"
 
-static bool is_wanted;
+opal_demand_t ompi_win_counting;
 
-static void want(bool wanted)
+void ompi_win_count_demanded(opal_traffic_t *traffic, size_t bytes)
 {
-    static unsigned rows; /* all of them have this function */
-    rows += wanted ? 1U : -1U;
-    __atomic_store_n(&is_wanted, rows > 0, __ATOMIC_RELAXED);
-}
-
-void ompi_win_count_shared(opal_traffic_t *traffic, size_t bytes)
-{
-    if (opal_likely(!__atomic_load_n(&is_wanted, __ATOMIC_RELAXED)))
+    if (!ompi_lock_needed) {
+        opal_count_message(traffic, bytes);
         return;
+    }
     __atomic_fetch_add(&traffic->messages.value, 1, __ATOMIC_RELAXED);
     __atomic_fetch_add(&traffic->bytes.value, bytes, __ATOMIC_RELAXED);
 }
@@ -35,12 +31,12 @@ static uint64_t read_counter(const opal_pvar_row_t *row, void *object)
      .bind = OPAL_PVAR_OF_WIN,                                                                     \
      .read = read_counter,                                                                         \
      .which = offsetof(ompi_win_counts_t, id.messages),                                            \
-     .enable = want,                                                                               \
+     .demand = &ompi_win_counting,                                                                 \
      .prose = "How many " text " this process has begun"},                                         \
     {                                                                                              \
         .name = #id "_bytes", .class = OPAL_PVAR_AGGREGATE, .bind = OPAL_PVAR_OF_WIN,              \
         .unit = "bytes", .read = read_counter, .which = offsetof(ompi_win_counts_t, id.bytes),     \
-        .enable = want,                                                                            \
+        .demand = &ompi_win_counting,                                                              \
         .prose = "The bytes at the targets of the " text " that this process has begun"            \
     }
 

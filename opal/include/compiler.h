@@ -15,8 +15,10 @@
  * program may refer to it, since the linker would copy it there. By the assembler, because the
  * declaration is for DSOs, too, where it is not protected. */
 #define OPAL_REACHED_DIRECTLY(variable) __asm__(".protected " #variable)
-#define OPAL_PRINTF(fmt, first)         __attribute__((format(printf, fmt, first)))
-#define OPAL_UNUSED                     __attribute__((unused))
+/* At the declaration of a variable that is not exported: it is reached without the GOT. */
+#define OPAL_HIDDEN             __attribute__((visibility("hidden")))
+#define OPAL_PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
+#define OPAL_UNUSED             __attribute__((unused))
 /* Where the compiler was counted to choose otherwise, and worse. */
 #define OPAL_INLINE static inline __attribute__((always_inline))
 /* Keeps the frame of a rare path off the one that calls it. */

@@ -104,15 +104,8 @@ static const opal_param_row_t params[] = {
 /* -- performance variables ----------------------------------------------------- */
 
 static opal_counter_t sleeps, slept_nsec, waited_nsec;
-static opal_counter_t timed_slept_nsec; /* while is_timed */
-static bool is_timed; /* somebody wants to know waited_nsec, which takes two looks at the clock */
-
-static void time_waits(bool wanted)
-{
-    static unsigned rows; /* two have this function */
-    rows += wanted ? 1U : -1U;
-    __atomic_store_n(&is_timed, rows > 0, __ATOMIC_RELAXED);
-}
+static opal_counter_t timed_slept_nsec; /* while waits are timed */
+static opal_demand_t timing;            /* for waited_nsec, which takes two looks at the clock */
 
 /* Of the time between the first started handle and now. A sleep of another thread may not be in a
  * wait that was timed. */
@@ -127,13 +120,13 @@ static const opal_pvar_row_t pvars[] = {
      .class = OPAL_PVAR_TIMER,
      .unit = "s",
      .value = &waited_nsec,
-     .enable = time_waits,
+     .demand = &timing,
      .prose = "Time in blocking calls that waited for something"},
     {.name = "polling",
      .class = OPAL_PVAR_TIMER,
      .unit = "s",
      .read = read_polling,
-     .enable = time_waits,
+     .demand = &timing,
      .prose = "Time in blocking calls that waited for something, without the time asleep"},
     {.name = "sleeping",
      .class = OPAL_PVAR_TIMER,
@@ -521,7 +514,7 @@ static void count_sleep(uint64_t nsec)
 {
     opal_count(&sleeps, 1);
     opal_count(&slept_nsec, nsec);
-    if (__atomic_load_n(&is_timed, __ATOMIC_RELAXED))
+    if (opal_is_demanded(&timing))
         opal_count(&timed_slept_nsec, nsec);
 }
 
@@ -684,7 +677,7 @@ OPAL_NOINLINE static void wait_timed(const atomic_int *done, const opal_wait_loc
 
 void opal_wait_until(const atomic_int *done, const opal_wait_lock_t *lock)
 {
-    if (opal_unlikely(__atomic_load_n(&is_timed, __ATOMIC_RELAXED)))
+    if (opal_is_demanded(&timing))
         wait_timed(done, lock);
     else
         wait_until(done, lock);

@@ -3,11 +3,17 @@
  * Counters that cost an instruction: one thread at a time counts, as the lock of what is counted
  * ensures, and any thread reads. A reader may see a count late, and never half of it: 8 aligned
  * bytes are written at once. A counter never goes back, but for a level.
+ *
+ * Where messages pass, even that is too much while nobody looks. There the counters are beside a
+ * demand, and count only while somebody has one.
  */
 #ifndef OPAL_UTIL_COUNTER_H
 #define OPAL_UTIL_COUNTER_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+#include "opal/include/compiler.h"
 
 typedef struct opal_counter {
     _Alignas(8) uint64_t value;
@@ -17,6 +23,28 @@ typedef struct opal_counter {
 typedef struct opal_traffic {
     opal_counter_t messages, bytes;
 } opal_traffic_t;
+
+/* How many variables (opal/mca/base/pvar.h) that need the counts have a handle that is started; 0:
+ * nobody looks. Written under the lock of parameters. */
+typedef struct opal_demand {
+    unsigned variables;
+} opal_demand_t;
+
+/* Two instructions, where an atomic load would make it three; see opal_count. */
+static inline bool opal_is_demanded(const opal_demand_t *demand)
+{
+#if defined(__SANITIZE_THREAD__)
+    return opal_unlikely(__atomic_load_n(&demand->variables, __ATOMIC_RELAXED) != 0);
+#else
+    return opal_unlikely(demand->variables != 0);
+#endif
+}
+
+static inline void opal_demand_change(opal_demand_t *demand, bool more)
+{
+    unsigned before = __atomic_load_n(&demand->variables, __ATOMIC_RELAXED);
+    __atomic_store_n(&demand->variables, before + (more ? 1U : -1U), __ATOMIC_RELAXED);
+}
 
 /* A load and a store of the language's atomics would be three instructions. ThreadSanitizer does
  * not know that the plain ones do the same. */
@@ -34,13 +62,6 @@ static inline void opal_count_message(opal_traffic_t *traffic, uint64_t bytes)
 {
     opal_count(&traffic->messages, 1);
     opal_count(&traffic->bytes, bytes);
-}
-
-/* One was counted too early. */
-static inline void opal_uncount_message(opal_traffic_t *traffic, uint64_t bytes)
-{
-    opal_count(&traffic->messages, (uint64_t)-1);
-    opal_count(&traffic->bytes, -bytes);
 }
 
 static inline uint64_t opal_counted(const opal_counter_t *counter)

@@ -170,5 +170,6 @@ typedef struct ompi_mtl_counts {
 } ompi_mtl_counts_t;
 
 OPAL_EXPORT extern ompi_mtl_counts_t ompi_mtl_counts;
+OPAL_EXPORT extern opal_demand_t ompi_mtl_counting; /* for these, and those of communicators */
 
 #endif

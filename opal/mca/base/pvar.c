@@ -53,11 +53,11 @@ static void add(char *full_name, const char *framework, const char *component,
     variables[count++] = variable;
 }
 
-/* What the variable costs while somebody counts begins, or ends. */
-static void enable(const opal_pvar_t *variable, bool wanted)
+/* Counting for the variable begins, or ends. */
+static void demand(const opal_pvar_t *variable, bool wanted)
 {
-    if (variable->live != NULL && variable->live->enable != NULL)
-        variable->live->enable(wanted);
+    if (variable->live != NULL && variable->live->demand != NULL)
+        opal_demand_change(variable->live->demand, wanted);
 }
 
 static void list_rows(const table_t *table)
@@ -78,7 +78,7 @@ static void list_rows(const table_t *table)
             continue;
         known->live = row;
         if (known->started > 0)
-            enable(known, true);
+            demand(known, true);
     }
 }
 
@@ -137,7 +137,7 @@ void opal_pvar_withdraw(const opal_pvar_row_t *rows)
             if (row->bind == OPAL_PVAR_OF_PROCESS)
                 variables[i]->last = value_of(variables[i], NULL);
             if (variables[i]->started > 0)
-                enable(variables[i], false);
+                demand(variables[i], false);
             variables[i]->live = NULL;
         }
     }
@@ -207,6 +207,6 @@ void opal_pvar_use(size_t index, bool wanted)
     opal_pvar_t *variable = at(index);
     bool changes = wanted ? variable->started++ == 0 : --variable->started == 0;
     if (changes)
-        enable(variable, wanted);
+        demand(variable, wanted);
     opal_param_unlock();
 }

@@ -4,9 +4,9 @@
  * ompi_info.
  *
  * A component lists its variables in a table, a row each: {name, class, unit, prose, and where the
- * value is}. The value is a counter of the component, or what a function finds out. Counting goes
- * on whether anybody reads or not, so it has to cost next to nothing (opal/util/counter.h). The
- * full name is FRAMEWORK_COMPONENT_NAME, as of parameters.
+ * value is}. The value is a counter of the component, or what a function finds out. Counting has to
+ * cost next to nothing, or stops while there is no demand for it (opal/util/counter.h). The full
+ * name is FRAMEWORK_COMPONENT_NAME, as of parameters.
  *
  * The registry never forgets a variable: its index and its row stay. While the DSO that has the row
  * is not loaded, the value is the last one.
@@ -54,9 +54,8 @@ struct opal_pvar_row {
     const opal_counter_t *value; /* NULL: `read` finds it out */
     opal_pvar_read_fn_t *read;   /* */
     int which;                   /* for `read` */
-    void (*enable)(bool wanted); /* called when the first handle is started and when the last one is
-                                  * stopped, or the table comes and goes meanwhile; for what costs
-                                  * more than a counter; NULL: always on */
+    opal_demand_t *demand;       /* for what is counted or measured only while a handle of the
+                                  * variable is started; rows may share one. NULL: always */
     const opal_param_choice_t *choices; /* of OPAL_PVAR_STATE */
     const char *prose;                  /* one line for a person */
 };

@@ -4,6 +4,7 @@
 #include "ompi/tool/event_point.h"
 
 ompi_mtl_counts_t ompi_mtl_counts;
+opal_demand_t ompi_mtl_counting;
 
 /* Out of line: a tool has asked for it. */
 OPAL_NOINLINE static void raise_matched(const ompi_mtl_request_t *receive,
@@ -23,8 +24,10 @@ OPAL_NOINLINE static void raise_matched(const ompi_mtl_request_t *receive,
 
 void ompi_mtl_matched(const ompi_mtl_request_t *receive, const ompi_mtl_arrival_t *arrival)
 {
-    opal_count_message(&ompi_mtl_counts.received, arrival->bytes);
-    opal_count_message(&receive->route.comm->network_received, arrival->bytes);
+    if (opal_is_demanded(&ompi_mtl_counting)) {
+        opal_count_message(&ompi_mtl_counts.received, arrival->bytes);
+        opal_count_message(&receive->route.comm->network_received, arrival->bytes);
+    }
     if (ompi_event_is_wanted(OMPI_EVENT_MESSAGE_MATCHED))
         raise_matched(receive, arrival);
 }
@@ -47,7 +50,7 @@ static void raise_rendezvous(ompi_event_t event, const ompi_mtl_request_t *reque
 
 void ompi_mtl_rendezvous_begun(const ompi_mtl_request_t *request, int peer, int tag, size_t bytes)
 {
-    if (request->is_send)
+    if (opal_is_demanded(&ompi_mtl_counting) && request->is_send)
         opal_count_message(&ompi_mtl_counts.rendezvous, bytes);
     if (ompi_event_is_wanted(OMPI_EVENT_RENDEZVOUS_BEGUN))
         raise_rendezvous(OMPI_EVENT_RENDEZVOUS_BEGUN, request, peer, tag, bytes);

@@ -14,10 +14,12 @@ static uint64_t read_comm(const opal_pvar_row_t *row, void *object)
     {.name = id,                                                                                   \
      .class = OPAL_PVAR_COUNTER,                                                                   \
      .value = &ompi_mtl_counts.traffic.messages,                                                   \
+     .demand = &ompi_mtl_counting,                                                                 \
      .prose = "How many messages " text},                                                          \
     {                                                                                              \
         .name = id "_bytes", .class = OPAL_PVAR_AGGREGATE, .unit = "bytes",                        \
-        .value = &ompi_mtl_counts.traffic.bytes, .prose = "The bytes of messages that " text       \
+        .value = &ompi_mtl_counts.traffic.bytes, .demand = &ompi_mtl_counting,                     \
+        .prose = "The bytes of messages that " text                                                \
     }
 
 #define OF_COMM(id, traffic, text)                                                                 \
@@ -25,12 +27,13 @@ static uint64_t read_comm(const opal_pvar_row_t *row, void *object)
      .class = OPAL_PVAR_COUNTER,                                                                   \
      .bind = OPAL_PVAR_OF_COMM,                                                                    \
      .read = read_comm,                                                                            \
+     .demand = &ompi_mtl_counting,                                                                 \
      .which = offsetof(ompi_communicator_t, traffic.messages),                                     \
      .prose = "How many messages " text},                                                          \
     {                                                                                              \
         .name = "comm_" id "_bytes", .class = OPAL_PVAR_AGGREGATE, .bind = OPAL_PVAR_OF_COMM,      \
         .unit = "bytes", .read = read_comm, .which = offsetof(ompi_communicator_t, traffic.bytes), \
-        .prose = "The bytes of messages that " text                                                \
+        .demand = &ompi_mtl_counting, .prose = "The bytes of messages that " text                  \
     }
 
 const opal_pvar_row_t cm_pvars[] = {

@@ -3,24 +3,33 @@
  * tool may get a value that is a few messages old. */
 #include "ompi/mca/pml/ob1/counts.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "opal/mca/base/pvar.h"
 #include "ompi/mca/pml/ob1/ob1.h"
 
 ob1_via_counts_t ob1_via_counts[OB1_VIAS];
 opal_traffic_t ob1_protocol_counts[OB1_PROTOCOLS];
-bool ob1_counts_comms;
+opal_demand_t ob1_counting;
 
 /* -- the fast path ----------------------------------------------------------------------------- */
 
-enum { SLOTS = 64 };
+enum { SLOTS = 64, LINE = 64 };
 
 /* One for each thread; the last one is for all threads behind the first ones. */
 static struct slot {
-    _Alignas(64) ob1_via_counts_t counts;
+    _Alignas(LINE) ob1_via_counts_t counts;
 } slots[SLOTS];
 static atomic_uint slots_taken;
 
 static _Thread_local struct slot *own_slot;
+
+struct ob1_thread_counts {
+    struct {
+        _Alignas(LINE) opal_traffic_t sent;
+    } slots[SLOTS]; /* of the same threads */
+};
 
 OPAL_NOINLINE static struct slot *take_slot(void)
 {
@@ -31,7 +40,12 @@ OPAL_NOINLINE static struct slot *take_slot(void)
     return own_slot;
 }
 
-static void count_unlocked(struct slot *slot, opal_traffic_t *traffic, uint64_t bytes)
+static struct slot *slot_of_thread(void)
+{
+    return opal_likely(own_slot != NULL) ? own_slot : take_slot();
+}
+
+static void count_unlocked(const struct slot *slot, opal_traffic_t *traffic, uint64_t bytes)
 {
     if (opal_likely(slot != &slots[SLOTS - 1])) {
         opal_count_message(traffic, bytes);
@@ -41,15 +55,33 @@ static void count_unlocked(struct slot *slot, opal_traffic_t *traffic, uint64_t 
     __atomic_fetch_add(&traffic->bytes.value, bytes, __ATOMIC_RELAXED);
 }
 
-void ob1_count_sent_unlocked(uint64_t bytes)
+/* The first one in a communicator. NULL: there is no memory, and the message is not counted. */
+OPAL_NOINLINE static ob1_thread_counts_t *make_counts(_Atomic(ob1_thread_counts_t *) *sent)
 {
-    struct slot *slot = opal_likely(own_slot != NULL) ? own_slot : take_slot();
+    ob1_thread_counts_t *known = NULL, *made = aligned_alloc(LINE, sizeof *made);
+    if (made == NULL)
+        return NULL;
+    memset(made, 0, sizeof *made);
+    if (atomic_compare_exchange_strong(sent, &known, made))
+        return made;
+    free(made); /* another thread was first */
+    return known;
+}
+
+void ob1_count_sent_unlocked(_Atomic(ob1_thread_counts_t *) *sent, uint64_t bytes)
+{
+    struct slot *slot = slot_of_thread();
+    ob1_thread_counts_t *of_comm = atomic_load_explicit(sent, memory_order_acquire);
     count_unlocked(slot, &slot->counts.sent, bytes);
+    if (opal_unlikely(of_comm == NULL))
+        of_comm = make_counts(sent);
+    if (opal_likely(of_comm != NULL))
+        count_unlocked(slot, &of_comm->slots[slot - slots].sent, bytes);
 }
 
 void ob1_count_received_unlocked(uint64_t bytes)
 {
-    struct slot *slot = opal_likely(own_slot != NULL) ? own_slot : take_slot();
+    struct slot *slot = slot_of_thread();
     count_unlocked(slot, &slot->counts.received, bytes);
 }
 
@@ -93,6 +125,16 @@ static uint64_t read_eager(const opal_pvar_row_t *row, void *object)
     return sum;
 }
 
+static uint64_t read_sent_unlocked(ob1_comm_t *own, int which)
+{
+    const ob1_thread_counts_t *counts =
+        atomic_load_explicit(&own->sent_unlocked, memory_order_acquire);
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < SLOTS && counts != NULL; i++)
+        sum += read_traffic(&counts->slots[i].sent, which);
+    return sum;
+}
+
 static uint64_t read_comm(const opal_pvar_row_t *row, void *object)
 {
     ob1_comm_t *own = ob1_comm_of(object);
@@ -100,17 +142,10 @@ static uint64_t read_comm(const opal_pvar_row_t *row, void *object)
     if (own == NULL)
         return 0;
     if ((row->which & RECEIVED) == 0)
-        return read_traffic(&own->sent, row->which) + read_traffic(&own->sent_unlocked, row->which);
+        return read_traffic(&own->sent, row->which) + read_sent_unlocked(own, row->which);
     for (int kind = OMPI_CONTEXT_USER; kind < OMPI_CONTEXT_COUNT; kind++)
         sum += read_traffic(&own->matchers[kind].received, row->which);
     return sum;
-}
-
-static void count_comms(bool wanted)
-{
-    static unsigned rows; /* two have this function */
-    rows += wanted ? 1U : -1U;
-    __atomic_store_n(&ob1_counts_comms, rows > 0, __ATOMIC_RELAXED);
 }
 
 /* The queues of a communicator are those of its matchers. */
@@ -155,28 +190,30 @@ static uint64_t read_unexpected_bytes(const opal_pvar_row_t *row OPAL_UNUSED,
     {.name = id,                                                                                   \
      .class = OPAL_PVAR_COUNTER,                                                                   \
      .read = function,                                                                             \
+     .demand = &ob1_counting,                                                                      \
      .which = (what) + MESSAGES,                                                                   \
      .prose = "How many messages " text},                                                          \
     {                                                                                              \
         .name = id "_bytes", .class = OPAL_PVAR_AGGREGATE, .unit = "bytes", .read = function,      \
-        .which = (what) + BYTES, .prose = "The bytes of messages that " text                       \
+        .demand = &ob1_counting, .which = (what) + BYTES,                                          \
+        .prose = "The bytes of messages that " text                                                \
     }
 
 #define VIA(id, via, text)                                                                         \
     COUNTED("sent_" id, read_via, (via)*WHAT + SENT, "were sent " text),                           \
         COUNTED("received_" id, read_via, (via)*WHAT + RECEIVED, "have come " text)
 
-#define OF_COMM(id, what, on, text)                                                                \
+#define OF_COMM(id, what, text)                                                                    \
     {.name = "comm_" id,                                                                           \
      .class = OPAL_PVAR_COUNTER,                                                                   \
      .bind = OPAL_PVAR_OF_COMM,                                                                    \
      .read = read_comm,                                                                            \
      .which = (what) + MESSAGES,                                                                   \
-     .enable = on,                                                                                 \
+     .demand = &ob1_counting,                                                                      \
      .prose = "How many messages " text},                                                          \
     {                                                                                              \
         .name = "comm_" id "_bytes", .class = OPAL_PVAR_AGGREGATE, .bind = OPAL_PVAR_OF_COMM,      \
-        .unit = "bytes", .read = read_comm, .which = (what) + BYTES, .enable = on,                 \
+        .unit = "bytes", .read = read_comm, .which = (what) + BYTES, .demand = &ob1_counting,      \
         .prose = "The bytes of messages that " text                                                \
     }
 
@@ -208,8 +245,8 @@ const opal_pvar_row_t ob1_pvars[] = {
             "were sent out of the program's memory, without a copy"),
     COUNTED("rndv_get", read_protocol, OB1_BY_GET *WHAT,
             "this process has copied out of the sender's memory"),
-    OF_COMM("sent", SENT, count_comms, "were sent in this communicator, also by its collectives"),
-    OF_COMM("received", RECEIVED, NULL, "have come in this communicator, also of its collectives"),
+    OF_COMM("sent", SENT, "were sent in this communicator, also by its collectives"),
+    OF_COMM("received", RECEIVED, "have come in this communicator, also of its collectives"),
     QUEUE("unexpected", UNEXPECTED,
           "messages that have come to this communicator wait for their receives"),
     QUEUE("posted", POSTED,

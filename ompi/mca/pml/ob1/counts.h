@@ -3,14 +3,14 @@
  * What ob1 counts, for the performance variables of counts.c: messages and bytes by transport, by
  * protocol and by communicator.
  *
- * A message is counted when its first frame has left or has come. The thread that counts holds
- * ompi_lock, so the counters are plain words. On the unlocked fast path (lanes) each thread has
- * counters of its own.
+ * A message is counted when its first frame has left or has come, while there is demand. The thread
+ * that counts holds ompi_lock, so the counters are plain words. On the unlocked fast path (lanes)
+ * each thread has counters of its own.
  */
 #ifndef OMPI_PML_OB1_COUNTS_H
 #define OMPI_PML_OB1_COUNTS_H
 
-#include <stdbool.h>
+#include <stdatomic.h>
 
 #include "opal/util/counter.h"
 #include "ompi/tool/event_point.h"
@@ -36,12 +36,14 @@ typedef struct ob1_via_counts {
 extern ob1_via_counts_t ob1_via_counts[OB1_VIAS];
 extern opal_traffic_t ob1_protocol_counts[OB1_PROTOCOLS];
 
-/* Of the fast path: a message of the transport that has lanes. */
-void ob1_count_sent_unlocked(uint64_t bytes);
-void ob1_count_received_unlocked(uint64_t bytes);
+OPAL_HIDDEN extern opal_demand_t ob1_counting;
 
-/* Whether the fast path counts what communicators send, too: somebody looks at that, and it takes
- * two atomic instructions. */
-extern bool ob1_counts_comms;
+/* What each thread has sent in a communicator by the fast path. */
+typedef struct ob1_thread_counts ob1_thread_counts_t;
+
+/* Of the fast path, while there is demand: a message of the transport that has lanes. `sent`: of
+ * the communicator; NULL: none was counted yet. Freed with free(). */
+void ob1_count_sent_unlocked(_Atomic(ob1_thread_counts_t *) *sent, uint64_t bytes);
+void ob1_count_received_unlocked(uint64_t bytes);
 
 #endif

@@ -113,10 +113,12 @@ static void add_unexpected(ob1_matcher_t *matcher, ob1_message_t *message, const
     ob1_matcher_add_unexpected(matcher, &message->unexpected);
 }
 
-/* The first message of a process that this one has sent nothing to. */
-OPAL_NOINLINE static void count_first(opal_process_t *from, size_t bytes)
+OPAL_NOINLINE static void count_demanded(ob1_matcher_t *matcher, opal_process_t *from, size_t bytes)
 {
-    const ob1_peer_t *peer = ob1_peer(from);
+    const ob1_peer_t *peer = opal_process_end(from, OPAL_END_MESSAGES);
+    opal_count_message(&matcher->received, bytes);
+    if (opal_unlikely(peer == NULL)) /* nothing was sent there yet */
+        peer = ob1_peer(from);
     if (peer != NULL) /* there is memory for it */
         opal_count_message(&peer->counts->received, bytes);
 }
@@ -124,12 +126,8 @@ OPAL_NOINLINE static void count_first(opal_process_t *from, size_t bytes)
 /* A message has come. The caller holds the lock of the matcher. */
 OPAL_INLINE void count_arrival(ob1_matcher_t *matcher, opal_process_t *from, size_t bytes)
 {
-    const ob1_peer_t *peer = opal_process_end(from, OPAL_END_MESSAGES);
-    opal_count_message(&matcher->received, bytes);
-    if (opal_likely(peer != NULL))
-        opal_count_message(&peer->counts->received, bytes);
-    else
-        count_first(from, bytes);
+    if (opal_is_demanded(&ob1_counting))
+        count_demanded(matcher, from, bytes);
 }
 
 /* No receive waits for the message. Releases the lock of the matcher. False: there is no memory. */
@@ -380,7 +378,8 @@ static ob1_receive_t *take_receive(ob1_matcher_t *matcher, const ob1_match_t *ma
         receive = opal_container_of(posted, ob1_receive_t, posted);
     if (receive != NULL && is_plain(&receive->request)) {
         ob1_matcher_remove_posted(matcher, posted);
-        opal_count_message(&matcher->received, bytes);
+        if (opal_is_demanded(&ob1_counting))
+            opal_count_message(&matcher->received, bytes);
     } else {
         receive = NULL;
     }
@@ -403,7 +402,8 @@ static bool take_frame(unsigned lane, unsigned kind, const void *bytes, size_t l
     ob1_receive_t *receive = take_receive(matcher, &match, length - sizeof match);
     if (receive == NULL)
         return false;
-    ob1_count_received_unlocked(length - sizeof match);
+    if (opal_is_demanded(&ob1_counting))
+        ob1_count_received_unlocked(length - sizeof match);
     ob1_deliver_eager(receive, match.source, match.tag, (const char *)bytes + sizeof match,
                       length - sizeof match);
     return true;

@@ -29,16 +29,6 @@ static ob1_lane_t *known_lane(ob1_peer_t *peer, uint32_t context)
     return number >= 0 ? atomic_load_explicit(&peer->lanes[number], memory_order_acquire) : NULL;
 }
 
-static void count_sent(const ompi_communicator_t *comm, size_t bytes)
-{
-    ob1_count_sent_unlocked(bytes);
-    if (opal_unlikely(__atomic_load_n(&ob1_counts_comms, __ATOMIC_RELAXED))) {
-        ob1_comm_t *own = comm->pml;
-        __atomic_fetch_add(&own->sent_unlocked.messages.value, 1, __ATOMIC_RELAXED);
-        __atomic_fetch_add(&own->sent_unlocked.bytes.value, bytes, __ATOMIC_RELAXED);
-    }
-}
-
 bool ob1_try_send_unlocked(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode)
 {
     ob1_peer_t *peer = ob1_met_peer(to->comm, to->rank);
@@ -53,8 +43,8 @@ bool ob1_try_send_unlocked(const ompi_route_t *to, const ompi_data_t *data, ompi
     if (opal_likely(was_sent))
         lane->credit -= ob1_cost_of(bytes);
     opal_short_release(&lane->lock);
-    if (opal_likely(was_sent))
-        count_sent(to->comm, bytes);
+    if (opal_is_demanded(&ob1_counting) && was_sent)
+        ob1_count_sent_unlocked(&((ob1_comm_t *)to->comm->pml)->sent_unlocked, bytes);
     return was_sent;
 }
 

@@ -45,7 +45,8 @@ static int comm_add(ompi_communicator_t *comm)
         free(own);
         return MPI_ERR_NO_MEM;
     }
-    own->sent = own->sent_unlocked = (opal_traffic_t){0};
+    own->sent = (opal_traffic_t){0};
+    atomic_init(&own->sent_unlocked, NULL);
     comm->pml = own;
     for (int kind = OMPI_CONTEXT_USER; kind < OMPI_CONTEXT_COUNT; kind++)
         ob1_context_add(ompi_comm_wire_context(comm, (ompi_context_t)kind), &own->matchers[kind]);
@@ -67,6 +68,7 @@ static bool comm_remove(ompi_communicator_t *comm)
         ob1_matcher_fini(matcher);
         opal_pool_empty(&own->receives[kind]);
     }
+    free(atomic_load(&own->sent_unlocked));
     free(own->peers);
     free(own);
     comm->pml = NULL;

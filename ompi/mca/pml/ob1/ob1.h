@@ -224,7 +224,7 @@ typedef struct ob1_comm {
     _Alignas(64) ob1_matcher_t matchers[OMPI_CONTEXT_COUNT];
     opal_pool_t receives[OMPI_CONTEXT_COUNT]; /* where threads share; under the matcher's lock */
     opal_traffic_t sent;                      /* under ompi_lock */
-    opal_traffic_t sent_unlocked; /* by the fast path; atomically, while ob1_counts_comms */
+    _Atomic(ob1_thread_counts_t *) sent_unlocked; /* by the fast path; NULL: none was counted */
     uint32_t peer_count;          /* ranks behind these are looked up by their process each time; 0
                                      while rendezvous_limit is set. Written under ompi_lock */
     size_t rendezvous_limit;      /* of its user's messages; SIZE_MAX: it has none of its own */
@@ -242,18 +242,26 @@ static inline ob1_comm_t *ob1_comm_of(const ompi_communicator_t *comm)
 
 extern const opal_pvar_row_t ob1_pvars[];
 
-/* A message is sent, or its first frame has come; under ompi_lock. */
-static inline void ob1_count_sent(const ob1_peer_t *peer, const ompi_communicator_t *comm,
-                                  size_t bytes)
+/* A message was sent, and there is demand; under ompi_lock. */
+static inline void ob1_count_sent_demanded(const ob1_peer_t *peer, const ompi_communicator_t *comm,
+                                           size_t bytes)
 {
     ob1_comm_t *own = comm->pml;
     opal_count_message(&peer->counts->sent, bytes);
     opal_count_message(&own->sent, bytes);
 }
 
+static inline void ob1_count_sent(const ob1_peer_t *peer, const ompi_communicator_t *comm,
+                                  size_t bytes)
+{
+    if (opal_is_demanded(&ob1_counting))
+        ob1_count_sent_demanded(peer, comm, bytes);
+}
+
 static inline void ob1_count_protocol(ob1_protocol_t protocol, size_t bytes)
 {
-    opal_count_message(&ob1_protocol_counts[protocol], bytes);
+    if (opal_is_demanded(&ob1_counting))
+        opal_count_message(&ob1_protocol_counts[protocol], bytes);
 }
 
 static inline ob1_matcher_t *ob1_matcher_for(const ompi_route_t *from)

@@ -480,28 +480,18 @@ static ob1_send_t *create_send(const ompi_route_t *to, const ompi_data_t *data,
     return send;
 }
 
-/* There was no room for a message that has been counted. Finds out again what it is, so that a
- * message that leaves need not remember it. */
-OPAL_NOINLINE static bool uncount(const ompi_route_t *to, const ompi_data_t *data)
-{
-    size_t bytes = ompi_datatype_bytes(data->type, data->count);
-    ob1_comm_t *own = to->comm->pml;
-    opal_uncount_message(&ob1_peer_of(to->comm, to->rank)->counts->sent, bytes);
-    opal_uncount_message(&own->sent, bytes);
-    return false;
-}
-
-/* The same, of a short message, which gets its credit back, too. */
+/* There was no room for a short message that has taken credit. Finds out again what it is, so that
+ * a message that leaves need not remember it. */
 OPAL_NOINLINE static bool not_sent(const ompi_route_t *to, const ompi_data_t *data)
 {
     size_t bytes = ompi_datatype_bytes(data->type, data->count);
     ob1_met_peer(to->comm, to->rank)->credit += ob1_cost_of(bytes);
-    return uncount(to, data);
+    return false;
 }
 
 /* A short message of one run that nothing delays, while no threads share. True: it has left. */
-OPAL_INLINE bool try_send_short(const ompi_route_t *to, const ompi_data_t *data,
-                                ompi_send_mode_t mode)
+OPAL_INLINE bool send_short(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode,
+                            bool is_counted)
 {
     ob1_peer_t *peer = ob1_met_peer(to->comm, to->rank);
     size_t bytes;
@@ -511,8 +501,26 @@ OPAL_INLINE bool try_send_short(const ompi_route_t *to, const ompi_data_t *data,
                       peer->credit < 0))
         return false;
     ob1_peer_charge(peer, bytes);
-    ob1_count_sent(peer, to->comm, bytes);
-    return write_short(peer->btl, ob1_match_of(to), data, bytes) || not_sent(to, data);
+    if (opal_unlikely(!write_short(peer->btl, ob1_match_of(to), data, bytes)))
+        return not_sent(to, data);
+    if (is_counted)
+        ob1_count_sent_demanded(peer, to->comm, bytes);
+    return true;
+}
+
+/* A function of its own, so that a message that is not counted keeps nothing across the call that
+ * sends it. */
+OPAL_NOINLINE static bool send_short_counted(const ompi_route_t *to, const ompi_data_t *data,
+                                             ompi_send_mode_t mode)
+{
+    return send_short(to, data, mode, true);
+}
+
+OPAL_INLINE bool try_send_short(const ompi_route_t *to, const ompi_data_t *data,
+                                ompi_send_mode_t mode)
+{
+    return opal_is_demanded(&ob1_counting) ? send_short_counted(to, data, mode)
+                                           : send_short(to, data, mode, false);
 }
 
 /* Any message that fits a frame, under ompi_lock. True: it has left. */
@@ -525,8 +533,10 @@ static bool try_send_eager(const ompi_route_t *to, const ompi_data_t *data, ompi
         (bytes >= peer->btl->ops->direct_bytes && is_direct(peer->btl, data, bytes)))
         return false;
     ob1_match_t match = ob1_match_of(to);
+    if (!push_eager(peer, &match, data, bytes))
+        return false;
     ob1_count_sent(peer, to->comm, bytes);
-    return push_eager(peer, &match, data, bytes) || uncount(to, data);
+    return true;
 }
 
 /* What ob1_isend does if the message is not a short one. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* opal/mca/base/pvar.c: indices that stay, values with and without their owner, enabling. */
+/* opal/mca/base/pvar.c: indices that stay, values with and without their owner, demand. */
 #include "opal/mca/base/pvar.h"
 
 #include "test/unit/opal/support.h"
 
 static opal_counter_t counter;
-static int enabled, disabled;
+static opal_demand_t demand;
 static uint64_t depth = 40;
 
 static uint64_t read_depth(const opal_pvar_row_t *row, void *object)
@@ -13,17 +13,11 @@ static uint64_t read_depth(const opal_pvar_row_t *row, void *object)
     return object != NULL ? *(uint64_t *)object : depth + (uint64_t)row->which;
 }
 
-static void enable(bool wanted)
-{
-    enabled += wanted;
-    disabled += !wanted;
-}
-
 static const opal_pvar_row_t table[] = {
     {.name = "waves",
      .class = OPAL_PVAR_COUNTER,
      .value = &counter,
-     .enable = enable,
+     .demand = &demand,
      .prose = "How many"},
     {.name = "depth", .class = OPAL_PVAR_LEVEL, .read = read_depth, .which = 2, .prose = "Now"},
     {.name = "depth", .class = OPAL_PVAR_HIGHWATERMARK, .read = read_depth, .prose = "The most"},
@@ -106,38 +100,39 @@ START_TEST(values)
 }
 END_TEST
 
-/* The first handle that is started enables it, the last one that is stopped ends that. */
-START_TEST(enabling)
+/* There is one of a variable from its first handle that is started to its last one that is stopped.
+ */
+START_TEST(demand_by_handles)
 {
     size_t waves = find("sea_salt_waves", OPAL_PVAR_COUNTER);
+    ck_assert(!opal_is_demanded(&demand));
     opal_pvar_use(waves, true);
     opal_pvar_use(waves, true);
-    ck_assert_int_eq(enabled, 1);
+    ck_assert_uint_eq(demand.variables, 1);
     opal_pvar_use(waves, false);
-    ck_assert_int_eq(disabled, 0);
+    ck_assert(opal_is_demanded(&demand));
     opal_pvar_use(waves, false);
-    ck_assert_int_eq(disabled, 1);
+    ck_assert(!opal_is_demanded(&demand));
     opal_pvar_use(find("sea_salt_depth", OPAL_PVAR_LEVEL), true);
-    ck_assert_int_eq(enabled, 1);
+    ck_assert(!opal_is_demanded(&demand));
 }
 END_TEST
 
 /* A table that goes and comes again while a handle is started. */
-START_TEST(enabling_again)
+START_TEST(demand_of_a_table_that_comes_again)
 {
     size_t waves = find("sea_salt_waves", OPAL_PVAR_COUNTER);
     opal_pvar_use(waves, true);
     opal_pvar_withdraw(table);
-    ck_assert_int_eq(disabled, 1);
+    ck_assert(!opal_is_demanded(&demand));
     opal_pvar_register("sea", "salt", table);
     opal_pvar_register("sea", "salt", table);
-    ck_assert_int_eq(enabled, 2);
+    ck_assert_uint_eq(demand.variables, 1);
     opal_pvar_use(waves, false);
-    ck_assert_int_eq(disabled, 2);
+    ck_assert(!opal_is_demanded(&demand));
     opal_pvar_withdraw(table);
     opal_pvar_register("sea", "salt", table);
-    ck_assert_int_eq(enabled, 2);
-    ck_assert_int_eq(disabled, 2);
+    ck_assert(!opal_is_demanded(&demand));
 }
 END_TEST
 
@@ -158,15 +153,18 @@ START_TEST(counters)
     ck_assert_uint_eq(opal_counted(&most), 5);
     opal_count_message(&traffic, 10);
     opal_count_message(&traffic, 7);
-    opal_uncount_message(&traffic, 10);
-    ck_assert_uint_eq(opal_counted(&traffic.messages), 1);
-    ck_assert_uint_eq(opal_counted(&traffic.bytes), 7);
+    ck_assert_uint_eq(opal_counted(&traffic.messages), 2);
+    ck_assert_uint_eq(opal_counted(&traffic.bytes), 17);
 }
 END_TEST
 
 static const unit_test_t tests[] = {
-    {.test = &names_have_classes}, {.test = &indices_stay},   {.test = &values},
-    {.test = &enabling},           {.test = &enabling_again}, {.test = &nobody_has_asked},
+    {.test = &names_have_classes},
+    {.test = &indices_stay},
+    {.test = &values},
+    {.test = &demand_by_handles},
+    {.test = &demand_of_a_table_that_comes_again},
+    {.test = &nobody_has_asked},
     {.test = &counters},
 };
 
