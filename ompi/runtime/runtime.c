@@ -16,6 +16,7 @@
 
 #include "opal/mca/base/diagnostic.h"
 #include "opal/mca/base/framework.h"
+#include "opal/mca/base/pvar.h"
 #include "opal/mca/pmi/base/base.h"
 #include "opal/process/job.h"
 #include "opal/runtime/init.h"
@@ -265,6 +266,9 @@ static void register_all(void)
     opal_init_register_params();
     for (size_t i = 0; (framework = opal_framework_at(i, NULL)) != NULL; i++)
         opal_framework_register(framework);
+    opal_pvar_count(); /* which lists the variables of DSOs, while they are loaded */
+    for (size_t i = 0; (framework = opal_framework_at(i, NULL)) != NULL; i++)
+        opal_framework_close(framework);
     forget_settings();
     opal_diagnostic_reset(); /* the start of MPI will find all mistakes again */
     opal_param_unlock();

@@ -400,14 +400,25 @@ static opal_status_t register_own(opal_framework_t *framework)
     return worse_of(status, opal_param_register(framework->name, "", framework->params));
 }
 
+/* Whether a list of parameters has those of the component. */
+static bool is_listed(const opal_framework_t *framework, const opal_candidate_t *candidate)
+{
+    return candidate->path == NULL ||
+           (!framework->is_on_demand && opal_framework_allows(framework, candidate->name) &&
+            find_gate(framework->name, candidate->name) == NULL);
+}
+
 void opal_framework_register(opal_framework_t *framework)
 {
+    if (framework->open_count++ > 0)
+        return;
     register_own(framework);
-    for (size_t p = 0; p < MAX_PROJECTS && projects[p] != NULL; p++) {
-        for (const opal_component_t *const *c = projects[p]->components; *c != NULL; c++) {
-            if (strcmp((*c)->framework, framework->name) == 0)
-                register_component(framework, *c);
-        }
+    find_candidates(framework);
+    translate_selection(framework);
+    for (size_t i = 0; i < framework->candidate_count; i++) {
+        opal_candidate_t *candidate = &framework->candidates[i];
+        if (is_listed(framework, candidate) && load_candidate(framework, candidate, true))
+            register_component(framework, candidate->component);
     }
 }
 

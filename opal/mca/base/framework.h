@@ -66,6 +66,8 @@ typedef struct opal_framework {
     const char *static_only;        /* why its components cannot be DSOs; NULL: they can */
     bool takes_all;                 /* choose every usable component, not only the best */
     bool may_be_empty;              /* choosing no component is no error */
+    bool is_on_demand;              /* a component of another framework opens it when it is needed:
+                                     * its DSOs, and their libraries, are not loaded for a list */
 
     /* Written by the base; zero in the definition. */
     opal_strings_t selection; /* the value of the selection parameter */
@@ -113,8 +115,10 @@ OPAL_EXPORT opal_framework_t *opal_framework_find(const char *name);
 OPAL_EXPORT opal_status_t opal_framework_open(opal_framework_t *framework);
 
 /*
- * Registers the parameters that opening it would, those of DSOs aside, and opens nothing: for a
- * program that lists them before the library starts. The caller ends this by opal_param_fini.
+ * Registers the parameters and variables that opening it would, and opens nothing: for a program
+ * that lists them before the library starts. DSOs that the user's list allows are loaded, but for
+ * those that have a gate or are opened on demand, since the libraries that these need are not for
+ * every run. opal_framework_close undoes it.
  */
 OPAL_EXPORT void opal_framework_register(opal_framework_t *framework);
 

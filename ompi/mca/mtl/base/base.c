@@ -38,6 +38,7 @@ opal_framework_t mca_mtl_framework = {
     .prose = "messages that the network matches, under pml/cm",
     .slots = mtl_slots,
     .may_be_empty = true,
+    .is_on_demand = true,
 };
 
 /* -- whether a network is wanted --------------------------------------------------------- */

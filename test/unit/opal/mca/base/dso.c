@@ -169,6 +169,37 @@ START_TEST(a_tool_loads_excluded_ones_but_does_not_open_them)
 }
 END_TEST
 
+/* Registered, and forgotten; not those that are excluded, nor those of a framework on demand. */
+static const struct {
+    const char *list, *loaded;
+    bool is_on_demand;
+} listed[] = {{"", "good other ", false}, {"^good", "other ", false}, {"", "", true}};
+
+static void look_for_good(const opal_param_info_t *info, void *is_known)
+{
+    if (strcmp(info->full_name, "fake_good_level") == 0)
+        *(bool *)is_known = true;
+}
+
+START_TEST(a_list_of_parameters_loads_them_but_does_not_open_them)
+{
+    bool is_known = false;
+    install("good");
+    install("other");
+    fake_framework.is_on_demand = listed[_i].is_on_demand;
+    fake_set("fake", listed[_i].list);
+    opal_framework_register(&fake_framework);
+    ck_assert_str_eq(mark("UNIT_LOADED"), listed[_i].loaded);
+    ck_assert_str_eq(mark("UNIT_UNLOADED"), "");
+    for (size_t i = 0; i < fake_framework.candidate_count; i++)
+        ck_assert(!fake_framework.candidates[i].opened);
+    opal_param_visit(look_for_good, &is_known);
+    ck_assert(is_known == (strstr(listed[_i].loaded, "good") != NULL));
+    fake_end();
+    ck_assert_uint_eq(strlen(mark("UNIT_UNLOADED")), strlen(listed[_i].loaded));
+}
+END_TEST
+
 START_TEST(unknown_names_are_reported_with_the_files)
 {
     install("good");
@@ -294,6 +325,8 @@ static const unit_test_t tests[] = {
     {.test = &what_is_no_library_is_skipped, .repeats = 3},
     {.test = &excluded_ones_are_not_loaded, .repeats = OPAL_COUNT_OF(lists)},
     {.test = &a_tool_loads_excluded_ones_but_does_not_open_them},
+    {.test = &a_list_of_parameters_loads_them_but_does_not_open_them,
+     .repeats = OPAL_COUNT_OF(listed)},
     {.test = &unknown_names_are_reported_with_the_files},
     {.test = &other_files_are_not_looked_at},
     {.test = &the_first_directory_wins},
