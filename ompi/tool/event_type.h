@@ -31,7 +31,7 @@ typedef struct ompi_event_type {
 extern const ompi_event_type_t ompi_event_types[OMPI_EVENTS];
 
 /* NULL: there is none at that index. */
-const ompi_event_type_t *ompi_event_type_at(int index);
+OPAL_EXPORT const ompi_event_type_t *ompi_event_type_at(int index);
 
 /* The index of the type with that name; -1: there is none. */
 int ompi_event_type_find(const char *name);

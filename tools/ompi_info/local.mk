@@ -3,6 +3,7 @@ ompi_info_SOURCES = \
 	%D%/main.c \
 	%D%/report.c \
 	%D%/report.h \
+	%D%/report_events.c \
 	%D%/report_memory.c \
 	%D%/report_params.c \
 	%D%/report_pvars.c

@@ -20,7 +20,7 @@ enum { USAGE_STATUS = 2 };
 
 typedef struct options {
     bool done; /* --help or --version was printed */
-    int all, internal, parsable, config, copy, memory, protocols, pvars;
+    int all, internal, parsable, config, copy, memory, protocols, pvars, events;
     const char *framework, *component; /* --param */
     const char *why;
 } options_t;
@@ -30,9 +30,11 @@ static const char usage[] =
     "\n"
     "Prints the version, the configuration and the components, or what an option asks for.\n"
     "\n"
-    "  -a, --all                    print the parameters of all components, too\n"
-    "  --param FRAMEWORK COMPONENT  print parameters; \"all\" stands for any, \"base\" for the\n"
-    "                               framework's own, framework \"mpi\" for those of MPI\n"
+    "  -a, --all                    print the parameters of all components, the performance\n"
+    "                               variables and the events, too\n"
+    "  --param FRAMEWORK COMPONENT  print parameters, and settings of single communicators and\n"
+    "                               windows; \"all\" stands for any, \"base\" for the framework's\n"
+    "                               own, framework \"mpi\" for those of MPI\n"
     "  --internal                   with either: the parameters for tests and measurements, too\n"
     "  --why [FRAMEWORK]            print which component would be chosen here, and why not the\n"
     "                               others; without a name, of every framework\n"
@@ -41,6 +43,7 @@ static const char usage[] =
     "                               of each kernel\n"
     "  --protocols                  print how a message is carried, by location of the peer and size\n"
     "  --pvars                      print the performance variables, which the tool interface reads\n"
+    "  --events                     print the events for which the tool interface calls tools\n"
     "  -c, --config                 print version and configuration only\n"
     "  --parsable                   print one fact a line, key:key:...:value\n"
     "  -V, --version                print the version\n"
@@ -142,6 +145,22 @@ static int show_params(const options_t *options)
     return EXIT_FAILURE;
 }
 
+static void begin_list(const options_t *options, const char *title)
+{
+    if (!options->parsable)
+        printf("\n%s:\n", title);
+}
+
+static void report_all(const options_t *options)
+{
+    begin_list(options, "Parameters (OMPI_MCA_<name>=<value>, or mpirun --mca <name> <value>)");
+    report_params("all", "all", options->internal, options->parsable);
+    begin_list(options, "Performance variables, which the tool interface reads");
+    report_pvars(options->parsable);
+    begin_list(options, "Events, for which the tool interface calls tools");
+    report_events(options->parsable);
+}
+
 static int show(const options_t *options)
 {
     if (options->why != NULL)
@@ -160,6 +179,10 @@ static int show(const options_t *options)
         report_pvars(options->parsable);
         return EXIT_SUCCESS;
     }
+    if (options->events) {
+        report_events(options->parsable);
+        return EXIT_SUCCESS;
+    }
     if (options->memory) {
         report_memory(options->parsable);
         return EXIT_SUCCESS;
@@ -168,11 +191,8 @@ static int show(const options_t *options)
     if (options->config)
         return EXIT_SUCCESS;
     report_components(options->parsable);
-    if (options->all) {
-        if (!options->parsable)
-            printf("\nParameters (OMPI_MCA_<name>=<value>, or mpirun --mca <name> <value>):\n");
-        report_params("all", "all", options->internal, options->parsable);
-    }
+    if (options->all)
+        report_all(options);
     return EXIT_SUCCESS;
 }
 
@@ -188,6 +208,7 @@ static int parse_options(int argc, char **argv, options_t *options)
         {"all", no_argument, &options->all, 1},
         {"config", no_argument, &options->config, 1},
         {"copy", no_argument, &options->copy, 1},
+        {"events", no_argument, &options->events, 1},
         {"help", no_argument, NULL, 'h'},
         {"internal", no_argument, &options->internal, 1},
         {"memory", no_argument, &options->memory, 1},

@@ -26,14 +26,20 @@ void report_configuration(bool parsable);
 void report_components(bool parsable);
 
 /*
- * The parameters of a framework and component; "all" stands for any, "base" for those of the
- * framework itself. `internal`: those for tests and measurements, too. Returns the number of
- * parameters.
+ * The parameters of a framework and component, and the settings of single communicators and windows
+ * behind them; "all" stands for any, "base" for those of the framework itself. `internal`: those
+ * for tests and measurements, too. Returns the number of parameters.
  */
 size_t report_params(const char *framework, const char *component, bool internal, bool parsable);
 
 /* What the library counts: name, class, unit, object and meaning. */
 void report_pvars(bool parsable);
+
+/* The types of events, with their elements. */
+void report_events(bool parsable);
+
+/* "communicator", "window"; NULL: none. */
+const char *report_object_name(opal_pvar_bind_t bind);
 
 /* The candidates of a framework, their states and the reasons. opal_framework_select has run. */
 void report_why(const opal_framework_t *framework, bool parsable);

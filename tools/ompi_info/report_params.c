@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The rows of parameters, with their values and sources. */
+/* The rows of parameters, with their values and sources, and of settings of single objects. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "opal/mca/base/bound.h"
 #include "opal/util/text.h"
 #include "tools/ompi_info/report.h"
 
@@ -39,7 +40,8 @@ static char *choice_names(const opal_param_row_t *row)
     return opal_text_take(&names);
 }
 
-static void show_facts(const opal_param_info_t *info)
+/* `object`: what has the setting, whose value depends; NULL: it is a parameter of the process. */
+static void show_facts(const opal_param_info_t *info, const char *object)
 {
     const opal_param_row_t *row = info->row;
     char *choices = choice_names(row);
@@ -48,9 +50,10 @@ static void show_facts(const opal_param_info_t *info)
     } facts[] = {
         {"type", opal_param_type_name(row->type)},
         {"value", info->value_text},
-        {"default", row->refresh != NULL  ? NULL
-                    : row->preset != NULL ? row->preset
-                                          : ""},
+        {"of", object},
+        {"default", row->refresh != NULL || object != NULL ? NULL
+                    : row->preset != NULL                  ? row->preset
+                                                           : ""},
         {"source", info->origin},
         {"unit", row->unit},
         {"min", row->min},
@@ -104,23 +107,54 @@ static void show_for_person(const opal_param_info_t *info)
     free(limits);
 }
 
+static bool is_requested(const request_t *request, const opal_param_info_t *info)
+{
+    return (!info->row->is_internal || request->internal) &&
+           is_wanted(request->framework, framework_key(info)) &&
+           is_wanted(request->component, component_key(info));
+}
+
 static void visit(const opal_param_info_t *info, void *context)
 {
     request_t *request = context;
-    if ((info->row->is_internal && !request->internal) ||
-        !is_wanted(request->framework, framework_key(info)) ||
-        !is_wanted(request->component, component_key(info)))
+    if (!is_requested(request, info))
         return;
     request->shown++;
     if (request->parsable)
-        show_facts(info);
+        show_facts(info, NULL);
     else
         show_for_person(info);
+}
+
+static void visit_bound(const char *framework, const char *component, const char *full_name,
+                        const opal_bound_row_t *bound, void *context)
+{
+    request_t *request = context;
+    const opal_param_info_t info = {
+        .full_name = full_name,
+        .framework = framework,
+        .component = component,
+        .row = &bound->param,
+    };
+    const char *object = report_object_name(bound->bind);
+    if (!is_requested(request, &info))
+        return;
+    request->shown++;
+    if (request->parsable) {
+        show_facts(&info, object);
+        return;
+    }
+    char *limits = limits_text(&bound->param);
+    printf("  %s   (%s%s%s; of a %s, %s by the tool interface)\n      %s\n", full_name,
+           opal_param_type_name(bound->param.type), limits[0] != 0 ? ": " : "", limits, object,
+           bound->param.write == OPAL_PARAM_NEVER ? "read" : "written", bound->param.prose);
+    free(limits);
 }
 
 size_t report_params(const char *framework, const char *component, bool internal, bool parsable)
 {
     request_t request = {framework, component, internal, parsable, 0};
     opal_param_visit(visit, &request);
+    opal_bound_visit(visit_bound, &request);
     return request.shown;
 }

@@ -6,7 +6,7 @@
 #include "opal/util/text.h"
 #include "tools/ompi_info/report.h"
 
-static const char *object_name(opal_pvar_bind_t bind)
+const char *report_object_name(opal_pvar_bind_t bind)
 {
     switch (bind) {
     case OPAL_PVAR_OF_COMM:
@@ -26,7 +26,7 @@ static void show_facts(const opal_pvar_t *variable)
     } facts[] = {
         {"class", opal_pvar_class_name(variable->row.class)},
         {"unit", variable->row.unit},
-        {"of", object_name(variable->row.bind)},
+        {"of", report_object_name(variable->row.bind)},
         {"help", variable->row.prose},
     };
     for (size_t i = 0; i < OPAL_COUNT_OF(facts); i++) {
@@ -39,7 +39,7 @@ static void show_facts(const opal_pvar_t *variable)
 
 static void show_for_person(const opal_pvar_t *variable)
 {
-    const char *object = object_name(variable->row.bind);
+    const char *object = report_object_name(variable->row.bind);
     printf("  %s   (%s", variable->full_name, opal_pvar_class_name(variable->row.class));
     if (variable->row.unit != NULL)
         printf(", %s", variable->row.unit);

@@ -49,6 +49,12 @@ typedef struct opal_bound_row {
 OPAL_EXPORT void opal_bound_register(const char *framework, const char *component,
                                      const opal_bound_row_t *rows);
 
+/* Calls `visit` for each row, under the lock of parameters; for ompi_info. */
+typedef void opal_bound_visit_fn_t(const char *framework, const char *component,
+                                   const char *full_name, const opal_bound_row_t *row,
+                                   void *context);
+OPAL_EXPORT void opal_bound_visit(opal_bound_visit_fn_t *visit, void *context);
+
 /* Before the DSO that has the table is unloaded. */
 OPAL_EXPORT void opal_bound_withdraw(const opal_bound_row_t *rows);
 

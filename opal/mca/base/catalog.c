@@ -142,20 +142,34 @@ static void parameter_leaves(const opal_param_info_t *info)
     record->live = NULL;
 }
 
-static void list_table(const table_t *table)
+static void visit_table(const table_t *table, opal_bound_visit_fn_t *visit, void *context)
 {
     for (const opal_bound_row_t *row = table->rows; row->param.name != NULL; row++) {
-        size_t index;
         char *full_name =
             opal_xprintf("%s%s%s_%s", table->framework, *table->component != 0 ? "_" : "",
                          table->component, row->param.name);
-        opal_record_t *record = find(full_name, &index);
-        if (record == NULL)
-            record = add(full_name, table->framework, table->component, &row->param);
-        record->bound = row;
-        record->bind = row->bind;
+        visit(table->framework, table->component, full_name, row, context);
         free(full_name);
     }
+}
+
+void opal_bound_visit(opal_bound_visit_fn_t *visit, void *context)
+{
+    opal_param_lock();
+    for (size_t i = 0; i < catalog.table_count; i++)
+        visit_table(&catalog.tables[i], visit, context);
+    opal_param_unlock();
+}
+
+static void bound_added(const char *framework, const char *component, const char *full_name,
+                        const opal_bound_row_t *row, void *context OPAL_UNUSED)
+{
+    size_t index;
+    opal_record_t *record = find(full_name, &index);
+    if (record == NULL)
+        record = add(full_name, framework, component, &row->param);
+    record->bound = row;
+    record->bind = row->bind;
 }
 
 void opal_bound_register(const char *framework, const char *component, const opal_bound_row_t *rows)
@@ -170,7 +184,7 @@ void opal_bound_register(const char *framework, const char *component, const opa
         catalog.tables = opal_xrealloc(catalog.tables, (i + 1) * sizeof *catalog.tables);
         catalog.tables[catalog.table_count++] = (table_t){framework, component, rows};
         if (catalog.is_started)
-            list_table(&catalog.tables[i]);
+            visit_table(&catalog.tables[i], bound_added, NULL);
     }
     opal_param_unlock();
 }
@@ -206,8 +220,7 @@ void opal_catalog_start(void)
         catalog.is_started = true;
         opal_param_visit(visit, NULL);
         opal_param_watch(&watcher);
-        for (size_t i = 0; i < catalog.table_count; i++)
-            list_table(&catalog.tables[i]);
+        opal_bound_visit(bound_added, NULL);
     }
     opal_param_unlock();
 }
