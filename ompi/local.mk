@@ -41,10 +41,11 @@ libompi_core_la_SOURCES += \
 	%D%/buffer/buffer.c %D%/buffer/buffer.h \
 	%D%/check/board.c %D%/check/check.h \
 	%D%/check/buffer.c %D%/check/buffer.h \
+	%D%/check/caller.c %D%/check/caller.h \
 	%D%/check/compare.c \
 	%D%/check/finding.c %D%/check/finding.h \
 	%D%/check/label.c %D%/check/label.h \
-	%D%/check/caller.c %D%/check/caller.h \
+	%D%/check/left.c %D%/check/left.h \
 	%D%/comm_create/context_id_agree.c %D%/comm_create/context_id_agree.h \
 	%D%/comm_create/create.c %D%/comm_create/create.h \
 	%D%/comm_create/creation.c %D%/comm_create/creation.h \

@@ -7,6 +7,7 @@
 
 #include "ompi/api/bodies.h"
 #include "ompi/attribute/attribute.h"
+#include "ompi/check/left.h"
 
 static int add_detail(int error)
 {
@@ -20,8 +21,20 @@ static int add_detail(int error)
 static int free_keyval(ompi_kind_t kind, int *keyval)
 {
     int error = add_detail(ompi_keyval_free(kind, *keyval));
-    if (error == MPI_SUCCESS)
-        *keyval = MPI_KEYVAL_INVALID;
+    if (error != MPI_SUCCESS)
+        return error;
+    if (ompi_check_counts())
+        ompi_check_remove_keyval(*keyval);
+    *keyval = MPI_KEYVAL_INVALID;
+    return MPI_SUCCESS;
+}
+
+static int create_keyval(ompi_kind_t kind, ompi_attribute_copy_fn_t copy,
+                         ompi_attribute_delete_fn_t delete, void *extra_state, int *keyval)
+{
+    int error = ompi_keyval_create(kind, copy, delete, extra_state, keyval);
+    if (error == MPI_SUCCESS && ompi_check_counts())
+        ompi_check_add_keyval(*keyval);
     return error;
 }
 
@@ -53,7 +66,7 @@ int ompi_api_comm_create_keyval(MPI_Comm_copy_attr_function *comm_copy_attr_fn,
 {
     ompi_attribute_copy_fn_t copy = {.comm = comm_copy_attr_fn};
     ompi_attribute_delete_fn_t delete = {.comm = comm_delete_attr_fn};
-    return ompi_keyval_create(OMPI_COMM, copy, delete, extra_state, comm_keyval);
+    return create_keyval(OMPI_COMM, copy, delete, extra_state, comm_keyval);
 }
 
 int ompi_api_comm_free_keyval(int *comm_keyval)
@@ -85,7 +98,7 @@ int ompi_api_type_create_keyval(MPI_Type_copy_attr_function *type_copy_attr_fn,
 {
     ompi_attribute_copy_fn_t copy = {.type = type_copy_attr_fn};
     ompi_attribute_delete_fn_t delete = {.type = type_delete_attr_fn};
-    return ompi_keyval_create(OMPI_DATATYPE, copy, delete, extra_state, type_keyval);
+    return create_keyval(OMPI_DATATYPE, copy, delete, extra_state, type_keyval);
 }
 
 int ompi_api_type_free_keyval(int *type_keyval)
@@ -117,7 +130,7 @@ int ompi_api_win_create_keyval(MPI_Win_copy_attr_function *win_copy_attr_fn,
 {
     ompi_attribute_copy_fn_t copy = {.win = win_copy_attr_fn};
     ompi_attribute_delete_fn_t delete = {.win = win_delete_attr_fn};
-    return ompi_keyval_create(OMPI_WIN, copy, delete, extra_state, win_keyval);
+    return create_keyval(OMPI_WIN, copy, delete, extra_state, win_keyval);
 }
 
 int ompi_api_win_free_keyval(int *win_keyval)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "ompi/api/bodies.h"
+#include "ompi/check/left.h"
 #include "ompi/request/status.h"
 
 /* -- buffers ------------------------------------------------------------------------- */
@@ -42,7 +43,7 @@ static int iflush(ompi_bsend_buffer_t *buffer, ompi_request_t **request)
     if (made == NULL)
         return MPI_ERR_NO_MEM;
     *request = made;
-    return MPI_SUCCESS;
+    return ompi_check_begun(MPI_SUCCESS, request);
 }
 
 int ompi_api_buffer_attach(void *buffer, MPI_Count size)
@@ -194,7 +195,7 @@ int ompi_api_ibsend(const void *buf, MPI_Count count, ompi_datatype_t *datatype,
         *request = made;
     else
         ompi_object_release(&made->head);
-    return error;
+    return ompi_check_begun(error, request);
 }
 
 int ompi_api_bsend_init(const void *buf, MPI_Count count, ompi_datatype_t *datatype, int dest,
@@ -209,5 +210,5 @@ int ompi_api_bsend_init(const void *buf, MPI_Count count, ompi_datatype_t *datat
     if (made == NULL)
         return MPI_ERR_NO_MEM;
     *request = made;
-    return MPI_SUCCESS;
+    return ompi_check_begun(MPI_SUCCESS, request);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ompi/api/bodies.h"
+#include "ompi/check/left.h"
 #include "ompi/comm_create/context_id_agree.h"
 #include "ompi/comm_create/create.h"
 
@@ -53,13 +54,15 @@ int ompi_api_comm_dup_with_info(ompi_communicator_t *comm, ompi_info_t *info,
 int ompi_api_comm_idup(ompi_communicator_t *comm, ompi_communicator_t **newcomm,
                        ompi_request_t **request)
 {
-    return ompi_api_set_creation_error(ompi_comm_idup(comm, false, NULL, newcomm, request));
+    int error = ompi_comm_idup(comm, false, NULL, newcomm, request);
+    return ompi_api_set_creation_error(ompi_check_begun(error, request));
 }
 
 int ompi_api_comm_idup_with_info(ompi_communicator_t *comm, ompi_info_t *info,
                                  ompi_communicator_t **newcomm, ompi_request_t **request)
 {
-    return ompi_api_set_creation_error(ompi_comm_idup(comm, true, info, newcomm, request));
+    int error = ompi_comm_idup(comm, true, info, newcomm, request);
+    return ompi_api_set_creation_error(ompi_check_begun(error, request));
 }
 
 int ompi_api_comm_split(ompi_communicator_t *comm, int color, int key,

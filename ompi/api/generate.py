@@ -21,7 +21,10 @@ import re
 import sys
 
 COLUMNS = ('name', 'C', 'large C', 'body C', 'via', 'must hold', 'else')
-FLAGS = ('large', 'x', 'unbuilt', 'body', 'anytime', 'handler', 'returns', 'extension', 'mica')
+FLAGS = ('large', 'x', 'unbuilt', 'body', 'anytime', 'handler', 'returns', 'extension', 'mica',
+         'lent')
+# Requests are counted where they are made: some end without a call that takes their handle.
+UNCOUNTED = ('ompi_request_t', 'ompi_message_t')
 NOTICE = '/* Made by ompi/api/generate.py out of %s. */\n'
 
 
@@ -61,6 +64,12 @@ class Parameter:
     @property
     def is_object(self):
         return self.kind.via.startswith('object')
+
+    @property
+    def is_counted(self):
+        """Whether full checks count its handles, which are made and freed (ompi/check/left.h)."""
+        return (self.kind.via in ('object_out', 'object_inout')
+                and self.kind.body.split()[0] not in UNCOUNTED)
 
     @property
     def object(self):
@@ -361,11 +370,15 @@ class Wrapper:
             if self.is_narrowed(p):
                 start = '*' + p.name if p.kind.via == 'narrow_inout' else '0'
                 self.add(f'    {pointee(p.kind.body)} {p.wide} = {start};')
+            if p.is_counted and p.kind.via == 'object_inout':
+                self.add(f'    ompi_check_entry_t *const {p.name}_entry = ompi_check_take({p.object});')
         arguments = [self.argument(p) for p in self.function.parameters if p.kind.small != '...']
         self.add(call(self.function.body, arguments, '    int outcome = ', ';'))
         for p in self.present:
             if p.kind.via == 'object_inout':
                 self.store_handle(p)
+                if p.is_counted:
+                    self.add(f'    ompi_check_settle({p.name}_entry, {p.object});')
 
     def store_handle(self, p):
         self.add(f'    *{p.name} = {p.object} != NULL ? ompi_object_handle({p.object}) : '
@@ -392,6 +405,8 @@ class Wrapper:
         for p in self.present:
             if p.kind.via == 'object_out':
                 self.store_handle(p)
+                if p.is_counted and 'lent' not in self.function.flags:
+                    self.add(f'    ompi_check_made({p.object});')
         self.add('    return MPI_SUCCESS;')
 
     def postpone(self):

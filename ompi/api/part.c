@@ -3,6 +3,7 @@
 #include "ompi/part/part.h"
 
 #include "ompi/api/bodies.h"
+#include "ompi/check/left.h"
 
 int ompi_api_psend_init(const void *buf, int partitions, MPI_Count count, ompi_datatype_t *datatype,
                         int dest, int tag, ompi_communicator_t *comm, ompi_info_t *info OPAL_UNUSED,
@@ -13,7 +14,7 @@ int ompi_api_psend_init(const void *buf, int partitions, MPI_Count count, ompi_d
     ompi_lock();
     int error = ompi_part_send_init(&to, &data, (size_t)partitions, request);
     ompi_unlock();
-    return error;
+    return ompi_check_begun(error, request);
 }
 
 int ompi_api_precv_init(void *buf, int partitions, MPI_Count count, ompi_datatype_t *datatype,
@@ -25,7 +26,7 @@ int ompi_api_precv_init(void *buf, int partitions, MPI_Count count, ompi_datatyp
     ompi_lock();
     int error = ompi_part_recv_init(&from, &data, (size_t)partitions, request);
     ompi_unlock();
-    return error;
+    return ompi_check_begun(error, request);
 }
 
 /* -- making ready -------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
  * tests of several requests are in request_list.c.
  */
 #include "ompi/api/bodies.h"
+#include "ompi/check/left.h"
 #include "ompi/request/grequest.h"
 #include "ompi/request/request.h"
 #include "ompi/request/status.h"
@@ -143,7 +144,7 @@ int ompi_api_grequest_start(MPI_Grequest_query_function *query_fn,
     if (started == NULL)
         return MPI_ERR_NO_MEM;
     *request = started;
-    return MPI_SUCCESS;
+    return ompi_check_begun(MPI_SUCCESS, request);
 }
 
 int ompi_api_grequest_complete(ompi_request_t *request)

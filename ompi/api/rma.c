@@ -5,6 +5,7 @@
 #include "opal/util/text.h"
 #include "ompi/api/bodies.h"
 #include "ompi/attribute/attribute.h"
+#include "ompi/check/left.h"
 #include "ompi/mca/osc/base/base.h"
 
 /* Adds the sentence about an error that ompi/win has left. */
@@ -13,6 +14,12 @@ static inline int tell(int error)
     if (opal_unlikely(error != MPI_SUCCESS))
         return ompi_api_set_error_detail(error, ompi_win_detail());
     return MPI_SUCCESS;
+}
+
+/* The same for a call that makes a request. */
+static inline int tell_begun(int error, ompi_request_t *const *request)
+{
+    return tell(ompi_check_begun(error, request));
 }
 
 /* -- making and ending ------------------------------------------------------------------- */
@@ -267,7 +274,8 @@ int ompi_api_rput(const void *origin_addr, MPI_Count origin_count, ompi_datatype
                   ompi_datatype_t *target_datatype, ompi_win_t *win, ompi_request_t **request)
 {
     ompi_win_remote_t at = place(target_rank, target_disp, target_count, target_datatype);
-    return tell(ompi_win_put(win, data(origin_addr, origin_count, origin_datatype), &at, request));
+    return tell_begun(
+        ompi_win_put(win, data(origin_addr, origin_count, origin_datatype), &at, request), request);
 }
 
 int ompi_api_get(void *origin_addr, MPI_Count origin_count, ompi_datatype_t *origin_datatype,
@@ -283,7 +291,8 @@ int ompi_api_rget(void *origin_addr, MPI_Count origin_count, ompi_datatype_t *or
                   ompi_datatype_t *target_datatype, ompi_win_t *win, ompi_request_t **request)
 {
     ompi_win_remote_t at = place(target_rank, target_disp, target_count, target_datatype);
-    return tell(ompi_win_get(win, data(origin_addr, origin_count, origin_datatype), &at, request));
+    return tell_begun(
+        ompi_win_get(win, data(origin_addr, origin_count, origin_datatype), &at, request), request);
 }
 
 int ompi_api_accumulate(const void *origin_addr, MPI_Count origin_count,
@@ -302,8 +311,9 @@ int ompi_api_raccumulate(const void *origin_addr, MPI_Count origin_count,
                          ompi_win_t *win, ompi_request_t **request)
 {
     ompi_win_remote_t at = place(target_rank, target_disp, target_count, target_datatype);
-    return tell(ompi_win_accumulate(win, data(origin_addr, origin_count, origin_datatype), NULL,
-                                    &at, op, request));
+    return tell_begun(ompi_win_accumulate(win, data(origin_addr, origin_count, origin_datatype),
+                                          NULL, &at, op, request),
+                      request);
 }
 
 int ompi_api_get_accumulate(const void *origin_addr, MPI_Count origin_count,
@@ -327,8 +337,9 @@ int ompi_api_rget_accumulate(const void *origin_addr, MPI_Count origin_count,
 {
     ompi_win_remote_t at = place(target_rank, target_disp, target_count, target_datatype);
     ompi_data_t result = data(result_addr, result_count, result_datatype);
-    return tell(ompi_win_accumulate(win, data(origin_addr, origin_count, origin_datatype), &result,
-                                    &at, op, request));
+    return tell_begun(ompi_win_accumulate(win, data(origin_addr, origin_count, origin_datatype),
+                                          &result, &at, op, request),
+                      request);
 }
 
 int ompi_api_fetch_and_op(const void *origin_addr, void *result_addr, ompi_datatype_t *datatype,

@@ -12,6 +12,7 @@
 
 #include "opal/include/compiler.h"
 #include "ompi/api/mpi.h"
+#include "ompi/check/left.h"
 #include "ompi/communicator/communicator.h"
 #include "ompi/datatype/datatype.h"
 #include "ompi/errhandler/errhandler.h"

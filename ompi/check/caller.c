@@ -8,7 +8,6 @@
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -43,6 +42,12 @@ static uintptr_t find(const ompi_check_caller_t *caller, Dl_info *found)
             return address;
     }
     return 0;
+}
+
+uintptr_t ompi_check_caller_address(const ompi_check_caller_t *caller)
+{
+    Dl_info found;
+    return find(caller, &found);
 }
 
 void ompi_check_caller_describe(const ompi_check_caller_t *caller,

@@ -8,7 +8,7 @@
 #ifndef OMPI_CHECK_CALLER_H
 #define OMPI_CHECK_CALLER_H
 
-#include <stddef.h>
+#include <stdint.h>
 
 enum {
     OMPI_CHECK_FRAMES = 12, /* MPI's own functions on the stack, and some of tools */
@@ -19,11 +19,14 @@ typedef struct ompi_check_caller {
     void *frames[OMPI_CHECK_FRAMES]; /* the innermost first; NULL behind the last */
 } ompi_check_caller_t;
 
-/* Prepares for the other two. */
+/* Prepares for the others. */
 void ompi_check_callers_start(void);
 
 /* The place from which the program has called the function of MPI that runs. */
 void ompi_check_caller_here(ompi_check_caller_t *caller);
+
+/* The address of the call; 0: it is not known. */
+uintptr_t ompi_check_caller_address(const ompi_check_caller_t *caller);
 
 /* Writes "main+0x2a (program+0x11c9)": the second part is what addr2line understands. */
 void ompi_check_caller_describe(const ompi_check_caller_t *caller,

@@ -6,11 +6,12 @@
  *   compare.c  in what two calls differ, and how a person is told
  *   buffer.c   which buffers messages are using, and whether the program leaves them alone
  *   label.c    what elements a message has, for its receiver
+ *   left.c     what the program has made and not freed
  *   caller.c   where the program has called MPI
  *   finding.c  the sentence for a person
  *
- * Buffers, labels and callers are for full checks. This header is about collectives; the others
- * have headers of their own.
+ * Buffers, labels, what is left and callers are for full checks. This header is about collectives;
+ * the others have headers of their own.
  *
  * Each rank has a board in the node's segment, which it alone writes: a record for each of its
  * latest collective calls, by communicator and by the number of the call there. All ranks of a

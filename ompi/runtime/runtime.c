@@ -22,6 +22,7 @@
 #include "opal/runtime/init.h"
 #include "opal/util/log.h"
 #include "ompi/attribute/attribute.h"
+#include "ompi/check/left.h"
 #include "ompi/communicator/communicator.h"
 #include "ompi/datatype/datatype.h"
 #include "ompi/dynamic/dynamic.h"
@@ -167,7 +168,7 @@ static struct {
     unsigned users;
     int level;     /* that the users have got */
     bool is_world; /* MPI_Init was one of the users of this start */
-    pid_t process; /* that rests: a child of fork has no part in its end */
+    pid_t process; /* that has started: a child of fork has no part in its end */
 } runtime;
 
 static void set_mode(void)
@@ -202,6 +203,7 @@ static opal_status_t add_user(ompi_runtime_start_t how, int required, opal_failu
     if (status != OPAL_SUCCESS)
         return status;
     runtime.phase = RUNS;
+    runtime.process = getpid();
     raise_level(required);
     ompi_osc_background_set_level(runtime.level);
     if (how == OMPI_RUNTIME_TOGETHER) {
@@ -220,9 +222,9 @@ static bool can_rest(void)
 static opal_status_t end_use(void)
 {
     opal_status_t status;
+    ompi_check_report_left();
     if (can_rest()) {
         status = opal_job_rest();
-        runtime.process = getpid();
         runtime.phase = RESTS;
     } else {
         status = end_runtime();
@@ -285,15 +287,19 @@ void ompi_runtime_show_parameters(void)
     pthread_mutex_unlock(&users_lock);
 }
 
-/* The process ends. Peers learn that it has left, and did not die. */
+/* The process ends. Where MPI rests, peers learn that it has left, and did not die; where it runs,
+ * a session was not finalized, or MPI_Finalize not called: the latter is an end by an error. */
 __attribute__((destructor)) static void end_rest(void)
 {
-    if (runtime.phase != RESTS || runtime.process != getpid() ||
+    if (runtime.phase == STOPPED || runtime.process != getpid() ||
         pthread_mutex_trylock(&users_lock) != 0)
         return;
-    if (runtime.phase == RESTS)
+    if (runtime.phase == RESTS) {
         end_runtime();
-    runtime.phase = STOPPED;
+        runtime.phase = STOPPED;
+    } else if (atomic_load(&state) == NEW || atomic_load(&state) == ENDED) {
+        ompi_check_report_left();
+    }
     pthread_mutex_unlock(&users_lock);
 }
 

@@ -27,6 +27,12 @@ static struct {
     void *object;
 } body;
 
+/* What a full check counts. */
+static struct {
+    const void *made, *taken, *now;
+    int settled;
+} counted;
+
 static fleet_t fleet = {3}, sunk;
 static cargo_t cargo = {7};
 
@@ -40,6 +46,7 @@ static void reset(void)
 {
     memset(&invoked, 0, sizeof invoked);
     memset(&body, 0, sizeof body);
+    memset(&counted, 0, sizeof counted);
     mode = OMPI_API_CHECKED;
 }
 
@@ -86,6 +93,24 @@ int ompi_api_unbuilt(void *object, const char *function, bool anytime)
 {
     invoked.anytime = anytime;
     return ompi_api_fail(object, MPI_ERR_LATER, function);
+}
+
+void ompi_check_made(void *object)
+{
+    counted.made = object;
+}
+
+ompi_check_entry_t *ompi_check_take(const void *object)
+{
+    counted.taken = object;
+    return (ompi_check_entry_t *)&counted;
+}
+
+void ompi_check_settle(ompi_check_entry_t *entry, const void *now)
+{
+    expect(entry == (ompi_check_entry_t *)&counted);
+    counted.now = now;
+    counted.settled++;
 }
 
 bool is_fleet(const fleet_t *object)
@@ -160,9 +185,16 @@ int ompi_api_stow(fleet_t *ships, MPI_Count *stowed, MPI_Count *position, MPI_Co
     return done();
 }
 
+int ompi_api_borrow(fleet_t *ships, cargo_t **borrowed)
+{
+    expect(ships == &fleet);
+    *borrowed = &cargo;
+    return done();
+}
+
 int ompi_api_sink(fleet_t **ships)
 {
-    expect(*ships == &fleet);
+    expect(*ships == &fleet && counted.taken == &fleet && counted.settled == 0);
     if (!body.fails)
         *ships = NULL;
     return done();
@@ -309,6 +341,24 @@ static void check_handles(void)
     expect(MPI_Fleet_number(&fleet) == 1 && MPI_Speed(2) == 5.0);
 }
 
+/* A handle counts from the call that gives it, unless it is lent. Where a call may take it back, it
+ * is taken out before, and settled behind, with success and without. */
+static void check_counted(void)
+{
+    MPI_Fleet handle = &fleet;
+    MPI_Cargo loaded = NULL;
+    reset();
+    body.object = &cargo;
+    expect(MPI_Load(NULL, &fleet, &loaded) == MPI_SUCCESS && counted.made == &cargo);
+    reset();
+    expect(MPI_Borrow(&fleet, &loaded) == MPI_SUCCESS && counted.made == NULL);
+    body.fails = 1;
+    expect(MPI_Load(NULL, &fleet, &loaded) == MPI_ERR_CARGO && counted.made == NULL);
+    expect(MPI_Sink(&handle) == MPI_ERR_CARGO && counted.now == &fleet && counted.settled == 1);
+    reset();
+    expect(MPI_Sink(&handle) == MPI_SUCCESS && counted.now == NULL && counted.settled == 1);
+}
+
 static void check_narrow_values(void)
 {
     int weight = 0, stowed = 1, position = 5;
@@ -373,6 +423,7 @@ int main(void)
     check_nothing_made();
     check_told();
     check_handles();
+    check_counted();
     check_narrow_values();
     check_unbuilt();
     check_mica();

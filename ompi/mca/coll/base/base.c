@@ -7,6 +7,7 @@
 
 #include "opal/node/node.h"
 #include "ompi/handle/handle.h"
+#include "ompi/check/left.h"
 #include "ompi/mca/coll/base/check.h"
 #include "ompi/mca/coll/base/counts.h"
 
@@ -246,11 +247,12 @@ static int create(const ompi_coll_call_t *call, ompi_schedule_t *schedule, ompi_
         error = schedule->error;
     if (error == MPI_SUCCESS && call->comm->is_checked && !schedule->request.persistent)
         ompi_schedule_watch(schedule, call->comm->checked);
-    if (error == MPI_SUCCESS)
-        *request = ompi_schedule_request(schedule);
-    else
+    if (error != MPI_SUCCESS) {
         ompi_schedule_drop(schedule);
-    return error;
+        return error;
+    }
+    *request = ompi_schedule_request(schedule);
+    return ompi_check_begun(MPI_SUCCESS, request);
 }
 
 int ompi_coll_begin(const ompi_coll_call_t *call, ompi_request_t **request)

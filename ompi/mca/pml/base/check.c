@@ -23,6 +23,7 @@
 
 #include "ompi/check/buffer.h"
 #include "ompi/check/label.h"
+#include "ompi/check/left.h"
 #include "ompi/mca/pml/base/base.h"
 #include "ompi/request/request.h"
 
@@ -243,9 +244,10 @@ static int settle(checked_t *checked, int error, ompi_request_t **request)
         ompi_request_release(&checked->request);
         return error;
     }
+    *request = &checked->request;
+    ompi_check_begun(MPI_SUCCESS, request);
     if (!checked->request.persistent)
         follow(checked);
-    *request = &checked->request;
     return MPI_SUCCESS;
 }
 

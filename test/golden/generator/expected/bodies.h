@@ -10,6 +10,7 @@ int ompi_api_ship(const void *buf, MPI_Count count, cargo_t *cargo, int harbour,
 int ompi_api_load(ompi_ints_t amounts, fleet_t *fleet, cargo_t **loaded);
 int ompi_api_weigh(cargo_t *cargo, MPI_Count *weight);
 int ompi_api_stow(fleet_t *fleet, MPI_Count *stowed, MPI_Count *position, MPI_Count *holds);
+int ompi_api_borrow(fleet_t *fleet, cargo_t **borrowed);
 int ompi_api_sink(fleet_t **fleet);
 int ompi_api_cruise(fleet_t *fleet, int knots);
 int ompi_api_dock(int pier, fleet_t *fleet);

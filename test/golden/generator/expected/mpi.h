@@ -23,6 +23,8 @@ int MPI_Stow(MPI_Fleet fleet, int *stowed, int *position);
 int PMPI_Stow(MPI_Fleet fleet, int *stowed, int *position);
 int MPI_Stow_c(MPI_Fleet fleet, MPI_Count *stowed, MPI_Count *position, MPI_Count *holds);
 int PMPI_Stow_c(MPI_Fleet fleet, MPI_Count *stowed, MPI_Count *position, MPI_Count *holds);
+int MPI_Borrow(MPI_Fleet fleet, MPI_Cargo *borrowed);
+int PMPI_Borrow(MPI_Fleet fleet, MPI_Cargo *borrowed);
 int MPI_Sink(MPI_Fleet *fleet);
 int PMPI_Sink(MPI_Fleet *fleet);
 int MPI_Race(MPI_Fleet fleet);

@@ -85,6 +85,7 @@ OPAL_EXPORT int PMPI_Load(const int amounts[], MPI_Fleet fleet, MPI_Cargo *loade
         return ompi_api_fail(fleet_object, outcome, "MPI_Load");
     }
     *loaded = loaded_object != NULL ? ompi_object_handle(loaded_object) : MPI_CARGO_NULL;
+    ompi_check_made(loaded_object);
     return MPI_SUCCESS;
 }
 OMPI_API_ALIAS(MPI_Load, PMPI_Load);
@@ -113,6 +114,7 @@ OPAL_EXPORT int PMPI_Load_c(const MPI_Count amounts[], MPI_Fleet fleet, MPI_Carg
         return ompi_api_fail(fleet_object, outcome, "MPI_Load_c");
     }
     *loaded = loaded_object != NULL ? ompi_object_handle(loaded_object) : MPI_CARGO_NULL;
+    ompi_check_made(loaded_object);
     return MPI_SUCCESS;
 }
 OMPI_API_ALIAS(MPI_Load_c, PMPI_Load_c);
@@ -237,6 +239,34 @@ OPAL_EXPORT int PMPI_Stow_c(MPI_Fleet fleet, MPI_Count *stowed, MPI_Count *posit
 }
 OMPI_API_ALIAS(MPI_Stow_c, PMPI_Stow_c);
 
+OPAL_EXPORT int PMPI_Borrow(MPI_Fleet fleet, MPI_Cargo *borrowed)
+{
+    fleet_t *fleet_object = ompi_handle_object(fleet);
+    cargo_t *borrowed_object = NULL;
+    if (opal_unlikely(ompi_api_mode() != OMPI_API_UNCHECKED)) {
+        if (ompi_api_mode() & OMPI_API_UNUSABLE) {
+            OMPI_API_NOTHING(borrowed, MPI_CARGO_NULL);
+            return ompi_api_wrong_state("MPI_Borrow");
+        }
+        if (!(is_fleet(fleet_object))) {
+            OMPI_API_NOTHING(borrowed, MPI_CARGO_NULL);
+            return ompi_api_bad_argument(NULL, MPI_ERR_FLEET, "MPI_Borrow", "fleet");
+        }
+        if (!(borrowed != NULL)) {
+            OMPI_API_NOTHING(borrowed, MPI_CARGO_NULL);
+            return ompi_api_bad_argument(fleet_object, MPI_ERR_ARG, "MPI_Borrow", "borrowed");
+        }
+    }
+    int outcome = ompi_api_borrow(fleet_object, &borrowed_object);
+    if (opal_unlikely(outcome != MPI_SUCCESS)) {
+        OMPI_API_NOTHING(borrowed, MPI_CARGO_NULL);
+        return ompi_api_fail(fleet_object, outcome, "MPI_Borrow");
+    }
+    *borrowed = borrowed_object != NULL ? ompi_object_handle(borrowed_object) : MPI_CARGO_NULL;
+    return MPI_SUCCESS;
+}
+OMPI_API_ALIAS(MPI_Borrow, PMPI_Borrow);
+
 OPAL_EXPORT int PMPI_Sink(MPI_Fleet *fleet)
 {
     fleet_t *fleet_object = fleet != NULL ? ompi_handle_object(*fleet) : NULL;
@@ -248,8 +278,10 @@ OPAL_EXPORT int PMPI_Sink(MPI_Fleet *fleet)
             return ompi_api_bad_argument(NULL, MPI_ERR_FLEET, "MPI_Sink", "fleet");
         }
     }
+    ompi_check_entry_t *const fleet_entry = ompi_check_take(fleet_object);
     int outcome = ompi_api_sink(&fleet_object);
     *fleet = fleet_object != NULL ? ompi_object_handle(fleet_object) : MPI_FLEET_NULL;
+    ompi_check_settle(fleet_entry, fleet_object);
     if (opal_unlikely(outcome != MPI_SUCCESS)) {
         return ompi_api_fail(fleet_object, outcome, "MPI_Sink");
     }

@@ -79,6 +79,12 @@ int ompi_api_bad_argument(void *object, int code, const char *function, const ch
 int ompi_api_wrong_state(const char *function);
 int ompi_api_unbuilt(void *object, const char *function, bool anytime);
 
+typedef struct ompi_check_entry ompi_check_entry_t;
+
+void ompi_check_made(void *object);
+ompi_check_entry_t *ompi_check_take(const void *object);
+void ompi_check_settle(ompi_check_entry_t *entry, const void *now);
+
 #define OMPI_API_NOTHING(output, nothing)                                                          \
     do {                                                                                           \
         if ((output) != NULL)                                                                      \
@@ -101,6 +107,7 @@ int MPI_Weigh_c(MPI_Cargo cargo, MPI_Count *weight);
 int MPI_Weigh_x(MPI_Cargo cargo, MPI_Count *weight);
 int MPI_Stow(MPI_Fleet fleet, int *stowed, int *position);
 int MPI_Stow_c(MPI_Fleet fleet, MPI_Count *stowed, MPI_Count *position, MPI_Count *holds);
+int MPI_Borrow(MPI_Fleet fleet, MPI_Cargo *borrowed);
 int MPI_Sink(MPI_Fleet *fleet);
 int MPI_Race(MPI_Fleet fleet);
 int MPI_Cruise(MPI_Fleet fleet);
