@@ -4,12 +4,16 @@ ompi_unit_tests = \
 	%D%/api/names \
 	%D%/api/wrapper \
 	%D%/attribute/attribute \
+	%D%/check/buffer \
+	%D%/check/compare \
+	%D%/check/label \
 	%D%/comm_create/context_id_agree \
 	%D%/communicator/communicator \
 	%D%/communicator/context \
 	%D%/datatype/layout \
 	%D%/datatype/pack \
 	%D%/datatype/shape \
+	%D%/datatype/signature \
 	%D%/dynamic/records \
 	%D%/errhandler/errhandler \
 	%D%/errhandler/error_code \
@@ -92,6 +96,9 @@ ompi_unit_libs = libompi_core.la $(ompi_unit_fabric) libopal_core.la $(CHECK_LIB
 %C%_api_names_LDADD = $(ompi_unit_libs)
 %C%_api_wrapper_LDADD = $(ompi_unit_libs)
 %C%_attribute_attribute_LDADD = $(ompi_unit_libs)
+%C%_check_buffer_LDADD = $(ompi_unit_libs)
+%C%_check_compare_LDADD = $(ompi_unit_libs)
+%C%_check_label_LDADD = $(ompi_unit_libs)
 # The messages of an agreement are the test's.
 %C%_comm_create_context_id_agree_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=ompi_exchange_begin
 %C%_comm_create_context_id_agree_LDADD = $(ompi_unit_libs)
@@ -101,6 +108,7 @@ ompi_unit_libs = libompi_core.la $(ompi_unit_fabric) libopal_core.la $(CHECK_LIB
 %C%_datatype_pack_SOURCES = %D%/datatype/pack.c $(ompi_datatype_model)
 %C%_datatype_pack_LDADD = $(ompi_unit_libs)
 %C%_datatype_shape_LDADD = $(ompi_unit_libs)
+%C%_datatype_signature_LDADD = $(ompi_unit_libs)
 %C%_dynamic_records_LDADD = $(ompi_unit_libs)
 %C%_errhandler_errhandler_LDADD = $(ompi_unit_libs)
 %C%_errhandler_error_code_LDADD = $(ompi_unit_libs)
