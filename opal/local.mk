@@ -39,6 +39,7 @@ libopal_core_la_SOURCES += \
 	%D%/util/sha256.c %D%/util/sha256.h \
 	%D%/util/shortage.h \
 	%D%/util/hash.h \
+	%D%/util/hex.c %D%/util/hex.h \
 	%D%/util/say.c %D%/util/say.h \
 	%D%/util/log.c %D%/util/log.h \
 	%D%/util/names.c %D%/util/names.h \

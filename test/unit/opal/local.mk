@@ -99,6 +99,7 @@ unit_tests += \
 	%D%/process/modex \
 	%D%/process/key \
 	%D%/threads/lock \
+	%D%/util/hex \
 	%D%/util/network \
 	%D%/node/node \
 	%D%/progress/cpu_migration \

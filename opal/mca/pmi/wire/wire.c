@@ -11,6 +11,7 @@
  */
 #include "opal/mca/pmi/wire/wire.h"
 
+#include <ctype.h>
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
@@ -23,6 +24,7 @@
 #include "opal/mca/pmi/base/base.h"
 #include "opal/mca/pmi/base/request.h"
 #include "opal/include/clock.h"
+#include "opal/util/hex.h"
 #include "opal/util/log.h"
 #include "opal/util/text.h"
 
@@ -203,13 +205,8 @@ static opal_status_t wire_init(void *state, opal_pmi_job_t *job)
 static opal_status_t put_piece(wire_t *self, unsigned rank, const char *key, size_t piece,
                                const char *head, const unsigned char *bytes, size_t length)
 {
-    static const char digits[] = "0123456789abcdef";
     char hex[2 * PIECE_BYTES + 1];
-    for (size_t i = 0; i < length; i++) {
-        hex[2 * i] = digits[bytes[i] >> 4];
-        hex[2 * i + 1] = digits[bytes[i] & 15];
-    }
-    hex[2 * length] = 0;
+    opal_hex_print(hex, bytes, length);
     opal_status_t status =
         opal_pmi_ask(&self->connection, "put_result", "cmd=put kvsname=%s key=%s-%u-%zu value=%s%s",
                      self->kvs_name, key, rank, piece, head, hex);
@@ -252,24 +249,6 @@ static opal_status_t wire_fence(void *state)
     return status;
 }
 
-static int hex_value(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* Appends the bytes that the hex text stands for; false: it is no such text, or too long. */
-static bool unhex(const char *hex, unsigned char *bytes, size_t length, size_t *done)
-{
-    for (; hex[0] != 0; hex += 2) {
-        int high = hex_value(hex[0]);
-        int low = high < 0 ? -1 : hex_value(hex[1]);
-        if (low < 0 || *done == length)
-            return false;
-        bytes[(*done)++] = (unsigned char)(high << 4 | low);
-    }
-    return true;
-}
-
 /* `*hex` is NULL when the answer has no value. */
 static opal_status_t get_piece(wire_t *self, unsigned rank, const char *key, size_t piece,
                                const char **hex)
@@ -286,7 +265,7 @@ static bool take_length(const char **hex, size_t *length)
 {
     char *colon;
     unsigned long number = strtoul(*hex, &colon, 10);
-    if (hex_value(**hex) < 0 || *colon != ':' || number > INT_MAX)
+    if (!isdigit((unsigned char)**hex) || *colon != ':' || number > INT_MAX)
         return false;
     *length = number;
     *hex = colon + 1;
@@ -309,7 +288,7 @@ static opal_status_t add_piece(collected_t *value, size_t piece, const char *hex
         if (value->bytes == NULL)
             return OPAL_ERR_NO_MEMORY;
     }
-    bool is_good = unhex(hex, value->bytes, value->total, &value->done) &&
+    bool is_good = opal_hex_append(hex, value->bytes, value->total, &value->done) &&
                    (value->done > before || value->total == 0);
     return is_good ? OPAL_SUCCESS : OPAL_ERR_PROTOCOL;
 }
