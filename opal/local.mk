@@ -99,6 +99,7 @@ libopal_core_la_SOURCES += \
 	%D%/runtime/complaint.c %D%/runtime/complaint.h \
 	%D%/runtime/build.c %D%/runtime/build.h \
 	%D%/process/modex.c %D%/process/modex.h \
+	%D%/process/notice.c %D%/process/notice.h \
 	%D%/runtime/copy_setting.c %D%/runtime/copy_setting.h \
 	%D%/progress/background.c %D%/progress/background.h \
 	%D%/progress/descriptor.c %D%/progress/descriptor.h \
@@ -114,6 +115,7 @@ libopal_core_la_SOURCES += \
 	%D%/node/alias.c %D%/node/alias.h \
 	%D%/node/fd_pass.c %D%/node/fd_pass.h \
 	%D%/node/node_read.c \
+	%D%/node/rendezvous.c %D%/node/rendezvous.h \
 	%D%/node/region.c %D%/node/region.h \
 	%D%/node/region_file.c %D%/node/region_file.h \
 	%D%/node/region_reap.c %D%/node/region_reap.h \

@@ -10,6 +10,7 @@
 #include "opal/mca/base/diagnostic.h"
 #include "opal/mca/btl/base/base.h"
 #include "opal/process/job.h"
+#include "opal/runtime/init.h"
 #include "opal/process/port.h"
 #include "opal/node/node.h"
 #include "opal/util/log.h"
@@ -189,9 +190,10 @@ opal_status_t ompi_messages_start(bool threads)
         if (ompi_params_check_level() == OMPI_CHECK_FULL)
             ompi_pml = ompi_pml_check(ompi_pml);
         if (ompi_pml_is_network())
-            opal_job_start_together();
-        status = publish_pml();
+            status = opal_job_start_together();
     }
+    if (status == OPAL_SUCCESS)
+        status = publish_pml();
     if (status == OPAL_SUCCESS)
         status = ompi_pml->start(pml_state());
     if (status == OPAL_SUCCESS) {
@@ -209,6 +211,8 @@ opal_status_t ompi_messages_start(bool threads)
 opal_status_t ompi_messages_catch_up(void)
 {
     opal_status_t status = opal_job_catch_up();
+    if (status == OPAL_SUCCESS)
+        status = opal_init_check_peers();
     return status == OPAL_SUCCESS ? compare_pml() : status;
 }
 

@@ -123,12 +123,11 @@ static opal_status_t start_messages(const opal_pmi_job_t *job, bool threads)
 /* *level: that is required; the one that is given, which a parameter may raise. */
 static opal_status_t start_runtime(ompi_runtime_start_t how, opal_failure_t failure, int *level)
 {
+    opal_job_wish_alone(how == OMPI_RUNTIME_ALONE && !has_stopped);
     opal_status_t status = start(failure);
     if (status != OPAL_SUCCESS)
         return status;
     const opal_pmi_job_t *job = opal_job();
-    if (how == OMPI_RUNTIME_ALONE && !has_stopped)
-        opal_job_start_alone();
     ompi_info_env_set_job(job->size, ompi_params_memory_kinds());
     ompi_attributes_init(job);
     ompi_op_init();

@@ -10,7 +10,7 @@
  *    +---- failed ----+
  *
  * MPI_Init starts in all ranks together. A session starts in this process alone, without a fence,
- * if the launcher allows it (opal_job_start_alone): others may have no session yet, or never. Nor
+ * if the launcher allows it (opal_job_wish_alone): others may have no session yet, or never. Nor
  * can they know when the last session of this process has ended, and whether another one follows.
  * So the runtime rests then: the program has nothing in it, the launcher knows that the process may
  * end, and the connections stay, as peers keep them. The end of the process ends them.

@@ -23,6 +23,7 @@
 #include "opal/node/alias.h"
 #include "opal/node/fd_pass.h"
 #include "opal/node/region.h"
+#include "opal/node/rendezvous.h"
 #include "opal/node/shared.h"
 #include "opal/include/clock.h"
 #include "opal/util/log.h"
@@ -153,7 +154,7 @@ opal_status_t opal_node_create(const char *job_id, unsigned ranks, int launcher,
                                opal_node_segment_t *segment)
 {
     size_t bytes = choose_size(ranks);
-    int fd = memfd_create("mica-node", MFD_CLOEXEC);
+    int fd = memfd_create(OPAL_NODE_SEGMENT_NAME, MFD_CLOEXEC);
     header_t *header = NULL;
     if (fd >= 0 && ftruncate(fd, (off_t)bytes) == 0)
         header = map(fd, bytes);
@@ -339,7 +340,16 @@ void opal_node_watch(void)
 
 /* -- attaching ----------------------------------------------------------------------------- */
 
-/* Local rank 0 makes the segment and passes it to the others. One fence, in every rank. */
+bool opal_node_is_of(int fd, const opal_pmi_job_t *job)
+{
+    header_t header;
+    return pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header &&
+           header.magic == magic &&
+           strncmp(header.job_id, job->job_id, sizeof header.job_id - 1) == 0;
+}
+
+/* Local rank 0 makes the segment and passes it to the others. One fence, in every rank. Or a rank
+ * of the node has started alone, before: then all have the segment of that one. */
 static opal_status_t elect(const opal_pmi_job_t *job, const opal_pmi_ops_t *pmi, void *pmi_state,
                            int *fd)
 {
@@ -356,7 +366,13 @@ static opal_status_t elect(const opal_pmi_job_t *job, const opal_pmi_ops_t *pmi,
     if (status == OPAL_SUCCESS)
         status = fenced;
 
-    if (first) {
+    int found = status == OPAL_SUCCESS ? opal_rendezvous_find(job) : -1;
+    if (found >= 0) {
+        *fd = found;
+        if (listener >= 0)
+            close(listener);
+        opal_node_destroy(&segment);
+    } else if (first) {
         if (listener >= 0 && status == OPAL_SUCCESS)
             status = opal_node_pass_serve(listener, segment.fd, job->local_size - 1);
         else if (status == OPAL_SUCCESS)
@@ -454,8 +470,23 @@ static void say_hello(header_t *header, const opal_pmi_job_t *job)
     atomic_store_explicit(&slot->pid, (int)getpid(), memory_order_release);
 }
 
-opal_status_t opal_node_attach(const opal_pmi_job_t *job, const opal_pmi_ops_t *pmi,
-                               void *pmi_state)
+/* How a process without a segment gets one: opal_node_attach's way, or that of _alone. */
+typedef struct way {
+    const opal_pmi_ops_t *pmi;
+    void *pmi_state;
+    bool is_alone;
+    bool had_fence; /* or would have had one */
+} way_t;
+
+static opal_status_t find_segment(const opal_pmi_job_t *job, way_t *way, int *fd)
+{
+    way->had_fence = true;
+    if (!way->is_alone)
+        return elect(job, way->pmi, way->pmi_state, fd);
+    return job->local_size > 1 ? opal_rendezvous_join(job, fd) : OPAL_SUCCESS;
+}
+
+static opal_status_t attach(const opal_pmi_job_t *job, way_t *way)
 {
     int fd = -1;
     opal_pmi_origin_t origin = opal_pmi_origin(NULL);
@@ -470,7 +501,7 @@ opal_status_t opal_node_attach(const opal_pmi_job_t *job, const opal_pmi_ops_t *
         node.fd = fd;
     }
     if (node.fd < 0) {
-        opal_status_t status = elect(job, pmi, pmi_state, &fd);
+        opal_status_t status = find_segment(job, way, &fd);
         if (status != OPAL_SUCCESS || job->local_size == 1)
             return status;
         node.fd = fd;
@@ -481,6 +512,20 @@ opal_status_t opal_node_attach(const opal_pmi_job_t *job, const opal_pmi_ops_t *
     node.job = job;
     say_hello(node.header, job);
     return OPAL_SUCCESS;
+}
+
+opal_status_t opal_node_attach(const opal_pmi_job_t *job, const opal_pmi_ops_t *pmi,
+                               void *pmi_state)
+{
+    return attach(job, &(way_t){.pmi = pmi, .pmi_state = pmi_state});
+}
+
+opal_status_t opal_node_attach_alone(const opal_pmi_job_t *job, bool *left_out)
+{
+    way_t way = {.is_alone = true};
+    opal_status_t status = attach(job, &way);
+    *left_out = way.had_fence;
+    return status;
 }
 
 /* The descriptor stays open: a later attach finds the segment by it. */

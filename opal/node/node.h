@@ -14,7 +14,8 @@
  *   +---------------------------+ size
  *
  * The segment is a memfd, so no file is left behind. The launcher makes it and hands it down
- * (MICA_NODE_FD); otherwise local rank 0 makes it and passes it to the other ranks (fd_pass.h).
+ * (MICA_NODE_FD); otherwise local rank 0 makes it and passes it to the other ranks (fd_pass.h), or
+ * the first rank that starts alone makes it, and others find it there (rendezvous.h).
  * Ranks name addresses in it by their offsets.
  */
 #ifndef OPAL_NODE_NODE_H
@@ -100,6 +101,10 @@ OPAL_EXPORT void opal_node_withdraw(void);
  */
 OPAL_EXPORT opal_status_t opal_node_attach(const opal_pmi_job_t *job, const opal_pmi_ops_t *pmi,
                                            void *pmi_state);
+
+/* The same, by this process alone (rendezvous.h). *left_out: opal_node_attach would have had a
+ * fence. */
+OPAL_EXPORT opal_status_t opal_node_attach_alone(const opal_pmi_job_t *job, bool *left_out);
 
 /* Detaches and unmaps. Peers can still read what this rank has written for them. */
 OPAL_EXPORT void opal_node_detach(void);
@@ -261,7 +266,12 @@ OPAL_EXPORT unsigned opal_node_deaths(void);
 OPAL_EXPORT void opal_node_watch(void);
 OPAL_EXPORT bool opal_node_peer_is_dead(unsigned local_rank);
 
-/* -- making a segment: the launcher, or local rank 0 ------------------------------------- */
+/* -- making a segment: the launcher, or a rank ------------------------------------------- */
+
+#define OPAL_NODE_SEGMENT_NAME "mica-node" /* of the memfd */
+
+/* Whether the descriptor is that of a segment of this job. */
+bool opal_node_is_of(int fd, const opal_pmi_job_t *job);
 
 typedef struct opal_node_segment {
     int fd; /* -1: none */

@@ -4,10 +4,13 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "opal/process/notice.h"
+
 static unsigned starts; /* of this process; the same in all ranks, as a start is collective */
 static opal_pmi_job_t job;
 static const opal_pmi_ops_t *pmi_ops;
 static void *pmi_state;
+static bool wishes_alone; /* as it begins */
 static bool is_alone;
 static unsigned left_out; /* fences */
 static bool is_away;      /* the launcher knows that this process may end */
@@ -19,6 +22,7 @@ opal_status_t opal_job_begin(const opal_pmi_ops_t *ops, void *state)
     if (status == OPAL_SUCCESS) {
         pmi_ops = ops;
         pmi_state = state;
+        is_alone = wishes_alone && opal_notice_is_possible(ops, state);
     }
     return status;
 }
@@ -30,16 +34,19 @@ void opal_job_end(void)
     left_out = 0;
 }
 
-bool opal_job_start_alone(void)
+void opal_job_wish_alone(bool is_wished)
 {
-    is_alone = pmi_ops->is_prompt;
-    left_out = 0;
-    return is_alone;
+    wishes_alone = is_wished;
 }
 
-void opal_job_start_together(void)
+opal_status_t opal_job_start_together(void)
 {
-    is_alone = false;
+    return opal_job_catch_up();
+}
+
+bool opal_job_sees_notices_only(void)
+{
+    return is_alone && !pmi_ops->is_prompt;
 }
 
 bool opal_job_is_alone(void)

@@ -25,14 +25,17 @@ OPAL_EXPORT const opal_pmi_ops_t *opal_pmi(void **state);
 /*
  * A start is collective, and has fences, or is one of this process alone, which waits for no other
  * rank: that of a session. Then the fences are left out and counted, and what other ranks publish
- * is not found until they have started, too. MPI_Init in this process makes up for the fences,
- * because ranks that started with MPI_Init wait in them.
+ * is not found until they have started, too: what they need of each other goes by notices
+ * (notice.h). MPI_Init in this process makes up for the fences, because ranks that started with
+ * MPI_Init wait in them.
  */
 
-/* Before the transports start. False: the launcher shows no value before a fence, so the start is
- * collective. */
-OPAL_EXPORT bool opal_job_start_alone(void);
-OPAL_EXPORT void opal_job_start_together(void);
+/* Before opal_init: whether it is to start this process alone, if the launcher allows notices. */
+OPAL_EXPORT void opal_job_wish_alone(bool is_wished);
+/* This start needs the others after all; makes up for what was left out. */
+OPAL_EXPORT opal_status_t opal_job_start_together(void);
+/* This process has started alone, and the launcher shows no value before a fence. */
+bool opal_job_sees_notices_only(void);
 OPAL_EXPORT bool opal_job_is_alone(void); /* this process has left out fences, or may do so */
 
 /* A fence of the start, or one more that is left out. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "opal/process/job.h"
+#include "opal/process/notice.h"
 #include "opal/process/process_record.h"
 #include "opal/util/bytes.h"
 #include "opal/util/log.h"
@@ -187,7 +188,11 @@ static opal_status_t publish_node(opal_modex_kind_t kind)
     return status;
 }
 
-static opal_status_t publish_own(const char *name, const void *bytes, size_t length)
+/* For ranks that have met this one in a fence; or for those that have started alone. */
+typedef enum reader { TOGETHER, ALONE } reader_t;
+
+static opal_status_t publish_own(opal_modex_kind_t kind, reader_t reader, const void *bytes,
+                                 size_t length)
 {
     void *state;
     char key[OPAL_START_KEY_BYTES];
@@ -198,7 +203,10 @@ static opal_status_t publish_own(const char *name, const void *bytes, size_t len
     memcpy(modex->bytes, bytes, length);
     add_number(&text, 1);
     add_modex(&text, modex, modex + 1);
-    opal_status_t status = pmi->put(state, opal_start_key(name, key), text.bytes, text.length);
+    opal_status_t status =
+        reader == ALONE
+            ? opal_notice_put(opal_start_key(alone_keys[kind], key), text.bytes, text.length)
+            : pmi->put(state, opal_start_key(keys[kind], key), text.bytes, text.length);
     opal_text_free(&text);
     free(modex);
     return status;
@@ -235,9 +243,10 @@ opal_status_t opal_modex_exchange(opal_modex_kind_t kind, const void *bytes, siz
     if (together)
         status = write_to_segment(kind, bytes, length, &is_last);
     else
-        status = publish_own(keys[kind], bytes, length);
-    if (status == OPAL_SUCCESS && together && opal_job_is_alone())
-        status = publish_own(alone_keys[kind], bytes, length);
+        status = publish_own(kind, TOGETHER, bytes, length);
+    if (status == OPAL_SUCCESS &&
+        ((together && opal_job_is_alone()) || opal_job_sees_notices_only()))
+        status = publish_own(kind, ALONE, bytes, length);
     if (status == OPAL_SUCCESS && is_last)
         status = publish_node(kind);
     return status == OPAL_SUCCESS ? opal_job_fence() : status;
@@ -263,13 +272,17 @@ static position_t find_position(unsigned rank)
     return position;
 }
 
-static opal_status_t fetch(const char *name, unsigned rank, record_t **record)
+static opal_status_t fetch(opal_modex_kind_t kind, reader_t reader, unsigned rank,
+                           record_t **record)
 {
     void *state, *bytes;
     char key[OPAL_START_KEY_BYTES];
     size_t length;
     const opal_pmi_ops_t *pmi = opal_pmi(&state);
-    opal_status_t status = pmi->get(state, rank, opal_start_key(name, key), &bytes, &length);
+    opal_status_t status =
+        reader == ALONE
+            ? opal_notice_get(rank, opal_start_key(alone_keys[kind], key), &bytes, &length)
+            : pmi->get(state, rank, opal_start_key(keys[kind], key), &bytes, &length);
     if (status != OPAL_SUCCESS)
         return status;
     *record = malloc(sizeof **record + length);
@@ -290,7 +303,7 @@ static opal_status_t find_record(opal_modex_kind_t kind, unsigned node, unsigned
     if (records[kind] == NULL)
         return OPAL_ERR_NO_MEMORY;
     record_t **known = &records[kind][node];
-    opal_status_t status = *known == NULL ? fetch(keys[kind], first, known) : OPAL_SUCCESS;
+    opal_status_t status = *known == NULL ? fetch(kind, TOGETHER, first, known) : OPAL_SUCCESS;
     *record = *known;
     return status;
 }
@@ -302,22 +315,33 @@ static bool is_of_one(const record_t *record)
     return take_number(&at, at + record->length, &count) && count == 1;
 }
 
+/* *own: the record of that rank alone, malloc'ed, unless *is_of_all. */
+static opal_status_t find_by_values(opal_modex_kind_t kind, unsigned rank, position_t position,
+                                    const record_t **record, record_t **own, bool *is_of_all)
+{
+    opal_status_t status = find_record(kind, opal_job()->node_of[rank], position.first, record);
+    *is_of_all = status == OPAL_SUCCESS && !is_of_one(*record);
+    if ((status == OPAL_SUCCESS || status == OPAL_ERR_NOT_FOUND) && !*is_of_all &&
+        rank != position.first) {
+        status = fetch(kind, TOGETHER, rank, own);
+        *record = *own;
+    }
+    return status;
+}
+
 static opal_status_t find_remote(opal_modex_kind_t kind, unsigned rank, modex_t *modex)
 {
     const record_t *record;
     record_t *own = NULL;
+    bool is_of_all = false;
     if (rank >= opal_job()->size)
         return OPAL_ERR_NOT_FOUND;
     position_t position = find_position(rank);
-    opal_status_t status = find_record(kind, opal_job()->node_of[rank], position.first, &record);
-    bool is_of_all = status == OPAL_SUCCESS && !is_of_one(record);
-    if ((status == OPAL_SUCCESS || status == OPAL_ERR_NOT_FOUND) && !is_of_all &&
-        rank != position.first) {
-        status = fetch(keys[kind], rank, &own);
-        record = own;
-    }
+    opal_status_t status = OPAL_ERR_NOT_FOUND;
+    if (!opal_job_sees_notices_only())
+        status = find_by_values(kind, rank, position, &record, &own, &is_of_all);
     if (status == OPAL_ERR_NOT_FOUND && opal_job_is_alone()) {
-        status = fetch(alone_keys[kind], rank, &own);
+        status = fetch(kind, ALONE, rank, &own);
         record = own;
     }
     if (status == OPAL_SUCCESS && !take_records(record, is_of_all ? position.index : 0, modex)) {

@@ -179,8 +179,12 @@ static opal_status_t start(opal_failure_t failure)
     const opal_pmi_ops_t *pmi = opal_pmi(&state);
     opal_job_key_publish(opal_job(), pmi, state);
     opal_build_publish(opal_job(), pmi, state, opal_build_text);
-    opal_node_attach(opal_job(), pmi, state);
-    return OPAL_SUCCESS;
+    bool left_out = false;
+    if (opal_job_is_alone())
+        opal_node_attach_alone(opal_job(), &left_out);
+    else
+        opal_node_attach(opal_job(), pmi, state);
+    return left_out ? opal_job_fence() : OPAL_SUCCESS; /* it counts the fence */
 }
 
 opal_status_t opal_init(opal_failure_t failure)
@@ -196,6 +200,8 @@ opal_status_t opal_init_check_peers(void)
 {
     void *state;
     const opal_pmi_ops_t *pmi = opal_pmi(&state);
+    if (opal_job_sees_notices_only()) /* MPI_Init does it, if it is called */
+        return OPAL_SUCCESS;
     return opal_build_check(opal_job(), pmi, state, opal_build_text);
 }
 

@@ -7,9 +7,13 @@
  *   rank 0 and 1   many sessions, also with each other
  *   rank 2         begins its only session when rank 0 has written a byte into a pipe of the job's
  *   the last one   has none until MPI_Init
+ *
+ * Ends with MPI_Init (init), or without (some); else rank 0 waits for the last one in vain. world:
+ * rank 0 is one of those that begin with MPI_Init.
  */
 #include <fcntl.h>
 #include <mpi.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,11 +61,15 @@ static void meet(const int ranks[2], const char *tag, int expected)
     MPI_Session_finalize(&session);
 }
 
-/* The name of a pipe that all ranks of the job know. */
+/* The name of a pipe that all ranks of the job know; SESSION_PIPE for another launcher's job. */
 static void find_pipe(char *path, size_t room)
 {
     const char *folder = getenv("TMPDIR"), *job = getenv("MICA_JOBID");
-    snprintf(path, room, "%s/session_some.%s", folder != NULL ? folder : "/tmp", job);
+    const char *given = getenv("SESSION_PIPE");
+    if (given != NULL)
+        snprintf(path, room, "%s", given);
+    else
+        snprintf(path, room, "%s/session_some.%s", folder != NULL ? folder : "/tmp", job);
     mkfifo(path, 0600);
 }
 
@@ -114,18 +122,38 @@ static void use_sessions(int rank)
     }
 }
 
+/* Ranks 0 and 3 wait in MPI_Init meanwhile. */
+static void use_few(int rank)
+{
+    static const int middle[] = {1, 2};
+    for (int i = 0; i < ROUNDS && (rank == 1 || rank == 2); i++)
+        meet(middle, "two while others wait", 3);
+}
+
+/* What launchers call it. */
+static int number(const char *name, const char *other)
+{
+    const char *value = getenv(name) != NULL ? getenv(name) : getenv(other);
+    return value != NULL ? atoi(value) : -1;
+}
+
 int main(int argc, char **argv)
 {
-    int rank = atoi(getenv("PMI_RANK")), size = atoi(getenv("PMI_SIZE")), sum;
+    int rank = number("PMI_RANK", "OMPI_COMM_WORLD_RANK"), sum;
+    int size = number("PMI_SIZE", "OMPI_COMM_WORLD_SIZE");
+    const char *mode = argc > 1 ? argv[1] : "";
+    bool is_world_first = strcmp(mode, "world") == 0;
     tap_rank(rank);
-    if (rank < size - 1)
+    if (is_world_first)
+        use_few(rank);
+    else if (rank < size - 1)
         use_sessions(rank);
-    if (argc > 1 && strcmp(argv[1], "init") == 0) {
+    if (is_world_first || strcmp(mode, "init") == 0) {
         MPI_Init(NULL, NULL);
         sum = add(MPI_COMM_WORLD, 1);
         tap_check(sum == size, "all %d ranks meet in world", sum);
         MPI_Finalize();
-    } else if (rank == 0) {
+    } else if (rank == 0 && argc == 1) { /* mpirun knows; some launchers do not */
         wait_for_nobody(size - 1);
     }
     return tap_finish();

@@ -62,7 +62,7 @@ typedef struct opal_pmi_program {
  */
 typedef struct opal_pmi_ops {
     /* get finds a value as soon as its rank has put it, with no fence in between. So a process can
-     * start without the others (opal_job_start_alone). */
+     * start without the others (opal_job_wish_alone), as it can by names (notice.h). */
     bool is_prompt;
 
     /* init may follow finalize, and the values that were put before are still there. */
@@ -129,6 +129,9 @@ typedef struct opal_pmi_ops {
     opal_status_t (*publish)(void *state, const char *service, const char *port);
     opal_status_t (*unpublish)(void *state, const char *service);
     opal_status_t (*lookup)(void *state, const char *service, char **port);
+
+    /* Whether publish and lookup work, where a launcher may lack them. Optional; NULL: they do. */
+    bool (*keeps_names)(void *state);
 } opal_pmi_ops_t;
 
 #endif

@@ -98,6 +98,7 @@ unit_tests += \
 	%D%/runtime/build \
 	%D%/process/modex \
 	%D%/process/key \
+	%D%/process/notice \
 	%D%/threads/lock \
 	%D%/util/hex \
 	%D%/util/network \
@@ -108,6 +109,7 @@ unit_tests += \
 	%D%/process/process_record \
 	%D%/node/region_file \
 	%D%/node/region_reap \
+	%D%/node/rendezvous \
 	%D%/node/seat \
 	%D%/node/shared \
 	%D%/progress/wait

@@ -9,12 +9,19 @@
 #include <unistd.h>
 
 static const opal_slot_t pmi_slots[] = {
-    OPAL_SLOT_REQUIRED(opal_pmi_ops_t, init),    OPAL_SLOT_REQUIRED(opal_pmi_ops_t, put),
-    OPAL_SLOT_REQUIRED(opal_pmi_ops_t, fence),   OPAL_SLOT_REQUIRED(opal_pmi_ops_t, get),
-    OPAL_SLOT_REQUIRED(opal_pmi_ops_t, abort),   OPAL_SLOT_REQUIRED(opal_pmi_ops_t, finalize),
-    OPAL_SLOT_OPTIONAL(opal_pmi_ops_t, put_for), OPAL_SLOT_OPTIONAL(opal_pmi_ops_t, spawn),
-    OPAL_SLOT_OPTIONAL(opal_pmi_ops_t, publish), OPAL_SLOT_OPTIONAL(opal_pmi_ops_t, unpublish),
-    OPAL_SLOT_OPTIONAL(opal_pmi_ops_t, lookup),  {0},
+    OPAL_SLOT_REQUIRED(opal_pmi_ops_t, init),
+    OPAL_SLOT_REQUIRED(opal_pmi_ops_t, put),
+    OPAL_SLOT_REQUIRED(opal_pmi_ops_t, fence),
+    OPAL_SLOT_REQUIRED(opal_pmi_ops_t, get),
+    OPAL_SLOT_REQUIRED(opal_pmi_ops_t, abort),
+    OPAL_SLOT_REQUIRED(opal_pmi_ops_t, finalize),
+    OPAL_SLOT_OPTIONAL(opal_pmi_ops_t, put_for),
+    OPAL_SLOT_OPTIONAL(opal_pmi_ops_t, spawn),
+    OPAL_SLOT_OPTIONAL(opal_pmi_ops_t, publish),
+    OPAL_SLOT_OPTIONAL(opal_pmi_ops_t, unpublish),
+    OPAL_SLOT_OPTIONAL(opal_pmi_ops_t, lookup),
+    OPAL_SLOT_OPTIONAL(opal_pmi_ops_t, keeps_names),
+    {0},
 };
 
 opal_framework_t mca_pmi_framework = {

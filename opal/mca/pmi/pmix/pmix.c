@@ -197,6 +197,7 @@ static const opal_pmi_ops_t client_ops = {
     .publish = client_publish,
     .unpublish = client_unpublish,
     .lookup = client_lookup,
+    .keeps_names = client_keeps_names,
 };
 
 static void client_query(opal_answer_t *answer)

@@ -40,5 +40,6 @@ opal_status_t client_spawn(void *state, const opal_pmi_program_t programs[], siz
 opal_status_t client_publish(void *state, const char *service, const char *port);
 opal_status_t client_lookup(void *state, const char *service, char **port);
 opal_status_t client_unpublish(void *state, const char *service);
+bool client_keeps_names(void *state);
 
 #endif

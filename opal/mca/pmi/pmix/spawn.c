@@ -207,6 +207,18 @@ opal_status_t client_lookup(void *state OPAL_UNUSED, const char *service, char *
     return status;
 }
 
+/* Servers that keep no names say so whatever the name is. */
+bool client_keeps_names(void *state OPAL_UNUSED)
+{
+    pmix_pdata_t none;
+    PMIX_PDATA_CONSTRUCT(&none);
+    PMIX_LOAD_KEY(none.key, "mica.none");
+    pmix_status_t error = PMIx_Lookup(&none, 1, NULL, 0);
+    PMIX_PDATA_DESTRUCT(&none);
+    return error == PMIX_SUCCESS || error == PMIX_ERR_NOT_FOUND ||
+           error == PMIX_ERR_PARTIAL_SUCCESS;
+}
+
 /* Servers differ in what they do about a name that is there, or not; so it is looked up before. */
 static opal_status_t require(bool is_published, const char *service)
 {

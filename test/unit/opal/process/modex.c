@@ -90,6 +90,11 @@ bool opal_job_is_alone(void)
     return is_alone;
 }
 
+bool opal_job_sees_notices_only(void)
+{
+    return is_alone && !pmi.is_prompt;
+}
+
 const char *opal_start_key(const char *name, char key[OPAL_START_KEY_BYTES] OPAL_UNUSED)
 {
     return name;
@@ -339,12 +344,40 @@ START_TEST(no_bytes_do_harm)
 }
 END_TEST
 
-/* Ranks 0 and 3 start alone; the others have not started. */
+static struct {
+    char *name, *port;
+} names[8];
+static size_t name_count;
+
+static opal_status_t publish(void *state OPAL_UNUSED, const char *name, const char *port)
+{
+    ck_assert_uint_lt(name_count, OPAL_COUNT_OF(names));
+    names[name_count].name = strdup(name);
+    names[name_count++].port = strdup(port);
+    return OPAL_SUCCESS;
+}
+
+static opal_status_t find_name(void *state OPAL_UNUSED, const char *name, char **port)
+{
+    for (size_t i = 0; i < name_count; i++) {
+        if (strcmp(names[i].name, name) != 0)
+            continue;
+        *port = strdup(names[i].port);
+        return OPAL_SUCCESS;
+    }
+    return OPAL_ERR_NOT_FOUND;
+}
+
+/* Ranks 0 and 3 start alone; the others have not started. The launcher shows values at once, or
+ * after a fence, and names at once. */
 START_TEST(who_starts_alone_waits_for_nobody)
 {
     void *bytes;
     size_t length;
     is_alone = true;
+    pmi.is_prompt = _i == 0;
+    pmi.publish = publish;
+    pmi.lookup = find_name;
     ck_assert_int_eq(hand_in(0), OPAL_SUCCESS);
     ck_assert_int_eq(hand_in(3), OPAL_SUCCESS);
     ck_assert_uint_eq(fences, 0);
@@ -356,12 +389,13 @@ START_TEST(who_starts_alone_waits_for_nobody)
     free(bytes);
     ck_assert_int_eq(opal_modex_get(OPAL_MODEX_BTL, opal_process(1), &bytes, &length),
                      OPAL_ERR_NOT_FOUND);
+    ck_assert_int_eq(name_count > 0, !pmi.is_prompt);
     leave();
 }
 END_TEST
 
 static const unit_test_t tests[] = {
-    {.test = &who_starts_alone_waits_for_nobody},
+    {.test = &who_starts_alone_waits_for_nobody, .repeats = 2},
     {.test = &a_modex_record_without_memory},
     {.test = &a_node_publishes_one_record},
     {.test = &what_modex_records_have_in_common_is_sent_once},

@@ -321,7 +321,10 @@ START_TEST(names_are_published)
     free(port);
     ck_assert_int_eq(ops->unpublish(state, "a b"), OPAL_SUCCESS);
     ck_assert_str_eq(unit_stderr(), "");
+    ck_assert(ops->keeps_names(state));
     server.names = PMIX_ERR_NOT_SUPPORTED;
+    ck_assert(!ops->keeps_names(state));
+    ck_assert_str_eq(unit_stderr(), "");
     ck_assert_int_eq(ops->publish(state, "a b", "p"), OPAL_ERR_NOT_SUPPORTED);
     unit_assert_part(unit_stderr(), "cannot look up the name a b: the PMIx server of this launcher "
                                     "keeps no names");
