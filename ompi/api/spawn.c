@@ -15,12 +15,15 @@ _Static_assert(OPAL_PORT_NAME_BYTES == MPI_MAX_PORT_NAME, "names of ports fit");
 
 /* -- leaving --------------------------------------------------------------------------------- */
 
-/* The caller has no request left on the communicator. Bytes of completed sends may still be in this
- * process. A process that forgets another one ends the connection, so of several jobs no process
- * goes on before all are here. */
+/* The caller waits for its requests itself, but cannot for those that it has freed. Bytes of
+ * completed sends may still be in this process. A process that forgets another one ends the
+ * connection, so of several jobs no process goes on before all are here. */
 int ompi_api_comm_disconnect(ompi_communicator_t **comm)
 {
     if ((*comm)->head.destroy != NULL) {
+        ompi_lock();
+        ompi_request_wait_freed(*comm);
+        ompi_unlock();
         if (ompi_comm_spans_jobs(*comm))
             ompi_comm_meet(*comm);
         ompi_lock();

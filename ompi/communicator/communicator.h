@@ -42,10 +42,12 @@ typedef struct ompi_communicator {
     int *parent_ranks;                /* of a child: the rank in the parent of each of its ranks */
     ompi_object_t *session;           /* that it derives from; retained. NULL: from none */
     uint32_t context;                 /* of its messages; the same in all its processes */
-    uint32_t generation;  /* the same in all its processes; larger than that of each communicator
-                             that was made before in any of them */
-    atomic_int requests;  /* that exist, and share a reference to it; see request.c */
-    uint32_t collectives; /* how many collectives have begun, for their tags. The message lock */
+    uint32_t generation; /* the same in all its processes; larger than that of each communicator
+                            that was made before in any of them */
+    atomic_int requests; /* that exist, and share a reference to it; see request.c */
+    unsigned freed; /* requests that the user has freed and that are active. The message lock */
+    atomic_int *all_ended; /* set when `freed` becomes 0; NULL: nobody waits. The message lock */
+    uint32_t collectives;  /* how many collectives have begun, for their tags. The message lock */
     struct ompi_schedule
         *persistent;   /* list of the living persistent collectives. The message lock */
     uint64_t prepared; /* how many of their numbers have been tried. The message lock */

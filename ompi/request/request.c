@@ -211,6 +211,12 @@ int ompi_request_start(ompi_request_t *request)
     return error;
 }
 
+static void note_freed_ended(ompi_communicator_t *comm)
+{
+    if (--comm->freed == 0 && comm->all_ended != NULL)
+        opal_wait_signal(comm->all_ended);
+}
+
 void ompi_request_complete(ompi_request_t *request)
 {
     if (request->on_complete != NULL) {
@@ -220,6 +226,8 @@ void ompi_request_complete(ompi_request_t *request)
     }
     if (opal_unlikely(request->orphan)) { /* no thread waits for it or will free it */
         request->active = false;
+        if (request->is_freed)
+            note_freed_ended(request->comm);
         ompi_request_release(request);
         return;
     }
@@ -324,6 +332,9 @@ int ompi_request_free(ompi_request_t **slot)
     request->orphan = is_open;
     ompi_request_drop(request);
     if (is_open) {
+        request->is_freed = request->comm != NULL;
+        if (request->is_freed)
+            request->comm->freed++;
         if (opal_unlikely(have_processes_left) && is_in_vain(request)) /* nobody can cancel it */
             request->ops->give_up(request);
         return MPI_SUCCESS;
@@ -337,6 +348,16 @@ int ompi_request_free(ompi_request_t **slot)
 void ompi_wait_until(const atomic_int *done)
 {
     opal_wait_until(done, ompi_lock_needed ? &wait_lock : NULL);
+}
+
+void ompi_request_wait_freed(ompi_communicator_t *comm)
+{
+    while (comm->freed > 0) {
+        atomic_int all_ended = 0;
+        comm->all_ended = &all_ended;
+        ompi_wait_until(&all_ended);
+        comm->all_ended = NULL;
+    }
 }
 
 void ompi_request_look(void)

@@ -92,6 +92,7 @@ typedef struct ompi_request {
     bool active;               /* false: a persistent one that is not started */
     bool persistent;
     bool orphan;               /* MPI_Request_free: it is released when it completes */
+    bool is_freed;             /* it is an orphan that its communicator counts */
     bool is_cancel_unanswered; /* MPI_Cancel was called, and no test or wait since */
     unsigned lane;             /* 1 + that of the message that completes it; 0: none is known */
     ompi_wait_t *wait;         /* the wait that is linked to it, or NULL */
@@ -175,7 +176,8 @@ static inline void ompi_request_init_bare(ompi_request_t *request, const ompi_re
     request->comm = comm;
     atomic_store_explicit(&request->done, 0, memory_order_relaxed);
     request->active = true;
-    request->persistent = request->orphan = request->is_cancel_unanswered = false;
+    request->persistent = request->orphan = false;
+    request->is_freed = request->is_cancel_unanswered = false;
     request->lane = 0;
     request->wait = NULL;
     request->on_complete = NULL;
@@ -280,6 +282,9 @@ int ompi_request_finish_unlocked(ompi_request_t **slot, MPI_Status *status);
 
 /* MPI_Request_free. Returns the error code of `leave`. */
 OPAL_EXPORT int ompi_request_free(ompi_request_t **slot);
+
+/* Waits until no operation of the communicator is active whose request was freed. */
+void ompi_request_wait_freed(ompi_communicator_t *comm);
 
 /*
  * Waits until `wanted` of the requests that are active are done, or all that are active if there
