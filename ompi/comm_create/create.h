@@ -62,7 +62,8 @@ int ompi_intercomm_create_from_groups(ompi_group_t *group, int leader, ompi_grou
                                       ompi_errhandler_t *errhandler, ompi_communicator_t **result);
 int ompi_intercomm_merge(ompi_communicator_t *comm, bool high, ompi_communicator_t **result);
 
-/* Returns when all processes of comm have called it, or when some have failed. Collective. */
+/* Returns when all processes of comm have called it, or when some have failed, or have left through
+ * MPI_Finalize, which says that they need comm no more. Collective. */
 void ompi_comm_meet(ompi_communicator_t *comm);
 
 #endif

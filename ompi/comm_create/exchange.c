@@ -24,6 +24,11 @@ int ompi_exchange_next_tag(ompi_communicator_t *comm)
     return ompi_tags_at(OMPI_TAGS_CREATION, comm->creations++);
 }
 
+int ompi_exchange_leaving_tag(ompi_communicator_t *comm)
+{
+    return ompi_tags_at(OMPI_TAGS_LEAVE, comm->creations++);
+}
+
 ompi_side_t ompi_side_of(ompi_communicator_t *comm, int tag)
 {
     return (ompi_side_t){.comm = comm, .tag = tag, .index = comm->rank, .size = comm->size};

@@ -67,10 +67,12 @@ typedef struct ompi_exchange {
     ompi_ballot_t ballots[2];       /* sent and received, if there are no items */
 } ompi_exchange_t;
 
-/* Tags: of the user's tag, of the hash of a stringtag, of the next creation over comm. */
+/* Tags: of the user's tag, of the hash of a stringtag, of the next creation over comm, of the end
+ * of comm. */
 int ompi_exchange_user_tag(int tag);
 int ompi_exchange_string_tag(uint64_t hash);
 int ompi_exchange_next_tag(ompi_communicator_t *comm);
+int ompi_exchange_leaving_tag(ompi_communicator_t *comm);
 
 /* All processes of an intracommunicator. */
 ompi_side_t ompi_side_of(ompi_communicator_t *comm, int tag);

@@ -356,7 +356,7 @@ void ompi_comm_meet(ompi_communicator_t *comm)
 {
     meeting_t meeting = {.exchange.done = have_met};
     ompi_lock();
-    int tag = ompi_exchange_next_tag(comm);
+    int tag = ompi_exchange_leaving_tag(comm);
     meeting.exchange.side = ompi_side_of(comm->local, tag);
     if (ompi_comm_is_inter(comm))
         meeting.exchange.bridge = (ompi_bridge_t){.comm = comm, .tag = tag};

@@ -71,6 +71,7 @@
 #include "ompi/mca/pml/ob1/match.h"
 #include "ompi/mca/pml/ob1/wire.h"
 #include "ompi/mca/pml/pml.h"
+#include "ompi/mca/pml/tags.h"
 #include "ompi/request/request.h"
 #include "ompi/tool/event_point.h"
 
@@ -372,8 +373,16 @@ int ob1_connect_source(const ompi_route_t *from);
 int ob1_source_error(const ompi_communicator_t *comm, int source);
 
 /* The same, also if the source, or all that may be it, has left: of an operation that the user
- * cannot cancel. It is logged for the first one. */
-int ob1_source_error_uncancelled(const ompi_communicator_t *comm, int source);
+ * cannot cancel. It is logged for the first one that is not ob1_is_farewell. */
+int ob1_source_error_uncancelled(const ompi_route_t *from);
+
+/* Whether a message says that its sender leaves the communicator: a process that has left through
+ * MPI_Finalize need not send and receive it. */
+static inline bool ob1_is_farewell(uint32_t context, int tag)
+{
+    return context % OMPI_CONTEXT_COUNT == OMPI_CONTEXT_COLLECTIVE &&
+           ompi_tags_have(OMPI_TAGS_LEAVE, tag);
+}
 
 /* The source, or one of all that may be it, if they have left; else NULL. */
 ob1_peer_t *ob1_departed_source(const ompi_communicator_t *comm, int source);
@@ -441,9 +450,8 @@ static inline bool ob1_any_is_unreachable(void)
 /* The peer has left through MPI_Finalize; the caller ends the requests as above. */
 void ob1_peer_mark_left(ob1_peer_t *peer);
 
-/* Whether the user may still cancel the receive. Not if the request was freed, or belongs to
- * another one. */
-bool ob1_receive_is_cancellable(const ob1_receive_t *receive);
+/* Why the receive cannot match any more; MPI_SUCCESS: it can, or the user may cancel it. */
+int ob1_receive_error(const ob1_receive_t *receive);
 
 /* A request has failed because the peer has left: this is logged once for each peer. */
 void ob1_peer_report_departed(ob1_peer_t *peer);

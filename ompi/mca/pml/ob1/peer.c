@@ -173,15 +173,16 @@ ob1_peer_t *ob1_departed_source(const ompi_communicator_t *comm, int source)
     return peer; /* NULL: there is no rank that could send */
 }
 
-int ob1_source_error_uncancelled(const ompi_communicator_t *comm, int source)
+int ob1_source_error_uncancelled(const ompi_route_t *from)
 {
-    int error = ob1_source_error(comm, source);
+    int error = ob1_source_error(from->comm, from->rank);
     if (error != MPI_SUCCESS || !ob1_any_is_unreachable())
         return error;
-    ob1_peer_t *departed = ob1_departed_source(comm, source);
+    ob1_peer_t *departed = ob1_departed_source(from->comm, from->rank);
     if (departed == NULL)
         return MPI_SUCCESS;
-    ob1_peer_report_departed(departed);
+    if (!ob1_is_farewell(from->context, from->tag))
+        ob1_peer_report_departed(departed);
     return departed->error;
 }
 

@@ -40,9 +40,7 @@ static int error_of_posted(const ob1_posted_t *posted)
     const ob1_receive_t *receive = opal_container_of(posted, ob1_receive_t, posted);
     if (ob1_is_from(receive->comm, posted->source, without_memory))
         return MPI_ERR_NO_MEM;
-    return ob1_receive_is_cancellable(receive)
-               ? ob1_source_error(receive->comm, posted->source)
-               : ob1_source_error_uncancelled(receive->comm, posted->source);
+    return ob1_receive_error(receive);
 }
 
 static bool cannot_match(const ob1_posted_t *posted)

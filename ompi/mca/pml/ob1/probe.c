@@ -115,7 +115,7 @@ int ob1_probe(const ompi_route_t *from, ompi_message_t **message, MPI_Status *st
         if (probe.error == MPI_SUCCESS)
             probe.error = ob1_connect_source(from);
         if (probe.error == MPI_SUCCESS)
-            probe.error = ob1_source_error_uncancelled(from->comm, from->rank);
+            probe.error = ob1_source_error_uncancelled(from);
         if (probe.error != MPI_SUCCESS)
             return probe.error;
         atomic_init(&probe.done, 0);

@@ -85,10 +85,20 @@ static const ompi_request_ops_t receive_request_ops = {
 /* No user sees the request. */
 static const ompi_request_ops_t blocking_ops = {.can_finish_unlocked = true};
 
-bool ob1_receive_is_cancellable(const ob1_receive_t *receive)
+/* Whether the user may still cancel the receive. Not if the request was freed, or belongs to
+ * another one. */
+static bool is_cancellable(const ob1_receive_t *receive)
 {
     return receive->request.ops != &blocking_ops && !receive->request.orphan &&
            receive->context != OMPI_CONTEXT_COLLECTIVE;
+}
+
+int ob1_receive_error(const ob1_receive_t *receive)
+{
+    ompi_route_t from = {receive->comm, receive->context, receive->posted.source,
+                         receive->posted.tag};
+    return is_cancellable(receive) ? ob1_source_error(from.comm, from.rank)
+                                   : ob1_source_error_uncancelled(&from);
 }
 
 /* Everything except the request itself. */
@@ -162,9 +172,7 @@ static void start_checked(ob1_receive_t *receive, const ompi_route_t *from)
     ob1_matcher_t *matcher = ob1_matcher_for(from);
     int error = ob1_connect_source(from); /* which may find that it has failed */
     if (error == MPI_SUCCESS)
-        error = ob1_receive_is_cancellable(receive)
-                    ? ob1_source_error(from->comm, from->rank)
-                    : ob1_source_error_uncancelled(from->comm, from->rank);
+        error = ob1_receive_error(receive);
     if (error == MPI_SUCCESS) {
         ob1_lock(&matcher->lock);
         error = post(matcher, receive) ? MPI_SUCCESS : MPI_ERR_NO_MEM;

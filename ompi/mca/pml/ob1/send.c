@@ -74,7 +74,8 @@ void ob1_send_finish(ob1_send_t *send)
 
 void ob1_send_fail(ob1_send_t *send)
 {
-    ob1_peer_report_departed(send->peer);
+    if (!ob1_is_farewell(send->match.context, send->match.tag))
+        ob1_peer_report_departed(send->peer);
     send->request.status.MPI_ERROR = send->peer->error;
     ob1_send_finish(send);
 }

@@ -144,7 +144,7 @@ static void fill_in(opal_btl_ops_t *ops)
 
 /* -- clients --------------------------------------------------------------------------------- */
 
-/* In place of a client that is not open here; the peer may have it open. */
+/* In place of a client that was never open here; the peer may have it open. */
 static bool drop(opal_process_t *from, unsigned kind, const void *bytes OPAL_UNUSED, size_t length)
 {
     static bool is_reported;
@@ -153,6 +153,13 @@ static bool drop(opal_process_t *from, unsigned kind, const void *bytes OPAL_UNU
                          "is dropped, as all others like it",
                          from->rank, kind, length);
     is_reported = true;
+    return true;
+}
+
+/* In place of a client that was closed: this process leaves, and the peer does not know yet. */
+static bool drop_late(opal_process_t *from OPAL_UNUSED, unsigned kind OPAL_UNUSED,
+                      const void *bytes OPAL_UNUSED, size_t length OPAL_UNUSED)
+{
     return true;
 }
 
@@ -173,6 +180,8 @@ static void forget_placed(opal_process_t *from OPAL_UNUSED, unsigned kind OPAL_U
 
 static const opal_btl_client_t closed_client = {
     .receive = drop, .place = place_nowhere, .placed = forget_placed};
+static const opal_btl_client_t left_client = {
+    .receive = drop_late, .place = place_nowhere, .placed = forget_placed};
 
 #define FOUR_OF(client) client, client, client, client
 const opal_btl_client_t *opal_btl_clients[OPAL_BTL_CLIENTS] = {
@@ -363,14 +372,14 @@ opal_status_t opal_btl_open(opal_btl_client_id_t id, const opal_btl_client_t *cl
 /* Until the transports have stopped the client receives what peers still send. */
 void opal_btl_close(opal_btl_client_id_t id)
 {
-    if (opal_btl_clients[id] == &closed_client)
+    if (opal_btl_clients[id] == &closed_client || opal_btl_clients[id] == &left_client)
         return;
     if (--client_count == 0) {
         stop_all();
         opal_btl_remote_stop();
         opal_btl_clients[OPAL_BTL_TRANSPORTS] = &closed_client;
     }
-    opal_btl_clients[id] = &closed_client;
+    opal_btl_clients[id] = &left_client;
 }
 
 void opal_btl_watch(opal_btl_client_id_t id, const opal_btl_client_t *client)

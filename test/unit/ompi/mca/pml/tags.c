@@ -8,7 +8,7 @@
 
 static const ompi_tags_t shares[] = {
     OMPI_TAGS_COLLECTIVE, OMPI_TAGS_PERSISTENT, OMPI_TAGS_PARTITION, OMPI_TAGS_GROUP,
-    OMPI_TAGS_NAME,       OMPI_TAGS_CREATION,   OMPI_TAGS_COPY};
+    OMPI_TAGS_NAME,       OMPI_TAGS_CREATION,   OMPI_TAGS_COPY,      OMPI_TAGS_LEAVE};
 
 static const uint32_t sizes[] = {1024, 1u << 19, 1u << 31};
 
@@ -30,6 +30,10 @@ START_TEST(shares_fill_what_there_is)
         ck_assert_int_eq(ompi_tags_at(shares[i], count), (int)next);
         ck_assert_int_eq(ompi_tags_at(shares[i], UINT64_MAX), (int)(next + count - 1));
         ck_assert_int_eq(ompi_tags_at(shares[i], (uint64_t)7 * count + 5), (int)(next + 5));
+        ck_assert(ompi_tags_have(shares[i], (int)next));
+        ck_assert(ompi_tags_have(shares[i], (int)(next + count - 1)));
+        ck_assert(!ompi_tags_have(shares[i], (int)next - 1));
+        ck_assert(!ompi_tags_have(shares[i], (int)(next + count)));
         next += count;
     }
     ck_assert_uint_eq(next, pml.internal_tags);
