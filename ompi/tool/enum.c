@@ -95,7 +95,7 @@ int ompi_tool_enum_item(MPI_T_enum handle, int index, int *value, char *name, in
     if (object == NULL)
         return MPI_T_ERR_INVALID_HANDLE;
     if (index < 0 || index >= object->count)
-        return MPI_T_ERR_INVALID_ITEM;
+        return MPI_T_ERR_INVALID_INDEX; /* in place of MPI_T_ERR_INVALID_ITEM since MPI 4.0 */
     OMPI_TOOL_PUT(value, object->items[index].value);
     ompi_tool_put_text(object->items[index].name, name, name_length);
     return MPI_SUCCESS;

@@ -141,9 +141,9 @@ static void check_errors(void)
               "wrong enumerations");
     get_info(tool_cvar("mpi_param_check"), &info);
     tap_check(MPI_T_enum_get_item(info.enumeration, -1, &number, NULL, NULL) ==
-                      MPI_T_ERR_INVALID_ITEM &&
+                      MPI_T_ERR_INVALID_INDEX &&
                   MPI_T_enum_get_item(info.enumeration, 2, &number, NULL, NULL) ==
-                      MPI_T_ERR_INVALID_ITEM &&
+                      MPI_T_ERR_INVALID_INDEX &&
                   MPI_T_enum_get_item(info.enumeration, 1, &number, NULL, NULL) == MPI_SUCCESS &&
                   number == 1,
               "items of an enumeration");

@@ -4,7 +4,65 @@
 
 #include "tap.h"
 
-/* What a function says while the interface is not initialized; the first, and some of each kind. */
+static void check_closed_pvars(const char *when)
+{
+    int number = -7;
+    MPI_T_pvar_session session = MPI_T_PVAR_SESSION_NULL;
+    MPI_T_pvar_handle handle = MPI_T_PVAR_HANDLE_NULL;
+    tap_check(MPI_T_pvar_get_num(&number) == MPI_T_ERR_NOT_INITIALIZED &&
+                  MPI_T_pvar_get_index("wait_sleeps", MPI_T_PVAR_CLASS_COUNTER, &number) ==
+                      MPI_T_ERR_NOT_INITIALIZED &&
+                  MPI_T_pvar_get_info(0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+                                      NULL, NULL) == MPI_T_ERR_NOT_INITIALIZED &&
+                  MPI_T_pvar_session_create(&session) == MPI_T_ERR_NOT_INITIALIZED &&
+                  MPI_T_pvar_session_free(&session) == MPI_T_ERR_NOT_INITIALIZED &&
+                  MPI_T_pvar_handle_alloc(session, 0, NULL, &handle, &number) ==
+                      MPI_T_ERR_NOT_INITIALIZED &&
+                  MPI_T_pvar_handle_free(session, &handle) == MPI_T_ERR_NOT_INITIALIZED &&
+                  MPI_T_pvar_start(session, handle) == MPI_T_ERR_NOT_INITIALIZED &&
+                  MPI_T_pvar_stop(session, handle) == MPI_T_ERR_NOT_INITIALIZED &&
+                  MPI_T_pvar_reset(session, handle) == MPI_T_ERR_NOT_INITIALIZED &&
+                  MPI_T_pvar_read(session, handle, &number) == MPI_T_ERR_NOT_INITIALIZED &&
+                  MPI_T_pvar_readreset(session, handle, &number) == MPI_T_ERR_NOT_INITIALIZED &&
+                  MPI_T_pvar_write(session, handle, &number) == MPI_T_ERR_NOT_INITIALIZED &&
+                  number == -7,
+              "%s, performance variables", when);
+}
+
+static void check_closed_events(const char *when)
+{
+    int number = -7;
+    MPI_Count count = -7;
+    MPI_Info info = MPI_INFO_NULL;
+    MPI_T_event_registration handle = NULL;
+    const MPI_T_cb_safety none = MPI_T_CB_REQUIRE_NONE;
+    tap_check(MPI_T_event_get_num(&number) == MPI_T_ERR_NOT_INITIALIZED &&
+                  MPI_T_event_get_index("peer_failed", &number) == MPI_T_ERR_NOT_INITIALIZED &&
+                  MPI_T_event_get_info(0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+                                       NULL, NULL) == MPI_T_ERR_NOT_INITIALIZED &&
+                  MPI_T_event_handle_alloc(0, NULL, info, &handle) == MPI_T_ERR_NOT_INITIALIZED &&
+                  MPI_T_event_handle_free(handle, NULL, NULL) == MPI_T_ERR_NOT_INITIALIZED &&
+                  MPI_T_event_handle_set_info(handle, info) == MPI_T_ERR_NOT_INITIALIZED &&
+                  MPI_T_event_handle_get_info(handle, &info) == MPI_T_ERR_NOT_INITIALIZED &&
+                  MPI_T_event_register_callback(handle, none, info, NULL, NULL) ==
+                      MPI_T_ERR_NOT_INITIALIZED &&
+                  MPI_T_event_callback_set_info(handle, none, info) == MPI_T_ERR_NOT_INITIALIZED &&
+                  MPI_T_event_callback_get_info(handle, none, &info) == MPI_T_ERR_NOT_INITIALIZED &&
+                  MPI_T_event_set_dropped_handler(handle, NULL) == MPI_T_ERR_NOT_INITIALIZED,
+              "%s, events", when);
+    tap_check(MPI_T_event_read(NULL, 0, &number) == MPI_T_ERR_NOT_INITIALIZED &&
+                  MPI_T_event_copy(NULL, &number) == MPI_T_ERR_NOT_INITIALIZED &&
+                  MPI_T_event_get_timestamp(NULL, &count) == MPI_T_ERR_NOT_INITIALIZED &&
+                  MPI_T_event_get_source(NULL, &number) == MPI_T_ERR_NOT_INITIALIZED &&
+                  MPI_T_source_get_num(&number) == MPI_T_ERR_NOT_INITIALIZED &&
+                  MPI_T_source_get_info(0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL) ==
+                      MPI_T_ERR_NOT_INITIALIZED &&
+                  MPI_T_source_get_timestamp(0, &count) == MPI_T_ERR_NOT_INITIALIZED &&
+                  number == -7 && count == -7 && info == MPI_INFO_NULL && handle == NULL,
+              "%s, what events have, and sources", when);
+}
+
+/* What every function says while the interface is not initialized. */
 static void check_closed(const char *when)
 {
     int number = -7;
@@ -37,6 +95,27 @@ static void check_closed(const char *when)
               "%s, categories", when);
     tap_check(number == -7, "%s, nothing is set", when);
     tap_check(MPI_T_finalize() == MPI_T_ERR_NOT_INITIALIZED, "%s, MPI_T_finalize", when);
+    check_closed_pvars(when);
+    check_closed_events(when);
+}
+
+/* A tool asks for what it wants to know alone. */
+static void check_no_outputs(void)
+{
+    MPI_T_enum names = MPI_T_ENUM_NULL;
+    MPI_T_event_get_info(0, NULL, NULL, NULL, NULL, NULL, NULL, &names, NULL, NULL, NULL, NULL);
+    tap_check(
+        names != MPI_T_ENUM_NULL && MPI_T_enum_get_info(names, NULL, NULL, NULL) == MPI_SUCCESS &&
+            MPI_T_enum_get_item(names, 0, NULL, NULL, NULL) == MPI_SUCCESS &&
+            MPI_T_cvar_get_info(0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL) ==
+                MPI_SUCCESS &&
+            MPI_T_pvar_get_info(0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+                                NULL) == MPI_SUCCESS &&
+            MPI_T_category_get_info(0, NULL, NULL, NULL, NULL, NULL, NULL, NULL) == MPI_SUCCESS &&
+            MPI_T_event_get_info(0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+                                 NULL) == MPI_SUCCESS &&
+            MPI_T_source_get_info(0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL) == MPI_SUCCESS,
+        "every output of a description may be left out");
 }
 
 static void check_levels(void)
@@ -65,6 +144,7 @@ int main(int argc, char **argv)
     MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
     tap_check(MPI_T_cvar_get_num(&number) == MPI_SUCCESS && number > 20,
               "before MPI_Init there are variables");
+    check_no_outputs();
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     tap_rank(rank);
