@@ -144,7 +144,7 @@ libompi_core_la_SOURCES += \
 	%D%/tool/event_point.h \
 	%D%/tool/event_type.c %D%/tool/event_type.h \
 	%D%/tool/pvar.c %D%/tool/pvar.h \
-	%D%/tool/pvar_bound.h \
+	%D%/tool/bound.h \
 	%D%/tool/source.c %D%/tool/source.h \
 	%D%/tool/tool.c %D%/tool/tool.h \
 	%D%/topology/dims.c \

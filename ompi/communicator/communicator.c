@@ -12,7 +12,7 @@
 #include "ompi/errhandler/errhandler.h"
 #include "ompi/handle/handle.h"
 #include "ompi/tool/event_point.h"
-#include "ompi/tool/pvar_bound.h"
+#include "ompi/tool/bound.h"
 #include "ompi/topology/topology.h"
 
 ompi_communicator_t ompi_comm_world = {.head = OMPI_OBJECT_PREDEFINED(OMPI_COMM, MPI_COMM_WORLD)};
@@ -257,7 +257,7 @@ static void destroy(ompi_object_t *head)
         return;
     }
     comm->is_ending = true;
-    ompi_tool_pvar_unbind(head);
+    ompi_tool_unbind(head);
     if (is_listed(comm))
         raise_if_wanted(OMPI_EVENT_COMMUNICATOR_FREED, comm);
     if (stop_messages(comm))

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "opal/mca/base/catalog.h"
+#include "opal/util/list.h"
 #include "ompi/tool/category.h"
 
 static const opal_param_choice_t no_yes[] = {{"no", 0}, {"yes", 1}, {0}};
@@ -18,10 +19,14 @@ static const opal_param_choice_t no_yes[] = {{"no", 0}, {"yes", 1}, {0}};
 
 typedef struct handle {
     uint64_t mark; /* HANDLE_MARK, 0 once it is freed */
+    opal_list_node_t node;
     size_t index;
-    void *object; /* that the variable is bound to; NULL: none */
+    void *object;    /* that the variable is bound to; NULL: none */
+    bool is_unbound; /* the object has ended: the handle can only be freed */
     int count;
 } handle_t;
+
+static opal_list_t handles = {.head = {&handles.head, &handles.head}};
 
 int ompi_tool_cvar_count(void)
 {
@@ -209,6 +214,7 @@ static char *text_from(const opal_record_t *record, const void *buffer, int coun
 
 /* -- handles ----------------------------------------------------------------------------------- */
 
+/* NULL: it is none. */
 static handle_t *handle_at(MPI_T_cvar_handle value)
 {
     handle_t *handle = (handle_t *)(void *)value;
@@ -231,11 +237,47 @@ int ompi_tool_cvar_open(int index, const void *object, MPI_T_cvar_handle *handle
         return MPI_T_ERR_OUT_OF_HANDLES;
     opal_param_lock();
     opal_catalog_look((size_t)index, resolved);
-    *made = (handle_t){HANDLE_MARK, (size_t)index, resolved, count_of(record)};
+    *made = (handle_t){
+        .mark = HANDLE_MARK, .index = (size_t)index, .object = resolved, .count = count_of(record)};
     opal_param_unlock();
+    ompi_tool_bound += resolved != NULL;
+    opal_list_append(&handles, &made->node);
     *handle = (MPI_T_cvar_handle)(void *)made;
     *count = made->count;
     return MPI_SUCCESS;
+}
+
+static void unbind(handle_t *handle)
+{
+    ompi_tool_bound -= handle->object != NULL;
+    handle->object = NULL;
+}
+
+static void free_handle(handle_t *handle)
+{
+    unbind(handle);
+    opal_list_remove(&handle->node);
+    handle->mark = 0;
+    free(handle);
+}
+
+void ompi_tool_cvar_handles_end(void)
+{
+    opal_list_node_t *node;
+    while ((node = opal_list_first(&handles)) != NULL)
+        free_handle(opal_container_of(node, handle_t, node));
+}
+
+void ompi_tool_cvar_unbind(const ompi_object_t *object)
+{
+    for (opal_list_node_t *node = opal_list_first(&handles); node != NULL;
+         node = opal_list_next(&handles, node)) {
+        handle_t *handle = opal_container_of(node, handle_t, node);
+        if (handle->object != object)
+            continue;
+        unbind(handle);
+        handle->is_unbound = true;
+    }
 }
 
 int ompi_tool_cvar_close(MPI_T_cvar_handle *handle)
@@ -243,8 +285,7 @@ int ompi_tool_cvar_close(MPI_T_cvar_handle *handle)
     handle_t *known = handle != NULL ? handle_at(*handle) : NULL;
     if (known == NULL)
         return MPI_T_ERR_INVALID_HANDLE;
-    known->mark = 0;
-    free(known);
+    free_handle(known);
     *handle = MPI_T_CVAR_HANDLE_NULL;
     return MPI_SUCCESS;
 }
@@ -252,7 +293,7 @@ int ompi_tool_cvar_close(MPI_T_cvar_handle *handle)
 int ompi_tool_cvar_read(MPI_T_cvar_handle handle, void *buffer)
 {
     const handle_t *known = handle_at(handle);
-    if (known == NULL)
+    if (known == NULL || known->is_unbound)
         return MPI_T_ERR_INVALID_HANDLE;
     if (buffer == NULL)
         return MPI_T_ERR_INVALID;
@@ -280,7 +321,7 @@ static int error_of(opal_status_t status)
 int ompi_tool_cvar_write(MPI_T_cvar_handle handle, const void *buffer)
 {
     const handle_t *known = handle_at(handle);
-    if (known == NULL)
+    if (known == NULL || known->is_unbound)
         return MPI_T_ERR_INVALID_HANDLE;
     if (buffer == NULL)
         return MPI_T_ERR_INVALID;

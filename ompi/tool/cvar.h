@@ -24,6 +24,7 @@
 #define OMPI_TOOL_CVAR_H
 
 #include "ompi/api/mpi.h"
+#include "ompi/handle/handle.h"
 #include "ompi/tool/tool.h"
 
 enum { OMPI_TOOL_TEXT_BYTES = 1024 };
@@ -46,6 +47,12 @@ void ompi_tool_cvar_categorize(void);
 int ompi_tool_cvar_open(int index, const void *object, MPI_T_cvar_handle *handle, int *count);
 int ompi_tool_cvar_close(MPI_T_cvar_handle *handle);
 int ompi_tool_cvar_read(MPI_T_cvar_handle handle, void *buffer);
+
+/* The last MPI_T_finalize: frees all handles. */
+void ompi_tool_cvar_handles_end(void);
+
+/* For ompi_tool_unbind. */
+void ompi_tool_cvar_unbind(const ompi_object_t *object);
 
 /* The caller has ompi_lock, too. */
 int ompi_tool_cvar_write(MPI_T_cvar_handle handle, const void *buffer);

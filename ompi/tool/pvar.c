@@ -8,14 +8,12 @@
  */
 #include "ompi/tool/pvar.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "opal/mca/base/pvar.h"
 #include "opal/util/list.h"
 #include "ompi/tool/category.h"
-#include "ompi/tool/pvar_bound.h"
 
 #define SESSION_MARK UINT64_C(0x6d69636173657373)
 #define HANDLE_MARK  UINT64_C(0x6d69636170766172)
@@ -39,8 +37,6 @@ typedef struct handle {
 } handle_t;
 
 static opal_list_t sessions = {.head = {&sessions.head, &sessions.head}};
-
-static atomic_uint bound; /* handles with an object. Changed under the lock */
 
 /* -- variables --------------------------------------------------------------------------------- */
 
@@ -298,7 +294,7 @@ static handle_t *usable_at(const session_t *session, MPI_T_pvar_handle value)
 
 static void unbind(handle_t *handle)
 {
-    bound -= handle->object != NULL;
+    ompi_tool_bound -= handle->object != NULL;
     handle->object = NULL;
 }
 
@@ -371,12 +367,9 @@ static void unbind_of_session(session_t *session, const ompi_object_t *object)
 
 void ompi_tool_pvar_unbind(const ompi_object_t *object)
 {
-    if (bound == 0 || ompi_tool_enter() != MPI_SUCCESS)
-        return;
     for (opal_list_node_t *node = opal_list_first(&sessions); node != NULL;
          node = opal_list_next(&sessions, node))
         unbind_of_session(opal_container_of(node, session_t, node), object);
-    ompi_tool_leave(MPI_SUCCESS);
 }
 
 int ompi_tool_pvar_open(MPI_T_pvar_session session, int index, const void *object,
@@ -396,7 +389,7 @@ int ompi_tool_pvar_open(MPI_T_pvar_session session, int index, const void *objec
         return MPI_T_ERR_OUT_OF_HANDLES;
     *made = (handle_t){
         .mark = HANDLE_MARK, .session = known, .index = (size_t)index, .object = resolved};
-    bound += resolved != NULL;
+    ompi_tool_bound += resolved != NULL;
     opal_list_append(&known->handles, &made->node);
     *handle = (MPI_T_pvar_handle)(void *)made;
     *count = 1;

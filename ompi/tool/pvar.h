@@ -19,6 +19,7 @@
 #ifndef OMPI_TOOL_PVAR_H
 #define OMPI_TOOL_PVAR_H
 
+#include "ompi/handle/handle.h"
 #include "ompi/tool/tool.h"
 
 /* What MPI_T_pvar_get_info returns; texts live as long as the process. */
@@ -41,6 +42,9 @@ int ompi_tool_session_free(MPI_T_pvar_session *session);
 
 /* At the last MPI_T_finalize: frees the sessions that are left. */
 void ompi_tool_sessions_end(void);
+
+/* For ompi_tool_unbind. */
+void ompi_tool_pvar_unbind(const ompi_object_t *object);
 
 /* `object` points to the handle of the object that the variable is bound to. */
 int ompi_tool_pvar_open(MPI_T_pvar_session session, int index, const void *object,

@@ -3,18 +3,20 @@
 #include "ompi/tool/tool.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <string.h>
 
 #include "opal/mca/base/catalog.h"
 #include "ompi/handle/handle.h"
 #include "ompi/runtime/runtime.h"
+#include "ompi/tool/bound.h"
+#include "ompi/tool/cvar.h"
 #include "ompi/tool/event.h"
 #include "ompi/tool/event_type.h"
 #include "ompi/tool/pvar.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_uint users; /* inits without a finalize. Changed under the lock */
+atomic_uint ompi_tool_bound;
 
 int ompi_tool_init(int required, int *provided)
 {
@@ -45,8 +47,10 @@ int ompi_tool_finalize(void)
     if (error != MPI_SUCCESS)
         return error;
     bool is_last = --users == 0;
-    if (is_last)
+    if (is_last) {
         ompi_tool_sessions_end();
+        ompi_tool_cvar_handles_end();
+    }
     ompi_tool_leave(MPI_SUCCESS);
     if (is_last)
         ompi_event_unregister_all();
@@ -68,6 +72,15 @@ int ompi_tool_leave(int error)
 {
     pthread_mutex_unlock(&lock);
     return error;
+}
+
+void ompi_tool_unbind(const ompi_object_t *object)
+{
+    if (ompi_tool_bound == 0 || ompi_tool_enter() != MPI_SUCCESS)
+        return;
+    ompi_tool_pvar_unbind(object);
+    ompi_tool_cvar_unbind(object);
+    ompi_tool_leave(MPI_SUCCESS);
 }
 
 int ompi_tool_bind(opal_pvar_bind_t bind)

@@ -15,6 +15,7 @@
 #ifndef OMPI_TOOL_H
 #define OMPI_TOOL_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -41,6 +42,9 @@ bool ompi_tool_is_used(void);
  */
 int ompi_tool_enter(void);
 int ompi_tool_leave(int error);
+
+/* How many handles are bound to an object. Changed under the lock. */
+extern atomic_uint ompi_tool_bound;
 
 /*
  * Hands out a text by the standard's rules for pairs of a buffer and a length: *length is the room

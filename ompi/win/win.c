@@ -20,7 +20,7 @@
 #include "ompi/mca/osc/base/base.h"
 #include "ompi/mca/osc/base/exchange.h"
 #include "ompi/mca/osc/base/stripe.h"
-#include "ompi/tool/pvar_bound.h"
+#include "ompi/tool/bound.h"
 
 static _Thread_local char detail[192];
 static _Thread_local bool has_detail;
@@ -47,7 +47,7 @@ int ompi_win_fail(int code, const char *format, ...)
 static void destroy(ompi_object_t *head)
 {
     ompi_win_t *win = opal_container_of(head, ompi_win_t, head);
-    ompi_tool_pvar_unbind(head);
+    ompi_tool_unbind(head);
     ompi_osc_window_remove(&win->osc);
     ompi_osc_detach_all(&win->osc);
     ompi_osc_area_leave(&win->osc);

@@ -214,6 +214,22 @@ static void check_window(void)
     MPI_Win_free(&second);
 }
 
+static void check_freed(void)
+{
+    int count;
+    MPI_Comm comm;
+    MPI_T_cvar_handle handle = MPI_T_CVAR_HANDLE_NULL;
+    size_t limit = 77;
+    MPI_Comm_dup(MPI_COMM_SELF, &comm);
+    MPI_T_cvar_handle_alloc(tool_cvar("pml_ob1_comm_rendezvous_limit"), &comm, &handle, &count);
+    MPI_Comm_free(&comm);
+    tap_check(MPI_T_cvar_read(handle, &limit) == MPI_T_ERR_INVALID_HANDLE && limit == 77 &&
+                  MPI_T_cvar_write(handle, &limit) == MPI_T_ERR_INVALID_HANDLE,
+              "a handle of a communicator that was freed is none");
+    tap_check(MPI_T_cvar_handle_free(&handle) == MPI_SUCCESS && handle == MPI_T_CVAR_HANDLE_NULL,
+              "but it can be freed");
+}
+
 int main(int argc, char **argv)
 {
     int provided;
@@ -237,6 +253,7 @@ int main(int argc, char **argv)
     MPI_Comm_free(&first);
     MPI_Comm_free(&second);
     check_window();
+    check_freed();
     MPI_Finalize();
     MPI_T_finalize();
     return tap_finish();
