@@ -230,13 +230,15 @@ static bool find_earlier_amount(const ompi_communicator_t *comm, uint64_t number
     return false;
 }
 
-static ompi_difference_t find_difference(const ompi_communicator_t *comm, uint64_t number)
+/* Compares with the ranks of [from, to). */
+static ompi_difference_t find_difference(const ompi_communicator_t *comm, uint64_t number, int from,
+                                         int to)
 {
     comparison_t comparison = {.first_rank = comm->rank};
     ompi_check_record_t record;
     if (!read_record(own, key_of(comm), number, &comparison.first))
         return OMPI_DIFFERS_NOT;
-    for (int rank = 0; rank < ompi_comm_peers(comm); rank++) {
+    for (int rank = from; rank < to; rank++) {
         if (ompi_check_read(comm, number, rank, &record))
             compare(&comparison, &record, rank);
     }
@@ -317,8 +319,16 @@ int ompi_check_compare(ompi_communicator_t *comm, uint64_t number)
 {
     if (!comm->is_checked)
         return MPI_SUCCESS;
-    ompi_difference_t difference = find_difference(comm, number);
+    ompi_difference_t difference = find_difference(comm, number, 0, ompi_comm_peers(comm));
     return difference == OMPI_DIFFERS_NOT ? find_ended(comm)
+                                          : conclude(comm, difference, are_lost(difference));
+}
+
+int ompi_check_compare_next(ompi_communicator_t *comm, uint64_t number)
+{
+    int next = (comm->rank + 1) % ompi_comm_peers(comm);
+    ompi_difference_t difference = find_difference(comm, number, next, next + 1);
+    return difference == OMPI_DIFFERS_NOT ? MPI_SUCCESS
                                           : conclude(comm, difference, are_lost(difference));
 }
 
@@ -335,7 +345,7 @@ int ompi_check_wait(ompi_communicator_t *comm, uint64_t number, ompi_check_wait_
     uint64_t now = opal_clock_nsec();
     if (sleeps)
         opal_timer_set(&timer, now + AWAKE_NSEC);
-    ompi_difference_t difference = find_difference(comm, number);
+    ompi_difference_t difference = find_difference(comm, number, 0, ompi_comm_peers(comm));
     if (wait->since == 0)
         wait->since = now;
     if (difference == OMPI_DIFFERS_NOT && sleeps && now - wait->since > TIMEOUT_NSEC &&

@@ -112,6 +112,10 @@ int ompi_check_refuse(ompi_communicator_t *comm);
  */
 OPAL_EXPORT int ompi_check_compare(ompi_communicator_t *comm, uint64_t number);
 
+/* The same with the following rank alone, for a call that has ended well without a wait for all:
+ * some ranks that differ are neighbours. */
+OPAL_EXPORT int ompi_check_compare_next(ompi_communicator_t *comm, uint64_t number);
+
 /* The same for records that the ranks have given each other: records[i] is that of rank i, number
  * and comm aside. The result is the same in all ranks: an error in all, or in none. */
 OPAL_EXPORT int ompi_check_compare_given(ompi_communicator_t *comm,

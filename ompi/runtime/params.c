@@ -57,11 +57,11 @@ static const opal_param_row_t params[] = {
      .preset = "off",
      .choices = check_levels,
      .prose =
-         "Whether the collective calls of different ranks are compared, by kind, root, "
-         "operation, datatype and amount of data. cheap: among the ranks of a node, when one "
-         "sees a difference or waits; some 10 ns a call. full: the ranks of a blocking call "
-         "meet first, also between nodes; and messages are checked: datatypes, buffers that "
-         "overlap or are changed too early; and at the end what was not freed is reported. All ranks need the same value"},
+         "Whether the collective calls of different ranks are compared, by kind, root, operation, "
+         "datatype and amount of data. cheap: among the ranks of a node, when one sees a "
+         "difference or waits; some 10 ns a call. full: the ranks of a call meet first, also "
+         "between nodes; messages are checked: datatypes, buffers that overlap or are changed too "
+         "early; and what was not freed at the end is reported. All ranks need the same value"},
     {.name = "initial_errhandler",
      .type = OPAL_PARAM_ENUM,
      .value = &initial_errhandler,

@@ -324,9 +324,14 @@ void ompi_schedule_watch(ompi_schedule_t *schedule, uint64_t call)
     }
 }
 
-static void explain_error(ompi_schedule_t *schedule)
+/* Looks at the calls of the ranks when a watched schedule has ended. */
+static void compare_calls(ompi_schedule_t *schedule)
 {
-    int found = ompi_check_compare(schedule->comm, schedule->call);
+    int found = MPI_SUCCESS;
+    if (schedule->error == MPI_SUCCESS)
+        found = ompi_check_compare_next(schedule->comm, schedule->call);
+    else if (schedule->error == MPI_ERR_TRUNCATE || schedule->error == MPI_ERR_NO_MEM)
+        found = ompi_check_compare(schedule->comm, schedule->call);
     schedule->error = found != MPI_SUCCESS ? found : schedule->error;
 }
 
@@ -441,9 +446,8 @@ static void advance(ompi_schedule_t *schedule)
         return;
     }
     leave_watched(schedule);
-    if (schedule->call != 0 &&
-        (schedule->error == MPI_ERR_TRUNCATE || schedule->error == MPI_ERR_NO_MEM))
-        explain_error(schedule);
+    if (schedule->call != 0)
+        compare_calls(schedule);
     schedule->request.status.MPI_ERROR = schedule->error;
     if (ompi_event_is_wanted(OMPI_EVENT_COLLECTIVE_ENDED) && schedule->event.number != 0)
         raise_ended(schedule);

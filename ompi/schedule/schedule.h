@@ -189,6 +189,12 @@ static inline void ompi_schedule_wait(ompi_schedule_t *schedule)
  * of the remote group), as at the beginning; or, with is_local, for ranks of the local group. */
 OPAL_EXPORT void ompi_schedule_within(ompi_schedule_t *schedule, bool is_local);
 
+/* For the function of a step that is a round of its own: the schedule takes no more steps. */
+static inline void ompi_schedule_give_up(ompi_schedule_t *schedule)
+{
+    schedule->is_abandoned = true;
+}
+
 /* Temporary memory, freed with the schedule. NULL: no memory, and the schedule has that error. */
 OPAL_EXPORT void *ompi_schedule_memory(ompi_schedule_t *schedule, size_t bytes);
 

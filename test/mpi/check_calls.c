@@ -7,7 +7,8 @@
  *
  * And pairs that look different and are not: all ranks succeed.
  *
- * With an argument: without nonblocking calls.
+ * With an argument (mpi_check=full): calls that differ in their arguments fail in all ranks, also
+ * nonblocking and persistent ones. Without it, some ranks may not learn of those.
  */
 #include <mpi.h>
 #include <stdlib.h>
@@ -19,14 +20,14 @@ enum { MOST = 20000, RANKS_MAX = 8 };
 
 static int send[RANKS_MAX * MOST], recv[RANKS_MAX * MOST];
 static int counts[RANKS_MAX], displs[RANKS_MAX];
-static int rank, size;
+static int rank, size, is_full;
 
 typedef struct call {
     const char *name;
     MPI_Datatype type;
     MPI_Op op;
     int count, root;
-    int is_nonblocking;
+    enum { BLOCKING, NONBLOCKING, PERSISTENT } form;
 } call_t;
 
 static int finish(int error, MPI_Request *request)
@@ -56,14 +57,44 @@ static int make_nonblocking(const call_t *c, MPI_Comm comm)
     return finish(MPI_Iallreduce(send, recv, c->count, c->type, c->op, comm, &request), &request);
 }
 
+static int run(int error, MPI_Request *request)
+{
+    if (error != MPI_SUCCESS)
+        return error;
+    error = finish(MPI_Start(request), request);
+    MPI_Request_free(request);
+    return error;
+}
+
+static int make_persistent(const call_t *c, MPI_Comm comm)
+{
+    MPI_Request request;
+    MPI_Info info = MPI_INFO_NULL;
+    if (is(c, "Bcast"))
+        return run(MPI_Bcast_init(recv, c->count, c->type, c->root, comm, info, &request),
+                   &request);
+    if (is(c, "Reduce"))
+        return run(
+            MPI_Reduce_init(send, recv, c->count, c->type, c->op, c->root, comm, info, &request),
+            &request);
+    if (is(c, "Allgather"))
+        return run(MPI_Allgather_init(send, c->count, c->type, recv, c->count, c->type, comm, info,
+                                      &request),
+                   &request);
+    return run(MPI_Allreduce_init(send, recv, c->count, c->type, c->op, comm, info, &request),
+               &request);
+}
+
 static int make(const call_t *c, MPI_Comm comm)
 {
     for (int i = 0; i < RANKS_MAX; i++) {
         counts[i] = c->count;
         displs[i] = i * MOST;
     }
-    if (c->is_nonblocking)
+    if (c->form == NONBLOCKING)
         return make_nonblocking(c, comm);
+    if (c->form == PERSISTENT)
+        return make_persistent(c, comm);
     if (is(c, "Barrier"))
         return MPI_Barrier(comm);
     if (is(c, "Bcast"))
@@ -121,6 +152,8 @@ static int count(int mine)
     return all;
 }
 
+static const char *const prefixes[] = {"", "I", "persistent "};
+
 /* `warm`: the ranks have made calls on the communicator before. */
 static void try(const call_t *one, const call_t *other, int odd, int class, const char *text,
                 int warm)
@@ -138,9 +171,9 @@ static void try(const call_t *one, const call_t *other, int odd, int class, cons
     MPI_Error_class(error, &found);
     right += count(found == MPI_ERR_TRUNCATE || is_right(error, MPI_ERR_OTHER, "calls"));
     tap_check(failed + later > 0 && right == 2 * size && (later == 0 || later == size),
-              "%s%s and %s%s of rank %d, %s: %d errors, then %d of %d ranks",
-              one->is_nonblocking ? "I" : "", one->name, other->is_nonblocking ? "I" : "",
-              other->name, odd, warm ? "warm" : "cold", failed, later, size);
+              "%s%s and %s%s of rank %d, %s: %d errors, then %d of %d ranks", prefixes[one->form],
+              one->name, prefixes[other->form], other->name, odd, warm ? "warm" : "cold", failed,
+              later, size);
     MPI_Comm_free(&comm);
 }
 
@@ -223,10 +256,48 @@ static void try_nonblocking(void)
         for (int length = 0; length < LENGTHS; length++) {
             call_t one = a_call(some[i], lengths[length]);
             call_t other = a_call(some[(i + 1 + length) % SOME], lengths[length]);
-            one.is_nonblocking = 1;
-            other.is_nonblocking = (i + length) % 2;
+            one.form = NONBLOCKING;
+            other.form = (i + length) % 2 ? NONBLOCKING : BLOCKING;
             try(&one, &other, (i + length) % size, MPI_ERR_OTHER, "MPI_", length % 2);
         }
+    }
+}
+
+/* The same form of the same kind; it depends on the time who learns of it, but for full checks. */
+static void differ(const call_t *one, const call_t *other, int odd, int class, const char *text)
+{
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    int error = make(rank == odd ? other : one, comm);
+    int failed = count(error != MPI_SUCCESS), right = count(is_right(error, class, text));
+    tap_check(right == size && (failed == size || !is_full), "%s%s and %s of rank %d: %d errors",
+              prefixes[one->form], one->name, text, odd, failed);
+    MPI_Comm_free(&comm);
+}
+
+static void differ_in_forms(int form, int length)
+{
+    static const char *const some[] = {"Bcast", "Allgather", "Reduce", "Allreduce"};
+    for (int i = 0; i < 4; i++) {
+        call_t one = a_call(some[i], lengths[length]), other;
+        int odd = (i + length) % size;
+        one.form = form;
+        other = one;
+        other.root = 1;
+        if (has_root(&one))
+            differ(&one, &other, odd, MPI_ERR_ROOT, "root 1");
+        other = one;
+        other.op = MPI_MAX;
+        if (i >= 2)
+            differ(&one, &other, odd, MPI_ERR_OP, "MPI_MAX");
+        other = one;
+        other.type = MPI_FLOAT;
+        differ(&one, &other, odd, MPI_ERR_TYPE, "MPI_FLOAT");
+        other = one;
+        other.count = 3;
+        if (is_full)
+            differ(&one, &other, odd, MPI_ERR_TRUNCATE, "3 MPI_INT");
     }
 }
 
@@ -260,14 +331,18 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     tap_rank(rank);
+    is_full = argc > 1;
     for (int length = 0; length < LENGTHS; length++) {
         for (int i = 0; i < NAMES; i++) {
             try_kinds(i, length);
             try_arguments(i, length);
         }
     }
-    if (argc < 2)
-        try_nonblocking();
+    try_nonblocking();
+    for (int length = 0; length < LENGTHS; length++) {
+        differ_in_forms(NONBLOCKING, length);
+        differ_in_forms(PERSISTENT, length);
+    }
     agree_all();
     MPI_Finalize();
     return tap_finish();

@@ -118,6 +118,21 @@ int ompi_coll_check_begin(const ompi_coll_call_t *call, ompi_check_form_t form)
     return MPI_SUCCESS;
 }
 
+/* Adds the messages with the record of this rank's latest call, and of those of the others. */
+static void exchange(ompi_schedule_t *schedule, ompi_communicator_t *comm,
+                     ompi_check_record_t records[])
+{
+    for (int rank = 0; rank < comm->size; rank++) {
+        if (rank == comm->rank)
+            continue;
+        ompi_schedule_recv(schedule, rank,
+                           ompi_data(&records[rank], sizeof *records, schedule->byte));
+        ompi_schedule_send(schedule, rank,
+                           ompi_data(&records[comm->rank], sizeof *records, schedule->byte));
+    }
+    ompi_schedule_wait(schedule);
+}
+
 int ompi_coll_check_meet(ompi_communicator_t *comm)
 {
     size_t bytes = (size_t)comm->size * sizeof(ompi_check_record_t);
@@ -130,18 +145,35 @@ int ompi_coll_check_meet(ompi_communicator_t *comm)
     ompi_schedule_init(&schedule, comm, NULL);
     ompi_schedule_watch(&schedule, comm->checked);
     ompi_check_latest(comm, &records[comm->rank]);
-    for (int rank = 0; rank < comm->size; rank++) {
-        if (rank == comm->rank)
-            continue;
-        ompi_schedule_recv(&schedule, rank,
-                           ompi_data(&records[rank], sizeof *records, schedule.byte));
-        ompi_schedule_send(&schedule, rank,
-                           ompi_data(&records[comm->rank], sizeof *records, schedule.byte));
-    }
+    exchange(&schedule, comm, records);
     int error = ompi_schedule_run(&schedule);
     ompi_schedule_fini(&schedule);
     if (error == MPI_SUCCESS)
         error = ompi_check_compare_given(comm, records);
     free(records);
     return error;
+}
+
+/* All have come, unless the schedule has an error. */
+static int compare_met(ompi_schedule_t *schedule, void *records)
+{
+    if (schedule->error != MPI_SUCCESS)
+        return MPI_SUCCESS;
+    int error = ompi_check_compare_given(schedule->comm, records);
+    if (error != MPI_SUCCESS)
+        ompi_schedule_give_up(schedule);
+    return error;
+}
+
+void ompi_coll_check_meet_first(ompi_schedule_t *schedule, ompi_communicator_t *comm)
+{
+    if (ompi_comm_is_inter(comm))
+        return;
+    ompi_check_record_t *records =
+        ompi_schedule_room(schedule, (size_t)comm->size * sizeof *records);
+    if (!schedule->lacks_memory)
+        ompi_check_latest(comm, &records[comm->rank]);
+    exchange(schedule, comm, records);
+    ompi_schedule_call(schedule, compare_met, records, (ompi_data_t){0}, (ompi_data_t){0});
+    ompi_schedule_wait(schedule);
 }

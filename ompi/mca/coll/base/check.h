@@ -10,9 +10,13 @@
 /* Records a call of a communicator with is_checked. An error: the call is refused. */
 int ompi_coll_check_begin(const ompi_coll_call_t *call, ompi_check_form_t form);
 
-/* Full checks of a blocking call: all ranks exchange their records, and compare all of them. An
- * error, in all ranks alike: the call is refused. */
+/* Full checks of a call that may block: all ranks exchange their records, and compare all of them.
+ * An error, in all ranks alike: the call is refused. */
 int ompi_coll_check_meet(ompi_communicator_t *comm);
+
+/* The same of a nonblocking call: the first steps of its schedule. If the calls differ, that ends
+ * with the error, and takes no other steps. */
+void ompi_coll_check_meet_first(ompi_schedule_t *schedule, ompi_communicator_t *comm);
 
 /* The error of a call whose record is `number`, with its reason, if the calls of the ranks differ:
  * an empty message instead of data looks like a lack of memory. */

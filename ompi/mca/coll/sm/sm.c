@@ -371,6 +371,15 @@ static int build_persistent(sm_comm_t *self, const ompi_coll_call_t *call,
     return error;
 }
 
+/* What ranks must give alike so that each finds the addresses that it needs; with mpi_check all
+ * calls up to this one. The low bits do not count. */
+static uint64_t way_of(const ompi_coll_call_t *call)
+{
+    if (call->comm->is_checked)
+        return call->comm->call_history;
+    return (uint64_t)(uint32_t)call->root << 32 | (uint64_t)call->kind << SM_DIGEST_AT;
+}
+
 /* `direct` was set by blocking calls, so it is equal in all ranks. */
 static int build(const ompi_coll_call_t *call, void *state, ompi_schedule_t *schedule, bool *taken)
 {
@@ -385,10 +394,10 @@ static int build(const ompi_coll_call_t *call, void *state, ompi_schedule_t *sch
         return MPI_SUCCESS;
     size_t bytes = call_bytes(self, call);
     *taken = bytes >= self->limits->nonblocking_bytes && bytes < SIZE_MAX;
-    return *taken ? sm_nonblocking_build(self, call,
-                                         sm_signature(0, bytes, SM_DIRECT, is_mismatch(self, call)),
-                                         schedule)
-                  : MPI_SUCCESS;
+    if (!*taken)
+        return MPI_SUCCESS;
+    uint64_t signature = sm_signature(way_of(call), bytes, SM_DIRECT, is_mismatch(self, call));
+    return sm_nonblocking_build(self, call, signature, schedule);
 }
 
 /* -- communicators --------------------------------------------------------------------- */
