@@ -184,6 +184,8 @@ static int run_schedule(const ompi_coll_call_t *call, size_t *by)
     if (error == MPI_SUCCESS)
         error = ompi_schedule_run(&schedule);
     ompi_schedule_fini(&schedule);
+    if (is_watched && error == MPI_SUCCESS)
+        error = ompi_check_compare(call->comm, call->comm->checked);
     return error;
 }
 
