@@ -5,10 +5,12 @@
  *
  *   spawn N COMMAND WORD...    spawn2 N COMMAND : N COMMAND    info KEY VALUE (of the next spawn)
  *   publish SERVICE PORT       lookup SERVICE                  unpublish SERVICE
+ *   trouble                    until the launcher says that the new job will not connect
  *   fork                       a child that holds all descriptors until it is killed
  *   mark                       the file mark, when all before it is done
  *   end                        the end of the input, without a goodbye: crash
  */
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,6 +78,17 @@ static void hold(void)
     printf("fork %d\n", (int)child);
 }
 
+/* Until the launcher knows of some; forever, if it does not. */
+static void await_trouble(void)
+{
+    char *text = NULL;
+    while (pmi->spawn_trouble(state, "unit:port", &text) == OPAL_ERR_NOT_FOUND)
+        poll(NULL, 0, 1);
+    printf("trouble %s\n", text != NULL ? text : "none");
+    fflush(stdout);
+    free(text);
+}
+
 static void obey(char **words, size_t count)
 {
     char *port = NULL;
@@ -83,6 +96,8 @@ static void obey(char **words, size_t count)
         infos[info_count++] = (opal_pmi_info_t){strdup(words[1]), strdup(words[2])};
     } else if (strcmp(words[0], "spawn") == 0) {
         spawn(words + 1);
+    } else if (strcmp(words[0], "trouble") == 0) {
+        await_trouble();
     } else if (strcmp(words[0], "publish") == 0 && count == 3) {
         say(words[0], pmi->publish(state, words[1], words[2]), "");
     } else if (strcmp(words[0], "unpublish") == 0) {

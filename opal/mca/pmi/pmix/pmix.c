@@ -194,6 +194,7 @@ static const opal_pmi_ops_t client_ops = {
     .pset_names = client_pset_names,
     .pset_ranks = client_pset_ranks,
     .spawn = client_spawn,
+    .spawn_trouble = client_spawn_trouble,
     .publish = client_publish,
     .unpublish = client_unpublish,
     .lookup = client_lookup,
@@ -209,6 +210,7 @@ static void client_query(opal_answer_t *answer)
 
 static void client_close(void)
 {
+    client_forget_children();
     free(client.node_of);
     free(client.parent_port);
     memset(&client, 0, sizeof client);

@@ -27,6 +27,18 @@ bool client_fact(const client_t *self, pmix_rank_t rank, const char *key, unsign
 /* Fills job->node_of, node_count and what is counted from them. A failure has been logged. */
 opal_status_t client_learn_nodes(client_t *self, opal_pmi_job_t *job);
 
+/* Asks the server one question, with one qualifier or NULL. The answers, which may be NULL, are the
+ * caller's. */
+pmix_status_t client_ask(const char *question, const char *qualifier, const char *name,
+                         pmix_info_t **answers, size_t *count);
+/* The answer to it; NULL: there is none. */
+const pmix_value_t *client_answer(const pmix_info_t *answers, size_t count, const char *question);
+
+/* The jobs that were spawned here. */
+void client_remember_child(const char *parent_port, const pmix_nspace_t name);
+void client_forget_children(void);
+opal_status_t client_spawn_trouble(void *state, const char *parent_port, char **text);
+
 /* Slots of opal_pmi_ops_t. */
 opal_status_t client_pset_names(void *state, opal_strings_t *names);
 opal_status_t client_pset_ranks(void *state, const char *name, unsigned **ranks, size_t *count);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The process sets that the server knows, such as those of `prun --pset`. A server that has no such
- * thing has none, and that is no failure.
+ * thing has none, and that is no failure. And how the server is asked.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +17,8 @@
 #define PMIX_PSET_NAME "pmix.pset.nm"
 #endif
 
-/* Asks one question, about the set `name` unless that is NULL. The answers are the caller's. */
-static pmix_status_t query(const char *question, const char *name, pmix_info_t **answers,
-                           size_t *count)
+pmix_status_t client_ask(const char *question, const char *qualifier, const char *name,
+                         pmix_info_t **answers, size_t *count)
 {
     pmix_query_t *asked;
     *answers = NULL;
@@ -27,16 +26,16 @@ static pmix_status_t query(const char *question, const char *name, pmix_info_t *
     PMIX_QUERY_CREATE(asked, 1);
     asked->keys = opal_xcalloc(2, sizeof *asked->keys); /* ended by NULL */
     asked->keys[0] = opal_xstrdup(question);
-    if (name != NULL) {
+    if (qualifier != NULL) {
         PMIX_QUERY_QUALIFIERS_CREATE(asked, 1);
-        PMIX_INFO_LOAD(&asked->qualifiers[0], PMIX_PSET_NAME, name, PMIX_STRING);
+        PMIX_INFO_LOAD(&asked->qualifiers[0], qualifier, name, PMIX_STRING);
     }
     pmix_status_t error = PMIx_Query_info(asked, 1, answers, count);
     PMIX_QUERY_FREE(asked, 1);
     return error;
 }
 
-static const pmix_value_t *find(const pmix_info_t *answers, size_t count, const char *question)
+const pmix_value_t *client_answer(const pmix_info_t *answers, size_t count, const char *question)
 {
     for (size_t i = 0; i < count; i++) {
         if (strcmp(answers[i].key, question) == 0)
@@ -49,9 +48,9 @@ opal_status_t client_pset_names(void *state OPAL_UNUSED, opal_strings_t *names)
 {
     pmix_info_t *answers;
     size_t count;
-    pmix_status_t error = query(PMIX_QUERY_PSET_NAMES, NULL, &answers, &count);
+    pmix_status_t error = client_ask(PMIX_QUERY_PSET_NAMES, NULL, NULL, &answers, &count);
     const pmix_value_t *value =
-        find(answers, error == PMIX_SUCCESS ? count : 0, PMIX_QUERY_PSET_NAMES);
+        client_answer(answers, error == PMIX_SUCCESS ? count : 0, PMIX_QUERY_PSET_NAMES);
     if (value != NULL && value->type == PMIX_STRING && value->data.string != NULL)
         opal_strings_split(names, value->data.string, ",");
     if (answers != NULL)
@@ -82,9 +81,10 @@ opal_status_t client_pset_ranks(void *state, const char *name, unsigned **ranks,
     pmix_info_t *answers;
     size_t answer_count;
     opal_status_t status = OPAL_ERR_NOT_FOUND;
-    pmix_status_t error = query(PMIX_QUERY_PSET_MEMBERSHIP, name, &answers, &answer_count);
-    const pmix_value_t *value =
-        find(answers, error == PMIX_SUCCESS ? answer_count : 0, PMIX_QUERY_PSET_MEMBERSHIP);
+    pmix_status_t error =
+        client_ask(PMIX_QUERY_PSET_MEMBERSHIP, PMIX_PSET_NAME, name, &answers, &answer_count);
+    const pmix_value_t *value = client_answer(answers, error == PMIX_SUCCESS ? answer_count : 0,
+                                              PMIX_QUERY_PSET_MEMBERSHIP);
     if (value != NULL && value->type == PMIX_DATA_ARRAY && value->data.darray != NULL &&
         value->data.darray->type == PMIX_PROC)
         status = take_ranks(state, value->data.darray, ranks, count);

@@ -153,7 +153,9 @@ opal_status_t client_spawn(void *state OPAL_UNUSED, const opal_pmi_program_t pro
     make_request(&request, programs, count, parent_port);
     pmix_status_t error = PMIx_Spawn(NULL, 0, request.apps, count, name);
     free_request(&request);
-    if (error != PMIX_SUCCESS)
+    if (error == PMIX_SUCCESS)
+        client_remember_child(parent_port, name);
+    else
         report_spawn(&programs[0], error);
     opal_status_t status = error == PMIX_SUCCESS   ? OPAL_SUCCESS
                            : is_unsupported(error) ? OPAL_ERR_NOT_SUPPORTED

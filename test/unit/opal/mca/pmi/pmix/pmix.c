@@ -348,6 +348,34 @@ START_TEST(names_have_a_limit)
 }
 END_TEST
 
+/* Whichever form the table has, and however a server says that a process is no more. */
+START_TEST(a_child_that_ends_early_is_noticed)
+{
+    const opal_pmi_program_t program = {.command = "true", .max_processes = 2};
+    static const pmix_proc_state_t ends[] = {PMIX_PROC_STATE_UNDEF, PMIX_PROC_STATE_TERMINATED,
+                                             PMIX_PROC_STATE_TERM_NON_ZERO};
+    opal_status_t errors[2];
+    char *text = NULL;
+    start();
+    server.wraps_rows = _i == 1;
+    server.table[0] = (pmix_proc_info_t){.state = PMIX_PROC_STATE_RUNNING};
+    server.table[1] = (pmix_proc_info_t){.proc.rank = 1, .state = PMIX_PROC_STATE_CONNECTED};
+    ck_assert_int_eq(ops->spawn(state, &program, 1, "mica:1:port", errors), OPAL_SUCCESS);
+    ck_assert_int_eq(ops->spawn_trouble(state, "mica:1:port", &text), OPAL_ERR_NOT_FOUND);
+    for (size_t i = 0; i < OPAL_COUNT_OF(ends); i++) {
+        server.table[1].state = ends[i];
+        ck_assert_int_eq(ops->spawn_trouble(state, "mica:1:port", &text), OPAL_SUCCESS);
+        ck_assert_str_eq(text, "rank 1 of them has ended before MPI_Init");
+        free(text);
+    }
+    ck_assert_int_eq(ops->spawn_trouble(state, "mica:1:other", &text), OPAL_ERR_NOT_FOUND);
+    server.query = PMIX_ERR_NOT_SUPPORTED;
+    ck_assert_int_eq(ops->spawn_trouble(state, "mica:1:port", &text), OPAL_ERR_NOT_FOUND);
+    ck_assert_str_eq(unit_stderr(), "");
+    end();
+}
+END_TEST
+
 /* -- process sets ------------------------------------------------------------------------------ */
 
 START_TEST(sets_of_the_server_are_known)
@@ -413,6 +441,7 @@ static const unit_test_t tests[] = {
     {.test = &a_spawn_is_translated},
     {.test = &a_spawn_is_refused, .repeats = 2},
     {.test = &a_spawned_job_has_parents},
+    {.test = &a_child_that_ends_early_is_noticed, .repeats = 2},
     {.test = &names_are_published},
     {.test = &names_have_a_limit},
     {.test = &sets_of_the_server_are_known},

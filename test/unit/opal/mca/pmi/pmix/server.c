@@ -205,15 +205,43 @@ static void answer_members(const pmix_query_t *query, pmix_info_t *answer)
     PMIX_INFO_LOAD(answer, PMIX_QUERY_PSET_MEMBERSHIP, &members, PMIX_DATA_ARRAY);
 }
 
+/* libpmix's copy of a row in an information loses its state. */
+static void wrap_rows(pmix_info_t *rows)
+{
+    for (size_t i = 0; i < 2; i++) {
+        rows[i].value.type = PMIX_PROC_INFO;
+        rows[i].value.data.pinfo = malloc(sizeof server.table[i]);
+        *rows[i].value.data.pinfo = server.table[i];
+    }
+}
+
+static void answer_table(const pmix_query_t *query, pmix_info_t *answer)
+{
+    pmix_data_array_t *table;
+    ck_assert_str_eq(query->qualifiers[0].key, PMIX_NSPACE);
+    ck_assert_str_eq(query->qualifiers[0].value.data.string, "unit.4");
+    PMIX_DATA_ARRAY_CREATE(table, 2, server.wraps_rows ? PMIX_INFO : PMIX_PROC_INFO);
+    if (server.wraps_rows)
+        wrap_rows(table->array);
+    else
+        memcpy(table->array, server.table, sizeof server.table);
+    PMIX_LOAD_KEY(answer->key, PMIX_QUERY_PROC_TABLE);
+    answer->value.type = PMIX_DATA_ARRAY;
+    answer->value.data.darray = table;
+}
+
 pmix_status_t PMIx_Query_info(pmix_query_t queries[], size_t count, pmix_info_t **answers,
                               size_t *answer_count)
 {
     ck_assert_uint_eq(count, 1);
-    if (server.query != PMIX_SUCCESS || server.pset_names == NULL)
+    bool is_about_job = asks_for(&queries[0], PMIX_QUERY_PROC_TABLE);
+    if (server.query != PMIX_SUCCESS || (!is_about_job && server.pset_names == NULL))
         return server.query != PMIX_SUCCESS ? server.query : PMIX_ERR_NOT_FOUND;
     PMIX_INFO_CREATE(*answers, 1);
     *answer_count = 1;
-    if (asks_for(&queries[0], PMIX_QUERY_PSET_NAMES))
+    if (is_about_job)
+        answer_table(&queries[0], *answers);
+    else if (asks_for(&queries[0], PMIX_QUERY_PSET_NAMES))
         answer_names(&queries[0], *answers);
     else if (asks_for(&queries[0], PMIX_QUERY_PSET_MEMBERSHIP))
         answer_members(&queries[0], *answers);

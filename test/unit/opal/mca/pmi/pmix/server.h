@@ -35,6 +35,8 @@ typedef struct pmix_server {
     const char *pset_names;       /* the answer; NULL: it has no such thing */
     pmix_proc_t members[4];       /* of the set "east" */
     size_t member_count;
+    pmix_proc_info_t table[2]; /* of the job that was spawned */
+    bool wraps_rows;           /* as Open MPI 4 does */
 } pmix_server_t;
 
 extern pmix_server_t server;
