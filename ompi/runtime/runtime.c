@@ -212,10 +212,12 @@ static opal_status_t add_user(ompi_runtime_start_t how, int required, opal_failu
     return status;
 }
 
-/* A job of one has no peers, so nothing speaks against an end. */
+/* A job of one has no peers, so nothing speaks against an end, if the launcher allows another
+ * beginning. */
 static bool can_rest(void)
 {
-    return !runtime.is_world && opal_job()->size > 1 && ompi_messages_rest();
+    return !runtime.is_world && (opal_job()->size > 1 || !opal_job_may_return()) &&
+           ompi_messages_rest();
 }
 
 static opal_status_t end_use(void)

@@ -71,9 +71,14 @@ opal_status_t opal_job_catch_up(void)
     return status;
 }
 
+bool opal_job_may_return(void)
+{
+    return pmi_ops->may_return;
+}
+
 opal_status_t opal_job_rest(void)
 {
-    is_away = pmi_ops->may_return;
+    is_away = opal_job_may_return();
     return is_away ? pmi_ops->finalize(pmi_state) : OPAL_SUCCESS;
 }
 

@@ -44,6 +44,9 @@ OPAL_EXPORT opal_status_t opal_job_fence(void);
 /* Makes the fences that were left out; collective. The process is not alone afterwards. */
 OPAL_EXPORT opal_status_t opal_job_catch_up(void);
 
+/* Whether this process may begin again after its goodbye to the launcher. */
+OPAL_EXPORT bool opal_job_may_return(void);
+
 /* Tells the launcher that this process may end now, and that it goes on, if it can be told so. In
  * between only abort of pmi is used. A failure was logged. */
 OPAL_EXPORT opal_status_t opal_job_rest(void);

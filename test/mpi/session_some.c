@@ -122,6 +122,19 @@ static void use_sessions(int rank)
     }
 }
 
+/* Sessions of a job of one, one after the other. */
+static void repeat(void)
+{
+    static const int self[] = {0};
+    for (int i = 0; i < 3; i++) {
+        MPI_Session session = begin();
+        MPI_Comm comm = make_comm(session, 1, self, "one");
+        tap_check(add(comm, 5) == 5, "session %d of one process", i);
+        MPI_Comm_free(&comm);
+        MPI_Session_finalize(&session);
+    }
+}
+
 /* Ranks 0 and 3 wait in MPI_Init meanwhile. */
 static void use_few(int rank)
 {
@@ -144,6 +157,10 @@ int main(int argc, char **argv)
     const char *mode = argc > 1 ? argv[1] : "";
     bool is_world_first = strcmp(mode, "world") == 0;
     tap_rank(rank);
+    if (size == 1) {
+        repeat();
+        return tap_finish();
+    }
     if (is_world_first)
         use_few(rank);
     else if (rank < size - 1)
