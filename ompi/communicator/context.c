@@ -11,8 +11,8 @@ enum { BITS = 64 };
 
 static uint64_t *taken;
 static uint32_t limit, words;
-static uint32_t count; /* of ids that are taken */
-static uint32_t first; /* no word before it has a free id */
+static opal_counter_t count; /* of ids that are taken */
+static uint32_t first;       /* no word before it has a free id */
 
 static uint64_t bit_of(uint32_t id)
 {
@@ -23,7 +23,8 @@ void ompi_contexts_init(uint32_t new_limit)
 {
     limit = new_limit;
     words = (limit + BITS - 1) / BITS;
-    count = first = 0;
+    opal_counter_set(&count, 0);
+    first = 0;
     taken = opal_xcalloc(words, sizeof *taken);
     if (limit % BITS != 0)
         taken[words - 1] = ~(bit_of(limit) - 1);
@@ -43,13 +44,21 @@ uint32_t ompi_contexts_limit(void)
 
 uint32_t ompi_contexts_taken(void)
 {
-    return count;
+    return (uint32_t)opal_counted(&count);
 }
+
+const opal_pvar_row_t ompi_context_pvars[] = {
+    {.name = "ids_taken",
+     .class = OPAL_PVAR_LEVEL,
+     .value = &count,
+     .prose = "How many ids of communicators are taken in this process"},
+    {0},
+};
 
 static void mark_taken(uint32_t id)
 {
     taken[id / BITS] |= bit_of(id);
-    count++;
+    opal_count(&count, 1);
     while (first < words && taken[first] == UINT64_MAX)
         first++;
 }
@@ -66,7 +75,7 @@ void ompi_context_give_back(uint32_t id)
 {
     assert(id < limit && (taken[id / BITS] & bit_of(id)) != 0);
     taken[id / BITS] &= ~bit_of(id);
-    count--;
+    opal_count(&count, (uint64_t)-1);
     if (id / BITS < first)
         first = id / BITS;
 }
@@ -74,7 +83,7 @@ void ompi_context_give_back(uint32_t id)
 /* How many ids an offer promises: when few are left, something stays for the others. */
 static unsigned promises(void)
 {
-    uint32_t half = (limit - count + 1) / 2;
+    uint32_t half = (limit - ompi_contexts_taken() + 1) / 2;
     return half < OMPI_CONTEXT_PROMISED ? half : OMPI_CONTEXT_PROMISED;
 }
 

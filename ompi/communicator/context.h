@@ -24,6 +24,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "opal/mca/base/pvar.h"
+
 enum {
     OMPI_CONTEXT_WORDS = 4,    /* of an offer */
     OMPI_CONTEXT_PROMISED = 8, /* ids that an offer promises */
@@ -42,6 +44,7 @@ void ompi_contexts_fini(void);
 
 uint32_t ompi_contexts_limit(void);
 uint32_t ompi_contexts_taken(void);
+extern const opal_pvar_row_t ompi_context_pvars[];
 
 /* Takes an id; false: it is taken already, or not below the limit. */
 bool ompi_context_take(uint32_t id);

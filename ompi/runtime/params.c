@@ -3,6 +3,7 @@
 #include "ompi/runtime/params.h"
 
 #include "ompi/api/mpi.h"
+#include "ompi/communicator/context.h"
 #include "ompi/runtime/runtime.h"
 #include "ompi/win/win.h"
 
@@ -135,6 +136,7 @@ static const opal_param_row_t params[] = {
 
 opal_status_t ompi_params_register(void)
 {
+    opal_pvar_register("comm", "", ompi_context_pvars);
     opal_pvar_register("win", "", ompi_win_pvars);
     opal_bound_register("win", "", ompi_win_bound);
     return opal_param_register("mpi", "", params);

@@ -3,7 +3,6 @@
  * Ports, accept, connect and join, errors of them, and names. The halves of the job meet; MPI knows
  * no difference to two jobs but what test/mpirun/connect.test sees.
  */
-#include <fcntl.h>
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "resident.h"
 #include "tap.h"
 
 static int rank, size;
@@ -33,14 +33,6 @@ static int meet(const char *port, MPI_Comm *inter)
 {
     return is_server ? MPI_Comm_accept(port, MPI_INFO_NULL, 0, half, inter)
                      : MPI_Comm_connect(port, MPI_INFO_NULL, 0, half, inter);
-}
-
-static int count_descriptors(void)
-{
-    int count = 0;
-    for (int fd = 0; fd < 1024; fd++)
-        count += fcntl(fd, F_GETFD) >= 0;
-    return count;
 }
 
 static void talk(MPI_Comm inter)
@@ -82,13 +74,20 @@ static void test_meeting(void)
     tap_check(MPI_Comm_disconnect(&inter) == MPI_SUCCESS && inter == MPI_COMM_NULL,
               "and part again");
     int good = 0, descriptors = 0;
+    long ids = ids_taken();
     for (int round = 0; round < ROUNDS; round++) {
         good += meet(port, &inter) == MPI_SUCCESS;
+        if (round % 2 == 0) {
+            MPI_Comm merged;
+            MPI_Intercomm_merge(inter, is_server, &merged);
+            MPI_Comm_free(&merged);
+        }
         MPI_Comm_disconnect(&inter);
         if (round == ROUNDS / 2)
             descriptors = count_descriptors();
     }
     tap_check(good == ROUNDS && count_descriptors() <= descriptors, "%d times", ROUNDS);
+    tap_check(ids > 0 && ids_taken() == ids, "without a further id (%ld)", ids);
     if (rank == 0)
         MPI_Close_port(port);
 }

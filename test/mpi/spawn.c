@@ -170,6 +170,7 @@ static void test_strangers(void)
 static void test_growth(int rounds)
 {
     int faults = 0, descriptors = 0;
+    long ids = 0;
     long kib = 0;
     char *argv[] = {"1", NULL};
     MPI_Comm inter;
@@ -177,6 +178,7 @@ static void test_growth(int rounds)
         if (round == WARM) {
             descriptors = count_descriptors();
             kib = memory_kib();
+            ids = ids_taken();
         }
         MPI_Comm_spawn(self, argv, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter,
                        MPI_ERRCODES_IGNORE);
@@ -184,6 +186,7 @@ static void test_growth(int rounds)
         faults += end_children(&inter);
     }
     tap_check(faults == 0, "%d rounds", rounds);
+    tap_check(ids > 0 && ids_taken() == ids, "and no id is taken (%ld)", ids);
     tap_check(count_descriptors() <= descriptors + MOST_OF_CONNECTION,
               "and no descriptor is left (%d, then %d)", descriptors, count_descriptors());
     tap_check(TAP_HAS_SANITIZER || memory_kib() - kib < MOST_GROWTH_KIB,
