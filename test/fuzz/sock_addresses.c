@@ -74,7 +74,8 @@ static void describe(const sock_modex_t *mine, const sock_modex_t *peers, const 
                                        .to = peers->addresses[pairs[i].peers].ip,
                                        .port = peers->addresses[pairs[i].peers].port,
                                        .reason = (sock_reason_t)(i + 1)};
-    sock_attempts_describe(&text, 3, mine, 5, peers, attempts, count < LINKS ? count : LINKS);
+    sock_attempts_describe(&text, 3, mine, "rank 5", peers, attempts,
+                           count < LINKS ? count : LINKS);
     require(text.length > 40, "there is a sentence");
     opal_text_free(&text);
 }

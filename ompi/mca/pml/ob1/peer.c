@@ -192,8 +192,9 @@ void ob1_peer_reject(opal_process_t *from, unsigned kind, const char *what)
     if (peer == NULL || peer->has_failed || peer->is_wrong)
         return;
     peer->is_wrong = true;
-    opal_log_error("rank %u has sent %s (kind %u): it is dropped, as will be others", from->rank,
-                   what, kind);
+    char text[OPAL_PROCESS_TEXT_BYTES];
+    opal_log_error("%s has sent %s (kind %u): it is dropped, as will be others",
+                   opal_process_text(from, text), what, kind);
 }
 
 void ob1_peer_report_departed(ob1_peer_t *peer)

@@ -148,10 +148,11 @@ static void fill_in(opal_btl_ops_t *ops)
 static bool drop(opal_process_t *from, unsigned kind, const void *bytes OPAL_UNUSED, size_t length)
 {
     static bool is_reported;
+    char text[OPAL_PROCESS_TEXT_BYTES];
     if (!is_reported)
-        opal_log_warning("rank %u sent a frame of kind %u (%zu bytes) that nothing here takes; it "
-                         "is dropped, as all others like it",
-                         from->rank, kind, length);
+        opal_log_warning("%s sent a frame of kind %u (%zu bytes) that nothing here takes; it is "
+                         "dropped, as all others like it",
+                         opal_process_text(from, text), kind, length);
     is_reported = true;
     return true;
 }
@@ -415,8 +416,9 @@ static opal_btl_peer_t *connect_first(opal_process_t *process)
         observer()->connected(process, peer->ops);
     if (status != OPAL_ERR_NOT_AVAILABLE)
         return peer;
-    opal_log_error("no transport reaches rank %u; ompi_info --why btl tells what there is",
-                   process->rank);
+    char text[OPAL_PROCESS_TEXT_BYTES];
+    opal_log_error("no transport reaches %s; ompi_info --why btl tells what there is",
+                   opal_process_text(process, text));
     return &unreachable;
 }
 

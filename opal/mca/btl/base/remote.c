@@ -448,9 +448,10 @@ static bool receive(opal_process_t *from, unsigned kind, const void *bytes, size
         (peer != NULL && peer->is_unreachable)) /* its operations have ended before */
         return true;
     is_reported = true;
-    opal_log_warning("rank %u sent something about an operation on memory (kind %u, %zu bytes) "
-                     "that is none of this process's; it is dropped, as all others like it",
-                     from->rank, kind, length);
+    char text[OPAL_PROCESS_TEXT_BYTES];
+    opal_log_warning("%s sent something about an operation on memory (kind %u, %zu bytes) that is "
+                     "none of this process's; it is dropped, as all others like it",
+                     opal_process_text(from, text), kind, length);
     return true;
 }
 

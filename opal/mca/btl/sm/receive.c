@@ -198,8 +198,9 @@ void sm_report_failure(const sm_peer_t *peer, opal_status_t why)
 /* Nothing that this peer sends can be trusted any more. */
 static void give_up_on(sm_t *self, const ring_reader_t *reader)
 {
-    opal_log_error("rank %u has written a damaged frame into shared memory: it counts as failed",
-                   reader->process->rank);
+    char text[OPAL_PROCESS_TEXT_BYTES];
+    opal_log_error("%s has written a damaged frame into shared memory: it counts as failed",
+                   opal_process_text(reader->process, text));
     report_failure(self, reader->local_rank, OPAL_ERR_PROTOCOL);
 }
 

@@ -177,10 +177,11 @@ typedef struct sock_attempt {
 
 /*
  * "rank 3 on node1 cannot reach rank 5 on node2: tried 10.0.0.1 -> 10.0.0.2:4000 (Connection timed
- * out), ..."; without attempts it says that there is no pair to try, and what both have.
+ * out), ..."; without attempts it says that there is no pair to try, and what both have. `peer`:
+ * "rank 5".
  */
 void sock_attempts_describe(opal_text_t *text, unsigned rank, const sock_modex_t *mine,
-                            unsigned peer, const sock_modex_t *peers,
+                            const char *peer, const sock_modex_t *peers,
                             const sock_attempt_t *attempts, size_t count);
 
 #endif

@@ -244,9 +244,11 @@ static bool has_left(const sock_dial_t *dial, uint64_t now)
 static void give_up(sock_dial_t *dial)
 {
     opal_text_t text = {0};
+    char who[OPAL_PROCESS_TEXT_BYTES];
     dial->is_active = false;
-    sock_attempts_describe(&text, sock.identity.rank, &sock.modex, dial->peer->base.process->rank,
-                           &dial->modex, dial->attempts, dial->attempt_count);
+    sock_attempts_describe(&text, sock.identity.rank, &sock.modex,
+                           opal_process_text(dial->peer->base.process, who), &dial->modex,
+                           dial->attempts, dial->attempt_count);
     if (has_left(dial, opal_clock_nsec()))
         opal_text_add(&text, "; no process listens there any more: it has left MPI, or ended");
     if (dial->number == 0)
@@ -351,14 +353,15 @@ void sock_dial(sock_peer_t *peer)
         return;
     }
     opal_text_t text = {0};
+    char who[OPAL_PROCESS_TEXT_BYTES];
     if (status == OPAL_ERR_NO_MEMORY)
         peer->why_failed = status;
     opal_text_printf(&text,
                      status == OPAL_ERR_NO_MEMORY
-                         ? "there is no memory to connect to rank %u"
-                         : "rank %u has not published where btl/sock reaches it; is it in the btl "
+                         ? "there is no memory to connect to %s"
+                         : "%s has not published where btl/sock reaches it; is it in the btl "
                            "parameter of all ranks?",
-                     peer->base.process->rank);
+                     opal_process_text(peer->base.process, who));
     sock_peer_failed(peer, opal_text_string(&text));
     opal_text_free(&text);
 }

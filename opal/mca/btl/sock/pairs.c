@@ -187,11 +187,11 @@ static void describe_modex(opal_text_t *text, const sock_modex_t *modex)
 }
 
 void sock_attempts_describe(opal_text_t *text, unsigned rank, const sock_modex_t *mine,
-                            unsigned peer, const sock_modex_t *peers,
+                            const char *peer, const sock_modex_t *peers,
                             const sock_attempt_t *attempts, size_t count)
 {
     char from[SOCK_IP_TEXT_BYTES], to[SOCK_IP_TEXT_BYTES];
-    opal_text_printf(text, "rank %u on %s cannot reach rank %u on %s: ", rank, mine->host, peer,
+    opal_text_printf(text, "rank %u on %s cannot reach %s on %s: ", rank, mine->host, peer,
                      peers->host);
     if (count == 0) {
         opal_text_add(text, "no address of one leads to one of the other; ");

@@ -125,8 +125,9 @@ static void log_failure(sock_peer_t *peer, const char *why)
 static void report_after_grace(opal_timer_t *timer)
 {
     sock_peer_t *peer = opal_container_of(timer, sock_peer_t, grace);
-    opal_log_error("rank %u has no connection to rank %u", sock.identity.rank,
-                   peer->base.process->rank);
+    char text[OPAL_PROCESS_TEXT_BYTES];
+    opal_log_error("rank %u has no connection to %s", sock.identity.rank,
+                   opal_process_text(peer->base.process, text));
     report_failure(timer);
 }
 

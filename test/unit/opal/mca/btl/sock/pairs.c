@@ -240,7 +240,7 @@ START_TEST(what_was_tried)
         {mine.addresses[1].ip, peers.addresses[1].ip, 4001, 0, SOCK_BAD_JOB},
         {{0}, peers.addresses[0].ip, 4000, ECONNREFUSED, SOCK_NO_REASON},
     };
-    sock_attempts_describe(&text, 3, &mine, 5, &peers, attempts, OPAL_COUNT_OF(attempts));
+    sock_attempts_describe(&text, 3, &mine, "rank 5", &peers, attempts, OPAL_COUNT_OF(attempts));
     ck_assert_str_eq(opal_text_string(&text),
                      "rank 3 on node1 cannot reach rank 5 on node2: tried 10.0.0.1 -> "
                      "10.1.0.2:4000 (Connection timed out), fd00::1 -> [fd00::2]:4001 (another "
@@ -255,7 +255,7 @@ START_TEST(nothing_to_try)
     opal_text_t text = {0};
     strcpy(mine.host, "node1");
     strcpy(peers.host, "node2");
-    sock_attempts_describe(&text, 3, &mine, 5, &peers, NULL, 0);
+    sock_attempts_describe(&text, 3, &mine, "rank 5", &peers, NULL, 0);
     ck_assert_str_eq(opal_text_string(&text),
                      "rank 3 on node1 cannot reach rank 5 on node2: no address of one leads to "
                      "one of the other; node1 has 10.0.0.1/24; node2 has none");
