@@ -24,7 +24,7 @@ enum {
 /* In the node's segment. Its owner writes it. */
 typedef struct board {
     _Alignas(64) _Atomic uint64_t ended[ENDED]; /* communicators; 0: none */
-    _Atomic uint64_t ended_in[ENDED];           /* the call; written before the communicator */
+    _Atomic uint64_t ended_in[ENDED];           /* the numbers of their calls; written first */
     _Alignas(64) _Atomic uint64_t written;      /* records, ever */
     ompi_check_record_t records[RECORDS];       /* the latest; in turn */
 } board_t;
@@ -127,14 +127,14 @@ static bool read_record(const board_t *board, uint64_t comm, uint64_t number,
     return false;
 }
 
-/* The call in which the communicator has ended for that rank; UINT64_MAX: it has not. */
-static uint64_t end_of(const board_t *board, uint64_t comm)
+/* Before a call. */
+static bool has_ended(const board_t *board, uint64_t comm, uint64_t number)
 {
     for (int i = 0; i < ENDED; i++) {
         if (atomic_load_explicit(&board->ended[i], memory_order_acquire) == comm)
-            return atomic_load_explicit(&board->ended_in[i], memory_order_relaxed);
+            return atomic_load_explicit(&board->ended_in[i], memory_order_relaxed) < number;
     }
-    return UINT64_MAX;
+    return false;
 }
 
 void ompi_check_latest(const ompi_communicator_t *comm, ompi_check_record_t *record)
@@ -302,31 +302,21 @@ int ompi_check_compare_given(ompi_communicator_t *comm, const ompi_check_record_
                : conclude(comm, comparison.worst, are_lost(comparison.worst));
 }
 
-/* The rank that has ended the communicator first, and the call; -1: none has. It may have left, and
- * its records may be of later calls. */
-static int find_end(const ompi_communicator_t *comm, uint64_t *call)
+/* A rank that has met the error may have left; its record may be of a later call. */
+static int find_ended(ompi_communicator_t *comm, uint64_t before)
 {
-    int found = -1;
-    *call = UINT64_MAX;
     for (int rank = 0; rank < ompi_comm_peers(comm); rank++) {
         const board_t *board = board_of(ompi_comm_process(comm, rank));
-        uint64_t end = board != NULL && board != own ? end_of(board, key_of(comm)) : UINT64_MAX;
-        if (end < *call) {
-            *call = end;
-            found = rank;
-        }
+        if (board == NULL || board == own || !has_ended(board, key_of(comm), before))
+            continue;
+        ompi_check_find(MPI_ERR_OTHER, NULL,
+                        "Rank %d has found that the calls of the ranks differ, in an earlier call; "
+                        "collectives have ended on this communicator.",
+                        rank);
+        ompi_check_end(comm, MPI_ERR_OTHER);
+        return MPI_ERR_OTHER;
     }
-    return found;
-}
-
-static int join_end(ompi_communicator_t *comm, int rank)
-{
-    ompi_check_find(MPI_ERR_OTHER, NULL,
-                    "Rank %d has found that the calls of the ranks differ, in an earlier call; "
-                    "collectives have ended on this communicator.",
-                    rank);
-    ompi_check_end(comm, MPI_ERR_OTHER);
-    return MPI_ERR_OTHER;
+    return MPI_SUCCESS;
 }
 
 int ompi_check_compare(ompi_communicator_t *comm, uint64_t number)
@@ -334,11 +324,8 @@ int ompi_check_compare(ompi_communicator_t *comm, uint64_t number)
     if (!comm->is_checked)
         return MPI_SUCCESS;
     ompi_difference_t difference = find_difference(comm, number, 0, ompi_comm_peers(comm));
-    if (difference != OMPI_DIFFERS_NOT)
-        return conclude(comm, difference, are_lost(difference));
-    uint64_t call;
-    int rank = find_end(comm, &call);
-    return rank >= 0 ? join_end(comm, rank) : MPI_SUCCESS;
+    return difference == OMPI_DIFFERS_NOT ? find_ended(comm, UINT64_MAX)
+                                          : conclude(comm, difference, are_lost(difference));
 }
 
 int ompi_check_compare_next(ompi_communicator_t *comm, uint64_t number)
@@ -362,22 +349,19 @@ int ompi_check_wait(ompi_communicator_t *comm, uint64_t number, ompi_check_wait_
     uint64_t now = opal_clock_nsec();
     if (sleeps)
         opal_timer_set(&timer, now + AWAKE_NSEC);
+    if (ompi_check_meets(comm)) /* differences come by the records that are under way */
+        return find_ended(comm, number);
     ompi_difference_t difference = find_difference(comm, number, 0, ompi_comm_peers(comm));
     if (wait->since == 0)
         wait->since = now;
     if (difference == OMPI_DIFFERS_NOT && sleeps && now - wait->since > TIMEOUT_NSEC &&
         find_earlier_amount(comm, number))
         return conclude(comm, OMPI_DIFFERS_COUNT, true);
-    uint64_t call;
-    bool differs = difference != OMPI_DIFFERS_NOT;
-    int rank = differs ? -1 : find_end(comm, &call);
-    if (!differs && rank < 0)
-        return MPI_SUCCESS;
+    if (difference == OMPI_DIFFERS_NOT)
+        return find_ended(comm, UINT64_MAX);
     if (wait->differs_since == 0)
         wait->differs_since = now;
-    /* What has made another rank end this very call is on its way to this rank, and says more. */
-    bool is_lost = differs ? are_lost(difference) : call < number;
-    if (!is_lost && now - wait->differs_since < TIMEOUT_NSEC)
+    if (!are_lost(difference) && now - wait->differs_since < TIMEOUT_NSEC)
         return MPI_SUCCESS;
-    return differs ? conclude(comm, difference, true) : join_end(comm, rank);
+    return conclude(comm, difference, true);
 }

@@ -94,6 +94,12 @@ void ompi_check_stop(void);
 /* A communicator begins to have collectives. */
 void ompi_check_comm_add(ompi_communicator_t *comm);
 
+/* Whether all ranks exchange the records of a call before they carry it out. */
+static inline bool ompi_check_meets(const ompi_communicator_t *comm)
+{
+    return comm->is_checked && ompi_check_level == OMPI_CHECK_FULL && !ompi_comm_is_inter(comm);
+}
+
 /* -- calls --------------------------------------------------------------------------------- */
 
 /* The record of the next call, for the caller to fill in, but for number and comm; then

@@ -191,9 +191,9 @@ static void take_their_side(party_t *party)
     } else if (strcmp(head.pml, pml) != 0) {
         char text[OMPI_DYNAMIC_DETAIL_BYTES];
         snprintf(text, sizeof text,
-                 "This side sends its messages by pml/%s, and the other side by pml/%s; both need "
-                 "the same, and mpi_check=full (+full) or not.",
-                 pml, head.pml);
+                 "This side sends its messages by pml/%s with mpi_check=%s, and the other side by "
+                 "pml/%s with %s; both need the same.",
+                 pml, ompi_pml_check_level_of(pml), head.pml, ompi_pml_check_level_of(head.pml));
         set_error(outcome, MPI_ERR_OTHER, text);
     } else {
         outcome->count = head.count;

@@ -79,11 +79,16 @@ static uint32_t communicator_limit(void)
 
 static opal_status_t disagree(unsigned rank, const char *pml)
 {
-    opal_log_error(
-        "rank %u sends its messages by pml/%s, and rank %u by pml/%s; all ranks need the "
-        "same: set pml (and mpi_check, if one has +full) alike for all, and see ompi_info --why "
-        "pml",
-        opal_job()->rank, ompi_pml_name(), rank, pml);
+    const char *name = ompi_pml_name(), *own = ompi_pml_check_level_of(name);
+    const char *other = ompi_pml_check_level_of(pml);
+    if (strcmp(own, other) != 0)
+        opal_log_error("rank %u has mpi_check=%s, and rank %u mpi_check=%s; all ranks need the "
+                       "same: set it alike for all, for example with mpirun --mca mpi_check %s",
+                       opal_job()->rank, own, rank, other, own);
+    else
+        opal_log_error("rank %u sends its messages by pml/%s, and rank %u by pml/%s; all ranks "
+                       "need the same: set pml alike for all, and see ompi_info --why pml",
+                       opal_job()->rank, name, rank, pml);
     return OPAL_ERR_BAD_PARAM;
 }
 
@@ -186,9 +191,8 @@ opal_status_t ompi_messages_start(bool threads)
         ompi_mpool_start((ompi_mpool_leave_pinned_t){ompi_params_leave_pinned(),
                                                      ompi_params_leave_pinned_pipeline()});
         ompi_lock_start(threads);
-        ompi_pml = opal_framework_best(&mca_pml_framework)->answer.ops;
-        if (ompi_params_check_level() == OMPI_CHECK_FULL)
-            ompi_pml = ompi_pml_check(ompi_pml);
+        ompi_pml = ompi_pml_check(opal_framework_best(&mca_pml_framework)->answer.ops,
+                                  ompi_params_check_level());
         if (ompi_pml_is_network())
             status = opal_job_start_together();
     }

@@ -213,19 +213,13 @@ static int run(const ompi_coll_call_t *call)
     return MPI_ERR_UNSUPPORTED_OPERATION;
 }
 
-/* Whether the ranks compare their calls before they carry them out. */
-static bool meets(const ompi_communicator_t *comm)
-{
-    return comm->is_checked && ompi_check_level == OMPI_CHECK_FULL;
-}
-
 int ompi_coll_run(const ompi_coll_call_t *call)
 {
     ompi_communicator_t *comm = call->comm;
     if (!comm->is_checked)
         return run(call);
     int error = ompi_coll_check_begin(call, OMPI_CHECK_BLOCKING);
-    if (error == MPI_SUCCESS && meets(comm))
+    if (error == MPI_SUCCESS && ompi_check_meets(comm))
         error = ompi_coll_check_meet(comm);
     uint64_t number = comm->checked;
     return error == MPI_SUCCESS ? ompi_coll_check_end(comm, number, run(call)) : error;
@@ -241,7 +235,7 @@ static int create(const ompi_coll_call_t *call, ompi_schedule_t *schedule, ompi_
     if (schedule == NULL)
         return MPI_ERR_NO_MEM;
     size_t by = 0;
-    if (meets(call->comm) && !schedule->request.persistent)
+    if (ompi_check_meets(call->comm) && !schedule->request.persistent)
         ompi_coll_check_meet_first(schedule, call->comm);
     int error = build_by(call, &by, schedule);
     count_call(call, by);
@@ -303,7 +297,7 @@ int ompi_coll_prepare(const ompi_coll_call_t *call, ompi_request_t **request)
     int error = MPI_SUCCESS;
     if (call->comm->is_checked)
         error = ompi_coll_check_begin(call, OMPI_CHECK_PERSISTENT);
-    if (error == MPI_SUCCESS && meets(call->comm))
+    if (error == MPI_SUCCESS && ompi_check_meets(call->comm))
         error = ompi_coll_check_meet(call->comm);
     if (error == MPI_SUCCESS)
         error = ompi_schedule_take_number(call->comm, combine, &number);

@@ -136,8 +136,6 @@ static void exchange(ompi_schedule_t *schedule, ompi_communicator_t *comm,
 int ompi_coll_check_meet(ompi_communicator_t *comm)
 {
     size_t bytes = (size_t)comm->size * sizeof(ompi_check_record_t);
-    if (ompi_comm_is_inter(comm))
-        return MPI_SUCCESS;
     ompi_check_record_t *records = aligned_alloc(_Alignof(ompi_check_record_t), bytes);
     if (records == NULL)
         return MPI_ERR_NO_MEM;
@@ -167,8 +165,6 @@ static int compare_met(ompi_schedule_t *schedule, void *records)
 
 void ompi_coll_check_meet_first(ompi_schedule_t *schedule, ompi_communicator_t *comm)
 {
-    if (ompi_comm_is_inter(comm))
-        return;
     ompi_check_record_t *records =
         ompi_schedule_room(schedule, (size_t)comm->size * sizeof *records);
     if (!schedule->lacks_memory)

@@ -20,6 +20,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "ompi/check/buffer.h"
 #include "ompi/check/label.h"
@@ -31,6 +32,7 @@ enum { NAME_BYTES = 32 };
 
 static const ompi_pml_ops_t *pml;  /* the chosen one */
 static ompi_pml_ops_t with_checks; /* of it */
+static ompi_check_level_t level;
 
 /* An operation of the user's. */
 typedef struct checked {
@@ -422,8 +424,11 @@ static int checked_imrecv(ompi_message_t *message, const ompi_data_t *data,
     return settle(checked, error, request);
 }
 
-const ompi_pml_ops_t *ompi_pml_check(const ompi_pml_ops_t *chosen)
+const ompi_pml_ops_t *ompi_pml_check(const ompi_pml_ops_t *chosen, ompi_check_level_t wanted)
 {
+    level = wanted;
+    if (level != OMPI_CHECK_FULL)
+        return chosen;
     pml = chosen;
     with_checks = *chosen;
     with_checks.isend = checked_isend;
@@ -441,10 +446,29 @@ const ompi_pml_ops_t *ompi_pml_check(const ompi_pml_ops_t *chosen)
     return &with_checks;
 }
 
+/* Short, because ranks of a node compare 8 bytes. */
+static const struct {
+    const char *mark, *value;
+} levels[] = {
+    [OMPI_CHECK_OFF] = {"", "off"},
+    [OMPI_CHECK_CHEAP] = {"+some", "cheap"},
+    [OMPI_CHECK_FULL] = {"+full", "full"},
+};
+
 const char *ompi_pml_name(void)
 {
     static char name[NAME_BYTES];
     snprintf(name, sizeof name, "%s%s", opal_framework_best(&mca_pml_framework)->component->name,
-             ompi_pml == &with_checks ? "+full" : "");
+             levels[level].mark);
     return name;
+}
+
+const char *ompi_pml_check_level_of(const char *name)
+{
+    const char *mark = strchr(name, '+');
+    for (size_t i = 0; i < OPAL_COUNT_OF(levels); i++) {
+        if (strcmp(levels[i].mark, mark != NULL ? mark : "") == 0)
+            return levels[i].value;
+    }
+    return "unknown";
 }
