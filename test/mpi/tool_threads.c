@@ -102,6 +102,7 @@ int main(int argc, char **argv)
     MPI_T_pvar_start(session, MPI_T_PVAR_ALL_HANDLES);
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_T_pvar_reset(session, MPI_T_PVAR_ALL_HANDLES);
+    MPI_Barrier(MPI_COMM_WORLD); /* without bytes: no rank sends before both count */
     pthread_create(&tools[0], NULL, look, NULL);
     pthread_create(&tools[1], NULL, tune, NULL);
     for (int i = 0; i < THREADS; i++)
