@@ -263,9 +263,11 @@ static void free_handle(handle_t *handle)
 
 void ompi_tool_cvar_handles_end(void)
 {
-    opal_list_node_t *node;
-    while ((node = opal_list_first(&handles)) != NULL)
+    opal_list_node_t *next;
+    for (opal_list_node_t *node = opal_list_first(&handles); node != NULL; node = next) {
+        next = opal_list_next(&handles, node);
         free_handle(opal_container_of(node, handle_t, node));
+    }
 }
 
 void ompi_tool_cvar_unbind(const ompi_object_t *object)
