@@ -50,7 +50,8 @@ test_fuzz_pmi_server_CFLAGS = $(fuzz_cflags)
 test_fuzz_pmi_server_LDADD = $(fuzz_ldadd)
 
 fuzz_targets += test/fuzz/port_link
-test_fuzz_port_link_SOURCES = test/fuzz/port_link.c ompi/dynamic/records.c
+test_fuzz_port_link_SOURCES = test/fuzz/port_link.c ompi/dynamic/records.c \
+	ompi/errhandler/error_code.c
 test_fuzz_port_link_CFLAGS = $(fuzz_cflags)
 test_fuzz_port_link_LDADD = $(fuzz_ldadd)
 

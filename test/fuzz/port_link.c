@@ -12,6 +12,7 @@
 
 #include "ompi/comm_create/remote_processes.h"
 #include "ompi/dynamic/records.h"
+#include "ompi/errhandler/error_code.h"
 #include "opal/process/port_name.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
@@ -63,6 +64,7 @@ static void try_records(const uint8_t *bytes, size_t length)
     size_t record_bytes;
     if (!ompi_records_check(&head, bytes, length))
         return;
+    require(ompi_error_is_standard(head.error), "an error is one of the standard's classes");
     at += OMPI_SIDE_HEAD_BYTES;
     for (int i = 0; i < head.count; i++) {
         at = ompi_record_next(at, &record, &record_bytes);
