@@ -479,6 +479,18 @@ static void give_up(ompi_request_t *const *requests, size_t count, const ompi_wa
     }
 }
 
+/* A process has left, perhaps since the wait began. */
+OPAL_NOINLINE static void wait_with_loss(ompi_request_t *const *requests, size_t count,
+                                         ompi_wait_t *wait)
+{
+    while (wait->missing > 0) {
+        atomic_store_explicit(&wait->done, 0, memory_order_relaxed);
+        give_up(requests, count, wait);
+        if (wait->missing > 0)
+            ompi_wait_until(&wait->done);
+    }
+}
+
 void ompi_request_wait(ompi_request_t *const *requests, size_t count, size_t wanted)
 {
     ompi_wait_t wait = {0};
@@ -494,13 +506,10 @@ void ompi_request_wait(ompi_request_t *const *requests, size_t count, size_t wan
     size_t missing = wanted > done ? wanted - done : 0;
     bool awaits_all = open <= missing; /* then each has let go of the wait afterwards */
     wait.missing = awaits_all ? open : missing;
-    while (wait.missing > 0) {
-        atomic_store_explicit(&wait.done, 0, memory_order_relaxed);
-        if (opal_unlikely(have_processes_left))
-            give_up(requests, count, &wait);
-        if (wait.missing > 0)
-            ompi_wait_until(&wait.done);
-    }
+    if (wait.missing > 0 && opal_likely(!have_processes_left))
+        ompi_wait_until(&wait.done);
+    if (opal_unlikely(wait.missing > 0))
+        wait_with_loss(requests, count, &wait);
     for (size_t i = 0; !awaits_all && i < count; i++) {
         if (requests[i] != NULL)
             unlink_wait(requests[i], &wait);
