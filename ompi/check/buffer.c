@@ -138,7 +138,7 @@ int ompi_check_buffer_enter(ompi_check_buffer_t *buffer, ompi_communicator_t *co
     for (; node != NULL; node = opal_interval_next(node, begin, end)) {
         const ompi_check_buffer_t *other = opal_container_of(node, ompi_check_buffer_t, range);
         if ((!buffer->is_written && !other->is_written) ||
-            (other->request != NULL && other->request->orphan))
+            (other->request != NULL && other->request->orphan != OMPI_ORPHAN_NOT))
             continue;
         uintptr_t byte = common_byte(buffer, other);
         if (byte != 0)

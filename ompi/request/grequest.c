@@ -76,7 +76,7 @@ bool ompi_grequest_is(const ompi_request_t *request)
 int ompi_grequest_complete(ompi_request_t *request)
 {
     int error = MPI_SUCCESS;
-    if (request->orphan) { /* its user's callback goes before it does */
+    if (request->orphan != OMPI_ORPHAN_NOT) { /* its user's callback goes before it does */
         ompi_unlock();
         error = leave(request);
         ompi_lock();

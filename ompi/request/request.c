@@ -224,9 +224,10 @@ void ompi_request_complete(ompi_request_t *request)
         request->on_complete = NULL;
         call(request, request->on_complete_context);
     }
-    if (opal_unlikely(request->orphan)) { /* no thread waits for it or will free it */
+    if (opal_unlikely(request->orphan !=
+                      OMPI_ORPHAN_NOT)) { /* no thread waits for it or will free it */
         request->active = false;
-        if (request->is_freed)
+        if (request->orphan == OMPI_ORPHAN_FREED && request->comm != NULL)
             note_freed_ended(request->comm);
         ompi_request_release(request);
         return;
@@ -329,11 +330,10 @@ int ompi_request_free(ompi_request_t **slot)
         return MPI_SUCCESS;
     ompi_request_hold(request);
     bool is_open = request->active && !ompi_request_is_done(request);
-    request->orphan = is_open;
+    request->orphan = is_open ? OMPI_ORPHAN_FREED : OMPI_ORPHAN_NOT;
     ompi_request_drop(request);
     if (is_open) {
-        request->is_freed = request->comm != NULL;
-        if (request->is_freed)
+        if (request->comm != NULL)
             request->comm->freed++;
         if (opal_unlikely(have_processes_left) && is_in_vain(request)) /* nobody can cancel it */
             request->ops->give_up(request);

@@ -84,6 +84,13 @@ typedef struct ompi_request_ops {
     bool can_finish_unlocked;
 } ompi_request_ops_t;
 
+/* Whether a request is released when it completes, as nobody waits for it. */
+typedef enum ompi_orphan {
+    OMPI_ORPHAN_NOT,
+    OMPI_ORPHAN_INTERNAL, /* it is a part of something */
+    OMPI_ORPHAN_FREED,    /* by MPI_Request_free; its communicator, if it has one, counts it */
+} ompi_orphan_t;
+
 typedef struct ompi_request {
     ompi_object_t head;
     const ompi_request_ops_t *ops;
@@ -91,8 +98,7 @@ typedef struct ompi_request {
     atomic_int done;           /* paired with the reads of ompi_request_is_done */
     bool active;               /* false: a persistent one that is not started */
     bool persistent;
-    bool orphan;               /* MPI_Request_free: it is released when it completes */
-    bool is_freed;             /* it is an orphan that its communicator counts */
+    uint8_t orphan;            /* ompi_orphan_t */
     bool is_cancel_unanswered; /* MPI_Cancel was called, and no test or wait since */
     unsigned lane;             /* 1 + that of the message that completes it; 0: none is known */
     ompi_wait_t *wait;         /* the wait that is linked to it, or NULL */
@@ -176,8 +182,8 @@ static inline void ompi_request_init_bare(ompi_request_t *request, const ompi_re
     request->comm = comm;
     atomic_store_explicit(&request->done, 0, memory_order_relaxed);
     request->active = true;
-    request->persistent = request->orphan = false;
-    request->is_freed = request->is_cancel_unanswered = false;
+    request->persistent = request->is_cancel_unanswered = false;
+    request->orphan = OMPI_ORPHAN_NOT;
     request->lane = 0;
     request->wait = NULL;
     request->on_complete = NULL;

@@ -115,7 +115,7 @@ static void follow(ompi_schedule_t *schedule, int error, ompi_request_t *message
         note_open(schedule, message, is_send);
     message->on_complete = brings_data ? data_done : message_done;
     message->on_complete_context = schedule;
-    message->orphan = true; /* the request releases itself */
+    message->orphan = OMPI_ORPHAN_INTERNAL; /* the request releases itself */
 }
 
 static void begin_send(ompi_schedule_t *schedule, const ompi_route_t *route,

@@ -364,7 +364,7 @@ static bool receive_frame(opal_process_t *from, unsigned kind, const void *bytes
 static bool is_plain(const ompi_request_t *request)
 {
     return request->lane != 0 && request->wait == NULL && request->on_complete == NULL &&
-           !request->orphan;
+           request->orphan == OMPI_ORPHAN_NOT;
 }
 
 /* The receive that takes the message, if it can be completed here. Else NULL, and nothing has

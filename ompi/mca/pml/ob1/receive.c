@@ -89,7 +89,7 @@ static const ompi_request_ops_t blocking_ops = {.can_finish_unlocked = true};
  * another one. */
 static bool is_cancellable(const ob1_receive_t *receive)
 {
-    return receive->request.ops != &blocking_ops && !receive->request.orphan &&
+    return receive->request.ops != &blocking_ops && receive->request.orphan == OMPI_ORPHAN_NOT &&
            receive->context != OMPI_CONTEXT_COLLECTIVE;
 }
 
