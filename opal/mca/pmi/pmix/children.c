@@ -92,7 +92,7 @@ static opal_status_t look_at(const pmix_value_t *answer, char **text)
 
 opal_status_t client_spawn_trouble(void *state OPAL_UNUSED, const char *parent_port, char **text)
 {
-    pmix_nspace_t name;
+    pmix_nspace_t name = "";
     pmix_info_t *answers;
     size_t count;
     opal_status_t status = OPAL_ERR_NOT_FOUND;
