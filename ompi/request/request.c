@@ -224,8 +224,8 @@ void ompi_request_complete(ompi_request_t *request)
         request->on_complete = NULL;
         call(request, request->on_complete_context);
     }
-    if (opal_unlikely(request->orphan !=
-                      OMPI_ORPHAN_NOT)) { /* no thread waits for it or will free it */
+    /* No thread waits for it or will free it. */
+    if (opal_unlikely(request->orphan != OMPI_ORPHAN_NOT)) {
         request->active = false;
         if (request->orphan == OMPI_ORPHAN_FREED && request->comm != NULL)
             note_freed_ended(request->comm);
@@ -470,7 +470,7 @@ static bool is_linked(const ompi_request_t *request, const ompi_wait_t *wait)
 /* Ends requests that are in vain until the others are as many as the wait misses. */
 static void give_up(ompi_request_t *const *requests, size_t count, const ompi_wait_t *wait)
 {
-    size_t good = 0;
+    long good = 0;
     for (size_t i = 0; i < count; i++)
         good += is_linked(requests[i], wait) && !is_in_vain(requests[i]);
     for (size_t i = 0; i < count && good < wait->missing; i++) {
@@ -505,7 +505,7 @@ void ompi_request_wait(ompi_request_t *const *requests, size_t count, size_t wan
     }
     size_t missing = wanted > done ? wanted - done : 0;
     bool awaits_all = open <= missing; /* then each has let go of the wait afterwards */
-    wait.missing = awaits_all ? open : missing;
+    wait.missing = (long)(awaits_all ? open : missing);
     if (wait.missing > 0 && opal_likely(!have_processes_left))
         ompi_wait_until(&wait.done);
     if (opal_unlikely(wait.missing > 0))

@@ -39,7 +39,7 @@ struct ompi_request;
 /* One wait for one or several requests. */
 typedef struct ompi_wait {
     atomic_int done; /* what opal_wait_until watches; set before that to look again */
-    size_t missing;  /* completions until done is set */
+    long missing;    /* completions until done is set; below 0: more have come at once */
 } ompi_wait_t;
 
 /* What differs between kinds of operations. A slot may be NULL where its comment says so. */

@@ -104,6 +104,24 @@ START_TEST(a_wait_takes_as_many_as_it_wants)
 }
 END_TEST
 
+static int complete_two(void *state)
+{
+    complete_next(state);
+    return 1 + complete_next(state);
+}
+
+START_TEST(more_may_end_at_once_than_a_wait_wants)
+{
+    int wanted = _i + 1, active = COUNT - 2;
+    create_all();
+    opal_progress_remove(complete_next, NULL);
+    ck_assert_int_eq(opal_progress_add(complete_two, NULL), OPAL_SUCCESS);
+    ompi_request_wait(requests, COUNT, (size_t)wanted);
+    ck_assert_int_eq(done_count(), wanted < active ? wanted + wanted % 2 : active);
+    check_unlinked();
+}
+END_TEST
+
 START_TEST(what_is_done_before_counts)
 {
     create_all();
@@ -483,6 +501,7 @@ END_TEST
 
 static const unit_test_t tests[] = {
     {.test = &a_wait_takes_as_many_as_it_wants, .repeats = COUNT},
+    {.test = &more_may_end_at_once_than_a_wait_wants, .repeats = COUNT},
     {.test = &what_is_done_before_counts},
     {.test = &a_completion_counts_for_its_own_wait},
     {.test = &the_callback_runs_once_before_the_end_shows},
