@@ -77,6 +77,8 @@ def parameters():
             default = f"`{facts['default']}`" if facts.get("default") else "unset"
             if facts.get("source") == "read-out":
                 default = "read-out"
+            if "of" in facts:
+                default = f"of one {facts['of']}"
             print("| " + " | ".join(cell(text) for text in (
                 f"`{name}`", facts.get("type", ""), default, limits(facts), meaning)) + " |")
         print()
