@@ -27,6 +27,19 @@ socklen_t opal_pass_address(struct sockaddr_un *address, const char *name)
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(address->sun_path + 1));
 }
 
+int opal_pass_listen(const struct sockaddr_un *address, socklen_t length, int flags)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
+    if (fd >= 0 && bind(fd, (const struct sockaddr *)address, length) == 0 &&
+        listen(fd, SOMAXCONN) == 0)
+        return fd;
+    int error = errno;
+    if (fd >= 0)
+        close(fd);
+    errno = error;
+    return -1;
+}
+
 static bool peer_is_us(int fd)
 {
     struct ucred peer;
@@ -43,15 +56,12 @@ int opal_node_pass_listen(char name[OPAL_NODE_PASS_NAME_BYTES])
     snprintf(name, OPAL_NODE_PASS_NAME_BYTES, "mica-%d-%lx", (int)getpid(), random);
     socklen_t length = opal_pass_address(&address, name);
 
-    int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (listener >= 0 && bind(listener, (struct sockaddr *)&address, length) == 0 &&
-        listen(listener, SOMAXCONN) == 0)
-        return listener;
-    opal_log_error("cannot offer the node's shared memory to the other ranks on the socket @%s: %s",
-                   name, strerror(errno));
-    if (listener >= 0)
-        close(listener);
-    return -1;
+    int listener = opal_pass_listen(&address, length, 0);
+    if (listener < 0)
+        opal_log_error("cannot offer the node's shared memory to the other ranks on the socket "
+                       "@%s: %s",
+                       name, strerror(errno));
+    return listener;
 }
 
 /* The room for descriptors in a message. */

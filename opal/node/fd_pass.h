@@ -33,6 +33,10 @@ OPAL_EXPORT opal_status_t opal_node_pass_fetch(const char *name, int *fd);
  */
 OPAL_EXPORT socklen_t opal_pass_address(struct sockaddr_un *address, const char *name);
 
+/* A stream socket that listens there; `flags` as for socket(2). -1 and errno: EADDRINUSE, if
+ * another process does. */
+OPAL_EXPORT int opal_pass_listen(const struct sockaddr_un *address, socklen_t length, int flags);
+
 /* One message of bytes and descriptors over a local socket; as sendmsg(2) and recvmsg(2). What is
  * received is the caller's to close; less than was sent if this process has no room for more. */
 enum { OPAL_PASS_FDS = 4 };

@@ -45,14 +45,7 @@ static int listen_as(const char *name)
 {
     struct sockaddr_un address;
     socklen_t length = opal_pass_address(&address, name);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd >= 0 && bind(fd, (struct sockaddr *)&address, length) == 0 && listen(fd, SOMAXCONN) == 0)
-        return fd;
-    int error = errno;
-    if (fd >= 0)
-        close(fd);
-    errno = error;
-    return -1;
+    return opal_pass_listen(&address, length, 0);
 }
 
 /* -1: nobody has the name. */

@@ -13,6 +13,7 @@
 
 #include "opal/mca/pmi/base/base.h"
 #include "opal/include/clock.h"
+#include "opal/node/fd_pass.h"
 #include "opal/util/shortage.h"
 
 enum { LISTENS_MSEC = 10000 };
@@ -40,20 +41,6 @@ static bool make_name(uint64_t findings, name_t *name)
                            (unsigned long long)findings, job);
     name->length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)written);
     return true;
-}
-
-/* The name, if no process has it; else -1 and errno. */
-static int bind_name(const name_t *name)
-{
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd >= 0 && bind(fd, (const struct sockaddr *)&name->address, name->length) == 0 &&
-        listen(fd, SOMAXCONN) == 0)
-        return fd;
-    int error = errno;
-    if (fd >= 0)
-        close(fd);
-    errno = error;
-    return -1;
 }
 
 typedef enum answer { SAID, UNANSWERED, STRANGER } answer_t;
@@ -96,7 +83,7 @@ opal_complaint_t opal_complaint_claim(uint64_t findings)
     /* A process that does not answer has ended, or does not listen yet. That of another user may
      * never listen. */
     for (int64_t end = now_msec() + LISTENS_MSEC; now_msec() < end; sched_yield()) {
-        complaint.name = bind_name(&name);
+        complaint.name = opal_pass_listen(&name.address, name.length, SOCK_NONBLOCK);
         if (complaint.name >= 0 || errno != EADDRINUSE)
             return complaint;
         answer_t answer = ask(&name);
