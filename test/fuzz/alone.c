@@ -29,6 +29,11 @@ bool opal_job_is_alone(void)
     return false;
 }
 
+bool opal_job_sees_notices_only(void)
+{
+    return false;
+}
+
 const char *opal_start_key(const char *name, char key[OPAL_START_KEY_BYTES] OPAL_UNUSED)
 {
     return name;

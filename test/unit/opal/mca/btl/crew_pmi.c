@@ -136,6 +136,11 @@ bool opal_job_is_alone(void)
     return false;
 }
 
+bool opal_job_sees_notices_only(void)
+{
+    return false;
+}
+
 void opal_abort(int code)
 {
     _exit(code);

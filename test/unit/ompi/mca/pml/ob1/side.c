@@ -281,7 +281,15 @@ bool opal_job_is_alone(void)
     return false;
 }
 
+bool opal_job_sees_notices_only(void)
+{
+    return false;
+}
+
 /* -- what ob1 and its types need of the rest, which is more than is linked ----------- */
+
+static const ompi_pml_ops_t chosen = {.internal_tags = UINT32_C(1) << 31};
+const ompi_pml_ops_t *ompi_pml = &chosen;
 
 atomic_uint ompi_events_wanted; /* no tool wants any */
 
