@@ -235,10 +235,11 @@ static void free_all(ompi_communicator_t *comm)
     free(comm);
 }
 
-/* Only now others may get its context: what has come for it is gone. */
+/* Only now others may get its context: what has come for it is gone. Not if its collectives have
+ * ended, since messages of abandoned ones may still be under way. */
 void ompi_comm_removed(ompi_communicator_t *comm)
 {
-    if (!comm->lends_context)
+    if (!comm->lends_context && comm->check_error == MPI_SUCCESS)
         ompi_context_give_back(comm->context);
     free_all(comm);
 }
