@@ -32,7 +32,7 @@ static void listen_to_stderr(void)
     close(heard);
 }
 
-/* Returns whether nothing was said. What was is said now. */
+/* Whether the library has printed nothing. What it has printed goes to the real stderr. */
 static bool was_silent(void)
 {
     char text[1024];
@@ -41,7 +41,9 @@ static bool was_silent(void)
     close(true_stderr);
     ssize_t length = pread(heard, text, sizeof text, 0);
     close(heard);
-    return length == 0 || write(STDERR_FILENO, text, (size_t)length) < 0;
+    if (length > 0 && write(STDERR_FILENO, text, (size_t)length) < 0)
+        return false;
+    return length == 0;
 }
 
 /* -- ways to part ------------------------------------------------------------------------------ */

@@ -104,17 +104,23 @@ START_TEST(accepts_and_callers_meet_in_pairs)
 }
 END_TEST
 
+/* Both meet over sockets of the program. */
+static void join_both(opal_meeting_t *one, opal_meeting_t *other, int fds[2])
+{
+    open_waiting();
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+    opal_meeting_join(one, fds[0], 0);
+    opal_meeting_join(other, fds[1], 0);
+    finish(one);
+    finish(other);
+    ck_assert_int_eq(one->status, OPAL_SUCCESS);
+}
+
 START_TEST(sockets_of_the_program_are_joined)
 {
     int fds[2];
     opal_meeting_t one, other;
-    open_waiting();
-    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
-    opal_meeting_join(&one, fds[0], 0);
-    opal_meeting_join(&other, fds[1], 0);
-    finish(&one);
-    finish(&other);
-    ck_assert_int_eq(one.status, OPAL_SUCCESS);
+    join_both(&one, &other, fds);
     swap(&one, &other);
     swap(&other, &one);
     opal_meeting_end(&one);
@@ -158,12 +164,7 @@ START_TEST(a_peer_that_falls_silent_ends_the_swap)
     static unsigned char much[8 << 20]; /* more than the sockets hold */
     int fds[2];
     opal_meeting_t one, silent;
-    open_waiting();
-    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
-    opal_meeting_join(&one, fds[0], 0);
-    opal_meeting_join(&silent, fds[1], 0);
-    finish(&one);
-    finish(&silent);
+    join_both(&one, &silent, fds);
     opal_descriptor_want(&silent.stream->descriptor, 0);
     opal_meeting_swap(&one, much, sizeof much, second_nsec / 20);
     finish(&one);
