@@ -128,6 +128,7 @@ libompi_core_la_SOURCES += \
 	%D%/part/receive.c \
 	%D%/part/send.c \
 	%D%/request/grequest.c %D%/request/grequest.h \
+	%D%/request/look.c %D%/request/look.h \
 	%D%/request/pair.c %D%/request/pair.h \
 	%D%/request/request.c %D%/request/request.h %D%/request/status.h \
 	%D%/runtime/messages.c %D%/runtime/messages.h \

@@ -212,13 +212,13 @@ static bool has_posted(ompi_osc_window_t *window, int rank)
     return (int32_t)(posts - window->targets[rank].started) > 0;
 }
 
-static ompi_osc_look_t look_for_post(ompi_osc_window_t *window, void *what)
+static ompi_look_t look_for_post(ompi_osc_window_t *window, void *what)
 {
     int rank = *(const int *)what;
     if (has_posted(window, rank))
-        return OMPI_OSC_OVER;
-    return ompi_osc_has_deaths() && ompi_osc_has_ended(window, rank) ? OMPI_OSC_FAILED
-                                                                     : OMPI_OSC_WAITS;
+        return OMPI_LOOK_OVER;
+    return ompi_osc_has_deaths() && ompi_osc_has_ended(window, rank) ? OMPI_LOOK_FAILED
+                                                                     : OMPI_LOOK_WAITS;
 }
 
 /* Waits for the post that an epoch of MPI_Win_start needs. */
@@ -293,17 +293,17 @@ int ompi_win_complete(ompi_win_t *win)
     return error;
 }
 
-static ompi_osc_look_t look_for_completions(ompi_osc_window_t *window, void *what)
+static ompi_look_t look_for_completions(ompi_osc_window_t *window, void *what)
 {
     const ompi_win_t *win = what;
     unsigned seen = atomic_load_explicit(&window->own->completions, memory_order_acquire);
     if ((int32_t)(seen - win->completions) >= 0)
-        return OMPI_OSC_OVER;
+        return OMPI_LOOK_OVER;
     for (int i = 0; ompi_osc_has_deaths() && i < win->post_count; i++) {
         if (ompi_osc_has_ended(window, win->post_ranks[i]))
-            return OMPI_OSC_FAILED;
+            return OMPI_LOOK_FAILED;
     }
-    return OMPI_OSC_WAITS;
+    return OMPI_LOOK_WAITS;
 }
 
 static const char incomplete[] = " before its MPI_Win_complete.";
@@ -334,16 +334,16 @@ int ompi_win_test(ompi_win_t *win, bool *is_over)
     *is_over = false;
     if (!win->is_posted)
         return wrong("The window has no epoch of MPI_Win_post.");
-    ompi_osc_look_t found = look_for_completions(&win->osc, win);
-    if (found == OMPI_OSC_WAITS) {
+    ompi_look_t found = look_for_completions(&win->osc, win);
+    if (found == OMPI_LOOK_WAITS) {
         ompi_lock();
         ompi_request_look();
         ompi_unlock();
         found = look_for_completions(&win->osc, win);
     }
-    if (found == OMPI_OSC_WAITS)
+    if (found == OMPI_LOOK_WAITS)
         return MPI_SUCCESS;
-    int error = found == OMPI_OSC_OVER ? MPI_SUCCESS : MPI_ERR_PROC_ABORTED;
+    int error = found == OMPI_LOOK_OVER ? MPI_SUCCESS : MPI_ERR_PROC_ABORTED;
     error = name_ended(win, error, win->post_ranks, win->post_count, incomplete);
     end_post(win);
     *is_over = true;
@@ -353,17 +353,17 @@ int ompi_win_test(ompi_win_t *win, bool *is_over)
 /* -- locks ------------------------------------------------------------------------------------- */
 
 /* A look for a lock that was asked for; what: the target's index on the node. */
-static ompi_osc_look_t look_for_lock(ompi_osc_window_t *window, void *what)
+static ompi_look_t look_for_lock(ompi_osc_window_t *window, void *what)
 {
     int local = *(const int *)what;
     if (ompi_osc_lock_has(window, window->self, local))
-        return OMPI_OSC_OVER;
+        return OMPI_LOOK_OVER;
     if (!ompi_osc_has_deaths())
-        return OMPI_OSC_WAITS;
+        return OMPI_LOOK_WAITS;
     if (ompi_osc_has_ended(window, window->locals[local].rank))
-        return OMPI_OSC_FAILED;
+        return OMPI_LOOK_FAILED;
     ompi_osc_lock_recover(window, local);
-    return ompi_osc_lock_has(window, window->self, local) ? OMPI_OSC_OVER : OMPI_OSC_WAITS;
+    return ompi_osc_lock_has(window, window->self, local) ? OMPI_LOOK_OVER : OMPI_LOOK_WAITS;
 }
 
 static int acquire(ompi_win_t *win, int rank, ompi_osc_lock_kind_t kind)
@@ -544,10 +544,10 @@ int ompi_win_flush(ompi_win_t *win, int rank, bool local)
 /* -- permits -------------------------------------------------------------------------------------
  */
 
-static ompi_osc_look_t look_for_permit(ompi_osc_window_t *window, void *what)
+static ompi_look_t look_for_permit(ompi_osc_window_t *window, void *what)
 {
-    return permit_of(&window->targets[*(const int *)what]) != OMPI_OSC_OPENS ? OMPI_OSC_OVER
-                                                                             : OMPI_OSC_WAITS;
+    return permit_of(&window->targets[*(const int *)what]) != OMPI_OSC_OPENS ? OMPI_LOOK_OVER
+                                                                             : OMPI_LOOK_WAITS;
 }
 
 /* Of several threads one opens a permit, and the others wait for it. Returns what the permit was.

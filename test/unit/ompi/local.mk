@@ -14,9 +14,22 @@ ompi_unit_tests = \
 	%D%/datatype/pack \
 	%D%/datatype/shape \
 	%D%/datatype/signature \
+	%D%/datatype/wire \
 	%D%/dynamic/records \
 	%D%/errhandler/errhandler \
 	%D%/errhandler/error_code \
+	%D%/file/area \
+	%D%/file/belt \
+	%D%/file/cover \
+	%D%/file/crew \
+	%D%/file/datarep \
+	%D%/file/error \
+	%D%/file/file_lock \
+	%D%/file/fingerprint \
+	%D%/file/hints \
+	%D%/file/pointer \
+	%D%/file/range_lock \
+	%D%/file/view \
 	%D%/group/group \
 	%D%/mca/coll/base/base \
 	%D%/mca/coll/base/tuning \
@@ -27,6 +40,15 @@ ompi_unit_tests = \
 	%D%/mca/coll/sm/fold \
 	%D%/mca/coll/sm/step \
 	%D%/handle/handle \
+	%D%/mca/io/base/pool \
+	%D%/mca/io/contract \
+	%D%/mca/io/posix/lock \
+	%D%/mca/io/posix/posix \
+	%D%/mca/io/posix/space \
+	%D%/mca/io/posix/stripe \
+	%D%/mca/io/posix/system \
+	%D%/mca/io/posix/transfer \
+	%D%/mca/io/posix/uring \
 	%D%/mca/mpool/base/marks \
 	%D%/mca/mpool/base/leave_pinned \
 	%D%/mca/mpool/rcache/race \
@@ -57,6 +79,7 @@ ompi_unit_tests = \
 	%D%/ownership/blocks \
 	%D%/part/area \
 	%D%/request/grequest \
+	%D%/request/look \
 	%D%/request/pair \
 	%D%/request/request \
 	%D%/schedule/schedule \
@@ -109,9 +132,42 @@ ompi_unit_libs = libompi_core.la $(ompi_unit_fabric) libopal_core.la $(CHECK_LIB
 %C%_datatype_pack_LDADD = $(ompi_unit_libs)
 %C%_datatype_shape_LDADD = $(ompi_unit_libs)
 %C%_datatype_signature_LDADD = $(ompi_unit_libs)
+%C%_datatype_wire_SOURCES = %D%/datatype/wire.c $(ompi_datatype_model)
+%C%_datatype_wire_LDADD = $(ompi_unit_libs)
 %C%_dynamic_records_LDADD = $(ompi_unit_libs)
 %C%_errhandler_errhandler_LDADD = $(ompi_unit_libs)
 %C%_errhandler_error_code_LDADD = $(ompi_unit_libs)
+%C%_file_area_LDADD = $(ompi_unit_libs)
+%C%_file_area_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=opal_node_has -Wl,--wrap=opal_node_local_rank \
+	-Wl,--wrap=opal_node_slot -Wl,--wrap=opal_node_base -Wl,--wrap=opal_node_peer_is_dead \
+	-Wl,--wrap=opal_node_watch -Wl,--wrap=opal_shared_make -Wl,--wrap=opal_shared_release \
+	-Wl,--wrap=opal_shared_leave -Wl,--wrap=ompi_osc_exchange -Wl,--wrap=ompi_osc_maximum
+# A file in memory, and its locks.
+file_fake_locks = -Wl,--wrap=ompi_file_lock -Wl,--wrap=ompi_file_unlock \
+	-Wl,--wrap=ompi_file_may_sieve_writes
+%C%_file_belt_SOURCES = %D%/file/belt.c %D%/file/fake_file.h
+%C%_file_belt_LDADD = $(ompi_unit_libs)
+%C%_file_belt_LDFLAGS = $(AM_LDFLAGS) $(file_fake_locks) -Wl,--wrap=ompi_file_area_notify \
+	-Wl,--wrap=opal_shared_release
+%C%_file_cover_SOURCES = %D%/file/cover.c %D%/file/fake_file.h $(ompi_datatype_model)
+%C%_file_cover_LDADD = $(ompi_unit_libs)
+%C%_file_cover_LDFLAGS = $(AM_LDFLAGS) $(file_fake_locks)
+%C%_file_crew_SOURCES = %D%/file/crew.c $(ompi_datatype_model)
+%C%_file_crew_LDADD = $(ompi_unit_libs)
+%C%_file_datarep_LDADD = $(ompi_unit_libs)
+%C%_file_datarep_SOURCES = %D%/file/datarep.c $(ompi_datatype_model)
+%C%_file_error_LDADD = $(ompi_unit_libs)
+%C%_file_error_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=opal_job
+%C%_file_file_lock_LDADD = $(ompi_unit_libs)
+%C%_file_file_lock_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=opal_job
+%C%_file_fingerprint_SOURCES = %D%/file/fingerprint.c $(file_sample_view)
+file_sample_view = $(ompi_datatype_model) %D%/file/sample_view.h
+%C%_file_fingerprint_LDADD = $(ompi_unit_libs)
+%C%_file_hints_LDADD = $(ompi_unit_libs)
+%C%_file_pointer_LDADD = $(ompi_unit_libs)
+%C%_file_range_lock_LDADD = $(ompi_unit_libs)
+%C%_file_view_LDADD = $(ompi_unit_libs)
+%C%_file_view_SOURCES = %D%/file/view.c $(file_sample_view)
 %C%_group_group_LDADD = $(ompi_unit_libs)
 %C%_runtime_runtime_LDADD = $(ompi_unit_libs)
 %C%_mca_coll_base_base_LDADD = $(ompi_unit_libs)
@@ -297,6 +353,50 @@ osc_btl = $(ompi_datatype_model) %D%/mca/osc/messages/fake_btl.h $(osc_messages_
 %C%_mca_osc_messages_type_refused_SOURCES = %D%/mca/osc/messages/type_refused.c $(osc_btl)
 %C%_mca_osc_messages_type_refused_CFLAGS = $(AM_CFLAGS)
 %C%_mca_osc_messages_type_refused_LDADD = $(ompi_unit_libs)
+# Time and threads are the test's.
+%C%_mca_io_base_pool_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=pthread_create,--wrap=pthread_cond_timedwait
+%C%_mca_io_base_pool_LDADD = $(ompi_unit_libs)
+# Where a component is a DSO, the library does not have it.
+if !MCA_STATIC_io_posix
+io_posix_dso = $(mca_io_posix_sources)
+endif
+%C%_mca_io_contract_SOURCES = %D%/mca/io/contract.c $(io_posix_dso)
+%C%_mca_io_contract_CFLAGS = $(AM_CFLAGS)
+%C%_mca_io_contract_LDADD = $(ompi_unit_libs)
+# System calls that fail.
+io_posix_sources = %D%/mca/io/posix/faults.h $(io_posix_dso)
+io_posix_ldflags = $(AM_LDFLAGS) -Wl,--wrap=open,--wrap=close,--wrap=fstat,--wrap=fstatfs,--wrap=statfs \
+	-Wl,--wrap=lseek,--wrap=ftruncate,--wrap=fallocate,--wrap=fdatasync,--wrap=fcntl \
+	-Wl,--wrap=preadv,--wrap=pwritev,--wrap=preadv2,--wrap=pwritev2,--wrap=poll
+%C%_mca_io_posix_lock_SOURCES = %D%/mca/io/posix/lock.c $(io_posix_sources)
+%C%_mca_io_posix_lock_CFLAGS = $(AM_CFLAGS)
+%C%_mca_io_posix_lock_LDFLAGS = $(io_posix_ldflags)
+%C%_mca_io_posix_lock_LDADD = $(ompi_unit_libs)
+%C%_mca_io_posix_posix_SOURCES = %D%/mca/io/posix/posix.c $(io_posix_sources)
+%C%_mca_io_posix_posix_CFLAGS = $(AM_CFLAGS)
+%C%_mca_io_posix_posix_LDFLAGS = $(io_posix_ldflags)
+%C%_mca_io_posix_posix_LDADD = $(ompi_unit_libs)
+%C%_mca_io_posix_space_SOURCES = %D%/mca/io/posix/space.c $(io_posix_sources)
+%C%_mca_io_posix_space_CFLAGS = $(AM_CFLAGS)
+%C%_mca_io_posix_space_LDFLAGS = $(io_posix_ldflags)
+%C%_mca_io_posix_space_LDADD = $(ompi_unit_libs)
+%C%_mca_io_posix_stripe_SOURCES = %D%/mca/io/posix/stripe.c $(io_posix_sources)
+%C%_mca_io_posix_stripe_CFLAGS = $(AM_CFLAGS)
+%C%_mca_io_posix_stripe_LDFLAGS = $(io_posix_ldflags) -Wl,--wrap=ioctl,--wrap=fgetxattr
+%C%_mca_io_posix_stripe_LDADD = $(ompi_unit_libs)
+%C%_mca_io_posix_system_SOURCES = %D%/mca/io/posix/system.c $(io_posix_sources)
+%C%_mca_io_posix_system_CFLAGS = $(AM_CFLAGS)
+%C%_mca_io_posix_system_LDFLAGS = $(io_posix_ldflags)
+%C%_mca_io_posix_system_LDADD = $(ompi_unit_libs)
+%C%_mca_io_posix_transfer_SOURCES = %D%/mca/io/posix/transfer.c $(io_posix_sources)
+%C%_mca_io_posix_transfer_CFLAGS = $(AM_CFLAGS)
+%C%_mca_io_posix_transfer_LDFLAGS = $(io_posix_ldflags)
+%C%_mca_io_posix_transfer_LDADD = $(ompi_unit_libs)
+%C%_mca_io_posix_uring_SOURCES = %D%/mca/io/posix/uring.c $(io_posix_sources)
+%C%_mca_io_posix_uring_CFLAGS = $(AM_CFLAGS)
+%C%_mca_io_posix_uring_LDFLAGS = $(io_posix_ldflags) -Wl,--wrap=io_uring_queue_init_params \
+	-Wl,--wrap=io_uring_register_eventfd,--wrap=io_uring_submit,--wrap=io_uring_peek_batch_cqe
+%C%_mca_io_posix_uring_LDADD = $(ompi_unit_libs) $(LIBURING_LIBS)
 %C%_mca_pml_tags_LDADD = $(ompi_unit_libs)
 %C%_handle_handle_LDADD = $(ompi_unit_libs)
 %C%_op_op_LDADD = $(ompi_unit_libs)
@@ -304,6 +404,7 @@ osc_btl = $(ompi_datatype_model) %D%/mca/osc/messages/fake_btl.h $(osc_messages_
 %C%_part_area_LDFLAGS = $(unit_segment_ldflags)
 %C%_part_area_LDADD = $(ompi_unit_libs)
 %C%_request_grequest_LDADD = $(ompi_unit_libs)
+%C%_request_look_LDADD = $(ompi_unit_libs)
 %C%_request_pair_LDADD = $(ompi_unit_libs)
 %C%_request_request_LDADD = $(ompi_unit_libs)
 %C%_schedule_schedule_LDADD = $(ompi_unit_libs)

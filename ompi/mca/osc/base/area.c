@@ -7,7 +7,6 @@
 
 #include "opal/mca/btl/btl.h"
 #include "opal/process/process.h"
-#include "opal/progress/wait.h"
 #include "opal/threads/membarrier.h"
 
 /* -- allocation -------------------------------------------------------------------------------- */
@@ -124,45 +123,19 @@ bool ompi_osc_has_ended(const ompi_osc_window_t *window, int rank)
            opal_node_peer_is_dead(window->locals[local].local_rank);
 }
 
-typedef struct waiter {
-    opal_list_node_t node;
+typedef struct wish {
     ompi_osc_window_t *window;
     ompi_osc_look_fn_t *look;
     void *what;
-    ompi_osc_look_t found;
-    atomic_int done;
-} waiter_t;
+} wish_t;
 
-/* Those that wait, of all threads. Under ompi_lock. */
-static opal_list_t waiters = {{&waiters.head, &waiters.head}};
-
-static int poll(void *state OPAL_UNUSED)
+static ompi_look_t look_for(void *what)
 {
-    int count = 0;
-    for (opal_list_node_t *next, *node = opal_list_first(&waiters); node != NULL; node = next) {
-        waiter_t *waiter = opal_container_of(node, waiter_t, node);
-        next = opal_list_next(&waiters, node);
-        waiter->found = waiter->look(waiter->window, waiter->what);
-        if (waiter->found == OMPI_OSC_WAITS)
-            continue;
-        opal_list_remove(node);
-        opal_wait_signal(&waiter->done);
-        count++;
-    }
-    if (opal_list_is_empty(&waiters))
-        opal_progress_remove(poll, NULL);
-    return count;
+    const wish_t *wish = what;
+    return wish->look(wish->window, wish->what);
 }
 
 int ompi_osc_wait(ompi_osc_window_t *window, ompi_osc_look_fn_t *look, void *what)
 {
-    waiter_t waiter = {.window = window, .look = look, .what = what};
-    waiter.found = look(window, what);
-    if (waiter.found == OMPI_OSC_WAITS) {
-        if (opal_list_is_empty(&waiters) && opal_progress_add(poll, NULL) != OPAL_SUCCESS)
-            return MPI_ERR_INTERN;
-        opal_list_append(&waiters, &waiter.node);
-        ompi_wait_until(&waiter.done);
-    }
-    return waiter.found == OMPI_OSC_FAILED ? MPI_ERR_PROC_ABORTED : MPI_SUCCESS;
+    return ompi_look_wait(look_for, &(wish_t){window, look, what});
 }

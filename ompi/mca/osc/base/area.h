@@ -22,6 +22,7 @@
 #include "opal/mca/btl/btl.h"
 #include "opal/node/shared.h"
 #include "ompi/mca/osc/osc.h"
+#include "ompi/request/look.h"
 
 /* How one-element accumulates to a rank's memory are done; it only rises. */
 typedef enum ompi_osc_mode {
@@ -101,17 +102,11 @@ static inline bool ompi_osc_has_deaths(void)
     return opal_btl_failures != 0 || opal_node_deaths() != 0;
 }
 
-typedef enum ompi_osc_look {
-    OMPI_OSC_WAITS,
-    OMPI_OSC_OVER,
-    OMPI_OSC_FAILED, /* a rank that it needs has ended */
-} ompi_osc_look_t;
-
 /* Looks whether what is waited for has happened. */
-typedef ompi_osc_look_t ompi_osc_look_fn_t(ompi_osc_window_t *window, void *what);
+typedef ompi_look_t ompi_osc_look_fn_t(ompi_osc_window_t *window, void *what);
 
-/* Waits under ompi_lock. The one that makes it happen calls ompi_osc_notify, or holds ompi_lock and
- * is in progress. Returns MPI_ERR_PROC_ABORTED if it failed. */
+/* ompi_look_wait. The one that makes it happen calls ompi_osc_notify, or holds ompi_lock and is in
+ * progress. */
 OPAL_EXPORT int ompi_osc_wait(ompi_osc_window_t *window, ompi_osc_look_fn_t *look, void *what);
 
 #endif

@@ -153,11 +153,11 @@ static int unlock(ompi_osc_window_t *window, int rank, ompi_osc_lock_kind_t kind
 
 /* -- waiting for answers ----------------------------------------------------------------------- */
 
-static ompi_osc_look_t look_for_end(ompi_osc_window_t *window, void *what)
+static ompi_look_t look_for_end(ompi_osc_window_t *window, void *what)
 {
     const messages_operation_t *operation = what;
     (void)window;
-    return operation->is_over ? OMPI_OSC_OVER : OMPI_OSC_WAITS;
+    return operation->is_over ? OMPI_LOOK_OVER : OMPI_LOOK_WAITS;
 }
 
 /* Sends a frame that is answered by DONE, and waits for that. Under ompi_lock. */
@@ -197,11 +197,11 @@ typedef struct wish {
     int rank;
 } wish_t;
 
-static ompi_osc_look_t look_for_answers(ompi_osc_window_t *given, void *what)
+static ompi_look_t look_for_answers(ompi_osc_window_t *given, void *what)
 {
     const wish_t *wish = what;
     (void)given;
-    return wish->window->ranks[wish->rank].unanswered == 0 ? OMPI_OSC_OVER : OMPI_OSC_WAITS;
+    return wish->window->ranks[wish->rank].unanswered == 0 ? OMPI_LOOK_OVER : OMPI_LOOK_WAITS;
 }
 
 static int take_failure(messages_rank_t *state)

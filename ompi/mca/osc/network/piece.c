@@ -163,19 +163,19 @@ typedef struct attempt {
 } attempt_t;
 
 /* For the order of accumulates to one location. */
-static ompi_osc_look_t look_for_turn(ompi_osc_window_t *window OPAL_UNUSED, void *what)
+static ompi_look_t look_for_turn(ompi_osc_window_t *window OPAL_UNUSED, void *what)
 {
-    return is_accumulated(what) ? OMPI_OSC_WAITS : OMPI_OSC_OVER;
+    return is_accumulated(what) ? OMPI_LOOK_WAITS : OMPI_LOOK_OVER;
 }
 
-static ompi_osc_look_t look_for_room(ompi_osc_window_t *window, void *what)
+static ompi_look_t look_for_room(ompi_osc_window_t *window, void *what)
 {
     attempt_t *attempt = what;
     if (attempt->piece->window == NULL || network.is_broken ||
         (ompi_osc_has_deaths() && ompi_osc_has_ended(window, attempt->piece->rank)))
-        return OMPI_OSC_FAILED;
+        return OMPI_LOOK_FAILED;
     attempt->result = attempt->call(attempt->piece);
-    return attempt->result == -FI_EAGAIN ? OMPI_OSC_WAITS : OMPI_OSC_OVER;
+    return attempt->result == -FI_EAGAIN ? OMPI_LOOK_WAITS : OMPI_LOOK_OVER;
 }
 
 /* If the provider needs that. */
@@ -252,11 +252,11 @@ typedef struct wish {
     bool local;
 } wish_t;
 
-static ompi_osc_look_t look_for_end(ompi_osc_window_t *window OPAL_UNUSED, void *what)
+static ompi_look_t look_for_end(ompi_osc_window_t *window OPAL_UNUSED, void *what)
 {
     const wish_t *wish = what;
-    return (wish->local ? wish->rank->unsafe : wish->rank->pending) == 0 ? OMPI_OSC_OVER
-                                                                         : OMPI_OSC_WAITS;
+    return (wish->local ? wish->rank->unsafe : wish->rank->pending) == 0 ? OMPI_LOOK_OVER
+                                                                         : OMPI_LOOK_WAITS;
 }
 
 int network_wait(network_window_t *window, int rank, bool local)
