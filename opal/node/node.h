@@ -79,8 +79,8 @@ typedef struct opal_node_slot {
      * written their modex records. */
     atomic_uint modex_count[OPAL_MODEX_KINDS];
 
-    /* There, too: the offset of the locks of one-sided communication; 0: not made yet. */
-    _Atomic uint64_t stripes;
+    /* There, too, found by opal_shared_find: the locks of one-sided communication, and of files. */
+    _Atomic uint64_t stripes, file_locks;
 
     /* The offset of what the owner tells the others about its calls (mpi_check); 0: nothing. */
     _Atomic uint64_t board;

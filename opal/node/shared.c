@@ -54,6 +54,19 @@ void opal_shared_leave(opal_shared_t *shared)
     atomic_fetch_add_explicit(&shared->left, 1, memory_order_release);
 }
 
+void *opal_shared_find(_Atomic uint64_t *word, size_t bytes)
+{
+    uint64_t offset = atomic_load_explicit(word, memory_order_acquire);
+    if (offset == 0) {
+        uint64_t made = opal_node_carve(bytes);
+        if (made == 0 || opal_node_populate(opal_node_at(made), bytes) != OPAL_SUCCESS)
+            return NULL;
+        if (atomic_compare_exchange_strong(word, &offset, made))
+            offset = made;
+    }
+    return opal_node_at(offset);
+}
+
 void opal_shared_stop(void)
 {
     released = NULL;

@@ -14,6 +14,7 @@
 
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "opal/include/compiler.h"
 
@@ -36,6 +37,13 @@ OPAL_EXPORT void opal_shared_release(opal_shared_t *shared, int users);
 
 /* Called by each user, once: it no longer uses the memory. */
 OPAL_EXPORT void opal_shared_leave(opal_shared_t *shared);
+
+/*
+ * Memory that all processes of the node use as long as the job runs: found by a word of the
+ * segment, or made, cleared, if the word is 0. Of several processes that make it one sets the word,
+ * and what the others have carved is not used. NULL: there is no room.
+ */
+OPAL_EXPORT void *opal_shared_find(_Atomic uint64_t *word, size_t bytes);
 
 /* Called when this process detaches from the segment. */
 void opal_shared_stop(void);

@@ -8,6 +8,7 @@
 
 #include "opal/arch/pause.h"
 #include "opal/node/node.h"
+#include "opal/node/shared.h"
 #include "opal/process/process.h"
 
 enum { SPINS = 100, YIELDS_PER_CHECK = 100 };
@@ -24,22 +25,14 @@ static size_t table_bytes(void)
     return OMPI_OSC_STRIPE_LOCKS * sizeof(ompi_osc_stripe_t);
 }
 
-/* Of several ranks that carve a table, one sets the word, and the others' tables are not used. */
 static ompi_osc_stripe_t *find_shared(void)
 {
     if (opal_node_base() == NULL)
         return NULL;
-    _Atomic uint64_t *word = &opal_node_slot(0)->stripes;
-    uint64_t offset = atomic_load_explicit(word, memory_order_acquire);
-    if (offset == 0) {
-        uint64_t made = opal_node_carve(table_bytes());
-        if (made == 0 || opal_node_populate(opal_node_at(made), table_bytes()) != OPAL_SUCCESS)
-            return NULL;
-        if (atomic_compare_exchange_strong(word, &offset, made))
-            offset = made;
-    }
-    ompi_osc_stripe_self = 1 + (unsigned)opal_node_local_rank(opal_process_self()->index);
-    return opal_node_at(offset);
+    ompi_osc_stripe_t *table = opal_shared_find(&opal_node_slot(0)->stripes, table_bytes());
+    if (table != NULL)
+        ompi_osc_stripe_self = 1 + (unsigned)opal_node_local_rank(opal_process_self()->index);
+    return table;
 }
 
 bool ompi_osc_stripes_start(void)
