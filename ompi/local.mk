@@ -68,6 +68,7 @@ libompi_core_la_SOURCES += \
 	%D%/datatype/receive.h \
 	%D%/datatype/shape.c %D%/datatype/shape.h \
 	%D%/datatype/signature.c %D%/datatype/signature.h \
+	%D%/datatype/wire.c %D%/datatype/wire.h \
 	%D%/dynamic/dynamic.h \
 	%D%/dynamic/meet.c \
 	%D%/dynamic/records.c %D%/dynamic/records.h \
