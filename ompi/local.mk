@@ -63,6 +63,7 @@ libompi_core_la_SOURCES += \
 	%D%/datatype/external.c %D%/datatype/external.h \
 	%D%/datatype/kernel.c %D%/datatype/kernel.h \
 	%D%/datatype/layout.c %D%/datatype/layout.h \
+	%D%/datatype/order.c %D%/datatype/order.h \
 	%D%/datatype/pack.c \
 	%D%/datatype/predefined.c %D%/datatype/predefined.h \
 	%D%/datatype/receive.h \

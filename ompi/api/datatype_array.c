@@ -4,12 +4,6 @@
 #include "ompi/api/datatype_create.h"
 #include "ompi/datatype/array.h"
 
-/* The dimension that is treated as number `step`: the one that is dense in memory comes first. */
-static int dimension_at(int step, int ndims, int order)
-{
-    return order == MPI_ORDER_FORTRAN ? step : ndims - 1 - step;
-}
-
 static int check_order(int order)
 {
     if (order != MPI_ORDER_C && order != MPI_ORDER_FORTRAN)
@@ -53,15 +47,9 @@ int ompi_api_type_create_subarray(int ndims, ompi_ints_t array_of_sizes,
     if (outcome != MPI_SUCCESS)
         return outcome;
 
-    ompi_shape_t shape = ompi_shape_copy(&oldtype->shape);
-    for (int step = 0; step < ndims && outcome == MPI_SUCCESS; step++) {
-        size_t i = (size_t)dimension_at(step, ndims, order);
-        ompi_shape_t inner = shape;
-        outcome = ompi_array_slice(&inner, ompi_ints_at(array_of_sizes, i),
-                                   ompi_ints_at(array_of_subsizes, i),
-                                   ompi_ints_at(array_of_starts, i), &shape);
-        ompi_shape_release(&inner);
-    }
+    ompi_shape_t shape;
+    outcome = ompi_array_slice(&oldtype->shape, ndims, array_of_sizes, array_of_subsizes,
+                               array_of_starts, order, &shape);
     if (outcome != MPI_SUCCESS)
         return ompi_api_shape_error(outcome);
 
@@ -80,12 +68,6 @@ int ompi_api_type_create_subarray(int ndims, ompi_ints_t array_of_sizes,
 }
 
 /* Distributed arrays. */
-
-/* One dimension of a distributed array. */
-typedef struct distribution {
-    MPI_Count size, block;
-    int process, processes;
-} distribution_t;
 
 static int bad_distribution(const char *reason)
 {
@@ -108,42 +90,27 @@ static int check_processes(int size, int rank, int ndims, const int psizes[])
     return MPI_SUCCESS;
 }
 
-/* Reads how a dimension is distributed; sets its block. */
-static int read_distribution(int distribution, int argument, distribution_t *dimension)
+static int check_distribution(int distribution, int argument, MPI_Count size, int processes)
 {
-    MPI_Count size = dimension->size, processes = dimension->processes;
     if (size < 1)
         return bad_distribution("A dimension of the array is not positive.");
     if (argument != MPI_DISTRIBUTE_DFLT_DARG && argument < 1 && distribution != MPI_DISTRIBUTE_NONE)
         return bad_distribution("A distribution's argument is not positive.");
     switch (distribution) {
     case MPI_DISTRIBUTE_NONE:
-        dimension->block = size;
         return processes == 1 ? MPI_SUCCESS
                               : bad_distribution("A dimension with MPI_DISTRIBUTE_NONE has more "
                                                  "than one process.");
     case MPI_DISTRIBUTE_BLOCK:
-        dimension->block = argument == MPI_DISTRIBUTE_DFLT_DARG
-                               ? size / processes + (size % processes > 0)
-                               : argument;
-        return dimension->block >= size / processes + (size % processes > 0)
+        return argument == MPI_DISTRIBUTE_DFLT_DARG ||
+                       argument >= size / processes + (size % processes > 0)
                    ? MPI_SUCCESS
                    : bad_distribution("The blocks of MPI_DISTRIBUTE_BLOCK do not cover the array.");
     case MPI_DISTRIBUTE_CYCLIC:
-        dimension->block = argument == MPI_DISTRIBUTE_DFLT_DARG ? 1 : argument;
         return MPI_SUCCESS;
     default:
         return bad_distribution("There is no such distribution.");
     }
-}
-
-/* The coordinates of a process in its grid, whose last dimension varies fastest whatever the order
- * of the array is: the coordinate in dimension i. */
-static int coordinate(int rank, int i, int ndims, const int psizes[])
-{
-    for (int k = ndims - 1; k > i; k--)
-        rank /= psizes[k];
-    return rank % psizes[i];
 }
 
 static int check_darray(int size, int rank, int ndims, ompi_ints_t gsizes, const int distribs[],
@@ -156,7 +123,11 @@ static int check_darray(int size, int rank, int ndims, ompi_ints_t gsizes, const
         return outcome;
     if (distribs == NULL || dargs == NULL || psizes == NULL)
         return bad_distribution("A list is NULL.");
-    return check_processes(size, rank, ndims, psizes);
+    outcome = check_processes(size, rank, ndims, psizes);
+    for (int i = 0; i < ndims && outcome == MPI_SUCCESS; i++)
+        outcome =
+            check_distribution(distribs[i], dargs[i], ompi_ints_at(gsizes, (size_t)i), psizes[i]);
+    return outcome;
 }
 
 static void record_darray(ompi_envelope_t *envelope, int size, int rank, int ndims,
@@ -183,24 +154,12 @@ int ompi_api_type_create_darray(int size, int rank, int ndims, ompi_ints_t array
     if (outcome != MPI_SUCCESS)
         return outcome;
 
-    ompi_shape_t shape = ompi_shape_copy(&oldtype->shape);
-    for (int step = 0; step < ndims; step++) {
-        int i = dimension_at(step, ndims, order);
-        ompi_shape_t inner = shape;
-        distribution_t dimension = {
-            .size = ompi_ints_at(array_of_gsizes, (size_t)i),
-            .process = coordinate(rank, i, ndims, array_of_psizes),
-            .processes = array_of_psizes[i],
-        };
-        outcome = read_distribution(array_of_distribs[i], array_of_dargs[i], &dimension);
-        if (outcome == MPI_SUCCESS)
-            outcome = ompi_api_shape_error(ompi_array_deal(&inner, dimension.size, dimension.block,
-                                                           dimension.process, dimension.processes,
-                                                           &shape));
-        ompi_shape_release(&inner);
-        if (outcome != MPI_SUCCESS)
-            return outcome;
-    }
+    ompi_shape_t shape;
+    ompi_array_deal_t deal = {
+        rank, ndims, order, array_of_gsizes, array_of_distribs, array_of_dargs, array_of_psizes};
+    outcome = ompi_array_deal(&oldtype->shape, &deal, &shape);
+    if (outcome != MPI_SUCCESS)
+        return ompi_api_shape_error(outcome);
 
     bool large = array_of_gsizes.wide;
     size_t dims = (size_t)ndims;

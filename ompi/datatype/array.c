@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parts of one dimension of an array. */
+/* Parts of one dimension of an array, and of all. */
 #include "ompi/datatype/array.h"
 
 /* Finishes a collection with the bounds of `size` old elements from 0 on. */
@@ -29,8 +29,9 @@ static void add_part(ompi_shape_join_t *join, const ompi_shape_t *old, MPI_Count
         ompi_shape_join_add(join, old, displacement, part);
 }
 
-int ompi_array_slice(const ompi_shape_t *old, MPI_Count size, MPI_Count part, MPI_Count start,
-                     ompi_shape_t *shape)
+/* [start, start + part) of a dimension of that size. */
+static int slice_dimension(const ompi_shape_t *old, MPI_Count size, MPI_Count part, MPI_Count start,
+                           ompi_shape_t *shape)
 {
     ompi_shape_join_t join;
     ompi_shape_join_begin(&join);
@@ -55,8 +56,10 @@ static int repeat_blocks(const ompi_shape_t *old, MPI_Count block, MPI_Count cou
     return outcome;
 }
 
-int ompi_array_deal(const ompi_shape_t *old, MPI_Count size, MPI_Count block, int process,
-                    int processes, ompi_shape_t *shape)
+/* What process `process` of `processes` has of a dimension of that size if it is dealt out in
+ * blocks: block 0 to process 0, block 1 to process 1 ... */
+static int deal_dimension(const ompi_shape_t *old, MPI_Count size, MPI_Count block, int process,
+                          int processes, ompi_shape_t *shape)
 {
     MPI_Count first, distance, displacement, beyond;
     ompi_shape_join_t join;
@@ -80,5 +83,65 @@ int ompi_array_deal(const ompi_shape_t *old, MPI_Count size, MPI_Count block, in
         add_part(&join, old, last, size - last);
     outcome = finish(&join, old, size, shape);
     ompi_shape_release(&blocks);
+    return outcome;
+}
+
+/* The dimension that is treated as number `step`: the one that is dense in memory comes first. */
+static size_t dimension_at(int step, int ndims, int order)
+{
+    return (size_t)(order == MPI_ORDER_FORTRAN ? step : ndims - 1 - step);
+}
+
+int ompi_array_slice(const ompi_shape_t *old, int ndims, ompi_ints_t sizes, ompi_ints_t subsizes,
+                     ompi_ints_t starts, int order, ompi_shape_t *shape)
+{
+    int outcome = MPI_SUCCESS;
+    ompi_shape_t outer = ompi_shape_copy(old);
+    for (int step = 0; step < ndims && outcome == MPI_SUCCESS; step++) {
+        size_t i = dimension_at(step, ndims, order);
+        ompi_shape_t inner = outer;
+        outcome = slice_dimension(&inner, ompi_ints_at(sizes, i), ompi_ints_at(subsizes, i),
+                                  ompi_ints_at(starts, i), &outer);
+        ompi_shape_release(&inner);
+    }
+    if (outcome == MPI_SUCCESS)
+        *shape = outer;
+    return outcome;
+}
+
+/* The coordinates of a process in its grid, whose last dimension varies fastest whatever the order
+ * of the array is: the coordinate in dimension i. */
+static int coordinate(const ompi_array_deal_t *deal, size_t i)
+{
+    int rank = deal->rank;
+    for (size_t k = (size_t)deal->ndims - 1; k > i; k--)
+        rank /= deal->psizes[k];
+    return rank % deal->psizes[i];
+}
+
+static MPI_Count block_of(const ompi_array_deal_t *deal, size_t i)
+{
+    MPI_Count size = ompi_ints_at(deal->sizes, i), processes = deal->psizes[i];
+    if (deal->distribs[i] == MPI_DISTRIBUTE_NONE)
+        return size;
+    if (deal->dargs[i] != MPI_DISTRIBUTE_DFLT_DARG)
+        return deal->dargs[i];
+    return deal->distribs[i] == MPI_DISTRIBUTE_CYCLIC ? 1
+                                                      : size / processes + (size % processes > 0);
+}
+
+int ompi_array_deal(const ompi_shape_t *old, const ompi_array_deal_t *deal, ompi_shape_t *shape)
+{
+    int outcome = MPI_SUCCESS;
+    ompi_shape_t outer = ompi_shape_copy(old);
+    for (int step = 0; step < deal->ndims && outcome == MPI_SUCCESS; step++) {
+        size_t i = dimension_at(step, deal->ndims, deal->order);
+        ompi_shape_t inner = outer;
+        outcome = deal_dimension(&inner, ompi_ints_at(deal->sizes, i), block_of(deal, i),
+                                 coordinate(deal, i), deal->psizes[i], &outer);
+        ompi_shape_release(&inner);
+    }
+    if (outcome == MPI_SUCCESS)
+        *shape = outer;
     return outcome;
 }

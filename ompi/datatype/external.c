@@ -3,7 +3,8 @@
  * Conversion to and from external32.
  *
  * The signature gives, in the order of packing, rows of equal elements. A row is taken out of the
- * layout in chunks, by packing, and converted number by number; unpacking goes the other way.
+ * layout in chunks, by packing, and converted number by number; unpacking goes the other way. What
+ * lies outside of a range of elements is skipped, all repetitions of a signature in one step.
  */
 #include "ompi/datatype/external.h"
 
@@ -24,6 +25,7 @@ typedef struct conversion {
     void *buffer;
     size_t position; /* in the packed form */
     char *external;
+    size_t skip, left; /* elements up to the range, elements of the range */
     bool is_unpack;
 } conversion_t;
 
@@ -128,7 +130,15 @@ static void convert_row(conversion_t *conversion, const ompi_basic_t *basic, siz
 
 static void convert(conversion_t *conversion, const ompi_signature_t *signature, size_t count)
 {
+    if (conversion->left == 0 || signature->elements == 0)
+        return;
+    size_t skipped = conversion->skip / signature->elements;
+    skipped = skipped < count ? skipped : count;
+    conversion->skip -= skipped * signature->elements;
+    count -= skipped;
     if (signature->basic != NULL) {
+        count = count < conversion->left ? count : conversion->left;
+        conversion->left -= count;
         convert_row(conversion, signature->basic, count);
         return;
     }
@@ -136,10 +146,22 @@ static void convert(conversion_t *conversion, const ompi_signature_t *signature,
         convert(conversion, signature->parts[0].signature, count * signature->parts[0].count);
         return;
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && conversion->left > 0; i++) {
         for (size_t j = 0; j < signature->count; j++)
             convert(conversion, signature->parts[j].signature, signature->parts[j].count);
     }
+}
+
+/* The packed bytes in front of the range are those of `from` elements, of which there are so many.
+ */
+static void convert_range(conversion_t *conversion, size_t from, size_t elements)
+{
+    const ompi_signature_t *signature = conversion->type->shape.signature;
+    if (!ompi_signature_bytes(signature, from, &conversion->position))
+        return; /* there is no data */
+    conversion->skip = from;
+    conversion->left = elements;
+    convert(conversion, signature, conversion->count);
 }
 
 size_t ompi_external_bytes(const ompi_datatype_t *type, size_t count)
@@ -149,16 +171,33 @@ size_t ompi_external_bytes(const ompi_datatype_t *type, size_t count)
                                                                                         : bytes;
 }
 
+void ompi_external_pack_elements(const ompi_datatype_t *type, size_t count, const void *buffer,
+                                 size_t from, size_t elements, void *external)
+{
+    conversion_t conversion = {
+        .type = type, .count = count, .buffer = (void *)buffer, .external = external};
+    convert_range(&conversion, from, elements);
+}
+
+void ompi_external_unpack_elements(const ompi_datatype_t *type, size_t count, void *buffer,
+                                   size_t from, size_t elements, const void *external)
+{
+    conversion_t conversion = {.type = type,
+                               .count = count,
+                               .buffer = buffer,
+                               .external = (char *)external,
+                               .is_unpack = true};
+    convert_range(&conversion, from, elements);
+}
+
 void ompi_external_pack(const ompi_datatype_t *type, size_t count, const void *buffer,
                         void *external)
 {
-    conversion_t conversion = {type, count, (void *)buffer, 0, external, false};
-    convert(&conversion, type->shape.signature, count);
+    ompi_external_pack_elements(type, count, buffer, 0, SIZE_MAX, external);
 }
 
 void ompi_external_unpack(const ompi_datatype_t *type, size_t count, void *buffer,
                           const void *external)
 {
-    conversion_t conversion = {type, count, buffer, 0, (char *)external, true};
-    convert(&conversion, type->shape.signature, count);
+    ompi_external_unpack_elements(type, count, buffer, 0, SIZE_MAX, external);
 }

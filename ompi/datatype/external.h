@@ -19,4 +19,11 @@ void ompi_external_pack(const ompi_datatype_t *type, size_t count, const void *b
 void ompi_external_unpack(const ompi_datatype_t *type, size_t count, void *buffer,
                           const void *external);
 
+/* Of the elements of predefined types in the data of `count` elements, in the order of packing, the
+ * `elements` from number `from` on. */
+void ompi_external_pack_elements(const ompi_datatype_t *type, size_t count, const void *buffer,
+                                 size_t from, size_t elements, void *external);
+void ompi_external_unpack_elements(const ompi_datatype_t *type, size_t count, void *buffer,
+                                   size_t from, size_t elements, const void *external);
+
 #endif

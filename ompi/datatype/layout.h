@@ -94,6 +94,25 @@ static inline ompi_layout_t *ompi_layout_child(const ompi_layout_t *layout, size
     return layout->children != NULL ? layout->children[index] : NULL;
 }
 
+/* The child that has the byte `from` < bytes of the packed form, and how much of it lies before. */
+static inline size_t ompi_layout_child_at(const ompi_layout_t *layout, size_t from, size_t *skip)
+{
+    if (layout->kind != OMPI_LAYOUT_LIST) {
+        *skip = from % layout->child->bytes;
+        return from / layout->child->bytes;
+    }
+    size_t low = 0, high = layout->count;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (layout->starts[middle] <= from)
+            low = middle;
+        else
+            high = middle;
+    }
+    *skip = from - layout->starts[low];
+    return low;
+}
+
 /* Concatenation of layouts. {0} is an empty list. */
 typedef struct ompi_layout_part {
     ptrdiff_t offset;

@@ -23,25 +23,6 @@ typedef struct visitor {
                      size_t first, size_t count);
 } visitor_t;
 
-/* The child that has the byte `from` of the packed form, and how much of it lies before. */
-static size_t child_at(const ompi_layout_t *layout, size_t from, size_t *skip)
-{
-    if (layout->kind != OMPI_LAYOUT_LIST) {
-        *skip = from % layout->child->bytes;
-        return from / layout->child->bytes;
-    }
-    size_t low = 0, high = layout->count;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (layout->starts[middle] <= from)
-            low = middle;
-        else
-            high = middle;
-    }
-    *skip = from - layout->starts[low];
-    return low;
-}
-
 /* How many children from `first` on lie wholly in the next `length` bytes; takes theirs away. */
 static size_t whole_children(const ompi_layout_t *layout, size_t first, size_t *length)
 {
@@ -56,7 +37,7 @@ static size_t whole_children(const ompi_layout_t *layout, size_t first, size_t *
         end = layout->count;
         rest = 0;
     } else {
-        end = child_at(layout, limit, &rest);
+        end = ompi_layout_child_at(layout, limit, &rest);
     }
     *length = rest;
     return end - first;
@@ -84,7 +65,7 @@ static bool walk(const ompi_layout_t *layout, uintptr_t origin, size_t from, siz
     if (length == layout->bytes)
         return visitor->children(visitor, layout, origin, 0, layout->count);
     if (from > 0)
-        index = child_at(layout, from, &skip);
+        index = ompi_layout_child_at(layout, from, &skip);
     if (skip > 0) {
         size_t rest = ompi_layout_child_bytes(layout, index) - skip;
         size_t begun = rest < length ? rest : length;

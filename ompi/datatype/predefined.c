@@ -285,6 +285,11 @@ size_t ompi_datatype_predefined_bytes(MPI_Datatype handle)
     return i < ELEMENTS ? elements[i].bytes * elements[i].numbers : 0;
 }
 
+ompi_datatype_t *ompi_datatype_of_basic(const ompi_basic_t *basic)
+{
+    return &element_types[basic - element_basics];
+}
+
 /* The first supported type of a list that ends with MPI_DATATYPE_NULL and has that many bytes. */
 static ompi_datatype_t *of_size(const MPI_Datatype *candidates, size_t bytes)
 {

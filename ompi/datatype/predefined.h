@@ -12,6 +12,9 @@
 /* The size of a predefined datatype that is no pair, also before MPI_Init; 0: there is no such. */
 size_t ompi_datatype_predefined_bytes(MPI_Datatype handle);
 
+/* The predefined type whose element this is, which is the `basic` of a signature. */
+ompi_datatype_t *ompi_datatype_of_basic(const ompi_basic_t *basic);
+
 /* MPI_Type_match_size; NULL: there is none. */
 ompi_datatype_t *ompi_datatype_match_size(int typeclass, size_t bytes);
 
