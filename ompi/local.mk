@@ -104,6 +104,9 @@ libompi_core_la_SOURCES += \
 	%D%/mca/osc/osc.h \
 	%D%/mca/coll/coll.h \
 	%D%/mca/coll/kind.h \
+	%D%/mca/io/base/base.c %D%/mca/io/base/base.h \
+	%D%/mca/io/base/pool.c %D%/mca/io/base/pool.h \
+	%D%/mca/io/io.h \
 	%D%/mca/mpool/base/base.c %D%/mca/mpool/base/base.h \
 	%D%/mca/mpool/base/leave_pinned.c %D%/mca/mpool/base/leave_pinned.h \
 	%D%/mca/mpool/base/marks.c %D%/mca/mpool/base/marks.h \

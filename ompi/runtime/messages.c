@@ -21,6 +21,8 @@
 #include "ompi/dynamic/dynamic.h"
 #include "ompi/handle/handle.h"
 #include "ompi/mca/coll/base/base.h"
+#include "ompi/mca/io/base/base.h"
+#include "ompi/mca/io/base/pool.h"
 #include "ompi/mca/mpool/base/base.h"
 #include "ompi/mca/osc/base/background.h"
 #include "ompi/mca/osc/base/base.h"
@@ -32,8 +34,8 @@
 #include "ompi/runtime/params.h"
 
 static opal_framework_t *const frameworks[] = {&mca_mpool_framework, &mca_btl_framework,
-                                               &mca_pml_framework, &mca_coll_framework,
-                                               &mca_osc_framework};
+                                               &mca_pml_framework,   &mca_coll_framework,
+                                               &mca_osc_framework,   &mca_io_framework};
 
 static opal_status_t open_frameworks(void)
 {
@@ -249,6 +251,7 @@ bool ompi_messages_rest(void)
 void ompi_messages_stop(void)
 {
     ompi_handle_undefine(&ompi_message_no_process.head);
+    ompi_io_pool_stop();
     drain();
     ompi_blocks_end();
     ompi_pml->meet();
