@@ -76,6 +76,8 @@ libompi_core_la_SOURCES += \
 	%D%/dynamic/spawn.c \
 	%D%/errhandler/errhandler.c %D%/errhandler/errhandler.h \
 	%D%/errhandler/error_code.c %D%/errhandler/error_code.h \
+	%D%/file/datarep.c %D%/file/datarep.h \
+	%D%/file/datarep_layout.c \
 	%D%/file/file.c %D%/file/file.h \
 	%D%/group/group.c %D%/group/group.h \
 	%D%/group/set.c \
