@@ -79,6 +79,8 @@ libompi_core_la_SOURCES += \
 	%D%/file/datarep.c %D%/file/datarep.h \
 	%D%/file/datarep_layout.c \
 	%D%/file/file.c %D%/file/file.h \
+	%D%/file/fingerprint.c \
+	%D%/file/view.c %D%/file/view.h \
 	%D%/group/group.c %D%/group/group.h \
 	%D%/group/set.c \
 	%D%/handle/handle.c %D%/handle/handle.h \
