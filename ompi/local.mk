@@ -76,10 +76,13 @@ libompi_core_la_SOURCES += \
 	%D%/dynamic/spawn.c \
 	%D%/errhandler/errhandler.c %D%/errhandler/errhandler.h \
 	%D%/errhandler/error_code.c %D%/errhandler/error_code.h \
+	%D%/file/area.c %D%/file/area.h \
 	%D%/file/datarep.c %D%/file/datarep.h \
 	%D%/file/datarep_layout.c \
 	%D%/file/file.c %D%/file/file.h \
 	%D%/file/fingerprint.c \
+	%D%/file/pointer.c %D%/file/pointer.h \
+	%D%/file/range_lock.c %D%/file/range_lock.h \
 	%D%/file/view.c %D%/file/view.h \
 	%D%/group/group.c %D%/group/group.h \
 	%D%/group/set.c \
