@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Carrying out accesses: see access.h. */
+#include "ompi/file/access.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "opal/include/clock.h"
+#include "ompi/file/file_lock.h"
+#include "ompi/request/status.h"
+
+enum {
+    SEGMENTS = 64,              /* of memory, in one transfer */
+    RUNS = 64,                  /* of the file that are looked at together */
+    CONVERSION_BYTES = 1 << 18, /* that are converted at a time */
+    CHUNK_BYTES = 1 << 14,      /* packed between a buffer with holes and a window */
+    SHORT_BYTES = 1 << 12,      /* a transfer up to there takes the time of a call */
+    LONG_BYTES = 1 << 17,       /* one from there on, that of its bytes */
+    COST_MAX_BYTES = 1 << 18,
+};
+
+/* The memory of an access: the program's, or converted data. */
+typedef struct memory {
+    const ompi_datatype_t *type;
+    size_t count;
+    void *buffer;
+    size_t from; /* the byte of its packed form that the next byte of the file belongs to */
+} memory_t;
+
+void ompi_access_fail_system(ompi_access_t *access, int error, uint64_t byte)
+{
+    access->error = ompi_file_class_of(error);
+    access->system_error = error;
+    access->error_byte = byte;
+}
+
+/* The bytes of the file from the first to the last of these positions. */
+static ompi_run_t span(const ompi_view_t *view, uint64_t position, uint64_t bytes)
+{
+    if (!view->is_ordered)
+        return (ompi_run_t){0, INT64_MAX};
+    uint64_t first = (uint64_t)ompi_view_byte(view, position);
+    return (ompi_run_t){first, (uint64_t)ompi_view_byte(view, position + bytes - 1) + 1 - first};
+}
+
+/* -- what a transfer costs ------------------------------------------------------------------- */
+
+/* A mean that follows what is measured, and does not believe a single one. */
+static void learn(atomic_uint *mean, uint64_t measured)
+{
+    uint64_t before = atomic_load_explicit(mean, memory_order_relaxed), limit = 4 * before;
+    uint64_t now = (7 * before + (measured < limit ? measured : limit)) / 8;
+    atomic_store_explicit(mean, (unsigned)(now > 0 ? now : 1), memory_order_relaxed);
+}
+
+/* Carries a transfer out; short and long ones are measured. */
+static void transfer_and_learn(ompi_file_t *file, ompi_io_transfer_t *transfer, uint64_t bytes)
+{
+    ompi_file_cost_t *cost = &file->costs[transfer->is_write];
+    if (bytes > SHORT_BYTES && bytes < LONG_BYTES) {
+        file->io->ops->transfer(transfer);
+        return;
+    }
+    uint64_t start = opal_clock_nsec();
+    file->io->ops->transfer(transfer);
+    uint64_t nsec = opal_clock_nsec() - start;
+    if (bytes <= SHORT_BYTES)
+        learn(&cost->call_nsec, nsec);
+    else if (transfer->done_bytes == bytes)
+        learn(&cost->mib_nsec, (nsec << 20) / bytes);
+}
+
+uint32_t ompi_file_cost_bytes(const ompi_file_t *file, bool is_write)
+{
+    const ompi_file_cost_t *cost = &file->costs[is_write];
+    uint64_t call = atomic_load_explicit(&cost->call_nsec, memory_order_relaxed);
+    uint64_t mib = atomic_load_explicit(&cost->mib_nsec, memory_order_relaxed);
+    uint64_t bytes = (call << 20) / mib;
+    return (uint32_t)(bytes < COST_MAX_BYTES ? bytes : COST_MAX_BYTES);
+}
+
+/* -- a piece after the other ----------------------------------------------------------------- */
+
+/* Cuts the segments to so many bytes in all. Returns how many are left. */
+static size_t cut(struct iovec *segments, size_t count, size_t bytes)
+{
+    size_t used = 0;
+    for (; used < count && bytes > 0; used++) {
+        if (segments[used].iov_len > bytes)
+            segments[used].iov_len = bytes;
+        bytes -= segments[used].iov_len;
+    }
+    return used;
+}
+
+/* One piece. Returns the bytes that were moved. */
+static uint64_t move_run(ompi_access_t *access, memory_t *memory, ompi_run_t run)
+{
+    struct iovec segments[SEGMENTS];
+    uint64_t done = 0;
+    while (done < run.bytes) {
+        size_t listed;
+        size_t count = ompi_datatype_segments(memory->type, memory->count, memory->buffer,
+                                              memory->from, segments, SEGMENTS, &listed);
+        uint64_t wanted = run.bytes - done < listed ? run.bytes - done : listed;
+        ompi_io_transfer_t transfer = {.file = access->file->io,
+                                       .is_write = access->is_write,
+                                       .offset = run.offset + done,
+                                       .segments = segments,
+                                       .count = cut(segments, count, wanted)};
+        transfer_and_learn(access->file, &transfer, wanted);
+        done += transfer.done_bytes;
+        memory->from += transfer.done_bytes;
+        if (transfer.error != 0)
+            ompi_access_fail_system(access, transfer.error, run.offset + done);
+        if (transfer.done_bytes < wanted)
+            break;
+    }
+    return done;
+}
+
+static uint64_t move_runs(ompi_access_t *access, memory_t *memory, const ompi_run_t *runs,
+                          size_t count)
+{
+    uint64_t done = 0;
+    for (size_t i = 0; i < count; i++) {
+        ompi_file_hold_t hold = {0};
+        ompi_file_lock(access, OMPI_FILE_LOCK_PIECE, runs[i], &hold);
+        uint64_t moved = move_run(access, memory, runs[i]);
+        ompi_file_unlock(&hold);
+        done += moved;
+        if (moved < runs[i].bytes)
+            break;
+    }
+    return done;
+}
+
+/* -- data sieving ---------------------------------------------------------------------------- */
+
+static uint64_t window_bytes(const ompi_access_t *access)
+{
+    const ompi_file_hints_t *hints = &access->file->hints;
+    return access->is_write ? hints->write_buffer_bytes : hints->read_buffer_bytes;
+}
+
+/* Whether it costs less to move all bytes from the first piece to the last, and for a write to read
+ * them before, than to make a call for each piece. */
+static bool is_sieved(const ompi_access_t *access, const ompi_run_t *runs, size_t count,
+                      uint64_t listed)
+{
+    const ompi_file_hints_t *hints = &access->file->hints;
+    uint32_t wish = access->is_write ? hints->ds_write : hints->ds_read;
+    if (count < 2 || wish == OMPI_HINT_DISABLE || !access->view->is_ordered)
+        return false;
+    if (access->is_write && !ompi_file_may_sieve_writes(access->file))
+        return false;
+    if (wish == OMPI_HINT_ENABLE)
+        return true;
+    uint64_t span = runs[count - 1].offset + runs[count - 1].bytes - runs[0].offset;
+    uint64_t more = access->is_write ? 2 * span - listed : span - listed;
+    return more < count * ompi_file_cost_bytes(access->file, access->is_write);
+}
+
+/* A buffer that was used before, or a new one; NULL: no memory. */
+static void *take_window(ompi_file_t *file, size_t bytes)
+{
+    void *window = NULL;
+    if (bytes == ompi_file_hints_preset.read_buffer_bytes)
+        window = atomic_exchange(&file->window, NULL);
+    return window != NULL ? window : malloc(bytes);
+}
+
+static void keep_window(ompi_file_t *file, void *window, size_t bytes)
+{
+    if (bytes == ompi_file_hints_preset.read_buffer_bytes)
+        window = atomic_exchange(&file->window, window);
+    free(window);
+}
+
+/* Between the program's buffer and the window: the data of these positions. */
+static void move_window(const ompi_access_t *access, memory_t *memory, uint64_t position,
+                        size_t bytes, char *window, uint64_t first)
+{
+    char chunk[CHUNK_BYTES];
+    const ompi_view_t *view = access->view;
+    bool is_run = ompi_datatype_is_contiguous(memory->type);
+    for (size_t done = 0, part; done < bytes; done += part) {
+        part = is_run ? bytes : ompi_datatype_clamp(bytes, done, sizeof chunk);
+        void *data =
+            is_run ? (void *)(ompi_datatype_origin(memory->type, memory->buffer) + memory->from)
+                   : chunk;
+        if (!is_run && access->is_write)
+            ompi_datatype_pack(memory->type, memory->count, memory->buffer, memory->from, chunk,
+                               part);
+        if (access->is_write)
+            ompi_view_to_window(view, position + done, part, data, window, first);
+        else
+            ompi_view_from_window(view, position + done, part, data, window, first);
+        if (!is_run && !access->is_write)
+            ompi_datatype_unpack(memory->type, memory->count, memory->buffer, memory->from, chunk,
+                                 part);
+        memory->from += part;
+    }
+}
+
+uint64_t ompi_access_transfer(ompi_access_t *access, bool is_write, ompi_run_t range, void *window)
+{
+    struct iovec segment = {window, range.bytes};
+    ompi_io_transfer_t transfer = {.file = access->file->io,
+                                   .is_write = is_write,
+                                   .offset = range.offset,
+                                   .segments = &segment,
+                                   .count = 1};
+    transfer_and_learn(access->file, &transfer, range.bytes);
+    if (transfer.error != 0)
+        ompi_access_fail_system(access, transfer.error, range.offset + transfer.done_bytes);
+    return transfer.done_bytes;
+}
+
+void ompi_access_move_window(const ompi_access_t *access, uint64_t done, size_t bytes, void *window,
+                             uint64_t first)
+{
+    memory_t memory = {access->type, access->count, access->buffer, done};
+    move_window(access, &memory, access->position + done, bytes, window, first);
+}
+
+/* A window: reads it, and takes the data out or puts it in and writes it back. Returns the bytes of
+ * data. */
+static uint64_t sieve_window(ompi_access_t *access, memory_t *memory, uint64_t position,
+                             uint64_t bytes, char *window, ompi_run_t range)
+{
+    uint64_t moved = ompi_access_transfer(access, false, range, window);
+    if (access->error != MPI_SUCCESS)
+        return 0;
+    if (access->is_write) {
+        memset(window + moved, 0, range.bytes - moved);
+        move_window(access, memory, position, bytes, window, range.offset);
+        moved = ompi_access_transfer(access, true, range, window);
+    }
+    if (moved < range.bytes) {
+        MPI_Offset end = (MPI_Offset)(range.offset + moved);
+        bytes = ompi_view_bytes_before(access->view, end) - position;
+    }
+    if (!access->is_write)
+        move_window(access, memory, position, bytes, window, range.offset);
+    return bytes;
+}
+
+/* As many windows as the data needs; `bytes` is not 0. */
+static uint64_t sieve(ompi_access_t *access, memory_t *memory, uint64_t position, uint64_t bytes)
+{
+    const ompi_view_t *view = access->view;
+    size_t room = window_bytes(access);
+    uint64_t done = 0;
+    char *window = take_window(access->file, room);
+    if (window == NULL) {
+        access->error = MPI_ERR_NO_MEM;
+        return 0;
+    }
+    while (done < bytes && access->error == MPI_SUCCESS) {
+        uint64_t start = position + done, first = (uint64_t)ompi_view_byte(view, start);
+        uint64_t part = ompi_view_position(view, first + room) - start;
+        part = part < bytes - done ? part : bytes - done;
+        ompi_run_t range = span(view, start, part);
+        ompi_file_hold_t hold = {0};
+        ompi_file_lock(access, OMPI_FILE_LOCK_WINDOW, range, &hold);
+        uint64_t moved = 0;
+        if (access->error == MPI_SUCCESS)
+            moved = sieve_window(access, memory, start, part, window, range);
+        ompi_file_unlock(&hold);
+        done += moved;
+        if (moved < part)
+            break;
+    }
+    keep_window(access->file, window, room);
+    return done;
+}
+
+/* -- all of it ------------------------------------------------------------------------------- */
+
+/* How far a sieve goes before the pieces are looked at again: it may change from a part of a view
+ * to the next. */
+static uint64_t sieve_length(const ompi_access_t *access, uint64_t listed, uint64_t rest)
+{
+    uint64_t windows = listed > window_bytes(access) ? listed : 16 * window_bytes(access);
+    return windows < rest ? windows : rest;
+}
+
+/* Moves bytes of the view's data. Returns how many. */
+static uint64_t move(ompi_access_t *access, memory_t *memory, uint64_t position, uint64_t bytes)
+{
+    ompi_run_t runs[RUNS];
+    uint64_t done = 0;
+    while (done < bytes && access->error == MPI_SUCCESS) {
+        uint64_t listed, moved;
+        size_t count =
+            ompi_view_runs(access->view, position + done, bytes - done, runs, RUNS, &listed);
+        if (count == 0) {
+            ompi_access_fail_system(access, EFBIG, INT64_MAX);
+            break;
+        }
+        if (is_sieved(access, runs, count, listed)) {
+            listed = sieve_length(access, listed, bytes - done);
+            moved = sieve(access, memory, position + done, listed);
+        } else {
+            moved = move_runs(access, memory, runs, count);
+        }
+        done += moved;
+        if (moved < listed)
+            break;
+    }
+    return done;
+}
+
+/* Some elements in another representation, from byte `done` of the access on, through a buffer.
+ * Returns the bytes that were moved; *part is what it was about. */
+static uint64_t move_elements(ompi_access_t *access, char *room, uint64_t done, uint64_t *part)
+{
+    const ompi_datarep_t *datarep = access->view->datarep;
+    ompi_datatype_t *type = access->type;
+    size_t count = access->count;
+    uint64_t rest = access->bytes - done;
+    uint64_t limit = done + (rest < CONVERSION_BYTES ? rest : CONVERSION_BYTES);
+    size_t from = ompi_datarep_elements_in(datarep, type, count, done);
+    size_t elements = ompi_datarep_elements_in(datarep, type, count, limit) - from;
+    *part = ompi_datarep_bytes_of(datarep, type, count, from + elements) - done;
+    memory_t memory = {ompi_datatype_of(MPI_BYTE), *part, room, 0};
+    if (access->is_write)
+        access->error =
+            ompi_datarep_write(datarep, type, count, access->buffer, from, elements, room);
+    if (access->error != MPI_SUCCESS)
+        return 0;
+    uint64_t moved = move(access, &memory, access->position + done, *part);
+    if (access->is_write || access->error != MPI_SUCCESS)
+        return moved;
+    elements = ompi_datarep_elements_in(datarep, type, count, done + moved) - from;
+    access->error = ompi_datarep_read(datarep, type, count, access->buffer, from, elements, room);
+    return moved;
+}
+
+static uint64_t move_converted(ompi_access_t *access)
+{
+    char *room = malloc(CONVERSION_BYTES);
+    uint64_t done = 0;
+    if (room == NULL)
+        access->error = MPI_ERR_NO_MEM;
+    while (done < access->bytes && access->error == MPI_SUCCESS) {
+        uint64_t part, moved = move_elements(access, room, done, &part);
+        done += moved;
+        if (moved < part)
+            break;
+    }
+    free(room);
+    return done;
+}
+
+void ompi_access_run(ompi_access_t *access)
+{
+    ompi_file_hold_t hold = {0};
+    if (access->bytes == 0)
+        return;
+    if (access->is_atomic)
+        ompi_file_lock(access, OMPI_FILE_LOCK_ALL,
+                       span(access->view, access->position, access->bytes), &hold);
+    memory_t memory = {access->type, access->count, access->buffer, 0};
+    if (access->error == MPI_SUCCESS)
+        access->done_bytes = ompi_datarep_is_native(access->view->datarep)
+                                 ? move(access, &memory, access->position, access->bytes)
+                                 : move_converted(access);
+    ompi_file_unlock(&hold);
+}
+
+bool ompi_access_is_one_transfer(const ompi_access_t *access, uint64_t *first)
+{
+    ompi_run_t run;
+    uint64_t listed = 0;
+    if (access->is_atomic || !ompi_datarep_is_native(access->view->datarep) || access->bytes == 0)
+        return false;
+    ompi_view_runs(access->view, access->position, access->bytes, &run, 1, &listed);
+    *first = run.offset;
+    return listed == access->bytes;
+}
