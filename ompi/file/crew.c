@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Crews: which ranks move what belongs together, and whether the conveyor pays for them. */
+#include "ompi/file/crew.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum {
+    RUNS = 64,
+    SPARSE = 8, /* at most so many bytes of the file for one of data */
+};
+
+/* All ranks of the communicator that move something, by the beginning of their parts. */
+static int sort_ranks(const ompi_conveyor_part_t *parts, int size, int *order)
+{
+    int count = 0;
+    for (int rank = 0; rank < size; rank++) {
+        int at = count;
+        if (parts[rank].first == parts[rank].end)
+            continue;
+        for (; at > 0 && parts[order[at - 1]].first > parts[rank].first; at--)
+            order[at] = order[at - 1];
+        order[at] = rank;
+        count++;
+    }
+    return count;
+}
+
+static int local_of(const ompi_file_area_t *area, int rank)
+{
+    int local = 0;
+    while (area->locals[local].rank != rank)
+        local++;
+    return local;
+}
+
+/* Which nodes the crew has ranks on, and which of its ranks are on this one. */
+static void find_nodes(ompi_belt_t *belt, int own_rank, int *members)
+{
+    const ompi_file_area_t *area = belt->area;
+    for (int i = 0; i < belt->crew_count; i++) {
+        int node = area->node_of[belt->crew[i]], before = 0;
+        while (before < i && area->node_of[belt->crew[before]] != node)
+            before++;
+        if (node == area->node_of[own_rank]) {
+            if (before == i)
+                belt->node = belt->nodes;
+            if (belt->crew[i] == own_rank)
+                belt->self = belt->member_count;
+            members[belt->member_count++] = local_of(area, belt->crew[i]);
+        }
+        belt->nodes += before == i;
+    }
+    belt->members = members;
+}
+
+bool ompi_crew_find(ompi_belt_t *belt, int own_rank, int size)
+{
+    int *order = belt->area->order, begin = 0;
+    int count = sort_ranks(belt->parts, size, order);
+    bool is_mine = false;
+    for (int i = 0; i < count; i++) {
+        const ompi_conveyor_part_t *part = &belt->parts[order[i]];
+        if (i == begin || part->first >= belt->end) {
+            if (is_mine)
+                break;
+            begin = i;
+            belt->first = part->first;
+            belt->end = part->end;
+        }
+        is_mine = is_mine || order[i] == own_rank;
+        belt->end = part->end > belt->end ? part->end : belt->end;
+        belt->crew_count = i + 1 - begin;
+    }
+    belt->crew = &order[begin];
+    if (is_mine)
+        find_nodes(belt, own_rank, order + size);
+    return is_mine;
+}
+
+bool ompi_crew_gains(ompi_belt_t *belt)
+{
+    const ompi_access_t *access = belt->access;
+    const ompi_file_hints_t *hints = &access->file->hints;
+    uint32_t wish = access->is_write ? hints->cb_write : hints->cb_read;
+    ompi_fingerprint_t sum = {{0, 0}};
+    uint64_t bytes = 0, pieces = 0;
+    if (belt->crew_count < 2 || wish == OMPI_HINT_DISABLE)
+        return false;
+    for (int i = 0; i < belt->crew_count; i++) {
+        const ompi_conveyor_part_t *part = &belt->parts[belt->crew[i]];
+        if (!part->is_fit)
+            return false;
+        bytes += part->bytes;
+        pieces += part->bytes / part->run_bytes + 1;
+        sum = ompi_fingerprint_add(sum, part->fingerprint);
+    }
+    uint64_t range = belt->end - belt->first;
+    ompi_fingerprint_t whole = ompi_fingerprint_of_range(belt->first, range, access->file->key);
+    belt->is_tiled = bytes == range && memcmp(&sum, &whole, sizeof sum) == 0;
+    uint64_t cost = belt->parts[belt->crew[0]].cost_bytes;
+    return wish == OMPI_HINT_ENABLE || (bytes / pieces < cost && range / SPARSE < bytes);
+}
+
+int ompi_crew_proxy(const ompi_belt_t *belt, int index, uint32_t node)
+{
+    const int *node_of = belt->area->node_of;
+    int seen = -1, count = 0, first = -1;
+    for (int i = 0; i < belt->crew_count && first < 0; i++) { /* the node of that number */
+        int before = 0;
+        while (node_of[belt->crew[before]] != node_of[belt->crew[i]])
+            before++;
+        seen += before == i;
+        if (seen == (int)node)
+            first = i;
+    }
+    for (int i = first; i < belt->crew_count; i++)
+        count += node_of[belt->crew[i]] == node_of[belt->crew[first]];
+    assert(first >= 0 && count > 0);
+    int wanted = index % count;
+    for (int i = first;; i++) {
+        if (node_of[belt->crew[i]] == node_of[belt->crew[first]] && wanted-- == 0)
+            return belt->crew[i];
+    }
+}
+
+int ompi_conveyor_describe(const ompi_access_t *access, ompi_conveyor_part_t *part)
+{
+    ompi_run_t runs[RUNS];
+    ompi_file_t *file = access->file;
+    const ompi_view_t *view = access->view;
+    uint64_t listed;
+    *part = (ompi_conveyor_part_t){.position = access->position,
+                                   .bytes = access->bytes,
+                                   .run_bytes = 1,
+                                   .cost_bytes = ompi_file_cost_bytes(file, access->is_write)};
+    part->is_fit = view->is_ordered && !access->is_atomic && ompi_datarep_is_native(view->datarep);
+    if (access->bytes == 0 || !part->is_fit)
+        return MPI_SUCCESS;
+    size_t count = ompi_view_runs(view, access->position, access->bytes, runs, RUNS, &listed);
+    MPI_Offset last = ompi_view_byte(view, access->position + access->bytes - 1);
+    if (count == 0 || last < 0) {
+        part->is_fit = false;
+        return MPI_SUCCESS;
+    }
+    part->first = runs[0].offset;
+    part->end = (uint64_t)last + 1;
+    part->run_bytes = listed / count;
+    if (access->is_write)
+        part->fingerprint = ompi_view_fingerprint(view, access->position, access->bytes, file->key);
+    return file->peers == NULL
+               ? MPI_SUCCESS
+               : ompi_file_peers_describe(file->peers, view, &part->view_bytes, &part->view_number);
+}
