@@ -14,7 +14,8 @@
 /* The last error of a thread, for MPI_Error_string. */
 static _Thread_local struct {
     int code;
-    char detail[256]; /* "MPI_Reduce: MPI_SUM is not for MPI_BYTE."; empty: there is none */
+    char detail[MPI_MAX_ERROR_STRING]; /* "MPI_Reduce: MPI_SUM is not for MPI_BYTE."; empty: there
+                                          is none */
 } last;
 
 atomic_bool ompi_api_self_errhandler_is_set;
@@ -95,8 +96,8 @@ static void end_job(const ompi_errhandler_t *errhandler, const ompi_object_t *ob
 
 /* The function's name and the detail are the implementation-dependent arguments that the standard
  * allows behind the code. */
-static void call_user(const ompi_errhandler_t *errhandler, ompi_object_t *object, int code,
-                      const char *function, const char *detail)
+static int call_user(const ompi_errhandler_t *errhandler, ompi_object_t *object, int code,
+                     const char *function, const char *detail)
 {
     void *handle = object->handle;
     bool is_object = ompi_object_kind(object) == errhandler->target;
@@ -120,6 +121,7 @@ static void call_user(const ompi_errhandler_t *errhandler, ompi_object_t *object
     default:
         abort(); /* ompi_errhandler_create is given one of these */
     }
+    return code;
 }
 
 /*
@@ -176,7 +178,7 @@ int ompi_api_invoke_errhandler(void *about, int code, const char *function, cons
     case OMPI_ERRHANDLER_RETURN:
         break;
     case OMPI_ERRHANDLER_CALL:
-        call_user(errhandler, object, code, function, detail);
+        code = call_user(errhandler, object, code, function, detail);
         break;
     }
     ompi_object_release(&errhandler->head);

@@ -63,6 +63,9 @@ typedef struct ompi_request_ops {
     int (*query)(struct ompi_request *request, MPI_Status *status);
     int (*leave)(struct ompi_request *request);
 
+    /* The object whose error handler gets the operation's error. NULL: it is the communicator. */
+    ompi_object_t *(*error_object)(const struct ompi_request *request);
+
     /*
      * For ompi_request_poll. Looks at once whether an operation that is active and not done can go
      * on, and lets it. A wait calls it for a short time, because that is faster than to poll
