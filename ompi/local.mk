@@ -19,6 +19,8 @@ libompi_core_la_SOURCES += \
 	%D%/api/error.c \
 	%D%/api/group.c \
 	%D%/api/info.c \
+	%D%/api/io.c \
+	%D%/api/io_access.c \
 	%D%/api/neighbor.c \
 	%D%/api/op.c \
 	%D%/api/ownership.c \
@@ -76,13 +78,26 @@ libompi_core_la_SOURCES += \
 	%D%/dynamic/spawn.c \
 	%D%/errhandler/errhandler.c %D%/errhandler/errhandler.h \
 	%D%/errhandler/error_code.c %D%/errhandler/error_code.h \
+	%D%/file/access.c %D%/file/access.h \
 	%D%/file/area.c %D%/file/area.h \
+	%D%/file/belt.c %D%/file/belt.h \
+	%D%/file/call.c \
+	%D%/file/collective.c \
+	%D%/file/conveyor.c %D%/file/conveyor.h \
+	%D%/file/cover.c \
+	%D%/file/crew.c %D%/file/crew.h \
 	%D%/file/datarep.c %D%/file/datarep.h \
 	%D%/file/datarep_layout.c \
+	%D%/file/error.c \
 	%D%/file/file.c %D%/file/file.h \
+	%D%/file/file_lock.c %D%/file/file_lock.h \
 	%D%/file/fingerprint.c \
+	%D%/file/hints.c %D%/file/hints.h \
+	%D%/file/peers.c %D%/file/peers.h \
 	%D%/file/pointer.c %D%/file/pointer.h \
+	%D%/file/position.c \
 	%D%/file/range_lock.c %D%/file/range_lock.h \
+	%D%/file/request.c %D%/file/request.h \
 	%D%/file/view.c %D%/file/view.h \
 	%D%/group/group.c %D%/group/group.h \
 	%D%/group/set.c \

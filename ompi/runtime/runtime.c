@@ -145,6 +145,7 @@ static opal_status_t start_runtime(ompi_runtime_start_t how, opal_failure_t fail
 
 static opal_status_t end_runtime(void)
 {
+    ompi_file_stop();
     ompi_messages_stop();
     ompi_psets_forget();
     ompi_file_fini();
