@@ -21,8 +21,7 @@ import re
 import sys
 
 COLUMNS = ('name', 'C', 'large C', 'body C', 'via', 'must hold', 'else')
-FLAGS = ('large', 'x', 'unbuilt', 'body', 'anytime', 'handler', 'returns', 'extension', 'mica',
-         'lent')
+FLAGS = ('large', 'x', 'body', 'anytime', 'handler', 'returns', 'extension', 'mica', 'lent')
 # Requests are counted where they are made: some end without a call that takes their handle.
 UNCOUNTED = ('ompi_request_t', 'ompi_message_t')
 NOTICE = '/* Made by ompi/api/generate.py out of %s. */\n'
@@ -43,7 +42,7 @@ class Kind:
         words = cells.get('via', '').split()
         self.handler = 'handler' in words
         words = [word for word in words if word != 'handler']
-        self.via, self.rule, self.room = (words + ['', '', ''])[:3]
+        self.via, self.rule = (words + ['', ''])[:2]
         self.must_hold = cells.get('must hold', '')
         self.error_class = cells.get('else', '')
 
@@ -110,7 +109,7 @@ class Function:
 
     @property
     def has_body(self):
-        return 'unbuilt' not in self.flags and not self.expression
+        return not self.expression
 
     @property
     def variants(self):
@@ -409,38 +408,10 @@ class Wrapper:
                     self.add(f'    ompi_check_made({p.object});')
         self.add('    return MPI_SUCCESS;')
 
-    def postpone(self):
-        """The function is `unbuilt`."""
-        for p in self.present:
-            if p.kind.via == 'out':
-                clear = f'    OMPI_API_NOTHING({p.name}, {p.kind.rule});'
-                room = expand(self.function, p, p.kind.room)
-                self.add(*([f'    if ({room} != NULL && *{room} > 0) {{', '    ' + clear, '    }']
-                           if room else [clear]))
-        code = self.function.flags['unbuilt']
-        if code:
-            self.add(f'    return {code};')
-            return
-        handler = self.function.handler
-        if handler in self.present and handler.kind.via == 'object':
-            error_object = f'ompi_handle_object({handler.name})'
-        elif handler in self.present:
-            error_object = f'{handler.name} != NULL ? ompi_handle_object(*{handler.name}) : NULL'
-        else:
-            error_object = 'NULL'
-        anytime = 'true' if 'anytime' in self.function.flags else 'false'
-        self.fail(' ' * 4, ('ompi_api_unbuilt', [self.error_object_of(error_object), f'"{self.name}"', anytime]))
-
     def text(self):
-        unbuilt = 'unbuilt' in self.function.flags
-        declarations = self.function.prototype(self.large)
-        if unbuilt:
-            declarations = [d if d == '...' else d + ' OPAL_UNUSED' for d in declarations]
         head = signature('OPAL_EXPORT ' + self.function.returns, 'P' + self.name,
-                         declarations, '')
-        if unbuilt:
-            self.postpone()
-        elif 'returns' in self.function.flags:
+                         self.function.prototype(self.large), '')
+        if 'returns' in self.function.flags:
             arguments = [p.name for p in self.function.parameters]
             value = self.function.expression or call(self.function.body, arguments, '', '')
             self.add(f'    return {value};')
@@ -575,14 +546,9 @@ def main():
     parser.add_argument('--out', help='the folder to write into')
     parser.add_argument('--dump', action='store_true',
                         help='print the prototypes as abi/functions.tsv has them')
-    parser.add_argument('--ignore-unbuilt', action='store_true',
-                        help='treat every function as built: shows that all rows make sense')
     options = parser.parse_args()
     try:
         chapters = parse_table(options.table)
-        if options.ignore_unbuilt:
-            for function in [f for chapter in chapters for f in chapter.functions]:
-                function.flags.pop('unbuilt', None)
         if options.dump:
             sys.stdout.write(dump(chapters))
         if options.out:

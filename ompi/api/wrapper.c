@@ -35,9 +35,11 @@ int ompi_api_fail(void *object, int code, const char *function)
     ompi_object_t *about = error_object;
     error_detail = NULL;
     error_object = NULL;
+    if (about != NULL) /* the body knows better */
+        object = about;
     if (detail == NULL)
         detail = ompi_check_take_text(code, &about);
-    ompi_api_invoke_errhandler(object != NULL ? object : about, code, function, detail);
+    code = ompi_api_invoke_errhandler(object != NULL ? object : about, code, function, detail);
     if (about != NULL) {
         ompi_lock(); /* it may be the last reference of a communicator */
         ompi_object_release(about);
@@ -60,16 +62,4 @@ int ompi_api_wrong_state(const char *function)
         ompi_runtime_is_finalized()
             ? "It was called after MPI_Finalize."
             : "It was called before MPI_Init, or during MPI_Finalize, and no session is open.");
-}
-
-int ompi_api_unbuilt(void *object, const char *function, bool anytime)
-{
-    char detail[DETAIL_MAX_BYTES];
-    if (!anytime && ompi_api_mode() & OMPI_API_UNUSABLE)
-        return ompi_api_wrong_state(function);
-    bool has_handler = ompi_object_is(object, OMPI_COMM) || ompi_object_is(object, OMPI_WIN) ||
-                       ompi_object_is(object, OMPI_FILE) || ompi_object_is(object, OMPI_SESSION);
-    snprintf(detail, sizeof detail, "This version of Mica does not have %s yet.", function);
-    return ompi_api_invoke_errhandler(has_handler ? object : NULL, MPI_ERR_UNSUPPORTED_OPERATION,
-                                      function, detail);
 }

@@ -55,7 +55,8 @@ static inline bool ompi_api_checks(void)
  * of `function` ("MPI_Send"). An object
  * that is NULL or has no handler: invokes that of MPI_COMM_SELF, if the program has set one there,
  * else that of MPI_COMM_WORLD; outside of MPI_Init and MPI_Finalize the initial one. `detail` is a
- * sentence for a person, or NULL. Returns the code, unless the handler ends the job.
+ * sentence for a person, or NULL. Returns the code, or what the program's handler has made of it,
+ * unless the handler ends the job.
  */
 OMPI_API_RARE int ompi_api_invoke_errhandler(void *object, int code, const char *function,
                                              const char *detail);
@@ -83,11 +84,15 @@ int ompi_api_set_creation_error(int error);
  * this object will be invoked. The object is retained until then. */
 OMPI_API_RARE void ompi_api_set_error_object(ompi_object_t *object);
 
-/* For a request that is about to be finished: if it failed, its communicator's error handler will
- * be invoked. */
+/* For a request that is about to be finished: if it failed, the error handler of its communicator,
+ * or of what it is an operation of, will be invoked. */
 static inline void ompi_request_set_error_object(const ompi_request_t *request)
 {
-    if (opal_unlikely(request->status.MPI_ERROR != MPI_SUCCESS) && request->comm != NULL)
+    if (opal_likely(request->status.MPI_ERROR == MPI_SUCCESS))
+        return;
+    if (request->ops->error_object != NULL)
+        ompi_api_set_error_object(request->ops->error_object(request));
+    else if (request->comm != NULL)
         ompi_api_set_error_object(&request->comm->head);
 }
 
@@ -97,8 +102,5 @@ OMPI_API_RARE int ompi_api_bad_argument(void *object, int code, const char *func
 
 /* A call before MPI_Init or after MPI_Finalize. */
 OMPI_API_RARE int ompi_api_wrong_state(const char *function);
-
-/* A function that is not built yet. `object` may be anything that a handle led to. */
-int ompi_api_unbuilt(void *object, const char *function, bool anytime);
 
 #endif

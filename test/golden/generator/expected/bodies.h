@@ -12,6 +12,7 @@ int ompi_api_weigh(cargo_t *cargo, MPI_Count *weight);
 int ompi_api_stow(fleet_t *fleet, MPI_Count *stowed, MPI_Count *position, MPI_Count *holds);
 int ompi_api_borrow(fleet_t *fleet, cargo_t **borrowed);
 int ompi_api_sink(fleet_t **fleet);
+int ompi_api_drop(cargo_t **dropped);
 int ompi_api_cruise(fleet_t *fleet, int knots);
 int ompi_api_dock(int pier, fleet_t *fleet);
 int ompi_api_wait(void);

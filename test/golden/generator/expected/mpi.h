@@ -27,6 +27,8 @@ int MPI_Borrow(MPI_Fleet fleet, MPI_Cargo *borrowed);
 int PMPI_Borrow(MPI_Fleet fleet, MPI_Cargo *borrowed);
 int MPI_Sink(MPI_Fleet *fleet);
 int PMPI_Sink(MPI_Fleet *fleet);
+int MPI_Drop(MPI_Cargo *dropped);
+int PMPI_Drop(MPI_Cargo *dropped);
 int MPI_Race(MPI_Fleet fleet);
 int PMPI_Race(MPI_Fleet fleet);
 int MPI_Cruise(MPI_Fleet fleet);
@@ -39,20 +41,6 @@ int MPI_Depth(int *depth);
 int PMPI_Depth(int *depth);
 int MPI_Signal(int flag, ...);
 int PMPI_Signal(int flag, ...);
-
-/* sky */
-int MPI_Fly(MPI_Fleet fleet, ...);
-int PMPI_Fly(MPI_Fleet fleet, ...);
-int MPI_Land(MPI_Fleet *fleet);
-int PMPI_Land(MPI_Fleet *fleet);
-int MPI_Drop(MPI_Cargo *dropped);
-int PMPI_Drop(MPI_Cargo *dropped);
-int MPI_Hover(int whole);
-int PMPI_Hover(int whole);
-
-/* tool */
-int MPI_T_look(char *name, int *name_len, int *depth);
-int PMPI_T_look(char *name, int *name_len, int *depth);
 /* Extensions */
 /* bridge */
 int MPI_Fleet_number(MPI_Fleet fleet);

@@ -289,6 +289,30 @@ OPAL_EXPORT int PMPI_Sink(MPI_Fleet *fleet)
 }
 OMPI_API_ALIAS(MPI_Sink, PMPI_Sink);
 
+OPAL_EXPORT int PMPI_Drop(MPI_Cargo *dropped)
+{
+    cargo_t *dropped_object = NULL;
+    if (opal_unlikely(ompi_api_mode() != OMPI_API_UNCHECKED)) {
+        if (ompi_api_mode() & OMPI_API_UNUSABLE) {
+            OMPI_API_NOTHING(dropped, MPI_CARGO_NULL);
+            return ompi_api_wrong_state("MPI_Drop");
+        }
+        if (!(dropped != NULL)) {
+            OMPI_API_NOTHING(dropped, MPI_CARGO_NULL);
+            return ompi_api_bad_argument(harbour_of(NULL), MPI_ERR_ARG, "MPI_Drop", "dropped");
+        }
+    }
+    int outcome = ompi_api_drop(&dropped_object);
+    if (opal_unlikely(outcome != MPI_SUCCESS)) {
+        OMPI_API_NOTHING(dropped, MPI_CARGO_NULL);
+        return ompi_api_fail(harbour_of(NULL), outcome, "MPI_Drop");
+    }
+    *dropped = dropped_object != NULL ? ompi_object_handle(dropped_object) : MPI_CARGO_NULL;
+    ompi_check_made(dropped_object);
+    return MPI_SUCCESS;
+}
+OMPI_API_ALIAS(MPI_Drop, PMPI_Drop);
+
 OPAL_EXPORT int PMPI_Race(MPI_Fleet fleet)
 {
     fleet_t *fleet_object = ompi_handle_object(fleet);

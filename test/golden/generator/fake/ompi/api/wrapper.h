@@ -23,8 +23,6 @@ enum {
     MPI_ERR_CARGO,
     MPI_ERR_VALUE_TOO_LARGE,
     MPI_ERR_STATE,
-    MPI_ERR_LATER,
-    MPI_T_ERR_NOT_SUPPORTED,
     MPI_ANY = -1,
     MPI_UNDEFINED = -32766
 };
@@ -77,7 +75,6 @@ bool ompi_api_checks(void);
 int ompi_api_fail(void *object, int code, const char *function);
 int ompi_api_bad_argument(void *object, int code, const char *function, const char *argument);
 int ompi_api_wrong_state(const char *function);
-int ompi_api_unbuilt(void *object, const char *function, bool anytime);
 
 typedef struct ompi_check_entry ompi_check_entry_t;
 
@@ -109,17 +106,13 @@ int MPI_Stow(MPI_Fleet fleet, int *stowed, int *position);
 int MPI_Stow_c(MPI_Fleet fleet, MPI_Count *stowed, MPI_Count *position, MPI_Count *holds);
 int MPI_Borrow(MPI_Fleet fleet, MPI_Cargo *borrowed);
 int MPI_Sink(MPI_Fleet *fleet);
+int MPI_Drop(MPI_Cargo *dropped);
 int MPI_Race(MPI_Fleet fleet);
 int MPI_Cruise(MPI_Fleet fleet);
 int MPI_Dock(int pier, MPI_Fleet fleet);
 int MPI_Wait(void);
 int MPI_Depth(int *depth);
 int MPI_Signal(int flag, ...);
-int MPI_Fly(MPI_Fleet fleet, ...);
-int MPI_Land(MPI_Fleet *fleet);
-int MPI_Drop(MPI_Cargo *dropped);
-int MPI_Hover(int whole);
-int MPI_T_look(char *name, int *name_len, int *depth);
 int MPI_Fleet_number(MPI_Fleet fleet);
 double MPI_Speed(int engine);
 
