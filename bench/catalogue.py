@@ -8,6 +8,7 @@ COLLECTIVES = ("barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "
                "alltoall", "reduce_scatter_block", "scan")
 BYTES, ENTRIES, RANKS = "message size [bytes]", "entries in the queue", "ranks"
 FABRICS = {"tcp": "tcp;ofi_rxm", "net": "net;ofi_rxm", "sockets": "sockets", "udp": "udp;ofi_rxd"}
+FILES = ("contiguous", "array3", "array4", "records", "nested", "strided", "shared", "ordered", "open")
 UNDER_WAY = "messages under way from one thread"
 
 
@@ -32,6 +33,12 @@ class Benchmark:
     allocators: bool = False  # no MPI: allocators.py runs it
     fabric: str = ""          # a provider of libfabric that all use; fabrics.py runs it
     layer: bool = False       # a layer below MPI, by itself: the build's program, and what it says
+    files: bool = False       # files are made, in the folder of the outputs; worth an Open MPI with
+                              # ROMIO
+
+    def has_way(self, only):
+        """Whether an MPI that is run in a second way (peers.Peer.only) takes part."""
+        return not only or (only == "ucx" and self.with_ucx) or (only == "romio" and self.files)
 
 
 def catalogue():
@@ -73,6 +80,11 @@ def catalogue():
     for ranks in (2, many):
         rows.append(Benchmark(f"collectives-{ranks}", f"Collectives on {ranks} ranks",
                               "collectives", (ranks,), series=COLLECTIVES, limit="cache-line"))
+    for ranks in (2, many):
+        rows.append(Benchmark(f"files-{ranks}", f"Files of {ranks} ranks", "files", (ranks,),
+                              "size [bytes; of an array: its edge]", series=FILES, files=True))
+    rows.append(Benchmark("files-overlap", "A write beside a computation of the same length", "files",
+                          (2,), "size [bytes]", series=("overlap",), files=True))
     rows.append(Benchmark("start-up", "A job that does nothing", "hello", (2, many, 4 * many),
                           RANKS, sources=(), limit="bare", wall_time=True))
     rows += [Benchmark(f"fabric-{name}", f"Latency over {fabric} of libfabric", "latency", (2,),

@@ -25,7 +25,8 @@ class Peer:
     no_bind: tuple
     install: str = ""       # what to do if it is not there
     version: tuple = ()
-    only_ucx: bool = False  # a second way to run an MPI that is in the list already
+    only: str = ""          # a second way to run an MPI that is in the list already, which is of
+                            # interest where it is named (catalogue.Benchmark.ways)
 
     def missing(self):
         return [tool for tool in (self.compiler, self.launcher[0]) if not shutil.which(tool)]
@@ -58,7 +59,9 @@ def all_peers(prefix):
              bind=("--bind-to", "core"), no_bind=("--bind-to", "none"),
              install="./dev build", version=("--version",)),
         Peer("Open MPI", "mpicc.openmpi", openmpi, **openmpi_binding),
-        Peer("Open MPI+UCX", "mpicc.openmpi", (*openmpi, *UCX_ENVIRONMENT), only_ucx=True,
+        Peer("Open MPI+UCX", "mpicc.openmpi", (*openmpi, *UCX_ENVIRONMENT), only="ucx",
+             **openmpi_binding),
+        Peer("Open MPI+ROMIO", "mpicc.openmpi", (*openmpi, "--mca", "io", "romio321"), only="romio",
              **openmpi_binding),
         Peer("MPICH", "mpicc.mpich", ("mpiexec.hydra",), bind=("-bind-to", "core"),
              no_bind=("-bind-to", "none"), install="apt install mpich libmpich-dev",

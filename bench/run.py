@@ -39,7 +39,8 @@ TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FAILED, WRONG_USE, NOT_QUIET = 1, 2, 3
 OVERVIEW = ("latency", "bandwidth")
 WORDS = {"us": "time [µs]", "ms": "time [ms]", "GB/s": "rate [GB/s]",
-         "M/s": "rate [million messages/s]", "KiB": "memory of a rank [KiB]"}
+         "M/s": "rate [million messages/s]", "KiB": "memory of a rank [KiB]",
+         "%": "share that is not hidden [%]"}
 
 
 class Session:
@@ -66,7 +67,7 @@ class Session:
             missing = peer.missing()
             if not missing:
                 self.peers.append(peer)
-            elif not peer.only_ucx:  # said once for both ways
+            elif not peer.only:  # said once for all ways
                 self.problem(f"{peer.name} is left out: {' and '.join(missing)} not found; "
                              f"to have it: {peer.install}")
         if not self.peers or self.peers[0].name != peers_module.OURS:
@@ -80,8 +81,7 @@ class Session:
             return allocators.NAMES
         if benchmark and benchmark.fabric:
             return fabrics.NAMES
-        return [peer.name for peer in self.peers
-                if not benchmark or benchmark.with_ucx or not peer.only_ucx]
+        return [peer.name for peer in self.peers if not benchmark or benchmark.has_way(peer.only)]
 
     def problem(self, text):
         self.problems.append(text)
@@ -168,7 +168,7 @@ class Session:
 
     def take_turns(self, benchmark, ranks, series, turn):
         """One job of each MPI; who begins changes with the turn."""
-        able = [peer for peer in self.peers if benchmark.with_ucx or not peer.only_ucx]
+        able = [peer for peer in self.peers if benchmark.has_way(peer.only)]
         first = turn % len(able)
         for peer in able[first:] + able[:first]:
             program = self.program(peer, benchmark)
@@ -177,8 +177,9 @@ class Session:
 
     def run_job(self, peer, benchmark, ranks, series, program):
         words = [] if benchmark.wall_time else self.quick_words() + ([series] if series else [])
+        env = dict(os.environ, TMPDIR=self.options.output) if benchmark.files else None
         done = jobs.run(peer.command(ranks, program, words, benchmark.unbound),
-                        self.options.timeout)
+                        self.options.timeout, env)
         # What a job printed before it failed is not used: it may be what went wrong.
         if not done.problem and not self.results.add_output(benchmark.name, peer.name, done.out):
             done.problem = "printed no result"
@@ -241,7 +242,7 @@ class Session:
         yield f"Mica beside others: {self.note()}"
         yield ""
         for peer in self.peers:
-            if not peer.only_ucx:
+            if not peer.only:
                 yield f"{peer.name}: {peer.describe()}"
         yield ""
         yield "Ratios: Mica's time (or memory) by that of the best peer. Below 1 Mica is better."
@@ -314,7 +315,7 @@ def parse_options():
     parser.add_argument("--noisy", action="store_true", help="measure also on a busy machine")
     parser.add_argument("--repetitions", type=int, help="jobs of each MPI, for each series (5)")
     parser.add_argument("--peers", default="", metavar="NAME,...",
-                        help="only these beside Mica: 'Open MPI,Open MPI+UCX,MPICH'")
+                        help="only these beside Mica: 'Open MPI,Open MPI+UCX,Open MPI+ROMIO,MPICH'")
     parser.add_argument("--only-mica", action="store_true", help="nobody beside Mica")
     parser.add_argument("--timeout", type=float, default=120, help="seconds a job (%(default)g)")
     parser.add_argument("--prefix", default=os.environ.get("MICA_PREFIX", os.path.join(TOP, "local")))
