@@ -11,8 +11,8 @@
 #include "opal/process/job.h"
 #include "ompi/check/finding.h"
 #include "ompi/file/file.h"
-#include "ompi/handle/handle.h"
 #include "ompi/mca/coll/coll.h"
+#include "ompi/mca/osc/base/exchange.h"
 
 enum { SHOWN_BYTES = 256 }; /* of a path */
 
@@ -75,44 +75,33 @@ int ompi_file_fail_system(const char *path, int error, const char *what)
 
 /* -- of all ranks -------------------------------------------------------------------------- */
 
-static int run(ompi_coll_call_t *call)
-{
-    if (call->comm->size == 1)
-        return MPI_SUCCESS;
-    ompi_lock();
-    int error = ompi_coll_run(call);
-    ompi_unlock();
-    return error;
-}
-
+/* A communicator of one rank needs no message. */
 int ompi_file_maximum(ompi_communicator_t *comm, uint64_t *words, size_t count)
 {
-    return run(&(ompi_coll_call_t){
-        .kind = OMPI_ALLREDUCE,
-        .comm = comm,
-        .send = {MPI_IN_PLACE, 0, NULL, {0}, {0}, NULL},
-        .recv = {words, (MPI_Count)count, ompi_datatype_of(MPI_UINT64_T), {0}, {0}, NULL},
-        .op = ompi_handle_object(MPI_MAX)});
+    return comm->size == 1 ? MPI_SUCCESS : ompi_osc_maximum(comm, words, count);
 }
 
 int ompi_file_exchange(ompi_communicator_t *comm, const void *own, size_t bytes, void *all)
 {
-    ompi_datatype_t *byte = ompi_datatype_of(MPI_BYTE);
+    if (comm->size > 1)
+        return ompi_osc_exchange(comm, own, bytes, all);
     memcpy(all, own, bytes);
-    return run(&(ompi_coll_call_t){
-        .kind = OMPI_ALLGATHER,
-        .comm = comm,
-        .send = {(void *)(uintptr_t)own, (MPI_Count)bytes, byte, {0}, {0}, NULL},
-        .recv = {all, (MPI_Count)bytes, byte, {0}, {0}, NULL}});
+    return MPI_SUCCESS;
 }
 
 int ompi_file_broadcast(ompi_communicator_t *comm, int root, void *bytes, size_t count)
 {
-    return run(&(ompi_coll_call_t){
+    ompi_coll_call_t call = {
         .kind = OMPI_BCAST,
         .comm = comm,
         .recv = {bytes, (MPI_Count)count, ompi_datatype_of(MPI_BYTE), {0}, {0}, NULL},
-        .root = root});
+        .root = root};
+    if (comm->size == 1)
+        return MPI_SUCCESS;
+    ompi_lock();
+    int error = ompi_coll_run(&call);
+    ompi_unlock();
+    return error;
 }
 
 int ompi_file_share_error(ompi_communicator_t *comm, int root, int code)
