@@ -7,8 +7,8 @@
  * All ranks draw the same program from the seed: modes, views, sizes, and for each rank what it
  * accesses in which way. So each rank has the whole model without a message. Two ranks do not
  * access a byte that one of them writes unless a sync (or, if the file is atomic, a barrier) lies
- * between. What is read is compared byte for byte, with the gaps in memory; when the file is closed
- * rank 0 compares it as the system has it.
+ * between. Each rank compares the buffer of a read with the model, byte for byte, and finds the
+ * gaps of the buffer unchanged; when the file is closed, rank 0 compares the file with the model.
  *
  * "plain" leaves out what not every MPI does as the standard says, or what it does not say: no read
  * goes beyond the end of the file, every byte was written, only one nonblocking operation at a time

@@ -92,10 +92,10 @@ typedef struct ompi_io_ops {
     void (*transfer)(ompi_io_transfer_t *transfer);
 
     /*
-     * Begins a transfer that goes on while the program computes. Calls of opal_progress may be
-     * needed to carry on a short transfer, and to see the end, of which a sleep in a wait wakes up:
-     * a thread that waits for it polls. Called without ompi_lock. What is under way when the
-     * component is closed has ended when that returns. Required.
+     * Begins a transfer that goes on while the program computes. Progress may be
+     * needed to carry on a short transfer and to call `ended`; the end of a transfer wakes a thread
+     * that sleeps in a wait. Called without ompi_lock. The component's close returns when all
+     * transfers have ended. Required.
      */
     void (*begin)(ompi_io_transfer_t *transfer);
 

@@ -6,8 +6,8 @@
  * The uring is the component's own, because that of opal/progress/uring.h exists only where its
  * engine was chosen. It is made with the first transfer. One request of it is what one system call
  * would be. IOSQE_ASYNC has a thread of the kernel run it: else the submission itself would copy
- * into the page cache. What is left after a request is submitted when the completion of that
- * request is seen.
+ * into the page cache. A request may move a part of a transfer; when its completion is seen, the
+ * rest of the transfer is submitted.
  *
  * Completions lie in memory that is shared with the kernel. A poll function reads it, which costs
  * a load or two; an eventfd, which the kernel writes, wakes a thread that sleeps in a wait. Both
