@@ -223,6 +223,22 @@ static int shorten(int fd, const struct iovec *segments, int count, struct iovec
     int used = shorten(fd, segments, count, few);                                                  \
     return NEXT(name) made
 
+EXPORT ssize_t pread(int fd, void *memory, size_t bytes, off_t offset)
+{
+    struct iovec one = {memory, bytes};
+    FAIL(fd, FAULTS_TRANSFER);
+    shorten(fd, &one, 1, &one);
+    return NEXT(pread)(fd, memory, one.iov_len, offset);
+}
+
+EXPORT ssize_t pwrite(int fd, const void *memory, size_t bytes, off_t offset)
+{
+    struct iovec one = {(void *)(uintptr_t)memory, bytes};
+    FAIL(fd, FAULTS_TRANSFER);
+    shorten(fd, &one, 1, &one);
+    return NEXT(pwrite)(fd, memory, one.iov_len, offset);
+}
+
 EXPORT ssize_t preadv(int fd, const struct iovec *segments, int count, off_t offset)
 {
     TRANSFER(preadv, (fd, few, used, offset));

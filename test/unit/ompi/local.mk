@@ -367,7 +367,7 @@ endif
 io_posix_sources = %D%/mca/io/posix/faults.h $(io_posix_dso)
 io_posix_ldflags = $(AM_LDFLAGS) -Wl,--wrap=open,--wrap=close,--wrap=fstat,--wrap=fstatfs,--wrap=statfs \
 	-Wl,--wrap=lseek,--wrap=ftruncate,--wrap=fallocate,--wrap=fdatasync,--wrap=fcntl \
-	-Wl,--wrap=preadv,--wrap=pwritev,--wrap=preadv2,--wrap=pwritev2,--wrap=poll
+	-Wl,--wrap=pread,--wrap=pwrite,--wrap=preadv,--wrap=pwritev,--wrap=preadv2,--wrap=pwritev2,--wrap=poll
 %C%_mca_io_posix_lock_SOURCES = %D%/mca/io/posix/lock.c $(io_posix_sources)
 %C%_mca_io_posix_lock_CFLAGS = $(AM_CFLAGS)
 %C%_mca_io_posix_lock_LDFLAGS = $(io_posix_ldflags)

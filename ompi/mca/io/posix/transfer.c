@@ -14,6 +14,7 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include "ompi/mca/io/base/pool.h"
 #include "ompi/mca/io/posix/posix.h"
@@ -102,8 +103,12 @@ static ssize_t move(const io_posix_file_t *file, bool is_write, const io_posix_c
                     uint64_t offset)
 {
     int fd = call->is_direct ? file->direct_fd : file->fd;
-    return is_write ? pwritev(fd, call->segments, call->count, (off_t)offset)
-                    : preadv(fd, call->segments, call->count, (off_t)offset);
+    const struct iovec *first = call->segments;
+    if (call->count == 1) /* a tenth of a short call is the list of segments */
+        return is_write ? pwrite(fd, first->iov_base, first->iov_len, (off_t)offset)
+                        : pread(fd, first->iov_base, first->iov_len, (off_t)offset);
+    return is_write ? pwritev(fd, first, call->count, (off_t)offset)
+                    : preadv(fd, first, call->count, (off_t)offset);
 }
 
 /* A call has failed. 0: the transfer goes on, after a while if need be. */

@@ -200,6 +200,19 @@ WRAP_MOVE(preadv2, (int fd, const struct iovec *segments, int count, off_t offse
 WRAP_MOVE(pwritev2, (int fd, const struct iovec *segments, int count, off_t offset, int flags),
           (fd, some, count, offset, flags));
 
+/* A call for one segment is one of the list's. */
+ssize_t __wrap_pread(int fd, void *memory, size_t bytes, off_t offset);
+ssize_t __wrap_pread(int fd, void *memory, size_t bytes, off_t offset)
+{
+    return __wrap_preadv(fd, &(struct iovec){memory, bytes}, 1, offset);
+}
+
+ssize_t __wrap_pwrite(int fd, const void *memory, size_t bytes, off_t offset);
+ssize_t __wrap_pwrite(int fd, const void *memory, size_t bytes, off_t offset)
+{
+    return __wrap_pwritev(fd, &(struct iovec){(void *)(uintptr_t)memory, bytes}, 1, offset);
+}
+
 /* -- files ------------------------------------------------------------------------------------- */
 
 static const ompi_io_hints_t no_hints = {.start_iodevice = -1, .permissions = 0666};
