@@ -84,6 +84,7 @@ libompi_core_la_SOURCES += \
 	%D%/file/call.c \
 	%D%/file/collective.c \
 	%D%/file/conveyor.c %D%/file/conveyor.h \
+	%D%/file/cost.c %D%/file/cost.h \
 	%D%/file/cover.c \
 	%D%/file/crew.c %D%/file/crew.h \
 	%D%/file/datarep.c %D%/file/datarep.h \

@@ -14,10 +14,9 @@ enum {
     SEGMENTS = 64,              /* of memory, in one transfer */
     RUNS = 64,                  /* of the file that are looked at together */
     CONVERSION_BYTES = 1 << 18, /* that are converted at a time */
-    CHUNK_BYTES = 1 << 14,      /* packed between a buffer with holes and a window */
-    SHORT_BYTES = 1 << 12,      /* a transfer up to there takes the time of a call */
-    LONG_BYTES = 1 << 17,       /* one from there on, that of its bytes */
-    COST_MAX_BYTES = 1 << 18,
+    PAGE_BYTES = 4096,
+    KEPT_BYTES = 1 << 22,  /* of a buffer */
+    CHUNK_BYTES = 1 << 14, /* packed between a buffer with holes and a window */
 };
 
 /* The memory of an access: the program's, or converted data. */
@@ -44,40 +43,17 @@ static ompi_run_t span(const ompi_view_t *view, uint64_t position, uint64_t byte
     return (ompi_run_t){first, (uint64_t)ompi_view_byte(view, position + bytes - 1) + 1 - first};
 }
 
-/* -- what a transfer costs ------------------------------------------------------------------- */
-
-/* A mean that follows what is measured, and does not believe a single one. */
-static void learn(atomic_uint *mean, uint64_t measured)
-{
-    uint64_t before = atomic_load_explicit(mean, memory_order_relaxed), limit = 4 * before;
-    uint64_t now = (7 * before + (measured < limit ? measured : limit)) / 8;
-    atomic_store_explicit(mean, (unsigned)(now > 0 ? now : 1), memory_order_relaxed);
-}
-
-/* Carries a transfer out; short and long ones are measured. */
+/* Carries a transfer out, and learns from it what transfers cost. */
 static void transfer_and_learn(ompi_file_t *file, ompi_io_transfer_t *transfer, uint64_t bytes)
 {
-    ompi_file_cost_t *cost = &file->costs[transfer->is_write];
-    if (bytes > SHORT_BYTES && bytes < LONG_BYTES) {
+    if (!ompi_file_costs_wants(&file->costs, bytes)) {
         file->io->ops->transfer(transfer);
         return;
     }
     uint64_t start = opal_clock_nsec();
     file->io->ops->transfer(transfer);
-    uint64_t nsec = opal_clock_nsec() - start;
-    if (bytes <= SHORT_BYTES)
-        learn(&cost->call_nsec, nsec);
-    else if (transfer->done_bytes == bytes)
-        learn(&cost->mib_nsec, (nsec << 20) / bytes);
-}
-
-uint32_t ompi_file_cost_bytes(const ompi_file_t *file, bool is_write)
-{
-    const ompi_file_cost_t *cost = &file->costs[is_write];
-    uint64_t call = atomic_load_explicit(&cost->call_nsec, memory_order_relaxed);
-    uint64_t mib = atomic_load_explicit(&cost->mib_nsec, memory_order_relaxed);
-    uint64_t bytes = (call << 20) / mib;
-    return (uint32_t)(bytes < COST_MAX_BYTES ? bytes : COST_MAX_BYTES);
+    if (transfer->done_bytes == bytes)
+        ompi_file_costs_learn(&file->costs, transfer->is_write, bytes, opal_clock_nsec() - start);
 }
 
 /* -- a piece after the other ----------------------------------------------------------------- */
@@ -158,24 +134,42 @@ static bool is_sieved(const ompi_access_t *access, const ompi_run_t *runs, size_
     if (wish == OMPI_HINT_ENABLE)
         return true;
     uint64_t span = runs[count - 1].offset + runs[count - 1].bytes - runs[0].offset;
-    uint64_t more = access->is_write ? 2 * span - listed : span - listed;
-    return more < count * ompi_file_cost_bytes(access->file, access->is_write);
+    ompi_file_cost_t cost = ompi_file_costs_now(&access->file->costs, access->is_write);
+    return ompi_file_cost_favors_sieve(&cost, access->is_write, span, listed, count);
 }
 
-/* A buffer that was used before, or a new one; NULL: no memory. */
-static void *take_window(ompi_file_t *file, size_t bytes)
+/* A buffer begins with a page that has its length, so that its data can be transferred directly. */
+static uint64_t *length_of(void *buffer)
 {
-    void *window = NULL;
-    if (bytes == ompi_file_hints_preset.read_buffer_bytes)
-        window = atomic_exchange(&file->window, NULL);
-    return window != NULL ? window : malloc(bytes);
+    return (void *)((char *)buffer - PAGE_BYTES);
 }
 
-static void keep_window(ompi_file_t *file, void *window, size_t bytes)
+void *ompi_access_take_buffer(ompi_file_t *file, size_t bytes)
 {
-    if (bytes == ompi_file_hints_preset.read_buffer_bytes)
-        window = atomic_exchange(&file->window, window);
-    free(window);
+    void *page, *buffer = atomic_exchange(&file->buffer, NULL);
+    if (buffer != NULL && *length_of(buffer) >= bytes)
+        return buffer;
+    if (buffer != NULL)
+        free(length_of(buffer));
+    if (posix_memalign(&page, PAGE_BYTES, PAGE_BYTES + bytes) != 0)
+        return NULL;
+    buffer = (char *)page + PAGE_BYTES;
+    *length_of(buffer) = bytes;
+    return buffer;
+}
+
+void ompi_access_give_buffer(ompi_file_t *file, void *buffer)
+{
+    if (buffer != NULL && *length_of(buffer) <= KEPT_BYTES)
+        buffer = atomic_exchange(&file->buffer, buffer);
+    if (buffer != NULL)
+        free(length_of(buffer));
+}
+
+void ompi_access_free_buffer(ompi_file_t *file)
+{
+    if (file->buffer != NULL)
+        free(length_of(file->buffer));
 }
 
 /* Between the program's buffer and the window: the data of these positions. */
@@ -247,22 +241,32 @@ static uint64_t sieve_window(ompi_access_t *access, memory_t *memory, uint64_t p
     return bytes;
 }
 
+/* Where the window ends that begins at a byte: at a boundary that the file system likes. */
+static uint64_t window_end(const ompi_access_t *access, uint64_t first, size_t room)
+{
+    uint64_t unit = access->file->io->unit;
+    return unit > 1 && unit < room ? (first + room) / unit * unit : first + room;
+}
+
 /* As many windows as the data needs; `bytes` is not 0. */
 static uint64_t sieve(ompi_access_t *access, memory_t *memory, uint64_t position, uint64_t bytes)
 {
     const ompi_view_t *view = access->view;
     size_t room = window_bytes(access);
     uint64_t done = 0;
-    char *window = take_window(access->file, room);
+    char *window = ompi_access_take_buffer(access->file, room);
     if (window == NULL) {
         access->error = MPI_ERR_NO_MEM;
         return 0;
     }
     while (done < bytes && access->error == MPI_SUCCESS) {
         uint64_t start = position + done, first = (uint64_t)ompi_view_byte(view, start);
-        uint64_t part = ompi_view_position(view, first + room) - start;
+        uint64_t end = window_end(access, first, room);
+        uint64_t part = ompi_view_position(view, end) - start;
         part = part < bytes - done ? part : bytes - done;
         ompi_run_t range = span(view, start, part);
+        if (access->is_write && done + part < bytes) /* windows without gaps make large pages */
+            range.bytes = end - first;
         ompi_file_hold_t hold = {0};
         ompi_file_lock(access, OMPI_FILE_LOCK_WINDOW, range, &hold);
         uint64_t moved = 0;
@@ -273,7 +277,7 @@ static uint64_t sieve(ompi_access_t *access, memory_t *memory, uint64_t position
         if (moved < part)
             break;
     }
-    keep_window(access->file, window, room);
+    ompi_access_give_buffer(access->file, window);
     return done;
 }
 
@@ -355,11 +359,28 @@ static uint64_t move_converted(ompi_access_t *access)
     return done;
 }
 
+/* What most accesses are: a piece of the file, and one of memory. */
+static void run_piece(ompi_access_t *access, ompi_run_t run)
+{
+    ompi_file_hold_t hold = {0};
+    ompi_file_lock(access, OMPI_FILE_LOCK_PIECE, run, &hold);
+    if (access->error == MPI_SUCCESS)
+        access->done_bytes =
+            ompi_access_transfer(access, access->is_write, run,
+                                 (void *)ompi_datatype_origin(access->type, access->buffer));
+    ompi_file_unlock(&hold);
+}
+
 void ompi_access_run(ompi_access_t *access)
 {
     ompi_file_hold_t hold = {0};
+    uint64_t first;
     if (access->bytes == 0)
         return;
+    if (ompi_access_is_one_transfer(access, &first) && ompi_datatype_is_contiguous(access->type)) {
+        run_piece(access, (ompi_run_t){first, access->bytes});
+        return;
+    }
     if (access->is_atomic)
         ompi_file_lock(access, OMPI_FILE_LOCK_ALL,
                        span(access->view, access->position, access->bytes), &hold);

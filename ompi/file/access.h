@@ -52,6 +52,12 @@ void ompi_access_move_window(const ompi_access_t *access, uint64_t done, size_t 
 /* Transfers a range of the file for an access. Returns how many bytes were moved. */
 uint64_t ompi_access_transfer(ompi_access_t *access, bool is_write, ompi_run_t range, void *memory);
 
+/* Memory for a part of the file: that of before, if nobody uses it, else new. NULL: there is none.
+ */
+void *ompi_access_take_buffer(ompi_file_t *file, size_t bytes);
+void ompi_access_give_buffer(ompi_file_t *file, void *buffer); /* back; may be NULL */
+void ompi_access_free_buffer(ompi_file_t *file);               /* the last one */
+
 /* The system has refused something at that byte of the file. */
 void ompi_access_fail_system(ompi_access_t *access, int error, uint64_t byte);
 

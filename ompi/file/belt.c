@@ -306,9 +306,9 @@ void ompi_belt_arrive(const ompi_belt_t *belt, uint32_t window)
         free_slot(belt, window);
         return;
     }
+    /* A rank that waits writes it. This one, which others wait for, goes on. */
     atomic_store_explicit(&slot->full, stamp(belt, window), memory_order_release);
-    if (!ompi_belt_write(belt)) /* it is for another rank */
-        notify(belt);
+    notify(belt);
 }
 
 static void write_window(const ompi_belt_t *belt, uint32_t window)

@@ -419,10 +419,10 @@ static void carry_out(run_t *run)
     const ompi_belt_t *belt = &run->belt;
     ompi_access_t *access = belt->access;
     for (unsigned turns = 0; !is_over(run); turns++) {
-        bool is_moving = access->is_write && ompi_belt_write(belt);
+        bool is_moving = false;
         for (int i = 0; i < run->source_count; i++)
             is_moving |= step(run, &run->sources[i]);
-        if (is_moving)
+        if (is_moving || (access->is_write && ompi_belt_write(belt)))
             turns = 0;
         else if (!wait_for_step(run, turns))
             break;

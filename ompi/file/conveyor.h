@@ -36,9 +36,10 @@ typedef struct ompi_conveyor_part {
     ompi_fingerprint_t fingerprint;
     uint64_t view_bytes; /* of its view over the wire, and the number of that view */
     uint32_t view_number;
-    uint32_t cost_bytes; /* ompi_file_cost_bytes there; that of one rank counts for all */
-    uint32_t is_fit;     /* the conveyor can carry it */
-    int32_t error;       /* MPI error code: it takes no part */
+    ompi_file_cost_t cost; /* as it knows it; that of one rank counts for all */
+    uint32_t is_fit;       /* the conveyor can carry it */
+    uint32_t can_sieve;    /* without the conveyor, the rank may move what is between its pieces */
+    int32_t error;         /* MPI error code: it takes no part */
 } ompi_conveyor_part_t;
 
 /* MPI_ERR_NO_MEM. */

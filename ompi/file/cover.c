@@ -4,11 +4,12 @@
  * between are not touched in the file; or they are read and written back, under a lock, where the
  * pieces are short and that costs less.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "ompi/file/belt.h"
 #include "ompi/file/file_lock.h"
+
+enum { CHUNK_BYTES = 1 << 17 };
 
 /* A window whose pieces are written. */
 typedef struct window {
@@ -83,27 +84,43 @@ static void write_piece(const window_t *window, ompi_run_t piece, const char *be
     ompi_file_unlock(&hold);
 }
 
+/* `before` stands for the file from the piece's chunk on. */
 static void fill_gap(const window_t *window, ompi_run_t piece, const char *before)
 {
-    size_t at = piece.offset - window->start;
-    memcpy(window->data + at, before + at, piece.bytes);
+    memcpy(window->data + (piece.offset - window->start), before + piece.offset % CHUNK_BYTES,
+           piece.bytes);
 }
 
-/* Reads the range, and writes it with what is between the pieces as it was. False: no memory. */
+/* Reads what is between the pieces of a range, by chunks that stay in the CPU's cache. */
+static void fill_gaps(const window_t *window, ompi_run_t range, char *chunk)
+{
+    uint64_t end = range.offset + range.bytes, bytes;
+    for (uint64_t from = range.offset, to; from < end && window->access->error == MPI_SUCCESS;
+         from = to) {
+        to = from / CHUNK_BYTES * CHUNK_BYTES + CHUNK_BYTES;
+        to = to < end ? to : end;
+        char *data = chunk + from % CHUNK_BYTES;
+        uint64_t read =
+            ompi_access_transfer(window->access, false, (ompi_run_t){from, to - from}, data);
+        memset(data + read, 0, to - from - read);
+        for_pieces(window, (ompi_run_t){from, to - from}, false, fill_gap, chunk, &bytes);
+    }
+}
+
+/* Writes a range with what is between the pieces as it was. False: no memory. */
 static bool rewrite(const window_t *window, ompi_run_t range)
 {
-    uint64_t inset = range.offset - window->start, bytes;
-    char *before = calloc(1, inset + range.bytes);
+    char *chunk = ompi_access_take_buffer(window->access->file, CHUNK_BYTES);
     ompi_file_hold_t hold = {0};
-    if (before == NULL)
+    if (chunk == NULL)
         return false;
     ompi_file_lock(window->access, OMPI_FILE_LOCK_WINDOW, range, &hold);
-    ompi_access_transfer(window->access, false, range, before + inset);
-    for_pieces(window, range, false, fill_gap, before, &bytes);
+    fill_gaps(window, range, chunk);
     if (window->access->error == MPI_SUCCESS)
-        ompi_access_transfer(window->access, true, range, window->data + inset);
+        ompi_access_transfer(window->access, true, range,
+                             window->data + (range.offset - window->start));
     ompi_file_unlock(&hold);
-    free(before);
+    ompi_access_give_buffer(window->access->file, chunk);
     return true;
 }
 
@@ -126,9 +143,10 @@ void ompi_cover_write(ompi_access_t *access, _Atomic uint64_t *bitmap, char *dat
     ompi_run_t span = span_of(&window, range);
     uint64_t covered;
     size_t count = for_pieces(&window, span, true, NULL, NULL, &covered);
-    bool is_rewritten =
-        count > 1 && 2 * span.bytes - covered < count * ompi_file_cost_bytes(access->file, true) &&
-        ompi_file_may_sieve_writes(access->file) && rewrite(&window, span);
+    ompi_file_cost_t cost = ompi_file_costs_now(&access->file->costs, true);
+    bool is_rewritten = count > 1 &&
+                        ompi_file_cost_favors_sieve(&cost, true, span.bytes, covered, count) &&
+                        ompi_file_may_sieve_writes(access->file) && rewrite(&window, span);
     if (!is_rewritten)
         for_pieces(&window, span, true, write_piece, NULL, &covered);
     memset((void *)bitmap, 0, window_bytes / 8);

@@ -5,10 +5,9 @@
 #include <assert.h>
 #include <string.h>
 
-enum {
-    RUNS = 64,
-    SPARSE = 8, /* at most so many bytes of the file for one of data */
-};
+#include "ompi/file/file_lock.h"
+
+enum { RUNS = 64, FEW_RANKS = 2 };
 
 /* All ranks of the communicator that move something, by the beginning of their parts. */
 static int sort_ranks(const ompi_conveyor_part_t *parts, int size, int *order)
@@ -78,13 +77,22 @@ bool ompi_crew_find(ompi_belt_t *belt, int own_rank, int size)
     return is_mine;
 }
 
+/*
+ * What is moved by the conveyor, and what its pieces save: it pays if the calls that a transfer for
+ * each piece would take cost more than the bytes that are moved besides.
+ *
+ * Ranks that sieve, each by itself, move every byte of the file as often as ranks span it, and wait
+ * for nobody. So the conveyor is for bytes that more than a few ranks span, or for writes that tile
+ * the range, which then need not be read before.
+ */
 bool ompi_crew_gains(ompi_belt_t *belt)
 {
     const ompi_access_t *access = belt->access;
     const ompi_file_hints_t *hints = &access->file->hints;
     uint32_t wish = access->is_write ? hints->cb_write : hints->cb_read;
     ompi_fingerprint_t sum = {{0, 0}};
-    uint64_t bytes = 0, pieces = 0;
+    uint64_t bytes = 0, pieces = 0, spans = 0, range = belt->end - belt->first;
+    bool can_all_sieve = true;
     if (belt->crew_count < 2 || wish == OMPI_HINT_DISABLE)
         return false;
     for (int i = 0; i < belt->crew_count; i++) {
@@ -93,13 +101,18 @@ bool ompi_crew_gains(ompi_belt_t *belt)
             return false;
         bytes += part->bytes;
         pieces += part->bytes / part->run_bytes + 1;
+        can_all_sieve = can_all_sieve && part->can_sieve;
+        spans += (part->end - part->first) / FEW_RANKS;
         sum = ompi_fingerprint_add(sum, part->fingerprint);
     }
-    uint64_t range = belt->end - belt->first;
     ompi_fingerprint_t whole = ompi_fingerprint_of_range(belt->first, range, access->file->key);
     belt->is_tiled = bytes == range && memcmp(&sum, &whole, sizeof sum) == 0;
-    uint64_t cost = belt->parts[belt->crew[0]].cost_bytes;
-    return wish == OMPI_HINT_ENABLE || (bytes / pieces < cost && range / SPARSE < bytes);
+    if (wish == OMPI_HINT_ENABLE)
+        return true;
+    bool is_rewrite = access->is_write && !belt->is_tiled;
+    return ompi_file_cost_favors_sieve(&belt->parts[belt->crew[0]].cost, is_rewrite, range, bytes,
+                                       pieces) &&
+           ((access->is_write && belt->is_tiled) || spans > range || !can_all_sieve);
 }
 
 int ompi_crew_proxy(const ompi_belt_t *belt, int index, uint32_t node)
@@ -124,6 +137,15 @@ int ompi_crew_proxy(const ompi_belt_t *belt, int index, uint32_t node)
     }
 }
 
+/* Whether the rank, if it accesses its pieces by itself, may move what is between them, too. */
+static bool can_sieve(const ompi_access_t *access)
+{
+    const ompi_file_hints_t *hints = &access->file->hints;
+    if (access->is_write)
+        return hints->ds_write != OMPI_HINT_DISABLE && ompi_file_may_sieve_writes(access->file);
+    return hints->ds_read != OMPI_HINT_DISABLE;
+}
+
 int ompi_conveyor_describe(const ompi_access_t *access, ompi_conveyor_part_t *part)
 {
     ompi_run_t runs[RUNS];
@@ -133,7 +155,8 @@ int ompi_conveyor_describe(const ompi_access_t *access, ompi_conveyor_part_t *pa
     *part = (ompi_conveyor_part_t){.position = access->position,
                                    .bytes = access->bytes,
                                    .run_bytes = 1,
-                                   .cost_bytes = ompi_file_cost_bytes(file, access->is_write)};
+                                   .can_sieve = can_sieve(access),
+                                   .cost = ompi_file_costs_now(&file->costs, access->is_write)};
     part->is_fit = view->is_ordered && !access->is_atomic && ompi_datarep_is_native(view->datarep);
     if (access->bytes == 0 || !part->is_fit)
         return MPI_SUCCESS;

@@ -8,6 +8,7 @@
  *   view.c       which bytes a rank sees; datarep.c how they look
  *   position.c   the pointers
  *   access.c     one rank's access: how the pieces of a view are read and written
+ *   cost.c       what that takes
  *   request.c    accesses that go on while the program computes
  *   collective.c accesses of all ranks together
  *
@@ -27,17 +28,13 @@
 
 #include "ompi/communicator/communicator.h"
 #include "ompi/file/area.h"
+#include "ompi/file/cost.h"
 #include "ompi/file/hints.h"
 #include "ompi/file/pointer.h"
 #include "ompi/file/view.h"
 #include "ompi/mca/io/io.h"
 #include "ompi/object/object.h"
 #include "ompi/request/request.h"
-
-/* What a transfer takes, as measured on this file: a call, whatever its length, and 2^20 bytes. */
-typedef struct ompi_file_cost {
-    atomic_uint call_nsec, mib_nsec;
-} ompi_file_cost_t;
 
 typedef struct ompi_file {
     ompi_object_t head;
@@ -51,10 +48,10 @@ typedef struct ompi_file {
     struct ompi_file_peers *peers; /* of a file with ranks on several nodes; else NULL */
     uint32_t collectives;          /* accesses of all ranks so far */
     uint64_t key[2];               /* of fingerprints; the same in all ranks */
-    ompi_file_cost_t costs[2];     /* of reads, of writes */
+    ompi_file_costs_t costs;
     atomic_bool is_atomic;         /* MPI_File_set_atomicity */
     atomic_uint pending;           /* accesses that go on */
-    void *_Atomic window;          /* a buffer of data sieving that no thread uses; NULL: none */
+    void *_Atomic buffer;          /* of data sieving, that no thread uses; NULL: none */
     bool is_listed;                /* it is in the list of open files */
     opal_list_node_t node;
     ompi_request_t *split;  /* of the split collective that has begun; NULL: none has */
@@ -156,9 +153,6 @@ OPAL_PRINTF(2, 3) int ompi_file_fail(int code, const char *format, ...);
 const char *ompi_file_shown_path(const char *path); /* the end of it, if it is long */
 int ompi_file_fail_system(const char *path, int error, const char *what);
 int ompi_file_class_of(int system_error);
-
-/* access.c: how many bytes are moved in the time of a call. */
-uint32_t ompi_file_cost_bytes(const ompi_file_t *file, bool is_write);
 
 /* position.c: whether the call is one that a file with MPI_MODE_SEQUENTIAL does not have. */
 int ompi_file_refuse_sequential(const ompi_file_t *file);

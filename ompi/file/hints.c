@@ -10,7 +10,7 @@ enum { SMALLEST_BUFFER = 4096, LARGEST_BUFFER = 1 << 30 };
 
 const ompi_file_hints_t ompi_file_hints_preset = {
     .io = {.start_iodevice = -1, .permissions = 0666},
-    .cb_buffer_bytes = 1 << 20,
+    .cb_buffer_bytes = 1 << 19,
     .read_buffer_bytes = 1 << 19,
     .write_buffer_bytes = 1 << 19,
 };

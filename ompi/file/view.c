@@ -176,6 +176,12 @@ size_t ompi_view_runs(const ompi_view_t *view, uint64_t position, uint64_t bytes
 {
     struct iovec segments[LISTED_AT_ONCE];
     size_t count = 0, found = 1;
+    if (view->is_run && max > 0 && bytes > 0 && position < view->tree->bytes) {
+        uint64_t left = view->tree->bytes - position;
+        *listed = bytes < left ? bytes : left;
+        runs[0] = (ompi_run_t){(uint64_t)view->start + position, *listed};
+        return 1;
+    }
     *listed = 0;
     while (count < max && *listed < bytes && found > 0) {
         size_t most = max - count < LISTED_AT_ONCE ? max - count : LISTED_AT_ONCE, total;

@@ -20,6 +20,7 @@ ompi_unit_tests = \
 	%D%/errhandler/error_code \
 	%D%/file/area \
 	%D%/file/belt \
+	%D%/file/cost \
 	%D%/file/cover \
 	%D%/file/crew \
 	%D%/file/datarep \
@@ -149,6 +150,7 @@ file_fake_locks = -Wl,--wrap=ompi_file_lock -Wl,--wrap=ompi_file_unlock \
 %C%_file_belt_LDADD = $(ompi_unit_libs)
 %C%_file_belt_LDFLAGS = $(AM_LDFLAGS) $(file_fake_locks) -Wl,--wrap=ompi_file_area_notify \
 	-Wl,--wrap=opal_shared_release
+%C%_file_cost_LDADD = $(ompi_unit_libs)
 %C%_file_cover_SOURCES = %D%/file/cover.c %D%/file/fake_file.h $(ompi_datatype_model)
 %C%_file_cover_LDADD = $(ompi_unit_libs)
 %C%_file_cover_LDFLAGS = $(AM_LDFLAGS) $(file_fake_locks)

@@ -164,8 +164,9 @@ static void set_part(int rank, uint64_t first, uint64_t bytes, uint64_t run_byte
                                          .end = first + bytes,
                                          .bytes = bytes,
                                          .run_bytes = run_bytes,
-                                         .cost_bytes = 4096,
-                                         .is_fit = 1};
+                                         .cost = {400, 100000, 100000},
+                                         .is_fit = 1,
+                                         .can_sieve = 1};
     parts[rank].fingerprint = ompi_fingerprint_of_range(first, bytes, file.key);
 }
 
@@ -184,14 +185,23 @@ static void pair(uint64_t own, uint64_t range, uint64_t run_bytes)
     ck_assert_int_eq(ranks[0].belt.crew_count, 2);
 }
 
-START_TEST(the_conveyor_carries_short_pieces)
+/* Ranks by turns: each spans all of it. */
+static void turns(int ranks_here, uint64_t range)
+{
+    size = ranks_here;
+    for (int rank = 0; rank < size; rank++) {
+        node_of[rank] = 0;
+        set_part(rank, 0, range, 8);
+        parts[rank].bytes = range / (uint64_t)size;
+        parts[rank].fingerprint.words[0] = (uint64_t)rank;
+    }
+    find(0);
+}
+
+START_TEST(the_conveyor_carries_short_pieces_that_tile)
 {
     pair(1000, 5000, 8);
     ck_assert(ompi_crew_gains(&ranks[0].belt) && ranks[0].belt.is_tiled);
-    parts[1].fingerprint.words[0] ^= 1; /* as much data, but not each byte once */
-    ck_assert(ompi_crew_gains(&ranks[0].belt) && !ranks[0].belt.is_tiled);
-    parts[1].bytes--;
-    ck_assert(ompi_crew_gains(&ranks[0].belt) && !ranks[0].belt.is_tiled);
     parts[1].is_fit = 0;
     ck_assert(!ompi_crew_gains(&ranks[0].belt));
     pair(1 << 20, 1 << 22, 1 << 20); /* long ones are written as they are */
@@ -201,15 +211,32 @@ START_TEST(the_conveyor_carries_short_pieces)
     file.hints.cb_write = OMPI_HINT_DISABLE;
     ck_assert(!ompi_crew_gains(&ranks[0].belt));
     file.hints.cb_write = OMPI_HINT_AUTOMATIC;
-    pair(100, 1 << 20, 8);
-    parts[1].bytes = 100; /* nearly nothing of a long range */
+}
+END_TEST
+
+/* Two ranks sieve as well by themselves, if they may; of more each would move what all need. */
+START_TEST(the_conveyor_carries_what_many_span)
+{
+    pair(1000, 5000, 8);
+    parts[1].fingerprint.words[0] ^= 1; /* as much data, but not each byte once */
+    ck_assert(!ompi_crew_gains(&ranks[0].belt) && !ranks[0].belt.is_tiled);
+    parts[1].can_sieve = 0;
+    ck_assert(ompi_crew_gains(&ranks[0].belt) && !ranks[0].belt.is_tiled);
+    turns(2, 6000);
+    ck_assert(!ompi_crew_gains(&ranks[0].belt));
+    turns(3, 6000);
+    ck_assert(ompi_crew_gains(&ranks[0].belt) && !ranks[0].belt.is_tiled);
+    turns(3, 600000);
+    for (int rank = 0; rank < size; rank++)
+        parts[rank].bytes = 8; /* nearly nothing of the range */
     ck_assert(!ompi_crew_gains(&ranks[0].belt));
 }
 END_TEST
 
 static const unit_test_t tests[] = {
     {.test = &all_ranks_find_the_same_crews},
-    {.test = &the_conveyor_carries_short_pieces},
+    {.test = &the_conveyor_carries_short_pieces_that_tile},
+    {.test = &the_conveyor_carries_what_many_span},
 };
 
 static void setup(void)
