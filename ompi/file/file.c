@@ -43,6 +43,7 @@ static void destroy(ompi_object_t *head)
         ompi_object_release(&file->comm->head);
     pthread_mutex_destroy(&file->lock);
     ompi_access_free_buffer(file);
+    free(file->parts);
     free(file->path);
     free(file);
 }
@@ -74,7 +75,7 @@ int ompi_file_close(ompi_file_t **slot)
 {
     ompi_file_t *file = *slot;
     int error = MPI_SUCCESS;
-    if (file->split != NULL)
+    if (file->split_name != NULL)
         error = ompi_file_fail(MPI_ERR_REQUEST, "MPI_File_%s_begin of the file %s has no end yet.",
                                file->split_name, file->path);
     error = ompi_file_agree(file->comm, error);
@@ -250,7 +251,9 @@ static int make(ompi_file_t *file, ompi_info_t *info)
         error = open_here(file);
     if (error != MPI_SUCCESS)
         return error;
-    error = file->path != NULL ? view_bytes(file) : MPI_ERR_NO_MEM;
+    file->parts = calloc((size_t)file->comm->size, sizeof *file->parts);
+    file->has_run_views = true;
+    error = file->path != NULL && file->parts != NULL ? view_bytes(file) : MPI_ERR_NO_MEM;
     if (error == MPI_SUCCESS) {
         ompi_lock();
         error = ompi_file_locks_start() ? MPI_SUCCESS : MPI_ERR_NO_MEM;
@@ -471,15 +474,18 @@ static void use_view(ompi_file_t *file, ompi_view_t *view)
     ompi_view_release(before);
 }
 
-/* What has to be the same in all ranks. */
-static int check_alike(ompi_file_t *file, const ompi_view_t *view)
+/* What has to be the same in all ranks; and whether all views are runs. */
+static int compare_views(ompi_file_t *file, const ompi_view_t *view, bool *are_runs)
 {
     MPI_Count extent = 0;
-    assert(view != NULL);
+    uint64_t other = !view->is_run;
     int error = ompi_datarep_extent(view->datarep, view->etype, &extent);
     const char *name = ompi_datarep_name(view->datarep);
     uint64_t values[] = {(uint64_t)extent, opal_hash_text(OPAL_HASH_START, name)};
     int same = check_same(file->comm, values, 2, "extents of the etype, or representations");
+    if (same == MPI_SUCCESS)
+        same = ompi_file_maximum(file->comm, &other, 1);
+    *are_runs = other == 0;
     return error != MPI_SUCCESS ? error : same;
 }
 
@@ -487,9 +493,11 @@ int ompi_file_set_view(ompi_file_t *file, MPI_Offset disp, ompi_datatype_t *etyp
                        ompi_datatype_t *filetype, const char *name, ompi_info_t *info)
 {
     ompi_view_t *view = NULL;
+    bool are_runs = false;
     int error = ompi_file_agree(file->comm, new_view(file, disp, etype, filetype, name, &view));
+    assert(error != MPI_SUCCESS || view != NULL);
     if (error == MPI_SUCCESS)
-        error = ompi_file_agree(file->comm, check_alike(file, view));
+        error = ompi_file_agree(file->comm, compare_views(file, view, &are_runs));
     if (error == MPI_SUCCESS)
         error = ompi_file_set_hints(file, info);
     if (error == MPI_SUCCESS) { /* all ranks are here: no rank uses the shared pointer now */
@@ -502,5 +510,6 @@ int ompi_file_set_view(ompi_file_t *file, MPI_Offset disp, ompi_datatype_t *etyp
         return error;
     }
     use_view(file, view);
+    file->has_run_views = are_runs;
     return MPI_SUCCESS;
 }

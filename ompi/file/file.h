@@ -45,17 +45,20 @@ typedef struct ompi_file {
     ompi_file_hints_t hints;
     ompi_file_area_t *area;
     ompi_file_pointer_t *shared;
-    struct ompi_file_peers *peers; /* of a file with ranks on several nodes; else NULL */
-    uint32_t collectives;          /* accesses of all ranks so far */
-    uint64_t key[2];               /* of fingerprints; the same in all ranks */
+    struct ompi_file_peers *peers;    /* of a file with ranks on several nodes; else NULL */
+    struct ompi_conveyor_part *parts; /* room for what all ranks say of a collective access */
+    uint32_t collectives;             /* such accesses so far */
+    bool has_run_views;               /* the view of each rank is one run */
+    uint64_t key[2];                  /* of fingerprints; the same in all ranks */
     ompi_file_costs_t costs;
-    atomic_bool is_atomic;         /* MPI_File_set_atomicity */
-    atomic_uint pending;           /* accesses that go on */
-    void *_Atomic buffer;          /* of data sieving, that no thread uses; NULL: none */
-    bool is_listed;                /* it is in the list of open files */
+    atomic_bool is_atomic; /* MPI_File_set_atomicity */
+    atomic_uint pending;   /* accesses that go on */
+    void *_Atomic buffer;  /* of data sieving, that no thread uses; NULL: none */
+    bool is_listed;        /* it is in the list of open files */
     opal_list_node_t node;
-    ompi_request_t *split;  /* of the split collective that has begun; NULL: none has */
-    const char *split_name; /* which: "read_all" */
+    const char *split_name; /* of the split collective that has begun: "read_all"; NULL: none has */
+    ompi_request_t *split;  /* what of it goes on; NULL: it is over, with this status */
+    MPI_Status split_status;
 
     pthread_mutex_t lock; /* of the two below */
     ompi_view_t *view;    /* never NULL */
