@@ -29,6 +29,43 @@ enum { SAME_VALUES = 2 };
 /* The open files of this process. Under ompi_lock. */
 static opal_list_t open_files = {{&open_files.head, &open_files.head}};
 
+/* -- communicators ------------------------------------------------------------------------ */
+
+/*
+ * The communicator of the file that was closed last. The next file that the same ranks open has it:
+ * to make one takes as long as all the rest of opening. Not one of a session, which ends when
+ * nothing derives from it, nor one between jobs, which it would connect. Under ompi_lock.
+ */
+static ompi_communicator_t *spare_comm;
+
+static uint64_t identity_of(const ompi_communicator_t *comm)
+{
+    return (uint64_t)comm->generation << 32 | comm->context;
+}
+
+/* NULL: there is none for the ranks of comm. */
+static ompi_communicator_t *take_spare(const ompi_communicator_t *comm)
+{
+    ompi_lock();
+    ompi_communicator_t *spare = spare_comm;
+    if (spare != NULL && ompi_group_compare(spare->group, comm->group) == MPI_IDENT)
+        spare_comm = NULL;
+    else
+        spare = NULL;
+    ompi_unlock();
+    return spare;
+}
+
+static void keep_spare(ompi_communicator_t *comm)
+{
+    ompi_lock();
+    ompi_communicator_t *before = spare_comm;
+    spare_comm = comm;
+    if (before != NULL)
+        ompi_object_release(&before->head);
+    ompi_unlock();
+}
+
 /* -- the end ------------------------------------------------------------------------------ */
 
 static void destroy(ompi_object_t *head)
@@ -89,6 +126,10 @@ int ompi_file_close(ompi_file_t **slot)
         error = error == MPI_SUCCESS ? removed : error;
     }
     ompi_file_pointer_destroy(file->shared);
+    if (error == MPI_SUCCESS && file->comm->session == NULL && !ompi_comm_spans_jobs(file->comm)) {
+        keep_spare(file->comm);
+        file->comm = NULL;
+    }
     release(file);
     *slot = NULL;
     return error;
@@ -96,6 +137,8 @@ int ompi_file_close(ompi_file_t **slot)
 
 void ompi_file_stop(void)
 {
+    if (spare_comm != NULL)
+        keep_spare(NULL);
     for (opal_list_node_t *node; (node = opal_list_first(&open_files)) != NULL;) {
         ompi_file_t *file = opal_container_of(node, ompi_file_t, node);
         ompi_file_wait_pending(file);
@@ -176,28 +219,32 @@ static int check_identity(ompi_file_t *file)
                           file->comm->rank, file->path);
 }
 
-/* Rank 0 makes the file, and the others open it then. */
+static int open_path(ompi_file_t *file, bool makes)
+{
+    return ompi_io()->open(file->path, file->amode, makes, &file->hints.io, &file->io);
+}
+
+/*
+ * Rank 0 makes the file, and the others open it then. Where that is safe they try at the same time
+ * whether it is there: not if this could leave behind, on another node, that it is not.
+ */
 static int open_here(ompi_file_t *file)
 {
-    const ompi_io_ops_t *ops = ompi_io();
-    int error = MPI_SUCCESS;
-    bool is_first = file->comm->rank == 0;
-    if (ops == NULL) { /* the others may have one, and agree with this rank */
-        error = ompi_file_fail(MPI_ERR_UNSUPPORTED_OPERATION,
-                               "No component of io can be used; see ompi_info --why io.");
-        return ompi_file_agree(file->comm, error);
-    }
-    for (int turn = 0; turn < 2 && error == MPI_SUCCESS; turn++) {
-        if (is_first == (turn == 0)) {
-            int code = ops->open(file->path, file->amode, is_first, &file->hints.io, &file->io);
-            if (code != 0)
-                error = ompi_file_fail_system(file->path, code, "open");
-        }
-        error = ompi_file_agree(file->comm, error);
-        if (file->comm->size == 1)
-            break;
-    }
-    return error;
+    const bool is_first = file->comm->rank == 0, makes = (file->amode & MPI_MODE_CREATE) != 0;
+    const bool tries = !makes || (file->area->nodes == 1 && (file->amode & MPI_MODE_EXCL) == 0);
+    int code = is_first || tries ? open_path(file, is_first) : 0;
+    uint64_t waits = file->io == NULL && !is_first && (code == 0 || (makes && code == ENOENT));
+    int error =
+        code == 0 || waits != 0 ? MPI_SUCCESS : ompi_file_fail_system(file->path, code, "open");
+    error = ompi_file_agree(file->comm, error);
+    if (error == MPI_SUCCESS && makes)
+        error = ompi_file_maximum(file->comm, &waits, 1);
+    if (error != MPI_SUCCESS || waits == 0)
+        return error;
+    code = file->io == NULL ? open_path(file, false) : 0;
+    if (code != 0)
+        error = ompi_file_fail_system(file->path, code, "open");
+    return ompi_file_agree(file->comm, error);
 }
 
 /* NULL: no memory. */
@@ -236,7 +283,8 @@ static int take_settings(ompi_file_t *file, ompi_info_t *info)
         uint64_t key[2];
     } settings = {.hints = file->hints};
     ompi_file_hints_read(&settings.hints, info, false);
-    if (getrandom(settings.key, sizeof settings.key, GRND_NONBLOCK) != sizeof settings.key)
+    if (file->comm->rank == 0 &&
+        getrandom(settings.key, sizeof settings.key, GRND_NONBLOCK) != sizeof settings.key)
         settings.key[0] = opal_clock_nsec();
     int error = ompi_file_broadcast(file->comm, 0, &settings, sizeof settings);
     file->hints = settings.hints;
@@ -244,49 +292,71 @@ static int take_settings(ompi_file_t *file, ompi_info_t *info)
     return error;
 }
 
+/* What every rank needs of its own. */
+static int make_own(ompi_file_t *file)
+{
+    file->parts = calloc((size_t)file->comm->size, sizeof *file->parts);
+    file->has_run_views = true;
+    if (ompi_io() == NULL)
+        return ompi_file_fail(MPI_ERR_UNSUPPORTED_OPERATION,
+                              "No component of io can be used; see ompi_info --why io.");
+    if (file->parts == NULL)
+        return MPI_ERR_NO_MEM;
+    ompi_lock();
+    bool has_locks = ompi_file_locks_start();
+    ompi_unlock();
+    return has_locks ? view_bytes(file) : MPI_ERR_NO_MEM;
+}
+
 static int make(ompi_file_t *file, ompi_info_t *info)
 {
     int error = take_settings(file, info);
     if (error == MPI_SUCCESS)
-        error = open_here(file);
-    if (error != MPI_SUCCESS)
-        return error;
-    file->parts = calloc((size_t)file->comm->size, sizeof *file->parts);
-    file->has_run_views = true;
-    error = file->path != NULL && file->parts != NULL ? view_bytes(file) : MPI_ERR_NO_MEM;
-    if (error == MPI_SUCCESS) {
-        ompi_lock();
-        error = ompi_file_locks_start() ? MPI_SUCCESS : MPI_ERR_NO_MEM;
-        ompi_unlock();
-    }
-    error = ompi_file_area_create(file->comm, error, &file->area);
+        error = ompi_file_area_create(file->comm, make_own(file), &file->area);
     if (error == MPI_SUCCESS && file->area->nodes > 1) {
         file->peers = ompi_file_peers_create(file->comm->size);
-        error = file->peers != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+        error = ompi_file_agree(file->comm, file->peers != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM);
     }
-    error = ompi_file_agree(file->comm, error == MPI_SUCCESS ? check_identity(file) : error);
+    if (error == MPI_SUCCESS)
+        error = open_here(file);
+    if (error == MPI_SUCCESS)
+        error = ompi_file_agree(file->comm, check_identity(file));
     if (error == MPI_SUCCESS)
         error = ompi_file_pointer_create(file->comm, file->area, error, &file->shared);
-    if (error == MPI_SUCCESS)
-        file->io->ops->get_hints(file->io, &file->hints.io);
-    if (error == MPI_SUCCESS && (file->amode & MPI_MODE_APPEND) != 0)
-        error = ompi_file_append(file);
-    return error;
+    if (error != MPI_SUCCESS)
+        return error;
+    ompi_file_probe_locks(file);
+    file->io->ops->get_hints(file->io, &file->hints.io);
+    return (file->amode & MPI_MODE_APPEND) != 0 ? ompi_file_append(file) : MPI_SUCCESS;
+}
+
+/* Whether all ranks have the same access mode, and one that may be; and whether they have the same
+ * spare communicator. */
+static int check_ranks(ompi_communicator_t *comm, int amode, uint64_t spare, bool *has_spare)
+{
+    uint64_t mode = (unsigned)amode, words[] = {mode, ~mode, spare, ~spare};
+    int error = ompi_file_maximum(comm, words, OPAL_COUNT_OF(words));
+    *has_spare = error == MPI_SUCCESS && words[2] == ~words[3] && spare != 0;
+    if (error == MPI_SUCCESS && words[0] != ~words[1])
+        error = ompi_file_fail(MPI_ERR_NOT_SAME, "The ranks give different access modes.");
+    return error != MPI_SUCCESS ? error : check_amode(amode);
 }
 
 int ompi_file_open(ompi_communicator_t *comm, const char *path, int amode, ompi_info_t *info,
                    ompi_file_t **result)
 {
-    uint64_t word = (uint64_t)(unsigned)amode;
-    int error = check_same(comm, &word, 1, "access modes");
-    if (error == MPI_SUCCESS)
-        error = ompi_file_agree(comm, check_amode(amode));
-    if (error != MPI_SUCCESS)
-        return error;
+    bool has_spare;
+    ompi_communicator_t *spare = take_spare(comm);
     ompi_file_t *file = new_file(path, amode);
-    error =
-        ompi_file_agree(comm, file != NULL && file->path != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM);
-    if (error == MPI_SUCCESS)
+    int error = check_ranks(comm, amode, spare != NULL ? identity_of(spare) : 0, &has_spare);
+    if (error == MPI_SUCCESS && (file == NULL || file->path == NULL))
+        error = MPI_ERR_NO_MEM;
+    error = ompi_file_agree(comm, error);
+    if (error == MPI_SUCCESS && has_spare)
+        file->comm = spare;
+    else if (spare != NULL)
+        keep_spare(spare);
+    if (error == MPI_SUCCESS && !has_spare)
         error = ompi_comm_split(comm, 0, comm->rank, NULL, &file->comm);
     if (error == MPI_SUCCESS)
         error = make(file, info);

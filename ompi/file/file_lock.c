@@ -61,6 +61,12 @@ static bool is_job_on_node(const ompi_file_t *file)
     return opal_job()->local_size == opal_job()->size && file->area->nodes == 1;
 }
 
+void ompi_file_probe_locks(ompi_file_t *file)
+{
+    if (!is_job_on_node(file) && file->io->ops->probe_locks != NULL)
+        file->io->ops->probe_locks(file->io);
+}
+
 bool ompi_file_may_sieve_writes(const ompi_file_t *file)
 {
     bool is_asked = file->hints.ds_write == OMPI_HINT_ENABLE;

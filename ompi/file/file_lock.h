@@ -42,6 +42,10 @@ void ompi_file_lock(ompi_access_t *access, ompi_file_lock_kind_t kind, ompi_run_
                     ompi_file_hold_t *hold);
 void ompi_file_unlock(ompi_file_hold_t *hold);
 
+/* Of a file that was just opened: finds out whether the file system has locks, if they will be
+ * needed. */
+void ompi_file_probe_locks(ompi_file_t *file);
+
 /* Whether writes may be sieved: everybody who may write to the file meanwhile takes the locks. */
 bool ompi_file_may_sieve_writes(const ompi_file_t *file);
 

@@ -40,7 +40,7 @@ typedef struct ompi_io_file {
     const struct ompi_io_ops *ops;
     uint64_t identity; /* the same wherever this file is open on the node */
     bool can_read;     /* also of a file that is open for writing alone, where that is permitted */
-    bool can_lock;     /* `lock` works here; false: the file system refuses locks */
+    bool can_lock;     /* `lock` works here: set by `probe_locks` */
     bool is_remote;    /* several hosts may have it, each with a cache of its own (NFS) */
     uint64_t unit; /* bytes that the file system likes writes to be aligned to: stripe or page */
     const char *system; /* the file system, for a person: "ext4", "nfs" */
@@ -101,9 +101,11 @@ typedef struct ompi_io_ops {
 
     /*
      * Locks a range against other processes that lock, also on other hosts; waits for it. One
-     * thread of this process has a given byte at a time: the caller sees to that. NULL: no file
-     * can_lock.
+     * thread of this process has a given byte at a time: the caller sees to that.
+     *
+     * probe_locks finds out whether the file system has such locks. NULL: no file can_lock.
      */
+    void (*probe_locks)(ompi_io_file_t *file);
     int (*lock)(ompi_io_file_t *file, uint64_t offset, uint64_t bytes, bool is_exclusive);
     int (*unlock)(ompi_io_file_t *file, uint64_t offset, uint64_t bytes);
 

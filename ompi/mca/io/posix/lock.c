@@ -52,3 +52,8 @@ bool io_posix_has_locks(const io_posix_file_t *file)
         set(file, F_OFD_SETLK, F_UNLCK, probe_offset, PROBE_BYTES);
     return error == 0 || error == EAGAIN || error == EACCES;
 }
+
+void io_posix_probe_locks(ompi_io_file_t *file)
+{
+    file->can_lock = io_posix_has_locks(io_posix_file(file));
+}

@@ -104,13 +104,12 @@ static int file_remove(const char *path)
 static void get_hints(ompi_io_file_t *file, ompi_io_hints_t *hints)
 {
     const io_posix_file_t *own = io_posix_file(file);
-    struct stat status;
     bool is_direct = own->direct_fd >= 0 && !atomic_load(&own->is_direct_refused);
     *hints = (ompi_io_hints_t){
         .start_iodevice = -1,
         .direct_read = is_direct && own->direct_read,
         .direct_write = is_direct && own->direct_write,
-        .permissions = fstat(own->fd, &status) == 0 ? status.st_mode & 07777 : 0,
+        .permissions = own->permissions,
     };
     if (own->is_on_lustre)
         io_posix_get_stripes(own->fd, hints);
@@ -127,6 +126,7 @@ static const ompi_io_ops_t posix_ops = {
     .sync = io_posix_sync,
     .transfer = io_posix_transfer,
     .begin = io_posix_begin,
+    .probe_locks = io_posix_probe_locks,
     .lock = io_posix_lock,
     .unlock = io_posix_unlock,
     .get_hints = get_hints,
@@ -146,7 +146,6 @@ static int file_open(const char *path, int amode, bool makes, const ompi_io_hint
     int error = own->fd < 0 ? errno : io_posix_find_system(own);
     own->base.can_read = (flags & O_ACCMODE) != O_WRONLY;
     if (error == 0) {
-        own->base.can_lock = io_posix_has_locks(own);
         open_direct(own, flags, hints);
         *file = &own->base;
         return 0;

@@ -25,6 +25,7 @@ typedef struct io_posix_file {
     ompi_io_file_t base;
     int fd;
     bool can_write, is_on_lustre;
+    mode_t permissions;
     int direct_fd; /* the same file, past the page cache; -1: not wanted, or the system refuses */
     bool direct_read, direct_write; /* wanted */
     atomic_bool is_direct_refused;  /* by a transfer: the next ones do not try */
@@ -122,5 +123,6 @@ int io_posix_unlock(ompi_io_file_t *file, uint64_t offset, uint64_t bytes);
 
 /* Whether the file system of an open file has locks. */
 bool io_posix_has_locks(const io_posix_file_t *file);
+void io_posix_probe_locks(ompi_io_file_t *file);
 
 #endif

@@ -79,6 +79,7 @@ int io_posix_find_system(io_posix_file_t *file)
     const system_t *system = find((uint32_t)fs.f_type);
     file->base.system = system->name;
     file->base.identity = (uint64_t)status.st_ino ^ (uint64_t)status.st_dev << 40;
+    file->permissions = status.st_mode & 07777;
     file->base.is_remote = system->is_remote;
     file->is_on_lustre = system->magic == IO_POSIX_LUSTRE_MAGIC;
     file->base.unit = find_unit(file, &status);

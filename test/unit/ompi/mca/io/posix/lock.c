@@ -26,7 +26,7 @@ START_TEST(errors_are_handed_up)
 }
 END_TEST
 
-/* What the system answers when the file is opened, and whether that means that it has locks. */
+/* What the system answers, and whether that means that it has locks. */
 static const struct {
     int error;
     bool can_lock;
@@ -35,10 +35,11 @@ static const struct {
     {EINVAL, false}, {EAGAIN, true},      {EACCES, true},
 };
 
-START_TEST(refused_locks_are_found_out_when_the_file_is_opened)
+START_TEST(refused_locks_are_found_out)
 {
-    set_fault("fcntl", answers[_i].error, 0, 1);
     ompi_io_file_t *file = make_file("probed", &no_hints);
+    set_fault("fcntl", answers[_i].error, 0, 1);
+    io()->probe_locks(file);
     ck_assert_int_eq(file->can_lock, answers[_i].can_lock);
     ck_assert_uint_eq(calls, 1); /* what was not locked is not unlocked */
     ck_assert_int_eq(io()->close(file), 0);
@@ -48,6 +49,8 @@ END_TEST
 START_TEST(the_probe_leaves_no_lock)
 {
     ompi_io_file_t *one = make_file("twice", &no_hints), *other = make_file("twice", &no_hints);
+    io()->probe_locks(one);
+    io()->probe_locks(other);
     ck_assert(one->can_lock && other->can_lock);
     ck_assert_int_eq(io()->lock(one, 0, INT64_MAX, true), 0);
     ck_assert_int_eq(io()->unlock(one, 0, INT64_MAX), 0);
@@ -60,8 +63,7 @@ END_TEST
 static const unit_test_t tests[] = {
     {.test = &an_interrupted_lock_is_tried_again},
     {.test = &errors_are_handed_up},
-    {.test = &refused_locks_are_found_out_when_the_file_is_opened,
-     .repeats = OPAL_COUNT_OF(answers)},
+    {.test = &refused_locks_are_found_out, .repeats = OPAL_COUNT_OF(answers)},
     {.test = &the_probe_leaves_no_lock},
 };
 

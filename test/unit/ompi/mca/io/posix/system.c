@@ -36,6 +36,7 @@ START_TEST(this_one_is_known)
 {
     ompi_io_file_t *file = make_file("own", &no_hints);
     ck_assert_ptr_nonnull(file->system);
+    io()->probe_locks(file);
     ck_assert(file->can_lock);
     ck_assert_int_eq(io()->close(file), 0);
 }
