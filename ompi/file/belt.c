@@ -267,10 +267,18 @@ static void free_slot(const ompi_belt_t *belt, uint32_t window)
     notify(belt);
 }
 
-/* With the hint cb_nodes, the first ones of the crew transfer what is theirs to transfer. */
+/* How many ranks of this node may transfer; 0: all. Hints know better than their number. */
+static uint64_t limit_of(const ompi_belt_t *belt)
+{
+    const ompi_file_hints_t *hints = &belt->access->file->hints;
+    uint64_t of_all = (hints->cb_nodes + belt->nodes - 1) / belt->nodes, limit = hints->cb_per_node;
+    return limit == 0 || (of_all != 0 && of_all < limit) ? of_all : limit;
+}
+
+/* With a limit, the first ones of the crew transfer what is theirs to transfer. */
 static bool may_transfer(const ompi_belt_t *belt, uint32_t window)
 {
-    uint64_t limit = belt->access->file->hints.cb_nodes;
+    uint64_t limit = limit_of(belt);
     if (limit == 0 || (uint64_t)belt->self < limit)
         return true;
     for (uint64_t i = 0; i < limit; i++) {

@@ -308,6 +308,15 @@ static int make_own(ompi_file_t *file)
     return has_locks ? view_bytes(file) : MPI_ERR_NO_MEM;
 }
 
+/* Buffers that no hint asks for are as long as what the file system likes, on all nodes. */
+static int adapt_buffers(ompi_file_t *file)
+{
+    uint64_t unit = file->io->unit;
+    int error = file->area->nodes > 1 ? ompi_file_maximum(file->comm, &unit, 1) : MPI_SUCCESS;
+    ompi_file_hints_grow(&file->hints, unit);
+    return error;
+}
+
 static int make(ompi_file_t *file, ompi_info_t *info)
 {
     int error = take_settings(file, info);
@@ -323,6 +332,8 @@ static int make(ompi_file_t *file, ompi_info_t *info)
         error = ompi_file_agree(file->comm, check_identity(file));
     if (error == MPI_SUCCESS)
         error = ompi_file_pointer_create(file->comm, file->area, error, &file->shared);
+    if (error == MPI_SUCCESS)
+        error = adapt_buffers(file);
     if (error != MPI_SUCCESS)
         return error;
     ompi_file_probe_locks(file);

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SMALLEST_BUFFER = 4096, LARGEST_BUFFER = 1 << 30 };
+enum { SMALLEST_BUFFER = 4096, LARGEST_BUFFER = 1 << 30, LARGEST_UNIT = 1 << 24 };
 
 const ompi_file_hints_t ompi_file_hints_preset = {
     .io = {.start_iodevice = -1, .permissions = 0666},
     .cb_buffer_bytes = 1 << 19,
     .read_buffer_bytes = 1 << 19,
-    .write_buffer_bytes = 1 << 19,
+    .write_buffer_bytes = 1 << 18,
 };
 
 typedef enum hint_kind {
@@ -22,6 +22,7 @@ typedef enum hint_kind {
     SWITCH, /* uint32_t: automatic, enable, disable */
     TRUTH,  /* bool */
     OCTAL,  /* mode_t */
+    CONFIG, /* uint64_t: a number of ranks on every node, "*:3"; 0: "*:*" */
 } hint_kind_t;
 
 static const struct {
@@ -32,6 +33,7 @@ static const struct {
 } rows[] = {
     {"cb_buffer_size", BUFFER, true, offsetof(ompi_file_hints_t, cb_buffer_bytes)},
     {"cb_nodes", NUMBER, false, offsetof(ompi_file_hints_t, cb_nodes)},
+    {"cb_config_list", CONFIG, false, offsetof(ompi_file_hints_t, cb_per_node)},
     {"romio_cb_read", SWITCH, false, offsetof(ompi_file_hints_t, cb_read)},
     {"romio_cb_write", SWITCH, false, offsetof(ompi_file_hints_t, cb_write)},
     {"romio_ds_read", SWITCH, false, offsetof(ompi_file_hints_t, ds_read)},
@@ -65,6 +67,17 @@ static void read_octal(mode_t *to, const char *value)
         *to = (mode_t)mode;
 }
 
+/* Lists that name hosts are not known. */
+static void read_config(uint64_t *to, const char *value)
+{
+    uint64_t number = 0;
+    if (strcmp(value, "*:*") == 0)
+        *to = 0;
+    else if (strncmp(value, "*:", 2) == 0 && ompi_info_read_number(value + 2, &number) &&
+             number > 0 && number <= INT32_MAX)
+        *to = number;
+}
+
 /* collective_buffering is the standard's name for two switches. */
 static void read_collective_buffering(ompi_file_hints_t *hints, const char *value)
 {
@@ -82,6 +95,8 @@ static void read_value(void *to, hint_kind_t kind, const char *value)
         read_switch(to, value);
     else if (kind == OCTAL)
         read_octal(to, value);
+    else if (kind == CONFIG)
+        read_config(to, value);
     else if (kind == TRUTH && (strcmp(value, "true") == 0 || strcmp(value, "false") == 0))
         *(bool *)to = value[0] == 't';
     else if (kind == DEVICE && is_number && number <= INT32_MAX)
@@ -106,6 +121,19 @@ void ompi_file_hints_read(ompi_file_hints_t *hints, ompi_info_t *info, bool is_o
     }
 }
 
+void ompi_file_hints_grow(ompi_file_hints_t *hints, uint64_t bytes)
+{
+    for (size_t i = 0; i < OPAL_COUNT_OF(rows) && bytes <= LARGEST_UNIT; i++) {
+        const size_t offset = rows[i].offset;
+        uint64_t preset, *value = (void *)((char *)hints + offset);
+        if (rows[i].kind != BUFFER)
+            continue;
+        memcpy(&preset, (const char *)&ompi_file_hints_preset + offset, sizeof preset);
+        if (*value == preset && bytes > preset)
+            *value = bytes;
+    }
+}
+
 /* False: there is nothing to tell. */
 static bool write_value(const void *from, hint_kind_t kind, char value[32])
 {
@@ -123,6 +151,9 @@ static bool write_value(const void *from, hint_kind_t kind, char value[32])
     case TRUTH:
         snprintf(value, 32, "%s", *(const bool *)from ? "true" : "false");
         return true;
+    case CONFIG:
+        snprintf(value, 32, "*:%llu", (unsigned long long)*(const uint64_t *)from);
+        return *(const uint64_t *)from != 0;
     case OCTAL:
         snprintf(value, 32, "%o", (unsigned)*(const mode_t *)from);
         return true;

@@ -121,8 +121,8 @@ static void write_all(rank_t *rank)
     while (!ompi_belt_is_written(&rank->belt))
         write_or_wait(rank);
     ck_assert(!ompi_belt_has_full(&rank->belt));
-    /* With the hint cb_nodes the first ranks alone transfer anything. */
-    uint64_t limit = fake_file.hints.cb_nodes;
+    /* With the hints cb_nodes and cb_config_list the first ranks alone transfer anything. */
+    uint64_t limit = fake_file.hints.cb_nodes + fake_file.hints.cb_per_node;
     ck_assert(limit == 0 || (uint64_t)rank->number < limit || fake_own_transfers == before);
 }
 
@@ -243,6 +243,7 @@ START_TEST(windows_go_through_the_slots)
     fake_may_sieve = _i == 2;
     fake_file.hints.cb_buffer_bytes = WINDOW + 100;
     fake_file.hints.cb_nodes = _i == 1 ? 2 : 0;
+    fake_file.hints.cb_per_node = _i == 0 ? 2 : 0;
     atomic_store(&fake_end, FAKE_BYTES);
     for (size_t i = 0; i < FAKE_BYTES; i++)
         fake_bytes[i] = (char)(i * 3);

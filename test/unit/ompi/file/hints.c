@@ -12,6 +12,7 @@ static const struct {
 } rows[] = {
     {"cb_buffer_size", "8192", true, {"4095", "0", "-1", "1073741825", "8k", ""}},
     {"cb_nodes", "3", false, {"-1", "9223372036854775808", "three", "3.5", " 3", "3 "}},
+    {"cb_config_list", "*:2", false, {"*", "*:", "*:0", "*:x", "host:2", "*:2,a:1"}},
     {"romio_cb_read", "enable", false, {"true", "Enable", "enabled", "1", "enabl", ""}},
     {"romio_cb_write", "disable", false, {"false", "no", "0", "off", "-", ""}},
     {"romio_ds_read", "disable", false, {"false", "no", "0", "off", "-", ""}},
@@ -75,6 +76,20 @@ START_TEST(a_value_that_is_none_changes_nothing)
 }
 END_TEST
 
+START_TEST(buffers_are_no_shorter_than_stripes)
+{
+    ompi_file_hints_t hints = read_one("ind_rd_buffer_size", "8192", false);
+    ompi_file_hints_grow(&hints, 4096);
+    ck_assert_uint_eq(hints.cb_buffer_bytes, ompi_file_hints_preset.cb_buffer_bytes);
+    ompi_file_hints_grow(&hints, 1 << 30);
+    ck_assert_uint_eq(hints.cb_buffer_bytes, ompi_file_hints_preset.cb_buffer_bytes);
+    ompi_file_hints_grow(&hints, 4 << 20);
+    ck_assert_uint_eq(hints.cb_buffer_bytes, 4 << 20);
+    ck_assert_uint_eq(hints.write_buffer_bytes, 4 << 20);
+    ck_assert_uint_eq(hints.read_buffer_bytes, 8192);
+}
+END_TEST
+
 START_TEST(collective_buffering_is_of_both_directions)
 {
     ompi_file_hints_t hints = read_one("collective_buffering", "false", true);
@@ -101,6 +116,7 @@ END_TEST
 static const unit_test_t tests[] = {
     {.test = &a_hint_is_read_and_written, .repeats = OPAL_COUNT_OF(rows)},
     {.test = &a_value_that_is_none_changes_nothing, .repeats = OPAL_COUNT_OF(rows)},
+    {.test = &buffers_are_no_shorter_than_stripes},
     {.test = &collective_buffering_is_of_both_directions},
     {.test = &there_may_be_no_hints},
 };
