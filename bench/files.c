@@ -3,14 +3,18 @@
  * Files: how fast ranks write and read one file together, by what each of them has of it. The file
  * is in $TMPDIR or the current folder, and is removed.
  *
- *   contiguous   a rank has one range                          size: its bytes
- *   array3       a block of an array of 3 dimensions           size: an edge of the array, in
- * doubles array4       ... of 4 dimensions records      records, those of the ranks in turn size:
- * bytes of a record nested       pieces of rows of planes                      size: bytes of a
- * piece strided      every second piece of a range of the rank's   size: bytes of a piece shared
- * one record by the shared pointer              size: its bytes ordered      one record in the
- * order of ranks open         open and close overlap      a write beside a computation of the same
- * length, on one rank
+ * What a rank has, and what the sizes are:
+ *
+ *   contiguous   one range; its bytes
+ *   array3       a block of an array of doubles with 3 dimensions; an edge of the array
+ *   array4       the same with 4
+ *   records      records, those of the ranks in turn; bytes of a record
+ *   nested       pieces of rows of planes; bytes of a piece
+ *   strided      every second piece of a range of its own; bytes of a piece
+ *   shared       a record by the shared pointer; its bytes
+ *   ordered      a record in the order of ranks; its bytes
+ *   open         it opens and closes a file; how many ranks there are
+ *   overlap      a write of one rank beside a computation of the same length; its bytes
  *
  * Rates are those of all ranks together, in the page cache; "_sync": until it is on the device.
  * Where there are more ranks than cores they take turns, and the rate of accesses that wait for no
@@ -27,7 +31,12 @@
 
 #include "measure.h"
 
-enum { TOTAL_BYTES = 4 << 20, PATH_BYTES = 512, DIMS_MAX = 4 };
+enum {
+    TOTAL_BYTES = 4 << 20,
+    FILE_ROUNDS = 256, /* that a file of records has room for */
+    PATH_BYTES = 512,
+    DIMS_MAX = 4
+};
 
 typedef enum access {
     WRITE,
@@ -40,6 +49,7 @@ typedef enum access {
     ORDERED_READ,
     PLAIN_WRITE,
     PLAIN_READ,
+    PLAIN_OPEN,
     OPEN
 } access_t;
 
@@ -69,6 +79,13 @@ static void open_file(void)
 {
     must(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file),
          "MPI_File_open");
+}
+
+static void plain_open(void)
+{
+    int other = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (other < 0 || close(other) != 0)
+        must(MPI_ERR_IO, "open or close");
 }
 
 static void plain(const use_t *use)
@@ -101,6 +118,13 @@ static int start(const use_t *use)
         return MPI_File_write_ordered(file, buffer, bytes, MPI_BYTE, none);
     case ORDERED_READ:
         return MPI_File_read_ordered(file, buffer, bytes, MPI_BYTE, none);
+    case PLAIN_WRITE:
+    case PLAIN_READ:
+        plain(use);
+        return MPI_SUCCESS;
+    case PLAIN_OPEN:
+        plain_open();
+        return MPI_SUCCESS;
     default:
         must(MPI_File_close(&file), "MPI_File_close");
         open_file();
@@ -111,26 +135,24 @@ static int start(const use_t *use)
 static void run(void *context, int rounds)
 {
     const use_t *use = context;
-    if (use->access >= SHARED_WRITE && use->access <= ORDERED_READ)
-        must(MPI_File_seek_shared(file, 0, MPI_SEEK_SET), "MPI_File_seek_shared");
+    const bool uses_pointer = use->access >= SHARED_WRITE && use->access <= ORDERED_READ;
     for (int i = 0; i < rounds; i++) {
-        if (use->access == PLAIN_WRITE || use->access == PLAIN_READ) {
-            plain(use);
-            continue;
-        }
+        if (uses_pointer && i % FILE_ROUNDS == 0)
+            must(MPI_File_seek_shared(file, 0, MPI_SEEK_SET), "MPI_File_seek_shared");
         must(start(use), "access");
-        if (use->syncs)
+        if (use->syncs && use->access < PLAIN_WRITE)
             must(MPI_File_sync(file), "MPI_File_sync");
     }
 }
 
-static void measure(const char *series, access_t access, bool syncs, long size, size_t bytes)
+static void measure(const char *series, access_t access, bool syncs, long size, size_t bytes,
+                    bench_unit_t unit)
 {
     use_t use = {access, syncs, bytes};
-    bool is_rate = bytes > 0 && (access < SHARED_WRITE || access >= PLAIN_WRITE);
+    bool is_rate = unit == BENCH_GBYTES_PER_SEC;
     bench_measure(&(bench_case_t){.name = series,
                                   .size = size,
-                                  .unit = is_rate ? BENCH_GBYTES_PER_SEC : BENCH_USEC,
+                                  .unit = unit,
                                   .work = is_rate ? (double)bytes * bench_ranks : 1,
                                   .run = run,
                                   .context = &use});
@@ -223,7 +245,7 @@ static void measure_one(const char *pattern, const char *what, access_t access, 
 {
     char series[64];
     snprintf(series, sizeof series, "%s/%s", pattern, what);
-    measure(series, access, syncs, size, bytes);
+    measure(series, access, syncs, size, bytes, BENCH_GBYTES_PER_SEC);
 }
 
 /* With `syncs` it is also measured until the data is on the device, which is slow. */
@@ -294,15 +316,28 @@ static void measure_patterns(void)
 
 /* -- pointers, open ------------------------------------------------------------------------- */
 
+/* The records that are read are there. */
+static void fill_file(size_t bytes)
+{
+    for (int i = 0; i < FILE_ROUNDS; i++)
+        must(MPI_File_write_ordered(file, buffer, (int)bytes, MPI_BYTE, MPI_STATUS_IGNORE),
+             "MPI_File_write_ordered");
+}
+
 static void measure_pointers(void)
 {
     for (long size = 64; size <= 65536; size *= 32) {
         buffer = bench_memory((size_t)size);
         open_file();
-        measure("shared/write", SHARED_WRITE, false, size, (size_t)size);
-        measure("shared/read", SHARED_READ, false, size, (size_t)size);
-        measure("ordered/write", ORDERED_WRITE, false, size, (size_t)size);
-        measure("ordered/read", ORDERED_READ, false, size, (size_t)size);
+        fd = open(path, O_RDWR | O_CLOEXEC);
+        fill_file((size_t)size);
+        measure("shared/write", SHARED_WRITE, false, size, (size_t)size, BENCH_USEC);
+        measure("shared/read", SHARED_READ, false, size, (size_t)size, BENCH_USEC);
+        measure("ordered/write", ORDERED_WRITE, false, size, (size_t)size, BENCH_USEC);
+        measure("ordered/read", ORDERED_READ, false, size, (size_t)size, BENCH_USEC);
+        measure("shared/plain_write", PLAIN_WRITE, false, size, (size_t)size, BENCH_USEC);
+        measure("shared/plain_read", PLAIN_READ, false, size, (size_t)size, BENCH_USEC);
+        close(fd);
         must(MPI_File_set_size(file, 0), "MPI_File_set_size");
         must(MPI_File_close(&file), "MPI_File_close");
         free(buffer);
@@ -312,7 +347,8 @@ static void measure_pointers(void)
 static void measure_open(void)
 {
     open_file();
-    measure("open/close", OPEN, false, bench_ranks, 0);
+    measure("open/close", OPEN, false, bench_ranks, 0, BENCH_USEC);
+    measure("open/plain", PLAIN_OPEN, false, bench_ranks, 0, BENCH_USEC);
     must(MPI_File_close(&file), "MPI_File_close");
 }
 
