@@ -196,6 +196,14 @@ EXPORT int fcntl(int fd, int command, ...)
     return NEXT(fcntl)(fd, command, argument);
 }
 
+/* As liburing has it; the structures are the library's and the system's. */
+EXPORT int io_uring_queue_init_params(unsigned entries, void *uring, void *params);
+EXPORT int io_uring_queue_init_params(unsigned entries, void *uring, void *params)
+{
+    unsigned error = setting("FAULTS_URING");
+    return error != 0 ? -(int)error : NEXT(io_uring_queue_init_params)(entries, uring, params);
+}
+
 /* -- transfers ------------------------------------------------------------------------------- */
 
 /* Cuts the segments by chance, into `few`. Returns how many there are. */

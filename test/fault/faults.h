@@ -8,6 +8,7 @@
  *   FAULTS_INTERRUPTS=N   of N calls one, by chance, is interrupted (EINTR)
  *   FAULTS_AGAIN=N        of N transfers one, by chance, is to be made again (EAGAIN)
  *   FAULTS_SHORT=1        a transfer moves a part of its bytes, by chance
+ *   FAULTS_URING=ERROR    io_uring is refused, by this errno value
  *   FAULTS_LOCKS=ERROR    every lock is refused, by this errno value
  *   FAULTS_KILL=RANK:N    that rank of the job gets SIGKILL instead of its n-th transfer
  *
