@@ -33,7 +33,6 @@ typedef struct source {
     const ompi_view_t *view;
     uint64_t position, end; /* of the view's data */
     uint32_t window, window_end;
-    bool is_starting;        /* the view is on its way */
     bool has_data;           /* a window's data is in the buffer */
     uint64_t found_bytes;    /* of it, for another rank */
     char *buffer;            /* of a window; NULL: the program's memory */
@@ -177,18 +176,6 @@ static void advance(const run_t *run, source_t *source)
     source->has_data = false;
 }
 
-static bool start(const run_t *run, source_t *source)
-{
-    uint64_t bytes;
-    ompi_file_t *file = run->belt.access->file;
-    if (source->request != NULL && !finish(run, source, &bytes))
-        return false;
-    if (source->kind == PROXY)
-        source->view = ompi_file_peers_view(file, source->rank);
-    source->is_starting = false;
-    return true;
-}
-
 static bool write_own(const run_t *run, source_t *source)
 {
     const ompi_belt_t *belt = &run->belt;
@@ -326,8 +313,6 @@ static bool read_theirs(const run_t *run, source_t *source)
 static bool step(run_t *run, source_t *source)
 {
     bool is_write = run->belt.access->is_write;
-    if (source->is_starting)
-        return start(run, source);
     if (source->window >= source->window_end)
         return false;
     switch (source->kind) {
@@ -359,8 +344,6 @@ static bool may_step(const run_t *run, const source_t *source)
     const ompi_belt_t *belt = &run->belt;
     if (source->request != NULL)
         return ompi_request_is_done(source->request);
-    if (source->is_starting)
-        return true;
     if (source->window >= source->window_end)
         return false;
     if (source->kind == AWAY)
@@ -375,7 +358,7 @@ static bool is_over(const run_t *run)
 {
     for (int i = 0; i < run->source_count; i++) {
         const source_t *source = &run->sources[i];
-        if (source->is_starting || source->request != NULL || source->window < source->window_end)
+        if (source->request != NULL || source->window < source->window_end)
             return false;
     }
     return !run->belt.access->is_write || ompi_belt_is_written(&run->belt);
@@ -451,17 +434,24 @@ static void set_windows(const ompi_belt_t *belt, source_t *source, const ompi_co
 static void add(run_t *run, source_kind_t kind, int rank, uint32_t node, int owner)
 {
     source_t *source = &run->sources[run->source_count];
-    *source = (source_t){.kind = kind, .rank = rank, .node = node, .is_starting = kind != OWN};
-    if (kind != PROXY)
-        source->view = run->belt.access->view;
+    *source = (source_t){.kind = kind, .rank = rank, .node = node};
+    source->view =
+        kind == PROXY ? ompi_file_peers_view(run->belt.access->file, rank) : run->belt.access->view;
     set_windows(&run->belt, source, &run->belt.parts[owner]);
     run->source_count += source->window < source->window_end;
+}
+
+/* Whether this rank is the proxy of a rank of another node, by its index in the crew. */
+static bool is_proxy_of(const ompi_belt_t *belt, int index, int own_rank)
+{
+    const int *node_of = belt->area->node_of;
+    return node_of[belt->crew[index]] != node_of[own_rank] &&
+           ompi_crew_proxy(belt, index, belt->node) == own_rank;
 }
 
 static void add_all(run_t *run, int own_rank)
 {
     const ompi_belt_t *belt = &run->belt;
-    const int *node_of = belt->area->node_of;
     add(run, OWN, own_rank, belt->node, own_rank);
     for (int i = 0; belt->nodes > 1 && i < belt->crew_count; i++) {
         int rank = belt->crew[i];
@@ -469,7 +459,7 @@ static void add_all(run_t *run, int own_rank)
             if (node != belt->node)
                 add(run, AWAY, ompi_crew_proxy(belt, i, node), node, own_rank);
         }
-        if (node_of[rank] != node_of[own_rank] && ompi_crew_proxy(belt, i, belt->node) == own_rank)
+        if (is_proxy_of(belt, i, own_rank))
             add(run, PROXY, rank, belt->node, rank);
     }
 }
@@ -489,20 +479,25 @@ static bool add_buffers(run_t *run)
     return true;
 }
 
-static void exchange_views(run_t *run)
+/* The views that proxies need and do not have yet. False: one is not here. */
+static bool exchange_views(const ompi_belt_t *belt, int own_rank)
 {
-    ompi_file_t *file = run->belt.access->file;
-    for (int i = 0; i < run->source_count; i++) {
-        source_t *source = &run->sources[i];
-        int error = MPI_SUCCESS;
-        if (source->kind == AWAY)
-            error = ompi_file_peers_send(file, source->rank, &source->request);
-        else if (source->kind == PROXY)
-            error = ompi_file_peers_receive(file, source->rank, &run->belt.parts[source->rank],
-                                            &source->request);
-        if (error != MPI_SUCCESS)
-            fail(run, error);
+    ompi_file_t *file = belt->access->file;
+    bool are_here = true;
+    for (int i = 0; i < belt->crew_count; i++) {
+        for (uint32_t node = 0; belt->crew[i] == own_rank && node < belt->nodes; node++) {
+            if (node != belt->node)
+                ompi_file_peers_send(file, ompi_crew_proxy(belt, i, node));
+        }
+        if (is_proxy_of(belt, i, own_rank))
+            ompi_file_peers_receive(file, belt->crew[i], &belt->parts[belt->crew[i]]);
     }
+    ompi_file_peers_finish(file);
+    for (int i = 0; i < belt->crew_count; i++) {
+        if (is_proxy_of(belt, i, own_rank))
+            are_here = are_here && ompi_file_peers_view(file, belt->crew[i]) != NULL;
+    }
+    return are_here;
 }
 
 static bool prepare(run_t *run)
@@ -548,18 +543,16 @@ static bool are_all_ready(ompi_communicator_t *comm, bool is_ready)
 bool ompi_conveyor_run(ompi_access_t *access, const ompi_conveyor_part_t *parts)
 {
     ompi_file_t *file = access->file;
-    ompi_file_area_t *area = file->area;
-    run_t run = {.belt = {.access = access, .area = area, .parts = parts}};
+    const int own_rank = file->comm->rank;
+    run_t run = {.belt = {.access = access, .area = file->area, .parts = parts}};
     bool gains =
-        ompi_crew_find(&run.belt, file->comm->rank, file->comm->size) && ompi_crew_gains(&run.belt);
-    bool is_ready = !gains || prepare(&run);
-    if (area->nodes > 1)
+        ompi_crew_find(&run.belt, own_rank, file->comm->size) && ompi_crew_gains(&run.belt);
+    bool is_ready = !gains || run.belt.nodes == 1 || exchange_views(&run.belt, own_rank);
+    is_ready = is_ready && (!gains || prepare(&run));
+    if (file->area->nodes > 1)
         is_ready = are_all_ready(file->comm, is_ready);
-    if (gains && is_ready) {
-        if (run.belt.nodes > 1)
-            exchange_views(&run);
+    if (gains && is_ready)
         carry_out(&run);
-    }
     drop(&run);
     return gains && is_ready;
 }

@@ -5,16 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "opal/progress/wait.h"
 #include "ompi/datatype/wire.h"
 #include "ompi/mca/pml/pml.h"
 
 /* A rank of the file: its view, and whether it has that of this rank. */
 typedef struct peer {
-    ompi_view_t *view;
-    char *words; /* received; NULL: taken */
+    ompi_view_t *view;    /* NULL: none, or no memory for it */
+    uint32_t number;      /* of its view that this rank was sent; 0: none */
+    uint32_t sent_number; /* of this rank's view that it was sent; 0: none */
+
+    char *words; /* of its view, being received */
     uint64_t bytes;
-    uint32_t number;      /* of its view that this rank has, or is receiving; 0: none */
-    uint32_t sent_number; /* of this rank's view that it has; 0: none */
+    ompi_request_t *requests[2]; /* a receive and a send, under way; NULL: none */
 } peer_t;
 
 /* Of this rank's view: its words, behind the displacement. */
@@ -40,10 +43,8 @@ void ompi_file_peers_destroy(ompi_file_peers_t *peers)
 {
     if (peers == NULL)
         return;
-    for (int rank = 0; rank < peers->count; rank++) {
+    for (int rank = 0; rank < peers->count; rank++)
         ompi_view_release(peers->peers[rank].view);
-        free(peers->peers[rank].words);
-    }
     free(peers->words);
     free(peers);
 }
@@ -108,32 +109,44 @@ int ompi_file_receive(ompi_file_t *file, int rank, int tag, void *bytes, size_t 
     return error;
 }
 
-int ompi_file_peers_send(ompi_file_t *file, int proxy, ompi_request_t **request)
+/* -- views ----------------------------------------------------------------------------------- */
+
+/* Where there is no memory for a message now, one that is under way frees some. */
+static bool begin(int error)
+{
+    if (error != MPI_ERR_NO_MEM)
+        return true;
+    ompi_lock();
+    opal_progress();
+    ompi_unlock();
+    return false;
+}
+
+void ompi_file_peers_send(ompi_file_t *file, int proxy)
 {
     ompi_file_peers_t *peers = file->peers;
     peer_t *peer = &peers->peers[proxy];
-    *request = NULL;
     if (peer->sent_number == peers->number)
-        return MPI_SUCCESS;
+        return;
     peer->sent_number = peers->number;
-    return ompi_file_send(file, proxy, OMPI_FILE_TAG_VIEW, peers->words, peers->bytes, request);
+    while (!begin(ompi_file_send(file, proxy, OMPI_FILE_TAG_VIEW, peers->words, peers->bytes,
+                                 &peer->requests[1])))
+        continue;
 }
 
-int ompi_file_peers_receive(ompi_file_t *file, int rank, const ompi_conveyor_part_t *part,
-                            ompi_request_t **request)
+void ompi_file_peers_receive(ompi_file_t *file, int rank, const ompi_conveyor_part_t *part)
 {
     peer_t *peer = &file->peers->peers[rank];
-    *request = NULL;
     if (peer->number == part->view_number)
-        return MPI_SUCCESS;
+        return;
     ompi_view_release(peer->view);
     peer->view = NULL;
     peer->number = part->view_number;
     peer->words = malloc(part->view_bytes);
-    peer->bytes = part->view_bytes;
-    if (peer->words == NULL)
-        return MPI_ERR_NO_MEM;
-    return ompi_file_receive(file, rank, OMPI_FILE_TAG_VIEW, peer->words, peer->bytes, request);
+    peer->bytes = peer->words != NULL ? part->view_bytes : 0; /* it is received nevertheless */
+    while (!begin(ompi_file_receive(file, rank, OMPI_FILE_TAG_VIEW, peer->words, peer->bytes,
+                                    &peer->requests[0])))
+        continue;
 }
 
 static ompi_view_t *read_words(const char *words, uint64_t bytes)
@@ -152,13 +165,33 @@ static ompi_view_t *read_words(const char *words, uint64_t bytes)
     return view;
 }
 
-const ompi_view_t *ompi_file_peers_view(ompi_file_t *file, int rank)
+/* The view is there, or will never be. */
+static void finish(peer_t *peer)
 {
-    peer_t *peer = &file->peers->peers[rank];
-    if (peer->words != NULL) {
+    int error = MPI_ERR_OTHER;
+    ompi_lock();
+    ompi_request_wait(peer->requests, 2, 2);
+    if (peer->requests[1] != NULL)
+        ompi_request_finish(&peer->requests[1], MPI_STATUS_IGNORE);
+    if (peer->requests[0] != NULL)
+        error = ompi_request_finish(&peer->requests[0], MPI_STATUS_IGNORE);
+    ompi_unlock();
+    if (error == MPI_SUCCESS && peer->words != NULL)
         peer->view = read_words(peer->words, peer->bytes);
-        free(peer->words);
-        peer->words = NULL;
+    free(peer->words);
+    peer->words = NULL;
+}
+
+void ompi_file_peers_finish(ompi_file_t *file)
+{
+    for (int rank = 0; rank < file->peers->count; rank++) {
+        peer_t *peer = &file->peers->peers[rank];
+        if (peer->words != NULL || peer->requests[0] != NULL || peer->requests[1] != NULL)
+            finish(peer);
     }
-    return peer->view;
+}
+
+const ompi_view_t *ompi_file_peers_view(const ompi_file_t *file, int rank)
+{
+    return file->peers->peers[rank].view;
 }

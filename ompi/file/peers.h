@@ -23,14 +23,14 @@ void ompi_file_peers_renew(ompi_file_peers_t *peers);
 int ompi_file_peers_describe(ompi_file_peers_t *peers, const ompi_view_t *view, uint64_t *bytes,
                              uint32_t *number);
 
-/* Begin sending this rank's view to a proxy, and receiving that of another rank, if need be;
- * *request is NULL if not. */
-int ompi_file_peers_send(ompi_file_t *file, int proxy, ompi_request_t **request);
-int ompi_file_peers_receive(ompi_file_t *file, int rank, const ompi_conveyor_part_t *part,
-                            ompi_request_t **request);
+/* Begin sending this rank's view to a proxy, and receiving that of another rank, if need be; and
+ * wait until all that was begun is over. */
+void ompi_file_peers_send(ompi_file_t *file, int proxy);
+void ompi_file_peers_receive(ompi_file_t *file, int rank, const ompi_conveyor_part_t *part);
+void ompi_file_peers_finish(ompi_file_t *file);
 
-/* When the request is done: the view of that rank. NULL: no memory. */
-const ompi_view_t *ompi_file_peers_view(ompi_file_t *file, int rank);
+/* NULL: it could not be received, for want of memory or because the rank has ended. */
+const ompi_view_t *ompi_file_peers_view(const ompi_file_t *file, int rank);
 
 /* Begin a message of the conveyor. */
 enum { OMPI_FILE_TAG_DATA, OMPI_FILE_TAG_VIEW };
