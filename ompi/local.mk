@@ -99,6 +99,7 @@ libompi_core_la_SOURCES += \
 	%D%/file/position.c \
 	%D%/file/range_lock.c %D%/file/range_lock.h \
 	%D%/file/request.c %D%/file/request.h \
+	%D%/file/set_view.c \
 	%D%/file/view.c %D%/file/view.h \
 	%D%/group/group.c %D%/group/group.h \
 	%D%/group/set.c \

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ompi/mca/osc/base/exchange.h"
+#include "ompi/file/file.h"
 #include "ompi/request/request.h"
 
 /* What a rank tells the others. */
@@ -117,7 +117,7 @@ static int meet(ompi_file_area_t *area, ompi_communicator_t *comm, item_t *items
         made = make_memory();
     if (made != NULL)
         own.offset = opal_node_offset(made);
-    int error = ompi_osc_exchange(comm, &own, sizeof own, items);
+    int error = ompi_file_exchange(comm, &own, sizeof own, items);
     if (error != MPI_SUCCESS) {
         if (made != NULL)
             drop_memory(made);
@@ -144,11 +144,7 @@ int ompi_file_area_create(ompi_communicator_t *comm, int error, ompi_file_area_t
     item_t *items = calloc((size_t)comm->size, sizeof *items);
     if (error == MPI_SUCCESS)
         error = items != NULL ? prepare(comm, &area) : MPI_ERR_NO_MEM;
-    if (comm->size > 1) {
-        uint64_t worst = (uint64_t)error;
-        int failure = ompi_osc_maximum(comm, &worst, 1);
-        error = failure != MPI_SUCCESS ? failure : (int)worst;
-    }
+    error = ompi_file_agree(comm, error);
     bool may_go_on = error == MPI_SUCCESS && area != NULL;
     if (may_go_on && comm->size > 1) {
         error = meet(area, comm, items);

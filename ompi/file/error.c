@@ -3,6 +3,7 @@
  * Errors of files: the class of an error of the system, the sentence about it, and how the ranks of
  * a collective call get the same one.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -123,14 +124,41 @@ int ompi_file_share_error(ompi_communicator_t *comm, int root, int code)
     return text[0] != 0 ? ompi_file_fail(code, "%s", text) : code;
 }
 
+int ompi_file_agree_on(ompi_communicator_t *comm, int error, uint64_t *words, size_t count)
+{
+    uint64_t all[1 + OMPI_FILE_WORDS] = {0};
+    assert(count <= OMPI_FILE_WORDS);
+    if (error != MPI_SUCCESS) /* the lowest rank that has an error wins */
+        all[0] = (uint64_t)(comm->size - comm->rank) << 32 | (uint32_t)error;
+    for (size_t i = 0; i < count; i++)
+        all[1 + i] = words[i];
+    int failed = ompi_file_maximum(comm, all, 1 + count);
+    for (size_t i = 0; i < count; i++)
+        words[i] = all[1 + i];
+    if (failed != MPI_SUCCESS || all[0] == 0)
+        return failed;
+    return ompi_file_share_error(comm, comm->size - (int)(all[0] >> 32), (int)(uint32_t)all[0]);
+}
+
 int ompi_file_agree(ompi_communicator_t *comm, int error)
 {
-    /* The lowest rank that has an error wins. */
-    uint64_t word = 0;
-    if (error != MPI_SUCCESS)
-        word = (uint64_t)(comm->size - comm->rank) << 32 | (uint32_t)error;
-    int failed = ompi_file_maximum(comm, &word, 1);
-    if (failed != MPI_SUCCESS || word == 0)
-        return failed;
-    return ompi_file_share_error(comm, comm->size - (int)(word >> 32), (int)(uint32_t)word);
+    return ompi_file_agree_on(comm, error, NULL, 0);
+}
+
+int ompi_file_check_same(ompi_communicator_t *comm, int error, const uint64_t values[],
+                         size_t count, uint64_t *most, const char *what)
+{
+    uint64_t words[1 + 2 * OMPI_FILE_SAME_VALUES] = {most != NULL ? *most : 0};
+    for (size_t i = 0; i < count; i++) {
+        words[1 + 2 * i] = values[i];
+        words[2 + 2 * i] = ~values[i];
+    }
+    error = ompi_file_agree_on(comm, error, words, 1 + 2 * count);
+    if (most != NULL)
+        *most = words[0];
+    for (size_t i = 0; i < count && error == MPI_SUCCESS; i++) {
+        if (words[1 + 2 * i] != ~words[2 + 2 * i])
+            error = ompi_file_fail(MPI_ERR_NOT_SAME, "The ranks give different %s.", what);
+    }
+    return error;
 }

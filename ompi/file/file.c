@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files as a whole: opening, closing, sizes, views. See file.h. */
+/* Files as a whole: opening, closing, sizes. See file.h. */
 #include "ompi/file/file.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
 #include "opal/include/clock.h"
-#include "opal/util/hash.h"
 #include "ompi/comm_create/create.h"
-#include "ompi/datatype/order.h"
 #include "ompi/errhandler/errhandler.h"
 #include "ompi/file/belt.h"
 #include "ompi/file/file_lock.h"
@@ -23,8 +20,6 @@
 ompi_file_t ompi_file_default = {.head = {.mark = OMPI_OBJECT_MARK + OMPI_FILE,
                                           .handle = MPI_FILE_NULL,
                                           .errhandler = &ompi_errors_return.head}};
-
-enum { SAME_VALUES = 2 };
 
 /* The open files of this process. Under ompi_lock. */
 static opal_list_t open_files = {{&open_files.head, &open_files.head}};
@@ -190,23 +185,6 @@ static const char *without_kind(const char *path)
     return path;
 }
 
-/* Whether all ranks have the same values; `what` names them. */
-static int check_same(ompi_communicator_t *comm, const uint64_t values[], size_t count,
-                      const char *what)
-{
-    uint64_t words[2 * SAME_VALUES];
-    for (size_t i = 0; i < count; i++) {
-        words[2 * i] = values[i];
-        words[2 * i + 1] = ~values[i];
-    }
-    int error = ompi_file_maximum(comm, words, 2 * count);
-    for (size_t i = 0; i < count && error == MPI_SUCCESS; i++) {
-        if (words[2 * i] != ~words[2 * i + 1])
-            error = ompi_file_fail(MPI_ERR_NOT_SAME, "The ranks give different %s.", what);
-    }
-    return error;
-}
-
 /* Whether the ranks of this node have opened the same file. */
 static int check_identity(ompi_file_t *file)
 {
@@ -226,12 +204,15 @@ static int open_path(ompi_file_t *file, bool makes)
 
 /*
  * Rank 0 makes the file, and the others open it then. Where that is safe they try at the same time
- * whether it is there: not if this could leave behind, on another node, that it is not.
+ * whether it is there: not where another node would keep in mind that it is not, nor where they
+ * could open it before it has its stripes.
  */
 static int open_here(ompi_file_t *file)
 {
     const bool is_first = file->comm->rank == 0, makes = (file->amode & MPI_MODE_CREATE) != 0;
-    const bool tries = !makes || (file->area->nodes == 1 && (file->amode & MPI_MODE_EXCL) == 0);
+    const bool tries =
+        !makes || (file->area->nodes == 1 && (file->amode & MPI_MODE_EXCL) == 0 &&
+                   file->hints.io.striping_unit == 0 && file->hints.io.striping_factor == 0);
     int code = is_first || tries ? open_path(file, is_first) : 0;
     uint64_t waits = file->io == NULL && !is_first && (code == 0 || (makes && code == ENOENT));
     int error =
@@ -329,9 +310,8 @@ static int make(ompi_file_t *file, ompi_info_t *info)
     if (error == MPI_SUCCESS)
         error = open_here(file);
     if (error == MPI_SUCCESS)
-        error = ompi_file_agree(file->comm, check_identity(file));
-    if (error == MPI_SUCCESS)
-        error = ompi_file_pointer_create(file->comm, file->area, error, &file->shared);
+        error =
+            ompi_file_pointer_create(file->comm, file->area, check_identity(file), &file->shared);
     if (error == MPI_SUCCESS)
         error = adapt_buffers(file);
     if (error != MPI_SUCCESS)
@@ -341,34 +321,32 @@ static int make(ompi_file_t *file, ompi_info_t *info)
     return (file->amode & MPI_MODE_APPEND) != 0 ? ompi_file_append(file) : MPI_SUCCESS;
 }
 
-/* Whether all ranks have the same access mode, and one that may be; and whether they have the same
- * spare communicator. */
-static int check_ranks(ompi_communicator_t *comm, int amode, uint64_t spare, bool *has_spare)
+/* The communicator of the last file, if all ranks have the same one, or a new one. An error is one
+ * of all ranks. */
+static int find_comm(ompi_file_t *file, ompi_communicator_t *comm, int amode)
 {
-    uint64_t mode = (unsigned)amode, words[] = {mode, ~mode, spare, ~spare};
-    int error = ompi_file_maximum(comm, words, OPAL_COUNT_OF(words));
-    *has_spare = error == MPI_SUCCESS && words[2] == ~words[3] && spare != 0;
+    ompi_communicator_t *spare = take_spare(comm);
+    uint64_t mode = (unsigned)amode, own = spare != NULL ? identity_of(spare) : 0;
+    uint64_t words[] = {mode, ~mode, own, ~own};
+    int error = file != NULL && file->path != NULL ? check_amode(amode) : MPI_ERR_NO_MEM;
+    error = ompi_file_agree_on(comm, error, words, OPAL_COUNT_OF(words));
     if (error == MPI_SUCCESS && words[0] != ~words[1])
         error = ompi_file_fail(MPI_ERR_NOT_SAME, "The ranks give different access modes.");
-    return error != MPI_SUCCESS ? error : check_amode(amode);
+    bool is_alike = error == MPI_SUCCESS && spare != NULL && words[2] == ~words[3];
+    if (spare != NULL && !is_alike)
+        keep_spare(spare);
+    if (error != MPI_SUCCESS || file == NULL)
+        return error;
+    if (is_alike)
+        file->comm = spare;
+    return is_alike ? MPI_SUCCESS : ompi_comm_split(comm, 0, comm->rank, NULL, &file->comm);
 }
 
 int ompi_file_open(ompi_communicator_t *comm, const char *path, int amode, ompi_info_t *info,
                    ompi_file_t **result)
 {
-    bool has_spare;
-    ompi_communicator_t *spare = take_spare(comm);
     ompi_file_t *file = new_file(path, amode);
-    int error = check_ranks(comm, amode, spare != NULL ? identity_of(spare) : 0, &has_spare);
-    if (error == MPI_SUCCESS && (file == NULL || file->path == NULL))
-        error = MPI_ERR_NO_MEM;
-    error = ompi_file_agree(comm, error);
-    if (error == MPI_SUCCESS && has_spare)
-        file->comm = spare;
-    else if (spare != NULL)
-        keep_spare(spare);
-    if (error == MPI_SUCCESS && !has_spare)
-        error = ompi_comm_split(comm, 0, comm->rank, NULL, &file->comm);
+    int error = find_comm(file, comm, amode);
     if (error == MPI_SUCCESS)
         error = make(file, info);
     if (error != MPI_SUCCESS) {
@@ -418,14 +396,13 @@ static int check_writable(const ompi_file_t *file)
 static int resize(ompi_file_t *file, MPI_Offset bytes, bool is_cut, const char *what)
 {
     uint64_t word = (uint64_t)bytes;
-    int error = check_same(file->comm, &word, 1, "sizes");
-    if (error == MPI_SUCCESS)
-        error = check_writable(file);
+    int error = check_writable(file);
     if (error == MPI_SUCCESS && bytes < 0)
         error = ompi_file_fail(MPI_ERR_ARG, "The size %lld of the file %s is negative.",
                                (long long)bytes, file->path);
     if (error == MPI_SUCCESS)
         error = ompi_file_refuse_sequential(file);
+    error = ompi_file_check_same(file->comm, error, &word, 1, NULL, "sizes");
     if (error == MPI_SUCCESS && file->comm->rank == 0) {
         const ompi_io_ops_t *ops = file->io->ops;
         int code = (is_cut ? ops->set_size : ops->preallocate)(file->io, (uint64_t)bytes);
@@ -455,30 +432,37 @@ int ompi_file_sync(ompi_file_t *file)
 int ompi_file_set_atomicity(ompi_file_t *file, bool is_atomic)
 {
     uint64_t word = is_atomic;
-    int error = check_same(file->comm, &word, 1, "atomicities");
-    if (error == MPI_SUCCESS && is_atomic && file->area->nodes > 1 && !file->io->can_lock)
+    int error = MPI_SUCCESS;
+    if (is_atomic && file->area->nodes > 1 && !file->io->can_lock)
         error = ompi_file_fail(MPI_ERR_UNSUPPORTED_OPERATION,
                                "The file %s is on a file system (%s) without locks, so that ranks "
                                "of several nodes cannot access it atomically.",
                                file->path, file->io->system);
-    error = ompi_file_agree(file->comm, error);
+    error = ompi_file_check_same(file->comm, error, &word, 1, NULL, "atomicities");
     if (error == MPI_SUCCESS)
         atomic_store(&file->is_atomic, is_atomic);
     return error;
 }
 
-/* Rank 0's, as all that collective calls depend on. */
-int ompi_file_set_hints(ompi_file_t *file, ompi_info_t *info)
+int ompi_file_share_hints(ompi_file_t *file, ompi_info_t *info, int error)
 {
-    ompi_file_hints_t hints = file->hints;
-    ompi_file_hints_read(&hints, info, true);
-    int error = ompi_file_broadcast(file->comm, 0, &hints, sizeof hints);
+    struct {
+        ompi_file_hints_t hints;
+        int error;
+    } settings = {file->hints, error};
+    ompi_file_hints_read(&settings.hints, info, true);
+    error = ompi_file_broadcast(file->comm, 0, &settings, sizeof settings);
     if (error == MPI_SUCCESS)
-        file->hints = hints;
+        error = settings.error;
+    if (error == MPI_SUCCESS)
+        file->hints = settings.hints;
     return error;
 }
 
-/* -- views ---------------------------------------------------------------------------------- */
+int ompi_file_set_hints(ompi_file_t *file, ompi_info_t *info)
+{
+    return ompi_file_share_hints(file, info, MPI_SUCCESS);
+}
 
 ompi_view_t *ompi_file_get_view(ompi_file_t *file)
 {
@@ -487,110 +471,4 @@ ompi_view_t *ompi_file_get_view(ompi_file_t *file)
     ompi_view_retain(view);
     pthread_mutex_unlock(&file->lock);
     return view;
-}
-
-/* The displacement that MPI_DISPLACEMENT_CURRENT stands for. */
-static int find_displacement(ompi_file_t *file, MPI_Offset *disp)
-{
-    bool is_sequential = (file->amode & MPI_MODE_SEQUENTIAL) != 0;
-    if ((*disp == MPI_DISPLACEMENT_CURRENT) != is_sequential)
-        return ompi_file_fail(MPI_ERR_ARG,
-                              is_sequential ? "The file %s is sequential, and needs the "
-                                              "displacement MPI_DISPLACEMENT_CURRENT."
-                                            : "MPI_DISPLACEMENT_CURRENT is for files that are "
-                                              "opened with MPI_MODE_SEQUENTIAL, and %s is not.",
-                              file->path);
-    if (!is_sequential)
-        return MPI_SUCCESS;
-    int64_t position;
-    int error = ompi_file_pointer_get(file->shared, &position);
-    return error == MPI_SUCCESS ? ompi_file_get_byte_offset(file, position, disp) : error;
-}
-
-/* What the standard wants of displacements, besides that they are not negative. */
-static int check_displacements(const ompi_file_t *file, const ompi_datatype_t *type)
-{
-    ompi_layout_span_t span = ompi_layout_span(type->shape.layout);
-    if (!span.is_rising)
-        return ompi_file_fail(MPI_ERR_IO, "The displacements of an etype or filetype decrease.");
-    if ((file->amode & MPI_MODE_RDONLY) == 0 && !span.is_ordered)
-        return ompi_file_fail(MPI_ERR_IO,
-                              "Data of an etype or filetype overlaps, and the file %s "
-                              "may be written.",
-                              file->path);
-    return MPI_SUCCESS;
-}
-
-static int new_view(ompi_file_t *file, MPI_Offset disp, ompi_datatype_t *etype,
-                    ompi_datatype_t *filetype, const char *name, ompi_view_t **view)
-{
-    const char *reason = NULL;
-    const ompi_datarep_t *datarep = ompi_datarep_find(name);
-    if (datarep == NULL)
-        return ompi_file_fail(MPI_ERR_UNSUPPORTED_DATAREP,
-                              "There is no data representation \"%.*s\"; MPI_Register_datarep "
-                              "defines one.",
-                              MPI_MAX_DATAREP_STRING, name);
-    int error = find_displacement(file, &disp);
-    if (error != MPI_SUCCESS)
-        return error;
-    error = check_displacements(file, etype);
-    if (error == MPI_SUCCESS)
-        error = check_displacements(file, filetype);
-    if (error != MPI_SUCCESS)
-        return error;
-    error = ompi_view_create(disp, etype, filetype, datarep, view, &reason);
-    return error != MPI_SUCCESS && reason != NULL ? ompi_file_fail(error, "%s", reason) : error;
-}
-
-static void use_view(ompi_file_t *file, ompi_view_t *view)
-{
-    pthread_mutex_lock(&file->lock);
-    ompi_view_t *before = file->view;
-    if (file->peers != NULL)
-        ompi_file_peers_renew(file->peers);
-    file->view = view;
-    file->position = 0;
-    pthread_mutex_unlock(&file->lock);
-    ompi_view_release(before);
-}
-
-/* What has to be the same in all ranks; and whether all views are runs. */
-static int compare_views(ompi_file_t *file, const ompi_view_t *view, bool *are_runs)
-{
-    MPI_Count extent = 0;
-    uint64_t other = !view->is_run;
-    int error = ompi_datarep_extent(view->datarep, view->etype, &extent);
-    const char *name = ompi_datarep_name(view->datarep);
-    uint64_t values[] = {(uint64_t)extent, opal_hash_text(OPAL_HASH_START, name)};
-    int same = check_same(file->comm, values, 2, "extents of the etype, or representations");
-    if (same == MPI_SUCCESS)
-        same = ompi_file_maximum(file->comm, &other, 1);
-    *are_runs = other == 0;
-    return error != MPI_SUCCESS ? error : same;
-}
-
-int ompi_file_set_view(ompi_file_t *file, MPI_Offset disp, ompi_datatype_t *etype,
-                       ompi_datatype_t *filetype, const char *name, ompi_info_t *info)
-{
-    ompi_view_t *view = NULL;
-    bool are_runs = false;
-    int error = ompi_file_agree(file->comm, new_view(file, disp, etype, filetype, name, &view));
-    assert(error != MPI_SUCCESS || view != NULL);
-    if (error == MPI_SUCCESS)
-        error = ompi_file_agree(file->comm, compare_views(file, view, &are_runs));
-    if (error == MPI_SUCCESS)
-        error = ompi_file_set_hints(file, info);
-    if (error == MPI_SUCCESS) { /* all ranks are here: no rank uses the shared pointer now */
-        if (file->comm->rank == 0)
-            error = ompi_file_pointer_set(file->shared, 0);
-        error = ompi_file_agree(file->comm, error);
-    }
-    if (error != MPI_SUCCESS) {
-        ompi_view_release(view);
-        return error;
-    }
-    use_view(file, view);
-    file->has_run_views = are_runs;
-    return MPI_SUCCESS;
 }

@@ -5,7 +5,7 @@
  *   file.c       opening, closing, sizes
  *   hints.c      hints
  *   error.c      errors of the system, and of other ranks
- *   view.c       which bytes a rank sees; datarep.c how they look
+ *   view.c       which bytes a rank sees; datarep.c how they look; set_view.c changing views
  *   position.c   the pointers
  *   access.c     one rank's access: how the pieces of a view are read and written
  *   cost.c       what that takes
@@ -162,6 +162,19 @@ int ompi_file_refuse_sequential(const ompi_file_t *file);
 
 /* Collective over comm: the first error of any rank, with its sentence, in all of them. */
 int ompi_file_agree(ompi_communicator_t *comm, int error);
+
+/* The same, and at the same time the greatest of each of some words. */
+enum { OMPI_FILE_WORDS = 5 };
+int ompi_file_agree_on(ompi_communicator_t *comm, int error, uint64_t *words, size_t count);
+
+/* The same, and whether all ranks have the same values; `what` names them. *most, which may be
+ * NULL, becomes the greatest of all. */
+enum { OMPI_FILE_SAME_VALUES = 2 };
+int ompi_file_check_same(ompi_communicator_t *comm, int error, const uint64_t values[],
+                         size_t count, uint64_t *most, const char *what);
+
+/* file.c: all ranks get the hints of rank 0; an error is one that rank 0 has. */
+int ompi_file_share_hints(ompi_file_t *file, ompi_info_t *info, int error);
 
 /* The same where all ranks know the rank and its error. */
 int ompi_file_share_error(ompi_communicator_t *comm, int rank, int error);

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "ompi/attribute/attribute.h"
+#include "ompi/file/file.h"
 #include "ompi/handle/handle.h"
-#include "ompi/mca/osc/base/exchange.h"
 #include "ompi/request/request.h"
 #include "ompi/win/win.h"
 
@@ -68,11 +68,7 @@ int ompi_file_pointer_create(ompi_communicator_t *comm, ompi_file_area_t *area, 
     ompi_file_pointer_t *pointer = error == MPI_SUCCESS ? calloc(1, sizeof *pointer) : NULL;
     if (error == MPI_SUCCESS && pointer == NULL)
         error = MPI_ERR_NO_MEM;
-    if (comm->size > 1) {
-        uint64_t worst = (uint64_t)error;
-        int failure = ompi_osc_maximum(comm, &worst, 1);
-        error = failure != MPI_SUCCESS ? failure : (int)worst;
-    }
+    error = ompi_file_agree(comm, error);
     if (error != MPI_SUCCESS || pointer == NULL) {
         free(pointer);
         return error;

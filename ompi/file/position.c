@@ -62,11 +62,9 @@ int ompi_file_seek_shared(ompi_file_t *file, MPI_Offset offset, int whence)
 {
     uint64_t words[] = {(uint64_t)offset, ~(uint64_t)offset, (uint64_t)whence, ~(uint64_t)whence};
     int64_t current = 0, target = 0;
-    int error = ompi_file_maximum(file->comm, words, 4);
+    int error = ompi_file_agree_on(file->comm, ompi_file_refuse_sequential(file), words, 4);
     if (error == MPI_SUCCESS && (words[0] != ~words[1] || words[2] != ~words[3]))
         return ompi_file_fail(MPI_ERR_NOT_SAME, "The ranks give different offsets or whences.");
-    if (error == MPI_SUCCESS)
-        error = ompi_file_refuse_sequential(file);
     if (error == MPI_SUCCESS && file->comm->rank == 0) {
         ompi_view_t *view = ompi_file_get_view(file);
         error = ompi_file_pointer_get(file->shared, &current);

@@ -355,6 +355,59 @@ static void check_groups(void)
     REFUSED(MPI_ERR_FILE, MPI_File_sync(MPI_FILE_NULL));
 }
 
+/* Each rank writes its rank at its place, and finds all. */
+static void check_ranks_of(MPI_Comm comm, MPI_File which)
+{
+    int own, count, seen[64];
+    bool is_right = true;
+    MPI_Comm_rank(comm, &own);
+    MPI_Comm_size(comm, &count);
+    TRY(MPI_File_set_size(which, 0));
+    TRY(MPI_File_seek_shared(which, 0, MPI_SEEK_SET));
+    TRY(MPI_File_write_ordered(which, &own, 1, MPI_INT, MPI_STATUS_IGNORE));
+    sync_all(which);
+    TRY(MPI_File_read_at(which, 0, seen, count, MPI_INT, MPI_STATUS_IGNORE));
+    for (int i = 0; i < count; i++)
+        is_right = is_right && seen[i] == i;
+    if (!is_right)
+        tap_check(false, "the ranks of a file are those of its communicator");
+}
+
+/* Files are opened and closed in an order of chance: a file may have what another one has left, but
+ * only of the same ranks in the same order. */
+static void check_one_after_the_other(void)
+{
+    enum { FILES = 3, TURNS = 60 };
+    MPI_Comm comms[FILES];
+    MPI_File files[FILES] = {MPI_FILE_NULL, MPI_FILE_NULL, MPI_FILE_NULL};
+    MPI_Comm of[FILES];
+    char name[16];
+    unsigned state = 1;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comms[0]);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comms[1]);
+    MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &comms[2]);
+    for (int turn = 0; turn < TURNS; turn++) {
+        state = state * 1103515245 + 12345;
+        unsigned which = state >> 16 & 0x7fff, at = which % FILES;
+        snprintf(name, sizeof name, "turn-%u", at);
+        if (files[at] == MPI_FILE_NULL) {
+            of[at] = comms[which / FILES % FILES];
+            TRY(MPI_File_open(of[at], set_path(name), NEW | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
+                              &files[at]));
+        }
+        check_ranks_of(of[at], files[at]);
+        if (which / 16 % 2 == 0)
+            TRY(MPI_File_close(&files[at]));
+    }
+    for (int i = 0; i < FILES; i++) {
+        MPI_Comm_free(&comms[i]);
+        if (files[i] != MPI_FILE_NULL)
+            TRY(MPI_File_close(&files[i]));
+    }
+    tap_check(true, "files one after the other");
+    set_path("data");
+}
+
 /* A close while an operation is pending, which is an error of the program: the close is refused, or
  * the operation is carried out before. */
 static void check_pending(void)
@@ -448,6 +501,7 @@ int main(int argc, char **argv)
     check_not_same();
     check_sizes();
     check_groups();
+    check_one_after_the_other();
     check_pending();
     check_handlers();
     ACCEPTED(open_path(NEW));

@@ -142,7 +142,7 @@ ompi_unit_libs = libompi_core.la $(ompi_unit_fabric) libopal_core.la $(CHECK_LIB
 %C%_file_area_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=opal_node_has -Wl,--wrap=opal_node_local_rank \
 	-Wl,--wrap=opal_node_slot -Wl,--wrap=opal_node_base -Wl,--wrap=opal_node_peer_is_dead \
 	-Wl,--wrap=opal_node_watch -Wl,--wrap=opal_shared_make -Wl,--wrap=opal_shared_release \
-	-Wl,--wrap=opal_shared_leave -Wl,--wrap=ompi_osc_exchange -Wl,--wrap=ompi_osc_maximum
+	-Wl,--wrap=opal_shared_leave -Wl,--wrap=ompi_file_exchange -Wl,--wrap=ompi_file_agree
 # A file in memory, and its locks.
 file_fake_locks = -Wl,--wrap=ompi_file_lock -Wl,--wrap=ompi_file_unlock \
 	-Wl,--wrap=ompi_file_may_sieve_writes

@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 
-#include "ompi/mca/osc/base/exchange.h"
+#include "ompi/file/file.h"
 #include "test/unit/opal/support.h"
 
 enum { RANKS = 5, ITEM_BYTES = 16 };
@@ -25,7 +25,7 @@ static _Alignas(64) char segment[1 + RANKS][sizeof(ompi_file_shared_t)];
 static opal_node_slot_t slots[RANKS];
 static pthread_barrier_t barrier;
 static char items[RANKS][ITEM_BYTES];
-static uint64_t maximum[RANKS];
+static int errors[RANKS];
 
 /* What a rank makes; offset 0 is nothing. */
 static void *memory_of(int rank)
@@ -42,8 +42,8 @@ void __wrap_opal_node_watch(void);
 opal_shared_t *__wrap_opal_shared_make(size_t bytes, size_t cleared, size_t populated);
 void __wrap_opal_shared_release(opal_shared_t *shared, int users);
 void __wrap_opal_shared_leave(opal_shared_t *shared);
-int __wrap_ompi_osc_exchange(ompi_communicator_t *comm, const void *own, size_t bytes, void *all);
-int __wrap_ompi_osc_maximum(ompi_communicator_t *comm, uint64_t *values, size_t count);
+int __wrap_ompi_file_exchange(ompi_communicator_t *comm, const void *own, size_t bytes, void *all);
+int __wrap_ompi_file_agree(ompi_communicator_t *comm, int error);
 
 bool __wrap_opal_node_has(unsigned process)
 {
@@ -97,7 +97,7 @@ void __wrap_opal_shared_leave(opal_shared_t *shared OPAL_UNUSED)
     atomic_fetch_add(&leaves, 1);
 }
 
-int __wrap_ompi_osc_exchange(ompi_communicator_t *comm, const void *own, size_t bytes, void *all)
+int __wrap_ompi_file_exchange(ompi_communicator_t *comm, const void *own, size_t bytes, void *all)
 {
     ck_assert_uint_eq(bytes, ITEM_BYTES);
     memcpy(items[comm->rank], own, bytes);
@@ -106,14 +106,15 @@ int __wrap_ompi_osc_exchange(ompi_communicator_t *comm, const void *own, size_t 
     return MPI_SUCCESS;
 }
 
-int __wrap_ompi_osc_maximum(ompi_communicator_t *comm, uint64_t *values, size_t count)
+int __wrap_ompi_file_agree(ompi_communicator_t *comm, int error)
 {
-    ck_assert_uint_eq(count, 1);
-    maximum[comm->rank] = *values;
+    if (comm->size == 1)
+        return error;
+    errors[comm->rank] = error;
     pthread_barrier_wait(&barrier);
     for (int rank = 0; rank < comm->size; rank++)
-        *values = maximum[rank] > *values ? maximum[rank] : *values;
-    return MPI_SUCCESS;
+        error = errors[rank] > error ? errors[rank] : error;
+    return error;
 }
 
 /* -- ranks --------------------------------------------------------------------------------- */
