@@ -23,11 +23,6 @@ static int begin(const ompi_file_call_t *call, ompi_request_t **request)
     return ompi_check_begun(ompi_file_begin(call, request), request);
 }
 
-static int begin_all(const ompi_file_call_t *call, ompi_request_t **request)
-{
-    return ompi_check_begun(ompi_file_begin_all(call, request), request);
-}
-
 /* -- reads -- */
 
 int ompi_api_file_read(ompi_file_t *fh, void *buf, MPI_Count count, ompi_datatype_t *datatype,
@@ -83,7 +78,7 @@ int ompi_api_file_iread_all(ompi_file_t *fh, void *buf, MPI_Count count, ompi_da
                             ompi_request_t **request)
 {
     ompi_file_call_t call = read_call(fh, OMPI_FILE_INDIVIDUAL, 0, buf, count, datatype);
-    return begin_all(&call, request);
+    return begin(&call, request);
 }
 
 int ompi_api_file_read_all_begin(ompi_file_t *fh, void *buf, MPI_Count count,
@@ -109,7 +104,7 @@ int ompi_api_file_iread_at_all(ompi_file_t *fh, MPI_Offset offset, void *buf, MP
                                ompi_datatype_t *datatype, ompi_request_t **request)
 {
     ompi_file_call_t call = read_call(fh, OMPI_FILE_AT, offset, buf, count, datatype);
-    return begin_all(&call, request);
+    return begin(&call, request);
 }
 
 int ompi_api_file_read_at_all_begin(ompi_file_t *fh, MPI_Offset offset, void *buf, MPI_Count count,
@@ -198,7 +193,7 @@ int ompi_api_file_iwrite_all(ompi_file_t *fh, const void *buf, MPI_Count count,
                              ompi_datatype_t *datatype, ompi_request_t **request)
 {
     ompi_file_call_t call = write_call(fh, OMPI_FILE_INDIVIDUAL, 0, buf, count, datatype);
-    return begin_all(&call, request);
+    return begin(&call, request);
 }
 
 int ompi_api_file_write_all_begin(ompi_file_t *fh, const void *buf, MPI_Count count,
@@ -225,7 +220,7 @@ int ompi_api_file_iwrite_at_all(ompi_file_t *fh, MPI_Offset offset, const void *
                                 ompi_request_t **request)
 {
     ompi_file_call_t call = write_call(fh, OMPI_FILE_AT, offset, buf, count, datatype);
-    return begin_all(&call, request);
+    return begin(&call, request);
 }
 
 int ompi_api_file_write_at_all_begin(ompi_file_t *fh, MPI_Offset offset, const void *buf,

@@ -38,7 +38,7 @@ static int prepare(const ompi_communicator_t *comm, ompi_file_area_t **result)
         count += rank != comm->rank && is_here(comm, rank);
     ompi_file_area_t *area = calloc(1, sizeof *area);
     ompi_file_local_t *locals = calloc((size_t)count, sizeof *locals);
-    int *numbers = calloc(3 * (size_t)comm->size, sizeof *numbers);
+    int *numbers = calloc(4 * (size_t)comm->size, sizeof *numbers);
     void *memory = NULL;
     if (area == NULL || locals == NULL || numbers == NULL ||
         posix_memalign(&memory, _Alignof(ompi_file_shared_t), sizeof *area->memory) != 0) {

@@ -41,7 +41,7 @@ typedef struct ompi_file_area {
     int self, local_count;
     ompi_file_local_t *locals;
     int *node_of; /* of each rank of the file: the first rank of its node */
-    int *order;   /* room for crews: twice as many numbers */
+    int *order;   /* room for crews: three numbers for each rank */
     int nodes;    /* areas of the file */
 } ompi_file_area_t;
 

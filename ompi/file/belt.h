@@ -40,6 +40,7 @@ typedef struct ompi_belt {
     uint64_t first, end, base; /* the crew's range of the file; where window 0 begins */
     uint32_t window_count;
     uint32_t nodes, node; /* that the crew has ranks on; which of them this is */
+    const int *node_ids;  /* as the area has them in `node_of` */
     uint32_t slot_count;  /* of this node */
     uint64_t call;        /* the number of the call, in the upper half of stamps */
     bool is_tiled;        /* each byte of the range is some rank's, and no other's */

@@ -117,11 +117,6 @@ int ompi_file_access_all(const ompi_file_call_t *call, MPI_Status *status)
 
 /* -- calls that go on ------------------------------------------------------------------------ */
 
-int ompi_file_begin_all(const ompi_file_call_t *call, ompi_request_t **request)
-{
-    return ompi_file_begin(call, request);
-}
-
 static int finish_split(ompi_file_t *file, MPI_Status *status)
 {
     int error = MPI_SUCCESS;

@@ -34,23 +34,25 @@ static int local_of(const ompi_file_area_t *area, int rank)
 }
 
 /* Which nodes the crew has ranks on, and which of its ranks are on this one. */
-static void find_nodes(ompi_belt_t *belt, int own_rank, int *members)
+static void find_nodes(ompi_belt_t *belt, int own_rank, int *members, int *node_ids)
 {
     const ompi_file_area_t *area = belt->area;
     for (int i = 0; i < belt->crew_count; i++) {
-        int node = area->node_of[belt->crew[i]], before = 0;
-        while (before < i && area->node_of[belt->crew[before]] != node)
-            before++;
-        if (node == area->node_of[own_rank]) {
-            if (before == i)
-                belt->node = belt->nodes;
-            if (belt->crew[i] == own_rank)
-                belt->self = belt->member_count;
-            members[belt->member_count++] = local_of(area, belt->crew[i]);
-        }
-        belt->nodes += before == i;
+        int id = area->node_of[belt->crew[i]];
+        uint32_t node = 0;
+        while (node < belt->nodes && node_ids[node] != id)
+            node++;
+        if (node == belt->nodes)
+            node_ids[belt->nodes++] = id;
+        if (id != area->node_of[own_rank])
+            continue;
+        belt->node = node;
+        if (belt->crew[i] == own_rank)
+            belt->self = belt->member_count;
+        members[belt->member_count++] = local_of(area, belt->crew[i]);
     }
     belt->members = members;
+    belt->node_ids = node_ids;
 }
 
 bool ompi_crew_find(ompi_belt_t *belt, int own_rank, int size)
@@ -73,7 +75,7 @@ bool ompi_crew_find(ompi_belt_t *belt, int own_rank, int size)
     }
     belt->crew = &order[begin];
     if (is_mine)
-        find_nodes(belt, own_rank, order + size);
+        find_nodes(belt, own_rank, order + size, order + 2 * (ptrdiff_t)size);
     return is_mine;
 }
 
@@ -117,24 +119,14 @@ bool ompi_crew_gains(ompi_belt_t *belt)
 
 int ompi_crew_proxy(const ompi_belt_t *belt, int index, uint32_t node)
 {
-    const int *node_of = belt->area->node_of;
-    int seen = -1, count = 0, first = -1;
-    for (int i = 0; i < belt->crew_count && first < 0; i++) { /* the node of that number */
-        int before = 0;
-        while (node_of[belt->crew[before]] != node_of[belt->crew[i]])
-            before++;
-        seen += before == i;
-        if (seen == (int)node)
-            first = i;
-    }
-    for (int i = first; i < belt->crew_count; i++)
-        count += node_of[belt->crew[i]] == node_of[belt->crew[first]];
-    assert(first >= 0 && count > 0);
-    int wanted = index % count;
-    for (int i = first;; i++) {
-        if (node_of[belt->crew[i]] == node_of[belt->crew[first]] && wanted-- == 0)
-            return belt->crew[i];
-    }
+    const int *node_of = belt->area->node_of, id = belt->node_ids[node];
+    int count = 0, at = 0;
+    for (int i = 0; i < belt->crew_count; i++)
+        count += node_of[belt->crew[i]] == id;
+    assert(count > 0);
+    for (int wanted = index % count; node_of[belt->crew[at]] != id || wanted-- > 0;)
+        at++;
+    return belt->crew[at];
 }
 
 /* Whether the rank, if it accesses its pieces by itself, may move what is between them, too. */

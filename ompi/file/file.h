@@ -137,13 +137,12 @@ typedef struct ompi_file_call {
     ompi_datatype_t *type;
 } ompi_file_call_t;
 
-/* Of this rank alone: until it is done, or as a request. */
+/* Of this rank alone: until it is done, or as a request, which may be one of a collective. */
 int ompi_file_access(const ompi_file_call_t *call, MPI_Status *status);
 int ompi_file_begin(const ompi_file_call_t *call, ompi_request_t **request);
 
 /* Of all ranks. */
 int ompi_file_access_all(const ompi_file_call_t *call, MPI_Status *status);
-int ompi_file_begin_all(const ompi_file_call_t *call, ompi_request_t **request);
 
 /* Of all ranks, in two calls, which have the same name ("read_all"). */
 int ompi_file_split_begin(const ompi_file_call_t *call, const char *name);

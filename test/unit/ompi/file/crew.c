@@ -17,7 +17,7 @@ static ompi_access_t call = {.file = &file, .is_write = true};
 typedef struct rank {
     ompi_file_area_t area;
     ompi_file_local_t locals[RANKS];
-    int order[2 * RANKS];
+    int order[3 * RANKS];
     ompi_belt_t belt;
     bool has_crew;
 } rank_t;
