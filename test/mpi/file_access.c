@@ -206,7 +206,9 @@ static void check_many(void)
         left -= done;
     }
     tap_check(memcmp(data, back, sizeof data) == 0, "%d requests at once are read back", MANY);
-    TRY(MPI_File_iwrite_at(file, MANY * size + rank, &data[0], 1, MPI_INT, &requests[0]));
+    static int last; /* nobody waits for it */
+    last = data[0];
+    TRY(MPI_File_iwrite_at(file, MANY * size + rank, &last, 1, MPI_INT, &requests[0]));
     TRY(MPI_Request_free(&requests[0]));
     tap_check(requests[0] == MPI_REQUEST_NULL, "a request is freed before it is complete");
 }

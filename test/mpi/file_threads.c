@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 
 #include "file_tests.h"
+#include "thread_pairs.h"
 
 /* BLOCK: bytes of an access, which begin and end within pieces of a view. */
 enum { THREADS = 4, ROUNDS = 16, BLOCK = 1021, PIECE = 48, RECORD = 96, OPEN = 6 };
@@ -421,30 +422,10 @@ static void use_atomic(int thread)
 
 /* -- all threads of all ranks ------------------------------------------------------------------ */
 
-typedef struct worker {
-    pthread_t thread;
-    void (*work)(int thread);
-    int number;
-} worker_t;
-
-static void *run_one(void *argument)
+/* Returns whether all was right. */
+static bool run(thread_work_fn_t *first, thread_work_fn_t *second)
 {
-    const worker_t *worker = argument;
-    worker->work(worker->number);
-    return NULL;
-}
-
-/* Returns whether all was right. The threads of a pair may do different work. */
-static bool run(void (*first)(int), void (*second)(int))
-{
-    worker_t workers[THREADS];
-    MPI_Barrier(MPI_COMM_WORLD);
-    for (int t = 0; t < THREADS; t++) {
-        workers[t] = (worker_t){.work = t % 2 == 0 ? first : second, .number = t};
-        pthread_create(&workers[t].thread, NULL, run_one, &workers[t]);
-    }
-    for (int t = 0; t < THREADS; t++)
-        pthread_join(workers[t].thread, NULL);
+    run_threads(THREADS, first, second);
     MPI_Barrier(MPI_COMM_WORLD);
     return atomic_exchange(&wrong, 0) == 0;
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "tap.h"
+#include "thread_pairs.h"
 
 /* SLICE: words that a thread has in the window of each rank; COMMON: words that all use. */
 enum { THREADS = 4, ROUNDS = 150, SLICE = 32, COMMON = 8 };
@@ -163,31 +164,10 @@ static void use_own(int thread)
 
 /* -- all threads of all ranks ------------------------------------------------------------------ */
 
-typedef struct worker {
-    pthread_t thread;
-    void (*work)(int thread);
-    int number;
-} worker_t;
-
-static void *run_one(void *argument)
+/* Returns whether all was right. */
+static bool run(thread_work_fn_t *first, thread_work_fn_t *second)
 {
-    const worker_t *worker = argument;
-    worker->work(worker->number);
-    return NULL;
-}
-
-/* Returns whether all was right. Threads may do different work at once. */
-static bool run(void (*first)(int), void (*second)(int))
-{
-    worker_t workers[THREADS];
-    MPI_Barrier(MPI_COMM_WORLD);
-    for (int t = 0; t < THREADS; t++) {
-        workers[t].work = t % 2 == 0 ? first : second;
-        workers[t].number = t;
-        pthread_create(&workers[t].thread, NULL, run_one, &workers[t]);
-    }
-    for (int t = 0; t < THREADS; t++)
-        pthread_join(workers[t].thread, NULL);
+    run_threads(THREADS, first, second);
     return atomic_load(&wrong) == 0;
 }
 

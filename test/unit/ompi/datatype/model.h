@@ -44,4 +44,7 @@ void model_true_bounds(const model_t *model, MPI_Count *lb, MPI_Count *ub);
 /* Where each byte of the packed form of `count` elements lies; to be freed. */
 MPI_Count *model_offsets(const model_t *model, size_t count);
 
+/* Three elements of both types pack the same bytes. */
+void model_check_packs_alike(const ompi_datatype_t *type, const ompi_datatype_t *made);
+
 #endif

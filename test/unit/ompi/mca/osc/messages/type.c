@@ -21,27 +21,11 @@ static void check_properties(const ompi_datatype_t *made, const ompi_datatype_t 
     ck_assert_uint_eq(made->shape.alignment, type->shape.alignment);
 }
 
-/* Three of them pack the same bytes. */
 static void check(const ompi_datatype_t *type)
 {
-    enum { COUNT = 3 };
     const ompi_datatype_t *made = transfer(type);
     check_properties(made, type);
-    size_t total = ompi_datatype_bytes(type, COUNT);
-    if (total > 0) {
-        MPI_Count extent = ompi_datatype_extent(type);
-        MPI_Count first = ompi_datatype_true_lb(type) + (extent < 0 ? (COUNT - 1) * extent : 0);
-        size_t span = (size_t)ompi_datatype_span(type, COUNT);
-        char *memory = malloc(span), *packed = malloc(2 * total);
-        const void *buffer = (void *)((uintptr_t)memory - (uintptr_t)first);
-        for (size_t i = 0; i < span; i++)
-            memory[i] = (char)(i * 31 + i / 251);
-        ompi_datatype_pack(type, COUNT, buffer, 0, packed, total);
-        ompi_datatype_pack(made, COUNT, buffer, 0, packed + total, total);
-        ck_assert_mem_eq(packed + total, packed, total);
-        free(memory);
-        free(packed);
-    }
+    model_check_packs_alike(type, made);
     forget();
 }
 
