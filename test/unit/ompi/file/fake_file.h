@@ -66,6 +66,7 @@ bool __wrap_ompi_file_may_sieve_writes(const ompi_file_t *file OPAL_UNUSED)
 static const ompi_io_ops_t fake_ops = {.name = "fake", .transfer = fake_transfer};
 static ompi_io_file_t fake_io = {.ops = &fake_ops, .can_read = true};
 /* A call takes as long as 4096 bytes. */
-static ompi_file_t fake_file = {.io = &fake_io, .costs = {{400, 400}, {102400, 102400}}};
+static ompi_file_t fake_file = {.io = &fake_io,
+                                .costs = {.call_nsec = {400, 400}, .mib_nsec = {102400, 102400}}};
 
 #endif
