@@ -15,8 +15,9 @@ enum {
     RUNS = 64,                  /* of the file that are looked at together */
     CONVERSION_BYTES = 1 << 18, /* that are converted at a time */
     PAGE_BYTES = 4096,
-    KEPT_BYTES = 1 << 22,  /* of a buffer */
-    CHUNK_BYTES = 1 << 14, /* packed between a buffer with holes and a window */
+    SCATTERED_BYTES = 1024, /* the mean length of pieces from which a list of them pays */
+    SPARE_BYTES = 1 << 22,  /* of a buffer */
+    CHUNK_BYTES = 1 << 14,  /* packed between a buffer with holes and a window */
 };
 
 /* The memory of an access: the program's, or converted data. */
@@ -120,10 +121,19 @@ static uint64_t window_bytes(const ompi_access_t *access)
     return access->is_write ? hints->write_buffer_bytes : hints->read_buffer_bytes;
 }
 
+/* Whether pieces are read with what is between them, straight into the program's memory. Of short
+ * ones the system's list costs more than a copy. */
+static bool is_scattered(const ompi_access_t *access, const memory_t *memory, size_t count,
+                         uint64_t listed)
+{
+    return !access->is_write && listed / count >= SCATTERED_BYTES &&
+           ompi_datatype_is_contiguous(memory->type);
+}
+
 /* Whether it costs less to move all bytes from the first piece to the last, and for a write to read
  * them before, than to make a call for each piece. */
 static bool is_sieved(const ompi_access_t *access, const ompi_run_t *runs, size_t count,
-                      uint64_t listed)
+                      uint64_t listed, bool is_copied)
 {
     const ompi_file_hints_t *hints = &access->file->hints;
     uint32_t wish = access->is_write ? hints->ds_write : hints->ds_read;
@@ -134,6 +144,7 @@ static bool is_sieved(const ompi_access_t *access, const ompi_run_t *runs, size_
     if (wish == OMPI_HINT_ENABLE)
         return true;
     uint64_t span = runs[count - 1].offset + runs[count - 1].bytes - runs[0].offset;
+    span -= is_copied ? 0 : listed;
     ompi_file_cost_t cost = ompi_file_costs_now(&access->file->costs, access->is_write);
     return ompi_file_cost_favors_sieve(&cost, access->is_write, span, listed, count);
 }
@@ -160,7 +171,7 @@ void *ompi_access_take_buffer(ompi_file_t *file, size_t bytes)
 
 void ompi_access_give_buffer(ompi_file_t *file, void *buffer)
 {
-    if (buffer != NULL && *length_of(buffer) <= KEPT_BYTES)
+    if (buffer != NULL && *length_of(buffer) <= SPARE_BYTES)
         buffer = atomic_exchange(&file->buffer, buffer);
     if (buffer != NULL)
         free(length_of(buffer));
@@ -281,6 +292,41 @@ static uint64_t sieve(ompi_access_t *access, memory_t *memory, uint64_t position
     return done;
 }
 
+/* Reads pieces by one transfer, as long as what is between two of them is no longer than the buffer
+ * that it goes to, which nobody looks at. *part becomes the bytes of data that it was to read. */
+static uint64_t scatter(ompi_access_t *access, memory_t *memory, uint64_t position,
+                        const ompi_run_t *runs, size_t count, uint64_t *part)
+{
+    struct iovec segments[2 * RUNS];
+    size_t room = window_bytes(access), used = 0;
+    uint64_t end = runs[0].offset;
+    char *between = ompi_access_take_buffer(access->file, room);
+    char *data = (char *)ompi_datatype_origin(memory->type, memory->buffer) + memory->from;
+    *part = 0;
+    for (size_t i = 0; between != NULL && i < count && runs[i].offset - end <= room; i++) {
+        if (i > 0)
+            segments[used++] = (struct iovec){between, runs[i].offset - end};
+        segments[used++] = (struct iovec){data + *part, runs[i].bytes};
+        *part += runs[i].bytes;
+        end = runs[i].offset + runs[i].bytes;
+    }
+    ompi_io_transfer_t transfer = {
+        .file = access->file->io, .offset = runs[0].offset, .segments = segments, .count = used};
+    transfer_and_learn(access->file, &transfer, end - runs[0].offset);
+    ompi_access_give_buffer(access->file, between);
+    if (transfer.error != 0)
+        ompi_access_fail_system(access, transfer.error, transfer.offset + transfer.done_bytes);
+    else if (between == NULL)
+        access->error = MPI_ERR_NO_MEM;
+    uint64_t moved = *part;
+    if (transfer.offset + transfer.done_bytes < end)
+        moved = ompi_view_bytes_before(access->view,
+                                       (MPI_Offset)(transfer.offset + transfer.done_bytes)) -
+                position;
+    memory->from += moved;
+    return moved;
+}
+
 /* -- all of it ------------------------------------------------------------------------------- */
 
 /* How far a sieve goes before the pieces are looked at again: it may change from a part of a view
@@ -304,11 +350,14 @@ static uint64_t move(ompi_access_t *access, memory_t *memory, uint64_t position,
             ompi_access_fail_system(access, EFBIG, INT64_MAX);
             break;
         }
-        if (is_sieved(access, runs, count, listed)) {
+        bool is_direct = is_scattered(access, memory, count, listed);
+        if (!is_sieved(access, runs, count, listed, !is_direct)) {
+            moved = move_runs(access, memory, runs, count);
+        } else if (is_direct) {
+            moved = scatter(access, memory, position + done, runs, count, &listed);
+        } else {
             listed = sieve_length(access, listed, bytes - done);
             moved = sieve(access, memory, position + done, listed);
-        } else {
-            moved = move_runs(access, memory, runs, count);
         }
         done += moved;
         if (moved < listed)
