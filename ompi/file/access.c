@@ -16,7 +16,7 @@ enum {
     CONVERSION_BYTES = 1 << 18, /* that are converted at a time */
     PAGE_BYTES = 4096,
     SCATTERED_BYTES = 1024, /* the mean length of pieces from which a list of them pays */
-    SPARE_BYTES = 1 << 22,  /* of a buffer */
+    SPARE_BYTES = 1 << 22,  /* the longest buffer that stays */
     CHUNK_BYTES = 1 << 14,  /* packed between a buffer with holes and a window */
 };
 

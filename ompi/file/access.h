@@ -5,7 +5,8 @@
  *   a piece after the other   each is one transfer, out of or into the program's buffer
  *   data sieving              where the pieces are short and lie close together: a window of the
  *                             file is read into a buffer and, for a write, changed and written back
- *                             under a lock of its range
+ *                             under a lock of its range; pieces that are not so short are read from
+ *                             it straight into the program's buffer
  *
  * Threading: any thread, without ompi_lock; an access is used by one thread at a time.
  */
