@@ -43,7 +43,7 @@ typedef struct ompi_belt {
     const int *node_ids;  /* as the area has them in `node_of` */
     uint32_t slot_count;  /* of this node */
     uint64_t call;        /* the number of the call, in the upper half of stamps */
-    bool is_tiled;        /* each byte of the range is some rank's, and no other's */
+    bool is_tiled;        /* a write: each byte of the range is some rank's, and no other's */
 } ompi_belt_t;
 
 /* Finds the belt, or makes it. False: the node has no room. */

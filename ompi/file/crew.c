@@ -79,6 +79,14 @@ bool ompi_crew_find(ompi_belt_t *belt, int own_rank, int size)
     return is_mine;
 }
 
+/* Whether the fingerprint is that of the crew's range: every byte of it, once. */
+static bool is_whole(const ompi_belt_t *belt, ompi_fingerprint_t sum)
+{
+    ompi_fingerprint_t whole =
+        ompi_fingerprint_of_range(belt->first, belt->end - belt->first, belt->access->file->key);
+    return memcmp(&sum, &whole, sizeof sum) == 0;
+}
+
 /*
  * What is moved by the conveyor, and what its pieces save: it pays if the calls that a transfer for
  * each piece would take cost more than the bytes that are moved besides.
@@ -107,14 +115,13 @@ bool ompi_crew_gains(ompi_belt_t *belt)
         spans += (part->end - part->first) / FEW_RANKS;
         sum = ompi_fingerprint_add(sum, part->fingerprint);
     }
-    ompi_fingerprint_t whole = ompi_fingerprint_of_range(belt->first, range, access->file->key);
-    belt->is_tiled = bytes == range && memcmp(&sum, &whole, sizeof sum) == 0;
+    belt->is_tiled = access->is_write && bytes == range && is_whole(belt, sum);
     if (wish == OMPI_HINT_ENABLE)
         return true;
     bool is_rewrite = access->is_write && !belt->is_tiled;
     return ompi_file_cost_favors_sieve(&belt->parts[belt->crew[0]].cost, is_rewrite, range, bytes,
                                        pieces) &&
-           ((access->is_write && belt->is_tiled) || spans > range || !can_all_sieve);
+           (belt->is_tiled || spans > range || !can_all_sieve);
 }
 
 int ompi_crew_proxy(const ompi_belt_t *belt, int index, uint32_t node)
