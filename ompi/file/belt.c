@@ -267,7 +267,8 @@ static void free_slot(const ompi_belt_t *belt, uint32_t window)
     notify(belt);
 }
 
-/* How many ranks of this node may transfer; 0: all. Hints know better than their number. */
+/* How many ranks of this node may transfer; 0: all. One hint counts those of all nodes, the other
+ * one those of each. */
 static uint64_t limit_of(const ompi_belt_t *belt)
 {
     const ompi_file_hints_t *hints = &belt->access->file->hints;

@@ -154,8 +154,6 @@ MPI_Offset ompi_view_byte(const ompi_view_t *view, uint64_t position)
     uint64_t listed;
     if (position >= view->tree->bytes)
         return -1;
-    if (view->is_run)
-        return view->start + (MPI_Offset)position;
     ompi_view_runs(view, position, 1, &run, 1, &listed);
     return (MPI_Offset)run.offset;
 }
