@@ -151,13 +151,19 @@ static void check_internal(void)
 
 static int tag, fails, calls;
 
+/* Whether a conversion function gets what it should. */
+static bool is_called_well(MPI_Datatype datatype, const void *extra_state)
+{
+    int bytes;
+    MPI_Type_size(datatype, &bytes);
+    return extra_state == &tag && bytes == (int)sizeof(int);
+}
+
 /* An element and its complement. */
 static int write_doubled(void *userbuf, MPI_Datatype datatype, int count, void *filebuf,
                          MPI_Offset position, void *extra_state)
 {
-    int bytes;
-    MPI_Type_size(datatype, &bytes);
-    if (extra_state != &tag || bytes != (int)sizeof(int) || fails)
+    if (!is_called_well(datatype, extra_state) || fails)
         return MPI_ERR_CONVERSION;
     for (int i = 0; i < count; i++) {
         int pair[2];
@@ -172,9 +178,7 @@ static int write_doubled(void *userbuf, MPI_Datatype datatype, int count, void *
 static int read_doubled(void *userbuf, MPI_Datatype datatype, int count, void *filebuf,
                         MPI_Offset position, void *extra_state)
 {
-    int bytes;
-    MPI_Type_size(datatype, &bytes);
-    if (extra_state != &tag || bytes != (int)sizeof(int) || fails)
+    if (!is_called_well(datatype, extra_state) || fails)
         return MPI_ERR_CONVERSION;
     for (int i = 0; i < count; i++) {
         int pair[2];

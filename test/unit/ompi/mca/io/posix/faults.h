@@ -233,4 +233,17 @@ static inline ompi_io_file_t *make_file(const char *name, const ompi_io_hints_t 
     return file;
 }
 
+/* Its results are such that it has to write them. */
+static inline ompi_io_transfer_t new_transfer(ompi_io_file_t *file, bool is_write, uint64_t offset,
+                                              const struct iovec *segments, size_t count)
+{
+    return (ompi_io_transfer_t){.file = file,
+                                .is_write = is_write,
+                                .offset = offset,
+                                .segments = segments,
+                                .count = count,
+                                .done_bytes = 1234,
+                                .error = -1};
+}
+
 #endif

@@ -33,14 +33,8 @@ static void note_end(ompi_io_transfer_t *transfer OPAL_UNUSED)
 static ompi_io_transfer_t move(ompi_io_file_t *file, bool is_write, uint64_t offset,
                                const struct iovec *segments, size_t count, bool begins)
 {
-    ompi_io_transfer_t transfer = {.file = file,
-                                   .is_write = is_write,
-                                   .offset = offset,
-                                   .segments = segments,
-                                   .count = count,
-                                   .done_bytes = 1234,
-                                   .error = -1,
-                                   .ended = note_end};
+    ompi_io_transfer_t transfer = new_transfer(file, is_write, offset, segments, count);
+    transfer.ended = note_end;
     if (begins) {
         io()->begin(&transfer);
         while (sem_wait(&ended) != 0)

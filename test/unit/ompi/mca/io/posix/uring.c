@@ -133,14 +133,8 @@ static void await(unsigned count)
 static ompi_io_transfer_t move(ompi_io_file_t *file, bool is_write, uint64_t offset,
                                const struct iovec *segments, size_t count)
 {
-    ompi_io_transfer_t transfer = {.file = file,
-                                   .is_write = is_write,
-                                   .offset = offset,
-                                   .segments = segments,
-                                   .count = count,
-                                   .done_bytes = 1234,
-                                   .error = -1,
-                                   .ended = note_end};
+    ompi_io_transfer_t transfer = new_transfer(file, is_write, offset, segments, count);
+    transfer.ended = note_end;
     unsigned before = ends;
     io()->begin(&transfer);
     await(before + 1);
