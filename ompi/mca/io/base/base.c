@@ -3,13 +3,21 @@
 #include "ompi/mca/io/base/base.h"
 
 static const opal_slot_t io_slots[] = {
-    OPAL_SLOT_REQUIRED(ompi_io_ops_t, open),        OPAL_SLOT_REQUIRED(ompi_io_ops_t, close),
-    OPAL_SLOT_REQUIRED(ompi_io_ops_t, remove),      OPAL_SLOT_REQUIRED(ompi_io_ops_t, size),
-    OPAL_SLOT_REQUIRED(ompi_io_ops_t, set_size),    OPAL_SLOT_REQUIRED(ompi_io_ops_t, preallocate),
-    OPAL_SLOT_REQUIRED(ompi_io_ops_t, sync),        OPAL_SLOT_REQUIRED(ompi_io_ops_t, transfer),
-    OPAL_SLOT_REQUIRED(ompi_io_ops_t, begin),       OPAL_SLOT_REQUIRED(ompi_io_ops_t, get_hints),
-    OPAL_SLOT_OPTIONAL(ompi_io_ops_t, probe_locks), OPAL_SLOT_OPTIONAL(ompi_io_ops_t, lock),
-    OPAL_SLOT_OPTIONAL(ompi_io_ops_t, unlock),      {0},
+    OPAL_SLOT_REQUIRED(ompi_io_ops_t, open),
+    OPAL_SLOT_REQUIRED(ompi_io_ops_t, close),
+    OPAL_SLOT_REQUIRED(ompi_io_ops_t, remove),
+    OPAL_SLOT_REQUIRED(ompi_io_ops_t, size),
+    OPAL_SLOT_REQUIRED(ompi_io_ops_t, set_size),
+    OPAL_SLOT_REQUIRED(ompi_io_ops_t, preallocate),
+    OPAL_SLOT_REQUIRED(ompi_io_ops_t, sync),
+    OPAL_SLOT_REQUIRED(ompi_io_ops_t, transfer),
+    OPAL_SLOT_REQUIRED(ompi_io_ops_t, begin),
+    OPAL_SLOT_REQUIRED(ompi_io_ops_t, get_hints),
+    /* Of a component that has locks, all three. */
+    OPAL_SLOT_OPTIONAL(ompi_io_ops_t, probe_locks),
+    OPAL_SLOT_OPTIONAL(ompi_io_ops_t, lock),
+    OPAL_SLOT_OPTIONAL(ompi_io_ops_t, unlock),
+    {0},
 };
 
 unsigned ompi_io_threads;
