@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Predefined handles, and what MPI_Comm_toint and MPI_Comm_fromint do for every kind. */
+/* The table of predefined handles. */
 #include "ompi/handle/handle.h"
 
 #include "ompi/errhandler/errhandler.h"
 #include "ompi/info/info.h"
-#include "ompi/object/number.h"
-
-_Static_assert((int)OMPI_NUMBER_FIRST == (int)OMPI_HANDLE_PREDEFINED, "one range behind the other");
 
 #define AT(handle) [(uintptr_t)(handle)]
 
@@ -27,22 +24,4 @@ void ompi_handle_define(ompi_object_t *object)
 void ompi_handle_undefine(ompi_object_t *object)
 {
     ompi_handle_predefined[(uintptr_t)object->handle] = NULL;
-}
-
-int ompi_handle_to_int(ompi_kind_t kind, const void *handle)
-{
-    if ((uintptr_t)handle < OMPI_HANDLE_PREDEFINED)
-        return (int)(uintptr_t)handle;
-    ompi_object_t *object = ompi_handle_object(handle);
-    return ompi_object_is(object, kind) ? ompi_object_number(object) : 0;
-}
-
-void *ompi_handle_from_int(ompi_kind_t kind, int number)
-{
-    if (number < 0)
-        return NULL;
-    if (number < OMPI_HANDLE_PREDEFINED)
-        return (void *)(uintptr_t)number;
-    ompi_object_t *object = ompi_object_of_number(kind, number);
-    return object != NULL ? ompi_object_handle(object) : NULL;
 }

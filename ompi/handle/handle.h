@@ -13,9 +13,10 @@
 #ifndef OMPI_HANDLE_H
 #define OMPI_HANDLE_H
 
+#include "ompi/object/number.h"
 #include "ompi/object/object.h"
 
-enum { OMPI_HANDLE_PREDEFINED = 4096 };
+enum { OMPI_HANDLE_PREDEFINED = OMPI_NUMBER_FIRST };
 
 /*
  * NULL: no predefined handle, a null handle, or one whose object exists only between MPI_Init and
@@ -36,11 +37,25 @@ void ompi_handle_undefine(ompi_object_t *object);
 
 /*
  * MPI_Comm_toint, MPI_Type_toint and so on. 0, which is the number of no handle: the handle leads
- * to no object of that kind, or there is no memory for the table.
+ * to no object of that kind, or there is no memory for the number.
  */
-int ompi_handle_to_int(ompi_kind_t kind, const void *handle);
+static inline int ompi_handle_to_int(ompi_kind_t kind, const void *handle)
+{
+    if ((uintptr_t)handle < OMPI_HANDLE_PREDEFINED)
+        return (int)(uintptr_t)handle;
+    ompi_object_t *object = ompi_handle_object(handle);
+    return ompi_object_is(object, kind) ? ompi_object_number(object) : 0;
+}
 
-/* The handle of a number; NULL, which is no valid handle, if no object has it. */
-void *ompi_handle_from_int(ompi_kind_t kind, int number);
+/*
+ * The handle of a number; NULL, which is no valid handle, if no object has it. Does not touch the
+ * object: another thread may be freeing it.
+ */
+static inline void *ompi_handle_from_int(ompi_kind_t kind, int number)
+{
+    if ((unsigned)number < OMPI_HANDLE_PREDEFINED)
+        return (void *)(uintptr_t)number;
+    return ompi_object_of_number(kind, number);
+}
 
 #endif

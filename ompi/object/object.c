@@ -6,19 +6,11 @@
 
 bool ompi_object_threads = true;
 
-/* Info objects, error handlers and sessions are for all threads at every level. */
-static bool is_of_one_thread(const ompi_object_t *object)
-{
-    ompi_kind_t kind = ompi_object_kind(object);
-    return kind != OMPI_INFO && kind != OMPI_ERRHANDLER && kind != OMPI_SESSION &&
-           !ompi_object_threads;
-}
-
 /* Returns the references that there were. Release, and acquire by the last one: it sees what all
  * others did to the object. */
 static int count(ompi_object_t *object, int change)
 {
-    if (!is_of_one_thread(object))
+    if (!ompi_kind_is_of_one_thread(ompi_object_kind(object)))
         return atomic_fetch_add_explicit(&object->references, change, memory_order_acq_rel);
     int before = atomic_load_explicit(&object->references, memory_order_relaxed);
     atomic_store_explicit(&object->references, before + change, memory_order_relaxed);
@@ -52,8 +44,7 @@ void ompi_object_release_made(ompi_object_t *object)
     /* No other thread has the object any more, so its fields are read without their locks. */
     if (object->errhandler != NULL)
         ompi_object_release(object->errhandler);
-    if (object->number != 0)
-        ompi_object_release_number(object);
+    ompi_object_release_number(object);
     object->mark = 0;
     object->destroy(object);
 }

@@ -9,8 +9,8 @@
  *
  * Threading: references are counted atomically at MPI_THREAD_MULTIPLE; below it only those of info
  * objects, error handlers and sessions, which threads may use at the same time at every level. The
- * handle and the kind never change. The lines of the fields name the locks of the number, the error
- * handler and the attributes.
+ * handle and the kind never change. The number is atomic (number.h). The lines of the fields name
+ * the locks of the error handler and the attributes.
  */
 #ifndef OMPI_OBJECT_H
 #define OMPI_OBJECT_H
@@ -44,7 +44,7 @@ typedef enum ompi_kind {
 
 typedef struct ompi_object {
     uint32_t mark;                     /* OMPI_OBJECT_MARK + kind while it lives, 0 afterwards */
-    int number;                        /* MPI_Comm_toint's; 0: none yet. Lock of number.c */
+    atomic_int number;                 /* MPI_Comm_toint's; 0: none yet. See number.h */
     atomic_int references;             /* of a predefined object: not used */
     void *handle;                      /* what the user holds */
     struct ompi_object *errhandler;    /* retained. NULL: none. Lock of errhandler.c */
@@ -78,13 +78,22 @@ static inline void *ompi_object_handle(const void *object)
 /* Whether MPI runs at MPI_THREAD_MULTIPLE; true also before MPI_Init. */
 extern bool ompi_object_threads;
 
+/* Whether only one thread at a time uses objects of that kind: what is said of them is changed by
+ * plain loads and stores. Info objects, error handlers and sessions are for all threads at every
+ * level. */
+static inline bool ompi_kind_is_of_one_thread(ompi_kind_t kind)
+{
+    enum { OF_ALL_THREADS = 1 << OMPI_INFO | 1 << OMPI_ERRHANDLER | 1 << OMPI_SESSION };
+    return !ompi_object_threads && (OF_ALL_THREADS >> kind & 1) == 0;
+}
+
 /* Initializes an object on the heap, with one reference, which is the caller's. */
 static inline void ompi_object_init(ompi_object_t *object, ompi_kind_t kind,
                                     void (*destroy)(ompi_object_t *object))
 {
     assert(destroy != NULL);
     object->mark = OMPI_OBJECT_MARK + kind;
-    object->number = 0;
+    atomic_init(&object->number, 0);
     atomic_init(&object->references, 1);
     object->handle = object;
     object->errhandler = NULL;

@@ -140,7 +140,7 @@ static inline void release_alone(ompi_request_t *request)
 {
     ompi_object_t *head = &request->head;
     if (opal_unlikely(atomic_load_explicit(&head->references, memory_order_acquire) != 1 ||
-                      head->number != 0)) {
+                      atomic_load_explicit(&head->number, memory_order_relaxed) != 0)) {
         ompi_object_release(head);
         return;
     }

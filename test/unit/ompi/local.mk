@@ -76,6 +76,7 @@ ompi_unit_tests = \
 	%D%/mca/pml/ob1/match \
 	%D%/mca/pml/ob1/memory \
 	%D%/mca/pml/tags \
+	%D%/object/number \
 	%D%/op/op \
 	%D%/ownership/blocks \
 	%D%/part/area \
@@ -401,6 +402,7 @@ io_posix_ldflags = $(AM_LDFLAGS) -Wl,--wrap=open,--wrap=close,--wrap=fstat,--wra
 %C%_mca_io_posix_uring_LDADD = $(ompi_unit_libs) $(LIBURING_LIBS)
 %C%_mca_pml_tags_LDADD = $(ompi_unit_libs)
 %C%_handle_handle_LDADD = $(ompi_unit_libs)
+%C%_object_number_LDADD = $(ompi_unit_libs)
 %C%_op_op_LDADD = $(ompi_unit_libs)
 %C%_ownership_blocks_LDADD = $(ompi_unit_libs)
 %C%_part_area_LDFLAGS = $(unit_segment_ldflags)
