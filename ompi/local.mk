@@ -38,8 +38,10 @@ libompi_core_la_SOURCES += \
 	%D%/api/topo.c \
 	%D%/api/wrapper.c %D%/api/wrapper.h \
 	%D%/attribute/attribute.c %D%/attribute/attribute.h \
+	%D%/attribute/callback.c %D%/attribute/callback.h \
 	%D%/attribute/keyval.c %D%/attribute/keyval.h \
 	%D%/attribute/predefined.c \
+	%D%/attribute/value.h \
 	%D%/buffer/buffer.c %D%/buffer/buffer.h \
 	%D%/check/board.c %D%/check/check.h \
 	%D%/check/buffer.c %D%/check/buffer.h \
@@ -142,6 +144,7 @@ libompi_core_la_SOURCES += \
 	%D%/mca/pml/base/check.c %D%/mca/pml/base/check.h \
 	%D%/mca/pml/pml.h %D%/mca/pml/tags.h \
 	%D%/object/ints.h \
+	%D%/object/language.h \
 	%D%/object/number.c %D%/object/number.h \
 	%D%/object/object.c %D%/object/object.h \
 	%D%/op/arithmetic.c \

@@ -94,25 +94,34 @@ static void end_job(const ompi_errhandler_t *errhandler, const ompi_object_t *ob
 
 /* -- invoking -------------------------------------------------------------------------- */
 
+/* What the user's function gets: the handle of the object, or a null handle if the object is one
+ * that was to be made. */
+static void *handle_for(const ompi_errhandler_t *errhandler, const ompi_object_t *object)
+{
+    if (ompi_object_kind(object) == errhandler->target)
+        return object->handle;
+    return errhandler->target == OMPI_SESSION ? (void *)MPI_SESSION_NULL : (void *)MPI_COMM_NULL;
+}
+
 /* The function's name and the detail are the implementation-dependent arguments that the standard
- * allows behind the code. */
+ * allows behind the code; Fortran has no such arguments. */
 static int call_user(const ompi_errhandler_t *errhandler, ompi_object_t *object, int code,
                      const char *function, const char *detail)
 {
-    void *handle = object->handle;
-    bool is_object = ompi_object_kind(object) == errhandler->target;
+    void *handle = handle_for(errhandler, object);
+    if (errhandler->is_fortran) {
+        MPI_Fint number = ompi_handle_to_int(errhandler->target, handle);
+        errhandler->call.fortran(&number, &code);
+        return code;
+    }
     switch (errhandler->target) {
     case OMPI_COMM:
-        if (!is_object)
-            handle = MPI_COMM_NULL;
         errhandler->call.comm((MPI_Comm *)&handle, &code, function, detail);
         break;
     case OMPI_FILE:
         errhandler->call.file((MPI_File *)&handle, &code, function, detail);
         break;
     case OMPI_SESSION:
-        if (!is_object)
-            handle = MPI_SESSION_NULL;
         errhandler->call.session((MPI_Session *)&handle, &code, function, detail);
         break;
     case OMPI_WIN:

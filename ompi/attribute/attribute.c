@@ -10,10 +10,14 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "ompi/attribute/callback.h"
+#include "ompi/attribute/value.h"
+
 typedef struct ompi_attribute {
     struct ompi_attribute *next;
-    ompi_keyval_t *keyval; /* with a reference */
-    void *value;
+    ompi_keyval_t *keyval;        /* with a reference */
+    ompi_attribute_value_t value; /* C may have a pointer into it */
+    unsigned references;          /* by its list and by copies that are being made */
     bool is_busy;
 } attribute_t;
 
@@ -56,44 +60,13 @@ int ompi_keyval_free(ompi_kind_t kind, int number)
     return error;
 }
 
-/* Callbacks, without the lock. */
-
-static int call_delete(const ompi_keyval_t *keyval, const ompi_object_t *object, void *value)
+void ompi_keyval_set_language(ompi_kind_t kind, int number, ompi_language_t language)
 {
-    ompi_attribute_delete_fn_t fn = keyval->delete;
-    /* The predefined callbacks have the same numbers for all kinds. */
-    if (fn.comm == MPI_COMM_NULL_DELETE_FN)
-        return MPI_SUCCESS;
-    switch (keyval->kind) {
-    case OMPI_COMM:
-        return fn.comm(object->handle, keyval->number, value, keyval->extra_state);
-    case OMPI_DATATYPE:
-        return fn.type(object->handle, keyval->number, value, keyval->extra_state);
-    case OMPI_WIN:
-        return fn.win(object->handle, keyval->number, value, keyval->extra_state);
-    default:
-        abort(); /* ompi_keyval_create is given one of these */
-    }
-}
-
-static int call_copy(const ompi_keyval_t *keyval, const ompi_object_t *object, void *value,
-                     void **copy, int *flag)
-{
-    ompi_attribute_copy_fn_t fn = keyval->copy;
-    *flag = fn.comm == MPI_COMM_DUP_FN;
-    *copy = value;
-    if (fn.comm == MPI_COMM_NULL_COPY_FN || fn.comm == MPI_COMM_DUP_FN)
-        return MPI_SUCCESS;
-    switch (keyval->kind) {
-    case OMPI_COMM:
-        return fn.comm(object->handle, keyval->number, keyval->extra_state, value, copy, flag);
-    case OMPI_DATATYPE:
-        return fn.type(object->handle, keyval->number, keyval->extra_state, value, copy, flag);
-    case OMPI_WIN:
-        return fn.win(object->handle, keyval->number, keyval->extra_state, value, copy, flag);
-    default:
-        abort();
-    }
+    pthread_mutex_lock(&lock);
+    ompi_keyval_t *keyval = ompi_keyval_find(kind, number);
+    if (keyval != NULL && !keyval->is_predefined)
+        keyval->language = language;
+    pthread_mutex_unlock(&lock);
 }
 
 /* The list of an object, with the lock. */
@@ -125,17 +98,24 @@ static int let_go(const ompi_object_t *object, attribute_t *attribute)
 {
     attribute->is_busy = true;
     pthread_mutex_unlock(&lock);
-    int error = call_delete(attribute->keyval, object, attribute->value);
+    int error = ompi_keyval_call_delete(attribute->keyval, object, &attribute->value);
     pthread_mutex_lock(&lock);
     attribute->is_busy = false;
     return error;
 }
 
+static void release(attribute_t *attribute)
+{
+    if (--attribute->references > 0)
+        return;
+    ompi_keyval_release(attribute->keyval);
+    free(attribute);
+}
+
 static void remove_attribute(ompi_object_t *object, attribute_t *attribute)
 {
     unlink_attribute(object, attribute);
-    ompi_keyval_release(attribute->keyval);
-    free(attribute);
+    release(attribute);
 }
 
 static int delete_attribute(ompi_object_t *object, attribute_t *attribute)
@@ -147,7 +127,7 @@ static int delete_attribute(ompi_object_t *object, attribute_t *attribute)
 }
 
 /* Replaces a value; the new value is the newest. */
-static int replace(ompi_object_t *object, attribute_t *attribute, void *value)
+static int replace(ompi_object_t *object, attribute_t *attribute, ompi_attribute_value_t value)
 {
     if (attribute->is_busy)
         return MPI_ERR_KEYVAL;
@@ -160,12 +140,12 @@ static int replace(ompi_object_t *object, attribute_t *attribute, void *value)
     return error;
 }
 
-static int add(ompi_object_t *object, ompi_keyval_t *keyval, void *value)
+static int add(ompi_object_t *object, ompi_keyval_t *keyval, ompi_attribute_value_t value)
 {
     attribute_t *attribute = malloc(sizeof *attribute);
     if (attribute == NULL)
         return MPI_ERR_NO_MEM;
-    *attribute = (attribute_t){.keyval = keyval, .value = value};
+    *attribute = (attribute_t){.keyval = keyval, .value = value, .references = 1};
     ompi_keyval_retain(keyval);
     push(object, attribute);
     return MPI_SUCCESS;
@@ -173,8 +153,9 @@ static int add(ompi_object_t *object, ompi_keyval_t *keyval, void *value)
 
 /* Single values. */
 
-int ompi_attribute_set(ompi_object_t *object, int number, void *value)
+int ompi_attribute_set(ompi_object_t *object, int number, void *pointer)
 {
+    ompi_attribute_value_t value = ompi_attribute_value_of_c(pointer);
     int error = MPI_ERR_KEYVAL;
     pthread_mutex_lock(&lock);
     ompi_keyval_t *keyval = ompi_keyval_find(ompi_object_kind(object), number);
@@ -186,13 +167,23 @@ int ompi_attribute_set(ompi_object_t *object, int number, void *value)
     return error;
 }
 
+void ompi_attribute_set_language(ompi_object_t *object, int number, ompi_language_t language)
+{
+    pthread_mutex_lock(&lock);
+    attribute_t *attribute = find(object, number);
+    if (attribute != NULL && !attribute->is_busy && attribute->value.language == OMPI_LANGUAGE_C)
+        attribute->value =
+            ompi_attribute_value_of_fortran(language, (MPI_Aint)attribute->value.is.pointer);
+    pthread_mutex_unlock(&lock);
+}
+
 int ompi_attribute_predefine(ompi_object_t *object, int number, void *value)
 {
     int error = MPI_ERR_KEYVAL;
     pthread_mutex_lock(&lock);
     ompi_keyval_t *keyval = ompi_keyval_find(ompi_object_kind(object), number);
     if (keyval != NULL && keyval->is_predefined)
-        error = add(object, keyval, value);
+        error = add(object, keyval, ompi_attribute_value_of_c(value));
     pthread_mutex_unlock(&lock);
     return error;
 }
@@ -207,14 +198,41 @@ int ompi_attribute_get(ompi_object_t *object, int number, void **value, int *fla
         *flag = ompi_attribute_of_comms(number, value);
         error = MPI_SUCCESS;
     } else if (keyval != NULL) {
-        const attribute_t *attribute = find(object, number);
+        attribute_t *attribute = find(object, number);
         *flag = attribute != NULL;
         if (attribute != NULL)
-            *value = attribute->value;
+            *value = ompi_attribute_value_in_c(&attribute->value);
         error = MPI_SUCCESS;
     }
     pthread_mutex_unlock(&lock);
     return error;
+}
+
+/* Of a value that the library has set. */
+static MPI_Aint predefined_in_fortran(const ompi_keyval_t *keyval, void *in_c)
+{
+    switch (keyval->language) {
+    case OMPI_LANGUAGE_FORTRAN:
+        return *(MPI_Aint *)in_c;
+    case OMPI_LANGUAGE_FORTRAN_MPI1: /* other threads change MPI_LASTUSEDCODE */
+        return __atomic_load_n((MPI_Fint *)in_c, __ATOMIC_RELAXED);
+    default:
+        return (MPI_Aint)in_c;
+    }
+}
+
+MPI_Aint ompi_attribute_in_fortran(ompi_object_t *object, int number, void *in_c)
+{
+    MPI_Aint value = (MPI_Aint)in_c;
+    pthread_mutex_lock(&lock);
+    const ompi_keyval_t *keyval = ompi_keyval_find(ompi_object_kind(object), number);
+    attribute_t *attribute = find(object, number);
+    if (keyval != NULL && keyval->is_predefined)
+        value = predefined_in_fortran(keyval, in_c);
+    else if (attribute != NULL && ompi_attribute_value_in_c(&attribute->value) == in_c)
+        value = ompi_attribute_value_in_fortran(&attribute->value);
+    pthread_mutex_unlock(&lock);
+    return value;
 }
 
 int ompi_attribute_delete(ompi_object_t *object, int number)
@@ -252,43 +270,58 @@ static void discard_all(ompi_object_t *object)
     pthread_mutex_unlock(&lock);
 }
 
-/* A picture of the list, with references to the keyvals, the newest first; with the lock. */
-static attribute_t *snapshot(const ompi_object_t *object, size_t *count)
+/* What a copy is made of: a value as it was, and its attribute, with a reference. */
+typedef struct original {
+    attribute_t *attribute;
+    ompi_attribute_value_t value;
+} original_t;
+
+/* A picture of the list, the newest first; with the lock. */
+static original_t *snapshot(const ompi_object_t *object, size_t *count)
 {
     *count = 0;
     for (const attribute_t *from = object->attributes; from != NULL; from = from->next)
         ++*count;
-    attribute_t *all = malloc(*count * sizeof *all);
+    original_t *all = malloc(*count * sizeof *all);
     if (all == NULL)
         return NULL;
     size_t used = 0;
-    for (const attribute_t *from = object->attributes; from != NULL; from = from->next) {
-        all[used++] = *from;
-        ompi_keyval_retain(from->keyval);
+    for (attribute_t *from = object->attributes; from != NULL; from = from->next) {
+        all[used++] = (original_t){.attribute = from, .value = from->value};
+        from->references++;
     }
     return all;
 }
 
-/* Without the lock. */
-static int copy_attribute(const ompi_object_t *from, ompi_object_t *to, const attribute_t *original)
+/* What C gets. A pointer to an integer is to that of the original, which the callback may keep. */
+static void *in_c_of(const original_t *original)
 {
-    void *copy;
+    return original->value.language == OMPI_LANGUAGE_C ? original->value.is.pointer
+                                                       : &original->attribute->value.is;
+}
+
+/* Without the lock. */
+static int copy_attribute(const ompi_object_t *from, ompi_object_t *to, const original_t *original)
+{
+    attribute_t *attribute = original->attribute;
+    ompi_attribute_value_t copy;
     int flag;
-    int error = call_copy(original->keyval, from, original->value, &copy, &flag);
+    int error = ompi_keyval_call_copy(attribute->keyval, from, &original->value, in_c_of(original),
+                                      &copy, &flag);
     if (error != MPI_SUCCESS || !flag)
         return error;
     pthread_mutex_lock(&lock);
-    error = add(to, original->keyval, copy);
+    error = add(to, attribute->keyval, copy);
     pthread_mutex_unlock(&lock);
     if (error != MPI_SUCCESS)
-        call_delete(original->keyval, to, copy); /* `to` did not get it */
+        ompi_keyval_call_delete(attribute->keyval, to, &copy); /* `to` did not get it */
     return error;
 }
 
 int ompi_attributes_copy_all(ompi_object_t *from, ompi_object_t *to)
 {
     size_t count = 0;
-    attribute_t *all = NULL;
+    original_t *all = NULL;
     int error = MPI_SUCCESS;
     pthread_mutex_lock(&lock);
     if (from->attributes != NULL) {
@@ -306,7 +339,7 @@ int ompi_attributes_copy_all(ompi_object_t *from, ompi_object_t *to)
 
     pthread_mutex_lock(&lock);
     for (size_t i = 0; i < count; i++)
-        ompi_keyval_release(all[i].keyval);
+        release(all[i].attribute);
     pthread_mutex_unlock(&lock);
     free(all);
     return error;

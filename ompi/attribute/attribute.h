@@ -21,6 +21,7 @@
 #ifndef OMPI_ATTRIBUTE_H
 #define OMPI_ATTRIBUTE_H
 
+#include "opal/include/compiler.h"
 #include "opal/mca/pmi/pmi.h"
 #include "ompi/attribute/keyval.h"
 #include "ompi/object/object.h"
@@ -28,6 +29,9 @@
 /* MPI_ERR_NO_MEM: there is no room for another one. */
 int ompi_keyval_create(ompi_kind_t kind, ompi_attribute_copy_fn_t copy,
                        ompi_attribute_delete_fn_t delete, void *extra_state, int *number);
+
+/* The language of the callbacks of a keyval that the program has not got yet. */
+OPAL_EXPORT void ompi_keyval_set_language(ompi_kind_t kind, int number, ompi_language_t language);
 
 /* MPI_ERR_KEYVAL: there is no such keyval for that kind, or it is predefined. A second call for a
  * keyval that lives on does nothing. */
@@ -39,9 +43,16 @@ int ompi_keyval_free(ompi_kind_t kind, int number);
  */
 int ompi_attribute_set(ompi_object_t *object, int number, void *value);
 
-/* *flag: whether the object has a value. MPI_ERR_KEYVAL: the keyval is not for this kind of object.
- */
+/* After MPI_Comm_set_attr and so on with an integer that Fortran sets, cast to a pointer. */
+OPAL_EXPORT void ompi_attribute_set_language(ompi_object_t *object, int number,
+                                             ompi_language_t language);
+
+/* *flag: whether the object has a value, which is as C gets it (value.h). MPI_ERR_KEYVAL: the
+ * keyval is not for this kind of object. */
 int ompi_attribute_get(ompi_object_t *object, int number, void **value, int *flag);
+
+/* After MPI_Comm_get_attr and so on: what Fortran gets as a value that C gets as `in_c`. */
+OPAL_EXPORT MPI_Aint ompi_attribute_in_fortran(ompi_object_t *object, int number, void *in_c);
 
 /* MPI_ERR_KEYVAL: the keyval is not for this kind of object, or is predefined, or the object has no
  * value for it. If the callback fails, the value stays. */

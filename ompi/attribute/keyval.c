@@ -9,19 +9,25 @@
 /* The standard's numbers are below. */
 enum { FIRST_NUMBER = 4096 };
 
+#define PREDEFINED(name, of_kind, of_language)                                                     \
+    {                                                                                              \
+        .number = (name), .kind = (of_kind), .language = (of_language), .is_predefined = true      \
+    }
+
+/* C gets the integer values as if Fortran had set them: pointers to an int, or to an MPI_Aint. */
 static ompi_keyval_t predefined[] = {
-    {.number = MPI_TAG_UB, .kind = OMPI_COMM, .is_predefined = true},
-    {.number = MPI_IO, .kind = OMPI_COMM, .is_predefined = true},
-    {.number = MPI_HOST, .kind = OMPI_COMM, .is_predefined = true},
-    {.number = MPI_WTIME_IS_GLOBAL, .kind = OMPI_COMM, .is_predefined = true},
-    {.number = MPI_APPNUM, .kind = OMPI_COMM, .is_predefined = true},
-    {.number = MPI_LASTUSEDCODE, .kind = OMPI_COMM, .is_predefined = true},
-    {.number = MPI_UNIVERSE_SIZE, .kind = OMPI_COMM, .is_predefined = true},
-    {.number = MPI_WIN_BASE, .kind = OMPI_WIN, .is_predefined = true},
-    {.number = MPI_WIN_DISP_UNIT, .kind = OMPI_WIN, .is_predefined = true},
-    {.number = MPI_WIN_SIZE, .kind = OMPI_WIN, .is_predefined = true},
-    {.number = MPI_WIN_CREATE_FLAVOR, .kind = OMPI_WIN, .is_predefined = true},
-    {.number = MPI_WIN_MODEL, .kind = OMPI_WIN, .is_predefined = true},
+    PREDEFINED(MPI_TAG_UB, OMPI_COMM, OMPI_LANGUAGE_FORTRAN_MPI1),
+    PREDEFINED(MPI_IO, OMPI_COMM, OMPI_LANGUAGE_FORTRAN_MPI1),
+    PREDEFINED(MPI_HOST, OMPI_COMM, OMPI_LANGUAGE_FORTRAN_MPI1),
+    PREDEFINED(MPI_WTIME_IS_GLOBAL, OMPI_COMM, OMPI_LANGUAGE_FORTRAN_MPI1),
+    PREDEFINED(MPI_APPNUM, OMPI_COMM, OMPI_LANGUAGE_FORTRAN_MPI1),
+    PREDEFINED(MPI_LASTUSEDCODE, OMPI_COMM, OMPI_LANGUAGE_FORTRAN_MPI1),
+    PREDEFINED(MPI_UNIVERSE_SIZE, OMPI_COMM, OMPI_LANGUAGE_FORTRAN_MPI1),
+    PREDEFINED(MPI_WIN_BASE, OMPI_WIN, OMPI_LANGUAGE_C),
+    PREDEFINED(MPI_WIN_DISP_UNIT, OMPI_WIN, OMPI_LANGUAGE_FORTRAN_MPI1),
+    PREDEFINED(MPI_WIN_SIZE, OMPI_WIN, OMPI_LANGUAGE_FORTRAN),
+    PREDEFINED(MPI_WIN_CREATE_FLAVOR, OMPI_WIN, OMPI_LANGUAGE_FORTRAN_MPI1),
+    PREDEFINED(MPI_WIN_MODEL, OMPI_WIN, OMPI_LANGUAGE_FORTRAN_MPI1),
 };
 
 static ompi_keyval_t **table; /* NULL entries are free; the table goes with the last keyval */

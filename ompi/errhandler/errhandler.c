@@ -33,8 +33,14 @@ ompi_errhandler_t *ompi_errhandler_create(ompi_kind_t target, ompi_errhandler_fn
     ompi_object_init(&errhandler->head, OMPI_ERRHANDLER, destroy);
     errhandler->action = OMPI_ERRHANDLER_CALL;
     errhandler->target = target;
+    errhandler->is_fortran = false;
     errhandler->call = call;
     return errhandler;
+}
+
+void ompi_errhandler_set_fortran(ompi_errhandler_t *errhandler)
+{
+    errhandler->is_fortran = true;
 }
 
 bool ompi_errhandler_fits(const ompi_errhandler_t *errhandler, ompi_kind_t kind)

@@ -10,6 +10,7 @@
 #ifndef OMPI_ERRHANDLER_H
 #define OMPI_ERRHANDLER_H
 
+#include "ompi/object/language.h"
 #include "ompi/object/object.h"
 
 typedef enum ompi_errhandler_action {
@@ -19,18 +20,20 @@ typedef enum ompi_errhandler_action {
     OMPI_ERRHANDLER_CALL,   /* the user's function, then the call returns the code */
 } ompi_errhandler_action_t;
 
-/* The user's function; the member that `target` names. */
+/* The user's function; the member that `target` names, unless it is in Fortran. */
 typedef union ompi_errhandler_fn {
     MPI_Comm_errhandler_function *comm;
     MPI_File_errhandler_function *file;
     MPI_Session_errhandler_function *session;
     MPI_Win_errhandler_function *win;
+    ompi_fortran_errhandler_fn_t *fortran;
 } ompi_errhandler_fn_t;
 
 typedef struct ompi_errhandler {
     ompi_object_t head; /* first */
     ompi_errhandler_action_t action;
     ompi_kind_t target; /* of OMPI_ERRHANDLER_CALL: the kind that it can be attached to */
+    bool is_fortran;    /* the function */
     ompi_errhandler_fn_t call;
 } ompi_errhandler_t;
 
@@ -38,6 +41,9 @@ extern ompi_errhandler_t ompi_errors_are_fatal, ompi_errors_abort, ompi_errors_r
 
 /* A handler that calls a function of the user's; NULL: no memory. */
 ompi_errhandler_t *ompi_errhandler_create(ompi_kind_t target, ompi_errhandler_fn_t call);
+
+/* The function of a new handler is in Fortran. */
+OPAL_EXPORT void ompi_errhandler_set_fortran(ompi_errhandler_t *errhandler);
 
 /* Whether the handler is for objects of that kind. */
 bool ompi_errhandler_fits(const ompi_errhandler_t *errhandler, ompi_kind_t kind);

@@ -9,6 +9,7 @@
 #include "opal/arch/copy.h"
 #include "opal/include/compiler.h"
 #include "ompi/handle/handle.h"
+#include "ompi/object/language.h"
 
 enum {
     ORDERED = OMPI_OP_INTEGER | OMPI_OP_REAL,
@@ -76,6 +77,11 @@ ompi_op_t *ompi_op_create(ompi_op_fn_t fn, bool is_commutative)
     return op;
 }
 
+void ompi_op_set_fortran(ompi_op_t *op)
+{
+    op->is_fortran = true;
+}
+
 bool ompi_op_is_valid_for_rma(const ompi_op_t *op, const ompi_datatype_t *type)
 {
     switch (op->action) {
@@ -102,32 +108,46 @@ void ompi_op_combine(const ompi_op_t *op, const void *a, const void *b, void *ou
     }
 }
 
-/* A function that counts in int gets as many elements at a time as it can count. */
-static void call_small(MPI_User_function *fn, const char *in, char *inout, size_t count,
-                       ompi_datatype_t *type)
+/* Calls the function for as many elements as it can count. It may not write to `in`, but its
+ * prototype does not say so. */
+static void call(const ompi_op_t *op, const void *in, void *inout, MPI_Count count,
+                 MPI_Datatype type)
 {
-    MPI_Datatype handle = ompi_object_handle(type);
+    int small_count = (int)count;
+    if (op->is_fortran) {
+        MPI_Fint number = ompi_handle_to_int(OMPI_DATATYPE, type);
+        if (op->fn.small != NULL)
+            ((ompi_fortran_op_fn_t *)op->fn.small)((void *)in, inout, &small_count, &number);
+        else
+            ((ompi_fortran_op_c_fn_t *)op->fn.large)((void *)in, inout, &count, &number);
+    } else if (op->fn.small != NULL) {
+        op->fn.small((void *)in, inout, &small_count, &type);
+    } else {
+        op->fn.large((void *)in, inout, &count, &type);
+    }
+}
+
+/* A function that counts in int gets as many elements at a time as it can count. */
+static void call_by_parts(const ompi_op_t *op, const char *in, char *inout, size_t count,
+                          ompi_datatype_t *type)
+{
     ptrdiff_t extent = (ptrdiff_t)ompi_datatype_extent(type);
     do {
-        int part = count < INT_MAX ? (int)count : INT_MAX, length = part;
-        /* The function may not write to `in`, but its prototype does not say so. */
-        fn((void *)in, inout, &length, &handle);
-        in += part * extent;
-        inout += part * extent;
-        count -= (size_t)part;
+        size_t part = count < INT_MAX ? count : INT_MAX;
+        call(op, in, inout, (MPI_Count)part, ompi_object_handle(type));
+        in += (ptrdiff_t)part * extent;
+        inout += (ptrdiff_t)part * extent;
+        count -= part;
     } while (count > 0);
 }
 
 void ompi_op_reduce(const ompi_op_t *op, const void *in, void *inout, size_t count,
                     ompi_datatype_t *type)
 {
-    if (op->action != OMPI_OP_CALL) {
+    if (op->action != OMPI_OP_CALL)
         ompi_op_combine(op, in, inout, inout, count, type);
-    } else if (op->fn.small != NULL) {
-        call_small(op->fn.small, in, inout, count, type);
-    } else {
-        MPI_Datatype handle = ompi_object_handle(type);
-        MPI_Count length = (MPI_Count)count;
-        op->fn.large((void *)in, inout, &length, &handle);
-    }
+    else if (op->fn.small != NULL)
+        call_by_parts(op, in, inout, count, type);
+    else
+        call(op, in, inout, (MPI_Count)count, ompi_object_handle(type));
 }

@@ -7,7 +7,7 @@
  * others call the program's function. Code that uses an operation after the MPI call has returned
  * retains it: the program may free it meanwhile.
  *
- * Threading: any. An operation never changes.
+ * Threading: any. An operation that the program has never changes.
  */
 #ifndef OMPI_OP_H
 #define OMPI_OP_H
@@ -49,6 +49,7 @@ typedef struct ompi_op {
     unsigned classes;                /* OMPI_OP_KERNELS: bits of the classes of datatypes */
     const ompi_op_kernel_t *kernels; /* OMPI_OP_KERNELS: of each kind of elements */
     ompi_op_fn_t fn;                 /* OMPI_OP_CALL */
+    bool is_fortran;                 /* OMPI_OP_CALL: the function, see ompi/object/language.h */
 } ompi_op_t;
 
 /* Makes the predefined operations reachable by their handles. */
@@ -57,6 +58,9 @@ void ompi_op_fini(void);
 
 /* An operation that calls the program's function; NULL: no memory. */
 ompi_op_t *ompi_op_create(ompi_op_fn_t fn, bool is_commutative);
+
+/* The function of a new operation is in Fortran. */
+OPAL_EXPORT void ompi_op_set_fortran(ompi_op_t *op);
 
 static inline bool ompi_op_is_predefined(const ompi_op_t *op)
 {

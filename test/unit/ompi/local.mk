@@ -4,6 +4,7 @@ ompi_unit_tests = \
 	%D%/api/names \
 	%D%/api/wrapper \
 	%D%/attribute/attribute \
+	%D%/attribute/callback \
 	%D%/check/buffer \
 	%D%/check/compare \
 	%D%/check/label \
@@ -121,6 +122,7 @@ ompi_unit_libs = libompi_core.la $(ompi_unit_fabric) libopal_core.la $(CHECK_LIB
 %C%_api_names_LDADD = $(ompi_unit_libs)
 %C%_api_wrapper_LDADD = $(ompi_unit_libs)
 %C%_attribute_attribute_LDADD = $(ompi_unit_libs)
+%C%_attribute_callback_LDADD = $(ompi_unit_libs)
 %C%_check_buffer_LDADD = $(ompi_unit_libs)
 %C%_check_compare_LDADD = $(ompi_unit_libs)
 %C%_check_label_LDADD = $(ompi_unit_libs)

@@ -73,6 +73,52 @@ START_TEST(every_kind_has_its_handler_invoked)
 }
 END_TEST
 
+static struct {
+    int calls;
+    MPI_Fint handle, code;
+} seen_in_fortran;
+
+static void handle_in_fortran(MPI_Fint *handle, MPI_Fint *code)
+{
+    seen_in_fortran.calls++;
+    seen_in_fortran.handle = *handle;
+    seen_in_fortran.code = *code;
+}
+
+/* A handler in Fortran gets the number of the object. */
+START_TEST(every_kind_has_its_handler_in_fortran_invoked)
+{
+    ompi_object_t object;
+    ompi_kind_t kind = targets[_i].kind;
+    ompi_object_init(&object, kind, destroy);
+    ompi_errhandler_t *mine =
+        ompi_errhandler_create(kind, (ompi_errhandler_fn_t){.fortran = handle_in_fortran});
+    ompi_errhandler_set_fortran(mine);
+    ompi_errhandler_attach(&object, mine);
+    ompi_object_release(&mine->head);
+    ck_assert_int_eq(ompi_api_invoke_errhandler(&object, MPI_ERR_IO, "MPI_Do", "why"), MPI_ERR_IO);
+    ck_assert_int_eq(seen_in_fortran.calls, 1);
+    ck_assert_int_eq(seen_in_fortran.code, MPI_ERR_IO);
+    ck_assert_ptr_eq(ompi_handle_from_int(kind, seen_in_fortran.handle), &object);
+    ompi_object_release(&object);
+}
+END_TEST
+
+/* For what was to be made there is a null handle. */
+START_TEST(a_handler_in_fortran_gets_null_handles)
+{
+    ompi_kind_t kind = _i == 0 ? OMPI_COMM : OMPI_SESSION;
+    ompi_errhandler_t *mine =
+        ompi_errhandler_create(kind, (ompi_errhandler_fn_t){.fortran = handle_in_fortran});
+    ompi_errhandler_set_fortran(mine);
+    ompi_api_invoke_errhandler(&mine->head, MPI_ERR_NO_MEM, "MPI_Do", NULL);
+    ck_assert_int_eq(seen_in_fortran.calls, 1);
+    ck_assert_ptr_eq(ompi_handle_from_int(kind, seen_in_fortran.handle),
+                     _i == 0 ? (void *)MPI_COMM_NULL : (void *)MPI_SESSION_NULL);
+    ompi_object_release(&mine->head);
+}
+END_TEST
+
 START_TEST(without_an_object_it_is_that_of_self)
 {
     ompi_errhandler_t *mine = ompi_errhandler_create(OMPI_COMM, targets[0].call);
@@ -141,6 +187,8 @@ END_TEST
 
 static const unit_test_t tests[] = {
     {.test = &every_kind_has_its_handler_invoked, .repeats = OPAL_COUNT_OF(targets)},
+    {.test = &every_kind_has_its_handler_in_fortran_invoked, .repeats = OPAL_COUNT_OF(targets)},
+    {.test = &a_handler_in_fortran_gets_null_handles, .repeats = 2},
     {.test = &without_an_object_it_is_that_of_self},
     {.test = &the_parameter_names_the_initial_handler},
     {.test = &fatal_says_everything_once},

@@ -2,6 +2,7 @@
 /* ompi/op: what only the inside sees: three operands, operations of one-sided communication. */
 #include "ompi/op/op.h"
 
+#include "ompi/api/bodies.h"
 #include "test/unit/opal/support.h"
 
 static void setup(void)
@@ -94,6 +95,56 @@ START_TEST(operations_of_programs_are_not_for_windows)
 }
 END_TEST
 
+/* What a function in Fortran got; it adds int. */
+static struct {
+    int calls;
+    MPI_Count count;
+    MPI_Fint type;
+} seen;
+
+static void add(const int *in, int *inout, MPI_Count count, MPI_Fint type)
+{
+    seen.calls++;
+    seen.count = count;
+    seen.type = type;
+    for (MPI_Count i = 0; i < count; i++)
+        inout[i] += in[i];
+}
+
+static void add_small(void *in, void *inout, MPI_Fint *count, MPI_Fint *type)
+{
+    add(in, inout, *count, *type);
+}
+
+static void add_large(void *in, void *inout, MPI_Count *count, MPI_Fint *type)
+{
+    add(in, inout, *count, *type);
+}
+
+/* A function in Fortran gets the number of the type; both forms, a predefined and a derived type.
+ */
+START_TEST(functions_in_fortran)
+{
+    ompi_datatype_t *predefined = ompi_datatype_of(MPI_INTEGER), *derived;
+    ck_assert_int_eq(ompi_api_type_contiguous(1, predefined, &derived, false), MPI_SUCCESS);
+    ompi_datatype_t *type = _i % 2 == 0 ? predefined : derived;
+    ompi_op_t *op = _i < 2
+                        ? ompi_op_create(ompi_op_fn_small((MPI_User_function *)add_small), true)
+                        : ompi_op_create(ompi_op_fn_large((MPI_User_function_c *)add_large), true);
+    ck_assert_ptr_nonnull(op);
+    ompi_op_set_fortran(op);
+    int in[] = {1, 2, 3}, inout[] = {10, 20, 30};
+    ompi_op_reduce(op, in, inout, 3, type);
+    ck_assert_int_eq(seen.calls, 1);
+    ck_assert_int_eq(seen.count, 3);
+    ck_assert_int_eq(inout[0], 11);
+    ck_assert_int_eq(inout[2], 33);
+    ck_assert_ptr_eq(ompi_handle_from_int(OMPI_DATATYPE, seen.type), ompi_object_handle(type));
+    ompi_object_release(&op->head);
+    ompi_object_release(&derived->head);
+}
+END_TEST
+
 START_TEST(handles_end)
 {
     ck_assert_ptr_nonnull(ompi_handle_object(MPI_MAXLOC));
@@ -107,6 +158,7 @@ static const unit_test_t tests[] = {
     {.test = &three_operands_are_two},
     {.test = &replace_and_no_op},
     {.test = &operations_of_programs_are_not_for_windows},
+    {.test = &functions_in_fortran, .repeats = 4},
     {.test = &handles_end},
 };
 
