@@ -3,9 +3,10 @@
  * Bodies of the chapter env: properties of the ABI, and those of a Fortran compiler, which a
  * Fortran library sets.
  *
- * Mica has no Fortran of its own, so at first nothing is known of that compiler. The first call
- * sets the properties, if they agree with the sizes of Mica's Fortran datatypes, which cannot
- * change any more. A refused call sets nothing.
+ * libmpi_abi knows nothing of a Fortran compiler by itself. libmpifort_abi, in programs that are
+ * linked with it, tells the properties before main (ompi/fortran/logical.c); in a program with
+ * another Fortran binding the binding may. The first call sets the properties, if they agree with
+ * the sizes of the Fortran datatypes, which cannot change any more. A refused call sets nothing.
  *
  * Threading: any thread, at any time, before MPI_Init and after MPI_Finalize too.
  */
