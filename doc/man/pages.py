@@ -17,7 +17,7 @@ import sys
 # Command: (all names of it, what it does).
 PAGES = {
     "mpirun": ("mpirun, mpiexec", "start an MPI job"),
-    "mpicc": ("mpicc, mpicxx, mpic++, mpicc_abi, mpicxx_abi", "compile and link MPI programs"),
+    "mpicc": ("mpicc, mpicxx, mpic++, mpicc_abi, mpicxx_abi, mpifort, mpif90, mpif77", "compile and link MPI programs"),
     "ompi_info": ("ompi_info", "report the installation, components and parameters of Mica"),
     "mica-heap": ("mica-heap", "show the shared heap of a running MPI job"),
 }

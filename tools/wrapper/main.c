@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * mpicc and mpicxx: call the compiler with the flags of MPI programs. mpifort, mpif90 and mpif77
- * report that there is no Fortran; without them a build system would find those of another MPI.
+ * mpicc, mpicxx and mpifort: call the compiler with the flags of MPI programs.
  *
  * All are one program, and the name it is called by decides the language. The user's words come
  * first, so the user's -I and -L win. The wrapper becomes the compiler by exec: no shell, no child.
+ * Only mpifort runs the compiler before, to know its version, by which it finds the modules.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -16,6 +16,7 @@
 #include "config.h"
 #include "opal/util/log.h"
 #include "opal/util/text.h"
+#include "tools/wrapper/modules.h"
 #include "tools/wrapper/shell.h"
 #include "tools/wrapper/tree.h"
 
@@ -94,23 +95,32 @@ static command_line_t command_line_read(char *const *words, size_t count)
 /* What depends on the language. Of several variables the first one that is set wins. */
 typedef struct language {
     const char *compiler; /* configured */
-    const char *compiler_variables[3];
+    const char *compiler_variables[7];
     const char *flag_variables[3];
-    const char *compiler_option; /* of MPICH */
+    const char *compiler_options[4]; /* of MPICH */
+    bool has_modules;                /* Fortran */
 } language_t;
 
 static const language_t language_c = {
     .compiler = WRAPPER_CC,
     .compiler_variables = {"OMPI_CC", "MPICH_CC"},
     .flag_variables = {"OMPI_CFLAGS", "MPICH_CFLAGS"},
-    .compiler_option = "-cc=",
+    .compiler_options = {"-cc="},
 };
 
 static const language_t language_cxx = {
     .compiler = WRAPPER_CXX,
     .compiler_variables = {"OMPI_CXX", "MPICH_CXX"},
     .flag_variables = {"OMPI_CXXFLAGS", "MPICH_CXXFLAGS"},
-    .compiler_option = "-cxx=",
+    .compiler_options = {"-cxx="},
+};
+
+static const language_t language_fortran = {
+    .compiler = WRAPPER_FC,
+    .compiler_variables = {"OMPI_FC", "MPICH_FC", "OMPI_F90", "MPICH_F90", "OMPI_F77", "MPICH_F77"},
+    .flag_variables = {"OMPI_FCFLAGS", "MPICH_FCFLAGS"},
+    .compiler_options = {"-fc=", "-f90=", "-f77="},
+    .has_modules = true,
 };
 
 typedef enum show {
@@ -154,7 +164,8 @@ static const char help[] =
     "usage: %s [OPTION | COMPILER ARGUMENT]...\n"
     "\n"
     "Calls the compiler with the flags of MPI programs. Words that are not listed here are passed to\n"
-    "the compiler. mpifort, mpif90 and mpif77 only report that there is no Fortran.\n"
+    "the compiler. mpifort (mpif90, mpif77) compiles the modules mpi and mpi_f08 when a compiler\n"
+    "first needs them.\n"
     "\n"
     "  -show, --showme        print the command instead of running it\n"
     "  -compile_info          print the command for compiling\n"
@@ -182,6 +193,7 @@ typedef struct request {
     const char *compiler_origin;
     opal_strings_t words; /* the compiler's */
     command_line_t line;
+    modules_t modules; /* of Fortran; all zero: none are needed */
 } request_t;
 
 /* The value of the first variable that is set and not empty, and its name in `*which`; or NULL. */
@@ -198,30 +210,14 @@ static const char *first_set(const char *const *variables, const char **which)
     return NULL;
 }
 
-/* "mpicxx", "mpic++", "mpiCC", with anything around it. */
+/* "mpifort", "mpif90", "mpif77"; "mpicxx", "mpic++", "mpiCC", with anything around it. */
 static const language_t *language_of(const char *program)
 {
+    if (strstr(program, "mpif") != NULL)
+        return &language_fortran;
     bool is_cxx = strstr(program, "cxx") != NULL || strstr(program, "c++") != NULL ||
                   strstr(program, "CC") != NULL;
     return is_cxx ? &language_cxx : &language_c;
-}
-
-/*
- * A Fortran wrapper fails, except if it is asked for flags: then it prints none and succeeds. If it
- * failed, CMake's FindMPI would take the pkg-config file of another MPI; with empty flags FindMPI
- * finds that there is no MPI for Fortran.
- */
-static int refuse_fortran(const request_t *request)
-{
-    bool asks_flags = request->show >= SHOW_COMPILE_FLAGS && request->show <= SHOW_LIBRARIES;
-    opal_log_error("this build of " PACKAGE_NAME " has no Fortran; mpicc and mpicxx are there");
-    return asks_flags ? 0 : 1;
-}
-
-/* "mpifort", "mpif90", "mpif77". */
-static bool is_fortran(const char *program)
-{
-    return strstr(program, "mpif") != NULL;
 }
 
 static void choose_compiler(request_t *request)
@@ -246,12 +242,15 @@ static bool take_word(request_t *request, const char *word)
             return true;
         }
     }
-    const char *option = request->language->compiler_option;
-    if (strncmp(word, option, strlen(option)) != 0)
-        return false;
-    request->compiler = word + strlen(option);
-    request->compiler_origin = option;
-    return true;
+    for (const char *const *option = request->language->compiler_options; *option != NULL;
+         option++) {
+        if (strncmp(word, *option, strlen(*option)) == 0) {
+            request->compiler = word + strlen(*option);
+            request->compiler_origin = *option;
+            return true;
+        }
+    }
+    return false;
 }
 
 static request_t read_request(int argc, char **argv)
@@ -287,6 +286,9 @@ static void add_joined(opal_strings_t *command, const char *option, const char *
 static void add_early_flags(opal_strings_t *command, const request_t *request)
 {
     const char *flags = first_set(request->language->flag_variables, NULL);
+    char *mismatch = modules_feature(&request->modules, "mismatch");
+    shell_split(command, mismatch);
+    free(mismatch);
     add_from(command, "OMPI_CPPFLAGS");
     if (flags != NULL)
         shell_split(command, flags);
@@ -301,6 +303,36 @@ static bool needs_private_libraries(const request_t *request, const tree_t *tree
     return request->line.is_static || !is_there;
 }
 
+static void add_include_flags(opal_strings_t *command, const request_t *request, const tree_t *tree)
+{
+    add_joined(command, "-I", tree->include_dir);
+    if (request->modules.folder != NULL)
+        add_joined(command, "-I", request->modules.folder);
+}
+
+/* What libmpifort_abi has to know of the compiler (ompi/fortran/logical.c). */
+static void add_literals(opal_strings_t *command, const request_t *request)
+{
+    char *yes = modules_feature(&request->modules, "true");
+    char *no = modules_feature(&request->modules, "false");
+    if (*yes != 0 && *no != 0 && (strcmp(yes, "1") != 0 || strcmp(no, "0") != 0)) {
+        add_joined(command, "-Wl,--defsym=mpifort_logical_true=", yes);
+        add_joined(command, "-Wl,--defsym=mpifort_logical_false=", no);
+    }
+    free(yes);
+    free(no);
+}
+
+static void add_fortran_libraries(opal_strings_t *command, const request_t *request)
+{
+    if (request->modules.folder != NULL) {
+        add_literals(command, request);
+        add_joined(command, "-L", request->modules.folder);
+        opal_strings_add(command, "-lmpifort_modules");
+    }
+    opal_strings_add(command, "-lmpifort_abi");
+}
+
 static void add_link_flags(opal_strings_t *command, const request_t *request, const tree_t *tree)
 {
     add_from(command, "OMPI_LDFLAGS");
@@ -310,6 +342,8 @@ static void add_link_flags(opal_strings_t *command, const request_t *request, co
         add_joined(command, "-Wl,-rpath,", tree->library_dir);
         opal_strings_add(command, "-Wl,--enable-new-dtags");
     }
+    if (request->language->has_modules)
+        add_fortran_libraries(command, request);
     opal_strings_add(command, "-lmpi_abi");
     if (needs_private_libraries(request, tree)) {
         opal_strings_add(command, "-lopen-pal");
@@ -326,7 +360,7 @@ static void build_command(opal_strings_t *command, const request_t *request, con
     add_early_flags(command, request);
     for (size_t i = 0; i < request->words.count; i++)
         opal_strings_add(command, request->words.items[i]);
-    add_joined(command, "-I", tree->include_dir);
+    add_include_flags(command, request, tree);
     if (links)
         add_link_flags(command, request, tree);
 }
@@ -344,8 +378,8 @@ static int print_words(const opal_strings_t *words)
 static int print_help(const request_t *request)
 {
     const language_t *language = request->language;
-    printf(help, request->program, language->compiler_option,
-           (int)(13 - strlen(language->compiler_option)), "", language->compiler_variables[0],
+    printf(help, request->program, language->compiler_options[0],
+           (int)(13 - strlen(language->compiler_options[0])), "", language->compiler_variables[0],
            language->compiler_variables[1], language->flag_variables[0]);
     return fflush(stdout) != 0;
 }
@@ -369,18 +403,26 @@ static int show(const request_t *request, const tree_t *tree)
         break;
     case SHOW_COMPILE_FLAGS:
         add_early_flags(&words, request);
-        add_joined(&words, "-I", tree->include_dir);
+        add_include_flags(&words, request, tree);
         break;
     case SHOW_LINK_FLAGS:
         add_link_flags(&words, request, tree);
         break;
     case SHOW_INCLUDE_DIRS:
         opal_strings_add(&words, tree->include_dir);
+        if (request->modules.folder != NULL)
+            opal_strings_add(&words, request->modules.folder);
         break;
     case SHOW_LIBRARY_DIRS:
         opal_strings_add(&words, tree->library_dir);
+        if (request->modules.folder != NULL)
+            opal_strings_add(&words, request->modules.folder);
         break;
     case SHOW_LIBRARIES:
+        if (request->modules.folder != NULL)
+            opal_strings_add(&words, "mpifort_modules");
+        if (request->language->has_modules)
+            opal_strings_add(&words, "mpifort_abi");
         opal_strings_add(&words, "mpi_abi");
         break;
     case SHOW_VERSION:
@@ -395,6 +437,19 @@ static int show(const request_t *request, const tree_t *tree)
     return status;
 }
 
+/* errno says why the compiler cannot be started. Returns the exit status. */
+static int refuse_compiler(const request_t *request, const char *compiler)
+{
+    int status = errno == ENOENT ? 127 : 126;
+    opal_log_error("the compiler '%s' (named by %s) cannot be started: %s; %sset %s to another one",
+                   compiler, request->compiler_origin, strerror(errno),
+                   request->language->has_modules && errno == ENOENT
+                       ? "install it (gfortran is in the package gfortran or gcc-gfortran), or "
+                       : "",
+                   request->language->compiler_variables[0]);
+    return status;
+}
+
 /* Becomes the compiler; returns the exit status if that fails. */
 static int run(const request_t *request, const tree_t *tree)
 {
@@ -403,12 +458,62 @@ static int run(const request_t *request, const tree_t *tree)
 
     build_command(&command, request, tree, line->has_input && !line->stops_early);
     execvp(command.items[0], command.items);
-    int status = errno == ENOENT ? 127 : 126;
-    opal_log_error("the compiler '%s' (named by %s) cannot be started: %s; set %s to another one",
-                   command.items[0], request->compiler_origin, strerror(errno),
-                   request->language->compiler_variables[0]);
+    int status = refuse_compiler(request, command.items[0]);
     opal_strings_free(&command);
     return status;
+}
+
+/* -- Fortran -------------------------------------------------------------------------------- */
+
+static bool asks_flags(const request_t *request)
+{
+    return request->show >= SHOW_COMPILE_FLAGS && request->show <= SHOW_LIBRARIES;
+}
+
+/* Without an input file the compiler only tells about itself. */
+static bool needs_modules(const request_t *request)
+{
+    if (!request->language->has_modules)
+        return false;
+    return request->show == SHOW_NOTHING
+               ? request->line.has_input
+               : asks_flags(request) || request->show <= SHOW_LINK_COMMAND;
+}
+
+/*
+ * Finds the modules, or makes them. Returns the exit status if that fails. Flags that cannot be
+ * told are none, without a failure: CMake's FindMPI would take the pkg-config file of another MPI
+ * after a failure, and finds by empty flags that there is no MPI for Fortran.
+ */
+static int find_modules(request_t *request, const tree_t *tree)
+{
+    opal_strings_t compiler = {0};
+    int status = 0;
+    shell_split(&compiler, request->compiler);
+    switch (modules_find(&request->modules, &compiler, tree)) {
+    case MODULES_FOUND:
+        break;
+    case MODULES_NO_COMPILER:
+        status = refuse_compiler(request, compiler.items[0]);
+        break;
+    case MODULES_FAILED:
+        status = 1;
+        break;
+    }
+    opal_strings_free(&compiler);
+    return status;
+}
+
+static int work(request_t *request, const tree_t *tree)
+{
+    if (request->compiler[strspn(request->compiler, " \t")] == 0) {
+        opal_log_error("%s names no compiler", request->compiler_origin);
+        return 2;
+    }
+    int status = needs_modules(request) ? find_modules(request, tree) : 0;
+    if (status != 0)
+        return asks_flags(request) ? 0 : status;
+    return request->show != SHOW_NOTHING ? show(request, tree) : run(request, tree);
 }
 
 int main(int argc, char **argv)
@@ -417,17 +522,10 @@ int main(int argc, char **argv)
         return 2;
     request_t request = read_request(argc, argv);
     tree_t tree = tree_find();
-    int status;
 
     opal_log_set_origin(request.program);
-    if (is_fortran(request.program)) {
-        status = refuse_fortran(&request);
-    } else if (request.compiler[strspn(request.compiler, " \t")] == 0) {
-        opal_log_error("%s names no compiler", request.compiler_origin);
-        status = 2;
-    } else {
-        status = request.show != SHOW_NOTHING ? show(&request, &tree) : run(&request, &tree);
-    }
+    int status = work(&request, &tree);
+    modules_free(&request.modules);
     tree_free(&tree);
     opal_strings_free(&request.words);
     return status;

@@ -48,9 +48,10 @@ static char *moved_prefix(void)
     return opal_xstrndup(directory, length - rest);
 }
 
+/* A NULL prefix is the configured one. */
 static char *moved(const char *configured, const char *prefix)
 {
-    const char *rest = below(configured, WRAPPER_PREFIX);
+    const char *rest = prefix != NULL ? below(configured, WRAPPER_PREFIX) : NULL;
     return rest != NULL ? opal_xprintf("%s%s", prefix, rest) : opal_xstrdup(configured);
 }
 
@@ -58,17 +59,27 @@ void tree_free(tree_t *tree)
 {
     free(tree->include_dir);
     free(tree->library_dir);
+    free(tree->fortran_dir);
+    free(tree->modules_dir);
     *tree = (tree_t){0};
+}
+
+static tree_t tree_below(const char *prefix)
+{
+    return (tree_t){
+        .include_dir = moved(WRAPPER_INCLUDEDIR, prefix),
+        .library_dir = moved(WRAPPER_LIBDIR, prefix),
+        .fortran_dir = moved(WRAPPER_FORTRANDIR, prefix),
+        .modules_dir = moved(WRAPPER_LIBDIR "/mica/fortran", prefix),
+    };
 }
 
 tree_t tree_find(void)
 {
-    tree_t tree = {0};
     char *prefix = moved_prefix();
 
     if (prefix != NULL) {
-        tree.include_dir = moved(WRAPPER_INCLUDEDIR, prefix);
-        tree.library_dir = moved(WRAPPER_LIBDIR, prefix);
+        tree_t tree = tree_below(prefix);
         char *header = opal_xprintf("%s/mpi.h", tree.include_dir);
         bool is_there = access(header, R_OK) == 0;
         free(header);
@@ -77,7 +88,5 @@ tree_t tree_find(void)
             return tree;
         tree_free(&tree);
     }
-    tree.include_dir = opal_xstrdup(WRAPPER_INCLUDEDIR);
-    tree.library_dir = opal_xstrdup(WRAPPER_LIBDIR);
-    return tree;
+    return tree_below(NULL);
 }

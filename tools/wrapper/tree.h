@@ -9,6 +9,8 @@
 typedef struct tree {
     char *include_dir; /* holds mpi.h */
     char *library_dir;
+    char *fortran_dir; /* sources of the Fortran modules */
+    char *modules_dir; /* the modules, compiled */
 } tree_t;
 
 /* Never fails; tree_free gives back what it allocated. */
