@@ -159,6 +159,7 @@ libompi_core_la_SOURCES += \
 	%D%/part/part.h \
 	%D%/part/receive.c \
 	%D%/part/send.c \
+	%D%/request/callbacks.c %D%/request/callbacks.h \
 	%D%/request/grequest.c %D%/request/grequest.h \
 	%D%/request/look.c %D%/request/look.h \
 	%D%/request/pair.c %D%/request/pair.h \

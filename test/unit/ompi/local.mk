@@ -81,6 +81,7 @@ ompi_unit_tests = \
 	%D%/op/op \
 	%D%/ownership/blocks \
 	%D%/part/area \
+	%D%/request/callbacks \
 	%D%/request/grequest \
 	%D%/request/look \
 	%D%/request/pair \
@@ -409,6 +410,7 @@ io_posix_ldflags = $(AM_LDFLAGS) -Wl,--wrap=open,--wrap=close,--wrap=fstat,--wra
 %C%_ownership_blocks_LDADD = $(ompi_unit_libs)
 %C%_part_area_LDFLAGS = $(unit_segment_ldflags)
 %C%_part_area_LDADD = $(ompi_unit_libs)
+%C%_request_callbacks_LDADD = $(ompi_unit_libs)
 %C%_request_grequest_LDADD = $(ompi_unit_libs)
 %C%_request_look_LDADD = $(ompi_unit_libs)
 %C%_request_pair_LDADD = $(ompi_unit_libs)
