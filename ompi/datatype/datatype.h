@@ -67,7 +67,7 @@ static inline void ompi_datatype_release(ompi_datatype_t *type)
 }
 
 void ompi_datatype_set_shape(ompi_datatype_t *type, const ompi_shape_t *shape);
-void ompi_datatype_commit(ompi_datatype_t *type);
+OPAL_EXPORT void ompi_datatype_commit(ompi_datatype_t *type);
 
 /* Copies at most MPI_MAX_OBJECT_NAME bytes with the final 0; longer names are cut. */
 int ompi_datatype_set_name(ompi_datatype_t *type, const char *name);

@@ -47,7 +47,7 @@ static inline MPI_Count ompi_shape_extent(const ompi_shape_t *shape)
 OPAL_EXPORT ompi_shape_t ompi_shape_nothing(void);
 
 /* A copy that shares the layout and the signature. */
-ompi_shape_t ompi_shape_copy(const ompi_shape_t *shape);
+OPAL_EXPORT ompi_shape_t ompi_shape_copy(const ompi_shape_t *shape);
 
 OPAL_EXPORT void ompi_shape_release(ompi_shape_t *shape);
 

@@ -21,6 +21,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "opal/include/compiler.h"
+
 /* How a number looks in external32: big-endian, of a size of its own. */
 typedef enum ompi_format {
     OMPI_FORMAT_INTEGER,     /* a longer one loses its upper bytes, a shorter one gets signs */
@@ -66,7 +68,7 @@ void ompi_signature_release(ompi_signature_t *signature); /* may be NULL */
 
 /* `count` times the signature, whose bytes the caller has found to be countable. NULL: no memory.
  */
-ompi_signature_t *ompi_signature_repeat(ompi_signature_t *signature, size_t count);
+OPAL_EXPORT ompi_signature_t *ompi_signature_repeat(ompi_signature_t *signature, size_t count);
 
 /* The hash of `count` times the signature: equal for equal sequences, however they were made. */
 uint64_t ompi_signature_hash(const ompi_signature_t *signature, size_t count);

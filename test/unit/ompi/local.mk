@@ -32,6 +32,7 @@ ompi_unit_tests = \
 	%D%/file/pointer \
 	%D%/file/range_lock \
 	%D%/file/view \
+	%D%/fortran/section \
 	%D%/group/group \
 	%D%/mca/coll/base/base \
 	%D%/mca/coll/base/tuning \
@@ -174,6 +175,12 @@ file_sample_view = $(ompi_datatype_model) %D%/file/sample_view.h
 %C%_file_range_lock_LDADD = $(ompi_unit_libs)
 %C%_file_view_LDADD = $(ompi_unit_libs)
 %C%_file_view_SOURCES = %D%/file/view.c $(file_sample_view)
+# The library for Fortran is not a part of libompi_core.
+fortran_section = ompi/fortran/constants.c ompi/fortran/constants.h ompi/fortran/section.c \
+	ompi/fortran/section.h %D%/fortran/arrays.h
+%C%_fortran_section_SOURCES = %D%/fortran/section.c $(fortran_section) $(ompi_datatype_model)
+%C%_fortran_section_CFLAGS = $(AM_CFLAGS)
+%C%_fortran_section_LDADD = $(ompi_unit_libs)
 %C%_group_group_LDADD = $(ompi_unit_libs)
 %C%_runtime_runtime_LDADD = $(ompi_unit_libs)
 %C%_mca_coll_base_base_LDADD = $(ompi_unit_libs)
