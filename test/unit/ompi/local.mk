@@ -32,6 +32,7 @@ ompi_unit_tests = \
 	%D%/file/pointer \
 	%D%/file/range_lock \
 	%D%/file/view \
+	%D%/fortran/copy \
 	%D%/fortran/section \
 	%D%/group/group \
 	%D%/mca/coll/base/base \
@@ -178,6 +179,10 @@ file_sample_view = $(ompi_datatype_model) %D%/file/sample_view.h
 # The library for Fortran is not a part of libompi_core.
 fortran_section = ompi/fortran/constants.c ompi/fortran/constants.h ompi/fortran/section.c \
 	ompi/fortran/section.h %D%/fortran/arrays.h
+%C%_fortran_copy_SOURCES = %D%/fortran/copy.c ompi/fortran/copy.c ompi/fortran/copy.h \
+	$(fortran_section)
+%C%_fortran_copy_CFLAGS = $(AM_CFLAGS)
+%C%_fortran_copy_LDADD = $(ompi_unit_libs)
 %C%_fortran_section_SOURCES = %D%/fortran/section.c $(fortran_section) $(ompi_datatype_model)
 %C%_fortran_section_CFLAGS = $(AM_CFLAGS)
 %C%_fortran_section_LDADD = $(ompi_unit_libs)
