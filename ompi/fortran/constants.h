@@ -1,66 +1,74 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Constants of Fortran that MPI recognises by their addresses, MPI_BOTTOM and others. They are
- * variables of a COMMON block. Compilers spell its symbol in four ways, and a program may have a
- * block of its own under each of them, so each is looked at.
+ * Fortran's constants that are recognised by their addresses.
  *
- * Threading: any.
+ * They lie in two COMMON blocks, which mpif.h and the modules declare:
+ *
+ *   MPI_FORTRAN_CONSTANTS   integers, [24]
+ *      0 MPI_BOTTOM  1 MPI_IN_PLACE  2 MPI_BUFFER_AUTOMATIC  3 MPI_UNWEIGHTED  4 MPI_WEIGHTS_EMPTY
+ *      5 MPI_ERRCODES_IGNORE  6, 7 unused  8 MPI_STATUS_IGNORE [8]  16 MPI_STATUSES_IGNORE [8]
+ *   MPI_FORTRAN_STRINGS     characters, [2]
+ *      0 MPI_ARGV_NULL  1 MPI_ARGVS_NULL
+ *
+ * A compiler makes one of four symbols of the name of a block. The library defines all four; the
+ * program may have a block of its own, which then takes the place of the library's under that name.
+ * So an address is compared with all four.
  */
 #ifndef OMPI_FORTRAN_CONSTANTS_H
 #define OMPI_FORTRAN_CONSTANTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "opal/include/compiler.h"
 #include "ompi/api/mpi.h"
 
-/* The INTEGERs of the block. */
-enum {
-    OMPI_FORTRAN_BOTTOM = 0,
-    OMPI_FORTRAN_IN_PLACE = 1,
-    OMPI_FORTRAN_BUFFER_AUTOMATIC = 2,
-    OMPI_FORTRAN_UNWEIGHTED = 3,
-    OMPI_FORTRAN_WEIGHTS_EMPTY = 4,
-    OMPI_FORTRAN_ERRCODES_IGNORE = 5,
+enum ompi_fortran_constant {
+    OMPI_FORTRAN_BOTTOM,
+    OMPI_FORTRAN_IN_PLACE,
+    OMPI_FORTRAN_BUFFER_AUTOMATIC,
+    OMPI_FORTRAN_UNWEIGHTED,
+    OMPI_FORTRAN_WEIGHTS_EMPTY,
+    OMPI_FORTRAN_ERRCODES_IGNORE,
     OMPI_FORTRAN_STATUS_IGNORE = 8,
     OMPI_FORTRAN_STATUSES_IGNORE = 16,
-    OMPI_FORTRAN_CONSTANTS = 24
+    OMPI_FORTRAN_CONSTANTS = 24,
 };
 
-OPAL_EXPORT extern MPI_Fint mpi_fortran_constants[OMPI_FORTRAN_CONSTANTS];
-OPAL_EXPORT extern MPI_Fint mpi_fortran_constants_[OMPI_FORTRAN_CONSTANTS];
-OPAL_EXPORT extern MPI_Fint mpi_fortran_constants__[OMPI_FORTRAN_CONSTANTS];
-OPAL_EXPORT extern MPI_Fint MPI_FORTRAN_CONSTANTS[OMPI_FORTRAN_CONSTANTS];
+typedef MPI_Fint ompi_fortran_constants_t[OMPI_FORTRAN_CONSTANTS];
+OPAL_EXPORT extern ompi_fortran_constants_t mpi_fortran_constants, mpi_fortran_constants_,
+    mpi_fortran_constants__, MPI_FORTRAN_CONSTANTS;
 
-/* Whether an address lies in the block at `constants`, and in which INTEGER. */
-static inline bool ompi_fortran_find_constant(const MPI_Fint *constants, const void *address,
-                                              size_t *index)
+typedef char ompi_fortran_strings_t[2];
+OPAL_EXPORT extern ompi_fortran_strings_t mpi_fortran_strings, mpi_fortran_strings_,
+    mpi_fortran_strings__, MPI_FORTRAN_STRINGS;
+
+static inline bool ompi_fortran_is_in(const void *address, const MPI_Fint *block)
 {
-    size_t offset = (uintptr_t)address - (uintptr_t)constants;
-    *index = offset / sizeof *constants;
-    return offset < OMPI_FORTRAN_CONSTANTS * sizeof *constants;
+    return (uintptr_t)address - (uintptr_t)block < sizeof(ompi_fortran_constants_t);
 }
 
-/* C's value of a buffer's address, which may be that of a constant. */
+static inline bool ompi_fortran_is_constant(const void *address)
+{
+    return ompi_fortran_is_in(address, mpi_fortran_constants_) ||
+           ompi_fortran_is_in(address, mpi_fortran_constants) ||
+           ompi_fortran_is_in(address, mpi_fortran_constants__) ||
+           ompi_fortran_is_in(address, MPI_FORTRAN_CONSTANTS);
+}
+
+/* What C has for the constant whose address it is; the address itself if it is of none. For
+ * buffers and weights. */
+void *ompi_fortran_constant_of(const void *address);
+
 static inline void *ompi_fortran_address(const void *address)
 {
-    size_t index;
-    if (opal_likely(!ompi_fortran_find_constant(mpi_fortran_constants_, address, &index) &&
-                    !ompi_fortran_find_constant(mpi_fortran_constants, address, &index) &&
-                    !ompi_fortran_find_constant(mpi_fortran_constants__, address, &index) &&
-                    !ompi_fortran_find_constant(MPI_FORTRAN_CONSTANTS, address, &index)))
-        return (void *)address;
-    switch (index) {
-    case OMPI_FORTRAN_BOTTOM:
-        return MPI_BOTTOM;
-    case OMPI_FORTRAN_IN_PLACE:
-        return MPI_IN_PLACE;
-    case OMPI_FORTRAN_BUFFER_AUTOMATIC:
-        return MPI_BUFFER_AUTOMATIC;
-    default:
-        return (void *)address;
-    }
+    if (opal_unlikely(ompi_fortran_is_constant(address)))
+        return ompi_fortran_constant_of(address);
+    return (void *)address;
 }
+
+/* MPI_ARGV_NULL and MPI_ARGVS_NULL. */
+bool ompi_fortran_is_argv_null(const char *address);
 
 #endif
