@@ -180,6 +180,7 @@ EXTRA_DIST += \
 	%D%/examples \
 	%D%/fabric \
 	%D%/fault \
+	%D%/fortran \
 	%D%/fuzz/driver.test \
 	%D%/fuzz/ob1_frames.corpus \
 	%D%/fuzz/ofi_records.corpus \
