@@ -59,7 +59,8 @@ contains
     call MPI_Get_address(numbers(4), numbers_end, ierror)
     call same(numbers_end, MPI_Aint_add(places(1), 4_ADDRESS), 'MPI_Get_address, MPI_Aint_add')
     call same(MPI_Aint_diff(numbers_end, places(1)), 4_ADDRESS, 'MPI_Aint_diff')
-    call MPI_Type_create_struct(2, [1, 2], places, [MPI_INTEGER, MPI_DOUBLE_PRECISION], both, ierror)
+    call MPI_Type_create_struct(2, [1, 2], places, [MPI_INTEGER, MPI_DOUBLE_PRECISION], both, &
+        ierror)
     call MPI_Type_commit(both, ierror)
 
     numbers = [1, 2, 3 + rank, 4]
@@ -136,10 +137,12 @@ contains
 
     counts = 1
     blocks = [1, 10] + rank
-    call MPI_Reduce_scatter(MPI_IN_PLACE, blocks, counts, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierror)
+    call MPI_Reduce_scatter(MPI_IN_PLACE, blocks, counts, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, &
+        ierror)
     call same(blocks(1), merge(3, 21, rank == 0), 'MPI_Reduce_scatter in place')
     blocks = [1, 10] + rank
-    call MPI_Reduce_scatter_block(MPI_IN_PLACE, blocks, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierror)
+    call MPI_Reduce_scatter_block(MPI_IN_PLACE, blocks, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, &
+        ierror)
     call same(blocks(1), merge(3, 21, rank == 0), 'MPI_Reduce_scatter_block in place')
   end subroutine test_in_place_reductions
 
@@ -165,10 +168,12 @@ contains
 
     blocks = -1
     blocks(rank + 1) = rank + 5
-    call MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, blocks, 1, MPI_INTEGER, MPI_COMM_WORLD, ierror)
+    call MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, blocks, 1, MPI_INTEGER, MPI_COMM_WORLD, &
+        ierror)
     call check(all(blocks == [5, 6]), 'MPI_Allgather in place')
     blocks = [1, 2] + 10 * rank
-    call MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, blocks, 1, MPI_INTEGER, MPI_COMM_WORLD, ierror)
+    call MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, blocks, 1, MPI_INTEGER, MPI_COMM_WORLD, &
+        ierror)
     call check(all(blocks == merge([1, 11], [2, 12], rank == 0)), 'MPI_Alltoall in place')
   end subroutine test_in_place_blocks
 
@@ -190,14 +195,16 @@ contains
     blocks = [1, 2, 3, 4] + 10 * rank
     call MPI_Alltoallv(MPI_IN_PLACE, counts, places, MPI_DATATYPE_NULL, blocks, counts, places, &
         MPI_INTEGER, MPI_COMM_WORLD, ierror)
-    call check(all(blocks == merge([14, 2, 3, 4], [11, 12, 13, 1], rank == 0)), 'MPI_Alltoallv in place')
+    call check(all(blocks == merge([14, 2, 3, 4], [11, 12, 13, 1], rank == 0)), &
+        'MPI_Alltoallv in place')
 
     blocks = [1, 2, 3, 4] + 10 * rank
     call MPI_Ialltoallw(MPI_IN_PLACE, counts, bytes, types, blocks, counts, bytes, types, &
         MPI_COMM_WORLD, request, ierror)
     call MPI_Wait(request, MPI_STATUS_IGNORE, ierror)
     call MPI_F_sync_reg(blocks)
-    call check(all(blocks == merge([14, 2, 3, 4], [11, 12, 13, 1], rank == 0)), 'MPI_Ialltoallw in place')
+    call check(all(blocks == merge([14, 2, 3, 4], [11, 12, 13, 1], rank == 0)), &
+        'MPI_Ialltoallw in place')
   end subroutine test_in_place_layouts
 
   ! -- statuses ---------------------------------------------------------------------------------
@@ -210,7 +217,8 @@ contains
 
     before = [SOURCE_OF(MPI_STATUS_IGNORE), TAG_OF(MPI_STATUS_IGNORE), ERROR_OF(MPI_STATUS_IGNORE)]
     sent = [3, 4] + rank
-    call MPI_Sendrecv(sent, 2, MPI_INTEGER, other, 9, got, 2, MPI_INTEGER, other, 9, MPI_COMM_WORLD, &
+    call MPI_Sendrecv(sent, 2, MPI_INTEGER, other, 9, got, 2, MPI_INTEGER, other, 9, &
+        MPI_COMM_WORLD, &
         MPI_STATUS_IGNORE, ierror)
     call check(all(got == [3, 4] + other), 'MPI_Sendrecv without a status')
 
@@ -255,12 +263,14 @@ contains
   ! Rank 0 sends to rank 1 and receives of nobody.
   subroutine test_weights
     HANDLE(MPI_Comm) :: graph
-    integer :: peer(1), weight(1), in, out, sources(1), destinations(1), in_weights(1), out_weights(1)
+    integer :: peer(1), weight(1), in, out, sources(1), destinations(1), in_weights(1), &
+        out_weights(1)
     logical :: is_weighted
 
     peer = other
     weight = 7
-    call MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, rank, peer, MPI_UNWEIGHTED, 1 - rank, peer, &
+    call MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, rank, peer, MPI_UNWEIGHTED, 1 - rank, &
+        peer, &
         MPI_UNWEIGHTED, MPI_INFO_NULL, .false., graph, ierror)
     call MPI_Dist_graph_neighbors_count(graph, in, out, is_weighted, ierror)
     call check(in == rank .and. out == 1 - rank, 'a graph with MPI_UNWEIGHTED: its degrees')
@@ -283,7 +293,8 @@ contains
     call same(is_weighted, .true., 'a graph with MPI_WEIGHTS_EMPTY has weights')
     in_weights = -1
     out_weights = -1
-    call MPI_Dist_graph_neighbors(graph, in, sources, in_weights, out, destinations, out_weights, ierror)
+    call MPI_Dist_graph_neighbors(graph, in, sources, in_weights, out, destinations, out_weights, &
+        ierror)
     call check(in_weights(1) == merge(-1, 7, rank == 0) .and. &
         out_weights(1) == merge(7, -1, rank == 0), 'and gives them back')
     call MPI_Comm_free(graph, ierror)

@@ -201,7 +201,8 @@ contains
     do while (.not. flag)
       call MPI_Request_get_status_all(3, list, flag, statuses, ierror)
     end do
-    call check(all([(TAG_AT(statuses, i) == i, i = 1, 3)]), 'MPI_Request_get_status_all: the statuses')
+    call check(all([(TAG_AT(statuses, i) == i, i = 1, 3)]), &
+        'MPI_Request_get_status_all: the statuses')
     call MPI_Waitall(3, list, MPI_STATUSES_IGNORE, ierror)
     call check(all(numbers == [1001, 1002, 1003]), 'all numbers have arrived')
   end subroutine test_get_status
@@ -302,7 +303,8 @@ contains
 
     comm = MPI_COMM_WORLD
     call check(comm == MPI_COMM_WORLD .and. comm /= MPI_COMM_SELF .and. &
-        .not. comm == MPI_COMM_NULL .and. .not. comm /= MPI_COMM_WORLD, '== and /= of communicators')
+        .not. comm == MPI_COMM_NULL .and. .not. comm /= MPI_COMM_WORLD, &
+        '== and /= of communicators')
     group = MPI_GROUP_EMPTY
     call check(group == MPI_GROUP_EMPTY .and. group /= MPI_GROUP_NULL, '== and /= of groups')
     info = MPI_INFO_ENV

@@ -81,7 +81,8 @@ contains
     version = repeat('x', len(version))
     call MPI_Get_library_version(version, length, ierror)
     call check(index(version(:length), 'Mica') > 0, 'the version says whose library it is')
-    call check(version(length:length) /= ' ' .and. version(length + 1:) == ' ', 'and is blank behind')
+    call check(version(length:length) /= ' ' .and. version(length + 1:) == ' ', &
+        'and is blank behind')
     call MPI_Get_version(number, subnumber, ierror)
     call check(number == MPI_VERSION .and. subnumber == MPI_SUBVERSION, 'MPI_Get_version')
     processor = repeat('x', len(processor))
@@ -125,7 +126,8 @@ contains
     call same(count, 2, 'two keys')
     key = repeat('x', len(key))
     call MPI_Info_get_nthkey(info, 0, key, ierror)
-    call same(trim(key), 'first key', 'a key is without the blanks around it; the first is number 0')
+    call same(trim(key), 'first key', &
+        'a key is without the blanks around it; the first is number 0')
 
     value = repeat('x', len(value))
     call MPI_Info_get(info, 'first key', len(value), value, flag, ierror)
@@ -290,9 +292,11 @@ contains
     integer :: unit
 
     name = 'a file ' // INTERFACE
-    call MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE + MPI_MODE_RDWR, MPI_INFO_NULL, file, ierror)
+    call MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE + MPI_MODE_RDWR, MPI_INFO_NULL, file, &
+        ierror)
     call same(ierror, MPI_SUCCESS, 'MPI_File_open of a name with blanks behind')
-    if (rank == 0) call MPI_File_write(file, 'the text.', 9, MPI_CHARACTER, MPI_STATUS_IGNORE, ierror)
+    if (rank == 0) call MPI_File_write(file, 'the text.', 9, MPI_CHARACTER, MPI_STATUS_IGNORE, &
+        ierror)
     datarep = repeat('x', len(datarep))
     call MPI_File_get_view(file, displacement, etype, filetype, datarep, ierror)
     call same(datarep, 'native' // repeat(' ', len(datarep) - 6), 'MPI_File_get_view: native')

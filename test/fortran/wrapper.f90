@@ -9,7 +9,8 @@ module wrapper_count
 end module wrapper_count
 
 #ifdef USE_MPI_F08
-subroutine MPI_Send_f08ts(buf, count, datatype, dest, tag, comm, ierror) bind(C, name='mpi_send_f08ts')
+subroutine MPI_Send_f08ts(buf, count, datatype, dest, tag, comm, ierror) bind(C, &
+    name='mpi_send_f08ts')
   use wrapper_count
   use mpi_f08, only: MPI_Datatype, MPI_Comm, PMPI_Send
   implicit none
