@@ -37,7 +37,7 @@ static const ptrdiff_t MAX_OFFSET = PTRDIFF_MAX / 8;
 
 bool ompi_fortran_is_empty(const ompi_fortran_array_t *array)
 {
-    bool is_empty = array->element_bytes == 0;
+    bool is_empty = array->base == NULL || array->element_bytes == 0;
     for (int i = 0; i < array->rank; i++)
         is_empty |= array->dims[i].extent == 0;
     return is_empty;

@@ -39,7 +39,9 @@ typedef struct ompi_fortran_array {
     } dims[];
 } ompi_fortran_array_t;
 
-/* Whether an array with gaps has no data, so that there are no gaps either. */
+/* Whether an array with gaps has no data, so that there are no gaps either. An array that is not
+ * allocated has no data, and dimensions that nothing has set: programs pass it where MPI does not
+ * look at the buffer, as MPI_Gather's recvbuf on ranks that are not the root. */
 OPAL_HIDDEN bool ompi_fortran_is_empty(const ompi_fortran_array_t *array);
 
 /* Whether the elements lie one behind the other. */
