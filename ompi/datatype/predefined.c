@@ -182,6 +182,19 @@ static void define(ompi_datatype_t *type, MPI_Datatype handle, const char *name)
     ompi_handle_define(&type->head);
 }
 
+/* Once: types that outlive the end of MPI refer to them. */
+static void define_element_parts(size_t i)
+{
+    const element_t *element = &elements[i];
+    if (element_layouts[i].bytes > 0)
+        return;
+    element_basics[i] = (ompi_basic_t){element->format, element->numbers, (unsigned)element->bytes,
+                                       (unsigned)element->external_bytes};
+    ompi_signature_init(&element_signatures[i], &element_basics[i],
+                        (unsigned)(uintptr_t)element->handle);
+    element_layouts[i] = (ompi_layout_t)OMPI_LAYOUT_STATIC_RUN(element->bytes * element->numbers);
+}
+
 static void define_element(size_t i)
 {
     const element_t *element = &elements[i];
@@ -189,12 +202,7 @@ static void define_element(size_t i)
     MPI_Count bytes = (MPI_Count)(element->bytes * element->numbers);
     *type = (ompi_datatype_t){0};
     if (bytes > 0) {
-        element_basics[i] =
-            (ompi_basic_t){element->format, element->numbers, (unsigned)element->bytes,
-                           (unsigned)element->external_bytes};
-        ompi_signature_init(&element_signatures[i], &element_basics[i],
-                            (unsigned)(uintptr_t)element->handle);
-        element_layouts[i] = (ompi_layout_t)OMPI_LAYOUT_STATIC_RUN((size_t)bytes);
+        define_element_parts(i);
         ompi_datatype_set_shape(type,
                                 &(ompi_shape_t){
                                     .layout = &element_layouts[i],
