@@ -70,11 +70,11 @@ extern atomic_bool ompi_api_self_errhandler_is_set;
 
 /* For a wrapper whose body returned an error: invokes the error handler of the object, or that of
  * the object which the body set. Returns the code. */
-OMPI_API_RARE int ompi_api_fail(void *object, int code, const char *function);
+OPAL_EXPORT OMPI_API_RARE int ompi_api_fail(void *object, int code, const char *function);
 
 /* For a body: `return ompi_api_set_error_detail(MPI_ERR_OTHER, "...")` adds a sentence to the error
  * that the wrapper reports. The text is a constant. */
-OMPI_API_RARE int ompi_api_set_error_detail(int code, const char *detail);
+OPAL_EXPORT OMPI_API_RARE int ompi_api_set_error_detail(int code, const char *detail);
 
 /* For a body that makes a communicator: turns a result of ompi/comm_create/create.h into an error
  * code of MPI with its sentence. */

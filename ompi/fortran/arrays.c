@@ -2,12 +2,15 @@
 /* Arrays of handles and of logicals, and how long they are. See fortran.h. */
 #include <stdlib.h>
 
+#include "ompi/api/wrapper.h"
 #include "ompi/fortran/fortran.h"
 
-int ompi_fortran_fail(int error)
+int ompi_fortran_fail(int error, const char *function)
 {
-    PMPI_Comm_call_errhandler(MPI_COMM_SELF, error);
-    return error;
+    if (error == MPI_ERR_BUFFER)
+        ompi_api_set_error_detail(error, "The array section is not contiguous: MPI uses its memory "
+                                         "after the call, so it needs an array without gaps.");
+    return ompi_api_fail(NULL, error, function);
 }
 
 /* Room for `count` elements; NULL: there are none, or no memory. */

@@ -70,9 +70,9 @@ static inline void ompi_fortran_return(MPI_Fint *ierror, int outcome)
         *ierror = outcome;
 }
 
-/* An error of a procedure that has called no MPI function: the error handler of MPI_COMM_SELF, as
+/* An error of a procedure that does not call C's function: the error handler of MPI_COMM_SELF, as
  * for all errors without an object. Returns the error. */
-int ompi_fortran_fail(int error);
+int ompi_fortran_fail(int error, const char *function);
 
 /* -- handles ----------------------------------------------------------------------------------- */
 
@@ -138,8 +138,9 @@ void ompi_fortran_flags_free(ompi_fortran_flags_t *array);
 /* Stores the flags as logicals, and frees the array. */
 void ompi_fortran_flags_put(ompi_fortran_flags_t *array, MPI_Fint *logicals);
 
-/* -- lengths that no argument says. Negative or 0 if the communicator has none: MPI's function, which
- *    is called next, reports that. ---------------------------------------------------------------- */
+/* -- lengths that no argument says. Negative or 0 if the communicator has none: MPI's function,
+ * which is called next, reports that.
+ * ---------------------------------------------------------------- */
 
 int ompi_fortran_cart_dims(MPI_Comm comm);
 int ompi_fortran_peers(MPI_Comm comm); /* of an alltoallw */

@@ -293,12 +293,12 @@ class Function:
                 f'const bool is_written[] = {{{", ".join(written)}}};',
                 f'ompi_fortran_copy_attach(c_{request.name}, copies, is_written, {len(names)});']
 
-    def refusal(self):
+    def refusal(self, c_name):
         """The beginning of an expression: where one of these conditions holds, nothing is called."""
         text = ''
         for error in dict.fromkeys(error for _, error in self.refusals):
             conditions = [condition for condition, of_error in self.refusals if of_error == error]
-            text += '\n        || '.join(conditions) + f'\n        ? ompi_fortran_fail({error})\n        : '
+            text += '\n        || '.join(conditions) + f'\n        ? ompi_fortran_fail({error}, "{c_name}")\n        : '
         return text
 
     def text(self, fill):
@@ -323,7 +323,7 @@ class Function:
         self.declarations.append('MPI_Fint *ierror')
         head = fill(f'PROCEDURE({self.name}{suffix})(', self.declarations + lengths, ')', ' ' * 4)
         c_name = procedure.mpi_name + ('_c' if self.large else '')
-        call = fill(f'    int outcome = {self.refusal()}CALL({c_name})(', self.arguments() or [''], ');',
+        call = fill(f'    int outcome = {self.refusal(c_name)}CALL({c_name})(', self.arguments() or [''], ');',
                     ' ' * 8)
         after = self.end_copies() + self.after
         return '\n'.join([head, '{', *['    ' + line for line in self.before], call,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The operators == and /= of mpi_f08's handles: a function for each type, which are all the same. */
+/* The operators == and /= of mpi_f08's handles: a function for each type, which are all the same.
+ */
 #include "ompi/fortran/fortran.h"
 
 OPAL_EXPORT MPI_Fint mpi_comm_eq_(const MPI_Fint *a, const MPI_Fint *b)

@@ -22,13 +22,14 @@
 
 #define FUNCTION_NAMED(name) (ompi_fortran_fn_t) name
 #define SPELLINGS(lower, upper)                                                                    \
-    FUNCTION_NAMED(lower), FUNCTION_NAMED(lower##_), FUNCTION_NAMED(lower##__), FUNCTION_NAMED(upper)
+    FUNCTION_NAMED(lower), FUNCTION_NAMED(lower##_), FUNCTION_NAMED(lower##__),                    \
+        FUNCTION_NAMED(upper)
 
 /* Callbacks of the kinds that MPI_Comm_create_keyval and the like take, and the old ones. */
 #define COPY_FUNCTIONS(lower, upper, value_t)                                                      \
-    OPAL_EXPORT void lower##_null_copy_fn_(                                                        \
-        const MPI_Fint *object, const MPI_Fint *keyval, const value_t *extra_state,                \
-        const value_t *value, value_t *copy, MPI_Fint *flag, MPI_Fint *ierror)                     \
+    OPAL_EXPORT void lower##_null_copy_fn_(const MPI_Fint *object, const MPI_Fint *keyval,         \
+                                           const value_t *extra_state, const value_t *value,       \
+                                           value_t *copy, MPI_Fint *flag, MPI_Fint *ierror)        \
     {                                                                                              \
         (void)object, (void)keyval, (void)extra_state, (void)value, (void)copy;                    \
         *flag = ompi_fortran_logical(false);                                                       \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Procedures that take a Fortran function: operations, error handlers, keyvals. The object is made by
- * C's MPI function and is told then that its function is Fortran's; nothing can use it before.
+ * Procedures that take a Fortran function: operations, error handlers, keyvals. The object is made
+ * by C's MPI function and is told then that its function is Fortran's; nothing can use it before.
  */
 #include "ompi/attribute/attribute.h"
 #include "ompi/errhandler/errhandler.h"
@@ -19,8 +19,8 @@ static void finish_op(MPI_Op c_op, MPI_Fint *op, MPI_Fint *ierror, int outcome)
     ompi_fortran_return(ierror, outcome);
 }
 
-PROCEDURE(mpi_op_create_)(MPI_User_function *user_fn, const MPI_Fint *commute, MPI_Fint *op,
-                          MPI_Fint *ierror)
+PROCEDURE(mpi_op_create_)
+(MPI_User_function *user_fn, const MPI_Fint *commute, MPI_Fint *op, MPI_Fint *ierror)
 {
     MPI_Op c_op = MPI_OP_NULL;
     int outcome = CALL(MPI_Op_create)(user_fn, ompi_fortran_is_true(*commute), &c_op);
@@ -29,8 +29,8 @@ PROCEDURE(mpi_op_create_)(MPI_User_function *user_fn, const MPI_Fint *commute, M
 SPELL(mpi_op_create, MPI_OP_CREATE)
 SPELL_AS(mpi_op_create, mpi_op_create_f08, MPI_OP_CREATE_F08)
 
-PROCEDURE(mpi_op_create_c_f08_)(MPI_User_function_c *user_fn, const MPI_Fint *commute, MPI_Fint *op,
-                                MPI_Fint *ierror)
+PROCEDURE(mpi_op_create_c_f08_)
+(MPI_User_function_c *user_fn, const MPI_Fint *commute, MPI_Fint *op, MPI_Fint *ierror)
 {
     MPI_Op c_op = MPI_OP_NULL;
     int outcome = CALL(MPI_Op_create_c)(user_fn, ompi_fortran_is_true(*commute), &c_op);
@@ -41,8 +41,8 @@ SPELL(mpi_op_create_c_f08, MPI_OP_CREATE_C_F08)
 /* -- error handlers ---------------------------------------------------------------------------- */
 
 #define ERRHANDLER(object, lower, upper, Upper)                                                    \
-    PROCEDURE(mpi_##lower##_create_errhandler_)(MPI_##Upper##_errhandler_function * function,      \
-                                                MPI_Fint * errhandler, MPI_Fint * ierror)          \
+    PROCEDURE(mpi_##lower##_create_errhandler_)                                                    \
+    (MPI_##Upper##_errhandler_function * function, MPI_Fint * errhandler, MPI_Fint * ierror)       \
     {                                                                                              \
         MPI_Errhandler c_errhandler = MPI_ERRHANDLER_NULL;                                         \
         int outcome = CALL(MPI_##Upper##_create_errhandler)(function, &c_errhandler);              \
@@ -63,10 +63,10 @@ ERRHANDLER(OMPI_WIN, win, WIN, Win)
 /* -- keyvals ----------------------------------------------------------------------------------- */
 
 /* Callbacks of MPI stay MPI's in C, too: they copy values of every language. */
-#define KEYVAL(kind, Upper, function, lower, upper, suffix, state_t, language)                         \
-    PROCEDURE(lower##_)(MPI_##Upper##_copy_attr_function * copy,                                   \
-                        MPI_##Upper##_delete_attr_function * delete_fn, MPI_Fint * keyval,         \
-                        const state_t *extra_state, MPI_Fint *ierror)                              \
+#define KEYVAL(kind, Upper, function, lower, upper, suffix, state_t, language)                     \
+    PROCEDURE(lower##_)                                                                            \
+    (MPI_##Upper##_copy_attr_function * copy, MPI_##Upper##_delete_attr_function * delete_fn,      \
+     MPI_Fint * keyval, const state_t *extra_state, MPI_Fint *ierror)                              \
     {                                                                                              \
         if (ompi_fortran_is_dup_fn((void (*)(void))copy))                                          \
             copy = (MPI_##Upper##_copy_attr_function *)1;                                          \
@@ -74,10 +74,9 @@ ERRHANDLER(OMPI_WIN, win, WIN, Win)
             copy = NULL;                                                                           \
         if (ompi_fortran_is_null_delete_fn((void (*)(void))delete_fn))                             \
             delete_fn = NULL;                                                                      \
-        int outcome =                                                                              \
-            CALL(function)(copy, delete_fn, keyval, (void *)(intptr_t)*extra_state);               \
+        int outcome = CALL(function)(copy, delete_fn, keyval, (void *)(intptr_t)*extra_state);     \
         if (outcome == MPI_SUCCESS)                                                                \
-            ompi_keyval_set_language(kind, *keyval, language);                                          \
+            ompi_keyval_set_language(kind, *keyval, language);                                     \
         ompi_fortran_return(ierror, outcome);                                                      \
     }                                                                                              \
     SPELL(lower, upper)                                                                            \

@@ -17,18 +17,17 @@ static char *room_for(int length)
     return calloc((size_t)(length < 0 ? 0 : length) + 1, 1);
 }
 
-PROCEDURE(mpi_info_get_)(const MPI_Fint *info, const char *key, const MPI_Fint *valuelen,
-                         char *value, MPI_Fint *flag, MPI_Fint *ierror, size_t key_length,
-                         size_t value_length)
+PROCEDURE(mpi_info_get_)
+(const MPI_Fint *info, const char *key, const MPI_Fint *valuelen, char *value, MPI_Fint *flag,
+ MPI_Fint *ierror, size_t key_length, size_t value_length)
 {
     ompi_fortran_text_t c_key;
     int c_flag = 0;
     char *c_value = room_for(*valuelen);
     ompi_fortran_text_get_trimmed(&c_key, key, key_length);
-    int outcome = c_value == NULL
-                      ? ompi_fortran_fail(MPI_ERR_NO_MEM)
-                      : CALL(MPI_Info_get)(ompi_fortran_handle(OMPI_INFO, *info), c_key.chars,
-                                           *valuelen, c_value, &c_flag);
+    int outcome = c_value == NULL ? ompi_fortran_fail(MPI_ERR_NO_MEM, "MPI_Info_get")
+                                  : CALL(MPI_Info_get)(ompi_fortran_handle(OMPI_INFO, *info),
+                                                       c_key.chars, *valuelen, c_value, &c_flag);
     if (c_flag)
         ompi_fortran_text_put(value, value_length, c_value);
     free(c_value);
@@ -41,9 +40,9 @@ SPELL_AS(mpi_info_get, mpi_info_get_f08, MPI_INFO_GET_F08)
 
 /* C counts the final null character in both lengths; a length of 0 asks for the length alone. */
 
-PROCEDURE(mpi_info_get_string_)(const MPI_Fint *info, const char *key, MPI_Fint *buflen,
-                                char *value, MPI_Fint *flag, MPI_Fint *ierror, size_t key_length,
-                                size_t value_length)
+PROCEDURE(mpi_info_get_string_)
+(const MPI_Fint *info, const char *key, MPI_Fint *buflen, char *value, MPI_Fint *flag,
+ MPI_Fint *ierror, size_t key_length, size_t value_length)
 {
     ompi_fortran_text_t c_key;
     int c_flag = 0, length = *buflen > 0 ? *buflen + 1 : *buflen;
@@ -51,7 +50,7 @@ PROCEDURE(mpi_info_get_string_)(const MPI_Fint *info, const char *key, MPI_Fint 
     char *c_value = room_for(*buflen);
     ompi_fortran_text_get_trimmed(&c_key, key, key_length);
     int outcome = c_value == NULL
-                      ? ompi_fortran_fail(MPI_ERR_NO_MEM)
+                      ? ompi_fortran_fail(MPI_ERR_NO_MEM, "MPI_Info_get_string")
                       : CALL(MPI_Info_get_string)(ompi_fortran_handle(OMPI_INFO, *info),
                                                   c_key.chars, &length, c_value, &c_flag);
     if (c_flag) {
@@ -67,17 +66,18 @@ PROCEDURE(mpi_info_get_string_)(const MPI_Fint *info, const char *key, MPI_Fint 
 SPELL(mpi_info_get_string, MPI_INFO_GET_STRING)
 SPELL_AS(mpi_info_get_string, mpi_info_get_string_f08, MPI_INFO_GET_STRING_F08)
 
-PROCEDURE(mpi_session_get_nth_pset_)(const MPI_Fint *session, const MPI_Fint *info,
-                                     const MPI_Fint *n, MPI_Fint *pset_len, char *pset_name,
-                                     MPI_Fint *ierror, size_t pset_name_length)
+PROCEDURE(mpi_session_get_nth_pset_)
+(const MPI_Fint *session, const MPI_Fint *info, const MPI_Fint *n, MPI_Fint *pset_len,
+ char *pset_name, MPI_Fint *ierror, size_t pset_name_length)
 {
     int length = *pset_len > 0 ? *pset_len + 1 : *pset_len;
     bool is_wanted = length > 0;
     char *c_name = room_for(*pset_len);
-    int outcome = c_name == NULL ? ompi_fortran_fail(MPI_ERR_NO_MEM)
-                                 : CALL(MPI_Session_get_nth_pset)(
-                                       ompi_fortran_handle(OMPI_SESSION, *session),
-                                       ompi_fortran_handle(OMPI_INFO, *info), *n, &length, c_name);
+    int outcome = c_name == NULL
+                      ? ompi_fortran_fail(MPI_ERR_NO_MEM, "MPI_Session_get_nth_pset")
+                      : CALL(MPI_Session_get_nth_pset)(ompi_fortran_handle(OMPI_SESSION, *session),
+                                                       ompi_fortran_handle(OMPI_INFO, *info), *n,
+                                                       &length, c_name);
     if (outcome == MPI_SUCCESS) {
         *pset_len = length - 1;
         if (is_wanted)
@@ -126,8 +126,7 @@ PROCEDURE(mpi_f_sync_reg_f08ts)(const ompi_fortran_array_t *buf)
     (void)buf;
 }
 
-PROCEDURE(mpi_sizeof_f08ts)(const ompi_fortran_array_t *x, MPI_Fint *size,
-                                        MPI_Fint *ierror)
+PROCEDURE(mpi_sizeof_f08ts)(const ompi_fortran_array_t *x, MPI_Fint *size, MPI_Fint *ierror)
 {
     *size = (MPI_Fint)x->element_bytes;
     ompi_fortran_return(ierror, MPI_SUCCESS);
@@ -135,7 +134,7 @@ PROCEDURE(mpi_sizeof_f08ts)(const ompi_fortran_array_t *x, MPI_Fint *size,
 
 /* For compilers whose arrays come without a descriptor. */
 #define SIZEOF(bytes)                                                                              \
-    PROCEDURE(mpi_sizeof_##bytes)(const void *x, MPI_Fint *size, MPI_Fint *ierror)     \
+    PROCEDURE(mpi_sizeof_##bytes)(const void *x, MPI_Fint *size, MPI_Fint *ierror)                 \
     {                                                                                              \
         (void)x;                                                                                   \
         *size = bytes;                                                                             \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Generalized requests and data representations. Their callbacks have an extra state, so C functions
- * stand before Fortran's, with a box that has these and the program's own state.
+ * Generalized requests and data representations. Their callbacks have an extra state, so C
+ * functions stand before Fortran's, with a box that has these and the program's own state.
  */
 #include <stdlib.h>
 
@@ -43,16 +43,16 @@ static int cancel(void *state, int complete)
     return error;
 }
 
-PROCEDURE(mpi_grequest_start_)(void (*query_fn)(MPI_Aint *, MPI_Status *, MPI_Fint *),
-                               void (*free_fn)(MPI_Aint *, MPI_Fint *),
-                               void (*cancel_fn)(MPI_Aint *, MPI_Fint *, MPI_Fint *),
-                               const MPI_Aint *extra_state, MPI_Fint *request, MPI_Fint *ierror)
+PROCEDURE(mpi_grequest_start_)
+(void (*query_fn)(MPI_Aint *, MPI_Status *, MPI_Fint *), void (*free_fn)(MPI_Aint *, MPI_Fint *),
+ void (*cancel_fn)(MPI_Aint *, MPI_Fint *, MPI_Fint *), const MPI_Aint *extra_state,
+ MPI_Fint *request, MPI_Fint *ierror)
 {
     MPI_Request c_request = MPI_REQUEST_NULL;
     grequest_t *grequest = malloc(sizeof *grequest);
     int outcome = MPI_ERR_NO_MEM;
     if (grequest == NULL) {
-        ompi_fortran_fail(outcome);
+        ompi_fortran_fail(outcome, "MPI_Grequest_start");
     } else {
         *grequest = (grequest_t){query_fn, free_fn, cancel_fn, *extra_state};
         outcome = CALL(MPI_Grequest_start)(query, free_grequest, cancel, grequest, &c_request);
@@ -113,15 +113,16 @@ static int extent(MPI_Datatype type, MPI_Aint *bytes, void *state)
 #define IS_NULL(function) ompi_fortran_is_null_conversion_fn((ompi_fortran_fn_t)(function))
 
 #define REGISTER(lower, Function, member, fn_t, suffix)                                            \
-    PROCEDURE(lower##_)(const char *name, fn_t *read_fn, fn_t *write_fn, extent_fn_t *extent_fn,   \
-                        const MPI_Aint *extra_state, MPI_Fint *ierror, size_t name_length)         \
+    PROCEDURE(lower##_)                                                                            \
+    (const char *name, fn_t *read_fn, fn_t *write_fn, extent_fn_t *extent_fn,                      \
+     const MPI_Aint *extra_state, MPI_Fint *ierror, size_t name_length)                            \
     {                                                                                              \
         ompi_fortran_text_t c_name;                                                                \
         datarep_t *datarep = malloc(sizeof *datarep);                                              \
         ompi_fortran_text_get(&c_name, name, name_length);                                         \
         int outcome = MPI_ERR_NO_MEM;                                                              \
         if (datarep == NULL) {                                                                     \
-            ompi_fortran_fail(outcome);                                                            \
+            ompi_fortran_fail(outcome, #Function);                                                 \
         } else {                                                                                   \
             *datarep = (datarep_t){.read.member = read_fn,                                         \
                                    .write.member = write_fn,                                       \

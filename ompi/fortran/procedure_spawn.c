@@ -12,10 +12,10 @@ static bool is_root(MPI_Comm comm, int root)
     return rank == root;
 }
 
-PROCEDURE(mpi_comm_spawn_)(const char *command, const char *argv, const MPI_Fint *maxprocs,
-                           const MPI_Fint *info, const MPI_Fint *root, const MPI_Fint *comm,
-                           MPI_Fint *intercomm, MPI_Fint *errcodes, MPI_Fint *ierror,
-                           size_t command_length, size_t argv_length)
+PROCEDURE(mpi_comm_spawn_)
+(const char *command, const char *argv, const MPI_Fint *maxprocs, const MPI_Fint *info,
+ const MPI_Fint *root, const MPI_Fint *comm, MPI_Fint *intercomm, MPI_Fint *errcodes,
+ MPI_Fint *ierror, size_t command_length, size_t argv_length)
 {
     MPI_Comm c_comm = ompi_fortran_handle(OMPI_COMM, *comm), c_intercomm = MPI_COMM_NULL;
     ompi_fortran_text_t c_command = {0};
@@ -28,11 +28,11 @@ PROCEDURE(mpi_comm_spawn_)(const char *command, const char *argv, const MPI_Fint
             is_lost = c_argv == NULL;
         }
     }
-    int outcome = is_lost ? ompi_fortran_fail(MPI_ERR_NO_MEM)
-                          : CALL(MPI_Comm_spawn)(c_command.chars, c_argv, *maxprocs,
-                                                 ompi_fortran_handle(OMPI_INFO, *info), *root,
-                                                 c_comm, &c_intercomm,
-                                                 ompi_fortran_errcodes(errcodes));
+    int outcome = is_lost
+                      ? ompi_fortran_fail(MPI_ERR_NO_MEM, "MPI_Comm_spawn")
+                      : CALL(MPI_Comm_spawn)(c_command.chars, c_argv, *maxprocs,
+                                             ompi_fortran_handle(OMPI_INFO, *info), *root, c_comm,
+                                             &c_intercomm, ompi_fortran_errcodes(errcodes));
     free(c_argv);
     ompi_fortran_text_free(&c_command);
     *intercomm = ompi_fortran_number(OMPI_COMM, c_intercomm);
@@ -64,11 +64,10 @@ static void free_arguments(char ***all)
     free(all);
 }
 
-PROCEDURE(mpi_comm_spawn_multiple_)(const MPI_Fint *count, const char *commands, const char *argvs,
-                                    const MPI_Fint *maxprocs, const MPI_Fint *infos,
-                                    const MPI_Fint *root, const MPI_Fint *comm,
-                                    MPI_Fint *intercomm, MPI_Fint *errcodes, MPI_Fint *ierror,
-                                    size_t commands_length, size_t argvs_length)
+PROCEDURE(mpi_comm_spawn_multiple_)
+(const MPI_Fint *count, const char *commands, const char *argvs, const MPI_Fint *maxprocs,
+ const MPI_Fint *infos, const MPI_Fint *root, const MPI_Fint *comm, MPI_Fint *intercomm,
+ MPI_Fint *errcodes, MPI_Fint *ierror, size_t commands_length, size_t argvs_length)
 {
     MPI_Comm c_comm = ompi_fortran_handle(OMPI_COMM, *comm), c_intercomm = MPI_COMM_NULL;
     ompi_fortran_handles_t c_infos = {0};
@@ -84,7 +83,7 @@ PROCEDURE(mpi_comm_spawn_multiple_)(const MPI_Fint *count, const char *commands,
         is_lost |= c_commands == NULL || c_infos.handles == NULL;
     }
     int outcome =
-        is_lost ? ompi_fortran_fail(MPI_ERR_NO_MEM)
+        is_lost ? ompi_fortran_fail(MPI_ERR_NO_MEM, "MPI_Comm_spawn_multiple")
                 : CALL(MPI_Comm_spawn_multiple)(*count, c_commands, c_argvs, maxprocs,
                                                 (const MPI_Info *)c_infos.handles, *root, c_comm,
                                                 &c_intercomm, ompi_fortran_errcodes(errcodes));

@@ -30,9 +30,9 @@ void ompi_fortran_text_free(ompi_fortran_text_t *text);
 void ompi_fortran_text_put(char *fortran, size_t length, const char *chars);
 
 /*
- * C's array of strings of one of Fortran's, without the blanks around them: `count` strings, or up to the first blank one if it is
- * negative. Strings that belong together lie `stride` strings apart. It ends with NULL, and all of
- * it is one block for free(). NULL: no memory.
+ * C's array of strings of one of Fortran's, without the blanks around them: `count` strings, or up
+ * to the first blank one if it is negative. Strings that belong together lie `stride` strings
+ * apart. It ends with NULL, and all of it is one block for free(). NULL: no memory.
  */
 char **ompi_fortran_texts(const char *fortran, size_t length, int count, size_t stride);
 
