@@ -101,3 +101,26 @@ int ompi_api_status_f2c(const MPI_Fint *f_status, MPI_Status *c_status)
     memcpy(c_status, f_status, sizeof *c_status);
     return MPI_SUCCESS;
 }
+
+/* mpi_f08's is C's. */
+
+int ompi_api_status_c2f08(const MPI_Status *c_status, MPI_F08_status *f08_status)
+{
+    memmove(f08_status, c_status, sizeof *c_status);
+    return MPI_SUCCESS;
+}
+
+int ompi_api_status_f082c(const MPI_F08_status *f08_status, MPI_Status *c_status)
+{
+    return ompi_api_status_c2f08(f08_status, c_status);
+}
+
+int ompi_api_status_f082f(const MPI_F08_status *f08_status, MPI_Fint *f_status)
+{
+    return ompi_api_status_c2f(f08_status, f_status);
+}
+
+int ompi_api_status_f2f08(const MPI_Fint *f_status, MPI_F08_status *f08_status)
+{
+    return ompi_api_status_f2c(f_status, f08_status);
+}

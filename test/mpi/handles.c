@@ -85,6 +85,20 @@ static void check_status(void)
     tap_check(MPI_Status_f2c(fortran, &back) == MPI_SUCCESS &&
                   memcmp(&status, &back, sizeof status) == 0,
               "and becomes the same C status");
+    MPI_F08_status f08;
+    MPI_Fint again[MPI_F_STATUS_SIZE];
+    tap_check(MPI_Status_c2f08(&status, &f08) == MPI_SUCCESS && f08.MPI_SOURCE == 3 &&
+                  f08.MPI_TAG == 4 && f08.MPI_ERROR == MPI_ERR_TRUNCATE,
+              "a status of mpi_f08 has the same");
+    tap_check(MPI_Status_f082c(&f08, &back) == MPI_SUCCESS &&
+                  memcmp(&status, &back, sizeof status) == 0,
+              "and becomes the same C status");
+    tap_check(MPI_Status_f082f(&f08, again) == MPI_SUCCESS &&
+                  memcmp(again, fortran, sizeof again) == 0,
+              "and the same integers");
+    tap_check(MPI_Status_f2f08(again, &f08) == MPI_SUCCESS &&
+                  memcmp(&status, &f08, sizeof status) == 0,
+              "which become the same status of mpi_f08");
 }
 
 int main(int argc, char **argv)
