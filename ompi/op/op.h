@@ -46,10 +46,10 @@ typedef struct ompi_op {
     const char *name; /* of a predefined one */
     ompi_op_action_t action;
     bool is_commutative;
+    bool is_fortran;                 /* OMPI_OP_CALL: the function, see ompi/object/language.h */
     unsigned classes;                /* OMPI_OP_KERNELS: bits of the classes of datatypes */
     const ompi_op_kernel_t *kernels; /* OMPI_OP_KERNELS: of each kind of elements */
     ompi_op_fn_t fn;                 /* OMPI_OP_CALL */
-    bool is_fortran;                 /* OMPI_OP_CALL: the function, see ompi/object/language.h */
 } ompi_op_t;
 
 /* Makes the predefined operations reachable by their handles. */
