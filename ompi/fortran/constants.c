@@ -15,7 +15,7 @@ SAME_AS(mpi_fortran_strings_, MPI_FORTRAN_STRINGS)
 
 void *ompi_fortran_constant_of(const void *address)
 {
-    static void *const values[OMPI_FORTRAN_CONSTANTS] = {
+    static void *const values[] = {
         [OMPI_FORTRAN_BOTTOM] = MPI_BOTTOM,
         [OMPI_FORTRAN_IN_PLACE] = MPI_IN_PLACE,
         [OMPI_FORTRAN_BUFFER_AUTOMATIC] = MPI_BUFFER_AUTOMATIC,
@@ -25,8 +25,9 @@ void *ompi_fortran_constant_of(const void *address)
     const MPI_Fint *const blocks[] = {mpi_fortran_constants_, mpi_fortran_constants,
                                       mpi_fortran_constants__, MPI_FORTRAN_CONSTANTS};
     for (size_t i = 0; i < OPAL_COUNT_OF(blocks); i++) {
-        if (ompi_fortran_is_in(address, blocks[i]))
-            return values[((uintptr_t)address - (uintptr_t)blocks[i]) / sizeof(MPI_Fint)];
+        size_t index = ((uintptr_t)address - (uintptr_t)blocks[i]) / sizeof(MPI_Fint);
+        if (index < OPAL_COUNT_OF(values))
+            return values[index];
     }
     return (void *)address;
 }
