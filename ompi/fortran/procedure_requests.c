@@ -4,6 +4,8 @@
  * functions stand before Fortran's, with a box that has these and the program's own state.
  */
 #include <stdlib.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include "ompi/fortran/fortran.h"
 #include "ompi/fortran/predefined.h"
@@ -15,13 +17,28 @@ typedef struct grequest {
     void (*free)(MPI_Aint *extra_state, MPI_Fint *ierror);
     void (*cancel)(MPI_Aint *extra_state, MPI_Fint *complete, MPI_Fint *ierror);
     MPI_Aint extra_state;
+    MPI_Aint *variable; /* the program's */
 } grequest_t;
+
+/*
+ * The callbacks get the value that MPI_GREQUEST_START was given. Programs expect to find in their
+ * variable what a callback changes. If they gave a constant, this fails, and nothing is lost.
+ */
+static void update_state(grequest_t *grequest, MPI_Aint before)
+{
+    struct iovec value = {&grequest->extra_state, sizeof grequest->extra_state};
+    struct iovec variable = {grequest->variable, sizeof *grequest->variable};
+    if (grequest->extra_state != before)
+        (void)process_vm_writev(getpid(), &value, 1, &variable, 1, 0);
+}
 
 static int query(void *state, MPI_Status *status)
 {
     grequest_t *grequest = state;
     MPI_Fint error = MPI_SUCCESS;
+    MPI_Aint before = grequest->extra_state;
     grequest->query(&grequest->extra_state, status, &error);
+    update_state(grequest, before);
     return error;
 }
 
@@ -30,7 +47,9 @@ static int free_grequest(void *state)
 {
     grequest_t *grequest = state;
     MPI_Fint error = MPI_SUCCESS;
+    MPI_Aint before = grequest->extra_state;
     grequest->free(&grequest->extra_state, &error);
+    update_state(grequest, before);
     free(grequest);
     return error;
 }
@@ -39,14 +58,16 @@ static int cancel(void *state, int complete)
 {
     grequest_t *grequest = state;
     MPI_Fint error = MPI_SUCCESS, is_complete = ompi_fortran_logical(complete);
+    MPI_Aint before = grequest->extra_state;
     grequest->cancel(&grequest->extra_state, &is_complete, &error);
+    update_state(grequest, before);
     return error;
 }
 
 PROCEDURE(mpi_grequest_start_)
 (void (*query_fn)(MPI_Aint *, MPI_Status *, MPI_Fint *), void (*free_fn)(MPI_Aint *, MPI_Fint *),
- void (*cancel_fn)(MPI_Aint *, MPI_Fint *, MPI_Fint *), const MPI_Aint *extra_state,
- MPI_Fint *request, MPI_Fint *ierror)
+ void (*cancel_fn)(MPI_Aint *, MPI_Fint *, MPI_Fint *), MPI_Aint *extra_state, MPI_Fint *request,
+ MPI_Fint *ierror)
 {
     MPI_Request c_request = MPI_REQUEST_NULL;
     grequest_t *grequest = malloc(sizeof *grequest);
@@ -54,7 +75,7 @@ PROCEDURE(mpi_grequest_start_)
     if (grequest == NULL) {
         ompi_fortran_fail(outcome, "MPI_Grequest_start");
     } else {
-        *grequest = (grequest_t){query_fn, free_fn, cancel_fn, *extra_state};
+        *grequest = (grequest_t){query_fn, free_fn, cancel_fn, *extra_state, extra_state};
         outcome = CALL(MPI_Grequest_start)(query, free_grequest, cancel, grequest, &c_request);
         if (outcome != MPI_SUCCESS)
             free(grequest);
