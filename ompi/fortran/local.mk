@@ -31,6 +31,9 @@ nodist_libmpifort_mpi_la_SOURCES = $(fortran_functions)
 nodist_libmpifort_pmpi_la_SOURCES = $(fortran_functions)
 libmpifort_mpi_la_CPPFLAGS = $(AM_CPPFLAGS)
 libmpifort_pmpi_la_CPPFLAGS = $(AM_CPPFLAGS) -DOMPI_FORTRAN_PMPI
+# Compiled once for both kinds of libraries: these are a thousand functions.
+libmpifort_mpi_la_CFLAGS = $(AM_CFLAGS) -prefer-pic
+libmpifort_pmpi_la_CFLAGS = $(AM_CFLAGS) -prefer-pic
 
 # What is made of the tables of the ABI: C functions, mpif.h, and the modules, which mpifort compiles.
 fortran_functions = %D%/by_address.c %D%/by_array.c
