@@ -221,6 +221,7 @@ ompi_wrappers = \
 ompi_generated = %D%/api/mpi.h %D%/api/mica.h %D%/api/bodies.h $(ompi_wrappers)
 ompi_generator_inputs = \
 	%D%/api/generate.py \
+	%D%/api/emit.py \
 	%D%/api/mpi_api.tbl \
 	%D%/api/mpi.h.in \
 	%D%/api/mica.h.in \

@@ -20,6 +20,8 @@ import os
 import re
 import sys
 
+from emit import fill, write_if_changed
+
 COLUMNS = ('name', 'C', 'large C', 'body C', 'via', 'must hold', 'else')
 FLAGS = ('large', 'x', 'body', 'anytime', 'handler', 'returns', 'extension', 'mica', 'lent')
 # Requests are counted where they are made: some end without a call that takes their handle.
@@ -234,18 +236,6 @@ def check_bodies(functions):
 
 
 # C text.
-
-def fill(start, items, end, indent):
-    """start and the items, between commas, broken behind a comma before column 100."""
-    lines, line = [], start
-    for number, item in enumerate(items, 1):
-        piece = item + (', ' if number < len(items) else end)
-        if len(line) + len(piece.rstrip()) > 100 and line.strip():
-            lines.append(line.rstrip())
-            line = indent
-        line += piece
-    return '\n'.join([*lines, line])
-
 
 def signature(returns, name, declarations, end):
     space = '' if returns.endswith('*') else ' '
@@ -497,19 +487,6 @@ def header(chapters, template_path, options):
 
 
 # Commands.
-
-def write_if_changed(path, text):
-    """Leaves an unchanged file alone, so that make builds only what depends on a change."""
-    try:
-        with open(path, encoding='utf-8') as file:
-            if file.read() == text:
-                return
-    except FileNotFoundError:
-        pass
-    with open(path + '.new', 'w', encoding='utf-8') as file:
-        file.write(text)
-    os.replace(path + '.new', path)
-
 
 def dump(chapters):
     """The standard's functions in the form of abi/functions.tsv."""

@@ -19,6 +19,7 @@ API = os.path.join(HERE, '..', 'api')
 sys.path[:0] = [HERE, API]
 
 import generate_f  # noqa: E402
+from emit import fill, write_if_changed  # noqa: E402
 from generate_c import Function  # noqa: E402
 from procedures import read, read_table  # noqa: E402
 
@@ -27,18 +28,6 @@ BY_HAND = re.compile(
     r'Op_create|\w+_create_errhandler|Grequest_start|Register_datarep|Comm_spawn(_multiple)?|'
     r'Pcontrol|Sizeof|F_sync_reg|Info_get(_string)?|Session_get_nth_pset|Status_(f2f08|f082f)')
 NOTICE = '%s Made by ompi/fortran/generate.py out of the tables of ompi/api/abi.%s\n'
-
-
-def fill(start, items, end, indent):
-    """start and the items, between commas, broken behind a comma before column 100."""
-    *lines, line = start.split('\n')
-    for number, item in enumerate(items, 1):
-        piece = item + (', ' if number < len(items) else end)
-        if len(line) + len(piece.rstrip()) > 100 and line.strip():
-            lines.append(line.rstrip())
-            line = indent
-        line += piece
-    return '\n'.join([*lines, line])
 
 
 def spell(function):
@@ -70,7 +59,7 @@ def functions_by_address(procedures):
 def by_address(procedures):
     parts = [NOTICE % ('/*', ' */'), '#include "ompi/fortran/fortran.h"\n']
     for function, names in functions_by_address(procedures):
-        parts.append(function.text(fill))
+        parts.append(function.text())
         parts.append(spell(function))
         for name in names:
             parts.append(f'SPELL_AS({function.name}, {name}, {name.upper()})')
@@ -84,7 +73,7 @@ def by_array(procedures):
     for procedure in generated(procedures):
         if procedure.is_in('f08') and any(p.form == 'buffer' for p in procedure.parameters):
             for large in (False, True) if procedure.is_overloaded() else (False,):
-                parts += [Function(procedure, large, True).text(fill), '']
+                parts += [Function(procedure, large, True).text(), '']
     return '\n'.join(parts)
 
 
@@ -115,17 +104,6 @@ def modules(procedures, constants):
             'mpi_address.f90': expand('mpi.f90.in', parts(False)),
             'mpi_f08.f90': expand('mpi_f08.f90.in', parts(True)),
             'mpi_f08_address.f90': expand('mpi_f08.f90.in', parts(False))}
-
-
-def write_if_changed(path, text):
-    """Leaves an unchanged file alone, so that make builds only what depends on a change."""
-    if os.path.exists(path):
-        with open(path, encoding='utf-8') as file:
-            if file.read() == text:
-                return
-    with open(path + '.new', 'w', encoding='utf-8') as file:
-        file.write(text)
-    os.replace(path + '.new', path)
 
 
 def main():

@@ -9,6 +9,7 @@ A function, in the order of its lines:
 
 Only conversions are written here; what they do is in ompi/fortran/fortran.h and its neighbours.
 """
+from emit import fill
 from procedures import HANDLES
 
 # How long an array is that has no parameter for its length: a function of the communicator.
@@ -301,7 +302,7 @@ class Function:
             text += '\n        || '.join(conditions) + f'\n        ? ompi_fortran_fail({error}, "{c_name}")\n        : '
         return text
 
-    def text(self, fill):
+    def text(self):
         procedure = self.procedure
         lengths = [f'size_t {p.name}_length' for p in self.lengths]
         if self.by_array:  # a string of a BIND(C) procedure is a descriptor

@@ -44,6 +44,7 @@ fortran_generator_inputs = \
 	%D%/generate_c.py \
 	%D%/generate_f.py \
 	%D%/procedures.py \
+	ompi/api/emit.py \
 	%D%/mpif.h.in \
 	%D%/mpi.f90.in \
 	%D%/mpi_f08.f90.in \
