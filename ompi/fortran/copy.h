@@ -32,13 +32,6 @@ static inline ompi_fortran_copy_t ompi_fortran_copy(const ompi_fortran_array_t *
     return (ompi_fortran_copy_t){ompi_fortran_dense_address(array), NULL, false};
 }
 
-/* The type to call MPI with: the function fails if there was no memory for the copy. */
-static inline MPI_Datatype ompi_fortran_copy_type(const ompi_fortran_copy_t *copy,
-                                                  MPI_Datatype type)
-{
-    return opal_unlikely(copy->has_failed) ? MPI_DATATYPE_NULL : type;
-}
-
 /* After a blocking call, or one that has failed. is_written: the call may have changed the copy,
  * and the elements go back into the section. */
 static inline void ompi_fortran_copy_end(ompi_fortran_copy_t *copy, bool is_written)
