@@ -2,9 +2,10 @@
 /*
  * Datatypes of array sections.
  *
- * A section is a tree of levels: dimensions, and as the lowest level the inside of an element.
- * Levels that continue the one below are a part of it. What is placed into the section comes in
- * units, of which each child of a level has the same number:
+ * A section is a tree of levels. The lowest level is the bytes of an element; each dimension is a
+ * level above it. If a dimension has no gaps between its children, it is joined with the level
+ * below it. The data that a message places into the section is counted in units; all children of
+ * a level have the same number of units:
  *
  *   - data that is one run, as that of predefined types: units are bytes, data is a range of them;
  *   - elements of the type that fill whole elements of the array: a unit is an element of the type;
