@@ -39,6 +39,7 @@ unit_tests += \
 	%D%/mca/btl/memory \
 	%D%/mca/btl/operations \
 	%D%/mca/btl/oracle \
+	%D%/mca/btl/self/self \
 	%D%/mca/btl/sm/get \
 	%D%/mca/btl/sm/foreign \
 	%D%/mca/btl/sm/lane \
@@ -293,6 +294,8 @@ test_unit_opal_mca_btl_sock_listen_SOURCES = %D%/mca/btl/sock/listen.c $(crew_so
 test_unit_opal_mca_btl_sock_listen_CFLAGS = $(AM_CFLAGS)
 test_unit_opal_mca_btl_sock_listen_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=accept4 -Wl,--wrap=clock_gettime
+test_unit_opal_mca_btl_self_self_SOURCES = %D%/mca/btl/self/self.c $(crew_sources)
+test_unit_opal_mca_btl_self_self_CFLAGS = $(AM_CFLAGS)
 test_unit_opal_mca_btl_sm_get_SOURCES = %D%/mca/btl/sm/get.c $(crew_sources)
 test_unit_opal_mca_btl_sm_get_CFLAGS = $(AM_CFLAGS)
 test_unit_opal_mca_btl_sm_foreign_SOURCES = %D%/mca/btl/sm/foreign.c $(two_jobs_sources)
@@ -327,6 +330,7 @@ if !MCA_STATIC_btl_self
 test_unit_opal_mca_btl_operations_SOURCES += $(mca_btl_self_sources)
 test_unit_opal_mca_btl_clients_SOURCES += $(mca_btl_self_sources)
 test_unit_opal_mca_btl_contract_SOURCES += $(mca_btl_self_sources)
+test_unit_opal_mca_btl_self_self_SOURCES += $(mca_btl_self_sources)
 endif
 if !MCA_STATIC_btl_sm
 test_unit_opal_mca_btl_oracle_SOURCES += $(mca_btl_sm_sources)

@@ -24,7 +24,7 @@ typedef struct frame {
     _Alignas(8) unsigned char bytes[FRAME_BYTES];
 } frame_t;
 
-/* Frames from `head` to `tail` wait for delivery; both only grow. */
+/* Frames from `head` to `tail` wait for delivery; both grow while there are any. */
 typedef struct self {
     opal_btl_peer_t peer; /* the only one */
     frame_t *frames;      /* FRAME_COUNT */
@@ -57,6 +57,8 @@ static opal_status_t self_connect(void *state, opal_process_t *process, opal_btl
 static void *self_reserve(opal_btl_peer_t *peer, size_t length OPAL_UNUSED)
 {
     self_t *self = opal_container_of(peer, self_t, peer);
+    if (self->tail == self->head)
+        self->tail = self->head = 0; /* the first frames stay in the cache */
     if (self->tail - self->head == FRAME_COUNT)
         return NULL;
     return self->frames[self->tail % FRAME_COUNT].bytes;
