@@ -83,6 +83,12 @@ test_fuzz_sock_handshake_LDADD = $(fuzz_ldadd)
 # What a unit test is linked to unless it says otherwise: all of opal, hidden functions included.
 LDADD = libopal_core.la $(CHECK_LIBS)
 
+# Of what is installed, what no test of the tree looks at: static libraries.
+installcheck-local:
+	$(PYTHON) $(srcdir)/test/lib/run.py --build . --prefix "$(prefix)" \
+		--logs installcheck-logs test/tree/static.test
+	rm -rf installcheck-logs
+
 if HAVE_CHECK
 check_PROGRAMS += $(unit_tests)
 TESTS += $(unit_tests)
