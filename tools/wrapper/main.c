@@ -294,13 +294,18 @@ static void add_early_flags(opal_strings_t *command, const request_t *request)
         shell_split(command, flags);
 }
 
+static bool is_installed(const tree_t *tree, const char *library)
+{
+    char *path = opal_xprintf("%s/%s", tree->library_dir, library);
+    bool is_there = access(path, F_OK) == 0;
+    free(path);
+    return is_there;
+}
+
 /* True if the libraries that libmpi_abi needs must be named: in a static link. */
 static bool needs_private_libraries(const request_t *request, const tree_t *tree)
 {
-    char *shared = opal_xprintf("%s/libmpi_abi.so", tree->library_dir);
-    bool is_there = access(shared, F_OK) == 0;
-    free(shared);
-    return request->line.is_static || !is_there;
+    return request->line.is_static || !is_installed(tree, "libmpi_abi.so");
 }
 
 static void add_include_flags(opal_strings_t *command, const request_t *request, const tree_t *tree)
@@ -455,8 +460,12 @@ static int run(const request_t *request, const tree_t *tree)
 {
     opal_strings_t command = {0};
     const command_line_t *line = &request->line;
+    bool links = line->has_input && !line->stops_early;
 
-    build_command(&command, request, tree, line->has_input && !line->stops_early);
+    if (links && line->is_static && !is_installed(tree, "libmpi_abi.a"))
+        opal_log_warning("%s has no static libraries; configure Mica with --enable-static",
+                         tree->library_dir);
+    build_command(&command, request, tree, links);
     execvp(command.items[0], command.items);
     int status = refuse_compiler(request, command.items[0]);
     opal_strings_free(&command);
