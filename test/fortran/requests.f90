@@ -240,6 +240,7 @@ contains
     call MPI_Wait(list(1), STATUS_AT(statuses, 1), ierror)
     call same(SOURCE_AT(statuses, 1), MPI_ANY_SOURCE, 'an inactive one has an empty status')
     sent = rank
+    call MPI_F_sync_reg(sent)
     call MPI_Start(list(2), ierror)
     call MPI_Start(list(1), ierror)
     call MPI_Wait(list(1), STATUS_AT(statuses, 1), ierror)
