@@ -8,6 +8,7 @@
 #include "ompi/mca/io/base/pool.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -29,10 +30,12 @@ int __real_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *)
 int __wrap_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 int __wrap_pthread_cond_timedwait(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
 
+/* The end of a thread takes a while, so that whoever does not wait for it is found out. */
 static void *run_and_count(void *argument)
 {
     void *(*run)(void *) = atomic_load(&run_pool);
     void *result = run(argument);
+    poll(NULL, 0, 1);
     atomic_fetch_add(&ended, 1);
     return result;
 }
