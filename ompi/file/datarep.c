@@ -23,6 +23,7 @@ struct ompi_datarep {
     ompi_datarep_fn_t read, write; /* neither form: native bytes in that direction */
     MPI_Datarep_extent_function *extent;
     void *extra_state;
+    void (*release)(void *extra_state); /* or NULL */
     ompi_datarep_t *next;
 };
 
@@ -80,7 +81,7 @@ int ompi_datarep_register(const char *name, ompi_datarep_fn_t read, ompi_datarep
         free(copy);
         return MPI_ERR_NO_MEM;
     }
-    *datarep = (ompi_datarep_t){copy, REGISTERED, read, write, extent, extra_state, NULL};
+    *datarep = (ompi_datarep_t){copy, REGISTERED, read, write, extent, extra_state, NULL, NULL};
     pthread_mutex_lock(&list_lock);
     bool is_new = find_locked(name) == NULL;
     if (is_new) {
@@ -93,11 +94,24 @@ int ompi_datarep_register(const char *name, ompi_datarep_fn_t read, ompi_datarep
     return is_new ? MPI_SUCCESS : MPI_ERR_DUP_DATAREP;
 }
 
+void ompi_datarep_set_release(const void *extra_state, void (*release)(void *state))
+{
+    pthread_mutex_lock(&list_lock);
+    ompi_datarep_t *datarep = registered;
+    while (datarep != NULL && datarep->extra_state != extra_state)
+        datarep = datarep->next;
+    if (datarep != NULL)
+        datarep->release = release;
+    pthread_mutex_unlock(&list_lock);
+}
+
 void ompi_datarep_fini(void)
 {
     while (registered != NULL) {
         ompi_datarep_t *datarep = registered;
         registered = datarep->next;
+        if (datarep->release != NULL)
+            datarep->release(datarep->extra_state);
         destroy(datarep);
     }
 }

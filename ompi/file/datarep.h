@@ -43,6 +43,11 @@ int ompi_datarep_register(const char *name, ompi_datarep_fn_t read, ompi_datarep
                           MPI_Datarep_extent_function *extent, void *extra_state);
 void ompi_datarep_fini(void);
 
+/* The representation that was registered with this state calls `release` with it when MPI ends. For
+ * the Fortran library, after the call of C's function: nothing is done if a tool has changed the
+ * state meanwhile. */
+OPAL_EXPORT void ompi_datarep_set_release(const void *extra_state, void (*release)(void *state));
+
 /* Whether bytes in memory and in the file are the same, which they also are without any function
  * that converts. Short paths ask this alone. */
 bool ompi_datarep_is_native(const ompi_datarep_t *datarep);

@@ -3,11 +3,11 @@
  * Generalized requests and data representations. Their callbacks have an extra state, so C
  * functions stand before Fortran's, with a box that has these and the program's own state.
  */
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "ompi/file/datarep.h"
 #include "ompi/fortran/fortran.h"
 #include "ompi/fortran/predefined.h"
 
@@ -97,10 +97,8 @@ typedef void large_conversion_fn_t(void *userbuf, MPI_Fint *datatype, MPI_Count 
 typedef void extent_fn_t(MPI_Fint *datatype, MPI_Aint *extent, MPI_Aint *extra_state,
                          MPI_Fint *ierror);
 
-/* Lives as long as the process, as data representations do; from a list, so that no checker takes
- * it for a leak. */
+/* Lives as long as the representation. */
 typedef struct datarep {
-    struct datarep *next;
     union {
         conversion_fn_t *small;
         large_conversion_fn_t *large;
@@ -108,15 +106,6 @@ typedef struct datarep {
     extent_fn_t *extent;
     MPI_Aint extra_state;
 } datarep_t;
-
-static _Atomic(datarep_t *) registered;
-
-static void keep(datarep_t *datarep)
-{
-    datarep->next = atomic_load(&registered);
-    while (!atomic_compare_exchange_weak(&registered, &datarep->next, datarep))
-        continue;
-}
 
 #define CONVERSION(function, direction, member, c_count_t, count_t)                                \
     static int function(void *userbuf, MPI_Datatype type, c_count_t c_count, void *filebuf,        \
@@ -164,7 +153,7 @@ static int extent(MPI_Datatype type, MPI_Aint *bytes, void *state)
             outcome = CALL(Function)(c_name.chars, IS_NULL(read_fn) ? NULL : read_##member,        \
                                      IS_NULL(write_fn) ? NULL : write_##member, extent, datarep);  \
             if (outcome == MPI_SUCCESS)                                                            \
-                keep(datarep);                                                                     \
+                ompi_datarep_set_release(datarep, free);                                           \
             else                                                                                   \
                 free(datarep);                                                                     \
         }                                                                                          \

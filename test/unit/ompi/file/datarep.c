@@ -476,6 +476,31 @@ START_TEST(names)
 }
 END_TEST
 
+static unsigned released;
+
+static void release_state(void *extra_state)
+{
+    ck_assert_ptr_eq(extra_state, &released);
+    released++;
+}
+
+START_TEST(state_is_released_at_the_end)
+{
+    int other;
+    for (unsigned round = 1; round <= 2; round++) {
+        ck_assert_int_eq(
+            ompi_datarep_register("own", no_function, no_function, longer_extent, &released),
+            MPI_SUCCESS);
+        longer();
+        ompi_datarep_set_release(&other, release_state); /* of none */
+        ompi_datarep_set_release(&released, release_state);
+        ck_assert_uint_eq(released, round - 1);
+        ompi_datarep_fini();
+        ck_assert_uint_eq(released, round);
+    }
+}
+END_TEST
+
 static int same_extent(MPI_Datatype handle, MPI_Aint *extent, void *extra_state OPAL_UNUSED)
 {
     *extent = (MPI_Aint)ompi_datatype_size(ompi_datatype_of(handle));
@@ -568,6 +593,7 @@ static const unit_test_t tests[] = {
     {.test = &long_chains},
     {.test = &a_view_of_external32},
     {.test = &names},
+    {.test = &state_is_released_at_the_end},
     {.test = &one_direction},
     {.test = &elements_without_a_size},
     {.test = &more_elements_than_an_int_counts},
