@@ -29,6 +29,10 @@ libopal_core_la_SOURCES += \
 	%D%/include/status.h \
 	%D%/util/status.c \
 	%D%/include/clock.h \
+	%D%/lines/cursor.h \
+	%D%/lines/elf_file.c %D%/lines/elf_file.h \
+	%D%/lines/line_table.c %D%/lines/line_table.h \
+	%D%/lines/lines.c %D%/lines/lines.h \
 	%D%/util/bytes.h \
 	%D%/util/counter.h \
 	%D%/util/folder.c %D%/util/folder.h \

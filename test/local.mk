@@ -16,6 +16,10 @@ include $(top_srcdir)/test/unit/ompi/local.mk
 include $(top_srcdir)/test/unit/tools/heap/local.mk
 include $(top_srcdir)/test/unit/tools/mpirun/local.mk
 
+fuzz_targets += test/fuzz/elf_file
+test_fuzz_elf_file_CFLAGS = $(fuzz_cflags)
+test_fuzz_elf_file_LDADD = $(fuzz_ldadd)
+
 # ob1 and what of ompi it is made of, compiled for it.
 fuzz_targets += test/fuzz/ob1_frames
 test_fuzz_ob1_frames_SOURCES = test/fuzz/ob1_frames.c \

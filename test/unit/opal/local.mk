@@ -12,6 +12,7 @@ unit_tests += \
 	%D%/heap/remote \
 	%D%/heap/system \
 	%D%/heap/threads \
+	%D%/lines/lines \
 	%D%/util/bytes \
 	%D%/util/folder \
 	%D%/util/interval \
