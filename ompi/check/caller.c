@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The caller is the innermost function on the stack that is not of this library. Its name is that
- * which the loader knows; a program exports few, so without one the offset in the file remains.
- */
+/* The caller is the innermost function on the stack that is not of this library. */
 #include "ompi/check/caller.h"
 
 #include <dlfcn.h>
 #include <execinfo.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "opal/lines/lines.h"
 
 static const void *own_base;
 
@@ -50,21 +51,27 @@ uintptr_t ompi_check_caller_address(const ompi_check_caller_t *caller)
     return find(caller, &found);
 }
 
+/* What was read of the program's files is kept: a report names many places. */
+static void describe(uintptr_t address, char text[OMPI_CHECK_CALLER_BYTES])
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static opal_lines_t *lines;
+    opal_location_t location = {.address = address};
+    pthread_mutex_lock(&lock);
+    if (lines == NULL)
+        lines = opal_lines_open(getpid());
+    if (lines != NULL)
+        opal_lines_find(lines, address, &location);
+    opal_lines_describe(&location, text, OMPI_CHECK_CALLER_BYTES);
+    pthread_mutex_unlock(&lock);
+}
+
 void ompi_check_caller_describe(const ompi_check_caller_t *caller,
                                 char text[OMPI_CHECK_CALLER_BYTES])
 {
-    Dl_info found;
-    uintptr_t address = find(caller, &found);
-    if (address == 0) {
-        snprintf(text, OMPI_CHECK_CALLER_BYTES, "an unknown place");
-        return;
-    }
-    const char *slash = strrchr(found.dli_fname, '/');
-    const char *file = slash != NULL ? slash + 1 : found.dli_fname;
-    unsigned long offset = (unsigned long)(address - (uintptr_t)found.dli_fbase);
-    if (found.dli_sname != NULL)
-        snprintf(text, OMPI_CHECK_CALLER_BYTES, "%.64s+0x%lx (%.64s+0x%lx)", found.dli_sname,
-                 (unsigned long)(address - (uintptr_t)found.dli_saddr), file, offset);
+    uintptr_t address = ompi_check_caller_address(caller);
+    if (address != 0)
+        describe(address, text);
     else
-        snprintf(text, OMPI_CHECK_CALLER_BYTES, "%.128s+0x%lx", file, offset);
+        snprintf(text, OMPI_CHECK_CALLER_BYTES, "an unknown place");
 }

@@ -28,7 +28,7 @@ void ompi_check_caller_here(ompi_check_caller_t *caller);
 /* The address of the call; 0: it is not known. */
 uintptr_t ompi_check_caller_address(const ompi_check_caller_t *caller);
 
-/* Writes "main+0x2a (program+0x11c9)": the second part is what addr2line understands. */
+/* Writes "main (heat.c:88)"; what is known less exactly, as opal_lines_describe does. */
 void ompi_check_caller_describe(const ompi_check_caller_t *caller,
                                 char text[OMPI_CHECK_CALLER_BYTES]);
 
