@@ -33,10 +33,12 @@ enum {
     MAX_POLLS = 16,      /* all users together are ten */
     POLLS_PER_LOOK = 32, /* polls between two looks at the clock, while spinning */
     POLLS_WITHOUT_PAUSE = 256,
-    PARKED_YIELDS = 5,       /* of a parked thread before it sleeps */
-    YIELD_NSEC = 20000,      /* of polling in vain */
-    WATCH_NSEC = 1000000000, /* the longest sleep while there is a watch */
-    UNHEARD_NSEC = 2000000,  /* ... while no notification can end it */
+    PARKED_YIELDS = 5,        /* of a parked thread before it sleeps */
+    YIELD_NSEC = 20000,       /* of polling in vain */
+    WATCH_NSEC = 1000000000,  /* the longest sleep while there is a watch */
+    UNHEARD_NSEC = 2000000,   /* ... while no notification can end it */
+    LASTING_NSEC = 100000000, /* a wait for longer has an observer */
+    SLOW_NSEC = 20000000,     /* a loop of looks that takes longer for 32 of them is a slow one */
 };
 
 static struct {
@@ -54,6 +56,7 @@ static bool has_membarrier;
 static atomic_bool oversubscribed; /* read without a lock, too */
 static bool early, apart;
 static void (*_Atomic watch)(void); /* set by any thread, without the lock */
+static const opal_wait_observer_t *observer;
 
 /* A thread in a wait while another one is the poller; on that thread's stack. */
 typedef struct parked {
@@ -358,11 +361,48 @@ void opal_wait_set_watch(void (*function)(void))
     atomic_store(&watch, function);
 }
 
+void opal_wait_set_observer(const opal_wait_observer_t *new_observer)
+{
+    observer = new_observer;
+}
+
 static void call_watch(void)
 {
     void (*function)(void) = atomic_load_explicit(&watch, memory_order_acquire);
     if (function != NULL)
         function();
+}
+
+/* -- waits that last ------------------------------------------------------------- */
+
+/* For how long nothing has come; on the stack of the thread that waits. */
+typedef struct lull {
+    uint64_t since, reported_at; /* nsec; reported_at 0: the observer does not know */
+} lull_t;
+
+/* Of a program that looks again and again. Under the upper layer's lock. */
+static lull_t looking;
+
+/* Something has come. */
+static void end_lull(lull_t *lull, bool is_loop)
+{
+    if (opal_unlikely(lull->reported_at != 0))
+        observer->is_over(is_loop);
+    lull->since = lull->reported_at = 0;
+}
+
+/* Nothing has come. Called with the lock, if there is one. */
+static void note_lull(lull_t *lull, bool is_loop)
+{
+    uint64_t now = opal_clock_nsec();
+    if (lull->since == 0)
+        lull->since = now;
+    if (observer == NULL || now - lull->since < LASTING_NSEC)
+        return;
+    if (lull->reported_at == 0 || now - lull->reported_at >= WATCH_NSEC / (is_loop ? 4 : 1)) {
+        observer->lasts(lull->since, is_loop);
+        lull->reported_at = now;
+    }
 }
 
 /* -- waiting ------------------------------------------------------------------- */
@@ -456,15 +496,29 @@ static void nap(void)
     nanosleep(&(struct timespec){.tv_nsec = 1}, NULL);
 }
 
+/* How many looks go by until the next look at the clock. */
+static unsigned look_at_clock(void)
+{
+    static uint64_t before;
+    call_watch();
+    note_lull(&looking, true);
+    uint64_t now = opal_clock_nsec();
+    bool is_slow = now - before > SLOW_NSEC;
+    before = now;
+    return is_slow ? 1 : POLLS_PER_LOOK;
+}
+
 void opal_wait_look(const opal_wait_lock_t *lock)
 {
-    static unsigned idle, in_a_row;
+    static unsigned left = POLLS_PER_LOOK, in_a_row;
     if (opal_progress() > 0 || (opal_descriptor_active != 0 && opal_descriptor_look_again() > 0)) {
         in_a_row = 0;
+        if (opal_unlikely(looking.since != 0))
+            end_lull(&looking, true);
         return;
     }
-    if (++idle % POLLS_PER_LOOK == 0)
-        call_watch();
+    if (--left == 0)
+        left = look_at_clock();
     if (!oversubscribed)
         return;
     bool is_tired = apart && in_a_row++ >= oversubscribed_yields;
@@ -495,11 +549,15 @@ static void shorten(int64_t *longest, int64_t limit)
 }
 
 /* Called before the doorbell says that this process is asleep. */
-static sleep_plan_t prepare_sleep(void)
+static sleep_plan_t prepare_sleep(const lull_t *lull, const opal_wait_lock_t *lock)
 {
     sleep_plan_t plan = {.on_descriptors = opal_descriptor_is_watched(),
                          .state = OPAL_DOORBELL_ASLEEP,
                          .longest_nsec = watch != NULL ? WATCH_NSEC : -1};
+    if (observer != NULL && lull->reported_at == 0)
+        shorten(&plan.longest_nsec, LASTING_NSEC);
+    else if (observer != NULL && lock != NULL)
+        shorten(&plan.longest_nsec, WATCH_NSEC);
     if (plan.on_descriptors && !opal_descriptor_sees_word()) {
         plan.state |= OPAL_DOORBELL_POLLING;
         /* No peer sees the private doorbell. */
@@ -563,10 +621,10 @@ static void publish_state(unsigned before)
 }
 
 /* Sleeps unless something has come meanwhile. True: it slept, and found nothing. */
-static bool sleep_once(const atomic_int *done, const opal_wait_lock_t *lock)
+static bool sleep_once(const atomic_int *done, const opal_wait_lock_t *lock, lull_t *lull)
 {
     bool in_vain = false;
-    sleep_plan_t plan = prepare_sleep();
+    sleep_plan_t plan = prepare_sleep(lull, lock);
     publish_state(atomic_fetch_or(&own->state, plan.state));
     /* A poll function may add the first descriptor. */
     if (!is_done(done) && poll_before_sleep() == 0 && !is_done(done) &&
@@ -575,6 +633,8 @@ static bool sleep_once(const atomic_int *done, const opal_wait_lock_t *lock)
         in_vain = fall_asleep(&plan, lock) == 0;
     atomic_fetch_and(&own->state, ~plan.state);
     call_watch();
+    if (in_vain && !is_done(done))
+        note_lull(lull, false);
     return in_vain;
 }
 
@@ -582,9 +642,12 @@ static bool sleep_once(const atomic_int *done, const opal_wait_lock_t *lock)
 static void poll_until(const atomic_int *done, const opal_wait_lock_t *lock)
 {
     while ((oversubscribed || early ? yield(done, lock) : spin(done, lock)) == POLLED_ENOUGH) {
+        lull_t lull = {.since = opal_clock_nsec()};
+        end_lull(&looking, true);
         /* A timer may end a sleep again and again, which is no reason to poll at full speed. */
-        while (sleep_once(done, lock) && !is_done(done) && opal_progress() == 0)
+        while (sleep_once(done, lock, &lull) && !is_done(done) && opal_progress() == 0)
             continue;
+        end_lull(&lull, false);
     }
 }
 
@@ -597,8 +660,9 @@ static bool is_woken(parked_t *self)
 
 /* To sleep and be woken takes longer than most messages do, so the thread first yields its core to
  * the others, a few times in one wait. */
-static void sleep_parked(parked_t *self, unsigned *yields)
+static void sleep_parked(parked_t *self, const opal_wait_lock_t *lock, unsigned *yields)
 {
+    lull_t lull = {.since = opal_clock_nsec()};
     do {
         sched_yield();
         if (is_woken(self))
@@ -608,8 +672,18 @@ static void sleep_parked(parked_t *self, unsigned *yields)
     atomic_fetch_add(&asleep_count, 1);
     atomic_compare_exchange_strong(&self->state, &yielding, PARKED_ASLEEP);
     atomic_thread_fence(memory_order_seq_cst); /* before is_woken reads */
-    while (!is_woken(self))
-        opal_futex_wait(&self->state, PARKED_ASLEEP, OPAL_FUTEX_PRIVATE);
+    while (!is_woken(self)) {
+        int64_t longest =
+            observer != NULL ? (lull.reported_at == 0 ? LASTING_NSEC : WATCH_NSEC) : -1;
+        opal_futex_wait_for(&self->state, PARKED_ASLEEP, longest, OPAL_FUTEX_PRIVATE);
+        if (is_woken(self) || longest < 0)
+            continue;
+        lock->acquire();
+        if (!is_done(self->done))
+            note_lull(&lull, false);
+        lock->release();
+    }
+    end_lull(&lull, false);
     atomic_fetch_sub(&asleep_count, 1);
 }
 
@@ -624,7 +698,7 @@ static void park(const atomic_int *done, const opal_wait_lock_t *lock, unsigned 
     /* A thread that notifies without the lock has set `done` before it reads parked_count. */
     atomic_thread_fence(memory_order_seq_cst);
     lock->release();
-    sleep_parked(&self, yields);
+    sleep_parked(&self, lock, yields);
     lock->acquire();
     pthread_mutex_lock(&parked_lock);
     opal_list_remove(&self.node);

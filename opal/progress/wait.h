@@ -128,6 +128,23 @@ OPAL_EXPORT void opal_wait_set_apart(bool apart);
  */
 OPAL_EXPORT void opal_wait_set_watch(void (*watch)(void));
 
+/*
+ * The observer of waits that last: nothing has come for 100 ms that a thread waits for, or that a
+ * program looks for again and again (opal_wait_look). Shorter waits pay nothing.
+ *
+ * lasts: called by the thread that waits or looks, with the upper layer's lock; again every second
+ * if other threads may change what there is to say, and every quarter of a second of a loop of
+ * looks. is_over: something has come. Of a wait it is called by the same thread, maybe without the
+ * lock; of a loop by any thread, with the lock, and not at all if the program just stops to look.
+ */
+typedef struct opal_wait_observer {
+    void (*lasts)(uint64_t since_nsec, bool is_loop); /* of opal_clock_nsec */
+    void (*is_over)(bool is_loop);
+} opal_wait_observer_t;
+
+/* NULL: there is none, as at first. Called while no thread waits. */
+OPAL_EXPORT void opal_wait_set_observer(const opal_wait_observer_t *observer);
+
 /* Parameters (wait_...), before opal_init selects components. */
 OPAL_EXPORT opal_status_t opal_wait_register(void);
 OPAL_EXPORT void opal_wait_withdraw(void);
