@@ -100,6 +100,7 @@ libopal_core_la_SOURCES += \
 	%D%/arch/vector.h \
 	%D%/process/job.c %D%/process/job.h \
 	%D%/process/key.c %D%/process/key.h \
+	%D%/roll/roll.c %D%/roll/roll.h \
 	%D%/runtime/complaint.c %D%/runtime/complaint.h \
 	%D%/runtime/build.c %D%/runtime/build.h \
 	%D%/process/modex.c %D%/process/modex.h \

@@ -49,7 +49,7 @@ typedef struct header {
 
 /* Of the layout: the number goes up with every change of it, the sizes with most by themselves. */
 static const uint64_t magic =
-    UINT64_C(0x32676573616369f6) + (sizeof(header_t) << 24) + (sizeof(opal_node_slot_t) << 40);
+    UINT64_C(0x32676573616369f7) + (sizeof(header_t) << 24) + (sizeof(opal_node_slot_t) << 40);
 
 /* Of this process. */
 static struct {
@@ -183,11 +183,44 @@ opal_status_t opal_node_create(const char *job_id, unsigned ranks, int launcher,
 
 void opal_node_destroy(opal_node_segment_t *segment)
 {
-    if (segment->fd < 0)
-        return;
-    munmap(segment->base, segment->bytes);
-    close(segment->fd);
+    if (segment->base != NULL)
+        munmap(segment->base, segment->bytes);
+    if (segment->fd >= 0)
+        close(segment->fd);
     *segment = (opal_node_segment_t){.fd = -1};
+}
+
+bool opal_node_view_segment(int fd, opal_node_segment_t *segment)
+{
+    struct stat status;
+    header_t *header = MAP_FAILED;
+    size_t bytes = fstat(fd, &status) == 0 ? (size_t)status.st_size : 0;
+    if (bytes >= sizeof *header)
+        header = mmap(NULL, bytes, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    if (header == MAP_FAILED)
+        return false;
+    if (header->magic != magic || header->bytes != bytes ||
+        header->ranks > (bytes - sizeof *header) / sizeof header->slots[0]) {
+        munmap(header, bytes);
+        return false;
+    }
+    *segment = (opal_node_segment_t){.fd = -1, .base = header, .bytes = bytes};
+    return true;
+}
+
+const char *opal_segment_job_id(const opal_node_segment_t *segment)
+{
+    return ((const header_t *)segment->base)->job_id;
+}
+
+unsigned opal_segment_ranks(const opal_node_segment_t *segment)
+{
+    return ((const header_t *)segment->base)->ranks;
+}
+
+const opal_node_slot_t *opal_segment_slot(const opal_node_segment_t *segment, unsigned local_rank)
+{
+    return &((const header_t *)segment->base)->slots[local_rank];
 }
 
 /* -- peer failure -------------------------------------------------------------------------- */

@@ -84,6 +84,9 @@ typedef struct opal_node_slot {
 
     /* The offset of what the owner tells the others about its calls (mpi_check); 0: nothing. */
     _Atomic uint64_t board;
+
+    /* That of what it says of waits that last (opal/roll/roll.h); 0: none has lasted so far. */
+    _Atomic uint64_t roll;
 } opal_node_slot_t;
 
 #define OPAL_NODE_INBOX_CLOSED UINT32_MAX /* the owner accepts no rings any more */
@@ -283,6 +286,14 @@ typedef struct opal_node_segment {
 OPAL_EXPORT opal_status_t opal_node_create(const char *job_id, unsigned ranks, int launcher,
                                            opal_node_segment_t *segment);
 OPAL_EXPORT void opal_node_destroy(opal_node_segment_t *segment);
+
+/* Maps a segment of any job, for a reader: nothing is written. The descriptor stays the caller's,
+ * and is not closed by opal_node_destroy. False: it is no segment of this version. */
+OPAL_EXPORT bool opal_node_view_segment(int fd, opal_node_segment_t *segment);
+OPAL_EXPORT const char *opal_segment_job_id(const opal_node_segment_t *segment);
+OPAL_EXPORT unsigned opal_segment_ranks(const opal_node_segment_t *segment);
+OPAL_EXPORT const opal_node_slot_t *opal_segment_slot(const opal_node_segment_t *segment,
+                                                      unsigned local_rank);
 
 /*
  * The process of a local rank has ended. Unless it had detached, it is marked dead, and all ranks
