@@ -100,7 +100,13 @@ libopal_core_la_SOURCES += \
 	%D%/arch/vector.h \
 	%D%/process/job.c %D%/process/job.h \
 	%D%/process/key.c %D%/process/key.h \
+	%D%/roll/cause.c \
+	%D%/roll/census.c %D%/roll/census.h \
+	%D%/roll/reach.c \
+	%D%/roll/report.c %D%/roll/report.h \
 	%D%/roll/roll.c %D%/roll/roll.h \
+	%D%/roll/story.c %D%/roll/story.h \
+	%D%/roll/tell.c \
 	%D%/runtime/complaint.c %D%/runtime/complaint.h \
 	%D%/runtime/build.c %D%/runtime/build.h \
 	%D%/process/modex.c %D%/process/modex.h \

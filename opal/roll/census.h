@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The census: the processes of jobs on this machine, and their rolls (roll.h). It is taken from
+ * /proc, by any process that may look at them, and changes nothing.
+ *
+ * Running out of memory ends the process: it is for tools.
+ */
+#ifndef OPAL_ROLL_CENSUS_H
+#define OPAL_ROLL_CENSUS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "opal/include/compiler.h"
+#include "opal/roll/roll.h"
+
+/* What a thread of a process waits for. */
+typedef struct opal_census_wait {
+    uint64_t since_nsec; /* nothing has come since; opal_clock_nsec */
+    bool is_loop;
+    char *text; /* roll.h */
+} opal_census_wait_t;
+
+typedef struct opal_census_process {
+    int pid;
+    unsigned rank;
+    char job_id[64];
+    char state;          /* of /proc/PID/stat: R S D T t Z; 0: it has ended */
+    int tracer;          /* the pid of a debugger; 0: none */
+    double cpu_seconds;  /* so far */
+    size_t memory_bytes; /* resident */
+    char command[32];
+    opal_census_wait_t waits[OPAL_ROLL_ENTRIES];
+    unsigned wait_count;
+} opal_census_process_t;
+
+typedef struct opal_census {
+    opal_census_process_t *processes; /* by job and rank */
+    size_t count;
+} opal_census_t;
+
+/* Of the processes of jobs that descend from `ancestor`, or that is itself one; 0: of all. */
+OPAL_EXPORT void opal_census_take(int ancestor, opal_census_t *census);
+OPAL_EXPORT void opal_census_free(opal_census_t *census);
+
+#endif

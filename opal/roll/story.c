@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reads what the ranks say. See story.h. */
+#include "opal/roll/story.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "opal/util/hex.h"
+#include "opal/util/sha256.h"
+
+enum { JOB_TAG_BYTES = 8, MOST_MEMBERS = 65536 };
+
+/* -- the lines --------------------------------------------------------------------------------- */
+
+/* The value of NAME in a line, up to a blank; of the last one, to the line's end. NULL: it is not
+ * there. */
+static char *value_of(const char *line, const char *name, bool is_last)
+{
+    size_t length = strlen(name);
+    for (const char *at = strchr(line, ' '); at != NULL; at = strchr(at + 1, ' ')) {
+        if (strncmp(at + 1, name, length) == 0 && at[1 + length] == '=') {
+            const char *value = at + length + 2;
+            return opal_xstrndup(value, is_last ? strlen(value) : strcspn(value, " "));
+        }
+    }
+    return NULL;
+}
+
+static uint64_t number_of(const char *line, const char *name, uint64_t otherwise)
+{
+    char *value = value_of(line, name, false);
+    uint64_t number = value != NULL ? strtoull(value, NULL, 0) : otherwise;
+    free(value);
+    return number;
+}
+
+/* Of a peer or a tag. */
+static int small_of(const char *line, const char *name)
+{
+    char *value = value_of(line, name, false);
+    int number = OPAL_STORY_UNKNOWN;
+    if (value != NULL)
+        number = strcmp(value, "any") == 0 ? OPAL_STORY_ANY : atoi(value);
+    free(value);
+    return number;
+}
+
+static void copy_value(const char *line, const char *name, bool is_last, char *to, size_t bytes)
+{
+    char *value = value_of(line, name, is_last);
+    snprintf(to, bytes, "%s", value != NULL ? value : "");
+    free(value);
+}
+
+static bool begins(const char *line, const char *word)
+{
+    size_t length = strlen(word);
+    return strncmp(line, word, length) == 0 && (line[length] == ' ' || line[length] == 0);
+}
+
+/* -- processes --------------------------------------------------------------------------------- */
+
+static bool is_of_job(const opal_story_rank_t *rank, const char *tag)
+{
+    unsigned char digest[OPAL_SHA256_BYTES];
+    char text[2 * JOB_TAG_BYTES + 1];
+    opal_sha256(rank->job_id, strlen(rank->job_id), digest);
+    opal_hex_print(text, digest, JOB_TAG_BYTES);
+    return strcmp(text, tag) == 0;
+}
+
+/* "3", or "3@" and the tag of a job. */
+static int find_process(const opal_story_t *story, const opal_story_rank_t *of, const char *name)
+{
+    unsigned rank = (unsigned)strtoul(name, NULL, 10);
+    const char *tag = strchr(name, '@');
+    for (size_t i = 0; i < story->count; i++) {
+        const opal_story_rank_t *other = &story->ranks[i];
+        if (other->rank == rank &&
+            (tag != NULL ? is_of_job(other, tag + 1) : strcmp(other->job_id, of->job_id) == 0))
+            return (int)i;
+    }
+    return OPAL_STORY_UNKNOWN;
+}
+
+/* "0-3,5,7@0123456789abcdef" */
+static void read_members(const opal_story_t *story, const opal_story_rank_t *of, char *list,
+                         opal_story_comm_t *comm)
+{
+    for (char *part = strtok(list, ","); part != NULL; part = strtok(NULL, ",")) {
+        const char *dash = strchr(part, '-');
+        unsigned first = (unsigned)strtoul(part, NULL, 10),
+                 last = dash != NULL ? (unsigned)strtoul(dash + 1, NULL, 10) : first;
+        if (last < first || last - first >= MOST_MEMBERS)
+            return;
+        comm->members = opal_xrealloc(comm->members, (comm->member_count + last - first + 1) *
+                                                         sizeof *comm->members);
+        for (unsigned rank = first; rank <= last; rank++) {
+            char name[16];
+            snprintf(name, sizeof name, "%u", rank);
+            comm->members[comm->member_count++] =
+                find_process(story, of, dash != NULL ? name : part);
+        }
+    }
+}
+
+static void read_comm(const opal_story_t *story, opal_story_rank_t *rank, const char *line)
+{
+    unsigned id = (unsigned)number_of(line, "id", UINT32_MAX);
+    if (opal_story_comm(rank, id) != NULL)
+        return;
+    rank->comms = opal_xrealloc(rank->comms, (rank->comm_count + 1) * sizeof *rank->comms);
+    opal_story_comm_t *comm = &rank->comms[rank->comm_count++];
+    *comm = (opal_story_comm_t){.id = id, .calls = number_of(line, "calls", 0)};
+    copy_value(line, "name", true, comm->name, sizeof comm->name);
+    char *members = value_of(line, "members", false), *remote = value_of(line, "remote", false);
+    comm->is_inter = remote != NULL;
+    if (members != NULL)
+        read_members(story, rank, members, comm);
+    if (remote != NULL)
+        read_members(story, rank, remote, comm);
+    free(members);
+    free(remote);
+}
+
+const opal_story_comm_t *opal_story_comm(const opal_story_rank_t *rank, unsigned id)
+{
+    for (size_t i = 0; i < rank->comm_count; i++) {
+        if (rank->comms[i].id == id)
+            return &rank->comms[i];
+    }
+    return NULL;
+}
+
+/* -- waits ------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *word;
+    opal_story_kind_t kind;
+} words[] = {
+    {"receive", OPAL_STORY_RECEIVE}, {"send", OPAL_STORY_SEND},
+    {"probe", OPAL_STORY_PROBE},     {"collective", OPAL_STORY_COLLECTIVE},
+    {"step", OPAL_STORY_STEP},       {"message", OPAL_STORY_MESSAGE},
+};
+
+static void read_operation(const opal_story_t *story, const opal_story_rank_t *rank,
+                           opal_story_wait_t *wait, opal_story_kind_t kind, const char *line)
+{
+    wait->operations =
+        opal_xrealloc(wait->operations, (wait->count + 1) * sizeof *wait->operations);
+    opal_story_operation_t *operation = &wait->operations[wait->count++];
+    char *process = value_of(line, "process", false);
+    *operation = (opal_story_operation_t){
+        .kind = kind,
+        .comm = (unsigned)number_of(line, "comm", UINT32_MAX),
+        .peer = small_of(line, "peer"),
+        .tag = small_of(line, "tag"),
+        .number = number_of(line, "number", 0),
+        .root = small_of(line, "root"),
+        .bytes = number_of(line, "bytes", UINT64_MAX),
+    };
+    operation->who = operation->peer == OPAL_STORY_ANY ? OPAL_STORY_ANY : OPAL_STORY_UNKNOWN;
+    if (process != NULL)
+        operation->who = find_process(story, rank, process);
+    copy_value(line, "kind", false, operation->name, sizeof operation->name);
+    copy_value(line, "state", true, operation->state, sizeof operation->state);
+    free(process);
+}
+
+static void read_line(const opal_story_t *story, opal_story_rank_t *rank, opal_story_wait_t *wait,
+                      const char *line)
+{
+    if (begins(line, "wait")) {
+        copy_value(line, "call", false, wait->call, sizeof wait->call);
+        wait->place = number_of(line, "place", 0);
+    } else if (begins(line, "needs")) {
+        wait->needs = (size_t)number_of(line, "operations", 0);
+    } else if (begins(line, "comm")) {
+        read_comm(story, rank, line);
+    }
+    for (size_t i = 0; i < OPAL_COUNT_OF(words); i++) {
+        if (begins(line, words[i].word))
+            read_operation(story, rank, wait, words[i].kind, line);
+    }
+}
+
+/* The texts are in `where` until they are read. */
+static void read_wait(const opal_story_t *story, opal_story_rank_t *rank, opal_story_wait_t *wait)
+{
+    char *text = wait->where, *rest = text, *line;
+    wait->where = NULL;
+    while ((line = strsep(&rest, "\n")) != NULL)
+        read_line(story, rank, wait, line);
+    if (wait->call[0] == 0)
+        snprintf(wait->call, sizeof wait->call, "an unknown call");
+    free(text);
+}
+
+/* -- the whole --------------------------------------------------------------------------------- */
+
+static opal_story_rank_t *add(opal_story_t *story, const char *job_id, unsigned number, int pid)
+{
+    story->ranks = opal_xrealloc(story->ranks, (story->count + 1) * sizeof *story->ranks);
+    opal_story_rank_t *rank = &story->ranks[story->count++];
+    *rank = (opal_story_rank_t){.rank = number, .pid = pid, .next = OPAL_STORY_ANY};
+    snprintf(rank->job_id, sizeof rank->job_id, "%s", job_id);
+    if (strcmp(story->ranks[0].job_id, job_id) != 0)
+        story->has_several_jobs = true;
+    return rank;
+}
+
+static opal_story_state_t state_of(const opal_census_process_t *process)
+{
+    switch (process->state) {
+    case 'T':
+        return OPAL_STORY_STOPPED;
+    case 't':
+        return OPAL_STORY_TRACED;
+    case 'Z':
+    case 'X':
+    case 0:
+        return OPAL_STORY_ENDED;
+    default:
+        return process->wait_count > 0 ? OPAL_STORY_WAITS : OPAL_STORY_COMPUTES;
+    }
+}
+
+void opal_story_add(opal_story_t *story, const opal_census_process_t *process)
+{
+    opal_story_rank_t *rank = add(story, process->job_id, process->rank, process->pid);
+    rank->state = state_of(process);
+    rank->tracer = process->tracer;
+    rank->system_state = process->state;
+    rank->cpu_seconds = process->cpu_seconds;
+    rank->memory_bytes = process->memory_bytes;
+    snprintf(rank->command, sizeof rank->command, "%s", process->command);
+    rank->waits = opal_xcalloc(process->wait_count + 1, sizeof *rank->waits);
+    rank->wait_count = process->wait_count;
+    for (unsigned i = 0; i < process->wait_count; i++)
+        rank->waits[i] = (opal_story_wait_t){.where = opal_xstrdup(process->waits[i].text),
+                                             .since_nsec = process->waits[i].since_nsec,
+                                             .is_loop = process->waits[i].is_loop};
+}
+
+void opal_story_add_absent(opal_story_t *story, const char *job_id, unsigned rank,
+                           opal_story_state_t state, int pid)
+{
+    add(story, job_id, rank, pid)->state = state;
+}
+
+void opal_story_finish(opal_story_t *story, uint64_t now_nsec, opal_story_where_fn_t *where)
+{
+    story->now_nsec = now_nsec;
+    for (size_t i = 0; i < story->count; i++) {
+        opal_story_rank_t *rank = &story->ranks[i];
+        for (size_t k = 0; k < rank->wait_count; k++) {
+            read_wait(story, rank, &rank->waits[k]);
+            if (where != NULL && rank->waits[k].place != 0)
+                rank->waits[k].where = where(rank->pid, rank->waits[k].place);
+        }
+    }
+    opal_story_reach(story);
+}
+
+void opal_story_free(opal_story_t *story)
+{
+    for (size_t i = 0; i < story->count; i++) {
+        opal_story_rank_t *rank = &story->ranks[i];
+        for (size_t k = 0; k < rank->wait_count; k++) {
+            free(rank->waits[k].where);
+            free(rank->waits[k].operations);
+        }
+        for (size_t k = 0; k < rank->comm_count; k++)
+            free(rank->comms[k].members);
+        free(rank->waits);
+        free(rank->comms);
+    }
+    free(story->ranks);
+    *story = (opal_story_t){0};
+}
+
+const opal_story_operation_t *opal_story_collective(const opal_story_rank_t *rank, unsigned comm)
+{
+    for (size_t i = 0; i < rank->wait_count; i++) {
+        for (size_t k = 0; k < rank->waits[i].count; k++) {
+            const opal_story_operation_t *operation = &rank->waits[i].operations[k];
+            if (operation->kind == OPAL_STORY_COLLECTIVE && operation->comm == comm)
+                return operation;
+        }
+    }
+    return NULL;
+}
+
+bool opal_story_is_missing(const opal_story_rank_t *rank, unsigned comm, uint64_t number,
+                           bool *is_sure)
+{
+    const opal_story_comm_t *known = opal_story_comm(rank, comm);
+    const opal_story_operation_t *collective = opal_story_collective(rank, comm);
+    *is_sure = known != NULL || collective != NULL || rank->state == OPAL_STORY_ENDED ||
+               rank->state == OPAL_STORY_STARTING;
+    if (collective != NULL)
+        return collective->number < number;
+    return known == NULL || known->calls < number;
+}
