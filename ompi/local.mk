@@ -160,12 +160,14 @@ libompi_core_la_SOURCES += \
 	%D%/part/receive.c \
 	%D%/part/send.c \
 	%D%/request/callbacks.c %D%/request/callbacks.h \
+	%D%/request/describe.c %D%/request/describe.h \
 	%D%/request/grequest.c %D%/request/grequest.h \
 	%D%/request/look.c %D%/request/look.h \
 	%D%/request/pair.c %D%/request/pair.h \
 	%D%/request/request.c %D%/request/request.h %D%/request/status.h \
 	%D%/runtime/messages.c %D%/runtime/messages.h \
 	%D%/runtime/params.c %D%/runtime/params.h \
+	%D%/runtime/roll_call.c %D%/runtime/roll_call.h \
 	%D%/runtime/runtime.c %D%/runtime/runtime.h \
 	%D%/schedule/internal.h %D%/schedule/run.c %D%/schedule/schedule.c \
 	%D%/schedule/schedule.h %D%/schedule/steps.c \

@@ -152,6 +152,9 @@ OPAL_EXPORT int ompi_check_wait(ompi_communicator_t *comm, uint64_t number,
 
 /* -- compare.c ----------------------------------------------------------------------------- */
 
+/* "Bcast" */
+const char *ompi_check_kind_name(ompi_coll_kind_t kind);
+
 /* In what two calls differ, the gravest first. */
 typedef enum ompi_difference {
     OMPI_DIFFERS_NOT,

@@ -35,6 +35,11 @@ static const char *const names[OMPI_COLL_KINDS] = {
     [OMPI_NEIGHBOR_ALLTOALLW] = "Neighbor_alltoallw",
 };
 
+const char *ompi_check_kind_name(ompi_coll_kind_t kind)
+{
+    return names[kind];
+}
+
 /* -- differences ----------------------------------------------------------------------------- */
 
 static const ompi_datatype_t *type_of(unsigned handle)

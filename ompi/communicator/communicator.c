@@ -209,6 +209,16 @@ ompi_communicator_t *ompi_comm_find(uint32_t context)
     return NULL;
 }
 
+void ompi_comm_for_each(void (*each)(ompi_communicator_t *comm, void *context), void *context)
+{
+    each(&ompi_comm_world, context);
+    each(&ompi_comm_self, context);
+    for (opal_list_node_t *node = opal_list_first(&all), *next; node != NULL; node = next) {
+        next = opal_list_next(&all, node);
+        each(opal_container_of(node, ompi_communicator_t, node), context);
+    }
+}
+
 uint32_t ompi_comm_highest_context(void)
 {
     return highest_context;

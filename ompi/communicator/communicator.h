@@ -58,6 +58,10 @@ typedef struct ompi_communicator {
     void *coll;         /* the coll framework's state */
     opal_traffic_t network_sent, network_received; /* what a network matches. The message lock */
     struct ompi_bsend_buffer *bsend_buffer;        /* NULL: none. The message lock */
+    /* Of the program: how many of its collectives have begun, and the blocking one that is under
+     * way, or NULL. The message lock. */
+    uint64_t calls;
+    const struct ompi_coll_call *running;
     uint64_t checked;      /* collective calls that mpi_check has seen. The message lock */
     uint64_t call_history; /* a hash of their kinds and roots. The message lock */
     uint64_t call_digest;  /* of the latest and the history; 0: not checked. The message lock */
@@ -151,6 +155,10 @@ void ompi_comm_end_idle(void);
  * Under the message lock. */
 OPAL_EXPORT ompi_communicator_t *ompi_comm_find(uint32_t context);
 OPAL_EXPORT uint32_t ompi_comm_highest_context(void); /* ever in use */
+
+/* Calls `each` on world, self and the user's communicators. Under the message lock. */
+OPAL_EXPORT void ompi_comm_for_each(void (*each)(ompi_communicator_t *comm, void *context),
+                                    void *context);
 
 /* Hints. set: those keys of `info` (may be NULL) that the standard knows. get: all hints of the
  * communicator as an object for the caller; NULL: no memory. */

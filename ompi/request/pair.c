@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "ompi/request/describe.h"
+
 typedef struct pair {
     ompi_request_t request;
     unsigned missing;        /* parts, and one until it is sealed */
@@ -11,7 +13,15 @@ typedef struct pair {
     void *scratch;
 } pair_t;
 
-static const ompi_request_ops_t pair_ops;
+/* A send of a pair is seen by its receiver. */
+static void describe(const ompi_request_t *request, ompi_description_t *description)
+{
+    const pair_t *pair = opal_container_of(request, pair_t, request);
+    if (pair->receive != NULL && pair->receive->ops->describe != NULL)
+        pair->receive->ops->describe(pair->receive, description);
+}
+
+static const ompi_request_ops_t pair_ops = {.describe = describe};
 
 static pair_t *of(ompi_request_t *request)
 {

@@ -10,6 +10,7 @@
 #include "opal/progress/wait.h"
 #include "ompi/api/mpi.h"
 #include "ompi/communicator/communicator.h"
+#include "ompi/request/describe.h"
 #include "ompi/request/status.h"
 
 /* How long a test polls for the answer to MPI_Cancel: a receiver that is in MPI answers by then,
@@ -425,6 +426,10 @@ bool ompi_request_spin(ompi_request_t *const *requests, size_t count)
     return true;
 }
 
+/* What this thread waits for, and the same for a wait alone; NULL: nothing. */
+static _Thread_local const ompi_wait_t *current_wait;
+static const ompi_request_t *waits_alone;
+
 /* False: it is done. */
 static bool link_wait(ompi_request_t *request, ompi_wait_t *wait)
 {
@@ -480,20 +485,30 @@ static void give_up(ompi_request_t *const *requests, size_t count, const ompi_wa
 }
 
 /* A process has left, perhaps since the wait began. */
-OPAL_NOINLINE static void wait_with_loss(ompi_request_t *const *requests, size_t count,
-                                         ompi_wait_t *wait)
+OPAL_NOINLINE static void wait_with_loss(ompi_wait_t *wait)
 {
     while (wait->missing > 0) {
         atomic_store_explicit(&wait->done, 0, memory_order_relaxed);
-        give_up(requests, count, wait);
+        give_up(wait->requests, wait->count, wait);
         if (wait->missing > 0)
             ompi_wait_until(&wait->done);
     }
 }
 
+static void wait_for(ompi_wait_t *wait)
+{
+    const ompi_wait_t *outer = current_wait;
+    current_wait = wait;
+    if (opal_likely(!have_processes_left))
+        ompi_wait_until(&wait->done);
+    if (opal_unlikely(wait->missing > 0))
+        wait_with_loss(wait);
+    current_wait = outer;
+}
+
 void ompi_request_wait(ompi_request_t *const *requests, size_t count, size_t wanted)
 {
-    ompi_wait_t wait = {0};
+    ompi_wait_t wait = {.requests = requests, .count = count};
     size_t open = 0, done = 0;
     for (size_t i = 0; i < count; i++) {
         if (!ompi_request_is_active(requests[i]))
@@ -506,10 +521,8 @@ void ompi_request_wait(ompi_request_t *const *requests, size_t count, size_t wan
     size_t missing = wanted > done ? wanted - done : 0;
     bool awaits_all = open <= missing; /* then each has let go of the wait afterwards */
     wait.missing = (long)(awaits_all ? open : missing);
-    if (wait.missing > 0 && opal_likely(!have_processes_left))
-        ompi_wait_until(&wait.done);
-    if (opal_unlikely(wait.missing > 0))
-        wait_with_loss(requests, count, &wait);
+    if (wait.missing > 0)
+        wait_for(&wait);
     for (size_t i = 0; !awaits_all && i < count; i++) {
         if (requests[i] != NULL)
             unlink_wait(requests[i], &wait);
@@ -520,6 +533,39 @@ void ompi_request_wait_alone(ompi_request_t *request)
 {
     if (ompi_lock_needed)
         ompi_request_wait(&request, 1, 1); /* woken by its own wait alone */
-    else
+    else {
+        waits_alone = request; /* there is one thread */
         opal_wait_until(&request->done, NULL);
+        waits_alone = NULL;
+    }
+}
+
+/* -- descriptions ---------------------------------------------------------------------- */
+
+static void describe(const ompi_request_t *request, ompi_description_t *description)
+{
+    if (request->ops->describe != NULL)
+        request->ops->describe(request, description);
+}
+
+size_t ompi_request_describe_wait(ompi_description_t *description)
+{
+    const ompi_wait_t *wait = current_wait;
+    size_t described = 0, open = 0;
+    if (waits_alone != NULL)
+        describe(waits_alone, description);
+    if (wait == NULL)
+        return waits_alone != NULL;
+    for (size_t i = 0; i < wait->count; i++) {
+        if (!is_linked(wait->requests[i], wait))
+            continue;
+        open++;
+        if (described++ < OMPI_DESCRIBED_OPERATIONS)
+            describe(wait->requests[i], description);
+    }
+    if (open > OMPI_DESCRIBED_OPERATIONS) {
+        opal_roll_line(&description->text, "left");
+        opal_roll_add(&description->text, " operations=%zu", open - OMPI_DESCRIBED_OPERATIONS);
+    }
+    return wait->missing > 0 ? (size_t)wait->missing : 0;
 }

@@ -34,12 +34,15 @@
 #include "ompi/object/object.h"
 #include "ompi/request/status.h"
 
+struct ompi_description;
 struct ompi_request;
 
 /* One wait for one or several requests. */
 typedef struct ompi_wait {
     atomic_int done; /* what opal_wait_until watches; set before that to look again */
     long missing;    /* completions until done is set; below 0: more have come at once */
+    struct ompi_request *const *requests; /* for a description */
+    size_t count;
 } ompi_wait_t;
 
 /* What differs between kinds of operations. A slot may be NULL where its comment says so. */
@@ -82,6 +85,10 @@ typedef struct ompi_request_ops {
      */
     bool (*is_in_vain)(const struct ompi_request *request);
     void (*give_up)(struct ompi_request *request);
+
+    /* Says what an operation that is active and not done is (describe.h). NULL: it is a part of the
+     * call that waits for it. */
+    void (*describe)(const struct ompi_request *request, struct ompi_description *description);
 
     /* A done request may be finished without the message lock. It has no `query` and no `leave`. */
     bool can_finish_unlocked;
@@ -303,6 +310,10 @@ OPAL_EXPORT void ompi_request_wait(ompi_request_t *const *requests, size_t count
 
 /* Waits for an active request that no other thread can see. */
 OPAL_EXPORT void ompi_request_wait_alone(ompi_request_t *request);
+
+/* Describes what this thread waits for, if it waits for requests. Returns how many completions are
+ * missing. Called by an observer of waits (opal/progress/wait.h). */
+size_t ompi_request_describe_wait(struct ompi_description *description);
 
 /* opal_wait_until; releases the message lock while it sleeps. */
 OPAL_EXPORT void ompi_wait_until(const atomic_int *done);

@@ -9,8 +9,24 @@
 #include <string.h>
 
 #include "ompi/mca/pml/tags.h"
+#include "ompi/request/describe.h"
 
-static const ompi_request_ops_t request_ops = {.poll = ompi_schedule_poll_request};
+static void describe(const ompi_request_t *request, ompi_description_t *description);
+
+static const ompi_request_ops_t request_ops = {.poll = ompi_schedule_poll_request,
+                                               .describe = describe};
+
+/* A blocking call is described by its communicator. */
+static void describe(const ompi_request_t *request, ompi_description_t *description)
+{
+    const ompi_schedule_t *schedule = opal_container_of(request, ompi_schedule_t, request);
+    if (schedule->is_blocking)
+        return;
+    opal_roll_line(&description->text, "collective");
+    ompi_describe_comm(description, schedule->comm);
+    opal_roll_add(&description->text, " number=%llu kind=MPI_I%s",
+                  (unsigned long long)schedule->begun, ompi_check_kind_name(schedule->kind));
+}
 
 static void take_tags(ompi_schedule_t *schedule, ompi_communicator_t *comm)
 {
@@ -124,8 +140,10 @@ static int start(ompi_request_t *request)
     return MPI_SUCCESS;
 }
 
-static const ompi_request_ops_t persistent_ops = {
-    .start = start, .poll = ompi_schedule_poll_request, .can_finish_unlocked = true};
+static const ompi_request_ops_t persistent_ops = {.start = start,
+                                                  .poll = ompi_schedule_poll_request,
+                                                  .describe = describe,
+                                                  .can_finish_unlocked = true};
 
 static ompi_schedule_t *allocate(ompi_communicator_t *comm, ompi_op_t *op,
                                  const ompi_request_ops_t *ops)

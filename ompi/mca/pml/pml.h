@@ -74,7 +74,9 @@ typedef struct ompi_message {
 /* MPI_MESSAGE_NO_PROC, which is never passed to a component. */
 extern ompi_message_t ompi_message_no_process;
 
-/* Every slot is required, except `leave`, `network` and the last three. */
+struct ompi_description;
+
+/* Every slot is required, except `leave`, `network`, `describe` and the last three. */
 typedef struct ompi_pml_ops {
     int max_tag;            /* MPI_TAG_UB: of all contexts but the collective one */
     uint32_t internal_tags; /* tags of the collective context are below it; a power of two, at
@@ -139,6 +141,11 @@ typedef struct ompi_pml_ops {
      * transports (btl) are open to all. */
     const struct ompi_pml_ops *network;
 
+    /* Describes (ompi/request/describe.h) the messages that have come and that no receive has
+     * matched, and the receives that the call of this process is made of; with `all` the user's
+     * messages that are not done, too. NULL: the network knows. */
+    void (*describe)(struct ompi_description *description, bool all);
+
     /*
      * The unlocked fast path: called without ompi_lock, by any number of threads at a time, also
      * while another thread holds ompi_lock; only if ompi_threads_share(). None of them blocks.
@@ -153,6 +160,9 @@ typedef struct ompi_pml_ops {
     bool (*try_irecv_unlocked)(const ompi_route_t *from, const ompi_data_t *data,
                                ompi_request_t **request);
 } ompi_pml_ops_t;
+
+/* What this thread's latest probe looks for, or has looked for. For descriptions. */
+extern _Thread_local ompi_route_t ompi_pml_probed;
 
 /* The slots of the chosen component, between MPI_Init and MPI_Finalize. */
 OPAL_EXPORT extern const ompi_pml_ops_t *ompi_pml;

@@ -213,16 +213,28 @@ static int run(const ompi_coll_call_t *call)
     return MPI_ERR_UNSUPPORTED_OPERATION;
 }
 
+/* While a call of the program is under way, its communicator says so, for a person who asks. */
+static int run_visibly(const ompi_coll_call_t *call)
+{
+    ompi_communicator_t *comm = call->comm;
+    const ompi_coll_call_t *outer = comm->running;
+    comm->calls++;
+    comm->running = call;
+    int error = run(call);
+    comm->running = outer;
+    return error;
+}
+
 int ompi_coll_run(const ompi_coll_call_t *call)
 {
     ompi_communicator_t *comm = call->comm;
     if (!comm->is_checked)
-        return run(call);
+        return run_visibly(call);
     int error = ompi_coll_check_begin(call, OMPI_CHECK_BLOCKING);
     if (error == MPI_SUCCESS && ompi_check_meets(comm))
         error = ompi_coll_check_meet(comm);
     uint64_t number = comm->checked;
-    return error == MPI_SUCCESS ? ompi_coll_check_end(comm, number, run(call)) : error;
+    return error == MPI_SUCCESS ? ompi_coll_check_end(comm, number, run_visibly(call)) : error;
 }
 
 int ompi_coll_build(const ompi_coll_call_t *call, ompi_schedule_t *schedule)
@@ -239,6 +251,8 @@ static int create(const ompi_coll_call_t *call, ompi_schedule_t *schedule, ompi_
         ompi_coll_check_meet_first(schedule, call->comm);
     int error = build_by(call, &by, schedule);
     count_call(call, by);
+    schedule->kind = call->kind;
+    schedule->begun = ++call->comm->calls;
     schedule->is_described =
         schedule->request.persistent ||
         ompi_event_is_either_wanted(OMPI_EVENT_COLLECTIVE_BEGUN, OMPI_EVENT_COLLECTIVE_ENDED);

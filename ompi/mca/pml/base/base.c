@@ -3,6 +3,7 @@
 #include "ompi/mca/pml/base/base.h"
 
 const ompi_pml_ops_t *ompi_pml;
+_Thread_local ompi_route_t ompi_pml_probed;
 OPAL_REACHED_DIRECTLY(ompi_pml);
 ompi_message_t ompi_message_no_process = {
     OMPI_OBJECT_PREDEFINED(OMPI_MESSAGE, MPI_MESSAGE_NO_PROC)};
@@ -25,6 +26,7 @@ static const opal_slot_t pml_slots[] = {
     OPAL_SLOT_OPTIONAL(ompi_pml_ops_t, leave),
     OPAL_SLOT_REQUIRED(ompi_pml_ops_t, meet),
     OPAL_SLOT_OPTIONAL(ompi_pml_ops_t, network),
+    OPAL_SLOT_OPTIONAL(ompi_pml_ops_t, describe),
     OPAL_SLOT_OPTIONAL(ompi_pml_ops_t, try_send_unlocked),
     OPAL_SLOT_OPTIONAL(ompi_pml_ops_t, try_recv_unlocked),
     OPAL_SLOT_OPTIONAL(ompi_pml_ops_t, try_irecv_unlocked),

@@ -10,6 +10,7 @@
 #include "opal/util/list.h"
 #include "opal/util/pool.h"
 #include "ompi/mca/pml/cm/retry.h"
+#include "ompi/request/describe.h"
 #include "ompi/request/status.h"
 
 static const ompi_pml_ops_t *intranode, *internode;
@@ -374,9 +375,24 @@ static int cancel_receive(ompi_request_t *request)
     return MPI_SUCCESS;
 }
 
+static void describe(const ompi_request_t *request, ompi_description_t *description)
+{
+    const hybrid_receive_t *receive = opal_container_of(request, hybrid_receive_t, request);
+    ompi_operation_t operation = {
+        .word = "receive",
+        .comm = receive->route.comm,
+        .peer = receive->route.rank,
+        .tag = receive->route.tag,
+        .bytes = ompi_datatype_bytes(receive->data.type, receive->data.count),
+    };
+    if (receive->route.context == OMPI_CONTEXT_USER)
+        ompi_describe_operation(description, &operation);
+}
+
 static const ompi_request_ops_t receive_ops = {
     .start = restart_receive,
     .cancel = cancel_receive,
+    .describe = describe,
 };
 
 static void fill_in(hybrid_receive_t *receive, const ompi_route_t *from, const ompi_data_t *data)

@@ -6,6 +6,7 @@
 #include "opal/util/pool.h"
 #include "ompi/mca/pml/cm/cm.h"
 #include "ompi/mca/pml/cm/retry.h"
+#include "ompi/request/describe.h"
 #include "ompi/request/status.h"
 
 static opal_pool_t pool;
@@ -110,8 +111,24 @@ static int cancel(ompi_request_t *base)
     return MPI_SUCCESS;
 }
 
-static const ompi_request_ops_t send_ops = {.start = restart_send, .cancel = cancel};
-static const ompi_request_ops_t receive_ops = {.start = restart_receive, .cancel = cancel};
+static void describe(const ompi_request_t *base, ompi_description_t *description)
+{
+    const ompi_mtl_request_t *request = opal_container_of(base, ompi_mtl_request_t, base);
+    ompi_operation_t operation = {
+        .word = request->is_send ? "send" : "receive",
+        .comm = request->route.comm,
+        .peer = request->route.rank,
+        .tag = request->route.tag,
+        .bytes = ompi_datatype_bytes(request->data.type, request->data.count),
+    };
+    if (request->route.context == OMPI_CONTEXT_USER)
+        ompi_describe_operation(description, &operation);
+}
+
+static const ompi_request_ops_t send_ops = {
+    .start = restart_send, .cancel = cancel, .describe = describe};
+static const ompi_request_ops_t receive_ops = {
+    .start = restart_receive, .cancel = cancel, .describe = describe};
 
 static void fill_in(ompi_mtl_request_t *request, const ompi_route_t *route, const ompi_data_t *data)
 {

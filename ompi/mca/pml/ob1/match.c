@@ -271,16 +271,17 @@ bool ob1_matcher_post(ob1_matcher_t *matcher, ob1_posted_t *posted)
 }
 
 ob1_posted_t *ob1_matcher_find_posted(const ob1_matcher_t *matcher,
-                                      bool (*condition)(const ob1_posted_t *posted))
+                                      bool (*condition)(const ob1_posted_t *posted, void *context),
+                                      void *context)
 {
     if (matcher->only != NULL)
-        return condition(matcher->only) ? matcher->only : NULL;
+        return condition(matcher->only, context) ? matcher->only : NULL;
     for (size_t i = 0; i < matcher->head_count && matcher->posted_total > 0; i++) {
         for (ob1_bin_t *bin = matcher->heads[i]; bin != NULL; bin = bin->next) {
             for (opal_list_node_t *node = opal_list_first(&bin->posted); node != NULL;
                  node = opal_list_next(&bin->posted, node)) {
                 ob1_posted_t *posted = opal_container_of(node, ob1_posted_t, node);
-                if (condition(posted))
+                if (condition(posted, context))
                     return posted;
             }
         }

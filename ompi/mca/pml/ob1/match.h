@@ -103,7 +103,8 @@ bool ob1_matcher_post(ob1_matcher_t *matcher, ob1_posted_t *posted);
 
 /* A posted receive that meets the condition; NULL: none. Searches all. */
 ob1_posted_t *ob1_matcher_find_posted(const ob1_matcher_t *matcher,
-                                      bool (*condition)(const ob1_posted_t *posted));
+                                      bool (*condition)(const ob1_posted_t *posted, void *context),
+                                      void *context);
 
 void ob1_matcher_remove_posted(ob1_matcher_t *matcher, ob1_posted_t *posted);
 

@@ -144,6 +144,7 @@ static const ompi_pml_ops_t ob1_ops = {
     .iprobe = ob1_iprobe,
     .probe = ob1_probe,
     .imrecv = ob1_imrecv,
+    .describe = ob1_describe,
     .try_send_unlocked = ob1_try_send_unlocked,
     .try_recv_unlocked = ob1_try_recv_unlocked,
     .try_irecv_unlocked = ob1_try_irecv_unlocked,

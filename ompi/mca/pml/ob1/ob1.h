@@ -17,6 +17,7 @@
  *   peer.c           the peers, what waits for room on the way to them, control messages
  *   credit.c         flow control: how much is sent unasked
  *   counts.[ch]      performance variables
+ *   describe.c       what waits, for a person
  *   event.c          events of tools
  *   match.[ch]       which message matches which receive
  *   wire.h           the frames
@@ -72,6 +73,7 @@
 #include "ompi/mca/pml/ob1/wire.h"
 #include "ompi/mca/pml/pml.h"
 #include "ompi/mca/pml/tags.h"
+#include "ompi/request/describe.h"
 #include "ompi/request/request.h"
 #include "ompi/tool/event_point.h"
 
@@ -316,6 +318,12 @@ static inline bool ob1_is_from(const ompi_communicator_t *comm, int source, uint
 {
     return source != MPI_ANY_SOURCE && ompi_comm_process(comm, source) == process;
 }
+
+/* -- describe.c -- */
+
+void ob1_describe_receive(const ob1_receive_t *receive, ompi_description_t *description);
+void ob1_describe_send(const ob1_send_t *send, ompi_description_t *description);
+void ob1_describe(ompi_description_t *description, bool all);
 
 /* -- peer.c -- */
 

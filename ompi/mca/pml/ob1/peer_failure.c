@@ -43,7 +43,7 @@ static int error_of_posted(const ob1_posted_t *posted)
     return ob1_receive_error(receive);
 }
 
-static bool cannot_match(const ob1_posted_t *posted)
+static bool cannot_match(const ob1_posted_t *posted, void *context OPAL_UNUSED)
 {
     return error_of_posted(posted) != MPI_SUCCESS;
 }
@@ -51,7 +51,7 @@ static bool cannot_match(const ob1_posted_t *posted)
 static ob1_posted_t *take_posted(ob1_matcher_t *matcher)
 {
     ob1_lock(&matcher->lock);
-    ob1_posted_t *posted = ob1_matcher_find_posted(matcher, cannot_match);
+    ob1_posted_t *posted = ob1_matcher_find_posted(matcher, cannot_match, NULL);
     if (posted != NULL)
         ob1_matcher_remove_posted(matcher, posted);
     ob1_unlock(&matcher->lock);
@@ -93,7 +93,7 @@ static void end_begun(ob1_peer_t *peer)
     }
 }
 
-static bool rouse(const ob1_posted_t *posted)
+static bool rouse(const ob1_posted_t *posted, void *context OPAL_UNUSED)
 {
     ompi_request_rouse(&opal_container_of(posted, ob1_receive_t, posted)->request);
     return false;
@@ -103,7 +103,7 @@ static bool rouse(const ob1_posted_t *posted)
 static void rouse_waits(ob1_matcher_t *matcher)
 {
     ob1_lock(&matcher->lock);
-    ob1_matcher_find_posted(matcher, rouse);
+    ob1_matcher_find_posted(matcher, rouse, NULL);
     ob1_unlock(&matcher->lock);
 }
 

@@ -72,6 +72,11 @@ static void give_up(ompi_request_t *request)
         ob1_receive_fail(receive, departed);
 }
 
+static void describe(const ompi_request_t *request, ompi_description_t *description)
+{
+    ob1_describe_receive(opal_container_of(request, ob1_receive_t, request), description);
+}
+
 static int restart_receive(ompi_request_t *request);
 
 static const ompi_request_ops_t receive_request_ops = {
@@ -79,11 +84,12 @@ static const ompi_request_ops_t receive_request_ops = {
     .cancel = cancel_receive,
     .is_in_vain = is_in_vain,
     .give_up = give_up,
+    .describe = describe,
     .can_finish_unlocked = true,
 };
 
 /* No user sees the request. */
-static const ompi_request_ops_t blocking_ops = {.can_finish_unlocked = true};
+static const ompi_request_ops_t blocking_ops = {.describe = describe, .can_finish_unlocked = true};
 
 /* Whether the user may still cancel the receive. Not if the request was freed, or belongs to
  * another one. */

@@ -34,9 +34,15 @@ static void destroy_send(ompi_object_t *head)
 static int restart_send(ompi_request_t *request);
 static int cancel_send(ompi_request_t *request);
 
+static void describe(const ompi_request_t *request, ompi_description_t *description)
+{
+    ob1_describe_send(opal_container_of(request, ob1_send_t, request), description);
+}
+
 static const ompi_request_ops_t send_request_ops = {
     .start = restart_send,
     .cancel = cancel_send,
+    .describe = describe,
     .can_finish_unlocked = true,
 };
 

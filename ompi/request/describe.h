@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a thread waits for, in words for the roll (opal/roll/roll.h), whose lines have these forms:
+ *
+ *   wait call=MPI_Recv place=0x55d0.. open=3
+ *   receive comm=0 peer=1 process=1 tag=8 bytes=400         also: send, probe, part; peer and tag
+ *                                                           may be "any"; state=WORDS at the end
+ *   collective comm=0 number=17 root=0 count=4 kind=Bcast
+ *   message comm=0 peer=1 process=1 tag=7 bytes=4           no receive has matched it yet
+ *   left messages=200                                       so many were left out
+ *   needs operations=1                                      of those above; else all of them
+ *   comm id=0 rank=2 size=4 calls=17 members=0-3 remote=.. name=MPI_COMM_WORLD
+ *
+ * A process is a rank of the own job, or "3@" and the tag of its job. Members that need too much
+ * room are left out.
+ *
+ * Threading: under the message lock.
+ */
+#ifndef OMPI_REQUEST_DESCRIBE_H
+#define OMPI_REQUEST_DESCRIBE_H
+
+#include "opal/roll/roll.h"
+#include "ompi/communicator/communicator.h"
+
+enum { OMPI_DESCRIBED_COMMS = 12, OMPI_DESCRIBED_OPERATIONS = 12 };
+
+typedef struct ompi_description {
+    opal_roll_text_t text;
+    const ompi_communicator_t *comms[OMPI_DESCRIBED_COMMS]; /* what lines have named */
+    unsigned comm_count;
+} ompi_description_t;
+
+/* A message that is under way or waited for. */
+typedef struct ompi_operation {
+    const char *word;                /* "receive" */
+    const ompi_communicator_t *comm; /* NULL: none is known */
+    int peer, tag;                   /* as in calls */
+    size_t bytes;
+    const char *state; /* what it waits for, if that is not plain; or NULL */
+} ompi_operation_t;
+
+void ompi_describe_operation(ompi_description_t *description, const ompi_operation_t *operation);
+
+/* " comm=5", for other lines. The communicator gets a line of its own by ompi_describe_comms. */
+OPAL_EXPORT void ompi_describe_comm(ompi_description_t *description,
+                                    const ompi_communicator_t *comm);
+/* Only that line. */
+void ompi_describe_name_comm(ompi_description_t *description, const ompi_communicator_t *comm);
+void ompi_describe_comms(ompi_description_t *description);
+
+#endif
