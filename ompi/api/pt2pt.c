@@ -308,6 +308,7 @@ static int probe_once(ompi_communicator_t *comm, int source, int tag, bool *foun
     ompi_route_t from = {comm, OMPI_CONTEXT_USER, source, tag};
     int error = ompi_pml->iprobe(&from, found, message, status);
     if (error == MPI_SUCCESS && !*found) {
+        ompi_pml_probed = from;
         ompi_request_look();
         error = ompi_pml->iprobe(&from, found, message, status);
     }
@@ -337,6 +338,7 @@ int ompi_api_probe(int source, int tag, ompi_communicator_t *comm, MPI_Status *s
     }
     ompi_route_t from = {comm, OMPI_CONTEXT_USER, source, tag};
     ompi_lock();
+    ompi_pml_probed = from;
     int error = ompi_pml->probe(&from, NULL, status);
     ompi_unlock();
     return error;
@@ -369,6 +371,7 @@ int ompi_api_mprobe(int source, int tag, ompi_communicator_t *comm, ompi_message
     }
     ompi_route_t from = {comm, OMPI_CONTEXT_USER, source, tag};
     ompi_lock();
+    ompi_pml_probed = from;
     int error = ompi_pml->probe(&from, message, status);
     ompi_unlock();
     return error;

@@ -9,7 +9,7 @@
 
 enum { INITIAL_FATAL, INITIAL_ABORT, INITIAL_RETURN };
 
-static bool check = true;
+static bool check = true, roll_call = true;
 static int check_level = OMPI_CHECK_OFF;
 static int initial_errhandler = INITIAL_FATAL;
 static int max_communicators = 65536;
@@ -63,6 +63,12 @@ static const opal_param_row_t params[] = {
          "difference or waits; some 10 ns a call. full: the ranks of a call meet first, also "
          "between nodes; messages are checked: datatypes, buffers that overlap or are changed too "
          "early; and what was not freed at the end is reported. All ranks need the same value"},
+    {.name = "roll_call",
+     .type = OPAL_PARAM_BOOL,
+     .value = &roll_call,
+     .preset = "yes",
+     .prose = "Whether a call that waits for more than 0.1 s writes down, for mpirun and mica-ps, "
+              "which call it is and what it waits for; shorter waits do nothing for it"},
     {.name = "initial_errhandler",
      .type = OPAL_PARAM_ENUM,
      .value = &initial_errhandler,
@@ -155,6 +161,11 @@ ompi_check_level_t ompi_params_check_level(void)
 bool ompi_params_check(void)
 {
     return check;
+}
+
+bool ompi_params_roll_call(void)
+{
+    return roll_call;
 }
 
 double ompi_params_spawn_timeout(void)

@@ -23,6 +23,7 @@ void ompi_params_withdraw(void);
 
 /* The values that were read last; before that, the defaults. */
 bool ompi_params_check(void);
+bool ompi_params_roll_call(void);
 ompi_check_level_t ompi_params_check_level(void);
 ompi_errhandler_t *ompi_params_initial_errhandler(void);
 uint32_t ompi_params_max_communicators(void);

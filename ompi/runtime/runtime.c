@@ -34,6 +34,7 @@
 #include "ompi/op/op.h"
 #include "ompi/request/request.h"
 #include "ompi/runtime/params.h"
+#include "ompi/runtime/roll_call.h"
 #include "ompi/session/session.h"
 
 typedef enum state { NEW, STARTING, RUNNING, ENDING, ENDED } state_t;
@@ -138,6 +139,7 @@ static opal_status_t start_runtime(ompi_runtime_start_t how, opal_failure_t fail
         undo_start(failure);
         return status;
     }
+    ompi_roll_call_start();
     /* Every framework is open now: reports settings that no parameter has. */
     opal_param_diagnose_unknown(is_of_others);
     return OPAL_SUCCESS;
@@ -145,6 +147,7 @@ static opal_status_t start_runtime(ompi_runtime_start_t how, opal_failure_t fail
 
 static opal_status_t end_runtime(void)
 {
+    ompi_roll_call_stop();
     ompi_file_stop();
     ompi_messages_stop();
     ompi_psets_forget();
