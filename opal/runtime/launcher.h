@@ -24,6 +24,7 @@ typedef enum opal_launcher {
 
 typedef struct opal_launcher_params {
     double kill_grace;     /* seconds between SIGTERM and SIGKILL */
+    double report_hang;    /* seconds without a move; 0: never; -1: 60 on a terminal */
     int launcher;          /* opal_launcher_t */
     const char *slurm_mpi; /* what srun gets as --mpi */
     const char *hostfile;  /* when none is named; NULL: none */

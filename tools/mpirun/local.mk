@@ -16,6 +16,7 @@ libmpirun_core_la_SOURCES = \
 	%D%/launcher.c %D%/launcher.h \
 	%D%/environment.c %D%/environment.h \
 	%D%/front.c %D%/front.h \
+	%D%/hang.c %D%/hang.h \
 	%D%/handover.c %D%/handover.h \
 	%D%/foreign.c \
 	%D%/gather.c %D%/gather.h \

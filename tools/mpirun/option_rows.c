@@ -152,6 +152,17 @@ static bool take_timeout(cursor_t *cursor, const char *option, char **values)
     return true;
 }
 
+static bool take_report_hang(cursor_t *cursor, const char *option, char **values)
+{
+    static const double longest = 1e8;
+    if (strcmp(values[0], "0") == 0) {
+        cursor->job->options.report_hang = 0;
+        return true;
+    }
+    return number_parse_seconds(values[0], longest, &cursor->job->options.report_hang) ||
+           option_refuse(cursor, option, values[0], "a number of seconds up to 1e8; 0: no report");
+}
+
 /* A switch: sets one bool of the options. */
 #define SWITCH(function, member, state)                                                            \
     static bool function(cursor_t *cursor, const char *option, char **values)                      \
@@ -203,6 +214,8 @@ const option_row_t options_own[] = {
      "write the output to DIR/rank.N/stdout and stderr", OPTION_RECORDED},
     {"timeout", "SECONDS", take_timeout,
      "end the job with status 110 after this time (default: MPIEXEC_TIMEOUT)", OPTION_RECORDED},
+    {"report-hang", "SECONDS", take_report_hang,
+     "print who waits for whom when nothing has moved for so long; 0: never (default: 60 on a terminal)", OPTION_RECORDED},
     {"show", "", take_show, "print the command that would start the job, and start nothing", OPTION_RECORDED},
     {"verbose v", "", take_verbose, "print what is done", OPTION_RECORDED},
     {"quiet q", "", take_quiet, "print no warnings, only errors", OPTION_RECORDED},

@@ -19,6 +19,8 @@
 
 static const char no_play[] = "it plays nodes on this machine; with --host localhost it can";
 
+static const char no_watch[] = "it does not look into the ranks; mica-ps does, on each node";
+
 static const spelling_row_t rows[] = {
     {"n", NULL, BUILT},
     {"x", NULL, BUILT},
@@ -97,6 +99,7 @@ static const spelling_row_t rows[] = {
                       "SLURM_STDERRMODE=FILE.%t it writes files"),
         PRTERUN(WORDS, "--output dir=%s:nojobid"),
         HYDRA(REFUSED, "it makes no directories; mpiexec.hydra -outfile-pattern writes files")}},
+    {"report-hang", NULL, {SRUN(REFUSED, no_watch), PRTERUN(REFUSED, no_watch), HYDRA(REFUSED, no_watch)}},
     {"timeout", NULL, {SRUN(REFUSED, "it counts minutes; SLURM_TIMELIMIT=MINUTES in the environment sets a limit"),
         PRTERUN(WORDS, "--timeout %u"), HYDRA(VARIABLE, "MPIEXEC_TIMEOUT=%u")}},
 

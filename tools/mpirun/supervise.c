@@ -13,6 +13,7 @@
 #include "opal/include/clock.h"
 #include "opal/util/log.h"
 #include "tools/mpirun/descendants.h"
+#include "tools/mpirun/hang.h"
 #include "tools/mpirun/nodes.h"
 #include "tools/mpirun/outcome.h"
 #include "tools/mpirun/pmi_link.h"
@@ -116,6 +117,8 @@ static void timeout_fired(loop_timer_t *timer)
     opal_log_error("the job ran for %g s, its limit; ended: %s of %u", self->jobs->options.timeout,
                    list, self->jobs->size);
     free(list);
+    if (!self->jobs->options.quiet)
+        hang_print(self);
     supervisor_decide(self, STATUS_TIMEOUT);
     supervisor_end_all(self, SIGTERM, false);
 }
@@ -350,6 +353,7 @@ static void start_first(supervisor_t *self, job_t *job)
         loop_start(&self->loop, &self->timeout, job->options.timeout);
     if (supervisor_start_ranks(self, job)) {
         input_start(self->input);
+        hang_watch(self);
     } else {
         supervisor_decide(self, STATUS_TROUBLE);
         kill_now(self);
@@ -394,6 +398,7 @@ static int finish(supervisor_t *self)
 {
     loop_stop(&self->settle);
     loop_stop(&self->timeout);
+    hang_unwatch(self);
     if (!descendants_kill(handle_end, self) && !self->jobs->options.quiet)
         opal_log_warning("some processes of the job could not be killed and are left alone");
 

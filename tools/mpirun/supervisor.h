@@ -28,6 +28,14 @@ typedef struct client_watch {
     loop_timer_t farewell; /* when its jobs are ended, after it has ended well */
 } client_watch_t;
 
+/* Whether a job moves (hang.c). */
+typedef struct hang {
+    loop_timer_t timer;
+    double seconds, pause; /* without a move until a report; between two looks */
+    double cpu_seconds;    /* of ranks that wait asleep, at the last look */
+    uint64_t reported_at;  /* nsec; 0: nothing was reported so far */
+} hang_t;
+
 typedef struct supervisor {
     const supervise_setup_t *setup;
     job_t *jobs;      /* that run; the first is mpirun's own and stays to the end */
@@ -40,6 +48,7 @@ typedef struct supervisor {
     loop_watch_t signals, front;
     loop_timer_t settle, grace, timeout;
     client_watch_t client;
+    hang_t hang;
 
     phase_t phase;
     unsigned running;    /* ranks of all jobs */

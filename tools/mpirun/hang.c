@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See hang.h. */
+#include "tools/mpirun/hang.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "opal/include/clock.h"
+#include "opal/roll/report.h"
+#include "opal/util/log.h"
+
+/* Looks in the time after which a report is printed; at most so often. A look takes some us a
+ * process of this machine. */
+enum { LOOKS = 4 };
+static const double shortest_pause = 0.25, longest_pause = 15;
+
+/* Ranks that wait asleep use no CPU; one that does has threads that compute. */
+static const double idle_share = 0.2;
+
+static void add_absent(const job_t *job, opal_story_t *story, size_t known)
+{
+    for (unsigned i = 0; i < job->size; i++) {
+        bool is_known = false;
+        for (size_t k = 0; k < known && !is_known; k++)
+            is_known = story->ranks[k].rank == i && strcmp(story->ranks[k].job_id, job->id) == 0;
+        if (!is_known)
+            opal_story_add_absent(story, job->id, i,
+                                  job->ranks[i].running &&
+                                          pmi_server_state(job->pmi, i) != PMI_FINALIZED
+                                      ? OPAL_STORY_STARTING
+                                      : OPAL_STORY_ENDED,
+                                  (int)job->ranks[i].pid);
+    }
+}
+
+/* What the ranks of all jobs do. */
+static void compose(const supervisor_t *self, opal_story_t *story)
+{
+    opal_census_t census;
+    opal_census_take((int)getpid(), &census);
+    opal_report_begin(story, &census);
+    size_t known = story->count;
+    for (const job_t *job = self->jobs; job != NULL; job = job->next)
+        add_absent(job, story, known);
+    opal_report_finish(story);
+    opal_census_free(&census);
+}
+
+/* CPU time of the ranks that are asleep in a wait. */
+static double cpu_of_sleepers(const opal_story_t *story)
+{
+    double seconds = 0;
+    for (size_t i = 0; i < story->count; i++) {
+        const opal_story_rank_t *rank = &story->ranks[i];
+        bool loops = false;
+        for (size_t k = 0; k < rank->wait_count; k++)
+            loops = loops || rank->waits[k].is_loop;
+        seconds += loops ? 0 : rank->cpu_seconds;
+    }
+    return seconds;
+}
+
+static void print(const opal_story_t *story, const char *title)
+{
+    char *page = opal_report_text(story);
+    size_t length = strlen(page);
+    if (length > 0 && page[length - 1] == '\n')
+        page[length - 1] = 0;
+    opal_log_warning("%s\n%s", title, page);
+    free(page);
+}
+
+static void report(supervisor_t *self, const opal_story_t *story, double quiet)
+{
+    char *title = opal_xprintf("nothing has moved for %.3g s: every rank waits in MPI", quiet);
+    print(story, title);
+    free(title);
+    self->hang.reported_at = opal_clock_nsec();
+}
+
+static void look(loop_timer_t *timer)
+{
+    supervisor_t *self = opal_container_of(timer, supervisor_t, hang.timer);
+    opal_story_t story;
+    hang_t *hang = &self->hang;
+    if (self->phase != PHASE_RUNNING || self->running == 0)
+        return;
+    compose(self, &story);
+    double quiet = opal_story_quiet_seconds(&story), cpu = cpu_of_sleepers(&story);
+    bool is_idle = cpu - hang->cpu_seconds <= idle_share * hang->pause;
+    /* The same standstill is reported once. */
+    bool is_known =
+        hang->reported_at != 0 && quiet > (double)(opal_clock_nsec() - hang->reported_at) / 1e9;
+    if (is_idle && !is_known && opal_story_is_hung(&story, hang->seconds))
+        report(self, &story, quiet);
+    hang->cpu_seconds = cpu;
+    opal_story_free(&story);
+    loop_start(&self->loop, timer, hang->pause);
+}
+
+void hang_watch(supervisor_t *self)
+{
+    hang_t *hang = &self->hang;
+    hang->seconds = self->jobs->options.report_hang;
+    if (hang->seconds <= 0)
+        return;
+    hang->pause = hang->seconds / LOOKS;
+    if (hang->pause < shortest_pause)
+        hang->pause = shortest_pause;
+    if (hang->pause > longest_pause)
+        hang->pause = longest_pause;
+    hang->timer.fire = look;
+    loop_start(&self->loop, &hang->timer, hang->pause);
+}
+
+void hang_unwatch(supervisor_t *self)
+{
+    loop_stop(&self->hang.timer);
+}
+
+void hang_print(const supervisor_t *self)
+{
+    opal_story_t story;
+    compose(self, &story);
+    print(&story, "what the ranks do:");
+    opal_story_free(&story);
+}
