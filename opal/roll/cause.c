@@ -35,7 +35,7 @@ static const char *comm_name(const opal_story_rank_t *rank, unsigned id)
 static void add_place(const opal_story_wait_t *wait, opal_text_t *text)
 {
     if (wait->where != NULL)
-        opal_text_printf(text, " at %s", wait->where);
+        opal_text_printf(text, " in %s", wait->where);
 }
 
 /* "rank 3" or "rank 3 of MPI_COMM_WORLD's world": of one that the story may not know. */

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 
 #include "opal/include/clock.h"
+#include "opal/lines/lines.h"
+
+enum { PLACE_BYTES = 160 };
 
 void opal_report_begin(opal_story_t *story, const opal_census_t *census)
 {
@@ -14,15 +17,32 @@ void opal_report_begin(opal_story_t *story, const opal_census_t *census)
         opal_story_add(story, &census->processes[i]);
 }
 
+/* What was read of the files of the last process; those of the next one are often the same, but
+ * each process has them at other addresses. */
+static opal_lines_t *lines;
+static int lines_pid;
+
 static char *where(int pid, uint64_t address)
 {
-    (void)pid;
-    return opal_xprintf("0x%llx", (unsigned long long)address);
+    char text[PLACE_BYTES];
+    opal_location_t location = {.address = address};
+    if (lines == NULL || lines_pid != pid) {
+        if (lines != NULL)
+            opal_lines_close(lines);
+        lines = opal_lines_open(pid);
+        lines_pid = pid;
+    }
+    if (lines != NULL)
+        opal_lines_find(lines, address, &location);
+    return opal_xstrdup(opal_lines_describe(&location, text, sizeof text));
 }
 
 void opal_report_finish(opal_story_t *story)
 {
     opal_story_finish(story, opal_clock_nsec(), where);
+    if (lines != NULL)
+        opal_lines_close(lines);
+    lines = NULL;
 }
 
 char *opal_report_text(const opal_story_t *story)

@@ -161,7 +161,7 @@ static void name_wait(const opal_story_t *story, const opal_story_rank_t *rank,
     if (wait->is_loop)
         opal_text_add(text, ", again and again");
     if (wait->where != NULL)
-        opal_text_printf(text, ", at %s", wait->where);
+        opal_text_printf(text, ", in %s", wait->where);
 }
 
 void opal_story_name_wait(const opal_story_t *story, const opal_story_rank_t *rank,
