@@ -39,7 +39,8 @@ typedef struct ompi_operation {
     const char *state; /* what it waits for, if that is not plain; or NULL */
 } ompi_operation_t;
 
-void ompi_describe_operation(ompi_description_t *description, const ompi_operation_t *operation);
+OPAL_EXPORT void ompi_describe_operation(ompi_description_t *description,
+                                         const ompi_operation_t *operation);
 
 /* " comm=5", for other lines. The communicator gets a line of its own by ompi_describe_comms. */
 OPAL_EXPORT void ompi_describe_comm(ompi_description_t *description,

@@ -426,8 +426,9 @@ bool ompi_request_spin(ompi_request_t *const *requests, size_t count)
     return true;
 }
 
-/* What this thread waits for, and the same for a wait alone; NULL: nothing. */
-static _Thread_local const ompi_wait_t *current_wait;
+/* What this thread waits for, and the same for a wait alone; NULL: nothing, or a callback of the
+ * program has waited meanwhile. Other models of access to it call a function. */
+static _Thread_local const ompi_wait_t *current_wait __attribute__((tls_model("initial-exec")));
 static const ompi_request_t *waits_alone;
 
 /* False: it is done. */
@@ -497,13 +498,12 @@ OPAL_NOINLINE static void wait_with_loss(ompi_wait_t *wait)
 
 static void wait_for(ompi_wait_t *wait)
 {
-    const ompi_wait_t *outer = current_wait;
     current_wait = wait;
     if (opal_likely(!have_processes_left))
         ompi_wait_until(&wait->done);
     if (opal_unlikely(wait->missing > 0))
         wait_with_loss(wait);
-    current_wait = outer;
+    current_wait = NULL;
 }
 
 void ompi_request_wait(ompi_request_t *const *requests, size_t count, size_t wanted)

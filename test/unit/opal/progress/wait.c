@@ -5,6 +5,7 @@
 
 #include <time.h>
 
+#include "opal/include/clock.h"
 #include "test/unit/opal/progress/sleeper.h"
 
 static void setup(void)
@@ -322,6 +323,90 @@ START_TEST(an_early_wait_watches_at_once)
 }
 END_TEST
 
+/* -- waits that last ------------------------------------------------------------------------- */
+
+static int reports, ends;
+static uint64_t reported_since;
+static bool reported_loop;
+
+static void note_lasting(uint64_t since, bool is_loop)
+{
+    reported_since = since;
+    reported_loop = is_loop;
+    reports++;
+}
+
+static void note_over(bool is_loop)
+{
+    ck_assert_int_eq(is_loop, reported_loop);
+    ends++;
+}
+
+static const opal_wait_observer_t observer = {note_lasting, note_over};
+
+static int end_when_reported(void *unused OPAL_UNUSED)
+{
+    if (reports > 0)
+        atomic_store(&done, 1);
+    return reports > 0;
+}
+
+/* Nothing but the observer ends the wait. */
+START_TEST(a_wait_that_lasts_is_reported_and_ended)
+{
+    uint64_t begin = opal_clock_nsec();
+    opal_progress_add(end_when_reported, NULL);
+    opal_wait_set_observer(&observer);
+    opal_wait_until(&done, NULL);
+    opal_wait_set_observer(NULL);
+    opal_progress_remove(end_when_reported, NULL);
+    ck_assert_int_eq(reports, 1);
+    ck_assert_int_eq(ends, 1);
+    ck_assert(!reported_loop);
+    ck_assert_uint_ge(reported_since, begin);
+    ck_assert_uint_ge(opal_clock_nsec() - reported_since, 100 * OPAL_NSEC_PER_MSEC);
+}
+END_TEST
+
+static int find_when_asked(void *found)
+{
+    return *(int *)found;
+}
+
+static void look_for(uint64_t nsec)
+{
+    for (uint64_t end = opal_clock_nsec() + nsec; opal_clock_nsec() < end;)
+        opal_wait_look(NULL);
+}
+
+/* A loop of looks is reported while it lasts, ended by what comes, and then begins anew. */
+START_TEST(a_loop_of_looks_is_reported)
+{
+    int found = 0;
+    opal_progress_add(find_when_asked, &found);
+    opal_wait_set_observer(&observer);
+    while (reports == 0)
+        look_for(OPAL_NSEC_PER_MSEC);
+    ck_assert(reported_loop);
+    uint64_t first = reported_since;
+    while (reports == 1)
+        look_for(OPAL_NSEC_PER_MSEC);
+    ck_assert_uint_eq(reported_since, first);
+    ck_assert_int_eq(ends, 0);
+    found = 1;
+    opal_wait_look(NULL);
+    ck_assert_int_eq(ends, 1);
+    found = 0;
+    while (reports == 2)
+        look_for(OPAL_NSEC_PER_MSEC);
+    ck_assert_uint_gt(reported_since, first);
+    found = 1;
+    opal_wait_look(NULL);
+    opal_wait_set_observer(NULL);
+    opal_progress_remove(find_when_asked, &found);
+}
+END_TEST
+
 /* -- notifying ----------------------------------------------------------------------------- */
 
 START_TEST(who_is_awake_is_not_called)
@@ -352,6 +437,8 @@ static const unit_test_t tests[] = {
     {.test = &a_parked_thread_becomes_the_poller, .repeats = 5},
     {.test = &a_signal_ends_no_wait},
     {.test = &the_watch_comes_each_second},
+    {.test = &a_wait_that_lasts_is_reported_and_ended},
+    {.test = &a_loop_of_looks_is_reported},
     {.test = &an_early_wait_watches_at_once},
     {.test = &who_is_awake_is_not_called},
 };

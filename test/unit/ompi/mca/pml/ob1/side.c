@@ -311,6 +311,16 @@ ompi_communicator_t *ompi_comm_find(uint32_t context OPAL_UNUSED)
     return NULL;
 }
 
+void ompi_comm_for_each(void (*each)(ompi_communicator_t *comm, void *context) OPAL_UNUSED,
+                        void *context OPAL_UNUSED)
+{
+}
+
+void ompi_describe_operation(ompi_description_t *description OPAL_UNUSED,
+                             const ompi_operation_t *operation OPAL_UNUSED)
+{
+}
+
 ompi_errhandler_t ompi_errors_are_fatal, ompi_errors_return, ompi_errors_abort;
 ompi_info_t ompi_info_env;
 
