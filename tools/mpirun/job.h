@@ -96,6 +96,7 @@ typedef struct options {
     stdin_mode_t stdin_mode;
     unsigned stdin_rank;   /* with STDIN_ONE */
     double timeout;        /* seconds; 0: none */
+    unsigned ask;          /* the process of a running job that is to be shown; 0: none */
     double report_hang;    /* seconds without a move; 0: no report; below 0: not given */
     char *output_dir;      /* NULL: output goes where mpirun's goes */
     opal_strings_t mca;    /* NAME=VALUE */

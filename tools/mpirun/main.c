@@ -181,6 +181,21 @@ static int serve(job_t *job, int fd)
     return front_run(job, opal_launcher_params.kill_grace, fd);
 }
 
+/* --ask PID: mica-ps, which is installed beside mpirun. Returns on a failure alone. */
+static int ask(unsigned pid)
+{
+    char path[PATH_MAX], number[16];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    path[length > 0 ? length : 0] = 0;
+    char *slash = strrchr(path, '/');
+    snprintf(number, sizeof number, "%u", pid);
+    char *program = opal_xprintf("%.*s/mica-ps", slash != NULL ? (int)(slash - path) : 0, path);
+    execl(program, "mica-ps", number, (char *)NULL);
+    opal_log_error("--ask: cannot run %s: %s", program, strerror(errno));
+    free(program);
+    return STATUS_TROUBLE;
+}
+
 /* The descriptor of --serve; -1: that is not what is asked for. */
 static int parse_serve(int argc, char **argv)
 {
@@ -205,7 +220,10 @@ int main(int argc, char **argv)
         else if (job.options.version)
             puts("mpirun (" PACKAGE_NAME ") " PACKAGE_VERSION);
         bool prints_only = job.options.help || job.options.version;
-        status = !prints_only ? run(&job) : opal_log_flush_stdout() ? 0 : STATUS_TROUBLE;
+        if (job.options.ask != 0 && !prints_only)
+            status = ask(job.options.ask);
+        else
+            status = !prints_only ? run(&job) : opal_log_flush_stdout() ? 0 : STATUS_TROUBLE;
     }
     job_free(&job);
     return status;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpirun's own options, with the names that Open MPI and MPICH have for them. */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -163,6 +164,12 @@ static bool take_report_hang(cursor_t *cursor, const char *option, char **values
            option_refuse(cursor, option, values[0], "a number of seconds up to 1e8; 0: no report");
 }
 
+static bool take_ask(cursor_t *cursor, const char *option, char **values)
+{
+    return number_parse_unsigned(values[0], 1, INT_MAX, &cursor->job->options.ask) ||
+           option_refuse(cursor, option, values[0], "the process number of mpirun or of a rank");
+}
+
 /* A switch: sets one bool of the options. */
 #define SWITCH(function, member, state)                                                            \
     static bool function(cursor_t *cursor, const char *option, char **values)                      \
@@ -216,6 +223,8 @@ const option_row_t options_own[] = {
      "end the job with status 110 after this time (default: MPIEXEC_TIMEOUT)", OPTION_RECORDED},
     {"report-hang", "SECONDS", take_report_hang,
      "print who waits for whom when nothing has moved for so long; 0: never (default: 60 on a terminal)", OPTION_RECORDED},
+    {"ask", "PID", take_ask,
+     "start nothing; show the ranks of a running job, and who waits for whom, as mica-ps does", OPTION_RECORDED},
     {"show", "", take_show, "print the command that would start the job, and start nothing", OPTION_RECORDED},
     {"verbose v", "", take_verbose, "print what is done", OPTION_RECORDED},
     {"quiet q", "", take_quiet, "print no warnings, only errors", OPTION_RECORDED},

@@ -211,7 +211,8 @@ static int parse_app_options(cursor_t *cursor, int argc, char **argv)
 /* True if a context may lack a program: with --help, or if it names an --app file. */
 static bool may_lack_program(const cursor_t *cursor, size_t apps_before)
 {
-    if (cursor->job->options.help || cursor->job->options.version)
+    const options_t *options = &cursor->job->options;
+    if (options->help || options->version || options->ask != 0)
         return true;
     if (cursor->job->app_count == apps_before) {
         opal_log_error("%sno program to run is given; mpirun --help shows how", cursor->origin);

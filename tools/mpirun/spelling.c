@@ -99,6 +99,7 @@ static const spelling_row_t rows[] = {
                       "SLURM_STDERRMODE=FILE.%t it writes files"),
         PRTERUN(WORDS, "--output dir=%s:nojobid"),
         HYDRA(REFUSED, "it makes no directories; mpiexec.hydra -outfile-pattern writes files")}},
+    {"ask", NULL, DONE},
     {"report-hang", NULL, {SRUN(REFUSED, no_watch), PRTERUN(REFUSED, no_watch), HYDRA(REFUSED, no_watch)}},
     {"timeout", NULL, {SRUN(REFUSED, "it counts minutes; SLURM_TIMELIMIT=MINUTES in the environment sets a limit"),
         PRTERUN(WORDS, "--timeout %u"), HYDRA(VARIABLE, "MPIEXEC_TIMEOUT=%u")}},
