@@ -144,7 +144,7 @@ static void add_operations(const opal_story_t *story, const opal_story_rank_t *r
             operation->kind < OPAL_STORY_PROBE)
             opal_text_add(text,
                           operation->kind == OPAL_STORY_SEND ? " for a send" : " for a receive");
-        else if (operation->kind == OPAL_STORY_COLLECTIVE && wait->needs > 0)
+        else if (strncmp(operation->name, "MPI_I", 5) == 0) /* not blocking: in MPI_Wait */
             opal_text_printf(text, " for %s", operation->name);
         add_operation(story, rank, operation, text);
     }
