@@ -150,7 +150,8 @@ typedef struct printer {
     bool parsable;
 } rule_printer_t;
 
-static void print_rule(void *context, const char *where, size_t bytes, const char *way)
+static void print_rule(void *context, const char *where, size_t bytes, const char *way,
+                       const char *parameter)
 {
     rule_printer_t *printer = context;
     if (printer->parsable) {
@@ -164,7 +165,9 @@ static void print_rule(void *context, const char *where, size_t bytes, const cha
     if (printer->where == NULL || strcmp(where, printer->where) != 0)
         printf("  %s\n", where);
     printer->where = where;
-    printf("    from %7zu bytes  %s\n", bytes, way);
+    bool names = parameter != NULL && bytes > 0;
+    printf("    from %7zu bytes  %s%s%s%s\n", bytes, way, names ? " (" : "", names ? parameter : "",
+           names ? ")" : "");
 }
 
 void report_protocols(bool parsable)

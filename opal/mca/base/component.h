@@ -29,7 +29,7 @@
 #include "opal/mca/base/param.h"
 
 enum {
-    OPAL_COMPONENT_ABI = 6, /* goes up when this header or a framework's changes */
+    OPAL_COMPONENT_ABI = 7, /* goes up when this header or a framework's changes */
     OPAL_REASON_MAX_BYTES = 256,
     OPAL_PRIORITY_MAX = 100,
 };
@@ -65,8 +65,13 @@ typedef void opal_gate_fn_t(opal_answer_t *answer);
 /* Adds a line to the notes, before or after it answers. */
 OPAL_EXPORT void opal_answer_note(opal_answer_t *answer, const char *format, ...) OPAL_PRINTF(2, 3);
 
-/* Gets a rule: from so many bytes on, a message from memory of this kind goes this way. */
-typedef void opal_rule_fn_t(void *context, const char *where, size_t bytes, const char *way);
+/* Gets a rule: from so many bytes on, a message from memory of this kind goes this way.
+ * `parameter`: the full name of the one that sets these bytes; NULL: none does. */
+typedef void opal_rule_fn_t(void *context, const char *where, size_t bytes, const char *way,
+                            const char *parameter);
+
+/* The `where` of memory that is in the node's region. */
+#define OPAL_RULE_SHARED_HEAP "from the shared heap"
 
 typedef struct opal_component {
     int abi;                        /* OPAL_COMPONENT_ABI */

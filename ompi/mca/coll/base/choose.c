@@ -268,7 +268,8 @@ void ompi_coll_table_tell(const ompi_coll_table_t *table, opal_rule_fn_t *say, v
                 opal_text_printf(&way, ", on one node");
             if (rule[i].algorithm->needs & OMPI_COLL_EVEN)
                 opal_text_printf(&way, ", if all %s have the same number of ranks", table->ranks);
-            say(context, family_names[family], rule[i].bytes, opal_text_string(&way));
+            say(context, family_names[family], rule[i].bytes, opal_text_string(&way),
+                table->parameter);
             opal_text_free(&way);
         }
     }

@@ -76,11 +76,13 @@ static opal_status_t open_limits(void)
 static void tell_limits(const ompi_coll_sm_limits_t *limits, const char *where, opal_rule_fn_t *say,
                         void *context)
 {
-    say(context, where, 0, "packed, through the shared area");
+    static const char parameter[] = "coll_sm_max_bytes";
+    say(context, where, 0, "packed, through the shared area", NULL);
     say(context, where, limits->mapped_bytes + 1,
-        "in place, in memory that all ranks have mapped; else through the area");
+        "in place, in memory that all ranks have mapped; else through the area", parameter);
     say(context, where, limits->area_bytes + 1,
-        "in place; by system calls in other memory, if they are permitted; else by messages");
+        "in place; by system calls in other memory, if they are permitted; else by messages",
+        parameter);
 }
 
 static void tell_rules(opal_rule_fn_t *say, void *context)

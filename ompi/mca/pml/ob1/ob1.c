@@ -243,8 +243,9 @@ static void ob1_rules(opal_rule_fn_t *say, void *context)
 {
     static const char frames[] = "what is sent in frames";
     say(context, frames, 0,
-        "at once, whether the receiver has asked for it or not, while there is credit");
-    say(context, frames, ob1_rendezvous_limit + 1, "when the receiver has asked for it");
+        "at once, whether the receiver has asked for it or not, while there is credit", NULL);
+    say(context, frames, ob1_rendezvous_limit + 1, "when the receiver has asked for it",
+        "pml_ob1_rendezvous_limit");
 }
 
 OPAL_EXPORT extern const opal_component_t mca_pml_ob1_component;

@@ -401,25 +401,28 @@ static void sm_query(opal_answer_t *answer)
 /* Where a pair of ranks measures, the rule names both ways. */
 static void sm_rules(opal_rule_fn_t *say, void *context)
 {
-    static const char heap[] = "from the shared heap", other[] = "from other memory";
-    say(context, heap, 0, "one frame, copied into the ring and out of it");
-    say(context, heap, direct_limit, "the receiver copies it out of the sender's buffer");
+    static const char heap[] = OPAL_RULE_SHARED_HEAP, other[] = "from other memory";
+    static const char eager[] = "btl_sm_eager_limit";
+    say(context, heap, 0, "one frame, copied into the ring and out of it", NULL);
+    say(context, heap, direct_limit, "the receiver copies it out of the sender's buffer",
+        "btl_sm_direct_limit");
     if (direct_limit <= eager_limit)
         say(context, heap, eager_limit + 1,
-            "the same, or frames where that pair has measured them to be faster");
+            "the same, or frames where that pair has measured them to be faster", eager);
     say(context, heap, sm_share_min_bytes(PACE_DIRECT),
-        "of what is not sent in frames, the sender copies a half");
-    say(context, other, 0, "one frame, copied into the ring and out of it");
+        "of what is not sent in frames, the sender copies a half", NULL);
+    say(context, other, 0, "one frame, copied into the ring and out of it", NULL);
     say(context, other, eager_limit + 1,
         sm_use_cma == SM_CMA_NO ? "frames (btl_sm_use_cma is no)"
         : sm_use_cma == SM_CMA_ALWAYS
             ? "process_vm_readv (btl_sm_use_cma is always), or frames "
               "where the system forbids it"
             : "frames, or process_vm_readv where the system permits it and "
-              "that pair has measured it to be faster");
+              "that pair has measured it to be faster",
+        eager);
     if (sm_use_cma != SM_CMA_NO)
         say(context, other, sm_share_min_bytes(PACE_CMA),
-            "of what is not sent in frames, the sender writes a half");
+            "of what is not sent in frames, the sender writes a half", NULL);
 }
 
 OPAL_EXPORT extern const opal_component_t mca_btl_sm_component;

@@ -330,12 +330,14 @@ static void sock_query(opal_answer_t *answer)
 static void sock_rules(opal_rule_fn_t *say, void *context)
 {
     static const char over[] = "over TCP";
-    say(context, over, 0, "one frame, collected before it is delivered");
+    say(context, over, 0, "one frame, collected before it is delivered", NULL);
     say(context, over, sock_eager_limit + 1,
-        "sent without asking; the rest goes straight into the receiver's buffer");
+        "sent without asking; the rest goes straight into the receiver's buffer",
+        "btl_sock_eager_limit");
     say(context, over, sock_stream_limit + 1,
         "when the receiver has asked for it, in parts, out of the sender's buffer into the "
-        "receiver's");
+        "receiver's",
+        "btl_sock_stream_limit");
 }
 
 OPAL_EXPORT extern const opal_component_t mca_btl_sock_component;
