@@ -93,8 +93,8 @@ static void lasts(uint64_t since, bool is_loop)
     if (strstr(function, "robe") != NULL) /* MPI_Probe, MPI_Improbe */
         describe_probe(&description);
     ompi_comm_for_each(describe_collective, &description);
-    if (ompi_pml->describe != NULL)
-        ompi_pml->describe(&description, is_loop);
+    if (ompi_pml->describe_waits != NULL)
+        ompi_pml->describe_waits(&description, is_loop);
     if (needs > 0) {
         opal_roll_line(text, "needs");
         opal_roll_add(text, " operations=%zu", needs);

@@ -17,6 +17,7 @@
 #define OMPI_MCA_PML_H
 
 #include "opal/include/status.h"
+#include "opal/util/text.h"
 #include "ompi/communicator/communicator.h"
 #include "ompi/datatype/datatype.h"
 #include "ompi/request/request.h"
@@ -76,7 +77,7 @@ extern ompi_message_t ompi_message_no_process;
 
 struct ompi_description;
 
-/* Every slot is required, except `leave`, `network`, `describe` and the last three. */
+/* Every slot is required, except `leave`, `network`, the two `describe` ones and the last three. */
 typedef struct ompi_pml_ops {
     int max_tag;            /* MPI_TAG_UB: of all contexts but the collective one */
     uint32_t internal_tags; /* tags of the collective context are below it; a power of two, at
@@ -144,7 +145,11 @@ typedef struct ompi_pml_ops {
     /* Describes (ompi/request/describe.h) the messages that have come and that no receive has
      * matched, and the receives that the call of this process is made of; with `all` the user's
      * messages that are not done, too. NULL: the network knows. */
-    void (*describe)(struct ompi_description *description, bool all);
+    void (*describe_waits)(struct ompi_description *description, bool all);
+
+    /* Adds a phrase for a person about the path to a process (its index), the same in all processes
+     * that have such a path: "sm: ring of 256 KiB, ...". Connects nothing. NULL: nothing to say. */
+    void (*describe)(uint32_t process, opal_text_t *text);
 
     /*
      * The unlocked fast path: called without ompi_lock, by any number of threads at a time, also

@@ -52,6 +52,11 @@ void ompi_mpool_start(ompi_mpool_leave_pinned_t asked)
     pinned = ompi_mpool_decide(asked, use_mem_hooks, opal_memory_support());
 }
 
+ompi_mpool_leave_pinned_t ompi_mpool_leave_pinned(void)
+{
+    return pinned;
+}
+
 bool ompi_mpool_uses_mem_hooks(void)
 {
     return use_mem_hooks;

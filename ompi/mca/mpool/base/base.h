@@ -13,6 +13,9 @@ OPAL_EXPORT extern opal_framework_t mca_mpool_framework;
  * effect, and warns if it cannot be. */
 OPAL_EXPORT void ompi_mpool_start(ompi_mpool_leave_pinned_t asked);
 
+/* What ompi_mpool_start has decided. */
+OPAL_EXPORT ompi_mpool_leave_pinned_t ompi_mpool_leave_pinned(void);
+
 /* For components: whether mpool_use_mem_hooks asks for memory events of pools that keep nothing. */
 OPAL_EXPORT bool ompi_mpool_uses_mem_hooks(void);
 

@@ -26,6 +26,7 @@ static const opal_slot_t pml_slots[] = {
     OPAL_SLOT_OPTIONAL(ompi_pml_ops_t, leave),
     OPAL_SLOT_REQUIRED(ompi_pml_ops_t, meet),
     OPAL_SLOT_OPTIONAL(ompi_pml_ops_t, network),
+    OPAL_SLOT_OPTIONAL(ompi_pml_ops_t, describe_waits),
     OPAL_SLOT_OPTIONAL(ompi_pml_ops_t, describe),
     OPAL_SLOT_OPTIONAL(ompi_pml_ops_t, try_send_unlocked),
     OPAL_SLOT_OPTIONAL(ompi_pml_ops_t, try_recv_unlocked),

@@ -174,6 +174,12 @@ static void stop(void *state OPAL_UNUSED)
 
 static opal_status_t start(void *state);
 
+static void network_describe(uint32_t process, opal_text_t *text)
+{
+    const char *phrase = cm_mtl->describe(process);
+    opal_text_printf(text, "network%s%s", phrase != NULL ? ": " : "", phrase != NULL ? phrase : "");
+}
+
 /* By the network alone; the limits are the mtl's. */
 static ompi_pml_ops_t network_ops = {
     .start = start,
@@ -193,6 +199,7 @@ static ompi_pml_ops_t network_ops = {
     .probe = cm_probe,
     .imrecv = cm_imrecv,
     .network = &network_ops,
+    .describe = network_describe,
 };
 
 static ompi_pml_ops_t hybrid_ops = {.start = start, .stop = stop, .network = &network_ops};

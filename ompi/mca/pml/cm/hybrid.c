@@ -670,8 +670,16 @@ void cm_hybrid_stop(void)
     comm_count = 0;
 }
 
+static void hybrid_describe(uint32_t process, opal_text_t *text)
+{
+    const ompi_pml_ops_t *path = is_intranode[process] ? intranode : internode;
+    if (path->describe != NULL)
+        path->describe(process, text);
+}
+
 void cm_hybrid_fill_in(ompi_pml_ops_t *ops)
 {
+    ops->describe = hybrid_describe;
     ops->flush = hybrid_flush;
     ops->leave = hybrid_leave;
     ops->meet = hybrid_meet;

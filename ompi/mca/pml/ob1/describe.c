@@ -121,7 +121,7 @@ static void describe_sends(ompi_communicator_t *comm, void *context)
     }
 }
 
-void ob1_describe(ompi_description_t *description, bool all)
+void ob1_describe_waits(ompi_description_t *description, bool all)
 {
     walk_t walk = {.description = description};
     ompi_comm_for_each(describe_receives, &walk);

@@ -125,6 +125,19 @@ static void ob1_stop(void *state OPAL_UNUSED)
     ob1_deliver_end();
 }
 
+static void ob1_describe(uint32_t process, opal_text_t *text)
+{
+    ob1_peer_t *peer = ob1_peer(opal_process(process));
+    if (peer == NULL) {
+        opal_text_add(text, "no transport reaches it");
+        return;
+    }
+    const opal_btl_ops_t *ops = peer->btl->ops;
+    const char *phrase = ops->describe != NULL ? ops->describe(peer->btl) : NULL;
+    opal_text_printf(text, "%s%s%s", ops->name, phrase != NULL ? ": " : "",
+                     phrase != NULL ? phrase : "");
+}
+
 static const ompi_pml_ops_t ob1_ops = {
     .max_tag = INT_MAX,
     .internal_tags = UINT32_C(1) << 31,
@@ -144,6 +157,7 @@ static const ompi_pml_ops_t ob1_ops = {
     .iprobe = ob1_iprobe,
     .probe = ob1_probe,
     .imrecv = ob1_imrecv,
+    .describe_waits = ob1_describe_waits,
     .describe = ob1_describe,
     .try_send_unlocked = ob1_try_send_unlocked,
     .try_recv_unlocked = ob1_try_recv_unlocked,

@@ -323,7 +323,7 @@ static inline bool ob1_is_from(const ompi_communicator_t *comm, int source, uint
 
 void ob1_describe_receive(const ob1_receive_t *receive, ompi_description_t *description);
 void ob1_describe_send(const ob1_send_t *send, ompi_description_t *description);
-void ob1_describe(ompi_description_t *description, bool all);
+void ob1_describe_waits(ompi_description_t *description, bool all);
 
 /* -- peer.c -- */
 

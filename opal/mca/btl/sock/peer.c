@@ -330,18 +330,11 @@ static opal_status_t sock_connect(void *state OPAL_UNUSED, opal_process_t *proce
     return OPAL_SUCCESS;
 }
 
-static const char *sock_describe(opal_btl_peer_t *base)
+static const char *sock_describe(opal_btl_peer_t *base OPAL_UNUSED)
 {
-    static char text[3 * SOCK_IP_TEXT_BYTES];
-    sock_peer_t *peer = (sock_peer_t *)base;
-    char ends[2 * SOCK_IP_TEXT_BYTES];
-    unsigned links = 0;
-    if (peer->links[0] == NULL)
-        return "TCP, not connected yet";
-    for (unsigned i = 0; i < SOCK_MAX_LINKS; i++)
-        links += peer->links[i] != NULL;
-    snprintf(text, sizeof text, "TCP %s, %u connection%s", sock_link_ends(peer->links[0], ends),
-             links, links == 1 ? "" : "s");
+    static char text[sizeof sock.interfaces + 32];
+    bool is_known = sock.interfaces[0] != 0;
+    snprintf(text, sizeof text, "TCP%s%s", is_known ? " over " : "", sock.interfaces);
     return text;
 }
 

@@ -3,6 +3,7 @@
 #include "opal/mca/btl/sock/sock.h"
 
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "opal/mca/btl/base/base.h"
@@ -130,6 +131,19 @@ static int sock_progress(void *state OPAL_UNUSED)
 
 /* -- starting and stopping ------------------------------------------------------------------- */
 
+static void name_interfaces(const sock_addresses_t *chosen)
+{
+    opal_strings_t names = {0};
+    for (size_t i = 0; i < chosen->count; i++) {
+        if (!opal_strings_has(&names, chosen->items[i].name))
+            opal_strings_add(&names, chosen->items[i].name);
+    }
+    char *all = opal_strings_join(&names, ", ");
+    snprintf(sock.interfaces, sizeof sock.interfaces, "%s", all);
+    free(all);
+    opal_strings_free(&names);
+}
+
 /* The addresses of this host that are published. */
 static opal_status_t fill_modex(void)
 {
@@ -142,6 +156,7 @@ static opal_status_t fill_modex(void)
         if (*opal_text_string(&message) != '\0')
             opal_log_warning("%s", opal_text_string(&message));
         sock_modex_fill(&sock.modex, &chosen);
+        name_interfaces(&chosen);
     } else if (*opal_text_string(&message) != '\0') {
         opal_log_error("%s", opal_text_string(&message));
     }

@@ -129,6 +129,7 @@ extern unsigned sock_max_links, sock_timeout_sec, sock_connect_sec;
 typedef struct sock {
     sock_identity_t identity;
     sock_modex_t modex;
+    char interfaces[96];          /* their names: "lo, eth0" */
     opal_list_t peers;            /* sock_peer_t */
     sock_link_t **hot;            /* links with heat */
     unsigned hot_count, hot_room; /* room for all links */
