@@ -81,6 +81,11 @@ typedef struct ompi_coll_ops {
      */
     int (*comm_add)(ompi_communicator_t *comm, void **state);
     void (*comm_remove)(ompi_communicator_t *comm, void *state);
+
+    /* Names the algorithm by which `run` (or the schedule of build, run at once) carries out such a
+     * call, once the communicator has had a collective; NULL: the call is not taken. The buffers
+     * are not looked at. Does nothing else. The slot may be NULL. */
+    const char *(*explain)(const ompi_coll_call_t *call, const void *state);
 } ompi_coll_ops_t;
 
 /* -- for the rest of the library (base/) ------------------------------------------------ */
@@ -89,6 +94,9 @@ typedef struct ompi_coll_ops {
 OPAL_EXPORT int ompi_coll_run(const ompi_coll_call_t *call);
 int ompi_coll_begin(const ompi_coll_call_t *call, ompi_request_t **request);
 int ompi_coll_prepare(const ompi_coll_call_t *call, ompi_request_t **request);
+
+/* Names the component and the algorithm that carry out such a blocking call; NULL: unknown. */
+const char *ompi_coll_explain(const ompi_coll_call_t *call, const char **component);
 
 /* What tools are told of a call, but for its number and its error. */
 ompi_event_collective_t ompi_coll_describe(const ompi_coll_call_t *call, ompi_event_form_t form);

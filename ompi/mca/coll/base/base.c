@@ -12,11 +12,9 @@
 #include "ompi/mca/coll/base/counts.h"
 
 static const opal_slot_t coll_slots[] = {
-    OPAL_SLOT_OPTIONAL(ompi_coll_ops_t, run),
-    OPAL_SLOT_REQUIRED(ompi_coll_ops_t, build),
-    OPAL_SLOT_OPTIONAL(ompi_coll_ops_t, comm_add),
-    OPAL_SLOT_OPTIONAL(ompi_coll_ops_t, comm_remove),
-    {0},
+    OPAL_SLOT_OPTIONAL(ompi_coll_ops_t, run),      OPAL_SLOT_REQUIRED(ompi_coll_ops_t, build),
+    OPAL_SLOT_OPTIONAL(ompi_coll_ops_t, comm_add), OPAL_SLOT_OPTIONAL(ompi_coll_ops_t, comm_remove),
+    OPAL_SLOT_OPTIONAL(ompi_coll_ops_t, explain),  {0},
 };
 
 opal_framework_t mca_coll_framework = {
@@ -235,6 +233,20 @@ int ompi_coll_run(const ompi_coll_call_t *call)
         error = ompi_coll_check_meet(comm);
     uint64_t number = comm->checked;
     return error == MPI_SUCCESS ? ompi_coll_check_end(comm, number, run_visibly(call)) : error;
+}
+
+const char *ompi_coll_explain(const ompi_coll_call_t *call, const char **component)
+{
+    void *const *states = call->comm->coll;
+    for (size_t i = 0; i < chosen_count; i++) {
+        if (!has_part_in(call->comm, i) || ops_at(i)->explain == NULL)
+            continue;
+        const char *algorithm = ops_at(i)->explain(call, states[i]);
+        *component = mca_coll_framework.candidates[i].name;
+        if (algorithm != NULL)
+            return algorithm;
+    }
+    return NULL;
 }
 
 int ompi_coll_build(const ompi_coll_call_t *call, ompi_schedule_t *schedule)

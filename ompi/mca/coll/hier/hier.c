@@ -8,6 +8,7 @@
 
 #include "opal/mca/base/component.h"
 #include "opal/mca/base/diagnostic.h"
+#include "opal/mca/base/pvar.h"
 #include "opal/node/node.h"
 #include "opal/process/job.h"
 #include "ompi/mca/coll/base/tuning.h"
@@ -99,6 +100,39 @@ static const ompi_coll_algorithm_t algorithms[OMPI_FAMILIES][OMPI_COLL_ALGORITHM
     [OMPI_FAMILY_SCATTER] = {FLAT, {"leaders", hier_scatter_leaders, OMPI_COLL_SAME_SIZES}},
 };
 
+static opal_counter_t counts[OMPI_FAMILIES][OMPI_COLL_ALGORITHMS_MAX];
+
+/* `number` is the algorithm's in `algorithms`. */
+#define USES(family, number, id)                                                                   \
+    {                                                                                              \
+        .name = id, .class = OPAL_PVAR_COUNTER, .value = &counts[OMPI_FAMILY_##family][number],    \
+        .prose = "How often this way over levels was used, also in a part of a collective over "   \
+                 "several levels"                                                                  \
+    }
+
+static const opal_pvar_row_t pvars[] = {
+    USES(ALLGATHER, 1, "allgather_leaders"),
+    USES(ALLGATHER, 2, "allgather_parallel"),
+    USES(ALLREDUCE, 1, "allreduce_leaders"),
+    USES(ALLREDUCE, 2, "allreduce_parallel"),
+    USES(ALLTOALL, 1, "alltoall_leaders"),
+    USES(ALLTOALL, 2, "alltoall_parallel"),
+    USES(BARRIER, 1, "barrier_leaders"),
+    USES(BCAST, 1, "bcast_leaders"),
+    USES(BCAST, 2, "bcast_parallel"),
+    USES(BCAST, 3, "bcast_pipelined"),
+    USES(EXSCAN, 1, "exscan_leaders"),
+    USES(GATHER, 1, "gather_leaders"),
+    USES(REDUCE, 1, "reduce_leaders"),
+    USES(REDUCE, 2, "reduce_parallel"),
+    USES(REDUCE, 3, "reduce_pipelined"),
+    USES(REDUCE_SCATTER, 1, "reduce_scatter_leaders"),
+    USES(REDUCE_SCATTER, 2, "reduce_scatter_parallel"),
+    USES(SCAN, 1, "scan_leaders"),
+    USES(SCATTER, 1, "scatter_leaders"),
+    {0},
+};
+
 static ompi_coll_table_t rules = {.algorithms = algorithms,
                                   .parameter = "coll_hier_table",
                                   .preset = OMPI_COLL_HIER_TABLE,
@@ -179,16 +213,19 @@ static bool keeps_order(const hier_comm_t *self, const ompi_coll_call_t *call,
 }
 
 /* NULL: the call is not taken. */
-static ompi_coll_algorithm_fn_t *choose(const hier_comm_t *self, const ompi_coll_call_t *call)
+static const ompi_coll_algorithm_t *choose(const hier_comm_t *self, const ompi_coll_call_t *call,
+                                           ompi_coll_family_t *family)
 {
     if (self->stage != HIER_READY || has_own_counts(call->kind))
         return NULL;
     ompi_coll_measure_t measure = ompi_coll_measure(call, self->comm->rank, self->comm->size);
+    *family = measure.family;
     if (measure.bytes == 0 || !keeps_order(self, call, &measure))
         return NULL;
     if (self->is_even)
         measure.holds |= OMPI_COLL_EVEN;
-    return ompi_coll_choose(&rules, &measure, self->parts)->build;
+    const ompi_coll_algorithm_t *chosen = ompi_coll_choose(&rules, &measure, self->parts);
+    return chosen->build != NULL ? chosen : NULL;
 }
 
 static int build(const ompi_coll_call_t *call, void *state, ompi_schedule_t *schedule, bool *taken)
@@ -198,12 +235,14 @@ static int build(const ompi_coll_call_t *call, void *state, ompi_schedule_t *sch
     int error = self->stage == HIER_NEW ? hier_grid_make(self) : MPI_SUCCESS;
     if (error != MPI_SUCCESS)
         return error;
-    ompi_coll_algorithm_fn_t *chosen = choose(self, call);
+    ompi_coll_family_t family;
+    const ompi_coll_algorithm_t *chosen = choose(self, call, &family);
     *taken = chosen != NULL;
     if (chosen == NULL)
         return MPI_SUCCESS;
+    opal_count(&counts[family][chosen - algorithms[family]], 1);
     schedule->is_exact = schedule->relays = true;
-    return chosen(call, schedule);
+    return chosen->build(call, schedule);
 }
 
 static int run(const ompi_coll_call_t *call, void *state, bool *taken)
@@ -215,8 +254,16 @@ static int run(const ompi_coll_call_t *call, void *state, bool *taken)
         error = hier_grid_agree(self);
     if (error != MPI_SUCCESS)
         return error;
-    *taken = choose(self, call) != NULL;
+    ompi_coll_family_t family;
+    *taken = choose(self, call, &family) != NULL;
     return *taken ? ompi_coll_run_schedule(call, state) : MPI_SUCCESS;
+}
+
+static const char *explain(const ompi_coll_call_t *call, const void *state)
+{
+    ompi_coll_family_t family;
+    const ompi_coll_algorithm_t *chosen = choose(state, call, &family);
+    return chosen != NULL ? chosen->name : NULL;
 }
 
 /* -- communicators --------------------------------------------------------------------------- */
@@ -251,6 +298,7 @@ static const ompi_coll_ops_t hier_ops = {
     .build = build,
     .comm_add = comm_add,
     .comm_remove = comm_remove,
+    .explain = explain,
 };
 
 hier_comm_t *hier_of(const ompi_coll_call_t *call)
@@ -276,6 +324,7 @@ const opal_component_t mca_coll_hier_component = {
     OPAL_COMPONENT_HEAD(coll, hier),
     .prose = "collectives by levels: within nodes and domains, and between them",
     .params = params,
+    .pvars = pvars,
     .open = open_settings,
     .query = query,
     .rules = tell_rules,

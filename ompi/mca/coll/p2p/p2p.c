@@ -82,6 +82,18 @@ static const opal_bound_row_t bound[] = {
 
 /* -- calls --------------------------------------------------------------------------------- */
 
+/* Not of neighbours and intercommunicators. NULL: there is no data to move. */
+static const ompi_coll_algorithm_t *choose(const ompi_coll_call_t *call, const p2p_comm_t *own,
+                                           int rank, int size, ompi_coll_family_t *family)
+{
+    ompi_coll_measure_t measure = ompi_coll_measure(call, rank, size);
+    *family = measure.family;
+    if (measure.bytes == 0)
+        return NULL;
+    measure.holds |= own->holds;
+    return ompi_coll_choose(rules_of(call->comm, own), &measure, size);
+}
+
 static int build(const ompi_coll_call_t *call, void *state, ompi_schedule_t *schedule,
                  bool *taken OPAL_UNUSED)
 {
@@ -92,21 +104,29 @@ static int build(const ompi_coll_call_t *call, void *state, ompi_schedule_t *sch
         return p2p_inter(call, schedule);
     if (call->kind >= OMPI_NEIGHBOR_ALLGATHER)
         return p2p_neighbor_linear(call, schedule);
-    ompi_coll_measure_t measure = ompi_coll_measure(call, schedule->rank, size);
-    if (measure.bytes == 0)
+    ompi_coll_family_t family;
+    const ompi_coll_algorithm_t *chosen = choose(call, state, schedule->rank, size, &family);
+    if (chosen == NULL)
         return MPI_SUCCESS;
-    const p2p_comm_t *own = state;
-    measure.holds |= own->holds;
-    const ompi_coll_algorithm_t *chosen =
-        ompi_coll_choose(rules_of(call->comm, own), &measure, size);
-    opal_count(&p2p_counts[measure.family][chosen - p2p_rules.algorithms[measure.family]], 1);
+    opal_count(&p2p_counts[family][chosen - p2p_rules.algorithms[family]], 1);
     return chosen->build(call, schedule);
+}
+
+static const char *explain(const ompi_coll_call_t *call, const void *state)
+{
+    ompi_coll_family_t family;
+    const ompi_communicator_t *comm = call->comm;
+    if (ompi_comm_is_inter(comm) || call->kind >= OMPI_NEIGHBOR_ALLGATHER)
+        return "linear";
+    const ompi_coll_algorithm_t *chosen = choose(call, state, comm->rank, comm->size, &family);
+    return chosen != NULL ? chosen->name : "nothing to move";
 }
 
 static const ompi_coll_ops_t p2p_ops = {
     .build = build,
     .comm_add = comm_add,
     .comm_remove = comm_remove,
+    .explain = explain,
 };
 
 static void query(opal_answer_t *answer)

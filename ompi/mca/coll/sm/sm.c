@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "opal/mca/base/component.h"
+#include "opal/mca/base/pvar.h"
 #include "opal/process/job.h"
 #include "ompi/check/check.h"
 #include "ompi/mca/coll/sm/direct.h"
@@ -48,6 +49,20 @@ static const opal_param_row_t params[] = {
     {.name = "seen_bytes", .removed = "coll_sm_max_bytes is for mapped memory, too"},
     {.name = "pair_seen_bytes", .removed = "coll_sm_max_bytes is for any number of ranks"},
     {.name = "pair_later_bytes", .removed = "coll_sm_nonblocking_bytes is for any number of ranks"},
+    {0},
+};
+
+static opal_counter_t counts[SM_PROTOCOLS];
+
+static const opal_pvar_row_t pvars[] = {
+    {.name = "packed",
+     .class = OPAL_PVAR_COUNTER,
+     .value = &counts[SM_SHORT],
+     .prose = "How many blocking collectives have moved their data through the shared area"},
+    {.name = "in_place",
+     .class = OPAL_PVAR_COUNTER,
+     .value = &counts[SM_DIRECT],
+     .prose = "How many blocking collectives have read their data where it was"},
     {0},
 };
 
@@ -359,7 +374,22 @@ static int run(const ompi_coll_call_t *call, void *state, bool *taken)
         sm_signature(call->comm->call_digest, bytes, protocol, is_mismatch(self, call));
     int error = carry_out(self, call, chosen, bytes);
     *taken = error != SM_FALL_BACK;
-    return *taken ? error : MPI_SUCCESS;
+    if (opal_unlikely(!*taken))
+        return MPI_SUCCESS;
+    opal_count(&counts[protocol], 1);
+    return error;
+}
+
+static const char *explain(const ompi_coll_call_t *call, const void *state)
+{
+    static const char *const names[SM_PROTOCOLS] = {
+        [SM_ANY] = "flags", [SM_SHORT] = "packed", [SM_DIRECT] = "in place"};
+    const sm_comm_t *self = state;
+    sm_protocol_t protocol;
+    size_t bytes = kinds[call->kind].run != NULL ? call_bytes(self, call) : SIZE_MAX;
+    if (self->stage != SM_READY || bytes == SIZE_MAX)
+        return NULL;
+    return choose(self, call, bytes, &protocol) != NULL ? names[protocol] : NULL;
 }
 
 /* A persistent operation may block while it is made. */
@@ -440,6 +470,7 @@ static const ompi_coll_ops_t sm_ops = {
     .build = build,
     .comm_add = comm_add,
     .comm_remove = comm_remove,
+    .explain = explain,
 };
 
 static void query(opal_answer_t *answer)
@@ -459,6 +490,7 @@ const opal_component_t mca_coll_sm_component = {
     OPAL_COMPONENT_HEAD(coll, sm),
     .prose = "collectives in shared memory",
     .params = params,
+    .pvars = pvars,
     .open = open_limits,
     .query = query,
     .close = sm_fold_close,

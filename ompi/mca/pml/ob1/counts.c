@@ -11,6 +11,7 @@
 
 ob1_via_counts_t ob1_via_counts[OB1_VIAS];
 opal_traffic_t ob1_protocol_counts[OB1_PROTOCOLS];
+opal_counter_t ob1_unexpected_count;
 opal_demand_t ob1_counting;
 
 /* -- the fast path ----------------------------------------------------------------------------- */
@@ -251,6 +252,11 @@ const opal_pvar_row_t ob1_pvars[] = {
           "messages that have come to this communicator wait for their receives"),
     QUEUE("posted", POSTED,
           "receives that are posted in this communicator wait for their messages"),
+    {.name = "unexpected",
+     .class = OPAL_PVAR_COUNTER,
+     .value = &ob1_unexpected_count,
+     .demand = &ob1_counting,
+     .prose = "How many messages have come before their receives were posted"},
     {.name = "unexpected_bytes",
      .class = OPAL_PVAR_LEVEL,
      .unit = "bytes",

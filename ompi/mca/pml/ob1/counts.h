@@ -35,6 +35,7 @@ typedef struct ob1_via_counts {
 
 extern ob1_via_counts_t ob1_via_counts[OB1_VIAS];
 extern opal_traffic_t ob1_protocol_counts[OB1_PROTOCOLS];
+extern opal_counter_t ob1_unexpected_count;
 
 OPAL_HIDDEN extern opal_demand_t ob1_counting;
 

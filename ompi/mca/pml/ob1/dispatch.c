@@ -137,7 +137,10 @@ OPAL_INLINE bool keep_unexpected(ob1_matcher_t *matcher, opal_process_t *from, u
     ob1_message_t *message = ob1_message_copy(from, kind, bytes, length);
     if (opal_likely(message != NULL)) {
         add_unexpected(matcher, message, match);
-        count_arrival(matcher, from, ob1_message_bytes(kind, bytes, length));
+        if (opal_is_demanded(&ob1_counting)) {
+            count_demanded(matcher, from, ob1_message_bytes(kind, bytes, length));
+            opal_count(&ob1_unexpected_count, 1);
+        }
     }
     ob1_unlock(&matcher->lock);
     if (message == NULL)

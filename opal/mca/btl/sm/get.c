@@ -135,6 +135,25 @@ static size_t bytes_of(const struct iovec *segments, size_t count)
     return bytes;
 }
 
+static opal_traffic_t counts[PACE_WAYS];
+
+#define COUNTED(id, way, text)                                                                     \
+    {.name = id,                                                                                   \
+     .class = OPAL_PVAR_COUNTER,                                                                   \
+     .value = &counts[way].messages,                                                               \
+     .prose = "How many long messages this process has copied out of " text},                      \
+    {                                                                                              \
+        .name = id "_bytes", .class = OPAL_PVAR_AGGREGATE, .unit = "bytes",                        \
+        .value = &counts[way].bytes,                                                               \
+        .prose = "The bytes of long messages that this process has copied out of " text            \
+    }
+
+const opal_pvar_row_t sm_pvars[] = {
+    COUNTED("get_heap", PACE_DIRECT, "memory that it has mapped, too: the shared heap"),
+    COUNTED("get_system", PACE_CMA, "the sender's memory by system calls"),
+    {0},
+};
+
 ssize_t sm_rndv_get(opal_btl_peer_t *base, const struct iovec *to, size_t to_count,
                     const struct iovec *from, size_t from_count, uint32_t number)
 {
@@ -142,11 +161,13 @@ ssize_t sm_rndv_get(opal_btl_peer_t *base, const struct iovec *to, size_t to_cou
     pace_way_t way = is_all_mapped(peer, from, from_count) ? PACE_DIRECT : PACE_CMA;
     if (way == PACE_CMA && !sm_can_cma(peer))
         return -OPAL_ERR_NOT_SUPPORTED;
-    if (!pace_wants_get(&peer->pace, way, bytes_of(from, from_count)))
-        return get_by(way, peer, to, to_count, from, from_count, number);
-    uint64_t begin = opal_clock_nsec();
+    bool is_timed = pace_wants_get(&peer->pace, way, bytes_of(from, from_count));
+    uint64_t begin = is_timed ? opal_clock_nsec() : 0;
     ssize_t total = get_by(way, peer, to, to_count, from, from_count, number);
-    if (total > 0 && pace_add_get(&peer->pace, way, (size_t)total, opal_clock_nsec() - begin))
+    if (total > 0)
+        opal_count_message(&counts[way], (uint64_t)total);
+    if (total > 0 && is_timed &&
+        pace_add_get(&peer->pace, way, (size_t)total, opal_clock_nsec() - begin))
         sm_advise(peer);
     return total;
 }

@@ -430,6 +430,7 @@ const opal_component_t mca_btl_sm_component = {
     OPAL_COMPONENT_HEAD(btl, sm),
     .prose = "shared memory between the ranks of a node",
     .params = params,
+    .pvars = sm_pvars,
     .query = sm_query,
     .rules = sm_rules,
 };

@@ -16,6 +16,7 @@
 #ifndef BTL_SM_H
 #define BTL_SM_H
 
+#include "opal/mca/base/pvar.h"
 #include "opal/mca/btl/btl.h"
 #include "opal/mca/btl/sm/pace.h"
 #include "opal/mca/btl/sm/ring.h"
@@ -134,6 +135,8 @@ bool sm_note_left(sm_peer_t *peer);
 bool sm_peer_is_dead(const sm_peer_t *peer);
 
 /* -- get.c -- */
+
+extern const opal_pvar_row_t sm_pvars[];
 
 /* opal_btl_ops_t.rndv_get and .can_rndv_get. */
 ssize_t sm_rndv_get(opal_btl_peer_t *base, const struct iovec *to, size_t to_count,
