@@ -80,6 +80,12 @@ libompi_core_la_SOURCES += \
 	%D%/dynamic/spawn.c \
 	%D%/errhandler/errhandler.c %D%/errhandler/errhandler.h \
 	%D%/errhandler/error_code.c %D%/errhandler/error_code.h \
+	%D%/explain/collective.c \
+	%D%/explain/counts.c %D%/explain/counts.h \
+	%D%/explain/explain.c %D%/explain/explain.h \
+	%D%/explain/page.c %D%/explain/page.h \
+	%D%/explain/reasons.c \
+	%D%/explain/sheet.c %D%/explain/sheet.h \
 	%D%/file/access.c %D%/file/access.h \
 	%D%/file/area.c %D%/file/area.h \
 	%D%/file/belt.c %D%/file/belt.h \

@@ -4,6 +4,7 @@
  */
 #include "ompi/runtime/messages.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,18 +73,34 @@ static uint32_t communicator_limit(void)
 
 /* -- agreement ------------------------------------------------------------------------------------
  *
- * Ranks that send by different pmls would wait for each other forever. Ranks of one node compare
- * the names of their pmls in shared memory; a rank whose next rank is on another node compares its
- * pml with the modex record of that rank.
+ * Ranks that send by different pmls would wait for each other forever, as would those of which some
+ * have mpi_explain. Ranks of one node compare the names of their pmls in shared memory; a rank
+ * whose next rank is on another node compares its pml with the modex record of that rank.
  */
 
 #define PML_KEY "pml"
 
-static opal_status_t disagree(unsigned rank, const char *pml)
+#define EXPLAINS '!' /* ends the name of a rank with mpi_explain */
+
+static const char *own_name(void)
 {
+    static char name[OPAL_NODE_PROTOCOL_BYTES];
+    const char mark[] = {ompi_params_explain() ? EXPLAINS : 0, 0};
+    snprintf(name, sizeof name, "%s%s", ompi_pml_name(), mark);
+    return name;
+}
+
+static opal_status_t disagree(unsigned rank, const char *theirs)
+{
+    char *pml = opal_xstrndup(theirs, strcspn(theirs, (const char[]){EXPLAINS, 0}));
+    bool explains = theirs[strlen(pml)] == EXPLAINS;
     const char *name = ompi_pml_name(), *own = ompi_pml_check_level_of(name);
     const char *other = ompi_pml_check_level_of(pml);
-    if (strcmp(own, other) != 0)
+    if (explains != ompi_params_explain())
+        opal_log_error("rank %u has mpi_explain=%s, and rank %u mpi_explain=%s; all ranks need the "
+                       "same: set it alike for all, for example with mpirun --explain",
+                       opal_job()->rank, explains ? "no" : "yes", rank, explains ? "yes" : "no");
+    else if (strcmp(own, other) != 0)
         opal_log_error("rank %u has mpi_check=%s, and rank %u mpi_check=%s; all ranks need the "
                        "same: set it alike for all, for example with mpirun --mca mpi_check %s",
                        opal_job()->rank, own, rank, other, own);
@@ -91,6 +108,7 @@ static opal_status_t disagree(unsigned rank, const char *pml)
         opal_log_error("rank %u sends its messages by pml/%s, and rank %u by pml/%s; all ranks "
                        "need the same: set pml alike for all, and see ompi_info --why pml",
                        opal_job()->rank, name, rank, pml);
+    free(pml);
     return OPAL_ERR_BAD_PARAM;
 }
 
@@ -101,14 +119,14 @@ static opal_status_t publish_pml(void)
     char other[OPAL_NODE_PROTOCOL_BYTES];
     const opal_pmi_job_t *job = opal_job();
     const opal_pmi_ops_t *pmi = opal_pmi(&state);
-    int local_rank = opal_node_check_protocol(ompi_pml_name(), other);
+    int local_rank = opal_node_check_protocol(own_name(), other);
     if (local_rank >= 0)
         return disagree(opal_node_slot((unsigned)local_rank)->rank, other);
     unsigned before = (job->rank + job->size - 1) % job->size;
     if (job->node_of[before] == job->node_of[job->rank])
         return OPAL_SUCCESS;
     char key[OPAL_START_KEY_BYTES];
-    const char *own = ompi_pml_name();
+    const char *own = own_name();
     return pmi->put(state, opal_start_key(PML_KEY, key), own, strlen(own) + 1);
 }
 
@@ -128,7 +146,7 @@ static opal_status_t compare_pml(void)
     if (status != OPAL_SUCCESS)
         return status == OPAL_ERR_NOT_FOUND ? OPAL_SUCCESS : status;
     char *pml = opal_xstrndup(bytes, length); /* an answer may be empty, and without an end */
-    if (strcmp(pml, ompi_pml_name()) != 0)
+    if (strcmp(pml, own_name()) != 0)
         status = disagree(next, pml);
     free(pml);
     free(bytes);

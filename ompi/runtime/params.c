@@ -15,6 +15,7 @@ static int initial_errhandler = INITIAL_FATAL;
 static int max_communicators = 65536;
 static const char *memory_kinds;
 static int thread_level = MPI_THREAD_SINGLE;
+static bool explain;
 static int leave_pinned = OPAL_LEAVE_PINNED_RUNTIME;
 static int leave_pinned_pipeline = OPAL_LEAVE_PINNED_RUNTIME;
 
@@ -118,6 +119,13 @@ static const opal_param_row_t params[] = {
      .prose = "The lowest thread level that MPI provides, whatever the program requests: for "
               "programs whose libraries use threads of their own, and to try a program at "
               "MPI_THREAD_MULTIPLE"},
+    {.name = "explain",
+     .type = OPAL_PARAM_BOOL,
+     .value = &explain,
+     .preset = "no",
+     .prose = "Whether rank 0 prints, in MPI_Init, a page about what was chosen for this job and "
+              "why, and in MPI_Finalize how often each choice was used, as mpirun --explain does. "
+              "All ranks need the same value"},
     {.name = "leave_pinned",
      .type = OPAL_PARAM_ENUM,
      .value = &leave_pinned,
@@ -198,6 +206,16 @@ ompi_errhandler_t *ompi_params_initial_errhandler(void)
 const char *ompi_params_memory_kinds(void)
 {
     return memory_kinds;
+}
+
+bool ompi_params_explain(void)
+{
+    return explain;
+}
+
+const char *ompi_params_thread_level_name(int level)
+{
+    return thread_levels[level].name;
 }
 
 int ompi_params_thread_level(void)

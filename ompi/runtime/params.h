@@ -2,7 +2,7 @@
 /*
  * The parameters of MPI itself: mpi_param_check, mpi_check, mpi_initial_errhandler,
  * mpi_max_communicators, mpi_memory_alloc_kinds, mpi_connect_timeout, mpi_spawn_timeout,
- * mpi_thread_level, mpi_leave_pinned, mpi_leave_pinned_pipeline.
+ * mpi_thread_level, mpi_explain, mpi_leave_pinned, mpi_leave_pinned_pipeline.
  *
  * Threading: one thread at a time; the caller ensures it.
  */
@@ -31,6 +31,8 @@ const char *ompi_params_memory_kinds(void); /* NULL: the user asked for none */
 double ompi_params_connect_timeout(void);   /* seconds; 0: no limit */
 double ompi_params_spawn_timeout(void);
 int ompi_params_thread_level(void); /* MPI_THREAD_*, which grow with what is permitted */
+const char *ompi_params_thread_level_name(int level);
+bool ompi_params_explain(void);
 
 /* What the user asked for; ompi/mca/mpool decides. Never OPAL_LEAVE_PINNED_NOT_SET. */
 opal_leave_pinned_t ompi_params_leave_pinned(void);

@@ -27,6 +27,7 @@
 #include "ompi/datatype/datatype.h"
 #include "ompi/dynamic/dynamic.h"
 #include "ompi/errhandler/error_code.h"
+#include "ompi/explain/explain.h"
 #include "ompi/file/file.h"
 #include "ompi/info/env.h"
 #include "ompi/mca/osc/base/background.h"
@@ -354,6 +355,8 @@ int ompi_runtime_init(int required, int *provided)
     }
     main_thread = pthread_self();
     ompi_comm_open_world();
+    if (ompi_params_explain())
+        ompi_explain_start(ompi_params_thread_level_name(thread_level));
     atomic_store(&state, RUNNING);
     *provided = thread_level;
     return MPI_SUCCESS;
@@ -374,6 +377,7 @@ int ompi_runtime_finalize(void)
 {
     if (!move_state(RUNNING, ENDING))
         return MPI_ERR_OTHER;
+    ompi_explain_finish();
     ompi_comm_close_world(ompi_runtime_initial_errhandler());
     int error = ompi_runtime_release();
     atomic_store(&state, ENDED);

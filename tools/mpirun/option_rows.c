@@ -96,6 +96,12 @@ static bool take_errhandler(cursor_t *cursor, const char *option, char **values)
            option_add_mca(cursor, option, "mpi_initial_errhandler", values[0]);
 }
 
+static bool take_explain(cursor_t *cursor, const char *option, char **values)
+{
+    (void)values;
+    return option_add_mca(cursor, option, "mpi_explain", "yes");
+}
+
 static bool take_memory_kinds(cursor_t *cursor, const char *option, char **values)
 {
     return option_add_mca(cursor, option, "mpi_memory_alloc_kinds", values[0]);
@@ -204,6 +210,8 @@ const option_row_t options_own[] = {
      "first error handler: mpi_errors_are_fatal, _abort or _return", OPTION_RECORDED},
     {"memory-alloc-kinds", "KINDS", take_memory_kinds,
      "kinds of memory that the programs ask for, separated by commas: system,mpi", OPTION_RECORDED},
+    {"explain", "", take_explain,
+     "print what is chosen for the job and why, before it, and counts, after it", OPTION_RECORDED},
     {"host H hosts", "LIST", take_host, "hosts to run on: NAME[:SLOTS], separated by commas", OPTION_RECORDED},
     {"hostfile machinefile f default-hostfile", "FILE", take_hostfile,
      "hosts from a file: NAME [slots=N], a line each", OPTION_RECORDED},

@@ -29,6 +29,7 @@ static const spelling_row_t rows[] = {
     {"mca", NULL, BUILT},
     {"initial-errhandler", NULL, BUILT},
     {"memory-alloc-kinds", NULL, BUILT},
+    {"explain", NULL, BUILT},
     {"host", NULL, BUILT},
     {"hostfile", NULL, BUILT},
 

@@ -446,12 +446,12 @@ const ompi_pml_ops_t *ompi_pml_check(const ompi_pml_ops_t *chosen, ompi_check_le
     return &with_checks;
 }
 
-/* Short, because ranks of a node compare 8 bytes. */
+/* Short, because ranks of a node compare 8 bytes, the last of which is mpi_explain's. */
 static const struct {
     const char *mark, *value;
 } levels[] = {
     [OMPI_CHECK_OFF] = {"", "off"},
-    [OMPI_CHECK_CHEAP] = {"+some", "cheap"},
+    [OMPI_CHECK_CHEAP] = {"+low", "cheap"},
     [OMPI_CHECK_FULL] = {"+full", "full"},
 };
 
