@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What was not chosen, and what the user has set. */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,14 +13,17 @@ enum { SETTINGS_SHOWN = 10 };
 void ompi_page_reason(opal_text_t *text, const char *reason)
 {
     static const struct {
-        const char *begin, *end;
+        const char *begin, *number, *end;
         size_t end_bytes; /* of the end that belong to it */
-    } parts[] = {{" (rank ", ")", 1}, {" at 0x", ",;", 0}, {"PMI_FD is ", ",", 2}};
+    } parts[] = {{" (rank ", "0123456789", ")", 1},
+                 {" at 0x", "0123456789abcdef", ",;", 0},
+                 {"PMI_FD is ", "0123456789", ",", 2}};
     while (*reason != 0) {
         const char *first = strchr(reason, 0), *behind = first;
         for (size_t i = 0; i < OPAL_COUNT_OF(parts); i++) {
             const char *found = strstr(reason, parts[i].begin);
-            if (found == NULL || found >= first || !isxdigit(found[strlen(parts[i].begin)]))
+            size_t length = strlen(parts[i].begin);
+            if (found == NULL || found >= first || strspn(found + length, parts[i].number) == 0)
                 continue;
             const char *end = found + strcspn(found, parts[i].end);
             first = found;

@@ -143,7 +143,7 @@ void ompi_sheet_print_line(opal_text_t *page, const char *label, const char *tex
         size_t length = fitting(text, used < OMPI_SHEET_COLUMNS ? OMPI_SHEET_COLUMNS - used : 0);
         opal_text_append(page, text, length);
         text += length + strspn(text + length, " ");
-        used = is_long ? 3 * INDENT : (size_t)OMPI_SHEET_LABEL;
+        used = (size_t)(is_long ? 3 * INDENT : OMPI_SHEET_LABEL);
         opal_text_add(page, "\n");
         if (*text != 0)
             opal_text_printf(page, "%*s", (int)used, "");

@@ -19,6 +19,9 @@ ompi_unit_tests = \
 	%D%/dynamic/records \
 	%D%/errhandler/errhandler \
 	%D%/errhandler/error_code \
+	%D%/explain/counts \
+	%D%/explain/reasons \
+	%D%/explain/sheet \
 	%D%/file/area \
 	%D%/file/belt \
 	%D%/file/cost \
@@ -144,6 +147,9 @@ ompi_unit_libs = libompi_core.la $(ompi_unit_fabric) libopal_core.la $(CHECK_LIB
 %C%_dynamic_records_LDADD = $(ompi_unit_libs)
 %C%_errhandler_errhandler_LDADD = $(ompi_unit_libs)
 %C%_errhandler_error_code_LDADD = $(ompi_unit_libs)
+%C%_explain_counts_LDADD = $(ompi_unit_libs)
+%C%_explain_reasons_LDADD = $(ompi_unit_libs)
+%C%_explain_sheet_LDADD = $(ompi_unit_libs)
 %C%_file_area_LDADD = $(ompi_unit_libs)
 %C%_file_area_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=opal_node_has -Wl,--wrap=opal_node_local_rank \
 	-Wl,--wrap=opal_node_slot -Wl,--wrap=opal_node_base -Wl,--wrap=opal_node_peer_is_dead \
