@@ -215,7 +215,10 @@ bool ompi_params_explain(void)
 
 const char *ompi_params_thread_level_name(int level)
 {
-    return thread_levels[level].name;
+    const opal_param_choice_t *choice = thread_levels;
+    while (choice->name != NULL && choice->value != level)
+        choice++;
+    return choice->name != NULL ? choice->name : "unknown";
 }
 
 int ompi_params_thread_level(void)
