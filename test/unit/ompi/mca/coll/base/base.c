@@ -72,8 +72,15 @@ static void fake_remove(ompi_communicator_t *from OPAL_UNUSED, void *state)
     note('-', state);
 }
 
-static const ompi_coll_ops_t ops = {fake_run, fake_build, fake_add, fake_remove};
-static const ompi_coll_ops_t ops_without_run = {NULL, fake_build, fake_add, fake_remove};
+static const char *fake_explain(const ompi_coll_call_t *given, const void *state)
+{
+    ck_assert_ptr_eq(given, &call);
+    return takes_run[note('e', state)] ? "fake" : NULL;
+}
+
+static const ompi_coll_ops_t ops = {fake_run, fake_build, fake_add, fake_remove, fake_explain};
+static const ompi_coll_ops_t ops_without_run = {NULL, fake_build, fake_add, fake_remove,
+                                                fake_explain};
 
 static opal_candidate_t candidates[] = {
     {.name = "zero", .state = OPAL_CANDIDATE_CHOSEN, .answer = {.ops = &ops}},
@@ -100,6 +107,23 @@ static void begin(void)
 }
 
 /* -- communicators ------------------------------------------------------------------- */
+
+/* As a call is carried out: by the first component that takes it. */
+START_TEST(the_first_that_takes_the_call_explains_it)
+{
+    const char *component = NULL;
+    begin();
+    takes_run[0] = false;
+    takes_run[1] = takes_run[2] = true;
+    ck_assert_str_eq(ompi_coll_explain(&call, &component), "fake");
+    ck_assert_str_eq(component, "one");
+    check_events("e0 e1 ");
+    takes_run[1] = takes_run[2] = false;
+    ck_assert_ptr_null(ompi_coll_explain(&call, &component));
+    check_events("e0 e1 e2 ");
+    ompi_coll_comm_remove(&comm);
+}
+END_TEST
 
 START_TEST(comm_remove_is_called_in_reverse_order)
 {
@@ -215,6 +239,7 @@ START_TEST(a_component_gives_up_in_its_schedule)
 END_TEST
 
 static const unit_test_t tests[] = {
+    {.test = &the_first_that_takes_the_call_explains_it},
     {.test = &comm_remove_is_called_in_reverse_order},
     {.test = &a_failed_comm_add_removes_the_earlier_ones},
     {.test = &the_first_component_that_takes_a_call_runs_it},
