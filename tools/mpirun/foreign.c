@@ -146,7 +146,7 @@ const option_row_t options_foreign[] = {
     {"outfile-pattern errfile-pattern", "NAME", NULL,
      "--output-filename DIR writes DIR/rank.N/stdout and stderr", OPTION_REFUSED},
     {"merge-stderr-to-stdout", "", NULL, "2>&1 behind the command line does that", OPTION_REFUSED},
-    {"xterm gdb tv debug", "", NULL, "name the debugger as the program: mpirun -n 2 xterm -e gdb PROGRAM", OPTION_REFUSED},
+    {"xterm gdb tv", "", NULL, "--debug starts ranks in gdb; --wrap COMMAND starts them by any command", OPTION_REFUSED},
     {"rmk", "NAME", NULL, "an allocation of Slurm is found; for others write --hostfile", OPTION_REFUSED},
     {"path", "DIR", NULL, "write the program with its directory, or set PATH", OPTION_REFUSED},
     {"prefix", "DIR", NULL, "programs find the library where they were linked with it; -x LD_LIBRARY_PATH=DIR names another", OPTION_REFUSED},

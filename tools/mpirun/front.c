@@ -3,22 +3,27 @@
 #include "tools/mpirun/front.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "opal/util/log.h"
 #include "tools/mpirun/descendants.h"
+#include "tools/mpirun/front_link.h"
 #include "tools/mpirun/outcome.h"
 #include "tools/mpirun/supervise.h"
 
 /* What the front knows of its job. */
 typedef struct front {
     pid_t supervisor;
+    int link; /* to the supervisor; -1: it has closed its end */
+    opal_text_t input;
     bool interrupted; /* the terminal sent SIGINT */
     bool stop_wanted; /* by SIGTSTP, and not continued since */
     bool stopped;     /* the supervisor */
@@ -49,7 +54,7 @@ static void become_supervisor(supervise_setup_t *setup, const int life[2], pid_t
 {
     close(life[1]);
     prctl(PR_SET_NAME, "mica-supervise");
-    /* The end of the pipe says that the front has died; SIGCONT wakes a stopped supervisor. */
+    /* The end of the link says that the front has died; SIGCONT wakes a stopped supervisor. */
     prctl(PR_SET_PDEATHSIG, SIGCONT);
     if (getppid() != front)
         _exit(STATUS_TROUBLE);
@@ -89,17 +94,18 @@ static void stop_too(front_t *front)
         raise(SIGSTOP);
 }
 
-static void handle_signal(front_t *front, const siginfo_t *info)
+static void handle_signal(front_t *front, const struct signalfd_siginfo *info)
 {
-    if (info->si_signo == SIGTSTP)
+    int signal = (int)info->ssi_signo;
+    if (signal == SIGTSTP)
         front->stop_wanted = true;
-    else if (info->si_signo == SIGCONT)
+    else if (signal == SIGCONT)
         front->stop_wanted = false;
-    if (info->si_signo == SIGCHLD) {
+    if (signal == SIGCHLD) {
         reap_supervisor(front);
-    } else if (info->si_code != SI_KERNEL) {
-        kill(front->supervisor, info->si_signo);
-    } else if (info->si_signo == SIGINT) {
+    } else if (info->ssi_code != SI_KERNEL) {
+        kill(front->supervisor, signal);
+    } else if (signal == SIGINT) {
         front->interrupted = true; /* the terminal sent it to the supervisor as well */
     }
     stop_too(front);
@@ -116,13 +122,22 @@ static int clean_up_after(int wait_status)
     return STATUS_SIGNAL_BASE + WTERMSIG(wait_status);
 }
 
+/* Handles signals, and what the supervisor says, until it has ended. */
 static int wait_for_supervisor(front_t *front, const sigset_t *signals)
 {
+    int signal_fd = signalfd(-1, signals, SFD_CLOEXEC);
     while (!front->ended) {
-        siginfo_t info;
-        if (sigwaitinfo(signals, &info) > 0)
+        struct pollfd sources[] = {{.fd = signal_fd, .events = POLLIN},
+                                   {.fd = front->link, .events = POLLIN}};
+        struct signalfd_siginfo info;
+        if (poll(sources, OPAL_COUNT_OF(sources), -1) < 0)
+            continue;
+        if (sources[1].revents != 0 && !front_link_read(front->link, &front->input))
+            front->link = -1;
+        if (sources[0].revents != 0 && read(signal_fd, &info, sizeof info) == (ssize_t)sizeof info)
             handle_signal(front, &info);
     }
+    opal_text_free(&front->input);
     if (WIFSIGNALED(front->wait_status))
         return clean_up_after(front->wait_status);
     int status = WEXITSTATUS(front->wait_status);
@@ -150,11 +165,11 @@ int front_run(job_t *job, double kill_grace, int client_fd)
     sigaddset(&blocked, SIGPIPE); /* a write to a closed pipe is to fail, not to kill us */
     sigprocmask(SIG_BLOCK, &blocked, &mask);
     descendants_become_subreaper();
-    if (pipe2(life, O_CLOEXEC) != 0) {
-        opal_log_error("cannot make a pipe: %s", strerror(errno));
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, life) != 0) {
+        opal_log_error("cannot make a pair of sockets: %s", strerror(errno));
         return STATUS_TROUBLE;
     }
-    front_t front = {0};
+    front_t front = {.link = life[1]};
     pid_t self = getpid();
     front.supervisor = fork();
     if (front.supervisor == 0)
@@ -165,6 +180,7 @@ int front_run(job_t *job, double kill_grace, int client_fd)
     }
     if (client_fd >= 0)
         close(client_fd); /* the program is to see the supervisor's end */
-    close(life[0]);       /* life[1] is open for as long as this process lives */
+    close(life[0]);
+    terminals_free(&job->terminals);
     return wait_for_supervisor(&front, &setup.signals);
 }

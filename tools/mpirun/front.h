@@ -5,12 +5,13 @@
  *
  *   front (mpirun)  --fork-->  supervisor (mica-supervise)  --vfork-->  ranks
  *
- *   the front dies       the supervisor sees the end of a pipe, kills the job, and exits
+ *   the front dies       the supervisor sees the end of a socket, kills the job, and exits
  *   the supervisor dies  the kernel kills the ranks (PR_SET_PDEATHSIG); their children are
  *                        reparented to the front, a subreaper, which kills them
  *
  * All processes stay in one process group, so that ^C, ^Z and reading from the terminal work as for
- * any command. Signals that are sent to mpirun alone are forwarded.
+ * any command. Signals that are sent to mpirun alone are forwarded. Debuggers find the job here
+ * (mpir.h).
  */
 #ifndef MPIRUN_FRONT_H
 #define MPIRUN_FRONT_H

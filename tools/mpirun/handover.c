@@ -260,6 +260,14 @@ static unsigned count_ranks(translation_t *translation, const app_t *app)
     return hosts->slots;
 }
 
+/* Adds what executes a program, by --wrap. */
+static void add_wraps(translation_t *translation, opal_strings_t *words)
+{
+    const char *complaint = wrap_foreign_words(&translation->job->options.wraps, words);
+    if (complaint != NULL)
+        refuse(translation, "--wrap with RANKS", complaint);
+}
+
 static void add_app_context(translation_t *translation, const app_t *app)
 {
     opal_strings_t *words = &translation->to->words;
@@ -285,6 +293,7 @@ static void add_app_context(translation_t *translation, const app_t *app)
             opal_strings_add(words, setting);
         }
     }
+    add_wraps(translation, words);
     for (size_t i = 0; i < app->argv.count; i++)
         opal_strings_add(words, app->argv.items[i]);
 }
@@ -314,8 +323,13 @@ static void add_program(translation_t *translation, const app_t *app, unsigned f
     }
     for (size_t i = 0; i < app->export.count; i++)
         add_program_word(translation, app->export.items[i]);
+    opal_strings_t words = {0};
+    add_wraps(translation, &words);
     for (size_t i = 0; i < app->argv.count; i++)
-        add_program_word(translation, app->argv.items[i]);
+        opal_strings_add(&words, app->argv.items[i]);
+    for (size_t i = 0; i < words.count; i++)
+        add_program_word(translation, words.items[i]);
+    opal_strings_free(&words);
     opal_text_add(file, "\n");
 }
 
@@ -343,6 +357,7 @@ static void translate_programs_for_srun(translation_t *translation)
         add(&to->words, "--chdir=%s", app->wdir);
     for (size_t i = 0; i < app->export.count; i++)
         opal_strings_add(&to->settings, app->export.items[i]);
+    add_wraps(translation, &to->words);
     for (size_t i = 0; i < app->argv.count; i++)
         opal_strings_add(&to->words, app->argv.items[i]);
 }

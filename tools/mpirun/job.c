@@ -65,6 +65,9 @@ void job_free(job_t *job)
     hosts_free(&job->options.hosts);
     opal_strings_free(&job->options.mca);
     opal_strings_free(&job->options.export);
+    wraps_free(&job->options.wraps);
+    debug_options_free(&job->options.debug);
+    terminals_free(&job->terminals);
     free(job->options.rankfile);
     rankfile_free(&job->rankfile);
     free(job->options.output_dir);
@@ -228,7 +231,9 @@ int job_prepare(job_t *job)
         for (unsigned k = 0; k < job->apps[i].rank_count; k++)
             job->ranks[job->apps[i].first_rank + k].app = &job->apps[i];
     }
-    status = nodes_lay_out(job);
+    status = debug_prepare(job) ? wrap_find(job) : STATUS_USAGE;
+    if (status == 0)
+        status = nodes_lay_out(job);
     if (status != 0)
         return status;
     const options_t *options = &job->options;

@@ -17,9 +17,12 @@
 #include "opal/node/node.h"
 #include "opal/node/region_reap.h"
 #include "opal/util/text.h"
+#include "tools/mpirun/debug.h"
 #include "tools/mpirun/hosts.h"
 #include "tools/mpirun/pmi_server.h"
 #include "tools/mpirun/rankfile.h"
+#include "tools/mpirun/terminal.h"
+#include "tools/mpirun/wrap.h"
 
 /* mpirun's own exit statuses; a rank's is passed on as it is. */
 enum {
@@ -101,7 +104,9 @@ typedef struct options {
     char *output_dir;      /* NULL: output goes where mpirun's goes */
     opal_strings_t mca;    /* NAME=VALUE */
     opal_strings_t export; /* for the ranks of all programs: NAME=VALUE */
-    bool has_hosts;        /* --host or --hostfile was given */
+    wraps_t wraps;         /* commands around the ranks */
+    debug_options_t debug;
+    bool has_hosts; /* --host or --hostfile was given */
     hosts_t hosts;
     node_plan_t nodes;
     char *slurm_mpi, *rsh_agent, *rsh_args; /* parameters for launchers (launcher.h); may be NULL */
@@ -145,6 +150,8 @@ typedef struct job {
     const char *parent_port; /* in `preputs`; NULL: no rank started this job */
     unsigned parents;        /* the number of the job that started it */
     spawn_pairs_t preputs;   /* what its ranks find in their KVS */
+
+    terminals_t terminals; /* of --debug; further jobs have none */
 
     /* While it runs; supervise.c's. */
     struct supervisor *supervisor;

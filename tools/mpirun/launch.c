@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,7 +33,11 @@ static const char *become_program(const launch_plan_t *plan, pid_t parent)
         return "tie its life to mpirun's";
     if (getppid() != parent)
         _exit(1);
+    if (plan->terminal >= 0 && (setsid() < 0 || ioctl(plan->terminal, TIOCSCTTY, 0) != 0))
+        return "take its terminal";
     for (int i = 0; i < 3; i++) {
+        if (plan->terminal >= 0 && dup_to(plan->terminal, i) < 0)
+            return "take its terminal";
         if (plan->standard[i] >= 0 && dup_to(plan->standard[i], i) < 0)
             return "set up its standard input and output";
     }

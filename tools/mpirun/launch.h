@@ -14,6 +14,7 @@ typedef struct launch_plan {
     char *const *environment;
     const char *wdir;      /* NULL: mpirun's own */
     int standard[3];       /* become its descriptors 0, 1, 2; -1: mpirun's own */
+    int terminal;          /* becomes these three, and its controlling terminal; -1: none */
     int pmi_fd;            /* becomes PMI_FD_OF_RANK */
     int node_fd;           /* becomes NODE_FD_OF_RANK; -1: there is none */
     int heap_fd;           /* becomes HEAP_FD_OF_RANK; -1: there is none */

@@ -11,12 +11,14 @@ libmpirun_core_la_SOURCES = \
 	%D%/appfile.c \
 	%D%/bind.c %D%/bind.h \
 	%D%/client.c \
+	%D%/debug.c %D%/debug.h \
 	%D%/channel.c %D%/channel.h \
 	%D%/descendants.c %D%/descendants.h \
 	%D%/launcher.c %D%/launcher.h \
 	%D%/environment.c %D%/environment.h \
 	%D%/front.c %D%/front.h \
 	%D%/hang.c %D%/hang.h \
+	%D%/front_link.c %D%/front_link.h \
 	%D%/handover.c %D%/handover.h \
 	%D%/foreign.c \
 	%D%/gather.c %D%/gather.h \
@@ -38,12 +40,23 @@ libmpirun_core_la_SOURCES = \
 	%D%/pmi_server.c %D%/pmi_server.h \
 	%D%/pmi_spawn.c %D%/pmi_spawn.h \
 	%D%/program.c %D%/program.h \
+	%D%/rank_set.c %D%/rank_set.h \
 	%D%/rankfile.c %D%/rankfile.h \
 	%D%/spawn.c %D%/spawn.h \
 	%D%/spelling.c %D%/spelling.h \
 	%D%/start.c \
 	%D%/supervise.c %D%/supervise.h \
-	%D%/supervisor.h
+	%D%/supervisor.h \
+	%D%/terminal.c %D%/terminal.h \
+	%D%/wrap.c %D%/wrap.h
+
+# Debuggers read the type of the table of processes from this object, so it has debug information
+# however the rest is compiled; and the symbols stay in a stripped mpirun.
+noinst_LTLIBRARIES += libmpirun_mpir.la
+libmpirun_mpir_la_SOURCES = %D%/mpir.c %D%/mpir.h
+libmpirun_mpir_la_CFLAGS = $(AM_CFLAGS) -g
+libmpirun_core_la_LIBADD = libmpirun_mpir.la
+mpirun_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic
 
 .PHONY: install-mpiexec-link uninstall-mpiexec-link
 install-mpiexec-link:

@@ -120,6 +120,8 @@ static int start_here(job_t *job)
         return 0;
     if (job->options.report_bindings)
         job_report_bindings(job);
+    if (!terminals_open(job))
+        return STATUS_TROUBLE;
     return front_run(job, opal_launcher_params.kill_grace, -1);
 }
 
@@ -212,7 +214,9 @@ int main(int argc, char **argv)
         return STATUS_TROUBLE;
     job_init(&job);
     int status = STATUS_USAGE, client_fd = parse_serve(argc, argv);
-    if (client_fd >= 0) {
+    if (argc == 4 && strcmp(argv[1], "--terminal") == 0) {
+        status = terminal_lend(argv[2], argv[3]);
+    } else if (client_fd >= 0) {
         status = serve(&job, client_fd);
     } else if (options_parse(&job, argc, argv)) {
         if (job.options.help)

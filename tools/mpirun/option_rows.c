@@ -63,6 +63,33 @@ static bool take_wdir(cursor_t *cursor, const char *option, char **values)
     return true;
 }
 
+static bool take_wrap(cursor_t *cursor, const char *option, char **values)
+{
+    const char *complaint = wrap_add(&cursor->job->options.wraps, values[0]);
+    if (complaint != NULL)
+        opal_log_error("%s%s '%s': %s", cursor->origin, option, values[0], complaint);
+    return complaint == NULL;
+}
+
+static bool take_debug(cursor_t *cursor, const char *option, char **values)
+{
+    debug_options_t *debug = &cursor->job->options.debug;
+    debug->is_wanted = true;
+    rank_set_free(&debug->ranks);
+    return values[0] == NULL || rank_set_parse(&debug->ranks, values[0], strlen(values[0])) ||
+           option_refuse(cursor, option, values[0], "a list of ranks such as 0,3-5");
+}
+
+static bool take_debugger(cursor_t *cursor, const char *option, char **values)
+{
+    debug_options_t *debug = &cursor->job->options.debug;
+    (void)option;
+    debug->is_wanted = true;
+    free(debug->debugger);
+    debug->debugger = opal_xstrdup(values[0]);
+    return true;
+}
+
 bool option_add_mca(cursor_t *cursor, const char *option, const char *name, const char *value)
 {
     opal_strings_t *mca = &cursor->job->options.mca;
@@ -212,6 +239,11 @@ const option_row_t options_own[] = {
      "kinds of memory that the programs ask for, separated by commas: system,mpi", OPTION_RECORDED},
     {"explain", "", take_explain,
      "print what is chosen for the job and why, before it, and counts, after it", OPTION_RECORDED},
+    {"wrap", "[RANKS:]COMMAND", take_wrap,
+     "start ranks by a command such as 'strace -o out.%r'; %r is the rank", OPTION_RECORDED},
+    {"debug", "[=RANKS]", take_debug,
+     "start ranks in gdb, each in a pane of tmux or an xterm (default: all)", OPTION_RECORDED},
+    {"debugger", "COMMAND", take_debugger, "as --debug, with another debugger or other arguments", OPTION_RECORDED},
     {"host H hosts", "LIST", take_host, "hosts to run on: NAME[:SLOTS], separated by commas", OPTION_RECORDED},
     {"hostfile machinefile f default-hostfile", "FILE", take_hostfile,
      "hosts from a file: NAME [slots=N], a line each", OPTION_RECORDED},

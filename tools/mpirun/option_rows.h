@@ -31,7 +31,8 @@ typedef enum option_kind {
 
 typedef struct option_row {
     const char *names;  /* without dashes, the main one first: "n np c"; NULL ends a table */
-    const char *values; /* names of the values, separated by blanks; "": none */
+    const char *values; /* names of the values, separated by blanks; "": none; "[=X]": one
+                          that may be missing, NULL then */
     take_fn_t *take;    /* NULL: the option is refused */
     const char *help;   /* NULL: --help lists only its names, below the table */
     option_kind_t kind;

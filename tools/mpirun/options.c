@@ -116,8 +116,11 @@ const char *options_names(size_t index)
     return NULL;
 }
 
+/* Values that are words of their own. */
 static size_t value_count(const option_row_t *row)
 {
+    if (row->values[0] == '[' && row->values[1] == '=')
+        return 0;
     return (row->values[0] != 0) + (strchr(row->values, ' ') != NULL);
 }
 
@@ -143,7 +146,7 @@ static bool take(cursor_t *cursor, const option_row_t *row, const char *option, 
     if (!row->take(cursor, option, values))
         return false;
     if (row->kind == OPTION_RECORDED)
-        option_record(cursor, row->names, option, value_count(row) > 0 ? values[0] : NULL);
+        option_record(cursor, row->names, option, row->values[0] != 0 ? values[0] : NULL);
     return true;
 }
 
@@ -176,8 +179,9 @@ static int parse_option(cursor_t *cursor, int argc, char **argv)
     }
     char *joined = (char *)name + length;
     size_t wanted = value_count(row);
+    bool may_join = wanted == 1 || strncmp(row->values, "[=", 2) == 0;
     if (*joined == '=') {
-        if (wanted != 1) {
+        if (!may_join) {
             opal_log_error("%s%s: write the %s behind it, separated by blanks", cursor->origin,
                            argv[0], wanted == 0 ? "next option" : row->values);
             return 0;
@@ -189,7 +193,8 @@ static int parse_option(cursor_t *cursor, int argc, char **argv)
         opal_log_error("%s%s needs %s", cursor->origin, argv[0], row->values);
         return 0;
     }
-    return take(cursor, row, argv[0], argv + 1) ? 1 + (int)wanted : 0;
+    char *none = NULL;
+    return take(cursor, row, argv[0], wanted > 0 ? argv + 1 : &none) ? 1 + (int)wanted : 0;
 }
 
 /* Reads the options of one context. Returns the number of their words; -1: an error was reported.
@@ -295,7 +300,8 @@ static void format_usage(const option_row_t *row, opal_text_t *text)
                          strlen(names.items[i]) <= 2 ? "-" : "--", names.items[i]);
     opal_strings_free(&names);
     if (row->values[0] != 0)
-        opal_text_printf(text, " %s", row->values);
+        opal_text_printf(text, row->values[0] == '[' && row->values[1] == '=' ? "%s" : " %s",
+                         row->values);
 }
 
 /* Prints the names of rows without help, in lines that fit a terminal. */

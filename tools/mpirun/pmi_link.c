@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@ typedef struct pmi_socket {
     struct pmi_links *links;
     unsigned rank;
     uint32_t events; /* that are watched */
+    int pid;         /* of the process that spoke last; 0: none has */
 } pmi_socket_t;
 
 struct pmi_links {
@@ -23,6 +25,9 @@ struct pmi_links {
     pmi_server_t *server;
     pmi_socket_t *sockets;
     unsigned size;
+    bool is_held;
+    void (*found)(void *context, unsigned rank, int pid); /* NULL: nobody asks */
+    void *found_context;
     void (*closed)(void *context); /* of an adopted socket; NULL: nobody asks */
     void *context;
 };
@@ -51,7 +56,8 @@ static void watch_for_more(pmi_links_t *links, unsigned rank)
 {
     pmi_socket_t *socket = &links->sockets[rank];
     const char *bytes;
-    uint32_t events = pmi_server_is_full(links->server, rank) ? 0 : EPOLLIN;
+    bool is_read = !links->is_held && !pmi_server_is_full(links->server, rank);
+    uint32_t events = is_read ? EPOLLIN : 0;
     if (pmi_server_pending(links->server, rank, &bytes) > 0)
         events |= EPOLLOUT;
     if (socket->watch.fd >= 0 && events != socket->events) {
@@ -68,15 +74,39 @@ static void flush(pmi_links_t *links)
     }
 }
 
+/* Receives bytes, and who has sent them. */
+static ssize_t receive_bytes(int fd, char *bytes, size_t size, struct ucred *sender)
+{
+    struct iovec part = {bytes, size};
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(sizeof(struct ucred))];
+    } control;
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof control.bytes};
+    ssize_t length;
+    do
+        length = recvmsg(fd, &message, MSG_DONTWAIT);
+    while (length < 0 && errno == EINTR);
+    struct cmsghdr *head = length > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+    if (head != NULL && head->cmsg_type == SCM_CREDENTIALS)
+        memcpy(sender, CMSG_DATA(head), sizeof *sender);
+    return length;
+}
+
 /* Reads once. False: there is no input now, or the connection has ended. */
 static bool receive(pmi_socket_t *socket)
 {
     pmi_links_t *links = socket->links;
     char bytes[16384];
-    ssize_t length;
-    do
-        length = recv(socket->watch.fd, bytes, sizeof bytes, MSG_DONTWAIT);
-    while (length < 0 && errno == EINTR);
+    struct ucred sender = {.pid = 0};
+    ssize_t length = receive_bytes(socket->watch.fd, bytes, sizeof bytes, &sender);
+    if (sender.pid > 0 && sender.pid != socket->pid && links->found != NULL) {
+        socket->pid = sender.pid;
+        links->found(links->found_context, socket->rank, sender.pid);
+    }
     if (length > 0) {
         pmi_server_receive(links->server, socket->rank, bytes, (size_t)length);
         flush(links);
@@ -127,9 +157,11 @@ int pmi_links_open(pmi_links_t *links, unsigned rank)
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         return -1;
+    const int on = 1;
+    setsockopt(ends[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on); /* else pids stay unknown */
     own->watch.fd = ends[0];
-    own->events = EPOLLIN;
-    if (!loop_add(links->loop, &own->watch, EPOLLIN)) {
+    own->events = links->is_held ? 0 : EPOLLIN;
+    if (!loop_add(links->loop, &own->watch, own->events)) {
         int error = errno;
         close(ends[1]);
         close(ends[0]);
@@ -138,6 +170,25 @@ int pmi_links_open(pmi_links_t *links, unsigned rank)
         return -1;
     }
     return ends[1];
+}
+
+void pmi_links_watch_pids(pmi_links_t *links, void (*found)(void *context, unsigned rank, int pid),
+                          void *context)
+{
+    links->found = found;
+    links->found_context = context;
+}
+
+void pmi_links_hold(pmi_links_t *links)
+{
+    links->is_held = true;
+}
+
+void pmi_links_let_go(pmi_links_t *links)
+{
+    links->is_held = false;
+    for (unsigned i = 0; i < links->size; i++)
+        watch_for_more(links, i);
 }
 
 bool pmi_links_adopt(pmi_links_t *links, unsigned rank, int fd, void (*closed)(void *context),

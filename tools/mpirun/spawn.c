@@ -268,6 +268,10 @@ static void inherit_options(job_t *job, const options_t *first)
     options->report_bindings = first->report_bindings;
     options->no_oversubscribe = first->no_oversubscribe;
     options->stdin_mode = STDIN_NONE;
+    for (size_t i = 0; i < first->wraps.count; i++) {
+        if (first->wraps.items[i].ranks.count == 0)
+            wrap_inherit(&options->wraps, &first->wraps.items[i]);
+    }
     options->map_by = LEVEL_SLOT;
     if (first->rankfile != NULL || first->per_object > 0)
         return; /* these fix the number of ranks */

@@ -17,6 +17,7 @@
 #define DONE         {SRUN(SPELLING_DONE, NULL), PRTERUN(SPELLING_DONE, NULL), HYDRA(SPELLING_DONE, NULL)}
 #define BUILT        {SRUN(SPELLING_BUILT, NULL), PRTERUN(SPELLING_BUILT, NULL), HYDRA(SPELLING_BUILT, NULL)}
 
+static const char no_panes[] = "ranks on other hosts have no terminal here; attach to them there: gdb -p PID";
 static const char no_play[] = "it plays nodes on this machine; with --host localhost it can";
 
 static const char no_watch[] = "it does not look into the ranks; mica-ps does, on each node";
@@ -27,6 +28,9 @@ static const spelling_row_t rows[] = {
     {"wdir", NULL, BUILT},
     {"app", NULL, BUILT},
     {"mca", NULL, BUILT},
+    {"wrap", NULL, BUILT},
+    {"debug", NULL, {SRUN(REFUSED, no_panes), PRTERUN(REFUSED, no_panes), HYDRA(REFUSED, no_panes)}},
+    {"debugger", NULL, {SRUN(REFUSED, no_panes), PRTERUN(REFUSED, no_panes), HYDRA(REFUSED, no_panes)}},
     {"initial-errhandler", NULL, BUILT},
     {"memory-alloc-kinds", NULL, BUILT},
     {"explain", NULL, BUILT},

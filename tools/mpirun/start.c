@@ -16,6 +16,7 @@
 #include "opal/util/sha256.h"
 #include "tools/mpirun/environment.h"
 #include "tools/mpirun/launch.h"
+#include "tools/mpirun/mpir.h"
 #include "tools/mpirun/nodes.h"
 #include "tools/mpirun/outcome.h"
 #include "tools/mpirun/pmi_link.h"
@@ -57,6 +58,15 @@ static void put_key(const job_t *job)
     explicit_bzero(key, sizeof key);
 }
 
+/* The program of a rank spoke from another process than the one that was started (wrap.h). */
+static void program_found(void *context, unsigned rank, int pid)
+{
+    const job_t *job = context;
+    if (pid == job->ranks[rank].pid || job->ranks[rank].pid == 0)
+        return;
+    front_link_moved(&job->supervisor->front, job, rank, pid);
+}
+
 static void create_pmi(supervisor_t *self, job_t *job)
 {
     unsigned *app_of = opal_xcalloc(job->size, sizeof *app_of);
@@ -76,6 +86,7 @@ static void create_pmi(supervisor_t *self, job_t *job)
     for (size_t i = 0; i < job->preputs.keys.count; i++)
         pmi_server_put_text(job->pmi, job->preputs.keys.items[i], job->preputs.values.items[i]);
     job->links = pmi_links_create(&self->loop, job->pmi, job->size);
+    pmi_links_watch_pids(job->links, program_found, job);
     free(app_of);
 }
 
@@ -111,9 +122,8 @@ static int status_of_failure(const launch_failure_t *failure, bool executing)
 }
 
 static void report_failure(supervisor_t *self, const job_t *job, unsigned rank,
-                           const launch_failure_t *failure)
+                           const launch_failure_t *failure, const char *path)
 {
-    const app_t *app = job->ranks[rank].app;
     bool executing = strcmp(failure->step, "execute it") == 0;
     const char *hint = "";
     char limit_hint[80];
@@ -127,7 +137,7 @@ static void report_failure(supervisor_t *self, const job_t *job, unsigned rank,
         hint = "\nIt is no program for this machine; a script needs a first line such as #!/bin/sh";
     else if (executing && failure->error == ENOENT)
         hint = "\nIt is there, but the interpreter or loader that it names is not.";
-    opal_log_error("cannot start rank %u on %s, %s: cannot %s: %s%s", rank, job->host, app->path,
+    opal_log_error("cannot start rank %u on %s, %s: cannot %s: %s%s", rank, job->host, path,
                    failure->step, strerror(failure->error), hint);
     if (job->number == 1)
         supervisor_decide(self, status_of_failure(failure, executing));
@@ -136,10 +146,13 @@ static void report_failure(supervisor_t *self, const job_t *job, unsigned rank,
 static bool start_rank(supervisor_t *self, job_t *job, unsigned number)
 {
     rank_t *rank = &job->ranks[number];
-    launch_plan_t plan = {.path = rank->app->path,
-                          .argv = rank->app->argv.items,
+    wrap_command_t command;
+    wrap_command_make(job, number, &command);
+    launch_plan_t plan = {.path = command.path,
+                          .argv = command.words.items,
                           .wdir = rank->app->wdir,
                           .standard = {-1, -1, -1},
+                          .terminal = -1,
                           .cpus = rank->cpus,
                           .cpus_bytes = rank->cpus_bytes,
                           .node_fd = rank->node->segment.fd,
@@ -149,14 +162,19 @@ static bool start_rank(supervisor_t *self, job_t *job, unsigned number)
     launch_failure_t failure = {.step = "make its PMI socket"};
     rank_environment_t environment;
 
-    if (!input_open(self->input, job, number, plan.standard))
-        goto failed;
-    if (!output_open(self->output, job, number, plan.standard))
-        goto close_input;
+    terminal_t *terminal = terminal_find(job, number);
+    if (terminal != NULL) {
+        plan.terminal = terminal->fd;
+    } else {
+        if (!input_open(self->input, job, number, plan.standard))
+            goto failed;
+        if (!output_open(self->output, job, number, plan.standard))
+            goto close_input;
+    }
     plan.pmi_fd = pmi_links_open(job->links, number);
     if (plan.pmi_fd < 0) {
         failure.error = errno;
-        report_failure(self, job, number, &failure);
+        report_failure(self, job, number, &failure, command.path);
         goto close_output;
     }
     environment_of_rank(job, number, &environment);
@@ -168,23 +186,40 @@ static bool start_rank(supervisor_t *self, job_t *job, unsigned number)
         job->running++;
         self->running++;
     } else {
-        report_failure(self, job, number, &failure);
+        report_failure(self, job, number, &failure, command.path);
     }
     environment_free(&environment);
     close(plan.pmi_fd);
+    if (terminal != NULL) {
+        close(terminal->fd); /* so that it hangs up when the debugger ends */
+        terminal->fd = -1;
+    }
 close_output:
     output_opened(plan.standard);
 close_input:
     input_opened(self->input, plan.standard);
 failed:
+    wrap_command_free(&command);
     return rank->running;
+}
+
+void supervisor_let_go(front_link_t *link, unsigned number)
+{
+    const supervisor_t *self = opal_container_of(link, supervisor_t, front);
+    for (const job_t *job = self->jobs; job != NULL; job = job->next) {
+        if (job->number == number)
+            pmi_links_let_go(job->links);
+    }
 }
 
 bool supervisor_start_ranks(supervisor_t *self, job_t *job)
 {
+    bool is_held = MPIR_being_debugged != 0; /* as the debugger has set it before the fork */
     if (job->options.verbose)
         opal_log_note("job %s: starting %u rank%s on %s", job->id, job->size,
                       job->size == 1 ? "" : "s", job->host);
+    if (is_held)
+        pmi_links_hold(job->links);
     for (unsigned i = 0; i < job->size; i++) {
         if (!start_rank(self, job, i))
             return false;
@@ -192,6 +227,7 @@ bool supervisor_start_ranks(supervisor_t *self, job_t *job)
             opal_log_note("rank %u is pid %d: %s", i, (int)job->ranks[i].pid,
                           job->ranks[i].app->path);
     }
+    front_link_started(&self->front, job, is_held);
     return true;
 }
 

@@ -216,6 +216,18 @@ static rank_t *find_rank(const supervisor_t *self, pid_t pid, job_t **job)
     return NULL;
 }
 
+/* The debugger of a rank has ended before its program: the job ends as by ^C. */
+static void debugger_quit(supervisor_t *self, unsigned rank)
+{
+    char *jobs = name_jobs(self);
+    if (self->phase != PHASE_RUNNING)
+        return;
+    opal_log_note("the debugger of rank %u was quit; %s is ended", rank, jobs);
+    free(jobs);
+    supervisor_decide(self, STATUS_SIGNAL_BASE + SIGINT);
+    supervisor_end_all(self, SIGTERM, false);
+}
+
 /* A child has ended: a rank, or an orphan of a rank. */
 static void handle_end(pid_t pid, int wait_status, void *context)
 {
@@ -236,7 +248,11 @@ static void handle_end(pid_t pid, int wait_status, void *context)
 
     nodes_declare_ended(job, number);
     pmi_state_t state = pmi_server_state(job->pmi, number);
-    if (job->parent_port != NULL && state == PMI_NEW) {
+    if (terminal_find(job, number) != NULL &&
+        (state == PMI_RUNNING || (state == PMI_NEW && self->running > 0))) {
+        rank->by_itself = false;
+        debugger_quit(self, number);
+    } else if (job->parent_port != NULL && state == PMI_NEW) {
         supervisor_abandon_job(self, job, number);
         pmi_server_rank_ended(job->pmi, number);
     } else if (!outcome_ends_job(rank, state)) {
@@ -324,11 +340,9 @@ static void signals_ready(loop_watch_t *watch, uint32_t events)
         handle_signal(self, &info);
 }
 
-static void front_ready(loop_watch_t *watch, uint32_t events)
+static void front_died(front_link_t *link)
 {
-    (void)events;
-    supervisor_t *self = opal_container_of(watch, supervisor_t, front);
-    loop_close(&self->loop, watch);
+    supervisor_t *self = opal_container_of(link, supervisor_t, front);
     self->drop_output = true;
     kill_now(self);
 }
@@ -339,12 +353,13 @@ static bool watch_sources(supervisor_t *self)
         return false;
     self->signals = (loop_watch_t){signalfd(-1, &self->setup->signals, SFD_CLOEXEC | SFD_NONBLOCK),
                                    signals_ready};
-    self->front = (loop_watch_t){self->setup->front_fd, front_ready};
+    self->front.closed = front_died;
+    self->front.announced = supervisor_let_go;
     self->settle.fire = settle_fired;
     self->grace.fire = grace_fired;
     self->timeout.fire = timeout_fired;
     return self->signals.fd >= 0 && loop_add(&self->loop, &self->signals, EPOLLIN) &&
-           loop_add(&self->loop, &self->front, EPOLLIN);
+           front_link_open(&self->front, &self->loop, self->setup->front_fd);
 }
 
 static void start_first(supervisor_t *self, job_t *job)
@@ -373,6 +388,7 @@ static void sweep(supervisor_t *self)
                 self->status_of_ended =
                     outcome_status(&job->ranks[i], pmi_server_state(job->pmi, i));
         }
+        front_link_ended(&self->front, job);
         supervisor_remove_job(self, job);
         job_free(job);
         free(job);
@@ -434,7 +450,7 @@ static void clean_up(supervisor_t *self)
     names_destroy(self->names);
     loop_close(&self->loop, &self->client.process);
     loop_close(&self->loop, &self->signals);
-    loop_close(&self->loop, &self->front);
+    front_link_close(&self->front);
     loop_fini(&self->loop);
 }
 
@@ -460,7 +476,7 @@ int supervise_job(const supervise_setup_t *setup)
     supervisor_t self = {.setup = setup,
                          .started = 1,
                          .signals = {-1, NULL},
-                         .front = {-1, NULL},
+                         .front = {.watch = {-1, NULL}},
                          .client = {.process = {-1, NULL}}};
     int status = STATUS_TROUBLE;
     descendants_become_subreaper();

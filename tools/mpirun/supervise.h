@@ -29,7 +29,7 @@
 typedef struct supervise_setup {
     job_t *job;
     double kill_grace;    /* seconds between SIGTERM and SIGKILL */
-    int front_fd;         /* reads end-of-file when the front has died */
+    int front_fd;         /* the socket to the front (front_link.h) */
     sigset_t signals;     /* blocked signals, which the supervisor reads from a signalfd */
     const sigset_t *mask; /* for the ranks: the signals that were blocked when mpirun started */
     int client_fd;        /* the program that is served instead of a job (client.c); -1: none */

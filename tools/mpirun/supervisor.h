@@ -8,6 +8,7 @@
 
 #include <sys/resource.h>
 
+#include "tools/mpirun/front_link.h"
 #include "tools/mpirun/input.h"
 #include "tools/mpirun/loop.h"
 #include "tools/mpirun/names.h"
@@ -45,7 +46,8 @@ typedef struct supervisor {
     output_t *output;
     input_t *input;
     struct rlimit file_limit; /* of the ranks: what mpirun was started with */
-    loop_watch_t signals, front;
+    loop_watch_t signals;
+    front_link_t front;
     loop_timer_t settle, grace, timeout;
     client_watch_t client;
     hang_t hang;
@@ -83,6 +85,9 @@ bool supervisor_add_job(supervisor_t *self, job_t *job);
 
 /* Starts all ranks. False: an error was reported, and only some run. */
 bool supervisor_start_ranks(supervisor_t *self, job_t *job);
+
+/* front_link_t.announced: the debugger knows the job, whose ranks were held. */
+void supervisor_let_go(front_link_t *link, unsigned job);
 
 /* Frees what supervisor_add_job has made; to be called between two turns of the loop. */
 void supervisor_remove_job(supervisor_t *self, job_t *job);

@@ -53,7 +53,12 @@ START_TEST(handover_translates)
         {S, "a : c", L_SRUN "--input=0 --ntasks=2 --multi-prog /dev/fd/9 9<<'END'\n"
             "0 a\n1 c\nEND"},
 
+        {S, "--wrap tool -n 2 a b", L_SRUN "--input=0 --ntasks=2 tool a b"},
+        {S, "--wrap tool a : c", L_SRUN "--input=0 --ntasks=2 --multi-prog /dev/fd/9 9<<'END'\n"
+            "0 tool a\n1 tool c\nEND"},
+
         {P, "-n 4 a", "L -n 4 a"},
+        {P, "--wrap tool --wrap other -n 4 a", "L -n 4 tool other a"},
         {P, "--host n1:2,n2 a", "L --host n1:2,n2 a"},
         {P, "--mca x y --wdir /d -x E=1 -n 1 a : -n 2 b",
             "OMPI_MCA_x=y L -n 1 --wdir /d -x E=1 a : -n 2 b"},
@@ -114,6 +119,8 @@ START_TEST(handover_refuses_by_name)
         {H, "--timestamp-output -n 2 a", "--timestamp-output cannot"},
         {H, "--output-filename d -n 2 a", "--output-filename cannot"},
         {H, "a", "a job without -n cannot"},
+        {H, "--wrap 0:tool -n 2 a", "--wrap with RANKS cannot be handed over to mpiexec.hydra"},
+        {S, "--debug a", "--debug cannot be handed over to srun: ranks on other hosts have no"},
         {H, "--host [2001:db8::1]:2 -n 2 a", "2001:db8::1 cannot"},
     };
     handover_t handover;

@@ -7,14 +7,17 @@ unit_tests += \
 	%D%/gather \
 	%D%/handover \
 	%D%/hosts \
+	%D%/mpir \
 	%D%/names \
 	%D%/nodes \
 	%D%/number \
 	%D%/options \
 	%D%/pmi_kvs \
 	%D%/pmi_server \
+	%D%/rank_set \
 	%D%/spawn \
-	%D%/spelling
+	%D%/spelling \
+	%D%/wrap
 
 mpirun_unit_libs = libmpirun_core.la libopal_core.la $(HWLOC_LIBS) $(CHECK_LIBS)
 %C%_appfile_LDADD = $(mpirun_unit_libs)
@@ -23,11 +26,14 @@ mpirun_unit_libs = libmpirun_core.la libopal_core.la $(HWLOC_LIBS) $(CHECK_LIBS)
 %C%_gather_LDADD = $(mpirun_unit_libs)
 %C%_handover_LDADD = $(mpirun_unit_libs)
 %C%_hosts_LDADD = $(mpirun_unit_libs)
+%C%_mpir_LDADD = $(mpirun_unit_libs)
 %C%_names_LDADD = $(mpirun_unit_libs)
 %C%_nodes_LDADD = $(mpirun_unit_libs)
 %C%_number_LDADD = $(mpirun_unit_libs)
 %C%_options_LDADD = $(mpirun_unit_libs)
 %C%_pmi_kvs_LDADD = $(mpirun_unit_libs)
 %C%_pmi_server_LDADD = $(mpirun_unit_libs)
+%C%_rank_set_LDADD = $(mpirun_unit_libs)
 %C%_spawn_LDADD = $(mpirun_unit_libs)
 %C%_spelling_LDADD = $(mpirun_unit_libs)
+%C%_wrap_LDADD = $(mpirun_unit_libs)
