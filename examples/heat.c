@@ -8,7 +8,7 @@
  * The plate has SIDE x SIDE cells. Its upper edge is hot, the others are cold, and in the middle a
  * disc stays warm. In each step a cell becomes the mean of its four neighbours. Each rank has a
  * block of cells, and around it a halo: copies of the cells next to it, which its neighbours send
- * before each step. Rank 0 writes the plate as a picture (PPM: `convert heat.ppm heat.png`).
+ * before each step. Rank 0 writes the plate as a picture, heat.png.
  *
  * A cell is computed the same way whoever has it, so the picture does not depend on the number of
  * ranks; rank 0 prints its checksum.
@@ -34,7 +34,7 @@ typedef struct neighbours {
 } neighbours_t;
 
 static int side = 256, steps = 2000;
-static const char *file_name = "heat.ppm";
+static const char *file_name = "heat.png";
 
 /* Cells from *begin on, *count of them: part `index` of `parts` about equal ones. */
 static void split(int index, int parts, int *begin, int *count)
@@ -185,24 +185,94 @@ static void colour(double temperature, unsigned char rgb[3])
                                  (place - stop) * (stops[stop + 1][i] - stops[stop][i]));
 }
 
-/* Returns the picture's checksum (FNV-1a), 0 if it cannot be written. */
+/* A PNG is a list of chunks: the length of the data, a name, the data, a checksum (CRC-32). */
+typedef struct png {
+    FILE *file;
+    uint32_t crc; /* of the chunk that is being written */
+} png_t;
+
+static void put(png_t *png, const void *bytes, size_t length)
+{
+    const unsigned char *at = bytes;
+    fwrite(bytes, 1, length, png->file);
+    for (size_t i = 0; i < length; i++) {
+        png->crc ^= at[i];
+        for (int bit = 0; bit < 8; bit++)
+            png->crc = png->crc >> 1 ^ (png->crc & 1 ? 0xedb88320U : 0);
+    }
+}
+
+static void put_number(png_t *png, uint32_t number)
+{
+    unsigned char bytes[4] = {(unsigned char)(number >> 24), (unsigned char)(number >> 16),
+                              (unsigned char)(number >> 8), (unsigned char)number};
+    put(png, bytes, sizeof bytes);
+}
+
+static void begin_chunk(png_t *png, uint32_t length, const char *name)
+{
+    put_number(png, length);
+    png->crc = 0xffffffffU;
+    put(png, name, 4);
+}
+
+static void end_chunk(png_t *png)
+{
+    put_number(png, ~png->crc);
+}
+
+/* The pixels, a byte each, as a zlib stream that does not compress: a stored block is a row, behind
+   the byte that says that no filter was used. Returns the checksum of the rows (Adler-32). */
+static uint32_t put_rows(png_t *png, const double *plate)
+{
+    uint32_t row_bytes = 1 + (uint32_t)side, low = 1, high = 0;
+    begin_chunk(png, 2 + (5 + row_bytes) * (uint32_t)side + 4, "IDAT");
+    put(png, "\x78\x01", 2);
+    for (int row = 0; row < side; row++) {
+        unsigned char head[6] = {row == side - 1, (unsigned char)row_bytes,
+                                 (unsigned char)(row_bytes >> 8), (unsigned char)~row_bytes,
+                                 (unsigned char)(~row_bytes >> 8)};
+        put(png, head, sizeof head);
+        high = (high + low) % 65521; /* of the byte of the filter, 0 */
+        for (int column = 0; column < side; column++) {
+            unsigned char level =
+                (unsigned char)(255 * plate[(size_t)row * (size_t)side + (size_t)column] + 0.5);
+            put(png, &level, 1);
+            low = (low + level) % 65521;
+            high = (high + low) % 65521;
+        }
+    }
+    put_number(png, high << 16 | low);
+    end_chunk(png);
+    return high << 16 | low;
+}
+
+/* Returns the checksum of the pixels, 0 if the picture cannot be written. */
 static uint32_t write_picture(const double *plate)
 {
-    uint32_t checksum = 2166136261U;
-    FILE *file = fopen(file_name, "wb");
-    if (file == NULL) {
+    png_t png = {.file = fopen(file_name, "wb")};
+    if (png.file == NULL) {
         perror(file_name);
         return 0;
     }
-    fprintf(file, "P6\n%d %d\n255\n", side, side);
-    for (size_t i = 0; i < (size_t)side * (size_t)side; i++) {
+    put(&png, "\x89PNG\r\n\x1a\n", 8);
+    begin_chunk(&png, 13, "IHDR");
+    put_number(&png, (uint32_t)side);
+    put_number(&png, (uint32_t)side);
+    put(&png, "\x08\x03\0\0", 5); /* 8 bits, which are numbers of colours; the usual coding */
+    end_chunk(&png);
+    begin_chunk(&png, 3 * 256, "PLTE");
+    for (int level = 0; level < 256; level++) {
         unsigned char rgb[3];
-        colour(plate[i], rgb);
-        for (int j = 0; j < 3; j++)
-            checksum = (checksum ^ rgb[j]) * 16777619U;
-        fwrite(rgb, 1, sizeof rgb, file);
+        colour(level / 255.0, rgb);
+        put(&png, rgb, sizeof rgb);
     }
-    if (fclose(file) != 0) {
+    end_chunk(&png);
+    uint32_t checksum = put_rows(&png, plate);
+    begin_chunk(&png, 0, "IEND");
+    end_chunk(&png);
+    int failed = ferror(png.file);
+    if (fclose(png.file) != 0 || failed) {
         perror(file_name);
         return 0;
     }
