@@ -148,7 +148,8 @@ libompi_core_la_SOURCES += \
 	%D%/mca/mtl/mtl.h \
 	%D%/mca/pml/base/base.c %D%/mca/pml/base/base.h \
 	%D%/mca/pml/base/check.c %D%/mca/pml/base/check.h \
-	%D%/mca/pml/pml.h %D%/mca/pml/tags.h \
+	%D%/mca/pml/pml.h %D%/mca/pml/queues.h %D%/mca/pml/tags.h \
+	%D%/debugger/dll_name.c \
 	%D%/object/ints.h \
 	%D%/object/language.h \
 	%D%/object/number.c %D%/object/number.h \
@@ -251,6 +252,12 @@ EXTRA_DIST += $(ompi_generator_inputs) \
 	$(AM_V_GEN)$(PYTHON) $(srcdir)/%D%/api/generate.py --out %D%/api && touch $@
 $(ompi_generated): %D%/api/generated
 	@test -f $@ || { rm -f %D%/api/generated; $(MAKE) %D%/api/generated; }
+
+# Debuggers load this, and nothing of ours with it.
+component_LTLIBRARIES += mica_queues.la
+mica_queues_la_SOURCES = %D%/debugger/mqs.h %D%/debugger/queues.c %D%/debugger/queues.h \
+	%D%/debugger/read.c
+mica_queues_la_LDFLAGS = $(AM_LDFLAGS) $(component_ldflags)
 
 # Programs are linked with -lmpi_abi or -lmpi; what they record is the soname, libmpi_abi.so.1. Those
 # that ask for libmpi_abi.so.0 were linked before the ABI had its number: the interface is the same.

@@ -27,8 +27,7 @@ static ompi_communicator_t *const firsts[] = {&ompi_comm_world, &ompi_comm_self,
 
 static pthread_mutex_t name_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Communicators that the user has not freed. The message lock. */
-static opal_list_t all = {{&all.head, &all.head}};
+opal_list_t ompi_comm_all = {{&ompi_comm_all.head, &ompi_comm_all.head}};
 static uint32_t highest_context;
 uint32_t ompi_comm_generation;
 
@@ -163,9 +162,9 @@ static void end_now(ompi_communicator_t *comm)
 /* Ends communicators that the program did not free; their attribute callbacks are not called. */
 static void end_forgotten(void)
 {
-    while (!opal_list_is_empty(&all)) {
+    while (!opal_list_is_empty(&ompi_comm_all)) {
         ompi_communicator_t *comm =
-            opal_container_of(opal_list_first(&all), ompi_communicator_t, node);
+            opal_container_of(opal_list_first(&ompi_comm_all), ompi_communicator_t, node);
         if (comm->is_ending)
             opal_progress();
         else
@@ -176,9 +175,9 @@ static void end_forgotten(void)
 void ompi_comm_end_idle(void)
 {
     opal_list_node_t *next;
-    for (opal_list_node_t *node = opal_list_first(&all); node != NULL; node = next) {
+    for (opal_list_node_t *node = opal_list_first(&ompi_comm_all); node != NULL; node = next) {
         ompi_communicator_t *comm = opal_container_of(node, ompi_communicator_t, node);
-        next = opal_list_next(&all, node);
+        next = opal_list_next(&ompi_comm_all, node);
         if (!comm->is_ending && atomic_load(&comm->requests) == 0)
             end_now(comm);
     }
@@ -200,8 +199,8 @@ ompi_communicator_t *ompi_comm_find(uint32_t context)
 {
     if (context < OPAL_COUNT_OF(firsts))
         return firsts[context];
-    for (opal_list_node_t *node = opal_list_first(&all); node != NULL;
-         node = opal_list_next(&all, node)) {
+    for (opal_list_node_t *node = opal_list_first(&ompi_comm_all); node != NULL;
+         node = opal_list_next(&ompi_comm_all, node)) {
         ompi_communicator_t *comm = opal_container_of(node, ompi_communicator_t, node);
         if (comm->context == context)
             return comm;
@@ -213,8 +212,8 @@ void ompi_comm_for_each(void (*each)(ompi_communicator_t *comm, void *context), 
 {
     each(&ompi_comm_world, context);
     each(&ompi_comm_self, context);
-    for (opal_list_node_t *node = opal_list_first(&all), *next; node != NULL; node = next) {
-        next = opal_list_next(&all, node);
+    for (opal_list_node_t *node = opal_list_first(&ompi_comm_all), *next; node != NULL; node = next) {
+        next = opal_list_next(&ompi_comm_all, node);
         each(opal_container_of(node, ompi_communicator_t, node), context);
     }
 }
@@ -365,7 +364,7 @@ int ompi_comm_begin(ompi_communicator_t *comm, uint32_t context, uint32_t local_
 void ompi_comm_list(ompi_communicator_t *comm)
 {
     opal_list_remove(&comm->node);
-    opal_list_append(&all, &comm->node);
+    opal_list_append(&ompi_comm_all, &comm->node);
 }
 
 /* -- names --------------------------------------------------------------------------- */

@@ -84,6 +84,9 @@ extern ompi_communicator_t ompi_comm_world, ompi_comm_self;
  * over it. It has messages, but no collectives. */
 OPAL_EXPORT extern ompi_communicator_t ompi_comm_processes;
 
+/* Communicators that the user has not freed. The message lock. */
+OPAL_EXPORT extern opal_list_t ompi_comm_all;
+
 /* Makes these three usable, for rank `rank` of a job of `size`; world and self get the error
  * handler. MPI_ERR_NO_MEM: none of them is usable. */
 int ompi_comm_init(int rank, int size, struct ompi_errhandler *errhandler);

@@ -2,6 +2,9 @@
 /* The pml framework object. */
 #include "ompi/mca/pml/base/base.h"
 
+#include "ompi/mca/pml/queues.h"
+
+const ompi_pml_queues_t *ompi_pml_queues;
 const ompi_pml_ops_t *ompi_pml;
 _Thread_local ompi_route_t ompi_pml_probed;
 OPAL_REACHED_DIRECTLY(ompi_pml);

@@ -13,12 +13,6 @@ enum {
     IDLE_BINS = 256, /* up to so many bins, empty ones are kept */
 };
 
-typedef struct ob1_bin {
-    struct ob1_bin *next;
-    int source, tag;
-    opal_list_t posted, unexpected;
-} ob1_bin_t;
-
 static unsigned class_of(int source, int tag)
 {
     return (source == MPI_ANY_SOURCE ? ANY_SOURCE_BIT : 0) | (tag == MPI_ANY_TAG ? ANY_TAG_BIT : 0);

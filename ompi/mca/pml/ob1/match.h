@@ -51,6 +51,13 @@ typedef struct ob1_unexpected {
     unsigned classes; /* in whose bins it is, a bit for each; 0: there was no memory for them */
 } ob1_unexpected_t;
 
+/* Receives and messages with one source and tag; made by match.c. */
+typedef struct ob1_bin {
+    struct ob1_bin *next;
+    int source, tag;
+    opal_list_t posted, unexpected;
+} ob1_bin_t;
+
 typedef struct ob1_matcher {
     opal_short_lock_t lock; /* of all that follows; callers acquire it where threads share */
     ob1_posted_t *only;     /* the only posted receive, in no bin; NULL: none or several */

@@ -9,6 +9,7 @@
 #include "opal/mca/base/component.h"
 #include "opal/node/node.h"
 #include "opal/process/job.h"
+#include "ompi/mca/pml/queues.h"
 
 enum { PREPARED_RANKS = 16 }; /* of a node */
 
@@ -102,6 +103,7 @@ static opal_status_t ob1_start(void *state OPAL_UNUSED)
     ob1_pins_start();
     prepare_peers();
     ob1_is_running = true;
+    ompi_pml_queues = &ob1_queues;
     return OPAL_SUCCESS;
 }
 
@@ -115,6 +117,7 @@ static void ob1_meet(void)
 /* Messages may come until the transports have stopped. */
 static void ob1_stop(void *state OPAL_UNUSED)
 {
+    ompi_pml_queues = NULL;
     ob1_is_running = false;
     ob1_meet();
     ob1_dispatch_stop();

@@ -237,6 +237,14 @@ typedef struct ob1_comm {
 /* Between start and stop. */
 extern bool ob1_is_running;
 
+/* -- queues.c, for debuggers -- */
+
+struct ompi_pml_queues;
+extern const struct ompi_pml_queues ob1_queues;
+extern opal_list_t ob1_all_peers;                               /* of peer.c */
+extern bool (*const ob1_send_pushes[2])(ob1_pending_t *pending, /* of send.c: those of sends */
+                                        struct ob1_peer *peer);
+
 /* NULL: ob1 does not carry the messages of communicators now. */
 static inline ob1_comm_t *ob1_comm_of(const ompi_communicator_t *comm)
 {

@@ -18,7 +18,7 @@ size_t ob1_part_bytes;
 atomic_bool ob1_any_failed, ob1_any_unreachable;
 bool ob1_failure_is_new;
 
-static opal_list_t peers;   /* all of them; they stay until stop */
+opal_list_t ob1_all_peers;  /* they stay until stop */
 static opal_list_t waiting; /* those with something pending */
 static bool is_polled;      /* for them, and for credit that is withheld */
 static int (*fail_unreachable)(void);
@@ -56,7 +56,7 @@ static ob1_peer_t *make(opal_process_t *process)
     opal_list_init(&peer->awaiting);
     opal_list_init(&peer->receiving);
     ob1_credit_begin(peer);
-    opal_list_append(&peers, &peer->all);
+    opal_list_append(&ob1_all_peers, &peer->all);
     opal_process_set_end(process, OPAL_END_MESSAGES, peer);
     return peer;
 }
@@ -92,8 +92,8 @@ void ob1_peer_mark_left(ob1_peer_t *peer)
 static void note_forgotten(void)
 {
     bool any_failed = false, any_left = false;
-    for (opal_list_node_t *node = opal_list_first(&peers); node != NULL;
-         node = opal_list_next(&peers, node)) {
+    for (opal_list_node_t *node = opal_list_first(&ob1_all_peers); node != NULL;
+         node = opal_list_next(&ob1_all_peers, node)) {
         const ob1_peer_t *peer = opal_container_of(node, ob1_peer_t, all);
         any_failed |= peer->has_failed;
         any_left |= peer->has_left;
@@ -326,7 +326,7 @@ void ob1_peer_free(ob1_peer_t *peer)
 
 void ob1_peers_start(unsigned ranks, int (*fail)(void))
 {
-    opal_list_init(&peers);
+    opal_list_init(&ob1_all_peers);
     opal_list_init(&waiting);
     fail_unreachable = fail;
     note_forgotten();
@@ -349,8 +349,8 @@ void ob1_peers_stop_polling(void)
 void ob1_peers_stop(void)
 {
     opal_list_node_t *next;
-    for (opal_list_node_t *node = opal_list_first(&peers); node != NULL; node = next) {
-        next = opal_list_next(&peers, node);
+    for (opal_list_node_t *node = opal_list_first(&ob1_all_peers); node != NULL; node = next) {
+        next = opal_list_next(&ob1_all_peers, node);
         ob1_peer_free(opal_container_of(node, ob1_peer_t, all));
     }
 }

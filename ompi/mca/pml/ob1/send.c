@@ -659,6 +659,9 @@ static bool push_fragments(ob1_pending_t *pending, ob1_peer_t *peer)
     return true;
 }
 
+bool (*const ob1_send_pushes[])(ob1_pending_t *pending, ob1_peer_t *peer) = {push_deferred,
+                                                                             push_fragments};
+
 static void send_fragments(ob1_send_t *send, const ob1_cts_t *cts)
 {
     send->receiver = cts->receiver;

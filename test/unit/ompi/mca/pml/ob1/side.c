@@ -15,6 +15,7 @@
 #include "ompi/errhandler/errhandler.h"
 #include "ompi/tool/event_point.h"
 #include "ompi/info/info.h"
+#include "ompi/mca/pml/queues.h"
 
 enum { MAX_SENT = 4096 };
 
@@ -290,6 +291,11 @@ bool opal_job_sees_notices_only(void)
 
 static const ompi_pml_ops_t chosen = {.internal_tags = UINT32_C(1) << 31};
 const ompi_pml_ops_t *ompi_pml = &chosen;
+
+/* What queues.c names. */
+const ompi_pml_queues_t *ompi_pml_queues;
+ompi_communicator_t ompi_comm_world, ompi_comm_self;
+opal_list_t ompi_comm_all;
 
 atomic_uint ompi_events_wanted; /* no tool wants any */
 
