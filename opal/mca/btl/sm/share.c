@@ -25,6 +25,7 @@
 #include "opal/arch/copy.h"
 #include "opal/arch/pause.h"
 #include "opal/mca/btl/sm/sm.h"
+#include "opal/memory/hooks/watcher.h"
 #include "opal/node/region.h"
 
 /* Measured. */
@@ -54,9 +55,23 @@ size_t sm_share_min_bytes(pace_way_t way)
     return cuts[way].min_bytes;
 }
 
+/* valgrind does not see that the peer writes into our memory: it would call what came undefined. */
+static bool is_watched(void)
+{
+    enum { UNKNOWN, WATCHED, NOT_WATCHED };
+    static atomic_int known = UNKNOWN;
+    int state = atomic_load_explicit(&known, memory_order_relaxed);
+    if (state == UNKNOWN) {
+        const char *watcher = opal_memory_watcher();
+        state = watcher != NULL && strcmp(watcher, "valgrind") == 0 ? WATCHED : NOT_WATCHED;
+        atomic_store_explicit(&known, state, memory_order_relaxed);
+    }
+    return state == WATCHED;
+}
+
 bool sm_share_pays(sm_peer_t *peer, pace_way_t way, const void *to, size_t bytes)
 {
-    return bytes >= cuts[way].min_bytes && !opal_wait_is_oversubscribed() &&
+    return bytes >= cuts[way].min_bytes && !opal_wait_is_oversubscribed() && !is_watched() &&
            atomic_load_explicit(&peer->slot->is_reading, memory_order_relaxed) == 0 &&
            ((way == PACE_DIRECT && opal_region_has(to, bytes)) ||
             (!peer->help_fails && sm_can_cma(peer))) &&
