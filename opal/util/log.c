@@ -118,7 +118,8 @@ void opal_log_note(const char *format, ...)
 bool opal_log_flush_stdout(void)
 {
     bool failed_before = ferror(stdout) != 0;
-    errno = 0;
+    if (!failed_before) /* else it is that of the last write, which has failed */
+        errno = 0;
     if (fflush(stdout) == 0 && !failed_before)
         return true;
     opal_log_error("cannot write to stdout%s%s", errno != 0 ? ": " : "",
