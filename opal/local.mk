@@ -29,7 +29,12 @@ libopal_core_la_SOURCES += \
 	%D%/include/status.h \
 	%D%/util/status.c \
 	%D%/include/clock.h \
+	%D%/crash/board.h \
+	%D%/crash/crash.c %D%/crash/crash.h \
+	%D%/crash/notice.h \
 	%D%/lines/cursor.h \
+	%D%/lines/frame_rules.c %D%/lines/frame_rules.h \
+	%D%/lines/unwind.c %D%/lines/unwind.h \
 	%D%/lines/elf_file.c %D%/lines/elf_file.h \
 	%D%/lines/line_table.c %D%/lines/line_table.h \
 	%D%/lines/lines.c %D%/lines/lines.h \

@@ -1,3 +1,4 @@
+include $(top_srcdir)/tools/crash/local.mk
 include $(top_srcdir)/tools/heap/local.mk
 include $(top_srcdir)/tools/mpirun/local.mk
 include $(top_srcdir)/tools/ompi_info/local.mk

@@ -305,7 +305,7 @@ char *opal_lines_describe(const opal_location_t *place, char *text, size_t bytes
     if (place->line > 0)
         snprintf(line, sizeof line, " (%s:%u)", base_name(place->file), place->line);
     if (object == NULL)
-        snprintf(text, bytes, "%#lx", (unsigned long)place->address);
+        snprintf(text, bytes, "0x%lx", (unsigned long)place->address);
     else if (place->function != NULL && place->line > 0)
         snprintf(text, bytes, "%s%s", place->function, line);
     else if (place->function != NULL)

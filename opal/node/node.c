@@ -44,6 +44,7 @@ typedef struct header {
     _Alignas(64) _Atomic uint64_t cursor; /* offset of the next piece */
     _Atomic uint64_t spare;               /* what opal_node_carve_spare may still carve */
     _Alignas(64) atomic_uint deaths;
+    opal_node_claim_t claim;
     _Alignas(64) opal_node_slot_t slots[];
 } header_t;
 
@@ -596,6 +597,11 @@ size_t opal_node_bytes(void)
 int opal_node_fd(void)
 {
     return node.header != NULL ? node.fd : -1;
+}
+
+opal_node_claim_t *opal_node_claim(void)
+{
+    return node.header != NULL ? &node.header->claim : NULL;
 }
 
 unsigned opal_node_ranks(void)

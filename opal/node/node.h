@@ -89,6 +89,12 @@ typedef struct opal_node_slot {
     _Atomic uint64_t roll;
 } opal_node_slot_t;
 
+/* Which process is the first of several that fail, and so reports (opal/crash). */
+typedef struct opal_node_claim {
+    atomic_uint owner;   /* its pid; 0: none has failed */
+    atomic_uint is_done; /* it has reported; a futex */
+} opal_node_claim_t;
+
 #define OPAL_NODE_INBOX_CLOSED UINT32_MAX /* the owner accepts no rings any more */
 
 /* -- of this process --------------------------------------------------------------------- */
@@ -116,6 +122,9 @@ OPAL_EXPORT void opal_node_detach(void);
 OPAL_EXPORT void *opal_node_base(void);
 OPAL_EXPORT size_t opal_node_bytes(void);
 OPAL_EXPORT int opal_node_fd(void);
+
+/* The claim of the ranks of the segment; NULL: there is no segment. */
+OPAL_EXPORT opal_node_claim_t *opal_node_claim(void);
 
 /* The number of ranks of the segment, that is of this node. The pid of the launcher that watches
  * the ranks. 0: there is no segment; no launcher watches. */

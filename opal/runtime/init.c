@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "opal/crash/crash.h"
 #include "opal/mca/base/diagnostic.h"
 #include "opal/mca/base/framework.h"
 #include "opal/mca/memory/base/base.h"
@@ -41,7 +42,7 @@ static bool has_job(void)
 opal_status_t opal_init_register_params(void)
 {
     opal_status_t all[] = {opal_framework_register_base(), opal_copy_register(),
-                           opal_wait_register(), opal_node_register()};
+                           opal_wait_register(), opal_node_register(), opal_crash_register()};
     opal_launcher_params_register(); /* mpirun's, which are no typing errors here */
     for (size_t i = 0; i < OPAL_COUNT_OF(all); i++) {
         if (all[i] != OPAL_SUCCESS)
@@ -88,6 +89,7 @@ static void close_everything(void)
     opal_framework_close(&mca_pmi_framework);
     opal_framework_close(&mca_memory_framework);
     opal_framework_close(&mca_patcher_framework);
+    opal_crash_withdraw();
     opal_node_withdraw();
     opal_wait_withdraw();
     opal_copy_withdraw();
@@ -184,6 +186,7 @@ static opal_status_t start(opal_failure_t failure)
         opal_node_attach_alone(opal_job(), &left_out);
     else
         opal_node_attach(opal_job(), pmi, state);
+    opal_crash_start(opal_job());
     return left_out ? opal_job_fence() : OPAL_SUCCESS; /* it counts the fence */
 }
 
@@ -209,6 +212,7 @@ opal_status_t opal_finalize(void)
 {
     if (--users > 0)
         return OPAL_SUCCESS;
+    opal_crash_stop();
     opal_node_detach();
     opal_status_t status = opal_job_leave();
     close_everything();

@@ -28,6 +28,7 @@ static const char *const foreign[] = {
     "MICA_LOCAL_",
     "MICA_NODE_FD",
     "MICA_HEAP_FD",
+    "MICA_CRASH_FD",
 };
 
 static bool same_name(const char *setting, const char *name, size_t length)
@@ -149,6 +150,8 @@ void environment_of_rank(const job_t *job, unsigned rank, rank_environment_t *en
         add_number(own, "MICA_NODE_FD", NODE_FD_OF_RANK);
     if (node->heap_fd >= 0)
         add_number(own, "MICA_HEAP_FD", HEAP_FD_OF_RANK);
+    if (job->crash_fd >= 0)
+        add_number(own, "MICA_CRASH_FD", CRASH_FD_OF_RANK);
     add_number(own, "OMPI_COMM_WORLD_RANK", rank);
     add_number(own, "OMPI_COMM_WORLD_SIZE", job->size);
     add_number(own, "OMPI_COMM_WORLD_LOCAL_RANK", local_rank);

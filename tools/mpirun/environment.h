@@ -11,6 +11,7 @@
  *   MICA_REPORTER                             1: prints what is printed once per job
  *   MICA_LOCAL_RANK MICA_LOCAL_SIZE           among the ranks of this node
  *   MICA_NODE_FD                              the node's segment, if the node has several ranks
+ *   MICA_CRASH_FD                             where the first rank that fails says why (board.h)
  *   MICA_HEAP_FD                              the region of the shared heap, if there is one
  *   MICA_MCA_COMMAND_LINE                     the names that --mca set, separated by commas
  *   OMPI_COMM_WORLD_* OMPI_UNIVERSE_SIZE      as under Open MPI, for scripts
@@ -22,10 +23,11 @@
 #include "tools/mpirun/job.h"
 
 /*
- * The descriptors of the PMI socket, the node's segment and the shared heap in a rank. Shell
- * scripts use 3 to 9 for their files, and shells use 10 and the next ones, so these begin at 20.
+ * The descriptors of the PMI socket, the node's segment, the shared heap and the board in a rank.
+ * Shell scripts use 3 to 9 for their files, and shells use 10 and the next ones, so these begin
+ * at 20.
  */
-enum { PMI_FD_OF_RANK = 20, NODE_FD_OF_RANK = 21, HEAP_FD_OF_RANK = 22 };
+enum { PMI_FD_OF_RANK = 20, NODE_FD_OF_RANK = 21, HEAP_FD_OF_RANK = 22, CRASH_FD_OF_RANK = 23 };
 
 /* Adds the --mca settings to mpirun's own environment, because mpirun has parameters, too. */
 void environment_adopt_mca(const opal_strings_t *mca);

@@ -158,7 +158,9 @@ typedef struct job {
     struct job *next; /* of those that run */
     pmi_server_t *pmi;
     struct pmi_links *links;
-    unsigned running;  /* ranks */
+    unsigned running;               /* ranks */
+    struct opal_crash_board *board; /* of all jobs (board.h); NULL: there is none */
+    int crash_fd;                   /* of it; -1: there is none */
     bool is_abandoned; /* it could not be started as a whole, or a rank has ended before it joined
                           the parents: how the ranks end does not matter */
 } job_t;

@@ -41,15 +41,18 @@ static const char *become_program(const launch_plan_t *plan, pid_t parent)
         if (plan->standard[i] >= 0 && dup_to(plan->standard[i], i) < 0)
             return "set up its standard input and output";
     }
-    /* node_fd and heap_fd may have the numbers that other descriptors are to get. */
-    int node_fd = fcntl(plan->node_fd, F_DUPFD_CLOEXEC, HEAP_FD_OF_RANK + 1);
-    int heap_fd = fcntl(plan->heap_fd, F_DUPFD_CLOEXEC, HEAP_FD_OF_RANK + 1);
+    /* These may have the numbers that other descriptors are to get. */
+    int node_fd = fcntl(plan->node_fd, F_DUPFD_CLOEXEC, CRASH_FD_OF_RANK + 1);
+    int heap_fd = fcntl(plan->heap_fd, F_DUPFD_CLOEXEC, CRASH_FD_OF_RANK + 1);
+    int crash_fd = fcntl(plan->crash_fd, F_DUPFD_CLOEXEC, CRASH_FD_OF_RANK + 1);
     if (dup_to(plan->pmi_fd, PMI_FD_OF_RANK) < 0)
         return "set up its PMI socket";
     if (plan->node_fd >= 0 && dup_to(node_fd, NODE_FD_OF_RANK) < 0)
         return "set up the node's shared memory";
     if (plan->heap_fd >= 0 && dup_to(heap_fd, HEAP_FD_OF_RANK) < 0)
         return "set up the shared heap";
+    if (plan->crash_fd >= 0 && dup_to(crash_fd, CRASH_FD_OF_RANK) < 0)
+        return "set up the board of crashes";
     setrlimit(RLIMIT_NOFILE, plan->file_limit);
     if (plan->cpus != NULL && sched_setaffinity(0, plan->cpus_bytes, plan->cpus) != 0)
         return "bind it";

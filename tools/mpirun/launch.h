@@ -18,6 +18,7 @@ typedef struct launch_plan {
     int pmi_fd;            /* becomes PMI_FD_OF_RANK */
     int node_fd;           /* becomes NODE_FD_OF_RANK; -1: there is none */
     int heap_fd;           /* becomes HEAP_FD_OF_RANK; -1: there is none */
+    int crash_fd;          /* becomes CRASH_FD_OF_RANK; -1: there is none */
     const cpu_set_t *cpus; /* NULL: not bound */
     size_t cpus_bytes;
     const sigset_t *mask; /* its blocked signals */

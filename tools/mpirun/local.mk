@@ -9,6 +9,7 @@ mpirun_LDADD = libmpirun_core.la libopen-pal.la $(HWLOC_LIBS)
 noinst_LTLIBRARIES += libmpirun_core.la
 libmpirun_core_la_SOURCES = \
 	%D%/appfile.c \
+	%D%/board.c %D%/board.h \
 	%D%/bind.c %D%/bind.h \
 	%D%/client.c \
 	%D%/debug.c %D%/debug.h \

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 #include "opal/util/log.h"
+#include "tools/mpirun/board.h"
 
 /* The failures that a message names one by one; further ones are counted. */
 enum { MOST_NAMED = 8 };
@@ -117,14 +118,82 @@ char *outcome_describe_early_end(const job_t *job, unsigned rank)
     return opal_text_take(&text);
 }
 
+typedef bool is_listed_fn_t(const job_t *job, unsigned rank);
+
+/* "ranks 0, 2-5 of job 2" */
+static void list_ranks(const job_t *job, is_listed_fn_t *is_listed, opal_text_t *text)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < job->size; i++)
+        count += is_listed(job, i);
+    bool is_first = true;
+    opal_text_add(text, count == 1 ? "rank " : "ranks ");
+    for (unsigned i = 0; i < job->size; i++) {
+        if (!is_listed(job, i))
+            continue;
+        unsigned last = i;
+        while (last + 1 < job->size && is_listed(job, last + 1))
+            last++;
+        opal_text_printf(text, "%s%u", is_first ? "" : ", ", i);
+        if (last > i)
+            opal_text_printf(text, "-%u", last);
+        is_first = false;
+        i = last;
+    }
+    if (job->number > 1)
+        opal_text_printf(text, " of job %u", job->number);
+}
+
+static bool is_running(const job_t *job, unsigned rank)
+{
+    return job->ranks[rank].running;
+}
+
+/* Ranks that end by the signal of the one that has reported its crash do not repeat it. */
+static bool is_like_reported(const job_t *job, unsigned rank)
+{
+    int status = job->ranks[rank].wait_status;
+    for (unsigned i = 0; i < job->size && WIFSIGNALED(status); i++) {
+        if (i != rank && board_is_owner(job, i) && failed_by_itself(job, i))
+            return WIFSIGNALED(job->ranks[i].wait_status) &&
+                   WTERMSIG(job->ranks[i].wait_status) == WTERMSIG(status);
+    }
+    return false;
+}
+
+static bool is_like_reported_too(const job_t *job, unsigned rank)
+{
+    return failed_by_itself(job, rank) && is_like_reported(job, rank);
+}
+
+static void describe_report(const job_t *job, unsigned rank, opal_text_t *text)
+{
+    char *report = board_take_report(job, rank);
+    if (report != NULL)
+        opal_text_printf(text, "\n%s", report);
+    free(report);
+}
+
 /* Adds the failures of a job to the text; `*failed` counts those of all jobs. */
 static void describe_failures(const job_t *job, opal_text_t *text, unsigned *failed)
 {
+    unsigned alike = 0;
     for (unsigned i = 0; i < job->size; i++) {
+        if (is_like_reported_too(job, i)) {
+            alike++;
+            continue;
+        }
         if (!failed_by_itself(job, i) || ++*failed > MOST_NAMED)
             continue;
         opal_text_add(text, *failed > 1 ? "\n" : "");
         describe(job, i, state_of(job, i), text);
+        describe_report(job, i, text);
+    }
+    if (alike > 0) {
+        opal_text_add(text, "\n");
+        list_ranks(job, is_like_reported_too, text);
+        opal_text_add(text, alike == 1 ? " was ended by the same signal"
+                                       : " were ended by the same signal");
     }
 }
 
@@ -149,27 +218,6 @@ void outcome_report(const job_t *jobs)
     opal_text_free(&text);
 }
 
-/* "ranks 0, 2-5 of job 2" */
-static void list_running(const job_t *job, opal_text_t *text)
-{
-    bool is_first = true;
-    opal_text_add(text, job->running == 1 ? "rank " : "ranks ");
-    for (unsigned i = 0; i < job->size; i++) {
-        if (!job->ranks[i].running)
-            continue;
-        unsigned last = i;
-        while (last + 1 < job->size && job->ranks[last + 1].running)
-            last++;
-        opal_text_printf(text, "%s%u", is_first ? "" : ", ", i);
-        if (last > i)
-            opal_text_printf(text, "-%u", last);
-        is_first = false;
-        i = last;
-    }
-    if (job->number > 1)
-        opal_text_printf(text, " of job %u", job->number);
-}
-
 char *outcome_list_running(const job_t *jobs)
 {
     opal_text_t text = {0};
@@ -177,7 +225,7 @@ char *outcome_list_running(const job_t *jobs)
         if (job->running == 0)
             continue;
         opal_text_add(&text, text.length > 0 ? " and " : "");
-        list_running(job, &text);
+        list_ranks(job, is_running, &text);
     }
     return opal_text_take(&text);
 }

@@ -14,6 +14,7 @@
 #include "opal/process/key.h"
 #include "opal/util/log.h"
 #include "opal/util/sha256.h"
+#include "tools/mpirun/board.h"
 #include "tools/mpirun/environment.h"
 #include "tools/mpirun/launch.h"
 #include "tools/mpirun/mpir.h"
@@ -97,6 +98,8 @@ bool supervisor_add_job(supervisor_t *self, job_t *job)
         end = &(*end)->next;
     *end = job;
     job->supervisor = self;
+    if (job != self->jobs)
+        board_share(job, self->jobs);
     create_pmi(self, job);
     return nodes_create(job, getpid());
 }
@@ -157,6 +160,7 @@ static bool start_rank(supervisor_t *self, job_t *job, unsigned number)
                           .cpus_bytes = rank->cpus_bytes,
                           .node_fd = rank->node->segment.fd,
                           .heap_fd = rank->node->heap_fd,
+                          .crash_fd = job->crash_fd,
                           .mask = self->setup->mask,
                           .file_limit = &self->file_limit};
     launch_failure_t failure = {.step = "make its PMI socket"};

@@ -12,6 +12,7 @@
 
 #include "opal/include/clock.h"
 #include "opal/util/log.h"
+#include "tools/mpirun/board.h"
 #include "tools/mpirun/descendants.h"
 #include "tools/mpirun/hang.h"
 #include "tools/mpirun/nodes.h"
@@ -447,6 +448,7 @@ static void clean_up(supervisor_t *self)
             free(job);
         }
     }
+    board_destroy(self->setup->job);
     names_destroy(self->names);
     loop_close(&self->loop, &self->client.process);
     loop_close(&self->loop, &self->signals);
@@ -486,6 +488,7 @@ int supervise_job(const supervise_setup_t *setup)
         opal_log_error("cannot set up the event loop: %s", strerror(errno));
         return status;
     }
+    board_create(setup->job);
     self.names = names_create(&self.loop);
     if (supervisor_add_job(&self, setup->job))
         self.output = output_create(&self.loop, setup->job);
