@@ -1,6 +1,7 @@
 # libmpi_abi. The MPI functions are made of a table by a script: bodies are written by hand,
 # their prototypes, the wrappers around them and mpi.h are not.
 libompi_core_la_SOURCES += \
+	%D%/api/arguments.c %D%/api/arguments.h \
 	%D%/api/attr.c \
 	%D%/api/buffer.c \
 	%D%/api/coll.c %D%/api/coll.h \

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "opal/crash/crash.h"
 #include "opal/node/region.h"
 #include "opal/process/job.h"
 #include "opal/util/log.h"
@@ -124,6 +125,9 @@ int ompi_api_abort(ompi_communicator_t *comm, int errorcode)
         ompi_comm_get_name(comm, name);
         opal_log_error("MPI_Abort on %s ends the job with status %d", name, errorcode);
     }
+    if (opal_crash_claim())
+        opal_crash_show_call();
+    opal_crash_claim_done();
     ompi_runtime_abort(errorcode);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "opal/crash/crash.h"
 #include "opal/util/log.h"
 #include "opal/util/text.h"
 #include "ompi/api/wrapper.h"
@@ -64,8 +65,10 @@ static const char *advice(const ompi_object_t *object)
 
 /* Logs the error once, and ends the job with the error's class as its exit status. */
 static void end_job(const ompi_errhandler_t *errhandler, const ompi_object_t *object,
-                    const ompi_object_t *about, int code, const char *function, const char *detail)
+                    const ompi_object_t *about, int code, const ompi_api_call_t *call,
+                    const char *detail)
 {
+    char function[OMPI_API_NAME_BYTES];
     static atomic_flag is_logged = ATOMIC_FLAG_INIT;
     while (atomic_flag_test_and_set(&is_logged))
         pause(); /* another thread is ending the job */
@@ -76,19 +79,25 @@ static void end_job(const ompi_errhandler_t *errhandler, const ompi_object_t *ob
     /* The classes that a user adds do not fit into an exit status. */
     int status = class <= UCHAR_MAX ? class : MPI_ERR_OTHER;
 
+    ompi_api_call_name(call, function);
     opal_text_t text = {0};
     opal_text_add(&text, function);
     describe(&text, about);
     opal_text_printf(&text, ": %s", string);
     if (detail != NULL)
         opal_text_printf(&text, "\n%s", detail);
+    opal_text_add(&text, "\n");
+    ompi_api_call_print(call, &text);
+    ompi_api_place_print(&text);
     opal_text_printf(&text,
                      "\nThe error handler %s ends the job with status %d. To get error codes "
                      "instead: %s.",
                      errhandler->action == OMPI_ERRHANDLER_FATAL ? "MPI_ERRORS_ARE_FATAL"
                                                                  : "MPI_ERRORS_ABORT",
                      status, advice(object));
-    opal_log_error("%s", opal_text_string(&text));
+    if (opal_crash_claim())
+        opal_log_error("%s", opal_text_string(&text));
+    opal_crash_claim_done();
     ompi_runtime_abort(status);
 }
 
@@ -172,9 +181,11 @@ const char *ompi_api_last_error_detail(int code)
     return last.code == code && last.detail[0] != 0 ? last.detail : NULL;
 }
 
-int ompi_api_invoke_errhandler(void *about, int code, const char *function, const char *detail)
+int ompi_api_invoke_for_call(void *about, int code, const ompi_api_call_t *call, const char *detail)
 {
+    char function[OMPI_API_NAME_BYTES];
     ompi_object_t *object = about;
+    ompi_api_call_name(call, function);
     remember(code, function, detail);
     ompi_errhandler_t *errhandler = handler_of(object);
     if (errhandler == NULL)
@@ -182,7 +193,7 @@ int ompi_api_invoke_errhandler(void *about, int code, const char *function, cons
     switch (errhandler->action) {
     case OMPI_ERRHANDLER_FATAL:
     case OMPI_ERRHANDLER_ABORT:
-        end_job(errhandler, object, about, code, function, detail);
+        end_job(errhandler, object, about, code, call, detail);
         break;
     case OMPI_ERRHANDLER_RETURN:
         break;
@@ -192,4 +203,9 @@ int ompi_api_invoke_errhandler(void *about, int code, const char *function, cons
     }
     ompi_object_release(&errhandler->head);
     return code;
+}
+
+int ompi_api_invoke_errhandler(void *about, int code, const char *function, const char *detail)
+{
+    return ompi_api_invoke_for_call(about, code, &(ompi_api_call_t){function, NULL}, detail);
 }

@@ -23,10 +23,21 @@ import sys
 from emit import fill, write_if_changed
 
 COLUMNS = ('name', 'C', 'large C', 'body C', 'via', 'must hold', 'else')
-FLAGS = ('large', 'x', 'body', 'anytime', 'handler', 'returns', 'extension', 'mica', 'lent')
+FLAGS = ('large', 'x', 'body', 'anytime', 'handler', 'returns', 'extension', 'mica', 'lent',
+         'quick')
 # Requests are counted where they are made: some end without a call that takes their handle.
 UNCOUNTED = ('ompi_request_t', 'ompi_message_t')
 NOTICE = '/* Made by ompi/api/generate.py out of %s. */\n'
+
+
+# How ompi/api/arguments.c prints a value, by its C type, or by its kind.
+PRINTED_TYPES = {'int @': 'd', 'MPI_Fint @': 'd', 'MPI_T_cb_safety @': 'd', 'MPI_Count @': 'l',
+                 'MPI_Aint @': 'l', 'MPI_Offset @': 'l', 'MPI_Comm @': 'C', 'MPI_Datatype @': 'D',
+                 'MPI_Op @': 'O', 'MPI_Group @': 'G', 'MPI_Win @': 'W', 'MPI_File @': 'F',
+                 'MPI_Request @': 'R', 'MPI_Message @': 'M', 'MPI_Info @': 'I',
+                 'MPI_Errhandler @': 'E', 'MPI_Session @': 'S', 'MPI_Status *@': 'u'}
+PRINTED_KINDS = {'dest': 'r', 'source': 'r', 'rank': 'r', 'root': 'r', 'tag': 't', 'recvtag': 't',
+                 'sendbuf': 'b', 'recvbuf': 'b', 'string': 's'}
 
 
 class TableError(Exception):
@@ -61,6 +72,14 @@ class Parameter:
         """The C type in the prototype of X or X_c; None if it has no such parameter."""
         ctype = self.kind.large if large else self.kind.small
         return None if ctype == '-' else ctype
+
+    def printed(self, large):
+        """'count=%d': how the value is printed in the message of a fatal error."""
+        ctype = self.ctype(large)
+        letter = PRINTED_KINDS.get(self.kind.name) or PRINTED_TYPES.get(ctype, 'p')
+        if letter.isupper() and self.kind.via != 'object':
+            letter = 'p'
+        return f'{self.name}=%{letter}'
 
     @property
     def is_object(self):
@@ -287,12 +306,25 @@ class Wrapper:
         handler = self.function.flags.get('handler')
         return f'{handler}({found})' if handler else found
 
-    def fail(self, indent, failure):
-        """Returns what the expression `failure` does, after nothing has been made."""
+    @property
+    def values(self):
+        """The arguments of a call, as those of the functions that report it. An object, and not its
+        handle: to keep both would take a register."""
+        return [p.object if p.kind.via == 'object' else p.name
+                for p in self.present if p.kind.small != '...']
+
+    def describe(self):
+        """A constant: the call with the form of its values."""
+        values = ', '.join(p.printed(self.large) for p in self.present if p.kind.small != '...')
+        self.add('    static const char call[] =', f'        "{self.name}({values})";')
+
+    def fail(self, indent, function, arguments, has_values=True):
+        """Returns what the function does with the failure, after nothing has been made."""
         for p in self.present:
             if p.kind.via == 'object_out':
                 self.add(f'{indent}OMPI_API_NOTHING({p.name}, {p.kind.rule});')
-        self.add(call(*failure, indent + 'return ', ';'))
+        values = self.values if has_values else []
+        self.add(call(function, arguments + values, indent + 'return ', ';'))
 
     def is_narrowed(self, parameter):
         """Whether the caller's type is narrower than the one that the body sets."""
@@ -329,12 +361,12 @@ class Wrapper:
         self.add(f'    if (opal_unlikely({test})) {{')
         if not anytime:
             self.add('        if (ompi_api_mode() & OMPI_API_UNUSABLE) {')
-            self.fail(' ' * 12, ('ompi_api_wrong_state', [f'"{self.name}"']))
+            self.fail(' ' * 12, 'ompi_api_wrong_state', ['call'])
             self.add('        }')
         for condition, error_object, p in checks:
-            complaint = [error_object, p.kind.error_class, f'"{self.name}"', f'"{p.name}"']
+            complaint = [error_object, p.kind.error_class, 'call', f'"{p.name}"']
             self.add(f'        if (!({condition})) {{')
-            self.fail(' ' * 12, ('ompi_api_bad_argument', complaint))
+            self.fail(' ' * 12, 'ompi_api_bad_argument', complaint)
             self.add('        }')
         self.add('    }')
 
@@ -387,7 +419,12 @@ class Wrapper:
     def finish(self):
         narrowed = self.narrow()
         self.add('    if (opal_unlikely(outcome != MPI_SUCCESS)) {')
-        self.fail(' ' * 8, ('ompi_api_fail', [self.error_object, 'outcome', f'"{self.name}"']))
+        # To keep the values until then costs a quick function a tenth of its instructions.
+        if 'quick' in self.function.flags:
+            self.fail(' ' * 8, 'ompi_api_fail', [self.error_object, 'outcome', f'"{self.name}"'],
+                      has_values=False)
+        else:
+            self.fail(' ' * 8, 'ompi_api_fail', [self.error_object, 'outcome', 'call'])
         self.add('    }')
         for p in narrowed:
             self.add(f'    *{p.name} = ({pointee(p.ctype(self.large))}){p.wide};')
@@ -406,6 +443,7 @@ class Wrapper:
             value = self.function.expression or call(self.function.body, arguments, '', '')
             self.add(f'    return {value};')
         else:
+            self.describe()
             self.resolve()
             self.check()
             self.run()

@@ -6,6 +6,7 @@
 #include "ompi/api/wrapper.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "ompi/check/finding.h"
 
@@ -29,8 +30,15 @@ void ompi_api_set_error_object(ompi_object_t *object)
     error_object = object;
 }
 
-int ompi_api_fail(void *object, int code, const char *function)
+/* Only a description has values; Fortran gives a name alone. */
+static ompi_api_call_t describe(const char *call, va_list *values)
 {
+    return (ompi_api_call_t){call, strchr(call, '(') != NULL ? values : NULL};
+}
+
+int ompi_api_fail(void *object, int code, const char *call, ...)
+{
+    va_list values;
     const char *detail = error_detail;
     ompi_object_t *about = error_object;
     error_detail = NULL;
@@ -39,7 +47,10 @@ int ompi_api_fail(void *object, int code, const char *function)
         object = about;
     if (detail == NULL)
         detail = ompi_check_take_text(code, &about);
-    code = ompi_api_invoke_errhandler(object != NULL ? object : about, code, function, detail);
+    va_start(values, call);
+    const ompi_api_call_t described = describe(call, &values);
+    code = ompi_api_invoke_for_call(object != NULL ? object : about, code, &described, detail);
+    va_end(values);
     if (about != NULL) {
         ompi_lock(); /* it may be the last reference of a communicator */
         ompi_object_release(about);
@@ -48,18 +59,28 @@ int ompi_api_fail(void *object, int code, const char *function)
     return code;
 }
 
-int ompi_api_bad_argument(void *object, int code, const char *function, const char *argument)
+int ompi_api_bad_argument(void *object, int code, const char *call, const char *argument, ...)
 {
+    va_list values;
     char detail[DETAIL_MAX_BYTES];
     snprintf(detail, sizeof detail, "The argument '%s' is not valid.", argument);
-    return ompi_api_invoke_errhandler(object, code, function, detail);
+    va_start(values, argument);
+    const ompi_api_call_t described = describe(call, &values);
+    code = ompi_api_invoke_for_call(object, code, &described, detail);
+    va_end(values);
+    return code;
 }
 
-int ompi_api_wrong_state(const char *function)
+int ompi_api_wrong_state(const char *call, ...)
 {
-    return ompi_api_invoke_errhandler(
-        NULL, MPI_ERR_OTHER, function,
+    va_list values;
+    va_start(values, call);
+    const ompi_api_call_t described = describe(call, &values);
+    int code = ompi_api_invoke_for_call(
+        NULL, MPI_ERR_OTHER, &described,
         ompi_runtime_is_finalized()
             ? "It was called after MPI_Finalize."
             : "It was called before MPI_Init, or during MPI_Finalize, and no session is open.");
+    va_end(values);
+    return code;
 }

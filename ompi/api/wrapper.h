@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "opal/include/compiler.h"
+#include "ompi/api/arguments.h"
 #include "ompi/api/mpi.h"
 #include "ompi/check/left.h"
 #include "ompi/communicator/communicator.h"
@@ -61,6 +62,10 @@ static inline bool ompi_api_checks(void)
 OMPI_API_RARE int ompi_api_invoke_errhandler(void *object, int code, const char *function,
                                              const char *detail);
 
+/* The same with the values of the arguments, which the message of a fatal error tells. */
+OMPI_API_RARE int ompi_api_invoke_for_call(void *object, int code, const ompi_api_call_t *call,
+                                           const char *detail);
+
 /* The function and the detail of this thread's last error, if that had this code; NULL: there is no
  * detail. Valid until the thread's next error. */
 const char *ompi_api_last_error_detail(int code);
@@ -69,8 +74,9 @@ const char *ompi_api_last_error_detail(int code);
 extern atomic_bool ompi_api_self_errhandler_is_set;
 
 /* For a wrapper whose body returned an error: invokes the error handler of the object, or that of
- * the object which the body set. Returns the code. */
-OPAL_EXPORT OMPI_API_RARE int ompi_api_fail(void *object, int code, const char *function);
+ * the object which the body set. Returns the code. `call` is a description (arguments.h) with its
+ * values behind it, or a name alone; so it is in the two functions below. */
+OPAL_EXPORT OMPI_API_RARE int ompi_api_fail(void *object, int code, const char *call, ...);
 
 /* For a body: `return ompi_api_set_error_detail(MPI_ERR_OTHER, "...")` adds a sentence to the error
  * that the wrapper reports. The text is a constant. */
@@ -97,10 +103,10 @@ static inline void ompi_request_set_error_object(const ompi_request_t *request)
 }
 
 /* An argument that fails its check of the table. */
-OMPI_API_RARE int ompi_api_bad_argument(void *object, int code, const char *function,
-                                        const char *argument);
+OMPI_API_RARE int ompi_api_bad_argument(void *object, int code, const char *call,
+                                        const char *argument, ...);
 
 /* A call before MPI_Init or after MPI_Finalize. */
-OMPI_API_RARE int ompi_api_wrong_state(const char *function);
+OMPI_API_RARE int ompi_api_wrong_state(const char *call, ...);
 
 #endif

@@ -39,6 +39,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "opal/arch/syscall.h"
@@ -130,7 +131,8 @@ bool opal_crash_claim(void)
 
 void opal_crash_claim_done(void)
 {
-    if (prepared.process == getpid())
+    if (prepared.process == getpid() &&
+        atomic_load(&atomic_load(&prepared.claim)->owner) == (unsigned)prepared.process)
         claim_done();
 }
 
@@ -299,6 +301,19 @@ static bool is_first_thread(int thread)
     const struct timespec time = {.tv_sec = OTHERS_SECONDS};
     opal_syscall(SYS_nanosleep, (long)&time, 0, 0, 0, 0, 0);
     return false;
+}
+
+bool opal_crash_show_call(void)
+{
+    static opal_crash_notice_t notice;
+    static ucontext_t here;
+    if (prepared.process != getpid() ||
+        !is_first_thread((int)opal_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0)) || getcontext(&here) != 0)
+        return false;
+    notice = prepared.notice;
+    notice.thread = atomic_load(&prepared.reporter);
+    opal_frame_of_signal(&notice.frame, &here);
+    return let_helper_report(&notice);
 }
 
 /* The same signal, with what the kernel said of it, and the action that it would have had. It is

@@ -42,6 +42,12 @@ OPAL_EXPORT void opal_crash_cover_thread(void);
  */
 OPAL_EXPORT bool opal_crash_claim(void);
 
+/*
+ * For MPI_Abort, which programs call in handlers of signals, too: the helper reports from where the
+ * function of MPI that runs was called. Allocates nothing. False: it could not.
+ */
+OPAL_EXPORT bool opal_crash_show_call(void);
+
 /* The report of a claim that this process has got is complete. */
 OPAL_EXPORT void opal_crash_claim_done(void);
 

@@ -30,7 +30,7 @@ typedef struct opal_crash_notice {
     uint32_t bytes; /* of this structure: library and helper are of the same build */
     int32_t pid, thread;
     uint32_t rank, size;
-    int32_t signal, code; /* si_code */
+    int32_t signal, code; /* si_code; signal 0: only the call is asked for */
     int32_t sender;       /* the pid that has sent the signal; 0: none did */
     uint32_t has_board;
     uint64_t address;       /* that the signal is about */

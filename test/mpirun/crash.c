@@ -83,15 +83,18 @@ static void bad_buffer(void)
     static char text[100000];
     int rank;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Sendrecv(text, 100, MPI_CHAR, rank, 0, (void *)16, 100, MPI_CHAR, rank,
-                 0, /* here: inside */
-                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    char *there = (char *)(uintptr_t)16;
+    MPI_Request request;
+    MPI_Irecv(there, 100, MPI_CHAR, rank, 0, MPI_COMM_WORLD, &request);
+    MPI_Send(text, 100, MPI_CHAR, rank, 0, MPI_COMM_WORLD);
+    MPI_Wait(&request, MPI_STATUS_IGNORE); /* here: inside */
 }
 
 static void bad_free(void)
 {
+    volatile int offset = 16;
     char *volatile memory = malloc(100);
-    free(memory + 16); /* here: heap */
+    free(memory + offset); /* here: heap */
 }
 
 static void *run_thread(void *unused)
@@ -169,11 +172,6 @@ static void smashed(void)
         free(blocks[i]); /* here: smashed */
 }
 
-static void in_wait(void)
-{
-    MPI_Barrier(MPI_COMM_WORLD); /* here: wait */
-}
-
 static void lasting(void)
 {
     MPI_Finalize();
@@ -196,6 +194,11 @@ static void child(void)
         null_write();
 }
 
+static void give_up_by_mpi(void)
+{
+    MPI_Abort(MPI_COMM_WORLD, 42); /* here: mpi_abort */
+}
+
 static void fatal(void)
 {
     int value = 1;
@@ -206,19 +209,19 @@ static const struct {
     const char *name;
     void (*crash)(void);
 } kinds[] = {
-    {"null", null_write},  {"wild", wild_read},       {"abort", give_up},
-    {"divide", divide},    {"illegal", illegal},      {"bus", beyond_the_file},
-    {"no_code", no_code},  {"callback", callback},    {"inside", bad_buffer},
-    {"heap", bad_free},    {"thread", in_thread},     {"handler", in_handler},
-    {"own", own},          {"threads", many_threads}, {"outside", wait_to_be_killed},
-    {"smashed", smashed},  {"wait", in_wait},         {"finalized", lasting},
-    {"assert", assertion}, {"child", child},          {"fatal", fatal},
+    {"null", null_write}, {"wild", wild_read},       {"abort", give_up},
+    {"divide", divide},   {"illegal", illegal},      {"bus", beyond_the_file},
+    {"no_code", no_code}, {"callback", callback},    {"inside", bad_buffer},
+    {"heap", bad_free},   {"thread", in_thread},     {"handler", in_handler},
+    {"own", own},         {"threads", many_threads}, {"outside", wait_to_be_killed},
+    {"smashed", smashed}, {"finalized", lasting},    {"assert", assertion},
+    {"child", child},     {"fatal", fatal},          {"mpi_abort", give_up_by_mpi},
 };
 
 static void crash(const char *kind)
 {
     if (strcmp(kind, "overflow") == 0)
-        zero = overflow(0);
+        zero = overflow(0); /* here: overflow_call */
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         if (strcmp(kind, kinds[i].name) == 0)
             kinds[i].crash(); /* here: main */

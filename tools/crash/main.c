@@ -45,9 +45,11 @@ static bool write_to_board(const opal_text_t *text)
 static bool print(const opal_crash_notice_t *notice, const opal_text_t *report)
 {
     opal_text_t text = {0};
-    opal_text_printf(&text, "[%s:%u] error: rank %u of %u (pid %d) is ended by ", notice->host,
-                     notice->rank, notice->rank, notice->size, notice->pid);
-    report_signal(&text, notice->signal);
+    opal_text_printf(&text, "[%s:%u] error: rank %u of %u (pid %d) ", notice->host, notice->rank,
+                     notice->rank, notice->size, notice->pid);
+    opal_text_add(&text, notice->signal != 0 ? "is ended by " : "ends the job");
+    if (notice->signal != 0)
+        report_signal(&text, notice->signal);
     opal_text_printf(&text, "\n%s\n", opal_text_string(report));
     bool is_written = write(STDERR_FILENO, text.bytes, text.length) == (ssize_t)text.length;
     opal_text_free(&text);
@@ -68,7 +70,12 @@ int main(int argc, char **argv)
     if (lines == NULL)
         return EXIT_FAILURE;
     stack_walk(lines, notice.frame, &stack);
-    report_write(&text, &notice, &stack);
+    if (notice.signal != 0)
+        report_write(&text, &notice, &stack);
+    else
+        report_call(&text, &notice, &stack);
+    if (text.length == 0)
+        return EXIT_FAILURE;
     bool is_good = notice.has_board ? write_to_board(&text) : print(&notice, &text);
     opal_text_free(&text);
     opal_lines_close(lines);

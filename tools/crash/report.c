@@ -147,6 +147,14 @@ static void add_stack(opal_text_t *text, const stack_of_thread_t *stack)
         add_frame(text, &stack->last[i]);
 }
 
+void report_call(opal_text_t *text, const opal_crash_notice_t *notice,
+                 const stack_of_thread_t *stack)
+{
+    if (stack->caller[0] != 0)
+        opal_text_printf(text, "  Rank %u has called %s from %s", notice->rank, stack->call,
+                         stack->caller);
+}
+
 void report_write(opal_text_t *text, const opal_crash_notice_t *notice,
                   const stack_of_thread_t *stack)
 {

@@ -10,6 +10,10 @@
 /* "SIGSEGV (segmentation fault)" */
 void report_signal(opal_text_t *text, int signal);
 
+/* "  Rank 2 has called MPI_Abort from main (ring.c:31)" */
+void report_call(opal_text_t *text, const opal_crash_notice_t *notice,
+                 const stack_of_thread_t *stack);
+
 /* The lines of the report; the last one has no end. */
 void report_write(opal_text_t *text, const opal_crash_notice_t *notice,
                   const stack_of_thread_t *stack);

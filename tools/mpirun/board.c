@@ -63,3 +63,8 @@ char *board_take_report(const job_t *job, unsigned rank)
     }
     return text;
 }
+
+char *board_take_any_report(const job_t *job)
+{
+    return job->board != NULL ? board_take_report(job, job->board->rank) : NULL;
+}

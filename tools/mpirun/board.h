@@ -19,6 +19,10 @@ void board_share(job_t *job, const job_t *first);
 /* What this rank has written on the board, to be freed; NULL: nothing, or it has no claim. */
 char *board_take_report(const job_t *job, unsigned rank);
 
+/* What any rank of the job has written. Of ranks that abort at the same time, another one may reach
+ * mpirun first. */
+char *board_take_any_report(const job_t *job);
+
 /* Whether a rank owns the claim: it was the first that failed. */
 bool board_is_owner(const job_t *job, unsigned rank);
 

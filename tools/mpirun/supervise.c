@@ -152,9 +152,12 @@ static void rank_aborted(void *context, unsigned rank, int code, const char *mes
     job->ranks[rank].is_reported = true;
     bool is_sequel = report_failures(self);
     char *name = outcome_name_rank(job, rank), *jobs = name_jobs(self);
-    opal_log_error("%s aborted with code %d (MPI_Abort, or a fatal MPI error)%s%s; %s %s ended",
+    char *report = board_take_any_report(job);
+    opal_log_error("%s aborted with code %d (MPI_Abort, or a fatal MPI error)%s%s; %s %s ended%s%s",
                    name, code, message != NULL ? ": " : "", message != NULL ? message : "", jobs,
-                   self->jobs->next != NULL ? "are" : "is");
+                   self->jobs->next != NULL ? "are" : "is", report != NULL ? "\n" : "",
+                   report != NULL ? report : "");
+    free(report);
     free(name);
     free(jobs);
     /* An exit status has 8 bits; a code such as 256 must not become 0. */

@@ -4,28 +4,35 @@
 
 OPAL_EXPORT int PMPI_Ship(const void *buf, int count, MPI_Cargo cargo, int harbour, MPI_Fleet fleet)
 {
+    static const char call[] =
+        "MPI_Ship(buf=%p, count=%d, cargo=%p, harbour=%r, fleet=%p)";
     cargo_t *cargo_object = ompi_handle_object(cargo);
     fleet_t *fleet_object = ompi_handle_object(fleet);
     if (opal_unlikely(ompi_api_mode() != OMPI_API_UNCHECKED)) {
         if (ompi_api_mode() & OMPI_API_UNUSABLE) {
-            return ompi_api_wrong_state("MPI_Ship");
+            return ompi_api_wrong_state(call, buf, count, cargo_object, harbour, fleet_object);
         }
         if (!(is_fleet(fleet_object))) {
-            return ompi_api_bad_argument(NULL, MPI_ERR_FLEET, "MPI_Ship", "fleet");
+            return ompi_api_bad_argument(NULL, MPI_ERR_FLEET, call, "fleet", buf, count,
+                cargo_object, harbour, fleet_object);
         }
         if (!(count >= 0)) {
-            return ompi_api_bad_argument(fleet_object, MPI_ERR_COUNT, "MPI_Ship", "count");
+            return ompi_api_bad_argument(fleet_object, MPI_ERR_COUNT, call, "count", buf, count,
+                cargo_object, harbour, fleet_object);
         }
         if (!(is_cargo(cargo_object))) {
-            return ompi_api_bad_argument(fleet_object, MPI_ERR_CARGO, "MPI_Ship", "cargo");
+            return ompi_api_bad_argument(fleet_object, MPI_ERR_CARGO, call, "cargo", buf, count,
+                cargo_object, harbour, fleet_object);
         }
         if (!(has_rank(fleet_object, harbour) && count >= 0)) {
-            return ompi_api_bad_argument(fleet_object, MPI_ERR_RANK, "MPI_Ship", "harbour");
+            return ompi_api_bad_argument(fleet_object, MPI_ERR_RANK, call, "harbour", buf, count,
+                cargo_object, harbour, fleet_object);
         }
     }
     int outcome = ompi_api_ship(buf, count, cargo_object, harbour, fleet_object);
     if (opal_unlikely(outcome != MPI_SUCCESS)) {
-        return ompi_api_fail(fleet_object, outcome, "MPI_Ship");
+        return ompi_api_fail(fleet_object, outcome, call, buf, count, cargo_object, harbour,
+            fleet_object);
     }
     return MPI_SUCCESS;
 }
@@ -34,28 +41,35 @@ OMPI_API_ALIAS(MPI_Ship, PMPI_Ship);
 OPAL_EXPORT int PMPI_Ship_c(const void *buf, MPI_Count count, MPI_Cargo cargo, int harbour,
     MPI_Fleet fleet)
 {
+    static const char call[] =
+        "MPI_Ship_c(buf=%p, count=%l, cargo=%p, harbour=%r, fleet=%p)";
     cargo_t *cargo_object = ompi_handle_object(cargo);
     fleet_t *fleet_object = ompi_handle_object(fleet);
     if (opal_unlikely(ompi_api_mode() != OMPI_API_UNCHECKED)) {
         if (ompi_api_mode() & OMPI_API_UNUSABLE) {
-            return ompi_api_wrong_state("MPI_Ship_c");
+            return ompi_api_wrong_state(call, buf, count, cargo_object, harbour, fleet_object);
         }
         if (!(is_fleet(fleet_object))) {
-            return ompi_api_bad_argument(NULL, MPI_ERR_FLEET, "MPI_Ship_c", "fleet");
+            return ompi_api_bad_argument(NULL, MPI_ERR_FLEET, call, "fleet", buf, count,
+                cargo_object, harbour, fleet_object);
         }
         if (!(count >= 0)) {
-            return ompi_api_bad_argument(fleet_object, MPI_ERR_COUNT, "MPI_Ship_c", "count");
+            return ompi_api_bad_argument(fleet_object, MPI_ERR_COUNT, call, "count", buf, count,
+                cargo_object, harbour, fleet_object);
         }
         if (!(is_cargo(cargo_object))) {
-            return ompi_api_bad_argument(fleet_object, MPI_ERR_CARGO, "MPI_Ship_c", "cargo");
+            return ompi_api_bad_argument(fleet_object, MPI_ERR_CARGO, call, "cargo", buf, count,
+                cargo_object, harbour, fleet_object);
         }
         if (!(has_rank(fleet_object, harbour) && count >= 0)) {
-            return ompi_api_bad_argument(fleet_object, MPI_ERR_RANK, "MPI_Ship_c", "harbour");
+            return ompi_api_bad_argument(fleet_object, MPI_ERR_RANK, call, "harbour", buf, count,
+                cargo_object, harbour, fleet_object);
         }
     }
     int outcome = ompi_api_ship(buf, count, cargo_object, harbour, fleet_object);
     if (opal_unlikely(outcome != MPI_SUCCESS)) {
-        return ompi_api_fail(fleet_object, outcome, "MPI_Ship_c");
+        return ompi_api_fail(fleet_object, outcome, call, buf, count, cargo_object, harbour,
+            fleet_object);
     }
     return MPI_SUCCESS;
 }
@@ -63,26 +77,30 @@ OMPI_API_ALIAS(MPI_Ship_c, PMPI_Ship_c);
 
 OPAL_EXPORT int PMPI_Load(const int amounts[], MPI_Fleet fleet, MPI_Cargo *loaded)
 {
+    static const char call[] =
+        "MPI_Load(amounts=%p, fleet=%p, loaded=%p)";
     fleet_t *fleet_object = ompi_handle_object(fleet);
     cargo_t *loaded_object = NULL;
     if (opal_unlikely(ompi_api_mode() != OMPI_API_UNCHECKED)) {
         if (ompi_api_mode() & OMPI_API_UNUSABLE) {
             OMPI_API_NOTHING(loaded, MPI_CARGO_NULL);
-            return ompi_api_wrong_state("MPI_Load");
+            return ompi_api_wrong_state(call, amounts, fleet_object, loaded);
         }
         if (!(is_fleet(fleet_object))) {
             OMPI_API_NOTHING(loaded, MPI_CARGO_NULL);
-            return ompi_api_bad_argument(NULL, MPI_ERR_FLEET, "MPI_Load", "fleet");
+            return ompi_api_bad_argument(NULL, MPI_ERR_FLEET, call, "fleet", amounts, fleet_object,
+                loaded);
         }
         if (!(loaded != NULL)) {
             OMPI_API_NOTHING(loaded, MPI_CARGO_NULL);
-            return ompi_api_bad_argument(fleet_object, MPI_ERR_ARG, "MPI_Load", "loaded");
+            return ompi_api_bad_argument(fleet_object, MPI_ERR_ARG, call, "loaded", amounts,
+                fleet_object, loaded);
         }
     }
     int outcome = ompi_api_load(ompi_ints_small(amounts), fleet_object, &loaded_object);
     if (opal_unlikely(outcome != MPI_SUCCESS)) {
         OMPI_API_NOTHING(loaded, MPI_CARGO_NULL);
-        return ompi_api_fail(fleet_object, outcome, "MPI_Load");
+        return ompi_api_fail(fleet_object, outcome, call, amounts, fleet_object, loaded);
     }
     *loaded = loaded_object != NULL ? ompi_object_handle(loaded_object) : MPI_CARGO_NULL;
     ompi_check_made(loaded_object);
@@ -92,26 +110,30 @@ OMPI_API_ALIAS(MPI_Load, PMPI_Load);
 
 OPAL_EXPORT int PMPI_Load_c(const MPI_Count amounts[], MPI_Fleet fleet, MPI_Cargo *loaded)
 {
+    static const char call[] =
+        "MPI_Load_c(amounts=%p, fleet=%p, loaded=%p)";
     fleet_t *fleet_object = ompi_handle_object(fleet);
     cargo_t *loaded_object = NULL;
     if (opal_unlikely(ompi_api_mode() != OMPI_API_UNCHECKED)) {
         if (ompi_api_mode() & OMPI_API_UNUSABLE) {
             OMPI_API_NOTHING(loaded, MPI_CARGO_NULL);
-            return ompi_api_wrong_state("MPI_Load_c");
+            return ompi_api_wrong_state(call, amounts, fleet_object, loaded);
         }
         if (!(is_fleet(fleet_object))) {
             OMPI_API_NOTHING(loaded, MPI_CARGO_NULL);
-            return ompi_api_bad_argument(NULL, MPI_ERR_FLEET, "MPI_Load_c", "fleet");
+            return ompi_api_bad_argument(NULL, MPI_ERR_FLEET, call, "fleet", amounts, fleet_object,
+                loaded);
         }
         if (!(loaded != NULL)) {
             OMPI_API_NOTHING(loaded, MPI_CARGO_NULL);
-            return ompi_api_bad_argument(fleet_object, MPI_ERR_ARG, "MPI_Load_c", "loaded");
+            return ompi_api_bad_argument(fleet_object, MPI_ERR_ARG, call, "loaded", amounts,
+                fleet_object, loaded);
         }
     }
     int outcome = ompi_api_load(ompi_ints_large(amounts), fleet_object, &loaded_object);
     if (opal_unlikely(outcome != MPI_SUCCESS)) {
         OMPI_API_NOTHING(loaded, MPI_CARGO_NULL);
-        return ompi_api_fail(fleet_object, outcome, "MPI_Load_c");
+        return ompi_api_fail(fleet_object, outcome, call, amounts, fleet_object, loaded);
     }
     *loaded = loaded_object != NULL ? ompi_object_handle(loaded_object) : MPI_CARGO_NULL;
     ompi_check_made(loaded_object);
@@ -121,16 +143,18 @@ OMPI_API_ALIAS(MPI_Load_c, PMPI_Load_c);
 
 OPAL_EXPORT int PMPI_Weigh(MPI_Cargo cargo, int *weight)
 {
+    static const char call[] =
+        "MPI_Weigh(cargo=%p, weight=%p)";
     cargo_t *cargo_object = ompi_handle_object(cargo);
     if (opal_unlikely(ompi_api_mode() != OMPI_API_UNCHECKED)) {
         if (ompi_api_mode() & OMPI_API_UNUSABLE) {
-            return ompi_api_wrong_state("MPI_Weigh");
+            return ompi_api_wrong_state(call, cargo_object, weight);
         }
         if (!(is_cargo(cargo_object))) {
-            return ompi_api_bad_argument(NULL, MPI_ERR_CARGO, "MPI_Weigh", "cargo");
+            return ompi_api_bad_argument(NULL, MPI_ERR_CARGO, call, "cargo", cargo_object, weight);
         }
         if (!(weight != NULL)) {
-            return ompi_api_bad_argument(NULL, MPI_ERR_ARG, "MPI_Weigh", "weight");
+            return ompi_api_bad_argument(NULL, MPI_ERR_ARG, call, "weight", cargo_object, weight);
         }
     }
     MPI_Count weight_wide = 0;
@@ -139,7 +163,7 @@ OPAL_EXPORT int PMPI_Weigh(MPI_Cargo cargo, int *weight)
         weight_wide = MPI_UNDEFINED;
     }
     if (opal_unlikely(outcome != MPI_SUCCESS)) {
-        return ompi_api_fail(NULL, outcome, "MPI_Weigh");
+        return ompi_api_fail(NULL, outcome, call, cargo_object, weight);
     }
     *weight = (int)weight_wide;
     return MPI_SUCCESS;
@@ -148,21 +172,23 @@ OMPI_API_ALIAS(MPI_Weigh, PMPI_Weigh);
 
 OPAL_EXPORT int PMPI_Weigh_c(MPI_Cargo cargo, MPI_Count *weight)
 {
+    static const char call[] =
+        "MPI_Weigh_c(cargo=%p, weight=%p)";
     cargo_t *cargo_object = ompi_handle_object(cargo);
     if (opal_unlikely(ompi_api_mode() != OMPI_API_UNCHECKED)) {
         if (ompi_api_mode() & OMPI_API_UNUSABLE) {
-            return ompi_api_wrong_state("MPI_Weigh_c");
+            return ompi_api_wrong_state(call, cargo_object, weight);
         }
         if (!(is_cargo(cargo_object))) {
-            return ompi_api_bad_argument(NULL, MPI_ERR_CARGO, "MPI_Weigh_c", "cargo");
+            return ompi_api_bad_argument(NULL, MPI_ERR_CARGO, call, "cargo", cargo_object, weight);
         }
         if (!(weight != NULL)) {
-            return ompi_api_bad_argument(NULL, MPI_ERR_ARG, "MPI_Weigh_c", "weight");
+            return ompi_api_bad_argument(NULL, MPI_ERR_ARG, call, "weight", cargo_object, weight);
         }
     }
     int outcome = ompi_api_weigh(cargo_object, weight);
     if (opal_unlikely(outcome != MPI_SUCCESS)) {
-        return ompi_api_fail(NULL, outcome, "MPI_Weigh_c");
+        return ompi_api_fail(NULL, outcome, call, cargo_object, weight);
     }
     return MPI_SUCCESS;
 }
@@ -170,21 +196,23 @@ OMPI_API_ALIAS(MPI_Weigh_c, PMPI_Weigh_c);
 
 OPAL_EXPORT int PMPI_Weigh_x(MPI_Cargo cargo, MPI_Count *weight)
 {
+    static const char call[] =
+        "MPI_Weigh_x(cargo=%p, weight=%p)";
     cargo_t *cargo_object = ompi_handle_object(cargo);
     if (opal_unlikely(ompi_api_mode() != OMPI_API_UNCHECKED)) {
         if (ompi_api_mode() & OMPI_API_UNUSABLE) {
-            return ompi_api_wrong_state("MPI_Weigh_x");
+            return ompi_api_wrong_state(call, cargo_object, weight);
         }
         if (!(is_cargo(cargo_object))) {
-            return ompi_api_bad_argument(NULL, MPI_ERR_CARGO, "MPI_Weigh_x", "cargo");
+            return ompi_api_bad_argument(NULL, MPI_ERR_CARGO, call, "cargo", cargo_object, weight);
         }
         if (!(weight != NULL)) {
-            return ompi_api_bad_argument(NULL, MPI_ERR_ARG, "MPI_Weigh_x", "weight");
+            return ompi_api_bad_argument(NULL, MPI_ERR_ARG, call, "weight", cargo_object, weight);
         }
     }
     int outcome = ompi_api_weigh(cargo_object, weight);
     if (opal_unlikely(outcome != MPI_SUCCESS)) {
-        return ompi_api_fail(NULL, outcome, "MPI_Weigh_x");
+        return ompi_api_fail(NULL, outcome, call, cargo_object, weight);
     }
     return MPI_SUCCESS;
 }
@@ -192,13 +220,16 @@ OMPI_API_ALIAS(MPI_Weigh_x, PMPI_Weigh_x);
 
 OPAL_EXPORT int PMPI_Stow(MPI_Fleet fleet, int *stowed, int *position)
 {
+    static const char call[] =
+        "MPI_Stow(fleet=%p, stowed=%p, position=%p)";
     fleet_t *fleet_object = ompi_handle_object(fleet);
     if (opal_unlikely(ompi_api_mode() != OMPI_API_UNCHECKED)) {
         if (ompi_api_mode() & OMPI_API_UNUSABLE) {
-            return ompi_api_wrong_state("MPI_Stow");
+            return ompi_api_wrong_state(call, fleet_object, stowed, position);
         }
         if (!(is_fleet(fleet_object))) {
-            return ompi_api_bad_argument(NULL, MPI_ERR_FLEET, "MPI_Stow", "fleet");
+            return ompi_api_bad_argument(NULL, MPI_ERR_FLEET, call, "fleet", fleet_object, stowed,
+                position);
         }
     }
     MPI_Count stowed_wide = 0;
@@ -211,7 +242,7 @@ OPAL_EXPORT int PMPI_Stow(MPI_Fleet fleet, int *stowed, int *position)
         outcome = MPI_ERR_VALUE_TOO_LARGE;
     }
     if (opal_unlikely(outcome != MPI_SUCCESS)) {
-        return ompi_api_fail(fleet_object, outcome, "MPI_Stow");
+        return ompi_api_fail(fleet_object, outcome, call, fleet_object, stowed, position);
     }
     *stowed = (int)stowed_wide;
     *position = (int)position_wide;
@@ -222,18 +253,21 @@ OMPI_API_ALIAS(MPI_Stow, PMPI_Stow);
 OPAL_EXPORT int PMPI_Stow_c(MPI_Fleet fleet, MPI_Count *stowed, MPI_Count *position,
     MPI_Count *holds)
 {
+    static const char call[] =
+        "MPI_Stow_c(fleet=%p, stowed=%p, position=%p, holds=%p)";
     fleet_t *fleet_object = ompi_handle_object(fleet);
     if (opal_unlikely(ompi_api_mode() != OMPI_API_UNCHECKED)) {
         if (ompi_api_mode() & OMPI_API_UNUSABLE) {
-            return ompi_api_wrong_state("MPI_Stow_c");
+            return ompi_api_wrong_state(call, fleet_object, stowed, position, holds);
         }
         if (!(is_fleet(fleet_object))) {
-            return ompi_api_bad_argument(NULL, MPI_ERR_FLEET, "MPI_Stow_c", "fleet");
+            return ompi_api_bad_argument(NULL, MPI_ERR_FLEET, call, "fleet", fleet_object, stowed,
+                position, holds);
         }
     }
     int outcome = ompi_api_stow(fleet_object, stowed, position, holds);
     if (opal_unlikely(outcome != MPI_SUCCESS)) {
-        return ompi_api_fail(fleet_object, outcome, "MPI_Stow_c");
+        return ompi_api_fail(fleet_object, outcome, call, fleet_object, stowed, position, holds);
     }
     return MPI_SUCCESS;
 }
@@ -241,26 +275,30 @@ OMPI_API_ALIAS(MPI_Stow_c, PMPI_Stow_c);
 
 OPAL_EXPORT int PMPI_Borrow(MPI_Fleet fleet, MPI_Cargo *borrowed)
 {
+    static const char call[] =
+        "MPI_Borrow(fleet=%p, borrowed=%p)";
     fleet_t *fleet_object = ompi_handle_object(fleet);
     cargo_t *borrowed_object = NULL;
     if (opal_unlikely(ompi_api_mode() != OMPI_API_UNCHECKED)) {
         if (ompi_api_mode() & OMPI_API_UNUSABLE) {
             OMPI_API_NOTHING(borrowed, MPI_CARGO_NULL);
-            return ompi_api_wrong_state("MPI_Borrow");
+            return ompi_api_wrong_state(call, fleet_object, borrowed);
         }
         if (!(is_fleet(fleet_object))) {
             OMPI_API_NOTHING(borrowed, MPI_CARGO_NULL);
-            return ompi_api_bad_argument(NULL, MPI_ERR_FLEET, "MPI_Borrow", "fleet");
+            return ompi_api_bad_argument(NULL, MPI_ERR_FLEET, call, "fleet", fleet_object,
+                borrowed);
         }
         if (!(borrowed != NULL)) {
             OMPI_API_NOTHING(borrowed, MPI_CARGO_NULL);
-            return ompi_api_bad_argument(fleet_object, MPI_ERR_ARG, "MPI_Borrow", "borrowed");
+            return ompi_api_bad_argument(fleet_object, MPI_ERR_ARG, call, "borrowed", fleet_object,
+                borrowed);
         }
     }
     int outcome = ompi_api_borrow(fleet_object, &borrowed_object);
     if (opal_unlikely(outcome != MPI_SUCCESS)) {
         OMPI_API_NOTHING(borrowed, MPI_CARGO_NULL);
-        return ompi_api_fail(fleet_object, outcome, "MPI_Borrow");
+        return ompi_api_fail(fleet_object, outcome, call, fleet_object, borrowed);
     }
     *borrowed = borrowed_object != NULL ? ompi_object_handle(borrowed_object) : MPI_CARGO_NULL;
     return MPI_SUCCESS;
@@ -269,13 +307,15 @@ OMPI_API_ALIAS(MPI_Borrow, PMPI_Borrow);
 
 OPAL_EXPORT int PMPI_Sink(MPI_Fleet *fleet)
 {
+    static const char call[] =
+        "MPI_Sink(fleet=%p)";
     fleet_t *fleet_object = fleet != NULL ? ompi_handle_object(*fleet) : NULL;
     if (opal_unlikely(ompi_api_mode() != OMPI_API_UNCHECKED)) {
         if (ompi_api_mode() & OMPI_API_UNUSABLE) {
-            return ompi_api_wrong_state("MPI_Sink");
+            return ompi_api_wrong_state(call, fleet);
         }
         if (!(is_fleet(fleet_object))) {
-            return ompi_api_bad_argument(NULL, MPI_ERR_FLEET, "MPI_Sink", "fleet");
+            return ompi_api_bad_argument(NULL, MPI_ERR_FLEET, call, "fleet", fleet);
         }
     }
     ompi_check_entry_t *const fleet_entry = ompi_check_take(fleet_object);
@@ -283,7 +323,7 @@ OPAL_EXPORT int PMPI_Sink(MPI_Fleet *fleet)
     *fleet = fleet_object != NULL ? ompi_object_handle(fleet_object) : MPI_FLEET_NULL;
     ompi_check_settle(fleet_entry, fleet_object);
     if (opal_unlikely(outcome != MPI_SUCCESS)) {
-        return ompi_api_fail(fleet_object, outcome, "MPI_Sink");
+        return ompi_api_fail(fleet_object, outcome, call, fleet);
     }
     return MPI_SUCCESS;
 }
@@ -291,21 +331,23 @@ OMPI_API_ALIAS(MPI_Sink, PMPI_Sink);
 
 OPAL_EXPORT int PMPI_Drop(MPI_Cargo *dropped)
 {
+    static const char call[] =
+        "MPI_Drop(dropped=%p)";
     cargo_t *dropped_object = NULL;
     if (opal_unlikely(ompi_api_mode() != OMPI_API_UNCHECKED)) {
         if (ompi_api_mode() & OMPI_API_UNUSABLE) {
             OMPI_API_NOTHING(dropped, MPI_CARGO_NULL);
-            return ompi_api_wrong_state("MPI_Drop");
+            return ompi_api_wrong_state(call, dropped);
         }
         if (!(dropped != NULL)) {
             OMPI_API_NOTHING(dropped, MPI_CARGO_NULL);
-            return ompi_api_bad_argument(harbour_of(NULL), MPI_ERR_ARG, "MPI_Drop", "dropped");
+            return ompi_api_bad_argument(harbour_of(NULL), MPI_ERR_ARG, call, "dropped", dropped);
         }
     }
     int outcome = ompi_api_drop(&dropped_object);
     if (opal_unlikely(outcome != MPI_SUCCESS)) {
         OMPI_API_NOTHING(dropped, MPI_CARGO_NULL);
-        return ompi_api_fail(harbour_of(NULL), outcome, "MPI_Drop");
+        return ompi_api_fail(harbour_of(NULL), outcome, call, dropped);
     }
     *dropped = dropped_object != NULL ? ompi_object_handle(dropped_object) : MPI_CARGO_NULL;
     ompi_check_made(dropped_object);
@@ -315,18 +357,20 @@ OMPI_API_ALIAS(MPI_Drop, PMPI_Drop);
 
 OPAL_EXPORT int PMPI_Race(MPI_Fleet fleet)
 {
+    static const char call[] =
+        "MPI_Race(fleet=%p)";
     fleet_t *fleet_object = ompi_handle_object(fleet);
     if (opal_unlikely(ompi_api_mode() != OMPI_API_UNCHECKED)) {
         if (ompi_api_mode() & OMPI_API_UNUSABLE) {
-            return ompi_api_wrong_state("MPI_Race");
+            return ompi_api_wrong_state(call, fleet_object);
         }
         if (!(is_fleet(fleet_object))) {
-            return ompi_api_bad_argument(NULL, MPI_ERR_FLEET, "MPI_Race", "fleet");
+            return ompi_api_bad_argument(NULL, MPI_ERR_FLEET, call, "fleet", fleet_object);
         }
     }
     int outcome = ompi_api_cruise(fleet_object, 9);
     if (opal_unlikely(outcome != MPI_SUCCESS)) {
-        return ompi_api_fail(fleet_object, outcome, "MPI_Race");
+        return ompi_api_fail(fleet_object, outcome, call, fleet_object);
     }
     return MPI_SUCCESS;
 }
@@ -334,18 +378,20 @@ OMPI_API_ALIAS(MPI_Race, PMPI_Race);
 
 OPAL_EXPORT int PMPI_Cruise(MPI_Fleet fleet)
 {
+    static const char call[] =
+        "MPI_Cruise(fleet=%p)";
     fleet_t *fleet_object = ompi_handle_object(fleet);
     if (opal_unlikely(ompi_api_mode() != OMPI_API_UNCHECKED)) {
         if (ompi_api_mode() & OMPI_API_UNUSABLE) {
-            return ompi_api_wrong_state("MPI_Cruise");
+            return ompi_api_wrong_state(call, fleet_object);
         }
         if (!(is_fleet(fleet_object))) {
-            return ompi_api_bad_argument(NULL, MPI_ERR_FLEET, "MPI_Cruise", "fleet");
+            return ompi_api_bad_argument(NULL, MPI_ERR_FLEET, call, "fleet", fleet_object);
         }
     }
     int outcome = ompi_api_cruise(fleet_object, 3);
     if (opal_unlikely(outcome != MPI_SUCCESS)) {
-        return ompi_api_fail(fleet_object, outcome, "MPI_Cruise");
+        return ompi_api_fail(fleet_object, outcome, call, fleet_object);
     }
     return MPI_SUCCESS;
 }
@@ -353,21 +399,25 @@ OMPI_API_ALIAS(MPI_Cruise, PMPI_Cruise);
 
 OPAL_EXPORT int PMPI_Dock(int pier, MPI_Fleet fleet)
 {
+    static const char call[] =
+        "MPI_Dock(pier=%d, fleet=%p)";
     fleet_t *fleet_object = ompi_handle_object(fleet);
     if (opal_unlikely(ompi_api_mode() != OMPI_API_UNCHECKED)) {
         if (ompi_api_mode() & OMPI_API_UNUSABLE) {
-            return ompi_api_wrong_state("MPI_Dock");
+            return ompi_api_wrong_state(call, pier, fleet_object);
         }
         if (!(is_fleet(fleet_object))) {
-            return ompi_api_bad_argument(harbour_of(NULL), MPI_ERR_FLEET, "MPI_Dock", "fleet");
+            return ompi_api_bad_argument(harbour_of(NULL), MPI_ERR_FLEET, call, "fleet", pier,
+                fleet_object);
         }
         if (!(pier >= 0 || pier == MPI_ANY)) {
-            return ompi_api_bad_argument(harbour_of(fleet_object), MPI_ERR_ARG, "MPI_Dock", "pier");
+            return ompi_api_bad_argument(harbour_of(fleet_object), MPI_ERR_ARG, call, "pier", pier,
+                fleet_object);
         }
     }
     int outcome = ompi_api_dock(pier, fleet_object);
     if (opal_unlikely(outcome != MPI_SUCCESS)) {
-        return ompi_api_fail(harbour_of(fleet_object), outcome, "MPI_Dock");
+        return ompi_api_fail(harbour_of(fleet_object), outcome, call, pier, fleet_object);
     }
     return MPI_SUCCESS;
 }
@@ -375,9 +425,11 @@ OMPI_API_ALIAS(MPI_Dock, PMPI_Dock);
 
 OPAL_EXPORT int PMPI_Wait(void)
 {
+    static const char call[] =
+        "MPI_Wait()";
     int outcome = ompi_api_wait();
     if (opal_unlikely(outcome != MPI_SUCCESS)) {
-        return ompi_api_fail(NULL, outcome, "MPI_Wait");
+        return ompi_api_fail(NULL, outcome, call);
     }
     return MPI_SUCCESS;
 }
@@ -385,14 +437,16 @@ OMPI_API_ALIAS(MPI_Wait, PMPI_Wait);
 
 OPAL_EXPORT int PMPI_Depth(int *depth)
 {
+    static const char call[] =
+        "MPI_Depth(depth=%p)";
     if (opal_unlikely(ompi_api_checks())) {
         if (!(depth != NULL)) {
-            return ompi_api_bad_argument(NULL, MPI_ERR_ARG, "MPI_Depth", "depth");
+            return ompi_api_bad_argument(NULL, MPI_ERR_ARG, call, "depth", depth);
         }
     }
     int outcome = ompi_api_depth(depth);
     if (opal_unlikely(outcome != MPI_SUCCESS)) {
-        return ompi_api_fail(NULL, outcome, "MPI_Depth");
+        return ompi_api_fail(NULL, outcome, call, depth);
     }
     return MPI_SUCCESS;
 }
@@ -400,17 +454,19 @@ OMPI_API_ALIAS(MPI_Depth, PMPI_Depth);
 
 OPAL_EXPORT int PMPI_Signal(int flag, ...)
 {
+    static const char call[] =
+        "MPI_Signal(flag=%d)";
     if (opal_unlikely(ompi_api_mode() != OMPI_API_UNCHECKED)) {
         if (ompi_api_mode() & OMPI_API_UNUSABLE) {
-            return ompi_api_wrong_state("MPI_Signal");
+            return ompi_api_wrong_state(call, flag);
         }
         if (!(flag >= 0 || flag == MPI_ANY)) {
-            return ompi_api_bad_argument(NULL, MPI_ERR_ARG, "MPI_Signal", "flag");
+            return ompi_api_bad_argument(NULL, MPI_ERR_ARG, call, "flag", flag);
         }
     }
     int outcome = ompi_api_signal(flag);
     if (opal_unlikely(outcome != MPI_SUCCESS)) {
-        return ompi_api_fail(NULL, outcome, "MPI_Signal");
+        return ompi_api_fail(NULL, outcome, call, flag);
     }
     return MPI_SUCCESS;
 }

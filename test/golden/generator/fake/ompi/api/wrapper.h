@@ -72,9 +72,9 @@ enum { OMPI_API_UNCHECKED, OMPI_API_CHECKED, OMPI_API_UNUSABLE };
 
 unsigned ompi_api_mode(void);
 bool ompi_api_checks(void);
-int ompi_api_fail(void *object, int code, const char *function);
-int ompi_api_bad_argument(void *object, int code, const char *function, const char *argument);
-int ompi_api_wrong_state(const char *function);
+int ompi_api_fail(void *object, int code, const char *call, ...);
+int ompi_api_bad_argument(void *object, int code, const char *call, const char *argument, ...);
+int ompi_api_wrong_state(const char *call, ...);
 
 typedef struct ompi_check_entry ompi_check_entry_t;
 
